@@ -1,0 +1,153 @@
+# stackwide: build, test, install. `make help` lists the targets.
+#
+#   O=DIR        build folder (default build)     V=1              show the commands
+#   WERROR=1     warnings are errors              SAN=address,undefined   sanitizers
+#   COVERAGE=1   gcov instrumentation             CC= CLANG= BPFTOOL=      the tools
+#   PREFIX=/usr/local  DESTDIR=                   where `make install` puts things
+
+VERSION := 0.1.0
+O       ?= build
+PREFIX  ?= /usr/local
+CC      ?= cc
+CLANG   ?= clang
+BPFTOOL ?= $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool)
+PKGCONF ?= pkg-config
+Q       := $(if $(V),,@)
+say      = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+ARCH      := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+LIBRARIES := libbpf libelf libdw liblzma zlib
+WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wundef \
+	-Wcast-qual -Wimplicit-fallthrough -fno-common \
+	$(if $(findstring clang,$(CC)),,-Wduplicated-cond -Wlogical-op) $(if $(WERROR),-Werror)
+INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(COVERAGE),--coverage)
+CFLAGS  ?= -O2 -g
+ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
+	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -isystem $(O)/bpf $(INSTRUMENT) \
+	$(shell $(PKGCONF) --cflags $(LIBRARIES))
+LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread
+BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
+	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
+
+SOURCES    := $(sort $(wildcard src/*/*.c))
+OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
+LIBRARY    := $(O)/libstackwide.a
+SKELETON   := $(O)/bpf/sampler.skel.h
+UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
+FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_FLAGS  = $(filter-out -W%,$(ALL_CFLAGS)) -fno-sanitize-recover=all
+FUZZ_LIB   := $(O)/fuzz/libstackwide.a
+# The programs that system tests record: never sanitized; with frame pointers, but for nofp_*.
+WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c, \
+	$(wildcard tests/workloads/*.c tests/workloads/*.cc))) \
+	$(addprefix tests/workloads/,deep_static plugin_a.so plugin_b.so))
+WORKLOAD_FRAMES = -fno-omit-frame-pointer
+$(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
+$(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
+WORKLOAD_FLAGS = -O2 -g $(WORKLOAD_FRAMES) -D_GNU_SOURCE \
+	-fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-ipa-icf) -MD -MP -MF $@.d
+C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
+
+all: $(O)/stackwide  ## the program, at build/stackwide
+
+$(O)/stackwide: $(O)/src/cli/main.o $(LIBRARY)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/src/%.o: src/%.c | $(SKELETON)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+
+$(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
+
+$(O)/fuzz/%.o: %.c | $(SKELETON)
+	$(call say,FUZZ,$<)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+
+$(FUZZ_LIB): $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out src/cli/%,$(SOURCES)))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB)
+	$(call say,FUZZ,$<)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
+		-o $@ $(filter %.c %.a,$^) $(LDLIBS)
+
+$(O)/tests/workloads/%: tests/workloads/%.c
+	$(call say,WORKLOAD,$<)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -o $@ $< -lpthread -ldl
+
+$(O)/tests/workloads/%: tests/workloads/%.cc
+	$(call say,WORKLOAD,$<)
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 $(WORKLOAD_FLAGS) -o $@ $<
+
+$(O)/tests/workloads/%.so: tests/workloads/%.c
+	$(call say,WORKLOAD,$<)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -fPIC -shared -o $@ $<
+
+# Without a static libc the test that wants it is skipped.
+$(O)/tests/workloads/%_static: tests/workloads/%.c
+	$(call say,WORKLOAD,$@)
+	$(Q)mkdir -p $(@D) && { $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -static -o $@ $< 2> $@.log || true; }
+
+test-programs: $(UNIT_TESTS) $(WORKLOADS)
+check: all test-programs  ## build and run every test
+	$(Q)O=$(O) tests/run
+
+bench: all test-programs  ## measure against perf, side by side (not a test)
+	$(Q)O=$(O) tests/bench/run
+
+fuzz-targets: $(FUZZERS)
+fuzz: fuzz-targets  ## run each fuzz target for FUZZ_SECONDS (20) on its corpus
+	$(Q)O=$(O) tests/fuzz/run
+
+format-check:
+	$(Q)clang-format --dry-run -Werror $(C_FILES)
+
+lint: format-check  ## rooms, formatting, static analysis
+	$(Q)scripts/check-rooms
+	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude \
+		--enable=warning,portability --suppress=missingInclude --suppress=memleak \
+		'-D__typeof__(x)=void *' '-DLIBBPF_OPTS(t,n,...)=struct t n' src
+
+format:  ## reformat every C file
+	$(Q)clang-format -i $(C_FILES)
+
+install: all  ## install below $(DESTDIR)$(PREFIX)
+	install -D -m 755 $(O)/stackwide $(DESTDIR)$(PREFIX)/bin/stackwide
+	install -D -m 644 packaging/man/stackwide.1 $(DESTDIR)$(PREFIX)/share/man/man1/stackwide.1
+
+uninstall:  ## remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/stackwide $(DESTDIR)$(PREFIX)/share/man/man1/stackwide.1
+
+dist:  ## a source archive of HEAD
+	git archive --prefix=stackwide-$(VERSION)/ -o stackwide-$(VERSION).tar.gz HEAD
+
+clean:  ## remove the build folder
+	rm -rf $(O)
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n '3,6s/^# *//p' Makefile
+
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(O)/bpf/sampler.bpf.d $(FUZZERS:=.d) \
+	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d)
+.PHONY: all test-programs check bench fuzz fuzz-targets format-check lint format install uninstall dist clean help
+.SECONDARY:
+.DELETE_ON_ERROR:
+.SECONDARY:

@@ -1,0 +1,87 @@
+/*
+ * The few kernel types and fields that our programs use, relocated at load time (CO-RE), so
+ * that neither kernel headers nor a generated vmlinux.h are needed.
+ */
+#ifndef KERNEL_H
+#define KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+enum { false = 0, true = 1 };
+
+/* From the kernel's user-space interface: stable numbers. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum { BPF_F_USER_STACK = 1 << 8, BPF_F_NO_PREALLOC = 1 << 0, BPF_F_MMAPABLE = 1 << 10 };
+enum { BPF_ANY = 0 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
+enum { BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
+
+#define PF_KTHREAD 0x00200000
+
+struct bpf_pidns_info {
+	__u32 pid;
+	__u32 tgid;
+};
+
+struct mm_struct;
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct mm_struct *mm;
+	__u64 self_exec_id;
+	unsigned int in_execve : 1;
+} __attribute__((preserve_access_index));
+
+/*
+ * The saved user registers, and the context of a perf_event program. The second is a fixed
+ * user-space interface (linux/bpf_perf_event.h), so it is not relocated.
+ */
+#if defined(__TARGET_ARCH_x86)
+struct user_registers {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax, ip, cs, flags, sp, ss;
+};
+struct pt_regs {
+	unsigned long bp, bx, r10, di, ip, cs, sp;
+} __attribute__((preserve_access_index));
+#define REGISTERS_IN_USER_MODE(registers) (((registers).cs & 3) == 3)
+/* __USER32_CS: code of a 32-bit program. */
+#define REGISTERS_ARE_32_BIT(registers) (((registers)->cs & 0xffff) == 0x23)
+#elif defined(__TARGET_ARCH_arm64)
+struct user_registers {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+};
+struct pt_regs {
+	__u64 sp;
+} __attribute__((preserve_access_index));
+#define REGISTERS_IN_USER_MODE(registers) (((registers).pstate & 0xf) == 0)
+#else
+#error "stackwide knows x86-64 and arm64"
+#endif
+
+struct bpf_perf_event_data {
+	struct user_registers regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+#endif

@@ -1,0 +1,303 @@
+/*
+ * The walk of user stacks by unwind tables, inside the kernel: the maps that hold the tables, and
+ * what unwind/walk.h wants of its includer.
+ *
+ * The step is a global function, which the verifier checks once, whatever number of times it is
+ * called.
+ */
+#ifndef USER_WALK_H
+#define USER_WALK_H
+
+#define WALK_INLINE static __always_inline
+#include "unwind/walk.h"
+
+#define WINDOW_WORDS 128
+/* No window is open: no user address is in reach of this. */
+#define WINDOW_NONE (1ull << 63)
+
+struct unwind_pages {
+	struct unwind_page pages[UNWIND_MAX_PAGES];
+};
+
+struct unwind_mappings {
+	struct unwind_mapping mappings[UNWIND_MAX_MAPPINGS];
+};
+
+/* Written by user space with plain stores. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_pages);
+} unwind_pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_mappings);
+} unwind_mappings SEC(".maps");
+
+struct unwind_shard_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct unwind_shard)); /* clang leaves the type itself out */
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_MAX_SHARDS);
+	__type(key, __u32);
+	__array(values, struct unwind_shard_map);
+} unwind_shards SEC(".maps");
+
+/* Key: pid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct unwind_process);
+} unwind_processes SEC(".maps");
+
+/* A walk and the part of the stack that it has read; one read of a kilobyte serves many frames. */
+struct walk_scratch {
+	struct walk walk;
+	__u64 window_start;
+	__u64 window[WINDOW_WORDS];
+};
+
+static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *ret)
+{
+	struct walk_scratch *scratch = (struct walk_scratch *)walk;
+	__u64 offset = address - scratch->window_start;
+
+	if (offset <= (WINDOW_WORDS - 1) * 8 && !(offset & 7)) {
+		*ret = scratch->window[offset >> 3 & (WINDOW_WORDS - 1)];
+		return 0;
+	}
+	if (!(address & 7)) {
+		if (!bpf_probe_read_user(scratch->window, sizeof(scratch->window),
+					 (void *)address)) {
+			scratch->window_start = address;
+			*ret = scratch->window[0];
+			return 0;
+		}
+		scratch->window_start = WINDOW_NONE; /* a failed read has zeroed it */
+	}
+	return bpf_probe_read_user(ret, sizeof(*ret), (void *)address) ? -1 : 0;
+}
+
+static __always_inline int walk_find_mapping(struct walk *walk, __u64 pc)
+{
+	__u32 zero = 0;
+	struct unwind_mappings *all = bpf_map_lookup_elem(&unwind_mappings, &zero);
+	__u32 low = walk->first_mapping;
+	__u32 length = walk->num_mappings;
+	struct unwind_mapping *mapping;
+
+	if (!all || !length)
+		return 0;
+	/* The last mapping that starts at or below pc. */
+	for (int i = 0; i < 16; i++) {
+		__u32 half = length >> 1;
+
+		if (length <= 1)
+			break;
+		if (all->mappings[(low + half) & (UNWIND_MAX_MAPPINGS - 1)].start <= pc)
+			low += half;
+		length -= half;
+	}
+	mapping = &all->mappings[low & (UNWIND_MAX_MAPPINGS - 1)];
+	if (pc < mapping->start || pc >= mapping->end)
+		return 0;
+	walk->mapping = *mapping;
+	return 1;
+}
+
+static __always_inline const struct unwind_rule *walk_find_rule(struct walk *walk,
+								__u64 elf_address)
+{
+	__u64 page_number = (elf_address >> UNWIND_PAGE_SHIFT) - walk->mapping.base_page;
+	__u32 key = elf_address & ((1 << UNWIND_PAGE_SHIFT) - 1);
+	__u32 zero = 0;
+	struct unwind_pages *all = bpf_map_lookup_elem(&unwind_pages, &zero);
+	struct unwind_shard *shard;
+	struct unwind_page *page;
+	__u32 shard_number;
+	__u32 length;
+	void *inner;
+	__u32 low;
+
+	if (!all || page_number >= walk->mapping.num_pages)
+		return 0;
+	page = &all->pages[(walk->mapping.first_page + (__u32)page_number) &
+			   (UNWIND_MAX_PAGES - 1)];
+	low = page->first_row;
+	length = page->num_rows;
+	shard_number = low / UNWIND_SHARD_ROWS;
+	inner = length ? bpf_map_lookup_elem(&unwind_shards, &shard_number) : 0;
+	shard = inner ? bpf_map_lookup_elem(inner, &zero) : 0;
+	if (!shard)
+		return 0;
+	for (int i = 0; i < UNWIND_PAGE_SHIFT + 1; i++) {
+		__u32 half = length >> 1;
+
+		if (length <= 1)
+			break;
+		if (shard->rows[(low + half) & (UNWIND_SHARD_ROWS - 1)].pc_low <= key)
+			low += half;
+		length -= half;
+	}
+	return &shard->rules[shard->rows[low & (UNWIND_SHARD_ROWS - 1)].rule &
+			     (UNWIND_SHARD_RULES - 1)];
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walk_scratch);
+} walk_scratch SEC(".maps");
+
+/* One step. Not static: see above. */
+__attribute__((noinline)) int walk_one_step(int number)
+{
+	__u32 zero = 0;
+	struct walk_scratch *scratch_walk = bpf_map_lookup_elem(&walk_scratch, &zero);
+	struct wire_stack *stack = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (number < 0 || !scratch_walk || !stack)
+		return 1;
+	return walk_step(&scratch_walk->walk, stack->pcs);
+}
+
+/* Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. */
+static __always_inline bool runs_32_bit_code(void)
+{
+	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+
+	return REGISTERS_ARE_32_BIT(registers);
+}
+
+/*
+ * Walk the running thread's user stack into the scratch stack. Gives the number of frames, and why
+ * it ended.
+ */
+static __always_inline __u32 walk_user_stack(__u32 pid, __u64 generation, __u32 *ret_end)
+{
+	__u32 zero = 0;
+	struct walk_scratch *scratch_walk = bpf_map_lookup_elem(&walk_scratch, &zero);
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
+	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+	struct walk *walk;
+
+	if (!scratch_walk)
+		return 0;
+	walk = &scratch_walk->walk;
+	scratch_walk->window_start = WINDOW_NONE;
+	walk->pc = registers->ip;
+	walk->sp = registers->sp;
+	walk->fp = registers->bp;
+	walk->bx = registers->bx;
+	walk->r10 = registers->r10;
+	walk->di = registers->di;
+	walk->fp_address = walk->bx_address = 0;
+	walk->mapping.start = walk->mapping.end = 0;
+	walk->first_mapping = walk->num_mappings = 0;
+	walk->num_frames = walk->num_fp_steps = 0;
+	walk->end = WALK_UNFINISHED;
+	walk->is_exact = walk->is_innermost = 1;
+	walk->is_fp_lost = walk->is_bx_lost = 0;
+	if (process &&
+	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
+		walk->first_mapping = process->first_mapping;
+		walk->num_mappings = process->num_mappings;
+	} else {
+		process = 0;
+	}
+	for (int i = 0; i < WIRE_MAX_FRAMES + 1; i++)
+		if (walk_one_step(i))
+			break;
+	*ret_end = !process && walk->end == WALK_NO_MAPPING ? WALK_NO_PROCESS : walk->end;
+	return walk->num_frames;
+}
+
+/* Per CPU, as a value of a per-CPU map may not be this large. Key: CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire_raw_sample);
+} raw_samples SEC(".maps");
+
+struct raw_budget {
+	__u64 start_ns; /* of the present tenth of a second */
+	__u64 num_sent;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct raw_budget);
+} raw_budget SEC(".maps");
+
+/* Whether user space may still find the stack by the tables that it has or will have. */
+static __always_inline bool is_recoverable(__u32 walk_end)
+{
+	return walk_end == WALK_NO_PROCESS || walk_end == WALK_NO_MAPPING ||
+	       walk_end == WALK_NO_TABLE;
+}
+
+static __always_inline bool may_send_raw(__u64 now_ns)
+{
+	__u32 zero = 0;
+	struct raw_budget *budget = bpf_map_lookup_elem(&raw_budget, &zero);
+
+	if (!budget)
+		return false;
+	if (now_ns - budget->start_ns > 100000000) {
+		budget->start_ns = now_ns;
+		budget->num_sent = 0;
+	}
+	return budget->num_sent++ < WIRE_RAW_SAMPLES_PER_100_MS;
+}
+
+/*
+ * Fill in registers and stack: first up to the end of the page, then whole pages until one cannot
+ * be read. Gives the size of the record, or 0 when nothing could be read.
+ */
+static __always_inline __u32 fill_raw_sample(struct wire_raw_sample *raw)
+{
+	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+	__u64 sp = registers->sp;
+	__u32 first = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
+	__u32 num_bytes;
+
+	raw->pc = registers->ip;
+	raw->sp = sp;
+	raw->fp = registers->bp;
+	raw->bx = registers->bx;
+	raw->r10 = registers->r10;
+	raw->di = registers->di;
+	if (first > WIRE_RAW_PAGE_BYTES || bpf_probe_read_user(raw->bytes, first, (void *)sp))
+		return 0;
+	num_bytes = first;
+	for (int i = 0; i < WIRE_RAW_PAGES; i++) {
+		__u32 at = first + i * WIRE_RAW_PAGE_BYTES;
+
+		if (at > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES)
+			break;
+		if (bpf_probe_read_user(raw->bytes + at, WIRE_RAW_PAGE_BYTES, (void *)(sp + at)))
+			break;
+		num_bytes = at + WIRE_RAW_PAGE_BYTES;
+	}
+	raw->num_bytes = num_bytes;
+	if (num_bytes > WIRE_RAW_STACK_BYTES)
+		num_bytes = WIRE_RAW_STACK_BYTES;
+	return sizeof(*raw) - sizeof(raw->bytes) + num_bytes;
+}
+
+#endif

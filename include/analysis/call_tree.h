@@ -1,0 +1,54 @@
+/*
+ * The call tree: every path of named frames with its weight. Frames of equal label under equal
+ * callers are one node, whatever their addresses were.
+ *
+ * Pure: from a profile, no I/O. Owns its data; the profile may go afterwards.
+ */
+#ifndef ANALYSIS_CALL_TREE_H
+#define ANALYSIS_CALL_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "profile/profile.h"
+
+/* What the first level of every stack is. */
+enum tree_root {
+	TREE_ROOT_COMM, /* name of the thread: nginx */
+	TREE_ROOT_PID,  /* nginx-812 */
+	TREE_ROOT_TID,  /* nginx-812/815 */
+	TREE_ROOT_NONE, /* no level of its own */
+};
+
+struct call_tree_opts {
+	enum tree_root root;
+	bool no_annotations; /* do not mark labels with _[k] kernel, _[i] inlined, _[j] JIT */
+};
+
+struct call_tree;
+
+/* Nodes have dense ids from 0, the root; a parent's id is smaller than its children's. */
+#define CALL_TREE_ROOT 0u
+
+/*
+ * Labels are fit for folded text: no `;` and no control characters, not empty.
+ *
+ * opts may be NULL. Returns NULL when out of memory.
+ */
+struct call_tree *call_tree_new(const struct profile *profile, const struct call_tree_opts *opts);
+void call_tree_free(struct call_tree *tree);
+static inline void call_tree_freep(struct call_tree **tree)
+{
+	call_tree_free(*tree);
+}
+
+uint32_t call_tree_get_count(const struct call_tree *tree);
+uint32_t call_tree_get_parent(const struct call_tree *tree, uint32_t node);
+/* Borrowed until call_tree_free(); ret_length in bytes. */
+const char *call_tree_get_label(const struct call_tree *tree, uint32_t node, size_t *ret_length);
+/* Weight of the stacks that end here; 0 where none does. */
+uint64_t call_tree_get_self(const struct call_tree *tree, uint32_t node);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * Attributes that are part of a contract, and scope-bound clean-up.
+ */
+#ifndef BASE_ATTRIBUTES_H
+#define BASE_ATTRIBUTES_H
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define _must_check_    __attribute__((warn_unused_result))
+#define _printf_(a, b)  __attribute__((format(printf, a, b)))
+#define _cleanup_(func) __attribute__((cleanup(func)))
+#define _unused_        __attribute__((unused))
+
+#define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static inline void cleanup_freep(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
+static inline void cleanup_closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+/* The variable is freed or closed when it leaves its scope. */
+#define _cleanup_free_  _cleanup_(cleanup_freep)
+#define _cleanup_close_ _cleanup_(cleanup_closep)
+
+/* Hand a `_cleanup_` pointer over to the caller: `return return_ptr(p);` */
+#define return_ptr(p)                             \
+	({                                        \
+		__typeof__(p) handed_over_ = (p); \
+		(p) = NULL;                       \
+		handed_over_;                     \
+	})
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * A cursor over foreign bytes. Every read is checked against the end; the first read beyond
+ * it makes the reader fail for good (`failed`), and every later read gives 0. A parser may
+ * therefore read a whole record and check once.
+ *
+ * Bytes are little-endian unless the name says otherwise.
+ */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct bytes {
+	const uint8_t *data; /* borrowed */
+	size_t size;
+	size_t offset; /* of the next byte to read; never above size */
+	bool failed;
+};
+
+static inline struct bytes bytes_of(const void *data, size_t size)
+{
+	return (struct bytes){.data = data, .size = size};
+}
+
+static inline size_t bytes_left(const struct bytes *bytes)
+{
+	return bytes->failed ? 0 : bytes->size - bytes->offset;
+}
+
+/* Borrow the next `size` bytes and step over them; NULL (and failed) when there are fewer. */
+static inline const void *bytes_take(struct bytes *bytes, size_t size)
+{
+	const uint8_t *taken = bytes->data + bytes->offset;
+
+	if (bytes->failed || size > bytes->size - bytes->offset) {
+		bytes->failed = true;
+		return NULL;
+	}
+	bytes->offset += size;
+	return taken;
+}
+
+static inline void bytes_skip(struct bytes *bytes, size_t size)
+{
+	(void)bytes_take(bytes, size); /* a failure stays in bytes->failed */
+}
+
+#define BYTES_READER(type, name)                                       \
+	static inline type name(struct bytes *bytes)                   \
+	{                                                              \
+		type value = 0;                                        \
+		const void *source = bytes_take(bytes, sizeof(value)); \
+                                                                       \
+		if (source)                                            \
+			memcpy(&value, source, sizeof(value));         \
+		return value;                                          \
+	}
+
+BYTES_READER(uint8_t, bytes_u8)
+BYTES_READER(uint16_t, bytes_u16)
+BYTES_READER(uint32_t, bytes_u32)
+BYTES_READER(uint64_t, bytes_u64)
+
+#undef BYTES_READER
+
+/*
+ * Borrow a NUL-terminated string and step over its NUL. NULL (and failed) when no NUL comes
+ * before the end.
+ */
+static inline const char *bytes_string(struct bytes *bytes)
+{
+	const uint8_t *start = bytes->data + bytes->offset;
+	size_t left = bytes_left(bytes);
+	const uint8_t *end = left ? memchr(start, '\0', left) : NULL;
+
+	if (!end) {
+		bytes->failed = true;
+		return NULL;
+	}
+	return bytes_take(bytes, (size_t)(end - start) + 1);
+}
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * Growing text, and small helpers for C strings.
+ *
+ * A failed allocation makes the text fail for good (`failed`): append a whole document and
+ * check once.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/attributes.h"
+
+struct text {
+	char *data; /* always NUL-terminated when not NULL; may hold further NUL bytes */
+	size_t length;
+	size_t capacity;
+	bool failed;
+};
+
+void text_release(struct text *text);
+
+void text_append(struct text *text, const void *data, size_t length);
+void text_append_string(struct text *text, const char *string);
+void text_append_char(struct text *text, char c);
+void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
+
+/* Cut back to `length` bytes, at most the present length. */
+void text_truncate(struct text *text, size_t length);
+
+static inline bool string_equals(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+static inline bool string_starts_with(const char *string, const char *prefix)
+{
+	return strncmp(string, prefix, strlen(prefix)) == 0;
+}
+
+static inline bool string_ends_with(const char *string, const char *suffix)
+{
+	size_t length = strlen(string);
+	size_t suffix_length = strlen(suffix);
+
+	return length >= suffix_length && string_equals(string + length - suffix_length, suffix);
+}
+
+/* The part after the last '/'; the whole string when there is none. */
+const char *path_basename(const char *path);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * A command of the program: a descriptor at the end of its own file, listed in main.c.
+ */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+
+/* Exit status of every command; a workload's own status may take the place of EXIT_DONE. */
+enum exit_status {
+	EXIT_SHOW_HELP = -1, /* a command's wish; the program then ends with EXIT_DONE */
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_BAD_INPUT = 3,
+	EXIT_NOT_PERMITTED = 4, /* or not supported by this kernel */
+};
+
+struct command {
+	const char *name;
+	const char *summary;               /* one line, for the list of commands */
+	const char *usage;                 /* lines that say how it is called */
+	const char *help;                  /* what to know beyond the options; may be NULL */
+	const struct option_spec *options; /* ended by an entry without name */
+	bool is_hidden;                    /* for developers: help does not list it */
+	/* argv[0] is "stackwide NAME". Returns an exit status. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct command command_record;
+extern const struct command command_unwind_table;
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * The files that a command was asked to write, each with its format: opened before the work
+ * begins, so that a folder that cannot be written to is known at once.
+ */
+#ifndef CLI_OUTPUTS_H
+#define CLI_OUTPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "formats/format.h"
+
+/* As the user asked for it. */
+struct output_request {
+	const char *path;   /* NULL: a name is made up */
+	const char *format; /* of --to; NULL: by extension */
+};
+
+struct output {
+	const struct format *format;
+	struct output_file *file;
+};
+
+/* A plain array, so that the stopper can walk it at any moment. */
+struct outputs {
+	struct output *items;
+	size_t length;
+};
+
+/*
+ * Find the format of every request.
+ *
+ * Returns 0, or -EINVAL with the reason in error (unknown format or extension).
+ */
+_must_check_ int outputs_init(struct outputs *outputs, const struct output_request *requests,
+			      size_t num_requests, struct error *error);
+/* Open all files. Returns 0 or negative errno with the reason in error. */
+_must_check_ int outputs_open(struct outputs *outputs, const struct output_request *requests,
+			      struct error *error);
+/* Write the profile to all, then make all appear. Returns 0 or negative errno with error. */
+_must_check_ int outputs_write(struct outputs *outputs, const struct profile *profile,
+			       const struct format_opts *opts, struct error *error);
+/* Without outputs_write() before, nothing of them is left. */
+void outputs_release(struct outputs *outputs);
+
+/* Async-signal-safe: remove temporary names. NULL is fine. */
+void outputs_abandon(const struct outputs *outputs);
+
+/* "stackwide-HOST-YYYYmmddTHHMMSS.EXT", local time. NULL when out of memory; the caller frees. */
+char *outputs_make_name(const char *extension);
+
+#endif

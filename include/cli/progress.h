@@ -1,0 +1,29 @@
+/*
+ * One line on the terminal that tells how far long work is. Silent when standard error is no
+ * terminal or the user wants quiet.
+ */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+struct progress {
+	bool is_shown;
+	bool has_line;
+	uint64_t start_ns;
+	uint64_t next_ns; /* earliest time of the next update */
+};
+
+void progress_init(struct progress *progress);
+
+/* Whether an update is due: saves working it out. */
+bool progress_is_due(const struct progress *progress);
+void progress_print(struct progress *progress, const char *format, ...) _printf_(2, 3);
+
+/* Remove the line. */
+void progress_clear(struct progress *progress);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * What a person reads when a recording ends: where the time went, how far the result can be
+ * trusted, what it cost, where it is.
+ */
+#ifndef CLI_SUMMARY_H
+#define CLI_SUMMARY_H
+
+#include <stdbool.h>
+
+#include "base/attributes.h"
+#include "cli/account.h"
+#include "cli/outputs.h"
+
+struct summary {
+	const struct account *account;
+	const struct profile *profile;
+	const struct outputs *outputs;
+	const char *stats_path; /* NULL: none was written */
+	const char *event_name;
+	bool is_kernel_restricted; /* kallsyms showed no addresses */
+	bool has_user_stacks;
+};
+
+/* Print to standard error. Returns 0 or -ENOMEM. */
+_must_check_ int summary_print(const struct summary *summary);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Records of many rings, put into order of time.
+ *
+ * Rings are filled by different CPUs and read one after the other, so records come out of
+ * order. They are held back until nothing older can still come: until the clock was past their time
+ * before all rings were read. Records of equal time leave in the order in which they came.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_EVENT_QUEUE_H
+#define COLLECT_EVENT_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+struct event_queue;
+
+struct event_queue *event_queue_new(void); /* NULL when out of memory */
+void event_queue_free(struct event_queue *queue);
+
+/*
+ * Add a copy of a record.
+ *
+ * kind   the owner's: who is to handle it
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int event_queue_add(struct event_queue *queue, uint64_t time_ns, uint32_t kind,
+				 const void *record, size_t size);
+
+/*
+ * Hand every record of time_ns <= until_ns to handle(), oldest first. handle() returns 0 or
+ * negative errno, which stops and is returned; the record it was given counts as handled.
+ */
+_must_check_ int event_queue_drain(struct event_queue *queue, uint64_t until_ns,
+				   int (*handle)(uint64_t time_ns, uint32_t kind,
+						 const void *record, size_t size, void *context),
+				   void *context);
+
+/* Records that came after a younger one had already been handed out. */
+uint64_t event_queue_get_late_count(const struct event_queue *queue);
+size_t event_queue_get_length(const struct event_queue *queue);
+
+#endif

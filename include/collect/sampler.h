@@ -1,0 +1,78 @@
+/*
+ * The sampling program in the kernel: loading it, giving it perf events, reading its rings.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_SAMPLER_H
+#define COLLECT_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/unwind_store.h"
+#include "wire/wire.h"
+
+struct sampler;
+
+struct sampler_opts {
+	uint32_t frequency_hz; /* ticks per second, on each CPU or thread */
+	bool no_kernel_stacks;
+	bool no_user_stacks;
+	bool walks_by_table; /* user stacks; else the kernel follows frame pointers */
+	bool is_inherited;   /* events are put on threads, and new threads inherit them */
+	bool starts_on_exec; /* events begin when their thread executes a program */
+	size_t ring_bytes;   /* of each ring; 0: 4 MiB. Rounded up to what the kernel accepts */
+	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
+	int (*on_record)(const void *record, size_t size, void *context);
+	void *context;
+};
+
+/*
+ * Load the program.
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names the missing capability or kernel feature, and the
+ * cure), or -ENOMEM.
+ */
+_must_check_ int sampler_new(const struct sampler_opts *opts, struct sampler **ret,
+			     struct error *error);
+void sampler_free(struct sampler *sampler);
+
+/*
+ * Open a tick that starts disabled: on all threads of one CPU (tid -1), or of one thread on all
+ * CPUs (cpu -1), or of a cgroup's threads on one CPU (tid is the cgroup's descriptor).
+ * sampler_add_late_thread() is for a thread that was found while events were already open: it may
+ * have inherited one, which is then disregarded.
+ *
+ * Returns 0 or negative errno with the reason and the cure in error. -ESRCH (thread is gone) and
+ * -ENODEV (CPU is gone) leave error alone.
+ */
+_must_check_ int sampler_add_cpu(struct sampler *sampler, int cpu, struct error *error);
+_must_check_ int sampler_add_thread(struct sampler *sampler, pid_t tid, struct error *error);
+_must_check_ int sampler_add_late_thread(struct sampler *sampler, pid_t tid, struct error *error);
+_must_check_ int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu,
+				    struct error *error);
+void sampler_remove_cpu(struct sampler *sampler, int cpu);
+
+/* Start or stop all ticks opened so far. */
+void sampler_enable(struct sampler *sampler);
+void sampler_disable(struct sampler *sampler);
+
+/* One descriptor that is readable when the rings want to be read. */
+int sampler_get_fd(const struct sampler *sampler);
+/* Pass all records of the rings on. Returns 0 or what on_record() returned. */
+_must_check_ int sampler_read(struct sampler *sampler);
+
+/* The counters, summed over CPUs. Returns 0 or negative errno. */
+_must_check_ int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret);
+
+/* Borrowed, for the unwind store. */
+struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler);
+
+/* What ticks: "cycles" or "cpu-clock". */
+const char *sampler_get_event_name(const struct sampler *sampler);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * The kernel's side of the unwind tables: rows, rules and pages in shared memory, and the mappings
+ * of every process that refer to them. Written here with plain stores, read by the sampling
+ * program.
+ *
+ * What is read without a lock is complete before it is published: rows before the pages that lead
+ * to them, pages before the mapping's flag, mappings before the process entry. Space of replaced
+ * mappings is used again only after a while.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_UNWIND_STORE_H
+#define COLLECT_UNWIND_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "unwind/unwind_table.h"
+#include "wire/unwind.h"
+
+struct unwind_store;
+
+/* Descriptors of the sampling program's maps; borrowed, and must outlive the store. */
+struct unwind_maps {
+	int pages_fd;
+	int mappings_fd;
+	int shards_fd;
+	int processes_fd;
+};
+
+/* Where a file's table is. */
+struct unwind_placement {
+	uint32_t first_page;
+	uint32_t num_pages;
+	uint32_t base_page;
+};
+
+/* A run of mapping records. count 0: none. */
+struct unwind_range {
+	uint32_t first;
+	uint32_t count;
+};
+
+/* Returns 0 or negative errno. */
+_must_check_ int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret);
+void unwind_store_free(struct unwind_store *store);
+
+/*
+ * Copy a table into kernel memory. Returns 0, -ENOSPC (the limits of wire/unwind.h), or another
+ * negative errno; then nothing refers to what may have been copied.
+ */
+_must_check_ int unwind_store_add_table(struct unwind_store *store,
+					const struct unwind_table *table,
+					struct unwind_placement *ret);
+
+/*
+ * Make these the mappings of a process, in place of its old range, which is given back.
+ *
+ * Returns 0, -ENOSPC (no room: the process has none now) or another negative errno.
+ */
+_must_check_ int unwind_store_publish(struct unwind_store *store, pid_t pid, uint64_t generation,
+				      const struct unwind_mapping *mappings, uint32_t count,
+				      uint64_t now_ns, struct unwind_range *range);
+/* Give a process's range back, and its entry too. */
+void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
+			 struct unwind_range *range);
+
+/* A published record, to be given its table when that is ready. */
+void unwind_store_set_table(struct unwind_store *store, uint32_t slot,
+			    const struct unwind_mapping *mapping);
+
+/* As the sampling program finds it; NULL when there is none. */
+const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *store,
+						 const struct unwind_mapping *mapping,
+						 uint64_t elf_address);
+
+/* In kernel memory: rows in use, and bytes of the shards. */
+uint64_t unwind_store_get_row_count(const struct unwind_store *store);
+uint64_t unwind_store_get_size(const struct unwind_store *store);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * Finding the bytes of a mapped file: which of the places where it may be seen holds the file
+ * that was mapped, and not one that took its place.
+ */
+#ifndef PROCESS_FILE_OPENER_H
+#define PROCESS_FILE_OPENER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "process/file_table.h"
+
+struct opened_file {
+	int fd; /* -1 when no place holds the file; the caller closes it */
+	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES]; /* read from the file */
+	uint8_t build_id_size;                     /* 0: it has none, or nobody can read it */
+	uint32_t dev_major;                        /* of the open file */
+	uint32_t dev_minor;
+	uint64_t inode;
+	bool another_was_found; /* fd is -1, and a path leads to a file with another identity */
+};
+
+/*
+ * Open the file that pid maps at [start, end). Arguments are those of file_table_add(); the
+ * identity's path has no " (deleted)" any more.
+ *
+ * Only regular files are opened, and without waiting, so that a FIFO or a device does no harm.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int file_opener_open(const char *proc_root, file_build_id_reader read_build_id,
+				  pid_t pid, pid_t parent_pid, uint64_t start, uint64_t end,
+				  const struct file_identity *identity, struct opened_file *ret);
+
+/*
+ * Open a copy of our own vdso, which is that of every process of the same word size: the kernel
+ * maps it from no file.
+ *
+ * ret   file descriptor of memory that holds the ELF image; the caller closes it
+ *
+ * Returns 0, -ENOENT (there is no vdso) or another negative errno.
+ *
+ * Source: getauxval(3) AT_SYSINFO_EHDR, vdso(7).
+ */
+_must_check_ int file_opener_open_vdso(int *ret);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * Reader of the folders /proc/PID: which there are, and what they say of a process.
+ *
+ * A process may end while it is read; what was read until then counts.
+ */
+#ifndef PROCESS_PROC_SCAN_H
+#define PROCESS_PROC_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+#include "process/file_table.h"
+#include "process/mapping_list.h"
+
+struct proc_entry {
+	char comm[64];       /* NUL-terminated; kernel workers have more than 15 bytes */
+	uint32_t parent_pid; /* 0 when unknown */
+	uint64_t start_ns;   /* when the process began, cut to 10 ms; 0 when unknown */
+	bool is_zombie;
+};
+
+/*
+ * Read /proc/PID/comm and /proc/PID/stat.
+ *
+ * Returns 0, -ENOENT (no such process) or another negative errno.
+ *
+ * Source: proc(5).
+ */
+_must_check_ int proc_entry_read(const char *proc_root, pid_t pid, struct proc_entry *ret);
+
+/*
+ * Add the executable mappings of /proc/PID/maps to list, and their files to files.
+ *
+ * Returns 0, -EINVAL (a malformed line: list holds what came before it), -ENOMEM or -errno of
+ * reading.
+ */
+_must_check_ int proc_mappings_read(const char *proc_root, pid_t pid, pid_t parent_pid,
+				    struct file_table *files, struct mapping_list *list);
+
+/*
+ * Call visit() for every process. visit() returns 0 or negative errno, which stops.
+ *
+ * Returns 0, -errno of opening proc_root, or what visit() returned.
+ */
+_must_check_ int proc_for_each_pid(const char *proc_root, int (*visit)(pid_t pid, void *context),
+				   void *context);
+
+/*
+ * Read the file /proc/PID/NAME, at most limit_bytes.
+ *
+ * ret   appended to; the caller releases it
+ *
+ * Returns 0, -ENOENT (also when the process is gone) or another negative errno.
+ */
+_must_check_ int proc_file_read(const char *proc_root, pid_t pid, const char *name,
+				size_t limit_bytes, struct text *ret);
+
+#endif

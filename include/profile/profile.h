@@ -1,0 +1,160 @@
+/*
+ * The profile: samples, weighted by stack and thread. The noun that all stages share.
+ *
+ * A sample points at a stack; a stack is a chain of locations; a location is a code address
+ * and, once it is symbolized, the frames found there: the function, preceded by the calls
+ * inlined into it. A recorder adds locations by address and a symbolizer gives them frames;
+ * an importer adds locations that have their frames from the start.
+ *
+ * All strings are ids of the profile's string table. Ids of every kind are dense, from 0.
+ * No I/O. Not thread-safe; several profiles may be used in parallel.
+ */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "profile/stack_table.h"
+#include "profile/string_table.h"
+
+#define BUILD_ID_MAX_BYTES 20
+
+struct profile;
+
+/* Where a location's address counts from. */
+enum location_space {
+	LOCATION_NAMED,   /* no address: an importer knew only the name; address is a number */
+	LOCATION_FILE,    /* owner: module; address: file offset */
+	LOCATION_KERNEL,  /* owner: 0; address: kernel virtual address */
+	LOCATION_PROCESS, /* owner: process; address: pc in memory that no file backs (JIT) */
+};
+
+/* Why a frame has neither a function name nor a stable `objfile+0xoffset` name. */
+enum unnamed_reason {
+	UNNAMED_NOT,              /* it has one */
+	UNNAMED_NO_MAPPING,       /* nothing known was mapped at the pc */
+	UNNAMED_NO_FILE,          /* the mapped file could not be opened */
+	UNNAMED_BUILD_ID_DIFFERS, /* the file found is not the one that was mapped */
+	UNNAMED_NO_SYMBOL,        /* the file, kernel or perf-map has no name for the address */
+	NUM_UNNAMED_REASONS,
+};
+
+/* The reason's name in the account of a run: "no_mapping". */
+const char *unnamed_reason_get_name(enum unnamed_reason reason);
+
+enum frame_kind { FRAME_USER, FRAME_KERNEL, FRAME_JIT };
+
+struct frame {
+	uint32_t name;      /* for people: demangled, without parameter list */
+	uint32_t full_name; /* demangled with parameters; equal to name where there are none */
+	uint32_t module;    /* string: base name of file or kernel module; may be empty */
+	uint32_t file;      /* string: source file; empty when unknown */
+	uint32_t line;      /* from 1; 0 when unknown */
+	uint8_t kind;       /* enum frame_kind */
+	bool is_inlined;    /* the call was inlined into the next outer frame */
+};
+
+struct location {
+	uint64_t address; /* what the space says; for a return address, the address minus 1 */
+	uint32_t owner;
+	uint8_t space;          /* enum location_space */
+	uint8_t unnamed_reason; /* enum unnamed_reason */
+	uint32_t first_frame; /* innermost first: frames [first_frame, first_frame + num_frames) */
+	uint32_t num_frames;  /* 0 before symbolizing; then at least 1 */
+};
+
+/* A mapped file. */
+struct module {
+	uint32_t path;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint8_t build_id_size; /* in bytes; 0 when it has none */
+};
+
+/* One process image: an exec starts a new one under the same pid. */
+struct process_info {
+	uint32_t pid;
+	uint32_t comm;
+};
+
+struct thread {
+	uint32_t process; /* index of its process_info */
+	uint32_t tid;
+	uint32_t comm; /* at the time of its samples: a renamed thread is a new one */
+};
+
+struct metric {
+	uint32_t name; /* "samples" */
+	uint32_t unit; /* "count" */
+};
+
+struct sample {
+	uint32_t thread;
+	uint32_t stack;
+	uint64_t value; /* summed weight */
+};
+
+struct profile *profile_new(void); /* NULL when out of memory */
+void profile_free(struct profile *profile);
+static inline void profile_freep(struct profile **profile)
+{
+	profile_free(*profile);
+}
+
+/* Strings. The tables are borrowed, valid until profile_free(). */
+_must_check_ int profile_add_string(struct profile *profile, const char *string, uint32_t *ret);
+const char *profile_get_string(const struct profile *profile, uint32_t id);
+struct string_table *profile_get_strings(struct profile *profile);
+
+/*
+ * Every profile_add_…() returns 0 or -ENOMEM, and gives the id of the equal item that is
+ * already there, if any (modules and processes excepted: each call adds one).
+ */
+_must_check_ int profile_add_module(struct profile *profile, const struct module *module,
+				    uint32_t *ret);
+_must_check_ int profile_add_process(struct profile *profile, uint32_t pid, uint32_t comm,
+				     uint32_t *ret);
+_must_check_ int profile_add_thread(struct profile *profile, const struct thread *thread,
+				    uint32_t *ret);
+_must_check_ int profile_add_location(struct profile *profile, enum location_space space,
+				      uint32_t owner, uint64_t address, uint32_t *ret);
+_must_check_ int profile_add_stack(struct profile *profile, uint32_t parent, uint32_t location,
+				   uint32_t *ret);
+/* Add weight to the sample of this thread and stack. -EOVERFLOW when the sum leaves 64 bits. */
+_must_check_ int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack,
+				    uint64_t weight);
+
+/*
+ * Give a location its frames, innermost first, at least one; they are copied.
+ */
+_must_check_ int profile_set_frames(struct profile *profile, uint32_t location,
+				    const struct frame *frames, size_t num_frames,
+				    enum unnamed_reason reason);
+
+void profile_set_metric(struct profile *profile, struct metric metric);
+struct metric profile_get_metric(const struct profile *profile);
+
+/* A changed comm of a process that is already there. */
+void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_t comm);
+
+/* Items by id; borrowed until the next profile_add_…() of the same kind. */
+const struct module *profile_get_module(const struct profile *profile, uint32_t id);
+const struct process_info *profile_get_process(const struct profile *profile, uint32_t id);
+const struct thread *profile_get_thread(const struct profile *profile, uint32_t id);
+const struct location *profile_get_location(const struct profile *profile, uint32_t id);
+const struct frame *profile_get_frame(const struct profile *profile, uint32_t id);
+const struct sample *profile_get_sample(const struct profile *profile, uint32_t id);
+uint32_t profile_count_modules(const struct profile *profile);
+uint32_t profile_count_processes(const struct profile *profile);
+uint32_t profile_count_threads(const struct profile *profile);
+uint32_t profile_count_locations(const struct profile *profile);
+uint32_t profile_count_samples(const struct profile *profile);
+
+/* A stack's innermost location and its caller's stack; see stack_table.h. */
+uint32_t profile_get_stack_location(const struct profile *profile, uint32_t stack);
+uint32_t profile_get_stack_parent(const struct profile *profile, uint32_t stack);
+uint32_t profile_count_stacks(const struct profile *profile);
+
+#endif

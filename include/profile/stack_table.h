@@ -1,0 +1,37 @@
+/*
+ * Interned stacks: a prefix tree in which a stack is its innermost level plus the id of the
+ * stack that called it. Stacks with a common outer part share it.
+ *
+ * Levels are plain 32-bit numbers; what they mean (locations, names) is the owner's matter.
+ */
+#ifndef PROFILE_STACK_TABLE_H
+#define PROFILE_STACK_TABLE_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+/* The stack without levels; every outermost level has it as parent. */
+#define STACK_EMPTY 0u
+
+struct stack_table;
+
+struct stack_table *stack_table_new(void); /* NULL when out of memory */
+void stack_table_free(struct stack_table *table);
+
+/*
+ * The stack that has `level` called from `parent`.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int stack_table_add(struct stack_table *table, uint32_t parent, uint32_t level,
+				 uint32_t *ret);
+
+/* The innermost level of a stack that is not empty. */
+uint32_t stack_table_get_level(const struct stack_table *table, uint32_t stack);
+/* The stack without its innermost level. Always a smaller id than the stack's own. */
+uint32_t stack_table_get_parent(const struct stack_table *table, uint32_t stack);
+/* Ids run from 0 (the empty stack) to this number minus 1. */
+uint32_t stack_table_get_count(const struct stack_table *table);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * The ELF files behind the numbers of a file table, opened when they are first asked for. Files
+ * of equal build ID and owner are one: they share symbols and debug information, and the one with
+ * the fullest symbol table stands for all.
+ *
+ * Not thread-safe.
+ */
+#ifndef SYMBOLIZE_CODE_FILES_H
+#define SYMBOLIZE_CODE_FILES_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "objfile/objfile.h"
+#include "process/file_table.h"
+#include "symbolize/inlines.h"
+
+struct code_files;
+struct code_file;
+
+/*
+ * files       borrowed, must outlive the result
+ * debug_root  as in objfile_open(); copied
+ *
+ * Returns NULL when out of memory.
+ */
+struct code_files *code_files_new(const struct file_table *files, const char *debug_root);
+void code_files_free(struct code_files *code_files);
+
+/*
+ * ret   borrowed until code_files_free()
+ *
+ * Returns 0, -ENOENT (not opened by the file table, or not ELF) or -ENOMEM.
+ */
+_must_check_ int code_files_get(struct code_files *code_files, uint32_t file,
+				struct code_file **ret);
+
+/* Borrowed from the file. */
+struct objfile *code_file_get_objfile(const struct code_file *code_file);
+
+/*
+ * ret   borrowed until code_file_trim(); NULL when there is no debug information
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int code_file_get_inlines(struct code_file *code_file, struct inlines **ret);
+
+/* No more is asked about this file for now: give back its debug information, if it is large. */
+void code_file_trim(struct code_file *code_file);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * What debug information says about a code address: the function, the calls that were inlined
+ * there, and the source lines.
+ *
+ * Debug information is untrusted input: depth and amount of every walk are bounded, and what is
+ * beyond the bound goes missing. Not thread-safe.
+ */
+#ifndef SYMBOLIZE_INLINES_H
+#define SYMBOLIZE_INLINES_H
+
+#include <elfutils/libdw.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "objfile/objfile.h"
+
+#define SOURCE_FRAMES_MAX 64
+
+struct inlines;
+
+struct source_frame {
+	const char *name; /* for the linker (mangled) where there is one; NULL: unknown */
+	const char *file; /* NULL: unknown */
+	uint32_t line;    /* from 1; 0: unknown */
+};
+
+/* Innermost first. All but the last were inlined into the next. */
+struct source_frames {
+	struct source_frame items[SOURCE_FRAMES_MAX];
+	size_t length;
+};
+
+/*
+ * objfile, dwarf   the file and its debug information; borrowed, must outlive the result
+ *
+ * Reads the address ranges of all compilation units. (.debug_aranges would be quicker, but clang
+ * writes none.) Returns 0 or -ENOMEM.
+ */
+_must_check_ int inlines_new(const struct objfile *objfile, Dwarf *dwarf, struct inlines **ret);
+void inlines_free(struct inlines *inlines);
+
+/*
+ * ret   at least one frame; strings are borrowed until the Dwarf is closed. The name of the last
+ *       frame may be NULL: the address has a line, but no function
+ *
+ * Returns 0, -ENOENT (no compilation unit holds the address) or -ENOMEM.
+ *
+ * Source: DWARF 5, sections 3.3.8 (inlining) and 6.2 (line table).
+ */
+_must_check_ int inlines_find(struct inlines *inlines, uint64_t elf_address,
+			      struct source_frames *ret);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Names of kernel code: the kernel itself, its modules, BPF programs.
+ *
+ * Not thread-safe.
+ */
+#ifndef SYMBOLIZE_KERNEL_SYMBOLS_H
+#define SYMBOLIZE_KERNEL_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+struct kernel_symbols;
+
+struct kernel_symbol {
+	const char *name;   /* NULL: only the module is known */
+	const char *module; /* "nf_tables", "[bpf]", "[kernel]" */
+	uint64_t offset;    /* from the start of the symbol; of the module when name is NULL */
+};
+
+struct kernel_symbols *kernel_symbols_new(void); /* NULL when out of memory */
+void kernel_symbols_free(struct kernel_symbols *symbols);
+
+/*
+ * Read PROC_ROOT/kallsyms and PROC_ROOT/modules. When they were read before and the modules are
+ * still the same, nothing happens. Files that cannot be read count as empty.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int kernel_symbols_load(struct kernel_symbols *symbols, const char *proc_root);
+
+/*
+ * The same from text in memory (tests, fuzzing), in place of what was loaded before. Malformed
+ * lines are skipped.
+ *
+ * Source: Linux kernel/kallsyms.c s_show(), kernel/module/procfs.c m_show().
+ */
+_must_check_ int kernel_symbols_load_text(struct kernel_symbols *symbols, const char *kallsyms,
+					  size_t kallsyms_size, const char *modules,
+					  size_t modules_size);
+
+/*
+ * Add code by event, of known size; it goes before what is loaded, and the latest goes first. name
+ * is copied. Returns 0 or -ENOMEM.
+ */
+_must_check_ int kernel_symbols_add(struct kernel_symbols *symbols, uint64_t start,
+				    uint64_t size_bytes, const char *name);
+
+/*
+ * What holds the address. A symbol reaches to the next one, but not beyond the end of kernel text
+ * (_etext, _einittext), of its module, or, where no such end is known, of its page.
+ *
+ * ret   borrowed until the next load
+ *
+ * Returns 0 or -ENOENT.
+ */
+_must_check_ int kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address,
+				     struct kernel_symbol *ret);
+
+/* kallsyms had symbols, but all addresses were zero. */
+bool kernel_symbols_is_restricted(const struct kernel_symbols *symbols);
+
+#endif

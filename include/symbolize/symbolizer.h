@@ -1,0 +1,75 @@
+/*
+ * Names for the locations of a recorded profile: functions, calls inlined into them, source lines.
+ *
+ * Works on file descriptors that the file table already holds open and needs no privilege of its
+ * own. One location is looked up once; files with equal build IDs share their symbols and debug
+ * information. Not thread-safe.
+ */
+#ifndef SYMBOLIZE_SYMBOLIZER_H
+#define SYMBOLIZE_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "process/file_table.h"
+#include "process/process_table.h"
+#include "profile/profile.h"
+
+struct symbolizer;
+
+struct symbolizer_opts {
+	bool no_inlines; /* neither inlined calls nor source lines: debug information stays shut */
+	const char *proc_root;  /* holds kallsyms and modules; NULL: /proc */
+	const char *debug_root; /* separate debug files; NULL: /usr/lib/debug */
+	/* Called now and then while locations are named; NULL is fine. */
+	void (*progress)(uint32_t num_done, uint32_t num_total, void *context);
+	void *context;
+};
+
+/*
+ * files and processes are borrowed and must outlive the symbolizer. In the profile to be named, a
+ * module's id is its number in files, and a process's id is its number in processes.
+ * opts may be NULL. Returns NULL when out of memory.
+ */
+struct symbolizer *symbolizer_new(const struct file_table *files,
+				  const struct process_table *processes,
+				  const struct symbolizer_opts *opts);
+void symbolizer_free(struct symbolizer *symbolizer);
+static inline void symbolizer_freep(struct symbolizer **symbolizer)
+{
+	symbolizer_free(*symbolizer);
+}
+
+/*
+ * Kernel code that came or went while the recording ran (a BPF program, PERF_RECORD_KSYMBOL), so
+ * that kallsyms may not hold it any more. name is copied. Returns 0 or -ENOMEM.
+ */
+_must_check_ int symbolizer_add_kernel_symbol(struct symbolizer *symbolizer, uint64_t start,
+					      uint64_t size_bytes, const char *name);
+
+/*
+ * Give frames to every location that has none yet. A frame never gets its neighbour's name; what
+ *has no name becomes, in this order of preference, objfile+0x1a40      offset: ELF address at which
+ *.eh_frame says the function starts [objfile]           UNNAMED_NO_SYMBOL, UNNAMED_NO_FILE or
+ *UNNAMED_BUILD_ID_DIFFERS [anon]              code in memory that no file backs, not in a perf-map:
+ *UNNAMED_NO_SYMBOL [unknown]           UNNAMED_NO_MAPPING module+0x10, [kernel]   kernel addresses
+ *that kallsyms does not name (these are named and UNNAMED_NO_SYMBOL, in this order)
+ *
+ * Returns 0 or -ENOMEM. Broken files are no failure: their locations stay unnamed.
+ */
+_must_check_ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profile);
+
+/*
+ * Whether a location lies in a function that is the outermost of its thread: its call-frame
+ * information says that the return address is undefined (_start, clone, clone3), or the address
+ * lies in the first 64 bytes at the ELF entry point and has no call-frame information at all
+ * (ld.so's _start).
+ */
+bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile *profile,
+			     uint32_t location);
+
+/* kallsyms showed no addresses (kptr_restrict without CAP_SYSLOG); known after naming. */
+bool symbolizer_is_kernel_restricted(const struct symbolizer *symbolizer);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Where the code of an ELF file lies, and whether its entry point is where processes begin.
+ *
+ * Not thread-safe, as libelf is not.
+ */
+#ifndef UNWIND_CODE_RANGES_H
+#define UNWIND_CODE_RANGES_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "objfile/range_map.h"
+
+struct code_ranges {
+	struct range_map segments; /* executable PT_LOAD, by ELF address */
+	uint64_t text_bytes;       /* of executable sections; without section headers of segments */
+	uint64_t entry;            /* ELF address of code that nobody called; 0: none */
+};
+
+/* Returns 0 or -ENOMEM; release it in any case. What cannot be read is left out. */
+_must_check_ int code_ranges_init(struct code_ranges *ranges, Elf *elf);
+void code_ranges_release(struct code_ranges *ranges);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * Call-frame instructions to rules: what a function's entry says, executed, row by row.
+ *
+ * Of all registers only those are followed that lead to the next frame: the canonical frame
+ * address (CFA), the return address, the frame pointer and rbx. x86-64.
+ *
+ * Thread-safe: there is no state but what the caller passes.
+ */
+#ifndef UNWIND_FRAME_PROGRAM_H
+#define UNWIND_FRAME_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "unwind/frame_reader.h"
+#include "wire/unwind.h"
+
+/* Longer programs are not executed. The longest that we know has 70 KB. */
+#define FRAME_PROGRAM_MAX_BYTES (1u << 20)
+/* States that a program can remember at a time. GCC and clang remember one, assembly a few. */
+#define FRAME_PROGRAM_MAX_REMEMBERED 32
+
+enum frame_saved {
+	FRAME_SAVED_SAME = 0,
+	FRAME_SAVED_AT_CFA, /* at CFA + offset */
+	FRAME_SAVED_AT_FP,  /* at this frame's rbp + offset */
+	FRAME_SAVED_AT_SP,  /* at this frame's rsp + offset */
+	FRAME_SAVED_IN_DI,  /* in rdi */
+	FRAME_SAVED_UNDEFINED,
+	FRAME_SAVED_ELSEWHERE, /* the rule is none that we know, or there is none */
+};
+
+/* Where the caller's value of a register is. */
+struct frame_register {
+	int64_t offset;         /* in bytes */
+	enum frame_saved where; /* what the offset is relative to */
+};
+
+/* The rules that hold at one address. */
+struct frame_state {
+	struct frame_register fp;
+	struct frame_register bx;
+	struct frame_register ra;
+	int64_t cfa_offset; /* in bytes */
+	uint8_t cfa_op;     /* enum unwind_cfa_op */
+	/* The CFA is a register and an offset, which instructions may change one by one. */
+	bool is_cfa_register;
+};
+
+struct frame_row {
+	uint64_t elf_address; /* from here to the next row, or to the function's end */
+	struct unwind_rule rule;
+};
+
+/* Rows of one function, in order of address. All zero is empty; reused from call to call. */
+struct frame_rows {
+	ARRAY(struct frame_row) rows;
+	/* Rows in which rbp or rbx is saved where no rule can say; it counts as lost there. */
+	uint64_t num_lost_registers;
+};
+
+void frame_rows_release(struct frame_rows *rows);
+
+/*
+ * Execute the initial instructions of a common part. When they are broken, so is every function
+ * that begins with the state.
+ */
+void frame_program_start(const struct frame_reader *reader, const struct frame_cie *cie,
+			 struct frame_state *ret);
+
+/*
+ * Execute a function's instructions.
+ *
+ * initial  what frame_program_start() gave for the function's common part
+ * end      ELF address at which to stop, as the function may be cut short by the next one
+ * rows     replaced by the function's rows; the first one is at its start. Where instructions are
+ *          broken the rest of the function is UNWIND_CFA_UNSUPPORTED. num_lost_registers is added
+ * to
+ *
+ * Returns 0 or -ENOMEM.
+ *
+ * Source: DWARF 5, sections 6.4.2 and 6.4.3; System V ABI, AMD64 supplement, figure 3.36.
+ */
+_must_check_ int frame_program_run(const struct frame_reader *reader,
+				   const struct frame_function *function,
+				   const struct frame_state *initial, uint64_t end,
+				   struct frame_rows *rows);
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * The walk: from a thread's registers to the addresses of its stack, by unwind tables.
+ *
+ * One text, compiled three ways: into the BPF program, into the replay of raw stacks in user space,
+ * and into tests. Whoever includes it defines WALK_INLINE (how the functions here are declared)
+ * before, and after it the three functions declared below struct walk.
+ *
+ * rbp and rbx are restored lazily: a rule says where they were saved, and most frames never ask.
+ * The step holds no loop, so that the verifier can check it once; the includer calls it at most
+ * WIRE_MAX_FRAMES times.
+ */
+#ifndef UNWIND_WALK_H
+#define UNWIND_WALK_H
+
+#include "wire/unwind.h"
+
+/* Farther apart than this, two frame pointers are no chain. */
+#define WALK_FP_STRIDE_MAX (1u << 20)
+/* No code lies below: the first page is never mapped. */
+#define WALK_PC_MIN 4096
+
+/* Offsets from the stack pointer of a signal frame to the saved registers in its ucontext. */
+#define WALK_SIGNAL_RBP 120
+#define WALK_SIGNAL_RBX 128
+#define WALK_SIGNAL_RSP 160
+#define WALK_SIGNAL_RIP 168
+
+struct walk {
+	/* The frame that is looked at. */
+	wire_u64 pc;
+	wire_u64 sp;
+	wire_u64 fp;         /* rbp; valid while fp_address is 0 */
+	wire_u64 bx;         /* rbx; likewise */
+	wire_u64 fp_address; /* where the value was saved */
+	wire_u64 bx_address;
+	wire_u64 r10; /* these two of the innermost frame only */
+	wire_u64 di;
+	struct unwind_mapping mapping; /* the last one found; end 0: none yet */
+	wire_u32 first_mapping;        /* of the process */
+	wire_u32 num_mappings;
+	wire_u32 num_frames;
+	wire_u32 end;     /* enum walk_end */
+	wire_u8 is_exact; /* pc is no return address: innermost, or interrupted by a signal */
+	wire_u8 is_innermost;
+	wire_u8 is_fp_lost; /* rbp is not known any more */
+	wire_u8 is_bx_lost;
+	wire_u32 num_fp_steps; /* taken by frame pointer */
+};
+
+/* 8 bytes of the thread's memory. Returns 0, or -1 when they cannot be read. */
+WALK_INLINE int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret);
+/* Put the mapping that holds pc into walk->mapping. Returns 1, or 0 when there is none. */
+WALK_INLINE int walk_find_mapping(struct walk *walk, wire_u64 pc);
+/* The rule for an address by the table of walk->mapping, or NULL. */
+WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address);
+
+WALK_INLINE int walk_stop(struct walk *walk, enum walk_end end)
+{
+	walk->end = end;
+	return 1;
+}
+
+/* No code lies in the first page, and none where the kernel is: that bit is WIRE_PC_EXACT. */
+WALK_INLINE int walk_is_user_pc(wire_u64 pc)
+{
+	return pc >= WALK_PC_MIN && !(pc & WIRE_PC_EXACT);
+}
+
+WALK_INLINE int walk_restore_fp(struct walk *walk)
+{
+	if (walk->is_fp_lost)
+		return -1;
+	if (!walk->fp_address)
+		return 0;
+	if (walk_read(walk, walk->fp_address, &walk->fp))
+		return -1;
+	walk->fp_address = 0;
+	return 0;
+}
+
+WALK_INLINE int walk_restore_bx(struct walk *walk)
+{
+	if (walk->is_bx_lost)
+		return -1;
+	if (!walk->bx_address)
+		return 0;
+	if (walk_read(walk, walk->bx_address, &walk->bx))
+		return -1;
+	walk->bx_address = 0;
+	return 0;
+}
+
+/* Follow the frame pointer, where code is known to have no call-frame information. */
+WALK_INLINE int walk_step_fp(struct walk *walk)
+{
+	wire_u64 caller_fp;
+	wire_u64 caller_pc;
+
+	if (walk_restore_fp(walk))
+		return walk_stop(walk, WALK_FP_CHAIN);
+	if (walk->fp < walk->sp || walk->fp - walk->sp > WALK_FP_STRIDE_MAX || (walk->fp & 7))
+		return walk_stop(walk, WALK_FP_CHAIN);
+	if (walk_read(walk, walk->fp, &caller_fp) || walk_read(walk, walk->fp + 8, &caller_pc))
+		return walk_stop(walk, WALK_FP_CHAIN);
+	if (!walk_is_user_pc(caller_pc))
+		return walk_stop(walk, WALK_FP_CHAIN);
+	walk->sp = walk->fp + 16;
+	walk->fp = caller_fp;
+	walk->pc = caller_pc;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	walk->is_bx_lost = 1; /* nothing says whether this code has changed it */
+	walk->num_fp_steps++;
+	return 0;
+}
+
+/* Whether a call instruction ends at pc: E8, or FF /2 in its usual lengths. */
+WALK_INLINE int walk_follows_call(struct walk *walk, wire_u64 pc)
+{
+	wire_u64 code;
+
+	if (walk_read(walk, pc - 8, &code))
+		return 0;
+	return (code >> 24 & 0xff) == 0xe8 || (code >> 48 & 0x38ff) == 0x10ff ||
+	       (code >> 40 & 0x38ff) == 0x10ff || (code >> 16 & 0x38ff) == 0x10ff;
+}
+
+/*
+ * The innermost function has no rule although its file has a table: start-up code (crti.o,
+ * crtbegin.o), assembly. At its first instruction, which is where pages are touched first, the
+ * return address is on top of the stack, and its frame pointer is still the caller's. Returns 0, or
+ * 1 when it is not so.
+ */
+WALK_INLINE int walk_step_entry(struct walk *walk)
+{
+	wire_u64 caller_pc;
+
+	if (!walk->is_innermost || walk_read(walk, walk->sp, &caller_pc) ||
+	    !walk_is_user_pc(caller_pc) || !walk_follows_call(walk, caller_pc))
+		return 1;
+	walk->pc = caller_pc;
+	walk->sp += 8;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	return 0;
+}
+
+/* The kernel saved all registers on the stack that the handler returns to. */
+WALK_INLINE int walk_step_signal(struct walk *walk)
+{
+	wire_u64 sp = walk->sp;
+
+	if (walk_read(walk, sp + WALK_SIGNAL_RSP, &walk->sp) ||
+	    walk_read(walk, sp + WALK_SIGNAL_RIP, &walk->pc) ||
+	    walk_read(walk, sp + WALK_SIGNAL_RBP, &walk->fp) ||
+	    walk_read(walk, sp + WALK_SIGNAL_RBX, &walk->bx))
+		return walk_stop(walk, WALK_READ_FAILED);
+	walk->fp_address = 0;
+	walk->bx_address = 0;
+	walk->is_fp_lost = 0;
+	walk->is_bx_lost = 0;
+	walk->is_exact = 1;
+	walk->is_innermost = 0;
+	return walk_is_user_pc(walk->pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+}
+
+/* The canonical frame address by a rule. 0, or 1 with the walk ended. */
+WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule, wire_u64 *cfa)
+{
+	wire_u8 op = rule->cfa_op;
+	wire_u64 offset = (wire_u64)(long long)rule->cfa_offset;
+
+	if (op == UNWIND_CFA_FP || op == UNWIND_CFA_DEREF_FP) {
+		if (walk_restore_fp(walk))
+			return walk_stop(walk, WALK_READ_FAILED);
+		*cfa = walk->fp + offset;
+	} else if (op == UNWIND_CFA_BX) {
+		if (walk_restore_bx(walk))
+			return walk_stop(walk, WALK_READ_FAILED);
+		*cfa = walk->bx + offset;
+	} else if (op == UNWIND_CFA_PLT) {
+		*cfa = walk->sp + 8 + ((walk->pc & 15) >= offset ? 8 : 0);
+	} else if (op == UNWIND_CFA_R10) {
+		if (!walk->is_innermost)
+			return walk_stop(walk, WALK_UNSUPPORTED);
+		*cfa = walk->r10 + offset;
+	} else {
+		*cfa = walk->sp + offset;
+	}
+	if (op == UNWIND_CFA_DEREF_FP || op == UNWIND_CFA_DEREF_SP || op == UNWIND_CFA_DEREF_SP_8)
+		if (walk_read(walk, *cfa, cfa))
+			return walk_stop(walk, WALK_READ_FAILED);
+	if (op == UNWIND_CFA_DEREF_SP_8)
+		*cfa += 8;
+	return 0;
+}
+
+/* Remember where the caller's rbp and rbx are. This frame's rbp must be read where they hang on it.
+ */
+WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule *rule, wire_u64 cfa)
+{
+	wire_u64 fp_offset = (wire_u64)(long long)rule->fp_offset;
+	wire_u64 bx_offset = (wire_u64)(long long)rule->bx_offset;
+	wire_u8 fp_op = rule->fp_op;
+	wire_u8 bx_op = rule->bx_op;
+
+	if (fp_op == UNWIND_REGISTER_AT_FP || bx_op == UNWIND_REGISTER_AT_FP)
+		if (walk_restore_fp(walk))
+			return walk_stop(walk, WALK_READ_FAILED);
+	if (bx_op == UNWIND_REGISTER_AT_CFA)
+		walk->bx_address = cfa + bx_offset;
+	else if (bx_op == UNWIND_REGISTER_AT_FP)
+		walk->bx_address = walk->fp + bx_offset;
+	if (bx_op == UNWIND_REGISTER_UNDEFINED)
+		walk->is_bx_lost = 1;
+	else if (bx_op != UNWIND_REGISTER_SAME)
+		walk->is_bx_lost = 0;
+	if (fp_op == UNWIND_REGISTER_AT_CFA)
+		walk->fp_address = cfa + fp_offset;
+	else if (fp_op == UNWIND_REGISTER_AT_FP)
+		walk->fp_address = walk->fp + fp_offset;
+	if (fp_op == UNWIND_REGISTER_UNDEFINED)
+		walk->is_fp_lost = 1;
+	else if (fp_op != UNWIND_REGISTER_SAME)
+		walk->is_fp_lost = 0;
+	return 0;
+}
+
+WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule)
+{
+	wire_u64 caller_pc;
+	wire_u64 cfa;
+
+	if (rule->cfa_op == UNWIND_CFA_STOP)
+		return walk_stop(walk, WALK_COMPLETE);
+	if (rule->cfa_op == UNWIND_CFA_SIGNAL)
+		return walk_step_signal(walk);
+	if (rule->cfa_op == UNWIND_CFA_UNSUPPORTED)
+		return walk_stop(walk, WALK_UNSUPPORTED);
+	if (rule->ra_op == UNWIND_RA_IN_DI && !walk->is_innermost)
+		return walk_stop(walk, WALK_UNSUPPORTED);
+	if (walk_find_cfa(walk, rule, &cfa))
+		return 1;
+	/* Stacks grow down: a caller's frame lies above. The innermost may not have pushed
+	 * anything. */
+	if (cfa < walk->sp || (cfa == walk->sp && !walk->is_innermost))
+		return walk_stop(walk, WALK_STUCK);
+	if (rule->ra_op == UNWIND_RA_IN_DI) {
+		caller_pc = walk->di;
+	} else if (walk_read(walk, cfa - 8, &caller_pc)) {
+		return walk_stop(walk, WALK_READ_FAILED);
+	}
+	if (walk_save_registers(walk, rule, cfa))
+		return 1;
+	walk->pc = caller_pc;
+	walk->sp = cfa;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	return walk_is_user_pc(caller_pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+}
+
+/*
+ * Add the present frame to pcs (WIRE_MAX_FRAMES long) and go to its caller. Returns 0 to go on, 1
+ * at the end, which walk->end explains.
+ */
+WALK_INLINE int walk_step(struct walk *walk, wire_u64 *pcs)
+{
+	wire_u64 pc = walk->pc - !walk->is_exact;
+	const struct unwind_rule *rule = 0;
+
+	if (walk->num_frames >= WIRE_MAX_FRAMES)
+		return walk_stop(walk, WALK_TOO_DEEP);
+	pcs[walk->num_frames & (WIRE_MAX_FRAMES - 1)] =
+		walk->pc | (walk->is_exact ? WIRE_PC_EXACT : 0);
+	walk->num_frames++;
+	if ((pc < walk->mapping.start || pc >= walk->mapping.end) && !walk_find_mapping(walk, pc))
+		return walk_stop(walk, WALK_NO_MAPPING);
+	if (walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE)
+		rule = walk_find_rule(walk, pc - walk->mapping.bias);
+	else if (!(walk->mapping.flags & UNWIND_MAPPING_HAS_NO_CFI))
+		return walk_stop(walk, WALK_NO_TABLE);
+	if (rule && rule->cfa_op != UNWIND_CFA_NONE)
+		return walk_step_rule(walk, rule);
+	if ((walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE) && !walk_step_entry(walk))
+		return 0;
+	if (walk->mapping.flags & UNWIND_MAPPING_HAS_NO_CFI)
+		return walk_step_fp(walk);
+	return walk_stop(walk, WALK_NO_RULE);
+}
+
+#endif

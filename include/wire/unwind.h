@@ -1,0 +1,137 @@
+/*
+ * Unwind tables as the sampling program reads them: for every code address the rule that leads to
+ * the calling frame. Written by user space (room unwind), read by the BPF program and by the same
+ * walk in user space.
+ *
+ *	page   64 KiB of an objfile's text: where its rows are
+ *	row    from this address on (up to the next row) this rule holds
+ *	rule   how to find the caller's frame; a dictionary, because few rules serve many rows
+ */
+#ifndef WIRE_UNWIND_H
+#define WIRE_UNWIND_H
+
+#include "wire/wire.h"
+
+#define UNWIND_PAGE_SHIFT 16
+
+/* Set in a user pc of a stack that is no return address; user addresses end far below. */
+#define WIRE_PC_EXACT (1ull << 63)
+
+/* Sorted by pc_low within a page; the first row of a page that has rows has pc_low 0. */
+struct unwind_row {
+	wire_u16 pc_low; /* low 16 bits of the ELF address */
+	wire_u16 rule;   /* index in the dictionary; 0 is the rule UNWIND_CFA_NONE */
+};
+_Static_assert(sizeof(struct unwind_row) == 4, "4 bytes a row is what makes tables small");
+
+/* How to compute the canonical frame address: the caller's stack pointer after the return. */
+enum unwind_cfa_op {
+	UNWIND_CFA_NONE = 0, /* no call-frame information for these addresses */
+	UNWIND_CFA_SP,       /* sp + cfa_offset */
+	UNWIND_CFA_FP,       /* frame pointer (rbp) + cfa_offset */
+	UNWIND_CFA_BX,       /* rbx + cfa_offset: ld.so's _dl_runtime_resolve */
+	UNWIND_CFA_R10,      /* r10 + cfa_offset: while a realigned frame is being set up; innermost
+				frame only, as nobody saves r10 */
+	UNWIND_CFA_DEREF_SP, /* 8 bytes at sp + cfa_offset */
+	UNWIND_CFA_DEREF_FP, /* 8 bytes at frame pointer + cfa_offset: realigned frames (DRAP) */
+	UNWIND_CFA_DEREF_SP_8,  /* 8 bytes at sp + cfa_offset, and 8 more: OpenSSL's assembly */
+	UNWIND_CFA_PLT,         /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
+	UNWIND_CFA_SIGNAL,      /* a signal frame: all registers are in the ucontext at sp */
+	UNWIND_CFA_STOP,        /* the outermost frame: the return address is undefined */
+	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but not one of these */
+};
+
+/* Where the caller's value of a register is. */
+enum unwind_register_op {
+	UNWIND_REGISTER_SAME = 0,
+	UNWIND_REGISTER_AT_CFA,    /* saved at CFA + offset */
+	UNWIND_REGISTER_AT_FP,     /* saved at (this frame's) frame pointer + offset */
+	UNWIND_REGISTER_UNDEFINED, /* lost */
+};
+
+/* Where the return address is. */
+enum unwind_ra_op {
+	UNWIND_RA_AT_CFA = 0, /* at CFA - 8 */
+	UNWIND_RA_IN_DI,      /* in rdi: vfork; innermost frame only */
+};
+
+struct unwind_rule {
+	int cfa_offset;  /* in bytes */
+	short fp_offset; /* in bytes, for fp_op */
+	short bx_offset; /* in bytes, for bx_op */
+	wire_u8 cfa_op;  /* enum unwind_cfa_op */
+	wire_u8 fp_op;   /* enum unwind_register_op, for the frame pointer (rbp) */
+	wire_u8 bx_op;   /* enum unwind_register_op, for rbx */
+	wire_u8 ra_op;   /* enum unwind_ra_op */
+};
+_Static_assert(sizeof(struct unwind_rule) == 12, "struct unwind_rule is part of the wire format");
+
+struct unwind_page {
+	wire_u32 first_row;
+	wire_u32 num_rows; /* 0: no rule for these 64 KiB */
+};
+_Static_assert(sizeof(struct unwind_page) == 8, "struct unwind_page is part of the wire format");
+
+/*
+ * Rows and rules in kernel memory come in shards. A page's rows lie in one shard, and a rule's
+ * index counts within its shard, so that neither can overflow: what does not fit begins the next
+ * shard.
+ */
+#define UNWIND_SHARD_ROWS  (1u << 18) /* 1 MiB */
+#define UNWIND_SHARD_RULES (1u << 12)
+
+/* Limits of the kernel's side, all powers of two. */
+#define UNWIND_MAX_SHARDS   64         /* 16 M rows: some 1000 files */
+#define UNWIND_MAX_PAGES    (1u << 16) /* 4 GiB of text */
+#define UNWIND_MAX_MAPPINGS (1u << 15)
+
+struct unwind_shard {
+	struct unwind_row rows[UNWIND_SHARD_ROWS];
+	struct unwind_rule rules[UNWIND_SHARD_RULES];
+};
+
+/* Why a walk ended. Sent with every sample. */
+enum walk_end {
+	WALK_UNFINISHED = 0,
+	WALK_COMPLETE,    /* at a frame that is marked the outermost */
+	WALK_NO_PROCESS,  /* its mappings were not published yet */
+	WALK_NO_MAPPING,  /* nothing known is mapped there */
+	WALK_NO_TABLE,    /* its file's table is not built yet */
+	WALK_NO_RULE,     /* the table has nothing for the address */
+	WALK_UNSUPPORTED, /* the table's rule is not one of ours */
+	WALK_READ_FAILED, /* the stack could not be read */
+	WALK_TOO_DEEP,    /* WIRE_MAX_FRAMES */
+	WALK_STUCK,       /* the caller's frame would lie below */
+	WALK_FP_CHAIN,    /* code without call-frame information, and no frame pointer either */
+	WALK_NO_RETURN_ADDRESS, /* it is no address of code */
+	NUM_WALK_ENDS,
+};
+
+enum unwind_mapping_flag {
+	UNWIND_MAPPING_HAS_TABLE = 1 << 0, /* first_page and what it leads to can be used */
+	/* Known to have no call-frame information (JIT, anonymous code): frame pointers may be
+	   followed. With HAS_TABLE: only where the table has no rule. */
+	UNWIND_MAPPING_HAS_NO_CFI = 1 << 1,
+};
+
+/* One executable mapping of a process, as the walk wants it. */
+struct unwind_mapping {
+	wire_u64 start;
+	wire_u64 end;        /* first byte after it */
+	wire_u64 bias;       /* pc minus ELF address */
+	wire_u32 first_page; /* in the global array of pages; its first_row is shard << 18 | row */
+	wire_u32 num_pages;
+	wire_u32 base_page; /* of the ELF address space, that first_page stands for */
+	wire_u32 flags;     /* enum unwind_mapping_flag */
+};
+_Static_assert(sizeof(struct unwind_mapping) == 40,
+	       "struct unwind_mapping is part of the wire format");
+
+/* The mappings of a process, by pid: sorted by start, in the global array. */
+struct unwind_process {
+	wire_u32 first_mapping;
+	wire_u32 num_mappings;
+	wire_u64 generation; /* the kernel's exec counter that they belong to; or unknown */
+};
+
+#endif

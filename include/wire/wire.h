@@ -1,0 +1,119 @@
+/*
+ * What the BPF programs and user space tell each other: record layouts, counters, limits.
+ *
+ * Included by both sides. Fixed-width types, explicit padding, no pointers. Every record is written
+ * by the BPF program and begins with its type.
+ */
+#ifndef WIRE_WIRE_H
+#define WIRE_WIRE_H
+
+#ifndef __bpf__
+#include <assert.h>
+#include <stdint.h>
+typedef uint8_t wire_u8;
+typedef uint16_t wire_u16;
+typedef uint32_t wire_u32;
+typedef uint64_t wire_u64;
+#else
+typedef unsigned char wire_u8;
+typedef unsigned short wire_u16;
+typedef unsigned int wire_u32;
+typedef unsigned long long wire_u64;
+#endif
+
+/* Levels of one stack that are kept; deeper ones are cut at the outer end and marked so. */
+#define WIRE_MAX_FRAMES 512
+/* Stacks that each CPU remembers having sent. A power of two. */
+#define WIRE_STACK_CACHE_SLOTS 4096
+/* CPUs that share one ring buffer. A power of two. */
+#define WIRE_CPUS_PER_RING 8
+#define WIRE_COMM_SIZE     16
+/* No generation: this kernel has no exec counter that we know. */
+#define WIRE_GENERATION_UNKNOWN (~0ull)
+
+enum wire_record_type {
+	WIRE_SAMPLE = 1,
+	WIRE_STACK = 2,
+	WIRE_RAW_SAMPLE = 3,
+};
+
+enum wire_sample_flag {
+	WIRE_SAMPLE_IN_KERNEL = 1 << 0,      /* interrupted in kernel mode */
+	WIRE_SAMPLE_IN_EXEC = 1 << 1,        /* inside execve: registers and memory may disagree */
+	WIRE_SAMPLE_NO_USER_MEMORY = 1 << 2, /* kernel thread, or a task that is exiting */
+};
+
+/*
+ * One observation of one thread.
+ */
+struct wire_sample {
+	wire_u32 type; /* WIRE_SAMPLE */
+	wire_u32 pid;
+	wire_u32 tid;
+	wire_u16 cpu;
+	wire_u8 flags;             /* enum wire_sample_flag */
+	wire_u8 walk_end;          /* enum walk_end of the user stack (wire/unwind.h) */
+	wire_u64 time_ns;          /* CLOCK_BOOTTIME */
+	wire_u64 generation;       /* the kernel's exec counter of the process */
+	wire_u64 user_stack;       /* hash of a wire_stack sent before; 0: none was taken */
+	wire_u64 kernel_stack;     /* likewise */
+	wire_u64 user_sp;          /* user stack pointer, 0 when there is none */
+	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
+};
+_Static_assert(sizeof(struct wire_sample) == 72, "struct wire_sample is part of the wire format");
+
+/*
+ * A stack, sent before the first sample that refers to it. The same stack may be sent again.
+ */
+struct wire_stack {
+	wire_u32 type; /* WIRE_STACK */
+	wire_u32 num_frames;
+	wire_u64 hash;                 /* of the pcs; never 0 */
+	wire_u64 pcs[WIRE_MAX_FRAMES]; /* innermost first; only num_frames are sent. All but the
+					  innermost are return addresses */
+};
+_Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
+	       "struct wire_stack is part of the wire format");
+
+/* What a raw stack holds at most: enough for nearly all, and cheap to copy. */
+#define WIRE_RAW_PAGES       8
+#define WIRE_RAW_PAGE_BYTES  4096
+#define WIRE_RAW_STACK_BYTES ((WIRE_RAW_PAGES + 1) * WIRE_RAW_PAGE_BYTES)
+/* Raw samples that one CPU may send in a tenth of a second; beyond that the part walked is sent. */
+#define WIRE_RAW_SAMPLES_PER_100_MS 400
+
+/*
+ * A sample with the stack itself instead of a walk, where a table was missing: user space walks it
+ * later. sample.user_stack is 0.
+ */
+struct wire_raw_sample {
+	struct wire_sample sample; /* its type is WIRE_RAW_SAMPLE */
+	wire_u64 pc;               /* user registers */
+	wire_u64 sp;
+	wire_u64 fp;
+	wire_u64 bx;
+	wire_u64 r10;
+	wire_u64 di;
+	wire_u32 num_bytes; /* of the stack, from sp up; only these are sent */
+	wire_u32 padding;
+	wire_u8 bytes[WIRE_RAW_STACK_BYTES];
+};
+_Static_assert(sizeof(struct wire_raw_sample) == 72 + 56 + WIRE_RAW_STACK_BYTES,
+	       "struct wire_raw_sample is part of the wire format");
+
+/*
+ * What became of every run of the sampling program, per CPU; each run adds to `fired` and to
+ * exactly one of the others.
+ */
+struct wire_counters {
+	wire_u64 fired;
+	wire_u64 idle;             /* the CPU ran nothing */
+	wire_u64 filtered;         /* the thread was not wanted */
+	wire_u64 sent;             /* a wire_sample went into the ring */
+	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
+	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
+};
+_Static_assert(sizeof(struct wire_counters) == 48,
+	       "struct wire_counters is part of the wire format");
+
+#endif

@@ -1,0 +1,98 @@
+#include "base/hash.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct hash_slot {
+	uint32_t hash; /* folded to 32 bits: enough to grow the table without the items */
+	uint32_t item; /* HASH_INDEX_NONE: free */
+};
+
+static uint32_t hash_fold(uint64_t hash)
+{
+	return (uint32_t)(hash ^ (hash >> 32));
+}
+
+uint64_t hash_bytes(const void *data, size_t size)
+{
+	const uint8_t *bytes = data;
+	uint64_t hash = hash_mix(0x2545f4914f6cdd1dull, size);
+	uint64_t word;
+
+	for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
+		memcpy(&word, bytes, sizeof(word));
+		hash = hash_mix(hash, word);
+	}
+	word = 0;
+	if (size)
+		memcpy(&word, bytes, size);
+	return hash_mix(hash, word);
+}
+
+void hash_index_release(struct hash_index *index)
+{
+	free(index->slots);
+	*index = (struct hash_index){0};
+}
+
+uint32_t hash_index_find(const struct hash_index *index, uint64_t hash,
+			 bool (*is_item)(const void *owner, uint32_t item, const void *key),
+			 const void *owner, const void *key)
+{
+	size_t mask = index->num_slots - 1;
+	uint32_t folded = hash_fold(hash);
+
+	if (!index->num_slots)
+		return HASH_INDEX_NONE;
+	for (size_t i = folded & mask;; i = (i + 1) & mask) {
+		const struct hash_slot *slot = &index->slots[i];
+
+		if (slot->item == HASH_INDEX_NONE)
+			return HASH_INDEX_NONE;
+		if (slot->hash == folded && is_item(owner, slot->item, key))
+			return slot->item;
+	}
+}
+
+static void place(struct hash_slot *slots, size_t num_slots, struct hash_slot slot)
+{
+	size_t i = slot.hash & (num_slots - 1);
+
+	while (slots[i].item != HASH_INDEX_NONE)
+		i = (i + 1) & (num_slots - 1);
+	slots[i] = slot;
+}
+
+/* Double the table once it is three quarters full. */
+static int make_room(struct hash_index *index)
+{
+	size_t num_slots = index->num_slots ? index->num_slots * 2 : 64;
+	struct hash_slot *slots;
+
+	if (index->num_items + 1 <= index->num_slots / 4 * 3)
+		return 0;
+	slots = calloc(num_slots, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < num_slots; i++)
+		slots[i].item = HASH_INDEX_NONE;
+	for (size_t i = 0; i < index->num_slots; i++)
+		if (index->slots[i].item != HASH_INDEX_NONE)
+			place(slots, num_slots, index->slots[i]);
+	free(index->slots);
+	index->slots = slots;
+	index->num_slots = num_slots;
+	return 0;
+}
+
+int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t item)
+{
+	int err = make_room(index);
+
+	if (err)
+		return err;
+	place(index->slots, index->num_slots,
+	      (struct hash_slot){.hash = hash_fold(hash), .item = item});
+	index->num_items++;
+	return 0;
+}

@@ -1,0 +1,79 @@
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/array.h"
+
+void text_release(struct text *text)
+{
+	free(text->data);
+	*text = (struct text){0};
+}
+
+/* Room for `more` bytes and the final NUL. */
+static bool text_reserve(struct text *text, size_t more)
+{
+	size_t wanted;
+
+	if (text->failed)
+		return false;
+	if (__builtin_add_overflow(text->length, more, &wanted) ||
+	    __builtin_add_overflow(wanted, 1, &wanted) ||
+	    array_reserve_bytes(&text->data, &text->capacity, wanted, 1))
+		text->failed = true;
+	return !text->failed;
+}
+
+void text_append(struct text *text, const void *data, size_t length)
+{
+	if (!text_reserve(text, length))
+		return;
+	if (length)
+		memcpy(text->data + text->length, data, length);
+	text->length += length;
+	text->data[text->length] = '\0';
+}
+
+void text_append_string(struct text *text, const char *string)
+{
+	text_append(text, string, strlen(string));
+}
+
+void text_append_char(struct text *text, char c)
+{
+	text_append(text, &c, 1);
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(NULL, 0, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		text->failed = true;
+	if (length < 0 || !text_reserve(text, (size_t)length))
+		return;
+	va_start(arguments, format);
+	vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+	va_end(arguments);
+	text->length += (size_t)length;
+}
+
+void text_truncate(struct text *text, size_t length)
+{
+	if (length >= text->length)
+		return;
+	text->length = length;
+	text->data[length] = '\0';
+}
+
+const char *path_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

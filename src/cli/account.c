@@ -1,0 +1,228 @@
+#include "cli/account.h"
+
+#include <inttypes.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+
+const char *truncation_get_name(enum truncation truncation)
+{
+	switch (truncation) {
+	case TRUNCATED_FRAME_POINTER:
+		return "frame_pointer";
+	case TRUNCATED_DEPTH:
+		return "depth";
+	case TRUNCATED_NO_STACK:
+		return "no_stack";
+	case TRUNCATED_NO_PROCESS:
+		return "no_process";
+	case TRUNCATED_NO_MAPPING:
+		return "no_mapping";
+	case TRUNCATED_NO_TABLE:
+		return "no_table";
+	case TRUNCATED_NO_RULE:
+		return "no_rule";
+	case TRUNCATED_UNSUPPORTED:
+		return "unsupported_rule";
+	case TRUNCATED_READ:
+		return "read";
+	case TRUNCATED_STUCK:
+		return "stuck";
+	case TRUNCATED_NO_RETURN_ADDRESS:
+		return "no_return_address";
+	case NUM_TRUNCATIONS:
+		break;
+	}
+	return "unknown";
+}
+
+static uint32_t find_outermost(const struct profile *profile, uint32_t stack)
+{
+	uint32_t parent = profile_get_stack_parent(profile, stack);
+
+	while (parent != STACK_EMPTY) {
+		stack = parent;
+		parent = profile_get_stack_parent(profile, stack);
+	}
+	return profile_get_stack_location(profile, stack);
+}
+
+static void count_user_stacks(struct account *account, struct recorder *recorder,
+			      struct symbolizer *symbolizer)
+{
+	const struct profile *profile = recorder_get_profile(recorder);
+	size_t count;
+	const struct user_stack_count *stacks = recorder_get_user_stacks(recorder, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at_limit = stacks[i].num_at_limit;
+
+		if (stacks[i].stack == STACK_EMPTY) {
+			account->truncated_user_stacks[TRUNCATED_NO_STACK] += stacks[i].num_samples;
+		} else if (symbolizer_is_outermost(symbolizer, profile,
+						   find_outermost(profile, stacks[i].stack))) {
+			account->complete_user_stacks += stacks[i].num_samples;
+		} else {
+			account->truncated_user_stacks[TRUNCATED_DEPTH] += at_limit;
+			account->truncated_user_stacks[TRUNCATED_FRAME_POINTER] +=
+				stacks[i].num_samples - at_limit;
+		}
+	}
+}
+
+/* User stacks that were walked by table say themselves how they ended. */
+static void count_walks(struct account *account)
+{
+	static const enum truncation truncations[NUM_WALK_ENDS] = {
+		[WALK_UNFINISHED] = TRUNCATED_NO_STACK,
+		[WALK_NO_PROCESS] = TRUNCATED_NO_PROCESS,
+		[WALK_NO_MAPPING] = TRUNCATED_NO_MAPPING,
+		[WALK_NO_TABLE] = TRUNCATED_NO_TABLE,
+		[WALK_NO_RULE] = TRUNCATED_NO_RULE,
+		[WALK_UNSUPPORTED] = TRUNCATED_UNSUPPORTED,
+		[WALK_READ_FAILED] = TRUNCATED_READ,
+		[WALK_TOO_DEEP] = TRUNCATED_DEPTH,
+		[WALK_STUCK] = TRUNCATED_STUCK,
+		[WALK_FP_CHAIN] = TRUNCATED_FRAME_POINTER,
+		[WALK_NO_RETURN_ADDRESS] = TRUNCATED_NO_RETURN_ADDRESS,
+	};
+
+	for (size_t end = 0; end < NUM_WALK_ENDS; end++) {
+		if (end == WALK_COMPLETE)
+			account->complete_user_stacks += account->ticks.walks[end];
+		else
+			account->truncated_user_stacks[truncations[end]] +=
+				account->ticks.walks[end];
+	}
+}
+
+static void count_frames(struct account *account, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		for (uint32_t stack = sample->stack; stack != STACK_EMPTY;
+		     stack = profile_get_stack_parent(profile, stack)) {
+			const struct location *location = profile_get_location(
+				profile, profile_get_stack_location(profile, stack));
+
+			if (location->unnamed_reason == UNNAMED_NOT)
+				account->named_frames += sample->value * location->num_frames;
+			else
+				account->unnamed_frames[location->unnamed_reason] += sample->value;
+		}
+	}
+}
+
+void account_count(struct account *account, struct recorder *recorder,
+		   struct symbolizer *symbolizer)
+{
+	account->ticks = recorder_get_account(recorder);
+	account->processes = process_table_get_stats(recorder_get_processes(recorder));
+	account->tables = recorder_get_table_statistics(recorder);
+	account->calls = recorder_get_call_check(recorder);
+	count_user_stacks(account, recorder, symbolizer);
+	count_walks(account);
+	count_frames(account, recorder_get_profile(recorder));
+}
+
+uint64_t account_sum_truncated(const struct account *account)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		sum += account->truncated_user_stacks[i];
+	return sum;
+}
+
+uint64_t account_sum_unnamed(const struct account *account)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
+		sum += account->unnamed_frames[i];
+	return sum;
+}
+
+uint64_t account_sum_lost(const struct account *account)
+{
+	return account->ticks.lost_ring_sample + account->ticks.lost_ring_stack +
+	       account->ticks.lost_unknown_stack;
+}
+
+static void print_reasons(const struct account *account, struct text *ret)
+{
+	text_printf(ret,
+		    "  \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
+		    ", \"unknown_stack\": %" PRIu64 "},\n",
+		    account->ticks.lost_ring_sample, account->ticks.lost_ring_stack,
+		    account->ticks.lost_unknown_stack);
+	text_printf(ret,
+		    "  \"user_stacks\": {\"complete\": %" PRIu64 ", \"in_exec\": %" PRIu64
+		    ", \"truncated\": {",
+		    account->complete_user_stacks, account->ticks.in_exec);
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		text_printf(ret, "%s\"%s\": %" PRIu64, i ? ", " : "",
+			    truncation_get_name((enum truncation)i),
+			    account->truncated_user_stacks[i]);
+	text_printf(ret, "}, \"recovered\": %" PRIu64 "},\n", account->ticks.recovered);
+	text_printf(ret,
+		    "  \"frames\": {\"total\": %" PRIu64 ", \"named\": %" PRIu64 ", \"unnamed\": {",
+		    account->named_frames + account_sum_unnamed(account), account->named_frames);
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
+		text_printf(ret, "%s\"%s\": %" PRIu64, i > UNNAMED_NOT + 1 ? ", " : "",
+			    unnamed_reason_get_name((enum unnamed_reason)i),
+			    account->unnamed_frames[i]);
+	text_printf(ret, "}},\n");
+}
+
+void account_print_json(const struct account *account, struct text *ret)
+{
+	const struct recorder_account *ticks = &account->ticks;
+
+	text_printf(ret, "{\n  \"version\": \"%s\",\n", STACKWIDE_VERSION);
+	text_printf(ret,
+		    "  \"duration_ns\": %" PRIu64 ",\n  \"cpus\": %u,\n  \"frequency_hz\": %u,\n",
+		    ticks->duration_ns, ticks->num_cpus, account->frequency_hz);
+	text_printf(ret,
+		    "  \"fired\": %" PRIu64 ",\n  \"idle\": %" PRIu64 ",\n  \"filtered\": %" PRIu64
+		    ",\n  \"samples\": %" PRIu64 ",\n",
+		    ticks->fired, ticks->idle, ticks->filtered, ticks->samples);
+	print_reasons(account, ret);
+	text_printf(
+		ret,
+		"  \"unwind_tables\": {\"objfiles\": %" PRIu64 ", \"rows\": %" PRIu64
+		", \"bytes\": %" PRIu64 ", \"build_ns\": %" PRIu64 ", \"dropped\": %" PRIu64 "},\n",
+		account->tables.num_objfiles, account->tables.num_rows, account->tables.size_bytes,
+		account->tables.build_ns, account->tables.num_dropped);
+	if (account->calls.checked)
+		text_printf(ret,
+			    "  \"call_check\": {\"checked\": %" PRIu64 ", \"failed\": %" PRIu64
+			    "},\n",
+			    account->calls.checked, account->calls.failed);
+	text_printf(ret,
+		    "  \"processes\": {\"forks\": %" PRIu64 ", \"execs\": %" PRIu64
+		    ", \"exits\": %" PRIu64 ", \"missed_execs\": %" PRIu64
+		    ", \"lost_events\": %" PRIu64 ", \"late_events\": %" PRIu64 "},\n",
+		    account->processes.forks, account->processes.execs, account->processes.exits,
+		    account->processes.missed_execs, ticks->lost_side_band, ticks->late_events);
+	text_printf(ret,
+		    "  \"profiler\": {\"cpu_ns\": %" PRIu64 ", \"total_cpu_ns\": %" PRIu64
+		    ", \"max_rss_bytes\": %" PRIu64 ", \"recording_rss_bytes\": %" PRIu64
+		    ", \"startup_ns\": %" PRIu64 ", \"output_ns\": %" PRIu64 "}\n}\n",
+		    account->recording_cpu_ns, account->total_cpu_ns, account->max_rss_bytes,
+		    account->recording_rss_bytes, account->startup_ns, account->output_ns);
+}
+
+uint64_t account_read_cpu_ns(void)
+{
+	return clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t account_read_max_rss_bytes(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)usage.ru_maxrss * 1024;
+}

@@ -1,0 +1,100 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+
+static const struct command *const commands[] = {
+	&command_record,
+	&command_unwind_table,
+};
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(commands); i++)
+		if (string_equals(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static void print_commands(FILE *out)
+{
+	fputs("stackwide shows where a Linux machine spends its time: it samples the stacks of\n"
+	      "everything that runs, kernel and user, and names every frame.\n\n"
+	      "Usage: stackwide COMMAND [OPTION...]\n\nCommands:\n",
+	      out);
+	for (size_t i = 0; i < ARRAY_LENGTH(commands); i++)
+		if (!commands[i]->is_hidden)
+			fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("  help       print this, or the help of a command\n\n"
+	      "First steps:\n"
+	      "  sudo stackwide record -d 10              the whole machine for ten seconds\n"
+	      "  sudo stackwide record -p PID -d 10       one process\n"
+	      "  sudo stackwide record -- COMMAND         a command, from its start to its end\n\n"
+	      "'stackwide help COMMAND' tells more.\n",
+	      out);
+}
+
+static void print_command_help(const struct command *command, FILE *out)
+{
+	fprintf(out, "%s\n\n%s\n\n", command->summary, command->usage);
+	options_print_help(command->options, out);
+	if (command->help)
+		fprintf(out, "\n%s", command->help);
+}
+
+static int run_help(const char *name)
+{
+	const struct command *command = name ? find_command(name) : NULL;
+
+	if (name && !command) {
+		log_error("there is no command '%s'; 'stackwide help' lists them", name);
+		return EXIT_USAGE;
+	}
+	if (command)
+		print_command_help(command, stdout);
+	else
+		print_commands(stdout);
+	return EXIT_DONE;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	char name[64];
+	int status;
+
+	snprintf(name, sizeof(name), "stackwide %s", command->name);
+	argv[0] = name; /* what getopt_long begins its messages with */
+	status = command->run(argc, argv);
+	if (status == EXIT_SHOW_HELP) {
+		print_command_help(command, stdout);
+		status = EXIT_DONE;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : NULL;
+	const struct command *command;
+
+	if (!first) {
+		print_commands(stderr);
+		return EXIT_USAGE;
+	}
+	if (string_equals(first, "--version") || string_equals(first, "-V")) {
+		puts("stackwide " STACKWIDE_VERSION);
+		return EXIT_DONE;
+	}
+	if (string_equals(first, "help") || string_equals(first, "--help") ||
+	    string_equals(first, "-h"))
+		return run_help(argc > 2 ? argv[2] : NULL);
+	command = find_command(first);
+	if (!command) {
+		log_error("there is no command '%s'; 'stackwide help' lists them", first);
+		return EXIT_USAGE;
+	}
+	return run_command(command, argc - 1, argv + 1);
+}

@@ -1,0 +1,183 @@
+#include "cli/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+
+#define HELP_COLUMN 30
+
+static const struct option_spec common_options[] = {
+	{OPTION_QUIET, 'q', "quiet", NULL, "print errors only"},
+	{OPTION_VERBOSE, 'v', "verbose", NULL, "say more about what is done"},
+	{OPTION_HELP, 'h', "help", NULL, "print this help"},
+	{0},
+};
+
+struct tables {
+	ARRAY(struct option) long_options;
+	struct text short_options;
+};
+
+static int add_specs(struct tables *tables, const struct option_spec *specs)
+{
+	for (; specs->name; specs++) {
+		struct option *added = array_add(&tables->long_options);
+
+		if (!added)
+			return -ENOMEM;
+		*added = (struct option){
+			.name = specs->name,
+			.has_arg = specs->argument ? required_argument : no_argument,
+			.val = specs->id,
+		};
+		if (!specs->short_name)
+			continue;
+		text_append_char(&tables->short_options, specs->short_name);
+		if (specs->argument)
+			text_append_char(&tables->short_options, ':');
+	}
+	return 0;
+}
+
+static int find_id(const struct option_spec *specs, int short_name)
+{
+	for (; specs->name; specs++)
+		if (specs->id == short_name || specs->short_name == short_name)
+			return specs->id;
+	return 0;
+}
+
+/* One option. Returns as options_parse(). */
+static int handle_option(const struct option_spec *specs, int found,
+			 int (*handle)(int id, const char *value, void *context), void *context)
+{
+	int id = find_id(specs, found);
+
+	if (!id)
+		id = find_id(common_options, found);
+	switch (id) {
+	case 0:
+		log_error("see 'stackwide help' for the options"); /* getopt_long has said why */
+		return -EINVAL;
+	case OPTION_HELP:
+		return 1;
+	case OPTION_QUIET:
+		log_set_level(LOG_LEVEL_QUIET);
+		return 0;
+	case OPTION_VERBOSE:
+		log_set_level(LOG_LEVEL_VERBOSE);
+		return 0;
+	}
+	return handle(id, optarg, context);
+}
+
+int options_parse(const struct option_spec *specs, int argc, char **argv,
+		  int (*handle)(int id, const char *value, void *context), void *context,
+		  int *ret_first_operand)
+{
+	struct tables tables = {0};
+	int err = add_specs(&tables, specs);
+	int found;
+
+	if (!err)
+		err = add_specs(&tables, common_options);
+	text_append_string(&tables.short_options, "");
+	if (!err && (!array_add(&tables.long_options) || tables.short_options.failed))
+		err = -ENOMEM;
+	optind = 0; /* glibc: start anew, whatever was parsed before */
+	while (!err && (found = getopt_long(argc, argv, tables.short_options.data,
+					    tables.long_options.items, NULL)) != -1)
+		err = handle_option(specs, found, handle, context);
+	*ret_first_operand = optind;
+	array_release(&tables.long_options);
+	text_release(&tables.short_options);
+	return err;
+}
+
+/* Text from the help column on; further lines are indented to it. */
+static void print_wrapped(const char *help, FILE *out)
+{
+	for (const char *c = help; *c; c++) {
+		fputc(*c, out);
+		if (*c == '\n')
+			fprintf(out, "%*s", HELP_COLUMN, "");
+	}
+	fputc('\n', out);
+}
+
+static void print_specs(const struct option_spec *specs, FILE *out)
+{
+	for (; specs->name; specs++) {
+		int width;
+
+		if (!specs->help)
+			continue;
+		width = specs->short_name ? fprintf(out, "  -%c, ", specs->short_name)
+					  : fprintf(out, "      ");
+		width += fprintf(out, "--%s", specs->name);
+		if (specs->argument)
+			width += fprintf(out, " %s", specs->argument);
+		if (width + 1 < HELP_COLUMN)
+			fprintf(out, "%*s", HELP_COLUMN - width, "");
+		else
+			fprintf(out, "\n%*s", HELP_COLUMN, "");
+		print_wrapped(specs->help, out);
+	}
+}
+
+void options_print_help(const struct option_spec *specs, FILE *out)
+{
+	fputs("Options:\n", out);
+	print_specs(specs, out);
+	print_specs(common_options, out);
+}
+
+int option_read_duration(const char *value, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *suffix;
+		double ns;
+	} units[] = {
+		{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9},
+	};
+	char *end;
+	double number;
+
+	if (!isdigit((unsigned char)value[0]) && value[0] != '.')
+		return -EINVAL;
+	if (strspn(value, "0123456789.") == 0 || strpbrk(value, "xXeE"))
+		return -EINVAL;
+	number = strtod(value, &end);
+	for (size_t i = 0; i < ARRAY_LENGTH(units); i++) {
+		double ns = number * units[i].ns;
+
+		if (!string_equals(end, units[i].suffix))
+			continue;
+		if (ns < 1 || ns > 9e18)
+			return -EINVAL;
+		*ret_ns = (uint64_t)ns;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int option_read_number(const char *value, uint64_t low, uint64_t high, uint64_t *ret)
+{
+	char *end;
+	unsigned long long number;
+
+	if (!isdigit((unsigned char)value[0]))
+		return -EINVAL;
+	errno = 0;
+	number = strtoull(value, &end, 10);
+	if (errno || *end || number < low || number > high)
+		return -EINVAL;
+	*ret = number;
+	return 0;
+}

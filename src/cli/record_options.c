@@ -1,0 +1,278 @@
+#include "cli/record_options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+
+#define DEFAULT_FREQUENCY_HZ 99
+#define MAX_FREQUENCY_HZ     1000000
+
+enum record_option {
+	OPTION_ALL = 1,
+	OPTION_PID,
+	OPTION_TID,
+	OPTION_CGROUP,
+	OPTION_FREQUENCY,
+	OPTION_DURATION,
+	OPTION_OUTPUT,
+	OPTION_TO,
+	OPTION_ROOT,
+	OPTION_USER_STACKS,
+	OPTION_KERNEL_STACKS,
+	OPTION_NO_CACHE,
+	OPTION_NO_INLINE,
+	OPTION_NO_ANNOTATIONS,
+	OPTION_STATS,
+	OPTION_BUFFER_SIZE,
+	OPTION_CHECK_CALLS,
+};
+
+const struct option_spec record_option_specs[] = {
+	{OPTION_ALL, 'a', "all", NULL, "sample the whole machine (the default)"},
+	{OPTION_PID, 'p', "pid", "PID[,PID...]",
+	 "sample these processes and what they start; ends\nwhen they do"},
+	{OPTION_TID, 't', "tid", "TID[,TID...]", "sample these threads and what they start"},
+	{OPTION_CGROUP, 0, "cgroup", "PATH", "sample a cgroup (v2) and the groups below it"},
+	{OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)"},
+	{OPTION_DURATION, 'd', "duration", "TIME",
+	 "stop after 10, 10s, 500ms, 5m or 1h; a COMMAND that\nstill runs then gets SIGTERM"},
+	{OPTION_OUTPUT, 'o', "output", "FILE",
+	 "write FILE, in the format that its extension says;\nmay be repeated; - is standard output "
+	 "(needs --to)"},
+	{OPTION_TO, 0, "to", "FORMAT",
+	 "format of the next -o (of the last, if none follows):\nfolded (.folded), text (.txt)"},
+	{OPTION_ROOT, 0, "root", "WHAT",
+	 "first frame of every stack: comm (nginx, the default),\npid (nginx-812), tid "
+	 "(nginx-812/815) or none"},
+	{OPTION_USER_STACKS, 0, "user-stacks", "HOW",
+	 "auto (by unwind table, and by frame pointer in code\nthat can have none; the default), table, fp or none"},
+	{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off", "whether to take kernel stacks (on)"},
+	{OPTION_NO_CACHE, 0, "no-cache", NULL,
+	 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"},
+	{OPTION_NO_INLINE, 0, "no-inline", NULL,
+	 "do not show inlined calls: debug information is not\nread"},
+	{OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,
+	 "do not mark frames with _[k] kernel, _[i] inlined,\n_[j] JIT"},
+	{OPTION_STATS, 0, "stats", "FILE", "write the account of the run as JSON"},
+	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
+	{OPTION_CHECK_CALLS, 0, "check-calls", NULL, NULL},
+	{0},
+};
+
+static int refuse(const char *option, const char *value, const char *expected)
+{
+	log_error("%s '%s': %s; see 'stackwide help record'", option, value, expected);
+	return -EINVAL;
+}
+
+static int find_word(const char *value, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (string_equals(value, words[i]))
+			return i;
+	return -1;
+}
+
+/* PID[,PID…] */
+static int add_id(struct record_options *options, int id, const char *number)
+{
+	uint64_t value;
+	pid_t *added;
+
+	if (option_read_number(number, 1, INT_MAX, &value))
+		return -EINVAL;
+	added = id == OPTION_PID ? array_add(&options->pids) : array_add(&options->tids);
+	if (!added)
+		return -ENOMEM;
+	*added = (pid_t)value;
+	return 0;
+}
+
+static int read_ids(struct record_options *options, int id, const char *value)
+{
+	_cleanup_free_ char *copy = strdup(value);
+	char *rest = copy;
+
+	while (rest) {
+		const char *number = strsep(&rest, ",");
+
+		if (add_id(options, id, number))
+			return refuse(id == OPTION_PID ? "--pid" : "--tid", value,
+				      "expected numbers joined by commas");
+	}
+	return copy ? 0 : -ENOMEM;
+}
+
+/* --to before -o waits for it; --to after the last -o is that one's. */
+static int add_output(struct record_options *options, const char *path)
+{
+	struct output_request *request = array_add(&options->outputs);
+
+	if (!request)
+		return -ENOMEM;
+	request->path = path;
+	request->format = options->pending_format;
+	options->pending_format = NULL;
+	return 0;
+}
+
+static int finish_outputs(struct record_options *options)
+{
+	struct output_request *last;
+
+	if (!options->outputs.length)
+		return add_output(options, NULL);
+	last = &options->outputs.items[options->outputs.length - 1];
+	if (options->pending_format && last->format) {
+		log_error("--to '%s' has no -o to go with", options->pending_format);
+		return -EINVAL;
+	}
+	if (options->pending_format)
+		last->format = options->pending_format;
+	return 0;
+}
+
+static int read_frequency(struct record_options *options, const char *value)
+{
+	uint64_t number;
+
+	if (option_read_number(value, 1, MAX_FREQUENCY_HZ, &number))
+		return refuse("--frequency", value, "expected a number from 1 to 1000000");
+	options->frequency_hz = (uint32_t)number;
+	return 0;
+}
+
+static int read_word(struct record_options *options, int id, const char *value)
+{
+	static const char *const roots[] = {"comm", "pid", "tid", "none", NULL};
+	static const char *const walks[] = {"auto", "table", "fp", "none", NULL};
+	static const enum user_stacks kinds[] = {USER_STACKS_TABLE, USER_STACKS_TABLE,
+						 USER_STACKS_FP, USER_STACKS_NONE};
+	static const char *const switches[] = {"on", "off", NULL};
+	int word;
+
+	if (id == OPTION_ROOT) {
+		word = find_word(value, roots);
+		if (word < 0)
+			return refuse("--root", value, "expected comm, pid, tid or none");
+		options->tree.root = (enum tree_root)word;
+	} else if (id == OPTION_USER_STACKS) {
+		word = find_word(value, walks);
+		if (word < 0)
+			return refuse("--user-stacks", value, "expected auto, table, fp or none");
+		options->user_stacks = kinds[word];
+		options->no_fp_steps = word == 1;
+	} else {
+		word = find_word(value, switches);
+		if (word < 0)
+			return refuse("--kernel-stacks", value, "expected on or off");
+		options->no_kernel_stacks = word == 1;
+	}
+	return 0;
+}
+
+static int handle(int id, const char *value, void *context)
+{
+	struct record_options *options = context;
+
+	switch ((enum record_option)id) {
+	case OPTION_ALL:
+		options->wants_system = true;
+		return 0;
+	case OPTION_PID:
+	case OPTION_TID:
+		return read_ids(options, id, value);
+	case OPTION_CGROUP:
+		options->cgroup_path = value;
+		return 0;
+	case OPTION_FREQUENCY:
+		return read_frequency(options, value);
+	case OPTION_DURATION:
+		if (option_read_duration(value, &options->duration_ns))
+			return refuse("--duration", value,
+				      "expected a time such as 10, 500ms or 5m");
+		return 0;
+	case OPTION_OUTPUT:
+		return add_output(options, value);
+	case OPTION_TO:
+		options->pending_format = value;
+		return 0;
+	case OPTION_ROOT:
+	case OPTION_USER_STACKS:
+	case OPTION_KERNEL_STACKS:
+		return read_word(options, id, value);
+	case OPTION_CHECK_CALLS:
+		options->checks_calls = true;
+		return 0;
+	case OPTION_NO_CACHE:
+		options->no_table_cache = true;
+		return 0;
+	case OPTION_NO_INLINE:
+		options->no_inlines = true;
+		return 0;
+	case OPTION_NO_ANNOTATIONS:
+		options->tree.no_annotations = true;
+		return 0;
+	case OPTION_STATS:
+		options->stats_path = value;
+		return 0;
+	case OPTION_BUFFER_SIZE:
+		if (option_read_number(value, 1, 1u << 30, &options->ring_bytes))
+			return refuse("--buffer-size", value, "expected a number of bytes");
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int check_targets(const struct record_options *options)
+{
+	int num_targets = (options->pids.length > 0) + (options->tids.length > 0) +
+			  (options->cgroup_path != NULL) + options->wants_system;
+
+	if (num_targets > 1) {
+		log_error("give only one of --all, --pid, --tid and --cgroup");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int record_options_parse(struct record_options *options, int argc, char **argv)
+{
+	int first_operand;
+	int end = 1;
+	int err;
+
+	*options = (struct record_options){
+		.frequency_hz = DEFAULT_FREQUENCY_HZ,
+		.user_stacks = USER_STACKS_TABLE,
+	};
+	while (end < argc && !string_equals(argv[end], "--"))
+		end++;
+	if (end < argc) {
+		options->command = argv + end + 1;
+		argv[end] = NULL; /* getopt_long wants the array to end here */
+		if (!options->command[0]) {
+			log_error("there is no command after '--'");
+			return -EINVAL;
+		}
+	}
+	err = options_parse(record_option_specs, end, argv, handle, options, &first_operand);
+	if (err)
+		return err;
+	if (first_operand < end) {
+		log_error("unexpected '%s'; put '--' before a command to run", argv[first_operand]);
+		return -EINVAL;
+	}
+	err = finish_outputs(options);
+	return err ? err : check_targets(options);
+}
+
+void record_options_release(struct record_options *options)
+{
+	array_release(&options->pids);
+	array_release(&options->tids);
+	array_release(&options->outputs);
+}

@@ -1,0 +1,274 @@
+#include "cli/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "analysis/flat_table.h"
+
+#define NUM_TOP         10
+#define DEFAULT_COLUMNS 80
+#define INDENT          "               "
+/* Columns of a row of the top list that are not the name. */
+#define ROW_COLUMNS 12
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* 1234567 becomes 1,234,567. */
+static void append_count(struct text *text, uint64_t number)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			text_append_char(text, ',');
+		text_append_char(text, digits[i]);
+	}
+}
+
+static void append_part(struct text *text, uint64_t part, uint64_t whole, const char *what)
+{
+	append_count(text, part);
+	text_printf(text, " %s (%.1f%%)", what, percent(part, whole));
+}
+
+/* A line below an item of the summary; nothing where the count is 0. */
+static void append_reason(struct text *text, uint64_t count, const char *reason)
+{
+	if (!count)
+		return;
+	text_append_string(text, INDENT);
+	append_count(text, count);
+	text_printf(text, " %s\n", reason);
+}
+
+static void append_ticks(struct text *text, const struct summary *summary)
+{
+	const struct recorder_account *ticks = &summary->account->ticks;
+
+	append_count(text, ticks->samples);
+	text_printf(text, " samples in %.1f s on %u CPU%s at %u Hz (%s)",
+		    (double)ticks->duration_ns / 1e9, ticks->num_cpus,
+		    ticks->num_cpus == 1 ? "" : "s", summary->account->frequency_hz,
+		    summary->event_name);
+	if (ticks->idle) {
+		text_append_string(text, "; idle: ");
+		append_count(text, ticks->idle);
+		text_append_string(text, " ticks");
+	}
+	text_append_char(text, '\n');
+}
+
+static const char *explain_truncation(enum truncation truncation)
+{
+	switch (truncation) {
+	case TRUNCATED_FRAME_POINTER:
+		return "end in code without frame pointers";
+	case TRUNCATED_DEPTH:
+		return "are deeper than stacks are walked";
+	case TRUNCATED_NO_STACK:
+		return "could not be read";
+	case TRUNCATED_NO_PROCESS:
+		return "came before their process's mappings were known";
+	case TRUNCATED_NO_MAPPING:
+		return "lead outside every known mapping";
+	case TRUNCATED_NO_TABLE:
+		return "came before their file's unwind table was there";
+	case TRUNCATED_NO_RULE:
+		return "end in code that has no call-frame information";
+	case TRUNCATED_UNSUPPORTED:
+		return "end in code with unusual call-frame information";
+	case TRUNCATED_READ:
+		return "end where the stack could not be read";
+	case TRUNCATED_STUCK:
+		return "do not lead to an outer frame";
+	case TRUNCATED_NO_RETURN_ADDRESS:
+		return "end at a return address that is none";
+	case NUM_TRUNCATIONS:
+		break;
+	}
+	return "";
+}
+
+static void append_stacks(struct text *text, const struct summary *summary)
+{
+	const struct account *account = summary->account;
+	/* Inside exec there is no stack to be had: neither complete nor cut. */
+	uint64_t sum = account->complete_user_stacks + account_sum_truncated(account);
+
+	if (!summary->has_user_stacks || !sum)
+		return;
+	text_append_string(text, "  user stacks  ");
+	append_part(text, account->complete_user_stacks, sum, "complete");
+	text_append_char(text, '\n');
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		append_reason(text, account->truncated_user_stacks[i],
+			      explain_truncation((enum truncation)i));
+	append_reason(text, account->ticks.in_exec, "were being replaced by exec");
+}
+
+static const char *explain_unnamed(enum unnamed_reason reason)
+{
+	switch (reason) {
+	case UNNAMED_NO_MAPPING:
+		return "outside every known mapping";
+	case UNNAMED_NO_FILE:
+		return "in files that could not be opened";
+	case UNNAMED_BUILD_ID_DIFFERS:
+		return "in files that were replaced";
+	case UNNAMED_NO_SYMBOL:
+		return "in code without symbols";
+	case UNNAMED_NOT:
+	case NUM_UNNAMED_REASONS:
+		break;
+	}
+	return "";
+}
+
+static void append_frames(struct text *text, const struct summary *summary)
+{
+	const struct account *account = summary->account;
+	uint64_t sum = account->named_frames + account_sum_unnamed(account);
+
+	if (!sum)
+		return;
+	text_append_string(text, "  frames       ");
+	append_part(text, account->named_frames, sum, "named");
+	text_append_char(text, '\n');
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
+		append_reason(text, account->unnamed_frames[i],
+			      explain_unnamed((enum unnamed_reason)i));
+	if (summary->is_kernel_restricted)
+		text_append_string(text, INDENT "kernel functions have no names: /proc/kallsyms is "
+						"restricted;\n" INDENT
+						"set sysctl kernel.kptr_restrict=0 or run with "
+						"CAP_SYSLOG\n");
+}
+
+static void append_lost(struct text *text, const struct account *account)
+{
+	uint64_t lost = account_sum_lost(account);
+
+	text_append_string(text, "  lost         ");
+	if (lost)
+		append_part(text, lost, lost + account->ticks.samples, "samples");
+	else
+		text_append_string(text, "nothing");
+	text_append_char(text, '\n');
+	append_reason(text, account->ticks.lost_ring_sample,
+		      "found the ring full: a lower --frequency loses less");
+	append_reason(text, account->ticks.lost_ring_stack, "found the ring full for their stack");
+	append_reason(text, account->ticks.lost_unknown_stack, "whose stack never came");
+	append_reason(text, account->ticks.filtered, "ticks dropped: threads that were not wanted");
+	append_reason(text, account->ticks.lost_side_band,
+		      "process events lost by the kernel: /proc was read again, names may miss");
+}
+
+static void append_cost(struct text *text, const struct account *account)
+{
+	text_printf(text,
+		    "  our cost     %.2f s CPU (%.2f%% of one CPU) and %" PRIu64
+		    " MB while recording;\n" INDENT "%.2f s and %" PRIu64 " MB with the naming\n",
+		    (double)account->recording_cpu_ns / 1e9,
+		    percent(account->recording_cpu_ns, account->ticks.duration_ns),
+		    account->recording_rss_bytes >> 20, (double)account->total_cpu_ns / 1e9,
+		    account->max_rss_bytes >> 20);
+}
+
+static size_t get_columns(void)
+{
+	struct winsize window;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) || window.ws_col < 40)
+		return DEFAULT_COLUMNS;
+	return window.ws_col;
+}
+
+/* A name cut to the terminal; nothing in it may move the cursor. */
+static void append_name(struct text *text, const struct flat_row *row, size_t columns)
+{
+	size_t start = text->length;
+
+	text_append_string(text, row->function);
+	if (*row->module && row->function[0] != '[')
+		text_printf(text, "  (%s)", row->module);
+	if (text->failed)
+		return;
+	for (size_t i = start; i < text->length; i++)
+		if ((unsigned char)text->data[i] < ' ' || text->data[i] == 0x7f)
+			text->data[i] = ' ';
+	if (text->length - start <= columns)
+		return;
+	text_truncate(text, start + columns - 3);
+	while (text->length > start && ((unsigned char)text->data[text->length - 1] & 0xc0) == 0x80)
+		text_truncate(text, text->length - 1); /* no half UTF-8 character */
+	if (text->length > start && (unsigned char)text->data[text->length - 1] >= 0xc0)
+		text_truncate(text, text->length - 1);
+	text_append_string(text, "...");
+}
+
+static void append_top(struct text *text, const struct flat_table *table, const char *title,
+		       bool by_total)
+{
+	size_t columns = get_columns() - ROW_COLUMNS;
+
+	text_printf(text, "\n  %s\n", title);
+	for (size_t i = 0; i < table->num_rows && i < NUM_TOP; i++) {
+		const struct flat_row *row = &table->rows[i];
+		uint64_t value = by_total ? row->total : row->self;
+
+		if (!value)
+			break;
+		text_printf(text, "  %6.2f%%  ", percent(value, table->sum));
+		append_name(text, row, columns);
+		text_append_char(text, '\n');
+	}
+}
+
+static void append_outputs(struct text *text, const struct summary *summary)
+{
+	text_append_char(text, '\n');
+	for (size_t i = 0; i < summary->outputs->length; i++) {
+		const struct output *output = &summary->outputs->items[i];
+		const char *path = output_file_get_path(output->file);
+
+		if (string_equals(path, "-"))
+			continue;
+		text_printf(text, "wrote %s (%s, ", path, output->format->name);
+		append_count(text, output_file_get_size(output->file));
+		text_append_string(text, " bytes)\n");
+	}
+	if (summary->stats_path && !string_equals(summary->stats_path, "-"))
+		text_printf(text, "wrote %s (account of the run)\n", summary->stats_path);
+}
+
+int summary_print(const struct summary *summary)
+{
+	_cleanup_(text_release) struct text text = {0};
+	_cleanup_(flat_table_release) struct flat_table table;
+	int err = flat_table_init(&table, summary->profile);
+
+	if (err)
+		return err;
+	append_ticks(&text, summary);
+	append_stacks(&text, summary);
+	append_frames(&text, summary);
+	append_lost(&text, summary->account);
+	append_cost(&text, summary->account);
+	if (table.num_rows) {
+		append_top(&text, &table, "where the time goes: by self", false);
+		flat_table_sort_by_total(&table);
+		append_top(&text, &table, "by total (with what it calls)", true);
+	}
+	append_outputs(&text, summary);
+	if (text.failed)
+		return -ENOMEM;
+	fwrite(text.data, 1, text.length, stderr);
+	return 0;
+}

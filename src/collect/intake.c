@@ -1,0 +1,418 @@
+#include "collect/intake.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+/* A stack as it came, by hash. */
+struct raw_stack {
+	uint64_t hash;
+	size_t first_pc; /* in intake.pcs, innermost first */
+	uint32_t num_pcs;
+};
+
+/*
+ * What was made of a raw stack: of a user stack under the mappings of one process, or of a
+ * kernel stack called from a user stack.
+ */
+struct placed_stack {
+	uint64_t hash;
+	uint32_t owner;   /* user: process id; kernel: stack it is called from */
+	uint32_t version; /* user: of the mappings; kernel: KERNEL_STACK */
+	uint32_t stack;   /* in the profile */
+};
+#define KERNEL_STACK UINT32_MAX
+
+struct intake {
+	struct profile *profile;
+	struct file_table *files;
+	struct process_table *processes;
+	uint32_t max_depth;
+	enum user_stacks user_stacks_kind;
+	struct call_check *call_check; /* NULL: no check */
+	struct intake_counts counts;
+	ARRAY(uint64_t) pcs;
+	ARRAY(struct raw_stack) raw_stacks;
+	ARRAY(struct placed_stack) placed_stacks;
+	ARRAY(struct user_stack_count) user_stacks;
+	struct hash_index raw_index;
+	struct hash_index placed_index;
+	struct hash_index user_index;
+};
+
+struct intake *intake_new(struct profile *profile, struct file_table *files,
+			  struct process_table *processes, uint32_t max_depth,
+			  enum user_stacks user_stacks)
+{
+	struct intake *intake = calloc(1, sizeof(*intake));
+
+	if (!intake)
+		return NULL;
+	intake->profile = profile;
+	intake->files = files;
+	intake->processes = processes;
+	intake->max_depth = max_depth;
+	intake->user_stacks_kind = user_stacks;
+	return intake;
+}
+
+void intake_set_call_check(struct intake *intake, struct call_check *check)
+{
+	intake->call_check = check;
+}
+
+void intake_free(struct intake *intake)
+{
+	if (!intake)
+		return;
+	array_release(&intake->pcs);
+	array_release(&intake->raw_stacks);
+	array_release(&intake->placed_stacks);
+	array_release(&intake->user_stacks);
+	hash_index_release(&intake->raw_index);
+	hash_index_release(&intake->placed_index);
+	hash_index_release(&intake->user_index);
+	free(intake);
+}
+
+static bool is_raw_stack(const void *owner, uint32_t item, const void *key)
+{
+	const struct intake *intake = owner;
+
+	return intake->raw_stacks.items[item].hash == *(const uint64_t *)key;
+}
+
+static const struct raw_stack *find_raw(const struct intake *intake, uint64_t hash)
+{
+	uint32_t item = hash_index_find(&intake->raw_index, hash, is_raw_stack, intake, &hash);
+
+	return item == HASH_INDEX_NONE ? NULL : &intake->raw_stacks.items[item];
+}
+
+int intake_add_stack(struct intake *intake, const struct wire_stack *record, size_t size)
+{
+	size_t header = offsetof(struct wire_stack, pcs);
+	size_t first = intake->pcs.length;
+	struct raw_stack *raw;
+
+	if (size < header || record->num_frames > WIRE_MAX_FRAMES ||
+	    record->num_frames > (size - header) / sizeof(record->pcs[0]))
+		return 0;
+	if (find_raw(intake, record->hash))
+		return 0;
+	if (array_reserve(&intake->pcs, first + record->num_frames))
+		return -ENOMEM;
+	raw = array_add(&intake->raw_stacks);
+	if (!raw)
+		return -ENOMEM;
+	memcpy(intake->pcs.items + first, record->pcs, record->num_frames * sizeof(uint64_t));
+	intake->pcs.length += record->num_frames;
+	*raw = (struct raw_stack){
+		.hash = record->hash, .first_pc = first, .num_pcs = record->num_frames};
+	return hash_index_add(&intake->raw_index, record->hash,
+			      (uint32_t)(intake->raw_stacks.length - 1));
+}
+
+/* A module of the profile for every file of the table, with the same number. */
+static int sync_modules(struct intake *intake)
+{
+	while (profile_count_modules(intake->profile) < file_table_get_count(intake->files)) {
+		const struct mapped_file *file =
+			file_table_get(intake->files, profile_count_modules(intake->profile));
+		struct module module = {.build_id_size = file->build_id_size};
+		uint32_t id;
+		int err = profile_add_string(intake->profile, file->path, &module.path);
+
+		if (err)
+			return err;
+		memcpy(module.build_id, file->build_id, file->build_id_size);
+		err = profile_add_module(intake->profile, &module, &id);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int sync_processes(struct intake *intake)
+{
+	while (profile_count_processes(intake->profile) <
+	       process_table_get_count(intake->processes)) {
+		uint32_t id = profile_count_processes(intake->profile);
+		int err = profile_add_process(intake->profile,
+					      process_table_get(intake->processes, id)->pid,
+					      STRING_EMPTY, &id);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int intake_finish(struct intake *intake)
+{
+	int err = sync_modules(intake);
+
+	if (!err)
+		err = sync_processes(intake);
+	for (uint32_t id = 0; !err && id < profile_count_processes(intake->profile); id++) {
+		uint32_t comm;
+
+		err = profile_add_string(intake->profile,
+					 process_table_get(intake->processes, id)->comm, &comm);
+		if (!err)
+			profile_set_process_comm(intake->profile, id, comm);
+	}
+	return err;
+}
+
+/*
+ * Check one level of a user stack. What a signal interrupted follows no call, and neither does the
+ * trampoline that the handler returns to, which is the level before it.
+ */
+static int check_call(struct intake *intake, const struct raw_stack *raw,
+		      const struct process *process, uint32_t level)
+{
+	const uint64_t *pcs = intake->pcs.items + raw->first_pc;
+	const struct mapping *mapping;
+
+	if (level == 0 || (pcs[level] & WIRE_PC_EXACT) ||
+	    (level + 1 < raw->num_pcs && (pcs[level + 1] & WIRE_PC_EXACT)))
+		return 0;
+	mapping = process_find_mapping(process, pcs[level] - 1);
+	if (!mapping || mapping->file == FILE_NONE)
+		return 0;
+	return call_check_add(intake->call_check, mapping->file,
+			      pcs[level] - mapping->start + mapping->file_offset);
+}
+
+/* The location of a user pc, as the process's mappings are now. */
+static int locate(struct intake *intake, const struct process *process, uint64_t time_ns,
+		  uint64_t pc, uint32_t *ret)
+{
+	const struct mapping *mapping = process_find_mapping(process, pc);
+
+	if (mapping && mapping->file != FILE_NONE)
+		return profile_add_location(intake->profile, LOCATION_FILE, mapping->file,
+					    pc - mapping->start + mapping->file_offset, ret);
+	process_table_open_perf_map(intake->processes, time_ns, process->id);
+	return profile_add_location(intake->profile, LOCATION_PROCESS, process->id, pc, ret);
+}
+
+/*
+ * Add the levels of a raw stack, outermost first, on top of `stack`. process is NULL for
+ * kernel stacks. A pc that is a return address lies, minus 1, in the call.
+ */
+static int place(struct intake *intake, const struct raw_stack *raw, const struct process *process,
+		 uint64_t time_ns, uint32_t *stack)
+{
+	for (uint32_t i = raw->num_pcs; i-- > 0;) {
+		uint64_t pc = intake->pcs.items[raw->first_pc + i];
+		bool is_exact = i == 0 || (process && (pc & WIRE_PC_EXACT));
+		uint32_t location;
+		int err;
+
+		if (process)
+			pc &= ~WIRE_PC_EXACT;
+		pc -= !is_exact;
+		if (process)
+			err = locate(intake, process, time_ns, pc, &location);
+		else
+			err = profile_add_location(intake->profile, LOCATION_KERNEL, 0, pc,
+						   &location);
+		if (!err && process && intake->call_check)
+			err = check_call(intake, raw, process, i);
+		if (!err)
+			err = profile_add_stack(intake->profile, *stack, location, stack);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static bool is_placed_stack(const void *owner, uint32_t item, const void *key)
+{
+	const struct intake *intake = owner;
+	const struct placed_stack *placed = &intake->placed_stacks.items[item];
+	const struct placed_stack *wanted = key;
+
+	return placed->hash == wanted->hash && placed->owner == wanted->owner &&
+	       placed->version == wanted->version;
+}
+
+/* place(), done once for the same stack and the same mappings. */
+static int place_once(struct intake *intake, const struct raw_stack *raw,
+		      const struct process *process, uint64_t time_ns, uint32_t *stack)
+{
+	struct placed_stack wanted = {
+		.hash = raw->hash,
+		.owner = process ? process->id : *stack,
+		.version = process ? process->mappings_version : KERNEL_STACK,
+		.stack = *stack,
+	};
+	uint64_t hash = hash_mix(hash_mix(wanted.hash, wanted.owner), wanted.version);
+	uint32_t item =
+		hash_index_find(&intake->placed_index, hash, is_placed_stack, intake, &wanted);
+	struct placed_stack *added;
+	int err;
+
+	if (item != HASH_INDEX_NONE) {
+		*stack = intake->placed_stacks.items[item].stack;
+		return 0;
+	}
+	err = place(intake, raw, process, time_ns, &wanted.stack);
+	if (err)
+		return err;
+	added = array_add(&intake->placed_stacks);
+	if (!added)
+		return -ENOMEM;
+	*added = wanted;
+	*stack = wanted.stack;
+	return hash_index_add(&intake->placed_index, hash,
+			      (uint32_t)(intake->placed_stacks.length - 1));
+}
+
+static bool is_user_stack(const void *owner, uint32_t item, const void *key)
+{
+	const struct intake *intake = owner;
+
+	return intake->user_stacks.items[item].stack == *(const uint32_t *)key;
+}
+
+static int count_user_stack(struct intake *intake, uint32_t stack, bool is_at_limit)
+{
+	uint64_t hash = hash_mix(0, stack);
+	uint32_t item = hash_index_find(&intake->user_index, hash, is_user_stack, intake, &stack);
+	struct user_stack_count *count;
+
+	if (item == HASH_INDEX_NONE) {
+		count = array_add(&intake->user_stacks);
+		if (!count)
+			return -ENOMEM;
+		count->stack = stack;
+		item = (uint32_t)(intake->user_stacks.length - 1);
+		if (hash_index_add(&intake->user_index, hash, item)) {
+			intake->user_stacks.length--;
+			return -ENOMEM;
+		}
+	}
+	count = &intake->user_stacks.items[item];
+	count->num_samples++;
+	count->num_at_limit += is_at_limit;
+	return 0;
+}
+
+/*
+ * Inside exec, the registers are those of the old program, but the memory may already be the new
+ * one's. A walk of more than one level has found the old stack; a lone pc means nothing.
+ */
+static bool is_stack_gone(const struct intake *intake, const struct wire_sample *sample,
+			  const struct raw_stack *raw, bool is_in_exec)
+{
+	if (is_in_exec || !(sample->flags & WIRE_SAMPLE_IN_EXEC))
+		return is_in_exec;
+	if (intake->user_stacks_kind == USER_STACKS_TABLE)
+		return sample->walk_end != WALK_COMPLETE;
+	return !raw || raw->num_pcs < 2;
+}
+
+static int add_thread(struct intake *intake, const struct wire_sample *sample,
+		      const struct process *process, uint32_t *ret)
+{
+	struct thread thread = {.process = process->id, .tid = sample->tid};
+	size_t length = strnlen(sample->comm, sizeof(sample->comm));
+	int err = string_table_add(profile_get_strings(intake->profile), sample->comm, length,
+				   &thread.comm);
+
+	return err ? err : profile_add_thread(intake->profile, &thread, ret);
+}
+
+/* The user part of a sample's stack, and what it means for the account. */
+static int add_user_stack(struct intake *intake, const struct wire_sample *sample,
+			  const struct raw_stack *raw, const struct process *process,
+			  bool is_in_exec, uint32_t *stack)
+{
+	int err;
+
+	if (is_stack_gone(intake, sample, raw, is_in_exec)) {
+		intake->counts.in_exec++;
+		return 0;
+	}
+	if (intake->user_stacks_kind == USER_STACKS_TABLE) {
+		intake->counts.walks[sample->walk_end < NUM_WALK_ENDS ? sample->walk_end : 0]++;
+		return raw ? place_once(intake, raw, process, sample->time_ns, stack) : 0;
+	}
+	if (!raw)
+		return count_user_stack(intake, STACK_EMPTY, false);
+	err = place_once(intake, raw, process, sample->time_ns, stack);
+	return err ? err : count_user_stack(intake, *stack, raw->num_pcs >= intake->max_depth);
+}
+
+/* A sample of a process that is known. */
+static int add_to_process(struct intake *intake, const struct wire_sample *sample,
+			  const struct process *process, bool is_in_exec)
+{
+	const struct raw_stack *user = find_raw(intake, sample->user_stack);
+	const struct raw_stack *kernel = find_raw(intake, sample->kernel_stack);
+	uint32_t stack = STACK_EMPTY;
+	uint32_t thread;
+	int err;
+
+	if ((sample->user_stack && !user) || (sample->kernel_stack && !kernel)) {
+		intake->counts.unknown_stack++;
+		return 0;
+	}
+	err = sync_processes(intake);
+	if (!err)
+		err = add_thread(intake, sample, process, &thread);
+	if (!err && intake->user_stacks_kind != USER_STACKS_NONE &&
+	    !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY))
+		err = add_user_stack(intake, sample, user, process, is_in_exec, &stack);
+	if (!err && kernel)
+		err = place_once(intake, kernel, NULL, sample->time_ns, &stack);
+	if (!err)
+		err = profile_add_sample(intake->profile, thread, stack, 1);
+	if (!err)
+		intake->counts.samples++;
+	return err;
+}
+
+int intake_add_sample(struct intake *intake, const struct wire_sample *sample)
+{
+	struct process *process;
+	bool is_in_exec = false;
+	int err = process_table_find(intake->processes, sample->time_ns, (pid_t)sample->pid,
+				     sample->generation, &process, &is_in_exec);
+
+	return err ? err : add_to_process(intake, sample, process, is_in_exec);
+}
+
+int intake_add_recovered(struct intake *intake, const struct wire_sample *sample,
+			 const struct process *process, bool is_in_exec, struct wire_stack *stack)
+{
+	struct wire_sample walked = *sample;
+	int err;
+
+	/* The kernel hashes otherwise, so that equal hashes mean equal stacks only by chance. */
+	stack->hash = hash_bytes(stack->pcs, stack->num_frames * sizeof(stack->pcs[0])) | 1;
+	walked.user_stack = stack->hash;
+	err = intake_add_stack(intake, stack, sizeof(*stack));
+	if (!err)
+		err = add_to_process(intake, &walked, process, is_in_exec);
+	if (!err && !is_in_exec && walked.walk_end == WALK_COMPLETE)
+		intake->counts.recovered++;
+	return err;
+}
+
+struct intake_counts intake_get_counts(const struct intake *intake)
+{
+	return intake->counts;
+}
+
+const struct user_stack_count *intake_get_user_stacks(const struct intake *intake,
+						      size_t *ret_count)
+{
+	*ret_count = intake->user_stacks.length;
+	return intake->user_stacks.items;
+}

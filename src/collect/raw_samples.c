@@ -1,0 +1,140 @@
+#include "collect/raw_samples.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Kept stacks may take this much memory; beyond it a stack is added as far as its walk gets. */
+#define MAX_KEPT_BYTES (64u << 20)
+
+struct kept {
+	const struct wire_raw_sample *record; /* owned once it is kept */
+	const struct process *process;
+	bool is_in_exec;
+};
+
+struct raw_samples {
+	struct intake *intake;
+	const struct publisher *publisher;
+	struct process_table *processes;
+	ARRAY(struct kept) kept;
+	size_t kept_bytes;
+	struct wire_stack walked;
+};
+
+struct raw_samples *raw_samples_new(struct intake *intake, const struct publisher *publisher,
+				    struct process_table *processes)
+{
+	struct raw_samples *samples = calloc(1, sizeof(*samples));
+
+	if (!samples)
+		return NULL;
+	samples->intake = intake;
+	samples->publisher = publisher;
+	samples->processes = processes;
+	return samples;
+}
+
+static void release(struct kept *kept)
+{
+	struct wire_raw_sample *record;
+
+	memcpy(&record, &kept->record, sizeof(record)); /* ours, whatever the type says */
+	free(record);
+}
+
+void raw_samples_free(struct raw_samples *samples)
+{
+	if (!samples)
+		return;
+	array_for_each (&samples->kept, kept)
+		release(kept);
+	array_release(&samples->kept);
+	free(samples);
+}
+
+static size_t get_size(const struct wire_raw_sample *record)
+{
+	return offsetof(struct wire_raw_sample, bytes) + record->num_bytes;
+}
+
+/* Walk, and add the sample unless it is worth waiting for a table. 1: it is. */
+static int walk_and_add(struct raw_samples *samples, const struct kept *kept, bool may_wait)
+{
+	struct wire_sample sample = kept->record->sample;
+	enum walk_end end =
+		publisher_walk(samples->publisher, kept->process, kept->record, &samples->walked);
+
+	if (end == WALK_NO_TABLE && may_wait)
+		return 1;
+	sample.type = WIRE_SAMPLE;
+	sample.walk_end = (uint8_t)end;
+	samples->walked.type = WIRE_STACK;
+	return intake_add_recovered(samples->intake, &sample, kept->process, kept->is_in_exec,
+				    &samples->walked);
+}
+
+static int keep(struct raw_samples *samples, const struct kept *kept)
+{
+	size_t size = get_size(kept->record);
+	struct wire_raw_sample *copy = malloc(size);
+	struct kept *added = copy ? array_add(&samples->kept) : NULL;
+
+	if (!added) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, kept->record, size);
+	*added = *kept;
+	added->record = copy;
+	samples->kept_bytes += size;
+	return 0;
+}
+
+int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
+		    const struct wire_raw_sample *record, size_t size)
+{
+	struct kept kept = {0};
+	struct process *process;
+	int err;
+
+	if (size < offsetof(struct wire_raw_sample, bytes) ||
+	    record->num_bytes > WIRE_RAW_STACK_BYTES || size < get_size(record))
+		return 0;
+	err = process_table_find(samples->processes, time_ns, (pid_t)record->sample.pid,
+				 record->sample.generation, &process, &kept.is_in_exec);
+	if (err)
+		return err;
+	kept.process = process;
+	kept.record = record;
+	err = walk_and_add(samples, &kept, samples->kept_bytes < MAX_KEPT_BYTES);
+	return err > 0 ? keep(samples, &kept) : err;
+}
+
+int raw_samples_retry(struct raw_samples *samples, bool is_final)
+{
+	size_t num_left = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < samples->kept.length; i++) {
+		struct kept *kept = &samples->kept.items[i];
+
+		if (!err)
+			err = walk_and_add(samples, kept, !is_final);
+		if (err > 0) {
+			samples->kept.items[num_left++] = *kept;
+			err = 0;
+			continue;
+		}
+		samples->kept_bytes -= get_size(kept->record);
+		release(kept);
+	}
+	samples->kept.length = num_left;
+	return err;
+}
+
+size_t raw_samples_get_count(const struct raw_samples *samples)
+{
+	return samples->kept.length;
+}

@@ -1,0 +1,624 @@
+/*
+ * Two streams meet here: samples, from the BPF program's rings, and what happened to processes,
+ * from the perf rings. Both go through one queue in order of time, so that a sample sees the
+ * mappings of its moment. The queue is held back by HOLD_BACK_NS, which is longer than a record can
+ * be on its way: the kernel stamps and writes it with preemption off, but the hypervisor may stop
+ * the CPU in between. Stacks need no order and are taken at once.
+ */
+#include "collect/recorder.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "collect/event_queue.h"
+#include "collect/raw_samples.h"
+#include "collect/sampler.h"
+#include "objfile/build_id.h"
+#include "wire/wire.h"
+
+#define HOLD_BACK_NS        (3 * NS_PER_MS)
+#define HOTPLUG_INTERVAL_NS NS_PER_SECOND
+#define DEFAULT_MAX_DEPTH   127 /* of sysctl kernel.perf_event_max_stack */
+
+enum record_kind { RECORD_SAMPLE, RECORD_RAW_SAMPLE, RECORD_SIDE_BAND };
+
+struct recorder {
+	struct recorder_opts opts;
+	struct profile *profile;
+	struct file_table *files;
+	struct process_table *processes;
+	struct event_queue *queue;
+	struct side_band *side_band;
+	struct sampler *sampler;
+	struct intake *intake;
+	struct call_check *call_check;   /* NULL: calls are not checked */
+	struct publisher *publisher;     /* NULL: user stacks are not walked by table */
+	struct raw_samples *raw_samples; /* likewise */
+	int epoll_fd;
+	int cgroup_fd;
+	bool *cpus; /* that we sample or listen to; num_possible_cpus long */
+	size_t num_possible_cpus;
+	ARRAY(pid_t) tids;   /* given events, for thread targets */
+	bool listens_to_all; /* side band of the whole machine */
+	bool is_running;
+	uint32_t num_cpus;
+	uint64_t start_ns;
+	uint64_t stop_ns;
+	uint64_t next_hotplug_ns;
+};
+
+static bool samples_threads(const struct recorder *recorder)
+{
+	return recorder->opts.target.kind == TARGET_PROCESSES ||
+	       recorder->opts.target.kind == TARGET_THREADS;
+}
+
+/* A record of the BPF program's rings. */
+static int on_record(const void *data, size_t size, void *context)
+{
+	struct recorder *recorder = context;
+	const wire_u32 *type = data;
+
+	if (size >= sizeof(*type) && *type == WIRE_STACK)
+		return intake_add_stack(recorder->intake, data, size);
+	if (size >= sizeof(struct wire_sample) && *type == WIRE_SAMPLE)
+		return event_queue_add(recorder->queue, ((const struct wire_sample *)data)->time_ns,
+				       RECORD_SAMPLE, data, sizeof(struct wire_sample));
+	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_SAMPLE)
+		return event_queue_add(recorder->queue, ((const struct wire_sample *)data)->time_ns,
+				       RECORD_RAW_SAMPLE, data, size);
+	return 0;
+}
+
+static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t size, void *context)
+{
+	struct recorder *recorder = context;
+	struct wire_sample sample;
+
+	if (kind == RECORD_SIDE_BAND)
+		return side_band_apply(recorder->side_band, time_ns, record, size);
+	if (kind == RECORD_RAW_SAMPLE)
+		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
+	memcpy(&sample, record, sizeof(sample));
+	sample.time_ns = time_ns;
+	return intake_add_sample(recorder->intake, &sample);
+}
+
+static uint32_t read_max_depth(void)
+{
+	_cleanup_(text_release) struct text value = {0};
+	unsigned long depth = DEFAULT_MAX_DEPTH;
+
+	if (!file_read_at(AT_FDCWD, "/proc/sys/kernel/perf_event_max_stack", 64, &value) &&
+	    value.length)
+		depth = strtoul(value.data, NULL, 10);
+	return depth < WIRE_MAX_FRAMES ? (uint32_t)depth : WIRE_MAX_FRAMES;
+}
+
+static int make_parts(struct recorder *recorder)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+
+	if (num_cpus < 0)
+		return num_cpus;
+	recorder->num_possible_cpus = (size_t)num_cpus;
+	recorder->cpus = calloc(recorder->num_possible_cpus, sizeof(*recorder->cpus));
+	recorder->profile = profile_new();
+	recorder->files = file_table_new("/proc", build_id_read_fd);
+	recorder->queue = event_queue_new();
+	recorder->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (recorder->epoll_fd < 0)
+		return -errno;
+	if (!recorder->cpus || !recorder->profile || !recorder->files || !recorder->queue)
+		return -ENOMEM;
+	recorder->processes = process_table_new("/proc", recorder->files);
+	if (!recorder->processes)
+		return -ENOMEM;
+	recorder->side_band = side_band_new(recorder->queue, RECORD_SIDE_BAND, recorder->files,
+					    recorder->processes);
+	recorder->intake = intake_new(recorder->profile, recorder->files, recorder->processes,
+				      read_max_depth(), recorder->opts.user_stacks);
+	if (!recorder->side_band || !recorder->intake)
+		return -ENOMEM;
+	if (!recorder->opts.checks_calls)
+		return 0;
+	recorder->call_check = call_check_new(recorder->files);
+	intake_set_call_check(recorder->intake, recorder->call_check);
+	return recorder->call_check ? 0 : -ENOMEM;
+}
+
+static int load_sampler(struct recorder *recorder, struct error *error)
+{
+	struct sampler_opts opts = {
+		.frequency_hz = recorder->opts.frequency_hz,
+		.no_kernel_stacks = recorder->opts.no_kernel_stacks,
+		.no_user_stacks = recorder->opts.user_stacks == USER_STACKS_NONE,
+		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
+		.is_inherited = samples_threads(recorder),
+		.starts_on_exec = recorder->opts.target.starts_on_exec,
+		.ring_bytes = recorder->opts.ring_bytes,
+		.on_record = on_record,
+		.context = recorder,
+	};
+
+	return sampler_new(&opts, &recorder->sampler, error);
+}
+
+static int start_publishing(struct recorder *recorder)
+{
+	struct unwind_maps maps = sampler_get_unwind_maps(recorder->sampler);
+	int err;
+
+	if (recorder->opts.user_stacks != USER_STACKS_TABLE)
+		return 0;
+	err = publisher_new(&maps, recorder->files, recorder->processes,
+			    &(struct publisher_opts){.no_fp_steps = recorder->opts.no_fp_steps,
+						     .no_cache = recorder->opts.no_table_cache},
+			    &recorder->publisher);
+	if (err)
+		return err;
+	recorder->raw_samples =
+		raw_samples_new(recorder->intake, recorder->publisher, recorder->processes);
+	return recorder->raw_samples ? 0 : -ENOMEM;
+}
+
+static int explain(int err, struct error *error)
+{
+	if (err && error && !error->message[0])
+		(void)error_set(error, err, "cannot listen to process events: %s", strerror(-err));
+	return err;
+}
+
+/* Listen to, and for CPU-wide targets sample, a CPU. One that went away meanwhile is none. */
+static int open_cpu(struct recorder *recorder, int cpu, struct error *error)
+{
+	int err = 0;
+
+	if (!recorder->listens_to_all) {
+		array_for_each (&recorder->tids, tid) {
+			err = side_band_open(recorder->side_band, *tid, cpu);
+			if (err && err != -ESRCH)
+				return explain(err, error);
+		}
+	} else {
+		err = side_band_open(recorder->side_band, -1, cpu);
+	}
+	if (err == -ENODEV || err == -ESRCH)
+		return 0;
+	if (err)
+		return explain(err, error);
+	if (recorder->opts.target.kind == TARGET_SYSTEM)
+		err = sampler_add_cpu(recorder->sampler, cpu, error);
+	else if (recorder->opts.target.kind == TARGET_CGROUP)
+		err = sampler_add_cgroup(recorder->sampler, recorder->cgroup_fd, cpu, error);
+	if (err == -ENODEV) {
+		side_band_close_cpu(recorder->side_band, cpu);
+		return 0;
+	}
+	recorder->cpus[cpu] = !err;
+	return err;
+}
+
+static void watch_fd(int fd, void *context)
+{
+	struct recorder *recorder = context;
+	struct epoll_event event = {.events = EPOLLIN};
+
+	/* One that is watched already says EEXIST; without a watch, reading is only later. */
+	(void)epoll_ctl(recorder->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_cpus(struct recorder *recorder, struct error *error)
+{
+	_cleanup_free_ bool *online = calloc(recorder->num_possible_cpus, sizeof(*online));
+	int num_online;
+
+	if (!online)
+		return -ENOMEM;
+	num_online = target_read_online_cpus(online, recorder->num_possible_cpus);
+	if (num_online < 0)
+		return num_online;
+	recorder->num_cpus = (uint32_t)num_online;
+	for (size_t cpu = 0; cpu < recorder->num_possible_cpus; cpu++) {
+		int err = online[cpu] ? open_cpu(recorder, (int)cpu, error) : 0;
+
+		if (err)
+			return err;
+	}
+	side_band_for_each_fd(recorder->side_band, watch_fd, recorder);
+	return 0;
+}
+
+static bool has_tid(const struct recorder *recorder, pid_t wanted)
+{
+	array_for_each (&recorder->tids, tid)
+		if (*tid == wanted)
+			return true;
+	return false;
+}
+
+static int add_tid(pid_t tid, void *context)
+{
+	struct recorder *recorder = context;
+	pid_t *added = has_tid(recorder, tid) ? NULL : array_add(&recorder->tids);
+
+	if (added)
+		*added = tid;
+	return 0;
+}
+
+static int explain_missing(int err, pid_t id, const char *what, struct error *error)
+{
+	if (err == -ESRCH)
+		return error_set(error, err, "there is no %s %d", what, id);
+	return explain(err, error);
+}
+
+static int list_threads(struct recorder *recorder, struct error *error)
+{
+	const struct target *target = &recorder->opts.target;
+
+	for (size_t i = 0; i < target->num_ids; i++) {
+		pid_t id = target->ids[i];
+		int err = target_is_alive(id) ? 0 : -ESRCH;
+
+		if (target->kind == TARGET_THREADS) {
+			if (err)
+				return explain_missing(err, id, "thread", error);
+			err = add_tid(id, recorder);
+		} else {
+			if (!err)
+				err = target_for_each_thread(id, add_tid, recorder);
+			if (err)
+				return explain_missing(err, id, "process", error);
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * Give every thread its tick, then look for threads that were started meanwhile: they may or may
+ * not have inherited one, which the sampling program can tell.
+ */
+static int open_threads(struct recorder *recorder, struct error *error)
+{
+	size_t num_opened = 0;
+	bool is_late = false;
+
+	while (num_opened < recorder->tids.length) {
+		for (; num_opened < recorder->tids.length; num_opened++) {
+			pid_t tid = recorder->tids.items[num_opened];
+			int err = is_late ? sampler_add_late_thread(recorder->sampler, tid, error)
+					  : sampler_add_thread(recorder->sampler, tid, error);
+
+			if (err && err != -ESRCH)
+				return err;
+		}
+		is_late = true;
+		if (recorder->opts.target.kind == TARGET_PROCESSES)
+			for (size_t i = 0; i < recorder->opts.target.num_ids; i++)
+				/* A process that is gone by now ends the recording later. */
+				(void)!target_for_each_thread(recorder->opts.target.ids[i], add_tid,
+							      recorder);
+	}
+	return 0;
+}
+
+/*
+ * An event for every thread on every CPU is what the kernel asks for to tell only about these
+ * threads. With too many threads for our file descriptors, listen to the whole machine instead.
+ */
+static bool must_listen_to_all(const struct recorder *recorder, size_t num_cpus)
+{
+	struct rlimit limit;
+
+	if (!samples_threads(recorder))
+		return true;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return false;
+	return recorder->tids.length * (num_cpus + 2) > limit.rlim_cur / 2;
+}
+
+static int scan_targets(struct recorder *recorder)
+{
+	const struct target *target = &recorder->opts.target;
+
+	if (!samples_threads(recorder))
+		return process_table_scan(recorder->processes);
+	for (size_t i = 0; i < target->num_ids; i++) {
+		pid_t pid = target_get_pid(target->ids[i]);
+		int err = pid > 0 ? process_table_scan_pid(recorder->processes, pid) : 0;
+
+		if (err && err != -ENOENT)
+			return err;
+	}
+	return 0;
+}
+
+/* The order matters: listen, then read what is there, then (in recorder_start) sample. */
+static int open_all(struct recorder *recorder, struct error *error)
+{
+	const struct target *target = &recorder->opts.target;
+	int err = make_parts(recorder);
+
+	if (err)
+		return err;
+	if (target->kind == TARGET_CGROUP) {
+		recorder->cgroup_fd = target_open_cgroup(target->cgroup_path, error);
+		if (recorder->cgroup_fd < 0)
+			return recorder->cgroup_fd;
+	}
+	if (samples_threads(recorder))
+		err = list_threads(recorder, error);
+	if (!err)
+		err = load_sampler(recorder, error);
+	if (!err)
+		err = start_publishing(recorder);
+	if (err)
+		return err;
+	recorder->listens_to_all = must_listen_to_all(recorder, recorder->num_possible_cpus);
+	watch_fd(sampler_get_fd(recorder->sampler), recorder);
+	err = open_cpus(recorder, error);
+	if (!err && samples_threads(recorder))
+		err = open_threads(recorder, error);
+	if (!err)
+		err = scan_targets(recorder);
+	if (err || !recorder->publisher)
+		return err;
+	watch_fd(publisher_get_fd(recorder->publisher), recorder);
+	return publisher_update(recorder->publisher);
+}
+
+int recorder_new(const struct recorder_opts *opts, struct recorder **ret, struct error *error)
+{
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	int err;
+
+	if (!recorder)
+		return -ENOMEM;
+	recorder->opts = *opts;
+	recorder->epoll_fd = recorder->cgroup_fd = -1;
+	if (error)
+		error->message[0] = '\0';
+	err = open_all(recorder, error);
+	if (err) {
+		recorder_free(recorder);
+		if (error && !error->message[0])
+			(void)error_set(error, err, "cannot start recording: %s", strerror(-err));
+		return err;
+	}
+	*ret = recorder;
+	return 0;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	raw_samples_free(recorder->raw_samples);
+	publisher_free(recorder->publisher);
+	sampler_free(recorder->sampler);
+	side_band_free(recorder->side_band);
+	intake_free(recorder->intake);
+	call_check_free(recorder->call_check);
+	event_queue_free(recorder->queue);
+	process_table_free(recorder->processes);
+	file_table_free(recorder->files);
+	profile_free(recorder->profile);
+	if (recorder->epoll_fd >= 0)
+		close(recorder->epoll_fd);
+	if (recorder->cgroup_fd >= 0)
+		close(recorder->cgroup_fd);
+	array_release(&recorder->tids);
+	free(recorder->cpus);
+	free(recorder);
+}
+
+void recorder_start(struct recorder *recorder)
+{
+	recorder->start_ns = clock_now_ns();
+	recorder->next_hotplug_ns = recorder->start_ns + HOTPLUG_INTERVAL_NS;
+	recorder->is_running = true;
+	if (!recorder->opts.target.starts_on_exec)
+		sampler_enable(recorder->sampler);
+}
+
+int recorder_get_fd(const struct recorder *recorder)
+{
+	return recorder->epoll_fd;
+}
+
+/* Follow CPUs that were taken offline or brought online. */
+static int follow_cpus(struct recorder *recorder, struct error *error)
+{
+	_cleanup_free_ bool *online = calloc(recorder->num_possible_cpus, sizeof(*online));
+	bool has_new = false;
+
+	if (!online)
+		return -ENOMEM;
+	if (target_read_online_cpus(online, recorder->num_possible_cpus) < 0)
+		return 0;
+	for (size_t cpu = 0; cpu < recorder->num_possible_cpus; cpu++) {
+		int err = 0;
+
+		if (recorder->cpus[cpu] && !online[cpu]) {
+			log_debug("CPU %zu went offline", cpu);
+			sampler_remove_cpu(recorder->sampler, (int)cpu);
+			side_band_close_cpu(recorder->side_band, (int)cpu);
+			recorder->cpus[cpu] = false;
+		} else if (!recorder->cpus[cpu] && online[cpu]) {
+			log_debug("CPU %zu came online", cpu);
+			err = open_cpu(recorder, (int)cpu, error);
+			has_new = true;
+		}
+		if (err)
+			return err;
+	}
+	if (has_new) {
+		side_band_for_each_fd(recorder->side_band, watch_fd, recorder);
+		sampler_enable(recorder->sampler);
+	}
+	return 0;
+}
+
+static int read_until(struct recorder *recorder, uint64_t until_ns)
+{
+	int err = side_band_read(recorder->side_band);
+
+	if (!err)
+		err = sampler_read(recorder->sampler);
+	if (!err)
+		err = event_queue_drain(recorder->queue, until_ns, handle, recorder);
+	if (!err && recorder->publisher) {
+		err = publisher_update(recorder->publisher);
+		if (!err)
+			err = raw_samples_retry(recorder->raw_samples, false);
+	}
+	return err;
+}
+
+/* Walk the raw stacks that wait for tables; what is still being built is waited for. */
+static int finish_raw_samples(struct recorder *recorder)
+{
+	int err = 0;
+
+	if (!recorder->publisher)
+		return 0;
+	while (!err && raw_samples_get_count(recorder->raw_samples) &&
+	       publisher_wait(recorder->publisher))
+		err = raw_samples_retry(recorder->raw_samples, false);
+	return err ? err : raw_samples_retry(recorder->raw_samples, true);
+}
+
+int recorder_read(struct recorder *recorder, struct error *error)
+{
+	uint64_t now_ns = clock_now_ns();
+	int err = 0;
+
+	if (now_ns >= recorder->next_hotplug_ns) {
+		recorder->next_hotplug_ns = now_ns + HOTPLUG_INTERVAL_NS;
+		err = follow_cpus(recorder, error);
+	}
+	if (!err)
+		err = read_until(recorder, now_ns - HOLD_BACK_NS);
+	if (err && error && !error->message[0])
+		(void)error_set(error, err, "cannot go on recording: %s", strerror(-err));
+	return err;
+}
+
+bool recorder_has_ended(const struct recorder *recorder)
+{
+	if (!samples_threads(recorder))
+		return false;
+	for (size_t i = 0; i < recorder->opts.target.num_ids; i++)
+		if (target_is_alive(recorder->opts.target.ids[i]))
+			return false;
+	return true;
+}
+
+int recorder_stop(struct recorder *recorder, struct error *error)
+{
+	int err;
+
+	sampler_disable(recorder->sampler);
+	recorder->stop_ns = clock_now_ns();
+	recorder->is_running = false;
+	err = read_until(recorder, UINT64_MAX);
+	process_table_finish_perf_maps(recorder->processes);
+	if (!err)
+		err = finish_raw_samples(recorder);
+	if (!err)
+		err = intake_finish(recorder->intake);
+	if (err)
+		return error_set(error, err, "cannot finish the recording: %s", strerror(-err));
+	return 0;
+}
+
+struct recorder_account recorder_get_account(const struct recorder *recorder)
+{
+	struct intake_counts counts = intake_get_counts(recorder->intake);
+	struct wire_counters ticks = {0};
+	uint64_t end_ns = recorder->is_running ? clock_now_ns() : recorder->stop_ns;
+	struct recorder_account account;
+
+	if (sampler_read_counters(recorder->sampler, &ticks))
+		log_debug("the sampling program's counters cannot be read");
+	account = (struct recorder_account){
+		.fired = ticks.fired,
+		.idle = ticks.idle,
+		.filtered = ticks.filtered,
+		.samples = counts.samples,
+		.lost_ring_sample = ticks.lost_ring_sample,
+		.lost_ring_stack = ticks.lost_ring_stack,
+		.lost_unknown_stack = counts.unknown_stack,
+		.in_exec = counts.in_exec,
+		.lost_side_band = side_band_get_lost_count(recorder->side_band),
+		.late_events = event_queue_get_late_count(recorder->queue),
+		.duration_ns = end_ns - recorder->start_ns,
+		.num_cpus = recorder->num_cpus,
+		.recovered = counts.recovered,
+	};
+	memcpy(account.walks, counts.walks, sizeof(account.walks));
+	return account;
+}
+
+bool recorder_account_is_balanced(const struct recorder_account *account)
+{
+	return account->fired == account->idle + account->filtered + account->samples +
+					 account->lost_ring_sample + account->lost_ring_stack +
+					 account->lost_unknown_stack;
+}
+
+struct profile *recorder_get_profile(struct recorder *recorder)
+{
+	return recorder->profile;
+}
+
+const struct file_table *recorder_get_files(const struct recorder *recorder)
+{
+	return recorder->files;
+}
+
+const struct process_table *recorder_get_processes(const struct recorder *recorder)
+{
+	return recorder->processes;
+}
+
+const struct kernel_code *recorder_get_kernel_code(const struct recorder *recorder,
+						   size_t *ret_count)
+{
+	return side_band_get_kernel_code(recorder->side_band, ret_count);
+}
+
+const struct user_stack_count *recorder_get_user_stacks(const struct recorder *recorder,
+							size_t *ret_count)
+{
+	return intake_get_user_stacks(recorder->intake, ret_count);
+}
+
+struct call_check_counts recorder_get_call_check(const struct recorder *recorder)
+{
+	return recorder->call_check ? call_check_get_counts(recorder->call_check)
+				    : (struct call_check_counts){0};
+}
+
+struct publisher_statistics recorder_get_table_statistics(const struct recorder *recorder)
+{
+	return recorder->publisher ? publisher_get_statistics(recorder->publisher)
+				   : (struct publisher_statistics){0};
+}
+
+const char *recorder_get_event_name(const struct recorder *recorder)
+{
+	return sampler_get_event_name(recorder->sampler);
+}

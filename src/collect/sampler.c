@@ -1,0 +1,442 @@
+#include "collect/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "collect/perf_ring.h"
+#include <sampler.skel.h>
+
+#define DEFAULT_RING_BYTES (4u << 20)
+/* Events of our own have this cookie; inherited ones have none. */
+#define OWN_EVENT_COOKIE 1
+
+/* Programs that keep the published mappings in step with fork, exec and exit. */
+#define NUM_HOOKS 3
+
+struct tick {
+	int fd;
+	int link_fd; /* holds the program on the event */
+	int cpu;     /* -1: all */
+};
+
+struct sampler {
+	struct sampler_opts opts;
+	struct sampler_bpf *bpf;
+	struct bpf_link *hooks[NUM_HOOKS]; /* NULL: not attached */
+	struct ring_buffer *rings;
+	ARRAY(int) ring_fds;
+	ARRAY(struct tick) ticks;
+	bool uses_cycles; /* hardware cycles; else the CPU clock */
+};
+
+static int _printf_(2, 0)
+	print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char line[1024];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), format, arguments);
+	line[strcspn(line, "\n")] = '\0';
+	log_debug("%s", line);
+	return 0;
+}
+
+static bool has_capability(uint64_t effective, unsigned int number)
+{
+	return effective >> number & 1;
+}
+
+/* What stands between us and the program, and the cure. */
+static const char *explain_permission(void)
+{
+	_cleanup_(text_release) struct text status = {0};
+	const char *line = NULL;
+	uint64_t effective;
+
+	if (!file_read_at(AT_FDCWD, "/proc/self/status", 65536, &status) && status.length)
+		line = strstr(status.data, "\nCapEff:");
+	effective = line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : 0;
+	if (has_capability(effective, CAP_SYS_ADMIN) ||
+	    (has_capability(effective, CAP_BPF) && has_capability(effective, CAP_PERFMON)))
+		return "kernel lockdown or a security policy refuses it; see "
+		       "/sys/kernel/security/lockdown";
+	if (has_capability(effective, CAP_BPF))
+		return "CAP_PERFMON is missing; run with sudo, or add it";
+	if (has_capability(effective, CAP_PERFMON))
+		return "CAP_BPF is missing; run with sudo, or add it";
+	return "CAP_BPF and CAP_PERFMON are missing; run with sudo, or add them";
+}
+
+static int explain_load_failure(int code, struct error *error)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return error_set(error, -ENOTSUP,
+				 "this kernel has no type information (/sys/kernel/btf/vmlinux); "
+				 "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+	if (code == -EPERM || code == -EACCES)
+		return error_set(error, -EPERM, "not permitted to load BPF programs: %s",
+				 explain_permission());
+	return error_set(error, -ENOTSUP,
+			 "this kernel refused the sampling program (%s); it needs Linux 5.15 or "
+			 "newer, -v shows the kernel's reason",
+			 strerror(-code));
+}
+
+/* The rings, one for every WIRE_CPUS_PER_RING CPUs, put into their map. */
+static int make_rings(struct sampler *sampler, int num_cpus)
+{
+	uint32_t page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+	uint32_t size = page_bytes;
+	uint32_t num_rings = ((uint32_t)num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
+
+	while (size < sampler->opts.ring_bytes && size < 1u << 30)
+		size *= 2;
+	for (uint32_t i = 0; i < num_rings; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size, NULL);
+		int *kept = fd < 0 ? NULL : array_add(&sampler->ring_fds);
+
+		if (!kept)
+			return fd < 0 ? fd : -ENOMEM;
+		*kept = fd;
+		if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.rings), &i, &fd, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int on_ring_record(void *context, void *record, size_t size)
+{
+	struct sampler *sampler = context;
+
+	return sampler->opts.on_record(record, size, sampler->opts.context);
+}
+
+static int listen_to_rings(struct sampler *sampler)
+{
+	array_for_each (&sampler->ring_fds, fd) {
+		if (!sampler->rings) {
+			sampler->rings = ring_buffer__new(*fd, on_ring_record, sampler, NULL);
+			if (!sampler->rings)
+				return -errno;
+		} else {
+			int err = ring_buffer__add(sampler->rings, *fd, on_ring_record, sampler);
+
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/*
+ * In a pid namespace of our own, processes are known by the numbers they have there, as everything
+ * else that we read (/proc, perf records) counts them. The first namespace has a fixed inode.
+ */
+static void set_pid_namespace(struct sampler_bpf *bpf)
+{
+	static const ino_t first_namespace = 0xeffffffc; /* PROC_PID_INIT_INO */
+	struct stat status;
+
+	if (stat("/proc/self/ns/pid", &status) || status.st_ino == first_namespace)
+		return;
+	bpf->rodata->pid_namespace_dev = status.st_dev;
+	bpf->rodata->pid_namespace_inode = status.st_ino;
+}
+
+/*
+ * Where threads that run already are sampled, other processes pay nothing, not even these hooks: a
+ * new process's first stacks then go the way of the raw stacks.
+ */
+static bool hooks_wanted(const struct sampler *sampler)
+{
+	return sampler->opts.walks_by_table &&
+	       (!sampler->opts.is_inherited || sampler->opts.starts_on_exec);
+}
+
+static void attach_hooks(struct sampler *sampler)
+{
+	struct bpf_program *const programs[NUM_HOOKS] = {
+		sampler->bpf->progs.on_fork,
+		sampler->bpf->progs.on_exec,
+		sampler->bpf->progs.on_exit,
+	};
+
+	for (size_t i = 0; i < NUM_HOOKS; i++) {
+		sampler->hooks[i] = bpf_program__attach(programs[i]);
+		if (!sampler->hooks[i])
+			log_debug("the kernel refuses the hook %s; more raw stacks will be taken",
+				  bpf_program__name(programs[i]));
+	}
+}
+
+static int load(struct sampler *sampler)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+	uint32_t num_rings;
+	int err;
+
+	if (num_cpus < 0)
+		return num_cpus;
+	num_rings = ((uint32_t)num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
+	sampler->bpf = sampler_bpf__open();
+	if (!sampler->bpf)
+		return -errno;
+	sampler->bpf->rodata->take_user_stacks = !sampler->opts.no_user_stacks;
+	sampler->bpf->rodata->take_kernel_stacks = !sampler->opts.no_kernel_stacks;
+	sampler->bpf->rodata->walks_by_table = sampler->opts.walks_by_table;
+	sampler->bpf->rodata->is_inherited = sampler->opts.is_inherited;
+	set_pid_namespace(sampler->bpf);
+	err = bpf_map__set_max_entries(sampler->bpf->maps.sent_stacks, (uint32_t)num_cpus);
+	if (!err)
+		err = bpf_map__set_max_entries(sampler->bpf->maps.raw_samples, (uint32_t)num_cpus);
+	if (!err)
+		err = bpf_map__set_max_entries(sampler->bpf->maps.rings, num_rings);
+	if (!err)
+		err = sampler_bpf__load(sampler->bpf);
+	if (!err)
+		err = make_rings(sampler, num_cpus);
+	if (!err && hooks_wanted(sampler))
+		attach_hooks(sampler);
+	return err ? err : listen_to_rings(sampler);
+}
+
+int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct error *error)
+{
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	int err;
+
+	if (!sampler)
+		return -ENOMEM;
+	sampler->opts = *opts;
+	if (!sampler->opts.ring_bytes)
+		sampler->opts.ring_bytes = DEFAULT_RING_BYTES;
+	sampler->uses_cycles = true; /* until the first event shows that they cannot be had */
+	libbpf_set_print(print_libbpf);
+	err = load(sampler);
+	if (err) {
+		sampler_free(sampler);
+		return err == -ENOMEM ? err : explain_load_failure(err, error);
+	}
+	*ret = sampler;
+	return 0;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	array_for_each (&sampler->ticks, tick) {
+		close(tick->link_fd);
+		close(tick->fd);
+	}
+	array_release(&sampler->ticks);
+	for (size_t i = 0; i < NUM_HOOKS; i++)
+		bpf_link__destroy(sampler->hooks[i]);
+	ring_buffer__free(sampler->rings);
+	array_for_each (&sampler->ring_fds, fd)
+		close(*fd);
+	array_release(&sampler->ring_fds);
+	sampler_bpf__destroy(sampler->bpf);
+	free(sampler);
+}
+
+static long read_sysctl(const char *path)
+{
+	_cleanup_(text_release) struct text value = {0};
+
+	if (file_read_at(AT_FDCWD, path, 4096, &value) || !value.length)
+		return -1;
+	return strtol(value.data, NULL, 10);
+}
+
+static int explain_event_failure(const struct sampler *sampler, int code, struct error *error)
+{
+	long max_hz = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
+
+	if (code == -ESRCH || code == -ENODEV)
+		return code;
+	if (code == -EPERM || code == -EACCES)
+		return error_set(error, -EPERM,
+				 "not permitted to sample; run with sudo, or with CAP_PERFMON, or "
+				 "lower the sysctl kernel.perf_event_paranoid (now %ld)",
+				 read_sysctl("/proc/sys/kernel/perf_event_paranoid"));
+	if (code == -EMFILE)
+		return error_set(error, code,
+				 "too many open files: a perf event is needed per thread; raise "
+				 "the limit with 'ulimit -n'");
+	if (code == -EINVAL && max_hz > 0 && (long)sampler->opts.frequency_hz > max_hz)
+		return error_set(error, -ENOTSUP,
+				 "this kernel allows at most %ld samples per second; raise it with "
+				 "'sysctl kernel.perf_event_max_sample_rate=%u'",
+				 max_hz, sampler->opts.frequency_hz);
+	return error_set(error, -ENOTSUP, "the kernel refused a perf event: %s", strerror(-code));
+}
+
+static int open_event(const struct sampler *sampler, pid_t tid, int cpu, bool is_cgroup)
+{
+	struct perf_event_attr attr = {
+		.type = sampler->uses_cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = sampler->uses_cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
+		.sample_freq = sampler->opts.frequency_hz,
+		.freq = 1,
+		.disabled = 1,
+		.inherit = sampler->opts.is_inherited,
+		.enable_on_exec = sampler->opts.starts_on_exec,
+	};
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (is_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, flags);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int add_tick(struct sampler *sampler, pid_t tid, int cpu, bool is_cgroup,
+		    struct error *error)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = OWN_EVENT_COOKIE);
+	struct tick tick = {.cpu = cpu, .link_fd = -1};
+	struct tick *kept;
+
+	tick.fd = open_event(sampler, tid, cpu, is_cgroup);
+	if (tick.fd < 0 && sampler->uses_cycles && !sampler->ticks.length) {
+		/* No PMU, as in most virtual machines. */
+		sampler->uses_cycles = false;
+		tick.fd = open_event(sampler, tid, cpu, is_cgroup);
+	}
+	if (tick.fd < 0)
+		return explain_event_failure(sampler, tick.fd, error);
+	tick.link_fd = bpf_link_create(bpf_program__fd(sampler->bpf->progs.on_tick), tick.fd,
+				       BPF_PERF_EVENT, &opts);
+	if (tick.link_fd < 0) {
+		int err = tick.link_fd;
+
+		close(tick.fd);
+		return error_set(error, -ENOTSUP,
+				 "the kernel refused to run a BPF program on a perf event: %s",
+				 strerror(-err));
+	}
+	kept = array_add(&sampler->ticks);
+	if (!kept) {
+		close(tick.link_fd);
+		close(tick.fd);
+		return -ENOMEM;
+	}
+	*kept = tick;
+	return 0;
+}
+
+int sampler_add_cpu(struct sampler *sampler, int cpu, struct error *error)
+{
+	return add_tick(sampler, -1, cpu, false, error);
+}
+
+int sampler_add_thread(struct sampler *sampler, pid_t tid, struct error *error)
+{
+	return add_tick(sampler, tid, -1, false, error);
+}
+
+int sampler_add_late_thread(struct sampler *sampler, pid_t tid, struct error *error)
+{
+	uint8_t yes = 1;
+
+	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.own_event_tids), &tid, &yes,
+				BPF_ANY))
+		return error_set(error, -errno, "too many new threads while events were opened");
+	return add_tick(sampler, tid, -1, false, error);
+}
+
+int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu, struct error *error)
+{
+	return add_tick(sampler, cgroup_fd, cpu, true, error);
+}
+
+void sampler_remove_cpu(struct sampler *sampler, int cpu)
+{
+	for (size_t i = sampler->ticks.length; i-- > 0;) {
+		if (sampler->ticks.items[i].cpu != cpu)
+			continue;
+		close(sampler->ticks.items[i].link_fd);
+		close(sampler->ticks.items[i].fd);
+		array_remove(&sampler->ticks, i);
+	}
+}
+
+void sampler_enable(struct sampler *sampler)
+{
+	/* A thread that has exited by now has nothing to start; it fails harmlessly. */
+	array_for_each (&sampler->ticks, tick)
+		(void)ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void sampler_disable(struct sampler *sampler)
+{
+	array_for_each (&sampler->ticks, tick)
+		(void)ioctl(tick->fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+int sampler_get_fd(const struct sampler *sampler)
+{
+	return ring_buffer__epoll_fd(sampler->rings);
+}
+
+int sampler_read(struct sampler *sampler)
+{
+	int count = ring_buffer__consume(sampler->rings);
+
+	return count < 0 ? count : 0;
+}
+
+int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct wire_counters *per_cpu = NULL;
+	struct wire_counters sum = {0};
+	uint32_t zero = 0;
+
+	if (num_cpus < 0)
+		return num_cpus;
+	per_cpu = calloc((size_t)num_cpus, sizeof(*per_cpu));
+	if (!per_cpu)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &zero, per_cpu))
+		return -errno;
+	for (int cpu = 0; cpu < num_cpus; cpu++) {
+		sum.fired += per_cpu[cpu].fired;
+		sum.idle += per_cpu[cpu].idle;
+		sum.filtered += per_cpu[cpu].filtered;
+		sum.sent += per_cpu[cpu].sent;
+		sum.lost_ring_sample += per_cpu[cpu].lost_ring_sample;
+		sum.lost_ring_stack += per_cpu[cpu].lost_ring_stack;
+	}
+	*ret = sum;
+	return 0;
+}
+
+struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler)
+{
+	return (struct unwind_maps){
+		.pages_fd = bpf_map__fd(sampler->bpf->maps.unwind_pages),
+		.mappings_fd = bpf_map__fd(sampler->bpf->maps.unwind_mappings),
+		.shards_fd = bpf_map__fd(sampler->bpf->maps.unwind_shards),
+		.processes_fd = bpf_map__fd(sampler->bpf->maps.unwind_processes),
+	};
+}
+
+const char *sampler_get_event_name(const struct sampler *sampler)
+{
+	return sampler->uses_cycles ? "cycles" : "cpu-clock";
+}

@@ -1,0 +1,128 @@
+#include "collect/target.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+static void closedirp(DIR **folder)
+{
+	if (*folder)
+		closedir(*folder);
+}
+
+int target_for_each_thread(pid_t pid, int (*visit)(pid_t tid, void *context), void *context)
+{
+	_cleanup_(closedirp) DIR *folder = NULL;
+	char path[64];
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	folder = opendir(path);
+	if (!folder)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((entry = readdir(folder))) {
+		int err;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		err = visit((pid_t)strtol(entry->d_name, NULL, 10), context);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+pid_t target_get_pid(pid_t tid)
+{
+	_cleanup_(text_release) struct text status = {0};
+	char path[64];
+	const char *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (file_read_at(AT_FDCWD, path, 65536, &status) || !status.length)
+		return -ESRCH;
+	line = strstr(status.data, "\nTgid:");
+	return line ? (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10) : -ESRCH;
+}
+
+bool target_is_alive(pid_t id)
+{
+	_cleanup_(text_release) struct text stat = {0};
+	char path[64];
+	const char *state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", id);
+	if (file_read_at(AT_FDCWD, path, 4096, &stat) || !stat.length)
+		return false;
+	state = strrchr(stat.data, ')'); /* the name before it may hold anything */
+	return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+}
+
+/* Where cgroup2 is mounted; text is left empty when it is not. */
+static void find_cgroup_mount(struct text *ret)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *entry;
+
+	if (!mounts)
+		return;
+	while (!ret->length && (entry = getmntent(mounts)))
+		if (string_equals(entry->mnt_type, "cgroup2"))
+			text_append_string(ret, entry->mnt_dir);
+	endmntent(mounts);
+}
+
+int target_open_cgroup(const char *path, struct error *error)
+{
+	_cleanup_(text_release) struct text full = {0};
+	int fd;
+
+	find_cgroup_mount(&full);
+	if (!full.length)
+		return error_set(error, -ENOTSUP,
+				 "no cgroup2 file system is mounted; mount one with 'mount -t "
+				 "cgroup2 none /sys/fs/cgroup'");
+	if (path[0] == '/' && access(path, F_OK) == 0)
+		text_truncate(&full, 0);
+	else
+		text_append_char(&full, '/');
+	text_append_string(&full, path);
+	if (full.failed)
+		return -ENOMEM;
+	fd = open(full.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(error, -errno, "cannot open cgroup '%s': %s", full.data,
+				 strerror(errno));
+	return fd;
+}
+
+int target_read_online_cpus(bool *cpus, size_t num_cpus)
+{
+	_cleanup_(text_release) struct text list = {0};
+	int err = file_read_at(AT_FDCWD, "/sys/devices/system/cpu/online", 65536, &list);
+	const char *at = list.data;
+	int num_online = 0;
+
+	if (err)
+		return err;
+	memset(cpus, 0, num_cpus * sizeof(*cpus));
+	while (at && isdigit((unsigned char)*at)) {
+		char *end;
+		unsigned long first = strtoul(at, &end, 10);
+		unsigned long last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+
+		for (unsigned long cpu = first; cpu <= last && cpu < num_cpus; cpu++) {
+			cpus[cpu] = true;
+			num_online++;
+		}
+		at = *end == ',' ? end + 1 : end;
+	}
+	return num_online;
+}

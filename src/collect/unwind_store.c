@@ -1,0 +1,365 @@
+#include "collect/unwind_store.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+
+/*
+ * How long the sampling program, or a child that was forked with a copy of its parent's entry, may
+ * still refer to records that were replaced.
+ */
+#define QUARANTINE_NS (2 * NS_PER_SECOND)
+/* Free runs are kept by length, up to this; longer ones in the last list. */
+#define MAX_RUN 64
+
+struct retired {
+	struct unwind_range range;
+	uint64_t since_ns;
+};
+
+struct unwind_store {
+	struct unwind_maps maps;
+	struct unwind_page *pages;
+	struct unwind_mapping *mappings;
+	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
+	int shard_fds[UNWIND_MAX_SHARDS];
+	uint32_t num_shards;
+	uint32_t num_shard_rows;  /* in use in the last shard */
+	uint32_t num_shard_rules; /* likewise */
+	uint32_t num_pages;
+	uint32_t num_mappings; /* ever used */
+	uint64_t num_rows;
+	ARRAY(struct retired) retired;                     /* oldest first */
+	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1]; /* by length */
+};
+
+static void *map_memory(int fd, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret)
+{
+	struct unwind_store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return -ENOMEM;
+	store->maps = *maps;
+	store->pages = map_memory(maps->pages_fd, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
+	store->mappings =
+		map_memory(maps->mappings_fd, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);
+	if (!store->pages || !store->mappings) {
+		int err = -errno;
+
+		unwind_store_free(store);
+		return err;
+	}
+	*ret = store;
+	return 0;
+}
+
+void unwind_store_free(struct unwind_store *store)
+{
+	if (!store)
+		return;
+	for (uint32_t i = 0; i < store->num_shards; i++) {
+		munmap(store->shards[i], sizeof(struct unwind_shard));
+		close(store->shard_fds[i]);
+	}
+	if (store->pages)
+		munmap(store->pages, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
+	if (store->mappings)
+		munmap(store->mappings, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);
+	array_release(&store->retired);
+	for (size_t i = 0; i <= MAX_RUN; i++)
+		array_release(&store->free_runs[i]);
+	free(store);
+}
+
+static int add_shard(struct unwind_store *store)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	uint32_t number = store->num_shards;
+	struct unwind_shard *shard;
+	int fd;
+
+	if (number == UNWIND_MAX_SHARDS)
+		return -ENOSPC;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard", sizeof(uint32_t),
+			    sizeof(struct unwind_shard), 1, &opts);
+	if (fd < 0)
+		return fd;
+	shard = map_memory(fd, sizeof(*shard));
+	if (!shard || bpf_map_update_elem(store->maps.shards_fd, &number, &fd, BPF_ANY)) {
+		int err = -errno;
+
+		if (shard)
+			munmap(shard, sizeof(*shard));
+		close(fd);
+		return err;
+	}
+	store->shards[number] = shard;
+	store->shard_fds[number] = fd;
+	store->num_shards++;
+	store->num_shard_rows = 0;
+	store->num_shard_rules = 1; /* rule 0 of every shard is UNWIND_CFA_NONE */
+	return 0;
+}
+
+/* Numbers that a table's rules have in the shard being filled; 0: not in it yet. */
+struct rule_numbers {
+	uint16_t *by_rule;
+	size_t count;
+	uint32_t shard;
+};
+
+static int number_rule(struct unwind_store *store, struct rule_numbers *numbers,
+		       const struct unwind_rule *rules, uint16_t rule, uint16_t *ret)
+{
+	struct unwind_shard *shard = store->shards[store->num_shards - 1];
+
+	if (rule >= numbers->count)
+		return -EINVAL;
+	if (rules[rule].cfa_op != UNWIND_CFA_NONE && !numbers->by_rule[rule]) {
+		if (store->num_shard_rules == UNWIND_SHARD_RULES)
+			return -ENOSPC;
+		shard->rules[store->num_shard_rules] = rules[rule];
+		numbers->by_rule[rule] = (uint16_t)store->num_shard_rules++;
+	}
+	*ret = numbers->by_rule[rule];
+	return 0;
+}
+
+/* Copy one page's rows into the last shard. -ENOSPC: it wants a new one. */
+static int copy_rows(struct unwind_store *store, struct rule_numbers *numbers,
+		     const struct unwind_rule *rules, const struct unwind_row *rows, uint32_t count,
+		     struct unwind_page *ret)
+{
+	uint32_t first = store->num_shard_rows;
+	struct unwind_shard *shard;
+
+	if (!store->num_shards || count > UNWIND_SHARD_ROWS - first)
+		return -ENOSPC;
+	if (numbers->shard != store->num_shards) {
+		memset(numbers->by_rule, 0, numbers->count * sizeof(*numbers->by_rule));
+		numbers->shard = store->num_shards;
+	}
+	shard = store->shards[store->num_shards - 1];
+	for (uint32_t i = 0; i < count; i++) {
+		struct unwind_row row = {.pc_low = rows[i].pc_low};
+		int err = number_rule(store, numbers, rules, rows[i].rule, &row.rule);
+
+		if (err)
+			return err;
+		shard->rows[first + i] = row;
+	}
+	store->num_shard_rows += count;
+	store->num_rows += count;
+	*ret = (struct unwind_page){
+		.first_row = (store->num_shards - 1) * UNWIND_SHARD_ROWS + first,
+		.num_rows = count,
+	};
+	return 0;
+}
+
+static int copy_page(struct unwind_store *store, struct rule_numbers *numbers,
+		     const struct unwind_table *table, uint32_t number)
+{
+	const struct unwind_page *page = &table->pages[number];
+	struct unwind_page *target = &store->pages[store->num_pages + number];
+	int err;
+
+	*target = (struct unwind_page){0};
+	if (!page->num_rows)
+		return 0;
+	err = copy_rows(store, numbers, table->rules, table->rows + page->first_row, page->num_rows,
+			target);
+	if (err != -ENOSPC)
+		return err;
+	err = add_shard(store);
+	return err ? err
+		   : copy_rows(store, numbers, table->rules, table->rows + page->first_row,
+			       page->num_rows, target);
+}
+
+int unwind_store_add_table(struct unwind_store *store, const struct unwind_table *table,
+			   struct unwind_placement *ret)
+{
+	struct rule_numbers numbers = {.count = table->num_rules, .shard = UINT32_MAX};
+	int err = 0;
+
+	if (table->num_pages > UNWIND_MAX_PAGES - store->num_pages)
+		return -ENOSPC;
+	numbers.by_rule = calloc(table->num_rules ? table->num_rules : 1, sizeof(*numbers.by_rule));
+	if (!numbers.by_rule)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < table->num_pages && !err; i++)
+		err = copy_page(store, &numbers, table, i);
+	free(numbers.by_rule);
+	if (err)
+		return err;
+	*ret = (struct unwind_placement){
+		.first_page = store->num_pages,
+		.num_pages = table->num_pages,
+		.base_page = (uint32_t)table->first_page,
+	};
+	store->num_pages += table->num_pages;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Runs whose quarantine is over become free. */
+static int release_retired(struct unwind_store *store, uint64_t now_ns)
+{
+	size_t done = 0;
+
+	for (; done < store->retired.length; done++) {
+		struct retired *old = &store->retired.items[done];
+		uint32_t list = old->range.count < MAX_RUN ? old->range.count : MAX_RUN;
+		struct unwind_range *run;
+
+		if (now_ns - old->since_ns < QUARANTINE_NS)
+			break;
+		run = array_add(&store->free_runs[list]);
+		if (!run)
+			return -ENOMEM;
+		*run = old->range;
+	}
+	if (done) {
+		store->retired.length -= done;
+		memmove(store->retired.items, store->retired.items + done,
+			store->retired.length * sizeof(*store->retired.items));
+	}
+	return 0;
+}
+
+/* Runs have a few spare records, so that lengths repeat and are used again. */
+static uint32_t round_up(uint32_t count)
+{
+	return (count + 7) & ~7u;
+}
+
+static int take_run(struct unwind_store *store, uint32_t count, struct unwind_range *ret)
+{
+	uint32_t wanted = round_up(count);
+
+	for (uint32_t list = wanted < MAX_RUN ? wanted : MAX_RUN; list <= MAX_RUN; list++) {
+		for (size_t i = store->free_runs[list].length; i-- > 0;) {
+			if (store->free_runs[list].items[i].count < wanted)
+				continue;
+			*ret = store->free_runs[list].items[i];
+			array_remove(&store->free_runs[list], i);
+			return 0;
+		}
+	}
+	if (wanted > UNWIND_MAX_MAPPINGS - store->num_mappings)
+		return -ENOSPC;
+	*ret = (struct unwind_range){.first = store->num_mappings, .count = wanted};
+	store->num_mappings += wanted;
+	return 0;
+}
+
+static int retire(struct unwind_store *store, uint64_t now_ns, struct unwind_range *range)
+{
+	struct retired *old = range->count ? array_add(&store->retired) : NULL;
+	int err = range->count && !old ? -ENOMEM : 0;
+
+	if (old)
+		*old = (struct retired){.range = *range, .since_ns = now_ns};
+	*range = (struct unwind_range){0};
+	return err;
+}
+
+int unwind_store_publish(struct unwind_store *store, pid_t pid, uint64_t generation,
+			 const struct unwind_mapping *mappings, uint32_t count, uint64_t now_ns,
+			 struct unwind_range *range)
+{
+	struct unwind_range run = {0};
+	struct unwind_process entry = {.generation = generation};
+	uint32_t key = (uint32_t)pid;
+	int err = release_retired(store, now_ns);
+
+	if (!err && count)
+		err = take_run(store, count, &run);
+	if (err) {
+		unwind_store_remove(store, pid, now_ns, range);
+		return err;
+	}
+	if (count)
+		memcpy(store->mappings + run.first, mappings, count * sizeof(*mappings));
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	entry.first_mapping = run.first;
+	entry.num_mappings = count;
+	if (bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY))
+		err = -errno;
+	if (retire(store, now_ns, range))
+		return -ENOMEM;
+	*range = run;
+	return err;
+}
+
+void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
+			 struct unwind_range *range)
+{
+	uint32_t key = (uint32_t)pid;
+
+	/* The sampling program may have removed it at the process's exit. */
+	(void)bpf_map_delete_elem(store->maps.processes_fd, &key);
+	/* Out of memory, the range is lost to use, which does no harm. */
+	(void)!retire(store, now_ns, range);
+}
+
+void unwind_store_set_table(struct unwind_store *store, uint32_t slot,
+			    const struct unwind_mapping *mapping)
+{
+	struct unwind_mapping *target = &store->mappings[slot];
+
+	target->first_page = mapping->first_page;
+	target->num_pages = mapping->num_pages;
+	target->base_page = mapping->base_page;
+	__atomic_store_n(&target->flags, mapping->flags, __ATOMIC_RELEASE);
+}
+
+const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *store,
+						 const struct unwind_mapping *mapping,
+						 uint64_t elf_address)
+{
+	uint64_t number = (elf_address >> UNWIND_PAGE_SHIFT) - mapping->base_page;
+	uint32_t key = elf_address & ((1u << UNWIND_PAGE_SHIFT) - 1);
+	const struct unwind_shard *shard;
+	const struct unwind_page *page;
+	uint32_t low;
+	uint32_t length;
+
+	if (number >= mapping->num_pages)
+		return NULL;
+	page = &store->pages[mapping->first_page + number];
+	if (!page->num_rows)
+		return NULL;
+	shard = store->shards[page->first_row / UNWIND_SHARD_ROWS];
+	low = page->first_row % UNWIND_SHARD_ROWS;
+	for (length = page->num_rows; length > 1;) {
+		uint32_t half = length / 2;
+
+		if (shard->rows[low + half].pc_low <= key)
+			low += half;
+		length -= half;
+	}
+	return &shard->rules[shard->rows[low].rule];
+}
+
+uint64_t unwind_store_get_row_count(const struct unwind_store *store)
+{
+	return store->num_rows;
+}
+
+uint64_t unwind_store_get_size(const struct unwind_store *store)
+{
+	return store->num_shards * sizeof(struct unwind_shard);
+}

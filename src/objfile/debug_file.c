@@ -1,0 +1,208 @@
+#include "objfile/debug_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/text.h"
+#include "objfile/build_id.h"
+
+/*
+ * Opening a device may have effects (tapes rewind, watchdogs start), and the path may be a user's
+ * doing. So the file is looked at before it is opened.
+ */
+static int open_regular_file(const char *path)
+{
+	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
+	char link[64];
+	struct stat status;
+	int fd;
+
+	if (handle < 0 || fstat(handle, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -ENOENT;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
+	fd = open(link, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat status_a;
+	struct stat status_b;
+
+	return fstat(a, &status_a) == 0 && fstat(b, &status_b) == 0 &&
+	       status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
+}
+
+static bool has_build_id(int fd, const void *build_id, size_t size)
+{
+	uint8_t found[BUILD_ID_SIZE_MAX];
+	uint8_t found_size;
+
+	return build_id_read_fd(fd, found, &found_size) == 0 && found_size == size &&
+	       memcmp(found, build_id, size) == 0;
+}
+
+/* The checksum of .gnu_debuglink is zlib's. */
+static bool has_checksum(int fd, uint32_t wanted)
+{
+	unsigned char chunk[65536];
+	uLong checksum = crc32(0, NULL, 0);
+	off_t offset = 0;
+
+	for (;;) {
+		ssize_t got = pread(fd, chunk, sizeof(chunk), offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return false;
+		if (got == 0)
+			return checksum == wanted;
+		checksum = crc32(checksum, chunk, (uInt)got);
+		offset += got;
+	}
+}
+
+/* Format "ROOT/.build-id/xx/yyyy.debug". Returns false when it does not fit. */
+static bool format_build_id_path(const char *root, const uint8_t *build_id, size_t size, char *ret,
+				 size_t capacity)
+{
+	size_t length;
+	int printed;
+
+	if (size < 2)
+		return false;
+	printed = snprintf(ret, capacity, "%s/.build-id/%02x/", root, build_id[0]);
+	if (printed < 0 || (size_t)printed + 2 * size + sizeof(".debug") > capacity)
+		return false;
+	length = (size_t)printed;
+	for (size_t i = 1; i < size; i++)
+		length += (size_t)sprintf(ret + length, "%02x", build_id[i]);
+	memcpy(ret + length, ".debug", sizeof(".debug"));
+	return true;
+}
+
+static int open_by_build_id(const char *root, const uint8_t *build_id, size_t size)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (!format_build_id_path(root, build_id, size, path, sizeof(path)))
+		return -ENOENT;
+	fd = open_regular_file(path);
+	if (fd < 0)
+		return fd;
+	if (has_build_id(fd, build_id, size))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+/* A file that the link names is the right one by build ID; where it has none, by checksum. */
+static bool is_wanted(const struct debug_file_query *query, int fd, uint32_t checksum)
+{
+	uint8_t found[BUILD_ID_SIZE_MAX];
+	uint8_t found_size;
+
+	if (is_same_file(fd, query->fd))
+		return false;
+	if (query->build_id_size && build_id_read_fd(fd, found, &found_size) == 0)
+		return found_size == query->build_id_size &&
+		       memcmp(found, query->build_id, found_size) == 0;
+	return has_checksum(fd, checksum);
+}
+
+static int open_by_link(const struct debug_file_query *query)
+{
+	GElf_Word checksum;
+	const char *name = dwelf_elf_gnu_debuglink(query->elf, &checksum);
+	int folder_length = (int)(path_basename(query->path) - query->path);
+	const char *roots[] = {"", "", query->debug_root};
+	const char *subfolders[] = {"", ".debug/", ""};
+	char path[PATH_MAX];
+
+	/* The link names a file, not a path: nobody shall lead us elsewhere. */
+	if (!name || !*name || strchr(name, '/') || query->path[0] != '/')
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_LENGTH(roots); i++) {
+		int length = snprintf(path, sizeof(path), "%s%.*s%s%s", roots[i], folder_length,
+				      query->path, subfolders[i], name);
+		int fd;
+
+		if (length < 0 || (size_t)length >= sizeof(path))
+			continue;
+		fd = open_regular_file(path);
+		if (fd < 0)
+			continue;
+		if (is_wanted(query, fd, checksum))
+			return fd;
+		close(fd);
+	}
+	return -ENOENT;
+}
+
+int debug_file_open(const struct debug_file_query *query, int *ret)
+{
+	int fd = open_by_build_id(query->debug_root, query->build_id, query->build_id_size);
+
+	if (fd < 0)
+		fd = open_by_link(query);
+	if (fd < 0)
+		return -ENOENT;
+	*ret = fd;
+	return 0;
+}
+
+/*
+ * Debian writes the alternate's absolute path, Fedora one relative to the debug file
+ * ("../../../.dwz/name"); both mean a file below the root of debug files.
+ */
+static const char *get_path_below_root(const char *name)
+{
+	static const char usual_root[] = "/usr/lib/debug/";
+
+	if (string_starts_with(name, usual_root))
+		name += strlen(usual_root);
+	while (string_starts_with(name, "../"))
+		name += strlen("../");
+	return strstr(name, "..") ? NULL : name;
+}
+
+int debug_file_open_alternate(Dwarf *dwarf, const char *debug_root, int *ret)
+{
+	const char *name;
+	const void *build_id;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id);
+	char path[PATH_MAX];
+	int length;
+	int fd;
+
+	if (size == 0)
+		return -ENODATA;
+	if (size < 0 || size > BUILD_ID_SIZE_MAX)
+		return -ENOENT;
+	fd = open_by_build_id(debug_root, build_id, (size_t)size);
+	name = get_path_below_root(name);
+	if (fd < 0 && name) {
+		length = snprintf(path, sizeof(path), "%s/%s", debug_root, name);
+		if (length > 0 && (size_t)length < sizeof(path))
+			fd = open_regular_file(path);
+		if (fd >= 0 && !has_build_id(fd, build_id, (size_t)size)) {
+			close(fd);
+			fd = -ENOENT;
+		}
+	}
+	if (fd < 0)
+		return -ENOENT;
+	*ret = fd;
+	return 0;
+}

@@ -1,0 +1,68 @@
+#include "objfile/mini_debug_info.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <lzma.h>
+#include <stdint.h>
+
+/* A symbol table of a few megabytes is large; a bomb shall not fill the memory. */
+#define UNPACKED_MAX_BYTES (256u << 20)
+#define DECODER_MAX_BYTES  (128u << 20)
+
+static Elf_Data *find_section(Elf *elf)
+{
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_PROGBITS)
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (name && string_equals(name, ".gnu_debugdata"))
+			return elf_rawdata(scn, NULL);
+	}
+	return NULL;
+}
+
+static int unpack(lzma_stream *stream, struct text *ret)
+{
+	uint8_t chunk[65536];
+	size_t before = ret->length;
+	lzma_ret status;
+
+	do {
+		stream->next_out = chunk;
+		stream->avail_out = sizeof(chunk);
+		status = lzma_code(stream, LZMA_FINISH);
+		if (ret->length - before > UNPACKED_MAX_BYTES)
+			return -EINVAL;
+		text_append(ret, chunk, sizeof(chunk) - stream->avail_out);
+		if (ret->failed)
+			return -ENOMEM;
+	} while (status == LZMA_OK);
+	return status == LZMA_STREAM_END ? 0 : -EINVAL;
+}
+
+int mini_debug_info_read(Elf *elf, struct text *ret)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	Elf_Data *packed = find_section(elf);
+	size_t before = ret->length;
+	int err;
+
+	if (!packed || !packed->d_buf || !packed->d_size)
+		return -ENODATA;
+	if (lzma_stream_decoder(&stream, DECODER_MAX_BYTES, 0) != LZMA_OK)
+		return -ENOMEM;
+	stream.next_in = packed->d_buf;
+	stream.avail_in = packed->d_size;
+	err = unpack(&stream, ret);
+	lzma_end(&stream);
+	if (err)
+		text_truncate(ret, before);
+	return err;
+}

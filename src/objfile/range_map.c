@@ -1,0 +1,131 @@
+#include "objfile/range_map.h"
+
+#include <errno.h>
+
+void range_map_release(struct range_map *map)
+{
+	array_release(&map->ranges);
+}
+
+int range_map_add(struct range_map *map, uint64_t start, uint64_t end, uint32_t value)
+{
+	struct range *range;
+
+	if (start >= end)
+		return 0;
+	range = array_add(&map->ranges);
+	if (!range)
+		return -ENOMEM;
+	*range = (struct range){.start = start, .end = end, .value = value};
+	return 0;
+}
+
+/* Outer before inner; of equal ranges the one that stays comes last, as the innermost. */
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct range *a = left;
+	const struct range *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	return (a->value < b->value) - (a->value > b->value);
+}
+
+/* The pieces of a map while it is cut, and the ranges that are still open, outermost first. */
+struct cutter {
+	struct range_map pieces;
+	ARRAY(struct range) open;
+	uint64_t position; /* everything below it is in pieces */
+};
+
+/* Emit what is left of the open ranges below `limit`, innermost first. */
+static int cut_until(struct cutter *cutter, uint64_t limit)
+{
+	while (cutter->open.length) {
+		const struct range *top = &cutter->open.items[cutter->open.length - 1];
+		uint64_t end = top->end < limit ? top->end : limit;
+		int err = range_map_add(&cutter->pieces, cutter->position, end, top->value);
+
+		if (err)
+			return err;
+		if (cutter->position < end)
+			cutter->position = end;
+		if (top->end > limit)
+			break;
+		cutter->open.length--;
+	}
+	return 0;
+}
+
+static int cut(struct cutter *cutter, const struct range_map *map)
+{
+	int err;
+
+	array_for_each (&map->ranges, range) {
+		struct range *top;
+
+		err = cut_until(cutter, range->start);
+		if (err)
+			return err;
+		cutter->position = range->start;
+		top = array_add(&cutter->open);
+		if (!top)
+			return -ENOMEM;
+		*top = *range;
+	}
+	return cut_until(cutter, UINT64_MAX);
+}
+
+int range_map_finish(struct range_map *map)
+{
+	struct cutter cutter = {0};
+	int err;
+
+	if (map->ranges.length > 1)
+		qsort(map->ranges.items, map->ranges.length, sizeof(*map->ranges.items),
+		      compare_ranges);
+	err = cut(&cutter, map);
+	array_release(&cutter.open);
+	if (err) {
+		range_map_release(&cutter.pieces);
+		return err;
+	}
+	range_map_release(map);
+	*map = cutter.pieces;
+	return 0;
+}
+
+/* The number of ranges that start at or below the address. */
+static size_t count_up_to(const struct range_map *map, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = map->ranges.length;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->ranges.items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct range *range_map_find(const struct range_map *map, uint64_t address)
+{
+	size_t count = count_up_to(map, address);
+
+	if (!count || address >= map->ranges.items[count - 1].end)
+		return NULL;
+	return &map->ranges.items[count - 1];
+}
+
+const struct range *range_map_find_next(const struct range_map *map, uint64_t address)
+{
+	size_t count = count_up_to(map, address);
+
+	return count < map->ranges.length ? &map->ranges.items[count] : NULL;
+}

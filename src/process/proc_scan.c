@@ -1,0 +1,188 @@
+#include "process/proc_scan.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "process/proc_maps.h"
+
+#define SMALL_FILE_MAX_BYTES (64u << 10)
+#define MAPS_MAX_BYTES       (256u << 20)
+
+/* Fields of /proc/PID/stat, counted from the one after the comm, which is the third. */
+#define STAT_PARENT_PID 1
+#define STAT_START_TIME 19
+
+int proc_file_read(const char *proc_root, pid_t pid, const char *name, size_t limit_bytes,
+		   struct text *ret)
+{
+	_cleanup_(text_release) struct text path = {0};
+	int err;
+
+	text_printf(&path, "%s/%d/%s", proc_root, pid, name);
+	if (path.failed)
+		return -ENOMEM;
+	err = file_read_at(AT_FDCWD, path.data, limit_bytes, ret);
+	/* A process that ends between open and read. */
+	return err == -ESRCH ? -ENOENT : err;
+}
+
+/*
+ * Kernel workers show more here than their comm: "kworker/0:1-events", "kworker/u8:2+flush". The
+ * name without its work is what samples and events carry.
+ */
+static void cut_worker_description(char *comm)
+{
+	char *colon = string_starts_with(comm, "kworker/") ? strchr(comm, ':') : NULL;
+
+	if (colon)
+		colon[strcspn(colon, "-+")] = '\0';
+}
+
+static int read_comm(const char *proc_root, pid_t pid, struct proc_entry *entry)
+{
+	_cleanup_(text_release) struct text text = {0};
+	int err = proc_file_read(proc_root, pid, "comm", SMALL_FILE_MAX_BYTES, &text);
+
+	if (err)
+		return err;
+	if (text.length && text.data[text.length - 1] == '\n')
+		text_truncate(&text, text.length - 1);
+	snprintf(entry->comm, sizeof(entry->comm), "%s", text.data ? text.data : "");
+	cut_worker_description(entry->comm);
+	return 0;
+}
+
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+	uint64_t ns_per_tick = NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t time_ns;
+
+	return __builtin_mul_overflow(ticks, ns_per_tick, &time_ns) ? 0 : time_ns;
+}
+
+/* The comm stands in parentheses and may hold any: only the last one ends it. */
+static void read_stat_fields(const char *text, struct proc_entry *entry)
+{
+	const char *at = strrchr(text, ')');
+
+	if (!at)
+		return;
+	at++;
+	for (int field = 0; *at && field <= STAT_START_TIME; field++) {
+		at += strspn(at, " ");
+		if (field == 0)
+			entry->is_zombie = *at == 'Z' || *at == 'X';
+		else if (field == STAT_PARENT_PID)
+			entry->parent_pid = (uint32_t)strtoul(at, NULL, 10);
+		else if (field == STAT_START_TIME)
+			entry->start_ns = ticks_to_ns(strtoull(at, NULL, 10));
+		at += strcspn(at, " ");
+	}
+}
+
+int proc_entry_read(const char *proc_root, pid_t pid, struct proc_entry *ret)
+{
+	_cleanup_(text_release) struct text stat = {0};
+	struct proc_entry entry = {0};
+	int err = read_comm(proc_root, pid, &entry);
+
+	if (err)
+		return err;
+	err = proc_file_read(proc_root, pid, "stat", SMALL_FILE_MAX_BYTES, &stat);
+	if (err)
+		return err;
+	if (stat.data)
+		read_stat_fields(stat.data, &entry);
+	*ret = entry;
+	return 0;
+}
+
+struct mappings_reader {
+	pid_t pid;
+	pid_t parent_pid;
+	struct file_table *files;
+	struct mapping_list *list;
+};
+
+static int add_mapping(const struct proc_mapping *mapping, void *context)
+{
+	struct mappings_reader *reader = context;
+	struct file_identity identity = {
+		.path = mapping->path,
+		.dev_major = mapping->dev_major,
+		.dev_minor = mapping->dev_minor,
+		.inode = mapping->inode,
+	};
+	struct mapping new = {.start = mapping->start, .end = mapping->end};
+	bool is_changed;
+	int err;
+
+	if (!mapping->is_executable)
+		return 0;
+	err = file_table_add(reader->files, reader->pid, reader->parent_pid, mapping->start,
+			     mapping->end, &identity, &new.file);
+	if (err)
+		return err;
+	if (new.file != FILE_NONE)
+		new.file_offset = mapping->file_offset;
+	return mapping_list_add(reader->list, &new, &is_changed);
+}
+
+int proc_mappings_read(const char *proc_root, pid_t pid, pid_t parent_pid, struct file_table *files,
+		       struct mapping_list *list)
+{
+	_cleanup_(text_release) struct text text = {0};
+	struct mappings_reader reader = {
+		.pid = pid,
+		.parent_pid = parent_pid,
+		.files = files,
+		.list = list,
+	};
+	struct error error = {0};
+	int err = proc_file_read(proc_root, pid, "maps", MAPS_MAX_BYTES, &text);
+
+	if (err)
+		return err;
+	err = proc_maps_for_each(text.data, text.length, add_mapping, &reader, &error);
+	if (err == -EINVAL)
+		log_debug("%s/%d/maps: %s, skipping the rest", proc_root, pid, error.message);
+	return err;
+}
+
+/* Returns the pid that a folder's name says, or 0. */
+static pid_t pid_of_name(const char *name)
+{
+	char *end;
+	unsigned long pid;
+
+	if (!isdigit((unsigned char)name[0]))
+		return 0;
+	pid = strtoul(name, &end, 10);
+	return *end == '\0' && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+int proc_for_each_pid(const char *proc_root, int (*visit)(pid_t pid, void *context), void *context)
+{
+	DIR *folder = opendir(proc_root);
+	const struct dirent *entry;
+	int err = 0;
+
+	if (!folder)
+		return -errno;
+	while (!err && (entry = readdir(folder)) != NULL) {
+		pid_t pid = pid_of_name(entry->d_name);
+
+		if (pid)
+			err = visit(pid, context);
+	}
+	closedir(folder);
+	return err;
+}

@@ -1,0 +1,125 @@
+#include "process/process_image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct process_image *process_image_new(uint32_t id, pid_t pid, uint64_t start_ns)
+{
+	struct process_image *image = calloc(1, sizeof(*image));
+
+	if (!image)
+		return NULL;
+	image->process.id = id;
+	image->process.pid = (uint32_t)pid;
+	image->process.start_ns = start_ns;
+	image->process.generation = GENERATION_UNKNOWN;
+	image->process.perf_map_fd = -1;
+	return image;
+}
+
+void process_image_free(struct process_image *image)
+{
+	if (!image)
+		return;
+	cleanup_closep(&image->process.perf_map_fd);
+	mapping_list_release(&image->mappings);
+	mapping_list_release(&image->latest);
+	free(image);
+}
+
+void process_image_set_comm(struct process_image *image, const char *comm)
+{
+	size_t length = strnlen(comm, COMM_SIZE - 1);
+
+	memcpy(image->process.comm, comm, length);
+	image->process.comm[length] = '\0';
+}
+
+int process_image_inherit(struct process_image *image, const struct process_image *parent)
+{
+	process_image_set_comm(image, parent->process.comm);
+	image->process.parent_pid = parent->process.pid;
+	image->process.generation = parent->process.generation;
+	image->process.was_scanned = parent->process.was_scanned;
+	return mapping_list_copy(&image->mappings, &parent->mappings);
+}
+
+static int add_mapping(struct process_image *image, const struct mapping *mapping)
+{
+	bool is_changed;
+	int err = mapping_list_add(&image->mappings, mapping, &is_changed);
+
+	if (!err && is_changed)
+		image->process.mappings_version++;
+	return err;
+}
+
+static int add_mappings(struct process_image *image, const struct mapping_list *more)
+{
+	array_for_each (&more->sorted, mapping) {
+		int err = add_mapping(image, mapping);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int process_image_map(struct process_image *image, uint64_t time_ns, const struct mapping *mapping)
+{
+	bool is_changed;
+	int err;
+
+	if (image->latest_ns != time_ns)
+		image->latest.sorted.length = 0;
+	image->latest_ns = time_ns;
+	err = mapping_list_add(&image->latest, mapping, &is_changed);
+	return err ? err : add_mapping(image, mapping);
+}
+
+int process_image_take_latest(struct process_image *image, const struct process_image *previous,
+			      uint64_t time_ns)
+{
+	return previous->latest_ns == time_ns ? add_mappings(image, &previous->latest) : 0;
+}
+
+/*
+ * An ending process has lost its mappings already, and a malformed line hides what comes after it:
+ * in both cases the mappings that are known stay.
+ */
+static int take_scanned(struct process_image *image, struct mapping_list *scanned, bool is_complete)
+{
+	struct mapping_list old = image->mappings;
+
+	if (!is_complete || !scanned->sorted.length)
+		return add_mappings(image, scanned);
+	if (mapping_list_equals(&old, scanned))
+		return 0;
+	image->mappings = *scanned;
+	*scanned = old;
+	image->process.mappings_version++;
+	return 0;
+}
+
+int process_image_refresh(struct process_image *image, const char *proc_root,
+			  struct file_table *files, const struct proc_entry *entry,
+			  uint64_t as_of_ns)
+{
+	struct process *process = &image->process;
+	_cleanup_(mapping_list_release) struct mapping_list scanned = {0};
+	int err = proc_mappings_read(proc_root, (pid_t)process->pid, (pid_t)entry->parent_pid,
+				     files, &scanned);
+
+	if (err == -ENOMEM)
+		return err;
+	process_image_set_comm(image, entry->comm);
+	process->parent_pid = entry->parent_pid;
+	process->is_exited |= entry->is_zombie;
+	image->proc_start_ns = entry->start_ns;
+	if (err && err != -EINVAL)
+		return 0;
+	process->as_of_ns = as_of_ns;
+	process->was_scanned = true;
+	return take_scanned(image, &scanned, err == 0);
+}

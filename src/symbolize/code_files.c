@@ -1,0 +1,216 @@
+#include "symbolize/code_files.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/log.h"
+
+/* Debug information up to this size is kept for the next profile. */
+#define KEPT_DEBUG_BYTES (32ull << 20)
+
+struct code_file {
+	struct objfile *objfile;
+	struct inlines *inlines;
+	bool were_inlines_sought;
+};
+
+/* What stands behind one number of the file table. */
+struct slot {
+	bool was_sought;
+	struct code_file *code_file; /* NULL: none. May be shared with other slots */
+};
+
+struct code_files {
+	const struct file_table *files;
+	char *debug_root;
+	ARRAY(struct slot) slots; /* by number in the file table */
+	ARRAY(struct code_file *) opened;
+};
+
+static void code_file_close_inlines(struct code_file *code_file)
+{
+	inlines_free(code_file->inlines);
+	code_file->inlines = NULL;
+	code_file->were_inlines_sought = false;
+}
+
+static void code_file_free(struct code_file *code_file)
+{
+	code_file_close_inlines(code_file);
+	objfile_unref(code_file->objfile);
+	free(code_file);
+}
+
+struct code_files *code_files_new(const struct file_table *files, const char *debug_root)
+{
+	struct code_files *code_files = calloc(1, sizeof(*code_files));
+
+	if (!code_files)
+		return NULL;
+	code_files->files = files;
+	code_files->debug_root = strdup(debug_root);
+	if (!code_files->debug_root) {
+		code_files_free(code_files);
+		return NULL;
+	}
+	return code_files;
+}
+
+void code_files_free(struct code_files *code_files)
+{
+	if (!code_files)
+		return;
+	array_for_each (&code_files->opened, code_file)
+		code_file_free(*code_file);
+	array_release(&code_files->opened);
+	array_release(&code_files->slots);
+	free(code_files->debug_root);
+	free(code_files);
+}
+
+/*
+ * A build ID is only a claim: any user can give his program the build ID of another's, and names to
+ * its functions. So files are one only when they have the same owner, too.
+ */
+static bool are_one(const struct mapped_file *a, const struct mapped_file *b)
+{
+	struct stat status_a;
+	struct stat status_b;
+
+	return a->build_id_size && a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0 &&
+	       fstat(a->fd, &status_a) == 0 && fstat(b->fd, &status_b) == 0 &&
+	       status_a.st_uid == status_b.st_uid;
+}
+
+/* Among files that are one: keep the better of two. NULL loses. Takes ownership of both. */
+static struct objfile *choose(struct objfile *kept, struct objfile *other)
+{
+	if (!kept || (other && !objfile_has_symtab(kept) && objfile_has_symtab(other))) {
+		objfile_unref(kept);
+		return other;
+	}
+	objfile_unref(other);
+	return kept;
+}
+
+/* NULL when it cannot be opened. */
+static struct objfile *open_file(const struct code_files *code_files,
+				 const struct mapped_file *mapped)
+{
+	struct objfile *objfile;
+	struct error error;
+
+	if (objfile_open(mapped->fd, mapped->path, code_files->debug_root, &objfile, &error) == 0)
+		return objfile;
+	log_debug("%s, skipping", error.message);
+	return NULL;
+}
+
+/* Takes ownership of objfile, also on failure. Returns NULL when out of memory. */
+static struct code_file *add_opened(struct code_files *code_files, struct objfile *objfile)
+{
+	struct code_file *code_file = calloc(1, sizeof(*code_file));
+	struct code_file **new = array_add(&code_files->opened);
+
+	if (!code_file || !new) {
+		code_files->opened.length -= new != NULL;
+		objfile_unref(objfile);
+		free(code_file);
+		return NULL;
+	}
+	code_file->objfile = objfile;
+	*new = code_file;
+	return code_file;
+}
+
+/* Open the file together with all that are one with it. */
+static int open_slot(struct code_files *code_files, uint32_t file)
+{
+	const struct mapped_file *mapped = file_table_get(code_files->files, file);
+	struct slot *slots = code_files->slots.items;
+	struct code_file *code_file = NULL;
+	struct objfile *objfile = NULL;
+
+	if (mapped->fd < 0 || mapped->build_id_differs)
+		return 0;
+	for (uint32_t i = 0; i < code_files->slots.length; i++) {
+		const struct mapped_file *other = file_table_get(code_files->files, i);
+
+		if (i != file &&
+		    (other->fd < 0 || other->build_id_differs || !are_one(mapped, other)))
+			continue;
+		if (slots[i].code_file)
+			code_file = slots[i].code_file;
+		else if (!code_file)
+			objfile = choose(objfile, open_file(code_files, other));
+	}
+	if (code_file)
+		objfile_unref(objfile);
+	else if (objfile)
+		code_file = add_opened(code_files, objfile);
+	else
+		return 0;
+	slots[file].code_file = code_file;
+	return code_file ? 0 : -ENOMEM;
+}
+
+int code_files_get(struct code_files *code_files, uint32_t file, struct code_file **ret)
+{
+	uint32_t num_files = file_table_get_count(code_files->files);
+	struct slot *slot;
+	int err;
+
+	if (file >= num_files)
+		return -ENOENT;
+	while (code_files->slots.length < num_files) {
+		slot = array_add(&code_files->slots);
+		if (!slot)
+			return -ENOMEM;
+	}
+	slot = &code_files->slots.items[file];
+	if (!slot->was_sought) {
+		err = open_slot(code_files, file);
+		if (err)
+			return err;
+		slot->was_sought = true;
+	}
+	if (!slot->code_file)
+		return -ENOENT;
+	*ret = slot->code_file;
+	return 0;
+}
+
+struct objfile *code_file_get_objfile(const struct code_file *code_file)
+{
+	return code_file->objfile;
+}
+
+int code_file_get_inlines(struct code_file *code_file, struct inlines **ret)
+{
+	Dwarf *dwarf;
+	int err = 0;
+
+	if (!code_file->were_inlines_sought) {
+		dwarf = objfile_get_dwarf(code_file->objfile);
+		if (dwarf)
+			err = inlines_new(code_file->objfile, dwarf, &code_file->inlines);
+		if (err)
+			return err;
+		code_file->were_inlines_sought = true;
+	}
+	*ret = code_file->inlines;
+	return 0;
+}
+
+void code_file_trim(struct code_file *code_file)
+{
+	if (objfile_get_dwarf_size(code_file->objfile) <= KEPT_DEBUG_BYTES)
+		return;
+	code_file_close_inlines(code_file);
+	objfile_close_dwarf(code_file->objfile);
+}

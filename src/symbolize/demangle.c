@@ -1,0 +1,192 @@
+#include "symbolize/demangle.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+struct cached_name {
+	char *symbol;
+	char *name;
+	char *full_name;
+};
+
+struct demangler {
+	ARRAY(struct cached_name) names;
+	struct hash_index index;
+};
+
+struct demangler *demangler_new(void)
+{
+	return calloc(1, sizeof(struct demangler));
+}
+
+void demangler_free(struct demangler *demangler)
+{
+	if (!demangler)
+		return;
+	array_for_each (&demangler->names, cached) {
+		free(cached->symbol);
+		free(cached->name);
+		free(cached->full_name);
+	}
+	array_release(&demangler->names);
+	hash_index_release(&demangler->index);
+	free(demangler);
+}
+
+/* Suffixes of parts and copies of a function, each perhaps followed by a number (".part.0"). */
+static bool is_clone_word(const char *word, size_t length)
+{
+	static const char *const words[] = {
+		"cold", "part",       "constprop", "isra", "lto_priv",
+		"llvm", "localalias", "warm",      "hot",  "__uniq",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(words); i++)
+		if (strlen(words[i]) == length && memcmp(words[i], word, length) == 0)
+			return true;
+	return false;
+}
+
+/* The length of the symbol's first `length` bytes without their last clone suffix, if any. */
+static size_t cut_clone_suffix(const char *symbol, size_t length)
+{
+	size_t end = length;
+	const char *dot;
+
+	while (end > 1 && isdigit((unsigned char)symbol[end - 1]))
+		end--;
+	if (end < length && symbol[end - 1] == '.')
+		end--;
+	else
+		end = length;
+	dot = memrchr(symbol, '.', end);
+	if (!dot || dot == symbol)
+		return length;
+	if (!is_clone_word(dot + 1, end - (size_t)(dot + 1 - symbol)))
+		return length;
+	return (size_t)(dot - symbol);
+}
+
+/* The length of the symbol without symbol version (memcpy@@GLIBC_2.14) and clone suffixes. */
+static size_t get_plain_length(const char *symbol)
+{
+	const char *at = symbol[0] ? strchr(symbol + 1, '@') : NULL;
+	size_t length = at ? (size_t)(at - symbol) : strlen(symbol);
+
+	for (;;) {
+		size_t shorter = cut_clone_suffix(symbol, length);
+
+		if (shorter == length)
+			return length;
+		length = shorter;
+	}
+}
+
+/* What the demangler has printed so far. */
+struct printed {
+	struct text text;
+	jmp_buf too_long;
+};
+
+static void print_piece(const char *piece, size_t length, void *opaque)
+{
+	struct printed *printed = opaque;
+
+	/*
+	 * Substitutions let a name of n bytes unfold to 2^n, and the callback has no other way
+	 * to say "enough".
+	 */
+	if (printed->text.length + length > DEMANGLED_MAX_BYTES || printed->text.failed)
+		longjmp(printed->too_long, 1);
+	text_append(&printed->text, piece, length);
+}
+
+static bool demangle(struct printed *printed, const char *symbol, int options)
+{
+	if (setjmp(printed->too_long)) {
+		text_append_string(&printed->text, "...");
+		return true;
+	}
+	/* Rust first: its older scheme looks like C++. Without DMGL_VERBOSE it drops the hash. */
+	if (rust_demangle_callback(symbol, 0, print_piece, printed))
+		return true;
+	text_truncate(&printed->text, 0);
+	if (cplus_demangle_v3_callback(symbol, options, print_piece, printed))
+		return true;
+	text_truncate(&printed->text, 0);
+	return false;
+}
+
+static bool is_mangled(const char *symbol)
+{
+	return string_starts_with(symbol, "_Z") || string_starts_with(symbol, "_R");
+}
+
+/* The name in other words, or the symbol itself. NULL when out of memory. */
+static char *demangle_or_copy(const char *symbol, int options)
+{
+	struct printed printed = {0};
+
+	if (!is_mangled(symbol))
+		return strdup(symbol);
+	if (demangle(&printed, symbol, options) && printed.text.length && !printed.text.failed)
+		return printed.text.data;
+	text_release(&printed.text);
+	return strdup(symbol);
+}
+
+static int make_names(const char *symbol, struct cached_name *ret)
+{
+	_cleanup_free_ char *plain = strndup(symbol, get_plain_length(symbol));
+
+	if (!plain)
+		return -ENOMEM;
+	ret->symbol = strdup(symbol);
+	ret->name = demangle_or_copy(plain, DMGL_NO_OPTS);
+	ret->full_name = demangle_or_copy(symbol, DMGL_PARAMS | DMGL_ANSI);
+	/* A version or a suffix that the demangler does not know keeps the whole from demangling.
+	 */
+	if (ret->full_name && is_mangled(symbol) && string_equals(ret->full_name, symbol)) {
+		free(ret->full_name);
+		ret->full_name = demangle_or_copy(plain, DMGL_PARAMS | DMGL_ANSI);
+	}
+	return ret->symbol && ret->name && ret->full_name ? 0 : -ENOMEM;
+}
+
+static bool is_cached_name(const void *owner, uint32_t item, const void *key)
+{
+	const struct demangler *demangler = owner;
+
+	return string_equals(demangler->names.items[item].symbol, key);
+}
+
+int demangler_get(struct demangler *demangler, const char *symbol, struct demangled_name *ret)
+{
+	uint64_t hash = hash_bytes(symbol, strlen(symbol));
+	uint32_t item = hash_index_find(&demangler->index, hash, is_cached_name, demangler, symbol);
+	struct cached_name *cached;
+	int err;
+
+	if (item == HASH_INDEX_NONE) {
+		item = (uint32_t)demangler->names.length;
+		cached = array_add(&demangler->names);
+		if (!cached)
+			return -ENOMEM;
+		err = make_names(symbol, cached);
+		if (!err)
+			err = hash_index_add(&demangler->index, hash, item);
+		if (err)
+			return err;
+	}
+	cached = &demangler->names.items[item];
+	*ret = (struct demangled_name){.name = cached->name, .full_name = cached->full_name};
+	return 0;
+}

@@ -1,0 +1,468 @@
+#include "symbolize/symbolizer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "process/perf_map.h"
+#include "symbolize/code_files.h"
+#include "symbolize/demangle.h"
+#include "symbolize/inlines.h"
+#include "symbolize/kernel_symbols.h"
+
+/* Locations between two calls of progress(). */
+#define PROGRESS_STEP 512
+
+/* Code at the entry point of an ELF file that has no call-frame information: ld.so's _start. */
+#define ENTRY_CODE_BYTES 64
+
+#define GENERATED_NAME_BYTES (PATH_MAX + 64)
+
+struct jit {
+	struct perf_map *map; /* NULL: none yet */
+	bool is_fresh;        /* read during this call of symbolizer_name_profile() */
+};
+
+struct symbolizer {
+	const struct process_table *processes;
+	const struct file_table *files;
+	struct symbolizer_opts opts;
+	char *proc_root;
+	struct code_files *code_files;
+	struct kernel_symbols *kernel;
+	bool is_kernel_fresh; /* as is_fresh above */
+	struct demangler *demangler;
+	ARRAY(struct jit) jits; /* by process id */
+};
+
+struct symbolizer *symbolizer_new(const struct file_table *files,
+				  const struct process_table *processes,
+				  const struct symbolizer_opts *opts)
+{
+	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+	const char *proc_root = opts && opts->proc_root ? opts->proc_root : "/proc";
+	const char *debug_root = opts && opts->debug_root ? opts->debug_root : "/usr/lib/debug";
+
+	if (!symbolizer)
+		return NULL;
+	symbolizer->files = files;
+	symbolizer->processes = processes;
+	if (opts)
+		symbolizer->opts = *opts;
+	symbolizer->proc_root = strdup(proc_root);
+	symbolizer->code_files = code_files_new(files, debug_root);
+	symbolizer->kernel = kernel_symbols_new();
+	symbolizer->demangler = demangler_new();
+	if (!symbolizer->proc_root || !symbolizer->code_files || !symbolizer->kernel ||
+	    !symbolizer->demangler) {
+		symbolizer_free(symbolizer);
+		return NULL;
+	}
+	return symbolizer;
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	array_for_each (&symbolizer->jits, jit)
+		perf_map_free(jit->map);
+	array_release(&symbolizer->jits);
+	code_files_free(symbolizer->code_files);
+	kernel_symbols_free(symbolizer->kernel);
+	demangler_free(symbolizer->demangler);
+	free(symbolizer->proc_root);
+	free(symbolizer);
+}
+
+int symbolizer_add_kernel_symbol(struct symbolizer *symbolizer, uint64_t start, uint64_t size_bytes,
+				 const char *name)
+{
+	return kernel_symbols_add(symbolizer->kernel, start, size_bytes, name);
+}
+
+bool symbolizer_is_kernel_restricted(const struct symbolizer *symbolizer)
+{
+	return kernel_symbols_is_restricted(symbolizer->kernel);
+}
+
+/* The frames of one location on their way into the profile. */
+struct naming {
+	struct symbolizer *symbolizer;
+	struct profile *profile;
+	const char *module; /* borrowed */
+	enum frame_kind kind;
+	struct frame frames[SOURCE_FRAMES_MAX];
+	size_t num_frames;
+	enum unnamed_reason reason;
+};
+
+/* Add the next outer frame, with names as they are. */
+static int add_frame(struct naming *naming, const char *name, const char *full_name)
+{
+	struct frame *frame = &naming->frames[naming->num_frames++];
+	int err;
+
+	*frame = (struct frame){.kind = (uint8_t)naming->kind};
+	err = profile_add_string(naming->profile, name, &frame->name);
+	if (!err)
+		err = profile_add_string(naming->profile, full_name, &frame->full_name);
+	if (!err)
+		err = profile_add_string(naming->profile, naming->module, &frame->module);
+	return err;
+}
+
+static int add_symbol_frame(struct naming *naming, const char *symbol)
+{
+	struct demangled_name demangled;
+	int err = demangler_get(naming->symbolizer->demangler, symbol, &demangled);
+
+	return err ? err : add_frame(naming, demangled.name, demangled.full_name);
+}
+
+static _printf_(2, 3) int add_generated_frame(struct naming *naming, const char *format, ...)
+{
+	char name[GENERATED_NAME_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(name, sizeof(name), format, arguments);
+	va_end(arguments);
+	return add_frame(naming, name, name);
+}
+
+/* The module's name stands for the function's. The vdso has its brackets already. */
+static int add_unnamed_frame(struct naming *naming, enum unnamed_reason reason)
+{
+	naming->reason = reason;
+	return add_generated_frame(naming, naming->module[0] == '[' ? "%s" : "[%s]",
+				   naming->module);
+}
+
+/* Source of the frame added last. */
+static int set_source(struct naming *naming, const struct source_frame *source)
+{
+	struct frame *frame = &naming->frames[naming->num_frames - 1];
+
+	frame->line = source->line;
+	return source->file ? profile_add_string(naming->profile, source->file, &frame->file) : 0;
+}
+
+/*
+ * The name of the function itself, after the calls inlined into it. debug_name may be NULL.
+ */
+static int add_function_frame(struct naming *naming, struct objfile *objfile, uint64_t elf_address,
+			      const char *debug_name)
+{
+	struct frame_info *frame_info;
+	struct symbol symbol;
+	uint64_t start;
+	int err = objfile_find_symbol(objfile, elf_address, &symbol);
+
+	if (err == -ENOMEM)
+		return err;
+	if (!err)
+		return add_symbol_frame(naming, symbol.name);
+	if (debug_name)
+		return add_symbol_frame(naming, debug_name);
+	err = objfile_get_frame_info(objfile, &frame_info);
+	if (!err)
+		err = frame_info_find_function(frame_info, elf_address, &start);
+	if (err == -ENOMEM)
+		return err;
+	if (!err)
+		return add_generated_frame(naming, "%s+0x%" PRIx64, naming->module, start);
+	return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
+}
+
+static int find_source(struct naming *naming, struct code_file *code_file, uint64_t elf_address,
+		       struct source_frames *ret)
+{
+	struct inlines *inlines = NULL;
+	int err = 0;
+
+	if (!naming->symbolizer->opts.no_inlines)
+		err = code_file_get_inlines(code_file, &inlines);
+	if (!err)
+		err = inlines ? inlines_find(inlines, elf_address, ret) : -ENOENT;
+	if (err == -ENOENT) {
+		ret->length = 1;
+		ret->items[0] = (struct source_frame){0};
+		err = 0;
+	}
+	return err;
+}
+
+static int name_code(struct naming *naming, struct code_file *code_file, uint64_t elf_address)
+{
+	struct objfile *objfile = code_file_get_objfile(code_file);
+	struct source_frames source;
+	int err = find_source(naming, code_file, elf_address, &source);
+
+	for (size_t i = 0; i < source.length && !err; i++) {
+		const struct source_frame *call = &source.items[i];
+		bool is_inlined = i + 1 < source.length;
+
+		if (!is_inlined)
+			err = add_function_frame(naming, objfile, elf_address, call->name);
+		else if (call->name)
+			err = add_symbol_frame(naming, call->name);
+		else
+			err = add_frame(naming, "[inlined]", "[inlined]");
+		if (err)
+			break;
+		naming->frames[naming->num_frames - 1].is_inlined = is_inlined;
+		err = set_source(naming, call);
+	}
+	return err;
+}
+
+static int name_in_file(struct naming *naming, const struct location *location)
+{
+	struct symbolizer *symbolizer = naming->symbolizer;
+	const struct mapped_file *mapped;
+	struct code_file *code_file;
+	uint64_t elf_address;
+	int err;
+
+	if (location->owner >= file_table_get_count(symbolizer->files)) {
+		naming->module = "[unknown]";
+		return add_unnamed_frame(naming, UNNAMED_NO_FILE);
+	}
+	mapped = file_table_get(symbolizer->files, location->owner);
+	naming->module = path_basename(mapped->path);
+	if (mapped->build_id_differs)
+		return add_unnamed_frame(naming, UNNAMED_BUILD_ID_DIFFERS);
+	if (mapped->fd < 0)
+		return add_unnamed_frame(naming, UNNAMED_NO_FILE);
+	err = code_files_get(symbolizer->code_files, location->owner, &code_file);
+	if (!err)
+		err = objfile_get_elf_address(code_file_get_objfile(code_file), location->address,
+					      &elf_address);
+	if (err == -ENOENT)
+		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
+	return err ? err : name_code(naming, code_file, elf_address);
+}
+
+static int name_in_kernel(struct naming *naming, const struct location *location)
+{
+	struct symbolizer *symbolizer = naming->symbolizer;
+	struct kernel_symbol symbol;
+	int err;
+
+	naming->kind = FRAME_KERNEL;
+	naming->module = "[kernel]";
+	if (!symbolizer->is_kernel_fresh) {
+		err = kernel_symbols_load(symbolizer->kernel, symbolizer->proc_root);
+		if (err)
+			return err;
+		symbolizer->is_kernel_fresh = true;
+	}
+	if (kernel_symbols_find(symbolizer->kernel, location->address, &symbol))
+		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
+	naming->module = symbol.module;
+	if (symbol.name)
+		return add_symbol_frame(naming, symbol.name);
+	return add_generated_frame(naming, "%s+0x%" PRIx64, symbol.module, symbol.offset);
+}
+
+/*
+ * The perf-map of a process as it is now, *ret, or NULL when it has none. What could be read of a
+ * map that became unreadable still counts.
+ */
+static int get_perf_map(struct symbolizer *symbolizer, const struct process *process,
+			struct perf_map **ret)
+{
+	struct jit *jit;
+
+	*ret = NULL;
+	if (process->perf_map_fd < 0)
+		return 0;
+	while (symbolizer->jits.length <= process->id) {
+		jit = array_add(&symbolizer->jits);
+		if (!jit)
+			return -ENOMEM;
+	}
+	jit = &symbolizer->jits.items[process->id];
+	if (!jit->map)
+		jit->map = perf_map_new();
+	if (!jit->map)
+		return -ENOMEM;
+	if (!jit->is_fresh && perf_map_refresh(jit->map, process->perf_map_fd) == -ENOMEM)
+		return -ENOMEM;
+	jit->is_fresh = true;
+	*ret = jit->map;
+	return 0;
+}
+
+static int name_in_process(struct naming *naming, const struct location *location)
+{
+	struct symbolizer *symbolizer = naming->symbolizer;
+	const struct process *process = NULL;
+	struct perf_map *map = NULL;
+	const char *name;
+	int err;
+
+	if (location->owner < process_table_get_count(symbolizer->processes)) {
+		process = process_table_get(symbolizer->processes, location->owner);
+		err = get_perf_map(symbolizer, process, &map);
+		if (err)
+			return err;
+	}
+	name = map ? perf_map_find(map, location->address) : NULL;
+	if (name) {
+		naming->kind = FRAME_JIT;
+		naming->module = "[jit]";
+		return add_frame(naming, name, name);
+	}
+	if (process && process_find_mapping(process, location->address)) {
+		naming->module = "[anon]";
+		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
+	}
+	naming->module = "[unknown]";
+	return add_unnamed_frame(naming, UNNAMED_NO_MAPPING);
+}
+
+static int name_location(struct symbolizer *symbolizer, struct profile *profile, uint32_t id)
+{
+	struct location location = *profile_get_location(profile, id);
+	struct naming naming;
+	int err = 0;
+
+	naming.symbolizer = symbolizer;
+	naming.profile = profile;
+	naming.module = "";
+	naming.kind = FRAME_USER;
+	naming.num_frames = 0;
+	naming.reason = UNNAMED_NOT;
+	switch ((enum location_space)location.space) {
+	case LOCATION_NAMED:
+		return 0;
+	case LOCATION_FILE:
+		err = name_in_file(&naming, &location);
+		break;
+	case LOCATION_KERNEL:
+		err = name_in_kernel(&naming, &location);
+		break;
+	case LOCATION_PROCESS:
+		err = name_in_process(&naming, &location);
+		break;
+	}
+	if (err)
+		return err;
+	return profile_set_frames(profile, id, naming.frames, naming.num_frames, naming.reason);
+}
+
+/* One location to be named; sorted, so that files are read one after the other. */
+struct task {
+	uint32_t location;
+	uint32_t owner;
+	uint64_t address;
+	uint8_t space;
+};
+
+static int compare_tasks(const void *left, const void *right)
+{
+	const struct task *a = left;
+	const struct task *b = right;
+
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Every location without frames. Returns NULL when out of memory; the caller frees it. */
+static struct task *list_tasks(const struct profile *profile, size_t *ret_num)
+{
+	uint32_t num_locations = profile_count_locations(profile);
+	struct task *tasks = calloc((size_t)num_locations + 1, sizeof(*tasks));
+	size_t num_tasks = 0;
+
+	for (uint32_t i = 0; tasks && i < num_locations; i++) {
+		const struct location *location = profile_get_location(profile, i);
+
+		if (!location->num_frames && location->space != LOCATION_NAMED)
+			tasks[num_tasks++] = (struct task){
+				.location = i,
+				.owner = location->owner,
+				.address = location->address,
+				.space = location->space,
+			};
+	}
+	if (tasks)
+		qsort(tasks, num_tasks, sizeof(*tasks), compare_tasks);
+	*ret_num = num_tasks;
+	return tasks;
+}
+
+/* After the last location of a file, its debug information is not needed any more. */
+static void finish_owner(struct symbolizer *symbolizer, const struct task *last)
+{
+	struct code_file *code_file;
+
+	if (last->space == LOCATION_FILE &&
+	    code_files_get(symbolizer->code_files, last->owner, &code_file) == 0)
+		code_file_trim(code_file);
+}
+
+int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profile)
+{
+	const struct symbolizer_opts *opts = &symbolizer->opts;
+	size_t num_tasks;
+	_cleanup_free_ struct task *tasks = list_tasks(profile, &num_tasks);
+
+	if (!tasks)
+		return -ENOMEM;
+	symbolizer->is_kernel_fresh = false;
+	array_for_each (&symbolizer->jits, jit)
+		jit->is_fresh = false;
+	for (size_t i = 0; i < num_tasks; i++) {
+		int err = name_location(symbolizer, profile, tasks[i].location);
+
+		if (err)
+			return err;
+		if (i + 1 == num_tasks || tasks[i + 1].space != tasks[i].space ||
+		    tasks[i + 1].owner != tasks[i].owner)
+			finish_owner(symbolizer, &tasks[i]);
+		if (opts->progress && ((i + 1) % PROGRESS_STEP == 0 || i + 1 == num_tasks))
+			opts->progress((uint32_t)(i + 1), (uint32_t)num_tasks, opts->context);
+	}
+	return 0;
+}
+
+bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile *profile,
+			     uint32_t id)
+{
+	const struct location *location = profile_get_location(profile, id);
+	struct code_file *code_file;
+	struct frame_info *frame_info;
+	struct objfile *objfile;
+	uint64_t elf_address;
+	uint64_t entry;
+
+	if (location->space != LOCATION_FILE ||
+	    code_files_get(symbolizer->code_files, location->owner, &code_file))
+		return false;
+	objfile = code_file_get_objfile(code_file);
+	if (objfile_get_elf_address(objfile, location->address, &elf_address) ||
+	    objfile_get_frame_info(objfile, &frame_info))
+		return false;
+	switch (frame_info_is_outermost(frame_info, elf_address)) {
+	case FRAME_IS_OUTERMOST:
+		return true;
+	case FRAME_HAS_CALLER:
+		return false;
+	case FRAME_NOT_DESCRIBED:
+		break;
+	}
+	entry = objfile_get_entry(objfile);
+	return entry && elf_address >= entry && elf_address - entry < ENTRY_CODE_BYTES;
+}

@@ -1,0 +1,159 @@
+#include "unwind/code_ranges.h"
+
+#include <gelf.h>
+
+#include "base/bytes.h"
+
+/* What .dynamic says about the kind of file. */
+struct dynamic_facts {
+	bool is_position_independent_program;
+	bool needs_libraries;
+	bool is_kernel_object; /* the vdso */
+};
+
+static int add_segments(struct code_ranges *ranges, Elf *elf)
+{
+	size_t num_segments;
+	int err = 0;
+
+	if (elf_getphdrnum(elf, &num_segments))
+		return 0;
+	for (size_t i = 0; !err && i < num_segments; i++) {
+		GElf_Phdr segment;
+		uint64_t end;
+
+		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    !(segment.p_flags & PF_X) ||
+		    __builtin_add_overflow(segment.p_vaddr, segment.p_memsz, &end))
+			continue;
+		err = range_map_add(&ranges->segments, segment.p_vaddr, end, 0);
+	}
+	return err ? err : range_map_finish(&ranges->segments);
+}
+
+static uint64_t count_text_bytes(const struct code_ranges *ranges, Elf *elf)
+{
+	uint64_t of_sections = 0;
+	uint64_t of_segments = 0;
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		GElf_Shdr header;
+
+		if (gelf_getshdr(scn, &header) && (header.sh_flags & SHF_EXECINSTR) &&
+		    (header.sh_flags & SHF_ALLOC))
+			of_sections += header.sh_size;
+	}
+	array_for_each (&ranges->segments.ranges, segment)
+		of_segments += segment->end - segment->start;
+	return of_sections && of_sections < of_segments ? of_sections : of_segments;
+}
+
+/* The bytes of the file that are loaded at the address; NULL when there are not as many. */
+static const void *read_address(Elf *elf, size_t num_segments, uint64_t address, size_t size)
+{
+	for (size_t i = 0; i < num_segments; i++) {
+		GElf_Phdr segment;
+		uint64_t skipped;
+		Elf_Data *data;
+
+		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		skipped = address - segment.p_vaddr;
+		if (size > segment.p_filesz - skipped)
+			return NULL;
+		data = elf_getdata_rawchunk(elf, (int64_t)(segment.p_offset + skipped), size,
+					    ELF_T_BYTE);
+		return data ? data->d_buf : NULL;
+	}
+	return NULL;
+}
+
+static struct dynamic_facts read_dynamic(Elf *elf, size_t num_segments, const GElf_Phdr *segment)
+{
+	static const char vdso[] = "linux-vdso";
+	struct dynamic_facts facts = {0};
+	uint64_t strings = 0;
+	uint64_t name = UINT64_MAX;
+	const char *soname;
+	Elf_Data *data = segment->p_filesz > 1u << 20
+				 ? NULL
+				 : elf_getdata_rawchunk(elf, (int64_t)segment->p_offset,
+							segment->p_filesz, ELF_T_BYTE);
+
+	if (!data || !data->d_buf)
+		return facts;
+	struct bytes bytes = bytes_of(data->d_buf, data->d_size);
+
+	while (bytes_left(&bytes) >= sizeof(Elf64_Dyn)) {
+		int64_t tag = (int64_t)bytes_u64(&bytes);
+		uint64_t value = bytes_u64(&bytes);
+
+		if (tag == DT_NULL)
+			break;
+		if (tag == DT_NEEDED)
+			facts.needs_libraries = true;
+		else if (tag == DT_FLAGS_1)
+			facts.is_position_independent_program = value & DF_1_PIE;
+		else if (tag == DT_STRTAB)
+			strings = value;
+		else if (tag == DT_SONAME)
+			name = value;
+	}
+	if (name < UINT32_MAX && strings < UINT64_MAX - name) {
+		soname = read_address(elf, num_segments, strings + name, sizeof(vdso) - 1);
+		facts.is_kernel_object = soname && memcmp(soname, vdso, sizeof(vdso) - 1) == 0;
+	}
+	return facts;
+}
+
+/*
+ * Whether the entry point is outermost. In programs and in ld.so it is; libraries that old linkers
+ * made name the start of their text there, and the vdso has one that means nothing.
+ */
+static bool is_entry_outermost(Elf *elf, const GElf_Ehdr *header)
+{
+	struct dynamic_facts facts = {0};
+	bool is_dynamic = false;
+	size_t num_segments;
+
+	if (header->e_type == ET_EXEC)
+		return true;
+	if (header->e_type != ET_DYN || elf_getphdrnum(elf, &num_segments))
+		return false;
+	for (size_t i = 0; i < num_segments; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(elf, (int)i, &segment))
+			continue;
+		if (segment.p_type == PT_INTERP)
+			return true;
+		if (segment.p_type == PT_DYNAMIC && !is_dynamic) {
+			is_dynamic = true;
+			facts = read_dynamic(elf, num_segments, &segment);
+		}
+	}
+	return is_dynamic && (facts.is_position_independent_program ||
+			      (!facts.needs_libraries && !facts.is_kernel_object));
+}
+
+int code_ranges_init(struct code_ranges *ranges, Elf *elf)
+{
+	GElf_Ehdr header;
+	int err;
+
+	*ranges = (struct code_ranges){0};
+	err = add_segments(ranges, elf);
+	if (err)
+		return err;
+	ranges->text_bytes = count_text_bytes(ranges, elf);
+	if (gelf_getehdr(elf, &header) && header.e_entry &&
+	    range_map_find(&ranges->segments, header.e_entry) && is_entry_outermost(elf, &header))
+		ranges->entry = header.e_entry;
+	return 0;
+}
+
+void code_ranges_release(struct code_ranges *ranges)
+{
+	range_map_release(&ranges->segments);
+}

@@ -1,0 +1,566 @@
+/*
+ * A program is a list of instructions that go through a function's code from its start. Most say
+ * where something is from here on; the others step forward. At each step the state, if it has
+ * changed, becomes a row:
+ *
+ *	                        rsp + 8         1000: push rbp
+ *	advance 1; offset 16    rsp + 16        1001: mov rbp, rsp
+ *	advance 3; register rbp rbp + 16        1004: …
+ *
+ * The state holds more than a rule can say, because a later instruction may make it expressible
+ * again: the rule is made when the row is. What no rule can say becomes UNWIND_CFA_UNSUPPORTED, or
+ * for rbp and rbx a register that counts as lost. Expressions are not executed but recognised: very
+ * few forms are in use.
+ */
+#include "unwind/frame_program.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "unwind/leb128.h"
+
+/* DWARF numbers of the registers, as the ABI supplement of the architecture has them: x86-64. */
+enum dwarf_register {
+	REGISTER_BX = 3,
+	REGISTER_DI = 5,
+	REGISTER_FP = 6,
+	REGISTER_SP = 7,
+	REGISTER_R10 = 10,
+	REGISTER_RA = 16,
+};
+
+#define RA_OFFSET (-8)
+
+/* From glibc's __restore_rt: the interrupted rsp is in the ucontext, that the kernel put at rsp. */
+#define SIGNAL_FRAME_SP_OFFSET 160
+
+struct machine {
+	const struct frame_section *section;
+	const struct frame_cie *cie;
+	struct frame_rows *rows; /* NULL while the common part is executed */
+	struct bytes code;
+	uint64_t pc; /* ELF address at which the state holds */
+	uint64_t end;
+	struct frame_state initial;
+	struct frame_state state;
+	bool is_changed; /* since the row before */
+	unsigned int num_remembered;
+	struct frame_state remembered[FRAME_PROGRAM_MAX_REMEMBERED];
+};
+
+void frame_rows_release(struct frame_rows *rows)
+{
+	array_release(&rows->rows);
+}
+
+/* What is said relative to rsp can be said relative to the CFA where that is relative to rsp. */
+static struct frame_register relate_to_cfa(const struct frame_state *state,
+					   struct frame_register saved)
+{
+	if (saved.where != FRAME_SAVED_AT_SP)
+		return saved;
+	saved.where = state->cfa_op != UNWIND_CFA_SP ||
+				      __builtin_sub_overflow(saved.offset, state->cfa_offset,
+							     &saved.offset)
+			      ? FRAME_SAVED_ELSEWHERE
+			      : FRAME_SAVED_AT_CFA;
+	return saved;
+}
+
+/* Returns false when the register is saved where the rule cannot say. */
+static bool set_register_rule(const struct frame_state *state, struct frame_register saved,
+			      wire_u8 *op, short *offset)
+{
+	saved = relate_to_cfa(state, saved);
+	switch (saved.where) {
+	case FRAME_SAVED_SAME:
+		*op = UNWIND_REGISTER_SAME;
+		return true;
+	case FRAME_SAVED_AT_CFA:
+	case FRAME_SAVED_AT_FP:
+		*op = UNWIND_REGISTER_UNDEFINED;
+		if (saved.offset < INT16_MIN || saved.offset > INT16_MAX)
+			return false;
+		*op = saved.where == FRAME_SAVED_AT_CFA ? UNWIND_REGISTER_AT_CFA
+							: UNWIND_REGISTER_AT_FP;
+		*offset = (short)saved.offset;
+		return true;
+	case FRAME_SAVED_UNDEFINED:
+		*op = UNWIND_REGISTER_UNDEFINED;
+		return true;
+	case FRAME_SAVED_IN_DI:
+	case FRAME_SAVED_AT_SP:
+	case FRAME_SAVED_ELSEWHERE:
+		break;
+	}
+	*op = UNWIND_REGISTER_UNDEFINED;
+	return false;
+}
+
+/* Returns false when the return address is not where a rule can say. */
+static bool set_ra_rule(const struct frame_state *state, struct unwind_rule *rule)
+{
+	struct frame_register saved = relate_to_cfa(state, state->ra);
+
+	rule->ra_op = saved.where == FRAME_SAVED_IN_DI ? UNWIND_RA_IN_DI : UNWIND_RA_AT_CFA;
+	return saved.where == FRAME_SAVED_IN_DI ||
+	       (saved.where == FRAME_SAVED_AT_CFA && saved.offset == RA_OFFSET);
+}
+
+/* The rule for the present state; the ones without a caller are all alike, so that they are few. */
+static struct unwind_rule make_rule(struct machine *machine)
+{
+	const struct frame_state *state = &machine->state;
+	struct unwind_rule rule = {.cfa_op = state->cfa_op};
+	bool is_fp_known;
+	bool is_bx_known;
+
+	if (machine->cie->is_signal_frame && state->cfa_op == UNWIND_CFA_DEREF_SP &&
+	    state->cfa_offset == SIGNAL_FRAME_SP_OFFSET)
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_SIGNAL};
+	if (state->ra.where == FRAME_SAVED_UNDEFINED)
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_STOP};
+	/* Other signal frames do not have the ucontext where the kernel puts it. */
+	if (machine->cie->is_signal_frame || state->cfa_op == UNWIND_CFA_UNSUPPORTED ||
+	    state->cfa_offset < INT32_MIN || state->cfa_offset > INT32_MAX ||
+	    !set_ra_rule(state, &rule))
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	rule.cfa_offset = (int)state->cfa_offset;
+	is_fp_known = set_register_rule(state, state->fp, &rule.fp_op, &rule.fp_offset);
+	is_bx_known = set_register_rule(state, state->bx, &rule.bx_op, &rule.bx_offset);
+	machine->rows->num_lost_registers += !is_fp_known || !is_bx_known;
+	return rule;
+}
+
+/* Make a row of the present state if it has changed. There is room for it. */
+static void emit(struct machine *machine)
+{
+	struct frame_row *row;
+
+	if (!machine->is_changed || !machine->rows || machine->pc >= machine->end)
+		return;
+	machine->is_changed = false;
+	row = &machine->rows->rows.items[machine->rows->rows.length];
+	row->elf_address = machine->pc;
+	row->rule = make_rule(machine);
+	machine->rows->rows.length++;
+}
+
+/* Returns false when the address is not behind the present one. */
+static bool set_pc(struct machine *machine, uint64_t pc)
+{
+	if (pc < machine->pc)
+		return false;
+	if (pc > machine->pc)
+		emit(machine);
+	machine->pc = pc;
+	return true;
+}
+
+static bool advance(struct machine *machine, uint64_t delta)
+{
+	/* Wraps only where the product or the sum is absurd, and then mostly goes back. */
+	return set_pc(machine, machine->pc + delta * machine->cie->code_align);
+}
+
+static int64_t factored(const struct machine *machine, uint64_t offset)
+{
+	return (int64_t)(offset * (uint64_t)machine->cie->data_align);
+}
+
+/* The register's place in the state; NULL when it is none that we follow. */
+static struct frame_register *find_register(struct frame_state *state, uint64_t number)
+{
+	switch (number) {
+	case REGISTER_BX:
+		return &state->bx;
+	case REGISTER_FP:
+		return &state->fp;
+	case REGISTER_RA:
+		return &state->ra;
+	default:
+		return NULL;
+	}
+}
+
+static void set_register(struct machine *machine, uint64_t number, enum frame_saved where,
+			 int64_t offset)
+{
+	struct frame_register *saved = find_register(&machine->state, number);
+
+	if (!saved)
+		return;
+	saved->where = where;
+	saved->offset = offset;
+	machine->is_changed = true;
+}
+
+static bool restore_register(struct machine *machine, uint64_t number)
+{
+	struct frame_register *saved = find_register(&machine->state, number);
+
+	if (!machine->rows)
+		return false;
+	if (!saved)
+		return true;
+	*saved = *find_register(&machine->initial, number);
+	machine->is_changed = true;
+	return true;
+}
+
+static uint8_t cfa_op_of_register(uint64_t number)
+{
+	switch (number) {
+	case REGISTER_SP:
+		return UNWIND_CFA_SP;
+	case REGISTER_FP:
+		return UNWIND_CFA_FP;
+	case REGISTER_BX:
+		return UNWIND_CFA_BX;
+	case REGISTER_R10:
+		return UNWIND_CFA_R10;
+	default:
+		return UNWIND_CFA_UNSUPPORTED;
+	}
+}
+
+static void set_cfa(struct machine *machine, uint8_t op, int64_t offset, bool is_register)
+{
+	machine->state.cfa_op = op;
+	machine->state.cfa_offset = offset;
+	machine->state.is_cfa_register = is_register;
+	machine->is_changed = true;
+}
+
+static bool set_cfa_register(struct machine *machine, uint64_t number)
+{
+	if (!machine->state.is_cfa_register)
+		return false;
+	set_cfa(machine, cfa_op_of_register(number), machine->state.cfa_offset, true);
+	return true;
+}
+
+static bool set_cfa_offset(struct machine *machine, int64_t offset)
+{
+	if (!machine->state.is_cfa_register)
+		return false;
+	set_cfa(machine, machine->state.cfa_op, offset, true);
+	return true;
+}
+
+/* The bytes of an expression; step over them. */
+static struct bytes take_expression(struct bytes *code)
+{
+	uint64_t size = leb128_read_unsigned(code);
+	const void *data = bytes_take(code, size);
+
+	return bytes_of(data ? data : code->data, data ? size : 0);
+}
+
+/*
+ * Whether the expression begins with rbp + offset or rsp + offset; step over that.
+ */
+static bool read_base(struct bytes *expression, uint8_t *ret_op, int64_t *ret_offset)
+{
+	*ret_op = bytes_u8(expression);
+	if (*ret_op != DW_OP_breg6 && *ret_op != DW_OP_breg7)
+		return false;
+	*ret_offset = leb128_read_signed(expression);
+	return !expression->failed;
+}
+
+/*
+ * What linkers write for a procedure linkage table: each slot of 16 bytes jumps through a pointer,
+ * and from a certain byte on it has pushed its number. Linkers differ only in that byte.
+ */
+static bool match_plt(struct bytes expression, int64_t *ret_boundary)
+{
+	static const uint8_t pattern[] = {DW_OP_breg7, 8,         DW_OP_breg16, 0,
+					  DW_OP_lit15, DW_OP_and, DW_OP_lit0,   DW_OP_ge,
+					  DW_OP_lit3,  DW_OP_shl, DW_OP_plus};
+	const size_t boundary = 6;
+
+	if (expression.size != sizeof(pattern))
+		return false;
+	for (size_t i = 0; i < sizeof(pattern); i++)
+		if (i != boundary && expression.data[i] != pattern[i])
+			return false;
+	if (expression.data[boundary] < DW_OP_lit0 || expression.data[boundary] > DW_OP_lit15)
+		return false;
+	*ret_boundary = expression.data[boundary] - DW_OP_lit0;
+	return true;
+}
+
+/*
+ * rbp + offset or rsp + offset, and the 8 bytes there. Returns UNWIND_CFA_UNSUPPORTED for all else.
+ */
+static uint8_t match_deref(struct bytes expression, int64_t *ret_offset)
+{
+	uint8_t base;
+
+	if (!read_base(&expression, &base, ret_offset) || bytes_u8(&expression) != DW_OP_deref ||
+	    expression.failed)
+		return UNWIND_CFA_UNSUPPORTED;
+	if (!bytes_left(&expression))
+		return base == DW_OP_breg6 ? UNWIND_CFA_DEREF_FP : UNWIND_CFA_DEREF_SP;
+	if (base == DW_OP_breg7 && bytes_u8(&expression) == DW_OP_plus_uconst &&
+	    leb128_read_unsigned(&expression) == 8 && !bytes_left(&expression) &&
+	    !expression.failed)
+		return UNWIND_CFA_DEREF_SP_8;
+	return UNWIND_CFA_UNSUPPORTED;
+}
+
+static void set_cfa_expression(struct machine *machine, struct bytes expression)
+{
+	int64_t offset = 0;
+	uint8_t op = UNWIND_CFA_PLT;
+
+	if (!match_plt(expression, &offset))
+		op = match_deref(expression, &offset);
+	set_cfa(machine, op, offset, false);
+}
+
+/* The register is saved at the address that the expression gives. */
+static void set_register_expression(struct machine *machine, uint64_t number,
+				    struct bytes expression)
+{
+	enum frame_saved where = FRAME_SAVED_ELSEWHERE;
+	int64_t offset = 0;
+	uint8_t op;
+
+	if (read_base(&expression, &op, &offset) && !bytes_left(&expression))
+		where = op == DW_OP_breg6 ? FRAME_SAVED_AT_FP : FRAME_SAVED_AT_SP;
+	set_register(machine, number, where, offset);
+}
+
+static bool remember_state(struct machine *machine)
+{
+	if (machine->num_remembered == FRAME_PROGRAM_MAX_REMEMBERED)
+		return false;
+	machine->remembered[machine->num_remembered++] = machine->state;
+	return true;
+}
+
+static bool restore_state(struct machine *machine)
+{
+	if (!machine->num_remembered)
+		return false;
+	machine->state = machine->remembered[--machine->num_remembered];
+	machine->is_changed = true;
+	return true;
+}
+
+/* Instructions that say how to compute the CFA. */
+static bool execute_cfa(struct machine *machine, uint8_t instruction)
+{
+	struct bytes *code = &machine->code;
+	uint64_t number;
+
+	switch (instruction) {
+	case DW_CFA_def_cfa:
+		number = leb128_read_unsigned(code);
+		set_cfa(machine, cfa_op_of_register(number), (int64_t)leb128_read_unsigned(code),
+			true);
+		return true;
+	case DW_CFA_def_cfa_sf:
+		number = leb128_read_unsigned(code);
+		set_cfa(machine, cfa_op_of_register(number),
+			factored(machine, (uint64_t)leb128_read_signed(code)), true);
+		return true;
+	case DW_CFA_def_cfa_register:
+		return set_cfa_register(machine, leb128_read_unsigned(code));
+	case DW_CFA_def_cfa_offset:
+		return set_cfa_offset(machine, (int64_t)leb128_read_unsigned(code));
+	case DW_CFA_def_cfa_offset_sf:
+		return set_cfa_offset(machine,
+				      factored(machine, (uint64_t)leb128_read_signed(code)));
+	case DW_CFA_def_cfa_expression:
+		set_cfa_expression(machine, take_expression(code));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Instructions that say where a register is saved. */
+static bool execute_register(struct machine *machine, uint8_t instruction)
+{
+	struct bytes *code = &machine->code;
+	uint64_t number = leb128_read_unsigned(code);
+
+	switch (instruction) {
+	case DW_CFA_offset_extended:
+		set_register(machine, number, FRAME_SAVED_AT_CFA,
+			     factored(machine, leb128_read_unsigned(code)));
+		return true;
+	case DW_CFA_offset_extended_sf:
+		set_register(machine, number, FRAME_SAVED_AT_CFA,
+			     factored(machine, (uint64_t)leb128_read_signed(code)));
+		return true;
+	case DW_CFA_GNU_negative_offset_extended:
+		set_register(machine, number, FRAME_SAVED_AT_CFA,
+			     factored(machine, -leb128_read_unsigned(code)));
+		return true;
+	case DW_CFA_restore_extended:
+		return restore_register(machine, number);
+	case DW_CFA_undefined:
+		set_register(machine, number, FRAME_SAVED_UNDEFINED, 0);
+		return true;
+	case DW_CFA_same_value:
+		set_register(machine, number, FRAME_SAVED_SAME, 0);
+		return true;
+	case DW_CFA_register:
+		set_register(machine, number,
+			     leb128_read_unsigned(code) == REGISTER_DI ? FRAME_SAVED_IN_DI
+								       : FRAME_SAVED_ELSEWHERE,
+			     0);
+		return true;
+	case DW_CFA_expression:
+		set_register_expression(machine, number, take_expression(code));
+		return true;
+	case DW_CFA_val_expression:
+		(void)take_expression(code); /* a value, not a place: no rule has that */
+		set_register(machine, number, FRAME_SAVED_ELSEWHERE, 0);
+		return true;
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+		(void)leb128_read_unsigned(code);
+		set_register(machine, number, FRAME_SAVED_ELSEWHERE, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Instructions without operand in the opcode. Returns false when the program is broken. */
+static bool execute_extended(struct machine *machine, uint8_t instruction)
+{
+	struct bytes *code = &machine->code;
+
+	switch (instruction) {
+	case DW_CFA_nop:
+		return true;
+	case DW_CFA_set_loc:
+		return set_pc(machine, frame_reader_read_pointer(code, machine->cie->encoding,
+								 machine->section));
+	case DW_CFA_advance_loc1:
+		return advance(machine, bytes_u8(code));
+	case DW_CFA_advance_loc2:
+		return advance(machine, bytes_u16(code));
+	case DW_CFA_advance_loc4:
+		return advance(machine, bytes_u32(code));
+	case DW_CFA_MIPS_advance_loc8:
+		return advance(machine, bytes_u64(code));
+	case DW_CFA_remember_state:
+		return remember_state(machine);
+	case DW_CFA_restore_state:
+		return restore_state(machine);
+	case DW_CFA_GNU_args_size:
+		(void)leb128_read_unsigned(code); /* what a call pushed; of no interest to us */
+		return true;
+	case DW_CFA_def_cfa:
+	case DW_CFA_def_cfa_sf:
+	case DW_CFA_def_cfa_register:
+	case DW_CFA_def_cfa_offset:
+	case DW_CFA_def_cfa_offset_sf:
+	case DW_CFA_def_cfa_expression:
+		return execute_cfa(machine, instruction);
+	default:
+		return execute_register(machine, instruction);
+	}
+}
+
+static bool execute(struct machine *machine)
+{
+	uint8_t instruction = bytes_u8(&machine->code);
+	uint8_t operand = instruction & 0x3f;
+
+	switch (instruction & 0xc0) {
+	case DW_CFA_advance_loc:
+		return advance(machine, operand);
+	case DW_CFA_offset:
+		set_register(machine, operand, FRAME_SAVED_AT_CFA,
+			     factored(machine, leb128_read_unsigned(&machine->code)));
+		return true;
+	case DW_CFA_restore:
+		return restore_register(machine, operand);
+	default:
+		return execute_extended(machine, instruction);
+	}
+}
+
+/* Execute to the end; the state of a broken program is a rule that is not supported. */
+static void execute_all(struct machine *machine)
+{
+	while (bytes_left(&machine->code) && machine->pc < machine->end) {
+		if (execute(machine) && !machine->code.failed)
+			continue;
+		machine->state = (struct frame_state){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+		machine->is_changed = true;
+		break;
+	}
+	emit(machine);
+}
+
+static struct bytes get_program(const struct frame_section *section, uint32_t offset, uint32_t size)
+{
+	struct bytes bytes = bytes_of(section->data, (size_t)offset + size);
+
+	bytes.offset = offset;
+	return bytes;
+}
+
+void frame_program_start(const struct frame_reader *reader, const struct frame_cie *cie,
+			 struct frame_state *ret)
+{
+	struct machine machine;
+
+	machine.section = &reader->sections[cie->section];
+	machine.cie = cie;
+	machine.rows = NULL;
+	machine.code = get_program(machine.section, cie->program_offset, cie->program_size);
+	machine.pc = 0;
+	machine.end = UINT64_MAX;
+	machine.is_changed = false;
+	machine.num_remembered = 0;
+	/* Callee-saved registers are kept unless something is said; all others are unknown. */
+	machine.state = (struct frame_state){
+		.ra = {.where = FRAME_SAVED_ELSEWHERE},
+		.cfa_op = UNWIND_CFA_UNSUPPORTED,
+	};
+	execute_all(&machine);
+	if (cie->ra_register != REGISTER_RA)
+		machine.state = (struct frame_state){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	*ret = machine.state;
+}
+
+int frame_program_run(const struct frame_reader *reader, const struct frame_function *function,
+		      const struct frame_state *initial, uint64_t end, struct frame_rows *rows)
+{
+	const struct frame_cie *cie = &reader->cies.items[function->cie];
+	bool is_too_long = function->program_size > FRAME_PROGRAM_MAX_BYTES;
+	struct machine machine;
+	int err;
+
+	/* A row takes an instruction of at least one byte, the first one takes none. */
+	err = array_reserve(&rows->rows, is_too_long ? 1 : (size_t)function->program_size + 1);
+	if (err)
+		return err;
+	rows->rows.length = 0;
+	machine.section = &reader->sections[cie->section];
+	machine.cie = cie;
+	machine.initial = *initial;
+	machine.rows = rows;
+	machine.code = get_program(machine.section, function->program_offset,
+				   is_too_long ? 0 : function->program_size);
+	machine.pc = function->start;
+	machine.end = end;
+	machine.state = *initial;
+	if (is_too_long)
+		machine.state.cfa_op = UNWIND_CFA_UNSUPPORTED;
+	machine.is_changed = true;
+	machine.num_remembered = 0;
+	execute_all(&machine);
+	return 0;
+}

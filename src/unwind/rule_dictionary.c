@@ -1,0 +1,117 @@
+#include "unwind/rule_dictionary.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+#define FIRST_NUM_SLOTS 1024
+/*
+ * How far a rule may lie from where its hash points. At most half of the slots are taken, so that
+ * only rules that were made to collide lie farther; they get no room.
+ */
+#define PROBES_MAX 128
+
+int rule_dictionary_init(struct rule_dictionary *dictionary)
+{
+	struct unwind_rule *rule;
+
+	*dictionary = (struct rule_dictionary){.num_slots = FIRST_NUM_SLOTS};
+	dictionary->slots = calloc(FIRST_NUM_SLOTS, sizeof(*dictionary->slots));
+	if (!dictionary->slots || !array_add(&dictionary->rules))
+		return -ENOMEM;
+	rule = array_add(&dictionary->rules);
+	if (!rule)
+		return -ENOMEM;
+	rule->cfa_op = UNWIND_CFA_UNSUPPORTED;
+	return 0;
+}
+
+void rule_dictionary_release(struct rule_dictionary *dictionary)
+{
+	array_release(&dictionary->rules);
+	free(dictionary->slots);
+	*dictionary = (struct rule_dictionary){0};
+}
+
+static uint32_t hash_rule(const struct unwind_rule *rule)
+{
+	uint64_t first;
+	uint32_t second;
+
+	memcpy(&first, rule, sizeof(first));
+	memcpy(&second, (const char *)rule + sizeof(first), sizeof(second));
+	return (uint32_t)(hash_mix(hash_mix(0, first), second) >> 20);
+}
+
+static bool is_same(const struct unwind_rule *a, const struct unwind_rule *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* The slot of the rule, or the free one where it belongs; NULL when neither is near. */
+static uint16_t *find_slot(const struct rule_dictionary *dictionary, const struct unwind_rule *rule)
+{
+	uint32_t mask = dictionary->num_slots - 1;
+	uint32_t hash = hash_rule(rule);
+
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		uint16_t *slot = &dictionary->slots[(hash + i) & mask];
+
+		if (*slot == RULE_NONE || is_same(&dictionary->rules.items[*slot], rule))
+			return slot;
+	}
+	return NULL;
+}
+
+static int grow(struct rule_dictionary *dictionary)
+{
+	uint32_t num_slots = dictionary->num_slots * 2;
+	uint16_t *slots = calloc(num_slots, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	free(dictionary->slots);
+	dictionary->slots = slots;
+	dictionary->num_slots = num_slots;
+	for (size_t i = RULE_UNSUPPORTED + 1; i < dictionary->rules.length; i++) {
+		uint16_t *slot = find_slot(dictionary, &dictionary->rules.items[i]);
+
+		/* Without a slot the rule stays for the rows that it has, and is not found again.
+		 */
+		if (slot)
+			*slot = (uint16_t)i;
+	}
+	return 0;
+}
+
+int rule_dictionary_add(struct rule_dictionary *dictionary, const struct unwind_rule *rule,
+			uint16_t *ret)
+{
+	struct unwind_rule *added;
+	uint16_t *slot;
+
+	if (rule->cfa_op == UNWIND_CFA_NONE || rule->cfa_op == UNWIND_CFA_UNSUPPORTED) {
+		*ret = rule->cfa_op == UNWIND_CFA_NONE ? RULE_NONE : RULE_UNSUPPORTED;
+		return 0;
+	}
+	slot = find_slot(dictionary, rule);
+	if (slot && *slot != RULE_NONE) {
+		*ret = *slot;
+		return 0;
+	}
+	if (!slot || dictionary->rules.length >= RULE_DICTIONARY_MAX) {
+		dictionary->num_spilled++;
+		*ret = RULE_UNSUPPORTED;
+		return 0;
+	}
+	added = array_add(&dictionary->rules);
+	if (!added)
+		return -ENOMEM;
+	*added = *rule;
+	*slot = (uint16_t)(dictionary->rules.length - 1);
+	*ret = *slot;
+	return dictionary->rules.length > dictionary->num_slots / 2 ? grow(dictionary) : 0;
+}

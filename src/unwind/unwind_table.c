@@ -1,0 +1,480 @@
+/*
+ * A table is made in one pass over the functions in order of address. Each function's instructions
+ * are executed to rows; a row goes to the end of the table, unless its rule is the one before.
+ * Where a row is the first of its page, the rule before it is repeated at the page's start, so that
+ * a lookup never leaves its page:
+ *
+ *	pages   [0]────────────┐   [1]: none   [2]─┐
+ *	rows    0:none 1a40:r7 1a41:r8 …           0:r8 0310:none
+ */
+#include "unwind/unwind_table.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "unwind/code_ranges.h"
+#include "unwind/frame_program.h"
+#include "unwind/frame_reader.h"
+#include "unwind/rule_dictionary.h"
+
+#define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
+/* Between functions lies padding: compilers align to 16 or 32 bytes, to 64 at most. */
+#define PADDING_MAX_BYTES 64
+/* What an entry point needs to call the first function, generously. */
+#define ENTRY_BYTES 64
+/* Stands for the entry point in the list of functions. */
+#define CIE_OF_ENTRY UINT32_MAX
+
+struct table_builder {
+	struct code_ranges code;
+	struct frame_reader reader;
+	ARRAY(struct frame_state) initial; /* of the reader's common parts */
+	struct frame_rows function_rows;
+	struct rule_dictionary dictionary;
+	ARRAY(struct unwind_page) pages;
+	ARRAY(struct unwind_row) rows;
+	uint64_t first_page;
+	uint16_t last_rule; /* of the last row */
+	struct unwind_table *table;
+};
+
+static void table_builder_release(struct table_builder *builder)
+{
+	code_ranges_release(&builder->code);
+	frame_reader_release(&builder->reader);
+	array_release(&builder->initial);
+	frame_rows_release(&builder->function_rows);
+	rule_dictionary_release(&builder->dictionary);
+	array_release(&builder->pages);
+	array_release(&builder->rows);
+	unwind_table_free(builder->table);
+}
+
+static int read_sections(struct table_builder *builder, Elf *elf)
+{
+	struct unwind_statistics *statistics = &builder->table->statistics;
+	struct frame_section section;
+	int err = 0;
+
+	if (frame_section_find_eh_frame(elf, &section) == 0) {
+		statistics->eh_frame_bytes = section.size;
+		err = frame_reader_add_section(&builder->reader, &section);
+	}
+	if (!err && frame_section_find_debug_frame(elf, &section) == 0) {
+		statistics->debug_frame_bytes = section.size;
+		err = frame_reader_add_section(&builder->reader, &section);
+	}
+	statistics->num_malformed = builder->reader.num_malformed;
+	return err;
+}
+
+static int add_entry_point(struct table_builder *builder)
+{
+	struct frame_function *function;
+
+	if (!builder->code.entry)
+		return 0;
+	function = array_add(&builder->reader.functions);
+	if (!function)
+		return -ENOMEM;
+	function->start = builder->code.entry;
+	function->size = ENTRY_BYTES;
+	function->cie = CIE_OF_ENTRY;
+	return 0;
+}
+
+static int start_programs(struct table_builder *builder)
+{
+	int err = array_reserve(&builder->initial, builder->reader.cies.length);
+
+	if (err)
+		return err;
+	array_for_each (&builder->reader.cies, cie) {
+		struct frame_state *initial = &builder->initial.items[builder->initial.length++];
+
+		if (cie->is_usable)
+			frame_program_start(&builder->reader, cie, initial);
+	}
+	return 0;
+}
+
+static uint64_t get_end(const struct frame_function *function)
+{
+	return function->start + function->size;
+}
+
+/* What lies outside of the code describes nothing; what reaches beyond its segment is cut. */
+static void clip_to_code(struct table_builder *builder)
+{
+	struct frame_function *kept = builder->reader.functions.items;
+	const struct range *segment = NULL;
+
+	array_for_each (&builder->reader.functions, function) {
+		if (!segment || function->start < segment->start || function->start >= segment->end)
+			segment = range_map_find(&builder->code.segments, function->start);
+		if (!segment) {
+			builder->table->statistics.num_outside++;
+			continue;
+		}
+		if (get_end(function) > segment->end)
+			function->size = (uint32_t)(segment->end - function->start);
+		*kept++ = *function;
+	}
+	if (kept)
+		builder->reader.functions.length = (size_t)(kept - builder->reader.functions.items);
+}
+
+/*
+ * By start; of functions that start together the first of the file comes first. Common parts of
+ * .eh_frame come before those of .debug_frame, and before the entry point.
+ */
+static int compare_functions(const void *a, const void *b)
+{
+	const struct frame_function *left = a;
+	const struct frame_function *right = b;
+
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	if (left->cie != right->cie)
+		return left->cie < right->cie ? -1 : 1;
+	return left->program_offset < right->program_offset ? -1 : 1;
+}
+
+static void sort_functions(struct table_builder *builder)
+{
+	struct frame_function *functions = builder->reader.functions.items;
+	size_t length = builder->reader.functions.length;
+
+	for (size_t i = 1; i < length; i++) {
+		if (compare_functions(&functions[i - 1], &functions[i]) < 0)
+			continue;
+		qsort(functions, length, sizeof(*functions), compare_functions);
+		return;
+	}
+}
+
+/* How much a function's source is worth: smaller is better. */
+static unsigned int get_rank(const struct table_builder *builder,
+			     const struct frame_function *function)
+{
+	if (function->cie == CIE_OF_ENTRY)
+		return FRAME_READER_SECTIONS_MAX;
+	return builder->reader.cies.items[function->cie].section;
+}
+
+/* Make the sorted functions disjoint. */
+static void trim_functions(struct table_builder *builder)
+{
+	struct frame_function *last = NULL;
+	size_t length = 0;
+
+	array_for_each (&builder->reader.functions, function) {
+		if (last && function->start < get_end(last)) {
+			if (function->start == last->start ||
+			    get_rank(builder, function) > get_rank(builder, last))
+				continue;
+			last->size = (uint32_t)(function->start - last->start);
+		}
+		last = &builder->reader.functions.items[length++];
+		*last = *function;
+	}
+	builder->reader.functions.length = length;
+}
+
+/* Leave out what lies too far from the first function to have a page. */
+static void limit_pages(struct table_builder *builder)
+{
+	size_t length = builder->reader.functions.length;
+	uint64_t last_page;
+
+	if (!length)
+		return;
+	builder->first_page = builder->reader.functions.items[0].start >> UNWIND_PAGE_SHIFT;
+	last_page = builder->first_page + UNWIND_TABLE_MAX_PAGES - 1;
+	while (length && (get_end(&builder->reader.functions.items[length - 1]) - 1) >>
+				 UNWIND_PAGE_SHIFT > last_page) {
+		builder->table->statistics.num_outside++;
+		length--;
+	}
+	builder->reader.functions.length = length;
+}
+
+static int append_row(struct table_builder *builder, uint16_t pc_low, uint16_t rule)
+{
+	struct unwind_page *page = &builder->pages.items[builder->pages.length - 1];
+	struct unwind_row *row = array_add(&builder->rows);
+
+	if (!row)
+		return -ENOMEM;
+	row->pc_low = pc_low;
+	row->rule = rule;
+	page->num_rows++;
+	return 0;
+}
+
+/* Append pages up to this one; every one that begins within a function gets the rule for it. */
+static int open_page(struct table_builder *builder, uint64_t page, bool is_at_start)
+{
+	while (builder->pages.length <= page) {
+		struct unwind_page *added = array_add(&builder->pages);
+		bool is_last = builder->pages.length > page;
+		int err;
+
+		if (!added)
+			return -ENOMEM;
+		added->first_row = (wire_u32)builder->rows.length;
+		if (is_last ? is_at_start : builder->last_rule == RULE_NONE)
+			continue;
+		err = append_row(builder, 0, builder->last_rule);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* From the address on the rule holds. */
+static int add_row(struct table_builder *builder, uint64_t elf_address, uint16_t rule)
+{
+	uint64_t page = (elf_address >> UNWIND_PAGE_SHIFT) - builder->first_page;
+	uint16_t pc_low = elf_address & (PAGE_BYTES - 1);
+	int err;
+
+	if (rule == builder->last_rule)
+		return 0;
+	/* An end at the start of a page needs no row, but the pages before it do. */
+	bool is_needed = rule != RULE_NONE || pc_low != 0;
+
+	err = is_needed ? open_page(builder, page, pc_low == 0)
+			: open_page(builder, page - 1, false);
+	if (!err && is_needed)
+		err = append_row(builder, pc_low, rule);
+	builder->last_rule = rule;
+	return err;
+}
+
+static int note_unsupported(struct table_builder *builder, const struct frame_function *function,
+			    uint64_t num_rows)
+{
+	struct unwind_unsupported *unsupported = array_add(&builder->table->unsupported);
+
+	if (!unsupported)
+		return -ENOMEM;
+	unsupported->elf_address = function->start;
+	unsupported->num_rows = num_rows;
+	builder->table->statistics.num_unsupported_rows += num_rows;
+	return 0;
+}
+
+static int add_function_rows(struct table_builder *builder, const struct frame_function *function)
+{
+	uint64_t num_unsupported = 0;
+	int err = frame_program_run(&builder->reader, function,
+				    &builder->initial.items[function->cie], get_end(function),
+				    &builder->function_rows);
+
+	if (err)
+		return err;
+	array_for_each (&builder->function_rows.rows, row) {
+		uint16_t rule;
+
+		err = rule_dictionary_add(&builder->dictionary, &row->rule, &rule);
+		if (!err)
+			err = add_row(builder, row->elf_address, rule);
+		if (err)
+			return err;
+		num_unsupported += rule == RULE_UNSUPPORTED;
+	}
+	return num_unsupported ? note_unsupported(builder, function, num_unsupported) : 0;
+}
+
+static int add_entry_row(struct table_builder *builder, const struct frame_function *function)
+{
+	static const struct unwind_rule stop = {.cfa_op = UNWIND_CFA_STOP};
+	uint16_t rule;
+	int err = rule_dictionary_add(&builder->dictionary, &stop, &rule);
+
+	return err ? err : add_row(builder, function->start, rule);
+}
+
+static int add_functions(struct table_builder *builder)
+{
+	struct unwind_statistics *statistics = &builder->table->statistics;
+	uint64_t last_end = 0; /* of the function before */
+	int err = 0;
+
+	array_for_each (&builder->reader.functions, function) {
+		if (function->start - last_end > PADDING_MAX_BYTES && last_end)
+			err = add_row(builder, last_end, RULE_NONE);
+		if (err)
+			return err;
+		if (function->cie == CIE_OF_ENTRY) {
+			err = add_entry_row(builder, function);
+		} else {
+			err = add_function_rows(builder, function);
+			statistics->num_functions++;
+			statistics->covered_bytes += function->size;
+		}
+		if (err)
+			return err;
+		last_end = get_end(function);
+	}
+	return last_end ? add_row(builder, last_end, RULE_NONE) : 0;
+}
+
+/* Give back the room for growth. */
+static void *shrink(void *items, size_t size)
+{
+	void *smaller = realloc(items, size ? size : 1);
+
+	return smaller ? smaller : items;
+}
+
+/* Hand the arrays over. */
+static int finish(struct table_builder *builder)
+{
+	struct unwind_table *table = builder->table;
+
+	if (builder->rows.length > UINT32_MAX)
+		return -ENOMEM;
+	table->first_page = builder->first_page;
+	table->num_pages = (uint32_t)builder->pages.length;
+	table->num_rows = (uint32_t)builder->rows.length;
+	table->num_rules = (uint32_t)builder->dictionary.rules.length;
+	table->pages =
+		shrink(return_ptr(builder->pages.items), table->num_pages * sizeof(*table->pages));
+	table->rows =
+		shrink(return_ptr(builder->rows.items), table->num_rows * sizeof(*table->rows));
+	table->rules = shrink(return_ptr(builder->dictionary.rules.items),
+			      table->num_rules * sizeof(*table->rules));
+	table->statistics.num_lost_registers = builder->function_rows.num_lost_registers;
+	table->statistics.num_spilled_rows = builder->dictionary.num_spilled;
+	table->statistics.text_bytes = builder->code.text_bytes;
+	return 0;
+}
+
+static int build(struct table_builder *builder, Elf *elf)
+{
+	int err = code_ranges_init(&builder->code, elf);
+
+	if (!err)
+		err = rule_dictionary_init(&builder->dictionary);
+	if (!err)
+		err = read_sections(builder, elf);
+	if (!err)
+		err = add_entry_point(builder);
+	if (!err)
+		err = start_programs(builder);
+	if (err)
+		return err;
+	clip_to_code(builder);
+	sort_functions(builder);
+	trim_functions(builder);
+	limit_pages(builder);
+	err = add_functions(builder);
+	return err ? err : finish(builder);
+}
+
+int unwind_table_new(struct objfile *objfile, struct unwind_table **ret, struct error *error)
+{
+	_cleanup_(table_builder_release) struct table_builder builder = {0};
+	uint64_t start_ns = clock_read_ns(CLOCK_MONOTONIC);
+	Elf *elf = objfile_get_elf(objfile);
+	GElf_Ehdr header;
+	int err;
+
+	if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64)
+		return error_set(error, -ENOTSUP, "%s: not a 64-bit x86-64 file",
+				 objfile_get_path(objfile));
+	builder.table = calloc(1, sizeof(*builder.table));
+	err = builder.table ? build(&builder, elf) : -ENOMEM;
+	if (err)
+		return error_set(error, err, "%s: out of memory", objfile_get_path(objfile));
+	builder.table->statistics.build_ns = clock_read_ns(CLOCK_MONOTONIC) - start_ns;
+	*ret = return_ptr(builder.table);
+	return 0;
+}
+
+void unwind_table_free(struct unwind_table *table)
+{
+	if (!table)
+		return;
+	free(table->pages);
+	free(table->rows);
+	free(table->rules);
+	array_release(&table->unsupported);
+	free(table);
+}
+
+int unwind_table_find(const struct unwind_table *table, uint64_t elf_address,
+		      struct unwind_rule *ret)
+{
+	uint64_t index = (elf_address >> UNWIND_PAGE_SHIFT) - table->first_page;
+	uint16_t pc_low = elf_address & (PAGE_BYTES - 1);
+	const struct unwind_row *rows;
+	uint32_t low = 0;
+	uint32_t high;
+
+	if (index >= table->num_pages || !table->pages[index].num_rows)
+		return -ENOENT;
+	rows = &table->rows[table->pages[index].first_row];
+	high = table->pages[index].num_rows;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (rows[middle].pc_low <= pc_low)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (rows[low].rule == RULE_NONE)
+		return -ENOENT;
+	*ret = table->rules[rows[low].rule];
+	return 0;
+}
+
+static bool is_rule_valid(const struct unwind_rule *rule)
+{
+	return rule->cfa_op <= UNWIND_CFA_UNSUPPORTED && rule->fp_op <= UNWIND_REGISTER_UNDEFINED &&
+	       rule->bx_op <= UNWIND_REGISTER_UNDEFINED && rule->ra_op <= UNWIND_RA_IN_DI;
+}
+
+/* The page's rows are in the table, which page->num_rows says. */
+static bool are_rows_valid(const struct unwind_table *table, const struct unwind_page *page)
+{
+	const struct unwind_row *rows = &table->rows[page->first_row];
+
+	if (page->num_rows && rows[0].pc_low != 0)
+		return false;
+	for (uint32_t i = 0; i < page->num_rows; i++)
+		if (rows[i].rule >= table->num_rules ||
+		    (i > 0 && rows[i].pc_low <= rows[i - 1].pc_low))
+			return false;
+	return true;
+}
+
+bool unwind_table_is_valid(const struct unwind_table *table)
+{
+	static const struct unwind_rule none;
+	uint32_t num_rows = 0; /* of the pages so far */
+
+	if (!table->num_rules || table->num_rules > RULE_DICTIONARY_MAX ||
+	    table->num_pages > UNWIND_TABLE_MAX_PAGES ||
+	    table->first_page > (UINT64_MAX >> UNWIND_PAGE_SHIFT) - table->num_pages ||
+	    memcmp(&table->rules[RULE_NONE], &none, sizeof(none)) != 0)
+		return false;
+	for (uint32_t i = 0; i < table->num_rules; i++)
+		if (!is_rule_valid(&table->rules[i]))
+			return false;
+	for (uint32_t i = 0; i < table->num_pages; i++) {
+		const struct unwind_page *page = &table->pages[i];
+
+		if (page->first_row != num_rows || page->num_rows > table->num_rows - num_rows ||
+		    !are_rows_valid(table, page))
+			return false;
+		num_rows += page->num_rows;
+	}
+	return num_rows == table->num_rows;
+}

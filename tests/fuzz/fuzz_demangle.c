@@ -1,0 +1,34 @@
+/*
+ * Names: whatever the symbol, there is a name of bounded length.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/demangle.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *symbol = strndup((const char *)data, size);
+	size_t limit = DEMANGLED_MAX_BYTES + size + 3;
+	struct demangler *demangler = demangler_new();
+	struct demangled_name demangled;
+
+	require(symbol && demangler);
+	require(demangler_get(demangler, symbol, &demangled) == 0);
+	require(strlen(demangled.name) <= limit);
+	require(strlen(demangled.full_name) <= limit);
+	require(!symbol[0] || demangled.name[0]);
+	demangler_free(demangler);
+	free(symbol);
+	return 0;
+}

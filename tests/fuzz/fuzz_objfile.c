@@ -1,0 +1,58 @@
+/*
+ * ELF files: headers, symbols and call-frame information may hold anything.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "objfile/objfile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void look_up(struct objfile *objfile, uint64_t elf_address)
+{
+	struct frame_info *frame_info;
+	struct symbol symbol;
+	uint64_t start;
+
+	if (objfile_find_symbol(objfile, elf_address, &symbol) == 0) {
+		require(symbol.name[0] != '\0');
+		require(symbol.start <= elf_address);
+	}
+	require(objfile_get_frame_info(objfile, &frame_info) == 0);
+	if (frame_info_find_function(frame_info, elf_address, &start) == 0)
+		require(start <= elf_address);
+	(void)frame_info_is_outermost(frame_info, elf_address);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct objfile *objfile;
+	struct error error;
+	uint64_t elf_address;
+
+	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	if (objfile_open(fd, "/fuzz/file", NULL, &objfile, &error) == 0) {
+		look_up(objfile, objfile_get_entry(objfile));
+		look_up(objfile, 0);
+		look_up(objfile, UINT64_MAX);
+		for (uint64_t offset = 0; offset < size; offset += size / 16 + 1)
+			if (objfile_get_elf_address(objfile, offset, &elf_address) == 0)
+				look_up(objfile, elf_address);
+		objfile_unref(objfile);
+	} else {
+		require(error.message[0] != '\0');
+	}
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,207 @@
+# shellcheck shell=bash
+# What every system test sources: verdicts, recordings, numbers out of their results.
+#
+# The runner gives STACKWIDE (the program), WORKLOADS (folder of the workload programs) and a
+# fresh TMPDIR, which it removes afterwards.
+set -euo pipefail
+export LC_ALL=C
+
+REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+BACKGROUND=()
+
+# A test that cannot be done here: the reason is the last line, the status 77.
+skip() {
+    echo "$*"
+    exit 77
+}
+
+# The reason, after what the last recording said.
+fail() {
+    if [[ -s $TMPDIR/record.err ]]; then
+        sed 's/^/  record: /' "$TMPDIR/record.err"
+    fi
+    echo "FAILED: $*"
+    exit 1
+}
+
+stop_background() {
+    local pid
+    for pid in ${BACKGROUND[@]+"${BACKGROUND[@]}"}; do
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+}
+trap stop_background EXIT
+
+# Start a program that is stopped at the end of the test; its pid is left in PID.
+start() {
+    "$@" &
+    PID=$!
+    BACKGROUND+=("$PID")
+}
+
+need_command() {
+    command -v "$1" >/dev/null || skip "needs $1, which is not installed"
+}
+
+# Recording needs root, BTF and a kernel that takes our BPF. Asked of bpftool, not of the program
+# under test: a broken program must not look like a machine that cannot record.
+need_recording() {
+    [[ $(id -u) = 0 ]] || skip "needs root"
+    [[ -r /sys/kernel/btf/vmlinux ]] || skip "this kernel has no BTF (/sys/kernel/btf/vmlinux)"
+    PATH=$PATH:/usr/sbin:/sbin bpftool prog show >/dev/null 2>&1 ||
+        skip "BPF is not permitted here (bpftool prog show fails)"
+}
+
+# Record, and fail the test when that fails. What it said is left in $TMPDIR/record.err.
+record() {
+    local status=0
+    "$STACKWIDE" record "$@" 2>"$TMPDIR/record.err" || status=$?
+    if ((status)); then
+        fail "record $* ended with status $status"
+    fi
+}
+
+# Whether a process has got so far that it runs the program of this name.
+# runs_program PID NAME
+runs_program() { [[ $(cat "/proc/$1/comm") = "$2" ]]; }
+
+# The tid of a process's thread of this name.
+# find_thread PID NAME
+find_thread() { grep -l "^$2\$" "/proc/$1"/task/*/comm | cut -d/ -f5; }
+has_thread() { [[ -n $(find_thread "$@") ]]; }
+
+# Record in the background until stop_recording; returns once the events are there. Its own pid is
+# left in RECORDER. Bash starts background jobs deaf to Ctrl-C, hence env.
+start_recording() {
+    start env --default-signal=INT "$STACKWIDE" record "$@" 2>"$TMPDIR/record.err"
+    RECORDER=$PID
+    wait_until is_sampling "$RECORDER"
+    sleep 0.3
+}
+
+is_sampling() {
+    if ! kill -0 "$1" 2>/dev/null; then
+        fail "the recording ended before it began"
+    fi
+    find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null | grep -q .
+}
+
+stop_recording() {
+    kill -INT "$RECORDER"
+    end_recording
+}
+
+# Wait for a recording that ends by itself.
+end_recording() {
+    local status=0
+    wait "$RECORDER" || status=$?
+    if ((status)); then
+        fail "the recording ended with status $status"
+    fi
+}
+
+# expect_status STATUS COMMAND…: its standard output goes to $TMPDIR/out, its errors to $TMPDIR/err.
+expect_status() {
+    local wanted=$1 status=0
+    shift
+    "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+    if ((status != wanted)); then
+        cat "$TMPDIR/out" "$TMPDIR/err"
+        fail "status $status, expected $wanted: $*"
+    fi
+}
+
+# Wait (10 s at most) until a command succeeds.
+wait_until() {
+    local tries
+    for ((tries = 0; tries < 200; tries++)); do
+        "$@" && return
+        sleep 0.05
+    done
+    fail "never happened: $*"
+}
+
+# Sum of the samples whose stack holds FRAME, alone or as the end of a path: "main;burn_60" wants
+# these two next to each other. WITHIN: count only stacks that hold this frame too.
+# folded_count FILE FRAME [WITHIN]
+folded_count() {
+    FRAME=$2 WITHIN=${3:-} awk '
+    {
+        stack = $0
+        sub(/ [0-9]+$/, "", stack)
+        stack = ";" stack ";"
+        if (index(stack, ";" ENVIRON["FRAME"] ";") &&
+            (ENVIRON["WITHIN"] == "" || index(stack, ";" ENVIRON["WITHIN"] ";")))
+            sum += $NF
+    }
+    END { printf "%d\n", sum }' "$1"
+}
+
+# Sum of the samples of the lines that match an extended regular expression.
+# folded_match FILE REGEX
+folded_match() {
+    { grep -E -- "$2" "$1" || true; } | folded_total /dev/stdin
+}
+
+folded_total() {
+    awk '{ sum += $NF } END { printf "%d\n", sum }' "$1"
+}
+
+# Percentage of samples whose stack holds FRAME; of those that hold WITHIN, when given.
+# folded_share FILE FRAME [WITHIN]
+folded_share() {
+    local part whole
+    part=$(folded_count "$1" "$2" "${3:-}")
+    whole=$(if [[ -n ${3:-} ]]; then folded_count "$1" "$3"; else folded_total "$1"; fi)
+    awk -v part="$part" -v whole="$whole" 'BEGIN { printf "%.2f\n", whole ? 100 * part / whole : 0 }'
+}
+
+# expect_near WHAT ACTUAL EXPECTED TOLERANCE
+expect_near() {
+    awk -v a="$2" -v e="$3" -v t="$4" 'BEGIN { exit !(a >= e - t && a <= e + t) }' ||
+        fail "$1 is $2, expected $3 ± $4"
+}
+
+# expect_between WHAT ACTUAL LOW HIGH
+expect_between() {
+    awk -v a="$2" -v l="$3" -v h="$4" 'BEGIN { exit !(a >= l && a <= h) }' ||
+        fail "$1 is $2, expected $3 to $4"
+}
+
+# expect_frame FILE FRAME [LEAST]: at least LEAST (1) samples hold it.
+expect_frame() {
+    local count
+    count=$(folded_count "$1" "$2")
+    if ((count < ${3:-1})); then
+        head -n 40 "$1"
+        fail "only $count samples hold '$2', expected at least ${3:-1}"
+    fi
+}
+
+expect_no_frame() {
+    local count
+    count=$(folded_count "$1" "$2")
+    ((count == 0)) || fail "$count samples hold '$2', expected none"
+}
+
+# A value of a JSON file by its path: stats_get FILE lost.ring_full; an object gives the sum of
+# its numbers.
+stats_get() {
+    python3 - "$1" "$2" <<'PYTHON'
+import json, sys
+value = json.load(open(sys.argv[1]))
+for name in sys.argv[2].split("."):
+    value = value[name]
+print(sum(value.values()) if isinstance(value, dict) else value)
+PYTHON
+}
+
+# fired = idle + filtered + samples + lost, from a --stats file.
+expect_account_adds_up() {
+    python3 - "$1" <<'PYTHON' || fail "the account does not add up: $(cat "$1")"
+import json, sys
+stats = json.load(open(sys.argv[1]))
+parts = stats["idle"] + stats["filtered"] + stats["samples"] + sum(stats["lost"].values())
+sys.exit(stats["fired"] != parts)
+PYTHON
+}

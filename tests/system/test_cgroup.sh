@@ -1,0 +1,32 @@
+#!/bin/bash
+# --cgroup: only what runs in that cgroup and below it.
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+mount_point=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+[[ -n $mount_point ]] || skip "cgroup2 is not mounted"
+group=$mount_point/stackwide-test-$$
+mkdir "$group" 2>/dev/null || skip "cannot make a cgroup in $mount_point"
+remove_group() {
+    stop_background
+    wait
+    rmdir "$group/below" "$group" 2>/dev/null || true
+}
+trap remove_group EXIT
+mkdir "$group/below"
+
+start "$WORKLOADS/syscalls" 60
+start "$WORKLOADS/burn" 60
+echo "$PID" >"$group/cgroup.procs" || skip "cannot move a process into a cgroup"
+start "$WORKLOADS/deep" 60
+echo "$PID" >"$group/below/cgroup.procs"
+
+for path in "$group" "${group#"$mount_point"/}" "${group#"$mount_point"}"; do
+    record -F 499 -d 1 --cgroup "$path" -o "$TMPDIR/out.folded"
+    expect_frame "$TMPDIR/out.folded" burn_60 30
+    expect_frame "$TMPDIR/out.folded" level_65 30
+    expect_no_frame "$TMPDIR/out.folded" hammer_kernel
+done
+
+expect_status 1 "$STACKWIDE" record -d 1 --cgroup "$group/missing" -o "$TMPDIR/none.folded"
+grep -q "missing" "$TMPDIR/err" || fail "does not name the cgroup: $(cat "$TMPDIR/err")"

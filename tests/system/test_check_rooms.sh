@@ -1,0 +1,92 @@
+#!/bin/bash
+# scripts/check-rooms refuses every way around the architecture, and nothing else.
+source "$(dirname "$0")/lib.sh"
+
+tree=$TMPDIR/tree
+
+# A small tree that keeps the rules.
+make_tree() {
+    rm -rf "$tree"
+    mkdir -p "$tree"/scripts "$tree"/bpf "$tree"/{src,include}/{base,wire,profile,collect,cli}
+    cat >"$tree/scripts/rooms.txt" <<'ROOMS'
+# comment
+wire
+base
+profile     base
+collect     base wire profile     # why
+cli         *
+ROOMS
+    put src/profile/profile.c '#include <stdio.h>' '#include "base/array.h"' '#include "profile/profile.h"'
+    put include/profile/profile.h '#include "base/attributes.h"'
+    put src/collect/collect.c '#include <sampler.skel.h>' '#include "wire/sample.h"'
+    put src/cli/main.c '  #  include "collect/collector.h"' '#include "wire/sample.h"'
+    put bpf/sampler.bpf.c '#include "kernel.h"' '#include <bpf/bpf_helpers.h>' '#include "wire/sample.h"'
+    put src/README.md 'no code'
+}
+
+# put FILE LINE…
+put() {
+    local file=$tree/$1
+    shift
+    mkdir -p "$(dirname "$file")"
+    printf '%s\n' "$@" >"$file"
+}
+
+accepts() {
+    expect_status 0 "$REPO/scripts/check-rooms" "$tree"
+    [[ ! -s $TMPDIR/out ]] || fail "accepted, but said: $(cat "$TMPDIR/out")"
+}
+
+# refuses PLACE REASON: exactly one line, which begins with PLACE and holds REASON; then the tree
+# is made anew.
+refuses() {
+    expect_status 1 "$REPO/scripts/check-rooms" "$tree"
+    [[ $(cat "$TMPDIR/out") == "$1: "*"$2"* && $(wc -l <"$TMPDIR/out") = 1 ]] ||
+        fail "expected '$1: …$2…', got: $(cat "$TMPDIR/out")"
+    make_tree
+}
+
+make_tree
+accepts
+
+put src/profile/a.c '' '#include "wire/sample.h"'
+refuses src/profile/a.c:2 'room profile may not use room wire'
+put include/wire/a.h '#include "base/array.h"'
+refuses include/wire/a.h:1 'room wire may not use room base'
+put src/profile/import/a.c '#include "cli/main.h"'
+refuses src/profile/import/a.c:1 'room profile may not use room cli'
+put src/collect/a.c '#include "../base/array.h"'
+refuses src/collect/a.c:1 '".."'
+put src/collect/a.c '#include "base/../cli/main.h"'
+refuses src/collect/a.c:1 '".."'
+put src/collect/a.c '#include "collector.h"'
+refuses src/collect/a.c:1 'room/header.h'
+put src/collect/a.c '#include "elsewhere/a.h"'
+refuses src/collect/a.c:1 'room elsewhere is not listed'
+put src/profile/a.c '#include <collect/collector.h>'
+refuses src/profile/a.c:1 'own headers are included as "collect/collector.h"'
+put src/collect/a.c '#include HEADER'
+refuses src/collect/a.c:1 'not a macro'
+put bpf/a.bpf.c '#include "base/array.h"'
+refuses bpf/a.bpf.c:1 'wire and its own headers only'
+put bpf/a.h '#include <linux/bpf.h>'
+refuses bpf/a.h:1 'only from libbpf'
+put src/extra/a.c 'int a;'
+refuses src/extra:1 'room extra is not listed'
+put include/extra/a.h ''
+refuses include/extra:1 'room extra is not listed'
+put src/a.c 'int a;'
+refuses src/a.c:1 'code belongs in a room'
+sed -i 's/^profile .*/profile base collect/' "$tree/scripts/rooms.txt"
+refuses scripts/rooms.txt:4 'room profile uses collect, which is not listed above it'
+
+need_command git
+put Makefile ''
+put notes.txt ''
+git -C "$tree" init -q
+accepts
+git -C "$tree" add -A
+refuses notes.txt:1 'the top level holds'
+
+# Our own tree.
+expect_status 0 "$REPO/scripts/check-rooms"

@@ -1,0 +1,16 @@
+#!/bin/bash
+# A chain of 66 known calls comes out whole and in order, from a static program too.
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+chain=main
+for level in $(seq 0 65); do
+    chain="$chain;level_$level"
+done
+record -F 499 -o "$TMPDIR/deep.folded" -- "$WORKLOADS/deep" 1
+expect_between "share of the whole chain" "$(folded_share "$TMPDIR/deep.folded" "$chain")" 95 100
+
+[[ -x $WORKLOADS/deep_static ]] || skip "no static libc, so there is no static program"
+record -F 499 -o "$TMPDIR/static.folded" -- "$WORKLOADS/deep_static" 1
+expect_between "share of the whole chain, static" \
+    "$(folded_share "$TMPDIR/static.folded" "$chain")" 95 100

@@ -1,0 +1,21 @@
+#!/bin/bash
+# A forked child has its parent's mappings, and sleeping processes cost no samples
+# but where they fall asleep and wake up.
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+record -F 1999 --root pid -o "$TMPDIR/command.folded" -- "$WORKLOADS/forks" 2
+start_recording -F 1999 --root pid -o "$TMPDIR/all.folded"
+"$WORKLOADS/forks" 2
+stop_recording
+
+for file in "$TMPDIR"/{command,all}.folded; do
+    expect_frame "$file" "main;parent_burn" 200
+    expect_frame "$file" child_burn 200
+    naps=$(folded_count "$file" sleeper_nap)
+    ((naps < 20)) || fail "$naps samples hold 'sleeper_nap', which sleeps"
+    parents=$(grep parent_burn "$file" | cut -d';' -f1 | sort -u)
+    children=$(grep child_burn "$file" | cut -d';' -f1 | sort -u)
+    [[ $parents = forks-* && $children = forks-* && $parents != "$children" ]] ||
+        fail "parent is '$parents', child is '$children'"
+done

@@ -1,0 +1,13 @@
+#!/bin/bash
+# Idle time is counted, but is no sample.
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+# In hundredths of a second, all CPUs together.
+idle_time() { awk '$1 == "cpu" { print $5 + $6 }' /proc/stat; }
+
+before=$(idle_time)
+record -F 499 -d 2 --root pid -o "$TMPDIR/out.folded" --stats "$TMPDIR/stats.json"
+! grep -E '^(swapper|[^;]*-0;)' "$TMPDIR/out.folded" || fail "the idle task has samples"
+(($(idle_time) - before > 5)) || skip "the machine was never idle"
+expect_between "idle ticks" "$(stats_get "$TMPDIR/stats.json" idle)" 1 1e9

@@ -1,0 +1,22 @@
+#!/bin/bash
+# A program whose file is replaced by another keeps the names of what it runs, before or while it
+# is recorded.
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+for name in early late; do
+    cp "$WORKLOADS/burn" "$TMPDIR/$name"
+    cp "$WORKLOADS/forks" "$TMPDIR/$name.new"
+    start "$TMPDIR/$name" 60
+    wait_until runs_program "$PID" "$name"
+done
+mv "$TMPDIR/early.new" "$TMPDIR/early"
+start_recording -F 1999 -o "$TMPDIR/all.folded"
+mv "$TMPDIR/late.new" "$TMPDIR/late"
+sleep 2
+stop_recording
+
+for name in early late; do
+    expect_near "share of burn_60 in $name" \
+        "$(folded_share "$TMPDIR/all.folded" burn_60 "$name")" 60 8
+done

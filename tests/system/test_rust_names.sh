@@ -1,0 +1,38 @@
+#!/bin/bash
+# Rust names of both mangling schemes are demangled, without hashes.
+source "$(dirname "$0")/lib.sh"
+need_recording
+need_command rustc
+
+cat >"$TMPDIR/shop.rs" <<'RUST'
+mod checkout {
+    #[inline(never)]
+    pub fn total<T: Into<u64>>(seed: T) -> u64 {
+        let mut sum = seed.into();
+        for i in 0..50_000_000u64 {
+            sum = std::hint::black_box(sum.wrapping_mul(31) ^ i);
+        }
+        sum
+    }
+}
+
+fn main() {
+    let end = std::time::Instant::now() + std::time::Duration::from_millis(700);
+    let mut sum = 0;
+    while std::time::Instant::now() < end {
+        sum ^= checkout::total(7u32);
+    }
+    std::process::exit((sum == 1) as i32);
+}
+RUST
+for scheme in legacy v0; do
+    rustc -O -g -C force-frame-pointers=yes -C "symbol-mangling-version=$scheme" \
+        -o "$TMPDIR/shop" "$TMPDIR/shop.rs" 2>"$TMPDIR/rustc.err" ||
+        rustc -O -g -C force-frame-pointers=yes -Z unstable-options \
+            -C "symbol-mangling-version=$scheme" -o "$TMPDIR/shop" "$TMPDIR/shop.rs" \
+            2>"$TMPDIR/rustc.err" || { echo "$scheme: not known to this rustc, left out"; continue; }
+    record -F 499 --no-annotations -o "$TMPDIR/$scheme.folded" -- "$TMPDIR/shop"
+    expect_between "$scheme: samples in shop::checkout::total" \
+        "$(folded_match "$TMPDIR/$scheme.folded" ';shop::checkout::total(::<u32>|<u32>)?[; ]')" 150 1000
+    ! grep -E '_R[NI]|17h[0-9a-f]{16}' "$TMPDIR/$scheme.folded" || fail "$scheme: mangled names"
+done

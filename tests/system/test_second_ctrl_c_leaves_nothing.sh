@@ -1,0 +1,36 @@
+#!/bin/bash
+# A second Ctrl-C ends the writing: no new file, no half file, and an old one as it was.
+source "$(dirname "$0")/lib.sh"
+need_recording
+need_command python3
+
+mkdir "$TMPDIR/results"
+echo "main 1" >"$TMPDIR/results/old.folded"
+start "$WORKLOADS/deep" 60
+start "$WORKLOADS/syscalls" 60
+
+# One output goes to a pipe that nobody reads, so that writing cannot end.
+cd "$TMPDIR/results"
+python3 - "$STACKWIDE" <<'PYTHON' || fail "did not end as it should"
+import fcntl, os, signal, subprocess, sys, time
+F_SETPIPE_SZ = 1031
+reader, writer = os.pipe()
+fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
+child = subprocess.Popen(
+    [sys.argv[1], "record", "-F", "4999", "-o", "new.folded", "-o", "old.folded",
+     "-o", "-", "--to", "folded"], stdout=writer)
+os.close(writer)
+time.sleep(3)
+child.send_signal(signal.SIGINT)
+try:
+    child.wait(timeout=2)
+    sys.exit("the first Ctrl-C ended it although its output cannot be written")
+except subprocess.TimeoutExpired:
+    pass
+child.send_signal(signal.SIGINT)
+status = child.wait(timeout=5)
+print("status", status)
+sys.exit(status not in (-signal.SIGINT, 128 + signal.SIGINT))
+PYTHON
+[[ $(ls -A) = old.folded ]] || fail "left behind: $(ls -A)"
+[[ $(cat old.folded) = "main 1" ]] || fail "the old file was damaged"

@@ -1,0 +1,10 @@
+#!/bin/bash
+# The summary names samples, CPUs, losses, our own cost, the top functions and the files.
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+start "$WORKLOADS/burn" 60
+record -F 499 -d 2 -p "$PID" -o "$TMPDIR/out.folded" -o "$TMPDIR/out.txt"
+for word in samples CPU lost complete burn_60 burn_30 "$TMPDIR/out.folded" "$TMPDIR/out.txt"; do
+    grep -qiF -- "$word" "$TMPDIR/record.err" || fail "no '$word' in: $(cat "$TMPDIR/record.err")"
+done

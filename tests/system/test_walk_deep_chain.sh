@@ -1,0 +1,22 @@
+#!/bin/bash
+# A chain of 66 calls without frame pointers is exact in every sample, on the way down and up too.
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/whole_stacks.sh"
+need_recording
+
+record_walk nofp_deep 3
+folded=$TMPDIR/nofp_deep.folded
+# level_65 follows level_64 or nothing does, level_64 follows level_63, and so on; kernel frames come
+# last. Without a name are the stubs through which libraries are called.
+wanted=""
+for level in $(seq 65 -1 0); do
+    wanted="(;$(printf 'level_%02d' "$level")$wanted)?"
+done
+beginning=$(way_to_main nofp_deep)
+expect_every_stack "$folded" ';(main|level_[0-9]+)[; ]' \
+    "$beginning(;nofp_deep\+0x[0-9a-f]+)?(;(__)?clock_gettime(@plt)?|;__vdso_clock_gettime)*$wanted(;[^;]+_\[k\])* [0-9]+\$"
+echo "at the end of the chain $(folded_share "$folded" level_65) %," \
+    "on the way $(awk -v whole="$(folded_total "$folded")" -v end="$(folded_count "$folded" level_65)" \
+        -v any="$(folded_count "$folded" level_00)" 'BEGIN { printf "%.2f", 100 * (any - end) / whole }') %"
+expect_between "share of stacks at the end of the chain" "$(folded_share "$folded" level_65)" 20 95
+expect_frame "$folded" "$(seq -f 'level_%02g' -s ';' 0 65)" 500

@@ -1,0 +1,17 @@
+#!/bin/bash
+# A stack in a signal handler goes on from the handler's own stack to the function that was
+# interrupted, wherever that was, and to the beginning.
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/whole_stacks.sh"
+need_recording
+
+record_walk nofp_signal 3
+folded=$TMPDIR/nofp_signal.folded
+beginning=$(way_to_main nofp_signal)
+expect_every_stack "$folded" ';on_timer[; ]' \
+    "$beginning(;[^;]+)*;[^;]+;on_timer(;handler_burn(;[^;]+)*)?(;[^;]+_\[k\])* [0-9]+\$"
+expect_every_stack "$folded" ';handler_burn[; ]' ';on_timer;handler_burn'
+expect_every_stack "$folded" ';interrupted[; ]' "$beginning;work;interrupted"
+interrupted=$(folded_match "$folded" "$beginning;work;interrupted;[^;]+;on_timer;handler_burn")
+echo "$interrupted samples in the handler came from the interrupted function"
+((interrupted >= 500)) || fail "only $interrupted samples of the handler, expected at least 500"

@@ -1,0 +1,11 @@
+#!/bin/bash
+# Stacks in the vdso, code that no file holds, are whole.
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/whole_stacks.sh"
+need_recording
+
+record_walk nofp_vdso 3
+folded=$TMPDIR/nofp_vdso.folded
+expect_every_stack "$folded" ';__vdso_clock_gettime[; ]' \
+    "$(way_to_main nofp_vdso);read_clocks;([^;]+;)?__vdso_clock_gettime"
+expect_between "share of the vdso" "$(folded_share "$folded" __vdso_clock_gettime)" 40 100

@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# Sourced by the tests of whole user stacks, after lib.sh: how many stacks go all the way to where
+# their thread began, and which way the others went.
+
+# Share in percent of the user stacks that are complete, by a --stats file. Samples taken inside
+# execve have no stack to lose: the old one is gone, the new one has not begun.
+# whole_share STATS
+whole_share() {
+    awk -v whole="$(stats_get "$1" user_stacks.complete)" -v cut="$(count_cut "$1")" \
+        'BEGIN { printf "%.2f\n", whole + cut ? 100 * whole / (whole + cut) : 0 }'
+}
+
+count_cut() { stats_get "$1" user_stacks.truncated; }
+
+count_user_stacks() {
+    echo $(($(stats_get "$1" user_stacks.complete) + $(count_cut "$1")))
+}
+
+# The reasons that occurred, with their counts.
+list_reasons() {
+    python3 - "$1" <<'PYTHON'
+import json, sys
+reasons = json.load(open(sys.argv[1]))["user_stacks"]["truncated"]
+print(", ".join(f"{name} {count}" for name, count in reasons.items() if count) or "none")
+PYTHON
+}
+
+# The outermost frames of user stacks that begin with no known beginning; the most frequent first.
+show_outermost() {
+    sed -E 's/ ([0-9]+)$/;\1/' "$1" |
+        awk -F';' '$2 !~ /^(_start|_dl_start_user|(__)?clone3?|__start_context)$/ && $2 !~ /_\[k\]$/ {
+            print $NF "\t" $1 ";" $2 ";" (NF > 3 ? $3 : "")
+        }' | awk -F'\t' '{ sum[$2] += $1 } END { for (way in sum) print sum[way] "\t" way }' |
+        sort -rn | head -n 12
+}
+
+# expect_whole FOLDED STATS WHAT GATE [GOAL]: GATE leaves room for a noisy machine, GOAL does not.
+expect_whole() {
+    local folded=$1 stats=$2 what=$3 gate=$4 goal=${5:-$4} share
+    share=$(whole_share "$stats")
+    echo "$what: $share % of $(count_user_stacks "$stats") user stacks are whole" \
+        "(goal $goal %, gate $gate %);" \
+        "cut: $(list_reasons "$stats");" \
+        "recovered $(stats_get "$stats" user_stacks.recovered)," \
+        "in exec $(stats_get "$stats" user_stacks.in_exec)," \
+        "processes $(stats_get "$stats" processes.forks)," \
+        "lost $(stats_get "$stats" lost)"
+    awk -v share="$share" -v gate="$gate" 'BEGIN { exit !(share >= gate) }' || {
+        show_outermost "$folded"
+        fail "only $share % of the user stacks are whole in $what, expected $gate %"
+    }
+}
+
+# Run a load twice at the same time, from its start to its end, and see that its stacks are whole.
+# No table is taken from the cache: the first run on a machine is the hardest.
+# expect_whole_load NAME GATE GOAL HZ COMMAND…: the command is to end after 4 s or so
+expect_whole_load() {
+    local name=$1 gate=$2 goal=$3 frequency=$4 samples=0 try
+    shift 4
+    # A machine that is busy with other things leaves the load less time: then sample faster.
+    for try in 1 2 3; do
+        record -F "$frequency" --no-inline --no-cache -o "$TMPDIR/$name.folded" \
+            --stats "$TMPDIR/$name.json" -- \
+            bash -c '"$@" >/dev/null 2>&1 & "$@" >/dev/null 2>&1; wait' - "$@"
+        expect_account_adds_up "$TMPDIR/$name.json"
+        samples=$(count_user_stacks "$TMPDIR/$name.json")
+        ((samples < 2000)) || break
+        echo "try $try: only $samples user stacks at $frequency Hz"
+        frequency=$((frequency * 2))
+    done
+    expect_whole "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$name" "$gate" "$goal"
+    ((samples >= 2000)) || fail "only $samples user stacks of $name, expected at least 2000"
+}
+
+# Record one of the workloads; the profile is left in $TMPDIR/NAME.folded.
+# record_walk NAME [ARGUMENT…]
+record_walk() {
+    local name=$1
+    shift
+    record -F 999 --no-inline -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
+        "$WORKLOADS/$name" "$@"
+    expect_account_adds_up "$TMPDIR/$name.json"
+    expect_whole "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$name" 99
+}
+
+# Every whole stack that matches an extended regular expression matches another one too. Those that
+# were cut are in the account, and no more than these may begin anywhere.
+# expect_every_stack FOLDED REGEX WANTED
+expect_every_stack() {
+    local others cut
+    others=$({ grep -E -- "$2" "$1" || true; } | { grep -Ev -- "$3" || true; })
+    cut=$(echo "$others" | { grep -Ev '^[^;]+;(_start|__start_context)[; ]' || true; } |
+        folded_total /dev/stdin)
+    others=$(echo "$others" | { grep -E '^[^;]+;(_start|__start_context)[; ]' || true; })
+    [[ -z $others ]] || {
+        echo "$others" | head -n 12
+        fail "$(echo "$others" | folded_total /dev/stdin) samples that hold '$2' are not '$3'"
+    }
+    ((cut <= $(count_cut "${1%.folded}.json"))) ||
+        fail "$cut samples that hold '$2' begin elsewhere, and are not in the account as cut"
+}
+
+# From the first frame of a thread's stack to main. Two frames of libc lie between, or one.
+# way_to_main NAME
+way_to_main() { echo "^$1;_start;([^;]+;){1,2}main"; }

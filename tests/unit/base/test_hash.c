@@ -1,0 +1,70 @@
+#include "base/hash.h"
+#include "unit.h"
+
+static bool is_number(const void *owner, uint32_t item, const void *key)
+{
+	return ((const uint64_t *)owner)[item] == *(const uint64_t *)key;
+}
+
+static void every_item_is_found_again_after_growth(void **state _unused_)
+{
+	static uint64_t numbers[5000];
+	struct hash_index index = {0};
+
+	for (uint32_t i = 0; i < 5000; i++) {
+		numbers[i] = i * 7919ull;
+		assert_int_equal(hash_index_add(&index, hash_mix(0, numbers[i]), i), 0);
+	}
+	for (uint32_t i = 0; i < 5000; i++)
+		assert_int_equal(hash_index_find(&index, hash_mix(0, numbers[i]), is_number,
+						 numbers, &numbers[i]),
+				 i);
+	hash_index_release(&index);
+}
+
+static void items_of_equal_hash_are_told_apart(void **state _unused_)
+{
+	uint64_t numbers[] = {10, 20, 30};
+	uint64_t missing = 40;
+	struct hash_index index = {0};
+
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(hash_index_add(&index, 5, i), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(hash_index_find(&index, 5, is_number, numbers, &numbers[i]), i);
+	assert_int_equal(hash_index_find(&index, 5, is_number, numbers, &missing), HASH_INDEX_NONE);
+	hash_index_release(&index);
+}
+
+static void an_empty_index_finds_nothing(void **state _unused_)
+{
+	struct hash_index index = {0};
+	uint64_t key = 1;
+
+	assert_int_equal(hash_index_find(&index, 1, is_number, &key, &key), HASH_INDEX_NONE);
+}
+
+static void hashes_depend_on_every_byte_and_on_length(void **state _unused_)
+{
+	char text[20] = {0};
+	uint64_t before = hash_bytes(text, sizeof(text));
+
+	for (size_t i = 0; i < sizeof(text); i++) {
+		text[i] = 1;
+		assert_true(hash_bytes(text, sizeof(text)) != before);
+		text[i] = 0;
+	}
+	assert_true(hash_bytes(text, 19) != before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_item_is_found_again_after_growth),
+		cmocka_unit_test(items_of_equal_hash_are_told_apart),
+		cmocka_unit_test(an_empty_index_finds_nothing),
+		cmocka_unit_test(hashes_depend_on_every_byte_and_on_length),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

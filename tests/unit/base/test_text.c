@@ -1,0 +1,62 @@
+#include "base/text.h"
+#include "unit.h"
+
+static void text_grows_and_stays_terminated(void **state _unused_)
+{
+	struct text text = {0};
+
+	for (int i = 0; i < 1000; i++)
+		text_printf(&text, "%d,", i % 10);
+	assert_int_equal(text.length, 2000);
+	assert_int_equal(strlen(text.data), 2000);
+	text_truncate(&text, 4);
+	assert_string_equal(text.data, "0,1,");
+	text_truncate(&text, 100);
+	assert_int_equal(text.length, 4);
+	text_release(&text);
+}
+
+static void nul_bytes_are_kept(void **state _unused_)
+{
+	struct text text = {0};
+
+	text_append(&text, "a\0b", 3);
+	text_append_char(&text, 'c');
+	assert_int_equal(text.length, 4);
+	assert_memory_equal(text.data, "a\0bc", 5);
+	text_release(&text);
+}
+
+static void an_impossible_size_fails_for_good(void **state _unused_)
+{
+	struct text text = {0};
+
+	text_append_string(&text, "a");
+	text_append(&text, "b", SIZE_MAX - 1);
+	assert_true(text.failed);
+	text_append_string(&text, "c");
+	assert_int_equal(text.length, 1);
+	text_release(&text);
+}
+
+static void prefixes_suffixes_and_base_names(void **state _unused_)
+{
+	assert_true(string_starts_with("folded", "fold"));
+	assert_false(string_starts_with("fold", "folded"));
+	assert_true(string_ends_with("a.diff.folded", ".folded"));
+	assert_false(string_ends_with("folded", "a.folded"));
+	assert_string_equal(path_basename("/usr/lib/libc.so.6"), "libc.so.6");
+	assert_string_equal(path_basename("name"), "name");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_grows_and_stays_terminated),
+		cmocka_unit_test(nul_bytes_are_kept),
+		cmocka_unit_test(an_impossible_size_fails_for_good),
+		cmocka_unit_test(prefixes_suffixes_and_base_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+#include "collect/event_queue.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "unit.h"
+
+#define NUM_EVENTS 6
+
+struct log {
+	uint64_t times[64];
+	char names[64];
+	size_t length;
+	int fail_at; /* number of the record that handle() fails at; -1: none */
+};
+
+static int keep(uint64_t time_ns, uint32_t kind _unused_, const void *record, size_t size,
+		void *context)
+{
+	struct log *log = context;
+
+	assert_int_equal(size, 1);
+	log->times[log->length] = time_ns;
+	log->names[log->length] = *(const char *)record;
+	return (int)log->length++ == log->fail_at ? -ENOMEM : 0;
+}
+
+static void add(struct event_queue *queue, uint64_t time_ns, char name)
+{
+	assert_int_equal(event_queue_add(queue, time_ns, 0, &name, 1), 0);
+}
+
+static void swap(int *a, int *b)
+{
+	int held = *a;
+
+	*a = *b;
+	*b = held;
+}
+
+/* The next permutation in lexical order, as in C++'s library. */
+static bool permute(int *order, size_t length)
+{
+	size_t i = length - 1;
+	size_t j = length - 1;
+
+	while (i > 0 && order[i - 1] >= order[i])
+		i--;
+	if (i == 0)
+		return false;
+	while (order[j] <= order[i - 1])
+		j--;
+	swap(&order[i - 1], &order[j]);
+	for (j = length - 1; i < j; i++, j--)
+		swap(&order[i], &order[j]);
+	return true;
+}
+
+static void every_order_of_arrival_gives_the_order_of_time(void **state _unused_)
+{
+	int order[NUM_EVENTS] = {0, 1, 2, 3, 4, 5};
+
+	do {
+		struct event_queue *queue = event_queue_new();
+		struct log log = {.fail_at = -1};
+
+		for (size_t i = 0; i < NUM_EVENTS; i++)
+			add(queue, 100 + (uint64_t)order[i], (char)('a' + order[i]));
+		assert_int_equal(event_queue_drain(queue, UINT64_MAX, keep, &log), 0);
+		assert_memory_equal(log.names, "abcdef", NUM_EVENTS);
+		assert_int_equal(event_queue_get_late_count(queue), 0);
+		event_queue_free(queue);
+	} while (permute(order, NUM_EVENTS));
+}
+
+/*
+ * Three rings with records of interleaved times, read one after the other in every order, in
+ * two rounds: what may still be overtaken is held back.
+ */
+static void rings_read_in_rounds_are_merged_under_every_reordering(void **state _unused_)
+{
+	static const uint64_t times[3][2][3] = {
+		{{10, 40, 70}, {110, 140, 170}},
+		{{20, 50, 80}, {120, 150, 180}},
+		{{30, 60, 105}, {130, 160, 190}},
+	};
+	int order[3] = {0, 1, 2};
+
+	do {
+		struct event_queue *queue = event_queue_new();
+		struct log log = {.fail_at = -1};
+
+		for (int round = 0; round < 2; round++) {
+			for (int i = 0; i < 3; i++)
+				for (int j = 0; j < 3; j++)
+					add(queue, times[order[i]][round][j], 'x');
+			assert_int_equal(
+				event_queue_drain(queue, 100 * ((uint64_t)round + 1), keep, &log),
+				0);
+			assert_int_equal(log.length, round ? 18 : 8);
+		}
+		for (size_t i = 1; i < log.length; i++)
+			assert_true(log.times[i - 1] < log.times[i]);
+		assert_int_equal(event_queue_get_late_count(queue), 0);
+		event_queue_free(queue);
+	} while (permute(order, 3));
+}
+
+static void records_of_equal_time_keep_their_order(void **state _unused_)
+{
+	struct event_queue *queue = event_queue_new();
+	struct log log = {.fail_at = -1};
+
+	for (char name = 'a'; name < 'a' + 26; name++)
+		add(queue, 5, name);
+	assert_int_equal(event_queue_drain(queue, 5, keep, &log), 0);
+	assert_memory_equal(log.names, "abcdefghijklmnopqrstuvwxyz", 26);
+	event_queue_free(queue);
+}
+
+static void a_late_record_is_counted_and_never_turns_time_back(void **state _unused_)
+{
+	struct event_queue *queue = event_queue_new();
+	struct log log = {.fail_at = -1};
+
+	add(queue, 100, 'a');
+	assert_int_equal(event_queue_drain(queue, 200, keep, &log), 0);
+	add(queue, 50, 'b');
+	add(queue, 150, 'c');
+	assert_int_equal(event_queue_drain(queue, 200, keep, &log), 0);
+	assert_memory_equal(log.names, "abc", 3);
+	assert_int_equal(log.times[1], 100);
+	assert_int_equal(event_queue_get_late_count(queue), 1);
+	event_queue_free(queue);
+}
+
+static void a_failing_handler_stops_the_drain(void **state _unused_)
+{
+	struct event_queue *queue = event_queue_new();
+	struct log log = {.fail_at = 1};
+
+	for (uint64_t i = 0; i < 4; i++)
+		add(queue, i, 'x');
+	assert_int_equal(event_queue_drain(queue, 10, keep, &log), -ENOMEM);
+	assert_int_equal(log.length, 2);
+	assert_int_equal(event_queue_get_length(queue), 2);
+	event_queue_free(queue);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_order_of_arrival_gives_the_order_of_time),
+		cmocka_unit_test(rings_read_in_rounds_are_merged_under_every_reordering),
+		cmocka_unit_test(records_of_equal_time_keep_their_order),
+		cmocka_unit_test(a_late_record_is_counted_and_never_turns_time_back),
+		cmocka_unit_test(a_failing_handler_stops_the_drain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

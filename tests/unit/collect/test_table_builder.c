@@ -1,0 +1,361 @@
+/*
+ * Tables built by worker threads. No test sleeps: where a worker must be held up it waits for the
+ * lock of stderr, to say that a file has no table.
+ */
+#include "collect/table_builder.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "unwind/table_fixture.h"
+
+#define NUM_FILES 8
+#define ID_SIZE   20
+
+/* What the file table would know of an open file. */
+static struct mapped_file mapped_of(int fd)
+{
+	static char path[] = "/test/file";
+
+	return (struct mapped_file){.path = path, .fd = fd};
+}
+
+static struct table_builder *start(unsigned int num_threads)
+{
+	struct table_builder *builder;
+
+	assert_int_equal(table_builder_new(num_threads, NULL, &builder), 0);
+	return builder;
+}
+
+static void add(struct table_builder *builder, uint32_t file, int fd)
+{
+	struct mapped_file mapped = mapped_of(fd);
+
+	assert_int_equal(table_builder_add(builder, file, &mapped), 0);
+}
+
+/* The builder keeps the file open itself. */
+static void add_and_close(struct table_builder *builder, uint32_t file, int fd)
+{
+	add(builder, file, fd);
+	close(fd);
+}
+
+static int open_own_program(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int open_no_elf(void)
+{
+	return open_bytes("#!/bin/sh\n", 10);
+}
+
+/* A file with one function. */
+static int open_small_program(void)
+{
+	struct table_file file = table_file_of_text();
+	struct text bytes;
+	int fd;
+
+	frame_writer_add_cie(&file.eh_frame, &usual_cie);
+	frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
+	bytes = table_file_write(&file);
+	fd = open_bytes(bytes.data, bytes.length);
+	text_release(&bytes);
+	table_file_release(&file);
+	return fd;
+}
+
+static uint32_t take_next(struct table_builder *builder, struct unwind_table **ret)
+{
+	uint32_t file;
+
+	assert_true(table_builder_wait(builder));
+	assert_true(table_builder_take(builder, &file, ret));
+	return file;
+}
+
+static bool is_readable(const struct table_builder *builder)
+{
+	struct pollfd poll_fd = {.fd = table_builder_get_fd(builder), .events = POLLIN};
+
+	return poll(&poll_fd, 1, 0) == 1;
+}
+
+static void every_file_that_is_asked_for_gets_its_table(_unused_ void **state)
+{
+	struct table_builder *builder = start(2);
+	bool is_taken[NUM_FILES] = {false};
+
+	for (uint32_t i = 0; i < NUM_FILES; i++)
+		add_and_close(builder, i, i % 2 ? open_own_program() : open_small_program());
+	for (uint32_t i = 0; i < NUM_FILES; i++) {
+		struct unwind_table *table;
+		uint32_t file = take_next(builder, &table);
+
+		assert_in_range(file, 0, NUM_FILES - 1);
+		assert_false(is_taken[file]);
+		is_taken[file] = true;
+		assert_non_null(table);
+		assert_true(unwind_table_has_call_frame_info(table));
+		if (file % 2 == 0)
+			assert_int_equal(table->statistics.num_functions, 1);
+		unwind_table_free(table);
+	}
+	assert_false(table_builder_wait(builder));
+	table_builder_free(builder);
+}
+
+static void the_table_is_that_of_the_file(_unused_ void **state)
+{
+	struct table_builder *builder = start(1);
+	struct unwind_table *table;
+	struct unwind_rule rule;
+
+	add_and_close(builder, 7, open_small_program());
+	assert_int_equal(take_next(builder, &table), 7);
+	assert_int_equal(unwind_table_find(table, TEXT, &rule), 0);
+	assert_int_equal(rule.cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(rule.cfa_offset, 8);
+	unwind_table_free(table);
+	table_builder_free(builder);
+}
+
+static void a_file_that_is_not_elf_has_no_table(_unused_ void **state)
+{
+	struct table_builder *builder = start(1);
+	struct unwind_table *table = (struct unwind_table *)builder;
+
+	add_and_close(builder, 3, open_no_elf());
+	assert_int_equal(take_next(builder, &table), 3);
+	assert_null(table);
+	table_builder_free(builder);
+}
+
+static void a_file_that_is_empty_or_cut_has_no_table(_unused_ void **state)
+{
+	struct table_builder *builder = start(1);
+	struct unwind_table *table;
+	int cut = open_small_program();
+
+	assert_int_equal(ftruncate(cut, 40), 0);
+	add_and_close(builder, 1, open_bytes("", 0));
+	assert_int_equal(take_next(builder, &table), 1);
+	assert_null(table);
+	add_and_close(builder, 2, cut);
+	assert_int_equal(take_next(builder, &table), 2);
+	assert_null(table);
+	table_builder_free(builder);
+}
+
+static void a_file_of_another_machine_has_no_table(_unused_ void **state)
+{
+	struct table_file file = {.machine = EM_AARCH64};
+	struct text bytes = table_file_write(&file);
+	struct table_builder *builder = start(1);
+	struct unwind_table *table;
+
+	add_and_close(builder, 1, open_bytes(bytes.data, bytes.length));
+	take_next(builder, &table);
+	assert_null(table);
+	text_release(&bytes);
+	table_builder_free(builder);
+}
+
+static void a_file_that_is_not_open_is_refused(_unused_ void **state)
+{
+	struct table_builder *builder = start(1);
+	struct mapped_file mapped = mapped_of(-1);
+
+	assert_int_equal(table_builder_add(builder, 1, &mapped), -EBADF);
+	assert_false(table_builder_wait(builder));
+	table_builder_free(builder);
+}
+
+static void where_nothing_is_asked_for_nothing_is_waited_for(_unused_ void **state)
+{
+	struct table_builder *builder = start(2);
+	struct unwind_table *table;
+	uint32_t file;
+
+	assert_false(table_builder_wait(builder));
+	assert_false(table_builder_take(builder, &file, &table));
+	table_builder_want(builder, 1);
+	assert_false(table_builder_wait(builder));
+	table_builder_free(builder);
+}
+
+static void what_is_finished_is_waited_for_until_it_is_taken(_unused_ void **state)
+{
+	struct table_builder *builder = start(1);
+	struct unwind_table *table;
+
+	add_and_close(builder, 1, open_no_elf());
+	assert_true(table_builder_wait(builder));
+	assert_true(table_builder_wait(builder));
+	take_next(builder, &table);
+	assert_false(table_builder_wait(builder));
+	table_builder_free(builder);
+}
+
+static void the_descriptor_is_readable_while_something_is_finished(_unused_ void **state)
+{
+	struct table_builder *builder = start(1);
+	struct unwind_table *table;
+	uint32_t file;
+
+	assert_false(is_readable(builder));
+	add_and_close(builder, 1, open_no_elf());
+	assert_true(table_builder_wait(builder));
+	assert_true(is_readable(builder));
+	take_next(builder, &table);
+	assert_false(table_builder_take(builder, &file, &table));
+	assert_false(is_readable(builder));
+	table_builder_free(builder);
+}
+
+/* From here on a worker that builds file 0 cannot end before release_worker(). */
+static struct table_builder *start_with_held_worker(void)
+{
+	struct table_builder *builder = start(1);
+
+	log_set_level(LOG_LEVEL_VERBOSE);
+	flockfile(stderr);
+	add_and_close(builder, 0, open_no_elf());
+	return builder;
+}
+
+static void release_worker(void)
+{
+	funlockfile(stderr);
+}
+
+static void the_file_that_is_wanted_most_comes_first(_unused_ void **state)
+{
+	static const uint32_t expected[] = {3, 2, 1, 4};
+	struct table_builder *builder = start_with_held_worker();
+	struct unwind_table *table;
+	size_t num_taken = 0;
+
+	for (uint32_t i = 1; i <= 4; i++)
+		add_and_close(builder, i, open_small_program());
+	table_builder_want(builder, 2);
+	table_builder_want(builder, 3);
+	table_builder_want(builder, 3);
+	release_worker();
+	/* File 0 comes when the thread has begun, which may be late. */
+	for (int i = 0; i < 5; i++) {
+		uint32_t file = take_next(builder, &table);
+
+		if (file)
+			assert_int_equal(file, expected[num_taken++]);
+		unwind_table_free(table);
+	}
+	assert_int_equal(num_taken, 4);
+	log_set_level(LOG_LEVEL_NORMAL);
+	table_builder_free(builder);
+}
+
+static void what_waits_when_the_builder_is_freed_is_let_go(_unused_ void **state)
+{
+	int first_free = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct table_builder *builder;
+	int fd;
+
+	close(first_free);
+	builder = start_with_held_worker();
+	for (uint32_t i = 1; i < NUM_FILES; i++)
+		add_and_close(builder, i, open_own_program());
+	release_worker();
+	table_builder_free(builder);
+	log_set_level(LOG_LEVEL_NORMAL);
+	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	assert_int_equal(fd, first_free);
+	close(fd);
+}
+
+static void tables_that_nobody_took_are_freed(_unused_ void **state)
+{
+	struct table_builder *builder = start(1);
+
+	add_and_close(builder, 1, open_small_program());
+	assert_true(table_builder_wait(builder));
+	table_builder_free(builder);
+	table_builder_free(NULL);
+}
+
+/* Whether the cache has the table of a file with these permissions once it was built. */
+static bool is_kept(mode_t mode)
+{
+	static const uint8_t id[ID_SIZE] = {1, 2, 3};
+	char folder[] = "/tmp/stackwide-test-XXXXXX";
+	int fd = open_small_program();
+	struct mapped_file mapped = mapped_of(fd);
+	struct unwind_table *table = NULL;
+	struct table_builder *builder;
+	struct table_cache *cache;
+	char command[64];
+	bool is_there;
+
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(table_cache_open(folder, 1 << 20, &cache, NULL), 0);
+	assert_int_equal(table_builder_new(1, cache, &builder), 0);
+	assert_int_equal(fchmod(fd, mode), 0);
+	memcpy(mapped.build_id, id, ID_SIZE);
+	mapped.build_id_size = ID_SIZE;
+	assert_int_equal(table_builder_add(builder, 1, &mapped), 0);
+	take_next(builder, &table);
+	assert_non_null(table);
+	unwind_table_free(table);
+	is_there = !table_cache_load(cache, id, ID_SIZE, &table, NULL);
+	if (is_there)
+		unwind_table_free(table);
+	table_builder_free(builder);
+	table_cache_free(cache);
+	close(fd);
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	assert_int_equal(system(command), 0);
+	return is_there;
+}
+
+static void a_table_is_kept_only_when_no_ordinary_user_can_write_its_file(_unused_ void **state)
+{
+	assert_false(is_kept(0666));
+	assert_false(is_kept(0664));
+	/* The file is ours, and we may be anybody. */
+	assert_int_equal(is_kept(0644), geteuid() == 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_file_that_is_asked_for_gets_its_table),
+		cmocka_unit_test(the_table_is_that_of_the_file),
+		cmocka_unit_test(a_file_that_is_not_elf_has_no_table),
+		cmocka_unit_test(a_file_that_is_empty_or_cut_has_no_table),
+		cmocka_unit_test(a_file_of_another_machine_has_no_table),
+		cmocka_unit_test(a_file_that_is_not_open_is_refused),
+		cmocka_unit_test(where_nothing_is_asked_for_nothing_is_waited_for),
+		cmocka_unit_test(what_is_finished_is_waited_for_until_it_is_taken),
+		cmocka_unit_test(the_descriptor_is_readable_while_something_is_finished),
+		cmocka_unit_test(the_file_that_is_wanted_most_comes_first),
+		cmocka_unit_test(what_waits_when_the_builder_is_freed_is_let_go),
+		cmocka_unit_test(tables_that_nobody_took_are_freed),
+		cmocka_unit_test(a_table_is_kept_only_when_no_ordinary_user_can_write_its_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,481 @@
+#include "process/file_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "fake_proc.h"
+#include "unit.h"
+
+#define START 0x1000
+#define END   0x2000
+
+/* Test files carry their build ID as text: "ID" and four bytes. */
+static int read_test_build_id(int fd, uint8_t *build_id, uint8_t *size)
+{
+	char text[6];
+
+	if (pread(fd, text, sizeof(text), 0) != (ssize_t)sizeof(text) || memcmp(text, "ID", 2) != 0)
+		return -ENODATA;
+	memcpy(build_id, text + 2, 4);
+	*size = 4;
+	return 0;
+}
+
+struct fixture {
+	struct fake_proc proc;
+	struct file_table *files;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	fixture->proc = fake_proc_new();
+	fixture->files = file_table_new(fixture->proc.root, read_test_build_id);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	file_table_free(fixture->files);
+	fake_proc_remove(&fixture->proc);
+	free(fixture);
+	return 0;
+}
+
+static struct file_identity identity_of(const char *path, const char *build_id, uint64_t inode)
+{
+	struct file_identity identity = {.path = path, .inode = inode};
+
+	if (build_id) {
+		memcpy(identity.build_id, build_id, strlen(build_id));
+		identity.build_id_size = (uint8_t)strlen(build_id);
+	}
+	return identity;
+}
+
+static uint32_t add(struct fixture *fixture, pid_t pid, pid_t parent_pid,
+		    struct file_identity identity)
+{
+	uint32_t file;
+
+	assert_int_equal(
+		file_table_add(fixture->files, pid, parent_pid, START, END, &identity, &file), 0);
+	return file;
+}
+
+static uint32_t add_at_end(struct fixture *fixture, const char *path, uint64_t end)
+{
+	struct file_identity identity = {.path = path};
+	uint32_t file;
+
+	assert_int_equal(file_table_add(fixture->files, 1, 0, end - 0x1000, end, &identity, &file),
+			 0);
+	return file;
+}
+
+static void assert_content(struct fixture *fixture, uint32_t file, const char *content)
+{
+	char text[32] = "";
+	int fd = file_table_get(fixture->files, file)->fd;
+
+	assert_true(fd >= 0);
+	assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
+	assert_string_equal(text, content);
+}
+
+static void assert_not_open(struct fixture *fixture, uint32_t file, bool build_id_differs)
+{
+	const struct mapped_file *found = file_table_get(fixture->files, file);
+
+	assert_int_equal(found->fd, -1);
+	assert_int_equal(found->build_id_differs, build_id_differs);
+}
+
+static void the_mapped_range_comes_before_the_path(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "mapped", "IDmine");
+	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped");
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDelse");
+	file = add(fixture, 8, 0, identity_of("/lib/a.so", NULL, 99));
+
+	assert_content(fixture, file, "IDmine");
+	assert_memory_equal(file_table_get(fixture->files, file)->build_id, "mine", 4);
+}
+
+static void a_deleted_file_keeps_its_bytes(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "mapped", "IDmine");
+	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped");
+	file = add(fixture, 8, 0, identity_of("/lib/a.so (deleted)", "mine", 0));
+	fake_proc_delete(&fixture->proc, "mapped");
+
+	assert_content(fixture, file, "IDmine");
+	assert_string_equal(file_table_get(fixture->files, file)->path, "/lib/a.so");
+}
+
+static void a_mapped_range_that_holds_another_file_now_is_refused(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_proc_write(&fixture->proc, "mapped", "IDnext");
+	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped");
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine");
+
+	assert_content(fixture, add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0)), "IDmine");
+}
+
+static void a_path_is_that_of_the_process_not_ours(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text ours = fake_proc_path(&fixture->proc, "lib/a.so");
+	_cleanup_(text_release) struct text theirs = {0};
+
+	text_printf(&theirs, "8/root%s", ours.data);
+	fake_proc_write(&fixture->proc, "lib/a.so", "ours");
+	fake_proc_write(&fixture->proc, theirs.data, "theirs");
+
+	assert_content(fixture, add(fixture, 8, 0, identity_of(ours.data, NULL, 0)), "theirs");
+}
+
+static void an_ended_process_is_seen_through_its_parent(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_proc_write(&fixture->proc, "7/root/lib/a.so", "IDmine");
+	assert_content(fixture, add(fixture, 8, 7, identity_of("/lib/a.so", "mine", 0)), "IDmine");
+}
+
+static void our_own_view_comes_last(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text path = fake_proc_path(&fixture->proc, "lib/a.so");
+
+	fake_proc_write(&fixture->proc, "lib/a.so", "IDmine");
+	assert_content(fixture, add(fixture, 8, 7, identity_of(path.data, "mine", 0)), "IDmine");
+}
+
+static void a_file_replaced_at_its_path_is_refused(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDnew!");
+	assert_not_open(fixture, add(fixture, 8, 0, identity_of("/lib/a.so", "old!", 0)), true);
+}
+
+static void a_file_without_build_id_is_not_one_that_had_one(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "a script");
+	assert_not_open(fixture, add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0)), true);
+}
+
+static void a_file_refused_in_one_view_is_found_in_the_next(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDelse");
+	fake_proc_write(&fixture->proc, "7/root/lib/a.so", "IDmine");
+	file = add(fixture, 8, 7, identity_of("/lib/a.so", "mine", 0));
+
+	assert_content(fixture, file, "IDmine");
+	assert_false(file_table_get(fixture->files, file)->build_id_differs);
+}
+
+static void an_inode_decides_where_no_build_id_is_known(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t inode;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "bytes");
+	inode = fake_proc_get_inode(&fixture->proc, "8/root/lib/a.so");
+
+	assert_not_open(fixture, add(fixture, 8, 0, identity_of("/lib/a.so", NULL, inode + 1)),
+			true);
+	/* The device is another one, as on btrfs and overlayfs. */
+	assert_content(fixture, add(fixture, 8, 0, identity_of("/lib/a.so", NULL, inode)), "bytes");
+}
+
+static void a_missing_file_is_no_failure(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_not_open(fixture, add(fixture, 8, 7, identity_of("/no/such/lib", "mine", 5)), false);
+}
+
+static void a_missing_file_is_looked_for_again(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file = add(fixture, 8, 0, identity_of("/no/such/lib", "mine", 0));
+
+	fake_proc_write(&fixture->proc, "9/root/no/such/lib", "IDmine");
+	assert_int_equal(add(fixture, 9, 0, identity_of("/no/such/lib", "mine", 0)), file);
+	assert_content(fixture, file, "IDmine");
+}
+
+static void only_regular_files_are_opened(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text fifo = fake_proc_path(&fixture->proc, "8/root/f/fifo");
+
+	assert_int_equal(mkfifo(fifo.data, 0600), 0);
+	assert_not_open(fixture, add(fixture, 8, 0, identity_of("/f/fifo", NULL, 0)), false);
+	assert_not_open(fixture, add(fixture, 8, 0, identity_of("/f", NULL, 0)), false);
+}
+
+static void a_file_is_known_again_by_build_id_and_path(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file = add(fixture, 8, 0, identity_of("/no/a", "id_1", 0));
+
+	assert_int_equal(add(fixture, 9, 0, identity_of("/no/a", "id_1", 0)), file);
+	assert_int_not_equal(add(fixture, 9, 0, identity_of("/no/a", "id_2", 0)), file);
+	assert_int_not_equal(add(fixture, 9, 0, identity_of("/no/b", "id_1", 0)), file);
+	assert_int_equal(file_table_get_count(fixture->files), 3);
+}
+
+static void a_file_is_known_again_by_inode_and_path(void **state)
+{
+	struct fixture *fixture = *state;
+	struct file_identity other_device = identity_of("/no/a", NULL, 5);
+	uint32_t file = add(fixture, 8, 0, identity_of("/no/a", NULL, 5));
+
+	other_device.dev_minor = 3;
+	assert_int_equal(add(fixture, 9, 0, identity_of("/no/a", NULL, 5)), file);
+	assert_int_not_equal(add(fixture, 9, 0, identity_of("/no/a", NULL, 6)), file);
+	assert_int_not_equal(add(fixture, 9, 0, identity_of("/no/b", NULL, 5)), file);
+	assert_int_not_equal(add(fixture, 9, 0, other_device), file);
+}
+
+static void a_file_without_any_number_is_known_by_its_path(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine");
+	file = add(fixture, 8, 0, identity_of("/lib/a.so", NULL, 0));
+	assert_int_equal(add(fixture, 8, 0, identity_of("/lib/a.so", NULL, 0)), file);
+}
+
+static void a_scanned_file_is_known_again_by_an_event(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine");
+	file = add(fixture, 8, 0,
+		   identity_of("/lib/a.so", NULL,
+			       fake_proc_get_inode(&fixture->proc, "8/root/lib/a.so")));
+	assert_int_equal(add(fixture, 9, 0, identity_of("/lib/a.so", "mine", 0)), file);
+}
+
+static void a_file_of_an_event_is_known_again_by_a_scan(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text path =
+		fake_proc_path(&fixture->proc, "8/root/lib/a.so");
+	struct file_identity scanned = {.path = "/lib/a.so"};
+	struct stat status;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine");
+	file = add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0));
+	assert_int_equal(stat(path.data, &status), 0);
+	scanned.inode = status.st_ino;
+	scanned.dev_major = major(status.st_dev);
+	scanned.dev_minor = minor(status.st_dev);
+
+	assert_int_equal(add(fixture, 9, 0, scanned), file);
+	assert_int_equal(file_table_get(fixture->files, file)->inode, status.st_ino);
+}
+
+static void containers_with_their_own_devices_share_a_file(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine");
+	fake_proc_write(&fixture->proc, "9/root/lib/a.so", "IDmine");
+	file = add(fixture, 8, 0,
+		   identity_of("/lib/a.so", NULL,
+			       fake_proc_get_inode(&fixture->proc, "8/root/lib/a.so")));
+
+	for (int time = 0; time < 2; time++)
+		assert_int_equal(
+			add(fixture, 9, 0,
+			    identity_of("/lib/a.so", NULL,
+					fake_proc_get_inode(&fixture->proc, "9/root/lib/a.so"))),
+			file);
+	assert_int_equal(file_table_get_count(fixture->files), 1);
+}
+
+static void a_build_id_of_zeros_is_none(void **state)
+{
+	struct fixture *fixture = *state;
+	struct file_identity zeros = {.path = "/lib/a.so", .build_id_size = 20};
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine");
+	file = add(fixture, 8, 0, zeros);
+	assert_content(fixture, file, "IDmine");
+	assert_int_equal(file_table_get(fixture->files, file)->build_id_size, 4);
+}
+
+static void names_of_memory_are_no_files(void **state)
+{
+	static const char *const paths[] = {
+		"",
+		"//anon",
+		"[heap]",
+		"[stack]",
+		"[vsyscall]",
+		"[uprobes]",
+		"[anon:jit code]",
+		"/dev/zero (deleted)",
+		"/SYSV00000000 (deleted)",
+		"/SYSV1a2b3c4d",
+		"/anon_hugepage (deleted)",
+		"anon_inode:[perf_event]",
+		"/memfd:gone (deleted)",
+	};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
+		if (add(fixture, 8, 0, identity_of(paths[i], NULL, 77)) != FILE_NONE)
+			fail_msg("was taken for a file: %s", paths[i]);
+	assert_int_equal(file_table_get_count(fixture->files), 0);
+}
+
+static void names_like_those_of_memory_are_files(void **state)
+{
+	static const char *const paths[] = {"/SYSVinit", "/dev/zero.so", "//toolong",
+					    "/SYSV000000000", "/anon_hugepage.so"};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
+		assert_int_equal(add(fixture, 8, 0, identity_of(paths[i], NULL, 77)), i);
+}
+
+static void a_memfd_is_a_file_while_it_can_be_opened(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "mapped", "IDmine");
+	fake_proc_link(&fixture->proc, "8/map_files/1000-2000", "mapped");
+	file = add(fixture, 8, 0, identity_of("/memfd:code (deleted)", NULL, 5));
+
+	assert_content(fixture, file, "IDmine");
+	assert_string_equal(file_table_get(fixture->files, file)->path, "/memfd:code");
+}
+
+static void the_vdso_is_one_file_for_all_processes(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file = add_at_end(fixture, "[vdso]", 0x7fff00002000);
+	const struct mapped_file *vdso = file_table_get(fixture->files, file);
+	char magic[4];
+
+	assert_int_equal(add_at_end(fixture, "[vdso]", 0x7ffe00009000), file);
+	assert_string_equal(vdso->path, "[vdso]");
+	/* valgrind hides it from its programs. */
+	if (!getauxval(AT_SYSINFO_EHDR))
+		skip();
+	assert_int_equal(pread(vdso->fd, magic, 4, 0), 4);
+	assert_memory_equal(magic, "\177ELF", 4);
+	assert_true(lseek(vdso->fd, 0, SEEK_END) > 1000);
+}
+
+static void the_vdso_of_a_32_bit_process_is_another_one(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file = add_at_end(fixture, "[vdso]", 0xf7f02000);
+
+	if (sizeof(void *) == 4)
+		skip();
+	assert_string_equal(file_table_get(fixture->files, file)->path, "[vdso32]");
+	assert_not_open(fixture, file, false);
+	assert_int_not_equal(add_at_end(fixture, "[vdso]", 0x7fff00002000), file);
+}
+
+static void no_more_files_are_opened_than_the_limit_allows(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit before;
+	struct rlimit low;
+	char path[32];
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	low = (struct rlimit){.rlim_cur = 256, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	file_table_free(fixture->files);
+	fixture->files = file_table_new(fixture->proc.root, read_test_build_id);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+
+	for (int i = 0; i < 70; i++) {
+		snprintf(path, sizeof(path), "8/root/lib/%d.so", i);
+		fake_proc_write(&fixture->proc, path, "bytes");
+		add(fixture, 8, 0, identity_of(path + strlen("8/root"), NULL, 0));
+	}
+	/* Seen again, the file counts no second time. */
+	add(fixture, 8, 0, identity_of("/lib/69.so", NULL, 0));
+
+	assert_int_equal(file_table_get_count(fixture->files), 70);
+	assert_true(file_table_get(fixture->files, 63)->fd >= 0);
+	assert_int_equal(file_table_get(fixture->files, 64)->fd, -1);
+	assert_int_equal(file_table_get_unopened_count(fixture->files), 6);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_mapped_range_comes_before_the_path),
+		TEST(a_deleted_file_keeps_its_bytes),
+		TEST(a_mapped_range_that_holds_another_file_now_is_refused),
+		TEST(a_path_is_that_of_the_process_not_ours),
+		TEST(an_ended_process_is_seen_through_its_parent),
+		TEST(our_own_view_comes_last),
+		TEST(a_file_replaced_at_its_path_is_refused),
+		TEST(a_file_without_build_id_is_not_one_that_had_one),
+		TEST(a_file_refused_in_one_view_is_found_in_the_next),
+		TEST(an_inode_decides_where_no_build_id_is_known),
+		TEST(a_missing_file_is_no_failure),
+		TEST(a_missing_file_is_looked_for_again),
+		TEST(only_regular_files_are_opened),
+		TEST(a_file_is_known_again_by_build_id_and_path),
+		TEST(a_file_is_known_again_by_inode_and_path),
+		TEST(a_file_without_any_number_is_known_by_its_path),
+		TEST(a_scanned_file_is_known_again_by_an_event),
+		TEST(a_file_of_an_event_is_known_again_by_a_scan),
+		TEST(containers_with_their_own_devices_share_a_file),
+		TEST(a_build_id_of_zeros_is_none),
+		TEST(names_of_memory_are_no_files),
+		TEST(names_like_those_of_memory_are_files),
+		TEST(a_memfd_is_a_file_while_it_can_be_opened),
+		TEST(the_vdso_is_one_file_for_all_processes),
+		TEST(the_vdso_of_a_32_bit_process_is_another_one),
+		TEST(no_more_files_are_opened_than_the_limit_allows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+#include "process/mapping_list.h"
+
+#include <stdlib.h>
+
+#include "process/file_table.h"
+#include "unit.h"
+
+static bool add(struct mapping_list *list, uint64_t start, uint64_t end, uint64_t file_offset,
+		uint32_t file)
+{
+	struct mapping mapping = {
+		.start = start, .end = end, .file_offset = file_offset, .file = file};
+	bool is_changed;
+
+	assert_int_equal(mapping_list_add(list, &mapping, &is_changed), 0);
+	return is_changed;
+}
+
+static void assert_mapping(const struct mapping_list *list, size_t index, uint64_t start,
+			   uint64_t end, uint64_t file_offset, uint32_t file)
+{
+	const struct mapping *mapping = &list->sorted.items[index];
+
+	assert_true(index < list->sorted.length);
+	assert_int_equal(mapping->start, start);
+	assert_int_equal(mapping->end, end);
+	assert_int_equal(mapping->file_offset, file_offset);
+	assert_int_equal(mapping->file, file);
+}
+
+static void mappings_are_kept_sorted(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 30, 40, 0, 1);
+	add(&list, 10, 20, 0, 2);
+	add(&list, 20, 30, 0, 3);
+
+	assert_int_equal(list.sorted.length, 3);
+	assert_mapping(&list, 0, 10, 20, 0, 2);
+	assert_mapping(&list, 1, 20, 30, 0, 3);
+	assert_mapping(&list, 2, 30, 40, 0, 1);
+}
+
+static void a_mapping_inside_splits_the_older_one(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 10, 40, 100, 1);
+	assert_true(add(&list, 20, 30, 0, 2));
+
+	assert_int_equal(list.sorted.length, 3);
+	assert_mapping(&list, 0, 10, 20, 100, 1);
+	assert_mapping(&list, 1, 20, 30, 0, 2);
+	assert_mapping(&list, 2, 30, 40, 120, 1);
+}
+
+static void a_mapping_across_trims_both_neighbours_and_drops_what_is_between(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 10, 20, 0, 1);
+	add(&list, 20, 30, 0, 2);
+	add(&list, 30, 40, 0, 3);
+	add(&list, 15, 35, 0, 4);
+
+	assert_int_equal(list.sorted.length, 3);
+	assert_mapping(&list, 0, 10, 15, 0, 1);
+	assert_mapping(&list, 1, 15, 35, 0, 4);
+	assert_mapping(&list, 2, 35, 40, 5, 3);
+}
+
+static void a_larger_mapping_replaces_the_older_one(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 10, 20, 0, 1);
+	assert_true(add(&list, 10, 30, 0, 1));
+
+	assert_int_equal(list.sorted.length, 1);
+	assert_mapping(&list, 0, 10, 30, 0, 1);
+}
+
+static void the_same_range_of_another_file_replaces(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 10, 20, 0, 1);
+	assert_true(add(&list, 10, 20, 0, 2));
+
+	assert_int_equal(list.sorted.length, 1);
+	assert_mapping(&list, 0, 10, 20, 0, 2);
+}
+
+static void the_same_mapping_again_changes_nothing(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 10, 20, 5, 1);
+	assert_false(add(&list, 10, 20, 5, 1));
+	assert_int_equal(list.sorted.length, 1);
+}
+
+static void a_part_of_the_same_mapping_changes_nothing(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 10, 40, 100, 1);
+	assert_false(add(&list, 20, 30, 110, 1));
+	assert_true(add(&list, 20, 30, 0, 1));
+	assert_int_equal(list.sorted.length, 3);
+}
+
+static void memory_has_no_file_offset_after_a_split(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	add(&list, 10, 40, 0, FILE_NONE);
+	add(&list, 20, 30, 0, 1);
+
+	assert_mapping(&list, 2, 30, 40, 0, FILE_NONE);
+}
+
+static void the_end_is_outside(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+
+	assert_null(mapping_list_find(&list, 10));
+	add(&list, 10, 20, 0, 1);
+	add(&list, 30, 40, 0, 2);
+
+	assert_null(mapping_list_find(&list, 9));
+	assert_int_equal(mapping_list_find(&list, 10)->file, 1);
+	assert_int_equal(mapping_list_find(&list, 19)->file, 1);
+	assert_null(mapping_list_find(&list, 20));
+	assert_int_equal(mapping_list_find(&list, 39)->file, 2);
+	assert_null(mapping_list_find(&list, 40));
+}
+
+static void a_copy_equals_its_original_until_one_changes(_unused_ void **state)
+{
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+	_cleanup_(mapping_list_release) struct mapping_list copy = {0};
+
+	assert_int_equal(mapping_list_copy(&copy, &list), 0);
+	add(&list, 10, 20, 0, 1);
+	assert_false(mapping_list_equals(&copy, &list));
+	assert_int_equal(mapping_list_copy(&copy, &list), 0);
+	assert_true(mapping_list_equals(&copy, &list));
+	add(&list, 10, 20, 0, 2);
+	assert_false(mapping_list_equals(&copy, &list));
+}
+
+/* The oracle: for every address, what was mapped last. */
+static void any_order_of_mappings_shows_the_latest_at_every_address(_unused_ void **state)
+{
+	enum { SIZE = 64 };
+	unsigned seed = 1;
+
+	for (int round = 0; round < 300; round++) {
+		_cleanup_(mapping_list_release) struct mapping_list list = {0};
+		uint64_t offsets[SIZE] = {0};
+		uint32_t files[SIZE] = {0};
+
+		for (int step = 0; step < 40; step++) {
+			uint64_t start = (uint64_t)rand_r(&seed) % (SIZE - 1);
+			uint64_t end = start + 1 + (uint64_t)rand_r(&seed) % (SIZE - start - 1);
+			uint32_t file = 1 + (uint32_t)rand_r(&seed) % 3;
+			uint64_t offset = 1000 + start * ((uint64_t)rand_r(&seed) % 2);
+
+			add(&list, start, end, offset, file);
+			for (uint64_t i = start; i < end; i++) {
+				files[i] = file;
+				offsets[i] = offset + i - start;
+			}
+		}
+		for (uint64_t i = 0; i < SIZE; i++) {
+			const struct mapping *mapping = mapping_list_find(&list, i);
+
+			assert_int_equal(mapping ? mapping->file : 0, files[i]);
+			if (mapping)
+				assert_int_equal(mapping->file_offset + i - mapping->start,
+						 offsets[i]);
+		}
+		for (size_t i = 1; i < list.sorted.length; i++)
+			assert_true(list.sorted.items[i - 1].end <= list.sorted.items[i].start);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mappings_are_kept_sorted),
+		cmocka_unit_test(a_mapping_inside_splits_the_older_one),
+		cmocka_unit_test(a_mapping_across_trims_both_neighbours_and_drops_what_is_between),
+		cmocka_unit_test(a_larger_mapping_replaces_the_older_one),
+		cmocka_unit_test(the_same_range_of_another_file_replaces),
+		cmocka_unit_test(the_same_mapping_again_changes_nothing),
+		cmocka_unit_test(a_part_of_the_same_mapping_changes_nothing),
+		cmocka_unit_test(memory_has_no_file_offset_after_a_split),
+		cmocka_unit_test(the_end_is_outside),
+		cmocka_unit_test(a_copy_equals_its_original_until_one_changes),
+		cmocka_unit_test(any_order_of_mappings_shows_the_latest_at_every_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,305 @@
+#include "process/process_table.h"
+
+#include "base/clock.h"
+#include "process_fixture.h"
+#include "unit.h"
+
+static void a_fork_copies_the_parent(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *parent;
+	const struct process *child;
+
+	add_process(fixture, PID, "shell", "1000-2000 r-xp 0 fe:00 12 /no/sh\n");
+	scan(fixture);
+	parent = find(fixture, clock_now_ns(), PID, 5);
+	on_fork(fixture, clock_now_ns(), CHILD, PID);
+	child = find(fixture, clock_now_ns(), CHILD, 5);
+
+	assert_ptr_not_equal(child, parent);
+	assert_string_equal(child->comm, "shell");
+	assert_int_equal(child->parent_pid, PID);
+	assert_int_equal(child->generation, 5);
+	assert_true(child->was_scanned);
+	assert_int_equal(child->as_of_ns, 0);
+	assert_int_equal(child->perf_map_fd, -1);
+	assert_null(child->previous);
+	assert_mapped(fixture, child, 0x1000, "/no/sh");
+	on_mmap(fixture, clock_now_ns(), CHILD, 0x1000, 0x2000, "/no/x");
+	assert_mapped(fixture, parent, 0x1000, "/no/sh");
+}
+
+static void a_child_of_an_unknown_parent_is_read_from_proc(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *child;
+
+	add_process(fixture, CHILD, "ls", "1000-2000 r-xp 0 fe:00 12 /no/ls\n");
+	on_fork(fixture, 100, CHILD, PID);
+	child = find(fixture, 110, CHILD, NO_GEN);
+
+	assert_string_equal(child->comm, "ls");
+	assert_mapped(fixture, child, 0x1000, "/no/ls");
+}
+
+static void a_child_that_is_gone_is_what_its_unknown_parent_was(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *child;
+
+	add_process(fixture, PID, "shell", "1000-2000 r-xp 0 fe:00 12 /no/sh\n");
+	on_fork(fixture, 100, CHILD, PID);
+	child = find(fixture, 110, CHILD, NO_GEN);
+
+	assert_string_equal(child->comm, "shell");
+	assert_int_equal(child->parent_pid, PID);
+	assert_mapped(fixture, child, 0x1000, "/no/sh");
+}
+
+static void a_child_of_nobody_known_is_empty(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *child;
+
+	on_fork(fixture, 100, CHILD, PID);
+	child = find(fixture, 110, CHILD, NO_GEN);
+
+	assert_int_equal(child->parent_pid, PID);
+	assert_int_equal(child->start_ns, 100);
+	assert_false(child->was_scanned);
+	assert_int_equal(process_table_get_count(fixture->table), 1);
+}
+
+static void an_exec_starts_an_image_without_mappings(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *old;
+	const struct process *new;
+
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/no/sh");
+	old = find(fixture, 120, PID, NO_GEN);
+	on_exec(fixture, 130, PID, "ls");
+	on_mmap(fixture, 140, PID, 0x3000, 0x4000, "/no/ls");
+	new = find(fixture, 150, PID, NO_GEN);
+
+	assert_ptr_not_equal(new, old);
+	assert_ptr_equal(new->previous, old);
+	assert_string_equal(new->comm, "ls");
+	assert_int_equal(new->parent_pid, 7);
+	assert_int_equal(new->start_ns, 130);
+	assert_true(new->generation == GENERATION_UNKNOWN);
+	assert_mapped(fixture, new, 0x1000, NULL);
+	assert_mapped(fixture, new, 0x3000, "/no/ls");
+	assert_mapped(fixture, old, 0x1000, "/no/sh");
+}
+
+static void an_exec_of_an_unknown_process_that_is_gone_starts_one_image(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	on_exec(fixture, 100, PID, "ls");
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/no/ls");
+	process = find(fixture, 120, PID, 4);
+
+	assert_string_equal(process->comm, "ls");
+	assert_null(process->previous);
+	assert_int_equal(process->generation, 4);
+	assert_mapped(fixture, process, 0x1000, "/no/ls");
+	assert_int_equal(process_table_get_count(fixture->table), 1);
+}
+
+static void a_mapping_with_the_time_of_the_exec_belongs_to_the_new_program(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/no/sh");
+	on_mmap(fixture, 130, PID, 0x3000, 0x4000, "/no/ls");
+	on_mmap(fixture, 130, PID, 0x5000, 0x6000, "/no/ld.so");
+	on_exec(fixture, 130, PID, "ls");
+	process = find(fixture, 140, PID, NO_GEN);
+
+	assert_mapped(fixture, process, 0x1000, NULL);
+	assert_mapped(fixture, process, 0x3000, "/no/ls");
+	assert_mapped(fixture, process, 0x5000, "/no/ld.so");
+}
+
+static void a_vfork_and_exec_leave_the_parent_alone(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *parent;
+	const struct process *child;
+
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/no/sh");
+	parent = find(fixture, 120, PID, 3);
+	on_fork(fixture, 130, CHILD, PID);
+	assert_mapped(fixture, find(fixture, 135, CHILD, 3), 0x1000, "/no/sh");
+	on_exec(fixture, 140, CHILD, "ls");
+	on_mmap(fixture, 150, CHILD, 0x1000, 0x2000, "/no/ls");
+	child = find(fixture, 160, CHILD, 4);
+
+	assert_ptr_equal(find(fixture, 170, PID, 3), parent);
+	assert_mapped(fixture, parent, 0x1000, "/no/sh");
+	assert_mapped(fixture, child, 0x1000, "/no/ls");
+	assert_mapped(fixture, child->previous, 0x1000, "/no/sh");
+}
+
+/* The thread that execs takes the place of the first one, which is reported to exit before. */
+static void an_exec_of_another_thread_comes_after_an_exit(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *old;
+	const struct process *new;
+
+	on_fork(fixture, 100, PID, 7);
+	old = find(fixture, 110, PID, 1);
+	on_exit_of(fixture, 120, PID);
+	on_exec(fixture, 130, PID, "ls");
+	new = find(fixture, 140, PID, 2);
+
+	assert_ptr_equal(new->previous, old);
+	assert_false(new->is_exited);
+}
+
+static void an_exited_process_keeps_answering(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/no/a");
+	process = find(fixture, 120, PID, NO_GEN);
+	on_exit_of(fixture, 130, PID);
+
+	assert_true(process->is_exited);
+	assert_ptr_equal(find(fixture, 140, PID, NO_GEN), process);
+	on_mmap(fixture, 150, PID, 0x3000, 0x4000, "/no/b");
+	on_rename(fixture, 150, PID, "late");
+	assert_mapped(fixture, process, 0x1000, "/no/a");
+	assert_mapped(fixture, process, 0x3000, "/no/b");
+	assert_string_equal(process->comm, "late");
+	assert_int_equal(process_table_get_count(fixture->table), 1);
+}
+
+static void a_fork_after_an_exit_reuses_the_pid(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *old;
+	const struct process *new;
+
+	on_fork(fixture, 90, 7, 1);
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/no/a");
+	old = find(fixture, 120, PID, 6);
+	on_exit_of(fixture, 130, PID);
+	on_fork(fixture, 140, PID, 7);
+	new = find(fixture, 150, PID, 2);
+
+	assert_ptr_not_equal(new, old);
+	assert_null(new->previous);
+	assert_false(new->is_exited);
+	assert_int_equal(new->generation, 2);
+	assert_mapped(fixture, new, 0x1000, NULL);
+}
+
+static void an_exit_of_nobody_known_does_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+
+	on_exit_of(fixture, 100, PID);
+	assert_int_equal(process_table_get_count(fixture->table), 0);
+	assert_int_equal(process_table_get_stats(fixture->table).exits, 1);
+}
+
+static void a_rename_changes_only_the_name(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	on_fork(fixture, 100, PID, 7);
+	process = find(fixture, 110, PID, NO_GEN);
+	on_rename(fixture, 120, PID, "a name of more than 15 bytes");
+
+	assert_ptr_equal(find(fixture, 130, PID, NO_GEN), process);
+	assert_string_equal(process->comm, "a name of more ");
+	assert_int_equal(process_table_get_stats(fixture->table).execs, 0);
+}
+
+static void a_mapping_of_an_unknown_process_that_is_gone_counts(void **state)
+{
+	struct fixture *fixture = *state;
+
+	on_mmap(fixture, 100, PID, 0x3000, 0x4000, "/no/b");
+	assert_mapped(fixture, find(fixture, 110, PID, NO_GEN), 0x3000, "/no/b");
+}
+
+static void a_library_at_the_place_of_another_replaces_it(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+	uint32_t version;
+
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x4000, "/no/a");
+	process = find(fixture, 120, PID, NO_GEN);
+	version = process->mappings_version;
+	on_mmap(fixture, 130, PID, 0x1000, 0x3000, "/no/b");
+
+	assert_mapped(fixture, process, 0x1000, "/no/b");
+	assert_mapped(fixture, process, 0x3000, "/no/a");
+	assert_int_equal(process->mappings_version, version + 1);
+}
+
+static void an_empty_mapping_is_ignored(void **state)
+{
+	struct fixture *fixture = *state;
+
+	on_mmap(fixture, 100, PID, 0x1000, 0x1000, "/no/a");
+	on_mmap(fixture, 100, PID, 0x2000, 0x1000, "/no/a");
+	assert_int_equal(find(fixture, 110, PID, NO_GEN)->mappings_version, 0);
+}
+
+static void events_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_table_stats stats;
+
+	on_fork(fixture, 100, PID, 7);
+	on_fork(fixture, 110, CHILD, PID);
+	on_exec(fixture, 120, CHILD, "ls");
+	on_exit_of(fixture, 130, CHILD);
+	stats = process_table_get_stats(fixture->table);
+
+	assert_int_equal(stats.forks, 2);
+	assert_int_equal(stats.execs, 1);
+	assert_int_equal(stats.exits, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_fork_copies_the_parent),
+		TEST(a_child_of_an_unknown_parent_is_read_from_proc),
+		TEST(a_child_that_is_gone_is_what_its_unknown_parent_was),
+		TEST(a_child_of_nobody_known_is_empty),
+		TEST(an_exec_starts_an_image_without_mappings),
+		TEST(an_exec_of_an_unknown_process_that_is_gone_starts_one_image),
+		TEST(a_mapping_with_the_time_of_the_exec_belongs_to_the_new_program),
+		TEST(a_vfork_and_exec_leave_the_parent_alone),
+		TEST(an_exec_of_another_thread_comes_after_an_exit),
+		TEST(an_exited_process_keeps_answering),
+		TEST(a_fork_after_an_exit_reuses_the_pid),
+		TEST(an_exit_of_nobody_known_does_nothing),
+		TEST(a_rename_changes_only_the_name),
+		TEST(a_mapping_of_an_unknown_process_that_is_gone_counts),
+		TEST(a_library_at_the_place_of_another_replaces_it),
+		TEST(an_empty_mapping_is_ignored),
+		TEST(events_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unit.h"
+
+static void equal_strings_have_equal_ids(void **state _unused_)
+{
+	struct string_table *table = string_table_new();
+	uint32_t first;
+	uint32_t second;
+
+	assert_int_equal(string_table_add(table, "main", 4, &first), 0);
+	assert_int_equal(string_table_add(table, "main", 4, &second), 0);
+	assert_int_equal(first, second);
+	assert_int_equal(string_table_add(table, "ma\0in", 5, &second), 0);
+	assert_int_not_equal(first, second);
+	assert_int_equal(string_table_get_length(table, second), 5);
+	assert_int_equal(string_table_add(table, "", 0, &second), 0);
+	assert_int_equal(second, STRING_EMPTY);
+	string_table_free(table);
+}
+
+static void strings_stay_where_they_are(void **state _unused_)
+{
+	struct string_table *table = string_table_new();
+	static char large[200000];
+	const char *kept;
+	uint32_t id;
+
+	assert_int_equal(string_table_add(table, "first", 5, &id), 0);
+	kept = string_table_get(table, id);
+	memset(large, 'x', sizeof(large));
+	for (size_t length = 1; length < sizeof(large); length += 997)
+		assert_int_equal(string_table_add(table, large, length, &id), 0);
+	assert_string_equal(kept, "first");
+	string_table_free(table);
+}
+
+static void stacks_share_their_outer_part(void **state _unused_)
+{
+	struct stack_table *table = stack_table_new();
+	uint32_t outer;
+	uint32_t a;
+	uint32_t b;
+	uint32_t again;
+
+	assert_int_equal(stack_table_add(table, STACK_EMPTY, 7, &outer), 0);
+	assert_int_equal(stack_table_add(table, outer, 8, &a), 0);
+	assert_int_equal(stack_table_add(table, outer, 9, &b), 0);
+	assert_int_equal(stack_table_add(table, outer, 8, &again), 0);
+	assert_int_equal(a, again);
+	assert_int_equal(stack_table_get_parent(table, a), outer);
+	assert_int_equal(stack_table_get_parent(table, b), outer);
+	assert_int_equal(stack_table_get_level(table, b), 9);
+	assert_int_equal(stack_table_get_count(table), 4);
+	stack_table_free(table);
+}
+
+static struct profile *make_profile(uint32_t *thread, uint32_t *stack)
+{
+	struct profile *profile = profile_new();
+	struct thread main_thread = {.tid = 5};
+	uint32_t location;
+
+	assert_int_equal(profile_add_process(profile, 5, STRING_EMPTY, &main_thread.process), 0);
+	assert_int_equal(profile_add_thread(profile, &main_thread, thread), 0);
+	assert_int_equal(profile_add_location(profile, LOCATION_KERNEL, 0, 0x10, &location), 0);
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, stack), 0);
+	return profile;
+}
+
+static void samples_of_one_thread_and_stack_are_summed(void **state _unused_)
+{
+	uint32_t thread;
+	uint32_t stack;
+	struct profile *profile = make_profile(&thread, &stack);
+
+	assert_int_equal(profile_add_sample(profile, thread, stack, 3), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, 4), 0);
+	assert_int_equal(profile_add_sample(profile, thread, STACK_EMPTY, 1), 0);
+	assert_int_equal(profile_count_samples(profile), 2);
+	assert_int_equal(profile_get_sample(profile, 0)->value, 7);
+	profile_free(profile);
+}
+
+static void a_sum_beyond_64_bits_is_refused_and_changes_nothing(void **state _unused_)
+{
+	uint32_t thread;
+	uint32_t stack;
+	struct profile *profile = make_profile(&thread, &stack);
+
+	assert_int_equal(profile_add_sample(profile, thread, stack, UINT64_MAX), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, 1), -EOVERFLOW);
+	assert_true(profile_get_sample(profile, 0)->value == UINT64_MAX);
+	profile_free(profile);
+}
+
+static void locations_differ_by_space_owner_and_address(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t ids[4];
+	uint32_t again;
+
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, 1, 0x10, &ids[0]), 0);
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, 2, 0x10, &ids[1]), 0);
+	assert_int_equal(profile_add_location(profile, LOCATION_PROCESS, 1, 0x10, &ids[2]), 0);
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, 1, 0x11, &ids[3]), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(ids[i], i);
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, 2, 0x10, &again), 0);
+	assert_int_equal(again, ids[1]);
+	profile_free(profile);
+}
+
+static void frames_are_copied_into_their_location(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct frame frames[2] = {{.line = 1, .is_inlined = true}, {.line = 2}};
+	uint32_t location;
+	const struct location *named;
+
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, 0, 1, &location), 0);
+	assert_int_equal(profile_set_frames(profile, location, frames, 2, UNNAMED_NOT), 0);
+	frames[0].line = 9;
+	named = profile_get_location(profile, location);
+	assert_int_equal(named->num_frames, 2);
+	assert_int_equal(profile_get_frame(profile, named->first_frame)->line, 1);
+	assert_int_equal(profile_get_frame(profile, named->first_frame + 1)->line, 2);
+	profile_free(profile);
+}
+
+static void a_renamed_thread_is_a_new_one(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct thread thread = {.tid = 1};
+	uint32_t first;
+	uint32_t second;
+
+	assert_int_equal(profile_add_thread(profile, &thread, &first), 0);
+	assert_int_equal(profile_add_string(profile, "worker", &thread.comm), 0);
+	assert_int_equal(profile_add_thread(profile, &thread, &second), 0);
+	assert_int_not_equal(first, second);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_strings_have_equal_ids),
+		cmocka_unit_test(strings_stay_where_they_are),
+		cmocka_unit_test(stacks_share_their_outer_part),
+		cmocka_unit_test(samples_of_one_thread_and_stack_are_summed),
+		cmocka_unit_test(a_sum_beyond_64_bits_is_refused_and_changes_nothing),
+		cmocka_unit_test(locations_differ_by_space_owner_and_address),
+		cmocka_unit_test(frames_are_copied_into_their_location),
+		cmocka_unit_test(a_renamed_thread_is_a_new_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "symbolize/demangle.h"
+
+struct expectation {
+	const char *symbol;
+	const char *name;
+	const char *full_name;
+};
+
+static void assert_names(const struct expectation *expectations, size_t num_expectations)
+{
+	struct demangler *demangler = demangler_new();
+
+	assert_non_null(demangler);
+	for (size_t i = 0; i < num_expectations; i++) {
+		struct demangled_name demangled;
+
+		assert_int_equal(demangler_get(demangler, expectations[i].symbol, &demangled), 0);
+		assert_string_equal(demangled.name, expectations[i].name);
+		assert_string_equal(demangled.full_name, expectations[i].full_name);
+	}
+	demangler_free(demangler);
+}
+
+static void cxx_names_lose_their_parameters_in_the_short_form(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"_ZN5outer5innerEi", "outer::inner", "outer::inner(int)"},
+		{"_ZNK3vec4sizeEv", "vec::size", "vec::size() const"},
+		{"_Z3maxIiET_S0_S0_", "max<int>", "int max<int>(int, int)"},
+		{"_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()",
+		 "main::{lambda()#1}::operator()() const"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
+static void rust_names_of_both_schemes_are_read(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt",
+		 "core::fmt::Write::write_fmt"},
+		{"_RNvCs1234_7mycrate3foo", "mycrate::foo", "mycrate::foo"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
+static void clone_suffixes_stay_in_the_full_name_only(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"check.cold", "check", "check.cold"},
+		{"sum.part.0.constprop.12", "sum", "sum.part.0.constprop.12"},
+		{"sum.isra.0.cold", "sum", "sum.isra.0.cold"},
+		{"read.llvm.1234567890123", "read", "read.llvm.1234567890123"},
+		{"x.lto_priv.0", "x", "x.lto_priv.0"},
+		{"_Z3foov.cold", "foo", "foo() [clone .cold]"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
+static void other_dots_and_numbers_belong_to_the_name(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"main.func1", "main.func1", "main.func1"},
+		{"main.(*T).Run.func2.1", "main.(*T).Run.func2.1", "main.(*T).Run.func2.1"},
+		{"work._omp_fn.0", "work._omp_fn.0", "work._omp_fn.0"},
+		{".cold", ".cold", ".cold"},
+		{"", "", ""},
+		{"0", "0", "0"},
+		{"part.7x", "part.7x", "part.7x"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
+static void symbol_versions_are_cut_from_the_short_name(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"memcpy@@GLIBC_2.14", "memcpy", "memcpy@@GLIBC_2.14"},
+		{"_ZNSt6localeD1Ev@@GLIBCXX_3.4", "std::locale::~locale", "std::locale::~locale()"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
+static void broken_names_stay_as_they_are(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"_Z", "_Z", "_Z"},
+		{"_ZN99999foo", "_ZN99999foo", "_ZN99999foo"},
+		{"_R", "_R", "_R"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
+/* A<int,int>, B<A,A>, C<B,B>, …: every level doubles the length. */
+static void a_name_that_unfolds_without_end_is_cut(void **state)
+{
+	struct text symbol = {0};
+	struct demangler *demangler = demangler_new();
+	struct demangled_name demangled;
+
+	(void)state;
+	text_append_string(&symbol, "_Z1fI1AIiiE");
+	for (int level = 0; level < 40; level++) {
+		char id[8] = "S_";
+
+		if (level > 0)
+			snprintf(id, sizeof(id), "S%c_",
+				 level * 2 - 1 < 10 ? '0' + level * 2 - 1
+						    : 'A' + (level * 2 - 11) % 26);
+		text_printf(&symbol, "1BI%s%sE", id, id);
+	}
+	text_append_string(&symbol, "Evv");
+	assert_int_equal(demangler_get(demangler, symbol.data, &demangled), 0);
+	assert_true(strlen(demangled.name) <= DEMANGLED_MAX_BYTES + 3);
+	assert_true(strlen(demangled.full_name) <= DEMANGLED_MAX_BYTES + 3);
+	demangler_free(demangler);
+	text_release(&symbol);
+}
+
+static void the_same_name_is_demangled_once(void **state)
+{
+	struct demangler *demangler = demangler_new();
+	struct demangled_name first;
+	struct demangled_name second;
+
+	(void)state;
+	assert_int_equal(demangler_get(demangler, "_Z3foov", &first), 0);
+	assert_int_equal(demangler_get(demangler, "_Z3foov", &second), 0);
+	assert_ptr_equal(first.name, second.name);
+	demangler_free(demangler);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cxx_names_lose_their_parameters_in_the_short_form),
+		cmocka_unit_test(rust_names_of_both_schemes_are_read),
+		cmocka_unit_test(clone_suffixes_stay_in_the_full_name_only),
+		cmocka_unit_test(other_dots_and_numbers_belong_to_the_name),
+		cmocka_unit_test(symbol_versions_are_cut_from_the_short_name),
+		cmocka_unit_test(broken_names_stay_as_they_are),
+		cmocka_unit_test(a_name_that_unfolds_without_end_is_cut),
+		cmocka_unit_test(the_same_name_is_demangled_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

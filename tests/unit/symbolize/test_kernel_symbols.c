@@ -1,0 +1,181 @@
+#include "unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "symbolize/kernel_symbols.h"
+
+static const char kallsyms[] = "ffffffff81000000 T _stext\n"
+			       "ffffffff81000000 T startup_64\n"
+			       "ffffffff81000100 T __read\n"
+			       "ffffffff81000100 T read\n"
+			       "ffffffff81000100 t a\n"
+			       "ffffffff81000200 W last_one\n"
+			       "ffffffff81001000 T _etext\n"
+			       "ffffffff82000000 D data\n"
+			       "ffffffff83000000 T _sinittext\n"
+			       "ffffffff83000000 t init_one\n"
+			       "ffffffff83000100 T _einittext\n"
+			       "ffffffffc0001000 t mod_second\t[mod]\n"
+			       "ffffffffc0000000 t mod_first\t[mod]\n"
+			       "ffffffffc0002000 d mod_data\t[mod]\n"
+			       "ffffffffc0100000 t bpf_prog_1\t[bpf]\n"
+			       "ffffffffc0200100 t kprobe_page\t[__builtin__kprobes]\n";
+
+static const char modules[] = "mod 16384 0 - Live 0xffffffffc0000000\n"
+			      "nameless 8192 1 other, Live 0xffffffffc0300000 (OE)\n";
+
+static struct kernel_symbols *load(const char *text)
+{
+	struct kernel_symbols *symbols = kernel_symbols_new();
+
+	assert_non_null(symbols);
+	assert_int_equal(
+		kernel_symbols_load_text(symbols, text, strlen(text), modules, strlen(modules)), 0);
+	return symbols;
+}
+
+static void assert_found(struct kernel_symbols *symbols, uint64_t address, const char *name,
+			 const char *module)
+{
+	struct kernel_symbol symbol;
+
+	assert_int_equal(kernel_symbols_find(symbols, address, &symbol), 0);
+	if (name)
+		assert_string_equal(symbol.name, name);
+	else
+		assert_null(symbol.name);
+	assert_string_equal(symbol.module, module);
+}
+
+static void assert_not_found(struct kernel_symbols *symbols, uint64_t address)
+{
+	struct kernel_symbol symbol;
+
+	assert_int_equal(kernel_symbols_find(symbols, address, &symbol), -ENOENT);
+}
+
+static void kernel_text_ends_at_its_bounds(void **state)
+{
+	struct kernel_symbols *symbols = load(kallsyms);
+
+	(void)state;
+	assert_not_found(symbols, 0);
+	assert_not_found(symbols, 0xffffffff80ffffff);
+	assert_found(symbols, 0xffffffff81000200, "last_one", "[kernel]");
+	assert_found(symbols, 0xffffffff81000fff, "last_one", "[kernel]");
+	assert_not_found(symbols, 0xffffffff82000000);
+	assert_found(symbols, 0xffffffff83000050, "init_one", "[kernel]");
+	assert_not_found(symbols, 0xffffffffb0000000);
+	assert_not_found(symbols, UINT64_MAX);
+	kernel_symbols_free(symbols);
+}
+
+static void the_best_of_several_kernel_names_is_chosen(void **state)
+{
+	struct kernel_symbols *symbols = load(kallsyms);
+
+	(void)state;
+	assert_found(symbols, 0xffffffff81000180, "read", "[kernel]");
+	kernel_symbols_free(symbols);
+}
+
+static void modules_have_names_and_ends(void **state)
+{
+	struct kernel_symbols *symbols = load(kallsyms);
+	struct kernel_symbol symbol;
+
+	(void)state;
+	assert_found(symbols, 0xffffffffc0000fff, "mod_first", "mod");
+	assert_found(symbols, 0xffffffffc0001fff, "mod_second", "mod");
+	assert_found(symbols, 0xffffffffc0002010, NULL, "mod");
+	assert_not_found(symbols, 0xffffffffc0004000);
+	assert_int_equal(kernel_symbols_find(symbols, 0xffffffffc0300010, &symbol), 0);
+	assert_null(symbol.name);
+	assert_string_equal(symbol.module, "nameless");
+	assert_int_equal(symbol.offset, 0x10);
+	kernel_symbols_free(symbols);
+}
+
+static void bpf_programs_and_kernel_pages_are_no_modules(void **state)
+{
+	struct kernel_symbols *symbols = load(kallsyms);
+
+	(void)state;
+	assert_found(symbols, 0xffffffffc0100abc, "bpf_prog_1", "[bpf]");
+	assert_found(symbols, 0xffffffffc0200110, "kprobe_page", "[kernel]");
+	assert_not_found(symbols, 0xffffffffc0201000);
+	kernel_symbols_free(symbols);
+}
+
+static void added_symbols_go_first_and_the_latest_wins(void **state)
+{
+	struct kernel_symbols *symbols = load(kallsyms);
+
+	(void)state;
+	assert_int_equal(kernel_symbols_add(symbols, 0xffffffffc0100a00, 0x100, "bpf_prog_2"), 0);
+	assert_int_equal(kernel_symbols_add(symbols, 0xffffffffc0100a00, 0x10, "bpf_prog_3"), 0);
+	assert_found(symbols, 0xffffffffc0100a05, "bpf_prog_3", "[bpf]");
+	assert_found(symbols, 0xffffffffc0100a15, "bpf_prog_2", "[bpf]");
+	assert_found(symbols, 0xffffffffc0100b00, "bpf_prog_1", "[bpf]");
+	kernel_symbols_free(symbols);
+}
+
+static void zero_addresses_mean_restricted(void **state)
+{
+	struct kernel_symbols *symbols = load("0000000000000000 T _stext\n"
+					      "0000000000000000 t x\t[mod]\n");
+
+	(void)state;
+	assert_true(kernel_symbols_is_restricted(symbols));
+	assert_not_found(symbols, 0);
+	kernel_symbols_free(symbols);
+	symbols = load(kallsyms);
+	assert_false(kernel_symbols_is_restricted(symbols));
+	kernel_symbols_free(symbols);
+	symbols = load("");
+	assert_false(kernel_symbols_is_restricted(symbols));
+	kernel_symbols_free(symbols);
+}
+
+static void malformed_lines_are_skipped(void **state)
+{
+	struct kernel_symbols *symbols = load("\n \nxyz\nffffffff81000000\nffffffff81000000 \n"
+					      "ffffffff81000000 T\nffffffff81000000 T \n"
+					      "ffffffff81000000 T \t[mod]\n"
+					      "11112222333344445 T too_long\n"
+					      "ffffffff81000000 T good");
+
+	(void)state;
+	assert_found(symbols, 0xffffffff81000000, "good", "[kernel]");
+	kernel_symbols_free(symbols);
+}
+
+static void files_that_are_not_there_name_nothing(void **state)
+{
+	struct kernel_symbols *symbols = kernel_symbols_new();
+
+	(void)state;
+	assert_int_equal(kernel_symbols_load(symbols, "/nonexistent"), 0);
+	assert_not_found(symbols, 0xffffffff81000000);
+	assert_false(kernel_symbols_is_restricted(symbols));
+	kernel_symbols_free(symbols);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kernel_text_ends_at_its_bounds),
+		cmocka_unit_test(the_best_of_several_kernel_names_is_chosen),
+		cmocka_unit_test(modules_have_names_and_ends),
+		cmocka_unit_test(bpf_programs_and_kernel_pages_are_no_modules),
+		cmocka_unit_test(added_symbols_go_first_and_the_latest_wins),
+		cmocka_unit_test(zero_addresses_mean_restricted),
+		cmocka_unit_test(malformed_lines_are_skipped),
+		cmocka_unit_test(files_that_are_not_there_name_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

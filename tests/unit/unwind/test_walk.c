@@ -1,0 +1,322 @@
+#include "walk_scene.h"
+
+static void the_stack_pointer_leads_to_the_caller(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 24));
+
+	scene.stack[2] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.sp == WORD(3));
+}
+
+static void the_frame_pointer_leads_to_the_caller(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_FP, 16));
+
+	scene.walk.fp = WORD(4);
+	scene.stack[5] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.sp == WORD(6));
+}
+
+static void an_offset_may_be_negative(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_FP, -16));
+
+	scene.walk.fp = WORD(8);
+	scene.stack[5] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+}
+
+static void rbx_leads_to_the_caller(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_BX, 24));
+
+	scene.walk.bx = WORD(1);
+	scene.stack[3] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+}
+
+static void r10_leads_to_the_caller_of_the_innermost_frame(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_R10, 0));
+
+	scene.walk.r10 = WORD(7);
+	scene.stack[6] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+}
+
+static void r10_of_an_outer_frame_is_not_known(_unused_ void **state)
+{
+	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_R10, 0));
+
+	scene.walk.r10 = WORD(7);
+	scene.stack[6] = RETURN_INTO(OUTER);
+	assert_ends_in_caller(&scene, WALK_UNSUPPORTED);
+}
+
+static void the_cfa_may_lie_in_memory_at_the_stack_pointer(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_SP, 16));
+
+	scene.stack[2] = WORD(6);
+	scene.stack[5] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.sp == WORD(6));
+}
+
+static void the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_SP_8, 16));
+
+	scene.stack[2] = WORD(5);
+	scene.stack[5] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.sp == WORD(6));
+}
+
+static void the_cfa_may_lie_in_memory_at_the_frame_pointer(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_FP, -8));
+
+	scene.walk.fp = WORD(3);
+	scene.stack[2] = WORD(6);
+	scene.stack[5] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+}
+
+static void a_cfa_that_cannot_be_read_ends_the_walk(_unused_ void **state)
+{
+	static const uint8_t ops[] = {UNWIND_CFA_DEREF_SP, UNWIND_CFA_DEREF_SP_8,
+				      UNWIND_CFA_DEREF_FP};
+
+	for (size_t i = 0; i < sizeof(ops); i++) {
+		struct scene scene = scene_of(RULE(ops[i], 1 << 30));
+
+		scene.walk.fp = WORD(3);
+		assert_ends_in_inner(&scene, WALK_READ_FAILED);
+	}
+}
+
+static void an_entry_of_the_plt_has_pushed_nothing_in_its_first_half(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_PLT, 5));
+
+	scene.stack[0] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.sp == WORD(1));
+}
+
+static void an_entry_of_the_plt_has_pushed_a_word_in_its_second_half(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_PLT, 4));
+
+	scene.stack[1] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.sp == WORD(2));
+}
+
+static void a_signal_frame_gives_the_registers_of_what_it_interrupted(_unused_ void **state)
+{
+	static const uint8_t ops[] = {UNWIND_CFA_FP, UNWIND_CFA_BX, UNWIND_CFA_SP};
+
+	for (size_t i = 0; i < sizeof(ops); i++) {
+		struct scene scene = scene_of_signal(RULE(ops[i], 16));
+
+		/* All of these are stale. */
+		scene.walk.is_fp_lost = scene.walk.is_bx_lost = 1;
+		scene.walk.fp_address = scene.walk.bx_address = UNREADABLE;
+		if (ops[i] == UNWIND_CFA_SP)
+			scene.stack[41] = RETURN_INTO(OUTER);
+		else
+			scene.stack[ops[i] == UNWIND_CFA_FP ? 33 : 37] = RETURN_INTO(OUTER);
+		if (ops[i] != UNWIND_CFA_SP)
+			scene.stack[WALK_SIGNAL_RSP / 8] = WORD(30);
+		ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4),
+			    EXACT(START_OF(CALLER)), RETURN_INTO(OUTER));
+	}
+}
+
+static void what_a_signal_interrupted_may_lie_on_another_stack_below(_unused_ void **state)
+{
+	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_SP, 8));
+
+	scene.walk.sp = WORD(64);
+	memcpy(&scene.stack[64], &scene.stack[0], 32 * sizeof(scene.stack[0]));
+	scene.stack[40] = RETURN_INTO(OUTER);
+	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER)),
+		    RETURN_INTO(OUTER));
+}
+
+static void what_a_signal_interrupted_is_not_the_innermost(_unused_ void **state)
+{
+	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_R10, 0));
+
+	scene.walk.r10 = WORD(50);
+	ASSERT_WALK(&scene, WALK_UNSUPPORTED, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER)));
+}
+
+static void a_signal_frame_that_cannot_be_read_ends_the_walk(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_SIGNAL, 0));
+
+	/* Of the four registers all but the last, rip, are there. */
+	scene.walk.sp = WORD(NUM_WORDS) - WALK_SIGNAL_RIP;
+	assert_ends_in_inner(&scene, WALK_READ_FAILED);
+}
+
+static void a_frame_that_is_marked_the_outermost_completes_the_walk(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_STOP, 0));
+
+	assert_ends_in_inner(&scene, WALK_COMPLETE);
+}
+
+static void a_rule_that_is_not_one_of_ours_ends_the_walk(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_UNSUPPORTED, 8));
+
+	assert_ends_in_inner(&scene, WALK_UNSUPPORTED);
+}
+
+static void an_address_without_rule_ends_the_walk(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_NONE, 8));
+
+	assert_ends_in_inner(&scene, WALK_NO_RULE);
+}
+
+static void an_address_beyond_the_table_has_no_rule(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 8));
+
+	scene.mappings[0].bias = 0;
+	assert_ends_in_inner(&scene, WALK_NO_RULE);
+}
+
+static void a_register_that_a_frame_leaves_alone_is_the_callers(_unused_ void **state)
+{
+	struct scene by_fp = scene_of_register(UNWIND_CFA_FP, (struct unwind_rule){0});
+	struct scene by_bx = scene_of_register(UNWIND_CFA_BX, (struct unwind_rule){0});
+
+	by_fp.stack[21] = RETURN_INTO(OUTER);
+	assert_passes_caller(&by_fp);
+	by_bx.stack[25] = RETURN_INTO(OUTER);
+	assert_passes_caller(&by_bx);
+}
+
+static void a_register_may_be_saved_below_the_cfa(_unused_ void **state)
+{
+	struct unwind_rule inner = {.cfa_op = UNWIND_CFA_SP,
+				    .cfa_offset = 32,
+				    .fp_op = UNWIND_REGISTER_AT_CFA,
+				    .fp_offset = -16,
+				    .bx_op = UNWIND_REGISTER_AT_CFA,
+				    .bx_offset = -24};
+	static const uint8_t ops[] = {UNWIND_CFA_FP, UNWIND_CFA_BX};
+
+	for (size_t i = 0; i < sizeof(ops); i++) {
+		struct scene scene = scene_of_two(inner, RULE(ops[i], 16));
+
+		scene.stack[3] = RETURN_INTO(CALLER);
+		scene.stack[ops[i] == UNWIND_CFA_FP ? 2 : 1] = WORD(30);
+		scene.stack[31] = RETURN_INTO(OUTER);
+		assert_passes_caller(&scene);
+	}
+}
+
+static void a_register_may_be_saved_at_the_frame_pointer_of_its_frame(_unused_ void **state)
+{
+	struct unwind_rule inner = {.fp_op = UNWIND_REGISTER_AT_FP,
+				    .fp_offset = 0,
+				    .bx_op = UNWIND_REGISTER_AT_FP,
+				    .bx_offset = -8};
+	struct scene by_fp = scene_of_register(UNWIND_CFA_FP, inner);
+	struct scene by_bx = scene_of_register(UNWIND_CFA_BX, inner);
+
+	by_fp.stack[20] = by_bx.stack[19] = WORD(30);
+	by_fp.stack[31] = by_bx.stack[31] = RETURN_INTO(OUTER);
+	assert_passes_caller(&by_fp);
+	assert_passes_caller(&by_bx);
+}
+
+static void a_lost_register_ends_the_walk_only_where_it_is_needed(_unused_ void **state)
+{
+	struct unwind_rule inner = {.fp_op = UNWIND_REGISTER_UNDEFINED,
+				    .bx_op = UNWIND_REGISTER_UNDEFINED};
+	struct scene by_fp = scene_of_register(UNWIND_CFA_FP, inner);
+	struct scene by_bx = scene_of_register(UNWIND_CFA_BX, inner);
+	struct scene by_sp = scene_of_register(UNWIND_CFA_SP, inner);
+
+	assert_ends_in_caller(&by_fp, WALK_READ_FAILED);
+	assert_ends_in_caller(&by_bx, WALK_READ_FAILED);
+	by_sp.stack[2] = RETURN_INTO(OUTER);
+	assert_passes_caller(&by_sp);
+}
+
+static void a_lost_register_cannot_say_where_others_are(_unused_ void **state)
+{
+	struct unwind_rule by_fp = {.fp_op = UNWIND_REGISTER_AT_FP};
+	struct unwind_rule bx_by_fp = {.bx_op = UNWIND_REGISTER_AT_FP};
+	struct scene scene = scene_of_register(UNWIND_CFA_SP, by_fp);
+
+	scene.walk.is_fp_lost = 1;
+	assert_ends_in_inner(&scene, WALK_READ_FAILED);
+	scene = scene_of_register(UNWIND_CFA_SP, bx_by_fp);
+	scene.walk.is_fp_lost = 1;
+	assert_ends_in_inner(&scene, WALK_READ_FAILED);
+}
+
+static void a_lost_register_is_known_again_where_an_outer_frame_saved_it(_unused_ void **state)
+{
+	static const uint8_t ops[] = {UNWIND_CFA_FP, UNWIND_CFA_BX};
+
+	for (size_t i = 0; i < sizeof(ops); i++) {
+		struct scene scene = scene_of_two(
+			RULE(UNWIND_CFA_SP, 8, .fp_op = UNWIND_REGISTER_UNDEFINED,
+			     .bx_op = UNWIND_REGISTER_UNDEFINED),
+			RULE(UNWIND_CFA_SP, 24, .fp_op = UNWIND_REGISTER_AT_CFA, .fp_offset = -16,
+			     .bx_op = UNWIND_REGISTER_AT_CFA, .bx_offset = -24));
+
+		scene.rules[2] = RULE(ops[i], 16);
+		scene.stack[ops[i] == UNWIND_CFA_FP ? 2 : 1] = WORD(30);
+		scene.stack[3] = RETURN_INTO(2);
+		scene.stack[31] = RETURN_INTO(OUTER);
+		ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), RETURN_INTO(CALLER),
+			    RETURN_INTO(2), RETURN_INTO(OUTER));
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stack_pointer_leads_to_the_caller),
+		cmocka_unit_test(the_frame_pointer_leads_to_the_caller),
+		cmocka_unit_test(an_offset_may_be_negative),
+		cmocka_unit_test(rbx_leads_to_the_caller),
+		cmocka_unit_test(r10_leads_to_the_caller_of_the_innermost_frame),
+		cmocka_unit_test(r10_of_an_outer_frame_is_not_known),
+		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_stack_pointer),
+		cmocka_unit_test(the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer),
+		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_frame_pointer),
+		cmocka_unit_test(a_cfa_that_cannot_be_read_ends_the_walk),
+		cmocka_unit_test(an_entry_of_the_plt_has_pushed_nothing_in_its_first_half),
+		cmocka_unit_test(an_entry_of_the_plt_has_pushed_a_word_in_its_second_half),
+		cmocka_unit_test(a_signal_frame_gives_the_registers_of_what_it_interrupted),
+		cmocka_unit_test(what_a_signal_interrupted_may_lie_on_another_stack_below),
+		cmocka_unit_test(what_a_signal_interrupted_is_not_the_innermost),
+		cmocka_unit_test(a_signal_frame_that_cannot_be_read_ends_the_walk),
+		cmocka_unit_test(a_frame_that_is_marked_the_outermost_completes_the_walk),
+		cmocka_unit_test(a_rule_that_is_not_one_of_ours_ends_the_walk),
+		cmocka_unit_test(an_address_without_rule_ends_the_walk),
+		cmocka_unit_test(an_address_beyond_the_table_has_no_rule),
+		cmocka_unit_test(a_register_that_a_frame_leaves_alone_is_the_callers),
+		cmocka_unit_test(a_register_may_be_saved_below_the_cfa),
+		cmocka_unit_test(a_register_may_be_saved_at_the_frame_pointer_of_its_frame),
+		cmocka_unit_test(a_lost_register_ends_the_walk_only_where_it_is_needed),
+		cmocka_unit_test(a_lost_register_cannot_say_where_others_are),
+		cmocka_unit_test(a_lost_register_is_known_again_where_an_outer_frame_saved_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,2 @@
+/* Like depth, without frame pointers. */
+#include "depth.c"

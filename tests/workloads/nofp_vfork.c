@@ -1,0 +1,37 @@
+/*
+ * Children that live on their parent's stack: they burn CPU for 2 ms and are gone, while the parent
+ * waits inside vfork(): nofp_vfork [SECONDS].
+ */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "spin.h"
+
+static volatile int num_children;
+
+static __attribute__((noinline)) void child_burn(void)
+{
+	spin_cpu_ns(2 * NS_PER_MS);
+	num_children++;
+}
+
+static __attribute__((noinline)) void start_child(void)
+{
+	pid_t child = vfork();
+
+	if (child == 0) {
+		child_burn();
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+
+	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns)
+		start_child();
+	return num_children == 0;
+}

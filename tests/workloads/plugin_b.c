@@ -1,0 +1,9 @@
+/* Plugin of dlopens: same shape as plugin_a, so that it is likely mapped at the same address. */
+#include "spin.h"
+
+void plugin_b_burn(void);
+
+void plugin_b_burn(void)
+{
+	spin_wall_ns(100 * NS_PER_MS);
+}

@@ -1,0 +1,60 @@
+/*
+ * Burning CPU by the thread's own CPU clock, so that a workload's shares are exact however busy
+ * the machine is. Always inlined: it adds no stack level of its own.
+ */
+#ifndef SPIN_H
+#define SPIN_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_MS     1000000ull
+#define NS_PER_SECOND 1000000000ull
+
+static inline __attribute__((always_inline)) uint64_t read_clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* Some work that no compiler can drop; about 0.1 ms, so that reading the clock costs little. */
+static inline __attribute__((always_inline)) void spin_once(void)
+{
+	for (int i = 0; i < 100000; i++)
+		__asm__ volatile("" ::"r"(i) : "memory");
+}
+
+/* Until this thread has used that much CPU time, at least. Returns what it really used. */
+static inline __attribute__((always_inline)) uint64_t spin_cpu_ns(uint64_t wanted_ns)
+{
+	uint64_t start_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t used_ns;
+
+	do {
+		spin_once();
+		used_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+	} while (used_ns < wanted_ns);
+	return used_ns;
+}
+
+/* Until the time of the wall clock is over. */
+static inline __attribute__((always_inline)) void spin_wall_ns(uint64_t duration_ns)
+{
+	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + duration_ns;
+
+	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns)
+		spin_once();
+}
+
+/* "1.5" seconds in nanoseconds; fallback when there is no such argument. */
+static inline uint64_t read_duration_ns(int argc, char **argv, int index, double fallback_seconds)
+{
+	double seconds = index < argc ? atof(argv[index]) : fallback_seconds;
+
+	return (uint64_t)(seconds * (double)NS_PER_SECOND);
+}
+
+#endif
