@@ -30,7 +30,7 @@ LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
 
-SOURCES    := $(sort $(wildcard src/*/*.c))
+SOURCES    := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
 SKELETON   := $(O)/bpf/sampler.skel.h

@@ -25,6 +25,9 @@ enum tree_root {
 struct call_tree_opts {
 	enum tree_root root;
 	bool no_annotations; /* do not mark labels with _[k] kernel, _[i] inlined, _[j] JIT */
+	uint32_t metric;     /* whose samples are in the tree */
+	bool has_baseline;   /* a comparison: the samples of a second metric are in it too */
+	uint32_t baseline;
 };
 
 struct call_tree;
@@ -33,7 +36,8 @@ struct call_tree;
 #define CALL_TREE_ROOT 0u
 
 /*
- * Labels are fit for folded text: no `;` and no control characters, not empty.
+ * Labels are fit for folded text: without `;` and line ends. A thread that has neither a name nor
+ * an id gives no first level.
  *
  * opts may be NULL. Returns NULL when out of memory.
  */
@@ -50,5 +54,9 @@ uint32_t call_tree_get_parent(const struct call_tree *tree, uint32_t node);
 const char *call_tree_get_label(const struct call_tree *tree, uint32_t node, size_t *ret_length);
 /* Weight of the stacks that end here; 0 where none does. */
 uint64_t call_tree_get_self(const struct call_tree *tree, uint32_t node);
+/* The same in the baseline metric. */
+uint64_t call_tree_get_baseline(const struct call_tree *tree, uint32_t node);
+/* Whether a stack ends here, be its weight 0. */
+bool call_tree_has_samples(const struct call_tree *tree, uint32_t node);
 
 #endif

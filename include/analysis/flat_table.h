@@ -25,8 +25,9 @@ struct flat_table {
 	uint64_t sum; /* weight of all samples */
 };
 
-/* Returns 0 or -ENOMEM. */
-_must_check_ int flat_table_init(struct flat_table *table, const struct profile *profile);
+/* Of the samples of one metric. Returns 0 or -ENOMEM. */
+_must_check_ int flat_table_init(struct flat_table *table, const struct profile *profile,
+				 uint32_t metric);
 void flat_table_release(struct flat_table *table);
 
 /* Largest total first; then self, then name. */

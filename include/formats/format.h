@@ -1,17 +1,21 @@
 /*
- * The formats we write, one line each in a table: found by name or by a file's extension.
+ * The formats that are read and written, one line each in a table: found by name, by a file's
+ * extension, or by content.
  *
- * Bytes go out through a sink, so that formats neither open files nor know where they write.
+ * Bytes go out through a sink, so that formats neither open files nor know where they write. How
+ * they come in is told in import.h.
  */
 #ifndef FORMATS_FORMAT_H
 #define FORMATS_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/call_tree.h"
 #include "base/attributes.h"
 #include "base/text.h"
+#include "formats/import.h"
 #include "profile/profile.h"
 
 /* write() takes all bytes and returns 0, or negative errno. */
@@ -20,28 +24,59 @@ struct sink {
 	void *context;
 };
 
+struct timeline;
+struct svg_opts;
+
 struct format_opts {
+	/* Also says which metric is written, and compared with which, where a format holds one. */
 	struct call_tree_opts tree;
+	const struct svg_opts *svg;      /* of a flame graph; NULL: as usual */
+	const struct timeline *timeline; /* NULL: there is none */
+	bool is_compressed;              /* where the format leaves the choice */
+};
+
+/* What the content says about the format. */
+enum detection {
+	DETECTED_NOT,
+	DETECTED_MAYBE, /* could be; the extension decides */
+	DETECTED_SURE,  /* nothing else looks like this */
 };
 
 struct format {
-	const char *name;      /* for --to */
-	const char *extension; /* with its dot */
+	const char *name;      /* for --to and --from */
+	const char *extension; /* with its dot; "" when it has none of its own */
 	const char *summary;   /* for the help */
-	/* Returns 0, -ENOMEM, or what the sink returned. */
+	/* NULL when it is not written. Returns 0, -ENOMEM, or what the sink returned. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink);
+	/* Looks at the first bytes, or at all. NULL: content tells nothing. */
+	enum detection (*detect)(const uint8_t *data, size_t size);
+	/*
+	 * NULL when it is not read. Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason
+	 * in import->error.
+	 */
+	int (*read)(struct import *import);
 };
 
 /* NULL when there is none. */
 const struct format *format_find_name(const char *name);
 /* By the longest extension that the path ends in. */
 const struct format *format_find_path(const char *path);
+/*
+ * The format to read some bytes with: one that is sure of the content; else that of the path's
+ * extension, if it does not refuse the content; else one that finds the content possible. NULL
+ * when there is none.
+ */
+const struct format *format_detect(const char *path, const uint8_t *data, size_t size);
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);
 
 extern const struct format format_folded;
 extern const struct format format_text;
+
+/* "samples"; empty for a profile that has no such metric. */
+const char *format_get_metric_name(const struct profile *profile, uint32_t metric);
+const char *format_get_metric_unit(const struct profile *profile, uint32_t metric);
 
 /*
  * A buffer in front of a sink: bytes are appended to `text` and go out when there are many.

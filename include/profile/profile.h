@@ -1,10 +1,12 @@
 /*
- * The profile: samples, weighted by stack and thread. The noun that all stages share.
+ * The profile: samples, weighted by stack, thread and metric. The noun that all stages share.
  *
  * A sample points at a stack; a stack is a chain of locations; a location is a code address
  * and, once it is symbolized, the frames found there: the function, preceded by the calls
  * inlined into it. A recorder adds locations by address and a symbolizer gives them frames;
  * an importer adds locations that have their frames from the start.
+ *
+ * A comparison is a profile with the metrics METRIC_BEFORE and METRIC_AFTER.
  *
  * All strings are ids of the profile's string table. Ids of every kind are dense, from 0.
  * No I/O. Not thread-safe; several profiles may be used in parallel.
@@ -48,7 +50,9 @@ const char *unnamed_reason_get_name(enum unnamed_reason reason);
 enum frame_kind { FRAME_USER, FRAME_KERNEL, FRAME_JIT };
 
 struct frame {
-	uint32_t name;      /* for people: demangled, without parameter list */
+	/* For people: demangled, without parameter list, without annotation such as _[k]. Fit for
+	   folded text where we name it; as it was where a folded file did. */
+	uint32_t name;
 	uint32_t full_name; /* demangled with parameters; equal to name where there are none */
 	uint32_t module;    /* string: base name of file or kernel module; may be empty */
 	uint32_t file;      /* string: source file; empty when unknown */
@@ -82,18 +86,26 @@ struct process_info {
 struct thread {
 	uint32_t process; /* index of its process_info */
 	uint32_t tid;
-	uint32_t comm; /* at the time of its samples: a renamed thread is a new one */
+	uint32_t comm;   /* at the time of its samples: a renamed thread is a new one */
+	uint32_t source; /* index of the source it was read from; 0 in a recording */
 };
 
+/* What samples weigh. */
 struct metric {
-	uint32_t name; /* "samples" */
-	uint32_t unit; /* "count" */
+	uint32_t name; /* string: "samples", "cpu", "alloc" */
+	uint32_t unit; /* string: "count", "nanoseconds", "bytes" */
 };
 
+#define METRIC_NONE   UINT32_MAX
+#define METRIC_BEFORE "before"
+#define METRIC_AFTER  "after"
+
+/* The weight of one thread's stack in one metric. No two samples are of the same three. */
 struct sample {
 	uint32_t thread;
 	uint32_t stack;
-	uint64_t value; /* summed weight */
+	uint32_t metric;
+	uint64_t value; /* summed weight; 0 where an input says so */
 };
 
 struct profile *profile_new(void); /* NULL when out of memory */
@@ -105,7 +117,14 @@ static inline void profile_freep(struct profile **profile)
 
 /* Strings. The tables are borrowed, valid until profile_free(). */
 _must_check_ int profile_add_string(struct profile *profile, const char *string, uint32_t *ret);
+/*
+ * The name of a frame as folded text can hold it: `;` becomes `:`, control characters a space,
+ * blanks at the edges go, and what is empty then becomes [unknown].
+ */
+_must_check_ int profile_add_frame_name(struct profile *profile, const char *name, size_t length,
+					uint32_t *ret);
 const char *profile_get_string(const struct profile *profile, uint32_t id);
+size_t profile_get_string_length(const struct profile *profile, uint32_t id);
 struct string_table *profile_get_strings(struct profile *profile);
 
 /*
@@ -122,9 +141,23 @@ _must_check_ int profile_add_location(struct profile *profile, enum location_spa
 				      uint32_t owner, uint64_t address, uint32_t *ret);
 _must_check_ int profile_add_stack(struct profile *profile, uint32_t parent, uint32_t location,
 				   uint32_t *ret);
-/* Add weight to the sample of this thread and stack. -EOVERFLOW when the sum leaves 64 bits. */
+/*
+ * A location that has no address but one frame: the one that an importer read. Equal frames are
+ * one location.
+ */
+_must_check_ int profile_add_frame_location(struct profile *profile, const struct frame *frame,
+					    uint32_t *ret);
+/* Name and unit are copied; a name may be there with several units. */
+_must_check_ int profile_add_metric(struct profile *profile, const char *name, const char *unit,
+				    uint32_t *ret);
+/* A file that was read; each call adds one. name  string; as the user gave it */
+_must_check_ int profile_add_source(struct profile *profile, uint32_t name, uint32_t *ret);
+/*
+ * Add weight to the sample of this thread, stack and metric, which is made when there is none,
+ * also for a weight of 0. Returns 0, -ENOMEM, or -EOVERFLOW when the sum leaves 64 bits.
+ */
 _must_check_ int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack,
-				    uint64_t weight);
+				    uint32_t metric, uint64_t weight);
 
 /*
  * Give a location its frames, innermost first, at least one; they are copied.
@@ -133,8 +166,8 @@ _must_check_ int profile_set_frames(struct profile *profile, uint32_t location,
 				    const struct frame *frames, size_t num_frames,
 				    enum unnamed_reason reason);
 
-void profile_set_metric(struct profile *profile, struct metric metric);
-struct metric profile_get_metric(const struct profile *profile);
+/* The first metric of this name, or METRIC_NONE. */
+uint32_t profile_find_metric(const struct profile *profile, const char *name);
 
 /* A changed comm of a process that is already there. */
 void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_t comm);
@@ -145,12 +178,16 @@ const struct process_info *profile_get_process(const struct profile *profile, ui
 const struct thread *profile_get_thread(const struct profile *profile, uint32_t id);
 const struct location *profile_get_location(const struct profile *profile, uint32_t id);
 const struct frame *profile_get_frame(const struct profile *profile, uint32_t id);
+const struct metric *profile_get_metric(const struct profile *profile, uint32_t id);
 const struct sample *profile_get_sample(const struct profile *profile, uint32_t id);
+uint32_t profile_get_source(const struct profile *profile, uint32_t id); /* its name, a string */
 uint32_t profile_count_modules(const struct profile *profile);
 uint32_t profile_count_processes(const struct profile *profile);
 uint32_t profile_count_threads(const struct profile *profile);
 uint32_t profile_count_locations(const struct profile *profile);
+uint32_t profile_count_metrics(const struct profile *profile);
 uint32_t profile_count_samples(const struct profile *profile);
+uint32_t profile_count_sources(const struct profile *profile);
 
 /* A stack's innermost location and its caller's stack; see stack_table.h. */
 uint32_t profile_get_stack_location(const struct profile *profile, uint32_t stack);

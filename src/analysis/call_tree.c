@@ -1,5 +1,6 @@
 #include "analysis/call_tree.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,10 +10,16 @@
 #define UNKNOWN_LABEL "[unknown]"
 #define NOT_MADE      UINT32_MAX
 
+struct weight {
+	uint64_t self;
+	uint64_t baseline;
+	bool has_samples;
+};
+
 struct call_tree {
 	struct string_table *labels;
-	struct stack_table *nodes; /* levels are labels */
-	ARRAY(uint64_t) self;      /* by node; nodes beyond its length have none */
+	struct stack_table *nodes;    /* levels are labels */
+	ARRAY(struct weight) weights; /* by node; nodes beyond its length have none */
 };
 
 /* What is needed while the tree is made. */
@@ -27,31 +34,18 @@ struct maker {
 	struct text label;
 };
 
-/*
- * Names come from foreign programs; `;` and line ends would break the folded line, so they
- * become `:` and space. Blanks at the edges would be lost when it is read again.
- */
+/* `;` and line ends would break a folded line, whoever gave the name. */
 static void append_name(struct text *label, const char *name, size_t length)
 {
 	size_t start = label->length;
 
-	while (length && (unsigned char)name[0] <= ' ')
-		name++, length--;
-	while (length && (unsigned char)name[length - 1] <= ' ')
-		length--;
 	text_append(label, name, length);
-	if (label->failed)
-		return;
-	for (size_t i = start; i < label->length; i++) {
-		unsigned char c = (unsigned char)label->data[i];
-
-		if (c == ';')
+	for (size_t i = start; !label->failed && i < label->length; i++) {
+		if (label->data[i] == ';')
 			label->data[i] = ':';
-		else if (c < ' ' || c == 0x7f)
+		else if (label->data[i] == '\n')
 			label->data[i] = ' ';
 	}
-	if (label->length == start)
-		text_append_string(label, UNKNOWN_LABEL);
 }
 
 static const char *get_annotation(const struct frame *frame)
@@ -79,10 +73,9 @@ static int make_frame_label(struct maker *maker, uint32_t id, uint32_t *ret)
 	}
 	known = &maker->frame_labels.items[id];
 	if (*known == NOT_MADE) {
-		const char *name = profile_get_string(maker->profile, frame->name);
-
 		text_truncate(&maker->label, 0);
-		append_name(&maker->label, name, strlen(name));
+		append_name(&maker->label, profile_get_string(maker->profile, frame->name),
+			    profile_get_string_length(maker->profile, frame->name));
 		if (!maker->opts.no_annotations)
 			text_append_string(&maker->label, get_annotation(frame));
 		if (maker->label.failed)
@@ -101,15 +94,18 @@ static int make_root_node(struct maker *maker, uint32_t thread_id, uint32_t *ret
 {
 	const struct thread *thread = profile_get_thread(maker->profile, thread_id);
 	const struct process_info *process = profile_get_process(maker->profile, thread->process);
-	const char *comm = profile_get_string(maker->profile, thread->comm);
 	uint32_t label;
 	int err;
 
 	*ret = STACK_EMPTY;
-	if (maker->opts.root == TREE_ROOT_NONE)
+	if (maker->opts.root == TREE_ROOT_NONE ||
+	    (thread->comm == STRING_EMPTY && !thread->tid && !process->pid))
 		return 0;
 	text_truncate(&maker->label, 0);
-	append_name(&maker->label, comm, strlen(comm));
+	append_name(&maker->label, profile_get_string(maker->profile, thread->comm),
+		    profile_get_string_length(maker->profile, thread->comm));
+	if (thread->comm == STRING_EMPTY)
+		text_append_string(&maker->label, UNKNOWN_LABEL);
 	if (maker->opts.root == TREE_ROOT_PID)
 		text_printf(&maker->label, "-%u", process->pid);
 	if (maker->opts.root == TREE_ROOT_TID)
@@ -182,13 +178,29 @@ static int add_stack(struct maker *maker, uint32_t root, uint32_t stack, uint32_
 	return 0;
 }
 
-static int add_weight(struct call_tree *tree, uint32_t node, uint64_t weight)
+static int add_weight(struct maker *maker, uint32_t node, const struct sample *sample)
 {
-	while (tree->self.length <= node)
-		if (!array_add(&tree->self))
+	struct call_tree *tree = maker->tree;
+	struct weight *weight;
+
+	while (tree->weights.length <= node)
+		if (!array_add(&tree->weights))
 			return -1;
-	return __builtin_add_overflow(tree->self.items[node], weight, &tree->self.items[node]) ? -1
-											       : 0;
+	weight = &tree->weights.items[node];
+	weight->has_samples = true;
+	if (sample->metric == maker->opts.metric &&
+	    __builtin_add_overflow(weight->self, sample->value, &weight->self))
+		return -EOVERFLOW;
+	if (maker->opts.has_baseline && sample->metric == maker->opts.baseline &&
+	    __builtin_add_overflow(weight->baseline, sample->value, &weight->baseline))
+		return -EOVERFLOW;
+	return 0;
+}
+
+static bool is_wanted(const struct maker *maker, const struct sample *sample)
+{
+	return sample->metric == maker->opts.metric ||
+	       (maker->opts.has_baseline && sample->metric == maker->opts.baseline);
 }
 
 struct by_thread {
@@ -221,11 +233,13 @@ static int add_samples(struct maker *maker)
 		uint32_t root;
 		uint32_t node;
 
+		if (!is_wanted(maker, sample))
+			continue;
 		err = make_root_node(maker, sample->thread, &root);
 		if (!err)
 			err = add_stack(maker, root, sample->stack, &node);
 		if (!err)
-			err = add_weight(maker->tree, node, sample->value);
+			err = add_weight(maker, node, sample);
 	}
 	return err;
 }
@@ -261,7 +275,7 @@ void call_tree_free(struct call_tree *tree)
 		return;
 	string_table_free(tree->labels);
 	stack_table_free(tree->nodes);
-	array_release(&tree->self);
+	array_release(&tree->weights);
 	free(tree);
 }
 
@@ -285,5 +299,15 @@ const char *call_tree_get_label(const struct call_tree *tree, uint32_t node, siz
 
 uint64_t call_tree_get_self(const struct call_tree *tree, uint32_t node)
 {
-	return node < tree->self.length ? tree->self.items[node] : 0;
+	return node < tree->weights.length ? tree->weights.items[node].self : 0;
+}
+
+uint64_t call_tree_get_baseline(const struct call_tree *tree, uint32_t node)
+{
+	return node < tree->weights.length ? tree->weights.items[node].baseline : 0;
+}
+
+bool call_tree_has_samples(const struct call_tree *tree, uint32_t node)
+{
+	return node < tree->weights.length && tree->weights.items[node].has_samples;
 }

@@ -127,13 +127,15 @@ static int make_rows(struct flat_table *table, const struct builder *builder)
 	return 0;
 }
 
-int flat_table_init(struct flat_table *table, const struct profile *profile)
+int flat_table_init(struct flat_table *table, const struct profile *profile, uint32_t metric)
 {
 	struct builder builder = {.profile = profile};
 	int err = 0;
 
 	*table = (struct flat_table){0};
 	for (uint32_t i = 0; !err && i < profile_count_samples(profile); i++) {
+		if (profile_get_sample(profile, i)->metric != metric)
+			continue;
 		err = count_sample(&builder, i);
 		table->sum += profile_get_sample(profile, i)->value;
 	}

@@ -252,7 +252,7 @@ int summary_print(const struct summary *summary)
 {
 	_cleanup_(text_release) struct text text = {0};
 	_cleanup_(flat_table_release) struct flat_table table;
-	int err = flat_table_init(&table, summary->profile);
+	int err = flat_table_init(&table, summary->profile, 0);
 
 	if (err)
 		return err;

@@ -32,6 +32,7 @@ struct intake {
 	uint32_t max_depth;
 	enum user_stacks user_stacks_kind;
 	struct call_check *call_check; /* NULL: no check */
+	uint32_t metric;
 	struct intake_counts counts;
 	ARRAY(uint64_t) pcs;
 	ARRAY(struct raw_stack) raw_stacks;
@@ -50,6 +51,10 @@ struct intake *intake_new(struct profile *profile, struct file_table *files,
 
 	if (!intake)
 		return NULL;
+	if (profile_add_metric(profile, "samples", "count", &intake->metric)) {
+		free(intake);
+		return NULL;
+	}
 	intake->profile = profile;
 	intake->files = files;
 	intake->processes = processes;
@@ -322,8 +327,7 @@ static int add_thread(struct intake *intake, const struct wire_sample *sample,
 {
 	struct thread thread = {.process = process->id, .tid = sample->tid};
 	size_t length = strnlen(sample->comm, sizeof(sample->comm));
-	int err = string_table_add(profile_get_strings(intake->profile), sample->comm, length,
-				   &thread.comm);
+	int err = profile_add_frame_name(intake->profile, sample->comm, length, &thread.comm);
 
 	return err ? err : profile_add_thread(intake->profile, &thread, ret);
 }
@@ -372,7 +376,7 @@ static int add_to_process(struct intake *intake, const struct wire_sample *sampl
 	if (!err && kernel)
 		err = place_once(intake, kernel, NULL, sample->time_ns, &stack);
 	if (!err)
-		err = profile_add_sample(intake->profile, thread, stack, 1);
+		err = profile_add_sample(intake->profile, thread, stack, intake->metric, 1);
 	if (!err)
 		intake->counts.samples++;
 	return err;

@@ -71,7 +71,7 @@ static int push_children(struct writer *writer, uint32_t parent)
 			struct item *item;
 
 			if (goes_on ? !writer->first_child[node]
-				    : !call_tree_get_self(writer->tree, node))
+				    : !call_tree_has_samples(writer->tree, node))
 				continue;
 			item = array_add(&writer->items);
 			if (!item)

@@ -29,10 +29,49 @@ const struct format *format_find_path(const char *path)
 	const struct format *found = NULL;
 
 	for (const struct format *const *format = formats; *format; format++)
-		if (string_ends_with(path, (*format)->extension) &&
+		if ((*format)->write && (*format)->extension[0] &&
+		    string_ends_with(path, (*format)->extension) &&
 		    (!found || strlen((*format)->extension) > strlen(found->extension)))
 			found = *format;
 	return found;
+}
+
+const struct format *format_detect(const char *path, const uint8_t *data, size_t size)
+{
+	const struct format *by_path = NULL;
+	const struct format *possible = NULL;
+
+	for (const struct format *const *format = formats; *format; format++) {
+		enum detection detection;
+
+		if (!(*format)->read)
+			continue;
+		detection = (*format)->detect ? (*format)->detect(data, size) : DETECTED_MAYBE;
+		if (detection == DETECTED_SURE)
+			return *format;
+		if (detection == DETECTED_NOT)
+			continue;
+		if ((*format)->detect && !possible)
+			possible = *format;
+		if ((*format)->extension[0] && string_ends_with(path, (*format)->extension) &&
+		    (!by_path || strlen((*format)->extension) > strlen(by_path->extension)))
+			by_path = *format;
+	}
+	return by_path ? by_path : possible;
+}
+
+const char *format_get_metric_name(const struct profile *profile, uint32_t metric)
+{
+	if (metric >= profile_count_metrics(profile))
+		return "";
+	return profile_get_string(profile, profile_get_metric(profile, metric)->name);
+}
+
+const char *format_get_metric_unit(const struct profile *profile, uint32_t metric)
+{
+	if (metric >= profile_count_metrics(profile))
+		return "";
+	return profile_get_string(profile, profile_get_metric(profile, metric)->unit);
 }
 
 int sink_flush(const struct sink *sink, struct text *text)

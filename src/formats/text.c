@@ -28,18 +28,17 @@ static void append_name(struct text *output, const char *name)
 	}
 }
 
-static int write_text(const struct profile *profile, const struct format_opts *opts _unused_,
+static int write_text(const struct profile *profile, const struct format_opts *opts,
 		      const struct sink *sink)
 {
 	_cleanup_(text_release) struct text output = {0};
 	_cleanup_(flat_table_release) struct flat_table table;
-	struct metric metric = profile_get_metric(profile);
-	int err = flat_table_init(&table, profile);
+	int err = flat_table_init(&table, profile, opts->tree.metric);
 
 	if (err)
 		return err;
 	text_printf(&output, "total: %" PRIu64 " %s\n\n", table.sum,
-		    profile_get_string(profile, metric.name));
+		    format_get_metric_name(profile, opts->tree.metric));
 	text_printf(&output, "%12s %7s %12s %7s  %-40s %s\n", "self", "self%", "total", "total%",
 		    "function", "module");
 	for (size_t i = 0; !err && i < table.num_rows; i++) {

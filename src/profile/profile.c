@@ -5,11 +5,15 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/text.h"
+
+#define UNKNOWN_NAME "[unknown]"
 
 struct profile {
 	struct string_table *strings;
 	struct stack_table *stacks;
-	struct metric metric;
+	ARRAY(struct metric) metrics;
+	ARRAY(uint32_t) sources;
 	ARRAY(struct module) modules;
 	ARRAY(struct process_info) processes;
 	ARRAY(struct thread) threads;
@@ -18,6 +22,7 @@ struct profile {
 	ARRAY(struct sample) samples;
 	struct hash_index thread_index;
 	struct hash_index location_index;
+	struct hash_index frame_index; /* of locations that have no address */
 	struct hash_index sample_index;
 };
 
@@ -48,9 +53,7 @@ struct profile *profile_new(void)
 		return NULL;
 	profile->strings = string_table_new();
 	profile->stacks = stack_table_new();
-	if (!profile->strings || !profile->stacks ||
-	    profile_add_string(profile, "samples", &profile->metric.name) ||
-	    profile_add_string(profile, "count", &profile->metric.unit)) {
+	if (!profile->strings || !profile->stacks) {
 		profile_free(profile);
 		return NULL;
 	}
@@ -63,6 +66,8 @@ void profile_free(struct profile *profile)
 		return;
 	string_table_free(profile->strings);
 	stack_table_free(profile->stacks);
+	array_release(&profile->metrics);
+	array_release(&profile->sources);
 	array_release(&profile->modules);
 	array_release(&profile->processes);
 	array_release(&profile->threads);
@@ -71,6 +76,7 @@ void profile_free(struct profile *profile)
 	array_release(&profile->samples);
 	hash_index_release(&profile->thread_index);
 	hash_index_release(&profile->location_index);
+	hash_index_release(&profile->frame_index);
 	hash_index_release(&profile->sample_index);
 	free(profile);
 }
@@ -80,9 +86,41 @@ int profile_add_string(struct profile *profile, const char *string, uint32_t *re
 	return string_table_add(profile->strings, string, strlen(string), ret);
 }
 
+static bool is_blank(char c)
+{
+	return (unsigned char)c <= ' ' || c == 0x7f;
+}
+
+int profile_add_frame_name(struct profile *profile, const char *name, size_t length, uint32_t *ret)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	while (length && is_blank(name[0]))
+		name++, length--;
+	while (length && is_blank(name[length - 1]))
+		length--;
+	if (!length)
+		return profile_add_string(profile, UNKNOWN_NAME, ret);
+	text_append(&text, name, length);
+	if (text.failed)
+		return -ENOMEM;
+	for (size_t i = 0; i < length; i++) {
+		if (text.data[i] == ';')
+			text.data[i] = ':';
+		else if (is_blank(text.data[i]))
+			text.data[i] = ' ';
+	}
+	return string_table_add(profile->strings, text.data, length, ret);
+}
+
 const char *profile_get_string(const struct profile *profile, uint32_t id)
 {
 	return string_table_get(profile->strings, id);
+}
+
+size_t profile_get_string_length(const struct profile *profile, uint32_t id)
+{
+	return string_table_get_length(profile->strings, id);
 }
 
 struct string_table *profile_get_strings(struct profile *profile)
@@ -124,7 +162,7 @@ static bool is_thread(const void *owner, uint32_t item, const void *key)
 	const struct thread *wanted = key;
 
 	return thread->process == wanted->process && thread->tid == wanted->tid &&
-	       thread->comm == wanted->comm;
+	       thread->comm == wanted->comm && thread->source == wanted->source;
 }
 
 int profile_add_thread(struct profile *profile, const struct thread *thread, uint32_t *ret)
@@ -186,6 +224,55 @@ int profile_add_location(struct profile *profile, enum location_space space, uin
 	return 0;
 }
 
+static uint64_t hash_frame(const struct frame *frame)
+{
+	uint64_t hash = hash_mix(hash_mix(2, frame->name), frame->full_name);
+
+	hash = hash_mix(hash_mix(hash, frame->module), frame->file);
+	return hash_mix(hash, ((uint64_t)frame->line << 32) | (uint32_t)frame->kind << 1 |
+				      frame->is_inlined);
+}
+
+static bool is_frame_location(const void *owner, uint32_t item, const void *key)
+{
+	const struct profile *profile = owner;
+	const struct frame *frame =
+		&profile->frames.items[profile->locations.items[item].first_frame];
+	const struct frame *wanted = key;
+
+	return frame->name == wanted->name && frame->full_name == wanted->full_name &&
+	       frame->module == wanted->module && frame->file == wanted->file &&
+	       frame->line == wanted->line && frame->kind == wanted->kind &&
+	       frame->is_inlined == wanted->is_inlined;
+}
+
+int profile_add_frame_location(struct profile *profile, const struct frame *frame, uint32_t *ret)
+{
+	uint64_t hash = hash_frame(frame);
+	uint32_t id =
+		hash_index_find(&profile->frame_index, hash, is_frame_location, profile, frame);
+	int err;
+
+	if (id != HASH_INDEX_NONE) {
+		*ret = id;
+		return 0;
+	}
+	if (array_reserve(&profile->locations, profile->locations.length + 1))
+		return -ENOMEM;
+	id = (uint32_t)profile->locations.length;
+	profile->locations.items[profile->locations.length++] =
+		(struct location){.space = LOCATION_NAMED, .address = id};
+	err = profile_set_frames(profile, id, frame, 1, UNNAMED_NOT);
+	if (!err)
+		err = hash_index_add(&profile->frame_index, hash, id);
+	if (err) {
+		profile->locations.length--;
+		return err;
+	}
+	*ret = id;
+	return 0;
+}
+
 int profile_add_stack(struct profile *profile, uint32_t parent, uint32_t location, uint32_t *ret)
 {
 	return stack_table_add(profile->stacks, parent, location, ret);
@@ -197,13 +284,15 @@ static bool is_sample(const void *owner, uint32_t item, const void *key)
 	const struct sample *wanted = key;
 
 	return profile->samples.items[item].thread == wanted->thread &&
-	       profile->samples.items[item].stack == wanted->stack;
+	       profile->samples.items[item].stack == wanted->stack &&
+	       profile->samples.items[item].metric == wanted->metric;
 }
 
-int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack, uint64_t weight)
+int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
+		       uint64_t weight)
 {
-	struct sample wanted = {.thread = thread, .stack = stack, .value = weight};
-	uint64_t hash = hash_mix(hash_mix(1, thread), stack);
+	struct sample wanted = {thread, stack, metric, weight};
+	uint64_t hash = hash_mix(hash_mix(hash_mix(1, thread), stack), metric);
 	uint32_t id = hash_index_find(&profile->sample_index, hash, is_sample, profile, &wanted);
 	struct sample *added;
 
@@ -243,14 +332,68 @@ int profile_set_frames(struct profile *profile, uint32_t location, const struct 
 	return 0;
 }
 
-void profile_set_metric(struct profile *profile, struct metric metric)
+int profile_add_metric(struct profile *profile, const char *name, const char *unit, uint32_t *ret)
 {
-	profile->metric = metric;
+	struct metric wanted;
+	struct metric *added;
+	int err = profile_add_string(profile, name, &wanted.name);
+
+	if (!err)
+		err = profile_add_string(profile, unit, &wanted.unit);
+	if (err)
+		return err;
+	array_for_each (&profile->metrics, metric) {
+		if (metric->name == wanted.name && metric->unit == wanted.unit) {
+			*ret = (uint32_t)(metric - profile->metrics.items);
+			return 0;
+		}
+	}
+	added = array_add(&profile->metrics);
+	if (!added)
+		return -ENOMEM;
+	*added = wanted;
+	*ret = (uint32_t)(profile->metrics.length - 1);
+	return 0;
 }
 
-struct metric profile_get_metric(const struct profile *profile)
+uint32_t profile_find_metric(const struct profile *profile, const char *name)
 {
-	return profile->metric;
+	for (uint32_t i = 0; i < profile->metrics.length; i++)
+		if (string_equals(profile_get_string(profile, profile->metrics.items[i].name),
+				  name))
+			return i;
+	return METRIC_NONE;
+}
+
+int profile_add_source(struct profile *profile, uint32_t name, uint32_t *ret)
+{
+	uint32_t *added = array_add(&profile->sources);
+
+	if (!added)
+		return -ENOMEM;
+	*added = name;
+	*ret = (uint32_t)(profile->sources.length - 1);
+	return 0;
+}
+
+const struct metric *profile_get_metric(const struct profile *profile, uint32_t id)
+{
+	return &profile->metrics.items[id];
+}
+
+uint32_t profile_get_source(const struct profile *profile, uint32_t id)
+{
+	return profile->sources.items[id];
+}
+
+uint32_t profile_count_metrics(const struct profile *profile)
+{
+	return (uint32_t)profile->metrics.length;
+}
+
+uint32_t profile_count_sources(const struct profile *profile)
+{
+	return (uint32_t)profile->sources.length;
 }
 
 const struct module *profile_get_module(const struct profile *profile, uint32_t id)

@@ -103,14 +103,14 @@ struct naming {
 	enum unnamed_reason reason;
 };
 
-/* Add the next outer frame, with names as they are. */
+/* Add the next outer frame. */
 static int add_frame(struct naming *naming, const char *name, const char *full_name)
 {
 	struct frame *frame = &naming->frames[naming->num_frames++];
 	int err;
 
 	*frame = (struct frame){.kind = (uint8_t)naming->kind};
-	err = profile_add_string(naming->profile, name, &frame->name);
+	err = profile_add_frame_name(naming->profile, name, strlen(name), &frame->name);
 	if (!err)
 		err = profile_add_string(naming->profile, full_name, &frame->full_name);
 	if (!err)

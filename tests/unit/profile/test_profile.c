@@ -77,9 +77,9 @@ static void samples_of_one_thread_and_stack_are_summed(void **state _unused_)
 	uint32_t stack;
 	struct profile *profile = make_profile(&thread, &stack);
 
-	assert_int_equal(profile_add_sample(profile, thread, stack, 3), 0);
-	assert_int_equal(profile_add_sample(profile, thread, stack, 4), 0);
-	assert_int_equal(profile_add_sample(profile, thread, STACK_EMPTY, 1), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, 0, 3), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, 0, 4), 0);
+	assert_int_equal(profile_add_sample(profile, thread, STACK_EMPTY, 0, 1), 0);
 	assert_int_equal(profile_count_samples(profile), 2);
 	assert_int_equal(profile_get_sample(profile, 0)->value, 7);
 	profile_free(profile);
@@ -91,8 +91,8 @@ static void a_sum_beyond_64_bits_is_refused_and_changes_nothing(void **state _un
 	uint32_t stack;
 	struct profile *profile = make_profile(&thread, &stack);
 
-	assert_int_equal(profile_add_sample(profile, thread, stack, UINT64_MAX), 0);
-	assert_int_equal(profile_add_sample(profile, thread, stack, 1), -EOVERFLOW);
+	assert_int_equal(profile_add_sample(profile, thread, stack, 0, UINT64_MAX), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, 0, 1), -EOVERFLOW);
 	assert_true(profile_get_sample(profile, 0)->value == UINT64_MAX);
 	profile_free(profile);
 }
@@ -145,6 +145,56 @@ static void a_renamed_thread_is_a_new_one(void **state _unused_)
 	profile_free(profile);
 }
 
+static const char *name_frame(struct profile *profile, const char *name)
+{
+	uint32_t id;
+
+	assert_int_equal(profile_add_frame_name(profile, name, strlen(name), &id), 0);
+	return profile_get_string(profile, id);
+}
+
+static void names_of_frames_fit_folded_text(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+
+	assert_string_equal(name_frame(profile, "operator delete[]"), "operator delete[]");
+	assert_string_equal(name_frame(profile, " Ljava/lang/String;\n"), "Ljava/lang/String:");
+	assert_string_equal(name_frame(profile, "a\tb\x7f"), "a b");
+	assert_string_equal(name_frame(profile, " \n"), "[unknown]");
+	profile_free(profile);
+}
+
+static void metrics_of_equal_name_and_unit_are_one(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t ids[4];
+
+	assert_int_equal(profile_add_metric(profile, "cpu", "nanoseconds", &ids[0]), 0);
+	assert_int_equal(profile_add_metric(profile, "cpu", "count", &ids[1]), 0);
+	assert_int_equal(profile_add_metric(profile, "cpu", "nanoseconds", &ids[2]), 0);
+	assert_int_not_equal(ids[0], ids[1]);
+	assert_int_equal(ids[0], ids[2]);
+	assert_int_equal(profile_find_metric(profile, "cpu"), ids[0]);
+	assert_int_equal(profile_find_metric(profile, "wall"), METRIC_NONE);
+	profile_free(profile);
+}
+
+static void equal_frames_without_address_are_one_location(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct frame frame = {.line = 3};
+	uint32_t ids[3];
+
+	assert_int_equal(profile_add_frame_location(profile, &frame, &ids[0]), 0);
+	assert_int_equal(profile_add_frame_location(profile, &frame, &ids[1]), 0);
+	frame.kind = FRAME_KERNEL;
+	assert_int_equal(profile_add_frame_location(profile, &frame, &ids[2]), 0);
+	assert_int_equal(ids[0], ids[1]);
+	assert_int_not_equal(ids[0], ids[2]);
+	assert_int_equal(profile_get_location(profile, ids[2])->num_frames, 1);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +206,9 @@ int main(void)
 		cmocka_unit_test(locations_differ_by_space_owner_and_address),
 		cmocka_unit_test(frames_are_copied_into_their_location),
 		cmocka_unit_test(a_renamed_thread_is_a_new_one),
+		cmocka_unit_test(names_of_frames_fit_folded_text),
+		cmocka_unit_test(metrics_of_equal_name_and_unit_are_one),
+		cmocka_unit_test(equal_frames_without_address_are_one_location),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,7 +299,7 @@ static void code_without_file_is_named_by_the_perf_map(void **state)
 	anonymous = add_location(scene, LOCATION_PROCESS, process->id, 0x10100);
 	unmapped = add_location(scene, LOCATION_PROCESS, process->id, 0x90000);
 	name_all(scene);
-	assert_frame(scene, compiled, "LFoo;::bar", "[jit]", UNNAMED_NOT);
+	assert_frame(scene, compiled, "LFoo:::bar", "[jit]", UNNAMED_NOT);
 	assert_int_equal(get_frame(scene, compiled)->kind, FRAME_JIT);
 	assert_frame(scene, anonymous, "[anon]", "[anon]", UNNAMED_NO_SYMBOL);
 	assert_frame(scene, unmapped, "[unknown]", "[unknown]", UNNAMED_NO_MAPPING);

@@ -1,0 +1,81 @@
+#include "formats/import.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* An input that is not what it was taken for would otherwise fill the terminal. */
+#define MAX_MALFORMED_WARNINGS 20
+
+static int fail(struct import *import, const char *place, const char *format, va_list args)
+{
+	char reason[256];
+
+	vsnprintf(reason, sizeof(reason), format, args);
+	return error_set(&import->error, -EBADMSG, "%.200s%s: %s", import->name, place, reason);
+}
+
+int import_fail_line(struct import *import, uint64_t line, const char *format, ...)
+{
+	char place[32];
+	va_list args;
+	int err;
+
+	snprintf(place, sizeof(place), ":%" PRIu64, line);
+	va_start(args, format);
+	err = fail(import, place, format, args);
+	va_end(args);
+	return err;
+}
+
+int import_fail_byte(struct import *import, uint64_t offset, const char *format, ...)
+{
+	char place[40];
+	va_list args;
+	int err;
+
+	snprintf(place, sizeof(place), ": at byte %" PRIu64, offset);
+	va_start(args, format);
+	err = fail(import, place, format, args);
+	va_end(args);
+	return err;
+}
+
+static void warn(struct import *import, const char *place, const char *format, va_list args)
+{
+	char reason[256];
+	char line[768];
+
+	if (!import->warn)
+		return;
+	vsnprintf(reason, sizeof(reason), format, args);
+	snprintf(line, sizeof(line), "%.400s%s: %s", import->name, place, reason);
+	import->warn(import->context, line);
+}
+
+void import_skip_line(struct import *import, uint64_t line, const char *format, ...)
+{
+	char place[32];
+	va_list args;
+
+	import->counts.skipped++;
+	if (import->counts.skipped > MAX_MALFORMED_WARNINGS + 1)
+		return;
+	snprintf(place, sizeof(place), ":%" PRIu64, line);
+	va_start(args, format);
+	if (import->counts.skipped <= MAX_MALFORMED_WARNINGS)
+		warn(import, place, format, args);
+	else
+		import_warn(import, "more malformed records, skipping");
+	va_end(args);
+}
+
+void import_warn(struct import *import, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	warn(import, "", format, args);
+	va_end(args);
+}
