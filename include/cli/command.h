@@ -29,6 +29,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct command command_convert;
 extern const struct command command_record;
 extern const struct command command_unwind_table;
 

@@ -44,4 +44,7 @@ _must_check_ int option_read_duration(const char *value, uint64_t *ret_ns);
 /* Decimal digits only, from low to high. */
 _must_check_ int option_read_number(const char *value, uint64_t low, uint64_t high, uint64_t *ret);
 
+/* The index of the value in a list that NULL ends; -1 when it is none of them. */
+int option_find_word(const char *value, const char *const *words);
+
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "cli/options.h"
-#include "cli/outputs.h"
+#include "cli/output_options.h"
 #include "collect/recorder.h"
 
 struct record_options {
@@ -20,11 +20,9 @@ struct record_options {
 	const char *cgroup_path;
 	char **command; /* what stands after --; NULL: none */
 	uint32_t frequency_hz;
-	uint64_t duration_ns;                 /* 0: until it is stopped */
-	ARRAY(struct output_request) outputs; /* at least one */
-	const char *pending_format;           /* of a --to that waits for its -o */
+	uint64_t duration_ns;          /* 0: until it is stopped */
+	struct output_options outputs; /* at least one request */
 	const char *stats_path;
-	struct call_tree_opts tree;
 	bool no_kernel_stacks;
 	enum user_stacks user_stacks;
 	bool no_fp_steps; /* --user-stacks table: never by frame pointer */

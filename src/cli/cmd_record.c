@@ -52,8 +52,8 @@ static int choose_formats(struct session *session)
 	struct record_options *options = &session->options;
 	struct error error = {0};
 
-	if (!outputs_init(&session->outputs, options->outputs.items, options->outputs.length,
-			  &error))
+	if (!outputs_init(&session->outputs, options->outputs.requests.items,
+			  options->outputs.requests.length, &error))
 		return 0;
 	log_error("%s", error.message);
 	return EXIT_USAGE;
@@ -63,7 +63,7 @@ static int open_outputs(struct session *session)
 {
 	struct record_options *options = &session->options;
 	struct error error = {0};
-	int err = outputs_open(&session->outputs, options->outputs.items, &error);
+	int err = outputs_open(&session->outputs, options->outputs.requests.items, &error);
 
 	if (!err && options->stats_path)
 		err = output_file_open(options->stats_path, &session->stats_file, &error);
@@ -276,7 +276,7 @@ static int name_frames(struct session *session)
 
 static int write_outputs(struct session *session)
 {
-	struct format_opts opts = {.tree = session->options.tree};
+	struct format_opts opts = {.tree = session->options.outputs.tree};
 	struct error error = {0};
 
 	if (outputs_write(&session->outputs, recorder_get_profile(session->recorder), &opts,

@@ -5,9 +5,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "formats/format.h"
 
 static const struct command *const commands[] = {
 	&command_record,
+	&command_convert,
 	&command_unwind_table,
 };
 
@@ -28,7 +30,7 @@ static void print_commands(FILE *out)
 	for (size_t i = 0; i < ARRAY_LENGTH(commands); i++)
 		if (!commands[i]->is_hidden)
 			fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("  help       print this, or the help of a command\n\n"
+	fputs("  help       print this, the help of a command, or 'help formats'\n\n"
 	      "First steps:\n"
 	      "  sudo stackwide record -d 10              the whole machine for ten seconds\n"
 	      "  sudo stackwide record -p PID -d 10       one process\n"
@@ -45,10 +47,28 @@ static void print_command_help(const struct command *command, FILE *out)
 		fprintf(out, "\n%s", command->help);
 }
 
+static void print_formats(FILE *out)
+{
+	fputs("Formats, by the name that --to and --from take:\n\n", out);
+	for (const struct format *const *format = format_get_all(); *format; format++)
+		fprintf(out, "  %-14s %-16s %-11s %s\n", (*format)->name, (*format)->extension,
+			!(*format)->read    ? "write"
+			: !(*format)->write ? "read"
+					    : "read, write",
+			(*format)->summary);
+	fputs("\nWhat is read is recognised by its content, then by the extension of its name;\n"
+	      "what is written, by the extension. Input may be compressed by gzip.\n",
+	      out);
+}
+
 static int run_help(const char *name)
 {
 	const struct command *command = name ? find_command(name) : NULL;
 
+	if (name && string_equals(name, "formats")) {
+		print_formats(stdout);
+		return EXIT_DONE;
+	}
 	if (name && !command) {
 		log_error("there is no command '%s'; 'stackwide help' lists them", name);
 		return EXIT_USAGE;

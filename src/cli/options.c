@@ -181,3 +181,11 @@ int option_read_number(const char *value, uint64_t low, uint64_t high, uint64_t 
 	*ret = number;
 	return 0;
 }
+
+int option_find_word(const char *value, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (string_equals(value, words[i]))
+			return i;
+	return -1;
+}

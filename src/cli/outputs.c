@@ -10,9 +10,10 @@ static int choose_format(const struct output_request *request, const struct form
 {
 	if (request->format) {
 		*ret = format_find_name(request->format);
-		if (!*ret)
+		if (!*ret || !(*ret)->write)
 			return error_set(error, -EINVAL,
-					 "unknown format '%s'; 'stackwide help record' lists them",
+					 "there is no format '%s' to write; 'stackwide help "
+					 "formats' lists them",
 					 request->format);
 		return 0;
 	}
@@ -28,7 +29,7 @@ static int choose_format(const struct output_request *request, const struct form
 	if (!*ret)
 		return error_set(error, -EINVAL,
 				 "the name '%s' does not tell its format; end it in .folded or "
-				 ".txt, or add --to",
+				 "another extension of 'stackwide help formats', or add --to",
 				 request->path);
 	return 0;
 }

@@ -17,14 +17,10 @@ enum record_option {
 	OPTION_CGROUP,
 	OPTION_FREQUENCY,
 	OPTION_DURATION,
-	OPTION_OUTPUT,
-	OPTION_TO,
-	OPTION_ROOT,
 	OPTION_USER_STACKS,
 	OPTION_KERNEL_STACKS,
 	OPTION_NO_CACHE,
 	OPTION_NO_INLINE,
-	OPTION_NO_ANNOTATIONS,
 	OPTION_STATS,
 	OPTION_BUFFER_SIZE,
 	OPTION_CHECK_CALLS,
@@ -39,14 +35,8 @@ const struct option_spec record_option_specs[] = {
 	{OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)"},
 	{OPTION_DURATION, 'd', "duration", "TIME",
 	 "stop after 10, 10s, 500ms, 5m or 1h; a COMMAND that\nstill runs then gets SIGTERM"},
-	{OPTION_OUTPUT, 'o', "output", "FILE",
-	 "write FILE, in the format that its extension says;\nmay be repeated; - is standard output "
-	 "(needs --to)"},
-	{OPTION_TO, 0, "to", "FORMAT",
-	 "format of the next -o (of the last, if none follows):\nfolded (.folded), text (.txt)"},
-	{OPTION_ROOT, 0, "root", "WHAT",
-	 "first frame of every stack: comm (nginx, the default),\npid (nginx-812), tid "
-	 "(nginx-812/815) or none"},
+	OUTPUT_FILE_SPECS,
+	OUTPUT_FRAME_SPECS,
 	{OPTION_USER_STACKS, 0, "user-stacks", "HOW",
 	 "auto (by unwind table, and by frame pointer in code\nthat can have none; the default), table, fp or none"},
 	{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off", "whether to take kernel stacks (on)"},
@@ -54,8 +44,6 @@ const struct option_spec record_option_specs[] = {
 	 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"},
 	{OPTION_NO_INLINE, 0, "no-inline", NULL,
 	 "do not show inlined calls: debug information is not\nread"},
-	{OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,
-	 "do not mark frames with _[k] kernel, _[i] inlined,\n_[j] JIT"},
 	{OPTION_STATS, 0, "stats", "FILE", "write the account of the run as JSON"},
 	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
 	{OPTION_CHECK_CALLS, 0, "check-calls", NULL, NULL},
@@ -66,14 +54,6 @@ static int refuse(const char *option, const char *value, const char *expected)
 {
 	log_error("%s '%s': %s; see 'stackwide help record'", option, value, expected);
 	return -EINVAL;
-}
-
-static int find_word(const char *value, const char *const *words)
-{
-	for (int i = 0; words[i]; i++)
-		if (string_equals(value, words[i]))
-			return i;
-	return -1;
 }
 
 /* PID[,PID…] */
@@ -106,33 +86,12 @@ static int read_ids(struct record_options *options, int id, const char *value)
 	return copy ? 0 : -ENOMEM;
 }
 
-/* --to before -o waits for it; --to after the last -o is that one's. */
-static int add_output(struct record_options *options, const char *path)
-{
-	struct output_request *request = array_add(&options->outputs);
-
-	if (!request)
-		return -ENOMEM;
-	request->path = path;
-	request->format = options->pending_format;
-	options->pending_format = NULL;
-	return 0;
-}
-
+/* Without -o there is one file whose name is made up. */
 static int finish_outputs(struct record_options *options)
 {
-	struct output_request *last;
-
-	if (!options->outputs.length)
-		return add_output(options, NULL);
-	last = &options->outputs.items[options->outputs.length - 1];
-	if (options->pending_format && last->format) {
-		log_error("--to '%s' has no -o to go with", options->pending_format);
-		return -EINVAL;
-	}
-	if (options->pending_format)
-		last->format = options->pending_format;
-	return 0;
+	if (!options->outputs.requests.length)
+		return output_options_handle(&options->outputs, OPTION_OUTPUT, NULL, "record");
+	return output_options_finish(&options->outputs);
 }
 
 static int read_frequency(struct record_options *options, const char *value)
@@ -147,26 +106,20 @@ static int read_frequency(struct record_options *options, const char *value)
 
 static int read_word(struct record_options *options, int id, const char *value)
 {
-	static const char *const roots[] = {"comm", "pid", "tid", "none", NULL};
 	static const char *const walks[] = {"auto", "table", "fp", "none", NULL};
 	static const enum user_stacks kinds[] = {USER_STACKS_TABLE, USER_STACKS_TABLE,
 						 USER_STACKS_FP, USER_STACKS_NONE};
 	static const char *const switches[] = {"on", "off", NULL};
 	int word;
 
-	if (id == OPTION_ROOT) {
-		word = find_word(value, roots);
-		if (word < 0)
-			return refuse("--root", value, "expected comm, pid, tid or none");
-		options->tree.root = (enum tree_root)word;
-	} else if (id == OPTION_USER_STACKS) {
-		word = find_word(value, walks);
+	if (id == OPTION_USER_STACKS) {
+		word = option_find_word(value, walks);
 		if (word < 0)
 			return refuse("--user-stacks", value, "expected auto, table, fp or none");
 		options->user_stacks = kinds[word];
 		options->no_fp_steps = word == 1;
 	} else {
-		word = find_word(value, switches);
+		word = option_find_word(value, switches);
 		if (word < 0)
 			return refuse("--kernel-stacks", value, "expected on or off");
 		options->no_kernel_stacks = word == 1;
@@ -178,6 +131,8 @@ static int handle(int id, const char *value, void *context)
 {
 	struct record_options *options = context;
 
+	if (id >= (int)OPTION_OUTPUT)
+		return output_options_handle(&options->outputs, id, value, "record");
 	switch ((enum record_option)id) {
 	case OPTION_ALL:
 		options->wants_system = true;
@@ -195,12 +150,6 @@ static int handle(int id, const char *value, void *context)
 			return refuse("--duration", value,
 				      "expected a time such as 10, 500ms or 5m");
 		return 0;
-	case OPTION_OUTPUT:
-		return add_output(options, value);
-	case OPTION_TO:
-		options->pending_format = value;
-		return 0;
-	case OPTION_ROOT:
 	case OPTION_USER_STACKS:
 	case OPTION_KERNEL_STACKS:
 		return read_word(options, id, value);
@@ -212,9 +161,6 @@ static int handle(int id, const char *value, void *context)
 		return 0;
 	case OPTION_NO_INLINE:
 		options->no_inlines = true;
-		return 0;
-	case OPTION_NO_ANNOTATIONS:
-		options->tree.no_annotations = true;
 		return 0;
 	case OPTION_STATS:
 		options->stats_path = value;
@@ -274,5 +220,5 @@ void record_options_release(struct record_options *options)
 {
 	array_release(&options->pids);
 	array_release(&options->tids);
-	array_release(&options->outputs);
+	output_options_release(&options->outputs);
 }

@@ -61,9 +61,9 @@ static void a_format_goes_to_the_output_that_follows_it(void **state _unused_)
 	struct record_options options;
 
 	assert_int_equal(PARSE(&options, "--to", "text", "-o", "a", "-o", "b.folded"), 0);
-	assert_int_equal(options.outputs.length, 2);
-	assert_string_equal(options.outputs.items[0].format, "text");
-	assert_null(options.outputs.items[1].format);
+	assert_int_equal(options.outputs.requests.length, 2);
+	assert_string_equal(options.outputs.requests.items[0].format, "text");
+	assert_null(options.outputs.requests.items[1].format);
 	record_options_release(&options);
 }
 
@@ -72,8 +72,8 @@ static void a_format_at_the_end_goes_to_the_last_output(void **state _unused_)
 	struct record_options options;
 
 	assert_int_equal(PARSE(&options, "-o", "a.txt", "-o", "-", "--to", "folded"), 0);
-	assert_null(options.outputs.items[0].format);
-	assert_string_equal(options.outputs.items[1].format, "folded");
+	assert_null(options.outputs.requests.items[0].format);
+	assert_string_equal(options.outputs.requests.items[1].format, "folded");
 	record_options_release(&options);
 }
 
@@ -82,9 +82,9 @@ static void a_format_without_an_output_makes_the_default_one(void **state _unuse
 	struct record_options options;
 
 	assert_int_equal(PARSE(&options, "--to", "text"), 0);
-	assert_int_equal(options.outputs.length, 1);
-	assert_null(options.outputs.items[0].path);
-	assert_string_equal(options.outputs.items[0].format, "text");
+	assert_int_equal(options.outputs.requests.length, 1);
+	assert_null(options.outputs.requests.items[0].path);
+	assert_string_equal(options.outputs.requests.items[0].format, "text");
 	record_options_release(&options);
 }
 

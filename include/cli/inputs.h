@@ -1,0 +1,67 @@
+/*
+ * The files that a command was given, read into one profile.
+ */
+#ifndef CLI_INPUTS_H
+#define CLI_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "cli/options.h"
+#include "formats/format.h"
+
+/* Ids apart from those of the commands' own options. */
+enum input_option {
+	OPTION_FROM = 600,
+	OPTION_METRIC,
+	OPTION_STRICT,
+	OPTION_LENIENT,
+};
+
+/* Lines for a command's table. */
+#define INPUT_OPTION_SPECS                                                                         \
+	{OPTION_FROM, 0, "from", "FORMAT",                                                         \
+	 "format of the inputs (else: seen by content, then\n"                                     \
+	 "by extension)"},                                                                         \
+		{OPTION_METRIC, 0, "metric", "NAME",                                               \
+		 "what to weigh by, where an input has several\n"                                  \
+		 "metrics (else: the first)"},                                                     \
+		{OPTION_STRICT, 0, "strict", NULL, "end at the first malformed record"},           \
+	{                                                                                          \
+		OPTION_LENIENT, 0, "lenient", NULL,                                                \
+			"zones: warn of what is declared twice, or not\nat all, instead of ending" \
+	}
+
+struct input_options {
+	const char *format; /* of --from; NULL: detected */
+	const char *metric; /* of --metric; NULL: the first */
+	bool is_strict;
+	bool is_lenient;
+};
+
+/* One of the options above. Returns 0, or negative (usage error, told). */
+_must_check_ int input_options_handle(struct input_options *options, int id, const char *value);
+
+/*
+ * Read files one after the other into a profile. Warnings are printed; on a terminal, progress.
+ *
+ * timeline  gets what has a time; may be NULL
+ *
+ * Returns an exit status; what is wrong has been told.
+ */
+_must_check_ int inputs_read(char *const *paths, size_t num_paths,
+			     const struct input_options *options, struct profile *profile,
+			     struct timeline *timeline);
+
+/*
+ * The metric that the user chose, or the first; of a comparison both. Sets metric and baseline.
+ * When there are several and none was chosen, says so.
+ *
+ * Returns an exit status; what is wrong has been told.
+ */
+_must_check_ int inputs_choose_metric(const struct profile *profile,
+				      const struct input_options *options,
+				      struct call_tree_opts *tree);
+
+#endif

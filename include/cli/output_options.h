@@ -1,0 +1,57 @@
+/*
+ * The options that say what is written and how; the same in every command that writes profiles.
+ */
+#ifndef CLI_OUTPUT_OPTIONS_H
+#define CLI_OUTPUT_OPTIONS_H
+
+#include "base/array.h"
+#include "cli/options.h"
+#include "cli/outputs.h"
+
+/* Ids apart from those of the commands' own options. */
+enum output_option {
+	OPTION_OUTPUT = 500,
+	OPTION_TO,
+	OPTION_ROOT,
+	OPTION_NO_ANNOTATIONS,
+};
+
+/* Lines for a command's table. */
+#define OUTPUT_FILE_SPECS                                                                      \
+	{OPTION_OUTPUT, 'o', "output", "FILE",                                                 \
+	 "write FILE, in the format that its extension says;\nmay be repeated; - is standard " \
+	 "output (needs --to)"},                                                               \
+	{                                                                                      \
+		OPTION_TO, 0, "to", "FORMAT",                                                  \
+			"format of the next -o (of the last, if none follows);\n'stackwide "   \
+			"help formats' lists them"                                             \
+	}
+#define OUTPUT_FRAME_SPECS                                                               \
+	{OPTION_ROOT, 0, "root", "WHAT",                                                 \
+	 "first frame of every stack: comm (nginx, the default),\npid (nginx-812), tid " \
+	 "(nginx-812/815) or none"},                                                     \
+	{                                                                                \
+		OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,                        \
+			"do not mark frames with _[k] kernel, _[i] inlined,\n_[j] JIT"   \
+	}
+
+struct output_options {
+	ARRAY(struct output_request) requests; /* paths and formats are borrowed from argv */
+	const char *pending_format;            /* of a --to that waits for its -o */
+	struct call_tree_opts tree;
+};
+
+/*
+ * One of the options above.
+ *
+ * command  to name in messages: "record"
+ *
+ * Returns 0, or negative (usage error, told).
+ */
+_must_check_ int output_options_handle(struct output_options *options, int id, const char *value,
+				       const char *command);
+/* After the last option. Returns as above. */
+_must_check_ int output_options_finish(struct output_options *options);
+void output_options_release(struct output_options *options);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * `stackwide convert`: read profiles of any format into one, and write it in others.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/output_options.h"
+#include "cli/outputs.h"
+
+static const struct option_spec convert_options[] = {
+	OUTPUT_FILE_SPECS,
+	INPUT_OPTION_SPECS,
+	OUTPUT_FRAME_SPECS,
+	{0},
+};
+
+struct conversion {
+	struct input_options inputs;
+	struct output_options options;
+	struct outputs outputs;
+};
+
+static int handle(int id, const char *value, void *context)
+{
+	struct conversion *conversion = context;
+
+	if (id >= (int)OPTION_FROM)
+		return input_options_handle(&conversion->inputs, id, value);
+	return output_options_handle(&conversion->options, id, value, "convert");
+}
+
+static int tell(int status, const struct error *error)
+{
+	log_error("%s", error->message);
+	return status;
+}
+
+static int write_profile(struct conversion *conversion, const struct profile *profile)
+{
+	struct format_opts opts = {.tree = conversion->options.tree};
+	struct error error = {0};
+	int status = inputs_choose_metric(profile, &conversion->inputs, &opts.tree);
+
+	if (status)
+		return status;
+	if (outputs_write(&conversion->outputs, profile, &opts, &error))
+		return tell(EXIT_FAILED, &error);
+	return EXIT_DONE;
+}
+
+static int convert(struct conversion *conversion, char **paths, size_t num_paths)
+{
+	const struct output_request *requests = conversion->options.requests.items;
+	_cleanup_(profile_freep) struct profile *profile = profile_new();
+	struct error error = {0};
+	int status;
+
+	if (!profile) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	if (outputs_init(&conversion->outputs, requests, conversion->options.requests.length,
+			 &error))
+		return tell(EXIT_USAGE, &error);
+	if (outputs_open(&conversion->outputs, requests, &error))
+		return tell(EXIT_FAILED, &error);
+	status = inputs_read(paths, num_paths, &conversion->inputs, profile, NULL);
+	return status ? status : write_profile(conversion, profile);
+}
+
+static int run_convert(int argc, char **argv)
+{
+	struct conversion conversion = {0};
+	int first;
+	int parsed = options_parse(convert_options, argc, argv, handle, &conversion, &first);
+	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
+
+	if (!parsed)
+		parsed = output_options_finish(&conversion.options);
+	if (!parsed && first == argc)
+		log_error(
+			"expected files to read; '-' is standard input; see 'stackwide help convert'");
+	else if (!parsed && !conversion.options.requests.length)
+		log_error("expected files to write: add -o FILE; see 'stackwide help convert'");
+	else if (!parsed)
+		status = convert(&conversion, argv + first, (size_t)(argc - first));
+	outputs_release(&conversion.outputs);
+	output_options_release(&conversion.options);
+	return status;
+}
+
+const struct command command_convert = {
+	.name = "convert",
+	.summary = "turn profiles of any format into others, merging several",
+	.usage = "Usage: stackwide convert IN... -o OUT [-o OUT...] [OPTION...]",
+	.help = "'stackwide help formats' lists what can be read and written. Several inputs are merged. A\n"
+		"format that holds one metric gets that of --metric, or the first.\n\n"
+		"Examples:\n"
+		"  stackwide convert a.folded b.folded -o both.folded\n"
+		"  perf script | stackwide convert - --from perf-script -o perf.folded\n"
+		"  stackwide convert night.folded -o night.txt -o - --to folded\n\n"
+		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",
+	.options = convert_options,
+	.run = run_convert,
+};

@@ -1,0 +1,316 @@
+#include "cli/input_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/array.h"
+#include "base/text.h"
+
+#define FIRST_BYTES (1u << 20) /* of an input whose size is not known */
+/* Memory is given back in steps of this. */
+#define RELEASE_BYTES (4u << 20)
+/* What gzip data may unpack to: any real profile, no bomb. */
+#define UNPACK_FREE_BYTES (64u << 20)
+#define UNPACK_RATIO      50
+
+/* Pages of our own, not of the file: a file that shrinks while it is read cannot kill us. */
+struct pages {
+	uint8_t *data; /* NULL: none */
+	size_t size;   /* bytes in use */
+	size_t mapped; /* bytes of memory */
+};
+
+struct member {
+	char *path;
+	struct pages pages;
+};
+
+struct input_file {
+	struct pages pages;
+	size_t released; /* bytes at the beginning whose memory is gone */
+	int folder_fd;   /* -1: it is none */
+	ARRAY(struct member) members;
+};
+
+static void release_pages(struct pages *pages)
+{
+	if (pages->data)
+		munmap(pages->data, pages->mapped);
+	*pages = (struct pages){0};
+}
+
+/* Room for `wanted` bytes. */
+static int reserve_pages(struct pages *pages, size_t wanted)
+{
+	size_t mapped = (wanted + 4095) & ~(size_t)4095;
+	void *data;
+
+	if (pages->data && mapped <= pages->mapped)
+		return 0;
+	if (mapped < wanted)
+		return -ENOMEM;
+	if (!pages->data)
+		data = mmap(NULL, mapped ? mapped : 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	else
+		data = mremap(pages->data, pages->mapped, mapped, MREMAP_MAYMOVE);
+	if (data == MAP_FAILED)
+		return -ENOMEM;
+	pages->data = data;
+	pages->mapped = mapped ? mapped : 4096;
+	return 0;
+}
+
+static int read_pages(int fd, struct pages *pages)
+{
+	struct stat status;
+	size_t wanted = FIRST_BYTES;
+
+	/* One byte more than the size, to see the end without growing. */
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0)
+		wanted = (size_t)status.st_size + 1;
+	for (;;) {
+		ssize_t got;
+		int err = reserve_pages(pages, wanted);
+
+		if (err)
+			return err;
+		got = read(fd, pages->data + pages->size, pages->mapped - pages->size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : 0;
+		pages->size += (size_t)got;
+		if (pages->size == pages->mapped)
+			wanted = pages->mapped * 2;
+	}
+}
+
+static bool is_gzip(const struct pages *pages)
+{
+	return pages->size >= 3 && pages->data[0] == 0x1f && pages->data[1] == 0x8b &&
+	       pages->data[2] == 8;
+}
+
+/* Inflate until the end of the input, or of this member of it. */
+static int inflate_member(z_stream *stream, const struct pages *packed, size_t limit,
+			  struct pages *ret)
+{
+	int state = Z_OK;
+
+	while (state == Z_OK) {
+		size_t left;
+		int err;
+
+		if (ret->size == ret->mapped || !ret->data) {
+			if (ret->size >= limit)
+				return -EFBIG;
+			err = reserve_pages(ret, ret->mapped ? ret->mapped * 2 : FIRST_BYTES);
+			if (err)
+				return err;
+		}
+		left = packed->size - (size_t)(stream->next_in - packed->data);
+		stream->avail_in = left > 1u << 30 ? 1u << 30 : (uInt)left;
+		left = ret->mapped - ret->size;
+		stream->avail_out = left > 1u << 30 ? 1u << 30 : (uInt)left;
+		stream->next_out = ret->data + ret->size;
+		state = inflate(stream, Z_NO_FLUSH);
+		ret->size = (size_t)(stream->next_out - ret->data);
+	}
+	return state == Z_STREAM_END ? 0 : state == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
+}
+
+/* A file may be several gzip files one after the other. */
+static int inflate_pages(const struct pages *packed, struct pages *ret, size_t *ret_offset)
+{
+	size_t limit = packed->size > SIZE_MAX / UNPACK_RATIO - UNPACK_FREE_BYTES
+			       ? SIZE_MAX
+			       : packed->size * UNPACK_RATIO + UNPACK_FREE_BYTES;
+	z_stream stream = {.next_in = packed->data};
+	int err = 0;
+
+	if (inflateInit2(&stream, 15 + 16) != Z_OK)
+		return -ENOMEM;
+	while (!err) {
+		const uint8_t *next;
+
+		err = inflate_member(&stream, packed, limit, ret);
+		next = stream.next_in;
+		*ret_offset = (size_t)(next - packed->data);
+		/* What follows and is no gzip data is padding, as for gzip itself. */
+		if (err || packed->size - *ret_offset < 3 || next[0] != 0x1f || next[1] != 0x8b)
+			break;
+		if (inflateReset(&stream) != Z_OK)
+			err = -ENOMEM;
+	}
+	inflateEnd(&stream);
+	return err;
+}
+
+static int unpack(struct pages *pages, const char *name, struct error *error)
+{
+	struct pages unpacked = {0};
+	size_t offset = 0;
+	int err = inflate_pages(pages, &unpacked, &offset);
+
+	if (err == -EFBIG)
+		err = error_set(error, -EBADMSG,
+				"%s: at byte %zu: the compressed data unpacks to over %d times "
+				"its size; unpack it with gunzip if that is right",
+				name, offset, UNPACK_RATIO);
+	else if (err == -EBADMSG)
+		error_set(error, err, "%s: at byte %zu: the compressed data is damaged or cut off",
+			  name, offset);
+	else if (err)
+		error_set(error, err, "%s: %s", name, strerror(-err));
+	if (err) {
+		release_pages(&unpacked);
+		return err;
+	}
+	release_pages(pages);
+	*pages = unpacked;
+	return 0;
+}
+
+/* -EISDIR leaves the descriptor with the caller's file. */
+static int load(struct input_file *file, const char *path, struct error *error)
+{
+	bool is_stdin = string_equals(path, "-");
+	const char *name = is_stdin ? "standard input" : path;
+	_cleanup_close_ int opened = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	int err;
+
+	if (!is_stdin && opened < 0)
+		return error_set(error, -errno, "cannot open '%s': %s", path, strerror(errno));
+	err = read_pages(is_stdin ? STDIN_FILENO : opened, &file->pages);
+	if (err == -EISDIR && !is_stdin) {
+		release_pages(&file->pages);
+		file->folder_fd = opened;
+		opened = -1;
+		return 0;
+	}
+	if (err)
+		return error_set(error, err, "cannot read '%s': %s", name, strerror(-err));
+	return is_gzip(&file->pages) ? unpack(&file->pages, name, error) : 0;
+}
+
+int input_file_open(const char *path, struct input_file **ret, struct error *error)
+{
+	struct input_file *file = calloc(1, sizeof(*file));
+	int err;
+
+	if (!file)
+		return error_set(error, -ENOMEM, "out of memory");
+	file->folder_fd = -1;
+	err = load(file, path, error);
+	if (err) {
+		input_file_free(file);
+		return err;
+	}
+	*ret = file;
+	return 0;
+}
+
+void input_file_free(struct input_file *file)
+{
+	if (!file)
+		return;
+	array_for_each (&file->members, member) {
+		free(member->path);
+		release_pages(&member->pages);
+	}
+	array_release(&file->members);
+	release_pages(&file->pages);
+	if (file->folder_fd >= 0)
+		close(file->folder_fd);
+	free(file);
+}
+
+const uint8_t *input_file_get_data(const struct input_file *file)
+{
+	return file->pages.data;
+}
+
+size_t input_file_get_size(const struct input_file *file)
+{
+	return file->pages.size;
+}
+
+bool input_file_is_folder(const struct input_file *file)
+{
+	return file->folder_fd >= 0;
+}
+
+/* Foreign data says which files it wants: none above the folder. */
+static bool leads_out(const char *path)
+{
+	if (path[0] == '/' || !path[0])
+		return true;
+	for (const char *part = path; part; part = strchr(part, '/')) {
+		part += *part == '/';
+		if (string_equals(part, "..") || string_starts_with(part, "../"))
+			return true;
+	}
+	return false;
+}
+
+static int add_member(struct input_file *file, const char *path, struct pages *pages)
+{
+	struct member *added = array_add(&file->members);
+	char *copy = added ? strdup(path) : NULL;
+
+	if (!copy) {
+		if (added)
+			file->members.length--;
+		return -ENOMEM;
+	}
+	*added = (struct member){copy, *pages};
+	return 0;
+}
+
+int input_file_open_member(struct input_file *file, const char *path, const uint8_t **ret_data,
+			   size_t *ret_size)
+{
+	_cleanup_close_ int fd = -1;
+	struct pages pages = {0};
+	int err;
+
+	if (file->folder_fd < 0 || leads_out(path))
+		return -EINVAL;
+	array_for_each (&file->members, member) {
+		if (string_equals(member->path, path)) {
+			*ret_data = member->pages.data;
+			*ret_size = member->pages.size;
+			return 0;
+		}
+	}
+	fd = openat(file->folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	err = read_pages(fd, &pages);
+	if (!err)
+		err = add_member(file, path, &pages);
+	if (err) {
+		release_pages(&pages);
+		return err;
+	}
+	*ret_data = pages.data;
+	*ret_size = pages.size;
+	return 0;
+}
+
+void input_file_advance(struct input_file *file, size_t offset)
+{
+	size_t end = offset & ~(size_t)(RELEASE_BYTES - 1);
+
+	if (!file->pages.data || end <= file->released || end > file->pages.mapped)
+		return;
+	(void)madvise(file->pages.data + file->released, end - file->released, MADV_DONTNEED);
+	file->released = end;
+}

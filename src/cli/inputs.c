@@ -1,0 +1,220 @@
+#include "cli/inputs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/input_file.h"
+#include "cli/progress.h"
+
+int input_options_handle(struct input_options *options, int id, const char *value)
+{
+	const struct format *format;
+
+	switch ((enum input_option)id) {
+	case OPTION_FROM:
+		format = format_find_name(value);
+		if (!format || !format->read) {
+			log_error("there is no format '%s' to read; 'stackwide help formats' lists "
+				  "them",
+				  value);
+			return -EINVAL;
+		}
+		options->format = value;
+		return 0;
+	case OPTION_METRIC:
+		options->metric = value;
+		return 0;
+	case OPTION_STRICT:
+		options->is_strict = true;
+		return 0;
+	case OPTION_LENIENT:
+		options->is_lenient = true;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* What an importer's callbacks need. */
+struct reading {
+	struct input_file *file;
+	struct progress progress;
+	const char *name;
+};
+
+static void warn(void *context, const char *line)
+{
+	struct reading *reading = context;
+
+	progress_clear(&reading->progress);
+	log_warning("%s", line);
+}
+
+static void advance(void *context, size_t consumed)
+{
+	struct reading *reading = context;
+
+	input_file_advance(reading->file, consumed);
+	/* Only work that takes over a second is worth a line. */
+	if (progress_is_due(&reading->progress) &&
+	    clock_now_ns() - reading->progress.start_ns > NS_PER_SECOND)
+		progress_print(&reading->progress, "reading %s: %zu of %zu MB", reading->name,
+			       consumed >> 20, input_file_get_size(reading->file) >> 20);
+}
+
+static int open_member(void *context, const char *path, const uint8_t **ret_data, size_t *ret_size)
+{
+	struct reading *reading = context;
+
+	return input_file_open_member(reading->file, path, ret_data, ret_size);
+}
+
+/* By content, then by extension, which may have .gz behind it. */
+static const struct format *detect_file(const struct reading *reading)
+{
+	const uint8_t *data = input_file_get_data(reading->file);
+	size_t size = input_file_get_size(reading->file);
+	_cleanup_free_ char *name = strdup(reading->name);
+
+	if (name && string_ends_with(name, ".gz"))
+		name[strlen(name) - strlen(".gz")] = '\0';
+	return format_detect(name ? name : reading->name, data, size);
+}
+
+/* A folder's format is in its name. */
+static const struct format *choose_format(const struct reading *reading,
+					  const struct input_options *options)
+{
+	if (options->format)
+		return format_find_name(options->format);
+	if (!input_file_is_folder(reading->file))
+		return detect_file(reading);
+	for (const struct format *const *format = format_get_all(); *format; format++)
+		if ((*format)->read && (*format)->extension[0] &&
+		    string_ends_with(reading->name, (*format)->extension))
+			return *format;
+	return NULL;
+}
+
+static int add_source(struct profile *profile, const char *path, uint32_t *ret)
+{
+	uint32_t name;
+	int err = profile_add_string(profile, path, &name);
+
+	return err ? err : profile_add_source(profile, name, ret);
+}
+
+static int read_bytes(struct reading *reading, const struct format *format,
+		      const struct input_options *options, struct profile *profile,
+		      struct timeline *timeline)
+{
+	struct import import = {
+		.name = reading->name,
+		.data = input_file_get_data(reading->file),
+		.size = input_file_get_size(reading->file),
+		.open_member = input_file_is_folder(reading->file) ? open_member : NULL,
+		.profile = profile,
+		.timeline = timeline,
+		.is_strict = options->is_strict,
+		.is_lenient = options->is_lenient,
+		.warn = warn,
+		.advance = advance,
+		.context = reading,
+	};
+	int err = add_source(profile, reading->name, &import.source);
+
+	if (!err)
+		err = format->read(&import);
+	progress_clear(&reading->progress);
+	if (!err) {
+		log_debug("%s: %s, %llu records, %llu skipped", reading->name, format->name,
+			  (unsigned long long)import.counts.records,
+			  (unsigned long long)import.counts.skipped);
+		return EXIT_DONE;
+	}
+	log_error("%s", import.error.message[0] ? import.error.message : strerror(-err));
+	return err == -ENOMEM ? EXIT_FAILED : EXIT_BAD_INPUT;
+}
+
+static int read_file(const char *path, const struct input_options *options, struct profile *profile,
+		     struct timeline *timeline)
+{
+	struct reading reading = {.name = string_equals(path, "-") ? "standard input" : path};
+	const struct format *format;
+	struct error error = {0};
+	int err = input_file_open(path, &reading.file, &error);
+	int status = EXIT_BAD_INPUT;
+
+	if (err) {
+		log_error("%s", error.message);
+		return err == -EBADMSG ? EXIT_BAD_INPUT : EXIT_FAILED;
+	}
+	progress_init(&reading.progress);
+	format = choose_format(&reading, options);
+	if (format)
+		status = read_bytes(&reading, format, options, profile, timeline);
+	else
+		log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
+			  "'stackwide help formats' lists them",
+			  reading.name);
+	input_file_free(reading.file);
+	return status;
+}
+
+int inputs_read(char *const *paths, size_t num_paths, const struct input_options *options,
+		struct profile *profile, struct timeline *timeline)
+{
+	for (size_t i = 0; i < num_paths; i++) {
+		int status = read_file(paths[i], options, profile, timeline);
+
+		if (status)
+			return status;
+	}
+	return EXIT_DONE;
+}
+
+/* "cycles, instructions" */
+static void append_metrics(struct text *text, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++)
+		text_printf(text, "%s%s", i ? ", " : "", format_get_metric_name(profile, i));
+}
+
+static int find_metric(const struct profile *profile, const char *name, uint32_t *ret)
+{
+	_cleanup_(text_release) struct text names = {0};
+	uint32_t metric = profile_find_metric(profile, name);
+
+	if (metric != METRIC_NONE) {
+		*ret = metric;
+		return EXIT_DONE;
+	}
+	append_metrics(&names, profile);
+	log_error("there is no metric '%s' in the input; it has: %s", name,
+		  names.data ? names.data : "none");
+	return EXIT_USAGE;
+}
+
+int inputs_choose_metric(const struct profile *profile, const struct input_options *options,
+			 struct call_tree_opts *tree)
+{
+	_cleanup_(text_release) struct text names = {0};
+	uint32_t before = profile_find_metric(profile, METRIC_BEFORE);
+	uint32_t after = profile_find_metric(profile, METRIC_AFTER);
+
+	if (options->metric)
+		return find_metric(profile, options->metric, &tree->metric);
+	tree->metric = 0;
+	if (before != METRIC_NONE && after != METRIC_NONE) {
+		tree->metric = after;
+		tree->baseline = before;
+		tree->has_baseline = true;
+	} else if (profile_count_metrics(profile) > 1) {
+		append_metrics(&names, profile);
+		log_warning("the input has several metrics (%s): taking %s; --metric chooses",
+			    names.data ? names.data : "", format_get_metric_name(profile, 0));
+	}
+	return EXIT_DONE;
+}

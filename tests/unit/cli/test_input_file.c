@@ -1,0 +1,193 @@
+#include "cli/input_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/attributes.h"
+
+/* clang-format off */
+#include "unit.h"
+/* clang-format on */
+
+static char folder[256];
+
+static int make_folder(void **state _unused_)
+{
+	const char *parent = getenv("TMPDIR");
+
+	snprintf(folder, sizeof(folder), "%s/input_file.XXXXXX", parent ? parent : "/tmp");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state _unused_)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+static const char *write_file(const char *name, const void *data, size_t size)
+{
+	static char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, size), size);
+	close(fd);
+	return path;
+}
+
+static size_t pack(const void *data, size_t size, uint8_t *packed, size_t room)
+{
+	z_stream stream = {0};
+
+	assert_int_equal(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY),
+			 Z_OK);
+	stream.next_in = (z_const Bytef *)(uintptr_t)data;
+	stream.avail_in = (uInt)size;
+	stream.next_out = packed;
+	stream.avail_out = (uInt)room;
+	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&stream);
+	return room - stream.avail_out;
+}
+
+static void assert_holds(const struct input_file *file, const char *text)
+{
+	assert_int_equal(input_file_get_size(file), strlen(text));
+	assert_memory_equal(input_file_get_data(file), text, strlen(text));
+}
+
+static void a_plain_file_is_read_as_it_is(void **state _unused_)
+{
+	struct input_file *file;
+
+	assert_int_equal(input_file_open(write_file("a", "a;b 1\n", 6), &file, NULL), 0);
+	assert_holds(file, "a;b 1\n");
+	input_file_free(file);
+}
+
+static void an_empty_file_has_no_bytes(void **state _unused_)
+{
+	struct input_file *file;
+
+	assert_int_equal(input_file_open(write_file("a", "", 0), &file, NULL), 0);
+	assert_int_equal(input_file_get_size(file), 0);
+	assert_false(input_file_is_folder(file));
+	input_file_free(file);
+}
+
+static void gzip_files_one_after_the_other_are_unpacked(void **state _unused_)
+{
+	uint8_t packed[256];
+	size_t size = pack("a;b 1\n", 6, packed, sizeof(packed));
+	struct input_file *file;
+
+	size += pack("c 2\n", 4, packed + size, sizeof(packed) - size);
+	assert_int_equal(input_file_open(write_file("a.gz", packed, size), &file, NULL), 0);
+	assert_holds(file, "a;b 1\nc 2\n");
+	input_file_free(file);
+}
+
+static void gzip_data_that_ends_early_is_bad_input(void **state _unused_)
+{
+	uint8_t packed[256];
+	size_t size = pack("a;b 1\n", 6, packed, sizeof(packed));
+	struct input_file *file;
+	struct error error = {0};
+
+	for (size_t length = 3; length < size; length++)
+		assert_int_equal(input_file_open(write_file("a.gz", packed, length), &file, &error),
+				 -EBADMSG);
+	assert_non_null(strstr(error.message, "a.gz: at byte "));
+}
+
+static void a_decompression_bomb_is_refused(void **state _unused_)
+{
+	size_t size = 256u << 20;
+	uint8_t *zeros = calloc(1, size);
+	uint8_t *packed = malloc(1u << 20);
+	struct input_file *file;
+	struct error error = {0};
+
+	assert_non_null(zeros);
+	assert_non_null(packed);
+	size = pack(zeros, size, packed, 1u << 20);
+	assert_int_equal(input_file_open(write_file("bomb.gz", packed, size), &file, &error),
+			 -EBADMSG);
+	assert_non_null(strstr(error.message, "unpacks to over"));
+	free(zeros);
+	free(packed);
+}
+
+static void members_of_a_folder_are_opened_by_name(void **state _unused_)
+{
+	struct input_file *file;
+	const uint8_t *data;
+	size_t size;
+
+	write_file("log.xml", "<x/>", 4);
+	assert_int_equal(input_file_open(folder, &file, NULL), 0);
+	assert_true(input_file_is_folder(file));
+	assert_int_equal(input_file_open_member(file, "log.xml", &data, &size), 0);
+	assert_int_equal(size, 4);
+	assert_int_equal(input_file_open_member(file, "none", &data, &size), -ENOENT);
+	input_file_free(file);
+}
+
+static void no_member_lies_above_its_folder(void **state _unused_)
+{
+	struct input_file *file;
+	const uint8_t *data;
+	size_t size;
+
+	assert_int_equal(input_file_open(folder, &file, NULL), 0);
+	assert_int_equal(input_file_open_member(file, "/etc/passwd", &data, &size), -EINVAL);
+	assert_int_equal(input_file_open_member(file, "../x", &data, &size), -EINVAL);
+	assert_int_equal(input_file_open_member(file, "a/../../x", &data, &size), -EINVAL);
+	assert_int_equal(input_file_open_member(file, "a/..", &data, &size), -EINVAL);
+	input_file_free(file);
+}
+
+static void what_is_given_back_leaves_the_rest_readable(void **state _unused_)
+{
+	size_t size = 9u << 20;
+	char *text = malloc(size);
+	struct input_file *file;
+
+	assert_non_null(text);
+	memset(text, 'x', size);
+	assert_int_equal(input_file_open(write_file("big", text, size), &file, NULL), 0);
+	input_file_advance(file, 5u << 20);
+	input_file_advance(file, 4u << 20);
+	assert_int_equal(input_file_get_data(file)[size - 1], 'x');
+	assert_int_equal(input_file_get_data(file)[5u << 20], 'x');
+	input_file_advance(file, size);
+	input_file_free(file);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_plain_file_is_read_as_it_is),
+		cmocka_unit_test(an_empty_file_has_no_bytes),
+		cmocka_unit_test(gzip_files_one_after_the_other_are_unpacked),
+		cmocka_unit_test(gzip_data_that_ends_early_is_bad_input),
+		cmocka_unit_test(a_decompression_bomb_is_refused),
+		cmocka_unit_test(members_of_a_folder_are_opened_by_name),
+		cmocka_unit_test(no_member_lies_above_its_folder),
+		cmocka_unit_test(what_is_given_back_leaves_the_rest_readable),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
