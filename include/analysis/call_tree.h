@@ -2,7 +2,8 @@
  * The call tree: every path of named frames with its weight. Frames of equal label under equal
  * callers are one node, whatever their addresses were.
  *
- * Pure: from a profile, no I/O. Owns its data; the profile may go afterwards.
+ * Pure: from a profile, no I/O. Borrows the profile's strings and stacks: the profile stays as
+ * it is while the tree is in use.
  */
 #ifndef ANALYSIS_CALL_TREE_H
 #define ANALYSIS_CALL_TREE_H
@@ -32,16 +33,22 @@ struct call_tree_opts {
 
 struct call_tree;
 
-/* Nodes have dense ids from 0, the root; a parent's id is smaller than its children's. */
+/*
+ * Nodes have ids from 0, the root, to call_tree_get_count() minus 1; a parent's id is smaller
+ * than its children's.
+ */
 #define CALL_TREE_ROOT 0u
+#define CALL_TREE_NONE 0u /* where no node is meant: the root is nobody's child */
 
 /*
  * Labels are fit for folded text: without `;` and line ends. A thread that has neither a name nor
  * an id gives no first level.
  *
- * opts may be NULL. Returns NULL when out of memory.
+ * opts may be NULL. Returns 0, -ENOMEM, or -EOVERFLOW when the weight of equal stacks leaves 64
+ * bits.
  */
-struct call_tree *call_tree_new(const struct profile *profile, const struct call_tree_opts *opts);
+_must_check_ int call_tree_new(const struct profile *profile, const struct call_tree_opts *opts,
+			       struct call_tree **ret);
 void call_tree_free(struct call_tree *tree);
 static inline void call_tree_freep(struct call_tree **tree)
 {
@@ -52,10 +59,25 @@ uint32_t call_tree_get_count(const struct call_tree *tree);
 uint32_t call_tree_get_parent(const struct call_tree *tree, uint32_t node);
 /* Borrowed until call_tree_free(); ret_length in bytes. */
 const char *call_tree_get_label(const struct call_tree *tree, uint32_t node, size_t *ret_length);
+/*
+ * The children of a node in bytewise order of their labels, which are all different; then
+ * CALL_TREE_NONE. Walking from the root down meets every node that a stack ends at or leads
+ * through, once:
+ *
+ *     for (child = call_tree_get_first_child(tree, node); child != CALL_TREE_NONE;
+ *          child = call_tree_get_next_sibling(tree, child))
+ */
+uint32_t call_tree_get_first_child(const struct call_tree *tree, uint32_t node);
+uint32_t call_tree_get_next_sibling(const struct call_tree *tree, uint32_t node);
 /* Weight of the stacks that end here; 0 where none does. */
 uint64_t call_tree_get_self(const struct call_tree *tree, uint32_t node);
 /* The same in the baseline metric. */
 uint64_t call_tree_get_baseline(const struct call_tree *tree, uint32_t node);
+/* Weight of the stacks that end here or lead through here. */
+uint64_t call_tree_get_total(const struct call_tree *tree, uint32_t node);
+uint64_t call_tree_get_baseline_total(const struct call_tree *tree, uint32_t node);
+/* Whether all weights together leave 64 bits: totals are wrong then, and all else is right. */
+bool call_tree_has_overflown_total(const struct call_tree *tree);
 /* Whether a stack ends here, be its weight 0. */
 bool call_tree_has_samples(const struct call_tree *tree, uint32_t node);
 

@@ -13,13 +13,23 @@
 struct weight {
 	uint64_t self;
 	uint64_t baseline;
+	uint64_t total; /* wraps when is_overflown */
+	uint64_t baseline_total;
+	uint32_t first_child; /* in order of labels; CALL_TREE_NONE */
+	uint32_t next_sibling;
 	bool has_samples;
 };
 
 struct call_tree {
 	struct string_table *labels;
 	struct stack_table *nodes;    /* levels are labels */
-	ARRAY(struct weight) weights; /* by node; nodes beyond its length have none */
+	ARRAY(struct weight) weights; /* by node */
+	bool is_overflown;
+};
+
+struct child {
+	const struct call_tree *tree;
+	uint32_t node;
 };
 
 /* What is needed while the tree is made. */
@@ -68,7 +78,7 @@ static int make_frame_label(struct maker *maker, uint32_t id, uint32_t *ret)
 	while (maker->frame_labels.length <= id) {
 		known = array_add(&maker->frame_labels);
 		if (!known)
-			return -1;
+			return -ENOMEM;
 		*known = NOT_MADE;
 	}
 	known = &maker->frame_labels.items[id];
@@ -79,7 +89,7 @@ static int make_frame_label(struct maker *maker, uint32_t id, uint32_t *ret)
 		if (!maker->opts.no_annotations)
 			text_append_string(&maker->label, get_annotation(frame));
 		if (maker->label.failed)
-			return -1;
+			return -ENOMEM;
 		err = string_table_add(maker->tree->labels, maker->label.data, maker->label.length,
 				       known);
 		if (err)
@@ -111,7 +121,7 @@ static int make_root_node(struct maker *maker, uint32_t thread_id, uint32_t *ret
 	if (maker->opts.root == TREE_ROOT_TID)
 		text_printf(&maker->label, "-%u/%u", process->pid, thread->tid);
 	if (maker->label.failed)
-		return -1;
+		return -ENOMEM;
 	err = string_table_add(maker->tree->labels, maker->label.data, maker->label.length, &label);
 	return err ? err : stack_table_add(maker->tree->nodes, STACK_EMPTY, label, ret);
 }
@@ -142,7 +152,7 @@ static int forget_stack_nodes(struct maker *maker, uint32_t root)
 	uint32_t count = profile_count_stacks(maker->profile);
 
 	if (array_reserve(&maker->stack_nodes, count))
-		return -1;
+		return -ENOMEM;
 	maker->stack_nodes.length = count;
 	for (uint32_t i = 0; i < count; i++)
 		maker->stack_nodes.items[i] = NOT_MADE;
@@ -156,22 +166,25 @@ static int add_stack(struct maker *maker, uint32_t root, uint32_t stack, uint32_
 {
 	uint32_t node;
 
-	if (maker->stack_nodes_root != root && forget_stack_nodes(maker, root))
-		return -1;
+	int err = maker->stack_nodes_root != root ? forget_stack_nodes(maker, root) : 0;
+
+	if (err)
+		return err;
 	maker->path.length = 0;
 	while (maker->stack_nodes.items[stack] == NOT_MADE) {
 		uint32_t *level = array_add(&maker->path);
 
 		if (!level)
-			return -1;
+			return -ENOMEM;
 		*level = stack;
 		stack = profile_get_stack_parent(maker->profile, stack);
 	}
 	node = maker->stack_nodes.items[stack];
 	while (maker->path.length) {
 		stack = maker->path.items[--maker->path.length];
-		if (add_location(maker, profile_get_stack_location(maker->profile, stack), &node))
-			return -1;
+		err = add_location(maker, profile_get_stack_location(maker->profile, stack), &node);
+		if (err)
+			return err;
 		maker->stack_nodes.items[stack] = node;
 	}
 	*ret = node;
@@ -185,7 +198,7 @@ static int add_weight(struct maker *maker, uint32_t node, const struct sample *s
 
 	while (tree->weights.length <= node)
 		if (!array_add(&tree->weights))
-			return -1;
+			return -ENOMEM;
 	weight = &tree->weights.items[node];
 	weight->has_samples = true;
 	if (sample->metric == maker->opts.metric &&
@@ -222,7 +235,7 @@ static int add_samples(struct maker *maker)
 {
 	uint32_t count = profile_count_samples(maker->profile);
 	_cleanup_free_ struct by_thread *order = calloc(count ? count : 1, sizeof(*order));
-	int err = order ? 0 : -1;
+	int err = order ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < count; i++)
 		order[i] = (struct by_thread){profile_get_sample(maker->profile, i)->thread, i};
@@ -244,29 +257,125 @@ static int add_samples(struct maker *maker)
 	return err;
 }
 
-struct call_tree *call_tree_new(const struct profile *profile, const struct call_tree_opts *opts)
+static bool add_checked(uint64_t *sum, uint64_t weight)
+{
+	return __builtin_add_overflow(*sum, weight, sum);
+}
+
+/* Add every node's weight to its caller's total; callers have the smaller ids. */
+static int add_totals(struct call_tree *tree)
+{
+	uint32_t count = stack_table_get_count(tree->nodes);
+	struct weight *weights;
+
+	while (tree->weights.length < count)
+		if (!array_add(&tree->weights))
+			return -ENOMEM;
+	weights = tree->weights.items;
+	for (uint32_t node = count; node-- > 0;) {
+		struct weight *weight = &weights[node];
+		struct weight *caller = &weights[stack_table_get_parent(tree->nodes, node)];
+
+		tree->is_overflown |= add_checked(&weight->total, weight->self);
+		tree->is_overflown |= add_checked(&weight->baseline_total, weight->baseline);
+		if (node == CALL_TREE_ROOT)
+			break;
+		tree->is_overflown |= add_checked(&caller->total, weight->total);
+		tree->is_overflown |= add_checked(&caller->baseline_total, weight->baseline_total);
+	}
+	return 0;
+}
+
+static int compare_labels(const void *left, const void *right)
+{
+	const struct child *a = left;
+	const struct child *b = right;
+	size_t length_a;
+	size_t length_b;
+	const char *label_a = call_tree_get_label(a->tree, a->node, &length_a);
+	const char *label_b = call_tree_get_label(b->tree, b->node, &length_b);
+	int order = memcmp(label_a, label_b, length_a < length_b ? length_a : length_b);
+
+	return order ? order : (length_a > length_b) - (length_a < length_b);
+}
+
+/* Put the nodes that belong to the tree into their callers' lists. */
+static void link_children(struct call_tree *tree)
+{
+	struct weight *weights = tree->weights.items;
+
+	for (uint32_t node = (uint32_t)tree->weights.length; node-- > 1;) {
+		struct weight *caller = &weights[stack_table_get_parent(tree->nodes, node)];
+
+		if (!weights[node].has_samples && !weights[node].first_child)
+			continue;
+		weights[node].next_sibling = caller->first_child;
+		caller->first_child = node;
+	}
+}
+
+static int sort_children(struct call_tree *tree)
+{
+	struct weight *weights = tree->weights.items;
+	ARRAY(struct child) children = {0};
+
+	for (uint32_t node = 0; node < tree->weights.length; node++) {
+		uint32_t *link = &weights[node].first_child;
+
+		children.length = 0;
+		for (uint32_t child = *link; child; child = weights[child].next_sibling) {
+			struct child *added = array_add(&children);
+
+			if (!added) {
+				array_release(&children);
+				return -ENOMEM;
+			}
+			*added = (struct child){tree, child};
+		}
+		if (children.length < 2)
+			continue;
+		qsort(children.items, children.length, sizeof(struct child), compare_labels);
+		array_for_each (&children, child) {
+			*link = child->node;
+			link = &weights[child->node].next_sibling;
+		}
+		*link = CALL_TREE_NONE;
+	}
+	array_release(&children);
+	return 0;
+}
+
+int call_tree_new(const struct profile *profile, const struct call_tree_opts *opts,
+		  struct call_tree **ret)
 {
 	struct call_tree *tree = calloc(1, sizeof(*tree));
 	struct maker maker = {.profile = profile, .tree = tree, .stack_nodes_root = NOT_MADE};
-	int err = -1;
+	int err = -ENOMEM;
 
 	if (!tree)
-		return NULL;
+		return -ENOMEM;
 	if (opts)
 		maker.opts = *opts;
 	tree->labels = string_table_new();
 	tree->nodes = stack_table_new();
 	if (tree->labels && tree->nodes)
 		err = add_samples(&maker);
+	if (!err)
+		err = add_totals(tree);
+	if (!err) {
+		link_children(tree);
+		err = sort_children(tree);
+	}
 	array_release(&maker.path);
 	array_release(&maker.frame_labels);
 	array_release(&maker.stack_nodes);
 	text_release(&maker.label);
 	if (err) {
 		call_tree_free(tree);
-		return NULL;
+		return err;
 	}
-	return tree;
+	*ret = tree;
+	return 0;
 }
 
 void call_tree_free(struct call_tree *tree)
@@ -297,17 +406,42 @@ const char *call_tree_get_label(const struct call_tree *tree, uint32_t node, siz
 	return string_table_get(tree->labels, label);
 }
 
+uint32_t call_tree_get_first_child(const struct call_tree *tree, uint32_t node)
+{
+	return tree->weights.items[node].first_child;
+}
+
+uint32_t call_tree_get_next_sibling(const struct call_tree *tree, uint32_t node)
+{
+	return tree->weights.items[node].next_sibling;
+}
+
 uint64_t call_tree_get_self(const struct call_tree *tree, uint32_t node)
 {
-	return node < tree->weights.length ? tree->weights.items[node].self : 0;
+	return tree->weights.items[node].self;
 }
 
 uint64_t call_tree_get_baseline(const struct call_tree *tree, uint32_t node)
 {
-	return node < tree->weights.length ? tree->weights.items[node].baseline : 0;
+	return tree->weights.items[node].baseline;
+}
+
+uint64_t call_tree_get_total(const struct call_tree *tree, uint32_t node)
+{
+	return tree->weights.items[node].total;
+}
+
+uint64_t call_tree_get_baseline_total(const struct call_tree *tree, uint32_t node)
+{
+	return tree->weights.items[node].baseline_total;
+}
+
+bool call_tree_has_overflown_total(const struct call_tree *tree)
+{
+	return tree->is_overflown;
 }
 
 bool call_tree_has_samples(const struct call_tree *tree, uint32_t node)
 {
-	return node < tree->weights.length && tree->weights.items[node].has_samples;
+	return tree->weights.items[node].has_samples;
 }

@@ -25,8 +25,6 @@ struct item {
 struct writer {
 	const struct call_tree *tree;
 	const struct sink *sink;
-	uint32_t *first_child; /* by node; 0: none, as the root is no child */
-	uint32_t *next_sibling;
 	ARRAY(struct item) items; /* a stack of work; the next one to write is the last */
 	struct text line;         /* the stack down to the node that is being written */
 	struct text output;
@@ -44,33 +42,17 @@ static int compare_items(const void *left, const void *right)
 	return order ? order : next_a - next_b;
 }
 
-static int link_children(struct writer *writer)
-{
-	uint32_t count = call_tree_get_count(writer->tree);
-
-	writer->first_child = calloc(count, sizeof(*writer->first_child));
-	writer->next_sibling = calloc(count, sizeof(*writer->next_sibling));
-	if (!writer->first_child || !writer->next_sibling)
-		return -ENOMEM;
-	for (uint32_t node = 1; node < count; node++) {
-		uint32_t parent = call_tree_get_parent(writer->tree, node);
-
-		writer->next_sibling[node] = writer->first_child[parent];
-		writer->first_child[parent] = node;
-	}
-	return 0;
-}
-
 /* Put what is to be written below a node onto the work stack, the last in order first. */
 static int push_children(struct writer *writer, uint32_t parent)
 {
 	size_t first = writer->items.length;
 
-	for (uint32_t node = writer->first_child[parent]; node; node = writer->next_sibling[node]) {
+	for (uint32_t node = call_tree_get_first_child(writer->tree, parent);
+	     node != CALL_TREE_NONE; node = call_tree_get_next_sibling(writer->tree, node)) {
 		for (int goes_on = 0; goes_on <= 1; goes_on++) {
 			struct item *item;
 
-			if (goes_on ? !writer->first_child[node]
+			if (goes_on ? !call_tree_get_first_child(writer->tree, node)
 				    : !call_tree_has_samples(writer->tree, node))
 				continue;
 			item = array_add(&writer->items);
@@ -111,10 +93,8 @@ static int write_item(struct writer *writer, const struct item *item)
 
 static int write_tree(struct writer *writer)
 {
-	int err = link_children(writer);
+	int err = push_children(writer, CALL_TREE_ROOT);
 
-	if (!err)
-		err = push_children(writer, CALL_TREE_ROOT);
 	while (!err && writer->items.length) {
 		struct item item = writer->items.items[--writer->items.length];
 
@@ -126,16 +106,15 @@ static int write_tree(struct writer *writer)
 static int write_folded(const struct profile *profile, const struct format_opts *opts,
 			const struct sink *sink)
 {
-	struct call_tree *tree = call_tree_new(profile, &opts->tree);
+	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
+	int err = call_tree_new(profile, &opts->tree, &tree);
 	struct writer writer = {.tree = tree, .sink = sink};
-	int err = tree ? write_tree(&writer) : -ENOMEM;
 
-	free(writer.first_child);
-	free(writer.next_sibling);
+	if (!err)
+		err = write_tree(&writer);
 	array_release(&writer.items);
 	text_release(&writer.line);
 	text_release(&writer.output);
-	call_tree_free(tree);
 	return err;
 }
 
