@@ -62,6 +62,13 @@ _must_check_ int objfile_get_elf_address(const struct objfile *objfile, uint64_t
 bool objfile_is_code(const struct objfile *objfile, uint64_t elf_address);
 
 /*
+ * The bytes of an executable segment at the ELF address, as they are in the file. Returns 0 or
+ * -ENOENT (not all of them are there).
+ */
+_must_check_ int objfile_read_code(const struct objfile *objfile, uint64_t elf_address, void *ret,
+				   size_t size);
+
+/*
  * The function symbol that holds the address: of the file itself; where that has no .symtab also
  * of .gnu_debugdata and of the separate debug file.
  *

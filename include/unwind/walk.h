@@ -226,13 +226,16 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 	return 0;
 }
 
-WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule)
+WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
 {
 	wire_u64 caller_pc;
 	wire_u64 cfa;
 
-	if (rule->cfa_op == UNWIND_CFA_STOP)
+	if (rule->cfa_op == UNWIND_CFA_STOP) {
+		if (rule->cfa_offset) /* walk->pc is where it begins, and follows no call */
+			pcs[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] |= WIRE_PC_EXACT;
 		return walk_stop(walk, WALK_COMPLETE);
+	}
 	if (rule->cfa_op == UNWIND_CFA_SIGNAL)
 		return walk_step_signal(walk);
 	if (rule->cfa_op == UNWIND_CFA_UNSUPPORTED)
@@ -280,7 +283,7 @@ WALK_INLINE int walk_step(struct walk *walk, wire_u64 *pcs)
 	else if (!(walk->mapping.flags & UNWIND_MAPPING_HAS_NO_CFI))
 		return walk_stop(walk, WALK_NO_TABLE);
 	if (rule && rule->cfa_op != UNWIND_CFA_NONE)
-		return walk_step_rule(walk, rule);
+		return walk_step_rule(walk, rule, pcs);
 	if ((walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE) && !walk_step_entry(walk))
 		return 0;
 	if (walk->mapping.flags & UNWIND_MAPPING_HAS_NO_CFI)

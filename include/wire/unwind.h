@@ -37,7 +37,9 @@ enum unwind_cfa_op {
 	UNWIND_CFA_DEREF_SP_8,  /* 8 bytes at sp + cfa_offset, and 8 more: OpenSSL's assembly */
 	UNWIND_CFA_PLT,         /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
 	UNWIND_CFA_SIGNAL,      /* a signal frame: all registers are in the ucontext at sp */
-	UNWIND_CFA_STOP,        /* the outermost frame: the return address is undefined */
+	UNWIND_CFA_STOP,        /* the outermost frame: the return address is undefined. With
+				   cfa_offset 1 it begins at the next byte, and nobody called it:
+				   its address was put on a new stack (makecontext) */
 	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but not one of these */
 };
 

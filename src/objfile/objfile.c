@@ -248,6 +248,22 @@ bool objfile_is_code(const struct objfile *objfile, uint64_t elf_address)
 	return false;
 }
 
+int objfile_read_code(const struct objfile *objfile, uint64_t elf_address, void *ret, size_t size)
+{
+	array_for_each (&objfile->segments, segment) {
+		uint64_t skipped = elf_address - segment->elf_address;
+
+		if (!segment->is_executable || elf_address < segment->elf_address ||
+		    skipped > segment->file_size || size > segment->file_size - skipped)
+			continue;
+		return pread(objfile->main.fd, ret, size,
+			     (off_t)(segment->file_offset + skipped)) == (ssize_t)size
+			       ? 0
+			       : -ENOENT;
+	}
+	return -ENOENT;
+}
+
 /* The separate debug file, or NULL. */
 static Elf *get_debug_elf(struct objfile *objfile)
 {

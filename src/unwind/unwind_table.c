@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "unwind/code_ranges.h"
+#include "unwind/context_start.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
 #include "unwind/rule_dictionary.h"
@@ -28,6 +29,7 @@
 #define CIE_OF_ENTRY UINT32_MAX
 
 struct table_builder {
+	const struct objfile *objfile; /* borrowed */
 	struct code_ranges code;
 	struct frame_reader reader;
 	ARRAY(struct frame_state) initial; /* of the reader's common parts */
@@ -267,7 +269,39 @@ static int note_unsupported(struct table_builder *builder, const struct frame_fu
 	return 0;
 }
 
-static int add_function_rows(struct table_builder *builder, const struct frame_function *function)
+static int add_stop_row(struct table_builder *builder, uint64_t elf_address, int begins_at_next)
+{
+	const struct unwind_rule stop = {.cfa_op = UNWIND_CFA_STOP, .cfa_offset = begins_at_next};
+	uint16_t rule;
+	int err = rule_dictionary_add(&builder->dictionary, &stop, &rule);
+
+	return err ? err : add_row(builder, elf_address, rule);
+}
+
+/* By its entry it is a function that never touches its stack. */
+static bool is_context_start(const struct table_builder *builder,
+			     const struct frame_function *function)
+{
+	const struct frame_row *row = builder->function_rows.rows.items;
+
+	return builder->function_rows.rows.length == 1 && row->rule.cfa_op == UNWIND_CFA_SP &&
+	       row->rule.cfa_offset == 8 &&
+	       context_start_is_at(builder->objfile, function->start, function->size);
+}
+
+/* What follows no call is looked up at the byte before, which must be nobody else's. */
+static int add_context_start_rows(struct table_builder *builder,
+				  const struct frame_function *function, uint64_t last_end)
+{
+	int err = 0;
+
+	if (last_end && function->start > last_end)
+		err = add_stop_row(builder, function->start - 1, 1);
+	return err ? err : add_stop_row(builder, function->start, 0);
+}
+
+static int add_function_rows(struct table_builder *builder, const struct frame_function *function,
+			     uint64_t last_end)
 {
 	uint64_t num_unsupported = 0;
 	int err = frame_program_run(&builder->reader, function,
@@ -276,6 +310,8 @@ static int add_function_rows(struct table_builder *builder, const struct frame_f
 
 	if (err)
 		return err;
+	if (is_context_start(builder, function))
+		return add_context_start_rows(builder, function, last_end);
 	array_for_each (&builder->function_rows.rows, row) {
 		uint16_t rule;
 
@@ -287,15 +323,6 @@ static int add_function_rows(struct table_builder *builder, const struct frame_f
 		num_unsupported += rule == RULE_UNSUPPORTED;
 	}
 	return num_unsupported ? note_unsupported(builder, function, num_unsupported) : 0;
-}
-
-static int add_entry_row(struct table_builder *builder, const struct frame_function *function)
-{
-	static const struct unwind_rule stop = {.cfa_op = UNWIND_CFA_STOP};
-	uint16_t rule;
-	int err = rule_dictionary_add(&builder->dictionary, &stop, &rule);
-
-	return err ? err : add_row(builder, function->start, rule);
 }
 
 static int add_functions(struct table_builder *builder)
@@ -310,9 +337,9 @@ static int add_functions(struct table_builder *builder)
 		if (err)
 			return err;
 		if (function->cie == CIE_OF_ENTRY) {
-			err = add_entry_row(builder, function);
+			err = add_stop_row(builder, function->start, 0);
 		} else {
-			err = add_function_rows(builder, function);
+			err = add_function_rows(builder, function, last_end);
 			statistics->num_functions++;
 			statistics->covered_bytes += function->size;
 		}
@@ -388,6 +415,7 @@ int unwind_table_new(struct objfile *objfile, struct unwind_table **ret, struct 
 	    header.e_ident[EI_CLASS] != ELFCLASS64)
 		return error_set(error, -ENOTSUP, "%s: not a 64-bit x86-64 file",
 				 objfile_get_path(objfile));
+	builder.objfile = objfile;
 	builder.table = calloc(1, sizeof(*builder.table));
 	err = builder.table ? build(&builder, elf) : -ENOMEM;
 	if (err)

@@ -239,6 +239,36 @@ static void file_offsets_become_elf_addresses_by_segment(void **state)
 	objfile_unref(objfile);
 }
 
+static void code_is_read_as_far_as_its_segment_goes(void **state)
+{
+	static const uint8_t text[] = {1, 2, 3, 4, 5};
+	struct elf_writer writer = {0};
+	struct objfile *objfile;
+	uint8_t code[2];
+
+	(void)state;
+	elf_writer_add(&writer, (struct elf_section){.name = ".text",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_EXECINSTR,
+						     .address = TEXT_ADDRESS,
+						     .data = text,
+						     .size = sizeof(text)});
+	elf_writer_add(&writer, (struct elf_section){.name = ".rodata",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC,
+						     .address = TEXT_ADDRESS + 0x1000,
+						     .data = text,
+						     .size = sizeof(text)});
+	objfile = open_objfile(elf_writer_open(&writer), "/test", NULL);
+	assert_int_equal(objfile_read_code(objfile, TEXT_ADDRESS + 3, code, 2), 0);
+	assert_memory_equal(code, text + 3, 2);
+	assert_int_equal(objfile_read_code(objfile, TEXT_ADDRESS + 4, code, 2), -ENOENT);
+	assert_int_equal(objfile_read_code(objfile, TEXT_ADDRESS - 1, code, 2), -ENOENT);
+	assert_int_equal(objfile_read_code(objfile, UINT64_MAX, code, 2), -ENOENT);
+	assert_int_equal(objfile_read_code(objfile, TEXT_ADDRESS + 0x1000, code, 2), -ENOENT);
+	objfile_unref(objfile);
+}
+
 static void a_file_cut_short_loses_its_symbols_only(void **state)
 {
 	static const struct wanted_symbol wanted[] = {
@@ -404,6 +434,7 @@ int main(void)
 		cmocka_unit_test(a_size_beyond_the_section_is_cut),
 		cmocka_unit_test(names_that_do_not_end_are_left_out),
 		cmocka_unit_test(file_offsets_become_elf_addresses_by_segment),
+		cmocka_unit_test(code_is_read_as_far_as_its_segment_goes),
 		cmocka_unit_test(a_file_cut_short_loses_its_symbols_only),
 		cmocka_unit_test(an_error_names_the_file),
 		cmocka_unit_test(packed_symbols_are_read_where_there_is_no_symtab),

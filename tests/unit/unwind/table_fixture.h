@@ -26,6 +26,7 @@
 struct table_file {
 	struct frame_writer eh_frame;
 	struct frame_writer debug_frame;
+	const uint8_t *text; /* TEXT_SIZE bytes; NULL: zeros */
 	uint64_t entry;
 	uint64_t memory_size; /* of the text's segment, when it is larger than in the file */
 	uint16_t type;        /* 0: ET_DYN */
@@ -58,6 +59,7 @@ static inline struct text table_file_write(const struct table_file *file)
 						     .type = SHT_PROGBITS,
 						     .flags = SHF_ALLOC | SHF_EXECINSTR,
 						     .address = TEXT,
+						     .data = file->text,
 						     .size = TEXT_SIZE});
 	if (file->eh_frame.bytes.length)
 		elf_writer_add(&writer, (struct elf_section){.name = ".eh_frame",

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "unwind/context_start.h"
 #include "unwind/unwind_table.h"
 
 #define FILES_MIN     10
@@ -344,8 +345,11 @@ static bool is_frame_same(struct comparison *comparison, Dwarf_Frame *frame,
 	Dwarf_Op *ops;
 	size_t num_ops;
 
+	/* glibc does not say that __start_context is outermost. */
 	if (rule->cfa_op == UNWIND_CFA_STOP)
-		return ask_register(comparison, frame, REGISTER_RA, 0, &ra) == ANSWER_UNDEFINED;
+		return ask_register(comparison, frame, REGISTER_RA, 0, &ra) == ANSWER_UNDEFINED ||
+		       context_start_is_at(comparison->objfile, comparison->registers[REGISTER_RA],
+					   CONTEXT_START_MAX_BYTES);
 	if (dwarf_frame_cfa(frame, &ops, &num_ops) ||
 	    !evaluate(comparison, ops, num_ops, 0, &evaluation) || pop(&evaluation) != actual_cfa)
 		return false;

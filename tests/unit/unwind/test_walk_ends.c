@@ -311,6 +311,15 @@ static void the_caller_of_an_interrupted_function_is_no_exact_address(_unused_ v
 		    CODE + CODE_SIZE);
 }
 
+static void the_outermost_frame_may_be_one_that_nobody_called(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 8));
+
+	scene.rules[CALLER] = RULE(UNWIND_CFA_STOP, 1);
+	scene.stack[0] = START_OF(CALLER + 1);
+	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER + 1)));
+}
+
 static void a_return_address_beyond_user_space_is_none(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 8));
@@ -363,6 +372,7 @@ int main(void)
 		cmocka_unit_test(a_return_address_at_the_end_of_a_function_belongs_to_it),
 		cmocka_unit_test(an_interrupted_address_at_the_start_of_a_function_belongs_to_it),
 		cmocka_unit_test(the_caller_of_an_interrupted_function_is_no_exact_address),
+		cmocka_unit_test(the_outermost_frame_may_be_one_that_nobody_called),
 		cmocka_unit_test(a_return_address_beyond_user_space_is_none),
 		cmocka_unit_test(rbx_is_not_known_after_code_without_rules),
 	};
