@@ -195,7 +195,10 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 	return 0;
 }
 
-/* Remember where the caller's rbp and rbx are. This frame's rbp must be read where they hang on it.
+/*
+ * Remember where the caller's rbp and rbx are. This frame's rbp must be read where they hang on it.
+ * When it does not point into the frame, it is the caller's again, and so is rbx: GCC's rules for
+ * realigned frames stay in force after the `leave` that ends them.
  */
 WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule *rule, wire_u64 cfa)
 {
@@ -204,9 +207,12 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 	wire_u8 fp_op = rule->fp_op;
 	wire_u8 bx_op = rule->bx_op;
 
-	if (fp_op == UNWIND_REGISTER_AT_FP || bx_op == UNWIND_REGISTER_AT_FP)
+	if (fp_op == UNWIND_REGISTER_AT_FP || bx_op == UNWIND_REGISTER_AT_FP) {
 		if (walk_restore_fp(walk))
 			return walk_stop(walk, WALK_READ_FAILED);
+		if (walk->fp < walk->sp || walk->fp >= cfa)
+			return 0;
+	}
 	if (bx_op == UNWIND_REGISTER_AT_CFA)
 		walk->bx_address = cfa + bx_offset;
 	else if (bx_op == UNWIND_REGISTER_AT_FP)

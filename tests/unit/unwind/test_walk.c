@@ -225,19 +225,43 @@ static void a_register_may_be_saved_below_the_cfa(_unused_ void **state)
 	}
 }
 
+/* INNER has a frame of 32 words and keeps registers where rbp says; CALLER finds its frame by one.
+ */
+static struct scene scene_of_realigned(uint8_t caller_op, uint64_t fp)
+{
+	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 256, .fp_op = UNWIND_REGISTER_AT_FP,
+					       .bx_op = UNWIND_REGISTER_AT_FP, .bx_offset = -8),
+					  RULE(caller_op, 16));
+
+	scene.walk.fp = fp;
+	scene.walk.bx = fp;
+	scene.stack[31] = RETURN_INTO(CALLER);
+	return scene;
+}
+
 static void a_register_may_be_saved_at_the_frame_pointer_of_its_frame(_unused_ void **state)
 {
-	struct unwind_rule inner = {.fp_op = UNWIND_REGISTER_AT_FP,
-				    .fp_offset = 0,
-				    .bx_op = UNWIND_REGISTER_AT_FP,
-				    .bx_offset = -8};
-	struct scene by_fp = scene_of_register(UNWIND_CFA_FP, inner);
-	struct scene by_bx = scene_of_register(UNWIND_CFA_BX, inner);
+	struct scene by_fp = scene_of_realigned(UNWIND_CFA_FP, WORD(20));
+	struct scene by_bx = scene_of_realigned(UNWIND_CFA_BX, WORD(20));
 
-	by_fp.stack[20] = by_bx.stack[19] = WORD(30);
-	by_fp.stack[31] = by_bx.stack[31] = RETURN_INTO(OUTER);
+	by_fp.stack[20] = by_bx.stack[19] = WORD(40);
+	by_fp.stack[41] = by_bx.stack[41] = RETURN_INTO(OUTER);
 	assert_passes_caller(&by_fp);
 	assert_passes_caller(&by_bx);
+}
+
+static void a_frame_pointer_outside_of_its_frame_is_the_callers_again(_unused_ void **state)
+{
+	static const unsigned int words[] = {32, 50};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct scene by_fp = scene_of_realigned(UNWIND_CFA_FP, WORD(words[i]));
+		struct scene by_bx = scene_of_realigned(UNWIND_CFA_BX, WORD(words[i]));
+
+		by_fp.stack[words[i] + 1] = by_bx.stack[words[i] + 1] = RETURN_INTO(OUTER);
+		assert_passes_caller(&by_fp);
+		assert_passes_caller(&by_bx);
+	}
 }
 
 static void a_lost_register_ends_the_walk_only_where_it_is_needed(_unused_ void **state)
@@ -313,6 +337,7 @@ int main(void)
 		cmocka_unit_test(a_register_that_a_frame_leaves_alone_is_the_callers),
 		cmocka_unit_test(a_register_may_be_saved_below_the_cfa),
 		cmocka_unit_test(a_register_may_be_saved_at_the_frame_pointer_of_its_frame),
+		cmocka_unit_test(a_frame_pointer_outside_of_its_frame_is_the_callers_again),
 		cmocka_unit_test(a_lost_register_ends_the_walk_only_where_it_is_needed),
 		cmocka_unit_test(a_lost_register_cannot_say_where_others_are),
 		cmocka_unit_test(a_lost_register_is_known_again_where_an_outer_frame_saved_it),
