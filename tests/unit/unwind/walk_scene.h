@@ -44,6 +44,7 @@ struct scene {
 	struct unwind_rule rules[NUM_FUNCTIONS];
 	uint64_t stack[NUM_WORDS];
 	uint64_t far[4];
+	uint8_t code[CODE_SIZE];           /* readable, too */
 	uint64_t pcs[WIRE_MAX_FRAMES + 1]; /* the last one is not the walk's */
 	unsigned int num_searches;
 };
@@ -57,6 +58,8 @@ static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
 		memcpy(ret, (const char *)scene->far + (address - FAR), sizeof(*ret));
 	else if (address >= STACK && offset <= sizeof(scene->stack) - sizeof(*ret))
 		memcpy(ret, (const char *)scene->stack + offset, sizeof(*ret));
+	else if (address >= CODE && address - CODE <= sizeof(scene->code) - sizeof(*ret))
+		memcpy(ret, scene->code + (address - CODE), sizeof(*ret));
 	else
 		return -1;
 	return 0;
