@@ -38,9 +38,17 @@ struct outputs {
  */
 _must_check_ int outputs_init(struct outputs *outputs, const struct output_request *requests,
 			      size_t num_requests, struct error *error);
-/* Open all files. Returns 0 or negative errno with the reason in error. */
+/*
+ * Open all files.
+ *
+ * number  from 1, for before the extensions: profile.2.folded; 0: none
+ *
+ * Returns 0 or negative errno with the reason in error.
+ */
 _must_check_ int outputs_open(struct outputs *outputs, const struct output_request *requests,
-			      struct error *error);
+			      uint32_t number, struct error *error);
+/* Give up the open files and whatever was written, but keep the formats. */
+void outputs_close(struct outputs *outputs);
 /* Write the profile to all, then make all appear. Returns 0 or negative errno with error. */
 _must_check_ int outputs_write(struct outputs *outputs, const struct profile *profile,
 			       const struct format_opts *opts, struct error *error);
@@ -49,6 +57,10 @@ void outputs_release(struct outputs *outputs);
 
 /* Async-signal-safe: remove temporary names. NULL is fine. */
 void outputs_abandon(const struct outputs *outputs);
+
+/* One more file of the same kind: output_file_open() with a number before the extension. */
+_must_check_ int output_file_open_numbered(const char *path, uint32_t number,
+					   struct output_file **ret, struct error *error);
 
 /* "stackwide-HOST-YYYYmmddTHHMMSS.EXT", local time. NULL when out of memory; the caller frees. */
 char *outputs_make_name(const char *extension);

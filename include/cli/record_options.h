@@ -22,6 +22,7 @@ struct record_options {
 	uint32_t frequency_hz;
 	uint64_t duration_ns;          /* 0: until it is stopped */
 	struct output_options outputs; /* at least one request */
+	uint64_t flush_ns;             /* 0: one piece */
 	const char *stats_path;
 	bool no_kernel_stacks;
 	enum user_stacks user_stacks;

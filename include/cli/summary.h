@@ -23,5 +23,7 @@ struct summary {
 
 /* Print to standard error. Returns 0 or -ENOMEM. */
 _must_check_ int summary_print(const struct summary *summary);
+/* In one line, for one flush of many. */
+_must_check_ int summary_print_line(const struct summary *summary);
 
 #endif

@@ -23,6 +23,7 @@ struct target {
 	const pid_t *ids; /* borrowed */
 	size_t num_ids;
 	const char *cgroup_path; /* as the user gave it; borrowed */
+	bool may_be_gone;        /* ids that are not there any more are left out */
 	bool starts_on_exec; /* sampling begins when the (one) process has executed its program */
 };
 

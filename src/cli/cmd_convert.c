@@ -64,7 +64,7 @@ static int convert(struct conversion *conversion, char **paths, size_t num_paths
 	if (outputs_init(&conversion->outputs, requests, conversion->options.requests.length,
 			 &error))
 		return tell(EXIT_USAGE, &error);
-	if (outputs_open(&conversion->outputs, requests, &error))
+	if (outputs_open(&conversion->outputs, requests, 0, &error))
 		return tell(EXIT_FAILED, &error);
 	status = inputs_read(paths, num_paths, &conversion->inputs, profile, NULL);
 	return status ? status : write_profile(conversion, profile);

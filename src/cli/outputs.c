@@ -51,7 +51,38 @@ int outputs_init(struct outputs *outputs, const struct output_request *requests,
 	return 0;
 }
 
-int outputs_open(struct outputs *outputs, const struct output_request *requests,
+/* The caller frees. NULL when out of memory. */
+static char *number_path(const char *path, const char *extension, uint32_t number)
+{
+	size_t length = strlen(path) - strlen(extension);
+	char *name;
+
+	return asprintf(&name, "%.*s.%u%s", (int)length, path, number, extension) < 0 ? NULL : name;
+}
+
+/* Of a name whose format was given by --to: what stands behind the last dot. */
+static const char *guess_extension(const char *path)
+{
+	const char *dot = strrchr(path_basename(path), '.');
+
+	return dot && dot != path_basename(path) ? dot : "";
+}
+
+int output_file_open_numbered(const char *path, uint32_t number, struct output_file **ret,
+			      struct error *error)
+{
+	const struct format *format = format_find_path(path);
+	const char *extension = format ? format->extension : guess_extension(path);
+	_cleanup_free_ char *name = NULL;
+
+	if (!number || string_equals(path, "-"))
+		return output_file_open(path, ret, error);
+	name = number_path(path, extension, number);
+	return name ? output_file_open(name, ret, error)
+		    : error_set(error, -ENOMEM, "out of memory");
+}
+
+int outputs_open(struct outputs *outputs, const struct output_request *requests, uint32_t number,
 		 struct error *error)
 {
 	for (size_t i = 0; i < outputs->length; i++) {
@@ -64,7 +95,8 @@ int outputs_open(struct outputs *outputs, const struct output_request *requests,
 			if (!name)
 				return error_set(error, -ENOMEM, "out of memory");
 		}
-		err = output_file_open(name ? name : requests[i].path, &output->file, error);
+		err = output_file_open_numbered(name ? name : requests[i].path, number,
+						&output->file, error);
 		if (err)
 			return err;
 	}
@@ -102,10 +134,19 @@ void outputs_abandon(const struct outputs *outputs)
 			output_file_abandon(outputs->items[i].file);
 }
 
+void outputs_close(struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->length; i++) {
+		struct output_file *file = outputs->items[i].file;
+
+		outputs->items[i].file = NULL;
+		output_file_free(file);
+	}
+}
+
 void outputs_release(struct outputs *outputs)
 {
-	for (size_t i = 0; i < outputs->length; i++)
-		output_file_free(outputs->items[i].file);
+	outputs_close(outputs);
 	free(outputs->items);
 	*outputs = (struct outputs){0};
 }

@@ -21,6 +21,7 @@ enum record_option {
 	OPTION_KERNEL_STACKS,
 	OPTION_NO_CACHE,
 	OPTION_NO_INLINE,
+	OPTION_FLUSH,
 	OPTION_STATS,
 	OPTION_BUFFER_SIZE,
 	OPTION_CHECK_CALLS,
@@ -44,6 +45,8 @@ const struct option_spec record_option_specs[] = {
 	 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"},
 	{OPTION_NO_INLINE, 0, "no-inline", NULL,
 	 "do not show inlined calls: debug information is not\nread"},
+	{OPTION_FLUSH, 0, "flush", "TIME",
+	 "write the files every TIME and start over; they get a\nnumber: profile.1.folded"},
 	{OPTION_STATS, 0, "stats", "FILE", "write the account of the run as JSON"},
 	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
 	{OPTION_CHECK_CALLS, 0, "check-calls", NULL, NULL},
@@ -162,6 +165,10 @@ static int handle(int id, const char *value, void *context)
 	case OPTION_NO_INLINE:
 		options->no_inlines = true;
 		return 0;
+	case OPTION_FLUSH:
+		if (option_read_duration(value, &options->flush_ns))
+			return refuse("--flush", value, "expected a time such as 60, 5m or 1h");
+		return 0;
 	case OPTION_STATS:
 		options->stats_path = value;
 		return 0;
@@ -180,6 +187,10 @@ static int check_targets(const struct record_options *options)
 
 	if (num_targets > 1) {
 		log_error("give only one of --all, --pid, --tid and --cgroup");
+		return -EINVAL;
+	}
+	if (options->flush_ns && options->tids.length) {
+		log_error("--flush does not go with --tid; record the threads' process (--pid)");
 		return -EINVAL;
 	}
 	return 0;

@@ -272,3 +272,27 @@ int summary_print(const struct summary *summary)
 	fwrite(text.data, 1, text.length, stderr);
 	return 0;
 }
+
+int summary_print_line(const struct summary *summary)
+{
+	_cleanup_(text_release) struct text text = {0};
+	const struct account *account = summary->account;
+	uint64_t truncated = account_sum_truncated(account);
+	uint64_t walked = account->complete_user_stacks + truncated;
+
+	append_count(&text, account->ticks.samples);
+	text_printf(&text, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
+	if (summary->has_user_stacks && walked)
+		text_printf(&text, ", %.1f%% of the user stacks complete",
+			    percent(account->complete_user_stacks, walked));
+	text_append_string(&text, ", lost ");
+	append_count(&text, account_sum_lost(account));
+	for (size_t i = 0; i < summary->outputs->length; i++)
+		text_printf(&text, "%s%s", i ? ", " : ": ",
+			    output_file_get_path(summary->outputs->items[i].file));
+	text_append_char(&text, '\n');
+	if (text.failed)
+		return -ENOMEM;
+	fwrite(text.data, 1, text.length, stderr);
+	return 0;
+}

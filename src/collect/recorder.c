@@ -270,6 +270,9 @@ static int list_threads(struct recorder *recorder, struct error *error)
 		pid_t id = target->ids[i];
 		int err = target_is_alive(id) ? 0 : -ESRCH;
 
+		if (err && target->may_be_gone)
+			continue;
+
 		if (target->kind == TARGET_THREADS) {
 			if (err)
 				return explain_missing(err, id, "thread", error);
@@ -277,6 +280,8 @@ static int list_threads(struct recorder *recorder, struct error *error)
 		} else {
 			if (!err)
 				err = target_for_each_thread(id, add_tid, recorder);
+			if (err == -ESRCH && target->may_be_gone)
+				continue;
 			if (err)
 				return explain_missing(err, id, "process", error);
 		}
