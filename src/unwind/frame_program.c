@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "unwind/frame_expression.h"
 #include "unwind/leb128.h"
 
 /* DWARF numbers of the registers, as the ABI supplement of the architecture has them: x86-64. */
@@ -258,66 +259,13 @@ static struct bytes take_expression(struct bytes *code)
 	return bytes_of(data ? data : code->data, data ? size : 0);
 }
 
-/*
- * Whether the expression begins with rbp + offset or rsp + offset; step over that.
- */
-static bool read_base(struct bytes *expression, uint8_t *ret_op, int64_t *ret_offset)
-{
-	*ret_op = bytes_u8(expression);
-	if (*ret_op != DW_OP_breg6 && *ret_op != DW_OP_breg7)
-		return false;
-	*ret_offset = leb128_read_signed(expression);
-	return !expression->failed;
-}
-
-/*
- * What linkers write for a procedure linkage table: each slot of 16 bytes jumps through a pointer,
- * and from a certain byte on it has pushed its number. Linkers differ only in that byte.
- */
-static bool match_plt(struct bytes expression, int64_t *ret_boundary)
-{
-	static const uint8_t pattern[] = {DW_OP_breg7, 8,         DW_OP_breg16, 0,
-					  DW_OP_lit15, DW_OP_and, DW_OP_lit0,   DW_OP_ge,
-					  DW_OP_lit3,  DW_OP_shl, DW_OP_plus};
-	const size_t boundary = 6;
-
-	if (expression.size != sizeof(pattern))
-		return false;
-	for (size_t i = 0; i < sizeof(pattern); i++)
-		if (i != boundary && expression.data[i] != pattern[i])
-			return false;
-	if (expression.data[boundary] < DW_OP_lit0 || expression.data[boundary] > DW_OP_lit15)
-		return false;
-	*ret_boundary = expression.data[boundary] - DW_OP_lit0;
-	return true;
-}
-
-/*
- * rbp + offset or rsp + offset, and the 8 bytes there. Returns UNWIND_CFA_UNSUPPORTED for all else.
- */
-static uint8_t match_deref(struct bytes expression, int64_t *ret_offset)
-{
-	uint8_t base;
-
-	if (!read_base(&expression, &base, ret_offset) || bytes_u8(&expression) != DW_OP_deref ||
-	    expression.failed)
-		return UNWIND_CFA_UNSUPPORTED;
-	if (!bytes_left(&expression))
-		return base == DW_OP_breg6 ? UNWIND_CFA_DEREF_FP : UNWIND_CFA_DEREF_SP;
-	if (base == DW_OP_breg7 && bytes_u8(&expression) == DW_OP_plus_uconst &&
-	    leb128_read_unsigned(&expression) == 8 && !bytes_left(&expression) &&
-	    !expression.failed)
-		return UNWIND_CFA_DEREF_SP_8;
-	return UNWIND_CFA_UNSUPPORTED;
-}
-
 static void set_cfa_expression(struct machine *machine, struct bytes expression)
 {
 	int64_t offset = 0;
 	uint8_t op = UNWIND_CFA_PLT;
 
-	if (!match_plt(expression, &offset))
-		op = match_deref(expression, &offset);
+	if (!frame_expression_match_plt(expression, &offset))
+		op = frame_expression_match_deref(expression, &offset);
 	set_cfa(machine, op, offset, false);
 }
 
@@ -329,7 +277,7 @@ static void set_register_expression(struct machine *machine, uint64_t number,
 	int64_t offset = 0;
 	uint8_t op;
 
-	if (read_base(&expression, &op, &offset) && !bytes_left(&expression))
+	if (frame_expression_read_base(&expression, &op, &offset) && !bytes_left(&expression))
 		where = op == DW_OP_breg6 ? FRAME_SAVED_AT_FP : FRAME_SAVED_AT_SP;
 	set_register(machine, number, where, offset);
 }

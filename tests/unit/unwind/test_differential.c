@@ -15,21 +15,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "expression_evaluator.h"
 #include "unwind/context_start.h"
 #include "unwind/unwind_table.h"
 
-#define FILES_MIN     10
-#define ROWS_MAX      200000 /* that are compared of one file in the default run */
-#define NUM_REGISTERS 17
-#define REGISTER_BX   3
-#define REGISTER_DI   5
-#define REGISTER_FP   6
-#define REGISTER_SP   7
-#define REGISTER_R10  10
-#define REGISTER_RA   16
-#define PADDING_MAX   64
-#define DEPTH_MAX     16
+#define FILES_MIN    10
+#define ROWS_MAX     200000 /* that are compared of one file in the default run */
+#define REGISTER_BX  3
+#define REGISTER_DI  5
+#define REGISTER_FP  6
+#define REGISTER_SP  7
+#define REGISTER_R10 10
+#define REGISTER_RA  16
+#define PADDING_MAX  64
 
 #define LIBRARY(name) "{/usr,}/lib{/x86_64-linux-gnu,64}/" name
 #define PROGRAM(name) "/usr/bin/" name
@@ -104,106 +102,12 @@ struct comparison {
 	uint64_t num_different;
 };
 
-static uint64_t read_memory(uint64_t address)
-{
-	return hash_mix(0x57ac, address);
-}
-
 /* Registers that look like nothing else, except that the pc is the address under test. */
 static void make_registers(struct comparison *comparison, uint64_t pc)
 {
 	for (unsigned int i = 0; i < NUM_REGISTERS; i++)
 		comparison->registers[i] = hash_mix(pc, i + 1);
 	comparison->registers[REGISTER_RA] = pc;
-}
-
-struct evaluation {
-	uint64_t stack[DEPTH_MAX];
-	unsigned int depth;
-	bool is_value;   /* the result is the value, not the address of it */
-	bool is_unknown; /* something that this evaluator does not know */
-};
-
-static void push(struct evaluation *evaluation, uint64_t value)
-{
-	if (evaluation->depth == DEPTH_MAX)
-		evaluation->is_unknown = true;
-	else
-		evaluation->stack[evaluation->depth++] = value;
-}
-
-static uint64_t pop(struct evaluation *evaluation)
-{
-	if (evaluation->depth == 0) {
-		evaluation->is_unknown = true;
-		return 0;
-	}
-	return evaluation->stack[--evaluation->depth];
-}
-
-static uint64_t combine(uint8_t atom, uint64_t left, uint64_t right)
-{
-	switch (atom) {
-	case DW_OP_plus:
-		return left + right;
-	case DW_OP_minus:
-		return left - right;
-	case DW_OP_mul:
-		return left * right;
-	case DW_OP_and:
-		return left & right;
-	case DW_OP_shl:
-		return right < 64 ? left << right : 0;
-	default:
-		return (int64_t)left >= (int64_t)right; /* DW_OP_ge */
-	}
-}
-
-static void evaluate_operation(struct evaluation *evaluation, const uint64_t *registers,
-			       const Dwarf_Op *op, uint64_t cfa)
-{
-	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg16) {
-		push(evaluation, registers[op->atom - DW_OP_breg0] + op->number);
-		return;
-	}
-	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
-		push(evaluation, op->atom - DW_OP_lit0);
-		return;
-	}
-	switch (op->atom) {
-	case DW_OP_bregx:
-		push(evaluation, registers[op->number % NUM_REGISTERS] + op->number2);
-		break;
-	case DW_OP_regx:
-		push(evaluation, registers[op->number % NUM_REGISTERS]);
-		evaluation->is_value = true;
-		break;
-	case DW_OP_call_frame_cfa:
-		push(evaluation, cfa);
-		break;
-	case DW_OP_plus_uconst:
-		push(evaluation, pop(evaluation) + op->number);
-		break;
-	case DW_OP_deref:
-		push(evaluation, read_memory(pop(evaluation)));
-		break;
-	case DW_OP_stack_value:
-		evaluation->is_value = true;
-		break;
-	case DW_OP_plus:
-	case DW_OP_minus:
-	case DW_OP_mul:
-	case DW_OP_and:
-	case DW_OP_shl:
-	case DW_OP_ge: {
-		uint64_t right = pop(evaluation);
-
-		push(evaluation, combine(op->atom, pop(evaluation), right));
-		break;
-	}
-	default:
-		evaluation->is_unknown = true;
-	}
 }
 
 /* Returns false when there is an operation that this evaluator does not know. */

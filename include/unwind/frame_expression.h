@@ -1,0 +1,34 @@
+/*
+ * The expressions of call-frame instructions, as far as rules can say what they mean. They are not
+ * executed but recognised: very few forms are in use.
+ *
+ * Source: DWARF 5, section 2.5; what GCC, clang, GNU ld and OpenSSL's assembly write.
+ */
+#ifndef UNWIND_FRAME_EXPRESSION_H
+#define UNWIND_FRAME_EXPRESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+/*
+ * Whether the expression begins with rbp + offset or rsp + offset; step over that.
+ *
+ * ret_op  DW_OP_breg6 or DW_OP_breg7
+ */
+bool frame_expression_read_base(struct bytes *expression, uint8_t *ret_op, int64_t *ret_offset);
+
+/*
+ * What linkers write for a procedure linkage table: each slot of 16 bytes jumps through a pointer,
+ * and from a certain byte on it has pushed its number. Linkers differ only in that byte.
+ */
+bool frame_expression_match_plt(struct bytes expression, int64_t *ret_boundary);
+
+/*
+ * rbp + offset or rsp + offset, and the 8 bytes there, and perhaps 8 more. Returns an
+ * enum unwind_cfa_op, UNWIND_CFA_UNSUPPORTED for all else.
+ */
+uint8_t frame_expression_match_deref(struct bytes expression, int64_t *ret_offset);
+
+#endif
