@@ -7,6 +7,7 @@
 
 static const struct format *const formats[] = {
 	&format_folded,
+	&format_perf_script,
 	&format_text,
 	NULL,
 };

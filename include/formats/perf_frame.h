@@ -1,0 +1,44 @@
+/*
+ * The stack lines of `perf script` and the locations that they stand for. Lines of equal bytes
+ * are parsed once.
+ */
+#ifndef FORMATS_PERF_FRAME_H
+#define FORMATS_PERF_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "profile/profile.h"
+
+/* What one line gives: locations [first, first + count), the caller before what it inlined. */
+struct perf_levels {
+	uint32_t first;
+	uint32_t count; /* 0: the line names no frame */
+};
+
+struct perf_frames {
+	struct profile *profile;       /* borrowed */
+	struct string_table *lines[2]; /* the second one of Java's processes */
+	ARRAY(struct perf_levels) levels[2];
+	ARRAY(uint32_t) locations;
+};
+
+/* Returns 0 or -ENOMEM; release also after a failure. */
+_must_check_ int perf_frames_init(struct perf_frames *frames, struct profile *profile);
+void perf_frames_release(struct perf_frames *frames);
+
+/*
+ * is_java  the thread's name begins with "java": class names lose a leading L
+ *
+ * Returns 0, -EINVAL (the line is no frame) or -ENOMEM.
+ */
+_must_check_ int perf_frames_find(struct perf_frames *frames, const char *line, size_t length,
+				  bool is_java, struct perf_levels *ret);
+
+/* Whether a line begins, after blanks, as frames do: with a hexadecimal number and a blank. */
+bool perf_frame_has_pc(const char *line, size_t length);
+
+#endif

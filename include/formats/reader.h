@@ -1,0 +1,48 @@
+/*
+ * What readers of foreign formats share, beyond import.h: threads and frames as such formats give
+ * them, and numbers in text.
+ */
+#ifndef FORMATS_READER_H
+#define FORMATS_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "formats/import.h"
+#include "profile/profile.h"
+
+/* The readers of formats that are also written; their struct format stands with the writer. */
+int read_json(struct import *import);
+enum detection detect_json(const uint8_t *data, size_t size);
+int read_sampling_prof(struct import *import);
+enum detection detect_sampling_prof(const uint8_t *data, size_t size);
+
+/*
+ * What to do about a malformed record: -EBADMSG and the error when the import is strict; else 0,
+ * with a warning ("…, skipping").
+ */
+_must_check_ int reader_skip_line(struct import *import, uint64_t line, const char *reason);
+
+/* The thread of inputs that know no threads: without name and id. Returns 0 or -ENOMEM. */
+_must_check_ int reader_add_nameless_thread(struct import *import, uint32_t *ret);
+
+/*
+ * Cut a FlameGraph annotation, _[k] _[i] _[j], off the end of a name: the new length. What it says
+ * goes into *frame; a kernel frame without module gets the module [kernel].
+ */
+_must_check_ int reader_strip_annotation(struct profile *profile, const char *name, size_t *length,
+					 struct frame *frame);
+
+/*
+ * ASCII digits only, the whole text. False when there is anything else, nothing, or more than
+ * 64 bits hold.
+ */
+bool parse_u64(const char *text, size_t length, uint64_t *ret);
+
+/* Add a sample; an overflow of the sum is an error that names the byte. */
+_must_check_ int reader_add_sample(struct import *import, uint64_t offset, uint32_t thread,
+				   uint32_t stack, uint32_t metric, uint64_t weight);
+
+#endif

@@ -1,0 +1,71 @@
+#include "formats/reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define KERNEL_MODULE "[kernel]"
+
+int reader_skip_line(struct import *import, uint64_t line, const char *reason)
+{
+	if (import->is_strict)
+		return import_fail_line(import, line, "%s", reason);
+	import_skip_line(import, line, "%s, skipping", reason);
+	return 0;
+}
+
+int reader_add_nameless_thread(struct import *import, uint32_t *ret)
+{
+	struct thread thread = {.source = import->source};
+	int err = profile_add_process(import->profile, 0, STRING_EMPTY, &thread.process);
+
+	return err ? err : profile_add_thread(import->profile, &thread, ret);
+}
+
+int reader_strip_annotation(struct profile *profile, const char *name, size_t *length,
+			    struct frame *frame)
+{
+	const char *mark = name + *length - 4;
+
+	if (*length < 4 || mark[0] != '_' || mark[1] != '[' || mark[3] != ']')
+		return 0;
+	if (mark[2] == 'k')
+		frame->kind = FRAME_KERNEL;
+	else if (mark[2] == 'j')
+		frame->kind = FRAME_JIT;
+	else if (mark[2] == 'i')
+		frame->is_inlined = true;
+	else
+		return 0;
+	*length -= 4;
+	if (frame->kind == FRAME_KERNEL && frame->module == STRING_EMPTY)
+		return profile_add_string(profile, KERNEL_MODULE, &frame->module);
+	return 0;
+}
+
+bool parse_u64(const char *text, size_t length, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned int digit = (unsigned char)text[i] - (unsigned int)'0';
+
+		if (digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, digit, &value))
+			return false;
+	}
+	if (length)
+		*ret = value;
+	return length != 0;
+}
+
+int reader_add_sample(struct import *import, uint64_t offset, uint32_t thread, uint32_t stack,
+		      uint32_t metric, uint64_t weight)
+{
+	int err = profile_add_sample(import->profile, thread, stack, metric, weight);
+
+	if (err == -EOVERFLOW)
+		return import_fail_byte(import, offset, "the weights of a stack exceed 64 bits");
+	if (!err)
+		import->counts.records++;
+	return err;
+}

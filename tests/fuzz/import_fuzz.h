@@ -1,0 +1,84 @@
+/*
+ * What must hold for every reader of a foreign format, whatever the bytes: it reads or says why
+ * not, and what it read can be written.
+ */
+#ifndef IMPORT_FUZZ_H
+#define IMPORT_FUZZ_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/format.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static inline void fuzz_warn(void *context _unused_, const char *line)
+{
+	require(line[0] && !strchr(line, '\n'));
+}
+
+static inline int fuzz_swallow(void *context, const void *data, size_t size)
+{
+	require(data && size);
+	*(size_t *)context += size;
+	return 0;
+}
+
+static inline void fuzz_write(const struct format *format, const struct profile *profile)
+{
+	size_t written = 0;
+	struct sink sink = {.write = fuzz_swallow, .context = &written};
+	struct format_opts opts = {0};
+	int err = format->write(profile, &opts, &sink);
+
+	require(!err || err == -EOVERFLOW || err == -ENOMEM);
+}
+
+/* Returns what the reader returned. */
+static inline int fuzz_read(const struct format *format, const uint8_t *data, size_t size,
+			    bool is_strict)
+{
+	struct profile *profile = profile_new();
+	struct import import = {
+		.name = "FILE",
+		.data = data,
+		.size = size,
+		.profile = profile,
+		.is_strict = is_strict,
+		.warn = fuzz_warn,
+	};
+	int err;
+
+	require(profile && profile_add_source(profile, STRING_EMPTY, &import.source) == 0);
+	err = format->read(&import);
+	require(!err || err == -EBADMSG || err == -EOVERFLOW);
+	require(!err == !import.error.message[0]);
+	if (!err)
+		fuzz_write(&format_folded, profile);
+	if (!err && format->write)
+		fuzz_write(format, profile);
+	profile_free(profile);
+	return err;
+}
+
+/* What a strict reader takes, a patient one takes too. */
+static inline int fuzz_import(const struct format *format, const uint8_t *data, size_t size)
+{
+	int strict = fuzz_read(format, data, size, true);
+	int patient = fuzz_read(format, data, size, false);
+
+	require(strict || !patient);
+	(void)format->detect(data, size);
+	return 0;
+}
+
+#endif

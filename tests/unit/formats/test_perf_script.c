@@ -1,0 +1,260 @@
+#include "import_fixture.h"
+
+#define FORMAT (&format_perf_script)
+
+static void a_sample_is_its_thread_and_its_stack(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "# cmdline : perf record\n#\n"
+		      "nginx 812/815 [003] 75695.008865: cycles: \n"
+		      "\t  7f1e214c24d9 leaf (/usr/lib/libc.so.6)\n"
+		      "\t  55d0c0de10a8 main (/usr/sbin/nginx)\n\n",
+		      0, "nginx;main;leaf 1\n");
+}
+
+static void pid_and_tid_are_kept(void **state _unused_)
+{
+	static const char text[] = "nginx 812/815 [003] 7.5: cycles: \n\t 1 f (/x)\n\n"
+				   "nginx 812/812 [003] 7.5: cycles: \n\t 1 f (/x)\n\n"
+				   "other 77 [003] 7.5: cycles: \n\t 1 f (/x)\n\n";
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_written(&format_folded, imported.profile,
+		       (struct call_tree_opts){.root = TREE_ROOT_TID},
+		       "nginx-812/812;f 1\nnginx-812/815;f 1\nother-0/77;f 1\n");
+	assert_int_equal(profile_count_processes(imported.profile), 2);
+	imported_release(&imported);
+}
+
+static void the_weight_is_the_period_where_one_is_printed(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "a 1 1.5:     250 cycles:u: \n\t 1 f (/x)\n\n"
+		      "a 1 1.6:       0 cycles:u: \n\t 1 f (/x)\n\n"
+		      "a 1 1.7: cycles:u: \n\t 1 f (/x)\n\n",
+		      0, "a;f 252\n");
+}
+
+static void every_event_is_a_metric(void **state _unused_)
+{
+	static const char text[] =
+		"a 1 1.5: instructions: \n\t 1 f (/x)\n\n"
+		"a 1 1.5: 1001001 cpu-clock:u: \n\t 1 g (/x)\n\n"
+		"a 1 1.5: sched:sched_switch: prev_comm=a prev_pid=1\n\t 1 h (/x)\n\n";
+	struct imported imported = {0};
+
+	assert_stacks(FORMAT, text, 0, "a;f 1\n");
+	assert_stacks(FORMAT, text, 1, "a;g 1001001\n");
+	assert_stacks(FORMAT, text, 2, "a;h 1\n");
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_string_equal(format_get_metric_name(imported.profile, 0), "instructions");
+	assert_string_equal(format_get_metric_name(imported.profile, 1), "cpu-clock:u");
+	assert_string_equal(format_get_metric_unit(imported.profile, 1), "nanoseconds");
+	assert_string_equal(format_get_metric_name(imported.profile, 2), "sched:sched_switch");
+	imported_release(&imported);
+}
+
+static void names_may_hold_blanks_and_numbers(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "V8 WorkerThread 24636/25607 [000] 94564.1: cpu-clock: \n\t 1 f (/x)\n\n"
+		      "Chrome 1 2345/2346 [000] 94564.1: cpu-clock: \n\t 1 f (/x)\n\n"
+		      "tool 2  77 [000] 94564.1: cpu-clock: \n\t 1 f (/x)\n\n"
+		      "java  3244 cpu-clock: \n\t 1 f (/x)\n\n",
+		      0, "Chrome_1;f 1\nV8_WorkerThread;f 1\njava;f 1\ntool_2;f 1\n");
+}
+
+static void a_sample_without_stack_is_its_thread(void **state _unused_)
+{
+	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\nb 1 1.5: cycles: \n\n", 0, "a 1\nb 1\n");
+}
+
+static void without_call_chains_a_sample_is_one_line(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "            perf  3233 [000]  1.5:   7 cycles:  ffffffff8104f45a "
+		      "native_write_msr+0x4 ([kernel.kallsyms])\n"
+		      "              dd  3234 [000]  1.6:   5 cycles:  7f1e214c24d9 "
+		      "read (/usr/lib/libc.so.6)\n",
+		      0, "dd;read 5\nperf;native_write_msr_[k] 7\n");
+}
+
+static void frames_of_the_kernel_and_of_jit_code_are_marked(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "a 1 1.5: cycles: \n"
+		      "\t ffffffff81 a (/lib/modules/x/vmlinux)\n"
+		      "\t ffffffff82 b ([ext4])\n"
+		      "\t ffffffff83 c ([kernel.kallsyms])\n"
+		      "\t 7f d (/tmp/perf-77.map)\n"
+		      "\t 7e e (/tmp/perf-x.map)\n\n",
+		      0, "a;e;d_[j];c_[k];b_[k];a_[k] 1\n");
+}
+
+static void unknown_frames_are_named_by_their_file(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "a 1 1.5: cycles: \n"
+		      "\t ffffffff81 [unknown] ([kernel.kallsyms])\n"
+		      "\t 82 [unknown] (/usr/lib/libc.so.6)\n"
+		      "\t 83 [unknown] ([unknown])\n\n",
+		      0, "a;[unknown];[libc.so.6];[[kernel.kallsyms]]_[k] 1\n");
+}
+
+static void offsets_arguments_and_quotes_are_cut(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "a 1 1.5: cycles: \n"
+		      "\t 1 plain+0x800047c022ec (/x)\n"
+		      "\t 2 Foo<int>::bar(int, char) const (/x)\n"
+		      "\t 3 (anonymous namespace)::baz(int) (/x)\n"
+		      "\t 4 ns::(anonymous namespace)::boo() (/x)\n"
+		      "\t 5 net/http.(*Client).Do (/x)\n"
+		      "\t 6 RegExp:[&<>\\\"\\'] (/tmp/perf-7.map)\n"
+		      "\t 7 a;b (/x)\n"
+		      "\t 8 gone+0x1 (/x (deleted))\n\n",
+		      0,
+		      "a;gone;a:b;RegExp:[&<>\\\\]_[j];net/http.(*Client).Do;"
+		      "ns::(anonymous namespace)::boo;"
+		      "(anonymous namespace)::baz;Foo<int>::bar;plain 1\n");
+}
+
+static void inlined_functions_are_frames_of_their_own(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "java 1 1.5: cycles: \n"
+		      "\t 1 Lorg/A;::a->Lorg/B;::b->Lorg/C;::c (/tmp/perf-1.map)\n"
+		      "\t 2 operator->+0x3 (/x)\n"
+		      "\t 3 small (inlined)\n\n",
+		      0, "java;small_[i];operator->;org/A:::a_[j];org/B:::b_[i];org/C:::c_[i] 1\n");
+}
+
+static void only_java_loses_the_leading_l(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "java 1 1.5: cycles: \n\t 1 Lorg/A;::a (/tmp/perf-1.map)\n\t 2 Large (/x)\n\n"
+		      "node 2 1.5: cycles: \n\t 1 Lorg/A;::a (/tmp/perf-1.map)\n\n",
+		      0, "java;Large;org/A:::a_[j] 1\nnode;Lorg/A:::a_[j] 1\n");
+}
+
+static void a_frame_keeps_its_file_and_its_whole_name(void **state _unused_)
+{
+	static const char text[] = "a 1 1.5: cycles: \n\t 1 f(int)+0x1 (/usr/lib/libx.so.1)\n\n";
+	struct imported imported = {0};
+	const struct frame *frame;
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	frame = profile_get_frame(imported.profile, 0);
+	assert_string_equal(profile_get_string(imported.profile, frame->name), "f");
+	assert_string_equal(profile_get_string(imported.profile, frame->full_name), "f(int)");
+	assert_string_equal(profile_get_string(imported.profile, frame->module), "libx.so.1");
+	imported_release(&imported);
+}
+
+static void processes_of_a_frame_and_source_lines_are_passed_over(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "a 1 1.5: cycles: \r\n\t 1 f+0x1 (/x)\r\n  file.c:12\r\n"
+		      "\t 2 (deleted) (/x)\r\n\t 3 main (/x)\r\n\r\n",
+		      0, "a;main;f 1\n");
+}
+
+static void side_band_records_are_no_samples(void **state _unused_)
+{
+	static const char text[] = "a 1/1 [000] 1.4: PERF_RECORD_COMM exec: a:1/1\n"
+				   "a 1/1 [000] 1.5: cycles: \n\t 1 f (/x)\n\n"
+				   "a 1/1 [000] 1.6: PERF_RECORD_LOST lost 17\n";
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0}, "a;f 1\n");
+	assert_int_equal(imported.import.counts.lost_samples, 17);
+	assert_string_equal(imported.warnings.data, "");
+	imported_release(&imported);
+}
+
+static void what_is_no_sample_is_skipped_with_its_line(void **state _unused_)
+{
+	assert_warned(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\nhello\n\t 12 stray (/x)\n",
+		      "FILE:4: neither the header nor a frame of a sample, skipping\n"
+		      "FILE:5: a frame that belongs to no sample, skipping\n",
+		      "a;f 1\n");
+}
+
+static void a_cut_off_sample_is_left_out(void **state _unused_)
+{
+	assert_warned(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\na 1 1.5: cycles: \n\t 1 g (/x)\n",
+		      "FILE:5: the last sample may be cut off, as no blank line follows, "
+		      "skipping\n",
+		      "a;f 1\n");
+}
+
+static void the_first_malformed_line_ends_a_strict_import(void **state _unused_)
+{
+	static const char text[] = "a 1 1.5: cycles: \n\t 1 f (/x)\n\nhello\n";
+	struct imported imported = {.import.is_strict = true};
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), -EBADMSG);
+	assert_string_equal(imported.import.error.message,
+			    "FILE:4: neither the header nor a frame of a sample");
+	imported_release(&imported);
+}
+
+static void a_sum_beyond_64_bits_is_refused(void **state _unused_)
+{
+	assert_refused(FORMAT,
+		       "a 1 1.5: 18446744073709551615 cycles: \n\t 1 f (/x)\n\n"
+		       "a 1 1.5: 1 cycles: \n\t 1 f (/x)\n\n",
+		       "FILE: at byte 83: the weights of a stack exceed 64 bits");
+}
+
+static void a_text_without_samples_is_refused(void **state _unused_)
+{
+	assert_refused(FORMAT, "", "FILE:1: no sample found");
+	assert_refused(FORMAT, "# comment\n\n", "FILE:2: no sample found");
+}
+
+static enum detection detect(const char *text)
+{
+	return format_perf_script.detect((const uint8_t *)text, strlen(text));
+}
+
+static void the_format_is_known_by_its_content(void **state _unused_)
+{
+	assert_int_equal(detect("# cmdline\n\na 1 1.5: cycles: \n\t 12f f (/x)\n"), DETECTED_SURE);
+	assert_int_equal(detect("java 3244 cpu-clock: \n\t 12f f (/x)\n"), DETECTED_SURE);
+	assert_int_equal(detect("main;foo 12\nmain;bar 5\n"), DETECTED_NOT);
+	assert_int_equal(detect("# hello 5\nthread 12 5\n"), DETECTED_NOT);
+	assert_int_equal(detect(""), DETECTED_NOT);
+	assert_int_equal(detect("{\"name\": \"root\"}"), DETECTED_NOT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sample_is_its_thread_and_its_stack),
+		cmocka_unit_test(pid_and_tid_are_kept),
+		cmocka_unit_test(the_weight_is_the_period_where_one_is_printed),
+		cmocka_unit_test(every_event_is_a_metric),
+		cmocka_unit_test(names_may_hold_blanks_and_numbers),
+		cmocka_unit_test(a_sample_without_stack_is_its_thread),
+		cmocka_unit_test(without_call_chains_a_sample_is_one_line),
+		cmocka_unit_test(frames_of_the_kernel_and_of_jit_code_are_marked),
+		cmocka_unit_test(unknown_frames_are_named_by_their_file),
+		cmocka_unit_test(offsets_arguments_and_quotes_are_cut),
+		cmocka_unit_test(inlined_functions_are_frames_of_their_own),
+		cmocka_unit_test(only_java_loses_the_leading_l),
+		cmocka_unit_test(a_frame_keeps_its_file_and_its_whole_name),
+		cmocka_unit_test(processes_of_a_frame_and_source_lines_are_passed_over),
+		cmocka_unit_test(side_band_records_are_no_samples),
+		cmocka_unit_test(what_is_no_sample_is_skipped_with_its_line),
+		cmocka_unit_test(a_cut_off_sample_is_left_out),
+		cmocka_unit_test(the_first_malformed_line_ends_a_strict_import),
+		cmocka_unit_test(a_sum_beyond_64_bits_is_refused),
+		cmocka_unit_test(a_text_without_samples_is_refused),
+		cmocka_unit_test(the_format_is_known_by_its_content),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
