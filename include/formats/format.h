@@ -32,6 +32,7 @@ struct format_opts {
 	struct call_tree_opts tree;
 	const struct svg_opts *svg;      /* of a flame graph; NULL: as usual */
 	const struct timeline *timeline; /* NULL: there is none */
+	uint64_t observed_ms;            /* summed time that threads were sampled; 0: not known */
 	bool is_compressed;              /* where the format leaves the choice */
 };
 
@@ -73,6 +74,7 @@ const struct format *const *format_get_all(void);
 
 extern const struct format format_folded;
 extern const struct format format_perf_script;
+extern const struct format format_sampling_prof;
 extern const struct format format_text;
 
 /* "samples"; empty for a profile that has no such metric. */

@@ -10,12 +10,15 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "formats/format.h"
 #include "formats/import.h"
 #include "profile/profile.h"
 
 /* The readers of formats that are also written; their struct format stands with the writer. */
 int read_json(struct import *import);
 enum detection detect_json(const uint8_t *data, size_t size);
+/* The metric that keeps a SamplingProf file's runtime, of the sample without stack. */
+#define SAMPLING_PROF_RUNTIME "runtime"
 int read_sampling_prof(struct import *import);
 enum detection detect_sampling_prof(const uint8_t *data, size_t size);
 

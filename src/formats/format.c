@@ -6,10 +6,7 @@
 #define DRAIN_BYTES 262144
 
 static const struct format *const formats[] = {
-	&format_folded,
-	&format_perf_script,
-	&format_text,
-	NULL,
+	&format_folded, &format_perf_script, &format_sampling_prof, &format_text, NULL,
 };
 
 const struct format *const *format_get_all(void)

@@ -1,0 +1,500 @@
+/*
+ * SamplingProf's tables hold no stacks, only counts of elements and of calls between them; see
+ * formats/sampling_prof.c. The stacks are rebuilt from the calls: every element gets one stack,
+ * that of its most frequent callers, and its own samples go there. Self counts are thereby
+ * always exact. All else is exact where no element has a second caller; if one has, a warning
+ * says so.
+ *
+ * Direct recursion: one call of an element to itself is in the stack when all its samples had it.
+ *
+ * The stacks are the paths of a tree that grows from the root, always by the most frequent call
+ * that leads to an element not in it yet.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "formats/reader.h"
+
+#define NO_CALLER UINT32_MAX
+#define NOT_FOUND UINT32_MAX
+
+enum table { TABLE_RUNTIME, TABLE_ELEMENTS, TABLE_COUNTS, TABLE_CALLS, NUM_TABLES };
+
+struct element {
+	uint64_t id;
+	uint32_t location;
+	bool has_counts;
+	bool is_in_tree;
+	uint64_t self;
+	uint64_t total;
+	uint64_t recursions; /* samples in which it called itself */
+	uint64_t explained;  /* of the total: own samples and those of callees in the tree */
+	uint32_t stack;
+	uint32_t caller;     /* in the tree; NO_CALLER */
+	uint32_t first_call; /* of the calls it makes, when they are sorted by caller */
+};
+
+/* A call between two different elements. */
+struct call {
+	uint32_t from; /* NO_CALLER: outermost */
+	uint32_t to;
+	uint64_t count;
+};
+
+struct reader {
+	struct import *import;
+	const char *next;
+	const char *end;
+	uint64_t line;
+	enum table table;
+	uint32_t runtime_metric;
+	uint32_t metric;
+	uint32_t thread;
+	uint64_t runtime_ms;
+	ARRAY(struct element) elements;
+	struct hash_index element_index; /* by id */
+	ARRAY(struct call) calls;
+	ARRAY(uint32_t) heap;  /* calls that leave the tree, the most frequent first */
+	ARRAY(uint32_t) order; /* elements as they came into the tree */
+};
+
+struct piece {
+	const char *start;
+	size_t length;
+};
+
+static bool take_line(struct reader *reader, struct piece *ret)
+{
+	size_t left = (size_t)(reader->end - reader->next);
+	const char *newline = left ? memchr(reader->next, '\n', left) : NULL;
+
+	if (!left)
+		return false;
+	ret->start = reader->next;
+	ret->length = newline ? (size_t)(newline - reader->next) : left;
+	reader->next = newline ? newline + 1 : reader->end;
+	reader->line++;
+	if (ret->length && ret->start[ret->length - 1] == '\r')
+		ret->length--;
+	return true;
+}
+
+/* Milliseconds, perhaps with decimals, which are dropped. */
+static bool parse_runtime(struct piece line, uint64_t *ret)
+{
+	const char *dot = memchr(line.start, '.', line.length);
+	size_t whole = dot ? (size_t)(dot - line.start) : line.length;
+	uint64_t decimals;
+	size_t num_decimals = dot ? line.length - whole - 1 : 0;
+
+	return parse_u64(line.start, whole, ret) &&
+	       (!dot || num_decimals > 18 || parse_u64(dot + 1, num_decimals, &decimals));
+}
+
+/* Numbers with commas between them, exactly so many. */
+static bool parse_numbers(struct piece line, uint64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *comma = memchr(line.start, ',', line.length);
+		size_t length = comma ? (size_t)(comma - line.start) : line.length;
+
+		if (!comma != (i + 1 == count) || !parse_u64(line.start, length, &numbers[i]))
+			return false;
+		line.start += length + (comma != NULL);
+		line.length -= length + (comma != NULL);
+	}
+	return true;
+}
+
+static bool is_wanted(const void *owner, uint32_t item, const void *key)
+{
+	const struct reader *reader = owner;
+	const uint64_t *id = key;
+
+	return reader->elements.items[item].id == *id;
+}
+
+static uint32_t find_element(const struct reader *reader, uint64_t id)
+{
+	return hash_index_find(&reader->element_index, hash_mix(0, id), is_wanted, reader, &id);
+}
+
+/* Where ":LINE:" stands in FILE:LINE:FUNCTION; the whole length when it does not. */
+static size_t find_line(struct piece name, size_t *ret_end, uint64_t *ret_line)
+{
+	for (size_t i = 0; i < name.length; i++) {
+		size_t end = i + 1;
+
+		if (name.start[i] != ':')
+			continue;
+		while (end < name.length && name.start[end] >= '0' && name.start[end] <= '9')
+			end++;
+		if (end + 1 < name.length && name.start[end] == ':' &&
+		    parse_u64(name.start + i + 1, end - i - 1, ret_line) &&
+		    *ret_line <= UINT32_MAX) {
+			*ret_end = end + 1;
+			return i;
+		}
+	}
+	return name.length;
+}
+
+static int add_location(struct reader *reader, struct piece name, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	struct frame frame = {0};
+	uint64_t line = 0;
+	size_t function = 0;
+	size_t place = find_line(name, &function, &line);
+	int err = 0;
+
+	if (!function)
+		place = 0;
+	frame.line = (uint32_t)line;
+	if (place)
+		err = string_table_add(profile_get_strings(profile), name.start, place,
+				       line ? &frame.file : &frame.module);
+	if (!err)
+		err = profile_add_frame_name(profile, name.start + function, name.length - function,
+					     &frame.name);
+	frame.full_name = frame.name;
+	return err ? err : profile_add_frame_location(profile, &frame, ret);
+}
+
+/* The name may hold commas: the id stands after the last one. */
+static int read_element(struct reader *reader, struct piece line)
+{
+	const char *comma = memrchr(line.start, ',', line.length);
+	struct piece name = {line.start, comma ? (size_t)(comma - line.start) : 0};
+	struct element element = {.caller = NO_CALLER};
+	struct element *added;
+	int err;
+
+	if (!comma || !parse_u64(comma + 1, line.length - name.length - 1, &element.id) ||
+	    find_element(reader, element.id) != HASH_INDEX_NONE)
+		return reader_skip_line(reader->import, reader->line,
+					"expected an element and its own id");
+	err = add_location(reader, name, &element.location);
+	if (err)
+		return err;
+	added = array_add(&reader->elements);
+	if (!added)
+		return -ENOMEM;
+	*added = element;
+	return hash_index_add(&reader->element_index, hash_mix(0, element.id),
+			      (uint32_t)(reader->elements.length - 1));
+}
+
+static int read_counts(struct reader *reader, struct piece line)
+{
+	uint64_t numbers[3];
+	struct element *element;
+	uint32_t found = NOT_FOUND;
+
+	if (parse_numbers(line, numbers, 3))
+		found = find_element(reader, numbers[0]);
+	if (found == NOT_FOUND || reader->elements.items[found].has_counts ||
+	    numbers[1] > numbers[2])
+		return reader_skip_line(reader->import, reader->line,
+					"expected the id of an element, its self and its total");
+	element = &reader->elements.items[found];
+	element->has_counts = true;
+	element->self = numbers[1];
+	element->total = numbers[2];
+	return 0;
+}
+
+static int read_call(struct reader *reader, struct piece line)
+{
+	bool is_root = line.length > 3 && memcmp(line.start, "-1,", 3) == 0;
+	struct piece rest = {line.start + 3 * is_root, line.length - 3 * is_root};
+	uint64_t numbers[3];
+	uint32_t from = NO_CALLER;
+	uint32_t to = NOT_FOUND;
+	struct call *added;
+
+	if (is_root ? parse_numbers(rest, numbers + 1, 2) : parse_numbers(rest, numbers, 3)) {
+		from = is_root ? NO_CALLER : find_element(reader, numbers[0]);
+		to = find_element(reader, numbers[1]);
+	}
+	if (to == NOT_FOUND || (!is_root && from == NOT_FOUND))
+		return reader_skip_line(reader->import, reader->line,
+					"expected the ids of caller and callee and a count");
+	if (from == to) {
+		reader->elements.items[to].recursions = numbers[2];
+		return 0;
+	}
+	added = array_add(&reader->calls);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct call){from, to, numbers[2]};
+	return 0;
+}
+
+static int read_line(struct reader *reader, struct piece line)
+{
+	switch (reader->table) {
+	case TABLE_RUNTIME:
+		if (!parse_runtime(line, &reader->runtime_ms))
+			return import_fail_line(reader->import, reader->line,
+						"expected the runtime in milliseconds");
+		return 0;
+	case TABLE_ELEMENTS:
+		return read_element(reader, line);
+	case TABLE_COUNTS:
+		return read_counts(reader, line);
+	case TABLE_CALLS:
+		return read_call(reader, line);
+	case NUM_TABLES:
+		break;
+	}
+	return reader_skip_line(reader->import, reader->line, "text after the last table");
+}
+
+static int read_tables(struct reader *reader)
+{
+	bool is_in_table = false;
+	struct piece line;
+	int err = 0;
+
+	while (!err && take_line(reader, &line)) {
+		if (line.length) {
+			is_in_table = true;
+			err = read_line(reader, line);
+		} else if (is_in_table && reader->table < NUM_TABLES) {
+			is_in_table = false;
+			reader->table++;
+		}
+	}
+	if (!err && (reader->table < TABLE_CALLS || !reader->elements.length))
+		err = import_fail_line(reader->import, reader->line ? reader->line : 1,
+				       "the file ends before its last table");
+	return err;
+}
+
+/* ---- the tree ---- */
+
+static int compare_calls(const void *left, const void *right)
+{
+	const struct call *a = left;
+	const struct call *b = right;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return (a->to > b->to) - (a->to < b->to);
+}
+
+static bool is_before(const struct reader *reader, uint32_t a, uint32_t b)
+{
+	const struct call *calls = reader->calls.items;
+
+	return calls[a].count != calls[b].count ? calls[a].count > calls[b].count : a < b;
+}
+
+static int heap_add(struct reader *reader, uint32_t call)
+{
+	size_t i = reader->heap.length;
+	uint32_t *items;
+
+	if (!array_add(&reader->heap))
+		return -ENOMEM;
+	items = reader->heap.items;
+	for (; i && is_before(reader, call, items[(i - 1) / 2]); i = (i - 1) / 2)
+		items[i] = items[(i - 1) / 2];
+	items[i] = call;
+	return 0;
+}
+
+static uint32_t heap_take(struct reader *reader)
+{
+	uint32_t *items = reader->heap.items;
+	uint32_t first = items[0];
+	uint32_t last = items[--reader->heap.length];
+	size_t length = reader->heap.length;
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child + 1 < length && is_before(reader, items[child + 1], items[child]))
+			child++;
+		if (child >= length || !is_before(reader, items[child], last))
+			break;
+		items[i] = items[child];
+		i = child;
+	}
+	if (length)
+		items[i] = last;
+	return first;
+}
+
+static int add_calls_of(struct reader *reader, uint32_t from, size_t first)
+{
+	int err = 0;
+
+	for (size_t i = first;
+	     !err && i < reader->calls.length && reader->calls.items[i].from == from; i++)
+		err = heap_add(reader, (uint32_t)i);
+	return err;
+}
+
+static int add_to_tree(struct reader *reader, uint32_t caller, uint32_t id)
+{
+	struct element *element = &reader->elements.items[id];
+	struct profile *profile = reader->import->profile;
+	uint32_t parent = caller == NO_CALLER ? STACK_EMPTY : reader->elements.items[caller].stack;
+	uint32_t *ordered = array_add(&reader->order);
+	int err;
+
+	if (!ordered)
+		return -ENOMEM;
+	*ordered = id;
+	element->is_in_tree = true;
+	element->caller = caller;
+	err = profile_add_stack(profile, parent, element->location, &element->stack);
+	if (!err && element->recursions && element->recursions == element->total)
+		err = profile_add_stack(profile, element->stack, element->location,
+					&element->stack);
+	return err ? err : add_calls_of(reader, id, element->first_call);
+}
+
+static int grow_tree(struct reader *reader)
+{
+	int err = 0;
+
+	while (!err && reader->heap.length) {
+		struct call call = reader->calls.items[heap_take(reader)];
+
+		if (!reader->elements.items[call.to].is_in_tree)
+			err = add_to_tree(reader, call.from, call.to);
+	}
+	return err;
+}
+
+static int build_tree(struct reader *reader)
+{
+	size_t first_root;
+	int err = 0;
+
+	if (reader->calls.length)
+		qsort(reader->calls.items, reader->calls.length, sizeof(struct call),
+		      compare_calls);
+	array_for_each (&reader->elements, element)
+		element->first_call = (uint32_t)reader->calls.length;
+	for (size_t i = reader->calls.length; i-- > 0;)
+		if (reader->calls.items[i].from != NO_CALLER)
+			reader->elements.items[reader->calls.items[i].from].first_call =
+				(uint32_t)i;
+	for (first_root = 0; first_root < reader->calls.length; first_root++)
+		if (reader->calls.items[first_root].from == NO_CALLER)
+			break;
+	err = add_calls_of(reader, NO_CALLER, first_root);
+	if (!err)
+		err = grow_tree(reader);
+	/* What nothing leads to from a root is one. */
+	for (uint32_t id = 0; !err && id < reader->elements.length; id++) {
+		if (reader->elements.items[id].is_in_tree)
+			continue;
+		err = add_to_tree(reader, NO_CALLER, id);
+		if (!err)
+			err = grow_tree(reader);
+	}
+	return err;
+}
+
+/* Whether the stacks give the totals, from the leaves up, and the calls that the file says. */
+static bool is_exact(struct reader *reader)
+{
+	bool exact = true;
+
+	for (size_t i = reader->order.length; i-- > 0;) {
+		struct element *element = &reader->elements.items[reader->order.items[i]];
+		struct element *caller = NULL;
+
+		if (element->caller != NO_CALLER)
+			caller = &reader->elements.items[element->caller];
+		if (__builtin_add_overflow(element->explained, element->self,
+					   &element->explained) ||
+		    element->explained != element->total ||
+		    (element->recursions && element->recursions != element->total) ||
+		    (caller &&
+		     __builtin_add_overflow(caller->explained, element->total, &caller->explained)))
+			exact = false;
+	}
+	array_for_each (&reader->calls, call)
+		if (call->count && reader->elements.items[call->to].caller != call->from)
+			exact = false;
+	return exact;
+}
+
+static int add_samples(struct reader *reader)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < reader->elements.length; i++) {
+		const struct element *element = &reader->elements.items[i];
+
+		if (element->self)
+			err = reader_add_sample(reader->import, 0, reader->thread, element->stack,
+						reader->metric, element->self);
+	}
+	if (!err && reader->runtime_ms)
+		err = profile_add_sample(reader->import->profile, reader->thread, STACK_EMPTY,
+					 reader->runtime_metric, reader->runtime_ms);
+	return err;
+}
+
+static int read_profile(struct reader *reader)
+{
+	struct import *import = reader->import;
+	int err = reader_add_nameless_thread(import, &reader->thread);
+
+	if (!err)
+		err = profile_add_metric(import->profile, "samples", "count", &reader->metric);
+	if (!err)
+		err = profile_add_metric(import->profile, SAMPLING_PROF_RUNTIME, "milliseconds",
+					 &reader->runtime_metric);
+	if (!err)
+		err = read_tables(reader);
+	if (!err)
+		err = build_tree(reader);
+	if (!err && !is_exact(reader))
+		import_warn(import, "the file has no stacks, and its calls fit several: self "
+				    "counts are exact, totals and callers may not be");
+	return err ? err : add_samples(reader);
+}
+
+int read_sampling_prof(struct import *import)
+{
+	const char *text = (const char *)import->data;
+	struct reader reader = {.import = import, .next = text, .end = text + import->size};
+	int err = read_profile(&reader);
+
+	array_release(&reader.elements);
+	hash_index_release(&reader.element_index);
+	array_release(&reader.calls);
+	array_release(&reader.heap);
+	array_release(&reader.order);
+	return err;
+}
+
+/* A number, an empty line, and a name with an id. */
+enum detection detect_sampling_prof(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct reader reader = {.next = text, .end = text + size};
+	struct piece lines[3];
+	const char *comma;
+	uint64_t number;
+
+	for (int i = 0; i < 3; i++)
+		if (!take_line(&reader, &lines[i]))
+			return DETECTED_NOT;
+	comma = memrchr(lines[2].start, ',', lines[2].length);
+	if (!parse_runtime(lines[0], &number) || lines[1].length || !comma ||
+	    !parse_u64(comma + 1, (size_t)(lines[2].start + lines[2].length - comma) - 1, &number))
+		return DETECTED_NOT;
+	return DETECTED_SURE;
+}

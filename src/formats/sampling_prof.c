@@ -1,0 +1,300 @@
+/*
+ * SamplingProf: the call graph as four tables, with an empty line between them.
+ *
+ *	1567                         milliseconds that threads were under observation
+ *
+ *	lib/a.rb:12:run,0            element, id
+ *
+ *	0,3,15                       id, self, total
+ *
+ *	-1,0,15                      caller (-1: none), callee, count
+ *
+ * A sample counts once in the total of each of its elements and once for each of its pairs of
+ * caller and callee, however often they recur in it. Threads are no elements.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "formats/format.h"
+#include "formats/reader.h"
+
+/* What the tool takes between two samples by default; where nothing else tells the time. */
+#define DEFAULT_INTERVAL_MS 100
+
+#define NOT_MADE  UINT32_MAX
+#define NO_CALLER UINT32_MAX
+
+struct element {
+	uint64_t self;
+	uint64_t total;
+	uint32_t seen_in; /* the last sample that it was counted for, from 1 */
+};
+
+struct edge {
+	uint32_t from;
+	uint32_t to;
+	uint32_t seen_in;
+	uint64_t count;
+};
+
+struct writer {
+	const struct profile *profile;
+	uint32_t metric;
+	struct string_table *names; /* an element's id is its name's minus 1 */
+	ARRAY(struct element) elements;
+	ARRAY(struct edge) edges;
+	struct hash_index edge_index;
+	ARRAY(uint32_t) frame_elements; /* by frame; NOT_MADE */
+	ARRAY(uint32_t) path;           /* stacks, innermost first */
+	uint64_t samples;               /* summed weight */
+	struct text text;
+};
+
+/* Whether a name is an element already: FILE:LINE:FUNCTION. */
+static bool is_element(const char *name, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		size_t digits = i + 1;
+
+		if (name[i] != ':')
+			continue;
+		while (digits < length && name[digits] >= '0' && name[digits] <= '9')
+			digits++;
+		if (digits > i + 1 && digits + 1 < length && name[digits] == ':')
+			return true;
+	}
+	return false;
+}
+
+static void append_name(struct writer *writer, uint32_t string)
+{
+	size_t start = writer->text.length;
+
+	text_append(&writer->text, profile_get_string(writer->profile, string),
+		    profile_get_string_length(writer->profile, string));
+	for (size_t i = start; !writer->text.failed && i < writer->text.length; i++)
+		if (writer->text.data[i] == '\n' || writer->text.data[i] == '\r')
+			writer->text.data[i] = ' ';
+}
+
+static void make_element_name(struct writer *writer, const struct frame *frame)
+{
+	const char *name = profile_get_string(writer->profile, frame->name);
+	uint32_t place = frame->line ? frame->file : frame->module;
+
+	text_truncate(&writer->text, 0);
+	if (place == STRING_EMPTY)
+		place = frame->file;
+	if (place != STRING_EMPTY ||
+	    !is_element(name, profile_get_string_length(writer->profile, frame->name))) {
+		append_name(writer, place);
+		text_printf(&writer->text, ":%u:", place == frame->file ? frame->line : 0);
+	}
+	append_name(writer, frame->name);
+}
+
+static int find_element(struct writer *writer, uint32_t frame, uint32_t *ret)
+{
+	uint32_t *known;
+	uint32_t id;
+
+	while (writer->frame_elements.length <= frame) {
+		known = array_add(&writer->frame_elements);
+		if (!known)
+			return -ENOMEM;
+		*known = NOT_MADE;
+	}
+	known = &writer->frame_elements.items[frame];
+	if (*known == NOT_MADE) {
+		make_element_name(writer, profile_get_frame(writer->profile, frame));
+		if (writer->text.failed ||
+		    string_table_add(writer->names, writer->text.data, writer->text.length, &id))
+			return -ENOMEM;
+		if (id > writer->elements.length && !array_add(&writer->elements))
+			return -ENOMEM;
+		*known = id - 1;
+	}
+	*ret = *known;
+	return 0;
+}
+
+static bool is_edge(const void *owner, uint32_t item, const void *key)
+{
+	const struct writer *writer = owner;
+	const struct edge *wanted = key;
+
+	return writer->edges.items[item].from == wanted->from &&
+	       writer->edges.items[item].to == wanted->to;
+}
+
+static int find_edge(struct writer *writer, uint32_t from, uint32_t to, struct edge **ret)
+{
+	struct edge wanted = {.from = from, .to = to};
+	uint64_t hash = hash_mix(hash_mix(0, from), to);
+	uint32_t id = hash_index_find(&writer->edge_index, hash, is_edge, writer, &wanted);
+
+	if (id == HASH_INDEX_NONE) {
+		struct edge *added = array_add(&writer->edges);
+
+		if (!added)
+			return -ENOMEM;
+		*added = wanted;
+		id = (uint32_t)(writer->edges.length - 1);
+		if (hash_index_add(&writer->edge_index, hash, id))
+			return -ENOMEM;
+	}
+	*ret = &writer->edges.items[id];
+	return 0;
+}
+
+/* Sums of counts below that of all samples cannot overflow. */
+static int add_level(struct writer *writer, uint32_t frame, uint32_t sample, uint64_t weight,
+		     uint32_t *caller)
+{
+	struct element *element;
+	struct edge *edge;
+	uint32_t id;
+	int err = find_element(writer, frame, &id);
+
+	if (!err)
+		err = find_edge(writer, *caller, id, &edge);
+	if (err)
+		return err;
+	element = &writer->elements.items[id];
+	if (element->seen_in != sample)
+		element->total += weight;
+	if (edge->seen_in != sample)
+		edge->count += weight;
+	element->seen_in = edge->seen_in = sample;
+	*caller = id;
+	return 0;
+}
+
+static int add_sample(struct writer *writer, const struct sample *sample, uint32_t number)
+{
+	uint32_t caller = NO_CALLER;
+	int err = 0;
+
+	if (__builtin_add_overflow(writer->samples, sample->value, &writer->samples))
+		return -EOVERFLOW;
+	writer->path.length = 0;
+	for (uint32_t stack = sample->stack; stack != STACK_EMPTY;
+	     stack = profile_get_stack_parent(writer->profile, stack)) {
+		uint32_t *level = array_add(&writer->path);
+
+		if (!level)
+			return -ENOMEM;
+		*level = stack;
+	}
+	while (!err && writer->path.length) {
+		uint32_t stack = writer->path.items[--writer->path.length];
+		const struct location *location = profile_get_location(
+			writer->profile, profile_get_stack_location(writer->profile, stack));
+
+		for (uint32_t i = location->num_frames; !err && i-- > 0;)
+			err = add_level(writer, location->first_frame + i, number, sample->value,
+					&caller);
+	}
+	if (!err && caller != NO_CALLER)
+		writer->elements.items[caller].self += sample->value;
+	return err;
+}
+
+static int add_samples(struct writer *writer)
+{
+	uint32_t count = profile_count_samples(writer->profile);
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct sample *sample = profile_get_sample(writer->profile, i);
+
+		if (sample->metric == writer->metric && sample->value)
+			err = add_sample(writer, sample, i + 1);
+	}
+	return err;
+}
+
+static uint64_t find_runtime_ms(const struct writer *writer, const struct format_opts *opts)
+{
+	const struct profile *profile = writer->profile;
+	uint32_t metric = profile_find_metric(profile, SAMPLING_PROF_RUNTIME);
+	uint64_t sum = 0;
+
+	if (opts->observed_ms)
+		return opts->observed_ms;
+	for (uint32_t i = 0; metric != METRIC_NONE && i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (sample->metric == metric && __builtin_add_overflow(sum, sample->value, &sum))
+			sum = UINT64_MAX;
+	}
+	if (sum)
+		return sum;
+	if (string_equals(format_get_metric_unit(profile, writer->metric), "nanoseconds"))
+		return writer->samples / 1000000;
+	if (__builtin_mul_overflow(writer->samples, DEFAULT_INTERVAL_MS, &sum))
+		return UINT64_MAX;
+	return sum;
+}
+
+static int write_tables(struct writer *writer, const struct format_opts *opts,
+			const struct sink *sink)
+{
+	struct text *text = &writer->text;
+	int err = 0;
+
+	text_truncate(text, 0);
+	text_printf(text, "%" PRIu64 "\n\n", find_runtime_ms(writer, opts));
+	for (uint32_t id = 0; !err && id < writer->elements.length; id++) {
+		text_append(text, string_table_get(writer->names, id + 1),
+			    string_table_get_length(writer->names, id + 1));
+		text_printf(text, ",%u\n", id);
+		err = sink_drain(sink, text);
+	}
+	text_append_char(text, '\n');
+	for (uint32_t id = 0; !err && id < writer->elements.length; id++) {
+		text_printf(text, "%u,%" PRIu64 ",%" PRIu64 "\n", id,
+			    writer->elements.items[id].self, writer->elements.items[id].total);
+		err = sink_drain(sink, text);
+	}
+	text_append_char(text, '\n');
+	for (size_t i = 0; !err && i < writer->edges.length; i++) {
+		const struct edge *edge = &writer->edges.items[i];
+
+		text_printf(text, "%" PRId64 ",%u,%" PRIu64 "\n",
+			    edge->from == NO_CALLER ? -1 : (int64_t)edge->from, edge->to,
+			    edge->count);
+		err = sink_drain(sink, text);
+	}
+	return err ? err : sink_flush(sink, text);
+}
+
+static int write_sampling_prof(const struct profile *profile, const struct format_opts *opts,
+			       const struct sink *sink)
+{
+	struct writer writer = {
+		.profile = profile, .metric = opts->tree.metric, .names = string_table_new()};
+	int err = writer.names ? add_samples(&writer) : -ENOMEM;
+
+	if (!err)
+		err = write_tables(&writer, opts, sink);
+	string_table_free(writer.names);
+	array_release(&writer.elements);
+	array_release(&writer.edges);
+	hash_index_release(&writer.edge_index);
+	array_release(&writer.frame_elements);
+	array_release(&writer.path);
+	text_release(&writer.text);
+	return err;
+}
+
+const struct format format_sampling_prof = {
+	.name = "sampling-prof",
+	.extension = ".sprof",
+	.summary = "SamplingProf's tables of self and total counts and of calls",
+	.write = write_sampling_prof,
+	.detect = detect_sampling_prof,
+	.read = read_sampling_prof,
+};

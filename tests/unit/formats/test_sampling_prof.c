@@ -1,0 +1,186 @@
+#include "import_fixture.h"
+
+#define FORMAT (&format_sampling_prof)
+
+static const struct call_tree_opts samples = {0};
+
+static struct profile *make_profile(void)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+
+	maker_add_sample(profile, thread, "m.c:1:main;f.c:2:fib;f.c:2:fib;f.c:2:fib", 2);
+	maker_add_sample(profile, thread, "m.c:1:main;f.c:3:a;f.c:4:b;f.c:3:a;f.c:4:b", 1);
+	maker_add_sample(profile, thread, "m.c:1:main", 1);
+	return profile;
+}
+
+static void elements_and_calls_count_once_per_sample(void **state _unused_)
+{
+	struct profile *profile = make_profile();
+
+	assert_written(FORMAT, profile, samples,
+		       "400\n\n"
+		       "m.c:1:main,0\nf.c:2:fib,1\nf.c:3:a,2\nf.c:4:b,3\n\n"
+		       "0,1,4\n1,2,2\n2,0,1\n3,1,1\n\n"
+		       "-1,0,4\n0,1,2\n1,1,2\n0,2,1\n2,3,1\n3,2,1\n");
+	profile_free(profile);
+}
+
+static void an_element_is_file_line_function_or_module_zero_function(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	struct frame frame = {.line = 7};
+	uint32_t location;
+	uint32_t stack;
+	uint32_t metric;
+
+	assert_int_equal(profile_add_string(profile, "run, fast", &frame.name), 0);
+	assert_int_equal(profile_add_string(profile, "a.c", &frame.file), 0);
+	assert_int_equal(profile_add_string(profile, "libx.so", &frame.module), 0);
+	assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
+	frame.line = 0;
+	assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
+	assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 1), 0);
+	maker_add_sample(profile, thread, "plain", 2);
+	assert_written(FORMAT, profile, samples,
+		       "300\n\na.c:7:run, fast,0\nlibx.so:0:run, fast,1\n:0:plain,2\n\n"
+		       "0,0,1\n1,1,1\n2,2,2\n\n-1,0,1\n0,1,1\n-1,2,2\n");
+	profile_free(profile);
+}
+
+static void the_runtime_is_what_the_caller_knows(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	struct format_opts opts = {.observed_ms = 1234};
+	struct text written = {0};
+	struct sink sink = {.write = imported_append, .context = &written};
+
+	maker_add_sample(profile, thread, "f", 1);
+	assert_int_equal(format_sampling_prof.write(profile, &opts, &sink), 0);
+	assert_string_equal(written.data, "1234\n\n:0:f,0\n\n0,1,1\n\n-1,0,1\n");
+	text_release(&written);
+	profile_free(profile);
+}
+
+static void stacks_are_rebuilt_where_calls_leave_no_choice(void **state _unused_)
+{
+	static const char text[] = "1567.5\n\n"
+				   "lib/a,b.rb:1:root,7\nx.rb:2:leaf,3\n:0:middle,5\n\n"
+				   "3,4,6\n5,1,7\n7,2,9\n\n"
+				   "-1,7,9\n7,5,7\n5,3,6\n3,3,6\n";
+	struct imported imported = {0};
+
+	/* leaf: 4 of its own, and 2 that are missing: the file is not quite consistent. */
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_string_not_equal(imported.warnings.data, "");
+	assert_written(&format_folded, imported.profile, samples,
+		       "root 2\nroot;middle 1\nroot;middle;leaf;leaf 4\n");
+	imported_release(&imported);
+}
+
+static void what_is_written_is_read_again(void **state _unused_)
+{
+	static const char text[] = "250\n\n"
+				   "m.c:1:main,0\nf.c:2:fib,1\nlibc:0:read,2\n\n"
+				   "0,1,4\n1,2,2\n2,1,1\n\n"
+				   "-1,0,4\n0,1,2\n1,1,2\n0,2,1\n";
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_string_equal(imported.warnings.data, "");
+	assert_written(FORMAT, imported.profile, samples, text);
+	imported_release(&imported);
+}
+
+static void files_and_lines_of_elements_are_kept(void **state _unused_)
+{
+	static const char text[] = "1\n\nC:/x/a.rb:12:run,0\n\n0,1,1\n\n-1,0,1\n";
+	struct imported imported = {0};
+	const struct frame *frame;
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	frame = profile_get_frame(imported.profile, 0);
+	assert_string_equal(profile_get_string(imported.profile, frame->name), "run");
+	assert_string_equal(profile_get_string(imported.profile, frame->file), "C:/x/a.rb");
+	assert_int_equal(frame->line, 12);
+	imported_release(&imported);
+}
+
+static void with_several_callers_the_most_frequent_one_is_taken(void **state _unused_)
+{
+	assert_warned(FORMAT,
+		      "1\n\n:0:main,0\n:0:a,1\n:0:b,2\n:0:f,3\n\n"
+		      "0,0,9\n1,0,4\n2,0,5\n3,9,9\n\n"
+		      "-1,0,9\n0,1,4\n0,2,5\n1,3,4\n2,3,5\n",
+		      "FILE: the file has no stacks, and its calls fit several: self counts are "
+		      "exact, totals and callers may not be\n",
+		      "main;b;f 9\n");
+}
+
+static void a_circle_of_calls_ends(void **state _unused_)
+{
+	assert_warned(FORMAT, "1\n\n:0:a,0\n:0:b,1\n\n0,1,3\n1,2,3\n\n0,1,3\n1,0,3\n",
+		      "FILE: the file has no stacks, and its calls fit several: self counts are "
+		      "exact, totals and callers may not be\n",
+		      "a 1\na;b 2\n");
+}
+
+static void malformed_lines_are_skipped(void **state _unused_)
+{
+	assert_warned(FORMAT,
+		      "1\r\n\r\n:0:a,0\r\nno id\r\n:0:b,0\r\n\r\n0,1,1\r\n0,1,1\r\n9,1,1\r\n\r\n"
+		      "-1,0,1\r\n-1,9,1\r\n0,0\r\n",
+		      "FILE:4: expected an element and its own id, skipping\n"
+		      "FILE:5: expected an element and its own id, skipping\n"
+		      "FILE:8: expected the id of an element, its self and its total, skipping\n"
+		      "FILE:9: expected the id of an element, its self and its total, skipping\n"
+		      "FILE:12: expected the ids of caller and callee and a count, skipping\n"
+		      "FILE:13: expected the ids of caller and callee and a count, skipping\n",
+		      "a 1\n");
+}
+
+static void a_file_without_all_its_tables_is_refused(void **state _unused_)
+{
+	assert_refused(FORMAT, "", "FILE:1: the file ends before its last table");
+	assert_refused(FORMAT, "12\n\n:0:a,0\n\n0,1,1\n",
+		       "FILE:5: the file ends before its last table");
+	assert_refused(FORMAT, "x\n\n:0:a,0\n\n", "FILE:1: expected the runtime in milliseconds");
+}
+
+static enum detection detect(const char *text)
+{
+	return format_sampling_prof.detect((const uint8_t *)text, strlen(text));
+}
+
+static void the_format_is_known_by_its_content(void **state _unused_)
+{
+	assert_int_equal(detect("12.5\n\na:1:b,0\n"), DETECTED_SURE);
+	assert_int_equal(detect("12\n\na 5\n"), DETECTED_NOT);
+	assert_int_equal(detect("a 12\na 5\nb,7\n"), DETECTED_NOT);
+	assert_int_equal(detect(""), DETECTED_NOT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(elements_and_calls_count_once_per_sample),
+		cmocka_unit_test(an_element_is_file_line_function_or_module_zero_function),
+		cmocka_unit_test(the_runtime_is_what_the_caller_knows),
+		cmocka_unit_test(stacks_are_rebuilt_where_calls_leave_no_choice),
+		cmocka_unit_test(what_is_written_is_read_again),
+		cmocka_unit_test(files_and_lines_of_elements_are_kept),
+		cmocka_unit_test(with_several_callers_the_most_frequent_one_is_taken),
+		cmocka_unit_test(a_circle_of_calls_ends),
+		cmocka_unit_test(malformed_lines_are_skipped),
+		cmocka_unit_test(a_file_without_all_its_tables_is_refused),
+		cmocka_unit_test(the_format_is_known_by_its_content),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
