@@ -204,6 +204,10 @@ static __always_inline __u32 walk_user_stack(__u32 pid, __u64 generation, __u32 
 	walk->bx = registers->bx;
 	walk->r10 = registers->r10;
 	walk->di = registers->di;
+	walk->cx = registers->cx;
+	walk->dx = registers->dx;
+	walk->r8 = registers->r8;
+	walk->r9 = registers->r9;
 	walk->fp_address = walk->bx_address = 0;
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->first_mapping = walk->num_mappings = 0;
@@ -282,6 +286,10 @@ static __always_inline __u32 fill_raw_sample(struct wire_raw_sample *raw)
 	raw->bx = registers->bx;
 	raw->r10 = registers->r10;
 	raw->di = registers->di;
+	raw->cx = registers->cx;
+	raw->dx = registers->dx;
+	raw->r8 = registers->r8;
+	raw->r9 = registers->r9;
 	if (first > WIRE_RAW_PAGE_BYTES || bpf_probe_read_user(raw->bytes, first, (void *)sp))
 		return 0;
 	num_bytes = first;

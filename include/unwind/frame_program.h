@@ -24,10 +24,10 @@
 
 enum frame_saved {
 	FRAME_SAVED_SAME = 0,
-	FRAME_SAVED_AT_CFA, /* at CFA + offset */
-	FRAME_SAVED_AT_FP,  /* at this frame's rbp + offset */
-	FRAME_SAVED_AT_SP,  /* at this frame's rsp + offset */
-	FRAME_SAVED_IN_DI,  /* in rdi */
+	FRAME_SAVED_AT_CFA,      /* at CFA + offset */
+	FRAME_SAVED_AT_FP,       /* at this frame's rbp + offset */
+	FRAME_SAVED_AT_SP,       /* at this frame's rsp + offset */
+	FRAME_SAVED_IN_REGISTER, /* in the register whose DWARF number the offset is */
 	FRAME_SAVED_UNDEFINED,
 	FRAME_SAVED_ELSEWHERE, /* the rule is none that we know, or there is none */
 };
@@ -43,8 +43,10 @@ struct frame_state {
 	struct frame_register fp;
 	struct frame_register bx;
 	struct frame_register ra;
-	int64_t cfa_offset; /* in bytes */
-	uint8_t cfa_op;     /* enum unwind_cfa_op */
+	struct frame_register sp; /* SAME: it is the CFA */
+	int64_t cfa_offset;       /* in bytes */
+	uint64_t cfa_register;    /* DWARF number, where the CFA is a register and an offset */
+	uint8_t cfa_op;           /* enum unwind_cfa_op */
 	/* The CFA is a register and an offset, which instructions may change one by one. */
 	bool is_cfa_register;
 };

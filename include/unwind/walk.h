@@ -19,11 +19,11 @@
 /* No code lies below: the first page is never mapped. */
 #define WALK_PC_MIN 4096
 
-/* Offsets from the stack pointer of a signal frame to the saved registers in its ucontext. */
-#define WALK_SIGNAL_RBP 120
-#define WALK_SIGNAL_RBX 128
-#define WALK_SIGNAL_RSP 160
-#define WALK_SIGNAL_RIP 168
+/* Offsets of the saved registers in a ucontext, which is where rsp points to in a signal frame. */
+#define WALK_CONTEXT_RBP 120
+#define WALK_CONTEXT_RBX 128
+#define WALK_CONTEXT_RSP 160
+#define WALK_CONTEXT_RIP 168
 
 struct walk {
 	/* The frame that is looked at. */
@@ -33,8 +33,12 @@ struct walk {
 	wire_u64 bx;         /* rbx; likewise */
 	wire_u64 fp_address; /* where the value was saved */
 	wire_u64 bx_address;
-	wire_u64 r10; /* these two of the innermost frame only */
+	wire_u64 r10; /* from here on of the innermost frame only */
 	wire_u64 di;
+	wire_u64 cx;
+	wire_u64 dx;
+	wire_u64 r8;
+	wire_u64 r9;
 	struct unwind_mapping mapping; /* the last one found; end 0: none yet */
 	wire_u32 first_mapping;        /* of the process */
 	wire_u32 num_mappings;
@@ -145,21 +149,44 @@ WALK_INLINE int walk_step_entry(struct walk *walk)
 	return 0;
 }
 
-/* The kernel saved all registers on the stack that the handler returns to. */
-WALK_INLINE int walk_step_signal(struct walk *walk)
+/* All registers are in the ucontext at the address. */
+WALK_INLINE int walk_step_context(struct walk *walk, wire_u64 context)
 {
-	wire_u64 sp = walk->sp;
-
-	if (walk_read(walk, sp + WALK_SIGNAL_RSP, &walk->sp) ||
-	    walk_read(walk, sp + WALK_SIGNAL_RIP, &walk->pc) ||
-	    walk_read(walk, sp + WALK_SIGNAL_RBP, &walk->fp) ||
-	    walk_read(walk, sp + WALK_SIGNAL_RBX, &walk->bx))
+	if (walk_read(walk, context + WALK_CONTEXT_RSP, &walk->sp) ||
+	    walk_read(walk, context + WALK_CONTEXT_RIP, &walk->pc) ||
+	    walk_read(walk, context + WALK_CONTEXT_RBP, &walk->fp) ||
+	    walk_read(walk, context + WALK_CONTEXT_RBX, &walk->bx))
 		return walk_stop(walk, WALK_READ_FAILED);
 	walk->fp_address = 0;
 	walk->bx_address = 0;
 	walk->is_fp_lost = 0;
 	walk->is_bx_lost = 0;
 	walk->is_exact = 1;
+	walk->is_innermost = 0;
+	return walk_is_user_pc(walk->pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+}
+
+/* setcontext goes to where a call of getcontext returns to, or to a coroutine's first function. */
+WALK_INLINE int walk_step_setcontext(struct walk *walk)
+{
+	if (!walk->is_innermost)
+		return walk_stop(walk, WALK_UNSUPPORTED);
+	if (walk_step_context(walk, walk->dx))
+		return 1;
+	walk->is_exact = !walk_follows_call(walk, walk->pc);
+	return 0;
+}
+
+/* longjmp goes to where a call of setjmp returns to. */
+WALK_INLINE int walk_step_longjmp(struct walk *walk)
+{
+	if (!walk->is_innermost)
+		return walk_stop(walk, WALK_UNSUPPORTED);
+	walk->pc = walk->dx;
+	walk->sp = walk->r8;
+	walk->fp = walk->r9;
+	walk->bx_address = walk->di;
+	walk->is_exact = 0;
 	walk->is_innermost = 0;
 	return walk_is_user_pc(walk->pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
 }
@@ -180,10 +207,10 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 		*cfa = walk->bx + offset;
 	} else if (op == UNWIND_CFA_PLT) {
 		*cfa = walk->sp + 8 + ((walk->pc & 15) >= offset ? 8 : 0);
-	} else if (op == UNWIND_CFA_R10) {
+	} else if (op == UNWIND_CFA_R10 || op == UNWIND_CFA_CX) {
 		if (!walk->is_innermost)
 			return walk_stop(walk, WALK_UNSUPPORTED);
-		*cfa = walk->r10 + offset;
+		*cfa = (op == UNWIND_CFA_R10 ? walk->r10 : walk->cx) + offset;
 	} else {
 		*cfa = walk->sp + offset;
 	}
@@ -243,10 +270,14 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return walk_stop(walk, WALK_COMPLETE);
 	}
 	if (rule->cfa_op == UNWIND_CFA_SIGNAL)
-		return walk_step_signal(walk);
+		return walk_step_context(walk, walk->sp);
+	if (rule->cfa_op == UNWIND_CFA_CONTEXT)
+		return walk_step_setcontext(walk);
+	if (rule->cfa_op == UNWIND_CFA_JUMP)
+		return walk_step_longjmp(walk);
 	if (rule->cfa_op == UNWIND_CFA_UNSUPPORTED)
 		return walk_stop(walk, WALK_UNSUPPORTED);
-	if (rule->ra_op == UNWIND_RA_IN_DI && !walk->is_innermost)
+	if (rule->ra_op != UNWIND_RA_AT_CFA && !walk->is_innermost)
 		return walk_stop(walk, WALK_UNSUPPORTED);
 	if (walk_find_cfa(walk, rule, &cfa))
 		return 1;
@@ -256,6 +287,8 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return walk_stop(walk, WALK_STUCK);
 	if (rule->ra_op == UNWIND_RA_IN_DI) {
 		caller_pc = walk->di;
+	} else if (rule->ra_op == UNWIND_RA_IN_CX) {
+		caller_pc = walk->cx;
 	} else if (walk_read(walk, cfa - 8, &caller_pc)) {
 		return walk_stop(walk, WALK_READ_FAILED);
 	}
@@ -264,6 +297,8 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 	walk->pc = caller_pc;
 	walk->sp = cfa;
 	walk->is_exact = 0;
+	if (rule->cfa_op == UNWIND_CFA_CX || rule->ra_op == UNWIND_RA_IN_CX)
+		walk->is_exact = !walk_follows_call(walk, caller_pc); /* it is a landing pad */
 	walk->is_innermost = 0;
 	return walk_is_user_pc(caller_pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
 }

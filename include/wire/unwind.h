@@ -32,14 +32,20 @@ enum unwind_cfa_op {
 	UNWIND_CFA_BX,       /* rbx + cfa_offset: ld.so's _dl_runtime_resolve */
 	UNWIND_CFA_R10,      /* r10 + cfa_offset: while a realigned frame is being set up; innermost
 				frame only, as nobody saves r10 */
+	UNWIND_CFA_CX,       /* rcx + cfa_offset: a landing pad is about to be entered; innermost
+				frame only */
 	UNWIND_CFA_DEREF_SP, /* 8 bytes at sp + cfa_offset */
 	UNWIND_CFA_DEREF_FP, /* 8 bytes at frame pointer + cfa_offset: realigned frames (DRAP) */
-	UNWIND_CFA_DEREF_SP_8,  /* 8 bytes at sp + cfa_offset, and 8 more: OpenSSL's assembly */
-	UNWIND_CFA_PLT,         /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
-	UNWIND_CFA_SIGNAL,      /* a signal frame: all registers are in the ucontext at sp */
-	UNWIND_CFA_STOP,        /* the outermost frame: the return address is undefined. With
-				   cfa_offset 1 it begins at the next byte, and nobody called it:
-				   its address was put on a new stack (makecontext) */
+	UNWIND_CFA_DEREF_SP_8, /* 8 bytes at sp + cfa_offset, and 8 more: OpenSSL's assembly */
+	UNWIND_CFA_PLT,        /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
+	UNWIND_CFA_SIGNAL,     /* a signal frame: all registers are in the ucontext at sp */
+	UNWIND_CFA_JUMP,    /* longjmp has loaded pc, sp and rbp into rdx, r8 and r9, and rbx is at
+			       rdi; innermost frame only */
+	UNWIND_CFA_CONTEXT, /* setcontext loads all registers from the ucontext at rdx; innermost
+			       frame only */
+	UNWIND_CFA_STOP,    /* the outermost frame: the return address is undefined. With
+			       cfa_offset 1 it begins at the next byte, and nobody called it:
+			       its address was put on a new stack (makecontext) */
 	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but not one of these */
 };
 
@@ -55,6 +61,7 @@ enum unwind_register_op {
 enum unwind_ra_op {
 	UNWIND_RA_AT_CFA = 0, /* at CFA - 8 */
 	UNWIND_RA_IN_DI,      /* in rdi: vfork; innermost frame only */
+	UNWIND_RA_IN_CX,      /* in rcx: landing pads; likewise */
 };
 
 struct unwind_rule {

@@ -94,11 +94,15 @@ struct wire_raw_sample {
 	wire_u64 bx;
 	wire_u64 r10;
 	wire_u64 di;
+	wire_u64 cx;
+	wire_u64 dx;
+	wire_u64 r8;
+	wire_u64 r9;
 	wire_u32 num_bytes; /* of the stack, from sp up; only these are sent */
 	wire_u32 padding;
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES];
 };
-_Static_assert(sizeof(struct wire_raw_sample) == 72 + 56 + WIRE_RAW_STACK_BYTES,
+_Static_assert(sizeof(struct wire_raw_sample) == 72 + 88 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 /*

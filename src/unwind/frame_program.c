@@ -23,10 +23,14 @@
 
 /* DWARF numbers of the registers, as the ABI supplement of the architecture has them: x86-64. */
 enum dwarf_register {
+	REGISTER_DX = 1,
+	REGISTER_CX = 2,
 	REGISTER_BX = 3,
 	REGISTER_DI = 5,
 	REGISTER_FP = 6,
 	REGISTER_SP = 7,
+	REGISTER_R8 = 8,
+	REGISTER_R9 = 9,
 	REGISTER_R10 = 10,
 	REGISTER_RA = 16,
 };
@@ -90,7 +94,7 @@ static bool set_register_rule(const struct frame_state *state, struct frame_regi
 	case FRAME_SAVED_UNDEFINED:
 		*op = UNWIND_REGISTER_UNDEFINED;
 		return true;
-	case FRAME_SAVED_IN_DI:
+	case FRAME_SAVED_IN_REGISTER:
 	case FRAME_SAVED_AT_SP:
 	case FRAME_SAVED_ELSEWHERE:
 		break;
@@ -104,9 +108,43 @@ static bool set_ra_rule(const struct frame_state *state, struct unwind_rule *rul
 {
 	struct frame_register saved = relate_to_cfa(state, state->ra);
 
-	rule->ra_op = saved.where == FRAME_SAVED_IN_DI ? UNWIND_RA_IN_DI : UNWIND_RA_AT_CFA;
-	return saved.where == FRAME_SAVED_IN_DI ||
-	       (saved.where == FRAME_SAVED_AT_CFA && saved.offset == RA_OFFSET);
+	if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_DI)
+		rule->ra_op = UNWIND_RA_IN_DI;
+	else if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_CX)
+		rule->ra_op = UNWIND_RA_IN_CX;
+	else
+		return saved.where == FRAME_SAVED_AT_CFA && saved.offset == RA_OFFSET;
+	return true;
+}
+
+static bool is_saved(struct frame_register saved, enum frame_saved where, int64_t offset)
+{
+	return saved.where == where && saved.offset == offset;
+}
+
+static bool is_cfa_register(const struct frame_state *state, uint64_t number)
+{
+	return state->is_cfa_register && state->cfa_register == number && !state->cfa_offset;
+}
+
+/* What glibc says of longjmp from where it has decoded the saved addresses. */
+static bool is_longjmp(const struct frame_state *state)
+{
+	return is_cfa_register(state, REGISTER_DI) &&
+	       is_saved(state->ra, FRAME_SAVED_IN_REGISTER, REGISTER_DX) &&
+	       is_saved(state->sp, FRAME_SAVED_IN_REGISTER, REGISTER_R8) &&
+	       is_saved(state->fp, FRAME_SAVED_IN_REGISTER, REGISTER_R9) &&
+	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 0);
+}
+
+/* What glibc says of setcontext while it loads the registers. */
+static bool is_setcontext(const struct frame_state *state)
+{
+	return is_cfa_register(state, REGISTER_DX) &&
+	       is_saved(state->ra, FRAME_SAVED_AT_CFA, 168) &&
+	       is_saved(state->sp, FRAME_SAVED_AT_CFA, 160) &&
+	       is_saved(state->fp, FRAME_SAVED_AT_CFA, 120) &&
+	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 128);
 }
 
 /* The rule for the present state; the ones without a caller are all alike, so that they are few. */
@@ -120,12 +158,16 @@ static struct unwind_rule make_rule(struct machine *machine)
 	if (machine->cie->is_signal_frame && state->cfa_op == UNWIND_CFA_DEREF_SP &&
 	    state->cfa_offset == SIGNAL_FRAME_SP_OFFSET)
 		return (struct unwind_rule){.cfa_op = UNWIND_CFA_SIGNAL};
+	if (is_longjmp(state))
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_JUMP};
+	if (is_setcontext(state))
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_CONTEXT};
 	if (state->ra.where == FRAME_SAVED_UNDEFINED)
 		return (struct unwind_rule){.cfa_op = UNWIND_CFA_STOP};
 	/* Other signal frames do not have the ucontext where the kernel puts it. */
-	if (machine->cie->is_signal_frame || state->cfa_op == UNWIND_CFA_UNSUPPORTED ||
-	    state->cfa_offset < INT32_MIN || state->cfa_offset > INT32_MAX ||
-	    !set_ra_rule(state, &rule))
+	if (machine->cie->is_signal_frame || state->sp.where != FRAME_SAVED_SAME ||
+	    state->cfa_op == UNWIND_CFA_UNSUPPORTED || state->cfa_offset < INT32_MIN ||
+	    state->cfa_offset > INT32_MAX || !set_ra_rule(state, &rule))
 		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
 	rule.cfa_offset = (int)state->cfa_offset;
 	is_fp_known = set_register_rule(state, state->fp, &rule.fp_op, &rule.fp_offset);
@@ -178,6 +220,8 @@ static struct frame_register *find_register(struct frame_state *state, uint64_t 
 		return &state->bx;
 	case REGISTER_FP:
 		return &state->fp;
+	case REGISTER_SP:
+		return &state->sp;
 	case REGISTER_RA:
 		return &state->ra;
 	default:
@@ -219,6 +263,8 @@ static uint8_t cfa_op_of_register(uint64_t number)
 		return UNWIND_CFA_FP;
 	case REGISTER_BX:
 		return UNWIND_CFA_BX;
+	case REGISTER_CX:
+		return UNWIND_CFA_CX;
 	case REGISTER_R10:
 		return UNWIND_CFA_R10;
 	default:
@@ -226,11 +272,12 @@ static uint8_t cfa_op_of_register(uint64_t number)
 	}
 }
 
-static void set_cfa(struct machine *machine, uint8_t op, int64_t offset, bool is_register)
+static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
 {
-	machine->state.cfa_op = op;
+	machine->state.cfa_op = cfa_op_of_register(number);
 	machine->state.cfa_offset = offset;
-	machine->state.is_cfa_register = is_register;
+	machine->state.cfa_register = number;
+	machine->state.is_cfa_register = true;
 	machine->is_changed = true;
 }
 
@@ -238,7 +285,7 @@ static bool set_cfa_register(struct machine *machine, uint64_t number)
 {
 	if (!machine->state.is_cfa_register)
 		return false;
-	set_cfa(machine, cfa_op_of_register(number), machine->state.cfa_offset, true);
+	set_cfa(machine, number, machine->state.cfa_offset);
 	return true;
 }
 
@@ -246,7 +293,7 @@ static bool set_cfa_offset(struct machine *machine, int64_t offset)
 {
 	if (!machine->state.is_cfa_register)
 		return false;
-	set_cfa(machine, machine->state.cfa_op, offset, true);
+	set_cfa(machine, machine->state.cfa_register, offset);
 	return true;
 }
 
@@ -266,7 +313,10 @@ static void set_cfa_expression(struct machine *machine, struct bytes expression)
 
 	if (!frame_expression_match_plt(expression, &offset))
 		op = frame_expression_match_deref(expression, &offset);
-	set_cfa(machine, op, offset, false);
+	machine->state.cfa_op = op;
+	machine->state.cfa_offset = offset;
+	machine->state.is_cfa_register = false;
+	machine->is_changed = true;
 }
 
 /* The register is saved at the address that the expression gives. */
@@ -308,13 +358,11 @@ static bool execute_cfa(struct machine *machine, uint8_t instruction)
 	switch (instruction) {
 	case DW_CFA_def_cfa:
 		number = leb128_read_unsigned(code);
-		set_cfa(machine, cfa_op_of_register(number), (int64_t)leb128_read_unsigned(code),
-			true);
+		set_cfa(machine, number, (int64_t)leb128_read_unsigned(code));
 		return true;
 	case DW_CFA_def_cfa_sf:
 		number = leb128_read_unsigned(code);
-		set_cfa(machine, cfa_op_of_register(number),
-			factored(machine, (uint64_t)leb128_read_signed(code)), true);
+		set_cfa(machine, number, factored(machine, (uint64_t)leb128_read_signed(code)));
 		return true;
 	case DW_CFA_def_cfa_register:
 		return set_cfa_register(machine, leb128_read_unsigned(code));
@@ -359,10 +407,8 @@ static bool execute_register(struct machine *machine, uint8_t instruction)
 		set_register(machine, number, FRAME_SAVED_SAME, 0);
 		return true;
 	case DW_CFA_register:
-		set_register(machine, number,
-			     leb128_read_unsigned(code) == REGISTER_DI ? FRAME_SAVED_IN_DI
-								       : FRAME_SAVED_ELSEWHERE,
-			     0);
+		set_register(machine, number, FRAME_SAVED_IN_REGISTER,
+			     (int64_t)leb128_read_unsigned(code));
 		return true;
 	case DW_CFA_expression:
 		set_register_expression(machine, number, take_expression(code));

@@ -466,7 +466,7 @@ int unwind_table_find(const struct unwind_table *table, uint64_t elf_address,
 static bool is_rule_valid(const struct unwind_rule *rule)
 {
 	return rule->cfa_op <= UNWIND_CFA_UNSUPPORTED && rule->fp_op <= UNWIND_REGISTER_UNDEFINED &&
-	       rule->bx_op <= UNWIND_REGISTER_UNDEFINED && rule->ra_op <= UNWIND_RA_IN_DI;
+	       rule->bx_op <= UNWIND_REGISTER_UNDEFINED && rule->ra_op <= UNWIND_RA_IN_CX;
 }
 
 /* The page's rows are in the table, which page->num_rows says. */

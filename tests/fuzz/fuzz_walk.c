@@ -1,6 +1,6 @@
 /*
  * The walk, by rules over a stack that are all somebody else's choice. The input is in order:
- * six registers, a byte's number of mappings (at most 4), of rows (at most 64) and of rules (at
+ * ten registers, a byte's number of mappings (at most 4), of rows (at most 64) and of rules (at
  * most 32), and these; the rest are the words of the stack. What is missing is zero.
  *
  * An address is a byte, which says what kind it is, and its value: 16 bits in the code or on the
@@ -35,7 +35,8 @@ struct scene {
 	uint32_t num_rules;
 	uint64_t *stack; /* on the heap, so that no word more can be read */
 	size_t num_words;
-	bool is_after_signal; /* the last rule was that of a signal frame */
+	wire_u8 last_op;     /* of the last rule: enum unwind_cfa_op */
+	bool is_landing_pad; /* the last rule leads to one */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -70,6 +71,10 @@ static void take_registers(struct bytes *input, struct walk *walk)
 	walk->bx = take_address(input);
 	walk->r10 = take_address(input);
 	walk->di = take_address(input);
+	walk->cx = take_address(input);
+	walk->dx = take_address(input);
+	walk->r8 = take_address(input);
+	walk->r9 = take_address(input);
 	walk->is_exact = 1;
 	walk->is_innermost = 1;
 }
@@ -157,11 +162,19 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 	if (!best)
 		return NULL;
 	rule = &scene->rules[best->rule];
-	scene->is_after_signal = rule->cfa_op == UNWIND_CFA_SIGNAL;
+	scene->last_op = rule->cfa_op;
+	scene->is_landing_pad = rule->cfa_op == UNWIND_CFA_CX || rule->ra_op == UNWIND_RA_IN_CX;
 	return rule;
 }
 
-/* Each step adds one frame, and leads up the stack unless a signal came between. */
+/* Whether the step by this rule may lead to another stack. */
+static bool is_jump(const struct scene *scene)
+{
+	return scene->last_op == UNWIND_CFA_SIGNAL || scene->last_op == UNWIND_CFA_CONTEXT ||
+	       scene->last_op == UNWIND_CFA_JUMP;
+}
+
+/* Each step adds one frame, and leads up the stack unless all registers were exchanged. */
 static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 {
 	struct walk *walk = &scene->walk;
@@ -171,7 +184,7 @@ static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 	do {
 		struct walk before = *walk;
 
-		scene->is_after_signal = false;
+		scene->last_op = UNWIND_CFA_NONE;
 		is_ended = walk_step(walk, pcs);
 		require(++num_steps <= WIRE_MAX_FRAMES + 1);
 		if (is_ended && walk->end == WALK_TOO_DEEP) {
@@ -185,10 +198,13 @@ static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 			break;
 		require(walk->end == WALK_UNFINISHED);
 		require(!walk->is_innermost);
-		require(walk->is_exact == scene->is_after_signal);
-		require(scene->is_after_signal || walk->sp > before.sp ||
+		require(walk->is_exact == (scene->last_op == UNWIND_CFA_SIGNAL) ||
+			scene->last_op == UNWIND_CFA_CONTEXT || scene->is_landing_pad);
+		require(before.is_innermost || scene->last_op == UNWIND_CFA_SIGNAL ||
+			!is_jump(scene));
+		require(is_jump(scene) || walk->sp > before.sp ||
 			(walk->sp == before.sp && before.is_innermost));
-		require(scene->is_after_signal || walk->pc >= WALK_PC_MIN);
+		require(walk->pc >= WALK_PC_MIN && !(walk->pc & WIRE_PC_EXACT));
 	} while (!is_ended);
 	return num_steps;
 }

@@ -21,10 +21,14 @@
 
 #define FILES_MIN    10
 #define ROWS_MAX     200000 /* that are compared of one file in the default run */
+#define REGISTER_DX  1
+#define REGISTER_CX  2
 #define REGISTER_BX  3
 #define REGISTER_DI  5
 #define REGISTER_FP  6
 #define REGISTER_SP  7
+#define REGISTER_R8  8
+#define REGISTER_R9  9
 #define REGISTER_R10 10
 #define REGISTER_RA  16
 #define PADDING_MAX  64
@@ -158,6 +162,12 @@ static uint64_t apply_cfa(const struct comparison *comparison, const struct unwi
 		return registers[REGISTER_BX] + offset;
 	case UNWIND_CFA_R10:
 		return registers[REGISTER_R10] + offset;
+	case UNWIND_CFA_CX:
+		return registers[REGISTER_CX] + offset;
+	case UNWIND_CFA_JUMP:
+		return registers[REGISTER_DI];
+	case UNWIND_CFA_CONTEXT:
+		return registers[REGISTER_DX];
 	case UNWIND_CFA_DEREF_SP:
 		return read_memory(registers[REGISTER_SP] + offset);
 	case UNWIND_CFA_DEREF_FP:
@@ -239,6 +249,67 @@ static bool is_signal_frame_same(struct comparison *comparison, Dwarf_Frame *fra
 	return true;
 }
 
+/* Registers by number, and what they come to. */
+struct expected_register {
+	unsigned int number;
+	uint64_t value;
+};
+
+static bool are_registers_same(const struct comparison *comparison, Dwarf_Frame *frame,
+			       uint64_t cfa, const struct expected_register *expected, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value;
+
+		if (ask_register(comparison, frame, expected[i].number, cfa, &value) !=
+			    ANSWER_VALUE ||
+		    value != expected[i].value)
+			return false;
+	}
+	return true;
+}
+
+static bool is_longjmp_same(const struct comparison *comparison, Dwarf_Frame *frame, uint64_t cfa)
+{
+	const uint64_t *registers = comparison->registers;
+	const struct expected_register expected[] = {
+		{REGISTER_RA, registers[REGISTER_DX]},
+		{REGISTER_SP, registers[REGISTER_R8]},
+		{REGISTER_FP, registers[REGISTER_R9]},
+		{REGISTER_BX, read_memory(registers[REGISTER_DI])},
+	};
+
+	return are_registers_same(comparison, frame, cfa, expected, ARRAY_LENGTH(expected));
+}
+
+/* Where struct ucontext_t keeps them. */
+static bool is_context_same(const struct comparison *comparison, Dwarf_Frame *frame, uint64_t cfa)
+{
+	uint64_t context = comparison->registers[REGISTER_DX];
+	const struct expected_register expected[] = {
+		{REGISTER_RA, read_memory(context + 168)},
+		{REGISTER_SP, read_memory(context + 160)},
+		{REGISTER_FP, read_memory(context + 120)},
+		{REGISTER_BX, read_memory(context + 128)},
+	};
+
+	return are_registers_same(comparison, frame, cfa, expected, ARRAY_LENGTH(expected));
+}
+
+static uint64_t apply_ra(const struct comparison *comparison, const struct unwind_rule *rule,
+			 uint64_t cfa)
+{
+	switch ((enum unwind_ra_op)rule->ra_op) {
+	case UNWIND_RA_AT_CFA:
+		break;
+	case UNWIND_RA_IN_DI:
+		return comparison->registers[REGISTER_DI];
+	case UNWIND_RA_IN_CX:
+		return comparison->registers[REGISTER_CX];
+	}
+	return read_memory(cfa - 8);
+}
+
 static bool is_frame_same(struct comparison *comparison, Dwarf_Frame *frame,
 			  const struct unwind_rule *rule)
 {
@@ -259,10 +330,12 @@ static bool is_frame_same(struct comparison *comparison, Dwarf_Frame *frame,
 		return false;
 	if (rule->cfa_op == UNWIND_CFA_SIGNAL)
 		return is_signal_frame_same(comparison, frame, actual_cfa);
+	if (rule->cfa_op == UNWIND_CFA_JUMP)
+		return is_longjmp_same(comparison, frame, actual_cfa);
+	if (rule->cfa_op == UNWIND_CFA_CONTEXT)
+		return is_context_same(comparison, frame, actual_cfa);
 	answer = ask_register(comparison, frame, REGISTER_RA, actual_cfa, &ra);
-	if (answer != ANSWER_VALUE ||
-	    ra != (rule->ra_op == UNWIND_RA_IN_DI ? comparison->registers[REGISTER_DI]
-						  : read_memory(actual_cfa - 8)))
+	if (answer != ANSWER_VALUE || ra != apply_ra(comparison, rule, actual_cfa))
 		return false;
 	return is_register_same(comparison, frame, REGISTER_FP, rule, actual_cfa) &&
 	       is_register_same(comparison, frame, REGISTER_BX, rule, actual_cfa);

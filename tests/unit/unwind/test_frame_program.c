@@ -13,7 +13,11 @@
 #define SP       7
 #define FP       6
 #define BX       3
+#define DX       1
+#define CX       2
 #define DI       5
+#define R8       8
+#define R9       9
 #define RA       16
 #define ADVANCE4 (DW_CFA_advance_loc | 4)
 
@@ -338,6 +342,53 @@ static void a_return_address_in_rdi_is_known(void **state)
 		    (struct unwind_rule){.cfa_op = UNWIND_CFA_SP, .ra_op = UNWIND_RA_IN_DI});
 }
 
+static void the_end_of_a_function_that_enters_a_landing_pad_is_known(void **state)
+{
+	(void)state;
+	assert_rule(run(CODE(DW_CFA_def_cfa, CX, 8)),
+		    (struct unwind_rule){.cfa_op = UNWIND_CFA_CX, .cfa_offset = 8});
+	assert_rule(run(CODE(DW_CFA_register, RA, CX, DW_CFA_def_cfa_offset, 0)),
+		    (struct unwind_rule){.cfa_op = UNWIND_CFA_SP, .ra_op = UNWIND_RA_IN_CX});
+}
+
+/* What glibc says of longjmp, but for the last register. */
+#define LONGJMP                                                                                   \
+	DW_CFA_def_cfa, DI, 0, DW_CFA_register, SP, R8, DW_CFA_register, FP, R9, DW_CFA_register, \
+		RA, DX, DW_CFA_offset | BX
+
+static void longjmp_is_known(void **state)
+{
+	(void)state;
+	assert_rule(run(CODE(LONGJMP, 0)), (struct unwind_rule){.cfa_op = UNWIND_CFA_JUMP});
+	assert_rule(run(CODE(LONGJMP, 1)), unsupported);
+	assert_rule(run(CODE(LONGJMP, 0, DW_CFA_register, SP, R9)), unsupported);
+	assert_rule(run(CODE(LONGJMP, 0, DW_CFA_def_cfa_register, DX)), unsupported);
+}
+
+/* A saved register's distance from the CFA is a multiple of -8. */
+#define SAVED_AT(offset) (uint8_t)(0x80 | (-(offset) / 8 & 0x7f)), 0x7f
+/* What glibc says of setcontext, but for the last register. */
+#define SETCONTEXT                                                                           \
+	DW_CFA_def_cfa, DX, 0, DW_CFA_offset_extended_sf, RA, SAVED_AT(168),                 \
+		DW_CFA_offset_extended_sf, SP, SAVED_AT(160), DW_CFA_offset_extended_sf, FP, \
+		SAVED_AT(120), DW_CFA_offset_extended_sf, BX
+
+static void setcontext_is_known(void **state)
+{
+	(void)state;
+	assert_rule(run(CODE(SETCONTEXT, SAVED_AT(128))),
+		    (struct unwind_rule){.cfa_op = UNWIND_CFA_CONTEXT});
+	assert_rule(run(CODE(SETCONTEXT, SAVED_AT(136))), unsupported);
+	assert_rule(run(CODE(SETCONTEXT, SAVED_AT(128), DW_CFA_def_cfa_register, DI)), unsupported);
+}
+
+static void a_stack_pointer_that_is_not_the_cfa_is_unsupported(void **state)
+{
+	(void)state;
+	assert_rule(run(CODE(DW_CFA_register, SP, R8)), unsupported);
+	assert_rule(run(CODE(DW_CFA_offset | SP, 2)), unsupported);
+}
+
 static void a_return_address_elsewhere_is_unsupported(void **state)
 {
 	(void)state;
@@ -487,6 +538,10 @@ int main(void)
 		cmocka_unit_test(a_register_that_no_rule_can_follow_is_lost_and_counted),
 		cmocka_unit_test(an_undefined_return_address_ends_the_stack),
 		cmocka_unit_test(a_return_address_in_rdi_is_known),
+		cmocka_unit_test(the_end_of_a_function_that_enters_a_landing_pad_is_known),
+		cmocka_unit_test(longjmp_is_known),
+		cmocka_unit_test(setcontext_is_known),
+		cmocka_unit_test(a_stack_pointer_that_is_not_the_cfa_is_unsupported),
 		cmocka_unit_test(a_return_address_elsewhere_is_unsupported),
 		cmocka_unit_test(a_common_part_that_says_nothing_is_unsupported),
 		cmocka_unit_test(the_signal_frame_of_the_kernel_is_known),

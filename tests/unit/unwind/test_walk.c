@@ -131,7 +131,7 @@ static void a_signal_frame_gives_the_registers_of_what_it_interrupted(_unused_ v
 		else
 			scene.stack[ops[i] == UNWIND_CFA_FP ? 33 : 37] = RETURN_INTO(OUTER);
 		if (ops[i] != UNWIND_CFA_SP)
-			scene.stack[WALK_SIGNAL_RSP / 8] = WORD(30);
+			scene.stack[WALK_CONTEXT_RSP / 8] = WORD(30);
 		ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4),
 			    EXACT(START_OF(CALLER)), RETURN_INTO(OUTER));
 	}
@@ -161,7 +161,7 @@ static void a_signal_frame_that_cannot_be_read_ends_the_walk(_unused_ void **sta
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SIGNAL, 0));
 
 	/* Of the four registers all but the last, rip, are there. */
-	scene.walk.sp = WORD(NUM_WORDS) - WALK_SIGNAL_RIP;
+	scene.walk.sp = WORD(NUM_WORDS) - WALK_CONTEXT_RIP;
 	assert_ends_in_inner(&scene, WALK_READ_FAILED);
 }
 
