@@ -8,9 +8,10 @@ struct hash_slot {
 	uint32_t item; /* HASH_INDEX_NONE: free */
 };
 
+/* The upper half of a product depends on every bit of its factor; the lower one does not. */
 static uint32_t hash_fold(uint64_t hash)
 {
-	return (uint32_t)(hash ^ (hash >> 32));
+	return (uint32_t)((hash * 0xff51afd7ed558ccdull) >> 32);
 }
 
 uint64_t hash_bytes(const void *data, size_t size)

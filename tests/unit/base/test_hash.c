@@ -1,3 +1,7 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/attributes.h"
 #include "base/hash.h"
 #include "unit.h"
 
@@ -57,6 +61,44 @@ static void hashes_depend_on_every_byte_and_on_length(void **state _unused_)
 	assert_true(hash_bytes(text, 19) != before);
 }
 
+struct counted_names {
+	char names[1000][16];
+	uint32_t num_compared;
+};
+
+static bool is_counted_name(const void *owner, uint32_t item, const void *key)
+{
+	const struct counted_names *names = owner;
+
+	((struct counted_names *)(uintptr_t)owner)->num_compared++;
+	return memcmp(names->names[item], key, sizeof(names->names[item])) == 0;
+}
+
+/* Names of functions often end in a number. */
+static void names_that_differ_at_the_end_have_slots_of_their_own(void **state _unused_)
+{
+	for (size_t size = 4; size < 16; size++) {
+		struct counted_names names = {0};
+		struct hash_index index = {0};
+
+		for (uint32_t i = 0; i < 1000; i++) {
+			char digits[4];
+
+			snprintf(digits, sizeof(digits), "%03u", i);
+			memset(names.names[i], 'a', size);
+			memcpy(names.names[i] + size - 3, digits, 3);
+			assert_int_equal(
+				hash_index_add(&index, hash_bytes(names.names[i], size), i), 0);
+		}
+		for (uint32_t i = 0; i < 1000; i++)
+			assert_int_equal(hash_index_find(&index, hash_bytes(names.names[i], size),
+							 is_counted_name, &names, names.names[i]),
+					 i);
+		assert_int_equal(names.num_compared, 1000);
+		hash_index_release(&index);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -64,6 +106,7 @@ int main(void)
 		cmocka_unit_test(items_of_equal_hash_are_told_apart),
 		cmocka_unit_test(an_empty_index_finds_nothing),
 		cmocka_unit_test(hashes_depend_on_every_byte_and_on_length),
+		cmocka_unit_test(names_that_differ_at_the_end_have_slots_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
