@@ -1,0 +1,411 @@
+#include "base/json.h"
+
+#include <stdio.h>
+
+struct json json_of(const void *data, size_t size)
+{
+	struct json json = {.data = data, .size = size};
+
+	if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
+		json.next = 3;
+	return json;
+}
+
+void json_release(struct json *json)
+{
+	array_release(&json->nesting);
+	text_release(&json->buffer);
+}
+
+static enum json_token refuse(struct json *json, size_t offset, const char *fault)
+{
+	json->offset = offset;
+	json->fault = fault;
+	json->state = JSON_HAS_FAILED;
+	return JSON_FAILED;
+}
+
+static void skip_blanks(struct json *json)
+{
+	while (json->next < json->size) {
+		uint8_t c = json->data[json->next];
+
+		if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
+			break;
+		json->next++;
+	}
+}
+
+/* The next byte; 0 at the end, which no token begins with either. */
+static uint8_t peek(const struct json *json)
+{
+	return json->next < json->size ? json->data[json->next] : 0;
+}
+
+static bool enter(struct json *json, char bracket)
+{
+	char *added = array_add(&json->nesting);
+
+	if (added)
+		*added = bracket;
+	json->next++;
+	json->state = bracket == '{' ? JSON_BEFORE_KEY_OR_END : JSON_BEFORE_VALUE_OR_END;
+	return added;
+}
+
+static enum json_token leave(struct json *json)
+{
+	char bracket = json->nesting.items[--json->nesting.length];
+
+	json->next++;
+	json->state = JSON_AFTER_VALUE;
+	return bracket == '{' ? JSON_OBJECT_END : JSON_ARRAY_END;
+}
+
+static bool parse_hex(const struct json *json, size_t offset, uint32_t *ret)
+{
+	uint32_t value = 0;
+
+	if (json->size - offset < 4)
+		return false;
+	for (size_t i = offset; i < offset + 4; i++) {
+		uint8_t c = json->data[i];
+		uint8_t low = c | 0x20;
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (uint32_t)(c - '0');
+		else if (low >= 'a' && low <= 'f')
+			value = value << 4 | (uint32_t)(low - 'a' + 10);
+		else
+			return false;
+	}
+	*ret = value;
+	return true;
+}
+
+static void append_utf8(struct text *text, uint32_t point)
+{
+	char bytes[4];
+	size_t length = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+	static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+	for (size_t i = length; i-- > 1; point >>= 6)
+		bytes[i] = (char)(0x80 | (point & 0x3f));
+	bytes[0] = (char)(leads[length] | point);
+	text_append(text, bytes, length);
+}
+
+/* \uXXXX, or two of them where one half of a pair begins; a half alone becomes U+FFFD. */
+static bool append_escaped_unit(struct json *json)
+{
+	uint32_t high;
+	uint32_t low;
+
+	if (!parse_hex(json, json->next, &high))
+		return false;
+	json->next += 4;
+	if (high >= 0xd800 && high < 0xdc00 && json->size - json->next >= 6 &&
+	    json->data[json->next] == '\\' && json->data[json->next + 1] == 'u' &&
+	    parse_hex(json, json->next + 2, &low) && low >= 0xdc00 && low < 0xe000) {
+		json->next += 6;
+		high = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+	} else if (high >= 0xd800 && high < 0xe000) {
+		high = 0xfffd;
+	}
+	append_utf8(&json->buffer, high);
+	return true;
+}
+
+static bool append_escaped(struct json *json)
+{
+	static const char letters[] = "\"\\/bfnrt";
+	static const char meanings[] = "\"\\/\b\f\n\r\t";
+	uint8_t c = peek(json);
+	const char *letter = c ? strchr(letters, c) : NULL;
+
+	json->next += json->next < json->size;
+	if (c == 'u')
+		return append_escaped_unit(json);
+	if (letter)
+		text_append_char(&json->buffer, meanings[letter - letters]);
+	return letter;
+}
+
+/* A string with escapes, from the first of them on. */
+static enum json_token read_escaped(struct json *json, size_t start, enum json_token token)
+{
+	text_truncate(&json->buffer, 0);
+	text_append(&json->buffer, json->data + start, json->next - start);
+	for (;;) {
+		size_t plain = json->next;
+
+		while (json->next < json->size && json->data[json->next] != '"' &&
+		       json->data[json->next] != '\\' && json->data[json->next] >= ' ')
+			json->next++;
+		text_append(&json->buffer, json->data + plain, json->next - plain);
+		if (peek(json) == '"')
+			break;
+		if (peek(json) != '\\')
+			return refuse(json, json->next, "expected the end of a string");
+		json->next++;
+		if (!append_escaped(json))
+			return refuse(json, json->next, "expected an escaped character");
+	}
+	json->next++;
+	if (json->buffer.failed)
+		return refuse(json, start, "out of memory");
+	json->text = json->buffer.data;
+	json->length = json->buffer.length;
+	return token;
+}
+
+static enum json_token read_string(struct json *json, enum json_token token)
+{
+	size_t start = ++json->next;
+
+	while (json->next < json->size && json->data[json->next] >= ' ') {
+		uint8_t c = json->data[json->next];
+
+		if (c == '"') {
+			json->text = (const char *)json->data + start;
+			json->length = json->next++ - start;
+			return token;
+		}
+		if (c == '\\')
+			return read_escaped(json, start, token);
+		json->next++;
+	}
+	return refuse(json, json->next, "expected the end of a string");
+}
+
+static bool skip_digits(struct json *json)
+{
+	size_t start = json->next;
+
+	while (peek(json) >= '0' && peek(json) <= '9')
+		json->next++;
+	return json->next > start;
+}
+
+static enum json_token read_number(struct json *json)
+{
+	size_t start = json->next;
+	bool good;
+
+	json->next += peek(json) == '-';
+	if (peek(json) == '0') {
+		json->next++;
+		good = true;
+	} else {
+		good = skip_digits(json);
+	}
+	if (good && peek(json) == '.') {
+		json->next++;
+		good = skip_digits(json);
+	}
+	if (good && (peek(json) | 0x20) == 'e') {
+		json->next++;
+		json->next += peek(json) == '+' || peek(json) == '-';
+		good = skip_digits(json);
+	}
+	if (!good)
+		return refuse(json, json->next, "expected a digit");
+	json->text = (const char *)json->data + start;
+	json->length = json->next - start;
+	return JSON_NUMBER;
+}
+
+static enum json_token read_word(struct json *json)
+{
+	static const struct {
+		const char *text;
+		enum json_token token;
+	} words[] = {{"true", JSON_TRUE}, {"false", JSON_FALSE}, {"null", JSON_NULL}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+		size_t length = strlen(words[i].text);
+
+		if (json->size - json->next >= length &&
+		    memcmp(json->data + json->next, words[i].text, length) == 0) {
+			json->next += length;
+			return words[i].token;
+		}
+	}
+	return refuse(json, json->next, "expected a value");
+}
+
+static enum json_token read_value(struct json *json)
+{
+	uint8_t c = peek(json);
+
+	if (c == '{' || c == '[') {
+		if (!enter(json, (char)c))
+			return refuse(json, json->next, "out of memory");
+		return c == '{' ? JSON_OBJECT : JSON_ARRAY;
+	}
+	json->state = JSON_AFTER_VALUE;
+	if (c == '"')
+		return read_string(json, JSON_STRING);
+	if (c == '-' || (c >= '0' && c <= '9'))
+		return read_number(json);
+	return read_word(json);
+}
+
+static enum json_token read_key(struct json *json)
+{
+	enum json_token token;
+	size_t start = json->next;
+
+	if (peek(json) != '"')
+		return refuse(json, json->next, "expected a key in quotes");
+	token = read_string(json, JSON_KEY);
+	if (token == JSON_FAILED)
+		return token;
+	skip_blanks(json);
+	if (peek(json) != ':')
+		return refuse(json, json->next, "expected ':' after a key");
+	json->next++;
+	json->offset = start;
+	json->state = JSON_BEFORE_VALUE;
+	return token;
+}
+
+/* After a value: a comma and the next one, or the end of what it is in. */
+static enum json_token read_next(struct json *json)
+{
+	char bracket;
+
+	if (!json->nesting.length)
+		return json->next == json->size
+			       ? JSON_END
+			       : refuse(json, json->next, "expected the end of the text");
+	bracket = json->nesting.items[json->nesting.length - 1];
+	if (peek(json) == (bracket == '{' ? '}' : ']'))
+		return leave(json);
+	if (peek(json) != ',')
+		return refuse(json, json->next,
+			      bracket == '{' ? "expected ',' or '}'" : "expected ',' or ']'");
+	json->next++;
+	skip_blanks(json);
+	json->offset = json->next;
+	return bracket == '{' ? read_key(json) : read_value(json);
+}
+
+enum json_token json_next(struct json *json)
+{
+	skip_blanks(json);
+	if (json->state != JSON_HAS_FAILED)
+		json->offset = json->next;
+	switch (json->state) {
+	case JSON_BEFORE_VALUE_OR_END:
+		return peek(json) == ']' ? leave(json) : read_value(json);
+	case JSON_BEFORE_VALUE:
+		return read_value(json);
+	case JSON_BEFORE_KEY_OR_END:
+		return peek(json) == '}' ? leave(json) : read_key(json);
+	case JSON_BEFORE_KEY:
+		return read_key(json);
+	case JSON_AFTER_VALUE:
+		return read_next(json);
+	case JSON_HAS_FAILED:
+		break;
+	}
+	return JSON_FAILED;
+}
+
+void json_skip(struct json *json, enum json_token token)
+{
+	size_t depth = json->nesting.length;
+
+	if (token != JSON_OBJECT && token != JSON_ARRAY)
+		return;
+	while (json->nesting.length >= depth && token != JSON_FAILED)
+		token = json_next(json);
+}
+
+void json_skip_value(struct json *json)
+{
+	json_skip(json, json_next(json));
+}
+
+bool json_is(const struct json *json, const char *text)
+{
+	return json->length == strlen(text) && memcmp(json->text, text, json->length) == 0;
+}
+
+bool json_get_u64(const struct json *json, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < json->length; i++) {
+		unsigned int digit = (unsigned char)json->text[i] - (unsigned int)'0';
+
+		if (digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, digit, &value))
+			return false;
+	}
+	*ret = value;
+	return true;
+}
+
+double json_get_double(const struct json *json)
+{
+	char number[64];
+	size_t length = json->length < sizeof(number) ? json->length : sizeof(number) - 1;
+
+	/* More digits than a double holds do no harm, but those before the point count. */
+	memcpy(number, json->text, length);
+	number[length] = '\0';
+	return strtod(number, NULL);
+}
+
+/* The length of the UTF-8 character that a text begins with; 0 when it begins with none. */
+static size_t measure_character(const uint8_t *text, size_t length)
+{
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	uint32_t point = text[0];
+	size_t size = point < 0x80       ? 1
+		      : point >> 5 == 6  ? 2
+		      : point >> 4 == 14 ? 3
+		      : point >> 3 == 30 ? 4
+					 : 0;
+
+	if (size < 2 || size > length)
+		return size == 1;
+	point &= 0x7fu >> size;
+	for (size_t i = 1; i < size; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (text[i] & 0x3f);
+	}
+	if (point < smallest[size] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+		return 0;
+	return size;
+}
+
+void json_append_string(struct text *text, const char *string, size_t length)
+{
+	const uint8_t *bytes = (const uint8_t *)string;
+	size_t plain = 0; /* from here on nothing is written yet */
+	size_t i = 0;
+
+	text_append_char(text, '"');
+	while (i < length) {
+		size_t size = measure_character(bytes + i, length - i);
+
+		if (size && bytes[i] >= ' ' && bytes[i] != '"' && bytes[i] != '\\') {
+			i += size;
+			continue;
+		}
+		text_append(text, bytes + plain, i - plain);
+		if (!size)
+			text_append_string(text, "\xef\xbf\xbd");
+		else if (bytes[i] < ' ')
+			text_printf(text, "\\u%04x", bytes[i]);
+		else
+			text_printf(text, "\\%c", bytes[i]);
+		plain = ++i;
+	}
+	text_append(text, bytes + plain, length - plain);
+	text_append_char(text, '"');
+}
