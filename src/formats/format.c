@@ -5,9 +5,16 @@
 
 #define DRAIN_BYTES 262144
 
+/* clang-format off */
 static const struct format *const formats[] = {
-	&format_folded, &format_perf_script, &format_sampling_prof, &format_text, NULL,
+	&format_folded,
+	&format_json,
+	&format_perf_script,
+	&format_sampling_prof,
+	&format_text,
+	NULL,
 };
+/* clang-format on */
 
 const struct format *const *format_get_all(void)
 {

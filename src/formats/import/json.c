@@ -1,0 +1,551 @@
+/*
+ * Flame graphs as JSON trees: nodes with a name, a value and children. Keys are long or short
+ * (name, value, children; n, v, c) and come in any order; others are passed over.
+ *
+ * Some tools write the value of the whole subtree, some that of the node alone, and none says
+ * which. If the children of the outermost node together exceed it, or those of more than every
+ * hundredth node do, values are the nodes' own. (A few may exceed it by rounding.)
+ *
+ * The outermost node stands for all stacks and is no frame, if it has such a name and no value of
+ * its own. Several trees may stand in an array.
+ *
+ * Nodes are kept in the order in which they begin, so a node's parent stands before it, and trees
+ * of any depth are worked through without recursion.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#include "formats/reader.h"
+
+#define NO_NODE           UINT32_MAX
+#define DETECTION_TOKENS  4000
+#define BROKEN_NODE_SHARE 100 /* one in so many may exceed its parent */
+
+struct node {
+	uint32_t parent; /* NO_NODE: outermost */
+	uint32_t name;   /* string */
+	uint64_t value;
+	uint64_t children; /* sum of their values, saturated */
+	uint8_t kind;      /* enum frame_kind */
+	bool is_inlined;
+	bool has_value;
+	bool has_children;
+	uint32_t stack;
+	uint32_t thread;
+};
+
+struct reader {
+	struct import *import;
+	struct json json;
+	ARRAY(struct node) nodes;
+	ARRAY(uint64_t) baselines; /* by node; empty unless it is a comparison */
+	uint32_t current;          /* the innermost open node */
+	bool is_own;               /* we wrote it */
+	bool has_self_values;
+	bool has_decimals;
+	enum tree_root root; /* what the first level is */
+	uint32_t thread;     /* of stacks without thread */
+	struct text metric;
+	struct text unit;
+	struct text baseline;
+};
+
+static int fail(struct reader *reader)
+{
+	if (string_equals(reader->json.fault, "out of memory"))
+		return -ENOMEM;
+	return import_fail_byte(reader->import, reader->json.offset, "%s", reader->json.fault);
+}
+
+static int fail_expected(struct reader *reader, const char *expected)
+{
+	return import_fail_byte(reader->import, reader->json.offset, "expected %s", expected);
+}
+
+static int add_node(struct reader *reader)
+{
+	struct node *node = reader->nodes.length < NO_NODE ? array_add(&reader->nodes) : NULL;
+
+	if (!node)
+		return -ENOMEM;
+	node->parent = reader->current;
+	reader->current = (uint32_t)(reader->nodes.length - 1);
+	return 0;
+}
+
+static struct node *get_current(struct reader *reader)
+{
+	return &reader->nodes.items[reader->current];
+}
+
+/* ---- members of a node ---- */
+
+static int read_name(struct reader *reader)
+{
+	enum json_token token = json_next(&reader->json);
+	struct profile *profile = reader->import->profile;
+	struct node *node = get_current(reader);
+	struct frame frame = {0};
+	size_t length = reader->json.length;
+	int err;
+
+	if (token == JSON_FAILED)
+		return fail(reader);
+	if (token != JSON_STRING)
+		return fail_expected(reader, "the name of a frame in quotes");
+	err = reader_strip_annotation(profile, reader->json.text, &length, &frame);
+	if (err)
+		return err;
+	node->kind = frame.kind;
+	node->is_inlined = frame.is_inlined;
+	if (reader->is_own)
+		return string_table_add(profile_get_strings(profile), reader->json.text, length,
+					&node->name);
+	return profile_add_frame_name(profile, reader->json.text, length, &node->name);
+}
+
+static int read_number(struct reader *reader, uint64_t *ret)
+{
+	enum json_token token = json_next(&reader->json);
+	double value;
+
+	if (token == JSON_FAILED)
+		return fail(reader);
+	*ret = 0;
+	if (token == JSON_NULL)
+		return 0;
+	if (token != JSON_NUMBER)
+		return fail_expected(reader, "a number");
+	if (json_get_u64(&reader->json, ret))
+		return 0;
+	value = json_get_double(&reader->json);
+	if (!(value >= 0 && value < 18446744073709549568.0))
+		return fail_expected(reader, "a number from 0 to 2^64");
+	*ret = (uint64_t)(value + 0.5);
+	if ((double)*ret != value)
+		reader->has_decimals = true;
+	return 0;
+}
+
+static int read_value(struct reader *reader)
+{
+	uint64_t value;
+	int err = read_number(reader, &value);
+	struct node *node = get_current(reader);
+
+	node->value = value;
+	node->has_value = true;
+	return err;
+}
+
+static int read_baseline(struct reader *reader)
+{
+	uint64_t value;
+	int err = read_number(reader, &value);
+
+	while (!err && reader->baselines.length <= reader->current)
+		if (!array_add(&reader->baselines))
+			err = -ENOMEM;
+	if (!err)
+		reader->baselines.items[reader->current] = value;
+	return err;
+}
+
+static int read_text(struct reader *reader, struct text *text)
+{
+	enum json_token token = json_next(&reader->json);
+
+	if (token == JSON_FAILED)
+		return fail(reader);
+	text_truncate(text, 0);
+	if (token == JSON_STRING)
+		text_append(text, reader->json.text, reader->json.length);
+	else
+		json_skip(&reader->json, token);
+	return text->failed ? -ENOMEM : 0;
+}
+
+static int read_root_kind(struct reader *reader)
+{
+	enum json_token token = json_next(&reader->json);
+
+	if (token == JSON_FAILED)
+		return fail(reader);
+	json_skip(&reader->json, token);
+	if (token != JSON_STRING || !reader->is_own)
+		return 0;
+	if (json_is(&reader->json, "comm"))
+		reader->root = TREE_ROOT_COMM;
+	else if (json_is(&reader->json, "pid"))
+		reader->root = TREE_ROOT_PID;
+	else if (json_is(&reader->json, "tid"))
+		reader->root = TREE_ROOT_TID;
+	return 0;
+}
+
+static int read_tool(struct reader *reader)
+{
+	enum json_token token = json_next(&reader->json);
+
+	if (token == JSON_FAILED)
+		return fail(reader);
+	json_skip(&reader->json, token);
+	reader->is_own = token == JSON_STRING && json_is(&reader->json, "stackwide");
+	return 0;
+}
+
+static int read_meta_member(struct reader *reader)
+{
+	if (json_is(&reader->json, "tool"))
+		return read_tool(reader);
+	if (json_is(&reader->json, "metric"))
+		return read_text(reader, &reader->metric);
+	if (json_is(&reader->json, "unit"))
+		return read_text(reader, &reader->unit);
+	if (json_is(&reader->json, "baseline"))
+		return read_text(reader, &reader->baseline);
+	if (json_is(&reader->json, "root"))
+		return read_root_kind(reader);
+	json_skip_value(&reader->json);
+	return 0;
+}
+
+static int read_meta(struct reader *reader)
+{
+	enum json_token token = json_next(&reader->json);
+	int err = 0;
+
+	if (token != JSON_OBJECT) {
+		json_skip(&reader->json, token);
+		return 0;
+	}
+	while (!err && (token = json_next(&reader->json)) == JSON_KEY)
+		err = read_meta_member(reader);
+	return err ? err : token == JSON_FAILED ? fail(reader) : 0;
+}
+
+static int read_library_type(struct reader *reader)
+{
+	enum json_token token = json_next(&reader->json);
+	struct node *node = get_current(reader);
+
+	if (token == JSON_FAILED)
+		return fail(reader);
+	json_skip(&reader->json, token);
+	if (token != JSON_STRING)
+		return 0;
+	if (json_is(&reader->json, "kernel"))
+		node->kind = FRAME_KERNEL;
+	else if (json_is(&reader->json, "jit"))
+		node->kind = FRAME_JIT;
+	else if (json_is(&reader->json, "inlined"))
+		node->is_inlined = true;
+	return 0;
+}
+
+/* The children are read as the next tokens. */
+static int read_children(struct reader *reader)
+{
+	enum json_token token = json_next(&reader->json);
+
+	if (token == JSON_FAILED)
+		return fail(reader);
+	if (token != JSON_ARRAY && token != JSON_NULL)
+		return fail_expected(reader, "the children in an array");
+	return 0;
+}
+
+static bool is_key(const struct reader *reader, const char *name, const char *short_name)
+{
+	return json_is(&reader->json, name) || json_is(&reader->json, short_name);
+}
+
+static int read_member(struct reader *reader)
+{
+	if (reader->current == NO_NODE)
+		return fail_expected(reader, "a tree of names and values");
+	if (is_key(reader, "name", "n"))
+		return read_name(reader);
+	if (is_key(reader, "value", "v"))
+		return read_value(reader);
+	if (is_key(reader, "children", "c"))
+		return read_children(reader);
+	if (is_key(reader, "libtype", "l"))
+		return read_library_type(reader);
+	if (json_is(&reader->json, "baseline"))
+		return read_baseline(reader);
+	if (json_is(&reader->json, "meta") && reader->current == 0)
+		return read_meta(reader);
+	json_skip_value(&reader->json);
+	return 0;
+}
+
+static int read_nodes(struct reader *reader)
+{
+	for (;;) {
+		enum json_token token = json_next(&reader->json);
+		int err = 0;
+
+		if (token == JSON_END)
+			return 0;
+		if (token == JSON_OBJECT)
+			err = add_node(reader);
+		else if (token == JSON_OBJECT_END)
+			reader->current = get_current(reader)->parent;
+		else if (token == JSON_KEY)
+			err = read_member(reader);
+		else if (token == JSON_FAILED)
+			err = fail(reader);
+		else if (token != JSON_ARRAY_END &&
+			 !(token == JSON_ARRAY && json_get_depth(&reader->json) == 1))
+			err = fail_expected(reader, "a node, which is an object");
+		if (err)
+			return err;
+	}
+}
+
+/* ---- what the nodes mean ---- */
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static void add_up(struct reader *reader)
+{
+	uint64_t num_parents = 0;
+	uint64_t num_broken = 0;
+
+	for (size_t i = reader->nodes.length; i-- > 0;) {
+		struct node *node = &reader->nodes.items[i];
+		struct node *parent;
+
+		if (!node->has_value)
+			node->value = node->children;
+		num_parents += node->has_children;
+		num_broken += node->children > node->value;
+		if (node->parent == NO_NODE) {
+			if (node->children > node->value && !reader->is_own)
+				reader->has_self_values = true;
+			continue;
+		}
+		parent = &reader->nodes.items[node->parent];
+		parent->children = add_saturated(parent->children, node->value);
+		parent->has_children = true;
+	}
+	if (num_broken > num_parents / BROKEN_NODE_SHARE && !reader->is_own)
+		reader->has_self_values = true;
+}
+
+static uint64_t get_self(const struct reader *reader, const struct node *node)
+{
+	if (reader->has_self_values)
+		return node->has_value ? node->value : 0;
+	return node->value > node->children ? node->value - node->children : 0;
+}
+
+/* Whether an outermost node only stands for all stacks. */
+static bool is_all(const struct reader *reader, const struct node *node)
+{
+	static const char *const names[] = {"all",   "root",      "(root)", "[root]",
+					    "total", "[unknown]", "",       "flamegraph"};
+	const char *name = profile_get_string(reader->import->profile, node->name);
+
+	if (node->parent != NO_NODE || get_self(reader, node) || !node->has_children)
+		return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		if (string_equals(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Cut "-812" or "/815" off the end of a thread's name. */
+static bool cut_id(const char *name, size_t *length, char mark, uint32_t *ret)
+{
+	const char *found = memrchr(name, mark, *length);
+	size_t start = found ? (size_t)(found - name) : 0;
+	uint64_t id;
+
+	if (!found || !parse_u64(found + 1, *length - start - 1, &id) || id > UINT32_MAX)
+		return false;
+	*length = start;
+	*ret = (uint32_t)id;
+	return true;
+}
+
+/* The thread that a node of the first level is. */
+static int add_thread(struct reader *reader, struct node *node)
+{
+	struct profile *profile = reader->import->profile;
+	const char *name = profile_get_string(profile, node->name);
+	size_t length = profile_get_string_length(profile, node->name);
+	struct thread thread = {.source = reader->import->source};
+	uint32_t pid = 0;
+	int err;
+
+	if (reader->root == TREE_ROOT_TID)
+		(void)cut_id(name, &length, '/', &thread.tid); /* it has none then */
+	if (reader->root != TREE_ROOT_COMM)
+		(void)cut_id(name, &length, '-', &pid);
+	err = string_table_add(profile_get_strings(profile), name, length, &thread.comm);
+	if (!err)
+		err = profile_add_process(profile, pid, thread.comm, &thread.process);
+	return err ? err : profile_add_thread(profile, &thread, &node->thread);
+}
+
+static int add_stack(struct reader *reader, struct node *node)
+{
+	struct profile *profile = reader->import->profile;
+	struct frame frame = {.name = node->name,
+			      .full_name = node->name,
+			      .kind = node->kind,
+			      .is_inlined = node->is_inlined};
+	const struct node *parent = NULL;
+	uint32_t location;
+	int err = 0;
+
+	if (node->parent != NO_NODE)
+		parent = &reader->nodes.items[node->parent];
+	node->stack = parent ? parent->stack : STACK_EMPTY;
+	node->thread = parent ? parent->thread : reader->thread;
+	if (is_all(reader, node))
+		return 0;
+	if (reader->root != TREE_ROOT_NONE && parent && parent->parent == NO_NODE)
+		return add_thread(reader, node);
+	if (frame.kind == FRAME_KERNEL)
+		err = profile_add_string(profile, "[kernel]", &frame.module);
+	if (!err)
+		err = profile_add_frame_location(profile, &frame, &location);
+	return err ? err : profile_add_stack(profile, node->stack, location, &node->stack);
+}
+
+static int add_weight(struct reader *reader, const struct node *node, uint32_t metric)
+{
+	uint64_t self = get_self(reader, node);
+
+	if (!self && (node->has_children || !node->has_value))
+		return 0;
+	return reader_add_sample(reader->import, 0, node->thread, node->stack, metric, self);
+}
+
+static int add_metric(struct reader *reader, const struct text *name, uint32_t *ret)
+{
+	return profile_add_metric(reader->import->profile, name->length ? name->data : "samples",
+				  reader->unit.length ? reader->unit.data : "count", ret);
+}
+
+static int add_samples(struct reader *reader, const struct text *name)
+{
+	uint32_t metric;
+	int err = add_metric(reader, name, &metric);
+
+	for (size_t i = 0; !err && i < reader->nodes.length; i++)
+		err = add_weight(reader, &reader->nodes.items[i], metric);
+	return err;
+}
+
+static int add_stacks(struct reader *reader)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < reader->nodes.length; i++)
+		err = add_stack(reader, &reader->nodes.items[i]);
+	return err;
+}
+
+/* The values before, in place of those after. */
+static int add_baselines(struct reader *reader)
+{
+	for (size_t i = 0; i < reader->nodes.length; i++) {
+		struct node *node = &reader->nodes.items[i];
+
+		node->value = i < reader->baselines.length ? reader->baselines.items[i] : 0;
+		node->has_value = true;
+		node->children = 0;
+	}
+	add_up(reader);
+	return add_samples(reader, &reader->baseline);
+}
+
+static int read_tree(struct reader *reader)
+{
+	struct import *import = reader->import;
+	bool is_comparison;
+	int err = read_nodes(reader);
+
+	if (!err && !reader->nodes.length)
+		err = import_fail_byte(import, 0, "expected a tree of names and values");
+	if (!err)
+		err = reader_add_nameless_thread(import, &reader->thread);
+	if (err)
+		return err;
+	is_comparison = reader->baselines.length && reader->baseline.length;
+	add_up(reader);
+	err = add_stacks(reader);
+	if (!err && is_comparison)
+		err = add_baselines(reader);
+	return err ? err : add_samples(reader, &reader->metric);
+}
+
+int read_json(struct import *import)
+{
+	struct reader reader = {.import = import,
+				.json = json_of(import->data, import->size),
+				.current = NO_NODE,
+				.root = TREE_ROOT_NONE};
+	int err = read_tree(&reader);
+
+	if (!err && reader.has_decimals)
+		import_warn(import, "values with decimals are rounded");
+	json_release(&reader.json);
+	array_release(&reader.nodes);
+	array_release(&reader.baselines);
+	text_release(&reader.metric);
+	text_release(&reader.unit);
+	text_release(&reader.baseline);
+	return err;
+}
+
+/* Keys that other formats have; a tree may hold their like only further in. */
+static bool is_foreign_key(const struct json *json)
+{
+	static const char *const keys[] = {"$schema",     "shared", "profiles", "nodes",
+					   "traceEvents", "ph",     "frames",   "timeDeltas",
+					   "threads",     "libs",   "samples"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(keys); i++)
+		if (json_is(json, keys[i]))
+			return true;
+	return false;
+}
+
+enum detection detect_json(const uint8_t *data, size_t size)
+{
+	struct json json = json_of(data, size);
+	enum detection detection = DETECTED_NOT;
+	bool has_name = false;
+	bool has_value = false;
+
+	for (int i = 0; i < DETECTION_TOKENS && !(has_name && has_value); i++) {
+		enum json_token token = json_next(&json);
+
+		if (token == JSON_FAILED || token == JSON_END)
+			break;
+		if (i == 0 && token != JSON_OBJECT && token != JSON_ARRAY)
+			break;
+		if (token != JSON_KEY)
+			continue;
+		if (is_foreign_key(&json))
+			break;
+		has_name |= json_is(&json, "name") || json_is(&json, "n");
+		has_value |= json_is(&json, "value") || json_is(&json, "v");
+	}
+	if (has_name && has_value)
+		detection = DETECTED_SURE;
+	json_release(&json);
+	return detection;
+}

@@ -1,0 +1,7 @@
+/* Flame graphs as JSON trees. */
+#include "import_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_import(&format_json, data, size);
+}
