@@ -27,6 +27,7 @@ struct recording {
 	struct account account;
 	struct progress progress;
 	uint64_t begin_cpu_ns;
+	uint64_t begin_wall_ns; /* CLOCK_REALTIME */
 	uint64_t stop_ns;
 };
 

@@ -108,6 +108,17 @@ struct sample {
 	uint64_t value; /* summed weight; 0 where an input says so */
 };
 
+/* How the samples were taken. What is not known is 0. */
+struct sampling {
+	uint64_t start_ns;    /* CLOCK_REALTIME; of several recordings, the first */
+	uint64_t duration_ns; /* of several recordings, their sum */
+	uint64_t period_ns;   /* CPU time that one sample stands for */
+	/* Samples by how their user stack ended, and those that were lost. */
+	uint64_t complete_stacks;
+	uint64_t truncated_stacks;
+	uint64_t lost_samples;
+};
+
 struct profile *profile_new(void); /* NULL when out of memory */
 void profile_free(struct profile *profile);
 static inline void profile_freep(struct profile **profile)
@@ -168,6 +179,13 @@ _must_check_ int profile_set_frames(struct profile *profile, uint32_t location,
 
 /* The first metric of this name, or METRIC_NONE. */
 uint32_t profile_find_metric(const struct profile *profile, const char *name);
+
+/*
+ * The recordings that are in the profile, summed up. Adding one whose period differs from that of
+ * the others makes the period unknown.
+ */
+void profile_add_sampling(struct profile *profile, const struct sampling *sampling);
+const struct sampling *profile_get_sampling(const struct profile *profile);
 
 /* A changed comm of a process that is already there. */
 void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_t comm);

@@ -77,6 +77,7 @@ void recording_start(struct recording *recording, uint64_t start_ns)
 	recorder_start(recording->recorder);
 	recording->account.startup_ns = clock_now_ns() - start_ns;
 	recording->begin_cpu_ns = account_read_cpu_ns();
+	recording->begin_wall_ns = clock_read_ns(CLOCK_REALTIME);
 	log_debug("sampling (%s) after %.1f ms; %u processes and %u mapped files are known",
 		  recorder_get_event_name(recording->recorder),
 		  (double)recording->account.startup_ns / 1e6,
@@ -254,8 +255,6 @@ static int sum_up(struct recording *recording)
 	};
 	int status;
 
-	account->frequency_hz = recording->options->frequency_hz;
-	account_count(account, recording->recorder, recording->symbolizer);
 	account->output_ns = clock_now_ns() - recording->stop_ns;
 	account->total_cpu_ns = account_read_cpu_ns();
 	account->max_rss_bytes = account_read_max_rss_bytes();
@@ -278,10 +277,28 @@ static int sum_up(struct recording *recording)
 	return status;
 }
 
+/* The account, and what of it stays with the profile. */
+static void count(struct recording *recording)
+{
+	struct account *account = &recording->account;
+	struct sampling sampling = {.start_ns = recording->begin_wall_ns};
+
+	account->frequency_hz = recording->options->frequency_hz;
+	account_count(account, recording->recorder, recording->symbolizer);
+	sampling.duration_ns = account->ticks.duration_ns;
+	sampling.period_ns = NS_PER_SECOND / account->frequency_hz;
+	sampling.complete_stacks = account->complete_user_stacks;
+	sampling.truncated_stacks = account_sum_truncated(account);
+	sampling.lost_samples = account_sum_lost(account);
+	profile_add_sampling(recorder_get_profile(recording->recorder), &sampling);
+}
+
 int recording_finish(struct recording *recording)
 {
 	int status = name_frames(recording);
 
+	if (!status)
+		count(recording);
 	if (!status)
 		status = write_outputs(recording);
 	return status ? status : sum_up(recording);

@@ -12,6 +12,8 @@
 struct profile {
 	struct string_table *strings;
 	struct stack_table *stacks;
+	struct sampling sampling;
+	bool has_sampling;
 	ARRAY(struct metric) metrics;
 	ARRAY(uint32_t) sources;
 	ARRAY(struct module) modules;
@@ -374,6 +376,35 @@ int profile_add_source(struct profile *profile, uint32_t name, uint32_t *ret)
 	*added = name;
 	*ret = (uint32_t)(profile->sources.length - 1);
 	return 0;
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+void profile_add_sampling(struct profile *profile, const struct sampling *sampling)
+{
+	struct sampling *sum = &profile->sampling;
+
+	if (!sum->start_ns || (sampling->start_ns && sampling->start_ns < sum->start_ns))
+		sum->start_ns = sampling->start_ns;
+	if (!profile->has_sampling)
+		sum->period_ns = sampling->period_ns;
+	else if (sum->period_ns != sampling->period_ns)
+		sum->period_ns = 0;
+	sum->duration_ns = add_saturated(sum->duration_ns, sampling->duration_ns);
+	sum->complete_stacks = add_saturated(sum->complete_stacks, sampling->complete_stacks);
+	sum->truncated_stacks = add_saturated(sum->truncated_stacks, sampling->truncated_stacks);
+	sum->lost_samples = add_saturated(sum->lost_samples, sampling->lost_samples);
+	profile->has_sampling = true;
+}
+
+const struct sampling *profile_get_sampling(const struct profile *profile)
+{
+	return &profile->sampling;
 }
 
 const struct metric *profile_get_metric(const struct profile *profile, uint32_t id)

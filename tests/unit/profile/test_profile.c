@@ -195,6 +195,37 @@ static void equal_frames_without_address_are_one_location(void **state _unused_)
 	profile_free(profile);
 }
 
+static void recordings_are_summed_up(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct sampling later = {.start_ns = 30, .duration_ns = 5, .complete_stacks = UINT64_MAX};
+	struct sampling first = {.start_ns = 20, .duration_ns = 7, .complete_stacks = 1};
+	struct sampling unknown = {.lost_samples = 4};
+
+	profile_add_sampling(profile, &later);
+	profile_add_sampling(profile, &first);
+	profile_add_sampling(profile, &unknown);
+	assert_int_equal(profile_get_sampling(profile)->start_ns, 20);
+	assert_int_equal(profile_get_sampling(profile)->duration_ns, 12);
+	assert_true(profile_get_sampling(profile)->complete_stacks == UINT64_MAX);
+	assert_int_equal(profile_get_sampling(profile)->lost_samples, 4);
+	profile_free(profile);
+}
+
+static void recordings_of_different_periods_have_none(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct sampling fine = {.period_ns = 1000};
+	struct sampling coarse = {.period_ns = 2000};
+
+	profile_add_sampling(profile, &fine);
+	profile_add_sampling(profile, &fine);
+	assert_int_equal(profile_get_sampling(profile)->period_ns, 1000);
+	profile_add_sampling(profile, &coarse);
+	assert_int_equal(profile_get_sampling(profile)->period_ns, 0);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +240,8 @@ int main(void)
 		cmocka_unit_test(names_of_frames_fit_folded_text),
 		cmocka_unit_test(metrics_of_equal_name_and_unit_are_one),
 		cmocka_unit_test(equal_frames_without_address_are_one_location),
+		cmocka_unit_test(recordings_are_summed_up),
+		cmocka_unit_test(recordings_of_different_periods_have_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
