@@ -2,7 +2,7 @@
 #
 #   O=DIR        build folder (default build)     V=1              show the commands
 #   WERROR=1     warnings are errors              SAN=address,undefined   sanitizers
-#   COVERAGE=1   gcov instrumentation             CC= CLANG= BPFTOOL=      the tools
+#   COVERAGE=1   gcov instrumentation             CC= CLANG= BPFTOOL= PROTOC=   the tools
 #   PREFIX=/usr/local  DESTDIR=                   where `make install` puts things
 
 VERSION := 0.1.0
@@ -10,13 +10,14 @@ O       ?= build
 PREFIX  ?= /usr/local
 CC      ?= cc
 CLANG   ?= clang
+PROTOC  ?= protoc-c
 BPFTOOL ?= $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool)
 PKGCONF ?= pkg-config
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 ARCH      := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-LIBRARIES := libbpf libelf libdw liblzma zlib
+LIBRARIES := libbpf libelf libdw liblzma libprotobuf-c zlib
 WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wundef \
 	-Wcast-qual -Wimplicit-fallthrough -fno-common \
@@ -24,7 +25,7 @@ WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(COVERAGE),--coverage)
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
-	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -isystem $(O)/bpf $(INSTRUMENT) \
+	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -isystem $(O)/bpf -isystem $(O)/proto $(INSTRUMENT) \
 	$(shell $(PKGCONF) --cflags $(LIBRARIES))
 LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
@@ -34,6 +35,9 @@ SOURCES    := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
 SKELETON   := $(O)/bpf/sampler.skel.h
+# Messages of foreign formats, generated from src/formats/NAME.proto.
+PROTOS     := $(patsubst src/formats/%.proto,$(O)/proto/%.pb-c,$(wildcard src/formats/*.proto))
+GENERATED  := $(SKELETON) $(PROTOS:=.h)
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
 FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS  = $(filter-out -W%,$(ALL_CFLAGS)) -fno-sanitize-recover=all
@@ -55,13 +59,21 @@ $(O)/stackwide: $(O)/src/cli/main.o $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS))
+$(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS)) $(PROTOS:=.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(O)/src/%.o: src/%.c | $(SKELETON)
+$(O)/src/%.o: src/%.c | $(GENERATED)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h: src/formats/%.proto
+	$(call say,PROTO,$<)
+	$(Q)mkdir -p $(@D) && $(PROTOC) --c_out=$(O)/proto --proto_path=$(<D) $<
+
+$(O)/proto/%.pb-c.o: $(O)/proto/%.pb-c.c
+	$(call say,CC,$<)
+	$(Q)$(CC) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
@@ -75,11 +87,11 @@ $(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
 
-$(O)/fuzz/%.o: %.c | $(SKELETON)
+$(O)/fuzz/%.o: %.c | $(GENERATED)
 	$(call say,FUZZ,$<)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 
-$(FUZZ_LIB): $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out src/cli/%,$(SOURCES)))
+$(FUZZ_LIB): $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out src/cli/%,$(SOURCES))) $(PROTOS:=.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 

@@ -75,6 +75,7 @@ const struct format *const *format_get_all(void);
 extern const struct format format_folded;
 extern const struct format format_json;
 extern const struct format format_perf_script;
+extern const struct format format_pprof;
 extern const struct format format_sampling_prof;
 extern const struct format format_text;
 

@@ -13,6 +13,8 @@ static const struct format *const formats[] = {
 	&format_sampling_prof,
 	&format_text,
 	NULL,
+	&format_folded,        &format_perf_script, &format_pprof,
+	&format_sampling_prof, &format_text,        NULL,
 };
 /* clang-format on */
 

@@ -1,0 +1,52 @@
+/*
+ * pprof's profile format: its reader, and what reader and writer agree on.
+ *
+ * A profile is a protobuf message (src/formats/pprof.proto), compressed with gzip. What the format
+ * has no field for is kept where other tools ignore it:
+ *
+ *  - A function's `name` is its full name, its `system_name` the one of folded text.
+ *  - The mapping's file name tells kernel code, "[kernel]" or "[kernel:MODULE]", and code made at
+ *    run time, "[jit]" or "[jit:MODULE]".
+ *  - Comments, "stackwide VERSION" and the numbers of struct sampling, as "complete_stacks=12".
+ *
+ * Addresses count within the file: a mapping stands for the whole file, at an address that is
+ * nothing but distinct.
+ */
+#ifndef FORMATS_PPROF_H
+#define FORMATS_PPROF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "formats/format.h"
+
+#define PPROF_COMMENT          "stackwide "
+#define PPROF_KERNEL           "[kernel]"
+#define PPROF_KERNEL_MODULE    "[kernel:"
+#define PPROF_JIT              "[jit]"
+#define PPROF_JIT_MODULE       "[jit:"
+#define PPROF_COMPLETE_STACKS  "complete_stacks="
+#define PPROF_TRUNCATED_STACKS "truncated_stacks="
+#define PPROF_LOST_SAMPLES     "lost_samples="
+
+/* Numbers of the fields of the message Profile. */
+enum pprof_field {
+	PPROF_FIELD_SAMPLE_TYPE = 1,
+	PPROF_FIELD_SAMPLE,
+	PPROF_FIELD_MAPPING,
+	PPROF_FIELD_LOCATION,
+	PPROF_FIELD_FUNCTION,
+	PPROF_FIELD_STRING,
+	PPROF_FIELD_TIME = 9,
+	PPROF_FIELD_DURATION,
+	PPROF_FIELD_PERIOD_TYPE,
+	PPROF_FIELD_PERIOD,
+	PPROF_FIELD_COMMENT,
+};
+
+/* See struct format. The bytes are the message itself, not compressed. */
+enum detection pprof_detect(const uint8_t *data, size_t size);
+_must_check_ int pprof_read(struct import *import);
+
+#endif

@@ -1,0 +1,90 @@
+#include "formats/gzip_sink.h"
+
+#include <errno.h>
+#include <limits.h>
+#define ZLIB_CONST
+#include <zlib.h>
+
+#define CHUNK_BYTES 65536
+/* zlib: the largest window, and 16 for a gzip header in place of zlib's. */
+#define GZIP_WINDOW (15 + 16)
+#define MEMORY      8
+
+struct gzip_sink {
+	struct sink sink;
+	const struct sink *target;
+	z_stream stream;
+	uint8_t chunk[CHUNK_BYTES];
+};
+
+/* Compress what the stream's input holds; with Z_FINISH, to the end mark. */
+static int deflate_input(struct gzip_sink *gzip, int flush)
+{
+	int err = 0;
+
+	do {
+		size_t made;
+
+		gzip->stream.next_out = gzip->chunk;
+		gzip->stream.avail_out = sizeof(gzip->chunk);
+		(void)deflate(&gzip->stream, flush); /* fails only for a stream that is broken */
+		made = sizeof(gzip->chunk) - gzip->stream.avail_out;
+		if (made)
+			err = gzip->target->write(gzip->target->context, gzip->chunk, made);
+	} while (!err && gzip->stream.avail_out == 0);
+	return err;
+}
+
+static int write_compressed(void *context, const void *data, size_t size)
+{
+	struct gzip_sink *gzip = context;
+	const Bytef *left = data;
+	int err = 0;
+
+	while (!err && size) {
+		size_t part = size < INT_MAX ? size : INT_MAX;
+
+		gzip->stream.next_in = left;
+		gzip->stream.avail_in = (uInt)part;
+		err = deflate_input(gzip, Z_NO_FLUSH);
+		left += part;
+		size -= part;
+	}
+	return err;
+}
+
+struct gzip_sink *gzip_sink_new(const struct sink *target)
+{
+	struct gzip_sink *gzip = calloc(1, sizeof(*gzip));
+
+	if (!gzip)
+		return NULL;
+	if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY,
+			 Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(gzip);
+		return NULL;
+	}
+	gzip->target = target;
+	gzip->sink = (struct sink){.write = write_compressed, .context = gzip};
+	return gzip;
+}
+
+void gzip_sink_free(struct gzip_sink *gzip)
+{
+	if (!gzip)
+		return;
+	deflateEnd(&gzip->stream);
+	free(gzip);
+}
+
+const struct sink *gzip_sink_get(const struct gzip_sink *gzip)
+{
+	return &gzip->sink;
+}
+
+int gzip_sink_finish(struct gzip_sink *gzip)
+{
+	gzip->stream.next_in = NULL;
+	gzip->stream.avail_in = 0;
+	return deflate_input(gzip, Z_FINISH);
+}

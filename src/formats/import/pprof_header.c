@@ -1,0 +1,162 @@
+/*
+ * Reading pprof's profile format: what is neither sample nor code. See pprof.c.
+ */
+#include <string.h>
+
+#include "formats/pprof.h"
+#include "formats/pprof_reader.h"
+
+/* A ValueType: its two strings. Borrowed from the profile's string table. */
+static int read_type(struct pprof_reader *reader, struct bytes message, size_t offset,
+		     const char *ret[2])
+{
+	struct profile *profile = reader->import->profile;
+	uint64_t strings[2] = {0};
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field))
+		if (field.type == PROTOBUF_VARINT && (field.number == 1 || field.number == 2))
+			strings[field.number - 1] = field.value;
+	for (int i = 0; i < 2; i++) {
+		struct bytes string;
+		uint32_t id;
+		int err = pprof_reader_get_string(reader, strings[i], "a sample type", offset,
+						  &string);
+
+		if (!err)
+			err = string_table_add(profile_get_strings(profile),
+					       (const char *)string.data, string.size, &id);
+		if (err)
+			return err;
+		ret[i] = profile_get_string(profile, id);
+	}
+	return 0;
+}
+
+static int add_sample_type(struct pprof_reader *reader, struct bytes message, size_t offset)
+{
+	struct import *import = reader->import;
+	const char *strings[2];
+	int err;
+
+	if (reader->num_metrics == PPROF_MAX_SAMPLE_TYPES)
+		return import_fail_byte(import, offset, "more than %d sample types",
+					PPROF_MAX_SAMPLE_TYPES);
+	err = read_type(reader, message, offset, strings);
+	if (!err)
+		err = profile_add_metric(import->profile, strings[0], strings[1],
+					 &reader->metrics[reader->num_metrics]);
+	reader->num_metrics += !err;
+	return err;
+}
+
+/* The number that follows a word, or 0. */
+static uint64_t read_count(struct bytes comment, const char *word)
+{
+	size_t length = strlen(word);
+	uint64_t number = 0;
+
+	if (comment.size <= length || memcmp(comment.data, word, length) != 0)
+		return 0;
+	for (size_t i = length; i < comment.size; i++) {
+		if (comment.data[i] < '0' || comment.data[i] > '9' ||
+		    __builtin_mul_overflow(number, 10u, &number) ||
+		    __builtin_add_overflow(number, comment.data[i] - (uint64_t)'0', &number))
+			return 0;
+	}
+	return number;
+}
+
+static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offset,
+			struct sampling *sampling)
+{
+	struct bytes comment;
+	int err = pprof_reader_get_string(reader, index, "a comment", offset, &comment);
+
+	if (err)
+		return err;
+	if (comment.size >= strlen(PPROF_COMMENT) &&
+	    !memcmp(comment.data, PPROF_COMMENT, strlen(PPROF_COMMENT)))
+		reader->is_ours = true;
+	sampling->complete_stacks += read_count(comment, PPROF_COMPLETE_STACKS);
+	sampling->truncated_stacks += read_count(comment, PPROF_TRUNCATED_STACKS);
+	sampling->lost_samples += read_count(comment, PPROF_LOST_SAMPLES);
+	return 0;
+}
+
+static int read_comments(struct pprof_reader *reader, struct protobuf_field field, size_t offset,
+			 struct sampling *sampling)
+{
+	int err = 0;
+
+	if (field.type == PROTOBUF_VARINT)
+		return read_comment(reader, field.value, offset, sampling);
+	while (!err && bytes_left(&field.body)) {
+		uint64_t index = protobuf_read_varint(&field.body);
+
+		err = field.body.failed
+			      ? import_fail_byte(reader->import, offset, "broken comments")
+			      : read_comment(reader, index, offset, sampling);
+	}
+	return err;
+}
+
+/* Nothing is negative here but by mistake. */
+static uint64_t read_positive(uint64_t value)
+{
+	return value > INT64_MAX ? 0 : value;
+}
+
+static int read_header_field(struct pprof_reader *reader, struct protobuf_field field,
+			     size_t offset, struct sampling *sampling, bool *is_cpu_time)
+{
+	bool has_bytes = field.type == PROTOBUF_BYTES;
+	const char *strings[2];
+	int err;
+
+	switch (field.number) {
+	case PPROF_FIELD_SAMPLE_TYPE:
+		return has_bytes ? add_sample_type(reader, field.body, offset) : 0;
+	case PPROF_FIELD_COMMENT:
+		return read_comments(reader, field, offset, sampling);
+	case PPROF_FIELD_TIME:
+		sampling->start_ns = read_positive(field.value);
+		return 0;
+	case PPROF_FIELD_DURATION:
+		sampling->duration_ns = read_positive(field.value);
+		return 0;
+	case PPROF_FIELD_PERIOD:
+		sampling->period_ns = read_positive(field.value);
+		return 0;
+	case PPROF_FIELD_PERIOD_TYPE:
+		err = has_bytes ? read_type(reader, field.body, offset, strings) : 0;
+		*is_cpu_time = has_bytes && !err && !strcmp(strings[0], "cpu") &&
+			       !strcmp(strings[1], "nanoseconds");
+		return err;
+	}
+	return 0;
+}
+
+int pprof_reader_read_header(struct pprof_reader *reader)
+{
+	struct import *import = reader->import;
+	struct bytes bytes = bytes_of(import->data, import->size);
+	struct sampling sampling = {0};
+	struct protobuf_field field;
+	bool is_cpu_time = false;
+	size_t offset = 0;
+	int err = 0;
+
+	while (!err && protobuf_next(&bytes, &field)) {
+		err = read_header_field(reader, field, offset, &sampling, &is_cpu_time);
+		offset = bytes.offset;
+	}
+	if (err)
+		return err;
+	if (!reader->num_metrics)
+		return import_fail_byte(import, import->size, "expected a sample type");
+	if (!is_cpu_time)
+		sampling.period_ns = 0;
+	profile_add_sampling(import->profile, &sampling);
+	return 0;
+}

@@ -1,0 +1,29 @@
+#!/bin/bash
+# A recording written as pprof and as folded text is the same one: read back, the stacks are equal,
+# whatever their first frame is; and protoc, which knows nothing of us, counts the same samples.
+. "$(dirname "$0")/lib.sh"
+need_recording
+
+start "$WORKLOADS/inlined" 20
+record -d 1 -F 499 -o "$TMPDIR/a.pb.gz" -o "$TMPDIR/a.folded"
+for root in comm pid tid none; do
+    "$STACKWIDE" convert "$TMPDIR/a.pb.gz" --root $root -o "$TMPDIR/$root.folded"
+done
+cmp "$TMPDIR/comm.folded" "$TMPDIR/a.folded" || fail "pprof and folded text differ"
+grep -q -- "-$PID/$PID;" "$TMPDIR/tid.folded" || fail "no thread $PID/$PID in the labels"
+grep -qF '_[k]' "$TMPDIR/a.folded" || fail "no kernel frames: nothing is compared"
+grep -qF '_[i]' "$TMPDIR/a.folded" || fail "no inlined frames: nothing is compared"
+expect_near "total without root frames" "$(folded_total "$TMPDIR/none.folded")" \
+    "$(folded_total "$TMPDIR/a.folded")" 0
+
+"$STACKWIDE" convert "$TMPDIR/a.pb.gz" -o "$TMPDIR/again.pb.gz"
+cmp "$TMPDIR/a.pb.gz" "$TMPDIR/again.pb.gz" || fail "writing what was read gives other bytes"
+
+need_command protoc
+zcat "$TMPDIR/a.pb.gz" |
+    protoc --decode=pprof.Profile -I"$REPO/src/formats" pprof.proto >"$TMPDIR/decoded"
+grep -q '^  filename: ' "$TMPDIR/decoded" || fail "protoc sees no mappings"
+grep -qE '^string_table: "[0-9a-f]{40}"' "$TMPDIR/decoded" || fail "protoc sees no build IDs"
+total=$(awk '/^sample /{ inside = 1 } /^}/ { inside = 0 } inside && $1 == "value:" { sum += $2 }
+    END { print sum }' "$TMPDIR/decoded")
+expect_near "protoc's total" "$total" "$(folded_total "$TMPDIR/a.folded")" 0

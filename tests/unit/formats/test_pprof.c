@@ -1,0 +1,345 @@
+/*
+ * What is written as pprof, seen by protobuf-c, and what of it comes back.
+ */
+#include "pprof_fixture.h"
+
+static int refuse(void *context _unused_, const void *data _unused_, size_t size _unused_)
+{
+	return -ENOSPC;
+}
+
+static const char *get_string(const Pprof__Profile *message, int64_t index)
+{
+	assert_in_range(index, 0, message->n_string_table - 1);
+	return message->string_table[index];
+}
+
+/* A location in a file, with a line. */
+static uint32_t add_file_location(struct profile *profile, uint32_t module, uint64_t offset,
+				  const char *name, const char *full_name)
+{
+	struct frame frame = {.line = 7};
+	uint32_t location;
+
+	assert_int_equal(profile_add_string(profile, name, &frame.name), 0);
+	assert_int_equal(profile_add_string(profile, full_name, &frame.full_name), 0);
+	assert_int_equal(profile_add_string(profile, "libx.so", &frame.module), 0);
+	assert_int_equal(profile_add_string(profile, "/src/x.c", &frame.file), 0);
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, module, offset, &location),
+			 0);
+	assert_int_equal(profile_set_frames(profile, location, &frame, 1, UNNAMED_NOT), 0);
+	return location;
+}
+
+static uint32_t add_module(struct profile *profile, const char *path, uint8_t first_byte)
+{
+	struct module module = {.build_id = {first_byte, 0xab}, .build_id_size = 20};
+	uint32_t id;
+
+	assert_int_equal(profile_add_string(profile, path, &module.path), 0);
+	assert_int_equal(profile_add_module(profile, &module, &id), 0);
+	return id;
+}
+
+static void add_sample(struct profile *profile, uint32_t thread, uint32_t location, uint64_t weight)
+{
+	uint32_t stack;
+	uint32_t metric;
+
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, weight), 0);
+}
+
+/* Code of one file, with full name, line and build ID. */
+static struct profile *make_file_profile(void)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 12, 13, "worker");
+	uint32_t module = add_module(profile, "/usr/lib/libx.so", 0x01);
+
+	add_sample(profile, thread,
+		   add_file_location(profile, module, 0x1234, "a::f", "a::f(int, char)"), 3);
+	add_sample(profile, thread, add_file_location(profile, module, 0x5678, "g", "g"), 4);
+	return profile;
+}
+
+static void one_sample_type_stands_for_each_metric(void **state _unused_)
+{
+	struct profile *profile = make_file_profile();
+	uint32_t metric;
+	Pprof__Profile *message;
+
+	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, 0, 1, metric, 500), 0);
+	message = fixture_unpack(profile);
+	assert_int_equal(message->n_sample_type, 2);
+	assert_string_equal(get_string(message, message->sample_type[1]->type), "alloc");
+	assert_string_equal(get_string(message, message->sample_type[1]->unit), "bytes");
+	assert_int_equal(message->n_sample, 2);
+	assert_int_equal(message->sample[0]->n_value, 2);
+	assert_int_equal(message->sample[0]->value[0], 3);
+	assert_int_equal(message->sample[0]->value[1], 500);
+	assert_int_equal(message->sample[1]->value[1], 0);
+	pprof__profile__free_unpacked(message, NULL);
+	profile_free(profile);
+}
+
+static void labels_say_whose_a_sample_is(void **state _unused_)
+{
+	struct profile *profile = make_file_profile();
+	Pprof__Profile *message = fixture_unpack(profile);
+	Pprof__Label **labels = message->sample[0]->label;
+
+	assert_int_equal(message->sample[0]->n_label, 4);
+	assert_string_equal(get_string(message, labels[0]->key), "pid");
+	assert_int_equal(labels[0]->num, 12);
+	assert_string_equal(get_string(message, labels[1]->key), "tid");
+	assert_int_equal(labels[1]->num, 13);
+	assert_string_equal(get_string(message, labels[2]->key), "thread");
+	assert_string_equal(get_string(message, labels[2]->str), "worker");
+	assert_string_equal(get_string(message, labels[3]->key), "process");
+	pprof__profile__free_unpacked(message, NULL);
+	profile_free(profile);
+}
+
+static void mappings_have_paths_and_build_ids(void **state _unused_)
+{
+	struct profile *profile = make_file_profile();
+	Pprof__Profile *message = fixture_unpack(profile);
+	Pprof__Mapping *mapping = message->mapping[0];
+
+	assert_int_equal(message->n_mapping, 1);
+	assert_string_equal(get_string(message, mapping->filename), "/usr/lib/libx.so");
+	assert_string_equal(get_string(message, mapping->build_id),
+			    "01ab000000000000000000000000000000000000");
+	assert_int_equal(message->location[0]->mapping_id, mapping->id);
+	assert_int_equal(message->location[0]->address - mapping->memory_start, 0x1234);
+	assert_int_equal(message->location[1]->address - mapping->memory_start, 0x5678);
+	assert_true(message->location[1]->address < mapping->memory_limit);
+	pprof__profile__free_unpacked(message, NULL);
+	profile_free(profile);
+}
+
+static void functions_have_their_full_names_and_lines(void **state _unused_)
+{
+	struct profile *profile = make_file_profile();
+	Pprof__Profile *message = fixture_unpack(profile);
+	Pprof__Function *function = message->function[0];
+
+	assert_string_equal(get_string(message, function->name), "a::f(int, char)");
+	assert_string_equal(get_string(message, function->filename), "/src/x.c");
+	assert_int_equal(message->location[0]->line[0]->function_id, function->id);
+	assert_int_equal(message->location[0]->line[0]->line, 7);
+	pprof__profile__free_unpacked(message, NULL);
+	profile_free(profile);
+}
+
+static void inlined_calls_are_lines_of_one_location(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	Pprof__Profile *message;
+	Pprof__Location *location;
+
+	maker_add_sample(profile, thread, "main;f;g_[i];h_[i]", 1);
+	message = fixture_unpack(profile);
+	assert_int_equal(message->n_location, 2);
+	assert_int_equal(message->sample[0]->n_location_id, 2);
+	location = message->location[0]->n_line == 3 ? message->location[0] : message->location[1];
+	assert_int_equal(location->n_line, 3);
+	assert_int_equal(location->id, message->sample[0]->location_id[0]);
+	assert_string_equal(
+		get_string(message, message->function[location->line[0]->function_id - 1]->name),
+		"h");
+	assert_string_equal(
+		get_string(message, message->function[location->line[2]->function_id - 1]->name),
+		"f");
+	pprof__profile__free_unpacked(message, NULL);
+	profile_free(profile);
+}
+
+static void folded_text_comes_back_as_it_was(void **state _unused_)
+{
+	static const enum tree_root roots[] = {TREE_ROOT_COMM, TREE_ROOT_PID, TREE_ROOT_TID,
+					       TREE_ROOT_NONE};
+	struct profile *profile = profile_new();
+	uint32_t a = maker_add_thread(profile, 10, 11, "a b");
+	uint32_t b = maker_add_thread(profile, 10, 12, "\xc3\xa9");
+	struct profile *again;
+
+	maker_add_sample(profile, a, "main;run;sys_[k];irq_[k]", 1);
+	maker_add_sample(profile, b, "main;jit_[j];x_[i];y_[i]", 2);
+	maker_add_sample(profile, b, "main;x_[i];y", 3);
+	maker_add_sample(profile, b, "main;;  padded ;std::f(int)", 0);
+	maker_add_sample(profile, b, "", 5);
+	again = fixture_go_round(profile);
+	for (size_t i = 0; i < ARRAY_LENGTH(roots); i++) {
+		struct text before = fixture_fold(profile, roots[i], 0);
+		struct text after = fixture_fold(again, roots[i], 0);
+
+		assert_string_equal(before.data, after.data);
+		text_release(&before);
+		text_release(&after);
+	}
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void every_metric_comes_back(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	struct profile *again;
+	uint32_t metric;
+	struct text folded;
+
+	maker_add_sample(profile, thread, "main;f", 1);
+	maker_add_sample(profile, thread, "main", 2);
+	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, 1, metric, INT64_MAX), 0);
+	again = fixture_go_round(profile);
+	metric = profile_find_metric(again, "alloc");
+	folded = fixture_fold(again, TREE_ROOT_NONE, metric);
+	assert_string_equal(folded.data, "main 9223372036854775807\n");
+	assert_string_equal(profile_get_string(again, profile_get_metric(again, metric)->unit),
+			    "bytes");
+	fixture_assert_folded(again, "main 2\nmain;f 1\n");
+	text_release(&folded);
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void writing_what_was_read_gives_the_same_bytes(void **state _unused_)
+{
+	struct profile *profile = make_file_profile();
+	struct sampling sampling = {.start_ns = 5,
+				    .duration_ns = 6,
+				    .period_ns = 7,
+				    .complete_stacks = 8,
+				    .truncated_stacks = 9,
+				    .lost_samples = 10};
+	struct profile *again;
+	struct text first, second;
+
+	profile_add_sampling(profile, &sampling);
+	again = fixture_go_round(profile);
+	first = fixture_write(profile);
+	second = fixture_write(again);
+	assert_int_equal(first.length, second.length);
+	assert_memory_equal(first.data, second.data, first.length);
+	text_release(&first);
+	text_release(&second);
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void how_it_was_recorded_comes_back(void **state _unused_)
+{
+	struct sampling sampling = {.start_ns = 1700000000000000000,
+				    .duration_ns = 30000000000,
+				    .period_ns = 10101010,
+				    .complete_stacks = 99,
+				    .lost_samples = 1};
+	struct profile *profile = make_file_profile();
+	Pprof__Profile *message;
+	struct profile *again;
+
+	profile_add_sampling(profile, &sampling);
+	message = fixture_unpack(profile);
+	assert_int_equal(message->time_nanos, sampling.start_ns);
+	assert_int_equal(message->duration_nanos, sampling.duration_ns);
+	assert_int_equal(message->period, sampling.period_ns);
+	assert_string_equal(get_string(message, message->period_type->type), "cpu");
+	again = fixture_go_round(profile);
+	assert_memory_equal(profile_get_sampling(again), &sampling, sizeof(sampling));
+	pprof__profile__free_unpacked(message, NULL);
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void strings_are_utf8_whatever_the_names_are(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	struct profile *again;
+
+	maker_add_sample(profile, thread, "\xff-\xc3;\xe2\x82\xac", 1);
+	again = fixture_go_round(profile);
+	fixture_assert_folded(again, "\xef\xbf\xbd-\xef\xbf\xbd;\xe2\x82\xac 1\n");
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void a_weight_beyond_63_bits_is_refused(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct format_opts opts = {0};
+	struct text written = {0};
+	struct sink sink = {.write = fixture_append, .context = &written};
+
+	maker_add_sample(profile, maker_add_thread(profile, 0, 0, ""), "a", 1ull << 63);
+	assert_int_equal(format_pprof.write(profile, &opts, &sink), -EOVERFLOW);
+	text_release(&written);
+	profile_free(profile);
+}
+
+static void an_offset_at_the_end_of_all_numbers_is_written_without(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t module = add_module(profile, "/x", 1);
+	struct profile *again;
+
+	add_sample(profile, thread, add_file_location(profile, module, UINT64_MAX, "f", "f"), 1);
+	again = fixture_go_round(profile);
+	fixture_assert_folded(again, "f 1\n");
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void a_full_disk_is_reported(void **state _unused_)
+{
+	struct profile *profile = make_file_profile();
+	struct format_opts opts = {0};
+	struct sink sink = {.write = refuse};
+
+	assert_int_equal(format_pprof.write(profile, &opts, &sink), -ENOSPC);
+	profile_free(profile);
+}
+
+static void an_empty_profile_has_a_sample_type_and_comes_back(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct profile *again;
+	uint32_t metric;
+
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	again = fixture_go_round(profile);
+	assert_int_equal(profile_count_metrics(again), 1);
+	assert_int_equal(profile_count_samples(again), 0);
+	profile_free(again);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_sample_type_stands_for_each_metric),
+		cmocka_unit_test(labels_say_whose_a_sample_is),
+		cmocka_unit_test(mappings_have_paths_and_build_ids),
+		cmocka_unit_test(functions_have_their_full_names_and_lines),
+		cmocka_unit_test(inlined_calls_are_lines_of_one_location),
+		cmocka_unit_test(folded_text_comes_back_as_it_was),
+		cmocka_unit_test(every_metric_comes_back),
+		cmocka_unit_test(writing_what_was_read_gives_the_same_bytes),
+		cmocka_unit_test(how_it_was_recorded_comes_back),
+		cmocka_unit_test(strings_are_utf8_whatever_the_names_are),
+		cmocka_unit_test(a_weight_beyond_63_bits_is_refused),
+		cmocka_unit_test(an_offset_at_the_end_of_all_numbers_is_written_without),
+		cmocka_unit_test(a_full_disk_is_reported),
+		cmocka_unit_test(an_empty_profile_has_a_sample_type_and_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

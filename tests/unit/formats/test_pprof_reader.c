@@ -1,0 +1,388 @@
+/*
+ * Profiles as other programs write them, and as nobody should: made with protobuf-c.
+ */
+#include "pprof_fixture.h"
+
+/* A profile of one sample in main, called by nothing, in the parts that tests change. */
+struct scene {
+	Pprof__Profile profile;
+	Pprof__ValueType type;
+	Pprof__Sample sample;
+	Pprof__Mapping mapping;
+	Pprof__Location location;
+	Pprof__Line line;
+	Pprof__Function function;
+	Pprof__ValueType *types[1];
+	Pprof__Sample *samples[3];
+	Pprof__Mapping *mappings[1];
+	Pprof__Location *locations[1];
+	Pprof__Line *lines[1];
+	Pprof__Function *functions[1];
+	uint64_t location_ids[1];
+	int64_t values[2];
+	char *strings[8];
+};
+
+enum scene_string { EMPTY, CPU, NANOSECONDS, NAME, SYSTEM_NAME, FILENAME, COMMENT, KEY };
+
+static void scene_init(struct scene *scene)
+{
+	static char strings[8][64] = {"",     "cpu",       "nanoseconds",  "main",
+				      "main", "/bin/prog", "made by hand", "pid"};
+
+	memset(scene, 0, sizeof(*scene));
+	pprof__profile__init(&scene->profile);
+	pprof__value_type__init(&scene->type);
+	pprof__sample__init(&scene->sample);
+	pprof__mapping__init(&scene->mapping);
+	pprof__location__init(&scene->location);
+	pprof__line__init(&scene->line);
+	pprof__function__init(&scene->function);
+	scene->types[0] = &scene->type;
+	scene->samples[0] = scene->samples[1] = &scene->sample;
+	scene->mappings[0] = &scene->mapping;
+	scene->locations[0] = &scene->location;
+	scene->lines[0] = &scene->line;
+	scene->functions[0] = &scene->function;
+	scene->type.type = CPU;
+	scene->type.unit = NANOSECONDS;
+	scene->values[0] = 42;
+	scene->location_ids[0] = scene->location.id = 1;
+	scene->sample.n_location_id = 1;
+	scene->sample.location_id = scene->location_ids;
+	scene->sample.n_value = 1;
+	scene->sample.value = scene->values;
+	scene->mapping.id = scene->location.mapping_id = 1;
+	scene->mapping.filename = FILENAME;
+	scene->location.n_line = 1;
+	scene->location.line = scene->lines;
+	scene->line.function_id = scene->function.id = 1;
+	scene->function.name = NAME;
+	scene->function.system_name = SYSTEM_NAME;
+	for (size_t i = 0; i < ARRAY_LENGTH(scene->strings); i++)
+		scene->strings[i] = strings[i];
+	scene->profile.n_sample_type = scene->profile.n_sample = 1;
+	scene->profile.n_mapping = scene->profile.n_location = scene->profile.n_function = 1;
+	scene->profile.sample_type = scene->types;
+	scene->profile.sample = scene->samples;
+	scene->profile.mapping = scene->mappings;
+	scene->profile.location = scene->locations;
+	scene->profile.function = scene->functions;
+	scene->profile.n_string_table = ARRAY_LENGTH(scene->strings);
+	scene->profile.string_table = scene->strings;
+}
+
+static void assert_reads_as(const struct scene *scene, const char *folded)
+{
+	struct import import = {0};
+	struct profile *profile;
+
+	assert_int_equal(fixture_read_message(&scene->profile, &profile, &import), 0);
+	fixture_assert_folded(profile, folded);
+	profile_free(profile);
+}
+
+static void assert_is_refused(const struct scene *scene, const char *message)
+{
+	struct import import = {0};
+	struct profile *profile;
+
+	assert_int_equal(fixture_read_message(&scene->profile, &profile, &import), -EBADMSG);
+	if (!strstr(import.error.message, message))
+		fail_msg("'%s' does not say '%s'", import.error.message, message);
+	assert_true(string_starts_with(import.error.message, "test.pb.gz: at byte "));
+	profile_free(profile);
+}
+
+static void a_small_profile_is_read(void **state _unused_)
+{
+	struct import import = {0};
+	struct profile *profile;
+	struct scene scene;
+
+	scene_init(&scene);
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
+	fixture_assert_folded(profile, "main 42\n");
+	assert_int_equal(import.counts.records, 1);
+	assert_int_equal(profile_find_metric(profile, "cpu"), 0);
+	assert_string_equal(profile_get_string(profile, profile_get_frame(profile, 0)->module),
+			    "prog");
+	profile_free(profile);
+}
+
+static void ids_may_be_any_numbers(void **state _unused_)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.location_ids[0] = scene.location.id = UINT64_MAX;
+	scene.line.function_id = scene.function.id = 1ull << 40;
+	scene.mapping.id = scene.location.mapping_id = 77777;
+	assert_reads_as(&scene, "main 42\n");
+}
+
+static void a_mangled_system_name_is_not_shown(void **state _unused_)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.strings[NAME] = (char[]){"a::f(int)"};
+	scene.strings[SYSTEM_NAME] = (char[]){"_ZN1a1fEi"};
+	assert_reads_as(&scene, "a::f(int) 42\n");
+	scene.strings[NAME] = (char[]){""};
+	assert_reads_as(&scene, "_ZN1a1fEi 42\n");
+}
+
+static void names_of_others_cannot_break_a_line(void **state _unused_)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.strings[NAME] = (char[]){" f;g\n"};
+	assert_reads_as(&scene, "f:g 42\n");
+}
+
+static void code_of_the_kernel_is_known_by_its_mapping(void **state _unused_)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.strings[FILENAME] = (char[]){"[kernel.kallsyms]_text"};
+	assert_reads_as(&scene, "main_[k] 42\n");
+	scene.strings[FILENAME] = (char[]){"[nf_tables]"};
+	assert_reads_as(&scene, "main 42\n");
+	scene.mapping.memory_start = 0xffffffffc0000000;
+	assert_reads_as(&scene, "main_[k] 42\n");
+	scene.strings[FILENAME] = (char[]){"[vsyscall]"};
+	assert_reads_as(&scene, "main 42\n");
+}
+
+static void code_without_names_is_called_by_its_file(void **state _unused_)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.location.n_line = 0;
+	assert_reads_as(&scene, "[prog] 42\n");
+	scene.location.mapping_id = 0;
+	assert_reads_as(&scene, "[unknown] 42\n");
+}
+
+static void addresses_become_offsets_in_the_file(void **state _unused_)
+{
+	struct import import = {0};
+	struct profile *profile;
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.mapping.memory_start = 0x7f0000001000;
+	scene.mapping.memory_limit = 0x7f0000009000;
+	scene.mapping.file_offset = 0x2000;
+	scene.location.address = 0x7f0000001234;
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
+	assert_int_equal(profile_get_location(profile, 0)->space, LOCATION_FILE);
+	assert_int_equal(profile_get_location(profile, 0)->address, 0x2234);
+	profile_free(profile);
+}
+
+static void one_address_with_two_names_is_two_locations(void **state _unused_)
+{
+	struct profile *profile;
+	struct import import = {0};
+	struct scene scene;
+	uint8_t data[512];
+	size_t size;
+
+	scene_init(&scene);
+	scene.mapping.memory_limit = 0x9000;
+	scene.location.address = 0x1234;
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
+	scene.strings[NAME] = (char[]){"renamed"};
+	size = pprof__profile__get_packed_size(&scene.profile);
+	assert_true(size <= sizeof(data));
+	pprof__profile__pack(&scene.profile, data);
+	assert_int_equal(fixture_read(profile, &import, data, size), 0);
+	fixture_assert_folded(profile, "main 42\nrenamed 42\n");
+	profile_free(profile);
+}
+
+static void samples_of_one_stack_are_summed(void **state _unused_)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.profile.n_sample = 2;
+	assert_reads_as(&scene, "main 84\n");
+}
+
+static void samples_without_labels_have_no_root_frame(void **state _unused_)
+{
+	struct import import = {0};
+	struct profile *profile;
+	struct scene scene;
+	struct text folded;
+
+	scene_init(&scene);
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
+	folded = fixture_fold(profile, TREE_ROOT_COMM, 0);
+	assert_string_equal(folded.data, "main 42\n");
+	text_release(&folded);
+	profile_free(profile);
+}
+
+static void negative_values_are_skipped_and_counted(void **state _unused_)
+{
+	struct import import = {0};
+	struct profile *profile;
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.values[0] = -1;
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
+	assert_int_equal(profile_count_samples(profile), 0);
+	assert_int_equal(import.counts.skipped, 1);
+	profile_free(profile);
+}
+
+static void a_sum_beyond_64_bits_is_an_error(void **state _unused_)
+{
+	struct import import = {0};
+	struct profile *profile;
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.values[0] = INT64_MAX;
+	scene.samples[2] = &scene.sample;
+	scene.profile.n_sample = 2;
+	assert_reads_as(&scene, "main 18446744073709551614\n");
+	scene.profile.n_sample = 3;
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), -EOVERFLOW);
+	assert_non_null(strstr(import.error.message, "leaves 64 bits"));
+	profile_free(profile);
+}
+
+static void what_is_named_must_be_there(void **state _unused_)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.location_ids[0] = 9;
+	assert_is_refused(&scene, "there is no location 9");
+	scene_init(&scene);
+	scene.line.function_id = 9;
+	assert_is_refused(&scene, "there is no function 9");
+	scene_init(&scene);
+	scene.location.mapping_id = 9;
+	assert_is_refused(&scene, "there is no mapping 9");
+	scene_init(&scene);
+	scene.function.name = 9;
+	assert_is_refused(&scene, "there is no string 9");
+	scene_init(&scene);
+	scene.type.unit = -1;
+	assert_is_refused(&scene, "there is no string");
+}
+
+static void a_sample_needs_a_value_for_each_type(void **state _unused_)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.sample.n_value = 2;
+	assert_is_refused(&scene, "a sample with 2 values, expected 1");
+	scene.profile.n_sample_type = 0;
+	assert_is_refused(&scene, "expected a sample type");
+}
+
+static void numbers_need_not_be_packed(void **state _unused_)
+{
+	/* sample_type, sample with location 1 and value 5, location, function, strings "", "f" */
+	static const char data[] = "\x0a\x04\x08\x01\x10\x01"
+				   "\x12\x04\x08\x01\x10\x05"
+				   "\x22\x06\x08\x01\x22\x02\x08\x01"
+				   "\x2a\x04\x08\x01\x10\x01"
+				   "\x32\x00\x32\x01\x66";
+	struct profile *profile = profile_new();
+	struct import import = {0};
+
+	assert_int_equal(fixture_read(profile, &import, data, sizeof(data) - 1), 0);
+	fixture_assert_folded(profile, "f 5\n");
+	profile_free(profile);
+}
+
+static void a_cut_off_profile_is_read_or_refused(void **state _unused_)
+{
+	struct scene scene;
+	uint8_t data[512];
+	size_t size;
+
+	scene_init(&scene);
+	size = pprof__profile__get_packed_size(&scene.profile);
+	assert_true(size <= sizeof(data));
+	pprof__profile__pack(&scene.profile, data);
+	for (size_t length = 0; length < size; length++) {
+		struct profile *profile = profile_new();
+		struct import import = {0};
+		uint8_t *copy = malloc(length + 1);
+		int err;
+
+		memcpy(copy, data, length);
+		err = fixture_read(profile, &import, copy, length);
+		assert_true(err == 0 || err == -EBADMSG);
+		assert_int_equal(err == 0, import.error.message[0] == '\0');
+		free(copy);
+		profile_free(profile);
+	}
+}
+
+static void a_location_of_endless_lines_is_refused(void **state _unused_)
+{
+	static Pprof__Line *lines[5000];
+	struct scene scene;
+
+	scene_init(&scene);
+	for (size_t i = 0; i < ARRAY_LENGTH(lines); i++)
+		lines[i] = &scene.line;
+	scene.location.line = lines;
+	scene.location.n_line = ARRAY_LENGTH(lines);
+	assert_is_refused(&scene, "more than 4096 lines");
+}
+
+static void other_files_are_not_taken_for_pprof(void **state _unused_)
+{
+	static const char folded[] = "\nmain;f 1\n";
+	static const char trace[] = "\x0a\x08\x50\x01\x1a\x04\x0a\x02xy\x0a\x02\x50\x01";
+	static const char recording[] = "FLR\0\0\2\0\1";
+	static const char json[] = "{\"name\": \"root\"}";
+
+	assert_int_equal(pprof_detect((const uint8_t *)"", 0), DETECTED_NOT);
+	assert_int_equal(pprof_detect((const uint8_t *)folded, sizeof(folded) - 1), DETECTED_NOT);
+	assert_int_equal(pprof_detect((const uint8_t *)trace, sizeof(trace) - 1), DETECTED_NOT);
+	assert_int_equal(pprof_detect((const uint8_t *)recording, sizeof(recording)), DETECTED_NOT);
+	assert_int_equal(pprof_detect((const uint8_t *)json, sizeof(json) - 1), DETECTED_NOT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_small_profile_is_read),
+		cmocka_unit_test(ids_may_be_any_numbers),
+		cmocka_unit_test(a_mangled_system_name_is_not_shown),
+		cmocka_unit_test(names_of_others_cannot_break_a_line),
+		cmocka_unit_test(code_of_the_kernel_is_known_by_its_mapping),
+		cmocka_unit_test(code_without_names_is_called_by_its_file),
+		cmocka_unit_test(addresses_become_offsets_in_the_file),
+		cmocka_unit_test(one_address_with_two_names_is_two_locations),
+		cmocka_unit_test(samples_of_one_stack_are_summed),
+		cmocka_unit_test(samples_without_labels_have_no_root_frame),
+		cmocka_unit_test(negative_values_are_skipped_and_counted),
+		cmocka_unit_test(a_sum_beyond_64_bits_is_an_error),
+		cmocka_unit_test(what_is_named_must_be_there),
+		cmocka_unit_test(a_sample_needs_a_value_for_each_type),
+		cmocka_unit_test(numbers_need_not_be_packed),
+		cmocka_unit_test(a_cut_off_profile_is_read_or_refused),
+		cmocka_unit_test(a_location_of_endless_lines_is_refused),
+		cmocka_unit_test(other_files_are_not_taken_for_pprof),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
