@@ -43,4 +43,7 @@ uint32_t hash_index_find(const struct hash_index *index, uint64_t hash,
 /* Add an item that is not in the index yet. Returns 0 or -ENOMEM. */
 _must_check_ int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t item);
 
+/* Take an item out that is in the index, under the hash that it was added with. */
+void hash_index_remove(struct hash_index *index, uint64_t hash, uint32_t item);
+
 #endif

@@ -97,3 +97,27 @@ int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t item)
 	index->num_items++;
 	return 0;
 }
+
+/*
+ * Close the gap at slot `gap`: an item behind it moves there if its search passes the gap, that is
+ * if its home lies, going round, no nearer to it than the gap does.
+ */
+void hash_index_remove(struct hash_index *index, uint64_t hash, uint32_t item)
+{
+	size_t mask = index->num_slots - 1;
+	size_t gap = hash_fold(hash) & mask;
+
+	while (index->slots[gap].item != item)
+		gap = (gap + 1) & mask;
+	for (size_t i = (gap + 1) & mask; index->slots[i].item != HASH_INDEX_NONE;
+	     i = (i + 1) & mask) {
+		size_t home = index->slots[i].hash & mask;
+
+		if (((i - home) & mask) < ((i - gap) & mask))
+			continue;
+		index->slots[gap] = index->slots[i];
+		gap = i;
+	}
+	index->slots[gap].item = HASH_INDEX_NONE;
+	index->num_items--;
+}

@@ -10,11 +10,10 @@ static const struct format *const formats[] = {
 	&format_folded,
 	&format_json,
 	&format_perf_script,
+	&format_pprof,
 	&format_sampling_prof,
 	&format_text,
 	NULL,
-	&format_folded,        &format_perf_script, &format_pprof,
-	&format_sampling_prof, &format_text,        NULL,
 };
 /* clang-format on */
 

@@ -99,6 +99,26 @@ static void names_that_differ_at_the_end_have_slots_of_their_own(void **state _u
 	}
 }
 
+/* Hashes that crowd into few slots: what stays must be found past every gap. */
+static void what_is_removed_is_gone_and_the_rest_stays(void **state _unused_)
+{
+	static uint64_t numbers[1000];
+	struct hash_index index = {0};
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		numbers[i] = i;
+		assert_int_equal(hash_index_add(&index, i * 7919ull % 37, i), 0);
+	}
+	for (uint32_t i = 0; i < 1000; i += 3)
+		hash_index_remove(&index, i * 7919ull % 37, i);
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(
+			hash_index_find(&index, i * 7919ull % 37, is_number, numbers, &numbers[i]),
+			i % 3 ? i : HASH_INDEX_NONE);
+	assert_int_equal(index.num_items, 666);
+	hash_index_release(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +127,7 @@ int main(void)
 		cmocka_unit_test(an_empty_index_finds_nothing),
 		cmocka_unit_test(hashes_depend_on_every_byte_and_on_length),
 		cmocka_unit_test(names_that_differ_at_the_end_have_slots_of_their_own),
+		cmocka_unit_test(what_is_removed_is_gone_and_the_rest_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,48 @@
+/*
+ * Which stack region holds a pointer: the regions of one process, by address.
+ *
+ * Declared regions do not overlap. A pointer outside all of them belongs to an implicit region:
+ * it ends at the pointer rounded up to REGION_ALIGNMENT and grows down as long as new pointers
+ * come within IMPLICIT_REACH_BYTES below the lowest one seen; it is named `Stack @<pointer>`
+ * after its first. The end of a declared region is rounded up as well.
+ */
+#ifndef TIMELINE_REGION_MAP_H
+#define TIMELINE_REGION_MAP_H
+
+#include "timeline/timeline.h"
+
+#define REGION_ALIGNMENT     4096u
+#define IMPLICIT_REACH_BYTES 10240u
+
+struct region_map;
+
+/* The map adds its regions to the timeline, which outlives it. NULL when out of memory. */
+struct region_map *region_map_new(struct timeline *timeline, uint32_t process);
+void region_map_free(struct region_map *map);
+static inline void region_map_freep(struct region_map **map)
+{
+	region_map_free(*map);
+}
+
+uint32_t region_map_get_process(const struct region_map *map);
+
+/*
+ * Declare the region [begin, end), begin < end.
+ *
+ * name  string id; the empty string gives `Stack @<end>`
+ *
+ * Returns 0, -ENOMEM, or -EEXIST when it overlaps a declared region, whose id *ret is then.
+ */
+_must_check_ int region_map_declare(struct region_map *map, uint64_t begin, uint64_t end,
+				    uint32_t name, uint32_t *ret);
+
+/*
+ * Forget a declared region: its memory is no stack any more, or will be another one. It stays in
+ * the timeline.
+ */
+void region_map_remove(struct region_map *map, uint32_t region);
+
+/* The region that holds the pointer, made if need be. Returns 0 or -ENOMEM. */
+_must_check_ int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret);
+
+#endif

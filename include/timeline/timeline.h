@@ -1,0 +1,250 @@
+/*
+ * The timeline: what happened when, on which thread, on which stack region. The second noun
+ * that all stages share, beside the profile.
+ *
+ * A region is a range of memory that code executes on: a thread's stack, a fiber's. A zone is a
+ * stretch of execution that the program itself reports; zones belong to regions, not to threads,
+ * and those of one region nest. An occupancy says which thread was on a region from when to when;
+ * those of one region do not overlap, nor do those of one thread. Fill is how many bytes of a
+ * region were in use: what lies between its end, where the stack starts, and the stack pointer.
+ *
+ * Times are nanoseconds of CLOCK_BOOTTIME. Strings are ids of the timeline's string table; ids of
+ * every kind are dense, from 0. Items are stored as they are added: zones in the order of their
+ * begins within each region, occupancies in order within each region; across regions in any.
+ *
+ * Items of one kind are borrowed until the next add of that kind. Every add returns 0 or -ENOMEM
+ * where nothing else is said. No I/O. Not thread-safe; several timelines may be used in parallel.
+ */
+#ifndef TIMELINE_TIMELINE_H
+#define TIMELINE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "profile/string_table.h"
+
+#define TIMELINE_NONE UINT32_MAX
+
+struct timeline;
+
+/* One process image. pid and start together tell a reused pid, and an exec, apart. */
+struct timeline_process {
+	uint32_t pid;  /* 0: the input does not say */
+	uint32_t name; /* string */
+	uint64_t start_ns;
+};
+
+struct timeline_thread {
+	uint32_t process;
+	uint32_t name; /* string */
+	uint64_t tid;  /* what the program calls it: the kernel's tid, or any number */
+};
+
+enum region_kind {
+	REGION_DECLARED, /* the program or the kernel told its bounds */
+	REGION_IMPLICIT, /* guessed from a pointer; see timeline/region_map.h */
+};
+
+/* [begin, end); the stack grows from end down. */
+struct stack_region {
+	uint64_t begin; /* of an implicit region: the lowest pointer seen */
+	uint64_t end;
+	uint32_t process;
+	uint32_t name; /* string */
+	uint8_t kind;  /* enum region_kind */
+};
+
+struct source_location {
+	uint32_t name; /* string: what a zone that begins there is called */
+	uint32_t function;
+	uint32_t file;
+	uint32_t line;
+};
+
+struct zone {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t pointer; /* into the region; tells open zones apart */
+	uint32_t region;
+	uint32_t thread; /* that it began on */
+	uint32_t parent; /* the zone around it, on the same region; TIMELINE_NONE */
+	uint32_t location;
+	uint32_t name;           /* string */
+	uint32_t last_attribute; /* of a ring, see timeline_next_attribute(); new: TIMELINE_NONE */
+};
+
+enum attribute_kind {
+	ATTRIBUTE_PARAMETER,
+	ATTRIBUTE_CATEGORY,         /* value.string */
+	ATTRIBUTE_FLOW,             /* value.u64: all zones with this number, in order of time */
+	ATTRIBUTE_TERMINATING_FLOW, /* the same, and the flow ends here */
+};
+
+enum value_type { VALUE_STRING, VALUE_BOOL, VALUE_I64, VALUE_U64, VALUE_DOUBLE };
+
+struct zone_attribute {
+	union {
+		uint32_t string; /* id */
+		bool boolean;
+		int64_t i64;
+		uint64_t u64;
+		double number;
+	} value;
+	uint32_t name; /* string; of a parameter */
+	uint32_t next; /* set by the timeline */
+	uint8_t kind;  /* enum attribute_kind */
+	uint8_t type;  /* enum value_type; of a parameter */
+};
+
+struct occupancy {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t pointer; /* the first one seen; 0 when unknown */
+	uint32_t region;
+	uint32_t thread;
+};
+
+/* A fill that no zone tells: from the stack pointer of a sample, or 0 when a region is left. */
+struct region_fill {
+	uint64_t time_ns;
+	uint64_t bytes;
+	uint32_t region;
+};
+
+/* From this time on so many of a process's regions have open zones, in order of time. */
+struct regions_in_use {
+	uint64_t time_ns;
+	uint64_t bytes; /* the size of those that are declared */
+	uint32_t number;
+	uint32_t process;
+};
+
+struct counter_track {
+	uint32_t process;
+	uint32_t name; /* string */
+	uint32_t unit; /* string; empty: just a value */
+};
+
+struct counter_value {
+	uint64_t time_ns;
+	union {
+		int64_t i64;
+		double number;
+	} value;
+	uint32_t track;
+	uint8_t type; /* VALUE_I64 or VALUE_DOUBLE */
+};
+
+/* What a thread that leaves its CPU will do, as the tracepoint sched_switch encodes it. */
+#define TASK_STATE_PREEMPTED 0x100
+
+struct sched_switch {
+	uint64_t time_ns;
+	int32_t previous_tid;
+	int32_t next_tid;      /* 0: idle */
+	int32_t next_priority; /* as the kernel counts: 120 is nice 0 */
+	uint32_t next_name;    /* string */
+	uint32_t cpu;
+	uint16_t previous_state; /* the tracepoint's bits; 0: still runnable */
+};
+
+struct sched_waking {
+	uint64_t time_ns;
+	int32_t tid;
+	int32_t priority;
+	uint32_t name; /* string */
+	uint32_t cpu;  /* of the waker; who runs there then is the waker */
+	uint32_t target_cpu;
+	bool is_in_interrupt; /* an interrupt woke it, not the thread that it interrupted */
+};
+
+enum sample_mode { SAMPLE_MODE_UNKNOWN, SAMPLE_MODE_KERNEL, SAMPLE_MODE_USER };
+
+/* One sample in time; its stack is an id of the profile that goes with the timeline. */
+struct timeline_sample {
+	uint64_t time_ns;
+	uint64_t weight;
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t region; /* TIMELINE_NONE when not known */
+	uint16_t cpu;
+	uint8_t mode; /* enum sample_mode */
+	bool is_truncated;
+};
+
+/* The same moment on several clocks; the first at the start, again when they drift apart. */
+struct clock_snapshot {
+	uint64_t boottime_ns;
+	uint64_t monotonic_ns;
+	uint64_t realtime_ns;
+};
+
+/* The machine the timeline is from; what is unknown is 0 or the empty string. */
+struct timeline_system {
+	uint32_t kernel_release; /* strings */
+	uint32_t kernel_version;
+	uint32_t machine;
+	uint32_t num_cpus;
+	uint32_t sample_metric;    /* string: "cpu-clock" */
+	uint32_t sample_frequency; /* Hz */
+};
+
+struct timeline *timeline_new(void); /* NULL when out of memory */
+void timeline_free(struct timeline *timeline);
+static inline void timeline_freep(struct timeline **timeline)
+{
+	timeline_free(*timeline);
+}
+
+_must_check_ int timeline_add_string(struct timeline *timeline, const char *string, uint32_t *ret);
+_must_check_ int timeline_add_bytes(struct timeline *timeline, const char *string, size_t length,
+				    uint32_t *ret);
+const char *timeline_get_string(const struct timeline *timeline, uint32_t id);
+struct string_table *timeline_get_strings(const struct timeline *timeline);
+
+/*
+ * Each gives a copy of *item the next id, and the id to *ret (which may be NULL). Ids inside an
+ * item must exist.
+ */
+#define TIMELINE_ITEMS(name, type)                                                               \
+	_must_check_ int timeline_add_##name(struct timeline *timeline, const struct type *item, \
+					     uint32_t *ret);                                     \
+	struct type *timeline_get_##name(const struct timeline *timeline, uint32_t id);          \
+	uint32_t timeline_count_##name(const struct timeline *timeline);
+
+TIMELINE_ITEMS(process, timeline_process)
+TIMELINE_ITEMS(thread, timeline_thread)
+TIMELINE_ITEMS(region, stack_region)
+TIMELINE_ITEMS(location, source_location)
+TIMELINE_ITEMS(zone, zone)
+TIMELINE_ITEMS(occupancy, occupancy)
+TIMELINE_ITEMS(fill, region_fill)
+TIMELINE_ITEMS(in_use, regions_in_use)
+TIMELINE_ITEMS(counter_track, counter_track)
+TIMELINE_ITEMS(counter_value, counter_value)
+TIMELINE_ITEMS(switch, sched_switch)
+TIMELINE_ITEMS(waking, sched_waking)
+TIMELINE_ITEMS(sample, timeline_sample)
+TIMELINE_ITEMS(clock, clock_snapshot)
+
+#undef TIMELINE_ITEMS
+
+/* Add one more attribute to a zone. A parameter of a name that the zone has replaces its value. */
+_must_check_ int timeline_add_attribute(struct timeline *timeline, uint32_t zone,
+					const struct zone_attribute *attribute);
+/*
+ * The attributes of a zone in the order they were added: the first for NULL, then the one after
+ * `attribute`; NULL after the last.
+ */
+const struct zone_attribute *timeline_next_attribute(const struct timeline *timeline, uint32_t zone,
+						     const struct zone_attribute *attribute);
+
+void timeline_set_system(struct timeline *timeline, const struct timeline_system *system);
+const struct timeline_system *timeline_get_system(const struct timeline *timeline);
+
+/* No zone, counter value, occupancy, switch or sample. */
+bool timeline_is_empty(const struct timeline *timeline);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * Zones as they begin and end, per stack region: keeps what is open on each region, and from it
+ * also tells who is on which region and how many regions are in use.
+ *
+ * Events of one region must come in order of time; those of different regions may come in any.
+ * Every process has its own addresses: a tracker serves one.
+ */
+#ifndef TIMELINE_ZONE_TRACKER_H
+#define TIMELINE_ZONE_TRACKER_H
+
+#include "timeline/occupancy_tracker.h"
+#include "timeline/region_map.h"
+#include "timeline/timeline.h"
+
+struct zone_tracker;
+
+/*
+ * All three are borrowed and outlive the tracker; the occupancy tracker may be shared with other
+ * sources of evidence. NULL when out of memory.
+ */
+struct zone_tracker *zone_tracker_new(struct timeline *timeline, struct region_map *regions,
+				      struct occupancy_tracker *occupancies);
+void zone_tracker_free(struct zone_tracker *tracker);
+static inline void zone_tracker_freep(struct zone_tracker **tracker)
+{
+	zone_tracker_free(*tracker);
+}
+
+/*
+ * Begin a zone on the region that holds the pointer.
+ *
+ * Returns 0, -EBUSY (a zone with this pointer is open), -ERANGE (the time is before the region's
+ * last event) or -ENOMEM.
+ */
+_must_check_ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
+				    uint64_t time_ns, uint32_t location);
+
+/*
+ * End the zone that is open at the pointer.
+ *
+ * Returns 0, -ENOENT (none is), -EINVAL (one is, but others are open inside it), -ERANGE or
+ * -ENOMEM.
+ */
+_must_check_ int zone_tracker_end(struct zone_tracker *tracker, uint64_t pointer, uint64_t time_ns);
+
+/* The zone that is open at the pointer; TIMELINE_NONE when there is none. */
+uint32_t zone_tracker_find_open(const struct zone_tracker *tracker, uint64_t pointer);
+
+/* How many zones are open. */
+size_t zone_tracker_count_open(const struct zone_tracker *tracker);
+
+/*
+ * End what is still open, at `time_ns` or at the last event of its region, what is later. Call
+ * before occupancy_tracker_finish(). 0 or -ENOMEM.
+ */
+_must_check_ int zone_tracker_finish(struct zone_tracker *tracker, uint64_t time_ns);
+
+#endif

@@ -1,0 +1,193 @@
+#include "timeline/region_map.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/array.h"
+
+/* The bounds are here too, so that looking one up touches one array. */
+struct entry {
+	uint64_t lowest; /* first byte; of an implicit region: the lowest pointer seen */
+	uint64_t end;    /* the last pointer, which only an empty stack has */
+	uint32_t region;
+};
+
+/* In order of their ends, which are all different. */
+struct entries {
+	ARRAY(struct entry) list;
+};
+
+struct region_map {
+	struct timeline *timeline;
+	uint32_t process;
+	struct entries declared;
+	struct entries implicit;
+};
+
+struct region_map *region_map_new(struct timeline *timeline, uint32_t process)
+{
+	struct region_map *map = calloc(1, sizeof(*map));
+
+	if (!map)
+		return NULL;
+	map->timeline = timeline;
+	map->process = process;
+	return map;
+}
+
+void region_map_free(struct region_map *map)
+{
+	if (!map)
+		return;
+	array_release(&map->declared.list);
+	array_release(&map->implicit.list);
+	free(map);
+}
+
+uint32_t region_map_get_process(const struct region_map *map)
+{
+	return map->process;
+}
+
+/* Address 0 has a page above it, too; the last page of memory ends at its last byte. */
+static uint64_t round_up(uint64_t pointer)
+{
+	uint64_t below = pointer ? pointer - 1 : 0;
+
+	return below > UINT64_MAX - REGION_ALIGNMENT ? UINT64_MAX
+						     : (below | (REGION_ALIGNMENT - 1)) + 1;
+}
+
+/* The first entry whose end is not below the pointer; the number of entries if there is none. */
+static size_t find_place(const struct entries *entries, uint64_t pointer)
+{
+	size_t low = 0;
+	size_t high = entries->list.length;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (entries->list.items[middle].end < pointer)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int add_region(struct region_map *map, struct entries *entries,
+		      const struct stack_region *region, uint32_t *ret)
+{
+	struct entry *entry;
+	uint32_t id;
+	int err = array_reserve(&entries->list, entries->list.length + 1);
+
+	if (!err)
+		err = timeline_add_region(map->timeline, region, &id);
+	if (err)
+		return err;
+	entry = array_insert(&entries->list, find_place(entries, region->end));
+	*entry = (struct entry){.lowest = region->begin, .end = region->end, .region = id};
+	*ret = id;
+	return 0;
+}
+
+static int make_name(struct region_map *map, uint64_t pointer, uint32_t *ret)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "Stack @%" PRIu64, pointer);
+	return timeline_add_string(map->timeline, name, ret);
+}
+
+int region_map_declare(struct region_map *map, uint64_t begin, uint64_t end, uint32_t name,
+		       uint32_t *ret)
+{
+	struct stack_region region = {.begin = begin,
+				      .end = round_up(end),
+				      .process = map->process,
+				      .name = name,
+				      .kind = REGION_DECLARED};
+	size_t place = find_place(&map->declared, begin + 1);
+
+	if (place < map->declared.list.length &&
+	    map->declared.list.items[place].lowest < region.end) {
+		*ret = map->declared.list.items[place].region;
+		return -EEXIST;
+	}
+	if (name == STRING_EMPTY && make_name(map, region.end, &region.name))
+		return -ENOMEM;
+	return add_region(map, &map->declared, &region, ret);
+}
+
+void region_map_remove(struct region_map *map, uint32_t region)
+{
+	const struct stack_region *removed = timeline_get_region(map->timeline, region);
+	size_t place = find_place(&map->declared, removed->end);
+
+	if (place < map->declared.list.length && map->declared.list.items[place].region == region)
+		array_remove(&map->declared.list, place);
+}
+
+/*
+ * Between two declared regions that touch, the shared address is the first byte of the upper one;
+ * otherwise a pointer to the end is one to an empty stack.
+ */
+static const struct entry *find_declared(const struct region_map *map, uint64_t pointer)
+{
+	size_t place = find_place(&map->declared, pointer);
+	size_t left = map->declared.list.length - place;
+	const struct entry *entry;
+
+	if (!left)
+		return NULL;
+	entry = &map->declared.list.items[place];
+	if (left > 1 && pointer == entry->end && entry[1].lowest == pointer)
+		return entry + 1;
+	return entry->lowest <= pointer ? entry : NULL;
+}
+
+static struct entry *find_implicit(const struct region_map *map, uint64_t pointer)
+{
+	size_t place = find_place(&map->implicit, pointer);
+	struct entry *entry;
+
+	if (place == map->implicit.list.length)
+		return NULL;
+	entry = &map->implicit.list.items[place];
+	if (pointer < entry->lowest && entry->lowest - pointer > IMPLICIT_REACH_BYTES)
+		return NULL;
+	return entry;
+}
+
+static int add_implicit(struct region_map *map, uint64_t pointer, uint32_t *ret)
+{
+	struct stack_region region = {.begin = pointer,
+				      .end = round_up(pointer),
+				      .process = map->process,
+				      .kind = REGION_IMPLICIT};
+	int err = make_name(map, pointer, &region.name);
+
+	return err ? err : add_region(map, &map->implicit, &region, ret);
+}
+
+int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret)
+{
+	const struct entry *declared = find_declared(map, pointer);
+	struct entry *implicit;
+
+	if (declared) {
+		*ret = declared->region;
+		return 0;
+	}
+	implicit = find_implicit(map, pointer);
+	if (!implicit)
+		return add_implicit(map, pointer, ret);
+	if (pointer < implicit->lowest) {
+		implicit->lowest = pointer;
+		timeline_get_region(map->timeline, implicit->region)->begin = pointer;
+	}
+	*ret = implicit->region;
+	return 0;
+}

@@ -1,0 +1,221 @@
+#include "timeline/timeline.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+struct timeline {
+	struct string_table *strings;
+	struct timeline_system system;
+	ARRAY(struct timeline_process) process;
+	ARRAY(struct timeline_thread) thread;
+	ARRAY(struct stack_region) region;
+	ARRAY(struct source_location) location;
+	ARRAY(struct zone) zone;
+	ARRAY(struct zone_attribute) attribute;
+	ARRAY(uint32_t) attribute_zone; /* by attribute */
+	struct hash_index parameters;   /* attribute by zone and name */
+	ARRAY(struct occupancy) occupancy;
+	ARRAY(struct region_fill) fill;
+	ARRAY(struct regions_in_use) in_use;
+	ARRAY(struct counter_track) counter_track;
+	ARRAY(struct counter_value) counter_value;
+	ARRAY(struct sched_switch) switches;
+	ARRAY(struct sched_waking) waking;
+	ARRAY(struct timeline_sample) sample;
+	ARRAY(struct clock_snapshot) clock;
+};
+
+struct timeline *timeline_new(void)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+
+	if (!timeline)
+		return NULL;
+	timeline->strings = string_table_new();
+	if (!timeline->strings) {
+		timeline_free(timeline);
+		return NULL;
+	}
+	return timeline;
+}
+
+void timeline_free(struct timeline *timeline)
+{
+	if (!timeline)
+		return;
+	string_table_free(timeline->strings);
+	array_release(&timeline->process);
+	array_release(&timeline->thread);
+	array_release(&timeline->region);
+	array_release(&timeline->location);
+	array_release(&timeline->zone);
+	array_release(&timeline->attribute);
+	array_release(&timeline->attribute_zone);
+	hash_index_release(&timeline->parameters);
+	array_release(&timeline->occupancy);
+	array_release(&timeline->fill);
+	array_release(&timeline->in_use);
+	array_release(&timeline->counter_track);
+	array_release(&timeline->counter_value);
+	array_release(&timeline->switches);
+	array_release(&timeline->waking);
+	array_release(&timeline->sample);
+	array_release(&timeline->clock);
+	free(timeline);
+}
+
+int timeline_add_string(struct timeline *timeline, const char *string, uint32_t *ret)
+{
+	return string_table_add(timeline->strings, string, strlen(string), ret);
+}
+
+int timeline_add_bytes(struct timeline *timeline, const char *string, size_t length, uint32_t *ret)
+{
+	return string_table_add(timeline->strings, string, length, ret);
+}
+
+const char *timeline_get_string(const struct timeline *timeline, uint32_t id)
+{
+	return string_table_get(timeline->strings, id);
+}
+
+struct string_table *timeline_get_strings(const struct timeline *timeline)
+{
+	return timeline->strings;
+}
+
+/* add, get and count of one kind of item. */
+#define ITEMS(name, type, array)                                                                   \
+	int timeline_add_##name(struct timeline *timeline, const struct type *item, uint32_t *ret) \
+	{                                                                                          \
+		struct type *added;                                                                \
+                                                                                                   \
+		added = timeline->array.length < TIMELINE_NONE ? array_add(&timeline->array)       \
+							       : NULL;                             \
+		if (!added)                                                                        \
+			return -ENOMEM;                                                            \
+		*added = *item;                                                                    \
+		if (ret)                                                                           \
+			*ret = (uint32_t)(timeline->array.length - 1);                             \
+		return 0;                                                                          \
+	}                                                                                          \
+                                                                                                   \
+	struct type *timeline_get_##name(const struct timeline *timeline, uint32_t id)             \
+	{                                                                                          \
+		return &timeline->array.items[id];                                                 \
+	}                                                                                          \
+                                                                                                   \
+	uint32_t timeline_count_##name(const struct timeline *timeline)                            \
+	{                                                                                          \
+		return (uint32_t)timeline->array.length;                                           \
+	}
+
+ITEMS(process, timeline_process, process)
+ITEMS(thread, timeline_thread, thread)
+ITEMS(region, stack_region, region)
+ITEMS(location, source_location, location)
+ITEMS(zone, zone, zone)
+ITEMS(occupancy, occupancy, occupancy)
+ITEMS(fill, region_fill, fill)
+ITEMS(in_use, regions_in_use, in_use)
+ITEMS(counter_track, counter_track, counter_track)
+ITEMS(counter_value, counter_value, counter_value)
+ITEMS(switch, sched_switch, switches)
+ITEMS(waking, sched_waking, waking)
+ITEMS(sample, timeline_sample, sample)
+ITEMS(clock, clock_snapshot, clock)
+
+struct parameter_key {
+	uint32_t zone;
+	uint32_t name;
+};
+
+static bool is_parameter(const void *owner, uint32_t item, const void *key)
+{
+	const struct timeline *timeline = owner;
+	const struct parameter_key *wanted = key;
+
+	return timeline->attribute_zone.items[item] == wanted->zone &&
+	       timeline->attribute.items[item].name == wanted->name;
+}
+
+/* Put a new attribute at the end of its zone's ring; its id, or TIMELINE_NONE. */
+static uint32_t append_attribute(struct timeline *timeline, uint32_t zone,
+				 const struct zone_attribute *attribute)
+{
+	struct zone *owner = &timeline->zone.items[zone];
+	uint32_t id = (uint32_t)timeline->attribute.length;
+	struct zone_attribute *added;
+	uint32_t *added_zone;
+
+	if (id == TIMELINE_NONE || array_reserve(&timeline->attribute, (size_t)id + 1))
+		return TIMELINE_NONE;
+	added_zone = array_add(&timeline->attribute_zone);
+	if (!added_zone)
+		return TIMELINE_NONE;
+	added = array_add(&timeline->attribute);
+	*added = *attribute;
+	*added_zone = zone;
+	if (owner->last_attribute == TIMELINE_NONE) {
+		added->next = id;
+	} else {
+		struct zone_attribute *last = &timeline->attribute.items[owner->last_attribute];
+
+		added->next = last->next;
+		last->next = id;
+	}
+	owner->last_attribute = id;
+	return id;
+}
+
+int timeline_add_attribute(struct timeline *timeline, uint32_t zone,
+			   const struct zone_attribute *attribute)
+{
+	struct parameter_key key = {zone, attribute->name};
+	uint64_t hash = hash_mix(zone, attribute->name);
+	bool is_named = attribute->kind == ATTRIBUTE_PARAMETER;
+	uint32_t id = HASH_INDEX_NONE;
+
+	if (is_named)
+		id = hash_index_find(&timeline->parameters, hash, is_parameter, timeline, &key);
+	if (id != HASH_INDEX_NONE) {
+		timeline->attribute.items[id].value = attribute->value;
+		timeline->attribute.items[id].type = attribute->type;
+		return 0;
+	}
+	id = append_attribute(timeline, zone, attribute);
+	if (id == TIMELINE_NONE)
+		return -ENOMEM;
+	return is_named ? hash_index_add(&timeline->parameters, hash, id) : 0;
+}
+
+const struct zone_attribute *timeline_next_attribute(const struct timeline *timeline, uint32_t zone,
+						     const struct zone_attribute *attribute)
+{
+	uint32_t last = timeline->zone.items[zone].last_attribute;
+	const struct zone_attribute *items = timeline->attribute.items;
+
+	if (last == TIMELINE_NONE || attribute == &items[last])
+		return NULL;
+	return &items[attribute ? attribute->next : items[last].next];
+}
+
+void timeline_set_system(struct timeline *timeline, const struct timeline_system *system)
+{
+	timeline->system = *system;
+}
+
+const struct timeline_system *timeline_get_system(const struct timeline *timeline)
+{
+	return &timeline->system;
+}
+
+bool timeline_is_empty(const struct timeline *timeline)
+{
+	return !timeline->zone.length && !timeline->counter_value.length &&
+	       !timeline->occupancy.length && !timeline->switches.length &&
+	       !timeline->sample.length;
+}

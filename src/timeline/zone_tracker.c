@@ -1,0 +1,265 @@
+#include "timeline/zone_tracker.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+struct region_state {
+	uint64_t last_ns;     /* time of its last event */
+	uint32_t innermost;   /* open zone; TIMELINE_NONE */
+	uint32_t called_from; /* region that its thread came from when the outermost zone began */
+};
+
+/* A region's first zone begins, or its last one ends. */
+struct use_change {
+	uint64_t time_ns;
+	uint64_t bytes; /* of a declared region */
+	bool is_begin;
+};
+
+struct zone_tracker {
+	struct timeline *timeline;
+	struct region_map *regions;
+	struct occupancy_tracker *occupancies;
+	ARRAY(struct region_state) states; /* by region */
+	ARRAY(struct use_change) changes;
+	bool changes_are_unordered;
+	struct hash_index open; /* zone by pointer */
+};
+
+struct zone_tracker *zone_tracker_new(struct timeline *timeline, struct region_map *regions,
+				      struct occupancy_tracker *occupancies)
+{
+	struct zone_tracker *tracker = calloc(1, sizeof(*tracker));
+
+	if (!tracker)
+		return NULL;
+	tracker->timeline = timeline;
+	tracker->regions = regions;
+	tracker->occupancies = occupancies;
+	return tracker;
+}
+
+void zone_tracker_free(struct zone_tracker *tracker)
+{
+	if (!tracker)
+		return;
+	array_release(&tracker->states);
+	array_release(&tracker->changes);
+	hash_index_release(&tracker->open);
+	free(tracker);
+}
+
+static uint64_t hash_pointer(uint64_t pointer)
+{
+	return hash_mix(0, pointer);
+}
+
+static bool is_zone(const void *owner, uint32_t item, const void *key)
+{
+	return timeline_get_zone(owner, item)->pointer == *(const uint64_t *)key;
+}
+
+uint32_t zone_tracker_find_open(const struct zone_tracker *tracker, uint64_t pointer)
+{
+	return hash_index_find(&tracker->open, hash_pointer(pointer), is_zone, tracker->timeline,
+			       &pointer);
+}
+
+size_t zone_tracker_count_open(const struct zone_tracker *tracker)
+{
+	return tracker->open.num_items;
+}
+
+static struct region_state *find_state(struct zone_tracker *tracker, uint32_t region)
+{
+	while (tracker->states.length <= region) {
+		struct region_state *state = array_add(&tracker->states);
+
+		if (!state)
+			return NULL;
+		*state = (struct region_state){.innermost = TIMELINE_NONE,
+					       .called_from = TIMELINE_NONE};
+	}
+	return &tracker->states.items[region];
+}
+
+static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time_ns, bool is_begin)
+{
+	const struct stack_region *used = timeline_get_region(tracker->timeline, region);
+	size_t count = tracker->changes.length;
+	struct use_change *change = array_add(&tracker->changes);
+
+	if (!change)
+		return -ENOMEM;
+	change->time_ns = time_ns;
+	change->bytes = used->kind == REGION_DECLARED ? used->end - used->begin : 0;
+	change->is_begin = is_begin;
+	if (count && change[-1].time_ns > time_ns)
+		tracker->changes_are_unordered = true;
+	return 0;
+}
+
+/* The region whose code has called into this one: where the thread was, inside a zone of its own.
+ */
+static uint32_t find_caller(const struct zone_tracker *tracker, uint32_t thread)
+{
+	uint32_t region = occupancy_tracker_find_region(tracker->occupancies, thread);
+	uint32_t innermost;
+
+	if (region >= tracker->states.length)
+		return TIMELINE_NONE;
+	innermost = tracker->states.items[region].innermost;
+	if (innermost == TIMELINE_NONE ||
+	    timeline_get_zone(tracker->timeline, innermost)->thread != thread)
+		return TIMELINE_NONE;
+	return region;
+}
+
+/* All that can fail for want of memory comes before what changes a state. */
+static int push_zone(struct zone_tracker *tracker, struct region_state *state, struct zone *zone)
+{
+	uint32_t caller = find_caller(tracker, zone->thread);
+	uint32_t id;
+	int err = 0;
+
+	zone->parent = state->innermost;
+	if (zone->parent == TIMELINE_NONE) {
+		err = note_use(tracker, zone->region, zone->begin_ns, true);
+		state->called_from = caller;
+	}
+	if (!err)
+		err = timeline_add_zone(tracker->timeline, zone, &id);
+	if (!err)
+		err = hash_index_add(&tracker->open, hash_pointer(zone->pointer), id);
+	if (err)
+		return err;
+	state->innermost = id;
+	state->last_ns = zone->begin_ns;
+	return occupancy_tracker_enter(tracker->occupancies, zone->thread, zone->region,
+				       zone->pointer, zone->begin_ns);
+}
+
+int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
+		       uint64_t time_ns, uint32_t location)
+{
+	struct zone zone = {.begin_ns = time_ns,
+			    .end_ns = time_ns,
+			    .pointer = pointer,
+			    .thread = thread,
+			    .location = location,
+			    .last_attribute = TIMELINE_NONE};
+	struct region_state *state;
+
+	if (zone_tracker_find_open(tracker, pointer) != TIMELINE_NONE)
+		return -EBUSY;
+	if (region_map_find(tracker->regions, pointer, &zone.region))
+		return -ENOMEM;
+	state = find_state(tracker, zone.region);
+	if (!state)
+		return -ENOMEM;
+	if (time_ns < state->last_ns)
+		return -ERANGE;
+	zone.name = timeline_get_location(tracker->timeline, location)->name;
+	return push_zone(tracker, state, &zone);
+}
+
+/*
+ * The outermost zone of a region has ended. Its thread, if it came from inside a zone of its own on
+ * another region, is back there, unless somebody else is.
+ */
+static int return_to_caller(struct zone_tracker *tracker, uint32_t region, uint32_t thread,
+			    uint64_t time_ns)
+{
+	uint32_t caller = tracker->states.items[region].called_from;
+	uint32_t innermost;
+	const struct zone *zone;
+
+	if (caller == TIMELINE_NONE || caller == region ||
+	    occupancy_tracker_find_thread(tracker->occupancies, region) != thread ||
+	    occupancy_tracker_find_thread(tracker->occupancies, caller) != TIMELINE_NONE)
+		return 0;
+	innermost = tracker->states.items[caller].innermost;
+	if (innermost == TIMELINE_NONE)
+		return 0;
+	zone = timeline_get_zone(tracker->timeline, innermost);
+	if (zone->thread != thread)
+		return 0;
+	return occupancy_tracker_enter(tracker->occupancies, thread, caller, zone->pointer,
+				       time_ns);
+}
+
+static int pop_zone(struct zone_tracker *tracker, uint32_t id, uint64_t time_ns)
+{
+	struct zone *zone = timeline_get_zone(tracker->timeline, id);
+	struct region_state *state = &tracker->states.items[zone->region];
+	int err;
+
+	zone->end_ns = time_ns;
+	state->innermost = zone->parent;
+	state->last_ns = time_ns;
+	hash_index_remove(&tracker->open, hash_pointer(zone->pointer), id);
+	occupancy_tracker_touch(tracker->occupancies, zone->region, time_ns);
+	if (zone->parent != TIMELINE_NONE)
+		return 0;
+	err = note_use(tracker, zone->region, time_ns, false);
+	return err ? err : return_to_caller(tracker, zone->region, zone->thread, time_ns);
+}
+
+int zone_tracker_end(struct zone_tracker *tracker, uint64_t pointer, uint64_t time_ns)
+{
+	uint32_t id = zone_tracker_find_open(tracker, pointer);
+	const struct region_state *state;
+
+	if (id == TIMELINE_NONE)
+		return -ENOENT;
+	state = &tracker->states.items[timeline_get_zone(tracker->timeline, id)->region];
+	if (state->innermost != id)
+		return -EINVAL;
+	return time_ns < state->last_ns ? -ERANGE : pop_zone(tracker, id, time_ns);
+}
+
+static int compare_changes(const void *left, const void *right)
+{
+	const struct use_change *a = left;
+	const struct use_change *b = right;
+
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+/* Running sums over the changes; those of one moment are one step. */
+static int add_uses(struct zone_tracker *tracker, uint32_t process)
+{
+	struct regions_in_use use = {.process = process};
+	size_t count = tracker->changes.length;
+
+	if (tracker->changes_are_unordered)
+		qsort(tracker->changes.items, count, sizeof(struct use_change), compare_changes);
+	for (size_t i = 0; i < count; i++) {
+		const struct use_change *change = &tracker->changes.items[i];
+
+		use.time_ns = change->time_ns;
+		use.number += change->is_begin ? 1u : -1u;
+		use.bytes += change->is_begin ? change->bytes : -change->bytes;
+		if (i + 1 < count && change[1].time_ns == change->time_ns)
+			continue;
+		if (timeline_add_in_use(tracker->timeline, &use, NULL))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int zone_tracker_finish(struct zone_tracker *tracker, uint64_t time_ns)
+{
+	int err = 0;
+
+	for (uint32_t region = 0; region < tracker->states.length; region++) {
+		struct region_state *state = &tracker->states.items[region];
+
+		while (!err && state->innermost != TIMELINE_NONE)
+			err = pop_zone(tracker, state->innermost,
+				       time_ns > state->last_ns ? time_ns : state->last_ns);
+	}
+	return err ? err : add_uses(tracker, region_map_get_process(tracker->regions));
+}

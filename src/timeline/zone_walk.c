@@ -1,0 +1,71 @@
+#include "timeline/zone_walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+int zone_walk_init(struct zone_walk *walk, const struct timeline *timeline)
+{
+	size_t count = timeline_count_region(timeline);
+
+	*walk = (struct zone_walk){.timeline = timeline};
+	walk->innermost = malloc((count + 1) * sizeof(*walk->innermost));
+	if (!walk->innermost)
+		return -ENOMEM;
+	memset(walk->innermost, 0xff, (count + 1) * sizeof(*walk->innermost));
+	return 0;
+}
+
+void zone_walk_release(struct zone_walk *walk)
+{
+	free(walk->innermost);
+	walk->innermost = NULL;
+}
+
+static uint64_t get_fill(const struct timeline *timeline, uint32_t zone)
+{
+	const struct zone *innermost;
+
+	if (zone == TIMELINE_NONE)
+		return 0;
+	innermost = timeline_get_zone(timeline, zone);
+	return timeline_get_region(timeline, innermost->region)->end - innermost->pointer;
+}
+
+static void end_innermost(struct zone_walk *walk, uint32_t region, struct zone_step *ret)
+{
+	uint32_t id = walk->innermost[region];
+	const struct zone *zone = timeline_get_zone(walk->timeline, id);
+
+	walk->innermost[region] = zone->parent;
+	*ret = (struct zone_step){.zone = id,
+				  .is_end = true,
+				  .time_ns = zone->end_ns,
+				  .fill_bytes = get_fill(walk->timeline, zone->parent)};
+}
+
+/* What is open on the next zone's region and not around that zone has ended before it began. */
+bool zone_walk_next(struct zone_walk *walk, struct zone_step *ret)
+{
+	const struct zone *zone;
+
+	if (walk->next_zone < timeline_count_zone(walk->timeline)) {
+		zone = timeline_get_zone(walk->timeline, walk->next_zone);
+		if (walk->innermost[zone->region] != zone->parent) {
+			end_innermost(walk, zone->region, ret);
+			return true;
+		}
+		walk->innermost[zone->region] = walk->next_zone;
+		*ret = (struct zone_step){
+			.zone = walk->next_zone++,
+			.time_ns = zone->begin_ns,
+			.fill_bytes = get_fill(walk->timeline, walk->innermost[zone->region])};
+		return true;
+	}
+	for (; walk->next_region < timeline_count_region(walk->timeline); walk->next_region++) {
+		if (walk->innermost[walk->next_region] != TIMELINE_NONE) {
+			end_innermost(walk, walk->next_region, ret);
+			return true;
+		}
+	}
+	return false;
+}
