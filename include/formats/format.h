@@ -39,8 +39,9 @@ struct format_opts {
 /* What the content says about the format. */
 enum detection {
 	DETECTED_NOT,
-	DETECTED_MAYBE, /* could be; the extension decides */
-	DETECTED_SURE,  /* nothing else looks like this */
+	DETECTED_BY_NAME, /* nothing speaks against it, if the extension says so */
+	DETECTED_MAYBE,   /* could be; the extension decides */
+	DETECTED_SURE,    /* nothing else looks like this */
 };
 
 struct format {
@@ -78,6 +79,7 @@ extern const struct format format_perf_script;
 extern const struct format format_pprof;
 extern const struct format format_sampling_prof;
 extern const struct format format_text;
+extern const struct format format_zones;
 
 /* "samples"; empty for a profile that has no such metric. */
 const char *format_get_metric_name(const struct profile *profile, uint32_t metric);

@@ -8,6 +8,7 @@
 #include "cli/inputs.h"
 #include "cli/output_options.h"
 #include "cli/outputs.h"
+#include "timeline/timeline.h"
 
 static const struct option_spec convert_options[] = {
 	OUTPUT_FILE_SPECS,
@@ -37,9 +38,13 @@ static int tell(int status, const struct error *error)
 	return status;
 }
 
-static int write_profile(struct conversion *conversion, const struct profile *profile)
+static int write_profile(struct conversion *conversion, const struct profile *profile,
+			 const struct timeline *timeline)
 {
-	struct format_opts opts = {.tree = conversion->options.tree};
+	struct format_opts opts = {
+		.tree = conversion->options.tree,
+		.timeline = timeline,
+	};
 	struct error error = {0};
 	int status = inputs_choose_metric(profile, &conversion->inputs, &opts.tree);
 
@@ -54,10 +59,11 @@ static int convert(struct conversion *conversion, char **paths, size_t num_paths
 {
 	const struct output_request *requests = conversion->options.requests.items;
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
+	_cleanup_(timeline_freep) struct timeline *timeline = timeline_new();
 	struct error error = {0};
 	int status;
 
-	if (!profile) {
+	if (!profile || !timeline) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
@@ -66,8 +72,8 @@ static int convert(struct conversion *conversion, char **paths, size_t num_paths
 		return tell(EXIT_USAGE, &error);
 	if (outputs_open(&conversion->outputs, requests, 0, &error))
 		return tell(EXIT_FAILED, &error);
-	status = inputs_read(paths, num_paths, &conversion->inputs, profile, NULL);
-	return status ? status : write_profile(conversion, profile);
+	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline);
+	return status ? status : write_profile(conversion, profile, timeline);
 }
 
 static int run_convert(int argc, char **argv)

@@ -13,6 +13,7 @@ static const struct format *const formats[] = {
 	&format_pprof,
 	&format_sampling_prof,
 	&format_text,
+	&format_zones,
 	NULL,
 };
 /* clang-format on */
@@ -57,7 +58,7 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 			return *format;
 		if (detection == DETECTED_NOT)
 			continue;
-		if ((*format)->detect && !possible)
+		if ((*format)->detect && detection == DETECTED_MAYBE && !possible)
 			possible = *format;
 		if ((*format)->extension[0] && string_ends_with(path, (*format)->extension) &&
 		    (!by_path || strlen((*format)->extension) > strlen(by_path->extension)))

@@ -1,0 +1,434 @@
+/*
+ * Zones as text, see import/zones.c. Declarations first, then everything else in order of time;
+ * each process of the timeline is a section of its own. What the text has no words for (samples,
+ * scheduling) is left out.
+ *
+ * Begins of zones keep the order they have in the timeline, even where that is not the order of
+ * time, because implicit regions are guessed from pointers as they come: in another order they
+ * could come out different. So entries are sorted by the latest time up to them.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "formats/zones_text.h"
+#include "timeline/zone_walk.h"
+
+enum entry_kind { ENTRY_BEGIN, ENTRY_END, ENTRY_COUNTER };
+
+/* A record of the second part; those of one moment keep their order. */
+struct entry {
+	uint64_t time_ns; /* its own, or a later one of what must stand before it */
+	uint32_t order;
+	uint32_t item; /* zone or counter value */
+	uint32_t process;
+	uint8_t kind; /* enum entry_kind */
+};
+
+struct writer {
+	const struct timeline *timeline;
+	const struct sink *sink;
+	ARRAY(struct entry) entries; /* by process, then by time */
+	uint64_t *process_latest_ns; /* of the begins so far */
+	uint64_t *region_latest_ns;  /* of the entries so far */
+	uint32_t *location_numbers;  /* in the section that is being written; 0: unused */
+	struct text output;
+};
+
+static int add_entry(struct writer *writer, enum entry_kind kind, uint32_t process, uint32_t item,
+		     uint64_t time_ns)
+{
+	size_t order = writer->entries.length;
+	struct entry *entry = order < UINT32_MAX ? array_add(&writer->entries) : NULL;
+
+	if (!entry)
+		return -ENOMEM;
+	*entry = (struct entry){.time_ns = time_ns,
+				.order = (uint32_t)order,
+				.item = item,
+				.process = process,
+				.kind = (uint8_t)kind};
+	return 0;
+}
+
+static uint64_t raise(uint64_t *latest_ns, uint64_t time_ns)
+{
+	if (time_ns > *latest_ns)
+		*latest_ns = time_ns;
+	return *latest_ns;
+}
+
+static int add_step(struct writer *writer, const struct zone_step *step)
+{
+	const struct zone *zone = timeline_get_zone(writer->timeline, step->zone);
+	uint32_t process = timeline_get_region(writer->timeline, zone->region)->process;
+	uint64_t time_ns = step->time_ns;
+
+	if (!step->is_end)
+		time_ns = raise(&writer->process_latest_ns[process], time_ns);
+	return add_entry(writer, step->is_end ? ENTRY_END : ENTRY_BEGIN, process, step->zone,
+			 raise(&writer->region_latest_ns[zone->region], time_ns));
+}
+
+static int collect_zones(struct writer *writer)
+{
+	struct zone_walk walk;
+	struct zone_step step;
+	int err = zone_walk_init(&walk, writer->timeline);
+
+	while (!err && zone_walk_next(&walk, &step))
+		err = add_step(writer, &step);
+	zone_walk_release(&walk);
+	return err;
+}
+
+static int collect_counters(struct writer *writer)
+{
+	const struct timeline *timeline = writer->timeline;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < timeline_count_counter_value(timeline); i++) {
+		const struct counter_value *value = timeline_get_counter_value(timeline, i);
+
+		err = add_entry(writer, ENTRY_COUNTER,
+				timeline_get_counter_track(timeline, value->track)->process, i,
+				value->time_ns);
+	}
+	return err;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+	const struct entry *a = left;
+	const struct entry *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+/* A record is one line: what would end it becomes a blank. */
+static void append_char(struct writer *writer, char c)
+{
+	text_append_char(&writer->output, c == '\n' || c == '\r' ? ' ' : c);
+}
+
+static void append_field(struct writer *writer, const char *data, size_t length)
+{
+	bool needs_quotes =
+		memchr(data, ',', length) || memchr(data, '"', length) ||
+		(length && (zones_is_blank(data[0]) || zones_is_blank(data[length - 1])));
+
+	text_append_string(&writer->output, needs_quotes ? ", \"" : ", ");
+	for (size_t i = 0; i < length; i++) {
+		if (data[i] == '"')
+			text_append_char(&writer->output, '"');
+		append_char(writer, data[i]);
+	}
+	if (needs_quotes)
+		text_append_char(&writer->output, '"');
+}
+
+static void append_string(struct writer *writer, uint32_t string)
+{
+	const struct string_table *strings = timeline_get_strings(writer->timeline);
+
+	append_field(writer, string_table_get(strings, string),
+		     string_table_get_length(strings, string));
+}
+
+/* As short as it can be and still be the same number when it is read. */
+static void append_double(struct writer *writer, double number)
+{
+	char digits[40];
+
+	for (int precision = 15; precision <= 17; precision++) {
+		snprintf(digits, sizeof(digits), "%.*g", precision, number);
+		if (strtod(digits, NULL) == number)
+			break;
+	}
+	text_printf(&writer->output, ", %s", digits);
+}
+
+static void append_value(struct writer *writer, const struct zone_attribute *attribute)
+{
+	switch ((enum value_type)attribute->type) {
+	case VALUE_STRING:
+		append_string(writer, attribute->value.string);
+		break;
+	case VALUE_BOOL:
+		text_append_string(&writer->output,
+				   attribute->value.boolean ? ", true" : ", false");
+		break;
+	case VALUE_I64:
+		text_printf(&writer->output, ", %" PRId64, attribute->value.i64);
+		break;
+	case VALUE_U64:
+		text_printf(&writer->output, ", %" PRIu64, attribute->value.u64);
+		break;
+	case VALUE_DOUBLE:
+		append_double(writer, attribute->value.number);
+		break;
+	}
+}
+
+static void end_line(struct writer *writer)
+{
+	text_append_char(&writer->output, '\n');
+}
+
+/* ---- declarations ------------------------------------------------------------------------- */
+
+/* A process that an input did not name needs no mark: it is the reader's first one. */
+static void append_process(struct writer *writer, uint32_t id, bool is_first)
+{
+	const struct timeline_process *process = timeline_get_process(writer->timeline, id);
+	const struct string_table *strings = timeline_get_strings(writer->timeline);
+	const char *name = string_table_get(strings, process->name);
+	size_t length = string_table_get_length(strings, process->name);
+
+	if (is_first && !process->pid)
+		return;
+	text_printf(&writer->output, ZONES_PROCESS_MARK "%" PRIu32 " ", process->pid);
+	for (size_t i = 0; i < length; i++)
+		append_char(writer, name[i]);
+	end_line(writer);
+}
+
+static void append_threads(struct writer *writer, uint32_t process)
+{
+	for (uint32_t i = 0; i < timeline_count_thread(writer->timeline); i++) {
+		const struct timeline_thread *thread = timeline_get_thread(writer->timeline, i);
+
+		if (thread->process != process)
+			continue;
+		text_printf(&writer->output, "THREAD, %" PRIu64, thread->tid);
+		append_string(writer, thread->name);
+		end_line(writer);
+	}
+}
+
+/* Implicit regions come back from their pointers. */
+static void append_stacks(struct writer *writer, uint32_t process)
+{
+	for (uint32_t i = 0; i < timeline_count_region(writer->timeline); i++) {
+		const struct stack_region *region = timeline_get_region(writer->timeline, i);
+
+		if (region->process != process || region->kind != REGION_DECLARED)
+			continue;
+		text_printf(&writer->output, "STACK, %" PRIu64 ", %" PRIu64, region->begin,
+			    region->end);
+		append_string(writer, region->name);
+		end_line(writer);
+	}
+}
+
+static void append_locations(struct writer *writer)
+{
+	uint32_t number = 0;
+
+	for (uint32_t i = 0; i < timeline_count_location(writer->timeline); i++) {
+		const struct source_location *location = timeline_get_location(writer->timeline, i);
+
+		if (!writer->location_numbers[i])
+			continue;
+		writer->location_numbers[i] = ++number;
+		text_printf(&writer->output, "LOCATION, %" PRIu32, number);
+		append_string(writer, location->name);
+		append_string(writer, location->function);
+		append_string(writer, location->file);
+		text_printf(&writer->output, ", %" PRIu32 "\n", location->line);
+	}
+}
+
+static void append_counter_tracks(struct writer *writer, uint32_t process)
+{
+	for (uint32_t i = 0; i < timeline_count_counter_track(writer->timeline); i++) {
+		const struct counter_track *track = timeline_get_counter_track(writer->timeline, i);
+
+		if (track->process != process)
+			continue;
+		text_printf(&writer->output, "COUNTER_TRACK, %" PRIu32, i + 1);
+		append_string(writer, track->name);
+		end_line(writer);
+	}
+}
+
+/* ---- what has a time ---------------------------------------------------------------------- */
+
+static void append_attribute(struct writer *writer, const struct zone *zone,
+			     const struct zone_attribute *attribute)
+{
+	static const char *const commands[] = {
+		[ATTRIBUTE_PARAMETER] = "ZONE_PARAM",
+		[ATTRIBUTE_CATEGORY] = "ZONE_CATEGORY",
+		[ATTRIBUTE_FLOW] = "ZONE_FLOW",
+		[ATTRIBUTE_TERMINATING_FLOW] = "ZONE_FLOW_T",
+	};
+
+	text_printf(&writer->output, "%s, %" PRIu64, commands[attribute->kind], zone->pointer);
+	switch ((enum attribute_kind)attribute->kind) {
+	case ATTRIBUTE_PARAMETER:
+		append_string(writer, attribute->name);
+		append_value(writer, attribute);
+		break;
+	case ATTRIBUTE_CATEGORY:
+		append_string(writer, attribute->value.string);
+		break;
+	case ATTRIBUTE_FLOW:
+	case ATTRIBUTE_TERMINATING_FLOW:
+		text_printf(&writer->output, ", %" PRIu64, attribute->value.u64);
+		break;
+	}
+	end_line(writer);
+}
+
+static void append_begin(struct writer *writer, uint32_t id)
+{
+	const struct timeline *timeline = writer->timeline;
+	const struct zone *zone = timeline_get_zone(timeline, id);
+	const struct zone_attribute *attribute = NULL;
+
+	text_printf(&writer->output,
+		    "ZONE_START, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu32 "\n",
+		    zone->pointer, timeline_get_thread(timeline, zone->thread)->tid, zone->begin_ns,
+		    writer->location_numbers[zone->location]);
+	if (zone->name != timeline_get_location(timeline, zone->location)->name) {
+		text_printf(&writer->output, "ZONE_NAME, %" PRIu64, zone->pointer);
+		append_string(writer, zone->name);
+		end_line(writer);
+	}
+	while ((attribute = timeline_next_attribute(timeline, id, attribute)))
+		append_attribute(writer, zone, attribute);
+}
+
+static void append_counter_value(struct writer *writer, const struct counter_value *value)
+{
+	text_printf(&writer->output, "COUNTER_VALUE, %" PRIu32 ", %" PRIu64, value->track + 1,
+		    value->time_ns);
+	if (value->type == VALUE_DOUBLE)
+		append_double(writer, value->value.number);
+	else
+		text_printf(&writer->output, ", %" PRId64, value->value.i64);
+	end_line(writer);
+}
+
+static void append_entry(struct writer *writer, const struct entry *entry)
+{
+	const struct timeline *timeline = writer->timeline;
+	const struct zone *zone;
+
+	switch ((enum entry_kind)entry->kind) {
+	case ENTRY_BEGIN:
+		append_begin(writer, entry->item);
+		break;
+	case ENTRY_END:
+		zone = timeline_get_zone(timeline, entry->item);
+		text_printf(&writer->output, "ZONE_END, %" PRIu64 ", %" PRIu64 "\n", zone->pointer,
+			    zone->end_ns);
+		break;
+	case ENTRY_COUNTER:
+		append_counter_value(writer, timeline_get_counter_value(timeline, entry->item));
+		break;
+	}
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+/* Those of the process's zones, whose entries start at `first`. */
+static void mark_locations(struct writer *writer, uint32_t process, size_t first)
+{
+	const struct entry *entries = writer->entries.items;
+
+	memset(writer->location_numbers, 0,
+	       timeline_count_location(writer->timeline) * sizeof(*writer->location_numbers));
+	for (size_t i = first; i < writer->entries.length && entries[i].process == process; i++) {
+		const struct zone *zone;
+
+		if (entries[i].kind != ENTRY_BEGIN)
+			continue;
+		zone = timeline_get_zone(writer->timeline, entries[i].item);
+		writer->location_numbers[zone->location] = 1;
+	}
+}
+
+static int write_process(struct writer *writer, uint32_t process, size_t *next, bool is_first)
+{
+	const struct entry *entries = writer->entries.items;
+	size_t end = *next;
+	int err = 0;
+
+	mark_locations(writer, process, *next);
+	while (end < writer->entries.length && entries[end].process == process)
+		end++;
+	append_process(writer, process, is_first);
+	append_threads(writer, process);
+	append_stacks(writer, process);
+	append_locations(writer);
+	append_counter_tracks(writer, process);
+	for (; !err && *next < end; (*next)++) {
+		append_entry(writer, &entries[*next]);
+		err = sink_drain(writer->sink, &writer->output);
+	}
+	return err;
+}
+
+static int writer_init(struct writer *writer)
+{
+	const struct timeline *timeline = writer->timeline;
+
+	writer->process_latest_ns = calloc(timeline_count_process(timeline) + 1u, sizeof(uint64_t));
+	writer->region_latest_ns = calloc(timeline_count_region(timeline) + 1u, sizeof(uint64_t));
+	writer->location_numbers = calloc(timeline_count_location(timeline) + 1u, sizeof(uint32_t));
+	if (!writer->process_latest_ns || !writer->region_latest_ns || !writer->location_numbers)
+		return -ENOMEM;
+	return 0;
+}
+
+static int write_timeline(struct writer *writer)
+{
+	size_t next = 0;
+	int err = writer_init(writer);
+
+	if (!err)
+		err = collect_zones(writer);
+	if (!err)
+		err = collect_counters(writer);
+	if (err)
+		return err;
+	if (writer->entries.length)
+		qsort(writer->entries.items, writer->entries.length, sizeof(struct entry),
+		      compare_entries);
+	for (uint32_t i = 0; !err && i < timeline_count_process(writer->timeline); i++)
+		err = write_process(writer, i, &next, i == 0);
+	return err ? err : sink_flush(writer->sink, &writer->output);
+}
+
+static int write_zones(const struct profile *profile _unused_, const struct format_opts *opts,
+		       const struct sink *sink)
+{
+	struct writer writer = {.timeline = opts->timeline, .sink = sink};
+	int err = opts->timeline ? write_timeline(&writer) : 0;
+
+	array_release(&writer.entries);
+	free(writer.process_latest_ns);
+	free(writer.region_latest_ns);
+	free(writer.location_numbers);
+	text_release(&writer.output);
+	return err;
+}
+
+const struct format format_zones = {
+	.name = "zones",
+	.extension = ".zones",
+	.summary = "what programs say they did when: stacks, zones, counters",
+	.write = write_zones,
+	.detect = zones_detect,
+	.read = zones_read,
+};
