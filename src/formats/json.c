@@ -212,9 +212,13 @@ static int write_tree(struct writer *writer)
 static int write_json(const struct profile *profile, const struct format_opts *opts,
 		      const struct sink *sink)
 {
-	struct call_tree *tree = call_tree_new(profile, &opts->tree);
-	struct writer writer = {.profile = profile, .opts = opts, .sink = sink, .tree = tree};
-	int err = tree ? write_tree(&writer) : -ENOMEM;
+	struct writer writer = {.profile = profile, .opts = opts, .sink = sink};
+	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
+	int err = call_tree_new(profile, &opts->tree, &tree);
+
+	writer.tree = tree;
+	if (!err)
+		err = write_tree(&writer);
 
 	free(writer.totals);
 	free(writer.baselines);
@@ -222,7 +226,6 @@ static int write_json(const struct profile *profile, const struct format_opts *o
 	free(writer.next_sibling);
 	array_release(&writer.items);
 	text_release(&writer.text);
-	call_tree_free(tree);
 	return err;
 }
 
