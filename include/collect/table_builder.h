@@ -17,14 +17,22 @@
 
 struct table_builder;
 
+struct table_builder_opts {
+	unsigned int num_threads;
+	/* Borrowed; tables of files that no ordinary user can write are taken from it and put into
+	   it. NULL: none */
+	struct table_cache *cache;
+	/* Called by a worker thread with each table before it is handed over; NULL: nothing. */
+	void (*on_table)(const struct unwind_table *table, void *context);
+	void *context;
+};
+
 /*
  * Starts the threads.
  *
- * cache   borrowed; tables of files that no ordinary user can write are taken from it and put
- *         into it. NULL: none
  * Returns 0 or negative errno.
  */
-_must_check_ int table_builder_new(unsigned int num_threads, struct table_cache *cache,
+_must_check_ int table_builder_new(const struct table_builder_opts *opts,
 				   struct table_builder **ret);
 /* Lets running builds end; what waits is not begun. */
 void table_builder_free(struct table_builder *builder);

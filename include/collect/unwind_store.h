@@ -7,7 +7,7 @@
  * to them, pages before the mapping's flag, mappings before the process entry. Space of replaced
  * mappings is used again only after a while.
  *
- * Not thread-safe.
+ * Not thread-safe, but for unwind_store_prepare().
  */
 #ifndef COLLECT_UNWIND_STORE_H
 #define COLLECT_UNWIND_STORE_H
@@ -49,8 +49,14 @@ _must_check_ int unwind_store_new(const struct unwind_maps *maps, struct unwind_
 void unwind_store_free(struct unwind_store *store);
 
 /*
- * Copy a table into kernel memory. Returns 0, -ENOSPC (the limits of wire/unwind.h), or another
- * negative errno; then nothing refers to what may have been copied.
+ * A table is about to be added: make room for it, which takes time. The only function that any
+ * thread may call at any time.
+ */
+void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table);
+
+/*
+ * Copy a table that was prepared into kernel memory. Returns 0, -ENOSPC (the limits of
+ * wire/unwind.h), or another negative errno; then nothing refers to what may have been copied.
  */
 _must_check_ int unwind_store_add_table(struct unwind_store *store,
 					const struct unwind_table *table,

@@ -61,18 +61,38 @@ static void open_cache(struct publisher *publisher, const struct publisher_opts 
 		log_debug("no cache of unwind tables: %s", error.message);
 }
 
+/* Called by the threads that build tables. */
+static void prepare_table(const struct unwind_table *table, void *context)
+{
+	const struct publisher *publisher = context;
+
+	if (unwind_table_has_call_frame_info(table))
+		unwind_store_prepare(publisher->store, table);
+}
+
+static int start_builder(struct publisher *publisher)
+{
+	long num_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct table_builder_opts opts = {
+		.num_threads = num_cpus < MAX_WORKERS ? 1 : MAX_WORKERS,
+		.cache = publisher->cache,
+		.on_table = prepare_table,
+		.context = publisher,
+	};
+
+	return table_builder_new(&opts, &publisher->builder);
+}
+
 int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
 		  struct process_table *processes, const struct publisher_opts *opts,
 		  struct publisher **ret)
 {
 	struct publisher *publisher = calloc(1, sizeof(*publisher));
-	long num_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int err = publisher ? unwind_store_new(maps, &publisher->store) : -ENOMEM;
 
 	if (!err) {
 		open_cache(publisher, opts);
-		err = table_builder_new(num_cpus < MAX_WORKERS ? 1 : MAX_WORKERS, publisher->cache,
-					&publisher->builder);
+		err = start_builder(publisher);
 	}
 	if (!err && array_reserve(&publisher->slot_files, UNWIND_MAX_MAPPINGS))
 		err = -ENOMEM;

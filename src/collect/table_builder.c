@@ -26,7 +26,7 @@ struct result {
 };
 
 struct table_builder {
-	struct table_cache *cache; /* NULL: none */
+	struct table_builder_opts opts;
 	pthread_mutex_t lock;
 	pthread_cond_t has_job;
 	pthread_cond_t has_result;
@@ -66,13 +66,14 @@ static struct unwind_table *get_table(struct table_builder *builder, const struc
 	struct unwind_table *table;
 	struct error error = {0};
 
-	if (!builder->cache || !job->build_id_size)
+	if (!builder->opts.cache || !job->build_id_size)
 		return build_table(job);
-	if (!table_cache_load(builder->cache, job->build_id, job->build_id_size, &table, &error))
+	if (!table_cache_load(builder->opts.cache, job->build_id, job->build_id_size, &table,
+			      &error))
 		return table;
 	table = build_table(job);
-	if (table &&
-	    table_cache_store(builder->cache, job->build_id, job->build_id_size, table, &error))
+	if (table && table_cache_store(builder->opts.cache, job->build_id, job->build_id_size,
+				       table, &error))
 		log_debug("%s: its unwind table is not kept: %s", job->path, error.message);
 	return table;
 }
@@ -120,6 +121,8 @@ static void *run_worker(void *context)
 		builder->num_running++;
 		pthread_mutex_unlock(&builder->lock);
 		table = get_table(builder, &job);
+		if (table && builder->opts.on_table)
+			builder->opts.on_table(table, builder->opts.context);
 		release_job(&job);
 		pthread_mutex_lock(&builder->lock);
 		builder->num_running--;
@@ -129,24 +132,23 @@ static void *run_worker(void *context)
 	return NULL;
 }
 
-int table_builder_new(unsigned int num_threads, struct table_cache *cache,
-		      struct table_builder **ret)
+int table_builder_new(const struct table_builder_opts *opts, struct table_builder **ret)
 {
 	struct table_builder *builder = calloc(1, sizeof(*builder));
 
 	if (!builder)
 		return -ENOMEM;
-	builder->cache = cache;
+	builder->opts = *opts;
 	pthread_mutex_init(&builder->lock, NULL);
 	pthread_cond_init(&builder->has_job, NULL);
 	pthread_cond_init(&builder->has_result, NULL);
 	builder->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	builder->threads = calloc(num_threads, sizeof(*builder->threads));
+	builder->threads = calloc(opts->num_threads, sizeof(*builder->threads));
 	if (builder->event_fd < 0 || !builder->threads) {
 		table_builder_free(builder);
 		return -ENOMEM;
 	}
-	for (; builder->num_threads < num_threads; builder->num_threads++) {
+	for (; builder->num_threads < opts->num_threads; builder->num_threads++) {
 		int err = pthread_create(&builder->threads[builder->num_threads], NULL, run_worker,
 					 builder);
 

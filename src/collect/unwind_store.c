@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "collect/shard_pool.h"
 
 /*
  * How long the sampling program, or a child that was forked with a copy of its parent's entry, may
@@ -25,8 +26,8 @@ struct unwind_store {
 	struct unwind_maps maps;
 	struct unwind_page *pages;
 	struct unwind_mapping *mappings;
-	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
-	int shard_fds[UNWIND_MAX_SHARDS];
+	struct shard_pool *shard_pool;
+	struct unwind_shard *shards[UNWIND_MAX_SHARDS]; /* the pool's */
 	uint32_t num_shards;
 	uint32_t num_shard_rows;  /* in use in the last shard */
 	uint32_t num_shard_rules; /* likewise */
@@ -54,8 +55,9 @@ int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret)
 	store->pages = map_memory(maps->pages_fd, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
 	store->mappings =
 		map_memory(maps->mappings_fd, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);
-	if (!store->pages || !store->mappings) {
-		int err = -errno;
+	store->shard_pool = shard_pool_new(maps->shards_fd);
+	if (!store->pages || !store->mappings || !store->shard_pool) {
+		int err = store->shard_pool ? -errno : -ENOMEM;
 
 		unwind_store_free(store);
 		return err;
@@ -68,10 +70,7 @@ void unwind_store_free(struct unwind_store *store)
 {
 	if (!store)
 		return;
-	for (uint32_t i = 0; i < store->num_shards; i++) {
-		munmap(store->shards[i], sizeof(struct unwind_shard));
-		close(store->shard_fds[i]);
-	}
+	shard_pool_free(store->shard_pool);
 	if (store->pages)
 		munmap(store->pages, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
 	if (store->mappings)
@@ -84,28 +83,12 @@ void unwind_store_free(struct unwind_store *store)
 
 static int add_shard(struct unwind_store *store)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	uint32_t number = store->num_shards;
-	struct unwind_shard *shard;
-	int fd;
+	int err = store->num_shards == UNWIND_MAX_SHARDS
+			  ? -ENOSPC
+			  : shard_pool_take(store->shard_pool, &store->shards[store->num_shards]);
 
-	if (number == UNWIND_MAX_SHARDS)
-		return -ENOSPC;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard", sizeof(uint32_t),
-			    sizeof(struct unwind_shard), 1, &opts);
-	if (fd < 0)
-		return fd;
-	shard = map_memory(fd, sizeof(*shard));
-	if (!shard || bpf_map_update_elem(store->maps.shards_fd, &number, &fd, BPF_ANY)) {
-		int err = -errno;
-
-		if (shard)
-			munmap(shard, sizeof(*shard));
-		close(fd);
+	if (err)
 		return err;
-	}
-	store->shards[number] = shard;
-	store->shard_fds[number] = fd;
 	store->num_shards++;
 	store->num_shard_rows = 0;
 	store->num_shard_rules = 1; /* rule 0 of every shard is UNWIND_CFA_NONE */
@@ -188,8 +171,13 @@ static int copy_page(struct unwind_store *store, struct rule_numbers *numbers,
 			       page->num_rows, target);
 }
 
-int unwind_store_add_table(struct unwind_store *store, const struct unwind_table *table,
-			   struct unwind_placement *ret)
+void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table)
+{
+	shard_pool_prepare(store->shard_pool, table->num_rows);
+}
+
+static int copy_table(struct unwind_store *store, const struct unwind_table *table,
+		      struct unwind_placement *ret)
 {
 	struct rule_numbers numbers = {.count = table->num_rules, .shard = UINT32_MAX};
 	int err = 0;
@@ -212,6 +200,15 @@ int unwind_store_add_table(struct unwind_store *store, const struct unwind_table
 	store->num_pages += table->num_pages;
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	return 0;
+}
+
+int unwind_store_add_table(struct unwind_store *store, const struct unwind_table *table,
+			   struct unwind_placement *ret)
+{
+	int err = copy_table(store, table, ret);
+
+	shard_pool_finish(store->shard_pool, table->num_rows);
+	return err;
 }
 
 /* Runs whose quarantine is over become free. */

@@ -32,7 +32,9 @@ static struct table_builder *start(unsigned int num_threads)
 {
 	struct table_builder *builder;
 
-	assert_int_equal(table_builder_new(num_threads, NULL, &builder), 0);
+	assert_int_equal(table_builder_new(&(struct table_builder_opts){.num_threads = num_threads},
+					   &builder),
+			 0);
 	return builder;
 }
 
@@ -312,7 +314,10 @@ static bool is_kept(mode_t mode)
 
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(table_cache_open(folder, 1 << 20, &cache, NULL), 0);
-	assert_int_equal(table_builder_new(1, cache, &builder), 0);
+	assert_int_equal(
+		table_builder_new(&(struct table_builder_opts){.num_threads = 1, .cache = cache},
+				  &builder),
+		0);
 	assert_int_equal(fchmod(fd, mode), 0);
 	memcpy(mapped.build_id, id, ID_SIZE);
 	mapped.build_id_size = ID_SIZE;
@@ -339,6 +344,32 @@ static void a_table_is_kept_only_when_no_ordinary_user_can_write_its_file(_unuse
 	assert_int_equal(is_kept(0644), geteuid() == 0);
 }
 
+/* context: how many rows were shown. */
+static void note_table(const struct unwind_table *table, void *context)
+{
+	*(uint32_t *)context += table->num_rows;
+}
+
+static void a_table_is_shown_before_it_is_handed_over(_unused_ void **state)
+{
+	uint32_t num_shown_rows = 0;
+	struct table_builder *builder;
+	struct unwind_table *table;
+
+	assert_int_equal(table_builder_new(&(struct table_builder_opts){.num_threads = 1,
+									.on_table = note_table,
+									.context = &num_shown_rows},
+					   &builder),
+			 0);
+	add_and_close(builder, 1, open_own_program());
+	take_next(builder, &table);
+	assert_non_null(table);
+	assert_true(table->num_rows > 0);
+	assert_int_equal(num_shown_rows, table->num_rows);
+	unwind_table_free(table);
+	table_builder_free(builder);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -355,6 +386,7 @@ int main(void)
 		cmocka_unit_test(what_waits_when_the_builder_is_freed_is_let_go),
 		cmocka_unit_test(tables_that_nobody_took_are_freed),
 		cmocka_unit_test(a_table_is_kept_only_when_no_ordinary_user_can_write_its_file),
+		cmocka_unit_test(a_table_is_shown_before_it_is_handed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
