@@ -101,13 +101,17 @@ static __always_inline __u64 hash_pcs(const struct wire_stack *stack, __u32 num_
 	return hash | 1;
 }
 
+/* How full the ring is, in quarters: 0 to 3. */
+static __always_inline __u64 get_full_quarters(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 4 /
+	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+}
+
 static __always_inline long send(void *ring, void *record, __u64 size)
 {
-	__u64 waiting = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
-	__u64 half = bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2;
-
 	return bpf_ringbuf_output(ring, record, size,
-				  waiting > half ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+				  get_full_quarters(ring) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /*
@@ -158,14 +162,16 @@ static __always_inline long send_stack(struct bpf_perf_event_data *ctx, void *ri
 /* A sample, with its raw stack where the walk missed a table. */
 static __always_inline long send_sample(void *ring, struct wire_sample *sample)
 {
+	__u64 full_quarters = get_full_quarters(ring);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct wire_raw_sample *raw;
 	__u32 size;
 
-	if (!is_recoverable(sample->walk_end) || !may_send_raw(sample->time_ns))
+	if (!is_recoverable(sample->walk_end) || full_quarters >= 2 ||
+	    !may_send_raw(sample->time_ns))
 		return send(ring, sample, sizeof(*sample));
 	raw = bpf_map_lookup_elem(&raw_samples, &cpu);
-	size = raw ? fill_raw_sample(raw) : 0;
+	size = raw ? fill_raw_sample(raw, full_quarters ? WIRE_RAW_FEW_PAGES : WIRE_RAW_PAGES) : 0;
 	if (!size)
 		return send(ring, sample, sizeof(*sample));
 	raw->sample = *sample;

@@ -273,7 +273,7 @@ static __always_inline bool may_send_raw(__u64 now_ns)
  * Fill in registers and stack: first up to the end of the page, then whole pages until one cannot
  * be read. Gives the size of the record, or 0 when nothing could be read.
  */
-static __always_inline __u32 fill_raw_sample(struct wire_raw_sample *raw)
+static __always_inline __u32 fill_raw_sample(struct wire_raw_sample *raw, __u32 max_pages)
 {
 	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
 	__u64 sp = registers->sp;
@@ -293,10 +293,11 @@ static __always_inline __u32 fill_raw_sample(struct wire_raw_sample *raw)
 	if (first > WIRE_RAW_PAGE_BYTES || bpf_probe_read_user(raw->bytes, first, (void *)sp))
 		return 0;
 	num_bytes = first;
-	for (int i = 0; i < WIRE_RAW_PAGES; i++) {
-		__u32 at = first + i * WIRE_RAW_PAGE_BYTES;
+	for (__u32 i = 0; i < WIRE_RAW_PAGES; i++) {
+		__u64 at = first + i * WIRE_RAW_PAGE_BYTES;
 
-		if (at > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES)
+		asm volatile("" : "+r"(at)); /* the verifier must see the limit */
+		if (i >= max_pages || at > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES)
 			break;
 		if (bpf_probe_read_user(raw->bytes + at, WIRE_RAW_PAGE_BYTES, (void *)(sp + at)))
 			break;

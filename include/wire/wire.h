@@ -75,8 +75,13 @@ struct wire_stack {
 _Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
 	       "struct wire_stack is part of the wire format");
 
-/* What a raw stack holds at most: enough for nearly all, and cheap to copy. */
-#define WIRE_RAW_PAGES       8
+/*
+ * What a raw stack holds at most: compilers have used more than 64 KiB when their largest libraries
+ * are still without table. While a ring is more than a quarter full, few pages are taken, which is
+ * enough for most; when it is more than half full, none: room is for samples first.
+ */
+#define WIRE_RAW_PAGES       31
+#define WIRE_RAW_FEW_PAGES   8
 #define WIRE_RAW_PAGE_BYTES  4096
 #define WIRE_RAW_STACK_BYTES ((WIRE_RAW_PAGES + 1) * WIRE_RAW_PAGE_BYTES)
 /* Raw samples that one CPU may send in a tenth of a second; beyond that the part walked is sent. */

@@ -19,7 +19,7 @@
 #include "collect/perf_ring.h"
 #include <sampler.skel.h>
 
-#define DEFAULT_RING_BYTES (4u << 20)
+#define DEFAULT_RING_BYTES (8u << 20)
 /* Events of our own have this cookie; inherited ones have none. */
 #define OWN_EVENT_COOKIE 1
 
