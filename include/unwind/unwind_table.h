@@ -30,7 +30,7 @@ struct unwind_statistics {
 	uint64_t debug_frame_bytes;
 	uint64_t covered_bytes; /* of code, by functions */
 	uint64_t text_bytes;    /* of code, in all */
-	uint64_t build_ns;
+	uint64_t build_ns;      /* CPU time of the thread */
 };
 
 /* A function some of whose rows are UNWIND_CFA_UNSUPPORTED. */

@@ -406,7 +406,7 @@ static int build(struct table_builder *builder, Elf *elf)
 int unwind_table_new(struct objfile *objfile, struct unwind_table **ret, struct error *error)
 {
 	_cleanup_(table_builder_release) struct table_builder builder = {0};
-	uint64_t start_ns = clock_read_ns(CLOCK_MONOTONIC);
+	uint64_t start_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	Elf *elf = objfile_get_elf(objfile);
 	GElf_Ehdr header;
 	int err;
@@ -420,7 +420,7 @@ int unwind_table_new(struct objfile *objfile, struct unwind_table **ret, struct 
 	err = builder.table ? build(&builder, elf) : -ENOMEM;
 	if (err)
 		return error_set(error, err, "%s: out of memory", objfile_get_path(objfile));
-	builder.table->statistics.build_ns = clock_read_ns(CLOCK_MONOTONIC) - start_ns;
+	builder.table->statistics.build_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
 	*ret = return_ptr(builder.table);
 	return 0;
 }
