@@ -21,6 +21,7 @@
 #include "collect/event_queue.h"
 #include "collect/raw_samples.h"
 #include "collect/sampler.h"
+#include "collect/thread_events.h"
 #include "objfile/build_id.h"
 #include "wire/wire.h"
 
@@ -46,8 +47,8 @@ struct recorder {
 	int cgroup_fd;
 	bool *cpus; /* that we sample or listen to; num_possible_cpus long */
 	size_t num_possible_cpus;
-	ARRAY(pid_t) tids;   /* given events, for thread targets */
-	bool listens_to_all; /* side band of the whole machine */
+	struct thread_events threads; /* for thread targets */
+	bool listens_to_all;          /* side band of the whole machine */
 	bool is_running;
 	uint32_t num_cpus;
 	uint64_t start_ns;
@@ -183,7 +184,7 @@ static int open_cpu(struct recorder *recorder, int cpu, struct error *error)
 	int err = 0;
 
 	if (!recorder->listens_to_all) {
-		array_for_each (&recorder->tids, tid) {
+		array_for_each (&recorder->threads.tids, tid) {
 			err = side_band_open(recorder->side_band, *tid, cpu);
 			if (err && err != -ESRCH)
 				return explain(err, error);
@@ -237,88 +238,6 @@ static int open_cpus(struct recorder *recorder, struct error *error)
 	return 0;
 }
 
-static bool has_tid(const struct recorder *recorder, pid_t wanted)
-{
-	array_for_each (&recorder->tids, tid)
-		if (*tid == wanted)
-			return true;
-	return false;
-}
-
-static int add_tid(pid_t tid, void *context)
-{
-	struct recorder *recorder = context;
-	pid_t *added = has_tid(recorder, tid) ? NULL : array_add(&recorder->tids);
-
-	if (added)
-		*added = tid;
-	return 0;
-}
-
-static int explain_missing(int err, pid_t id, const char *what, struct error *error)
-{
-	if (err == -ESRCH)
-		return error_set(error, err, "there is no %s %d", what, id);
-	return explain(err, error);
-}
-
-static int list_threads(struct recorder *recorder, struct error *error)
-{
-	const struct target *target = &recorder->opts.target;
-
-	for (size_t i = 0; i < target->num_ids; i++) {
-		pid_t id = target->ids[i];
-		int err = target_is_alive(id) ? 0 : -ESRCH;
-
-		if (err && target->may_be_gone)
-			continue;
-
-		if (target->kind == TARGET_THREADS) {
-			if (err)
-				return explain_missing(err, id, "thread", error);
-			err = add_tid(id, recorder);
-		} else {
-			if (!err)
-				err = target_for_each_thread(id, add_tid, recorder);
-			if (err == -ESRCH && target->may_be_gone)
-				continue;
-			if (err)
-				return explain_missing(err, id, "process", error);
-		}
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/*
- * Give every thread its tick, then look for threads that were started meanwhile: they may or may
- * not have inherited one, which the sampling program can tell.
- */
-static int open_threads(struct recorder *recorder, struct error *error)
-{
-	size_t num_opened = 0;
-	bool is_late = false;
-
-	while (num_opened < recorder->tids.length) {
-		for (; num_opened < recorder->tids.length; num_opened++) {
-			pid_t tid = recorder->tids.items[num_opened];
-			int err = is_late ? sampler_add_late_thread(recorder->sampler, tid, error)
-					  : sampler_add_thread(recorder->sampler, tid, error);
-
-			if (err && err != -ESRCH)
-				return err;
-		}
-		is_late = true;
-		if (recorder->opts.target.kind == TARGET_PROCESSES)
-			for (size_t i = 0; i < recorder->opts.target.num_ids; i++)
-				/* A process that is gone by now ends the recording later. */
-				(void)!target_for_each_thread(recorder->opts.target.ids[i], add_tid,
-							      recorder);
-	}
-	return 0;
-}
-
 /*
  * An event for every thread on every CPU is what the kernel asks for to tell only about these
  * threads. With too many threads for our file descriptors, listen to the whole machine instead.
@@ -331,7 +250,7 @@ static bool must_listen_to_all(const struct recorder *recorder, size_t num_cpus)
 		return true;
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return false;
-	return recorder->tids.length * (num_cpus + 2) > limit.rlim_cur / 2;
+	return recorder->threads.tids.length * (num_cpus + 2) > limit.rlim_cur / 2;
 }
 
 static int scan_targets(struct recorder *recorder)
@@ -364,7 +283,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 			return recorder->cgroup_fd;
 	}
 	if (samples_threads(recorder))
-		err = list_threads(recorder, error);
+		err = thread_events_list(&recorder->threads, target, error);
 	if (!err)
 		err = load_sampler(recorder, error);
 	if (!err)
@@ -375,7 +294,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 	watch_fd(sampler_get_fd(recorder->sampler), recorder);
 	err = open_cpus(recorder, error);
 	if (!err && samples_threads(recorder))
-		err = open_threads(recorder, error);
+		err = thread_events_open(&recorder->threads, target, recorder->sampler, error);
 	if (!err)
 		err = scan_targets(recorder);
 	if (err || !recorder->publisher)
@@ -424,7 +343,7 @@ void recorder_free(struct recorder *recorder)
 		close(recorder->epoll_fd);
 	if (recorder->cgroup_fd >= 0)
 		close(recorder->cgroup_fd);
-	array_release(&recorder->tids);
+	thread_events_release(&recorder->threads);
 	free(recorder->cpus);
 	free(recorder);
 }
