@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,22 +115,22 @@ static int compare_entries(const void *left, const void *right)
 /* ---- text --------------------------------------------------------------------------------- */
 
 /* A record is one line: what would end it becomes a blank. */
-static void append_char(struct writer *writer, char c)
+static char fit_char(char c)
 {
-	text_append_char(&writer->output, c == '\n' || c == '\r' ? ' ' : c);
+	return c == '\n' || c == '\r' ? ' ' : c;
 }
 
 static void append_field(struct writer *writer, const char *data, size_t length)
 {
-	bool needs_quotes =
-		memchr(data, ',', length) || memchr(data, '"', length) ||
-		(length && (zones_is_blank(data[0]) || zones_is_blank(data[length - 1])));
+	bool needs_quotes = memchr(data, ',', length) || memchr(data, '"', length) ||
+			    (length && (zones_is_blank(fit_char(data[0])) ||
+					zones_is_blank(fit_char(data[length - 1]))));
 
 	text_append_string(&writer->output, needs_quotes ? ", \"" : ", ");
 	for (size_t i = 0; i < length; i++) {
 		if (data[i] == '"')
 			text_append_char(&writer->output, '"');
-		append_char(writer, data[i]);
+		text_append_char(&writer->output, fit_char(data[i]));
 	}
 	if (needs_quotes)
 		text_append_char(&writer->output, '"');
@@ -143,7 +144,7 @@ static void append_string(struct writer *writer, uint32_t string)
 		     string_table_get_length(strings, string));
 }
 
-/* As short as it can be and still be the same number when it is read. */
+/* As short as it can be and still be the same number, no integer, when it is read. */
 static void append_double(struct writer *writer, double number)
 {
 	char digits[40];
@@ -153,7 +154,8 @@ static void append_double(struct writer *writer, double number)
 		if (strtod(digits, NULL) == number)
 			break;
 	}
-	text_printf(&writer->output, ", %s", digits);
+	text_printf(&writer->output, ", %s%s", digits,
+		    isfinite(number) && !strpbrk(digits, ".e") ? ".0" : "");
 }
 
 static void append_value(struct writer *writer, const struct zone_attribute *attribute)
@@ -197,7 +199,7 @@ static void append_process(struct writer *writer, uint32_t id, bool is_first)
 		return;
 	text_printf(&writer->output, ZONES_PROCESS_MARK "%" PRIu32 " ", process->pid);
 	for (size_t i = 0; i < length; i++)
-		append_char(writer, name[i]);
+		text_append_char(&writer->output, fit_char(name[i]));
 	end_line(writer);
 }
 

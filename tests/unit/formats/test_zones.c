@@ -107,6 +107,16 @@ static void counters_are_whole_numbers_or_decimals(void **state _unused_)
 	maker_release(&result);
 }
 
+static void decimals_are_written_as_the_shortest_ones_that_are_the_same(void **state _unused_)
+{
+	assert_written("COUNTER_TRACK, 9, c\nCOUNTER_VALUE, 9, 5, 0.10\nCOUNTER_VALUE, 9, 6, 2.\n"
+		       "COUNTER_VALUE, 9, 7, -.0\nCOUNTER_VALUE, 9, 8, 1E+300\n"
+		       "COUNTER_VALUE, 9, 9, 0.30000000000000004\n",
+		       "COUNTER_TRACK, 1, c\nCOUNTER_VALUE, 1, 5, 0.1\nCOUNTER_VALUE, 1, 6, 2.0\n"
+		       "COUNTER_VALUE, 1, 7, -0.0\nCOUNTER_VALUE, 1, 8, 1e+300\n"
+		       "COUNTER_VALUE, 1, 9, 0.30000000000000004\n");
+}
+
 static void commands_may_be_in_any_letter_case(void **state _unused_)
 {
 	assert_written("thread, 1, x\nThread,2,y\n", "THREAD, 1, x\nTHREAD, 2, y\n");
@@ -297,7 +307,7 @@ static void a_name_with_a_line_end_stays_on_its_line(void **state _unused_)
 	assert_int_equal(timeline_add_string(result.timeline, "a\nb\r", &thread.name), 0);
 	assert_int_equal(timeline_add_thread(result.timeline, &thread, NULL), 0);
 	written = maker_write(&format_zones, &result, (struct format_opts){0});
-	assert_string_equal(written.data, "THREAD, 1, a b \n");
+	assert_string_equal(written.data, "THREAD, 1, \"a b \"\n");
 	text_release(&written);
 	maker_release(&result);
 }
@@ -380,6 +390,7 @@ int main(void)
 		cmocka_unit_test(every_attribute_of_a_zone_survives),
 		cmocka_unit_test(attributes_go_to_the_zone_they_name_not_to_the_innermost),
 		cmocka_unit_test(counters_are_whole_numbers_or_decimals),
+		cmocka_unit_test(decimals_are_written_as_the_shortest_ones_that_are_the_same),
 		cmocka_unit_test(commands_may_be_in_any_letter_case),
 		cmocka_unit_test(blanks_around_fields_do_not_count),
 		cmocka_unit_test(quotes_keep_commas_blanks_and_doubled_quotes),
