@@ -10,18 +10,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/array.h"
 #include "base/json.h"
 #include "formats/format.h"
 #include "formats/reader.h"
-
-struct item {
-	const char *label;
-	size_t length;
-	uint32_t node;
-	bool is_first; /* among its siblings */
-	bool is_end;   /* the brackets that end the node */
-};
 
 struct writer {
 	const struct profile *profile;
@@ -30,9 +21,6 @@ struct writer {
 	const struct call_tree *tree;
 	uint64_t *totals; /* by node, of the whole subtree */
 	uint64_t *baselines;
-	uint32_t *first_child; /* by node; 0: none, as the root is no child */
-	uint32_t *next_sibling;
-	ARRAY(struct item) items; /* what is to be written; the next one is the last */
 	struct text text;
 };
 
@@ -42,9 +30,7 @@ static int add_up(struct writer *writer)
 
 	writer->totals = calloc(count, sizeof(*writer->totals));
 	writer->baselines = calloc(count, sizeof(*writer->baselines));
-	writer->first_child = calloc(count, sizeof(*writer->first_child));
-	writer->next_sibling = calloc(count, sizeof(*writer->next_sibling));
-	if (!writer->totals || !writer->baselines || !writer->first_child || !writer->next_sibling)
+	if (!writer->totals || !writer->baselines)
 		return -ENOMEM;
 	for (uint32_t node = count; node-- > 0;) {
 		uint64_t *total = &writer->totals[node];
@@ -58,43 +44,12 @@ static int add_up(struct writer *writer)
 		if (node == CALL_TREE_ROOT)
 			break;
 		parent = call_tree_get_parent(writer->tree, node);
-		writer->next_sibling[node] = writer->first_child[parent];
-		writer->first_child[parent] = node;
 		if (__builtin_add_overflow(writer->totals[parent], *total,
 					   &writer->totals[parent]) ||
 		    __builtin_add_overflow(writer->baselines[parent], *baseline,
 					   &writer->baselines[parent]))
 			return -EOVERFLOW;
 	}
-	return 0;
-}
-
-/* The last in order first, as the items are taken from the end. */
-static int compare_items(const void *left, const void *right)
-{
-	const struct item *a = left;
-	const struct item *b = right;
-	size_t common = a->length < b->length ? a->length : b->length;
-	int order = memcmp(b->label, a->label, common);
-
-	return order ? order : (a->length < b->length) - (a->length > b->length);
-}
-
-static int push_children(struct writer *writer, uint32_t parent)
-{
-	size_t first = writer->items.length;
-
-	for (uint32_t node = writer->first_child[parent]; node; node = writer->next_sibling[node]) {
-		struct item *item = array_add(&writer->items);
-
-		if (!item)
-			return -ENOMEM;
-		item->node = node;
-		item->label = call_tree_get_label(writer->tree, node, &item->length);
-	}
-	qsort(writer->items.items + first, writer->items.length - first, sizeof(struct item),
-	      compare_items);
-	writer->items.items[writer->items.length - 1].is_first = true;
 	return 0;
 }
 
@@ -110,44 +65,39 @@ static void append_values(struct writer *writer, uint32_t node)
 			    value < before ? before - value : value - before);
 }
 
-static int push_end(struct writer *writer, uint32_t node)
+static void open_node(struct writer *writer, uint32_t node)
 {
-	struct item *item = array_add(&writer->items);
+	size_t length;
+	const char *label = call_tree_get_label(writer->tree, node, &length);
 
-	if (!item)
-		return -ENOMEM;
-	item->node = node;
-	item->is_end = true;
-	return 0;
+	text_append_string(&writer->text, "{\"name\":");
+	json_append_string(&writer->text, label, length);
+	append_values(writer, node);
 }
 
-static int write_children(struct writer *writer, uint32_t node)
+/*
+ * After the values of a node: its first child or, where that is the end, brackets up to the next
+ * node. Returns that; the root after the last.
+ */
+static uint32_t go_on(struct writer *writer, uint32_t node)
 {
-	int err;
+	uint32_t next = call_tree_get_first_child(writer->tree, node);
 
-	if (!writer->first_child[node]) {
-		text_append_char(&writer->text, '}');
-		return 0;
+	if (next != CALL_TREE_NONE) {
+		text_append_string(&writer->text, ",\"children\":[");
+		return next;
 	}
-	text_append_string(&writer->text, ",\"children\":[");
-	err = push_end(writer, node);
-	return err ? err : push_children(writer, node);
-}
-
-static int write_item(struct writer *writer, struct item item)
-{
-	int err = sink_drain(writer->sink, &writer->text);
-
-	if (err)
-		return err;
-	if (item.is_end) {
+	text_append_char(&writer->text, '}');
+	while (node != CALL_TREE_ROOT) {
+		next = call_tree_get_next_sibling(writer->tree, node);
+		if (next != CALL_TREE_NONE) {
+			text_append_char(&writer->text, ',');
+			return next;
+		}
 		text_append_string(&writer->text, "]}");
-		return 0;
+		node = call_tree_get_parent(writer->tree, node);
 	}
-	text_append_string(&writer->text, item.is_first ? "{\"name\":" : ",{\"name\":");
-	json_append_string(&writer->text, item.label, item.length);
-	append_values(writer, item.node);
-	return write_children(writer, item.node);
+	return CALL_TREE_ROOT;
 }
 
 static void append_member(struct writer *writer, const char *key, const char *value)
@@ -177,7 +127,7 @@ static const char *get_root(const struct writer *writer)
 	return names[writer->opts->tree.root];
 }
 
-static int write_root(struct writer *writer)
+static void open_root(struct writer *writer)
 {
 	const struct call_tree_opts *tree = &writer->opts->tree;
 	const char *root = get_root(writer);
@@ -194,17 +144,21 @@ static int write_root(struct writer *writer)
 	text_printf(&writer->text, ",\"total\":%" PRIu64 "},\n\"name\":\"all\"",
 		    writer->totals[CALL_TREE_ROOT]);
 	append_values(writer, CALL_TREE_ROOT);
-	return write_children(writer, CALL_TREE_ROOT);
 }
 
 static int write_tree(struct writer *writer)
 {
+	uint32_t node = CALL_TREE_ROOT;
 	int err = add_up(writer);
 
-	if (!err)
-		err = write_root(writer);
-	while (!err && writer->items.length)
-		err = write_item(writer, writer->items.items[--writer->items.length]);
+	if (err)
+		return err;
+	open_root(writer);
+	for (node = go_on(writer, node); !err && node != CALL_TREE_ROOT;
+	     node = go_on(writer, node)) {
+		open_node(writer, node);
+		err = sink_drain(writer->sink, &writer->text);
+	}
 	text_append_char(&writer->text, '\n');
 	return err ? err : sink_flush(writer->sink, &writer->text);
 }
@@ -212,19 +166,14 @@ static int write_tree(struct writer *writer)
 static int write_json(const struct profile *profile, const struct format_opts *opts,
 		      const struct sink *sink)
 {
-	struct writer writer = {.profile = profile, .opts = opts, .sink = sink};
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	int err = call_tree_new(profile, &opts->tree, &tree);
+	struct writer writer = {.profile = profile, .opts = opts, .sink = sink, .tree = tree};
 
-	writer.tree = tree;
 	if (!err)
 		err = write_tree(&writer);
-
 	free(writer.totals);
 	free(writer.baselines);
-	free(writer.first_child);
-	free(writer.next_sibling);
-	array_release(&writer.items);
 	text_release(&writer.text);
 	return err;
 }
