@@ -8,6 +8,7 @@
 /* clang-format off */
 static const struct format *const formats[] = {
 	&format_folded,
+	&format_jfr,
 	&format_json,
 	&format_perf_script,
 	&format_pprof,

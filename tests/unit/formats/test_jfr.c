@@ -1,0 +1,301 @@
+#include <stdio.h>
+
+#include "import_fixture.h"
+#include "jfr_writer.h"
+
+#define FORMAT (&format_jfr)
+
+static struct jfr_writer make_recording(void)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+
+	jfr_put_park(&writer, 1, 3000, 512);
+	jfr_put_execution(&writer, 1, 1);
+	jfr_put_execution(&writer, 1, 1);
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	return writer;
+}
+
+static void assert_recording(struct jfr_writer *writer, uint32_t metric, const char *expected)
+{
+	struct imported imported = {0};
+	int err = imported_read(&imported, FORMAT, writer->chunk.data, writer->chunk.length);
+
+	assert_string_equal(imported.import.error.message, "");
+	assert_int_equal(err, 0);
+	assert_string_equal(imported.warnings.data, "");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = metric},
+		       expected);
+	imported_release(&imported);
+	text_release(&writer->chunk);
+}
+
+static void samples_are_read_with_thread_class_and_method(void **state _unused_)
+{
+	struct jfr_writer writer = make_recording();
+
+	assert_recording(&writer, 0, "worker;org.App.main;org.App.work 2\n");
+}
+
+static void every_event_with_a_stack_gives_metrics(void **state _unused_)
+{
+	struct jfr_writer writer = make_recording();
+	struct imported imported = {0};
+	static const char *const expected[][2] = {{"jdk.ExecutionSample", "count"},
+						  {"app.Park", "count"},
+						  {"app.Park.duration", "nanoseconds"},
+						  {"app.Park.size", "bytes"}};
+
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 0);
+	assert_int_equal(profile_count_metrics(imported.profile), 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_string_equal(format_get_metric_name(imported.profile, i), expected[i][0]);
+		assert_string_equal(format_get_metric_unit(imported.profile, i), expected[i][1]);
+	}
+	imported_release(&imported);
+	assert_recording(&writer, 2, "worker;org.App.main;org.App.work 1500\n");
+	writer = make_recording();
+	assert_recording(&writer, 3, "worker;org.App.main;org.App.work 512\n");
+}
+
+static void kinds_of_code_and_cut_off_stacks_are_marked(void **state _unused_)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+
+	jfr_put_execution(&writer, 2, 1);
+	jfr_put_execution(&writer, 3, 1);
+	jfr_put_execution(&writer, 0, 1);
+	jfr_put_execution(&writer, 77, 1);
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	assert_recording(&writer, 0,
+			 "worker;? 2\nworker;[truncated];org.App.main 1\n"
+			 "worker;org.App.main_[j];org.App.work_[i] 1\n");
+}
+
+static void the_process_of_the_threads_is_known(void **state _unused_)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+	struct imported imported = {0};
+
+	jfr_put_execution(&writer, 1, 1);
+	jfr_begin(&writer, ID_EVENT_INFORMATION);
+	jfr_put(&writer, 812);
+	jfr_end(&writer);
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 0);
+	assert_written(&format_folded, imported.profile,
+		       (struct call_tree_opts){.root = TREE_ROOT_TID},
+		       "worker-812/815;org.App.main;org.App.work 1\n");
+	imported_release(&imported);
+	text_release(&writer.chunk);
+}
+
+static void the_newest_definition_of_a_constant_counts(void **state _unused_)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+
+	jfr_put_constants(&writer);
+	jfr_put_execution(&writer, 1, 1);
+	jfr_begin_checkpoint(&writer, 1);
+	jfr_put_symbols(&writer, 2, "org/New", "start");
+	jfr_end(&writer);
+	jfr_finish(&writer);
+	assert_recording(&writer, 0, "worker;org.New.start;org.New.work 1\n");
+}
+
+/* async-profiler: native functions, and states that mean the wall clock. */
+static void put_native_constants(struct jfr_writer *writer)
+{
+	jfr_begin_checkpoint(writer, 7);
+	jfr_put_symbols(writer, 2, "libc.so.6", "read");
+	jfr_begin_pool(writer, ID_CLASS, 1);
+	jfr_put(writer, 1);
+	jfr_put(writer, 1);
+	jfr_begin_pool(writer, ID_METHOD, 1);
+	jfr_put(writer, 1);
+	jfr_put(writer, 1);
+	jfr_put(writer, 2);
+	jfr_begin_pool(writer, ID_FRAME_TYPE, 2);
+	jfr_put(writer, 3);
+	jfr_put_string(writer, "Native");
+	jfr_put(writer, 5);
+	jfr_put_string(writer, "Kernel");
+	jfr_begin_pool(writer, ID_TRACE, 1);
+	jfr_put(writer, 1);
+	text_append_char(&writer->chunk, 0);
+	jfr_put(writer, 1);
+	jfr_put(writer, 1);
+	jfr_put(writer, UINT64_MAX);
+	jfr_put(writer, 3);
+	jfr_begin_pool(writer, ID_THREAD, 1);
+	jfr_put(writer, 1);
+	jfr_put_string(writer, "java");
+	jfr_put(writer, 815);
+	text_append_char(&writer->chunk, 0);
+	jfr_begin_pool(writer, ID_STATE, 2);
+	jfr_put(writer, 0);
+	jfr_put_string(writer, "STATE_DEFAULT");
+	jfr_put(writer, 1);
+	jfr_put_string(writer, "STATE_RUNNABLE");
+	jfr_end(writer);
+}
+
+static void async_profiler_gives_native_functions_and_two_kinds_of_samples(void **state _unused_)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+	struct imported imported = {0};
+
+	jfr_put_execution(&writer, 1, 0);
+	jfr_put_execution(&writer, 1, 1);
+	jfr_put_execution(&writer, 1, 1);
+	put_native_constants(&writer);
+	jfr_finish(&writer);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 0);
+	assert_string_equal(format_get_metric_name(imported.profile, 1),
+			    "jdk.ExecutionSample.wall");
+	assert_string_equal(profile_get_string(imported.profile,
+					       profile_get_frame(imported.profile, 0)->module),
+			    "libc.so.6");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 0},
+		       "java;read 1\n");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 1},
+		       "java;read 2\n");
+	imported_release(&imported);
+	text_release(&writer.chunk);
+}
+
+static void chunks_follow_each_other(void **state _unused_)
+{
+	struct jfr_writer writer = make_recording();
+	struct jfr_writer second = make_recording();
+
+	text_append(&writer.chunk, second.chunk.data, second.chunk.length);
+	text_release(&second.chunk);
+	assert_recording(&writer, 0, "worker;org.App.main;org.App.work 4\n");
+}
+
+static void what_precedes_an_unfinished_chunk_is_kept(void **state _unused_)
+{
+	struct jfr_writer writer = make_recording();
+	struct imported imported = {0};
+	size_t length = writer.chunk.length;
+	char expected[200];
+
+	text_append(&writer.chunk, "FLR\0\0\2\0\1\0\0\0\0\0\1\0\0", 16);
+	snprintf(expected, sizeof(expected),
+		 "FILE: at byte %zu: the chunk is unfinished or cut off; the rest of the chunk is "
+		 "left out\n",
+		 length);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 0);
+	assert_string_equal(imported.warnings.data, expected);
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "worker;org.App.main;org.App.work 2\n");
+	imported_release(&imported);
+	text_release(&writer.chunk);
+}
+
+static void a_damaged_chunk_costs_only_itself(void **state _unused_)
+{
+	struct jfr_writer writer = make_recording();
+	struct jfr_writer second = make_recording();
+	struct imported imported = {0};
+
+	memset(writer.chunk.data + writer.last_checkpoint, 0xff, 4);
+	text_append(&writer.chunk, second.chunk.data, second.chunk.length);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 0);
+	assert_non_null(strstr(imported.warnings.data, "a checkpoint is damaged"));
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "worker;org.App.main;org.App.work 2\n");
+	imported_release(&imported);
+	text_release(&writer.chunk);
+	text_release(&second.chunk);
+}
+
+static void a_class_that_contains_itself_ends(void **state _unused_)
+{
+	struct jfr_writer writer =
+		jfr_writer_new("root\n"
+			       " class id=5 name=A\n"
+			       "  field name=a class=5\n"
+			       "  field name=b class=5\n"
+			       " class id=20 name=E\n"
+			       "  field name=a class=5\n"
+			       "  field name=stackTrace class=5 constantPool=true\n");
+	struct imported imported = {0};
+
+	jfr_put_execution(&writer, 1, 1);
+	jfr_begin_checkpoint(&writer, 0);
+	jfr_end(&writer);
+	jfr_finish(&writer);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 -EBADMSG);
+	assert_non_null(strstr(imported.import.error.message, "an event is damaged"));
+	imported_release(&imported);
+	text_release(&writer.chunk);
+}
+
+/* Every byte of a recording is changed, and the recording is cut off everywhere. */
+static void damage_anywhere_ends_in_a_result_or_a_reason(void **state _unused_)
+{
+	struct jfr_writer writer = make_recording();
+
+	for (size_t i = 0; i < writer.chunk.length; i++) {
+		struct imported cut = {0};
+		struct imported changed = {0};
+		int err = imported_read(&cut, FORMAT, writer.chunk.data, i);
+
+		assert_true(!err || (err == -EBADMSG && cut.import.error.message[0]));
+		writer.chunk.data[i] ^= 0x55;
+		err = imported_read(&changed, FORMAT, writer.chunk.data, writer.chunk.length);
+		assert_true(!err || (err == -EBADMSG && changed.import.error.message[0]));
+		writer.chunk.data[i] ^= 0x55;
+		imported_release(&cut);
+		imported_release(&changed);
+	}
+	text_release(&writer.chunk);
+}
+
+static void old_and_foreign_files_are_refused(void **state _unused_)
+{
+	struct imported imported = {0};
+	struct jfr_writer writer = make_recording();
+
+	assert_refused(FORMAT, "hello", "FILE: at byte 0: expected a chunk of a flight recording");
+	writer.chunk.data[5] = 1;
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 -EBADMSG);
+	assert_string_equal(imported.import.error.message,
+			    "FILE: at byte 4: recordings of Java 8 and older are not read");
+	assert_int_equal(FORMAT->detect((const uint8_t *)writer.chunk.data, 8), DETECTED_SURE);
+	assert_int_equal(FORMAT->detect((const uint8_t *)"FLR a;b 1\n", 10), DETECTED_NOT);
+	imported_release(&imported);
+	text_release(&writer.chunk);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_are_read_with_thread_class_and_method),
+		cmocka_unit_test(every_event_with_a_stack_gives_metrics),
+		cmocka_unit_test(kinds_of_code_and_cut_off_stacks_are_marked),
+		cmocka_unit_test(the_process_of_the_threads_is_known),
+		cmocka_unit_test(the_newest_definition_of_a_constant_counts),
+		cmocka_unit_test(async_profiler_gives_native_functions_and_two_kinds_of_samples),
+		cmocka_unit_test(chunks_follow_each_other),
+		cmocka_unit_test(what_precedes_an_unfinished_chunk_is_kept),
+		cmocka_unit_test(a_damaged_chunk_costs_only_itself),
+		cmocka_unit_test(a_class_that_contains_itself_ends),
+		cmocka_unit_test(damage_anywhere_ends_in_a_result_or_a_reason),
+		cmocka_unit_test(old_and_foreign_files_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
