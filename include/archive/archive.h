@@ -1,0 +1,120 @@
+/*
+ * A folder of captures, made one at a time over years: written, listed by time, expired.
+ *
+ * A capture appears whole or not at all, and whatever ends a run, the archive stays as it was
+ * before: the next run removes what may be left. Times are UTC, so that neither daylight saving
+ * nor a wrong time zone mixes anything up. Only what has a capture's name (capture_name.h) is
+ * ever read or removed; symbolic links are not followed below the folder.
+ *
+ * Not thread-safe. Of several programs, one at a time may write, which the lock sees to.
+ */
+#ifndef ARCHIVE_ARCHIVE_H
+#define ARCHIVE_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/error.h"
+
+struct archive;
+struct archive_file;
+
+/* The lock's file, in the archive's folder. */
+#define ARCHIVE_LOCK_NAME ".stackwide.lock"
+
+/*
+ * is_new  the folder is made when it is not there (its parent must be)
+ *
+ * Returns 0 or negative errno with the reason in error.
+ */
+_must_check_ int archive_open(const char *path, bool is_new, struct archive **ret,
+			      struct error *error);
+void archive_free(struct archive *archive);
+static inline void archive_freep(struct archive **archive)
+{
+	archive_free(*archive);
+}
+
+/*
+ * Become the one who may write, until archive_free() or the end of the program, however that
+ * comes. Removes what a killed run has left behind.
+ *
+ * Returns 0, -EBUSY when there is another, or another negative errno; with the reason in error.
+ */
+_must_check_ int archive_lock(struct archive *archive, struct error *error);
+
+/* Space on the archive's file system in bytes, as far as we may use it. 0 or negative errno. */
+_must_check_ int archive_get_space(const struct archive *archive, uint64_t *ret_free_bytes,
+				   uint64_t *ret_total_bytes);
+
+/*
+ * Begin a capture. Nothing is visible yet. Needs the lock.
+ *
+ * time_s     when it began, since 1970, UTC
+ * host       name of the machine
+ * extension  of the format, with its dot
+ *
+ * Returns 0 or negative errno with the reason in error.
+ */
+_must_check_ int archive_file_new(struct archive *archive, int64_t time_s, const char *host,
+				  const char *extension, struct archive_file **ret,
+				  struct error *error);
+/* Returns 0 or negative errno. */
+_must_check_ int archive_file_write(struct archive_file *file, const void *data, size_t size);
+/* On the disk, and visible. Returns 0 or negative errno with the reason in error. */
+_must_check_ int archive_file_commit(struct archive_file *file, struct error *error);
+/* Without a commit before, nothing of it is left. NULL is fine. */
+void archive_file_free(struct archive_file *file);
+/* Below the archive's folder; after the commit it is the name that the capture has. */
+const char *archive_file_get_name(const struct archive_file *file);
+uint64_t archive_file_get_size(const struct archive_file *file);
+
+struct archive_capture {
+	char *name; /* below the archive's folder */
+	int64_t time_s;
+	uint64_t size_bytes; /* on the disk */
+};
+
+/* In order of time, then of name. */
+struct archive_list {
+	ARRAY(struct archive_capture) captures;
+};
+
+/*
+ * The captures that began at or after since_s and before until_s.
+ *
+ * Returns 0 or negative errno with the reason in error.
+ */
+_must_check_ int archive_list_init(struct archive_list *list, const struct archive *archive,
+				   int64_t since_s, int64_t until_s, struct error *error);
+void archive_list_release(struct archive_list *list);
+
+struct archive_limits {
+	int64_t now_s;
+	uint64_t keep_s;         /* 0: captures never get too old */
+	uint64_t max_size_bytes; /* of all captures; 0: no limit */
+	uint64_t min_free_bytes; /* on the file system; 0: no limit */
+};
+
+struct archive_expiry {
+	uint32_t num_removed;
+	uint64_t removed_bytes;
+	uint32_t num_kept;
+	uint64_t kept_bytes;
+};
+
+/*
+ * Remove captures, the oldest first, that are too old, or too many for the limits; never the
+ * newest, nor the one called protected_name (which may be NULL). Of those that are too old, a
+ * call removes 50 at most: when the clock jumps years ahead, there is time to notice. Needs the
+ * lock.
+ *
+ * Returns 0 or negative errno with the reason in error.
+ */
+_must_check_ int archive_expire(struct archive *archive, const struct archive_limits *limits,
+				const char *protected_name, struct archive_expiry *ret,
+				struct error *error);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * What the files of this room know of an archive; for nobody else.
+ */
+#ifndef ARCHIVE_ARCHIVE_FOLDER_H
+#define ARCHIVE_ARCHIVE_FOLDER_H
+
+#include "archive/archive.h"
+
+struct archive {
+	char *path; /* as the caller gave it */
+	int fd;
+	int lock_fd; /* -1: not locked */
+};
+
+/* Temporary names, where a file cannot be without one. */
+#define ARCHIVE_TEMPORARY_PREFIX ".stackwide-"
+#define ARCHIVE_TEMPORARY_SUFFIX ".tmp"
+
+/*
+ * Call enter() for every entry of the folders of days: the day, the open folder, and a name in it.
+ * Days outside [first, last] (as 20261121) are left out. Its result, when not 0, ends the walk and
+ * is returned. Returns 0 or negative errno.
+ */
+_must_check_ int archive_walk(const struct archive *archive, int first_day, int last_day,
+			      int (*enter)(int year, int month, int day, int fd, const char *name,
+					   void *context),
+			      void *context);
+
+#endif

@@ -1,0 +1,272 @@
+#include "archive/archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "archive/archive_folder.h"
+#include "archive/capture_name.h"
+#include "base/text.h"
+
+#define FOLDER_MODE 0750
+#define FILE_MODE   0640
+/* Captures of one second. */
+#define MAX_COPIES 1000
+
+struct archive_file {
+	struct archive *archive;
+	int64_t time_s;
+	char *host;
+	char *extension;
+	char name[CAPTURE_NAME_BYTES]; /* below the archive */
+	char temporary[64];            /* in the folder of the day; empty: it has no name */
+	int folder_fd;                 /* of the day */
+	int fd;
+	uint64_t size_bytes;
+	bool is_committed;
+};
+
+int archive_open(const char *path, bool is_new, struct archive **ret, struct error *error)
+{
+	struct archive *archive = calloc(1, sizeof(*archive));
+
+	if (!archive)
+		return error_set(error, -ENOMEM, "out of memory");
+	archive->fd = archive->lock_fd = -1;
+	archive->path = strdup(path);
+	if (!archive->path) {
+		archive_free(archive);
+		return error_set(error, -ENOMEM, "out of memory");
+	}
+	if (!is_new || !mkdir(path, FOLDER_MODE) || errno == EEXIST)
+		archive->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (archive->fd < 0) {
+		int err = -errno;
+
+		archive_free(archive);
+		return error_set(error, err, "cannot open the archive '%s': %s", path,
+				 strerror(-err));
+	}
+	*ret = archive;
+	return 0;
+}
+
+void archive_free(struct archive *archive)
+{
+	if (!archive)
+		return;
+	if (archive->lock_fd >= 0)
+		close(archive->lock_fd);
+	if (archive->fd >= 0)
+		close(archive->fd);
+	free(archive->path);
+	free(archive);
+}
+
+/* Only where files cannot be made without a name is there ever one of these. */
+static int remove_leftover(int year _unused_, int month _unused_, int day _unused_, int fd,
+			   const char *name, void *context _unused_)
+{
+	if (string_starts_with(name, ARCHIVE_TEMPORARY_PREFIX) &&
+	    string_ends_with(name, ARCHIVE_TEMPORARY_SUFFIX))
+		(void)unlinkat(fd, name, 0); /* the next run tries again */
+	return 0;
+}
+
+int archive_lock(struct archive *archive, struct error *error)
+{
+	int err;
+
+	archive->lock_fd = openat(archive->fd, ARCHIVE_LOCK_NAME,
+				  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+	if (archive->lock_fd < 0)
+		return error_set(error, -errno, "cannot lock the archive '%s': %s", archive->path,
+				 strerror(errno));
+	if (flock(archive->lock_fd, LOCK_EX | LOCK_NB)) {
+		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+		close(archive->lock_fd);
+		archive->lock_fd = -1;
+		return error_set(error, err, "cannot lock the archive '%s': %s", archive->path,
+				 strerror(err == -EBUSY ? EWOULDBLOCK : -err));
+	}
+	err = archive_walk(archive, 0, 99991231, remove_leftover, NULL);
+	return err ? error_set(error, err, "cannot read the archive '%s': %s", archive->path,
+			       strerror(-err))
+		   : 0;
+}
+
+int archive_get_space(const struct archive *archive, uint64_t *ret_free_bytes,
+		      uint64_t *ret_total_bytes)
+{
+	struct statvfs space;
+
+	if (fstatvfs(archive->fd, &space))
+		return -errno;
+	*ret_free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
+	*ret_total_bytes = (uint64_t)space.f_blocks * space.f_frsize;
+	return 0;
+}
+
+/* Make one folder and open it; *fd, the one it is in, is closed. */
+static int descend(int *fd, const char *name)
+{
+	int below = -errno;
+
+	if (mkdirat(*fd, name, FOLDER_MODE) && errno != EEXIST)
+		return -errno;
+	below = openat(*fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (below < 0)
+		return -errno;
+	(void)fsync(*fd); /* that the folder itself lasts; the capture's own fsync decides */
+	close(*fd);
+	*fd = below;
+	return 0;
+}
+
+/* Open the folder of the capture's day. */
+static int open_day(struct archive_file *file)
+{
+	_cleanup_free_ char *path = strdup(file->name);
+	char *rest = path;
+	int err = path ? 0 : -ENOMEM;
+
+	file->folder_fd = fcntl(file->archive->fd, F_DUPFD_CLOEXEC, 3);
+	if (!err && file->folder_fd < 0)
+		return -errno;
+	while (!err) {
+		const char *part = strsep(&rest, "/");
+
+		if (!rest)
+			break;
+		err = descend(&file->folder_fd, part);
+	}
+	return err;
+}
+
+static int open_temporary(struct archive_file *file)
+{
+	file->fd = openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
+	if (file->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+		/* NFS and others have no nameless files. */
+		snprintf(file->temporary, sizeof(file->temporary),
+			 ARCHIVE_TEMPORARY_PREFIX "%d" ARCHIVE_TEMPORARY_SUFFIX, getpid());
+		file->fd = openat(file->folder_fd, file->temporary,
+				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+		if (file->fd < 0)
+			file->temporary[0] = '\0';
+	}
+	if (file->fd < 0)
+		return -errno;
+	return fchmod(file->fd, FILE_MODE) ? -errno : 0; /* whatever the umask */
+}
+
+int archive_file_new(struct archive *archive, int64_t time_s, const char *host,
+		     const char *extension, struct archive_file **ret, struct error *error)
+{
+	struct archive_file *file = calloc(1, sizeof(*file));
+	int err = -ENOMEM;
+
+	if (!file)
+		return error_set(error, err, "out of memory");
+	file->archive = archive;
+	file->time_s = time_s;
+	file->fd = file->folder_fd = -1;
+	file->host = strdup(host);
+	file->extension = strdup(extension);
+	if (file->host && file->extension)
+		err = capture_name_make(time_s, host, 0, extension, file->name);
+	if (!err)
+		err = open_day(file);
+	if (!err)
+		err = open_temporary(file);
+	if (err) {
+		archive_file_free(file);
+		return error_set(error, err, "cannot write to the archive '%s': %s", archive->path,
+				 strerror(-err));
+	}
+	*ret = file;
+	return 0;
+}
+
+int archive_file_write(struct archive_file *file, const void *data, size_t size)
+{
+	const char *left = data;
+
+	while (size) {
+		ssize_t written = write(file->fd, left, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		left += written;
+		size -= (size_t)written;
+		file->size_bytes += (uint64_t)written;
+	}
+	return 0;
+}
+
+/* Give the file its name, if that is free. Returns 0 or negative errno. */
+static int link_file(struct archive_file *file)
+{
+	const char *name = path_basename(file->name);
+	char descriptor[64];
+
+	if (file->temporary[0]) {
+		if (renameat2(file->folder_fd, file->temporary, file->folder_fd, name,
+			      RENAME_NOREPLACE))
+			return -errno;
+		file->temporary[0] = '\0';
+		return 0;
+	}
+	snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", file->fd);
+	return linkat(AT_FDCWD, descriptor, file->folder_fd, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+int archive_file_commit(struct archive_file *file, struct error *error)
+{
+	int err = fsync(file->fd) ? -errno : link_file(file);
+
+	for (uint32_t copy = 2; err == -EEXIST && copy < MAX_COPIES; copy++) {
+		err = capture_name_make(file->time_s, file->host, copy, file->extension,
+					file->name);
+		if (!err)
+			err = link_file(file);
+	}
+	if (!err && fsync(file->folder_fd))
+		err = -errno;
+	if (err)
+		return error_set(error, err, "cannot write '%s/%s': %s", file->archive->path,
+				 file->name, strerror(-err));
+	file->is_committed = true;
+	return 0;
+}
+
+void archive_file_free(struct archive_file *file)
+{
+	if (!file)
+		return;
+	if (file->temporary[0])
+		(void)unlinkat(file->folder_fd, file->temporary, 0); /* else the next run does */
+	if (file->fd >= 0)
+		close(file->fd);
+	if (file->folder_fd >= 0)
+		close(file->folder_fd);
+	free(file->host);
+	free(file->extension);
+	free(file);
+}
+
+const char *archive_file_get_name(const struct archive_file *file)
+{
+	return file->name;
+}
+
+uint64_t archive_file_get_size(const struct archive_file *file)
+{
+	return file->size_bytes;
+}

@@ -1,0 +1,178 @@
+#include <sys/wait.h>
+
+#include "archive_fixture.h"
+
+static void a_capture_appears_when_it_is_committed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct archive_file *file;
+	struct stat status;
+	char path[512];
+
+	umask(0);
+	assert_int_equal(archive_file_new(fixture->archive, NOON, "web", ".folded", &file, NULL),
+			 0);
+	assert_int_equal(archive_file_write(file, "a 1\n", 4), 0);
+	fixture_assert_lists(fixture, "");
+	assert_int_equal(archive_file_commit(file, NULL), 0);
+	assert_int_equal(archive_file_get_size(file), 4);
+	archive_file_free(file);
+	fixture_assert_lists(fixture, "2026/11/21/120000Z-web.folded");
+	fixture_join(fixture, "2026/11/21/120000Z-web.folded", path);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0640);
+	assert_int_equal(status.st_size, 4);
+	fixture_join(fixture, "2026/11", path);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0750);
+}
+
+static void a_capture_that_is_given_up_leaves_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	struct archive_file *file;
+	char path[512];
+
+	assert_int_equal(archive_file_new(fixture->archive, NOON, "web", ".folded", &file, NULL),
+			 0);
+	assert_int_equal(archive_file_write(file, "a 1\n", 4), 0);
+	archive_file_free(file);
+	fixture_join(fixture, "2026/11/21", path);
+	assert_int_equal(rmdir(path), 0); /* it is empty */
+}
+
+static void captures_of_one_second_stand_beside_each_other(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (int i = 0; i < 3; i++)
+		fixture_add(fixture, NOON, 1);
+	fixture_assert_lists(fixture, "2026/11/21/120000Z-host.2.folded "
+				      "2026/11/21/120000Z-host.3.folded "
+				      "2026/11/21/120000Z-host.folded");
+}
+
+static void captures_are_listed_by_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct text names;
+
+	fixture_add(fixture, NOON + 40 * DAY, 1);
+	fixture_add(fixture, NOON, 1);
+	fixture_add(fixture, NOON + 1, 1);
+	fixture_assert_lists(fixture, "2026/11/21/120000Z-host.folded "
+				      "2026/11/21/120001Z-host.folded "
+				      "2026/12/31/120000Z-host.folded");
+	names = fixture_list(fixture, NOON + 1, NOON + 40 * DAY);
+	assert_string_equal(names.data, "2026/11/21/120001Z-host.folded");
+	text_release(&names);
+	names = fixture_list(fixture, NOON + 40 * DAY, NOON + 40 * DAY + 1);
+	assert_string_equal(names.data, "2026/12/31/120000Z-host.folded");
+	text_release(&names);
+	names = fixture_list(fixture, NOON + 2, NOON + 2);
+	assert_string_equal(names.data, "");
+	text_release(&names);
+}
+
+static void what_is_not_ours_is_not_listed(void **state)
+{
+	struct fixture *fixture = *state;
+	char target[512];
+	char link[512];
+
+	fixture_add(fixture, NOON, 1);
+	fixture_make_file(fixture, "2026/11/21/notes.txt");
+	fixture_make_file(fixture, "2026/11/120000Z-host.folded");
+	fixture_join(fixture, "2026/11/21/120000Z-host.folded", target);
+	fixture_join(fixture, "2026/11/21/130000Z-host.folded", link);
+	assert_int_equal(symlink(target, link), 0);
+	fixture_join(fixture, "2026", target);
+	fixture_join(fixture, "2027", link);
+	assert_int_equal(symlink(target, link), 0);
+	fixture_join(fixture, "2026/11/21/140000Z-host.folded", link);
+	assert_int_equal(mkdir(link, 0700), 0);
+	fixture_assert_lists(fixture, "2026/11/21/120000Z-host.folded");
+}
+
+static void one_at_a_time_has_the_lock(void **state)
+{
+	struct fixture *fixture = *state;
+	struct archive *second;
+	struct error error = {0};
+
+	assert_int_equal(archive_open(fixture->path, false, &second, NULL), 0);
+	assert_int_equal(archive_lock(second, &error), -EBUSY);
+	archive_free(fixture->archive);
+	fixture->archive = NULL;
+	assert_int_equal(archive_lock(second, &error), 0);
+	archive_free(second);
+}
+
+static void the_lock_goes_with_the_one_that_had_it(void **state)
+{
+	struct fixture *fixture = *state;
+	pid_t child;
+
+	archive_free(fixture->archive);
+	fixture->archive = NULL;
+	child = fork();
+	if (!child) {
+		struct archive *archive;
+
+		_exit(archive_open(fixture->path, false, &archive, NULL) ||
+		      archive_lock(archive, NULL));
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(archive_open(fixture->path, false, &fixture->archive, NULL), 0);
+	assert_int_equal(archive_lock(fixture->archive, NULL), 0);
+}
+
+static void what_a_killed_run_left_is_removed(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture_add(fixture, NOON, 1);
+	fixture_make_file(fixture, "2026/11/21/.stackwide-123.tmp");
+	fixture_make_file(fixture, "2026/11/21/.mine.tmp");
+	archive_free(fixture->archive);
+	assert_int_equal(archive_open(fixture->path, false, &fixture->archive, NULL), 0);
+	assert_int_equal(archive_lock(fixture->archive, NULL), 0);
+	assert_false(fixture_has(fixture, "2026/11/21/.stackwide-123.tmp"));
+	assert_true(fixture_has(fixture, "2026/11/21/.mine.tmp"));
+	fixture_assert_lists(fixture, "2026/11/21/120000Z-host.folded");
+}
+
+static void a_folder_is_made_only_when_asked_for(void **state)
+{
+	struct fixture *fixture = *state;
+	struct error error = {0};
+	struct archive *archive;
+	char path[512];
+
+	fixture_join(fixture, "new", path);
+	assert_int_equal(archive_open(path, false, &archive, &error), -ENOENT);
+	assert_non_null(strstr(error.message, path));
+	assert_int_equal(archive_open(path, true, &archive, &error), 0);
+	archive_free(archive);
+	fixture_join(fixture, ".stackwide.lock", path);
+	assert_int_equal(archive_open(path, true, &archive, &error), -ENOTDIR);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_init, fixture_release)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_capture_appears_when_it_is_committed),
+		TEST(a_capture_that_is_given_up_leaves_nothing),
+		TEST(captures_of_one_second_stand_beside_each_other),
+		TEST(captures_are_listed_by_time),
+		TEST(what_is_not_ours_is_not_listed),
+		TEST(one_at_a_time_has_the_lock),
+		TEST(the_lock_goes_with_the_one_that_had_it),
+		TEST(what_a_killed_run_left_is_removed),
+		TEST(a_folder_is_made_only_when_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
