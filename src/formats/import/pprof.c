@@ -14,8 +14,6 @@
 
 #include "formats/pprof_reader.h"
 
-#define PPROF_MAX_SAMPLE_TYPES 64
-#define ADVANCE_SAMPLES        4096
 /* Of the first sample type, where a profile begins; two numbers of at most ten bytes. */
 #define MAX_TYPE_BYTES    22
 #define NUM_DETECT_FIELDS 64
