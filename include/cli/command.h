@@ -30,6 +30,7 @@ struct command {
 };
 
 extern const struct command command_convert;
+extern const struct command command_doctor;
 extern const struct command command_record;
 extern const struct command command_unwind_table;
 

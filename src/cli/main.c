@@ -10,6 +10,7 @@
 static const struct command *const commands[] = {
 	&command_record,
 	&command_convert,
+	&command_doctor,
 	&command_unwind_table,
 };
 

@@ -1,0 +1,29 @@
+/*
+ * What a machine lets stackwide do, looked up one thing at a time.
+ *
+ * Everything is read below a root folder, so that tests can show any machine.
+ */
+#ifndef CLI_DOCTOR_H
+#define CLI_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+
+struct finding {
+	const char *name;
+	bool is_ok;
+	char detail[256]; /* what there is, or what is missing and what that means */
+	char fix[192];    /* a command, or what else to do; empty when all is well */
+};
+
+struct doctor {
+	int root_fd;  /* of the folder that stands for / */
+	bool is_root; /* the user is root; in messages */
+};
+
+/* Look up number `index`, from 0. Returns false when there are no more. */
+bool doctor_check(const struct doctor *doctor, size_t index, struct finding *ret);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * `stackwide doctor`: what this machine lets us do, what is missing, and what to do about it. Last,
+ * a short recording, which alone decides the exit status.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/doctor.h"
+#include "collect/recorder.h"
+
+#define TEST_NS           (500 * NS_PER_MS)
+#define TEST_FREQUENCY_HZ 199
+#define READ_NS           (50 * NS_PER_MS)
+
+static const struct option_spec doctor_options[] = {{0}};
+
+static void print_finding(const struct finding *finding)
+{
+	printf("%-8s %-20s %s%s%s\n", finding->is_ok ? "ok" : "missing", finding->name,
+	       finding->detail, finding->fix[0] ? "; " : "", finding->fix);
+	fflush(stdout);
+}
+
+/* Be busy until then, so that there is something to sample on any machine. */
+static void spin_until(uint64_t end_ns)
+{
+	while (clock_now_ns() < end_ns)
+		;
+}
+
+static int try_recording(struct recorder_account *ret, const char **ret_event_name,
+			 struct error *error)
+{
+	struct recorder_opts opts = {
+		.target = {.kind = TARGET_SYSTEM},
+		.frequency_hz = TEST_FREQUENCY_HZ,
+		.user_stacks = USER_STACKS_TABLE,
+	};
+	_cleanup_(recorder_freep) struct recorder *recorder = NULL;
+	int err = recorder_new(&opts, &recorder, error);
+	uint64_t end_ns;
+
+	if (err)
+		return err;
+	recorder_start(recorder);
+	end_ns = clock_now_ns() + TEST_NS;
+	while (!err && clock_now_ns() < end_ns) {
+		spin_until(clock_now_ns() + READ_NS);
+		err = recorder_read(recorder, error);
+	}
+	if (!err)
+		err = recorder_stop(recorder, error);
+	if (!err) {
+		*ret = recorder_get_account(recorder);
+		*ret_event_name = recorder_get_event_name(recorder);
+	}
+	return err;
+}
+
+static void tell_account(const struct recorder_account *account, const char *event_name,
+			 struct finding *ret)
+{
+	uint64_t lost =
+		account->lost_ring_sample + account->lost_ring_stack + account->lost_unknown_stack;
+	uint64_t complete = account->walks[WALK_COMPLETE];
+	uint64_t num_walks = 0;
+
+	for (size_t end = 0; end < NUM_WALK_ENDS; end++)
+		num_walks += account->walks[end];
+	ret->is_ok = account->samples > 0 && recorder_account_is_balanced(account);
+	snprintf(ret->detail, sizeof(ret->detail),
+		 "%" PRIu64 " samples in %.1f s on %u CPUs (%s); %" PRIu64 " of %" PRIu64
+		 " user stacks complete, %" PRIu64 " samples lost",
+		 account->samples, (double)account->duration_ns / 1e9, account->num_cpus,
+		 event_name, complete, num_walks, lost);
+	if (!ret->is_ok)
+		snprintf(ret->fix, sizeof(ret->fix), "please report this as a bug");
+}
+
+static int record_for_test(void)
+{
+	struct finding finding = {.name = "test recording"};
+	struct recorder_account account;
+	const char *event_name;
+	struct error error = {0};
+	int err = try_recording(&account, &event_name, &error);
+
+	if (err)
+		snprintf(finding.detail, sizeof(finding.detail), "%.250s",
+			 error.message[0] ? error.message : strerror(-err));
+	else
+		tell_account(&account, event_name, &finding);
+	print_finding(&finding);
+	if (err == -EPERM || err == -ENOTSUP)
+		return EXIT_NOT_PERMITTED;
+	return finding.is_ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int refuse(int id _unused_, const char *value _unused_, void *context _unused_)
+{
+	return -EINVAL; /* there are no options of its own */
+}
+
+static int run_doctor(int argc, char **argv)
+{
+	int first_operand;
+	int parsed = options_parse(doctor_options, argc, argv, refuse, NULL, &first_operand);
+	_cleanup_close_ int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct doctor doctor = {.root_fd = root_fd, .is_root = geteuid() == 0};
+	struct finding finding;
+
+	if (parsed)
+		return parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
+	if (first_operand < argc) {
+		log_error("unexpected '%s'; see 'stackwide help doctor'", argv[first_operand]);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; doctor_check(&doctor, i, &finding); i++)
+		print_finding(&finding);
+	return record_for_test();
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.summary = "show what this machine lets us do, and what is missing",
+	.usage = "Usage: stackwide doctor",
+	.help = "A line for each thing that matters: ok, or what is missing, what follows from that, and\n"
+		"the command that mends it. The last line is a real recording of half a second: what\n"
+		"is missing above it is no obstacle when this one is ok.\n\n"
+		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",
+	.options = doctor_options,
+	.run = run_doctor,
+};
