@@ -40,6 +40,9 @@ uint32_t hash_index_find(const struct hash_index *index, uint64_t hash,
 			 bool (*is_item)(const void *owner, uint32_t item, const void *key),
 			 const void *owner, const void *key);
 
+/* Make room for this many items in all. Returns 0 or -ENOMEM. */
+_must_check_ int hash_index_reserve(struct hash_index *index, size_t num_items);
+
 /* Add an item that is not in the index yet. Returns 0 or -ENOMEM. */
 _must_check_ int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t item);
 

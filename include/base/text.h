@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/attributes.h"
@@ -25,6 +26,7 @@ void text_release(struct text *text);
 void text_append(struct text *text, const void *data, size_t length);
 void text_append_string(struct text *text, const char *string);
 void text_append_char(struct text *text, char c);
+void text_append_number(struct text *text, uint64_t number); /* decimal */
 void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
 
 /* Cut back to `length` bytes, at most the present length. */

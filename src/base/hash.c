@@ -64,19 +64,20 @@ static void place(struct hash_slot *slots, size_t num_slots, struct hash_slot sl
 	slots[i] = slot;
 }
 
-/* Double the table once it is three quarters full. */
-static int make_room(struct hash_index *index)
+/* The table doubles once it is three quarters full. */
+int hash_index_reserve(struct hash_index *index, size_t num_items)
 {
-	size_t num_slots = index->num_slots ? index->num_slots * 2 : 64;
+	size_t num_slots = index->num_slots ? index->num_slots : 64;
 	struct hash_slot *slots;
 
-	if (index->num_items + 1 <= index->num_slots / 4 * 3)
+	if (num_items <= index->num_slots / 4 * 3)
 		return 0;
+	while (num_items > num_slots / 4 * 3)
+		num_slots *= 2;
 	slots = calloc(num_slots, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < num_slots; i++)
-		slots[i].item = HASH_INDEX_NONE;
+	memset(slots, 0xff, num_slots * sizeof(*slots)); /* HASH_INDEX_NONE */
 	for (size_t i = 0; i < index->num_slots; i++)
 		if (index->slots[i].item != HASH_INDEX_NONE)
 			place(slots, num_slots, index->slots[i]);
@@ -88,7 +89,7 @@ static int make_room(struct hash_index *index)
 
 int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t item)
 {
-	int err = make_room(index);
+	int err = hash_index_reserve(index, index->num_items + 1);
 
 	if (err)
 		return err;

@@ -45,6 +45,18 @@ void text_append_char(struct text *text, char c)
 	text_append(text, &c, 1);
 }
 
+void text_append_number(struct text *text, uint64_t number)
+{
+	char digits[20]; /* of UINT64_MAX */
+	size_t first = sizeof(digits);
+
+	do {
+		digits[--first] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	text_append(text, digits + first, sizeof(digits) - first);
+}
+
 void text_printf(struct text *text, const char *format, ...)
 {
 	va_list arguments;

@@ -27,6 +27,19 @@ static void nul_bytes_are_kept(void **state _unused_)
 	text_release(&text);
 }
 
+static void numbers_are_decimal(void **state _unused_)
+{
+	struct text text = {0};
+
+	text_append_number(&text, 0);
+	text_append_char(&text, ' ');
+	text_append_number(&text, 1200);
+	text_append_char(&text, ' ');
+	text_append_number(&text, UINT64_MAX);
+	assert_string_equal(text.data, "0 1200 18446744073709551615");
+	text_release(&text);
+}
+
 static void an_impossible_size_fails_for_good(void **state _unused_)
 {
 	struct text text = {0};
@@ -54,6 +67,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_grows_and_stays_terminated),
 		cmocka_unit_test(nul_bytes_are_kept),
+		cmocka_unit_test(numbers_are_decimal),
 		cmocka_unit_test(an_impossible_size_fails_for_good),
 		cmocka_unit_test(prefixes_suffixes_and_base_names),
 	};
