@@ -134,8 +134,11 @@ _must_check_ int profile_add_string(struct profile *profile, const char *string,
  */
 _must_check_ int profile_add_frame_name(struct profile *profile, const char *name, size_t length,
 					uint32_t *ret);
+/* The id of an equal string; STRING_NONE when the profile has none. */
+uint32_t profile_find_string(const struct profile *profile, const char *string, size_t length);
 const char *profile_get_string(const struct profile *profile, uint32_t id);
 size_t profile_get_string_length(const struct profile *profile, uint32_t id);
+uint32_t profile_count_strings(const struct profile *profile);
 struct string_table *profile_get_strings(struct profile *profile);
 
 /*
@@ -152,6 +155,9 @@ _must_check_ int profile_add_location(struct profile *profile, enum location_spa
 				      uint32_t owner, uint64_t address, uint32_t *ret);
 _must_check_ int profile_add_stack(struct profile *profile, uint32_t parent, uint32_t location,
 				   uint32_t *ret);
+/* The same for a stack that is known not to be there; see stack_table.h. */
+_must_check_ int profile_add_new_stack(struct profile *profile, uint32_t parent, uint32_t location,
+				       uint32_t *ret);
 /*
  * A location that has no address but one frame: the one that an importer read. Equal frames are
  * one location.
@@ -176,6 +182,11 @@ _must_check_ int profile_add_sample(struct profile *profile, uint32_t thread, ui
 _must_check_ int profile_set_frames(struct profile *profile, uint32_t location,
 				    const struct frame *frames, size_t num_frames,
 				    enum unnamed_reason reason);
+
+/*
+ * Free what only adding needs, when all has been added. It is made again should more be added.
+ */
+void profile_trim(struct profile *profile);
 
 /* The first metric of this name, or METRIC_NONE. */
 uint32_t profile_find_metric(const struct profile *profile, const char *name);
@@ -203,6 +214,7 @@ uint32_t profile_count_modules(const struct profile *profile);
 uint32_t profile_count_processes(const struct profile *profile);
 uint32_t profile_count_threads(const struct profile *profile);
 uint32_t profile_count_locations(const struct profile *profile);
+uint32_t profile_count_frames(const struct profile *profile);
 uint32_t profile_count_metrics(const struct profile *profile);
 uint32_t profile_count_samples(const struct profile *profile);
 uint32_t profile_count_sources(const struct profile *profile);

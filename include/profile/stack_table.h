@@ -27,6 +27,18 @@ void stack_table_free(struct stack_table *table);
 _must_check_ int stack_table_add(struct stack_table *table, uint32_t parent, uint32_t level,
 				 uint32_t *ret);
 
+/*
+ * The same for a stack that the caller knows is not in the table yet, without looking: what is
+ * read from sorted text needs no hash.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int stack_table_add_new(struct stack_table *table, uint32_t parent, uint32_t level,
+				     uint32_t *ret);
+
+/* Free what only looking stacks up needs; it is made again when it is needed again. */
+void stack_table_trim(struct stack_table *table);
+
 /* The innermost level of a stack that is not empty. */
 uint32_t stack_table_get_level(const struct stack_table *table, uint32_t stack);
 /* The stack without its innermost level. Always a smaller id than the stack's own. */

@@ -26,6 +26,12 @@ void string_table_free(struct string_table *table);
 _must_check_ int string_table_add(struct string_table *table, const char *string, size_t length,
 				  uint32_t *ret);
 
+/* No string has this id. */
+#define STRING_NONE UINT32_MAX
+
+/* The id of an equal string; STRING_NONE when there is none. */
+uint32_t string_table_find(const struct string_table *table, const char *string, size_t length);
+
 /* NUL-terminated, borrowed until string_table_free(). */
 const char *string_table_get(const struct string_table *table, uint32_t id);
 size_t string_table_get_length(const struct string_table *table, uint32_t id);

@@ -24,8 +24,10 @@ struct profile {
 	ARRAY(struct sample) samples;
 	struct hash_index thread_index;
 	struct hash_index location_index;
-	struct hash_index frame_index; /* of locations that have no address */
-	struct hash_index sample_index;
+	struct hash_index frame_index;  /* of locations that have no address */
+	struct hash_index sample_index; /* of the samples below num_indexed_samples */
+	uint32_t num_indexed_samples;
+	uint32_t last_sample; /* the greatest in the order of compare_samples() */
 };
 
 const char *unnamed_reason_get_name(enum unnamed_reason reason)
@@ -115,6 +117,11 @@ int profile_add_frame_name(struct profile *profile, const char *name, size_t len
 	return string_table_add(profile->strings, text.data, length, ret);
 }
 
+uint32_t profile_find_string(const struct profile *profile, const char *string, size_t length)
+{
+	return string_table_find(profile->strings, string, length);
+}
+
 const char *profile_get_string(const struct profile *profile, uint32_t id)
 {
 	return string_table_get(profile->strings, id);
@@ -123,6 +130,11 @@ const char *profile_get_string(const struct profile *profile, uint32_t id)
 size_t profile_get_string_length(const struct profile *profile, uint32_t id)
 {
 	return string_table_get_length(profile->strings, id);
+}
+
+uint32_t profile_count_strings(const struct profile *profile)
+{
+	return string_table_get_count(profile->strings);
 }
 
 struct string_table *profile_get_strings(struct profile *profile)
@@ -280,6 +292,12 @@ int profile_add_stack(struct profile *profile, uint32_t parent, uint32_t locatio
 	return stack_table_add(profile->stacks, parent, location, ret);
 }
 
+int profile_add_new_stack(struct profile *profile, uint32_t parent, uint32_t location,
+			  uint32_t *ret)
+{
+	return stack_table_add_new(profile->stacks, parent, location, ret);
+}
+
 static bool is_sample(const void *owner, uint32_t item, const void *key)
 {
 	const struct profile *profile = owner;
@@ -290,31 +308,88 @@ static bool is_sample(const void *owner, uint32_t item, const void *key)
 	       profile->samples.items[item].metric == wanted->metric;
 }
 
+static uint64_t hash_sample(const struct sample *sample)
+{
+	return hash_mix(hash_mix(hash_mix(1, sample->thread), sample->stack), sample->metric);
+}
+
+/* The order in which samples come when each is of a new stack. */
+static int compare_samples(const struct sample *a, const struct sample *b)
+{
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	if (a->metric != b->metric)
+		return a->metric < b->metric ? -1 : 1;
+	return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+/* Bring the index up to the samples that were added without it. */
+static int index_samples(struct profile *profile)
+{
+	int err = hash_index_reserve(&profile->sample_index, profile->samples.length);
+
+	while (!err && profile->num_indexed_samples < profile->samples.length) {
+		uint32_t id = profile->num_indexed_samples;
+
+		err = hash_index_add(&profile->sample_index,
+				     hash_sample(&profile->samples.items[id]), id);
+		if (!err)
+			profile->num_indexed_samples++;
+	}
+	return err;
+}
+
+/* Looks only when the sample may be there: not when it is beyond all others. */
+static int find_sample(struct profile *profile, const struct sample *wanted, uint32_t *ret)
+{
+	int order = 1;
+	int err;
+
+	if (profile->samples.length)
+		order = compare_samples(wanted, &profile->samples.items[profile->last_sample]);
+	*ret = order ? HASH_INDEX_NONE : profile->last_sample;
+	if (order >= 0)
+		return 0;
+	err = index_samples(profile);
+	if (!err)
+		*ret = hash_index_find(&profile->sample_index, hash_sample(wanted), is_sample,
+				       profile, wanted);
+	return err;
+}
+
 int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
 		       uint64_t weight)
 {
 	struct sample wanted = {thread, stack, metric, weight};
-	uint64_t hash = hash_mix(hash_mix(hash_mix(1, thread), stack), metric);
-	uint32_t id = hash_index_find(&profile->sample_index, hash, is_sample, profile, &wanted);
-	struct sample *added;
+	struct sample *samples;
+	uint32_t id;
+	int err = find_sample(profile, &wanted, &id);
 
+	if (err)
+		return err;
 	if (id != HASH_INDEX_NONE) {
-		added = &profile->samples.items[id];
-		if (__builtin_add_overflow(added->value, weight, &weight))
+		uint64_t *value = &profile->samples.items[id].value;
+
+		if (__builtin_add_overflow(*value, weight, &weight))
 			return -EOVERFLOW;
-		added->value = weight;
+		*value = weight;
 		return 0;
 	}
-	added = array_add(&profile->samples);
-	if (!added)
+	id = (uint32_t)profile->samples.length;
+	if (id == HASH_INDEX_NONE || array_reserve(&profile->samples, profile->samples.length + 1))
 		return -ENOMEM;
-	*added = wanted;
-	id = (uint32_t)(profile->samples.length - 1);
-	if (hash_index_add(&profile->sample_index, hash, id)) {
-		profile->samples.length--;
-		return -ENOMEM;
-	}
+	samples = profile->samples.items;
+	samples[profile->samples.length++] = wanted;
+	if (compare_samples(&wanted, &samples[profile->last_sample]) >= 0)
+		profile->last_sample = id;
 	return 0;
+}
+
+void profile_trim(struct profile *profile)
+{
+	stack_table_trim(profile->stacks);
+	hash_index_release(&profile->sample_index);
+	profile->num_indexed_samples = 0;
 }
 
 int profile_set_frames(struct profile *profile, uint32_t location, const struct frame *frames,
@@ -475,6 +550,11 @@ uint32_t profile_count_threads(const struct profile *profile)
 uint32_t profile_count_locations(const struct profile *profile)
 {
 	return (uint32_t)profile->locations.length;
+}
+
+uint32_t profile_count_frames(const struct profile *profile)
+{
+	return (uint32_t)profile->frames.length;
 }
 
 uint32_t profile_count_samples(const struct profile *profile)

@@ -109,6 +109,13 @@ int string_table_add(struct string_table *table, const char *string, size_t leng
 	return 0;
 }
 
+uint32_t string_table_find(const struct string_table *table, const char *string, size_t length)
+{
+	struct entry wanted = {string, length};
+
+	return hash_index_find(&table->index, hash_bytes(string, length), is_entry, table, &wanted);
+}
+
 const char *string_table_get(const struct string_table *table, uint32_t id)
 {
 	return table->entries.items[id].data;

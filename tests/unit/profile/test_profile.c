@@ -58,6 +58,32 @@ static void stacks_share_their_outer_part(void **state _unused_)
 	stack_table_free(table);
 }
 
+static void stacks_added_unseen_are_found_later(void **state _unused_)
+{
+	struct stack_table *table = stack_table_new();
+	uint32_t stacks[100];
+	uint32_t found;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t parent = i ? stacks[i / 2] : STACK_EMPTY;
+
+		/* Every third is searched for, so that the two ways alternate. */
+		if (i % 3)
+			assert_int_equal(stack_table_add_new(table, parent, i, &stacks[i]), 0);
+		else
+			assert_int_equal(stack_table_add(table, parent, i, &stacks[i]), 0);
+		if (i == 50)
+			stack_table_trim(table);
+	}
+	assert_int_equal(stack_table_get_count(table), 101);
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_int_equal(stack_table_add(table, i ? stacks[i / 2] : STACK_EMPTY, i, &found),
+				 0);
+		assert_int_equal(found, stacks[i]);
+	}
+	stack_table_free(table);
+}
+
 static struct profile *make_profile(uint32_t *thread, uint32_t *stack)
 {
 	struct profile *profile = profile_new();
@@ -82,6 +108,44 @@ static void samples_of_one_thread_and_stack_are_summed(void **state _unused_)
 	assert_int_equal(profile_add_sample(profile, thread, STACK_EMPTY, 0, 1), 0);
 	assert_int_equal(profile_count_samples(profile), 2);
 	assert_int_equal(profile_get_sample(profile, 0)->value, 7);
+	profile_free(profile);
+}
+
+/* Ascending ones are added without a search; each of the others must be found all the same. */
+static void samples_are_summed_in_whatever_order_they_come(void **state _unused_)
+{
+	static const uint32_t order[] = {3, 5, 5, 4, 9, 3, 1, 9, 10, 4, 0, 10, 1};
+	uint64_t sums[11] = {0};
+	uint32_t thread;
+	uint32_t stack;
+	struct profile *profile = make_profile(&thread, &stack);
+
+	for (uint32_t i = 0; i < ARRAY_LENGTH(order); i++) {
+		assert_int_equal(profile_add_sample(profile, thread, order[i], 0, 1u << i), 0);
+		sums[order[i]] += 1u << i;
+		if (i == 7)
+			profile_trim(profile);
+	}
+	assert_int_equal(profile_count_samples(profile), 7);
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++)
+		assert_int_equal(profile_get_sample(profile, i)->value,
+				 sums[profile_get_sample(profile, i)->stack]);
+	profile_free(profile);
+}
+
+static void samples_differ_by_thread_stack_and_metric(void **state _unused_)
+{
+	uint32_t thread;
+	uint32_t stack;
+	struct profile *profile = make_profile(&thread, &stack);
+
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t i = 8; i-- > 0;)
+			assert_int_equal(profile_add_sample(profile, i & 1, i >> 1 & 1, i >> 2, i),
+					 0);
+	assert_int_equal(profile_count_samples(profile), 8);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(profile_get_sample(profile, i)->value, 2 * (7 - i));
 	profile_free(profile);
 }
 
@@ -232,7 +296,10 @@ int main(void)
 		cmocka_unit_test(equal_strings_have_equal_ids),
 		cmocka_unit_test(strings_stay_where_they_are),
 		cmocka_unit_test(stacks_share_their_outer_part),
+		cmocka_unit_test(stacks_added_unseen_are_found_later),
 		cmocka_unit_test(samples_of_one_thread_and_stack_are_summed),
+		cmocka_unit_test(samples_are_summed_in_whatever_order_they_come),
+		cmocka_unit_test(samples_differ_by_thread_stack_and_metric),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_refused_and_changes_nothing),
 		cmocka_unit_test(locations_differ_by_space_owner_and_address),
 		cmocka_unit_test(frames_are_copied_into_their_location),
