@@ -1,148 +1,126 @@
+/*
+ * A tree is made in three steps: which node every sample ends at; the weights, summed from the
+ * leaves to the root; the lists of children.
+ *
+ * The profile's stacks are such a tree already when there is one frame to every location, no two
+ * locations have one label, and no thread a level of its own: so it is with everything that was
+ * read from folded text. Then nothing is copied, and nodes have the ids of stacks. Otherwise the
+ * nodes are a second table of stacks, whose levels are labels.
+ *
+ * Totals are all that is kept: a node's own weight is its total without its children's. That holds
+ * in arithmetic that wraps, too.
+ */
 #include "analysis/call_tree.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "analysis/frame_labels.h"
 #include "base/array.h"
-#include "base/text.h"
 
 #define UNKNOWN_LABEL "[unknown]"
 #define NOT_MADE      UINT32_MAX
+#define WORD_BITS     64
 
-struct weight {
-	uint64_t self;
-	uint64_t baseline;
-	uint64_t total; /* wraps when is_overflown */
-	uint64_t baseline_total;
+struct links {
 	uint32_t first_child; /* in order of labels; CALL_TREE_NONE */
 	uint32_t next_sibling;
-	bool has_samples;
 };
 
 struct call_tree {
-	struct string_table *labels;
-	struct stack_table *nodes;    /* levels are labels */
-	ARRAY(struct weight) weights; /* by node */
+	const struct profile *profile;
+	struct frame_labels labels;
+	struct stack_table *nodes; /* NULL: the stacks of the profile are the nodes */
+	uint32_t *location_labels; /* then, by location */
+	uint32_t count;
+	struct links *links; /* by node, as all below */
+	uint64_t *totals;
+	uint64_t *baseline_totals; /* NULL: there is no baseline */
+	uint64_t *has_samples;     /* one bit a node */
 	bool is_overflown;
 };
 
-struct child {
-	const struct call_tree *tree;
-	uint32_t node;
-};
+static bool has_bit(const uint64_t *bits, uint32_t i)
+{
+	return bits[i / WORD_BITS] >> (i % WORD_BITS) & 1;
+}
 
-/* What is needed while the tree is made. */
+static void set_bit(uint64_t *bits, uint32_t i)
+{
+	bits[i / WORD_BITS] |= 1ull << (i % WORD_BITS);
+}
+
+static uint64_t *allocate_bits(uint32_t count)
+{
+	return calloc((size_t)count / WORD_BITS + 1, sizeof(uint64_t));
+}
+
+/* What is needed while nodes are made. */
 struct maker {
+	struct call_tree *tree;
 	const struct profile *profile;
 	struct call_tree_opts opts;
-	struct call_tree *tree;
-	ARRAY(uint32_t) path;         /* stacks from the innermost to the outermost */
-	ARRAY(uint32_t) frame_labels; /* by frame of the profile; NOT_MADE */
-	ARRAY(uint32_t) stack_nodes;  /* by stack, below the root level last used; NOT_MADE */
+	uint32_t *sample_nodes;      /* by sample; NULL: the sample's stack */
+	ARRAY(uint32_t) path;        /* stacks from the innermost to the outermost */
+	ARRAY(uint32_t) stack_nodes; /* by stack, below the root level last used; NOT_MADE */
 	uint32_t stack_nodes_root;
 	struct text label;
 };
 
-/* `;` and line ends would break a folded line, whoever gave the name. */
-static void append_name(struct text *label, const char *name, size_t length)
+static bool is_nameless(const struct maker *maker, const struct thread *thread)
 {
-	size_t start = label->length;
-
-	text_append(label, name, length);
-	for (size_t i = start; !label->failed && i < label->length; i++) {
-		if (label->data[i] == ';')
-			label->data[i] = ':';
-		else if (label->data[i] == '\n')
-			label->data[i] = ' ';
-	}
+	return thread->comm == STRING_EMPTY && !thread->tid &&
+	       !profile_get_process(maker->profile, thread->process)->pid;
 }
 
-static const char *get_annotation(const struct frame *frame)
+static int add_unknown_label(struct call_tree *tree, uint32_t *ret)
 {
-	if (frame->kind == FRAME_KERNEL)
-		return "_[k]";
-	if (frame->is_inlined)
-		return "_[i]";
-	if (frame->kind == FRAME_JIT)
-		return "_[j]";
-	return "";
-}
-
-static int make_frame_label(struct maker *maker, uint32_t id, uint32_t *ret)
-{
-	const struct frame *frame = profile_get_frame(maker->profile, id);
-	uint32_t *known;
-	int err;
-
-	while (maker->frame_labels.length <= id) {
-		known = array_add(&maker->frame_labels);
-		if (!known)
-			return -ENOMEM;
-		*known = NOT_MADE;
-	}
-	known = &maker->frame_labels.items[id];
-	if (*known == NOT_MADE) {
-		text_truncate(&maker->label, 0);
-		append_name(&maker->label, profile_get_string(maker->profile, frame->name),
-			    profile_get_string_length(maker->profile, frame->name));
-		if (!maker->opts.no_annotations)
-			text_append_string(&maker->label, get_annotation(frame));
-		if (maker->label.failed)
-			return -ENOMEM;
-		err = string_table_add(maker->tree->labels, maker->label.data, maker->label.length,
-				       known);
-		if (err)
-			return err;
-	}
-	*ret = *known;
-	return 0;
+	return frame_labels_add_text(&tree->labels, UNKNOWN_LABEL, strlen(UNKNOWN_LABEL), ret);
 }
 
 /* The node that stands for the sample's thread. */
 static int make_root_node(struct maker *maker, uint32_t thread_id, uint32_t *ret)
 {
 	const struct thread *thread = profile_get_thread(maker->profile, thread_id);
-	const struct process_info *process = profile_get_process(maker->profile, thread->process);
+	uint32_t pid = profile_get_process(maker->profile, thread->process)->pid;
+	struct text *name = &maker->label;
 	uint32_t label;
 	int err;
 
-	*ret = STACK_EMPTY;
-	if (maker->opts.root == TREE_ROOT_NONE ||
-	    (thread->comm == STRING_EMPTY && !thread->tid && !process->pid))
+	*ret = CALL_TREE_ROOT;
+	if (maker->opts.root == TREE_ROOT_NONE || is_nameless(maker, thread))
 		return 0;
-	text_truncate(&maker->label, 0);
-	append_name(&maker->label, profile_get_string(maker->profile, thread->comm),
+	text_truncate(name, 0);
+	text_append(name, profile_get_string(maker->profile, thread->comm),
 		    profile_get_string_length(maker->profile, thread->comm));
 	if (thread->comm == STRING_EMPTY)
-		text_append_string(&maker->label, UNKNOWN_LABEL);
+		text_append_string(name, UNKNOWN_LABEL);
 	if (maker->opts.root == TREE_ROOT_PID)
-		text_printf(&maker->label, "-%u", process->pid);
+		text_printf(name, "-%u", pid);
 	if (maker->opts.root == TREE_ROOT_TID)
-		text_printf(&maker->label, "-%u/%u", process->pid, thread->tid);
-	if (maker->label.failed)
+		text_printf(name, "-%u/%u", pid, thread->tid);
+	if (name->failed)
 		return -ENOMEM;
-	err = string_table_add(maker->tree->labels, maker->label.data, maker->label.length, &label);
-	return err ? err : stack_table_add(maker->tree->nodes, STACK_EMPTY, label, ret);
+	err = frame_labels_add_text(&maker->tree->labels, name->data, name->length, &label);
+	return err ? err : stack_table_add(maker->tree->nodes, CALL_TREE_ROOT, label, ret);
 }
 
 /* The levels of one location: the function, then what was inlined into it. */
 static int add_location(struct maker *maker, uint32_t location_id, uint32_t *node)
 {
 	const struct location *location = profile_get_location(maker->profile, location_id);
+	struct call_tree *tree = maker->tree;
 	uint32_t label;
 	int err = 0;
 
 	for (uint32_t i = location->num_frames; !err && i-- > 0;) {
-		err = make_frame_label(maker, location->first_frame + i, &label);
+		err = frame_labels_add_frame(&tree->labels, location->first_frame + i, &label);
 		if (!err)
-			err = stack_table_add(maker->tree->nodes, *node, label, node);
+			err = stack_table_add(tree->nodes, *node, label, node);
 	}
 	if (!location->num_frames) { /* not symbolized */
-		err = string_table_add(maker->tree->labels, UNKNOWN_LABEL, strlen(UNKNOWN_LABEL),
-				       &label);
+		err = add_unknown_label(tree, &label);
 		if (!err)
-			err = stack_table_add(maker->tree->nodes, *node, label, node);
+			err = stack_table_add(tree->nodes, *node, label, node);
 	}
 	return err;
 }
@@ -165,7 +143,6 @@ static int forget_stack_nodes(struct maker *maker, uint32_t root)
 static int add_stack(struct maker *maker, uint32_t root, uint32_t stack, uint32_t *ret)
 {
 	uint32_t node;
-
 	int err = maker->stack_nodes_root != root ? forget_stack_nodes(maker, root) : 0;
 
 	if (err)
@@ -191,25 +168,6 @@ static int add_stack(struct maker *maker, uint32_t root, uint32_t stack, uint32_
 	return 0;
 }
 
-static int add_weight(struct maker *maker, uint32_t node, const struct sample *sample)
-{
-	struct call_tree *tree = maker->tree;
-	struct weight *weight;
-
-	while (tree->weights.length <= node)
-		if (!array_add(&tree->weights))
-			return -ENOMEM;
-	weight = &tree->weights.items[node];
-	weight->has_samples = true;
-	if (sample->metric == maker->opts.metric &&
-	    __builtin_add_overflow(weight->self, sample->value, &weight->self))
-		return -EOVERFLOW;
-	if (maker->opts.has_baseline && sample->metric == maker->opts.baseline &&
-	    __builtin_add_overflow(weight->baseline, sample->value, &weight->baseline))
-		return -EOVERFLOW;
-	return 0;
-}
-
 static bool is_wanted(const struct maker *maker, const struct sample *sample)
 {
 	return sample->metric == maker->opts.metric ||
@@ -231,209 +189,327 @@ static int compare_by_thread(const void *a, const void *b)
 }
 
 /* Samples of one thread after the other, so that its stacks are known when they come again. */
-static int add_samples(struct maker *maker)
+static int make_nodes(struct maker *maker)
 {
 	uint32_t count = profile_count_samples(maker->profile);
 	_cleanup_free_ struct by_thread *order = calloc(count ? count : 1, sizeof(*order));
-	int err = order ? 0 : -ENOMEM;
+	int err = 0;
 
-	for (uint32_t i = 0; !err && i < count; i++)
+	maker->tree->nodes = stack_table_new();
+	maker->sample_nodes = calloc(count ? count : 1, sizeof(*maker->sample_nodes));
+	if (!order || !maker->tree->nodes || !maker->sample_nodes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
 		order[i] = (struct by_thread){profile_get_sample(maker->profile, i)->thread, i};
-	if (!err)
-		qsort(order, count, sizeof(*order), compare_by_thread);
+	qsort(order, count, sizeof(*order), compare_by_thread);
 	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct sample *sample = profile_get_sample(maker->profile, order[i].sample);
 		uint32_t root;
-		uint32_t node;
 
 		if (!is_wanted(maker, sample))
 			continue;
 		err = make_root_node(maker, sample->thread, &root);
 		if (!err)
-			err = add_stack(maker, root, sample->stack, &node);
-		if (!err)
-			err = add_weight(maker, node, sample);
+			err = add_stack(maker, root, sample->stack,
+					&maker->sample_nodes[order[i].sample]);
 	}
+	stack_table_trim(maker->tree->nodes);
 	return err;
 }
 
-static bool add_checked(uint64_t *sum, uint64_t weight)
+static bool has_thread_levels(const struct maker *maker)
 {
-	return __builtin_add_overflow(*sum, weight, sum);
+	if (maker->opts.root == TREE_ROOT_NONE)
+		return false;
+	for (uint32_t i = 0; i < profile_count_threads(maker->profile); i++)
+		if (!is_nameless(maker, profile_get_thread(maker->profile, i)))
+			return true;
+	return false;
 }
 
-/* Add every node's weight to its caller's total; callers have the smaller ids. */
-static int add_totals(struct call_tree *tree)
+/*
+ * Give every location its label. *ret: whether each has one, of its own; if not, not all may have
+ * been given one.
+ */
+static int label_locations(struct call_tree *tree, bool *ret)
 {
-	uint32_t count = stack_table_get_count(tree->nodes);
-	struct weight *weights;
+	const struct profile *profile = tree->profile;
+	uint32_t count = profile_count_locations(profile);
+	uint32_t max_labels = profile_count_strings(profile) + profile_count_frames(profile);
+	_cleanup_free_ uint64_t *seen = allocate_bits(max_labels);
 
-	while (tree->weights.length < count)
-		if (!array_add(&tree->weights))
-			return -ENOMEM;
-	weights = tree->weights.items;
-	for (uint32_t node = count; node-- > 0;) {
-		struct weight *weight = &weights[node];
-		struct weight *caller = &weights[stack_table_get_parent(tree->nodes, node)];
+	*ret = false;
+	tree->location_labels = calloc(count ? count : 1, sizeof(*tree->location_labels));
+	if (!tree->location_labels || !seen)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct location *location = profile_get_location(profile, i);
+		uint32_t *label = &tree->location_labels[i];
+		int err;
 
-		tree->is_overflown |= add_checked(&weight->total, weight->self);
-		tree->is_overflown |= add_checked(&weight->baseline_total, weight->baseline);
-		if (node == CALL_TREE_ROOT)
-			break;
-		tree->is_overflown |= add_checked(&caller->total, weight->total);
-		tree->is_overflown |= add_checked(&caller->baseline_total, weight->baseline_total);
+		if (location->num_frames != 1)
+			return 0;
+		err = frame_labels_add_frame(&tree->labels, location->first_frame, label);
+		if (err)
+			return err;
+		if (has_bit(seen, *label))
+			return 0;
+		set_bit(seen, *label);
+	}
+	*ret = true;
+	return 0;
+}
+
+/* Find the nodes, in the profile or by making them. */
+static int find_nodes(struct maker *maker)
+{
+	struct call_tree *tree = maker->tree;
+	bool is_tree = false;
+	int err = 0;
+
+	if (!has_thread_levels(maker))
+		err = label_locations(tree, &is_tree);
+	if (!err && !is_tree)
+		err = make_nodes(maker);
+	if (!err)
+		tree->count = is_tree ? profile_count_stacks(maker->profile)
+				      : stack_table_get_count(tree->nodes);
+	return err;
+}
+
+/* Samples to nodes; the totals are the nodes' own weights as yet. */
+static int add_weights(struct maker *maker)
+{
+	struct call_tree *tree = maker->tree;
+
+	tree->totals = calloc(tree->count, sizeof(*tree->totals));
+	tree->has_samples = allocate_bits(tree->count);
+	if (maker->opts.has_baseline)
+		tree->baseline_totals = calloc(tree->count, sizeof(*tree->baseline_totals));
+	if (!tree->totals || !tree->has_samples ||
+	    (maker->opts.has_baseline && !tree->baseline_totals))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(maker->profile); i++) {
+		const struct sample *sample = profile_get_sample(maker->profile, i);
+		uint32_t node = maker->sample_nodes ? maker->sample_nodes[i] : sample->stack;
+
+		if (!is_wanted(maker, sample))
+			continue;
+		set_bit(tree->has_samples, node);
+		if (sample->metric == maker->opts.metric &&
+		    __builtin_add_overflow(tree->totals[node], sample->value, &tree->totals[node]))
+			return -EOVERFLOW;
+		if (maker->opts.has_baseline && sample->metric == maker->opts.baseline &&
+		    __builtin_add_overflow(tree->baseline_totals[node], sample->value,
+					   &tree->baseline_totals[node]))
+			return -EOVERFLOW;
 	}
 	return 0;
 }
 
-static int compare_labels(const void *left, const void *right)
+static uint32_t get_label_id(const struct call_tree *tree, uint32_t node)
+{
+	if (tree->nodes)
+		return stack_table_get_level(tree->nodes, node);
+	return tree->location_labels[profile_get_stack_location(tree->profile, node)];
+}
+
+struct child {
+	const char *label;
+	size_t length;
+	uint32_t node;
+};
+
+static struct child get_child(const struct call_tree *tree, uint32_t node)
+{
+	struct child child = {.node = node};
+
+	child.label = call_tree_get_label(tree, node, &child.length);
+	return child;
+}
+
+static int compare_children(const void *left, const void *right)
 {
 	const struct child *a = left;
 	const struct child *b = right;
-	size_t length_a;
-	size_t length_b;
-	const char *label_a = call_tree_get_label(a->tree, a->node, &length_a);
-	const char *label_b = call_tree_get_label(b->tree, b->node, &length_b);
-	int order = memcmp(label_a, label_b, length_a < length_b ? length_a : length_b);
+	int order = memcmp(a->label, b->label, a->length < b->length ? a->length : b->length);
 
-	return order ? order : (length_a > length_b) - (length_a < length_b);
+	return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* Put the nodes that belong to the tree into their callers' lists. */
-static void link_children(struct call_tree *tree)
+/* Sort the children of one node. The array is only to be used again. */
+static int sort_children(struct call_tree *tree, uint32_t node, struct child **children,
+			 size_t *capacity)
 {
-	struct weight *weights = tree->weights.items;
+	uint32_t *link = &tree->links[node].first_child;
+	size_t count = 0;
 
-	for (uint32_t node = (uint32_t)tree->weights.length; node-- > 1;) {
-		struct weight *caller = &weights[stack_table_get_parent(tree->nodes, node)];
-
-		if (!weights[node].has_samples && !weights[node].first_child)
-			continue;
-		weights[node].next_sibling = caller->first_child;
-		caller->first_child = node;
+	for (uint32_t child = *link; child != CALL_TREE_NONE;
+	     child = tree->links[child].next_sibling) {
+		if (array_reserve_bytes(children, capacity, count + 1, sizeof(**children)))
+			return -ENOMEM;
+		(*children)[count++] = get_child(tree, child);
 	}
-}
-
-static int sort_children(struct call_tree *tree)
-{
-	struct weight *weights = tree->weights.items;
-	ARRAY(struct child) children = {0};
-
-	for (uint32_t node = 0; node < tree->weights.length; node++) {
-		uint32_t *link = &weights[node].first_child;
-
-		children.length = 0;
-		for (uint32_t child = *link; child; child = weights[child].next_sibling) {
-			struct child *added = array_add(&children);
-
-			if (!added) {
-				array_release(&children);
-				return -ENOMEM;
-			}
-			*added = (struct child){tree, child};
-		}
-		if (children.length < 2)
-			continue;
-		qsort(children.items, children.length, sizeof(struct child), compare_labels);
-		array_for_each (&children, child) {
-			*link = child->node;
-			link = &weights[child->node].next_sibling;
-		}
-		*link = CALL_TREE_NONE;
+	qsort(*children, count, sizeof(**children), compare_children);
+	for (size_t i = 0; i < count; i++) {
+		*link = (*children)[i].node;
+		link = &tree->links[*link].next_sibling;
 	}
-	array_release(&children);
+	*link = CALL_TREE_NONE;
 	return 0;
+}
+
+/*
+ * Add up totals and put every node that belongs to the tree into its caller's list. Callers have
+ * the smaller ids, so that going down by ids a node's total is whole when its turn comes, and its
+ * list has been begun by the siblings after it.
+ *
+ * unsorted  gets a bit for every node whose children did not come in order
+ */
+static void link_nodes(struct call_tree *tree, uint64_t *unsorted)
+{
+	struct links *links = tree->links;
+
+	for (uint32_t node = tree->count; node-- > CALL_TREE_ROOT + 1;) {
+		uint32_t caller = call_tree_get_parent(tree, node);
+		uint32_t next = links[caller].first_child;
+
+		if (!has_bit(tree->has_samples, node) && !links[node].first_child)
+			continue;
+		links[node].next_sibling = next;
+		links[caller].first_child = node;
+		tree->is_overflown |= __builtin_add_overflow(
+			tree->totals[caller], tree->totals[node], &tree->totals[caller]);
+		if (tree->baseline_totals)
+			tree->is_overflown |= __builtin_add_overflow(
+				tree->baseline_totals[caller], tree->baseline_totals[node],
+				&tree->baseline_totals[caller]);
+		if (next != CALL_TREE_NONE && !has_bit(unsorted, caller)) {
+			struct child a = get_child(tree, node);
+			struct child b = get_child(tree, next);
+
+			if (compare_children(&a, &b) > 0)
+				set_bit(unsorted, caller);
+		}
+	}
+}
+
+static int link_children(struct call_tree *tree)
+{
+	_cleanup_free_ uint64_t *unsorted = allocate_bits(tree->count);
+	_cleanup_free_ struct child *children = NULL;
+	size_t capacity = 0;
+	int err = 0;
+
+	tree->links = calloc(tree->count, sizeof(*tree->links));
+	if (!tree->links || !unsorted)
+		return -ENOMEM;
+	link_nodes(tree, unsorted);
+	for (uint32_t node = 0; !err && node < tree->count; node++)
+		if (has_bit(unsorted, node))
+			err = sort_children(tree, node, &children, &capacity);
+	return err;
 }
 
 int call_tree_new(const struct profile *profile, const struct call_tree_opts *opts,
 		  struct call_tree **ret)
 {
-	struct call_tree *tree = calloc(1, sizeof(*tree));
+	_cleanup_(call_tree_freep) struct call_tree *tree = calloc(1, sizeof(*tree));
 	struct maker maker = {.profile = profile, .tree = tree, .stack_nodes_root = NOT_MADE};
-	int err = -ENOMEM;
+	int err;
 
 	if (!tree)
 		return -ENOMEM;
 	if (opts)
 		maker.opts = *opts;
-	tree->labels = string_table_new();
-	tree->nodes = stack_table_new();
-	if (tree->labels && tree->nodes)
-		err = add_samples(&maker);
+	tree->profile = profile;
+	err = frame_labels_init(&tree->labels, profile, maker.opts.no_annotations);
 	if (!err)
-		err = add_totals(tree);
-	if (!err) {
-		link_children(tree);
-		err = sort_children(tree);
-	}
+		err = find_nodes(&maker);
+	if (!err)
+		err = add_weights(&maker);
 	array_release(&maker.path);
-	array_release(&maker.frame_labels);
 	array_release(&maker.stack_nodes);
 	text_release(&maker.label);
-	if (err) {
-		call_tree_free(tree);
-		return err;
-	}
-	*ret = tree;
-	return 0;
+	free(maker.sample_nodes);
+	if (!err)
+		err = link_children(tree);
+	if (!err)
+		*ret = return_ptr(tree);
+	return err;
 }
 
 void call_tree_free(struct call_tree *tree)
 {
 	if (!tree)
 		return;
-	string_table_free(tree->labels);
+	frame_labels_release(&tree->labels);
 	stack_table_free(tree->nodes);
-	array_release(&tree->weights);
+	free(tree->location_labels);
+	free(tree->links);
+	free(tree->totals);
+	free(tree->baseline_totals);
+	free(tree->has_samples);
 	free(tree);
 }
 
 uint32_t call_tree_get_count(const struct call_tree *tree)
 {
-	return stack_table_get_count(tree->nodes);
+	return tree->count;
 }
 
 uint32_t call_tree_get_parent(const struct call_tree *tree, uint32_t node)
 {
-	return stack_table_get_parent(tree->nodes, node);
+	return tree->nodes ? stack_table_get_parent(tree->nodes, node)
+			   : profile_get_stack_parent(tree->profile, node);
 }
 
 const char *call_tree_get_label(const struct call_tree *tree, uint32_t node, size_t *ret_length)
 {
-	uint32_t label = stack_table_get_level(tree->nodes, node);
-
-	*ret_length = string_table_get_length(tree->labels, label);
-	return string_table_get(tree->labels, label);
+	return frame_labels_get(&tree->labels, get_label_id(tree, node), ret_length);
 }
 
 uint32_t call_tree_get_first_child(const struct call_tree *tree, uint32_t node)
 {
-	return tree->weights.items[node].first_child;
+	return tree->links[node].first_child;
 }
 
 uint32_t call_tree_get_next_sibling(const struct call_tree *tree, uint32_t node)
 {
-	return tree->weights.items[node].next_sibling;
+	return tree->links[node].next_sibling;
+}
+
+static uint64_t subtract_children(const struct call_tree *tree, const uint64_t *totals,
+				  uint32_t node)
+{
+	uint64_t self = totals[node];
+
+	for (uint32_t child = tree->links[node].first_child; child != CALL_TREE_NONE;
+	     child = tree->links[child].next_sibling)
+		self -= totals[child];
+	return self;
 }
 
 uint64_t call_tree_get_self(const struct call_tree *tree, uint32_t node)
 {
-	return tree->weights.items[node].self;
+	return has_bit(tree->has_samples, node) ? subtract_children(tree, tree->totals, node) : 0;
 }
 
 uint64_t call_tree_get_baseline(const struct call_tree *tree, uint32_t node)
 {
-	return tree->weights.items[node].baseline;
+	return tree->baseline_totals && has_bit(tree->has_samples, node)
+		       ? subtract_children(tree, tree->baseline_totals, node)
+		       : 0;
 }
 
 uint64_t call_tree_get_total(const struct call_tree *tree, uint32_t node)
 {
-	return tree->weights.items[node].total;
+	return tree->totals[node];
 }
 
 uint64_t call_tree_get_baseline_total(const struct call_tree *tree, uint32_t node)
 {
-	return tree->weights.items[node].baseline_total;
+	return tree->baseline_totals ? tree->baseline_totals[node] : 0;
 }
 
 bool call_tree_has_overflown_total(const struct call_tree *tree)
@@ -443,5 +519,5 @@ bool call_tree_has_overflown_total(const struct call_tree *tree)
 
 bool call_tree_has_samples(const struct call_tree *tree, uint32_t node)
 {
-	return tree->weights.items[node].has_samples;
+	return has_bit(tree->has_samples, node);
 }
