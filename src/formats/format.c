@@ -7,6 +7,7 @@
 
 /* clang-format off */
 static const struct format *const formats[] = {
+	&format_diff_folded,
 	&format_folded,
 	&format_jfr,
 	&format_json,

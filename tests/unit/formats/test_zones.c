@@ -377,9 +377,8 @@ static void the_format_is_known_by_its_first_record(void **state _unused_)
 	const char *text = "# x\n\n thread , 1, a\n";
 
 	assert_ptr_equal(format_detect("x", (const uint8_t *)text, strlen(text)), &format_zones);
-	assert_null(format_detect("x", (const uint8_t *)"THREADS, 1", 10));
-	assert_ptr_equal(format_detect("x.zones", (const uint8_t *)"THREADS, 1", 10),
-			 &format_zones);
+	assert_null(format_detect("x", (const uint8_t *)"THREADS,1", 9));
+	assert_ptr_equal(format_detect("x.zones", (const uint8_t *)"THREADS,1", 9), &format_zones);
 	assert_ptr_equal(format_detect("x.zones", NULL, 0), &format_zones);
 }
 

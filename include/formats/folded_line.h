@@ -1,0 +1,32 @@
+/*
+ * One line of folded text taken apart: a stack and its counts.
+ */
+#ifndef FORMATS_FOLDED_LINE_H
+#define FORMATS_FOLDED_LINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+#define FOLDED_MAX_COUNTS 2
+
+struct folded_line {
+	const uint8_t *stack; /* borrowed from the line; frames joined by `;`, outermost first */
+	size_t length;        /* in bytes; at least 1 */
+	uint64_t counts[FOLDED_MAX_COUNTS];
+};
+
+/*
+ * White space of ASCII and of Unicode (in UTF-8) is dropped at the edges and before each count;
+ * inside the stack it stays. Nothing else need be UTF-8.
+ *
+ * data, size  the line without its LF
+ * num_counts  how many numbers stand at its end
+ *
+ * Returns 0, -ENODATA (a blank line), -EBADMSG (no such line) or -ERANGE (a count leaves 64 bits).
+ */
+_must_check_ int folded_line_parse(const uint8_t *data, size_t size, size_t num_counts,
+				   struct folded_line *ret);
+
+#endif

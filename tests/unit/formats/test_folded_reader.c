@@ -1,0 +1,386 @@
+#include <stdio.h>
+
+#include "import_fixture.h"
+
+/* What a text is when it is read and written again. */
+static void assert_becomes_bytes(const struct format *format, const void *data, size_t size,
+				 const void *expected, size_t expected_size)
+{
+	struct imported imported = {0};
+	struct format_opts opts = {0};
+	struct text written = {0};
+	struct sink sink = {.write = imported_append, .context = &written};
+
+	assert_int_equal(imported_read(&imported, format, data, size), 0);
+	assert_int_equal(format->write(imported.profile, &opts, &sink), 0);
+	assert_int_equal(written.length, expected_size);
+	assert_memory_equal(written.data, expected, expected_size);
+	text_release(&written);
+	imported_release(&imported);
+}
+
+static void assert_becomes(const struct format *format, const char *text, const char *expected)
+{
+	assert_becomes_bytes(format, text, strlen(text), expected, strlen(expected));
+}
+
+static void assert_stays(const char *text)
+{
+	assert_becomes(&format_folded, text, text);
+}
+
+static void a_line_is_a_stack_and_its_count(void **state _unused_)
+{
+	assert_stays("main 100\nmain;bar baz 1\nmain;foo 10\n");
+}
+
+static void a_last_line_needs_no_line_end(void **state _unused_)
+{
+	assert_becomes(&format_folded, "a 1\nb 2", "a 1\nb 2\n");
+}
+
+static void line_ends_may_be_of_two_bytes(void **state _unused_)
+{
+	assert_becomes(&format_folded, "a 1\r\n\r\nb 2\r\n", "a 1\nb 2\n");
+}
+
+static void blank_lines_are_skipped_without_a_word(void **state _unused_)
+{
+	struct imported imported = {0};
+	const char *text = "\n \t\n\xc2\xa0\na 1\n\n";
+
+	assert_int_equal(imported_read(&imported, &format_folded, text, strlen(text)), 0);
+	assert_string_equal(imported.warnings.data, "");
+	assert_int_equal(imported.import.counts.records, 1);
+	assert_int_equal(imported.import.counts.skipped, 0);
+	imported_release(&imported);
+}
+
+static void a_file_without_a_stack_is_an_empty_profile(void **state _unused_)
+{
+	assert_becomes(&format_folded, "", "");
+	assert_becomes(&format_folded, "\n", "");
+	assert_becomes(&format_folded, "\xef\xbb\xbf", "");
+}
+
+static void white_space_goes_at_the_edges_and_before_the_count(void **state _unused_)
+{
+	static const char *const spaces[] = {
+		" ",
+		"\t",
+		"\v",
+		"\f",
+		"\r",
+		"\xc2\x85",
+		"\xc2\xa0",
+		"\xe1\x9a\x80",
+		"\xe2\x80\x80",
+		"\xe2\x80\x8a",
+		"\xe2\x80\xa8",
+		"\xe2\x80\xa9",
+		"\xe2\x80\xaf",
+		"\xe2\x81\x9f",
+		"\xe3\x80\x80",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(spaces); i++) {
+		const char *space = spaces[i];
+		char line[64];
+
+		snprintf(line, sizeof(line), "%s %sa%sb;c%s%s7 %s", space, space, space, space,
+			 space, space);
+		snprintf(line + 40, sizeof(line) - 40, "a%sb;c 7\n", space);
+		assert_becomes(&format_folded, line, line + 40);
+	}
+}
+
+static void what_only_resembles_white_space_stays(void **state _unused_)
+{
+	/* U+200B, U+180E, U+FEFF, and bytes of white space alone. */
+	assert_stays("\xa0"
+		     "a\x85 1\n\xc2"
+		     "a\xc2 2\n\xe1\xa0\x8e 3\n\xe2\x80\x8b 4\n\xef\xbb\xbf; 5\n");
+}
+
+static void inside_a_stack_nothing_is_touched(void **state _unused_)
+{
+	assert_stays("# a 1\na\x01;\x7f\x1b[m 4\na \t1 2;c 3\na ; b 2\n");
+}
+
+static void empty_frames_are_frames(void **state _unused_)
+{
+	assert_stays("; 4\n;;; 5\n;a 2\na; 3\na;; 6\na;;b 1\n");
+}
+
+static void a_byte_order_mark_is_dropped_once_at_the_start(void **state _unused_)
+{
+	assert_becomes(&format_folded, "\xef\xbb\xbfz 1\n\xef\xbb\xbfy 2\n",
+		       "z 1\n\xef\xbb\xbfy 2\n");
+}
+
+static void a_frame_may_begin_with_a_byte_order_mark(void **state _unused_)
+{
+	assert_becomes(&format_folded, "x\n\xef\xbb\xbfy 2\n", "\xef\xbb\xbf\xef\xbb\xbfy 2\n");
+	assert_stays("\xef\xbb\xbf\xef\xbb\xbf;y 2\n");
+}
+
+static void bytes_need_not_be_text(void **state _unused_)
+{
+	static const char text[] = "a\0b;\0 1\na\xff;b 2\n\xc3;\xa9 3\n";
+
+	assert_becomes_bytes(&format_folded, text, sizeof(text) - 1, text, sizeof(text) - 1);
+}
+
+static void counts_are_digits_and_nothing_else(void **state _unused_)
+{
+	static const char *const lines[] = {
+		"a;b +5",
+		"a;b -5",
+		"a;b 1.5",
+		"a;b 2.",
+		"a 1e3",
+		"a 0x10",
+		"a;b",
+		"5",
+		" 5",
+		"a5",
+		"a;b \xd9\xa5",
+		"a \xef\xbc\x91",
+		"\t\xc2\xa0 5",
+		"a 5;",
+		"\xef\xbb\xbf 5",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
+		assert_refused(&format_folded, lines[i],
+			       "FILE:1: malformed, as every line: expected a stack and a count");
+		assert_refused(&format_diff_folded, lines[i], "FILE:1: malformed, as every line");
+	}
+}
+
+static void leading_zeros_do_not_count(void **state _unused_)
+{
+	assert_becomes(&format_folded, "a 0000000000000000000000000007\nb 00\n", "a 7\nb 0\n");
+}
+
+static void malformed_lines_are_skipped_and_told(void **state _unused_)
+{
+	assert_warned(&format_folded, "a 1\nb\n\nc x\nd 2\n",
+		      "FILE:2: malformed, skipping\nFILE:4: malformed, skipping\n", "a 1\nd 2\n");
+}
+
+static void a_strict_reader_ends_at_the_first_malformed_line(void **state _unused_)
+{
+	struct imported imported = {.import.is_strict = true};
+	const char *text = "a 1\nb\nc\n";
+
+	assert_int_equal(imported_read(&imported, &format_folded, text, strlen(text)), -EBADMSG);
+	assert_string_equal(imported.import.error.message, "FILE:2: malformed");
+	imported_release(&imported);
+}
+
+static void repeated_stacks_are_summed(void **state _unused_)
+{
+	assert_becomes(&format_folded, "a;b 1\na;c 2\na;b 3\na;b 4\na 0\n", "a 0\na;b 8\na;c 2\n");
+}
+
+static void zero_counts_are_kept(void **state _unused_)
+{
+	assert_stays("a 0\na;b 0\nc 1\n");
+}
+
+static void counts_have_64_bits_and_no_more(void **state _unused_)
+{
+	assert_stays("a 18446744073709551615\nb 18446744073709551615\n");
+	assert_refused(&format_folded, "x 1\na 18446744073709551616\n",
+		       "FILE:2: a count exceeds 64 bits");
+	assert_refused(&format_folded, "a 18446744073709551615\nb 1\na 1\n",
+		       "FILE:3: the counts of this stack exceed 64 bits in sum");
+	assert_refused(&format_folded, "a 9223372036854775808\na 9223372036854775808\n",
+		       "FILE:2: the counts of this stack exceed 64 bits in sum");
+}
+
+static void annotations_become_kinds_and_come_back(void **state _unused_)
+{
+	const char *text = "_[k];a_[j];b_[i];b_[w] 1\na_[k]_[k];x_[k] 2\n";
+	struct imported imported = {0};
+
+	assert_stays(text);
+	assert_int_equal(imported_read(&imported, &format_folded, text, strlen(text)), 0);
+	assert_written(&format_folded, imported.profile,
+		       (struct call_tree_opts){.no_annotations = true},
+		       ";a;b;b_[w] 1\na_[k];x 2\n");
+	imported_release(&imported);
+}
+
+/* The line of a stack that goes on later, with longer names between. */
+static void sorted_text_keeps_one_node_a_stack(void **state _unused_)
+{
+	const char *text = "a 1\na b 2\na b c 3\na b;x 4\na!;y 5\na;x 6\na;x;y 7\na;z 8\nb 9\n";
+	struct imported imported = {0};
+
+	assert_stays(text);
+	assert_int_equal(imported_read(&imported, &format_folded, text, strlen(text)), 0);
+	assert_int_equal(profile_count_stacks(imported.profile), 1 + 10);
+	imported_release(&imported);
+}
+
+static void order_makes_no_difference(void **state _unused_)
+{
+	assert_becomes(&format_folded, "b 9\na;x 6\na 1\na b;x 4\na!;y 5\na;x;y 7\na b 2\n",
+		       "a 1\na b 2\na b;x 4\na!;y 5\na;x 6\na;x;y 7\nb 9\n");
+}
+
+static void a_second_file_is_added_to_the_first(void **state _unused_)
+{
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, &format_folded, "a 1\na;b 2\n", 10), 0);
+	assert_int_equal(imported_read(&imported, &format_folded, "a 4\na;c 8\n", 10), 0);
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "a 5\na;b 2\na;c 8\n");
+	assert_int_equal(profile_count_stacks(imported.profile), 1 + 3);
+	assert_int_equal(profile_count_threads(imported.profile), 2);
+	imported_release(&imported);
+}
+
+static void a_deep_stack_and_a_long_name_survive(void **state _unused_)
+{
+	struct text text = {0};
+
+	for (int i = 0; i < 100000; i++)
+		text_printf(&text, "f%d;", i % 10);
+	for (int i = 0; i < 1 << 20; i++)
+		text_append_char(&text, (char)('a' + i % 26));
+	text_append_string(&text, " 1\n");
+	assert_false(text.failed);
+	assert_becomes_bytes(&format_folded, text.data, text.length, text.data, text.length);
+	text_release(&text);
+}
+
+static void told(void *context, size_t consumed)
+{
+	*(size_t *)context = consumed;
+}
+
+static void what_was_read_is_given_back(void **state _unused_)
+{
+	struct text text = {0};
+	size_t consumed = 0;
+	struct imported imported = {.import.advance = told, .import.context = &consumed};
+
+	for (int i = 0; i < 1 << 18; i++)
+		text_printf(&text, "main;f%06d 1\n", i);
+	/* The fixture's own context is for warnings, of which there are none. */
+	imported.profile = profile_new();
+	imported.import.profile = imported.profile;
+	imported.import.name = "FILE";
+	imported.import.data = (const uint8_t *)text.data;
+	imported.import.size = text.length;
+	assert_int_equal(format_folded.read(&imported.import), 0);
+	assert_true(consumed > text.length - (2u << 20) && consumed < text.length);
+	text_release(&text);
+	imported_release(&imported);
+}
+
+static void a_comparison_has_two_counts(void **state _unused_)
+{
+	assert_becomes(&format_diff_folded, "a;b 1 2\nc 0 4\n a;b  3\t4\nd 5 0\ne 0 0\n",
+		       "a;b 4 6\nc 0 4\nd 5 0\ne 0 0\n");
+	assert_warned(&format_diff_folded, "a;b 1\nthread 12 5\n5 6\nc 3 4 5\n",
+		      "FILE:1: malformed, skipping\nFILE:3: malformed, skipping\n",
+		      "c 3 4\nthread 12\n");
+}
+
+static void in_a_comparison_both_counts_have_64_bits(void **state _unused_)
+{
+	assert_becomes(&format_diff_folded, "a 18446744073709551615 18446744073709551615\n",
+		       "a 18446744073709551615 18446744073709551615\n");
+	assert_refused(&format_diff_folded, "a 18446744073709551616 0\n",
+		       "FILE:1: a count exceeds 64 bits");
+	assert_refused(&format_diff_folded, "a 18446744073709551615 0\na 1 0\n",
+		       "FILE:2: the counts of this stack exceed 64 bits in sum");
+}
+
+static void one_side_of_a_comparison_is_folded_text(void **state _unused_)
+{
+	const char *text = "a 1 2\nb 3 0\nc 0 0\n";
+	struct imported imported = {0};
+	uint32_t before;
+	uint32_t after;
+
+	assert_int_equal(imported_read(&imported, &format_diff_folded, text, strlen(text)), 0);
+	before = profile_find_metric(imported.profile, METRIC_BEFORE);
+	after = profile_find_metric(imported.profile, METRIC_AFTER);
+	assert_written(
+		&format_folded, imported.profile,
+		(struct call_tree_opts){.metric = after, .has_baseline = true, .baseline = before},
+		"a 2\nc 0\n");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = before},
+		       "a 1\nb 3\n");
+	imported_release(&imported);
+}
+
+static void what_is_no_comparison_is_compared_with_nothing(void **state _unused_)
+{
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, &format_folded, "a 1\n", 4), 0);
+	assert_written(&format_diff_folded, imported.profile, (struct call_tree_opts){0},
+		       "a 0 1\n");
+	imported_release(&imported);
+}
+
+static const struct format *detect(const char *path, const char *text)
+{
+	return format_detect(path, (const uint8_t *)text, strlen(text));
+}
+
+static void the_extension_tells_the_two_kinds_apart(void **state _unused_)
+{
+	assert_ptr_equal(detect("x.folded", "thread 12 5\n"), &format_folded);
+	assert_ptr_equal(detect("x.diff.folded", "thread 12 5\n"), &format_diff_folded);
+	assert_ptr_equal(detect("standard input", "thread 12 5\n"), &format_folded);
+	assert_ptr_equal(detect("x.folded", "no count"), &format_folded);
+	assert_ptr_equal(detect("x.folded", ""), &format_folded);
+	assert_null(detect("standard input", "no count"));
+	assert_null(detect("standard input", "a;b 1\nno count\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_is_a_stack_and_its_count),
+		cmocka_unit_test(a_last_line_needs_no_line_end),
+		cmocka_unit_test(line_ends_may_be_of_two_bytes),
+		cmocka_unit_test(blank_lines_are_skipped_without_a_word),
+		cmocka_unit_test(a_file_without_a_stack_is_an_empty_profile),
+		cmocka_unit_test(white_space_goes_at_the_edges_and_before_the_count),
+		cmocka_unit_test(what_only_resembles_white_space_stays),
+		cmocka_unit_test(inside_a_stack_nothing_is_touched),
+		cmocka_unit_test(empty_frames_are_frames),
+		cmocka_unit_test(a_byte_order_mark_is_dropped_once_at_the_start),
+		cmocka_unit_test(a_frame_may_begin_with_a_byte_order_mark),
+		cmocka_unit_test(bytes_need_not_be_text),
+		cmocka_unit_test(counts_are_digits_and_nothing_else),
+		cmocka_unit_test(leading_zeros_do_not_count),
+		cmocka_unit_test(malformed_lines_are_skipped_and_told),
+		cmocka_unit_test(a_strict_reader_ends_at_the_first_malformed_line),
+		cmocka_unit_test(repeated_stacks_are_summed),
+		cmocka_unit_test(zero_counts_are_kept),
+		cmocka_unit_test(counts_have_64_bits_and_no_more),
+		cmocka_unit_test(annotations_become_kinds_and_come_back),
+		cmocka_unit_test(sorted_text_keeps_one_node_a_stack),
+		cmocka_unit_test(order_makes_no_difference),
+		cmocka_unit_test(a_second_file_is_added_to_the_first),
+		cmocka_unit_test(a_deep_stack_and_a_long_name_survive),
+		cmocka_unit_test(what_was_read_is_given_back),
+		cmocka_unit_test(a_comparison_has_two_counts),
+		cmocka_unit_test(in_a_comparison_both_counts_have_64_bits),
+		cmocka_unit_test(one_side_of_a_comparison_is_folded_text),
+		cmocka_unit_test(what_is_no_comparison_is_compared_with_nothing),
+		cmocka_unit_test(the_extension_tells_the_two_kinds_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
