@@ -49,13 +49,6 @@ struct {
 	__type(value, struct wire_counters);
 } counters SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct wire_stack);
-} scratch SEC(".maps");
-
 /* Walk by unwind tables; else the kernel follows frame pointers. */
 const volatile bool walks_by_table = true;
 
@@ -123,16 +116,18 @@ static __always_inline long send_stack(struct bpf_perf_event_data *ctx, void *ri
 				       struct wire_sample *sample, __u64 *ret_hash)
 {
 	__u32 zero = 0;
-	struct wire_stack *stack = bpf_map_lookup_elem(&scratch, &zero);
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+	struct wire_stack *stack;
 	long size_bytes;
 	__u32 num_frames;
 	__u32 end = 0;
 	__u64 *slot;
 
-	if (!stack)
+	if (!scratch)
 		return 0;
+	stack = &scratch->stack;
 	if (flags && walks_by_table && !runs_32_bit_code()) {
-		num_frames = walk_user_stack(sample->pid, sample->generation, &end);
+		num_frames = walk_user_stack(scratch, sample->pid, sample->generation, &end);
 		sample->walk_end = end;
 		if (!num_frames)
 			return 0;

@@ -62,16 +62,27 @@ struct {
 	__type(value, struct unwind_process);
 } unwind_processes SEC(".maps");
 
-/* A walk and the part of the stack that it has read; one read of a kilobyte serves many frames. */
-struct walk_scratch {
+/*
+ * What is too large for the program's stack: a walk, the part of the user stack that it has read
+ * (one read of a kilobyte serves many frames), and what it has found.
+ */
+struct scratch {
 	struct walk walk;
 	__u64 window_start;
 	__u64 window[WINDOW_WORDS];
+	struct wire_stack stack;
 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
 
 static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *ret)
 {
-	struct walk_scratch *scratch = (struct walk_scratch *)walk;
+	struct scratch *scratch = (struct scratch *)walk;
 	__u64 offset = address - scratch->window_start;
 
 	if (offset <= (WINDOW_WORDS - 1) * 8 && !(offset & 7)) {
@@ -155,23 +166,15 @@ static __always_inline const struct unwind_rule *walk_find_rule(struct walk *wal
 			     (UNWIND_SHARD_RULES - 1)];
 }
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct walk_scratch);
-} walk_scratch SEC(".maps");
-
 /* One step. Not static: see above. */
 __attribute__((noinline)) int walk_one_step(int number)
 {
 	__u32 zero = 0;
-	struct walk_scratch *scratch_walk = bpf_map_lookup_elem(&walk_scratch, &zero);
-	struct wire_stack *stack = bpf_map_lookup_elem(&scratch, &zero);
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
 
-	if (number < 0 || !scratch_walk || !stack)
+	if (number < 0 || !scratch)
 		return 1;
-	return walk_step(&scratch_walk->walk, stack->pcs);
+	return walk_step(&scratch->walk, scratch->stack.pcs);
 }
 
 /* Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. */
@@ -186,18 +189,14 @@ static __always_inline bool runs_32_bit_code(void)
  * Walk the running thread's user stack into the scratch stack. Gives the number of frames, and why
  * it ended.
  */
-static __always_inline __u32 walk_user_stack(__u32 pid, __u64 generation, __u32 *ret_end)
+static __always_inline __u32 walk_user_stack(struct scratch *scratch, __u32 pid, __u64 generation,
+					     __u32 *ret_end)
 {
-	__u32 zero = 0;
-	struct walk_scratch *scratch_walk = bpf_map_lookup_elem(&walk_scratch, &zero);
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
 	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
-	struct walk *walk;
+	struct walk *walk = &scratch->walk;
 
-	if (!scratch_walk)
-		return 0;
-	walk = &scratch_walk->walk;
-	scratch_walk->window_start = WINDOW_NONE;
+	scratch->window_start = WINDOW_NONE;
 	walk->pc = registers->ip;
 	walk->sp = registers->sp;
 	walk->fp = registers->bp;

@@ -197,6 +197,10 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 	wire_u8 op = rule->cfa_op;
 	wire_u64 offset = (wire_u64)(long long)rule->cfa_offset;
 
+	if (op == UNWIND_CFA_SP) { /* most frames */
+		*cfa = walk->sp + offset;
+		return 0;
+	}
 	if (op == UNWIND_CFA_FP || op == UNWIND_CFA_DEREF_FP) {
 		if (walk_restore_fp(walk))
 			return walk_stop(walk, WALK_READ_FAILED);
@@ -211,7 +215,7 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 		if (!walk->is_innermost)
 			return walk_stop(walk, WALK_UNSUPPORTED);
 		*cfa = (op == UNWIND_CFA_R10 ? walk->r10 : walk->cx) + offset;
-	} else {
+	} else { /* in memory at the stack pointer */
 		*cfa = walk->sp + offset;
 	}
 	if (op == UNWIND_CFA_DEREF_FP || op == UNWIND_CFA_DEREF_SP || op == UNWIND_CFA_DEREF_SP_8)
@@ -259,11 +263,9 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 	return 0;
 }
 
-WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
+/* No frame address is to be computed. */
+WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
 {
-	wire_u64 caller_pc;
-	wire_u64 cfa;
-
 	if (rule->cfa_op == UNWIND_CFA_STOP) {
 		if (rule->cfa_offset) /* walk->pc is where it begins, and follows no call */
 			pcs[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] |= WIRE_PC_EXACT;
@@ -275,8 +277,16 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return walk_step_setcontext(walk);
 	if (rule->cfa_op == UNWIND_CFA_JUMP)
 		return walk_step_longjmp(walk);
-	if (rule->cfa_op == UNWIND_CFA_UNSUPPORTED)
-		return walk_stop(walk, WALK_UNSUPPORTED);
+	return walk_stop(walk, WALK_UNSUPPORTED);
+}
+
+WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
+{
+	wire_u64 caller_pc;
+	wire_u64 cfa;
+
+	if (rule->cfa_op >= UNWIND_CFA_SIGNAL)
+		return walk_step_special(walk, rule, pcs);
 	if (rule->ra_op != UNWIND_RA_AT_CFA && !walk->is_innermost)
 		return walk_stop(walk, WALK_UNSUPPORTED);
 	if (walk_find_cfa(walk, rule, &cfa))
