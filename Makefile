@@ -45,7 +45,7 @@ FUZZ_LIB   := $(O)/fuzz/libstackwide.a
 # The programs that system tests record: never sanitized; with frame pointers, but for nofp_*.
 WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c, \
 	$(wildcard tests/workloads/*.c tests/workloads/*.cc))) \
-	$(addprefix tests/workloads/,deep_static plugin_a.so plugin_b.so))
+	$(addprefix tests/workloads/,deep_static nofp_deep_static plugin_a.so plugin_b.so))
 WORKLOAD_FRAMES = -fno-omit-frame-pointer
 $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3

@@ -22,5 +22,5 @@ done
 raised=$(folded_count "$folded" '__cxa_throw;_Unwind_RaiseException')
 resumed=$(folded_count "$folded" _Unwind_Resume)
 echo "$raised samples in _Unwind_RaiseException, $resumed in _Unwind_Resume"
-((raised >= 500)) || fail "only $raised samples in the search for a handler, expected at least 500"
-((resumed >= 200)) || fail "only $resumed samples between two destructors, expected at least 200"
+((raised >= 50)) || fail "only $raised samples in the search for a handler, expected at least 50"
+((resumed >= 20)) || fail "only $resumed samples between two destructors, expected at least 20"

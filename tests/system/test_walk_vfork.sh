@@ -15,8 +15,8 @@ grep '^nofp_vfork;' "$TMPDIR/all.folded" >"$folded"
 beginning=$(way_to_main nofp_vfork)
 expect_every_stack "$folded" ';child_burn[; ]' "$beginning;start_child;child_burn"
 expect_every_stack "$folded" ';(__)?vfork[; ]' "$beginning;start_(idle_)?child;(__)?vfork"
-expect_frame "$folded" "start_child;child_burn" 100
+expect_frame "$folded" "start_child;child_burn" 20
 # Inside the system call the return address is nowhere but in a register.
 inside=$(folded_match "$folded" "$beginning;start_idle_child;(__)?vfork;([^;]+_\[k\];)+")
 echo "$inside samples in the system call of vfork()"
-((inside >= 50)) || fail "only $inside samples in the system call of vfork(), expected at least 50"
+((inside >= 20)) || fail "only $inside samples in the system call of vfork(), expected at least 20"

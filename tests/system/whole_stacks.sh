@@ -80,7 +80,7 @@ record_walk() {
     record -F 999 --no-inline -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
         "$WORKLOADS/$name" "$@"
     expect_account_adds_up "$TMPDIR/$name.json"
-    expect_whole "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$name" 99
+    expect_whole "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$name" 97 99
 }
 
 # Every whole stack that matches an extended regular expression matches another one too. Those that
@@ -103,3 +103,18 @@ expect_every_stack() {
 # From the first frame of a thread's stack to main. Two frames of libc lie between, or one.
 # way_to_main NAME
 way_to_main() { echo "^$1;_start;([^;]+;){1,2}main"; }
+
+# Record a program that does what nofp_deep does, in a file or in memory of an unusual kind: its
+# stacks are whole, and many of them have the whole chain of 66 calls.
+# expect_deep NAME COMMAND…
+expect_deep() {
+    local name=$1 deep
+    shift
+    record -F 999 --no-inline -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$@"
+    expect_account_adds_up "$TMPDIR/$name.json"
+    expect_whole "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$name" 98
+    deep=$(awk -F';' 'NF > 66 { split($NF, part, " "); sum += part[length(part)] } END { printf "%d", sum }' \
+        "$TMPDIR/$name.folded")
+    echo "$deep samples of the whole chain"
+    ((deep >= 20)) || fail "only $deep samples of $name are 66 calls deep, expected at least 20"
+}

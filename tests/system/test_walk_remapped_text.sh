@@ -1,0 +1,23 @@
+#!/bin/bash
+# A program puts anonymous memory in the place of its text. Whoever saw it start knows what the
+# memory holds. Who comes later has nothing to walk by, and says so: no stack counts as whole,
+# and no frame of that memory gets a name.
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/whole_stacks.sh"
+need_recording
+
+record_walk nofp_remap 1.5
+chain=$(printf ';burn_down%.0s' $(seq 9))
+expect_every_stack "$TMPDIR/nofp_remap.folded" ';burn_down[; ]' "$(way_to_main nofp_remap);burn_down"
+expect_frame "$TMPDIR/nofp_remap.folded" "main$chain" 50
+
+start "$WORKLOADS/nofp_remap" 60
+sleep 0.5
+record -F 999 --no-inline -p "$PID" -d 1.5 -o "$TMPDIR/late.folded" --stats "$TMPDIR/late.json"
+expect_account_adds_up "$TMPDIR/late.json"
+echo "seen late: $(stats_get "$TMPDIR/late.json" user_stacks.complete) whole;" \
+    "cut: $(list_reasons "$TMPDIR/late.json")"
+(($(stats_get "$TMPDIR/late.json" user_stacks.complete) == 0)) || fail "some count as whole"
+(($(count_cut "$TMPDIR/late.json") >= 20)) || fail "only $(count_cut "$TMPDIR/late.json") stacks are cut"
+expect_no_frame "$TMPDIR/late.folded" burn_down
+expect_no_frame "$TMPDIR/late.folded" _start
