@@ -14,6 +14,7 @@ enum output_option {
 	OPTION_TO,
 	OPTION_ROOT,
 	OPTION_NO_ANNOTATIONS,
+	OPTION_COMPRESS,
 };
 
 /* Lines for a command's table. */
@@ -25,6 +26,10 @@ enum output_option {
 		OPTION_TO, 0, "to", "FORMAT",                                                  \
 			"format of the next -o (of the last, if none follows);\n'stackwide "   \
 			"help formats' lists them"                                             \
+	}
+#define OUTPUT_COMPRESS_SPEC                                                            \
+	{                                                                               \
+		OPTION_COMPRESS, 0, "compress", NULL, "write .pftrace files compressed" \
 	}
 #define OUTPUT_FRAME_SPECS                                                               \
 	{OPTION_ROOT, 0, "root", "WHAT",                                                 \
@@ -39,6 +44,7 @@ struct output_options {
 	ARRAY(struct output_request) requests; /* paths and formats are borrowed from argv */
 	const char *pending_format;            /* of a --to that waits for its -o */
 	struct call_tree_opts tree;
+	bool is_compressed;
 };
 
 /*

@@ -78,6 +78,7 @@ extern const struct format format_folded;
 extern const struct format format_jfr;
 extern const struct format format_json;
 extern const struct format format_perf_script;
+extern const struct format format_pftrace;
 extern const struct format format_pprof;
 extern const struct format format_sampling_prof;
 extern const struct format format_text;

@@ -17,6 +17,9 @@
 /* A comment that says from which process the records below it are: pid, blank, name. */
 #define ZONES_PROCESS_MARK "#! process "
 
+/* What the process of a text without that comment is called. */
+#define ZONES_PROCESS_NAME "Stacks and zones"
+
 #define ZONES_MAX_FIELDS 6
 
 struct zones_line {

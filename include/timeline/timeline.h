@@ -170,8 +170,9 @@ struct timeline_sample {
 	uint32_t stack;
 	uint32_t region; /* TIMELINE_NONE when not known */
 	uint16_t cpu;
-	uint8_t mode; /* enum sample_mode */
-	bool is_truncated;
+	uint8_t metric;        /* of the profile: what the weight is of */
+	uint8_t mode : 4;      /* enum sample_mode */
+	bool is_truncated : 1; /* the stack lacks its outer end */
 };
 
 /* The same moment on several clocks; the first at the start, again when they drift apart. */

@@ -14,6 +14,7 @@ static const struct option_spec convert_options[] = {
 	OUTPUT_FILE_SPECS,
 	INPUT_OPTION_SPECS,
 	OUTPUT_FRAME_SPECS,
+	OUTPUT_COMPRESS_SPEC,
 	{0},
 };
 
@@ -44,6 +45,7 @@ static int write_profile(struct conversion *conversion, const struct profile *pr
 	struct format_opts opts = {
 		.tree = conversion->options.tree,
 		.timeline = timeline,
+		.is_compressed = conversion->options.is_compressed,
 	};
 	struct error error = {0};
 	int status = inputs_choose_metric(profile, &conversion->inputs, &opts.tree);

@@ -46,6 +46,9 @@ int output_options_handle(struct output_options *options, int id, const char *va
 	case OPTION_NO_ANNOTATIONS:
 		options->tree.no_annotations = true;
 		return 0;
+	case OPTION_COMPRESS:
+		options->is_compressed = true;
+		return 0;
 	}
 	return -EINVAL;
 }

@@ -12,7 +12,7 @@ static const struct format *const formats[] = {
 	&format_jfr,
 	&format_json,
 	&format_perf_script,
-	&format_pprof,
+	&format_pftrace, &format_pprof,
 	&format_sampling_prof,
 	&format_text,
 	&format_zones,

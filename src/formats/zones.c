@@ -36,6 +36,7 @@ struct writer {
 	uint64_t *region_latest_ns;  /* of the entries so far */
 	uint32_t *location_numbers;  /* in the section that is being written; 0: unused */
 	struct text output;
+	bool has_output; /* something is written, wherever it is by now */
 };
 
 static int add_entry(struct writer *writer, enum entry_kind kind, uint32_t process, uint32_t item,
@@ -187,15 +188,15 @@ static void end_line(struct writer *writer)
 
 /* ---- declarations ------------------------------------------------------------------------- */
 
-/* A process that an input did not name needs no mark: it is the reader's first one. */
-static void append_process(struct writer *writer, uint32_t id, bool is_first)
+/* At the start of the text, a process that no input named needs no mark: the reader assumes it. */
+static void append_process(struct writer *writer, uint32_t id)
 {
 	const struct timeline_process *process = timeline_get_process(writer->timeline, id);
 	const struct string_table *strings = timeline_get_strings(writer->timeline);
 	const char *name = string_table_get(strings, process->name);
 	size_t length = string_table_get_length(strings, process->name);
 
-	if (is_first && !process->pid)
+	if (!writer->has_output && !process->pid && string_equals(name, ZONES_PROCESS_NAME))
 		return;
 	text_printf(&writer->output, ZONES_PROCESS_MARK "%" PRIu32 " ", process->pid);
 	for (size_t i = 0; i < length; i++)
@@ -360,7 +361,7 @@ static void mark_locations(struct writer *writer, uint32_t process, size_t first
 	}
 }
 
-static int write_process(struct writer *writer, uint32_t process, size_t *next, bool is_first)
+static int write_process(struct writer *writer, uint32_t process, size_t *next)
 {
 	const struct entry *entries = writer->entries.items;
 	size_t end = *next;
@@ -369,15 +370,17 @@ static int write_process(struct writer *writer, uint32_t process, size_t *next, 
 	mark_locations(writer, process, *next);
 	while (end < writer->entries.length && entries[end].process == process)
 		end++;
-	append_process(writer, process, is_first);
+	append_process(writer, process);
 	append_threads(writer, process);
 	append_stacks(writer, process);
 	append_locations(writer);
 	append_counter_tracks(writer, process);
 	for (; !err && *next < end; (*next)++) {
 		append_entry(writer, &entries[*next]);
+		writer->has_output = true;
 		err = sink_drain(writer->sink, &writer->output);
 	}
+	writer->has_output |= writer->output.length > 0;
 	return err;
 }
 
@@ -408,7 +411,7 @@ static int write_timeline(struct writer *writer)
 		qsort(writer->entries.items, writer->entries.length, sizeof(struct entry),
 		      compare_entries);
 	for (uint32_t i = 0; !err && i < timeline_count_process(writer->timeline); i++)
-		err = write_process(writer, i, &next, i == 0);
+		err = write_process(writer, i, &next);
 	return err ? err : sink_flush(writer->sink, &writer->output);
 }
 

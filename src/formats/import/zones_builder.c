@@ -7,12 +7,11 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "formats/zones_profile.h"
+#include "formats/zones_text.h"
 #include "timeline/zone_tracker.h"
 
 /* Threads that are seen before they are declared. */
 #define UNDECLARED_NAME "Unknown"
-/* The process of a file that names none. */
-#define PROCESS_NAME "Stacks and zones"
 
 struct id {
 	uint64_t key;
@@ -96,6 +95,8 @@ void zones_builder_free(struct zones_builder *builder)
 
 const char *zones_builder_get_problem(struct zones_builder *builder)
 {
+	if (!builder->problem.message[0])
+		return "";
 	memcpy(builder->told, builder->problem.message, sizeof(builder->told));
 	builder->problem.message[0] = '\0';
 	return builder->told;
@@ -159,7 +160,7 @@ static int begin_process(struct zones_builder *builder, uint32_t pid, struct zon
 /* A file need not say whose zones it holds. */
 static int need_process(struct zones_builder *builder)
 {
-	struct zones_string name = {PROCESS_NAME, strlen(PROCESS_NAME)};
+	struct zones_string name = {ZONES_PROCESS_NAME, strlen(ZONES_PROCESS_NAME)};
 
 	return builder->zones ? 0 : begin_process(builder, 0, name);
 }

@@ -299,15 +299,16 @@ static void sections_of_several_processes_do_not_mix(void **state _unused_)
 static void a_name_with_a_line_end_stays_on_its_line(void **state _unused_)
 {
 	struct zones_read_result result = {.profile = profile_new(), .timeline = timeline_new()};
-	struct timeline_process process = {0};
+	struct timeline_process process = {.pid = 5};
 	struct timeline_thread thread = {.tid = 1};
 	struct text written;
 
+	assert_int_equal(timeline_add_string(result.timeline, "p\n2", &process.name), 0);
 	assert_int_equal(timeline_add_process(result.timeline, &process, NULL), 0);
 	assert_int_equal(timeline_add_string(result.timeline, "a\nb\r", &thread.name), 0);
 	assert_int_equal(timeline_add_thread(result.timeline, &thread, NULL), 0);
 	written = maker_write(&format_zones, &result, (struct format_opts){0});
-	assert_string_equal(written.data, "THREAD, 1, \"a b \"\n");
+	assert_string_equal(written.data, "#! process 5 p 2\nTHREAD, 1, \"a b \"\n");
 	text_release(&written);
 	maker_release(&result);
 }

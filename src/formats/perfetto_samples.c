@@ -1,0 +1,448 @@
+/*
+ * A stack is told as the numbers of its frames, outermost first; a frame as function, mapping and
+ * address. A call that was inlined is a frame of its own, at the address of the function that it
+ * was inlined into.
+ */
+#include "formats/perfetto_samples.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+#include "formats/utf8.h"
+
+#define CLOCK_ID_BOOTTIME        6
+#define COUNTER_CPU_CLOCK        1
+#define UNWIND_ERROR_INFORMATION 3
+
+#define NO_MODULE UINT32_MAX
+
+enum frame_kind_value { KIND_NATIVE = 1, KIND_KERNEL = 2, KIND_JIT = 4 };
+
+/* What is told about on a sequence, by kind; numbers are the profile's ids plus one. */
+enum told_kind {
+	TOLD_FUNCTION, /* string */
+	TOLD_SOURCE,   /* string */
+	TOLD_PATH,     /* string */
+	TOLD_BUILD_ID, /* module */
+	TOLD_MAPPING,  /* module, and behind these, string */
+	TOLD_FRAME,
+	TOLD_STACK,
+	NUM_TOLD_KINDS,
+};
+
+struct writer {
+	const struct profile *profile;
+	const struct timeline *timeline;
+	const struct perfetto_tracks *tracks;
+	struct perfetto_stream *stream;
+	uint32_t metric;
+	uint64_t state_start;
+	struct perfetto_told told[NUM_TOLD_KINDS];
+	/* New for the packet that is being made; all of it freed with it. */
+	ARRAY(Perfetto__InternedString *) functions;
+	ARRAY(Perfetto__InternedString *) sources;
+	ARRAY(Perfetto__InternedString *) paths;
+	ARRAY(Perfetto__InternedString *) build_ids;
+	ARRAY(Perfetto__Mapping *) mappings;
+	ARRAY(Perfetto__Frame *) frames;
+	Perfetto__Callstack callstack;
+	Perfetto__Callstack *callstacks[1];
+	ARRAY(uint64_t) callstack_frames;
+	bool has_new_stack;
+	ARRAY(void *) garbage;
+};
+
+static void *keep(struct writer *writer, void *memory)
+{
+	void **kept = memory ? array_add(&writer->garbage) : NULL;
+
+	if (!kept) {
+		free(memory);
+		return NULL;
+	}
+	*kept = memory;
+	return memory;
+}
+
+static void discard(struct writer *writer)
+{
+	array_for_each (&writer->garbage, memory)
+		free(*memory);
+	writer->garbage.length = 0;
+	writer->functions.length = 0;
+	writer->sources.length = 0;
+	writer->paths.length = 0;
+	writer->build_ids.length = 0;
+	writer->mappings.length = 0;
+	writer->frames.length = 0;
+	writer->has_new_stack = false;
+}
+
+/* ---- what a stack is made of -------------------------------------------------------------- */
+
+/* A message with these bytes, of which a copy is made. */
+static Perfetto__InternedString *new_string(struct writer *writer, uint64_t number,
+					    const void *data, size_t length)
+{
+	Perfetto__InternedString *string = keep(writer, malloc(sizeof(*string)));
+	uint8_t *copy = keep(writer, malloc(length + 1));
+
+	if (!string || !copy)
+		return NULL;
+	memcpy(copy, data, length);
+	*string = (Perfetto__InternedString)PERFETTO__INTERNED_STRING__INIT;
+	string->has_iid = 1;
+	string->iid = number;
+	string->has_str = 1;
+	string->str.data = copy;
+	string->str.len = length;
+	return string;
+}
+
+static Perfetto__InternedString *new_text(struct writer *writer, uint64_t number, uint32_t string)
+{
+	Perfetto__InternedString *message;
+	struct text text = {0};
+
+	text_append_string(&text, "");
+	utf8_append(&text, profile_get_string(writer->profile, string),
+		    profile_get_string_length(writer->profile, string));
+	message = text.failed ? NULL : new_string(writer, number, text.data, text.length);
+	text_release(&text);
+	return message;
+}
+
+#define PUSH(list, message)                                                              \
+	({                                                                               \
+		__typeof__((list).items) added_ = (message) ? array_add(&(list)) : NULL; \
+                                                                                         \
+		if (added_)                                                              \
+			*added_ = (message);                                             \
+		added_ ? 0 : -ENOMEM;                                                    \
+	})
+
+/* Tell the string `id` once, into the list of its kind. */
+#define USE_STRING(writer, kind, list, id)                                           \
+	({                                                                           \
+		bool is_new_;                                                        \
+		int err_ = perfetto_told_add(&(writer)->told[kind], (id), &is_new_); \
+                                                                                     \
+		if (!err_ && is_new_) {                                              \
+			Perfetto__InternedString *message_ =                         \
+				new_text((writer), (uint64_t)(id) + 1, (id));        \
+			err_ = PUSH((writer)->list, message_);                       \
+		}                                                                    \
+		err_;                                                                \
+	})
+
+static int use_build_id(struct writer *writer, uint32_t module)
+{
+	const struct module *file = profile_get_module(writer->profile, module);
+	Perfetto__InternedString *message;
+	bool is_new;
+	int err = perfetto_told_add(&writer->told[TOLD_BUILD_ID], module, &is_new);
+
+	if (err || !is_new)
+		return err;
+	message = new_string(writer, (uint64_t)module + 1, file->build_id, file->build_id_size);
+	return PUSH(writer->build_ids, message);
+}
+
+/*
+ * The mapping of a frame: its file; where there is none, what goes for one ("[kernel]").
+ *
+ * path    string
+ * module  NO_MODULE: none
+ */
+static int use_mapping(struct writer *writer, uint32_t path, uint32_t module, uint64_t *ret)
+{
+	uint32_t key = module == NO_MODULE ? profile_count_modules(writer->profile) + path : module;
+	Perfetto__Mapping *mapping;
+	uint64_t *paths;
+	bool is_new;
+	int err = perfetto_told_add(&writer->told[TOLD_MAPPING], key, &is_new);
+
+	*ret = (uint64_t)key + 1;
+	if (err || !is_new)
+		return err;
+	mapping = keep(writer, malloc(sizeof(*mapping)));
+	paths = keep(writer, malloc(sizeof(*paths)));
+	if (!mapping || !paths)
+		return -ENOMEM;
+	*mapping = (Perfetto__Mapping)PERFETTO__MAPPING__INIT;
+	mapping->has_iid = 1;
+	mapping->iid = *ret;
+	mapping->n_path_string_ids = 1;
+	mapping->path_string_ids = paths;
+	*paths = (uint64_t)path + 1;
+	if (module != NO_MODULE && profile_get_module(writer->profile, module)->build_id_size) {
+		mapping->has_build_id = 1;
+		mapping->build_id = (uint64_t)module + 1;
+		err = use_build_id(writer, module);
+	}
+	if (!err)
+		err = USE_STRING(writer, TOLD_PATH, paths, path);
+	return err ? err : PUSH(writer->mappings, mapping);
+}
+
+static int use_mapping_of(struct writer *writer, const struct location *location,
+			  const struct frame *frame, uint64_t *ret)
+{
+	uint32_t module = location->owner;
+
+	if (location->space != LOCATION_FILE)
+		return use_mapping(writer, frame->module, NO_MODULE, ret);
+	return use_mapping(writer, profile_get_module(writer->profile, module)->path, module, ret);
+}
+
+static enum frame_kind_value get_kind(const struct frame *frame)
+{
+	switch ((enum frame_kind)frame->kind) {
+	case FRAME_USER:
+		break;
+	case FRAME_KERNEL:
+		return KIND_KERNEL;
+	case FRAME_JIT:
+		return KIND_JIT;
+	}
+	return KIND_NATIVE;
+}
+
+static int add_frame(struct writer *writer, const struct location *location, uint32_t id)
+{
+	const struct frame *frame = profile_get_frame(writer->profile, id);
+	Perfetto__Frame *message = keep(writer, malloc(sizeof(*message)));
+	int err;
+
+	if (!message)
+		return -ENOMEM;
+	*message = (Perfetto__Frame)PERFETTO__FRAME__INIT;
+	message->has_iid = 1;
+	message->iid = (uint64_t)id + 1;
+	message->has_function_name_id = 1;
+	message->function_name_id = (uint64_t)frame->full_name + 1;
+	message->has_mapping_id = 1;
+	message->has_rel_pc = location->space != LOCATION_NAMED;
+	message->rel_pc = location->address;
+	message->has_kind = 1;
+	message->kind = get_kind(frame);
+	err = USE_STRING(writer, TOLD_FUNCTION, functions, frame->full_name);
+	if (!err)
+		err = use_mapping_of(writer, location, frame, &message->mapping_id);
+	if (!err && frame->file != STRING_EMPTY) {
+		message->has_source_path_iid = 1;
+		message->source_path_iid = (uint64_t)frame->file + 1;
+		message->has_line_number = 1;
+		message->line_number = frame->line;
+		err = USE_STRING(writer, TOLD_SOURCE, sources, frame->file);
+	}
+	return err ? err : PUSH(writer->frames, message);
+}
+
+/* Tell the location's frames, and add them to the stack, innermost first. */
+static int use_location(struct writer *writer, uint32_t id)
+{
+	const struct location *location = profile_get_location(writer->profile, id);
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < location->num_frames; i++) {
+		uint32_t frame = location->first_frame + i;
+		bool is_new;
+
+		err = perfetto_told_add(&writer->told[TOLD_FRAME], frame, &is_new);
+		if (!err && is_new)
+			err = add_frame(writer, location, frame);
+		if (!err) {
+			uint64_t *added = array_add(&writer->callstack_frames);
+
+			if (!added)
+				return -ENOMEM;
+			*added = (uint64_t)frame + 1;
+		}
+	}
+	return err;
+}
+
+static int use_stack(struct writer *writer, uint32_t stack)
+{
+	bool is_new;
+	int err = perfetto_told_add(&writer->told[TOLD_STACK], stack, &is_new);
+
+	if (err || !is_new)
+		return err;
+	writer->callstack_frames.length = 0;
+	for (uint32_t s = stack; !err && s != STACK_EMPTY;
+	     s = profile_get_stack_parent(writer->profile, s))
+		err = use_location(writer, profile_get_stack_location(writer->profile, s));
+	for (size_t a = 0, b = writer->callstack_frames.length; a + 1 < b; a++) {
+		uint64_t held = writer->callstack_frames.items[a];
+
+		writer->callstack_frames.items[a] = writer->callstack_frames.items[--b];
+		writer->callstack_frames.items[b] = held;
+	}
+	writer->callstack = (Perfetto__Callstack)PERFETTO__CALLSTACK__INIT;
+	writer->callstack.has_iid = 1;
+	writer->callstack.iid = (uint64_t)stack + 1;
+	writer->callstack.n_frame_ids = writer->callstack_frames.length;
+	writer->callstack.frame_ids = writer->callstack_frames.items;
+	writer->callstacks[0] = &writer->callstack;
+	writer->has_new_stack = true;
+	return err;
+}
+
+/* ---- packets ------------------------------------------------------------------------------ */
+
+static void begin_packet(const struct writer *writer, Perfetto__TracePacket *packet)
+{
+	*packet = (Perfetto__TracePacket)PERFETTO__TRACE_PACKET__INIT;
+	packet->has_trusted_packet_sequence_id = 1;
+	packet->trusted_packet_sequence_id = SEQUENCE_SAMPLES + writer->metric;
+	packet->has_sequence_flags = 1;
+}
+
+static int clear_state(struct writer *writer, bool is_first)
+{
+	const struct timeline_system *system = timeline_get_system(writer->timeline);
+	const struct metric *metric = profile_get_metric(writer->profile, writer->metric);
+	Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
+	Perfetto__PerfSampleDefaults samples = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
+	Perfetto__PerfTimebase timebase = PERFETTO__PERF_TIMEBASE__INIT;
+	struct text name = {0};
+	Perfetto__TracePacket packet;
+	int err;
+
+	for (size_t i = 0; i < NUM_TOLD_KINDS; i++)
+		perfetto_told_clear(&writer->told[i]);
+	writer->state_start = perfetto_stream_get_size(writer->stream);
+	begin_packet(writer, &packet);
+	packet.sequence_flags = PERFETTO_STATE_CLEARED;
+	packet.has_first_packet_on_sequence = is_first;
+	packet.first_packet_on_sequence = is_first;
+	utf8_append(&name, profile_get_string(writer->profile, metric->name),
+		    profile_get_string_length(writer->profile, metric->name));
+	timebase.has_frequency = system->sample_frequency != 0;
+	timebase.frequency = system->sample_frequency;
+	timebase.has_counter = 1;
+	timebase.counter = COUNTER_CPU_CLOCK;
+	timebase.name = name.data;
+	samples.timebase = &timebase;
+	defaults.perf_sample_defaults = &samples;
+	defaults.has_timestamp_clock_id = 1;
+	defaults.timestamp_clock_id = CLOCK_ID_BOOTTIME;
+	packet.trace_packet_defaults = &defaults;
+	err = name.failed ? -ENOMEM : perfetto_stream_add(writer->stream, &packet);
+	text_release(&name);
+	return err;
+}
+
+static void fill_interned(struct writer *writer, Perfetto__InternedData *data)
+{
+	*data = (Perfetto__InternedData)PERFETTO__INTERNED_DATA__INIT;
+	data->n_function_names = writer->functions.length;
+	data->function_names = writer->functions.items;
+	data->n_source_paths = writer->sources.length;
+	data->source_paths = writer->sources.items;
+	data->n_mapping_paths = writer->paths.length;
+	data->mapping_paths = writer->paths.items;
+	data->n_build_ids = writer->build_ids.length;
+	data->build_ids = writer->build_ids.items;
+	data->n_mappings = writer->mappings.length;
+	data->mappings = writer->mappings.items;
+	data->n_frames = writer->frames.length;
+	data->frames = writer->frames.items;
+	data->n_callstacks = 1;
+	data->callstacks = writer->callstacks;
+}
+
+static int write_sample(struct writer *writer, const struct timeline_sample *sample)
+{
+	const struct timeline_thread *thread =
+		timeline_get_thread(writer->timeline, sample->thread);
+	Perfetto__PerfSample body = PERFETTO__PERF_SAMPLE__INIT;
+	Perfetto__InternedData data;
+	Perfetto__TracePacket packet;
+	int err = 0;
+
+	if (sample->stack != STACK_EMPTY)
+		err = use_stack(writer, sample->stack);
+	if (err)
+		return err;
+	begin_packet(writer, &packet);
+	packet.sequence_flags = PERFETTO_STATE_NEEDED;
+	packet.has_timestamp = 1;
+	packet.timestamp = sample->time_ns;
+	if (writer->has_new_stack) {
+		fill_interned(writer, &data);
+		packet.interned_data = &data;
+	}
+	body.has_cpu = 1;
+	body.cpu = sample->cpu;
+	body.has_pid = 1;
+	body.pid = perfetto_tracks_get_pid(writer->tracks, thread->process);
+	body.has_tid = 1;
+	body.tid = perfetto_tracks_get_tid(writer->tracks, sample->thread);
+	body.has_callstack_iid = sample->stack != STACK_EMPTY;
+	body.callstack_iid = (uint64_t)sample->stack + 1;
+	body.has_cpu_mode = sample->mode != SAMPLE_MODE_UNKNOWN;
+	body.cpu_mode = sample->mode;
+	body.has_timebase_count = 1;
+	body.timebase_count = sample->weight;
+	body.has_unwind_error = sample->is_truncated;
+	body.unwind_error = UNWIND_ERROR_INFORMATION;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE;
+	packet.perf_sample = &body;
+	err = perfetto_stream_add(writer->stream, &packet);
+	discard(writer);
+	if (!err &&
+	    perfetto_stream_get_size(writer->stream) - writer->state_start >= PERFETTO_STATE_BYTES)
+		err = clear_state(writer, false);
+	return err;
+}
+
+static int write_metric(struct writer *writer, uint32_t metric)
+{
+	uint32_t count = timeline_count_sample(writer->timeline);
+	bool has_begun = false;
+	int err = 0;
+
+	writer->metric = metric;
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct timeline_sample *sample = timeline_get_sample(writer->timeline, i);
+
+		if (sample->metric != metric)
+			continue;
+		if (!has_begun)
+			err = clear_state(writer, true);
+		has_begun = true;
+		if (!err)
+			err = write_sample(writer, sample);
+	}
+	return err;
+}
+
+int perfetto_write_samples(const struct profile *profile, const struct timeline *timeline,
+			   const struct perfetto_tracks *tracks, struct perfetto_stream *stream)
+{
+	struct writer writer = {
+		.profile = profile, .timeline = timeline, .tracks = tracks, .stream = stream};
+	uint32_t num_metrics = profile_count_metrics(profile);
+	int err = 0;
+
+	/* Sequences of further metrics would be those of events. */
+	if (num_metrics > SEQUENCE_EVENTS - SEQUENCE_SAMPLES)
+		num_metrics = SEQUENCE_EVENTS - SEQUENCE_SAMPLES;
+	for (uint32_t metric = 0; !err && metric < num_metrics; metric++)
+		err = write_metric(&writer, metric);
+	discard(&writer);
+	for (size_t i = 0; i < NUM_TOLD_KINDS; i++)
+		perfetto_told_release(&writer.told[i]);
+	array_release(&writer.functions);
+	array_release(&writer.sources);
+	array_release(&writer.paths);
+	array_release(&writer.build_ids);
+	array_release(&writer.mappings);
+	array_release(&writer.frames);
+	array_release(&writer.callstack_frames);
+	array_release(&writer.garbage);
+	return err;
+}

@@ -1,0 +1,450 @@
+#include "formats/perfetto_tracks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/hash.h"
+#include "formats/utf8.h"
+
+/* Values of the format; see perfetto.proto. */
+#define ORDER_BY_RANK 3
+#define NEVER_MERGE   2
+#define UNIT_COUNT    2
+#define UNIT_BYTES    3
+
+/* Of processes whose pid no input tells, and of threads; above every pid of Linux. */
+#define FIRST_MADE_UP_ID 2000000000u
+
+/* uuids are small numbers, one block a kind: process, region and so on. */
+#define UUIDS_OF_PROCESS 4u /* itself, Stacks, the two counters of regions in use */
+#define UUIDS_OF_THREAD  2u /* itself, stack in use */
+#define UUIDS_OF_REGION  3u /* itself, zones, fill */
+
+struct perfetto_tracks {
+	const struct timeline *timeline;
+	struct perfetto_stream *stream;
+	uint64_t first_thread_uuid;
+	uint64_t first_region_uuid;
+	uint64_t first_counter_uuid;
+	uint32_t *pids;            /* by process */
+	uint32_t *tids;            /* by thread */
+	int32_t *ranks;            /* by process: of its region that was used last */
+	struct perfetto_told told; /* tracks that are described, by uuid */
+	struct text name;
+	struct text description;
+};
+
+/* ---- pids and tids ------------------------------------------------------------------------ */
+
+static bool is_pid(const void *owner, uint32_t item, const void *key)
+{
+	return ((const struct perfetto_tracks *)owner)->pids[item] == *(const uint32_t *)key;
+}
+
+/* A process without pid gets the number of its first thread: most often that is the same. */
+static void guess_pids(struct perfetto_tracks *tracks)
+{
+	for (uint32_t i = 0; i < timeline_count_thread(tracks->timeline); i++) {
+		const struct timeline_thread *thread = timeline_get_thread(tracks->timeline, i);
+		uint32_t *pid = &tracks->pids[thread->process];
+
+		if (!*pid && thread->tid && thread->tid < FIRST_MADE_UP_ID)
+			*pid = (uint32_t)thread->tid;
+	}
+}
+
+/* Two processes may have had one pid after another, but a guess must be unique. */
+static int choose_pids(struct perfetto_tracks *tracks)
+{
+	struct hash_index index = {0};
+	uint32_t made_up = FIRST_MADE_UP_ID;
+	int err = 0;
+
+	guess_pids(tracks);
+	for (uint32_t i = 0; !err && i < timeline_count_process(tracks->timeline); i++) {
+		uint32_t *pid = &tracks->pids[i];
+		bool is_guess = !timeline_get_process(tracks->timeline, i)->pid;
+
+		if (!is_guess)
+			*pid = timeline_get_process(tracks->timeline, i)->pid;
+		else if (!*pid || hash_index_find(&index, hash_mix(0, *pid), is_pid, tracks, pid) !=
+					  HASH_INDEX_NONE)
+			*pid = made_up++;
+		err = hash_index_add(&index, hash_mix(0, *pid), i);
+	}
+	hash_index_release(&index);
+	return err;
+}
+
+struct thread_key {
+	uint32_t process;
+	uint32_t tid;
+};
+
+static bool is_tid(const void *owner, uint32_t item, const void *key)
+{
+	const struct perfetto_tracks *tracks = owner;
+	const struct thread_key *wanted = key;
+
+	return tracks->tids[item] == wanted->tid &&
+	       timeline_get_thread(tracks->timeline, item)->process == wanted->process;
+}
+
+static uint64_t hash_tid(const struct thread_key *key)
+{
+	return hash_mix(key->process, key->tid);
+}
+
+/* Programs may call threads by any number; readers before v55 take 31 bits. */
+static int choose_tids(struct perfetto_tracks *tracks)
+{
+	struct hash_index index = {0};
+	uint32_t made_up = FIRST_MADE_UP_ID;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < timeline_count_thread(tracks->timeline); i++) {
+		const struct timeline_thread *thread = timeline_get_thread(tracks->timeline, i);
+		struct thread_key key = {thread->process, (uint32_t)thread->tid & INT32_MAX};
+
+		while (hash_index_find(&index, hash_tid(&key), is_tid, tracks, &key) !=
+		       HASH_INDEX_NONE)
+			key.tid = made_up++ & INT32_MAX;
+		tracks->tids[i] = key.tid;
+		err = hash_index_add(&index, hash_tid(&key), i);
+	}
+	hash_index_release(&index);
+	return err;
+}
+
+uint32_t perfetto_tracks_get_pid(const struct perfetto_tracks *tracks, uint32_t process)
+{
+	return tracks->pids[process];
+}
+
+uint32_t perfetto_tracks_get_tid(const struct perfetto_tracks *tracks, uint32_t thread)
+{
+	return tracks->tids[thread];
+}
+
+struct perfetto_tracks *perfetto_tracks_new(const struct timeline *timeline,
+					    struct perfetto_stream *stream)
+{
+	struct perfetto_tracks *tracks = calloc(1, sizeof(*tracks));
+	uint64_t num_processes = timeline_count_process(timeline);
+	uint64_t num_threads = timeline_count_thread(timeline);
+
+	if (!tracks)
+		return NULL;
+	tracks->timeline = timeline;
+	tracks->stream = stream;
+	tracks->first_thread_uuid = 1 + num_processes * UUIDS_OF_PROCESS;
+	tracks->first_region_uuid = tracks->first_thread_uuid + num_threads * UUIDS_OF_THREAD;
+	tracks->first_counter_uuid = tracks->first_region_uuid +
+				     timeline_count_region(timeline) * (uint64_t)UUIDS_OF_REGION;
+	tracks->pids = calloc(num_processes + 1, sizeof(*tracks->pids));
+	tracks->ranks = calloc(num_processes + 1, sizeof(*tracks->ranks));
+	tracks->tids = calloc(num_threads + 1, sizeof(*tracks->tids));
+	if (!tracks->pids || !tracks->ranks || !tracks->tids || choose_pids(tracks) ||
+	    choose_tids(tracks)) {
+		perfetto_tracks_free(tracks);
+		return NULL;
+	}
+	return tracks;
+}
+
+void perfetto_tracks_free(struct perfetto_tracks *tracks)
+{
+	if (!tracks)
+		return;
+	free(tracks->pids);
+	free(tracks->tids);
+	free(tracks->ranks);
+	perfetto_told_release(&tracks->told);
+	text_release(&tracks->name);
+	text_release(&tracks->description);
+	free(tracks);
+}
+
+/* ---- descriptors -------------------------------------------------------------------------- */
+
+/* A timeline's string as the format takes it; valid until the next call. */
+static char *fit_name(struct perfetto_tracks *tracks, uint32_t string)
+{
+	const struct string_table *strings = timeline_get_strings(tracks->timeline);
+
+	text_truncate(&tracks->name, 0);
+	text_append_string(&tracks->name, "");
+	utf8_append(&tracks->name, string_table_get(strings, string),
+		    string_table_get_length(strings, string));
+	return tracks->name.data;
+}
+
+static char *set_name(struct perfetto_tracks *tracks, const char *name)
+{
+	text_truncate(&tracks->name, 0);
+	text_append_string(&tracks->name, name);
+	return tracks->name.data;
+}
+
+static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence sequence,
+			  Perfetto__TrackDescriptor *descriptor)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	if (tracks->name.failed || tracks->description.failed)
+		return -ENOMEM;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = sequence;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR;
+	packet.track_descriptor = descriptor;
+	descriptor->has_uuid = 1;
+	return perfetto_stream_add(tracks->stream, &packet);
+}
+
+/* Whether the track is yet to be described; a uuid is a number of the table of what is told. */
+static int begin_track(struct perfetto_tracks *tracks, uint64_t uuid, bool *ret_is_new)
+{
+	return uuid < UINT32_MAX ? perfetto_told_add(&tracks->told, (uint32_t)uuid, ret_is_new)
+				 : -ENOMEM;
+}
+
+static uint64_t process_uuid(uint32_t process)
+{
+	return 1 + (uint64_t)process * UUIDS_OF_PROCESS;
+}
+
+static uint64_t thread_uuid(const struct perfetto_tracks *tracks, uint32_t thread)
+{
+	return tracks->first_thread_uuid + (uint64_t)thread * UUIDS_OF_THREAD;
+}
+
+static uint64_t region_uuid(const struct perfetto_tracks *tracks, uint32_t region)
+{
+	return tracks->first_region_uuid + (uint64_t)region * UUIDS_OF_REGION;
+}
+
+static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
+{
+	const struct timeline_process *process = timeline_get_process(tracks->timeline, id);
+	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__ProcessDescriptor body = PERFETTO__PROCESS_DESCRIPTOR__INIT;
+
+	body.has_pid = 1;
+	body.pid = (int32_t)tracks->pids[id];
+	body.process_name = fit_name(tracks, process->name);
+	body.has_start_timestamp_ns = process->start_ns != 0;
+	body.start_timestamp_ns = (int64_t)process->start_ns;
+	descriptor.uuid = process_uuid(id);
+	descriptor.process = &body;
+	return add_descriptor(tracks, SEQUENCE_SYSTEM, &descriptor);
+}
+
+static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
+{
+	const struct timeline_thread *thread = timeline_get_thread(tracks->timeline, id);
+	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__ThreadDescriptor body = PERFETTO__THREAD_DESCRIPTOR__INIT;
+
+	body.has_pid = 1;
+	body.pid = (int32_t)tracks->pids[thread->process];
+	body.has_tid = 1;
+	body.tid = tracks->tids[id];
+	body.thread_name = fit_name(tracks, thread->name);
+	descriptor.uuid = thread_uuid(tracks, id);
+	descriptor.thread = &body;
+	return add_descriptor(tracks, SEQUENCE_SYSTEM, &descriptor);
+}
+
+int perfetto_tracks_describe_threads(struct perfetto_tracks *tracks)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < timeline_count_process(tracks->timeline); i++)
+		err = describe_process(tracks, i);
+	for (uint32_t i = 0; !err && i < timeline_count_thread(tracks->timeline); i++)
+		err = describe_thread(tracks, i);
+	return err;
+}
+
+/*
+ * Describe a track of our own under a parent. Equal names must not be merged: two regions may
+ * have one name.
+ *
+ * rank  order among its siblings, from 1; 0: none
+ * unit  of a counter; 0: no counter
+ */
+static int describe(struct perfetto_tracks *tracks, uint64_t uuid, uint64_t parent_uuid,
+		    int32_t rank, int32_t unit)
+{
+	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__CounterDescriptor counter = PERFETTO__COUNTER_DESCRIPTOR__INIT;
+
+	descriptor.uuid = uuid;
+	descriptor.has_parent_uuid = 1;
+	descriptor.parent_uuid = parent_uuid;
+	descriptor.name = tracks->name.data;
+	descriptor.has_sibling_merge_behavior = 1;
+	descriptor.sibling_merge_behavior = NEVER_MERGE;
+	descriptor.has_sibling_order_rank = rank != 0;
+	descriptor.sibling_order_rank = rank;
+	counter.has_unit = 1;
+	counter.unit = unit;
+	descriptor.counter = unit ? &counter : NULL;
+	return add_descriptor(tracks, SEQUENCE_EVENTS, &descriptor);
+}
+
+/* Like describe(), for a track whose children are ordered by rank. */
+static int describe_group(struct perfetto_tracks *tracks, uint64_t uuid, uint64_t parent_uuid,
+			  int32_t rank, char *description)
+{
+	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
+
+	descriptor.uuid = uuid;
+	descriptor.has_parent_uuid = 1;
+	descriptor.parent_uuid = parent_uuid;
+	descriptor.name = tracks->name.data;
+	descriptor.description = description;
+	descriptor.has_child_ordering = 1;
+	descriptor.child_ordering = ORDER_BY_RANK;
+	descriptor.has_sibling_merge_behavior = 1;
+	descriptor.sibling_merge_behavior = NEVER_MERGE;
+	descriptor.has_sibling_order_rank = rank != 0;
+	descriptor.sibling_order_rank = rank;
+	return add_descriptor(tracks, SEQUENCE_EVENTS, &descriptor);
+}
+
+/* The group "Stacks" of a process. */
+static int use_group(struct perfetto_tracks *tracks, uint32_t process, uint64_t *ret)
+{
+	static char description[] = "Memory that code executes on: who was where, what it did "
+				    "there, and how much was in use.";
+	bool is_new;
+	int err;
+
+	*ret = process_uuid(process) + 1;
+	err = begin_track(tracks, *ret, &is_new);
+	if (err || !is_new)
+		return err;
+	set_name(tracks, "Stacks");
+	return describe_group(tracks, *ret, process_uuid(process), 0, description);
+}
+
+static char *describe_bounds(struct perfetto_tracks *tracks, const struct stack_region *region)
+{
+	text_truncate(&tracks->description, 0);
+	text_printf(&tracks->description, "[0x%" PRIx64 ", 0x%" PRIx64 "), %" PRIu64 " bytes%s",
+		    region->begin, region->end, region->end - region->begin,
+		    region->kind == REGION_IMPLICIT ? ", guessed from pointers" : "");
+	return tracks->description.data;
+}
+
+int perfetto_tracks_use_region(struct perfetto_tracks *tracks, uint32_t id, uint64_t *ret)
+{
+	const struct stack_region *region = timeline_get_region(tracks->timeline, id);
+	uint64_t group;
+	bool is_new;
+	int err;
+
+	*ret = region_uuid(tracks, id);
+	err = begin_track(tracks, *ret, &is_new);
+	if (err || !is_new)
+		return err;
+	err = use_group(tracks, region->process, &group);
+	if (err)
+		return err;
+	fit_name(tracks, region->name);
+	return describe_group(tracks, *ret, group, ++tracks->ranks[region->process],
+			      describe_bounds(tracks, region));
+}
+
+int perfetto_tracks_use_zones(struct perfetto_tracks *tracks, uint32_t region, uint64_t *ret)
+{
+	uint64_t parent;
+	bool is_new;
+	int err;
+
+	*ret = region_uuid(tracks, region) + 1;
+	err = begin_track(tracks, *ret, &is_new);
+	if (err || !is_new)
+		return err;
+	err = perfetto_tracks_use_region(tracks, region, &parent);
+	if (err)
+		return err;
+	set_name(tracks, "zones");
+	return describe(tracks, *ret, parent, 1, 0);
+}
+
+int perfetto_tracks_use_fill(struct perfetto_tracks *tracks, uint32_t region, uint64_t *ret)
+{
+	uint64_t parent;
+	bool is_new;
+	int err;
+
+	*ret = region_uuid(tracks, region) + 2;
+	err = begin_track(tracks, *ret, &is_new);
+	if (err || !is_new)
+		return err;
+	err = perfetto_tracks_use_region(tracks, region, &parent);
+	if (err)
+		return err;
+	set_name(tracks, "fill");
+	return describe(tracks, *ret, parent, 2, UNIT_BYTES);
+}
+
+int perfetto_tracks_use_thread_stack(struct perfetto_tracks *tracks, uint32_t thread, uint64_t *ret)
+{
+	bool is_new;
+	int err;
+
+	*ret = thread_uuid(tracks, thread) + 1;
+	err = begin_track(tracks, *ret, &is_new);
+	if (err || !is_new)
+		return err;
+	set_name(tracks, "stack in use");
+	return describe(tracks, *ret, thread_uuid(tracks, thread), 0, 0);
+}
+
+int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uint32_t id, uint64_t *ret)
+{
+	const struct counter_track *track = timeline_get_counter_track(tracks->timeline, id);
+	const char *unit = timeline_get_string(tracks->timeline, track->unit);
+	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__CounterDescriptor counter = PERFETTO__COUNTER_DESCRIPTOR__INIT;
+	bool is_new;
+	int err;
+
+	*ret = tracks->first_counter_uuid + id;
+	err = begin_track(tracks, *ret, &is_new);
+	if (err || !is_new)
+		return err;
+	text_truncate(&tracks->description, 0);
+	utf8_append(&tracks->description, *unit ? unit : "value", strlen(*unit ? unit : "value"));
+	counter.unit_name = tracks->description.data;
+	descriptor.uuid = *ret;
+	descriptor.has_parent_uuid = 1;
+	descriptor.parent_uuid = process_uuid(track->process);
+	descriptor.name = fit_name(tracks, track->name);
+	descriptor.has_sibling_merge_behavior = 1;
+	descriptor.sibling_merge_behavior = NEVER_MERGE;
+	descriptor.counter = &counter;
+	return add_descriptor(tracks, SEQUENCE_EVENTS, &descriptor);
+}
+
+int perfetto_tracks_use_totals(struct perfetto_tracks *tracks, uint32_t process,
+			       uint64_t *ret_number, uint64_t *ret_size)
+{
+	bool is_new;
+	int err;
+
+	*ret_number = process_uuid(process) + 2;
+	*ret_size = process_uuid(process) + 3;
+	err = begin_track(tracks, *ret_number, &is_new);
+	if (err || !is_new)
+		return err;
+	set_name(tracks, "Number of stacks");
+	err = describe(tracks, *ret_number, process_uuid(process), 0, UNIT_COUNT);
+	if (err)
+		return err;
+	set_name(tracks, "Known stacks total size");
+	return describe(tracks, *ret_size, process_uuid(process), 0, UNIT_BYTES);
+}
