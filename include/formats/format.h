@@ -74,6 +74,7 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 const struct format *const *format_get_all(void);
 
 extern const struct format format_diff_folded;
+extern const struct format format_async_profiler;
 extern const struct format format_folded;
 extern const struct format format_jfr;
 extern const struct format format_json;

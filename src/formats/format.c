@@ -7,12 +7,14 @@
 
 /* clang-format off */
 static const struct format *const formats[] = {
+	&format_async_profiler,
 	&format_diff_folded,
 	&format_folded,
 	&format_jfr,
 	&format_json,
 	&format_perf_script,
-	&format_pftrace, &format_pprof,
+	&format_pftrace,
+	&format_pprof,
 	&format_sampling_prof,
 	&format_text,
 	&format_zones,

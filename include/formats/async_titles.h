@@ -1,0 +1,37 @@
+/*
+ * The table of titles in a page of async-profiler from version 3 on.
+ */
+#ifndef FORMATS_ASYNC_TITLES_H
+#define FORMATS_ASYNC_TITLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/text.h"
+#include "profile/profile.h"
+
+struct async_titles {
+	struct text text; /* one after the other */
+	ARRAY(size_t) offsets;
+	ARRAY(uint32_t) names; /* strings of the profile, where they were asked for */
+};
+
+void async_titles_release(struct async_titles *titles);
+
+/* Add the title that a line of the table holds. Returns 0, -EINVAL (it holds none) or -ENOMEM. */
+_must_check_ int async_titles_add(struct async_titles *titles, const char *line, size_t length);
+
+/* number  less than names.length. Returns 0 or -ENOMEM. */
+_must_check_ int async_titles_find(struct async_titles *titles, struct profile *profile,
+				   uint32_t number, uint32_t *ret);
+
+/*
+ * Append the string in single quotes that a text begins with. Quotes in it follow a backslash, and
+ * where the page is new enough, backslashes too. False when there is none; check text->failed.
+ */
+bool async_take_string(const char *start, size_t length, bool has_backslashes, struct text *text);
+
+#endif

@@ -1,0 +1,7 @@
+/* Flame graphs of async-profiler. */
+#include "import_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_import(&format_async_profiler, data, size);
+}
