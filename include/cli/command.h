@@ -29,6 +29,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct command command_capture;
 extern const struct command command_convert;
 extern const struct command command_doctor;
 extern const struct command command_record;

@@ -44,6 +44,9 @@ _must_check_ int option_read_duration(const char *value, uint64_t *ret_ns);
 /* Decimal digits only, from low to high. */
 _must_check_ int option_read_number(const char *value, uint64_t low, uint64_t high, uint64_t *ret);
 
+/* 4096, 500M, 2G: K, M, G and T are powers of 1024. */
+_must_check_ int option_read_size(const char *value, uint64_t *ret_bytes);
+
 /* The index of the value in a list that NULL ends; -1 when it is none of them. */
 int option_find_word(const char *value, const char *const *words);
 

@@ -13,6 +13,49 @@
 #include "cli/output_options.h"
 #include "collect/recorder.h"
 
+/* Of what all commands that record take, and of `record` alone. */
+enum record_option {
+	OPTION_ALL = 1,
+	OPTION_PID,
+	OPTION_TID,
+	OPTION_CGROUP,
+	OPTION_FREQUENCY,
+	OPTION_DURATION,
+	OPTION_USER_STACKS,
+	OPTION_KERNEL_STACKS,
+	OPTION_NO_CACHE,
+	OPTION_NO_INLINE,
+	OPTION_FLUSH,
+	OPTION_STATS,
+	OPTION_BUFFER_SIZE,
+	OPTION_CHECK_CALLS,
+};
+
+/* Lines for a command's table. */
+#define RECORD_TARGET_SPECS                                                                 \
+	{OPTION_ALL, 'a', "all", NULL, "sample the whole machine (the default)"},           \
+		{OPTION_PID, 'p', "pid", "PID[,PID...]",                                    \
+		 "sample these processes and what they start; ends\nwhen they do"},         \
+		{OPTION_TID, 't', "tid", "TID[,TID...]",                                    \
+		 "sample these threads and what they start"},                               \
+		{OPTION_CGROUP, 0, "cgroup", "PATH",                                        \
+		 "sample a cgroup (v2) and the groups below it"},                           \
+	{                                                                                   \
+		OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)" \
+	}
+#define RECORD_SAMPLING_SPECS                                                             \
+	{OPTION_USER_STACKS, 0, "user-stacks", "HOW",                                     \
+	 "auto (by unwind table, and by frame pointer in code\n"                          \
+	 "that can have none; the default), table, fp or none"},                          \
+		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                      \
+		 "whether to take kernel stacks (on)"},                                   \
+		{OPTION_NO_CACHE, 0, "no-cache", NULL,                                    \
+		 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"}, \
+	{                                                                                 \
+		OPTION_NO_INLINE, 0, "no-inline", NULL,                                   \
+			"do not show inlined calls: debug information is not\nread"       \
+	}
+
 struct record_options {
 	bool wants_system; /* -a */
 	ARRAY(pid_t) pids;
@@ -40,6 +83,11 @@ extern const struct option_spec record_option_specs[];
  * argv.
  */
 _must_check_ int record_options_parse(struct record_options *options, int argc, char **argv);
+/* What other commands need to take the same options: defaults, one option, the check at the end.
+   The last two return 0, or negative (usage error, told). */
+void record_options_init(struct record_options *options);
+_must_check_ int record_options_handle(struct record_options *options, int id, const char *value);
+_must_check_ int record_options_check(const struct record_options *options);
 void record_options_release(struct record_options *options);
 
 #endif

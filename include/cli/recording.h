@@ -21,6 +21,7 @@ struct recording {
 	const struct record_options *options; /* the caller's */
 	struct outputs *outputs;              /* the caller's, with their formats */
 	uint32_t number; /* the caller's: of the files of a flush, from 1; 0: there is one */
+	bool is_silent;  /* the caller's: it sums up itself */
 	struct output_file *stats_file;
 	struct recorder *recorder;
 	struct symbolizer *symbolizer;

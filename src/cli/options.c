@@ -189,3 +189,25 @@ int option_find_word(const char *value, const char *const *words)
 			return i;
 	return -1;
 }
+
+int option_read_size(const char *value, uint64_t *ret_bytes)
+{
+	static const char units[] = "KMGT";
+	char digits[24];
+	size_t length = strlen(value);
+	const char *unit;
+	uint64_t number;
+
+	if (!length || length >= sizeof(digits))
+		return -EINVAL;
+	unit = strchr(units, value[length - 1]);
+	memcpy(digits, value, length + 1);
+	if (unit)
+		digits[length - 1] = '\0';
+	if (option_read_number(digits, 0, UINT64_MAX, &number))
+		return -EINVAL;
+	if (unit && __builtin_mul_overflow(number, 1ull << (10 * (unit - units + 1)), &number))
+		return -EINVAL;
+	*ret_bytes = number;
+	return 0;
+}

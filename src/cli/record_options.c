@@ -10,41 +10,13 @@
 #define DEFAULT_FREQUENCY_HZ 99
 #define MAX_FREQUENCY_HZ     1000000
 
-enum record_option {
-	OPTION_ALL = 1,
-	OPTION_PID,
-	OPTION_TID,
-	OPTION_CGROUP,
-	OPTION_FREQUENCY,
-	OPTION_DURATION,
-	OPTION_USER_STACKS,
-	OPTION_KERNEL_STACKS,
-	OPTION_NO_CACHE,
-	OPTION_NO_INLINE,
-	OPTION_FLUSH,
-	OPTION_STATS,
-	OPTION_BUFFER_SIZE,
-	OPTION_CHECK_CALLS,
-};
-
 const struct option_spec record_option_specs[] = {
-	{OPTION_ALL, 'a', "all", NULL, "sample the whole machine (the default)"},
-	{OPTION_PID, 'p', "pid", "PID[,PID...]",
-	 "sample these processes and what they start; ends\nwhen they do"},
-	{OPTION_TID, 't', "tid", "TID[,TID...]", "sample these threads and what they start"},
-	{OPTION_CGROUP, 0, "cgroup", "PATH", "sample a cgroup (v2) and the groups below it"},
-	{OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)"},
+	RECORD_TARGET_SPECS,
 	{OPTION_DURATION, 'd', "duration", "TIME",
 	 "stop after 10, 10s, 500ms, 5m or 1h; a COMMAND that\nstill runs then gets SIGTERM"},
 	OUTPUT_FILE_SPECS,
 	OUTPUT_FRAME_SPECS,
-	{OPTION_USER_STACKS, 0, "user-stacks", "HOW",
-	 "auto (by unwind table, and by frame pointer in code\nthat can have none; the default), table, fp or none"},
-	{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off", "whether to take kernel stacks (on)"},
-	{OPTION_NO_CACHE, 0, "no-cache", NULL,
-	 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"},
-	{OPTION_NO_INLINE, 0, "no-inline", NULL,
-	 "do not show inlined calls: debug information is not\nread"},
+	RECORD_SAMPLING_SPECS,
 	{OPTION_FLUSH, 0, "flush", "TIME",
 	 "write the files every TIME and start over; they get a\nnumber: profile.1.folded"},
 	{OPTION_STATS, 0, "stats", "FILE", "write the account of the run as JSON"},
@@ -130,10 +102,8 @@ static int read_word(struct record_options *options, int id, const char *value)
 	return 0;
 }
 
-static int handle(int id, const char *value, void *context)
+int record_options_handle(struct record_options *options, int id, const char *value)
 {
-	struct record_options *options = context;
-
 	if (id >= (int)OPTION_OUTPUT)
 		return output_options_handle(&options->outputs, id, value, "record");
 	switch ((enum record_option)id) {
@@ -180,7 +150,12 @@ static int handle(int id, const char *value, void *context)
 	return -EINVAL;
 }
 
-static int check_targets(const struct record_options *options)
+static int handle(int id, const char *value, void *context)
+{
+	return record_options_handle(context, id, value);
+}
+
+int record_options_check(const struct record_options *options)
 {
 	int num_targets = (options->pids.length > 0) + (options->tids.length > 0) +
 			  (options->cgroup_path != NULL) + options->wants_system;
@@ -196,16 +171,21 @@ static int check_targets(const struct record_options *options)
 	return 0;
 }
 
+void record_options_init(struct record_options *options)
+{
+	*options = (struct record_options){
+		.frequency_hz = DEFAULT_FREQUENCY_HZ,
+		.user_stacks = USER_STACKS_TABLE,
+	};
+}
+
 int record_options_parse(struct record_options *options, int argc, char **argv)
 {
 	int first_operand;
 	int end = 1;
 	int err;
 
-	*options = (struct record_options){
-		.frequency_hz = DEFAULT_FREQUENCY_HZ,
-		.user_stacks = USER_STACKS_TABLE,
-	};
+	record_options_init(options);
 	while (end < argc && !string_equals(argv[end], "--"))
 		end++;
 	if (end < argc) {
@@ -224,7 +204,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		return -EINVAL;
 	}
 	err = finish_outputs(options);
-	return err ? err : check_targets(options);
+	return err ? err : record_options_check(options);
 }
 
 void record_options_release(struct record_options *options)

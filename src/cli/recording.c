@@ -259,12 +259,12 @@ static int sum_up(struct recording *recording)
 	account->total_cpu_ns = account_read_cpu_ns();
 	account->max_rss_bytes = account_read_max_rss_bytes();
 	status = write_stats(recording);
-	if (!status && log_get_level() != LOG_LEVEL_QUIET &&
+	if (!status && !recording->is_silent && log_get_level() != LOG_LEVEL_QUIET &&
 	    (recording->number ? summary_print_line(&summary) : summary_print(&summary))) {
 		log_error("out of memory");
 		status = EXIT_FAILED;
 	}
-	if (!account->ticks.samples)
+	if (!account->ticks.samples && !recording->is_silent)
 		log_warning("there are no samples: what was to be sampled did not run");
 	if (!recorder_account_is_balanced(&account->ticks)) {
 		log_error("the account does not add up: %llu ticks fired, %llu accounted for; "
