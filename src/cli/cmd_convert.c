@@ -11,11 +11,7 @@
 #include "timeline/timeline.h"
 
 static const struct option_spec convert_options[] = {
-	OUTPUT_FILE_SPECS,
-	INPUT_OPTION_SPECS,
-	OUTPUT_FRAME_SPECS,
-	OUTPUT_COMPRESS_SPEC,
-	{0},
+	OUTPUT_FILE_SPECS, INPUT_OPTION_SPECS, OUTPUT_FRAME_SPECS, OUTPUT_COMPRESS_SPEC, {0},
 };
 
 struct conversion {
