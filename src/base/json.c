@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 struct json json_of(const void *data, size_t size)
 {
 	struct json json = {.data = data, .size = size};
@@ -359,53 +361,28 @@ double json_get_double(const struct json *json)
 	return strtod(number, NULL);
 }
 
-/* The length of the UTF-8 character that a text begins with; 0 when it begins with none. */
-static size_t measure_character(const uint8_t *text, size_t length)
-{
-	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-	uint32_t point = text[0];
-	size_t size = point < 0x80       ? 1
-		      : point >> 5 == 6  ? 2
-		      : point >> 4 == 14 ? 3
-		      : point >> 3 == 30 ? 4
-					 : 0;
-
-	if (size < 2 || size > length)
-		return size == 1;
-	point &= 0x7fu >> size;
-	for (size_t i = 1; i < size; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (text[i] & 0x3f);
-	}
-	if (point < smallest[size] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-		return 0;
-	return size;
-}
-
 void json_append_string(struct text *text, const char *string, size_t length)
 {
-	const uint8_t *bytes = (const uint8_t *)string;
 	size_t plain = 0; /* from here on nothing is written yet */
-	size_t i = 0;
 
 	text_append_char(text, '"');
-	while (i < length) {
-		size_t size = measure_character(bytes + i, length - i);
+	for (size_t i = 0; i < length;) {
+		uint32_t code_point;
+		size_t size = utf8_decode(string + i, length - i, &code_point);
+		bool is_broken = utf8_is_broken(code_point, size);
 
-		if (size && bytes[i] >= ' ' && bytes[i] != '"' && bytes[i] != '\\') {
-			i += size;
-			continue;
+		if (is_broken || code_point < ' ' || code_point == '"' || code_point == '\\') {
+			text_append(text, string + plain, i - plain);
+			if (is_broken)
+				text_append_string(text, UTF8_REPLACEMENT);
+			else if (code_point < ' ')
+				text_printf(text, "\\u%04x", code_point);
+			else
+				text_printf(text, "\\%c", string[i]);
+			plain = i + size;
 		}
-		text_append(text, bytes + plain, i - plain);
-		if (!size)
-			text_append_string(text, "\xef\xbf\xbd");
-		else if (bytes[i] < ' ')
-			text_printf(text, "\\u%04x", bytes[i]);
-		else
-			text_printf(text, "\\%c", bytes[i]);
-		plain = ++i;
+		i += size;
 	}
-	text_append(text, bytes + plain, length - plain);
+	text_append(text, string + plain, length - plain);
 	text_append_char(text, '"');
 }

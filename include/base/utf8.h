@@ -1,0 +1,39 @@
+/*
+ * UTF-8 as foreign programs write it: possibly broken.
+ */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* U+FFFD stands for what is broken. */
+#define UTF8_REPLACEMENT            "\xef\xbf\xbd"
+#define UTF8_REPLACEMENT_CODE_POINT 0xfffdu
+
+/*
+ * The character at the beginning of `size` bytes, of which there is at least one.
+ *
+ * ret  its code point; UTF8_REPLACEMENT_CODE_POINT for a byte that begins no character, or only a
+ *      part of one, an overlong form, a surrogate, or what is beyond U+10FFFF
+ *
+ * Returns how many bytes it takes: 1 for a broken one, so that what follows is looked at anew.
+ *
+ * Source: The Unicode Standard, table 3-7 (well-formed byte sequences).
+ */
+size_t utf8_decode(const char *data, size_t size, uint32_t *ret);
+
+/* Whether utf8_decode() has met a broken byte: U+FFFD itself has three. */
+static inline bool utf8_is_broken(uint32_t code_point, size_t size)
+{
+	return code_point == UTF8_REPLACEMENT_CODE_POINT && size == 1;
+}
+
+/*
+ * Whether a terminal would obey the character instead of showing it: C0 and C1 controls, DEL, line
+ * and paragraph separators, and the marks that change the direction of writing.
+ */
+bool utf8_is_control(uint32_t code_point);
+
+#endif

@@ -1,0 +1,49 @@
+#include "base/utf8.h"
+
+/* How many bytes a character has that begins like this; 0 for none. */
+static size_t get_length(uint8_t first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first >= 0xc2 && first < 0xe0)
+		return 2;
+	if (first >= 0xe0 && first < 0xf0)
+		return 3;
+	if (first >= 0xf0 && first < 0xf5)
+		return 4;
+	return 0;
+}
+
+size_t utf8_decode(const char *data, size_t size, uint32_t *ret)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	uint8_t first = (uint8_t)data[0];
+	size_t length = get_length(first);
+	uint32_t code_point = first & (0x7fu >> length);
+
+	*ret = length == 1 ? first : UTF8_REPLACEMENT_CODE_POINT;
+	if (length == 1)
+		return 1;
+	if (!length || length > size)
+		return 1;
+	for (size_t i = 1; i < length; i++) {
+		uint8_t next = (uint8_t)data[i];
+
+		if ((next & 0xc0) != 0x80)
+			return 1;
+		code_point = code_point << 6 | (next & 0x3f);
+	}
+	if (code_point < least[length] || code_point > 0x10ffff ||
+	    (code_point >= 0xd800 && code_point < 0xe000))
+		return 1;
+	*ret = code_point;
+	return length;
+}
+
+bool utf8_is_control(uint32_t code_point)
+{
+	return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) ||
+	       code_point == 0x61c || code_point == 0x200e || code_point == 0x200f ||
+	       (code_point >= 0x2028 && code_point <= 0x202e) ||
+	       (code_point >= 0x2066 && code_point <= 0x2069);
+}
