@@ -188,6 +188,10 @@ _must_check_ int profile_set_frames(struct profile *profile, uint32_t location,
  */
 void profile_trim(struct profile *profile);
 
+/* Another name and unit for a metric; they are copied. Returns 0 or -ENOMEM. */
+_must_check_ int profile_rename_metric(struct profile *profile, uint32_t metric, const char *name,
+				       const char *unit);
+
 /* The first metric of this name, or METRIC_NONE. */
 uint32_t profile_find_metric(const struct profile *profile, const char *name);
 

@@ -433,6 +433,19 @@ int profile_add_metric(struct profile *profile, const char *name, const char *un
 	return 0;
 }
 
+int profile_rename_metric(struct profile *profile, uint32_t metric, const char *name,
+			  const char *unit)
+{
+	struct metric renamed;
+	int err = profile_add_string(profile, name, &renamed.name);
+
+	if (!err)
+		err = profile_add_string(profile, unit, &renamed.unit);
+	if (!err)
+		profile->metrics.items[metric] = renamed;
+	return err;
+}
+
 uint32_t profile_find_metric(const struct profile *profile, const char *name)
 {
 	for (uint32_t i = 0; i < profile->metrics.length; i++)

@@ -1,0 +1,354 @@
+#include "profile/merge.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Locations without address that merging has made: no importer uses this owner. */
+#define MERGED_OWNER UINT32_MAX
+
+/* From the ids of one profile to those of the other. */
+struct merger {
+	struct profile *into;
+	const struct profile *from;
+	uint32_t *strings; /* STRING_NONE: not yet needed */
+	uint32_t *modules;
+	uint32_t *processes;
+	uint32_t *sources;
+	uint32_t *threads;
+	uint32_t *metrics; /* METRIC_NONE: is left out */
+	uint32_t *locations;
+	uint32_t *stacks;
+	ARRAY(struct frame) frames;
+};
+
+static int map_string(struct merger *merger, uint32_t id, uint32_t *ret)
+{
+	uint32_t *known = &merger->strings[id];
+	int err = 0;
+
+	if (*known == STRING_NONE)
+		err = string_table_add(profile_get_strings(merger->into),
+				       profile_get_string(merger->from, id),
+				       profile_get_string_length(merger->from, id), known);
+	if (!err)
+		*ret = *known;
+	return err;
+}
+
+/* Without a build ID, files of one path may differ. */
+static bool find_module(const struct profile *profile, const struct module *module, uint32_t *ret)
+{
+	uint32_t count = profile_count_modules(profile);
+
+	for (uint32_t i = 0; module->build_id_size && i < count; i++) {
+		const struct module *other = profile_get_module(profile, i);
+
+		if (other->path != module->path || other->build_id_size != module->build_id_size ||
+		    memcmp(other->build_id, module->build_id, module->build_id_size) != 0)
+			continue;
+		*ret = i;
+		return true;
+	}
+	return false;
+}
+
+static int merge_modules(struct merger *merger)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_modules(merger->from); i++) {
+		struct module module = *profile_get_module(merger->from, i);
+
+		err = map_string(merger, module.path, &module.path);
+		if (!err && !find_module(merger->into, &module, &merger->modules[i]))
+			err = profile_add_module(merger->into, &module, &merger->modules[i]);
+	}
+	return err;
+}
+
+/*
+ * A recording has no sources, and its threads the number 0: where the other profile has sources,
+ * they get one without name, so that none is taken for theirs.
+ */
+static int separate_sources(struct merger *merger)
+{
+	bool into_has = profile_count_sources(merger->into);
+	bool from_has = profile_count_sources(merger->from);
+	uint32_t source;
+
+	if (from_has && !into_has && profile_count_threads(merger->into))
+		return profile_add_source(merger->into, STRING_EMPTY, &source);
+	if (into_has && !from_has && profile_count_threads(merger->from))
+		return profile_add_source(merger->into, STRING_EMPTY, &merger->sources[0]);
+	return 0;
+}
+
+static int merge_sources(struct merger *merger)
+{
+	int err = separate_sources(merger);
+
+	for (uint32_t i = 0; !err && i < profile_count_sources(merger->from); i++) {
+		uint32_t name;
+
+		err = map_string(merger, profile_get_source(merger->from, i), &name);
+		if (!err)
+			err = profile_add_source(merger->into, name, &merger->sources[i]);
+	}
+	return err;
+}
+
+static int merge_processes(struct merger *merger)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_processes(merger->from); i++) {
+		const struct process_info *process = profile_get_process(merger->from, i);
+		uint32_t comm;
+
+		err = map_string(merger, process->comm, &comm);
+		if (!err)
+			err = profile_add_process(merger->into, process->pid, comm,
+						  &merger->processes[i]);
+	}
+	return err;
+}
+
+static int merge_threads(struct merger *merger)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_threads(merger->from); i++) {
+		struct thread thread = *profile_get_thread(merger->from, i);
+
+		thread.process = merger->processes[thread.process];
+		if (merger->sources[thread.source] != STRING_NONE)
+			thread.source = merger->sources[thread.source];
+		err = map_string(merger, thread.comm, &thread.comm);
+		if (!err)
+			err = profile_add_thread(merger->into, &thread, &merger->threads[i]);
+	}
+	return err;
+}
+
+static int merge_metrics(struct merger *merger)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_metrics(merger->from); i++) {
+		const struct metric *metric = profile_get_metric(merger->from, i);
+
+		err = profile_add_metric(
+			merger->into, profile_get_string(merger->from, metric->name),
+			profile_get_string(merger->from, metric->unit), &merger->metrics[i]);
+	}
+	return err;
+}
+
+/* The location's frames, with strings of the other profile, in merger->frames. */
+static int map_frames(struct merger *merger, const struct location *location)
+{
+	int err = 0;
+
+	merger->frames.length = 0;
+	for (uint32_t i = 0; !err && i < location->num_frames; i++) {
+		struct frame *frame = array_add(&merger->frames);
+
+		if (!frame)
+			return -ENOMEM;
+		*frame = *profile_get_frame(merger->from, location->first_frame + i);
+		err = map_string(merger, frame->name, &frame->name);
+		if (!err)
+			err = map_string(merger, frame->full_name, &frame->full_name);
+		if (!err)
+			err = map_string(merger, frame->module, &frame->module);
+		if (!err)
+			err = map_string(merger, frame->file, &frame->file);
+	}
+	return err;
+}
+
+static bool is_same_frame(const struct frame *a, const struct frame *b)
+{
+	return a->name == b->name && a->full_name == b->full_name && a->module == b->module &&
+	       a->file == b->file && a->line == b->line && a->kind == b->kind &&
+	       a->is_inlined == b->is_inlined;
+}
+
+static bool has_frames(const struct merger *merger, uint32_t location_id)
+{
+	const struct location *location = profile_get_location(merger->into, location_id);
+
+	if (location->num_frames != merger->frames.length)
+		return false;
+	for (uint32_t i = 0; i < location->num_frames; i++)
+		if (!is_same_frame(profile_get_frame(merger->into, location->first_frame + i),
+				   &merger->frames.items[i]))
+			return false;
+	return true;
+}
+
+/* A location that is nothing but its frames. */
+static int add_frames(struct merger *merger, enum unnamed_reason reason, uint32_t *ret)
+{
+	int err;
+
+	if (merger->frames.length == 1 && reason == UNNAMED_NOT)
+		return profile_add_frame_location(merger->into, merger->frames.items, ret);
+	err = profile_add_location(merger->into, LOCATION_NAMED, MERGED_OWNER,
+				   profile_count_locations(merger->into), ret);
+	if (err || !merger->frames.length)
+		return err;
+	return profile_set_frames(merger->into, *ret, merger->frames.items, merger->frames.length,
+				  reason);
+}
+
+static uint32_t map_owner(const struct merger *merger, const struct location *location)
+{
+	if (location->space == LOCATION_FILE &&
+	    location->owner < profile_count_modules(merger->from))
+		return merger->modules[location->owner];
+	if (location->space == LOCATION_PROCESS &&
+	    location->owner < profile_count_processes(merger->from))
+		return merger->processes[location->owner];
+	return location->owner;
+}
+
+static int merge_location(struct merger *merger, const struct location *location, uint32_t *ret)
+{
+	enum unnamed_reason reason = (enum unnamed_reason)location->unnamed_reason;
+	uint32_t num_locations = profile_count_locations(merger->into);
+	int err = map_frames(merger, location);
+
+	if (err)
+		return err;
+	if (location->space == LOCATION_NAMED)
+		return add_frames(merger, reason, ret);
+	err = profile_add_location(merger->into, (enum location_space)location->space,
+				   map_owner(merger, location), location->address, ret);
+	if (err)
+		return err;
+	if (profile_count_locations(merger->into) == num_locations)
+		return has_frames(merger, *ret) ? 0 : add_frames(merger, reason, ret);
+	if (!merger->frames.length)
+		return 0;
+	return profile_set_frames(merger->into, *ret, merger->frames.items, merger->frames.length,
+				  reason);
+}
+
+static int merge_stacks(struct merger *merger)
+{
+	const struct profile *from = merger->from;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_locations(from); i++)
+		err = merge_location(merger, profile_get_location(from, i), &merger->locations[i]);
+	for (uint32_t i = 1; !err && i < profile_count_stacks(from); i++)
+		err = profile_add_stack(
+			merger->into, merger->stacks[profile_get_stack_parent(from, i)],
+			merger->locations[profile_get_stack_location(from, i)], &merger->stacks[i]);
+	return err;
+}
+
+static int merge_samples(struct merger *merger)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_samples(merger->from); i++) {
+		const struct sample *sample = profile_get_sample(merger->from, i);
+
+		if (merger->metrics[sample->metric] == METRIC_NONE)
+			continue;
+		err = profile_add_sample(merger->into, merger->threads[sample->thread],
+					 merger->stacks[sample->stack],
+					 merger->metrics[sample->metric], sample->value);
+	}
+	return err;
+}
+
+static uint32_t *allocate(uint32_t count)
+{
+	uint32_t *ids = calloc((size_t)count + 1, sizeof(*ids));
+
+	if (ids)
+		memset(ids, 0xff, ((size_t)count + 1) * sizeof(*ids)); /* *_NONE */
+	return ids;
+}
+
+static int merger_init(struct merger *merger, struct profile *into, const struct profile *from)
+{
+	*merger = (struct merger){
+		.into = into,
+		.from = from,
+		.strings = allocate(profile_count_strings(from)),
+		.modules = allocate(profile_count_modules(from)),
+		.processes = allocate(profile_count_processes(from)),
+		.sources = allocate(profile_count_sources(from)),
+		.threads = allocate(profile_count_threads(from)),
+		.metrics = allocate(profile_count_metrics(from)),
+		.locations = allocate(profile_count_locations(from)),
+		.stacks = allocate(profile_count_stacks(from)),
+	};
+	if (!merger->strings || !merger->modules || !merger->processes || !merger->sources ||
+	    !merger->threads || !merger->metrics || !merger->locations || !merger->stacks)
+		return -ENOMEM;
+	merger->stacks[STACK_EMPTY] = STACK_EMPTY;
+	return 0;
+}
+
+static void merger_release(struct merger *merger)
+{
+	free(merger->strings);
+	free(merger->modules);
+	free(merger->processes);
+	free(merger->sources);
+	free(merger->threads);
+	free(merger->metrics);
+	free(merger->locations);
+	free(merger->stacks);
+	array_release(&merger->frames);
+}
+
+/* All but metrics, which have been mapped. */
+static int merge_rest(struct merger *merger)
+{
+	int err = merge_modules(merger);
+
+	if (!err)
+		err = merge_sources(merger);
+	if (!err)
+		err = merge_processes(merger);
+	if (!err)
+		err = merge_threads(merger);
+	if (!err)
+		err = merge_stacks(merger);
+	return err ? err : merge_samples(merger);
+}
+
+int profile_merge(struct profile *into, const struct profile *from)
+{
+	struct merger merger;
+	int err = merger_init(&merger, into, from);
+
+	if (!err)
+		err = merge_metrics(&merger);
+	if (!err)
+		err = merge_rest(&merger);
+	merger_release(&merger);
+	return err;
+}
+
+int profile_merge_metric(struct profile *into, const struct profile *from, uint32_t metric,
+			 const char *name, const char *unit)
+{
+	struct merger merger;
+	int err = merger_init(&merger, into, from);
+
+	if (!err)
+		err = profile_add_metric(into, name, unit, &merger.metrics[metric]);
+	if (!err)
+		err = merge_rest(&merger);
+	merger_release(&merger);
+	return err;
+}
