@@ -1,0 +1,69 @@
+/*
+ * Filters: which samples are looked at.
+ *
+ * A filter is a kind and a pattern, and lets pass, or keeps out, the samples that match. What it
+ * is asked of are names, and every distinct name, frame and stack is asked about once, so that it
+ * costs little where there are a million samples.
+ *
+ * Pure: no I/O.
+ */
+#ifndef ANALYSIS_FILTER_H
+#define ANALYSIS_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/frame_tree.h"
+#include "base/attributes.h"
+#include "base/error.h"
+
+/* What a sample is asked about. */
+enum filter_kind {
+	FILTER_FUNCTION, /* name of any frame, with or without the mark of its kind: foo, foo_[k] */
+	FILTER_FRAGMENT, /* frames joined by `;`; a regular expression is asked of the whole stack
+			  */
+	FILTER_THREAD,   /* name, or id in decimal */
+	FILTER_PROCESS,  /* name, or id in decimal */
+	FILTER_FILE,     /* the input, or the source file of any frame; path or base name */
+	FILTER_MODULE,   /* mapped file or kernel module of any frame; path or base name */
+};
+
+struct filter;
+
+/* "function", …; NULL for a kind beyond the last. */
+const char *filter_kind_get_name(enum filter_kind kind);
+
+/*
+ * text      "KIND:PATTERN", as in "function:main"; a PATTERN between slashes is a POSIX extended
+ *           regular expression, which matches anywhere unless it has anchors
+ * excludes  keep out what matches, instead of letting only that pass
+ *
+ * Returns 0, -ENOMEM, or -EINVAL with the reason in error.
+ */
+_must_check_ int filter_new(const char *text, bool excludes, struct filter **ret,
+			    struct error *error);
+void filter_free(struct filter *filter);
+
+/* A set of samples of one profile. */
+struct selection {
+	uint8_t *is_selected; /* by sample: 0 or 1 */
+	uint32_t num_samples;
+};
+
+/*
+ * The samples that pass all filters; without a filter, all samples.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int selection_init(struct selection *selection, const struct frame_tree *tree,
+				struct filter *const *filters, size_t num_filters);
+void selection_release(struct selection *selection);
+
+/* A selection of NULL holds every sample. */
+static inline bool selection_contains(const struct selection *selection, uint32_t sample)
+{
+	return !selection || selection->is_selected[sample];
+}
+
+#endif

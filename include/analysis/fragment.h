@@ -1,0 +1,109 @@
+/*
+ * Fragments: what calls a stretch of frames, and what it calls.
+ *
+ * A fragment is a list of frames, each called by the one before: a, or a -> b -> a. It may occur
+ * several times in a stack, and occurrences may overlap. A stack in which it occurs counts once:
+ * its caller is the caller of the *first* occurrence, its callee the callee of the *last*, and
+ * where the last occurrence ends the stack, the stack's weight is the fragment's own. Therefore,
+ * for every fragment, recursive or not,
+ *
+ *     sum of callers = inclusive = sum of callees + exclusive
+ *
+ * where a stack that begins with the fragment counts for a caller of its own, FRAGMENT_NO_CALLER.
+ *
+ * A frame is meant by its name, as `foo` or, with the mark of folded text, as `foo_[k]`; without
+ * the mark it is meant whatever its kind and module are. The fragment without frames is in every
+ * stack: its first and last occurrences are before the outermost frame when callees are asked for,
+ * and behind the innermost when callers are.
+ *
+ * Pure: no I/O. Results borrow the profile.
+ */
+#ifndef ANALYSIS_FRAGMENT_H
+#define ANALYSIS_FRAGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/filter.h"
+#include "analysis/frame_tree.h"
+#include "base/attributes.h"
+
+/* One frame of a fragment. */
+struct fragment_frame {
+	uint32_t name;          /* as of frame_tree_get_name(); STRING_NONE: is in no stack */
+	const char *annotation; /* static; NULL: any */
+};
+
+struct fragment {
+	struct fragment_frame *frames; /* outermost first */
+	size_t num_frames;
+};
+
+/*
+ * text  frames joined by `;`, outermost first; NULL is the fragment without frames (and "" one
+ *       frame with an empty name, as folded text may have it)
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int fragment_init(struct fragment *fragment, const struct frame_tree *tree,
+			       const char *text);
+void fragment_release(struct fragment *fragment);
+
+/*
+ * Where a fragment occurs, by node of the frame tree: looking from the root down to the node.
+ */
+struct occurrences {
+	/* The node at which the first occurrence ends; FRAME_TREE_ROOT when there is none. */
+	uint32_t *first_ends;
+	/* The last occurrence ends at this very node. */
+	bool *is_end;
+};
+
+/* Of a fragment without frames there are none. Returns 0 or -ENOMEM. */
+_must_check_ int occurrences_init(struct occurrences *occurrences, const struct frame_tree *tree,
+				  const struct fragment *fragment);
+void occurrences_release(struct occurrences *occurrences);
+
+enum fragment_direction {
+	FRAGMENT_CALLERS, /* everything it is called from: children are callers */
+	FRAGMENT_CALLEES, /* everything called from it */
+};
+
+/* The frames below or above a fragment, merged by name. */
+struct fragment_node {
+	uint32_t frame;        /* one of those that have the name; FRAME_NONE too */
+	uint32_t parent;       /* a smaller index; of node 0: 0 */
+	uint32_t first_child;  /* largest total first, then by name; 0 when there is none */
+	uint32_t next_sibling; /* 0 when there is none */
+	uint64_t total;        /* weight that passes through the node */
+	uint64_t self;         /* callees: of stacks that end here; callers: that begin here */
+};
+
+/*
+ * A node's children stand one behind the other. Node 0 is the fragment itself: its total is the
+ * inclusive weight; its self weight is the exclusive one in the tree of callees, and that of
+ * FRAGMENT_NO_CALLER in the tree of callers. The nodes below it are the fragment's callees or
+ * callers.
+ */
+struct fragment_tree {
+	struct fragment_node *nodes;
+	size_t num_nodes;
+};
+
+#define FRAGMENT_NO_CALLER "[root]"
+
+/*
+ * metric, selection  which samples count; a selection of NULL is all of them
+ * max_depth          how many levels there are below node 0; what is deeper counts as self weight
+ *                    of the last level; 0: all
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the weights together leave 64 bits.
+ */
+_must_check_ int fragment_tree_init(struct fragment_tree *ret, const struct frame_tree *tree,
+				    const struct fragment *fragment,
+				    enum fragment_direction direction, uint32_t metric,
+				    const struct selection *selection, size_t max_depth);
+void fragment_tree_release(struct fragment_tree *tree);
+
+#endif

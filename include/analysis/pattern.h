@@ -1,0 +1,32 @@
+/*
+ * What names are compared with: a literal, or a POSIX extended regular expression between slashes.
+ *
+ * Only bytes before a NUL count. Pure: no I/O.
+ */
+#ifndef ANALYSIS_PATTERN_H
+#define ANALYSIS_PATTERN_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+struct pattern {
+	char *literal; /* NULL when it is a regular expression */
+	regex_t regex;
+};
+
+/* Returns 0, -ENOMEM, or -EINVAL with the reason in error. */
+_must_check_ int pattern_init(struct pattern *pattern, const char *text, struct error *error);
+void pattern_release(struct pattern *pattern);
+
+/* A literal is the whole text; a regular expression matches anywhere in it. */
+bool pattern_matches(const struct pattern *pattern, const char *text);
+/* The same of a path or its base name. */
+bool pattern_matches_path(const struct pattern *pattern, const char *path);
+/* The same of a number in decimal. */
+bool pattern_matches_number(const struct pattern *pattern, unsigned int number);
+
+#endif

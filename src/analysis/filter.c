@@ -1,0 +1,316 @@
+#include "analysis/filter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/fragment.h"
+#include "analysis/pattern.h"
+#include "base/array.h"
+#include "base/text.h"
+
+struct filter {
+	enum filter_kind kind;
+	bool excludes;
+	struct pattern pattern;
+};
+
+/* What one filter says, put together from what it says of frames and of threads. */
+struct matches {
+	const struct frame_tree *tree;
+	const struct filter *filter;
+	bool *nodes;   /* by node of the frame tree: the stack down to it matches */
+	bool *threads; /* by thread of the profile */
+};
+
+static const char *const kind_names[] = {
+	[FILTER_FUNCTION] = "function", [FILTER_FRAGMENT] = "fragment", [FILTER_THREAD] = "thread",
+	[FILTER_PROCESS] = "process",   [FILTER_FILE] = "file",         [FILTER_MODULE] = "module",
+};
+
+const char *filter_kind_get_name(enum filter_kind kind)
+{
+	return kind < ARRAY_LENGTH(kind_names) ? kind_names[kind] : NULL;
+}
+
+static int read_kind(const char *text, enum filter_kind *ret, struct error *error)
+{
+	size_t length = strcspn(text, ":");
+
+	for (size_t kind = 0; text[length] && kind < ARRAY_LENGTH(kind_names); kind++) {
+		if (strlen(kind_names[kind]) != length ||
+		    strncmp(kind_names[kind], text, length) != 0)
+			continue;
+		*ret = (enum filter_kind)kind;
+		return 0;
+	}
+	if (!text[length])
+		return error_set(
+			error, -EINVAL,
+			"'%.200s' is no filter: expected KIND:PATTERN, as in function:main", text);
+	return error_set(error, -EINVAL,
+			 "there is no filter kind '%.*s': expected function, fragment, thread, "
+			 "process, file or module",
+			 length < 100 ? (int)length : 100, text);
+}
+
+int filter_new(const char *text, bool excludes, struct filter **ret, struct error *error)
+{
+	struct filter *filter = calloc(1, sizeof(*filter));
+	int err = filter ? read_kind(text, &filter->kind, error)
+			 : error_set(error, -ENOMEM, "out of memory");
+
+	if (!err)
+		err = pattern_init(&filter->pattern, strchr(text, ':') + 1, error);
+	if (err) {
+		free(filter);
+		return err;
+	}
+	filter->excludes = excludes;
+	*ret = filter;
+	return 0;
+}
+
+void filter_free(struct filter *filter)
+{
+	if (!filter)
+		return;
+	pattern_release(&filter->pattern);
+	free(filter);
+}
+
+/* A regular expression may be about the mark; a literal may have it or not. */
+static bool matches_function(const struct matches *matches, uint32_t id)
+{
+	const struct pattern *pattern = &matches->filter->pattern;
+	const char *name = frame_tree_get_name_text(matches->tree, id, NULL);
+	_cleanup_(text_release) struct text marked = {0};
+	const char *mark;
+
+	if (pattern_matches(pattern, name) || id == FRAME_NONE)
+		return pattern_matches(pattern, name);
+	mark = frame_get_annotation(profile_get_frame(matches->tree->profile, id));
+	if (!*mark)
+		return false;
+	text_append_string(&marked, name);
+	text_append_string(&marked, mark);
+	return !marked.failed && pattern_matches(pattern, marked.data);
+}
+
+static bool matches_frame(const struct matches *matches, uint32_t id)
+{
+	const struct profile *profile = matches->tree->profile;
+	const struct pattern *pattern = &matches->filter->pattern;
+	const struct frame *frame = id == FRAME_NONE ? NULL : profile_get_frame(profile, id);
+
+	switch (matches->filter->kind) {
+	case FILTER_FUNCTION:
+		return matches_function(matches, id);
+	case FILTER_FILE:
+		return frame && frame->file != STRING_EMPTY &&
+		       pattern_matches_path(pattern, profile_get_string(profile, frame->file));
+	case FILTER_MODULE:
+		return frame &&
+		       pattern_matches_path(pattern, profile_get_string(profile, frame->module));
+	case FILTER_FRAGMENT:
+	case FILTER_THREAD:
+	case FILTER_PROCESS:
+		break;
+	}
+	return false;
+}
+
+/* The path of a mapped file is known by location only. */
+static int match_module_paths(struct matches *matches)
+{
+	const struct profile *profile = matches->tree->profile;
+	uint32_t num_modules = profile_count_modules(profile);
+	_cleanup_free_ bool *modules = calloc((size_t)num_modules + 1, sizeof(*modules));
+
+	if (!modules)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < num_modules; i++)
+		modules[i] = pattern_matches_path(
+			&matches->filter->pattern,
+			profile_get_string(profile, profile_get_module(profile, i)->path));
+	for (uint32_t stack = 1; stack < profile_count_stacks(profile); stack++) {
+		const struct location *location =
+			profile_get_location(profile, profile_get_stack_location(profile, stack));
+
+		if (location->space == LOCATION_FILE && location->owner < num_modules)
+			matches->nodes[matches->tree->stack_nodes[stack]] =
+				modules[location->owner];
+	}
+	return 0;
+}
+
+static int match_frames(struct matches *matches)
+{
+	const struct frame_tree *tree = matches->tree;
+	uint32_t num_frames = profile_count_frames(tree->profile);
+	_cleanup_free_ bool *frames = calloc((size_t)num_frames + 1, sizeof(*frames));
+
+	if (!frames)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < num_frames; i++)
+		frames[i] = matches_frame(matches, i);
+	frames[num_frames] = matches_frame(matches, FRAME_NONE);
+	if (matches->filter->kind == FILTER_MODULE && match_module_paths(matches))
+		return -ENOMEM;
+	for (uint32_t node = 1; node < tree->num_nodes; node++) {
+		uint32_t frame = tree->frames[node];
+
+		matches->nodes[node] |= matches->nodes[tree->parents[node]] ||
+					frames[frame == FRAME_NONE ? num_frames : frame];
+	}
+	return 0;
+}
+
+static int match_fragment(struct matches *matches)
+{
+	const struct frame_tree *tree = matches->tree;
+	struct occurrences occurrences = {0};
+	struct fragment fragment;
+	int err = fragment_init(&fragment, tree, matches->filter->pattern.literal);
+
+	if (!err)
+		err = occurrences_init(&occurrences, tree, &fragment);
+	for (uint32_t node = 1; !err && node < tree->num_nodes; node++)
+		matches->nodes[node] = occurrences.first_ends[node] != FRAME_TREE_ROOT;
+	occurrences_release(&occurrences);
+	fragment_release(&fragment);
+	return err;
+}
+
+/* The names from the outermost frame to a node, joined by `;`. */
+static int join_names(const struct frame_tree *tree, uint32_t node, struct text *text,
+		      uint32_t *path)
+{
+	size_t depth = 0;
+
+	for (; node != FRAME_TREE_ROOT; node = tree->parents[node])
+		path[depth++] = tree->frames[node];
+	text_truncate(text, 0);
+	while (depth-- > 0) {
+		size_t length;
+		const char *name = frame_tree_get_name_text(tree, path[depth], &length);
+
+		text_append(text, name, length);
+		if (depth)
+			text_append_char(text, ';');
+	}
+	text_append_string(text, "");
+	return text->failed ? -ENOMEM : 0;
+}
+
+/* A regular expression cannot be asked of a stack and then of what it calls: each is asked whole.
+ */
+static int match_stacks(struct matches *matches)
+{
+	const struct frame_tree *tree = matches->tree;
+	_cleanup_(text_release) struct text text = {0};
+	_cleanup_free_ uint32_t *path = calloc(tree->num_nodes, sizeof(*path));
+	_cleanup_free_ bool *is_asked = calloc(tree->num_nodes, sizeof(*is_asked));
+	int err = path && is_asked ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < profile_count_samples(tree->profile); i++) {
+		uint32_t node = tree->stack_nodes[profile_get_sample(tree->profile, i)->stack];
+
+		if (is_asked[node])
+			continue;
+		is_asked[node] = true;
+		err = join_names(tree, node, &text, path);
+		if (!err)
+			matches->nodes[node] =
+				pattern_matches(&matches->filter->pattern, text.data);
+	}
+	return err;
+}
+
+static bool matches_thread(const struct matches *matches, const struct thread *thread)
+{
+	const struct profile *profile = matches->tree->profile;
+	const struct pattern *pattern = &matches->filter->pattern;
+	const struct process_info *process = profile_get_process(profile, thread->process);
+	uint32_t name = thread->comm;
+	uint32_t id = thread->tid;
+
+	if (matches->filter->kind == FILTER_FILE)
+		return thread->source < profile_count_sources(profile) &&
+		       pattern_matches_path(
+			       pattern,
+			       profile_get_string(profile,
+						  profile_get_source(profile, thread->source)));
+	if (matches->filter->kind == FILTER_PROCESS) {
+		name = process->comm;
+		id = process->pid;
+	} else if (matches->filter->kind != FILTER_THREAD) {
+		return false;
+	}
+	if (name == STRING_EMPTY && !id && !process->pid)
+		return false; /* an input that knows no threads */
+	return pattern_matches(pattern, profile_get_string(profile, name)) ||
+	       pattern_matches_number(pattern, id);
+}
+
+static int find_matches(struct matches *matches)
+{
+	const struct profile *profile = matches->tree->profile;
+
+	for (uint32_t i = 0; i < profile_count_threads(profile); i++)
+		matches->threads[i] = matches_thread(matches, profile_get_thread(profile, i));
+	switch (matches->filter->kind) {
+	case FILTER_FUNCTION:
+	case FILTER_FILE:
+	case FILTER_MODULE:
+		return match_frames(matches);
+	case FILTER_FRAGMENT:
+		return matches->filter->pattern.literal ? match_fragment(matches)
+							: match_stacks(matches);
+	case FILTER_THREAD:
+	case FILTER_PROCESS:
+		break;
+	}
+	return 0;
+}
+
+/* Leave in the selection what passes one more filter. */
+static int apply(struct selection *selection, const struct frame_tree *tree,
+		 const struct filter *filter)
+{
+	const struct profile *profile = tree->profile;
+	uint32_t num_threads = profile_count_threads(profile);
+	_cleanup_free_ bool *nodes = calloc(tree->num_nodes, sizeof(*nodes));
+	_cleanup_free_ bool *threads = calloc((size_t)num_threads + 1, sizeof(*threads));
+	struct matches matches = {tree, filter, nodes, threads};
+	int err = nodes && threads ? find_matches(&matches) : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < selection->num_samples; i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		bool is_match = nodes[tree->stack_nodes[sample->stack]] || threads[sample->thread];
+
+		selection->is_selected[i] &= is_match != filter->excludes;
+	}
+	return err;
+}
+
+int selection_init(struct selection *selection, const struct frame_tree *tree,
+		   struct filter *const *filters, size_t num_filters)
+{
+	uint32_t count = profile_count_samples(tree->profile);
+	int err = 0;
+
+	selection->num_samples = count;
+	selection->is_selected = malloc((size_t)count + 1);
+	if (!selection->is_selected)
+		return -ENOMEM;
+	memset(selection->is_selected, 1, count);
+	for (size_t i = 0; !err && i < num_filters; i++)
+		err = apply(selection, tree, filters[i]);
+	return err;
+}
+
+void selection_release(struct selection *selection)
+{
+	free(selection->is_selected);
+	*selection = (struct selection){0};
+}
