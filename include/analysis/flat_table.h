@@ -1,20 +1,22 @@
 /*
- * The flat table: for every function, the weight of the samples it was running in (self) and of
- * those it was on the stack of (total). A recursive function counts once per sample.
+ * The flat table: the functions of a profile with their weights, in order.
  *
- * A function is a name in a module. Pure: no I/O. Names are borrowed from the profile.
+ * Pure: no I/O. Names are borrowed from the profile.
  */
 #ifndef ANALYSIS_FLAT_TABLE_H
 #define ANALYSIS_FLAT_TABLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/filter.h"
 #include "base/attributes.h"
 #include "profile/profile.h"
 
 struct flat_row {
 	const char *function;
-	const char *module; /* may be empty */
+	size_t function_length; /* in bytes; a name may hold a NUL */
+	const char *module;     /* may be empty */
 	uint64_t self;
 	uint64_t total;
 };
@@ -25,9 +27,17 @@ struct flat_table {
 	uint64_t sum; /* weight of all samples */
 };
 
-/* Of the samples of one metric. Returns 0 or -ENOMEM. */
-_must_check_ int flat_table_init(struct flat_table *table, const struct profile *profile,
-				 uint32_t metric);
+/*
+ * Of the samples of one metric that are selected (NULL: all); see function_list.h.
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the sum leaves 64 bits. The table may be released in any
+ * case.
+ */
+_must_check_ int flat_table_init(struct flat_table *table, const struct frame_tree *tree,
+				 uint32_t metric, const struct selection *selection);
+/* The same of a profile that nothing else is asked of. */
+_must_check_ int flat_table_init_profile(struct flat_table *table, const struct profile *profile,
+					 uint32_t metric);
 void flat_table_release(struct flat_table *table);
 
 /* Largest total first; then self, then name. */

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "analysis/flat_table.h"
+#include "base/cells.h"
 
 #define NUM_TOP         10
 #define DEFAULT_COLUMNS 80
@@ -19,22 +20,9 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* 1234567 becomes 1,234,567. */
-static void append_count(struct text *text, uint64_t number)
-{
-	char digits[24];
-	int length = snprintf(digits, sizeof(digits), "%" PRIu64, number);
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			text_append_char(text, ',');
-		text_append_char(text, digits[i]);
-	}
-}
-
 static void append_part(struct text *text, uint64_t part, uint64_t whole, const char *what)
 {
-	append_count(text, part);
+	cell_append_count(text, part, 0);
 	text_printf(text, " %s (%.1f%%)", what, percent(part, whole));
 }
 
@@ -44,7 +32,7 @@ static void append_reason(struct text *text, uint64_t count, const char *reason)
 	if (!count)
 		return;
 	text_append_string(text, INDENT);
-	append_count(text, count);
+	cell_append_count(text, count, 0);
 	text_printf(text, " %s\n", reason);
 }
 
@@ -52,14 +40,14 @@ static void append_ticks(struct text *text, const struct summary *summary)
 {
 	const struct recorder_account *ticks = &summary->account->ticks;
 
-	append_count(text, ticks->samples);
+	cell_append_count(text, ticks->samples, 0);
 	text_printf(text, " samples in %.1f s on %u CPU%s at %u Hz (%s)",
 		    (double)ticks->duration_ns / 1e9, ticks->num_cpus,
 		    ticks->num_cpus == 1 ? "" : "s", summary->account->frequency_hz,
 		    summary->event_name);
 	if (ticks->idle) {
 		text_append_string(text, "; idle: ");
-		append_count(text, ticks->idle);
+		cell_append_count(text, ticks->idle, 0);
 		text_append_string(text, " ticks");
 	}
 	text_append_char(text, '\n');
@@ -193,24 +181,15 @@ static size_t get_columns(void)
 /* A name cut to the terminal; nothing in it may move the cursor. */
 static void append_name(struct text *text, const struct flat_row *row, size_t columns)
 {
-	size_t start = text->length;
+	_cleanup_(text_release) struct text name = {0};
 
-	text_append_string(text, row->function);
+	text_append(&name, row->function, row->function_length);
 	if (*row->module && row->function[0] != '[')
-		text_printf(text, "  (%s)", row->module);
-	if (text->failed)
-		return;
-	for (size_t i = start; i < text->length; i++)
-		if ((unsigned char)text->data[i] < ' ' || text->data[i] == 0x7f)
-			text->data[i] = ' ';
-	if (text->length - start <= columns)
-		return;
-	text_truncate(text, start + columns - 3);
-	while (text->length > start && ((unsigned char)text->data[text->length - 1] & 0xc0) == 0x80)
-		text_truncate(text, text->length - 1); /* no half UTF-8 character */
-	if (text->length > start && (unsigned char)text->data[text->length - 1] >= 0xc0)
-		text_truncate(text, text->length - 1);
-	text_append_string(text, "...");
+		text_printf(&name, "  (%s)", row->module);
+	if (name.failed)
+		text->failed = true;
+	else
+		cell_append_name(text, name.data, name.length, columns);
 }
 
 static void append_top(struct text *text, const struct flat_table *table, const char *title,
@@ -241,7 +220,7 @@ static void append_outputs(struct text *text, const struct summary *summary)
 		if (string_equals(path, "-"))
 			continue;
 		text_printf(text, "wrote %s (%s, ", path, output->format->name);
-		append_count(text, output_file_get_size(output->file));
+		cell_append_count(text, output_file_get_size(output->file), 0);
 		text_append_string(text, " bytes)\n");
 	}
 	if (summary->stats_path && !string_equals(summary->stats_path, "-"))
@@ -252,7 +231,7 @@ int summary_print(const struct summary *summary)
 {
 	_cleanup_(text_release) struct text text = {0};
 	_cleanup_(flat_table_release) struct flat_table table;
-	int err = flat_table_init(&table, summary->profile, 0);
+	int err = flat_table_init_profile(&table, summary->profile, 0);
 
 	if (err)
 		return err;
@@ -280,13 +259,13 @@ int summary_print_line(const struct summary *summary)
 	uint64_t truncated = account_sum_truncated(account);
 	uint64_t walked = account->complete_user_stacks + truncated;
 
-	append_count(&text, account->ticks.samples);
+	cell_append_count(&text, account->ticks.samples, 0);
 	text_printf(&text, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
 	if (summary->has_user_stacks && walked)
 		text_printf(&text, ", %.1f%% of the user stacks complete",
 			    percent(account->complete_user_stacks, walked));
 	text_append_string(&text, ", lost ");
-	append_count(&text, account_sum_lost(account));
+	cell_append_count(&text, account_sum_lost(account), 0);
 	for (size_t i = 0; i < summary->outputs->length; i++)
 		text_printf(&text, "%s%s", i ? ", " : ": ",
 			    output_file_get_path(summary->outputs->items[i].file));

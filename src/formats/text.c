@@ -2,62 +2,148 @@
  * The flat table as text: self and total weight and percent of every function, and its module.
  */
 #include <errno.h>
-#include <inttypes.h>
 
-#include "analysis/flat_table.h"
-#include "formats/format.h"
+#include "base/cells.h"
+#include "formats/flat_text.h"
+
+#define PERCENT_COLUMNS 7 /* 100.00% */
+/* What a name is cut to is not less, however narrow the terminal. */
+#define MIN_NAME_COLUMNS 20
+/* A few long names do not push all modules to the right. */
+#define MAX_NAME_COLUMNS   60
+#define MAX_MODULE_COLUMNS 24
+
+struct layout {
+	size_t num_rows;
+	size_t value;  /* columns of a weight */
+	size_t name;   /* columns that names fill */
+	size_t module; /* 0: no row has one */
+	bool is_cut;
+};
 
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Names come from foreign programs: nothing in them may move a terminal's cursor. */
-static void append_name(struct text *output, const char *name)
+static size_t max(size_t a, size_t b)
 {
-	size_t start = output->length;
+	return a > b ? a : b;
+}
 
-	text_append_string(output, *name ? name : "-");
-	if (output->failed)
-		return;
-	for (size_t i = start; i < output->length; i++) {
-		unsigned char c = (unsigned char)output->data[i];
+static size_t min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
 
-		if (c < ' ' || c == 0x7f)
-			output->data[i] = ' ';
+static struct layout get_layout(const struct flat_table *table, const struct flat_text_opts *opts)
+{
+	struct layout layout = {
+		.num_rows = opts->max_rows ? min(opts->max_rows, table->num_rows) : table->num_rows,
+		.value = max(cell_get_count_width(table->sum), strlen("total")),
+		.name = strlen("function"),
+		.is_cut = opts->num_columns,
+	};
+	size_t used = 2 * (layout.value + 1 + PERCENT_COLUMNS) + 4;
+
+	for (size_t i = 0; i < layout.num_rows; i++) {
+		const struct flat_row *row = &table->rows[i];
+
+		layout.name =
+			max(layout.name, cell_get_name_width(row->function, row->function_length));
+		layout.module = max(layout.module, strlen(row->module));
 	}
+	layout.name = min(layout.name, MAX_NAME_COLUMNS);
+	if (!layout.is_cut)
+		return layout;
+	layout.module = min(layout.module, MAX_MODULE_COLUMNS);
+	if (layout.module)
+		used += layout.module + 2;
+	layout.name =
+		max(MIN_NAME_COLUMNS, opts->num_columns > used ? opts->num_columns - used : 0);
+	return layout;
+}
+
+void flat_text_append_sum(struct text *text, uint64_t sum, const struct flat_text_opts *opts)
+{
+	bool is_count = !*opts->metric_unit || string_equals(opts->metric_unit, "count");
+
+	text_append_string(text, "total: ");
+	cell_append_count(text, sum, 0);
+	text_append_char(text, ' ');
+	if (!is_count) {
+		cell_append_name(text, opts->metric_unit, strlen(opts->metric_unit),
+				 CELL_UNLIMITED);
+		text_append_string(text, " (");
+	}
+	cell_append_name(text, opts->metric_name, strlen(opts->metric_name), CELL_UNLIMITED);
+	text_append_string(text, is_count ? "\n\n" : ")\n\n");
+}
+
+static void append_heading(struct text *text, const struct layout *layout,
+			   const struct flat_text_opts *opts)
+{
+	int value = (int)layout->value;
+
+	if (opts->has_color)
+		text_append_string(text, "\033[1m");
+	text_printf(text, "%*s %*s  %*s %*s  function", value, "self", PERCENT_COLUMNS, "self%",
+		    value, "total", PERCENT_COLUMNS, "total%");
+	if (layout->module) {
+		cell_append_blanks(text, layout->name - strlen("function"));
+		text_append_string(text, "  module");
+	}
+	text_append_string(text, opts->has_color ? "\033[0m\n" : "\n");
+}
+
+static void append_row(struct text *text, const struct flat_row *row, uint64_t sum,
+		       const struct layout *layout)
+{
+	size_t columns;
+
+	cell_append_count(text, row->self, layout->value);
+	text_printf(text, " %6.2f%%  ", percent(row->self, sum));
+	cell_append_count(text, row->total, layout->value);
+	text_printf(text, " %6.2f%%  ", percent(row->total, sum));
+	columns = cell_append_name(text, row->function, row->function_length,
+				   layout->is_cut ? layout->name : CELL_UNLIMITED);
+	if (*row->module) {
+		if (columns < layout->name)
+			cell_append_blanks(text, layout->name - columns);
+		text_append_string(text, "  ");
+		cell_append_name(text, row->module, strlen(row->module),
+				 layout->is_cut ? layout->module : CELL_UNLIMITED);
+	}
+	text_append_char(text, '\n');
+}
+
+int flat_text_write(const struct flat_table *table, const struct flat_text_opts *opts,
+		    const struct sink *sink)
+{
+	_cleanup_(text_release) struct text output = {0};
+	struct layout layout = get_layout(table, opts);
+	int err = 0;
+
+	flat_text_append_sum(&output, table->sum, opts);
+	append_heading(&output, &layout, opts);
+	for (size_t i = 0; !err && i < layout.num_rows; i++) {
+		append_row(&output, &table->rows[i], table->sum, &layout);
+		err = sink_drain(sink, &output);
+	}
+	return err ? err : sink_flush(sink, &output);
 }
 
 static int write_text(const struct profile *profile, const struct format_opts *opts,
 		      const struct sink *sink)
 {
-	_cleanup_(text_release) struct text output = {0};
 	_cleanup_(flat_table_release) struct flat_table table;
-	int err = flat_table_init(&table, profile, opts->tree.metric);
+	struct flat_text_opts text_opts = {
+		.metric_name = format_get_metric_name(profile, opts->tree.metric),
+		.metric_unit = format_get_metric_unit(profile, opts->tree.metric),
+	};
+	int err = flat_table_init_profile(&table, profile, opts->tree.metric);
 
-	if (err)
-		return err;
-	text_printf(&output, "total: %" PRIu64 " %s\n\n", table.sum,
-		    format_get_metric_name(profile, opts->tree.metric));
-	text_printf(&output, "%12s %7s %12s %7s  %-40s %s\n", "self", "self%", "total", "total%",
-		    "function", "module");
-	for (size_t i = 0; !err && i < table.num_rows; i++) {
-		const struct flat_row *row = &table.rows[i];
-		size_t start;
-
-		text_printf(&output, "%12" PRIu64 " %6.2f%% %12" PRIu64 " %6.2f%%  ", row->self,
-			    percent(row->self, table.sum), row->total,
-			    percent(row->total, table.sum));
-		start = output.length;
-		append_name(&output, row->function);
-		for (size_t width = output.length - start; width < 40; width++)
-			text_append_char(&output, ' ');
-		text_append_char(&output, ' ');
-		append_name(&output, row->module);
-		text_append_char(&output, '\n');
-		err = sink_drain(sink, &output);
-	}
-	return err ? err : sink_flush(sink, &output);
+	return err ? err : flat_text_write(&table, &text_opts, sink);
 }
 
 const struct format format_text = {

@@ -1,0 +1,63 @@
+/*
+ * The functions of a profile, and what they weigh: self is the weight of the samples that a
+ * function was running in, total of those that it was on the stack of. A recursive function counts
+ * once per sample.
+ *
+ * A function is a name in a module, so that a kernel function and a user function of the same name
+ * stay apart. Pure: no I/O.
+ */
+#ifndef ANALYSIS_FUNCTION_LIST_H
+#define ANALYSIS_FUNCTION_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/filter.h"
+#include "analysis/frame_tree.h"
+#include "base/attributes.h"
+
+struct function {
+	const char *name; /* as in folded text, without mark */
+	size_t name_length;
+	const char *module; /* may be empty */
+};
+
+struct function_weight {
+	uint64_t self;
+	uint64_t total;
+	bool occurs; /* on the stack of a sample that counts, be its weight 0 */
+};
+
+struct function_list {
+	const struct frame_tree *tree; /* borrowed */
+	struct function *functions;    /* names are borrowed from the profile, or from `names` */
+	size_t num_functions;
+	uint32_t *by_frame;         /* by frame of the profile, and one more for FRAME_NONE */
+	struct string_table *names; /* of its own, where they are changed; else NULL */
+};
+
+/* What is one function although it differs, so that two recordings can be compared. */
+struct function_list_opts {
+	bool strips_addresses; /* names that differ only in 0x… numbers, as 0x... */
+	bool joins_perf_maps;  /* modules perf-123.map, the pid being another one in every run */
+};
+
+/* opts may be NULL. Returns 0 or -ENOMEM. */
+_must_check_ int function_list_init(struct function_list *list, const struct frame_tree *tree,
+				    const struct function_list_opts *opts);
+void function_list_release(struct function_list *list);
+
+/*
+ * Weigh by the samples of one metric. A selection of NULL is all of them.
+ *
+ * weights  by function; overwritten
+ * ret_sum  weight of all these samples
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the sum leaves 64 bits.
+ */
+_must_check_ int function_list_weigh(const struct function_list *list, uint32_t metric,
+				     const struct selection *selection,
+				     struct function_weight *weights, uint64_t *ret_sum);
+
+#endif

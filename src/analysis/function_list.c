@@ -1,0 +1,255 @@
+#include "analysis/function_list.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/stripped_name.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+struct key {
+	uint32_t name; /* of the profile, or of the list's own names */
+	uint32_t module;
+};
+
+struct builder {
+	struct function_list *list;
+	struct function_list_opts opts;
+	struct hash_index index;
+	ARRAY(struct key) keys;
+	ARRAY(struct function) functions;
+	struct text stripped;
+};
+
+static bool is_key(const void *owner, uint32_t item, const void *key)
+{
+	const struct builder *builder = owner;
+	const struct key *wanted = key;
+
+	return builder->keys.items[item].name == wanted->name &&
+	       builder->keys.items[item].module == wanted->module;
+}
+
+/* The function's name; *ret_id tells names apart. */
+static int make_name(struct builder *builder, uint32_t frame, struct function *function,
+		     uint32_t *ret_id)
+{
+	const struct frame_tree *tree = builder->list->tree;
+	const char *name = frame_tree_get_name_text(tree, frame, &function->name_length);
+	int err;
+
+	function->name = name;
+	*ret_id = frame_tree_get_name(tree, frame);
+	if (!builder->opts.strips_addresses)
+		return 0;
+	text_truncate(&builder->stripped, 0);
+	stripped_name_append(&builder->stripped, name, function->name_length);
+	text_append_string(&builder->stripped, "");
+	if (builder->stripped.failed)
+		return -ENOMEM;
+	err = string_table_add(builder->list->names, builder->stripped.data,
+			       builder->stripped.length, ret_id);
+	if (err)
+		return err;
+	function->name = string_table_get(builder->list->names, *ret_id);
+	function->name_length = builder->stripped.length;
+	return 0;
+}
+
+/* "perf-123.map" */
+static bool is_perf_map(const char *module)
+{
+	size_t digits;
+
+	if (!string_starts_with(module, "perf-"))
+		return false;
+	module += strlen("perf-");
+	digits = strspn(module, "0123456789");
+	return digits && string_equals(module + digits, ".map");
+}
+
+/* The function's module; *ret_id tells modules apart. */
+static const char *make_module(const struct builder *builder, uint32_t frame, uint32_t *ret_id)
+{
+	const struct profile *profile = builder->list->tree->profile;
+	const char *module;
+
+	*ret_id = frame == FRAME_NONE ? STRING_EMPTY : profile_get_frame(profile, frame)->module;
+	module = profile_get_string(profile, *ret_id);
+	if (!builder->opts.joins_perf_maps || !is_perf_map(module))
+		return module;
+	*ret_id = STRING_NONE;
+	return "perf-PID.map";
+}
+
+static int add_frame(struct builder *builder, uint32_t frame, uint32_t *ret)
+{
+	struct function function = {0};
+	struct key key = {0};
+	struct function *added;
+	struct key *added_key;
+	uint64_t hash;
+	int err = make_name(builder, frame, &function, &key.name);
+
+	if (err)
+		return err;
+	function.module = make_module(builder, frame, &key.module);
+	hash = hash_mix(hash_mix(0, key.name), key.module);
+	*ret = hash_index_find(&builder->index, hash, is_key, builder, &key);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	added = array_add(&builder->functions);
+	added_key = array_add(&builder->keys);
+	if (!added || !added_key)
+		return -ENOMEM;
+	*added = function;
+	*added_key = key;
+	*ret = (uint32_t)(builder->functions.length - 1);
+	return hash_index_add(&builder->index, hash, *ret);
+}
+
+static int build(struct builder *builder)
+{
+	struct function_list *list = builder->list;
+	uint32_t num_frames = profile_count_frames(list->tree->profile);
+	int err = 0;
+
+	list->by_frame = calloc((size_t)num_frames + 1, sizeof(*list->by_frame));
+	if (builder->opts.strips_addresses)
+		list->names = string_table_new();
+	if (!list->by_frame || (builder->opts.strips_addresses && !list->names))
+		return -ENOMEM;
+	for (uint32_t i = 0; !err && i < num_frames; i++)
+		err = add_frame(builder, i, &list->by_frame[i]);
+	if (!err)
+		err = add_frame(builder, FRAME_NONE, &list->by_frame[num_frames]);
+	list->functions = builder->functions.items;
+	list->num_functions = builder->functions.length;
+	return err;
+}
+
+int function_list_init(struct function_list *list, const struct frame_tree *tree,
+		       const struct function_list_opts *opts)
+{
+	struct builder builder = {.list = list};
+	int err;
+
+	if (opts)
+		builder.opts = *opts;
+	*list = (struct function_list){.tree = tree};
+	err = build(&builder);
+	hash_index_release(&builder.index);
+	array_release(&builder.keys);
+	text_release(&builder.stripped);
+	return err;
+}
+
+void function_list_release(struct function_list *list)
+{
+	free(list->functions);
+	free(list->by_frame);
+	string_table_free(list->names);
+	*list = (struct function_list){0};
+}
+
+struct scale {
+	const struct function_list *list;
+	struct function_weight *weights;
+	uint64_t *node_weights; /* of the samples at the node and, later, below it */
+	bool *is_used;          /* by node: leads to a sample that counts */
+	uint32_t *depths;       /* by function: how often it is on the stack being walked */
+};
+
+static uint32_t get_function(const struct function_list *list, uint32_t node)
+{
+	uint32_t frame = list->tree->frames[node];
+
+	return list
+		->by_frame[frame == FRAME_NONE ? profile_count_frames(list->tree->profile) : frame];
+}
+
+static int add_samples(struct scale *scale, uint32_t metric, const struct selection *selection,
+		       uint64_t *ret_sum)
+{
+	const struct frame_tree *tree = scale->list->tree;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < profile_count_samples(tree->profile); i++) {
+		const struct sample *sample = profile_get_sample(tree->profile, i);
+		uint32_t node = tree->stack_nodes[sample->stack];
+
+		if (sample->metric != metric || !selection_contains(selection, i))
+			continue;
+		if (__builtin_add_overflow(sum, sample->value, &sum))
+			return -EOVERFLOW;
+		scale->node_weights[node] += sample->value;
+		scale->is_used[node] = true;
+		if (node != FRAME_TREE_ROOT)
+			scale->weights[get_function(scale->list, node)].self += sample->value;
+	}
+	*ret_sum = sum;
+	for (uint32_t node = tree->num_nodes; node-- > 1;) {
+		if (!scale->is_used[node])
+			continue;
+		scale->is_used[tree->parents[node]] = true;
+		scale->node_weights[tree->parents[node]] += scale->node_weights[node];
+	}
+	return 0;
+}
+
+static void enter(struct scale *scale, uint32_t node)
+{
+	uint32_t function = get_function(scale->list, node);
+
+	scale->weights[function].occurs = true;
+	if (scale->depths[function]++ == 0)
+		scale->weights[function].total += scale->node_weights[node];
+}
+
+static uint32_t find_used(const struct scale *scale, uint32_t node)
+{
+	while (node != FRAME_TREE_ROOT && !scale->is_used[node])
+		node = scale->list->tree->next_siblings[node];
+	return node;
+}
+
+/* Down each stack: a node's weight counts for its function unless that is on the stack already. */
+static void add_totals(struct scale *scale)
+{
+	const struct frame_tree *tree = scale->list->tree;
+	uint32_t node = find_used(scale, tree->first_children[FRAME_TREE_ROOT]);
+
+	while (node != FRAME_TREE_ROOT) {
+		uint32_t next;
+
+		enter(scale, node);
+		next = find_used(scale, tree->first_children[node]);
+		while (next == FRAME_TREE_ROOT && node != FRAME_TREE_ROOT) {
+			scale->depths[get_function(scale->list, node)]--;
+			next = find_used(scale, tree->next_siblings[node]);
+			node = tree->parents[node];
+		}
+		node = next;
+	}
+}
+
+int function_list_weigh(const struct function_list *list, uint32_t metric,
+			const struct selection *selection, struct function_weight *weights,
+			uint64_t *ret_sum)
+{
+	uint32_t num_nodes = list->tree->num_nodes;
+	_cleanup_free_ uint64_t *node_weights = calloc(num_nodes, sizeof(*node_weights));
+	_cleanup_free_ bool *is_used = calloc(num_nodes, sizeof(*is_used));
+	_cleanup_free_ uint32_t *depths = calloc(list->num_functions, sizeof(*depths));
+	struct scale scale = {list, weights, node_weights, is_used, depths};
+	int err;
+
+	if (!node_weights || !is_used || !depths)
+		return -ENOMEM;
+	memset(weights, 0, list->num_functions * sizeof(*weights));
+	err = add_samples(&scale, metric, selection, ret_sum);
+	if (!err)
+		add_totals(&scale);
+	return err;
+}
