@@ -27,7 +27,7 @@ CFLAGS  ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
 	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -isystem $(O)/bpf -isystem $(O)/proto $(INSTRUMENT) \
 	$(shell $(PKGCONF) --cflags $(LIBRARIES))
-LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread
+LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
 

@@ -29,6 +29,12 @@ struct call_tree_opts {
 	uint32_t metric;     /* whose samples are in the tree */
 	bool has_baseline;   /* a comparison: the samples of a second metric are in it too */
 	uint32_t baseline;
+	/*
+	 * Each node's baseline is scaled to what it would be if the whole baseline weighed as much
+	 * as the metric, and rounded down; a baseline that weighs nothing stays.
+	 */
+	bool normalizes_baseline;
+	bool strips_addresses; /* labels that differ only in 0x… numbers are one, named 0x... */
 };
 
 struct call_tree;

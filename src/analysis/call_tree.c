@@ -307,6 +307,30 @@ static int add_weights(struct maker *maker)
 	return 0;
 }
 
+static bool sum_weights(const uint64_t *weights, uint32_t count, uint64_t *ret)
+{
+	*ret = 0;
+	for (uint32_t node = 0; node < count; node++)
+		if (__builtin_add_overflow(*ret, weights[node], ret))
+			return false;
+	return true;
+}
+
+/* While the totals are the nodes' own weights. */
+static int normalize_baseline(struct call_tree *tree)
+{
+	uint64_t baseline;
+	uint64_t sum;
+
+	if (!sum_weights(tree->totals, tree->count, &sum) ||
+	    !sum_weights(tree->baseline_totals, tree->count, &baseline))
+		return -EOVERFLOW;
+	for (uint32_t node = 0; baseline && node < tree->count; node++)
+		tree->baseline_totals[node] =
+			(uint64_t)((unsigned __int128)tree->baseline_totals[node] * sum / baseline);
+	return 0;
+}
+
 static uint32_t get_label_id(const struct call_tree *tree, uint32_t node)
 {
 	if (tree->nodes)
@@ -424,10 +448,13 @@ int call_tree_new(const struct profile *profile, const struct call_tree_opts *op
 		maker.opts = *opts;
 	tree->profile = profile;
 	err = frame_labels_init(&tree->labels, profile, maker.opts.no_annotations);
+	tree->labels.strips_addresses = maker.opts.strips_addresses;
 	if (!err)
 		err = find_nodes(&maker);
 	if (!err)
 		err = add_weights(&maker);
+	if (!err && maker.opts.has_baseline && maker.opts.normalizes_baseline)
+		err = normalize_baseline(tree);
 	array_release(&maker.path);
 	array_release(&maker.stack_nodes);
 	text_release(&maker.label);

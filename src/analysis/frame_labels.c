@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+#include "analysis/frame_tree.h"
+#include "analysis/stripped_name.h"
+
 #define NOT_MADE UINT32_MAX
 
 int frame_labels_init(struct frame_labels *labels, const struct profile *profile,
@@ -33,17 +36,6 @@ void frame_labels_release(struct frame_labels *labels)
 	*labels = (struct frame_labels){0};
 }
 
-static const char *get_annotation(const struct frame *frame)
-{
-	if (frame->kind == FRAME_KERNEL)
-		return "_[k]";
-	if (frame->is_inlined)
-		return "_[i]";
-	if (frame->kind == FRAME_JIT)
-		return "_[j]";
-	return "";
-}
-
 /* Whether `;` or line ends would break a folded line. */
 static bool breaks_line(const char *text, size_t length)
 {
@@ -66,6 +58,15 @@ static int add_clean_text(struct frame_labels *labels, const char *text, size_t 
 	return err;
 }
 
+static void set_text(struct frame_labels *labels, const char *text, size_t length)
+{
+	text_truncate(&labels->text, 0);
+	if (labels->strips_addresses)
+		stripped_name_append(&labels->text, text, length);
+	else
+		text_append(&labels->text, text, length);
+}
+
 /* Add what is in labels->text. */
 static int clean_and_add(struct frame_labels *labels, uint32_t *ret)
 {
@@ -85,8 +86,7 @@ static int clean_and_add(struct frame_labels *labels, uint32_t *ret)
 int frame_labels_add_text(struct frame_labels *labels, const char *text, size_t length,
 			  uint32_t *ret)
 {
-	text_truncate(&labels->text, 0);
-	text_append(&labels->text, text, length);
+	set_text(labels, text, length);
 	return clean_and_add(labels, ret);
 }
 
@@ -95,14 +95,14 @@ int frame_labels_add_frame(struct frame_labels *labels, uint32_t id, uint32_t *r
 	const struct frame *frame = profile_get_frame(labels->profile, id);
 	const char *name = profile_get_string(labels->profile, frame->name);
 	size_t length = profile_get_string_length(labels->profile, frame->name);
-	const char *annotation = labels->no_annotations ? "" : get_annotation(frame);
+	const char *annotation = labels->no_annotations ? "" : frame_get_annotation(frame);
 	int err = 0;
 
-	if (labels->by_frame[id] == NOT_MADE && !*annotation && !breaks_line(name, length))
+	if (labels->by_frame[id] == NOT_MADE && !*annotation && !labels->strips_addresses &&
+	    !breaks_line(name, length))
 		labels->by_frame[id] = frame->name;
 	if (labels->by_frame[id] == NOT_MADE) {
-		text_truncate(&labels->text, 0);
-		text_append(&labels->text, name, length);
+		set_text(labels, name, length);
 		text_append_string(&labels->text, annotation);
 		err = clean_and_add(labels, &labels->by_frame[id]);
 	}

@@ -58,19 +58,26 @@ static inline uint32_t maker_add_thread(struct profile *profile, uint32_t pid, u
 	return id;
 }
 
-static inline void maker_add_sample(struct profile *profile, uint32_t thread, const char *folded,
-				    uint64_t weight)
+static inline uint32_t maker_add_stack(struct profile *profile, const char *folded)
 {
 	_cleanup_free_ char *copy = strdup(folded);
 	char *rest = copy;
 	uint32_t stack = STACK_EMPTY;
-	uint32_t metric;
 
 	while (rest && *folded) {
 		uint32_t location = maker_add_location(profile, strsep(&rest, ";"));
 
 		assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
 	}
+	return stack;
+}
+
+static inline void maker_add_sample(struct profile *profile, uint32_t thread, const char *folded,
+				    uint64_t weight)
+{
+	uint32_t stack = maker_add_stack(profile, folded);
+	uint32_t metric;
+
 	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
 	assert_int_equal(profile_add_sample(profile, thread, stack, metric, weight), 0);
 }

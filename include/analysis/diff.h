@@ -1,0 +1,76 @@
+/*
+ * What has changed between two recordings: for every function its share before and after, the
+ * change, how far that can be trusted, and whether it could be noise.
+ *
+ * The interval of a change is about one function alone. Among many functions some leave their
+ * interval by chance: one in twenty, if nothing has changed at all. So a change is only called
+ * one when it stands out among all that were compared (Benjamini and Hochberg): of the functions
+ * called changed, one in twenty is expected to be so by chance, and if nothing has changed, one is
+ * called changed in one comparison of twenty.
+ *
+ * All of that takes a recording for independent samples. How many there were is the caller's
+ * knowledge: a weight in nanoseconds or bytes is no number of samples.
+ *
+ * Pure: no I/O. Names are borrowed from the profile, or from the table where they are stripped.
+ */
+#ifndef ANALYSIS_DIFF_H
+#define ANALYSIS_DIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/function_list.h"
+#include "base/attributes.h"
+
+struct diff_change {
+	uint64_t before; /* weight */
+	uint64_t after;
+	double before_share; /* of the weight of the whole side, from 0 to 1 */
+	double after_share;
+	double change; /* after_share - before_share */
+	double low;    /* 95 % interval of the change */
+	double high;
+	bool is_noise; /* it could be */
+};
+
+struct diff_row {
+	const char *function;
+	size_t function_length; /* in bytes */
+	const char *module;     /* may be empty */
+	struct diff_change self;
+	struct diff_change total;
+	bool is_noise; /* both changes could be */
+};
+
+struct diff_table {
+	/* Where self has changed, the greatest change first; then where only total has; then what
+	   could be noise. */
+	struct diff_row *rows;
+	size_t num_rows;
+	uint64_t before_sum; /* weight of all samples */
+	uint64_t after_sum;
+	struct function_list functions;
+};
+
+struct diff_opts {
+	uint32_t before; /* metrics of the profile */
+	uint32_t after;
+	const struct selection *selection; /* NULL: all samples */
+	/* How many samples were drawn for each side; 0: as many as the weight says. */
+	uint64_t before_samples;
+	uint64_t after_samples;
+	bool strips_addresses; /* see function_list.h; perf-PID.map is one module anyway */
+};
+
+/*
+ * tree  stays as it is while the table is in use
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of a side leaves 64 bits. The table may be
+ * released in any case.
+ */
+_must_check_ int diff_table_init(struct diff_table *table, const struct frame_tree *tree,
+				 const struct diff_opts *opts);
+void diff_table_release(struct diff_table *table);
+
+#endif

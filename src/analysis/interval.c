@@ -1,0 +1,65 @@
+#include "analysis/interval.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* Beyond so many standard deviations, chance is 0 in a double. */
+#define MAX_DEVIATIONS 40
+
+/* Wilson's interval of one share. */
+static struct interval get_interval(struct share share, double deviations)
+{
+	double n = share.num_samples;
+	double square = deviations * deviations;
+	double center;
+	double half;
+
+	if (n <= 0)
+		return (struct interval){0, 1};
+	center = (share.share + square / (2 * n)) / (1 + square / n);
+	half = deviations / (1 + square / n) *
+	       sqrt(share.share * (1 - share.share) / n + square / (4 * n * n));
+	return (struct interval){
+		.low = fmax(0, fmin(share.share, center - half)),
+		.high = fmin(1, fmax(share.share, center + half)),
+	};
+}
+
+struct interval interval_of_change(struct share before, struct share after, double deviations)
+{
+	struct interval first = get_interval(before, deviations);
+	struct interval second = get_interval(after, deviations);
+	double change = after.share - before.share;
+
+	if (before.num_samples <= 0 || after.num_samples <= 0)
+		return (struct interval){-1, 1};
+	return (struct interval){
+		.low = change - hypot(after.share - second.low, first.high - before.share),
+		.high = change + hypot(second.high - after.share, before.share - first.low),
+	};
+}
+
+static bool is_beyond_chance(struct share before, struct share after, double deviations)
+{
+	struct interval interval = interval_of_change(before, after, deviations);
+
+	return interval.low > 0 || interval.high < 0;
+}
+
+double interval_get_chance(struct share before, struct share after)
+{
+	double low = 0;
+	double high = MAX_DEVIATIONS;
+
+	if (before.num_samples <= 0 || after.num_samples <= 0 || before.share == after.share)
+		return 1;
+	for (int i = 0; i < 40; i++) {
+		double middle = (low + high) / 2;
+
+		if (is_beyond_chance(before, after, middle))
+			low = middle;
+		else
+			high = middle;
+	}
+	return erfc(low / sqrt(2));
+}

@@ -1,0 +1,293 @@
+#include "analysis/diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profile_maker.h"
+
+#define NUM_STACKS 80
+#define NUM_PAIRS  200
+
+/* A comparison that is filled stack by stack. */
+struct pair {
+	struct profile *profile;
+	struct diff_opts opts;
+};
+
+static struct pair make_pair(void)
+{
+	struct pair pair = {.profile = profile_new()};
+
+	maker_add_thread(pair.profile, 0, 0, "");
+	assert_int_equal(
+		profile_add_metric(pair.profile, METRIC_BEFORE, "count", &pair.opts.before), 0);
+	assert_int_equal(profile_add_metric(pair.profile, METRIC_AFTER, "count", &pair.opts.after),
+			 0);
+	return pair;
+}
+
+static void add_stack(struct pair *pair, const char *folded, uint64_t before, uint64_t after)
+{
+	uint32_t stack = maker_add_stack(pair->profile, folded);
+
+	assert_int_equal(profile_add_sample(pair->profile, 0, stack, pair->opts.before, before), 0);
+	assert_int_equal(profile_add_sample(pair->profile, 0, stack, pair->opts.after, after), 0);
+}
+
+static void compare(const struct pair *pair, struct frame_tree *tree, struct diff_table *table)
+{
+	assert_int_equal(frame_tree_init(tree, pair->profile), 0);
+	assert_int_equal(diff_table_init(table, tree, &pair->opts), 0);
+}
+
+static void release(struct pair *pair, struct frame_tree *tree, struct diff_table *table)
+{
+	diff_table_release(table);
+	frame_tree_release(tree);
+	profile_free(pair->profile);
+}
+
+static const struct diff_row *find_row(const struct diff_table *table, const char *function)
+{
+	for (size_t i = 0; i < table->num_rows; i++)
+		if (string_equals(table->rows[i].function, function))
+			return &table->rows[i];
+	fail_msg("there is no row '%s'", function);
+	return NULL;
+}
+
+static void shares_of_both_sides_are_compared(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	add_stack(&pair, "main;a", 50, 400);
+	add_stack(&pair, "main;b", 50, 600);
+	compare(&pair, &tree, &table);
+	assert_int_equal(table.before_sum, 100);
+	assert_int_equal(table.after_sum, 1000);
+	assert_int_equal(find_row(&table, "a")->self.before, 50);
+	assert_int_equal(find_row(&table, "a")->self.after, 400);
+	assert_float_equal((float)find_row(&table, "a")->self.change, -0.1f, 1e-6f);
+	assert_float_equal((float)find_row(&table, "main")->total.change, 0, 1e-6f);
+	release(&pair, &tree, &table);
+}
+
+static void a_function_of_one_side_only_has_0_on_the_other(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	add_stack(&pair, "main;old", 500, 0);
+	add_stack(&pair, "main;new", 0, 500);
+	compare(&pair, &tree, &table);
+	assert_int_equal(find_row(&table, "old")->self.after, 0);
+	assert_float_equal((float)find_row(&table, "new")->self.change, 1, 1e-6f);
+	assert_false(find_row(&table, "old")->is_noise);
+	release(&pair, &tree, &table);
+}
+
+static void what_really_changed_comes_first_then_its_callers_then_noise(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	add_stack(&pair, "main;caller;slower", 1000, 2000);
+	add_stack(&pair, "main;other", 9000, 8000);
+	add_stack(&pair, "main;rare", 3, 5);
+	compare(&pair, &tree, &table);
+	assert_string_equal(table.rows[0].function, "other");
+	assert_string_equal(table.rows[1].function, "slower");
+	assert_string_equal(table.rows[2].function, "caller");
+	assert_true(table.rows[2].self.is_noise);
+	assert_false(table.rows[2].is_noise);
+	assert_true(find_row(&table, "rare")->is_noise);
+	assert_true(find_row(&table, "main")->is_noise);
+	release(&pair, &tree, &table);
+}
+
+static void the_number_of_samples_decides_where_weights_are_none(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	add_stack(&pair, "main;a", 500000000, 600000000);
+	add_stack(&pair, "main;b", 500000000, 400000000);
+	pair.opts.before_samples = 20;
+	pair.opts.after_samples = 20;
+	compare(&pair, &tree, &table);
+	assert_true(find_row(&table, "a")->is_noise);
+	diff_table_release(&table);
+	pair.opts.before_samples = 2000;
+	pair.opts.after_samples = 2000;
+	assert_int_equal(diff_table_init(&table, &tree, &pair.opts), 0);
+	assert_false(find_row(&table, "a")->is_noise);
+	release(&pair, &tree, &table);
+}
+
+static void an_empty_side_shows_nothing(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	add_stack(&pair, "main;a", 0, 600);
+	compare(&pair, &tree, &table);
+	assert_true(find_row(&table, "a")->is_noise);
+	assert_float_equal((float)find_row(&table, "a")->self.before_share, 0, 1e-6f);
+	release(&pair, &tree, &table);
+}
+
+static void functions_that_differ_in_an_address_are_one_when_stripped(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	pair.opts.strips_addresses = true;
+	add_stack(&pair, "main;jit_0x1f", 10, 0);
+	add_stack(&pair, "main;jit_0xDEAD;x", 0, 7);
+	add_stack(&pair, "main;0x", 1, 1);
+	compare(&pair, &tree, &table);
+	assert_int_equal(find_row(&table, "jit_0x...")->total.before, 10);
+	assert_int_equal(find_row(&table, "jit_0x...")->total.after, 7);
+	assert_int_equal(find_row(&table, "0x")->self.before, 1);
+	release(&pair, &tree, &table);
+}
+
+static void a_side_beyond_64_bits_is_an_error(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	add_stack(&pair, "a", UINT64_MAX, 1);
+	add_stack(&pair, "b", 1, 1);
+	assert_int_equal(frame_tree_init(&tree, pair.profile), 0);
+	assert_int_equal(diff_table_init(&table, &tree, &pair.opts), -EOVERFLOW);
+	release(&pair, &tree, &table);
+}
+
+static uint32_t random_next(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*seed >> 33);
+}
+
+/* As in real profiles: few stacks have most of the weight, and most have hardly any. */
+static void draw(uint64_t *seed, uint64_t num_samples, uint64_t *counts)
+{
+	double sum = 0;
+
+	for (int i = 0; i < NUM_STACKS; i++)
+		sum += 1.0 / (i + 1);
+	for (uint64_t sample = 0; sample < num_samples; sample++) {
+		double left = (double)random_next(seed) / (double)(1u << 31) * sum;
+		int i = 0;
+
+		while (i < NUM_STACKS - 1 && (left -= 1.0 / (i + 1)) > 0)
+			i++;
+		counts[i]++;
+	}
+}
+
+struct tally {
+	uint64_t compared;
+	uint64_t called_changed;
+	uint64_t outside_interval; /* of self: the interval does not hold the true change, 0 */
+};
+
+static void compare_equal_recordings(uint64_t *seed, uint64_t before_samples,
+				     uint64_t after_samples, struct tally *tally)
+{
+	uint64_t before[NUM_STACKS] = {0};
+	uint64_t after[NUM_STACKS] = {0};
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	draw(seed, before_samples, before);
+	draw(seed, after_samples, after);
+	for (int i = 0; i < NUM_STACKS; i++) {
+		char stack[64];
+
+		snprintf(stack, sizeof(stack), "main;group%d;function%d", i % 7, i);
+		if (before[i] || after[i])
+			add_stack(&pair, stack, before[i], after[i]);
+	}
+	compare(&pair, &tree, &table);
+	for (size_t i = 0; i < table.num_rows; i++) {
+		const struct diff_row *row = &table.rows[i];
+
+		tally->compared++;
+		tally->called_changed += !row->is_noise;
+		tally->outside_interval += row->self.low > 0 || row->self.high < 0;
+	}
+	release(&pair, &tree, &table);
+}
+
+static void recordings_of_the_same_thing_are_hardly_ever_called_changed(void **state _unused_)
+{
+	struct tally tally = {0};
+	uint64_t seed = 42;
+
+	for (int i = 0; i < NUM_PAIRS; i++)
+		compare_equal_recordings(&seed, 1000 + 10 * (uint64_t)i, 3000, &tally);
+	print_message("# %llu compared, %llu called changed, %llu intervals missed\n",
+		      (unsigned long long)tally.compared, (unsigned long long)tally.called_changed,
+		      (unsigned long long)tally.outside_interval);
+	assert_true(tally.compared > NUM_PAIRS * 50);
+	assert_true(tally.called_changed * 100 <= tally.compared * 7);
+	/* One in twenty may miss; where there are few samples the interval is rather too wide. */
+	assert_true(tally.outside_interval * 100 <= tally.compared * 6);
+	assert_true(tally.outside_interval * 100 >= tally.compared * 1);
+}
+
+static void a_real_change_is_found_among_many_functions(void **state _unused_)
+{
+	uint64_t seed = 7;
+	int found = 0;
+
+	for (int i = 0; i < 50; i++) {
+		uint64_t counts[2][NUM_STACKS] = {0};
+		struct pair pair = make_pair();
+		struct frame_tree tree;
+		struct diff_table table;
+
+		draw(&seed, 5000, counts[0]);
+		draw(&seed, 5000, counts[1]);
+		counts[1][9] *= 2; /* about 2 % become 4 % */
+		for (int j = 0; j < NUM_STACKS; j++) {
+			char stack[64];
+
+			snprintf(stack, sizeof(stack), "main;function%d", j);
+			add_stack(&pair, stack, counts[0][j], counts[1][j]);
+		}
+		compare(&pair, &tree, &table);
+		found += !find_row(&table, "function9")->self.is_noise;
+		release(&pair, &tree, &table);
+	}
+	assert_true(found >= 45); /* where chance was against it, it is not */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shares_of_both_sides_are_compared),
+		cmocka_unit_test(a_function_of_one_side_only_has_0_on_the_other),
+		cmocka_unit_test(what_really_changed_comes_first_then_its_callers_then_noise),
+		cmocka_unit_test(the_number_of_samples_decides_where_weights_are_none),
+		cmocka_unit_test(an_empty_side_shows_nothing),
+		cmocka_unit_test(functions_that_differ_in_an_address_are_one_when_stripped),
+		cmocka_unit_test(a_side_beyond_64_bits_is_an_error),
+		cmocka_unit_test(recordings_of_the_same_thing_are_hardly_ever_called_changed),
+		cmocka_unit_test(a_real_change_is_found_among_many_functions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
