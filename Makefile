@@ -51,6 +51,7 @@ $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
 WORKLOAD_FLAGS = -O2 -g $(WORKLOAD_FRAMES) -D_GNU_SOURCE \
 	-fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-ipa-icf) -MD -MP -MF $@.d
+MAN_PAGES  := $(wildcard packaging/man/*.1)
 C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 
 all: $(O)/stackwide  ## the program, at build/stackwide
@@ -142,10 +143,11 @@ format:  ## reformat every C file
 
 install: all  ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(O)/stackwide $(DESTDIR)$(PREFIX)/bin/stackwide
-	install -D -m 644 packaging/man/stackwide.1 $(DESTDIR)$(PREFIX)/share/man/man1/stackwide.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN_PAGES)
 
 uninstall:  ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/stackwide $(DESTDIR)$(PREFIX)/share/man/man1/stackwide.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/stackwide \
+		$(MAN_PAGES:packaging/man/%=$(DESTDIR)$(PREFIX)/share/man/man1/%)
 
 dist:  ## a source archive of HEAD
 	git archive --prefix=stackwide-$(VERSION)/ -o stackwide-$(VERSION).tar.gz HEAD

@@ -1,0 +1,52 @@
+/*
+ * What `stackwide report` answers: the flat table, or callers and callees of a fragment; as text
+ * for people or as JSON for programs.
+ */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/filter.h"
+#include "analysis/flat_table.h"
+#include "analysis/fragment.h"
+#include "analysis/frame_tree.h"
+#include "base/attributes.h"
+#include "cli/terminal.h"
+#include "formats/format.h"
+
+/* The question. */
+struct report {
+	const struct frame_tree *tree;
+	const struct selection *selection; /* NULL: all samples */
+	uint32_t metric;
+	size_t top;           /* at most so many rows, or children of a frame; 0: all */
+	bool sorts_by_total;  /* the flat table; else by self */
+	const char *fragment; /* frames joined by `;`; NULL: the flat table is asked for */
+	enum fragment_direction direction; /* what the tree shows; both lists are shown anyway */
+};
+
+/* The answer. */
+struct report_answer {
+	const struct report *report;
+	uint64_t *sums;               /* by metric: weight of all selected samples */
+	struct flat_table table;      /* without a fragment */
+	struct fragment_tree callers; /* with one; one level deep, unless it is the tree */
+	struct fragment_tree callees;
+};
+
+/*
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the weights of a metric together leave 64 bits. May be
+ * released in any case.
+ */
+_must_check_ int report_answer_init(struct report_answer *answer, const struct report *report);
+void report_answer_release(struct report_answer *answer);
+
+/* Each returns 0, -ENOMEM, or what the sink returned. */
+_must_check_ int report_write_text(const struct report_answer *answer,
+				   const struct terminal *terminal, const struct sink *sink);
+_must_check_ int report_write_json(const struct report_answer *answer, const struct sink *sink);
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * `stackwide report`: which functions weigh most, and what calls them or is called by them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/report.h"
+
+enum report_option {
+	OPTION_TOP = 1,
+	OPTION_SORT,
+	OPTION_CALLERS,
+	OPTION_CALLEES,
+	OPTION_INCLUDE,
+	OPTION_EXCLUDE,
+	OPTION_JSON,
+};
+
+static const struct option_spec report_options[] = {
+	{OPTION_TOP, 0, "top", "N", "at most N functions, or children of a frame (else: all)"},
+	{OPTION_SORT, 0, "sort", "self|total", "what the table is sorted by; self by default"},
+	{OPTION_CALLERS, 0, "callers", "FRAGMENT",
+	 "instead of the table, what calls a stretch of frames:\none function, or several joined "
+	 "by ;"},
+	{OPTION_CALLEES, 0, "callees", "FRAGMENT", "the same, with what it calls"},
+	{OPTION_INCLUDE, 0, "include", "KIND:PATTERN",
+	 "only samples that match; may be repeated: all filters\nmust let a sample pass"},
+	{OPTION_EXCLUDE, 0, "exclude", "KIND:PATTERN", "only samples that do not match"},
+	{OPTION_JSON, 0, "json", NULL, "for programs"},
+	INPUT_OPTION_SPECS,
+	{0},
+};
+
+struct session {
+	struct input_options inputs;
+	struct report report;
+	bool is_json;
+	ARRAY(struct filter *) filters;
+	struct profile *profile;
+	struct frame_tree tree;
+	struct selection selection;
+	struct report_answer answer;
+	struct terminal terminal;
+};
+
+static int add_filter(struct session *session, const char *text, bool excludes)
+{
+	struct error error = {0};
+	struct filter **added = array_add(&session->filters);
+	int err = added ? filter_new(text, excludes, added, &error)
+			: error_set(&error, -ENOMEM, "out of memory");
+
+	if (err)
+		log_error("--%s: %s", excludes ? "exclude" : "include", error.message);
+	return err;
+}
+
+static int set_fragment(struct session *session, const char *fragment,
+			enum fragment_direction direction)
+{
+	if (!*fragment) {
+		log_error("--%s: expected a function, or several joined by ;",
+			  direction == FRAGMENT_CALLERS ? "callers" : "callees");
+		return -EINVAL;
+	}
+	if (session->report.fragment) {
+		log_error("one of --callers and --callees can be given, and once");
+		return -EINVAL;
+	}
+	session->report.fragment = fragment;
+	session->report.direction = direction;
+	return 0;
+}
+
+static int set_top(struct session *session, const char *value)
+{
+	uint64_t number;
+
+	if (option_read_number(value, 1, UINT32_MAX, &number)) {
+		log_error("--top '%s': expected a number from 1", value);
+		return -EINVAL;
+	}
+	session->report.top = (size_t)number;
+	return 0;
+}
+
+static int set_sort(struct session *session, const char *value)
+{
+	static const char *const words[] = {"self", "total", NULL};
+	int word = option_find_word(value, words);
+
+	if (word < 0) {
+		log_error("--sort '%s': expected self or total", value);
+		return -EINVAL;
+	}
+	session->report.sorts_by_total = word == 1;
+	return 0;
+}
+
+static int handle(int id, const char *value, void *context)
+{
+	struct session *session = context;
+
+	if (id >= (int)OPTION_FROM)
+		return input_options_handle(&session->inputs, id, value);
+	switch ((enum report_option)id) {
+	case OPTION_TOP:
+		return set_top(session, value);
+	case OPTION_SORT:
+		return set_sort(session, value);
+	case OPTION_CALLERS:
+		return set_fragment(session, value, FRAGMENT_CALLERS);
+	case OPTION_CALLEES:
+		return set_fragment(session, value, FRAGMENT_CALLEES);
+	case OPTION_INCLUDE:
+		return add_filter(session, value, false);
+	case OPTION_EXCLUDE:
+		return add_filter(session, value, true);
+	case OPTION_JSON:
+		session->is_json = true;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int fail(int err)
+{
+	if (err == -EOVERFLOW) {
+		log_error("the weights of the input together exceed 64 bits");
+		return EXIT_BAD_INPUT;
+	}
+	log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
+	return EXIT_FAILED;
+}
+
+/* A question that nothing answers is more often a slip than meant. */
+static void warn_of_nothing(const struct session *session)
+{
+	const struct report *report = &session->report;
+	bool has_samples = false;
+
+	for (uint32_t i = 0; !has_samples && i < profile_count_samples(session->profile); i++)
+		has_samples = selection_contains(report->selection, i);
+	if (!has_samples && report->selection)
+		log_warning("no sample passes the filters");
+	else if (report->fragment && !session->answer.callees.nodes[0].total)
+		log_warning("no stack that is looked at contains '%s'", report->fragment);
+}
+
+static int find_answer(struct session *session)
+{
+	int err = frame_tree_init(&session->tree, session->profile);
+
+	session->report.tree = &session->tree;
+	if (!err && session->filters.length) {
+		err = selection_init(&session->selection, &session->tree, session->filters.items,
+				     session->filters.length);
+		session->report.selection = &session->selection;
+	}
+	if (!err)
+		err = report_answer_init(&session->answer, &session->report);
+	return err;
+}
+
+static int write_answer(void *context, const struct sink *sink)
+{
+	struct session *session = context;
+
+	return session->is_json ? report_write_json(&session->answer, sink)
+				: report_write_text(&session->answer, &session->terminal, sink);
+}
+
+static int report(struct session *session, char **paths, size_t num_paths)
+{
+	struct call_tree_opts chosen = {0};
+	struct error error = {0};
+	int status;
+	int err;
+
+	session->profile = profile_new();
+	if (!session->profile)
+		return fail(-ENOMEM);
+	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL);
+	if (!status)
+		status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
+	if (status)
+		return status;
+	session->report.metric = chosen.metric;
+	err = find_answer(session);
+	if (err)
+		return fail(err);
+	warn_of_nothing(session);
+	session->terminal = terminal_get();
+	if (!terminal_write(write_answer, session, &error))
+		return EXIT_DONE;
+	log_error("%s", error.message);
+	return EXIT_FAILED;
+}
+
+static void release(struct session *session)
+{
+	array_for_each (&session->filters, filter)
+		filter_free(*filter);
+	array_release(&session->filters);
+	report_answer_release(&session->answer);
+	selection_release(&session->selection);
+	frame_tree_release(&session->tree);
+	profile_free(session->profile);
+}
+
+static int run_report(int argc, char **argv)
+{
+	struct session session = {0};
+	int first;
+	int parsed = options_parse(report_options, argc, argv, handle, &session, &first);
+	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
+
+	if (!parsed && first == argc)
+		log_error(
+			"expected files to read; '-' is standard input; see 'stackwide help report'");
+	else if (!parsed)
+		status = report(&session, argv + first, (size_t)(argc - first));
+	release(&session);
+	return status;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "show which functions weigh most, what calls them, what they call",
+	.usage = "Usage: stackwide report IN... [OPTION...]",
+	.help = "The table has, for every function, its own weight (self: the samples it was running in) and\n"
+		"that with all it calls (total: the samples it was on the stack of), each with its share of\n"
+		"all samples looked at. A recursive function counts once a sample. Functions of equal name in\n"
+		"different modules have rows of their own. 'stackwide help formats' lists what can be read;\n"
+		"several inputs are taken together.\n\n"
+		"A FRAGMENT is a stretch of frames, each called by the one before: malloc, or main;run;malloc.\n"
+		"Where it occurs several times in a stack, the caller is that of the first occurrence and the\n"
+		"callee that of the last, so that callers add up to the fragment's weight, and so do callees\n"
+		"and its own.\n\n"
+		"A filter's KIND says what is compared with PATTERN:\n"
+		"  function   the name of any frame of the stack, as main or, marked, as read_[k]\n"
+		"  fragment   the stack: does it contain main;run? A /regex/ is asked of the whole stack\n"
+		"  thread     the thread's name or id        process   the process's name or id\n"
+		"  file       the input, or the source file of any frame; whole path or last part\n"
+		"  module     the program, library or kernel module of any frame; whole path or last part\n"
+		"PATTERN is the whole name, or between slashes a POSIX extended regular expression.\n\n"
+		"Examples:\n"
+		"  stackwide report profile.folded --top 20             the twenty functions to look at first\n"
+		"  stackwide report profile.folded --sort total         from the outside in\n"
+		"  stackwide report profile.folded --callers malloc     who allocates?\n"
+		"  stackwide report profile.folded --callees 'main;run' where does run, called by main, spend it?\n"
+		"  stackwide report a.folded b.folded --exclude function:idle --include 'module:/^libc/'\n"
+		"  perf script | stackwide report - --from perf-script --json | jq .functions[0]\n\n"
+		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",
+	.options = report_options,
+	.run = run_report,
+};

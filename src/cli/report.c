@@ -1,0 +1,65 @@
+#include "cli/report.h"
+
+#include <errno.h>
+
+static int sum_metrics(struct report_answer *answer)
+{
+	const struct report *report = answer->report;
+	const struct profile *profile = report->tree->profile;
+
+	answer->sums = calloc((size_t)profile_count_metrics(profile) + 1, sizeof(*answer->sums));
+	if (!answer->sums)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		uint64_t *sum = &answer->sums[sample->metric];
+
+		if (selection_contains(report->selection, i) &&
+		    __builtin_add_overflow(*sum, sample->value, sum))
+			return -EOVERFLOW;
+	}
+	return 0;
+}
+
+static int answer_fragment(struct report_answer *answer)
+{
+	const struct report *report = answer->report;
+	bool has_callers = report->direction == FRAGMENT_CALLERS;
+	struct fragment fragment;
+	int err = fragment_init(&fragment, report->tree, report->fragment);
+
+	if (!err)
+		err = fragment_tree_init(&answer->callers, report->tree, &fragment,
+					 FRAGMENT_CALLERS, report->metric, report->selection,
+					 has_callers ? 0 : 1);
+	if (!err)
+		err = fragment_tree_init(&answer->callees, report->tree, &fragment,
+					 FRAGMENT_CALLEES, report->metric, report->selection,
+					 has_callers ? 1 : 0);
+	fragment_release(&fragment);
+	return err;
+}
+
+int report_answer_init(struct report_answer *answer, const struct report *report)
+{
+	int err;
+
+	*answer = (struct report_answer){.report = report};
+	err = sum_metrics(answer);
+	if (err)
+		return err;
+	if (report->fragment)
+		return answer_fragment(answer);
+	err = flat_table_init(&answer->table, report->tree, report->metric, report->selection);
+	if (!err && report->sorts_by_total)
+		flat_table_sort_by_total(&answer->table);
+	return err;
+}
+
+void report_answer_release(struct report_answer *answer)
+{
+	free(answer->sums);
+	flat_table_release(&answer->table);
+	fragment_tree_release(&answer->callers);
+	fragment_tree_release(&answer->callees);
+}

@@ -1,0 +1,199 @@
+/*
+ * The report as JSON. Its shape is a contract:
+ *
+ *	{"metric": {"name", "unit"}, "total": n, "metrics": [{"name", "unit", "total"}...],
+ *	 "functions": [{"name", "module", "self", "total"}...]}
+ *
+ * or, instead of functions,
+ *
+ *	"fragment": [...], "inclusive": n, "exclusive": n, "callers": [{"name", "value"}...],
+ *	"callees": [...], "tree": {"name", "value", "children": [...]}
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/report.h"
+
+static void append_string(struct text *text, const char *string)
+{
+	json_append_string(text, string, strlen(string));
+}
+
+static void append_metric(struct text *text, const struct profile *profile, uint32_t metric)
+{
+	text_append_string(text, "\"name\": ");
+	append_string(text, format_get_metric_name(profile, metric));
+	text_append_string(text, ", \"unit\": ");
+	append_string(text, format_get_metric_unit(profile, metric));
+}
+
+static void append_metrics(struct text *text, const struct report_answer *answer)
+{
+	const struct report *report = answer->report;
+	const struct profile *profile = report->tree->profile;
+
+	text_append_string(text, "{\n  \"metric\": {");
+	append_metric(text, profile, report->metric);
+	text_printf(text, "},\n  \"total\": %" PRIu64 ",\n  \"metrics\": [",
+		    answer->sums[report->metric]);
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++) {
+		text_append_string(text, i ? ",\n    {" : "\n    {");
+		append_metric(text, profile, i);
+		text_printf(text, ", \"total\": %" PRIu64 "}", answer->sums[i]);
+	}
+	text_append_string(text, profile_count_metrics(profile) ? "\n  ],\n" : "],\n");
+}
+
+static int write_functions(const struct report_answer *answer, struct text *text,
+			   const struct sink *sink)
+{
+	const struct flat_table *table = &answer->table;
+	size_t top = answer->report->top;
+	int err = 0;
+
+	text_append_string(text, "  \"functions\": [");
+	for (size_t i = 0; !err && i < table->num_rows && (!top || i < top); i++) {
+		const struct flat_row *row = &table->rows[i];
+
+		text_append_string(text, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
+		json_append_string(text, row->function, row->function_length);
+		text_append_string(text, ", \"module\": ");
+		append_string(text, row->module);
+		text_printf(text, ", \"self\": %" PRIu64 ", \"total\": %" PRIu64 "}", row->self,
+			    row->total);
+		err = sink_drain(sink, text);
+	}
+	text_append_string(text, table->num_rows ? "\n  ]\n}\n" : "]\n}\n");
+	return err;
+}
+
+/* The name and weight of a node, and no closing brace. */
+static void append_node(struct text *text, const struct report *report,
+			const struct fragment_node *node)
+{
+	size_t length;
+	const char *name = frame_tree_get_name_text(report->tree, node->frame, &length);
+
+	text_append_string(text, "{\"name\": ");
+	json_append_string(text, name, length);
+	text_printf(text, ", \"value\": %" PRIu64, node->total);
+}
+
+static int write_list(const struct report_answer *answer, const struct fragment_tree *tree,
+		      struct text *text, const struct sink *sink)
+{
+	const struct report *report = answer->report;
+	size_t count = 0;
+	int err = 0;
+
+	for (uint32_t i = tree->nodes[0].first_child; !err && i;
+	     i = tree->nodes[i].next_sibling, count++) {
+		if (report->top && count == report->top)
+			break;
+		text_append_string(text, count ? ",\n    " : "\n    ");
+		append_node(text, report, &tree->nodes[i]);
+		text_append_char(text, '}');
+		err = sink_drain(sink, text);
+	}
+	/* The stacks that begin with the fragment, so that callers add up. */
+	if (tree == &answer->callers && tree->nodes[0].self)
+		text_printf(text,
+			    "%s\n    {\"name\": \"" FRAGMENT_NO_CALLER "\", \"value\": %" PRIu64
+			    "}",
+			    count++ ? "," : "", tree->nodes[0].self);
+	text_append_string(text, count ? "\n  ],\n" : "],\n");
+	return err;
+}
+
+/* The next node in depth-first order; closes what ends before it. 0: that was the last. */
+static uint32_t go_on(const struct report *report, const struct fragment_tree *tree, uint32_t node,
+		      struct text *text)
+{
+	uint32_t next = tree->nodes[node].first_child;
+
+	if (next) {
+		text_append_string(text, "\n");
+		return next;
+	}
+	for (;;) {
+		text_append_string(text, "]}");
+		if (!node)
+			return 0;
+		next = tree->nodes[node].next_sibling;
+		node = tree->nodes[node].parent;
+		/* Children stand one behind the other. */
+		if (next && (!report->top || next - tree->nodes[node].first_child < report->top)) {
+			text_append_string(text, ",\n");
+			return next;
+		}
+	}
+}
+
+/* Trees may be as deep as stacks are: no recursion, no indentation. */
+static int write_tree(const struct report *report, const struct fragment_tree *tree,
+		      struct text *text, const struct sink *sink)
+{
+	uint32_t node = 0;
+	int err = 0;
+
+	text_append_string(text, "  \"tree\": {\"name\": ");
+	append_string(text, report->fragment);
+	text_printf(text, ", \"value\": %" PRIu64 ", \"children\": [", tree->nodes[0].total);
+	while (!err && (node = go_on(report, tree, node, text))) {
+		append_node(text, report, &tree->nodes[node]);
+		text_append_string(text, ", \"children\": [");
+		err = sink_drain(sink, text);
+	}
+	text_append_string(text, "\n}\n");
+	return err;
+}
+
+static void append_fragment(struct text *text, const char *fragment)
+{
+	text_append_string(text, "  \"fragment\": [");
+	for (;; fragment++) {
+		size_t length = strcspn(fragment, ";");
+
+		json_append_string(text, fragment, length);
+		fragment += length;
+		if (!*fragment)
+			break;
+		text_append_string(text, ", ");
+	}
+	text_append_string(text, "],\n");
+}
+
+static int write_fragment(const struct report_answer *answer, struct text *text,
+			  const struct sink *sink)
+{
+	const struct report *report = answer->report;
+	const struct fragment_node *callees = &answer->callees.nodes[0];
+	int err;
+
+	append_fragment(text, report->fragment);
+	text_printf(text, "  \"inclusive\": %" PRIu64 ",\n  \"exclusive\": %" PRIu64 ",\n",
+		    callees->total, callees->self);
+	text_append_string(text, "  \"callers\": [");
+	err = write_list(answer, &answer->callers, text, sink);
+	text_append_string(text, "  \"callees\": [");
+	if (!err)
+		err = write_list(answer, &answer->callees, text, sink);
+	return err ? err
+		   : write_tree(report,
+				report->direction == FRAGMENT_CALLERS ? &answer->callers
+								      : &answer->callees,
+				text, sink);
+}
+
+int report_write_json(const struct report_answer *answer, const struct sink *sink)
+{
+	_cleanup_(text_release) struct text text = {0};
+	int err;
+
+	append_metrics(&text, answer);
+	err = answer->report->fragment ? write_fragment(answer, &text, sink)
+				       : write_functions(answer, &text, sink);
+	return err ? err : sink_flush(sink, &text);
+}

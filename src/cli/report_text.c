@@ -1,0 +1,187 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/cells.h"
+#include "cli/report.h"
+#include "formats/flat_text.h"
+
+#define PERCENT_COLUMNS 7 /* 100.00% */
+/* What is deeper is not indented further: its depth is written instead. */
+#define MAX_INDENT       40
+#define MIN_NAME_COLUMNS 20
+
+/* What all lines of one report need. */
+struct lines {
+	const struct report_answer *answer;
+	const struct terminal *terminal;
+	struct text text;
+	uint64_t sum;
+	size_t value_columns;
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static struct flat_text_opts get_text_opts(const struct report_answer *answer,
+					   const struct terminal *terminal)
+{
+	const struct report *report = answer->report;
+	const struct profile *profile = report->tree->profile;
+
+	return (struct flat_text_opts){
+		.metric_name = format_get_metric_name(profile, report->metric),
+		.metric_unit = format_get_metric_unit(profile, report->metric),
+		.max_rows = report->top,
+		.num_columns = terminal->num_columns,
+		.has_color = terminal->has_color,
+	};
+}
+
+static void append_heading(struct lines *lines, const char *heading)
+{
+	text_printf(&lines->text, "%s%s%s\n", lines->terminal->has_color ? "\033[1m" : "", heading,
+		    lines->terminal->has_color ? "\033[0m" : "");
+}
+
+static void append_value(struct lines *lines, uint64_t value)
+{
+	cell_append_blanks(&lines->text, 2);
+	cell_append_count(&lines->text, value, lines->value_columns);
+	text_printf(&lines->text, " %6.2f%%  ", percent(value, lines->sum));
+}
+
+static void append_name(struct lines *lines, const char *name, size_t length, size_t indent)
+{
+	size_t used = 2 + lines->value_columns + 1 + PERCENT_COLUMNS + 2 + indent;
+	size_t left = CELL_UNLIMITED;
+
+	if (lines->terminal->num_columns)
+		left = lines->terminal->num_columns > used + MIN_NAME_COLUMNS
+			       ? lines->terminal->num_columns - used
+			       : MIN_NAME_COLUMNS;
+	cell_append_name(&lines->text, name, length, left);
+	text_append_char(&lines->text, '\n');
+}
+
+static void append_node(struct lines *lines, const struct fragment_node *node, size_t depth)
+{
+	const struct report *report = lines->answer->report;
+	size_t length = strlen(report->fragment);
+	const char *name = report->fragment;
+	size_t start;
+
+	if (depth)
+		name = frame_tree_get_name_text(report->tree, node->frame, &length);
+	append_value(lines, node->total);
+	start = lines->text.length;
+	if (depth > MAX_INDENT) {
+		cell_append_blanks(&lines->text, (size_t)2 * MAX_INDENT);
+		text_printf(&lines->text, "[%zu] ", depth);
+	} else {
+		cell_append_blanks(&lines->text, 2 * depth);
+	}
+	append_name(lines, name, length, lines->text.length - start);
+}
+
+static void append_list(struct lines *lines, const struct fragment_tree *tree, const char *heading,
+			const char *rest)
+{
+	const struct report *report = lines->answer->report;
+	size_t count = 0;
+
+	append_heading(lines, heading);
+	for (uint32_t i = tree->nodes[0].first_child; i; i = tree->nodes[i].next_sibling) {
+		const struct fragment_node *node = &tree->nodes[i];
+		size_t length;
+		const char *name = frame_tree_get_name_text(report->tree, node->frame, &length);
+
+		if (report->top && count++ == report->top)
+			break;
+		append_value(lines, node->total);
+		append_name(lines, name, length, 0);
+	}
+	if (tree->nodes[0].self) {
+		append_value(lines, tree->nodes[0].self);
+		append_name(lines, rest, strlen(rest), 0);
+	}
+	text_append_char(&lines->text, '\n');
+}
+
+/* The next node in depth-first order; 0 after the last. */
+static uint32_t go_on(const struct report *report, const struct fragment_tree *tree, uint32_t node,
+		      size_t *depth)
+{
+	uint32_t next = tree->nodes[node].first_child;
+
+	if (next) {
+		++*depth;
+		return next;
+	}
+	while (node) {
+		next = tree->nodes[node].next_sibling;
+		node = tree->nodes[node].parent;
+		/* Children stand one behind the other. */
+		if (next && (!report->top || next - tree->nodes[node].first_child < report->top))
+			return next;
+		--*depth;
+	}
+	return 0;
+}
+
+static int write_tree(struct lines *lines, const struct fragment_tree *tree,
+		      const struct sink *sink)
+{
+	const struct report *report = lines->answer->report;
+	uint32_t node = 0;
+	size_t depth = 0;
+	int err = 0;
+
+	append_heading(lines, report->direction == FRAGMENT_CALLERS ? "everything that calls it"
+								    : "everything it calls");
+	do {
+		append_node(lines, &tree->nodes[node], depth);
+		err = sink_drain(sink, &lines->text);
+		node = go_on(report, tree, node, &depth);
+	} while (!err && node);
+	return err;
+}
+
+static int write_fragment(const struct report_answer *answer, const struct terminal *terminal,
+			  const struct sink *sink)
+{
+	const struct report *report = answer->report;
+	uint64_t sum = answer->sums[report->metric];
+	struct flat_text_opts opts = get_text_opts(answer, terminal);
+	struct lines lines = {
+		.answer = answer,
+		.terminal = terminal,
+		.sum = sum,
+		.value_columns = cell_get_count_width(sum),
+	};
+	int err;
+
+	flat_text_append_sum(&lines.text, sum, &opts);
+	append_heading(&lines, "the fragment, with all that it calls");
+	append_node(&lines, &answer->callees.nodes[0], 0);
+	text_append_char(&lines.text, '\n');
+	append_list(&lines, &answer->callers, "callers", "(none: these stacks begin with it)");
+	append_list(&lines, &answer->callees, "callees", "(none: its own)");
+	err = write_tree(
+		&lines, report->direction == FRAGMENT_CALLERS ? &answer->callers : &answer->callees,
+		sink);
+	if (!err)
+		err = sink_flush(sink, &lines.text);
+	text_release(&lines.text);
+	return err;
+}
+
+int report_write_text(const struct report_answer *answer, const struct terminal *terminal,
+		      const struct sink *sink)
+{
+	struct flat_text_opts opts = get_text_opts(answer, terminal);
+
+	return answer->report->fragment ? write_fragment(answer, terminal, sink)
+					: flat_text_write(&answer->table, &opts, sink);
+}
