@@ -33,6 +33,7 @@ extern const struct command command_capture;
 extern const struct command command_convert;
 extern const struct command command_doctor;
 extern const struct command command_record;
+extern const struct command command_diff;
 extern const struct command command_report;
 extern const struct command command_unwind_table;
 

@@ -54,6 +54,11 @@ _must_check_ int inputs_read(char *const *paths, size_t num_paths,
 			     const struct input_options *options, struct profile *profile,
 			     struct timeline *timeline);
 
+/* The same for one file. ret_counts says what came of it; may be NULL. */
+_must_check_ int inputs_read_file(const char *path, const struct input_options *options,
+				  struct profile *profile, struct timeline *timeline,
+				  struct import_counts *ret_counts);
+
 /*
  * The metric that the user chose, or the first; of a comparison both. Sets metric and baseline.
  * When there are several and none was chosen, says so.

@@ -108,7 +108,7 @@ static int add_source(struct profile *profile, const char *path, uint32_t *ret)
 
 static int read_bytes(struct reading *reading, const struct format *format,
 		      const struct input_options *options, struct profile *profile,
-		      struct timeline *timeline)
+		      struct timeline *timeline, struct import_counts *ret_counts)
 {
 	struct import import = {
 		.name = reading->name,
@@ -128,6 +128,8 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	if (!err)
 		err = format->read(&import);
 	progress_clear(&reading->progress);
+	if (ret_counts)
+		*ret_counts = import.counts;
 	if (!err) {
 		log_debug("%s: %s, %llu records, %llu skipped", reading->name, format->name,
 			  (unsigned long long)import.counts.records,
@@ -138,8 +140,8 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	return err == -ENOMEM ? EXIT_FAILED : EXIT_BAD_INPUT;
 }
 
-static int read_file(const char *path, const struct input_options *options, struct profile *profile,
-		     struct timeline *timeline)
+int inputs_read_file(const char *path, const struct input_options *options, struct profile *profile,
+		     struct timeline *timeline, struct import_counts *ret_counts)
 {
 	struct reading reading = {.name = string_equals(path, "-") ? "standard input" : path};
 	const struct format *format;
@@ -154,7 +156,7 @@ static int read_file(const char *path, const struct input_options *options, stru
 	progress_init(&reading.progress);
 	format = choose_format(&reading, options);
 	if (format)
-		status = read_bytes(&reading, format, options, profile, timeline);
+		status = read_bytes(&reading, format, options, profile, timeline, ret_counts);
 	else
 		log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
 			  "'stackwide help formats' lists them",
@@ -167,7 +169,7 @@ int inputs_read(char *const *paths, size_t num_paths, const struct input_options
 		struct profile *profile, struct timeline *timeline)
 {
 	for (size_t i = 0; i < num_paths; i++) {
-		int status = read_file(paths[i], options, profile, timeline);
+		int status = inputs_read_file(paths[i], options, profile, timeline, NULL);
 
 		if (status)
 			return status;

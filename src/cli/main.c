@@ -8,7 +8,7 @@
 #include "formats/format.h"
 
 static const struct command *const commands[] = {
-	&command_record,  &command_report, &command_convert,
+	&command_record,  &command_report, &command_diff,         &command_convert,
 	&command_capture, &command_doctor, &command_unwind_table,
 };
 

@@ -1,0 +1,43 @@
+/*
+ * The table of `stackwide diff`, as text for people or as JSON for programs.
+ */
+#ifndef CLI_DIFF_REPORT_H
+#define CLI_DIFF_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/diff.h"
+#include "base/attributes.h"
+#include "cli/terminal.h"
+#include "formats/format.h"
+
+/* One of the two recordings. All strings are borrowed. */
+struct diff_side {
+	const char *path;
+	char *metric_name; /* as the input calls it */
+	char *metric_unit;
+	uint64_t num_samples; /* that were drawn; 0: as many as the weight says */
+};
+
+struct diff_report {
+	const struct diff_table *table;
+	const struct diff_side *before;
+	const struct diff_side *after;
+	size_t top; /* at most so many functions; 0: all */
+};
+
+/* Each returns 0, -ENOMEM, or what the sink returned. */
+_must_check_ int diff_report_write_text(const struct diff_report *report,
+					const struct terminal *terminal, const struct sink *sink);
+/*
+ * {"metric": {"name", "unit"}, "confidence": 0.95, "before": {"name", "total", "samples"},
+ *  "after": {…}, "functions": [{"name", "module", "noise": bool, "self": CHANGE, "total":
+ * CHANGE}…]}
+ *
+ * where CHANGE is {"before", "after", "before_percent", "after_percent", "change", "low", "high",
+ * "noise"}: weights; percent of the side's total; change and its interval in percentage points.
+ */
+_must_check_ int diff_report_write_json(const struct diff_report *report, const struct sink *sink);
+
+#endif

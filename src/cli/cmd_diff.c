@@ -1,0 +1,444 @@
+/*
+ * `stackwide diff`: what has changed between two recordings.
+ *
+ * Both are read into one profile, so that what they have in common is there once. The metrics of
+ * the first get other names meanwhile, so that equal ones stay apart.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/diff_report.h"
+#include "cli/inputs.h"
+#include "cli/output_options.h"
+#include "cli/outputs.h"
+#include "profile/merge.h"
+
+/* What no importer calls a metric. */
+#define ASIDE_PREFIX "\001before "
+
+enum diff_option {
+	OPTION_NORMALIZE = 1,
+	OPTION_STRIP_ADDRESSES,
+	OPTION_TOP,
+	OPTION_JSON,
+};
+
+static const struct option_spec diff_options[] = {
+	OUTPUT_FILE_SPECS,
+	{OPTION_NORMALIZE, 'n', "normalize", NULL,
+	 "in what is written by -o, scale BEFORE to the total of\nAFTER (the table compares "
+	 "shares anyway)"},
+	{OPTION_STRIP_ADDRESSES, 's', "strip-addresses", NULL,
+	 "take names that differ in addresses (0x1f30) for one,\nwith 0x... in their place"},
+	{OPTION_TOP, 0, "top", "N", "at most N functions in the table (else: all)"},
+	{OPTION_JSON, 0, "json", NULL, "the table for programs"},
+	INPUT_OPTION_SPECS,
+	OUTPUT_FRAME_SPECS,
+	{0},
+};
+
+struct session {
+	struct input_options inputs;
+	struct output_options options;
+	struct outputs outputs;
+	bool normalizes;
+	bool strips_addresses;
+	bool is_json;
+	size_t top;
+	struct profile *profile;
+	struct diff_side sides[2];
+	uint32_t metrics[2]; /* of the profile: before, after */
+	struct diff_table table;
+	struct terminal terminal;
+};
+
+static int set_top(struct session *session, const char *value)
+{
+	uint64_t number;
+
+	if (option_read_number(value, 1, UINT32_MAX, &number)) {
+		log_error("--top '%s': expected a number from 1", value);
+		return -EINVAL;
+	}
+	session->top = (size_t)number;
+	return 0;
+}
+
+static int handle(int id, const char *value, void *context)
+{
+	struct session *session = context;
+
+	if (id >= (int)OPTION_FROM)
+		return input_options_handle(&session->inputs, id, value);
+	if (id >= (int)OPTION_OUTPUT)
+		return output_options_handle(&session->options, id, value, "diff");
+	switch ((enum diff_option)id) {
+	case OPTION_NORMALIZE:
+		session->normalizes = true;
+		return 0;
+	case OPTION_STRIP_ADDRESSES:
+		session->strips_addresses = true;
+		return 0;
+	case OPTION_TOP:
+		return set_top(session, value);
+	case OPTION_JSON:
+		session->is_json = true;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int fail(int err)
+{
+	if (err == -EOVERFLOW) {
+		log_error("the weights of an input together exceed 64 bits");
+		return EXIT_BAD_INPUT;
+	}
+	log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
+	return EXIT_FAILED;
+}
+
+static int tell(int status, const struct error *error)
+{
+	log_error("%s", error->message);
+	return status;
+}
+
+/* Metric `name` of those from `first` on, or the first, or of a comparison what is after. */
+static uint32_t find_metric(const struct profile *profile, uint32_t first, const char *name)
+{
+	uint32_t count = profile_count_metrics(profile);
+	const char *wanted = name ? name : METRIC_AFTER;
+
+	for (uint32_t i = first; i < count; i++)
+		if (string_equals(format_get_metric_name(profile, i), wanted))
+			return i;
+	return name || first == count ? METRIC_NONE : first;
+}
+
+static void append_metrics(struct text *text, const struct profile *profile, uint32_t first)
+{
+	for (uint32_t i = first; i < profile_count_metrics(profile); i++)
+		text_printf(text, "%s%s", i > first ? ", " : "",
+			    format_get_metric_name(profile, i));
+}
+
+/* An input without samples has no metric: then there is an empty one. */
+static int choose_metric(struct session *session, uint32_t first, const struct diff_side *side,
+			 uint32_t *ret)
+{
+	_cleanup_(text_release) struct text names = {0};
+	struct profile *profile = session->profile;
+	const char *name = session->inputs.metric;
+
+	*ret = find_metric(profile, first, name);
+	append_metrics(&names, profile, first);
+	if (*ret == METRIC_NONE && first == profile_count_metrics(profile))
+		return profile_add_metric(profile, name ? name : "samples", "count", ret)
+			       ? fail(-ENOMEM)
+			       : EXIT_DONE;
+	if (*ret == METRIC_NONE) {
+		log_error("there is no metric '%s' in '%s'; it has: %s", name, side->path,
+			  names.data ? names.data : "none");
+		return EXIT_USAGE;
+	}
+	if (!name && profile_count_metrics(profile) > first + 1)
+		log_warning("'%s' has several metrics (%s): taking %s; --metric chooses",
+			    side->path, names.data ? names.data : "",
+			    format_get_metric_name(profile, *ret));
+	return EXIT_DONE;
+}
+
+static bool is_samples(const struct profile *profile, uint32_t metric)
+{
+	return string_equals(format_get_metric_name(profile, metric), "samples") ||
+	       string_equals(format_get_metric_name(profile, metric), METRIC_BEFORE) ||
+	       string_equals(format_get_metric_name(profile, metric), METRIC_AFTER);
+}
+
+/*
+ * How many samples the weight stands for. Where it counts samples, as many; else as many as the
+ * input counts in another metric. Else it is unknown, and taken as low as it may be, so that less
+ * is called a change: a record is at least one sample, of one metric or, in other formats, of all.
+ */
+static uint64_t count_samples(const struct profile *profile, uint32_t first, uint32_t metric,
+			      const struct import_counts *counts)
+{
+	uint64_t per_metric = counts->records / (profile_count_metrics(profile) - first);
+	uint64_t num_stacks = 0;
+	uint64_t sum = 0;
+
+	if (is_samples(profile, metric))
+		return 0;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		num_stacks += sample->metric == metric && sample->value;
+		if (sample->metric >= first && is_samples(profile, sample->metric) &&
+		    __builtin_add_overflow(sum, sample->value, &sum))
+			return 0;
+	}
+	if (sum)
+		return sum;
+	return num_stacks > per_metric ? num_stacks : per_metric;
+}
+
+static int read_side(struct session *session, size_t i)
+{
+	struct profile *profile = session->profile;
+	struct diff_side *side = &session->sides[i];
+	struct import_counts counts = {0};
+	uint32_t first = profile_count_metrics(profile);
+	uint32_t metric;
+	int status = inputs_read_file(side->path, &session->inputs, profile, NULL, &counts);
+
+	if (!status)
+		status = choose_metric(session, first, side, &metric);
+	if (status)
+		return status;
+	side->metric_name = strdup(format_get_metric_name(profile, metric));
+	side->metric_unit = strdup(format_get_metric_unit(profile, metric));
+	if (!side->metric_name || !side->metric_unit)
+		return fail(-ENOMEM);
+	side->num_samples = count_samples(profile, first, metric, &counts);
+	session->metrics[i] = metric;
+	return EXIT_DONE;
+}
+
+static int set_aside(struct profile *profile)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_metrics(profile); i++) {
+		_cleanup_(text_release) struct text name = {0};
+
+		text_printf(&name, ASIDE_PREFIX "%s", format_get_metric_name(profile, i));
+		err = name.failed ? -ENOMEM
+				  : profile_rename_metric(profile, i, name.data,
+							  format_get_metric_unit(profile, i));
+	}
+	return err;
+}
+
+/* A profile with nothing but both metrics, where the inputs have more. */
+static int extract(struct session *session)
+{
+	static const char *const names[] = {METRIC_BEFORE, METRIC_AFTER};
+	struct profile *comparison = profile_new();
+	int err = comparison ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < 2; i++)
+		err = profile_merge_metric(comparison, session->profile, session->metrics[i],
+					   names[i], session->sides[i].metric_unit);
+	if (err) {
+		profile_free(comparison);
+		return err;
+	}
+	profile_free(session->profile);
+	session->profile = comparison;
+	session->metrics[0] = 0;
+	session->metrics[1] = 1;
+	return 0;
+}
+
+static int make_comparison(struct session *session)
+{
+	struct profile *profile = session->profile;
+	const struct diff_side *sides = session->sides;
+	int err;
+
+	if (!string_equals(sides[0].metric_unit, sides[1].metric_unit))
+		log_warning("'%s' is weighed in %s of %s and '%s' in %s of %s: only shares can be "
+			    "compared",
+			    sides[0].path, sides[0].metric_unit, sides[0].metric_name,
+			    sides[1].path, sides[1].metric_unit, sides[1].metric_name);
+	if (profile_count_metrics(profile) > 2)
+		return extract(session);
+	err = profile_rename_metric(profile, session->metrics[0], METRIC_BEFORE,
+				    sides[0].metric_unit);
+	return err ? err
+		   : profile_rename_metric(profile, session->metrics[1], METRIC_AFTER,
+					   sides[1].metric_unit);
+}
+
+static int read_sides(struct session *session)
+{
+	int status;
+	int err;
+
+	session->profile = profile_new();
+	if (!session->profile)
+		return fail(-ENOMEM);
+	status = read_side(session, 0);
+	if (status)
+		return status;
+	err = set_aside(session->profile);
+	if (err)
+		return fail(err);
+	status = read_side(session, 1);
+	if (status)
+		return status;
+	err = make_comparison(session);
+	return err ? fail(err) : EXIT_DONE;
+}
+
+/* One that holds a single number a stack would silently keep half of it. */
+static bool holds_comparison(const struct format *format)
+{
+	static const char *const names[] = {"diff.folded", "svg", "json", "html", "pprof"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		if (string_equals(format->name, names[i]))
+			return true;
+	return false;
+}
+
+static int open_outputs(struct session *session)
+{
+	const struct output_request *requests = session->options.requests.items;
+	struct error error = {0};
+
+	if (!session->options.requests.length)
+		return EXIT_DONE;
+	if (outputs_init(&session->outputs, requests, session->options.requests.length, &error))
+		return tell(EXIT_USAGE, &error);
+	for (size_t i = 0; i < session->outputs.length; i++) {
+		const struct format *format = session->outputs.items[i].format;
+
+		if (holds_comparison(format))
+			continue;
+		log_error("the format %s does not hold a comparison; diff.folded, svg and json do",
+			  format->name);
+		return EXIT_USAGE;
+	}
+	if (outputs_open(&session->outputs, requests, 0, &error))
+		return tell(EXIT_FAILED, &error);
+	return EXIT_DONE;
+}
+
+static int write_outputs(struct session *session)
+{
+	struct format_opts opts = {.tree = session->options.tree};
+	struct error error = {0};
+	int err;
+
+	opts.tree.metric = session->metrics[1];
+	opts.tree.baseline = session->metrics[0];
+	opts.tree.has_baseline = true;
+	opts.tree.normalizes_baseline = session->normalizes;
+	opts.tree.strips_addresses = session->strips_addresses;
+	err = outputs_write(&session->outputs, session->profile, &opts, &error);
+	if (err == -EOVERFLOW)
+		return fail(err);
+	return err ? tell(EXIT_FAILED, &error) : EXIT_DONE;
+}
+
+static int write_table(void *context, const struct sink *sink)
+{
+	struct session *session = context;
+	struct diff_report report = {
+		.table = &session->table,
+		.before = &session->sides[0],
+		.after = &session->sides[1],
+		.top = session->top,
+	};
+
+	return session->is_json ? diff_report_write_json(&report, sink)
+				: diff_report_write_text(&report, &session->terminal, sink);
+}
+
+static int print_table(struct session *session)
+{
+	struct diff_opts opts = {
+		.before = session->metrics[0],
+		.after = session->metrics[1],
+		.before_samples = session->sides[0].num_samples,
+		.after_samples = session->sides[1].num_samples,
+		.strips_addresses = session->strips_addresses,
+	};
+	struct error error = {0};
+	struct frame_tree tree;
+	int status = EXIT_DONE;
+	int err = frame_tree_init(&tree, session->profile);
+
+	if (!err)
+		err = diff_table_init(&session->table, &tree, &opts);
+	session->terminal = terminal_get();
+	if (err)
+		status = fail(err);
+	else if (terminal_write(write_table, session, &error))
+		status = tell(EXIT_FAILED, &error);
+	diff_table_release(&session->table);
+	frame_tree_release(&tree);
+	return status;
+}
+
+static int compare(struct session *session, char **paths)
+{
+	int status = open_outputs(session);
+
+	session->sides[0].path = paths[0];
+	session->sides[1].path = paths[1];
+	if (!status)
+		status = read_sides(session);
+	if (!status && session->outputs.length)
+		status = write_outputs(session);
+	if (!status && (!session->outputs.length || session->is_json))
+		status = print_table(session);
+	return status;
+}
+
+static void release(struct session *session)
+{
+	for (size_t i = 0; i < 2; i++) {
+		free(session->sides[i].metric_name);
+		free(session->sides[i].metric_unit);
+	}
+	outputs_release(&session->outputs);
+	output_options_release(&session->options);
+	profile_free(session->profile);
+}
+
+static int run_diff(int argc, char **argv)
+{
+	struct session session = {0};
+	int first;
+	int parsed = options_parse(diff_options, argc, argv, handle, &session, &first);
+	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
+
+	if (!parsed)
+		parsed = output_options_finish(&session.options);
+	if (!parsed && argc - first != 2)
+		log_error("expected two files, BEFORE and AFTER; see 'stackwide help diff'");
+	else if (!parsed)
+		status = compare(&session, argv + first);
+	release(&session);
+	return status;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.summary = "show what has changed between two profiles, and what may be noise",
+	.usage = "Usage: stackwide diff BEFORE AFTER [-o OUT...] [OPTION...]",
+	.help = "Without -o, a table of functions: the share of each in all samples before and after, by self\n"
+		"(the samples it was running in) and by total (those it was on the stack of); the change in\n"
+		"percentage points; and the interval that holds the true change in 95 of 100 cases, given how\n"
+		"many samples there were. First come the functions whose self share has changed, the greatest\n"
+		"change first; then those of which only the total has; then the rest. A change marked ~ could be\n"
+		"noise: so many functions are compared that some of them move without cause.\n\n"
+		"With -o, both profiles go stack by stack into a file: .diff.folded has both counts, .svg is a\n"
+		"flame graph in which red has grown and blue has shrunk. A stack of one profile has 0 in the\n"
+		"other.\n\n"
+		"Recordings are taken for independent samples. Weights that are none (nanoseconds, bytes) count\n"
+		"as many samples as the input counts beside them, else as it has records.\n\n"
+		"Examples:\n"
+		"  stackwide diff monday.folded tuesday.folded --top 20\n"
+		"  stackwide diff before.folded after.folded -o changes.svg\n"
+		"  stackwide diff -n long.folded short.folded -o - --to diff.folded\n"
+		"  stackwide diff old.folded new.folded --json | jq '.functions[] | select(.noise | not)'\n\n"
+		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",
+	.options = diff_options,
+	.run = run_diff,
+};

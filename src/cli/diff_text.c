@@ -1,0 +1,185 @@
+/*
+ * The table of a comparison. Where a terminal is too narrow for both intervals, that of the total
+ * is left out.
+ */
+#include <string.h>
+
+#include "base/cells.h"
+#include "cli/diff_report.h"
+
+/* Columns before the names, with both intervals and without the second. */
+#define ROW_COLUMNS        87
+#define NARROW_ROW_COLUMNS 54
+#define WIDE_COLUMNS       110
+#define MIN_NAME_COLUMNS   20
+#define MAX_NAME_COLUMNS   60
+#define MAX_MODULE_COLUMNS 24
+
+#define BOLD   "\033[1m"
+#define DIM    "\033[2m"
+#define NORMAL "\033[0m"
+
+struct layout {
+	size_t num_rows;
+	size_t name;       /* columns that names fill */
+	size_t name_limit; /* that they are cut to */
+	size_t module_limit;
+	bool is_wide;
+	bool has_color;
+	bool has_modules;
+};
+
+/* Names, and modules if they fit, in what a terminal leaves. */
+static void fit(struct layout *layout, size_t num_columns)
+{
+	size_t used = layout->is_wide ? ROW_COLUMNS : NARROW_ROW_COLUMNS;
+	size_t left = num_columns > used ? num_columns - used : 0;
+
+	layout->has_modules &= left >= 2 * MAX_MODULE_COLUMNS;
+	layout->module_limit = MAX_MODULE_COLUMNS;
+	if (layout->has_modules)
+		left -= MAX_MODULE_COLUMNS + 2;
+	layout->name_limit = left > MIN_NAME_COLUMNS ? left : MIN_NAME_COLUMNS;
+	if (layout->name > layout->name_limit)
+		layout->name = layout->name_limit;
+}
+
+static struct layout get_layout(const struct diff_report *report, const struct terminal *terminal)
+{
+	const struct diff_table *table = report->table;
+	struct layout layout = {
+		.num_rows = table->num_rows,
+		.name = strlen("function"),
+		.name_limit = CELL_UNLIMITED,
+		.module_limit = CELL_UNLIMITED,
+		.is_wide = !terminal->num_columns || terminal->num_columns >= WIDE_COLUMNS,
+		.has_color = terminal->has_color,
+	};
+
+	if (report->top && report->top < layout.num_rows)
+		layout.num_rows = report->top;
+	for (size_t i = 0; i < layout.num_rows; i++) {
+		const struct diff_row *row = &table->rows[i];
+		size_t width = cell_get_name_width(row->function, row->function_length);
+
+		if (width > layout.name)
+			layout.name = width;
+		layout.has_modules |= *row->module != '\0';
+	}
+	if (layout.name > MAX_NAME_COLUMNS)
+		layout.name = MAX_NAME_COLUMNS;
+	if (terminal->num_columns)
+		fit(&layout, terminal->num_columns);
+	return layout;
+}
+
+static void append_side(struct text *text, const char *name, const struct diff_side *side,
+			uint64_t sum)
+{
+	bool is_count = !*side->metric_unit || string_equals(side->metric_unit, "count");
+	const char *what = is_count ? side->metric_name : side->metric_unit;
+
+	text_printf(text, "%-7s ", name);
+	cell_append_count(text, sum, 0);
+	text_append_char(text, ' ');
+	cell_append_name(text, what, strlen(what), CELL_UNLIMITED);
+	text_append_string(text, " in ");
+	cell_append_name(text, side->path, strlen(side->path), CELL_UNLIMITED);
+	if (side->num_samples && side->num_samples != sum) {
+		text_append_string(text, ", taken as ");
+		cell_append_count(text, side->num_samples, 0);
+		text_append_string(text, " independent samples");
+	}
+	text_append_char(text, '\n');
+}
+
+static void append_heading(struct text *text, const struct layout *layout)
+{
+	const char *bold = layout->has_color ? BOLD : "";
+	const char *normal = layout->has_color ? NORMAL : "";
+
+	text_append_string(text,
+			   "\nshares in percent, changes in percentage points with their 95 % "
+			   "interval; ~ could be noise\n\n");
+	text_printf(text, "%s  %-42s%s%s\n", bold, "self", "total", normal);
+	text_printf(text, "%s  %6s  %6s  %7s  %-16s ", bold, "before", "after", "change",
+		    "interval");
+	if (layout->is_wide)
+		text_printf(text, "%6s  %6s  %7s  %-16s ", "before", "after", "change", "interval");
+	else
+		text_printf(text, "%7s  ", "change");
+	text_append_string(text, " function");
+	if (layout->has_modules) {
+		cell_append_blanks(text, layout->name - strlen("function"));
+		text_append_string(text, "  module");
+	}
+	text_printf(text, "%s\n", normal);
+}
+
+static void append_change(struct text *text, const struct diff_change *change,
+			  const struct layout *layout)
+{
+	bool is_colored = layout->has_color && !change->is_noise;
+
+	if (is_colored)
+		text_append_string(text, change->change > 0 ? "\033[31m" : "\033[34m");
+	text_printf(text, "%+7.2f", 100 * change->change);
+	if (is_colored)
+		text_append_string(text, NORMAL);
+	text_append_char(text, change->is_noise ? '~' : ' ');
+}
+
+static void append_shares(struct text *text, const struct diff_change *change)
+{
+	text_printf(text, "%6.2f  %6.2f  ", 100 * change->before_share, 100 * change->after_share);
+}
+
+static void append_interval(struct text *text, const struct diff_change *change)
+{
+	text_printf(text, "[%+7.2f,%+7.2f] ", 100 * change->low, 100 * change->high);
+}
+
+static void append_row(struct text *text, const struct diff_row *row, const struct layout *layout)
+{
+	bool is_dim = layout->has_color && row->is_noise;
+	size_t columns;
+
+	text_append_string(text, is_dim ? DIM "  " : "  ");
+	append_shares(text, &row->self);
+	append_change(text, &row->self, layout);
+	append_interval(text, &row->self);
+	if (layout->is_wide) {
+		append_shares(text, &row->total);
+		append_change(text, &row->total, layout);
+		append_interval(text, &row->total);
+	} else {
+		append_change(text, &row->total, layout);
+		text_append_char(text, ' ');
+	}
+	text_append_char(text, ' ');
+	columns = cell_append_name(text, row->function, row->function_length, layout->name_limit);
+	if (layout->has_modules && *row->module) {
+		if (columns < layout->name)
+			cell_append_blanks(text, layout->name - columns);
+		text_append_string(text, "  ");
+		cell_append_name(text, row->module, strlen(row->module), layout->module_limit);
+	}
+	text_append_string(text, is_dim ? NORMAL "\n" : "\n");
+}
+
+int diff_report_write_text(const struct diff_report *report, const struct terminal *terminal,
+			   const struct sink *sink)
+{
+	_cleanup_(text_release) struct text text = {0};
+	struct layout layout = get_layout(report, terminal);
+	int err = 0;
+
+	append_side(&text, "before:", report->before, report->table->before_sum);
+	append_side(&text, "after:", report->after, report->table->after_sum);
+	append_heading(&text, &layout);
+	for (size_t i = 0; !err && i < layout.num_rows; i++) {
+		append_row(&text, &report->table->rows[i], &layout);
+		err = sink_drain(sink, &text);
+	}
+	return err ? err : sink_flush(sink, &text);
+}

@@ -1,0 +1,28 @@
+#!/bin/bash
+# On a terminal tables fit its width and have colour, unless NO_COLOR is set; elsewhere neither.
+source "$(dirname "$0")/lib.sh"
+need_command script
+
+cd "$TMPDIR"
+long=$(printf 'name%.0s' {1..60})
+echo "main;$long;short 4" >in.folded
+
+# on_terminal COLUMNS COMMAND…: what the command prints on a terminal of that width
+on_terminal() {
+    local columns=$1
+    shift
+    TERM=xterm script -qec "stty cols $columns; $*" /dev/null </dev/null | tr -d '\r'
+}
+longest() { sed 's/\x1b\[[0-9;]*m//g; s/…/./g' | awk '{ if (length($0) > n) n = length($0) } END { print n }'; }
+
+for command in "report in.folded" "report in.folded --callees main" "diff in.folded in.folded"; do
+    on_terminal 100 "$STACKWIDE $command" >wide
+    [[ $(grep -v ^shares wide | longest) -le 100 ]] || fail "$command is wider than the terminal: $(<wide)"
+    grep -q $'\x1b\[1m' wide || fail "$command has no colour on a terminal: $(<wide)"
+    on_terminal 100 "NO_COLOR=1 $STACKWIDE $command" >plain
+    ! grep -q $'\x1b' plain || fail "$command has colour in spite of NO_COLOR: $(<plain)"
+    # shellcheck disable=SC2086 # words are meant
+    "$STACKWIDE" $command >piped
+    ! grep -q $'\x1b' piped || fail "$command has colour in a pipe: $(<piped)"
+    grep -q "$long" piped || fail "$command cuts names in a pipe: $(<piped)"
+done
