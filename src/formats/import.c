@@ -8,7 +8,8 @@
 /* An input that is not what it was taken for would otherwise fill the terminal. */
 #define MAX_MALFORMED_WARNINGS 20
 
-static int fail(struct import *import, const char *place, const char *format, va_list args)
+_printf_(3, 0) static int fail(struct import *import, const char *place, const char *format,
+			       va_list args)
 {
 	char reason[256];
 
@@ -42,7 +43,8 @@ int import_fail_byte(struct import *import, uint64_t offset, const char *format,
 	return err;
 }
 
-static void warn(struct import *import, const char *place, const char *format, va_list args)
+_printf_(3, 0) static void warn(struct import *import, const char *place, const char *format,
+				va_list args)
 {
 	char reason[256];
 	char line[768];
