@@ -1,0 +1,35 @@
+/*
+ * Putting bytes of any kind into XML 1.0, which neither holds most control characters nor bytes
+ * that are not UTF-8.
+ */
+#ifndef FORMATS_XML_TEXT_H
+#define FORMATS_XML_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+/*
+ * For people to read, in text and in attribute values: what XML cannot hold becomes U+FFFD, one
+ * for each byte; tab and line ends become a space.
+ */
+void xml_append(struct text *text, const char *data, size_t length);
+static inline void xml_append_string(struct text *text, const char *string)
+{
+	xml_append(text, string, strlen(string));
+}
+
+/*
+ * So that every byte can be had back: what XML cannot hold, control characters and the backslash
+ * become \xHH, on one line.
+ */
+void xml_append_exact(struct text *text, const char *data, size_t length);
+
+/*
+ * The length in bytes of the character that `data` begins with, when it is one that XML can hold;
+ * else 0. size  in bytes, at least 1
+ */
+size_t xml_measure_character(const char *data, size_t size);
+
+#endif
