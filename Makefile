@@ -25,7 +25,7 @@ WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(COVERAGE),--coverage)
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
-	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -isystem $(O)/bpf -isystem $(O)/proto $(INSTRUMENT) \
+	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -I$(O)/include -isystem $(O)/bpf -isystem $(O)/proto $(INSTRUMENT) \
 	$(shell $(PKGCONF) --cflags $(LIBRARIES))
 LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
@@ -37,7 +37,9 @@ LIBRARY    := $(O)/libstackwide.a
 SKELETON   := $(O)/bpf/sampler.skel.h
 # Messages of foreign formats, generated from src/formats/NAME.proto.
 PROTOS     := $(patsubst src/formats/%.proto,$(O)/proto/%.pb-c,$(wildcard src/formats/*.proto))
-GENERATED  := $(SKELETON) $(PROTOS:=.h)
+# Files that a source includes as one C string: svg_style.css as svg_style_css.
+EMBEDDED   := $(patsubst src/%,$(O)/include/%.h,$(wildcard src/*/*.js src/*/*.css))
+GENERATED  := $(SKELETON) $(PROTOS:=.h) $(EMBEDDED)
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
 FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS  = $(filter-out -W%,$(ALL_CFLAGS)) -fno-sanitize-recover=all
@@ -75,6 +77,11 @@ $(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h: src/formats/%.proto
 $(O)/proto/%.pb-c.o: $(O)/proto/%.pb-c.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
+
+$(O)/include/%.h: src/%
+	$(call say,EMBED,$<)
+	$(Q)mkdir -p $(@D) && { echo 'static const char $(subst .,_,$(*F))[] =' && \
+		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< && echo ';'; } > $@
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)

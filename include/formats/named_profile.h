@@ -1,0 +1,25 @@
+/*
+ * A profile reduced to what has a name: for formats that know frames and no addresses.
+ */
+#ifndef FORMATS_NAMED_PROFILE_H
+#define FORMATS_NAMED_PROFILE_H
+
+#include "base/attributes.h"
+#include "profile/profile.h"
+
+/* Whether every location is a frame without address already, so that the profile is its own copy.
+ */
+bool named_profile_is_needless(const struct profile *profile);
+
+/*
+ * A copy with all metrics and sources, and the threads, stacks and samples that have weight or are
+ * there with weight 0. Every location is LOCATION_NAMED and has one frame; an inlined call is a
+ * level of its own. Stacks that differed in addresses alone are one.
+ *
+ * ret  the caller frees it
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of one stack leaves 64 bits.
+ */
+_must_check_ int named_profile_copy(const struct profile *profile, struct profile **ret);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * The flame graph as an SVG file that a browser shows: layout, titles, search, zoom and links as
+ * flamegraph.pl has them, and the whole profile in it, so that the file can be read again
+ * without loss.
+ *
+ * Written frame by frame from the call tree; memory does not grow with the number of frames.
+ */
+#ifndef FORMATS_SVG_H
+#define FORMATS_SVG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "formats/format.h"
+
+/* Which colours frames get; within it a name has always the same. */
+enum svg_palette {
+	SVG_PALETTE_AUTO, /* as java where frames are annotated (kernel, inlined, JIT); else hot */
+	SVG_PALETTE_HOT,
+	SVG_PALETTE_MEM,
+	SVG_PALETTE_IO,
+	SVG_PALETTE_WAKEUP,
+	SVG_PALETTE_CHAIN,
+	SVG_PALETTE_JAVA,
+	SVG_PALETTE_JS,
+	SVG_PALETTE_PERL,
+	SVG_PALETTE_RED,
+	SVG_PALETTE_GREEN,
+	SVG_PALETTE_BLUE,
+	SVG_PALETTE_AQUA,
+	SVG_PALETTE_YELLOW,
+	SVG_PALETTE_PURPLE,
+	SVG_PALETTE_ORANGE,
+};
+
+/* What decides a frame's width in a comparison. */
+enum svg_width_basis {
+	SVG_WIDTH_AFTER, /* its weight after; what has vanished is not seen */
+	SVG_WIDTH_MAX,   /* the larger of its weights; more where its callees need it */
+};
+
+#define SVG_MIN_WIDTH 100
+#define SVG_MAX_WIDTH 100000
+
+/* Strings are borrowed, any bytes, NUL-terminated; NULL: the default. */
+struct svg_opts {
+	const char *title;
+	const char *subtitle;
+	const char *notes;      /* not shown: a description within the file */
+	const char *count_name; /* what is counted: "samples" */
+	uint32_t width;         /* of the picture in pixels; 0: 1200 */
+	bool has_min_width;     /* else 0.1 pixels */
+	bool is_min_width_percent;
+	double min_width; /* narrower frames are not drawn; in pixels, or percent of all */
+	enum svg_palette palette;
+	enum svg_width_basis width_basis;
+	bool is_reversed; /* stacks are merged from the innermost frame on */
+	bool is_inverted; /* the root is at the top */
+	bool is_negated;  /* a comparison shows decreases in red */
+};
+
+/* "hot" and so on, in the order of the enum; NULL at the end of the list. */
+const char *svg_palette_get_name(enum svg_palette palette);
+/* Returns 0 or -EINVAL. */
+_must_check_ int svg_palette_find(const char *name, enum svg_palette *ret);
+
+#endif

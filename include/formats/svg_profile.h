@@ -1,0 +1,51 @@
+/*
+ * The whole profile as text inside an SVG file: every metric, thread and stack with all frames,
+ * drawn or not. Only addresses, build IDs and the reasons of missing names stay out.
+ *
+ *     <metadata id="stackwide-profile">
+ *     stackwide profile 1
+ *     n TEXT                               a name; they count from 1, 0 is the empty one
+ *     m NAME UNIT                          a metric; all below count from 0
+ *     o NAME                               a source (a file that was read)
+ *     r START DURATION PERIOD COMPLETE TRUNCATED LOST    the recordings: struct sampling
+ *     p PID COMM                           a process
+ *     t PROCESS TID COMM SOURCE            a thread
+ *     f NAME FULL MODULE FILE LINE KIND    a frame; FULL 0: as NAME; KIND: see below
+ *     s                                    stacks follow, counted from 1; each on a line:
+ *     FRAME BACK                             called from the stack BACK before it (1 where left
+ * out) v THREAD                             its samples follow, each on a line: FORTH WEIGHT METRIC
+ * of the stack FORTH after the last one (0: no frames) end
+ *     </metadata>
+ *
+ * Numbers are decimal and stand between single spaces. In TEXT, what XML cannot hold, control
+ * characters and `\` are \xHH. Numbers at the end of f lines and of samples are left out when they
+ * are 0; a weight of 1 too when nothing follows, and a stack's BACK when it is 1. A stack called
+ * from nothing goes back to number 0. KIND is enum frame_kind, plus 4 for an inlined call.
+ */
+#ifndef FORMATS_SVG_PROFILE_H
+#define FORMATS_SVG_PROFILE_H
+
+#include "formats/format.h"
+
+/* What the file has where the text begins; nothing else in an SVG of ours has it. */
+#define SVG_PROFILE_BEGIN "<metadata id=\"stackwide-profile\">"
+#define SVG_PROFILE_END   "</metadata>"
+#define SVG_PROFILE_HEAD  "stackwide profile 1"
+#define SVG_PROFILE_LAST  "end"
+
+/* In KIND. */
+#define SVG_PROFILE_INLINED 4
+
+/* The element with its tags. Returns 0, -ENOMEM or what the sink returned. */
+_must_check_ int svg_profile_write(const struct profile *profile, const struct sink *sink);
+
+/*
+ * Add the profile to import->profile.
+ *
+ * begin, end  what stands between the tags, in bytes of the file
+ *
+ * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in import->error.
+ */
+_must_check_ int svg_profile_read(struct import *import, size_t begin, size_t end);
+
+#endif

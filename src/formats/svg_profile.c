@@ -1,0 +1,316 @@
+#include "formats/svg_profile.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+#include "formats/named_profile.h"
+#include "formats/xml_text.h"
+
+struct writer {
+	const struct profile *profile;
+	const struct sink *sink;
+	ARRAY(uint32_t) numbers; /* by string; of names, 0 when it is not used */
+	uint32_t num_names;
+	ARRAY(uint32_t) sources; /* by source; of those that threads have, else 0 */
+	struct text output;
+};
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+static void append_number(struct text *text, uint64_t number)
+{
+	char digits[20];
+	size_t first = sizeof(digits);
+
+	do {
+		digits[--first] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	text_append(text, digits + first, sizeof(digits) - first);
+}
+
+static void append_signed(struct text *text, int64_t number)
+{
+	if (number < 0)
+		text_append_char(text, '-');
+	append_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number);
+}
+
+/* A line of numbers, without the zeros at its end but for the first `min` numbers. */
+static void append_line(struct text *text, char letter, const uint64_t *numbers, size_t count,
+			size_t min)
+{
+	while (count > min && !numbers[count - 1])
+		count--;
+	text_append_char(text, letter);
+	for (size_t i = 0; i < count; i++) {
+		text_append_char(text, ' ');
+		append_number(text, numbers[i]);
+	}
+	text_append_char(text, '\n');
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static int want_name(struct writer *writer, uint32_t string)
+{
+	while (writer->numbers.length <= string)
+		if (!array_add(&writer->numbers))
+			return -ENOMEM;
+	if (string != STRING_EMPTY)
+		writer->numbers.items[string] = 1;
+	return 0;
+}
+
+static uint32_t get_number(const struct writer *writer, uint32_t string)
+{
+	return writer->numbers.items[string];
+}
+
+static int want_frame_names(struct writer *writer, const struct frame *frame)
+{
+	int err = want_name(writer, frame->name);
+
+	if (!err)
+		err = want_name(writer, frame->full_name);
+	if (!err)
+		err = want_name(writer, frame->module);
+	return err ? err : want_name(writer, frame->file);
+}
+
+static int number_sources(struct writer *writer)
+{
+	uint32_t number = 0;
+
+	for (uint32_t i = 0; i < profile_count_sources(writer->profile); i++)
+		if (!array_add(&writer->sources))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_threads(writer->profile); i++) {
+		uint32_t source = profile_get_thread(writer->profile, i)->source;
+
+		if (source < writer->sources.length)
+			writer->sources.items[source] = 1;
+	}
+	for (size_t i = 0; i < writer->sources.length; i++)
+		if (writer->sources.items[i])
+			writer->sources.items[i] = ++number;
+	return 0;
+}
+
+static int want_names(struct writer *writer)
+{
+	const struct profile *profile = writer->profile;
+	int err = want_name(writer, STRING_EMPTY);
+
+	for (uint32_t i = 0; !err && i < profile_count_metrics(profile); i++) {
+		err = want_name(writer, profile_get_metric(profile, i)->name);
+		if (!err)
+			err = want_name(writer, profile_get_metric(profile, i)->unit);
+	}
+	for (uint32_t i = 0; !err && i < profile_count_sources(profile); i++)
+		if (writer->sources.items[i])
+			err = want_name(writer, profile_get_source(profile, i));
+	for (uint32_t i = 0; !err && i < profile_count_processes(profile); i++)
+		err = want_name(writer, profile_get_process(profile, i)->comm);
+	for (uint32_t i = 0; !err && i < profile_count_threads(profile); i++)
+		err = want_name(writer, profile_get_thread(profile, i)->comm);
+	for (uint32_t i = 0; !err && i < profile_count_locations(profile); i++) {
+		const struct location *location = profile_get_location(profile, i);
+
+		err = want_frame_names(writer, profile_get_frame(profile, location->first_frame));
+	}
+	return err;
+}
+
+static int write_names(struct writer *writer)
+{
+	int err = 0;
+
+	for (uint32_t i = 1; !err && i < writer->numbers.length; i++) {
+		if (!writer->numbers.items[i])
+			continue;
+		writer->numbers.items[i] = ++writer->num_names;
+		text_append_string(&writer->output, "n ");
+		xml_append_exact(&writer->output, profile_get_string(writer->profile, i),
+				 profile_get_string_length(writer->profile, i));
+		text_append_char(&writer->output, '\n');
+		err = sink_drain(writer->sink, &writer->output);
+	}
+	return err;
+}
+
+/* ---- what has names ----------------------------------------------------------------------- */
+
+static void write_metrics(struct writer *writer)
+{
+	for (uint32_t i = 0; i < profile_count_metrics(writer->profile); i++) {
+		const struct metric *metric = profile_get_metric(writer->profile, i);
+		uint64_t numbers[] = {get_number(writer, metric->name),
+				      get_number(writer, metric->unit)};
+
+		append_line(&writer->output, 'm', numbers, 2, 2);
+	}
+	for (uint32_t i = 0; i < profile_count_sources(writer->profile); i++) {
+		uint64_t name = get_number(writer, profile_get_source(writer->profile, i));
+
+		if (writer->sources.items[i])
+			append_line(&writer->output, 'o', &name, 1, 1);
+	}
+}
+
+static void write_sampling(struct writer *writer)
+{
+	const struct sampling *sampling = profile_get_sampling(writer->profile);
+	uint64_t numbers[] = {sampling->start_ns,         sampling->duration_ns,
+			      sampling->period_ns,        sampling->complete_stacks,
+			      sampling->truncated_stacks, sampling->lost_samples};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+		if (!numbers[i])
+			continue;
+		append_line(&writer->output, 'r', numbers, ARRAY_LENGTH(numbers), 1);
+		return;
+	}
+}
+
+static int write_threads(struct writer *writer)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_processes(writer->profile); i++) {
+		const struct process_info *process = profile_get_process(writer->profile, i);
+		uint64_t numbers[] = {process->pid, get_number(writer, process->comm)};
+
+		append_line(&writer->output, 'p', numbers, 2, 2);
+		err = sink_drain(writer->sink, &writer->output);
+	}
+	for (uint32_t i = 0; !err && i < profile_count_threads(writer->profile); i++) {
+		const struct thread *thread = profile_get_thread(writer->profile, i);
+		uint32_t source = thread->source < writer->sources.length
+					  ? writer->sources.items[thread->source]
+					  : 0;
+		uint64_t numbers[] = {thread->process, thread->tid,
+				      get_number(writer, thread->comm), source ? source - 1 : 0};
+
+		append_line(&writer->output, 't', numbers, 4, 4);
+		err = sink_drain(writer->sink, &writer->output);
+	}
+	return err;
+}
+
+/* Every location has one frame, and its number is the frame's. */
+static int write_frames(struct writer *writer)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_locations(writer->profile); i++) {
+		const struct location *location = profile_get_location(writer->profile, i);
+		const struct frame *frame =
+			profile_get_frame(writer->profile, location->first_frame);
+		uint64_t numbers[] = {
+			get_number(writer, frame->name),
+			frame->full_name == frame->name ? 0 : get_number(writer, frame->full_name),
+			get_number(writer, frame->module),
+			get_number(writer, frame->file),
+			frame->line,
+			frame->kind | (frame->is_inlined ? SVG_PROFILE_INLINED : 0u),
+		};
+
+		append_line(&writer->output, 'f', numbers, ARRAY_LENGTH(numbers), 1);
+		err = sink_drain(writer->sink, &writer->output);
+	}
+	return err;
+}
+
+static int write_stacks(struct writer *writer)
+{
+	int err = 0;
+
+	text_append_string(&writer->output, "s\n");
+	for (uint32_t i = 1; !err && i < profile_count_stacks(writer->profile); i++) {
+		uint32_t back = i - profile_get_stack_parent(writer->profile, i);
+
+		append_number(&writer->output, profile_get_stack_location(writer->profile, i));
+		if (back != 1) {
+			text_append_char(&writer->output, ' ');
+			append_number(&writer->output, back);
+		}
+		text_append_char(&writer->output, '\n');
+		err = sink_drain(writer->sink, &writer->output);
+	}
+	return err;
+}
+
+static int write_samples(struct writer *writer)
+{
+	uint32_t thread = UINT32_MAX;
+	int64_t stack = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_samples(writer->profile); i++) {
+		const struct sample *sample = profile_get_sample(writer->profile, i);
+
+		if (sample->thread != thread) {
+			uint64_t number = sample->thread;
+
+			append_line(&writer->output, 'v', &number, 1, 1);
+		}
+		append_signed(&writer->output, (int64_t)sample->stack - stack);
+		if (sample->value != 1 || sample->metric) {
+			text_append_char(&writer->output, ' ');
+			append_number(&writer->output, sample->value);
+		}
+		if (sample->metric) {
+			text_append_char(&writer->output, ' ');
+			append_number(&writer->output, sample->metric);
+		}
+		text_append_char(&writer->output, '\n');
+		thread = sample->thread;
+		stack = sample->stack;
+		err = sink_drain(writer->sink, &writer->output);
+	}
+	return err;
+}
+
+static int write_all(struct writer *writer)
+{
+	int err = number_sources(writer);
+
+	if (!err)
+		err = want_names(writer);
+	text_append_string(&writer->output, SVG_PROFILE_BEGIN "\n" SVG_PROFILE_HEAD "\n");
+	if (!err)
+		err = write_names(writer);
+	if (!err) {
+		write_metrics(writer);
+		write_sampling(writer);
+	}
+	if (!err)
+		err = write_threads(writer);
+	if (!err)
+		err = write_frames(writer);
+	if (!err)
+		err = write_stacks(writer);
+	if (!err)
+		err = write_samples(writer);
+	text_append_string(&writer->output, SVG_PROFILE_LAST "\n" SVG_PROFILE_END "\n");
+	return err ? err : sink_flush(writer->sink, &writer->output);
+}
+
+int svg_profile_write(const struct profile *profile, const struct sink *sink)
+{
+	_cleanup_(profile_freep) struct profile *named = NULL;
+	struct writer writer = {.profile = profile, .sink = sink};
+	int err = 0;
+
+	if (!named_profile_is_needless(profile)) {
+		err = named_profile_copy(profile, &named);
+		writer.profile = named;
+	}
+	if (!err)
+		err = write_all(&writer);
+	array_release(&writer.numbers);
+	array_release(&writer.sources);
+	text_release(&writer.output);
+	return err;
+}
