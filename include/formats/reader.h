@@ -21,6 +21,8 @@ enum detection detect_json(const uint8_t *data, size_t size);
 #define SAMPLING_PROF_RUNTIME "runtime"
 int read_sampling_prof(struct import *import);
 enum detection detect_sampling_prof(const uint8_t *data, size_t size);
+int read_svg(struct import *import);
+enum detection detect_svg(const uint8_t *data, size_t size);
 
 /*
  * What to do about a malformed record: -EBADMSG and the error when the import is strict; else 0,

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "formats/reader.h"
 #include "formats/reversed_profile.h"
 #include "formats/svg_colors.h"
 #include "formats/svg_layout.h"
@@ -394,4 +395,6 @@ const struct format format_svg = {
 	.extension = ".svg",
 	.summary = "a flame graph for the browser, with the whole profile in it",
 	.write = write_svg,
+	.detect = detect_svg,
+	.read = read_svg,
 };

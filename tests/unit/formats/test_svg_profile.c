@@ -1,0 +1,318 @@
+#include <stdio.h>
+
+#include "svg_maker.h"
+
+static struct text write_svg(const struct profile *profile)
+{
+	return svg_maker_write(&format_svg, profile, &(struct format_opts){0});
+}
+
+static struct profile *read_svg(const struct text *svg)
+{
+	struct import import;
+
+	if (svg_maker_read(svg->data, svg->length, NULL, &import))
+		fail_msg("%s", import.error.message);
+	return import.profile;
+}
+
+static void assert_text_equal(const struct text *a, const struct text *b)
+{
+	assert_int_equal(a->length, b->length);
+	assert_memory_equal(a->data, b->data, a->length);
+}
+
+static void assert_same_folded(const struct profile *a, const struct profile *b)
+{
+	assert_int_equal(profile_count_metrics(a), profile_count_metrics(b));
+	for (uint32_t metric = 0; metric < profile_count_metrics(a); metric++) {
+		struct format_opts opts = {.tree = {.root = TREE_ROOT_TID, .metric = metric}};
+		struct text of_a = svg_maker_write(&format_folded, a, &opts);
+		struct text of_b = svg_maker_write(&format_folded, b, &opts);
+
+		assert_string_equal(format_get_metric_name(a, metric),
+				    format_get_metric_name(b, metric));
+		assert_string_equal(format_get_metric_unit(a, metric),
+				    format_get_metric_unit(b, metric));
+		assert_text_equal(&of_a, &of_b);
+		text_release(&of_a);
+		text_release(&of_b);
+	}
+}
+
+/* ---- random profiles ---------------------------------------------------------------------- */
+
+static uint32_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*state >> 33);
+}
+
+/* Short names from a few bytes, so that some are equal; all kinds of bytes that could do harm. */
+static uint32_t add_random_name(struct profile *profile, uint64_t *state)
+{
+	static const char bytes[] =
+		"ab;\n\r\t\0\x01\x7f\x80\xff\xc3\xa9\xef\xbf\xbf<&>\"'\\x]-_[k] ";
+	char name[8];
+	size_t length = next_random(state) % sizeof(name);
+	uint32_t id;
+
+	for (size_t i = 0; i < length; i++)
+		name[i] = bytes[next_random(state) % (sizeof(bytes) - 1)];
+	assert_int_equal(string_table_add(profile_get_strings(profile), name, length, &id), 0);
+	return id;
+}
+
+static uint32_t add_random_stack(struct profile *profile, uint64_t *state)
+{
+	uint32_t stack = STACK_EMPTY;
+
+	for (uint32_t depth = next_random(state) % 6; depth; depth--) {
+		struct frame frame = {
+			.name = add_random_name(profile, state),
+			.module = add_random_name(profile, state),
+			.file = add_random_name(profile, state),
+			.line = next_random(state) % 3,
+			.kind = (uint8_t)(next_random(state) % 3),
+			.is_inlined = next_random(state) % 2,
+		};
+		uint32_t location;
+
+		frame.full_name =
+			next_random(state) % 2 ? add_random_name(profile, state) : frame.name;
+		assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
+		assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
+	}
+	return stack;
+}
+
+static uint32_t add_random_thread(struct profile *profile, uint64_t *state)
+{
+	struct thread thread = {
+		.tid = next_random(state) % 5,
+		.comm = add_random_name(profile, state),
+		.source = next_random(state) % 2,
+	};
+	uint32_t id;
+
+	assert_int_equal(
+		profile_add_process(profile, next_random(state) % 3, thread.comm, &thread.process),
+		0);
+	assert_int_equal(profile_add_thread(profile, &thread, &id), 0);
+	return id;
+}
+
+static struct profile *make_random_profile(uint64_t seed)
+{
+	struct profile *profile = profile_new();
+	uint64_t state = seed;
+	uint32_t metrics[2];
+	uint32_t ignored;
+
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metrics[0]), 0);
+	assert_int_equal(profile_add_metric(profile, "<time>", "nano&seconds", &metrics[1]), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			profile_add_source(profile, add_random_name(profile, &state), &ignored), 0);
+	for (uint32_t i = next_random(&state) % 40; i; i--) {
+		uint32_t thread = add_random_thread(profile, &state);
+		uint32_t stack = add_random_stack(profile, &state);
+		uint64_t weight = next_random(&state) % 4 ? next_random(&state) % 4
+							  : (uint64_t)next_random(&state) << 24;
+
+		assert_int_equal(profile_add_sample(profile, thread, stack,
+						    metrics[next_random(&state) % 2], weight),
+				 0);
+	}
+	return profile;
+}
+
+static void what_is_written_is_read_back(void **state _unused_)
+{
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		struct profile *profile = make_random_profile(seed);
+		struct text svg = write_svg(profile);
+		struct profile *again = read_svg(&svg);
+		struct text svg_again = write_svg(again);
+		struct profile *third = read_svg(&svg_again);
+		struct text svg_third = write_svg(third);
+
+		assert_same_folded(profile, again);
+		assert_int_equal(profile_count_threads(again), profile_count_threads(profile));
+		assert_int_equal(profile_count_stacks(again), profile_count_stacks(profile));
+		assert_int_equal(profile_count_samples(again), profile_count_samples(profile));
+		assert_text_equal(&svg_again, &svg_third);
+		text_release(&svg);
+		text_release(&svg_again);
+		text_release(&svg_third);
+		profile_free(profile);
+		profile_free(again);
+		profile_free(third);
+	}
+}
+
+/* ---- one by one --------------------------------------------------------------------------- */
+
+static void a_frame_keeps_module_file_and_line(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 7, 8, "t");
+	struct frame frame = {.line = 42, .kind = FRAME_JIT, .is_inlined = true};
+	struct profile *again;
+	const struct frame *read;
+	struct text svg;
+	uint32_t location;
+	uint32_t stack;
+	uint32_t metric;
+
+	assert_int_equal(profile_add_string(profile, "f", &frame.name), 0);
+	assert_int_equal(profile_add_string(profile, "f(int)", &frame.full_name), 0);
+	assert_int_equal(profile_add_string(profile, "libf.so", &frame.module), 0);
+	assert_int_equal(profile_add_string(profile, "f.c", &frame.file), 0);
+	assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 1), 0);
+	svg = write_svg(profile);
+	again = read_svg(&svg);
+	read = profile_get_frame(again, profile_get_location(again, 0)->first_frame);
+	assert_string_equal(profile_get_string(again, read->name), "f");
+	assert_string_equal(profile_get_string(again, read->full_name), "f(int)");
+	assert_string_equal(profile_get_string(again, read->module), "libf.so");
+	assert_string_equal(profile_get_string(again, read->file), "f.c");
+	assert_int_equal(read->line, 42);
+	assert_int_equal(read->kind, FRAME_JIT);
+	assert_true(read->is_inlined);
+	text_release(&svg);
+	profile_free(profile);
+	profile_free(again);
+}
+
+/* As a recorder makes them: by address, several frames in one. */
+static void addresses_with_inlined_calls_become_levels(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 7, 8, "t");
+	uint32_t metric;
+	struct profile *again;
+	struct text svg;
+
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	for (uint64_t address = 16; address < 18; address++) {
+		struct frame frames[2] = {{.is_inlined = true}, {0}};
+		uint32_t location;
+		uint32_t stack;
+
+		assert_int_equal(profile_add_string(profile, "inner", &frames[0].name), 0);
+		assert_int_equal(profile_add_string(profile, "outer", &frames[1].name), 0);
+		assert_int_equal(
+			profile_add_location(profile, LOCATION_KERNEL, 0, address, &location), 0);
+		assert_int_equal(profile_set_frames(profile, location, frames, 2, UNNAMED_NOT), 0);
+		assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
+		assert_int_equal(profile_add_sample(profile, thread, stack, metric, 2), 0);
+	}
+	svg = write_svg(profile);
+	again = read_svg(&svg);
+	assert_same_folded(profile, again);
+	assert_int_equal(profile_count_samples(again), 1);
+	text_release(&svg);
+	profile_free(profile);
+	profile_free(again);
+}
+
+static void frames_too_narrow_to_draw_are_read_back(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 7, 8, "t");
+	struct text svg;
+	struct profile *again;
+
+	maker_add_sample(profile, thread, "narrow", 1);
+	maker_add_sample(profile, thread, "wide", 1000000);
+	svg = write_svg(profile);
+	assert_null(strstr(svg.data, "<title>narrow"));
+	again = read_svg(&svg);
+	assert_same_folded(profile, again);
+	text_release(&svg);
+	profile_free(profile);
+	profile_free(again);
+}
+
+static void a_deep_stack_is_read_back(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	struct text deep = {0};
+	struct text svg;
+	struct profile *again;
+
+	for (int i = 0; i < 100000; i++)
+		text_printf(&deep, "%sf", i ? ";" : "");
+	maker_add_sample(profile, thread, deep.data, 1);
+	svg = write_svg(profile);
+	again = read_svg(&svg);
+	assert_same_folded(profile, again);
+	text_release(&deep);
+	text_release(&svg);
+	profile_free(profile);
+	profile_free(again);
+}
+
+/* Change one part of a written file: it must then be refused, at that place. */
+static void assert_refused(const char *part, const char *replacement, const char *reason)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 7, 8, "t");
+	struct text changed = {0};
+	struct import import;
+	struct text svg;
+	char *found;
+
+	maker_add_sample(profile, thread, "a;b", 3);
+	svg = write_svg(profile);
+	found = strstr(strstr(svg.data, "<metadata"), part);
+	assert_non_null(found);
+	text_append(&changed, svg.data, (size_t)(found - svg.data));
+	text_append_string(&changed, replacement);
+	text_append_string(&changed, found + strlen(part));
+	assert_int_equal(svg_maker_read(changed.data, changed.length, NULL, &import), -EBADMSG);
+	if (!strstr(import.error.message, reason))
+		fail_msg("'%s' does not say '%s'", import.error.message, reason);
+	text_release(&changed);
+	text_release(&svg);
+	profile_free(import.profile);
+	profile_free(profile);
+}
+
+static void a_broken_profile_is_refused(void **state _unused_)
+{
+	assert_refused("stackwide profile 1", "stackwide profile 2", "a later version");
+	assert_refused("n a", "n \\y", "backslash");
+	assert_refused("\nm ", "\nm 99 ", "a metric");
+	assert_refused("\np 7 ", "\np 4294967296 ", "a process");
+	assert_refused("\nt 0 ", "\nt 1 ", "a thread");
+	assert_refused("\ns\n0\n", "\ns\n9\n", "a stack");
+	assert_refused("\ns\n0\n", "\ns\n0 2\n", "a stack");
+	assert_refused("\ns\n0\n", "\ns\n0 0\n", "a stack");
+	assert_refused("\nv 0\n", "\nv 1\n", "samples of a thread");
+	assert_refused("\n2 3\n", "\n3 3\n", "a sample");
+	assert_refused("\n2 3\n", "\n-1 3\n", "a sample");
+	assert_refused("\n2 3\n", "\n2 3 1\n", "a sample");
+	assert_refused("\n2 3\n", "\n2 18446744073709551616\n", "64 bits");
+	assert_refused("\n2 3\n", "\nq 3\n", "one of the lines");
+	assert_refused("\nend\n", "\n", "cut off");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_written_is_read_back),
+		cmocka_unit_test(a_frame_keeps_module_file_and_line),
+		cmocka_unit_test(addresses_with_inlined_calls_become_levels),
+		cmocka_unit_test(frames_too_narrow_to_draw_are_read_back),
+		cmocka_unit_test(a_deep_stack_is_read_back),
+		cmocka_unit_test(a_broken_profile_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
