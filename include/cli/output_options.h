@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
+#include "cli/svg_options.h"
 
 /* Ids apart from those of the commands' own options. */
 enum output_option {
@@ -45,10 +46,11 @@ struct output_options {
 	const char *pending_format;            /* of a --to that waits for its -o */
 	struct call_tree_opts tree;
 	bool is_compressed;
+	struct svg_opts svg;
 };
 
 /*
- * One of the options above.
+ * One of the options above, or of svg_options.h.
  *
  * command  to name in messages: "record"
  *

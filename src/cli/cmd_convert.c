@@ -11,7 +11,8 @@
 #include "timeline/timeline.h"
 
 static const struct option_spec convert_options[] = {
-	OUTPUT_FILE_SPECS, INPUT_OPTION_SPECS, OUTPUT_FRAME_SPECS, OUTPUT_COMPRESS_SPEC, {0},
+	OUTPUT_FILE_SPECS,    INPUT_OPTION_SPECS, OUTPUT_FRAME_SPECS,
+	OUTPUT_COMPRESS_SPEC, SVG_OPTION_SPECS,   {0},
 };
 
 struct conversion {
@@ -40,6 +41,7 @@ static int write_profile(struct conversion *conversion, const struct profile *pr
 {
 	struct format_opts opts = {
 		.tree = conversion->options.tree,
+		.svg = &conversion->options.svg,
 		.timeline = timeline,
 		.is_compressed = conversion->options.is_compressed,
 	};

@@ -35,6 +35,8 @@ static int read_root(struct output_options *options, const char *value, const ch
 int output_options_handle(struct output_options *options, int id, const char *value,
 			  const char *command)
 {
+	if (id >= (int)OPTION_TITLE && id <= (int)LAST_SVG_OPTION)
+		return svg_options_handle(&options->svg, id, value, command);
 	switch ((enum output_option)id) {
 	case OPTION_OUTPUT:
 		return add_output(options, value);

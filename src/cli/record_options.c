@@ -20,6 +20,7 @@ const struct option_spec record_option_specs[] = {
 	{OPTION_FLUSH, 0, "flush", "TIME",
 	 "write the files every TIME and start over; they get a\nnumber: profile.1.folded"},
 	{OPTION_STATS, 0, "stats", "FILE", "write the account of the run as JSON"},
+	SVG_OPTION_SPECS,
 	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
 	{OPTION_CHECK_CALLS, 0, "check-calls", NULL, NULL},
 	{0},

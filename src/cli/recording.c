@@ -206,7 +206,10 @@ static int name_frames(struct recording *recording)
 
 static int write_outputs(struct recording *recording)
 {
-	struct format_opts opts = {.tree = recording->options->outputs.tree};
+	struct format_opts opts = {
+		.tree = recording->options->outputs.tree,
+		.svg = &recording->options->outputs.svg,
+	};
 	struct error error = {0};
 
 	if (outputs_write(recording->outputs, recorder_get_profile(recording->recorder), &opts,
