@@ -1,0 +1,48 @@
+# Sourced by the tests of pages: finds Chromium and fetches what drives it.
+#
+# Sets STACKWIDE, scratch (an empty folder) and CHROMIUM. Tests are skipped, by name, where
+# Chromium, node or the pinned npm package cannot be had.
+# shellcheck shell=bash
+set -u
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+: "${STACKWIDE:=$tests/../../build/stackwide}"
+modules=$(dirname "$STACKWIDE")/web
+
+skip() {
+    echo "$1"
+    exit 77
+}
+
+find_chromium() {
+    local name
+    for name in chromium chromium-browser google-chrome-stable google-chrome; do
+        command -v "$name" && return
+    done
+    return 1
+}
+
+# npm ci, once; a second test that comes while it runs waits.
+fetch_modules() {
+    cmp -s "$tests/package-lock.json" "$modules/fetched" && return
+    mkdir -p "$modules" || return
+    (
+        flock 9 || exit
+        cmp -s "$tests/package-lock.json" "$modules/fetched" && exit
+        cp "$tests/package.json" "$tests/package-lock.json" "$modules" &&
+            npm ci --prefix "$modules" --no-audit --no-fund --ignore-scripts >&2 &&
+            cp "$tests/package-lock.json" "$modules/fetched"
+    ) 9>"$modules/lock"
+}
+
+CHROMIUM=$(find_chromium) || skip "there is no Chromium: scripts/install-deps --tests installs it"
+command -v node >/dev/null || skip "there is no node: scripts/install-deps --tests installs it"
+command -v npm >/dev/null || skip "there is no npm: scripts/install-deps --tests installs it"
+fetch_modules || skip "the npm package playwright-core could not be fetched"
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+export STACKWIDE CHROMIUM NODE_PATH=$modules/node_modules
+
+# run_page_test SCRIPT ARGUMENT…: with node; not below exec, so that scratch is removed.
+run_page_test() {
+    node "$tests/$1" "${@:2}"
+}
