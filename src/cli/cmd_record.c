@@ -366,13 +366,13 @@ const struct command command_record = {
 	.usage = "Usage: stackwide record [OPTION...]                whole machine, until Ctrl-C\n"
 		 "       stackwide record -p PID | -t TID | --cgroup PATH [OPTION...]\n"
 		 "       stackwide record [OPTION...] -- COMMAND...  a command and what it starts",
-	.help = "Without -o, the profile goes to stackwide-HOST-YYYYmmddTHHMMSS.folded in the working\n"
+	.help = "Without -o, the profile goes to stackwide-HOST-YYYYmmddTHHMMSS.svg in the working\n"
 		"directory. Ctrl-C finishes and writes; a second Ctrl-C gives up and leaves no file.\n\n"
 		"Examples:\n"
 		"  sudo stackwide record -d 10\n"
 		"  sudo stackwide record -F 999 -p 812 -d 30s -o nginx.folded\n"
 		"  sudo stackwide record -o build.folded -o build.txt -- make -j8\n"
-		"  sudo stackwide record -d 5 -q -o - --to folded | flamegraph.pl > profile.svg\n"
+		"  sudo stackwide record -d 5 -o - --to folded | grep nginx\n"
 		"  sudo stackwide record --flush 5m -o day.folded       day.1.folded, day.2.folded, ...\n\n"
 		"Exit status: that of COMMAND (128 + signal when it was killed); else 0 done, 1 failed,\n"
 		"2 usage, 4 not permitted or not supported by this kernel.\n",

@@ -18,7 +18,7 @@ static int choose_format(const struct output_request *request, const struct form
 		return 0;
 	}
 	if (!request->path) {
-		*ret = &format_folded;
+		*ret = &format_svg;
 		return 0;
 	}
 	if (string_equals(request->path, "-"))

@@ -27,9 +27,10 @@ grep -q burn_60 stdout || fail "no table on standard output"
 # A name of its own, told at the end.
 rm -f -- *
 "$STACKWIDE" record -p "$program" -d 1 2>err || fail "status $?"
-name=$(ls ./*.folded)
-[[ $name =~ ^\./stackwide-$(uname -n)-[0-9]{8}T[0-9]{6}\.folded$ ]] || fail "the name is $name"
+name=$(ls ./*.svg)
+[[ $name =~ ^\./stackwide-$(uname -n)-[0-9]{8}T[0-9]{6}\.svg$ ]] || fail "the name is $name"
 grep -qF "${name#./}" err || fail "the name is not told: $(cat err)"
+"$STACKWIDE" convert "$name" -o - --to folded | grep -q burn_60 || fail "the flame graph cannot be read back"
 
 # An old file is replaced, and nothing else is left beside it.
 rm -f -- *
