@@ -32,6 +32,7 @@ struct command {
 extern const struct command command_capture;
 extern const struct command command_convert;
 extern const struct command command_doctor;
+extern const struct command command_history;
 extern const struct command command_record;
 extern const struct command command_diff;
 extern const struct command command_report;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "cli/archive_inputs.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/output_options.h"
@@ -11,12 +12,18 @@
 #include "timeline/timeline.h"
 
 static const struct option_spec convert_options[] = {
-	OUTPUT_FILE_SPECS,    INPUT_OPTION_SPECS, OUTPUT_FRAME_SPECS,
-	OUTPUT_COMPRESS_SPEC, SVG_OPTION_SPECS,   {0},
+	OUTPUT_FILE_SPECS,
+	INPUT_OPTION_SPECS,
+	ARCHIVE_OPTION_SPECS,
+	OUTPUT_FRAME_SPECS,
+	OUTPUT_COMPRESS_SPEC,
+	SVG_OPTION_SPECS,
+	{0},
 };
 
 struct conversion {
 	struct input_options inputs;
+	struct archive_inputs archive;
 	struct output_options options;
 	struct outputs outputs;
 };
@@ -25,6 +32,8 @@ static int handle(int id, const char *value, void *context)
 {
 	struct conversion *conversion = context;
 
+	if (id >= (int)OPTION_ARCHIVE)
+		return archive_inputs_handle(&conversion->archive, id, value);
 	if (id >= (int)OPTION_FROM)
 		return input_options_handle(&conversion->inputs, id, value);
 	return output_options_handle(&conversion->options, id, value, "convert");
@@ -79,19 +88,24 @@ static int convert(struct conversion *conversion, char **paths, size_t num_paths
 static int run_convert(int argc, char **argv)
 {
 	struct conversion conversion = {0};
+	struct input_paths paths = {0};
 	int first;
 	int parsed = options_parse(convert_options, argc, argv, handle, &conversion, &first);
 	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
 
 	if (!parsed)
 		parsed = output_options_finish(&conversion.options);
-	if (!parsed && first == argc)
+	if (!parsed && first == argc && !conversion.archive.dir)
 		log_error(
 			"expected files to read; '-' is standard input; see 'stackwide help convert'");
 	else if (!parsed && !conversion.options.requests.length)
 		log_error("expected files to write: add -o FILE; see 'stackwide help convert'");
 	else if (!parsed)
-		status = convert(&conversion, argv + first, (size_t)(argc - first));
+		status = archive_inputs_list(&conversion.archive, argv + first,
+					     (size_t)(argc - first), "convert", &paths);
+	if (!status)
+		status = convert(&conversion, paths.items.items, paths.items.length);
+	input_paths_release(&paths);
 	outputs_release(&conversion.outputs);
 	output_options_release(&conversion.options);
 	return status;
@@ -100,13 +114,16 @@ static int run_convert(int argc, char **argv)
 const struct command command_convert = {
 	.name = "convert",
 	.summary = "turn profiles of any format into others, merging several",
-	.usage = "Usage: stackwide convert IN... -o OUT [-o OUT...] [OPTION...]",
+	.usage =
+		"Usage: stackwide convert IN... -o OUT [-o OUT...] [OPTION...]\n"
+		"       stackwide convert --dir DIR [--since TIME] [--until TIME] -o OUT [OPTION...]",
 	.help = "'stackwide help formats' lists what can be read and written. Several inputs are merged. A\n"
 		"format that holds one metric gets that of --metric, or the first.\n\n"
 		"Examples:\n"
 		"  stackwide convert a.folded b.folded -o both.folded\n"
 		"  perf script | stackwide convert - --from perf-script -o perf.folded\n"
-		"  stackwide convert night.folded -o night.txt -o - --to folded\n\n"
+		"  stackwide convert night.folded -o night.txt -o - --to folded\n"
+		"  stackwide convert --dir /var/lib/stackwide --since 03:00 --until 03:30 -o 3.folded\n\n"
 		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",
 	.options = convert_options,
 	.run = run_convert,

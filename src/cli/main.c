@@ -8,8 +8,8 @@
 #include "formats/format.h"
 
 static const struct command *const commands[] = {
-	&command_record,  &command_report, &command_diff,         &command_convert,
-	&command_capture, &command_doctor, &command_unwind_table,
+	&command_record,  &command_report,  &command_diff,   &command_convert,
+	&command_capture, &command_history, &command_doctor, &command_unwind_table,
 };
 
 static const struct command *find_command(const char *name)

@@ -1,0 +1,51 @@
+/*
+ * What an overview says of one capture.
+ */
+#ifndef CLI_HISTORY_ROW_H
+#define CLI_HISTORY_ROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+#include "profile/profile.h"
+
+struct history_row {
+	char *file; /* owned, like all strings here */
+	int64_t time_s;
+	uint64_t duration_ns; /* 0: not known, as the next two */
+	double load;          /* CPUs that were busy, on average; below 0: not known */
+	double complete;      /* share of whole user stacks; below 0: not known */
+	uint64_t samples;
+	uint64_t lost;
+	char *process; /* the one with most samples; NULL when there are none */
+	uint64_t process_samples;
+	char *function; /* the one with most samples of its own */
+	char *module;
+	uint64_t function_samples;
+};
+
+/*
+ * Sum up a capture's profile. file is copied.
+ *
+ * Returns 0 or -ENOMEM. history_row_release() either way.
+ */
+_must_check_ int history_row_init(struct history_row *row, const char *file, int64_t time_s,
+				  const struct profile *profile);
+void history_row_release(struct history_row *row);
+
+/* Append a line of a table, or the heading, with its newline. */
+void history_print_heading(struct text *text);
+void history_row_print(const struct history_row *row, struct text *text);
+/* Append a JSON object. */
+void history_row_print_json(const struct history_row *row, struct text *text);
+
+/*
+ * Append the load over time as a line of bars, from `num_columns` equal stretches of time; a blank
+ * where there is no capture.
+ */
+void history_print_sparkline(const struct history_row *rows, size_t num_rows, size_t num_columns,
+			     struct text *text);
+
+#endif

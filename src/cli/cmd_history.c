@@ -1,0 +1,169 @@
+/*
+ * `stackwide history`: the captures of an archive, a line for each.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "archive/capture_name.h"
+#include "base/log.h"
+#include "cli/archive_inputs.h"
+#include "cli/command.h"
+#include "cli/history_row.h"
+#include "cli/inputs.h"
+
+/* Lines are written as they come; the rest of the output needs all rows. */
+struct history {
+	struct archive_inputs archive;
+	bool is_json;
+	ARRAY(struct history_row) rows;
+	uint32_t num_unreadable;
+};
+
+enum history_option { OPTION_JSON = 900 };
+
+static const struct option_spec history_options[] = {
+	ARCHIVE_OPTION_SPECS,
+	{OPTION_JSON, 0, "json", NULL, "print JSON"},
+	{0},
+};
+
+static int handle(int id, const char *value, void *context)
+{
+	struct history *history = context;
+
+	if (id != (int)OPTION_JSON)
+		return archive_inputs_handle(&history->archive, id, value);
+	history->is_json = true;
+	return 0;
+}
+
+/* The time in DIR/2026/11/21/030512Z-web1.pb.gz; the path was made from that. */
+static int64_t find_time(const char *path)
+{
+	const char *name = path_basename(path);
+	int year, month, day;
+	int64_t time_s = 0;
+
+	if (name - path < 11 || sscanf(name - 11, "%4d/%2d/%2d", &year, &month, &day) != 3 ||
+	    !capture_name_read(year, month, day, name, &time_s))
+		return 0;
+	return time_s;
+}
+
+static void print_row(const struct history *history, const struct history_row *row)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	if (history->is_json) {
+		text_append_string(&text, history->rows.length > 1 ? ",\n    " : "\n    ");
+		history_row_print_json(row, &text);
+	} else {
+		if (history->rows.length == 1)
+			history_print_heading(&text);
+		history_row_print(row, &text);
+	}
+	fwrite(text.data, 1, text.length, stdout);
+}
+
+/* One capture. A file that cannot be read has been told, and is left out. */
+static int add_capture(struct history *history, char *path)
+{
+	_cleanup_(profile_freep) struct profile *profile = profile_new();
+	struct input_options options = {0};
+	struct history_row *row;
+	int status;
+
+	if (!profile)
+		return -ENOMEM;
+	status = inputs_read(&path, 1, &options, profile, NULL);
+	if (status) {
+		history->num_unreadable++;
+		return 0;
+	}
+	row = array_add(&history->rows);
+	if (!row || history_row_init(row, path, find_time(path), profile))
+		return -ENOMEM;
+	print_row(history, row);
+	return 0;
+}
+
+static size_t get_columns(void)
+{
+	struct winsize window;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) || window.ws_col < 20)
+		return 0; /* no terminal, or one of no use */
+	return window.ws_col;
+}
+
+static void print_end(const struct history *history)
+{
+	_cleanup_(text_release) struct text text = {0};
+	size_t columns = get_columns();
+
+	if (history->is_json) {
+		fputs(history->rows.length ? "\n  ]\n}\n" : "]\n}\n", stdout);
+		return;
+	}
+	if (!columns || history->rows.length < 2)
+		return;
+	text_append_string(&text, "\nload over this time:\n");
+	history_print_sparkline(history->rows.items, history->rows.length, columns - 1, &text);
+	fwrite(text.data, 1, text.length, stdout);
+}
+
+static int show(struct history *history)
+{
+	struct input_paths paths;
+	int status = archive_inputs_list(&history->archive, NULL, 0, "history", &paths);
+	int err = 0;
+
+	if (!status && history->is_json)
+		fputs("{\n  \"version\": \"" STACKWIDE_VERSION "\",\n  \"captures\": [", stdout);
+	for (size_t i = 0; !status && !err && i < paths.items.length; i++)
+		err = add_capture(history, paths.items.items[i]);
+	if (err) {
+		log_error("out of memory");
+		status = EXIT_FAILED;
+	}
+	if (!status)
+		print_end(history);
+	input_paths_release(&paths);
+	return !status && history->num_unreadable ? EXIT_BAD_INPUT : status;
+}
+
+static int run_history(int argc, char **argv)
+{
+	struct history history = {0};
+	int first_operand;
+	int parsed = options_parse(history_options, argc, argv, handle, &history, &first_operand);
+	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
+
+	if (!parsed && first_operand < argc)
+		log_error("unexpected '%s'; see 'stackwide help history'", argv[first_operand]);
+	else if (!parsed && !history.archive.dir)
+		log_error("expected --dir DIR, the archive; see 'stackwide help history'");
+	else if (!parsed)
+		status = show(&history);
+	array_for_each (&history.rows, row)
+		history_row_release(row);
+	array_release(&history.rows);
+	return status;
+}
+
+const struct command command_history = {
+	.name = "history",
+	.summary = "list the captures of an archive",
+	.usage = "Usage: stackwide history --dir DIR [--since TIME] [--until TIME] [--json]",
+	.help = "Of each capture: when it began (local time), its length and samples, how many CPUs were\n"
+		"busy on average, how many of its user stacks are whole, and which process and which\n"
+		"function were busiest. A terminal also gets the load over time as a line of bars.\n\n"
+		"Examples:\n"
+		"  stackwide history --dir /var/lib/stackwide --since yesterday --until today\n"
+		"  stackwide history --dir /var/lib/stackwide --since -2h --json\n",
+	.options = history_options,
+	.run = run_history,
+};

@@ -1,0 +1,279 @@
+#include "cli/history_row.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "analysis/flat_table.h"
+#include "base/array.h"
+#include "base/json.h"
+
+#define MAX_NAME_COLUMNS 28
+#define MAX_COLUMNS      1024
+
+/* The name of what a thread belongs to: its process, where that has a name. */
+static uint32_t get_process_name(const struct profile *profile, uint32_t thread_id)
+{
+	const struct thread *thread = profile_get_thread(profile, thread_id);
+	const struct process_info *process = profile_get_process(profile, thread->process);
+
+	return process->comm != STRING_EMPTY ? process->comm : thread->comm;
+}
+
+struct name_weight {
+	uint32_t name;
+	uint64_t weight;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct name_weight *a = left;
+	const struct name_weight *b = right;
+
+	return (a->name > b->name) - (a->name < b->name);
+}
+
+/* Samples of processes of one name count as one: it is what a person asks for. */
+static int find_busiest_process(struct history_row *row, const struct profile *profile)
+{
+	uint32_t count = profile_count_samples(profile);
+	_cleanup_free_ struct name_weight *names = calloc((size_t)count + 1, sizeof(*names));
+	uint32_t busiest = STRING_EMPTY;
+	size_t num_names = 0;
+
+	if (!names)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (sample->metric == 0)
+			names[num_names++] = (struct name_weight){
+				get_process_name(profile, sample->thread), sample->value};
+	}
+	qsort(names, num_names, sizeof(*names), compare_names);
+	for (size_t i = 0, end; i < num_names; i = end) {
+		uint64_t weight = 0;
+
+		for (end = i; end < num_names && names[end].name == names[i].name; end++)
+			weight += names[end].weight;
+		row->samples += weight;
+		if (weight > row->process_samples) {
+			row->process_samples = weight;
+			busiest = names[i].name;
+		}
+	}
+	if (!row->process_samples)
+		return 0;
+	row->process = strdup(busiest ? profile_get_string(profile, busiest) : "[unknown]");
+	return row->process ? 0 : -ENOMEM;
+}
+
+static int find_busiest_function(struct history_row *row, const struct profile *profile)
+{
+	_cleanup_(flat_table_release) struct flat_table table = {0};
+	int err = flat_table_init(&table, profile, 0);
+
+	if (err || !table.num_rows || !table.rows[0].self)
+		return err;
+	row->function = strdup(table.rows[0].function);
+	row->module = strdup(table.rows[0].module);
+	row->function_samples = table.rows[0].self;
+	return row->function && row->module ? 0 : -ENOMEM;
+}
+
+int history_row_init(struct history_row *row, const char *file, int64_t time_s,
+		     const struct profile *profile)
+{
+	const struct sampling *sampling = profile_get_sampling(profile);
+	uint64_t stacks = sampling->complete_stacks + sampling->truncated_stacks;
+	int err;
+
+	*row = (struct history_row){
+		.file = strdup(file),
+		.time_s = time_s,
+		.duration_ns = sampling->duration_ns,
+		.load = -1,
+		.complete = stacks ? (double)sampling->complete_stacks / (double)stacks : -1,
+		.lost = sampling->lost_samples,
+	};
+	err = row->file ? find_busiest_process(row, profile) : -ENOMEM;
+	if (!err)
+		err = find_busiest_function(row, profile);
+	if (row->duration_ns && sampling->period_ns)
+		row->load = (double)row->samples * (double)sampling->period_ns /
+			    (double)row->duration_ns;
+	return err;
+}
+
+void history_row_release(struct history_row *row)
+{
+	free(row->file);
+	free(row->process);
+	free(row->function);
+	free(row->module);
+	*row = (struct history_row){0};
+}
+
+/* A name cut to its column; nothing in it may move the cursor. */
+static void append_name(struct text *text, const char *name)
+{
+	size_t start = text->length;
+	size_t length = strlen(name);
+
+	text_append(text, name, length > MAX_NAME_COLUMNS ? MAX_NAME_COLUMNS - 2 : length);
+	for (size_t i = start; !text->failed && i < text->length; i++)
+		if ((unsigned char)text->data[i] < ' ' || text->data[i] == 0x7f)
+			text->data[i] = ' ';
+	if (length <= MAX_NAME_COLUMNS)
+		return;
+	/* No half UTF-8 character. */
+	while (text->length > start && ((unsigned char)name[text->length - start] & 0xc0) == 0x80)
+		text_truncate(text, text->length - 1);
+	text_append_string(text, "..");
+}
+
+static void append_share(struct text *text, const char *name, uint64_t part, uint64_t whole)
+{
+	if (!name || !whole) {
+		text_printf(text, "  %5s %-*s", "", MAX_NAME_COLUMNS, "-");
+		return;
+	}
+	text_printf(text, "  %4.0f%% ", 100.0 * (double)part / (double)whole);
+	append_name(text, name);
+	for (size_t length = strlen(name); length < MAX_NAME_COLUMNS; length++)
+		text_append_char(text, ' ');
+}
+
+/* For people in local time, for programs as ISO 8601 has it. */
+static void append_time(struct text *text, int64_t time_s, bool is_for_people)
+{
+	time_t time = (time_t)time_s;
+	char buffer[64] = "-";
+	struct tm tm;
+
+	if (is_for_people && localtime_r(&time, &tm))
+		strftime(buffer, sizeof(buffer), "%Y-%m-%d %H:%M:%S", &tm);
+	else if (!is_for_people && gmtime_r(&time, &tm))
+		strftime(buffer, sizeof(buffer), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	text_append_string(text, buffer);
+}
+
+static void trim_end(struct text *text)
+{
+	while (text->length && text->data[text->length - 1] == ' ')
+		text_truncate(text, text->length - 1);
+	text_append_char(text, '\n');
+}
+
+void history_print_heading(struct text *text)
+{
+	text_printf(text, "%-19s %8s %8s %6s %8s  %5s %-*s  %5s %s\n", "began", "length", "samples",
+		    "load", "complete", "", MAX_NAME_COLUMNS, "busiest process", "",
+		    "busiest function");
+}
+
+void history_row_print(const struct history_row *row, struct text *text)
+{
+	append_time(text, row->time_s, true);
+	if (row->duration_ns)
+		text_printf(text, " %6.1f s", (double)row->duration_ns / 1e9);
+	else
+		text_printf(text, " %8s", "-");
+	text_printf(text, " %8" PRIu64, row->samples);
+	if (row->load >= 0)
+		text_printf(text, " %6.2f", row->load);
+	else
+		text_printf(text, " %6s", "-");
+	if (row->complete >= 0)
+		text_printf(text, " %7.1f%%", 100 * row->complete);
+	else
+		text_printf(text, " %8s", "-");
+	append_share(text, row->process, row->process_samples, row->samples);
+	append_share(text, row->function, row->function_samples, row->samples);
+	trim_end(text);
+}
+
+static void append_json_name(struct text *text, const char *key, const char *name)
+{
+	text_printf(text, "\"%s\": ", key);
+	json_append_string(text, name, strlen(name));
+}
+
+void history_row_print_json(const struct history_row *row, struct text *text)
+{
+	text_append_char(text, '{');
+	append_json_name(text, "file", row->file);
+	text_append_string(text, ", \"time\": \"");
+	append_time(text, row->time_s, false);
+	text_printf(text, "\", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64, row->samples,
+		    row->lost);
+	if (row->duration_ns)
+		text_printf(text, ", \"duration_ns\": %" PRIu64, row->duration_ns);
+	if (row->load >= 0)
+		text_printf(text, ", \"load\": %.4f", row->load);
+	if (row->complete >= 0)
+		text_printf(text, ", \"complete\": %.4f", row->complete);
+	if (row->process) {
+		text_append_string(text, ", \"process\": {");
+		append_json_name(text, "name", row->process);
+		text_printf(text, ", \"samples\": %" PRIu64 "}", row->process_samples);
+	}
+	if (row->function) {
+		text_append_string(text, ", \"function\": {");
+		append_json_name(text, "name", row->function);
+		text_append_string(text, ", ");
+		append_json_name(text, "module", row->module);
+		text_printf(text, ", \"samples\": %" PRIu64 "}", row->function_samples);
+	}
+	text_append_char(text, '}');
+}
+
+/* The highest load of each stretch of time; below 0 where there is none. */
+static double fill_columns(const struct history_row *rows, size_t num_rows, size_t num_columns,
+			   double *columns)
+{
+	int64_t first_s = rows[0].time_s;
+	double length_s = (double)(rows[num_rows - 1].time_s - first_s) + 1;
+	double highest = 0;
+
+	for (size_t i = 0; i < num_columns; i++)
+		columns[i] = -1;
+	for (size_t i = 0; i < num_rows; i++) {
+		size_t column = (size_t)((double)(rows[i].time_s - first_s) / length_s *
+					 (double)num_columns);
+
+		if (column < num_columns && rows[i].load > columns[column])
+			columns[column] = rows[i].load;
+		if (rows[i].load > highest)
+			highest = rows[i].load;
+	}
+	return highest;
+}
+
+void history_print_sparkline(const struct history_row *rows, size_t num_rows, size_t num_columns,
+			     struct text *text)
+{
+	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	double columns[MAX_COLUMNS];
+	double highest;
+
+	if (num_columns > MAX_COLUMNS)
+		num_columns = MAX_COLUMNS;
+	if (!num_rows || !num_columns)
+		return;
+	highest = fill_columns(rows, num_rows, num_columns, columns);
+	if (highest <= 0)
+		return;
+	for (size_t i = 0; i < num_columns; i++) {
+		size_t bar = (size_t)(columns[i] / highest * ARRAY_LENGTH(bars));
+
+		if (columns[i] < 0)
+			text_append_char(text, ' ');
+		else
+			text_append_string(
+				text,
+				bars[bar < ARRAY_LENGTH(bars) ? bar : ARRAY_LENGTH(bars) - 1]);
+	}
+	text_append_char(text, '\n');
+}

@@ -1,0 +1,131 @@
+#include "base/json.h"
+#include "cli/history_row.h"
+#include "profile_maker.h"
+
+static struct profile *make_profile(void)
+{
+	struct profile *profile = profile_new();
+	uint32_t a = maker_add_thread(profile, 1, 1, "nginx");
+	uint32_t b = maker_add_thread(profile, 2, 2, "nginx");
+	uint32_t c = maker_add_thread(profile, 3, 3, "postgres");
+	struct sampling sampling = {.duration_ns = 2000000000,
+				    .period_ns = 10000000,
+				    .complete_stacks = 3,
+				    .truncated_stacks = 1};
+
+	maker_add_sample(profile, a, "main;serve", 40);
+	maker_add_sample(profile, b, "main;serve;read_[k]", 30);
+	maker_add_sample(profile, c, "main;scan", 50);
+	profile_add_sampling(profile, &sampling);
+	return profile;
+}
+
+static void a_row_sums_a_capture_up(void **state _unused_)
+{
+	struct profile *profile = make_profile();
+	struct history_row row;
+
+	assert_int_equal(history_row_init(&row, "a.pb.gz", 5, profile), 0);
+	assert_int_equal(row.samples, 120);
+	assert_string_equal(row.process, "nginx"); /* both processes together */
+	assert_int_equal(row.process_samples, 70);
+	assert_string_equal(row.function, "scan");
+	assert_int_equal(row.function_samples, 50);
+	assert_true(row.load > 0.599 && row.load < 0.601); /* 1.2 s of CPU in 2 s */
+	assert_true(row.complete > 0.749 && row.complete < 0.751);
+	history_row_release(&row);
+	profile_free(profile);
+}
+
+static void what_is_not_known_is_not_claimed(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct text text = {0};
+	struct history_row row;
+
+	assert_int_equal(history_row_init(&row, "empty", 0, profile), 0);
+	history_row_print(&row, &text);
+	assert_non_null(strstr(text.data, " - "));
+	assert_null(strchr(text.data, '%'));
+	text_truncate(&text, 0);
+	history_row_print_json(&row, &text);
+	assert_null(strstr(text.data, "load"));
+	assert_null(strstr(text.data, "process"));
+	text_release(&text);
+	history_row_release(&row);
+	profile_free(profile);
+}
+
+static void json_is_json_whatever_the_names_are(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct text text = {0};
+	enum json_token token;
+	struct history_row row;
+	struct json json;
+
+	maker_add_sample(profile, maker_add_thread(profile, 1, 1, "a\"\\\n\xff"), "f\"", 1);
+	assert_int_equal(history_row_init(&row, "dir\"/x", 1795262400, profile), 0);
+	history_row_print_json(&row, &text);
+	assert_non_null(strstr(text.data, "\"time\": \"2026-11-21T12:00:00Z\""));
+	json = json_of(text.data, text.length);
+	while ((token = json_next(&json)) != JSON_END)
+		assert_int_not_equal(token, JSON_FAILED);
+	json_release(&json);
+	text_release(&text);
+	history_row_release(&row);
+	profile_free(profile);
+}
+
+static void long_names_are_cut_between_characters(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct text text = {0};
+	struct history_row row;
+
+	/* 25 bytes, then characters of two: the cut at 26 would be inside the first. */
+	maker_add_sample(profile, maker_add_thread(profile, 1, 1, "t"),
+			 "aaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa9\xc3\xa9\xc3\xa9", 1);
+	assert_int_equal(history_row_init(&row, "x", 0, profile), 0);
+	history_row_print(&row, &text);
+	assert_non_null(strstr(text.data, "aaaaaaaaaaaaaaaaaaaaaaaaa..\n"));
+	text_release(&text);
+	history_row_release(&row);
+	profile_free(profile);
+}
+
+static void the_sparkline_has_a_bar_where_a_capture_is(void **state _unused_)
+{
+	struct history_row rows[3] = {
+		{.time_s = 0, .load = 1}, {.time_s = 50, .load = 4}, {.time_s = 99, .load = 0}};
+	struct text text = {0};
+
+	history_print_sparkline(rows, 3, 10, &text);
+	assert_string_equal(text.data, "▃    █   ▁\n");
+	text_release(&text);
+}
+
+static void without_load_there_is_no_sparkline(void **state _unused_)
+{
+	struct history_row row = {.load = -1};
+	struct text text = {0};
+
+	history_print_sparkline(&row, 1, 10, &text);
+	history_print_sparkline(&row, 0, 10, &text);
+	assert_int_equal(text.length, 0);
+	text_release(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_row_sums_a_capture_up),
+		cmocka_unit_test(what_is_not_known_is_not_claimed),
+		cmocka_unit_test(json_is_json_whatever_the_names_are),
+		cmocka_unit_test(long_names_are_cut_between_characters),
+		cmocka_unit_test(the_sparkline_has_a_bar_where_a_capture_is),
+		cmocka_unit_test(without_load_there_is_no_sparkline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
