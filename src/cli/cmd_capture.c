@@ -57,12 +57,22 @@ static void wait_for_turn(uint64_t max_delay_ns)
 }
 
 /* The machine's own work goes first. */
+static void lower_io_priority(void)
+{
+	int priority = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, LOWEST_IO_PRIORITY);
+
+	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, priority))
+		log_debug("the I/O priority cannot be lowered");
+}
+
+/*
+ * Not before the samples are in. Setting up needs a tenth of a second of CPU time: on a machine
+ * with much to do it would take half a minute at the lowest priority, and what was to be seen would
+ * be over; and a recorder that is not let run loses samples.
+ */
 static void lower_priority(void)
 {
-	int io_priority = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, LOWEST_IO_PRIORITY);
-
-	if (setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY) ||
-	    syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, io_priority))
+	if (setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY))
 		log_debug("the priority cannot be lowered");
 }
 
@@ -177,7 +187,10 @@ static int record(struct capture *capture)
 		status = recording_read(recording, end_ns, stopper_get_fd(capture->stopper), -1);
 	if (!status)
 		status = recording_stop(recording);
-	return status ? status : recording_finish(recording);
+	if (status)
+		return status;
+	lower_priority();
+	return recording_finish(recording);
 }
 
 static int write_bytes(void *context, const void *data, size_t size)
@@ -247,7 +260,7 @@ static int run(struct capture *capture)
 
 	wait_for_turn(capture->options.random_delay_ns);
 	capture->start_ns = clock_now_ns();
-	lower_priority();
+	lower_io_priority();
 	status = open_archive(capture, &is_busy);
 	if (status || is_busy)
 		return status;
@@ -280,8 +293,8 @@ const struct command command_capture = {
 	.help = "A capture is a file DIR/YYYY/MM/DD/HHMMSSZ-HOST.pb.gz, named by when it began, in UTC.\n"
 		"It appears whole or not at all. When another run is still at work on DIR, this one\n"
 		"says so and ends. The oldest captures go by --keep, --max-size and --min-free; the\n"
-		"newest and what is no capture stay. Captures run at the lowest priority and say\n"
-		"nothing when all is well, unless a terminal listens.\n\n"
+		"newest and what is no capture stay. Naming and writing run at the lowest priority.\n"
+		"Captures say nothing when all is well, unless a terminal listens.\n\n"
 		"Examples:\n"
 		"  sudo stackwide capture --dir /var/lib/stackwide -d 30s --keep 14d --max-size 2G\n"
 		"  stackwide history --dir /var/lib/stackwide --since yesterday\n"

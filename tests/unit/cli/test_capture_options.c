@@ -1,0 +1,145 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/capture_options.h"
+#include "unit.h"
+
+static int parse(struct capture_options *options, const char *arguments)
+{
+	static char buffer[256];
+	char *argv[32] = {(char[]){"stackwide capture"}};
+	char *rest = buffer;
+	int argc = 1;
+
+	snprintf(buffer, sizeof(buffer), "%s", arguments);
+	while (rest && argc < 31)
+		argv[argc++] = strsep(&rest, " ");
+	argv[argc] = NULL;
+	return capture_options_parse(options, argc, argv);
+}
+
+static int read_config(struct capture_options *options, const char *config, struct error *error)
+{
+	static char buffer[256];
+
+	snprintf(buffer, sizeof(buffer), "%s", config);
+	*options = (struct capture_options){0};
+	*error = (struct error){0};
+	return capture_options_read(options, buffer, "x.conf", error);
+}
+
+static void an_archive_is_bounded_unless_told_otherwise(void **state _unused_)
+{
+	struct capture_options options;
+
+	assert_int_equal(parse(&options, "--dir d"), 0);
+	assert_string_equal(options.dir, "d");
+	assert_ptr_equal(options.format, &format_pprof);
+	assert_int_equal(options.record.duration_ns, 30000000000);
+	assert_int_equal(options.keep_s, 14 * 86400);
+	assert_true(options.max_size_bytes == 2ull << 30);
+	assert_int_equal(options.min_free_percent, 5);
+	capture_options_release(&options);
+}
+
+static void limits_are_read(void **state _unused_)
+{
+	struct capture_options options;
+
+	assert_int_equal(parse(&options, "--dir d -d 0.2s --keep 90s --max-size 3M --min-free 1G "
+					 "--random-delay 5 --to folded -F 49 --no-inline"),
+			 0);
+	assert_int_equal(options.keep_s, 90);
+	assert_int_equal(options.max_size_bytes, 3 << 20);
+	assert_int_equal(options.min_free_percent, 0);
+	assert_int_equal(options.min_free_bytes, 1 << 30);
+	assert_int_equal(options.random_delay_ns, 5000000000);
+	assert_ptr_equal(options.format, &format_folded);
+	assert_int_equal(options.record.frequency_hz, 49);
+	assert_true(options.record.no_inlines);
+	capture_options_release(&options);
+	assert_int_equal(parse(&options, "--dir d --keep 0 --max-size 0 --min-free 0"), 0);
+	assert_int_equal(options.keep_s + options.max_size_bytes + options.min_free_bytes +
+				 options.min_free_percent,
+			 0);
+	capture_options_release(&options);
+}
+
+static void what_makes_no_sense_is_refused(void **state _unused_)
+{
+	static const char *const bad[] = {
+		"",
+		"--dir d --keep soon",
+		"--dir d --keep 0.5s",
+		"--dir d --max-size -1",
+		"--dir d --max-size 1X",
+		"--dir d --min-free 100%",
+		"--dir d --min-free %",
+		"--dir d --to nothing",
+		"--dir d --random-delay x",
+		"--dir d -p 1 --cgroup g",
+		"--dir d operand",
+		"--dir d --config /nonexistent/file",
+	};
+	struct capture_options options;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+		if (parse(&options, bad[i]) >= 0)
+			fail_msg("'%s' is taken", bad[i]);
+		capture_options_release(&options);
+	}
+}
+
+static void a_configuration_has_the_options_by_long_name(void **state _unused_)
+{
+	struct capture_options options;
+	struct error error;
+
+	assert_int_equal(read_config(&options,
+				     "# every day\n\n  dir = /var/lib/x \n"
+				     "keep=2d\r\n\tno-inline\nmin-free = 7%",
+				     &error),
+			 0);
+	assert_string_equal(options.dir, "/var/lib/x");
+	assert_int_equal(options.keep_s, 2 * 86400);
+	assert_true(options.record.no_inlines);
+	assert_int_equal(options.min_free_percent, 7);
+	capture_options_release(&options);
+}
+
+static void mistakes_in_a_configuration_have_a_line(void **state _unused_)
+{
+	static const struct {
+		const char *config;
+		const char *message;
+	} bad[] = {
+		{"dir = x\nkeeps = 1d", "x.conf:2: there is no option 'keeps'"},
+		{"\n\nkeep", "x.conf:3: expected 'keep = AGE'"},
+		{"keep =  ", "x.conf:1: expected 'keep = AGE'"},
+		{"no-inline = yes", "x.conf:1: 'no-inline' takes no value"},
+		{"config = y", "x.conf:1: there is no option 'config'"},
+		{"= 1", "x.conf:1: there is no option ''"},
+	};
+	struct capture_options options;
+	struct error error;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+		assert_int_equal(read_config(&options, bad[i].config, &error), -EINVAL);
+		assert_string_equal(error.message, bad[i].message);
+		capture_options_release(&options);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_archive_is_bounded_unless_told_otherwise),
+		cmocka_unit_test(limits_are_read),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(a_configuration_has_the_options_by_long_name),
+		cmocka_unit_test(mistakes_in_a_configuration_have_a_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
