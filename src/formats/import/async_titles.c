@@ -32,7 +32,7 @@ static const char *get_title(const struct async_titles *titles, size_t number, s
 							 : titles->text.length;
 
 	*ret_length = end - start;
-	return titles->text.data + start;
+	return titles->text.data ? titles->text.data + start : "";
 }
 
 /* All but the first begin with a character that says how much they share with the one before. */
@@ -81,7 +81,7 @@ int async_titles_find(struct async_titles *titles, struct profile *profile, uint
 	int err = 0;
 
 	if (*name == NO_NAME)
-		err = profile_add_frame_name(profile, length ? title : "", length, name);
+		err = profile_add_frame_name(profile, title, length, name);
 	*ret = *name;
 	return err;
 }
