@@ -72,6 +72,11 @@ void json_skip(struct json *json, enum json_token token);
 /* After JSON_KEY: go past its value. */
 void json_skip_value(struct json *json);
 
+/* After JSON_KEY: its string, in place of what the text holds; empty when it is none. */
+void json_take_string(struct json *json, struct text *text);
+/* After JSON_KEY: its number; 0 when it is none that 64 bits hold. */
+uint64_t json_take_u64(struct json *json);
+
 /* How many objects and arrays are open. */
 static inline size_t json_get_depth(const struct json *json)
 {

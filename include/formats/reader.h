@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
+#include "base/hash.h"
 #include "formats/format.h"
 #include "formats/import.h"
 #include "profile/profile.h"
@@ -17,6 +19,8 @@
 /* The readers of formats that are also written; their struct format stands with the writer. */
 int read_json(struct import *import);
 enum detection detect_json(const uint8_t *data, size_t size);
+int read_speedscope(struct import *import);
+enum detection detect_speedscope(const uint8_t *data, size_t size);
 /* The metric that keeps a SamplingProf file's runtime, of the sample without stack. */
 #define SAMPLING_PROF_RUNTIME "runtime"
 int read_sampling_prof(struct import *import);
@@ -32,6 +36,18 @@ _must_check_ int reader_skip_line(struct import *import, uint64_t line, const ch
 
 /* The thread of inputs that know no threads: without name and id. Returns 0 or -ENOMEM. */
 _must_check_ int reader_add_nameless_thread(struct import *import, uint32_t *ret);
+
+/* The processes of an input, by pid; all that have none, pid 0, are one. Zeroed at first. */
+struct processes {
+	struct hash_index index;
+	ARRAY(uint32_t) items;
+	const struct profile *profile;
+};
+
+/* comm  of a process that is new, a string of the profile. Returns 0 or -ENOMEM. */
+_must_check_ int reader_find_process(struct processes *processes, struct profile *profile,
+				     uint32_t pid, uint32_t comm, uint32_t *ret);
+void reader_processes_release(struct processes *processes);
 
 /*
  * Cut a FlameGraph annotation, _[k] _[i] _[j], off the end of a name: the new length. What it says

@@ -330,6 +330,27 @@ void json_skip_value(struct json *json)
 	json_skip(json, json_next(json));
 }
 
+void json_take_string(struct json *json, struct text *text)
+{
+	enum json_token token = json_next(json);
+
+	text_truncate(text, 0);
+	text_append_string(text, "");
+	if (token == JSON_STRING)
+		text_append(text, json->text, json->length);
+	else
+		json_skip(json, token);
+}
+
+uint64_t json_take_u64(struct json *json)
+{
+	enum json_token token = json_next(json);
+	uint64_t value = 0;
+
+	json_skip(json, token);
+	return token == JSON_NUMBER && json_get_u64(json, &value) ? value : 0;
+}
+
 bool json_is(const struct json *json, const char *text)
 {
 	return json->length == strlen(text) && memcmp(json->text, text, json->length) == 0;

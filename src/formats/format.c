@@ -16,6 +16,7 @@ static const struct format *const formats[] = {
 	&format_pftrace,
 	&format_pprof,
 	&format_sampling_prof,
+	&format_speedscope,
 	&format_svg,
 	&format_text,
 	&format_zones,

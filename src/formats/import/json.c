@@ -47,6 +47,7 @@ struct reader {
 	bool has_decimals;
 	enum tree_root root; /* what the first level is */
 	uint32_t thread;     /* of stacks without thread */
+	struct processes processes;
 	struct text metric;
 	struct text unit;
 	struct text baseline;
@@ -393,7 +394,8 @@ static int add_thread(struct reader *reader, struct node *node)
 		(void)cut_id(name, &length, '-', &pid);
 	err = string_table_add(profile_get_strings(profile), name, length, &thread.comm);
 	if (!err)
-		err = profile_add_process(profile, pid, thread.comm, &thread.process);
+		err = reader_find_process(&reader->processes, profile, pid, thread.comm,
+					  &thread.process);
 	return err ? err : profile_add_thread(profile, &thread, &node->thread);
 }
 
@@ -504,6 +506,7 @@ int read_json(struct import *import)
 	json_release(&reader.json);
 	array_release(&reader.nodes);
 	array_release(&reader.baselines);
+	reader_processes_release(&reader.processes);
 	text_release(&reader.metric);
 	text_release(&reader.unit);
 	text_release(&reader.baseline);

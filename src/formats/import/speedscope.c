@@ -1,0 +1,596 @@
+/*
+ * Speedscope's JSON: profiles that are sampled, lists of frames with a list of weights beside
+ * them, or evented, frames that open and close at points in time. Frames are numbers in a table,
+ * which may come last: the text is gone through twice, and keeps nothing else in memory.
+ *
+ * All profiles are read. Where there are several, each is a thread with its name, unless we wrote
+ * it and know better. Times become nanoseconds.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#include "formats/reader.h"
+
+#define MAX_VALUE 9.2e18 /* that 63 bits hold */
+
+/* Where the values of a profile stand in the text; 0: it has none. */
+struct parts {
+	size_t samples;
+	size_t weights;
+	size_t events;
+};
+
+struct reader {
+	struct import *import;
+	ARRAY(uint32_t) locations; /* by frame */
+	uint64_t num_profiles;
+	struct processes processes;
+	bool has_decimals;
+
+	/* The profile that is being read. */
+	struct parts parts;
+	struct text name;
+	struct text unit;
+	struct text own_metric;
+	struct text own_unit;
+	struct text own_comm;
+	uint64_t own_pid;
+	uint64_t own_tid;
+	bool is_own;
+	double end_value;
+	double factor;
+	uint32_t thread;
+	uint32_t metric;
+	ARRAY(uint32_t) open; /* frames, outermost first */
+	ARRAY(uint32_t) stacks;
+};
+
+static int fail(struct reader *reader, const struct json *json, size_t base)
+{
+	if (string_equals(json->fault, "out of memory"))
+		return -ENOMEM;
+	return import_fail_byte(reader->import, base + json->offset, "%s", json->fault);
+}
+
+static int fail_expected(struct reader *reader, size_t offset, const char *expected)
+{
+	return import_fail_byte(reader->import, offset, "expected %s", expected);
+}
+
+static int skip_record(struct reader *reader, size_t offset, const char *reason)
+{
+	if (reader->import->is_strict)
+		return import_fail_byte(reader->import, offset, "%s", reason);
+	if (reader->import->counts.skipped++ == 0)
+		import_warn(reader->import, "at byte %zu: %s, skipping this and others like it",
+			    offset, reason);
+	return 0;
+}
+
+/* ---- frames ---- */
+
+static int read_frame(struct reader *reader, struct json *json)
+{
+	struct profile *profile = reader->import->profile;
+	struct text name = {0};
+	struct text file = {0};
+	struct frame frame = {0};
+	uint64_t line = 0;
+	uint32_t *location = array_add(&reader->locations);
+	enum json_token token;
+	size_t length;
+	int err;
+
+	while ((token = json_next(json)) == JSON_KEY) {
+		if (json_is(json, "name"))
+			json_take_string(json, &name);
+		else if (json_is(json, "file"))
+			json_take_string(json, &file);
+		else if (json_is(json, "line"))
+			line = json_take_u64(json);
+		else
+			json_skip_value(json);
+	}
+	length = name.length;
+	err = !location || name.failed || file.failed ? -ENOMEM : 0;
+	if (!err)
+		err = reader_strip_annotation(profile, name.data ? name.data : "", &length, &frame);
+	if (!err)
+		err = profile_add_frame_name(profile, name.data ? name.data : "", length,
+					     &frame.name);
+	if (!err && file.length)
+		err = string_table_add(profile_get_strings(profile), file.data, file.length,
+				       &frame.file);
+	frame.full_name = frame.name;
+	frame.line = line <= UINT32_MAX ? (uint32_t)line : 0;
+	if (!err)
+		err = profile_add_frame_location(profile, &frame, location);
+	text_release(&name);
+	text_release(&file);
+	return err;
+}
+
+static int read_frames(struct reader *reader, struct json *json)
+{
+	enum json_token token = json_next(json);
+	int err = 0;
+
+	if (token != JSON_ARRAY) {
+		json_skip(json, token);
+		return 0;
+	}
+	while (!err && (token = json_next(json)) == JSON_OBJECT)
+		err = read_frame(reader, json);
+	if (!err && token != JSON_ARRAY_END && token != JSON_FAILED)
+		err = fail_expected(reader, json->offset, "a frame, which is an object");
+	return err;
+}
+
+static int read_shared(struct reader *reader, struct json *json)
+{
+	enum json_token token = json_next(json);
+	int err = 0;
+
+	if (token != JSON_OBJECT) {
+		json_skip(json, token);
+		return 0;
+	}
+	while (!err && (token = json_next(json)) == JSON_KEY) {
+		if (json_is(json, "frames"))
+			err = read_frames(reader, json);
+		else
+			json_skip_value(json);
+	}
+	return err;
+}
+
+static int count_profiles(struct reader *reader, struct json *json)
+{
+	enum json_token token = json_next(json);
+
+	if (token != JSON_ARRAY) {
+		json_skip(json, token);
+		return 0;
+	}
+	while ((token = json_next(json)) != JSON_ARRAY_END && token != JSON_FAILED) {
+		reader->num_profiles++;
+		json_skip(json, token);
+	}
+	return 0;
+}
+
+/* ---- samples ---- */
+
+/* A number in the metric's unit. */
+static bool get_value(struct reader *reader, const struct json *json, uint64_t *ret)
+{
+	double value;
+	double whole;
+
+	if (reader->factor == 1 && json_get_u64(json, ret))
+		return true;
+	value = json_get_double(json) * reader->factor;
+	whole = floor(value + 0.5);
+	if (!(whole >= 0 && whole <= MAX_VALUE))
+		return false;
+	if (reader->factor == 1 && whole != value)
+		reader->has_decimals = true;
+	*ret = (uint64_t)whole;
+	return true;
+}
+
+static int add_level(struct reader *reader, uint64_t frame, uint32_t *stack)
+{
+	return profile_add_stack(reader->import->profile, *stack, reader->locations.items[frame],
+				 stack);
+}
+
+/* A list of frames; *ret_good is false when one is not in the table. */
+static int read_stack(struct reader *reader, struct json *json, uint32_t *ret, bool *ret_good)
+{
+	enum json_token token;
+	uint64_t frame;
+	int err = 0;
+
+	*ret = STACK_EMPTY;
+	*ret_good = true;
+	while (!err && (token = json_next(json)) != JSON_ARRAY_END && token != JSON_FAILED) {
+		if (token == JSON_NUMBER && json_get_u64(json, &frame) &&
+		    frame < reader->locations.length)
+			err = add_level(reader, frame, ret);
+		else
+			*ret_good = false;
+		json_skip(json, token);
+	}
+	return err;
+}
+
+static int read_sample(struct reader *reader, struct json *samples, struct json *weights)
+{
+	size_t offset = reader->parts.samples + samples->offset;
+	enum json_token token = weights ? json_next(weights) : JSON_NUMBER;
+	uint64_t weight = 1;
+	uint32_t stack;
+	bool is_good;
+	int err = read_stack(reader, samples, &stack, &is_good);
+
+	if (err)
+		return err;
+	if (weights && token == JSON_FAILED)
+		return fail(reader, weights, reader->parts.weights);
+	if (!is_good)
+		return skip_record(reader, offset,
+				   "a sample with a frame that is not in the table");
+	if (token != JSON_NUMBER || (weights && !get_value(reader, weights, &weight)))
+		return skip_record(reader, offset, "a sample without a weight");
+	return reader_add_sample(reader->import, offset, reader->thread, stack, reader->metric,
+				 weight);
+}
+
+/* Samples and weights stand apart: two readers go side by side. */
+static int read_samples(struct reader *reader)
+{
+	const struct import *import = reader->import;
+	const struct parts *parts = &reader->parts;
+	struct json samples = json_of(import->data + parts->samples, import->size - parts->samples);
+	struct json weights = json_of(import->data + parts->weights, import->size - parts->weights);
+	bool has_weights = parts->weights;
+	enum json_token token;
+	int err = 0;
+
+	if (json_next(&samples) != JSON_ARRAY || (has_weights && json_next(&weights) != JSON_ARRAY))
+		err = fail_expected(reader, parts->samples, "lists of samples and of weights");
+	while (!err && (token = json_next(&samples)) == JSON_ARRAY)
+		err = read_sample(reader, &samples, has_weights ? &weights : NULL);
+	if (!err && token == JSON_FAILED)
+		err = fail(reader, &samples, parts->samples);
+	else if (!err && token != JSON_ARRAY_END)
+		err = fail_expected(reader, parts->samples + samples.offset, "a list of frames");
+	json_release(&samples);
+	json_release(&weights);
+	return err;
+}
+
+/* ---- events ---- */
+
+struct event {
+	bool opens;
+	bool closes;
+	bool has_frame;
+	bool has_time;
+	uint64_t frame;
+	uint64_t time;
+};
+
+static struct event read_event(struct reader *reader, struct json *json)
+{
+	struct event event = {0};
+	enum json_token token;
+
+	while ((token = json_next(json)) == JSON_KEY) {
+		bool is_type = json_is(json, "type");
+		bool is_frame = json_is(json, "frame");
+		bool is_time = json_is(json, "at");
+
+		token = json_next(json);
+		if (is_type && token == JSON_STRING) {
+			event.opens = json_is(json, "O");
+			event.closes = json_is(json, "C");
+		} else if (is_frame && token == JSON_NUMBER) {
+			event.has_frame = json_get_u64(json, &event.frame);
+		} else if (is_time && token == JSON_NUMBER) {
+			event.has_time = get_value(reader, json, &event.time);
+		}
+		json_skip(json, token);
+	}
+	return event;
+}
+
+static uint32_t get_open_stack(const struct reader *reader)
+{
+	return reader->stacks.length ? reader->stacks.items[reader->stacks.length - 1]
+				     : STACK_EMPTY;
+}
+
+static int open_frame(struct reader *reader, uint64_t frame)
+{
+	uint32_t stack = get_open_stack(reader);
+	uint32_t *opened = array_add(&reader->open);
+	uint32_t *added = array_add(&reader->stacks);
+
+	if (!opened || !added)
+		return -ENOMEM;
+	*opened = (uint32_t)frame;
+	*added = stack;
+	return add_level(reader, frame, added);
+}
+
+/* What was open until now has run for that long. */
+static int pass_time(struct reader *reader, size_t offset, uint64_t *now, uint64_t time)
+{
+	uint64_t duration = time - *now;
+
+	*now = time;
+	if (!duration || !reader->stacks.length)
+		return 0;
+	return reader_add_sample(reader->import, offset, reader->thread, get_open_stack(reader),
+				 reader->metric, duration);
+}
+
+static int apply_event(struct reader *reader, size_t offset, const struct event *event,
+		       uint64_t *now)
+{
+	bool is_innermost =
+		reader->open.length && reader->open.items[reader->open.length - 1] == event->frame;
+	int err;
+
+	if (event->opens == event->closes || !event->has_frame || !event->has_time ||
+	    event->frame >= reader->locations.length)
+		return skip_record(reader, offset, "an event that is none");
+	if (event->time < *now)
+		return skip_record(reader, offset, "an event that is earlier than the one before");
+	if (event->closes && !is_innermost)
+		return skip_record(reader, offset, "the end of a frame that is not innermost");
+	err = pass_time(reader, offset, now, event->time);
+	if (err || event->opens)
+		return err ? err : open_frame(reader, event->frame);
+	reader->open.length--;
+	reader->stacks.length--;
+	return 0;
+}
+
+static int read_events(struct reader *reader)
+{
+	const struct import *import = reader->import;
+	size_t base = reader->parts.events;
+	struct json json = json_of(import->data + base, import->size - base);
+	enum json_token token = json_next(&json);
+	uint64_t now = 0;
+	double end = floor(reader->end_value * reader->factor + 0.5);
+	int err = 0;
+
+	reader->open.length = reader->stacks.length = 0;
+	if (token != JSON_ARRAY)
+		err = fail_expected(reader, base, "a list of events");
+	while (!err && (token = json_next(&json)) == JSON_OBJECT) {
+		size_t offset = base + json.offset;
+		struct event event = read_event(reader, &json);
+
+		err = apply_event(reader, offset, &event, &now);
+	}
+	if (!err && token == JSON_FAILED)
+		err = fail(reader, &json, base);
+	if (!err && end <= MAX_VALUE && end > (double)now)
+		err = pass_time(reader, base, &now, (uint64_t)end);
+	json_release(&json);
+	return err;
+}
+
+/* ---- profiles ---- */
+
+static int set_metric(struct reader *reader)
+{
+	static const struct {
+		const char *unit;
+		double factor;
+	} times[] = {
+		{"nanoseconds", 1}, {"microseconds", 1e3}, {"milliseconds", 1e6}, {"seconds", 1e9}};
+	struct profile *profile = reader->import->profile;
+	const char *unit = reader->unit.length ? reader->unit.data : "none";
+
+	reader->factor = 1;
+	if (reader->is_own)
+		return profile_add_metric(profile, reader->own_metric.data, reader->own_unit.data,
+					  &reader->metric);
+	for (size_t i = 0; i < ARRAY_LENGTH(times); i++) {
+		if (string_equals(unit, times[i].unit)) {
+			reader->factor = times[i].factor;
+			return profile_add_metric(profile, "time", "nanoseconds", &reader->metric);
+		}
+	}
+	if (string_equals(unit, "bytes"))
+		return profile_add_metric(profile, "bytes", "bytes", &reader->metric);
+	return profile_add_metric(profile, "samples", "count", &reader->metric);
+}
+
+static int set_thread(struct reader *reader)
+{
+	struct profile *profile = reader->import->profile;
+	struct thread thread = {.source = reader->import->source};
+	const struct text *comm = reader->is_own ? &reader->own_comm : &reader->name;
+	uint32_t pid = 0;
+	int err = 0;
+
+	if (reader->is_own && reader->own_pid <= UINT32_MAX && reader->own_tid <= UINT32_MAX) {
+		pid = (uint32_t)reader->own_pid;
+		thread.tid = (uint32_t)reader->own_tid;
+	}
+	if (comm->length && (reader->is_own || reader->num_profiles > 1))
+		err = string_table_add(profile_get_strings(profile), comm->data, comm->length,
+				       &thread.comm);
+	if (!err)
+		err = reader_find_process(&reader->processes, profile, pid, thread.comm,
+					  &thread.process);
+	return err ? err : profile_add_thread(profile, &thread, &reader->thread);
+}
+
+static void take_own(struct reader *reader, struct json *json)
+{
+	enum json_token token = json_next(json);
+
+	json_skip(json, token == JSON_ARRAY ? token : JSON_NULL);
+	if (token != JSON_OBJECT)
+		return;
+	reader->is_own = true;
+	while ((token = json_next(json)) == JSON_KEY) {
+		if (json_is(json, "metric"))
+			json_take_string(json, &reader->own_metric);
+		else if (json_is(json, "unit"))
+			json_take_string(json, &reader->own_unit);
+		else if (json_is(json, "comm"))
+			json_take_string(json, &reader->own_comm);
+		else if (json_is(json, "pid"))
+			reader->own_pid = json_take_u64(json);
+		else if (json_is(json, "tid"))
+			reader->own_tid = json_take_u64(json);
+		else
+			json_skip_value(json);
+	}
+}
+
+/* Note where a value stands and pass over it. */
+static void take_place(struct json *json, size_t *place)
+{
+	enum json_token token = json_next(json);
+
+	*place = json->offset;
+	json_skip(json, token);
+}
+
+static void read_member(struct reader *reader, struct json *json)
+{
+	if (json_is(json, "name"))
+		json_take_string(json, &reader->name);
+	else if (json_is(json, "unit"))
+		json_take_string(json, &reader->unit);
+	else if (json_is(json, "samples"))
+		take_place(json, &reader->parts.samples);
+	else if (json_is(json, "weights"))
+		take_place(json, &reader->parts.weights);
+	else if (json_is(json, "events"))
+		take_place(json, &reader->parts.events);
+	else if (json_is(json, "stackwide"))
+		take_own(reader, json);
+	else if (json_is(json, "endValue"))
+		reader->end_value = json_next(json) == JSON_NUMBER ? json_get_double(json) : 0;
+	else
+		json_skip_value(json);
+}
+
+static int read_profile(struct reader *reader, struct json *json)
+{
+	struct text *texts[] = {&reader->name, &reader->unit, &reader->own_metric,
+				&reader->own_unit, &reader->own_comm};
+	enum json_token token;
+	int err;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+		text_truncate(texts[i], 0);
+		text_append_string(texts[i], "");
+	}
+	reader->parts = (struct parts){0};
+	reader->is_own = false;
+	reader->own_pid = reader->own_tid = 0;
+	reader->end_value = 0;
+	while ((token = json_next(json)) == JSON_KEY)
+		read_member(reader, json);
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
+		if (texts[i]->failed)
+			return -ENOMEM;
+	if (token == JSON_FAILED)
+		return 0;
+	err = set_metric(reader);
+	if (!err)
+		err = set_thread(reader);
+	if (!err && reader->parts.samples)
+		err = read_samples(reader);
+	if (!err && reader->parts.events)
+		err = read_events(reader);
+	return err;
+}
+
+static int read_profiles(struct reader *reader, struct json *json)
+{
+	enum json_token token = json_next(json);
+	int err = 0;
+
+	if (token != JSON_ARRAY) {
+		json_skip(json, token);
+		return 0;
+	}
+	while (!err && (token = json_next(json)) == JSON_OBJECT)
+		err = read_profile(reader, json);
+	if (!err && token != JSON_ARRAY_END && token != JSON_FAILED)
+		err = fail_expected(reader, json->offset, "a profile, which is an object");
+	return err;
+}
+
+/* Go through the text, with these two for the members that matter. */
+static int read_text(struct reader *reader,
+		     int (*read_table)(struct reader *reader, struct json *json),
+		     int (*read_list)(struct reader *reader, struct json *json))
+{
+	struct json json = json_of(reader->import->data, reader->import->size);
+	enum json_token token = json_next(&json);
+	int err = 0;
+
+	if (token != JSON_OBJECT && token != JSON_FAILED)
+		err = fail_expected(reader, json.offset, "an object with profiles");
+	while (!err && (token = json_next(&json)) == JSON_KEY) {
+		if (read_table && json_is(&json, "shared"))
+			err = read_table(reader, &json);
+		else if (json_is(&json, "profiles"))
+			err = read_list(reader, &json);
+		else
+			json_skip_value(&json);
+	}
+	if (!err && token != JSON_FAILED)
+		token = json_next(&json);
+	if (!err && token == JSON_FAILED)
+		err = fail(reader, &json, 0);
+	json_release(&json);
+	return err;
+}
+
+int read_speedscope(struct import *import)
+{
+	struct reader reader = {.import = import};
+	struct text *texts[] = {&reader.name, &reader.unit, &reader.own_metric, &reader.own_unit,
+				&reader.own_comm};
+	int err = read_text(&reader, read_shared, count_profiles);
+
+	if (!err && !reader.num_profiles)
+		err = import_fail_byte(import, 0, "expected an object with profiles");
+	if (!err)
+		err = read_text(&reader, NULL, read_profiles);
+	if (!err && reader.has_decimals)
+		import_warn(import, "weights with decimals are rounded");
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
+		text_release(texts[i]);
+	reader_processes_release(&reader.processes);
+	array_release(&reader.locations);
+	array_release(&reader.open);
+	array_release(&reader.stacks);
+	return err;
+}
+
+/* Its schema is named, or it has profiles and a shared table. */
+enum detection detect_speedscope(const uint8_t *data, size_t size)
+{
+	struct json json = json_of(data, size);
+	enum detection detection = DETECTED_NOT;
+	bool has_profiles = false;
+	bool has_shared = false;
+
+	if (json_next(&json) == JSON_OBJECT) {
+		while (detection == DETECTED_NOT && json_next(&json) == JSON_KEY) {
+			bool is_schema = json_is(&json, "$schema");
+			enum json_token token;
+
+			has_profiles |= json_is(&json, "profiles");
+			has_shared |= json_is(&json, "shared");
+			token = json_next(&json);
+			if ((has_profiles && has_shared) ||
+			    (is_schema && token == JSON_STRING &&
+			     memmem(json.text, json.length, "speedscope", 10)))
+				detection = DETECTED_SURE;
+			else
+				json_skip(&json, token);
+		}
+	}
+	json_release(&json);
+	return detection;
+}

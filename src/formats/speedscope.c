@@ -1,0 +1,322 @@
+/*
+ * Speedscope's JSON: a table of frames, and for every thread and metric a profile of samples, each
+ * a list of frames from the outermost in, with a list of weights beside it.
+ *
+ * Speedscope has units but no names of metrics, and names but no ids of threads; both stand in an
+ * object `stackwide` of each profile, which it passes over.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#include "formats/format.h"
+#include "formats/reader.h"
+
+#define NO_INDEX UINT32_MAX
+#define UNKNOWN  "{\"name\":\"[unknown]\"}"
+
+struct writer {
+	const struct profile *profile;
+	const struct format_opts *opts;
+	const struct sink *sink;
+	ARRAY(uint32_t) frame_indexes; /* by frame of the profile; NO_INDEX: not used yet */
+	struct string_table *frames;   /* as JSON; the index is the string's id minus 1 */
+	ARRAY(uint32_t) path;          /* stacks, innermost first */
+	uint32_t *order;               /* samples by metric and thread */
+	uint32_t active;               /* the profile to be shown first */
+	struct text text;
+};
+
+static int compare_samples(const void *left, const void *right, void *context)
+{
+	const struct profile *profile = context;
+	uint32_t x = *(const uint32_t *)left;
+	uint32_t y = *(const uint32_t *)right;
+	const struct sample *a = profile_get_sample(profile, x);
+	const struct sample *b = profile_get_sample(profile, y);
+
+	if (a->metric != b->metric)
+		return a->metric < b->metric ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void append_string(const struct writer *writer, struct text *text, uint32_t string)
+{
+	json_append_string(text, profile_get_string(writer->profile, string),
+			   profile_get_string_length(writer->profile, string));
+}
+
+static const char *get_annotation(const struct writer *writer, const struct frame *frame)
+{
+	if (writer->opts->tree.no_annotations)
+		return "";
+	if (frame->kind == FRAME_KERNEL)
+		return "_[k]";
+	if (frame->is_inlined)
+		return "_[i]";
+	return frame->kind == FRAME_JIT ? "_[j]" : "";
+}
+
+/* Frames that look the same are one, whatever their addresses were. */
+static int add_frame(struct writer *writer, const struct frame *frame, uint32_t *ret)
+{
+	_cleanup_(text_release) struct text name = {0};
+	_cleanup_(text_release) struct text object = {0};
+
+	text_append(&name, profile_get_string(writer->profile, frame->name),
+		    profile_get_string_length(writer->profile, frame->name));
+	text_append_string(&name, get_annotation(writer, frame));
+	text_append_string(&object, "{\"name\":");
+	json_append_string(&object, name.data, name.length);
+	if (frame->file != STRING_EMPTY) {
+		text_append_string(&object, ",\"file\":");
+		append_string(writer, &object, frame->file);
+	}
+	if (frame->line)
+		text_printf(&object, ",\"line\":%u", frame->line);
+	text_append_char(&object, '}');
+	if (name.failed || object.failed)
+		return -ENOMEM;
+	return string_table_add(writer->frames, object.data, object.length, ret);
+}
+
+/* frame  of the profile; NO_INDEX: one that has no name */
+static int use_frame(struct writer *writer, uint32_t frame, uint32_t *ret)
+{
+	uint32_t *index;
+	uint32_t id = 0;
+	int err;
+
+	if (frame == NO_INDEX) {
+		err = string_table_add(writer->frames, UNKNOWN, strlen(UNKNOWN), &id);
+		*ret = id - 1;
+		return err;
+	}
+	while (writer->frame_indexes.length <= frame) {
+		index = array_add(&writer->frame_indexes);
+		if (!index)
+			return -ENOMEM;
+		*index = NO_INDEX;
+	}
+	index = &writer->frame_indexes.items[frame];
+	if (*index == NO_INDEX) {
+		err = add_frame(writer, profile_get_frame(writer->profile, frame), &id);
+		if (err)
+			return err;
+		*index = id - 1;
+	}
+	*ret = *index;
+	return 0;
+}
+
+static int append_frame(struct writer *writer, uint32_t frame, bool *is_first)
+{
+	uint32_t index;
+	int err = use_frame(writer, frame, &index);
+
+	if (!err)
+		text_printf(&writer->text, "%s%u", *is_first ? "" : ",", index);
+	*is_first = false;
+	return err;
+}
+
+static int append_stack(struct writer *writer, uint32_t stack)
+{
+	bool is_first = true;
+	int err = 0;
+
+	writer->path.length = 0;
+	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(writer->profile, stack)) {
+		uint32_t *level = array_add(&writer->path);
+
+		if (!level)
+			return -ENOMEM;
+		*level = stack;
+	}
+	text_append_char(&writer->text, '[');
+	while (!err && writer->path.length) {
+		uint32_t level = writer->path.items[--writer->path.length];
+		const struct location *location = profile_get_location(
+			writer->profile, profile_get_stack_location(writer->profile, level));
+
+		if (!location->num_frames)
+			err = append_frame(writer, NO_INDEX, &is_first);
+		for (uint32_t i = location->num_frames; !err && i-- > 0;)
+			err = append_frame(writer, location->first_frame + i, &is_first);
+	}
+	text_append_char(&writer->text, ']');
+	return err;
+}
+
+static const char *get_unit(const struct writer *writer, uint32_t metric)
+{
+	static const char *const known[] = {"nanoseconds", "microseconds", "milliseconds",
+					    "seconds", "bytes"};
+	const char *unit = format_get_metric_unit(writer->profile, metric);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(known); i++)
+		if (string_equals(unit, known[i]))
+			return known[i];
+	return "none";
+}
+
+static void append_name(struct writer *writer, const struct thread *thread, uint32_t pid)
+{
+	struct text name = {0};
+
+	text_append(&name, profile_get_string(writer->profile, thread->comm),
+		    profile_get_string_length(writer->profile, thread->comm));
+	if (pid || thread->tid)
+		text_printf(&name, "-%u/%u", pid, thread->tid);
+	json_append_string(&writer->text, name.length ? name.data : "all",
+			   name.length ? name.length : 3);
+	writer->text.failed |= name.failed;
+	text_release(&name);
+}
+
+static int append_profile_head(struct writer *writer, const struct sample *sample, uint64_t total)
+{
+	const struct thread *thread = profile_get_thread(writer->profile, sample->thread);
+	uint32_t pid = profile_get_process(writer->profile, thread->process)->pid;
+	const struct metric *metric = profile_get_metric(writer->profile, sample->metric);
+
+	text_append_string(&writer->text, "{\"type\":\"sampled\",\"name\":");
+	append_name(writer, thread, pid);
+	text_printf(&writer->text, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64,
+		    get_unit(writer, sample->metric), total);
+	text_append_string(&writer->text, ",\"stackwide\":{\"metric\":");
+	append_string(writer, &writer->text, metric->name);
+	text_append_string(&writer->text, ",\"unit\":");
+	append_string(writer, &writer->text, metric->unit);
+	text_append_string(&writer->text, ",\"comm\":");
+	append_string(writer, &writer->text, thread->comm);
+	text_printf(&writer->text, ",\"pid\":%u,\"tid\":%u}", pid, thread->tid);
+	return writer->text.failed ? -ENOMEM : 0;
+}
+
+/* The samples order[first] to order[end - 1], which are of one thread and metric. */
+static int write_profile(struct writer *writer, uint32_t first, uint32_t end)
+{
+	const struct profile *profile = writer->profile;
+	uint64_t total = 0;
+	int err;
+
+	for (uint32_t i = first; i < end; i++)
+		if (__builtin_add_overflow(
+			    total, profile_get_sample(profile, writer->order[i])->value, &total))
+			return -EOVERFLOW;
+	err = append_profile_head(writer, profile_get_sample(profile, writer->order[first]), total);
+	text_append_string(&writer->text, ",\n\"samples\":[");
+	for (uint32_t i = first; !err && i < end; i++) {
+		if (i > first)
+			text_append_char(&writer->text, ',');
+		err = append_stack(writer, profile_get_sample(profile, writer->order[i])->stack);
+		if (!err)
+			err = sink_drain(writer->sink, &writer->text);
+	}
+	text_append_string(&writer->text, "],\n\"weights\":[");
+	for (uint32_t i = first; !err && i < end; i++) {
+		text_printf(&writer->text, "%s%" PRIu64, i > first ? "," : "",
+			    profile_get_sample(profile, writer->order[i])->value);
+		err = sink_drain(writer->sink, &writer->text);
+	}
+	text_append_string(&writer->text, "]}");
+	return err;
+}
+
+static bool is_same_profile(const struct writer *writer, uint32_t a, uint32_t b)
+{
+	const struct sample *x = profile_get_sample(writer->profile, writer->order[a]);
+	const struct sample *y = profile_get_sample(writer->profile, writer->order[b]);
+
+	return x->metric == y->metric && x->thread == y->thread;
+}
+
+static int write_profiles(struct writer *writer)
+{
+	uint32_t count = profile_count_samples(writer->profile);
+	uint32_t num_profiles = 0;
+	bool has_active = false;
+	int err = 0;
+
+	for (uint32_t first = 0; !err && first < count;) {
+		uint32_t end = first + 1;
+
+		while (end < count && is_same_profile(writer, first, end))
+			end++;
+		if (!has_active &&
+		    profile_get_sample(writer->profile, writer->order[first])->metric ==
+			    writer->opts->tree.metric) {
+			writer->active = num_profiles;
+			has_active = true;
+		}
+		text_append_string(&writer->text, num_profiles++ ? ",\n" : "\n");
+		err = write_profile(writer, first, end);
+		first = end;
+	}
+	return err;
+}
+
+static int write_frames(struct writer *writer)
+{
+	uint32_t count = string_table_get_count(writer->frames);
+	int err = 0;
+
+	text_append_string(&writer->text, "],\n\"shared\":{\"frames\":[");
+	for (uint32_t id = 1; !err && id < count; id++) {
+		text_append_string(&writer->text, id > 1 ? ",\n" : "\n");
+		text_append(&writer->text, string_table_get(writer->frames, id),
+			    string_table_get_length(writer->frames, id));
+		err = sink_drain(writer->sink, &writer->text);
+	}
+	text_printf(&writer->text, "]},\n\"activeProfileIndex\":%u}\n", writer->active);
+	return err;
+}
+
+static int write_all(struct writer *writer)
+{
+	uint32_t count = profile_count_samples(writer->profile);
+	int err;
+
+	writer->order = calloc(count ? count : 1, sizeof(*writer->order));
+	if (!writer->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		writer->order[i] = i;
+	qsort_r(writer->order, count, sizeof(*writer->order), compare_samples,
+		(void *)(uintptr_t)writer->profile);
+	text_append_string(&writer->text,
+			   "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+			   "\"exporter\":\"stackwide@" STACKWIDE_VERSION "\",\n\"profiles\":[");
+	err = write_profiles(writer);
+	if (!err)
+		err = write_frames(writer);
+	return err ? err : sink_flush(writer->sink, &writer->text);
+}
+
+static int write_speedscope(const struct profile *profile, const struct format_opts *opts,
+			    const struct sink *sink)
+{
+	struct writer writer = {
+		.profile = profile, .opts = opts, .sink = sink, .frames = string_table_new()};
+	int err = writer.frames ? write_all(&writer) : -ENOMEM;
+
+	array_release(&writer.frame_indexes);
+	string_table_free(writer.frames);
+	array_release(&writer.path);
+	free(writer.order);
+	text_release(&writer.text);
+	return err;
+}
+
+const struct format format_speedscope = {
+	.name = "speedscope",
+	.extension = ".speedscope.json",
+	.summary = "for the viewer speedscope; all threads and metrics",
+	.write = write_speedscope,
+	.detect = detect_speedscope,
+	.read = read_speedscope,
+};

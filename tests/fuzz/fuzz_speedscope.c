@@ -1,0 +1,7 @@
+/* JSON of speedscope. */
+#include "import_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_import(&format_speedscope, data, size);
+}
