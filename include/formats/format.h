@@ -73,6 +73,7 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);
 
+extern const struct format format_cpuprofile;
 extern const struct format format_diff_folded;
 extern const struct format format_async_profiler;
 extern const struct format format_folded;

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "formats/format.h"
 #include "formats/import.h"
 #include "profile/profile.h"
@@ -33,6 +34,12 @@ enum detection detect_svg(const uint8_t *data, size_t size);
  * with a warning ("…, skipping").
  */
 _must_check_ int reader_skip_line(struct import *import, uint64_t line, const char *reason);
+
+/* The same by the offset of the record in bytes; only the first of an input gives a warning. */
+_must_check_ int reader_skip_byte(struct import *import, uint64_t offset, const char *reason);
+
+/* The error of JSON_FAILED. base  where the JSON begins in the input. */
+_must_check_ int reader_fail_json(struct import *import, const struct json *json, size_t base);
 
 /* The thread of inputs that know no threads: without name and id. Returns 0 or -ENOMEM. */
 _must_check_ int reader_add_nameless_thread(struct import *import, uint32_t *ret);

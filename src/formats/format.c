@@ -8,6 +8,7 @@
 /* clang-format off */
 static const struct format *const formats[] = {
 	&format_async_profiler,
+	&format_cpuprofile,
 	&format_diff_folded,
 	&format_folded,
 	&format_jfr,

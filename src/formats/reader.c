@@ -1,6 +1,7 @@
 #include "formats/reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define KERNEL_MODULE "[kernel]"
@@ -11,6 +12,23 @@ int reader_skip_line(struct import *import, uint64_t line, const char *reason)
 		return import_fail_line(import, line, "%s", reason);
 	import_skip_line(import, line, "%s, skipping", reason);
 	return 0;
+}
+
+int reader_skip_byte(struct import *import, uint64_t offset, const char *reason)
+{
+	if (import->is_strict)
+		return import_fail_byte(import, offset, "%s", reason);
+	if (import->counts.skipped++ == 0)
+		import_warn(import, "at byte %" PRIu64 ": %s, skipping this and others like it",
+			    offset, reason);
+	return 0;
+}
+
+int reader_fail_json(struct import *import, const struct json *json, size_t base)
+{
+	if (string_equals(json->fault, "out of memory"))
+		return -ENOMEM;
+	return import_fail_byte(import, base + json->offset, "%s", json->fault);
 }
 
 int reader_add_nameless_thread(struct import *import, uint32_t *ret)

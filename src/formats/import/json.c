@@ -55,9 +55,7 @@ struct reader {
 
 static int fail(struct reader *reader)
 {
-	if (string_equals(reader->json.fault, "out of memory"))
-		return -ENOMEM;
-	return import_fail_byte(reader->import, reader->json.offset, "%s", reader->json.fault);
+	return reader_fail_json(reader->import, &reader->json, 0);
 }
 
 static int fail_expected(struct reader *reader, const char *expected)

@@ -48,26 +48,9 @@ struct reader {
 	ARRAY(uint32_t) stacks;
 };
 
-static int fail(struct reader *reader, const struct json *json, size_t base)
-{
-	if (string_equals(json->fault, "out of memory"))
-		return -ENOMEM;
-	return import_fail_byte(reader->import, base + json->offset, "%s", json->fault);
-}
-
 static int fail_expected(struct reader *reader, size_t offset, const char *expected)
 {
 	return import_fail_byte(reader->import, offset, "expected %s", expected);
-}
-
-static int skip_record(struct reader *reader, size_t offset, const char *reason)
-{
-	if (reader->import->is_strict)
-		return import_fail_byte(reader->import, offset, "%s", reason);
-	if (reader->import->counts.skipped++ == 0)
-		import_warn(reader->import, "at byte %zu: %s, skipping this and others like it",
-			    offset, reason);
-	return 0;
 }
 
 /* ---- frames ---- */
@@ -220,12 +203,12 @@ static int read_sample(struct reader *reader, struct json *samples, struct json 
 	if (err)
 		return err;
 	if (weights && token == JSON_FAILED)
-		return fail(reader, weights, reader->parts.weights);
+		return reader_fail_json(reader->import, weights, reader->parts.weights);
 	if (!is_good)
-		return skip_record(reader, offset,
-				   "a sample with a frame that is not in the table");
+		return reader_skip_byte(reader->import, offset,
+					"a sample with a frame that is not in the table");
 	if (token != JSON_NUMBER || (weights && !get_value(reader, weights, &weight)))
-		return skip_record(reader, offset, "a sample without a weight");
+		return reader_skip_byte(reader->import, offset, "a sample without a weight");
 	return reader_add_sample(reader->import, offset, reader->thread, stack, reader->metric,
 				 weight);
 }
@@ -246,7 +229,7 @@ static int read_samples(struct reader *reader)
 	while (!err && (token = json_next(&samples)) == JSON_ARRAY)
 		err = read_sample(reader, &samples, has_weights ? &weights : NULL);
 	if (!err && token == JSON_FAILED)
-		err = fail(reader, &samples, parts->samples);
+		err = reader_fail_json(reader->import, &samples, parts->samples);
 	else if (!err && token != JSON_ARRAY_END)
 		err = fail_expected(reader, parts->samples + samples.offset, "a list of frames");
 	json_release(&samples);
@@ -329,11 +312,13 @@ static int apply_event(struct reader *reader, size_t offset, const struct event 
 
 	if (event->opens == event->closes || !event->has_frame || !event->has_time ||
 	    event->frame >= reader->locations.length)
-		return skip_record(reader, offset, "an event that is none");
+		return reader_skip_byte(reader->import, offset, "an event that is none");
 	if (event->time < *now)
-		return skip_record(reader, offset, "an event that is earlier than the one before");
+		return reader_skip_byte(reader->import, offset,
+					"an event that is earlier than the one before");
 	if (event->closes && !is_innermost)
-		return skip_record(reader, offset, "the end of a frame that is not innermost");
+		return reader_skip_byte(reader->import, offset,
+					"the end of a frame that is not innermost");
 	err = pass_time(reader, offset, now, event->time);
 	if (err || event->opens)
 		return err ? err : open_frame(reader, event->frame);
@@ -362,7 +347,7 @@ static int read_events(struct reader *reader)
 		err = apply_event(reader, offset, &event, &now);
 	}
 	if (!err && token == JSON_FAILED)
-		err = fail(reader, &json, base);
+		err = reader_fail_json(reader->import, &json, base);
 	if (!err && end <= MAX_VALUE && end > (double)now)
 		err = pass_time(reader, base, &now, (uint64_t)end);
 	json_release(&json);
@@ -540,7 +525,7 @@ static int read_text(struct reader *reader,
 	if (!err && token != JSON_FAILED)
 		token = json_next(&json);
 	if (!err && token == JSON_FAILED)
-		err = fail(reader, &json, 0);
+		err = reader_fail_json(reader->import, &json, 0);
 	json_release(&json);
 	return err;
 }

@@ -1,0 +1,119 @@
+#include "import_fixture.h"
+
+#define FORMAT (&format_cpuprofile)
+
+#define NODES                                                                                        \
+	"\"nodes\":["                                                                                \
+	"{\"id\":1,\"callFrame\":{\"functionName\":\"(root)\",\"lineNumber\":-1},\"hitCount\":0,"    \
+	"\"children\":[2,4]},"                                                                       \
+	"{\"id\":2,\"callFrame\":{\"functionName\":\"\",\"url\":\"file:///a.js\",\"lineNumber\":6}," \
+	"\"hitCount\":1,\"children\":[3]},"                                                          \
+	"{\"id\":3,\"callFrame\":{\"functionName\":\"fib\"},\"hitCount\":2},"                        \
+	"{\"id\":4,\"callFrame\":{\"functionName\":\"(idle)\"},\"hitCount\":5}]"
+
+static const char sampled[] = "{" NODES ",\"startTime\":100,\"endTime\":190,"
+			      "\"samples\":[3,2,4,3],\"timeDeltas\":[10,20,-5,30]}";
+
+static void samples_are_counted_at_their_nodes(void **state _unused_)
+{
+	assert_stacks(FORMAT, sampled, 0, "(anonymous) 1\n(anonymous);fib 2\n(idle) 1\n");
+}
+
+/* At 110, 130, 130 again as the clock went back, and 160; until 190. */
+static void time_is_that_up_to_the_next_sample(void **state _unused_)
+{
+	assert_stacks(FORMAT, sampled, 1, "(anonymous);fib 50000\n(idle) 30000\n");
+}
+
+static void without_samples_the_counts_of_the_nodes_are_taken(void **state _unused_)
+{
+	assert_stacks(FORMAT, "{" NODES "}", 0, "(anonymous) 1\n(anonymous);fib 2\n(idle) 5\n");
+}
+
+static void files_and_lines_are_kept(void **state _unused_)
+{
+	struct imported imported = {0};
+	const struct frame *frame;
+
+	assert_int_equal(imported_read(&imported, FORMAT, sampled, strlen(sampled)), 0);
+	frame = profile_get_frame(imported.profile, 1);
+	assert_string_equal(profile_get_string(imported.profile, frame->file), "file:///a.js");
+	assert_int_equal(frame->line, 7);
+	imported_release(&imported);
+}
+
+static void a_circle_of_nodes_is_cut(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"a\"},\"hitCount\":1,"
+		      "\"children\":[2]},{\"id\":2,\"callFrame\":{\"functionName\":\"b\"},"
+		      "\"hitCount\":1,\"children\":[1]}]}",
+		      0, "b 1\nb;a 1\n");
+}
+
+static void samples_of_unknown_nodes_are_skipped(void **state _unused_)
+{
+	assert_warned(FORMAT,
+		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"a\"}},"
+		      "{\"id\":1,\"callFrame\":{\"functionName\":\"b\"}}],\"samples\":[1,9,\"x\"]}",
+		      "FILE: at byte 52: a node whose id another one has, skipping this and others "
+		      "like it\n",
+		      "a 1\n");
+}
+
+static void a_deep_chain_of_nodes_is_read(void **state _unused_)
+{
+	struct text text = {0};
+	struct imported imported = {0};
+
+	/* Children first, so that nothing is placed when its child is. */
+	text_append_string(&text, "{\"nodes\":[");
+	for (int i = 0; i < 50000; i++)
+		text_printf(&text, "%s{\"id\":%d,\"hitCount\":1,\"children\":[%d]}", i ? "," : "",
+			    i, i - 1);
+	text_append_string(&text, "]}");
+	assert_int_equal(imported_read(&imported, FORMAT, text.data, text.length), 0);
+	assert_int_equal(profile_count_stacks(imported.profile), 50001);
+	text_release(&text);
+	imported_release(&imported);
+}
+
+static void what_is_no_profile_is_refused(void **state _unused_)
+{
+	assert_refused(FORMAT, "", "FILE: at byte 0: expected a value");
+	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with nodes");
+	assert_refused(FORMAT, "{\"nodes\":[3]}", "FILE: at byte 10: expected a node");
+	assert_refused(FORMAT, "{\"nodes\":[{\"id\":1}],\"samples\":[1",
+		       "FILE: at byte 32: expected ','");
+}
+
+static enum detection detect(const char *text)
+{
+	return FORMAT->detect((const uint8_t *)text, strlen(text));
+}
+
+static void the_format_is_known_by_its_keys(void **state _unused_)
+{
+	assert_int_equal(detect(sampled), DETECTED_SURE);
+	assert_int_equal(detect("{\"nodes\":[1]}"), DETECTED_NOT);
+	assert_int_equal(detect("{\"name\":\"root\",\"value\":3}"), DETECTED_NOT);
+	assert_int_equal(format_json.detect((const uint8_t *)sampled, strlen(sampled)),
+			 DETECTED_NOT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_are_counted_at_their_nodes),
+		cmocka_unit_test(time_is_that_up_to_the_next_sample),
+		cmocka_unit_test(without_samples_the_counts_of_the_nodes_are_taken),
+		cmocka_unit_test(files_and_lines_are_kept),
+		cmocka_unit_test(a_circle_of_nodes_is_cut),
+		cmocka_unit_test(samples_of_unknown_nodes_are_skipped),
+		cmocka_unit_test(a_deep_chain_of_nodes_is_read),
+		cmocka_unit_test(what_is_no_profile_is_refused),
+		cmocka_unit_test(the_format_is_known_by_its_keys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
