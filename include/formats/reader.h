@@ -22,8 +22,6 @@ int read_json(struct import *import);
 enum detection detect_json(const uint8_t *data, size_t size);
 int read_speedscope(struct import *import);
 enum detection detect_speedscope(const uint8_t *data, size_t size);
-/* The metric that keeps a SamplingProf file's runtime, of the sample without stack. */
-#define SAMPLING_PROF_RUNTIME "runtime"
 int read_sampling_prof(struct import *import);
 enum detection detect_sampling_prof(const uint8_t *data, size_t size);
 int read_svg(struct import *import);

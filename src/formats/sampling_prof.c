@@ -23,6 +23,7 @@
 /* What the tool takes between two samples by default; where nothing else tells the time. */
 #define DEFAULT_INTERVAL_MS 100
 
+#define NS_PER_MS 1000000u
 #define NOT_MADE  UINT32_MAX
 #define NO_CALLER UINT32_MAX
 
@@ -218,25 +219,19 @@ static int add_samples(struct writer *writer)
 
 static uint64_t find_runtime_ms(const struct writer *writer, const struct format_opts *opts)
 {
-	const struct profile *profile = writer->profile;
-	uint32_t metric = profile_find_metric(profile, SAMPLING_PROF_RUNTIME);
-	uint64_t sum = 0;
+	const struct sampling *sampling = profile_get_sampling(writer->profile);
+	const char *unit = format_get_metric_unit(writer->profile, writer->metric);
+	uint64_t runtime_ms;
 
 	if (opts->observed_ms)
 		return opts->observed_ms;
-	for (uint32_t i = 0; metric != METRIC_NONE && i < profile_count_samples(profile); i++) {
-		const struct sample *sample = profile_get_sample(profile, i);
-
-		if (sample->metric == metric && __builtin_add_overflow(sum, sample->value, &sum))
-			sum = UINT64_MAX;
-	}
-	if (sum)
-		return sum;
-	if (string_equals(format_get_metric_unit(profile, writer->metric), "nanoseconds"))
-		return writer->samples / 1000000;
-	if (__builtin_mul_overflow(writer->samples, DEFAULT_INTERVAL_MS, &sum))
+	if (sampling->duration_ns)
+		return sampling->duration_ns / NS_PER_MS;
+	if (string_equals(unit, "nanoseconds"))
+		return writer->samples / NS_PER_MS;
+	if (__builtin_mul_overflow(writer->samples, DEFAULT_INTERVAL_MS, &runtime_ms))
 		return UINT64_MAX;
-	return sum;
+	return runtime_ms;
 }
 
 static int write_tables(struct writer *writer, const struct format_opts *opts,

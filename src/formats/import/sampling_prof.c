@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "formats/reader.h"
 
+#define NS_PER_MS 1000000u
 #define NO_CALLER UINT32_MAX
 #define NOT_FOUND UINT32_MAX
 
@@ -49,7 +50,6 @@ struct reader {
 	const char *end;
 	uint64_t line;
 	enum table table;
-	uint32_t runtime_metric;
 	uint32_t metric;
 	uint32_t thread;
 	uint64_t runtime_ms;
@@ -431,6 +431,7 @@ static bool is_exact(struct reader *reader)
 
 static int add_samples(struct reader *reader)
 {
+	struct sampling sampling = {0};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < reader->elements.length; i++) {
@@ -440,9 +441,9 @@ static int add_samples(struct reader *reader)
 			err = reader_add_sample(reader->import, 0, reader->thread, element->stack,
 						reader->metric, element->self);
 	}
-	if (!err && reader->runtime_ms)
-		err = profile_add_sample(reader->import->profile, reader->thread, STACK_EMPTY,
-					 reader->runtime_metric, reader->runtime_ms);
+	if (__builtin_mul_overflow(reader->runtime_ms, NS_PER_MS, &sampling.duration_ns))
+		sampling.duration_ns = UINT64_MAX;
+	profile_add_sampling(reader->import->profile, &sampling);
 	return err;
 }
 
@@ -453,9 +454,6 @@ static int read_profile(struct reader *reader)
 
 	if (!err)
 		err = profile_add_metric(import->profile, "samples", "count", &reader->metric);
-	if (!err)
-		err = profile_add_metric(import->profile, SAMPLING_PROF_RUNTIME, "milliseconds",
-					 &reader->runtime_metric);
 	if (!err)
 		err = read_tables(reader);
 	if (!err)
