@@ -1,6 +1,6 @@
 /*
- * The stack lines of `perf script` and the locations that they stand for. Lines of equal bytes
- * are parsed once.
+ * The stack lines of `perf script` and the locations that they stand for. Lines of the same symbol
+ * and file are one, whatever their addresses.
  */
 #ifndef FORMATS_PERF_FRAME_H
 #define FORMATS_PERF_FRAME_H
@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
+#include "base/text.h"
 #include "profile/profile.h"
 
 /* What one line gives: locations [first, first + count), the caller before what it inlined. */
@@ -20,10 +21,11 @@ struct perf_levels {
 };
 
 struct perf_frames {
-	struct profile *profile;       /* borrowed */
-	struct string_table *lines[2]; /* the second one of Java's processes */
-	ARRAY(struct perf_levels) levels[2];
+	struct profile *profile;          /* borrowed */
+	struct string_table *keys;        /* what a line says but for its address */
+	ARRAY(struct perf_levels) levels; /* by key */
 	ARRAY(uint32_t) locations;
+	struct text key;
 };
 
 /* Returns 0 or -ENOMEM; release also after a failure. */

@@ -33,19 +33,16 @@ struct frame_line {
 
 int perf_frames_init(struct perf_frames *frames, struct profile *profile)
 {
-	*frames = (struct perf_frames){.profile = profile};
-	frames->lines[0] = string_table_new();
-	frames->lines[1] = string_table_new();
-	return frames->lines[0] && frames->lines[1] ? 0 : -ENOMEM;
+	*frames = (struct perf_frames){.profile = profile, .keys = string_table_new()};
+	return frames->keys ? 0 : -ENOMEM;
 }
 
 void perf_frames_release(struct perf_frames *frames)
 {
-	for (int i = 0; i < 2; i++) {
-		string_table_free(frames->lines[i]);
-		array_release(&frames->levels[i]);
-	}
+	string_table_free(frames->keys);
+	array_release(&frames->levels);
 	array_release(&frames->locations);
+	text_release(&frames->key);
 }
 
 static bool is_blank(char c)
@@ -143,7 +140,6 @@ static bool split_file(struct piece *symbol, struct piece *ret_file)
 static bool parse_line(const char *text, size_t length, struct frame_line *ret)
 {
 	struct piece rest = trim((struct piece){text, length});
-	bool has_pc = perf_frame_has_pc(text, length);
 	size_t word = 0;
 
 	while (word < rest.length && is_word(rest.start[word]))
@@ -153,7 +149,7 @@ static bool parse_line(const char *text, size_t length, struct frame_line *ret)
 	rest.start += word;
 	rest.length -= word;
 	*ret = (struct frame_line){.symbol = rest, .file = {rest.start, 0}};
-	if (!split_file(&ret->symbol, &ret->file) && !has_pc)
+	if (!split_file(&ret->symbol, &ret->file) && !perf_frame_has_pc(text, length))
 		return false;
 	ret->symbol = strip_offset(trim(ret->symbol));
 	return true;
@@ -304,30 +300,41 @@ static int add_levels(struct perf_frames *frames, const struct frame_line *line,
 	return err;
 }
 
+/* What the locations depend on, which leaves out the pc and the offset. */
+static int make_key(struct perf_frames *frames, const struct frame_line *line, bool is_java)
+{
+	text_truncate(&frames->key, 0);
+	text_append_char(&frames->key, is_java ? 'j' : ' ');
+	text_append(&frames->key, line->file.start, line->file.length);
+	text_append_char(&frames->key, ' ');
+	text_append(&frames->key, line->symbol.start, line->symbol.length);
+	return frames->key.failed ? -ENOMEM : 0;
+}
+
 int perf_frames_find(struct perf_frames *frames, const char *line, size_t length, bool is_java,
 		     struct perf_levels *ret)
 {
-	struct perf_levels *levels;
 	struct frame_line parsed;
 	uint32_t id;
-	int err = string_table_add(frames->lines[is_java], line, length, &id);
+	int err;
 
+	if (!parse_line(line, length, &parsed))
+		return -EINVAL;
+	err = make_key(frames, &parsed, is_java);
+	if (!err)
+		err = string_table_add(frames->keys, frames->key.data, frames->key.length, &id);
 	if (err)
 		return err;
-	if (id < frames->levels[is_java].length) {
-		*ret = frames->levels[is_java].items[id];
-		return ret->count == UINT32_MAX ? -EINVAL : 0;
+	if (id < frames->levels.length) {
+		*ret = frames->levels.items[id];
+		return 0;
 	}
-	while (id >= frames->levels[is_java].length)
-		if (!array_add(&frames->levels[is_java]))
+	while (id >= frames->levels.length)
+		if (!array_add(&frames->levels))
 			return -ENOMEM;
 	ret->first = (uint32_t)frames->locations.length;
-	ret->count = UINT32_MAX;
-	if (parse_line(line, length, &parsed)) {
-		err = add_levels(frames, &parsed, is_java);
-		ret->count = (uint32_t)frames->locations.length - ret->first;
-	}
-	levels = &frames->levels[is_java].items[id];
-	*levels = *ret;
-	return err ? err : ret->count == UINT32_MAX ? -EINVAL : 0;
+	err = add_levels(frames, &parsed, is_java);
+	ret->count = (uint32_t)frames->locations.length - ret->first;
+	frames->levels.items[id] = *ret;
+	return err;
 }

@@ -11,8 +11,8 @@
  *
  * A sample that no blank line ends is left out, there and here: what follows may be missing.
  *
- * Stack lines repeat: every distinct one is parsed once, and its bytes are then the key to its
- * locations. The input is let go of as it is read.
+ * Stack lines repeat: what they say, but for the address, is the key to their locations. The input
+ * is let go of as it is read.
  */
 #include <errno.h>
 #include <string.h>
