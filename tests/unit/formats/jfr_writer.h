@@ -327,7 +327,8 @@ static inline void jfr_finish(struct jfr_writer *writer)
 	jfr_put_bytes(&header, writer->chunk.length, 8);
 	jfr_put_bytes(&header, writer->last_checkpoint, 8);
 	jfr_put_bytes(&header, writer->metadata, 8);
-	jfr_put_bytes(&header, 0, 24);
+	for (int i = 0; i < 3; i++)
+		jfr_put_bytes(&header, 0, 8);
 	jfr_put_bytes(&header, 2000000000, 8);
 	jfr_put_bytes(&header, 1, 4);
 	memcpy(writer->chunk.data + 8, header.chunk.data, header.chunk.length);
