@@ -72,7 +72,7 @@ static int find_busiest_process(struct history_row *row, const struct profile *p
 static int find_busiest_function(struct history_row *row, const struct profile *profile)
 {
 	_cleanup_(flat_table_release) struct flat_table table = {0};
-	int err = flat_table_init(&table, profile, 0);
+	int err = flat_table_init_profile(&table, profile, 0);
 
 	if (err || !table.num_rows || !table.rows[0].self)
 		return err;
