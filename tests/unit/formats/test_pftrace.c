@@ -1,0 +1,620 @@
+#include <perfetto.pb-c.h>
+#include <zlib.h>
+
+#include "formats/protobuf_reader.h"
+#include "formats/utf8.h"
+#include "profile_maker.h"
+#include "timeline/timeline_maker.h"
+#include "zones_maker.h"
+
+/* What the trace's readers would silently get wrong, if a writer did: see check_trace(). */
+#define MAX_SEQUENCES 32
+#define STATE_CLEARED 1
+#define STATE_NEEDED  2
+
+enum {
+	CATEGORY,
+	EVENT,
+	ANNOTATION,
+	VALUE,
+	SOURCE,
+	FUNCTION,
+	FRAME,
+	STACK,
+	BUILD,
+	PATH,
+	FILE_PATH,
+	MAPPING,
+	NUM_KINDS
+};
+
+struct numbers {
+	uint64_t *items;
+	size_t length;
+	size_t capacity;
+};
+
+struct slice_event {
+	uint64_t track;
+	uint64_t time_ns;
+	size_t order;
+	bool is_begin;
+};
+
+struct checker {
+	Perfetto__Trace *trace;
+	struct numbers known[MAX_SEQUENCES][NUM_KINDS];
+	bool is_cleared[MAX_SEQUENCES];
+	struct numbers tracks;
+	struct numbers counters;
+	struct slice_event *events;
+	size_t num_events;
+	bool has_system;
+};
+
+static void remember(struct numbers *numbers, uint64_t number)
+{
+	assert_true(number > 0);
+	if (numbers->length == numbers->capacity) {
+		numbers->capacity = numbers->capacity * 2 + 16;
+		numbers->items = realloc(numbers->items, numbers->capacity * sizeof(uint64_t));
+		assert_non_null(numbers->items);
+	}
+	numbers->items[numbers->length++] = number;
+}
+
+static bool is_known(const struct numbers *numbers, uint64_t number)
+{
+	for (size_t i = numbers->length; i-- > 0;)
+		if (numbers->items[i] == number)
+			return true;
+	return false;
+}
+
+static void assert_text(const char *text)
+{
+	struct text fitted = {0};
+
+	assert_non_null(text);
+	text_append_string(&fitted, "");
+	utf8_append(&fitted, text, strlen(text));
+	assert_string_equal(fitted.data, text);
+	text_release(&fitted);
+}
+
+#define REMEMBER(known, kind, data, list)                \
+	for (size_t i_ = 0; i_ < (data)->n_##list; i_++) \
+	remember(&(known)[kind], (data)->list[i_]->iid)
+
+/* Numbers are never 0, and what is told refers only to what is told. */
+static void read_interned(struct checker *checker, uint32_t sequence,
+			  const Perfetto__InternedData *data)
+{
+	struct numbers *known = checker->known[sequence];
+
+	REMEMBER(known, CATEGORY, data, event_categories);
+	REMEMBER(known, EVENT, data, event_names);
+	REMEMBER(known, ANNOTATION, data, debug_annotation_names);
+	REMEMBER(known, VALUE, data, debug_annotation_string_values);
+	REMEMBER(known, SOURCE, data, source_locations);
+	REMEMBER(known, FUNCTION, data, function_names);
+	REMEMBER(known, BUILD, data, build_ids);
+	REMEMBER(known, PATH, data, mapping_paths);
+	REMEMBER(known, FILE_PATH, data, source_paths);
+	REMEMBER(known, MAPPING, data, mappings);
+	REMEMBER(known, FRAME, data, frames);
+	REMEMBER(known, STACK, data, callstacks);
+	for (size_t i = 0; i < data->n_event_names; i++)
+		assert_text(data->event_names[i]->name);
+	for (size_t i = 0; i < data->n_mappings; i++) {
+		assert_true(is_known(&known[PATH], data->mappings[i]->path_string_ids[0]));
+		if (data->mappings[i]->has_build_id)
+			assert_true(is_known(&known[BUILD], data->mappings[i]->build_id));
+	}
+	for (size_t i = 0; i < data->n_frames; i++) {
+		assert_true(is_known(&known[FUNCTION], data->frames[i]->function_name_id));
+		assert_true(is_known(&known[MAPPING], data->frames[i]->mapping_id));
+		if (data->frames[i]->has_source_path_iid)
+			assert_true(is_known(&known[FILE_PATH], data->frames[i]->source_path_iid));
+	}
+	for (size_t i = 0; i < data->n_callstacks; i++)
+		for (size_t k = 0; k < data->callstacks[i]->n_frame_ids; k++)
+			assert_true(is_known(&known[FRAME], data->callstacks[i]->frame_ids[k]));
+}
+
+static void check_annotation(const struct numbers *known,
+			     const Perfetto__DebugAnnotation *annotation)
+{
+	assert_true(is_known(&known[ANNOTATION], annotation->name_iid));
+	if (annotation->value_case == PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE_IID)
+		assert_true(is_known(&known[VALUE], annotation->string_value_iid));
+	for (size_t i = 0; i < annotation->n_dict_entries; i++)
+		check_annotation(known, annotation->dict_entries[i]);
+}
+
+static void read_event(struct checker *checker, const Perfetto__TracePacket *packet, size_t order)
+{
+	const Perfetto__TrackEvent *event = packet->track_event;
+	const struct numbers *known = checker->known[packet->trusted_packet_sequence_id];
+
+	assert_true(packet->has_timestamp);
+	assert_true(is_known(&checker->tracks, event->track_uuid));
+	assert_int_equal(event->n_extra_counter_values, event->n_extra_counter_track_uuids);
+	for (size_t i = 0; i < event->n_extra_counter_track_uuids; i++)
+		assert_true(is_known(&checker->counters, event->extra_counter_track_uuids[i]));
+	for (size_t i = 0; i < event->n_category_iids; i++)
+		assert_true(is_known(&known[CATEGORY], event->category_iids[i]));
+	for (size_t i = 0; i < event->n_debug_annotations; i++)
+		check_annotation(known, event->debug_annotations[i]);
+	if (event->has_source_location_iid)
+		assert_true(is_known(&known[SOURCE], event->source_location_iid));
+	if (event->type == 4) {
+		assert_true(is_known(&checker->counters, event->track_uuid));
+		assert_int_not_equal(event->counter_value_field_case, 0);
+		return;
+	}
+	if (event->type == 1)
+		assert_true(is_known(&known[EVENT], event->name_iid));
+	checker->events[checker->num_events++] =
+		(struct slice_event){event->track_uuid, packet->timestamp, order, event->type == 1};
+}
+
+/* Siblings of one name stay apart, and a thread is not described where events are. */
+static void read_descriptor(struct checker *checker, const Perfetto__TracePacket *packet)
+{
+	const Perfetto__TrackDescriptor *descriptor = packet->track_descriptor;
+
+	assert_false(is_known(&checker->tracks, descriptor->uuid));
+	remember(&checker->tracks, descriptor->uuid);
+	if (descriptor->counter)
+		remember(&checker->counters, descriptor->uuid);
+	if (descriptor->process || descriptor->thread) {
+		assert_int_equal(packet->trusted_packet_sequence_id, 1);
+		assert_text(descriptor->process ? descriptor->process->process_name
+						: descriptor->thread->thread_name);
+		return;
+	}
+	assert_true(is_known(&checker->tracks, descriptor->parent_uuid));
+	assert_int_equal(descriptor->sibling_merge_behavior, 2);
+	assert_text(descriptor->name);
+}
+
+static int compare_events(const void *left, const void *right)
+{
+	const struct slice_event *a = left;
+	const struct slice_event *b = right;
+
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->order < b->order ? -1 : 1;
+}
+
+/* As a reader sorts them, by time and then as they come, begins and ends of a track pair up. */
+static void check_nesting(struct checker *checker)
+{
+	int64_t depth = 0;
+
+	qsort(checker->events, checker->num_events, sizeof(*checker->events), compare_events);
+	for (size_t i = 0; i < checker->num_events; i++) {
+		if (i && checker->events[i - 1].track != checker->events[i].track)
+			assert_int_equal(depth, 0);
+		depth += checker->events[i].is_begin ? 1 : -1;
+		assert_true(depth >= 0);
+	}
+	assert_int_equal(depth, 0);
+}
+
+static void read_packet(struct checker *checker, const Perfetto__TracePacket *packet, size_t order)
+{
+	uint32_t sequence = packet->trusted_packet_sequence_id;
+
+	assert_true(sequence > 0 && sequence < MAX_SEQUENCES);
+	if (packet->sequence_flags & STATE_CLEARED) {
+		checker->is_cleared[sequence] = true;
+		for (size_t i = 0; i < NUM_KINDS; i++)
+			checker->known[sequence][i].length = 0;
+	}
+	if (packet->sequence_flags & STATE_NEEDED)
+		assert_true(checker->is_cleared[sequence]);
+	if (packet->interned_data ||
+	    packet->data_case == PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT ||
+	    packet->data_case == PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE)
+		assert_true(packet->sequence_flags & STATE_NEEDED);
+	if (packet->interned_data)
+		read_interned(checker, sequence, packet->interned_data);
+	if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR)
+		read_descriptor(checker, packet);
+	if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT)
+		read_event(checker, packet, order);
+	if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_SYSTEM_INFO)
+		checker->has_system = true;
+	if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS)
+		assert_true(checker->has_system);
+	if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE) {
+		assert_true(packet->has_timestamp && packet->perf_sample->has_timebase_count);
+		if (packet->perf_sample->has_callstack_iid)
+			assert_true(is_known(&checker->known[sequence][STACK],
+					     packet->perf_sample->callstack_iid));
+	}
+	assert_true(perfetto__trace_packet__get_packed_size(packet) < 1 << 20);
+}
+
+/* Decode a trace and check all that a reader would not complain about. The caller frees it. */
+static Perfetto__Trace *check_trace(const struct text *written)
+{
+	struct checker checker = {0};
+	Perfetto__Trace *trace =
+		perfetto__trace__unpack(NULL, written->length, (const uint8_t *)written->data);
+
+	assert_non_null(trace);
+	checker.events = calloc(trace->n_packet + 1, sizeof(*checker.events));
+	assert_non_null(checker.events);
+	for (size_t i = 0; i < trace->n_packet; i++)
+		read_packet(&checker, trace->packet[i], i);
+	check_nesting(&checker);
+	for (size_t i = 0; i < MAX_SEQUENCES; i++)
+		for (size_t k = 0; k < NUM_KINDS; k++)
+			free(checker.known[i][k].items);
+	free(checker.tracks.items);
+	free(checker.counters.items);
+	free(checker.events);
+	return trace;
+}
+
+static Perfetto__Trace *write_timeline(const struct profile *profile, struct timeline *timeline)
+{
+	struct format_opts opts = {.timeline = timeline};
+	struct text written = {0};
+	struct sink sink = {.write = maker_append, .context = &written};
+	Perfetto__Trace *trace;
+
+	text_append_string(&written, "");
+	assert_int_equal(format_pftrace.write(profile, &opts, &sink), 0);
+	trace = check_trace(&written);
+	text_release(&written);
+	return trace;
+}
+
+static Perfetto__Trace *write_zones(const char *text)
+{
+	struct zones_read_result result;
+	Perfetto__Trace *trace;
+
+	maker_read_zones(text, &result);
+	trace = write_timeline(result.profile, result.timeline);
+	maker_release(&result);
+	return trace;
+}
+
+/* The packets of one kind, by its number among them; NULL when there are fewer. */
+static const Perfetto__TracePacket *find_packet(const Perfetto__Trace *trace,
+						Perfetto__TracePacket__DataCase kind, size_t index)
+{
+	for (size_t i = 0; i < trace->n_packet; i++)
+		if (trace->packet[i]->data_case == kind && index-- == 0)
+			return trace->packet[i];
+	return NULL;
+}
+
+static size_t count_packets(const Perfetto__Trace *trace, Perfetto__TracePacket__DataCase kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trace->n_packet; i++)
+		count += trace->packet[i]->data_case == kind;
+	return count;
+}
+
+#define EVENTS      PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT
+#define DESCRIPTORS PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR
+#define SAMPLES     PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE
+#define BUNDLES     PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS
+
+static void an_empty_timeline_is_a_good_trace(void **state _unused_)
+{
+	Perfetto__Trace *trace = write_zones("");
+
+	assert_int_equal(count_packets(trace, EVENTS), 0);
+	perfetto__trace__free_unpacked(trace, NULL);
+}
+
+static void random_programs_make_good_traces(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct tracked tracked;
+		Perfetto__Trace *trace;
+
+		tracked_init(&tracked);
+		tracked_run_random_program(&tracked, seed, 1000);
+		trace = write_timeline(profile, tracked.timeline);
+		assert_true(count_packets(trace, EVENTS) >=
+			    2 * timeline_count_zone(tracked.timeline));
+		perfetto__trace__free_unpacked(trace, NULL);
+		tracked_release(&tracked);
+	}
+	profile_free(profile);
+}
+
+static void a_track_is_described_only_when_it_is_used(void **state _unused_)
+{
+	Perfetto__Trace *trace = write_zones("THREAD, 1, a\nSTACK, 1, 9, s\nSTACK, 5000, 6000, t\n"
+					     "COUNTER_TRACK, 1, c\n");
+
+	/* The process and the thread. */
+	assert_int_equal(count_packets(trace, DESCRIPTORS), 2);
+	perfetto__trace__free_unpacked(trace, NULL);
+}
+
+static void names_are_utf8_without_nul(void **state _unused_)
+{
+	static const char text[] = "THREAD, 1, \xff"
+				   "a\nLOCATION, 1, \xc3(, f\xf0, x\xed\xa0\x80, 1\n"
+				   "ZONE_START, 8000, 1, 1, 1\nZONE_PARAM, 8000, \xfe, \x80\n"
+				   "ZONE_CATEGORY, 8000, \xc0\n";
+	Perfetto__Trace *trace = write_zones(text);
+	const Perfetto__TracePacket *thread = find_packet(trace, DESCRIPTORS, 1);
+
+	assert_string_equal(thread->track_descriptor->thread->thread_name, "\xef\xbf\xbd"
+									   "a");
+	perfetto__trace__free_unpacked(trace, NULL);
+}
+
+static void ids_of_threads_fit_and_differ(void **state _unused_)
+{
+	Perfetto__Trace *trace = write_zones("THREAD, 139637976727552, a\nTHREAD, -1, b\n"
+					     "THREAD, 4294967295, c\nTHREAD, 2147483647, d\n");
+	int64_t tids[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		const Perfetto__TracePacket *packet = find_packet(trace, DESCRIPTORS, i + 1);
+
+		tids[i] = packet->track_descriptor->thread->tid;
+		assert_true(tids[i] >= 0 && tids[i] <= INT32_MAX);
+		for (size_t k = 0; k < i; k++)
+			assert_true(tids[i] != tids[k]);
+	}
+	assert_int_equal(tids[1], INT32_MAX);
+	perfetto__trace__free_unpacked(trace, NULL);
+}
+
+static void processes_without_pid_get_different_ones(void **state _unused_)
+{
+	Perfetto__Trace *trace = write_zones("THREAD, 7, a\n#! process 0 x\nTHREAD, 7, b\n"
+					     "#! process 0 y\n");
+	int32_t pids[3];
+
+	for (size_t i = 0; i < 3; i++)
+		pids[i] = find_packet(trace, DESCRIPTORS, i)->track_descriptor->process->pid;
+	assert_int_equal(pids[0], 7);
+	assert_true(pids[1] != pids[0] && pids[2] != pids[0] && pids[1] != pids[2]);
+	assert_true(pids[1] > 0 && pids[2] > 0);
+	perfetto__trace__free_unpacked(trace, NULL);
+}
+
+/* Memory of readers is bounded: what was told is told again from time to time. */
+static void a_long_sequence_begins_anew(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct tracked tracked;
+	Perfetto__Trace *trace;
+	size_t num_cleared = 0;
+
+	tracked_init(&tracked);
+	for (uint64_t i = 0; i < 400000; i++) {
+		tracked_begin(&tracked, 8000, 0, 2000000000000 + 2 * i);
+		tracked_end(&tracked, 8000, 2000000000001 + 2 * i);
+	}
+	tracked_finish(&tracked, 0);
+	tracked_add_thread(&tracked, 1);
+	trace = write_timeline(profile, tracked.timeline);
+	for (size_t i = 0; i < trace->n_packet; i++)
+		num_cleared += trace->packet[i]->trusted_packet_sequence_id == 16 &&
+			       trace->packet[i]->sequence_flags & STATE_CLEARED;
+	assert_true(num_cleared >= 2);
+	perfetto__trace__free_unpacked(trace, NULL);
+	tracked_release(&tracked);
+	profile_free(profile);
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static void add_sample(struct timeline *timeline, uint64_t time_ns, uint32_t thread, uint32_t stack)
+{
+	struct timeline_sample sample = {.time_ns = time_ns,
+					 .weight = 10101,
+					 .thread = thread,
+					 .stack = stack,
+					 .region = TIMELINE_NONE,
+					 .cpu = 3,
+					 .mode = SAMPLE_MODE_KERNEL};
+
+	assert_int_equal(timeline_add_sample(timeline, &sample, NULL), 0);
+}
+
+static void samples_have_their_weight_and_their_stack_outermost_first(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct tracked tracked;
+	const Perfetto__TracePacket *packet;
+	const Perfetto__InternedData *data;
+	Perfetto__Trace *trace;
+	uint32_t stack;
+
+	maker_add_sample(profile, maker_add_thread(profile, 5, 6, "t"), "main;work;sys_[k]", 1);
+	stack = profile_get_sample(profile, 0)->stack;
+	tracked_init(&tracked);
+	add_sample(tracked.timeline, 100, tracked_add_thread(&tracked, 6), stack);
+	add_sample(tracked.timeline, 200, 0, stack);
+	add_sample(tracked.timeline, 300, 0, STACK_EMPTY);
+	trace = write_timeline(profile, tracked.timeline);
+	assert_int_equal(count_packets(trace, SAMPLES), 3);
+	packet = find_packet(trace, SAMPLES, 0);
+	data = packet->interned_data;
+	assert_int_equal(packet->perf_sample->timebase_count, 10101);
+	assert_int_equal(packet->perf_sample->cpu, 3);
+	assert_int_equal(packet->perf_sample->cpu_mode, 1);
+	assert_int_equal(data->n_frames, 3);
+	assert_int_equal(data->callstacks[0]->n_frame_ids, 3);
+	/* Told innermost first, listed outermost first. */
+	assert_int_equal(data->callstacks[0]->frame_ids[2], data->frames[0]->iid);
+	assert_memory_equal(data->function_names[0]->str.data, "sys", 3);
+	assert_int_equal(data->frames[0]->kind, 2);
+	assert_null(find_packet(trace, SAMPLES, 1)->interned_data);
+	assert_false(find_packet(trace, SAMPLES, 2)->perf_sample->has_callstack_iid);
+	perfetto__trace__free_unpacked(trace, NULL);
+	tracked_release(&tracked);
+	profile_free(profile);
+}
+
+static void a_profile_without_times_becomes_samples_one_after_another(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct timeline *timeline = timeline_new();
+	uint32_t thread = maker_add_thread(profile, 5, 6, "t");
+	Perfetto__Trace *trace;
+
+	maker_add_sample(profile, thread, "main;a", 7);
+	maker_add_sample(profile, thread, "main;b", 9);
+	trace = write_timeline(profile, timeline);
+	assert_int_equal(count_packets(trace, SAMPLES), 2);
+	assert_int_equal(find_packet(trace, SAMPLES, 0)->perf_sample->timebase_count, 7);
+	assert_int_equal(find_packet(trace, SAMPLES, 1)->perf_sample->timebase_count, 9);
+	assert_int_equal(find_packet(trace, SAMPLES, 1)->perf_sample->pid, 5);
+	perfetto__trace__free_unpacked(trace, NULL);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
+/* ---- scheduling --------------------------------------------------------------------------- */
+
+static void scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct timeline *timeline = timeline_new();
+	struct timeline_system system = {.num_cpus = 2};
+	const Perfetto__CompactSched *sched;
+	Perfetto__Trace *trace;
+
+	assert_int_equal(timeline_add_string(timeline, "6.1.0", &system.kernel_release), 0);
+	timeline_set_system(timeline, &system);
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct sched_switch event = {.time_ns = 1000 + 10 * i,
+					     .next_tid = (int32_t)i,
+					     .next_priority = 120,
+					     .cpu = i % 2,
+					     .previous_state = TASK_STATE_PREEMPTED};
+		struct sched_waking waking = {
+			.time_ns = 1001 + 10 * i, .tid = 5, .cpu = i % 2, .is_in_interrupt = true};
+
+		assert_int_equal(timeline_add_switch(timeline, &event, NULL), 0);
+		if (i % 10 == 0)
+			assert_int_equal(timeline_add_waking(timeline, &waking, NULL), 0);
+	}
+	trace = write_timeline(profile, timeline);
+	assert_int_equal(count_packets(trace, BUNDLES), 4);
+	sched = find_packet(trace, BUNDLES, 0)->ftrace_events->compact_sched;
+	assert_int_equal(sched->n_switch_timestamp, 1024);
+	assert_int_equal(sched->n_switch_prev_state, 1024);
+	assert_int_equal(sched->switch_timestamp[0], 1000);
+	assert_int_equal(sched->switch_timestamp[1], 20);
+	assert_int_equal(sched->switch_next_pid[1], 2);
+	assert_int_equal(sched->switch_prev_state[1], 0x100);
+	assert_int_equal(sched->n_intern_table, 1);
+	assert_int_equal(sched->waking_common_flags[0], 1);
+	assert_int_equal(sched->n_waking_pid, sched->n_waking_timestamp);
+	perfetto__trace__free_unpacked(trace, NULL);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
+static void clocks_are_told_first(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct timeline *timeline = timeline_new();
+	struct clock_snapshot snapshot = {
+		.boottime_ns = 30, .monotonic_ns = 20, .realtime_ns = 1790000000000000000};
+	const Perfetto__ClockSnapshot *clocks;
+	Perfetto__Trace *trace;
+
+	assert_int_equal(timeline_add_clock(timeline, &snapshot, NULL), 0);
+	trace = write_timeline(profile, timeline);
+	clocks = trace->packet[0]->clock_snapshot;
+	assert_int_equal(trace->packet[0]->data_case, PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT);
+	assert_int_equal(clocks->n_clocks, 3);
+	assert_int_equal(clocks->primary_trace_clock, 6);
+	assert_int_equal(clocks->clocks[0]->clock_id, 6);
+	assert_int_equal(clocks->clocks[0]->timestamp, 30);
+	perfetto__trace__free_unpacked(trace, NULL);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
+/* ---- compression -------------------------------------------------------------------------- */
+
+static void compressed_packets_hold_the_same_trace(void **state _unused_)
+{
+	struct zones_read_result result;
+	struct text plain;
+	struct text packed;
+	struct protobuf_field packet = {0};
+	struct protobuf_field zlib = {0};
+	struct bytes bytes;
+	uint8_t unpacked[65536];
+	uLongf size = sizeof(unpacked);
+
+	maker_read_zones("LOCATION,1,A,a,a.c,1\nZONE_START,8000,1,1,1\nZONE_END,8000,2\n", &result);
+	plain = maker_write(&format_pftrace, &result, (struct format_opts){0});
+	packed = maker_write(&format_pftrace, &result, (struct format_opts){.is_compressed = true});
+	assert_true(packed.length < plain.length);
+	bytes = bytes_of(packed.data, packed.length);
+	assert_true(protobuf_next(&bytes, &packet) && packet.number == 1);
+	assert_true(protobuf_next(&packet.body, &zlib) && zlib.number == 50);
+	assert_int_equal(uncompress(unpacked, &size, zlib.body.data, zlib.body.size), Z_OK);
+	assert_int_equal(size, plain.length);
+	assert_memory_equal(unpacked, plain.data, size);
+	text_release(&plain);
+	text_release(&packed);
+	maker_release(&result);
+}
+
+static int refuse(void *context _unused_, const void *data _unused_, size_t size _unused_)
+{
+	return -ENOSPC;
+}
+
+static void a_full_disk_is_reported(void **state _unused_)
+{
+	struct zones_read_result result;
+	struct format_opts opts = {0};
+	struct sink sink = {.write = refuse};
+
+	maker_read_zones("THREAD, 1, a\n", &result);
+	opts.timeline = result.timeline;
+	assert_int_equal(format_pftrace.write(result.profile, &opts, &sink), -ENOSPC);
+	maker_release(&result);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_timeline_is_a_good_trace),
+		cmocka_unit_test(random_programs_make_good_traces),
+		cmocka_unit_test(a_track_is_described_only_when_it_is_used),
+		cmocka_unit_test(names_are_utf8_without_nul),
+		cmocka_unit_test(ids_of_threads_fit_and_differ),
+		cmocka_unit_test(processes_without_pid_get_different_ones),
+		cmocka_unit_test(a_long_sequence_begins_anew),
+		cmocka_unit_test(samples_have_their_weight_and_their_stack_outermost_first),
+		cmocka_unit_test(a_profile_without_times_becomes_samples_one_after_another),
+		cmocka_unit_test(scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release),
+		cmocka_unit_test(clocks_are_told_first),
+		cmocka_unit_test(compressed_packets_hold_the_same_trace),
+		cmocka_unit_test(a_full_disk_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
