@@ -129,7 +129,8 @@ test-programs: $(UNIT_TESTS) $(WORKLOADS)
 check: all test-programs  ## build and run every test
 	$(Q)O=$(O) tests/run
 
-bench: all test-programs  ## measure against perf, side by side (not a test)
+bench: all test-programs  ## measure against perf and FlameGraph, side by side (not a test)
+	$(Q)O=$(O) tests/bench/formats
 	$(Q)O=$(O) tests/bench/run
 
 fuzz-targets: $(FUZZERS)
