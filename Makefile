@@ -3,11 +3,12 @@
 #   O=DIR        build folder (default build)     V=1              show the commands
 #   WERROR=1     warnings are errors              SAN=address,undefined   sanitizers
 #   COVERAGE=1   gcov instrumentation             CC= CLANG= BPFTOOL= PROTOC=   the tools
-#   PREFIX=/usr/local  DESTDIR=                   where `make install` puts things
+#   PREFIX=/usr/local  SYSCONFDIR=/etc  DESTDIR=  where `make install` puts things
 
 VERSION := 0.1.0
 O       ?= build
 PREFIX  ?= /usr/local
+SYSCONFDIR ?= /etc
 CC      ?= cc
 CLANG   ?= clang
 PROTOC  ?= protoc-c
@@ -53,7 +54,6 @@ $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
 WORKLOAD_FLAGS = -O2 -g $(WORKLOAD_FRAMES) -D_GNU_SOURCE \
 	-fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-ipa-icf) -MD -MP -MF $@.d
-MAN_PAGES  := $(wildcard packaging/man/*.1)
 C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 
 all: $(O)/stackwide  ## the program, at build/stackwide
@@ -149,13 +149,48 @@ lint: format-check  ## rooms, formatting, static analysis
 format:  ## reformat every C file
 	$(Q)clang-format -i $(C_FILES)
 
-install: all  ## install below $(DESTDIR)$(PREFIX)
-	install -D -m 755 $(O)/stackwide $(DESTDIR)$(PREFIX)/bin/stackwide
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN_PAGES)
+# Out of the program's own tables; a target's last part says what `stackwide generate` prints.
+COMMANDS  := $(patsubst src/cli/cmd_%.c,%,$(filter-out %/cmd_generate.c %/cmd_unwind_table.c, \
+	$(wildcard src/cli/cmd_*.c)))
+# Written by hand where there is more to say than the help does.
+WRITTEN   := $(wildcard packaging/man/*.1)
+MANUALS   := $(filter-out $(WRITTEN:packaging/man/%=$(O)/generated/%), \
+	$(patsubst %,$(O)/generated/stackwide-%.1,$(COMMANDS)))
+GENERATED_TEXTS := $(MANUALS) $(patsubst %,$(O)/generated/%,bash zsh fish capture.service)
 
-uninstall:  ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/stackwide \
-		$(MAN_PAGES:packaging/man/%=$(DESTDIR)$(PREFIX)/share/man/man1/%)
+generated: $(GENERATED_TEXTS)
+
+$(O)/generated/stackwide-%.1: $(O)/stackwide
+	$(Q)mkdir -p $(@D) && $< generate manual $* > $@
+
+# Made each time: PREFIX may be another.
+$(O)/generated/capture.service: packaging/systemd/stackwide-capture.service FORCE
+	$(Q)mkdir -p $(@D) && sed 's,@BINDIR@,$(PREFIX)/bin,' $< > $@
+FORCE:
+
+$(O)/generated/%: $(O)/stackwide
+	$(Q)mkdir -p $(@D) && $< generate $* > $@
+
+# FROM:TO of what is installed with mode 644, TO below DESTDIR.
+INSTALLED := $(foreach m,$(MANUALS) $(WRITTEN),$(m):$(PREFIX)/share/man/man1/$(notdir $(m))) \
+	$(O)/generated/bash:$(PREFIX)/share/bash-completion/completions/stackwide \
+	$(O)/generated/zsh:$(PREFIX)/share/zsh/site-functions/_stackwide \
+	$(O)/generated/fish:$(PREFIX)/share/fish/vendor_completions.d/stackwide.fish \
+	$(O)/generated/capture.service:$(PREFIX)/lib/systemd/system/stackwide-capture.service \
+	packaging/systemd/stackwide-capture.timer:$(PREFIX)/lib/systemd/system/stackwide-capture.timer \
+	packaging/systemd/tmpfiles.conf:$(PREFIX)/lib/tmpfiles.d/stackwide.conf \
+	packaging/cron/stackwide:$(SYSCONFDIR)/cron.d/stackwide
+
+install: all generated  ## install below $(DESTDIR)
+	install -D -m 755 $(O)/stackwide $(DESTDIR)$(PREFIX)/bin/stackwide
+	$(foreach i,$(INSTALLED),install -D -m 644 $(subst :, $(DESTDIR),$(i)) &&) true
+	test -e $(DESTDIR)$(SYSCONFDIR)/stackwide/capture.conf || install -D -m 644 \
+		packaging/etc/capture.conf $(DESTDIR)$(SYSCONFDIR)/stackwide/capture.conf
+
+uninstall:  ## remove what install put there, and the configuration
+	rm -f $(DESTDIR)$(PREFIX)/bin/stackwide $(DESTDIR)$(SYSCONFDIR)/stackwide/capture.conf \
+		$(foreach i,$(INSTALLED),$(DESTDIR)$(word 2,$(subst :, ,$(i))))
+	rmdir $(DESTDIR)$(SYSCONFDIR)/stackwide 2>/dev/null || true
 
 dist:  ## a source archive of HEAD
 	git archive --prefix=stackwide-$(VERSION)/ -o stackwide-$(VERSION).tar.gz HEAD
@@ -169,7 +204,7 @@ help:  ## this list
 
 -include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(O)/bpf/sampler.bpf.d $(FUZZERS:=.d) \
 	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d)
-.PHONY: all test-programs check bench fuzz fuzz-targets format-check lint format install uninstall dist clean help
+.PHONY: all test-programs check bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -32,10 +32,14 @@ struct command {
 extern const struct command command_capture;
 extern const struct command command_convert;
 extern const struct command command_doctor;
+extern const struct command command_generate;
 extern const struct command command_history;
 extern const struct command command_record;
 extern const struct command command_diff;
 extern const struct command command_report;
 extern const struct command command_unwind_table;
+
+/* All of them, in the order that the help shows, ended by NULL: commands.c. */
+const struct command *const *command_get_all(void);
 
 #endif

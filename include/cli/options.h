@@ -35,6 +35,9 @@ _must_check_ int options_parse(const struct option_spec *specs, int argc, char *
 			       int (*handle)(int id, const char *value, void *context),
 			       void *context, int *ret_first_operand);
 
+/* Those that all commands have, as a table. */
+const struct option_spec *options_get_common(void);
+
 void options_print_help(const struct option_spec *specs, FILE *out);
 
 /* Values. Each returns 0 or -EINVAL. */

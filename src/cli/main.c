@@ -7,16 +7,11 @@
 #include "cli/command.h"
 #include "formats/format.h"
 
-static const struct command *const commands[] = {
-	&command_record,  &command_report,  &command_diff,   &command_convert,
-	&command_capture, &command_history, &command_doctor, &command_unwind_table,
-};
-
 static const struct command *find_command(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LENGTH(commands); i++)
-		if (string_equals(commands[i]->name, name))
-			return commands[i];
+	for (const struct command *const *command = command_get_all(); *command; command++)
+		if (string_equals((*command)->name, name))
+			return *command;
 	return NULL;
 }
 
@@ -26,9 +21,9 @@ static void print_commands(FILE *out)
 	      "everything that runs, kernel and user, and names every frame.\n\n"
 	      "Usage: stackwide COMMAND [OPTION...]\n\nCommands:\n",
 	      out);
-	for (size_t i = 0; i < ARRAY_LENGTH(commands); i++)
-		if (!commands[i]->is_hidden)
-			fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	for (const struct command *const *command = command_get_all(); *command; command++)
+		if (!(*command)->is_hidden)
+			fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
 	fputs("  help       print this, the help of a command, or 'help formats'\n\n"
 	      "First steps:\n"
 	      "  sudo stackwide record -d 10              the whole machine for ten seconds\n"

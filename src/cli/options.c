@@ -19,6 +19,11 @@ static const struct option_spec common_options[] = {
 	{0},
 };
 
+const struct option_spec *options_get_common(void)
+{
+	return common_options;
+}
+
 struct tables {
 	ARRAY(struct option) long_options;
 	struct text short_options;

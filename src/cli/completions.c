@@ -1,0 +1,237 @@
+/*
+ * Completions for bash, zsh and fish. What the value of an option can be is told by what the
+ * option table calls it: FILE, DIR, FORMAT, PID, or words with bars between them.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/generated_text.h"
+#include "formats/format.h"
+
+static bool is_shown(const struct option_spec *option)
+{
+	return option->help != NULL;
+}
+
+/* The help in one line; what the shell reads specially is left out. */
+static void print_help(const struct option_spec *option, const char *special, FILE *out)
+{
+	for (const char *c = option->help; *c; c++) {
+		if (*c == '\n')
+			fputc(' ', out);
+		else if (!strchr(special, *c))
+			fputc(*c, out);
+	}
+}
+
+/* "on|off" is "on off" */
+static void print_words(const char *argument, FILE *out)
+{
+	for (const char *c = argument; *c; c++)
+		fputc(*c == '|' ? ' ' : *c, out);
+}
+
+static void print_formats(FILE *out)
+{
+	for (const struct format *const *format = format_get_all(); *format; format++)
+		fprintf(out, "%s%s", format == format_get_all() ? "" : " ", (*format)->name);
+}
+
+static bool is_kind(const struct option_spec *option, const char *kind)
+{
+	return option->argument && string_starts_with(option->argument, kind);
+}
+
+static bool has_words(const struct option_spec *option)
+{
+	return option->argument && strchr(option->argument, '|');
+}
+
+/* Call print() for every option of a command that is shown, common ones too. */
+static void for_each_option(const struct command *command,
+			    void (*print)(const struct command *command,
+					  const struct option_spec *option, FILE *out),
+			    FILE *out)
+{
+	for (const struct option_spec *option = command->options; option->name; option++)
+		if (is_shown(option))
+			print(command, option, out);
+	for (const struct option_spec *option = options_get_common(); option->name; option++)
+		print(command, option, out);
+}
+
+static void print_command_names(const struct command *const *commands, FILE *out)
+{
+	for (; *commands; commands++)
+		if (!(*commands)->is_hidden)
+			fprintf(out, "%s ", (*commands)->name);
+	fputs("help", out);
+}
+
+static void print_bash_name(const struct command *command _unused_,
+			    const struct option_spec *option, FILE *out)
+{
+	fprintf(out, " --%s", option->name);
+	if (option->short_name)
+		fprintf(out, " -%c", option->short_name);
+}
+
+/* A case that completes the value of an option. */
+static void print_bash_value(const struct command *command, const struct option_spec *option,
+			     FILE *out)
+{
+	if (!option->argument)
+		return;
+	fprintf(out, "    '%s '--%s", command->name, option->name);
+	if (option->short_name)
+		fprintf(out, " | '%s '-%c", command->name, option->short_name);
+	fputs(") ", out);
+	if (is_kind(option, "FILE"))
+		fputs("mapfile -t COMPREPLY < <(compgen -f -- \"$current\")", out);
+	else if (is_kind(option, "DIR") || is_kind(option, "PATH"))
+		fputs("mapfile -t COMPREPLY < <(compgen -d -- \"$current\")", out);
+	else if (is_kind(option, "FORMAT"))
+		fputs("words=$formats", out);
+	else if (is_kind(option, "PID") || is_kind(option, "TID"))
+		fputs("words=$(cd /proc && echo [0-9]*)", out);
+	else if (has_words(option)) {
+		fputs("words='", out);
+		print_words(option->argument, out);
+		fputs("'", out);
+	}
+	fputs(" ;;\n", out);
+}
+
+void completions_print_bash(const struct command *const *commands, FILE *out)
+{
+	fputs("# bash completion for stackwide; made from its option tables.\n"
+	      "_stackwide() {\n"
+	      "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	      "    local command=${COMP_WORDS[1]} words='' formats='",
+	      out);
+	print_formats(out);
+	fputs("'\n    COMPREPLY=()\n    if ((COMP_CWORD == 1)) || [[ $COMP_CWORD = 2 && $command = help ]]; then\n"
+	      "        words='",
+	      out);
+	print_command_names(commands, out);
+	fputs(" formats --version'\n        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+	      "        return\n    fi\n    case \"$command $previous\" in\n",
+	      out);
+	for (const struct command *const *command = commands; *command; command++)
+		if (!(*command)->is_hidden)
+			for_each_option(*command, print_bash_value, out);
+	fputs("    *)\n        if [[ $current = -* ]]; then\n            case $command in\n", out);
+	for (const struct command *const *command = commands; *command; command++) {
+		if ((*command)->is_hidden)
+			continue;
+		fprintf(out, "            %s) words='", (*command)->name);
+		for_each_option(*command, print_bash_name, out);
+		fputs("' ;;\n", out);
+	}
+	fputs("            esac\n        else\n"
+	      "            mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+	      "        fi\n        ;;\n    esac\n"
+	      "    [[ -z $words ]] || mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+	      "}\ncomplete -o filenames -F _stackwide stackwide\n",
+	      out);
+}
+
+static void print_zsh_action(const struct option_spec *option, FILE *out)
+{
+	if (!option->argument)
+		return;
+	fputs(":value:", out);
+	if (is_kind(option, "FILE"))
+		fputs("_files", out);
+	else if (is_kind(option, "DIR") || is_kind(option, "PATH"))
+		fputs("_files -/", out);
+	else if (is_kind(option, "PID"))
+		fputs("_pids", out);
+	else if (is_kind(option, "FORMAT") || has_words(option)) {
+		fputc('(', out);
+		if (has_words(option))
+			print_words(option->argument, out);
+		else
+			print_formats(out);
+		fputc(')', out);
+	}
+}
+
+static void print_zsh_option(const struct command *command _unused_,
+			     const struct option_spec *option, FILE *out)
+{
+	if (option->short_name)
+		fprintf(out, "            '*'{-%c,--%s}'[", option->short_name, option->name);
+	else
+		fprintf(out, "            '*--%s[", option->name);
+	print_help(option, "[]:'\\", out);
+	fputc(']', out);
+	print_zsh_action(option, out);
+	fputs("' \\\n", out);
+}
+
+void completions_print_zsh(const struct command *const *commands, FILE *out)
+{
+	fputs("#compdef stackwide\n# Made from the option tables of stackwide.\n"
+	      "if ((CURRENT == 2)); then\n    local -a commands=(\n",
+	      out);
+	for (const struct command *const *command = commands; *command; command++)
+		if (!(*command)->is_hidden)
+			fprintf(out, "        '%s:%s'\n", (*command)->name, (*command)->summary);
+	fputs("        'help:tell more'\n    )\n    _describe command commands\n    return\nfi\n"
+	      "local command=$words[2]\n"
+	      "shift words\n((CURRENT--))\ncase $command in\n",
+	      out);
+	for (const struct command *const *command = commands; *command; command++) {
+		if ((*command)->is_hidden)
+			continue;
+		fprintf(out, "    %s)\n        _arguments -s \\\n", (*command)->name);
+		for_each_option(*command, print_zsh_option, out);
+		fputs("            '*:file:_files'\n        ;;\n", out);
+	}
+	fputs("    help) _values command ", out);
+	print_command_names(commands, out);
+	fputs(" formats ;;\nesac\n", out);
+}
+
+static void print_fish_option(const struct command *command, const struct option_spec *option,
+			      FILE *out)
+{
+	fprintf(out, "complete -c stackwide -n '__fish_seen_subcommand_from %s' -l %s",
+		command->name, option->name);
+	if (option->short_name)
+		fprintf(out, " -s %c", option->short_name);
+	if (is_kind(option, "FILE") || is_kind(option, "DIR") || is_kind(option, "PATH"))
+		fputs(" -r -F", out);
+	else if (is_kind(option, "FORMAT") || has_words(option)) {
+		fputs(" -x -a '", out);
+		if (has_words(option))
+			print_words(option->argument, out);
+		else
+			print_formats(out);
+		fputc('\'', out);
+	} else if (is_kind(option, "PID"))
+		fputs(" -x -a '(__fish_complete_pids)'", out);
+	else if (option->argument)
+		fputs(" -x", out);
+	fputs(" -d '", out);
+	print_help(option, "'\\", out);
+	fputs("'\n", out);
+}
+
+void completions_print_fish(const struct command *const *commands, FILE *out)
+{
+	fputs("# fish completion for stackwide; made from its option tables.\n", out);
+	for (const struct command *const *command = commands; *command; command++) {
+		if ((*command)->is_hidden)
+			continue;
+		fprintf(out, "complete -c stackwide -n __fish_use_subcommand -f -a %s -d '%s'\n",
+			(*command)->name, (*command)->summary);
+		for_each_option(*command, print_fish_option, out);
+	}
+	fputs("complete -c stackwide -n __fish_use_subcommand -f -a help -d 'tell more'\n"
+	      "complete -c stackwide -n '__fish_seen_subcommand_from help' -f -a '",
+	      out);
+	print_command_names(commands, out);
+	fputs(" formats'\n", out);
+}

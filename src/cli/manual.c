@@ -1,0 +1,104 @@
+/*
+ * A manual page from what a command says of itself: summary, usage, options, help.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/generated_text.h"
+
+/* A character as man(7) has it. */
+static void print_char(char c, FILE *out)
+{
+	if (c == '\\')
+		fputs("\\e", out);
+	else if (c == '-')
+		fputs("\\-", out);
+	else
+		fputc(c, out);
+}
+
+/* Text in lines; a line that begins with a dot or a quote is no request. */
+static void print_text(const char *text, FILE *out)
+{
+	bool is_line_start = true;
+
+	for (; *text; text++) {
+		if (is_line_start && (*text == '.' || *text == '\''))
+			fputs("\\&", out);
+		print_char(*text, out);
+		is_line_start = *text == '\n';
+	}
+}
+
+/* Usage and help are laid out by their author; they stay so. */
+static void print_as_it_is(const char *text, FILE *out)
+{
+	fputs(".nf\n", out);
+	print_text(text, out);
+	if (*text && text[strlen(text) - 1] != '\n')
+		fputc('\n', out);
+	fputs(".fi\n", out);
+}
+
+static void print_options(const struct option_spec *option, FILE *out)
+{
+	for (; option->name; option++) {
+		if (!option->help)
+			continue;
+		fputs(".TP\n\\fB", out);
+		if (option->short_name)
+			fprintf(out, "\\-%c\\fR, \\fB", option->short_name);
+		fputs("\\-\\-", out);
+		print_text(option->name, out);
+		fputs("\\fR", out);
+		if (option->argument) {
+			fputs(" \\fI", out);
+			print_text(option->argument, out);
+			fputs("\\fR", out);
+		}
+		fputc('\n', out);
+		print_text(option->help, out);
+		fputc('\n', out);
+	}
+}
+
+static void print_usage(const char *usage, FILE *out)
+{
+	/* "Usage: " stands above the lines that follow. */
+	if (string_starts_with(usage, "Usage: "))
+		usage += strlen("Usage: ");
+	fputs(".nf\n", out);
+	while (*usage) {
+		size_t length = strcspn(usage, "\n");
+
+		for (size_t i = 0; i < length; i++)
+			print_char(usage[i], out);
+		fputc('\n', out);
+		usage += length;
+		usage += *usage == '\n';
+		usage += strspn(usage, " ");
+	}
+	fputs(".fi\n", out);
+}
+
+void manual_print(const struct command *command, FILE *out)
+{
+	fputs(".TH STACKWIDE\\-", out);
+	for (const char *c = command->name; *c; c++)
+		print_char(*c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c, out);
+	fprintf(out, " 1 \"\" \"stackwide %s\" \"User Commands\"\n", STACKWIDE_VERSION);
+	fputs(".SH NAME\nstackwide\\-", out);
+	print_text(command->name, out);
+	fputs(" \\- ", out);
+	print_text(command->summary, out);
+	fputs("\n.SH SYNOPSIS\n", out);
+	print_usage(command->usage, out);
+	if (command->help) {
+		fputs(".SH DESCRIPTION\n", out);
+		print_as_it_is(command->help, out);
+	}
+	fputs(".SH OPTIONS\n", out);
+	print_options(command->options, out);
+	print_options(options_get_common(), out);
+	fputs(".SH SEE ALSO\n.BR stackwide (1)\n", out);
+}
