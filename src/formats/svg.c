@@ -13,12 +13,12 @@
 #include <stdio.h>
 
 #include "formats/reader.h"
-#include "formats/reversed_profile.h"
 #include "formats/svg_colors.h"
 #include "formats/svg_layout.h"
 #include "formats/svg_profile.h"
 #include "formats/svg_script.js.h"
 #include "formats/svg_style.css.h"
+#include "formats/tree_profile.h"
 #include "formats/xml_text.h"
 
 #define DEFAULT_WIDTH    1200
@@ -359,35 +359,58 @@ static int paint(struct painter *painter, const struct profile *profile)
 	return write_document(painter, profile);
 }
 
-static int paint_tree(struct painter *painter, const struct profile *profile,
-		      const struct profile *drawn, const struct call_tree_opts *opts)
+/* The tree that is drawn, which may be another than that of the profile's stacks. */
+static int draw(struct painter *painter, const struct call_tree *tree,
+		const struct profile *embedded)
 {
-	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
-	int err = call_tree_new(drawn, opts, &tree);
+	int err;
 
-	if (err)
-		return err;
 	if (call_tree_has_overflown_total(tree))
 		return -EOVERFLOW;
 	painter->tree = tree;
-	err = paint(painter, profile);
+	err = paint(painter, embedded);
 	svg_layout_release(&painter->layout);
 	text_release(&painter->output);
 	return err;
 }
 
+static int draw_reversed(struct painter *painter, const struct call_tree *tree,
+			 struct tree_profile_opts opts, const struct profile *embedded)
+{
+	_cleanup_(profile_freep) struct profile *reversed = NULL;
+	_cleanup_(call_tree_freep) struct call_tree *reversed_tree = NULL;
+	struct call_tree_opts tree_opts;
+	int err;
+
+	opts.is_reversed = true;
+	err = tree_profile_new(tree, &opts, &reversed, &tree_opts);
+	if (!err)
+		err = call_tree_new(reversed, &tree_opts, &reversed_tree);
+	return err ? err : draw(painter, reversed_tree, embedded);
+}
+
+/* A comparison that changes counts or names is embedded as it is, not as it began. */
 static int write_svg(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink)
 {
-	_cleanup_(profile_freep) struct profile *reversed = NULL;
+	_cleanup_(profile_freep) struct profile *changed = NULL;
+	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	struct painter painter = {.format = opts, .sink = sink};
-	struct call_tree_opts tree = opts->tree;
-	int err = 0;
+	struct tree_profile_opts tree_opts = {
+		.tree = opts->tree,
+		.unit = format_get_metric_unit(profile, opts->tree.metric),
+	};
+	struct call_tree_opts ignored;
+	int err = call_tree_new(profile, &opts->tree, &tree);
 
 	put_defaults(&painter, profile);
+	if (!err && (opts->tree.normalizes_baseline || opts->tree.strips_addresses))
+		err = tree_profile_new(tree, &tree_opts, &changed, &ignored);
+	if (err)
+		return err;
 	if (painter.opts.is_reversed)
-		err = reversed_profile_new(profile, &opts->tree, &reversed, &tree);
-	return err ? err : paint_tree(&painter, profile, reversed ? reversed : profile, &tree);
+		return draw_reversed(&painter, tree, tree_opts, changed ? changed : profile);
+	return draw(&painter, tree, changed ? changed : profile);
 }
 
 const struct format format_svg = {

@@ -1,0 +1,30 @@
+/*
+ * From a call tree back to a profile, forwards or backwards.
+ */
+#ifndef FORMATS_TREE_PROFILE_H
+#define FORMATS_TREE_PROFILE_H
+
+#include "analysis/call_tree.h"
+
+/* Only names and places differ from how the tree was made. */
+struct tree_profile_opts {
+	struct call_tree_opts tree; /* of the tree */
+	const char *unit;           /* of what it weighs */
+	bool is_reversed;           /* the innermost frame becomes the outermost */
+};
+
+/*
+ * The stacks of a tree as a profile of one thread without a name: what stood for threads are
+ * frames. Annotations become kinds again. The metric is METRIC_AFTER, with METRIC_BEFORE where the
+ * tree is a comparison.
+ *
+ * ret       the caller frees it
+ * ret_opts  for a call tree of it
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of equal stacks leaves 64 bits.
+ */
+_must_check_ int tree_profile_new(const struct call_tree *tree,
+				  const struct tree_profile_opts *opts, struct profile **ret,
+				  struct call_tree_opts *ret_opts);
+
+#endif
