@@ -36,6 +36,7 @@ static const struct option_spec diff_options[] = {
 	{OPTION_JSON, 0, "json", NULL, "the table for programs"},
 	INPUT_OPTION_SPECS,
 	OUTPUT_FRAME_SPECS,
+	SVG_OPTION_SPECS,
 	{0},
 };
 
@@ -320,7 +321,7 @@ static int open_outputs(struct session *session)
 
 static int write_outputs(struct session *session)
 {
-	struct format_opts opts = {.tree = session->options.tree};
+	struct format_opts opts = {.tree = session->options.tree, .svg = &session->options.svg};
 	struct error error = {0};
 	int err;
 
