@@ -80,9 +80,12 @@ void reader_processes_release(struct processes *processes)
 int reader_strip_annotation(struct profile *profile, const char *name, size_t *length,
 			    struct frame *frame)
 {
-	const char *mark = name + *length - 4;
+	const char *mark;
 
-	if (*length < 4 || mark[0] != '_' || mark[1] != '[' || mark[3] != ']')
+	if (*length < 4)
+		return 0;
+	mark = name + *length - 4;
+	if (mark[0] != '_' || mark[1] != '[' || mark[3] != ']')
 		return 0;
 	if (mark[2] == 'k')
 		frame->kind = FRAME_KERNEL;
