@@ -29,12 +29,7 @@ struct call_tree_opts {
 	uint32_t metric;     /* whose samples are in the tree */
 	bool has_baseline;   /* a comparison: the samples of a second metric are in it too */
 	uint32_t baseline;
-	/*
-	 * Each node's baseline is scaled to what it would be if the whole baseline weighed as much
-	 * as the metric, and rounded down; a baseline that weighs nothing stays.
-	 */
-	bool normalizes_baseline;
-	bool strips_addresses; /* labels that differ only in 0x… numbers are one, named 0x... */
+	bool keeps_samples; /* for call_tree_get_sample_node() */
 };
 
 struct call_tree;
@@ -84,6 +79,8 @@ uint64_t call_tree_get_total(const struct call_tree *tree, uint32_t node);
 uint64_t call_tree_get_baseline_total(const struct call_tree *tree, uint32_t node);
 /* Whether all weights together leave 64 bits: totals are wrong then, and all else is right. */
 bool call_tree_has_overflown_total(const struct call_tree *tree);
+/* The node that a sample of the metric or the baseline ends at; with keeps_samples only. */
+uint32_t call_tree_get_sample_node(const struct call_tree *tree, uint32_t sample);
 /* Whether a stack ends here, be its weight 0. */
 bool call_tree_has_samples(const struct call_tree *tree, uint32_t node);
 

@@ -11,7 +11,9 @@
  * All of that takes a recording for independent samples. How many there were is the caller's
  * knowledge: a weight in nanoseconds or bytes is no number of samples.
  *
- * Pure: no I/O. Names are borrowed from the profile, or from the table where they are stripped.
+ * Modules perf-PID.map, in which compilers at run time keep their code, are one.
+ *
+ * Pure: no I/O. Names are borrowed from the profile.
  */
 #ifndef ANALYSIS_DIFF_H
 #define ANALYSIS_DIFF_H
@@ -60,7 +62,6 @@ struct diff_opts {
 	/* How many samples were drawn for each side; 0: as many as the weight says. */
 	uint64_t before_samples;
 	uint64_t after_samples;
-	bool strips_addresses; /* see function_list.h; perf-PID.map is one module anyway */
 };
 
 /*

@@ -18,7 +18,6 @@
 struct frame_labels {
 	const struct profile *profile; /* borrowed; no string may be added to it meanwhile */
 	bool no_annotations;
-	bool strips_addresses; /* 0x... for every 0x… number; may be set before the first label */
 	struct string_table *own;
 	uint32_t *by_frame;
 	struct text text;

@@ -31,21 +31,18 @@ struct function_weight {
 
 struct function_list {
 	const struct frame_tree *tree; /* borrowed */
-	struct function *functions;    /* names are borrowed from the profile, or from `names` */
+	struct function *functions;    /* names are borrowed from the profile */
 	size_t num_functions;
-	uint32_t *by_frame;         /* by frame of the profile, and one more for FRAME_NONE */
-	struct string_table *names; /* of its own, where they are changed; else NULL */
+	uint32_t *by_frame; /* by frame of the profile, and one more for FRAME_NONE */
 };
 
-/* What is one function although it differs, so that two recordings can be compared. */
-struct function_list_opts {
-	bool strips_addresses; /* names that differ only in 0x… numbers, as 0x... */
-	bool joins_perf_maps;  /* modules perf-123.map, the pid being another one in every run */
-};
-
-/* opts may be NULL. Returns 0 or -ENOMEM. */
+/*
+ * joins_perf_maps  modules perf-123.map are one: the pid is another one in every recording
+ *
+ * Returns 0 or -ENOMEM.
+ */
 _must_check_ int function_list_init(struct function_list *list, const struct frame_tree *tree,
-				    const struct function_list_opts *opts);
+				    bool joins_perf_maps);
 void function_list_release(struct function_list *list);
 
 /*

@@ -5,6 +5,7 @@
 #define PROFILE_MERGE_H
 
 #include "base/attributes.h"
+#include "base/text.h"
 #include "profile/profile.h"
 
 /*
@@ -21,10 +22,23 @@
  */
 _must_check_ int profile_merge(struct profile *into, const struct profile *from);
 
-/*
- * The same, but of the samples only those of one metric, which get the name and unit of another.
- */
-_must_check_ int profile_merge_metric(struct profile *into, const struct profile *from,
-				      uint32_t metric, const char *name, const char *unit);
+/* A metric that is merged under another name and unit. */
+struct merged_metric {
+	uint32_t metric; /* of the profile that it comes from */
+	const char *name;
+	const char *unit;
+};
+
+struct profile_merge_opts {
+	/* Only the samples of these metrics; none: all, under their own names. */
+	const struct merged_metric *metrics;
+	size_t num_metrics;
+	/* Appends to `text` what the names of functions and threads become; NULL: they stay. */
+	void (*change_name)(struct text *text, const char *name, size_t length);
+};
+
+/* The same with options; NULL: without. */
+_must_check_ int profile_merge_with(struct profile *into, const struct profile *from,
+				    const struct profile_merge_opts *opts);
 
 #endif

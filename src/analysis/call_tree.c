@@ -31,6 +31,7 @@ struct call_tree {
 	struct frame_labels labels;
 	struct stack_table *nodes; /* NULL: the stacks of the profile are the nodes */
 	uint32_t *location_labels; /* then, by location */
+	uint32_t *sample_nodes;    /* by sample, where they are kept and no stacks of the profile */
 	uint32_t count;
 	struct links *links; /* by node, as all below */
 	uint64_t *totals;
@@ -307,30 +308,6 @@ static int add_weights(struct maker *maker)
 	return 0;
 }
 
-static bool sum_weights(const uint64_t *weights, uint32_t count, uint64_t *ret)
-{
-	*ret = 0;
-	for (uint32_t node = 0; node < count; node++)
-		if (__builtin_add_overflow(*ret, weights[node], ret))
-			return false;
-	return true;
-}
-
-/* While the totals are the nodes' own weights. */
-static int normalize_baseline(struct call_tree *tree)
-{
-	uint64_t baseline;
-	uint64_t sum;
-
-	if (!sum_weights(tree->totals, tree->count, &sum) ||
-	    !sum_weights(tree->baseline_totals, tree->count, &baseline))
-		return -EOVERFLOW;
-	for (uint32_t node = 0; baseline && node < tree->count; node++)
-		tree->baseline_totals[node] =
-			(uint64_t)((unsigned __int128)tree->baseline_totals[node] * sum / baseline);
-	return 0;
-}
-
 static uint32_t get_label_id(const struct call_tree *tree, uint32_t node)
 {
 	if (tree->nodes)
@@ -448,17 +425,17 @@ int call_tree_new(const struct profile *profile, const struct call_tree_opts *op
 		maker.opts = *opts;
 	tree->profile = profile;
 	err = frame_labels_init(&tree->labels, profile, maker.opts.no_annotations);
-	tree->labels.strips_addresses = maker.opts.strips_addresses;
 	if (!err)
 		err = find_nodes(&maker);
 	if (!err)
 		err = add_weights(&maker);
-	if (!err && maker.opts.has_baseline && maker.opts.normalizes_baseline)
-		err = normalize_baseline(tree);
 	array_release(&maker.path);
 	array_release(&maker.stack_nodes);
 	text_release(&maker.label);
-	free(maker.sample_nodes);
+	if (maker.opts.keeps_samples)
+		tree->sample_nodes = maker.sample_nodes;
+	else
+		free(maker.sample_nodes);
 	if (!err)
 		err = link_children(tree);
 	if (!err)
@@ -473,6 +450,7 @@ void call_tree_free(struct call_tree *tree)
 	frame_labels_release(&tree->labels);
 	stack_table_free(tree->nodes);
 	free(tree->location_labels);
+	free(tree->sample_nodes);
 	free(tree->links);
 	free(tree->totals);
 	free(tree->baseline_totals);
@@ -542,6 +520,12 @@ uint64_t call_tree_get_baseline_total(const struct call_tree *tree, uint32_t nod
 bool call_tree_has_overflown_total(const struct call_tree *tree)
 {
 	return tree->is_overflown;
+}
+
+uint32_t call_tree_get_sample_node(const struct call_tree *tree, uint32_t sample)
+{
+	return tree->sample_nodes ? tree->sample_nodes[sample]
+				  : profile_get_sample(tree->profile, sample)->stack;
 }
 
 bool call_tree_has_samples(const struct call_tree *tree, uint32_t node)

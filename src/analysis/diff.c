@@ -194,16 +194,12 @@ static int fill(struct diff_table *table, const struct diff_opts *opts, struct s
 int diff_table_init(struct diff_table *table, const struct frame_tree *tree,
 		    const struct diff_opts *opts)
 {
-	struct function_list_opts list_opts = {
-		.strips_addresses = opts->strips_addresses,
-		.joins_perf_maps = true,
-	};
 	struct side before = {0};
 	struct side after = {0};
 	int err;
 
 	*table = (struct diff_table){0};
-	err = function_list_init(&table->functions, tree, &list_opts);
+	err = function_list_init(&table->functions, tree, true);
 	if (!err)
 		err = fill(table, opts, &before, &after);
 	free(before.weights);

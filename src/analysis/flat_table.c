@@ -72,7 +72,7 @@ int flat_table_init(struct flat_table *table, const struct frame_tree *tree, uin
 		    const struct selection *selection)
 {
 	struct function_list list;
-	int err = function_list_init(&list, tree, NULL);
+	int err = function_list_init(&list, tree, false);
 
 	*table = (struct flat_table){0};
 	if (!err)

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "analysis/frame_tree.h"
-#include "analysis/stripped_name.h"
 
 #define NOT_MADE UINT32_MAX
 
@@ -58,15 +57,6 @@ static int add_clean_text(struct frame_labels *labels, const char *text, size_t 
 	return err;
 }
 
-static void set_text(struct frame_labels *labels, const char *text, size_t length)
-{
-	text_truncate(&labels->text, 0);
-	if (labels->strips_addresses)
-		stripped_name_append(&labels->text, text, length);
-	else
-		text_append(&labels->text, text, length);
-}
-
 /* Add what is in labels->text. */
 static int clean_and_add(struct frame_labels *labels, uint32_t *ret)
 {
@@ -86,7 +76,8 @@ static int clean_and_add(struct frame_labels *labels, uint32_t *ret)
 int frame_labels_add_text(struct frame_labels *labels, const char *text, size_t length,
 			  uint32_t *ret)
 {
-	set_text(labels, text, length);
+	text_truncate(&labels->text, 0);
+	text_append(&labels->text, text, length);
 	return clean_and_add(labels, ret);
 }
 
@@ -98,11 +89,11 @@ int frame_labels_add_frame(struct frame_labels *labels, uint32_t id, uint32_t *r
 	const char *annotation = labels->no_annotations ? "" : frame_get_annotation(frame);
 	int err = 0;
 
-	if (labels->by_frame[id] == NOT_MADE && !*annotation && !labels->strips_addresses &&
-	    !breaks_line(name, length))
+	if (labels->by_frame[id] == NOT_MADE && !*annotation && !breaks_line(name, length))
 		labels->by_frame[id] = frame->name;
 	if (labels->by_frame[id] == NOT_MADE) {
-		set_text(labels, name, length);
+		text_truncate(&labels->text, 0);
+		text_append(&labels->text, name, length);
 		text_append_string(&labels->text, annotation);
 		err = clean_and_add(labels, &labels->by_frame[id]);
 	}

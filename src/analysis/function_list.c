@@ -3,23 +3,21 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/stripped_name.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/text.h"
 
 struct key {
-	uint32_t name; /* of the profile, or of the list's own names */
+	uint32_t name;
 	uint32_t module;
 };
 
 struct builder {
 	struct function_list *list;
-	struct function_list_opts opts;
+	bool joins_perf_maps;
 	struct hash_index index;
 	ARRAY(struct key) keys;
 	ARRAY(struct function) functions;
-	struct text stripped;
 };
 
 static bool is_key(const void *owner, uint32_t item, const void *key)
@@ -29,32 +27,6 @@ static bool is_key(const void *owner, uint32_t item, const void *key)
 
 	return builder->keys.items[item].name == wanted->name &&
 	       builder->keys.items[item].module == wanted->module;
-}
-
-/* The function's name; *ret_id tells names apart. */
-static int make_name(struct builder *builder, uint32_t frame, struct function *function,
-		     uint32_t *ret_id)
-{
-	const struct frame_tree *tree = builder->list->tree;
-	const char *name = frame_tree_get_name_text(tree, frame, &function->name_length);
-	int err;
-
-	function->name = name;
-	*ret_id = frame_tree_get_name(tree, frame);
-	if (!builder->opts.strips_addresses)
-		return 0;
-	text_truncate(&builder->stripped, 0);
-	stripped_name_append(&builder->stripped, name, function->name_length);
-	text_append_string(&builder->stripped, "");
-	if (builder->stripped.failed)
-		return -ENOMEM;
-	err = string_table_add(builder->list->names, builder->stripped.data,
-			       builder->stripped.length, ret_id);
-	if (err)
-		return err;
-	function->name = string_table_get(builder->list->names, *ret_id);
-	function->name_length = builder->stripped.length;
-	return 0;
 }
 
 /* "perf-123.map" */
@@ -77,7 +49,7 @@ static const char *make_module(const struct builder *builder, uint32_t frame, ui
 
 	*ret_id = frame == FRAME_NONE ? STRING_EMPTY : profile_get_frame(profile, frame)->module;
 	module = profile_get_string(profile, *ret_id);
-	if (!builder->opts.joins_perf_maps || !is_perf_map(module))
+	if (!builder->joins_perf_maps || !is_perf_map(module))
 		return module;
 	*ret_id = STRING_NONE;
 	return "perf-PID.map";
@@ -85,15 +57,14 @@ static const char *make_module(const struct builder *builder, uint32_t frame, ui
 
 static int add_frame(struct builder *builder, uint32_t frame, uint32_t *ret)
 {
+	const struct frame_tree *tree = builder->list->tree;
 	struct function function = {0};
-	struct key key = {0};
+	struct key key = {.name = frame_tree_get_name(tree, frame)};
 	struct function *added;
 	struct key *added_key;
 	uint64_t hash;
-	int err = make_name(builder, frame, &function, &key.name);
 
-	if (err)
-		return err;
+	function.name = frame_tree_get_name_text(tree, frame, &function.name_length);
 	function.module = make_module(builder, frame, &key.module);
 	hash = hash_mix(hash_mix(0, key.name), key.module);
 	*ret = hash_index_find(&builder->index, hash, is_key, builder, &key);
@@ -116,9 +87,7 @@ static int build(struct builder *builder)
 	int err = 0;
 
 	list->by_frame = calloc((size_t)num_frames + 1, sizeof(*list->by_frame));
-	if (builder->opts.strips_addresses)
-		list->names = string_table_new();
-	if (!list->by_frame || (builder->opts.strips_addresses && !list->names))
+	if (!list->by_frame)
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < num_frames; i++)
 		err = add_frame(builder, i, &list->by_frame[i]);
@@ -130,18 +99,15 @@ static int build(struct builder *builder)
 }
 
 int function_list_init(struct function_list *list, const struct frame_tree *tree,
-		       const struct function_list_opts *opts)
+		       bool joins_perf_maps)
 {
-	struct builder builder = {.list = list};
+	struct builder builder = {.list = list, .joins_perf_maps = joins_perf_maps};
 	int err;
 
-	if (opts)
-		builder.opts = *opts;
 	*list = (struct function_list){.tree = tree};
 	err = build(&builder);
 	hash_index_release(&builder.index);
 	array_release(&builder.keys);
-	text_release(&builder.stripped);
 	return err;
 }
 
@@ -149,7 +115,6 @@ void function_list_release(struct function_list *list)
 {
 	free(list->functions);
 	free(list->by_frame);
-	string_table_free(list->names);
 	*list = (struct function_list){0};
 }
 

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/normalize.h"
+#include "analysis/stripped_name.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/diff_report.h"
@@ -223,16 +225,21 @@ static int set_aside(struct profile *profile)
 	return err;
 }
 
-/* A profile with nothing but both metrics, where the inputs have more. */
+/* A profile with nothing but both metrics, where the inputs have more, or names that change. */
 static int extract(struct session *session)
 {
-	static const char *const names[] = {METRIC_BEFORE, METRIC_AFTER};
+	const struct merged_metric metrics[] = {
+		{session->metrics[0], METRIC_BEFORE, session->sides[0].metric_unit},
+		{session->metrics[1], METRIC_AFTER, session->sides[1].metric_unit},
+	};
+	struct profile_merge_opts opts = {
+		.metrics = metrics,
+		.num_metrics = ARRAY_LENGTH(metrics),
+		.change_name = session->strips_addresses ? stripped_name_append : NULL,
+	};
 	struct profile *comparison = profile_new();
-	int err = comparison ? 0 : -ENOMEM;
+	int err = comparison ? profile_merge_with(comparison, session->profile, &opts) : -ENOMEM;
 
-	for (size_t i = 0; !err && i < 2; i++)
-		err = profile_merge_metric(comparison, session->profile, session->metrics[i],
-					   names[i], session->sides[i].metric_unit);
 	if (err) {
 		profile_free(comparison);
 		return err;
@@ -255,7 +262,7 @@ static int make_comparison(struct session *session)
 			    "compared",
 			    sides[0].path, sides[0].metric_unit, sides[0].metric_name,
 			    sides[1].path, sides[1].metric_unit, sides[1].metric_name);
-	if (profile_count_metrics(profile) > 2)
+	if (profile_count_metrics(profile) > 2 || session->strips_addresses)
 		return extract(session);
 	err = profile_rename_metric(profile, session->metrics[0], METRIC_BEFORE,
 				    sides[0].metric_unit);
@@ -321,15 +328,21 @@ static int open_outputs(struct session *session)
 
 static int write_outputs(struct session *session)
 {
-	struct format_opts opts = {.tree = session->options.tree, .svg = &session->options.svg};
+	struct format_opts opts = {
+		.tree = session->options.tree,
+		.svg = &session->options.svg,
+		.is_compressed = session->options.is_compressed,
+	};
 	struct error error = {0};
-	int err;
+	int err = 0;
 
 	opts.tree.metric = session->metrics[1];
 	opts.tree.baseline = session->metrics[0];
 	opts.tree.has_baseline = true;
-	opts.tree.normalizes_baseline = session->normalizes;
-	opts.tree.strips_addresses = session->strips_addresses;
+	if (session->normalizes)
+		err = normalize_baseline(session->profile, &opts.tree);
+	if (err)
+		return fail(err);
 	err = outputs_write(&session->outputs, session->profile, &opts, &error);
 	if (err == -EOVERFLOW)
 		return fail(err);
@@ -357,7 +370,6 @@ static int print_table(struct session *session)
 		.after = session->metrics[1],
 		.before_samples = session->sides[0].num_samples,
 		.after_samples = session->sides[1].num_samples,
-		.strips_addresses = session->strips_addresses,
 	};
 	struct error error = {0};
 	struct frame_tree tree;
@@ -384,10 +396,10 @@ static int compare(struct session *session, char **paths)
 	session->sides[1].path = paths[1];
 	if (!status)
 		status = read_sides(session);
-	if (!status && session->outputs.length)
-		status = write_outputs(session);
 	if (!status && (!session->outputs.length || session->is_json))
 		status = print_table(session);
+	if (!status && session->outputs.length)
+		status = write_outputs(session);
 	return status;
 }
 

@@ -12,7 +12,9 @@
 struct merger {
 	struct profile *into;
 	const struct profile *from;
+	void (*change_name)(struct text *text, const char *name, size_t length); /* or NULL */
 	uint32_t *strings; /* STRING_NONE: not yet needed */
+	uint32_t *names;   /* the same of names, which may be changed */
 	uint32_t *modules;
 	uint32_t *processes;
 	uint32_t *sources;
@@ -21,6 +23,7 @@ struct merger {
 	uint32_t *locations;
 	uint32_t *stacks;
 	ARRAY(struct frame) frames;
+	struct text text;
 };
 
 static int map_string(struct merger *merger, uint32_t id, uint32_t *ret)
@@ -32,6 +35,29 @@ static int map_string(struct merger *merger, uint32_t id, uint32_t *ret)
 		err = string_table_add(profile_get_strings(merger->into),
 				       profile_get_string(merger->from, id),
 				       profile_get_string_length(merger->from, id), known);
+	if (!err)
+		*ret = *known;
+	return err;
+}
+
+/* Of functions and threads. */
+static int map_name(struct merger *merger, uint32_t id, uint32_t *ret)
+{
+	uint32_t *known = &merger->names[id];
+	struct text *text = &merger->text;
+	int err = 0;
+
+	if (!merger->change_name)
+		return map_string(merger, id, ret);
+	if (*known == STRING_NONE) {
+		text_truncate(text, 0);
+		text_append_string(text, "");
+		merger->change_name(text, profile_get_string(merger->from, id),
+				    profile_get_string_length(merger->from, id));
+		err = text->failed ? -ENOMEM
+				   : string_table_add(profile_get_strings(merger->into), text->data,
+						      text->length, known);
+	}
 	if (!err)
 		*ret = *known;
 	return err;
@@ -107,7 +133,7 @@ static int merge_processes(struct merger *merger)
 		const struct process_info *process = profile_get_process(merger->from, i);
 		uint32_t comm;
 
-		err = map_string(merger, process->comm, &comm);
+		err = map_name(merger, process->comm, &comm);
 		if (!err)
 			err = profile_add_process(merger->into, process->pid, comm,
 						  &merger->processes[i]);
@@ -125,14 +151,14 @@ static int merge_threads(struct merger *merger)
 		thread.process = merger->processes[thread.process];
 		if (merger->sources[thread.source] != STRING_NONE)
 			thread.source = merger->sources[thread.source];
-		err = map_string(merger, thread.comm, &thread.comm);
+		err = map_name(merger, thread.comm, &thread.comm);
 		if (!err)
 			err = profile_add_thread(merger->into, &thread, &merger->threads[i]);
 	}
 	return err;
 }
 
-static int merge_metrics(struct merger *merger)
+static int merge_all_metrics(struct merger *merger)
 {
 	int err = 0;
 
@@ -143,6 +169,18 @@ static int merge_metrics(struct merger *merger)
 			merger->into, profile_get_string(merger->from, metric->name),
 			profile_get_string(merger->from, metric->unit), &merger->metrics[i]);
 	}
+	return err;
+}
+
+static int merge_metrics(struct merger *merger, const struct profile_merge_opts *opts)
+{
+	int err = 0;
+
+	if (!opts || !opts->num_metrics)
+		return merge_all_metrics(merger);
+	for (size_t i = 0; !err && i < opts->num_metrics; i++)
+		err = profile_add_metric(merger->into, opts->metrics[i].name, opts->metrics[i].unit,
+					 &merger->metrics[opts->metrics[i].metric]);
 	return err;
 }
 
@@ -158,9 +196,9 @@ static int map_frames(struct merger *merger, const struct location *location)
 		if (!frame)
 			return -ENOMEM;
 		*frame = *profile_get_frame(merger->from, location->first_frame + i);
-		err = map_string(merger, frame->name, &frame->name);
+		err = map_name(merger, frame->name, &frame->name);
 		if (!err)
-			err = map_string(merger, frame->full_name, &frame->full_name);
+			err = map_name(merger, frame->full_name, &frame->full_name);
 		if (!err)
 			err = map_string(merger, frame->module, &frame->module);
 		if (!err)
@@ -282,6 +320,7 @@ static int merger_init(struct merger *merger, struct profile *into, const struct
 		.into = into,
 		.from = from,
 		.strings = allocate(profile_count_strings(from)),
+		.names = allocate(profile_count_strings(from)),
 		.modules = allocate(profile_count_modules(from)),
 		.processes = allocate(profile_count_processes(from)),
 		.sources = allocate(profile_count_sources(from)),
@@ -290,8 +329,9 @@ static int merger_init(struct merger *merger, struct profile *into, const struct
 		.locations = allocate(profile_count_locations(from)),
 		.stacks = allocate(profile_count_stacks(from)),
 	};
-	if (!merger->strings || !merger->modules || !merger->processes || !merger->sources ||
-	    !merger->threads || !merger->metrics || !merger->locations || !merger->stacks)
+	if (!merger->strings || !merger->names || !merger->modules || !merger->processes ||
+	    !merger->sources || !merger->threads || !merger->metrics || !merger->locations ||
+	    !merger->stacks)
 		return -ENOMEM;
 	merger->stacks[STACK_EMPTY] = STACK_EMPTY;
 	return 0;
@@ -300,6 +340,7 @@ static int merger_init(struct merger *merger, struct profile *into, const struct
 static void merger_release(struct merger *merger)
 {
 	free(merger->strings);
+	free(merger->names);
 	free(merger->modules);
 	free(merger->processes);
 	free(merger->sources);
@@ -308,13 +349,15 @@ static void merger_release(struct merger *merger)
 	free(merger->locations);
 	free(merger->stacks);
 	array_release(&merger->frames);
+	text_release(&merger->text);
 }
 
-/* All but metrics, which have been mapped. */
-static int merge_rest(struct merger *merger)
+static int merge(struct merger *merger, const struct profile_merge_opts *opts)
 {
-	int err = merge_modules(merger);
+	int err = merge_metrics(merger, opts);
 
+	if (!err)
+		err = merge_modules(merger);
 	if (!err)
 		err = merge_sources(merger);
 	if (!err)
@@ -326,29 +369,21 @@ static int merge_rest(struct merger *merger)
 	return err ? err : merge_samples(merger);
 }
 
-int profile_merge(struct profile *into, const struct profile *from)
+int profile_merge_with(struct profile *into, const struct profile *from,
+		       const struct profile_merge_opts *opts)
 {
 	struct merger merger;
 	int err = merger_init(&merger, into, from);
 
+	if (opts)
+		merger.change_name = opts->change_name;
 	if (!err)
-		err = merge_metrics(&merger);
-	if (!err)
-		err = merge_rest(&merger);
+		err = merge(&merger, opts);
 	merger_release(&merger);
 	return err;
 }
 
-int profile_merge_metric(struct profile *into, const struct profile *from, uint32_t metric,
-			 const char *name, const char *unit)
+int profile_merge(struct profile *into, const struct profile *from)
 {
-	struct merger merger;
-	int err = merger_init(&merger, into, from);
-
-	if (!err)
-		err = profile_add_metric(into, name, unit, &merger.metrics[metric]);
-	if (!err)
-		err = merge_rest(&merger);
-	merger_release(&merger);
-	return err;
+	return profile_merge_with(into, from, NULL);
 }

@@ -385,6 +385,11 @@ int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack,
 	return 0;
 }
 
+void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value)
+{
+	profile->samples.items[sample].value = value;
+}
+
 void profile_trim(struct profile *profile)
 {
 	stack_table_trim(profile->stacks);

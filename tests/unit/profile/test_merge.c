@@ -220,14 +220,40 @@ static void one_metric_can_be_merged_under_another_name(void **state _unused_)
 {
 	struct profile *into = profile_new();
 	struct profile *from = make_located(LOCATION_KERNEL, 1, "f");
+	struct merged_metric metrics[1];
+	struct profile_merge_opts opts = {.metrics = metrics, .num_metrics = 1};
 	uint32_t bytes;
 
 	assert_int_equal(profile_add_metric(from, "alloc", "bytes", &bytes), 0);
 	assert_int_equal(profile_add_sample(from, 0, 1, bytes, 4096), 0);
-	assert_int_equal(profile_merge_metric(into, from, bytes, METRIC_BEFORE, "count"), 0);
+	metrics[0] = (struct merged_metric){bytes, METRIC_BEFORE, "count"};
+	assert_int_equal(profile_merge_with(into, from, &opts), 0);
 	assert_int_equal(profile_count_metrics(into), 1);
 	assert_int_equal(profile_find_metric(into, METRIC_BEFORE), 0);
 	assert_folded(into, 0, "t-1/1;f 4096\n");
+	profile_free(into);
+	profile_free(from);
+}
+
+static void drop_digits(struct text *text, const char *name, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (name[i] < '0' || name[i] > '9')
+			text_append_char(text, name[i]);
+}
+
+static void names_can_be_changed_and_what_is_equal_then_is_one(void **state _unused_)
+{
+	struct profile_merge_opts opts = {.change_name = drop_digits};
+	struct profile *into = profile_new();
+	struct profile *from = profile_new();
+	uint32_t thread = maker_add_thread(from, 1, 1, "t9");
+
+	maker_add_sample(from, thread, "f1;g", 3);
+	maker_add_sample(from, thread, "f2;g", 4);
+	maker_add_sample(from, thread, "f2;12", 5);
+	assert_int_equal(profile_merge_with(into, from, &opts), 0);
+	assert_folded(into, 0, "t-1/1;f; 5\nt-1/1;f;g 7\n");
 	profile_free(into);
 	profile_free(from);
 }
@@ -256,6 +282,7 @@ int main(void)
 		cmocka_unit_test(an_address_with_other_names_keeps_both),
 		cmocka_unit_test(threads_stay_with_their_sources),
 		cmocka_unit_test(one_metric_can_be_merged_under_another_name),
+		cmocka_unit_test(names_can_be_changed_and_what_is_equal_then_is_one),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_an_error),
 	};
 

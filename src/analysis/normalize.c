@@ -1,0 +1,61 @@
+#include "analysis/normalize.h"
+
+#include <errno.h>
+
+static int sum_metric(const struct profile *profile, uint32_t metric, uint64_t *ret)
+{
+	*ret = 0;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (sample->metric == metric && __builtin_add_overflow(*ret, sample->value, ret))
+			return -EOVERFLOW;
+	}
+	return 0;
+}
+
+static uint64_t scale(uint64_t weight, uint64_t to, uint64_t from)
+{
+	return (uint64_t)((unsigned __int128)weight * to / from);
+}
+
+/* What is rounded off one sample of a node goes to the next, so that their sum is rounded once. */
+static int scale_samples(struct profile *profile, const struct call_tree *tree, uint32_t metric,
+			 uint64_t to, uint64_t from)
+{
+	_cleanup_free_ uint64_t *sums = calloc(call_tree_get_count(tree), sizeof(*sums));
+
+	if (!sums)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		uint64_t *sum;
+		uint64_t before;
+
+		if (sample->metric != metric)
+			continue;
+		sum = &sums[call_tree_get_sample_node(tree, i)];
+		before = scale(*sum, to, from);
+		*sum += sample->value;
+		profile_set_sample_value(profile, i, scale(*sum, to, from) - before);
+	}
+	return 0;
+}
+
+int normalize_baseline(struct profile *profile, const struct call_tree_opts *opts)
+{
+	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
+	struct call_tree_opts tree_opts = *opts;
+	uint64_t baseline = 0;
+	uint64_t sum;
+	int err = sum_metric(profile, opts->metric, &sum);
+
+	if (!err)
+		err = sum_metric(profile, opts->baseline, &baseline);
+	if (err || !baseline || baseline == sum)
+		return err;
+	tree_opts.keeps_samples = true;
+	tree_opts.has_baseline = true;
+	err = call_tree_new(profile, &tree_opts, &tree);
+	return err ? err : scale_samples(profile, tree, opts->baseline, sum, baseline);
+}
