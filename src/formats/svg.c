@@ -389,28 +389,22 @@ static int draw_reversed(struct painter *painter, const struct call_tree *tree,
 	return err ? err : draw(painter, reversed_tree, embedded);
 }
 
-/* A comparison that changes counts or names is embedded as it is, not as it began. */
 static int write_svg(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink)
 {
-	_cleanup_(profile_freep) struct profile *changed = NULL;
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	struct painter painter = {.format = opts, .sink = sink};
 	struct tree_profile_opts tree_opts = {
 		.tree = opts->tree,
 		.unit = format_get_metric_unit(profile, opts->tree.metric),
 	};
-	struct call_tree_opts ignored;
 	int err = call_tree_new(profile, &opts->tree, &tree);
 
 	put_defaults(&painter, profile);
-	if (!err && (opts->tree.normalizes_baseline || opts->tree.strips_addresses))
-		err = tree_profile_new(tree, &tree_opts, &changed, &ignored);
 	if (err)
 		return err;
-	if (painter.opts.is_reversed)
-		return draw_reversed(&painter, tree, tree_opts, changed ? changed : profile);
-	return draw(&painter, tree, changed ? changed : profile);
+	return painter.opts.is_reversed ? draw_reversed(&painter, tree, tree_opts, profile)
+					: draw(&painter, tree, profile);
 }
 
 const struct format format_svg = {
