@@ -163,10 +163,9 @@ generated: $(GENERATED_TEXTS)
 $(O)/generated/stackwide-%.1: $(O)/stackwide
 	$(Q)mkdir -p $(@D) && $< generate manual $* > $@
 
-# Made each time: PREFIX may be another.
+# Made each time: PREFIX may be another. Phony, as .SECONDARY makes other names mere steps.
 $(O)/generated/capture.service: packaging/systemd/stackwide-capture.service FORCE
 	$(Q)mkdir -p $(@D) && sed 's,@BINDIR@,$(PREFIX)/bin,' $< > $@
-FORCE:
 
 $(O)/generated/%: $(O)/stackwide
 	$(Q)mkdir -p $(@D) && $< generate $* > $@
@@ -204,7 +203,7 @@ help:  ## this list
 
 -include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(O)/bpf/sampler.bpf.d $(FUZZERS:=.d) \
 	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d)
-.PHONY: all test-programs check bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
+.PHONY: FORCE all test-programs check bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 .SECONDARY:
