@@ -1,5 +1,5 @@
 /*
- * From a call tree back to a profile, forwards or backwards.
+ * From a call tree to a profile whose stacks are reversed.
  */
 #ifndef FORMATS_TREE_PROFILE_H
 #define FORMATS_TREE_PROFILE_H
@@ -10,13 +10,12 @@
 struct tree_profile_opts {
 	struct call_tree_opts tree; /* of the tree */
 	const char *unit;           /* of what it weighs */
-	bool is_reversed;           /* the innermost frame becomes the outermost */
 };
 
 /*
- * The stacks of a tree as a profile of one thread without a name: what stood for threads are
- * frames. Annotations become kinds again. The metric is METRIC_AFTER, with METRIC_BEFORE where the
- * tree is a comparison.
+ * The stacks of a tree from the innermost frame on, as a profile of one thread without a name: what
+ * stood for threads comes last in each. Annotations become kinds again. The metric is METRIC_AFTER,
+ * with METRIC_BEFORE where the tree is a comparison.
  *
  * ret       the caller frees it
  * ret_opts  for a call tree of it

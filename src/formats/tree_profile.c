@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/array.h"
 #include "formats/reader.h"
 
 struct maker {
@@ -12,7 +11,6 @@ struct maker {
 	uint32_t thread;
 	uint32_t metric;
 	uint32_t baseline;
-	ARRAY(uint32_t) path; /* nodes in the order of the new stack */
 };
 
 static int add_level(struct maker *maker, uint32_t node, uint32_t *stack)
@@ -33,30 +31,14 @@ static int add_level(struct maker *maker, uint32_t node, uint32_t *stack)
 	return err ? err : profile_add_stack(maker->to, *stack, location, stack);
 }
 
-static int find_path(struct maker *maker, uint32_t leaf)
-{
-	maker->path.length = 0;
-	for (uint32_t node = leaf; node != CALL_TREE_ROOT;
-	     node = call_tree_get_parent(maker->tree, node)) {
-		uint32_t *added = array_add(&maker->path);
-
-		if (!added)
-			return -ENOMEM;
-		*added = node;
-	}
-	return 0;
-}
-
 static int add_stack(struct maker *maker, uint32_t leaf)
 {
 	uint32_t stack = STACK_EMPTY;
-	int err = find_path(maker, leaf);
-	size_t length = maker->path.length;
+	int err = 0;
 
-	for (size_t i = 0; !err && i < length; i++)
-		err = add_level(maker,
-				maker->path.items[maker->opts->is_reversed ? i : length - 1 - i],
-				&stack);
+	for (uint32_t node = leaf; !err && node != CALL_TREE_ROOT;
+	     node = call_tree_get_parent(maker->tree, node))
+		err = add_level(maker, node, &stack);
 	if (!err && maker->opts->tree.has_baseline)
 		err = profile_add_sample(maker->to, maker->thread, stack, maker->baseline,
 					 call_tree_get_baseline(maker->tree, leaf));
@@ -89,7 +71,6 @@ int tree_profile_new(const struct call_tree *tree, const struct tree_profile_opt
 	for (uint32_t node = 0; !err && node < call_tree_get_count(tree); node++)
 		if (call_tree_has_samples(tree, node))
 			err = add_stack(&maker, node);
-	array_release(&maker.path);
 	if (err)
 		return err;
 	*ret = return_ptr(profile);
