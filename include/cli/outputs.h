@@ -49,7 +49,10 @@ _must_check_ int outputs_open(struct outputs *outputs, const struct output_reque
 			      uint32_t number, struct error *error);
 /* Give up the open files and whatever was written, but keep the formats. */
 void outputs_close(struct outputs *outputs);
-/* Write the profile to all, then make all appear. Returns 0 or negative errno with error. */
+/*
+ * Write the profile to all, then make all appear. Returns 0 or negative errno with error;
+ * -EOVERFLOW where it is the profile's weights that cannot be written.
+ */
 _must_check_ int outputs_write(struct outputs *outputs, const struct profile *profile,
 			       const struct format_opts *opts, struct error *error);
 /* Without outputs_write() before, nothing of them is left. */

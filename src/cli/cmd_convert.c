@@ -56,12 +56,12 @@ static int write_profile(struct conversion *conversion, const struct profile *pr
 	};
 	struct error error = {0};
 	int status = inputs_choose_metric(profile, &conversion->inputs, &opts.tree);
+	int err;
 
 	if (status)
 		return status;
-	if (outputs_write(&conversion->outputs, profile, &opts, &error))
-		return tell(EXIT_FAILED, &error);
-	return EXIT_DONE;
+	err = outputs_write(&conversion->outputs, profile, &opts, &error);
+	return err ? tell(err == -EOVERFLOW ? EXIT_BAD_INPUT : EXIT_FAILED, &error) : EXIT_DONE;
 }
 
 static int convert(struct conversion *conversion, char **paths, size_t num_paths)

@@ -118,6 +118,11 @@ int outputs_write(struct outputs *outputs, const struct profile *profile,
 		struct sink sink = {.write = write_bytes, .context = output->file};
 
 		err = output->format->write(profile, opts, &sink);
+		if (err == -EOVERFLOW)
+			return error_set(error, err,
+					 "the weights of the input together exceed what the "
+					 "format %s can hold",
+					 output->format->name);
 		if (err)
 			return error_set(error, err, "cannot write '%s': %s",
 					 output_file_get_path(output->file), strerror(-err));
