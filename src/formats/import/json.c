@@ -438,10 +438,9 @@ static int add_metric(struct reader *reader, const struct text *name, uint32_t *
 				  reader->unit.length ? reader->unit.data : "count", ret);
 }
 
-static int add_samples(struct reader *reader, const struct text *name)
+static int add_samples(struct reader *reader, uint32_t metric)
 {
-	uint32_t metric;
-	int err = add_metric(reader, name, &metric);
+	int err = 0;
 
 	for (size_t i = 0; !err && i < reader->nodes.length; i++)
 		err = add_weight(reader, &reader->nodes.items[i], metric);
@@ -457,8 +456,8 @@ static int add_stacks(struct reader *reader)
 	return err;
 }
 
-/* The values before, in place of those after. */
-static int add_baselines(struct reader *reader)
+/* The values before take the place of those after. */
+static int add_baselines(struct reader *reader, uint32_t metric)
 {
 	for (size_t i = 0; i < reader->nodes.length; i++) {
 		struct node *node = &reader->nodes.items[i];
@@ -468,13 +467,26 @@ static int add_baselines(struct reader *reader)
 		node->children = 0;
 	}
 	add_up(reader);
-	return add_samples(reader, &reader->baseline);
+	return add_samples(reader, metric);
+}
+
+static int add_weights(struct reader *reader)
+{
+	bool is_comparison = reader->baselines.length && reader->baseline.length;
+	uint32_t before;
+	uint32_t after;
+	int err = is_comparison ? add_metric(reader, &reader->baseline, &before) : 0;
+
+	if (!err)
+		err = add_metric(reader, &reader->metric, &after);
+	if (!err)
+		err = add_samples(reader, after);
+	return err || !is_comparison ? err : add_baselines(reader, before);
 }
 
 static int read_tree(struct reader *reader)
 {
 	struct import *import = reader->import;
-	bool is_comparison;
 	int err = read_nodes(reader);
 
 	if (!err && !reader->nodes.length)
@@ -483,12 +495,9 @@ static int read_tree(struct reader *reader)
 		err = reader_add_nameless_thread(import, &reader->thread);
 	if (err)
 		return err;
-	is_comparison = reader->baselines.length && reader->baseline.length;
 	add_up(reader);
 	err = add_stacks(reader);
-	if (!err && is_comparison)
-		err = add_baselines(reader);
-	return err ? err : add_samples(reader, &reader->metric);
+	return err ? err : add_weights(reader);
 }
 
 int read_json(struct import *import)

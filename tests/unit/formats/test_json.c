@@ -98,6 +98,31 @@ static void threads_and_marks_survive(void **state _unused_)
 	profile_free(profile);
 }
 
+static void a_comparison_survives(void **state _unused_)
+{
+	struct import import = {.profile = profile_new()};
+	struct format_opts opts = {.tree.has_baseline = true};
+	struct text written = {0};
+	struct sink sink = {.write = imported_append, .context = &written};
+	struct imported imported = {0};
+	const char *input = "main;foo 1 2\nmain;foo;bar 0 4\nmain;gone 3 0\n";
+
+	import.name = "FILE";
+	import.data = (const uint8_t *)input;
+	import.size = strlen(input);
+	assert_int_equal(format_diff_folded.read(&import), 0);
+	opts.tree.baseline = profile_find_metric(import.profile, METRIC_BEFORE);
+	opts.tree.metric = profile_find_metric(import.profile, METRIC_AFTER);
+	assert_int_equal(format_json.write(import.profile, &opts, &sink), 0);
+	assert_int_equal(imported_read(&imported, FORMAT, written.data, written.length), 0);
+	opts.tree.baseline = profile_find_metric(imported.profile, METRIC_BEFORE);
+	opts.tree.metric = profile_find_metric(imported.profile, METRIC_AFTER);
+	assert_written(&format_diff_folded, imported.profile, opts.tree, input);
+	text_release(&written);
+	imported_release(&imported);
+	profile_free(import.profile);
+}
+
 static void keys_come_long_or_short_and_in_any_order(void **state _unused_)
 {
 	assert_stacks(
@@ -216,6 +241,7 @@ int main(void)
 		cmocka_unit_test(a_comparison_has_both_values_and_the_change),
 		cmocka_unit_test(a_total_beyond_64_bits_is_not_written),
 		cmocka_unit_test(threads_and_marks_survive),
+		cmocka_unit_test(a_comparison_survives),
 		cmocka_unit_test(keys_come_long_or_short_and_in_any_order),
 		cmocka_unit_test(values_may_be_the_nodes_own),
 		cmocka_unit_test(a_value_that_is_missing_is_that_of_the_children),
