@@ -374,19 +374,23 @@ static int draw(struct painter *painter, const struct call_tree *tree,
 	return err;
 }
 
+/* What is embedded is not reversed. */
 static int draw_reversed(struct painter *painter, const struct call_tree *tree,
-			 struct tree_profile_opts opts, const struct profile *embedded)
+			 const struct profile *profile)
 {
+	const struct call_tree_opts *tree_opts = &painter->format->tree;
 	_cleanup_(profile_freep) struct profile *reversed = NULL;
 	_cleanup_(call_tree_freep) struct call_tree *reversed_tree = NULL;
-	struct call_tree_opts tree_opts;
-	int err;
+	struct tree_profile_opts opts = {
+		.tree = *tree_opts,
+		.unit = format_get_metric_unit(profile, tree_opts->metric),
+	};
+	struct call_tree_opts reversed_opts;
+	int err = tree_profile_new(tree, &opts, &reversed, &reversed_opts);
 
-	opts.is_reversed = true;
-	err = tree_profile_new(tree, &opts, &reversed, &tree_opts);
 	if (!err)
-		err = call_tree_new(reversed, &tree_opts, &reversed_tree);
-	return err ? err : draw(painter, reversed_tree, embedded);
+		err = call_tree_new(reversed, &reversed_opts, &reversed_tree);
+	return err ? err : draw(painter, reversed_tree, profile);
 }
 
 static int write_svg(const struct profile *profile, const struct format_opts *opts,
@@ -394,16 +398,12 @@ static int write_svg(const struct profile *profile, const struct format_opts *op
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	struct painter painter = {.format = opts, .sink = sink};
-	struct tree_profile_opts tree_opts = {
-		.tree = opts->tree,
-		.unit = format_get_metric_unit(profile, opts->tree.metric),
-	};
 	int err = call_tree_new(profile, &opts->tree, &tree);
 
-	put_defaults(&painter, profile);
 	if (err)
 		return err;
-	return painter.opts.is_reversed ? draw_reversed(&painter, tree, tree_opts, profile)
+	put_defaults(&painter, profile);
+	return painter.opts.is_reversed ? draw_reversed(&painter, tree, profile)
 					: draw(&painter, tree, profile);
 }
 
