@@ -175,6 +175,9 @@ _must_check_ int profile_add_source(struct profile *profile, uint32_t name, uint
  */
 _must_check_ int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack,
 				    uint32_t metric, uint64_t weight);
+/* The same for a sample that is known not to be there: no search. Returns 0 or -ENOMEM. */
+_must_check_ int profile_add_new_sample(struct profile *profile, uint32_t thread, uint32_t stack,
+					uint32_t metric, uint64_t weight);
 
 /* Another weight for a sample that is there. */
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value);

@@ -357,11 +357,26 @@ static int find_sample(struct profile *profile, const struct sample *wanted, uin
 	return err;
 }
 
+int profile_add_new_sample(struct profile *profile, uint32_t thread, uint32_t stack,
+			   uint32_t metric, uint64_t weight)
+{
+	uint32_t id = (uint32_t)profile->samples.length;
+	struct sample added = {thread, stack, metric, weight};
+	struct sample *samples;
+
+	if (id == HASH_INDEX_NONE || array_reserve(&profile->samples, profile->samples.length + 1))
+		return -ENOMEM;
+	samples = profile->samples.items;
+	samples[profile->samples.length++] = added;
+	if (compare_samples(&added, &samples[profile->last_sample]) >= 0)
+		profile->last_sample = id;
+	return 0;
+}
+
 int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
 		       uint64_t weight)
 {
 	struct sample wanted = {thread, stack, metric, weight};
-	struct sample *samples;
 	uint32_t id;
 	int err = find_sample(profile, &wanted, &id);
 
@@ -375,14 +390,7 @@ int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack,
 		*value = weight;
 		return 0;
 	}
-	id = (uint32_t)profile->samples.length;
-	if (id == HASH_INDEX_NONE || array_reserve(&profile->samples, profile->samples.length + 1))
-		return -ENOMEM;
-	samples = profile->samples.items;
-	samples[profile->samples.length++] = wanted;
-	if (compare_samples(&wanted, &samples[profile->last_sample]) >= 0)
-		profile->last_sample = id;
-	return 0;
+	return profile_add_new_sample(profile, thread, stack, metric, weight);
 }
 
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value)

@@ -49,7 +49,9 @@ struct reader {
 	const uint8_t *stack;
 	size_t length;
 	ARRAY(struct outline) frames;
-	bool is_sorted; /* the profile was empty, and every stack came after all before */
+	bool is_repeated;            /* it is the same as the one before it */
+	bool is_alone;               /* the profile had no stacks before */
+	bool is_sorted;              /* every stack came after all before it */
 	ARRAY(struct outline) outer; /* stacks before it that it begins with; while is_sorted */
 	ARRAY(uint32_t) locations[NUM_KINDS]; /* by name; NOT_MADE */
 };
@@ -116,6 +118,7 @@ static int add_frames(struct reader *reader, const uint8_t *stack, size_t length
 	struct outline *frame;
 	uint32_t location;
 	bool is_first = true;
+	bool is_new = reader->is_alone && reader->is_sorted;
 	int err = 0;
 
 	if (reader->frames.length)
@@ -129,11 +132,14 @@ static int add_frames(struct reader *reader, const uint8_t *stack, size_t length
 		if (known != STACK_EMPTY) {
 			id = known;
 		} else {
+			uint32_t count = profile_count_stacks(profile);
+
 			err = add_location(reader, stack + start, end - start, &location);
-			if (!err && reader->is_sorted)
+			if (!err && is_new)
 				err = profile_add_new_stack(profile, id, location, &id);
 			else if (!err)
 				err = profile_add_stack(profile, id, location, &id);
+			is_new |= profile_count_stacks(profile) > count;
 		}
 		frame = err ? NULL : array_add(&reader->frames);
 		if (!err && !frame)
@@ -173,6 +179,7 @@ static int add_stack(struct reader *reader, const uint8_t *stack, size_t length,
 		reader->is_sorted = false;
 		reader->outer.length = 0;
 	}
+	reader->is_repeated = common == length && common == reader->length;
 	keep_common(reader, stack, length, common);
 	if (reader->frames.length)
 		start = reader->frames.items[reader->frames.length - 1].length + 1;
@@ -182,7 +189,7 @@ static int add_stack(struct reader *reader, const uint8_t *stack, size_t length,
 	if (err)
 		return err;
 	*ret = reader->frames.items[reader->frames.length - 1].stack;
-	if (!reader->is_sorted || common == length)
+	if (!reader->is_sorted || reader->is_repeated)
 		return 0;
 	outer = array_add(&reader->outer);
 	if (!outer)
@@ -194,14 +201,17 @@ static int add_stack(struct reader *reader, const uint8_t *stack, size_t length,
 /* A side of a comparison that has no samples is not there, unless that holds for both. */
 static int add_samples(struct reader *reader, const struct folded_line *line, uint32_t stack)
 {
+	int (*add)(struct profile *, uint32_t, uint32_t, uint32_t, uint64_t) =
+		reader->is_sorted && !reader->is_repeated ? profile_add_new_sample
+							  : profile_add_sample;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < reader->num_counts; i++) {
 		bool is_last = i + 1 == reader->num_counts;
 
 		if (line->counts[i] || (is_last && !line->counts[0]))
-			err = profile_add_sample(reader->import->profile, reader->thread, stack,
-						 reader->metrics[i], line->counts[i]);
+			err = add(reader->import->profile, reader->thread, stack,
+				  reader->metrics[i], line->counts[i]);
 	}
 	if (err == -EOVERFLOW)
 		return import_fail_line(reader->import, reader->line,
@@ -282,7 +292,8 @@ static int prepare(struct reader *reader, const char *const *metrics)
 
 	for (size_t i = 0; !err && i < reader->num_counts; i++)
 		err = profile_add_metric(profile, metrics[i], "count", &reader->metrics[i]);
-	reader->is_sorted = profile_count_stacks(profile) == STACK_EMPTY + 1;
+	reader->is_alone = profile_count_stacks(profile) == STACK_EMPTY + 1;
+	reader->is_sorted = true;
 	return err;
 }
 
