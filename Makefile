@@ -54,6 +54,9 @@ $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
 WORKLOAD_FLAGS = -O2 -g $(WORKLOAD_FRAMES) -D_GNU_SOURCE \
 	-fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-ipa-icf) -MD -MP -MF $@.d
+# Example programs that write zones; also as C++, and with zones disabled.
+PROGRAMS   := $(foreach p,$(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c)),$p $p.disabled) \
+	$(patsubst %.cc,$(O)/%,$(wildcard tests/programs/*.cc))
 C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 
 all: $(O)/stackwide  ## the program, at build/stackwide
@@ -120,12 +123,26 @@ $(O)/tests/workloads/%.so: tests/workloads/%.c
 	$(call say,WORKLOAD,$<)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -fPIC -shared -o $@ $<
 
+$(O)/tests/programs/%: tests/programs/%.c
+	$(call say,PROGRAM,$<)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 $(CFLAGS) $(WARNINGS) -MD -MP -MF $@.d -Iinclude -o $@ $< -pthread
+
+$(O)/tests/programs/%.disabled: tests/programs/%.c
+	$(call say,PROGRAM,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 $(CFLAGS) $(WARNINGS) -DSTACKWIDE_ZONES_DISABLED \
+		-MD -MP -MF $@.d -Iinclude -o $@ $< -pthread
+
+$(O)/tests/programs/%: tests/programs/%.cc
+	$(call say,PROGRAM,$<)
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++11 -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) $(CFLAGS) \
+		-MD -MP -MF $@.d -Iinclude -o $@ $(filter %.cc,$^) -pthread
+
 # Without a static libc the test that wants it is skipped.
 $(O)/tests/workloads/%_static: tests/workloads/%.c
 	$(call say,WORKLOAD,$@)
 	$(Q)mkdir -p $(@D) && { $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -static -o $@ $< 2> $@.log || true; }
 
-test-programs: $(UNIT_TESTS) $(WORKLOADS)
+test-programs: $(UNIT_TESTS) $(WORKLOADS) $(PROGRAMS)
 check: all test-programs  ## build and run every test
 	$(Q)O=$(O) tests/run
 
@@ -172,6 +189,8 @@ $(O)/generated/%: $(O)/stackwide
 
 # FROM:TO of what is installed with mode 644, TO below DESTDIR.
 INSTALLED := $(foreach m,$(MANUALS) $(WRITTEN),$(m):$(PREFIX)/share/man/man1/$(notdir $(m))) \
+	packaging/man/stackwide-zones.3:$(PREFIX)/share/man/man3/stackwide-zones.3 \
+	$(foreach h,$(wildcard include/stackwide/*.h),$(h):$(PREFIX)/$(h)) \
 	$(O)/generated/bash:$(PREFIX)/share/bash-completion/completions/stackwide \
 	$(O)/generated/zsh:$(PREFIX)/share/zsh/site-functions/_stackwide \
 	$(O)/generated/fish:$(PREFIX)/share/fish/vendor_completions.d/stackwide.fish \

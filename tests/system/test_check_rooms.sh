@@ -49,6 +49,16 @@ refuses() {
 make_tree
 accepts
 
+# Headers for other programs: no room, nothing of ours in them, nothing of theirs in ours.
+put include/stackwide/zones.h '#include <stdint.h>' '#include <stackwide/other.h>'
+accepts
+put include/stackwide/zones.h '#include <stdint.h>' '#include "base/array.h"'
+refuses include/stackwide/zones.h:2 'headers for other programs'
+put src/profile/a.c '#include <stackwide/zones.h>'
+refuses src/profile/a.c:1 'for other programs'
+put src/profile/a.c '#include "stackwide/zones.h"'
+refuses src/profile/a.c:1 'room stackwide is not listed'
+
 put src/profile/a.c '' '#include "wire/sample.h"'
 refuses src/profile/a.c:2 'room profile may not use room wire'
 put include/wire/a.h '#include "base/array.h"'

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of stackwide/zones.h, first part: what is shared, and records as text. Include that
+ * one; the second part is zones_writer.h.
+ *
+ * Each thread appends records to a ring of its own, without locks. When a ring is full, its thread
+ * empties all of them under a lock, in order of time, into the file, as text. Only records from
+ * before the emptying began are taken: whatever happened before such a record is then in its ring
+ * already, so a fiber's zones stay in order though several threads wrote them by turns. That needs
+ * a clock that all CPUs agree on, which CLOCK_BOOTTIME is.
+ */
+#ifndef STACKWIDE_ZONES_STATE_H
+#define STACKWIDE_ZONES_STATE_H
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef __USE_MISC
+#error "stackwide/zones.h needs the C library's extensions: -std=gnu11, or _DEFAULT_SOURCE"
+#endif
+#ifndef __USE_GNU
+extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
+#endif
+
+/* ---- what is shared by all files of the program; not to be used from outside ---------------- */
+
+/* Of weak definitions the linker keeps one, however many files include this header. */
+#define STACKWIDE_SHARED __attribute__((weak, visibility("default")))
+/*
+ * Never inlined: code that moves between threads must not keep the address of a thread's variable
+ * from before a move.
+ */
+#define STACKWIDE_CALLED static __attribute__((noinline, unused))
+#define STACKWIDE_INSIDE static __attribute__((unused))
+
+#define STACKWIDE_RING_BYTES 65536u
+#define STACKWIDE_UNIT       32u   /* sizes of records are multiples of it */
+#define STACKWIDE_LONGEST    4000u /* bytes of a text; the rest is cut off */
+#define STACKWIDE_LINE_BYTES 32768u
+
+struct stackwide_record {
+	uint16_t size; /* in bytes, with the text behind it */
+	uint16_t type;
+	uint16_t text_length;
+	uint16_t generation; /* of the file it is for, the lowest bits */
+	uint64_t time_ns;
+	uint64_t pointer; /* the zone; of a counter's value, that */
+	union {
+		struct stackwide_location *location;
+		const char *name; /* a literal, or the location as it is passed on */
+		uint64_t number;
+	} of;
+};
+
+struct stackwide_ring {
+	struct stackwide_ring *next;
+	uint32_t tid;
+	unsigned int generation; /* of the file that its thread is told in */
+	int is_busy;             /* its thread is writing a record */
+	uint64_t head;           /* bytes written ever; by its thread */
+	uint64_t tail;           /* bytes emptied ever; under the lock */
+	uint64_t end;            /* while it is emptied: of what is old enough */
+	uint64_t stack_begin;    /* its thread's own stack */
+	uint64_t stack_end;
+	char name[64];
+	char data[STACKWIDE_RING_BYTES] __attribute__((aligned(32)));
+};
+
+struct stackwide_stack {
+	uint64_t begin;
+	uint64_t end;
+	char name[64];
+};
+
+struct stackwide_digits {
+	uint64_t number;
+	unsigned int length;
+	char text[16];
+};
+
+enum { STACKWIDE_NOT_ASKED, STACKWIDE_ON, STACKWIDE_OFF };
+
+struct stackwide_zones {
+	int is_on;
+	int is_set_up;
+	int fd;
+	/* Each file that is opened has a number, so that nothing of another gets into it. */
+	unsigned int generation;
+	unsigned int num_ids;
+	pthread_key_t key; /* tells the end of a thread */
+	struct stackwide_ring *rings;
+	struct stackwide_stack *stacks;
+	unsigned int num_stacks;
+	uint32_t *tids; /* told in this file */
+	unsigned int num_tids;
+	struct stackwide_digits pointer; /* the last one's upper digits */
+	struct stackwide_digits time;
+	unsigned int length; /* of the output */
+	char path[4096];
+	char output[65536];
+};
+
+STACKWIDE_SHARED struct stackwide_zones stackwide_zones_state;
+STACKWIDE_SHARED pthread_mutex_t stackwide_zones_lock = PTHREAD_MUTEX_INITIALIZER;
+STACKWIDE_SHARED __thread struct stackwide_ring *stackwide_zones_ring;
+
+/* ---- text; under the lock ------------------------------------------------------------------- */
+
+STACKWIDE_INSIDE void stackwide_zones_write_output(void)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	unsigned int done = 0;
+
+	while (done < state->length) {
+		ssize_t size = write(state->fd, state->output + done, state->length - done);
+
+		if (size <= 0)
+			break; /* a full disk is no reason to stop the program */
+		done += (unsigned int)size;
+	}
+	state->length = 0;
+}
+
+/* The last four digits of a number: "0042". Two at a time, or this would be half of all work. */
+STACKWIDE_INSIDE char *stackwide_zones_put_four(char *out, unsigned int number)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+
+	memcpy(out, pairs + number / 100 * 2, 2);
+	memcpy(out + 2, pairs + number % 100 * 2, 2);
+	return out + 4;
+}
+
+STACKWIDE_INSIDE char *stackwide_zones_put_number(char *out, uint64_t number)
+{
+	unsigned int groups[5]; /* of four digits, the last first */
+	int count = 0;
+
+	do {
+		groups[count++] = (unsigned int)(number % 10000);
+		number /= 10000;
+	} while (number);
+	count--;
+	if (groups[count] >= 1000)
+		*out++ = (char)('0' + groups[count] / 1000);
+	if (groups[count] >= 100)
+		*out++ = (char)('0' + groups[count] / 100 % 10);
+	if (groups[count] >= 10)
+		*out++ = (char)('0' + groups[count] / 10 % 10);
+	*out++ = (char)('0' + groups[count] % 10);
+	while (count)
+		out = stackwide_zones_put_four(out, groups[--count]);
+	return out;
+}
+
+/* Of pointers and times, the upper digits are most often those of the last one. */
+STACKWIDE_INSIDE char *stackwide_zones_put_long(char *out, uint64_t number,
+						struct stackwide_digits *upper)
+{
+	uint64_t high = number / 100000000;
+	unsigned int low = (unsigned int)(number % 100000000);
+
+	if (!high)
+		return stackwide_zones_put_number(out, number);
+	if (high != upper->number) {
+		upper->number = high;
+		upper->length =
+			(unsigned int)(stackwide_zones_put_number(upper->text, high) - upper->text);
+	}
+	memcpy(out, upper->text, sizeof(upper->text));
+	out = stackwide_zones_put_four(out + upper->length, low / 10000);
+	return stackwide_zones_put_four(out, low % 10000);
+}
+
+STACKWIDE_INSIDE char *stackwide_zones_put_word(char *out, const char *word)
+{
+	size_t length = strlen(word);
+
+	memcpy(out, word, length);
+	return out + length;
+}
+
+/* Quoted, for it may hold anything; at most 2 * STACKWIDE_LONGEST + 3 bytes. */
+STACKWIDE_INSIDE char *stackwide_zones_put_text(char *out, const char *text, size_t length)
+{
+	*out++ = ',';
+	*out++ = '"';
+	for (size_t i = 0; i < length && i < STACKWIDE_LONGEST; i++) {
+		if (text[i] == '"')
+			*out++ = '"';
+		*out++ = (unsigned char)text[i] < ' ' ? ' ' : text[i];
+	}
+	*out++ = '"';
+	return out;
+}
+
+/* Where the next line goes: there is room for STACKWIDE_LINE_BYTES. */
+STACKWIDE_INSIDE char *stackwide_zones_begin_line(void)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+
+	if (sizeof(state->output) - state->length < STACKWIDE_LINE_BYTES)
+		stackwide_zones_write_output();
+	return state->output + state->length;
+}
+
+STACKWIDE_INSIDE void stackwide_zones_end_line(char *end)
+{
+	*end++ = '\n';
+	stackwide_zones_state.length = (unsigned int)(end - stackwide_zones_state.output);
+}
+
+STACKWIDE_INSIDE void stackwide_zones_tell_stack(const struct stackwide_stack *stack)
+{
+	char *out = stackwide_zones_put_word(stackwide_zones_begin_line(), "STACK,");
+
+	out = stackwide_zones_put_number(out, stack->begin);
+	*out++ = ',';
+	out = stackwide_zones_put_number(out, stack->end);
+	stackwide_zones_end_line(stackwide_zones_put_text(out, stack->name, strlen(stack->name)));
+}
+
+/* Readers round ends up to a page; begins are rounded up, too, lest neighbours overlap. */
+STACKWIDE_INSIDE void stackwide_zones_keep_stack(uint64_t begin, uint64_t end, const char *name)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	struct stackwide_stack *grown;
+
+	begin = (begin + 4095) & ~(uint64_t)4095;
+	end = (end + 4095) & ~(uint64_t)4095;
+	if (begin >= end)
+		return;
+	for (unsigned int i = 0; i < state->num_stacks; i++)
+		if (begin < state->stacks[i].end && state->stacks[i].begin < end)
+			return; /* memory that is used again */
+	grown = (struct stackwide_stack *)realloc(state->stacks,
+						  (state->num_stacks + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	state->stacks = grown;
+	grown += state->num_stacks++;
+	grown->begin = begin;
+	grown->end = end;
+	snprintf(grown->name, sizeof(grown->name), "%s", name);
+	if (state->is_on == STACKWIDE_ON)
+		stackwide_zones_tell_stack(grown);
+}
+
+/* The thread and its stack; once for each tid, though one thread may have it after another. */
+STACKWIDE_INSIDE void stackwide_zones_tell_thread(struct stackwide_ring *ring)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	uint32_t *grown;
+	char *out;
+
+	ring->generation = state->generation;
+	stackwide_zones_keep_stack(ring->stack_begin, ring->stack_end,
+				   ring->tid == (uint32_t)getpid() ? "[stack]" : ring->name);
+	for (unsigned int i = 0; i < state->num_tids; i++)
+		if (state->tids[i] == ring->tid)
+			return;
+	grown = (uint32_t *)realloc(state->tids, (state->num_tids + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	state->tids = grown;
+	grown[state->num_tids++] = ring->tid;
+	out = stackwide_zones_put_word(stackwide_zones_begin_line(), "THREAD,");
+	out = stackwide_zones_put_number(out, ring->tid);
+	stackwide_zones_end_line(stackwide_zones_put_text(out, ring->name, strlen(ring->name)));
+}
+
+STACKWIDE_INSIDE void stackwide_zones_tell_location(struct stackwide_location *location,
+						    int is_counter)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	char *out;
+
+	if (location->generation == state->generation)
+		return;
+	location->generation = state->generation;
+	location->id = ++state->num_ids;
+	out = stackwide_zones_put_word(stackwide_zones_begin_line(),
+				       is_counter ? "COUNTER_TRACK," : "LOCATION,");
+	out = stackwide_zones_put_number(out, location->id);
+	out = stackwide_zones_put_text(out, location->name, strlen(location->name));
+	if (!is_counter) {
+		out = stackwide_zones_put_text(out, location->function, strlen(location->function));
+		out = stackwide_zones_put_text(out, location->file, strlen(location->file));
+		*out++ = ',';
+		out = stackwide_zones_put_number(out, location->line);
+	}
+	stackwide_zones_end_line(out);
+}
+
+STACKWIDE_INSIDE char *stackwide_zones_put_place(char *out, const char *command,
+						 const struct stackwide_record *record)
+{
+	out = stackwide_zones_put_word(out, command);
+	return stackwide_zones_put_long(out, record->pointer, &stackwide_zones_state.pointer);
+}
+
+STACKWIDE_INSIDE void stackwide_zones_tell_value(const struct stackwide_record *record)
+{
+	int64_t value = (int64_t)record->pointer;
+	char *out;
+
+	stackwide_zones_tell_location(record->of.location, 1);
+	out = stackwide_zones_put_word(stackwide_zones_begin_line(), "COUNTER_VALUE,");
+	out = stackwide_zones_put_number(out, record->of.location->id);
+	*out++ = ',';
+	out = stackwide_zones_put_long(out, record->time_ns, &stackwide_zones_state.time);
+	*out++ = ',';
+	if (value < 0)
+		*out++ = '-';
+	stackwide_zones_end_line(
+		stackwide_zones_put_number(out, value < 0 ? 0 - record->pointer : record->pointer));
+}
+
+STACKWIDE_INSIDE void stackwide_zones_tell_start(const struct stackwide_ring *ring,
+						 const struct stackwide_record *record)
+{
+	char *out;
+
+	stackwide_zones_tell_location(record->of.location, 0);
+	out = stackwide_zones_put_place(stackwide_zones_begin_line(), "ZONE_START,", record);
+	*out++ = ',';
+	out = stackwide_zones_put_number(out, ring->tid);
+	*out++ = ',';
+	out = stackwide_zones_put_long(out, record->time_ns, &stackwide_zones_state.time);
+	*out++ = ',';
+	stackwide_zones_end_line(stackwide_zones_put_number(out, record->of.location->id));
+}
+
+STACKWIDE_INSIDE void stackwide_zones_tell(const struct stackwide_ring *ring,
+					   const struct stackwide_record *record)
+{
+	const char *text = (const char *)(record + 1);
+	char *out;
+
+	if (record->type == STACKWIDE_START) {
+		stackwide_zones_tell_start(ring, record);
+		return;
+	}
+	if (record->type == STACKWIDE_VALUE) {
+		stackwide_zones_tell_value(record);
+		return;
+	}
+	out = stackwide_zones_begin_line();
+	if (record->type == STACKWIDE_END) {
+		out = stackwide_zones_put_place(out, "ZONE_END,", record);
+		*out++ = ',';
+		out = stackwide_zones_put_long(out, record->time_ns, &stackwide_zones_state.time);
+	} else if (record->type == STACKWIDE_PARAM) {
+		out = stackwide_zones_put_place(out, "ZONE_PARAM,", record);
+		out = stackwide_zones_put_text(out, record->of.name, strlen(record->of.name));
+		out = stackwide_zones_put_text(out, text, record->text_length);
+	} else if (record->type == STACKWIDE_FLOW || record->type == STACKWIDE_LAST_FLOW) {
+		out = stackwide_zones_put_place(
+			out, record->type == STACKWIDE_FLOW ? "ZONE_FLOW," : "ZONE_FLOW_T,",
+			record);
+		*out++ = ',';
+		out = stackwide_zones_put_number(out, record->of.number);
+	} else {
+		out = stackwide_zones_put_place(
+			out, record->type == STACKWIDE_NAME ? "ZONE_NAME," : "ZONE_CATEGORY,",
+			record);
+		out = stackwide_zones_put_text(out, text, record->text_length);
+	}
+	stackwide_zones_end_line(out);
+}
+
+#endif

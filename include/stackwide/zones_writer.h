@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of stackwide/zones.h, second part: rings, threads and files. Include that one.
+ */
+#ifndef STACKWIDE_ZONES_WRITER_H
+#define STACKWIDE_ZONES_WRITER_H
+
+#include <stackwide/zones_state.h>
+
+/* ---- emptying the rings; under the lock ----------------------------------------------------- */
+
+STACKWIDE_INSIDE uint64_t stackwide_zones_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The ring's next record; NULL when there is none that is to be emptied now. */
+STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_peek(struct stackwide_ring *ring,
+							       uint64_t limit_ns)
+{
+	while (ring->tail < ring->end) {
+		struct stackwide_record *record =
+			(struct stackwide_record *)(void *)(ring->data +
+							    ring->tail % STACKWIDE_RING_BYTES);
+
+		if (record->type != STACKWIDE_PAD)
+			return record->time_ns <= limit_ns ? record : NULL;
+		__atomic_store_n(&ring->tail, ring->tail + record->size, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* Empty a ring up to a time. */
+STACKWIDE_INSIDE void stackwide_zones_drain(struct stackwide_ring *ring, uint64_t limit_ns)
+{
+	struct stackwide_record *record;
+
+	if (ring->generation != stackwide_zones_state.generation)
+		stackwide_zones_tell_thread(ring);
+	while ((record = stackwide_zones_peek(ring, limit_ns))) {
+		if (record->generation == (uint16_t)stackwide_zones_state.generation)
+			stackwide_zones_tell(ring, record);
+		__atomic_store_n(&ring->tail, ring->tail + record->size, __ATOMIC_RELEASE);
+	}
+}
+
+/* See the head of zones_state.h for why the time is taken before the rings' heads. */
+STACKWIDE_INSIDE void stackwide_zones_empty(void)
+{
+	uint64_t now_ns = stackwide_zones_now();
+	struct stackwide_ring *first;
+
+	for (struct stackwide_ring *ring = stackwide_zones_state.rings; ring; ring = ring->next)
+		ring->end = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+	do {
+		uint64_t first_ns = UINT64_MAX;
+		uint64_t second_ns = now_ns;
+
+		first = NULL;
+		for (struct stackwide_ring *ring = stackwide_zones_state.rings; ring;
+		     ring = ring->next) {
+			struct stackwide_record *record = stackwide_zones_peek(ring, now_ns);
+
+			if (record && record->time_ns < first_ns) {
+				second_ns = first ? first_ns : second_ns;
+				first_ns = record->time_ns;
+				first = ring;
+			} else if (record && record->time_ns < second_ns) {
+				second_ns = record->time_ns;
+			}
+		}
+		if (first)
+			stackwide_zones_drain(first, second_ns);
+	} while (first);
+}
+
+/* ---- files, threads, forks ------------------------------------------------------------------ */
+
+STACKWIDE_INSIDE void stackwide_zones_start_file(void)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	char name[17] = "";
+	char *out;
+
+	state->num_ids = state->num_tids = state->length = 0;
+	prctl(PR_GET_NAME, name);
+	out = stackwide_zones_put_word(state->output, "#! process ");
+	out = stackwide_zones_put_number(out, (uint64_t)getpid());
+	*out++ = ' ';
+	stackwide_zones_end_line(stackwide_zones_put_word(out, name));
+	__atomic_store_n(&state->generation, state->generation + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&state->is_on, STACKWIDE_ON, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < state->num_stacks; i++)
+		stackwide_zones_tell_stack(&state->stacks[i]);
+}
+
+STACKWIDE_CALLED void stackwide_zones_flush(void)
+{
+	pthread_mutex_lock(&stackwide_zones_lock);
+	if (stackwide_zones_state.is_on == STACKWIDE_ON) {
+		stackwide_zones_empty();
+		stackwide_zones_write_output();
+	}
+	pthread_mutex_unlock(&stackwide_zones_lock);
+}
+
+STACKWIDE_CALLED void stackwide_zones_close(void)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+
+	stackwide_zones_flush();
+	pthread_mutex_lock(&stackwide_zones_lock);
+	if (state->is_on == STACKWIDE_ON)
+		close(state->fd);
+	__atomic_store_n(&state->is_on, STACKWIDE_OFF, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&stackwide_zones_lock);
+}
+
+STACKWIDE_INSIDE void stackwide_zones_end_thread(void *memory)
+{
+	struct stackwide_ring *ring = (struct stackwide_ring *)memory;
+	struct stackwide_ring **place = &stackwide_zones_state.rings;
+
+	stackwide_zones_ring = NULL;
+	stackwide_zones_flush();
+	pthread_mutex_lock(&stackwide_zones_lock);
+	while (*place && *place != ring)
+		place = &(*place)->next;
+	if (*place)
+		*place = ring->next;
+	pthread_mutex_unlock(&stackwide_zones_lock);
+	free(ring);
+}
+
+STACKWIDE_INSIDE void stackwide_zones_before_fork(void)
+{
+	pthread_mutex_lock(&stackwide_zones_lock);
+}
+
+STACKWIDE_INSIDE void stackwide_zones_in_parent(void)
+{
+	pthread_mutex_unlock(&stackwide_zones_lock);
+}
+
+/* The child has one thread and nothing to tell of what its parent did. */
+STACKWIDE_INSIDE void stackwide_zones_in_child(void)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	struct stackwide_ring *own = stackwide_zones_ring;
+	char path[sizeof(state->path) + 16];
+
+	while (state->rings) {
+		struct stackwide_ring *ring = state->rings;
+
+		state->rings = ring->next;
+		if (ring != own)
+			free(ring);
+	}
+	if (own) {
+		own->next = NULL;
+		own->tail = own->head;
+		own->tid = (uint32_t)syscall(SYS_gettid);
+		state->rings = own;
+	}
+	if (state->is_on == STACKWIDE_ON) {
+		close(state->fd);
+		snprintf(path, sizeof(path), "%.4095s.%ld", state->path, (long)getpid());
+		state->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		state->is_on = STACKWIDE_OFF;
+		if (state->fd >= 0)
+			stackwide_zones_start_file();
+	}
+	pthread_mutex_unlock(&stackwide_zones_lock);
+}
+
+/* 0, or -1 with errno set. Under the lock. */
+STACKWIDE_INSIDE int stackwide_zones_open_file(const char *path)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	size_t length = 0;
+
+	for (; *path && length + 24 < sizeof(state->path); path++) {
+		if (path[0] == '%' && path[1] == 'p') {
+			length += (size_t)sprintf(state->path + length, "%ld", (long)getpid());
+			path++;
+		} else {
+			state->path[length++] = *path;
+		}
+	}
+	state->path[length] = '\0';
+	state->fd = open(state->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (state->fd < 0)
+		return -1;
+	if (!state->is_set_up) {
+		state->is_set_up = 1;
+		pthread_key_create(&state->key, stackwide_zones_end_thread);
+		pthread_atfork(stackwide_zones_before_fork, stackwide_zones_in_parent,
+			       stackwide_zones_in_child);
+		atexit(stackwide_zones_close);
+	}
+	stackwide_zones_start_file();
+	return 0;
+}
+
+STACKWIDE_CALLED int stackwide_zones_open(const char *path)
+{
+	int err;
+
+	stackwide_zones_close();
+	pthread_mutex_lock(&stackwide_zones_lock);
+	err = stackwide_zones_open_file(path);
+	pthread_mutex_unlock(&stackwide_zones_lock);
+	return err;
+}
+
+/* The first zone of the program asks the environment. */
+STACKWIDE_CALLED int stackwide_zones_ask(void)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	const char *path = getenv("STACKWIDE_ZONES");
+
+	pthread_mutex_lock(&stackwide_zones_lock);
+	if (state->is_on == STACKWIDE_NOT_ASKED &&
+	    (!path || !*path || stackwide_zones_open_file(path)))
+		__atomic_store_n(&state->is_on, STACKWIDE_OFF, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&stackwide_zones_lock);
+	return state->is_on == STACKWIDE_ON;
+}
+
+STACKWIDE_INSIDE unsigned int stackwide_zones_generation(void)
+{
+	return __atomic_load_n(&stackwide_zones_state.generation, __ATOMIC_RELAXED);
+}
+
+STACKWIDE_INSIDE int stackwide_zones_are_on(void)
+{
+	int is_on = __atomic_load_n(&stackwide_zones_state.is_on, __ATOMIC_RELAXED);
+
+	return is_on == STACKWIDE_NOT_ASKED ? stackwide_zones_ask() : is_on == STACKWIDE_ON;
+}
+
+/* NULL when out of memory. */
+STACKWIDE_CALLED struct stackwide_ring *stackwide_zones_new_ring(void)
+{
+	struct stackwide_ring *ring;
+	pthread_attr_t attributes;
+	void *lowest = NULL;
+	size_t size = 0;
+
+	if (posix_memalign((void **)(void *)&ring, 32, sizeof(*ring)))
+		return NULL;
+	memset(ring, 0, sizeof(*ring) - sizeof(ring->data));
+	ring->tid = (uint32_t)syscall(SYS_gettid);
+	prctl(PR_GET_NAME, ring->name);
+	if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+		pthread_attr_getstack(&attributes, &lowest, &size);
+		pthread_attr_destroy(&attributes);
+	}
+	ring->stack_begin = (uintptr_t)lowest;
+	ring->stack_end = (uintptr_t)lowest + size;
+	pthread_mutex_lock(&stackwide_zones_lock);
+	ring->next = stackwide_zones_state.rings;
+	stackwide_zones_state.rings = ring;
+	pthread_mutex_unlock(&stackwide_zones_lock);
+	pthread_setspecific(stackwide_zones_state.key, ring);
+	stackwide_zones_ring = ring;
+	return ring;
+}
+
+STACKWIDE_CALLED void stackwide_zones_name_thread(const char *name)
+{
+	struct stackwide_ring *ring;
+
+	if (!stackwide_zones_are_on())
+		return;
+	ring = stackwide_zones_ring ? stackwide_zones_ring : stackwide_zones_new_ring();
+	if (!ring)
+		return;
+	pthread_mutex_lock(&stackwide_zones_lock);
+	snprintf(ring->name, sizeof(ring->name), "%s", name);
+	pthread_mutex_unlock(&stackwide_zones_lock);
+}
+
+STACKWIDE_CALLED void stackwide_zones_add_stack(const void *lowest, uint64_t size, const char *name)
+{
+	if (!stackwide_zones_are_on())
+		return;
+	pthread_mutex_lock(&stackwide_zones_lock);
+	stackwide_zones_keep_stack((uintptr_t)lowest, (uintptr_t)lowest + size, name);
+	pthread_mutex_unlock(&stackwide_zones_lock);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+/* Room for a record in one piece; the thread's ring is busy until it is published. */
+STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_reserve(struct stackwide_ring *ring,
+								  size_t text_length)
+{
+	uint32_t size =
+		(uint32_t)((sizeof(struct stackwide_record) + text_length + STACKWIDE_UNIT - 1) &
+			   ~(size_t)(STACKWIDE_UNIT - 1));
+	uint32_t place = (uint32_t)(ring->head % STACKWIDE_RING_BYTES);
+	uint32_t pad = place + size > STACKWIDE_RING_BYTES ? STACKWIDE_RING_BYTES - place : 0;
+	struct stackwide_record *record = (struct stackwide_record *)(void *)(ring->data + place);
+
+	while (STACKWIDE_RING_BYTES -
+		       (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE)) <
+	       pad + size) {
+		pthread_mutex_lock(&stackwide_zones_lock);
+		stackwide_zones_empty();
+		pthread_mutex_unlock(&stackwide_zones_lock);
+	}
+	if (pad) {
+		record->size = (uint16_t)pad;
+		record->type = STACKWIDE_PAD;
+		__atomic_store_n(&ring->head, ring->head + pad, __ATOMIC_RELEASE);
+		record = (struct stackwide_record *)(void *)ring->data;
+	}
+	record->size = (uint16_t)size;
+	record->text_length = (uint16_t)text_length;
+	record->time_ns = stackwide_zones_now();
+	return record;
+}
+
+/*
+ * Write a record into the present thread's ring. Returns whether it is there: not when a signal
+ * handler interrupts another record of its thread.
+ */
+STACKWIDE_CALLED int stackwide_zones_record(enum stackwide_record_type type,
+					    unsigned int generation, uint64_t pointer,
+					    const void *of, uint64_t number, const char *text)
+{
+	struct stackwide_ring *ring = stackwide_zones_ring;
+	size_t text_length = text ? strnlen(text, STACKWIDE_LONGEST) : 0;
+	struct stackwide_record *record;
+
+	if (!ring)
+		ring = stackwide_zones_new_ring();
+	if (!ring || ring->is_busy)
+		return 0;
+	__atomic_store_n(&ring->is_busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	record = stackwide_zones_reserve(ring, text_length);
+	record->type = (uint16_t)type;
+	record->generation = (uint16_t)generation;
+	record->pointer = pointer;
+	if (of)
+		record->of.name = (const char *)of;
+	else
+		record->of.number = number;
+	if (text_length)
+		memcpy(record + 1, text, text_length);
+	__atomic_store_n(&ring->head, ring->head + record->size, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&ring->is_busy, 0, __ATOMIC_RELAXED);
+	return 1;
+}
+
+#endif

@@ -1,0 +1,81 @@
+#!/bin/bash
+# Programs that write zones with include/stackwide/zones.h: what they say they did is in the file,
+# whole and in order, on every thread, across migrations, exceptions and forks.
+. "$(dirname "$0")/lib.sh"
+
+programs=$(dirname "$WORKLOADS")/programs
+
+# run_zones FILE PROGRAM ARGUMENT…: its output is left in $TMPDIR/out.
+run_zones() {
+    local file=$1
+    shift
+    STACKWIDE_ZONES=$file "$@" >"$TMPDIR/out" || fail "$* ended with status $?"
+}
+
+# The file has no error, and so many zones of a name in all.
+# expect_zones FILE NUMBER
+expect_zones() {
+    local started ended
+    started=$(grep -c '^ZONE_START,' "$1" || true)
+    ended=$(grep -c '^ZONE_END,' "$1" || true)
+    ((started == $2 && ended == $2)) || fail "$1 begins $started zones and ends $ended, expected $2"
+    expect_status 0 "$STACKWIDE" convert "$1" -o "$TMPDIR/again.zones"
+    [[ ! -s $TMPDIR/err ]] || fail "reading $1 says: $(cat "$TMPDIR/err")"
+}
+
+for jobs in 3 5000; do
+    run_zones "$TMPDIR/threads.zones" "$programs/zones_threads" $jobs
+    expect_zones "$TMPDIR/threads.zones" $((3 * jobs))
+done
+head -n 1 "$TMPDIR/threads.zones" | grep -q '^#! process [0-9]* zones_threads' ||
+    fail "the file does not say whose it is"
+(($(grep -c '^THREAD,[0-9]*,"worker"$' "$TMPDIR/threads.zones") == 3)) || fail "not 3 workers"
+grep -q '^STACK,[0-9]*,[0-9]*,"worker"$' "$TMPDIR/threads.zones" || fail "no stack of a worker"
+grep -q '^STACK,[0-9]*,[0-9]*,"\[stack\]"$' "$TMPDIR/threads.zones" || fail "no main stack"
+(($(grep -c '^COUNTER_VALUE,' "$TMPDIR/threads.zones") == 5000)) || fail "not every count is there"
+
+# Fibers: a zone's begin and end come from different threads' rings.
+run_zones "$TMPDIR/fibers.zones" "$programs/zones_fibers" 16 2000
+expect_zones "$TMPDIR/fibers.zones" $((16 * 2000 * 4))
+python3 - "$TMPDIR/fibers.zones" <<'PYTHON' || fail "no fiber has moved between threads"
+import csv, sys
+threads = {}
+for row in csv.reader(open(sys.argv[1])):
+    if row[0] == "ZONE_START":
+        threads.setdefault(int(row[1]) >> 16, set()).add(row[2])
+sys.exit(not any(len(tids) == 2 for tids in threads.values()))
+PYTHON
+
+# Exceptions end zones; parent and child have a file each. %p is the pid.
+run_zones "$TMPDIR/cpp.%p" "$programs/zones_cpp"
+read -r parent child <"$TMPDIR/out"
+cp "$TMPDIR/cpp.$parent" "$TMPDIR/parent.zones"
+cp "$TMPDIR/cpp.$parent.$child" "$TMPDIR/child.zones"
+expect_zones "$TMPDIR/parent.zones" 6
+expect_zones "$TMPDIR/child.zones" 5
+grep -q "^#! process $child " "$TMPDIR/child.zones" || fail "the child's file names another process"
+
+# Off by default, and in a disabled build always.
+(cd "$TMPDIR" && "$programs/zones_threads" 10 >/dev/null && ls -- *zones* 2>/dev/null) |
+    grep -v -e threads.zones -e fibers.zones -e again.zones -e parent.zones -e child.zones &&
+    fail "a file was written without being asked for"
+run_zones "$TMPDIR/none.zones" "$programs/zones_threads.disabled" 10
+[[ ! -e $TMPDIR/none.zones ]] || fail "the disabled build wrote a file"
+nm "$programs/zones_threads.disabled" | grep -q stackwide_ && fail "the disabled build holds code"
+
+# All files of a program write into one.
+need_command cc
+cat >"$TMPDIR/a.c" <<'END'
+#include <stackwide/zones.h>
+void b(struct stackwide_zone *outer);
+int main(void) { STACKWIDE_ZONE_AS(zone, "a"); b(&zone); return 0; }
+END
+cat >"$TMPDIR/b.c" <<'END'
+#include <stackwide/zones.h>
+void b(struct stackwide_zone *outer) { STACKWIDE_ZONE("b"); stackwide_zone_text(outer, "from", "b"); }
+END
+cc -I "$REPO/include" -o "$TMPDIR/ab" "$TMPDIR/a.c" "$TMPDIR/b.c" -pthread
+run_zones "$TMPDIR/ab.zones" "$TMPDIR/ab"
+expect_zones "$TMPDIR/ab.zones" 2
+(($(grep -c '^#! process' "$TMPDIR/ab.zones") == 1 && $(grep -c '^THREAD' "$TMPDIR/ab.zones") == 1)) ||
+    fail "two files do not share one writer"
