@@ -78,6 +78,15 @@ static int add_unknown_label(struct call_tree *tree, uint32_t *ret)
 	return frame_labels_add_text(&tree->labels, UNKNOWN_LABEL, strlen(UNKNOWN_LABEL), ret);
 }
 
+/* A pid that the input does not tell is marked as stackcollapse-perf.pl does it. */
+static void append_pid(struct text *name, uint32_t pid)
+{
+	if (pid)
+		text_printf(name, "-%u", pid);
+	else
+		text_append_string(name, "-?");
+}
+
 /* The node that stands for the sample's thread. */
 static int make_root_node(struct maker *maker, uint32_t thread_id, uint32_t *ret)
 {
@@ -95,10 +104,10 @@ static int make_root_node(struct maker *maker, uint32_t thread_id, uint32_t *ret
 		    profile_get_string_length(maker->profile, thread->comm));
 	if (thread->comm == STRING_EMPTY)
 		text_append_string(name, UNKNOWN_LABEL);
-	if (maker->opts.root == TREE_ROOT_PID)
-		text_printf(name, "-%u", pid);
+	if (maker->opts.root == TREE_ROOT_PID || maker->opts.root == TREE_ROOT_TID)
+		append_pid(name, pid);
 	if (maker->opts.root == TREE_ROOT_TID)
-		text_printf(name, "-%u/%u", pid, thread->tid);
+		text_printf(name, "/%u", thread->tid);
 	if (name->failed)
 		return -ENOMEM;
 	err = frame_labels_add_text(&maker->tree->labels, name->data, name->length, &label);

@@ -362,14 +362,18 @@ static bool is_all(const struct reader *reader, const struct node *node)
 	return false;
 }
 
-/* Cut "-812" or "/815" off the end of a thread's name. */
+/* Cut "-812" or "/815" off the end of a thread's name; "-?" is an id that is not known. */
 static bool cut_id(const char *name, size_t *length, char mark, uint32_t *ret)
 {
 	const char *found = memrchr(name, mark, *length);
 	size_t start = found ? (size_t)(found - name) : 0;
 	uint64_t id;
 
-	if (!found || !parse_u64(found + 1, *length - start - 1, &id) || id > UINT32_MAX)
+	if (!found)
+		return false;
+	if (*length - start == 2 && found[1] == '?')
+		id = 0;
+	else if (!parse_u64(found + 1, *length - start - 1, &id) || id > UINT32_MAX)
 		return false;
 	*length = start;
 	*ret = (uint32_t)id;
