@@ -1,0 +1,41 @@
+/*
+ * What the page gets from a session, as bytes: JSON for small things, packed little-endian numbers
+ * for large ones. 64-bit numbers in JSON are strings, since JavaScript would round them.
+ *
+ * Every function appends to a text; the caller looks at text->failed.
+ */
+#ifndef VIEWER_ANSWERS_H
+#define VIEWER_ANSWERS_H
+
+#include "base/attributes.h"
+#include "base/text.h"
+#include "viewer/session.h"
+
+/* [{"name","extension","isRead","isWritten"}…] */
+void answer_formats(struct text *text);
+
+/* {"sources":[…],"metrics":[{"name","unit","total"}…]}; totals are of the files that are shown */
+void answer_overview(struct session *session, struct text *text);
+
+/*
+ * Names: a number n, n + 1 offsets into the bytes that follow them, the bytes. Then nothing else.
+ * Symbols have n more numbers before the bytes: the first function of each.
+ */
+void answer_symbols(const struct graph *graph, struct text *text);
+/* n, then for each function: symbol, string of its module, flags (enum node_flag), unused. */
+void answer_functions(const struct graph *graph, struct text *text);
+/* {"ID":"NAME"…}: the strings that are modules of functions. */
+void answer_modules(const struct graph *graph, struct text *text);
+/* [{"comm","pid","tid","process","source"}…] by thread */
+void answer_threads(const struct graph *graph, struct text *text);
+
+/*
+ * {"sum","baselineSum","inclusive","exclusive","noCaller","baselineInclusive",…}: the numbers of
+ * the fragment in the view. Returns 0 or -ENOMEM.
+ */
+_must_check_ int answer_view(struct session *session, struct text *text);
+
+/* struct flame_box of every child. Returns 0 or -ENOMEM. */
+_must_check_ int answer_children(struct flame *flame, uint32_t node, struct text *text);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * The graph: a profile laid out for questions that must be answered between two frames of a
+ * screen. One node per distinct path of functions, in plain arrays, so that every question is a
+ * pass over them.
+ *
+ * Two kinds of identity: a function is a name in a module, in the kernel or not (the row of a flat
+ * table); a symbol is a name, wherever it is (what a fragment is made of, and what flame views
+ * merge by). The first level of a stack may be its thread; it is a symbol of its own kind and no
+ * function.
+ *
+ * Pure, no I/O; not thread-safe. A graph borrows its profile, and is remade when that changes.
+ */
+#ifndef VIEWER_GRAPH_H
+#define VIEWER_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/call_tree.h"
+#include "base/attributes.h"
+#include "profile/profile.h"
+
+#define GRAPH_ROOT  0u
+#define SYMBOL_NONE UINT32_MAX
+
+/* Bits of graph->flags. The low two are the frame's enum frame_kind. */
+enum node_flag {
+	NODE_KIND_MASK = 3,
+	NODE_INLINED = 4,
+	NODE_THREAD = 8,          /* stands for the thread of the stacks above it */
+	NODE_REPEATS = 16,        /* its function is on the path to it already */
+	NODE_REPEATS_MODULE = 32, /* its module is */
+};
+
+struct graph_function {
+	uint32_t name;   /* string of the profile */
+	uint32_t module; /* string of the profile; may be empty */
+	uint32_t symbol;
+	uint8_t kind; /* of the first frame seen: enum frame_kind */
+	bool is_inlined;
+	bool is_thread; /* no function: the first level of a thread's stacks */
+};
+
+struct graph_symbol {
+	uint32_t name;     /* string of the profile */
+	uint32_t function; /* the first function of that name */
+	bool is_thread;
+};
+
+struct graph {
+	struct profile *profile; /* borrowed */
+	struct graph_function *functions;
+	uint32_t num_functions;
+	struct graph_symbol *symbols;
+	uint32_t num_symbols;
+	uint32_t *name_rank; /* by symbol: its place when they are sorted bytewise by name */
+
+	/* By node; 0 is the root. A parent's number is smaller than its children's. */
+	uint32_t num_nodes;
+	uint32_t *parents;
+	uint32_t *node_functions; /* of the root: 0, without meaning */
+	uint8_t *flags;
+	uint32_t *first_child; /* [n] to [n + 1] in children; num_nodes + 1 of them */
+	uint32_t *children;
+
+	uint32_t *sample_nodes; /* by sample of the profile */
+};
+
+/*
+ * root  what stands for a thread. Labels of threads are added to the profile's strings.
+ *
+ * Returns NULL when out of memory.
+ */
+struct graph *graph_new(struct profile *profile, enum tree_root root);
+void graph_free(struct graph *graph);
+
+static inline uint32_t graph_get_symbol(const struct graph *graph, uint32_t node)
+{
+	return graph->functions[graph->node_functions[node]].symbol;
+}
+
+static inline const char *graph_get_symbol_name(const struct graph *graph, uint32_t symbol)
+{
+	return profile_get_string(graph->profile, graph->symbols[symbol].name);
+}
+
+/* The symbol of this name, or SYMBOL_NONE. */
+uint32_t graph_find_symbol(const struct graph *graph, const char *name, size_t length,
+			   bool is_thread);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * What is being looked at: the samples of one metric that pass all filters, as weights on the
+ * nodes of a graph; in a comparison, a baseline beside them.
+ *
+ * Pure, no I/O; not thread-safe.
+ */
+#ifndef VIEWER_WEIGHTS_H
+#define VIEWER_WEIGHTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/filter.h"
+#include "base/attributes.h"
+#include "viewer/graph.h"
+
+/* What a source's samples are. */
+enum source_side { SIDE_OFF, SIDE_SHOWN, SIDE_BASELINE };
+
+struct weights_opts {
+	uint32_t metric;
+	uint32_t baseline_metric; /* of a comparison within the sources; else METRIC_NONE */
+	const uint8_t *sides;     /* by source: enum source_side */
+	const struct selection *selection; /* samples that pass the filters; NULL: all */
+};
+
+struct weights {
+	/* By node: what ends there, and with all that is called from there. */
+	uint64_t *self;
+	uint64_t *total;
+	uint64_t sum;
+	/* The same of the baseline; NULL when nothing is compared. */
+	uint64_t *baseline_self;
+	uint64_t *baseline_total;
+	uint64_t baseline_sum;
+};
+
+/* Returns 0, -ENOMEM, or -EOVERFLOW when a sum leaves 64 bits. */
+_must_check_ int weights_init(struct weights *weights, const struct graph *graph,
+			      const struct weights_opts *opts);
+void weights_release(struct weights *weights);
+
+/*
+ * Whether a sample counts, and where: SIDE_OFF when it does not pass.
+ */
+enum source_side weights_classify(const struct graph *graph, const struct weights_opts *opts,
+				  uint32_t sample);
+
+#endif

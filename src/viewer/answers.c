@@ -1,0 +1,237 @@
+#include "viewer/answers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/format.h"
+#include "viewer/flame_layout.h"
+
+static void append_string(struct text *text, const char *data, size_t length)
+{
+	text_append_char(text, '"');
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)data[i];
+
+		if (c == '"' || c == '\\')
+			text_append_char(text, '\\');
+		if (c < ' ')
+			text_printf(text, "\\u%04x", c);
+		else
+			text_append_char(text, (char)c);
+	}
+	text_append_char(text, '"');
+}
+
+static void append_key_string(struct text *text, const char *key, const char *value)
+{
+	text_printf(text, "\"%s\":", key);
+	append_string(text, value, strlen(value));
+	text_append_char(text, ',');
+}
+
+static void append_key_number(struct text *text, const char *key, uint64_t value)
+{
+	text_printf(text, "\"%s\":\"%" PRIu64 "\",", key, value);
+}
+
+/* A list or an object that may have ended in a comma. */
+static void append_end(struct text *text, const char *end)
+{
+	if (!text->failed && text->length && text->data[text->length - 1] == ',')
+		text_truncate(text, text->length - 1);
+	text_append_string(text, end);
+}
+
+static void append_source(const struct session_source *source, const char *path, struct text *text)
+{
+	text_append_char(text, '{');
+	append_key_string(text, "name", source->name);
+	append_key_string(text, "path", path);
+	append_key_string(text, "format", source->format);
+	append_key_number(text, "size", source->size);
+	append_key_number(text, "records", source->counts.records);
+	append_key_number(text, "skipped", source->counts.skipped);
+	append_key_number(text, "unknownEvents", source->counts.unknown_events);
+	append_key_number(text, "truncatedStacks", source->counts.truncated_stacks);
+	append_key_number(text, "lostSamples", source->counts.lost_samples);
+	append_key_number(text, "prunedWeight", source->counts.pruned_weight);
+	append_key_string(text, "warnings", source->warnings.data ? source->warnings.data : "");
+	text_printf(text, "\"side\":%u,\"isGone\":%s},", source->side,
+		    source->is_gone ? "true" : "false");
+}
+
+/* Totals of the metrics over the files that are shown; 0 for what only others have. */
+static uint64_t *add_up_metrics(struct session *session)
+{
+	const struct profile *profile = session_get_profile(session);
+	uint64_t *totals = calloc((size_t)profile_count_metrics(profile) + 1, sizeof(*totals));
+
+	for (uint32_t i = 0; totals && i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		uint32_t id = profile_get_thread(profile, sample->thread)->source;
+		const struct session_source *source = session_get_source(session, id);
+
+		if (!source->is_gone && source->side != SIDE_OFF)
+			totals[sample->metric] += sample->value;
+	}
+	return totals;
+}
+
+void answer_formats(struct text *text)
+{
+	text_append_char(text, '[');
+	for (const struct format *const *format = format_get_all(); *format; format++) {
+		text_append_char(text, '{');
+		append_key_string(text, "name", (*format)->name);
+		append_key_string(text, "extension", (*format)->extension);
+		text_printf(text, "\"isRead\":%s,\"isWritten\":%s},",
+			    (*format)->read ? "true" : "false",
+			    (*format)->write ? "true" : "false");
+	}
+	append_end(text, "]");
+}
+
+void answer_overview(struct session *session, struct text *text)
+{
+	const struct profile *profile = session_get_profile(session);
+	_cleanup_free_ uint64_t *totals = add_up_metrics(session);
+
+	text_append_string(text, "{\"sources\":[");
+	for (uint32_t i = 0; i < session_count_sources(session); i++)
+		append_source(session_get_source(session, i),
+			      profile_get_string(profile, profile_get_source(profile, i)), text);
+	append_end(text, "],\"metrics\":[");
+	for (uint32_t i = 0; totals && i < profile_count_metrics(profile); i++) {
+		text_append_char(text, '{');
+		append_key_string(text, "name", format_get_metric_name(profile, i));
+		append_key_string(text, "unit", format_get_metric_unit(profile, i));
+		append_key_number(text, "total", totals[i]);
+		append_end(text, "},");
+	}
+	append_end(text, "]}");
+	text->failed |= !totals;
+}
+
+static void append_u32(struct text *text, uint32_t value)
+{
+	text_append(text, &value, sizeof(value));
+}
+
+void answer_symbols(const struct graph *graph, struct text *text)
+{
+	uint32_t offset = 0;
+
+	append_u32(text, graph->num_symbols);
+	for (uint32_t i = 0; i < graph->num_symbols; i++) {
+		append_u32(text, offset);
+		offset +=
+			(uint32_t)profile_get_string_length(graph->profile, graph->symbols[i].name);
+	}
+	append_u32(text, offset);
+	for (uint32_t i = 0; i < graph->num_symbols; i++)
+		append_u32(text, graph->symbols[i].function);
+	for (uint32_t i = 0; i < graph->num_symbols; i++)
+		text_append(text, graph_get_symbol_name(graph, i),
+			    profile_get_string_length(graph->profile, graph->symbols[i].name));
+}
+
+void answer_functions(const struct graph *graph, struct text *text)
+{
+	append_u32(text, graph->num_functions);
+	for (uint32_t i = 0; i < graph->num_functions; i++) {
+		const struct graph_function *function = &graph->functions[i];
+
+		append_u32(text, function->symbol);
+		append_u32(text, function->module);
+		append_u32(text, function->kind | (function->is_inlined ? NODE_INLINED : 0u) |
+					 (function->is_thread ? NODE_THREAD : 0u));
+		append_u32(text, 0);
+	}
+}
+
+void answer_modules(const struct graph *graph, struct text *text)
+{
+	uint32_t count = string_table_get_count(profile_get_strings(graph->profile));
+	_cleanup_free_ uint8_t *is_known = calloc(count, 1);
+
+	text_append_char(text, '{');
+	for (uint32_t i = 0; is_known && i < graph->num_functions; i++) {
+		uint32_t module = graph->functions[i].module;
+
+		if (is_known[module])
+			continue;
+		is_known[module] = 1;
+		text_printf(text, "\"%u\":", module);
+		append_string(text, profile_get_string(graph->profile, module),
+			      profile_get_string_length(graph->profile, module));
+		text_append_char(text, ',');
+	}
+	append_end(text, "}");
+	text->failed |= !is_known;
+}
+
+void answer_threads(const struct graph *graph, struct text *text)
+{
+	const struct profile *profile = graph->profile;
+
+	text_append_char(text, '[');
+	for (uint32_t i = 0; i < profile_count_threads(profile); i++) {
+		const struct thread *thread = profile_get_thread(profile, i);
+		const struct process_info *process = profile_get_process(profile, thread->process);
+
+		text_append_char(text, '{');
+		append_key_string(text, "comm", profile_get_string(profile, thread->comm));
+		append_key_string(text, "process", profile_get_string(profile, process->comm));
+		text_printf(text, "\"pid\":%u,\"tid\":%u,\"source\":%u},", process->pid,
+			    thread->tid, thread->source);
+	}
+	append_end(text, "]");
+}
+
+int answer_view(struct session *session, struct text *text)
+{
+	const struct weights *weights = session_get_weights(session);
+	bool has_fragment = session_get_look(session)->fragment_length > 0;
+	struct flame *callees = session_get_flame(session, FLAME_CALLEES);
+	struct flame *callers = callees;
+	const struct flame_node *callee;
+	const struct flame_node *caller;
+
+	/* All stacks from the other end are a million entries, and nobody has asked yet. */
+	if (has_fragment)
+		callers = session_get_flame(session, FLAME_CALLERS);
+	if (!callees || !callers)
+		return -ENOMEM;
+	callee = flame_get_node(callees, flame_get_top(callees));
+	caller = flame_get_node(callers, flame_get_top(callers));
+	text_append_char(text, '{');
+	append_key_number(text, "sum", weights->sum);
+	append_key_number(text, "baselineSum", weights->baseline_sum);
+	append_key_number(text, "inclusive", callee->total);
+	append_key_number(text, "exclusive", callee->self);
+	append_key_number(text, "noCaller", has_fragment ? caller->self : 0);
+	append_key_number(text, "baselineInclusive", callee->baseline_total);
+	append_key_number(text, "baselineExclusive", callee->baseline_self);
+	append_key_number(text, "baselineNoCaller", has_fragment ? caller->baseline_self : 0);
+	text_printf(text, "\"isComparison\":%s}", weights->baseline_self ? "true" : "false");
+	return 0;
+}
+
+int answer_children(struct flame *flame, uint32_t id, struct text *text)
+{
+	uint32_t first;
+	uint32_t count;
+
+	if (flame_expand(flame, id))
+		return -ENOMEM;
+	first = flame_get_node(flame, id)->first_child;
+	count = flame_get_node(flame, id)->num_children;
+	for (uint32_t i = 0; i < count; i++) {
+		struct flame_box box;
+
+		flame_box_fill(&box, flame_get_node(flame, first + i), first + i);
+		text_append(text, &box, sizeof(box));
+	}
+	return text->failed ? -ENOMEM : 0;
+}

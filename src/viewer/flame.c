@@ -1,0 +1,580 @@
+/*
+ * A node of the flame is a set of nodes of the graph (its entries). Expanding it moves every entry
+ * one step, to the children or to the caller, and groups where they arrive by symbol. So a node
+ * costs what its entries' neighbours are, and nodes that are too narrow to be seen cost nothing.
+ *
+ * Where the fragment repeats, marks tell the occurrences apart: an occurrence ends at a marked
+ * node. For callees the subtrees of marked nodes are disjoint, each without the marked ones in it
+ * (the last occurrence decides); for callers, only marked nodes without a marked one below them on
+ * the path count, with all their weight (the first decides).
+ */
+#include "viewer/flame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "viewer/fragments.h"
+
+struct entry {
+	uint32_t node;
+	uint64_t weight; /* of the stacks that come through here */
+	uint64_t baseline;
+};
+
+/* A group that is being gathered. */
+struct group {
+	uint32_t symbol;
+	uint32_t function;
+	uint32_t node; /* the first graph node, for its flags */
+	uint32_t num_entries;
+	uint64_t total;
+	uint64_t self;
+	uint64_t baseline_total;
+	uint64_t baseline_self;
+};
+
+struct arrival {
+	struct entry entry;
+	uint32_t group;
+};
+
+struct flame {
+	const struct graph *graph;
+	const struct weights *weights;
+	struct flame_opts opts;
+	uint32_t *fragment;
+	uint8_t *marks;     /* by graph node; NULL: no fragment */
+	uint64_t *drawn;    /* by graph node: total without what lies in nested occurrences */
+	uint64_t *baseline; /* the same; NULL: nothing is compared */
+	uint32_t *group_of; /* by symbol: number of its group plus 1, while expanding; else 0 */
+	double width;
+	uint32_t top;
+	ARRAY(struct flame_node) nodes;
+	ARRAY(struct entry) entries;
+	ARRAY(struct group) groups;
+	ARRAY(struct arrival) arrivals;
+	ARRAY(uint32_t) places; /* of groups in drawing order */
+};
+
+static double measure(const struct flame *flame, uint64_t total, uint64_t baseline)
+{
+	const struct weights *weights = flame->weights;
+	double width = 0;
+
+	if (!flame->baseline)
+		return (double)total;
+	if (weights->sum)
+		width += 0.5 * (double)total / (double)weights->sum;
+	if (weights->baseline_sum)
+		width += 0.5 * (double)baseline / (double)weights->baseline_sum;
+	return width;
+}
+
+/* Totals that leave out what belongs to a later occurrence. */
+static void add_up(const struct graph *graph, const uint8_t *marks, const uint64_t *self,
+		   uint64_t *weights)
+{
+	memcpy(weights, self, graph->num_nodes * sizeof(*weights));
+	for (uint32_t i = graph->num_nodes - 1; i > 0; i--)
+		if (!marks[i])
+			weights[graph->parents[i]] += weights[i];
+}
+
+static int weigh(struct flame *flame)
+{
+	const struct graph *graph = flame->graph;
+	const struct weights *weights = flame->weights;
+	size_t size = graph->num_nodes * sizeof(uint64_t);
+
+	flame->drawn = malloc(size);
+	flame->baseline = weights->baseline_self ? malloc(size) : NULL;
+	if (!flame->drawn || (weights->baseline_self && !flame->baseline))
+		return -ENOMEM;
+	if (!flame->marks) {
+		memcpy(flame->drawn, weights->total, size);
+		if (flame->baseline)
+			memcpy(flame->baseline, weights->baseline_total, size);
+		return 0;
+	}
+	add_up(graph, flame->marks, weights->self, flame->drawn);
+	if (flame->baseline)
+		add_up(graph, flame->marks, weights->baseline_self, flame->baseline);
+	return 0;
+}
+
+static int add_entry(struct flame *flame, uint32_t node, uint64_t weight, uint64_t baseline)
+{
+	struct entry *entry;
+
+	if (!weight && !baseline)
+		return 0;
+	entry = array_add(&flame->entries);
+	if (!entry)
+		return -ENOMEM;
+	*entry = (struct entry){node, weight, baseline};
+	return 0;
+}
+
+/* Every occurrence with its own part of the stacks. */
+static int add_callee_entries(struct flame *flame)
+{
+	const struct graph *graph = flame->graph;
+	int err = 0;
+
+	if (!flame->marks)
+		return add_entry(flame, GRAPH_ROOT, flame->drawn[GRAPH_ROOT],
+				 flame->baseline ? flame->baseline[GRAPH_ROOT] : 0);
+	for (uint32_t i = 1; !err && i < graph->num_nodes; i++)
+		if (flame->marks[i])
+			err = add_entry(flame, i, flame->drawn[i],
+					flame->baseline ? flame->baseline[i] : 0);
+	return err;
+}
+
+/* Where the outermost level of the occurrence that ends at a node is. */
+static uint32_t find_start(const struct flame *flame, uint32_t node)
+{
+	for (uint32_t i = 1; i < flame->opts.fragment_length; i++)
+		node = flame->graph->parents[node];
+	return node;
+}
+
+static int add_first_occurrences(struct flame *flame)
+{
+	const struct graph *graph = flame->graph;
+	const struct weights *weights = flame->weights;
+	_cleanup_free_ uint8_t *is_inside = calloc(graph->num_nodes, 1);
+	int err = is_inside ? 0 : -ENOMEM;
+
+	for (uint32_t i = 1; !err && i < graph->num_nodes; i++) {
+		is_inside[i] = flame->marks[i] | is_inside[graph->parents[i]];
+		if (flame->marks[i] && !is_inside[graph->parents[i]])
+			err = add_entry(flame, find_start(flame, i), weights->total[i],
+					flame->baseline ? weights->baseline_total[i] : 0);
+	}
+	return err;
+}
+
+/* Without a fragment: every stack from its innermost frame. */
+static int add_leaf_entries(struct flame *flame)
+{
+	const struct weights *weights = flame->weights;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < flame->graph->num_nodes; i++)
+		err = add_entry(flame, i, weights->self[i],
+				flame->baseline ? weights->baseline_self[i] : 0);
+	return err;
+}
+
+/* What begins here (callers), or ends here (callees), of an entry. */
+static void count_self(const struct flame *flame, const struct entry *entry, struct group *group)
+{
+	const struct weights *weights = flame->weights;
+
+	if (flame->opts.direction == FLAME_CALLEES) {
+		group->self += weights->self[entry->node];
+		if (flame->baseline)
+			group->baseline_self += weights->baseline_self[entry->node];
+	} else if (entry->node == GRAPH_ROOT || flame->graph->parents[entry->node] == GRAPH_ROOT) {
+		group->self += entry->weight;
+		group->baseline_self += entry->baseline;
+	}
+}
+
+static void count_entry(const struct flame *flame, const struct entry *entry, struct group *group)
+{
+	group->total += entry->weight;
+	group->baseline_total += entry->baseline;
+	group->num_entries++;
+	count_self(flame, entry, group);
+}
+
+static int add_arrival(struct flame *flame, const struct entry *entry)
+{
+	const struct graph *graph = flame->graph;
+	uint32_t symbol = graph_get_symbol(graph, entry->node);
+	uint32_t number = flame->group_of[symbol];
+	struct arrival *arrival;
+
+	if (!number) {
+		struct group *group = array_add(&flame->groups);
+
+		if (!group)
+			return -ENOMEM;
+		group->symbol = symbol;
+		group->function = graph->node_functions[entry->node];
+		group->node = entry->node;
+		number = (uint32_t)flame->groups.length;
+		flame->group_of[symbol] = number;
+	}
+	count_entry(flame, entry, &flame->groups.items[number - 1]);
+	arrival = array_add(&flame->arrivals);
+	if (!arrival)
+		return -ENOMEM;
+	*arrival = (struct arrival){*entry, number - 1};
+	return 0;
+}
+
+static int arrive_at_children(struct flame *flame, const struct entry *from)
+{
+	const struct graph *graph = flame->graph;
+	uint32_t end = graph->first_child[from->node + 1];
+	int err = 0;
+
+	for (uint32_t i = graph->first_child[from->node]; !err && i < end; i++) {
+		uint32_t child = graph->children[i];
+		struct entry entry = {child, flame->drawn[child],
+				      flame->baseline ? flame->baseline[child] : 0};
+
+		if ((entry.weight || entry.baseline) && !(flame->marks && flame->marks[child]))
+			err = add_arrival(flame, &entry);
+	}
+	return err;
+}
+
+/* Entries that meet at one caller go on as one. */
+static int arrive_at_caller(struct flame *flame, const struct entry *from, bool is_leaf)
+{
+	struct entry entry = *from;
+	struct arrival *last =
+		flame->arrivals.length ? &flame->arrivals.items[flame->arrivals.length - 1] : NULL;
+	struct group *group;
+
+	if (!is_leaf)
+		entry.node = flame->graph->parents[from->node];
+	if (entry.node == GRAPH_ROOT)
+		return 0;
+	if (!last || last->entry.node != entry.node)
+		return add_arrival(flame, &entry);
+	group = &flame->groups.items[last->group];
+	last->entry.weight += entry.weight;
+	last->entry.baseline += entry.baseline;
+	count_entry(flame, &entry, group);
+	group->num_entries--;
+	return 0;
+}
+
+static void forget_groups(struct flame *flame)
+{
+	array_for_each (&flame->groups, group)
+		flame->group_of[group->symbol] = 0;
+	flame->groups.length = 0;
+	flame->arrivals.length = 0;
+	flame->places.length = 0;
+}
+
+struct placed {
+	double width;
+	uint32_t rank;
+	uint32_t group;
+};
+
+static int compare_width(const void *left, const void *right)
+{
+	const struct placed *a = left;
+	const struct placed *b = right;
+
+	if (a->width != b->width)
+		return a->width > b->width ? -1 : 1;
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static int compare_rank(const void *left, const void *right)
+{
+	const struct placed *a = left;
+	const struct placed *b = right;
+
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* flame->places: the groups in drawing order. */
+static int order_groups(struct flame *flame)
+{
+	size_t count = flame->groups.length;
+	_cleanup_free_ struct placed *placed = calloc(count + 1, sizeof(*placed));
+
+	if (!placed || array_reserve(&flame->places, count))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct group *group = &flame->groups.items[i];
+
+		placed[i] = (struct placed){
+			measure(flame, group->total, group->baseline_total),
+			flame->graph->name_rank[group->symbol],
+			(uint32_t)i,
+		};
+	}
+	qsort(placed, count, sizeof(*placed),
+	      flame->opts.order == FLAME_BY_NAME ? compare_rank : compare_width);
+	for (size_t i = 0; i < count; i++)
+		flame->places.items[i] = placed[i].group;
+	flame->places.length = count;
+	return 0;
+}
+
+static void fill_node(const struct flame *flame, const struct group *group, uint32_t parent,
+		      double start, uint32_t first_entry, struct flame_node *node)
+{
+	*node = (struct flame_node){
+		.parent = parent,
+		.symbol = group->symbol,
+		.function = group->function,
+		.depth = flame->nodes.items[parent].depth + 1,
+		.start = start,
+		.width = measure(flame, group->total, group->baseline_total),
+		.total = group->total,
+		.self = group->self,
+		.baseline_total = group->baseline_total,
+		.baseline_self = group->baseline_self,
+		.first_entry = first_entry,
+		.num_entries = group->num_entries,
+		.flags = flame->graph->flags[group->node],
+	};
+}
+
+/* Children from the groups, their entries side by side. */
+static int add_children(struct flame *flame, uint32_t parent)
+{
+	size_t first = flame->nodes.length;
+	uint32_t next_entry = (uint32_t)flame->entries.length;
+	double start = flame->nodes.items[parent].start;
+
+	if (array_reserve(&flame->nodes, first + flame->groups.length) ||
+	    array_reserve(&flame->entries, flame->entries.length + flame->arrivals.length))
+		return -ENOMEM;
+	for (size_t i = 0; i < flame->places.length; i++) {
+		struct group *group = &flame->groups.items[flame->places.items[i]];
+		struct flame_node *node = &flame->nodes.items[first + i];
+
+		fill_node(flame, group, parent, start, next_entry, node);
+		start += node->width;
+		next_entry += group->num_entries;
+		group->num_entries = node->first_entry; /* from here on: where the next one goes */
+	}
+	array_for_each (&flame->arrivals, arrival)
+		flame->entries.items[flame->groups.items[arrival->group].num_entries++] =
+			arrival->entry;
+	flame->entries.length += flame->arrivals.length;
+	flame->nodes.length += flame->groups.length;
+	flame->nodes.items[parent].first_child = (uint32_t)first;
+	flame->nodes.items[parent].num_children = (uint32_t)flame->groups.length;
+	return 0;
+}
+
+int flame_expand(struct flame *flame, uint32_t id)
+{
+	const struct flame_node *node = &flame->nodes.items[id];
+	bool is_leaf = node->symbol == SYMBOL_NONE;
+	int err = 0;
+
+	if (node->is_expanded)
+		return 0;
+	for (uint32_t i = 0; !err && i < node->num_entries; i++) {
+		struct entry entry = flame->entries.items[node->first_entry + i];
+
+		err = flame->opts.direction == FLAME_CALLEES
+			      ? arrive_at_children(flame, &entry)
+			      : arrive_at_caller(flame, &entry, is_leaf);
+	}
+	if (!err)
+		err = order_groups(flame);
+	if (!err)
+		err = add_children(flame, id);
+	if (!err)
+		flame->nodes.items[id].is_expanded = true;
+	forget_groups(flame);
+	return err;
+}
+
+/* The rows of the fragment, one node each; the entries belong to the last. */
+static int add_base(struct flame *flame)
+{
+	uint32_t length = flame->opts.fragment_length;
+	uint32_t num_rows = length ? length : 1;
+	struct group sum = {0};
+
+	array_for_each (&flame->entries, entry)
+		count_entry(flame, entry, &sum);
+	if (!length && flame->opts.direction == FLAME_CALLERS)
+		sum.self = sum.baseline_self = 0;
+	for (uint32_t row = 0; row < num_rows; row++) {
+		uint32_t level = flame->opts.direction == FLAME_CALLEES ? row : num_rows - 1 - row;
+		uint32_t symbol = length ? flame->fragment[level] : SYMBOL_NONE;
+		struct flame_node *node = array_add(&flame->nodes);
+
+		if (!node)
+			return -ENOMEM;
+		*node = (struct flame_node){
+			.parent = row ? row - 1 : FLAME_NONE,
+			.symbol = symbol,
+			.function = length ? flame->graph->symbols[symbol].function : 0,
+			.depth = row,
+			.width = measure(flame, sum.total, sum.baseline_total),
+			.total = sum.total,
+			.baseline_total = sum.baseline_total,
+			.is_base = true,
+			.is_expanded = row + 1 < num_rows,
+			.first_child = row + 1,
+			.num_children = row + 1 < num_rows,
+		};
+		if (length && flame->graph->symbols[symbol].is_thread)
+			node->flags = NODE_THREAD;
+		else if (length)
+			node->flags = flame->graph->functions[node->function].kind;
+	}
+	flame->top = num_rows - 1;
+	flame->nodes.items[flame->top].self = sum.self;
+	flame->nodes.items[flame->top].baseline_self = sum.baseline_self;
+	flame->nodes.items[flame->top].num_entries = (uint32_t)flame->entries.length;
+	flame->width = measure(flame, sum.total, sum.baseline_total);
+	return 0;
+}
+
+static int add_entries(struct flame *flame)
+{
+	if (flame->opts.direction == FLAME_CALLEES)
+		return add_callee_entries(flame);
+	return flame->marks ? add_first_occurrences(flame) : add_leaf_entries(flame);
+}
+
+static int mark_fragment(struct flame *flame)
+{
+	uint32_t length = flame->opts.fragment_length;
+	_cleanup_free_ struct fragment_level *levels = calloc((size_t)length + 1, sizeof(*levels));
+
+	flame->marks = malloc(flame->graph->num_nodes);
+	flame->fragment = calloc(length, sizeof(*flame->fragment));
+	if (!levels || !flame->marks || !flame->fragment)
+		return -ENOMEM;
+	memcpy(flame->fragment, flame->opts.fragment, length * sizeof(*flame->fragment));
+	for (uint32_t i = 0; i < length; i++)
+		levels[i] = (struct fragment_level){flame->fragment[i], SYMBOL_NONE};
+	fragment_mark(flame->graph, levels, length, flame->marks);
+	return 0;
+}
+
+static int build(struct flame *flame)
+{
+	int err = flame->opts.fragment_length ? mark_fragment(flame) : 0;
+
+	if (!err)
+		err = weigh(flame);
+	if (!err)
+		err = add_entries(flame);
+	if (!err)
+		err = add_base(flame);
+	if (!err) {
+		flame->group_of =
+			calloc((size_t)flame->graph->num_symbols + 1, sizeof(*flame->group_of));
+		err = flame->group_of ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+struct flame *flame_new(const struct graph *graph, const struct weights *weights,
+			const struct flame_opts *opts)
+{
+	struct flame *flame = calloc(1, sizeof(*flame));
+
+	if (!flame)
+		return NULL;
+	flame->graph = graph;
+	flame->weights = weights;
+	flame->opts = *opts;
+	if (build(flame)) {
+		flame_free(flame);
+		return NULL;
+	}
+	return flame;
+}
+
+void flame_free(struct flame *flame)
+{
+	if (!flame)
+		return;
+	free(flame->fragment);
+	free(flame->marks);
+	free(flame->drawn);
+	free(flame->baseline);
+	free(flame->group_of);
+	array_release(&flame->nodes);
+	array_release(&flame->entries);
+	array_release(&flame->groups);
+	array_release(&flame->arrivals);
+	array_release(&flame->places);
+	free(flame);
+}
+
+const struct flame_node *flame_get_node(const struct flame *flame, uint32_t node)
+{
+	return &flame->nodes.items[node];
+}
+
+uint32_t flame_get_top(const struct flame *flame)
+{
+	return flame->top;
+}
+
+double flame_get_width(const struct flame *flame)
+{
+	return flame->width;
+}
+
+/* Below the last occurrence of the fragment, a match on the way decides. */
+static uint64_t measure_callees(const struct flame *flame, const uint8_t *is_match,
+				bool fragment_matches, uint8_t *state)
+{
+	enum { IN_VIEW = 1, MATCHED = 2 };
+	const struct graph *graph = flame->graph;
+	uint64_t weight = 0;
+
+	state[GRAPH_ROOT] = flame->marks ? 0 : IN_VIEW;
+	for (uint32_t i = 1; i < graph->num_nodes; i++) {
+		if (flame->marks && flame->marks[i])
+			state[i] = IN_VIEW | (fragment_matches ? MATCHED : 0);
+		else
+			state[i] = state[graph->parents[i]];
+		if (state[i] && is_match[graph_get_symbol(graph, i)])
+			state[i] |= MATCHED;
+		if (state[i] & MATCHED)
+			weight += flame->weights->self[i];
+	}
+	return weight;
+}
+
+/* Above the first occurrence: a match on the path to an entry decides. */
+static uint64_t measure_callers(const struct flame *flame, const uint8_t *is_match,
+				bool fragment_matches, uint8_t *state)
+{
+	const struct graph *graph = flame->graph;
+	const struct flame_node *top = &flame->nodes.items[flame->top];
+	uint64_t weight = 0;
+
+	state[GRAPH_ROOT] = fragment_matches;
+	for (uint32_t i = 1; i < graph->num_nodes; i++)
+		state[i] = state[graph->parents[i]] || is_match[graph_get_symbol(graph, i)];
+	for (uint32_t i = 0; i < top->num_entries; i++) {
+		const struct entry *entry = &flame->entries.items[top->first_entry + i];
+
+		if (state[entry->node])
+			weight += entry->weight;
+	}
+	return weight;
+}
+
+int flame_measure_matches(const struct flame *flame, const uint8_t *is_match, uint64_t *ret_weight)
+{
+	_cleanup_free_ uint8_t *state = malloc(flame->graph->num_nodes);
+	bool fragment_matches = false;
+
+	if (!state)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < flame->opts.fragment_length; i++)
+		fragment_matches |= is_match[flame->fragment[i]];
+	*ret_weight = flame->opts.direction == FLAME_CALLEES
+			      ? measure_callees(flame, is_match, fragment_matches, state)
+			      : measure_callers(flame, is_match, fragment_matches, state);
+	return 0;
+}

@@ -1,0 +1,86 @@
+#include "viewer/flame_layout.h"
+
+#include <errno.h>
+
+static void split(uint64_t value, uint32_t halves[2])
+{
+	halves[0] = (uint32_t)value;
+	halves[1] = (uint32_t)(value >> 32);
+}
+
+void flame_box_fill(struct flame_box *box, const struct flame_node *node, uint32_t id)
+{
+	*box = (struct flame_box){
+		.node = id,
+		.symbol = node->symbol,
+		.function = node->function,
+		.depth = node->depth,
+		.flags = node->flags | (node->is_base ? FLAME_BOX_BASE : 0u),
+	};
+	split(node->total, box->total);
+	split(node->self, box->self);
+	split(node->baseline_total, box->baseline_total);
+	split(node->baseline_self, box->baseline_self);
+}
+
+/* The last child first, so that the first is taken first. */
+static int push_children(struct flame_layout *layout, const struct flame_node *node)
+{
+	for (uint32_t i = node->num_children; i-- > 0;) {
+		uint32_t *pending = array_add(&layout->pending);
+
+		if (!pending)
+			return -ENOMEM;
+		*pending = node->first_child + i;
+	}
+	return 0;
+}
+
+static int add_node(struct flame_layout *layout, struct flame *flame,
+		    const struct flame_viewport *viewport, uint32_t id)
+{
+	const struct flame_node *node = flame_get_node(flame, id);
+	double whole = flame_get_width(flame);
+	double scale = viewport->width_px / (whole * (viewport->to - viewport->from));
+	double x_px = (node->start - viewport->from * whole) * scale;
+	double width_px = node->width * scale;
+	struct flame_box *box;
+
+	if (width_px < viewport->min_width_px || x_px >= viewport->width_px || x_px + width_px <= 0)
+		return 0;
+	box = array_add(&layout->boxes);
+	if (!box)
+		return -ENOMEM;
+	flame_box_fill(box, node, id);
+	box->x_px = (float)x_px;
+	box->width_px = (float)width_px;
+	if (flame_expand(flame, id))
+		return -ENOMEM;
+	return push_children(layout, flame_get_node(flame, id));
+}
+
+int flame_layout_make(struct flame_layout *layout, struct flame *flame,
+		      const struct flame_viewport *viewport)
+{
+	uint32_t *base;
+	int err = 0;
+
+	layout->boxes.length = 0;
+	layout->pending.length = 0;
+	if (flame_get_width(flame) <= 0 || viewport->to <= viewport->from)
+		return 0;
+	base = array_add(&layout->pending);
+	if (!base)
+		return -ENOMEM;
+	*base = 0;
+	while (!err && layout->pending.length)
+		err = add_node(layout, flame, viewport,
+			       layout->pending.items[--layout->pending.length]);
+	return err;
+}
+
+void flame_layout_release(struct flame_layout *layout)
+{
+	array_release(&layout->boxes);
+	array_release(&layout->pending);
+}

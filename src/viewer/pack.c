@@ -1,0 +1,19 @@
+#include "viewer/pack.h"
+
+#include <string.h>
+
+#include "formats/svg_profile.h"
+
+static int write_string(const struct sink *sink, const char *string)
+{
+	return sink->write(sink->context, string, strlen(string));
+}
+
+int pack_write(const struct profile *profile, const struct sink *sink)
+{
+	int err = write_string(sink, "<svg xmlns=\"http://www.w3.org/2000/svg\">\n");
+
+	if (!err)
+		err = svg_profile_write(profile, sink);
+	return err ? err : write_string(sink, "</svg>\n");
+}

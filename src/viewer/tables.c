@@ -1,0 +1,95 @@
+#include "viewer/tables.h"
+
+#include <errno.h>
+
+/* Drop the rows without weight. */
+static size_t squeeze(struct table_row *rows, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].total || rows[i].baseline_total)
+			rows[kept++] = rows[i];
+	return kept;
+}
+
+static struct table_row *make_rows(size_t count)
+{
+	struct table_row *rows = calloc(count + 1, sizeof(*rows));
+
+	for (size_t i = 0; rows && i < count; i++)
+		rows[i].id = (uint32_t)i;
+	return rows;
+}
+
+static void count_node(const struct weights *weights, uint32_t node, bool is_repeated,
+		       struct table_row *row)
+{
+	row->self += weights->self[node];
+	if (!is_repeated)
+		row->total += weights->total[node];
+	if (!weights->baseline_self)
+		return;
+	row->baseline_self += weights->baseline_self[node];
+	if (!is_repeated)
+		row->baseline_total += weights->baseline_total[node];
+}
+
+int table_of_functions(const struct graph *graph, const struct weights *weights,
+		       struct table_row **ret, size_t *ret_count)
+{
+	struct table_row *rows = make_rows(graph->num_functions);
+
+	if (!rows)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < graph->num_nodes; i++)
+		if (!(graph->flags[i] & NODE_THREAD))
+			count_node(weights, i, graph->flags[i] & NODE_REPEATS,
+				   &rows[graph->node_functions[i]]);
+	*ret = rows;
+	*ret_count = squeeze(rows, graph->num_functions);
+	return 0;
+}
+
+int table_of_modules(const struct graph *graph, const struct weights *weights,
+		     struct table_row **ret, size_t *ret_count)
+{
+	uint32_t count = string_table_get_count(profile_get_strings(graph->profile));
+	struct table_row *rows = make_rows(count);
+
+	if (!rows)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < graph->num_nodes; i++) {
+		uint32_t module = graph->functions[graph->node_functions[i]].module;
+
+		if (!(graph->flags[i] & NODE_THREAD))
+			count_node(weights, i, graph->flags[i] & NODE_REPEATS_MODULE,
+				   &rows[module]);
+	}
+	*ret = rows;
+	*ret_count = squeeze(rows, count);
+	return 0;
+}
+
+int table_of_threads(const struct graph *graph, const struct weights_opts *opts,
+		     struct table_row **ret, size_t *ret_count)
+{
+	const struct profile *profile = graph->profile;
+	uint32_t count = profile_count_threads(profile);
+	struct table_row *rows = make_rows(count);
+
+	if (!rows)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		enum source_side side = weights_classify(graph, opts, i);
+
+		if (side == SIDE_SHOWN)
+			rows[sample->thread].total += sample->value;
+		else if (side == SIDE_BASELINE)
+			rows[sample->thread].baseline_total += sample->value;
+	}
+	*ret = rows;
+	*ret_count = squeeze(rows, count);
+	return 0;
+}

@@ -1,0 +1,218 @@
+#include "viewer/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "formats/format.h"
+#include "viewer/answers.h"
+#include "viewer/extract.h"
+#include "viewer/tables.h"
+#include "viewer_fixture.h"
+
+static uint64_t get_sum(struct session *session)
+{
+	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	return session_get_weights(session)->sum;
+}
+
+static void files_add_up_and_each_can_be_switched_off(void **state)
+{
+	struct session *session = fixture_new("a;b 3\n");
+	uint32_t second = fixture_open(session, "b.folded", "a;b 4\na;c 1\n");
+
+	(void)state;
+	assert_int_equal(get_sum(session), 8);
+	session_get_source(session, second)->side = SIDE_OFF;
+	assert_int_equal(get_sum(session), 3);
+	session_get_source(session, second)->side = SIDE_SHOWN;
+	session_get_source(session, 0)->is_gone = true;
+	assert_int_equal(get_sum(session), 5);
+	session_free(session);
+}
+
+static void file_that_cannot_be_read_says_where_and_does_no_harm(void **state)
+{
+	static const char text[] = "{\"name\":\"all\",\"value\":1,\"children\":[{]}";
+	struct session *session = fixture_new("a;b 3\n");
+	struct error error = {0};
+	uint32_t source;
+
+	(void)state;
+	assert_int_equal(session_import(session, "bad.json", (const uint8_t *)text, strlen(text),
+					"json", &source, &error),
+			 -EBADMSG);
+	assert_non_null(strstr(error.message, "bad.json: at byte "));
+	assert_true(session_get_source(session, 1)->is_gone);
+	assert_int_equal(get_sum(session), 3);
+	session_free(session);
+}
+
+static void bytes_of_no_known_format_are_refused(void **state)
+{
+	struct session *session = session_new();
+	struct error error = {0};
+	uint32_t source;
+
+	(void)state;
+	assert_int_equal(session_import(session, "x.bin", (const uint8_t *)"\1\2\3", 3, NULL,
+					&source, &error),
+			 -EINVAL);
+	assert_string_equal(error.message, "x.bin: at byte 0: the format is not recognised");
+	session_free(session);
+}
+
+static void comparison_holds_both_sides_of_every_node(void **state)
+{
+	struct session *session = fixture_new("a;gone 3\na;same 5\n");
+	const struct flame_node *top;
+	struct flame *flame;
+
+	(void)state;
+	fixture_open(session, "after.folded", "a;same 5\na;new 5\n");
+	session_get_source(session, 0)->side = SIDE_BASELINE;
+	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	flame = session_get_flame(session, FLAME_CALLEES);
+	assert_int_equal(flame_expand(flame, 0), 0);
+	assert_int_equal(flame_expand(flame, 1), 0);
+	top = flame_get_node(flame, 1);
+	assert_int_equal(top->num_children, 3);
+	assert_int_equal(top->total, 10);
+	assert_int_equal(top->baseline_total, 8);
+	/* What has vanished is as wide as half its share was. */
+	assert_float_equal(flame_get_node(flame, top->first_child)->width, 3.0 / 8 / 2, 1e-9);
+	session_free(session);
+}
+
+/* ---- filters -------------------------------------------------------------------------------- */
+
+static const char some[] = "main;read;copy 4\nmain;write;copy 2\nmain;idle 1\n";
+
+static uint64_t filter(struct session *session, const char *filters)
+{
+	fixture_look(session, NULL, FLAME_CALLEES, filters);
+	return session_get_weights(session)->sum;
+}
+
+static void filters_let_in_or_out_and_all_must_hold(void **state)
+{
+	struct session *session = fixture_new(some);
+
+	(void)state;
+	assert_int_equal(filter(session, "+function:copy"), 6);
+	assert_int_equal(filter(session, "-function:copy"), 1);
+	assert_int_equal(filter(session, "+function:copy\n-function:write"), 4);
+	assert_int_equal(filter(session, "+fragment:read;copy"), 4);
+	assert_int_equal(filter(session, "-fragment:read;copy"), 3);
+	assert_int_equal(filter(session, "+function:/^(read|idle)$/"), 5);
+	assert_int_equal(filter(session, "+file:a.folded"), 7);
+	assert_int_equal(filter(session, "-file:a.folded"), 0);
+	assert_int_equal(filter(session, "+function:nowhere"), 0);
+	session_free(session);
+}
+
+static void filter_that_cannot_be_understood_is_refused(void **state)
+{
+	struct session *session = fixture_new(some);
+	struct session_look look = {.baseline_metric = METRIC_NONE, .filters = "+function:/(/"};
+	struct error error = {0};
+
+	(void)state;
+	assert_int_equal(session_prepare(session, TREE_ROOT_COMM), 0);
+	assert_int_equal(session_look(session, &look, &error), -EINVAL);
+	assert_int_not_equal(error.message[0], 0);
+	look.filters = "+colour:red";
+	assert_int_equal(session_look(session, &look, &error), -EINVAL);
+	session_free(session);
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static void recursive_function_is_in_the_table_once_for_every_stack(void **state)
+{
+	struct session *session = fixture_new("f;g;f 5\nf 2\n");
+	struct table_row *rows;
+	size_t count;
+
+	(void)state;
+	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	assert_int_equal(table_of_functions(session_get_graph(session),
+					    session_get_weights(session), &rows, &count),
+			 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(rows[0].self, 7);
+	assert_int_equal(rows[0].total, 7);
+	assert_int_equal(rows[1].self, 0);
+	assert_int_equal(rows[1].total, 5);
+	free(rows);
+	session_free(session);
+}
+
+/* ---- the view as a profile ------------------------------------------------------------------ */
+
+static int append(void *context, const void *data, size_t size)
+{
+	text_append(context, data, size);
+	return 0;
+}
+
+static void check_extract(struct session *session, const char *fragment,
+			  enum flame_direction direction, const char *wanted)
+{
+	struct format_opts opts = {0};
+	struct text text = {0};
+	struct sink sink = {append, &text};
+	struct profile *profile;
+
+	fixture_look(session, fragment, direction, NULL);
+	assert_int_equal(extract_view(session, &profile), 0);
+	assert_int_equal(format_folded.write(profile, &opts, &sink), 0);
+	assert_string_equal(text.data, wanted);
+	text_release(&text);
+	profile_free(profile);
+}
+
+static void view_is_written_as_it_is_drawn(void **state)
+{
+	struct session *session = fixture_new("main;a;b;a;c 5\nmain;a_[k] 2\nmain;x 4\n");
+
+	(void)state;
+	check_extract(session, NULL, FLAME_CALLEES, "main;a;b;a;c 5\nmain;a_[k] 2\nmain;x 4\n");
+	check_extract(session, "a", FLAME_CALLEES, "a;c 5\na_[k] 2\n");
+	check_extract(session, "a", FLAME_CALLERS, "main;a 5\nmain;a_[k] 2\n");
+	check_extract(session, "b;a", FLAME_CALLERS, "main;a;b;a 5\n");
+	session_free(session);
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static void overview_names_files_and_metrics(void **state)
+{
+	struct session *session = fixture_new("a;b 3\n");
+	struct text text = {0};
+
+	(void)state;
+	assert_int_equal(session_rename_source(session, 0, "a \"quoted\" name"), 0);
+	answer_overview(session, &text);
+	assert_non_null(strstr(text.data, "\"name\":\"a \\\"quoted\\\" name\""));
+	assert_non_null(strstr(text.data, "\"metrics\":[{\"name\":\"samples\",\"unit\":\"count\","
+					  "\"total\":\"3\"}]"));
+	text_release(&text);
+	session_free(session);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_add_up_and_each_can_be_switched_off),
+		cmocka_unit_test(file_that_cannot_be_read_says_where_and_does_no_harm),
+		cmocka_unit_test(bytes_of_no_known_format_are_refused),
+		cmocka_unit_test(comparison_holds_both_sides_of_every_node),
+		cmocka_unit_test(filters_let_in_or_out_and_all_must_hold),
+		cmocka_unit_test(filter_that_cannot_be_understood_is_refused),
+		cmocka_unit_test(recursive_function_is_in_the_table_once_for_every_stack),
+		cmocka_unit_test(view_is_written_as_it_is_drawn),
+		cmocka_unit_test(overview_names_files_and_metrics),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
