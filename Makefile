@@ -32,7 +32,7 @@ LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
 
-SOURCES    := $(sort $(wildcard src/*/*.c src/*/*/*.c))
+SOURCES    := $(sort $(filter-out src/viewer/wasm/%,$(wildcard src/*/*.c src/*/*/*.c)))
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
 SKELETON   := $(O)/bpf/sampler.skel.h
@@ -57,6 +57,20 @@ WORKLOAD_FLAGS = -O2 -g $(WORKLOAD_FRAMES) -D_GNU_SOURCE \
 # Example programs that write zones; also as C++, and with zones disabled.
 PROGRAMS   := $(foreach p,$(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c)),$p $p.disabled) \
 	$(patsubst %.cc,$(O)/%,$(wildcard tests/programs/*.cc))
+# The viewer's core: rooms that do no I/O, as WebAssembly, but for formats that need libraries.
+# Without the tools for it the program has no viewer.
+WASI_INCLUDE ?= $(firstword $(wildcard /usr/include/wasm32-wasi /usr/share/wasi-sysroot/include))
+WASM_LD     := $(shell command -v wasm-ld || command -v wasm-ld-14)
+VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(O)/viewer.html))
+WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perfetto_%.c pftrace.c pprof.c pprof_code.c)
+WASM_BASE   := array cells error hash json text utf8
+WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
+	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
+
+WASM_CFLAGS  = --target=wasm32-wasi -mexec-model=reactor -msimd128 -mbulk-memory -flto -O2 -std=gnu17 \
+	-nostdlibinc -isystem $(WASI_INCLUDE) -include src/viewer/wasm/missing.h -D_GNU_SOURCE -DSTACKWIDE_VERSION='"$(VERSION)"' \
+	-Iinclude -I$(O)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS)) \
+	-Wl,--strip-all -Wl,-z,stack-size=1048576
 C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 
 all: $(O)/stackwide  ## the program, at build/stackwide
@@ -68,6 +82,22 @@ $(O)/stackwide: $(O)/src/cli/main.o $(LIBRARY)
 $(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS)) $(PROTOS:=.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/viewer.wasm: $(WASM_SOURCES) $(wildcard include/*/*.h) $(EMBEDDED)
+	$(call say,WASM,$@)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(WASM_CFLAGS) -o $@ $(WASM_SOURCES)
+
+$(O)/viewer.html: $(O)/viewer.wasm $(wildcard src/viewer/web/*) scripts/bundle-viewer
+	$(call say,PAGE,$@)
+	$(Q)scripts/bundle-viewer $< src/viewer/web >$@
+
+# The page as the program holds it; empty where it could not be made.
+$(O)/viewer.page: $(VIEWER)
+	$(Q)mkdir -p $(@D) && cat $^ /dev/null >$@
+	$(if $(VIEWER),,@echo '  no wasm-ld or wasi-libc: the program gets no viewer; scripts/install-deps brings them')
+
+$(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: $(O)/viewer.page
+$(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: private CFLAGS += -DVIEWER_PAGE='"$(abspath $(O))/viewer.page"'
 
 $(O)/src/%.o: src/%.c | $(GENERATED)
 	$(call say,CC,$<)
@@ -159,6 +189,7 @@ format-check:
 
 lint: format-check  ## rooms, formatting, static analysis
 	$(Q)scripts/check-rooms
+	$(Q)scripts/check-web
 	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude \
 		--enable=warning,portability --suppress=missingInclude --suppress=memleak \
 		'-D__typeof__(x)=void *' '-DLIBBPF_OPTS(t,n,...)=struct t n' src

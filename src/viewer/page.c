@@ -1,0 +1,159 @@
+/*
+ * The page has an empty script element of id "profile"; a profile is put into it as text: the
+ * block that SVG files carry too, compressed with gzip and written in base64.
+ */
+#include "viewer/page.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "formats/gzip_sink.h"
+#include "viewer/pack.h"
+
+#define SLOT_BEGIN "<script type=\"text/plain\" id=\"profile\">"
+
+/* The file that the Makefile made, and its size. */
+__asm__(".section .rodata\n"
+	".global viewer_page\n"
+	".global viewer_page_size\n"
+	"viewer_page:\n"
+	".incbin \"" VIEWER_PAGE "\"\n"
+	"viewer_page_end:\n"
+	".byte 0\n"
+	".balign 8\n"
+	"viewer_page_size:\n"
+	".quad viewer_page_end - viewer_page\n"
+	".previous\n");
+
+extern const char viewer_page[];
+extern const uint64_t viewer_page_size;
+
+bool viewer_page_exists(void)
+{
+	return viewer_page_size > 0;
+}
+
+int viewer_page_write_empty(const struct sink *sink)
+{
+	if (!viewer_page_exists())
+		return -ENOTSUP;
+	return sink->write(sink->context, viewer_page, viewer_page_size);
+}
+
+/* Bytes in, base64 out, in lines. */
+struct encoder {
+	const struct sink *target;
+	struct text text;
+	uint8_t held[3];
+	size_t num_held;
+	size_t column;
+};
+
+static void encode(struct encoder *encoder)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const uint8_t *held = encoder->held;
+	char four[4] = {
+		digits[held[0] >> 2],
+		digits[(held[0] & 3) << 4 | held[1] >> 4],
+		encoder->num_held > 1 ? digits[(held[1] & 15) << 2 | held[2] >> 6] : '=',
+		encoder->num_held > 2 ? digits[held[2] & 63] : '=',
+	};
+
+	text_append(&encoder->text, four, sizeof(four));
+	memset(encoder->held, 0, sizeof(encoder->held));
+	encoder->num_held = 0;
+	encoder->column += sizeof(four);
+	if (encoder->column == 120) {
+		text_append_char(&encoder->text, '\n');
+		encoder->column = 0;
+	}
+}
+
+static int write_encoded(void *context, const void *data, size_t size)
+{
+	struct encoder *encoder = context;
+	const uint8_t *bytes = data;
+
+	for (size_t i = 0; i < size; i++) {
+		encoder->held[encoder->num_held++] = bytes[i];
+		if (encoder->num_held == sizeof(encoder->held))
+			encode(encoder);
+	}
+	return sink_drain(encoder->target, &encoder->text);
+}
+
+static int write_profile(const struct profile *profile, const struct sink *sink)
+{
+	struct encoder encoder = {.target = sink};
+	struct sink encoded = {.write = write_encoded, .context = &encoder};
+	_cleanup_(gzip_sink_freep) struct gzip_sink *gzip = gzip_sink_new(&encoded);
+	int err = gzip ? pack_write(profile, gzip_sink_get(gzip)) : -ENOMEM;
+
+	if (!err)
+		err = gzip_sink_finish(gzip);
+	if (!err && encoder.num_held)
+		encode(&encoder);
+	if (!err)
+		err = sink_flush(sink, &encoder.text);
+	text_release(&encoder.text);
+	return err;
+}
+
+/* As an attribute's value. */
+static void append_attribute(struct text *text, const char *value)
+{
+	for (; *value; value++) {
+		if (*value == '"')
+			text_append_string(text, "&quot;");
+		else if (*value == '&')
+			text_append_string(text, "&amp;");
+		else if (*value == '<')
+			text_append_string(text, "&lt;");
+		else
+			text_append_char(text, *value);
+	}
+}
+
+int viewer_page_write(const struct profile *profile, const char *title, const struct sink *sink)
+{
+	_cleanup_(text_release) struct text tag = {0};
+	const char *slot = memmem(viewer_page, viewer_page_size, SLOT_BEGIN, strlen(SLOT_BEGIN));
+	const char *rest;
+	int err;
+
+	if (!slot)
+		return -ENOTSUP;
+	rest = slot + strlen(SLOT_BEGIN);
+	text_append_string(&tag, "<script type=\"text/plain\" id=\"profile\" data-name=\"");
+	append_attribute(&tag, title ? title : "profile");
+	text_append_string(&tag, "\">");
+	if (tag.failed)
+		return -ENOMEM;
+	err = sink->write(sink->context, viewer_page, (size_t)(slot - viewer_page));
+	if (!err)
+		err = sink->write(sink->context, tag.data, tag.length);
+	if (!err)
+		err = write_profile(profile, sink);
+	return err ? err
+		   : sink->write(sink->context, rest,
+				 viewer_page_size - (size_t)(rest - viewer_page));
+}
+
+static int write_html(const struct profile *profile, const struct format_opts *opts _unused_,
+		      const struct sink *sink)
+{
+	const char *title = NULL;
+
+	if (profile_count_sources(profile) == 1)
+		title = profile_get_string(profile, profile_get_source(profile, 0));
+	return viewer_page_write(profile, title && *title ? path_basename(title) : NULL, sink);
+}
+
+const struct format format_html = {
+	.name = "html",
+	.extension = ".html",
+	.summary = "the viewer with the profile in it: one page, for any browser",
+	.write = write_html,
+};

@@ -1,0 +1,333 @@
+/*
+ * The door of the WebAssembly module: what the page's worker calls. Nothing is imported; bytes
+ * come in through core_alloc(), and go out as the core's answer, which is good until the next
+ * call.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/format.h"
+#include "viewer/answers.h"
+#include "viewer/extract.h"
+#include "viewer/filters.h"
+#include "viewer/flame_layout.h"
+#include "viewer/pack.h"
+#include "viewer/tables.h"
+
+#define EXPORT(name) __attribute__((export_name(#name))) name
+
+struct core {
+	struct session *session;
+	struct flame_layout layout;
+	struct text answer;
+	const void *bytes; /* of the answer: of `answer`, or of the layout */
+	size_t size;
+	struct error error;
+};
+
+struct core *EXPORT(core_new)(void);
+void *EXPORT(core_alloc)(size_t size);
+void EXPORT(core_release)(void *memory);
+const void *EXPORT(core_get_bytes)(const struct core *core);
+size_t EXPORT(core_get_size)(const struct core *core);
+const char *EXPORT(core_get_error)(const struct core *core);
+int EXPORT(core_import)(struct core *core, const char *name, const uint8_t *data, size_t size,
+			const char *format);
+int EXPORT(core_set_side)(struct core *core, uint32_t source, uint32_t side);
+int EXPORT(core_rename)(struct core *core, uint32_t source, const char *name);
+int EXPORT(core_remove)(struct core *core, uint32_t source);
+int EXPORT(core_formats)(struct core *core);
+int EXPORT(core_overview)(struct core *core);
+int EXPORT(core_prepare)(struct core *core, uint32_t root);
+int EXPORT(core_symbols)(struct core *core);
+int EXPORT(core_functions)(struct core *core);
+int EXPORT(core_modules)(struct core *core);
+int EXPORT(core_threads)(struct core *core);
+int EXPORT(core_look)(struct core *core, uint32_t metric, uint32_t baseline_metric,
+		      const char *filters, const uint32_t *fragment, uint32_t fragment_length,
+		      uint32_t direction, uint32_t order);
+int EXPORT(core_layout)(struct core *core, double from, double to, double width_px,
+			double min_width_px);
+int EXPORT(core_children)(struct core *core, uint32_t direction, uint32_t node);
+int EXPORT(core_table)(struct core *core, uint32_t kind);
+int EXPORT(core_search)(struct core *core, const char *text, uint32_t is_regex);
+int EXPORT(core_export)(struct core *core, const char *format, uint32_t is_whole);
+int EXPORT(core_pack)(struct core *core);
+
+struct core *core_new(void)
+{
+	struct core *core = calloc(1, sizeof(*core));
+
+	if (!core)
+		return NULL;
+	core->session = session_new();
+	if (!core->session) {
+		free(core);
+		return NULL;
+	}
+	return core;
+}
+
+void *core_alloc(size_t size)
+{
+	return malloc(size);
+}
+
+void core_release(void *memory)
+{
+	free(memory);
+}
+
+const void *core_get_bytes(const struct core *core)
+{
+	return core->bytes;
+}
+
+size_t core_get_size(const struct core *core)
+{
+	return core->size;
+}
+
+const char *core_get_error(const struct core *core)
+{
+	return core->error.message;
+}
+
+static struct text *begin(struct core *core)
+{
+	text_release(&core->answer);
+	core->bytes = NULL;
+	core->size = 0;
+	core->error.message[0] = '\0';
+	return &core->answer;
+}
+
+/* Give the text as answer, unless something failed. */
+static int finish(struct core *core, int err)
+{
+	if (!err && core->answer.failed)
+		err = -ENOMEM;
+	if (err == -ENOMEM && !core->error.message[0])
+		error_set(&core->error, err, "out of memory");
+	if (err == -EOVERFLOW && !core->error.message[0])
+		error_set(&core->error, err, "the weights together are beyond 64 bits");
+	if (err)
+		return err;
+	core->bytes = core->answer.data;
+	core->size = core->answer.length;
+	return 0;
+}
+
+int core_import(struct core *core, const char *name, const uint8_t *data, size_t size,
+		const char *format)
+{
+	uint32_t source = 0;
+	int err;
+
+	begin(core);
+	err = session_import(core->session, name, data, size, format, &source, &core->error);
+	return err ? finish(core, err) : (int)source;
+}
+
+int core_set_side(struct core *core, uint32_t source, uint32_t side)
+{
+	begin(core);
+	session_get_source(core->session, source)->side = (uint8_t)side;
+	return 0;
+}
+
+int core_rename(struct core *core, uint32_t source, const char *name)
+{
+	begin(core);
+	return finish(core, session_rename_source(core->session, source, name));
+}
+
+int core_remove(struct core *core, uint32_t source)
+{
+	begin(core);
+	session_get_source(core->session, source)->is_gone = true;
+	return 0;
+}
+
+int core_formats(struct core *core)
+{
+	answer_formats(begin(core));
+	return finish(core, 0);
+}
+
+int core_overview(struct core *core)
+{
+	answer_overview(core->session, begin(core));
+	return finish(core, 0);
+}
+
+int core_prepare(struct core *core, uint32_t root)
+{
+	begin(core);
+	return finish(core, session_prepare(core->session, (enum tree_root)root));
+}
+
+int core_symbols(struct core *core)
+{
+	answer_symbols(session_get_graph(core->session), begin(core));
+	return finish(core, 0);
+}
+
+int core_functions(struct core *core)
+{
+	answer_functions(session_get_graph(core->session), begin(core));
+	return finish(core, 0);
+}
+
+int core_modules(struct core *core)
+{
+	answer_modules(session_get_graph(core->session), begin(core));
+	return finish(core, 0);
+}
+
+int core_threads(struct core *core)
+{
+	answer_threads(session_get_graph(core->session), begin(core));
+	return finish(core, 0);
+}
+
+int core_look(struct core *core, uint32_t metric, uint32_t baseline_metric, const char *filters,
+	      const uint32_t *fragment, uint32_t fragment_length, uint32_t direction,
+	      uint32_t order)
+{
+	struct session_look look = {
+		.metric = metric,
+		.baseline_metric = baseline_metric,
+		.filters = filters,
+		.fragment = fragment,
+		.fragment_length = fragment_length,
+		.direction = (enum flame_direction)direction,
+		.order = (enum flame_order)order,
+	};
+	struct text *text = begin(core);
+	int err = session_look(core->session, &look, &core->error);
+
+	return finish(core, err ? err : answer_view(core->session, text));
+}
+
+int core_layout(struct core *core, double from, double to, double width_px, double min_width_px)
+{
+	struct flame_viewport viewport = {from, to, width_px, min_width_px};
+	struct flame *flame;
+	int err;
+
+	begin(core);
+	flame = session_get_flame(core->session, session_get_look(core->session)->direction);
+	err = flame ? flame_layout_make(&core->layout, flame, &viewport) : -ENOMEM;
+	if (err)
+		return finish(core, err);
+	core->bytes = core->layout.boxes.items;
+	core->size = core->layout.boxes.length * sizeof(struct flame_box);
+	return 0;
+}
+
+/* node  UINT32_MAX: the last row of the fragment */
+int core_children(struct core *core, uint32_t direction, uint32_t node)
+{
+	struct text *text = begin(core);
+	struct flame *flame = session_get_flame(core->session, (enum flame_direction)direction);
+
+	if (!flame)
+		return finish(core, -ENOMEM);
+	if (node == UINT32_MAX)
+		node = flame_get_top(flame);
+	return finish(core, answer_children(flame, node, text));
+}
+
+enum table_kind { TABLE_FUNCTIONS, TABLE_MODULES, TABLE_THREADS };
+
+int core_table(struct core *core, uint32_t kind)
+{
+	struct text *text = begin(core);
+	const struct graph *graph = session_get_graph(core->session);
+	const struct weights *weights = session_get_weights(core->session);
+	_cleanup_free_ struct table_row *rows = NULL;
+	size_t count = 0;
+	int err;
+
+	if (kind == TABLE_FUNCTIONS)
+		err = table_of_functions(graph, weights, &rows, &count);
+	else if (kind == TABLE_MODULES)
+		err = table_of_modules(graph, weights, &rows, &count);
+	else
+		err = table_of_threads(graph, session_get_weights_opts(core->session), &rows,
+				       &count);
+	if (!err)
+		text_append(text, rows, count * sizeof(*rows));
+	return finish(core, err);
+}
+
+/* The answer: weight of the matching stacks (64 bits), then for every symbol 0 or 1. */
+int core_search(struct core *core, const char *pattern, uint32_t is_regex)
+{
+	struct text *text = begin(core);
+	const struct graph *graph = session_get_graph(core->session);
+	struct flame *flame =
+		session_get_flame(core->session, session_get_look(core->session)->direction);
+	_cleanup_free_ uint8_t *is_match = calloc((size_t)graph->num_symbols + 1, 1);
+	uint64_t weight = 0;
+	int err = flame && is_match ? 0 : -ENOMEM;
+
+	if (!err)
+		err = filters_match_symbols(graph, pattern, is_regex, is_match, &core->error);
+	if (!err)
+		err = flame_measure_matches(flame, is_match, &weight);
+	if (!err) {
+		text_append(text, &weight, sizeof(weight));
+		text_append(text, is_match, graph->num_symbols);
+	}
+	return finish(core, err);
+}
+
+static int append(void *context, const void *data, size_t size)
+{
+	struct text *text = context;
+
+	text_append(text, data, size);
+	return text->failed ? -ENOMEM : 0;
+}
+
+/* is_whole  everything that was read, as if converted; else the view */
+int core_export(struct core *core, const char *name, uint32_t is_whole)
+{
+	const struct session_look *look = session_get_look(core->session);
+	struct sink sink = {.write = append, .context = begin(core)};
+	const struct format *format = format_find_name(name);
+	struct format_opts opts = {.tree = {.root = look->root,
+					    .metric = look->metric,
+					    .baseline = look->baseline_metric,
+					    .has_baseline = look->baseline_metric != METRIC_NONE}};
+	struct profile *extracted = NULL;
+	int err = 0;
+
+	if (!format || !format->write)
+		return finish(core,
+			      error_set(&core->error, -EINVAL, "'%s' cannot be written", name));
+	if (!is_whole) {
+		err = extract_view(core->session, &extracted);
+		opts.tree.has_baseline = session_get_weights(core->session)->baseline_self != NULL;
+		opts.tree.metric = 0;
+		if (!err && opts.tree.has_baseline) {
+			opts.tree.metric = profile_find_metric(extracted, METRIC_AFTER);
+			opts.tree.baseline = profile_find_metric(extracted, METRIC_BEFORE);
+		}
+	}
+	if (!err)
+		err = format->write(extracted ? extracted : session_get_profile(core->session),
+				    &opts, &sink);
+	profile_free(extracted);
+	return finish(core, err);
+}
+
+/* Everything that was read, for a page that carries it. */
+int core_pack(struct core *core)
+{
+	struct sink sink = {.write = append, .context = begin(core)};
+
+	return finish(core, pack_write(session_get_profile(core->session), &sink));
+}

@@ -1,0 +1,82 @@
+// The C core: a WebAssembly module that imports nothing. This file knows how its numbers and
+// strings lie in memory, and nothing of what they mean.
+
+/** @typedef {{message: string}} CoreFailure */
+
+export const NONE = 0xffffffff;
+
+export class Core {
+	/** @param {BufferSource} wasm */
+	static async create(wasm) {
+		const { instance } = await WebAssembly.instantiate(wasm, {});
+		return new Core(/** @type {any} */ (instance.exports));
+	}
+
+	/** @param {any} exports */
+	constructor(exports) {
+		this.exports = exports;
+		exports._initialize();
+		this.handle = exports.core_new();
+		this.encoder = new TextEncoder();
+		this.decoder = new TextDecoder();
+	}
+
+	/** Copy bytes in; the caller releases them. @param {Uint8Array} bytes @param {number} [extra] */
+	put(bytes, extra = 0) {
+		const address = this.exports.core_alloc(bytes.length + extra + 1);
+		if (!address) throw new Error('out of memory');
+		const memory = new Uint8Array(this.exports.memory.buffer, address, bytes.length + extra + 1);
+		memory.set(bytes);
+		memory.fill(0, bytes.length);
+		return address;
+	}
+
+	/** @param {string} text */
+	putText(text) {
+		return this.put(this.encoder.encode(text.replaceAll('\0', ' ')));
+	}
+
+	readError() {
+		const start = this.exports.core_get_error(this.handle);
+		const memory = new Uint8Array(this.exports.memory.buffer);
+		return this.decoder.decode(memory.slice(start, memory.indexOf(0, start)));
+	}
+
+	/**
+	 * Call a function of the module with numbers, texts and bytes; texts and bytes are released
+	 * afterwards.
+	 * @param {string} name
+	 * @param {(number | string | Uint8Array)[]} args
+	 * @returns {number}
+	 */
+	call(name, ...args) {
+		/** @type {number[]} */
+		const held = [];
+		const numbers = args.map((arg) => {
+			if (typeof arg === 'number') return arg;
+			const address = typeof arg === 'string' ? this.putText(arg) : this.put(arg);
+			held.push(address);
+			return address;
+		});
+		try {
+			const result = this.exports[name](this.handle, ...numbers);
+			if (result < 0) throw new Error(this.readError() || `${name} failed (${result})`);
+			return result;
+		} finally {
+			for (const address of held) this.exports.core_release(address);
+		}
+	}
+
+	/** The same, giving a copy of the answer. @param {string} name @param {(number | string | Uint8Array)[]} args */
+	ask(name, ...args) {
+		this.call(name, ...args);
+		const start = this.exports.core_get_bytes(this.handle);
+		const size = this.exports.core_get_size(this.handle);
+		return new Uint8Array(this.exports.memory.buffer, start, size).slice();
+	}
+
+	/** @param {string} name @param {(number | string | Uint8Array)[]} args */
+	askJson(name, ...args) {
+		return JSON.parse(this.decoder.decode(this.ask(name, ...args)));
+	}
+}

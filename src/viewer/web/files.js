@@ -1,0 +1,184 @@
+// Opening files, by dialog and by dropping; the list of what is open; what there is to know about
+// how it was read.
+
+import { announce, find, icon, make } from './dom.js';
+import { formatBytes, formatCount, formatPercent } from './units.js';
+
+/** @typedef {{name: string, read: () => Promise<ArrayBuffer>, format?: string}} Opened */
+
+/** @param {File} file @param {string} [path] @returns {Opened} */
+const fromFile = (file, path) => ({ name: path || file.webkitRelativePath || file.name, read: () => file.arrayBuffer() });
+
+/** All files below a folder. @param {any} handle FileSystemDirectoryHandle @param {string} path @param {Opened[]} found */
+async function walkHandle(handle, path, found) {
+	if (handle.kind === 'file') found.push(fromFile(await handle.getFile(), path));
+	else for await (const child of handle.values()) await walkHandle(child, `${path}/${child.name}`, found);
+}
+
+/**
+ * What was dropped. Folders need getAsFileSystemHandle(): webkitGetAsEntry() fails on file:// pages.
+ * @param {DataTransfer} data
+ * @returns {Promise<Opened[]>}
+ */
+async function readDrop(data) {
+	const items = [...data.items].filter((item) => item.kind === 'file');
+	// All must be asked before the first wait: the items are gone then.
+	const asked = items.map((item) => ({
+		file: item.getAsFile(),
+		handle: /** @type {any} */ (item).getAsFileSystemHandle?.().catch(() => null) ?? Promise.resolve(null),
+	}));
+	/** @type {Opened[]} */
+	const found = [];
+	for (const { file, handle } of asked) {
+		const opened = await handle;
+		if (opened?.kind === 'directory') await walkHandle(opened, opened.name, found);
+		else if (file) found.push(fromFile(file));
+	}
+	return found;
+}
+
+export class Files {
+	/** @param {import('./model.js').Model} model */
+	constructor(model) {
+		this.model = model;
+		this.input = /** @type {HTMLInputElement} */ (find('file-input'));
+		this.folder = /** @type {HTMLInputElement} */ (find('folder-input'));
+		for (const input of [this.input, this.folder])
+			input.addEventListener('change', () => {
+				this.open([...(input.files ?? [])].map((file) => fromFile(file)));
+				input.value = '';
+			});
+		this.listenToDrops();
+		model.addEventListener('progress', (event) => this.showProgress(/** @type {CustomEvent} */ (event).detail));
+	}
+
+	listenToDrops() {
+		let depth = 0;
+		const cover = find('cover');
+		addEventListener('dragenter', (event) => {
+			event.preventDefault();
+			cover.hidden = ++depth === 0;
+		});
+		addEventListener('dragleave', () => {
+			cover.hidden = --depth <= 0;
+		});
+		addEventListener('dragover', (event) => {
+			event.preventDefault();
+			if (event.dataTransfer) event.dataTransfer.dropEffect = 'copy';
+		});
+		addEventListener('drop', async (event) => {
+			event.preventDefault();
+			depth = 0;
+			cover.hidden = true;
+			if (event.dataTransfer) this.open(await readDrop(event.dataTransfer));
+		});
+	}
+
+	choose() {
+		this.input.click();
+	}
+
+	/** @param {Opened[]} files */
+	async open(files) {
+		if (!files.length) return;
+		const failures = await this.model.open(files);
+		for (const failure of failures) this.complain(failure);
+		const count = files.length - failures.length;
+		if (count) announce(`${formatCount(count, 'file')} opened`);
+	}
+
+	/** @param {string} text */
+	complain(text) {
+		find('live').textContent = text;
+		const note = make('div', { class: 'note bad', role: 'alert' }, make('span', {}, text),
+			make('button', { class: 'icon-button', 'aria-label': 'Dismiss', onclick: () => note.remove() }, icon('close')));
+		find('notes').append(note);
+	}
+
+	/** @param {{name: string, done: number, count: number} | null} progress */
+	showProgress(progress) {
+		const bar = find('progress');
+		bar.hidden = !progress;
+		if (progress)
+			find('progress-text').textContent = progress.count > 1
+				? `Reading ${progress.name} (${progress.done + 1} of ${progress.count})…` : `Reading ${progress.name}…`;
+	}
+}
+
+/** The tab with all files. */
+export class FilesView {
+	/** @param {import('./model.js').Model} model @param {Files} files */
+	constructor(model, files) {
+		this.model = model;
+		this.files = files;
+	}
+
+	show() {
+		const sources = this.model.getSources();
+		find('files').replaceChildren(
+			make('div', { class: 'view-bar' },
+				make('button', { class: 'button', onclick: () => this.files.choose() }, icon('open'), 'Add files…'),
+				make('button', { class: 'button', onclick: () => this.files.folder.click() }, 'Add a folder…'),
+				this.canCompare() ? make('button', { class: 'button', id: 'swap', onclick: () => this.swap() }, icon('swap'), 'Swap A and B') : null,
+				make('span', { class: 'muted' }, 'A file is off, shown, or, in a comparison, what came before.')),
+			make('div', { class: 'cards' }, ...sources.map((source) => this.makeCard(source))));
+	}
+
+	canCompare() {
+		return this.model.getSources().some((source) => source.side === 2);
+	}
+
+	/** Before becomes after, and the other way round. */
+	swap() {
+		const sides = this.model.sources.map((source) => ({ 1: '2', 2: '1' })[source.side] ?? '0').join('');
+		this.model.update({ sides });
+	}
+
+	/** @param {import('./model.js').Source} source */
+	makeCard(source) {
+		const { model } = this;
+		const name = /** @type {HTMLInputElement} */ (make('input', {
+			class: 'card-name', value: source.name, 'aria-label': 'Name of the file', spellcheck: 'false',
+			onchange: () => model.rename(source.id, name.value.trim() || source.name),
+		}));
+		const sides = [['Off', 0], ['Shown (B)', 1], ['Before (A)', 2]];
+		return make('article', { class: `card${source.side ? '' : ' off'}`, 'data-source': source.id },
+			make('div', { class: 'card-head' }, name, make('button', {
+				class: 'icon-button', 'aria-label': `Remove ${source.name}`, title: 'Remove', onclick: () => model.remove(source.id),
+			}, icon('close'))),
+			make('div', { class: 'segments', role: 'radiogroup', 'aria-label': `How ${source.name} is used` },
+				...sides.map(([label, side]) => make('button', {
+					role: 'radio', 'aria-checked': String(source.side === side), class: source.side === side ? 'chosen' : '',
+					onclick: () => model.setSide(source.id, Number(side)),
+				}, String(label)))),
+			make('span', { class: 'card-filters' },
+				make('button', { class: 'link', onclick: () => this.filter(source, false) }, 'Only this'),
+				make('button', { class: 'link', onclick: () => this.filter(source, true) }, 'Without')),
+			this.makeReport(source));
+	}
+
+	/** @param {import('./model.js').Source} source @param {boolean} excludes */
+	filter(source, excludes) {
+		this.model.addFilter({ kind: 'file', pattern: source.path, excludes });
+	}
+
+	/** What there is to know about the reading of a file. @param {import('./model.js').Source} source */
+	makeReport(source) {
+		const total = this.model.metrics.reduce((sum, metric) => Math.max(sum, metric.total), 0);
+		/** @type {[string, string, boolean][]} name, value, whether it deserves attention */
+		const facts = [
+			['Format', source.format || 'part of a report', false],
+			['Size', source.size ? formatBytes(source.size) : '–', false],
+			['Records', source.records.toLocaleString('en-US'), false],
+			['Malformed, skipped', source.skipped.toLocaleString('en-US'), source.skipped > 0],
+			['Events of an unknown kind', source.unknownEvents.toLocaleString('en-US'), source.unknownEvents > 0],
+			['Stacks that were cut', source.truncatedStacks.toLocaleString('en-US'), source.truncatedStacks > 0],
+			['Samples lost by the producer', source.lostSamples.toLocaleString('en-US'), source.lostSamples > 0],
+			['Left out as too small to draw', source.prunedWeight ? formatPercent(source.prunedWeight, total) : '0', source.prunedWeight > 0],
+		];
+		const list = make('dl', { class: 'facts' }, ...facts.flatMap(([label, value, isNotable]) => [
+			make('dt', {}, label), make('dd', { class: isNotable ? 'notable' : '', 'data-fact': label }, value)]));
+		if (!source.warnings) return list;
+		return make('div', {}, list, make('details', {}, make('summary', {}, 'Warnings'), make('pre', {}, source.warnings)));
+	}
+}

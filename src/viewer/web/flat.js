@@ -1,0 +1,75 @@
+// The flat table: every function with its own weight and that of all it calls.
+
+import { makeWeightColumns } from './columns.js';
+import { find, make } from './dom.js';
+import { readTable } from './names.js';
+import { Table } from './table.js';
+
+/** @typedef {import('./names.js').TableRow & {name: string, module: string, symbol: number}} FunctionRow */
+
+export class FlatView {
+	/**
+	 * @param {import('./model.js').Model} model
+	 * @param {{openMenu: (symbols: number[], symbol: number, place: {x: number, y: number}) => void}} actions
+	 */
+	constructor(model, actions) {
+		this.model = model;
+		this.box = /** @type {HTMLInputElement} */ (make('input', {
+			type: 'search', class: 'field', placeholder: 'Filter these rows…', 'aria-label': 'Filter the rows by name or module',
+			oninput: () => this.fill(),
+		}));
+		this.count = make('span', { class: 'muted' });
+		const place = make('div', { class: 'fill' });
+		find('flat').replaceChildren(make('div', { class: 'view-bar' }, this.box, this.count), place);
+		/** @type {Table<FunctionRow>} */
+		this.table = new Table(place, {
+			label: 'Functions', columns: this.makeColumns(), sort: 'self', getKey: (row) => row.id,
+			empty: 'No function has this in its name.',
+			onselect: (row) => model.selectSymbols([row.symbol]),
+			onmenu: (row, at) => actions.openMenu([row.symbol], row.symbol, at),
+		});
+		/** @type {FunctionRow[]} */
+		this.rows = [];
+		this.revision = -1;
+	}
+
+	/** @returns {import('./table.js').Column<FunctionRow>[]} */
+	makeColumns() {
+		return [
+			...makeWeightColumns(this.model, true),
+			{ id: 'name', label: 'Function', width: 'minmax(160px, 3fr)', sortBy: (row) => row.name,
+				show: (row) => make('span', { class: 'name', title: row.name.slice(0, 2000) }, row.name.slice(0, 500) || '(no name)') },
+			{ id: 'module', label: 'Module', width: 'minmax(80px, 1fr)', sortBy: (row) => row.module,
+				show: (row) => make('span', { class: 'name muted', title: row.module }, row.module || '–') },
+		];
+	}
+
+	async show() {
+		const { model } = this;
+		const { names } = model;
+		if (!names) return;
+		if (this.revision !== model.revision) {
+			const rows = readTable(await model.client.call('table', [0]));
+			this.revision = model.revision;
+			this.rows = rows.map((row) => {
+				const symbol = names.getSymbolOf(row.id);
+				return { ...row, symbol, name: names.getName(symbol), module: names.getModule(row.id) };
+			});
+			this.table.setColumns(this.makeColumns());
+		}
+		const { symbols } = model;
+		const selected = symbols.length === 1 ? this.rows.find((row) => row.symbol === symbols[0]) : undefined;
+		this.table.selected = selected?.id;
+		this.fill();
+		if (selected) this.table.select(selected.id);
+	}
+
+	fill() {
+		const wanted = this.box.value.trim().toLowerCase();
+		const rows = wanted ? this.rows.filter((row) => row.name.toLowerCase().includes(wanted) ||
+			row.module.toLowerCase().includes(wanted)) : this.rows;
+		this.count.textContent = rows.length === this.rows.length ? `${rows.length.toLocaleString('en-US')} functions`
+			: `${rows.length.toLocaleString('en-US')} of ${this.rows.length.toLocaleString('en-US')} functions`;
+		this.table.setRows(rows);
+	}
+}

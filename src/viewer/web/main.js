@@ -1,0 +1,410 @@
+// The page: makes the parts, connects them, and shows the tab that is chosen.
+
+import { Chips, Crumbs, Search } from './bars.js';
+import { COLOR_MODES, MARK_COLORS } from './colors.js';
+import { announce, copyText, find, make } from './dom.js';
+import { Exporter, unpackBase64 } from './export.js';
+import { Files, FilesView } from './files.js';
+import { FlameView } from './flame.js';
+import { FlatView } from './flat.js';
+import { listenToKeys, makeBindings, showSheet } from './keys.js';
+import { LISTS, ListView } from './lists.js';
+import { openMenu } from './menu.js';
+import { Model } from './model.js';
+import { RelativesView } from './relatives.js';
+import { TreeView } from './tree.js';
+import { formatExact, formatPercent, formatValue } from './units.js';
+
+const TABS = [
+	{ id: 'flame', label: 'Flame' }, { id: 'flat', label: 'Flat' }, { id: 'relatives', label: 'Callers & callees' },
+	{ id: 'tree', label: 'Tree' }, { id: 'threads', label: 'Threads' }, { id: 'processes', label: 'Processes' },
+	{ id: 'modules', label: 'Modules' }, { id: 'files', label: 'Files' },
+];
+const THEMES = [
+	{ id: 'system', label: 'As the system' }, { id: 'light', label: 'Light' }, { id: 'dark', label: 'Dark' },
+	{ id: 'contrast', label: 'High contrast' },
+];
+
+class Page {
+	/** @param {Model} model @param {string} source */
+	constructor(model, source) {
+		this.model = model;
+		/** @param {number[]} symbols @param {number} symbol @param {{x: number, y: number}} place @param {() => void} [zoom] */
+		const openFrameMenu = (symbols, symbol, place, zoom) => this.openFrameMenu(symbols, symbol, place, zoom);
+		this.files = new Files(model);
+		this.flame = new FlameView(model, { openMenu: openFrameMenu });
+		this.crumbs = new Crumbs(model);
+		this.chips = new Chips(model);
+		this.search = new Search(model, this.flame);
+		this.exporter = new Exporter(model, this.flame, source);
+		/** @type {Record<string, {show: () => any}>} */
+		this.views = {
+			flame: this.flame, flat: new FlatView(model, { openMenu: openFrameMenu }),
+			relatives: new RelativesView(model, { openMenu: openFrameMenu }),
+			tree: new TreeView(model, { openMenu: openFrameMenu }), files: new FilesView(model, this.files),
+		};
+		for (const list of LISTS) this.views[list.id] = new ListView(model, list);
+		this.searchRevision = -1;
+		this.makeTabs();
+		this.listen();
+	}
+
+	makeTabs() {
+		find('tabs').replaceChildren(...TABS.map((tab) => make('button', {
+			id: `tab-${tab.id}`, role: 'tab', 'aria-controls': `view-${tab.id}`, onclick: () => this.model.update({ tab: tab.id }),
+		}, tab.label)));
+		find('tabs').addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+			/** @type {Record<string, number>} */
+			const steps = { ArrowRight: 1, ArrowLeft: -1 };
+			const step = steps[event.key];
+			if (!step) return;
+			const at = TABS.findIndex((tab) => tab.id === this.getTab());
+			const next = TABS[(at + step + TABS.length) % TABS.length];
+			this.model.update({ tab: next.id });
+			find(`tab-${next.id}`).focus();
+		});
+	}
+
+	getTab() {
+		return TABS.some((tab) => tab.id === this.model.state.tab) ? this.model.state.tab : 'flame';
+	}
+
+	listen() {
+		const { model } = this;
+		model.addEventListener('change', () => this.show());
+		model.addEventListener('names', () => {
+			this.search.run();
+			this.flame.painter.fills.clear();
+		});
+		model.addEventListener('failure', (event) => this.files.complain(/** @type {CustomEvent} */ (event).detail));
+		const actions = this.makeActions();
+		const bindings = makeBindings(actions);
+		actions.help = () => showSheet(bindings);
+		for (const [, list] of bindings) for (const binding of list) if (binding.text === 'This sheet') binding.run = actions.help;
+		listenToKeys(bindings, actions, TABS.map((tab) => tab.id), (tab) => model.update({ tab }));
+		for (const [id, run] of Object.entries({
+			back: actions.back, forward: actions.forward, 'open-files': actions.open, 'empty-open': actions.open, help: actions.help,
+			'empty-folder': () => this.files.folder.click(),
+		})) find(id).addEventListener('click', run);
+		find('up').addEventListener('click', () => model.update({ direction: 'callees' }));
+		find('down').addEventListener('click', () => model.update({ direction: 'callers' }));
+		find('metric').addEventListener('change', () => model.update({ metric: /** @type {HTMLSelectElement} */ (find('metric')).value }));
+		find('colors').addEventListener('click', () => this.openColorMenu());
+		find('export').addEventListener('click', () => this.openExportMenu());
+		find('theme').addEventListener('click', () => this.openThemeMenu());
+		find('more').addEventListener('click', () => this.openViewMenu());
+		find('no-match-clear').addEventListener('click', () => model.update({ filters: [], sides: '' }));
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.flame.recolor());
+	}
+
+	/** @returns {Record<string, () => void>} */
+	makeActions() {
+		const { model } = this;
+		return {
+			search: () => {
+				this.search.box.focus();
+				this.search.box.select();
+			},
+			open: () => this.files.choose(),
+			turn: () => model.update({ direction: model.state.direction === 'callees' ? 'callers' : 'callees' }),
+			typeFragment: () => this.crumbs.type(),
+			clear: () => model.selectSymbols([]),
+			back: () => history.back(),
+			forward: () => history.forward(),
+			next: () => this.search.go(1),
+			previous: () => this.search.go(-1),
+			only: () => this.filterSelection(false),
+			without: () => this.filterSelection(true),
+			menu: () => {
+				const box = find('crumbs').getBoundingClientRect();
+				if (model.symbols.length)
+					this.openFrameMenu(model.symbols, model.symbols[model.symbols.length - 1], { x: box.left, y: box.bottom });
+			},
+			copy: () => this.copyFolded(),
+			theme: () => this.nextTheme(),
+			help: () => {},
+		};
+	}
+
+	// ---- showing ----
+
+	show() {
+		const { model } = this;
+		const hasData = model.hasData();
+		const tab = this.getTab();
+		document.body.classList.toggle('empty', !hasData);
+		find('empty').hidden = hasData;
+		find('workspace').hidden = !hasData;
+		this.showToolbar();
+		if (!hasData) return;
+		const isNothing = model.numbers.sum === 0 && model.numbers.baselineSum === 0 && tab !== 'files';
+		find('no-match').hidden = !isNothing;
+		for (const { id } of TABS) {
+			find(`view-${id}`).hidden = id !== tab || isNothing;
+			find(`tab-${id}`).setAttribute('aria-selected', String(id === tab));
+			find(`tab-${id}`).tabIndex = id === tab ? 0 : -1;
+		}
+		this.chips.show();
+		this.showNumbers();
+		this.crumbs.show();
+		this.flame.marks = this.getMarks();
+		this.flame.painter.fills.clear();
+		if (!isNothing) this.views[tab].show();
+		if (this.searchRevision !== model.revision) {
+			this.searchRevision = model.revision;
+			this.search.run();
+		}
+	}
+
+	showToolbar() {
+		const { model } = this;
+		const { state } = model;
+		/** @type {HTMLButtonElement} */ (find('back')).disabled = !model.canGoBack();
+		/** @type {HTMLButtonElement} */ (find('forward')).disabled = !model.canGoForward();
+		find('up').setAttribute('aria-pressed', String(state.direction === 'callees'));
+		find('down').setAttribute('aria-pressed', String(state.direction === 'callers'));
+		const select = /** @type {HTMLSelectElement} */ (find('metric'));
+		const current = model.getMetric();
+		select.replaceChildren(...model.getMetrics().map((metric) => make('option', {
+			value: `${metric.name}/${metric.unit}`, selected: metric.id === current.id,
+		}, metric.unit === 'count' ? metric.name : `${metric.name} (${metric.unit})`)));
+		const shown = model.getSources().filter((source) => source.side);
+		document.title = shown.length ? `${shown.map((source) => source.name).join(', ')} — stackwide` : 'stackwide';
+		find('file-count').textContent = shown.length === 1 ? shown[0].name.replace(/^.*\//, '') : shown.length ? `${shown.length} files` : 'Open…';
+	}
+
+	showNumbers() {
+		const { model } = this;
+		const { sum, inclusive, exclusive, isComparison } = model.numbers;
+		const metric = model.getMetric();
+		const parts = [make('b', { id: 'inclusive', 'data-value': inclusive, title: formatExact(inclusive, metric) },
+			formatValue(inclusive, metric.unit), metric.unit === 'count' ? ` ${metric.name}` : '')];
+		if (model.symbols.length)
+			parts.push(make('span', {}, formatPercent(inclusive, sum)), make('span', {
+				class: 'muted', id: 'exclusive', 'data-value': exclusive, title: formatExact(exclusive, metric),
+			}, `self ${formatPercent(exclusive, sum)}`));
+		if (isComparison) parts.push(make('span', { class: 'badge' }, 'comparison: A → B'));
+		find('numbers').replaceChildren(...parts);
+		find('status').textContent = '';
+	}
+
+	/** Symbols that have a colour of their own. */
+	getMarks() {
+		/** @type {Map<number, string>} */
+		const marks = new Map();
+		const { names, state } = this.model;
+		for (const mark of state.marks) {
+			for (const name of mark.names) {
+				const symbol = names?.find(name, false) ?? names?.find(name, true);
+				if (symbol !== undefined) marks.set(symbol, mark.color);
+			}
+		}
+		return marks;
+	}
+
+	// ---- menus ----
+
+	/**
+	 * @param {number[]} symbols the fragment up to the frame @param {number} symbol of the frame
+	 * @param {{x: number, y: number}} place @param {() => void} [zoom]
+	 */
+	openFrameMenu(symbols, symbol, place, zoom) {
+		const { model } = this;
+		const { names } = model;
+		if (!names || !symbols.length) return;
+		const level = model.getLevel(symbol);
+		const module = names.getModule(names.getFirstFunction(symbol));
+		const fragment = symbols.map((s) => names.getName(s)).join(';');
+		/** @type {'thread' | 'function'} */
+		const kind = level.isThread ? 'thread' : 'function';
+		/** @param {import('./state.js').FilterKind} filterKind @param {string} pattern @param {boolean} excludes */
+		const filter = (filterKind, pattern, excludes) => () => model.addFilter({ kind: filterKind, pattern, excludes });
+		/** @type {import('./menu.js').MenuItem[]} */
+		const items = [
+			{ heading: level.name.length > 60 ? `${level.name.slice(0, 60)}…` : level.name },
+			{ label: 'Select up to here', hint: 'click', run: () => model.selectSymbols(symbols) },
+			{ label: 'Select this function alone', hint: 'Shift+click', run: () => model.selectSymbols([symbol]) },
+			{ label: 'Who calls it', run: () => model.update({ fragment: [level], direction: 'callers' }) },
+			{ label: 'What it calls', run: () => model.update({ fragment: [level], direction: 'callees' }) },
+			...(zoom ? [{ label: 'Zoom to it', hint: 'z', run: zoom }] : []),
+			{},
+			{ label: `Only stacks with this ${kind}`, run: filter(kind, level.name, false) },
+			{ label: `Without this ${kind}`, run: filter(kind, level.name, true) },
+		];
+		if (symbols.length > 1)
+			items.push({ label: 'Only stacks with this fragment', run: filter('fragment', fragment, false) },
+				{ label: 'Without this fragment', run: filter('fragment', fragment, true) });
+		if (module)
+			items.push({ label: `Only stacks through ${module}`, run: filter('module', module, false) },
+				{ label: `Without ${module}`, run: filter('module', module, true) });
+		items.push({}, { label: 'Colour…', run: () => openMenu(this.makeColorItems([level.name]), place) },
+			{ label: 'Copy the name', run: () => copyText(level.name) },
+			{ label: 'Copy the stack', run: () => copyText(symbols.map((s) => names.getName(s)).join('\n')) },
+			{ label: 'Copy as a folded line', run: () => copyText(fragment) });
+		openMenu(items, place);
+	}
+
+	/** @param {string[]} wanted names of functions @returns {import('./menu.js').MenuItem[]} */
+	makeColorItems(wanted) {
+		const { model } = this;
+		/** @param {string | null} color */
+		const mark = (color) => () => {
+			const others = model.state.marks.map((m) => ({ ...m, names: m.names.filter((name) => !wanted.includes(name)) }))
+				.filter((m) => m.names.length);
+			model.update({ marks: color ? [...others, { color, names: wanted }] : others });
+		};
+		return [{ heading: 'Colour' }, ...MARK_COLORS.map((color, i) => ({
+			label: ['Violet', 'Green', 'Blue', 'Pink', 'Amber', 'Slate'][i], color, run: mark(color),
+		})), { label: 'As the others', run: mark(null) }];
+	}
+
+	openColorMenu() {
+		const { model } = this;
+		const { names, state } = model;
+		const matches = this.search.matches;
+		/** @type {import('./menu.js').MenuItem[]} */
+		const items = [{ heading: 'Colours' }, ...COLOR_MODES.filter((mode) => mode.id !== 'change' || model.numbers.isComparison)
+			.map((mode) => ({ label: mode.label, isChosen: this.flame.getMode() === mode.id, run: () => model.update({ colors: mode.id }) }))];
+		if (model.symbols.length)
+			items.push({}, { label: 'Colour the selection…', run: () => openMenu(this.makeColorItems(
+				state.fragment.map((level) => level.name)), find('colors')) });
+		if (matches && names)
+			items.push({}, { label: 'Colour what the search found…', run: () => {
+				const found = [];
+				for (let i = 0; i < matches.length && found.length < 200; i++) if (matches[i]) found.push(names.getName(i));
+				openMenu(this.makeColorItems(found), find('colors'));
+			} });
+		if (state.marks.length) items.push({ label: 'Remove all own colours', run: () => model.update({ marks: [] }) });
+		openMenu(items, find('colors'));
+	}
+
+	openExportMenu() {
+		const { exporter } = this;
+		const none = !this.model.hasData();
+		openMenu([
+			{ heading: 'Export this view' },
+			{ label: 'Flame graph', hint: '.svg', isDisabled: none, run: () => this.save(exporter.saveFormat('svg', '.svg', 'image/svg+xml')) },
+			{ label: 'Flame graph data', hint: '.json', isDisabled: none, run: () => this.save(exporter.saveFormat('json', '.json', 'application/json')) },
+			{ label: 'Folded stacks', hint: '.folded', isDisabled: none, run: () => this.save(exporter.saveFormat('folded', '.folded', 'text/plain')) },
+			{ label: 'Table', hint: '.txt', isDisabled: none, run: () => this.save(exporter.saveFormat('text', '.txt', 'text/plain')) },
+			{ label: 'Picture', hint: '.png', isDisabled: none, run: () => this.save(exporter.savePicture()) },
+			{},
+			{ heading: 'Share everything' },
+			{ label: 'This page with its data', hint: '.html', isDisabled: none, run: () => this.save(exporter.saveSession()) },
+			{ label: 'Copy a link to this view', isDisabled: none, run: () => copyText(location.href) },
+			{ label: 'Print…', isDisabled: none, run: () => print() },
+		], find('export'));
+	}
+
+	/** @param {Promise<void>} work */
+	save(work) {
+		work.catch((error) => this.files.complain(error.message));
+	}
+
+	openViewMenu() {
+		const { model } = this;
+		const { state } = model;
+		const baseline = model.getBaseline();
+		/** @type {import('./menu.js').MenuItem[]} */
+		const items = [{ heading: 'Order of frames' },
+			{ label: 'Heaviest first', isChosen: state.order === 'weight', run: () => model.update({ order: 'weight' }) },
+			{ label: 'By name', isChosen: state.order === 'name', run: () => model.update({ order: 'name' }) },
+			{}, { heading: 'First level of every stack' },
+			{ label: 'Name of the thread', isChosen: state.root === 'comm', run: () => model.update({ root: 'comm' }) },
+			{ label: 'Process', isChosen: state.root === 'pid', run: () => model.update({ root: 'pid' }) },
+			{ label: 'Thread', isChosen: state.root === 'tid', run: () => model.update({ root: 'tid' }) },
+			{ label: 'None', isChosen: state.root === 'none', run: () => model.update({ root: 'none' }) }];
+		if (model.getMetrics().length > 1) {
+			items.push({}, { heading: 'Compare with' },
+				{ label: 'Nothing', isChosen: !baseline, run: () => model.update({ baseline: 'none' }) },
+				...model.getMetrics().filter((metric) => metric.id !== model.getMetric().id).map((metric) => ({
+					label: metric.name, isChosen: metric.id === baseline?.id,
+					run: () => model.update({ baseline: `${metric.name}/${metric.unit}` }),
+				})));
+		}
+		if (this.search.matches)
+			items.push({}, { heading: 'What the search found' },
+				{ label: 'Only stacks with it', run: () => model.addFilter({ kind: 'function', pattern: this.search.getPattern(), excludes: false }) },
+				{ label: 'Without it', run: () => model.addFilter({ kind: 'function', pattern: this.search.getPattern(), excludes: true }) });
+		openMenu(items, find('more'));
+	}
+
+	openThemeMenu() {
+		const now = document.documentElement.dataset.theme ?? 'system';
+		openMenu([{ heading: 'Appearance' }, ...THEMES.map((theme) => ({
+			label: theme.label, isChosen: theme.id === now, run: () => this.setTheme(theme.id),
+		}))], find('theme'));
+	}
+
+	/** @param {string} theme */
+	setTheme(theme) {
+		document.documentElement.dataset.theme = theme;
+		try {
+			localStorage.setItem('stackwide-theme', theme);
+		} catch {
+			// A page without storage forgets it.
+		}
+		this.flame.recolor();
+	}
+
+	nextTheme() {
+		const at = THEMES.findIndex((theme) => theme.id === (document.documentElement.dataset.theme ?? 'system'));
+		const next = THEMES[(at + 1) % THEMES.length];
+		this.setTheme(next.id);
+		announce(next.label, true);
+	}
+
+	// ---- the selection ----
+
+	/** @param {boolean} excludes */
+	filterSelection(excludes) {
+		const { model } = this;
+		const { fragment } = model.state;
+		if (!fragment.length) return announce('Select a function first', true);
+		if (fragment.length === 1)
+			return model.addFilter({ kind: fragment[0].isThread ? 'thread' : 'function', pattern: fragment[0].name, excludes });
+		return model.addFilter({ kind: 'fragment', pattern: fragment.map((level) => level.name).join(';'), excludes });
+	}
+
+	async copyFolded() {
+		if (!this.model.hasData()) return;
+		await copyText(await this.exporter.getFolded());
+		announce('The stacks of the view are copied as folded text', true);
+	}
+}
+
+async function start() {
+	// Before anything changes: the page as it came, which an export fills with data.
+	const source = `<!DOCTYPE html>\n${document.documentElement.outerHTML}\n`;
+	try {
+		document.documentElement.dataset.theme = localStorage.getItem('stackwide-theme') ?? 'system';
+	} catch {
+		// A page without storage looks as the system does.
+	}
+	const firstView = find('first-view').textContent?.trim();
+	if (firstView && location.hash.length < 2) history.replaceState(null, '', `#${firstView}`);
+	const packed = new Blob([/** @type {any} */ (unpackBase64(find('core').textContent?.trim() ?? ''))]);
+	const wasm = await new Response(packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+	const model = new Model(find('worker').textContent ?? '', wasm);
+	const page = new Page(model, source);
+	page.show();
+	await model.client.ready;
+	const formats = await model.client.call('formats');
+	find('formats').textContent = formats.filter((/** @type {any} */ f) => f.isRead).map((/** @type {any} */ f) => f.name).join(' · ');
+	const profile = find('profile');
+	const data = profile.textContent?.trim();
+	if (data) {
+		const bytes = unpackBase64(data);
+		profile.textContent = '';
+		await page.files.open([{ name: profile.dataset.name ?? 'profile', read: async () => bytes.buffer }]);
+	}
+	document.documentElement.dataset.ready = 'yes';
+	/** @type {any} */ (window).stackwide = page; // for tests, and for the curious at the console
+}
+
+start().catch((error) => {
+	find('live').textContent = String(error);
+	find('notes').append(make('div', { class: 'note bad', role: 'alert' },
+		`The viewer cannot start in this browser: ${error.message}. It needs WebAssembly with SIMD and DecompressionStream, ` +
+		'as Chrome 91, Firefox 113 and Safari 16.4 have them.'));
+});

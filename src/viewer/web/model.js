@@ -1,0 +1,278 @@
+// What is open and what is looked at. Everything that changes goes through update(); everything
+// that shows listens to 'change'.
+
+import { Client } from './client.js';
+import { Names } from './names.js';
+import { ROOTS, getFirstState, readHash, writeHash } from './state.js';
+
+/** @typedef {import('./state.js').State} State */
+/**
+ * @typedef {object} Source
+ * @property {number} id
+ * @property {string} name as the user wants it
+ * @property {string} path as it was opened: what filters ask for
+ * @property {string} format
+ * @property {number} size bytes
+ * @property {number} records
+ * @property {number} skipped
+ * @property {number} unknownEvents
+ * @property {number} truncatedStacks
+ * @property {number} lostSamples
+ * @property {number} prunedWeight
+ * @property {string} warnings lines
+ * @property {number} side
+ * @property {boolean} isGone
+ */
+/** @typedef {{id: number, name: string, unit: string, total: number}} Metric */
+/**
+ * @typedef {object} Numbers of the fragment that is looked at
+ * @property {number} sum everything that passes the filters
+ * @property {number} inclusive
+ * @property {number} exclusive
+ * @property {number} noCaller what begins with the fragment
+ * @property {number} baselineSum
+ * @property {number} baselineInclusive
+ * @property {number} baselineExclusive
+ * @property {number} baselineNoCaller
+ * @property {boolean} isComparison
+ */
+
+/** @type {Numbers} */
+const NO_NUMBERS = {
+	sum: 0, inclusive: 0, exclusive: 0, noCaller: 0, baselineSum: 0, baselineInclusive: 0, baselineExclusive: 0,
+	baselineNoCaller: 0, isComparison: false,
+};
+const METRIC_NONE = 0xffffffff;
+
+/** The core gives 64-bit numbers as texts. @param {any} object */
+function readNumbers(object) {
+	for (const key of Object.keys(object))
+		if (typeof object[key] === 'string' && /^\d+$/.test(object[key]) && !['name', 'path', 'unit'].includes(key))
+			object[key] = Number(object[key]);
+	return object;
+}
+
+export class Model extends EventTarget {
+	/** @param {string} workerSource @param {ArrayBuffer} wasm */
+	constructor(workerSource, wasm) {
+		super();
+		this.client = new Client(workerSource, wasm);
+		/** @type {State} */
+		this.state = readHash(location.hash.slice(1));
+		/** @type {Source[]} */
+		this.sources = [];
+		/** @type {Metric[]} */
+		this.metrics = [];
+		/** @type {Names | undefined} */
+		this.names = undefined;
+		/** @type {number[]} the fragment's symbols */
+		this.symbols = [];
+		this.numbers = NO_NUMBERS;
+		this.revision = 0; // of the view: what was laid out for another is out of date
+		this.busy = 0;
+		this.needsNames = true;
+		this.position = 0; // in the history
+		this.last = 0;
+		/** @type {Promise<void>} */
+		this.queue = Promise.resolve();
+		history.replaceState({ position: 0 }, '');
+		addEventListener('popstate', (event) => this.followHistory(event.state));
+	}
+
+	/** @param {string} type @param {any} [detail] */
+	emit(type, detail) {
+		this.dispatchEvent(new CustomEvent(type, { detail }));
+	}
+
+	hasData() {
+		return this.sources.some((source) => !source.isGone);
+	}
+
+	getSources() {
+		return this.sources.filter((source) => !source.isGone);
+	}
+
+	/** Metrics that something which is open has. */
+	getMetrics() {
+		const shown = this.metrics.filter((metric) => metric.total > 0);
+		return shown.length ? shown : this.metrics;
+	}
+
+	/** @returns {Metric} */
+	getMetric() {
+		const wanted = this.metrics.find((metric) => `${metric.name}/${metric.unit}` === this.state.metric);
+		return wanted ?? this.getMetrics().find((metric) => metric.name !== 'before') ?? this.getMetrics()[0] ??
+			{ id: 0, name: 'samples', unit: 'count', total: 0 };
+	}
+
+	/** @returns {Metric | undefined} */
+	getBaseline() {
+		const wanted = this.metrics.find((metric) => `${metric.name}/${metric.unit}` === this.state.baseline);
+		if (wanted || this.state.baseline === 'none') return wanted;
+		// A comparison that came as one file.
+		return this.getMetric().name === 'after' ? this.metrics.find((metric) => metric.name === 'before') : undefined;
+	}
+
+	/**
+	 * Change what is looked at, as a step of the history.
+	 * @param {Partial<State>} patch
+	 */
+	update(patch) {
+		const state = { ...this.state, ...patch };
+		const hash = writeHash(state);
+		if (hash !== writeHash(this.state)) {
+			this.position++;
+			this.last = this.position;
+			history.pushState({ position: this.position }, '', `#${hash}`);
+		}
+		this.state = state;
+		return this.refresh();
+	}
+
+	/** @param {{position?: number} | null} entry */
+	followHistory(entry) {
+		this.position = entry?.position ?? 0;
+		this.last = Math.max(this.last, this.position);
+		this.state = readHash(location.hash.slice(1));
+		this.refresh();
+	}
+
+	canGoBack() {
+		return this.position > 0;
+	}
+
+	canGoForward() {
+		return this.position < this.last;
+	}
+
+	/** One after the other; of several waiting, all end with the latest state. */
+	refresh() {
+		this.queue = this.queue.then(() => this.look(), () => this.look());
+		return this.queue;
+	}
+
+	async look() {
+		if (!this.hasData()) {
+			this.numbers = NO_NUMBERS;
+			this.emit('change');
+			return;
+		}
+		try {
+			await this.applySides();
+			if (this.needsNames || this.preparedRoot !== this.state.root) await this.prepare();
+			const state = this.state;
+			this.symbols = this.findSymbols();
+			const lines = state.filters.map((f) => `${f.excludes ? '-' : '+'}${f.kind}:${f.pattern}`.replaceAll('\n', ' '));
+			this.numbers = readNumbers(await this.client.call('look', [
+				this.getMetric().id, this.getBaseline()?.id ?? METRIC_NONE, lines.join('\n'), this.symbols,
+				state.direction === 'callees' ? 0 : 1, state.order === 'weight' ? 0 : 1,
+			]));
+			this.revision++;
+			this.emit('change');
+		} catch (error) {
+			this.emit('failure', /** @type {Error} */ (error).message);
+		}
+	}
+
+	async prepare() {
+		this.preparedRoot = this.state.root;
+		this.names = new Names(await this.client.call('prepare', [ROOTS.indexOf(this.state.root)]));
+		this.needsNames = false;
+		this.emit('names');
+	}
+
+	/** Files that the state wants off, or on the other side. */
+	async applySides() {
+		let hasChanged = false;
+		for (const source of this.sources) {
+			const side = Number(this.state.sides[source.id] ?? 1);
+			if (source.side === side || source.isGone) continue;
+			source.side = side;
+			hasChanged = true;
+			await this.client.call('setSide', [source.id, side]);
+		}
+		if (hasChanged) await this.readOverview();
+	}
+
+	/** A fragment whose functions are not there is cut where they end. */
+	findSymbols() {
+		const symbols = [];
+		for (const level of this.state.fragment) {
+			const symbol = this.names?.find(level.name, level.isThread);
+			if (symbol === undefined) break;
+			symbols.push(symbol);
+		}
+		if (symbols.length < this.state.fragment.length)
+			this.state = { ...this.state, fragment: this.state.fragment.slice(0, symbols.length) };
+		return symbols;
+	}
+
+	async readOverview() {
+		const overview = await this.client.call('overview');
+		this.sources = overview.sources.map((/** @type {any} */ s, /** @type {number} */ id) => ({ id, ...readNumbers(s) }));
+		this.metrics = overview.metrics.map((/** @type {any} */ m, /** @type {number} */ id) => ({ id, ...readNumbers(m) }));
+	}
+
+	/**
+	 * Read files, one after the other; one that cannot be read does no harm.
+	 * @param {{name: string, read: () => Promise<ArrayBuffer>, format?: string}[]} files
+	 * @returns {Promise<string[]>} what went wrong
+	 */
+	async open(files) {
+		const failures = [];
+		for (const [i, file] of files.entries()) {
+			this.emit('progress', { name: file.name, done: i, count: files.length });
+			try {
+				const buffer = await file.read();
+				await this.client.call('load', [file.name, buffer, file.format ?? ''], [buffer]);
+			} catch (error) {
+				failures.push(/** @type {Error} */ (error).message);
+			}
+		}
+		this.emit('progress', null);
+		await this.readOverview();
+		this.needsNames = true;
+		await this.refresh();
+		return failures;
+	}
+
+	/** @param {number} id @param {number} side */
+	setSide(id, side) {
+		let sides = '';
+		for (const source of this.sources) sides += source.id === id ? side : (this.state.sides[source.id] ?? 1);
+		return this.update({ sides: /^1*$/.test(sides) ? '' : sides });
+	}
+
+	/** @param {number} id @param {string} name */
+	async rename(id, name) {
+		await this.client.call('rename', [id, name]);
+		await this.readOverview();
+		this.emit('change');
+	}
+
+	/** @param {number} id */
+	async remove(id) {
+		await this.client.call('remove', [id]);
+		await this.readOverview();
+		if (!this.hasData()) this.state = getFirstState();
+		await this.refresh();
+	}
+
+	/** @param {number} symbol @returns {import('./state.js').Level} */
+	getLevel(symbol) {
+		const names = /** @type {Names} */ (this.names);
+		return { name: names.getName(symbol), isThread: names.isThread(symbol) };
+	}
+
+	/** @param {number[]} symbols outermost first */
+	selectSymbols(symbols) {
+		return this.update({ fragment: symbols.map((symbol) => this.getLevel(symbol)) });
+	}
+
+	/** @param {import('./state.js').Filter} filter */
+	addFilter(filter) {
+		const same = this.state.filters.some((f) => f.kind === filter.kind && f.pattern === filter.pattern &&
+			f.excludes === filter.excludes);
+		return same ? Promise.resolve() : this.update({ filters: [...this.state.filters, filter] });
+	}
+}

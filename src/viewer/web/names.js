@@ -1,0 +1,160 @@
+// The names of a graph, decoded when they are asked for.
+
+export const NODE_INLINED = 4;
+export const NODE_THREAD = 8;
+export const KIND_MASK = 3;
+export const KINDS = ['user', 'kernel', 'JIT'];
+
+/** @typedef {{comm: string, process: string, pid: number, tid: number, source: number}} Thread */
+
+export class Names {
+	/** @param {{symbols: Uint8Array, functions: Uint8Array, modules: Record<string, string>, threads: Thread[]}} blobs */
+	constructor({ symbols, functions, modules, threads }) {
+		const words = new Uint32Array(symbols.buffer, 0, Math.floor(symbols.length / 4));
+		this.numSymbols = words[0];
+		this.offsets = words.subarray(1, this.numSymbols + 2);
+		this.firstFunctions = words.subarray(this.numSymbols + 2, 2 * this.numSymbols + 2);
+		this.bytes = symbols.subarray(4 * (2 * this.numSymbols + 2));
+		this.functions = new Uint32Array(functions.buffer);
+		this.numFunctions = this.functions[0];
+		this.modules = modules;
+		this.threads = threads;
+		/** @type {(string | undefined)[]} */
+		this.texts = new Array(this.numSymbols);
+		this.decoder = new TextDecoder();
+		/** @type {Map<string, number> | undefined} */
+		this.byName = undefined;
+	}
+
+	/** @param {number} symbol */
+	getName(symbol) {
+		return (this.texts[symbol] ??= this.decoder.decode(
+			this.bytes.subarray(this.offsets[symbol], this.offsets[symbol + 1])));
+	}
+
+	/** @param {number} id a function */
+	getSymbolOf(id) {
+		return this.functions[1 + 4 * id];
+	}
+
+	/** @param {number} id a function */
+	getModule(id) {
+		return this.modules[this.functions[2 + 4 * id]] ?? '';
+	}
+
+	/** @param {number} id a function */
+	getFlags(id) {
+		return this.functions[3 + 4 * id];
+	}
+
+	/** @param {number} symbol */
+	getFirstFunction(symbol) {
+		return this.firstFunctions[symbol];
+	}
+
+	/** @param {number} symbol */
+	isThread(symbol) {
+		return (this.getFlags(this.firstFunctions[symbol]) & NODE_THREAD) !== 0;
+	}
+
+	/** @param {string} name @param {boolean} isThread @returns {number | undefined} */
+	find(name, isThread) {
+		if (!this.byName) {
+			this.byName = new Map();
+			for (let i = 0; i < this.numSymbols; i++)
+				this.byName.set((this.isThread(i) ? '@' : '=') + this.getName(i), i);
+		}
+		return this.byName.get((isThread ? '@' : '=') + name);
+	}
+}
+
+/** Rows of 64-bit numbers and ids as the core packs them. */
+export class Boxes {
+	/** @param {Uint8Array} bytes */
+	constructor(bytes) {
+		this.words = new Uint32Array(bytes.buffer);
+		this.floats = new Float32Array(bytes.buffer);
+		this.length = this.words.length / 16;
+	}
+
+	/** @param {number} i */
+	node(i) {
+		return this.words[16 * i];
+	}
+
+	/** @param {number} i */
+	symbol(i) {
+		return this.words[16 * i + 1];
+	}
+
+	/** @param {number} i */
+	function(i) {
+		return this.words[16 * i + 2];
+	}
+
+	/** @param {number} i */
+	depth(i) {
+		return this.words[16 * i + 3];
+	}
+
+	/** @param {number} i */
+	flags(i) {
+		return this.words[16 * i + 4];
+	}
+
+	/** @param {number} i */
+	x(i) {
+		return this.floats[16 * i + 5];
+	}
+
+	/** @param {number} i */
+	width(i) {
+		return this.floats[16 * i + 6];
+	}
+
+	/** @param {number} at word of the low half */
+	wide(at) {
+		return this.words[at] + this.words[at + 1] * 2 ** 32;
+	}
+
+	/** @param {number} i */
+	total(i) {
+		return this.wide(16 * i + 8);
+	}
+
+	/** @param {number} i */
+	self(i) {
+		return this.wide(16 * i + 10);
+	}
+
+	/** @param {number} i */
+	baselineTotal(i) {
+		return this.wide(16 * i + 12);
+	}
+
+	/** @param {number} i */
+	baselineSelf(i) {
+		return this.wide(16 * i + 14);
+	}
+
+	/** @param {number} i */
+	isBase(i) {
+		return (this.flags(i) & 256) !== 0;
+	}
+}
+
+/** @typedef {{id: number, self: number, total: number, baselineSelf: number, baselineTotal: number}} TableRow */
+
+/** @param {Uint8Array} bytes @returns {TableRow[]} */
+export function readTable(bytes) {
+	const words = new Uint32Array(bytes.buffer);
+	const rows = [];
+	/** @param {number} at */
+	const wide = (at) => words[at] + words[at + 1] * 2 ** 32;
+	for (let at = 0; at < words.length; at += 10)
+		rows.push({
+			id: words[at], self: wide(at + 2), total: wide(at + 4),
+			baselineSelf: wide(at + 6), baselineTotal: wide(at + 8),
+		});
+	return rows;
+}

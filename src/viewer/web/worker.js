@@ -1,0 +1,113 @@
+// What runs beside the page: reading, adding up and laying out, so that the page never waits.
+
+import { Core, NONE } from './core.js';
+
+/** @type {Core | undefined} */
+let core;
+
+/** @returns {Core} */
+function getCore() {
+	if (!core) throw new Error('the core has not been started');
+	return core;
+}
+
+/** gzip, as in .folded.gz and .pb.gz. @param {Uint8Array} bytes */
+function isGzip(bytes) {
+	return bytes.length > 18 && bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 8;
+}
+
+// No profile is larger when unpacked; a bomb is.
+const MAX_UNPACKED_BYTES = 2 ** 31;
+
+/** @param {Uint8Array} bytes */
+async function unpack(bytes) {
+	const stream = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream('gzip'));
+	const reader = stream.getReader();
+	const chunks = [];
+	let size = 0;
+	for (;;) {
+		const { done, value } = await reader.read();
+		if (done) break;
+		size += value.length;
+		if (size > MAX_UNPACKED_BYTES) throw new Error('it is larger than 2 GiB when unpacked');
+		chunks.push(value);
+	}
+	const whole = new Uint8Array(size);
+	let offset = 0;
+	for (const chunk of chunks) {
+		whole.set(chunk, offset);
+		offset += chunk.length;
+	}
+	return whole;
+}
+
+/** @param {Uint32Array | number[]} symbols */
+function asBytes(symbols) {
+	return new Uint8Array(Uint32Array.from(symbols).buffer);
+}
+
+/** @type {Record<string, (...args: any[]) => any>} */
+const methods = {
+	/** @param {ArrayBuffer} wasm */
+	async start(wasm) {
+		core = await Core.create(wasm);
+	},
+
+	/** @param {string} name @param {ArrayBuffer} buffer @param {string} format */
+	async load(name, buffer, format) {
+		let bytes = new Uint8Array(buffer);
+		if (isGzip(bytes)) {
+			try {
+				bytes = await unpack(bytes);
+			} catch (error) {
+				throw new Error(`${name}: cannot be unpacked: ${/** @type {Error} */ (error).message}`);
+			}
+		}
+		const c = getCore();
+		const source = c.call('core_import', name, bytes, bytes.length, format);
+		return { source };
+	},
+
+	formats: () => getCore().askJson('core_formats'),
+	overview: () => getCore().askJson('core_overview'),
+	setSide: (source, side) => getCore().call('core_set_side', source, side),
+	rename: (source, name) => getCore().call('core_rename', source, name),
+	remove: (source) => getCore().call('core_remove', source),
+
+	/** @param {number} root */
+	prepare(root) {
+		const c = getCore();
+		c.call('core_prepare', root);
+		return {
+			symbols: c.ask('core_symbols'),
+			functions: c.ask('core_functions'),
+			modules: c.askJson('core_modules'),
+			threads: c.askJson('core_threads'),
+		};
+	},
+
+	look(metric, baseline, filters, fragment, direction, order) {
+		return getCore().askJson('core_look', metric, baseline, filters, asBytes(fragment), fragment.length,
+			direction, order);
+	},
+
+	layout: (from, to, width, least) => getCore().ask('core_layout', from, to, width, least),
+	children: (direction, node) => getCore().ask('core_children', direction, node ?? NONE),
+	table: (kind) => getCore().ask('core_table', kind),
+	search: (text, isRegex) => getCore().ask('core_search', text, isRegex ? 1 : 0),
+	pack: () => getCore().ask('core_pack'),
+	write: (format, isWhole) => getCore().ask('core_export', format, isWhole ? 1 : 0),
+};
+
+self.onmessage = async ({ data }) => {
+	const { id, method, args } = data;
+	try {
+		const result = await methods[method](...args);
+		/** @type {any[]} */
+		const transfer = result instanceof Uint8Array ? [result.buffer] : [];
+		/** @type {any} */ (self).postMessage({ id, result }, transfer);
+	} catch (error) {
+		const message = error instanceof Error ? error.message : String(error);
+		self.postMessage({ id, failure: message });
+	}
+};

@@ -1,0 +1,144 @@
+#include "viewer/page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <zlib.h>
+
+#include "viewer/pack.h"
+#include "viewer_fixture.h"
+
+static int append(void *context, const void *data, size_t size)
+{
+	text_append(context, data, size);
+	return 0;
+}
+
+/* The data of the page's script element, unpacked: base64, then gzip. */
+static struct text unpack(const char *begin, const char *end)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	struct text packed = {0};
+	struct text text = {0};
+	static char room[1 << 20];
+	z_stream stream = {0};
+	uint32_t bits = 0;
+	int num_bits = 0;
+
+	for (const char *c = begin; c < end; c++) {
+		const char *digit = *c != '=' && *c ? strchr(digits, *c) : NULL;
+
+		if (!digit)
+			continue;
+		bits = bits << 6 | (uint32_t)(digit - digits);
+		num_bits += 6;
+		if (num_bits >= 8) {
+			num_bits -= 8;
+			text_append_char(&packed, (char)(bits >> num_bits));
+		}
+	}
+	stream.next_in = (unsigned char *)packed.data;
+	stream.avail_in = (uInt)packed.length;
+	stream.next_out = (unsigned char *)room;
+	stream.avail_out = sizeof(room);
+	assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
+	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+	text_append(&text, room, stream.total_out);
+	inflateEnd(&stream);
+	text_release(&packed);
+	return text;
+}
+
+static void page_carries_the_whole_profile(void **state)
+{
+	struct session *session = fixture_new("main;a;b 3\nmain;c_[k] 4\n");
+	struct text page = {0};
+	struct text wanted = {0};
+	struct text data;
+	struct sink sink = {append, &page};
+	struct sink wanted_sink = {append, &wanted};
+	static const char tag[] = "id=\"profile\" data-name=\"a &quot;b&quot; &lt;c>\">";
+	const char *begin;
+
+	(void)state;
+	if (!viewer_page_exists())
+		skip();
+	assert_int_equal(viewer_page_write(session_get_profile(session), "a \"b\" <c>", &sink), 0);
+	begin = strstr(page.data, tag);
+	assert_non_null(begin);
+	begin += strlen(tag);
+	data = unpack(begin, strstr(begin, "</script>"));
+	assert_int_equal(pack_write(session_get_profile(session), &wanted_sink), 0);
+	assert_string_equal(data.data, wanted.data);
+	text_release(&data);
+	text_release(&page);
+	text_release(&wanted);
+	session_free(session);
+}
+
+static void packed_profile_is_read_again_without_loss(void **state)
+{
+	struct session *session = fixture_new("main;a;b 3\nmain;c_[k] 4\n");
+	struct session *other = session_new();
+	struct text first = {0};
+	struct text second = {0};
+	struct sink first_sink = {append, &first};
+	struct sink second_sink = {append, &second};
+	struct error error = {0};
+	uint32_t source;
+
+	(void)state;
+	assert_int_equal(pack_write(session_get_profile(session), &first_sink), 0);
+	assert_int_equal(session_import(other, "x", (const uint8_t *)first.data, first.length, NULL,
+					&source, &error),
+			 0);
+	fixture_look(other, NULL, FLAME_CALLEES, NULL);
+	assert_int_equal(session_get_weights(other)->sum, 7);
+	fixture_look(other, "c", FLAME_CALLEES, NULL);
+	assert_int_equal(fixture_top(other, FLAME_CALLEES)->flags & NODE_KIND_MASK, FRAME_KERNEL);
+	assert_int_equal(pack_write(session_get_profile(other), &second_sink), 0);
+	assert_int_equal(second.length, first.length - strlen("a.folded") + strlen("x"));
+	text_release(&first);
+	text_release(&second);
+	session_free(session);
+	session_free(other);
+}
+
+static void report_of_several_files_gives_these(void **state)
+{
+	struct session *session = fixture_new("main 3\n");
+	struct session *other = session_new();
+	struct text packed = {0};
+	struct sink sink = {append, &packed};
+	struct error error = {0};
+	uint32_t source;
+
+	(void)state;
+	fixture_open(session, "b.folded", "main 4\n");
+	assert_int_equal(pack_write(session_get_profile(session), &sink), 0);
+	assert_int_equal(session_import(other, "report", (const uint8_t *)packed.data,
+					packed.length, NULL, &source, &error),
+			 0);
+	assert_int_equal(session_count_sources(other), 3);
+	assert_true(session_get_source(other, 0)->is_gone);
+	assert_int_equal(source, 1);
+	assert_string_equal(session_get_source(other, 2)->name, "b.folded");
+	session_get_source(other, 2)->side = SIDE_OFF;
+	fixture_look(other, NULL, FLAME_CALLEES, NULL);
+	assert_int_equal(session_get_weights(other)->sum, 3);
+	text_release(&packed);
+	session_free(session);
+	session_free(other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(page_carries_the_whole_profile),
+		cmocka_unit_test(packed_profile_is_read_again_without_loss),
+		cmocka_unit_test(report_of_several_files_gives_these),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
