@@ -38,6 +38,7 @@ extern const struct command command_record;
 extern const struct command command_diff;
 extern const struct command command_report;
 extern const struct command command_unwind_table;
+extern const struct command command_view;
 
 /* All of them, in the order that the help shows, ended by NULL: commands.c. */
 const struct command *const *command_get_all(void);

@@ -1,11 +1,17 @@
 #include "cli/command.h"
 
 static const struct command *const commands[] = {
-	&command_record,       &command_report,
-	&command_diff,         &command_convert,
-	&command_capture,      &command_history,
-	&command_doctor,       &command_generate,
-	&command_unwind_table, NULL, /* ends the list */
+	&command_record,
+	&command_report,
+	&command_view,
+	&command_diff,
+	&command_convert,
+	&command_capture,
+	&command_history,
+	&command_doctor,
+	&command_generate,
+	&command_unwind_table,
+	NULL, /* ends the list */
 };
 
 const struct command *const *command_get_all(void)

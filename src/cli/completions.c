@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/format_list.h"
 #include "cli/generated_text.h"
-#include "formats/format.h"
 
 static bool is_shown(const struct option_spec *option)
 {
@@ -31,10 +31,14 @@ static void print_words(const char *argument, FILE *out)
 		fputc(*c == '|' ? ' ' : *c, out);
 }
 
+static void print_format_name(const struct format *format, void *out)
+{
+	fprintf(out, " %s", format->name);
+}
+
 static void print_formats(FILE *out)
 {
-	for (const struct format *const *format = format_get_all(); *format; format++)
-		fprintf(out, "%s%s", format == format_get_all() ? "" : " ", (*format)->name);
+	format_list_for_each(print_format_name, out);
 }
 
 static bool is_kind(const struct option_spec *option, const char *kind)

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "formats/format.h"
+#include "cli/format_list.h"
 
 static const struct command *find_command(const char *name)
 {
@@ -41,15 +41,18 @@ static void print_command_help(const struct command *command, FILE *out)
 		fprintf(out, "\n%s", command->help);
 }
 
+static void print_format(const struct format *format, void *out)
+{
+	const char *verbs = !format->read ? "write" : !format->write ? "read" : "read, write";
+
+	fprintf(out, "  %-14s %-16s %-11s %s\n", format->name, format->extension, verbs,
+		format->summary);
+}
+
 static void print_formats(FILE *out)
 {
 	fputs("Formats, by the name that --to and --from take:\n\n", out);
-	for (const struct format *const *format = format_get_all(); *format; format++)
-		fprintf(out, "  %-14s %-16s %-11s %s\n", (*format)->name, (*format)->extension,
-			!(*format)->read    ? "write"
-			: !(*format)->write ? "read"
-					    : "read, write",
-			(*format)->summary);
+	format_list_for_each(print_format, out);
 	fputs("\nWhat is read is recognised by its content, then by the extension of its name;\n"
 	      "what is written, by the extension. Input may be compressed by gzip.\n",
 	      out);

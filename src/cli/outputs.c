@@ -5,11 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/format_list.h"
+
 static int choose_format(const struct output_request *request, const struct format **ret,
 			 struct error *error)
 {
 	if (request->format) {
-		*ret = format_find_name(request->format);
+		*ret = format_list_find_name(request->format);
 		if (!*ret || !(*ret)->write)
 			return error_set(error, -EINVAL,
 					 "there is no format '%s' to write; 'stackwide help "
@@ -25,7 +27,7 @@ static int choose_format(const struct output_request *request, const struct form
 		return error_set(
 			error, -EINVAL,
 			"standard output needs a format: add --to, as in '-o - --to folded'");
-	*ret = format_find_path(request->path);
+	*ret = format_list_find_path(request->path);
 	if (!*ret)
 		return error_set(error, -EINVAL,
 				 "the name '%s' does not tell its format; end it in .folded or "
@@ -71,7 +73,7 @@ static const char *guess_extension(const char *path)
 int output_file_open_numbered(const char *path, uint32_t number, struct output_file **ret,
 			      struct error *error)
 {
-	const struct format *format = format_find_path(path);
+	const struct format *format = format_list_find_path(path);
 	const char *extension = format ? format->extension : guess_extension(path);
 	_cleanup_free_ char *name = NULL;
 

@@ -1,0 +1,15 @@
+/*
+ * All formats that the command line knows: those of the formats room and the viewer's page.
+ */
+#ifndef CLI_FORMAT_LIST_H
+#define CLI_FORMAT_LIST_H
+
+#include "formats/format.h"
+
+/* As format_find_name() and format_find_path(), with the page. */
+const struct format *format_list_find_name(const char *name);
+const struct format *format_list_find_path(const char *path);
+/* Calls show() for each. */
+void format_list_for_each(void (*show)(const struct format *format, void *context), void *context);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * `stackwide view`: the viewer's page, with profiles in it or empty, in the browser or in a file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/log.h"
+#include "base/output_file.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "viewer/page.h"
+
+enum view_option { OPTION_VIEW_OUTPUT = 1 };
+
+static const struct option_spec view_options[] = {
+	{OPTION_VIEW_OUTPUT, 'o', "output", "FILE",
+	 "write the page to FILE (- is standard output) and open\nnothing"},
+	INPUT_OPTION_SPECS,
+	{0},
+};
+
+struct viewing {
+	struct input_options inputs;
+	const char *output; /* NULL: a browser shows it */
+};
+
+static int handle(int id, const char *value, void *context)
+{
+	struct viewing *viewing = context;
+
+	if (id >= (int)OPTION_FROM)
+		return input_options_handle(&viewing->inputs, id, value);
+	viewing->output = value;
+	return 0;
+}
+
+static int write_bytes(void *context, const void *data, size_t size)
+{
+	return output_file_write(context, data, size);
+}
+
+/* profile  NULL: the empty page */
+static int write_page(const char *path, const struct profile *profile)
+{
+	static const struct format_opts opts;
+	struct error error = {0};
+	struct output_file *file = NULL;
+	struct sink sink = {.write = write_bytes};
+	int err = output_file_open(path, &file, &error);
+
+	sink.context = file;
+	if (!err && profile)
+		err = format_html.write(profile, &opts, &sink);
+	else if (!err)
+		err = viewer_page_write_empty(&sink);
+	if (err && !error.message[0])
+		error_set(&error, err, "cannot write '%s': %s", path, strerror(-err));
+	if (!err)
+		err = output_file_commit(file, &error);
+	output_file_free(file);
+	if (!err)
+		return EXIT_DONE;
+	log_error("%s", error.message);
+	return EXIT_FAILED;
+}
+
+/* A name that nobody can have guessed, for the browser to read. The caller frees. */
+static char *make_temporary(void)
+{
+	const char *folder = getenv("TMPDIR");
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/stackwide-XXXXXX.html", folder && *folder ? folder : "/tmp") < 0)
+		return NULL;
+	fd = mkostemps(path, (int)strlen(".html"), O_CLOEXEC);
+	if (fd < 0) {
+		log_error("cannot make a file in '%s': %s", folder && *folder ? folder : "/tmp",
+			  strerror(errno));
+		free(path);
+		return NULL;
+	}
+	close(fd);
+	return path;
+}
+
+/* Whether a browser was asked to show the page; it goes on when we have ended. */
+static bool open_browser(const char *path)
+{
+	/* The shell splits $BROWSER, and ends before the browser does. */
+	static const char script[] =
+		"set -f; for b in $BROWSER xdg-open; do command -v \"$b\" >/dev/null 2>&1 || "
+		"continue; \"$b\" \"$0\" </dev/null >/dev/null 2>&1 & exit 0; done; exit 1";
+	pid_t pid;
+	int status;
+
+	if (!getenv("BROWSER") && !getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		setsid();
+		execl("/bin/sh", "sh", "-c", script, path, (char *)NULL);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+static int show(const struct profile *profile)
+{
+	_cleanup_free_ char *path = make_temporary();
+	int status = path ? write_page(path, profile) : EXIT_FAILED;
+
+	if (status)
+		return status;
+	if (!open_browser(path))
+		log_warning("there is no browser to show it: open this file in one");
+	puts(path);
+	return EXIT_DONE;
+}
+
+static int view(const struct viewing *viewing, char **paths, size_t num_paths)
+{
+	_cleanup_(profile_freep) struct profile *profile = num_paths ? profile_new() : NULL;
+	int status = EXIT_DONE;
+
+	if (!viewer_page_exists()) {
+		log_error("this stackwide was built without its viewer; build it again with "
+			  "wasi-libc and lld installed");
+		return EXIT_FAILED;
+	}
+	if (num_paths && !profile) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	if (num_paths)
+		status = inputs_read(paths, num_paths, &viewing->inputs, profile, NULL);
+	if (status)
+		return status;
+	return viewing->output ? write_page(viewing->output, profile) : show(profile);
+}
+
+static int run_view(int argc, char **argv)
+{
+	struct viewing viewing = {0};
+	int first;
+	int parsed = options_parse(view_options, argc, argv, handle, &viewing, &first);
+
+	if (parsed)
+		return parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
+	return view(&viewing, argv + first, (size_t)(argc - first));
+}
+
+const struct command command_view = {
+	.name = "view",
+	.summary = "show profiles of any format in the browser",
+	.usage = "Usage: stackwide view [IN...] [-o FILE.html] [OPTION...]",
+	.help = "The page is one file that works offline, in any browser, on any machine; more profiles can\n"
+		"be dropped on it. Without IN it is empty. The browser is that of $BROWSER or of the\n"
+		"desktop; where there is none, the page's path is printed.\n\n"
+		"Examples:\n"
+		"  stackwide view night.folded\n"
+		"  stackwide view before.pb.gz after.pb.gz -o report.html\n",
+	.options = view_options,
+	.run = run_view,
+};
