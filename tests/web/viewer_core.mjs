@@ -1,0 +1,76 @@
+/*
+ * The core against the command line: a file that one of them reads is read by the other, with the
+ * same result; a file that one refuses is refused by the other, for the same reason.
+ */
+import assert from "node:assert";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import zlib from "node:zlib";
+import { Core } from "../../src/viewer/web/core.js";
+
+const [wasm, scratch, ...files] = process.argv.slice(2);
+const bytes = fs.readFileSync(wasm);
+const FORMATS = { folded: ".folded", json: ".json", svg: ".svg", text: ".txt" };
+const METRIC_NONE = 0xffffffff;
+
+assert.deepStrictEqual(WebAssembly.Module.imports(new WebAssembly.Module(bytes)), []);
+console.log("ok   the core imports nothing");
+
+/* The command line reads gzip too, the page's worker before it calls the core. */
+function unpack(data) {
+	return data[0] === 0x1f && data[1] === 0x8b && data[2] === 8 ? zlib.gunzipSync(data) : data;
+}
+
+async function readByCore(file) {
+	const core = await Core.create(bytes);
+	const result = {};
+
+	try {
+		const data = unpack(fs.readFileSync(file));
+
+		core.call("core_import", file, new Uint8Array(data), data.length, "");
+		core.call("core_prepare", 0);
+		const { metrics } = core.askJson("core_overview");
+		const find = (name) => metrics.findIndex((metric) => metric.name === name);
+		const isComparison = find("before") >= 0 && find("after") >= 0;
+
+		core.call("core_look", isComparison ? find("after") : 0, isComparison ? find("before") : METRIC_NONE, "",
+			new Uint8Array(0), 0, 0, 0);
+		for (const format of Object.keys(FORMATS))
+			result[format] = Buffer.from(core.ask("core_export", format, 1));
+	} catch (error) {
+		return { error: error.message };
+	}
+	return result;
+}
+
+function readByCommand(file) {
+	const outputs = Object.values(FORMATS).flatMap((extension) => ["-o", path.join(scratch, "out" + extension)]);
+	const { status, stderr } = spawnSync(process.env.STACKWIDE, ["convert", file, ...outputs], { encoding: "utf8" });
+	const result = {};
+
+	if (status)
+		return { error: stderr.trim().split("\n").pop().replace(/^stackwide: /, "")
+			.replace(/(not recognised);.*/, "$1"), status };
+	for (const [format, extension] of Object.entries(FORMATS))
+		result[format] = fs.readFileSync(path.join(scratch, "out" + extension));
+	return result;
+}
+
+let failures = 0;
+let numRead = 0;
+for (const file of files) {
+	const [core, command] = [await readByCore(file), readByCommand(file)];
+	const isSame = command.error !== undefined ? core.error === command.error
+		: Object.keys(FORMATS).every((format) => core[format] && core[format].equals(command[format]));
+
+	numRead += command.error === undefined;
+	if (isSame)
+		continue;
+	failures++;
+	console.log(`FAIL ${file}: ${core.error ?? "read"} | ${command.error ?? "read"} | ` +
+		Object.keys(FORMATS).filter((format) => core[format] && command[format] && !core[format].equals(command[format])));
+}
+console.log(`${files.length} files, ${numRead} of them read, ${failures} with another result`);
+process.exitCode = failures || !numRead ? 1 : 0;
