@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -79,6 +81,13 @@ static void find_cgroup_mount(struct text *ret)
 	endmntent(mounts);
 }
 
+static bool is_cgroup(const char *path)
+{
+	struct statfs status;
+
+	return !statfs(path, &status) && status.f_type == CGROUP2_SUPER_MAGIC;
+}
+
 int target_open_cgroup(const char *path, struct error *error)
 {
 	_cleanup_(text_release) struct text full = {0};
@@ -89,9 +98,9 @@ int target_open_cgroup(const char *path, struct error *error)
 		return error_set(error, -ENOTSUP,
 				 "no cgroup2 file system is mounted; mount one with 'mount -t "
 				 "cgroup2 none /sys/fs/cgroup'");
-	if (path[0] == '/' && access(path, F_OK) == 0)
+	if (path[0] == '/' && is_cgroup(path))
 		text_truncate(&full, 0);
-	else
+	else if (path[0] != '/')
 		text_append_char(&full, '/');
 	text_append_string(&full, path);
 	if (full.failed)

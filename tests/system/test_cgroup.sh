@@ -30,3 +30,9 @@ done
 
 expect_status 1 "$STACKWIDE" record -d 1 --cgroup "$group/missing" -o "$TMPDIR/none.folded"
 grep -q "missing" "$TMPDIR/err" || fail "does not name the cgroup: $(cat "$TMPDIR/err")"
+
+# A path is one of the cgroup tree, also where the root has a folder of that name.
+record -F 499 -d 1 --cgroup / -o "$TMPDIR/root.folded"
+expect_frame "$TMPDIR/root.folded" burn_60
+expect_status 1 "$STACKWIDE" record -d 1 --cgroup /usr -o "$TMPDIR/none.folded"
+grep -q "cannot open cgroup '$mount_point/usr'" "$TMPDIR/err" || fail "said: $(cat "$TMPDIR/err")"
