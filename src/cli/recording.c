@@ -1,6 +1,7 @@
 #include "cli/recording.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 
 #define READ_INTERVAL_MS 100
 /* After a wake-up, let records gather: a busy machine's events must not keep us busy too. */
-#define GATHER_NS (5 * NS_PER_MS)
+#define GATHER_NS         (5 * NS_PER_MS)
+#define LARGE_BLOCK_BYTES (128 << 10)
 
 /* The exit status that stands for an error of ours. */
 static int fail(int err, const struct error *error)
@@ -35,6 +37,16 @@ static void raise_file_limit(void)
 		log_debug("the limit of open files cannot be raised");
 }
 
+/*
+ * Unwind tables are built in large blocks that are soon free again. By default glibc raises its
+ * thresholds at the first of them, and keeps as much memory for good.
+ */
+static void return_large_blocks(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+	(void)mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK_BYTES);
+}
+
 int recording_set_up(struct recording *recording, const struct target *target)
 {
 	const struct record_options *options = recording->options;
@@ -52,6 +64,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 	int err;
 
 	raise_file_limit();
+	return_large_blocks();
 	err = recorder_new(&opts, &recording->recorder, &error);
 	return err ? fail(err, &error) : 0;
 }
