@@ -42,6 +42,7 @@ struct reading {
 	struct input_file *file;
 	struct progress progress;
 	const char *name;
+	bool has_opened_member;
 };
 
 static void warn(void *context, const char *line)
@@ -68,6 +69,7 @@ static int open_member(void *context, const char *path, const uint8_t **ret_data
 {
 	struct reading *reading = context;
 
+	reading->has_opened_member = true;
 	return input_file_open_member(reading->file, path, ret_data, ret_size);
 }
 
@@ -130,6 +132,10 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	progress_clear(&reading->progress);
 	if (ret_counts)
 		*ret_counts = import.counts;
+	/* To a format of single files a folder looks like an empty one. */
+	if (input_file_is_folder(reading->file) && !reading->has_opened_member && err != -ENOMEM)
+		err = import_fail_byte(&import, 0, "expected a file, as %s is one, not a folder",
+				       format->name);
 	if (!err) {
 		log_debug("%s: %s, %llu records, %llu skipped", reading->name, format->name,
 			  (unsigned long long)import.counts.records,
