@@ -354,8 +354,10 @@ static bool is_all(const struct reader *reader, const struct node *node)
 					    "total", "[unknown]", "",       "flamegraph"};
 	const char *name = profile_get_string(reader->import->profile, node->name);
 
-	if (node->parent != NO_NODE || get_self(reader, node) || !node->has_children)
+	if (node->parent != NO_NODE || get_self(reader, node))
 		return false;
+	if (!node->has_children)
+		return reader->is_own; /* of an empty profile */
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
 		if (string_equals(name, names[i]))
 			return true;
@@ -431,7 +433,7 @@ static int add_weight(struct reader *reader, const struct node *node, uint32_t m
 {
 	uint64_t self = get_self(reader, node);
 
-	if (!self && (node->has_children || !node->has_value))
+	if (!self && (node->has_children || !node->has_value || node->stack == STACK_EMPTY))
 		return 0;
 	return reader_add_sample(reader->import, 0, node->thread, node->stack, metric, self);
 }

@@ -123,6 +123,15 @@ static void a_comparison_survives(void **state _unused_)
 	profile_free(import.profile);
 }
 
+static void an_empty_profile_survives(void **state _unused_)
+{
+	assert_stacks(
+		FORMAT,
+		"{\"meta\":{\"tool\":\"stackwide\",\"metric\":\"samples\",\"unit\":\"count\"},"
+		"\"name\":\"all\",\"value\":0}",
+		0, "");
+}
+
 static void keys_come_long_or_short_and_in_any_order(void **state _unused_)
 {
 	assert_stacks(
@@ -242,6 +251,7 @@ int main(void)
 		cmocka_unit_test(a_total_beyond_64_bits_is_not_written),
 		cmocka_unit_test(threads_and_marks_survive),
 		cmocka_unit_test(a_comparison_survives),
+		cmocka_unit_test(an_empty_profile_survives),
 		cmocka_unit_test(keys_come_long_or_short_and_in_any_order),
 		cmocka_unit_test(values_may_be_the_nodes_own),
 		cmocka_unit_test(a_value_that_is_missing_is_that_of_the_children),
