@@ -253,6 +253,14 @@ static int read_line(struct reader *reader, struct piece line)
 	return reader_skip_line(reader->import, reader->line, "text after the last table");
 }
 
+static bool has_counts(const struct reader *reader)
+{
+	for (size_t i = 0; i < reader->elements.length; i++)
+		if (reader->elements.items[i].has_counts)
+			return true;
+	return false;
+}
+
 static int read_tables(struct reader *reader)
 {
 	bool is_in_table = false;
@@ -271,6 +279,9 @@ static int read_tables(struct reader *reader)
 	if (!err && (reader->table < TABLE_CALLS || !reader->elements.length))
 		err = import_fail_line(reader->import, reader->line ? reader->line : 1,
 				       "the file ends before its last table");
+	if (!err && !has_counts(reader))
+		err = import_fail_line(reader->import, reader->line,
+				       "no element has a self and a total");
 	return err;
 }
 

@@ -151,6 +151,8 @@ static void a_file_without_all_its_tables_is_refused(void **state _unused_)
 	assert_refused(FORMAT, "12\n\n:0:a,0\n\n0,1,1\n",
 		       "FILE:5: the file ends before its last table");
 	assert_refused(FORMAT, "x\n\n:0:a,0\n\n", "FILE:1: expected the runtime in milliseconds");
+	assert_refused(FORMAT, "12\n\n:0:a,0\n\n0,x,1\n\n-1,0,1\n",
+		       "FILE:7: no element has a self and a total");
 }
 
 static enum detection detect(const char *text)
