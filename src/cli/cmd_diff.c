@@ -10,6 +10,7 @@
 #include "analysis/normalize.h"
 #include "analysis/stripped_name.h"
 #include "base/log.h"
+#include "cli/archive_inputs.h"
 #include "cli/command.h"
 #include "cli/diff_report.h"
 #include "cli/inputs.h"
@@ -25,6 +26,8 @@ enum diff_option {
 	OPTION_STRIP_ADDRESSES,
 	OPTION_TOP,
 	OPTION_JSON,
+	OPTION_BEFORE,
+	OPTION_AFTER,
 };
 
 static const struct option_spec diff_options[] = {
@@ -37,6 +40,10 @@ static const struct option_spec diff_options[] = {
 	{OPTION_TOP, 0, "top", "N", "at most N functions in the table (else: all)"},
 	{OPTION_JSON, 0, "json", NULL, "the table for programs"},
 	INPUT_OPTION_SPECS,
+	{OPTION_ARCHIVE, 0, "dir", "DIR", "compare captures of an archive, not files"},
+	{OPTION_BEFORE, 0, "before", "FROM..TO",
+	 "of the archive: the captures of this time; yesterday\n03:00..yesterday 04:00, -2h..-1h"},
+	{OPTION_AFTER, 0, "after", "FROM..TO", "the captures to compare them with"},
 	OUTPUT_FRAME_SPECS,
 	SVG_OPTION_SPECS,
 	{0},
@@ -52,7 +59,10 @@ struct session {
 	size_t top;
 	struct profile *profile;
 	struct diff_side sides[2];
-	uint32_t metrics[2]; /* of the profile: before, after */
+	struct archive_inputs archive;
+	const char *ranges[2];       /* of the archive's time */
+	struct input_paths paths[2]; /* of the files of each side */
+	uint32_t metrics[2];         /* of the profile: before, after */
 	struct diff_table table;
 	struct terminal terminal;
 };
@@ -73,6 +83,8 @@ static int handle(int id, const char *value, void *context)
 {
 	struct session *session = context;
 
+	if (id >= (int)OPTION_ARCHIVE)
+		return archive_inputs_handle(&session->archive, id, value);
 	if (id >= (int)OPTION_FROM)
 		return input_options_handle(&session->inputs, id, value);
 	if (id >= (int)OPTION_OUTPUT)
@@ -88,6 +100,10 @@ static int handle(int id, const char *value, void *context)
 		return set_top(session, value);
 	case OPTION_JSON:
 		session->is_json = true;
+		return 0;
+	case OPTION_BEFORE:
+	case OPTION_AFTER:
+		session->ranges[id == OPTION_AFTER] = value;
 		return 0;
 	}
 	return -EINVAL;
@@ -188,6 +204,21 @@ static uint64_t count_samples(const struct profile *profile, uint32_t first, uin
 	return num_stacks > per_metric ? num_stacks : per_metric;
 }
 
+/* All files of one side. */
+static int read_files(struct session *session, size_t i, struct import_counts *ret)
+{
+	int status = EXIT_DONE;
+
+	for (size_t k = 0; !status && k < session->paths[i].items.length; k++) {
+		struct import_counts counts = {0};
+
+		status = inputs_read_file(session->paths[i].items.items[k], &session->inputs,
+					  session->profile, NULL, &counts);
+		ret->records += counts.records;
+	}
+	return status;
+}
+
 static int read_side(struct session *session, size_t i)
 {
 	struct profile *profile = session->profile;
@@ -195,7 +226,7 @@ static int read_side(struct session *session, size_t i)
 	struct import_counts counts = {0};
 	uint32_t first = profile_count_metrics(profile);
 	uint32_t metric;
-	int status = inputs_read_file(side->path, &session->inputs, profile, NULL, &counts);
+	int status = read_files(session, i, &counts);
 
 	if (!status)
 		status = choose_metric(session, first, side, &metric);
@@ -388,12 +419,30 @@ static int print_table(struct session *session)
 	return status;
 }
 
+/* operands  BEFORE and AFTER; NULL: both are in the archive */
+static int find_files(struct session *session, char **operands)
+{
+	static const char *const options[] = {"--before", "--after"};
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; !status && i < 2; i++) {
+		session->sides[i].path = operands ? operands[i] : session->ranges[i];
+		if (operands)
+			status = archive_inputs_list(&session->archive, &operands[i], 1, "diff",
+						     &session->paths[i]);
+		else
+			status = archive_inputs_list_range(session->archive.dir, options[i],
+							   session->ranges[i], &session->paths[i]);
+	}
+	return status;
+}
+
 static int compare(struct session *session, char **paths)
 {
-	int status = open_outputs(session);
+	int status = find_files(session, paths);
 
-	session->sides[0].path = paths[0];
-	session->sides[1].path = paths[1];
+	if (!status)
+		status = open_outputs(session);
 	if (!status)
 		status = read_sides(session);
 	if (!status && (!session->outputs.length || session->is_json))
@@ -408,6 +457,7 @@ static void release(struct session *session)
 	for (size_t i = 0; i < 2; i++) {
 		free(session->sides[i].metric_name);
 		free(session->sides[i].metric_unit);
+		input_paths_release(&session->paths[i]);
 	}
 	outputs_release(&session->outputs);
 	output_options_release(&session->options);
@@ -423,7 +473,16 @@ static int run_diff(int argc, char **argv)
 
 	if (!parsed)
 		parsed = output_options_finish(&session.options);
-	if (!parsed && argc - first != 2)
+	if (!parsed && session.archive.dir && first == argc && session.ranges[0] &&
+	    session.ranges[1])
+		status = compare(&session, NULL);
+	else if (!parsed && session.archive.dir)
+		log_error(
+			"expected --dir DIR --before FROM..TO --after FROM..TO, and no files; see "
+			"'stackwide help diff'");
+	else if (!parsed && (session.ranges[0] || session.ranges[1]))
+		log_error("--before and --after need --dir DIR; see 'stackwide help diff'");
+	else if (!parsed && argc - first != 2)
 		log_error("expected two files, BEFORE and AFTER; see 'stackwide help diff'");
 	else if (!parsed)
 		status = compare(&session, argv + first);
@@ -434,7 +493,8 @@ static int run_diff(int argc, char **argv)
 const struct command command_diff = {
 	.name = "diff",
 	.summary = "show what has changed between two profiles, and what may be noise",
-	.usage = "Usage: stackwide diff BEFORE AFTER [-o OUT...] [OPTION...]",
+	.usage = "Usage: stackwide diff BEFORE AFTER [-o OUT...] [OPTION...]\n"
+		 "       stackwide diff --dir DIR --before FROM..TO --after FROM..TO [OPTION...]",
 	.help = "Without -o, a table of functions: the share of each in all samples before and after, by self\n"
 		"(the samples it was running in) and by total (those it was on the stack of); the change in\n"
 		"percentage points; and the interval that holds the true change in 95 of 100 cases, given how\n"
@@ -449,6 +509,7 @@ const struct command command_diff = {
 		"Examples:\n"
 		"  stackwide diff monday.folded tuesday.folded --top 20\n"
 		"  stackwide diff before.folded after.folded -o changes.svg\n"
+		"  stackwide diff --dir /var/lib/stackwide --before yesterday..today --after today..now\n"
 		"  stackwide diff -n long.folded short.folded -o - --to diff.folded\n"
 		"  stackwide diff old.folded new.folded --json | jq '.functions[] | select(.noise | not)'\n\n"
 		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "cli/archive_inputs.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/report.h"
@@ -32,11 +33,13 @@ static const struct option_spec report_options[] = {
 	{OPTION_EXCLUDE, 0, "exclude", "KIND:PATTERN", "only samples that do not match"},
 	{OPTION_JSON, 0, "json", NULL, "for programs"},
 	INPUT_OPTION_SPECS,
+	ARCHIVE_OPTION_SPECS,
 	{0},
 };
 
 struct session {
 	struct input_options inputs;
+	struct archive_inputs archive;
 	struct report report;
 	bool is_json;
 	ARRAY(struct filter *) filters;
@@ -105,6 +108,8 @@ static int handle(int id, const char *value, void *context)
 {
 	struct session *session = context;
 
+	if (id >= (int)OPTION_ARCHIVE)
+		return archive_inputs_handle(&session->archive, id, value);
 	if (id >= (int)OPTION_FROM)
 		return input_options_handle(&session->inputs, id, value);
 	switch ((enum report_option)id) {
@@ -215,15 +220,20 @@ static void release(struct session *session)
 static int run_report(int argc, char **argv)
 {
 	struct session session = {0};
+	struct input_paths paths = {0};
 	int first;
 	int parsed = options_parse(report_options, argc, argv, handle, &session, &first);
 	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
 
-	if (!parsed && first == argc)
+	if (!parsed && first == argc && !session.archive.dir)
 		log_error(
 			"expected files to read; '-' is standard input; see 'stackwide help report'");
 	else if (!parsed)
-		status = report(&session, argv + first, (size_t)(argc - first));
+		status = archive_inputs_list(&session.archive, argv + first, (size_t)(argc - first),
+					     "report", &paths);
+	if (!status)
+		status = report(&session, paths.items.items, paths.items.length);
+	input_paths_release(&paths);
 	release(&session);
 	return status;
 }
@@ -231,7 +241,8 @@ static int run_report(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "show which functions weigh most, what calls them, what they call",
-	.usage = "Usage: stackwide report IN... [OPTION...]",
+	.usage = "Usage: stackwide report IN... [OPTION...]\n"
+		 "       stackwide report --dir DIR [--since TIME] [--until TIME] [OPTION...]",
 	.help = "The table has, for every function, its own weight (self: the samples it was running in) and\n"
 		"that with all it calls (total: the samples it was on the stack of), each with its share of\n"
 		"all samples looked at. A recursive function counts once a sample. Functions of equal name in\n"
@@ -254,6 +265,7 @@ const struct command command_report = {
 		"  stackwide report profile.folded --callers malloc     who allocates?\n"
 		"  stackwide report profile.folded --callees 'main;run' where does run, called by main, spend it?\n"
 		"  stackwide report a.folded b.folded --exclude function:idle --include 'module:/^libc/'\n"
+		"  stackwide report --dir /var/lib/stackwide --since 03:00 --until 03:30\n"
 		"  perf script | stackwide report - --from perf-script --json | jq .functions[0]\n\n"
 		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",
 	.options = report_options,

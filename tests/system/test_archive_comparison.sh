@@ -1,0 +1,58 @@
+#!/bin/bash
+# A function is made slower between two periods: diff finds it in the archive by the periods' times,
+# and calls nothing else changed. report and convert take what lies between two times.
+. "$(dirname "$0")/lib.sh"
+need_recording
+
+archive=$TMPDIR/archive
+# capture_program FACTOR: three captures of a program whose `tuned` is FACTOR times as slow
+capture_program() {
+    start "$WORKLOADS/tuned" 60 "$1"
+    local pid=$PID
+    for _ in 1 2 3; do
+        "$STACKWIDE" capture --dir "$archive" -p "$pid" -d 2s -F 499 --min-free 0
+    done
+    kill "$pid"
+}
+
+begin=$(date +%s)
+capture_program 1
+sleep 1.1
+middle=$(date +%s)
+capture_program 2.5
+end=$(($(date +%s) + 1))
+
+"$STACKWIDE" diff --dir "$archive" --before "@$begin..@$middle" --after "@$middle..@$end" --json \
+    >"$TMPDIR/diff.json"
+changed=$(python3 - "$TMPDIR/diff.json" <<'PYTHON'
+import json, sys
+# The clock that all of them read costs what the machine makes it cost.
+print(*[f["name"] for f in json.load(open(sys.argv[1]))["functions"]
+        if not f["total"]["noise"] and (f["name"] == "tuned" or f["name"].startswith("steady_"))])
+PYTHON
+)
+[[ $changed = tuned ]] || fail "diff calls these changed: '$changed', expected tuned alone"
+
+# The two halves are the whole, and each is what the files of its time are.
+"$STACKWIDE" convert --dir "$archive" --until "@$middle" -o "$TMPDIR/before.folded"
+"$STACKWIDE" convert --dir "$archive" --since "@$middle" -o "$TMPDIR/after.folded"
+"$STACKWIDE" convert --dir "$archive" -o "$TMPDIR/all.folded"
+mapfile -t files < <(find "$archive" -name '*.pb.gz' | sort)
+((${#files[@]} == 6)) || fail "${#files[@]} captures, expected 6"
+"$STACKWIDE" convert "${files[@]:0:3}" -o "$TMPDIR/files.folded"
+cmp "$TMPDIR/files.folded" "$TMPDIR/before.folded" || fail "other captures than the first three"
+expect_near "samples of both halves" \
+    $(($(folded_total "$TMPDIR/before.folded") + $(folded_total "$TMPDIR/after.folded"))) \
+    "$(folded_total "$TMPDIR/all.folded")" 0
+expect_near "share of tuned before" "$(folded_share "$TMPDIR/before.folded" "main;tuned")" 7.7 4
+expect_near "share of tuned after" "$(folded_share "$TMPDIR/after.folded" "main;tuned")" 17.2 5
+"$STACKWIDE" report --dir "$archive" --since "@$middle" --json >"$TMPDIR/report.json"
+expect_near "report's total" "$(stats_get "$TMPDIR/report.json" total)" \
+    "$(folded_total "$TMPDIR/after.folded")" 0
+
+expect_status 1 "$STACKWIDE" report --dir "$archive" --until "@$((begin - 1))"
+grep -q 'there is no capture' "$TMPDIR/err" || fail "unclear: $(cat "$TMPDIR/err")"
+expect_status 2 "$STACKWIDE" report --dir "$archive" "${files[0]}"
+expect_status 2 "$STACKWIDE" diff --dir "$archive" --before "@$begin..@$middle"
+expect_status 2 "$STACKWIDE" diff --before "@$begin..@$middle" --after now..
+expect_status 2 "$STACKWIDE" convert --since today "${files[0]}" -o "$TMPDIR/x.folded"

@@ -1,0 +1,63 @@
+/*
+ * Twelve functions that use the same CPU time, and one, tuned, that uses FACTOR times as much:
+ * tuned [SECONDS [FACTOR]].
+ */
+#include "spin.h"
+
+#define TURN_NS (NS_PER_MS / 2)
+
+/*
+ * Turns are small, and of random length: equal ones would go in step with the sampler. What a turn
+ * used too much is taken off the next one.
+ */
+static inline __attribute__((always_inline)) void take_turn(double *owed_ns, double mean_ns)
+{
+	*owed_ns += mean_ns * 2 * drand48();
+	if (*owed_ns > 0)
+		*owed_ns -= (double)spin_cpu_ns((uint64_t)*owed_ns);
+}
+
+#define DEFINE_STEADY(name)                              \
+	static __attribute__((noinline)) void name(void) \
+	{                                                \
+		static double owed_ns;                   \
+                                                         \
+		take_turn(&owed_ns, TURN_NS);            \
+	}
+
+DEFINE_STEADY(steady_a)
+DEFINE_STEADY(steady_b)
+DEFINE_STEADY(steady_c)
+DEFINE_STEADY(steady_d)
+DEFINE_STEADY(steady_e)
+DEFINE_STEADY(steady_f)
+DEFINE_STEADY(steady_g)
+DEFINE_STEADY(steady_h)
+DEFINE_STEADY(steady_i)
+DEFINE_STEADY(steady_j)
+DEFINE_STEADY(steady_k)
+DEFINE_STEADY(steady_l)
+
+static __attribute__((noinline)) void tuned(double factor)
+{
+	static double owed_ns;
+
+	take_turn(&owed_ns, factor * TURN_NS);
+}
+
+int main(int argc, char **argv)
+{
+	static void (*const steady[])(void) = {
+		steady_a, steady_b, steady_c, steady_d, steady_e, steady_f,
+		steady_g, steady_h, steady_i, steady_j, steady_k, steady_l,
+	};
+	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	double factor = argc > 2 ? atof(argv[2]) : 1;
+
+	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+		for (size_t i = 0; i < sizeof(steady) / sizeof(steady[0]); i++)
+			steady[i]();
+		tuned(factor);
+	}
+	return 0;
+}
