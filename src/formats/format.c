@@ -55,6 +55,8 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 	const struct format *by_path = NULL;
 	const struct format *possible = NULL;
 
+	if (!data)
+		data = (const uint8_t *)""; /* the C library takes no NULL, be it of 0 bytes */
 	for (const struct format *const *format = formats; *format; format++) {
 		enum detection detection;
 
