@@ -27,7 +27,7 @@ INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(CO
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
 	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -I$(O)/include -isystem $(O)/bpf -isystem $(O)/proto $(INSTRUMENT) \
-	$(shell $(PKGCONF) --cflags $(LIBRARIES))
+	$(shell $(PKGCONF) --cflags $(LIBRARIES)) $(EXTRA)
 LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
@@ -97,7 +97,7 @@ $(O)/viewer.page: $(VIEWER)
 	$(if $(VIEWER),,@echo '  no wasm-ld or wasi-libc: the program gets no viewer; scripts/install-deps brings them')
 
 $(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: $(O)/viewer.page
-$(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: private CFLAGS += -DVIEWER_PAGE='"$(abspath $(O))/viewer.page"'
+$(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: private EXTRA = -DVIEWER_PAGE='"$(abspath $(O))/viewer.page"'
 
 $(O)/src/%.o: src/%.c | $(GENERATED)
 	$(call say,CC,$<)
