@@ -32,7 +32,7 @@ static void require_rows(const struct frame_rows *rows, uint64_t start, uint64_t
 		require(row->rule.cfa_op <= UNWIND_CFA_UNSUPPORTED);
 		require(row->rule.fp_op <= UNWIND_REGISTER_UNDEFINED);
 		require(row->rule.bx_op <= UNWIND_REGISTER_UNDEFINED);
-		require(row->rule.ra_op <= UNWIND_RA_IN_DI);
+		require(row->rule.ra_op <= UNWIND_RA_IN_CX);
 	}
 }
 
