@@ -1,5 +1,5 @@
 /*
- * Whole files into memory, for small files and for /proc.
+ * Whole files into memory, for small files and for /proc; and bytes out to one.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -20,5 +20,8 @@ _must_check_ int file_read_fd(int fd, size_t limit_bytes, struct text *ret);
 
 /* The same by path; relative to the folder dir_fd, or to the working directory (AT_FDCWD). */
 _must_check_ int file_read_at(int dir_fd, const char *path, size_t limit_bytes, struct text *ret);
+
+/* Write all bytes at fd's present position. Returns 0 or negative errno. */
+_must_check_ int file_write_fd(int fd, const void *data, size_t size);
 
 #endif

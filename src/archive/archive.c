@@ -10,6 +10,7 @@
 
 #include "archive/archive_folder.h"
 #include "archive/capture_name.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #define FOLDER_MODE 0750
@@ -194,20 +195,11 @@ int archive_file_new(struct archive *archive, int64_t time_s, const char *host,
 
 int archive_file_write(struct archive_file *file, const void *data, size_t size)
 {
-	const char *left = data;
+	int err = file_write_fd(file->fd, data, size);
 
-	while (size) {
-		ssize_t written = write(file->fd, left, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		left += written;
-		size -= (size_t)written;
-		file->size_bytes += (uint64_t)written;
-	}
-	return 0;
+	if (!err)
+		file->size_bytes += size;
+	return err;
 }
 
 /* Give the file its name, if that is free. Returns 0 or negative errno. */

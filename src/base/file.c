@@ -41,3 +41,20 @@ int file_read_at(int dir_fd, const char *path, size_t limit_bytes, struct text *
 		return -errno;
 	return file_read_fd(fd, limit_bytes, ret);
 }
+
+int file_write_fd(int fd, const void *data, size_t size)
+{
+	const char *left = data;
+
+	while (size) {
+		ssize_t written = write(fd, left, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		left += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}

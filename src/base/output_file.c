@@ -1,4 +1,5 @@
 #include "base/output_file.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,20 +107,11 @@ int output_file_open(const char *path, struct output_file **ret, struct error *e
 
 int output_file_write(struct output_file *file, const void *data, size_t size)
 {
-	const char *left = data;
+	int err = file_write_fd(file->fd, data, size);
 
-	while (size) {
-		ssize_t written = write(file->fd, left, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		left += written;
-		size -= (size_t)written;
-		file->size_bytes += (uint64_t)written;
-	}
-	return 0;
+	if (!err)
+		file->size_bytes += size;
+	return err;
 }
 
 static int make_visible(struct output_file *file)
