@@ -69,4 +69,7 @@ _must_check_ int inputs_choose_metric(const struct profile *profile,
 				      const struct input_options *options,
 				      struct call_tree_opts *tree);
 
+/* Tell why what was read cannot be counted or shown; err as analysis returns it. An exit status. */
+_must_check_ int inputs_fail(int err);
+
 #endif

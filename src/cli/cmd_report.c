@@ -132,16 +132,6 @@ static int handle(int id, const char *value, void *context)
 	return -EINVAL;
 }
 
-static int fail(int err)
-{
-	if (err == -EOVERFLOW) {
-		log_error("the weights of the input together exceed 64 bits");
-		return EXIT_BAD_INPUT;
-	}
-	log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
-	return EXIT_FAILED;
-}
-
 /* A question that nothing answers is more often a slip than meant. */
 static void warn_of_nothing(const struct session *session)
 {
@@ -188,7 +178,7 @@ static int report(struct session *session, char **paths, size_t num_paths)
 
 	session->profile = profile_new();
 	if (!session->profile)
-		return fail(-ENOMEM);
+		return inputs_fail(-ENOMEM);
 	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL);
 	if (!status)
 		status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
@@ -197,7 +187,7 @@ static int report(struct session *session, char **paths, size_t num_paths)
 	session->report.metric = chosen.metric;
 	err = find_answer(session);
 	if (err)
-		return fail(err);
+		return inputs_fail(err);
 	warn_of_nothing(session);
 	session->terminal = terminal_get();
 	if (!terminal_write(write_answer, session, &error))

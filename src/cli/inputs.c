@@ -226,3 +226,13 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 	}
 	return EXIT_DONE;
 }
+
+int inputs_fail(int err)
+{
+	if (err == -EOVERFLOW) {
+		log_error("the weights of the inputs together exceed 64 bits");
+		return EXIT_BAD_INPUT;
+	}
+	log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
+	return EXIT_FAILED;
+}
