@@ -92,8 +92,9 @@ struct jfr_class {
 struct jfr_constant {
 	uint64_t key;
 	uint32_t class;
-	uint32_t offset; /* of its value in the chunk */
-	uint32_t made;   /* what the reader made of it; JFR_NONE */
+	uint32_t offset;  /* of its value in the chunk */
+	uint32_t made;    /* what the reader made of it; JFR_NONE */
+	uint8_t made_for; /* the role; a damaged file may name one constant in several */
 };
 
 struct jfr_string {

@@ -134,10 +134,12 @@ static int read_checkpoints(struct jfr_chunk *chunk)
 	int err = read_checkpoint(chunk, offset, &delta);
 
 	while (!err && delta) {
-		if (delta > 0 || (uint64_t)-delta > offset - JFR_HEADER_BYTES)
+		uint64_t distance = 0 - (uint64_t)delta; /* the smallest delta has no negative */
+
+		if (delta > 0 || distance > offset - JFR_HEADER_BYTES)
 			return jfr_chunk_fail(chunk, offset,
 					      "a checkpoint does not lead to one before it");
-		offset -= (size_t)-delta;
+		offset -= distance;
 		err = read_checkpoint(chunk, offset, &delta);
 	}
 	return err;

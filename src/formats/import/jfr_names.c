@@ -46,6 +46,17 @@ static bool read_constant(struct jfr_names *names, const struct jfr_values *valu
 	return !input.failed;
 }
 
+static bool is_made(const struct jfr_constant *constant, enum jfr_role role)
+{
+	return constant->made != JFR_NONE && constant->made_for == role;
+}
+
+static void set_made(struct jfr_constant *constant, enum jfr_role role, uint32_t made)
+{
+	constant->made = made;
+	constant->made_for = (uint8_t)role;
+}
+
 /* Append a string that a role has the offset of. */
 static void append_text(struct jfr_names *names, const struct jfr_values *values,
 			enum jfr_role role)
@@ -124,13 +135,14 @@ int jfr_names_find_thread(struct jfr_names *names, const struct jfr_values *even
 		*ret = names->nameless_thread;
 		return 0;
 	}
-	if (constant->made == JFR_NONE) {
-		err = add_thread(names, &values, &constant->made);
-		if (err)
-			return err;
+	if (is_made(constant, JFR_THREAD)) {
+		*ret = constant->made;
+		return 0;
 	}
-	*ret = constant->made;
-	return 0;
+	err = add_thread(names, &values, ret);
+	if (!err)
+		set_made(constant, JFR_THREAD, *ret);
+	return err;
 }
 
 bool jfr_names_is_default_state(struct jfr_names *names, const struct jfr_values *event)
@@ -189,7 +201,7 @@ static int find_method(struct jfr_names *names, const struct jfr_values *frame, 
 	*ret = (struct jfr_method){.is_native = is_native};
 	if (!read_constant(names, frame, JFR_METHOD, &values, &constant))
 		return profile_add_string(names->import->profile, UNKNOWN, &ret->name);
-	if (constant->made != JFR_NONE &&
+	if (is_made(constant, JFR_METHOD) &&
 	    names->methods.items[constant->made].is_native == is_native) {
 		*ret = names->methods.items[constant->made];
 		return 0;
@@ -199,7 +211,7 @@ static int find_method(struct jfr_names *names, const struct jfr_values *frame, 
 	if (!added)
 		return -ENOMEM;
 	*added = *ret;
-	constant->made = (uint32_t)(names->methods.length - 1);
+	set_made(constant, JFR_METHOD, (uint32_t)(names->methods.length - 1));
 	return 0;
 }
 
@@ -330,18 +342,19 @@ int jfr_names_find_stack(struct jfr_names *names, const struct jfr_values *event
 {
 	struct jfr_values trace = {0};
 	struct jfr_constant *constant = NULL;
-	int err;
+	int err = 0;
 
 	if (!read_constant(names, event, JFR_STACK_TRACE, &trace, &constant)) {
 		*ret = STACK_EMPTY;
 		return add_outermost(names, UNKNOWN, ret);
 	}
-	if (constant->made == JFR_NONE) {
-		err = add_stack(names, &trace, &constant->made);
-		if (err)
-			return err;
-	}
-	*ret = constant->made;
+	if (is_made(constant, JFR_STACK_TRACE))
+		*ret = constant->made;
+	else
+		err = add_stack(names, &trace, ret);
+	if (err)
+		return err;
+	set_made(constant, JFR_STACK_TRACE, *ret);
 	if (trace.classes[JFR_TRUNCATED] != JFR_NONE && trace.numbers[JFR_TRUNCATED])
 		names->import->counts.truncated_stacks++;
 	return 0;

@@ -242,6 +242,37 @@ static void a_class_that_contains_itself_ends(void **state _unused_)
 	text_release(&writer.chunk);
 }
 
+static void a_checkpoint_before_all_others_is_damage(void **state _unused_)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+	struct imported imported = {0};
+
+	writer.last_checkpoint = writer.chunk.length + ((size_t)1 << 63);
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 -EBADMSG);
+	assert_non_null(strstr(imported.import.error.message,
+			       "a checkpoint does not lead to one before it"));
+	imported_release(&imported);
+	text_release(&writer.chunk);
+}
+
+static void a_constant_can_stand_for_a_thread_and_a_method(void **state _unused_)
+{
+	struct text metadata = {0};
+	struct jfr_writer writer;
+
+	text_append_string(&metadata, jfr_metadata);
+	memcpy(strstr(metadata.data, "method class=32"), "method class=36", 15);
+	writer = jfr_writer_new(metadata.data);
+	jfr_put_execution(&writer, 2, 1);
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	assert_recording(&writer, 0, "worker;[truncated];? 1\n");
+	text_release(&metadata);
+}
+
 /* Every byte of a recording is changed, and the recording is cut off everywhere. */
 static void damage_anywhere_ends_in_a_result_or_a_reason(void **state _unused_)
 {
@@ -293,6 +324,8 @@ int main(void)
 		cmocka_unit_test(what_precedes_an_unfinished_chunk_is_kept),
 		cmocka_unit_test(a_damaged_chunk_costs_only_itself),
 		cmocka_unit_test(a_class_that_contains_itself_ends),
+		cmocka_unit_test(a_checkpoint_before_all_others_is_damage),
+		cmocka_unit_test(a_constant_can_stand_for_a_thread_and_a_method),
 		cmocka_unit_test(damage_anywhere_ends_in_a_result_or_a_reason),
 		cmocka_unit_test(old_and_foreign_files_are_refused),
 	};
