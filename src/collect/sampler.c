@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,7 +17,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "collect/perf_ring.h"
+#include "collect/bpf_ring.h"
 #include <sampler.skel.h>
 
 #define DEFAULT_RING_BYTES (8u << 20)
@@ -36,8 +37,8 @@ struct sampler {
 	struct sampler_opts opts;
 	struct sampler_bpf *bpf;
 	struct bpf_link *hooks[NUM_HOOKS]; /* NULL: not attached */
-	struct ring_buffer *rings;
-	ARRAY(int) ring_fds;
+	ARRAY(struct bpf_ring) rings;
+	int rings_fd; /* readable when one of them is */
 	ARRAY(struct tick) ticks;
 	bool uses_cycles; /* hardware cycles; else the CPU clock */
 };
@@ -96,50 +97,41 @@ static int explain_load_failure(int code, struct error *error)
 			 strerror(-code));
 }
 
+static int add_ring(struct sampler *sampler, uint32_t number, uint32_t size)
+{
+	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size, NULL);
+	struct epoll_event wanted = {.events = EPOLLIN};
+	struct bpf_ring *ring = fd < 0 ? NULL : array_add(&sampler->rings);
+	int err;
+
+	if (!ring)
+		return fd < 0 ? fd : -ENOMEM;
+	err = bpf_ring_init(ring, fd, size);
+	if (err) {
+		sampler->rings.length--;
+		return err;
+	}
+	fd = -1; /* the ring's now */
+	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.rings), &number, &ring->fd, BPF_ANY))
+		return -errno;
+	return epoll_ctl(sampler->rings_fd, EPOLL_CTL_ADD, ring->fd, &wanted) ? -errno : 0;
+}
+
 /* The rings, one for every WIRE_CPUS_PER_RING CPUs, put into their map. */
 static int make_rings(struct sampler *sampler, int num_cpus)
 {
-	uint32_t page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
-	uint32_t size = page_bytes;
+	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
 	uint32_t num_rings = ((uint32_t)num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
+	int err = 0;
 
 	while (size < sampler->opts.ring_bytes && size < 1u << 30)
 		size *= 2;
-	for (uint32_t i = 0; i < num_rings; i++) {
-		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size, NULL);
-		int *kept = fd < 0 ? NULL : array_add(&sampler->ring_fds);
-
-		if (!kept)
-			return fd < 0 ? fd : -ENOMEM;
-		*kept = fd;
-		if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.rings), &i, &fd, BPF_ANY))
-			return -errno;
-	}
-	return 0;
-}
-
-static int on_ring_record(void *context, void *record, size_t size)
-{
-	struct sampler *sampler = context;
-
-	return sampler->opts.on_record(record, size, sampler->opts.context);
-}
-
-static int listen_to_rings(struct sampler *sampler)
-{
-	array_for_each (&sampler->ring_fds, fd) {
-		if (!sampler->rings) {
-			sampler->rings = ring_buffer__new(*fd, on_ring_record, sampler, NULL);
-			if (!sampler->rings)
-				return -errno;
-		} else {
-			int err = ring_buffer__add(sampler->rings, *fd, on_ring_record, sampler);
-
-			if (err)
-				return err;
-		}
-	}
-	return 0;
+	sampler->rings_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (sampler->rings_fd < 0)
+		return -errno;
+	for (uint32_t i = 0; !err && i < num_rings; i++)
+		err = add_ring(sampler, i, size);
+	return err;
 }
 
 /*
@@ -211,7 +203,7 @@ static int load(struct sampler *sampler)
 		err = make_rings(sampler, num_cpus);
 	if (!err && hooks_wanted(sampler))
 		attach_hooks(sampler);
-	return err ? err : listen_to_rings(sampler);
+	return err;
 }
 
 int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct error *error)
@@ -222,6 +214,7 @@ int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct er
 	if (!sampler)
 		return -ENOMEM;
 	sampler->opts = *opts;
+	sampler->rings_fd = -1;
 	if (!sampler->opts.ring_bytes)
 		sampler->opts.ring_bytes = DEFAULT_RING_BYTES;
 	sampler->uses_cycles = true; /* until the first event shows that they cannot be had */
@@ -246,10 +239,11 @@ void sampler_free(struct sampler *sampler)
 	array_release(&sampler->ticks);
 	for (size_t i = 0; i < NUM_HOOKS; i++)
 		bpf_link__destroy(sampler->hooks[i]);
-	ring_buffer__free(sampler->rings);
-	array_for_each (&sampler->ring_fds, fd)
-		close(*fd);
-	array_release(&sampler->ring_fds);
+	array_for_each (&sampler->rings, ring)
+		bpf_ring_release(ring);
+	array_release(&sampler->rings);
+	if (sampler->rings_fd >= 0)
+		close(sampler->rings_fd);
 	sampler_bpf__destroy(sampler->bpf);
 	free(sampler);
 }
@@ -390,14 +384,17 @@ void sampler_disable(struct sampler *sampler)
 
 int sampler_get_fd(const struct sampler *sampler)
 {
-	return ring_buffer__epoll_fd(sampler->rings);
+	return sampler->rings_fd;
 }
 
 int sampler_read(struct sampler *sampler)
 {
-	int count = ring_buffer__consume(sampler->rings);
+	int err = 0;
 
-	return count < 0 ? count : 0;
+	for (size_t i = 0; !err && i < sampler->rings.length; i++)
+		err = bpf_ring_read(&sampler->rings.items[i], sampler->opts.on_record,
+				    sampler->opts.context);
+	return err;
 }
 
 int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret)
