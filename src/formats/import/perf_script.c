@@ -169,7 +169,7 @@ static bool parse_event(struct piece rest, struct header *header)
 
 /*
  * A name may hold blanks and numbers: the ids are the first after which the rest makes sense, or
- * else the first that look like ids.
+ * else the first that look like ids. A blank follows them even where nothing else is printed.
  */
 static bool parse_header(struct piece line, struct header *ret)
 {
@@ -177,12 +177,13 @@ static bool parse_header(struct piece line, struct header *ret)
 	const char *start = rest.start;
 	struct piece word = take_word(&rest);
 	struct header found = {0};
+	bool ends_with_blank = line.length && is_blank(line.start[line.length - 1]);
 	bool is_found = false;
 
 	for (const char *comm_end = word.start + word.length; rest.length;
 	     comm_end = word.start + word.length) {
 		word = take_word(&rest);
-		if (!parse_ids(word, ret) || !rest.length)
+		if (!parse_ids(word, ret) || (!rest.length && !ends_with_blank))
 			continue;
 		ret->comm = (struct piece){start, (size_t)(comm_end - start)};
 		ret->owner = (struct piece){start, (size_t)(word.start + word.length - start)};
@@ -537,11 +538,12 @@ static int read_perf_script(struct import *import)
 	return err;
 }
 
-/* A header with an event, followed by a frame. */
+/* A header, which may lack the event, followed by a frame. */
 static enum detection detect(const uint8_t *data, size_t size)
 {
 	struct reader reader = {.next = (const char *)data, .end = (const char *)data + size};
 	bool was_header = false;
+	bool has_event = false;
 
 	while (reader.next < reader.end && reader.line < DETECTION_LINES) {
 		struct piece line = take_line(&reader);
@@ -552,13 +554,16 @@ static enum detection detect(const uint8_t *data, size_t size)
 		if (was_header && is_blank(line.start[0]) &&
 		    perf_frame_has_pc(line.start, line.length))
 			return DETECTED_SURE;
-		was_header = parse_header(line, &header) && header.event.length;
+		if (was_header && !has_event)
+			return DETECTED_NOT;
+		was_header = parse_header(line, &header);
+		has_event = header.event.length;
 		if (!was_header)
 			return DETECTED_NOT;
-		if (header.has_time)
+		if (has_event && header.has_time)
 			return DETECTED_SURE;
 	}
-	return was_header ? DETECTED_MAYBE : DETECTED_NOT;
+	return was_header && has_event ? DETECTED_MAYBE : DETECTED_NOT;
 }
 
 const struct format format_perf_script = {

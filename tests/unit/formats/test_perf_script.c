@@ -65,6 +65,12 @@ static void names_may_hold_blanks_and_numbers(void **state _unused_)
 		      0, "Chrome_1;f 1\nV8_WorkerThread;f 1\njava;f 1\ntool_2;f 1\n");
 }
 
+static void the_header_may_hold_the_thread_alone(void **state _unused_)
+{
+	assert_stacks(FORMAT, "a 1 \n\t 12 f (/x)\n\nb c 1/2 \n\t 13 g (/x)\n\n", 0,
+		      "a;f 1\nb_c;g 1\n");
+}
+
 static void a_sample_without_stack_is_its_thread(void **state _unused_)
 {
 	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\nb 1 1.5: cycles: \n\n", 0, "a 1\nb 1\n");
@@ -224,6 +230,8 @@ static void the_format_is_known_by_its_content(void **state _unused_)
 {
 	assert_int_equal(detect("# cmdline\n\na 1 1.5: cycles: \n\t 12f f (/x)\n"), DETECTED_SURE);
 	assert_int_equal(detect("java 3244 cpu-clock: \n\t 12f f (/x)\n"), DETECTED_SURE);
+	assert_int_equal(detect("java 3244/3250 \n\t 12f f (/x)\n"), DETECTED_SURE);
+	assert_int_equal(detect("main;foo 12 \nmain;bar 5 \n"), DETECTED_NOT);
 	assert_int_equal(detect("main;foo 12\nmain;bar 5\n"), DETECTED_NOT);
 	assert_int_equal(detect("# hello 5\nthread 12 5\n"), DETECTED_NOT);
 	assert_int_equal(detect(""), DETECTED_NOT);
@@ -238,6 +246,7 @@ int main(void)
 		cmocka_unit_test(the_weight_is_the_period_where_one_is_printed),
 		cmocka_unit_test(every_event_is_a_metric),
 		cmocka_unit_test(names_may_hold_blanks_and_numbers),
+		cmocka_unit_test(the_header_may_hold_the_thread_alone),
 		cmocka_unit_test(a_sample_without_stack_is_its_thread),
 		cmocka_unit_test(without_call_chains_a_sample_is_one_line),
 		cmocka_unit_test(frames_of_the_kernel_and_of_jit_code_are_marked),
