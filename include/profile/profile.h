@@ -158,6 +158,9 @@ _must_check_ int profile_add_stack(struct profile *profile, uint32_t parent, uin
 /* The same for a stack that is known not to be there; see stack_table.h. */
 _must_check_ int profile_add_new_stack(struct profile *profile, uint32_t parent, uint32_t location,
 				       uint32_t *ret);
+/* Stacks that are there already; see stack_table.h. Settling returns 0 or -ENOMEM. */
+_must_check_ int profile_settle_stacks(struct profile *profile);
+uint32_t profile_find_stack(const struct profile *profile, uint32_t parent, uint32_t location);
 /*
  * A location that has no address but one frame: the one that an importer read. Equal frames are
  * one location.

@@ -36,6 +36,19 @@ _must_check_ int stack_table_add(struct stack_table *table, uint32_t parent, uin
 _must_check_ int stack_table_add_new(struct stack_table *table, uint32_t parent, uint32_t level,
 				     uint32_t *ret);
 
+/*
+ * Get ready for looking many stacks up, best in about the order in which they were added.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int stack_table_settle(struct stack_table *table);
+
+/*
+ * The stack that has `level` called from `parent`, if it was there when the table was settled
+ * last; STACK_EMPTY when there is none. One that came later may be found or not.
+ */
+uint32_t stack_table_find(const struct stack_table *table, uint32_t parent, uint32_t level);
+
 /* Free what only looking stacks up needs; it is made again when it is needed again. */
 void stack_table_trim(struct stack_table *table);
 

@@ -298,6 +298,16 @@ int profile_add_new_stack(struct profile *profile, uint32_t parent, uint32_t loc
 	return stack_table_add_new(profile->stacks, parent, location, ret);
 }
 
+int profile_settle_stacks(struct profile *profile)
+{
+	return stack_table_settle(profile->stacks);
+}
+
+uint32_t profile_find_stack(const struct profile *profile, uint32_t parent, uint32_t location)
+{
+	return stack_table_find(profile->stacks, parent, location);
+}
+
 static bool is_sample(const void *owner, uint32_t item, const void *key)
 {
 	const struct profile *profile = owner;

@@ -1,22 +1,38 @@
+/*
+ * Stacks are looked up in one of two ways. Those that were there when the table was settled have
+ * lists of the levels they call, in the order of the table; whoever comes by in about that order
+ * finds one after the other in memory. Those that came since are in a hash index.
+ */
 #include "profile/stack_table.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/array.h"
 #include "base/hash.h"
 
 /* Ids are 32 bits wide, and the last is no id. */
 #define MAX_STACK (HASH_INDEX_NONE - 1)
+/* Longer lists are sorted by level. */
+#define SHORT_LIST 8
 
 struct node {
 	uint32_t parent;
 	uint32_t level;
 };
 
+struct child {
+	uint32_t level;
+	uint32_t id;
+};
+
 struct stack_table {
 	ARRAY(struct node) nodes;
-	struct hash_index index; /* of the nodes below num_indexed */
+	struct hash_index index; /* of the nodes from num_settled to num_indexed */
 	uint32_t num_indexed;
+	uint32_t num_settled;   /* from 1: node 0 is never looked up */
+	uint32_t *first_child;  /* by settled node; its list ends where the next one's begins */
+	struct child *children; /* lists of settled nodes */
 };
 
 struct stack_table *stack_table_new(void)
@@ -28,7 +44,7 @@ struct stack_table *stack_table_new(void)
 		return NULL;
 	}
 	if (table)
-		table->num_indexed = 1; /* node 0 is never looked up */
+		table->num_indexed = table->num_settled = 1;
 	return table;
 }
 
@@ -36,8 +52,8 @@ void stack_table_free(struct stack_table *table)
 {
 	if (!table)
 		return;
+	stack_table_trim(table);
 	array_release(&table->nodes);
-	hash_index_release(&table->index);
 	free(table);
 }
 
@@ -58,7 +74,7 @@ static uint64_t hash_node(const struct node *node)
 /* Bring the index up to the nodes that were added without it. */
 static int index_rest(struct stack_table *table)
 {
-	int err = hash_index_reserve(&table->index, table->nodes.length);
+	int err = hash_index_reserve(&table->index, table->nodes.length - table->num_settled);
 
 	while (!err && table->num_indexed < table->nodes.length) {
 		const struct node *node = &table->nodes.items[table->num_indexed];
@@ -70,20 +86,105 @@ static int index_rest(struct stack_table *table)
 	return err;
 }
 
-int stack_table_add(struct stack_table *table, uint32_t parent, uint32_t level, uint32_t *ret)
+static int compare_levels(const void *left, const void *right)
+{
+	const struct child *a = left;
+	const struct child *b = right;
+
+	return (a->level > b->level) - (a->level < b->level);
+}
+
+/*
+ * Sort nodes by parent. While lists are filled, the list of node i begins at first[i + 1], which
+ * in the end is where the next one begins.
+ */
+static void fill_lists(const struct stack_table *table, uint32_t *first, struct child *children)
+{
+	uint32_t count = (uint32_t)table->nodes.length;
+	const struct node *nodes = table->nodes.items;
+
+	for (uint32_t i = 1; i < count; i++)
+		first[nodes[i].parent + 2]++;
+	for (uint32_t i = 2; i <= count; i++)
+		first[i] += first[i - 1];
+	for (uint32_t i = 1; i < count; i++)
+		children[first[nodes[i].parent + 1]++] = (struct child){nodes[i].level, i};
+	for (uint32_t i = 0; i < count; i++)
+		if (first[i + 1] - first[i] > SHORT_LIST)
+			qsort(children + first[i], first[i + 1] - first[i], sizeof(*children),
+			      compare_levels);
+}
+
+int stack_table_settle(struct stack_table *table)
+{
+	size_t count = table->nodes.length;
+	struct child *children;
+	uint32_t *first;
+
+	/* So that settling often costs no more than a few times settling once. */
+	if (count - table->num_settled < table->num_settled)
+		return index_rest(table);
+	first = calloc(count + 2, sizeof(*first));
+	children = calloc(count, sizeof(*children));
+	if (!first || !children) {
+		free(first);
+		free(children);
+		return -ENOMEM;
+	}
+	stack_table_trim(table);
+	fill_lists(table, first, children);
+	table->first_child = first;
+	table->children = children;
+	table->num_settled = table->num_indexed = (uint32_t)count;
+	return 0;
+}
+
+static uint32_t find_child(const struct stack_table *table, uint32_t parent, uint32_t level)
+{
+	const struct child *list = table->children + table->first_child[parent];
+	size_t length = table->first_child[parent + 1] - table->first_child[parent];
+
+	while (length > SHORT_LIST) {
+		size_t half = length / 2;
+
+		if (list[half].level <= level) {
+			list += half;
+			length -= half;
+		} else {
+			length = half;
+		}
+	}
+	for (size_t i = 0; i < length; i++)
+		if (list[i].level == level)
+			return list[i].id;
+	return STACK_EMPTY;
+}
+
+uint32_t stack_table_find(const struct stack_table *table, uint32_t parent, uint32_t level)
 {
 	struct node wanted = {parent, level};
-	uint32_t id;
+	uint32_t id = STACK_EMPTY;
+
+	if (table->children && parent < table->num_settled)
+		id = find_child(table, parent, level);
+	if (id != STACK_EMPTY || !table->index.num_items)
+		return id;
+	id = hash_index_find(&table->index, hash_node(&wanted), is_node, table, &wanted);
+	return id == HASH_INDEX_NONE ? STACK_EMPTY : id;
+}
+
+int stack_table_add(struct stack_table *table, uint32_t parent, uint32_t level, uint32_t *ret)
+{
 	int err = table->num_indexed < table->nodes.length ? index_rest(table) : 0;
+	uint32_t id;
 
 	if (err)
 		return err;
-	id = hash_index_find(&table->index, hash_node(&wanted), is_node, table, &wanted);
-	if (id != HASH_INDEX_NONE) {
-		*ret = id;
-		return 0;
-	}
-	return stack_table_add_new(table, parent, level, ret);
+	id = stack_table_find(table, parent, level);
+	if (id == STACK_EMPTY)
+		return stack_table_add_new(table, parent, level, ret);
+	*ret = id;
+	return 0;
 }
 
 int stack_table_add_new(struct stack_table *table, uint32_t parent, uint32_t level, uint32_t *ret)
@@ -99,7 +200,11 @@ int stack_table_add_new(struct stack_table *table, uint32_t parent, uint32_t lev
 void stack_table_trim(struct stack_table *table)
 {
 	hash_index_release(&table->index);
-	table->num_indexed = 1;
+	free(table->first_child);
+	free(table->children);
+	table->first_child = NULL;
+	table->children = NULL;
+	table->num_indexed = table->num_settled = 1;
 }
 
 uint32_t stack_table_get_level(const struct stack_table *table, uint32_t stack)

@@ -11,7 +11,8 @@
  *
  * The frame a is on top of a line of its own, and other lines came between. Lines that the present
  * one begins with are therefore remembered (`outer`); none but these can hold a frame that comes
- * back. What is new needs no search, and the profile no index.
+ * back. What is new needs no search, but for the stacks of files that were read before; these are
+ * settled, and come by in their own order if those files were sorted too.
  *
  * Text that is not sorted is read the same way with a search for every frame.
  */
@@ -50,7 +51,7 @@ struct reader {
 	size_t length;
 	ARRAY(struct outline) frames;
 	bool is_repeated;            /* it is the same as the one before it */
-	bool is_alone;               /* the profile had no stacks before */
+	uint32_t first_own;          /* stacks from here on are of this file */
 	bool is_sorted;              /* every stack came after all before it */
 	ARRAY(struct outline) outer; /* stacks before it that it begins with; while is_sorted */
 	ARRAY(uint32_t) locations[NUM_KINDS]; /* by name; NOT_MADE */
@@ -110,15 +111,29 @@ static uint32_t find_outer(const struct reader *reader, size_t length)
 	return STACK_EMPTY;
 }
 
+/* In sorted text a level that comes after others was in no line before; in other files, maybe. */
+static int add_level(struct reader *reader, uint32_t parent, uint32_t location, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	uint32_t found = STACK_EMPTY;
+
+	if (!reader->is_sorted)
+		return profile_add_stack(profile, parent, location, ret);
+	if (parent < reader->first_own)
+		found = profile_find_stack(profile, parent, location);
+	if (found == STACK_EMPTY)
+		return profile_add_new_stack(profile, parent, location, ret);
+	*ret = found;
+	return 0;
+}
+
 /* The frames from byte `start` on, which the last stack does not have. */
 static int add_frames(struct reader *reader, const uint8_t *stack, size_t length, size_t start)
 {
-	struct profile *profile = reader->import->profile;
 	uint32_t id = STACK_EMPTY;
 	struct outline *frame;
 	uint32_t location;
 	bool is_first = true;
-	bool is_new = reader->is_alone && reader->is_sorted;
 	int err = 0;
 
 	if (reader->frames.length)
@@ -132,14 +147,9 @@ static int add_frames(struct reader *reader, const uint8_t *stack, size_t length
 		if (known != STACK_EMPTY) {
 			id = known;
 		} else {
-			uint32_t count = profile_count_stacks(profile);
-
 			err = add_location(reader, stack + start, end - start, &location);
-			if (!err && is_new)
-				err = profile_add_new_stack(profile, id, location, &id);
-			else if (!err)
-				err = profile_add_stack(profile, id, location, &id);
-			is_new |= profile_count_stacks(profile) > count;
+			if (!err)
+				err = add_level(reader, id, location, &id);
 		}
 		frame = err ? NULL : array_add(&reader->frames);
 		if (!err && !frame)
@@ -292,7 +302,9 @@ static int prepare(struct reader *reader, const char *const *metrics)
 
 	for (size_t i = 0; !err && i < reader->num_counts; i++)
 		err = profile_add_metric(profile, metrics[i], "count", &reader->metrics[i]);
-	reader->is_alone = profile_count_stacks(profile) == STACK_EMPTY + 1;
+	if (!err)
+		err = profile_settle_stacks(profile);
+	reader->first_own = profile_count_stacks(profile);
 	reader->is_sorted = true;
 	return err;
 }

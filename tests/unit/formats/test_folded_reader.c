@@ -244,6 +244,72 @@ static void a_second_file_is_added_to_the_first(void **state _unused_)
 	imported_release(&imported);
 }
 
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Lines of few names, of which some begin like others; each with the same count. */
+static void make_text(uint32_t *random, bool is_sorted, struct text *ret)
+{
+	static const char *const names[] = {"a", "a b", "a b!", "b", "", "b_[k]", "a!"};
+	char lines[40][80];
+	char *order[40];
+
+	for (size_t i = 0; i < ARRAY_LENGTH(order); i++) {
+		size_t length = 0;
+
+		do {
+			*random = *random * 1664525 + 1013904223;
+			length += (size_t)snprintf(lines[i] + length, sizeof(lines[i]) - length,
+						   "%s%s", length ? ";" : "x",
+						   names[(*random >> 16) % ARRAY_LENGTH(names)]);
+		} while (*random >> 30 && length < 40);
+		order[i] = lines[i];
+	}
+	if (is_sorted)
+		qsort(order, ARRAY_LENGTH(order), sizeof(*order), compare_lines);
+	text_append_string(ret, "");
+	for (size_t i = 0; i < ARRAY_LENGTH(order); i++)
+		text_printf(ret, "%s 1\n", order[i]);
+}
+
+/* Whatever is searched for and what is not: the stacks are those of one text, each there once. */
+static void files_read_one_after_the_other_are_as_one(void **state _unused_)
+{
+	uint32_t random = 1;
+
+	for (int round = 0; round < 300; round++) {
+		struct imported several = {0};
+		struct imported one = {0};
+		struct text whole = {0};
+		struct text expected = {0};
+		struct format_opts opts = {0};
+		struct sink sink = {.write = imported_append, .context = &expected};
+
+		for (int file = 0; file < 3; file++) {
+			struct text text = {0};
+
+			make_text(&random, (round >> file) & 1, &text);
+			assert_int_equal(
+				imported_read(&several, &format_folded, text.data, text.length), 0);
+			text_append(&whole, text.data, text.length);
+			text_release(&text);
+		}
+		text_append_string(&whole, "a 1\n"); /* not sorted */
+		assert_int_equal(imported_read(&several, &format_folded, "a 1\n", 4), 0);
+		assert_int_equal(imported_read(&one, &format_folded, whole.data, whole.length), 0);
+		assert_int_equal(profile_count_stacks(several.profile),
+				 profile_count_stacks(one.profile));
+		assert_int_equal(format_folded.write(one.profile, &opts, &sink), 0);
+		assert_written(&format_folded, several.profile, opts.tree, expected.data);
+		text_release(&whole);
+		text_release(&expected);
+		imported_release(&one);
+		imported_release(&several);
+	}
+}
+
 static void a_deep_stack_and_a_long_name_survive(void **state _unused_)
 {
 	struct text text = {0};
@@ -373,6 +439,7 @@ int main(void)
 		cmocka_unit_test(sorted_text_keeps_one_node_a_stack),
 		cmocka_unit_test(order_makes_no_difference),
 		cmocka_unit_test(a_second_file_is_added_to_the_first),
+		cmocka_unit_test(files_read_one_after_the_other_are_as_one),
 		cmocka_unit_test(a_deep_stack_and_a_long_name_survive),
 		cmocka_unit_test(what_was_read_is_given_back),
 		cmocka_unit_test(a_comparison_has_two_counts),

@@ -84,6 +84,35 @@ static void stacks_added_unseen_are_found_later(void **state _unused_)
 	stack_table_free(table);
 }
 
+/* Stacks have up to hundreds of callees, added before, between and after settling. */
+static void stacks_are_found_however_often_the_table_is_settled(void **state _unused_)
+{
+	struct stack_table *table = stack_table_new();
+	uint32_t parents[3000];
+	uint32_t found;
+
+	for (uint32_t i = 0; i < ARRAY_LENGTH(parents); i++) {
+		uint32_t level = (i * 7919) % 3001;
+
+		parents[i] = (i * 2654435761u >> 7) % (i < 1000 ? i / 50 + 1 : i);
+		assert_int_equal(stack_table_find(table, parents[i], level), STACK_EMPTY);
+		assert_int_equal(stack_table_add(table, parents[i], level, &found), 0);
+		assert_int_equal(found, i + 1);
+		if (i == 3 || i == 900 || i == 1000 || i == 2500)
+			assert_int_equal(stack_table_settle(table), 0);
+		if (i == 2600)
+			stack_table_trim(table);
+	}
+	assert_int_equal(stack_table_settle(table), 0);
+	for (uint32_t i = 0; i < ARRAY_LENGTH(parents); i++) {
+		uint32_t level = (i * 7919) % 3001;
+
+		assert_int_equal(stack_table_find(table, parents[i], level), i + 1);
+		assert_int_equal(stack_table_find(table, parents[i], 4000), STACK_EMPTY);
+	}
+	stack_table_free(table);
+}
+
 static struct profile *make_profile(uint32_t *thread, uint32_t *stack)
 {
 	struct profile *profile = profile_new();
@@ -303,6 +332,7 @@ int main(void)
 		cmocka_unit_test(strings_stay_where_they_are),
 		cmocka_unit_test(stacks_share_their_outer_part),
 		cmocka_unit_test(stacks_added_unseen_are_found_later),
+		cmocka_unit_test(stacks_are_found_however_often_the_table_is_settled),
 		cmocka_unit_test(samples_of_one_thread_and_stack_are_summed),
 		cmocka_unit_test(samples_are_summed_in_whatever_order_they_come),
 		cmocka_unit_test(samples_differ_by_thread_stack_and_metric),
