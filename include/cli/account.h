@@ -57,6 +57,12 @@ uint64_t account_sum_lost(const struct account *account);
 
 const char *truncation_get_name(enum truncation truncation);
 
+/*
+ * Give the profile what a reader of it must know: its tallies, named as in the JSON object.
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int account_keep(const struct account *account, struct profile *profile);
+
 /* Append the JSON object. */
 void account_print_json(const struct account *account, struct text *ret);
 

@@ -74,6 +74,13 @@ int import_fail_byte(struct import *import, uint64_t offset, const char *format,
 
 /* Count a malformed record and warn "FILE:LINE: …", for the first 20 of an input. */
 void import_skip_line(struct import *import, uint64_t line, const char *format, ...) _printf_(3, 4);
+/*
+ * Keep the counts with the source, as tallies "import.skipped" and so on, unless the file has told
+ * them of the one that it was made of. Not the records, of which every file has some. Returns 0 or
+ * -ENOMEM.
+ */
+_must_check_ int import_keep_counts(const struct import *import);
+
 /* Warn "FILE: …". */
 void import_warn(struct import *import, const char *format, ...) _printf_(2, 3);
 

@@ -22,4 +22,12 @@ bool named_profile_is_needless(const struct profile *profile);
  */
 _must_check_ int named_profile_copy(const struct profile *profile, struct profile **ret);
 
+/*
+ * The same without the samples of some sources, which keep their numbers.
+ *
+ * is_left_out  by source; NULL: none is
+ */
+_must_check_ int named_profile_copy_without(const struct profile *profile,
+					    const uint8_t *is_left_out, struct profile **ret);
+
 #endif

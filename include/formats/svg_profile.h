@@ -6,8 +6,9 @@
  *     stackwide profile 1
  *     n TEXT                               a name; they count from 1, 0 is the empty one
  *     m NAME UNIT                          a metric; all below count from 0
- *     o NAME                               a source (a file that was read)
- *     r START DURATION PERIOD COMPLETE TRUNCATED LOST    the recordings: struct sampling
+ *     o NAME LABEL                         a source (a file that was read); LABEL 0: as NAME
+ *     r START DURATION PERIOD COMPLETE TRUNCATED LOST    a recording: struct sampling
+ *     a COUNT NAME                         struct tally
  *     p PID COMM                           a process
  *     t PROCESS TID COMM SOURCE            a thread
  *     f NAME FULL MODULE FILE LINE KIND    a frame; FULL 0: as NAME; KIND: see below
@@ -20,7 +21,8 @@
  * Numbers are decimal and stand between single spaces. In TEXT, what XML cannot hold, control
  * characters and `\` are \xHH. Numbers at the end of f lines and of samples are left out when they
  * are 0; a weight of 1 too when nothing follows, and a stack's BACK when it is 1. A stack called
- * from nothing goes back to number 0. KIND is enum frame_kind, plus 4 for an inlined call.
+ * from nothing goes back to number 0. KIND is enum frame_kind, plus 4 for an inlined call. Lines r
+ * and a are about the source before them; those before the first source, about all that is read.
  */
 #ifndef FORMATS_SVG_PROFILE_H
 #define FORMATS_SVG_PROFILE_H
@@ -38,6 +40,13 @@
 
 /* The element with its tags. Returns 0, -ENOMEM or what the sink returned. */
 _must_check_ int svg_profile_write(const struct profile *profile, const struct sink *sink);
+/*
+ * The same without some sources and what is theirs.
+ *
+ * is_left_out  by source; NULL: all are written
+ */
+_must_check_ int svg_profile_write_without(const struct profile *profile,
+					   const uint8_t *is_left_out, const struct sink *sink);
 
 /*
  * Add the profile to import->profile.

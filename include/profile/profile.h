@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "profile/provenance.h"
 #include "profile/stack_table.h"
 #include "profile/string_table.h"
 
@@ -108,17 +109,6 @@ struct sample {
 	uint64_t value; /* summed weight; 0 where an input says so */
 };
 
-/* How the samples were taken. What is not known is 0. */
-struct sampling {
-	uint64_t start_ns;    /* CLOCK_REALTIME; of several recordings, the first */
-	uint64_t duration_ns; /* of several recordings, their sum */
-	uint64_t period_ns;   /* CPU time that one sample stands for */
-	/* Samples by how their user stack ended, and those that were lost. */
-	uint64_t complete_stacks;
-	uint64_t truncated_stacks;
-	uint64_t lost_samples;
-};
-
 struct profile *profile_new(void); /* NULL when out of memory */
 void profile_free(struct profile *profile);
 static inline void profile_freep(struct profile **profile)
@@ -205,11 +195,16 @@ _must_check_ int profile_rename_metric(struct profile *profile, uint32_t metric,
 uint32_t profile_find_metric(const struct profile *profile, const char *name);
 
 /*
- * The recordings that are in the profile, summed up. Adding one whose period differs from that of
- * the others makes the period unknown.
+ * The recordings that are in the profile, summed up. What is added belongs to the source that was
+ * added last.
  */
 void profile_add_sampling(struct profile *profile, const struct sampling *sampling);
 const struct sampling *profile_get_sampling(const struct profile *profile);
+/* What else is known of the sources; its strings are ids of the profile. Borrowed. */
+struct provenance *profile_get_provenance(const struct profile *profile);
+/* The same with a name that is no string of the profile yet. Returns 0 or -ENOMEM. */
+_must_check_ int profile_add_tally(struct profile *profile, uint32_t source, const char *name,
+				   uint64_t count);
 
 /* A changed comm of a process that is already there. */
 void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_t comm);

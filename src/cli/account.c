@@ -1,8 +1,10 @@
 #include "cli/account.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/resource.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 
 const char *truncation_get_name(enum truncation truncation)
@@ -148,6 +150,50 @@ uint64_t account_sum_lost(const struct account *account)
 {
 	return account->ticks.lost_ring_sample + account->ticks.lost_ring_stack +
 	       account->ticks.lost_unknown_stack;
+}
+
+static int keep_reason(struct profile *profile, const char *group, const char *reason,
+		       uint64_t count)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.%s", group, reason);
+	return count ? profile_add_tally(profile, 0, name, count) : 0;
+}
+
+int account_keep(const struct account *account, struct profile *profile)
+{
+	const struct recorder_account *ticks = &account->ticks;
+	const struct {
+		const char *name;
+		uint64_t count;
+	} counts[] = {
+		{"cpus", ticks->num_cpus},
+		{"fired", ticks->fired},
+		{"idle", ticks->idle},
+		{"filtered", ticks->filtered},
+		{"samples", ticks->samples},
+		{"lost.ring_sample", ticks->lost_ring_sample},
+		{"lost.ring_stack", ticks->lost_ring_stack},
+		{"lost.unknown_stack", ticks->lost_unknown_stack},
+		{"user_stacks.complete", account->complete_user_stacks},
+		{"user_stacks.in_exec", ticks->in_exec},
+		{"user_stacks.recovered", ticks->recovered},
+		{"frames.named", account->named_frames},
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < ARRAY_LENGTH(counts); i++)
+		err = profile_add_tally(profile, 0, counts[i].name, counts[i].count);
+	for (size_t i = 0; !err && i < NUM_TRUNCATIONS; i++)
+		err = keep_reason(profile, "user_stacks.truncated",
+				  truncation_get_name((enum truncation)i),
+				  account->truncated_user_stacks[i]);
+	for (size_t i = UNNAMED_NOT + 1; !err && i < NUM_UNNAMED_REASONS; i++)
+		err = keep_reason(profile, "frames.unnamed",
+				  unnamed_reason_get_name((enum unnamed_reason)i),
+				  account->unnamed_frames[i]);
+	return err;
 }
 
 static void print_reasons(const struct account *account, struct text *ret)

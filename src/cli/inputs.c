@@ -129,6 +129,8 @@ static int read_bytes(struct reading *reading, const struct format *format,
 
 	if (!err)
 		err = format->read(&import);
+	if (!err)
+		err = import_keep_counts(&import);
 	progress_clear(&reading->progress);
 	if (ret_counts)
 		*ret_counts = import.counts;

@@ -294,8 +294,9 @@ static int sum_up(struct recording *recording)
 }
 
 /* The account, and what of it stays with the profile. */
-static void count(struct recording *recording)
+static int count(struct recording *recording)
 {
+	struct profile *profile = recorder_get_profile(recording->recorder);
 	struct account *account = &recording->account;
 	struct sampling sampling = {.start_ns = recording->begin_wall_ns};
 
@@ -306,15 +307,18 @@ static void count(struct recording *recording)
 	sampling.complete_stacks = account->complete_user_stacks;
 	sampling.truncated_stacks = account_sum_truncated(account);
 	sampling.lost_samples = account_sum_lost(account);
-	profile_add_sampling(recorder_get_profile(recording->recorder), &sampling);
+	profile_add_sampling(profile, &sampling);
+	return account_keep(account, profile);
 }
 
 int recording_finish(struct recording *recording)
 {
 	int status = name_frames(recording);
 
-	if (!status)
-		count(recording);
+	if (!status && count(recording)) {
+		log_error("out of memory");
+		status = EXIT_FAILED;
+	}
 	if (!status)
 		status = write_outputs(recording);
 	return status ? status : sum_up(recording);

@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/array.h"
+#include "base/text.h"
+
 /* An input that is not what it was taken for would otherwise fill the terminal. */
 #define MAX_MALFORMED_WARNINGS 20
 
@@ -80,4 +83,41 @@ void import_warn(struct import *import, const char *format, ...)
 	va_start(args, format);
 	warn(import, "", format, args);
 	va_end(args);
+}
+
+static bool has_counts(const struct import *import)
+{
+	const struct provenance *provenance = profile_get_provenance(import->profile);
+
+	for (uint32_t i = 0; i < provenance_count_tallies(provenance); i++) {
+		const struct tally *tally = provenance_get_tally(provenance, i);
+
+		if (tally->source == import->source &&
+		    string_starts_with(profile_get_string(import->profile, tally->name), "import."))
+			return true;
+	}
+	return false;
+}
+
+int import_keep_counts(const struct import *import)
+{
+	const struct {
+		const char *name;
+		uint64_t count;
+	} counts[] = {
+		{"import.skipped", import->counts.skipped},
+		{"import.unknown_events", import->counts.unknown_events},
+		{"import.truncated_stacks", import->counts.truncated_stacks},
+		{"import.lost_samples", import->counts.lost_samples},
+		{"import.pruned_weight", import->counts.pruned_weight},
+	};
+	int err = 0;
+
+	if (has_counts(import))
+		return 0;
+	for (size_t i = 0; !err && i < ARRAY_LENGTH(counts); i++)
+		if (counts[i].count)
+			err = profile_add_tally(import->profile, import->source, counts[i].name,
+						counts[i].count);
+	return err;
 }

@@ -10,9 +10,10 @@
 struct copier {
 	const struct profile *from;
 	struct profile *to;
-	uint32_t *stacks;    /* by stack of `from`; NOT_COPIED */
-	uint32_t *threads;   /* by thread */
-	uint32_t *processes; /* by process */
+	uint32_t *stacks;           /* by stack of `from`; NOT_COPIED */
+	uint32_t *threads;          /* by thread */
+	uint32_t *processes;        /* by process */
+	const uint8_t *is_left_out; /* by source; NULL: none is */
 	ARRAY(uint32_t) path;
 };
 
@@ -45,13 +46,57 @@ static int copy_metrics(struct copier *copier)
 		err = profile_add_metric(copier->to, profile_get_string(copier->from, metric->name),
 					 profile_get_string(copier->from, metric->unit), &ignored);
 	}
-	for (uint32_t i = 0; !err && i < profile_count_sources(copier->from); i++) {
-		uint32_t name = profile_get_source(copier->from, i);
+	return err;
+}
 
-		err = copy_string(copier, &name);
+/* What is known of a source, or, as source 0, of a profile that has none. */
+static int copy_account(struct copier *copier, uint32_t source)
+{
+	const struct provenance *from = profile_get_provenance(copier->from);
+	struct provenance *to = profile_get_provenance(copier->to);
+	const struct sampling *sampling = provenance_find_sampling(from, source);
+	int err = 0;
+
+	if (sampling)
+		provenance_add_sampling(to, source, sampling);
+	for (uint32_t i = 0; !err && i < provenance_count_tallies(from); i++) {
+		struct tally tally = *provenance_get_tally(from, i);
+
+		if (tally.source != source)
+			continue;
+		err = copy_string(copier, &tally.name);
 		if (!err)
-			err = profile_add_source(copier->to, name, &ignored);
+			err = provenance_add_tally(to, source, tally.name, tally.count);
 	}
+	return err;
+}
+
+static int copy_source(struct copier *copier, uint32_t source)
+{
+	uint32_t name = profile_get_source(copier->from, source);
+	uint32_t label = provenance_get_label(profile_get_provenance(copier->from), source);
+	uint32_t copied;
+	int err = copy_string(copier, &name);
+
+	if (!err)
+		err = copy_string(copier, &label);
+	if (!err)
+		err = profile_add_source(copier->to, name, &copied);
+	if (err)
+		return err;
+	provenance_set_label(profile_get_provenance(copier->to), copied, label);
+	if (copier->is_left_out && copier->is_left_out[source])
+		return 0;
+	return copy_account(copier, source);
+}
+
+static int copy_sources(struct copier *copier)
+{
+	uint32_t count = profile_count_sources(copier->from);
+	int err = count ? 0 : copy_account(copier, 0);
+
+	for (uint32_t i = 0; !err && i < count; i++)
+		err = copy_source(copier, i);
 	return err;
 }
 
@@ -157,9 +202,12 @@ static int copy_samples(struct copier *copier)
 
 	for (uint32_t i = 0; !err && i < profile_count_samples(copier->from); i++) {
 		const struct sample *sample = profile_get_sample(copier->from, i);
+		uint32_t source = profile_get_thread(copier->from, sample->thread)->source;
 		uint32_t thread;
 		uint32_t stack;
 
+		if (copier->is_left_out && copier->is_left_out[source])
+			continue;
 		err = copy_thread(copier, sample->thread, &thread);
 		if (!err)
 			err = copy_stack(copier, sample->stack, &stack);
@@ -180,9 +228,11 @@ static uint32_t *make_map(uint32_t count)
 	return map;
 }
 
-int named_profile_copy(const struct profile *profile, struct profile **ret)
+int named_profile_copy_without(const struct profile *profile, const uint8_t *is_left_out,
+			       struct profile **ret)
 {
 	struct copier copier = {
+		.is_left_out = is_left_out,
 		.from = profile,
 		.to = profile_new(),
 		.stacks = make_map(profile_count_stacks(profile)),
@@ -193,9 +243,10 @@ int named_profile_copy(const struct profile *profile, struct profile **ret)
 
 	if (copier.to && copier.stacks && copier.threads && copier.processes) {
 		copier.stacks[STACK_EMPTY] = STACK_EMPTY;
-		profile_add_sampling(copier.to, profile_get_sampling(profile));
 		err = copy_metrics(&copier);
 	}
+	if (!err)
+		err = copy_sources(&copier);
 	if (!err)
 		err = copy_samples(&copier);
 	free(copier.stacks);
@@ -207,4 +258,9 @@ int named_profile_copy(const struct profile *profile, struct profile **ret)
 	else
 		*ret = copier.to;
 	return err;
+}
+
+int named_profile_copy(const struct profile *profile, struct profile **ret)
+{
+	return named_profile_copy_without(profile, NULL, ret);
 }

@@ -97,9 +97,19 @@ static int number_sources(struct writer *writer)
 	return 0;
 }
 
+static int want_source_names(struct writer *writer, uint32_t source)
+{
+	int err = want_name(writer, profile_get_source(writer->profile, source));
+
+	return err ? err
+		   : want_name(writer, provenance_get_label(profile_get_provenance(writer->profile),
+							    source));
+}
+
 static int want_names(struct writer *writer)
 {
 	const struct profile *profile = writer->profile;
+	const struct provenance *provenance = profile_get_provenance(profile);
 	int err = want_name(writer, STRING_EMPTY);
 
 	for (uint32_t i = 0; !err && i < profile_count_metrics(profile); i++) {
@@ -109,7 +119,9 @@ static int want_names(struct writer *writer)
 	}
 	for (uint32_t i = 0; !err && i < profile_count_sources(profile); i++)
 		if (writer->sources.items[i])
-			err = want_name(writer, profile_get_source(profile, i));
+			err = want_source_names(writer, i);
+	for (uint32_t i = 0; !err && i < provenance_count_tallies(provenance); i++)
+		err = want_name(writer, provenance_get_tally(provenance, i)->name);
 	for (uint32_t i = 0; !err && i < profile_count_processes(profile); i++)
 		err = want_name(writer, profile_get_process(profile, i)->comm);
 	for (uint32_t i = 0; !err && i < profile_count_threads(profile); i++)
@@ -150,17 +162,10 @@ static void write_metrics(struct writer *writer)
 
 		append_line(&writer->output, 'm', numbers, 2, 2);
 	}
-	for (uint32_t i = 0; i < profile_count_sources(writer->profile); i++) {
-		uint64_t name = get_number(writer, profile_get_source(writer->profile, i));
-
-		if (writer->sources.items[i])
-			append_line(&writer->output, 'o', &name, 1, 1);
-	}
 }
 
-static void write_sampling(struct writer *writer)
+static void write_sampling(struct writer *writer, const struct sampling *sampling)
 {
-	const struct sampling *sampling = profile_get_sampling(writer->profile);
 	uint64_t numbers[] = {sampling->start_ns,         sampling->duration_ns,
 			      sampling->period_ns,        sampling->complete_stacks,
 			      sampling->truncated_stacks, sampling->lost_samples};
@@ -170,6 +175,43 @@ static void write_sampling(struct writer *writer)
 			continue;
 		append_line(&writer->output, 'r', numbers, ARRAY_LENGTH(numbers), 1);
 		return;
+	}
+}
+
+/* What is known of a source, or of a profile that has none. */
+static void write_account(struct writer *writer, uint32_t source)
+{
+	const struct provenance *provenance = profile_get_provenance(writer->profile);
+	const struct sampling *sampling = provenance_find_sampling(provenance, source);
+
+	if (sampling)
+		write_sampling(writer, sampling);
+	for (uint32_t i = 0; i < provenance_count_tallies(provenance); i++) {
+		const struct tally *tally = provenance_get_tally(provenance, i);
+		uint64_t numbers[] = {tally->count, get_number(writer, tally->name)};
+
+		if (tally->source == source)
+			append_line(&writer->output, 'a', numbers, 2, 2);
+	}
+}
+
+static void write_sources(struct writer *writer)
+{
+	const struct provenance *provenance = profile_get_provenance(writer->profile);
+	uint32_t count = profile_count_sources(writer->profile);
+
+	if (!count)
+		write_account(writer, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t name = profile_get_source(writer->profile, i);
+		uint32_t label = provenance_get_label(provenance, i);
+		uint64_t numbers[] = {get_number(writer, name),
+				      label == name ? 0 : get_number(writer, label)};
+
+		if (!writer->sources.items[i])
+			continue;
+		append_line(&writer->output, 'o', numbers, 2, 1);
+		write_account(writer, i);
 	}
 }
 
@@ -283,7 +325,7 @@ static int write_all(struct writer *writer)
 		err = write_names(writer);
 	if (!err) {
 		write_metrics(writer);
-		write_sampling(writer);
+		write_sources(writer);
 	}
 	if (!err)
 		err = write_threads(writer);
@@ -297,14 +339,15 @@ static int write_all(struct writer *writer)
 	return err ? err : sink_flush(writer->sink, &writer->output);
 }
 
-int svg_profile_write(const struct profile *profile, const struct sink *sink)
+int svg_profile_write_without(const struct profile *profile, const uint8_t *is_left_out,
+			      const struct sink *sink)
 {
 	_cleanup_(profile_freep) struct profile *named = NULL;
 	struct writer writer = {.profile = profile, .sink = sink};
 	int err = 0;
 
-	if (!named_profile_is_needless(profile)) {
-		err = named_profile_copy(profile, &named);
+	if (is_left_out || !named_profile_is_needless(profile)) {
+		err = named_profile_copy_without(profile, is_left_out, &named);
 		writer.profile = named;
 	}
 	if (!err)
@@ -313,4 +356,9 @@ int svg_profile_write(const struct profile *profile, const struct sink *sink)
 	array_release(&writer.sources);
 	text_release(&writer.output);
 	return err;
+}
+
+int svg_profile_write(const struct profile *profile, const struct sink *sink)
+{
+	return svg_profile_write_without(profile, NULL, sink);
 }

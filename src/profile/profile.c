@@ -12,10 +12,8 @@
 struct profile {
 	struct string_table *strings;
 	struct stack_table *stacks;
-	struct sampling sampling;
-	bool has_sampling;
+	struct provenance *provenance;
 	ARRAY(struct metric) metrics;
-	ARRAY(uint32_t) sources;
 	ARRAY(struct module) modules;
 	ARRAY(struct process_info) processes;
 	ARRAY(struct thread) threads;
@@ -57,7 +55,8 @@ struct profile *profile_new(void)
 		return NULL;
 	profile->strings = string_table_new();
 	profile->stacks = stack_table_new();
-	if (!profile->strings || !profile->stacks) {
+	profile->provenance = provenance_new();
+	if (!profile->strings || !profile->stacks || !profile->provenance) {
 		profile_free(profile);
 		return NULL;
 	}
@@ -70,8 +69,8 @@ void profile_free(struct profile *profile)
 		return;
 	string_table_free(profile->strings);
 	stack_table_free(profile->stacks);
+	provenance_free(profile->provenance);
 	array_release(&profile->metrics);
-	array_release(&profile->sources);
 	array_release(&profile->modules);
 	array_release(&profile->processes);
 	array_release(&profile->threads);
@@ -480,42 +479,32 @@ uint32_t profile_find_metric(const struct profile *profile, const char *name)
 
 int profile_add_source(struct profile *profile, uint32_t name, uint32_t *ret)
 {
-	uint32_t *added = array_add(&profile->sources);
-
-	if (!added)
-		return -ENOMEM;
-	*added = name;
-	*ret = (uint32_t)(profile->sources.length - 1);
-	return 0;
+	return provenance_add_source(profile->provenance, name, ret);
 }
 
-static uint64_t add_saturated(uint64_t a, uint64_t b)
+struct provenance *profile_get_provenance(const struct profile *profile)
 {
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+	return profile->provenance;
 }
 
 void profile_add_sampling(struct profile *profile, const struct sampling *sampling)
 {
-	struct sampling *sum = &profile->sampling;
+	uint32_t count = provenance_count_sources(profile->provenance);
 
-	if (!sum->start_ns || (sampling->start_ns && sampling->start_ns < sum->start_ns))
-		sum->start_ns = sampling->start_ns;
-	if (!profile->has_sampling)
-		sum->period_ns = sampling->period_ns;
-	else if (sum->period_ns != sampling->period_ns)
-		sum->period_ns = 0;
-	sum->duration_ns = add_saturated(sum->duration_ns, sampling->duration_ns);
-	sum->complete_stacks = add_saturated(sum->complete_stacks, sampling->complete_stacks);
-	sum->truncated_stacks = add_saturated(sum->truncated_stacks, sampling->truncated_stacks);
-	sum->lost_samples = add_saturated(sum->lost_samples, sampling->lost_samples);
-	profile->has_sampling = true;
+	provenance_add_sampling(profile->provenance, count ? count - 1 : 0, sampling);
 }
 
 const struct sampling *profile_get_sampling(const struct profile *profile)
 {
-	return &profile->sampling;
+	return provenance_get_sum(profile->provenance);
+}
+
+int profile_add_tally(struct profile *profile, uint32_t source, const char *name, uint64_t count)
+{
+	uint32_t string;
+	int err = profile_add_string(profile, name, &string);
+
+	return err ? err : provenance_add_tally(profile->provenance, source, string, count);
 }
 
 const struct metric *profile_get_metric(const struct profile *profile, uint32_t id)
@@ -525,7 +514,7 @@ const struct metric *profile_get_metric(const struct profile *profile, uint32_t 
 
 uint32_t profile_get_source(const struct profile *profile, uint32_t id)
 {
-	return profile->sources.items[id];
+	return provenance_get_source(profile->provenance, id);
 }
 
 uint32_t profile_count_metrics(const struct profile *profile)
@@ -535,7 +524,7 @@ uint32_t profile_count_metrics(const struct profile *profile)
 
 uint32_t profile_count_sources(const struct profile *profile)
 {
-	return (uint32_t)profile->sources.length;
+	return provenance_count_sources(profile->provenance);
 }
 
 const struct module *profile_get_module(const struct profile *profile, uint32_t id)

@@ -11,6 +11,9 @@
 #include "formats/xml_scanner.h"
 
 #define MAX_NUMBERS 6
+/* More than anybody opens together, and what is known of them. */
+#define MAX_SOURCES 65536
+#define MAX_TALLIES 20000
 
 struct line {
 	size_t offset; /* of the file */
@@ -36,6 +39,7 @@ struct loader {
 	ARRAY(uint32_t) stacks;
 	uint32_t thread; /* of the samples that follow */
 	uint64_t stack;  /* of the sample before, as a number of the text */
+	uint32_t num_tallies;
 	bool is_in_stacks;
 	bool is_in_samples;
 	bool is_complete;
@@ -179,17 +183,32 @@ static int read_metric(struct loader *loader, const struct line *line)
 				  profile_get_string(profile, unit), added);
 }
 
-/* One alone is not told apart from the file that is read. */
 static int read_source(struct loader *loader, const struct line *line)
 {
 	uint32_t *added = array_add(&loader->sources);
 	uint32_t name;
+	uint32_t label;
+	int err;
 
 	if (!added)
 		return -ENOMEM;
-	if (line->count != 1 || !find_name(loader, line->numbers[0], &name))
-		return fail(loader, line, "a source: o NAME");
-	return profile_add_source(loader->import->profile, name, added);
+	if (line->count < 1 || line->count > 2 || loader->sources.length > MAX_SOURCES ||
+	    !find_name(loader, line->numbers[0], &name) ||
+	    !find_name(loader, line->numbers[1] ? line->numbers[1] : line->numbers[0], &label))
+		return fail(loader, line, "a source: o NAME LABEL");
+	err = profile_add_source(loader->import->profile, name, added);
+	if (!err)
+		provenance_set_label(profile_get_provenance(loader->import->profile), *added,
+				     label);
+	return err;
+}
+
+/* Whose recordings and tallies follow. */
+static uint32_t get_last_source(const struct loader *loader)
+{
+	size_t count = loader->sources.length;
+
+	return count ? loader->sources.items[count - 1] : loader->import->source;
 }
 
 static int read_sampling(struct loader *loader, const struct line *line)
@@ -203,8 +222,28 @@ static int read_sampling(struct loader *loader, const struct line *line)
 		.lost_samples = line->numbers[5],
 	};
 
-	profile_add_sampling(loader->import->profile, &sampling);
+	provenance_add_sampling(profile_get_provenance(loader->import->profile),
+				get_last_source(loader), &sampling);
 	return 0;
+}
+
+static int read_tally(struct loader *loader, const struct line *line)
+{
+	uint32_t name;
+
+	if (line->count != 2 || !find_name(loader, line->numbers[1], &name) ||
+	    ++loader->num_tallies > MAX_TALLIES)
+		return fail(loader, line, "a count: a COUNT NAME");
+	return provenance_add_tally(profile_get_provenance(loader->import->profile),
+				    get_last_source(loader), name, line->numbers[0]);
+}
+
+/* One alone is not told apart from the file that is read. */
+static void forget_single_source(struct loader *loader)
+{
+	if (loader->sources.length == 1)
+		provenance_hand_over(profile_get_provenance(loader->import->profile),
+				     loader->sources.items[0], loader->import->source);
 }
 
 static int read_process(struct loader *loader, const struct line *line)
@@ -324,6 +363,8 @@ static int read_line(struct loader *loader, struct line *line)
 		return read_source(loader, line);
 	case 'r':
 		return read_sampling(loader, line);
+	case 'a':
+		return read_tally(loader, line);
 	case 'p':
 		return read_process(loader, line);
 	case 't':
@@ -342,7 +383,7 @@ static int read_line(struct loader *loader, struct line *line)
 			return read_stack(loader, line);
 		break;
 	}
-	return fail(loader, line, "one of the lines m, o, r, p, t, f, s, v");
+	return fail(loader, line, "one of the lines m, o, r, a, p, t, f, s, v");
 }
 
 static int read_lines(struct loader *loader)
@@ -367,6 +408,8 @@ int svg_profile_read(struct import *import, size_t begin, size_t end)
 	struct loader loader = {.import = import, .offset = begin, .end = end};
 	int err = read_lines(&loader);
 
+	if (!err)
+		forget_single_source(&loader);
 	array_release(&loader.names);
 	array_release(&loader.metrics);
 	array_release(&loader.sources);

@@ -214,14 +214,14 @@ static void draw(uint64_t *seed, uint64_t num_samples, uint64_t *counts)
 	}
 }
 
-struct tally {
+struct change_tally {
 	uint64_t compared;
 	uint64_t called_changed;
 	uint64_t outside_interval; /* of self: the interval does not hold the true change, 0 */
 };
 
 static void compare_equal_recordings(uint64_t *seed, uint64_t before_samples,
-				     uint64_t after_samples, struct tally *tally)
+				     uint64_t after_samples, struct change_tally *tally)
 {
 	uint64_t before[NUM_STACKS] = {0};
 	uint64_t after[NUM_STACKS] = {0};
@@ -251,7 +251,7 @@ static void compare_equal_recordings(uint64_t *seed, uint64_t before_samples,
 
 static void recordings_of_the_same_thing_are_hardly_ever_called_changed(void **state _unused_)
 {
-	struct tally tally = {0};
+	struct change_tally tally = {0};
 	uint64_t seed = 42;
 
 	for (int i = 0; i < NUM_PAIRS; i++)

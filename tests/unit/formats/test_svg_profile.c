@@ -258,6 +258,81 @@ static void a_deep_stack_is_read_back(void **state _unused_)
 	profile_free(again);
 }
 
+static uint32_t add_source(struct profile *profile, const char *name, const char *label)
+{
+	uint32_t strings[2];
+	uint32_t source;
+
+	assert_int_equal(profile_add_string(profile, name, &strings[0]), 0);
+	assert_int_equal(profile_add_string(profile, label, &strings[1]), 0);
+	assert_int_equal(profile_add_source(profile, strings[0], &source), 0);
+	provenance_set_label(profile_get_provenance(profile), source, strings[1]);
+	return source;
+}
+
+static void add_sample_of(struct profile *profile, uint32_t source)
+{
+	struct thread thread = {.source = source};
+	uint32_t id;
+
+	assert_int_equal(profile_add_process(profile, 1, STRING_EMPTY, &thread.process), 0);
+	assert_int_equal(profile_add_thread(profile, &thread, &id), 0);
+	maker_add_sample(profile, id, "a", 1);
+}
+
+static void labels_and_accounts_stay_with_their_source(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct sampling sampling = {.duration_ns = 77, .lost_samples = 3};
+	uint32_t first = add_source(profile, "a.folded", "a.folded");
+	uint32_t second = add_source(profile, "b.folded", "night");
+	const struct provenance *provenance;
+	struct profile *again;
+	struct text svg;
+
+	add_sample_of(profile, first);
+	add_sample_of(profile, second);
+	provenance_add_sampling(profile_get_provenance(profile), second, &sampling);
+	assert_int_equal(profile_add_tally(profile, first, "import.skipped", 4), 0);
+	svg = write_svg(profile);
+	again = read_svg(&svg);
+	provenance = profile_get_provenance(again);
+	/* 0 is the file that was read. */
+	assert_string_equal(profile_get_string(again, provenance_get_label(provenance, 1)),
+			    "a.folded");
+	assert_string_equal(profile_get_string(again, provenance_get_label(provenance, 2)),
+			    "night");
+	assert_null(provenance_find_sampling(provenance, 1));
+	assert_memory_equal(provenance_find_sampling(provenance, 2), &sampling, sizeof(sampling));
+	assert_int_equal(provenance_count_tallies(provenance), 1);
+	assert_int_equal(provenance_get_tally(provenance, 0)->source, 1);
+	assert_int_equal(provenance_get_tally(provenance, 0)->count, 4);
+	text_release(&svg);
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void account_of_a_single_source_is_that_of_the_file(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t source = add_source(profile, "a.folded", "night");
+	const struct provenance *provenance;
+	struct profile *again;
+	struct text svg;
+
+	add_sample_of(profile, source);
+	assert_int_equal(profile_add_tally(profile, source, "lost.ring_sample", 4), 0);
+	svg = write_svg(profile);
+	again = read_svg(&svg);
+	provenance = profile_get_provenance(again);
+	assert_string_equal(profile_get_string(again, provenance_get_label(provenance, 0)),
+			    "night");
+	assert_int_equal(provenance_get_tally(provenance, 0)->source, 0);
+	text_release(&svg);
+	profile_free(again);
+	profile_free(profile);
+}
+
 /* Change one part of a written file: it must then be refused, at that place. */
 static void assert_refused(const char *part, const char *replacement, const char *reason)
 {
@@ -289,6 +364,10 @@ static void a_broken_profile_is_refused(void **state _unused_)
 	assert_refused("stackwide profile 1", "stackwide profile 2", "a later version");
 	assert_refused("n a", "n \\y", "backslash");
 	assert_refused("\nm ", "\nm 99 ", "a metric");
+	assert_refused("\np 7 ", "\no 99\np 7 ", "a source");
+	assert_refused("\np 7 ", "\no 1 99\np 7 ", "a source");
+	assert_refused("\np 7 ", "\na 1\np 7 ", "a count");
+	assert_refused("\np 7 ", "\na 1 99\np 7 ", "a count");
 	assert_refused("\np 7 ", "\np 4294967296 ", "a process");
 	assert_refused("\nt 0 ", "\nt 1 ", "a thread");
 	assert_refused("\ns\n0\n", "\ns\n9\n", "a stack");
@@ -311,6 +390,8 @@ int main(void)
 		cmocka_unit_test(addresses_with_inlined_calls_become_levels),
 		cmocka_unit_test(frames_too_narrow_to_draw_are_read_back),
 		cmocka_unit_test(a_deep_stack_is_read_back),
+		cmocka_unit_test(labels_and_accounts_stay_with_their_source),
+		cmocka_unit_test(account_of_a_single_source_is_that_of_the_file),
 		cmocka_unit_test(a_broken_profile_is_refused),
 	};
 

@@ -1,0 +1,162 @@
+#include "profile/provenance.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+struct recording {
+	struct sampling sampling;
+	bool exists;
+};
+
+struct source {
+	uint32_t name;
+	uint32_t label;
+	struct recording recording;
+};
+
+struct provenance {
+	ARRAY(struct source) sources;
+	ARRAY(struct tally) tallies;
+	struct recording sum;
+	struct recording sourceless; /* of a profile that was recorded, not read */
+};
+
+struct provenance *provenance_new(void)
+{
+	return calloc(1, sizeof(struct provenance));
+}
+
+void provenance_free(struct provenance *provenance)
+{
+	if (!provenance)
+		return;
+	array_release(&provenance->sources);
+	array_release(&provenance->tallies);
+	free(provenance);
+}
+
+int provenance_add_source(struct provenance *provenance, uint32_t name, uint32_t *ret)
+{
+	struct source *added = array_add(&provenance->sources);
+
+	if (!added)
+		return -ENOMEM;
+	*added = (struct source){.name = name, .label = name};
+	*ret = (uint32_t)(provenance->sources.length - 1);
+	return 0;
+}
+
+uint32_t provenance_count_sources(const struct provenance *provenance)
+{
+	return (uint32_t)provenance->sources.length;
+}
+
+uint32_t provenance_get_source(const struct provenance *provenance, uint32_t source)
+{
+	return provenance->sources.items[source].name;
+}
+
+void provenance_set_label(struct provenance *provenance, uint32_t source, uint32_t label)
+{
+	provenance->sources.items[source].label = label;
+}
+
+uint32_t provenance_get_label(const struct provenance *provenance, uint32_t source)
+{
+	return provenance->sources.items[source].label;
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static void add_recording(struct recording *recording, const struct sampling *sampling)
+{
+	struct sampling *sum = &recording->sampling;
+
+	if (!sum->start_ns || (sampling->start_ns && sampling->start_ns < sum->start_ns))
+		sum->start_ns = sampling->start_ns;
+	if (!recording->exists)
+		sum->period_ns = sampling->period_ns;
+	else if (sum->period_ns != sampling->period_ns)
+		sum->period_ns = 0;
+	sum->duration_ns = add_saturated(sum->duration_ns, sampling->duration_ns);
+	sum->complete_stacks = add_saturated(sum->complete_stacks, sampling->complete_stacks);
+	sum->truncated_stacks = add_saturated(sum->truncated_stacks, sampling->truncated_stacks);
+	sum->lost_samples = add_saturated(sum->lost_samples, sampling->lost_samples);
+	recording->exists = true;
+}
+
+void provenance_add_sampling(struct provenance *provenance, uint32_t source,
+			     const struct sampling *sampling)
+{
+	if (source < provenance->sources.length)
+		add_recording(&provenance->sources.items[source].recording, sampling);
+	else
+		add_recording(&provenance->sourceless, sampling);
+	add_recording(&provenance->sum, sampling);
+}
+
+const struct sampling *provenance_get_sum(const struct provenance *provenance)
+{
+	return &provenance->sum.sampling;
+}
+
+const struct sampling *provenance_find_sampling(const struct provenance *provenance,
+						uint32_t source)
+{
+	const struct recording *recording = source < provenance->sources.length
+						    ? &provenance->sources.items[source].recording
+						    : &provenance->sourceless;
+
+	return recording->exists ? &recording->sampling : NULL;
+}
+
+int provenance_add_tally(struct provenance *provenance, uint32_t source, uint32_t name,
+			 uint64_t count)
+{
+	struct tally *added;
+
+	if (!count)
+		return 0;
+	array_for_each (&provenance->tallies, tally) {
+		if (tally->source == source && tally->name == name) {
+			tally->count = add_saturated(tally->count, count);
+			return 0;
+		}
+	}
+	added = array_add(&provenance->tallies);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct tally){source, name, count};
+	return 0;
+}
+
+uint32_t provenance_count_tallies(const struct provenance *provenance)
+{
+	return (uint32_t)provenance->tallies.length;
+}
+
+const struct tally *provenance_get_tally(const struct provenance *provenance, uint32_t id)
+{
+	return &provenance->tallies.items[id];
+}
+
+void provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t to)
+{
+	struct source *source = &provenance->sources.items[from];
+
+	if (source->label != source->name)
+		provenance->sources.items[to].label = source->label;
+	provenance->sources.items[to].recording = source->recording;
+	source->recording = (struct recording){0};
+	array_for_each (&provenance->tallies, tally)
+		if (tally->source == from)
+			tally->source = to;
+}
