@@ -14,7 +14,11 @@
 /* [{"name","extension","isRead","isWritten"}…] */
 void answer_formats(struct text *text);
 
-/* {"sources":[…],"metrics":[{"name","unit","total"}…]}; totals are of the files that are shown */
+/*
+ * {"sources":[…],"metrics":[{"name","unit","total"}…]}; totals are of the files that are shown. A
+ * source has its tallies (profile/provenance.h), struct sampling among them as "sampling.…", the
+ * number of its samples, and their weight in the first metric that it has.
+ */
 void answer_overview(struct session *session, struct text *text);
 
 /*

@@ -8,7 +8,12 @@
 #include "base/attributes.h"
 #include "formats/format.h"
 
-/* Returns 0, -ENOMEM or what the sink returned. */
-_must_check_ int pack_write(const struct profile *profile, const struct sink *sink);
+/*
+ * is_left_out  by source: what is not written; NULL: all is
+ *
+ * Returns 0, -ENOMEM or what the sink returned.
+ */
+_must_check_ int pack_write(const struct profile *profile, const uint8_t *is_left_out,
+			    const struct sink *sink);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "formats/format.h"
 #include "formats/import.h"
 #include "viewer/flame.h"
 #include "viewer/graph.h"
@@ -53,6 +54,12 @@ uint32_t session_count_sources(const struct session *session);
 struct session_source *session_get_source(struct session *session, uint32_t source);
 /* Returns 0 or -ENOMEM. */
 _must_check_ int session_rename_source(struct session *session, uint32_t source, const char *name);
+
+/*
+ * Everything that is open, under the names that it has been given, as pack.h has it; not what was
+ * removed. Returns 0, -ENOMEM or what the sink returned.
+ */
+_must_check_ int session_pack(const struct session *session, const struct sink *sink);
 
 /* What the view is made of. The changes take effect with the next session_look(). */
 struct session_look {

@@ -25,14 +25,16 @@ static void append_string(struct text *text, const char *data, size_t length)
 
 static void append_key_string(struct text *text, const char *key, const char *value)
 {
-	text_printf(text, "\"%s\":", key);
+	append_string(text, key, strlen(key));
+	text_append_char(text, ':');
 	append_string(text, value, strlen(value));
 	text_append_char(text, ',');
 }
 
 static void append_key_number(struct text *text, const char *key, uint64_t value)
 {
-	text_printf(text, "\"%s\":\"%" PRIu64 "\",", key, value);
+	append_string(text, key, strlen(key));
+	text_printf(text, ":\"%" PRIu64 "\",", value);
 }
 
 /* A list or an object that may have ended in a comma. */
@@ -43,20 +45,75 @@ static void append_end(struct text *text, const char *end)
 	text_append_string(text, end);
 }
 
-static void append_source(const struct session_source *source, const char *path, struct text *text)
+/* "tallies":{"import.skipped":"3"…}, and the recording's numbers among them. */
+static void append_tallies(const struct profile *profile, uint32_t source, struct text *text)
 {
+	const struct provenance *provenance = profile_get_provenance(profile);
+	const struct sampling *sampling = provenance_find_sampling(provenance, source);
+
+	text_append_string(text, "\"tallies\":{");
+	for (uint32_t i = 0; i < provenance_count_tallies(provenance); i++) {
+		const struct tally *tally = provenance_get_tally(provenance, i);
+
+		if (tally->source == source)
+			append_key_number(text, profile_get_string(profile, tally->name),
+					  tally->count);
+	}
+	if (sampling) {
+		append_key_number(text, "sampling.start_ns", sampling->start_ns);
+		append_key_number(text, "sampling.duration_ns", sampling->duration_ns);
+		append_key_number(text, "sampling.period_ns", sampling->period_ns);
+		append_key_number(text, "sampling.complete_stacks", sampling->complete_stacks);
+		append_key_number(text, "sampling.truncated_stacks", sampling->truncated_stacks);
+		append_key_number(text, "sampling.lost_samples", sampling->lost_samples);
+	}
+	append_end(text, "},");
+}
+
+struct source_sum {
+	uint64_t num_samples;
+	uint64_t weight;
+	uint32_t metric; /* that weight is of */
+};
+
+/* By source. NULL when out of memory. */
+static struct source_sum *add_up_sources(const struct session *session)
+{
+	const struct profile *profile = session_get_profile(session);
+	struct source_sum *sums = calloc((size_t)session_count_sources(session) + 1, sizeof(*sums));
+
+	for (uint32_t i = 0; sums && i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		struct source_sum *sum = &sums[profile_get_thread(profile, sample->thread)->source];
+
+		if (!sum->num_samples || sample->metric < sum->metric) {
+			sum->metric = sample->metric;
+			sum->weight = 0;
+		}
+		sum->num_samples++;
+		if (sample->metric == sum->metric)
+			sum->weight += sample->value;
+	}
+	return sums;
+}
+
+static void append_source(struct session *session, uint32_t id, const struct source_sum *sum,
+			  struct text *text)
+{
+	const struct profile *profile = session_get_profile(session);
+	const struct session_source *source = session_get_source(session, id);
+
 	text_append_char(text, '{');
 	append_key_string(text, "name", source->name);
-	append_key_string(text, "path", path);
+	append_key_string(text, "path",
+			  profile_get_string(profile, profile_get_source(profile, id)));
 	append_key_string(text, "format", source->format);
 	append_key_number(text, "size", source->size);
 	append_key_number(text, "records", source->counts.records);
-	append_key_number(text, "skipped", source->counts.skipped);
-	append_key_number(text, "unknownEvents", source->counts.unknown_events);
-	append_key_number(text, "truncatedStacks", source->counts.truncated_stacks);
-	append_key_number(text, "lostSamples", source->counts.lost_samples);
-	append_key_number(text, "prunedWeight", source->counts.pruned_weight);
+	append_key_number(text, "samples", sum->num_samples);
+	append_key_number(text, "weight", sum->weight);
 	append_key_string(text, "warnings", source->warnings.data ? source->warnings.data : "");
+	append_tallies(profile, id, text);
 	text_printf(text, "\"side\":%u,\"isGone\":%s},", source->side,
 		    source->is_gone ? "true" : "false");
 }
@@ -96,11 +153,11 @@ void answer_overview(struct session *session, struct text *text)
 {
 	const struct profile *profile = session_get_profile(session);
 	_cleanup_free_ uint64_t *totals = add_up_metrics(session);
+	_cleanup_free_ struct source_sum *sums = add_up_sources(session);
 
 	text_append_string(text, "{\"sources\":[");
-	for (uint32_t i = 0; i < session_count_sources(session); i++)
-		append_source(session_get_source(session, i),
-			      profile_get_string(profile, profile_get_source(profile, i)), text);
+	for (uint32_t i = 0; sums && i < session_count_sources(session); i++)
+		append_source(session, i, &sums[i], text);
 	append_end(text, "],\"metrics\":[");
 	for (uint32_t i = 0; totals && i < profile_count_metrics(profile); i++) {
 		text_append_char(text, '{');
@@ -110,7 +167,7 @@ void answer_overview(struct session *session, struct text *text)
 		append_end(text, "},");
 	}
 	append_end(text, "]}");
-	text->failed |= !totals;
+	text->failed |= !totals || !sums;
 }
 
 static void append_u32(struct text *text, uint32_t value)

@@ -9,11 +9,11 @@ static int write_string(const struct sink *sink, const char *string)
 	return sink->write(sink->context, string, strlen(string));
 }
 
-int pack_write(const struct profile *profile, const struct sink *sink)
+int pack_write(const struct profile *profile, const uint8_t *is_left_out, const struct sink *sink)
 {
 	int err = write_string(sink, "<svg xmlns=\"http://www.w3.org/2000/svg\">\n");
 
 	if (!err)
-		err = svg_profile_write(profile, sink);
+		err = svg_profile_write_without(profile, is_left_out, sink);
 	return err ? err : write_string(sink, "</svg>\n");
 }

@@ -89,7 +89,7 @@ static int write_profile(const struct profile *profile, const struct sink *sink)
 	struct encoder encoder = {.target = sink};
 	struct sink encoded = {.write = write_encoded, .context = &encoder};
 	_cleanup_(gzip_sink_freep) struct gzip_sink *gzip = gzip_sink_new(&encoded);
-	int err = gzip ? pack_write(profile, gzip_sink_get(gzip)) : -ENOMEM;
+	int err = gzip ? pack_write(profile, NULL, gzip_sink_get(gzip)) : -ENOMEM;
 
 	if (!err)
 		err = gzip_sink_finish(gzip);

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "formats/format.h"
 #include "viewer/filters.h"
+#include "viewer/pack.h"
 
 struct session {
 	struct profile *profile;
@@ -126,7 +127,7 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 	if (err && error && !error->message[0])
 		error_set(error, err, "%.200s: out of memory", import->name);
 	*ret = format;
-	return err;
+	return err ? err : import_keep_counts(import);
 }
 
 /* A source for every one that the profile has got meanwhile. */
@@ -136,8 +137,8 @@ static int add_sources(struct session *session)
 
 	while (session->sources.length < count) {
 		uint32_t id = (uint32_t)session->sources.length;
-		const char *name = profile_get_string(session->profile,
-						      profile_get_source(session->profile, id));
+		uint32_t label = provenance_get_label(profile_get_provenance(session->profile), id);
+		const char *name = profile_get_string(session->profile, label);
 		struct session_source *source = array_add(&session->sources);
 
 		if (!source)
@@ -231,9 +232,13 @@ struct session_source *session_get_source(struct session *session, uint32_t sour
 int session_rename_source(struct session *session, uint32_t source, const char *name)
 {
 	char *copy = strdup(name);
+	uint32_t label;
 
-	if (!copy)
+	if (!copy || profile_add_string(session->profile, name, &label)) {
+		free(copy);
 		return -ENOMEM;
+	}
+	provenance_set_label(profile_get_provenance(session->profile), source, label);
 	free(session->sources.items[source].name);
 	session->sources.items[source].name = copy;
 	return 0;
@@ -355,6 +360,21 @@ int session_look(struct session *session, const struct session_look *look, struc
 	if (!err && !are_weights_good(session, look))
 		err = weigh(session, look, error);
 	return err ? err : keep_look(session, look);
+}
+
+int session_pack(const struct session *session, const struct sink *sink)
+{
+	size_t count = session->sources.length;
+	_cleanup_free_ uint8_t *is_left_out = calloc(count + 1, 1);
+	bool is_whole = true;
+
+	if (!is_left_out)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		is_left_out[i] = session->sources.items[i].is_gone;
+		is_whole = is_whole && (!is_left_out[i] || !has_threads(session, (uint32_t)i));
+	}
+	return pack_write(session->profile, is_whole ? NULL : is_left_out, sink);
 }
 
 struct profile *session_get_profile(const struct session *session)

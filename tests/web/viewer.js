@@ -57,11 +57,33 @@ const files = {
 		await dropFiles(page, ["perf.txt"]);
 		equal(await getSum(page), 2000000);
 	},
-	"the files' report counts what was read": async (page) => {
-		await openViewer(page, ["loop.folded"]);
+	"the files' report counts what was read, skipped, pruned, lost": async (page) => {
+		const fact = (source, name) => page.textContent(`[data-source='${source}'] [data-fact='${name}']`);
+
+		await openViewer(page, ["loop.folded", "malformed.folded", "pruned.html", "lossy.txt"]);
 		await goToTab(page, "files");
-		equal(await page.textContent("[data-fact='Records']"), "5");
-		equal(await page.textContent("[data-fact='Format']"), "folded");
+		equal([await fact(0, "Records"), await fact(0, "Format"), await fact(0, "Malformed, skipped")], ["5", "folded", "0"]);
+		equal([await fact(1, "Records"), await fact(1, "Malformed, skipped")], ["1", "2"]);
+		assert.match(await page.textContent("[data-source='1'] pre"), /malformed\.folded:2: malformed/);
+		equal([await fact(2, "Format"), await fact(2, "Left out as too small to draw")], ["async-profiler", "25.00 %"]);
+		equal(await fact(3, "Samples lost by the producer"), "17");
+	},
+	"a recording tells how complete it is, and what it lost and why": async (page) => {
+		const fact = (name) => page.textContent(`[data-fact='${name}']`);
+		const check = async () => {
+			await goToTab(page, "files");
+			equal([await fact("Duration"), await fact("Samples"), await fact("Complete user stacks")], ["2.00 s", "100", "90.00 %"]);
+			equal([await fact("Truncated user stacks"), await fact("no table"), await fact("depth")],
+				["10", "8 · 8.00 %", "2 · 2.00 %"]);
+			equal([await fact("Lost samples"), await fact("ring sample")], ["25", "25 · 20.00 %"]);
+			equal([await fact("Frames without a name"), await fact("no symbol")], ["5.00 %", "5 · 5.00 %"]);
+		};
+
+		await openViewer(page, ["recording.svg"]);
+		await check();
+		const path = await download(page, "This page with its data");
+		await openViewer(page, [], { url: "file://" + path });
+		await check();
 	},
 };
 
@@ -428,6 +450,27 @@ const exporting = {
 		equal(await getCrumbs(page), ["All", "main"]);
 		equal(await getSum(page), 1000000);
 		equal(await page.evaluate(() => window.stackwide.model.getSources().length), 2);
+	},
+	"names, files that are off and those that were removed stay so in the saved page": async (page) => {
+		await openViewer(page, ["perf.txt", "loop.folded", "other.folded"]);
+		await goToTab(page, "files");
+		await clickOn(page, "[data-source='0'] .card-head button");
+		await clickOn(page, "[data-source='1'] .segments button:has-text('Off')");
+		await page.fill("[data-source='2'] .card-name", "night run");
+		await press(page, "Tab");
+		const path = await download(page, "This page with its data");
+		assert.ok(!fs.readFileSync(path, "utf8").includes("perf.txt"));
+		await openViewer(page, [], { url: "file://" + path });
+		equal(await page.$$eval(".card-name", (all) => all.map((one) => one.value)), ["loop.folded", "night run"]);
+		equal(await page.$$eval(".card.off", (all) => all.length), 1);
+		equal(await getSum(page), 21);
+		await clickOn(page, ".card:first-child .segments button:has-text('Shown')");
+		equal(await getSum(page), 42);
+		await clickOn(page, ".card:first-child .card-head button");
+		const single = await download(page, "This page with its data");
+		await openViewer(page, [], { url: "file://" + single });
+		equal(await page.$$eval(".card-name", (all) => all.map((one) => one.value)), ["night run"]);
+		equal(await getSum(page), 21);
 	},
 	"a picture is saved": async (page) => {
 		await openViewer(page, ["loop.folded"]);

@@ -11,7 +11,6 @@
 #include "viewer/extract.h"
 #include "viewer/filters.h"
 #include "viewer/flame_layout.h"
-#include "viewer/pack.h"
 #include "viewer/tables.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
@@ -324,10 +323,10 @@ int core_export(struct core *core, const char *name, uint32_t is_whole)
 	return finish(core, err);
 }
 
-/* Everything that was read, for a page that carries it. */
+/* Everything that is open, for a page that carries it. */
 int core_pack(struct core *core)
 {
 	struct sink sink = {.write = append, .context = begin(core)};
 
-	return finish(core, pack_write(session_get_profile(core->session), &sink));
+	return finish(core, session_pack(core->session, &sink));
 }

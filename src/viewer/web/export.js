@@ -61,7 +61,8 @@ export class Exporter {
 		const bytes = await this.model.client.call('pack');
 		const packed = await packBase64(bytes);
 		const block = `<script type="text/plain" id="profile" data-name="${this.getBaseName()}.svg">${packed}</` + 'script>';
-		const state = `<script type="text/plain" id="first-view">${writeHash(this.model.state)}</` + 'script>';
+		const view = { ...this.model.state, sides: this.model.getPackedSides() };
+		const state = `<script type="text/plain" id="first-view">${writeHash(view)}</` + 'script>';
 		const html = this.page.replace(/<script type="text\/plain" id="profile"[^>]*>[^<]*<\/script>/, () => block)
 			.replace(/<script type="text\/plain" id="first-view">[^<]*<\/script>/, () => state);
 		saveFile(`${this.getBaseName()}.html`, new Blob([html], { type: 'text/html' }));

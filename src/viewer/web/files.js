@@ -2,7 +2,8 @@
 // how it was read.
 
 import { announce, find, icon, make } from './dom.js';
-import { formatBytes, formatCount, formatPercent } from './units.js';
+import { makeReport } from './report.js';
+import { formatCount } from './units.js';
 
 /** @typedef {{name: string, read: () => Promise<ArrayBuffer>, format?: string}} Opened */
 
@@ -154,31 +155,11 @@ export class FilesView {
 			make('span', { class: 'card-filters' },
 				make('button', { class: 'link', onclick: () => this.filter(source, false) }, 'Only this'),
 				make('button', { class: 'link', onclick: () => this.filter(source, true) }, 'Without')),
-			this.makeReport(source));
+			makeReport(source));
 	}
 
 	/** @param {import('./model.js').Source} source @param {boolean} excludes */
 	filter(source, excludes) {
 		this.model.addFilter({ kind: 'file', pattern: source.path, excludes });
-	}
-
-	/** What there is to know about the reading of a file. @param {import('./model.js').Source} source */
-	makeReport(source) {
-		const total = this.model.metrics.reduce((sum, metric) => Math.max(sum, metric.total), 0);
-		/** @type {[string, string, boolean][]} name, value, whether it deserves attention */
-		const facts = [
-			['Format', source.format || 'part of a report', false],
-			['Size', source.size ? formatBytes(source.size) : '–', false],
-			['Records', source.records.toLocaleString('en-US'), false],
-			['Malformed, skipped', source.skipped.toLocaleString('en-US'), source.skipped > 0],
-			['Events of an unknown kind', source.unknownEvents.toLocaleString('en-US'), source.unknownEvents > 0],
-			['Stacks that were cut', source.truncatedStacks.toLocaleString('en-US'), source.truncatedStacks > 0],
-			['Samples lost by the producer', source.lostSamples.toLocaleString('en-US'), source.lostSamples > 0],
-			['Left out as too small to draw', source.prunedWeight ? formatPercent(source.prunedWeight, total) : '0', source.prunedWeight > 0],
-		];
-		const list = make('dl', { class: 'facts' }, ...facts.flatMap(([label, value, isNotable]) => [
-			make('dt', {}, label), make('dd', { class: isNotable ? 'notable' : '', 'data-fact': label }, value)]));
-		if (!source.warnings) return list;
-		return make('div', {}, list, make('details', {}, make('summary', {}, 'Warnings'), make('pre', {}, source.warnings)));
 	}
 }

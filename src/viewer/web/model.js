@@ -14,11 +14,9 @@ import { ROOTS, getFirstState, readHash, writeHash } from './state.js';
  * @property {string} format
  * @property {number} size bytes
  * @property {number} records
- * @property {number} skipped
- * @property {number} unknownEvents
- * @property {number} truncatedStacks
- * @property {number} lostSamples
- * @property {number} prunedWeight
+ * @property {number} samples
+ * @property {number} weight in the first metric that it has
+ * @property {Record<string, number>} tallies
  * @property {string} warnings lines
  * @property {number} side
  * @property {boolean} isGone
@@ -209,7 +207,8 @@ export class Model extends EventTarget {
 
 	async readOverview() {
 		const overview = await this.client.call('overview');
-		this.sources = overview.sources.map((/** @type {any} */ s, /** @type {number} */ id) => ({ id, ...readNumbers(s) }));
+		this.sources = overview.sources.map((/** @type {any} */ s, /** @type {number} */ id) =>
+			({ id, ...readNumbers(s), tallies: readNumbers(s.tallies) }));
 		this.metrics = overview.metrics.map((/** @type {any} */ m, /** @type {number} */ id) => ({ id, ...readNumbers(m) }));
 	}
 
@@ -241,6 +240,13 @@ export class Model extends EventTarget {
 		let sides = '';
 		for (const source of this.sources) sides += source.id === id ? side : (this.state.sides[source.id] ?? 1);
 		return this.update({ sides: /^1*$/.test(sides) ? '' : sides });
+	}
+
+	/** Sides as the state has them, by the numbers that files get when a saved page is opened again. */
+	getPackedSides() {
+		const sides = this.getSources().filter((source) => source.samples).map((source) => source.side).join('');
+		// What is alone is the page's own; else the page itself comes first.
+		return /^1*$/.test(sides) ? '' : sides.length > 1 ? `1${sides}` : sides;
 	}
 
 	/** @param {number} id @param {string} name */

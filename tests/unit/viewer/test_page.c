@@ -5,7 +5,6 @@
 
 #include <zlib.h>
 
-#include "viewer/pack.h"
 #include "viewer_fixture.h"
 
 static int append(void *context, const void *data, size_t size)
@@ -69,7 +68,7 @@ static void page_carries_the_whole_profile(void **state)
 	assert_non_null(begin);
 	begin += strlen(tag);
 	data = unpack(begin, strstr(begin, "</script>"));
-	assert_int_equal(pack_write(session_get_profile(session), &wanted_sink), 0);
+	assert_int_equal(session_pack(session, &wanted_sink), 0);
 	assert_string_equal(data.data, wanted.data);
 	text_release(&data);
 	text_release(&page);
@@ -89,7 +88,7 @@ static void packed_profile_is_read_again_without_loss(void **state)
 	uint32_t source;
 
 	(void)state;
-	assert_int_equal(pack_write(session_get_profile(session), &first_sink), 0);
+	assert_int_equal(session_pack(session, &first_sink), 0);
 	assert_int_equal(session_import(other, "x", (const uint8_t *)first.data, first.length, NULL,
 					&source, &error),
 			 0);
@@ -97,7 +96,7 @@ static void packed_profile_is_read_again_without_loss(void **state)
 	assert_int_equal(session_get_weights(other)->sum, 7);
 	fixture_look(other, "c", FLAME_CALLEES, NULL);
 	assert_int_equal(fixture_top(other, FLAME_CALLEES)->flags & NODE_KIND_MASK, FRAME_KERNEL);
-	assert_int_equal(pack_write(session_get_profile(other), &second_sink), 0);
+	assert_int_equal(session_pack(other, &second_sink), 0);
 	assert_int_equal(second.length, first.length - strlen("a.folded") + strlen("x"));
 	text_release(&first);
 	text_release(&second);
@@ -116,7 +115,7 @@ static void report_of_several_files_gives_these(void **state)
 
 	(void)state;
 	fixture_open(session, "b.folded", "main 4\n");
-	assert_int_equal(pack_write(session_get_profile(session), &sink), 0);
+	assert_int_equal(session_pack(session, &sink), 0);
 	assert_int_equal(session_import(other, "report", (const uint8_t *)packed.data,
 					packed.length, NULL, &source, &error),
 			 0);
@@ -132,12 +131,43 @@ static void report_of_several_files_gives_these(void **state)
 	session_free(other);
 }
 
+static void removed_files_are_not_packed_and_names_are(void **state)
+{
+	struct session *session = fixture_new("main 3\n");
+	struct session *other = session_new();
+	struct text packed = {0};
+	struct sink sink = {append, &packed};
+	struct error error = {0};
+	uint32_t second = fixture_open(session, "secret.folded", "hidden 4\n");
+	uint32_t third = fixture_open(session, "c.folded", "other 5\n");
+	uint32_t source;
+
+	(void)state;
+	session_get_source(session, second)->is_gone = true;
+	assert_int_equal(session_rename_source(session, third, "night"), 0);
+	assert_int_equal(session_pack(session, &sink), 0);
+	assert_null(strstr(packed.data, "hidden"));
+	assert_null(strstr(packed.data, "secret"));
+	assert_int_equal(session_import(other, "report", (const uint8_t *)packed.data,
+					packed.length, NULL, &source, &error),
+			 0);
+	assert_int_equal(session_count_sources(other), 3);
+	assert_string_equal(session_get_source(other, 1)->name, "a.folded");
+	assert_string_equal(session_get_source(other, 2)->name, "night");
+	fixture_look(other, NULL, FLAME_CALLEES, NULL);
+	assert_int_equal(session_get_weights(other)->sum, 8);
+	text_release(&packed);
+	session_free(session);
+	session_free(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(page_carries_the_whole_profile),
 		cmocka_unit_test(packed_profile_is_read_again_without_loss),
 		cmocka_unit_test(report_of_several_files_gives_these),
+		cmocka_unit_test(removed_files_are_not_packed_and_names_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
