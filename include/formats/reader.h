@@ -39,6 +39,18 @@ _must_check_ int reader_skip_byte(struct import *import, uint64_t offset, const 
 /* The error of JSON_FAILED. base  where the JSON begins in the input. */
 _must_check_ int reader_fail_json(struct import *import, const struct json *json, size_t base);
 
+/*
+ * After JSON_KEY: call read() after the JSON_OBJECT of every item of a list; it goes to the item's
+ * JSON_OBJECT_END. What is no list is passed over. An item that is no object is an error.
+ *
+ * expected  what the items are, for that error: "a node"
+ *
+ * Returns 0, -EBADMSG or what read() returned. JSON that is broken is left to the caller's next
+ * token.
+ */
+_must_check_ int reader_read_objects(struct import *import, struct json *json, const char *expected,
+				     int (*read)(void *context, struct json *json), void *context);
+
 /* The thread of inputs that know no threads: without name and id. Returns 0 or -ENOMEM. */
 _must_check_ int reader_add_nameless_thread(struct import *import, uint32_t *ret);
 

@@ -31,6 +31,23 @@ int reader_fail_json(struct import *import, const struct json *json, size_t base
 	return import_fail_byte(import, base + json->offset, "%s", json->fault);
 }
 
+int reader_read_objects(struct import *import, struct json *json, const char *expected,
+			int (*read)(void *context, struct json *json), void *context)
+{
+	enum json_token token = json_next(json);
+	int err = 0;
+
+	if (token != JSON_ARRAY) {
+		json_skip(json, token);
+		return 0;
+	}
+	while (!err && (token = json_next(json)) == JSON_OBJECT)
+		err = read(context, json);
+	if (!err && token != JSON_ARRAY_END && token != JSON_FAILED)
+		err = import_fail_byte(import, json->offset, "expected %s", expected);
+	return err;
+}
+
 int reader_add_nameless_thread(struct import *import, uint32_t *ret)
 {
 	struct thread thread = {.source = import->source};

@@ -22,6 +22,7 @@
 #include "base/array.h"
 #include "formats/async_titles.h"
 #include "formats/format.h"
+#include "formats/piece.h"
 #include "formats/reader.h"
 
 #define DETECTION_BYTES 65536
@@ -39,11 +40,6 @@ static const char version_3[] = "function unpack(cpool)";
 static const char heatmap[] = "id=\"executionsHeatmap\"";
 static const char tree[] = "<ul class=\"tree\"";
 
-struct piece {
-	const char *start;
-	size_t length;
-};
-
 struct node {
 	uint32_t parent;
 	uint32_t name; /* string */
@@ -57,9 +53,7 @@ struct node {
 
 struct reader {
 	struct import *import;
-	const char *next;
-	const char *end;
-	uint64_t line;
+	struct lines lines;
 	bool has_table; /* of titles: from version 3 on */
 	bool is_reversed;
 	bool is_inverted;
@@ -76,39 +70,11 @@ struct reader {
 	uint64_t num_steps;
 };
 
-static bool starts_with(struct piece piece, const char *text)
-{
-	size_t length = strlen(text);
-
-	return piece.length >= length && memcmp(piece.start, text, length) == 0;
-}
-
-static bool contains(struct piece piece, const char *text)
-{
-	return memmem(piece.start, piece.length, text, strlen(text));
-}
-
-static struct piece trim(struct piece piece)
-{
-	while (piece.length && (unsigned char)piece.start[0] <= ' ')
-		piece.start++, piece.length--;
-	while (piece.length && (unsigned char)piece.start[piece.length - 1] <= ' ')
-		piece.length--;
-	return piece;
-}
-
 static bool take_line(struct reader *reader, struct piece *ret)
 {
-	size_t left = (size_t)(reader->end - reader->next);
-	const char *newline = left ? memchr(reader->next, '\n', left) : NULL;
-
-	if (!left)
+	if (!lines_take(&reader->lines, ret))
 		return false;
-	ret->start = reader->next;
-	ret->length = newline ? (size_t)(newline - reader->next) : left;
-	reader->next = newline ? newline + 1 : reader->end;
-	reader->line++;
-	*ret = trim(*ret);
+	*ret = piece_trim(*ret);
 	return true;
 }
 
@@ -117,11 +83,11 @@ static int read_titles(struct reader *reader)
 	struct piece line;
 	int err = 0;
 
-	while (!err && take_line(reader, &line) && !starts_with(line, "]"))
+	while (!err && take_line(reader, &line) && !piece_starts_with(line, "]"))
 		if (line.length) {
 			err = async_titles_add(&reader->titles, line.start, line.length);
 			if (err == -EINVAL)
-				err = reader_skip_line(reader->import, reader->line,
+				err = reader_skip_line(reader->import, reader->lines.number,
 						       "expected a title in quotes");
 		}
 	return err;
@@ -158,13 +124,13 @@ static int add_node(struct reader *reader, struct node node)
 	uint32_t *last;
 
 	if (node.level > reader->path.length || (!node.level && reader->nodes.length))
-		return reader_skip_line(reader->import, reader->line,
+		return reader_skip_line(reader->import, reader->lines.number,
 					"a frame whose caller is missing");
 	node.parent = node.level ? reader->path.items[node.level - 1] : NO_NODE;
 	if (node.level &&
 	    __builtin_add_overflow(reader->nodes.items[node.parent].children, node.width,
 				   &reader->nodes.items[node.parent].children))
-		return import_fail_line(reader->import, reader->line,
+		return import_fail_line(reader->import, reader->lines.number,
 					"the widths of frames exceed 64 bits");
 	added = array_add(&reader->nodes);
 	reader->path.length = node.level;
@@ -190,14 +156,14 @@ static int read_plain_frame(struct reader *reader, struct piece line)
 	int err = 0;
 
 	if (!quote || quote < line.start + 3 || length >= sizeof(numbers))
-		return reader_skip_line(reader->import, reader->line, "expected a frame");
+		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
 	memcpy(numbers, line.start + 2, length);
 	numbers[length - 1] = ')'; /* in place of the comma */
 	if (!parse_arguments((struct piece){numbers, length}, arguments, &count) || count != 4 ||
 	    arguments[0] > UINT32_MAX ||
 	    !async_take_string(rest.start, rest.length, false, &title)) {
 		text_release(&title);
-		return reader_skip_line(reader->import, reader->line, "expected a frame");
+		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
 	}
 	node = (struct node){.level = (uint32_t)arguments[0],
 			     .width = arguments[2],
@@ -222,7 +188,7 @@ static int read_frame(struct reader *reader, struct piece line)
 
 	if (!parse_arguments(rest, arguments, &count) ||
 	    arguments[0] >> 3 >= reader->titles.names.length || (line.start[0] == 'f' && count < 3))
-		return reader_skip_line(reader->import, reader->line, "expected a frame");
+		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
 	if (line.start[0] == 'f')
 		level = arguments[1];
 	else if (line.start[0] == 'u')
@@ -231,7 +197,7 @@ static int read_frame(struct reader *reader, struct piece line)
 	if (!width)
 		width = reader->width;
 	if (level > UINT32_MAX)
-		return reader_skip_line(reader->import, reader->line, "expected a frame");
+		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
 	node.level = (uint32_t)level;
 	node.type = arguments[0] & 7;
 	node.width = width;
@@ -267,19 +233,20 @@ static int read_line(struct reader *reader, struct piece line)
 	if (is_frame(line))
 		return reader->has_table ? read_frame(reader, line)
 					 : read_plain_frame(reader, line);
-	if (starts_with(line, "const cpool = [")) {
+	if (piece_starts_with(line, "const cpool = [")) {
 		reader->has_table = true;
 		return read_titles(reader);
 	}
-	if (starts_with(line, "[0x"))
+	if (piece_starts_with(line, "[0x"))
 		reader->num_colors++;
-	else if (starts_with(line, "d="))
+	else if (piece_starts_with(line, "d="))
 		reader->has_deltas = true;
-	else if (starts_with(line, "var reverse = true") || starts_with(line, "let reverse = true"))
+	else if (piece_starts_with(line, "var reverse = true") ||
+		 piece_starts_with(line, "let reverse = true"))
 		reader->is_reversed = true;
-	else if (starts_with(line, "let inverted = true"))
+	else if (piece_starts_with(line, "let inverted = true"))
 		reader->is_inverted = true;
-	else if (starts_with(line, "const units = "))
+	else if (piece_starts_with(line, "const units = "))
 		reader->units = find_quoted(line);
 	return 0;
 }
@@ -335,7 +302,7 @@ static bool parse_thread(const struct reader *reader, const struct node *node,
 	if (!mark || !parse_u64(mark + 4, (size_t)(name.start + name.length - mark) - 5, &tid) ||
 	    tid > UINT32_MAX || (mark > name.start + 1 && mark[-1] != ' '))
 		return false;
-	*ret_comm = trim((struct piece){name.start + 1, (size_t)(mark - name.start) - 1});
+	*ret_comm = piece_trim((struct piece){name.start + 1, (size_t)(mark - name.start) - 1});
 	*ret_tid = (uint32_t)tid;
 	return true;
 }
@@ -384,7 +351,7 @@ static int make_reversed_stack(struct reader *reader, struct node *node)
 	for (const struct node *at = node; !err && at->level; at = &nodes[at->parent]) {
 		if (++reader->num_steps > MAX_REVERSED_STEPS ||
 		    profile_count_stacks(reader->import->profile) > max_stacks)
-			return import_fail_line(reader->import, reader->line,
+			return import_fail_line(reader->import, reader->lines.number,
 						"the reversed stacks are too many and too deep");
 		if (!parse_thread(reader, at, &comm, &tid))
 			err = add_frame(reader, at, &node->stack);
@@ -468,9 +435,9 @@ static int add_metric(struct reader *reader)
 {
 	static const struct piece nanoseconds = {"ns", 2}, bytes = {"bytes", 5};
 	bool is_time = reader->units.length == nanoseconds.length &&
-		       starts_with(reader->units, nanoseconds.start);
-	bool is_size =
-		reader->units.length == bytes.length && starts_with(reader->units, bytes.start);
+		       piece_starts_with(reader->units, nanoseconds.start);
+	bool is_size = reader->units.length == bytes.length &&
+		       piece_starts_with(reader->units, bytes.start);
 
 	return profile_add_metric(reader->import->profile,
 				  is_time   ? "time"
@@ -499,17 +466,17 @@ static int add_samples(struct reader *reader)
 static int read_page(struct reader *reader)
 {
 	struct import *import = reader->import;
-	struct piece page = {reader->next, import->size};
+	struct piece page = {reader->lines.next, import->size};
 	struct piece line;
 	int err = 0;
 
-	if (contains(page, heatmap))
+	if (piece_contains(page, heatmap))
 		return import_fail_line(import, 1, "heat maps of async-profiler are not read");
 	while (!err && take_line(reader, &line))
 		err = read_line(reader, line);
 	if (!err && !reader->nodes.length)
-		err = import_fail_line(import, reader->line ? reader->line : 1,
-				       contains(page, tree)
+		err = import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
+				       piece_contains(page, tree)
 					       ? "call trees of async-profiler are not read; "
 						 "write a flame graph"
 					       : "expected a flame graph of async-profiler");
@@ -518,8 +485,7 @@ static int read_page(struct reader *reader)
 
 static int read_async_profiler(struct import *import)
 {
-	const char *text = (const char *)import->data;
-	struct reader reader = {.import = import, .next = text, .end = text + import->size};
+	struct reader reader = {.import = import, .lines = lines_of(import->data, import->size)};
 	int err = read_page(&reader);
 
 	async_titles_release(&reader.titles);
@@ -532,9 +498,10 @@ static enum detection detect(const uint8_t *data, size_t size)
 {
 	struct piece page = {(const char *)data, size < DETECTION_BYTES ? size : DETECTION_BYTES};
 
-	if (!contains(page, "<html"))
+	if (!piece_contains(page, "<html"))
 		return DETECTED_NOT;
-	return contains(page, version_2) || contains(page, version_3) || contains(page, heatmap)
+	return piece_contains(page, version_2) || piece_contains(page, version_3) ||
+			       piece_contains(page, heatmap)
 		       ? DETECTED_SURE
 		       : DETECTED_NOT;
 }

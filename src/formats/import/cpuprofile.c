@@ -140,8 +140,9 @@ static int add_location(struct reader *reader, uint64_t line, uint32_t *ret)
 	return err ? err : profile_add_frame_location(profile, &frame, ret);
 }
 
-static int read_node(struct reader *reader, struct json *json)
+static int read_node(void *context, struct json *json)
 {
+	struct reader *reader = context;
 	size_t offset = json->offset;
 	struct node *node = array_add(&reader->nodes);
 	uint32_t id = (uint32_t)reader->nodes.length - 1;
@@ -178,18 +179,7 @@ static int read_node(struct reader *reader, struct json *json)
 
 static int read_nodes(struct reader *reader, struct json *json)
 {
-	enum json_token token = json_next(json);
-	int err = 0;
-
-	if (token != JSON_ARRAY) {
-		json_skip(json, token);
-		return 0;
-	}
-	while (!err && (token = json_next(json)) == JSON_OBJECT)
-		err = read_node(reader, json);
-	if (!err && token != JSON_ARRAY_END && token != JSON_FAILED)
-		err = import_fail_byte(reader->import, json->offset, "expected a node");
-	return err;
+	return reader_read_objects(reader->import, json, "a node", read_node, reader);
 }
 
 static void link_nodes(struct reader *reader)

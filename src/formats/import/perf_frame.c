@@ -16,15 +16,11 @@
 
 #include "base/text.h"
 #include "formats/perf_frame.h"
+#include "formats/piece.h"
 
 #define UNKNOWN   "[unknown]"
 #define NO_SYMBOL " "
 #define ANONYMOUS "(anonymous namespace)"
-
-struct piece {
-	const char *start;
-	size_t length;
-};
 
 struct frame_line {
 	struct piece symbol;
@@ -45,11 +41,6 @@ void perf_frames_release(struct perf_frames *frames)
 	text_release(&frames->key);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -60,48 +51,14 @@ static bool is_word(char c)
 	return is_hex(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static struct piece trim(struct piece piece)
-{
-	while (piece.length && is_blank(piece.start[0]))
-		piece.start++, piece.length--;
-	while (piece.length && is_blank(piece.start[piece.length - 1]))
-		piece.length--;
-	return piece;
-}
-
-static bool contains(struct piece piece, const char *text)
-{
-	return memmem(piece.start, piece.length, text, strlen(text));
-}
-
-static bool equals(struct piece piece, const char *text)
-{
-	return piece.length == strlen(text) && memcmp(piece.start, text, piece.length) == 0;
-}
-
-static bool starts_with(struct piece piece, const char *text)
-{
-	size_t length = strlen(text);
-
-	return piece.length >= length && memcmp(piece.start, text, length) == 0;
-}
-
-static bool ends_with(struct piece piece, const char *text)
-{
-	size_t length = strlen(text);
-
-	return piece.length >= length &&
-	       memcmp(piece.start + piece.length - length, text, length) == 0;
-}
-
 bool perf_frame_has_pc(const char *line, size_t length)
 {
-	struct piece rest = trim((struct piece){line, length});
+	struct piece rest = piece_trim((struct piece){line, length});
 	size_t digits = 0;
 
 	while (digits < rest.length && is_hex(rest.start[digits]))
 		digits++;
-	return digits && digits < rest.length && is_blank(rest.start[digits]);
+	return digits && digits < rest.length && is_blank_char(rest.start[digits]);
 }
 
 /* Cut "+0x19" off. */
@@ -125,7 +82,7 @@ static bool split_file(struct piece *symbol, struct piece *ret_file)
 	size_t end = close ? (size_t)(close - symbol->start) : 0;
 	struct piece inner = {symbol->start, end};
 
-	if (ends_with(inner, " (deleted)"))
+	if (piece_ends_with(inner, " (deleted)"))
 		inner.length -= strlen(" (deleted)");
 	end = inner.length;
 	while (end >= 2 && !(symbol->start[end - 1] == '(' && symbol->start[end - 2] == ' '))
@@ -139,7 +96,7 @@ static bool split_file(struct piece *symbol, struct piece *ret_file)
 
 static bool parse_line(const char *text, size_t length, struct frame_line *ret)
 {
-	struct piece rest = trim((struct piece){text, length});
+	struct piece rest = piece_trim((struct piece){text, length});
 	size_t word = 0;
 
 	while (word < rest.length && is_word(rest.start[word]))
@@ -151,14 +108,14 @@ static bool parse_line(const char *text, size_t length, struct frame_line *ret)
 	*ret = (struct frame_line){.symbol = rest, .file = {rest.start, 0}};
 	if (!split_file(&ret->symbol, &ret->file) && !perf_frame_has_pc(text, length))
 		return false;
-	ret->symbol = strip_offset(trim(ret->symbol));
+	ret->symbol = strip_offset(piece_trim(ret->symbol));
 	return true;
 }
 
 static bool is_kernel(struct piece file)
 {
-	return file.length && (file.start[0] == '[' || ends_with(file, "vmlinux")) &&
-	       !contains(file, "unknown");
+	return file.length && (file.start[0] == '[' || piece_ends_with(file, "vmlinux")) &&
+	       !piece_contains(file, "unknown");
 }
 
 static bool is_jit(struct piece file)
@@ -200,7 +157,7 @@ static struct piece cut_arguments(struct piece name)
 	for (size_t i = 0; i < name.length; i++) {
 		struct piece rest = {name.start + i, name.length - i};
 
-		if (rest.start[0] == '(' && !starts_with(rest, ANONYMOUS))
+		if (rest.start[0] == '(' && !piece_starts_with(rest, ANONYMOUS))
 			return (struct piece){name.start, i};
 	}
 	return name;
@@ -214,7 +171,7 @@ static int add_name(struct profile *profile, struct piece symbol, struct piece f
 	size_t length = 0;
 	size_t skipped;
 
-	if (equals(symbol, UNKNOWN) && file.length && !equals(file, UNKNOWN)) {
+	if (piece_equals(symbol, UNKNOWN) && file.length && !piece_equals(file, UNKNOWN)) {
 		name = get_base_name(file);
 		text_append_char(&text, '[');
 		text_append(&text, name.start, name.length);
@@ -239,7 +196,7 @@ static int add_level(struct perf_frames *frames, struct piece symbol, struct pie
 {
 	struct profile *profile = frames->profile;
 	struct piece module = get_base_name(file);
-	struct frame frame = {.is_inlined = is_inlined || equals(file, "inlined")};
+	struct frame frame = {.is_inlined = is_inlined || piece_equals(file, "inlined")};
 	uint32_t *added;
 	int err = add_name(profile, symbol, file, is_java, &frame.name);
 
@@ -255,7 +212,7 @@ static int add_level(struct perf_frames *frames, struct piece symbol, struct pie
 	if (symbol.length)
 		err = profile_add_frame_name(profile, symbol.start, symbol.length,
 					     &frame.full_name);
-	if (!err && module.length && !equals(file, UNKNOWN) && !equals(file, "inlined"))
+	if (!err && module.length && !piece_equals(file, UNKNOWN) && !piece_equals(file, "inlined"))
 		err = string_table_add(profile_get_strings(profile), module.start, module.length,
 				       &frame.module);
 	added = err ? NULL : array_add(&frames->locations);
@@ -273,7 +230,7 @@ static size_t find_inlined(struct piece symbol)
 		struct piece before = {symbol.start, i};
 
 		if (symbol.start[i] == '-' && symbol.start[i + 1] == '>' &&
-		    !ends_with(before, operator))
+		    !piece_ends_with(before, operator))
 			return i;
 	}
 	return symbol.length;
@@ -286,7 +243,7 @@ static int add_levels(struct perf_frames *frames, const struct frame_line *line,
 	int err = 0;
 
 	/* The name of a process in brackets is no frame. */
-	if (symbol.length && symbol.start[0] == '(' && !starts_with(symbol, ANONYMOUS))
+	if (symbol.length && symbol.start[0] == '(' && !piece_starts_with(symbol, ANONYMOUS))
 		return 0;
 	do {
 		struct piece part = {symbol.start, find_inlined(symbol)};

@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "formats/format.h"
 #include "formats/perf_frame.h"
+#include "formats/piece.h"
 #include "formats/reader.h"
 
 #define ADVANCE_BYTES   (1u << 20)
@@ -33,9 +34,7 @@ struct numbers {
 
 struct reader {
 	struct import *import;
-	const char *next; /* what is not read yet */
-	const char *end;
-	uint64_t line;
+	struct lines lines; /* that are not read yet */
 	struct perf_frames frames;
 	struct numbers threads;   /* by "nginx 812/815", as printed */
 	struct numbers processes; /* by pid; by name where the pid is not printed */
@@ -50,12 +49,6 @@ struct reader {
 	ARRAY(struct perf_levels) stack; /* innermost first */
 };
 
-/* A piece of the input. */
-struct piece {
-	const char *start;
-	size_t length;
-};
-
 struct header {
 	struct piece owner; /* comm and ids */
 	struct piece comm;
@@ -68,32 +61,18 @@ struct header {
 	struct piece rest; /* after the event */
 };
 
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static struct piece skip_blanks(struct piece piece)
-{
-	while (piece.length && is_blank(piece.start[0]))
-		piece.start++, piece.length--;
-	while (piece.length && is_blank(piece.start[piece.length - 1]))
-		piece.length--;
-	return piece;
-}
-
 /* Take the next word off a piece; an empty one at its end. */
 static struct piece take_word(struct piece *piece)
 {
-	struct piece word = *piece = skip_blanks(*piece);
+	struct piece word = *piece = piece_trim(*piece);
 
 	for (word.length = 0; word.length < piece->length; word.length++)
-		if (is_blank(word.start[word.length]))
+		if (is_blank_char(word.start[word.length]))
 			break;
 	piece->start += word.length;
 	piece->length -= word.length;
@@ -159,7 +138,7 @@ static bool parse_event(struct piece rest, struct header *header)
 			header->has_period = true;
 		} else if (word.length > 1 && word.start[word.length - 1] == ':') {
 			header->event = (struct piece){word.start, word.length - 1};
-			header->rest = skip_blanks(rest);
+			header->rest = piece_trim(rest);
 			return true;
 		} else if (header->has_period || is_digit(word.start[0]) || ++others > 2) {
 			return false;
@@ -173,11 +152,11 @@ static bool parse_event(struct piece rest, struct header *header)
  */
 static bool parse_header(struct piece line, struct header *ret)
 {
-	struct piece rest = skip_blanks(line);
+	struct piece rest = piece_trim(line);
 	const char *start = rest.start;
 	struct piece word = take_word(&rest);
 	struct header found = {0};
-	bool ends_with_blank = line.length && is_blank(line.start[line.length - 1]);
+	bool ends_with_blank = line.length && is_blank_char(line.start[line.length - 1]);
 	bool is_found = false;
 
 	for (const char *comm_end = word.start + word.length; rest.length;
@@ -237,7 +216,7 @@ static int add_comm(struct reader *reader, struct piece piece, uint32_t *ret)
 		piece.length = sizeof(comm);
 	memcpy(comm, piece.start, piece.length);
 	for (size_t i = 0; i < piece.length; i++)
-		if (is_blank(comm[i]))
+		if (is_blank_char(comm[i]))
 			comm[i] = '_';
 	return add_string(reader, (struct piece){comm, piece.length}, ret);
 }
@@ -291,11 +270,6 @@ static int find_thread(struct reader *reader, const struct header *header)
 	return err;
 }
 
-static bool piece_equals(struct piece piece, const char *text)
-{
-	return piece.length == strlen(text) && memcmp(piece.start, text, piece.length) == 0;
-}
-
 /* The periods of the clocks are nanoseconds. */
 static bool is_clock(struct piece event)
 {
@@ -334,7 +308,7 @@ static int find_metric(struct reader *reader, const struct header *header)
 
 static uint64_t get_offset(const struct reader *reader)
 {
-	return (uint64_t)(reader->next - (const char *)reader->import->data);
+	return (uint64_t)(reader->lines.next - (const char *)reader->import->data);
 }
 
 static int finish_sample(struct reader *reader)
@@ -446,7 +420,7 @@ static bool is_source_line(struct piece line)
 
 static int read_line(struct reader *reader, struct piece line)
 {
-	bool is_indented = is_blank(line.start[0]);
+	bool is_indented = is_blank_char(line.start[0]);
 	bool is_known = false;
 	int err = 0;
 
@@ -460,35 +434,20 @@ static int read_line(struct reader *reader, struct piece line)
 	if (err || is_known || is_source_line(line))
 		return err;
 	if (perf_frame_has_pc(line.start, line.length))
-		return reader_skip_line(reader->import, reader->line,
+		return reader_skip_line(reader->import, reader->lines.number,
 					"a frame that belongs to no sample");
-	return reader_skip_line(reader->import, reader->line,
+	return reader_skip_line(reader->import, reader->lines.number,
 				"neither the header nor a frame of a sample");
-}
-
-static struct piece take_line(struct reader *reader)
-{
-	struct piece line = {reader->next, 0};
-	size_t left = (size_t)(reader->end - reader->next);
-	const char *newline = memchr(reader->next, '\n', left);
-
-	line.length = newline ? (size_t)(newline - reader->next) : left;
-	reader->next = newline ? newline + 1 : reader->end;
-	reader->line++;
-	if (line.length && line.start[line.length - 1] == '\r')
-		line.length--;
-	return line;
 }
 
 static int read_lines(struct reader *reader)
 {
 	struct import *import = reader->import;
 	size_t advanced = 0;
+	struct piece line;
 	int err = 0;
 
-	while (!err && reader->next < reader->end) {
-		struct piece line = take_line(reader);
-
+	while (!err && lines_take(&reader->lines, &line)) {
 		if (!line.length)
 			err = finish_sample(reader);
 		else if (line.start[0] != '#')
@@ -499,10 +458,10 @@ static int read_lines(struct reader *reader)
 		}
 	}
 	if (!err && reader->is_open)
-		err = reader_skip_line(import, reader->line,
+		err = reader_skip_line(import, reader->lines.number,
 				       "the last sample may be cut off, as no blank line follows");
 	if (!err && !import->counts.records)
-		err = import_fail_line(import, reader->line ? reader->line : 1,
+		err = import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
 				       "no sample found; expected the output of 'perf script'");
 	return err;
 }
@@ -521,10 +480,8 @@ static void release(struct reader *reader)
 
 static int read_perf_script(struct import *import)
 {
-	const char *text = (const char *)import->data;
 	struct reader reader = {.import = import,
-				.next = text,
-				.end = text + import->size,
+				.lines = lines_of(import->data, import->size),
 				.threads.texts = string_table_new(),
 				.processes.texts = string_table_new(),
 				.metrics.texts = string_table_new()};
@@ -541,17 +498,17 @@ static int read_perf_script(struct import *import)
 /* A header, which may lack the event, followed by a frame. */
 static enum detection detect(const uint8_t *data, size_t size)
 {
-	struct reader reader = {.next = (const char *)data, .end = (const char *)data + size};
+	struct lines lines = lines_of(data, size);
+	struct piece line;
 	bool was_header = false;
 	bool has_event = false;
 
-	while (reader.next < reader.end && reader.line < DETECTION_LINES) {
-		struct piece line = take_line(&reader);
+	while (lines.number < DETECTION_LINES && lines_take(&lines, &line)) {
 		struct header header = {0};
 
 		if (!line.length || line.start[0] == '#')
 			continue;
-		if (was_header && is_blank(line.start[0]) &&
+		if (was_header && is_blank_char(line.start[0]) &&
 		    perf_frame_has_pc(line.start, line.length))
 			return DETECTED_SURE;
 		if (was_header && !has_event)

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "formats/piece.h"
 #include "formats/reader.h"
 
 #define NS_PER_MS 1000000u
@@ -46,9 +47,7 @@ struct call {
 
 struct reader {
 	struct import *import;
-	const char *next;
-	const char *end;
-	uint64_t line;
+	struct lines lines;
 	enum table table;
 	uint32_t metric;
 	uint32_t thread;
@@ -59,27 +58,6 @@ struct reader {
 	ARRAY(uint32_t) heap;  /* calls that leave the tree, the most frequent first */
 	ARRAY(uint32_t) order; /* elements as they came into the tree */
 };
-
-struct piece {
-	const char *start;
-	size_t length;
-};
-
-static bool take_line(struct reader *reader, struct piece *ret)
-{
-	size_t left = (size_t)(reader->end - reader->next);
-	const char *newline = left ? memchr(reader->next, '\n', left) : NULL;
-
-	if (!left)
-		return false;
-	ret->start = reader->next;
-	ret->length = newline ? (size_t)(newline - reader->next) : left;
-	reader->next = newline ? newline + 1 : reader->end;
-	reader->line++;
-	if (ret->length && ret->start[ret->length - 1] == '\r')
-		ret->length--;
-	return true;
-}
 
 /* Milliseconds, perhaps with decimals, which are dropped. */
 static bool parse_runtime(struct piece line, uint64_t *ret)
@@ -174,7 +152,7 @@ static int read_element(struct reader *reader, struct piece line)
 
 	if (!comma || !parse_u64(comma + 1, line.length - name.length - 1, &element.id) ||
 	    find_element(reader, element.id) != HASH_INDEX_NONE)
-		return reader_skip_line(reader->import, reader->line,
+		return reader_skip_line(reader->import, reader->lines.number,
 					"expected an element and its own id");
 	err = add_location(reader, name, &element.location);
 	if (err)
@@ -197,7 +175,7 @@ static int read_counts(struct reader *reader, struct piece line)
 		found = find_element(reader, numbers[0]);
 	if (found == NOT_FOUND || reader->elements.items[found].has_counts ||
 	    numbers[1] > numbers[2])
-		return reader_skip_line(reader->import, reader->line,
+		return reader_skip_line(reader->import, reader->lines.number,
 					"expected the id of an element, its self and its total");
 	element = &reader->elements.items[found];
 	element->has_counts = true;
@@ -220,7 +198,7 @@ static int read_call(struct reader *reader, struct piece line)
 		to = find_element(reader, numbers[1]);
 	}
 	if (to == NOT_FOUND || (!is_root && from == NOT_FOUND))
-		return reader_skip_line(reader->import, reader->line,
+		return reader_skip_line(reader->import, reader->lines.number,
 					"expected the ids of caller and callee and a count");
 	if (from == to) {
 		reader->elements.items[to].recursions = numbers[2];
@@ -238,7 +216,7 @@ static int read_line(struct reader *reader, struct piece line)
 	switch (reader->table) {
 	case TABLE_RUNTIME:
 		if (!parse_runtime(line, &reader->runtime_ms))
-			return import_fail_line(reader->import, reader->line,
+			return import_fail_line(reader->import, reader->lines.number,
 						"expected the runtime in milliseconds");
 		return 0;
 	case TABLE_ELEMENTS:
@@ -250,7 +228,7 @@ static int read_line(struct reader *reader, struct piece line)
 	case NUM_TABLES:
 		break;
 	}
-	return reader_skip_line(reader->import, reader->line, "text after the last table");
+	return reader_skip_line(reader->import, reader->lines.number, "text after the last table");
 }
 
 static bool has_counts(const struct reader *reader)
@@ -267,7 +245,7 @@ static int read_tables(struct reader *reader)
 	struct piece line;
 	int err = 0;
 
-	while (!err && take_line(reader, &line)) {
+	while (!err && lines_take(&reader->lines, &line)) {
 		if (line.length) {
 			is_in_table = true;
 			err = read_line(reader, line);
@@ -277,10 +255,11 @@ static int read_tables(struct reader *reader)
 		}
 	}
 	if (!err && (reader->table < TABLE_CALLS || !reader->elements.length))
-		err = import_fail_line(reader->import, reader->line ? reader->line : 1,
+		err = import_fail_line(reader->import,
+				       reader->lines.number ? reader->lines.number : 1,
 				       "the file ends before its last table");
 	if (!err && !has_counts(reader))
-		err = import_fail_line(reader->import, reader->line,
+		err = import_fail_line(reader->import, reader->lines.number,
 				       "no element has a self and a total");
 	return err;
 }
@@ -477,8 +456,7 @@ static int read_profile(struct reader *reader)
 
 int read_sampling_prof(struct import *import)
 {
-	const char *text = (const char *)import->data;
-	struct reader reader = {.import = import, .next = text, .end = text + import->size};
+	struct reader reader = {.import = import, .lines = lines_of(import->data, import->size)};
 	int err = read_profile(&reader);
 
 	array_release(&reader.elements);
@@ -492,18 +470,17 @@ int read_sampling_prof(struct import *import)
 /* A number, an empty line, and a name with an id. */
 enum detection detect_sampling_prof(const uint8_t *data, size_t size)
 {
-	const char *text = (const char *)data;
-	struct reader reader = {.next = text, .end = text + size};
-	struct piece lines[3];
+	struct lines lines = lines_of(data, size);
+	struct piece first[3];
 	const char *comma;
 	uint64_t number;
 
 	for (int i = 0; i < 3; i++)
-		if (!take_line(&reader, &lines[i]))
+		if (!lines_take(&lines, &first[i]))
 			return DETECTED_NOT;
-	comma = memrchr(lines[2].start, ',', lines[2].length);
-	if (!parse_runtime(lines[0], &number) || lines[1].length || !comma ||
-	    !parse_u64(comma + 1, (size_t)(lines[2].start + lines[2].length - comma) - 1, &number))
+	comma = memrchr(first[2].start, ',', first[2].length);
+	if (!parse_runtime(first[0], &number) || first[1].length || !comma ||
+	    !parse_u64(comma + 1, (size_t)(first[2].start + first[2].length - comma) - 1, &number))
 		return DETECTED_NOT;
 	return DETECTED_SURE;
 }

@@ -55,8 +55,9 @@ static int fail_expected(struct reader *reader, size_t offset, const char *expec
 
 /* ---- frames ---- */
 
-static int read_frame(struct reader *reader, struct json *json)
+static int read_frame(void *context, struct json *json)
 {
+	struct reader *reader = context;
 	struct profile *profile = reader->import->profile;
 	struct text name = {0};
 	struct text file = {0};
@@ -98,18 +99,8 @@ static int read_frame(struct reader *reader, struct json *json)
 
 static int read_frames(struct reader *reader, struct json *json)
 {
-	enum json_token token = json_next(json);
-	int err = 0;
-
-	if (token != JSON_ARRAY) {
-		json_skip(json, token);
-		return 0;
-	}
-	while (!err && (token = json_next(json)) == JSON_OBJECT)
-		err = read_frame(reader, json);
-	if (!err && token != JSON_ARRAY_END && token != JSON_FAILED)
-		err = fail_expected(reader, json->offset, "a frame, which is an object");
-	return err;
+	return reader_read_objects(reader->import, json, "a frame, which is an object", read_frame,
+				   reader);
 }
 
 static int read_shared(struct reader *reader, struct json *json)
@@ -455,8 +446,9 @@ static void read_member(struct reader *reader, struct json *json)
 		json_skip_value(json);
 }
 
-static int read_profile(struct reader *reader, struct json *json)
+static int read_profile(void *context, struct json *json)
 {
+	struct reader *reader = context;
 	struct text *texts[] = {&reader->name, &reader->unit, &reader->own_metric,
 				&reader->own_unit, &reader->own_comm};
 	enum json_token token;
@@ -489,18 +481,8 @@ static int read_profile(struct reader *reader, struct json *json)
 
 static int read_profiles(struct reader *reader, struct json *json)
 {
-	enum json_token token = json_next(json);
-	int err = 0;
-
-	if (token != JSON_ARRAY) {
-		json_skip(json, token);
-		return 0;
-	}
-	while (!err && (token = json_next(json)) == JSON_OBJECT)
-		err = read_profile(reader, json);
-	if (!err && token != JSON_ARRAY_END && token != JSON_FAILED)
-		err = fail_expected(reader, json->offset, "a profile, which is an object");
-	return err;
+	return reader_read_objects(reader->import, json, "a profile, which is an object",
+				   read_profile, reader);
 }
 
 /* Go through the text, with these two for the members that matter. */
