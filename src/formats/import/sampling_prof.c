@@ -239,6 +239,17 @@ static bool has_counts(const struct reader *reader)
 	return false;
 }
 
+/* The tables of a profile without samples: the runtime, and three lines between nothing. */
+static bool is_empty_profile(struct lines lines, uint64_t *ret_runtime_ms)
+{
+	struct piece line;
+	bool is_empty = lines_take(&lines, &line) && parse_runtime(line, ret_runtime_ms);
+
+	while (is_empty && lines_take(&lines, &line))
+		is_empty = !line.length;
+	return is_empty && lines.number >= NUM_TABLES;
+}
+
 static int read_tables(struct reader *reader)
 {
 	bool is_in_table = false;
@@ -444,6 +455,8 @@ static int read_profile(struct reader *reader)
 
 	if (!err)
 		err = profile_add_metric(import->profile, "samples", "count", &reader->metric);
+	if (!err && is_empty_profile(reader->lines, &reader->runtime_ms))
+		return add_samples(reader);
 	if (!err)
 		err = read_tables(reader);
 	if (!err)
@@ -467,7 +480,7 @@ int read_sampling_prof(struct import *import)
 	return err;
 }
 
-/* A number, an empty line, and a name with an id. */
+/* A number, an empty line, and a name with an id; or what is a number alone, if it is empty. */
 enum detection detect_sampling_prof(const uint8_t *data, size_t size)
 {
 	struct lines lines = lines_of(data, size);
@@ -475,6 +488,8 @@ enum detection detect_sampling_prof(const uint8_t *data, size_t size)
 	const char *comma;
 	uint64_t number;
 
+	if (is_empty_profile(lines, &number))
+		return DETECTED_MAYBE;
 	for (int i = 0; i < 3; i++)
 		if (!lines_take(&lines, &first[i]))
 			return DETECTED_NOT;

@@ -26,6 +26,7 @@ struct parts {
 struct reader {
 	struct import *import;
 	ARRAY(uint32_t) locations; /* by frame */
+	bool has_profiles;         /* the list, which may be empty */
 	uint64_t num_profiles;
 	struct processes processes;
 	bool has_decimals;
@@ -129,6 +130,7 @@ static int count_profiles(struct reader *reader, struct json *json)
 		json_skip(json, token);
 		return 0;
 	}
+	reader->has_profiles = true;
 	while ((token = json_next(json)) != JSON_ARRAY_END && token != JSON_FAILED) {
 		reader->num_profiles++;
 		json_skip(json, token);
@@ -519,7 +521,7 @@ int read_speedscope(struct import *import)
 				&reader.own_comm};
 	int err = read_text(&reader, read_shared, count_profiles);
 
-	if (!err && !reader.num_profiles)
+	if (!err && !reader.has_profiles)
 		err = import_fail_byte(import, 0, "expected an object with profiles");
 	if (!err)
 		err = read_text(&reader, NULL, read_profiles);

@@ -155,6 +155,23 @@ static void a_file_without_all_its_tables_is_refused(void **state _unused_)
 		       "FILE:7: no element has a self and a total");
 }
 
+/* The first is ours, the second is of the tool that the format is from. */
+static void a_profile_without_samples_is_read_as_one(void **state _unused_)
+{
+	static const char *const texts[] = {"12\n\n\n\n", "12.5\n\n\n\n\n\n\n"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+		struct imported imported = {0};
+
+		assert_int_equal(imported_read(&imported, FORMAT, texts[i], strlen(texts[i])), 0);
+		assert_string_equal(imported.warnings.data, "");
+		assert_written(FORMAT, imported.profile, (struct call_tree_opts){0}, "12\n\n\n\n");
+		imported_release(&imported);
+	}
+	assert_refused(FORMAT, "12\n\n", "FILE:2: the file ends before its last table");
+	assert_refused(FORMAT, "12\n\n\nx\n", "FILE:4: ");
+}
+
 static enum detection detect(const char *text)
 {
 	return format_sampling_prof.detect((const uint8_t *)text, strlen(text));
@@ -166,6 +183,8 @@ static void the_format_is_known_by_its_content(void **state _unused_)
 	assert_int_equal(detect("12\n\na 5\n"), DETECTED_NOT);
 	assert_int_equal(detect("a 12\na 5\nb,7\n"), DETECTED_NOT);
 	assert_int_equal(detect(""), DETECTED_NOT);
+	assert_int_equal(detect("12\n\n\n\n"), DETECTED_MAYBE);
+	assert_int_equal(detect("12\n\n\n"), DETECTED_NOT);
 }
 
 int main(void)
@@ -181,6 +200,7 @@ int main(void)
 		cmocka_unit_test(a_circle_of_calls_ends),
 		cmocka_unit_test(malformed_lines_are_skipped),
 		cmocka_unit_test(a_file_without_all_its_tables_is_refused),
+		cmocka_unit_test(a_profile_without_samples_is_read_as_one),
 		cmocka_unit_test(the_format_is_known_by_its_content),
 	};
 

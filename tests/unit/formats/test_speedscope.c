@@ -103,6 +103,11 @@ static void an_empty_profile_is_an_empty_list(void **state _unused_)
 	profile_free(profile);
 }
 
+static void an_empty_list_is_an_empty_profile(void **state _unused_)
+{
+	assert_stacks(FORMAT, "{\"profiles\":[],\"shared\":{\"frames\":[]}}", 0, "");
+}
+
 static void files_and_lines_are_kept(void **state _unused_)
 {
 	static const char text[] = SCHEMA
@@ -172,6 +177,7 @@ int main(void)
 		cmocka_unit_test(several_profiles_are_threads),
 		cmocka_unit_test(what_is_written_is_read_again),
 		cmocka_unit_test(an_empty_profile_is_an_empty_list),
+		cmocka_unit_test(an_empty_list_is_an_empty_profile),
 		cmocka_unit_test(files_and_lines_are_kept),
 		cmocka_unit_test(malformed_samples_and_events_are_skipped),
 		cmocka_unit_test(what_is_not_speedscope_is_refused),
