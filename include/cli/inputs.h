@@ -69,7 +69,14 @@ _must_check_ int inputs_choose_metric(const struct profile *profile,
 				      const struct input_options *options,
 				      struct call_tree_opts *tree);
 
-/* Tell why what was read cannot be counted or shown; err as analysis returns it. An exit status. */
-_must_check_ int inputs_fail(int err);
+/*
+ * Tell why what was read cannot be counted or shown, and where a sum of weights was too large, the
+ * input with which it became so. An exit status.
+ *
+ * profile  what was read; NULL: nothing yet
+ * err      as analysis or a format returns it
+ * reason   of -EOVERFLOW; NULL: as usual
+ */
+_must_check_ int inputs_fail(const struct profile *profile, int err, const char *reason);
 
 #endif

@@ -61,7 +61,9 @@ static int write_profile(struct conversion *conversion, const struct profile *pr
 	if (status)
 		return status;
 	err = outputs_write(&conversion->outputs, profile, &opts, &error);
-	return err ? tell(err == -EOVERFLOW ? EXIT_BAD_INPUT : EXIT_FAILED, &error) : EXIT_DONE;
+	if (err == -EOVERFLOW)
+		return inputs_fail(profile, err, error.message);
+	return err ? tell(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
 static int convert(struct conversion *conversion, char **paths, size_t num_paths)

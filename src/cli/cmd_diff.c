@@ -146,7 +146,7 @@ static int choose_metric(struct session *session, uint32_t first, const struct d
 	append_metrics(&names, profile, first);
 	if (*ret == METRIC_NONE && first == profile_count_metrics(profile))
 		return profile_add_metric(profile, name ? name : "samples", "count", ret)
-			       ? inputs_fail(-ENOMEM)
+			       ? inputs_fail(NULL, -ENOMEM, NULL)
 			       : EXIT_DONE;
 	if (*ret == METRIC_NONE) {
 		log_error("there is no metric '%s' in '%s'; it has: %s", name, side->path,
@@ -225,7 +225,7 @@ static int read_side(struct session *session, size_t i)
 	side->metric_name = strdup(format_get_metric_name(profile, metric));
 	side->metric_unit = strdup(format_get_metric_unit(profile, metric));
 	if (!side->metric_name || !side->metric_unit)
-		return inputs_fail(-ENOMEM);
+		return inputs_fail(NULL, -ENOMEM, NULL);
 	side->num_samples = count_samples(profile, first, metric, &counts);
 	session->metrics[i] = metric;
 	return EXIT_DONE;
@@ -299,18 +299,18 @@ static int read_sides(struct session *session)
 
 	session->profile = profile_new();
 	if (!session->profile)
-		return inputs_fail(-ENOMEM);
+		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = read_side(session, 0);
 	if (status)
 		return status;
 	err = set_aside(session->profile);
 	if (err)
-		return inputs_fail(err);
+		return inputs_fail(session->profile, err, NULL);
 	status = read_side(session, 1);
 	if (status)
 		return status;
 	err = make_comparison(session);
-	return err ? inputs_fail(err) : EXIT_DONE;
+	return err ? inputs_fail(session->profile, err, NULL) : EXIT_DONE;
 }
 
 /* One that holds a single number a stack would silently keep half of it. */
@@ -363,10 +363,10 @@ static int write_outputs(struct session *session)
 	if (session->normalizes)
 		err = normalize_baseline(session->profile, &opts.tree);
 	if (err)
-		return inputs_fail(err);
+		return inputs_fail(session->profile, err, NULL);
 	err = outputs_write(&session->outputs, session->profile, &opts, &error);
 	if (err == -EOVERFLOW)
-		return inputs_fail(err);
+		return inputs_fail(session->profile, err, NULL);
 	return err ? tell(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
@@ -401,7 +401,7 @@ static int print_table(struct session *session)
 		err = diff_table_init(&session->table, &tree, &opts);
 	session->terminal = terminal_get();
 	if (err)
-		status = inputs_fail(err);
+		status = inputs_fail(session->profile, err, NULL);
 	else if (terminal_write(write_table, session, &error))
 		status = tell(EXIT_FAILED, &error);
 	diff_table_release(&session->table);

@@ -178,7 +178,7 @@ static int report(struct session *session, char **paths, size_t num_paths)
 
 	session->profile = profile_new();
 	if (!session->profile)
-		return inputs_fail(-ENOMEM);
+		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL);
 	if (!status)
 		status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
@@ -187,7 +187,7 @@ static int report(struct session *session, char **paths, size_t num_paths)
 	session->report.metric = chosen.metric;
 	err = find_answer(session);
 	if (err)
-		return inputs_fail(err);
+		return inputs_fail(session->profile, err, NULL);
 	warn_of_nothing(session);
 	session->terminal = terminal_get();
 	if (!terminal_write(write_answer, session, &error))

@@ -207,6 +207,28 @@ static int find_metric(const struct profile *profile, const char *name, uint32_t
 	return EXIT_USAGE;
 }
 
+/* A comparison is taken alone: what else was read with it would be missing without a word. */
+static void warn_of_others(const struct profile *profile, const struct call_tree_opts *tree)
+{
+	_cleanup_(text_release) struct text names = {0};
+	uint32_t num_others = 0;
+
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++)
+		if (i != tree->metric && i != tree->baseline)
+			text_printf(&names, "%s%s", names.length ? ", " : "",
+				    format_get_metric_name(profile, i));
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		uint32_t metric = profile_get_sample(profile, i)->metric;
+
+		num_others += metric != tree->metric && metric != tree->baseline;
+	}
+	if (num_others)
+		log_warning("the inputs hold a comparison (" METRIC_BEFORE ", " METRIC_AFTER
+			    ") and other metrics (%s): the %u stacks of these are left out; "
+			    "--metric chooses",
+			    names.data ? names.data : "", num_others);
+}
+
 int inputs_choose_metric(const struct profile *profile, const struct input_options *options,
 			 struct call_tree_opts *tree)
 {
@@ -221,6 +243,7 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 		tree->metric = after;
 		tree->baseline = before;
 		tree->has_baseline = true;
+		warn_of_others(profile, tree);
 	} else if (profile_count_metrics(profile) > 1) {
 		append_metrics(&names, profile);
 		log_warning("the input has several metrics (%s): taking %s; --metric chooses",
@@ -229,12 +252,41 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 	return EXIT_DONE;
 }
 
-int inputs_fail(int err)
+/* The name of the input with which the sum of a metric goes beyond the limit; NULL: with none. */
+static const char *find_input_beyond(const struct profile *profile, uint64_t limit)
 {
-	if (err == -EOVERFLOW) {
-		log_error("the weights of the inputs together exceed 64 bits");
-		return EXIT_BAD_INPUT;
+	uint32_t num_metrics = profile_count_metrics(profile);
+	_cleanup_free_ uint64_t *sums = calloc((size_t)num_metrics + 1, sizeof(*sums));
+
+	for (uint32_t i = 0; sums && i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		uint32_t source = profile_get_thread(profile, sample->thread)->source;
+
+		if (sample->value > limit - sums[sample->metric] &&
+		    source < profile_count_sources(profile))
+			return profile_get_string(profile, profile_get_source(profile, source));
+		sums[sample->metric] += sample->value;
 	}
-	log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
-	return EXIT_FAILED;
+	return NULL;
+}
+
+int inputs_fail(const struct profile *profile, int err, const char *reason)
+{
+	const char *name = NULL;
+
+	if (err != -EOVERFLOW) {
+		log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
+		return EXIT_FAILED;
+	}
+	if (!reason)
+		reason = "the weights exceed 64 bits in sum";
+	if (profile)
+		name = find_input_beyond(profile, UINT64_MAX);
+	if (profile && !name) /* pprof's numbers have signs */
+		name = find_input_beyond(profile, INT64_MAX);
+	if (name)
+		log_error("%s: %s", name, reason);
+	else
+		log_error("%s", reason);
+	return EXIT_BAD_INPUT;
 }

@@ -122,8 +122,7 @@ int outputs_write(struct outputs *outputs, const struct profile *profile,
 		err = output->format->write(profile, opts, &sink);
 		if (err == -EOVERFLOW)
 			return error_set(error, err,
-					 "the weights of the input together exceed what the "
-					 "format %s can hold",
+					 "the weights exceed in sum what the format %s can hold",
 					 output->format->name);
 		if (err)
 			return error_set(error, err, "cannot write '%s': %s",
