@@ -7,8 +7,6 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-#define UNKNOWN_NAME "[unknown]"
-
 struct profile {
 	struct string_table *strings;
 	struct stack_table *stacks;
@@ -27,25 +25,6 @@ struct profile {
 	uint32_t num_indexed_samples;
 	uint32_t last_sample; /* the greatest in the order of compare_samples() */
 };
-
-const char *unnamed_reason_get_name(enum unnamed_reason reason)
-{
-	switch (reason) {
-	case UNNAMED_NOT:
-		return "named";
-	case UNNAMED_NO_MAPPING:
-		return "no_mapping";
-	case UNNAMED_NO_FILE:
-		return "no_file";
-	case UNNAMED_BUILD_ID_DIFFERS:
-		return "build_id_differs";
-	case UNNAMED_NO_SYMBOL:
-		return "no_symbol";
-	case NUM_UNNAMED_REASONS:
-		break;
-	}
-	return "unknown";
-}
 
 struct profile *profile_new(void)
 {
@@ -87,33 +66,6 @@ void profile_free(struct profile *profile)
 int profile_add_string(struct profile *profile, const char *string, uint32_t *ret)
 {
 	return string_table_add(profile->strings, string, strlen(string), ret);
-}
-
-static bool is_blank(char c)
-{
-	return (unsigned char)c <= ' ' || c == 0x7f;
-}
-
-int profile_add_frame_name(struct profile *profile, const char *name, size_t length, uint32_t *ret)
-{
-	_cleanup_(text_release) struct text text = {0};
-
-	while (length && is_blank(name[0]))
-		name++, length--;
-	while (length && is_blank(name[length - 1]))
-		length--;
-	if (!length)
-		return profile_add_string(profile, UNKNOWN_NAME, ret);
-	text_append(&text, name, length);
-	if (text.failed)
-		return -ENOMEM;
-	for (size_t i = 0; i < length; i++) {
-		if (text.data[i] == ';')
-			text.data[i] = ':';
-		else if (is_blank(text.data[i]))
-			text.data[i] = ' ';
-	}
-	return string_table_add(profile->strings, text.data, length, ret);
 }
 
 uint32_t profile_find_string(const struct profile *profile, const char *string, size_t length)
