@@ -61,7 +61,8 @@ PROGRAMS   := $(foreach p,$(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c)),
 # Without the tools for it the program has no viewer.
 WASI_INCLUDE ?= $(firstword $(wildcard /usr/include/wasm32-wasi /usr/share/wasi-sysroot/include))
 WASM_LD     := $(shell command -v wasm-ld || command -v wasm-ld-14)
-VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(O)/viewer.html))
+WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null))
+VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(O)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perfetto_%.c pftrace.c pprof.c pprof_code.c)
 WASM_BASE   := array cells error hash json text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
@@ -94,7 +95,7 @@ $(O)/viewer.html: $(O)/viewer.wasm $(wildcard src/viewer/web/*) scripts/bundle-v
 # The page as the program holds it; empty where it could not be made.
 $(O)/viewer.page: $(VIEWER)
 	$(Q)mkdir -p $(@D) && cat $^ /dev/null >$@
-	$(if $(VIEWER),,@echo '  no wasm-ld or wasi-libc: the program gets no viewer; scripts/install-deps brings them')
+	$(if $(VIEWER),,@echo '  no wasm-ld, wasi-libc or compiler runtime: the program gets no viewer; scripts/install-deps brings them')
 
 $(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: $(O)/viewer.page
 $(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: private EXTRA = -DVIEWER_PAGE='"$(abspath $(O))/viewer.page"'
