@@ -240,7 +240,7 @@ install: all generated  ## install below $(DESTDIR)
 uninstall:  ## remove what install put there, and the configuration
 	rm -f $(DESTDIR)$(PREFIX)/bin/stackwide $(DESTDIR)$(SYSCONFDIR)/stackwide/capture.conf \
 		$(foreach i,$(INSTALLED),$(DESTDIR)$(word 2,$(subst :, ,$(i))))
-	rmdir $(DESTDIR)$(SYSCONFDIR)/stackwide 2>/dev/null || true
+	rmdir $(DESTDIR)$(SYSCONFDIR)/stackwide $(DESTDIR)$(PREFIX)/include/stackwide 2>/dev/null || true
 
 dist:  ## a source archive of HEAD
 	git archive --prefix=stackwide-$(VERSION)/ -o stackwide-$(VERSION).tar.gz HEAD
