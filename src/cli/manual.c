@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/format_list.h"
 #include "cli/generated_text.h"
 
 /* A character as man(7) has it. */
@@ -81,6 +82,23 @@ static void print_usage(const char *usage, FILE *out)
 	fputs(".fi\n", out);
 }
 
+static void print_format(const struct format *format, void *context)
+{
+	FILE *out = context;
+
+	fputs(".TP\n\\fB", out);
+	print_text(format->name, out);
+	fputs("\\fR", out);
+	if (format->extension[0]) {
+		fputs(" (", out);
+		print_text(format->extension, out);
+		fputc(')', out);
+	}
+	fprintf(out, ", %s\n", !format->read ? "write" : !format->write ? "read" : "read, write");
+	print_text(format->summary, out);
+	fputc('\n', out);
+}
+
 void manual_print(const struct command *command, FILE *out)
 {
 	fputs(".TH STACKWIDE\\-", out);
@@ -100,5 +118,9 @@ void manual_print(const struct command *command, FILE *out)
 	fputs(".SH OPTIONS\n", out);
 	print_options(command->options, out);
 	print_options(options_get_common(), out);
+	if (string_equals(command->name, "convert")) {
+		fputs(".SH FORMATS\nBy the name that \\-\\-to and \\-\\-from take:\n", out);
+		format_list_for_each(print_format, out);
+	}
 	fputs(".SH SEE ALSO\n.BR stackwide (1)\n", out);
 }
