@@ -47,6 +47,8 @@ _must_check_ int outputs_init(struct outputs *outputs, const struct output_reque
  */
 _must_check_ int outputs_open(struct outputs *outputs, const struct output_request *requests,
 			      uint32_t number, struct error *error);
+/* Whether some output tells what happened when, so that it needs a timeline. */
+bool outputs_have_times(const struct outputs *outputs);
 /* Give up the open files and whatever was written, but keep the formats. */
 void outputs_close(struct outputs *outputs);
 /*

@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/record_options.h"
 #include "symbolize/symbolizer.h"
+#include "timeline/timeline.h"
 
 /* Zero it, but for what is said to be the caller's. */
 struct recording {
@@ -28,7 +29,7 @@ struct recording {
 	struct account account;
 	struct progress progress;
 	uint64_t begin_cpu_ns;
-	uint64_t begin_wall_ns; /* CLOCK_REALTIME */
+	struct clock_snapshot begin_clocks;
 	uint64_t stop_ns;
 };
 

@@ -14,6 +14,7 @@
 
 #include "base/attributes.h"
 #include "collect/call_check.h"
+#include "collect/trace_log.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 #include "profile/profile.h"
@@ -54,6 +55,9 @@ void intake_free(struct intake *intake);
 
 /* From now on, check that every return address follows a call. Borrowed. */
 void intake_set_call_check(struct intake *intake, struct call_check *check);
+
+/* From now on, keep each sample with its time, too. Borrowed. */
+void intake_set_trace_log(struct intake *intake, struct trace_log *log);
 
 /* Remember a stack. Records of a wrong size are ignored. Returns 0 or -ENOMEM. */
 _must_check_ int intake_add_stack(struct intake *intake, const struct wire_stack *record,

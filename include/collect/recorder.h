@@ -17,6 +17,7 @@
 #include "collect/publisher.h"
 #include "collect/side_band.h"
 #include "collect/target.h"
+#include "collect/trace_log.h"
 
 struct recorder;
 
@@ -28,6 +29,7 @@ struct recorder_opts {
 	bool no_fp_steps; /* by table only: not by frame pointer where there can be no table */
 	bool no_table_cache;
 	bool checks_calls; /* that every return address follows a call; for tests */
+	bool keeps_times;  /* of each sample, for a trace; else only sums */
 	size_t ring_bytes; /* of each ring between kernel and us; 0: the default */
 };
 
@@ -94,6 +96,8 @@ const struct user_stack_count *recorder_get_user_stacks(const struct recorder *r
 struct call_check_counts recorder_get_call_check(const struct recorder *recorder);
 /* All zero without tables. */
 struct publisher_statistics recorder_get_table_statistics(const struct recorder *recorder);
+/* In order of time after recorder_stop(); NULL unless times are kept. */
+const struct trace_log *recorder_get_trace_log(const struct recorder *recorder);
 const char *recorder_get_event_name(const struct recorder *recorder);
 
 #endif

@@ -237,7 +237,7 @@ static int write_file(struct capture *capture, struct archive_file *file)
 
 static int keep(struct capture *capture)
 {
-	int64_t time_s = (int64_t)(capture->recording.begin_wall_ns / NS_PER_SECOND);
+	int64_t time_s = (int64_t)(capture->recording.begin_clocks.realtime_ns / NS_PER_SECOND);
 	struct archive_file *file;
 	struct error error = {0};
 	char host[256] = "";

@@ -53,6 +53,14 @@ int outputs_init(struct outputs *outputs, const struct output_request *requests,
 	return 0;
 }
 
+bool outputs_have_times(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->length; i++)
+		if (outputs->items[i].format->has_times)
+			return true;
+	return false;
+}
+
 /* The caller frees. NULL when out of memory. */
 static char *number_path(const char *path, const char *extension, uint32_t number)
 {

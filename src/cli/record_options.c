@@ -15,6 +15,7 @@ const struct option_spec record_option_specs[] = {
 	{OPTION_DURATION, 'd', "duration", "TIME",
 	 "stop after 10, 10s, 500ms, 5m or 1h; a COMMAND that\nstill runs then gets SIGTERM"},
 	OUTPUT_FILE_SPECS,
+	OUTPUT_COMPRESS_SPEC,
 	OUTPUT_FRAME_SPECS,
 	RECORD_SAMPLING_SPECS,
 	{OPTION_FLUSH, 0, "flush", "TIME",

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/recorded_trace.h"
 #include "cli/summary.h"
 
 #define READ_INTERVAL_MS 100
@@ -58,6 +59,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.no_fp_steps = options->no_fp_steps,
 		.no_table_cache = options->no_table_cache,
 		.checks_calls = options->checks_calls,
+		.keeps_times = outputs_have_times(recording->outputs),
 		.ring_bytes = options->ring_bytes,
 	};
 	struct error error = {0};
@@ -90,7 +92,11 @@ void recording_start(struct recording *recording, uint64_t start_ns)
 	recorder_start(recording->recorder);
 	recording->account.startup_ns = clock_now_ns() - start_ns;
 	recording->begin_cpu_ns = account_read_cpu_ns();
-	recording->begin_wall_ns = clock_read_ns(CLOCK_REALTIME);
+	recording->begin_clocks = (struct clock_snapshot){
+		.boottime_ns = clock_now_ns(),
+		.monotonic_ns = clock_read_ns(CLOCK_MONOTONIC),
+		.realtime_ns = clock_read_ns(CLOCK_REALTIME),
+	};
 	log_debug("sampling (%s) after %.1f ms; %u processes and %u mapped files are known",
 		  recorder_get_event_name(recording->recorder),
 		  (double)recording->account.startup_ns / 1e6,
@@ -222,9 +228,18 @@ static int write_outputs(struct recording *recording)
 	struct format_opts opts = {
 		.tree = recording->options->outputs.tree,
 		.svg = &recording->options->outputs.svg,
+		.is_compressed = recording->options->outputs.is_compressed,
 	};
+	_cleanup_(timeline_freep) struct timeline *timeline = NULL;
 	struct error error = {0};
 
+	if (outputs_have_times(recording->outputs)) {
+		int status = recorded_trace_make(recording, &timeline);
+
+		if (status)
+			return status;
+	}
+	opts.timeline = timeline;
 	if (outputs_write(recording->outputs, recorder_get_profile(recording->recorder), &opts,
 			  &error)) {
 		log_error("%s", error.message);
@@ -298,7 +313,7 @@ static int count(struct recording *recording)
 {
 	struct profile *profile = recorder_get_profile(recording->recorder);
 	struct account *account = &recording->account;
-	struct sampling sampling = {.start_ns = recording->begin_wall_ns};
+	struct sampling sampling = {.start_ns = recording->begin_clocks.realtime_ns};
 
 	account->frequency_hz = recording->options->frequency_hz;
 	account_count(account, recording->recorder, recording->symbolizer);

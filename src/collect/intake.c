@@ -32,6 +32,7 @@ struct intake {
 	uint32_t max_depth;
 	enum user_stacks user_stacks_kind;
 	struct call_check *call_check; /* NULL: no check */
+	struct trace_log *trace_log;   /* NULL: no times are kept */
 	uint32_t metric;
 	struct intake_counts counts;
 	ARRAY(uint64_t) pcs;
@@ -66,6 +67,11 @@ struct intake *intake_new(struct profile *profile, struct file_table *files,
 void intake_set_call_check(struct intake *intake, struct call_check *check)
 {
 	intake->call_check = check;
+}
+
+void intake_set_trace_log(struct intake *intake, struct trace_log *log)
+{
+	intake->trace_log = log;
 }
 
 void intake_free(struct intake *intake)
@@ -353,6 +359,29 @@ static int add_user_stack(struct intake *intake, const struct wire_sample *sampl
 	return err ? err : count_user_stack(intake, *stack, raw->num_pcs >= intake->max_depth);
 }
 
+/* The kernel followed frame pointers: only how the walk by table ended says where a stack ends. */
+static bool is_truncated(const struct intake *intake, const struct wire_sample *sample)
+{
+	return intake->user_stacks_kind == USER_STACKS_TABLE &&
+	       !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY) && sample->walk_end != WALK_COMPLETE;
+}
+
+static int keep_time(struct intake *intake, const struct wire_sample *sample, uint32_t thread,
+		     uint32_t stack)
+{
+	struct timed_sample timed = {
+		.time_ns = sample->time_ns,
+		.user_sp = sample->user_sp,
+		.thread = thread,
+		.stack = stack,
+		.cpu = sample->cpu,
+		.is_in_kernel = sample->flags & WIRE_SAMPLE_IN_KERNEL,
+		.is_truncated = is_truncated(intake, sample),
+	};
+
+	return intake->trace_log ? trace_log_add_sample(intake->trace_log, &timed) : 0;
+}
+
 /* A sample of a process that is known. */
 static int add_to_process(struct intake *intake, const struct wire_sample *sample,
 			  const struct process *process, bool is_in_exec)
@@ -377,6 +406,8 @@ static int add_to_process(struct intake *intake, const struct wire_sample *sampl
 		err = place_once(intake, kernel, NULL, sample->time_ns, &stack);
 	if (!err)
 		err = profile_add_sample(intake->profile, thread, stack, intake->metric, 1);
+	if (!err)
+		err = keep_time(intake, sample, thread, stack);
 	if (!err)
 		intake->counts.samples++;
 	return err;

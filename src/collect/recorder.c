@@ -43,6 +43,7 @@ struct recorder {
 	struct call_check *call_check;   /* NULL: calls are not checked */
 	struct publisher *publisher;     /* NULL: user stacks are not walked by table */
 	struct raw_samples *raw_samples; /* likewise */
+	struct trace_log *trace_log;     /* NULL: times are not kept */
 	int epoll_fd;
 	int cgroup_fd;
 	bool *cpus; /* that we sample or listen to; num_possible_cpus long */
@@ -129,6 +130,18 @@ static int make_parts(struct recorder *recorder)
 				      read_max_depth(), recorder->opts.user_stacks);
 	if (!recorder->side_band || !recorder->intake)
 		return -ENOMEM;
+	return 0;
+}
+
+/* What the user did not ask for costs nothing. */
+static int make_extra_parts(struct recorder *recorder)
+{
+	if (recorder->opts.keeps_times) {
+		recorder->trace_log = trace_log_new();
+		intake_set_trace_log(recorder->intake, recorder->trace_log);
+		if (!recorder->trace_log)
+			return -ENOMEM;
+	}
 	if (!recorder->opts.checks_calls)
 		return 0;
 	recorder->call_check = call_check_new(recorder->files);
@@ -275,6 +288,8 @@ static int open_all(struct recorder *recorder, struct error *error)
 	const struct target *target = &recorder->opts.target;
 	int err = make_parts(recorder);
 
+	if (!err)
+		err = make_extra_parts(recorder);
 	if (err)
 		return err;
 	if (target->kind == TARGET_CGROUP) {
@@ -335,6 +350,7 @@ void recorder_free(struct recorder *recorder)
 	side_band_free(recorder->side_band);
 	intake_free(recorder->intake);
 	call_check_free(recorder->call_check);
+	trace_log_free(recorder->trace_log);
 	event_queue_free(recorder->queue);
 	process_table_free(recorder->processes);
 	file_table_free(recorder->files);
@@ -463,6 +479,8 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 		err = finish_raw_samples(recorder);
 	if (!err)
 		err = intake_finish(recorder->intake);
+	if (!err && recorder->trace_log)
+		trace_log_sort(recorder->trace_log);
 	if (err)
 		return error_set(error, err, "cannot finish the recording: %s", strerror(-err));
 	return 0;
@@ -540,6 +558,11 @@ struct publisher_statistics recorder_get_table_statistics(const struct recorder 
 {
 	return recorder->publisher ? publisher_get_statistics(recorder->publisher)
 				   : (struct publisher_statistics){0};
+}
+
+const struct trace_log *recorder_get_trace_log(const struct recorder *recorder)
+{
+	return recorder->trace_log;
 }
 
 const char *recorder_get_event_name(const struct recorder *recorder)

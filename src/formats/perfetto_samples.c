@@ -300,10 +300,24 @@ static void begin_packet(const struct writer *writer, Perfetto__TracePacket *pac
 	packet->has_sequence_flags = 1;
 }
 
+/* What ticked, where a recording says it; else what the weights are called. */
+static void append_timebase(const struct writer *writer, struct text *text)
+{
+	const struct string_table *strings = timeline_get_strings(writer->timeline);
+	uint32_t ticked = timeline_get_system(writer->timeline)->sample_metric;
+	uint32_t name = profile_get_metric(writer->profile, writer->metric)->name;
+
+	if (writer->metric == 0 && ticked != STRING_EMPTY)
+		utf8_append(text, string_table_get(strings, ticked),
+			    string_table_get_length(strings, ticked));
+	else
+		utf8_append(text, profile_get_string(writer->profile, name),
+			    profile_get_string_length(writer->profile, name));
+}
+
 static int clear_state(struct writer *writer, bool is_first)
 {
 	const struct timeline_system *system = timeline_get_system(writer->timeline);
-	const struct metric *metric = profile_get_metric(writer->profile, writer->metric);
 	Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
 	Perfetto__PerfSampleDefaults samples = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
 	Perfetto__PerfTimebase timebase = PERFETTO__PERF_TIMEBASE__INIT;
@@ -318,8 +332,7 @@ static int clear_state(struct writer *writer, bool is_first)
 	packet.sequence_flags = PERFETTO_STATE_CLEARED;
 	packet.has_first_packet_on_sequence = is_first;
 	packet.first_packet_on_sequence = is_first;
-	utf8_append(&name, profile_get_string(writer->profile, metric->name),
-		    profile_get_string_length(writer->profile, metric->name));
+	append_timebase(writer, &name);
 	timebase.has_frequency = system->sample_frequency != 0;
 	timebase.frequency = system->sample_frequency;
 	timebase.has_counter = 1;

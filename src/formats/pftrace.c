@@ -107,5 +107,6 @@ const struct format format_pftrace = {
 	.name = "pftrace",
 	.extension = ".pftrace",
 	.summary = "a trace for Perfetto: what happened when, on which thread and stack",
+	.has_times = true,
 	.write = write_pftrace,
 };

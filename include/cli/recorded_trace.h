@@ -1,0 +1,19 @@
+/*
+ * The timeline of a recording, for outputs that tell what happened when.
+ */
+#ifndef CLI_RECORDED_TRACE_H
+#define CLI_RECORDED_TRACE_H
+
+#include "base/attributes.h"
+#include "cli/recording.h"
+#include "timeline/timeline.h"
+
+/*
+ * recording  stopped, its frames named
+ * ret        the caller frees
+ *
+ * Returns 0 or an exit status, and has told the user why.
+ */
+_must_check_ int recorded_trace_make(const struct recording *recording, struct timeline **ret);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * From a recording's log to a timeline: threads, samples, and on which stack region they were
+ * taken.
+ *
+ * Called once the recording has stopped. Not thread-safe.
+ */
+#ifndef COLLECT_TRACE_BUILDER_H
+#define COLLECT_TRACE_BUILDER_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "collect/trace_log.h"
+#include "process/process_table.h"
+#include "profile/profile.h"
+#include "timeline/timeline.h"
+
+/* All borrowed. */
+struct trace_source {
+	const struct trace_log *log; /* sorted */
+	const struct profile *profile;
+	const struct process_table *processes; /* whose ids are the profile's */
+	uint64_t period_ns;                    /* CPU time that one sample stands for */
+};
+
+/*
+ * Add the recording to a timeline. Processes and threads that the timeline has already, by pid and
+ * tid, are the same.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int trace_builder_build(const struct trace_source *source, struct timeline *timeline);
+
+#endif
