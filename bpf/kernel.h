@@ -39,7 +39,28 @@ struct bpf_pidns_info {
 	__u32 tgid;
 };
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long start_brk, brk, start_stack;
+} __attribute__((preserve_access_index));
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+} __attribute__((preserve_access_index));
+
+/* What user space has in the register that a thread's own variables are found by. */
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+#define TASK_THREAD_POINTER(task) ((task)->thread.fsbase)
+#elif defined(__TARGET_ARCH_arm64)
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+} __attribute__((preserve_access_index));
+#define TASK_THREAD_POINTER(task) ((task)->thread.uw.tp_value)
+#endif
 
 struct task_struct {
 	unsigned int flags;
@@ -48,6 +69,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	__u64 self_exec_id;
 	unsigned int in_execve : 1;
+	unsigned long sas_ss_sp, sas_ss_size;
+	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 
 /*

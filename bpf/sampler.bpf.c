@@ -107,6 +107,8 @@ static __always_inline long send(void *ring, void *record, __u64 size)
 				  get_full_quarters(ring) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
+#include "stack_area.h"
+
 /*
  * Take the kernel or the user stack and send it if this CPU has not sent it lately.
  * Gives its hash, 0 when there is no stack. Returns 0, or -1 when the ring had no room.
@@ -210,6 +212,8 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx, void *r
 	long err = 0;
 
 	describe_task(&sample, in_user_mode);
+	if (take_stack_areas)
+		send_stack_area(ring, &sample);
 	if (take_kernel_stacks && !in_user_mode)
 		err = send_stack(ctx, ring, cache, 0, &sample, &sample.kernel_stack);
 	if (!err && take_user_stacks && !(sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))

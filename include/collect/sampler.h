@@ -25,6 +25,7 @@ struct sampler_opts {
 	bool walks_by_table; /* user stacks; else the kernel follows frame pointers */
 	bool is_inherited;   /* events are put on threads, and new threads inherit them */
 	bool starts_on_exec; /* events begin when their thread executes a program */
+	bool takes_areas;    /* the memory that user stacks lie in, too */
 	size_t ring_bytes;   /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
 	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);

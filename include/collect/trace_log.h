@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "wire/wire.h"
 
 struct trace_log;
 
@@ -27,16 +28,37 @@ struct timed_sample {
 };
 _Static_assert(sizeof(struct timed_sample) == 32, "there are many samples");
 
+enum stack_kind { STACK_MAIN, STACK_THREAD, STACK_SIGNAL, STACK_OTHER };
+
+/* Memory that a stack was seen in. */
+struct stack_area {
+	uint64_t first_ns; /* when it was first seen */
+	uint64_t begin;    /* of its mapping, or of the signal stack; the lowest that it had */
+	uint64_t end;
+	uint32_t process; /* id of the process table */
+	uint32_t tid;     /* whose stack it is; 0: anybody's */
+	enum stack_kind kind;
+};
+
 struct trace_log *trace_log_new(void); /* NULL when out of memory */
 void trace_log_free(struct trace_log *log);
 
 /* In any order. Returns 0 or -ENOMEM. */
 _must_check_ int trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample);
 
+/*
+ * Note where a process (id of the process table) has a stack; what is known already changes
+ * nothing. Records that make no sense are ignored. Returns 0 or -ENOMEM.
+ */
+_must_check_ int trace_log_add_area(struct trace_log *log, uint32_t process,
+				    const struct wire_stack_area *record);
+
 /* Put all into order of time. Call once, after the last was added. */
 void trace_log_sort(struct trace_log *log);
 
 /* Borrowed until the next is added. */
 const struct timed_sample *trace_log_get_samples(const struct trace_log *log, size_t *ret_count);
+/* In the order in which they were first seen. */
+const struct stack_area *trace_log_get_areas(const struct trace_log *log, size_t *ret_count);
 
 #endif

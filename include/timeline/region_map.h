@@ -37,6 +37,12 @@ _must_check_ int region_map_declare(struct region_map *map, uint64_t begin, uint
 				    uint32_t name, uint32_t *ret);
 
 /*
+ * Take in a region of the timeline, of the same process, declared or implicit. Returns 0, -ENOMEM,
+ * or -EEXIST when it is declared and overlaps another such region.
+ */
+_must_check_ int region_map_adopt(struct region_map *map, uint32_t region);
+
+/*
  * Forget a declared region: its memory is no stack any more, or will be another one. It stays in
  * the timeline.
  */

@@ -35,6 +35,7 @@ enum wire_record_type {
 	WIRE_SAMPLE = 1,
 	WIRE_STACK = 2,
 	WIRE_RAW_SAMPLE = 3,
+	WIRE_STACK_AREA = 4,
 };
 
 enum wire_sample_flag {
@@ -109,6 +110,33 @@ struct wire_raw_sample {
 };
 _Static_assert(sizeof(struct wire_raw_sample) == 72 + 88 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
+
+enum wire_stack_kind {
+	WIRE_STACK_NONE,
+	WIRE_STACK_MAIN,   /* the stack that the program began on */
+	WIRE_STACK_THREAD, /* the thread's own: what belongs to the thread lies above it */
+	WIRE_STACK_SIGNAL, /* that the thread has set for its signal handlers */
+	WIRE_STACK_OTHER,  /* some mapping */
+};
+
+/*
+ * The memory that a thread's stack pointer was in, sent before the sample with that time. The same
+ * may be sent again.
+ */
+struct wire_stack_area {
+	wire_u32 type; /* WIRE_STACK_AREA */
+	wire_u32 pid;
+	wire_u32 tid;
+	wire_u32 kind;           /* enum wire_stack_kind */
+	wire_u64 time_ns;        /* CLOCK_BOOTTIME */
+	wire_u64 generation;     /* as in wire_sample */
+	wire_u64 begin;          /* of the whole mapping; exact for signal stacks */
+	wire_u64 end;            /* first byte after it */
+	wire_u64 user_sp;        /* that was in it */
+	wire_u64 thread_pointer; /* WIRE_STACK_THREAD: the stack is below it; else 0 */
+};
+_Static_assert(sizeof(struct wire_stack_area) == 64,
+	       "struct wire_stack_area is part of the wire format");
 
 /*
  * What became of every run of the sampling program, per CPU; each run adds to `fired` and to

@@ -29,7 +29,7 @@
 #define HOTPLUG_INTERVAL_NS NS_PER_SECOND
 #define DEFAULT_MAX_DEPTH   127 /* of sysctl kernel.perf_event_max_stack */
 
-enum record_kind { RECORD_SAMPLE, RECORD_RAW_SAMPLE, RECORD_SIDE_BAND };
+enum record_kind { RECORD_SAMPLE, RECORD_RAW_SAMPLE, RECORD_SIDE_BAND, RECORD_STACK_AREA };
 
 struct recorder {
 	struct recorder_opts opts;
@@ -77,7 +77,26 @@ static int on_record(const void *data, size_t size, void *context)
 	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_SAMPLE)
 		return event_queue_add(recorder->queue, ((const struct wire_sample *)data)->time_ns,
 				       RECORD_RAW_SAMPLE, data, size);
+	if (size >= sizeof(struct wire_stack_area) && *type == WIRE_STACK_AREA)
+		return event_queue_add(recorder->queue,
+				       ((const struct wire_stack_area *)data)->time_ns,
+				       RECORD_STACK_AREA, data, sizeof(struct wire_stack_area));
 	return 0;
+}
+
+static int handle_area(struct recorder *recorder, const void *record)
+{
+	struct wire_stack_area area;
+	struct process *process;
+	bool is_in_exec;
+	int err;
+
+	memcpy(&area, record, sizeof(area));
+	err = process_table_find(recorder->processes, area.time_ns, (pid_t)area.pid,
+				 area.generation, &process, &is_in_exec);
+	if (err || is_in_exec || !recorder->trace_log)
+		return err;
+	return trace_log_add_area(recorder->trace_log, process->id, &area);
 }
 
 static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t size, void *context)
@@ -89,6 +108,8 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 		return side_band_apply(recorder->side_band, time_ns, record, size);
 	if (kind == RECORD_RAW_SAMPLE)
 		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
+	if (kind == RECORD_STACK_AREA)
+		return handle_area(recorder, record);
 	memcpy(&sample, record, sizeof(sample));
 	sample.time_ns = time_ns;
 	return intake_add_sample(recorder->intake, &sample);
@@ -158,6 +179,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
 		.is_inherited = samples_threads(recorder),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
+		.takes_areas = recorder->opts.keeps_times,
 		.ring_bytes = recorder->opts.ring_bytes,
 		.on_record = on_record,
 		.context = recorder,

@@ -175,6 +175,15 @@ static void attach_hooks(struct sampler *sampler)
 	}
 }
 
+/* Since Linux 5.17. Without, stack regions are guessed from pointers. */
+static bool can_find_areas(void)
+{
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_find_vma, NULL) == 1)
+		return true;
+	log_debug("this kernel does not tell where stacks lie");
+	return false;
+}
+
 static int load(struct sampler *sampler)
 {
 	int num_cpus = libbpf_num_possible_cpus();
@@ -191,6 +200,7 @@ static int load(struct sampler *sampler)
 	sampler->bpf->rodata->take_kernel_stacks = !sampler->opts.no_kernel_stacks;
 	sampler->bpf->rodata->walks_by_table = sampler->opts.walks_by_table;
 	sampler->bpf->rodata->is_inherited = sampler->opts.is_inherited;
+	sampler->bpf->rodata->take_stack_areas = sampler->opts.takes_areas && can_find_areas();
 	set_pid_namespace(sampler->bpf);
 	err = bpf_map__set_max_entries(sampler->bpf->maps.sent_stacks, (uint32_t)num_cpus);
 	if (!err)

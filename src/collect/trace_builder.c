@@ -1,16 +1,47 @@
+/*
+ * What is known of stacks comes from two sides: samples, whose stack pointer lies in some region,
+ * and zones that the program reported, each of which began on a thread and lies in a region. Both
+ * are walked together in order of time, because either tells who left which region when.
+ */
 #include "collect/trace_builder.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
+#include "base/text.h"
+#include "collect/stack_regions.h"
+#include "timeline/occupancy_tracker.h"
+#include "timeline/zone_walk.h"
+
+/* A zone begins or ends. */
+struct zone_event {
+	uint64_t time_ns;
+	uint32_t zone;
+	uint32_t order : 31;
+	uint32_t is_end : 1;
+};
+
+/* What the region's fill shows. */
+struct fill_state {
+	uint64_t bytes; /* that were told last; 0: nothing is to be taken back */
+	uint32_t num_open_zones;
+};
 
 struct builder {
 	const struct trace_source *source;
 	struct timeline *timeline;
 	uint32_t *processes;            /* the timeline's, by id of the recording; TIMELINE_NONE */
 	uint32_t *threads;              /* the timeline's, by thread of the profile; likewise */
+	uint32_t num_declared_threads;  /* that the timeline had from the start */
 	struct hash_index thread_index; /* of the timeline */
+	struct stack_regions *regions;
+	struct occupancy_tracker *occupancies;
+	ARRAY(struct fill_state) fills; /* by region */
+	ARRAY(struct zone_event) zone_events;
+	size_t next_zone_event;
 };
 
 static uint32_t *new_ids(uint32_t count)
@@ -53,6 +84,12 @@ static bool is_thread(const void *owner, uint32_t item, const void *key)
 	return thread->process == wanted->process && thread->tid == wanted->tid;
 }
 
+static uint32_t find_thread(const struct builder *builder, const struct timeline_thread *wanted)
+{
+	return hash_index_find(&builder->thread_index, hash_thread(wanted), is_thread,
+			       builder->timeline, wanted);
+}
+
 /* A thread that was renamed is several of the profile, but one of the timeline. */
 static int use_thread(struct builder *builder, uint32_t id, uint32_t *ret)
 {
@@ -66,8 +103,7 @@ static int use_thread(struct builder *builder, uint32_t id, uint32_t *ret)
 	err = use_process(builder, thread->process, &added.process);
 	if (err)
 		return err;
-	*ret = hash_index_find(&builder->thread_index, hash_thread(&added), is_thread,
-			       builder->timeline, &added);
+	*ret = find_thread(builder, &added);
 	if (*ret == HASH_INDEX_NONE) {
 		err = timeline_add_thread(builder->timeline, &added, ret);
 		if (!err)
@@ -77,20 +113,234 @@ static int use_thread(struct builder *builder, uint32_t id, uint32_t *ret)
 	return err;
 }
 
-/* The name that it had last. */
+/* The name that it had last; but what the program itself calls it stays. */
 static int name_thread(struct builder *builder, uint32_t profile_thread, uint32_t thread)
 {
 	const struct profile *profile = builder->source->profile;
 	const struct thread *info = profile_get_thread(profile, profile_thread);
 
+	if (thread < builder->num_declared_threads)
+		return 0;
 	return timeline_add_string(builder->timeline, profile_get_string(profile, info->comm),
 				   &timeline_get_thread(builder->timeline, thread)->name);
 }
 
+/* When the process of the timeline, known by its zones only, did something first. */
+static uint64_t find_first_zone_ns(const struct timeline *timeline, uint32_t process)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < timeline_count_zone(timeline); i++) {
+		const struct zone *zone = timeline_get_zone(timeline, i);
+
+		if (timeline_get_region(timeline, zone->region)->process == process &&
+		    zone->begin_ns < first_ns)
+			first_ns = zone->begin_ns;
+	}
+	return first_ns;
+}
+
+/* The pid that a process of the timeline has, or that of the process that one of its threads is. */
+static uint32_t find_pid(const struct builder *builder, uint32_t process)
+{
+	const struct profile *profile = builder->source->profile;
+	uint32_t pid = timeline_get_process(builder->timeline, process)->pid;
+
+	for (uint32_t i = 0; !pid && i < timeline_count_thread(builder->timeline); i++) {
+		const struct timeline_thread *thread = timeline_get_thread(builder->timeline, i);
+
+		for (uint32_t t = 0;
+		     thread->process == process && !pid && t < profile_count_threads(profile); t++)
+			if (profile_get_thread(profile, t)->tid == thread->tid)
+				pid = profile_get_process(profile,
+							  profile_get_thread(profile, t)->process)
+					      ->pid;
+	}
+	return pid;
+}
+
+/*
+ * A process that the timeline has from zones is the image of the recording with its pid: of several
+ * the last that had begun before the first zone.
+ */
+static void match_process(struct builder *builder, uint32_t id)
+{
+	const struct process_table *processes = builder->source->processes;
+	struct timeline_process *known = timeline_get_process(builder->timeline, id);
+	uint32_t count = profile_count_processes(builder->source->profile);
+	uint32_t pid = find_pid(builder, id);
+	uint64_t first_ns = find_first_zone_ns(builder->timeline, id);
+	const struct process *best = NULL;
+
+	for (uint32_t i = 0; pid && i < count; i++) {
+		const struct process *process = process_table_get(processes, i);
+
+		if (process->pid == pid && builder->processes[i] == TIMELINE_NONE &&
+		    (!best || process->start_ns <= first_ns))
+			best = process;
+	}
+	if (!best)
+		return;
+	builder->processes[best->id] = id;
+	known->pid = best->pid;
+	known->start_ns = best->start_ns;
+}
+
+static int take_known(struct builder *builder)
+{
+	uint32_t num_threads = timeline_count_thread(builder->timeline);
+	int err = 0;
+
+	builder->num_declared_threads = num_threads;
+	for (uint32_t i = 0; i < timeline_count_process(builder->timeline); i++)
+		match_process(builder, i);
+	for (uint32_t i = 0; !err && i < num_threads; i++)
+		err = hash_index_add(&builder->thread_index,
+				     hash_thread(timeline_get_thread(builder->timeline, i)), i);
+	return err;
+}
+
+/* ---- fill --------------------------------------------------------------------------------- */
+
+static struct fill_state *use_fill(struct builder *builder, uint32_t region)
+{
+	while (builder->fills.length <= region)
+		if (!array_add(&builder->fills))
+			return NULL;
+	return &builder->fills.items[region];
+}
+
+static int set_fill(struct builder *builder, uint32_t region, uint64_t time_ns, uint64_t bytes)
+{
+	struct region_fill fill = {.time_ns = time_ns, .bytes = bytes, .region = region};
+	struct fill_state *state = use_fill(builder, region);
+
+	if (!state)
+		return -ENOMEM;
+	if (state->bytes == bytes)
+		return 0;
+	state->bytes = bytes;
+	return timeline_add_fill(builder->timeline, &fill, NULL);
+}
+
+/* A thread goes away from a region. What zones that are open there use stays. */
+static int leave_region(struct builder *builder, uint32_t region, uint64_t time_ns)
+{
+	struct fill_state *state;
+
+	if (region == TIMELINE_NONE)
+		return 0;
+	state = use_fill(builder, region);
+	if (!state)
+		return -ENOMEM;
+	return state->num_open_zones ? 0 : set_fill(builder, region, time_ns, 0);
+}
+
+static int enter_region(struct builder *builder, uint32_t thread, uint32_t region, uint64_t pointer,
+			uint64_t time_ns)
+{
+	uint32_t before = occupancy_tracker_find_region(builder->occupancies, thread);
+	int err = before == region ? 0 : leave_region(builder, before, time_ns);
+
+	return err ? err
+		   : occupancy_tracker_enter(builder->occupancies, thread, region, pointer,
+					     time_ns);
+}
+
+/* ---- zones -------------------------------------------------------------------------------- */
+
+static int compare_zone_events(const void *a, const void *b)
+{
+	const struct zone_event *left = a;
+	const struct zone_event *right = b;
+
+	if (left->time_ns != right->time_ns)
+		return left->time_ns < right->time_ns ? -1 : 1;
+	return left->order < right->order ? -1 : left->order > right->order;
+}
+
+/* What the zones say about occupancy is put together anew, with what the samples say. */
+static int collect_zone_events(struct builder *builder)
+{
+	struct zone_walk walk;
+	struct zone_step step;
+	int err = zone_walk_init(&walk, builder->timeline);
+
+	timeline_clear_occupancies(builder->timeline);
+	while (!err && zone_walk_next(&walk, &step)) {
+		struct zone_event *added = array_add(&builder->zone_events);
+
+		if (!added)
+			err = -ENOMEM;
+		else
+			*added = (struct zone_event){
+				.time_ns = step.time_ns,
+				.zone = step.zone,
+				.order = (uint32_t)builder->zone_events.length & INT32_MAX,
+				.is_end = step.is_end};
+	}
+	zone_walk_release(&walk);
+	if (builder->zone_events.length)
+		qsort(builder->zone_events.items, builder->zone_events.length,
+		      sizeof(*builder->zone_events.items), compare_zone_events);
+	return err;
+}
+
+static int add_zone_event(struct builder *builder, const struct zone_event *event)
+{
+	const struct zone *zone = timeline_get_zone(builder->timeline, event->zone);
+	struct fill_state *fill = use_fill(builder, zone->region);
+
+	if (!fill)
+		return -ENOMEM;
+	/* The zones tell their fill themselves; with the last one it is 0. */
+	fill->bytes = 0;
+	if (event->is_end) {
+		fill->num_open_zones--;
+		occupancy_tracker_touch(builder->occupancies, zone->region, event->time_ns);
+		return 0;
+	}
+	fill->num_open_zones++;
+	return enter_region(builder, zone->thread, zone->region, zone->pointer, event->time_ns);
+}
+
+static int add_zones_until(struct builder *builder, uint64_t time_ns)
+{
+	int err = 0;
+
+	while (!err && builder->next_zone_event < builder->zone_events.length &&
+	       builder->zone_events.items[builder->next_zone_event].time_ns <= time_ns)
+		err = add_zone_event(builder,
+				     &builder->zone_events.items[builder->next_zone_event++]);
+	return err;
+}
+
 /* ---- samples ------------------------------------------------------------------------------ */
+
+static int place_sample(struct builder *builder, const struct timed_sample *sample,
+			uint32_t process, struct timeline_sample *placed)
+{
+	const struct stack_region *region;
+	uint32_t id;
+	int err;
+
+	if (!sample->user_sp)
+		return 0;
+	err = stack_regions_find(builder->regions, process,
+				 timeline_get_thread(builder->timeline, placed->thread)->process,
+				 sample->time_ns, sample->user_sp, &id);
+	if (!err)
+		err = enter_region(builder, placed->thread, id, sample->user_sp, sample->time_ns);
+	if (err)
+		return err;
+	placed->region = id;
+	region = timeline_get_region(builder->timeline, id);
+	return set_fill(builder, id, sample->time_ns, region->end - sample->user_sp);
+}
 
 static int add_sample(struct builder *builder, const struct timed_sample *sample)
 {
+	uint32_t process = profile_get_thread(builder->source->profile, sample->thread)->process;
 	struct timeline_sample added = {
 		.time_ns = sample->time_ns,
 		.weight = builder->source->period_ns,
@@ -104,7 +354,23 @@ static int add_sample(struct builder *builder, const struct timed_sample *sample
 
 	if (!err)
 		err = name_thread(builder, sample->thread, added.thread);
+	if (!err)
+		err = place_sample(builder, sample, process, &added);
 	return err ? err : timeline_add_sample(builder->timeline, &added, NULL);
+}
+
+/* Where a region was last in use, its fill goes back to 0. */
+static int finish_fills(struct builder *builder)
+{
+	uint32_t count = timeline_count_occupancy(builder->timeline);
+	int err = occupancy_tracker_finish(builder->occupancies);
+
+	for (uint32_t i = count; !err && i < timeline_count_occupancy(builder->timeline); i++) {
+		const struct occupancy *last = timeline_get_occupancy(builder->timeline, i);
+
+		err = leave_region(builder, last->region, last->end_ns);
+	}
+	return err;
 }
 
 static int add_samples(struct builder *builder)
@@ -113,9 +379,60 @@ static int add_samples(struct builder *builder)
 	const struct timed_sample *samples = trace_log_get_samples(builder->source->log, &count);
 	int err = 0;
 
-	for (size_t i = 0; !err && i < count; i++)
-		err = add_sample(builder, &samples[i]);
+	for (size_t i = 0; !err && i < count; i++) {
+		err = add_zones_until(builder, samples[i].time_ns);
+		if (!err)
+			err = add_sample(builder, &samples[i]);
+	}
+	if (!err)
+		err = add_zones_until(builder, UINT64_MAX);
+	return err ? err : finish_fills(builder);
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* By now every thread has the name that it had last. */
+static int name_region(struct builder *builder, const struct kernel_region *known)
+{
+	struct timeline_thread wanted = {.process = known->process, .tid = known->tid};
+	uint32_t thread = find_thread(builder, &wanted);
+	struct text name = {0};
+	int err;
+
+	if ((known->kind != STACK_THREAD && known->kind != STACK_SIGNAL) ||
+	    thread == HASH_INDEX_NONE)
+		return 0;
+	text_printf(&name, "%s%s", known->kind == STACK_SIGNAL ? "signals of " : "",
+		    timeline_get_string(builder->timeline,
+					timeline_get_thread(builder->timeline, thread)->name));
+	err = name.failed ? -ENOMEM
+			  : timeline_add_string(
+				    builder->timeline, name.data,
+				    &timeline_get_region(builder->timeline, known->region)->name);
+	text_release(&name);
 	return err;
+}
+
+static int name_regions(struct builder *builder)
+{
+	size_t count;
+	const struct kernel_region *known = stack_regions_get_all(builder->regions, &count);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < count; i++)
+		err = name_region(builder, &known[i]);
+	return err;
+}
+
+static void release(struct builder *builder)
+{
+	free(builder->processes);
+	free(builder->threads);
+	hash_index_release(&builder->thread_index);
+	stack_regions_free(builder->regions);
+	occupancy_tracker_free(builder->occupancies);
+	array_release(&builder->fills);
+	array_release(&builder->zone_events);
 }
 
 int trace_builder_build(const struct trace_source *source, struct timeline *timeline)
@@ -125,13 +442,19 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 		.timeline = timeline,
 		.processes = new_ids(profile_count_processes(source->profile)),
 		.threads = new_ids(profile_count_threads(source->profile)),
+		.regions = stack_regions_new(source->log, timeline),
+		.occupancies = occupancy_tracker_new(timeline),
 	};
-	int err = builder.processes && builder.threads ? 0 : -ENOMEM;
+	int err = builder.processes && builder.threads && builder.regions && builder.occupancies
+			  ? take_known(&builder)
+			  : -ENOMEM;
 
 	if (!err)
+		err = collect_zone_events(&builder);
+	if (!err)
 		err = add_samples(&builder);
-	free(builder.processes);
-	free(builder.threads);
-	hash_index_release(&builder.thread_index);
+	if (!err)
+		err = name_regions(&builder);
+	release(&builder);
 	return err;
 }

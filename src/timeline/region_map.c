@@ -76,21 +76,40 @@ static size_t find_place(const struct entries *entries, uint64_t pointer)
 	return low;
 }
 
+static int add_entry(struct entries *entries, const struct stack_region *region, uint32_t id)
+{
+	struct entry *entry = array_insert(&entries->list, find_place(entries, region->end));
+
+	if (!entry)
+		return -ENOMEM;
+	*entry = (struct entry){.lowest = region->begin, .end = region->end, .region = id};
+	return 0;
+}
+
+/* A declared region that shares memory with [begin, end), or NULL. */
+static const struct entry *find_overlapping(const struct region_map *map, uint64_t begin,
+					    uint64_t end)
+{
+	size_t place = find_place(&map->declared, begin + 1);
+
+	if (place < map->declared.list.length && map->declared.list.items[place].lowest < end)
+		return &map->declared.list.items[place];
+	return NULL;
+}
+
 static int add_region(struct region_map *map, struct entries *entries,
 		      const struct stack_region *region, uint32_t *ret)
 {
-	struct entry *entry;
 	uint32_t id;
 	int err = array_reserve(&entries->list, entries->list.length + 1);
 
 	if (!err)
 		err = timeline_add_region(map->timeline, region, &id);
-	if (err)
-		return err;
-	entry = array_insert(&entries->list, find_place(entries, region->end));
-	*entry = (struct entry){.lowest = region->begin, .end = region->end, .region = id};
-	*ret = id;
-	return 0;
+	if (!err)
+		err = add_entry(entries, region, id);
+	if (!err)
+		*ret = id;
+	return err;
 }
 
 static int make_name(struct region_map *map, uint64_t pointer, uint32_t *ret)
@@ -109,16 +128,26 @@ int region_map_declare(struct region_map *map, uint64_t begin, uint64_t end, uin
 				      .process = map->process,
 				      .name = name,
 				      .kind = REGION_DECLARED};
-	size_t place = find_place(&map->declared, begin + 1);
+	const struct entry *other = find_overlapping(map, begin, region.end);
 
-	if (place < map->declared.list.length &&
-	    map->declared.list.items[place].lowest < region.end) {
-		*ret = map->declared.list.items[place].region;
+	if (other) {
+		*ret = other->region;
 		return -EEXIST;
 	}
 	if (name == STRING_EMPTY && make_name(map, region.end, &region.name))
 		return -ENOMEM;
 	return add_region(map, &map->declared, &region, ret);
+}
+
+int region_map_adopt(struct region_map *map, uint32_t id)
+{
+	const struct stack_region *region = timeline_get_region(map->timeline, id);
+
+	if (region->kind == REGION_IMPLICIT)
+		return add_entry(&map->implicit, region, id);
+	if (find_overlapping(map, region->begin, region->end))
+		return -EEXIST;
+	return add_entry(&map->declared, region, id);
 }
 
 void region_map_remove(struct region_map *map, uint32_t region)

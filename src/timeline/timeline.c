@@ -128,6 +128,11 @@ ITEMS(waking, sched_waking, waking)
 ITEMS(sample, timeline_sample, sample)
 ITEMS(clock, clock_snapshot, clock)
 
+void timeline_clear_occupancies(struct timeline *timeline)
+{
+	timeline->occupancy.length = 0;
+}
+
 struct parameter_key {
 	uint32_t zone;
 	uint32_t name;

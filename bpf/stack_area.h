@@ -1,0 +1,99 @@
+/*
+ * In which memory the user stack of a sample lies: found when a thread is first seen there, and
+ * sent ahead of the sample. User space could not ask afterwards: the thread may be gone.
+ *
+ * A thread that was seen lately in the same memory is not looked at again.
+ */
+#ifndef STACK_AREA_H
+#define STACK_AREA_H
+
+#define KNOWN_AREAS 512 /* for each CPU; a power of two */
+
+/* Set by user space before loading. */
+const volatile bool take_stack_areas = false;
+
+struct known_area {
+	__u64 mm; /* address of the kernel's structure, which tells programs apart */
+	__u64 begin;
+	__u64 end;
+	__u64 tid;
+};
+
+struct known_areas {
+	struct known_area areas[KNOWN_AREAS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct known_areas);
+} known_areas SEC(".maps");
+
+/* The mapping that holds the stack pointer. What is no stack at all stays without a kind. */
+static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
+			  struct wire_stack_area *area)
+{
+	struct mm_struct *mm = task->mm;
+	__u64 thread_pointer = TASK_THREAD_POINTER(task);
+
+	area->begin = vma->vm_start;
+	area->end = vma->vm_end;
+	if (!mm || (area->begin <= mm->brk && mm->start_brk < area->end))
+		return 0; /* any number of stacks may be in the heap */
+	if (area->begin <= mm->start_stack && mm->start_stack < area->end) {
+		area->kind = WIRE_STACK_MAIN;
+	} else if (area->user_sp < thread_pointer && thread_pointer < area->end) {
+		/* C libraries put what belongs to a thread above its stack. */
+		area->kind = WIRE_STACK_THREAD;
+		area->thread_pointer = thread_pointer;
+	} else {
+		area->kind = WIRE_STACK_OTHER;
+	}
+	return 0;
+}
+
+static __always_inline bool is_known_area(const struct known_area *known, __u64 mm,
+					  const struct wire_sample *sample)
+{
+	return known->mm == mm && known->tid == sample->tid && known->begin < sample->user_sp &&
+	       sample->user_sp <= known->end;
+}
+
+static __always_inline void send_stack_area(void *ring, const struct wire_sample *sample)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u32 zero = 0;
+	struct known_areas *cache = bpf_map_lookup_elem(&known_areas, &zero);
+	__u64 offset = sample->user_sp - task->sas_ss_sp;
+	bool is_on_signal_stack = offset && offset <= task->sas_ss_size;
+	__u64 mm = (__u64)task->mm;
+	struct known_area *known;
+	struct wire_stack_area area = {
+		.type = WIRE_STACK_AREA,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.time_ns = sample->time_ns,
+		.generation = sample->generation,
+		.user_sp = sample->user_sp,
+	};
+
+	if (!sample->user_sp || !cache)
+		return;
+	known = &cache->areas[(sample->tid * 2 + is_on_signal_stack) & (KNOWN_AREAS - 1)];
+	if (is_known_area(known, mm, sample))
+		return;
+	if (is_on_signal_stack) {
+		area.kind = WIRE_STACK_SIGNAL;
+		area.begin = task->sas_ss_sp;
+		area.end = area.begin + task->sas_ss_size;
+	} else if (bpf_find_vma(task, sample->user_sp, describe_area, &area, 0)) {
+		return; /* the memory is being changed: the next sample will tell */
+	}
+	if (area.kind && send(ring, &area, sizeof(area)))
+		return;
+	*known = (struct known_area){
+		.mm = mm, .begin = area.begin, .end = area.end, .tid = sample->tid};
+}
+
+#endif

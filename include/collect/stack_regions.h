@@ -1,0 +1,53 @@
+/*
+ * Which stack region a sample was taken on: from the memory that the kernel showed, from what a
+ * program declares, and where neither says anything, by the implicit rule of region_map.h.
+ *
+ * Memory that is used anew, by another thread, is another region from then on.
+ */
+#ifndef COLLECT_STACK_REGIONS_H
+#define COLLECT_STACK_REGIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "collect/trace_log.h"
+#include "timeline/timeline.h"
+
+struct stack_regions;
+
+/* A region that comes from the kernel, to be named after its thread. */
+struct kernel_region {
+	uint32_t region;  /* of the timeline */
+	uint32_t process; /* of the timeline */
+	uint32_t tid;     /* 0: no thread's */
+	enum stack_kind kind;
+	uint64_t mapping_begin;
+};
+
+/*
+ * log        borrowed, sorted
+ * timeline   borrowed; gets the regions. Those that it has already are what programs declare
+ *
+ * NULL when out of memory.
+ */
+struct stack_regions *stack_regions_new(const struct trace_log *log, struct timeline *timeline);
+void stack_regions_free(struct stack_regions *regions);
+
+/*
+ * The region that a process's stack pointer was in. Asked in order of time.
+ *
+ * process            id of the process table
+ * timeline_process   the same process in the timeline
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int stack_regions_find(struct stack_regions *regions, uint32_t process,
+				    uint32_t timeline_process, uint64_t time_ns, uint64_t pointer,
+				    uint32_t *ret);
+
+/* Borrowed until the next find. */
+const struct kernel_region *stack_regions_get_all(const struct stack_regions *regions,
+						  size_t *ret_count);
+
+#endif

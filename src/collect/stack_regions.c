@@ -1,0 +1,253 @@
+#include "collect/stack_regions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "timeline/region_map.h"
+
+/*
+ * Larger than a stack that somebody has made by hand, and than that of a thread: there may be many
+ * stacks in such a mapping, or a part of it is the stack.
+ */
+#define MAX_OTHER_BYTES  (16ull << 20)
+#define MAX_THREAD_BYTES (64ull << 20)
+
+/* The regions of one process, by its id of the process table. */
+struct process_regions {
+	struct region_map *map; /* NULL: it was not asked for yet */
+	size_t next_area;       /* in areas: what is declared next */
+	size_t end_area;
+};
+
+struct stack_regions {
+	struct timeline *timeline;
+	ARRAY(struct stack_area) areas; /* by process, then by time */
+	ARRAY(struct process_regions) processes;
+	ARRAY(struct kernel_region) kernel_regions; /* in order of their regions */
+};
+
+static int compare_areas(const void *a, const void *b)
+{
+	const struct stack_area *left = a;
+	const struct stack_area *right = b;
+
+	if (left->process != right->process)
+		return left->process < right->process ? -1 : 1;
+	if (left->first_ns != right->first_ns)
+		return left->first_ns < right->first_ns ? -1 : 1;
+	return left->end < right->end ? -1 : left->end > right->end;
+}
+
+static struct process_regions *use_process(struct stack_regions *regions, uint32_t process)
+{
+	while (regions->processes.length <= process)
+		if (!array_add(&regions->processes))
+			return NULL;
+	return &regions->processes.items[process];
+}
+
+static int copy_areas(struct stack_regions *regions, const struct trace_log *log)
+{
+	size_t count;
+	const struct stack_area *areas = trace_log_get_areas(log, &count);
+
+	if (!count)
+		return 0;
+	if (array_reserve(&regions->areas, count))
+		return -ENOMEM;
+	memcpy(regions->areas.items, areas, count * sizeof(*areas));
+	regions->areas.length = count;
+	qsort(regions->areas.items, count, sizeof(*areas), compare_areas);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id = regions->areas.items[i].process;
+		struct process_regions *process = use_process(regions, id);
+
+		if (!process)
+			return -ENOMEM;
+		if (process->end_area == 0)
+			process->next_area = i;
+		process->end_area = i + 1;
+	}
+	return 0;
+}
+
+struct stack_regions *stack_regions_new(const struct trace_log *log, struct timeline *timeline)
+{
+	struct stack_regions *regions = calloc(1, sizeof(*regions));
+
+	if (!regions)
+		return NULL;
+	regions->timeline = timeline;
+	if (copy_areas(regions, log)) {
+		stack_regions_free(regions);
+		return NULL;
+	}
+	return regions;
+}
+
+void stack_regions_free(struct stack_regions *regions)
+{
+	if (!regions)
+		return;
+	array_for_each (&regions->processes, process)
+		region_map_free(process->map);
+	array_release(&regions->processes);
+	array_release(&regions->areas);
+	array_release(&regions->kernel_regions);
+	free(regions);
+}
+
+/* What the program itself has told goes before everything else. */
+static int adopt_declared(struct stack_regions *regions, struct region_map *map)
+{
+	uint32_t count = timeline_count_region(regions->timeline);
+
+	for (uint32_t id = 0; id < count; id++) {
+		int err = 0;
+
+		if (timeline_get_region(regions->timeline, id)->process ==
+		    region_map_get_process(map))
+			err = region_map_adopt(map, id);
+		if (err && err != -EEXIST)
+			return err;
+	}
+	return 0;
+}
+
+static struct kernel_region *find_kernel_region(struct stack_regions *regions, uint32_t region)
+{
+	size_t low = 0;
+	size_t high = regions->kernel_regions.length;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (regions->kernel_regions.items[middle].region < region)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == regions->kernel_regions.length ||
+	    regions->kernel_regions.items[low].region != region)
+		return NULL;
+	return &regions->kernel_regions.items[low];
+}
+
+/* Two stacks in one mapping: the upper one begins where the lower one ends. */
+static int part_neighbours(struct stack_regions *regions, struct region_map *map,
+			   struct stack_area *area, uint32_t other)
+{
+	struct stack_region *neighbour = timeline_get_region(regions->timeline, other);
+
+	if (neighbour->end < area->end) {
+		area->begin = neighbour->end;
+		return 0;
+	}
+	region_map_remove(map, other);
+	neighbour->begin = area->end;
+	return region_map_adopt(map, other);
+}
+
+/*
+ * An area overlaps a region. Returns 0 when the area, maybe smaller now, can be tried again, and 1
+ * when it is better left out.
+ */
+static int make_way(struct stack_regions *regions, struct region_map *map, struct stack_area *area,
+		    uint64_t mapping_begin, uint32_t other)
+{
+	const struct kernel_region *known = find_kernel_region(regions, other);
+
+	if (!known)
+		return 1; /* the program knows better */
+	if (area->kind == STACK_SIGNAL || (known->kind == STACK_SIGNAL && !area->tid))
+		return 1;
+	if (known->mapping_begin == mapping_begin &&
+	    timeline_get_region(regions->timeline, other)->end != area->end)
+		return part_neighbours(regions, map, area, other);
+	region_map_remove(map, other);
+	return 0;
+}
+
+static int note_kernel_region(struct stack_regions *regions, const struct stack_area *area,
+			      uint64_t mapping_begin, uint32_t timeline_process, uint32_t region)
+{
+	struct kernel_region *added = array_add(&regions->kernel_regions);
+
+	if (!added)
+		return -ENOMEM;
+	*added = (struct kernel_region){.region = region,
+					.process = timeline_process,
+					.tid = area->tid,
+					.kind = area->kind,
+					.mapping_begin = mapping_begin};
+	return 0;
+}
+
+static int name_area(struct stack_regions *regions, const struct stack_area *area, uint32_t *ret)
+{
+	char name[64];
+
+	if (area->kind == STACK_MAIN)
+		return timeline_add_string(regions->timeline, "[stack]", ret);
+	snprintf(name, sizeof(name), "stack 0x%" PRIx64 ", %" PRIu64 " KiB", area->begin,
+		 (area->end - area->begin) >> 10);
+	return timeline_add_string(regions->timeline, name, ret);
+}
+
+static int declare(struct stack_regions *regions, struct region_map *map,
+		   const struct stack_area *source)
+{
+	struct stack_area area = *source;
+	uint32_t region;
+	uint32_t name;
+	int err;
+
+	if (area.kind == STACK_OTHER && area.end - area.begin > MAX_OTHER_BYTES)
+		return 0;
+	if (area.kind == STACK_THREAD && area.end - area.begin > MAX_THREAD_BYTES)
+		area.begin = area.end - MAX_THREAD_BYTES;
+	do {
+		err = name_area(regions, &area, &name);
+		if (err)
+			return err;
+		err = region_map_declare(map, area.begin, area.end, name, &region);
+		if (err != -EEXIST)
+			break;
+		err = make_way(regions, map, &area, source->begin, region);
+		if (err)
+			return err > 0 ? 0 : err;
+	} while (area.begin < area.end);
+	if (err)
+		return err;
+	return note_kernel_region(regions, &area, source->begin, region_map_get_process(map),
+				  region);
+}
+
+int stack_regions_find(struct stack_regions *regions, uint32_t process, uint32_t timeline_process,
+		       uint64_t time_ns, uint64_t pointer, uint32_t *ret)
+{
+	struct process_regions *own = use_process(regions, process);
+	int err = 0;
+
+	if (!own)
+		return -ENOMEM;
+	if (!own->map) {
+		own->map = region_map_new(regions->timeline, timeline_process);
+		err = own->map ? adopt_declared(regions, own->map) : -ENOMEM;
+	}
+	while (!err && own->next_area < own->end_area &&
+	       regions->areas.items[own->next_area].first_ns <= time_ns)
+		err = declare(regions, own->map, &regions->areas.items[own->next_area++]);
+	return err ? err : region_map_find(own->map, pointer, ret);
+}
+
+const struct kernel_region *stack_regions_get_all(const struct stack_regions *regions,
+						  size_t *ret_count)
+{
+	*ret_count = regions->kernel_regions.length;
+	return regions->kernel_regions.items;
+}
