@@ -28,6 +28,7 @@ struct perfetto_tracks {
 	uint64_t first_counter_uuid;
 	uint32_t *pids;            /* by process */
 	uint32_t *tids;            /* by thread */
+	bool *took_over;           /* by process: its pid was another one's before */
 	int32_t *ranks;            /* by process: of its region that was used last */
 	struct perfetto_told told; /* tracks that are described, by uuid */
 	struct text name;
@@ -71,6 +72,36 @@ static int choose_pids(struct perfetto_tracks *tracks)
 					  HASH_INDEX_NONE)
 			*pid = made_up++;
 		err = hash_index_add(&index, hash_mix(0, *pid), i);
+	}
+	hash_index_release(&index);
+	return err;
+}
+
+/*
+ * An exec and a reused pid give a pid another process from then on: what is said of that one must
+ * carry its time, or readers would take the one described last for all of them.
+ */
+static int find_successors(struct perfetto_tracks *tracks)
+{
+	struct hash_index index = {0};
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < timeline_count_process(tracks->timeline); i++) {
+		const uint32_t *pid = &tracks->pids[i];
+		uint64_t hash = hash_mix(0, *pid);
+		uint32_t first = hash_index_find(&index, hash, is_pid, tracks, pid);
+		uint64_t start_ns = timeline_get_process(tracks->timeline, i)->start_ns;
+
+		if (first != HASH_INDEX_NONE &&
+		    timeline_get_process(tracks->timeline, first)->start_ns <= start_ns) {
+			tracks->took_over[i] = start_ns != 0;
+			continue;
+		}
+		if (first != HASH_INDEX_NONE) {
+			tracks->took_over[first] = true;
+			hash_index_remove(&index, hash, first);
+		}
+		err = hash_index_add(&index, hash, i);
 	}
 	hash_index_release(&index);
 	return err;
@@ -144,8 +175,9 @@ struct perfetto_tracks *perfetto_tracks_new(const struct timeline *timeline,
 	tracks->pids = calloc(num_processes + 1, sizeof(*tracks->pids));
 	tracks->ranks = calloc(num_processes + 1, sizeof(*tracks->ranks));
 	tracks->tids = calloc(num_threads + 1, sizeof(*tracks->tids));
-	if (!tracks->pids || !tracks->ranks || !tracks->tids || choose_pids(tracks) ||
-	    choose_tids(tracks)) {
+	tracks->took_over = calloc(num_processes + 1, sizeof(*tracks->took_over));
+	if (!tracks->pids || !tracks->ranks || !tracks->tids || !tracks->took_over ||
+	    choose_pids(tracks) || find_successors(tracks) || choose_tids(tracks)) {
 		perfetto_tracks_free(tracks);
 		return NULL;
 	}
@@ -159,6 +191,7 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 	free(tracks->pids);
 	free(tracks->tids);
 	free(tracks->ranks);
+	free(tracks->took_over);
 	perfetto_told_release(&tracks->told);
 	text_release(&tracks->name);
 	text_release(&tracks->description);
@@ -186,8 +219,9 @@ static char *set_name(struct perfetto_tracks *tracks, const char *name)
 	return tracks->name.data;
 }
 
-static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence sequence,
-			  Perfetto__TrackDescriptor *descriptor)
+/* time_ns  0: it holds for the whole trace */
+static int add_descriptor_at(struct perfetto_tracks *tracks, enum perfetto_sequence sequence,
+			     uint64_t time_ns, Perfetto__TrackDescriptor *descriptor)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 
@@ -195,10 +229,18 @@ static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence
 		return -ENOMEM;
 	packet.has_trusted_packet_sequence_id = 1;
 	packet.trusted_packet_sequence_id = sequence;
+	packet.has_timestamp = time_ns != 0;
+	packet.timestamp = time_ns;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR;
 	packet.track_descriptor = descriptor;
 	descriptor->has_uuid = 1;
 	return perfetto_stream_add(tracks->stream, &packet);
+}
+
+static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence sequence,
+			  Perfetto__TrackDescriptor *descriptor)
+{
+	return add_descriptor_at(tracks, sequence, 0, descriptor);
 }
 
 /* Whether the track is yet to be described; a uuid is a number of the table of what is told. */
@@ -223,6 +265,16 @@ static uint64_t region_uuid(const struct perfetto_tracks *tracks, uint32_t regio
 	return tracks->first_region_uuid + (uint64_t)region * UUIDS_OF_REGION;
 }
 
+/* Of a process or a thread of it. */
+static int add_owner(struct perfetto_tracks *tracks, uint32_t process,
+		     Perfetto__TrackDescriptor *descriptor)
+{
+	uint64_t start_ns = timeline_get_process(tracks->timeline, process)->start_ns;
+
+	return add_descriptor_at(tracks, SEQUENCE_SYSTEM, tracks->took_over[process] ? start_ns : 0,
+				 descriptor);
+}
+
 static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
 {
 	const struct timeline_process *process = timeline_get_process(tracks->timeline, id);
@@ -236,7 +288,7 @@ static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
 	body.start_timestamp_ns = (int64_t)process->start_ns;
 	descriptor.uuid = process_uuid(id);
 	descriptor.process = &body;
-	return add_descriptor(tracks, SEQUENCE_SYSTEM, &descriptor);
+	return add_owner(tracks, id, &descriptor);
 }
 
 static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
@@ -252,18 +304,29 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	body.thread_name = fit_name(tracks, thread->name);
 	descriptor.uuid = thread_uuid(tracks, id);
 	descriptor.thread = &body;
-	return add_descriptor(tracks, SEQUENCE_SYSTEM, &descriptor);
+	return add_owner(tracks, thread->process, &descriptor);
 }
 
-int perfetto_tracks_describe_threads(struct perfetto_tracks *tracks)
+static int describe_owners(struct perfetto_tracks *tracks, bool took_over)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < timeline_count_process(tracks->timeline); i++)
-		err = describe_process(tracks, i);
+		if (tracks->took_over[i] == took_over)
+			err = describe_process(tracks, i);
 	for (uint32_t i = 0; !err && i < timeline_count_thread(tracks->timeline); i++)
-		err = describe_thread(tracks, i);
+		if (tracks->took_over[timeline_get_thread(tracks->timeline, i)->process] ==
+		    took_over)
+			err = describe_thread(tracks, i);
 	return err;
+}
+
+/* To readers, a packet without time has that of the last one before it. */
+int perfetto_tracks_describe_threads(struct perfetto_tracks *tracks)
+{
+	int err = describe_owners(tracks, false);
+
+	return err ? err : describe_owners(tracks, true);
 }
 
 /*
