@@ -16,6 +16,10 @@
 #include "timeline/occupancy_tracker.h"
 #include "timeline/zone_walk.h"
 
+/* A fill is told anew when it has changed by an eighth: a trace is for the eye, and each costs 25
+ * bytes. */
+#define MIN_FILL_CHANGE(bytes) ((bytes) / 8)
+
 /* A zone begins or ends. */
 struct zone_event {
 	uint64_t time_ns;
@@ -125,19 +129,19 @@ static int name_thread(struct builder *builder, uint32_t profile_thread, uint32_
 				   &timeline_get_thread(builder->timeline, thread)->name);
 }
 
-/* When the process of the timeline, known by its zones only, did something first. */
-static uint64_t find_first_zone_ns(const struct timeline *timeline, uint32_t process)
+/* When a process of the timeline, known by its zones only, last began one. */
+static uint64_t find_last_zone_ns(const struct timeline *timeline, uint32_t process)
 {
-	uint64_t first_ns = UINT64_MAX;
+	uint64_t last_ns = 0;
 
 	for (uint32_t i = 0; i < timeline_count_zone(timeline); i++) {
 		const struct zone *zone = timeline_get_zone(timeline, i);
 
 		if (timeline_get_region(timeline, zone->region)->process == process &&
-		    zone->begin_ns < first_ns)
-			first_ns = zone->begin_ns;
+		    zone->begin_ns > last_ns)
+			last_ns = zone->begin_ns;
 	}
-	return first_ns;
+	return last_ns;
 }
 
 /* The pid that a process of the timeline has, or that of the process that one of its threads is. */
@@ -161,7 +165,8 @@ static uint32_t find_pid(const struct builder *builder, uint32_t process)
 
 /*
  * A process that the timeline has from zones is the image of the recording with its pid: of several
- * the last that had begun before the first zone.
+ * the last that had begun before the last zone (the event of an exec may be lost: then the image
+ * begins at its first sample).
  */
 static void match_process(struct builder *builder, uint32_t id)
 {
@@ -169,14 +174,14 @@ static void match_process(struct builder *builder, uint32_t id)
 	struct timeline_process *known = timeline_get_process(builder->timeline, id);
 	uint32_t count = profile_count_processes(builder->source->profile);
 	uint32_t pid = find_pid(builder, id);
-	uint64_t first_ns = find_first_zone_ns(builder->timeline, id);
+	uint64_t last_ns = find_last_zone_ns(builder->timeline, id);
 	const struct process *best = NULL;
 
 	for (uint32_t i = 0; pid && i < count; i++) {
 		const struct process *process = process_table_get(processes, i);
 
 		if (process->pid == pid && builder->processes[i] == TIMELINE_NONE &&
-		    (!best || process->start_ns <= first_ns))
+		    (!best || process->start_ns <= last_ns))
 			best = process;
 	}
 	if (!best)
@@ -210,6 +215,13 @@ static struct fill_state *use_fill(struct builder *builder, uint32_t region)
 	return &builder->fills.items[region];
 }
 
+static bool is_about(uint64_t told, uint64_t bytes)
+{
+	uint64_t change = told < bytes ? bytes - told : told - bytes;
+
+	return told && change <= MIN_FILL_CHANGE(told);
+}
+
 static int set_fill(struct builder *builder, uint32_t region, uint64_t time_ns, uint64_t bytes)
 {
 	struct region_fill fill = {.time_ns = time_ns, .bytes = bytes, .region = region};
@@ -217,7 +229,7 @@ static int set_fill(struct builder *builder, uint32_t region, uint64_t time_ns, 
 
 	if (!state)
 		return -ENOMEM;
-	if (state->bytes == bytes)
+	if (bytes ? is_about(state->bytes, bytes) : !state->bytes)
 		return 0;
 	state->bytes = bytes;
 	return timeline_add_fill(builder->timeline, &fill, NULL);

@@ -1,0 +1,288 @@
+#include "collect/trace_builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+#define PID    100
+#define PERIOD 10
+
+/* One process, as the recorder has it, and its log. */
+struct fixture {
+	struct profile *profile;
+	struct file_table *files;
+	struct process_table *processes;
+	struct trace_log *log;
+	struct timeline *timeline;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	uint32_t process;
+
+	fixture->profile = profile_new();
+	fixture->files = file_table_new("/nonexistent", NULL);
+	fixture->processes = process_table_new("/nonexistent", fixture->files);
+	fixture->log = trace_log_new();
+	fixture->timeline = timeline_new();
+	assert_int_equal(process_table_on_fork(fixture->processes, 1, PID, 1), 0);
+	assert_int_equal(process_table_on_comm(fixture->processes, 2, PID, "game", false), 0);
+	assert_int_equal(profile_add_process(fixture->profile, PID, STRING_EMPTY, &process), 0);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	timeline_free(fixture->timeline);
+	trace_log_free(fixture->log);
+	process_table_free(fixture->processes);
+	file_table_free(fixture->files);
+	profile_free(fixture->profile);
+	free(fixture);
+	return 0;
+}
+
+static void add_sample(struct fixture *fixture, uint64_t time_ns, uint32_t tid, const char *comm,
+		       uint64_t user_sp)
+{
+	struct thread thread = {.tid = tid};
+	struct timed_sample sample = {.time_ns = time_ns, .user_sp = user_sp};
+
+	assert_int_equal(profile_add_string(fixture->profile, comm, &thread.comm), 0);
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
+	assert_int_equal(trace_log_add_sample(fixture->log, &sample), 0);
+}
+
+static void add_area(struct fixture *fixture, uint64_t time_ns, enum wire_stack_kind kind,
+		     uint32_t tid, uint64_t begin, uint64_t end, uint64_t thread_pointer)
+{
+	struct wire_stack_area area = {.type = WIRE_STACK_AREA,
+				       .tid = tid,
+				       .kind = kind,
+				       .time_ns = time_ns,
+				       .begin = begin,
+				       .end = end,
+				       .thread_pointer = thread_pointer};
+
+	assert_int_equal(trace_log_add_area(fixture->log, 0, &area), 0);
+}
+
+static void build(struct fixture *fixture)
+{
+	struct trace_source source = {.log = fixture->log,
+				      .profile = fixture->profile,
+				      .processes = fixture->processes,
+				      .period_ns = PERIOD};
+
+	trace_log_sort(fixture->log);
+	assert_int_equal(trace_builder_build(&source, fixture->timeline), 0);
+}
+
+static const struct stack_region *region_of(struct fixture *fixture, uint32_t sample)
+{
+	uint32_t region = timeline_get_sample(fixture->timeline, sample)->region;
+
+	assert_int_not_equal(region, TIMELINE_NONE);
+	return timeline_get_region(fixture->timeline, region);
+}
+
+static const char *region_name(struct fixture *fixture, uint32_t sample)
+{
+	return timeline_get_string(fixture->timeline, region_of(fixture, sample)->name);
+}
+
+static void samples_come_out_in_order_of_time_with_the_period_as_weight(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_sample(fixture, 20, PID, "game", 0);
+	add_sample(fixture, 10, PID, "game", 0);
+	build(fixture);
+	assert_int_equal(timeline_count_sample(fixture->timeline), 2);
+	assert_int_equal(timeline_get_sample(fixture->timeline, 0)->time_ns, 10);
+	assert_int_equal(timeline_get_sample(fixture->timeline, 1)->weight, PERIOD);
+	assert_int_equal(timeline_get_sample(fixture->timeline, 0)->region, TIMELINE_NONE);
+}
+
+static void a_renamed_thread_is_one_with_its_last_name(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_sample(fixture, 10, 101, "game", 0);
+	add_sample(fixture, 20, 101, "worker", 0);
+	build(fixture);
+	assert_int_equal(timeline_count_thread(fixture->timeline), 1);
+	assert_string_equal(timeline_get_string(fixture->timeline,
+						timeline_get_thread(fixture->timeline, 0)->name),
+			    "worker");
+}
+
+static void a_thread_stack_ends_above_the_thread_pointer_and_has_the_threads_name(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_THREAD, 101, 0x10000, 0x40000, 0x1ff00);
+	add_sample(fixture, 10, 101, "worker", 0x18000);
+	build(fixture);
+	assert_string_equal(region_name(fixture, 0), "worker");
+	assert_int_equal(region_of(fixture, 0)->begin, 0x10000);
+	assert_int_equal(region_of(fixture, 0)->end, 0x20000);
+}
+
+static void stacks_of_two_threads_in_one_mapping_are_two_regions(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_THREAD, 101, 0x10000, 0x30000, 0x2ff00);
+	add_sample(fixture, 10, 101, "upper", 0x28000);
+	add_area(fixture, 20, WIRE_STACK_THREAD, 102, 0x10000, 0x30000, 0x1ff00);
+	add_sample(fixture, 20, 102, "lower", 0x18000);
+	add_sample(fixture, 30, 101, "upper", 0x27000);
+	build(fixture);
+	assert_string_equal(region_name(fixture, 0), "upper");
+	assert_string_equal(region_name(fixture, 1), "lower");
+	assert_string_equal(region_name(fixture, 2), "upper");
+	assert_int_equal(region_of(fixture, 0)->begin, 0x20000);
+}
+
+static void a_stack_that_another_thread_uses_anew_is_another_region(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_THREAD, 101, 0x10000, 0x20000, 0x1ff00);
+	add_sample(fixture, 10, 101, "first", 0x18000);
+	add_area(fixture, 20, WIRE_STACK_THREAD, 102, 0x10000, 0x20000, 0x1ff00);
+	add_sample(fixture, 20, 102, "second", 0x18000);
+	build(fixture);
+	assert_string_equal(region_name(fixture, 0), "first");
+	assert_string_equal(region_name(fixture, 1), "second");
+}
+
+static void a_mapping_too_large_for_one_stack_goes_by_the_implicit_rule(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_OTHER, 101, 0x10000, 0x10000 + (17 << 20), 0);
+	add_sample(fixture, 10, 101, "worker", 0x18008);
+	build(fixture);
+	assert_int_equal(region_of(fixture, 0)->kind, REGION_IMPLICIT);
+	assert_int_equal(region_of(fixture, 0)->end, 0x19000);
+}
+
+static void a_signal_stack_is_named_after_its_thread(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_SIGNAL, 101, 0x10000, 0x12000, 0);
+	add_sample(fixture, 10, 101, "worker", 0x11000);
+	build(fixture);
+	assert_string_equal(region_name(fixture, 0), "signals of worker");
+}
+
+static void the_main_stack_has_the_lowest_begin_that_was_seen(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_MAIN, PID, 0x18000, 0x20000, 0);
+	add_sample(fixture, 10, PID, "game", 0x19000);
+	add_area(fixture, 20, WIRE_STACK_MAIN, PID, 0x10000, 0x20000, 0);
+	add_sample(fixture, 20, PID, "game", 0x11000);
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 1);
+	assert_string_equal(region_name(fixture, 1), "[stack]");
+	assert_int_equal(region_of(fixture, 0)->begin, 0x10000);
+}
+
+static void fill_is_what_lies_above_the_stack_pointer_and_ends_at_0(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t last;
+
+	add_area(fixture, 10, WIRE_STACK_MAIN, PID, 0x10000, 0x20000, 0);
+	add_sample(fixture, 10, PID, "game", 0x1f000);
+	add_sample(fixture, 20, PID, "game", 0x1c000);
+	build(fixture);
+	assert_int_equal(timeline_count_fill(fixture->timeline), 3);
+	assert_int_equal(timeline_get_fill(fixture->timeline, 0)->bytes, 0x1000);
+	assert_int_equal(timeline_get_fill(fixture->timeline, 1)->bytes, 0x4000);
+	last = timeline_count_fill(fixture->timeline) - 1;
+	assert_int_equal(timeline_get_fill(fixture->timeline, last)->bytes, 0);
+	assert_int_equal(timeline_get_fill(fixture->timeline, last)->time_ns, 20);
+}
+
+/* A process with a region [0x10000, 0x20000) and on it a zone of thread 101 from 10 to 50. */
+static void add_zones(struct fixture *fixture)
+{
+	struct timeline_process process = {.pid = PID};
+	struct timeline_thread thread = {.tid = 101};
+	struct stack_region region = {.begin = 0x10000, .end = 0x20000};
+	struct source_location location = {0};
+	struct zone zone = {.begin_ns = 10,
+			    .end_ns = 50,
+			    .pointer = 0x1f000,
+			    .parent = TIMELINE_NONE,
+			    .last_attribute = TIMELINE_NONE};
+	struct occupancy occupancy = {.begin_ns = 10, .end_ns = 50};
+
+	assert_int_equal(timeline_add_string(fixture->timeline, "fiber", &region.name), 0);
+	assert_int_equal(timeline_add_process(fixture->timeline, &process, NULL), 0);
+	assert_int_equal(timeline_add_thread(fixture->timeline, &thread, NULL), 0);
+	assert_int_equal(timeline_add_region(fixture->timeline, &region, NULL), 0);
+	assert_int_equal(timeline_add_location(fixture->timeline, &location, NULL), 0);
+	assert_int_equal(timeline_add_zone(fixture->timeline, &zone, NULL), 0);
+	assert_int_equal(timeline_add_occupancy(fixture->timeline, &occupancy, NULL), 0);
+}
+
+static void samples_and_zones_share_process_thread_and_region(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_zones(fixture);
+	add_area(fixture, 20, WIRE_STACK_OTHER, 101, 0x10000, 0x40000, 0);
+	add_sample(fixture, 20, 101, "worker", 0x18000);
+	build(fixture);
+	assert_int_equal(timeline_count_process(fixture->timeline), 1);
+	assert_int_equal(timeline_count_thread(fixture->timeline), 1);
+	assert_int_equal(timeline_get_sample(fixture->timeline, 0)->region, 0);
+	assert_string_equal(region_name(fixture, 0), "fiber");
+}
+
+static void a_sample_elsewhere_ends_the_occupancy_that_a_zone_began(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct occupancy *first;
+
+	add_zones(fixture);
+	add_area(fixture, 20, WIRE_STACK_MAIN, 101, 0x80000, 0x90000, 0);
+	add_sample(fixture, 20, 101, "worker", 0x88000);
+	build(fixture);
+	first = timeline_get_occupancy(fixture->timeline, 0);
+	assert_int_equal(first->region, 0);
+	assert_int_equal(first->begin_ns, 10);
+	assert_int_equal(first->end_ns, 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(samples_come_out_in_order_of_time_with_the_period_as_weight),
+		TEST(a_renamed_thread_is_one_with_its_last_name),
+		TEST(a_thread_stack_ends_above_the_thread_pointer_and_has_the_threads_name),
+		TEST(stacks_of_two_threads_in_one_mapping_are_two_regions),
+		TEST(a_stack_that_another_thread_uses_anew_is_another_region),
+		TEST(a_mapping_too_large_for_one_stack_goes_by_the_implicit_rule),
+		TEST(a_signal_stack_is_named_after_its_thread),
+		TEST(the_main_stack_has_the_lowest_begin_that_was_seen),
+		TEST(fill_is_what_lies_above_the_stack_pointer_and_ends_at_0),
+		TEST(samples_and_zones_share_process_thread_and_region),
+		TEST(a_sample_elsewhere_ends_the_occupancy_that_a_zone_began),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
