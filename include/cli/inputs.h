@@ -38,6 +38,7 @@ struct input_options {
 	const char *metric; /* of --metric; NULL: the first */
 	bool is_strict;
 	bool is_lenient;
+	bool is_growing; /* somebody may be writing: a last line without end is left out */
 };
 
 /* One of the options above. Returns 0, or negative (usage error, told). */

@@ -29,6 +29,7 @@ enum record_option {
 	OPTION_STATS,
 	OPTION_BUFFER_SIZE,
 	OPTION_CHECK_CALLS,
+	OPTION_ZONES,
 };
 
 /* Lines for a command's table. */
@@ -67,6 +68,7 @@ struct record_options {
 	struct output_options outputs; /* at least one request */
 	uint64_t flush_ns;             /* 0: one piece */
 	const char *stats_path;
+	ARRAY(char *) zones_paths; /* of --zones; owned */
 	bool no_kernel_stacks;
 	enum user_stacks user_stacks;
 	bool no_fp_steps; /* --user-stacks table: never by frame pointer */

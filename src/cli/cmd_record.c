@@ -44,11 +44,16 @@ static int choose_formats(struct session *session)
 	struct record_options *options = &session->options;
 	struct error error = {0};
 
-	if (!outputs_init(&session->outputs, options->outputs.requests.items,
-			  options->outputs.requests.length, &error))
-		return 0;
-	log_error("%s", error.message);
-	return EXIT_USAGE;
+	if (outputs_init(&session->outputs, options->outputs.requests.items,
+			 options->outputs.requests.length, &error)) {
+		log_error("%s", error.message);
+		return EXIT_USAGE;
+	}
+	if (options->zones_paths.length && !outputs_have_times(&session->outputs)) {
+		log_error("--zones needs an output that shows times: add -o FILE.pftrace");
+		return EXIT_USAGE;
+	}
+	return 0;
 }
 
 static struct target choose_target(const struct session *session)
@@ -373,6 +378,7 @@ const struct command command_record = {
 		"  sudo stackwide record -F 999 -p 812 -d 30s -o nginx.folded\n"
 		"  sudo stackwide record -o build.folded -o build.txt -- make -j8\n"
 		"  sudo stackwide record -d 5 -o - --to folded | grep nginx\n"
+		"  sudo stackwide record -o build.pftrace -- make -j8              for ui.perfetto.dev\n"
 		"  sudo stackwide record --flush 5m -o day.folded       day.1.folded, day.2.folded, ...\n\n"
 		"Exit status: that of COMMAND (128 + signal when it was killed); else 0 done, 1 failed,\n"
 		"2 usage, 4 not permitted or not supported by this kernel.\n",

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/input_file.h"
 #include "cli/progress.h"
+#include "formats/zones_text.h"
 
 int input_options_handle(struct input_options *options, int id, const char *value)
 {
@@ -108,6 +109,19 @@ static int add_source(struct profile *profile, const char *path, uint32_t *ret)
 	return err ? err : profile_add_source(profile, name, ret);
 }
 
+/* What of the input is whole. Captures in binary are written at once. */
+static size_t get_whole_size(const struct reading *reading, const struct input_options *options)
+{
+	const uint8_t *data = input_file_get_data(reading->file);
+	size_t size = input_file_get_size(reading->file);
+	const uint8_t *last;
+
+	if (!options->is_growing || !size || zones_is_capture(data, size))
+		return size;
+	last = memrchr(data, '\n', size);
+	return last ? (size_t)(last - data) + 1 : 0;
+}
+
 static int read_bytes(struct reading *reading, const struct format *format,
 		      const struct input_options *options, struct profile *profile,
 		      struct timeline *timeline, struct import_counts *ret_counts)
@@ -115,7 +129,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	struct import import = {
 		.name = reading->name,
 		.data = input_file_get_data(reading->file),
-		.size = input_file_get_size(reading->file),
+		.size = get_whole_size(reading, options),
 		.open_member = input_file_is_folder(reading->file) ? open_member : NULL,
 		.profile = profile,
 		.timeline = timeline,

@@ -20,6 +20,8 @@ const struct option_spec record_option_specs[] = {
 	RECORD_SAMPLING_SPECS,
 	{OPTION_FLUSH, 0, "flush", "TIME",
 	 "write the files every TIME and start over; they get a\nnumber: profile.1.folded"},
+	{OPTION_ZONES, 0, "zones", "FILE[,FILE...]",
+	 "add to a .pftrace the zones that programs write into\nFILE meanwhile (see stackwide-zones(3))"},
 	{OPTION_STATS, 0, "stats", "FILE", "write the account of the run as JSON"},
 	SVG_OPTION_SPECS,
 	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
@@ -59,6 +61,28 @@ static int read_ids(struct record_options *options, int id, const char *value)
 		if (add_id(options, id, number))
 			return refuse(id == OPTION_PID ? "--pid" : "--tid", value,
 				      "expected numbers joined by commas");
+	}
+	return copy ? 0 : -ENOMEM;
+}
+
+/* FILE[,FILE…] */
+static int add_zones(struct record_options *options, const char *value)
+{
+	_cleanup_free_ char *copy = strdup(value);
+	char *rest = copy;
+
+	while (rest) {
+		const char *path = strsep(&rest, ",");
+		char **added;
+
+		if (!*path)
+			return refuse("--zones", value, "expected names of files joined by commas");
+		added = array_add(&options->zones_paths);
+		if (!added)
+			return -ENOMEM;
+		*added = strdup(path);
+		if (!*added)
+			return -ENOMEM;
 	}
 	return copy ? 0 : -ENOMEM;
 }
@@ -141,6 +165,8 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		if (option_read_duration(value, &options->flush_ns))
 			return refuse("--flush", value, "expected a time such as 60, 5m or 1h");
 		return 0;
+	case OPTION_ZONES:
+		return add_zones(options, value);
 	case OPTION_STATS:
 		options->stats_path = value;
 		return 0;
@@ -168,6 +194,10 @@ int record_options_check(const struct record_options *options)
 	}
 	if (options->flush_ns && options->tids.length) {
 		log_error("--flush does not go with --tid; record the threads' process (--pid)");
+		return -EINVAL;
+	}
+	if (options->flush_ns && options->zones_paths.length) {
+		log_error("--flush does not go with --zones");
 		return -EINVAL;
 	}
 	return 0;
@@ -213,5 +243,8 @@ void record_options_release(struct record_options *options)
 {
 	array_release(&options->pids);
 	array_release(&options->tids);
+	array_for_each (&options->zones_paths, path)
+		free(*path);
+	array_release(&options->zones_paths);
 	output_options_release(&options->outputs);
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "collect/trace_builder.h"
 
 static int add_system(const struct recording *recording, struct timeline *timeline)
@@ -46,15 +47,40 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 	return err ? err : trace_builder_build(&source, timeline);
 }
 
+/* The zones' profile is not the recording's: it weighs something else. */
+static int read_zones(const struct recording *recording, struct timeline *timeline)
+{
+	static const struct input_options options = {.format = "zones", .is_growing = true};
+	_cleanup_(profile_freep) struct profile *profile = profile_new();
+	int status = EXIT_DONE;
+
+	if (!profile) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	array_for_each (&recording->options->zones_paths, path)
+		if (!status)
+			status = inputs_read_file(*path, &options, profile, timeline, NULL);
+	return status;
+}
+
 int recorded_trace_make(const struct recording *recording, struct timeline **ret)
 {
 	_cleanup_(timeline_freep) struct timeline *timeline = timeline_new();
-	int err = timeline ? fill(recording, timeline) : -ENOMEM;
+	int status = timeline ? read_zones(recording, timeline) : EXIT_DONE;
+	int err;
 
+	/* A recording cannot be made again: it is written without what is wrong with the zones. */
+	if (status) {
+		log_warning("the trace is written without the zones");
+		timeline_free(timeline);
+		timeline = timeline_new();
+	}
+	err = timeline ? fill(recording, timeline) : -ENOMEM;
 	if (err) {
 		log_error("cannot make the trace: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
 	*ret = return_ptr(timeline);
-	return 0;
+	return status;
 }

@@ -223,7 +223,8 @@ static int name_frames(struct recording *recording)
 	return 0;
 }
 
-static int write_outputs(struct recording *recording)
+/* ret_zones_status  not 0 where only the zones are missing */
+static int write_outputs(struct recording *recording, int *ret_zones_status)
 {
 	struct format_opts opts = {
 		.tree = recording->options->outputs.tree,
@@ -233,11 +234,11 @@ static int write_outputs(struct recording *recording)
 	_cleanup_(timeline_freep) struct timeline *timeline = NULL;
 	struct error error = {0};
 
+	*ret_zones_status = EXIT_DONE;
 	if (outputs_have_times(recording->outputs)) {
-		int status = recorded_trace_make(recording, &timeline);
-
-		if (status)
-			return status;
+		*ret_zones_status = recorded_trace_make(recording, &timeline);
+		if (!timeline)
+			return *ret_zones_status;
 	}
 	opts.timeline = timeline;
 	if (outputs_write(recording->outputs, recorder_get_profile(recording->recorder), &opts,
@@ -245,7 +246,7 @@ static int write_outputs(struct recording *recording)
 		log_error("%s", error.message);
 		return EXIT_FAILED;
 	}
-	return 0;
+	return EXIT_DONE;
 }
 
 static int write_stats(struct recording *recording)
@@ -329,14 +330,17 @@ static int count(struct recording *recording)
 int recording_finish(struct recording *recording)
 {
 	int status = name_frames(recording);
+	int zones_status = EXIT_DONE;
 
 	if (!status && count(recording)) {
 		log_error("out of memory");
 		status = EXIT_FAILED;
 	}
 	if (!status)
-		status = write_outputs(recording);
-	return status ? status : sum_up(recording);
+		status = write_outputs(recording, &zones_status);
+	if (!status)
+		status = sum_up(recording);
+	return status ? status : zones_status;
 }
 
 void recording_release(struct recording *recording)
