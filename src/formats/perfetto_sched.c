@@ -11,7 +11,8 @@ enum clock_id { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME
 /* How many switches and wakings a bundle holds. */
 #define BUNDLE_EVENTS 1024
 
-#define FLAG_IN_INTERRUPT 1u
+/* TRACE_FLAG_HARDIRQ of linux/trace_events.h. */
+#define FLAG_IN_INTERRUPT 0x08u
 
 /* ---- the system --------------------------------------------------------------------------- */
 

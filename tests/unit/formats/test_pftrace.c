@@ -268,7 +268,7 @@ static void scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release(voi
 	assert_int_equal(sched->switch_next_pid[1], 2);
 	assert_int_equal(sched->switch_prev_state[1], 0x100);
 	assert_int_equal(sched->n_intern_table, 1);
-	assert_int_equal(sched->waking_common_flags[0], 1);
+	assert_int_equal(sched->waking_common_flags[0], 0x08);
 	assert_int_equal(sched->n_waking_pid, sched->n_waking_timestamp);
 	perfetto__trace__free_unpacked(trace, NULL);
 	timeline_free(timeline);
