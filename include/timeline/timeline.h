@@ -160,6 +160,26 @@ struct sched_waking {
 	bool is_in_interrupt; /* an interrupt woke it, not the thread that it interrupted */
 };
 
+struct schedule_event {
+	bool is_waking;
+	union {
+		struct sched_switch on_cpu;
+		struct sched_waking waking;
+	};
+};
+
+/*
+ * Switches and wakings that are too many for memory: in order of time, and read one after another,
+ * as often as wanted.
+ */
+struct schedule_source {
+	/* The next event is to be the first one. Returns 0 or negative errno. */
+	int (*rewind)(void *context);
+	/* Returns 1 and the event, 0 after the last, or negative errno. */
+	int (*next)(void *context, struct schedule_event *ret);
+	void *context;
+};
+
 enum sample_mode { SAMPLE_MODE_UNKNOWN, SAMPLE_MODE_KERNEL, SAMPLE_MODE_USER };
 
 /* One sample in time; its stack is an id of the profile that goes with the timeline. */
@@ -248,7 +268,13 @@ const struct zone_attribute *timeline_next_attribute(const struct timeline *time
 void timeline_set_system(struct timeline *timeline, const struct timeline_system *system);
 const struct timeline_system *timeline_get_system(const struct timeline *timeline);
 
-/* No zone, counter value, occupancy, switch or sample. */
+/* A source of more scheduling than was added; what it gives comes after that. Its context is
+   borrowed. */
+void timeline_set_schedule(struct timeline *timeline, const struct schedule_source *source);
+/* NULL: there is none. */
+const struct schedule_source *timeline_get_schedule(const struct timeline *timeline);
+
+/* No zone, counter value, occupancy, switch, source of scheduling or sample. */
 bool timeline_is_empty(const struct timeline *timeline);
 
 #endif

@@ -300,9 +300,9 @@ static int add_waking(struct bundles *bundles, const struct sched_waking *event)
 	return bundle->waking_times.length < BUNDLE_EVENTS ? 0 : write_bundle(bundles, event->cpu);
 }
 
-int perfetto_write_sched(const struct timeline *timeline, struct perfetto_stream *stream)
+static int add_stored(struct bundles *bundles)
 {
-	struct bundles bundles = {.timeline = timeline, .stream = stream};
+	const struct timeline *timeline = bundles->timeline;
 	uint32_t num_switches = timeline_count_switch(timeline);
 	uint32_t num_wakings = timeline_count_waking(timeline);
 	int err = 0;
@@ -314,12 +314,41 @@ int perfetto_write_sched(const struct timeline *timeline, struct perfetto_stream
 			next = timeline_get_switch(timeline, s);
 		if (next && (w == num_wakings ||
 			     next->time_ns <= timeline_get_waking(timeline, w)->time_ns)) {
-			err = add_switch(&bundles, next);
+			err = add_switch(bundles, next);
 			s++;
 		} else {
-			err = add_waking(&bundles, timeline_get_waking(timeline, w++));
+			err = add_waking(bundles, timeline_get_waking(timeline, w++));
 		}
 	}
+	return err;
+}
+
+static int add_from_source(struct bundles *bundles)
+{
+	const struct schedule_source *source = timeline_get_schedule(bundles->timeline);
+	struct schedule_event event;
+	int got;
+	int err;
+
+	if (!source)
+		return 0;
+	err = source->rewind(source->context);
+	while (!err && (got = source->next(source->context, &event))) {
+		if (got < 0)
+			return got;
+		err = event.is_waking ? add_waking(bundles, &event.waking)
+				      : add_switch(bundles, &event.on_cpu);
+	}
+	return err;
+}
+
+int perfetto_write_sched(const struct timeline *timeline, struct perfetto_stream *stream)
+{
+	struct bundles bundles = {.timeline = timeline, .stream = stream};
+	int err = add_stored(&bundles);
+
+	if (!err)
+		err = add_from_source(&bundles);
 	for (uint32_t cpu = 0; !err && cpu < bundles.cpus.length; cpu++)
 		err = write_bundle(&bundles, cpu);
 	array_for_each (&bundles.cpus, bundle)

@@ -9,6 +9,7 @@
 struct timeline {
 	struct string_table *strings;
 	struct timeline_system system;
+	struct schedule_source schedule; /* next is NULL: none */
 	ARRAY(struct timeline_process) process;
 	ARRAY(struct timeline_thread) thread;
 	ARRAY(struct stack_region) region;
@@ -218,9 +219,19 @@ const struct timeline_system *timeline_get_system(const struct timeline *timelin
 	return &timeline->system;
 }
 
+void timeline_set_schedule(struct timeline *timeline, const struct schedule_source *source)
+{
+	timeline->schedule = *source;
+}
+
+const struct schedule_source *timeline_get_schedule(const struct timeline *timeline)
+{
+	return timeline->schedule.next ? &timeline->schedule : NULL;
+}
+
 bool timeline_is_empty(const struct timeline *timeline)
 {
 	return !timeline->zone.length && !timeline->counter_value.length &&
 	       !timeline->occupancy.length && !timeline->switches.length &&
-	       !timeline->sample.length;
+	       !timeline->sample.length && !timeline->schedule.next;
 }

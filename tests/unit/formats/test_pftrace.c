@@ -275,6 +275,52 @@ static void scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release(voi
 	profile_free(profile);
 }
 
+static int rewind_source(void *context)
+{
+	*(int *)context = 0;
+	return 0;
+}
+
+/* Thread 7 runs, wakes thread 8, and is gone. */
+static int next_of_source(void *context, struct schedule_event *ret)
+{
+	int *at = context;
+
+	*ret = (struct schedule_event){.is_waking = *at == 1};
+	if (ret->is_waking)
+		ret->waking = (struct sched_waking){.time_ns = 20, .tid = 8};
+	else
+		ret->on_cpu = (struct sched_switch){.time_ns = 10 + 20 * (uint64_t)*at,
+						    .next_tid = *at ? 0 : 7};
+	return (*at)++ < 3;
+}
+
+static void scheduling_is_taken_from_its_source(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct timeline *timeline = timeline_new();
+	int at = 99;
+	struct schedule_source source = {
+		.rewind = rewind_source, .next = next_of_source, .context = &at};
+	struct timeline_system system = {.num_cpus = 1};
+	const Perfetto__CompactSched *sched;
+	Perfetto__Trace *trace;
+
+	assert_int_equal(timeline_add_string(timeline, "6.1.0", &system.kernel_release), 0);
+	timeline_set_system(timeline, &system);
+	timeline_set_schedule(timeline, &source);
+	assert_false(timeline_is_empty(timeline));
+	trace = write_timeline(profile, timeline);
+	sched = find_packet(trace, BUNDLES, 0)->ftrace_events->compact_sched;
+	assert_int_equal(sched->n_switch_next_pid, 2);
+	assert_int_equal(sched->switch_next_pid[0], 7);
+	assert_int_equal(sched->n_waking_pid, 1);
+	assert_int_equal(sched->waking_pid[0], 8);
+	perfetto__trace__free_unpacked(trace, NULL);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
 static void clocks_are_told_first(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -355,6 +401,7 @@ int main(void)
 		cmocka_unit_test(samples_have_their_weight_and_their_stack_outermost_first),
 		cmocka_unit_test(a_profile_without_times_becomes_samples_one_after_another),
 		cmocka_unit_test(scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release),
+		cmocka_unit_test(scheduling_is_taken_from_its_source),
 		cmocka_unit_test(clocks_are_told_first),
 		cmocka_unit_test(compressed_packets_hold_the_same_trace),
 		cmocka_unit_test(a_full_disk_is_reported),
