@@ -70,6 +70,9 @@ _must_check_ int sampler_read(struct sampler *sampler);
 /* The counters, summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret);
 
+/* Levels at which the kernel stops following frame pointers. */
+uint32_t sampler_read_max_depth(void);
+
 /* Borrowed, for the unwind store. */
 struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler);
 

@@ -10,6 +10,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "process/process_table.h"
 
 enum target_kind {
 	TARGET_SYSTEM,    /* all CPUs */
@@ -35,6 +36,12 @@ struct target {
  */
 _must_check_ int target_for_each_thread(pid_t pid, int (*visit)(pid_t tid, void *context),
 					void *context);
+
+/*
+ * Read from /proc what the target needs: its processes where it is made of processes or threads;
+ * else all. Those that are gone are left out. Returns 0 or negative errno.
+ */
+_must_check_ int target_scan(const struct target *target, struct process_table *processes);
 
 /* The process that a thread belongs to, or -ESRCH. */
 _must_check_ pid_t target_get_pid(pid_t tid);

@@ -27,7 +27,6 @@
 
 #define HOLD_BACK_NS        (3 * NS_PER_MS)
 #define HOTPLUG_INTERVAL_NS NS_PER_SECOND
-#define DEFAULT_MAX_DEPTH   127 /* of sysctl kernel.perf_event_max_stack */
 
 enum record_kind { RECORD_SAMPLE, RECORD_RAW_SAMPLE, RECORD_SIDE_BAND, RECORD_STACK_AREA };
 
@@ -115,17 +114,6 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 	return intake_add_sample(recorder->intake, &sample);
 }
 
-static uint32_t read_max_depth(void)
-{
-	_cleanup_(text_release) struct text value = {0};
-	unsigned long depth = DEFAULT_MAX_DEPTH;
-
-	if (!file_read_at(AT_FDCWD, "/proc/sys/kernel/perf_event_max_stack", 64, &value) &&
-	    value.length)
-		depth = strtoul(value.data, NULL, 10);
-	return depth < WIRE_MAX_FRAMES ? (uint32_t)depth : WIRE_MAX_FRAMES;
-}
-
 static int make_parts(struct recorder *recorder)
 {
 	int num_cpus = libbpf_num_possible_cpus();
@@ -148,7 +136,7 @@ static int make_parts(struct recorder *recorder)
 	recorder->side_band = side_band_new(recorder->queue, RECORD_SIDE_BAND, recorder->files,
 					    recorder->processes);
 	recorder->intake = intake_new(recorder->profile, recorder->files, recorder->processes,
-				      read_max_depth(), recorder->opts.user_stacks);
+				      sampler_read_max_depth(), recorder->opts.user_stacks);
 	if (!recorder->side_band || !recorder->intake)
 		return -ENOMEM;
 	return 0;
@@ -288,22 +276,6 @@ static bool must_listen_to_all(const struct recorder *recorder, size_t num_cpus)
 	return recorder->threads.tids.length * (num_cpus + 2) > limit.rlim_cur / 2;
 }
 
-static int scan_targets(struct recorder *recorder)
-{
-	const struct target *target = &recorder->opts.target;
-
-	if (!samples_threads(recorder))
-		return process_table_scan(recorder->processes);
-	for (size_t i = 0; i < target->num_ids; i++) {
-		pid_t pid = target_get_pid(target->ids[i]);
-		int err = pid > 0 ? process_table_scan_pid(recorder->processes, pid) : 0;
-
-		if (err && err != -ENOENT)
-			return err;
-	}
-	return 0;
-}
-
 /* The order matters: listen, then read what is there, then (in recorder_start) sample. */
 static int open_all(struct recorder *recorder, struct error *error)
 {
@@ -333,7 +305,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 	if (!err && samples_threads(recorder))
 		err = thread_events_open(&recorder->threads, target, recorder->sampler, error);
 	if (!err)
-		err = scan_targets(recorder);
+		err = target_scan(target, recorder->processes);
 	if (err || !recorder->publisher)
 		return err;
 	watch_fd(publisher_get_fd(recorder->publisher), recorder);

@@ -21,6 +21,7 @@
 #include <sampler.skel.h>
 
 #define DEFAULT_RING_BYTES (8u << 20)
+#define DEFAULT_MAX_DEPTH  127 /* of sysctl kernel.perf_event_max_stack */
 /* Events of our own have this cookie; inherited ones have none. */
 #define OWN_EVENT_COOKIE 1
 
@@ -431,6 +432,17 @@ int sampler_read_counters(const struct sampler *sampler, struct wire_counters *r
 	}
 	*ret = sum;
 	return 0;
+}
+
+uint32_t sampler_read_max_depth(void)
+{
+	_cleanup_(text_release) struct text value = {0};
+	unsigned long depth = DEFAULT_MAX_DEPTH;
+
+	if (!file_read_at(AT_FDCWD, "/proc/sys/kernel/perf_event_max_stack", 64, &value) &&
+	    value.length)
+		depth = strtoul(value.data, NULL, 10);
+	return depth < WIRE_MAX_FRAMES ? (uint32_t)depth : WIRE_MAX_FRAMES;
 }
 
 struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler)

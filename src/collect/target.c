@@ -54,6 +54,20 @@ pid_t target_get_pid(pid_t tid)
 	return line ? (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10) : -ESRCH;
 }
 
+int target_scan(const struct target *target, struct process_table *processes)
+{
+	if (target->kind != TARGET_PROCESSES && target->kind != TARGET_THREADS)
+		return process_table_scan(processes);
+	for (size_t i = 0; i < target->num_ids; i++) {
+		pid_t pid = target_get_pid(target->ids[i]);
+		int err = pid > 0 ? process_table_scan_pid(processes, pid) : 0;
+
+		if (err && err != -ENOENT)
+			return err;
+	}
+	return 0;
+}
+
 bool target_is_alive(pid_t id)
 {
 	_cleanup_(text_release) struct text stat = {0};
