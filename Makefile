@@ -35,12 +35,12 @@ BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra
 SOURCES    := $(sort $(filter-out src/viewer/wasm/%,$(wildcard src/*/*.c src/*/*/*.c)))
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
-SKELETON   := $(O)/bpf/sampler.skel.h
+SKELETONS  := $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard bpf/*.bpf.c))
 # Messages of foreign formats, generated from src/formats/NAME.proto.
 PROTOS     := $(patsubst src/formats/%.proto,$(O)/proto/%.pb-c,$(wildcard src/formats/*.proto))
 # Files that a source includes as one C string: svg_style.css as svg_style_css.
 EMBEDDED   := $(patsubst src/%,$(O)/include/%.h,$(wildcard src/*/*.js src/*/*.css))
-GENERATED  := $(SKELETON) $(PROTOS:=.h) $(EMBEDDED)
+GENERATED  := $(SKELETONS) $(PROTOS:=.h) $(EMBEDDED)
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
 FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS  = $(filter-out -W%,$(ALL_CFLAGS)) -fno-sanitize-recover=all
@@ -252,7 +252,7 @@ help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 	@sed -n '3,6s/^# *//p' Makefile
 
--include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(O)/bpf/sampler.bpf.d $(FUZZERS:=.d) \
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
 	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d)
 .PHONY: FORCE all test-programs check bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
 .SECONDARY:

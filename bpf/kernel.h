@@ -62,7 +62,17 @@ struct thread_struct {
 #define TASK_THREAD_POINTER(task) ((task)->thread.uw.tp_value)
 #endif
 
+struct thread_info {
+	__u32 cpu;
+	__u64 preempt_count; /* arm64: the count is its lower half */
+} __attribute__((preserve_access_index));
+
 struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	int exit_state;
+	unsigned int cpu;
+	int prio;
 	unsigned int flags;
 	int pid;
 	int tgid;
@@ -71,6 +81,12 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	unsigned long sas_ss_sp, sas_ss_size;
 	struct thread_struct thread;
+	char comm[16];
+} __attribute__((preserve_access_index));
+
+/* Before Linux 5.14. */
+struct task_struct___with_state {
+	volatile long state;
 } __attribute__((preserve_access_index));
 
 /*

@@ -36,6 +36,7 @@ enum wire_record_type {
 	WIRE_STACK = 2,
 	WIRE_RAW_SAMPLE = 3,
 	WIRE_STACK_AREA = 4,
+	WIRE_SCHEDULE = 5, /* wire/schedule.h */
 };
 
 enum wire_sample_flag {

@@ -1,0 +1,411 @@
+/*
+ * The scheduling program: tells which thread each CPU runs from when on, what became of the one
+ * before, and who wakes whom.
+ *
+ * Events are collected per CPU and sent a batch at a time: a machine may have hundreds of thousands
+ * of them a second. Both tracepoints are met with interrupts off, but for a thread that wakes
+ * itself; what an interrupt wakes meanwhile is counted and left out.
+ *
+ * With is_filtered, only wanted threads and those next to them are told: after a wanted thread the
+ * CPU's next one is told, with its true end, and so is a thread that wakes a wanted one, from that
+ * moment on. Everything else looks as if the CPU were idle.
+ */
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+/* clang-format on */
+#include "wire/schedule.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Set by user space before loading. */
+const volatile bool is_filtered = false;
+
+/* Threads whose scheduling is wanted, and what they start. Key: tid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __u8);
+} wanted_tids SEC(".maps");
+
+/* One ring for every WIRE_CPUS_PER_RING CPUs; user space sizes both before loading. */
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire_schedule_cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire_schedule_counters);
+} counters SEC(".maps");
+
+struct told_name {
+	__u32 tid;
+	__u32 generation;
+	__u64 halves[2];
+};
+
+/* Key: tid modulo WIRE_SCHEDULE_NAMES. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WIRE_SCHEDULE_NAMES);
+	__type(key, __u32);
+	__type(value, struct told_name);
+} names SEC(".maps");
+
+static __always_inline __u32 get_tid(const struct task_struct *task)
+{
+	return task->pid;
+}
+
+/* What a program run works with. */
+struct run {
+	struct wire_schedule_cpu *cpu;
+	struct wire_schedule_counters *counters;
+};
+
+static __always_inline bool is_wanted(__u32 tid)
+{
+	return !is_filtered || bpf_map_lookup_elem(&wanted_tids, &tid);
+}
+
+/* False where this CPU is adding an event already. */
+static __always_inline bool begin_run(struct run *run)
+{
+	__u32 zero = 0;
+
+	run->cpu = bpf_map_lookup_elem(&cpus, &zero);
+	run->counters = bpf_map_lookup_elem(&counters, &zero);
+	if (!run->cpu || !run->counters)
+		return false; /* cannot be */
+	if (run->cpu->is_busy)
+		return false;
+	run->cpu->is_busy = true;
+	barrier();
+	return true;
+}
+
+static __always_inline void end_run(struct run *run)
+{
+	barrier();
+	run->cpu->has_begun = true;
+	run->cpu->is_busy = false;
+}
+
+static __always_inline void send_batch(struct run *run)
+{
+	struct wire_schedule *batch = &run->cpu->batch;
+	__u32 ring_number = bpf_get_smp_processor_id() / WIRE_CPUS_PER_RING;
+	void *ring = bpf_map_lookup_elem(&rings, &ring_number);
+	__u64 num_slots = batch->num_slots;
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (num_slots > WIRE_SCHEDULE_SLOTS)
+		num_slots = WIRE_SCHEDULE_SLOTS;
+	if (ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >
+			    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (!ring || bpf_ringbuf_output(ring, batch,
+					sizeof(*batch) - sizeof(batch->slots) +
+						num_slots * sizeof(batch->slots[0]),
+					flags)) {
+		run->counters->lost_ring_switches += batch->num_switches;
+		run->counters->lost_ring_wakings += batch->num_wakings;
+		run->cpu->name_generation++;
+	}
+	batch->number++;
+	batch->num_slots = 0;
+}
+
+/* The next slot. NULL cannot be: make_room() was called. */
+static __always_inline union wire_schedule_slot *take_slot(struct run *run)
+{
+	struct wire_schedule *batch = &run->cpu->batch;
+	__u32 index = batch->num_slots;
+
+	if (index >= WIRE_SCHEDULE_SLOTS)
+		return NULL;
+	batch->num_slots = index + 1;
+	return &batch->slots[index];
+}
+
+/* Tell a thread's name and pid, unless this CPU has lately. Idle needs none. */
+static __always_inline void tell_name(struct run *run, struct task_struct *task)
+{
+	__u32 tid = get_tid(task);
+	__u32 place = tid % WIRE_SCHEDULE_NAMES;
+	struct told_name *told = bpf_map_lookup_elem(&names, &place);
+	const __u64 *halves = (const __u64 *)task->comm;
+	__u64 first = halves[0];
+	__u64 second = halves[1];
+	union wire_schedule_slot *slot;
+	__u64 *text;
+
+	if (!tid || !told ||
+	    (told->tid == tid && told->generation == run->cpu->name_generation &&
+	     told->halves[0] == first && told->halves[1] == second))
+		return;
+	told->tid = tid;
+	told->generation = run->cpu->name_generation;
+	told->halves[0] = first;
+	told->halves[1] = second;
+	slot = take_slot(run);
+	if (!slot)
+		return;
+	slot->event = (struct wire_schedule_event){
+		.time_ns = task->tgid,
+		.tid = tid,
+		.kind = WIRE_SCHEDULE_NAME,
+	};
+	slot = take_slot(run);
+	if (!slot)
+		return;
+	text = (__u64 *)slot->name;
+	text[0] = first;
+	text[1] = second;
+}
+
+/*
+ * Room for what one program run tells: three names and three events. `task` is what runs now.
+ */
+static __always_inline void make_room(struct run *run, struct task_struct *task)
+{
+	struct wire_schedule *batch = &run->cpu->batch;
+
+	if (batch->num_slots > WIRE_SCHEDULE_SLOTS - 9)
+		send_batch(run);
+	if (batch->num_slots)
+		return;
+	if (!is_filtered || (!run->cpu->has_begun && is_wanted(get_tid(task))))
+		run->cpu->tid = get_tid(task);
+	if (!run->cpu->name_generation)
+		run->cpu->name_generation = 1; /* places that were never used have 0 */
+	batch->type = WIRE_SCHEDULE;
+	batch->tid = run->cpu->tid;
+	batch->cpu = bpf_get_smp_processor_id();
+	batch->num_switches = batch->num_wakings = 0;
+	if (run->cpu->tid == get_tid(task))
+		tell_name(run, task);
+}
+
+static __always_inline __u8 get_priority(const struct task_struct *task)
+{
+	return task->prio < 0 ? WIRE_SCHEDULE_DEADLINE : task->prio;
+}
+
+/* The CPU goes on with `task`; NULL: with nothing that is wanted. */
+static __always_inline void tell_switch(struct run *run, __u64 time_ns, struct task_struct *task,
+					__u32 state, bool is_preempted)
+{
+	union wire_schedule_slot *slot;
+
+	if (task)
+		tell_name(run, task);
+	slot = take_slot(run);
+	if (!slot)
+		return;
+	run->counters->switches++;
+	run->cpu->batch.num_switches++;
+	run->cpu->tid = task ? get_tid(task) : 0;
+	slot->event = (struct wire_schedule_event){
+		.time_ns = time_ns,
+		.tid = run->cpu->tid,
+		.state = state,
+		.priority = task ? get_priority(task) : 120,
+		.kind = is_preempted ? WIRE_SCHEDULE_SWITCH_PREEMPTED : WIRE_SCHEDULE_SWITCH,
+	};
+}
+
+static __always_inline void add_switch(bool is_preempted, struct task_struct *previous,
+				       struct task_struct *next, __u32 state)
+{
+	bool next_is_wanted = is_wanted(get_tid(next));
+	bool previous_is_wanted = is_filtered && is_wanted(get_tid(previous));
+	struct run run;
+
+	if (!begin_run(&run))
+		return; /* cannot be: interrupts are off */
+	if (next_is_wanted || previous_is_wanted || run.cpu->tid) {
+		__u64 time_ns = bpf_ktime_get_boot_ns();
+
+		make_room(&run, previous);
+		/* One that became wanted while it ran. */
+		if (previous_is_wanted && run.cpu->tid != get_tid(previous))
+			tell_switch(&run, time_ns, previous, 0, false);
+		tell_switch(&run, time_ns, next_is_wanted || previous_is_wanted ? next : NULL,
+			    state | previous->exit_state, is_preempted);
+	}
+	end_run(&run);
+}
+
+static __always_inline __u32 get_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return ((struct task_struct___with_state *)task)->state;
+}
+
+/*
+ * The tracepoint's arguments have changed twice: user space sees in the kernel's types which of
+ * these fits and loads only that. The state that is an argument is the one that the decision was
+ * made by; the task's own may have changed since.
+ */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool is_preempted, struct task_struct *previous, struct task_struct *next)
+{
+	add_switch(is_preempted, previous, next, get_state(previous));
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch_state_last, bool is_preempted, struct task_struct *previous,
+	     struct task_struct *next, unsigned int state)
+{
+	add_switch(is_preempted, previous, next, state);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch_state_second, bool is_preempted, unsigned int state,
+	     struct task_struct *previous, struct task_struct *next)
+{
+	add_switch(is_preempted, previous, next, state);
+	return 0;
+}
+
+#if defined(__TARGET_ARCH_x86)
+/* The kernel has one or the other. */
+struct pcpu_hot {
+	int preempt_count;
+} __attribute__((preserve_access_index));
+extern const int __preempt_count __ksym __weak;
+extern const struct pcpu_hot pcpu_hot __ksym __weak;
+
+static __always_inline __u32 get_preempt_count(const struct task_struct *task)
+{
+	if (&__preempt_count)
+		return *(const int *)bpf_this_cpu_ptr(&__preempt_count);
+	if (&pcpu_hot)
+		return ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	return 0;
+}
+#else
+static __always_inline __u32 get_preempt_count(const struct task_struct *task)
+{
+	return task->thread_info.preempt_count;
+}
+#endif
+
+/* Non-maskable and hard interrupts, and a soft interrupt that is being served: linux/preempt.h. */
+#define IN_INTERRUPT 0x00ff0100
+
+static __always_inline __u16 get_target_cpu(const struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return task->cpu;
+}
+
+static __always_inline void add_waking(struct task_struct *waker, struct task_struct *task,
+				       bool is_in_interrupt)
+{
+	union wire_schedule_slot *slot;
+	__u32 zero = 0;
+	struct run run;
+	__u64 time_ns;
+
+	if (!is_wanted(get_tid(task)))
+		return;
+	if (!begin_run(&run)) {
+		run.counters = bpf_map_lookup_elem(&counters, &zero);
+		if (run.counters) {
+			run.counters->wakings++;
+			run.counters->lost_nested++;
+		}
+		return;
+	}
+	time_ns = bpf_ktime_get_boot_ns();
+	make_room(&run, waker);
+	if (is_filtered && !is_in_interrupt && run.cpu->tid != get_tid(waker))
+		tell_switch(&run, time_ns, waker, 0, false);
+	tell_name(&run, task);
+	slot = take_slot(&run);
+	if (slot) {
+		run.counters->wakings++;
+		run.cpu->batch.num_wakings++;
+		slot->event = (struct wire_schedule_event){
+			.time_ns = time_ns,
+			.tid = task->pid,
+			.state = get_target_cpu(task),
+			.priority = get_priority(task),
+			.kind = is_in_interrupt ? WIRE_SCHEDULE_WAKING_IN_INTERRUPT
+						: WIRE_SCHEDULE_WAKING,
+		};
+	}
+	end_run(&run);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct task_struct *waker = (void *)bpf_get_current_task_btf();
+
+	add_waking(waker, task, get_preempt_count(waker) & IN_INTERRUPT);
+	return 0;
+}
+
+/*
+ * For kernels that hide where the count is (x86-64 without CONFIG_KALLSYMS_ALL). What the idle
+ * thread wakes, an interrupt does.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking_without_count, struct task_struct *task)
+{
+	struct task_struct *waker = (void *)bpf_get_current_task_btf();
+
+	add_waking(waker, task, get_tid(waker) == 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 zero = 0;
+	struct wire_schedule_counters *counter = bpf_map_lookup_elem(&counters, &zero);
+	__u32 parent_tid = parent->pid;
+	__u32 child_tid = child->pid;
+	__u8 yes = 1;
+
+	if (counter && is_wanted(parent_tid) &&
+	    bpf_map_update_elem(&wanted_tids, &child_tid, &yes, BPF_ANY))
+		counter->unfollowed++;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	__u32 tid = task->pid;
+
+	bpf_map_delete_elem(&wanted_tids, &tid);
+	return 0;
+}

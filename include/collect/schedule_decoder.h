@@ -1,0 +1,68 @@
+/*
+ * The scheduling of one CPU: batches of the BPF program into switches and wakings.
+ *
+ * Batches must be whole, as schedule_batch_is_valid() says, with the names in their slots replaced
+ * by strings: schedule_batch_intern().
+ */
+#ifndef COLLECT_SCHEDULE_DECODER_H
+#define COLLECT_SCHEDULE_DECODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "profile/string_table.h"
+#include "timeline/timeline.h"
+#include "wire/schedule.h"
+
+/* Zero it. */
+struct schedule_decoder {
+	const struct wire_schedule *batch;
+	uint32_t next_slot;
+	uint32_t idle_name;
+	int32_t tid;                         /* that runs after the events given so far */
+	uint64_t last_ns;                    /* of these events */
+	uint32_t names[WIRE_SCHEDULE_NAMES]; /* strings, by place of the tid */
+	struct sched_switch inserted[2];     /* to be given before the batch's own events */
+	uint32_t num_inserted;
+};
+
+/* Whether a record of a ring is a batch: its type, its size, every name with its text. */
+bool schedule_batch_is_valid(const void *record, size_t size);
+
+/*
+ * Replace the text of every name by its id in strings.
+ *
+ * on_thread  told every thread whose name is there; returns 0 or negative errno
+ * Returns 0, -ENOMEM or what on_thread() returned.
+ */
+_must_check_ int schedule_batch_intern(struct wire_schedule *batch, struct string_table *strings,
+				       int (*on_thread)(uint32_t pid, uint32_t tid, uint32_t name,
+							void *context),
+				       void *context);
+
+/*
+ * Begin with the CPU's next batch, which is borrowed until the one after it.
+ *
+ * begin_ns   when the recording of this CPU began: what runs then is told with that time
+ * idle_name  string: what the CPU's idle thread is called
+ *
+ * Where batches are missing, the CPU is idle between the last event and the first that is there.
+ */
+void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_schedule *batch,
+			    bool is_after_loss, uint64_t begin_ns, uint32_t idle_name);
+
+/* False when the batch is at its end. */
+bool schedule_decoder_next(struct schedule_decoder *decoder, struct schedule_event *ret);
+
+/*
+ * The state of a thread that leaves its CPU, from the kernel's bits to those of the tracepoint
+ * sched_switch.
+ *
+ * Source: Linux, include/trace/events/sched.h (__trace_sched_switch_state()) and
+ * include/linux/sched.h (__task_state_index()).
+ */
+uint16_t schedule_decode_state(uint32_t state, bool is_preempted);
+
+#endif

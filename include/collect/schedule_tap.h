@@ -1,0 +1,68 @@
+/*
+ * The scheduling program in the kernel: loading it, telling it which threads are wanted, reading
+ * its rings.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_SCHEDULE_TAP_H
+#define COLLECT_SCHEDULE_TAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "wire/schedule.h"
+
+struct btf;
+struct schedule_tap;
+
+struct schedule_tap_opts {
+	bool is_filtered;  /* only the threads of schedule_tap_want(), and what they start */
+	size_t ring_bytes; /* of each ring; 0: 4 MiB. Rounded up to what the kernel accepts */
+	/* Given every batch, each CPU's in order; returns 0 or negative errno. */
+	int (*on_record)(const void *record, size_t size, void *context);
+	void *context;
+};
+
+/*
+ * Load the program; with a filter, begin to follow what wanted threads start.
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or -ENOMEM.
+ */
+_must_check_ int schedule_tap_new(const struct schedule_tap_opts *opts, struct schedule_tap **ret,
+				  struct error *error);
+void schedule_tap_free(struct schedule_tap *tap);
+
+/* This thread is wanted. Returns 0 or negative errno with error filled. */
+_must_check_ int schedule_tap_want(struct schedule_tap *tap, pid_t tid, struct error *error);
+
+/* Begin to record. Returns 0 or -ENOTSUP with error filled. */
+_must_check_ int schedule_tap_start(struct schedule_tap *tap, struct error *error);
+
+/* Stop, and pass on what every CPU still keeps. Returns as schedule_tap_read(). */
+_must_check_ int schedule_tap_stop(struct schedule_tap *tap);
+
+/* One descriptor that is readable when the rings want to be read. */
+int schedule_tap_get_fd(const struct schedule_tap *tap);
+/* Pass the batches of the rings on. Returns 0, what on_record() returned, or negative errno. */
+_must_check_ int schedule_tap_read(struct schedule_tap *tap);
+
+/* The counters, summed over CPUs. Returns 0 or negative errno. */
+_must_check_ int schedule_tap_read_counters(const struct schedule_tap *tap,
+					    struct wire_schedule_counters *ret);
+
+/* Which arguments the tracepoint sched_switch has, behind whether the thread was preempted. */
+enum switch_arguments {
+	SWITCH_PREVIOUS_NEXT,       /* until Linux 5.17 */
+	SWITCH_STATE_PREVIOUS_NEXT, /* 5.18 as it came out */
+	SWITCH_PREVIOUS_NEXT_STATE, /* since */
+	SWITCH_UNKNOWN,
+};
+
+/* By the kernel's types. Exposed for tests. */
+enum switch_arguments schedule_tap_probe_switch(const struct btf *btf);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * The scheduling of a recording's target, from the BPF program into a temporary file: what the
+ * recorder does for it in a handful of calls. Losses here never cost a sample.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_SCHEDULING_H
+#define COLLECT_SCHEDULING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/schedule_store.h"
+#include "collect/target.h"
+
+struct scheduling;
+
+struct scheduling_opts {
+	const struct target *target; /* borrowed for the call */
+	const pid_t *tids;           /* threads of a target of processes or threads; likewise */
+	size_t num_tids;
+	size_t ring_bytes;  /* of each ring between kernel and us; 0: the default */
+	const char *folder; /* for the temporary file */
+};
+
+/* What became of every event; switches and wakings are those that are kept. */
+struct scheduling_counts {
+	bool is_recorded;
+	uint64_t fired;
+	uint64_t switches;
+	uint64_t wakings;
+	uint64_t lost_ring;    /* the ring was full */
+	uint64_t lost_nested;  /* an interrupt woke a thread while another event was taken down */
+	uint64_t lost_storage; /* the temporary file could not be written */
+	uint64_t unfollowed;   /* new threads that there was no room to remember: not events */
+};
+
+/*
+ * Record from now on. A target of processes or threads: only what concerns them and what they
+ * start; else the whole machine.
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or another negative
+ * errno with error filled.
+ */
+_must_check_ int scheduling_new(const struct scheduling_opts *opts, struct scheduling **ret,
+				struct error *error);
+void scheduling_free(struct scheduling *scheduling);
+
+/* Readable when there is something that should be read soon. */
+int scheduling_get_fd(const struct scheduling *scheduling);
+/* Take in what the kernel has. Returns 0 or negative errno. NULL is fine. */
+_must_check_ int scheduling_read(struct scheduling *scheduling);
+/* Stop and take in the rest. Returns 0 or negative errno. NULL is fine. */
+_must_check_ int scheduling_stop(struct scheduling *scheduling);
+
+/* Before scheduling_stop() counts lag behind. */
+struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduling);
+/* They add up. Meaningful after scheduling_stop(). */
+bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
+/* Borrowed until scheduling_free(). */
+struct schedule_store *scheduling_get_store(const struct scheduling *scheduling);
+
+#endif

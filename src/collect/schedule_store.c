@@ -1,0 +1,377 @@
+#include "collect/schedule_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "collect/schedule_decoder.h"
+#include "profile/string_table.h"
+
+/* More than any kernel has. */
+#define MAX_CPUS 16384
+
+/* A batch in the file. */
+struct piece {
+	uint64_t offset : 47; /* bytes */
+	uint64_t is_after_loss : 1;
+	uint64_t size_bytes : 16;
+};
+
+/* Everything of one CPU. */
+struct stream {
+	ARRAY(struct piece) pieces;
+	uint32_t next_number; /* of the batch that comes next */
+	bool has_lost;        /* a batch before it */
+	uint32_t idle_name;
+	/* While reading: */
+	size_t next_piece;
+	struct wire_schedule *batch;
+	struct schedule_decoder decoder;
+	struct schedule_event event; /* its next one */
+};
+
+struct schedule_store {
+	int fd;
+	struct string_table *strings; /* of the threads' names */
+	ARRAY(uint32_t) given_names;  /* the same of the timeline */
+	uint64_t begin_ns;
+	uint64_t end;                 /* of the file */
+	ARRAY(struct stream) streams; /* by CPU */
+	ARRAY(struct scheduled_thread) threads;
+	struct hash_index thread_index;
+	struct schedule_store_counts counts;
+	/* CPUs that have an event to give, as a heap: the one with the oldest is first. */
+	ARRAY(uint32_t) heap;
+};
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+static int open_nameless(const char *folder)
+{
+	_cleanup_free_ char *path = NULL;
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd < 0 ? -errno : fd;
+	/* A file system that has no such files. */
+	if (asprintf(&path, "%s/stackwide.XXXXXX", folder) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(path);
+	return fd;
+}
+
+int schedule_store_new(const char *folder, struct schedule_store **ret, struct error *error)
+{
+	struct schedule_store *store = calloc(1, sizeof(*store));
+	int err;
+
+	if (!store)
+		return -ENOMEM;
+	store->fd = -1;
+	store->strings = string_table_new();
+	if (!store->strings) {
+		schedule_store_free(store);
+		return -ENOMEM;
+	}
+	store->fd = open_nameless(folder);
+	if (store->fd < 0) {
+		err = store->fd;
+		schedule_store_free(store);
+		return error_set(error, err,
+				 "cannot make a temporary file in '%s': %s; set TMPDIR to a folder "
+				 "with room",
+				 folder, strerror(-err));
+	}
+	*ret = store;
+	return 0;
+}
+
+void schedule_store_free(struct schedule_store *store)
+{
+	if (!store)
+		return;
+	array_for_each (&store->streams, stream) {
+		array_release(&stream->pieces);
+		free(stream->batch);
+	}
+	array_release(&store->streams);
+	array_release(&store->threads);
+	hash_index_release(&store->thread_index);
+	array_release(&store->heap);
+	array_release(&store->given_names);
+	string_table_free(store->strings);
+	if (store->fd >= 0)
+		close(store->fd);
+	free(store);
+}
+
+void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns)
+{
+	store->begin_ns = begin_ns;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static bool is_thread(const void *owner, uint32_t item, const void *key)
+{
+	const struct schedule_store *store = owner;
+	const struct scheduled_thread *wanted = key;
+
+	return store->threads.items[item].tid == wanted->tid &&
+	       store->threads.items[item].pid == wanted->pid;
+}
+
+static int add_thread(uint32_t pid, uint32_t tid, uint32_t name, void *context)
+{
+	struct schedule_store *store = context;
+	struct scheduled_thread thread = {.pid = pid, .tid = tid, .name = name};
+	uint64_t hash = hash_mix(pid, tid);
+	uint32_t id = hash_index_find(&store->thread_index, hash, is_thread, store, &thread);
+	struct scheduled_thread *added;
+
+	if (id != HASH_INDEX_NONE) {
+		store->threads.items[id].name = name;
+		return 0;
+	}
+	added = array_add(&store->threads);
+	if (!added)
+		return -ENOMEM;
+	*added = thread;
+	return hash_index_add(&store->thread_index, hash, (uint32_t)(store->threads.length - 1));
+}
+
+static struct stream *find_stream(struct schedule_store *store, uint32_t cpu)
+{
+	char name[32];
+
+	while (store->streams.length <= cpu) {
+		int length = snprintf(name, sizeof(name), "swapper/%zu", store->streams.length);
+		struct stream *added = array_add(&store->streams);
+
+		if (!added ||
+		    string_table_add(store->strings, name, (size_t)length, &added->idle_name))
+			return NULL;
+	}
+	return &store->streams.items[cpu];
+}
+
+/* Write a batch at the end of the file. False, and counted, when that fails. */
+static bool write_batch(struct schedule_store *store, const struct wire_schedule *batch,
+			size_t size)
+{
+	ssize_t written = pwrite(store->fd, batch, size, (off_t)store->end);
+
+	if (written == (ssize_t)size)
+		return true;
+	if (!store->counts.lost_switches && !store->counts.lost_wakings)
+		log_debug("scheduling is lost, the temporary file cannot be written: %s",
+			  written < 0 ? strerror(errno) : "no room");
+	store->counts.lost_switches += batch->num_switches;
+	store->counts.lost_wakings += batch->num_wakings;
+	return false;
+}
+
+int schedule_store_add(struct schedule_store *store, const void *record, size_t size)
+{
+	struct wire_schedule batch;
+	struct stream *stream;
+	struct piece *piece;
+	int err;
+
+	if (!schedule_batch_is_valid(record, size) || size > sizeof(batch))
+		return 0;
+	memcpy(&batch, record, size);
+	stream = batch.cpu < MAX_CPUS ? find_stream(store, batch.cpu) : NULL;
+	if (!stream)
+		return batch.cpu < MAX_CPUS ? -ENOMEM : 0;
+	err = schedule_batch_intern(&batch, store->strings, add_thread, store);
+	if (err)
+		return err;
+	stream->has_lost = stream->has_lost || batch.number != stream->next_number;
+	stream->next_number = batch.number + 1;
+	if (!write_batch(store, &batch, size)) {
+		stream->has_lost = true;
+		return 0;
+	}
+	piece = array_add(&stream->pieces);
+	if (!piece)
+		return -ENOMEM;
+	*piece = (struct piece){
+		.offset = store->end,
+		.is_after_loss = stream->has_lost,
+		.size_bytes = (uint16_t)size,
+	};
+	stream->has_lost = false;
+	store->end += size;
+	store->counts.switches += batch.num_switches;
+	store->counts.wakings += batch.num_wakings;
+	store->counts.size_bytes = store->end;
+	return 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static int read_piece(const struct schedule_store *store, struct stream *stream)
+{
+	const struct piece *piece = &stream->pieces.items[stream->next_piece++];
+	ssize_t got;
+
+	if (!stream->batch)
+		stream->batch = calloc(1, sizeof(*stream->batch));
+	if (!stream->batch)
+		return -ENOMEM;
+	got = pread(store->fd, stream->batch, piece->size_bytes, (off_t)piece->offset);
+	if (got != (ssize_t)piece->size_bytes)
+		return got < 0 ? -errno : -EIO;
+	schedule_decoder_begin(&stream->decoder, stream->batch, piece->is_after_loss,
+			       store->begin_ns, stream->idle_name);
+	return 0;
+}
+
+/* Go to the CPU's next event. Returns 1, 0 when there is none, or negative errno. */
+static int advance(const struct schedule_store *store, struct stream *stream)
+{
+	for (;;) {
+		int err;
+
+		if (stream->decoder.batch &&
+		    schedule_decoder_next(&stream->decoder, &stream->event))
+			return 1;
+		if (stream->next_piece == stream->pieces.length)
+			return 0;
+		err = read_piece(store, stream);
+		if (err)
+			return err;
+	}
+}
+
+static uint64_t get_time(const struct schedule_store *store, uint32_t cpu)
+{
+	const struct schedule_event *event = &store->streams.items[cpu].event;
+
+	return event->is_waking ? event->waking.time_ns : event->on_cpu.time_ns;
+}
+
+static bool is_before(const struct schedule_store *store, uint32_t a, uint32_t b)
+{
+	uint64_t time_a = get_time(store, a);
+	uint64_t time_b = get_time(store, b);
+
+	return time_a < time_b || (time_a == time_b && a < b);
+}
+
+/* Let the CPU at a place of the heap sink to where it belongs. */
+static void sink_down(struct schedule_store *store, size_t place)
+{
+	uint32_t *heap = store->heap.items;
+
+	for (;;) {
+		size_t least = place;
+		uint32_t held = heap[place];
+
+		for (size_t child = 2 * place + 1;
+		     child <= 2 * place + 2 && child < store->heap.length; child++)
+			if (is_before(store, heap[child], heap[least]))
+				least = child;
+		if (least == place)
+			return;
+		heap[place] = heap[least];
+		heap[least] = held;
+		place = least;
+	}
+}
+
+static int rewind_store(void *context)
+{
+	struct schedule_store *store = context;
+
+	store->heap.length = 0;
+	for (uint32_t cpu = 0; cpu < store->streams.length; cpu++) {
+		struct stream *stream = &store->streams.items[cpu];
+		uint32_t *added;
+		int got;
+
+		stream->next_piece = 0;
+		stream->decoder = (struct schedule_decoder){0};
+		got = advance(store, stream);
+		if (got < 0)
+			return got;
+		added = got ? array_add(&store->heap) : NULL;
+		if (added)
+			*added = cpu;
+		else if (got)
+			return -ENOMEM;
+	}
+	for (size_t place = store->heap.length / 2; place-- > 0;)
+		sink_down(store, place);
+	return 0;
+}
+
+static int next_event(void *context, struct schedule_event *ret)
+{
+	struct schedule_store *store = context;
+	struct stream *stream;
+	uint32_t *name;
+	int got;
+
+	if (!store->heap.length)
+		return 0;
+	stream = &store->streams.items[store->heap.items[0]];
+	*ret = stream->event;
+	name = ret->is_waking ? &ret->waking.name : &ret->on_cpu.next_name;
+	*name = store->given_names.items[*name];
+	got = advance(store, stream);
+	if (got < 0)
+		return got;
+	if (!got)
+		store->heap.items[0] = store->heap.items[--store->heap.length];
+	sink_down(store, 0);
+	return 1;
+}
+
+int schedule_store_give(struct schedule_store *store, struct timeline *timeline)
+{
+	struct schedule_source source = {
+		.rewind = rewind_store,
+		.next = next_event,
+		.context = store,
+	};
+	uint32_t count = string_table_get_count(store->strings);
+
+	store->given_names.length = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t *given = array_add(&store->given_names);
+
+		if (!given || timeline_add_bytes(timeline, string_table_get(store->strings, i),
+						 string_table_get_length(store->strings, i), given))
+			return -ENOMEM;
+	}
+	timeline_set_schedule(timeline, &source);
+	return 0;
+}
+
+const struct scheduled_thread *schedule_store_get_threads(const struct schedule_store *store,
+							  size_t *ret_count)
+{
+	*ret_count = store->threads.length;
+	return store->threads.items;
+}
+
+const char *schedule_store_get_name(const struct schedule_store *store, uint32_t name)
+{
+	return string_table_get(store->strings, name);
+}
+
+struct schedule_store_counts schedule_store_get_counts(const struct schedule_store *store)
+{
+	return store->counts;
+}

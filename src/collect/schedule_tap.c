@@ -1,0 +1,382 @@
+#include "collect/schedule_tap.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/text.h"
+#include <schedule.skel.h>
+
+#define DEFAULT_RING_BYTES (4u << 20)
+
+enum hook { HOOK_FORK, HOOK_EXIT, HOOK_SWITCH, HOOK_WAKING, NUM_HOOKS };
+
+struct schedule_tap {
+	struct schedule_tap_opts opts;
+	struct schedule_bpf *bpf;
+	struct bpf_program *switch_program; /* the ones that fit this kernel */
+	struct bpf_program *waking_program;
+	struct bpf_link *links[NUM_HOOKS]; /* NULL: not attached */
+	struct ring_buffer *rings;
+	ARRAY(int) ring_fds;
+	uint64_t nested_misses; /* that the kernel itself counted */
+};
+
+/* ---- what this kernel has ----------------------------------------------------------------- */
+
+static bool is_task_pointer(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+
+	if (!type || !btf_is_ptr(type))
+		return false;
+	type = btf__type_by_id(btf, type->type);
+	return type && btf_is_struct(type) &&
+	       string_equals(btf__name_by_offset(btf, type->name_off), "task_struct");
+}
+
+enum switch_arguments schedule_tap_probe_switch(const struct btf *btf)
+{
+	int id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+	const struct btf_param *parameters;
+	uint32_t count;
+
+	if (type)
+		type = btf__type_by_id(btf, type->type);
+	if (type && btf_is_ptr(type))
+		type = btf__type_by_id(btf, type->type);
+	if (!type || !btf_is_func_proto(type))
+		return SWITCH_UNKNOWN;
+	/* The first is the tracepoint's own, the second says whether it was preempted. */
+	parameters = btf_params(type);
+	count = btf_vlen(type);
+	if (count >= 4 && is_task_pointer(btf, parameters[2].type) &&
+	    is_task_pointer(btf, parameters[3].type))
+		return count >= 5 ? SWITCH_PREVIOUS_NEXT_STATE : SWITCH_PREVIOUS_NEXT;
+	if (count >= 5 && is_task_pointer(btf, parameters[3].type) &&
+	    is_task_pointer(btf, parameters[4].type))
+		return SWITCH_STATE_PREVIOUS_NEXT;
+	return SWITCH_UNKNOWN;
+}
+
+static struct bpf_program *choose_switch_program(const struct schedule_bpf *bpf)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	enum switch_arguments arguments = btf ? schedule_tap_probe_switch(btf) : SWITCH_UNKNOWN;
+
+	btf__free(btf);
+	switch (arguments) {
+	case SWITCH_PREVIOUS_NEXT:
+		return bpf->progs.on_switch;
+	case SWITCH_STATE_PREVIOUS_NEXT:
+		return bpf->progs.on_switch_state_second;
+	case SWITCH_PREVIOUS_NEXT_STATE:
+		return bpf->progs.on_switch_state_last;
+	case SWITCH_UNKNOWN:
+		break;
+	}
+	return NULL;
+}
+
+/* The program counts threads as the machine does; in a container the rest of us does not. */
+static bool is_in_pid_namespace(void)
+{
+	static const ino_t first_namespace = 0xeffffffc; /* PROC_PID_INIT_INO */
+	struct stat status;
+
+	return !stat("/proc/self/ns/pid", &status) && status.st_ino != first_namespace;
+}
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+static int make_rings(struct schedule_tap *tap, uint32_t num_rings)
+{
+	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	while (size < tap->opts.ring_bytes && size < 1u << 30)
+		size *= 2;
+	for (uint32_t i = 0; i < num_rings; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size, NULL);
+		int *kept = fd < 0 ? NULL : array_add(&tap->ring_fds);
+
+		if (!kept)
+			return fd < 0 ? fd : -ENOMEM;
+		*kept = fd;
+		if (bpf_map_update_elem(bpf_map__fd(tap->bpf->maps.rings), &i, &fd, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int on_ring_record(void *context, void *record, size_t size)
+{
+	struct schedule_tap *tap = context;
+
+	return tap->opts.on_record(record, size, tap->opts.context);
+}
+
+static int listen_to_rings(struct schedule_tap *tap)
+{
+	array_for_each (&tap->ring_fds, fd) {
+		int err = 0;
+
+		if (tap->rings)
+			err = ring_buffer__add(tap->rings, *fd, on_ring_record, tap);
+		else
+			tap->rings = ring_buffer__new(*fd, on_ring_record, tap, NULL);
+		if (err || !tap->rings)
+			return err ? err : -errno;
+	}
+	return 0;
+}
+
+static int attach(struct schedule_tap *tap, enum hook hook, struct bpf_program *program)
+{
+	tap->links[hook] = bpf_program__attach(program);
+	return tap->links[hook] ? 0 : -errno;
+}
+
+/* Open the programs, and choose those that fit. */
+static int open_programs(struct schedule_tap *tap, bool has_count)
+{
+	struct bpf_program *unfit;
+
+	tap->bpf = schedule_bpf__open();
+	if (!tap->bpf)
+		return -errno;
+	tap->switch_program = choose_switch_program(tap->bpf);
+	if (!tap->switch_program)
+		return -ENOENT;
+	bpf_program__set_autoload(tap->bpf->progs.on_switch, false);
+	bpf_program__set_autoload(tap->bpf->progs.on_switch_state_last, false);
+	bpf_program__set_autoload(tap->bpf->progs.on_switch_state_second, false);
+	bpf_program__set_autoload(tap->switch_program, true);
+	tap->waking_program =
+		has_count ? tap->bpf->progs.on_waking : tap->bpf->progs.on_waking_without_count;
+	unfit = has_count ? tap->bpf->progs.on_waking_without_count : tap->bpf->progs.on_waking;
+	bpf_program__set_autoload(unfit, false);
+	tap->bpf->rodata->is_filtered = tap->opts.is_filtered;
+	return 0;
+}
+
+static int load_programs(struct schedule_tap *tap, uint32_t num_rings)
+{
+	int err = 0;
+
+	for (int has_count = 1; has_count >= 0; has_count--) {
+		err = open_programs(tap, has_count);
+		if (!err)
+			err = bpf_map__set_max_entries(tap->bpf->maps.rings, num_rings);
+		if (err)
+			return err;
+		err = schedule_bpf__load(tap->bpf);
+		if (err != -ENOENT)
+			return err;
+		/* A symbol that this kernel does not show. */
+		schedule_bpf__destroy(tap->bpf);
+		tap->bpf = NULL;
+	}
+	return err;
+}
+
+static int load(struct schedule_tap *tap)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+	uint32_t num_rings;
+	int err;
+
+	if (num_cpus < 0)
+		return num_cpus;
+	num_rings = ((uint32_t)num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
+	err = load_programs(tap, num_rings);
+	if (!err)
+		err = make_rings(tap, num_rings);
+	if (!err && tap->opts.is_filtered)
+		err = attach(tap, HOOK_FORK, tap->bpf->progs.on_fork);
+	if (!err && tap->opts.is_filtered)
+		err = attach(tap, HOOK_EXIT, tap->bpf->progs.on_exit);
+	return err ? err : listen_to_rings(tap);
+}
+
+static int explain(int code, struct error *error)
+{
+	if (code == -ENOMEM)
+		return code;
+	if (code == -EPERM || code == -EACCES)
+		return error_set(
+			error, -EPERM,
+			"not permitted to record scheduling; run with sudo, or with CAP_BPF "
+			"and CAP_PERFMON");
+	return error_set(error, -ENOTSUP,
+			 "this kernel refused to tell of its scheduling (%s); record without "
+			 "--sched, -v shows the kernel's reason",
+			 strerror(-code));
+}
+
+int schedule_tap_new(const struct schedule_tap_opts *opts, struct schedule_tap **ret,
+		     struct error *error)
+{
+	struct schedule_tap *tap;
+	int err;
+
+	if (is_in_pid_namespace())
+		return error_set(error, -ENOTSUP,
+				 "--sched does not work in a container's pid namespace; run it on "
+				 "the host, or share the host's pids (docker run --pid=host)");
+	tap = calloc(1, sizeof(*tap));
+	if (!tap)
+		return -ENOMEM;
+	tap->opts = *opts;
+	if (!tap->opts.ring_bytes)
+		tap->opts.ring_bytes = DEFAULT_RING_BYTES;
+	err = load(tap);
+	if (err) {
+		schedule_tap_free(tap);
+		return explain(err, error);
+	}
+	*ret = tap;
+	return 0;
+}
+
+void schedule_tap_free(struct schedule_tap *tap)
+{
+	if (!tap)
+		return;
+	for (size_t i = 0; i < NUM_HOOKS; i++)
+		bpf_link__destroy(tap->links[i]);
+	ring_buffer__free(tap->rings);
+	array_for_each (&tap->ring_fds, fd)
+		close(*fd);
+	array_release(&tap->ring_fds);
+	schedule_bpf__destroy(tap->bpf);
+	free(tap);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+int schedule_tap_want(struct schedule_tap *tap, pid_t tid, struct error *error)
+{
+	uint8_t yes = 1;
+
+	if (bpf_map_update_elem(bpf_map__fd(tap->bpf->maps.wanted_tids), &tid, &yes, BPF_ANY))
+		return error_set(error, -errno, "too many threads for --sched: %s",
+				 strerror(errno));
+	return 0;
+}
+
+int schedule_tap_start(struct schedule_tap *tap, struct error *error)
+{
+	int err = attach(tap, HOOK_WAKING, tap->waking_program);
+
+	if (!err)
+		err = attach(tap, HOOK_SWITCH, tap->switch_program);
+	return err ? explain(err, error) : 0;
+}
+
+/* Wakings that the kernel left out because the same program was interrupted. */
+static uint64_t read_misses(const struct schedule_tap *tap)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(tap->waking_program), &info, &size))
+		return 0;
+	return info.recursion_misses;
+}
+
+/*
+ * Wait until no CPU is inside a program any more. The kernel does that when an inner map is
+ * replaced (maybe_wait_bpf_programs()), be it by itself.
+ */
+static int wait_for_programs(const struct schedule_tap *tap)
+{
+	uint32_t zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(tap->bpf->maps.rings), &zero, &tap->ring_fds.items[0],
+				BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+/* Pass on the batches that the CPUs have begun. */
+static int read_begun_batches(const struct schedule_tap *tap)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct wire_schedule_cpu *cpus = NULL;
+	uint32_t zero = 0;
+	int err = 0;
+
+	if (num_cpus < 0)
+		return num_cpus;
+	cpus = calloc((size_t)num_cpus, sizeof(*cpus));
+	if (!cpus)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(bpf_map__fd(tap->bpf->maps.cpus), &zero, cpus))
+		return -errno;
+	for (int cpu = 0; !err && cpu < num_cpus; cpu++)
+		if (cpus[cpu].batch.num_slots)
+			err = tap->opts.on_record(&cpus[cpu].batch, sizeof(cpus[cpu].batch),
+						  tap->opts.context);
+	return err;
+}
+
+int schedule_tap_stop(struct schedule_tap *tap)
+{
+	int err;
+
+	tap->nested_misses = read_misses(tap);
+	for (size_t i = 0; i < NUM_HOOKS; i++) {
+		bpf_link__destroy(tap->links[i]);
+		tap->links[i] = NULL;
+	}
+	err = wait_for_programs(tap);
+	if (!err)
+		err = schedule_tap_read(tap);
+	return err ? err : read_begun_batches(tap);
+}
+
+int schedule_tap_get_fd(const struct schedule_tap *tap)
+{
+	return ring_buffer__epoll_fd(tap->rings);
+}
+
+int schedule_tap_read(struct schedule_tap *tap)
+{
+	int count = ring_buffer__consume(tap->rings);
+
+	return count < 0 ? count : 0;
+}
+
+int schedule_tap_read_counters(const struct schedule_tap *tap, struct wire_schedule_counters *ret)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct wire_schedule_counters *per_cpu = NULL;
+	struct wire_schedule_counters sum = {0};
+	uint32_t zero = 0;
+
+	if (num_cpus < 0)
+		return num_cpus;
+	per_cpu = calloc((size_t)num_cpus, sizeof(*per_cpu));
+	if (!per_cpu)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(bpf_map__fd(tap->bpf->maps.counters), &zero, per_cpu))
+		return -errno;
+	for (int cpu = 0; cpu < num_cpus; cpu++) {
+		sum.switches += per_cpu[cpu].switches;
+		sum.wakings += per_cpu[cpu].wakings;
+		sum.lost_ring_switches += per_cpu[cpu].lost_ring_switches;
+		sum.lost_ring_wakings += per_cpu[cpu].lost_ring_wakings;
+		sum.lost_nested += per_cpu[cpu].lost_nested;
+		sum.unfollowed += per_cpu[cpu].unfollowed;
+	}
+	sum.wakings += tap->nested_misses;
+	sum.lost_nested += tap->nested_misses;
+	*ret = sum;
+	return 0;
+}

@@ -1,0 +1,326 @@
+#include "collect/trace_schedule.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+/* Of the states of sched_switch: dead, zombie. */
+#define STATES_OF_EXIT 0x30
+
+/* ---- threads that no sample has shown ----------------------------------------------------- */
+
+/* Numbers by a key of two, the latest number of a key last told. */
+struct id_map {
+	struct hash_index index;
+	ARRAY(struct id_entry {
+		uint32_t first;
+		uint32_t second;
+		uint32_t id;
+	}) entries;
+};
+
+static bool is_entry(const void *owner, uint32_t item, const void *key)
+{
+	const struct id_map *map = owner;
+	const struct id_entry *wanted = key;
+
+	return map->entries.items[item].first == wanted->first &&
+	       map->entries.items[item].second == wanted->second;
+}
+
+static struct id_entry *find_entry(const struct id_map *map, uint32_t first, uint32_t second)
+{
+	struct id_entry wanted = {.first = first, .second = second};
+	uint32_t item =
+		hash_index_find(&map->index, hash_mix(first, second), is_entry, map, &wanted);
+
+	return item == HASH_INDEX_NONE ? NULL : &map->entries.items[item];
+}
+
+/* A key that is there gets the new number. */
+static int set_id(struct id_map *map, uint32_t first, uint32_t second, uint32_t id)
+{
+	struct id_entry *entry = find_entry(map, first, second);
+
+	if (entry) {
+		entry->id = id;
+		return 0;
+	}
+	entry = array_add(&map->entries);
+	if (!entry)
+		return -ENOMEM;
+	*entry = (struct id_entry){.first = first, .second = second, .id = id};
+	return hash_index_add(&map->index, hash_mix(first, second),
+			      (uint32_t)(map->entries.length - 1));
+}
+
+static void id_map_release(struct id_map *map)
+{
+	hash_index_release(&map->index);
+	array_release(&map->entries);
+}
+
+struct adder {
+	const struct schedule_store *store;
+	const struct process_table *processes;
+	struct timeline *timeline;
+	struct id_map images;  /* of the table, by pid: the last one */
+	struct id_map known;   /* processes of the timeline, likewise */
+	struct id_map threads; /* of the timeline, by pid and tid */
+};
+
+static int index_all(struct adder *adder)
+{
+	struct timeline *timeline = adder->timeline;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < process_table_get_count(adder->processes); i++)
+		err = set_id(&adder->images, process_table_get(adder->processes, i)->pid, 0, i);
+	for (uint32_t i = 0; !err && i < timeline_count_process(timeline); i++)
+		err = set_id(&adder->known, timeline_get_process(timeline, i)->pid, 0, i);
+	for (uint32_t i = 0; !err && i < timeline_count_thread(timeline); i++) {
+		const struct timeline_thread *thread = timeline_get_thread(timeline, i);
+		uint32_t pid = timeline_get_process(timeline, thread->process)->pid;
+
+		err = set_id(&adder->threads, pid, (uint32_t)thread->tid, i);
+	}
+	return err;
+}
+
+/* The timeline's process; TIMELINE_NONE when nobody knows the pid. */
+static int use_process(struct adder *adder, uint32_t pid, uint32_t *ret)
+{
+	const struct id_entry *entry = find_entry(&adder->known, pid, 0);
+	struct timeline_process added = {.pid = pid};
+	const struct process *image;
+	int err;
+
+	*ret = entry ? entry->id : TIMELINE_NONE;
+	if (entry)
+		return 0;
+	entry = find_entry(&adder->images, pid, 0);
+	if (!entry)
+		return 0;
+	image = process_table_get(adder->processes, entry->id);
+	added.start_ns = image->start_ns;
+	err = timeline_add_string(adder->timeline, image->comm, &added.name);
+	if (!err)
+		err = timeline_add_process(adder->timeline, &added, ret);
+	return err ? err : set_id(&adder->known, pid, 0, *ret);
+}
+
+static int add_thread(struct adder *adder, const struct scheduled_thread *thread)
+{
+	struct timeline_thread added = {.tid = thread->tid};
+	int err;
+
+	if (find_entry(&adder->threads, thread->pid, thread->tid))
+		return 0;
+	err = use_process(adder, thread->pid, &added.process);
+	if (err || added.process == TIMELINE_NONE)
+		return err;
+	err = timeline_add_string(adder->timeline,
+				  schedule_store_get_name(adder->store, thread->name), &added.name);
+	return err ? err : timeline_add_thread(adder->timeline, &added, NULL);
+}
+
+static int add_threads(const struct schedule_store *store, const struct process_table *processes,
+		       struct timeline *timeline)
+{
+	struct adder adder = {.store = store, .processes = processes, .timeline = timeline};
+	size_t count;
+	const struct scheduled_thread *threads = schedule_store_get_threads(store, &count);
+	int err = index_all(&adder);
+
+	for (size_t i = 0; !err && i < count; i++)
+		err = add_thread(&adder, &threads[i]);
+	id_map_release(&adder.images);
+	id_map_release(&adder.known);
+	id_map_release(&adder.threads);
+	return err;
+}
+
+/* ---- occupancies -------------------------------------------------------------------------- */
+
+/* A thread left its CPU: it exited, or had not come back when the recording ended. */
+struct departure {
+	uint64_t time_ns;
+	uint32_t tid;
+	bool is_exit;
+};
+
+struct departures {
+	ARRAY(struct departure) list; /* in order of time, but for the last one of each tid */
+	struct id_map open;           /* by tid: the one that is none if the thread comes back */
+};
+
+static int note_switch(struct departures *departures, const struct sched_switch *event)
+{
+	struct departure departure = {
+		.time_ns = event->time_ns,
+		.tid = (uint32_t)event->previous_tid,
+		.is_exit = event->previous_state & STATES_OF_EXIT,
+	};
+	struct id_entry *open = find_entry(&departures->open, departure.tid, 0);
+	struct departure *added;
+
+	if (event->previous_tid <= 0)
+		return 0;
+	if (open && !departures->list.items[open->id].is_exit) {
+		departures->list.items[open->id] = departure;
+		return 0;
+	}
+	added = array_add(&departures->list);
+	if (!added)
+		return -ENOMEM;
+	*added = departure;
+	return set_id(&departures->open, departure.tid, 0, (uint32_t)(departures->list.length - 1));
+}
+
+/* One that came back has not departed: its time is behind everything. */
+static void note_return(struct departures *departures, const struct sched_switch *event)
+{
+	struct id_entry *open = find_entry(&departures->open, (uint32_t)event->next_tid, 0);
+
+	if (open && !departures->list.items[open->id].is_exit)
+		departures->list.items[open->id].time_ns = UINT64_MAX;
+}
+
+static int find_departures(const struct timeline *timeline, struct departures *ret)
+{
+	const struct schedule_source *source = timeline_get_schedule(timeline);
+	struct schedule_event event;
+	int err = source->rewind(source->context);
+	int got = 0;
+
+	while (!err && (got = source->next(source->context, &event)) > 0) {
+		if (event.is_waking)
+			continue;
+		err = note_switch(ret, &event.on_cpu);
+		if (!err && event.on_cpu.next_tid > 0)
+			note_return(ret, &event.on_cpu);
+	}
+	return err ? err : got;
+}
+
+static int compare_departures(const void *a, const void *b)
+{
+	const struct departure *left = a;
+	const struct departure *right = b;
+
+	if (left->tid != right->tid)
+		return left->tid < right->tid ? -1 : 1;
+	return left->time_ns < right->time_ns ? -1 : left->time_ns > right->time_ns;
+}
+
+/* The first departure of the thread at or behind a time; UINT64_MAX: none. */
+static uint64_t find_departure(const struct departures *departures, uint64_t tid, uint64_t time_ns)
+{
+	size_t low = 0;
+	size_t high = departures->list.length;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct departure *departure = &departures->list.items[middle];
+
+		if (departure->tid < tid || (departure->tid == tid && departure->time_ns < time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == departures->list.length || departures->list.items[low].tid != tid)
+		return UINT64_MAX;
+	return departures->list.items[low].time_ns;
+}
+
+/* The last occupancy of each thread, and the one behind each occupancy on its region. */
+struct neighbours {
+	uint32_t *last;      /* by thread; TIMELINE_NONE: it has none */
+	uint32_t *following; /* by occupancy; TIMELINE_NONE: it is the last there */
+	uint32_t *newest;    /* by region, while they are found */
+};
+
+static uint32_t *new_ids(uint32_t count)
+{
+	uint32_t *ids = malloc(((size_t)count + 1) * sizeof(*ids));
+
+	if (ids)
+		memset(ids, 0xff, ((size_t)count + 1) * sizeof(*ids));
+	return ids;
+}
+
+static void find_neighbours(const struct timeline *timeline, struct neighbours *ret)
+{
+	for (uint32_t i = 0; i < timeline_count_occupancy(timeline); i++) {
+		const struct occupancy *occupancy = timeline_get_occupancy(timeline, i);
+		uint32_t *last = &ret->last[occupancy->thread];
+		uint32_t *newest = &ret->newest[occupancy->region];
+
+		if (*last == TIMELINE_NONE ||
+		    timeline_get_occupancy(timeline, *last)->begin_ns <= occupancy->begin_ns)
+			*last = i;
+		if (*newest != TIMELINE_NONE)
+			ret->following[*newest] = i;
+		*newest = i;
+	}
+}
+
+static void prolong(struct timeline *timeline, const struct neighbours *neighbours, uint32_t id,
+		    const struct departures *departures)
+{
+	struct occupancy *occupancy = timeline_get_occupancy(timeline, id);
+	uint64_t tid = timeline_get_thread(timeline, occupancy->thread)->tid;
+	uint64_t end_ns = find_departure(departures, tid, occupancy->end_ns);
+	uint32_t following = neighbours->following[id];
+
+	if (end_ns == UINT64_MAX)
+		return;
+	if (following != TIMELINE_NONE &&
+	    timeline_get_occupancy(timeline, following)->begin_ns < end_ns)
+		end_ns = timeline_get_occupancy(timeline, following)->begin_ns;
+	if (end_ns > occupancy->end_ns)
+		occupancy->end_ns = end_ns;
+}
+
+int trace_schedule_prolong_occupancies(struct timeline *timeline)
+{
+	uint32_t num_threads = timeline_count_thread(timeline);
+	struct neighbours neighbours = {
+		.last = new_ids(num_threads),
+		.following = new_ids(timeline_count_occupancy(timeline)),
+		.newest = new_ids(timeline_count_region(timeline)),
+	};
+	struct departures departures = {0};
+	int err = neighbours.last && neighbours.following && neighbours.newest
+			  ? find_departures(timeline, &departures)
+			  : -ENOMEM;
+
+	if (!err) {
+		if (departures.list.length)
+			qsort(departures.list.items, departures.list.length,
+			      sizeof(*departures.list.items), compare_departures);
+		find_neighbours(timeline, &neighbours);
+		for (uint32_t thread = 0; thread < num_threads; thread++)
+			if (neighbours.last[thread] != TIMELINE_NONE)
+				prolong(timeline, &neighbours, neighbours.last[thread],
+					&departures);
+	}
+	id_map_release(&departures.open);
+	array_release(&departures.list);
+	free(neighbours.last);
+	free(neighbours.following);
+	free(neighbours.newest);
+	return err;
+}
+
+int trace_schedule_add(struct schedule_store *store, const struct process_table *processes,
+		       struct timeline *timeline)
+{
+	int err = schedule_store_give(store, timeline);
+
+	if (!err)
+		err = trace_schedule_prolong_occupancies(timeline);
+	return err ? err : add_threads(store, processes, timeline);
+}

@@ -1,0 +1,192 @@
+#include "collect/trace_schedule.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unit.h"
+
+#include "batch_maker.h"
+#include "process/file_table.h"
+
+struct schedule {
+	const struct sched_switch *events;
+	size_t length;
+	size_t next;
+};
+
+static int rewind_events(void *context)
+{
+	((struct schedule *)context)->next = 0;
+	return 0;
+}
+
+static int next_event(void *context, struct schedule_event *ret)
+{
+	struct schedule *schedule = context;
+
+	if (schedule->next == schedule->length)
+		return 0;
+	ret->is_waking = false;
+	ret->on_cpu = schedule->events[schedule->next++];
+	return 1;
+}
+
+static void set_schedule(struct timeline *timeline, struct schedule *schedule)
+{
+	struct schedule_source source = {
+		.rewind = rewind_events, .next = next_event, .context = schedule};
+
+	timeline_set_schedule(timeline, &source);
+}
+
+/* Process 0 with the threads 0 and 1, whose tids are 10 and 11, and three regions. */
+static struct timeline *make_timeline(void)
+{
+	struct timeline *timeline = timeline_new();
+	struct timeline_process process = {.pid = 10};
+
+	assert_int_equal(timeline_add_process(timeline, &process, NULL), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct timeline_thread thread = {.tid = 10 + i};
+
+		assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		struct stack_region region = {.begin = 4096 * i, .end = 4096 * (i + 1)};
+
+		assert_int_equal(timeline_add_region(timeline, &region, NULL), 0);
+	}
+	return timeline;
+}
+
+static void occupy(struct timeline *timeline, uint32_t thread, uint32_t region, uint64_t begin_ns,
+		   uint64_t end_ns)
+{
+	struct occupancy occupancy = {
+		.thread = thread, .region = region, .begin_ns = begin_ns, .end_ns = end_ns};
+
+	assert_int_equal(timeline_add_occupancy(timeline, &occupancy, NULL), 0);
+}
+
+static void assert_end(const struct timeline *timeline, uint32_t occupancy, uint64_t end_ns)
+{
+	assert_int_equal(timeline_get_occupancy(timeline, occupancy)->end_ns, end_ns);
+}
+
+static void an_occupancy_lasts_until_the_thread_does_not_come_back(void **state _unused_)
+{
+	static const struct sched_switch events[] = {
+		{.time_ns = 100, .next_tid = 10},
+		{.time_ns = 200, .previous_tid = 10, .previous_state = 1},
+		{.time_ns = 300, .next_tid = 10},
+		{.time_ns = 400, .previous_tid = 10, .previous_state = 1},
+		{.time_ns = 500, .next_tid = 12},
+	};
+	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct timeline *timeline = make_timeline();
+
+	set_schedule(timeline, &schedule);
+	occupy(timeline, 0, 0, 110, 120);
+	assert_int_equal(trace_schedule_prolong_occupancies(timeline), 0);
+	assert_end(timeline, 0, 400);
+	timeline_free(timeline);
+}
+
+static void a_thread_that_runs_to_the_end_keeps_what_samples_say(void **state _unused_)
+{
+	static const struct sched_switch events[] = {
+		{.time_ns = 200, .previous_tid = 10, .previous_state = 1},
+		{.time_ns = 300, .next_tid = 10},
+	};
+	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct timeline *timeline = make_timeline();
+
+	set_schedule(timeline, &schedule);
+	occupy(timeline, 0, 0, 110, 320);
+	assert_int_equal(trace_schedule_prolong_occupancies(timeline), 0);
+	assert_end(timeline, 0, 320);
+	timeline_free(timeline);
+}
+
+static void an_exit_ends_it_though_the_tid_is_used_again(void **state _unused_)
+{
+	static const struct sched_switch events[] = {
+		{.time_ns = 100, .next_tid = 10},
+		{.time_ns = 200, .previous_tid = 10, .previous_state = 0x20},
+		{.time_ns = 300, .next_tid = 10},
+		{.time_ns = 400, .previous_tid = 10, .previous_state = 0x10},
+	};
+	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct timeline *timeline = make_timeline();
+
+	set_schedule(timeline, &schedule);
+	occupy(timeline, 0, 0, 110, 120);
+	assert_int_equal(trace_schedule_prolong_occupancies(timeline), 0);
+	assert_end(timeline, 0, 200);
+	timeline_free(timeline);
+}
+
+static void nobody_stays_where_another_thread_has_come(void **state _unused_)
+{
+	static const struct sched_switch events[] = {
+		{.time_ns = 400, .previous_tid = 10, .previous_state = 1},
+		{.time_ns = 500, .previous_tid = 11, .previous_state = 1},
+	};
+	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct timeline *timeline = make_timeline();
+
+	set_schedule(timeline, &schedule);
+	occupy(timeline, 0, 0, 100, 120);
+	occupy(timeline, 1, 0, 150, 160);
+	occupy(timeline, 1, 1, 160, 170);
+	assert_int_equal(trace_schedule_prolong_occupancies(timeline), 0);
+	assert_end(timeline, 0, 150);
+	assert_end(timeline, 1, 160); /* not its thread's last */
+	assert_end(timeline, 2, 500);
+	timeline_free(timeline);
+}
+
+static void threads_that_no_sample_showed_are_added_to_their_process(void **state _unused_)
+{
+	struct file_table *files = file_table_new("/nowhere", NULL);
+	struct process_table *processes = process_table_new("/nowhere", files);
+	struct wire_schedule batch = batch_of(0, 0, 0);
+	struct timeline *timeline = make_timeline();
+	struct schedule_store *store;
+	const struct timeline_thread *thread;
+
+	assert_int_equal(schedule_store_new("/tmp", &store, NULL), 0);
+	assert_int_equal(process_table_on_comm(processes, 5, 20, "server", true), 0);
+	batch_name(&batch, 10, 11, "is there");
+	batch_name(&batch, 10, 12, "sleeper");
+	batch_name(&batch, 20, 20, "server");
+	batch_name(&batch, 99, 99, "unknown");
+	assert_int_equal(schedule_store_add(store, &batch, BATCH_BYTES(&batch)), 0);
+	assert_int_equal(trace_schedule_add(store, processes, timeline), 0);
+
+	assert_int_equal(timeline_count_thread(timeline), 4);
+	thread = timeline_get_thread(timeline, 2);
+	assert_int_equal(thread->tid, 12);
+	assert_int_equal(thread->process, 0);
+	assert_string_equal(timeline_get_string(timeline, thread->name), "sleeper");
+	thread = timeline_get_thread(timeline, 3);
+	assert_int_equal(thread->tid, 20);
+	assert_int_equal(timeline_get_process(timeline, thread->process)->pid, 20);
+	timeline_free(timeline);
+	schedule_store_free(store);
+	process_table_free(processes);
+	file_table_free(files);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_occupancy_lasts_until_the_thread_does_not_come_back),
+		cmocka_unit_test(a_thread_that_runs_to_the_end_keeps_what_samples_say),
+		cmocka_unit_test(an_exit_ends_it_though_the_tid_is_used_again),
+		cmocka_unit_test(nobody_stays_where_another_thread_has_come),
+		cmocka_unit_test(threads_that_no_sample_showed_are_added_to_their_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
