@@ -25,6 +25,7 @@ enum record_option {
 	OPTION_KERNEL_STACKS,
 	OPTION_NO_CACHE,
 	OPTION_NO_INLINE,
+	OPTION_SCHED,
 	OPTION_FLUSH,
 	OPTION_STATS,
 	OPTION_BUFFER_SIZE,
@@ -75,6 +76,7 @@ struct record_options {
 	bool no_table_cache;
 	bool checks_calls;
 	bool no_inlines;
+	bool records_schedule;
 	uint64_t ring_bytes; /* 0: the default */
 };
 

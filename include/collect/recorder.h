@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "collect/intake.h"
 #include "collect/publisher.h"
+#include "collect/scheduling.h"
 #include "collect/side_band.h"
 #include "collect/target.h"
 #include "collect/trace_log.h"
@@ -28,9 +29,11 @@ struct recorder_opts {
 	enum user_stacks user_stacks;
 	bool no_fp_steps; /* by table only: not by frame pointer where there can be no table */
 	bool no_table_cache;
-	bool checks_calls; /* that every return address follows a call; for tests */
-	bool keeps_times;  /* of each sample, for a trace; else only sums */
-	size_t ring_bytes; /* of each ring between kernel and us; 0: the default */
+	bool checks_calls;            /* that every return address follows a call; for tests */
+	bool keeps_times;             /* of each sample, for a trace; else only sums */
+	size_t ring_bytes;            /* of each ring between kernel and us; 0: the default */
+	bool records_schedule;        /* switches between threads and who wakes whom, too */
+	const char *temporary_folder; /* where these are kept until they are written; borrowed */
 };
 
 /* What became of every tick: fired = idle + filtered + samples + what was lost. */
@@ -42,13 +45,14 @@ struct recorder_account {
 	uint64_t lost_ring_sample;
 	uint64_t lost_ring_stack;
 	uint64_t lost_unknown_stack;
-	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how that ended */
-	uint64_t recovered;            /* of the complete ones, those walked later */
-	uint64_t in_exec;              /* samples whose user stack was being replaced */
-	uint64_t lost_side_band;       /* process events: not samples */
-	uint64_t late_events;          /* that came too late to be put into order */
-	uint64_t duration_ns;          /* from start to stop, or to now */
-	uint32_t num_cpus;             /* online at the start */
+	uint64_t walks[NUM_WALK_ENDS];       /* user stacks walked by table, by how that ended */
+	uint64_t recovered;                  /* of the complete ones, those walked later */
+	uint64_t in_exec;                    /* samples whose user stack was being replaced */
+	uint64_t lost_side_band;             /* process events: not samples */
+	uint64_t late_events;                /* that came too late to be put into order */
+	uint64_t duration_ns;                /* from start to stop, or to now */
+	uint32_t num_cpus;                   /* online at the start */
+	struct scheduling_counts scheduling; /* all 0 unless it is recorded */
 };
 
 /*
@@ -98,6 +102,8 @@ struct call_check_counts recorder_get_call_check(const struct recorder *recorder
 struct publisher_statistics recorder_get_table_statistics(const struct recorder *recorder);
 /* In order of time after recorder_stop(); NULL unless times are kept. */
 const struct trace_log *recorder_get_trace_log(const struct recorder *recorder);
+/* NULL unless scheduling is recorded. */
+struct schedule_store *recorder_get_schedule(const struct recorder *recorder);
 const char *recorder_get_event_name(const struct recorder *recorder);
 
 #endif

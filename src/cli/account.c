@@ -222,6 +222,19 @@ static void print_reasons(const struct account *account, struct text *ret)
 	text_printf(ret, "}},\n");
 }
 
+static void print_scheduling(const struct scheduling_counts *counts, struct text *ret)
+{
+	if (!counts->is_recorded)
+		return;
+	text_printf(ret,
+		    "  \"sched\": {\"fired\": %" PRIu64 ", \"switches\": %" PRIu64
+		    ", \"wakings\": %" PRIu64 ", \"lost\": {\"ring\": %" PRIu64
+		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64
+		    "}, \"unfollowed_threads\": %" PRIu64 "},\n",
+		    counts->fired, counts->switches, counts->wakings, counts->lost_ring,
+		    counts->lost_nested, counts->lost_storage, counts->unfollowed);
+}
+
 void account_print_json(const struct account *account, struct text *ret)
 {
 	const struct recorder_account *ticks = &account->ticks;
@@ -241,6 +254,7 @@ void account_print_json(const struct account *account, struct text *ret)
 		", \"bytes\": %" PRIu64 ", \"build_ns\": %" PRIu64 ", \"dropped\": %" PRIu64 "},\n",
 		account->tables.num_objfiles, account->tables.num_rows, account->tables.size_bytes,
 		account->tables.build_ns, account->tables.num_dropped);
+	print_scheduling(&ticks->scheduling, ret);
 	if (account->calls.checked)
 		text_printf(ret,
 			    "  \"call_check\": {\"checked\": %" PRIu64 ", \"failed\": %" PRIu64

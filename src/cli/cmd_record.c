@@ -53,6 +53,11 @@ static int choose_formats(struct session *session)
 		log_error("--zones needs an output that shows times: add -o FILE.pftrace");
 		return EXIT_USAGE;
 	}
+	if (options->records_schedule && !outputs_have_times(&session->outputs)) {
+		log_error("--sched: none of the files to be written can show scheduling; add a "
+			  "trace, as in '-o FILE.pftrace'");
+		return EXIT_USAGE;
+	}
 	return 0;
 }
 
@@ -379,6 +384,7 @@ const struct command command_record = {
 		"  sudo stackwide record -o build.folded -o build.txt -- make -j8\n"
 		"  sudo stackwide record -d 5 -o - --to folded | grep nginx\n"
 		"  sudo stackwide record -o build.pftrace -- make -j8              for ui.perfetto.dev\n"
+		"  sudo stackwide record -d 5 --sched -o machine.pftrace\n"
 		"  sudo stackwide record --flush 5m -o day.folded       day.1.folded, day.2.folded, ...\n\n"
 		"Exit status: that of COMMAND (128 + signal when it was killed); else 0 done, 1 failed,\n"
 		"2 usage, 4 not permitted or not supported by this kernel.\n",

@@ -18,6 +18,9 @@ const struct option_spec record_option_specs[] = {
 	OUTPUT_COMPRESS_SPEC,
 	OUTPUT_FRAME_SPECS,
 	RECORD_SAMPLING_SPECS,
+	{OPTION_SCHED, 0, "sched", NULL,
+	 "into a trace (.pftrace): scheduling, too: which thread ran\nwhen, why it stopped, who woke "
+	 "it"},
 	{OPTION_FLUSH, 0, "flush", "TIME",
 	 "write the files every TIME and start over; they get a\nnumber: profile.1.folded"},
 	{OPTION_ZONES, 0, "zones", "FILE[,FILE...]",
@@ -160,6 +163,9 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		return 0;
 	case OPTION_NO_INLINE:
 		options->no_inlines = true;
+		return 0;
+	case OPTION_SCHED:
+		options->records_schedule = true;
 		return 0;
 	case OPTION_FLUSH:
 		if (option_read_duration(value, &options->flush_ns))

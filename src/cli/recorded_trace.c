@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "collect/trace_builder.h"
+#include "collect/trace_schedule.h"
 
 static int add_system(const struct recording *recording, struct timeline *timeline)
 {
@@ -40,11 +41,16 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 		.processes = recorder_get_processes(recorder),
 		.period_ns = NS_PER_SECOND / recording->options->frequency_hz,
 	};
+	struct schedule_store *schedule = recorder_get_schedule(recorder);
 	int err = add_system(recording, timeline);
 
 	if (!err)
 		err = timeline_add_clock(timeline, &recording->begin_clocks, NULL);
-	return err ? err : trace_builder_build(&source, timeline);
+	if (!err)
+		err = trace_builder_build(&source, timeline);
+	if (!err && schedule)
+		err = trace_schedule_add(schedule, source.processes, timeline);
+	return err;
 }
 
 /* The zones' profile is not the recording's: it weighs something else. */

@@ -48,6 +48,14 @@ static void return_large_blocks(void)
 	(void)mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK_BYTES);
 }
 
+/* For what may be large: not where memory is used as a disk. */
+static const char *get_temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/var/tmp";
+}
+
 int recording_set_up(struct recording *recording, const struct target *target)
 {
 	const struct record_options *options = recording->options;
@@ -61,6 +69,8 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.checks_calls = options->checks_calls,
 		.keeps_times = outputs_have_times(recording->outputs),
 		.ring_bytes = options->ring_bytes,
+		.records_schedule = options->records_schedule,
+		.temporary_folder = get_temporary_folder(),
 	};
 	struct error error = {0};
 	int err;
@@ -304,6 +314,11 @@ static int sum_up(struct recording *recording)
 			  (unsigned long long)account->ticks.fired,
 			  (unsigned long long)(account->ticks.idle + account->ticks.filtered +
 					       account->ticks.samples + account_sum_lost(account)));
+		status = EXIT_FAILED;
+	}
+	if (!scheduling_counts_are_balanced(&account->ticks.scheduling)) {
+		log_error("the account of the scheduling does not add up; this is a bug, please "
+			  "report it with the file of --stats");
 		status = EXIT_FAILED;
 	}
 	return status;

@@ -158,6 +158,23 @@ static void append_lost(struct text *text, const struct account *account)
 		      "process events lost by the kernel: /proc was read again, names may miss");
 }
 
+static void append_scheduling(struct text *text, const struct scheduling_counts *counts)
+{
+	if (!counts->is_recorded)
+		return;
+	text_append_string(text, "  scheduling   ");
+	cell_append_count(text, counts->switches, 0);
+	text_append_string(text, " switches and ");
+	cell_append_count(text, counts->wakings, 0);
+	text_append_string(text, " wakings\n");
+	append_reason(text, counts->lost_ring, "lost: found the ring full");
+	append_reason(text, counts->lost_nested,
+		      "lost: woken by an interrupt inside another event");
+	append_reason(text, counts->lost_storage,
+		      "lost: no room in the temporary file; set TMPDIR to another folder");
+	append_reason(text, counts->unfollowed, "new threads beyond the number that is followed");
+}
+
 static void append_cost(struct text *text, const struct account *account)
 {
 	text_printf(text,
@@ -239,6 +256,7 @@ int summary_print(const struct summary *summary)
 	append_stacks(&text, summary);
 	append_frames(&text, summary);
 	append_lost(&text, summary->account);
+	append_scheduling(&text, &summary->account->ticks.scheduling);
 	append_cost(&text, summary->account);
 	if (table.num_rows) {
 		append_top(&text, &table, "where the time goes: by self", false);

@@ -43,6 +43,7 @@ struct recorder {
 	struct publisher *publisher;     /* NULL: user stacks are not walked by table */
 	struct raw_samples *raw_samples; /* likewise */
 	struct trace_log *trace_log;     /* NULL: times are not kept */
+	struct scheduling *scheduling;   /* NULL: it is not recorded */
 	int epoll_fd;
 	int cgroup_fd;
 	bool *cpus; /* that we sample or listen to; num_possible_cpus long */
@@ -276,6 +277,25 @@ static bool must_listen_to_all(const struct recorder *recorder, size_t num_cpus)
 	return recorder->threads.tids.length * (num_cpus + 2) > limit.rlim_cur / 2;
 }
 
+static int record_schedule(struct recorder *recorder, struct error *error)
+{
+	struct scheduling_opts opts = {
+		.target = &recorder->opts.target,
+		.tids = recorder->threads.tids.items,
+		.num_tids = recorder->threads.tids.length,
+		.ring_bytes = recorder->opts.ring_bytes,
+		.folder = recorder->opts.temporary_folder,
+	};
+	int err;
+
+	if (!recorder->opts.records_schedule)
+		return 0;
+	err = scheduling_new(&opts, &recorder->scheduling, error);
+	if (!err)
+		watch_fd(scheduling_get_fd(recorder->scheduling), recorder);
+	return err;
+}
+
 /* The order matters: listen, then read what is there, then (in recorder_start) sample. */
 static int open_all(struct recorder *recorder, struct error *error)
 {
@@ -306,10 +326,11 @@ static int open_all(struct recorder *recorder, struct error *error)
 		err = thread_events_open(&recorder->threads, target, recorder->sampler, error);
 	if (!err)
 		err = target_scan(target, recorder->processes);
-	if (err || !recorder->publisher)
-		return err;
-	watch_fd(publisher_get_fd(recorder->publisher), recorder);
-	return publisher_update(recorder->publisher);
+	if (!err && recorder->publisher) {
+		watch_fd(publisher_get_fd(recorder->publisher), recorder);
+		err = publisher_update(recorder->publisher);
+	}
+	return err ? err : record_schedule(recorder, error);
 }
 
 int recorder_new(const struct recorder_opts *opts, struct recorder **ret, struct error *error)
@@ -338,6 +359,7 @@ void recorder_free(struct recorder *recorder)
 {
 	if (!recorder)
 		return;
+	scheduling_free(recorder->scheduling);
 	raw_samples_free(recorder->raw_samples);
 	publisher_free(recorder->publisher);
 	sampler_free(recorder->sampler);
@@ -412,6 +434,8 @@ static int read_until(struct recorder *recorder, uint64_t until_ns)
 	if (!err)
 		err = sampler_read(recorder->sampler);
 	if (!err)
+		err = scheduling_read(recorder->scheduling);
+	if (!err)
 		err = event_queue_drain(recorder->queue, until_ns, handle, recorder);
 	if (!err && recorder->publisher) {
 		err = publisher_update(recorder->publisher);
@@ -467,7 +491,9 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	sampler_disable(recorder->sampler);
 	recorder->stop_ns = clock_now_ns();
 	recorder->is_running = false;
-	err = read_until(recorder, UINT64_MAX);
+	err = scheduling_stop(recorder->scheduling);
+	if (!err)
+		err = read_until(recorder, UINT64_MAX);
 	process_table_finish_perf_maps(recorder->processes);
 	if (!err)
 		err = finish_raw_samples(recorder);
@@ -505,6 +531,8 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.recovered = counts.recovered,
 	};
 	memcpy(account.walks, counts.walks, sizeof(account.walks));
+	if (recorder->scheduling)
+		account.scheduling = scheduling_get_counts(recorder->scheduling);
 	return account;
 }
 
@@ -557,6 +585,11 @@ struct publisher_statistics recorder_get_table_statistics(const struct recorder 
 const struct trace_log *recorder_get_trace_log(const struct recorder *recorder)
 {
 	return recorder->trace_log;
+}
+
+struct schedule_store *recorder_get_schedule(const struct recorder *recorder)
+{
+	return recorder->scheduling ? scheduling_get_store(recorder->scheduling) : NULL;
 }
 
 const char *recorder_get_event_name(const struct recorder *recorder)

@@ -38,4 +38,6 @@ usage_error "" record --
 usage_error "" record -a -p 1
 usage_error "" record -p 1 -t 1
 usage_error "" record --cgroup / -a
+usage_error .pftrace record --sched -d 1
+usage_error .pftrace record --sched -d 1 -o x.folded
 [[ $(ls) = $'err\nout' ]] || fail "left behind: $(ls)"
