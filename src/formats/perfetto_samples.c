@@ -226,7 +226,14 @@ static int add_frame(struct writer *writer, const struct location *location, uin
 	message->rel_pc = location->address;
 	message->has_kind = 1;
 	message->kind = get_kind(frame);
+	message->has_is_inlined = frame->is_inlined;
+	message->is_inlined = frame->is_inlined;
 	err = USE_STRING(writer, TOLD_FUNCTION, functions, frame->full_name);
+	if (!err && frame->name != frame->full_name) {
+		message->has_short_name_id = 1;
+		message->short_name_id = (uint64_t)frame->name + 1;
+		err = USE_STRING(writer, TOLD_FUNCTION, functions, frame->name);
+	}
 	if (!err)
 		err = use_mapping_of(writer, location, frame, &message->mapping_id);
 	if (!err && frame->file != STRING_EMPTY) {
@@ -322,6 +329,8 @@ static int clear_state(struct writer *writer, bool is_first)
 	Perfetto__PerfSampleDefaults samples = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
 	Perfetto__PerfTimebase timebase = PERFETTO__PERF_TIMEBASE__INIT;
 	struct text name = {0};
+	struct text unit = {0};
+	uint32_t metric_unit;
 	Perfetto__TracePacket packet;
 	int err;
 
@@ -338,13 +347,19 @@ static int clear_state(struct writer *writer, bool is_first)
 	timebase.has_counter = 1;
 	timebase.counter = COUNTER_CPU_CLOCK;
 	timebase.name = name.data;
+	text_append_string(&unit, "");
+	metric_unit = profile_get_metric(writer->profile, writer->metric)->unit;
+	utf8_append(&unit, profile_get_string(writer->profile, metric_unit),
+		    profile_get_string_length(writer->profile, metric_unit));
+	timebase.unit = unit.data;
 	samples.timebase = &timebase;
 	defaults.perf_sample_defaults = &samples;
 	defaults.has_timestamp_clock_id = 1;
 	defaults.timestamp_clock_id = CLOCK_ID_BOOTTIME;
 	packet.trace_packet_defaults = &defaults;
-	err = name.failed ? -ENOMEM : perfetto_stream_add(writer->stream, &packet);
+	err = name.failed || unit.failed ? -ENOMEM : perfetto_stream_add(writer->stream, &packet);
 	text_release(&name);
+	text_release(&unit);
 	return err;
 }
 

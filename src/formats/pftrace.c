@@ -12,6 +12,7 @@
 #include "formats/perfetto_sched.h"
 #include "formats/perfetto_stream.h"
 #include "formats/perfetto_tracks.h"
+#include "formats/pftrace_reader.h"
 
 static int write_timeline(const struct profile *profile, const struct timeline *timeline,
 			  struct perfetto_stream *stream)
@@ -109,4 +110,6 @@ const struct format format_pftrace = {
 	.summary = "a trace for Perfetto: what happened when, on which thread and stack",
 	.has_times = true,
 	.write = write_pftrace,
+	.detect = pftrace_detect,
+	.read = pftrace_read,
 };

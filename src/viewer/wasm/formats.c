@@ -1,7 +1,11 @@
 /*
  * Formats whose writers need libraries that the module does without: there they are only read.
+ * Packed packets of a trace are left out, with a warning.
  */
+#include <errno.h>
+
 #include "formats/format.h"
+#include "formats/pftrace_reader.h"
 #include "formats/pprof.h"
 
 const struct format format_pprof = {
@@ -16,4 +20,14 @@ const struct format format_pftrace = {
 	.name = "pftrace",
 	.extension = ".pftrace",
 	.summary = "Perfetto's trace: what happened when",
+	.detect = pftrace_detect,
+	.read = pftrace_read,
 };
+
+int pftrace_unpack(struct bytes packed, size_t limit, struct text *ret)
+{
+	(void)packed;
+	(void)limit;
+	(void)ret;
+	return -ENOTSUP;
+}

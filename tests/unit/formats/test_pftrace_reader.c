@@ -1,0 +1,567 @@
+#include <zlib.h>
+
+#include "base/array.h"
+#include "formats/pftrace_reader.h"
+#include "import_fixture.h"
+#include "zones_maker.h"
+
+/* ---- packets by hand ---------------------------------------------------------------------- */
+
+static void put_varint(struct text *text, uint64_t value)
+{
+	for (; value > 0x7f; value >>= 7)
+		text_append_char(text, (char)(value | 0x80));
+	text_append_char(text, (char)value);
+}
+
+static void put(struct text *text, uint32_t field, uint64_t value)
+{
+	put_varint(text, (uint64_t)field << 3);
+	put_varint(text, value);
+}
+
+static void put_bytes(struct text *text, uint32_t field, const void *data, size_t size)
+{
+	put_varint(text, (uint64_t)field << 3 | PROTOBUF_BYTES);
+	put_varint(text, size);
+	text_append(text, data, size);
+}
+
+static void put_string(struct text *text, uint32_t field, const char *string)
+{
+	put_bytes(text, field, string, strlen(string));
+}
+
+/* The message is emptied. */
+static void put_message(struct text *text, uint32_t field, struct text *message)
+{
+	put_bytes(text, field, message->data ? message->data : "", message->length);
+	text_release(message);
+}
+
+/* A packet of a sequence, which holds a message of a kind. */
+static void put_packet(struct text *trace, uint32_t sequence, uint32_t flags, uint64_t time,
+		       uint32_t kind, struct text *message)
+{
+	struct text packet = {0};
+
+	put(&packet, 8, time);
+	put(&packet, 10, sequence);
+	put(&packet, 13, flags);
+	put_message(&packet, kind, message);
+	put_message(trace, 1, &packet);
+}
+
+enum { CLEARED = 1, NEEDED = 2 };
+enum {
+	SNAPSHOT = 6,
+	EVENT = 11,
+	INTERNED = 12,
+	PACKED = 50,
+	DEFAULTS = 59,
+	TRACK = 60,
+	SAMPLE = 66
+};
+
+static void put_event(struct text *trace, uint64_t time, uint64_t track, const char *name)
+{
+	struct text event = {0};
+
+	put(&event, 9, name ? 1 : 2);
+	put(&event, 11, track);
+	if (name)
+		put_string(&event, 23, name);
+	put_packet(trace, 1, 0, time, EVENT, &event);
+}
+
+/* A track that is the thread 7 of process 5, `name`. */
+static void put_thread(struct text *trace, uint64_t uuid, const char *name, uint64_t time)
+{
+	struct text track = {0};
+	struct text thread = {0};
+
+	put(&thread, 1, 5);
+	put(&thread, 2, 7);
+	put_string(&thread, 5, name);
+	put(&track, 1, uuid);
+	put_message(&track, 4, &thread);
+	put_packet(trace, 2, 0, time, TRACK, &track);
+}
+
+/* The function `name` as number 1, alone in frame 1, alone in stack 1. */
+static void put_stack(struct text *trace, uint32_t sequence, uint32_t flags, const char *name)
+{
+	struct text data = {0};
+	struct text item = {0};
+
+	put(&item, 1, 1);
+	put(&item, 2, 1);
+	put_message(&data, 7, &item);
+	put(&item, 1, 1);
+	put(&item, 2, 1);
+	put_message(&data, 6, &item);
+	put(&item, 1, 1);
+	put_string(&item, 2, name);
+	put_message(&data, 5, &item);
+	put_packet(trace, sequence, flags, 1, INTERNED, &data);
+}
+
+static void put_sample(struct text *trace, uint32_t sequence, uint64_t time)
+{
+	struct text sample = {0};
+
+	put(&sample, 2, 5);
+	put(&sample, 3, 7);
+	put(&sample, 4, 1);
+	put(&sample, 6, 1000); /* a counter that runs on, for all we know */
+	put_packet(trace, sequence, NEEDED, time, SAMPLE, &sample);
+}
+
+/* ---- what comes of them ------------------------------------------------------------------- */
+
+static int read_trace(const struct text *trace, struct zones_read_result *ret)
+{
+	return maker_read(&format_pftrace, trace->data, trace->length, false, ret);
+}
+
+/* The trace, which is emptied, as folded text of its first metric, and the warnings about it. */
+static void assert_trace(struct text *trace, const char *expected, const char *warnings)
+{
+	struct zones_read_result result;
+
+	assert_int_equal(read_trace(trace, &result), 0);
+	assert_written(&format_folded, result.profile, (struct call_tree_opts){0}, expected);
+	assert_string_equal(result.warnings.data, warnings);
+	maker_release(&result);
+	text_release(trace);
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static void samples_of_others_weigh_one_each(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_thread(&trace, 9, "worker", 0);
+	put_stack(&trace, 3, CLEARED, "f");
+	put_sample(&trace, 3, 10);
+	put_sample(&trace, 3, 20);
+	assert_trace(&trace, "worker;f 2\n", "");
+}
+
+static void numbers_are_of_their_sequence(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_stack(&trace, 3, CLEARED, "f");
+	put_stack(&trace, 4, CLEARED, "g");
+	put_sample(&trace, 3, 10);
+	put_sample(&trace, 4, 20);
+	assert_trace(&trace, "[unknown];f 1\n[unknown];g 1\n", "");
+}
+
+static void a_cleared_state_is_forgotten(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_stack(&trace, 3, CLEARED, "f");
+	put_sample(&trace, 3, 10);
+	put_stack(&trace, 3, CLEARED, "g");
+	put_sample(&trace, 3, 20);
+	assert_trace(&trace, "[unknown];f 1\n[unknown];g 1\n", "");
+}
+
+static void packets_without_the_state_they_need_are_skipped(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_sample(&trace, 3, 5);
+	put_stack(&trace, 3, CLEARED, "f");
+	put_sample(&trace, 3, 10);
+	assert_trace(&trace, "[unknown];f 1\n",
+		     "x: 1 packets refer to what was lost before they came, skipping\n");
+}
+
+static void a_reused_tid_has_its_name_of_the_time(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_stack(&trace, 3, CLEARED, "f");
+	put_sample(&trace, 3, 10);
+	put_sample(&trace, 3, 60);
+	put_sample(&trace, 3, 70);
+	put_thread(&trace, 8, "first", 1);
+	put_thread(&trace, 9, "second", 50);
+	assert_trace(&trace, "first;f 1\nsecond;f 2\n", "");
+}
+
+/* A profile with everything that our own traces keep of code. */
+static struct profile *make_code(void)
+{
+	struct profile *profile = profile_new();
+	struct frame frames[2] = {{.line = 7, .is_inlined = true}, {.line = 9}};
+	struct module module = {.build_id = {1, 2, 0}, .build_id_size = 3};
+	uint32_t thread, metric, location, stack, id;
+
+	assert_non_null(profile);
+	assert_int_equal(profile_add_string(profile, "/usr/lib/libx.so", &module.path), 0);
+	assert_int_equal(profile_add_module(profile, &module, &id), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(profile_add_string(profile, i ? "f" : "g", &frames[i].name), 0);
+		assert_int_equal(
+			profile_add_string(profile, i ? "f(int)" : "g(char)", &frames[i].full_name),
+			0);
+		assert_int_equal(profile_add_string(profile, "libx.so", &frames[i].module), 0);
+		assert_int_equal(profile_add_string(profile, "x.c", &frames[i].file), 0);
+	}
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, id, 0x1234, &location), 0);
+	assert_int_equal(profile_set_frames(profile, location, frames, 2, UNNAMED_NOT), 0);
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
+	assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
+	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
+	thread = maker_add_thread(profile, 5, 7, "worker");
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 4096), 0);
+	return profile;
+}
+
+static struct text write_trace(const struct profile *profile)
+{
+	struct format_opts opts = {0};
+	struct text text = {0};
+	struct sink sink = {.write = imported_append, .context = &text};
+
+	assert_int_equal(format_pftrace.write(profile, &opts, &sink), 0);
+	return text;
+}
+
+static void code_is_what_was_written(void **state _unused_)
+{
+	struct profile *profile = make_code();
+	struct text trace = write_trace(profile);
+	struct zones_read_result result;
+	const struct location *location;
+	const struct frame *frame;
+	const struct module *module;
+
+	assert_int_equal(read_trace(&trace, &result), 0);
+	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
+		       "worker;f;g_[i];f;g_[i] 4096\n");
+	assert_int_equal(profile_count_locations(result.profile), 1);
+	location = profile_get_location(result.profile, 0);
+	assert_int_equal(location->space, LOCATION_FILE);
+	assert_int_equal(location->address, 0x1234);
+	frame = profile_get_frame(result.profile, location->first_frame);
+	assert_string_equal(profile_get_string(result.profile, frame->full_name), "g(char)");
+	assert_string_equal(profile_get_string(result.profile, frame->module), "libx.so");
+	assert_string_equal(profile_get_string(result.profile, frame->file), "x.c");
+	assert_int_equal(frame->line, 7);
+	module = profile_get_module(result.profile, location->owner);
+	assert_string_equal(profile_get_string(result.profile, module->path), "/usr/lib/libx.so");
+	assert_int_equal(module->build_id_size, 3);
+	assert_memory_equal(module->build_id, "\1\2\0", 3);
+	assert_string_equal(format_get_metric_name(result.profile, 0), "alloc");
+	assert_string_equal(format_get_metric_unit(result.profile, 0), "bytes");
+	maker_release(&result);
+	text_release(&trace);
+	profile_free(profile);
+}
+
+static void frames_of_equal_address_in_foreign_traces_were_inlined(void **state _unused_)
+{
+	struct text trace = {0};
+	struct text data = {0};
+	struct text item = {0};
+
+	for (unsigned int i = 1; i <= 2; i++) {
+		put(&item, 1, i);
+		put_string(&item, 2, i == 1 ? "f" : "g");
+		put_message(&data, 5, &item);
+		put(&item, 1, i);
+		put(&item, 2, i);
+		put(&item, 3, 1);
+		put(&item, 4, 0x40);
+		put_message(&data, 6, &item);
+	}
+	put(&item, 1, 1);
+	put_message(&data, 19, &item);
+	put(&item, 1, 1);
+	for (unsigned int i = 0; i < 4; i++)
+		put(&item, 2, 1 + i % 2);
+	put_message(&data, 7, &item);
+	put_packet(&trace, 3, CLEARED, 1, INTERNED, &data);
+	put_sample(&trace, 3, 10);
+	assert_trace(&trace, "[unknown];f;g_[i];f;g_[i] 1\n", "");
+}
+
+/* ---- slices ------------------------------------------------------------------------------- */
+
+static void slices_of_a_thread_are_its_zones(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_event(&trace, 10, 9, "outer");
+	put_event(&trace, 20, 9, "inner");
+	put_event(&trace, 50, 9, NULL);
+	put_event(&trace, 100, 9, NULL);
+	put_thread(&trace, 9, "worker", 0); /* told afterwards */
+	assert_trace(&trace, "worker;outer 60\nworker;outer;inner 30\n", "");
+}
+
+static void slices_need_not_come_in_order_of_time(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_thread(&trace, 9, "worker", 0);
+	put_event(&trace, 20, 9, "inner");
+	put_event(&trace, 50, 9, NULL);
+	put_event(&trace, 10, 9, "outer");
+	put_event(&trace, 100, 9, NULL);
+	assert_trace(&trace, "worker;outer 60\nworker;outer;inner 30\n", "");
+}
+
+static void slices_without_a_thread_go_by_their_track(void **state _unused_)
+{
+	struct text trace = {0};
+	struct text track = {0};
+
+	put(&track, 1, 9);
+	put(&track, 5, 10); /* its parent, whose parent it is */
+	put_string(&track, 2, "requests");
+	put_packet(&trace, 1, 0, 0, TRACK, &track);
+	put(&track, 1, 10);
+	put(&track, 5, 9);
+	put_packet(&trace, 1, 0, 0, TRACK, &track);
+	put_event(&trace, 10, 9, "one");
+	put_event(&trace, 50, 9, NULL);
+	assert_trace(&trace, "requests;one 40\n", "");
+}
+
+static void a_slice_that_does_not_end_ends_with_the_trace(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_thread(&trace, 9, "worker", 0);
+	put_event(&trace, 10, 9, "open");
+	put_event(&trace, 40, 8, NULL);
+	assert_trace(&trace, "worker;open 30\n",
+		     "x: 1 slices were still open at the end\n"
+		     "x: 1 events do not fit to others, skipping\n");
+}
+
+static void times_may_be_steps_of_a_clock_of_the_sequence(void **state _unused_)
+{
+	struct text trace = {0};
+	struct text message = {0};
+	struct text clock = {0};
+
+	put(&clock, 1, 64);
+	put(&clock, 2, 5);
+	put(&clock, 3, 1);
+	put(&clock, 4, 1000);
+	put_message(&message, 1, &clock);
+	put(&clock, 1, 6);
+	put(&clock, 2, 1000000);
+	put_message(&message, 1, &clock);
+	put_packet(&trace, 1, 0, 0, SNAPSHOT, &message);
+	put(&message, 58, 64);
+	put_packet(&trace, 1, CLEARED, 0, DEFAULTS, &message);
+	put_thread(&trace, 9, "worker", 0);
+	put_event(&trace, 2, 9, "outer");
+	put_event(&trace, 3, 9, "inner");
+	put_event(&trace, 1, 9, NULL);
+	put_event(&trace, 1, 9, NULL);
+	assert_trace(&trace, "worker;outer 4000\nworker;outer;inner 1000\n", "");
+}
+
+/* ---- our own zones ------------------------------------------------------------------------ */
+
+static const char zones[] = "#! process 900 game\n"
+			    "THREAD, 1, main\n"
+			    "THREAD, 2, worker\n"
+			    "THREAD, 3, idle\n"
+			    "STACK, 4096, 8192, fiber\n"
+			    "LOCATION, 1, work, do_work, a.c, 3\n"
+			    "LOCATION, 2, wait, do_wait, a.c, 9\n"
+			    "COUNTER_TRACK, 1, queue\n"
+			    "ZONE_START, 8000, 1, 100, 1\n"
+			    "ZONE_CATEGORY, 8000, io\n"
+			    "ZONE_PARAM, 8000, level, 3\n"
+			    "ZONE_PARAM, 8000, who, 'me'\n"
+			    "ZONE_FLOW, 8000, 77\n"
+			    "ZONE_START, 7000, 2, 150, 2\n"
+			    "ZONE_END, 7000, 180\n"
+			    "ZONE_END, 8000, 250\n"
+			    "ZONE_START, 40960, 1, 260, 1\n"
+			    "ZONE_END, 40960, 270\n"
+			    "COUNTER_VALUE, 1, 120, -3\n";
+
+static struct text write_result(const struct format *format, const struct zones_read_result *result)
+{
+	struct format_opts opts = {.timeline = result->timeline};
+	struct text text = {0};
+	struct sink sink = {.write = imported_append, .context = &text};
+
+	assert_int_equal(format->write(result->profile, &opts, &sink), 0);
+	return text;
+}
+
+static void assert_same_text(struct text a, struct text b)
+{
+	assert_int_equal(a.length, b.length);
+	assert_memory_equal(a.data, b.data, a.length);
+	text_release(&a);
+	text_release(&b);
+}
+
+static void zones_come_back_as_they_were(void **state _unused_)
+{
+	struct zones_read_result first;
+	struct zones_read_result second;
+	struct text trace;
+
+	assert_int_equal(maker_read(&format_zones, zones, strlen(zones), false, &first), 0);
+	trace = write_result(&format_pftrace, &first);
+	assert_int_equal(read_trace(&trace, &second), 0);
+	assert_string_equal(second.warnings.data, "");
+	assert_same_text(write_result(&format_folded, &first),
+			 write_result(&format_folded, &second));
+	assert_same_text(write_result(&format_zones, &first), write_result(&format_zones, &second));
+	text_release(&trace);
+	maker_release(&first);
+	maker_release(&second);
+}
+
+static void every_zone_has_the_thread_it_began_on(void **state _unused_)
+{
+	struct zones_read_result first;
+	struct zones_read_result second;
+	struct text trace;
+
+	assert_int_equal(maker_read(&format_zones, zones, strlen(zones), false, &first), 0);
+	trace = write_result(&format_pftrace, &first);
+	assert_int_equal(read_trace(&trace, &second), 0);
+	assert_written(&format_folded, second.profile,
+		       (struct call_tree_opts){.root = TREE_ROOT_TID},
+		       "main-900/1;work 130\nworker-900/2;work;wait 30\n");
+	text_release(&trace);
+	maker_release(&first);
+	maker_release(&second);
+}
+
+/* ---- hostile ------------------------------------------------------------------------------ */
+
+static struct text make_trace(bool is_compressed)
+{
+	struct zones_read_result result;
+	struct format_opts opts = {.is_compressed = is_compressed};
+	struct text text = {0};
+	struct sink sink = {.write = imported_append, .context = &text};
+
+	assert_int_equal(maker_read(&format_zones, zones, strlen(zones), false, &result), 0);
+	opts.timeline = result.timeline;
+	assert_int_equal(format_pftrace.write(result.profile, &opts, &sink), 0);
+	maker_release(&result);
+	return text;
+}
+
+static void a_trace_that_is_cut_off_is_read_up_to_the_cut(void **state _unused_)
+{
+	struct text trace = make_trace(false);
+	unsigned int num_refused = 0;
+
+	for (size_t size = 0; size < trace.length; size++) {
+		struct text cut = {.data = trace.data, .length = size};
+		struct zones_read_result result;
+		int err = read_trace(&cut, &result);
+
+		assert_true(err == 0 || err == -EBADMSG);
+		assert_true(err == 0 || result.error.message[0]);
+		num_refused += err != 0;
+		maker_release(&result);
+	}
+	assert_in_range(num_refused, 1, 32); /* where not one packet is whole */
+	text_release(&trace);
+}
+
+static void broken_bytes_never_crash(void **state _unused_)
+{
+	for (int is_compressed = 0; is_compressed < 2; is_compressed++) {
+		struct text trace = make_trace(is_compressed);
+
+		for (size_t at = 0; at < trace.length; at++) {
+			struct zones_read_result result;
+			int err;
+
+			trace.data[at] ^= (char)0xa5;
+			err = read_trace(&trace, &result);
+			assert_true(err == 0 || result.error.message[0]);
+			trace.data[at] ^= (char)0xa5;
+			maker_release(&result);
+		}
+		text_release(&trace);
+	}
+}
+
+static void packets_that_unpack_without_end_are_refused(void **state _unused_)
+{
+	uLongf size = 1u << 20;
+	_cleanup_free_ uint8_t *plain = calloc(1, 80u << 20);
+	_cleanup_free_ uint8_t *packed = malloc(size);
+	struct zones_read_result result;
+	struct text trace = {0};
+	struct text packet = {0};
+
+	assert_true(plain && packed);
+	assert_int_equal(compress2(packed, &size, plain, 80u << 20, 9), Z_OK);
+	put_bytes(&packet, PACKED, packed, size);
+	put_message(&trace, 1, &packet);
+	assert_true(trace.length < 200000);
+	assert_int_equal(read_trace(&trace, &result), -EBADMSG);
+	assert_non_null(strstr(result.error.message, "unpack to over 50 times"));
+	maker_release(&result);
+	text_release(&trace);
+}
+
+/* ---- detection ---------------------------------------------------------------------------- */
+
+static void a_trace_is_known_by_its_packets(void **state _unused_)
+{
+	struct text trace = make_trace(false);
+	struct text packed = make_trace(true);
+
+	assert_ptr_equal(format_detect("x.bin", (uint8_t *)trace.data, trace.length),
+			 &format_pftrace);
+	assert_ptr_equal(format_detect("x.bin", (uint8_t *)packed.data, packed.length),
+			 &format_pftrace);
+	assert_ptr_not_equal(format_detect("x.bin", (const uint8_t *)"\n\na;b 1\n", 8),
+			     &format_pftrace);
+	assert_int_equal(pftrace_detect((const uint8_t *)"", 0), DETECTED_NOT);
+	text_release(&trace);
+	text_release(&packed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_of_others_weigh_one_each),
+		cmocka_unit_test(numbers_are_of_their_sequence),
+		cmocka_unit_test(a_cleared_state_is_forgotten),
+		cmocka_unit_test(packets_without_the_state_they_need_are_skipped),
+		cmocka_unit_test(a_reused_tid_has_its_name_of_the_time),
+		cmocka_unit_test(code_is_what_was_written),
+		cmocka_unit_test(frames_of_equal_address_in_foreign_traces_were_inlined),
+		cmocka_unit_test(slices_of_a_thread_are_its_zones),
+		cmocka_unit_test(slices_need_not_come_in_order_of_time),
+		cmocka_unit_test(slices_without_a_thread_go_by_their_track),
+		cmocka_unit_test(a_slice_that_does_not_end_ends_with_the_trace),
+		cmocka_unit_test(times_may_be_steps_of_a_clock_of_the_sequence),
+		cmocka_unit_test(zones_come_back_as_they_were),
+		cmocka_unit_test(every_zone_has_the_thread_it_began_on),
+		cmocka_unit_test(a_trace_that_is_cut_off_is_read_up_to_the_cut),
+		cmocka_unit_test(broken_bytes_never_crash),
+		cmocka_unit_test(packets_that_unpack_without_end_are_refused),
+		cmocka_unit_test(a_trace_is_known_by_its_packets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
