@@ -1,0 +1,80 @@
+/*
+ * Tables in JSON, row by row. They stand there as columns, or as rows below a schema that names the
+ * columns:
+ *
+ *	{"prefix": [null, 0], "frame": [0, 1], "length": 2}
+ *	{"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]}
+ *
+ * Nothing of a table is kept in memory: columns are read side by side where they stand.
+ */
+#ifndef FORMATS_JSON_TABLE_H
+#define FORMATS_JSON_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/json.h"
+
+#define JSON_TABLE_MAX_COLUMNS 8
+#define JSON_TABLE_NOWHERE     SIZE_MAX
+
+/* Of a column that is not there, or ends early: JSON_NULL. */
+struct json_cell {
+	enum json_token token;
+	const char *text; /* of a number: as it is written; borrowed from the data */
+	size_t length;
+	size_t offset; /* in the data */
+};
+
+struct json_column {
+	struct json json;
+	size_t base;
+	bool is_there;
+	bool is_text; /* a string stands in the place of the column */
+};
+
+struct json_table {
+	struct json_cell cells[JSON_TABLE_MAX_COLUMNS]; /* of the row, in the order of the names */
+
+	/* Private. */
+	const uint8_t *data;
+	size_t size;
+	size_t num_columns;
+	struct json_column columns[JSON_TABLE_MAX_COLUMNS];
+	struct json_column rows;                    /* below a schema */
+	uint64_t positions[JSON_TABLE_MAX_COLUMNS]; /* in its rows */
+};
+
+/*
+ * data   whole and sound JSON: something else has gone through all of it; borrowed
+ * place  where the table begins, in bytes; JSON_TABLE_NOWHERE is one without rows
+ * names  of the columns that are wanted, ended by NULL; the first one says how many rows there are
+ */
+void json_table_open(struct json_table *table, const uint8_t *data, size_t size, size_t place,
+		     const char *const *names);
+void json_table_close(struct json_table *table);
+
+/* Go to the next row. False: there is none. */
+bool json_table_next(struct json_table *table);
+
+/* Whether the table has this column. */
+bool json_table_has(const struct json_table *table, size_t column);
+
+/* Whether this string stands in the place of a column. */
+bool json_table_says(const struct json_table *table, size_t column, const char *text);
+
+/* False: no integer without sign that 64 bits hold. */
+bool json_cell_get_u64(const struct json_cell *cell, uint64_t *ret);
+
+/*
+ * A number times ten to the power `decimals`, rounded. Exact where it has no exponent and no
+ * more digits after the point. False: none, below 0, or more than 64 bits hold.
+ */
+bool json_cell_get_scaled(const struct json_cell *cell, unsigned int decimals, uint64_t *ret);
+
+/* After JSON_KEY: note where its value stands in the data, and pass over it. */
+void json_take_place(struct json *json, size_t base, size_t *ret);
+
+#endif
