@@ -63,6 +63,8 @@ struct json {
 
 /* The data is borrowed. A UTF-8 byte order mark is passed over. */
 struct json json_of(const void *data, size_t size);
+/* The one value at an offset; offsets still count from the start of the data. */
+struct json json_at(const void *data, size_t size, size_t offset);
 void json_release(struct json *json);
 
 enum json_token json_next(struct json *json);

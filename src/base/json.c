@@ -13,6 +13,11 @@ struct json json_of(const void *data, size_t size)
 	return json;
 }
 
+struct json json_at(const void *data, size_t size, size_t offset)
+{
+	return (struct json){.data = data, .size = size, .next = offset};
+}
+
 void json_release(struct json *json)
 {
 	array_release(&json->nesting);

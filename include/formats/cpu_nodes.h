@@ -1,0 +1,74 @@
+/*
+ * CPU profiles of V8, as .cpuprofile files and traces of Chrome have them: a tree of nodes, each a
+ * function, and a list of samples, each the number of a node and the microseconds since the sample
+ * before. In a trace both come in chunks.
+ *
+ * Two metrics: how many samples, and the time, which is that up to the next sample. The root is no
+ * frame; (program), (idle) and (garbage collector) are.
+ */
+#ifndef FORMATS_CPU_NODES_H
+#define FORMATS_CPU_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "formats/import.h"
+
+struct cpu_node {
+	uint64_t id;
+	uint64_t parent_id;
+	uint64_t hit_count; /* as the node itself says */
+	uint64_t samples;   /* that were read */
+	uint64_t time_us;
+	uint32_t location;
+	uint32_t parent;
+	uint32_t stack; /* known when is_placed */
+	bool has_parent;
+	bool is_root;
+	bool is_placed;
+	bool is_open; /* while its parents are placed */
+};
+
+struct cpu_child {
+	uint64_t id;
+	uint32_t parent;
+};
+
+/* Zeroed at first, but for `import`. */
+struct cpu_nodes {
+	struct import *import;
+	uint64_t start_us;
+	uint64_t end_us;  /* 0: not known */
+	bool has_samples; /* there was a list of them */
+
+	/* Private. */
+	ARRAY(struct cpu_node) nodes;
+	ARRAY(struct cpu_child) children;
+	ARRAY(uint32_t) path;
+	struct hash_index index; /* by id */
+	uint64_t passed_us;      /* since the start */
+	uint64_t last;           /* 1 + the node whose time is running; 0: none */
+	struct text name;
+	struct text url;
+};
+
+void cpu_nodes_release(struct cpu_nodes *nodes);
+
+/* After the key `nodes`: more nodes. Returns 0, -ENOMEM, or -EBADMSG with the place. */
+_must_check_ int cpu_nodes_read(struct cpu_nodes *nodes, struct json *json);
+
+/*
+ * More samples, of nodes that have been read. samples, deltas  where the lists stand in the input;
+ * 0: there is none. Returns 0, -ENOMEM, or -EBADMSG with the place.
+ */
+_must_check_ int cpu_nodes_read_samples(struct cpu_nodes *nodes, size_t samples, size_t deltas);
+
+/* When all is read: put it into the profile. Returns 0, -ENOMEM, or -EBADMSG: an overflow. */
+_must_check_ int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread);
+
+#endif
