@@ -1,0 +1,48 @@
+/*
+ * The files in a tar archive, as slices of it: nothing is copied but their names. Reads what GNU
+ * tar, BSD tar and POSIX write (ustar, pax, long names); links, devices and sparse files are
+ * stepped over.
+ *
+ * Source: POSIX.1-2017, pax, "ustar Interchange Format"; GNU tar manual, "Basic Tar Format".
+ */
+#ifndef FORMATS_TAR_H
+#define FORMATS_TAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/text.h"
+
+struct tar_file {
+	size_t name;   /* where the path begins in tar.names */
+	size_t offset; /* of the content in the archive; all of it is there */
+	size_t size;   /* in bytes */
+};
+
+/* Zeroed at first. */
+struct tar {
+	ARRAY(struct tar_file) files; /* as they come; a later one replaces an earlier one */
+	struct text names;            /* relative paths without `.` and `..`, each with its NUL */
+	size_t fault_offset;
+	const char *fault; /* what ended the reading early, at fault_offset; NULL: nothing */
+};
+
+/* Whether the bytes begin with the header of a tar archive. */
+bool tar_detect(const uint8_t *data, size_t size);
+
+/*
+ * What is damaged or cut off ends the list, with `fault`. Returns 0 or -ENOMEM; release in any
+ * case.
+ */
+_must_check_ int tar_read(struct tar *tar, const uint8_t *data, size_t size);
+void tar_release(struct tar *tar);
+
+static inline const char *tar_get_path(const struct tar *tar, const struct tar_file *file)
+{
+	return tar->names.data + file->name;
+}
+
+#endif
