@@ -36,6 +36,13 @@ bool input_file_is_folder(const struct input_file *file);
 _must_check_ int input_file_open_member(struct input_file *file, const char *path,
 					const uint8_t **ret_data, size_t *ret_size);
 
+/*
+ * The paths of the files below a folder, for `struct import`; links and what lies very deep are
+ * left out. Borrowed until input_file_free(). Returns 0, or -ENOMEM.
+ */
+_must_check_ int input_file_list_members(struct input_file *file, const char *const **ret_members,
+					 size_t *ret_num);
+
 /* The bytes before `offset` will not be read again: give their memory back. */
 void input_file_advance(struct input_file *file, size_t offset);
 

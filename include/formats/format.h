@@ -54,6 +54,8 @@ struct format {
 		     const struct sink *sink);
 	/* Looks at the first bytes, or at all. NULL: content tells nothing. */
 	enum detection (*detect)(const uint8_t *data, size_t size);
+	/* For formats that are folders: whether these are the files of one. NULL: it is none. */
+	bool (*detect_members)(const char *const *members, size_t num_members);
 	/*
 	 * NULL when it is not read. Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason
 	 * in import->error.
@@ -71,6 +73,8 @@ const struct format *format_find_path(const char *path);
  * when there is none.
  */
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size);
+/* The format of a folder with these files below it, or NULL. */
+const struct format *format_detect_members(const char *const *members, size_t num_members);
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);
 

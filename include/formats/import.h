@@ -43,6 +43,9 @@ struct import {
 	 */
 	int (*open_member)(void *context, const char *path, const uint8_t **ret_data,
 			   size_t *ret_size);
+	/* The paths that open_member() takes: of every file below the folder, in any order. */
+	const char *const *members;
+	size_t num_members;
 
 	/* Where to. Threads get `source`, an id of profile_add_source(). */
 	struct profile *profile;
@@ -71,9 +74,17 @@ struct import {
 int import_fail_line(struct import *import, uint64_t line, const char *format, ...) _printf_(3, 4);
 int import_fail_byte(struct import *import, uint64_t offset, const char *format, ...)
 	_printf_(3, 4);
+/* The same for a file of a folder or an archive: "FOLDER/MEMBER: at byte N: reason". */
+int import_fail_member(struct import *import, const char *member, uint64_t offset,
+		       const char *format, ...) _printf_(4, 5);
 
 /* Count a malformed record and warn "FILE:LINE: …", for the first 20 of an input. */
 void import_skip_line(struct import *import, uint64_t line, const char *format, ...) _printf_(3, 4);
+/* Count a malformed record and warn "FOLDER/MEMBER: at byte N: …", for the first 20 of an input. */
+void import_skip_member(struct import *import, const char *member, uint64_t offset,
+			const char *format, ...) _printf_(4, 5);
+/* What the error says after the file's name, for a warning in its place. */
+const char *import_get_reason(const struct import *import);
 /*
  * Keep the counts with the source, as tallies "import.skipped" and so on, unless the file has told
  * them of the one that it was made of. Not the records, of which every file has some. Returns 0 or

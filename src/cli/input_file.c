@@ -1,5 +1,6 @@
 #include "cli/input_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,6 +37,7 @@ struct input_file {
 	size_t released; /* bytes at the beginning whose memory is gone */
 	int folder_fd;   /* -1: it is none */
 	ARRAY(struct member) members;
+	ARRAY(char *) paths; /* of the files below the folder, once they were asked for */
 };
 
 static void release_pages(struct pages *pages)
@@ -227,6 +229,9 @@ void input_file_free(struct input_file *file)
 		release_pages(&member->pages);
 	}
 	array_release(&file->members);
+	array_for_each (&file->paths, path)
+		free(*path);
+	array_release(&file->paths);
 	release_pages(&file->pages);
 	if (file->folder_fd >= 0)
 		close(file->folder_fd);
@@ -304,6 +309,86 @@ int input_file_open_member(struct input_file *file, const char *path, const uint
 	*ret_data = pages.data;
 	*ret_size = pages.size;
 	return 0;
+}
+
+/* ---- what a folder holds ---- */
+
+/* For a folder that was given by mistake, such as /. */
+#define MAX_FOLDER_DEPTH 4
+#define MAX_PATHS        65536
+
+static int list_folder(struct input_file *file, int folder_fd, const char *prefix,
+		       unsigned int depth);
+
+static int add_path(struct input_file *file, const char *path)
+{
+	char **added = array_add(&file->paths);
+
+	if (!added)
+		return -ENOMEM;
+	*added = strdup(path);
+	if (*added)
+		return 0;
+	file->paths.length--;
+	return -ENOMEM;
+}
+
+static int list_entry(struct input_file *file, int folder_fd, const char *prefix, const char *name,
+		      unsigned int depth)
+{
+	_cleanup_(text_release) struct text path = {0};
+	struct stat status;
+	int fd;
+
+	text_append_string(&path, prefix);
+	text_append_string(&path, name);
+	if (path.failed)
+		return -ENOMEM;
+	if (fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW))
+		return 0; /* it went away */
+	if (S_ISREG(status.st_mode))
+		return add_path(file, path.data);
+	if (!S_ISDIR(status.st_mode) || depth >= MAX_FOLDER_DEPTH)
+		return 0;
+	text_append_char(&path, '/');
+	if (path.failed)
+		return -ENOMEM;
+	fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? 0 : list_folder(file, fd, path.data, depth + 1);
+}
+
+/* Closes the descriptor. */
+static int list_folder(struct input_file *file, int folder_fd, const char *prefix,
+		       unsigned int depth)
+{
+	DIR *folder = fdopendir(folder_fd);
+	struct dirent *entry;
+	int err = 0;
+
+	if (!folder) {
+		close(folder_fd);
+		return -ENOMEM;
+	}
+	while (!err && file->paths.length < MAX_PATHS && (entry = readdir(folder)))
+		if (!string_equals(entry->d_name, ".") && !string_equals(entry->d_name, ".."))
+			err = list_entry(file, folder_fd, prefix, entry->d_name, depth);
+	closedir(folder);
+	return err;
+}
+
+int input_file_list_members(struct input_file *file, const char *const **ret_members,
+			    size_t *ret_num)
+{
+	int err = 0;
+
+	if (file->folder_fd >= 0 && !file->paths.length) {
+		int fd = openat(file->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		err = fd < 0 ? 0 : list_folder(file, fd, "", 1);
+	}
+	*ret_members = (const char *const *)file->paths.items;
+	*ret_num = file->paths.length;
+	return err;
 }
 
 void input_file_advance(struct input_file *file, size_t offset)

@@ -43,6 +43,8 @@ struct reading {
 	struct input_file *file;
 	struct progress progress;
 	const char *name;
+	const char *const *members; /* of a folder */
+	size_t num_members;
 	bool has_opened_member;
 };
 
@@ -86,14 +88,19 @@ static const struct format *detect_file(const struct reading *reading)
 	return format_detect(name ? name : reading->name, data, size);
 }
 
-/* A folder's format is in its name. */
+/* A folder's format is in its files, else in its name. */
 static const struct format *choose_format(const struct reading *reading,
 					  const struct input_options *options)
 {
+	const struct format *found;
+
 	if (options->format)
 		return format_find_name(options->format);
 	if (!input_file_is_folder(reading->file))
 		return detect_file(reading);
+	found = format_detect_members(reading->members, reading->num_members);
+	if (found)
+		return found;
 	for (const struct format *const *format = format_get_all(); *format; format++)
 		if ((*format)->read && (*format)->extension[0] &&
 		    string_ends_with(reading->name, (*format)->extension))
@@ -131,6 +138,8 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		.data = input_file_get_data(reading->file),
 		.size = get_whole_size(reading, options),
 		.open_member = input_file_is_folder(reading->file) ? open_member : NULL,
+		.members = reading->members,
+		.num_members = reading->num_members,
 		.profile = profile,
 		.timeline = timeline,
 		.is_strict = options->is_strict,
@@ -176,6 +185,11 @@ int inputs_read_file(const char *path, const struct input_options *options, stru
 		return err == -EBADMSG ? EXIT_BAD_INPUT : EXIT_FAILED;
 	}
 	progress_init(&reading.progress);
+	if (input_file_list_members(reading.file, &reading.members, &reading.num_members)) {
+		log_error("out of memory");
+		input_file_free(reading.file);
+		return EXIT_FAILED;
+	}
 	format = choose_format(&reading, options);
 	if (format)
 		status = read_bytes(&reading, format, options, profile, timeline, ret_counts);

@@ -77,6 +77,14 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 	return by_path ? by_path : possible;
 }
 
+const struct format *format_detect_members(const char *const *members, size_t num_members)
+{
+	for (const struct format *const *format = formats; *format; format++)
+		if ((*format)->detect_members && (*format)->detect_members(members, num_members))
+			return *format;
+	return NULL;
+}
+
 const char *format_get_metric_name(const struct profile *profile, uint32_t metric)
 {
 	if (metric >= profile_count_metrics(profile))

@@ -4,12 +4,14 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
 
 /* An input that is not what it was taken for would otherwise fill the terminal. */
 #define MAX_MALFORMED_WARNINGS 20
+#define MAX_NAME_BYTES         200 /* of a file, in a message */
 
 _printf_(3, 0) static int fail(struct import *import, const char *place, const char *format,
 			       va_list args)
@@ -17,7 +19,19 @@ _printf_(3, 0) static int fail(struct import *import, const char *place, const c
 	char reason[256];
 
 	vsnprintf(reason, sizeof(reason), format, args);
-	return error_set(&import->error, -EBADMSG, "%.200s%s: %s", import->name, place, reason);
+	return error_set(&import->error, -EBADMSG, "%.*s%s: %s", MAX_NAME_BYTES, import->name,
+			 place, reason);
+}
+
+const char *import_get_reason(const struct import *import)
+{
+	const char *message = import->error.message;
+	size_t length = strnlen(import->name, MAX_NAME_BYTES);
+
+	if (strncmp(message, import->name, length) != 0)
+		return message;
+	message += length;
+	return message + strspn(message, ":/ ");
 }
 
 int import_fail_line(struct import *import, uint64_t line, const char *format, ...)
@@ -46,11 +60,41 @@ int import_fail_byte(struct import *import, uint64_t offset, const char *format,
 	return err;
 }
 
+/* "/MEMBER: at byte N" */
+#define MEMBER_PLACE_BYTES 160
+
+static void print_member_place(char *place, const struct import *import, const char *member,
+			       uint64_t offset)
+{
+	bool has_slash = string_ends_with(import->name, "/");
+
+	snprintf(place, MEMBER_PLACE_BYTES, "%s%.100s: at byte %" PRIu64, has_slash ? "" : "/",
+		 member, offset);
+	/* The names in an archive are foreign, too. */
+	for (char *c = place; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
+int import_fail_member(struct import *import, const char *member, uint64_t offset,
+		       const char *format, ...)
+{
+	char place[MEMBER_PLACE_BYTES];
+	va_list args;
+	int err;
+
+	print_member_place(place, import, member, offset);
+	va_start(args, format);
+	err = fail(import, place, format, args);
+	va_end(args);
+	return err;
+}
+
 _printf_(3, 0) static void warn(struct import *import, const char *place, const char *format,
 				va_list args)
 {
 	char reason[256];
-	char line[768];
+	char line[832];
 
 	if (!import->warn)
 		return;
@@ -59,20 +103,36 @@ _printf_(3, 0) static void warn(struct import *import, const char *place, const 
 	import->warn(import->context, line);
 }
 
+_printf_(3, 0) static void skip(struct import *import, const char *place, const char *format,
+				va_list args)
+{
+	import->counts.skipped++;
+	if (import->counts.skipped <= MAX_MALFORMED_WARNINGS)
+		warn(import, place, format, args);
+	else if (import->counts.skipped == MAX_MALFORMED_WARNINGS + 1)
+		import_warn(import, "more malformed records, skipping");
+}
+
 void import_skip_line(struct import *import, uint64_t line, const char *format, ...)
 {
 	char place[32];
 	va_list args;
 
-	import->counts.skipped++;
-	if (import->counts.skipped > MAX_MALFORMED_WARNINGS + 1)
-		return;
 	snprintf(place, sizeof(place), ":%" PRIu64, line);
 	va_start(args, format);
-	if (import->counts.skipped <= MAX_MALFORMED_WARNINGS)
-		warn(import, place, format, args);
-	else
-		import_warn(import, "more malformed records, skipping");
+	skip(import, place, format, args);
+	va_end(args);
+}
+
+void import_skip_member(struct import *import, const char *member, uint64_t offset,
+			const char *format, ...)
+{
+	char place[MEMBER_PLACE_BYTES];
+	va_list args;
+
+	print_member_place(place, import, member, offset);
+	va_start(args, format);
+	skip(import, place, format, args);
 	va_end(args);
 }
 

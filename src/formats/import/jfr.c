@@ -387,8 +387,7 @@ static int forgive(struct reader *reader, int err)
 	if (err != -EBADMSG || import->is_strict)
 		return err;
 	import->counts.skipped++;
-	import_warn(import, "%s; the rest of the chunk is left out",
-		    import->error.message + strlen(import->name) + 2);
+	import_warn(import, "%s; the rest of the chunk is left out", import_get_reason(import));
 	return 0;
 }
 

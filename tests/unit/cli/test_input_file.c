@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/attributes.h"
+#include "base/text.h"
 
 /* clang-format off */
 #include "unit.h"
@@ -144,6 +145,46 @@ static void members_of_a_folder_are_opened_by_name(void **state _unused_)
 	input_file_free(file);
 }
 
+static void files_below_a_folder_are_listed_but_links_are_not(void **state _unused_)
+{
+	struct input_file *file;
+	const char *const *members;
+	size_t num_members;
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/x.er", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	write_file("x.er/log.xml", "", 0);
+	snprintf(path, sizeof(path), "%s/x.er/_f1.er", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	write_file("x.er/_f1.er/log.xml", "", 0);
+	snprintf(path, sizeof(path), "%s/x.er/link", folder);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	snprintf(path, sizeof(path), "%s/x.er", folder);
+
+	assert_int_equal(input_file_open(path, &file, NULL), 0);
+	assert_int_equal(input_file_list_members(file, &members, &num_members), 0);
+	assert_int_equal(num_members, 2);
+	assert_int_equal(
+		string_equals(members[0], "log.xml") + string_equals(members[1], "log.xml"), 1);
+	assert_int_equal(string_equals(members[0], "_f1.er/log.xml") +
+				 string_equals(members[1], "_f1.er/log.xml"),
+			 1);
+	input_file_free(file);
+}
+
+static void a_file_has_no_members(void **state _unused_)
+{
+	struct input_file *file;
+	const char *const *members;
+	size_t num_members;
+
+	assert_int_equal(input_file_open(write_file("a", "a", 1), &file, NULL), 0);
+	assert_int_equal(input_file_list_members(file, &members, &num_members), 0);
+	assert_int_equal(num_members, 0);
+	input_file_free(file);
+}
+
 static void no_member_lies_above_its_folder(void **state _unused_)
 {
 	struct input_file *file;
@@ -185,6 +226,8 @@ int main(void)
 		cmocka_unit_test(gzip_data_that_ends_early_is_bad_input),
 		cmocka_unit_test(a_decompression_bomb_is_refused),
 		cmocka_unit_test(members_of_a_folder_are_opened_by_name),
+		cmocka_unit_test(files_below_a_folder_are_listed_but_links_are_not),
+		cmocka_unit_test(a_file_has_no_members),
 		cmocka_unit_test(no_member_lies_above_its_folder),
 		cmocka_unit_test(what_is_given_back_leaves_the_rest_readable),
 	};
