@@ -81,6 +81,7 @@ const struct format *const *format_get_all(void);
 extern const struct format format_cpuprofile;
 extern const struct format format_diff_folded;
 extern const struct format format_async_profiler;
+extern const struct format format_er;
 extern const struct format format_firefox;
 extern const struct format format_folded;
 extern const struct format format_jfr;

@@ -74,6 +74,7 @@ struct location {
 /* A mapped file. */
 struct module {
 	uint32_t path;
+	uint32_t copy; /* string: path in the input it was read from of a copy; empty: none */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint8_t build_id_size; /* in bytes; 0 when it has none */
 };
@@ -205,6 +206,9 @@ struct provenance *profile_get_provenance(const struct profile *profile);
 /* The same with a name that is no string of the profile yet. Returns 0 or -ENOMEM. */
 _must_check_ int profile_add_tally(struct profile *profile, uint32_t source, const char *name,
 				   uint64_t count);
+
+/* The input that a module was read from holds a copy of it. copy  string; its path there */
+void profile_set_module_copy(struct profile *profile, uint32_t module, uint32_t copy);
 
 /* A changed comm of a process that is already there. */
 void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_t comm);

@@ -10,6 +10,7 @@ static const struct format *const formats[] = {
 	&format_async_profiler,
 	&format_cpuprofile,
 	&format_diff_folded,
+	&format_er,
 	&format_firefox,
 	&format_folded,
 	&format_jfr,

@@ -87,6 +87,7 @@ static int merge_modules(struct merger *merger)
 	for (uint32_t i = 0; !err && i < profile_count_modules(merger->from); i++) {
 		struct module module = *profile_get_module(merger->from, i);
 
+		module.copy = STRING_EMPTY; /* its input is not at hand any more */
 		err = map_string(merger, module.path, &module.path);
 		if (!err && !find_module(merger->into, &module, &merger->modules[i]))
 			err = profile_add_module(merger->into, &module, &merger->modules[i]);

@@ -115,6 +115,11 @@ int profile_add_process(struct profile *profile, uint32_t pid, uint32_t comm, ui
 	return 0;
 }
 
+void profile_set_module_copy(struct profile *profile, uint32_t module, uint32_t copy)
+{
+	profile->modules.items[module].copy = copy;
+}
+
 void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_t comm)
 {
 	profile->processes.items[process].comm = comm;
