@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/experiment_group.h"
 #include "cli/input_file.h"
 #include "cli/progress.h"
 #include "formats/zones_text.h"
@@ -171,32 +173,112 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	return err == -ENOMEM ? EXIT_FAILED : EXIT_BAD_INPUT;
 }
 
+static bool is_group(const struct reading *reading, const struct input_options *options)
+{
+	return !options->format && experiment_group_detect(input_file_get_data(reading->file),
+							   input_file_get_size(reading->file));
+}
+
+static int tell_out_of_memory(void)
+{
+	log_error("out of memory");
+	return EXIT_FAILED;
+}
+
+static int read_open_file(struct reading *reading, const struct input_options *options,
+			  struct profile *profile, struct timeline *timeline,
+			  struct import_counts *ret_counts)
+{
+	const struct format *format;
+
+	progress_init(&reading->progress);
+	if (input_file_list_members(reading->file, &reading->members, &reading->num_members))
+		return tell_out_of_memory();
+	format = choose_format(reading, options);
+	if (format)
+		return read_bytes(reading, format, options, profile, timeline, ret_counts);
+	log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
+		  "'stackwide help formats' lists them",
+		  reading->name);
+	return EXIT_BAD_INPUT;
+}
+
+static void add_counts(struct import_counts *sum, const struct import_counts *counts)
+{
+	sum->records += counts->records;
+	sum->skipped += counts->skipped;
+	sum->unknown_events += counts->unknown_events;
+	sum->truncated_stacks += counts->truncated_stacks;
+	sum->lost_samples += counts->lost_samples;
+	sum->pruned_weight += counts->pruned_weight;
+}
+
+/* A group is foreign: what it may name are folders, and no device that never ends. */
+static int read_group_member(const struct reading *group, const char *path,
+			     const struct input_options *options, struct profile *profile,
+			     struct timeline *timeline, struct import_counts *counts)
+{
+	struct reading reading = {.name = path};
+	struct import_counts added = {0};
+	struct error error = {0};
+	struct stat status;
+	int exit_status;
+
+	if (stat(path, &status) || !S_ISDIR(status.st_mode)) {
+		log_error("%s: at byte 0: the group names '%s', which is no experiment",
+			  group->name, path);
+		return EXIT_BAD_INPUT;
+	}
+	if (input_file_open(path, &reading.file, &error)) {
+		log_error("%s", error.message);
+		return EXIT_FAILED;
+	}
+	exit_status = read_open_file(&reading, options, profile, timeline, &added);
+	input_file_free(reading.file);
+	add_counts(counts, &added);
+	return exit_status;
+}
+
+static int read_group(const struct reading *group, const struct input_options *options,
+		      struct profile *profile, struct timeline *timeline,
+		      struct import_counts *ret_counts)
+{
+	struct experiment_paths paths = {0};
+	struct import_counts counts = {0};
+	int status = EXIT_DONE;
+
+	if (experiment_group_read(&paths, group->name, input_file_get_data(group->file),
+				  input_file_get_size(group->file)))
+		status = tell_out_of_memory();
+	for (size_t i = 0; !status && i < paths.items.length; i++)
+		status = read_group_member(group, paths.items.items[i], options, profile, timeline,
+					   &counts);
+	if (!status && !paths.items.length) {
+		log_error("%s: at byte 0: the group names no experiments", group->name);
+		status = EXIT_BAD_INPUT;
+	}
+	experiment_paths_release(&paths);
+	if (ret_counts)
+		*ret_counts = counts;
+	return status;
+}
+
 int inputs_read_file(const char *path, const struct input_options *options, struct profile *profile,
 		     struct timeline *timeline, struct import_counts *ret_counts)
 {
 	struct reading reading = {.name = string_equals(path, "-") ? "standard input" : path};
-	const struct format *format;
 	struct error error = {0};
 	int err = input_file_open(path, &reading.file, &error);
-	int status = EXIT_BAD_INPUT;
+	int status;
 
 	if (err) {
 		log_error("%s", error.message);
 		return err == -EBADMSG ? EXIT_BAD_INPUT : EXIT_FAILED;
 	}
-	progress_init(&reading.progress);
-	if (input_file_list_members(reading.file, &reading.members, &reading.num_members)) {
-		log_error("out of memory");
-		input_file_free(reading.file);
-		return EXIT_FAILED;
-	}
-	format = choose_format(&reading, options);
-	if (format)
-		status = read_bytes(&reading, format, options, profile, timeline, ret_counts);
+	if (is_group(&reading, options))
+		status = read_group(&reading, options, profile, timeline, ret_counts);
 	else
-		log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
-			  "'stackwide help formats' lists them",
-			  reading.name);
+		status = read_open_file(&reading, options, profile, timeline, ret_counts);
 	input_file_free(reading.file);
 	return status;
 }
