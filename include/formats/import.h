@@ -31,6 +31,38 @@ struct import_counts {
 	uint64_t pruned_weight;    /* left out by the producer because it was too small to draw */
 };
 
+/* An executable mapping of a process whose stack is to be walked. */
+struct import_mapping {
+	uint64_t start;
+	uint64_t end;         /* first byte after it */
+	uint64_t file_offset; /* of start, in bytes */
+	uint32_t module;      /* of the profile; IMPORT_NO_MODULE: no file backs the memory */
+};
+#define IMPORT_NO_MODULE UINT32_MAX
+
+/* A thread's registers (x86-64) and a copy of the top of its stack, as a producer kept them. */
+struct import_stack {
+	uint64_t pc, sp, fp, bx, cx, dx, di, r8, r9, r10; /* fp: rbp */
+	const uint8_t *bytes;                             /* from sp on */
+	size_t size;                                      /* in bytes */
+	const struct import_mapping *mappings;            /* of the process, sorted by start */
+	size_t num_mappings;
+};
+
+/* Set in a pc that is no return address; user addresses end far below. */
+#define IMPORT_PC_EXACT (1ull << 63)
+
+/*
+ * The kernel whose addresses the locations of LOCATION_KERNEL are, as far as the input says. Their
+ * owner is the import's source, because each input may be of another kernel.
+ */
+struct import_kernel {
+	uint64_t text; /* where its code begins (_text or _stext); 0: unknown */
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint8_t build_id_size; /* in bytes; 0: unknown */
+	char release[65];      /* as uname -r prints it; empty: unknown */
+};
+
 struct import {
 	/* What to read. `name` is the file's, for messages; `-` is called "standard input". */
 	const char *name;
@@ -55,15 +87,26 @@ struct import {
 	/* How. */
 	bool is_strict;  /* the first malformed record ends the import */
 	bool is_lenient; /* zones: what is declared twice, or not at all, is a warning */
+	/* The caller has the files and gives frames to the locations that are left without. */
+	bool will_name_code;
 
 	/* A line for a person, without newline: "FILE:12: malformed, skipping". May be NULL. */
 	void (*warn)(void *context, const char *line);
 	/* All bytes before `consumed` are done with; called now and then. May be NULL. */
 	void (*advance)(void *context, size_t consumed);
+	/*
+	 * Walk a copied stack, which takes the files that lie mapped there and is therefore the
+	 * caller's. Writes at most max_pcs addresses, innermost first, and their number, at least
+	 * one. Returns 1 when the walk got to the outermost frame, 0 when it ended before, or
+	 * -ENOMEM. NULL: copied stacks are cut after their innermost frame.
+	 */
+	int (*walk)(void *context, const struct import_stack *stack, uint64_t *pcs, size_t max_pcs,
+		    size_t *ret_num);
 	void *context;
 
 	/* What came of it. */
 	struct import_counts counts;
+	struct import_kernel kernel;
 	struct error error; /* the reason, with file and place, when the import failed */
 };
 

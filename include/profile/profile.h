@@ -29,9 +29,11 @@ struct profile;
 
 /* Where a location's address counts from. */
 enum location_space {
-	LOCATION_NAMED,   /* no address: an importer knew only the name; address is a number */
-	LOCATION_FILE,    /* owner: module; address: file offset */
-	LOCATION_KERNEL,  /* owner: 0; address: kernel virtual address */
+	LOCATION_NAMED, /* no address: an importer knew only the name; address is a number */
+	LOCATION_FILE,  /* owner: module; address: file offset */
+	/* owner: 0, or the source, where each may have a kernel of its own; address: kernel virtual
+	   address */
+	LOCATION_KERNEL,
 	LOCATION_PROCESS, /* owner: process; address: pc in memory that no file backs (JIT) */
 };
 

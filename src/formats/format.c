@@ -15,6 +15,7 @@ static const struct format *const formats[] = {
 	&format_folded,
 	&format_jfr,
 	&format_json,
+	&format_perf_data,
 	&format_perf_script,
 	&format_pftrace,
 	&format_pprof,

@@ -251,6 +251,9 @@ static uint32_t map_owner(const struct merger *merger, const struct location *lo
 	if (location->space == LOCATION_PROCESS &&
 	    location->owner < profile_count_processes(merger->from))
 		return merger->processes[location->owner];
+	if (location->space == LOCATION_KERNEL &&
+	    location->owner < profile_count_sources(merger->from))
+		return merger->sources[location->owner];
 	return location->owner;
 }
 

@@ -1,0 +1,414 @@
+/*
+ * perf.data, in its two forms:
+ *
+ *	file   header (magic, where what is), attributes, records, features
+ *	pipe   magic, and then records only, among them the attributes and the features
+ *
+ * A feature is a section of its own at the end of a file; its header has a bit for each. Records
+ * carry what the kernel said (samples and side band) and what perf adds to it. What the kernel said
+ * is put into order of time (perf_data_queue.c), the rest is taken as it comes.
+ *
+ * What is left of a damaged file is read up to the damage.
+ */
+#include "formats/perf_data.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "formats/format.h"
+#include "formats/reader.h"
+#include "formats/unnamed_code.h"
+
+#define MAGIC             "PERFILE2"
+#define FOREIGN_MAGIC     "2ELIFREP" /* of a machine with the other order of bytes */
+#define MAGIC_BYTES       8
+#define PIPE_HEADER_BYTES 16
+
+/* Records that wait for their order; those of a round are far fewer. */
+#define MAX_QUEUED       (1u << 19)
+#define MAX_QUEUED_BYTES (16u << 20) /* of unpacked records among them */
+
+/* What compressed records may unpack to: any real profile, no bomb. */
+#define UNPACK_FREE_BYTES (64u << 20)
+#define UNPACK_RATIO      100
+#define MAX_CHUNK_BYTES   (16u << 20) /* of one compressed record */
+
+struct reader {
+	struct import *import;
+	struct perf_meta meta;
+	struct perf_stacks stacks;
+	struct perf_queue queue;
+	struct perf_unpacker *unpacker; /* NULL: nothing compressed yet */
+	struct bytes leftover;          /* of unpacked bytes: the beginning of a record; ours */
+	uint64_t unpacked_bytes;
+	uint64_t first_ns, last_ns; /* of samples */
+};
+
+static int fail_at(struct reader *reader, uint64_t place, const char *reason)
+{
+	return import_fail_byte(reader->import, place, "%s", reason);
+}
+
+/* ---- records ---- */
+
+static int add_sample(struct reader *reader, const struct perf_record *record)
+{
+	struct import *import = reader->import;
+	struct perf_attr *attr = perf_attrs_find_record(&reader->meta.attrs, record);
+	const struct perf_image *image;
+	struct perf_sample sample;
+	uint32_t thread, stack, metric;
+	uint64_t time_ns;
+	int err;
+
+	if (!attr)
+		return reader_skip_byte(import, record->place,
+					"a sample of an event that the file does not describe");
+	if (!perf_sample_parse(attr, record->body, &sample))
+		return reader_skip_byte(import, record->place, "a malformed sample");
+	sample.has_stack &= !reader->meta.is_foreign;
+	time_ns = perf_attr_get_time(attr, record);
+	if (time_ns && (!reader->first_ns || time_ns < reader->first_ns))
+		reader->first_ns = time_ns;
+	if (time_ns > reader->last_ns)
+		reader->last_ns = time_ns;
+	err = perf_attr_add_metric(attr, import->profile, &metric);
+	if (!err)
+		err = perf_tasks_find(&reader->meta.tasks, sample.pid, sample.tid, &thread, &image);
+	if (!err)
+		err = perf_stacks_add(&reader->stacks, image, &sample,
+				      record->misc & PERF_MISC_CPU_MODE, &stack);
+	if (!err)
+		err = reader_add_sample(import, record->place, thread, stack, metric,
+					sample.period);
+	return err;
+}
+
+static int add_lost(struct reader *reader, const struct perf_record *record)
+{
+	struct bytes body = record->body;
+
+	if (record->type == PERF_LOST)
+		bytes_skip(&body, 8); /* id */
+	reader->import->counts.lost_samples += bytes_u64(&body);
+	return body.failed ? -EBADMSG : 0;
+}
+
+/* A record of the kernel, in its order. */
+static int apply(struct reader *reader, const struct perf_record *record)
+{
+	int err = 0;
+
+	switch (record->type) {
+	case PERF_SAMPLE:
+		return add_sample(reader, record);
+	case PERF_MMAP:
+	case PERF_MMAP2:
+		err = perf_tasks_on_mmap(&reader->meta.tasks, record);
+		break;
+	case PERF_COMM:
+		err = perf_tasks_on_comm(&reader->meta.tasks, record);
+		break;
+	case PERF_FORK:
+		err = perf_tasks_on_fork(&reader->meta.tasks, record);
+		break;
+	case PERF_EXIT:
+		err = perf_tasks_on_exit(&reader->meta.tasks, record);
+		break;
+	case PERF_LOST:
+	case PERF_LOST_SAMPLES:
+		err = add_lost(reader, record);
+		break;
+	}
+	if (err == -EBADMSG)
+		return reader_skip_byte(reader->import, record->place, "a malformed record");
+	return err;
+}
+
+static int deliver(void *context, const struct perf_queued *item)
+{
+	struct bytes bytes = bytes_of(item->record, UINT16_MAX);
+	struct perf_record record;
+
+	if (!perf_record_take(&bytes, 0, &record))
+		return 0; /* it could be read when it was queued */
+	record.place = item->place;
+	return apply(context, &record);
+}
+
+/* Nothing that lies before the oldest record in the queue is needed any more. */
+static void advance(struct reader *reader, uint64_t place)
+{
+	struct import *import = reader->import;
+
+	if (!import->advance)
+		return;
+	array_for_each (&reader->queue.items, item)
+		if (item->place < place)
+			place = item->place;
+	import->advance(import->context, place);
+}
+
+static int finish_round(struct reader *reader, uint64_t place)
+{
+	uint64_t limit_ns = perf_queue_finish_round(&reader->queue);
+	int err = perf_queue_flush(&reader->queue, limit_ns, SIZE_MAX, deliver, reader);
+
+	if (!err)
+		advance(reader, place);
+	return err;
+}
+
+static int queue_record(struct reader *reader, const struct perf_record *record,
+			struct perf_chunk *chunk)
+{
+	const struct perf_attr *attr = perf_attrs_find_record(&reader->meta.attrs, record);
+	struct perf_queued item = {
+		.time_ns = attr ? perf_attr_get_time(attr, record) : 0,
+		.place = record->place,
+		.record = record->body.data - PERF_HEADER_BYTES,
+		.chunk = chunk,
+	};
+	int err;
+
+	if (!item.time_ns)
+		return apply(reader, record);
+	err = perf_queue_add(&reader->queue, &item);
+	if (!err && (reader->queue.items.length >= MAX_QUEUED ||
+		     reader->queue.chunk_bytes >= MAX_QUEUED_BYTES))
+		err = perf_queue_flush(&reader->queue, UINT64_MAX,
+				       reader->queue.items.length / 2 + 1, deliver, reader);
+	return err;
+}
+
+static int unpack(struct reader *reader, const struct perf_record *record);
+
+/*
+ * All whole records. -ENODATA: the one at bytes->offset is not whole.
+ *
+ * chunk  where the bytes lie; NULL: in the file, from `place` on
+ */
+static int read_records(struct reader *reader, struct bytes *bytes, uint64_t place,
+			struct perf_chunk *chunk)
+{
+	int err = 0;
+
+	while (!err && bytes_left(bytes)) {
+		size_t start = bytes->offset;
+		struct perf_record record;
+
+		if (!perf_record_take(bytes, chunk ? 0 : place, &record)) {
+			bytes->offset = start;
+			return -ENODATA;
+		}
+		if (chunk)
+			record.place = place;
+		perf_record_skip_data(&record, bytes);
+		if (record.type == PERF_FINISHED_ROUND)
+			err = finish_round(reader, record.place);
+		else if (record.type == PERF_COMPRESSED || record.type == PERF_COMPRESSED2)
+			err = chunk ? 0 : unpack(reader, &record);
+		else if (record.type < PERF_USER_TYPES)
+			err = queue_record(reader, &record, chunk);
+	}
+	return err;
+}
+
+/* ---- compressed records ---- */
+
+static int keep_leftover(struct reader *reader, const struct perf_chunk *chunk, size_t from)
+{
+	size_t size = chunk->size - from;
+	uint8_t *copy = malloc(size + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, chunk->data + from, size);
+	reader->leftover = bytes_of(copy, size);
+	return 0;
+}
+
+static void drop_leftover(struct reader *reader)
+{
+	uint8_t *data;
+
+	memcpy(&data, &reader->leftover.data, sizeof(data)); /* ours, whatever the type says */
+	free(data);
+	reader->leftover = (struct bytes){0};
+}
+
+/* The unpacked bytes, behind what the last ones had left over. */
+static int fill_chunk(struct reader *reader, struct bytes packed, struct perf_chunk *chunk)
+{
+	int err;
+
+	chunk->data = malloc(reader->leftover.size + 1);
+	if (!chunk->data)
+		return -ENOMEM;
+	if (reader->leftover.size)
+		memcpy(chunk->data, reader->leftover.data, reader->leftover.size);
+	chunk->size = reader->leftover.size;
+	drop_leftover(reader);
+	err = reader->unpacker ? 0 : perf_unpacker_new(&reader->unpacker);
+	return err ? err : perf_unpacker_add(reader->unpacker, packed, MAX_CHUNK_BYTES, chunk);
+}
+
+static int read_chunk(struct reader *reader, uint64_t place, struct perf_chunk *chunk)
+{
+	struct bytes bytes = bytes_of(chunk->data, chunk->size);
+	int err = read_records(reader, &bytes, place, chunk);
+
+	/* The rest of the last record comes with the next bytes. */
+	if (err == -ENODATA)
+		err = keep_leftover(reader, chunk, bytes.offset);
+	if (!err && reader->leftover.size > UINT16_MAX)
+		err = fail_at(reader, place, "compressed data that holds no records");
+	return err;
+}
+
+static int unpack(struct reader *reader, const struct perf_record *record)
+{
+	struct bytes packed = record->body;
+	struct perf_chunk *chunk = calloc(1, sizeof(*chunk));
+	uint64_t limit = (uint64_t)reader->import->size * UNPACK_RATIO + UNPACK_FREE_BYTES;
+	uint64_t size = packed.size;
+	int err;
+
+	if (!chunk)
+		return -ENOMEM;
+	if (record->type == PERF_COMPRESSED2)
+		size = bytes_u64(&packed);
+	packed = bytes_of(packed.data + packed.offset, packed.size - packed.offset);
+	if (size < packed.size)
+		packed.size = (size_t)size;
+	chunk->num_queued = 1; /* ours, until all is read */
+	err = fill_chunk(reader, packed, chunk);
+	reader->unpacked_bytes += chunk->size;
+	if (err == -EFBIG || (!err && reader->unpacked_bytes > limit))
+		err = fail_at(reader, record->place, "compressed data that unpacks to too much");
+	else if (err == -EBADMSG)
+		err = fail_at(reader, record->place, "damaged compressed data");
+	else if (err == -ENOTSUP)
+		err = fail_at(reader, record->place,
+			      "the records are compressed, which this build cannot read; record "
+			      "without -z");
+	else if (!err)
+		err = read_chunk(reader, record->place, chunk);
+	if (--chunk->num_queued == 0)
+		perf_chunk_free(chunk);
+	return err;
+}
+
+/* ---- the file ---- */
+
+/* What is before a damage counts. */
+static int read_area(struct reader *reader, struct perf_section area, bool is_cut_off)
+{
+	struct import *import = reader->import;
+	struct bytes bytes = perf_section_cut(reader->import, area);
+	int err = read_records(reader, &bytes, area.offset, NULL);
+
+	if (err == -ENODATA)
+		err = reader_skip_byte(import, area.offset + bytes.offset,
+				       "the record is cut off or malformed: what follows is lost");
+	else if (!err && (is_cut_off || bytes.failed))
+		err = reader_skip_byte(import, import->size, "the file is cut off");
+	if (!err)
+		err = perf_queue_flush(&reader->queue, UINT64_MAX, SIZE_MAX, deliver, reader);
+	return err;
+}
+
+static int read_body(struct reader *reader)
+{
+	struct import *import = reader->import;
+	struct bytes header = bytes_of(import->data, import->size);
+	struct perf_section area = {0};
+	uint64_t header_size;
+	bool is_cut_off;
+	int err;
+
+	bytes_skip(&header, MAGIC_BYTES);
+	header_size = bytes_u64(&header);
+	if (header.failed)
+		return fail_at(reader, 0, "the header is cut off");
+	if (header_size == PIPE_HEADER_BYTES) {
+		area = (struct perf_section){PIPE_HEADER_BYTES, import->size - PIPE_HEADER_BYTES};
+		err = perf_meta_read_records(&reader->meta, area);
+	} else {
+		err = perf_meta_read_header(&reader->meta, &area);
+	}
+	if (err)
+		return err;
+	/* perf writes the size of the records when it ends: if it was killed, there is none. */
+	is_cut_off =
+		!area.size || area.size > import->size || area.offset > import->size - area.size;
+	if (!area.size)
+		area.size = import->size;
+	return read_area(reader, area, is_cut_off);
+}
+
+/* Returns 0, or what the importer returns. */
+static int finish(struct reader *reader)
+{
+	struct import *import = reader->import;
+	struct import_counts *counts = &import->counts;
+	struct sampling sampling = {
+		.duration_ns = reader->last_ns - reader->first_ns,
+		.complete_stacks = reader->stacks.num_complete,
+		.truncated_stacks = counts->truncated_stacks,
+		.lost_samples = counts->lost_samples,
+	};
+
+	if (!counts->records)
+		return fail_at(reader, import->size, "no sample found");
+	if (counts->lost_samples)
+		import_warn(import,
+			    "%" PRIu64 " samples or other records were lost while recording",
+			    counts->lost_samples);
+	profile_add_sampling(import->profile, &sampling);
+	return import->will_name_code ? 0 : unnamed_code_name(import, false);
+}
+
+static int read_perf_data(struct import *import)
+{
+	struct reader reader = {.import = import, .meta.import = import, .stacks.import = import};
+	int err;
+
+	if (import->size < MAGIC_BYTES)
+		return import_fail_byte(import, 0, "expected " MAGIC);
+	if (!memcmp(import->data, FOREIGN_MAGIC, MAGIC_BYTES))
+		return import_fail_byte(import, 0,
+					"recorded on a machine with the other byte order; convert "
+					"it there with 'perf script'");
+	if (memcmp(import->data, MAGIC, MAGIC_BYTES) != 0)
+		return import_fail_byte(import, 0, "expected " MAGIC);
+	perf_tasks_init(&reader.meta.tasks, import);
+	err = read_body(&reader);
+	if (!err)
+		err = finish(&reader);
+	perf_queue_release(&reader.queue);
+	drop_leftover(&reader);
+	perf_unpacker_free(reader.unpacker);
+	perf_stacks_release(&reader.stacks);
+	perf_tasks_release(&reader.meta.tasks);
+	perf_attrs_release(&reader.meta.attrs);
+	return err;
+}
+
+static enum detection detect(const uint8_t *data, size_t size)
+{
+	if (size < MAGIC_BYTES)
+		return DETECTED_NOT;
+	return !memcmp(data, MAGIC, MAGIC_BYTES) || !memcmp(data, FOREIGN_MAGIC, MAGIC_BYTES)
+		       ? DETECTED_SURE
+		       : DETECTED_NOT;
+}
+
+const struct format format_perf_data = {
+	.name = "perf-data",
+	.extension = "",
+	.summary = "what 'perf record' writes: perf.data, with addresses",
+	.detect = detect,
+	.read = read_perf_data,
+};

@@ -1,0 +1,259 @@
+/*
+ * What perf says about the recording: events, build IDs, the machine. In a file it stands in
+ * sections around the records, in a pipe it comes as records.
+ */
+#include <errno.h>
+
+#include "formats/perf_data.h"
+
+#define PIPE_HEADER_BYTES  16
+#define FEATURE_BITS       256
+#define FEATURE_BUILD_ID   2
+#define FEATURE_RELEASE    4
+#define FEATURE_ARCH       6
+#define FEATURE_EVENT_DESC 12
+#define UPDATE_NAME        2 /* kind of PERF_EVENT_UPDATE */
+
+static int fail_at(struct perf_meta *meta, uint64_t place, const char *reason)
+{
+	return import_fail_byte(meta->import, place, "%s", reason);
+}
+
+struct bytes perf_section_cut(const struct import *import, struct perf_section section)
+{
+	size_t size = import->size;
+
+	if (section.offset > size)
+		return bytes_of(import->data + size, 0);
+	if (section.size > size - section.offset)
+		section.size = size - section.offset;
+	return bytes_of(import->data + section.offset, (size_t)section.size);
+}
+
+/* ---- attributes and features ---- */
+
+static int add_attr(struct perf_meta *meta, struct bytes attr, struct bytes ids, uint64_t place)
+{
+	int err = perf_attrs_add(&meta->attrs, attr);
+
+	if (err == -EBADMSG)
+		return fail_at(meta, place, "expected the attributes of an event");
+	while (!err && bytes_left(&ids) >= 8)
+		err = perf_attrs_add_id(&meta->attrs, bytes_u64(&ids));
+	return err;
+}
+
+/* A string of a feature: its length, with padding, and its bytes. */
+static struct bytes take_string(struct bytes *bytes)
+{
+	uint32_t size = bytes_u32(bytes);
+	const char *text = bytes_take(bytes, size);
+
+	return text ? bytes_of(text, strnlen(text, size)) : bytes_of("", 0);
+}
+
+static int set_name(struct perf_meta *meta, struct perf_attr *attr, struct bytes name)
+{
+	return string_table_add(profile_get_strings(meta->import->profile), (const char *)name.data,
+				name.size, &attr->name);
+}
+
+/* The names of the events, as the user gave them. */
+static int read_descriptions(struct perf_meta *meta, struct bytes bytes)
+{
+	uint32_t count = bytes_u32(&bytes);
+	uint32_t attr_size = bytes_u32(&bytes);
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < count && bytes_left(&bytes); i++) {
+		struct perf_attr *attr = NULL;
+		uint32_t num_ids;
+		struct bytes name;
+
+		bytes_skip(&bytes, attr_size);
+		num_ids = bytes_u32(&bytes);
+		name = take_string(&bytes);
+		if (num_ids)
+			attr = perf_attrs_find(&meta->attrs, bytes_u64(&bytes));
+		else if (i < meta->attrs.items.length)
+			attr = &meta->attrs.items.items[i];
+		if (num_ids > 1 && num_ids - 1 <= bytes_left(&bytes) / 8)
+			bytes_skip(&bytes, (size_t)(num_ids - 1) * 8);
+		else if (num_ids > 1)
+			break;
+		if (attr && name.size && !bytes.failed)
+			err = set_name(meta, attr, name);
+	}
+	return err;
+}
+
+bool perf_record_take(struct bytes *bytes, uint64_t place, struct perf_record *ret)
+{
+	uint16_t size;
+
+	ret->place = place + bytes->offset;
+	ret->type = bytes_u32(bytes);
+	ret->misc = bytes_u16(bytes);
+	size = bytes_u16(bytes);
+	if (bytes->failed || size < PERF_HEADER_BYTES)
+		return false;
+	ret->body = bytes_of(bytes->data + bytes->offset, size - PERF_HEADER_BYTES);
+	return bytes_take(bytes, size - PERF_HEADER_BYTES) != NULL;
+}
+
+void perf_record_skip_data(const struct perf_record *record, struct bytes *bytes)
+{
+	struct bytes body = record->body;
+
+	if (record->type == PERF_TRACING_DATA)
+		bytes_skip(bytes, (bytes_u32(&body) + 7ull) & ~7ull);
+	else if (record->type == PERF_AUXTRACE)
+		bytes_skip(bytes, bytes_u64(&body));
+}
+
+static int read_build_ids(struct perf_meta *meta, struct bytes bytes, uint64_t place)
+{
+	struct perf_record record;
+	int err = 0;
+
+	while (!err && bytes_left(&bytes) && perf_record_take(&bytes, place, &record))
+		err = perf_tasks_add_build_id(&meta->tasks, &record);
+	return err;
+}
+
+static int read_feature(struct perf_meta *meta, uint64_t feature, struct bytes bytes,
+			uint64_t place)
+{
+	struct import_kernel *kernel = &meta->import->kernel;
+	struct bytes text;
+
+	switch (feature) {
+	case FEATURE_BUILD_ID:
+		return read_build_ids(meta, bytes, place);
+	case FEATURE_EVENT_DESC:
+		return read_descriptions(meta, bytes);
+	case FEATURE_RELEASE:
+		text = take_string(&bytes);
+		if (text.size < sizeof(kernel->release))
+			memcpy(kernel->release, text.data, text.size);
+		return 0;
+	case FEATURE_ARCH:
+		text = take_string(&bytes);
+		meta->is_foreign = text.size && (text.size != strlen("x86_64") ||
+						 memcmp(text.data, "x86_64", text.size) != 0);
+		return 0;
+	}
+	return 0;
+}
+
+/* Behind the records of a file, for each bit of the header: where the feature is. */
+static int read_features(struct perf_meta *meta, struct perf_section records, struct bytes bits)
+{
+	struct perf_section table = {records.offset + records.size, FEATURE_BITS * 16};
+	struct bytes sections = perf_section_cut(meta->import, table);
+	int err = 0;
+
+	if (!records.size || table.offset < records.offset)
+		return 0;
+	for (size_t i = 0; !err && i < FEATURE_BITS; i++) {
+		struct perf_section section;
+
+		if (!(bits.data[i / 8] >> i % 8 & 1))
+			continue;
+		section.offset = bytes_u64(&sections);
+		section.size = bytes_u64(&sections);
+		if (!sections.failed)
+			err = read_feature(meta, i, perf_section_cut(meta->import, section),
+					   section.offset);
+	}
+	return err;
+}
+
+static int read_meta(struct perf_meta *meta, const struct perf_record *record)
+{
+	struct bytes body = record->body;
+	struct perf_attr *attr;
+	uint64_t kind;
+
+	switch (record->type) {
+	case PERF_HEADER_ATTR: {
+		struct bytes size = body;
+		uint32_t attr_size;
+
+		bytes_skip(&size, 4);
+		attr_size = bytes_u32(&size);
+		if (!attr_size || attr_size > body.size)
+			return fail_at(meta, record->place, "expected the attributes of an event");
+		return add_attr(meta, bytes_of(body.data, attr_size),
+				bytes_of(body.data + attr_size, body.size - attr_size),
+				record->place);
+	}
+	case PERF_BUILD_ID:
+		return perf_tasks_add_build_id(&meta->tasks, record);
+	case PERF_HEADER_FEATURE:
+		kind = bytes_u64(&body);
+		return read_feature(meta, kind,
+				    bytes_of(body.data + body.offset, body.size - body.offset),
+				    record->place + PERF_HEADER_BYTES + body.offset);
+	case PERF_EVENT_UPDATE:
+		kind = bytes_u64(&body);
+		attr = perf_attrs_find(&meta->attrs, bytes_u64(&body));
+		if (kind != UPDATE_NAME || !attr || !bytes_left(&body))
+			return 0;
+		body = bytes_of(body.data + body.offset, body.size - body.offset);
+		body.size = strnlen((const char *)body.data, body.size);
+		return body.size ? set_name(meta, attr, body) : 0;
+	}
+	return 0;
+}
+
+int perf_meta_read_records(struct perf_meta *meta, struct perf_section area)
+{
+	struct bytes bytes = perf_section_cut(meta->import, area);
+	int err = 0;
+
+	while (!err && bytes_left(&bytes)) {
+		struct perf_record record;
+
+		if (!perf_record_take(&bytes, area.offset, &record))
+			break;
+		perf_record_skip_data(&record, &bytes);
+		err = read_meta(meta, &record);
+	}
+	return err;
+}
+
+int perf_meta_read_header(struct perf_meta *meta, struct perf_section *ret)
+{
+	struct bytes header = bytes_of(meta->import->data, meta->import->size);
+	struct perf_section attrs;
+	uint64_t attr_size;
+	const uint8_t *bits;
+	struct bytes bytes;
+	int err = 0;
+
+	bytes_skip(&header, PIPE_HEADER_BYTES);
+	attr_size = bytes_u64(&header);
+	attrs.offset = bytes_u64(&header);
+	attrs.size = bytes_u64(&header);
+	ret->offset = bytes_u64(&header);
+	ret->size = bytes_u64(&header);
+	bytes_skip(&header, 16); /* names of events, of old */
+	bits = bytes_take(&header, FEATURE_BITS / 8);
+	if (!bits)
+		return fail_at(meta, 0, "the header is cut off");
+	if (attr_size <= 16)
+		return fail_at(meta, PIPE_HEADER_BYTES, "expected the size of attributes");
+	bytes = perf_section_cut(meta->import, attrs);
+	/* Each is followed by where its ids are. */
+	while (!err && bytes_left(&bytes) >= attr_size) {
+		uint64_t place = attrs.offset + bytes.offset;
+		struct bytes attr =
+			bytes_of(bytes_take(&bytes, (size_t)attr_size - 16), attr_size - 16);
+		struct perf_section ids = {.offset = bytes_u64(&bytes)};
+
+		ids.size = bytes_u64(&bytes);
+		err = add_attr(meta, attr, perf_section_cut(meta->import, ids), place);
+	}
+	return err ? err : read_features(meta, *ret, bytes_of(bits, FEATURE_BITS / 8));
+}

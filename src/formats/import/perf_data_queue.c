@@ -1,0 +1,86 @@
+/*
+ * Every CPU writes its records in order of time, and perf takes them CPU by CPU. After each round
+ * over all CPUs it writes PERF_FINISHED_ROUND: whatever comes later is younger than what the round
+ * before had. So a record waits for two rounds at most.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "formats/perf_data.h"
+
+void perf_chunk_free(struct perf_chunk *chunk)
+{
+	if (!chunk)
+		return;
+	free(chunk->data);
+	free(chunk);
+}
+
+static void let_go(struct perf_queue *queue, const struct perf_queued *item)
+{
+	if (!item->chunk || --item->chunk->num_queued)
+		return;
+	queue->chunk_bytes -= item->chunk->size;
+	perf_chunk_free(item->chunk);
+}
+
+void perf_queue_release(struct perf_queue *queue)
+{
+	array_for_each (&queue->items, item)
+		let_go(queue, item);
+	array_release(&queue->items);
+}
+
+int perf_queue_add(struct perf_queue *queue, const struct perf_queued *item)
+{
+	struct perf_queued *added = array_add(&queue->items);
+
+	if (!added)
+		return -ENOMEM;
+	*added = *item;
+	if (item->time_ns > queue->latest_ns)
+		queue->latest_ns = item->time_ns;
+	if (item->chunk && item->chunk->num_queued++ == 0)
+		queue->chunk_bytes += item->chunk->size;
+	return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct perf_queued *a = left;
+	const struct perf_queued *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return (a->record > b->record) - (a->record < b->record);
+}
+
+int perf_queue_flush(struct perf_queue *queue, uint64_t limit_ns, size_t max_items,
+		     int (*deliver)(void *context, const struct perf_queued *item), void *context)
+{
+	struct perf_queued *items = queue->items.items;
+	size_t num_due = queue->items.length < max_items ? queue->items.length : max_items;
+	size_t num_done = 0;
+	int err = 0;
+
+	if (!queue->items.length)
+		return 0;
+	qsort(items, queue->items.length, sizeof(*items), compare);
+	while (!err && num_done < num_due && items[num_done].time_ns <= limit_ns)
+		err = deliver(context, &items[num_done++]);
+	for (size_t i = 0; i < num_done; i++)
+		let_go(queue, &items[i]);
+	queue->items.length -= num_done;
+	memmove(items, items + num_done, queue->items.length * sizeof(*items));
+	return err;
+}
+
+uint64_t perf_queue_finish_round(struct perf_queue *queue)
+{
+	uint64_t limit_ns = queue->limit_ns;
+
+	queue->limit_ns = queue->latest_ns;
+	return limit_ns;
+}

@@ -1,0 +1,192 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "formats/perf_data.h"
+
+/* Levels of a walk; the recorder keeps as many. */
+#define MAX_WALKED 512
+
+/* Marks in a chain of addresses: what follows is of another kind. Source: perf_event.h. */
+#define CONTEXT_HYPERVISOR    ((uint64_t)-32)
+#define CONTEXT_KERNEL        ((uint64_t)-128)
+#define CONTEXT_USER          ((uint64_t)-512)
+#define CONTEXT_USER_DEFERRED ((uint64_t)-640) /* the user part comes in a record of its own */
+#define CONTEXT_GUEST         ((uint64_t)-2048)
+#define CONTEXT_GUEST_KERNEL  ((uint64_t)-2176)
+#define CONTEXT_GUEST_USER    ((uint64_t)-2560)
+#define CONTEXT_MIN           ((uint64_t)-4095)
+
+void perf_stacks_release(struct perf_stacks *stacks)
+{
+	array_release(&stacks->levels);
+	free(stacks->pcs);
+}
+
+static enum perf_level_kind get_kind(unsigned int cpu_mode)
+{
+	switch (cpu_mode) {
+	case PERF_CPU_KERNEL:
+		return PERF_LEVEL_KERNEL;
+	case PERF_CPU_HYPERVISOR:
+		return PERF_LEVEL_HYPERVISOR;
+	case PERF_CPU_GUEST_KERNEL:
+		return PERF_LEVEL_GUEST_KERNEL;
+	case PERF_CPU_GUEST_USER:
+		return PERF_LEVEL_GUEST;
+	default:
+		return PERF_LEVEL_USER;
+	}
+}
+
+static enum perf_level_kind get_context(uint64_t mark, enum perf_level_kind before)
+{
+	switch (mark) {
+	case CONTEXT_HYPERVISOR:
+		return PERF_LEVEL_HYPERVISOR;
+	case CONTEXT_KERNEL:
+		return PERF_LEVEL_KERNEL;
+	case CONTEXT_USER:
+		return PERF_LEVEL_USER;
+	case CONTEXT_GUEST_KERNEL:
+		return PERF_LEVEL_GUEST_KERNEL;
+	case CONTEXT_GUEST:
+	case CONTEXT_GUEST_USER:
+		return PERF_LEVEL_GUEST;
+	default:
+		return before;
+	}
+}
+
+/* The next outer level. The first of its kind is where the CPU was: no return address. */
+static int add_level(struct perf_stacks *stacks, enum perf_level_kind kind, uint64_t pc,
+		     bool is_exact)
+{
+	struct perf_level *level = array_add(&stacks->levels);
+
+	if (!level)
+		return -ENOMEM;
+	*level = (struct perf_level){.pc = is_exact || !pc ? pc : pc - 1, .kind = kind};
+	return 0;
+}
+
+static int add_chain(struct perf_stacks *stacks, struct bytes chain, enum perf_level_kind kind)
+{
+	bool is_exact = true;
+	int err = 0;
+
+	while (!err && bytes_left(&chain)) {
+		uint64_t pc = bytes_u64(&chain);
+
+		if (pc < CONTEXT_MIN) {
+			err = add_level(stacks, kind, pc, is_exact);
+			is_exact = false;
+			continue;
+		}
+		kind = get_context(pc, kind);
+		is_exact = true;
+		if (pc == CONTEXT_USER_DEFERRED) {
+			stacks->import->counts.truncated_stacks++;
+			break;
+		}
+	}
+	return err;
+}
+
+static int walk(struct perf_stacks *stacks, const struct perf_image *image,
+		struct import_stack *stack)
+{
+	struct import *import = stacks->import;
+	size_t count = 1;
+	int err = 0;
+
+	if (!stacks->pcs)
+		stacks->pcs = calloc(MAX_WALKED, sizeof(*stacks->pcs));
+	if (!stacks->pcs)
+		return -ENOMEM;
+	stack->mappings = image->mappings.items;
+	stack->num_mappings = image->mappings.length;
+	stacks->pcs[0] = stack->pc | IMPORT_PC_EXACT;
+	if (import->walk)
+		err = import->walk(import->context, stack, stacks->pcs, MAX_WALKED, &count);
+	if (err < 0)
+		return err;
+	import->counts.truncated_stacks += !err;
+	stacks->num_complete += err;
+	err = 0;
+	for (size_t i = 0; !err && i < count; i++) {
+		uint64_t pc = stacks->pcs[i];
+
+		err = add_level(stacks, PERF_LEVEL_USER, pc & ~IMPORT_PC_EXACT,
+				pc & IMPORT_PC_EXACT);
+	}
+	return err;
+}
+
+/* Code of other machines is one level, whatever its depth. */
+static int add_foreign_location(struct profile *profile, enum perf_level_kind kind, uint32_t *ret)
+{
+	const char *name = kind == PERF_LEVEL_HYPERVISOR     ? "[hypervisor]"
+			   : kind == PERF_LEVEL_GUEST_KERNEL ? "[guest.kernel]"
+							     : "[guest]";
+	struct frame frame = {.kind = kind == PERF_LEVEL_GUEST ? FRAME_USER : FRAME_KERNEL};
+	int err = profile_add_string(profile, name, &frame.name);
+
+	frame.full_name = frame.module = frame.name;
+	return err ? err : profile_add_frame_location(profile, &frame, ret);
+}
+
+static int add_location(struct perf_stacks *stacks, const struct perf_image *image,
+			const struct perf_level *level, uint32_t *ret)
+{
+	struct profile *profile = stacks->import->profile;
+	const struct import_mapping *mapping;
+
+	if (level->kind == PERF_LEVEL_KERNEL)
+		return profile_add_location(profile, LOCATION_KERNEL, stacks->import->source,
+					    level->pc, ret);
+	if (level->kind != PERF_LEVEL_USER)
+		return add_foreign_location(profile, level->kind, ret);
+	mapping = perf_image_find_mapping(image, level->pc);
+	if (!mapping || mapping->module == IMPORT_NO_MODULE)
+		return profile_add_location(profile, LOCATION_PROCESS, image->process, level->pc,
+					    ret);
+	return profile_add_location(profile, LOCATION_FILE, mapping->module,
+				    level->pc - mapping->start + mapping->file_offset, ret);
+}
+
+static int place(struct perf_stacks *stacks, const struct perf_image *image, uint32_t *ret)
+{
+	uint32_t stack = STACK_EMPTY;
+	int err = 0;
+
+	for (size_t i = stacks->levels.length; !err && i-- > 0;) {
+		const struct perf_level *level = &stacks->levels.items[i];
+		uint32_t location;
+
+		if (level->kind > PERF_LEVEL_KERNEL && i && level[-1].kind == level->kind)
+			continue;
+		err = add_location(stacks, image, level, &location);
+		if (!err)
+			err = profile_add_stack(stacks->import->profile, stack, location, &stack);
+	}
+	if (!err)
+		*ret = stack;
+	return err;
+}
+
+int perf_stacks_add(struct perf_stacks *stacks, const struct perf_image *image,
+		    const struct perf_sample *sample, unsigned int cpu_mode, uint32_t *ret)
+{
+	enum perf_level_kind kind = get_kind(cpu_mode);
+	struct import_stack stack = sample->stack;
+	int err = 0;
+
+	stacks->levels.length = 0;
+	if (sample->has_chain)
+		err = add_chain(stacks, sample->chain, kind);
+	else if (sample->ip && (kind != PERF_LEVEL_USER || !sample->has_stack))
+		err = add_level(stacks, kind, sample->ip, true);
+	if (!err && sample->has_stack)
+		err = walk(stacks, image, &stack);
+	return err ? err : place(stacks, image, ret);
+}

@@ -1,0 +1,544 @@
+/*
+ * Processes as the records show them, each at the time of its record. An exec gives a process a
+ * new image under the same number: the profile's process is left behind with its samples.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "formats/perf_data.h"
+
+/* As many as the kernel lets a process have by default are four times this. */
+#define MAX_MAPPINGS      16384
+#define FREE_MAPPINGS     (1u << 20) /* of all processes; more where the input is large */
+#define BYTES_PER_MAPPING 16
+#define INODE_BYTES       24 /* in PERF_MMAP2, or as many of a build ID */
+#define DELETED_SUFFIX    " (deleted)"
+#define LISTED_ID_BYTES   24 /* of PERF_BUILD_ID: 20 and their number */
+#define LISTED_ID_SIZE_AT 20
+#define COMM_BYTES_MAX    64
+
+void perf_tasks_init(struct perf_tasks *tasks, struct import *import)
+{
+	*tasks = (struct perf_tasks){
+		.import = import,
+		.max_mappings = FREE_MAPPINGS + import->size / BYTES_PER_MAPPING,
+	};
+}
+
+void perf_tasks_release(struct perf_tasks *tasks)
+{
+	array_for_each (&tasks->images, image)
+		array_release(&image->mappings);
+	array_release(&tasks->images);
+	array_release(&tasks->tasks);
+	array_release(&tasks->modules);
+	array_release(&tasks->build_ids);
+	hash_index_release(&tasks->image_index);
+	hash_index_release(&tasks->task_index);
+	hash_index_release(&tasks->module_index);
+	hash_index_release(&tasks->build_id_index);
+}
+
+/* ---- modules ---- */
+
+static uint64_t hash_module(const struct perf_module *module)
+{
+	return hash_mix(hash_bytes(module->build_id, module->build_id_size), module->path);
+}
+
+static bool is_module(const void *owner, uint32_t item, const void *key)
+{
+	const struct perf_module *module = &((const struct perf_tasks *)owner)->modules.items[item];
+	const struct perf_module *wanted = key;
+
+	return module->path == wanted->path && module->build_id_size == wanted->build_id_size &&
+	       !memcmp(module->build_id, wanted->build_id, wanted->build_id_size);
+}
+
+static bool is_listed(const void *owner, uint32_t item, const void *key)
+{
+	const struct perf_tasks *tasks = owner;
+
+	return tasks->build_ids.items[item].path == *(const uint32_t *)key;
+}
+
+static uint32_t find_listed(const struct perf_tasks *tasks, uint32_t path)
+{
+	return hash_index_find(&tasks->build_id_index, hash_mix(0, path), is_listed, tasks, &path);
+}
+
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+static void set_build_id(uint8_t *id, uint8_t *id_size, const void *from, size_t size)
+{
+	if (size > BUILD_ID_MAX_BYTES || is_zero(from, size))
+		size = 0;
+	memcpy(id, from, size);
+	*id_size = (uint8_t)size;
+}
+
+static int add_path(struct perf_tasks *tasks, const char *path, uint32_t *ret)
+{
+	size_t length = strlen(path);
+
+	if (string_ends_with(path, DELETED_SUFFIX))
+		length -= strlen(DELETED_SUFFIX);
+	return string_table_add(profile_get_strings(tasks->import->profile), path, length, ret);
+}
+
+static bool is_kernel(const char *path)
+{
+	return string_starts_with(path, "[kernel.kallsyms]") ||
+	       string_starts_with(path, "[kernel]");
+}
+
+int perf_tasks_add_build_id(struct perf_tasks *tasks, const struct perf_record *record)
+{
+	struct import_kernel *kernel = &tasks->import->kernel;
+	struct bytes body = record->body;
+	struct perf_module listed = {0};
+	struct perf_module *added;
+	const uint8_t *id;
+	const char *path;
+	size_t size;
+	int err;
+
+	bytes_skip(&body, 4); /* pid: -1, or that of a guest machine */
+	id = bytes_take(&body, LISTED_ID_BYTES);
+	path = bytes_string(&body);
+	if (!path)
+		return 0;
+	size = record->misc & PERF_MISC_ID_SIZE ? id[LISTED_ID_SIZE_AT] : BUILD_ID_MAX_BYTES;
+	set_build_id(listed.build_id, &listed.build_id_size, id, size);
+	if (is_kernel(path)) {
+		memcpy(kernel->build_id, listed.build_id, sizeof(kernel->build_id));
+		kernel->build_id_size = listed.build_id_size;
+		return 0;
+	}
+	err = add_path(tasks, path, &listed.path);
+	if (err || !listed.build_id_size || find_listed(tasks, listed.path) != HASH_INDEX_NONE)
+		return err;
+	added = array_add(&tasks->build_ids);
+	if (!added)
+		return -ENOMEM;
+	*added = listed;
+	return hash_index_add(&tasks->build_id_index, hash_mix(0, listed.path),
+			      (uint32_t)(tasks->build_ids.length - 1));
+}
+
+/* The profile's module of a file; wanted has its build ID, where the record did. */
+static int add_module(struct perf_tasks *tasks, struct perf_module *wanted)
+{
+	struct module module = {.path = wanted->path};
+	struct perf_module *added;
+	uint32_t listed = find_listed(tasks, wanted->path);
+	uint64_t hash;
+	uint32_t item;
+	int err;
+
+	if (!wanted->build_id_size && listed != HASH_INDEX_NONE)
+		*wanted = tasks->build_ids.items[listed];
+	hash = hash_module(wanted);
+	item = hash_index_find(&tasks->module_index, hash, is_module, tasks, wanted);
+	if (item != HASH_INDEX_NONE) {
+		wanted->module = tasks->modules.items[item].module;
+		return 0;
+	}
+	memcpy(module.build_id, wanted->build_id, wanted->build_id_size);
+	module.build_id_size = wanted->build_id_size;
+	err = profile_add_module(tasks->import->profile, &module, &wanted->module);
+	if (err)
+		return err;
+	added = array_add(&tasks->modules);
+	if (!added)
+		return -ENOMEM;
+	*added = *wanted;
+	return hash_index_add(&tasks->module_index, hash, (uint32_t)(tasks->modules.length - 1));
+}
+
+/* ---- images and tasks ---- */
+
+static bool is_image(const void *owner, uint32_t item, const void *key)
+{
+	const struct perf_tasks *tasks = owner;
+
+	return tasks->images.items[item].pid == *(const uint32_t *)key;
+}
+
+static uint32_t find_image(const struct perf_tasks *tasks, uint32_t pid)
+{
+	return hash_index_find(&tasks->image_index, hash_mix(0, pid), is_image, tasks, &pid);
+}
+
+static int get_image(struct perf_tasks *tasks, uint32_t pid, uint32_t *ret)
+{
+	struct perf_image *image;
+
+	*ret = find_image(tasks, pid);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	image = array_add(&tasks->images);
+	if (!image)
+		return -ENOMEM;
+	image->pid = pid;
+	image->process = PERF_NONE;
+	*ret = (uint32_t)(tasks->images.length - 1);
+	return hash_index_add(&tasks->image_index, hash_mix(0, pid), *ret);
+}
+
+static void clear_mappings(struct perf_tasks *tasks, struct perf_image *image)
+{
+	tasks->num_mappings -= image->mappings.length;
+	array_release(&image->mappings);
+}
+
+static bool is_task(const void *owner, uint32_t item, const void *key)
+{
+	const struct perf_tasks *tasks = owner;
+
+	return tasks->tasks.items[item].tid == *(const uint32_t *)key;
+}
+
+static struct perf_task *find_task(const struct perf_tasks *tasks, uint32_t tid)
+{
+	uint32_t item = hash_index_find(&tasks->task_index, hash_mix(0, tid), is_task, tasks, &tid);
+
+	return item == HASH_INDEX_NONE ? NULL : &tasks->tasks.items[item];
+}
+
+/* The task, in the image of its process. A number that is used again is another task. */
+static int get_task(struct perf_tasks *tasks, uint32_t pid, uint32_t tid, struct perf_task **ret)
+{
+	struct perf_task *task = find_task(tasks, tid);
+	uint32_t image;
+	int err = get_image(tasks, pid, &image);
+
+	if (!err && !task) {
+		task = array_add(&tasks->tasks);
+		err = task ? hash_index_add(&tasks->task_index, hash_mix(0, tid),
+					    (uint32_t)(tasks->tasks.length - 1))
+			   : -ENOMEM;
+		if (task)
+			*task = (struct perf_task){.tid = tid, .image = PERF_NONE};
+	}
+	if (err)
+		return err;
+	if (task->image != image) {
+		if (task->image != PERF_NONE && !task->is_exited)
+			tasks->images.items[task->image].num_tasks--;
+		*task = (struct perf_task){tid, image, STRING_NONE, PERF_NONE, false};
+		tasks->images.items[image].num_tasks++;
+	}
+	*ret = task;
+	return 0;
+}
+
+static int set_comm(struct perf_tasks *tasks, struct perf_task *task, uint32_t comm)
+{
+	const struct perf_image *image = &tasks->images.items[task->image];
+
+	task->comm = comm;
+	task->thread = PERF_NONE;
+	if (image->process != PERF_NONE && task->tid == image->pid)
+		profile_set_process_comm(tasks->import->profile, image->process, comm);
+	return 0;
+}
+
+int perf_tasks_on_comm(struct perf_tasks *tasks, const struct perf_record *record)
+{
+	struct bytes body = record->body;
+	uint32_t pid = bytes_u32(&body);
+	uint32_t tid = bytes_u32(&body);
+	const char *name = bytes_string(&body);
+	struct perf_task *task;
+	uint32_t comm;
+	int err;
+
+	if (!name)
+		return -EBADMSG;
+	err = get_task(tasks, pid, tid, &task);
+	if (!err)
+		err = profile_add_frame_name(tasks->import->profile, name,
+					     strnlen(name, COMM_BYTES_MAX), &comm);
+	if (err)
+		return err;
+	if (record->misc & PERF_MISC_COMM_EXEC) {
+		struct perf_image *image = &tasks->images.items[task->image];
+
+		clear_mappings(tasks, image);
+		image->process = PERF_NONE;
+	}
+	return set_comm(tasks, task, comm);
+}
+
+/* The child has its parent's mappings, as long as there is room for that. */
+static int inherit(struct perf_tasks *tasks, uint32_t child, uint32_t parent)
+{
+	struct perf_image *to = &tasks->images.items[child];
+	const struct perf_image *from = &tasks->images.items[parent];
+	size_t count = from->mappings.length;
+
+	clear_mappings(tasks, to);
+	to->process = PERF_NONE;
+	if (!count)
+		return 0;
+	if (tasks->num_mappings + count > tasks->max_mappings) {
+		if (!tasks->has_told_mappings)
+			import_warn(tasks->import, "more mappings than fit into memory: code of "
+						   "some processes stays unknown");
+		tasks->has_told_mappings = true;
+		return 0;
+	}
+	if (array_reserve(&to->mappings, count))
+		return -ENOMEM;
+	memcpy(to->mappings.items, from->mappings.items, count * sizeof(*from->mappings.items));
+	to->mappings.length = count;
+	tasks->num_mappings += count;
+	return 0;
+}
+
+static void end_task(struct perf_tasks *tasks, struct perf_task *task)
+{
+	struct perf_image *image = &tasks->images.items[task->image];
+
+	if (task->is_exited)
+		return;
+	task->is_exited = true;
+	if (--image->num_tasks == 0)
+		clear_mappings(tasks, image);
+}
+
+int perf_tasks_on_fork(struct perf_tasks *tasks, const struct perf_record *record)
+{
+	struct bytes body = record->body;
+	uint32_t pid = bytes_u32(&body);
+	uint32_t parent_pid = bytes_u32(&body);
+	uint32_t tid = bytes_u32(&body);
+	uint32_t parent_tid = bytes_u32(&body);
+	const struct perf_task *parent;
+	struct perf_task *task;
+	uint32_t parent_image;
+	int err;
+
+	if (body.failed)
+		return -EBADMSG;
+	err = get_task(tasks, pid, tid, &task);
+	if (err)
+		return err;
+	if (task->is_exited)
+		tasks->images.items[task->image].num_tasks++;
+	parent = find_task(tasks, parent_tid);
+	task->is_exited = false;
+	task->thread = PERF_NONE;
+	if (parent && parent != task)
+		task->comm = parent->comm;
+	if (pid == parent_pid)
+		return 0;
+	parent_image = find_image(tasks, parent_pid);
+	return parent_image == HASH_INDEX_NONE ? 0 : inherit(tasks, task->image, parent_image);
+}
+
+int perf_tasks_on_exit(struct perf_tasks *tasks, const struct perf_record *record)
+{
+	struct bytes body = record->body;
+	struct perf_task *task;
+
+	bytes_skip(&body, 8); /* pid and its parent's */
+	task = find_task(tasks, bytes_u32(&body));
+	if (body.failed)
+		return -EBADMSG;
+	if (task)
+		end_task(tasks, task);
+	return 0;
+}
+
+static int find_process(struct perf_tasks *tasks, struct perf_image *image)
+{
+	const struct perf_task *leader = find_task(tasks, image->pid);
+	uint32_t comm = leader && leader->comm != STRING_NONE ? leader->comm : STRING_EMPTY;
+
+	if (image->process != PERF_NONE)
+		return 0;
+	return profile_add_process(tasks->import->profile, image->pid, comm, &image->process);
+}
+
+/* Of which no record told: as perf calls it. */
+static int add_usual_comm(struct perf_tasks *tasks, uint32_t tid, uint32_t *ret)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), ":%d", (int)tid);
+	return profile_add_string(tasks->import->profile, tid ? name : "swapper", ret);
+}
+
+int perf_tasks_find(struct perf_tasks *tasks, uint32_t pid, uint32_t tid, uint32_t *ret_thread,
+		    const struct perf_image **ret_image)
+{
+	struct profile *profile = tasks->import->profile;
+	struct perf_image *image;
+	struct perf_task *task;
+	int err = get_task(tasks, pid, tid, &task);
+
+	if (err)
+		return err;
+	if (task->comm == STRING_NONE)
+		err = add_usual_comm(tasks, tid, &task->comm);
+	image = &tasks->images.items[task->image];
+	if (!err && (task->thread == PERF_NONE || image->process == PERF_NONE ||
+		     profile_get_thread(profile, task->thread)->process != image->process)) {
+		struct thread thread = {
+			.tid = tid, .comm = task->comm, .source = tasks->import->source};
+
+		err = find_process(tasks, image);
+		thread.process = image->process;
+		if (!err)
+			err = profile_add_thread(profile, &thread, &task->thread);
+	}
+	*ret_thread = task->thread;
+	*ret_image = image;
+	return err;
+}
+
+/* ---- mappings ---- */
+
+/* Index of the first mapping that ends after the address; their number when there is none. */
+static size_t find_ending_after(const struct perf_image *image, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = image->mappings.length;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (image->mappings.items[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+const struct import_mapping *perf_image_find_mapping(const struct perf_image *image, uint64_t pc)
+{
+	size_t i = find_ending_after(image, pc);
+
+	if (i == image->mappings.length || pc < image->mappings.items[i].start)
+		return NULL;
+	return &image->mappings.items[i];
+}
+
+static struct import_mapping cut(const struct import_mapping *mapping, uint64_t start, uint64_t end)
+{
+	struct import_mapping part = *mapping;
+
+	part.file_offset += start - mapping->start;
+	part.start = start;
+	part.end = end;
+	return part;
+}
+
+/* What it overlaps is not mapped any more: nobody reports what is unmapped. */
+static int map(struct perf_tasks *tasks, struct perf_image *image,
+	       const struct import_mapping *mapping)
+{
+	size_t first = find_ending_after(image, mapping->start);
+	size_t length = image->mappings.length;
+	size_t next = first; /* behind the new mapping */
+	struct import_mapping pieces[3];
+	size_t num_pieces = 0;
+	struct import_mapping *items;
+
+	if (length + 2 > MAX_MAPPINGS || tasks->num_mappings + 2 > tasks->max_mappings)
+		return 0;
+	if (array_reserve(&image->mappings, length + 2))
+		return -ENOMEM;
+	items = image->mappings.items;
+	while (next < length && items[next].start < mapping->end)
+		next++;
+	if (next > first && items[first].start < mapping->start)
+		pieces[num_pieces++] = cut(&items[first], items[first].start, mapping->start);
+	pieces[num_pieces++] = *mapping;
+	if (next > first && items[next - 1].end > mapping->end)
+		pieces[num_pieces++] = cut(&items[next - 1], mapping->end, items[next - 1].end);
+	memmove(items + first + num_pieces, items + next, (length - next) * sizeof(*items));
+	memcpy(items + first, pieces, num_pieces * sizeof(*items));
+	image->mappings.length = length - (next - first) + num_pieces;
+	tasks->num_mappings += image->mappings.length;
+	tasks->num_mappings -= length;
+	return 0;
+}
+
+/* The kernel's names for memory that no file backs; the vdso is a file, if of its own kind. */
+static bool is_memory(const char *path)
+{
+	if (string_equals(path, "[vdso]"))
+		return false;
+	return path[0] != '/' || string_equals(path, "//anon") ||
+	       string_starts_with(path, "/dev/zero") ||
+	       string_starts_with(path, "/anon_hugepage") || string_starts_with(path, "/SYSV") ||
+	       string_starts_with(path, "/memfd:");
+}
+
+/* A mapping of the kernel itself. Of a kernel module it does not matter: kallsyms knows it. */
+static void note_kernel(struct perf_tasks *tasks, const char *path, uint64_t text)
+{
+	if (is_kernel(path) && !tasks->import->kernel.text)
+		tasks->import->kernel.text = text;
+}
+
+static int map_file(struct perf_tasks *tasks, uint32_t pid, const char *path,
+		    struct perf_module *module, struct import_mapping *mapping)
+{
+	uint32_t image;
+	int err = get_image(tasks, pid, &image);
+
+	mapping->module = IMPORT_NO_MODULE;
+	if (!err && !is_memory(path)) {
+		err = add_path(tasks, path, &module->path);
+		if (!err)
+			err = add_module(tasks, module);
+		mapping->module = module->module;
+	}
+	return err ? err : map(tasks, &tasks->images.items[image], mapping);
+}
+
+int perf_tasks_on_mmap(struct perf_tasks *tasks, const struct perf_record *record)
+{
+	unsigned int mode = record->misc & PERF_MISC_CPU_MODE;
+	struct bytes body = record->body;
+	struct import_mapping mapping = {0};
+	struct perf_module module = {0};
+	uint32_t pid = bytes_u32(&body);
+	const uint8_t *identity = NULL;
+	const char *path;
+
+	bytes_skip(&body, 4); /* tid */
+	mapping.start = bytes_u64(&body);
+	mapping.end = bytes_u64(&body);
+	mapping.file_offset = bytes_u64(&body);
+	if (record->type == PERF_MMAP2) {
+		identity = bytes_take(&body, INODE_BYTES);
+		bytes_skip(&body, 8); /* protection and flags */
+	}
+	path = bytes_string(&body);
+	if (!path || __builtin_add_overflow(mapping.start, mapping.end, &mapping.end))
+		return -EBADMSG;
+	if (mode == PERF_CPU_KERNEL || pid == UINT32_MAX) {
+		note_kernel(tasks, path, mapping.file_offset);
+		return 0;
+	}
+	if (mode == PERF_CPU_GUEST_KERNEL || mode == PERF_CPU_GUEST_USER ||
+	    (record->misc & PERF_MISC_MMAP_DATA) || mapping.start >= mapping.end)
+		return 0;
+	if (identity && (record->misc & PERF_MISC_BUILD_ID))
+		set_build_id(module.build_id, &module.build_id_size, identity + 4, identity[0]);
+	return map_file(tasks, pid, path, &module, &mapping);
+}

@@ -1,0 +1,7 @@
+/* What perf record writes. */
+#include "import_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_import(&format_perf_data, data, size);
+}
