@@ -19,7 +19,7 @@ struct debug_file_query {
 	Elf *elf;               /* the stripped program */
 	int fd;                 /* the same */
 	const char *path;       /* where the program lies: a link is searched beside it */
-	const char *debug_root; /* "/usr/lib/debug" */
+	const char *debug_root; /* "/usr/lib/debug"; several have `:` between them */
 	const uint8_t *build_id;
 	uint8_t build_id_size; /* 0: it has none */
 };

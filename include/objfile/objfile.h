@@ -28,7 +28,8 @@ struct objfile;
 /*
  * fd          open for reading; duplicated, the caller keeps its own
  * path        of the file, for messages and to find a separate debug file beside it. Copied
- * debug_root  folder of separate debug files ("/usr/lib/debug"); NULL: none are looked for. Copied
+ * debug_root  folder of separate debug files ("/usr/lib/debug"), or several with `:` between them;
+ *             NULL: none are looked for. Copied
  * ret         unref it
  *
  * Returns 0, -ENOEXEC (not ELF), -EINVAL (broken ELF headers), -ENOMEM or -errno of dup().
@@ -41,6 +42,12 @@ static inline void objfile_unrefp(struct objfile **objfile)
 {
 	objfile_unref(*objfile);
 }
+
+/*
+ * From now on, a debug file that is not on this machine is asked for at the servers that
+ * DEBUGINFOD_URLS names, if any.
+ */
+void objfile_allow_downloads(struct objfile *objfile);
 
 /* All borrowed until the last unref. */
 const char *objfile_get_path(const struct objfile *objfile);

@@ -91,19 +91,40 @@ static bool format_build_id_path(const char *root, const uint8_t *build_id, size
 	return true;
 }
 
-static int open_by_build_id(const char *root, const uint8_t *build_id, size_t size)
+/* Take the next folder off a list with `:` between them. False at its end. */
+static bool take_root(const char **roots, char *ret, size_t capacity)
 {
-	char path[PATH_MAX];
-	int fd;
+	size_t length;
 
-	if (!format_build_id_path(root, build_id, size, path, sizeof(path)))
-		return -ENOENT;
-	fd = open_regular_file(path);
-	if (fd < 0)
-		return fd;
-	if (has_build_id(fd, build_id, size))
-		return fd;
-	close(fd);
+	while (**roots) {
+		length = strcspn(*roots, ":");
+		memcpy(ret, *roots, length < capacity ? length : 0);
+		ret[length < capacity ? length : 0] = '\0';
+		*roots += length;
+		*roots += **roots == ':';
+		if (*ret)
+			return true;
+	}
+	return false;
+}
+
+static int open_by_build_id(const char *roots, const uint8_t *build_id, size_t size)
+{
+	char root[PATH_MAX];
+	char path[PATH_MAX];
+
+	while (take_root(&roots, root, sizeof(root))) {
+		int fd;
+
+		if (!format_build_id_path(root, build_id, size, path, sizeof(path)))
+			continue;
+		fd = open_regular_file(path);
+		if (fd < 0)
+			continue;
+		if (has_build_id(fd, build_id, size))
+			return fd;
+		close(fd);
+	}
 	return -ENOENT;
 }
 
@@ -121,33 +142,42 @@ static bool is_wanted(const struct debug_file_query *query, int fd, uint32_t che
 	return has_checksum(fd, checksum);
 }
 
+/* The file that a link names in a folder. */
+static int try_link(const struct debug_file_query *query, const char *root, const char *subfolder,
+		    const char *name, uint32_t checksum)
+{
+	int folder_length = (int)(path_basename(query->path) - query->path);
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s%.*s%s%s", root, folder_length, query->path,
+			      subfolder, name);
+	int fd;
+
+	if (length < 0 || (size_t)length >= sizeof(path))
+		return -ENOENT;
+	fd = open_regular_file(path);
+	if (fd < 0 || is_wanted(query, fd, checksum))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
 static int open_by_link(const struct debug_file_query *query)
 {
+	const char *roots = query->debug_root;
+	char root[PATH_MAX];
 	GElf_Word checksum;
 	const char *name = dwelf_elf_gnu_debuglink(query->elf, &checksum);
-	int folder_length = (int)(path_basename(query->path) - query->path);
-	const char *roots[] = {"", "", query->debug_root};
-	const char *subfolders[] = {"", ".debug/", ""};
-	char path[PATH_MAX];
+	int fd;
 
 	/* The link names a file, not a path: nobody shall lead us elsewhere. */
 	if (!name || !*name || strchr(name, '/') || query->path[0] != '/')
 		return -ENOENT;
-	for (size_t i = 0; i < ARRAY_LENGTH(roots); i++) {
-		int length = snprintf(path, sizeof(path), "%s%.*s%s%s", roots[i], folder_length,
-				      query->path, subfolders[i], name);
-		int fd;
-
-		if (length < 0 || (size_t)length >= sizeof(path))
-			continue;
-		fd = open_regular_file(path);
-		if (fd < 0)
-			continue;
-		if (is_wanted(query, fd, checksum))
-			return fd;
-		close(fd);
-	}
-	return -ENOENT;
+	fd = try_link(query, "", "", name, checksum);
+	if (fd < 0)
+		fd = try_link(query, "", ".debug/", name, checksum);
+	while (fd < 0 && take_root(&roots, root, sizeof(root)))
+		fd = try_link(query, root, "", name, checksum);
+	return fd;
 }
 
 int debug_file_open(const struct debug_file_query *query, int *ret)
@@ -182,6 +212,8 @@ int debug_file_open_alternate(Dwarf *dwarf, const char *debug_root, int *ret)
 	const char *name;
 	const void *build_id;
 	ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id);
+	const char *roots = debug_root;
+	char root[PATH_MAX];
 	char path[PATH_MAX];
 	int length;
 	int fd;
@@ -192,8 +224,8 @@ int debug_file_open_alternate(Dwarf *dwarf, const char *debug_root, int *ret)
 		return -ENOENT;
 	fd = open_by_build_id(debug_root, build_id, (size_t)size);
 	name = get_path_below_root(name);
-	if (fd < 0 && name) {
-		length = snprintf(path, sizeof(path), "%s/%s", debug_root, name);
+	while (fd < 0 && name && take_root(&roots, root, sizeof(root))) {
+		length = snprintf(path, sizeof(path), "%s/%s", root, name);
 		if (length > 0 && (size_t)length < sizeof(path))
 			fd = open_regular_file(path);
 		if (fd >= 0 && !has_build_id(fd, build_id, (size_t)size)) {

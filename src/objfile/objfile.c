@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "objfile/debug_file.h"
+#include "objfile/debuginfod.h"
 #include "objfile/mini_debug_info.h"
 
 /* libdw keeps every debug section in memory: beyond this, lines and inlined calls go missing. */
@@ -33,6 +34,7 @@ struct objfile {
 	unsigned int num_refs;
 	char *path;
 	char *debug_root; /* NULL: no separate debug files */
+	bool allows_downloads;
 	struct elf_source main;
 	ARRAY(struct segment) segments;
 	uint64_t entry;
@@ -195,6 +197,11 @@ void objfile_unref(struct objfile *objfile)
 	free(objfile);
 }
 
+void objfile_allow_downloads(struct objfile *objfile)
+{
+	objfile->allows_downloads = true;
+}
+
 const char *objfile_get_path(const struct objfile *objfile)
 {
 	return objfile->path;
@@ -264,6 +271,13 @@ int objfile_read_code(const struct objfile *objfile, uint64_t elf_address, void 
 	return -ENOENT;
 }
 
+static int download_debug_file(const struct objfile *objfile, int *ret)
+{
+	if (!objfile->allows_downloads || !objfile->build_id_size || !debuginfod_is_wanted())
+		return -ENOENT;
+	return debuginfod_find_debug_file(objfile->build_id, objfile->build_id_size, ret);
+}
+
 /* The separate debug file, or NULL. */
 static Elf *get_debug_elf(struct objfile *objfile)
 {
@@ -276,11 +290,15 @@ static Elf *get_debug_elf(struct objfile *objfile)
 		.build_id_size = objfile->build_id_size,
 	};
 	int fd;
+	int err;
 
 	if (objfile->was_debug_file_sought || !objfile->debug_root)
 		return objfile->debug.elf;
 	objfile->was_debug_file_sought = true;
-	if (debug_file_open(&query, &fd) == 0 && elf_source_open(fd, &objfile->debug))
+	err = debug_file_open(&query, &fd);
+	if (err)
+		err = download_debug_file(objfile, &fd);
+	if (!err && elf_source_open(fd, &objfile->debug))
 		log_debug("%s: its debug file is not ELF, skipping", objfile->path);
 	return objfile->debug.elf;
 }
