@@ -19,8 +19,6 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set by user space before loading. */
 const volatile bool take_user_stacks = true;
 const volatile bool take_kernel_stacks = true;
-/* Events are on threads and inherited by new ones; see is_counted_twice(). */
-const volatile bool is_inherited = false;
 
 /* The pid namespace that we count processes in; inode 0: the first one. */
 const volatile __u64 pid_namespace_dev = 0;
@@ -49,6 +47,24 @@ struct {
 	__type(value, struct wire_counters);
 } counters SEC(".maps");
 
+/*
+ * The running thread, pid in the upper half, as our pid namespace counts. 0 when the namespace does
+ * not show it.
+ */
+static __always_inline __u64 get_visible_pid_tgid(__u64 pid_tgid)
+{
+	struct bpf_pidns_info in_namespace;
+
+	if (!pid_namespace_inode)
+		return pid_tgid;
+	if (bpf_get_ns_current_pid_tgid(pid_namespace_dev, pid_namespace_inode, &in_namespace,
+					sizeof(in_namespace)))
+		return 0;
+	return (__u64)in_namespace.tgid << 32 | in_namespace.pid;
+}
+
+#include "wanted.h"
+
 /* Walk by unwind tables; else the kernel follows frame pointers. */
 const volatile bool walks_by_table = true;
 
@@ -61,25 +77,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct stack_cache);
 } sent_stacks SEC(".maps");
-
-/* Threads with an event of their own, found while events were being opened. Key: tid. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__uint(map_flags, 1 /* BPF_F_NO_PREALLOC */);
-	__type(key, __u32);
-	__type(value, __u8);
-} own_event_tids SEC(".maps");
-
-/*
- * A thread that started while events were being opened may have inherited one and been given
- * another. Inherited events have no cookie; user space's own events have.
- */
-static __always_inline bool is_counted_twice(void *ctx, __u32 tid)
-{
-	return is_inherited && bpf_get_attach_cookie(ctx) == 0 &&
-	       bpf_map_lookup_elem(&own_event_tids, &tid);
-}
 
 static __always_inline __u64 hash_pcs(const struct wire_stack *stack, __u32 num_frames, __u64 seed)
 {
@@ -227,45 +224,34 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx, void *r
 }
 
 /*
- * The running thread, pid in the upper half, as our pid namespace counts. 0 when the namespace does
- * not show it.
- */
-static __always_inline __u64 get_visible_pid_tgid(__u64 pid_tgid)
-{
-	struct bpf_pidns_info in_namespace;
-
-	if (!pid_namespace_inode)
-		return pid_tgid;
-	if (bpf_get_ns_current_pid_tgid(pid_namespace_dev, pid_namespace_inode, &in_namespace,
-					sizeof(in_namespace)))
-		return 0;
-	return (__u64)in_namespace.tgid << 32 | in_namespace.pid;
-}
-
-/*
  * The processes that are published, kept in step at once: user space hears of these events a moment
  * later.
  */
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+static __always_inline void publish_fork(__u32 parent_pid, __u32 child_pid)
 {
-	__u32 parent_pid = parent->tgid;
-	__u32 child_pid = child->tgid;
 	struct unwind_process *process;
 
 	if (parent_pid == child_pid || pid_namespace_inode)
-		return 0;
+		return;
 	process = bpf_map_lookup_elem(&unwind_processes, &parent_pid);
 	if (process)
 		bpf_map_update_elem(&unwind_processes, &child_pid, process, BPF_ANY);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	follow_fork(parent->pid, child->pid);
+	publish_fork(parent->tgid, child->tgid);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task)
+int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
 {
 	__u32 pid = task->tgid;
 
+	follow_exec(old_tid, task->pid);
 	if (!pid_namespace_inode)
 		bpf_map_delete_elem(&unwind_processes, &pid);
 	return 0;
@@ -276,6 +262,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 {
 	__u32 pid = task->tgid;
 
+	follow_exit(task->pid);
 	if (!pid_namespace_inode && task->pid == task->tgid)
 		bpf_map_delete_elem(&unwind_processes, &pid);
 	return 0;
@@ -291,6 +278,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	struct wire_counters *counter = bpf_map_lookup_elem(&counters, &zero);
 	struct stack_cache *cache = bpf_map_lookup_elem(&sent_stacks, &cpu);
 	void *ring = bpf_map_lookup_elem(&rings, &ring_number);
+	bool is_wanted;
 
 	if (!counter || !cache || !ring)
 		return 0; /* cannot be: the maps are sized for every possible CPU */
@@ -299,8 +287,9 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		counter->idle++;
 		return 0;
 	}
+	is_wanted = !is_filtered || get_wanted_of_current((__u32)pid_tgid) == WIRE_WANTED;
 	pid_tgid = get_visible_pid_tgid(pid_tgid);
-	if (!pid_tgid || is_counted_twice(ctx, (__u32)pid_tgid))
+	if (!is_wanted || !pid_tgid)
 		counter->filtered++;
 	else
 		take_sample(ctx, ring, cache, counter, pid_tgid);

@@ -23,13 +23,12 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set by user space before loading. */
 const volatile bool is_filtered = false;
 
-/* Threads whose scheduling is wanted, and what they start. Key: tid. */
+/* The sampling program's map (wanted.h), which keeps it in step. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32);
-	__type(value, __u8);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
 } wanted_tids SEC(".maps");
 
 /* One ring for every WIRE_CPUS_PER_RING CPUs; user space sizes both before loading. */
@@ -83,9 +82,11 @@ struct run {
 	struct wire_schedule_counters *counters;
 };
 
-static __always_inline bool is_wanted(__u32 tid)
+static __always_inline bool is_wanted(__u64 tid)
 {
-	return !is_filtered || bpf_map_lookup_elem(&wanted_tids, &tid);
+	const __u32 *wanted = is_filtered ? bpf_map_lookup_elem(&wanted_tids, &tid) : NULL;
+
+	return !is_filtered || (wanted && *wanted == WIRE_WANTED);
 }
 
 /* False where this CPU is adding an event already. */
@@ -383,29 +384,5 @@ int BPF_PROG(on_waking_without_count, struct task_struct *task)
 	struct task_struct *waker = (void *)bpf_get_current_task_btf();
 
 	add_waking(waker, task, get_tid(waker) == 0);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
-{
-	__u32 zero = 0;
-	struct wire_schedule_counters *counter = bpf_map_lookup_elem(&counters, &zero);
-	__u32 parent_tid = parent->pid;
-	__u32 child_tid = child->pid;
-	__u8 yes = 1;
-
-	if (counter && is_wanted(parent_tid) &&
-	    bpf_map_update_elem(&wanted_tids, &child_tid, &yes, BPF_ANY))
-		counter->unfollowed++;
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
-{
-	__u32 tid = task->pid;
-
-	bpf_map_delete_elem(&wanted_tids, &tid);
 	return 0;
 }

@@ -50,6 +50,7 @@ struct recorder_account {
 	uint64_t in_exec;                    /* samples whose user stack was being replaced */
 	uint64_t lost_side_band;             /* process events: not samples */
 	uint64_t late_events;                /* that came too late to be put into order */
+	uint64_t unfollowed;                 /* new threads that there was no room to follow */
 	uint64_t duration_ns;                /* from start to stop, or to now */
 	uint32_t num_cpus;                   /* online at the start */
 	struct scheduling_counts scheduling; /* all 0 unless it is recorded */

@@ -19,12 +19,12 @@
 struct sampler;
 
 struct sampler_opts {
-	uint32_t frequency_hz; /* ticks per second, on each CPU or thread */
+	uint32_t frequency_hz; /* ticks per second, on each CPU */
 	bool no_kernel_stacks;
 	bool no_user_stacks;
 	bool walks_by_table; /* user stacks; else the kernel follows frame pointers */
-	bool is_inherited;   /* events are put on threads, and new threads inherit them */
-	bool starts_on_exec; /* events begin when their thread executes a program */
+	bool is_filtered;    /* only the threads of sampler_want_thread(), and what they start */
+	bool starts_on_exec; /* these threads only when they have executed a program */
 	bool takes_areas;    /* the memory that user stacks lie in, too */
 	size_t ring_bytes;   /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
 	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
@@ -43,20 +43,23 @@ _must_check_ int sampler_new(const struct sampler_opts *opts, struct sampler **r
 void sampler_free(struct sampler *sampler);
 
 /*
- * Open a tick that starts disabled: on all threads of one CPU (tid -1), or of one thread on all
- * CPUs (cpu -1), or of a cgroup's threads on one CPU (tid is the cgroup's descriptor).
- * sampler_add_late_thread() is for a thread that was found while events were already open: it may
- * have inherited one, which is then disregarded.
+ * Open a tick that starts disabled: of one CPU, or of one CPU while it runs a cgroup's threads.
  *
- * Returns 0 or negative errno with the reason and the cure in error. -ESRCH (thread is gone) and
- * -ENODEV (CPU is gone) leave error alone.
+ * Returns 0 or negative errno with the reason and the cure in error. -ENODEV (CPU is gone) leaves
+ * error alone.
  */
 _must_check_ int sampler_add_cpu(struct sampler *sampler, int cpu, struct error *error);
-_must_check_ int sampler_add_thread(struct sampler *sampler, pid_t tid, struct error *error);
-_must_check_ int sampler_add_late_thread(struct sampler *sampler, pid_t tid, struct error *error);
 _must_check_ int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu,
 				    struct error *error);
 void sampler_remove_cpu(struct sampler *sampler, int cpu);
+
+/*
+ * With a filter: this thread is wanted, and what it starts from now on. Returns 0 or negative errno
+ * with error filled.
+ */
+_must_check_ int sampler_want_thread(struct sampler *sampler, pid_t tid, struct error *error);
+/* The filter's map, borrowed, for other programs. Key: tid; value: enum wire_wanted. */
+int sampler_get_wanted_fd(const struct sampler *sampler);
 
 /* Start or stop all ticks opened so far. */
 void sampler_enable(struct sampler *sampler);

@@ -1,6 +1,5 @@
 /*
- * The scheduling program in the kernel: loading it, telling it which threads are wanted, reading
- * its rings.
+ * The scheduling program in the kernel: loading it, reading its rings.
  *
  * Not thread-safe.
  */
@@ -20,7 +19,7 @@ struct btf;
 struct schedule_tap;
 
 struct schedule_tap_opts {
-	bool is_filtered;  /* only the threads of schedule_tap_want(), and what they start */
+	int wanted_fd;     /* the sampler's filter, borrowed; -1: all threads are wanted */
 	size_t ring_bytes; /* of each ring; 0: 4 MiB. Rounded up to what the kernel accepts */
 	/* Given every batch, each CPU's in order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
@@ -28,16 +27,13 @@ struct schedule_tap_opts {
 };
 
 /*
- * Load the program; with a filter, begin to follow what wanted threads start.
+ * Load the program.
  *
  * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or -ENOMEM.
  */
 _must_check_ int schedule_tap_new(const struct schedule_tap_opts *opts, struct schedule_tap **ret,
 				  struct error *error);
 void schedule_tap_free(struct schedule_tap *tap);
-
-/* This thread is wanted. Returns 0 or negative errno with error filled. */
-_must_check_ int schedule_tap_want(struct schedule_tap *tap, pid_t tid, struct error *error);
 
 /* Begin to record. Returns 0 or -ENOTSUP with error filled. */
 _must_check_ int schedule_tap_start(struct schedule_tap *tap, struct error *error);

@@ -10,19 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
 #include "collect/schedule_store.h"
-#include "collect/target.h"
 
 struct scheduling;
 
 struct scheduling_opts {
-	const struct target *target; /* borrowed for the call */
-	const pid_t *tids;           /* threads of a target of processes or threads; likewise */
-	size_t num_tids;
+	int wanted_fd;      /* the sampler's filter; -1: all threads are wanted */
 	size_t ring_bytes;  /* of each ring between kernel and us; 0: the default */
 	const char *folder; /* for the temporary file */
 };
@@ -36,12 +32,10 @@ struct scheduling_counts {
 	uint64_t lost_ring;    /* the ring was full */
 	uint64_t lost_nested;  /* an interrupt woke a thread while another event was taken down */
 	uint64_t lost_storage; /* the temporary file could not be written */
-	uint64_t unfollowed;   /* new threads that there was no room to remember: not events */
 };
 
 /*
- * Record from now on. A target of processes or threads: only what concerns them and what they
- * start; else the whole machine.
+ * Record from now on what concerns wanted threads.
  *
  * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or another negative
  * errno with error filled.

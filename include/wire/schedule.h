@@ -80,9 +80,8 @@ struct wire_schedule_counters {
 	wire_u64 lost_ring_switches; /* no room in the ring for their batch */
 	wire_u64 lost_ring_wakings;
 	wire_u64 lost_nested; /* wakings by an interrupt while another event was being added */
-	wire_u64 unfollowed;  /* threads that wanted ones started, and there was no room for */
 };
-_Static_assert(sizeof(struct wire_schedule_counters) == 48,
+_Static_assert(sizeof(struct wire_schedule_counters) == 40,
 	       "struct wire_schedule_counters is part of the wire format");
 
 #endif

@@ -139,6 +139,16 @@ struct wire_stack_area {
 _Static_assert(sizeof(struct wire_stack_area) == 64,
 	       "struct wire_stack_area is part of the wire format");
 
+/* Threads that a filter can hold at a time. */
+#define WIRE_MAX_WANTED 65536
+/* On a tid in a filter that is the number in our pid namespace, not in the first one. */
+#define WIRE_NAMED_IN_NAMESPACE (1ull << 32)
+
+enum wire_wanted {
+	WIRE_WANTED = 1,
+	WIRE_WANTED_FROM_EXEC = 2, /* only when it has executed a program */
+};
+
 /*
  * What became of every run of the sampling program, per CPU; each run adds to `fired` and to
  * exactly one of the others.
@@ -150,8 +160,9 @@ struct wire_counters {
 	wire_u64 sent;             /* a wire_sample went into the ring */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
 	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
+	wire_u64 unfollowed;       /* not of a run: new threads that could not be remembered */
 };
-_Static_assert(sizeof(struct wire_counters) == 48,
+_Static_assert(sizeof(struct wire_counters) == 56,
 	       "struct wire_counters is part of the wire format");
 
 #endif

@@ -229,10 +229,9 @@ static void print_scheduling(const struct scheduling_counts *counts, struct text
 	text_printf(ret,
 		    "  \"sched\": {\"fired\": %" PRIu64 ", \"switches\": %" PRIu64
 		    ", \"wakings\": %" PRIu64 ", \"lost\": {\"ring\": %" PRIu64
-		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64
-		    "}, \"unfollowed_threads\": %" PRIu64 "},\n",
+		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 "}},\n",
 		    counts->fired, counts->switches, counts->wakings, counts->lost_ring,
-		    counts->lost_nested, counts->lost_storage, counts->unfollowed);
+		    counts->lost_nested, counts->lost_storage);
 }
 
 void account_print_json(const struct account *account, struct text *ret)
@@ -245,8 +244,8 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ticks->duration_ns, ticks->num_cpus, account->frequency_hz);
 	text_printf(ret,
 		    "  \"fired\": %" PRIu64 ",\n  \"idle\": %" PRIu64 ",\n  \"filtered\": %" PRIu64
-		    ",\n  \"samples\": %" PRIu64 ",\n",
-		    ticks->fired, ticks->idle, ticks->filtered, ticks->samples);
+		    ",\n  \"samples\": %" PRIu64 ",\n  \"unfollowed_threads\": %" PRIu64 ",\n",
+		    ticks->fired, ticks->idle, ticks->filtered, ticks->samples, ticks->unfollowed);
 	print_reasons(account, ret);
 	text_printf(
 		ret,

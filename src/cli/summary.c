@@ -153,7 +153,8 @@ static void append_lost(struct text *text, const struct account *account)
 		      "found the ring full: a lower --frequency loses less");
 	append_reason(text, account->ticks.lost_ring_stack, "found the ring full for their stack");
 	append_reason(text, account->ticks.lost_unknown_stack, "whose stack never came");
-	append_reason(text, account->ticks.filtered, "ticks dropped: threads that were not wanted");
+	append_reason(text, account->ticks.unfollowed,
+		      "new threads, beyond the number that is followed, were not sampled");
 	append_reason(text, account->ticks.lost_side_band,
 		      "process events lost by the kernel: /proc was read again, names may miss");
 }
@@ -172,7 +173,6 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 		      "lost: woken by an interrupt inside another event");
 	append_reason(text, counts->lost_storage,
 		      "lost: no room in the temporary file; set TMPDIR to another folder");
-	append_reason(text, counts->unfollowed, "new threads beyond the number that is followed");
 }
 
 static void append_cost(struct text *text, const struct account *account)

@@ -21,7 +21,7 @@
 #include "collect/event_queue.h"
 #include "collect/raw_samples.h"
 #include "collect/sampler.h"
-#include "collect/thread_events.h"
+#include "collect/target_threads.h"
 #include "objfile/build_id.h"
 #include "wire/wire.h"
 
@@ -48,8 +48,8 @@ struct recorder {
 	int cgroup_fd;
 	bool *cpus; /* that we sample or listen to; num_possible_cpus long */
 	size_t num_possible_cpus;
-	struct thread_events threads; /* for thread targets */
-	bool listens_to_all;          /* side band of the whole machine */
+	struct target_threads threads; /* for thread targets */
+	bool listens_to_all;           /* side band of the whole machine */
 	bool is_running;
 	uint32_t num_cpus;
 	uint64_t start_ns;
@@ -166,7 +166,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.no_kernel_stacks = recorder->opts.no_kernel_stacks,
 		.no_user_stacks = recorder->opts.user_stacks == USER_STACKS_NONE,
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
-		.is_inherited = samples_threads(recorder),
+		.is_filtered = samples_threads(recorder),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
 		.takes_areas = recorder->opts.keeps_times,
 		.ring_bytes = recorder->opts.ring_bytes,
@@ -202,28 +202,32 @@ static int explain(int err, struct error *error)
 	return err;
 }
 
-/* Listen to, and for CPU-wide targets sample, a CPU. One that went away meanwhile is none. */
+static int listen_to_cpu(struct recorder *recorder, int cpu)
+{
+	if (recorder->listens_to_all)
+		return side_band_open(recorder->side_band, -1, cpu);
+	array_for_each (&recorder->threads.tids, tid) {
+		int err = side_band_open(recorder->side_band, *tid, cpu);
+
+		if (err && err != -ESRCH)
+			return err;
+	}
+	return 0;
+}
+
+/* Listen to a CPU and sample it. One that went away meanwhile is none. */
 static int open_cpu(struct recorder *recorder, int cpu, struct error *error)
 {
-	int err = 0;
+	int err = listen_to_cpu(recorder, cpu);
 
-	if (!recorder->listens_to_all) {
-		array_for_each (&recorder->threads.tids, tid) {
-			err = side_band_open(recorder->side_band, *tid, cpu);
-			if (err && err != -ESRCH)
-				return explain(err, error);
-		}
-	} else {
-		err = side_band_open(recorder->side_band, -1, cpu);
-	}
-	if (err == -ENODEV || err == -ESRCH)
+	if (err == -ENODEV)
 		return 0;
 	if (err)
 		return explain(err, error);
-	if (recorder->opts.target.kind == TARGET_SYSTEM)
-		err = sampler_add_cpu(recorder->sampler, cpu, error);
-	else if (recorder->opts.target.kind == TARGET_CGROUP)
+	if (recorder->opts.target.kind == TARGET_CGROUP)
 		err = sampler_add_cgroup(recorder->sampler, recorder->cgroup_fd, cpu, error);
+	else
+		err = sampler_add_cpu(recorder->sampler, cpu, error);
 	if (err == -ENODEV) {
 		side_band_close_cpu(recorder->side_band, cpu);
 		return 0;
@@ -274,15 +278,14 @@ static bool must_listen_to_all(const struct recorder *recorder, size_t num_cpus)
 		return true;
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return false;
-	return recorder->threads.tids.length * (num_cpus + 2) > limit.rlim_cur / 2;
+	return (recorder->threads.tids.length + 2) * num_cpus > limit.rlim_cur / 2;
 }
 
 static int record_schedule(struct recorder *recorder, struct error *error)
 {
 	struct scheduling_opts opts = {
-		.target = &recorder->opts.target,
-		.tids = recorder->threads.tids.items,
-		.num_tids = recorder->threads.tids.length,
+		.wanted_fd =
+			samples_threads(recorder) ? sampler_get_wanted_fd(recorder->sampler) : -1,
 		.ring_bytes = recorder->opts.ring_bytes,
 		.folder = recorder->opts.temporary_folder,
 	};
@@ -312,7 +315,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 			return recorder->cgroup_fd;
 	}
 	if (samples_threads(recorder))
-		err = thread_events_list(&recorder->threads, target, error);
+		err = target_threads_list(&recorder->threads, target, error);
 	if (!err)
 		err = load_sampler(recorder, error);
 	if (!err)
@@ -323,7 +326,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 	watch_fd(sampler_get_fd(recorder->sampler), recorder);
 	err = open_cpus(recorder, error);
 	if (!err && samples_threads(recorder))
-		err = thread_events_open(&recorder->threads, target, recorder->sampler, error);
+		err = target_threads_want(&recorder->threads, target, recorder->sampler, error);
 	if (!err)
 		err = target_scan(target, recorder->processes);
 	if (!err && recorder->publisher) {
@@ -375,7 +378,7 @@ void recorder_free(struct recorder *recorder)
 		close(recorder->epoll_fd);
 	if (recorder->cgroup_fd >= 0)
 		close(recorder->cgroup_fd);
-	thread_events_release(&recorder->threads);
+	target_threads_release(&recorder->threads);
 	free(recorder->cpus);
 	free(recorder);
 }
@@ -385,8 +388,7 @@ void recorder_start(struct recorder *recorder)
 	recorder->start_ns = clock_now_ns();
 	recorder->next_hotplug_ns = recorder->start_ns + HOTPLUG_INTERVAL_NS;
 	recorder->is_running = true;
-	if (!recorder->opts.target.starts_on_exec)
-		sampler_enable(recorder->sampler);
+	sampler_enable(recorder->sampler);
 }
 
 int recorder_get_fd(const struct recorder *recorder)
@@ -522,6 +524,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.samples = counts.samples,
 		.lost_ring_sample = ticks.lost_ring_sample,
 		.lost_ring_stack = ticks.lost_ring_stack,
+		.unfollowed = ticks.unfollowed,
 		.lost_unknown_stack = counts.unknown_stack,
 		.in_exec = counts.in_exec,
 		.lost_side_band = side_band_get_lost_count(recorder->side_band),

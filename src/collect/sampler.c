@@ -22,16 +22,14 @@
 
 #define DEFAULT_RING_BYTES (8u << 20)
 #define DEFAULT_MAX_DEPTH  127 /* of sysctl kernel.perf_event_max_stack */
-/* Events of our own have this cookie; inherited ones have none. */
-#define OWN_EVENT_COOKIE 1
 
-/* Programs that keep the published mappings in step with fork, exec and exit. */
-#define NUM_HOOKS 3
+/* Programs that keep wanted threads and published mappings in step with fork, exec and exit. */
+#define NUM_HOOKS 4
 
 struct tick {
 	int fd;
 	int link_fd; /* holds the program on the event */
-	int cpu;     /* -1: all */
+	int cpu;
 };
 
 struct sampler {
@@ -150,30 +148,27 @@ static void set_pid_namespace(struct sampler_bpf *bpf)
 	bpf->rodata->pid_namespace_inode = status.st_ino;
 }
 
-/*
- * Where threads that run already are sampled, other processes pay nothing, not even these hooks: a
- * new process's first stacks then go the way of the raw stacks.
- */
-static bool hooks_wanted(const struct sampler *sampler)
-{
-	return sampler->opts.walks_by_table &&
-	       (!sampler->opts.is_inherited || sampler->opts.starts_on_exec);
-}
-
-static void attach_hooks(struct sampler *sampler)
+/* Published mappings can do without: more raw stacks are taken then. A filter cannot. */
+static int attach_hooks(struct sampler *sampler)
 {
 	struct bpf_program *const programs[NUM_HOOKS] = {
 		sampler->bpf->progs.on_fork,
 		sampler->bpf->progs.on_exec,
 		sampler->bpf->progs.on_exit,
+		sampler->bpf->progs.on_free,
 	};
 
 	for (size_t i = 0; i < NUM_HOOKS; i++) {
+		if (programs[i] == sampler->bpf->progs.on_free && !sampler->opts.is_filtered)
+			continue;
 		sampler->hooks[i] = bpf_program__attach(programs[i]);
+		if (!sampler->hooks[i] && sampler->opts.is_filtered)
+			return -errno;
 		if (!sampler->hooks[i])
 			log_debug("the kernel refuses the hook %s; more raw stacks will be taken",
 				  bpf_program__name(programs[i]));
 	}
+	return 0;
 }
 
 /* Since Linux 5.17. Without, stack regions are guessed from pointers. */
@@ -200,7 +195,7 @@ static int load(struct sampler *sampler)
 	sampler->bpf->rodata->take_user_stacks = !sampler->opts.no_user_stacks;
 	sampler->bpf->rodata->take_kernel_stacks = !sampler->opts.no_kernel_stacks;
 	sampler->bpf->rodata->walks_by_table = sampler->opts.walks_by_table;
-	sampler->bpf->rodata->is_inherited = sampler->opts.is_inherited;
+	sampler->bpf->rodata->is_filtered = sampler->opts.is_filtered;
 	sampler->bpf->rodata->take_stack_areas = sampler->opts.takes_areas && can_find_areas();
 	set_pid_namespace(sampler->bpf);
 	err = bpf_map__set_max_entries(sampler->bpf->maps.sent_stacks, (uint32_t)num_cpus);
@@ -208,12 +203,14 @@ static int load(struct sampler *sampler)
 		err = bpf_map__set_max_entries(sampler->bpf->maps.raw_samples, (uint32_t)num_cpus);
 	if (!err)
 		err = bpf_map__set_max_entries(sampler->bpf->maps.rings, num_rings);
+	if (!err && sampler->opts.is_filtered)
+		err = bpf_map__set_max_entries(sampler->bpf->maps.wanted_tids, WIRE_MAX_WANTED);
 	if (!err)
 		err = sampler_bpf__load(sampler->bpf);
 	if (!err)
 		err = make_rings(sampler, num_cpus);
-	if (!err && hooks_wanted(sampler))
-		attach_hooks(sampler);
+	if (!err && (sampler->opts.walks_by_table || sampler->opts.is_filtered))
+		err = attach_hooks(sampler);
 	return err;
 }
 
@@ -272,7 +269,7 @@ static int explain_event_failure(const struct sampler *sampler, int code, struct
 {
 	long max_hz = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
 
-	if (code == -ESRCH || code == -ENODEV)
+	if (code == -ENODEV)
 		return code;
 	if (code == -EPERM || code == -EACCES)
 		return error_set(error, -EPERM,
@@ -281,8 +278,8 @@ static int explain_event_failure(const struct sampler *sampler, int code, struct
 				 read_sysctl("/proc/sys/kernel/perf_event_paranoid"));
 	if (code == -EMFILE)
 		return error_set(error, code,
-				 "too many open files: a perf event is needed per thread; raise "
-				 "the limit with 'ulimit -n'");
+				 "too many open files: a perf event is needed per CPU; raise the "
+				 "limit with 'ulimit -n'");
 	if (code == -EINVAL && max_hz > 0 && (long)sampler->opts.frequency_hz > max_hz)
 		return error_set(error, -ENOTSUP,
 				 "this kernel allows at most %ld samples per second; raise it with "
@@ -291,7 +288,8 @@ static int explain_event_failure(const struct sampler *sampler, int code, struct
 	return error_set(error, -ENOTSUP, "the kernel refused a perf event: %s", strerror(-code));
 }
 
-static int open_event(const struct sampler *sampler, pid_t tid, int cpu, bool is_cgroup)
+/* cgroup_fd is -1 where all threads tick. */
+static int open_event(const struct sampler *sampler, int cgroup_fd, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = sampler->uses_cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
@@ -300,32 +298,28 @@ static int open_event(const struct sampler *sampler, pid_t tid, int cpu, bool is
 		.sample_freq = sampler->opts.frequency_hz,
 		.freq = 1,
 		.disabled = 1,
-		.inherit = sampler->opts.is_inherited,
-		.enable_on_exec = sampler->opts.starts_on_exec,
 	};
-	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (is_cgroup ? PERF_FLAG_PID_CGROUP : 0);
-	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, flags);
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0);
+	long fd = syscall(SYS_perf_event_open, &attr, cgroup_fd, cpu, -1, flags);
 
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int add_tick(struct sampler *sampler, pid_t tid, int cpu, bool is_cgroup,
-		    struct error *error)
+static int add_tick(struct sampler *sampler, int cgroup_fd, int cpu, struct error *error)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = OWN_EVENT_COOKIE);
 	struct tick tick = {.cpu = cpu, .link_fd = -1};
 	struct tick *kept;
 
-	tick.fd = open_event(sampler, tid, cpu, is_cgroup);
+	tick.fd = open_event(sampler, cgroup_fd, cpu);
 	if (tick.fd < 0 && sampler->uses_cycles && !sampler->ticks.length) {
 		/* No PMU, as in most virtual machines. */
 		sampler->uses_cycles = false;
-		tick.fd = open_event(sampler, tid, cpu, is_cgroup);
+		tick.fd = open_event(sampler, cgroup_fd, cpu);
 	}
 	if (tick.fd < 0)
 		return explain_event_failure(sampler, tick.fd, error);
 	tick.link_fd = bpf_link_create(bpf_program__fd(sampler->bpf->progs.on_tick), tick.fd,
-				       BPF_PERF_EVENT, &opts);
+				       BPF_PERF_EVENT, NULL);
 	if (tick.link_fd < 0) {
 		int err = tick.link_fd;
 
@@ -346,27 +340,12 @@ static int add_tick(struct sampler *sampler, pid_t tid, int cpu, bool is_cgroup,
 
 int sampler_add_cpu(struct sampler *sampler, int cpu, struct error *error)
 {
-	return add_tick(sampler, -1, cpu, false, error);
-}
-
-int sampler_add_thread(struct sampler *sampler, pid_t tid, struct error *error)
-{
-	return add_tick(sampler, tid, -1, false, error);
-}
-
-int sampler_add_late_thread(struct sampler *sampler, pid_t tid, struct error *error)
-{
-	uint8_t yes = 1;
-
-	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.own_event_tids), &tid, &yes,
-				BPF_ANY))
-		return error_set(error, -errno, "too many new threads while events were opened");
-	return add_tick(sampler, tid, -1, false, error);
+	return add_tick(sampler, -1, cpu, error);
 }
 
 int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu, struct error *error)
 {
-	return add_tick(sampler, cgroup_fd, cpu, true, error);
+	return add_tick(sampler, cgroup_fd, cpu, error);
 }
 
 void sampler_remove_cpu(struct sampler *sampler, int cpu)
@@ -380,9 +359,25 @@ void sampler_remove_cpu(struct sampler *sampler, int cpu)
 	}
 }
 
+int sampler_want_thread(struct sampler *sampler, pid_t tid, struct error *error)
+{
+	bool is_in_namespace = sampler->bpf->rodata->pid_namespace_inode;
+	uint64_t key = (uint32_t)tid | (is_in_namespace ? WIRE_NAMED_IN_NAMESPACE : 0);
+	uint32_t wanted = sampler->opts.starts_on_exec ? WIRE_WANTED_FROM_EXEC : WIRE_WANTED;
+
+	if (!bpf_map_update_elem(sampler_get_wanted_fd(sampler), &key, &wanted, BPF_ANY))
+		return 0;
+	return error_set(error, -errno, "more than %d threads to sample: sample all with -a",
+			 WIRE_MAX_WANTED);
+}
+
+int sampler_get_wanted_fd(const struct sampler *sampler)
+{
+	return bpf_map__fd(sampler->bpf->maps.wanted_tids);
+}
+
 void sampler_enable(struct sampler *sampler)
 {
-	/* A thread that has exited by now has nothing to start; it fails harmlessly. */
 	array_for_each (&sampler->ticks, tick)
 		(void)ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
@@ -429,6 +424,7 @@ int sampler_read_counters(const struct sampler *sampler, struct wire_counters *r
 		sum.sent += per_cpu[cpu].sent;
 		sum.lost_ring_sample += per_cpu[cpu].lost_ring_sample;
 		sum.lost_ring_stack += per_cpu[cpu].lost_ring_stack;
+		sum.unfollowed += per_cpu[cpu].unfollowed;
 	}
 	*ret = sum;
 	return 0;

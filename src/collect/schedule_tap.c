@@ -14,7 +14,7 @@
 
 #define DEFAULT_RING_BYTES (4u << 20)
 
-enum hook { HOOK_FORK, HOOK_EXIT, HOOK_SWITCH, HOOK_WAKING, NUM_HOOKS };
+enum hook { HOOK_SWITCH, HOOK_WAKING, NUM_HOOKS };
 
 struct schedule_tap {
 	struct schedule_tap_opts opts;
@@ -161,8 +161,10 @@ static int open_programs(struct schedule_tap *tap, bool has_count)
 		has_count ? tap->bpf->progs.on_waking : tap->bpf->progs.on_waking_without_count;
 	unfit = has_count ? tap->bpf->progs.on_waking_without_count : tap->bpf->progs.on_waking;
 	bpf_program__set_autoload(unfit, false);
-	tap->bpf->rodata->is_filtered = tap->opts.is_filtered;
-	return 0;
+	tap->bpf->rodata->is_filtered = tap->opts.wanted_fd >= 0;
+	return tap->opts.wanted_fd < 0
+		       ? 0
+		       : bpf_map__reuse_fd(tap->bpf->maps.wanted_tids, tap->opts.wanted_fd);
 }
 
 static int load_programs(struct schedule_tap *tap, uint32_t num_rings)
@@ -197,10 +199,6 @@ static int load(struct schedule_tap *tap)
 	err = load_programs(tap, num_rings);
 	if (!err)
 		err = make_rings(tap, num_rings);
-	if (!err && tap->opts.is_filtered)
-		err = attach(tap, HOOK_FORK, tap->bpf->progs.on_fork);
-	if (!err && tap->opts.is_filtered)
-		err = attach(tap, HOOK_EXIT, tap->bpf->progs.on_exit);
 	return err ? err : listen_to_rings(tap);
 }
 
@@ -259,16 +257,6 @@ void schedule_tap_free(struct schedule_tap *tap)
 }
 
 /* ---- running ------------------------------------------------------------------------------ */
-
-int schedule_tap_want(struct schedule_tap *tap, pid_t tid, struct error *error)
-{
-	uint8_t yes = 1;
-
-	if (bpf_map_update_elem(bpf_map__fd(tap->bpf->maps.wanted_tids), &tid, &yes, BPF_ANY))
-		return error_set(error, -errno, "too many threads for --sched: %s",
-				 strerror(errno));
-	return 0;
-}
 
 int schedule_tap_start(struct schedule_tap *tap, struct error *error)
 {
@@ -373,7 +361,6 @@ int schedule_tap_read_counters(const struct schedule_tap *tap, struct wire_sched
 		sum.lost_ring_switches += per_cpu[cpu].lost_ring_switches;
 		sum.lost_ring_wakings += per_cpu[cpu].lost_ring_wakings;
 		sum.lost_nested += per_cpu[cpu].lost_nested;
-		sum.unfollowed += per_cpu[cpu].unfollowed;
 	}
 	sum.wakings += tap->nested_misses;
 	sum.lost_nested += tap->nested_misses;

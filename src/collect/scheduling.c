@@ -20,66 +20,11 @@ static int keep_batch(const void *record, size_t size, void *context)
 	return schedule_store_add(scheduling->store, record, size);
 }
 
-static bool is_filtered(const struct target *target)
-{
-	return target->kind == TARGET_PROCESSES || target->kind == TARGET_THREADS;
-}
-
-/* ---- the threads that are wanted ---------------------------------------------------------- */
-
-struct wanted {
-	struct schedule_tap *tap;
-	struct error *error;
-	ARRAY(pid_t) tids;
-};
-
-static int want(pid_t tid, void *context)
-{
-	struct wanted *wanted = context;
-	pid_t *added;
-
-	array_for_each (&wanted->tids, known)
-		if (*known == tid)
-			return 0;
-	added = array_add(&wanted->tids);
-	if (!added)
-		return -ENOMEM;
-	*added = tid;
-	return schedule_tap_want(wanted->tap, tid, wanted->error);
-}
-
-/*
- * Threads are listed until there are no new ones: one that was started by a thread not wanted yet
- * is wanted only because it is listed.
- */
-static int want_threads(struct schedule_tap *tap, const struct scheduling_opts *opts,
-			struct error *error)
-{
-	struct wanted wanted = {.tap = tap, .error = error};
-	size_t num_before = SIZE_MAX;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < opts->num_tids; i++)
-		err = want(opts->tids[i], &wanted);
-	while (!err && opts->target->kind == TARGET_PROCESSES && wanted.tids.length != num_before) {
-		num_before = wanted.tids.length;
-		for (size_t i = 0; !err && i < opts->target->num_ids; i++) {
-			err = target_for_each_thread(opts->target->ids[i], want, &wanted);
-			if (err == -ESRCH)
-				err = 0; /* it is gone, and the recording will end */
-		}
-	}
-	array_release(&wanted.tids);
-	return err;
-}
-
-/* ------------------------------------------------------------------------------------------- */
-
 static int open_all(struct scheduling *scheduling, const struct scheduling_opts *opts,
 		    struct error *error)
 {
 	struct schedule_tap_opts tap = {
-		.is_filtered = is_filtered(opts->target),
+		.wanted_fd = opts->wanted_fd,
 		.ring_bytes = opts->ring_bytes,
 		.on_record = keep_batch,
 		.context = scheduling,
@@ -88,8 +33,6 @@ static int open_all(struct scheduling *scheduling, const struct scheduling_opts 
 
 	if (!err)
 		err = schedule_tap_new(&tap, &scheduling->tap, error);
-	if (!err && tap.is_filtered)
-		err = want_threads(scheduling->tap, opts, error);
 	if (err)
 		return err;
 	schedule_store_set_begin(scheduling->store, clock_now_ns());
@@ -148,7 +91,6 @@ struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduli
 		.lost_ring = seen.lost_ring_switches + seen.lost_ring_wakings,
 		.lost_nested = seen.lost_nested,
 		.lost_storage = kept.lost_switches + kept.lost_wakings,
-		.unfollowed = seen.unfollowed,
 	};
 }
 

@@ -1,16 +1,16 @@
-#include "collect/thread_events.h"
+#include "collect/target_threads.h"
 
 #include <errno.h>
 #include <string.h>
 
-void thread_events_release(struct thread_events *events)
+void target_threads_release(struct target_threads *threads)
 {
-	array_release(&events->tids);
+	array_release(&threads->tids);
 }
 
-static bool has_tid(const struct thread_events *events, pid_t wanted)
+static bool has_tid(const struct target_threads *threads, pid_t wanted)
 {
-	array_for_each (&events->tids, tid)
+	array_for_each (&threads->tids, tid)
 		if (*tid == wanted)
 			return true;
 	return false;
@@ -18,8 +18,8 @@ static bool has_tid(const struct thread_events *events, pid_t wanted)
 
 static int add_tid(pid_t tid, void *context)
 {
-	struct thread_events *events = context;
-	pid_t *added = has_tid(events, tid) ? NULL : array_add(&events->tids);
+	struct target_threads *threads = context;
+	pid_t *added = has_tid(threads, tid) ? NULL : array_add(&threads->tids);
 
 	if (added)
 		*added = tid;
@@ -40,8 +40,8 @@ static int explain_missing(int err, pid_t id, const char *what, struct error *er
 	return explain(err, error);
 }
 
-int thread_events_list(struct thread_events *events, const struct target *target,
-		       struct error *error)
+int target_threads_list(struct target_threads *threads, const struct target *target,
+			struct error *error)
 {
 	for (size_t i = 0; i < target->num_ids; i++) {
 		pid_t id = target->ids[i];
@@ -49,8 +49,8 @@ int thread_events_list(struct thread_events *events, const struct target *target
 		int err = target_is_alive(id) ? 0 : -ESRCH;
 
 		if (!err)
-			err = is_thread ? add_tid(id, events)
-					: target_for_each_thread(id, add_tid, events);
+			err = is_thread ? add_tid(id, threads)
+					: target_for_each_thread(id, add_tid, threads);
 		if (err == -ESRCH && target->may_be_gone)
 			continue;
 		if (err)
@@ -59,26 +59,23 @@ int thread_events_list(struct thread_events *events, const struct target *target
 	return 0;
 }
 
-int thread_events_open(struct thread_events *events, const struct target *target,
-		       struct sampler *sampler, struct error *error)
+int target_threads_want(struct target_threads *threads, const struct target *target,
+			struct sampler *sampler, struct error *error)
 {
-	size_t num_opened = 0;
-	bool is_late = false;
+	size_t num_wanted = 0;
 
-	while (num_opened < events->tids.length) {
-		for (; num_opened < events->tids.length; num_opened++) {
-			pid_t tid = events->tids.items[num_opened];
-			int err = is_late ? sampler_add_late_thread(sampler, tid, error)
-					  : sampler_add_thread(sampler, tid, error);
+	while (num_wanted < threads->tids.length) {
+		for (; num_wanted < threads->tids.length; num_wanted++) {
+			int err = sampler_want_thread(sampler, threads->tids.items[num_wanted],
+						      error);
 
-			if (err && err != -ESRCH)
+			if (err)
 				return err;
 		}
-		is_late = true;
 		if (target->kind == TARGET_PROCESSES)
 			for (size_t i = 0; i < target->num_ids; i++)
 				/* A process that is gone by now ends the recording later. */
-				(void)!target_for_each_thread(target->ids[i], add_tid, events);
+				(void)!target_for_each_thread(target->ids[i], add_tid, threads);
 	}
 	return 0;
 }

@@ -1,0 +1,96 @@
+/*
+ * The threads to be sampled, where not all are: those that user space has named, and whatever they
+ * start.
+ *
+ * Ticks belong to CPUs, and ticks of other threads are left out here. Ticks that belong to threads
+ * and are inherited would miss what they should show: the kernel starts them anew with every child,
+ * so that a process which lives shorter than their period never sees one, and it swaps them between
+ * parent and child, so that the parent hardly does.
+ */
+#ifndef BPF_WANTED_H
+#define BPF_WANTED_H
+
+/* Set by user space before loading. Else every thread is wanted. */
+const volatile bool is_filtered = false;
+
+/*
+ * Key: tid. In a pid namespace of our own, user space names threads by the numbers they have there:
+ * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_wanted. User space makes room for
+ * WIRE_MAX_WANTED where there is a filter.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
+} wanted_tids SEC(".maps");
+
+static __always_inline __u32 get_wanted(__u64 key)
+{
+	__u32 *wanted = bpf_map_lookup_elem(&wanted_tids, &key);
+
+	return wanted ? *wanted : 0;
+}
+
+/* What user space wants of the running thread, or 0. */
+static __always_inline __u32 get_wanted_of_current(__u32 tid)
+{
+	__u32 wanted = get_wanted(tid);
+
+	if (!wanted && pid_namespace_inode)
+		wanted = get_wanted(WIRE_NAMED_IN_NAMESPACE |
+				    (__u32)get_visible_pid_tgid(bpf_get_current_pid_tgid()));
+	return wanted;
+}
+
+static __always_inline void want(__u64 tid)
+{
+	__u32 zero = 0;
+	__u32 wanted = WIRE_WANTED;
+	struct wire_counters *counter = bpf_map_lookup_elem(&counters, &zero);
+
+	if (bpf_map_update_elem(&wanted_tids, &tid, &wanted, BPF_ANY) && counter)
+		counter->unfollowed++;
+}
+
+static __always_inline void follow_fork(__u32 parent_tid, __u32 child_tid)
+{
+	if (is_filtered && get_wanted_of_current(parent_tid) == WIRE_WANTED)
+		want(child_tid);
+}
+
+/* The thread that executes a program takes the tid of its process's first one. */
+static __always_inline void follow_exec(__u32 old_tid, __u32 tid)
+{
+	__u64 old_key = old_tid;
+
+	if (!is_filtered || (!get_wanted(old_tid) && !get_wanted_of_current(tid)))
+		return;
+	want(tid);
+	if (old_tid != tid)
+		bpf_map_delete_elem(&wanted_tids, &old_key);
+}
+
+/* A thread that exits has work to do yet: it is known by its own number until it is gone. */
+static __always_inline void follow_exit(__u32 tid)
+{
+	__u64 key;
+
+	if (!is_filtered || !pid_namespace_inode)
+		return;
+	if (get_wanted_of_current(tid) == WIRE_WANTED)
+		want(tid);
+	key = WIRE_NAMED_IN_NAMESPACE | (__u32)get_visible_pid_tgid(bpf_get_current_pid_tgid());
+	bpf_map_delete_elem(&wanted_tids, &key);
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	__u64 key = (__u32)task->pid;
+
+	bpf_map_delete_elem(&wanted_tids, &key);
+	return 0;
+}
+
+#endif
