@@ -75,6 +75,26 @@ _must_check_ int file_table_add(struct file_table *table, pid_t pid, pid_t paren
 				uint64_t start, uint64_t end, const struct file_identity *identity,
 				uint32_t *ret);
 
+/*
+ * A file that somebody looks for elsewhere, under the next number: nothing is opened until
+ * file_table_set_found(). A table of such files is none of mapped files: do not mix the two.
+ *
+ * identity  path and build ID, as they were recorded
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int file_table_add_sought(struct file_table *table,
+				       const struct file_identity *identity);
+
+/*
+ * What came of looking for it.
+ *
+ * fd                 open for reading, or -1: none was found. The table takes ownership, and closes
+ *                    it when too many are open
+ * build_id_differs   another file was found in its place
+ */
+void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool build_id_differs);
+
 /* Borrowed until the next file_table_add(). */
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file);
 uint32_t file_table_get_count(const struct file_table *table);

@@ -25,6 +25,8 @@ struct code_file;
  * Returns NULL when out of memory.
  */
 struct code_files *code_files_new(const struct file_table *files, const char *debug_root);
+/* Debug files may come from servers, as in objfile_allow_downloads(). */
+void code_files_allow_downloads(struct code_files *code_files);
 void code_files_free(struct code_files *code_files);
 
 /*

@@ -21,7 +21,9 @@ struct symbolizer;
 struct symbolizer_opts {
 	bool no_inlines; /* neither inlined calls nor source lines: debug information stays shut */
 	const char *proc_root;  /* holds kallsyms and modules; NULL: /proc */
-	const char *debug_root; /* separate debug files; NULL: /usr/lib/debug */
+	const char *debug_root; /* separate debug files; several, with : between; NULL:
+				   /usr/lib/debug */
+	bool allows_downloads;  /* of debug files, from servers that DEBUGINFOD_URLS names */
 	/* Called now and then while locations are named; NULL is fine. */
 	void (*progress)(uint32_t num_done, uint32_t num_total, void *context);
 	void *context;

@@ -368,6 +368,35 @@ int file_table_add(struct file_table *table, pid_t pid, pid_t parent_pid, uint64
 	return add_file_at_path(table, pid, parent_pid, start, end, &clean, ret);
 }
 
+int file_table_add_sought(struct file_table *table, const struct file_identity *identity)
+{
+	struct mapped_file *file;
+	uint32_t number;
+	int err = add_file(table, identity->path, &number);
+
+	if (err)
+		return err;
+	file = &table->files.items[number];
+	memcpy(file->build_id, identity->build_id, identity->build_id_size);
+	file->build_id_size = identity->build_id_size;
+	return 0;
+}
+
+void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool build_id_differs)
+{
+	struct mapped_file *found = &table->files.items[file];
+
+	assert(file < table->files.length && found->fd < 0);
+	found->build_id_differs = build_id_differs;
+	if (fd >= 0 && table->num_open >= table->max_open) {
+		table->num_unopened++;
+		close(fd);
+		return;
+	}
+	found->fd = fd;
+	table->num_open += fd >= 0;
+}
+
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file)
 {
 	assert(file < table->files.length);

@@ -27,6 +27,7 @@ struct slot {
 struct code_files {
 	const struct file_table *files;
 	char *debug_root;
+	bool allows_downloads;
 	ARRAY(struct slot) slots; /* by number in the file table */
 	ARRAY(struct code_file *) opened;
 };
@@ -58,6 +59,11 @@ struct code_files *code_files_new(const struct file_table *files, const char *de
 		return NULL;
 	}
 	return code_files;
+}
+
+void code_files_allow_downloads(struct code_files *code_files)
+{
+	code_files->allows_downloads = true;
 }
 
 void code_files_free(struct code_files *code_files)
@@ -105,8 +111,11 @@ static struct objfile *open_file(const struct code_files *code_files,
 	struct objfile *objfile;
 	struct error error;
 
-	if (objfile_open(mapped->fd, mapped->path, code_files->debug_root, &objfile, &error) == 0)
+	if (objfile_open(mapped->fd, mapped->path, code_files->debug_root, &objfile, &error) == 0) {
+		if (code_files->allows_downloads)
+			objfile_allow_downloads(objfile);
 		return objfile;
+	}
 	log_debug("%s, skipping", error.message);
 	return NULL;
 }

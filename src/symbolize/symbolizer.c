@@ -57,6 +57,8 @@ struct symbolizer *symbolizer_new(const struct file_table *files,
 		symbolizer->opts = *opts;
 	symbolizer->proc_root = strdup(proc_root);
 	symbolizer->code_files = code_files_new(files, debug_root);
+	if (symbolizer->code_files && symbolizer->opts.allows_downloads)
+		code_files_allow_downloads(symbolizer->code_files);
 	symbolizer->kernel = kernel_symbols_new();
 	symbolizer->demangler = demangler_new();
 	if (!symbolizer->proc_root || !symbolizer->code_files || !symbolizer->kernel ||

@@ -446,6 +446,25 @@ static void no_more_files_are_opened_than_the_limit_allows(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void a_file_that_is_sought_has_its_place_before_it_is_found(void **state)
+{
+	struct fixture *fixture = *state;
+	struct file_identity identity = identity_of("/gone/program", "AAAA", 0);
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(file_table_add_sought(fixture->files, &identity), 0);
+	assert_int_equal(file_table_add_sought(fixture->files, &identity), 0);
+	assert_int_equal(file_table_get_count(fixture->files), 2);
+	assert_int_equal(file_table_get(fixture->files, 1)->fd, -1);
+	file_table_set_found(fixture->files, 1, fd, false);
+	assert_int_equal(file_table_get(fixture->files, 1)->fd, fd);
+	assert_string_equal(file_table_get(fixture->files, 1)->path, "/gone/program");
+	assert_memory_equal(file_table_get(fixture->files, 1)->build_id, "AAAA", 4);
+	assert_int_equal(file_table_get(fixture->files, 0)->fd, -1);
+	file_table_set_found(fixture->files, 0, -1, true);
+	assert_true(file_table_get(fixture->files, 0)->build_id_differs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -460,6 +479,7 @@ int main(void)
 		TEST(a_file_refused_in_one_view_is_found_in_the_next),
 		TEST(an_inode_decides_where_no_build_id_is_known),
 		TEST(a_missing_file_is_no_failure),
+		TEST(a_file_that_is_sought_has_its_place_before_it_is_found),
 		TEST(a_missing_file_is_looked_for_again),
 		TEST(only_regular_files_are_opened),
 		TEST(a_file_is_known_again_by_build_id_and_path),
