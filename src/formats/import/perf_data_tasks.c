@@ -488,10 +488,18 @@ static bool is_memory(const char *path)
 }
 
 /* A mapping of the kernel itself. Of a kernel module it does not matter: kallsyms knows it. */
-static void note_kernel(struct perf_tasks *tasks, const char *path, uint64_t text)
+static void note_kernel(struct perf_tasks *tasks, const char *path, uint64_t text,
+			const struct perf_module *module)
 {
-	if (is_kernel(path) && !tasks->import->kernel.text)
-		tasks->import->kernel.text = text;
+	struct import_kernel *kernel = &tasks->import->kernel;
+
+	if (!is_kernel(path) || kernel->text)
+		return;
+	kernel->text = text;
+	if (!module->build_id_size)
+		return;
+	memcpy(kernel->build_id, module->build_id, sizeof(kernel->build_id));
+	kernel->build_id_size = module->build_id_size;
 }
 
 static int map_file(struct perf_tasks *tasks, uint32_t pid, const char *path,
@@ -531,14 +539,14 @@ int perf_tasks_on_mmap(struct perf_tasks *tasks, const struct perf_record *recor
 	path = bytes_string(&body);
 	if (!path || __builtin_add_overflow(mapping.start, mapping.end, &mapping.end))
 		return -EBADMSG;
+	if (identity && (record->misc & PERF_MISC_BUILD_ID))
+		set_build_id(module.build_id, &module.build_id_size, identity + 4, identity[0]);
 	if (mode == PERF_CPU_KERNEL || pid == UINT32_MAX) {
-		note_kernel(tasks, path, mapping.file_offset);
+		note_kernel(tasks, path, mapping.file_offset, &module);
 		return 0;
 	}
 	if (mode == PERF_CPU_GUEST_KERNEL || mode == PERF_CPU_GUEST_USER ||
 	    (record->misc & PERF_MISC_MMAP_DATA) || mapping.start >= mapping.end)
 		return 0;
-	if (identity && (record->misc & PERF_MISC_BUILD_ID))
-		set_build_id(module.build_id, &module.build_id_size, identity + 4, identity[0]);
 	return map_file(tasks, pid, path, &module, &mapping);
 }
