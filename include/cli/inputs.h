@@ -17,25 +17,35 @@ enum input_option {
 	OPTION_METRIC,
 	OPTION_STRICT,
 	OPTION_LENIENT,
+	OPTION_SYMBOLS,
 };
 
 /* Lines for a command's table. */
-#define INPUT_OPTION_SPECS                                                                         \
-	{OPTION_FROM, 0, "from", "FORMAT",                                                         \
-	 "format of the inputs (else: seen by content, then\n"                                     \
-	 "by extension)"},                                                                         \
-		{OPTION_METRIC, 0, "metric", "NAME",                                               \
-		 "what to weigh by, where an input has several\n"                                  \
-		 "metrics (else: the first)"},                                                     \
-		{OPTION_STRICT, 0, "strict", NULL, "end at the first malformed record"},           \
-	{                                                                                          \
-		OPTION_LENIENT, 0, "lenient", NULL,                                                \
-			"zones: warn of what is declared twice, or not\nat all, instead of ending" \
+#define INPUT_OPTION_SPECS                                                               \
+	{OPTION_FROM, 0, "from", "FORMAT",                                               \
+	 "format of the inputs (else: seen by content, then\n"                           \
+	 "by extension)"},                                                               \
+		{OPTION_METRIC, 0, "metric", "NAME",                                     \
+		 "what to weigh by, where an input has several\n"                        \
+		 "metrics (else: the first)"},                                           \
+		{OPTION_STRICT, 0, "strict", NULL, "end at the first malformed record"}, \
+		{OPTION_LENIENT, 0, "lenient", NULL,                                     \
+		 "zones: warn of what is declared twice, or not\n"                       \
+		 "at all, instead of ending"},                                           \
+	{                                                                                \
+		OPTION_SYMBOLS, 0, "symbols", "DIR",                                     \
+			"look for programs and debug files here first,\n"                \
+			"by build ID, path or name; repeatable"                          \
 	}
 
+/* Folders that may be given. */
+#define SYMBOL_FOLDERS_MAX 16
+
 struct input_options {
-	const char *format; /* of --from; NULL: detected */
-	const char *metric; /* of --metric; NULL: the first */
+	const char *format;                      /* of --from; NULL: detected */
+	const char *metric;                      /* of --metric; NULL: the first */
+	const char *symbols[SYMBOL_FOLDERS_MAX]; /* of --symbols, in this order */
+	size_t num_symbols;
 	bool is_strict;
 	bool is_lenient;
 	bool is_growing; /* somebody may be writing: a last line without end is left out */

@@ -8,9 +8,26 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/experiment_group.h"
+#include "cli/input_code.h"
 #include "cli/input_file.h"
 #include "cli/progress.h"
 #include "formats/zones_text.h"
+
+static int add_symbols(struct input_options *options, const char *folder)
+{
+	struct stat status;
+
+	if (options->num_symbols == SYMBOL_FOLDERS_MAX) {
+		log_error("--symbols can be given %d times", SYMBOL_FOLDERS_MAX);
+		return -EINVAL;
+	}
+	if (stat(folder, &status) || !S_ISDIR(status.st_mode)) {
+		log_error("--symbols: '%s' is no folder", folder);
+		return -EINVAL;
+	}
+	options->symbols[options->num_symbols++] = folder;
+	return 0;
+}
 
 int input_options_handle(struct input_options *options, int id, const char *value)
 {
@@ -36,6 +53,8 @@ int input_options_handle(struct input_options *options, int id, const char *valu
 	case OPTION_LENIENT:
 		options->is_lenient = true;
 		return 0;
+	case OPTION_SYMBOLS:
+		return add_symbols(options, value);
 	}
 	return -EINVAL;
 }
@@ -43,6 +62,7 @@ int input_options_handle(struct input_options *options, int id, const char *valu
 /* What an importer's callbacks need. */
 struct reading {
 	struct input_file *file;
+	struct input_code *code;
 	struct progress progress;
 	const char *name;
 	const char *const *members; /* of a folder */
@@ -76,6 +96,24 @@ static int open_member(void *context, const char *path, const uint8_t **ret_data
 
 	reading->has_opened_member = true;
 	return input_file_open_member(reading->file, path, ret_data, ret_size);
+}
+
+static int walk(void *context, const struct import_stack *stack, uint64_t *pcs, size_t max_pcs,
+		size_t *ret_num)
+{
+	struct reading *reading = context;
+
+	return input_code_walk(reading->code, stack, pcs, max_pcs, ret_num);
+}
+
+static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
+{
+	struct reading *reading = context;
+
+	if (progress_is_due(&reading->progress) &&
+	    clock_now_ns() - reading->progress.start_ns > NS_PER_SECOND)
+		progress_print(&reading->progress, "naming code of %s: %u of %u addresses",
+			       reading->name, num_done, num_total);
 }
 
 /* By content, then by extension, which may have .gz behind it. */
@@ -146,16 +184,24 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		.timeline = timeline,
 		.is_strict = options->is_strict,
 		.is_lenient = options->is_lenient,
+		.will_name_code = true,
 		.warn = warn,
 		.advance = advance,
+		.walk = walk,
 		.context = reading,
 	};
 	int err = add_source(profile, reading->name, &import.source);
 
+	reading->code = input_code_new(&import, options->symbols, options->num_symbols);
+	if (!reading->code)
+		err = -ENOMEM;
 	if (!err)
 		err = format->read(&import);
 	if (!err)
 		err = import_keep_counts(&import);
+	if (!err)
+		err = input_code_name(reading->code, show_naming, reading);
+	input_code_free(reading->code);
 	progress_clear(&reading->progress);
 	if (ret_counts)
 		*ret_counts = import.counts;

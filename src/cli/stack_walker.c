@@ -1,0 +1,214 @@
+#include "cli/stack_walker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "objfile/objfile.h"
+#include "unwind/unwind_table.h"
+
+#define PAGE_BYTES 4096
+
+_Static_assert(IMPORT_PC_EXACT == WIRE_PC_EXACT, "the walk marks addresses as importers do");
+
+/* A file of the table. */
+struct code {
+	bool was_sought;
+	struct objfile *objfile;    /* NULL: cannot be read, or no ELF */
+	struct unwind_table *table; /* NULL: it has no call-frame information */
+	uint32_t flags;             /* enum unwind_mapping_flag */
+};
+
+struct stack_walker {
+	const struct file_table *files;
+	int (*find_file)(void *context, uint32_t module);
+	void *context;
+	ARRAY(struct code) codes; /* by module */
+};
+
+struct stack_walker *stack_walker_new(const struct file_table *files,
+				      int (*find_file)(void *context, uint32_t module),
+				      void *context)
+{
+	struct stack_walker *walker = calloc(1, sizeof(*walker));
+
+	if (walker)
+		*walker = (struct stack_walker){
+			.files = files,
+			.find_file = find_file,
+			.context = context,
+		};
+	return walker;
+}
+
+void stack_walker_free(struct stack_walker *walker)
+{
+	if (!walker)
+		return;
+	array_for_each (&walker->codes, code) {
+		unwind_table_free(code->table);
+		objfile_unref(code->objfile);
+	}
+	array_release(&walker->codes);
+	free(walker);
+}
+
+/* Without call-frame information the frame pointer may be followed; without the file, nothing. */
+static int open_code(const struct stack_walker *walker, uint32_t module, struct code *code)
+{
+	const struct mapped_file *file;
+	struct error error = {0};
+	int err = walker->find_file(walker->context, module);
+
+	if (err)
+		return err;
+	code->was_sought = true;
+	file = file_table_get(walker->files, module);
+	if (file->fd < 0)
+		return 0;
+	err = objfile_open(file->fd, file->path, NULL, &code->objfile, NULL);
+	if (!err)
+		err = unwind_table_new(code->objfile, &code->table, &error);
+	if (err == -ENOMEM)
+		return err;
+	if (err && error.message[0])
+		log_debug("%s, skipping", error.message);
+	code->flags = UNWIND_MAPPING_HAS_NO_CFI;
+	if (code->table && unwind_table_has_call_frame_info(code->table))
+		code->flags |= UNWIND_MAPPING_HAS_TABLE;
+	return 0;
+}
+
+static int get_code(struct stack_walker *walker, uint32_t module, struct code **ret)
+{
+	struct code *code;
+
+	while (walker->codes.length <= module)
+		if (!array_add(&walker->codes))
+			return -ENOMEM;
+	code = &walker->codes.items[module];
+	*ret = code;
+	return code->was_sought ? 0 : open_code(walker, module, code);
+}
+
+/* The walk itself, over the bytes of the copy. */
+#define WALK_INLINE static inline
+#include "unwind/walk.h"
+
+struct replay {
+	struct walk walk; /* first: what the walk hands to its callbacks */
+	struct stack_walker *walker;
+	const struct import_stack *stack;
+	const struct unwind_table *table; /* of walk.mapping */
+	struct unwind_rule rule;          /* found last */
+	int err;
+};
+
+static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
+{
+	const struct import_stack *stack = ((struct replay *)walk)->stack;
+	uint64_t offset = address - stack->sp;
+
+	if (address < stack->sp || stack->size < sizeof(*ret) ||
+	    offset > stack->size - sizeof(*ret))
+		return -1;
+	memcpy(ret, stack->bytes + offset, sizeof(*ret));
+	return 0;
+}
+
+static const struct import_mapping *find_mapping(const struct import_stack *stack, uint64_t pc)
+{
+	size_t low = 0;
+	size_t high = stack->num_mappings;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (stack->mappings[middle].end > pc)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < stack->num_mappings && pc >= stack->mappings[low].start ? &stack->mappings[low]
+									     : NULL;
+}
+
+/* pc minus ELF address. The segment may begin inside the mapping's first page. */
+static bool find_bias(const struct code *code, const struct import_mapping *mapping, uint64_t *ret)
+{
+	uint64_t elf_address;
+
+	if (!objfile_get_elf_address(code->objfile, mapping->file_offset + PAGE_BYTES - 1,
+				     &elf_address))
+		*ret = mapping->start + PAGE_BYTES - 1 - elf_address;
+	else if (!objfile_get_elf_address(code->objfile, mapping->file_offset, &elf_address))
+		*ret = mapping->start - elf_address;
+	else
+		return false;
+	return true;
+}
+
+static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
+{
+	struct replay *replay = (struct replay *)walk;
+	const struct import_mapping *mapping = find_mapping(replay->stack, pc);
+	struct code *code;
+
+	if (!mapping)
+		return 0;
+	walk->mapping = (struct unwind_mapping){.start = mapping->start, .end = mapping->end};
+	replay->table = NULL;
+	if (mapping->module == IMPORT_NO_MODULE) {
+		walk->mapping.flags = UNWIND_MAPPING_HAS_NO_CFI;
+		return 1;
+	}
+	replay->err = get_code(replay->walker, mapping->module, &code);
+	if (replay->err)
+		return 0;
+	walk->mapping.flags = code->flags;
+	if (!code->objfile)
+		return 1;
+	replay->table = code->table;
+	return find_bias(code, mapping, (uint64_t *)&walk->mapping.bias);
+}
+
+static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address)
+{
+	struct replay *replay = (struct replay *)walk;
+
+	return unwind_table_find(replay->table, elf_address, &replay->rule) ? NULL : &replay->rule;
+}
+
+int stack_walker_walk(struct stack_walker *walker, const struct import_stack *stack, uint64_t *pcs,
+		      size_t max_pcs, size_t *ret_num)
+{
+	wire_u64 walked[WIRE_MAX_FRAMES];
+	struct replay replay = {
+		.walk = {.pc = stack->pc,
+			 .sp = stack->sp,
+			 .fp = stack->fp,
+			 .bx = stack->bx,
+			 .r10 = stack->r10,
+			 .di = stack->di,
+			 .cx = stack->cx,
+			 .dx = stack->dx,
+			 .r8 = stack->r8,
+			 .r9 = stack->r9,
+			 .is_exact = 1,
+			 .is_innermost = 1},
+		.walker = walker,
+		.stack = stack,
+	};
+	size_t count;
+
+	while (!walk_step(&replay.walk, walked))
+		;
+	if (replay.err)
+		return replay.err;
+	count = replay.walk.num_frames < max_pcs ? replay.walk.num_frames : max_pcs;
+	memcpy(pcs, walked, count * sizeof(*pcs));
+	*ret_num = count;
+	return replay.walk.end == WALK_COMPLETE;
+}

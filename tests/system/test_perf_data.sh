@@ -1,0 +1,89 @@
+#!/bin/bash
+# perf.data is read as `perf script` reads it: the same weights, the same stacks of known
+# functions, also where only copies of the stacks were recorded. A program that is gone is found
+# below --symbols, and a debug file there, or at a debuginfod server.
+source "$(dirname "$0")/lib.sh"
+need_command perf
+need_command objcopy
+cd "$TMPDIR"
+perf version >/dev/null 2>&1 || skip "perf does not run here"
+# perf may well fall over files that it has nothing to do with when it collects their build IDs; new
+# kernels tell them by themselves.
+options=(-q -F 499 --buildid-mmap)
+perf record "${options[@]}" -e cpu-clock -o probe.data -- true >/dev/null 2>&1 || options=(-q -F 499)
+perf record "${options[@]}" -e cpu-clock -o probe.data -- true >/dev/null 2>&1 ||
+    skip "perf record is not permitted here, or does not work"
+
+# The known chain of workload `deep`; `nofp_deep` has two digits, and walks it up and down.
+chain=$(printf main; printf ';level_%d' {0..65})
+
+# to_folded IN OUT [OPTION...]
+to_folded() {
+    "$STACKWIDE" convert "$1" --metric cpu-clock --no-annotations -o "$2" "${@:3}" 2>>errors ||
+        fail "$1 could not be read: $(tail -1 errors)"
+}
+
+sum() { awk '{ sum += $NF } END { printf "%d", sum }' "$1"; }
+
+# expect_like_perf NAME CHAIN PERCENT: NAME.data has what `perf script` says of it, and at least so
+# much of the known chain.
+expect_like_perf() {
+    local ours theirs
+    perf script -i "$1.data" >"$1.script" 2>/dev/null
+    to_folded "$1.data" "$1.folded"
+    to_folded "$1.script" "$1.perf.folded" --from perf-script
+    [[ $(sum "$1.folded") = $(sum "$1.perf.folded") ]] ||
+        fail "$1.data weighs $(sum "$1.folded"), perf says $(sum "$1.perf.folded")"
+    ours=$(folded_share "$1.folded" "$2")
+    theirs=$(folded_share "$1.perf.folded" "$2")
+    expect_between "share of the chain in $1.data" "$ours" "$3" 100
+    expect_near "share of the chain in $1.data" "$ours" "$theirs" 1
+}
+
+cp "$WORKLOADS/deep" by_frame_pointer
+cp "$WORKLOADS/nofp_deep" by_table
+perf record "${options[@]}" -g -e cpu-clock,page-faults -o fp.data -- ./by_frame_pointer 1 2>/dev/null
+perf record "${options[@]}" -g -e cpu-clock -o - -- ./by_frame_pointer 1 2>/dev/null >pipe.data
+perf record "${options[@]}" --call-graph dwarf -e cpu-clock -o dwarf.data -- ./by_table 1 2>/dev/null
+expect_like_perf fp "$chain" 90
+expect_like_perf pipe "$chain" 90
+expect_like_perf dwarf "$(printf main; printf ';level_%02d' {0..65})" 20
+
+# Both events are there, and are told apart.
+"$STACKWIDE" report fp.data --json 2>/dev/null | grep -q '"name": *"page-faults"' ||
+    fail "fp.data has no metric page-faults"
+
+# The program is gone, then at hand under its build ID, its path, its name.
+id=$(readelf -n by_table | sed -n 's/.*Build ID: *//p')
+[[ -n $id ]] || skip "the compiler writes no build IDs"
+mkdir -p "ids/.build-id/${id:0:2}" "paths$TMPDIR" names
+mv by_table "ids/.build-id/${id:0:2}/${id:2}"
+HOME=/nonexistent to_folded dwarf.data gone.folded
+expect_between "share of the chain without the program" "$(folded_share gone.folded level_65)" 0 0
+cp "ids/.build-id/${id:0:2}/${id:2}" "paths$TMPDIR/by_table"
+cp "ids/.build-id/${id:0:2}/${id:2}" names/by_table
+for folder in ids paths names; do
+    HOME=/nonexistent to_folded dwarf.data $folder.folded --symbols $folder
+    cmp -s dwarf.folded $folder.folded || fail "--symbols $folder gives other stacks"
+done
+
+# Another program of this name is not taken for it.
+cp "$WORKLOADS/burn" names/by_table
+HOME=/nonexistent to_folded dwarf.data other.folded --symbols names
+expect_between "share of the chain with another program" "$(folded_share other.folded level_65)" 0 0
+
+# A stripped program, and what was stripped.
+mkdir -p split/.build-id/"${id:0:2}"
+objcopy --only-keep-debug paths"$TMPDIR"/by_table split/.build-id/"${id:0:2}/${id:2}.debug"
+objcopy --strip-all paths"$TMPDIR"/by_table split/by_table
+HOME=/nonexistent to_folded dwarf.data split.folded --symbols split
+cmp -s dwarf.folded split.folded || fail "a separate debug file gives other stacks"
+
+# The same from a server; its client can read a folder, too.
+ldconfig -p | grep -q libdebuginfod.so.1 || exit 0
+mkdir -p server/buildid/"$id"
+mv split/.build-id/"${id:0:2}/${id:2}.debug" server/buildid/"$id"/debuginfo
+mv split/by_table server/buildid/"$id"/executable
+HOME=$TMPDIR DEBUGINFOD_CACHE_PATH=$TMPDIR/cache DEBUGINFOD_URLS=file://$TMPDIR/server \
+    to_folded dwarf.data server.folded
+cmp -s dwarf.folded server.folded || fail "a debuginfod server gives other stacks"
