@@ -10,6 +10,7 @@
 
 #include <elfutils/libdw.h>
 #include <libelf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -25,8 +26,9 @@ struct debug_file_query {
 };
 
 /*
- * Find DEBUG_ROOT/.build-id/xx/yyyy.debug, then the file of .gnu_debuglink beside the program, in
- * .debug beside it, and below DEBUG_ROOT.
+ * Find DEBUG_ROOT/.build-id/xx/yyyy.debug; then the file of .gnu_debuglink beside the program, in
+ * .debug beside it, below DEBUG_ROOT and in it; then what has the program's path or name below
+ * DEBUG_ROOT, also with .debug behind, if it has its build ID and a symbol table.
  *
  * ret   open for reading; the caller closes it
  *
@@ -35,6 +37,9 @@ struct debug_file_query {
  * Source: GDB manual, "Debugging Information in Separate Files".
  */
 _must_check_ int debug_file_open(const struct debug_file_query *query, int *ret);
+
+/* Whether an open ELF file is only a debug file: its code is elsewhere. */
+bool debug_file_is_one(int fd);
 
 /*
  * The file that .gnu_debugaltlink names (what dwz found common to several debug files), below

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "objfile/build_id.h"
+#include "objfile/debug_file.h"
 #include "objfile/debuginfod.h"
 #include "process/file_opener.h"
 
@@ -39,12 +40,15 @@ static bool has_build_id(int fd, const struct module *module)
 	return size == module->build_id_size && !memcmp(found, module->build_id, size);
 }
 
-/* Takes ownership of fd. */
+/* Takes ownership of fd. A debug file under the program's name is no program. */
 static int take_if_wanted(struct search *search, int fd)
 {
-	if (fd < 0 || !search->module->build_id_size || has_build_id(fd, search->module))
+	bool is_debug_file = fd >= 0 && debug_file_is_one(fd);
+
+	if (fd < 0 || (!is_debug_file &&
+		       (!search->module->build_id_size || has_build_id(fd, search->module))))
 		return fd;
-	search->differs = true;
+	search->differs |= !is_debug_file;
 	close(fd);
 	return -1;
 }

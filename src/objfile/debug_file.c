@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,16 +143,18 @@ static bool is_wanted(const struct debug_file_query *query, int fd, uint32_t che
 	return has_checksum(fd, checksum);
 }
 
-/* The file that a link names in a folder. */
-static int try_link(const struct debug_file_query *query, const char *root, const char *subfolder,
-		    const char *name, uint32_t checksum)
+/* The file that a link names, at one of its places. */
+static _printf_(3, 4) int try_link(const struct debug_file_query *query, uint32_t checksum,
+				   const char *format, ...)
 {
-	int folder_length = (int)(path_basename(query->path) - query->path);
 	char path[PATH_MAX];
-	int length = snprintf(path, sizeof(path), "%s%.*s%s%s", root, folder_length, query->path,
-			      subfolder, name);
+	va_list arguments;
+	int length;
 	int fd;
 
+	va_start(arguments, format);
+	length = vsnprintf(path, sizeof(path), format, arguments);
+	va_end(arguments);
 	if (length < 0 || (size_t)length >= sizeof(path))
 		return -ENOENT;
 	fd = open_regular_file(path);
@@ -163,6 +166,7 @@ static int try_link(const struct debug_file_query *query, const char *root, cons
 
 static int open_by_link(const struct debug_file_query *query)
 {
+	int folder_length = (int)(path_basename(query->path) - query->path);
 	const char *roots = query->debug_root;
 	char root[PATH_MAX];
 	GElf_Word checksum;
@@ -172,12 +176,93 @@ static int open_by_link(const struct debug_file_query *query)
 	/* The link names a file, not a path: nobody shall lead us elsewhere. */
 	if (!name || !*name || strchr(name, '/') || query->path[0] != '/')
 		return -ENOENT;
-	fd = try_link(query, "", "", name, checksum);
+	fd = try_link(query, checksum, "%.*s%s", folder_length, query->path, name);
 	if (fd < 0)
-		fd = try_link(query, "", ".debug/", name, checksum);
-	while (fd < 0 && take_root(&roots, root, sizeof(root)))
-		fd = try_link(query, root, "", name, checksum);
+		fd = try_link(query, checksum, "%.*s.debug/%s", folder_length, query->path, name);
+	while (fd < 0 && take_root(&roots, root, sizeof(root))) {
+		fd = try_link(query, checksum, "%s%.*s%s", root, folder_length, query->path, name);
+		if (fd < 0)
+			fd = try_link(query, checksum, "%s/%s", root, name);
+	}
 	return fd;
+}
+
+/* ---- by the program's own name ---- */
+
+/* What the section headers of a file say; of one without headers, nothing. */
+struct contents {
+	bool has_sections;
+	bool has_code; /* code that is in the file */
+	bool has_symtab;
+};
+
+static struct contents read_contents(int fd)
+{
+	struct contents contents = {0};
+	Elf_Scn *section = NULL;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	while (elf && (section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		contents.has_sections = true;
+		contents.has_code |=
+			(header.sh_flags & SHF_EXECINSTR) && header.sh_type != SHT_NOBITS;
+		contents.has_symtab |= header.sh_type == SHT_SYMTAB;
+	}
+	elf_end(elf);
+	return contents;
+}
+
+bool debug_file_is_one(int fd)
+{
+	struct contents contents = read_contents(fd);
+
+	return contents.has_sections && !contents.has_code;
+}
+
+/* ROOT/NAME, or the same with .debug behind. */
+static int try_name(const struct debug_file_query *query, const char *root, const char *name,
+		    const char *suffix)
+{
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s/%s%s", root, name, suffix);
+	int fd;
+
+	if (length < 0 || (size_t)length >= sizeof(path))
+		return -ENOENT;
+	fd = open_regular_file(path);
+	if (fd < 0)
+		return fd;
+	if (!is_same_file(fd, query->fd) &&
+	    has_build_id(fd, query->build_id, query->build_id_size) && read_contents(fd).has_symtab)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+static int open_by_name(const struct debug_file_query *query)
+{
+	const char *names[] = {query->path, path_basename(query->path)};
+	static const char *const suffixes[] = {".debug", ""};
+	const char *roots = query->debug_root;
+	char root[PATH_MAX];
+
+	if (!query->build_id_size || strstr(query->path, ".."))
+		return -ENOENT;
+	while (take_root(&roots, root, sizeof(root))) {
+		for (size_t i = 0; i < 4; i++) {
+			int fd = try_name(query, root, names[i / 2], suffixes[i % 2]);
+
+			if (fd >= 0)
+				return fd;
+		}
+	}
+	return -ENOENT;
 }
 
 int debug_file_open(const struct debug_file_query *query, int *ret)
@@ -186,6 +271,8 @@ int debug_file_open(const struct debug_file_query *query, int *ret)
 
 	if (fd < 0)
 		fd = open_by_link(query);
+	if (fd < 0)
+		fd = open_by_name(query);
 	if (fd < 0)
 		return -ENOENT;
 	*ret = fd;

@@ -79,6 +79,16 @@ objcopy --strip-all paths"$TMPDIR"/by_table split/by_table
 HOME=/nonexistent to_folded dwarf.data split.folded --symbols split
 cmp -s dwarf.folded split.folded || fail "a separate debug file gives other stacks"
 
+# The debug file under the program's own name, the program at its place.
+mkdir named
+cp split/.build-id/"${id:0:2}/${id:2}.debug" named/by_table
+cp split/by_table by_table
+HOME=/nonexistent to_folded dwarf.data named.folded --symbols named
+cmp -s dwarf.folded named.folded || fail "a debug file found by name gives other stacks"
+HOME=/nonexistent to_folded dwarf.data stripped.folded
+expect_between "share of the chain of a stripped program" "$(folded_share stripped.folded level_65)" 0 0
+rm by_table
+
 # The same from a server; its client can read a folder, too.
 ldconfig -p | grep -q libdebuginfod.so.1 || exit 0
 mkdir -p server/buildid/"$id"

@@ -406,6 +406,61 @@ static void a_linked_debug_file_is_taken_only_with_the_right_checksum(void **sta
 	symbol_bytes_release(&bytes);
 }
 
+/* Has a build ID, and symbols where `wanted` is not NULL. */
+static struct text write_with_build_id(const char *id, const struct wanted_symbol *wanted)
+{
+	struct {
+		uint32_t name_size, id_size, type;
+		char name[4];
+		char id[4];
+	} note = {4, 4, NT_GNU_BUILD_ID, "GNU", ""};
+	struct symbol_bytes bytes = make_symbols(wanted, wanted ? 1 : 0);
+	struct elf_writer writer = {0};
+	struct text file;
+
+	memcpy(note.id, id, sizeof(note.id));
+	add_text(&writer);
+	elf_writer_add(&writer, (struct elf_section){.name = ".note.gnu.build-id",
+						     .type = SHT_NOTE,
+						     .flags = SHF_ALLOC,
+						     .data = &note,
+						     .size = sizeof(note)});
+	if (wanted)
+		add_symbols(&writer, SHT_SYMTAB, &bytes);
+	file = elf_writer_write(&writer);
+	symbol_bytes_release(&bytes);
+	return file;
+}
+
+static void a_debug_file_with_the_programs_name_needs_its_build_id(void **state)
+{
+	static const struct wanted_symbol wanted = {"named", 0x1000, 0x10, STB_LOCAL, STT_FUNC};
+	struct text program = write_with_build_id("IDAA", NULL);
+	struct text right = write_with_build_id("IDAA", &wanted);
+	struct text wrong = write_with_build_id("IDBB", &wanted);
+	char folder[] = "/tmp/stackwide-test-XXXXXX";
+	struct objfile *objfile;
+	char path[256];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/program.debug", folder);
+	write_debug_file(path, &wrong);
+	objfile = open_objfile(open_bytes(program.data, program.length), "/gone/program", folder);
+	assert_string_equal(name_at(objfile, 0x1000), "");
+	objfile_unref(objfile);
+	write_debug_file(path, &right);
+	objfile = open_objfile(open_bytes(program.data, program.length), "/gone/program", folder);
+	assert_string_equal(name_at(objfile, 0x1000), "named");
+	objfile_unref(objfile);
+
+	unlink(path);
+	rmdir(folder);
+	text_release(&program);
+	text_release(&right);
+	text_release(&wrong);
+}
+
 static void a_debug_file_that_is_a_pipe_is_not_opened(void **state)
 {
 	char folder[] = "/tmp/stackwide-test-XXXXXX";
@@ -439,6 +494,7 @@ int main(void)
 		cmocka_unit_test(an_error_names_the_file),
 		cmocka_unit_test(packed_symbols_are_read_where_there_is_no_symtab),
 		cmocka_unit_test(a_linked_debug_file_is_taken_only_with_the_right_checksum),
+		cmocka_unit_test(a_debug_file_with_the_programs_name_needs_its_build_id),
 		cmocka_unit_test(a_debug_file_that_is_a_pipe_is_not_opened),
 	};
 
