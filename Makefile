@@ -18,7 +18,7 @@ Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 ARCH      := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-LIBRARIES := libbpf libelf libdw liblzma libprotobuf-c zlib
+LIBRARIES := libbpf libelf libdw liblzma libprotobuf-c libzstd zlib
 WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wundef \
 	-Wcast-qual -Wimplicit-fallthrough -fno-common \
@@ -63,7 +63,7 @@ WASI_INCLUDE ?= $(firstword $(wildcard /usr/include/wasm32-wasi /usr/share/wasi-
 WASM_LD     := $(shell command -v wasm-ld || command -v wasm-ld-14)
 WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null))
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(O)/viewer.html)))
-WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perfetto_%.c pftrace.c import/pftrace_packed.c pprof.c pprof_code.c)
+WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perfetto_%.c pftrace.c import/perf_data_unpack.c import/pftrace_packed.c pprof.c pprof_code.c)
 WASM_BASE   := array cells error hash json text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
 	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))

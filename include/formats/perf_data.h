@@ -6,7 +6,7 @@
  *	perf_data_attr.c     what was measured, and which event a record belongs to
  *	perf_data_sample.c   one sample taken apart
  *	perf_data_queue.c    records into order of time
- *	perf_data_unpack.c   compressed records
+ *	perf_data_unpack.c   compressed records; not in the viewer
  *	perf_data_tasks.c    processes, their mappings, and threads
  *	perf_data_stack.c    a sample's addresses as a stack of the profile
  *

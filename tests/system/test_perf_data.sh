@@ -49,6 +49,11 @@ expect_like_perf fp "$chain" 90
 expect_like_perf pipe "$chain" 90
 expect_like_perf dwarf "$(printf main; printf ';level_%02d' {0..65})" 20
 
+# Packed records, where perf can write them.
+if perf record "${options[@]}" -z -g -e cpu-clock -o packed.data -- ./by_frame_pointer 1 2>/dev/null; then
+    expect_like_perf packed "$chain" 90
+fi
+
 # Both events are there, and are told apart.
 "$STACKWIDE" report fp.data --json 2>/dev/null | grep -q '"name": *"page-faults"' ||
     fail "fp.data has no metric page-faults"

@@ -42,6 +42,7 @@ struct reader {
 	struct perf_unpacker *unpacker; /* NULL: nothing compressed yet */
 	struct bytes leftover;          /* of unpacked bytes: the beginning of a record; ours */
 	uint64_t unpacked_bytes;
+	bool is_over;               /* what follows cannot be read */
 	uint64_t first_ns, last_ns; /* of samples */
 };
 
@@ -194,7 +195,7 @@ static int read_records(struct reader *reader, struct bytes *bytes, uint64_t pla
 {
 	int err = 0;
 
-	while (!err && bytes_left(bytes)) {
+	while (!err && !reader->is_over && bytes_left(bytes)) {
 		size_t start = bytes->offset;
 		struct perf_record record;
 
@@ -216,6 +217,13 @@ static int read_records(struct reader *reader, struct bytes *bytes, uint64_t pla
 }
 
 /* ---- compressed records ---- */
+
+/* Each piece needs those before it. */
+static int end_at(struct reader *reader, uint64_t place, const char *reason)
+{
+	reader->is_over = true;
+	return reader_skip_byte(reader->import, place, reason);
+}
 
 static int keep_leftover(struct reader *reader, const struct perf_chunk *chunk, size_t from)
 {
@@ -263,7 +271,8 @@ static int read_chunk(struct reader *reader, uint64_t place, struct perf_chunk *
 	if (err == -ENODATA)
 		err = keep_leftover(reader, chunk, bytes.offset);
 	if (!err && reader->leftover.size > UINT16_MAX)
-		err = fail_at(reader, place, "compressed data that holds no records");
+		err = end_at(reader, place,
+			     "compressed data that holds no records: what follows is lost");
 	return err;
 }
 
@@ -286,13 +295,14 @@ static int unpack(struct reader *reader, const struct perf_record *record)
 	err = fill_chunk(reader, packed, chunk);
 	reader->unpacked_bytes += chunk->size;
 	if (err == -EFBIG || (!err && reader->unpacked_bytes > limit))
-		err = fail_at(reader, record->place, "compressed data that unpacks to too much");
+		err = end_at(reader, record->place,
+			     "compressed data that unpacks to too much: what follows is lost");
 	else if (err == -EBADMSG)
-		err = fail_at(reader, record->place, "damaged compressed data");
+		err = end_at(reader, record->place,
+			     "damaged compressed data: what follows is lost");
 	else if (err == -ENOTSUP)
 		err = fail_at(reader, record->place,
-			      "the records are compressed, which this build cannot read; record "
-			      "without -z");
+			      "the records are compressed, which only the command line can read");
 	else if (!err)
 		err = read_chunk(reader, record->place, chunk);
 	if (--chunk->num_queued == 0)

@@ -1,19 +1,100 @@
+/*
+ * `perf record -z` packs what it writes as one zstd stream, flushed at the end of each record that
+ * has a piece of it.
+ */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
 #include "formats/perf_data.h"
 
+/* What a stream may ask us to remember of it, as a power of 2: enough for levels up to 20 of 22. */
+#define MAX_WINDOW_LOG 25
+#define STEP_BYTES     65536 /* free space for each call */
+
+struct perf_unpacker {
+	ZSTD_DStream *stream;
+};
+
 int perf_unpacker_new(struct perf_unpacker **ret)
 {
-	*ret = NULL;
-	return -ENOTSUP;
+	struct perf_unpacker *unpacker = calloc(1, sizeof(*unpacker));
+
+	if (!unpacker)
+		return -ENOMEM;
+	unpacker->stream = ZSTD_createDStream();
+	if (!unpacker->stream || ZSTD_isError(ZSTD_DCtx_setParameter(
+					 unpacker->stream, ZSTD_d_windowLogMax, MAX_WINDOW_LOG))) {
+		perf_unpacker_free(unpacker);
+		return -ENOMEM;
+	}
+	*ret = unpacker;
+	return 0;
 }
 
-void perf_unpacker_free(struct perf_unpacker *unpacker _unused_)
+void perf_unpacker_free(struct perf_unpacker *unpacker)
 {
+	if (!unpacker)
+		return;
+	ZSTD_freeDStream(unpacker->stream);
+	free(unpacker);
 }
 
-int perf_unpacker_add(struct perf_unpacker *unpacker _unused_, struct bytes packed _unused_,
-		      size_t max_bytes _unused_, struct perf_chunk *chunk _unused_)
+static int get_error(size_t result)
 {
-	return -ENOTSUP;
+	switch (ZSTD_getErrorCode(result)) {
+	case ZSTD_error_memory_allocation:
+		return -ENOMEM;
+	case ZSTD_error_frameParameter_windowTooLarge:
+		return -EFBIG;
+	default: /* zstd's own codes, of which later versions have more */
+		return -EBADMSG;
+	}
+}
+
+/* Room for another step behind the chunk's bytes. */
+static int reserve(struct perf_chunk *chunk, size_t *capacity)
+{
+	size_t wanted =
+		*capacity * 2 > chunk->size + STEP_BYTES ? *capacity * 2 : chunk->size + STEP_BYTES;
+	uint8_t *grown;
+
+	if (*capacity >= chunk->size + STEP_BYTES)
+		return 0;
+	grown = realloc(chunk->data, wanted);
+	if (!grown)
+		return -ENOMEM;
+	chunk->data = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+int perf_unpacker_add(struct perf_unpacker *unpacker, struct bytes packed, size_t max_bytes,
+		      struct perf_chunk *chunk)
+{
+	ZSTD_inBuffer in = {packed.data, packed.size, 0};
+	size_t limit = chunk->size + max_bytes;
+	size_t capacity = chunk->size;
+	bool is_full = false;
+
+	/* As long as the output is full there may be more of what was put in before. */
+	while (in.pos < in.size || is_full) {
+		ZSTD_outBuffer out;
+		size_t result;
+		int err = reserve(chunk, &capacity);
+
+		if (err)
+			return err;
+		out = (ZSTD_outBuffer){chunk->data, capacity, chunk->size};
+		result = ZSTD_decompressStream(unpacker->stream, &out, &in);
+		if (ZSTD_isError(result))
+			return get_error(result);
+		is_full = out.pos == out.size;
+		chunk->size = out.pos;
+		if (chunk->size > limit)
+			return -EFBIG;
+	}
+	return 0;
 }

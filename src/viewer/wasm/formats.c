@@ -1,10 +1,11 @@
 /*
  * Formats whose writers need libraries that the module does without: there they are only read.
- * Packed packets of a trace are left out, with a warning.
+ * Packed packets of a trace are left out, with a warning; packed records of perf end the reading.
  */
 #include <errno.h>
 
 #include "formats/format.h"
+#include "formats/perf_data.h"
 #include "formats/pftrace_reader.h"
 #include "formats/pprof.h"
 
@@ -29,5 +30,26 @@ int pftrace_unpack(struct bytes packed, size_t limit, struct text *ret)
 	(void)packed;
 	(void)limit;
 	(void)ret;
+	return -ENOTSUP;
+}
+
+int perf_unpacker_new(struct perf_unpacker **ret)
+{
+	(void)ret;
+	return -ENOTSUP;
+}
+
+void perf_unpacker_free(struct perf_unpacker *unpacker)
+{
+	(void)unpacker;
+}
+
+int perf_unpacker_add(struct perf_unpacker *unpacker, struct bytes packed, size_t max_bytes,
+		      struct perf_chunk *chunk)
+{
+	(void)unpacker;
+	(void)packed;
+	(void)max_bytes;
+	(void)chunk;
 	return -ENOTSUP;
 }

@@ -1,0 +1,116 @@
+#include "import_fixture.h"
+#include "perf_data_writer.h"
+
+#include <zstd.h>
+
+#define USUAL                                                                           \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
+#define USER WRITER_CONTEXT(512)
+
+/* Like perf: one stream, flushed after each piece, a record for each. */
+static void add_packed(struct perf_writer *writer, ZSTD_CStream *stream, const void *data,
+		       size_t size)
+{
+	uint8_t packed[32768];
+	ZSTD_inBuffer in = {data, size, 0};
+	ZSTD_outBuffer out = {packed, sizeof(packed), 0};
+
+	assert_int_equal(ZSTD_compressStream2(stream, &out, &in, ZSTD_e_flush), 0);
+	assert_int_equal(in.pos, size);
+	perf_begin(writer, PERF_COMPRESSED, 0);
+	text_append(&writer->records, packed, out.pos);
+	perf_end(writer);
+}
+
+/* Two samples, packed in two pieces, of which the first ends `cut` bytes into the records. */
+static struct text write_packed(size_t cut)
+{
+	struct perf_sample_spec spec = {3, 7, 7, 11, 250, 0, {USER, 0x1010}, {0}, {0}};
+	ZSTD_CStream *stream = ZSTD_createCStream();
+	struct perf_writer inner;
+	struct perf_writer writer;
+
+	perf_writer_init(&inner, USUAL, false);
+	perf_add_comm(&inner, 1, 7, 7, "run", true);
+	perf_add_mmap(&inner, 1, 7, 0x1000, 0x1000, 0x400, "/bin/run", 0);
+	perf_add_sample(&inner, &spec);
+	spec.chain[1] = 0x1030;
+	perf_add_sample(&inner, &spec);
+	assert_true(cut < inner.records.length);
+	perf_writer_init(&writer, USUAL, false);
+	perf_add_event(&writer, 0, 0, 100, 11, "cycles:u");
+	add_packed(&writer, stream, inner.records.data, cut);
+	add_packed(&writer, stream, inner.records.data + cut, inner.records.length - cut);
+	ZSTD_freeCStream(stream);
+	text_release(&inner.records);
+	return perf_writer_finish(&writer);
+}
+
+static void packed_records_may_be_cut_anywhere(void **state _unused_)
+{
+	for (size_t cut = 0; cut < 300; cut += 7) {
+		struct text file = write_packed(cut);
+		struct imported imported = {0};
+
+		assert_int_equal(
+			imported_read(&imported, &format_perf_data, file.data, file.length), 0);
+		assert_string_equal(imported.warnings.data, "");
+		assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+			       "run;run+0x410 250\nrun;run+0x430 250\n");
+		imported_release(&imported);
+		text_release(&file);
+	}
+}
+
+static void what_is_before_damaged_packed_records_counts(void **state _unused_)
+{
+	struct text file = write_packed(260);
+	struct imported imported = {0};
+	char *packed = memmem(file.data, file.length, "\x28\xb5\x2f\xfd", 4);
+	uint16_t size;
+
+	/* The second piece begins with a block's header of 3 bytes, here of a kind that is none. */
+	assert_non_null(packed);
+	memcpy(&size, packed - 2, sizeof(size));
+	memset(packed + size, 0xff, 3);
+	assert_int_equal(imported_read(&imported, &format_perf_data, file.data, file.length), 0);
+	assert_non_null(strstr(imported.warnings.data, "damaged compressed data: what follows"));
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "run;run+0x410 250\n");
+	imported_release(&imported);
+	text_release(&file);
+}
+
+static void a_bomb_does_not_unpack(void **state _unused_)
+{
+	size_t size = 17u << 20;
+	char *zeros = calloc(1, size);
+	ZSTD_CStream *stream = ZSTD_createCStream();
+	struct imported imported = {0};
+	struct perf_writer writer;
+	struct text file;
+
+	perf_writer_init(&writer, USUAL, false);
+	perf_add_event(&writer, 0, 0, 100, 11, "cycles:u");
+	add_packed(&writer, stream, zeros, size);
+	file = perf_writer_finish(&writer);
+	assert_int_equal(imported_read(&imported, &format_perf_data, file.data, file.length),
+			 -EBADMSG);
+	assert_non_null(strstr(imported.warnings.data, "unpacks to too much"));
+	imported_release(&imported);
+	text_release(&file);
+	ZSTD_freeCStream(stream);
+	free(zeros);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packed_records_may_be_cut_anywhere),
+		cmocka_unit_test(what_is_before_damaged_packed_records_counts),
+		cmocka_unit_test(a_bomb_does_not_unpack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
