@@ -29,6 +29,7 @@
 #include "formats/er_stacks.h"
 #include "formats/format.h"
 #include "formats/reader.h"
+#include "formats/unnamed_code.h"
 
 #define LOG_NAME "log.xml"
 
@@ -464,6 +465,8 @@ static int read_er(struct import *import)
 
 	if (!err)
 		err = read_experiments(&experiments);
+	if (!err && !import->will_name_code)
+		err = unnamed_code_name(import, false);
 	array_release(&experiments.folders);
 	er_modules_release(&experiments.modules);
 	er_files_release(&experiments.files);

@@ -130,6 +130,17 @@ static void addresses_become_offsets_in_files(void **state _unused_)
 	imported_release(&imported);
 }
 
+static void code_is_called_by_its_place_where_nobody_has_the_file(void **state _unused_)
+{
+	struct er_writer writer = er_writer_new(ER_CLOCK_PROFILE("1"), "profile");
+	struct text tar;
+
+	er_put_frames(&writer.frames, 1, 1, 101, ER_WORDS(LEAF, MAIN));
+	er_put_clock(&writer.data, 7, 1, 10, 1);
+	tar = finish(&writer);
+	assert_tar(&tar, "cpu", "work;work+0x1010;work+0x1020 10000000\n");
+}
+
 static void a_linked_stack_goes_on_in_another_wherever_it_is(void **state _unused_)
 {
 	struct er_writer writer = make_clock("1");
@@ -438,6 +449,7 @@ int main(void)
 		cmocka_unit_test(threads_keep_their_ids),
 		cmocka_unit_test(every_state_of_a_thread_is_a_metric),
 		cmocka_unit_test(addresses_become_offsets_in_files),
+		cmocka_unit_test(code_is_called_by_its_place_where_nobody_has_the_file),
 		cmocka_unit_test(a_linked_stack_goes_on_in_another_wherever_it_is),
 		cmocka_unit_test(links_in_a_circle_are_cut),
 		cmocka_unit_test(a_stack_that_is_not_there_is_unknown),
