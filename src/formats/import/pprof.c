@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "formats/pprof_reader.h"
+#include "formats/unnamed_code.h"
 
 /* Of the first sample type, where a profile begins; two numbers of at most ten bytes. */
 #define MAX_TYPE_BYTES    22
@@ -423,6 +424,8 @@ int pprof_read(struct import *import)
 		err = pprof_reader_prepare_code(&reader);
 	if (!err)
 		err = read_samples(&samples);
+	if (!err && !import->will_name_code)
+		err = unnamed_code_name(import, false);
 	pprof_reader_release_code(&reader);
 	pprof_table_release(&reader.mappings);
 	pprof_table_release(&reader.locations);

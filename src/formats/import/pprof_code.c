@@ -22,6 +22,7 @@ enum mapping_field {
 	MAPPING_OFFSET = 4,
 	MAPPING_FILENAME = 5,
 	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
 };
 
 enum location_field { LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
@@ -33,6 +34,7 @@ struct mapping {
 	struct bytes filename;
 	struct bytes build_id;
 	enum frame_kind kind;
+	bool has_functions;   /* the producer has looked for names */
 	uint32_t module_name; /* string of the profile */
 };
 
@@ -121,6 +123,8 @@ static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
 			ret->limit = field.value;
 		else if (field.number == MAPPING_OFFSET)
 			ret->file_offset = field.value;
+		else if (field.number == MAPPING_HAS_FUNCTIONS)
+			ret->has_functions = field.value;
 		else if (field.number == MAPPING_FILENAME || field.number == MAPPING_BUILD_ID)
 			strings[field.number == MAPPING_BUILD_ID] = field.value;
 	}
@@ -239,6 +243,21 @@ static int add_unnamed_frame(struct pprof_reader *reader, struct code *code)
 	return profile_add_frame_name(profile, *module ? name.data : "", name.length, &frame->name);
 }
 
+static bool has_place(const struct code *code)
+{
+	const struct mapping *mapping = &code->mapping;
+
+	return code->has_mapping && mapping->filename.size && mapping->kind != FRAME_JIT &&
+	       code->address >= mapping->start && code->address < mapping->limit;
+}
+
+/* Code for which nobody has looked for names yet: whoever has the file may. */
+static bool is_to_be_named(const struct code *code)
+{
+	return has_place(code) && !code->mapping.has_functions &&
+	       code->mapping.kind == FRAME_USER && code->mapping.filename.data[0] == '/';
+}
+
 static int read_lines(struct pprof_reader *reader, struct code *code, struct bytes message)
 {
 	struct protobuf_field field;
@@ -253,7 +272,7 @@ static int read_lines(struct pprof_reader *reader, struct code *code, struct byt
 						"a location with more than %d lines", MAX_LINES);
 		err = add_frame(reader, code, field.body);
 	}
-	if (!err && !reader->frames.length)
+	if (!err && !reader->frames.length && !is_to_be_named(code))
 		err = add_unnamed_frame(reader, code);
 	if (err)
 		return err;
@@ -357,6 +376,8 @@ static int add_at_address(struct pprof_reader *reader, const struct code *code, 
 	if (err)
 		return err;
 	location = profile_get_location(profile, *ret);
+	if (!reader->frames.length)
+		return 0;
 	if (location->num_frames)
 		return has_equal_frames(reader, location) ? 0 : -EEXIST;
 	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
@@ -380,11 +401,9 @@ static int add_by_name(struct pprof_reader *reader, uint32_t *ret)
 
 static int add_location(struct pprof_reader *reader, const struct code *code, uint32_t *ret)
 {
-	const struct mapping *mapping = &code->mapping;
 	int err = -EEXIST;
 
-	if (code->has_mapping && mapping->filename.size && mapping->kind != FRAME_JIT &&
-	    code->address >= mapping->start && code->address < mapping->limit)
+	if (has_place(code))
 		err = add_at_address(reader, code, ret);
 	return err == -EEXIST ? add_by_name(reader, ret) : err;
 }

@@ -168,6 +168,30 @@ static void code_without_names_is_called_by_its_file(void **state _unused_)
 	assert_reads_as(&scene, "[unknown] 42\n");
 }
 
+/* What nobody has looked up is left to who has the file; else its place in the file says it. */
+static void code_that_its_producer_did_not_name_is_left_to_others(void **state _unused_)
+{
+	struct import import = {.will_name_code = true};
+	struct profile *profile;
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.mapping.memory_start = 0x7f0000001000;
+	scene.mapping.memory_limit = 0x7f0000009000;
+	scene.location.address = 0x7f0000001234;
+	scene.location.n_line = 0;
+	assert_reads_as(&scene, "prog+0x234 42\n");
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
+	assert_int_equal(profile_get_location(profile, 0)->space, LOCATION_FILE);
+	assert_int_equal(profile_get_location(profile, 0)->num_frames, 0);
+	profile_free(profile);
+
+	scene.mapping.has_functions = true;
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
+	assert_int_equal(profile_get_location(profile, 0)->num_frames, 1);
+	profile_free(profile);
+}
+
 static void addresses_become_offsets_in_the_file(void **state _unused_)
 {
 	struct import import = {0};
@@ -370,6 +394,7 @@ int main(void)
 		cmocka_unit_test(names_of_others_cannot_break_a_line),
 		cmocka_unit_test(code_of_the_kernel_is_known_by_its_mapping),
 		cmocka_unit_test(code_without_names_is_called_by_its_file),
+		cmocka_unit_test(code_that_its_producer_did_not_name_is_left_to_others),
 		cmocka_unit_test(addresses_become_offsets_in_the_file),
 		cmocka_unit_test(one_address_with_two_names_is_two_locations),
 		cmocka_unit_test(samples_of_one_stack_are_summed),
