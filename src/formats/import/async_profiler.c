@@ -1,5 +1,5 @@
 /*
- * The flame graphs that async-profiler writes as HTML: a script of calls, one frame each, callers
+ * The pages that async-profiler writes. Flame graphs are a script of calls, one frame each, callers
  * before what they call.
  *
  * Version 2 gives everything:    f(level, left, width, type, 'title')
@@ -15,15 +15,19 @@
  * on there is only `inverted`, which is also true for a page that is just drawn upside down; then
  * the outermost frames decide: if most of the weight is in functions that threads start with, the
  * stacks are not reversed.
+ *
+ * Call trees are nested lists, with the same numbers (async_tree.h).
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "formats/async_titles.h"
+#include "formats/async_tree.h"
 #include "formats/format.h"
 #include "formats/piece.h"
 #include "formats/reader.h"
+#include "formats/xml_scanner.h"
 
 #define DETECTION_BYTES 65536
 #define MAX_ARGUMENTS   7
@@ -38,7 +42,8 @@
 static const char version_2[] = "function f(level, left, width, type, title";
 static const char version_3[] = "function unpack(cpool)";
 static const char heatmap[] = "id=\"executionsHeatmap\"";
-static const char tree[] = "<ul class=\"tree\"";
+static const char tree[] = "<title>Tree view</title>";
+static const char tree_script[] = "function treeView(opt)";
 
 struct node {
 	uint32_t parent;
@@ -58,6 +63,9 @@ struct reader {
 	bool is_reversed;
 	bool is_inverted;
 	bool has_deltas;
+	bool is_tree;
+	uint32_t tree_level; /* of the list that the page is in; 0: before the first */
+	uint64_t self;       /* of the last frame in a tree */
 	unsigned int num_colors;
 	uint64_t level; /* of the last frame */
 	uint64_t width;
@@ -228,8 +236,73 @@ static struct piece find_quoted(struct piece line)
 	return (struct piece){start + 1, (size_t)(end - start) - 1};
 }
 
+/* ---- call trees ---- */
+
+static int add_tree_root(struct reader *reader, uint64_t total)
+{
+	struct node node = {.width = total};
+	int err = profile_add_string(reader->import->profile, "all", &node.name);
+
+	return err ? err : add_node(reader, node);
+}
+
+static int add_tree_frame(struct reader *reader, const struct async_tree_frame *frame)
+{
+	struct node node = {
+		.level = reader->tree_level, .type = frame->type, .width = frame->total};
+	struct text name = {0};
+	int err = reader->nodes.length ? 0 : add_tree_root(reader, 0);
+
+	xml_decode(&name, (struct xml_slice){frame->name.start, frame->name.length});
+	if (name.failed)
+		err = -ENOMEM;
+	if (!err)
+		err = profile_add_frame_name(reader->import->profile, name.data ? name.data : "",
+					     name.length, &node.name);
+	text_release(&name);
+	reader->is_reversed = !frame->has_self;
+	reader->self = frame->self;
+	return err ? err : add_node(reader, node);
+}
+
+/* "<li>..." stands for all that the frame above it calls. */
+static void count_pruned(struct reader *reader)
+{
+	size_t count = reader->nodes.length;
+	uint64_t total = count ? reader->nodes.items[count - 1].width : 0;
+
+	if (total > reader->self)
+		reader->import->counts.pruned_weight += total - reader->self;
+}
+
+static int read_tree_line(struct reader *reader, struct piece line)
+{
+	struct async_tree_frame frame;
+	uint64_t total;
+
+	if (piece_starts_with(line, "<ul")) {
+		reader->tree_level++;
+	} else if (piece_starts_with(line, "</ul>")) {
+		reader->tree_level -= reader->tree_level > 0;
+	} else if (piece_starts_with(line, "<li>...")) {
+		count_pruned(reader);
+	} else if (piece_starts_with(line, "<li>") || piece_starts_with(line, "<li ")) {
+		if (async_tree_parse_frame(line, &frame))
+			return add_tree_frame(reader, &frame);
+		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
+	} else if (!reader->nodes.length && async_tree_parse_total(line, &reader->units, &total)) {
+		return add_tree_root(reader, total);
+	} else if (line.length > 4 && piece_starts_with(line, ".t") &&
+		   piece_starts_with((struct piece){line.start + 3, line.length - 3}, " {")) {
+		reader->num_colors++;
+	}
+	return 0;
+}
+
 static int read_line(struct reader *reader, struct piece line)
 {
+	if (reader->is_tree)
+		return read_tree_line(reader, line);
 	if (is_frame(line))
 		return reader->has_table ? read_frame(reader, line)
 					 : read_plain_frame(reader, line);
@@ -248,6 +321,8 @@ static int read_line(struct reader *reader, struct piece line)
 		reader->is_inverted = true;
 	else if (piece_starts_with(line, "const units = "))
 		reader->units = find_quoted(line);
+	else if (piece_starts_with(line, tree))
+		reader->is_tree = true;
 	return 0;
 }
 
@@ -340,7 +415,7 @@ static int place_node(struct reader *reader, struct node *node)
  * The stack of a node whose stack leads from it to the first level. Such stacks share nothing that
  * the page shows, so a small page could hold any number of levels.
  */
-static int make_reversed_stack(struct reader *reader, struct node *node)
+static int make_reversed_stack(struct reader *reader, const struct node *node, uint32_t *stack)
 {
 	const struct node *nodes = reader->nodes.items;
 	uint64_t max_stacks = MAX_REVERSED_STACKS + reader->import->size / 8;
@@ -354,7 +429,7 @@ static int make_reversed_stack(struct reader *reader, struct node *node)
 			return import_fail_line(reader->import, reader->lines.number,
 						"the reversed stacks are too many and too deep");
 		if (!parse_thread(reader, at, &comm, &tid))
-			err = add_frame(reader, at, &node->stack);
+			err = add_frame(reader, at, stack);
 	}
 	return err;
 }
@@ -362,22 +437,21 @@ static int make_reversed_stack(struct reader *reader, struct node *node)
 static int add_sample(struct reader *reader, struct node *node)
 {
 	int err = place_node(reader, node);
+	uint32_t stack = node->stack;
 
 	if (err || node->children >= node->width)
 		return err;
 	/* What is not in any frame was pruned. */
 	if (!node->level) {
 		reader->import->counts.pruned_weight += node->width - node->children;
-		err = add_frame(reader, node, &node->stack);
+		err = add_frame(reader, node, &stack);
 	} else if (reader->is_reversed) {
-		err = make_reversed_stack(reader, node);
+		err = make_reversed_stack(reader, node, &stack);
 	}
-	if (!err)
-		err = reader_add_sample(reader->import, 0, node->thread, node->stack,
-					reader->metric, node->width - node->children);
-	if (!node->level)
-		node->stack = STACK_EMPTY;
-	return err;
+	if (err)
+		return err;
+	return reader_add_sample(reader->import, 0, node->thread, stack, reader->metric,
+				 node->width - node->children);
 }
 
 static bool is_thread_start(const char *name)
@@ -433,26 +507,28 @@ static void decide_direction(struct reader *reader)
 
 static int add_metric(struct reader *reader)
 {
-	static const struct piece nanoseconds = {"ns", 2}, bytes = {"bytes", 5};
-	bool is_time = reader->units.length == nanoseconds.length &&
-		       piece_starts_with(reader->units, nanoseconds.start);
-	bool is_size = reader->units.length == bytes.length &&
-		       piece_starts_with(reader->units, bytes.start);
+	/* A tree has a counter where a flame graph says nothing, of time or bytes for example. */
+	static const char *const metrics[][3] = {
+		{"ns", "time", "nanoseconds"},
+		{"bytes", "bytes", "bytes"},
+		{"counter", "counter", "count"},
+	};
+	const char *const samples[] = {"", "samples", "count"};
+	const char *const *metric = samples;
 
-	return profile_add_metric(reader->import->profile,
-				  is_time   ? "time"
-				  : is_size ? "bytes"
-					    : "samples",
-				  is_time   ? "nanoseconds"
-				  : is_size ? "bytes"
-					    : "count",
-				  &reader->metric);
+	for (size_t i = 0; i < ARRAY_LENGTH(metrics); i++)
+		if (piece_equals(reader->units, metrics[i][0]))
+			metric = metrics[i];
+	return profile_add_metric(reader->import->profile, metric[1], metric[2], &reader->metric);
 }
 
 static int add_samples(struct reader *reader)
 {
 	int err = add_metric(reader);
 
+	/* A tree that does not tell the total of all. */
+	if (reader->is_tree && reader->nodes.items[0].width < reader->nodes.items[0].children)
+		reader->nodes.items[0].width = reader->nodes.items[0].children;
 	if (!err)
 		err = reader_add_nameless_thread(reader->import, &reader->thread);
 	decide_direction(reader);
@@ -476,10 +552,7 @@ static int read_page(struct reader *reader)
 		err = read_line(reader, line);
 	if (!err && !reader->nodes.length)
 		err = import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
-				       piece_contains(page, tree)
-					       ? "call trees of async-profiler are not read; "
-						 "write a flame graph"
-					       : "expected a flame graph of async-profiler");
+				       "expected a flame graph of async-profiler");
 	return err ? err : add_samples(reader);
 }
 
@@ -501,7 +574,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 	if (!piece_contains(page, "<html"))
 		return DETECTED_NOT;
 	return piece_contains(page, version_2) || piece_contains(page, version_3) ||
-			       piece_contains(page, heatmap)
+			       piece_contains(page, tree_script) || piece_contains(page, heatmap)
 		       ? DETECTED_SURE
 		       : DETECTED_NOT;
 }
@@ -509,7 +582,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_async_profiler = {
 	.name = "async-profiler",
 	.extension = "",
-	.summary = "flame graphs that async-profiler wrote as HTML",
+	.summary = "flame graphs and call trees that async-profiler wrote as HTML",
 	.detect = detect,
 	.read = read_async_profiler,
 };

@@ -46,8 +46,8 @@ static void reversed_stacks_are_turned_round(void **state _unused_)
 {
 	assert_stacks(FORMAT,
 		      PAGE_2 COLORS_5 "var reverse = true;\nf(0,0,6,4,'all')\nf(1,0,6,0,'leaf')\n"
-				      "f(2,0,4,0,'b')\nf(3,0,4,0,'main')\nf(2,4,2,0,'main')\n",
-		      0, "main;b;leaf 4\nmain;leaf 2\n");
+				      "f(2,0,4,0,'b')\nf(3,0,3,0,'main')\nf(2,4,2,0,'main')\n",
+		      0, "b;leaf 1\nmain;b;leaf 3\nmain;leaf 2\n");
 }
 
 static void an_inverted_page_is_guessed_at(void **state _unused_)
@@ -124,13 +124,91 @@ static void a_deep_stack_is_read(void **state _unused_)
 	imported_release(&imported);
 }
 
+#define TREE        "<html>\n<title>Tree view</title>\n"
+#define TREE_SCRIPT "function treeView(opt) {\n"
+#define LI          "<li><div>"
+
+static void the_tree_of_version_2_is_read(void **state _unused_)
+{
+	assert_stacks(
+		FORMAT,
+		TREE
+		".t0 {\n}\n.t1 {\n}\n.t2 {\n}\n.t3 {\n}\n.t4 {\n}\n" TREE_SCRIPT
+		"<div>Call tree view, total samples: 1,180 </div>\n<ul class=\"tree\">\n" LI
+		"[0] 100.00% 1,180 self: 0.17% 2</div><span class=\"t0\"> main</span>\n<ul>\n" LI
+		"[1] 99.8% 1,178 self: 98% 1,170</div><span class=\"t2\"> a&lt;b&gt;</span>\n"
+		"<ul>\n" LI "[2] 0% 8 self: 0% 8</div><span class=\"t1\"> in</span>\n"
+		"</ul>\n</ul>\n</ul>\n",
+		0, "main 2\nmain;a<b>_[k] 1170\nmain;a<b>_[k];in_[i] 8\n");
+}
+
+#define COLORS_OF_TREE_4                                                           \
+	".t0 {color: #1;}\n.t1 {color: #1;}\n.t2 {color: #1;}\n.t3 {color: #1;}\n" \
+	".t4 {color: #1;}\n.t5 {color: #1;}\n.t6 {color: #1;}\n" TREE_SCRIPT
+#define LEAF "<li><div class=\"o\">"
+
+static void the_tree_of_version_4_is_read(void **state _unused_)
+{
+	static const char text[] = TREE COLORS_OF_TREE_4
+		"Call tree view, total counter: 9 </div>\n<ul class='tree'>\n" LI
+		"66.67% [6] &#8226; self: 0.00% [0]</div> <span class=\"t1\">"
+		"[w tid=7]</span>\n<ul>\n" LEAF
+		"66.67% [6] &#8226; self: 66.67% [6]</div> <span class=\"t5\">"
+		"sys</span>\n</ul>\n" LEAF
+		"33.33% [3] &#8226; self: 33.33% [3]</div> <span class=\"t1\">"
+		"main</span>\n</ul>\n";
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_string_equal(imported.warnings.data, "");
+	assert_string_equal(format_get_metric_name(imported.profile, 0), "counter");
+	assert_written(&format_folded, imported.profile,
+		       (struct call_tree_opts){.root = TREE_ROOT_TID},
+		       "main_[j] 3\nw-?/7;sys_[k] 6\n");
+	imported_release(&imported);
+}
+
+static void a_backtrace_view_is_turned_round(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      TREE COLORS_OF_TREE_4
+		      "Backtrace view, total samples: 5 </div>\n<ul class='tree'>"
+		      "\n" LI "100.00% [5]</div> <span class=\"t3\">leaf</span>\n<ul>\n" LEAF
+		      "60.00% [3]</div> <span class=\"t3\">main</span>\n</ul>\n</ul>\n",
+		      0, "leaf 2\nmain;leaf 3\n");
+}
+
+static void what_a_tree_leaves_out_stays_with_the_caller(void **state _unused_)
+{
+	static const char text[] = TREE COLORS_OF_TREE_4
+		"Call tree view, total samples: 10 </div>\n<ul class='tree'>\n" LI
+		"90% [9] &#8226; self: 10% [1]</div> <span class=\"t3\">a</span>\n"
+		"<ul>\n<li>...\n</ul>\n</ul>\n";
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "a 9\nall 1\n");
+	assert_int_equal(imported.import.counts.pruned_weight, 9);
+	imported_release(&imported);
+}
+
+static void malformed_lines_of_a_tree_are_skipped(void **state _unused_)
+{
+	assert_warned(FORMAT,
+		      TREE TREE_SCRIPT
+		      "<ul class=\"tree\">\n<li><div>x</div>\n" LEAF
+		      "1% [99999999999999999999]</div> <span class=\"t3\">b</span>\n" LEAF
+		      "100% [5] self: 1% [5]</div> <span class=\"t3\">a</span>\n",
+		      "FILE:5: expected a frame, skipping\nFILE:6: expected a frame, skipping\n",
+		      "a 5\n");
+}
+
 static void other_pages_are_refused_by_their_names(void **state _unused_)
 {
 	assert_refused(FORMAT, "<html>\n", "FILE:1: expected a flame graph of async-profiler");
 	assert_refused(FORMAT, "<html>\n<pre id=\"executionsHeatmap\">",
 		       "FILE:1: heat maps of async-profiler are not read");
-	assert_refused(FORMAT, "<html>\n<ul class=\"tree\">\n",
-		       "FILE:2: call trees of async-profiler are not read");
 }
 
 static enum detection detect(const char *text)
@@ -142,6 +220,7 @@ static void the_format_is_known_by_its_script(void **state _unused_)
 {
 	assert_int_equal(detect(PAGE_2), DETECTED_SURE);
 	assert_int_equal(detect(PAGE_3), DETECTED_SURE);
+	assert_int_equal(detect(TREE TREE_SCRIPT), DETECTED_SURE);
 	assert_int_equal(detect("<html>hello"), DETECTED_NOT);
 	assert_int_equal(detect(""), DETECTED_NOT);
 }
@@ -159,6 +238,11 @@ int main(void)
 		cmocka_unit_test(malformed_frames_are_skipped),
 		cmocka_unit_test(deep_reversed_stacks_do_not_fill_the_memory),
 		cmocka_unit_test(a_deep_stack_is_read),
+		cmocka_unit_test(the_tree_of_version_2_is_read),
+		cmocka_unit_test(the_tree_of_version_4_is_read),
+		cmocka_unit_test(a_backtrace_view_is_turned_round),
+		cmocka_unit_test(what_a_tree_leaves_out_stays_with_the_caller),
+		cmocka_unit_test(malformed_lines_of_a_tree_are_skipped),
 		cmocka_unit_test(other_pages_are_refused_by_their_names),
 		cmocka_unit_test(the_format_is_known_by_its_script),
 	};
