@@ -1,5 +1,5 @@
 /*
- * The table of titles in a page of async-profiler from version 3 on.
+ * The table of titles in a page of async-profiler from version 3 on, and what titles say.
  */
 #ifndef FORMATS_ASYNC_TITLES_H
 #define FORMATS_ASYNC_TITLES_H
@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/text.h"
+#include "formats/piece.h"
 #include "profile/profile.h"
 
 struct async_titles {
@@ -33,5 +34,11 @@ _must_check_ int async_titles_find(struct async_titles *titles, struct profile *
  * where the page is new enough, backslashes too. False when there is none; check text->failed.
  */
 bool async_take_string(const char *start, size_t length, bool has_backslashes, struct text *text);
+
+/* "[worker tid=815]" or "[tid=815]", which stands for a thread. False when it is none. */
+bool async_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret_tid);
+
+/* What the type of a frame says, from version 2.8 on. Returns 0 or -ENOMEM. */
+_must_check_ int async_set_kind(struct profile *profile, unsigned int type, struct frame *frame);
 
 #endif

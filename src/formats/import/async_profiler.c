@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "formats/async_heatmap.h"
 #include "formats/async_titles.h"
 #include "formats/async_tree.h"
 #include "formats/format.h"
@@ -41,7 +42,6 @@
 /* What a page holds, by a piece of its script or markup. */
 static const char version_2[] = "function f(level, left, width, type, title";
 static const char version_3[] = "function unpack(cpool)";
-static const char heatmap[] = "id=\"executionsHeatmap\"";
 static const char tree[] = "<title>Tree view</title>";
 static const char tree_script[] = "function treeView(opt)";
 
@@ -328,19 +328,14 @@ static int read_line(struct reader *reader, struct piece line)
 
 /* ---- stacks ---- */
 
-static void set_kind(const struct reader *reader, unsigned int type, struct frame *frame)
+/* By the number of colors, which is how the page itself tells them. */
+static unsigned int get_type(const struct reader *reader, unsigned int type)
 {
-	/* By the number of colors, which is how the page itself tells them. */
-	static const struct {
-		unsigned int inlined, kernel, compiled, compiled_too;
-	} old = {1, 2, 99, 99}, present = {2, 5, 1, 6};
-	bool is_old = !reader->has_table && reader->num_colors <= 5;
+	/* Java, inlined, kernel, C++, native; Java was compiled or not. */
+	static const uint8_t old[] = {0, 2, 5, 4, 3};
+	bool is_old = !reader->has_table && reader->num_colors <= ARRAY_LENGTH(old);
 
-	frame->is_inlined = type == (is_old ? old.inlined : present.inlined);
-	if (type == (is_old ? old.kernel : present.kernel))
-		frame->kind = FRAME_KERNEL;
-	else if (!is_old && (type == present.compiled || type == present.compiled_too))
-		frame->kind = FRAME_JIT;
+	return is_old && type < ARRAY_LENGTH(old) ? old[type] : type;
 }
 
 static int add_frame(struct reader *reader, const struct node *node, uint32_t *stack)
@@ -348,38 +343,21 @@ static int add_frame(struct reader *reader, const struct node *node, uint32_t *s
 	struct profile *profile = reader->import->profile;
 	struct frame frame = {.name = node->name, .full_name = node->name};
 	uint32_t location;
-	int err = 0;
+	int err = async_set_kind(profile, get_type(reader, node->type), &frame);
 
-	set_kind(reader, node->type, &frame);
-	if (frame.kind == FRAME_KERNEL)
-		err = profile_add_string(profile, "[kernel]", &frame.module);
 	if (!err)
 		err = profile_add_frame_location(profile, &frame, &location);
 	return err ? err : profile_add_stack(profile, *stack, location, stack);
 }
 
-/* "[worker tid=815]" or "[tid=815]". False when the frame is no thread. */
 static bool parse_thread(const struct reader *reader, const struct node *node,
 			 struct piece *ret_comm, uint32_t *ret_tid)
 {
-	struct profile *profile = reader->import->profile;
+	const struct profile *profile = reader->import->profile;
 	struct piece name = {profile_get_string(profile, node->name),
 			     profile_get_string_length(profile, node->name)};
-	const char *mark = NULL;
-	uint64_t tid;
 
-	if (node->level != 1 || name.length < 7 || name.start[0] != '[' ||
-	    name.start[name.length - 1] != ']')
-		return false;
-	for (size_t i = 1; i + 4 < name.length; i++)
-		if (memcmp(name.start + i, "tid=", 4) == 0)
-			mark = name.start + i;
-	if (!mark || !parse_u64(mark + 4, (size_t)(name.start + name.length - mark) - 5, &tid) ||
-	    tid > UINT32_MAX || (mark > name.start + 1 && mark[-1] != ' '))
-		return false;
-	*ret_comm = piece_trim((struct piece){name.start + 1, (size_t)(mark - name.start) - 1});
-	*ret_tid = (uint32_t)tid;
-	return true;
+	return node->level == 1 && async_parse_thread(name, ret_comm, ret_tid);
 }
 
 static int add_thread(struct reader *reader, struct node *node, struct piece comm, uint32_t tid)
@@ -534,6 +512,13 @@ static int add_samples(struct reader *reader)
 	decide_direction(reader);
 	for (uint32_t id = 0; !err && id < reader->nodes.length; id++)
 		err = add_sample(reader, &reader->nodes.items[id]);
+	if (reader->is_tree && reader->import->counts.pruned_weight)
+		import_warn(
+			reader->import,
+			"%.2f %% of the weight is in frames that the page leaves out; it counts "
+			"for the callers of these",
+			100.0 * (double)reader->import->counts.pruned_weight /
+				(double)reader->nodes.items[0].width);
 	if (!err && reader->has_deltas)
 		import_warn(reader->import, "the differences in the file are left out");
 	return err;
@@ -546,8 +531,8 @@ static int read_page(struct reader *reader)
 	struct piece line;
 	int err = 0;
 
-	if (piece_contains(page, heatmap))
-		return import_fail_line(import, 1, "heat maps of async-profiler are not read");
+	if (piece_contains(page, ASYNC_HEATMAP_MARK))
+		return async_read_heatmap(import);
 	while (!err && take_line(reader, &line))
 		err = read_line(reader, line);
 	if (!err && !reader->nodes.length)
@@ -574,7 +559,8 @@ static enum detection detect(const uint8_t *data, size_t size)
 	if (!piece_contains(page, "<html"))
 		return DETECTED_NOT;
 	return piece_contains(page, version_2) || piece_contains(page, version_3) ||
-			       piece_contains(page, tree_script) || piece_contains(page, heatmap)
+			       piece_contains(page, tree_script) ||
+			       piece_contains(page, ASYNC_HEATMAP_MARK)
 		       ? DETECTED_SURE
 		       : DETECTED_NOT;
 }
@@ -582,7 +568,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 const struct format format_async_profiler = {
 	.name = "async-profiler",
 	.extension = "",
-	.summary = "flame graphs and call trees that async-profiler wrote as HTML",
+	.summary = "what async-profiler wrote as HTML: flame graphs, call trees, heat maps",
 	.detect = detect,
 	.read = read_async_profiler,
 };

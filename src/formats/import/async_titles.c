@@ -1,6 +1,9 @@
 #include "formats/async_titles.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "formats/reader.h"
 
 #define NO_NAME UINT32_MAX
 
@@ -84,4 +87,35 @@ int async_titles_find(struct async_titles *titles, struct profile *profile, uint
 		err = profile_add_frame_name(profile, title, length, name);
 	*ret = *name;
 	return err;
+}
+
+bool async_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret_tid)
+{
+	const char *mark = NULL;
+	uint64_t tid;
+
+	if (name.length < 7 || name.start[0] != '[' || name.start[name.length - 1] != ']')
+		return false;
+	for (size_t i = 1; i + 4 < name.length; i++)
+		if (memcmp(name.start + i, "tid=", 4) == 0)
+			mark = name.start + i;
+	if (!mark || !parse_u64(mark + 4, (size_t)(name.start + name.length - mark) - 5, &tid) ||
+	    tid > UINT32_MAX || (mark > name.start + 1 && mark[-1] != ' '))
+		return false;
+	*ret_comm = piece_trim((struct piece){name.start + 1, (size_t)(mark - name.start) - 1});
+	*ret_tid = (uint32_t)tid;
+	return true;
+}
+
+int async_set_kind(struct profile *profile, unsigned int type, struct frame *frame)
+{
+	static const unsigned int compiled = 1, inlined = 2, kernel = 5, compiled_too = 6;
+
+	frame->is_inlined = type == inlined;
+	if (type == compiled || type == compiled_too)
+		frame->kind = FRAME_JIT;
+	if (type != kernel)
+		return 0;
+	frame->kind = FRAME_KERNEL;
+	return profile_add_string(profile, "[kernel]", &frame->module);
 }
