@@ -16,9 +16,13 @@
 #define FIRST_BYTES (1u << 20) /* of an input whose size is not known */
 /* Memory is given back in steps of this. */
 #define RELEASE_BYTES (4u << 20)
-/* What gzip data may unpack to: any real profile, no bomb. */
-#define UNPACK_FREE_BYTES (64u << 20)
+/*
+ * What gzip data may unpack to, at every place in it: any real profile, no bomb. A bomb is known
+ * when so much of it lies in memory.
+ */
+#define UNPACK_FREE_BYTES (48u << 20)
 #define UNPACK_RATIO      50
+#define UNPACK_STEP_BYTES (1u << 20)
 
 /* Pages of our own, not of the file: a file that shrinks while it is read cannot kill us. */
 struct pages {
@@ -102,26 +106,26 @@ static bool is_gzip(const struct pages *pages)
 }
 
 /* Inflate until the end of the input, or of this member of it. */
-static int inflate_member(z_stream *stream, const struct pages *packed, size_t limit,
-			  struct pages *ret)
+static int inflate_member(z_stream *stream, const struct pages *packed, struct pages *ret)
 {
 	int state = Z_OK;
 
 	while (state == Z_OK) {
-		size_t left;
+		size_t taken = (size_t)(stream->next_in - packed->data);
+		size_t room;
 		int err;
 
+		if (ret->size / UNPACK_RATIO > taken + UNPACK_FREE_BYTES / UNPACK_RATIO)
+			return -EFBIG;
 		if (ret->size == ret->mapped || !ret->data) {
-			if (ret->size >= limit)
-				return -EFBIG;
 			err = reserve_pages(ret, ret->mapped ? ret->mapped * 2 : FIRST_BYTES);
 			if (err)
 				return err;
 		}
-		left = packed->size - (size_t)(stream->next_in - packed->data);
-		stream->avail_in = left > 1u << 30 ? 1u << 30 : (uInt)left;
-		left = ret->mapped - ret->size;
-		stream->avail_out = left > 1u << 30 ? 1u << 30 : (uInt)left;
+		stream->avail_in =
+			packed->size - taken > 1u << 30 ? 1u << 30 : (uInt)(packed->size - taken);
+		room = ret->mapped - ret->size;
+		stream->avail_out = room > UNPACK_STEP_BYTES ? UNPACK_STEP_BYTES : (uInt)room;
 		stream->next_out = ret->data + ret->size;
 		state = inflate(stream, Z_NO_FLUSH);
 		ret->size = (size_t)(stream->next_out - ret->data);
@@ -132,9 +136,6 @@ static int inflate_member(z_stream *stream, const struct pages *packed, size_t l
 /* A file may be several gzip files one after the other. */
 static int inflate_pages(const struct pages *packed, struct pages *ret, size_t *ret_offset)
 {
-	size_t limit = packed->size > SIZE_MAX / UNPACK_RATIO - UNPACK_FREE_BYTES
-			       ? SIZE_MAX
-			       : packed->size * UNPACK_RATIO + UNPACK_FREE_BYTES;
 	z_stream stream = {.next_in = packed->data};
 	int err = 0;
 
@@ -143,7 +144,7 @@ static int inflate_pages(const struct pages *packed, struct pages *ret, size_t *
 	while (!err) {
 		const uint8_t *next;
 
-		err = inflate_member(&stream, packed, limit, ret);
+		err = inflate_member(&stream, packed, ret);
 		next = stream.next_in;
 		*ret_offset = (size_t)(next - packed->data);
 		/* What follows and is no gzip data is padding, as for gzip itself. */
