@@ -19,6 +19,8 @@
 /* What packed packets may unpack to: as for compressed files. */
 #define UNPACK_FREE_BYTES (64u << 20)
 #define UNPACK_RATIO      50
+/* Of one packet, beside twice the trace's size: what is in memory at once. */
+#define UNPACK_AT_ONCE_BYTES (32u << 20)
 
 #define ADVANCE_BYTES     (1u << 20)
 #define NUM_DETECT_FIELDS 32
@@ -287,16 +289,18 @@ static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packe
 static int read_packed(struct rounds *rounds, struct bytes packed)
 {
 	struct pftrace_reader *reader = rounds->reader;
-	int err = pftrace_unpack(packed, rounds->num_unpacked, &rounds->unpacked);
+	uint64_t at_once = 2 * (uint64_t)reader->import->size + UNPACK_AT_ONCE_BYTES;
+	size_t limit = rounds->num_unpacked < at_once ? rounds->num_unpacked : at_once;
+	int err = pftrace_unpack(packed, limit, &rounds->unpacked);
 
 	if (err == -ENOTSUP) {
 		rounds->has_packed = true;
 		return 0;
 	}
 	if (err == -EFBIG)
-		return import_fail_byte(reader->import, reader->offset,
-					"the compressed packets unpack to over %d times their size",
-					UNPACK_RATIO);
+		return import_fail_byte(
+			reader->import, reader->offset,
+			"compressed packets that unpack to far more than their size");
 	if (err == -EBADMSG && rounds->round == ROUND_DESCRIPTORS)
 		return 0; /* told about in the other round */
 	if (err == -EBADMSG)
