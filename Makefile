@@ -139,7 +139,7 @@ $(FUZZ_LIB): $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out src/cli/%,$(SOURCES))) $(
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB)
 	$(call say,FUZZ,$<)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
+	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -Itests/unit -fsanitize=fuzzer,address,undefined \
 		-o $@ $(filter %.c %.a,$^) $(LDLIBS)
 
 $(O)/tests/workloads/%: tests/workloads/%.c
