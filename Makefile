@@ -64,7 +64,7 @@ WASM_LD     := $(shell command -v wasm-ld || command -v wasm-ld-14)
 WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null))
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(O)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perfetto_%.c pftrace.c import/perf_data_unpack.c import/pftrace_packed.c pprof.c pprof_code.c)
-WASM_BASE   := array cells error hash json text utf8
+WASM_BASE   := array cells error hash inflate json text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
 	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
 

@@ -1,9 +1,10 @@
 /*
  * Formats whose writers need libraries that the module does without: there they are only read.
- * Packed packets of a trace are left out, with a warning; packed records of perf end the reading.
+ * Packed records of perf end the reading.
  */
 #include <errno.h>
 
+#include "base/inflate.h"
 #include "formats/format.h"
 #include "formats/perf_data.h"
 #include "formats/pftrace_reader.h"
@@ -27,10 +28,7 @@ const struct format format_pftrace = {
 
 int pftrace_unpack(struct bytes packed, size_t limit, struct text *ret)
 {
-	(void)packed;
-	(void)limit;
-	(void)ret;
-	return -ENOTSUP;
+	return inflate_unpack(&packed, INFLATE_ZLIB, limit, ret);
 }
 
 int perf_unpacker_new(struct perf_unpacker **ret)

@@ -1,0 +1,179 @@
+#include "base/inflate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <zlib.h>
+
+#include "unit.h"
+
+/* zlib's windowBits for each wrapper. */
+static int get_window(enum inflate_wrapper wrapper)
+{
+	return wrapper == INFLATE_RAW ? -15 : wrapper == INFLATE_ZLIB ? 15 : 15 + 16;
+}
+
+/* By zlib. The caller releases it. */
+static struct text pack(const struct text *plain, enum inflate_wrapper wrapper, int level,
+			int strategy)
+{
+	z_stream stream = {.next_in = (unsigned char *)plain->data,
+			   .avail_in = (uInt)plain->length};
+	struct text packed = {0};
+	static unsigned char room[1 << 21];
+
+	assert_int_equal(deflateInit2(&stream, level, Z_DEFLATED, get_window(wrapper), 9, strategy),
+			 Z_OK);
+	stream.next_out = room;
+	stream.avail_out = sizeof(room);
+	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	text_append(&packed, room, stream.total_out);
+	deflateEnd(&stream);
+	return packed;
+}
+
+/* Something like stacks, then noise that cannot be packed. */
+static struct text make_plain(void)
+{
+	struct text plain = {0};
+	uint32_t noise = 1;
+
+	for (int i = 0; i < 20000; i++)
+		text_printf(&plain, "%d %d\n", i % 97, i * i % 1009);
+	for (int i = 0; i < 70000; i++) {
+		noise = noise * 1664525 + 1013904223;
+		text_append_char(&plain, (char)(noise >> 24));
+	}
+	return plain;
+}
+
+static void assert_unpacks(const struct text *packed, enum inflate_wrapper wrapper,
+			   const struct text *wanted)
+{
+	struct bytes bytes = bytes_of(packed->data, packed->length);
+	struct text plain = {0};
+
+	assert_int_equal(inflate_unpack(&bytes, wrapper, 1 << 22, &plain), 0);
+	assert_int_equal(plain.length, wanted->length);
+	assert_memory_equal(plain.data, wanted->data, wanted->length);
+	assert_int_equal(bytes.offset, packed->length);
+	text_release(&plain);
+}
+
+static void unpacks_whatever_zlib_packs(void **state)
+{
+	struct text plain = make_plain();
+
+	(void)state;
+	for (int wrapper = INFLATE_RAW; wrapper <= INFLATE_GZIP; wrapper++)
+		for (int level = 0; level <= 9; level += 3)
+			for (int strategy = Z_DEFAULT_STRATEGY; strategy <= Z_FIXED; strategy++) {
+				struct text packed = pack(&plain, (enum inflate_wrapper)wrapper,
+							  level, strategy);
+
+				assert_unpacks(&packed, (enum inflate_wrapper)wrapper, &plain);
+				text_release(&packed);
+			}
+	text_release(&plain);
+}
+
+static void unpacks_nothing(void **state)
+{
+	struct text plain = {0};
+	struct text packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+
+	(void)state;
+	text_append_string(&plain, "");
+	assert_unpacks(&packed, INFLATE_GZIP, &plain);
+	text_release(&plain);
+	text_release(&packed);
+}
+
+static void steps_over_the_names_in_a_gzip_header(void **state)
+{
+	struct text plain = {0};
+	struct text packed;
+	struct text named = {0};
+
+	(void)state;
+	text_append_string(&plain, "main;a 1\n");
+	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+	text_append(&named, packed.data, 10);
+	named.data[3] = 2 | 4 | 8 | 16;
+	text_append(&named, "\3\0abcname\0comment\0\1\2", 3 + 2 + 5 + 8 + 2);
+	text_append(&named, packed.data + 10, packed.length - 10);
+	assert_unpacks(&named, INFLATE_GZIP, &plain);
+	text_release(&plain);
+	text_release(&packed);
+	text_release(&named);
+}
+
+static int unpack_part(const struct text *packed, size_t size, size_t limit)
+{
+	struct bytes bytes = bytes_of(packed->data, size);
+	struct text plain = {0};
+	int err = inflate_unpack(&bytes, INFLATE_GZIP, limit, &plain);
+
+	text_release(&plain);
+	return err;
+}
+
+static void every_truncation_is_damage(void **state)
+{
+	struct text plain = {0};
+	struct text packed;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		text_printf(&plain, "main;f%d %d\n", i, i % 7);
+	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+	for (size_t size = 0; size < packed.length; size++)
+		assert_int_equal(unpack_part(&packed, size, SIZE_MAX), -EBADMSG);
+	text_release(&plain);
+	text_release(&packed);
+}
+
+static void every_flipped_byte_of_the_data_is_damage(void **state)
+{
+	struct text plain = {0};
+	struct text packed;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		text_printf(&plain, "main;f%d %d\n", i, i % 7);
+	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+	for (size_t at = 10; at < packed.length; at++) {
+		packed.data[at] ^= 0x55;
+		assert_int_equal(unpack_part(&packed, packed.length, 1 << 20), -EBADMSG);
+		packed.data[at] ^= 0x55;
+	}
+	text_release(&plain);
+	text_release(&packed);
+}
+
+static void the_limit_stops_it(void **state)
+{
+	struct text plain = make_plain();
+	struct text packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+
+	(void)state;
+	assert_int_equal(unpack_part(&packed, packed.length, plain.length), 0);
+	assert_int_equal(unpack_part(&packed, packed.length, plain.length - 1), -EFBIG);
+	assert_int_equal(unpack_part(&packed, packed.length, 0), -EFBIG);
+	text_release(&plain);
+	text_release(&packed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unpacks_whatever_zlib_packs),
+		cmocka_unit_test(unpacks_nothing),
+		cmocka_unit_test(steps_over_the_names_in_a_gzip_header),
+		cmocka_unit_test(every_truncation_is_damage),
+		cmocka_unit_test(every_flipped_byte_of_the_data_is_damage),
+		cmocka_unit_test(the_limit_stops_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
