@@ -86,6 +86,7 @@ extern const struct format format_firefox;
 extern const struct format format_folded;
 extern const struct format format_jfr;
 extern const struct format format_json;
+extern const struct format format_page; /* "html"; only read, see viewer/page.h */
 extern const struct format format_perf_data;
 extern const struct format format_perf_script;
 extern const struct format format_pftrace;

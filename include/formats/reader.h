@@ -20,6 +20,8 @@
 /* The readers of formats that are also written; their struct format stands with the writer. */
 int read_firefox(struct import *import);
 enum detection detect_firefox(const uint8_t *data, size_t size);
+int read_html(struct import *import);
+enum detection detect_html(const uint8_t *data, size_t size);
 int read_json(struct import *import);
 enum detection detect_json(const uint8_t *data, size_t size);
 int read_speedscope(struct import *import);

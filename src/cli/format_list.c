@@ -17,6 +17,5 @@ const struct format *format_list_find_path(const char *path)
 void format_list_for_each(void (*show)(const struct format *format, void *context), void *context)
 {
 	for (const struct format *const *format = format_get_all(); *format; format++)
-		show(*format, context);
-	show(&format_html, context);
+		show(*format == &format_page ? &format_html : *format, context);
 }

@@ -13,6 +13,7 @@ static const struct format *const formats[] = {
 	&format_er,
 	&format_firefox,
 	&format_folded,
+	&format_page,
 	&format_jfr,
 	&format_json,
 	&format_perf_data,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "formats/gzip_sink.h"
+#include "formats/reader.h"
 #include "viewer/pack.h"
 
 #define SLOT_BEGIN "<script type=\"text/plain\" id=\"profile\">"
@@ -111,6 +112,8 @@ static void append_attribute(struct text *text, const char *value)
 			text_append_string(text, "&amp;");
 		else if (*value == '<')
 			text_append_string(text, "&lt;");
+		else if (*value == '>')
+			text_append_string(text, "&gt;");
 		else
 			text_append_char(text, *value);
 	}
@@ -156,4 +159,6 @@ const struct format format_html = {
 	.extension = ".html",
 	.summary = "the viewer with the profile in it: one page, for any browser",
 	.write = write_html,
+	.detect = detect_html,
+	.read = read_html,
 };

@@ -13,6 +13,11 @@ export async function packBase64(bytes) {
 	return btoa(text);
 }
 
+/** As an attribute's value. @param {string} text */
+function escapeAttribute(text) {
+	return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
 /** @param {string} text */
 export function unpackBase64(text) {
 	const raw = atob(text);
@@ -60,10 +65,10 @@ export class Exporter {
 	async saveSession() {
 		const bytes = await this.model.client.call('pack');
 		const packed = await packBase64(bytes);
-		const block = `<script type="text/plain" id="profile" data-name="${this.getBaseName()}.svg">${packed}</` + 'script>';
+		const block = `<script type="text/plain" id="profile" data-name="${escapeAttribute(this.getBaseName())}.svg">${packed}</` + 'script>';
 		const view = { ...this.model.state, sides: this.model.getPackedSides() };
 		const state = `<script type="text/plain" id="first-view">${writeHash(view)}</` + 'script>';
-		const html = this.page.replace(/<script type="text\/plain" id="profile"[^>]*>[^<]*<\/script>/, () => block)
+		const html = this.page.replace(/<script type="text\/plain" id="profile"(?:"[^"]*"|[^>"])*>[^<]*<\/script>/, () => block)
 			.replace(/<script type="text\/plain" id="first-view">[^<]*<\/script>/, () => state);
 		saveFile(`${this.getBaseName()}.html`, new Blob([html], { type: 'text/html' }));
 		announce(`${this.getBaseName()}.html is saved`, true);

@@ -5,6 +5,7 @@
 
 #include <zlib.h>
 
+#include "formats/svg_profile.h"
 #include "viewer_fixture.h"
 
 static int append(void *context, const void *data, size_t size)
@@ -57,7 +58,7 @@ static void page_carries_the_whole_profile(void **state)
 	struct text data;
 	struct sink sink = {append, &page};
 	struct sink wanted_sink = {append, &wanted};
-	static const char tag[] = "id=\"profile\" data-name=\"a &quot;b&quot; &lt;c>\">";
+	static const char tag[] = "id=\"profile\" data-name=\"a &quot;b&quot; &lt;c&gt;\">";
 	const char *begin;
 
 	(void)state;
@@ -73,6 +74,50 @@ static void page_carries_the_whole_profile(void **state)
 	text_release(&data);
 	text_release(&page);
 	text_release(&wanted);
+	session_free(session);
+}
+
+/* What the command line's reader makes of a page. */
+static struct profile *read_page(const struct text *page)
+{
+	struct profile *profile = profile_new();
+	struct import import = {
+		.name = "page.html",
+		.data = (const uint8_t *)page->data,
+		.size = page->length,
+		.profile = profile,
+	};
+
+	assert_int_equal(format_detect("x", import.data, import.size) == &format_page, true);
+	assert_int_equal(profile_add_source(profile, STRING_EMPTY, &import.source), 0);
+	assert_int_equal(format_html.read(&import), 0);
+	return profile;
+}
+
+static void written_page_is_read_again_without_loss(void **state)
+{
+	struct session *session = fixture_new("main;a;b 3\nmain;c_[k] 4\n");
+	struct text page = {0};
+	struct text wanted = {0};
+	struct text again = {0};
+	struct sink sink = {append, &page};
+	struct sink wanted_sink = {append, &wanted};
+	struct sink again_sink = {append, &again};
+	struct profile *profile;
+
+	(void)state;
+	if (!viewer_page_exists())
+		skip();
+	fixture_open(session, "b \"2\" > <.folded", "main;d 5\n");
+	assert_int_equal(viewer_page_write(session_get_profile(session), "a > b", &sink), 0);
+	profile = read_page(&page);
+	assert_int_equal(svg_profile_write(session_get_profile(session), &wanted_sink), 0);
+	assert_int_equal(svg_profile_write(profile, &again_sink), 0);
+	assert_string_equal(again.data, wanted.data);
+	profile_free(profile);
+	text_release(&page);
+	text_release(&wanted);
+	text_release(&again);
 	session_free(session);
 }
 
@@ -165,6 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(page_carries_the_whole_profile),
+		cmocka_unit_test(written_page_is_read_again_without_loss),
 		cmocka_unit_test(packed_profile_is_read_again_without_loss),
 		cmocka_unit_test(report_of_several_files_gives_these),
 		cmocka_unit_test(removed_files_are_not_packed_and_names_are),

@@ -1,0 +1,153 @@
+/*
+ * Our own pages: the viewer with a profile in it, as `view`, `record` and the page itself write
+ * them. A script element of the page holds, in base64 and packed by gzip, the block that flame
+ * graphs have too (svg_profile.h), whose first line tells its version.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/inflate.h"
+#include "formats/piece.h"
+#include "formats/reader.h"
+
+/* The page's style and markup are before the slot, and less than that. */
+#define DETECTION_BYTES 262144
+#define PROLOGUE_BYTES  1024
+/* Unpacked profiles are about 10 times as large as packed ones. */
+#define UNPACK_RATIO      50
+#define UNPACK_FREE_BYTES (64u << 20)
+
+static const char slot[] = "<script type=\"text/plain\" id=\"profile\"";
+
+/* Where the slot's text begins and ends in the file. False: there is none. */
+static bool find_slot(const struct import *import, size_t *ret_begin, size_t *ret_end)
+{
+	const char *data = (const char *)import->data;
+	const char *end = data + import->size;
+	const char *at = import->size ? memmem(data, import->size, slot, strlen(slot)) : NULL;
+	bool is_quoted = false;
+
+	if (!at)
+		return false;
+	for (at += strlen(slot); at < end && (is_quoted || *at != '>'); at++)
+		is_quoted ^= *at == '"';
+	if (at == end)
+		return false;
+	at++;
+	*ret_begin = (size_t)(at - data);
+	at = memchr(at, '<', (size_t)(end - at));
+	*ret_end = at ? (size_t)(at - data) : import->size;
+	return true;
+}
+
+static int get_digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+static int decode(struct import *import, size_t begin, size_t end, struct text *ret)
+{
+	uint32_t bits = 0;
+	unsigned int num_bits = 0;
+
+	for (size_t i = begin; i < end; i++) {
+		char c = (char)import->data[i];
+		int digit = get_digit(c);
+
+		if (is_blank_char(c) || c == '=')
+			continue;
+		if (digit < 0)
+			return import_fail_byte(import, i, "expected base64");
+		bits = bits << 6 | (uint32_t)digit;
+		num_bits += 6;
+		if (num_bits < 8)
+			continue;
+		num_bits -= 8;
+		text_append_char(ret, (char)(bits >> num_bits));
+	}
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static int unpack(struct import *import, size_t begin, struct text *packed, struct text *ret)
+{
+	struct bytes bytes = bytes_of(packed->data, packed->length);
+	size_t limit = packed->length > SIZE_MAX / UNPACK_RATIO - UNPACK_FREE_BYTES
+			       ? SIZE_MAX
+			       : packed->length * UNPACK_RATIO + UNPACK_FREE_BYTES;
+	int err = inflate_unpack(&bytes, INFLATE_GZIP, limit, ret);
+
+	if (err == -EFBIG)
+		return import_fail_byte(import, begin,
+					"the profile in the page unpacks to over %d times its size",
+					UNPACK_RATIO);
+	if (err == -EBADMSG)
+		return import_fail_byte(import, begin,
+					"the profile in the page is damaged or cut off");
+	return err;
+}
+
+/* As the file that it would be, had it been written as SVG. */
+static int read_block(struct import *import, const struct text *block)
+{
+	_cleanup_(text_release) struct text name = {0};
+	struct import inner = *import;
+	int err;
+
+	text_printf(&name, "%.200s (unpacked)", import->name);
+	if (name.failed)
+		return -ENOMEM;
+	inner.name = name.data;
+	inner.data = (const uint8_t *)block->data;
+	inner.size = block->length;
+	inner.advance = NULL; /* its offsets are not the page's */
+	err = read_svg(&inner);
+	import->counts = inner.counts;
+	import->error = inner.error;
+	return err;
+}
+
+int read_html(struct import *import)
+{
+	_cleanup_(text_release) struct text packed = {0};
+	_cleanup_(text_release) struct text block = {0};
+	size_t begin = 0;
+	size_t end = 0;
+	int err;
+
+	if (!find_slot(import, &begin, &end))
+		return import_fail_byte(import, 0, "expected a page of stackwide's viewer");
+	err = decode(import, begin, end, &packed);
+	if (err)
+		return err;
+	if (!packed.length)
+		return import_fail_byte(import, begin,
+					"the page is the viewer alone: there is no profile in it");
+	err = unpack(import, begin, &packed, &block);
+	text_release(&packed);
+	return err ? err : read_block(import, &block);
+}
+
+enum detection detect_html(const uint8_t *data, size_t size)
+{
+	struct piece page = {(const char *)data, size < DETECTION_BYTES ? size : DETECTION_BYTES};
+	struct piece prologue = {page.start,
+				 page.length < PROLOGUE_BYTES ? page.length : PROLOGUE_BYTES};
+
+	return piece_contains(prologue, "<html") && piece_contains(page, slot) ? DETECTED_SURE
+									       : DETECTED_NOT;
+}
+
+/* Writing takes the viewer: viewer/page.h. */
+const struct format format_page = {
+	.name = "html",
+	.extension = ".html",
+	.summary = "the viewer with the profile in it: one page, for any browser",
+	.detect = detect_html,
+	.read = read_html,
+};
