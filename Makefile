@@ -68,10 +68,13 @@ WASM_BASE   := array cells error hash inflate json text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
 	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
 
-WASM_CFLAGS  = --target=wasm32-wasi -mexec-model=reactor -msimd128 -mbulk-memory -flto -O2 -std=gnu17 \
+WASM_OBJECTS := $(WASM_SOURCES:%.c=$(O)/wasm/%.o)
+# Most readers are many and short of work: they are made small, so that the page is.
+WASM_SMALL  := $(filter-out src/formats/import/folded% src/formats/import/svg_profile.c,$(filter src/formats/%,$(WASM_SOURCES)))
+WASM_CFLAGS  = --target=wasm32-wasi -msimd128 -mbulk-memory -flto -O2 -std=gnu17 -MD -MP \
 	-nostdlibinc -isystem $(WASI_INCLUDE) -include src/viewer/wasm/missing.h -D_GNU_SOURCE -DSTACKWIDE_VERSION='"$(VERSION)"' \
-	-Iinclude -I$(O)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS)) \
-	-Wl,--strip-all -Wl,-z,stack-size=1048576
+	-Iinclude -I$(O)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS))
+WASM_LDFLAGS := --target=wasm32-wasi -mexec-model=reactor -flto -O2 -Wl,--strip-all -Wl,-z,stack-size=1048576
 C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 
 all: $(O)/stackwide  ## the program, at build/stackwide
@@ -84,9 +87,14 @@ $(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS)) $(PROTOS:=.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(O)/viewer.wasm: $(WASM_SOURCES) $(wildcard include/*/*.h) $(EMBEDDED)
+$(WASM_SMALL:%.c=$(O)/wasm/%.o): private WASM_SIZE := -Oz
+$(O)/wasm/%.o: %.c | $(EMBEDDED)
+	$(call say,WASM,$<)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(WASM_CFLAGS) $(WASM_SIZE) -c -o $@ $<
+
+$(O)/viewer.wasm: $(WASM_OBJECTS)
 	$(call say,WASM,$@)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(WASM_CFLAGS) -o $@ $(WASM_SOURCES)
+	$(Q)$(CLANG) $(WASM_LDFLAGS) -o $@ $^
 
 $(O)/viewer.html: $(O)/viewer.wasm $(wildcard src/viewer/web/*) scripts/bundle-viewer
 	$(call say,PAGE,$@)
@@ -254,7 +262,7 @@ help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 	@sed -n '3,6s/^# *//p' Makefile
 
--include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
+-include $(OBJECTS:.o=.d) $(WASM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
 	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d)
 .PHONY: FORCE all test-programs check bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
 .SECONDARY:

@@ -14,6 +14,11 @@ skip() {
 
 command -v node >/dev/null || skip "there is no node: scripts/install-deps --tests installs it"
 [[ -s $(dirname "$STACKWIDE")/viewer.wasm ]] || skip "the program was built without its viewer"
+page_bytes=$(stat -c %s "$(dirname "$STACKWIDE")/viewer.html")
+if ((page_bytes > 400 * 1024)); then
+    echo "FAIL the page has $page_bytes bytes, more than 400 KB"
+    exit 1
+fi
 if (($# == 0)); then
     mapfile -t files < <(find "$tests/../golden" "$tests/../fuzz/corpus" -type f \
         ! -name command ! -name expected ! -name status ! -name '*.md' | sort)
