@@ -376,8 +376,9 @@ const struct command command_record = {
 	.usage = "Usage: stackwide record [OPTION...]                whole machine, until Ctrl-C\n"
 		 "       stackwide record -p PID | -t TID | --cgroup PATH [OPTION...]\n"
 		 "       stackwide record [OPTION...] -- COMMAND...  a command and what it starts",
-	.help = "Without -o, the profile goes to stackwide-HOST-YYYYmmddTHHMMSS.svg in the working\n"
-		"directory. Ctrl-C finishes and writes; a second Ctrl-C gives up and leaves no file.\n\n"
+	.help = "Without -o, the profile goes to stackwide-HOST-YYYYmmddTHHMMSS.html in the working\n"
+		"directory: the viewer with the profile in it, one page for any browser, that every command\n"
+		"reads again. Ctrl-C finishes and writes; a second Ctrl-C gives up and leaves no file.\n\n"
 		"Examples:\n"
 		"  sudo stackwide record -d 10\n"
 		"  sudo stackwide record -F 999 -p 812 -d 30s -o nginx.folded\n"

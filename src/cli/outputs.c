@@ -5,7 +5,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "cli/format_list.h"
+#include "viewer/page.h"
+
+/* Of a file whose name is made up, too. */
+static const struct format *choose_default(void)
+{
+	if (viewer_page_exists())
+		return &format_html;
+	log_warning("this stackwide was built without its viewer: the profile becomes a flame "
+		    "graph, .svg, instead of a page");
+	return &format_svg;
+}
 
 static int choose_format(const struct output_request *request, const struct format **ret,
 			 struct error *error)
@@ -20,7 +32,7 @@ static int choose_format(const struct output_request *request, const struct form
 		return 0;
 	}
 	if (!request->path) {
-		*ret = &format_svg;
+		*ret = choose_default();
 		return 0;
 	}
 	if (string_equals(request->path, "-"))

@@ -8,6 +8,7 @@
 
 #include "analysis/flat_table.h"
 #include "base/cells.h"
+#include "viewer/page.h"
 
 #define NUM_TOP         10
 #define DEFAULT_COLUMNS 80
@@ -238,7 +239,10 @@ static void append_outputs(struct text *text, const struct summary *summary)
 			continue;
 		text_printf(text, "wrote %s (%s, ", path, output->format->name);
 		cell_append_count(text, output_file_get_size(output->file), 0);
-		text_append_string(text, " bytes)\n");
+		text_append_string(text, output->format == &format_html
+						 ? " bytes): open it with a browser, on any "
+						   "machine\n"
+						 : " bytes)\n");
 	}
 	if (summary->stats_path && !string_equals(summary->stats_path, "-"))
 		text_printf(text, "wrote %s (account of the run)\n", summary->stats_path);

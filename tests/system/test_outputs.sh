@@ -27,10 +27,15 @@ grep -q burn_60 stdout || fail "no table on standard output"
 # A name of its own, told at the end.
 rm -f -- *
 "$STACKWIDE" record -p "$program" -d 1 2>err || fail "status $?"
-name=$(ls ./*.svg)
-[[ $name =~ ^\./stackwide-$(uname -n)-[0-9]{8}T[0-9]{6}\.svg$ ]] || fail "the name is $name"
+extension=html
+if [[ ! -s $(dirname "$STACKWIDE")/viewer.html ]]; then
+    extension=svg
+    grep -q 'without its viewer' err || fail "no word of the missing viewer: $(cat err)"
+fi
+name=$(ls ./stackwide-*)
+[[ $name =~ ^\./stackwide-$(uname -n)-[0-9]{8}T[0-9]{6}\.$extension$ ]] || fail "the name is $name"
 grep -qF "${name#./}" err || fail "the name is not told: $(cat err)"
-"$STACKWIDE" convert "$name" -o - --to folded | grep -q burn_60 || fail "the flame graph cannot be read back"
+"$STACKWIDE" convert "$name" -o - --to folded | grep -q burn_60 || fail "it cannot be read back"
 
 # An old file is replaced, and nothing else is left beside it.
 rm -f -- *
