@@ -44,9 +44,12 @@ struct flame {
 	const struct weights *weights;
 	struct flame_opts opts;
 	uint32_t *fragment;
-	uint8_t *marks;     /* by graph node; NULL: no fragment */
-	uint64_t *drawn;    /* by graph node: total without what lies in nested occurrences */
-	uint64_t *baseline; /* the same; NULL: nothing is compared */
+	uint8_t *marks; /* by graph node; NULL: no fragment */
+	/* By graph node: total without what lies in nested occurrences. */
+	const uint64_t *drawn;
+	const uint64_t *baseline; /* the same; NULL: nothing is compared */
+	uint64_t *own_drawn;      /* what of these is no array of the weights */
+	uint64_t *own_baseline;
 	uint32_t *group_of; /* by symbol: number of its group plus 1, while expanding; else 0 */
 	double width;
 	uint32_t top;
@@ -87,32 +90,31 @@ static int weigh(struct flame *flame)
 	const struct weights *weights = flame->weights;
 	size_t size = graph->num_nodes * sizeof(uint64_t);
 
-	flame->drawn = malloc(size);
-	flame->baseline = weights->baseline_self ? malloc(size) : NULL;
-	if (!flame->drawn || (weights->baseline_self && !flame->baseline))
-		return -ENOMEM;
-	if (!flame->marks) {
-		memcpy(flame->drawn, weights->total, size);
-		if (flame->baseline)
-			memcpy(flame->baseline, weights->baseline_total, size);
+	flame->drawn = weights->total;
+	flame->baseline = weights->baseline_total;
+	/* Callers are weighed as they are met. */
+	if (!flame->marks || flame->opts.direction == FLAME_CALLERS)
 		return 0;
-	}
-	add_up(graph, flame->marks, weights->self, flame->drawn);
-	if (flame->baseline)
-		add_up(graph, flame->marks, weights->baseline_self, flame->baseline);
+	flame->own_drawn = malloc(size);
+	flame->own_baseline = flame->baseline ? malloc(size) : NULL;
+	if (!flame->own_drawn || (flame->baseline && !flame->own_baseline))
+		return -ENOMEM;
+	add_up(graph, flame->marks, weights->self, flame->own_drawn);
+	flame->drawn = flame->own_drawn;
+	if (!flame->baseline)
+		return 0;
+	add_up(graph, flame->marks, weights->baseline_self, flame->own_baseline);
+	flame->baseline = flame->own_baseline;
 	return 0;
 }
 
 static int add_entry(struct flame *flame, uint32_t node, uint64_t weight, uint64_t baseline)
 {
-	struct entry *entry;
-
 	if (!weight && !baseline)
 		return 0;
-	entry = array_add(&flame->entries);
-	if (!entry)
+	if (array_reserve(&flame->entries, flame->entries.length + 1))
 		return -ENOMEM;
-	*entry = (struct entry){node, weight, baseline};
+	flame->entries.items[flame->entries.length++] = (struct entry){node, weight, baseline};
 	return 0;
 }
 
@@ -160,8 +162,12 @@ static int add_first_occurrences(struct flame *flame)
 static int add_leaf_entries(struct flame *flame)
 {
 	const struct weights *weights = flame->weights;
-	int err = 0;
+	size_t num_leaves = 0;
+	int err;
 
+	for (uint32_t i = 0; i < flame->graph->num_nodes; i++)
+		num_leaves += weights->self[i] || (flame->baseline && weights->baseline_self[i]);
+	err = array_reserve(&flame->entries, num_leaves);
 	for (uint32_t i = 0; !err && i < flame->graph->num_nodes; i++)
 		err = add_entry(flame, i, weights->self[i],
 				flame->baseline ? weights->baseline_self[i] : 0);
@@ -196,7 +202,6 @@ static int add_arrival(struct flame *flame, const struct entry *entry)
 	const struct graph *graph = flame->graph;
 	uint32_t symbol = graph_get_symbol(graph, entry->node);
 	uint32_t number = flame->group_of[symbol];
-	struct arrival *arrival;
 
 	if (!number) {
 		struct group *group = array_add(&flame->groups);
@@ -210,10 +215,9 @@ static int add_arrival(struct flame *flame, const struct entry *entry)
 		flame->group_of[symbol] = number;
 	}
 	count_entry(flame, entry, &flame->groups.items[number - 1]);
-	arrival = array_add(&flame->arrivals);
-	if (!arrival)
+	if (array_reserve(&flame->arrivals, flame->arrivals.length + 1))
 		return -ENOMEM;
-	*arrival = (struct arrival){*entry, number - 1};
+	flame->arrivals.items[flame->arrivals.length++] = (struct arrival){*entry, number - 1};
 	return 0;
 }
 
@@ -371,6 +375,9 @@ int flame_expand(struct flame *flame, uint32_t id)
 
 	if (node->is_expanded)
 		return 0;
+	/* At least; callers are never more. Growing would copy a million of them again and again.
+	 */
+	err = array_reserve(&flame->arrivals, node->num_entries);
 	for (uint32_t i = 0; !err && i < node->num_entries; i++) {
 		struct entry entry = flame->entries.items[node->first_entry + i];
 
@@ -496,8 +503,8 @@ void flame_free(struct flame *flame)
 		return;
 	free(flame->fragment);
 	free(flame->marks);
-	free(flame->drawn);
-	free(flame->baseline);
+	free(flame->own_drawn);
+	free(flame->own_baseline);
 	free(flame->group_of);
 	array_release(&flame->nodes);
 	array_release(&flame->entries);

@@ -23,15 +23,39 @@ void flame_box_fill(struct flame_box *box, const struct flame_node *node, uint32
 	split(node->baseline_self, box->baseline_self);
 }
 
+struct place {
+	double x_px;
+	double width_px;
+};
+
+/* Whether a node can be seen. */
+static bool find_place(const struct flame *flame, const struct flame_viewport *viewport,
+		       const struct flame_node *node, struct place *ret)
+{
+	double whole = flame_get_width(flame);
+	double scale = viewport->width_px / (whole * (viewport->to - viewport->from));
+
+	ret->x_px = (node->start - viewport->from * whole) * scale;
+	ret->width_px = node->width * scale;
+	return ret->width_px >= viewport->min_width_px && ret->x_px < viewport->width_px &&
+	       ret->x_px + ret->width_px > 0;
+}
+
 /* The last child first, so that the first is taken first. */
-static int push_children(struct flame_layout *layout, const struct flame_node *node)
+static int push_children(struct flame_layout *layout, const struct flame *flame,
+			 const struct flame_viewport *viewport, const struct flame_node *node)
 {
 	for (uint32_t i = node->num_children; i-- > 0;) {
-		uint32_t *pending = array_add(&layout->pending);
+		uint32_t child = node->first_child + i;
+		struct place place;
+		uint32_t *pending;
 
+		if (!find_place(flame, viewport, flame_get_node(flame, child), &place))
+			continue;
+		pending = array_add(&layout->pending);
 		if (!pending)
 			return -ENOMEM;
-		*pending = node->first_child + i;
+		*pending = child;
 	}
 	return 0;
 }
@@ -40,23 +64,20 @@ static int add_node(struct flame_layout *layout, struct flame *flame,
 		    const struct flame_viewport *viewport, uint32_t id)
 {
 	const struct flame_node *node = flame_get_node(flame, id);
-	double whole = flame_get_width(flame);
-	double scale = viewport->width_px / (whole * (viewport->to - viewport->from));
-	double x_px = (node->start - viewport->from * whole) * scale;
-	double width_px = node->width * scale;
+	struct place place;
 	struct flame_box *box;
 
-	if (width_px < viewport->min_width_px || x_px >= viewport->width_px || x_px + width_px <= 0)
+	if (!find_place(flame, viewport, node, &place))
 		return 0;
 	box = array_add(&layout->boxes);
 	if (!box)
 		return -ENOMEM;
 	flame_box_fill(box, node, id);
-	box->x_px = (float)x_px;
-	box->width_px = (float)width_px;
+	box->x_px = (float)place.x_px;
+	box->width_px = (float)place.width_px;
 	if (flame_expand(flame, id))
 		return -ENOMEM;
-	return push_children(layout, flame_get_node(flame, id));
+	return push_children(layout, flame, viewport, flame_get_node(flame, id));
 }
 
 int flame_layout_make(struct flame_layout *layout, struct flame *flame,
