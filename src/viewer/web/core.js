@@ -21,13 +21,28 @@ export class Core {
 		this.decoder = new TextDecoder();
 	}
 
-	/** Copy bytes in; the caller releases them. @param {Uint8Array} bytes @param {number} [extra] */
-	put(bytes, extra = 0) {
-		const address = this.exports.core_alloc(bytes.length + extra + 1);
+	/** Memory for so many bytes and a zero behind them; the caller releases it. @param {number} size */
+	reserve(size) {
+		const address = this.exports.core_alloc(size + 1) >>> 0; // a pointer, not a signed number
 		if (!address) throw new Error('out of memory');
-		const memory = new Uint8Array(this.exports.memory.buffer, address, bytes.length + extra + 1);
-		memory.set(bytes);
-		memory.fill(0, bytes.length);
+		this.fill(address + size, new Uint8Array(1));
+		return address;
+	}
+
+	/** @param {number} address @param {Uint8Array} bytes */
+	fill(address, bytes) {
+		new Uint8Array(this.exports.memory.buffer, address, bytes.length).set(bytes);
+	}
+
+	/** @param {number} address */
+	release(address) {
+		this.exports.core_release(address);
+	}
+
+	/** Copy bytes in; the caller releases them. @param {Uint8Array} bytes */
+	put(bytes) {
+		const address = this.reserve(bytes.length);
+		this.fill(address, bytes);
 		return address;
 	}
 
@@ -37,7 +52,7 @@ export class Core {
 	}
 
 	readError() {
-		const start = this.exports.core_get_error(this.handle);
+		const start = this.exports.core_get_error(this.handle) >>> 0;
 		const memory = new Uint8Array(this.exports.memory.buffer);
 		return this.decoder.decode(memory.slice(start, memory.indexOf(0, start)));
 	}
@@ -63,15 +78,15 @@ export class Core {
 			if (result < 0) throw new Error(this.readError() || `${name} failed (${result})`);
 			return result;
 		} finally {
-			for (const address of held) this.exports.core_release(address);
+			for (const address of held) this.release(address);
 		}
 	}
 
 	/** The same, giving a copy of the answer. @param {string} name @param {(number | string | Uint8Array)[]} args */
 	ask(name, ...args) {
 		this.call(name, ...args);
-		const start = this.exports.core_get_bytes(this.handle);
-		const size = this.exports.core_get_size(this.handle);
+		const start = this.exports.core_get_bytes(this.handle) >>> 0;
+		const size = this.exports.core_get_size(this.handle) >>> 0;
 		return new Uint8Array(this.exports.memory.buffer, start, size).slice();
 	}
 

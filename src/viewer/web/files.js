@@ -5,10 +5,10 @@ import { announce, find, icon, make } from './dom.js';
 import { makeReport } from './report.js';
 import { formatCount } from './units.js';
 
-/** @typedef {{name: string, read: () => Promise<ArrayBuffer>, format?: string}} Opened */
+/** @typedef {{name: string, blob: Blob, format?: string}} Opened */
 
 /** @param {File} file @param {string} [path] @returns {Opened} */
-const fromFile = (file, path) => ({ name: path || file.webkitRelativePath || file.name, read: () => file.arrayBuffer() });
+const fromFile = (file, path) => ({ name: path || file.webkitRelativePath || file.name, blob: file });
 
 /** All files below a folder. @param {any} handle FileSystemDirectoryHandle @param {string} path @param {Opened[]} found */
 async function walkHandle(handle, path, found) {

@@ -60,6 +60,7 @@ export class FlameView {
 		this.area.addEventListener('keydown', (event) => this.handleKey(event));
 		this.area.addEventListener('focus', () => this.draw());
 		this.area.addEventListener('blur', () => this.draw());
+		this.model.addEventListener('look', () => this.askAhead());
 		new ResizeObserver(() => this.requestLayout()).observe(this.area);
 		/** @type {Map<number, PointerEvent>} fingers and buttons that are down */
 		this.pointers = new Map();
@@ -81,6 +82,28 @@ export class FlameView {
 		this.requestLayout();
 	}
 
+	/** Ask for the whole of what will be looked at, together with its numbers. */
+	askAhead() {
+		if (!this.isVisible()) return;
+		const width = this.getWidth();
+		const boxes = this.model.client.call('layout', [0, 1, width, LEAST_PIXELS]);
+		boxes.catch(() => {}); // who waits for it is told; nobody may
+		this.ahead = { boxes, width, revision: this.model.revision + 1 };
+	}
+
+	/** In pixels of the screen. */
+	getWidth() {
+		return Math.max(1, Math.round(this.area.clientWidth * (devicePixelRatio || 1)));
+	}
+
+	/** @param {number} width @param {number} revision */
+	askForBoxes(width, revision) {
+		const { ahead } = this;
+		this.ahead = undefined;
+		if (ahead && ahead.width === width && ahead.revision === revision && this.from === 0 && this.to === 1) return ahead.boxes;
+		return this.model.client.call('layout', [this.from, this.to, width, LEAST_PIXELS]);
+	}
+
 	requestLayout() {
 		if (!this.model.names || !this.model.hasData() || !this.isVisible()) return;
 		this.isWanted = true;
@@ -92,10 +115,10 @@ export class FlameView {
 		this.isLayingOut = true;
 		while (this.isWanted) {
 			this.isWanted = false;
-			const width = Math.max(1, Math.round(this.area.clientWidth * (devicePixelRatio || 1)));
+			const width = this.getWidth();
 			const { revision } = this.model;
 			const isWhole = this.from === 0 && this.to === 1;
-			const boxes = new Boxes(await this.model.client.call('layout', [this.from, this.to, width, LEAST_PIXELS]));
+			const boxes = new Boxes(await this.askForBoxes(width, revision));
 			if (revision !== this.model.revision) {
 				this.isWanted = true;
 				continue;
@@ -129,9 +152,11 @@ export class FlameView {
 		this.resize();
 		if (this.isFresh) this.area.scrollTop = this.growsUp() ? this.area.scrollHeight : 0;
 		this.isFresh = false;
-		this.fillTree();
+		this.tree.replaceChildren();
 		this.draw();
 		this.model.emit('layout');
+		const number = this.layoutNumber; // the picture comes first
+		requestAnimationFrame(() => setTimeout(() => number === this.layoutNumber && this.fillTree()));
 	}
 
 	growsUp() {
@@ -443,12 +468,16 @@ export class FlameView {
 		}
 		const items = [];
 		for (let i = 0; i < this.boxes.length; i++)
-			if (this.boxes.width(i) >= least && items.length < MOST_ARIA_ITEMS)
-				items.push(make('div', {
-					id: `box-${i}`, role: 'treeitem', 'aria-level': this.boxes.depth(i) + 1,
-					'aria-selected': String(this.boxes.isBase(i)),
-				}, this.getSpoken(i)));
+			if ((this.boxes.width(i) >= least && items.length < MOST_ARIA_ITEMS) || i === this.focused) items.push(this.makeItem(i));
 		this.tree.replaceChildren(...items);
+	}
+
+	/** @param {number} box */
+	makeItem(box) {
+		return make('div', {
+			id: `box-${box}`, role: 'treeitem', 'aria-level': this.boxes.depth(box) + 1,
+			'aria-selected': String(this.boxes.isBase(box)),
+		}, this.getSpoken(box));
 	}
 
 	// ---- keys ----
@@ -459,7 +488,7 @@ export class FlameView {
 		this.focused = box;
 		let item = document.getElementById(`box-${box}`);
 		if (!item) {
-			item = make('div', { id: `box-${box}`, role: 'treeitem', 'aria-level': this.boxes.depth(box) + 1 }, this.getSpoken(box));
+			item = this.makeItem(box);
 			this.tree.append(item);
 		}
 		this.area.setAttribute('aria-activedescendant', item.id);

@@ -396,7 +396,7 @@ async function start() {
 	if (data) {
 		const bytes = unpackBase64(data);
 		profile.textContent = '';
-		await page.files.open([{ name: profile.dataset.name ?? 'profile', read: async () => bytes.buffer }]);
+		await page.files.open([{ name: profile.dataset.name ?? 'profile', blob: new Blob([/** @type {any} */ (bytes)]) }]);
 	}
 	document.documentElement.dataset.ready = 'yes';
 	/** @type {any} */ (window).stackwide = page; // for tests, and for the curious at the console

@@ -161,10 +161,12 @@ export class Model extends EventTarget {
 			const state = this.state;
 			this.symbols = this.findSymbols();
 			const lines = state.filters.map((f) => `${f.excludes ? '-' : '+'}${f.kind}:${f.pattern}`.replaceAll('\n', ' '));
-			this.numbers = readNumbers(await this.client.call('look', [
+			const looked = this.client.call('look', [
 				this.getMetric().id, this.getBaseline()?.id ?? METRIC_NONE, lines.join('\n'), this.symbols,
 				state.direction === 'callees' ? 0 : 1, state.order === 'weight' ? 0 : 1,
-			]));
+			]);
+			this.emit('look'); // what shows it can ask already: the worker does one after the other
+			this.numbers = readNumbers(await looked);
 			this.revision++;
 			this.emit('change');
 		} catch (error) {
@@ -214,7 +216,7 @@ export class Model extends EventTarget {
 
 	/**
 	 * Read files, one after the other; one that cannot be read does no harm.
-	 * @param {{name: string, read: () => Promise<ArrayBuffer>, format?: string}[]} files
+	 * @param {{name: string, blob: Blob, format?: string}[]} files
 	 * @returns {Promise<string[]>} what went wrong
 	 */
 	async open(files) {
@@ -222,8 +224,7 @@ export class Model extends EventTarget {
 		for (const [i, file] of files.entries()) {
 			this.emit('progress', { name: file.name, done: i, count: files.length });
 			try {
-				const buffer = await file.read();
-				await this.client.call('load', [file.name, buffer, file.format ?? ''], [buffer]);
+				await this.client.call('load', [file.name, file.blob, file.format ?? '']);
 			} catch (error) {
 				failures.push(/** @type {Error} */ (error).message);
 			}
@@ -266,8 +267,7 @@ export class Model extends EventTarget {
 
 	/** @param {number} symbol @returns {import('./state.js').Level} */
 	getLevel(symbol) {
-		const names = /** @type {Names} */ (this.names);
-		return { name: names.getName(symbol), isThread: names.isThread(symbol) };
+		return /** @type {Names} */ (this.names).getLevel(symbol);
 	}
 
 	/** @param {number[]} symbols outermost first */

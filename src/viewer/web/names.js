@@ -22,8 +22,10 @@ export class Names {
 		/** @type {(string | undefined)[]} */
 		this.texts = new Array(this.numSymbols);
 		this.decoder = new TextDecoder();
-		/** @type {Map<string, number> | undefined} */
+		/** @type {Map<string, number> | undefined} all of them */
 		this.byName = undefined;
+		/** @type {Map<string, number>} those that were on their way to the state */
+		this.known = new Map();
 	}
 
 	/** @param {number} symbol */
@@ -57,8 +59,18 @@ export class Names {
 		return (this.getFlags(this.firstFunctions[symbol]) & NODE_THREAD) !== 0;
 	}
 
+	/** As the state has it. @param {number} symbol @returns {{name: string, isThread: boolean}} */
+	getLevel(symbol) {
+		const level = { name: this.getName(symbol), isThread: this.isThread(symbol) };
+		this.known.set((level.isThread ? '@' : '=') + level.name, symbol);
+		return level;
+	}
+
 	/** @param {string} name @param {boolean} isThread @returns {number | undefined} */
 	find(name, isThread) {
+		// Decoding all names to find one that was just clicked would be the longest part of a click.
+		const known = this.known.get((isThread ? '@' : '=') + name);
+		if (known !== undefined) return known;
 		if (!this.byName) {
 			this.byName = new Map();
 			for (let i = 0; i < this.numSymbols; i++)

@@ -19,10 +19,9 @@ function isGzip(bytes) {
 // No profile is larger when unpacked; a bomb is.
 const MAX_UNPACKED_BYTES = 2 ** 31;
 
-/** @param {Uint8Array} bytes */
-async function unpack(bytes) {
-	const stream = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream('gzip'));
-	const reader = stream.getReader();
+/** @param {Blob} packed @returns {Promise<Blob>} */
+async function unpack(packed) {
+	const reader = packed.stream().pipeThrough(new DecompressionStream('gzip')).getReader();
 	const chunks = [];
 	let size = 0;
 	for (;;) {
@@ -32,13 +31,23 @@ async function unpack(bytes) {
 		if (size > MAX_UNPACKED_BYTES) throw new Error('it is larger than 2 GiB when unpacked');
 		chunks.push(value);
 	}
-	const whole = new Uint8Array(size);
-	let offset = 0;
-	for (const chunk of chunks) {
-		whole.set(chunk, offset);
-		offset += chunk.length;
+	return new Blob(/** @type {any} */ (chunks));
+}
+
+// Read at once; what comes of it is in the core's memory before the next piece is read.
+const PIECE_BYTES = 2 ** 24;
+
+/** A copy in the core's memory: its address, or 0. @param {Core} target @param {Blob} blob */
+async function putBlob(target, blob) {
+	const address = target.reserve(blob.size);
+	try {
+		for (let at = 0; at < blob.size; at += PIECE_BYTES)
+			target.fill(address + at, new Uint8Array(await blob.slice(at, at + PIECE_BYTES).arrayBuffer()));
+	} catch (error) {
+		target.release(address);
+		throw error;
 	}
-	return whole;
+	return address;
 }
 
 /** @param {Uint32Array | number[]} symbols */
@@ -53,19 +62,22 @@ const methods = {
 		core = await Core.create(wasm);
 	},
 
-	/** @param {string} name @param {ArrayBuffer} buffer @param {string} format */
-	async load(name, buffer, format) {
-		let bytes = new Uint8Array(buffer);
-		if (isGzip(bytes)) {
-			try {
-				bytes = await unpack(bytes);
-			} catch (error) {
-				throw new Error(`${name}: cannot be unpacked: ${/** @type {Error} */ (error).message}`);
-			}
-		}
+	/** @param {string} name @param {Blob} blob @param {string} format */
+	async load(name, blob, format) {
 		const c = getCore();
-		const source = c.call('core_import', name, bytes, bytes.length, format);
-		return { source };
+		const isPacked = isGzip(new Uint8Array(await blob.slice(0, 32).arrayBuffer()));
+		let whole = blob;
+		try {
+			if (isPacked) whole = await unpack(blob);
+		} catch (error) {
+			throw new Error(`${name}: cannot be unpacked: ${/** @type {Error} */ (error).message}`);
+		}
+		const address = await putBlob(c, whole);
+		try {
+			return { source: c.call('core_import', name, address, whole.size, format) };
+		} finally {
+			c.release(address);
+		}
 	},
 
 	formats: () => getCore().askJson('core_formats'),
