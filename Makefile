@@ -189,6 +189,7 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/formats
 	$(Q)O=$(O) tests/bench/perf_data
 	$(Q)O=$(O) tests/bench/traces
+	$(Q)O=$(O) tests/bench/viewer
 	$(Q)O=$(O) tests/bench/run
 
 fuzz-targets: $(FUZZERS)

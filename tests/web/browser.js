@@ -11,11 +11,11 @@ const { chromium } = require("playwright-core");
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 	"--disable-component-update", "--disable-sync"];
 
+const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: FLAGS });
+
 /* tests: names (sentences) to async functions that get a page. Sets the exit status. */
 async function runTests(tests, options = {}) {
-	const browser = await chromium.launch({
-		executablePath: process.env.CHROMIUM, headless: true, args: FLAGS,
-	});
+	const browser = await launch();
 	let failed = 0;
 
 	for (const [name, test] of Object.entries(tests)) {
@@ -51,4 +51,4 @@ async function takeScreenshot(page, path) {
 	fs.writeFileSync(path, Buffer.from(data, "base64"));
 }
 
-module.exports = { runTests, takeScreenshot };
+module.exports = { launch, runTests, takeScreenshot };

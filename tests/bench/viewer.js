@@ -1,0 +1,161 @@
+/*
+ * What a person waits for: from the drop of a file to its picture, and from a click to the next
+ * one, with the page's memory; in headless Chromium.
+ *
+ * usage: node viewer.js VIEWER_PAGE SPEEDSCOPE_PAGE RUNS FILE…     SPEEDSCOPE_PAGE may be empty
+ *
+ * One line of JSON for each page and file: {"page","file","megabytes","drop","select",…}: least
+ * milliseconds of all runs; memory as a multiple of the file. A page that fails has "failure".
+ */
+"use strict";
+
+const fs = require("node:fs");
+const path = require("node:path");
+const { launch } = require("../web/browser.js");
+
+const [viewer, speedscope, runs, ...files] = process.argv.slice(2);
+const PATIENCE_MS = 120000;
+
+/* Resident bytes of all pages' processes. */
+async function measureMemory(browser) {
+	const session = await browser.newBrowserCDPSession();
+	const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+	let bytes = 0;
+
+	for (const { type, id } of processInfo)
+		if (type === "renderer")
+			bytes += Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0) * 1024;
+	await session.detach();
+	return bytes;
+}
+
+/* As a person drops it; the page keeps the moment in window.droppedAt. */
+async function drop(page, file) {
+	const session = await page.context().newCDPSession(page);
+	const data = { items: [], files: [file], dragOperationsMask: 1 };
+
+	await page.evaluate(() => addEventListener("drop", () => {
+		window.droppedAt = performance.now();
+	}, true));
+	for (const type of ["dragEnter", "dragOver", "drop"])
+		await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
+}
+
+/* ---- ours --------------------------------------------------------------------------------- */
+
+/* Milliseconds from the drop until the flame is on the screen. */
+const waitForFlame = (page) => page.evaluate(() => new Promise((resolve) => {
+	const { flame } = window.stackwide;
+	const look = () => (flame.boxes.length > 1 && document.getElementById("progress").hidden
+		? setTimeout(() => resolve(performance.now() - window.droppedAt)) : requestAnimationFrame(look));
+
+	requestAnimationFrame(look);
+}));
+
+/* A change of what is looked at, until it is on the screen. The function that many stacks share. */
+const measureStep = (page, step) => page.evaluate(async (name) => {
+	const { model, search, flame } = window.stackwide;
+	const level = () => model.getLevel(flame.boxes.symbol(flame.rows[Math.min(2, flame.rows.length - 1)][0]));
+	const steps = {
+		select: () => model.update({ fragment: [level()], direction: "callees" }),
+		direction: () => model.update({ direction: model.state.direction === "callees" ? "callers" : "callees" }),
+		clear: () => model.update({ fragment: [], filters: [], direction: "callees" }),
+		filter: () => model.addFilter({ kind: "function", pattern: level().name, excludes: true }),
+		search: () => {
+			search.box.value = "alloc";
+			search.run();
+		},
+	};
+	const isDone = name === "search" ? () => search.matches : () => flame.revision === model.revision && !flame.isLayingOut;
+	const revision = model.revision;
+	const start = performance.now();
+
+	steps[name]();
+	await new Promise((resolve) => {
+		const look = () => ((name === "search" || model.revision > revision) && isDone()
+			? setTimeout(resolve) : requestAnimationFrame(look));
+		requestAnimationFrame(look);
+	});
+	return performance.now() - start;
+}, step);
+
+const STEPS = ["select", "direction", "clear", "filter", "direction", "clear", "search"];
+
+async function measureViewer(page, file) {
+	await page.goto("file://" + viewer);
+	await page.waitForSelector("html[data-ready=yes]");
+	const empty = await measureMemory(page.context().browser());
+
+	await drop(page, file);
+	const result = { drop: await waitForFlame(page) };
+
+	result.memory = (await measureMemory(page.context().browser()) - empty) / fs.statSync(file).size;
+	for (const step of STEPS) {
+		const time = await measureStep(page, step);
+		const name = step === "direction" && result.filter ? "filtered callers" : step;
+
+		result[name] ??= time;
+	}
+	return result;
+}
+
+/* ---- speedscope --------------------------------------------------------------------------- */
+
+async function measureSpeedscope(page, file) {
+	await page.goto("file://" + speedscope);
+	await page.waitForSelector("input[type=file]", { state: "attached" });
+	const empty = await measureMemory(page.context().browser());
+
+	await drop(page, file);
+	/* With a profile it has the name in its title, and a canvas behind everything that it draws. */
+	const time = await page.evaluate((name) => new Promise((resolve) => {
+		const look = () => (document.title.includes(name) && document.querySelector("canvas")?.width
+			? requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - window.droppedAt)))
+			: requestAnimationFrame(look));
+
+		requestAnimationFrame(look);
+	}), path.basename(file));
+
+	return { drop: time, memory: (await measureMemory(page.context().browser()) - empty) / fs.statSync(file).size };
+}
+
+/* A browser of its own each time, so that nothing is warm or left over. */
+async function measure(run, file) {
+	const browser = await launch();
+	let timer;
+
+	try {
+		const page = await browser.newPage({ viewport: { width: 1200, height: 800 } });
+		const patience = new Promise((resolve, reject) => {
+			timer = setTimeout(() => reject(new Error(`not done after ${PATIENCE_MS / 1000} s`)), PATIENCE_MS);
+			page.on("crash", () => reject(new Error("the page crashed")));
+		});
+
+		page.setDefaultTimeout(PATIENCE_MS);
+		return await Promise.race([run(page, file), patience]);
+	} catch (error) {
+		return { failure: error.message.split("\n")[0] };
+	} finally {
+		clearTimeout(timer);
+		await browser.close();
+	}
+}
+
+async function measureLeast(run, file) {
+	const best = {};
+
+	for (let i = 0; i < Number(runs); i++)
+		for (const [name, value] of Object.entries(await measure(run, file)))
+			best[name] = typeof value === "number" && name in best ? Math.min(best[name], value) : value;
+	return best;
+}
+
+(async () => {
+	const pages = [["stackwide", measureViewer]];
+
+	if (speedscope)
+		pages.push(["speedscope", measureSpeedscope]);
+	for (const file of files)
+		for (const [page, run] of pages)
+			console.log(JSON.stringify({ page, file: path.basename(file), ...await measureLeast(run, file) }));
+})();
