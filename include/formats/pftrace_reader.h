@@ -110,8 +110,9 @@ struct pftrace_sequence {
 	uint64_t default_track;
 	uint32_t metric_name; /* strings of the profile */
 	uint32_t metric_unit;
-	uint32_t metric; /* of the profile; PFTRACE_NONE before its first sample */
-	uint32_t pid;    /* of the thread whose sequence it is */
+	uint32_t frequency; /* of a recording, in Hz; 0: none */
+	uint32_t metric;    /* of the profile; PFTRACE_NONE before its first sample */
+	uint32_t pid;       /* of the thread whose sequence it is */
 	uint32_t tid;
 	ARRAY(struct pftrace_clock) clocks;
 	struct pftrace_interned *interned; /* NULL before it has told of anything */
@@ -225,6 +226,9 @@ struct pftrace_reader {
 	struct hash_index locations; /* of the timeline */
 
 	uint32_t num_metrics;
+	struct sampling sampling; /* of our recording: sums, and what its samples have in common */
+	uint64_t first_sample_ns;
+	uint64_t last_sample_ns;
 	ARRAY(uint32_t) profile_threads; /* by thread of the timeline; their ids plus one */
 	ARRAY(uint32_t) profile_processes;
 	struct hash_index modules; /* of the profile, by path and build ID */
@@ -321,6 +325,9 @@ _must_check_ int pftrace_read_streaming_profile(struct pftrace_reader *reader,
 _must_check_ int pftrace_read_sample_defaults(struct pftrace_reader *reader,
 					      struct pftrace_sequence *sequence,
 					      struct bytes message);
+
+/* How our own recording was made, into the profile, when all packets are read. */
+void pftrace_finish_samples(struct pftrace_reader *reader);
 
 /* pftrace_events.c. */
 _must_check_ int pftrace_read_event(struct pftrace_reader *reader,

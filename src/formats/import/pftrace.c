@@ -168,6 +168,7 @@ static void clear_state(struct pftrace_sequence *sequence)
 	sequence->interned = NULL;
 	sequence->is_valid = true;
 	sequence->is_ours = false;
+	sequence->frequency = 0;
 	sequence->default_clock = 0;
 	sequence->default_track = 0;
 	sequence->metric = PFTRACE_NONE;
@@ -451,8 +452,10 @@ int pftrace_read(struct import *import)
 		err = read_round(&reader, ROUND_EVENTS);
 	if (!err)
 		err = pftrace_finish_zones(&reader);
-	if (!err)
+	if (!err) {
+		pftrace_finish_samples(&reader);
 		tell_losses(&reader);
+	}
 	release(&reader);
 	return err;
 }

@@ -1,8 +1,9 @@
 /*
  * Reading Perfetto traces: samples with stacks.
  *
- * Our own say what a sample weighs. Elsewhere the same field is mostly a counter that runs on, so
- * that samples of others weigh one each.
+ * Our own say what a sample weighs. In a recording that is time, where a profile counts samples and
+ * says once how much time each stands for. Elsewhere the same field is mostly a counter that runs
+ * on, so that samples of others weigh one each.
  */
 #include <errno.h>
 
@@ -26,7 +27,7 @@ enum sample_field {
 	NUM_SAMPLE_FIELDS = 19,
 };
 
-enum timebase_field { TIMEBASE_NAME = 10, TIMEBASE_UNIT = 1000 };
+enum timebase_field { TIMEBASE_FREQUENCY = 2, TIMEBASE_NAME = 10, TIMEBASE_UNIT = 1000 };
 
 int pftrace_read_sample_defaults(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
 				 struct bytes message)
@@ -39,6 +40,8 @@ int pftrace_read_sample_defaults(struct pftrace_reader *reader, struct pftrace_s
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
 			timebase = field.body;
 	while (!err && protobuf_next(&timebase, &field)) {
+		if (field.type == PROTOBUF_VARINT && field.number == TIMEBASE_FREQUENCY)
+			sequence->frequency = (uint32_t)field.value;
 		if (field.type != PROTOBUF_BYTES)
 			continue;
 		if (field.number == TIMEBASE_NAME) {
@@ -53,6 +56,26 @@ int pftrace_read_sample_defaults(struct pftrace_reader *reader, struct pftrace_s
 	return err;
 }
 
+static bool is_recording(const struct pftrace_sequence *sequence)
+{
+	return sequence->is_ours && sequence->frequency;
+}
+
+/* So that the timeline is written as it was read. */
+static int keep_frequency(struct pftrace_reader *reader, const struct pftrace_sequence *sequence)
+{
+	const struct profile *profile = reader->import->profile;
+	struct timeline_system system = *timeline_get_system(reader->timeline);
+	int err = timeline_add_bytes(
+		reader->timeline, profile_get_string(profile, sequence->metric_name),
+		profile_get_string_length(profile, sequence->metric_name), &system.sample_metric);
+
+	system.sample_frequency = sequence->frequency;
+	if (!err)
+		timeline_set_system(reader->timeline, &system);
+	return err;
+}
+
 static int find_metric(struct pftrace_reader *reader, struct pftrace_sequence *sequence)
 {
 	struct profile *profile = reader->import->profile;
@@ -62,7 +85,7 @@ static int find_metric(struct pftrace_reader *reader, struct pftrace_sequence *s
 
 	if (sequence->metric != PFTRACE_NONE)
 		return 0;
-	if (sequence->is_ours) {
+	if (sequence->is_ours && !is_recording(sequence)) {
 		name = profile_get_string(profile, sequence->metric_name);
 		unit = profile_get_string(profile, sequence->metric_unit);
 	}
@@ -72,7 +95,43 @@ static int find_metric(struct pftrace_reader *reader, struct pftrace_sequence *s
 	err = profile_add_metric(profile, name, unit, &sequence->metric);
 	if (!err && profile_count_metrics(profile) > reader->num_metrics)
 		reader->num_metrics++;
-	return err;
+	return err || !is_recording(sequence) ? err : keep_frequency(reader, sequence);
+}
+
+static void count_recorded(struct pftrace_reader *reader, const struct timeline_sample *sample)
+{
+	struct sampling *sampling = &reader->sampling;
+	bool is_first = !sampling->complete_stacks && !sampling->truncated_stacks;
+
+	if (is_first)
+		sampling->period_ns = sample->weight;
+	else if (sampling->period_ns != sample->weight)
+		sampling->period_ns = 0;
+	if (is_first || sample->time_ns < reader->first_sample_ns)
+		reader->first_sample_ns = sample->time_ns;
+	if (sample->time_ns > reader->last_sample_ns)
+		reader->last_sample_ns = sample->time_ns;
+	if (sample->is_truncated)
+		sampling->truncated_stacks++;
+	else
+		sampling->complete_stacks++;
+}
+
+void pftrace_finish_samples(struct pftrace_reader *reader)
+{
+	struct sampling *sampling = &reader->sampling;
+
+	if (!sampling->complete_stacks && !sampling->truncated_stacks)
+		return;
+	sampling->duration_ns = reader->last_sample_ns - reader->first_sample_ns;
+	sampling->lost_samples = reader->import->counts.lost_samples;
+	if (timeline_count_clock(reader->timeline)) {
+		const struct clock_snapshot *clock = timeline_get_clock(reader->timeline, 0);
+
+		sampling->start_ns =
+			reader->first_sample_ns - clock->boottime_ns + clock->realtime_ns;
+	}
+	profile_add_sampling(reader->import->profile, sampling);
 }
 
 /* One sample, into the profile and into the timeline. */
@@ -80,6 +139,7 @@ static int add_sample(struct pftrace_reader *reader, struct pftrace_sequence *se
 		      struct timeline_sample *sample)
 {
 	struct import *import = reader->import;
+	uint64_t weight = is_recording(sequence) ? 1 : sample->weight;
 	uint32_t thread;
 	int err = find_metric(reader, sequence);
 
@@ -87,12 +147,14 @@ static int add_sample(struct pftrace_reader *reader, struct pftrace_sequence *se
 		err = pftrace_get_profile_thread(reader, sample->thread, &thread);
 	if (!err)
 		err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric,
-					 sample->weight);
+					 weight);
 	if (err == -EOVERFLOW)
 		return import_fail_byte(import, reader->offset,
 					"the weights of a stack exceed 64 bits");
 	if (err)
 		return err;
+	if (is_recording(sequence))
+		count_recorded(reader, sample);
 	import->counts.records++;
 	import->counts.truncated_stacks += sample->is_truncated;
 	if (sequence->metric > UINT8_MAX || !import->timeline)

@@ -266,6 +266,35 @@ static void code_is_what_was_written(void **state _unused_)
 	profile_free(profile);
 }
 
+/* In the trace a sample weighs its period; in a profile it is one sample. */
+static void a_recording_counts_samples_and_knows_their_period(void **state _unused_)
+{
+	struct text trace = {0};
+	struct text message = {0};
+	struct text timebase = {0};
+	struct text samples = {0};
+	struct zones_read_result result;
+
+	put_stack(&trace, 3, CLEARED, "f");
+	put(&timebase, 2, 99);
+	put_string(&timebase, 10, "cpu-clock");
+	put_string(&timebase, 1000, "count");
+	put_message(&samples, 1, &timebase);
+	put_message(&message, 12, &samples);
+	put_packet(&trace, 3, NEEDED, 0, DEFAULTS, &message);
+	put_sample(&trace, 3, 10);
+	put_sample(&trace, 3, 30);
+	assert_int_equal(read_trace(&trace, &result), 0);
+	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
+		       "[unknown];f 2\n");
+	assert_int_equal(profile_get_sampling(result.profile)->period_ns, 1000);
+	assert_int_equal(profile_get_sampling(result.profile)->duration_ns, 20);
+	assert_int_equal(timeline_get_sample(result.timeline, 1)->weight, 1000);
+	assert_int_equal(timeline_get_system(result.timeline)->sample_frequency, 99);
+	maker_release(&result);
+	text_release(&trace);
+}
+
 static void frames_of_equal_address_in_foreign_traces_were_inlined(void **state _unused_)
 {
 	struct text trace = {0};
@@ -549,6 +578,7 @@ int main(void)
 		cmocka_unit_test(packets_without_the_state_they_need_are_skipped),
 		cmocka_unit_test(a_reused_tid_has_its_name_of_the_time),
 		cmocka_unit_test(code_is_what_was_written),
+		cmocka_unit_test(a_recording_counts_samples_and_knows_their_period),
 		cmocka_unit_test(frames_of_equal_address_in_foreign_traces_were_inlined),
 		cmocka_unit_test(slices_of_a_thread_are_its_zones),
 		cmocka_unit_test(slices_need_not_come_in_order_of_time),
