@@ -14,8 +14,13 @@
 enum perfetto_sequence {
 	SEQUENCE_SYSTEM = 1,  /* clocks, system, processes, threads */
 	SEQUENCE_SCHED = 2,   /* scheduling */
-	SEQUENCE_SAMPLES = 3, /* samples and their stacks */
-	SEQUENCE_EVENTS = 16, /* zones and everything else on tracks of our own */
+	SEQUENCE_SAMPLES = 3, /* samples and their stacks; one more for every further metric */
+	SEQUENCE_EVENTS = 16, /* tracks of our own, and the zones on them */
+	SEQUENCE_OCCUPANCIES = 17,
+	SEQUENCE_FILLS = 18,
+	SEQUENCE_TOTALS = 19,
+	SEQUENCE_COUNTERS = 20,
+	END_OF_SEQUENCES,
 };
 
 struct perfetto_stream;
@@ -40,16 +45,36 @@ _must_check_ int perfetto_stream_finish(struct perfetto_stream *stream);
 uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream);
 
 /*
- * What an id on a sequence stands for is told once, until the sequence's state is cleared, which
- * bounds the memory of readers. Marks what has been told: ids are 0 to whatever.
+ * Times are most of what a packet is. On the sequences from SEQUENCE_SAMPLES on they are told as
+ * what has passed since the packet before, on a clock of the sequence; what comes late is told on
+ * CLOCK_BOOTTIME. Start the clocks of all sequences at the same time, before any packet of theirs.
+ */
+_must_check_ int perfetto_stream_start_clock(struct perfetto_stream *stream, uint32_t sequence,
+					     uint64_t start_ns);
+
+/* Give the packet its time. It must be the next one of its sequence that is added. */
+void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePacket *packet,
+			      uint64_t time_ns);
+
+/* The id of a sequence's clock, for its defaults. */
+#define PERFETTO_CLOCK_OF_SEQUENCE 64
+
+/*
+ * What a number on a sequence stands for is told once, until the sequence's state is cleared, which
+ * bounds the memory of readers. Gives numbers, from 1 on, to ids, which are 0 to whatever: what
+ * comes first gets the small ones, which are short.
  */
 struct perfetto_told {
-	uint8_t *marks; /* by id */
-	size_t num_ids; /* there is room for */
+	uint32_t *numbers; /* by id; 0: not told */
+	size_t num_ids;    /* there is room for */
+	uint32_t last_number;
 };
 
-/* Whether the id has not been told yet; from now on it has. -ENOMEM, or 0. */
-_must_check_ int perfetto_told_add(struct perfetto_told *told, uint32_t id, bool *ret_is_new);
+/*
+ * The number of an id, and whether it has not been told yet; from now on it has. 0, or -ENOMEM.
+ */
+_must_check_ int perfetto_told_add(struct perfetto_told *told, uint32_t id, uint64_t *ret_number,
+				   bool *ret_is_new);
 void perfetto_told_clear(struct perfetto_told *told);
 void perfetto_told_release(struct perfetto_told *told);
 

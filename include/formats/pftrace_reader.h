@@ -37,7 +37,8 @@ enum pftrace_kind {
 	PFTRACE_ANNOTATION_NAME = 3,
 	PFTRACE_STRING_VALUE = 29,
 	PFTRACE_SOURCE_LOCATION = 4,
-	PFTRACE_FUNCTION = 5, /* these are strings of the profile */
+	PFTRACE_FUNCTION = 5,      /* these are strings of the profile */
+	PFTRACE_SHORT_NAME = 1000, /* no field: a part of the function of the same number */
 	PFTRACE_BUILD_ID = 16,
 	PFTRACE_PATH = 17,
 	PFTRACE_SOURCE_PATH = 18,

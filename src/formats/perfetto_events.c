@@ -1,6 +1,6 @@
 /*
- * Events are written track kind by track kind, not in order of time: readers sort. Only on one
- * track the order counts, where an end comes before a begin of the same moment.
+ * Events are written track kind by track kind, each on a sequence of its own, mostly in order of
+ * time. Readers sort; on one track an end must come before a begin of the same moment.
  */
 #include "formats/perfetto_events.h"
 
@@ -10,8 +10,6 @@
 #include "base/array.h"
 #include "formats/perfetto_names.h"
 #include "timeline/zone_walk.h"
-
-#define CLOCK_ID_BOOTTIME 6
 
 enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_COUNTER = 4 };
 
@@ -23,6 +21,7 @@ struct writer {
 	struct perfetto_tracks *tracks;
 	struct perfetto_stream *stream;
 	struct perfetto_names *names;
+	enum perfetto_sequence sequence;
 	uint64_t state_start; /* size of the stream when the state was cleared */
 	struct text text;
 	/* Of the event that is being made. */
@@ -47,15 +46,21 @@ static int clear_state(struct writer *writer, bool is_first)
 	perfetto_names_clear(writer->names);
 	writer->state_start = perfetto_stream_get_size(writer->stream);
 	packet.has_trusted_packet_sequence_id = 1;
-	packet.trusted_packet_sequence_id = SEQUENCE_EVENTS;
+	packet.trusted_packet_sequence_id = writer->sequence;
 	packet.has_sequence_flags = 1;
 	packet.sequence_flags = PERFETTO_STATE_CLEARED;
 	packet.has_first_packet_on_sequence = is_first;
 	packet.first_packet_on_sequence = is_first;
 	defaults.has_timestamp_clock_id = 1;
-	defaults.timestamp_clock_id = CLOCK_ID_BOOTTIME;
+	defaults.timestamp_clock_id = PERFETTO_CLOCK_OF_SEQUENCE;
 	packet.trace_packet_defaults = &defaults;
 	return perfetto_stream_add(writer->stream, &packet);
+}
+
+static int begin_sequence(struct writer *writer, enum perfetto_sequence sequence)
+{
+	writer->sequence = sequence;
+	return clear_state(writer, true);
 }
 
 static Perfetto__TrackEvent *new_event(struct writer *writer, enum event_type type,
@@ -88,10 +93,9 @@ static int add_event(struct writer *writer, uint64_t time_ns)
 	event->flow_ids = writer->flows.items;
 	event->n_terminating_flow_ids = writer->terminating_flows.length;
 	event->terminating_flow_ids = writer->terminating_flows.items;
-	packet.has_timestamp = 1;
-	packet.timestamp = time_ns;
 	packet.has_trusted_packet_sequence_id = 1;
-	packet.trusted_packet_sequence_id = SEQUENCE_EVENTS;
+	packet.trusted_packet_sequence_id = writer->sequence;
+	perfetto_stream_set_time(writer->stream, &packet, time_ns);
 	packet.has_sequence_flags = 1;
 	packet.sequence_flags = PERFETTO_STATE_NEEDED;
 	packet.interned_data = perfetto_names_get_new(writer->names);
@@ -289,6 +293,8 @@ static int write_zones(struct writer *writer)
 	struct zone_step step;
 	int err = zone_walk_init(&walk, writer->timeline);
 
+	if (!err && timeline_count_zone(writer->timeline))
+		err = begin_sequence(writer, SEQUENCE_EVENTS);
 	while (!err && zone_walk_next(&walk, &step))
 		err = write_zone_step(writer, &step);
 	zone_walk_release(&walk);
@@ -364,14 +370,8 @@ static int begin_occupancy(struct writer *writer, uint64_t track, const struct o
 	return err ? err : add_event(writer, occupancy->begin_ns);
 }
 
-static int end_slice(struct writer *writer, uint64_t track, uint64_t time_ns)
-{
-	new_event(writer, EVENT_END, track);
-	return add_event(writer, time_ns);
-}
-
 /* The thread's slice: which region it is on. */
-static int write_thread_slice(struct writer *writer, const struct occupancy *occupancy)
+static int begin_thread_slice(struct writer *writer, const struct occupancy *occupancy)
 {
 	const struct stack_region *region =
 		timeline_get_region(writer->timeline, occupancy->region);
@@ -387,9 +387,7 @@ static int write_thread_slice(struct writer *writer, const struct occupancy *occ
 				 &event->name_iid);
 	if (!err)
 		err = use_stack_category(writer);
-	if (!err)
-		err = add_event(writer, occupancy->begin_ns);
-	return err ? err : end_slice(writer, track, occupancy->end_ns);
+	return err ? err : add_event(writer, occupancy->begin_ns);
 }
 
 /* By occupancy: the next one of its region, if another thread's. */
@@ -418,8 +416,7 @@ static uint32_t *find_hand_overs(const struct timeline *timeline)
 	return next;
 }
 
-static int write_occupancy(struct writer *writer, uint32_t id, bool is_handed_over,
-			   uint64_t *flow_in)
+static int begin_slices(struct writer *writer, uint32_t id, bool is_handed_over, uint64_t *flow_in)
 {
 	const struct occupancy *occupancy = timeline_get_occupancy(writer->timeline, id);
 	uint64_t flow_out = is_handed_over ? HAND_OVER_FLOW | id : 0;
@@ -429,21 +426,78 @@ static int write_occupancy(struct writer *writer, uint32_t id, bool is_handed_ov
 	if (!err)
 		err = begin_occupancy(writer, track, occupancy, flow_in[occupancy->region],
 				      flow_out);
-	if (!err)
-		err = end_slice(writer, track, occupancy->end_ns);
 	flow_in[occupancy->region] = flow_out;
-	return err ? err : write_thread_slice(writer, occupancy);
+	return err ? err : begin_thread_slice(writer, occupancy);
+}
+
+static int end_slices(struct writer *writer, uint32_t id)
+{
+	const struct occupancy *occupancy = timeline_get_occupancy(writer->timeline, id);
+	uint64_t track;
+	int err = perfetto_tracks_use_region(writer->tracks, occupancy->region, &track);
+
+	if (err)
+		return err;
+	new_event(writer, EVENT_END, track);
+	err = add_event(writer, occupancy->end_ns);
+	if (!err)
+		err = perfetto_tracks_use_thread_stack(writer->tracks, occupancy->thread, &track);
+	if (err)
+		return err;
+	new_event(writer, EVENT_END, track);
+	return add_event(writer, occupancy->end_ns);
+}
+
+/* The begin of an occupancy is step 2 * id, its end the step behind. */
+static uint64_t get_step_time(const struct timeline *timeline, uint64_t step)
+{
+	const struct occupancy *occupancy = timeline_get_occupancy(timeline, (uint32_t)(step / 2));
+
+	return step % 2 ? occupancy->end_ns : occupancy->begin_ns;
+}
+
+/* Those of one region or thread keep their order, also where they are of the same time. */
+static int compare_steps(const void *a, const void *b, void *timeline)
+{
+	uint64_t left = *(const uint64_t *)a;
+	uint64_t right = *(const uint64_t *)b;
+	uint64_t left_ns = get_step_time(timeline, left);
+	uint64_t right_ns = get_step_time(timeline, right);
+
+	if (left_ns != right_ns)
+		return left_ns < right_ns ? -1 : 1;
+	return (left > right) - (left < right);
+}
+
+static uint64_t *sort_steps(const struct timeline *timeline, size_t count)
+{
+	uint64_t *steps = malloc((count + 1) * sizeof(*steps));
+
+	for (size_t i = 0; steps && i < count; i++)
+		steps[i] = i;
+	if (steps)
+		qsort_r(steps, count, sizeof(*steps), compare_steps,
+			(struct timeline *)(uintptr_t)timeline);
+	return steps;
 }
 
 static int write_occupancies(struct writer *writer)
 {
+	size_t count = (size_t)timeline_count_occupancy(writer->timeline) * 2;
 	_cleanup_free_ uint32_t *next = find_hand_overs(writer->timeline);
+	_cleanup_free_ uint64_t *steps = sort_steps(writer->timeline, count);
 	_cleanup_free_ uint64_t *flow_in =
 		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*flow_in));
-	int err = next && flow_in ? 0 : -ENOMEM;
+	int err = next && steps && flow_in ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !err && i < timeline_count_occupancy(writer->timeline); i++)
-		err = write_occupancy(writer, i, next[i] != TIMELINE_NONE, flow_in);
+	if (!err && count)
+		err = begin_sequence(writer, SEQUENCE_OCCUPANCIES);
+	for (size_t i = 0; !err && i < count; i++) {
+		uint32_t id = (uint32_t)(steps[i] / 2);
+
+		err = steps[i] % 2 ? end_slices(writer, id)
+				   : begin_slices(writer, id, next[id] != TIMELINE_NONE, flow_in);
+	}
 	return err;
 }
 
@@ -451,9 +505,10 @@ static int write_occupancies(struct writer *writer)
 
 static int write_fills(struct writer *writer)
 {
-	int err = 0;
+	uint32_t count = timeline_count_fill(writer->timeline);
+	int err = count ? begin_sequence(writer, SEQUENCE_FILLS) : 0;
 
-	for (uint32_t i = 0; !err && i < timeline_count_fill(writer->timeline); i++) {
+	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct region_fill *fill = timeline_get_fill(writer->timeline, i);
 		uint64_t track;
 
@@ -466,9 +521,10 @@ static int write_fills(struct writer *writer)
 
 static int write_totals(struct writer *writer)
 {
-	int err = 0;
+	uint32_t count = timeline_count_in_use(writer->timeline);
+	int err = count ? begin_sequence(writer, SEQUENCE_TOTALS) : 0;
 
-	for (uint32_t i = 0; !err && i < timeline_count_in_use(writer->timeline); i++) {
+	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct regions_in_use *use = timeline_get_in_use(writer->timeline, i);
 		uint64_t number_track;
 		uint64_t size_track;
@@ -485,9 +541,10 @@ static int write_totals(struct writer *writer)
 
 static int write_counters(struct writer *writer)
 {
-	int err = 0;
+	uint32_t count = timeline_count_counter_value(writer->timeline);
+	int err = count ? begin_sequence(writer, SEQUENCE_COUNTERS) : 0;
 
-	for (uint32_t i = 0; !err && i < timeline_count_counter_value(writer->timeline); i++) {
+	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct counter_value *value = timeline_get_counter_value(writer->timeline, i);
 		Perfetto__TrackEvent *event;
 		uint64_t track;
@@ -526,7 +583,7 @@ int perfetto_write_events(const struct timeline *timeline, struct perfetto_track
 				.tracks = tracks,
 				.stream = stream,
 				.names = perfetto_names_new(timeline)};
-	int err = writer.names ? clear_state(&writer, true) : -ENOMEM;
+	int err = writer.names ? 0 : -ENOMEM;
 
 	if (!err)
 		err = write_zones(&writer);

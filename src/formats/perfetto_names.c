@@ -6,17 +6,17 @@
 #include "formats/utf8.h"
 
 /*
- * Numbers must not be 0. Strings of the timeline have odd ones, texts of our own, which lie in a
- * table of their own, even ones.
+ * What is told by one id: strings of the timeline have even ones, texts of our own, which lie in a
+ * table of their own, odd ones.
  */
-static uint32_t number_of_string(uint32_t string)
+static uint32_t id_of_string(uint32_t string)
 {
-	return string * 2 + 1;
+	return string * 2;
 }
 
-static uint32_t number_of_text(uint32_t text)
+static uint32_t id_of_text(uint32_t text)
 {
-	return text * 2 + 2;
+	return text * 2 + 1;
 }
 
 struct perfetto_names {
@@ -111,7 +111,7 @@ static char *fit(struct perfetto_names *names, const struct string_table *string
 		added_ ? 0 : -ENOMEM;                                 \
 	})
 
-static int add_value(struct perfetto_names *names, uint32_t number, char *text, size_t length)
+static int add_value(struct perfetto_names *names, uint64_t number, char *text, size_t length)
 {
 	Perfetto__InternedString *message = keep(names, malloc(sizeof(*message)));
 	Perfetto__InternedString **added = message ? array_add(&names->values) : NULL;
@@ -128,7 +128,7 @@ static int add_value(struct perfetto_names *names, uint32_t number, char *text, 
 	return 0;
 }
 
-static int add_name(struct perfetto_names *names, enum perfetto_name_kind kind, uint32_t number,
+static int add_name(struct perfetto_names *names, enum perfetto_name_kind kind, uint64_t number,
 		    char *text, size_t length)
 {
 	if (!text)
@@ -152,25 +152,24 @@ static int add_name(struct perfetto_names *names, enum perfetto_name_kind kind, 
 }
 
 static int use(struct perfetto_names *names, enum perfetto_name_kind kind,
-	       const struct string_table *strings, uint32_t string, uint32_t number)
+	       const struct string_table *strings, uint32_t string, uint32_t id, uint64_t *ret)
 {
 	bool is_new;
 	size_t length;
 	char *text;
-	int err = perfetto_told_add(&names->told[kind], number, &is_new);
+	int err = perfetto_told_add(&names->told[kind], id, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
 	text = fit(names, strings, string, &length);
-	return add_name(names, kind, number, text, length);
+	return add_name(names, kind, *ret, text, length);
 }
 
 int perfetto_names_use(struct perfetto_names *names, enum perfetto_name_kind kind, uint32_t string,
 		       uint64_t *ret)
 {
-	*ret = number_of_string(string);
-	return use(names, kind, timeline_get_strings(names->timeline), string,
-		   number_of_string(string));
+	return use(names, kind, timeline_get_strings(names->timeline), string, id_of_string(string),
+		   ret);
 }
 
 int perfetto_names_use_text(struct perfetto_names *names, enum perfetto_name_kind kind,
@@ -179,10 +178,7 @@ int perfetto_names_use_text(struct perfetto_names *names, enum perfetto_name_kin
 	uint32_t id;
 	int err = string_table_add(names->texts, text, strlen(text), &id);
 
-	if (err)
-		return err;
-	*ret = number_of_text(id);
-	return use(names, kind, names->texts, id, number_of_text(id));
+	return err ? err : use(names, kind, names->texts, id, id_of_text(id), ret);
 }
 
 int perfetto_names_use_location(struct perfetto_names *names, uint32_t location, uint64_t *ret)
@@ -193,9 +189,8 @@ int perfetto_names_use_location(struct perfetto_names *names, uint32_t location,
 	Perfetto__SourceLocation *message;
 	size_t length;
 	bool is_new;
-	int err = perfetto_told_add(&names->told_locations, location, &is_new);
+	int err = perfetto_told_add(&names->told_locations, location, ret, &is_new);
 
-	*ret = (uint64_t)location + 1;
 	if (err || !is_new)
 		return err;
 	message = keep(names, malloc(sizeof(*message)));

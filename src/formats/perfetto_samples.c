@@ -8,9 +8,9 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "formats/perfetto_numbers.h"
 #include "formats/utf8.h"
 
-#define CLOCK_ID_BOOTTIME        6
 #define COUNTER_CPU_CLOCK        1
 #define UNWIND_ERROR_INFORMATION 3
 
@@ -18,7 +18,7 @@
 
 enum frame_kind_value { KIND_NATIVE = 1, KIND_KERNEL = 2, KIND_JIT = 4 };
 
-/* What is told about on a sequence, by kind; numbers are the profile's ids plus one. */
+/* What is told about on a sequence, by kind, and by which id of the profile. */
 enum told_kind {
 	TOLD_FUNCTION, /* string */
 	TOLD_SOURCE,   /* string */
@@ -38,6 +38,8 @@ struct writer {
 	uint32_t metric;
 	uint64_t state_start;
 	struct perfetto_told told[NUM_TOLD_KINDS];
+	uint32_t *short_names;   /* by function that was told: the name that was told with it */
+	uint32_t *frame_numbers; /* by frame */
 	/* New for the packet that is being made; all of it freed with it. */
 	ARRAY(Perfetto__InternedString *) functions;
 	ARRAY(Perfetto__InternedString *) sources;
@@ -99,14 +101,20 @@ static Perfetto__InternedString *new_string(struct writer *writer, uint64_t numb
 	return string;
 }
 
+/* A string of the profile as the format takes it, behind what the text holds. */
+static void fit(const struct writer *writer, uint32_t string, struct text *text)
+{
+	text_append_string(text, "");
+	utf8_append(text, profile_get_string(writer->profile, string),
+		    profile_get_string_length(writer->profile, string));
+}
+
 static Perfetto__InternedString *new_text(struct writer *writer, uint64_t number, uint32_t string)
 {
 	Perfetto__InternedString *message;
 	struct text text = {0};
 
-	text_append_string(&text, "");
-	utf8_append(&text, profile_get_string(writer->profile, string),
-		    profile_get_string_length(writer->profile, string));
+	fit(writer, string, &text);
 	message = text.failed ? NULL : new_string(writer, number, text.data, text.length);
 	text_release(&text);
 	return message;
@@ -121,30 +129,77 @@ static Perfetto__InternedString *new_text(struct writer *writer, uint64_t number
 		added_ ? 0 : -ENOMEM;                                                    \
 	})
 
-/* Tell the string `id` once, into the list of its kind. */
-#define USE_STRING(writer, kind, list, id)                                           \
-	({                                                                           \
-		bool is_new_;                                                        \
-		int err_ = perfetto_told_add(&(writer)->told[kind], (id), &is_new_); \
-                                                                                     \
-		if (!err_ && is_new_) {                                              \
-			Perfetto__InternedString *message_ =                         \
-				new_text((writer), (uint64_t)(id) + 1, (id));        \
-			err_ = PUSH((writer)->list, message_);                       \
-		}                                                                    \
-		err_;                                                                \
+/* Tell the string `id` once, into the list of its kind; its number goes to *ret. */
+#define USE_STRING(writer, kind, list, id, ret)                                                \
+	({                                                                                     \
+		bool is_new_;                                                                  \
+		int err_ = perfetto_told_add(&(writer)->told[kind], (id), (ret), &is_new_);    \
+                                                                                               \
+		if (!err_ && is_new_) {                                                        \
+			Perfetto__InternedString *message_ = new_text((writer), *(ret), (id)); \
+			err_ = PUSH((writer)->list, message_);                                 \
+		}                                                                              \
+		err_;                                                                          \
 	})
 
-static int use_build_id(struct writer *writer, uint32_t module)
+/* Where in a function's message its short name is; false when it is not. */
+static bool find_short_name(const struct writer *writer, uint32_t short_name,
+			    Perfetto__InternedString *function)
+{
+	struct text text = {0};
+	const uint8_t *found = NULL;
+
+	fit(writer, short_name, &text);
+	if (!text.failed && text.length)
+		found = memmem(function->str.data, function->str.len, text.data, text.length);
+	if (found) {
+		function->short_start = (uint32_t)(found - function->str.data);
+		function->has_short_start = function->short_start != 0;
+		function->has_short_length = 1;
+		function->short_length = (uint32_t)text.length;
+	}
+	text_release(&text);
+	return found != NULL;
+}
+
+static int use_function(struct writer *writer, uint32_t name, uint32_t short_name, uint64_t *ret)
+{
+	Perfetto__InternedString *message;
+	bool is_new;
+	int err = perfetto_told_add(&writer->told[TOLD_FUNCTION], name, ret, &is_new);
+
+	if (err || !is_new)
+		return err;
+	message = new_text(writer, *ret, name);
+	if (!message)
+		return -ENOMEM;
+	writer->short_names[name] = name;
+	if (short_name != name && find_short_name(writer, short_name, message))
+		writer->short_names[name] = short_name;
+	return PUSH(writer->functions, message);
+}
+
+static int use_names(struct writer *writer, const struct frame *frame, Perfetto__Frame *message)
+{
+	int err = use_function(writer, frame->full_name, frame->name, &message->function_name_id);
+
+	message->has_function_name_id = 1;
+	if (err || writer->short_names[frame->full_name] == frame->name)
+		return err;
+	message->has_short_name_id = 1;
+	return use_function(writer, frame->name, frame->name, &message->short_name_id);
+}
+
+static int use_build_id(struct writer *writer, uint32_t module, uint64_t *ret)
 {
 	const struct module *file = profile_get_module(writer->profile, module);
 	Perfetto__InternedString *message;
 	bool is_new;
-	int err = perfetto_told_add(&writer->told[TOLD_BUILD_ID], module, &is_new);
+	int err = perfetto_told_add(&writer->told[TOLD_BUILD_ID], module, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
-	message = new_string(writer, (uint64_t)module + 1, file->build_id, file->build_id_size);
+	message = new_string(writer, *ret, file->build_id, file->build_id_size);
 	return PUSH(writer->build_ids, message);
 }
 
@@ -160,9 +215,8 @@ static int use_mapping(struct writer *writer, uint32_t path, uint32_t module, ui
 	Perfetto__Mapping *mapping;
 	uint64_t *paths;
 	bool is_new;
-	int err = perfetto_told_add(&writer->told[TOLD_MAPPING], key, &is_new);
+	int err = perfetto_told_add(&writer->told[TOLD_MAPPING], key, ret, &is_new);
 
-	*ret = (uint64_t)key + 1;
 	if (err || !is_new)
 		return err;
 	mapping = keep(writer, malloc(sizeof(*mapping)));
@@ -174,14 +228,12 @@ static int use_mapping(struct writer *writer, uint32_t path, uint32_t module, ui
 	mapping->iid = *ret;
 	mapping->n_path_string_ids = 1;
 	mapping->path_string_ids = paths;
-	*paths = (uint64_t)path + 1;
 	if (module != NO_MODULE && profile_get_module(writer->profile, module)->build_id_size) {
 		mapping->has_build_id = 1;
-		mapping->build_id = (uint64_t)module + 1;
-		err = use_build_id(writer, module);
+		err = use_build_id(writer, module, &mapping->build_id);
 	}
 	if (!err)
-		err = USE_STRING(writer, TOLD_PATH, paths, path);
+		err = USE_STRING(writer, TOLD_PATH, paths, path, paths);
 	return err ? err : PUSH(writer->mappings, mapping);
 }
 
@@ -210,6 +262,7 @@ static enum frame_kind_value get_kind(const struct frame *frame)
 
 static int add_frame(struct writer *writer, const struct location *location, uint32_t id)
 {
+	enum frame_kind_value kind = get_kind(profile_get_frame(writer->profile, id));
 	const struct frame *frame = profile_get_frame(writer->profile, id);
 	Perfetto__Frame *message = keep(writer, malloc(sizeof(*message)));
 	int err;
@@ -218,30 +271,23 @@ static int add_frame(struct writer *writer, const struct location *location, uin
 		return -ENOMEM;
 	*message = (Perfetto__Frame)PERFETTO__FRAME__INIT;
 	message->has_iid = 1;
-	message->iid = (uint64_t)id + 1;
-	message->has_function_name_id = 1;
-	message->function_name_id = (uint64_t)frame->full_name + 1;
+	message->iid = writer->frame_numbers[id];
 	message->has_mapping_id = 1;
 	message->has_rel_pc = location->space != LOCATION_NAMED;
 	message->rel_pc = location->address;
-	message->has_kind = 1;
-	message->kind = get_kind(frame);
+	message->has_kind = kind != KIND_NATIVE;
+	message->kind = kind;
 	message->has_is_inlined = frame->is_inlined;
 	message->is_inlined = frame->is_inlined;
-	err = USE_STRING(writer, TOLD_FUNCTION, functions, frame->full_name);
-	if (!err && frame->name != frame->full_name) {
-		message->has_short_name_id = 1;
-		message->short_name_id = (uint64_t)frame->name + 1;
-		err = USE_STRING(writer, TOLD_FUNCTION, functions, frame->name);
-	}
+	err = use_names(writer, frame, message);
 	if (!err)
 		err = use_mapping_of(writer, location, frame, &message->mapping_id);
 	if (!err && frame->file != STRING_EMPTY) {
 		message->has_source_path_iid = 1;
-		message->source_path_iid = (uint64_t)frame->file + 1;
 		message->has_line_number = 1;
 		message->line_number = frame->line;
-		err = USE_STRING(writer, TOLD_SOURCE, sources, frame->file);
+		err = USE_STRING(writer, TOLD_SOURCE, sources, frame->file,
+				 &message->source_path_iid);
 	}
 	return err ? err : PUSH(writer->frames, message);
 }
@@ -254,9 +300,10 @@ static int use_location(struct writer *writer, uint32_t id)
 
 	for (uint32_t i = 0; !err && i < location->num_frames; i++) {
 		uint32_t frame = location->first_frame + i;
+		uint64_t ignored;
 		bool is_new;
 
-		err = perfetto_told_add(&writer->told[TOLD_FRAME], frame, &is_new);
+		err = perfetto_told_add(&writer->told[TOLD_FRAME], frame, &ignored, &is_new);
 		if (!err && is_new)
 			err = add_frame(writer, location, frame);
 		if (!err) {
@@ -264,16 +311,16 @@ static int use_location(struct writer *writer, uint32_t id)
 
 			if (!added)
 				return -ENOMEM;
-			*added = (uint64_t)frame + 1;
+			*added = writer->frame_numbers[frame];
 		}
 	}
 	return err;
 }
 
-static int use_stack(struct writer *writer, uint32_t stack)
+static int use_stack(struct writer *writer, uint32_t stack, uint64_t *ret)
 {
 	bool is_new;
-	int err = perfetto_told_add(&writer->told[TOLD_STACK], stack, &is_new);
+	int err = perfetto_told_add(&writer->told[TOLD_STACK], stack, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
@@ -289,7 +336,7 @@ static int use_stack(struct writer *writer, uint32_t stack)
 	}
 	writer->callstack = (Perfetto__Callstack)PERFETTO__CALLSTACK__INIT;
 	writer->callstack.has_iid = 1;
-	writer->callstack.iid = (uint64_t)stack + 1;
+	writer->callstack.iid = *ret;
 	writer->callstack.n_frame_ids = writer->callstack_frames.length;
 	writer->callstack.frame_ids = writer->callstack_frames.items;
 	writer->callstacks[0] = &writer->callstack;
@@ -355,7 +402,7 @@ static int clear_state(struct writer *writer, bool is_first)
 	samples.timebase = &timebase;
 	defaults.perf_sample_defaults = &samples;
 	defaults.has_timestamp_clock_id = 1;
-	defaults.timestamp_clock_id = CLOCK_ID_BOOTTIME;
+	defaults.timestamp_clock_id = PERFETTO_CLOCK_OF_SEQUENCE;
 	packet.trace_packet_defaults = &defaults;
 	err = name.failed || unit.failed ? -ENOMEM : perfetto_stream_add(writer->stream, &packet);
 	text_release(&name);
@@ -391,14 +438,14 @@ static int write_sample(struct writer *writer, const struct timeline_sample *sam
 	Perfetto__TracePacket packet;
 	int err = 0;
 
-	if (sample->stack != STACK_EMPTY)
-		err = use_stack(writer, sample->stack);
+	body.has_callstack_iid = sample->stack != STACK_EMPTY;
+	if (body.has_callstack_iid)
+		err = use_stack(writer, sample->stack, &body.callstack_iid);
 	if (err)
 		return err;
 	begin_packet(writer, &packet);
 	packet.sequence_flags = PERFETTO_STATE_NEEDED;
-	packet.has_timestamp = 1;
-	packet.timestamp = sample->time_ns;
+	perfetto_stream_set_time(writer->stream, &packet, sample->time_ns);
 	if (writer->has_new_stack) {
 		fill_interned(writer, &data);
 		packet.interned_data = &data;
@@ -409,8 +456,6 @@ static int write_sample(struct writer *writer, const struct timeline_sample *sam
 	body.pid = perfetto_tracks_get_pid(writer->tracks, thread->process);
 	body.has_tid = 1;
 	body.tid = perfetto_tracks_get_tid(writer->tracks, sample->thread);
-	body.has_callstack_iid = sample->stack != STACK_EMPTY;
-	body.callstack_iid = (uint64_t)sample->stack + 1;
 	body.has_cpu_mode = sample->mode != SAMPLE_MODE_UNKNOWN;
 	body.cpu_mode = sample->mode;
 	body.has_timebase_count = 1;
@@ -452,9 +497,15 @@ int perfetto_write_samples(const struct profile *profile, const struct timeline 
 			   const struct perfetto_tracks *tracks, struct perfetto_stream *stream)
 {
 	struct writer writer = {
-		.profile = profile, .timeline = timeline, .tracks = tracks, .stream = stream};
+		.profile = profile,
+		.timeline = timeline,
+		.tracks = tracks,
+		.stream = stream,
+		.short_names = calloc((size_t)profile_count_strings(profile) + 1, sizeof(uint32_t)),
+		.frame_numbers = perfetto_number_frames(profile, timeline),
+	};
 	uint32_t num_metrics = profile_count_metrics(profile);
-	int err = 0;
+	int err = writer.short_names && writer.frame_numbers ? 0 : -ENOMEM;
 
 	/* Sequences of further metrics would be those of events. */
 	if (num_metrics > SEQUENCE_EVENTS - SEQUENCE_SAMPLES)
@@ -464,6 +515,8 @@ int perfetto_write_samples(const struct profile *profile, const struct timeline 
 	discard(&writer);
 	for (size_t i = 0; i < NUM_TOLD_KINDS; i++)
 		perfetto_told_release(&writer.told[i]);
+	free(writer.short_names);
+	free(writer.frame_numbers);
 	array_release(&writer.functions);
 	array_release(&writer.sources);
 	array_release(&writer.paths);

@@ -87,11 +87,43 @@ static int write_kernel(const struct timeline *timeline, struct perfetto_stream 
 	return perfetto_stream_add(stream, &packet);
 }
 
-int perfetto_write_system(const struct timeline *timeline, struct perfetto_stream *stream)
+/* Of the sequences that will have events. */
+static int start_clocks(const struct timeline *timeline, struct perfetto_stream *stream,
+			uint64_t start_ns)
 {
+	bool is_used[END_OF_SEQUENCES] = {
+		[SEQUENCE_EVENTS] = timeline_count_zone(timeline),
+		[SEQUENCE_OCCUPANCIES] = timeline_count_occupancy(timeline),
+		[SEQUENCE_FILLS] = timeline_count_fill(timeline),
+		[SEQUENCE_TOTALS] = timeline_count_in_use(timeline),
+		[SEQUENCE_COUNTERS] = timeline_count_counter_value(timeline),
+	};
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < timeline_count_clock(timeline); i++)
+	for (uint32_t i = 0; i < timeline_count_sample(timeline); i++) {
+		uint32_t sequence = SEQUENCE_SAMPLES + timeline_get_sample(timeline, i)->metric;
+
+		if (sequence < SEQUENCE_EVENTS)
+			is_used[sequence] = true;
+	}
+	for (uint32_t i = 0; !err && i < END_OF_SEQUENCES; i++)
+		if (is_used[i])
+			err = perfetto_stream_start_clock(stream, i, start_ns);
+	return err;
+}
+
+int perfetto_write_system(const struct timeline *timeline, struct perfetto_stream *stream)
+{
+	uint64_t start_ns = 0;
+	int err = 0;
+
+	if (timeline_count_clock(timeline)) {
+		err = write_clock(timeline_get_clock(timeline, 0), stream);
+		start_ns = timeline_get_clock(timeline, 0)->boottime_ns;
+	}
+	if (!err)
+		err = start_clocks(timeline, stream, start_ns);
+	for (uint32_t i = 1; !err && i < timeline_count_clock(timeline); i++)
 		err = write_clock(timeline_get_clock(timeline, i), stream);
 	if (!err && timeline_get_system(timeline)->kernel_release != STRING_EMPTY)
 		err = write_kernel(timeline, stream);

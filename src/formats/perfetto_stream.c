@@ -10,10 +10,13 @@
 
 #define TRACE_PACKET_TAG 0x0a /* field 1 of Trace, a length and so many bytes */
 
+#define CLOCK_ID_BOOTTIME 6
+
 struct perfetto_stream {
 	const struct sink *sink;
 	bool is_compressed;
 	uint64_t size;
+	uint64_t clocks[END_OF_SEQUENCES]; /* what each shows, as CLOCK_BOOTTIME */
 	struct text packets;
 	struct text compressed;
 };
@@ -117,31 +120,82 @@ uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream)
 	return stream->size;
 }
 
-int perfetto_told_add(struct perfetto_told *told, uint32_t id, bool *ret_is_new)
+/* ---- clocks ------------------------------------------------------------------------------- */
+
+/* Readers refuse snapshots that go back in time, also those of another sequence. */
+int perfetto_stream_start_clock(struct perfetto_stream *stream, uint32_t sequence,
+				uint64_t start_ns)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__ClockSnapshot body = PERFETTO__CLOCK_SNAPSHOT__INIT;
+	Perfetto__ClockSnapshot__Clock boottime = PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT;
+	Perfetto__ClockSnapshot__Clock own = PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT;
+	Perfetto__ClockSnapshot__Clock *clocks[] = {&boottime, &own};
+
+	boottime.has_clock_id = boottime.has_timestamp = 1;
+	boottime.clock_id = CLOCK_ID_BOOTTIME;
+	boottime.timestamp = start_ns;
+	own.has_clock_id = own.has_timestamp = 1;
+	own.clock_id = PERFETTO_CLOCK_OF_SEQUENCE;
+	own.has_is_incremental = own.is_incremental = 1;
+	body.n_clocks = ARRAY_LENGTH(clocks);
+	body.clocks = clocks;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = sequence;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT;
+	packet.clock_snapshot = &body;
+	stream->clocks[sequence] = start_ns;
+	return perfetto_stream_add(stream, &packet);
+}
+
+void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePacket *packet,
+			      uint64_t time_ns)
+{
+	uint64_t *clock = &stream->clocks[packet->trusted_packet_sequence_id];
+
+	packet->has_timestamp = 1;
+	if (time_ns < *clock) {
+		packet->timestamp = time_ns;
+		packet->has_timestamp_clock_id = 1;
+		packet->timestamp_clock_id = CLOCK_ID_BOOTTIME;
+		return;
+	}
+	packet->timestamp = time_ns - *clock;
+	*clock = time_ns;
+}
+
+/* ---- what is told ------------------------------------------------------------------------- */
+
+int perfetto_told_add(struct perfetto_told *told, uint32_t id, uint64_t *ret_number,
+		      bool *ret_is_new)
 {
 	size_t before = told->num_ids;
 
 	if (id >= before) {
 		size_t num_ids = before;
 
-		if (array_reserve_bytes(&told->marks, &num_ids, (size_t)id + 1, 1))
+		if (array_reserve_bytes(&told->numbers, &num_ids, (size_t)id + 1,
+					sizeof(*told->numbers)))
 			return -ENOMEM;
-		memset(told->marks + before, 0, num_ids - before);
+		memset(told->numbers + before, 0, (num_ids - before) * sizeof(*told->numbers));
 		told->num_ids = num_ids;
 	}
-	*ret_is_new = !told->marks[id];
-	told->marks[id] = 1;
+	*ret_is_new = !told->numbers[id];
+	if (*ret_is_new)
+		told->numbers[id] = ++told->last_number;
+	*ret_number = told->numbers[id];
 	return 0;
 }
 
 void perfetto_told_clear(struct perfetto_told *told)
 {
 	if (told->num_ids)
-		memset(told->marks, 0, told->num_ids);
+		memset(told->numbers, 0, told->num_ids * sizeof(*told->numbers));
+	told->last_number = 0;
 }
 
 void perfetto_told_release(struct perfetto_told *told)
 {
-	free(told->marks);
+	free(told->numbers);
 	*told = (struct perfetto_told){0};
 }

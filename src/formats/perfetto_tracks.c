@@ -246,8 +246,11 @@ static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence
 /* Whether the track is yet to be described; a uuid is a number of the table of what is told. */
 static int begin_track(struct perfetto_tracks *tracks, uint64_t uuid, bool *ret_is_new)
 {
-	return uuid < UINT32_MAX ? perfetto_told_add(&tracks->told, (uint32_t)uuid, ret_is_new)
-				 : -ENOMEM;
+	uint64_t number;
+
+	return uuid < UINT32_MAX
+		       ? perfetto_told_add(&tracks->told, (uint32_t)uuid, &number, ret_is_new)
+		       : -ENOMEM;
 }
 
 static uint64_t process_uuid(uint32_t process)
@@ -379,8 +382,6 @@ static int describe_group(struct perfetto_tracks *tracks, uint64_t uuid, uint64_
 /* The group "Stacks" of a process. */
 static int use_group(struct perfetto_tracks *tracks, uint32_t process, uint64_t *ret)
 {
-	static char description[] = "Memory that code executes on: who was where, what it did "
-				    "there, and how much was in use.";
 	bool is_new;
 	int err;
 
@@ -389,15 +390,14 @@ static int use_group(struct perfetto_tracks *tracks, uint32_t process, uint64_t 
 	if (err || !is_new)
 		return err;
 	set_name(tracks, "Stacks");
-	return describe_group(tracks, *ret, process_uuid(process), 0, description);
+	return describe_group(tracks, *ret, process_uuid(process), 0, NULL);
 }
 
 static char *describe_bounds(struct perfetto_tracks *tracks, const struct stack_region *region)
 {
 	text_truncate(&tracks->description, 0);
-	text_printf(&tracks->description, "[0x%" PRIx64 ", 0x%" PRIx64 "), %" PRIu64 " bytes%s",
-		    region->begin, region->end, region->end - region->begin,
-		    region->kind == REGION_IMPLICIT ? ", guessed from pointers" : "");
+	text_printf(&tracks->description, "[0x%" PRIx64 ", 0x%" PRIx64 ")%s", region->begin,
+		    region->end, region->kind == REGION_IMPLICIT ? ", guessed from pointers" : "");
 	return tracks->description.data;
 }
 

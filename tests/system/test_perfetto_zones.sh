@@ -125,8 +125,8 @@ expect_rows "select parent.name, track.name,
     extract_arg(track.source_arg_set_id, 'child_ordering'),
     extract_arg(track.source_arg_set_id, 'description')
     from track join track parent on parent.id = track.parent_id order by 1, 3" <<'END'
-Stacks|main stack|1|explicit|[0x10000, 0x20000), 65536 bytes
-Stacks|fiber|2|explicit|[0x40000, 0x50000), 65536 bytes
+Stacks|main stack|1|explicit|[0x10000, 0x20000)
+Stacks|fiber|2|explicit|[0x40000, 0x50000)
 fiber|zones|1||
 fiber|fill|2||
 main stack|zones|1||

@@ -185,7 +185,9 @@ int pftrace_read_frame(struct pftrace_reader *reader, const struct pftrace_seque
 	read_frame_fields(message, &fields, frame);
 	frame->mapping = pftrace_interned_find(interned, PFTRACE_MAPPING, fields.mapping);
 	function = pftrace_interned_find(interned, PFTRACE_FUNCTION, fields.function);
-	short_name = pftrace_interned_find(interned, PFTRACE_FUNCTION, fields.short_name);
+	short_name = fields.short_name
+			     ? pftrace_interned_find(interned, PFTRACE_FUNCTION, fields.short_name)
+			     : pftrace_interned_find(interned, PFTRACE_SHORT_NAME, fields.function);
 	file = pftrace_interned_find(interned, PFTRACE_SOURCE_PATH, fields.file);
 	frame->frame.file = file == PFTRACE_NONE ? STRING_EMPTY : file;
 	err = find_module(reader, interned, frame->mapping, &frame->frame);

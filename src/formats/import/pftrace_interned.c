@@ -89,6 +89,19 @@ int pftrace_add_profile_string(struct pftrace_reader *reader, struct bytes strin
 				string.size ? (const char *)string.data : "", string.size, ret);
 }
 
+/* Our writer tells which part of a function's name is the one without parameters. */
+static int put_short_name(struct pftrace_reader *reader, struct pftrace_interned *interned,
+			  uint64_t iid, struct bytes function, uint64_t start, uint64_t length)
+{
+	uint32_t value;
+	int err;
+
+	if (!length || start > function.size || length > function.size - start)
+		return 0;
+	err = pftrace_add_profile_string(reader, bytes_of(function.data + start, length), &value);
+	return err ? err : pftrace_interned_put(interned, PFTRACE_SHORT_NAME, iid, value);
+}
+
 static int read_string(struct pftrace_reader *reader, struct pftrace_interned *interned,
 		       enum pftrace_kind kind, struct bytes message)
 {
@@ -96,16 +109,27 @@ static int read_string(struct pftrace_reader *reader, struct pftrace_interned *i
 			      kind == PFTRACE_ANNOTATION_NAME || kind == PFTRACE_STRING_VALUE;
 	struct bytes string = bytes_of("", 0);
 	struct protobuf_field field;
+	uint64_t short_start = 0;
+	uint64_t short_length = 0;
 	uint64_t iid = 0;
 	uint32_t value;
 	int err;
 
 	while (protobuf_next(&message, &field)) {
-		if (field.number == 1 && field.type == PROTOBUF_VARINT)
-			iid = field.value;
-		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
+		if (field.number == 2 && field.type == PROTOBUF_BYTES)
 			string = field.body;
+		else if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			iid = field.value;
+		else if (field.number == 1000 && field.type == PROTOBUF_VARINT)
+			short_start = field.value;
+		else if (field.number == 1001 && field.type == PROTOBUF_VARINT)
+			short_length = field.value;
 	}
+	err = kind == PFTRACE_FUNCTION
+		      ? put_short_name(reader, interned, iid, string, short_start, short_length)
+		      : 0;
+	if (err)
+		return err;
 	err = is_of_timeline ? pftrace_add_string(reader, string, &value)
 			     : pftrace_add_profile_string(reader, string, &value);
 	return err ? err : pftrace_interned_put(interned, kind, iid, value);
@@ -159,6 +183,8 @@ static int read_kind(struct pftrace_reader *reader, const struct pftrace_sequenc
 		return pftrace_read_frame(reader, sequence, message);
 	case PFTRACE_CALLSTACK:
 		return pftrace_read_callstack(reader, sequence, message);
+	case PFTRACE_SHORT_NAME:
+		break;
 	}
 	return 0;
 }

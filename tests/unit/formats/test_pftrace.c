@@ -214,6 +214,67 @@ static void samples_have_their_weight_and_their_stack_outermost_first(void **sta
 	profile_free(profile);
 }
 
+static void times_are_steps_and_late_ones_are_told_in_full(void **state _unused_)
+{
+	static const uint64_t times[] = {1000000, 1000200, 1000100, 1000300};
+	struct clock_snapshot clock = {.boottime_ns = 900000, .monotonic_ns = 1, .realtime_ns = 1};
+	struct profile *profile = profile_new();
+	struct tracked tracked;
+	Perfetto__Trace *trace;
+
+	maker_add_sample(profile, maker_add_thread(profile, 5, 6, "t"), "main", 1);
+	tracked_init(&tracked);
+	assert_int_equal(timeline_add_clock(tracked.timeline, &clock, NULL), 0);
+	tracked_add_thread(&tracked, 6);
+	for (size_t i = 0; i < 4; i++)
+		add_sample(tracked.timeline, times[i], 0, STACK_EMPTY);
+	trace = write_timeline(profile, tracked.timeline);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(find_packet(trace, SAMPLES, i)->timestamp, times[i]);
+		assert_int_equal(find_packet(trace, SAMPLES, i)->has_timestamp_clock_id, i == 2);
+	}
+	perfetto__trace__free_unpacked(trace, NULL);
+	tracked_release(&tracked);
+	profile_free(profile);
+}
+
+static void the_frame_of_most_stacks_has_the_smallest_number(void **state _unused_)
+{
+	/* Locations, by how many stacks they are in: 0 and 3 in all, 1 in two, 2 in one. */
+	static const uint32_t stacks[][3] = {{3, 0, 1}, {3, 1, 0}, {0, 2, 3}};
+	struct profile *profile = profile_new();
+	struct timeline *timeline = timeline_new();
+	uint32_t thread = maker_add_thread(profile, 5, 6, "t");
+	const Perfetto__InternedData *data;
+	Perfetto__Trace *trace;
+	uint32_t metric;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		char name[] = "f";
+
+		assert_int_equal(maker_add_location(profile, name), i);
+	}
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	for (size_t i = 0; i < 3; i++) {
+		uint32_t stack = STACK_EMPTY;
+
+		for (size_t level = 0; level < 3; level++)
+			assert_int_equal(
+				profile_add_stack(profile, stack, stacks[i][level], &stack), 0);
+		assert_int_equal(profile_add_sample(profile, thread, stack, metric, 1), 0);
+	}
+	trace = write_timeline(profile, timeline);
+	data = find_packet(trace, SAMPLES, 0)->interned_data;
+	assert_int_equal(data->callstacks[0]->frame_ids[2], 3);
+	data = find_packet(trace, SAMPLES, 2)->interned_data;
+	assert_int_equal(data->callstacks[0]->frame_ids[0], 1);
+	assert_int_equal(data->callstacks[0]->frame_ids[1], 4);
+	assert_int_equal(data->callstacks[0]->frame_ids[2], 2);
+	perfetto__trace__free_unpacked(trace, NULL);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
 static void a_profile_without_times_becomes_samples_one_after_another(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -399,6 +460,8 @@ int main(void)
 		cmocka_unit_test(processes_without_pid_get_different_ones),
 		cmocka_unit_test(a_long_sequence_begins_anew),
 		cmocka_unit_test(samples_have_their_weight_and_their_stack_outermost_first),
+		cmocka_unit_test(times_are_steps_and_late_ones_are_told_in_full),
+		cmocka_unit_test(the_frame_of_most_stacks_has_the_smallest_number),
 		cmocka_unit_test(a_profile_without_times_becomes_samples_one_after_another),
 		cmocka_unit_test(scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release),
 		cmocka_unit_test(scheduling_is_taken_from_its_source),

@@ -195,77 +195,6 @@ static void a_reused_tid_has_its_name_of_the_time(void **state _unused_)
 	assert_trace(&trace, "first;f 1\nsecond;f 2\n", "");
 }
 
-/* A profile with everything that our own traces keep of code. */
-static struct profile *make_code(void)
-{
-	struct profile *profile = profile_new();
-	struct frame frames[2] = {{.line = 7, .is_inlined = true}, {.line = 9}};
-	struct module module = {.build_id = {1, 2, 0}, .build_id_size = 3};
-	uint32_t thread, metric, location, stack, id;
-
-	assert_non_null(profile);
-	assert_int_equal(profile_add_string(profile, "/usr/lib/libx.so", &module.path), 0);
-	assert_int_equal(profile_add_module(profile, &module, &id), 0);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(profile_add_string(profile, i ? "f" : "g", &frames[i].name), 0);
-		assert_int_equal(
-			profile_add_string(profile, i ? "f(int)" : "g(char)", &frames[i].full_name),
-			0);
-		assert_int_equal(profile_add_string(profile, "libx.so", &frames[i].module), 0);
-		assert_int_equal(profile_add_string(profile, "x.c", &frames[i].file), 0);
-	}
-	assert_int_equal(profile_add_location(profile, LOCATION_FILE, id, 0x1234, &location), 0);
-	assert_int_equal(profile_set_frames(profile, location, frames, 2, UNNAMED_NOT), 0);
-	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
-	assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
-	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
-	thread = maker_add_thread(profile, 5, 7, "worker");
-	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 4096), 0);
-	return profile;
-}
-
-static struct text write_trace(const struct profile *profile)
-{
-	struct format_opts opts = {0};
-	struct text text = {0};
-	struct sink sink = {.write = imported_append, .context = &text};
-
-	assert_int_equal(format_pftrace.write(profile, &opts, &sink), 0);
-	return text;
-}
-
-static void code_is_what_was_written(void **state _unused_)
-{
-	struct profile *profile = make_code();
-	struct text trace = write_trace(profile);
-	struct zones_read_result result;
-	const struct location *location;
-	const struct frame *frame;
-	const struct module *module;
-
-	assert_int_equal(read_trace(&trace, &result), 0);
-	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
-		       "worker;f;g_[i];f;g_[i] 4096\n");
-	assert_int_equal(profile_count_locations(result.profile), 1);
-	location = profile_get_location(result.profile, 0);
-	assert_int_equal(location->space, LOCATION_FILE);
-	assert_int_equal(location->address, 0x1234);
-	frame = profile_get_frame(result.profile, location->first_frame);
-	assert_string_equal(profile_get_string(result.profile, frame->full_name), "g(char)");
-	assert_string_equal(profile_get_string(result.profile, frame->module), "libx.so");
-	assert_string_equal(profile_get_string(result.profile, frame->file), "x.c");
-	assert_int_equal(frame->line, 7);
-	module = profile_get_module(result.profile, location->owner);
-	assert_string_equal(profile_get_string(result.profile, module->path), "/usr/lib/libx.so");
-	assert_int_equal(module->build_id_size, 3);
-	assert_memory_equal(module->build_id, "\1\2\0", 3);
-	assert_string_equal(format_get_metric_name(result.profile, 0), "alloc");
-	assert_string_equal(format_get_metric_unit(result.profile, 0), "bytes");
-	maker_release(&result);
-	text_release(&trace);
-	profile_free(profile);
-}
-
 /* In the trace a sample weighs its period; in a profile it is one sample. */
 static void a_recording_counts_samples_and_knows_their_period(void **state _unused_)
 {
@@ -577,7 +506,6 @@ int main(void)
 		cmocka_unit_test(a_cleared_state_is_forgotten),
 		cmocka_unit_test(packets_without_the_state_they_need_are_skipped),
 		cmocka_unit_test(a_reused_tid_has_its_name_of_the_time),
-		cmocka_unit_test(code_is_what_was_written),
 		cmocka_unit_test(a_recording_counts_samples_and_knows_their_period),
 		cmocka_unit_test(frames_of_equal_address_in_foreign_traces_were_inlined),
 		cmocka_unit_test(slices_of_a_thread_are_its_zones),

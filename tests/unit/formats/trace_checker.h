@@ -47,6 +47,10 @@ struct checker {
 	Perfetto__Trace *trace;
 	struct numbers known[MAX_SEQUENCES][NUM_KINDS];
 	bool is_cleared[MAX_SEQUENCES];
+	bool has_clock[MAX_SEQUENCES];
+	uint32_t default_clock[MAX_SEQUENCES];
+	uint64_t clock_ns[MAX_SEQUENCES]; /* what the sequence's own clock shows */
+	uint64_t last_snapshot_ns;
 	struct numbers tracks;
 	struct numbers counters;
 	struct slice_event *events;
@@ -209,8 +213,39 @@ static inline void check_nesting(struct checker *checker)
 	assert_int_equal(depth, 0);
 }
 
-static inline void read_packet(struct checker *checker, const Perfetto__TracePacket *packet,
-			       size_t order)
+/* A sequence's own clock is told first, and the boot clock never goes back. */
+static inline void read_clocks(struct checker *checker, const Perfetto__TracePacket *packet)
+{
+	const Perfetto__ClockSnapshot *snapshot = packet->clock_snapshot;
+	uint32_t sequence = packet->trusted_packet_sequence_id;
+
+	assert_int_equal(snapshot->clocks[0]->clock_id, 6);
+	assert_true(snapshot->clocks[0]->timestamp >= checker->last_snapshot_ns);
+	checker->last_snapshot_ns = snapshot->clocks[0]->timestamp;
+	if (snapshot->clocks[1]->clock_id < 64)
+		return;
+	assert_true(snapshot->clocks[1]->is_incremental);
+	assert_int_equal(snapshot->clocks[1]->timestamp, 0);
+	assert_false(checker->is_cleared[sequence]);
+	checker->has_clock[sequence] = true;
+	checker->clock_ns[sequence] = snapshot->clocks[0]->timestamp;
+}
+
+/* The packet's time becomes one of the boot clock. */
+static inline void convert_time(struct checker *checker, Perfetto__TracePacket *packet)
+{
+	uint32_t sequence = packet->trusted_packet_sequence_id;
+	uint32_t clock = packet->has_timestamp_clock_id ? packet->timestamp_clock_id
+							: checker->default_clock[sequence];
+
+	if (!packet->has_timestamp || clock < 64)
+		return;
+	assert_true(checker->has_clock[sequence]);
+	checker->clock_ns[sequence] += packet->timestamp;
+	packet->timestamp = checker->clock_ns[sequence];
+}
+
+static inline void read_packet(struct checker *checker, Perfetto__TracePacket *packet, size_t order)
 {
 	uint32_t sequence = packet->trusted_packet_sequence_id;
 
@@ -219,7 +254,13 @@ static inline void read_packet(struct checker *checker, const Perfetto__TracePac
 		checker->is_cleared[sequence] = true;
 		for (size_t i = 0; i < NUM_KINDS; i++)
 			checker->known[sequence][i].length = 0;
+		if (packet->trace_packet_defaults)
+			checker->default_clock[sequence] =
+				packet->trace_packet_defaults->timestamp_clock_id;
 	}
+	convert_time(checker, packet);
+	if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT)
+		read_clocks(checker, packet);
 	if (packet->sequence_flags & STATE_NEEDED)
 		assert_true(checker->is_cleared[sequence]);
 	if (packet->interned_data ||
@@ -245,7 +286,10 @@ static inline void read_packet(struct checker *checker, const Perfetto__TracePac
 	assert_true(perfetto__trace_packet__get_packed_size(packet) < 1 << 20);
 }
 
-/* Decode a trace and check all that a reader would not complain about. The caller frees it. */
+/*
+ * Decode a trace and check all that a reader would not complain about. All times become those of
+ * the boot clock. The caller frees it.
+ */
 static inline Perfetto__Trace *check_trace(const struct text *written)
 {
 	struct checker checker = {0};

@@ -1,0 +1,19 @@
+/*
+ * The numbers of frames in a Perfetto trace. Stacks are lists of them, and most of a trace: what
+ * most stacks have gets the small numbers, which take one byte less.
+ */
+#ifndef FORMATS_PERFETTO_NUMBERS_H
+#define FORMATS_PERFETTO_NUMBERS_H
+
+#include <stdint.h>
+
+struct profile;
+struct timeline;
+
+/*
+ * Numbers from 1 on, by id of the profile's frames, for those that samples of the timeline have; 0
+ * for the others. The caller frees them. NULL when out of memory.
+ */
+uint32_t *perfetto_number_frames(const struct profile *profile, const struct timeline *timeline);
+
+#endif

@@ -1,0 +1,120 @@
+#include "import_fixture.h"
+#include "zones_maker.h"
+
+static int read_trace(const struct text *trace, struct zones_read_result *ret)
+{
+	return maker_read(&format_pftrace, trace->data, trace->length, false, ret);
+}
+
+/* A profile with everything that our own traces keep of code. */
+static struct profile *make_code(void)
+{
+	struct profile *profile = profile_new();
+	struct frame frames[2] = {{.line = 7, .is_inlined = true}, {.line = 9}};
+	struct module module = {.build_id = {1, 2, 0}, .build_id_size = 3};
+	uint32_t thread, metric, location, stack, id;
+
+	assert_non_null(profile);
+	assert_int_equal(profile_add_string(profile, "/usr/lib/libx.so", &module.path), 0);
+	assert_int_equal(profile_add_module(profile, &module, &id), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(profile_add_string(profile, i ? "f" : "g", &frames[i].name), 0);
+		assert_int_equal(
+			profile_add_string(profile, i ? "f(int)" : "g(char)", &frames[i].full_name),
+			0);
+		assert_int_equal(profile_add_string(profile, "libx.so", &frames[i].module), 0);
+		assert_int_equal(profile_add_string(profile, "x.c", &frames[i].file), 0);
+	}
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, id, 0x1234, &location), 0);
+	assert_int_equal(profile_set_frames(profile, location, frames, 2, UNNAMED_NOT), 0);
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
+	assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
+	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
+	thread = maker_add_thread(profile, 5, 7, "worker");
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 4096), 0);
+	return profile;
+}
+
+static struct text write_trace(const struct profile *profile)
+{
+	struct format_opts opts = {0};
+	struct text text = {0};
+	struct sink sink = {.write = imported_append, .context = &text};
+
+	assert_int_equal(format_pftrace.write(profile, &opts, &sink), 0);
+	return text;
+}
+
+static void code_is_what_was_written(void **state _unused_)
+{
+	struct profile *profile = make_code();
+	struct text trace = write_trace(profile);
+	struct zones_read_result result;
+	const struct location *location;
+	const struct frame *frame;
+	const struct module *module;
+
+	assert_int_equal(read_trace(&trace, &result), 0);
+	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
+		       "worker;f;g_[i];f;g_[i] 4096\n");
+	assert_int_equal(profile_count_locations(result.profile), 1);
+	location = profile_get_location(result.profile, 0);
+	assert_int_equal(location->space, LOCATION_FILE);
+	assert_int_equal(location->address, 0x1234);
+	frame = profile_get_frame(result.profile, location->first_frame);
+	assert_string_equal(profile_get_string(result.profile, frame->full_name), "g(char)");
+	assert_string_equal(profile_get_string(result.profile, frame->module), "libx.so");
+	assert_string_equal(profile_get_string(result.profile, frame->file), "x.c");
+	assert_int_equal(frame->line, 7);
+	module = profile_get_module(result.profile, location->owner);
+	assert_string_equal(profile_get_string(result.profile, module->path), "/usr/lib/libx.so");
+	assert_int_equal(module->build_id_size, 3);
+	assert_memory_equal(module->build_id, "\1\2\0", 3);
+	assert_string_equal(format_get_metric_name(result.profile, 0), "alloc");
+	assert_string_equal(format_get_metric_unit(result.profile, 0), "bytes");
+	maker_release(&result);
+	text_release(&trace);
+	profile_free(profile);
+}
+
+/* Twice the same full name: each name is told. */
+static void names_that_are_not_the_functions_own_come_back(void **state _unused_)
+{
+	static const char *const names[] = {"f", "f", "call f"};
+	struct profile *profile = profile_new();
+	struct zones_read_result result;
+	uint32_t stack = STACK_EMPTY;
+	struct text trace;
+	uint32_t metric;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct frame frame = {.module = STRING_EMPTY, .file = STRING_EMPTY, .line = 1 + i};
+		uint32_t location;
+
+		assert_int_equal(profile_add_string(profile, names[i], &frame.name), 0);
+		assert_int_equal(profile_add_string(profile, "void f(int)", &frame.full_name), 0);
+		assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
+		assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
+	}
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(
+		profile_add_sample(profile, maker_add_thread(profile, 1, 1, "t"), stack, metric, 7),
+		0);
+	trace = write_trace(profile);
+	assert_int_equal(read_trace(&trace, &result), 0);
+	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
+		       "t;f;f;call f 7\n");
+	maker_release(&result);
+	text_release(&trace);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_is_what_was_written),
+		cmocka_unit_test(names_that_are_not_the_functions_own_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
