@@ -3,6 +3,7 @@
 
 import { announce, find, icon, make } from './dom.js';
 import { makeReport } from './report.js';
+import { gatherExperiments } from './tar.js';
 import { formatCount } from './units.js';
 
 /** @typedef {{name: string, blob: Blob, format?: string}} Opened */
@@ -79,8 +80,9 @@ export class Files {
 		this.input.click();
 	}
 
-	/** @param {Opened[]} files */
-	async open(files) {
+	/** @param {Opened[]} opened */
+	async open(opened) {
+		const files = gatherExperiments(opened);
 		if (!files.length) return;
 		const failures = await this.model.open(files);
 		for (const failure of failures) this.complain(failure);
