@@ -2,81 +2,8 @@
 # The viewer's page in a browser: every behaviour, by mouse, keys and drops, with numbers that the
 # command line gives for the same files.
 . "$(dirname "$0")/web.sh"
+. "$(dirname "$0")/viewer_files.sh"
 
-[[ -s $(dirname "$STACKWIDE")/viewer.html ]] || skip "the program was built without its viewer"
-
-# Recursion, so that first and last occurrences differ.
-cat >"$scratch/loop.folded" <<'END'
-go;f;g;f;g;f;h 7
-go;g;f;h 5
-go;f 3
-go;f;g 2
-go;k 4
-END
-cat >"$scratch/other.folded" <<'END'
-go;f 10
-go;fresh 10
-go;k_[k] 1
-END
-cat >"$scratch/tree.json" <<'END'
-{"name": "all", "value": 30, "children": [{"name": "go", "value": 30, "children": [{"name": "k", "value": 12}]}]}
-END
-printf '{"name": "all", "value": 3, "children": [{"name": "a", "value": }]}' >"$scratch/broken.json"
-# Two events, two processes, modules, a kernel part.
-cat >"$scratch/perf.txt" <<'END'
-web 100/101 [000] 1.000000: 250000 cpu-clock:
-	ffffffff81000010 copy_page ([kernel.kallsyms])
-	          401000 read_all (/usr/bin/web)
-	          400100 main (/usr/bin/web)
-
-web 100/102 [000] 1.010000: 250000 cpu-clock:
-	          402000 hash (/usr/lib/libhash.so)
-	          400100 main (/usr/bin/web)
-
-db 200/200 [001] 1.020000: 500000 cpu-clock:
-	          500000 scan (/usr/bin/db)
-	          500100 main (/usr/bin/db)
-
-END
-sed 's/cpu-clock/page-faults/; s/: *[0-9]* page/: 3 page/' "$scratch/perf.txt" >"$scratch/faults.txt"
-sed 's/_\[k\]//' "$scratch/loop.folded" | gzip >"$scratch/loop.folded.gz"
-printf 'a;b 1\nnonsense\n;; x\n' >"$scratch/malformed.folded"
-{ cat "$scratch/perf.txt" && printf 'web 100/101 [000] 1.5: PERF_RECORD_LOST lost 17\n'; } >"$scratch/lossy.txt"
-printf '%s\n' '<html>' 'function unpack(cpool) {' 'const cpool = [' "'all'," "' main'" '];' 'n(3,12)' 'u(8,9)' >"$scratch/pruned.html"
-# The account of a recording, as the recorder leaves it in what it writes.
-cat >"$scratch/recording.svg" <<'END'
-<svg xmlns="http://www.w3.org/2000/svg">
-<metadata id="stackwide-profile">
-stackwide profile 1
-n samples
-n count
-n lost.ring_sample
-n user_stacks.truncated.depth
-n user_stacks.truncated.no_table
-n frames.named
-n frames.unnamed.no_symbol
-n main
-m 1 2
-r 1700000000000000000 2000000000 10000000 90 10 25
-a 100 1
-a 25 3
-a 2 4
-a 8 5
-a 95 6
-a 5 7
-p 1 8
-t 0 1 8 0
-f 8
-s
-0
-v 0
-1 100
-end
-</metadata>
-</svg>
-END
-"$STACKWIDE" view "$scratch/perf.txt" -o "$scratch/report.html" || exit
-"$STACKWIDE" convert "$scratch/loop.folded" -o "$scratch/loop.written" --to folded || exit
 mkdir "$scratch/shots"
 run_page_test viewer.js "$scratch" "$(dirname "$STACKWIDE")/viewer.html"
 status=$?

@@ -34,16 +34,16 @@ async function addFiles(page, names) {
 	await settle(page);
 }
 
-/* Real drops, by the browser's own protocol. */
-async function dropFiles(page, names) {
+/* Real drops, by the browser's own protocol. count: of the files in folders among them. */
+async function dropFiles(page, names, { count = names.length } = {}) {
 	const session = await page.context().newCDPSession(page);
 	const data = { items: [], files: names.map(file), dragOperationsMask: 1 };
 	const before = await page.evaluate(() => window.stackwide.model.sources.length);
 
 	for (const type of ["dragEnter", "dragOver", "drop"])
 		await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
-	await page.waitForFunction((count) => window.stackwide.model.sources.length >= count &&
-		document.getElementById("progress").hidden, before + names.length);
+	await page.waitForFunction((wanted) => window.stackwide.model.sources.length >= wanted &&
+		document.getElementById("progress").hidden, before + count);
 	await settle(page);
 }
 
