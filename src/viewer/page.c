@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "formats/gzip_sink.h"
 #include "formats/reader.h"
+#include "formats/svg.h"
 #include "viewer/pack.h"
 
 #define SLOT_BEGIN "<script type=\"text/plain\" id=\"profile\">"
@@ -144,14 +146,29 @@ int viewer_page_write(const struct profile *profile, const char *title, const st
 				 viewer_page_size - (size_t)(rest - viewer_page));
 }
 
-static int write_html(const struct profile *profile, const struct format_opts *opts _unused_,
+/* "recording of 2026-11-21 16:39", local time. False when the profile is none. */
+static bool name_recording(const struct profile *profile, char *ret, size_t size)
+{
+	const struct sampling *sampling =
+		provenance_find_sampling(profile_get_provenance(profile), 0);
+	time_t start = sampling ? (time_t)(sampling->start_ns / 1000000000) : 0;
+	struct tm local;
+
+	return start && localtime_r(&start, &local) &&
+	       strftime(ret, size, "recording of %Y-%m-%d %H:%M", &local) > 0;
+}
+
+static int write_html(const struct profile *profile, const struct format_opts *opts,
 		      const struct sink *sink)
 {
-	const char *title = NULL;
+	const char *title = opts->svg ? opts->svg->title : NULL;
+	char recording[64];
 
-	if (profile_count_sources(profile) == 1)
-		title = profile_get_string(profile, profile_get_source(profile, 0));
-	return viewer_page_write(profile, title && *title ? path_basename(title) : NULL, sink);
+	if (!title && profile_count_sources(profile) == 1)
+		title = path_basename(profile_get_string(profile, profile_get_source(profile, 0)));
+	if ((!title || !*title) && name_recording(profile, recording, sizeof(recording)))
+		title = recording;
+	return viewer_page_write(profile, title && *title ? title : NULL, sink);
 }
 
 const struct format format_html = {

@@ -5,6 +5,7 @@
 
 #include <zlib.h>
 
+#include "formats/svg.h"
 #include "formats/svg_profile.h"
 #include "viewer_fixture.h"
 
@@ -92,6 +93,34 @@ static struct profile *read_page(const struct text *page)
 	assert_int_equal(profile_add_source(profile, STRING_EMPTY, &import.source), 0);
 	assert_int_equal(format_html.read(&import), 0);
 	return profile;
+}
+
+static void assert_named(const struct profile *profile, const struct svg_opts *svg,
+			 const char *wanted)
+{
+	struct format_opts opts = {.svg = svg};
+	struct text page = {0};
+	struct sink sink = {append, &page};
+
+	assert_int_equal(format_html.write(profile, &opts, &sink), 0);
+	assert_non_null(strstr(page.data, wanted));
+	text_release(&page);
+}
+
+static void page_of_a_recording_is_named_by_title_or_time(void **state)
+{
+	struct profile *profile = profile_new();
+	struct sampling sampling = {.start_ns = 1700000000000000000, .duration_ns = 1};
+	struct svg_opts svg = {.title = "night"};
+
+	(void)state;
+	if (!viewer_page_exists())
+		skip();
+	assert_named(profile, NULL, "id=\"profile\" data-name=\"profile\">");
+	provenance_add_sampling(profile_get_provenance(profile), 0, &sampling);
+	assert_named(profile, NULL, "id=\"profile\" data-name=\"recording of 2023-11-1");
+	assert_named(profile, &svg, "id=\"profile\" data-name=\"night\">");
+	profile_free(profile);
 }
 
 static void written_page_is_read_again_without_loss(void **state)
@@ -210,6 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(page_carries_the_whole_profile),
+		cmocka_unit_test(page_of_a_recording_is_named_by_title_or_time),
 		cmocka_unit_test(written_page_is_read_again_without_loss),
 		cmocka_unit_test(packed_profile_is_read_again_without_loss),
 		cmocka_unit_test(report_of_several_files_gives_these),
