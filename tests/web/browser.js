@@ -43,7 +43,8 @@ async function runTests(tests, options = {}) {
 	process.exitCode = failed || !Object.keys(tests).length ? 1 : 0;
 }
 
-/* Playwright's own screenshots wait forever in an SVG document. */
+/* Playwright's own screenshots wait forever in an SVG document. Pages are laid out anew for this one,
+   and may be caught in the middle of it. */
 async function takeScreenshot(page, path) {
 	const session = await page.context().newCDPSession(page);
 	const { data } = await session.send("Page.captureScreenshot", { captureBeyondViewport: true });

@@ -3,7 +3,7 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 const { execFileSync } = require("node:child_process");
-const { runTests, takeScreenshot } = require("./browser.js");
+const { runTests } = require("./browser.js");
 const { addFiles, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips, getCrumbs,
 	getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, settle,
 } = require("./viewer_page.js");
@@ -534,7 +534,7 @@ const hands = {
 			await page.evaluate((wanted) => window.stackwide.setTheme(wanted), theme);
 			for (const tab of ["flame", "flat", "relatives", "tree", "files"]) {
 				await goToTab(page, tab);
-				await takeScreenshot(page, file(`shots/${tab}-${theme}.png`));
+				await page.screenshot({ path: file(`shots/${tab}-${theme}.png`) });
 			}
 		}
 		equal(fs.readdirSync(file("shots")).length, 15);

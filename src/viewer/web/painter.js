@@ -189,7 +189,7 @@ export class Painter {
 		return width;
 	}
 
-	/** As much of a text as there is room for. @param {string} text @param {number} room @param {boolean} isBold */
+	/** As much of a text as there is room for: beginnings are often alike, ends tell more. @param {string} text @param {number} room @param {boolean} isBold */
 	fit(text, room, isBold) {
 		// A name may be a megabyte long; no screen is.
 		const whole = text.length > 2000 ? text.slice(0, 2000) : text;
@@ -197,7 +197,8 @@ export class Painter {
 		if (width <= room) return whole;
 		let count = Math.floor((whole.length * room) / width);
 		for (; count > 0; count--) {
-			const cut = `${whole.slice(0, count)}…`;
+			const tail = count < 5 ? 0 : count >> 1;
+			const cut = `${whole.slice(0, count - tail)}…${tail ? whole.slice(-tail) : ''}`;
 			if (this.context.measureText(cut).width <= room) return cut;
 		}
 		return '';
