@@ -11,7 +11,8 @@ import { Core } from "../../src/viewer/web/core.js";
 
 const [wasm, scratch, ...files] = process.argv.slice(2);
 const bytes = fs.readFileSync(wasm);
-const FORMATS = { folded: ".folded", json: ".json", svg: ".svg", text: ".txt" };
+const FORMATS = { firefox: ".firefox.json", folded: ".folded", json: ".json", "sampling-prof": ".sprof",
+	speedscope: ".speedscope.json", svg: ".svg", text: ".txt" };
 const METRIC_NONE = 0xffffffff;
 
 assert.deepStrictEqual(WebAssembly.Module.imports(new WebAssembly.Module(bytes)), []);
