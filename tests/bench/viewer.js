@@ -4,8 +4,10 @@
  *
  * usage: node viewer.js VIEWER_PAGE SPEEDSCOPE_PAGE RUNS FILE…     SPEEDSCOPE_PAGE may be empty
  *
- * One line of JSON for each page and file: {"page","file","megabytes","drop","select",…}: least
- * milliseconds of all runs; memory as a multiple of the file. A page that fails has "failure".
+ * One line of JSON for each page and file: {"page","file","drop","cpu","memory","select",…}: least
+ * milliseconds of all runs, of the clock but for "cpu", which the page's process took for the drop
+ * and which another's work on the machine changes less; memory as a multiple of the file. A page
+ * that fails has "failure".
  */
 "use strict";
 
@@ -16,17 +18,31 @@ const { launch } = require("../web/browser.js");
 const [viewer, speedscope, runs, ...files] = process.argv.slice(2);
 const PATIENCE_MS = 120000;
 
-/* Resident bytes of all pages' processes. */
-async function measureMemory(browser) {
-	const session = await browser.newBrowserCDPSession();
+/* Resident bytes of all pages' processes, and the milliseconds of CPU time that they took. */
+async function measureCost(page) {
+	const session = await page.context().browser().newBrowserCDPSession();
 	const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-	let bytes = 0;
+	const cost = { bytes: 0, cpu: 0 };
 
-	for (const { type, id } of processInfo)
-		if (type === "renderer")
-			bytes += Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0) * 1024;
+	for (const { type, id, cpuTime } of processInfo) {
+		if (type !== "renderer")
+			continue;
+		cost.bytes += Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0) * 1024;
+		cost.cpu += cpuTime * 1000;
+	}
 	await session.detach();
-	return bytes;
+	return cost;
+}
+
+/* wait()  resolves with the milliseconds from the drop to the picture */
+async function measureDrop(page, file, wait) {
+	const before = await measureCost(page);
+
+	await drop(page, file);
+	const time = await wait();
+	const after = await measureCost(page);
+
+	return { drop: time, cpu: after.cpu - before.cpu, memory: (after.bytes - before.bytes) / fs.statSync(file).size };
 }
 
 /* As a person drops it; the page keeps the moment in window.droppedAt. */
@@ -84,12 +100,8 @@ const STEPS = ["select", "direction", "clear", "filter", "direction", "clear", "
 async function measureViewer(page, file) {
 	await page.goto("file://" + viewer);
 	await page.waitForSelector("html[data-ready=yes]");
-	const empty = await measureMemory(page.context().browser());
+	const result = await measureDrop(page, file, () => waitForFlame(page));
 
-	await drop(page, file);
-	const result = { drop: await waitForFlame(page) };
-
-	result.memory = (await measureMemory(page.context().browser()) - empty) / fs.statSync(file).size;
 	for (const step of STEPS) {
 		const time = await measureStep(page, step);
 		const name = step === "direction" && result.filter ? "filtered callers" : step;
@@ -104,19 +116,14 @@ async function measureViewer(page, file) {
 async function measureSpeedscope(page, file) {
 	await page.goto("file://" + speedscope);
 	await page.waitForSelector("input[type=file]", { state: "attached" });
-	const empty = await measureMemory(page.context().browser());
-
-	await drop(page, file);
 	/* With a profile it has the name in its title, and a canvas behind everything that it draws. */
-	const time = await page.evaluate((name) => new Promise((resolve) => {
+	return measureDrop(page, file, () => page.evaluate((name) => new Promise((resolve) => {
 		const look = () => (document.title.includes(name) && document.querySelector("canvas")?.width
 			? requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - window.droppedAt)))
 			: requestAnimationFrame(look));
 
 		requestAnimationFrame(look);
-	}), path.basename(file));
-
-	return { drop: time, memory: (await measureMemory(page.context().browser()) - empty) / fs.statSync(file).size };
+	}), path.basename(file)));
 }
 
 /* A browser of its own each time, so that nothing is warm or left over. */

@@ -4,7 +4,7 @@ import os
 import sys
 
 STEPS = ("select", "direction", "filter", "filtered callers", "search", "clear")
-HEAD = f"{'stacks':>8}  {'page':<11} {'drop to picture':>15} {'memory':>8}  " + "  ".join(
+HEAD = f"{'stacks':>8}  {'page':<11} {'drop to picture':>15} {'CPU time':>10} {'memory':>8}  " + "  ".join(
     f"{step:>{max(len(step), 6)}}" for step in STEPS)
 
 
@@ -25,7 +25,7 @@ def main():
         if "drop" not in got:
             print(f"{stacks:>8}  {got['page']:<11} {got['failure']}")
             continue
-        row = (f"{stacks:>8}  {got['page']:<11} {show(got['drop'], 'ms', 15)} "
+        row = (f"{stacks:>8}  {got['page']:<11} {show(got['drop'], 'ms', 15)} {show(got['cpu'], 'ms', 10)} "
                f"{show(got['memory'], 'x', 8, 1)}  ")
         row += "  ".join(show(got.get(step), "", max(len(step), 6) + 1).rstrip().rjust(max(len(step), 6))
                          for step in STEPS)
