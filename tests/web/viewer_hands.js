@@ -145,6 +145,21 @@ const long = {
 	},
 };
 
+const places = {
+	"another colour or tab leaves the part of the flame that is looked at": async (page) => {
+		await openViewer(page, ["loop.folded"]);
+		await page.evaluate(() => window.stackwide.flame.zoomTo(0.25, 0.5));
+		await settle(page);
+		await clickOn(page, "#colors");
+		await chooseItem(page, "By own share");
+		await goToTab(page, "flat");
+		await goToTab(page, "flame");
+		equal(await getZoom(page), [0.25, 0.5]);
+		await clickOn(page, "#down");
+		equal(await getZoom(page), [0, 1]);
+	},
+};
+
 /* ---- every change is a step --------------------------------------------------------------- */
 
 const steps = {
@@ -179,4 +194,4 @@ const steps = {
 	},
 };
 
-runTests({ ...opening, ...fingers, ...outputs, ...long, ...steps }, { acceptDownloads: true, hasTouch: true });
+runTests({ ...opening, ...fingers, ...outputs, ...long, ...places, ...steps }, { acceptDownloads: true, hasTouch: true });

@@ -84,6 +84,7 @@ export class FlameView {
 
 	/** Ask for the whole of what will be looked at, together with its numbers. */
 	askAhead() {
+		this.ahead = undefined;
 		if (!this.isVisible()) return;
 		const width = this.getWidth();
 		const boxes = this.model.client.call('layout', [0, 1, width, LEAST_PIXELS]);

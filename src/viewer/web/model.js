@@ -67,6 +67,7 @@ export class Model extends EventTarget {
 		this.symbols = [];
 		this.numbers = NO_NUMBERS;
 		this.revision = 0; // of the view: what was laid out for another is out of date
+		this.asked = ''; // of the core, for this revision
 		this.busy = 0;
 		this.needsNames = true;
 		this.position = 0; // in the history
@@ -161,20 +162,30 @@ export class Model extends EventTarget {
 			const state = this.state;
 			this.symbols = this.findSymbols();
 			const lines = state.filters.map((f) => `${f.excludes ? '-' : '+'}${f.kind}:${f.pattern}`.replaceAll('\n', ' '));
-			const looked = this.client.call('look', [
+			await this.ask([
 				this.getMetric().id, this.getBaseline()?.id ?? METRIC_NONE, lines.join('\n'), this.symbols,
 				state.direction === 'callees' ? 0 : 1, state.order === 'weight' ? 0 : 1,
 			]);
-			this.emit('look'); // what shows it can ask already: the worker does one after the other
-			this.numbers = readNumbers(await looked);
-			this.revision++;
 			this.emit('change');
 		} catch (error) {
+			this.asked = '';
 			this.emit('failure', /** @type {Error} */ (error).message);
 		}
 	}
 
+	/** The numbers of what is looked at, unless they are there: another tab or colour needs none. @param {any[]} look */
+	async ask(look) {
+		const asked = JSON.stringify(look);
+		if (asked === this.asked) return;
+		const looked = this.client.call('look', look);
+		this.emit('look'); // what shows it can ask already: the worker does one after the other
+		this.numbers = readNumbers(await looked);
+		this.asked = asked;
+		this.revision++;
+	}
+
 	async prepare() {
+		this.asked = '';
 		this.preparedRoot = this.state.root;
 		this.names = new Names(await this.client.call('prepare', [ROOTS.indexOf(this.state.root)]));
 		this.needsNames = false;
@@ -191,7 +202,9 @@ export class Model extends EventTarget {
 			hasChanged = true;
 			await this.client.call('setSide', [source.id, side]);
 		}
-		if (hasChanged) await this.readOverview();
+		if (!hasChanged) return;
+		this.asked = '';
+		await this.readOverview();
 	}
 
 	/** A fragment whose functions are not there is cut where they end. */
@@ -260,6 +273,7 @@ export class Model extends EventTarget {
 	/** @param {number} id */
 	async remove(id) {
 		await this.client.call('remove', [id]);
+		this.asked = '';
 		await this.readOverview();
 		if (!this.hasData()) this.state = getFirstState();
 		await this.refresh();
