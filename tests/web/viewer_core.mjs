@@ -59,6 +59,23 @@ function readByCommand(file) {
 	return result;
 }
 
+/* The sum of folded text, whatever its frames are called. */
+const addUp = (folded) => folded.toString().trim().split("\n").reduce((sum, line) => sum + Number(line.split(" ").pop()), 0);
+
+/*
+ * perf.data and experiments have addresses, which the command line names by files of the machine or
+ * of the archive, and the page by their place in the module; and perf.data may be packed by zstd,
+ * which the page cannot unpack.
+ */
+function isAlikeButForNames(file, core, command) {
+	const data = fs.readFileSync(file);
+	const hasAddresses = data.subarray(0, 8).toString() === "PERFILE2" || data.subarray(257, 262).toString() === "ustar";
+
+	if (!hasAddresses || command.error !== undefined)
+		return false;
+	return core.error ? core.error.endsWith("which only the command line can read") : addUp(core.folded) === addUp(command.folded);
+}
+
 let failures = 0;
 let numRead = 0;
 for (const file of files) {
@@ -67,7 +84,7 @@ for (const file of files) {
 		: Object.keys(FORMATS).every((format) => core[format] && core[format].equals(command[format]));
 
 	numRead += command.error === undefined;
-	if (isSame)
+	if (isSame || isAlikeButForNames(file, core, command))
 		continue;
 	failures++;
 	console.log(`FAIL ${file}: ${core.error ?? "read"} | ${command.error ?? "read"} | ` +
