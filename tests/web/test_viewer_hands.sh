@@ -1,6 +1,6 @@
 #!/bin/bash
-# The viewer's page in a browser: folders, our own pages, fingers, paper, the clipboard, long tables,
-# the history.
+# The viewer's page in a browser: folders, our own pages, exports, fingers, paper, the clipboard, long
+# tables, the history.
 . "$(dirname "$0")/web.sh"
 . "$(dirname "$0")/viewer_files.sh"
 

@@ -2,7 +2,6 @@
 
 const assert = require("node:assert");
 const fs = require("node:fs");
-const { execFileSync } = require("node:child_process");
 const { runTests } = require("./browser.js");
 const { addFiles, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips, getCrumbs,
 	getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, settle,
@@ -10,7 +9,6 @@ const { addFiles, chooseItem, clickFrame, clickOn, download, dropFiles, file, fi
 
 const equal = assert.deepStrictEqual;
 const shared = "file://" + file("report.html");
-const STACKWIDE = process.env.STACKWIDE;
 
 /* ---- files ---- */
 
@@ -426,58 +424,6 @@ const comparison = {
 	},
 };
 
-/* ---- exports ---- */
-
-const convert = (path) => execFileSync(STACKWIDE, ["convert", path, "-o", "-", "--to", "folded"], { encoding: "utf8" });
-
-const exporting = {
-	"the view is saved as folded text, SVG and JSON, which the command line reads": async (page) => {
-		await openViewer(page, ["loop.folded"]);
-		const whole = fs.readFileSync(file("loop.written"), "utf8");
-		equal(fs.readFileSync(await download(page, "Folded stacks"), "utf8"), whole);
-		equal(convert(await download(page, ".svg")), whole);
-		await clickFrame(page, "f", { shift: true });
-		equal(fs.readFileSync(await download(page, "Folded stacks"), "utf8"), "f 3\nf;g 2\nf;h 12\n");
-		const tree = JSON.parse(fs.readFileSync(await download(page, ".json"), "utf8"));
-		equal(tree.value, 17);
-	},
-	"the page is saved with its data and its view": async (page) => {
-		await openViewer(page, ["perf.txt", "loop.folded"]);
-		await clickFrame(page, "main", { shift: true });
-		const path = await download(page, "This page with its data");
-		await page.goto("about:blank");
-		await openViewer(page, [], { url: "file://" + path });
-		equal(await getCrumbs(page), ["All", "main"]);
-		equal(await getSum(page), 1000000);
-		equal(await page.evaluate(() => window.stackwide.model.getSources().length), 2);
-	},
-	"names, files that are off and those that were removed stay so in the saved page": async (page) => {
-		await openViewer(page, ["perf.txt", "loop.folded", "other.folded"]);
-		await goToTab(page, "files");
-		await clickOn(page, "[data-source='0'] .card-head button");
-		await clickOn(page, "[data-source='1'] .segments button:has-text('Off')");
-		await page.fill("[data-source='2'] .card-name", "night run");
-		await press(page, "Tab");
-		const path = await download(page, "This page with its data");
-		assert.ok(!fs.readFileSync(path, "utf8").includes("perf.txt"));
-		await openViewer(page, [], { url: "file://" + path });
-		equal(await page.$$eval(".card-name", (all) => all.map((one) => one.value)), ["loop.folded", "night run"]);
-		equal(await page.$$eval(".card.off", (all) => all.length), 1);
-		equal(await getSum(page), 21);
-		await clickOn(page, ".card:first-child .segments button:has-text('Shown')");
-		equal(await getSum(page), 42);
-		await clickOn(page, ".card:first-child .card-head button");
-		const single = await download(page, "This page with its data");
-		await openViewer(page, [], { url: "file://" + single });
-		equal(await page.$$eval(".card-name", (all) => all.map((one) => one.value)), ["night run"]);
-		equal(await getSum(page), 21);
-	},
-	"a picture is saved": async (page) => {
-		await openViewer(page, ["loop.folded"]);
-		equal(fs.readFileSync(await download(page, "Picture")).subarray(1, 4).toString(), "PNG");
-	},
-};
-
 /* ---- hands and ears ---- */
 
 const hands = {
@@ -541,5 +487,5 @@ const hands = {
 	},
 };
 
-runTests({ ...files, ...metrics, ...fragments, ...tables, ...filters, ...looks, ...comparison, ...exporting, ...hands },
+runTests({ ...files, ...metrics, ...fragments, ...tables, ...filters, ...looks, ...comparison, ...hands },
 	{ acceptDownloads: true });

@@ -1,4 +1,4 @@
-/* The viewer's page with other hands: folders, fingers, paper, the clipboard, long tables. */
+/* The viewer's page with other hands: folders, exports, fingers, paper, the clipboard, long tables. */
 "use strict";
 
 const assert = require("node:assert");
@@ -47,6 +47,58 @@ const opening = {
 				"--to", "folded"], { encoding: "utf8" }));
 		await openViewer(page, [name]);
 		equal(await getNames(page), ["faults.txt", "loop.folded", "perf.txt"]);
+	},
+};
+
+/* ---- exports ---------------------------------------------------------------------------- */
+
+const convert = (path) => execFileSync(STACKWIDE, ["convert", path, "-o", "-", "--to", "folded"], { encoding: "utf8" });
+
+const exporting = {
+	"the view is saved as folded text, SVG and JSON, which the command line reads": async (page) => {
+		await openViewer(page, ["loop.folded"]);
+		const whole = fs.readFileSync(file("loop.written"), "utf8");
+		equal(fs.readFileSync(await download(page, "Folded stacks"), "utf8"), whole);
+		equal(convert(await download(page, ".svg")), whole);
+		await clickFrame(page, "f", { shift: true });
+		equal(fs.readFileSync(await download(page, "Folded stacks"), "utf8"), "f 3\nf;g 2\nf;h 12\n");
+		const tree = JSON.parse(fs.readFileSync(await download(page, ".json"), "utf8"));
+		equal(tree.value, 17);
+	},
+	"the page is saved with its data and its view": async (page) => {
+		await openViewer(page, ["perf.txt", "loop.folded"]);
+		await clickFrame(page, "main", { shift: true });
+		const path = await download(page, "This page with its data");
+		await page.goto("about:blank");
+		await openViewer(page, [], { url: "file://" + path });
+		equal(await getCrumbs(page), ["All", "main"]);
+		equal(await getSum(page), 1000000);
+		equal(await page.evaluate(() => window.stackwide.model.getSources().length), 2);
+	},
+	"names, files that are off and those that were removed stay so in the saved page": async (page) => {
+		await openViewer(page, ["perf.txt", "loop.folded", "other.folded"]);
+		await goToTab(page, "files");
+		await clickOn(page, "[data-source='0'] .card-head button");
+		await clickOn(page, "[data-source='1'] .segments button:has-text('Off')");
+		await page.fill("[data-source='2'] .card-name", "night run");
+		await press(page, "Tab");
+		const path = await download(page, "This page with its data");
+		assert.ok(!fs.readFileSync(path, "utf8").includes("perf.txt"));
+		await openViewer(page, [], { url: "file://" + path });
+		equal(await page.$$eval(".card-name", (all) => all.map((one) => one.value)), ["loop.folded", "night run"]);
+		equal(await page.$$eval(".card.off", (all) => all.length), 1);
+		equal(await getSum(page), 21);
+		await clickOn(page, ".card:first-child .segments button:has-text('Shown')");
+		equal(await getSum(page), 42);
+		await clickOn(page, ".card:first-child .card-head button");
+		const single = await download(page, "This page with its data");
+		await openViewer(page, [], { url: "file://" + single });
+		equal(await page.$$eval(".card-name", (all) => all.map((one) => one.value)), ["night run"]);
+		equal(await getSum(page), 21);
+	},
+	"a picture is saved": async (page) => {
+		await openViewer(page, ["loop.folded"]);
+		equal(fs.readFileSync(await download(page, "Picture")).subarray(1, 4).toString(), "PNG");
 	},
 };
 
@@ -194,4 +246,4 @@ const steps = {
 	},
 };
 
-runTests({ ...opening, ...fingers, ...outputs, ...long, ...places, ...steps }, { acceptDownloads: true, hasTouch: true });
+runTests({ ...opening, ...exporting, ...fingers, ...outputs, ...long, ...places, ...steps }, { acceptDownloads: true, hasTouch: true });
