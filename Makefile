@@ -187,6 +187,7 @@ check: all test-programs  ## build and run every test
 
 bench: all test-programs  ## measure against perf and FlameGraph, side by side (not a test)
 	$(Q)O=$(O) tests/bench/formats
+	$(Q)O=$(O) tests/bench/imports
 	$(Q)O=$(O) tests/bench/perf_data
 	$(Q)O=$(O) tests/bench/traces
 	$(Q)O=$(O) tests/bench/viewer
