@@ -63,6 +63,18 @@ void cpu_nodes_release(struct cpu_nodes *nodes);
 _must_check_ int cpu_nodes_read(struct cpu_nodes *nodes, struct json *json);
 
 /*
+ * A node that something else has read. parent_id  NULL: it has none. Returns 0, -ENOMEM, or
+ * -EBADMSG: its id is another one's, and the import is strict.
+ */
+_must_check_ int cpu_nodes_add(struct cpu_nodes *nodes, uint64_t id, const uint64_t *parent_id,
+			       uint32_t location, size_t offset);
+
+/* When all nodes are there: the stacks that they are. Returns 0 or -ENOMEM. */
+_must_check_ int cpu_nodes_place(struct cpu_nodes *nodes);
+/* After that. False: there is no such node. */
+bool cpu_nodes_find_stack(const struct cpu_nodes *nodes, uint64_t id, uint32_t *ret);
+
+/*
  * More samples, of nodes that have been read. samples, deltas  where the lists stand in the input;
  * 0: there is none. Returns 0, -ENOMEM, or -EBADMSG with the place.
  */

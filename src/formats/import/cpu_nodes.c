@@ -114,6 +114,17 @@ static int add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret)
 	return err ? err : profile_add_frame_location(profile, &frame, ret);
 }
 
+/* The node that was added last. */
+static int index_node(struct cpu_nodes *nodes, size_t offset)
+{
+	uint32_t id = (uint32_t)nodes->nodes.length - 1;
+	const struct cpu_node *node = &nodes->nodes.items[id];
+
+	if (find_node(nodes, node->id) != NO_NODE)
+		return reader_skip_byte(nodes->import, offset, "a node whose id another one has");
+	return hash_index_add(&nodes->index, hash_mix(0, node->id), id);
+}
+
 static int read_node(void *context, struct json *json)
 {
 	struct cpu_nodes *nodes = context;
@@ -146,11 +157,22 @@ static int read_node(void *context, struct json *json)
 	node->parent = NO_NODE;
 	node->is_root = nodes->name.length && string_equals(nodes->name.data, ROOT);
 	err = add_location(nodes, line, &node->location);
-	if (err)
-		return err;
-	if (find_node(nodes, node->id) != id && find_node(nodes, node->id) != HASH_INDEX_NONE)
-		return reader_skip_byte(nodes->import, offset, "a node whose id another one has");
-	return hash_index_add(&nodes->index, hash_mix(0, node->id), id);
+	return err ? err : index_node(nodes, offset);
+}
+
+int cpu_nodes_add(struct cpu_nodes *nodes, uint64_t id, const uint64_t *parent_id,
+		  uint32_t location, size_t offset)
+{
+	struct cpu_node *node = array_add(&nodes->nodes);
+
+	if (!node)
+		return -ENOMEM;
+	node->id = id;
+	node->has_parent = parent_id;
+	node->parent_id = parent_id ? *parent_id : 0;
+	node->parent = NO_NODE;
+	node->location = location;
+	return index_node(nodes, offset);
 }
 
 int cpu_nodes_read(struct cpu_nodes *nodes, struct json *json)
@@ -205,7 +227,7 @@ static int place_node(struct cpu_nodes *nodes, uint32_t id)
 	return err;
 }
 
-static int place_nodes(struct cpu_nodes *nodes)
+int cpu_nodes_place(struct cpu_nodes *nodes)
 {
 	int err = 0;
 
@@ -213,6 +235,15 @@ static int place_nodes(struct cpu_nodes *nodes)
 	for (uint32_t id = 0; !err && id < nodes->nodes.length; id++)
 		err = place_node(nodes, id);
 	return err;
+}
+
+bool cpu_nodes_find_stack(const struct cpu_nodes *nodes, uint64_t id, uint32_t *ret)
+{
+	uint32_t node = find_node(nodes, id);
+
+	if (node != NO_NODE)
+		*ret = nodes->nodes.items[node].stack;
+	return node != NO_NODE;
 }
 
 /* ---- samples ---- */
@@ -334,7 +365,7 @@ int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread)
 	if (!err && nodes->end_us > passed_us)
 		err = pass_time(nodes, 0, nodes->end_us - passed_us);
 	if (!err)
-		err = place_nodes(nodes);
+		err = cpu_nodes_place(nodes);
 	for (size_t i = 0; !err && i < nodes->nodes.length; i++)
 		err = add_node(nodes, &nodes->nodes.items[i], thread, metric, time_metric);
 	return err;
