@@ -78,6 +78,7 @@ const struct format *format_detect_members(const char *const *members, size_t nu
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);
 
+extern const struct format format_callgrind;
 extern const struct format format_chrome_trace;
 extern const struct format format_cpuprofile;
 extern const struct format format_diff_folded;

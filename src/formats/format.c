@@ -8,6 +8,7 @@
 /* clang-format off */
 static const struct format *const formats[] = {
 	&format_async_profiler,
+	&format_callgrind,
 	&format_chrome_trace,
 	&format_cpuprofile,
 	&format_diff_folded,
