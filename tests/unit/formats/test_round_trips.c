@@ -1,0 +1,225 @@
+/*
+ * Formats of other tools that are written and read: whatever profile is written, reading it gives
+ * the same stacks, weights and threads.
+ */
+#include <stdio.h>
+
+#include "import_fixture.h"
+
+#define NUM_PROFILES 100
+
+enum kept { KEPT_MODULES = 1 };
+
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* Of 20 strings; what JSON has to escape is in many of them. */
+static uint32_t add_random_string(struct profile *profile, uint32_t *seed, const char *prefix)
+{
+	static const char *const tails[] = {
+		"",      "\"q\"", "\\",     "\xc3\xa9\xe2\x82\xac", "{a,b}",
+		"</x>",  "null",  "a b",    "\xf0\x9f\x94\xa5",     "[1]",
+		"'%s%n", "_[x]",  "~T<>()", "::operator<",          "0"};
+	char name[64];
+	uint32_t id;
+
+	snprintf(name, sizeof(name), "%s%u%s", prefix, next_random(seed) % 2,
+		 tails[next_random(seed) % ARRAY_LENGTH(tails)]);
+	assert_int_equal(profile_add_string(profile, name, &id), 0);
+	return id;
+}
+
+static uint32_t add_random_location(struct profile *profile, uint32_t *seed, unsigned int kept)
+{
+	struct frame frame = {.name = add_random_string(profile, seed, "f")};
+	uint32_t location;
+
+	frame.full_name = frame.name;
+	if (next_random(seed) % 2) {
+		frame.file = add_random_string(profile, seed, "/src/");
+		frame.line = next_random(seed) % 3;
+	}
+	if (next_random(seed) % 2 && kept & KEPT_MODULES)
+		frame.module = add_random_string(profile, seed, "lib");
+	switch (next_random(seed) % 8) {
+	case 0:
+		frame.kind = FRAME_KERNEL;
+		break;
+	case 1:
+		frame.kind = FRAME_JIT;
+		break;
+	case 2:
+		frame.is_inlined = true;
+		break;
+	}
+	assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
+	return location;
+}
+
+static uint32_t add_random_thread(struct profile *profile, uint32_t *seed, uint32_t source)
+{
+	struct thread thread = {
+		.tid = next_random(seed), .source = source, .process = next_random(seed) % 3};
+	uint32_t id;
+
+	thread.comm = add_random_string(profile, seed, "t");
+	assert_int_equal(profile_add_thread(profile, &thread, &id), 0);
+	return id;
+}
+
+static void add_random_sample(struct profile *profile, uint32_t *seed, const uint32_t *threads,
+			      unsigned int kept)
+{
+	uint64_t weight = next_random(seed) % 5 ? next_random(seed) % 100000 : 0;
+	uint32_t metric = next_random(seed) % profile_count_metrics(profile);
+	uint32_t stack = STACK_EMPTY;
+	uint32_t depth = next_random(seed) % 6;
+
+	while (depth-- > 0)
+		assert_int_equal(profile_add_stack(profile, stack,
+						   add_random_location(profile, seed, kept),
+						   &stack),
+				 0);
+	if (next_random(seed) % 10 == 0)
+		weight = (1ull << 52) + next_random(seed);
+	assert_int_equal(
+		profile_add_sample(profile, threads[next_random(seed) % 4], stack, metric, weight),
+		0);
+}
+
+static struct profile *make_profile(uint32_t seed, unsigned int kept)
+{
+	static const char *const metrics[][2] = {{"samples", "count"},
+						 {"cpu \"x\"", "nanoseconds"},
+						 {"alloc", "bytes"},
+						 {"waits", "microseconds"},
+						 {"alloc", "count"}};
+	struct profile *profile = profile_new();
+	uint32_t num_samples = next_random(&seed) % 60 + 1;
+	uint32_t threads[4];
+	uint32_t id;
+	uint32_t source;
+
+	assert_non_null(profile);
+	assert_int_equal(profile_add_source(profile, STRING_EMPTY, &source), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(profile_add_process(profile, i * 1000,
+						     add_random_string(profile, &seed, "p"), &id),
+				 0);
+	for (size_t i = 0; i < 4; i++)
+		threads[i] = add_random_thread(profile, &seed, source);
+	for (size_t i = 0; i <= seed % ARRAY_LENGTH(metrics); i++)
+		assert_int_equal(profile_add_metric(profile, metrics[i][0], metrics[i][1], &id), 0);
+	while (num_samples-- > 0)
+		add_random_sample(profile, &seed, threads, kept);
+	return profile;
+}
+
+/* ---- a profile as text ---- */
+
+static void append_stack(struct text *text, const struct profile *profile, uint32_t stack,
+			 unsigned int kept)
+{
+	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(profile, stack)) {
+		const struct location *location =
+			profile_get_location(profile, profile_get_stack_location(profile, stack));
+		const struct frame *frame = profile_get_frame(profile, location->first_frame);
+
+		assert_int_equal(location->num_frames, 1);
+		text_printf(text, " <- %s (%s:%u, %d%d)", profile_get_string(profile, frame->name),
+			    profile_get_string(profile, frame->file), frame->line, frame->kind,
+			    frame->is_inlined);
+		if (kept & KEPT_MODULES)
+			text_printf(text, " in %s", profile_get_string(profile, frame->module));
+	}
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* Sorted lines, one for each sample. */
+static void describe(struct text *text, const struct profile *profile, unsigned int kept)
+{
+	uint32_t count = profile_count_samples(profile);
+	struct text *lines = calloc(count + 1, sizeof(*lines));
+	char **sorted = calloc(count + 1, sizeof(*sorted));
+
+	assert_non_null(lines);
+	assert_non_null(sorted);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		const struct thread *thread = profile_get_thread(profile, sample->thread);
+
+		text_printf(&lines[i], "%s-%u/%u %s (%s) %llu",
+			    profile_get_string(profile, thread->comm),
+			    profile_get_process(profile, thread->process)->pid, thread->tid,
+			    format_get_metric_name(profile, sample->metric),
+			    format_get_metric_unit(profile, sample->metric),
+			    (unsigned long long)sample->value);
+		append_stack(&lines[i], profile, sample->stack, kept);
+		sorted[i] = lines[i].data;
+	}
+	qsort(sorted, count, sizeof(*sorted), compare_lines);
+	text_append_string(text, "");
+	for (uint32_t i = 0; i < count; i++) {
+		text_append_string(text, sorted[i]);
+		text_append_char(text, '\n');
+	}
+	for (uint32_t i = 0; i < count; i++)
+		text_release(&lines[i]);
+	free(lines);
+	free(sorted);
+}
+
+static void assert_identity(const struct format *format, uint32_t seed, unsigned int kept)
+{
+	struct profile *profile = make_profile(seed, kept);
+	struct format_opts opts = {0};
+	struct text written = {0};
+	struct text expected = {0};
+	struct text got = {0};
+	struct sink sink = {.write = imported_append, .context = &written};
+	struct imported imported = {0};
+
+	assert_int_equal(format->write(profile, &opts, &sink), 0);
+	assert_int_equal(imported_read(&imported, format, written.data, written.length), 0);
+	assert_string_equal(imported.warnings.data, "");
+	describe(&expected, profile, kept);
+	describe(&got, imported.profile, kept);
+	if (!string_equals(got.data, expected.data))
+		fprintf(stderr, "seed %u: got\n%s\nexpected\n%s\n%s\n", seed, got.data,
+			expected.data, written.data);
+	assert_true(string_equals(got.data, expected.data));
+	text_release(&written);
+	text_release(&expected);
+	text_release(&got);
+	imported_release(&imported);
+	profile_free(profile);
+}
+
+static void the_firefox_profiler_s_format_keeps_all(void **state _unused_)
+{
+	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
+		assert_identity(&format_firefox, seed, KEPT_MODULES);
+}
+
+static void speedscope_s_format_keeps_all_but_modules(void **state _unused_)
+{
+	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
+		assert_identity(&format_speedscope, seed, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_firefox_profiler_s_format_keeps_all),
+		cmocka_unit_test(speedscope_s_format_keeps_all_but_modules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
