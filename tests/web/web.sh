@@ -34,6 +34,21 @@ fetch_modules() {
     ) 9>"$modules/lock"
 }
 
+# fetch_package NAME VERSION: another program's package, once; its folder is left in PACKAGE.
+fetch_package() {
+    local folder
+    folder=$(dirname "$STACKWIDE")/npm/${1##*/}-$2
+    PACKAGE=$folder/node_modules/$1
+    [[ -e $folder/fetched ]] && return
+    mkdir -p "$folder" || return
+    (
+        flock 9 || exit
+        [[ -e $folder/fetched ]] && exit
+        npm install --prefix "$folder" --no-save --no-audit --no-fund --ignore-scripts "$1@$2" >&2 &&
+            touch "$folder/fetched"
+    ) 9>"$folder/lock"
+}
+
 CHROMIUM=$(find_chromium) || skip "there is no Chromium: scripts/install-deps --tests installs it"
 command -v node >/dev/null || skip "there is no node: scripts/install-deps --tests installs it"
 command -v npm >/dev/null || skip "there is no npm: scripts/install-deps --tests installs it"
