@@ -72,10 +72,9 @@ struct progress {
 };
 
 static const char *const formats[] = {
-	"async-profiler", "cpuprofile",  "diff.folded", "er",
-	"firefox",        "folded",      "jfr",         "json",
-	"perf-data",      "perf-script", "pftrace",     "pprof",
-	"sampling-prof",  "speedscope",  "svg",         "zones",
+	"async-profiler", "callgrind", "chrome-trace",  "cpuprofile", "diff.folded", "er",
+	"firefox",        "folded",    "jfr",           "json",       "perf-data",   "perf-script",
+	"pftrace",        "pprof",     "sampling-prof", "speedscope", "svg",         "zones",
 };
 
 /* ---- reading one input ---- */
