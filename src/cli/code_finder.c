@@ -20,12 +20,15 @@ struct search {
 	char hex[2 * BUILD_ID_MAX_BYTES + 1];
 };
 
-/* Only regular files: a recording may name a device, and opening one may have effects. */
+/*
+ * Only regular files: a recording may name a device, and opening one may have effects. So may
+ * reading what the kernel makes up, whose size it says is 0.
+ */
 static int open_regular(const char *path)
 {
 	struct stat status;
 
-	if (stat(path, &status) || !S_ISREG(status.st_mode))
+	if (stat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size)
 		return -1;
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
