@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf.data is read as `perf script` reads it: the same weights, the same stacks of known
 # functions, also where only copies of the stacks were recorded. A program that is gone is found
-# below --symbols, and a debug file there, or at a debuginfod server.
+# below --symbols, and a debug file there.
 source "$(dirname "$0")/lib.sh"
 need_command perf
 need_command objcopy
@@ -93,12 +93,3 @@ cmp -s dwarf.folded named.folded || fail "a debug file found by name gives other
 HOME=/nonexistent to_folded dwarf.data stripped.folded
 expect_between "share of the chain of a stripped program" "$(folded_share stripped.folded level_65)" 0 0
 rm by_table
-
-# The same from a server; its client can read a folder, too.
-ldconfig -p | grep -q libdebuginfod.so.1 || exit 0
-mkdir -p server/buildid/"$id"
-mv split/.build-id/"${id:0:2}/${id:2}.debug" server/buildid/"$id"/debuginfo
-mv split/by_table server/buildid/"$id"/executable
-HOME=$TMPDIR DEBUGINFOD_CACHE_PATH=$TMPDIR/cache DEBUGINFOD_URLS=file://$TMPDIR/server \
-    to_folded dwarf.data server.folded
-cmp -s dwarf.folded server.folded || fail "a debuginfod server gives other stacks"
