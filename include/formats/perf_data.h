@@ -91,6 +91,7 @@ struct perf_attr {
 
 struct perf_attr_id {
 	uint64_t id;
+	uint64_t count; /* of its counter, when it was last read */
 	uint32_t attr;
 };
 
@@ -108,6 +109,12 @@ _must_check_ int perf_attrs_add(struct perf_attrs *attrs, struct bytes attr);
 _must_check_ int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id);
 /* The attribute of an id, or NULL. */
 struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id);
+/*
+ * The attribute of an id whose counter has been read, or NULL. *ret is how far it has gone since
+ * it was last read.
+ */
+struct perf_attr *perf_attrs_count(struct perf_attrs *attrs, uint64_t id, uint64_t count,
+				   uint64_t *ret);
 /* The attribute that a record belongs to, or NULL. */
 struct perf_attr *perf_attrs_find_record(const struct perf_attrs *attrs,
 					 const struct perf_record *record);
@@ -123,6 +130,10 @@ struct perf_sample {
 	uint64_t ip;
 	uint32_t pid, tid;
 	uint64_t period; /* weight; at least 1 */
+	/* Of a group of events that is read as a whole: for each its count, its id, perhaps more.
+	 */
+	struct bytes counters;
+	size_t counter_bytes; /* of each */
 	bool has_chain;
 	struct bytes chain; /* addresses and marks, 8 bytes each */
 	bool has_stack;     /* registers and a copy of the user stack are there */

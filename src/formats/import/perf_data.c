@@ -53,6 +53,31 @@ static int fail_at(struct reader *reader, uint64_t place, const char *reason)
 
 /* ---- records ---- */
 
+/* A sample of a group stands for what each of its events has counted since the last one. */
+static int add_group(struct reader *reader, const struct perf_record *record,
+		     const struct perf_sample *sample, uint32_t thread, uint32_t stack)
+{
+	struct import *import = reader->import;
+	struct bytes counters = sample->counters;
+	int err = 0;
+
+	while (!err && bytes_left(&counters)) {
+		uint64_t count = bytes_u64(&counters);
+		uint64_t id = bytes_u64(&counters);
+		struct perf_attr *attr = perf_attrs_count(&reader->meta.attrs, id, count, &count);
+		uint32_t metric;
+
+		bytes_skip(&counters, sample->counter_bytes - 16);
+		if (!attr || !count)
+			continue;
+		err = perf_attr_add_metric(attr, import->profile, &metric);
+		if (!err)
+			err = reader_add_sample(import, record->place, thread, stack, metric,
+						count);
+	}
+	return err;
+}
+
 static int add_sample(struct reader *reader, const struct perf_record *record)
 {
 	struct import *import = reader->import;
@@ -74,12 +99,14 @@ static int add_sample(struct reader *reader, const struct perf_record *record)
 		reader->first_ns = time_ns;
 	if (time_ns > reader->last_ns)
 		reader->last_ns = time_ns;
-	err = perf_attr_add_metric(attr, import->profile, &metric);
-	if (!err)
-		err = perf_tasks_find(&reader->meta.tasks, sample.pid, sample.tid, &thread, &image);
+	err = perf_tasks_find(&reader->meta.tasks, sample.pid, sample.tid, &thread, &image);
 	if (!err)
 		err = perf_stacks_add(&reader->stacks, image, &sample,
 				      record->misc & PERF_MISC_CPU_MODE, &stack);
+	if (!err && sample.counters.size)
+		return add_group(reader, record, &sample, thread, stack);
+	if (!err)
+		err = perf_attr_add_metric(attr, import->profile, &metric);
 	if (!err)
 		err = reader_add_sample(import, record->place, thread, stack, metric,
 					sample.period);

@@ -69,7 +69,7 @@ int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id)
 	added = array_add(&attrs->ids);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct perf_attr_id){id, (uint32_t)(attrs->items.length - 1)};
+	*added = (struct perf_attr_id){.id = id, .attr = (uint32_t)(attrs->items.length - 1)};
 	return hash_index_add(&attrs->index, hash_mix(0, id), (uint32_t)(attrs->ids.length - 1));
 }
 
@@ -78,6 +78,20 @@ struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id)
 	uint32_t item = find_id(attrs, id);
 
 	return item == HASH_INDEX_NONE ? NULL : &attrs->items.items[attrs->ids.items[item].attr];
+}
+
+struct perf_attr *perf_attrs_count(struct perf_attrs *attrs, uint64_t id, uint64_t count,
+				   uint64_t *ret)
+{
+	uint32_t item = find_id(attrs, id);
+	struct perf_attr_id *found;
+
+	if (item == HASH_INDEX_NONE)
+		return NULL;
+	found = &attrs->ids.items[item];
+	*ret = count > found->count ? count - found->count : 0;
+	found->count = count;
+	return &attrs->items.items[found->attr];
 }
 
 static size_t count_bits(uint64_t bits)

@@ -30,16 +30,25 @@ static bool skip_items(struct bytes *body, uint64_t count, size_t item_bytes)
 	return !body->failed;
 }
 
-/* The counters' values. */
-static bool skip_read(struct bytes *body, uint64_t format)
+/* The counters' values; those of a group are kept. */
+static bool read_counters(struct bytes *body, uint64_t format, struct perf_sample *sample)
 {
 	size_t per_value = 1 + !!(format & PERF_READ_ID) + !!(format & PERF_READ_LOST);
 	uint64_t count = format & PERF_READ_GROUP ? bytes_u64(body) : 1;
+	size_t start;
 
-	return skip_items(body,
-			  !!(format & PERF_READ_TIME_ENABLED) + !!(format & PERF_READ_TIME_RUNNING),
-			  8) &&
-	       skip_items(body, count, 8 * per_value);
+	if (!skip_items(body,
+			!!(format & PERF_READ_TIME_ENABLED) + !!(format & PERF_READ_TIME_RUNNING),
+			8))
+		return false;
+	start = body->offset;
+	if (!skip_items(body, count, 8 * per_value))
+		return false;
+	if ((format & PERF_READ_GROUP) && (format & PERF_READ_ID)) {
+		sample->counters = bytes_of(body->data + start, body->offset - start);
+		sample->counter_bytes = 8 * per_value;
+	}
+	return true;
 }
 
 static bool skip_branches(struct bytes *body, uint64_t type)
@@ -152,7 +161,7 @@ bool perf_sample_parse(const struct perf_attr *attr, struct bytes body, struct p
 
 	*ret = (struct perf_sample){0};
 	read_numbers(attr, &body, ret);
-	if ((type & PERF_SAMPLE_READ) && !skip_read(&body, attr->read_format))
+	if ((type & PERF_SAMPLE_READ) && !read_counters(&body, attr->read_format, ret))
 		return false;
 	if ((type & PERF_SAMPLE_CALLCHAIN) && !read_chain(&body, ret))
 		return false;

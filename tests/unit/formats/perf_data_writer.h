@@ -18,6 +18,8 @@
 struct perf_writer {
 	struct text records; /* of a pipe with its header */
 	uint64_t sample_type;
+	uint64_t read_format;
+	uint64_t counters[4]; /* of the next samples, with PERF_SAMPLE_READ: count, id of two */
 	uint64_t user_registers;
 	bool is_pipe;
 	struct text build_ids; /* section */
@@ -82,7 +84,7 @@ static inline void perf_add_event(struct perf_writer *writer, uint32_t type, uin
 	perf_put(text, config, 8);
 	perf_put(text, period, 8);
 	perf_put(text, writer->sample_type, 8);
-	perf_put(text, 0, 8);
+	perf_put(text, writer->read_format, 8);
 	perf_put(text, 1ull << 18, 8);
 	for (size_t at = 48; at < 128; at += 8)
 		perf_put(text, at == 80 ? writer->user_registers : 0, 8);
@@ -204,6 +206,10 @@ static inline void perf_add_sample(struct perf_writer *writer, const struct perf
 		perf_put(text, spec->time_ns, 8);
 	if (type & PERF_SAMPLE_PERIOD)
 		perf_put(text, spec->period, 8);
+	if (type & PERF_SAMPLE_READ) {
+		perf_put(text, 2, 8);
+		text_append(text, writer->counters, sizeof(writer->counters));
+	}
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		perf_put(text, length, 8);
 		text_append(text, spec->chain, length * 8);

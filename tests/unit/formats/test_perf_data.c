@@ -116,6 +116,30 @@ static void every_event_is_a_metric(void **state _unused_)
 	imported_release(&imported);
 }
 
+static void events_read_as_a_group_count_what_each_has_gone_on(void **state _unused_)
+{
+	struct perf_writer writer;
+	struct imported imported = {0};
+	struct perf_sample_spec spec = {5, 7, 7, 11, 3, 0, {USER, 0x1010}, {0}, {0}};
+
+	perf_writer_init(&writer, USUAL | PERF_SAMPLE_READ, false);
+	writer.read_format = PERF_READ_GROUP | PERF_READ_ID;
+	perf_add_event(&writer, 0, 0, 100, 11, "cycles");
+	perf_add_event(&writer, 0, 1, 100, 12, "instructions");
+	perf_add_comm(&writer, 1, 7, 7, "run", true);
+	memcpy(writer.counters, (uint64_t[]){100, 11, 20, 12}, sizeof(writer.counters));
+	perf_add_sample(&writer, &spec);
+	writer.counters[0] = 150;
+	perf_add_sample(&writer, &spec);
+	read_records(&imported, &writer);
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 0},
+		       "run;[unknown] 150\n");
+	assert_string_equal(format_get_metric_name(imported.profile, 1), "instructions");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 1},
+		       "run;[unknown] 20\n");
+	imported_release(&imported);
+}
+
 static void a_child_has_its_parents_code_until_it_execs(void **state _unused_)
 {
 	struct perf_writer writer;
@@ -324,6 +348,7 @@ int main(void)
 		cmocka_unit_test(the_kernel_is_called_by_the_program),
 		cmocka_unit_test(records_take_effect_in_order_of_time),
 		cmocka_unit_test(every_event_is_a_metric),
+		cmocka_unit_test(events_read_as_a_group_count_what_each_has_gone_on),
 		cmocka_unit_test(a_child_has_its_parents_code_until_it_execs),
 		cmocka_unit_test(a_new_thread_keeps_the_name_it_was_made_under),
 		cmocka_unit_test(a_newer_mapping_takes_the_place_of_an_older_one),
