@@ -36,6 +36,9 @@ struct timeline_process {
 	uint64_t start_ns;
 };
 
+/* What a thread is called that no input has named. */
+#define TIMELINE_UNNAMED_THREAD "Unknown"
+
 struct timeline_thread {
 	uint32_t process;
 	uint32_t name; /* string */

@@ -39,7 +39,7 @@ struct builder {
 	struct timeline *timeline;
 	uint32_t *processes;            /* the timeline's, by id of the recording; TIMELINE_NONE */
 	uint32_t *threads;              /* the timeline's, by thread of the profile; likewise */
-	uint32_t num_declared_threads;  /* that the timeline had from the start */
+	ARRAY(bool) has_own_name;       /* by thread that the timeline had from the start */
 	struct hash_index thread_index; /* of the timeline */
 	struct stack_regions *regions;
 	struct occupancy_tracker *occupancies;
@@ -122,11 +122,12 @@ static int name_thread(struct builder *builder, uint32_t profile_thread, uint32_
 {
 	const struct profile *profile = builder->source->profile;
 	const struct thread *info = profile_get_thread(profile, profile_thread);
+	struct timeline_thread *named = timeline_get_thread(builder->timeline, thread);
 
-	if (thread < builder->num_declared_threads)
+	if (thread < builder->has_own_name.length && builder->has_own_name.items[thread])
 		return 0;
 	return timeline_add_string(builder->timeline, profile_get_string(profile, info->comm),
-				   &timeline_get_thread(builder->timeline, thread)->name);
+				   &named->name);
 }
 
 /* When a process of the timeline, known by its zones only, last began one. */
@@ -168,7 +169,7 @@ static uint32_t find_pid(const struct builder *builder, uint32_t process)
  * the last that had begun before the last zone (the event of an exec may be lost: then the image
  * begins at its first sample).
  */
-static void match_process(struct builder *builder, uint32_t id)
+static int match_process(struct builder *builder, uint32_t id)
 {
 	const struct process_table *processes = builder->source->processes;
 	struct timeline_process *known = timeline_get_process(builder->timeline, id);
@@ -185,10 +186,13 @@ static void match_process(struct builder *builder, uint32_t id)
 			best = process;
 	}
 	if (!best)
-		return;
+		return 0;
 	builder->processes[best->id] = id;
-	known->pid = best->pid;
 	known->start_ns = best->start_ns;
+	if (known->pid)
+		return 0;
+	known->pid = best->pid; /* and so there is no name either */
+	return timeline_add_string(builder->timeline, best->comm, &known->name);
 }
 
 static int take_known(struct builder *builder)
@@ -196,12 +200,18 @@ static int take_known(struct builder *builder)
 	uint32_t num_threads = timeline_count_thread(builder->timeline);
 	int err = 0;
 
-	builder->num_declared_threads = num_threads;
-	for (uint32_t i = 0; i < timeline_count_process(builder->timeline); i++)
-		match_process(builder, i);
-	for (uint32_t i = 0; !err && i < num_threads; i++)
-		err = hash_index_add(&builder->thread_index,
-				     hash_thread(timeline_get_thread(builder->timeline, i)), i);
+	for (uint32_t i = 0; !err && i < timeline_count_process(builder->timeline); i++)
+		err = match_process(builder, i);
+	for (uint32_t i = 0; !err && i < num_threads; i++) {
+		const struct timeline_thread *thread = timeline_get_thread(builder->timeline, i);
+		bool *has_own_name = array_add(&builder->has_own_name);
+
+		if (!has_own_name)
+			return -ENOMEM;
+		*has_own_name = !string_equals(timeline_get_string(builder->timeline, thread->name),
+					       TIMELINE_UNNAMED_THREAD);
+		err = hash_index_add(&builder->thread_index, hash_thread(thread), i);
+	}
 	return err;
 }
 
@@ -443,6 +453,7 @@ static void release(struct builder *builder)
 	hash_index_release(&builder->thread_index);
 	stack_regions_free(builder->regions);
 	occupancy_tracker_free(builder->occupancies);
+	array_release(&builder->has_own_name);
 	array_release(&builder->fills);
 	array_release(&builder->zone_events);
 }

@@ -10,9 +10,6 @@
 #include "formats/zones_text.h"
 #include "timeline/zone_tracker.h"
 
-/* Threads that are seen before they are declared. */
-#define UNDECLARED_NAME "Unknown"
-
 struct id {
 	uint64_t key;
 	uint32_t item; /* of the timeline */
@@ -348,7 +345,7 @@ static int find_thread(struct zones_builder *builder, uint64_t tid, uint32_t *re
 	int err;
 
 	if (!known) {
-		err = timeline_add_string(builder->timeline, UNDECLARED_NAME, &name);
+		err = timeline_add_string(builder->timeline, TIMELINE_UNNAMED_THREAD, &name);
 		if (!err)
 			err = add_thread(builder, tid, name, false);
 		if (err)

@@ -252,6 +252,71 @@ static void samples_and_zones_share_process_thread_and_region(void **state)
 	assert_string_equal(region_name(fixture, 0), "fiber");
 }
 
+/* Zones of a library that does not tell its process, nor what its threads are called. */
+static void who_zones_do_not_name_has_the_names_of_the_recording(void **state)
+{
+	struct fixture *fixture = *state;
+	struct timeline_thread *thread;
+	struct timeline_process *process;
+
+	add_zones(fixture);
+	process = timeline_get_process(fixture->timeline, 0);
+	process->pid = 0;
+	thread = timeline_get_thread(fixture->timeline, 0);
+	assert_int_equal(
+		timeline_add_string(fixture->timeline, TIMELINE_UNNAMED_THREAD, &thread->name), 0);
+	add_sample(fixture, 20, 101, "game", 0);
+	add_sample(fixture, 30, 101, "worker", 0);
+	build(fixture);
+	assert_int_equal(timeline_count_process(fixture->timeline), 1);
+	assert_int_equal(process->pid, PID);
+	assert_string_equal(timeline_get_string(fixture->timeline, process->name), "game");
+	assert_string_equal(timeline_get_string(fixture->timeline, thread->name), "worker");
+}
+
+static void what_a_program_calls_its_thread_stays(void **state)
+{
+	struct fixture *fixture = *state;
+	struct timeline_thread *thread;
+
+	add_zones(fixture);
+	thread = timeline_get_thread(fixture->timeline, 0);
+	assert_int_equal(timeline_add_string(fixture->timeline, "renderer", &thread->name), 0);
+	add_sample(fixture, 20, 101, "worker", 0);
+	build(fixture);
+	assert_string_equal(timeline_get_string(fixture->timeline, thread->name), "renderer");
+}
+
+/* The kernel gives pids and tids anew: who has one later is somebody else. */
+static void a_reused_pid_is_another_process_with_another_thread(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct timeline *timeline = fixture->timeline;
+	struct thread thread = {.tid = PID};
+	struct timed_sample sample = {.time_ns = 200};
+
+	add_sample(fixture, 10, PID, "game", 0);
+	assert_int_equal(process_table_on_exit(fixture->processes, 100, PID), 0);
+	assert_int_equal(process_table_on_fork(fixture->processes, 150, PID, 1), 0);
+	assert_int_equal(process_table_on_comm(fixture->processes, 160, PID, "other", false), 0);
+	assert_int_equal(profile_add_process(fixture->profile, PID, STRING_EMPTY, &thread.process),
+			 0);
+	assert_int_equal(thread.process, process_table_get_count(fixture->processes) - 1);
+	assert_int_equal(profile_add_string(fixture->profile, "other", &thread.comm), 0);
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
+	assert_int_equal(trace_log_add_sample(fixture->log, &sample), 0);
+	build(fixture);
+	assert_int_equal(timeline_count_process(timeline), 2);
+	assert_int_equal(timeline_get_process(timeline, 1)->pid, PID);
+	assert_int_equal(timeline_get_process(timeline, 1)->start_ns, 150);
+	assert_string_equal(timeline_get_string(timeline, timeline_get_process(timeline, 1)->name),
+			    "other");
+	assert_int_equal(timeline_count_thread(timeline), 2);
+	assert_int_equal(timeline_get_sample(timeline, 1)->thread, 1);
+	assert_string_equal(timeline_get_string(timeline, timeline_get_thread(timeline, 0)->name),
+			    "game");
+}
+
 static void a_sample_elsewhere_ends_the_occupancy_that_a_zone_began(void **state)
 {
 	struct fixture *fixture = *state;
@@ -272,6 +337,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(samples_come_out_in_order_of_time_with_the_period_as_weight),
+		TEST(who_zones_do_not_name_has_the_names_of_the_recording),
+		TEST(what_a_program_calls_its_thread_stays),
+		TEST(a_reused_pid_is_another_process_with_another_thread),
 		TEST(a_renamed_thread_is_one_with_its_last_name),
 		TEST(a_thread_stack_ends_above_the_thread_pointer_and_has_the_threads_name),
 		TEST(stacks_of_two_threads_in_one_mapping_are_two_regions),
