@@ -1,0 +1,40 @@
+#!/bin/bash
+# --flush writes one trace after another: each is whole by itself, begins where the one before ends,
+# and has all samples of its account.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/perfetto.sh"
+need_recording
+need_trace_processor
+
+record -F 499 --flush 2s --sched --compress -o "$TMPDIR/x.pftrace" --stats "$TMPDIR/x.json" -- \
+    "$WORKLOADS/threads" 9 2
+count=$(find "$TMPDIR" -name 'x.*.pftrace' | wc -l)
+expect_between "number of files" "$count" 2 6
+[[ ! -e $TMPDIR/x.pftrace ]] || fail "there is a trace without number"
+
+end_ns=0
+for ((i = 1; i <= count; i++)); do
+    trace=$TMPDIR/x.$i.pftrace
+    expect_account_adds_up "$TMPDIR/x.$i.json"
+    QUERIES=()
+    rm -f "$TMPDIR/expected_rows"
+    expect_rows "select count(*), sum(ts <= $end_ns), count(*) = count(callsite_id) from perf_sample" <<END
+$(stats_get "$TMPDIR/x.$i.json" samples)|0|1
+END
+    expect_rows "select sum(value != 0) from (select value, row_number() over
+        (partition by track_id order by ts desc, counter.id desc) as age from counter
+        join counter_track t on t.id = track_id where t.name = 'fill') where age = 1" <<'END'
+0
+END
+    # Who has run for long is known in every file, and was on its stack.
+    ((i == 1 || i == count)) || expect_rows "select distinct track from $SLICES
+        where parent_track = 'Stacks' and track like 'worker-_' order by 1" <<'END'
+worker-a
+worker-b
+END
+    check_trace "$trace"
+    end_ns=$(node "$REPO/tests/perfetto/query.mjs" "$TRACE_PROCESSOR" "$trace" \
+        "select max(ts) from perf_sample" | tail -n 1)
+done
+
+expect_status 2 "$STACKWIDE" record --flush 1s -d 1 --zones x.zones -o "$TMPDIR/y.pftrace"
