@@ -30,6 +30,7 @@ struct recording {
 	struct progress progress;
 	uint64_t begin_cpu_ns;
 	struct clock_snapshot begin_clocks;
+	ARRAY(struct clock_snapshot) later_clocks; /* when they had jumped */
 	uint64_t stop_ns;
 };
 

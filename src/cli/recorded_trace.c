@@ -46,6 +46,9 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 
 	if (!err)
 		err = timeline_add_clock(timeline, &recording->begin_clocks, NULL);
+	array_for_each (&recording->later_clocks, clocks)
+		if (!err)
+			err = timeline_add_clock(timeline, clocks, NULL);
 	if (!err)
 		err = trace_builder_build(&source, timeline);
 	if (!err && schedule)

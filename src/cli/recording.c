@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/recorded_trace.h"
 #include "cli/summary.h"
+#include "timeline/clock_jump.h"
 
 #define READ_INTERVAL_MS 100
 /* After a wake-up, let records gather: a busy machine's events must not keep us busy too. */
@@ -97,16 +98,38 @@ int recording_open_outputs(struct recording *recording)
 	return EXIT_FAILED;
 }
 
+static struct clock_snapshot read_clocks(void)
+{
+	return (struct clock_snapshot){
+		.boottime_ns = clock_now_ns(),
+		.monotonic_ns = clock_read_ns(CLOCK_MONOTONIC),
+		.realtime_ns = clock_read_ns(CLOCK_REALTIME),
+	};
+}
+
+/* Whoever reads the trace converts times by the last comparison before them. */
+static void compare_clocks(struct recording *recording)
+{
+	size_t count = recording->later_clocks.length;
+	const struct clock_snapshot *last =
+		count ? &recording->later_clocks.items[count - 1] : &recording->begin_clocks;
+	struct clock_snapshot now = read_clocks();
+	struct clock_snapshot *added;
+
+	if (!clock_has_jumped(last, &now))
+		return;
+	log_debug("the clocks have jumped");
+	added = array_add(&recording->later_clocks);
+	if (added) /* else the next time */
+		*added = now;
+}
+
 void recording_start(struct recording *recording, uint64_t start_ns)
 {
 	recorder_start(recording->recorder);
 	recording->account.startup_ns = clock_now_ns() - start_ns;
 	recording->begin_cpu_ns = account_read_cpu_ns();
-	recording->begin_clocks = (struct clock_snapshot){
-		.boottime_ns = clock_now_ns(),
-		.monotonic_ns = clock_read_ns(CLOCK_MONOTONIC),
-		.realtime_ns = clock_read_ns(CLOCK_REALTIME),
-	};
+	recording->begin_clocks = read_clocks();
 	log_debug("sampling (%s) after %.1f ms; %u processes and %u mapped files are known",
 		  recorder_get_event_name(recording->recorder),
 		  (double)recording->account.startup_ns / 1e6,
@@ -160,6 +183,7 @@ int recording_read(struct recording *recording, uint64_t end_ns, int stop_fd, in
 
 	wait_for_work(recording, end_ns, stop_fd, other_fd);
 	err = recorder_read(recording->recorder, &error);
+	compare_clocks(recording);
 	show_recording(recording);
 	if (!err)
 		return 0;
@@ -363,5 +387,6 @@ void recording_release(struct recording *recording)
 	symbolizer_free(recording->symbolizer);
 	recorder_free(recording->recorder);
 	output_file_free(recording->stats_file);
+	array_release(&recording->later_clocks);
 	*recording = (struct recording){0};
 }

@@ -54,6 +54,7 @@ static size_t count_packets(const Perfetto__Trace *trace, Perfetto__TracePacket_
 #define EVENTS      PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT
 #define DESCRIPTORS PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR
 #define SAMPLES     PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE
+#define CLOCKS      PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT
 #define BUNDLES     PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS
 
 static void an_empty_timeline_is_a_good_trace(void **state _unused_)
@@ -404,6 +405,35 @@ static void clocks_are_told_first(void **state _unused_)
 	profile_free(profile);
 }
 
+/* Sequences' own clocks begin with the first comparison, which later ones do not go behind. */
+static void clocks_are_compared_again_after_the_machine_slept(void **state _unused_)
+{
+	struct clock_snapshot before = {
+		.boottime_ns = 1000, .monotonic_ns = 1000, .realtime_ns = 1790000000000000000};
+	struct clock_snapshot after = {
+		.boottime_ns = 9000, .monotonic_ns = 2000, .realtime_ns = 1790000000000008000};
+	struct profile *profile = profile_new();
+	struct tracked tracked;
+	Perfetto__Trace *trace;
+
+	maker_add_sample(profile, maker_add_thread(profile, 5, 6, "t"), "main", 1);
+	tracked_init(&tracked);
+	assert_int_equal(timeline_add_clock(tracked.timeline, &before, NULL), 0);
+	assert_int_equal(timeline_add_clock(tracked.timeline, &after, NULL), 0);
+	tracked_add_thread(&tracked, 6);
+	add_sample(tracked.timeline, 1500, 0, STACK_EMPTY);
+	add_sample(tracked.timeline, 9500, 0, STACK_EMPTY);
+	trace = write_timeline(profile, tracked.timeline);
+	assert_int_equal(find_packet(trace, CLOCKS, 0)->clock_snapshot->clocks[0]->timestamp, 1000);
+	assert_int_equal(find_packet(trace, CLOCKS, 1)->clock_snapshot->clocks[1]->clock_id, 64);
+	assert_int_equal(find_packet(trace, CLOCKS, 2)->clock_snapshot->clocks[1]->timestamp, 2000);
+	assert_int_equal(find_packet(trace, SAMPLES, 0)->timestamp, 1500);
+	assert_int_equal(find_packet(trace, SAMPLES, 1)->timestamp, 9500);
+	perfetto__trace__free_unpacked(trace, NULL);
+	tracked_release(&tracked);
+	profile_free(profile);
+}
+
 /* ---- compression -------------------------------------------------------------------------- */
 
 static void compressed_packets_hold_the_same_trace(void **state _unused_)
@@ -466,6 +496,7 @@ int main(void)
 		cmocka_unit_test(scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release),
 		cmocka_unit_test(scheduling_is_taken_from_its_source),
 		cmocka_unit_test(clocks_are_told_first),
+		cmocka_unit_test(clocks_are_compared_again_after_the_machine_slept),
 		cmocka_unit_test(compressed_packets_hold_the_same_trace),
 		cmocka_unit_test(a_full_disk_is_reported),
 	};

@@ -331,6 +331,33 @@ static void times_may_be_steps_of_a_clock_of_the_sequence(void **state _unused_)
 	assert_trace(&trace, "worker;outer 4000\nworker;outer;inner 1000\n", "");
 }
 
+/* While the machine sleeps, the boot clock goes on and the monotonic one does not. */
+static void times_before_and_after_a_sleep_are_those_of_the_boot_clock(void **state _unused_)
+{
+	static const uint64_t clocks[][2] = {{1000, 1000}, {9000, 2000}};
+	struct text trace = {0};
+	struct text message = {0};
+	struct text clock = {0};
+
+	put_thread(&trace, 9, "worker", 0);
+	for (size_t i = 0; i < 2; i++) {
+		put(&clock, 1, 6);
+		put(&clock, 2, clocks[i][0]);
+		put_message(&message, 1, &clock);
+		put(&clock, 1, 3);
+		put(&clock, 2, clocks[i][1]);
+		put_message(&message, 1, &clock);
+		put_packet(&trace, 1, 0, 0, SNAPSHOT, &message);
+		if (!i) {
+			put(&message, 58, 3);
+			put_packet(&trace, 1, CLEARED, 0, DEFAULTS, &message);
+		}
+		/* Begins at 1500, ends at 9500. */
+		put_event(&trace, i ? 2500 : 1500, 9, i ? NULL : "asleep");
+	}
+	assert_trace(&trace, "worker;asleep 8000\n", "");
+}
+
 /* ---- our own zones ------------------------------------------------------------------------ */
 
 static const char zones[] = "#! process 900 game\n"
@@ -513,6 +540,7 @@ int main(void)
 		cmocka_unit_test(slices_without_a_thread_go_by_their_track),
 		cmocka_unit_test(a_slice_that_does_not_end_ends_with_the_trace),
 		cmocka_unit_test(times_may_be_steps_of_a_clock_of_the_sequence),
+		cmocka_unit_test(times_before_and_after_a_sleep_are_those_of_the_boot_clock),
 		cmocka_unit_test(zones_come_back_as_they_were),
 		cmocka_unit_test(every_zone_has_the_thread_it_began_on),
 		cmocka_unit_test(a_trace_that_is_cut_off_is_read_up_to_the_cut),
