@@ -9,11 +9,11 @@
 #include "profile/profile.h"
 
 /*
- * Add everything of `from`: strings, modules, processes, sources, threads, metrics, locations with
- * their frames, stacks, samples. What is equal is one afterwards: metrics by name and unit,
- * modules by path and build ID, stacks by their locations. Processes and sources stay apart, and
- * with them their threads. An address that has other frames in both profiles (another kernel, a
- * replaced file) is two locations, of which the second has no address.
+ * Add everything of `from`: strings, modules, processes, sources with all that is known of them,
+ * threads, metrics, locations with their frames, stacks, samples. What is equal is one afterwards:
+ * metrics by name and unit, modules by path and build ID, stacks by their locations. Processes and
+ * sources stay apart, and with them their threads. An address that has other frames in both
+ * profiles (another kernel, a replaced file) is two locations, of which the second has no address.
  *
  * In which order profiles are merged makes no difference but to ids.
  *

@@ -2,8 +2,9 @@
  * Where a profile comes from: the files that were read (its sources), how their samples were
  * taken, and what became of those that are not in it.
  *
- * A recording has no source; what is known of it stands under source 0, as its threads do. Strings
- * are ids of the profile's table. No I/O, not thread-safe.
+ * A recording has no source; what is known of it stands under source 0, as its threads do, and
+ * becomes known of the first source that is added. Strings are ids of the profile's table. No I/O,
+ * not thread-safe.
  */
 #ifndef PROFILE_PROVENANCE_H
 #define PROFILE_PROVENANCE_H
@@ -69,8 +70,8 @@ const struct tally *provenance_get_tally(const struct provenance *provenance, ui
 
 /*
  * What is known of one source becomes known of another, which had nothing: its label, where it has
- * one, its recordings and tallies.
+ * one, its recordings and tallies. Returns 0 or -ENOMEM.
  */
-void provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t to);
+_must_check_ int provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t to);
 
 #endif

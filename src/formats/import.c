@@ -145,13 +145,16 @@ void import_warn(struct import *import, const char *format, ...)
 	va_end(args);
 }
 
+/* Only what this import has added is looked at: it came last. */
 static bool has_counts(const struct import *import)
 {
 	const struct provenance *provenance = profile_get_provenance(import->profile);
 
-	for (uint32_t i = 0; i < provenance_count_tallies(provenance); i++) {
+	for (uint32_t i = provenance_count_tallies(provenance); i-- > 0;) {
 		const struct tally *tally = provenance_get_tally(provenance, i);
 
+		if (tally->source < import->source)
+			break;
 		if (tally->source == import->source &&
 		    string_starts_with(profile_get_string(import->profile, tally->name), "import."))
 			return true;

@@ -96,20 +96,60 @@ static int merge_modules(struct merger *merger)
 }
 
 /*
- * A recording has no sources, and its threads the number 0: where the other profile has sources,
- * they get one without name, so that none is taken for theirs.
+ * Whether it is a recording, which has no sources, and whose threads and account have the number 0.
+ */
+static bool is_recording(const struct profile *profile)
+{
+	const struct provenance *provenance = profile_get_provenance(profile);
+
+	return !profile_count_sources(profile) &&
+	       (profile_count_threads(profile) || provenance_find_sampling(provenance, 0) ||
+		provenance_count_tallies(provenance));
+}
+
+/*
+ * Where the other profile has sources, those of a recording get one without name, so that none is
+ * taken for theirs.
  */
 static int separate_sources(struct merger *merger)
 {
-	bool into_has = profile_count_sources(merger->into);
-	bool from_has = profile_count_sources(merger->from);
 	uint32_t source;
 
-	if (from_has && !into_has && profile_count_threads(merger->into))
+	if (profile_count_sources(merger->from) && is_recording(merger->into))
 		return profile_add_source(merger->into, STRING_EMPTY, &source);
-	if (into_has && !from_has && profile_count_threads(merger->from))
+	if (profile_count_sources(merger->into) && is_recording(merger->from))
 		return profile_add_source(merger->into, STRING_EMPTY, &merger->sources[0]);
 	return 0;
+}
+
+static uint32_t map_source(const struct merger *merger, uint32_t source)
+{
+	return merger->sources[source] == STRING_NONE ? 0 : merger->sources[source];
+}
+
+/* What is known of the sources; of a recording, as source 0. */
+static int merge_account(struct merger *merger)
+{
+	const struct provenance *from = profile_get_provenance(merger->from);
+	struct provenance *into = profile_get_provenance(merger->into);
+	uint32_t num_sources = profile_count_sources(merger->from);
+	int err = 0;
+
+	for (uint32_t i = 0; i < (num_sources ? num_sources : 1); i++) {
+		const struct sampling *sampling = provenance_find_sampling(from, i);
+
+		if (sampling)
+			provenance_add_sampling(into, map_source(merger, i), sampling);
+	}
+	for (uint32_t i = 0; !err && i < provenance_count_tallies(from); i++) {
+		struct tally tally = *provenance_get_tally(from, i);
+
+		err = map_string(merger, tally.name, &tally.name);
+		if (!err)
+			err = provenance_add_tally(into, map_source(merger, tally.source),
+						   tally.name, tally.count);
+	}
+	return err;
 }
 
 static int merge_sources(struct merger *merger)
@@ -117,13 +157,20 @@ static int merge_sources(struct merger *merger)
 	int err = separate_sources(merger);
 
 	for (uint32_t i = 0; !err && i < profile_count_sources(merger->from); i++) {
+		const struct provenance *from = profile_get_provenance(merger->from);
 		uint32_t name;
+		uint32_t label;
 
 		err = map_string(merger, profile_get_source(merger->from, i), &name);
 		if (!err)
+			err = map_string(merger, provenance_get_label(from, i), &label);
+		if (!err)
 			err = profile_add_source(merger->into, name, &merger->sources[i]);
+		if (!err)
+			provenance_set_label(profile_get_provenance(merger->into),
+					     merger->sources[i], label);
 	}
-	return err;
+	return err ? err : merge_account(merger);
 }
 
 static int merge_processes(struct merger *merger)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 
 struct recording {
 	struct sampling sampling;
@@ -20,6 +21,7 @@ struct source {
 struct provenance {
 	ARRAY(struct source) sources;
 	ARRAY(struct tally) tallies;
+	struct hash_index tally_index; /* by source and name */
 	struct recording sum;
 	struct recording sourceless; /* of a profile that was recorded, not read */
 };
@@ -35,6 +37,7 @@ void provenance_free(struct provenance *provenance)
 		return;
 	array_release(&provenance->sources);
 	array_release(&provenance->tallies);
+	hash_index_release(&provenance->tally_index);
 	free(provenance);
 }
 
@@ -45,6 +48,10 @@ int provenance_add_source(struct provenance *provenance, uint32_t name, uint32_t
 	if (!added)
 		return -ENOMEM;
 	*added = (struct source){.name = name, .label = name};
+	if (provenance->sources.length == 1) {
+		added->recording = provenance->sourceless;
+		provenance->sourceless = (struct recording){0};
+	}
 	*ret = (uint32_t)(provenance->sources.length - 1);
 	return 0;
 }
@@ -118,24 +125,42 @@ const struct sampling *provenance_find_sampling(const struct provenance *provena
 	return recording->exists ? &recording->sampling : NULL;
 }
 
+static uint64_t hash_tally(const struct tally *tally)
+{
+	return hash_mix(tally->source, tally->name);
+}
+
+static bool is_tally(const void *owner, uint32_t item, const void *key)
+{
+	const struct provenance *provenance = owner;
+	const struct tally *tally = &provenance->tallies.items[item];
+	const struct tally *wanted = key;
+
+	return tally->source == wanted->source && tally->name == wanted->name;
+}
+
 int provenance_add_tally(struct provenance *provenance, uint32_t source, uint32_t name,
 			 uint64_t count)
 {
+	struct tally wanted = {source, name, count};
+	uint64_t hash = hash_tally(&wanted);
 	struct tally *added;
+	uint32_t item;
 
 	if (!count)
 		return 0;
-	array_for_each (&provenance->tallies, tally) {
-		if (tally->source == source && tally->name == name) {
-			tally->count = add_saturated(tally->count, count);
-			return 0;
-		}
+	item = hash_index_find(&provenance->tally_index, hash, is_tally, provenance, &wanted);
+	if (item != HASH_INDEX_NONE) {
+		added = &provenance->tallies.items[item];
+		added->count = add_saturated(added->count, count);
+		return 0;
 	}
 	added = array_add(&provenance->tallies);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct tally){source, name, count};
-	return 0;
+	*added = wanted;
+	return hash_index_add(&provenance->tally_index, hash,
+			      (uint32_t)(provenance->tallies.length - 1));
 }
 
 uint32_t provenance_count_tallies(const struct provenance *provenance)
@@ -148,15 +173,23 @@ const struct tally *provenance_get_tally(const struct provenance *provenance, ui
 	return &provenance->tallies.items[id];
 }
 
-void provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t to)
+int provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t to)
 {
 	struct source *source = &provenance->sources.items[from];
+	int err = 0;
 
 	if (source->label != source->name)
 		provenance->sources.items[to].label = source->label;
 	provenance->sources.items[to].recording = source->recording;
 	source->recording = (struct recording){0};
-	array_for_each (&provenance->tallies, tally)
-		if (tally->source == from)
-			tally->source = to;
+	for (uint32_t i = 0; !err && i < provenance->tallies.length; i++) {
+		struct tally *tally = &provenance->tallies.items[i];
+
+		if (tally->source != from)
+			continue;
+		hash_index_remove(&provenance->tally_index, hash_tally(tally), i);
+		tally->source = to;
+		err = hash_index_add(&provenance->tally_index, hash_tally(tally), i);
+	}
+	return err;
 }

@@ -239,11 +239,12 @@ static int read_tally(struct loader *loader, const struct line *line)
 }
 
 /* One alone is not told apart from the file that is read. */
-static void forget_single_source(struct loader *loader)
+static int forget_single_source(struct loader *loader)
 {
-	if (loader->sources.length == 1)
-		provenance_hand_over(profile_get_provenance(loader->import->profile),
-				     loader->sources.items[0], loader->import->source);
+	if (loader->sources.length != 1)
+		return 0;
+	return provenance_hand_over(profile_get_provenance(loader->import->profile),
+				    loader->sources.items[0], loader->import->source);
 }
 
 static int read_process(struct loader *loader, const struct line *line)
@@ -409,7 +410,7 @@ int svg_profile_read(struct import *import, size_t begin, size_t end)
 	int err = read_lines(&loader);
 
 	if (!err)
-		forget_single_source(&loader);
+		err = forget_single_source(&loader);
 	array_release(&loader.names);
 	array_release(&loader.metrics);
 	array_release(&loader.sources);

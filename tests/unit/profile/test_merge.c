@@ -216,6 +216,81 @@ static void threads_stay_with_their_sources(void **state _unused_)
 	profile_free(read);
 }
 
+/* A profile of one file, or a recording; something is known of it. */
+static struct profile *make_account(const char *file, uint64_t count)
+{
+	struct profile *profile = make_located(LOCATION_KERNEL, 1, "f");
+	struct sampling sampling = {.duration_ns = count};
+	uint32_t source = 0;
+	uint32_t name;
+
+	if (file) {
+		assert_int_equal(profile_add_string(profile, file, &name), 0);
+		assert_int_equal(profile_add_source(profile, name, &source), 0);
+		assert_int_equal(profile_add_string(profile, "morning", &name), 0);
+		provenance_set_label(profile_get_provenance(profile), source, name);
+	}
+	profile_add_sampling(profile, &sampling);
+	assert_int_equal(profile_add_tally(profile, source, "fired", count), 0);
+	return profile;
+}
+
+static void assert_account(const struct profile *profile, uint32_t source, uint64_t count)
+{
+	const struct provenance *provenance = profile_get_provenance(profile);
+	uint64_t sum = 0;
+
+	assert_non_null(provenance_find_sampling(provenance, source));
+	assert_int_equal(provenance_find_sampling(provenance, source)->duration_ns, count);
+	for (uint32_t i = 0; i < provenance_count_tallies(provenance); i++)
+		if (provenance_get_tally(provenance, i)->source == source)
+			sum += provenance_get_tally(provenance, i)->count;
+	assert_int_equal(sum, count);
+}
+
+static void accounts_and_labels_stay_with_their_sources(void **state _unused_)
+{
+	struct profile *into = make_account("a", 3);
+	struct profile *from = make_account("b", 5);
+
+	assert_int_equal(profile_merge(into, from), 0);
+	assert_account(into, 0, 3);
+	assert_account(into, 1, 5);
+	assert_int_equal(profile_get_sampling(into)->duration_ns, 8);
+	assert_string_equal(
+		profile_get_string(into, provenance_get_label(profile_get_provenance(into), 1)),
+		"morning");
+	profile_free(into);
+	profile_free(from);
+}
+
+static void the_account_of_a_recording_stays_apart_from_those_of_files(void **state _unused_)
+{
+	for (int is_first = 0; is_first < 2; is_first++) {
+		struct profile *into = make_account(is_first ? NULL : "a", 3);
+		struct profile *from = make_account(is_first ? "a" : NULL, 5);
+
+		assert_int_equal(profile_merge(into, from), 0);
+		assert_int_equal(profile_count_sources(into), 2);
+		assert_account(into, 0, 3);
+		assert_account(into, 1, 5);
+		profile_free(into);
+		profile_free(from);
+	}
+}
+
+static void accounts_of_two_recordings_are_summed_up(void **state _unused_)
+{
+	struct profile *into = make_account(NULL, 3);
+	struct profile *from = make_account(NULL, 5);
+
+	assert_int_equal(profile_merge(into, from), 0);
+	assert_int_equal(profile_count_sources(into), 0);
+	assert_account(into, 0, 8);
+	profile_free(into);
+	profile_free(from);
+}
+
 static void one_metric_can_be_merged_under_another_name(void **state _unused_)
 {
 	struct profile *into = profile_new();
@@ -281,6 +356,9 @@ int main(void)
 		cmocka_unit_test(equal_modules_and_addresses_are_one),
 		cmocka_unit_test(an_address_with_other_names_keeps_both),
 		cmocka_unit_test(threads_stay_with_their_sources),
+		cmocka_unit_test(accounts_and_labels_stay_with_their_sources),
+		cmocka_unit_test(the_account_of_a_recording_stays_apart_from_those_of_files),
+		cmocka_unit_test(accounts_of_two_recordings_are_summed_up),
 		cmocka_unit_test(one_metric_can_be_merged_under_another_name),
 		cmocka_unit_test(names_can_be_changed_and_what_is_equal_then_is_one),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_an_error),

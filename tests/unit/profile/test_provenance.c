@@ -62,12 +62,44 @@ static void what_is_handed_over_is_known_of_the_other_source(void **state _unuse
 	provenance_set_label(provenance, part, 3);
 	provenance_add_sampling(provenance, part, &sampling);
 	assert_int_equal(provenance_add_tally(provenance, part, 9, 4), 0);
-	provenance_hand_over(provenance, part, file);
+	assert_int_equal(provenance_hand_over(provenance, part, file), 0);
 	assert_int_equal(provenance_get_source(provenance, file), 1);
 	assert_int_equal(provenance_get_label(provenance, file), 3);
 	assert_int_equal(provenance_find_sampling(provenance, file)->duration_ns, 5);
 	assert_null(provenance_find_sampling(provenance, part));
 	assert_int_equal(provenance_get_tally(provenance, 0)->source, file);
+	assert_int_equal(provenance_get_sum(provenance)->duration_ns, 5);
+	provenance_free(provenance);
+}
+
+static void what_is_handed_over_is_found_when_more_is_added(void **state _unused_)
+{
+	struct provenance *provenance = provenance_new();
+	uint32_t file;
+	uint32_t part;
+
+	assert_int_equal(provenance_add_source(provenance, 1, &file), 0);
+	assert_int_equal(provenance_add_source(provenance, 2, &part), 0);
+	assert_int_equal(provenance_add_tally(provenance, part, 9, 4), 0);
+	assert_int_equal(provenance_hand_over(provenance, part, file), 0);
+	assert_int_equal(provenance_add_tally(provenance, file, 9, 1), 0);
+	assert_int_equal(provenance_add_tally(provenance, part, 9, 7), 0);
+	assert_int_equal(provenance_count_tallies(provenance), 2);
+	assert_int_equal(provenance_get_tally(provenance, 0)->count, 5);
+	provenance_free(provenance);
+}
+
+static void a_recording_becomes_the_first_source(void **state _unused_)
+{
+	struct provenance *provenance = provenance_new();
+	struct sampling sampling = {.duration_ns = 5};
+	uint32_t source;
+
+	provenance_add_sampling(provenance, 0, &sampling);
+	assert_int_equal(provenance_add_source(provenance, 1, &source), 0);
+	assert_int_equal(provenance_find_sampling(provenance, source)->duration_ns, 5);
+	assert_int_equal(provenance_add_source(provenance, 2, &source), 0);
+	assert_null(provenance_find_sampling(provenance, source));
 	assert_int_equal(provenance_get_sum(provenance)->duration_ns, 5);
 	provenance_free(provenance);
 }
@@ -79,6 +111,8 @@ int main(void)
 		cmocka_unit_test(recording_without_sources_stands_under_0),
 		cmocka_unit_test(tallies_of_one_name_are_summed_and_stay_at_the_greatest),
 		cmocka_unit_test(what_is_handed_over_is_known_of_the_other_source),
+		cmocka_unit_test(what_is_handed_over_is_found_when_more_is_added),
+		cmocka_unit_test(a_recording_becomes_the_first_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
