@@ -7,7 +7,9 @@
  *  - A function's `name` is its full name, its `system_name` the one of folded text.
  *  - The mapping's file name tells kernel code, "[kernel]" or "[kernel:MODULE]", and code made at
  *    run time, "[jit]" or "[jit:MODULE]".
- *  - Comments, "stackwide VERSION" and the numbers of struct sampling, as "complete_stacks=12".
+ *  - Comments: "stackwide VERSION", the numbers of struct sampling, as "complete_stacks=12", and
+ *    the account of the recording (struct tally), as "account.lost.ring_sample=3". Of several
+ *    recordings they are summed up; the number of CPUs is then left out.
  *
  * Addresses count within the file: a mapping stands for the whole file, at an address that is
  * nothing but distinct.
@@ -29,6 +31,7 @@
 #define PPROF_COMPLETE_STACKS  "complete_stacks="
 #define PPROF_TRUNCATED_STACKS "truncated_stacks="
 #define PPROF_LOST_SAMPLES     "lost_samples="
+#define PPROF_ACCOUNT          "account."
 
 /* Numbers of the fields of the message Profile. */
 enum pprof_field {

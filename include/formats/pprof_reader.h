@@ -59,6 +59,7 @@ struct pprof_reader {
 	bool is_ours;                             /* stackwide wrote it: see pprof.h */
 	uint32_t metrics[PPROF_MAX_SAMPLE_TYPES]; /* of the profile, by sample type */
 	size_t num_metrics;
+	size_t num_account_names;
 	uint32_t num_strings;
 	uint32_t *string_offsets; /* of the fields */
 	struct pprof_table mappings;

@@ -316,6 +316,43 @@ static int add_count(struct pprof_writer *writer, struct text *tail, const char 
 	return count ? add_comment(writer, tail, "%s%" PRIu64, name, count) : 0;
 }
 
+/* What came of reading a file is not said of the next one. */
+static bool is_kept(const struct profile *profile, const struct tally *tally)
+{
+	const char *name = profile_get_string(profile, tally->name);
+
+	return !string_starts_with(name, "import.") &&
+	       (profile_count_sources(profile) < 2 || !string_equals(name, "cpus"));
+}
+
+/* The tallies, those of one name summed up, in the order in which the names come first. */
+static int add_account(struct pprof_writer *writer, struct text *tail)
+{
+	const struct profile *profile = writer->profile;
+	const struct provenance *provenance = profile_get_provenance(profile);
+	uint32_t num_tallies = provenance_count_tallies(provenance);
+	_cleanup_free_ uint64_t *sums =
+		calloc(profile_count_strings(profile), sizeof(*sums)); /* by name */
+	int err = sums ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < num_tallies; i++) {
+		const struct tally *tally = provenance_get_tally(provenance, i);
+		uint64_t *sum = &sums[tally->name];
+
+		if (is_kept(profile, tally) && __builtin_add_overflow(*sum, tally->count, sum))
+			*sum = UINT64_MAX;
+	}
+	for (uint32_t i = 0; !err && i < num_tallies; i++) {
+		uint32_t name = provenance_get_tally(provenance, i)->name;
+
+		if (sums[name])
+			err = add_comment(writer, tail, PPROF_ACCOUNT "%s=%" PRIu64,
+					  profile_get_string(profile, name), sums[name]);
+		sums[name] = 0;
+	}
+	return err;
+}
+
 /* The fields behind the string table; their strings must be in it. */
 static int make_tail(struct pprof_writer *writer, struct text *tail)
 {
@@ -331,6 +368,8 @@ static int make_tail(struct pprof_writer *writer, struct text *tail)
 		err = add_count(writer, tail, PPROF_TRUNCATED_STACKS, sampling->truncated_stacks);
 	if (!err)
 		err = add_count(writer, tail, PPROF_LOST_SAMPLES, sampling->lost_samples);
+	if (!err)
+		err = add_account(writer, tail);
 	if (sampling->start_ns)
 		append_number(tail, PPROF_FIELD_TIME, sampling->start_ns);
 	if (sampling->duration_ns)

@@ -3,8 +3,13 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "formats/pprof.h"
 #include "formats/pprof_reader.h"
+
+/* Ours have about thirty. */
+#define MAX_ACCOUNT_NAMES 256
+#define MAX_ACCOUNT_NAME  64
 
 /* A ValueType: its two strings. Borrowed from the profile's string table. */
 static int read_type(struct pprof_reader *reader, struct bytes message, size_t offset,
@@ -50,21 +55,61 @@ static int add_sample_type(struct pprof_reader *reader, struct bytes message, si
 	return err;
 }
 
-/* The number that follows a word, or 0. */
-static uint64_t read_count(struct bytes comment, const char *word)
+static bool starts_with(struct bytes comment, const char *word)
 {
 	size_t length = strlen(word);
+
+	return comment.size >= length && !memcmp(comment.data, word, length);
+}
+
+/* The decimal number from there to the end, or 0. */
+static uint64_t read_number(struct bytes comment, size_t start)
+{
 	uint64_t number = 0;
 
-	if (comment.size <= length || memcmp(comment.data, word, length) != 0)
-		return 0;
-	for (size_t i = length; i < comment.size; i++) {
+	for (size_t i = start; i < comment.size; i++) {
 		if (comment.data[i] < '0' || comment.data[i] > '9' ||
 		    __builtin_mul_overflow(number, 10u, &number) ||
 		    __builtin_add_overflow(number, comment.data[i] - (uint64_t)'0', &number))
 			return 0;
 	}
 	return number;
+}
+
+/* The number that follows a word, or 0. */
+static uint64_t read_count(struct bytes comment, const char *word)
+{
+	return starts_with(comment, word) ? read_number(comment, strlen(word)) : 0;
+}
+
+static bool is_in_account_name(uint8_t character)
+{
+	return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9') ||
+	       character == '_' || character == '.';
+}
+
+/* "account.NAME=COUNT" */
+static int read_account(struct pprof_reader *reader, struct bytes comment)
+{
+	char name[MAX_ACCOUNT_NAME + 1] = {0};
+	size_t start = strlen(PPROF_ACCOUNT);
+	size_t length = 0;
+
+	if (!reader->is_ours || !starts_with(comment, PPROF_ACCOUNT) ||
+	    reader->num_account_names >= MAX_ACCOUNT_NAMES)
+		return 0;
+	while (start + length < comment.size && length < MAX_ACCOUNT_NAME &&
+	       is_in_account_name(comment.data[start + length]))
+		length++;
+	if (!length || start + length >= comment.size || comment.data[start + length] != '=')
+		return 0;
+	memcpy(name, comment.data + start, length);
+	/* What begins so is said of this file by whoever reads it. */
+	if (string_starts_with(name, "import."))
+		return 0;
+	reader->num_account_names++;
+	return profile_add_tally(reader->import->profile, reader->import->source, name,
+				 read_number(comment, start + length + 1));
 }
 
 static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offset,
@@ -75,13 +120,11 @@ static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offs
 
 	if (err)
 		return err;
-	if (comment.size >= strlen(PPROF_COMMENT) &&
-	    !memcmp(comment.data, PPROF_COMMENT, strlen(PPROF_COMMENT)))
-		reader->is_ours = true;
+	reader->is_ours |= starts_with(comment, PPROF_COMMENT);
 	sampling->complete_stacks += read_count(comment, PPROF_COMPLETE_STACKS);
 	sampling->truncated_stacks += read_count(comment, PPROF_TRUNCATED_STACKS);
 	sampling->lost_samples += read_count(comment, PPROF_LOST_SAMPLES);
-	return 0;
+	return read_account(reader, comment);
 }
 
 static int read_comments(struct pprof_reader *reader, struct protobuf_field field, size_t offset,

@@ -258,6 +258,58 @@ static void how_it_was_recorded_comes_back(void **state _unused_)
 	profile_free(profile);
 }
 
+static uint64_t get_tally(const struct profile *profile, const char *name)
+{
+	const struct provenance *provenance = profile_get_provenance(profile);
+
+	for (uint32_t i = 0; i < provenance_count_tallies(provenance); i++) {
+		const struct tally *tally = provenance_get_tally(provenance, i);
+
+		if (string_equals(profile_get_string(profile, tally->name), name))
+			return tally->count;
+	}
+	return 0;
+}
+
+static void the_account_comes_back_but_for_what_came_of_reading(void **state _unused_)
+{
+	struct profile *profile = make_file_profile();
+	struct profile *again;
+
+	assert_int_equal(profile_add_tally(profile, 0, "cpus", 2), 0);
+	assert_int_equal(profile_add_tally(profile, 0, "user_stacks.truncated.depth", 9), 0);
+	assert_int_equal(profile_add_tally(profile, 0, "fired", UINT64_MAX), 0);
+	assert_int_equal(profile_add_tally(profile, 0, "import.skipped", 3), 0);
+	again = fixture_go_round(profile);
+	assert_int_equal(get_tally(again, "cpus"), 2);
+	assert_int_equal(get_tally(again, "user_stacks.truncated.depth"), 9);
+	assert_true(get_tally(again, "fired") == UINT64_MAX);
+	assert_int_equal(provenance_count_tallies(profile_get_provenance(again)), 3);
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void accounts_of_several_recordings_are_written_as_one(void **state _unused_)
+{
+	struct profile *profile = make_file_profile();
+	struct profile *again;
+	uint32_t source;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(profile_add_source(profile, STRING_EMPTY, &source), 0);
+		assert_int_equal(profile_add_tally(profile, source, "cpus", 8), 0);
+		assert_int_equal(profile_add_tally(profile, source, "fired", 5), 0);
+	}
+	assert_int_equal(profile_add_tally(profile, 0, "lost.ring_sample", UINT64_MAX), 0);
+	assert_int_equal(profile_add_tally(profile, 1, "lost.ring_sample", 1), 0);
+	again = fixture_go_round(profile);
+	assert_int_equal(get_tally(again, "fired"), 10);
+	assert_true(get_tally(again, "lost.ring_sample") == UINT64_MAX);
+	assert_int_equal(get_tally(again, "cpus"), 0);
+	profile_free(again);
+	profile_free(profile);
+}
+
 static void strings_are_utf8_whatever_the_names_are(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -334,6 +386,8 @@ int main(void)
 		cmocka_unit_test(every_metric_comes_back),
 		cmocka_unit_test(writing_what_was_read_gives_the_same_bytes),
 		cmocka_unit_test(how_it_was_recorded_comes_back),
+		cmocka_unit_test(the_account_comes_back_but_for_what_came_of_reading),
+		cmocka_unit_test(accounts_of_several_recordings_are_written_as_one),
 		cmocka_unit_test(strings_are_utf8_whatever_the_names_are),
 		cmocka_unit_test(a_weight_beyond_63_bits_is_refused),
 		cmocka_unit_test(an_offset_at_the_end_of_all_numbers_is_written_without),
