@@ -1,14 +1,19 @@
 #!/bin/bash
-# speedscope itself, in a browser, reads what is written for it: threads, metrics, weights.
+# Another reader than ours: speedscope, as its npm package, finds in our pprof and speedscope files the
+# stacks that are in the folded text, with equal weights.
 . "$(dirname "$0")/web.sh"
-fetch_package speedscope 1.25.0 || skip "the npm package speedscope could not be fetched"
 
-printf 'nginx;main;f;g_[i] 3\nnginx;main;f;sys_[k] 2\nnginx;main;h "\\ é 5\n' >"$scratch/a.folded"
-cat >"$scratch/b.cpuprofile" <<'JSON'
-{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},
-{"id":2,"callFrame":{"functionName":"run","url":"a.js","lineNumber":6}}],
-"startTime":0,"endTime":3500,"samples":[2,2],"timeDeltas":[1000,1500]}
-JSON
-"$STACKWIDE" convert "$scratch/a.folded" -o "$scratch/a.speedscope.json" || exit
-"$STACKWIDE" convert "$scratch/b.cpuprofile" --metric time -o "$scratch/b.speedscope.json" || exit
-run_page_test speedscope.js "$PACKAGE/dist/release/index.html" "$scratch"
+cat >"$scratch/stacks.folded" <<'END'
+main;parse;read;vfs_read_[k];copy_page_[k] 41
+main;parse;parse;parse 7
+main;parse 1000000007
+main;run;std::vector<int>::push_back 3
+main;run;évaluer 12
+main;run;jitted_[j];read 1
+worker;run 2
+END
+for name in stacks.pb.gz stacks.speedscope.json; do
+    "$STACKWIDE" convert --no-annotations "$scratch/stacks.folded" -o "$scratch/$name" || exit
+done
+files=("$scratch/stacks.pb.gz" "$scratch/stacks.speedscope.json")
+run_page_test speedscope.js "$scratch/stacks.folded" "${files[@]}"

@@ -52,7 +52,7 @@ fetch_package() {
 CHROMIUM=$(find_chromium) || skip "there is no Chromium: scripts/install-deps --tests installs it"
 command -v node >/dev/null || skip "there is no node: scripts/install-deps --tests installs it"
 command -v npm >/dev/null || skip "there is no npm: scripts/install-deps --tests installs it"
-fetch_modules || skip "the npm package playwright-core could not be fetched"
+fetch_modules || skip "the npm packages of tests/web/package.json could not be fetched"
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export STACKWIDE CHROMIUM NODE_PATH=$modules/node_modules
