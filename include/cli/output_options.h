@@ -33,7 +33,7 @@ enum output_option {
 		OPTION_COMPRESS, 0, "compress", NULL, "write .pftrace files compressed" \
 	}
 #define OUTPUT_FRAME_SPECS                                                               \
-	{OPTION_ROOT, 0, "root", "WHAT",                                                 \
+	{OPTION_ROOT, 0, "root", "comm|pid|tid|none",                                    \
 	 "first frame of every stack: comm (nginx, the default),\npid (nginx-812), tid " \
 	 "(nginx-812/815) or none"},                                                     \
 	{                                                                                \

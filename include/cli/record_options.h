@@ -46,7 +46,7 @@ enum record_option {
 		OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)" \
 	}
 #define RECORD_SAMPLING_SPECS                                                             \
-	{OPTION_USER_STACKS, 0, "user-stacks", "HOW",                                     \
+	{OPTION_USER_STACKS, 0, "user-stacks", "auto|table|fp|none",                      \
 	 "auto (by unwind table, and by frame pointer in code\n"                          \
 	 "that can have none; the default), table, fp or none"},                          \
 		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                      \

@@ -1,6 +1,6 @@
 /*
  * Completions for bash, zsh and fish. What the value of an option can be is told by what the
- * option table calls it: FILE, DIR, FORMAT, PID, or words with bars between them.
+ * option table calls it: FILE, DIR, FORMAT, PID, or words in small letters with bars between them.
  */
 #include <string.h>
 
@@ -24,11 +24,23 @@ static void print_help(const struct option_spec *option, const char *special, FI
 	}
 }
 
-/* "on|off" is "on off" */
-static void print_words(const char *argument, FILE *out)
+/* "on|off" is "on off"; what is in capitals stands for other things. Returns how many there are. */
+static size_t print_words(const char *argument, FILE *out)
 {
-	for (const char *c = argument; *c; c++)
-		fputc(*c == '|' ? ' ' : *c, out);
+	size_t count = 0;
+
+	while (*argument) {
+		int length = (int)strcspn(argument, "|");
+
+		if (*argument >= 'a' && *argument <= 'z') {
+			if (out)
+				fprintf(out, "%s%.*s", count ? " " : "", length, argument);
+			count++;
+		}
+		argument += length;
+		argument += *argument == '|';
+	}
+	return count;
 }
 
 static void print_format_name(const struct format *format, void *out)
@@ -48,7 +60,8 @@ static bool is_kind(const struct option_spec *option, const char *kind)
 
 static bool has_words(const struct option_spec *option)
 {
-	return option->argument && strchr(option->argument, '|');
+	return option->argument && strchr(option->argument, '|') &&
+	       print_words(option->argument, NULL);
 }
 
 /* Call print() for every option of a command that is shown, common ones too. */

@@ -36,11 +36,39 @@ complete_bash() {
 [[ $(complete_bash record --kernel-stacks o | paste -sd ' ') = "on off" ]] || fail "no values are"
 complete_bash convert --to pp | grep -qx pprof || fail "no formats are completed"
 [[ -z $(complete_bash record --check) ]] || fail "an option of developers is completed"
-! command -v zsh >/dev/null || zsh -n "$root/usr/share/zsh/site-functions/_stackwide" ||
-    fail "zsh does not take its completion"
-! command -v fish >/dev/null ||
-    fish -n "$root/usr/share/fish/vendor_completions.d/stackwide.fish" ||
-    fail "fish does not take its completion"
+[[ $(complete_bash record --user-stacks '' | paste -sd ' ') = "auto table fp none" ]] ||
+    fail "no kinds of stacks are completed"
+[[ $(complete_bash convert --width '') = max ]] || fail "a stand-in for a number is completed"
+
+# What a person types and the line that it becomes, in shells that have read nothing else.
+lines=('rec' 'record ' 'record --zon' 'record --zones ' 'record --sche' 'record --sched '
+    'convert --from perf-s' 'convert --from perf-script ' 'diff --bef' 'diff --before '
+    'capture --min-f' 'capture --min-free ' 'report --root none --since' 'report --root none --since ')
+# A terminal's zsh; each answer is waited for.
+# shellcheck disable=SC2016 # of zsh
+complete_zsh() {
+    HOME=$TMPDIR TERM=dumb timeout 60 zsh -f -c '
+        zmodload zsh/zpty && zpty z "zsh -f -i" || exit 1
+        zpty -w z "PS1= RPS1= fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; echo rea\dy"
+        zpty -r z answer "*ready*"
+        for ((i = 2; i < ARGC; i += 2)); do
+            zpty -w -n z "stackwide ${argv[i]}"$'"'\t'"'
+            zpty -r z answer "*stackwide ${argv[i + 1]}*" || exit 1
+            zpty -w -n z $'"'\C-u'"'
+        done
+        zpty -d z' - "$root/usr/share/zsh/site-functions" "${lines[@]}" "" >/dev/null
+}
+! command -v zsh >/dev/null || complete_zsh || fail "zsh does not complete"
+complete_fish() {
+    HOME=$TMPDIR fish --no-config -c 'source $argv[1]; complete -C "stackwide $argv[2]"' \
+        "$root/usr/share/fish/vendor_completions.d/stackwide.fish" "$1" | cut -f1
+}
+for ((i = 0; i < ${#lines[@]}; i += 2)); do
+    words=${lines[i + 1]% }
+    [[ $(complete_bash ${lines[i]}) = "${words##* }" ]] || fail "bash: ${lines[i]}: $(complete_bash ${lines[i]})"
+    ! command -v fish >/dev/null || [[ $(complete_fish "${lines[i]}") = "${words##* }" ]] ||
+        fail "fish: ${lines[i]}: $(complete_fish "${lines[i]}")"
+done
 
 # The configuration as it is installed is understood; an archive is bounded by it.
 mkdir "$TMPDIR/archive"
