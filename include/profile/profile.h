@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "profile/moments.h"
 #include "profile/provenance.h"
 #include "profile/stack_table.h"
 #include "profile/string_table.h"
@@ -174,6 +175,23 @@ _must_check_ int profile_add_sample(struct profile *profile, uint32_t thread, ui
 /* The same for a sample that is known not to be there: no search. Returns 0 or -ENOMEM. */
 _must_check_ int profile_add_new_sample(struct profile *profile, uint32_t thread, uint32_t stack,
 					uint32_t metric, uint64_t weight);
+
+/*
+ * From now on keep when samples were taken, as far as those who add them know. It costs 24 bytes
+ * for each that was taken. Returns 0 or -ENOMEM.
+ */
+_must_check_ int profile_keep_moments(struct profile *profile);
+/* NULL: they are not kept. */
+struct moments *profile_get_moments(const struct profile *profile);
+/*
+ * After profile_add_sample(): so much of that sample's weight was taken at this time. Does nothing
+ * where moments are not kept, for a weight of 0 and for a sample that is not there. Returns 0 or
+ * -ENOMEM.
+ */
+_must_check_ int profile_add_moment(struct profile *profile, uint32_t thread, uint32_t stack,
+				    uint32_t metric, uint64_t weight, uint64_t time_ns);
+/* See moments_set_clock(). */
+_must_check_ int profile_set_clock(struct profile *profile, uint32_t source, uint64_t zero_ns);
 
 /* Another weight for a sample that is there. */
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value);

@@ -356,6 +356,33 @@ static int merge_samples(struct merger *merger)
 	return err;
 }
 
+/* Where both profiles keep them. */
+static int merge_moments(struct merger *merger)
+{
+	const struct moments *moments = profile_get_moments(merger->from);
+	size_t count = moments && profile_get_moments(merger->into) ? moments_count(moments) : 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		const struct moment *moment = moments_get(moments, i);
+		const struct sample *sample = profile_get_sample(merger->from, moment->sample);
+
+		if (merger->metrics[sample->metric] == METRIC_NONE)
+			continue;
+		err = profile_add_moment(merger->into, merger->threads[sample->thread],
+					 merger->stacks[sample->stack],
+					 merger->metrics[sample->metric], moment->weight,
+					 moment->time_ns);
+	}
+	for (uint32_t i = 0; !err && moments && i < profile_count_sources(merger->from); i++) {
+		uint64_t zero_ns;
+
+		if (moments_find_clock(moments, i, &zero_ns))
+			err = profile_set_clock(merger->into, merger->sources[i], zero_ns);
+	}
+	return err;
+}
+
 static uint32_t *allocate(uint32_t count)
 {
 	uint32_t *ids = calloc((size_t)count + 1, sizeof(*ids));
@@ -417,7 +444,9 @@ static int merge(struct merger *merger, const struct profile_merge_opts *opts)
 		err = merge_threads(merger);
 	if (!err)
 		err = merge_stacks(merger);
-	return err ? err : merge_samples(merger);
+	if (!err)
+		err = merge_samples(merger);
+	return err ? err : merge_moments(merger);
 }
 
 int profile_merge_with(struct profile *into, const struct profile *from,

@@ -23,7 +23,8 @@ struct profile {
 	struct hash_index frame_index;  /* of locations that have no address */
 	struct hash_index sample_index; /* of the samples below num_indexed_samples */
 	uint32_t num_indexed_samples;
-	uint32_t last_sample; /* the greatest in the order of compare_samples() */
+	uint32_t last_sample;    /* the greatest in the order of compare_samples() */
+	struct moments *moments; /* NULL: not wanted */
 };
 
 struct profile *profile_new(void)
@@ -60,6 +61,7 @@ void profile_free(struct profile *profile)
 	hash_index_release(&profile->location_index);
 	hash_index_release(&profile->frame_index);
 	hash_index_release(&profile->sample_index);
+	moments_free(profile->moments);
 	free(profile);
 }
 
@@ -357,6 +359,37 @@ int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack,
 		return 0;
 	}
 	return profile_add_new_sample(profile, thread, stack, metric, weight);
+}
+
+int profile_keep_moments(struct profile *profile)
+{
+	if (!profile->moments)
+		profile->moments = moments_new();
+	return profile->moments ? 0 : -ENOMEM;
+}
+
+struct moments *profile_get_moments(const struct profile *profile)
+{
+	return profile->moments;
+}
+
+int profile_add_moment(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
+		       uint64_t weight, uint64_t time_ns)
+{
+	struct sample wanted = {thread, stack, metric, weight};
+	uint32_t id;
+	int err;
+
+	if (!profile->moments || !weight)
+		return 0;
+	err = find_sample(profile, &wanted, &id);
+	return err || id == HASH_INDEX_NONE ? err
+					    : moments_add(profile->moments, id, time_ns, weight);
+}
+
+int profile_set_clock(struct profile *profile, uint32_t source, uint64_t zero_ns)
+{
+	return profile->moments ? moments_set_clock(profile->moments, source, zero_ns) : 0;
 }
 
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value)
