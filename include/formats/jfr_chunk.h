@@ -49,6 +49,7 @@ enum jfr_role {
 	JFR_FAILED,
 	JFR_PID,
 	JFR_DESCRIPTION,
+	JFR_START_TIME,
 	NUM_JFR_ROLES,
 };
 
@@ -103,6 +104,8 @@ struct jfr_string {
 
 struct jfr_chunk {
 	struct jfr_input input; /* over the whole chunk */
+	uint64_t start_ns;      /* CLOCK_REALTIME */
+	uint64_t start_ticks;   /* the same moment */
 	uint64_t ticks_per_second;
 	size_t metadata_offset;
 	size_t checkpoint_offset;
@@ -134,6 +137,9 @@ void jfr_chunk_release(struct jfr_chunk *chunk);
 /* For the chunk's own parts: note what is wrong, and return -EBADMSG. */
 int jfr_chunk_fail(struct jfr_chunk *chunk, size_t offset, const char *fault);
 _must_check_ int jfr_chunk_read_metadata(struct jfr_chunk *chunk);
+
+/* When that was, on CLOCK_REALTIME. False when the chunk's header makes no sense of it. */
+bool jfr_chunk_find_time(const struct jfr_chunk *chunk, uint64_t ticks, uint64_t *ret_ns);
 
 /* The class's index, or JFR_NONE. */
 uint32_t jfr_chunk_find_class_index(const struct jfr_chunk *chunk, uint64_t id);

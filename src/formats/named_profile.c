@@ -196,6 +196,31 @@ static int copy_stack(struct copier *copier, uint32_t stack, uint32_t *ret)
 	return 0;
 }
 
+static int copy_moments(struct copier *copier)
+{
+	const struct moments *moments = profile_get_moments(copier->from);
+	size_t count = moments ? moments_count(moments) : 0;
+	int err = moments ? profile_keep_moments(copier->to) : 0;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		const struct moment *moment = moments_get(moments, i);
+		const struct sample *sample = profile_get_sample(copier->from, moment->sample);
+
+		if (copier->threads[sample->thread] == NOT_COPIED)
+			continue;
+		err = profile_add_moment(copier->to, copier->threads[sample->thread],
+					 copier->stacks[sample->stack], sample->metric,
+					 moment->weight, moment->time_ns);
+	}
+	for (uint32_t i = 0; !err && moments && i <= profile_count_sources(copier->from); i++) {
+		uint64_t zero_ns;
+
+		if (moments_find_clock(moments, i, &zero_ns))
+			err = profile_set_clock(copier->to, i, zero_ns);
+	}
+	return err;
+}
+
 static int copy_samples(struct copier *copier)
 {
 	int err = 0;
@@ -249,6 +274,8 @@ int named_profile_copy_without(const struct profile *profile, const uint8_t *is_
 		err = copy_sources(&copier);
 	if (!err)
 		err = copy_samples(&copier);
+	if (!err)
+		err = copy_moments(&copier);
 	free(copier.stacks);
 	free(copier.threads);
 	free(copier.processes);

@@ -6,12 +6,19 @@
 #include "formats/named_profile.h"
 #include "formats/xml_text.h"
 
+#define NS_PER_MS 1000000ull
+#define NO_START  UINT64_MAX
+
 struct writer {
 	const struct profile *profile;
 	const struct sink *sink;
 	ARRAY(uint32_t) numbers; /* by string; of names, 0 when it is not used */
 	uint32_t num_names;
-	ARRAY(uint32_t) sources; /* by source; of those that threads have, else 0 */
+	ARRAY(uint32_t) sources;   /* by source; of those that threads have, else 0 */
+	struct moments *moments;   /* NULL: there are none, or they are not wanted */
+	ARRAY(uint64_t) starts_ns; /* by source: the first of its moments; NO_START */
+	size_t next_moment;        /* that is not written yet */
+	uint64_t time_ms;          /* the first of the line before */
 	struct text output;
 };
 
@@ -178,6 +185,19 @@ static void write_sampling(struct writer *writer, const struct sampling *samplin
 	}
 }
 
+static void write_clock(struct writer *writer, uint32_t source)
+{
+	uint64_t numbers[2] = {0, 0};
+
+	if (!writer->moments || source >= writer->starts_ns.length ||
+	    writer->starts_ns.items[source] == NO_START)
+		return;
+	numbers[0] = writer->starts_ns.items[source];
+	if (moments_find_clock(writer->moments, source, &numbers[1]))
+		numbers[1] += numbers[0];
+	append_line(&writer->output, 'c', numbers, 2, 1);
+}
+
 /* What is known of a source, or of a profile that has none. */
 static void write_account(struct writer *writer, uint32_t source)
 {
@@ -193,6 +213,7 @@ static void write_account(struct writer *writer, uint32_t source)
 		if (tally->source == source)
 			append_line(&writer->output, 'a', numbers, 2, 2);
 	}
+	write_clock(writer, source);
 }
 
 static void write_sources(struct writer *writer)
@@ -283,6 +304,51 @@ static int write_stacks(struct writer *writer)
 	return err;
 }
 
+static bool are_equal_shares(const struct writer *writer, size_t end, uint64_t value)
+{
+	uint64_t count = end - writer->next_moment;
+
+	for (size_t i = writer->next_moment; i < end; i++)
+		if (moments_get(writer->moments, i)->weight != value / count)
+			return false;
+	return value % count == 0;
+}
+
+/* Moments are sorted by sample and time. */
+static void write_moments(struct writer *writer, uint32_t id)
+{
+	const struct sample *sample = profile_get_sample(writer->profile, id);
+	uint32_t source = profile_get_thread(writer->profile, sample->thread)->source;
+	size_t count = writer->moments ? moments_count(writer->moments) : 0;
+	size_t end = writer->next_moment;
+	uint64_t before_ms = writer->time_ms;
+	bool is_equal;
+
+	while (end < count && moments_get(writer->moments, end)->sample == id)
+		end++;
+	if (end == writer->next_moment)
+		return;
+	is_equal = are_equal_shares(writer, end, sample->value);
+	text_append_char(&writer->output, 'w');
+	for (size_t i = writer->next_moment; i < end; i++) {
+		const struct moment *moment = moments_get(writer->moments, i);
+		uint64_t start_ns = writer->starts_ns.items[source];
+		uint64_t time_ms = (moment->time_ns - start_ns) / NS_PER_MS;
+
+		text_append_char(&writer->output, ' ');
+		append_signed(&writer->output, (int64_t)(time_ms - before_ms));
+		if (!is_equal && moment->weight) {
+			text_append_char(&writer->output, '*');
+			append_number(&writer->output, moment->weight);
+		}
+		if (i == writer->next_moment)
+			writer->time_ms = time_ms;
+		before_ms = time_ms;
+	}
+	text_append_char(&writer->output, '\n');
+	writer->next_moment = end;
+}
+
 static int write_samples(struct writer *writer)
 {
 	uint32_t thread = UINT32_MAX;
@@ -307,6 +373,7 @@ static int write_samples(struct writer *writer)
 			append_number(&writer->output, sample->metric);
 		}
 		text_append_char(&writer->output, '\n');
+		write_moments(writer, i);
 		thread = sample->thread;
 		stack = sample->stack;
 		err = sink_drain(writer->sink, &writer->output);
@@ -314,13 +381,46 @@ static int write_samples(struct writer *writer)
 	return err;
 }
 
+/* What the times of each source count from. */
+static int find_starts(struct writer *writer)
+{
+	size_t count = moments_count(writer->moments);
+
+	for (uint32_t i = 0; i <= profile_count_sources(writer->profile); i++) {
+		uint64_t *added = array_add(&writer->starts_ns);
+
+		if (!added)
+			return -ENOMEM;
+		*added = NO_START;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct moment *moment = moments_get(writer->moments, i);
+		uint32_t thread = profile_get_sample(writer->profile, moment->sample)->thread;
+		uint64_t *start_ns =
+			&writer->starts_ns
+				 .items[profile_get_thread(writer->profile, thread)->source];
+
+		if (moment->time_ns < *start_ns)
+			*start_ns = moment->time_ns;
+	}
+	moments_sort(writer->moments);
+	return 0;
+}
+
 static int write_all(struct writer *writer)
 {
+	const char *head = SVG_PROFILE_BEGIN "\n" SVG_PROFILE_HEAD "\n";
 	int err = number_sources(writer);
 
+	if (writer->moments && !moments_count(writer->moments))
+		writer->moments = NULL;
+	if (writer->moments)
+		head = SVG_PROFILE_BEGIN "\n" SVG_PROFILE_HEAD_TIMES "\n";
+	if (!err && writer->moments)
+		err = find_starts(writer);
 	if (!err)
 		err = want_names(writer);
-	text_append_string(&writer->output, SVG_PROFILE_BEGIN "\n" SVG_PROFILE_HEAD "\n");
+	text_append_string(&writer->output, head);
 	if (!err)
 		err = write_names(writer);
 	if (!err) {
@@ -339,8 +439,8 @@ static int write_all(struct writer *writer)
 	return err ? err : sink_flush(writer->sink, &writer->output);
 }
 
-int svg_profile_write_without(const struct profile *profile, const uint8_t *is_left_out,
-			      const struct sink *sink)
+static int write_profile(const struct profile *profile, const uint8_t *is_left_out, bool has_times,
+			 const struct sink *sink)
 {
 	_cleanup_(profile_freep) struct profile *named = NULL;
 	struct writer writer = {.profile = profile, .sink = sink};
@@ -350,9 +450,12 @@ int svg_profile_write_without(const struct profile *profile, const uint8_t *is_l
 		err = named_profile_copy_without(profile, is_left_out, &named);
 		writer.profile = named;
 	}
+	if (!err && has_times)
+		writer.moments = profile_get_moments(writer.profile);
 	if (!err)
 		err = write_all(&writer);
 	array_release(&writer.numbers);
+	array_release(&writer.starts_ns);
 	array_release(&writer.sources);
 	text_release(&writer.output);
 	return err;
@@ -360,5 +463,11 @@ int svg_profile_write_without(const struct profile *profile, const uint8_t *is_l
 
 int svg_profile_write(const struct profile *profile, const struct sink *sink)
 {
-	return svg_profile_write_without(profile, NULL, sink);
+	return write_profile(profile, NULL, false, sink);
+}
+
+int svg_profile_write_times(const struct profile *profile, const uint8_t *is_left_out,
+			    const struct sink *sink)
+{
+	return write_profile(profile, is_left_out, true, sink);
 }

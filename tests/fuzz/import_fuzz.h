@@ -1,6 +1,6 @@
 /*
  * What must hold for every reader of a foreign format, whatever the bytes: it reads or says why
- * not, and what it read can be written.
+ * not, and what it read can be written; with the times of its samples, and read again.
  */
 #ifndef IMPORT_FUZZ_H
 #define IMPORT_FUZZ_H
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "formats/format.h"
+#include "formats/svg_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,6 +44,33 @@ static inline void fuzz_write(const struct format *format, const struct profile 
 	require(!err || err == -EOVERFLOW || err == -ENOMEM);
 }
 
+static inline int fuzz_keep(void *context, const void *data, size_t size)
+{
+	text_append(context, data, size);
+	return 0;
+}
+
+/* As a page carries it. */
+static inline void fuzz_pack(const struct profile *profile)
+{
+	struct text text = {0};
+	struct sink sink = {.write = fuzz_keep, .context = &text};
+	struct import import = {.name = "PAGE", .profile = profile_new()};
+
+	require(import.profile && profile_keep_moments(import.profile) == 0);
+	require(profile_add_source(import.profile, STRING_EMPTY, &import.source) == 0);
+	text_append_string(&text, "<svg>");
+	if (svg_profile_write_times(profile, NULL, &sink) == 0) {
+		import.data = (const uint8_t *)text.data;
+		import.size = text.length;
+		require(format_svg.read(&import) == 0);
+		require(!moments_count(profile_get_moments(profile)) ==
+			!moments_count(profile_get_moments(import.profile)));
+	}
+	profile_free(import.profile);
+	text_release(&text);
+}
+
 /* Returns what the reader returned. */
 static inline int fuzz_read(const struct format *format, const uint8_t *data, size_t size,
 			    bool is_strict)
@@ -59,6 +87,7 @@ static inline int fuzz_read(const struct format *format, const uint8_t *data, si
 	int err;
 
 	require(profile && profile_add_source(profile, STRING_EMPTY, &import.source) == 0);
+	require(profile_keep_moments(profile) == 0);
 	err = format->read(&import);
 	require(!err || err == -EBADMSG || err == -EOVERFLOW);
 	require(!err == !import.error.message[0]);
@@ -66,6 +95,8 @@ static inline int fuzz_read(const struct format *format, const uint8_t *data, si
 		fuzz_write(&format_folded, profile);
 	if (!err && format->write)
 		fuzz_write(format, profile);
+	if (!err && moments_count(profile_get_moments(profile)))
+		fuzz_pack(profile);
 	profile_free(profile);
 	return err;
 }

@@ -190,6 +190,19 @@ static int count_event(struct reader *reader, const struct event *event, struct 
 	return err;
 }
 
+/* A sample that is there was taken when its event began. */
+static int add_moment(struct reader *reader, const struct event *event, uint32_t thread,
+		      uint32_t stack, uint32_t metric, uint64_t weight)
+{
+	struct profile *profile = reader->import->profile;
+	uint64_t time_ns;
+
+	if (event->values.classes[JFR_START_TIME] == JFR_NONE ||
+	    !jfr_chunk_find_time(&reader->chunk, event->values.numbers[JFR_START_TIME], &time_ns))
+		return 0;
+	return profile_add_moment(profile, thread, stack, metric, weight, time_ns);
+}
+
 static int add_to_sum(struct reader *reader, const struct event *event, const struct weight *weight,
 		      uint32_t thread, uint32_t stack)
 {
@@ -200,6 +213,8 @@ static int add_to_sum(struct reader *reader, const struct event *event, const st
 	if (!err)
 		err = profile_add_sample(reader->import->profile, thread, stack, *metric,
 					 weight->value);
+	if (!err)
+		err = add_moment(reader, event, thread, stack, *metric, weight->value);
 	return err == -EOVERFLOW ? fail_in_chunk(reader, event->offset, "a sum exceeds 64 bits")
 				 : err;
 }
@@ -231,6 +246,8 @@ static int add_event(struct reader *reader, const struct event *event)
 		return fail_in_chunk(reader, event->offset, "the stack of an event is damaged");
 	if (!err)
 		err = reader_add_sample(import, offset, thread, stack, count.metric, count.value);
+	if (!err)
+		err = add_moment(reader, event, thread, stack, count.metric, count.value);
 	for (size_t i = 0; !err && i < event->num_weights; i++)
 		err = add_to_sum(reader, event, &event->weights[i], thread, stack);
 	return err;
@@ -425,6 +442,8 @@ static int read_jfr(struct import *import)
 	struct reader reader = {.import = import, .wall_metric = NO_METRIC};
 	int err = read_chunks(&reader);
 
+	if (!err) /* as the headers of the chunks tell the time */
+		err = profile_set_clock(import->profile, import->source, 0);
 	array_release(&reader.metrics);
 	array_release(&reader.sums);
 	text_release(&reader.text);

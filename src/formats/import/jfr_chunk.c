@@ -157,7 +157,10 @@ static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size
 	chunk_size = jfr_read_big_endian(&header, 8);
 	checkpoint = jfr_read_big_endian(&header, 8);
 	metadata = jfr_read_big_endian(&header, 8);
-	header.offset = 56;
+	header.offset = 32;
+	chunk->start_ns = jfr_read_big_endian(&header, 8);
+	header.offset = 48;
+	chunk->start_ticks = jfr_read_big_endian(&header, 8);
 	chunk->ticks_per_second = jfr_read_big_endian(&header, 8);
 	header.offset = 64;
 	chunk->input = (struct jfr_input){.data = data,
@@ -184,6 +187,19 @@ static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size
 	chunk->checkpoint_offset = checkpoint;
 	chunk->metadata_offset = metadata;
 	return 0;
+}
+
+bool jfr_chunk_find_time(const struct jfr_chunk *chunk, uint64_t ticks, uint64_t *ret_ns)
+{
+	/* An event may have begun before its chunk. */
+	__int128 passed = (int64_t)(ticks - chunk->start_ticks);
+	__int128 time_ns;
+
+	if (!chunk->ticks_per_second)
+		return false;
+	time_ns = chunk->start_ns + passed * 1000000000 / (__int128)chunk->ticks_per_second;
+	*ret_ns = (uint64_t)time_ns;
+	return time_ns >= 0 && time_ns <= UINT64_MAX;
 }
 
 int jfr_chunk_init(struct jfr_chunk *chunk, const uint8_t *data, size_t size)

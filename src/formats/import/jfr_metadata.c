@@ -33,6 +33,7 @@ static uint32_t parse_role(const struct jfr_chunk *chunk, uint32_t name)
 		{"samples", JFR_SAMPLES},
 		{"failed", JFR_FAILED},
 		{"pid", JFR_PID},
+		{"startTime", JFR_START_TIME},
 		{"description", JFR_DESCRIPTION},
 	};
 

@@ -110,6 +110,9 @@ static int add_sample(struct reader *reader, const struct perf_record *record)
 	if (!err)
 		err = reader_add_sample(import, record->place, thread, stack, metric,
 					sample.period);
+	if (!err && time_ns)
+		err = profile_add_moment(import->profile, thread, stack, metric, sample.period,
+					 time_ns);
 	return err;
 }
 

@@ -45,6 +45,8 @@ struct reader {
 	uint32_t thread;
 	uint32_t metric;
 	uint64_t weight;
+	bool has_time;
+	uint64_t time_ns;
 	bool is_java;
 	ARRAY(struct perf_levels) stack; /* innermost first */
 };
@@ -57,6 +59,7 @@ struct header {
 	struct piece event; /* may be empty */
 	bool has_period;
 	bool has_time;
+	struct piece time; /* "75695.008865:" */
 	uint64_t period;
 	struct piece rest; /* after the event */
 };
@@ -114,6 +117,24 @@ static bool is_time(struct piece word)
 	       (word.start[digits] == '.' && count_digits(rest) == rest.length - 1);
 }
 
+/* Seconds, and digits of their fraction. False when it is beyond 64 bits of nanoseconds. */
+static bool parse_time(struct piece word, uint64_t *ret_ns)
+{
+	uint64_t time_ns = 0;
+	uint64_t digit_ns = 1000000000;
+	size_t digits = count_digits(word);
+
+	if (!parse_u64(word.start, digits, &time_ns) ||
+	    __builtin_mul_overflow(time_ns, digit_ns, &time_ns))
+		return false;
+	for (size_t i = digits + 1; i < word.length && is_digit(word.start[i]); i++)
+		if (__builtin_add_overflow(
+			    time_ns, (uint64_t)(word.start[i] - '0') * (digit_ns /= 10), &time_ns))
+			return false;
+	*ret_ns = time_ns;
+	return true;
+}
+
 /* What follows the ids: [003] flags 75695.008865: 250000 cycles:u: and text that is the event's. */
 static bool parse_event(struct piece rest, struct header *header)
 {
@@ -131,6 +152,7 @@ static bool parse_event(struct piece rest, struct header *header)
 				return false;
 		} else if (!header->has_time && !header->has_period && is_time(word)) {
 			header->has_time = true;
+			header->time = word;
 		} else if (count_digits(word) == word.length) {
 			if (header->has_period ||
 			    !parse_u64(word.start, word.length, &header->period))
@@ -331,6 +353,9 @@ static int finish_sample(struct reader *reader)
 	if (!err)
 		err = reader_add_sample(import, get_offset(reader), reader->thread, stack,
 					reader->metric, reader->weight);
+	if (!err && reader->has_time)
+		err = profile_add_moment(import->profile, reader->thread, stack, reader->metric,
+					 reader->weight, reader->time_ns);
 	return err;
 }
 
@@ -404,6 +429,7 @@ static int read_header(struct reader *reader, struct piece line, bool *ret_is_he
 		return err;
 	reader->is_java = header.comm.length >= 4 && memcmp(header.comm.start, "java", 4) == 0;
 	reader->weight = header.has_period && header.period ? header.period : 1;
+	reader->has_time = header.has_time && parse_time(header.time, &reader->time_ns);
 	reader->is_open = true;
 	return read_frame_of_header(reader, header.rest);
 }

@@ -100,6 +100,7 @@ static uint64_t find_moment(struct pftrace_reader *reader, const struct reading 
 static int keep_snapshot(struct pftrace_reader *reader, const struct reading *readings,
 			 size_t count)
 {
+	struct import *import = reader->import;
 	struct clock_snapshot snapshot = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -110,6 +111,10 @@ static int keep_snapshot(struct pftrace_reader *reader, const struct reading *re
 		else if (readings[i].clock.id == PFTRACE_BOOTTIME)
 			snapshot.boottime_ns = readings[i].time_ns;
 	}
+	if (snapshot.realtime_ns && snapshot.boottime_ns &&
+	    profile_set_clock(import->profile, import->source,
+			      snapshot.realtime_ns - snapshot.boottime_ns))
+		return -ENOMEM;
 	if (!snapshot.realtime_ns || !snapshot.monotonic_ns || !snapshot.boottime_ns)
 		return 0;
 	return timeline_add_clock(reader->timeline, &snapshot, NULL);

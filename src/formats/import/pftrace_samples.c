@@ -151,6 +151,9 @@ static int add_sample(struct pftrace_reader *reader, struct pftrace_sequence *se
 	if (err == -EOVERFLOW)
 		return import_fail_byte(import, reader->offset,
 					"the weights of a stack exceed 64 bits");
+	if (!err)
+		err = profile_add_moment(import->profile, thread, sample->stack, sequence->metric,
+					 sample->weight, sample->time_ns);
 	if (err)
 		return err;
 	if (is_recording(sequence))

@@ -11,6 +11,7 @@
 #include "formats/xml_scanner.h"
 
 #define MAX_NUMBERS 6
+#define NS_PER_MS   1000000ull
 /* More than anybody opens together, and what is known of them. */
 #define MAX_SOURCES 65536
 #define MAX_TALLIES 20000
@@ -37,8 +38,14 @@ struct loader {
 	ARRAY(uint32_t) threads;
 	ARRAY(uint32_t) frames;
 	ARRAY(uint32_t) stacks;
-	uint32_t thread; /* of the samples that follow */
-	uint64_t stack;  /* of the sample before, as a number of the text */
+	ARRAY(uint64_t) starts_ns;      /* by source of the text: what its times count from */
+	ARRAY(uint32_t) thread_sources; /* by thread: index of that */
+	uint32_t thread;                /* of the samples that follow */
+	uint64_t start_ns;
+	uint64_t stack;       /* of the sample before, as a number of the text */
+	struct sample sample; /* the same as it came into the profile */
+	bool has_sample;      /* whose times may follow */
+	uint64_t time_ms;     /* the first one of the times before */
 	uint32_t num_tallies;
 	bool is_in_stacks;
 	bool is_in_samples;
@@ -52,7 +59,7 @@ static int fail(struct loader *loader, const struct line *line, const char *expe
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-static bool take_number(struct xml_slice *rest, uint64_t *ret)
+static bool take_digits(struct xml_slice *rest, uint64_t *ret)
 {
 	uint64_t number = 0;
 	size_t i = 0;
@@ -61,12 +68,23 @@ static bool take_number(struct xml_slice *rest, uint64_t *ret)
 		if (__builtin_mul_overflow(number, 10, &number) ||
 		    __builtin_add_overflow(number, (uint64_t)(rest->data[i] - '0'), &number))
 			return false;
-	if (!i || (i < rest->length && rest->data[i] != ' '))
-		return false;
-	i += i < rest->length;
 	*rest = (struct xml_slice){rest->data + i, rest->length - i};
 	*ret = number;
-	return true;
+	return i > 0;
+}
+
+static bool take_blank(struct xml_slice *rest)
+{
+	bool is_there = rest->length && rest->data[0] == ' ';
+
+	rest->data += is_there;
+	rest->length -= is_there;
+	return is_there;
+}
+
+static bool take_number(struct xml_slice *rest, uint64_t *ret)
+{
+	return take_digits(rest, ret) && (take_blank(rest) || !rest->length);
 }
 
 static bool take_numbers(struct line *line)
@@ -227,6 +245,23 @@ static int read_sampling(struct loader *loader, const struct line *line)
 	return 0;
 }
 
+/* What the times of the last source count from, and when that was. */
+static int read_clock(struct loader *loader, const struct line *line)
+{
+	size_t index = loader->sources.length ? loader->sources.length - 1 : 0;
+
+	if (line->count < 1 || line->count > 2)
+		return fail(loader, line, "a clock: c START REAL");
+	while (loader->starts_ns.length <= index)
+		if (!array_add(&loader->starts_ns))
+			return -ENOMEM;
+	loader->starts_ns.items[index] = line->numbers[0];
+	if (!line->numbers[1])
+		return 0;
+	return profile_set_clock(loader->import->profile, get_last_source(loader),
+				 line->numbers[1] - line->numbers[0]);
+}
+
 static int read_tally(struct loader *loader, const struct line *line)
 {
 	uint32_t name;
@@ -241,10 +276,18 @@ static int read_tally(struct loader *loader, const struct line *line)
 /* One alone is not told apart from the file that is read. */
 static int forget_single_source(struct loader *loader)
 {
+	struct profile *profile = loader->import->profile;
+	const struct moments *moments = profile_get_moments(profile);
+	uint64_t zero_ns;
+	int err;
+
 	if (loader->sources.length != 1)
 		return 0;
-	return provenance_hand_over(profile_get_provenance(loader->import->profile),
-				    loader->sources.items[0], loader->import->source);
+	err = provenance_hand_over(profile_get_provenance(profile), loader->sources.items[0],
+				   loader->import->source);
+	if (err || !moments || !moments_find_clock(moments, loader->sources.items[0], &zero_ns))
+		return err;
+	return profile_set_clock(profile, loader->import->source, zero_ns);
 }
 
 static int read_process(struct loader *loader, const struct line *line)
@@ -264,18 +307,21 @@ static int read_process(struct loader *loader, const struct line *line)
 static int read_thread(struct loader *loader, const struct line *line)
 {
 	uint32_t *added = array_add(&loader->threads);
+	uint32_t *source = array_add(&loader->thread_sources);
 	const uint64_t *numbers = line->numbers;
 	struct thread thread = {.source = loader->import->source};
 
-	if (!added)
+	if (!added || !source)
 		return -ENOMEM;
 	if (line->count != 4 || numbers[0] >= loader->processes.length || numbers[1] > UINT32_MAX ||
 	    !find_name(loader, numbers[2], &thread.comm))
 		return fail(loader, line, "a thread: t PROCESS TID COMM SOURCE");
 	thread.process = loader->processes.items[numbers[0]];
 	thread.tid = (uint32_t)numbers[1];
-	if (loader->sources.length > 1 && numbers[3] < loader->sources.length)
+	if (loader->sources.length > 1 && numbers[3] < loader->sources.length) {
+		*source = (uint32_t)numbers[3];
 		thread.source = loader->sources.items[numbers[3]];
+	}
 	return profile_add_thread(loader->import->profile, &thread, added);
 }
 
@@ -329,17 +375,83 @@ static int read_sample(struct loader *loader, const struct line *line)
 			       : forth > loader->stacks.length - loader->stack))
 		return fail(loader, line, "a sample: FORTH WEIGHT METRIC");
 	loader->stack = line->is_negative ? loader->stack - forth : loader->stack + forth;
-	return reader_add_sample(loader->import, line->offset, loader->thread,
-				 loader->stack ? loader->stacks.items[loader->stack - 1]
-					       : STACK_EMPTY,
-				 loader->metrics.items[metric], weight);
+	loader->sample = (struct sample){
+		.thread = loader->thread,
+		.stack = loader->stack ? loader->stacks.items[loader->stack - 1] : STACK_EMPTY,
+		.metric = loader->metrics.items[metric],
+		.value = weight,
+	};
+	loader->has_sample = true;
+	return reader_add_sample(loader->import, line->offset, loader->thread, loader->sample.stack,
+				 loader->sample.metric, weight);
+}
+
+/* "20", "-3", "20*5": a time after the one before and, unless all are equal, its weight. */
+static bool take_moment(struct loader *loader, struct xml_slice *rest, bool is_first,
+			uint64_t *time_ms, uint64_t *weight)
+{
+	bool is_negative = is_first && rest->length && rest->data[0] == '-';
+	uint64_t delta_ms;
+
+	rest->data += is_negative;
+	rest->length -= is_negative;
+	if (!take_digits(rest, &delta_ms))
+		return false;
+	*time_ms = is_negative ? *time_ms - delta_ms : *time_ms + delta_ms;
+	if (is_first)
+		loader->time_ms = *time_ms;
+	*weight = 0;
+	if (rest->length && rest->data[0] == '*') {
+		rest->data++;
+		rest->length--;
+		if (!take_digits(rest, weight) || !*weight)
+			return false;
+	}
+	return take_blank(rest) || !rest->length;
+}
+
+/* The times of the sample before. */
+static int read_moments(struct loader *loader, const struct line *line)
+{
+	const struct sample *sample = &loader->sample;
+	struct xml_slice rest = line->rest;
+	uint64_t time_ms = loader->time_ms;
+	uint64_t left = sample->value;
+	uint64_t count = 1;
+	int err = 0;
+
+	for (size_t i = 0; i < rest.length; i++)
+		count += rest.data[i] == ' ';
+	for (bool is_first = true; !err && (rest.length || is_first); is_first = false) {
+		uint64_t weight;
+		uint64_t time_ns;
+
+		if (!loader->has_sample ||
+		    !take_moment(loader, &rest, is_first, &time_ms, &weight) ||
+		    __builtin_mul_overflow(time_ms, NS_PER_MS, &time_ns) ||
+		    __builtin_add_overflow(time_ns, loader->start_ns, &time_ns))
+			return fail(loader, line, "times of a sample: w TIME*WEIGHT");
+		if (!weight)
+			weight = sample->value / count;
+		if (__builtin_sub_overflow(left, weight, &left))
+			return fail(loader, line, "times that weigh no more than their sample");
+		err = profile_add_moment(loader->import->profile, sample->thread, sample->stack,
+					 sample->metric, weight, time_ns);
+	}
+	loader->has_sample = false;
+	return err;
 }
 
 static int choose_thread(struct loader *loader, const struct line *line)
 {
+	uint32_t source;
+
 	if (line->count != 1 || line->numbers[0] >= loader->threads.length)
 		return fail(loader, line, "samples of a thread: v THREAD");
 	loader->thread = loader->threads.items[line->numbers[0]];
+	source = loader->thread_sources.items[line->numbers[0]];
+	loader->start_ns = source < loader->starts_ns.length ? loader->starts_ns.items[source] : 0;
+	loader->has_sample = false;
 	loader->is_in_stacks = false;
 	loader->is_in_samples = true;
 	return 0;
@@ -353,6 +465,8 @@ static int read_line(struct loader *loader, struct line *line)
 		loader->is_complete = true;
 		return 0;
 	}
+	if (line->letter == 'w')
+		return read_moments(loader, line);
 	if (!take_numbers(line))
 		return fail(loader, line, "decimal numbers of at most 64 bits");
 	if (line->is_negative && !loader->is_in_samples)
@@ -366,6 +480,8 @@ static int read_line(struct loader *loader, struct line *line)
 		return read_sampling(loader, line);
 	case 'a':
 		return read_tally(loader, line);
+	case 'c':
+		return read_clock(loader, line);
 	case 'p':
 		return read_process(loader, line);
 	case 't':
@@ -384,7 +500,7 @@ static int read_line(struct loader *loader, struct line *line)
 			return read_stack(loader, line);
 		break;
 	}
-	return fail(loader, line, "one of the lines m, o, r, a, p, t, f, s, v");
+	return fail(loader, line, "one of the lines m, o, r, a, c, p, t, f, s, v, w");
 }
 
 static int read_lines(struct loader *loader)
@@ -392,7 +508,8 @@ static int read_lines(struct loader *loader)
 	struct line line = {.offset = loader->offset};
 	int err = 0;
 
-	if (!next_line(loader, &line) || !xml_slice_equals(line.text, SVG_PROFILE_HEAD))
+	if (!next_line(loader, &line) || (!xml_slice_equals(line.text, SVG_PROFILE_HEAD) &&
+					  !xml_slice_equals(line.text, SVG_PROFILE_HEAD_TIMES)))
 		return fail(loader, &line,
 			    "'" SVG_PROFILE_HEAD "'; was it written by a later version?");
 	while (!err && !loader->is_complete && next_line(loader, &line))
@@ -411,6 +528,8 @@ int svg_profile_read(struct import *import, size_t begin, size_t end)
 
 	if (!err)
 		err = forget_single_source(&loader);
+	array_release(&loader.starts_ns);
+	array_release(&loader.thread_sources);
 	array_release(&loader.names);
 	array_release(&loader.metrics);
 	array_release(&loader.sources);

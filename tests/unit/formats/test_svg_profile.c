@@ -361,7 +361,8 @@ static void assert_refused(const char *part, const char *replacement, const char
 
 static void a_broken_profile_is_refused(void **state _unused_)
 {
-	assert_refused("stackwide profile 1", "stackwide profile 2", "a later version");
+	assert_refused("stackwide profile 1", "stackwide profile 3", "a later version");
+	assert_refused("\np 7 ", "\nc 1 2 3\np 7 ", "a clock");
 	assert_refused("n a", "n \\y", "backslash");
 	assert_refused("\nm ", "\nm 99 ", "a metric");
 	assert_refused("\np 7 ", "\no 99\np 7 ", "a source");
