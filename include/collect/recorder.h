@@ -31,6 +31,7 @@ struct recorder_opts {
 	bool no_table_cache;
 	bool checks_calls;            /* that every return address follows a call; for tests */
 	bool keeps_times;             /* of each sample, for a trace; else only sums */
+	bool keeps_moments;           /* of the samples, in the profile */
 	size_t ring_bytes;            /* of each ring between kernel and us; 0: the default */
 	bool records_schedule;        /* switches between threads and who wakes whom, too */
 	const char *temporary_folder; /* where these are kept until they are written; borrowed */

@@ -49,6 +49,7 @@ struct format {
 	const char *extension; /* with its dot; "" when it has none of its own */
 	const char *summary;   /* for the help */
 	bool has_times;        /* when written: it tells what happened when */
+	bool has_moments;      /* when written: it tells when the samples were taken */
 	/* NULL when it is not written. Returns 0, -ENOMEM, or what the sink returned. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink);

@@ -81,6 +81,10 @@ static int convert(struct conversion *conversion, char **paths, size_t num_paths
 	if (outputs_init(&conversion->outputs, requests, conversion->options.requests.length,
 			 &error))
 		return tell(EXIT_USAGE, &error);
+	if (outputs_have_moments(&conversion->outputs) && profile_keep_moments(profile)) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
 	if (outputs_open(&conversion->outputs, requests, 0, &error))
 		return tell(EXIT_FAILED, &error);
 	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline);

@@ -132,7 +132,7 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 			  "wasi-libc and lld installed");
 		return EXIT_FAILED;
 	}
-	if (num_paths && !profile) {
+	if (num_paths && (!profile || profile_keep_moments(profile))) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}

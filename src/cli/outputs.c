@@ -73,6 +73,14 @@ bool outputs_have_times(const struct outputs *outputs)
 	return false;
 }
 
+bool outputs_have_moments(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->length; i++)
+		if (outputs->items[i].format->has_moments)
+			return true;
+	return false;
+}
+
 /* The caller frees. NULL when out of memory. */
 static char *number_path(const char *path, const char *extension, uint32_t number)
 {

@@ -69,6 +69,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.no_table_cache = options->no_table_cache,
 		.checks_calls = options->checks_calls,
 		.keeps_times = outputs_have_times(recording->outputs),
+		.keeps_moments = outputs_have_moments(recording->outputs),
 		.ring_bytes = options->ring_bytes,
 		.records_schedule = options->records_schedule,
 		.temporary_folder = get_temporary_folder(),
@@ -363,6 +364,10 @@ static int count(struct recording *recording)
 	sampling.truncated_stacks = account_sum_truncated(account);
 	sampling.lost_samples = account_sum_lost(account);
 	profile_add_sampling(profile, &sampling);
+	if (profile_set_clock(profile, 0,
+			      recording->begin_clocks.realtime_ns -
+				      recording->begin_clocks.boottime_ns))
+		return -ENOMEM;
 	return account_keep(account, profile);
 }
 

@@ -407,6 +407,9 @@ static int add_to_process(struct intake *intake, const struct wire_sample *sampl
 	if (!err)
 		err = profile_add_sample(intake->profile, thread, stack, intake->metric, 1);
 	if (!err)
+		err = profile_add_moment(intake->profile, thread, stack, intake->metric, 1,
+					 sample->time_ns);
+	if (!err)
 		err = keep_time(intake, sample, thread, stack);
 	if (!err)
 		intake->counts.samples++;

@@ -131,6 +131,8 @@ static int make_parts(struct recorder *recorder)
 		return -errno;
 	if (!recorder->cpus || !recorder->profile || !recorder->files || !recorder->queue)
 		return -ENOMEM;
+	if (recorder->opts.keeps_moments && profile_keep_moments(recorder->profile))
+		return -ENOMEM;
 	recorder->processes = process_table_new("/proc", recorder->files);
 	if (!recorder->processes)
 		return -ENOMEM;

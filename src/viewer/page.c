@@ -175,6 +175,7 @@ const struct format format_html = {
 	.name = "html",
 	.extension = ".html",
 	.summary = "the viewer with the profile in it: one page, for any browser",
+	.has_moments = true,
 	.write = write_html,
 	.detect = detect_html,
 	.read = read_html,
