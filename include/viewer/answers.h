@@ -16,10 +16,19 @@ void answer_formats(struct text *text);
 
 /*
  * {"sources":[…],"metrics":[{"name","unit","total"}…]}; totals are of the files that are shown. A
- * source has its tallies (profile/provenance.h), struct sampling among them as "sampling.…", the
- * number of its samples, and their weight in the first metric that it has.
+ * source hasTimes where those of its samples are known. It has its tallies (profile/provenance.h),
+ * struct sampling among them as "sampling.…", the number of its samples, and their weight in the
+ * first metric that it has.
  */
 void answer_overview(struct session *session, struct text *text);
+
+/*
+ * The heatmap of time, as numbers of 64-bit floating point: milliseconds of a row, rows of a
+ * column, columns, span_ms, start_ms, timeless, then the cells; see time_grid.h. Returns 0 or
+ * -ENOMEM.
+ */
+_must_check_ int answer_time_grid(const struct session *session, uint32_t max_columns,
+				  struct text *text);
 
 /*
  * Names: a number n, n + 1 offsets into the bytes that follow them, the bytes. Then nothing else.

@@ -23,6 +23,7 @@ struct weights_opts {
 	uint32_t baseline_metric; /* of a comparison within the sources; else METRIC_NONE */
 	const uint8_t *sides;     /* by source: enum source_side */
 	const struct selection *selection; /* samples that pass the filters; NULL: all */
+	const uint64_t *values; /* by sample: what passes the filters by time; NULL: all */
 };
 
 struct weights {
@@ -40,6 +41,14 @@ struct weights {
 _must_check_ int weights_init(struct weights *weights, const struct graph *graph,
 			      const struct weights_opts *opts);
 void weights_release(struct weights *weights);
+
+/* The weight of a sample that counts. */
+static inline uint64_t weights_get_value(const struct graph *graph, const struct weights_opts *opts,
+					 uint32_t sample)
+{
+	return opts->values ? opts->values[sample]
+			    : profile_get_sample(graph->profile, sample)->value;
+}
 
 /*
  * Whether a sample counts, and where: SIDE_OFF when it does not pass.

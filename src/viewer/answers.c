@@ -6,6 +6,8 @@
 
 #include "formats/format.h"
 #include "viewer/flame_layout.h"
+#include "viewer/time_grid.h"
+#include "viewer/times.h"
 
 static void append_string(struct text *text, const char *data, size_t length)
 {
@@ -98,7 +100,7 @@ static struct source_sum *add_up_sources(const struct session *session)
 }
 
 static void append_source(struct session *session, uint32_t id, const struct source_sum *sum,
-			  struct text *text)
+			  bool has_times, struct text *text)
 {
 	const struct profile *profile = session_get_profile(session);
 	const struct session_source *source = session_get_source(session, id);
@@ -114,8 +116,8 @@ static void append_source(struct session *session, uint32_t id, const struct sou
 	append_key_number(text, "weight", sum->weight);
 	append_key_string(text, "warnings", source->warnings.data ? source->warnings.data : "");
 	append_tallies(profile, id, text);
-	text_printf(text, "\"side\":%u,\"isGone\":%s},", source->side,
-		    source->is_gone ? "true" : "false");
+	text_printf(text, "\"side\":%u,\"isGone\":%s,\"hasTimes\":%s},", source->side,
+		    source->is_gone ? "true" : "false", has_times ? "true" : "false");
 }
 
 /* Totals of the metrics over the files that are shown; 0 for what only others have. */
@@ -154,10 +156,12 @@ void answer_overview(struct session *session, struct text *text)
 	const struct profile *profile = session_get_profile(session);
 	_cleanup_free_ uint64_t *totals = add_up_metrics(session);
 	_cleanup_free_ struct source_sum *sums = add_up_sources(session);
+	_cleanup_free_ struct time_span *spans = NULL;
+	int err = times_find_spans(profile, &spans);
 
 	text_append_string(text, "{\"sources\":[");
-	for (uint32_t i = 0; sums && i < session_count_sources(session); i++)
-		append_source(session, i, &sums[i], text);
+	for (uint32_t i = 0; !err && sums && i < session_count_sources(session); i++)
+		append_source(session, i, &sums[i], spans[i].exists, text);
 	append_end(text, "],\"metrics\":[");
 	for (uint32_t i = 0; totals && i < profile_count_metrics(profile); i++) {
 		text_append_char(text, '{');
@@ -167,7 +171,7 @@ void answer_overview(struct session *session, struct text *text)
 		append_end(text, "},");
 	}
 	append_end(text, "]}");
-	text->failed |= !totals || !sums;
+	text->failed |= !totals || !sums || err;
 }
 
 static void append_u32(struct text *text, uint32_t value)
@@ -272,6 +276,30 @@ int answer_view(struct session *session, struct text *text)
 	append_key_number(text, "baselineExclusive", callee->baseline_self);
 	append_key_number(text, "baselineNoCaller", has_fragment ? caller->baseline_self : 0);
 	text_printf(text, "\"isComparison\":%s}", weights->baseline_self ? "true" : "false");
+	return 0;
+}
+
+static void append_double(struct text *text, double value)
+{
+	text_append(text, &value, sizeof(value));
+}
+
+int answer_time_grid(const struct session *session, uint32_t max_columns, struct text *text)
+{
+	struct time_grid grid;
+	int err = time_grid_init(&grid, session, max_columns);
+
+	if (err)
+		return err;
+	append_double(text, (double)grid.row_ms);
+	append_double(text, TIME_GRID_ROWS);
+	append_double(text, grid.num_columns);
+	append_double(text, (double)grid.span_ms);
+	append_double(text, (double)grid.start_ms);
+	append_double(text, (double)grid.timeless);
+	for (size_t i = 0; i < (size_t)grid.num_columns * TIME_GRID_ROWS; i++)
+		append_double(text, (double)grid.cells[i]);
+	time_grid_release(&grid);
 	return 0;
 }
 

@@ -190,7 +190,7 @@ static int add_sample(struct extractor *extractor, uint32_t id, bool is_baseline
 		return err;
 	return profile_add_sample(extractor->target, thread, stack,
 				  is_baseline ? extractor->baseline_metric : extractor->metric,
-				  sample->value);
+				  weights_get_value(graph, extractor->opts, id));
 }
 
 static int add_samples(struct extractor *extractor)

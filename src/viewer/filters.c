@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "viewer/times.h"
 
 struct filter_list {
 	ARRAY(struct filter *) items;
@@ -41,7 +42,7 @@ int filters_apply(const struct frame_tree *tree, const char *filters, struct sel
 	while (!err && *filters) {
 		size_t length = strcspn(filters, "\n");
 
-		if (length)
+		if (length && !times_is_filter(filters, length))
 			err = add_filter(&list, filters, length, error);
 		filters += length + (filters[length] == '\n');
 	}

@@ -7,6 +7,7 @@
 #include "formats/format.h"
 #include "viewer/filters.h"
 #include "viewer/pack.h"
+#include "viewer/times.h"
 
 struct session {
 	struct profile *profile;
@@ -26,6 +27,7 @@ struct session {
 	struct frame_tree tree; /* for filters; made when there is one */
 	bool has_tree;
 	struct selection selection;
+	uint64_t *timed_values; /* see times_apply() */
 
 	struct session_look look;
 	uint32_t *fragment;
@@ -39,7 +41,8 @@ struct session *session_new(void)
 	if (!session)
 		return NULL;
 	session->profile = profile_new();
-	if (!session->profile) {
+	if (!session->profile || profile_keep_moments(session->profile)) {
+		profile_free(session->profile);
 		free(session);
 		return NULL;
 	}
@@ -60,6 +63,8 @@ static void forget_weights(struct session *session)
 	forget_flames(session);
 	weights_release(&session->weights);
 	selection_release(&session->selection);
+	free(session->timed_values);
+	session->timed_values = NULL;
 	session->has_weights = false;
 }
 
@@ -298,6 +303,10 @@ static int filter_samples(struct session *session, struct error *error)
 		err = filters_apply(&session->tree, session->filters, &session->selection, error);
 	if (!err)
 		session->weights_opts.selection = &session->selection;
+	if (!err)
+		err = times_apply(session->profile, session->filters, &session->timed_values,
+				  error);
+	session->weights_opts.values = session->timed_values;
 	return err;
 }
 

@@ -85,9 +85,9 @@ int table_of_threads(const struct graph *graph, const struct weights_opts *opts,
 		enum source_side side = weights_classify(graph, opts, i);
 
 		if (side == SIDE_SHOWN)
-			rows[sample->thread].total += sample->value;
+			rows[sample->thread].total += weights_get_value(graph, opts, i);
 		else if (side == SIDE_BASELINE)
-			rows[sample->thread].baseline_total += sample->value;
+			rows[sample->thread].baseline_total += weights_get_value(graph, opts, i);
 	}
 	*ret = rows;
 	*ret_count = squeeze(rows, count);

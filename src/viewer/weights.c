@@ -11,7 +11,8 @@ enum source_side weights_classify(const struct graph *graph, const struct weight
 
 	if (sample->metric != opts->metric && sample->metric != opts->baseline_metric)
 		return SIDE_OFF;
-	if (!selection_contains(opts->selection, id))
+	if (!selection_contains(opts->selection, id) ||
+	    (opts->values && !opts->values[id] && sample->value))
 		return SIDE_OFF;
 	side = opts->sides[profile_get_thread(graph->profile, sample->thread)->source];
 	if (side != SIDE_OFF && opts->baseline_metric != METRIC_NONE)
@@ -24,7 +25,7 @@ static int add_samples(struct weights *weights, const struct graph *graph,
 {
 	for (uint32_t i = 0; i < profile_count_samples(graph->profile); i++) {
 		enum source_side side = weights_classify(graph, opts, i);
-		uint64_t value = profile_get_sample(graph->profile, i)->value;
+		uint64_t value = weights_get_value(graph, opts, i);
 		uint32_t node = graph->sample_nodes[i];
 		uint64_t *sum = side == SIDE_SHOWN ? &weights->sum : &weights->baseline_sum;
 

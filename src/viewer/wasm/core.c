@@ -49,6 +49,7 @@ int EXPORT(core_layout)(struct core *core, double from, double to, double width_
 			double min_width_px);
 int EXPORT(core_children)(struct core *core, uint32_t direction, uint32_t node);
 int EXPORT(core_table)(struct core *core, uint32_t kind);
+int EXPORT(core_time_grid)(struct core *core, uint32_t max_columns);
 int EXPORT(core_search)(struct core *core, const char *text, uint32_t is_regex);
 int EXPORT(core_export)(struct core *core, const char *format, uint32_t is_whole);
 int EXPORT(core_pack)(struct core *core);
@@ -259,6 +260,13 @@ int core_table(struct core *core, uint32_t kind)
 	if (!err)
 		text_append(text, rows, count * sizeof(*rows));
 	return finish(core, err);
+}
+
+int core_time_grid(struct core *core, uint32_t max_columns)
+{
+	struct text *text = begin(core);
+
+	return finish(core, answer_time_grid(core->session, max_columns, text));
 }
 
 /* The answer: weight of the matching stacks (64 bits), then for every symbol 0 or 1. */

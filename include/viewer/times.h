@@ -1,0 +1,46 @@
+/*
+ * When samples were taken: how long each source's samples reach, and filters by time.
+ *
+ * A time is relative, in milliseconds after the first sample of the same source, so that
+ * recordings lie over each other; what filters say is therefore about every source alike.
+ */
+#ifndef VIEWER_TIMES_H
+#define VIEWER_TIMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "profile/profile.h"
+
+struct time_span {
+	uint64_t first_ns; /* of the samples, on the source's clock */
+	uint64_t last_ns;
+	bool exists; /* the source has samples of which the time is known */
+};
+
+/*
+ * ret  by source, and one more where the profile has none; the caller frees it
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int times_find_spans(const struct profile *profile, struct time_span **ret);
+
+/* Whether a line, as filters.h has them, is a filter by time: "+time:" or "-time:". */
+bool times_is_filter(const char *line, size_t length);
+
+/*
+ * What passes the filters by time among the lines: "+time:FROM-TO" takes what was taken from FROM
+ * on and before TO; "-time:FROM-TO" everything else, also what has no time. Milliseconds.
+ *
+ * ret_values  by sample, the part of its value that passes all of them; the caller frees it; NULL
+ *             when no line is a filter by time
+ *
+ * Returns 0, -ENOMEM, or -EINVAL with the reason in error.
+ */
+_must_check_ int times_apply(const struct profile *profile, const char *filters,
+			     uint64_t **ret_values, struct error *error);
+
+#endif

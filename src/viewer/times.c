@@ -1,0 +1,145 @@
+#include "viewer/times.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "formats/reader.h"
+
+#define NS_PER_MS 1000000ull
+#define KIND      "time:"
+
+static uint32_t get_source(const struct profile *profile, const struct moment *moment)
+{
+	uint32_t thread = profile_get_sample(profile, moment->sample)->thread;
+
+	return profile_get_thread(profile, thread)->source;
+}
+
+int times_find_spans(const struct profile *profile, struct time_span **ret)
+{
+	const struct moments *moments = profile_get_moments(profile);
+	size_t count = moments ? moments_count(moments) : 0;
+	struct time_span *spans =
+		calloc((size_t)profile_count_sources(profile) + 1, sizeof(*spans));
+
+	if (!spans)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct moment *moment = moments_get(moments, i);
+		struct time_span *span = &spans[get_source(profile, moment)];
+
+		if (!span->exists || moment->time_ns < span->first_ns)
+			span->first_ns = moment->time_ns;
+		if (moment->time_ns > span->last_ns)
+			span->last_ns = moment->time_ns;
+		span->exists = true;
+	}
+	*ret = spans;
+	return 0;
+}
+
+/* ---- filters ------------------------------------------------------------------------------ */
+
+struct range {
+	uint64_t from_ms;
+	uint64_t to_ms;
+	bool excludes;
+};
+
+struct ranges {
+	ARRAY(struct range) items;
+	bool take_timeless; /* all of them exclude */
+};
+
+bool times_is_filter(const char *line, size_t length)
+{
+	return length > strlen(KIND) && (line[0] == '+' || line[0] == '-') &&
+	       memcmp(line + 1, KIND, strlen(KIND)) == 0;
+}
+
+static int add_range(struct ranges *ranges, const char *line, size_t length, struct error *error)
+{
+	size_t head = 1 + strlen(KIND);
+	const char *text = line + head;
+	const char *dash = memchr(text, '-', length - head);
+	struct range range = {.excludes = line[0] == '-'};
+	struct range *added;
+
+	if (!dash || !parse_u64(text, (size_t)(dash - text), &range.from_ms) ||
+	    !parse_u64(dash + 1, (size_t)(line + length - dash - 1), &range.to_ms) ||
+	    range.from_ms >= range.to_ms)
+		return error_set(
+			error, -EINVAL,
+			"'%.*s' is no range of time: expected time:FROM-TO, in milliseconds",
+			length < 100 ? (int)length : 100, line);
+	added = array_add(&ranges->items);
+	if (!added)
+		return -ENOMEM;
+	*added = range;
+	ranges->take_timeless &= range.excludes;
+	return 0;
+}
+
+static bool contains(const struct ranges *ranges, uint64_t time_ms)
+{
+	array_for_each (&ranges->items, range) {
+		bool is_inside = time_ms >= range->from_ms && time_ms < range->to_ms;
+
+		if (is_inside == range->excludes)
+			return false;
+	}
+	return true;
+}
+
+static int weigh(const struct profile *profile, const struct ranges *ranges, uint64_t *values)
+{
+	const struct moments *moments = profile_get_moments(profile);
+	size_t count = moments ? moments_count(moments) : 0;
+	_cleanup_free_ struct time_span *spans = NULL;
+	int err = times_find_spans(profile, &spans);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++)
+		values[i] = ranges->take_timeless ? profile_get_sample(profile, i)->value : 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct moment *moment = moments_get(moments, i);
+		uint64_t first_ns = spans[get_source(profile, moment)].first_ns;
+		bool is_inside = contains(ranges, (moment->time_ns - first_ns) / NS_PER_MS);
+		uint64_t *value = &values[moment->sample];
+
+		if (is_inside && !ranges->take_timeless)
+			*value += moment->weight;
+		else if (!is_inside && ranges->take_timeless)
+			*value -= moment->weight < *value ? moment->weight : *value;
+	}
+	return 0;
+}
+
+int times_apply(const struct profile *profile, const char *filters, uint64_t **ret_values,
+		struct error *error)
+{
+	struct ranges ranges = {.take_timeless = true};
+	uint64_t *values = NULL;
+	int err = 0;
+
+	while (!err && *filters) {
+		size_t length = strcspn(filters, "\n");
+
+		if (times_is_filter(filters, length))
+			err = add_range(&ranges, filters, length, error);
+		filters += length + (filters[length] == '\n');
+	}
+	if (!err && ranges.items.length) {
+		values = calloc((size_t)profile_count_samples(profile) + 1, sizeof(*values));
+		err = values ? weigh(profile, &ranges, values) : -ENOMEM;
+	}
+	array_release(&ranges.items);
+	if (err)
+		free(values);
+	else
+		*ret_values = values;
+	return err;
+}
