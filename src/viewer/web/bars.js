@@ -1,6 +1,7 @@
 // The bars above the view: breadcrumbs of the fragment, chips of the filters, and the search box.
 
 import { announce, find, icon, make } from './dom.js';
+import { describePattern } from './time_range.js';
 import { formatCount, formatExact, formatPercent } from './units.js';
 
 /** The fragment, always visible; each crumb can be clicked, and text can be typed instead. */
@@ -109,9 +110,9 @@ export class Chips {
 			make('button', {
 				class: 'chip-text', title: 'Turn it round',
 				onclick: () => model.update({ filters: filters.map((f, n) => (n === i ? { ...f, excludes: !f.excludes } : f)) }),
-			}, make('b', {}, verb), ` ${filter.kind} `, make('span', { class: 'name' }, filter.pattern || '(none)')),
+			}, make('b', {}, verb), ` ${filter.kind} `, make('span', { class: 'name' }, describePattern(filter))),
 			make('button', {
-				class: 'chip-close', 'aria-label': `Remove the filter: ${verb} ${filter.kind} ${filter.pattern}`, title: 'Remove',
+				class: 'chip-close', 'aria-label': `Remove the filter: ${verb} ${filter.kind} ${describePattern(filter)}`, title: 'Remove',
 				onclick: () => model.update({ filters: filters.filter((_, n) => n !== i) }),
 			}, icon('close')));
 	}

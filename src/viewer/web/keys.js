@@ -26,7 +26,7 @@ export function makeBindings(actions) {
 			{ keys: 'f  x', text: 'Filter: only, or without, what is selected' },
 			{ keys: 'm', text: 'Menu of the selection', match: plain('m'), run: actions.menu },
 			{ keys: 'c', text: 'Copy the selection as folded text', match: plain('c'), run: actions.copy },
-			{ keys: '1 … 8', text: 'The tabs' },
+			{ keys: '1 … 9', text: 'The tabs' },
 			{ keys: 't', text: 'Light, dark, high contrast', match: plain('t'), run: actions.theme },
 			{ keys: '?', text: 'This sheet', match: plain('?'), run: actions.help },
 		]],
@@ -44,6 +44,12 @@ export function makeBindings(actions) {
 			{ keys: 'Enter', text: 'Select' },
 			{ keys: 'Space', text: 'Menu of the row' },
 			{ keys: '← →', text: 'Close or open a row of the tree' },
+		]],
+		['In the heatmap of time', [
+			{ keys: '↑ ↓ ← →  Page ↑ ↓', text: 'Move; with Shift select a range' },
+			{ keys: 'Enter', text: 'Look at the range only' },
+			{ keys: 'x', text: 'Leave the range out' },
+			{ keys: 'Escape', text: 'Nothing selected, then all times' },
 		]],
 	];
 }

@@ -7,6 +7,7 @@ import { Exporter, unpackBase64 } from './export.js';
 import { Files, FilesView } from './files.js';
 import { FlameView } from './flame.js';
 import { FlatView } from './flat.js';
+import { HeatmapView } from './heatmap.js';
 import { listenToKeys, makeBindings, showSheet } from './keys.js';
 import { LISTS, ListView } from './lists.js';
 import { openMenu } from './menu.js';
@@ -19,6 +20,7 @@ const TABS = [
 	{ id: 'flame', label: 'Flame' }, { id: 'flat', label: 'Flat' }, { id: 'relatives', label: 'Callers & callees' },
 	{ id: 'tree', label: 'Tree' }, { id: 'threads', label: 'Threads' }, { id: 'processes', label: 'Processes' },
 	{ id: 'modules', label: 'Modules' }, { id: 'files', label: 'Files' },
+	{ id: 'time', label: 'Time' },
 ];
 const THEMES = [
 	{ id: 'system', label: 'As the system' }, { id: 'light', label: 'Light' }, { id: 'dark', label: 'Dark' },
@@ -37,11 +39,12 @@ class Page {
 		this.chips = new Chips(model);
 		this.search = new Search(model, this.flame);
 		this.exporter = new Exporter(model, this.flame, source);
+		this.heatmap = new HeatmapView(model);
 		/** @type {Record<string, {show: () => any}>} */
 		this.views = {
 			flame: this.flame, flat: new FlatView(model, { openMenu: openFrameMenu }),
 			relatives: new RelativesView(model, { openMenu: openFrameMenu }),
-			tree: new TreeView(model, { openMenu: openFrameMenu }), files: new FilesView(model, this.files),
+			tree: new TreeView(model, { openMenu: openFrameMenu }), files: new FilesView(model, this.files), time: this.heatmap,
 		};
 		for (const list of LISTS) this.views[list.id] = new ListView(model, list);
 		this.searchRevision = -1;
@@ -58,15 +61,21 @@ class Page {
 			const steps = { ArrowRight: 1, ArrowLeft: -1 };
 			const step = steps[event.key];
 			if (!step) return;
-			const at = TABS.findIndex((tab) => tab.id === this.getTab());
-			const next = TABS[(at + step + TABS.length) % TABS.length];
+			const tabs = TABS.filter((tab) => this.hasTab(tab.id));
+			const at = tabs.findIndex((tab) => tab.id === this.getTab());
+			const next = tabs[(at + step + tabs.length) % tabs.length];
 			this.model.update({ tab: next.id });
 			find(`tab-${next.id}`).focus();
 		});
 	}
 
+	/** @param {string} id */
+	hasTab(id) {
+		return TABS.some((tab) => tab.id === id) && (id !== 'time' || this.model.hasTimes());
+	}
+
 	getTab() {
-		return TABS.some((tab) => tab.id === this.model.state.tab) ? this.model.state.tab : 'flame';
+		return this.hasTab(this.model.state.tab) ? this.model.state.tab : 'flame';
 	}
 
 	listen() {
@@ -81,7 +90,7 @@ class Page {
 		const bindings = makeBindings(actions);
 		actions.help = () => showSheet(bindings);
 		for (const [, list] of bindings) for (const binding of list) if (binding.text === 'This sheet') binding.run = actions.help;
-		listenToKeys(bindings, actions, TABS.map((tab) => tab.id), (tab) => model.update({ tab }));
+		listenToKeys(bindings, actions, TABS.map((tab) => tab.id), (tab) => this.hasTab(tab) && model.update({ tab }));
 		for (const [id, run] of Object.entries({
 			back: actions.back, forward: actions.forward, 'open-files': actions.open, 'empty-open': actions.open, help: actions.help,
 			'empty-folder': () => this.files.folder.click(),
@@ -94,7 +103,7 @@ class Page {
 		find('theme').addEventListener('click', () => this.openThemeMenu());
 		find('more').addEventListener('click', () => this.openViewMenu());
 		find('no-match-clear').addEventListener('click', () => model.update({ filters: [], sides: '' }));
-		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.flame.recolor());
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolor());
 	}
 
 	/** @returns {Record<string, () => void>} */
@@ -141,6 +150,7 @@ class Page {
 		find('no-match').hidden = !isNothing;
 		for (const { id } of TABS) {
 			find(`view-${id}`).hidden = id !== tab || isNothing;
+			find(`tab-${id}`).hidden = !this.hasTab(id);
 			find(`tab-${id}`).setAttribute('aria-selected', String(id === tab));
 			find(`tab-${id}`).tabIndex = id === tab ? 0 : -1;
 		}
@@ -344,7 +354,12 @@ class Page {
 		} catch {
 			// A page without storage forgets it.
 		}
+		this.recolor();
+	}
+
+	recolor() {
 		this.flame.recolor();
+		this.heatmap.recolor();
 	}
 
 	nextTheme() {

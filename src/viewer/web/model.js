@@ -20,6 +20,7 @@ import { ROOTS, getFirstState, readHash, writeHash } from './state.js';
  * @property {string} warnings lines
  * @property {number} side
  * @property {boolean} isGone
+ * @property {boolean} hasTimes of its samples
  */
 /** @typedef {{id: number, name: string, unit: string, total: number}} Metric */
 /**
@@ -85,6 +86,11 @@ export class Model extends EventTarget {
 
 	hasData() {
 		return this.sources.some((source) => !source.isGone);
+	}
+
+	/** Whether something that is shown knows when its samples were taken. */
+	hasTimes() {
+		return this.sources.some((source) => source.hasTimes && source.side && !source.isGone);
 	}
 
 	getSources() {

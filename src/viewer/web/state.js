@@ -1,6 +1,6 @@
 // What is looked at, as plain data, and as the text after `#` that brings it back.
 
-/** @typedef {'function' | 'fragment' | 'thread' | 'process' | 'file' | 'module'} FilterKind */
+/** @typedef {'function' | 'fragment' | 'thread' | 'process' | 'file' | 'module' | 'time'} FilterKind */
 /** @typedef {{kind: FilterKind, pattern: string, excludes: boolean}} Filter */
 /** @typedef {{name: string, isThread: boolean}} Level one level of a fragment */
 /** @typedef {{color: string, names: string[], regex?: string}} Mark a colour for some functions */
@@ -19,7 +19,7 @@
  * @property {string} tab
  */
 
-export const FILTER_KINDS = /** @type {FilterKind[]} */ (['function', 'fragment', 'thread', 'process', 'file', 'module']);
+export const FILTER_KINDS = /** @type {FilterKind[]} */ (['function', 'fragment', 'thread', 'process', 'file', 'module', 'time']);
 export const ROOTS = /** @type {const} */ (['comm', 'pid', 'tid', 'none']);
 
 /** @returns {State} */
