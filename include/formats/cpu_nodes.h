@@ -39,6 +39,13 @@ struct cpu_child {
 	uint32_t parent;
 };
 
+/* A sample, where its time is wanted. */
+struct cpu_hit {
+	uint64_t time_us; /* since what start_us counts from */
+	uint64_t duration_us;
+	uint32_t node;
+};
+
 /* Zeroed at first, but for `import`. */
 struct cpu_nodes {
 	struct import *import;
@@ -50,6 +57,7 @@ struct cpu_nodes {
 	ARRAY(struct cpu_node) nodes;
 	ARRAY(struct cpu_child) children;
 	ARRAY(uint32_t) path;
+	ARRAY(struct cpu_hit) hits;
 	struct hash_index index; /* by id */
 	uint64_t passed_us;      /* since the start */
 	uint64_t last;           /* 1 + the node whose time is running; 0: none */

@@ -14,6 +14,7 @@ void cpu_nodes_release(struct cpu_nodes *nodes)
 	array_release(&nodes->nodes);
 	array_release(&nodes->children);
 	array_release(&nodes->path);
+	array_release(&nodes->hits);
 	hash_index_release(&nodes->index);
 	text_release(&nodes->name);
 	text_release(&nodes->url);
@@ -255,9 +256,21 @@ static int pass_time(struct cpu_nodes *nodes, size_t offset, uint64_t time_us)
 
 	if (!nodes->last)
 		return 0;
+	if (nodes->hits.length)
+		nodes->hits.items[nodes->hits.length - 1].duration_us += time_us;
 	sum = &nodes->nodes.items[nodes->last - 1].time_us;
 	if (__builtin_add_overflow(*sum, time_us, sum))
 		return import_fail_byte(nodes->import, offset, "the times exceed 64 bits");
+	return 0;
+}
+
+static int keep_hit(struct cpu_nodes *nodes, uint32_t node)
+{
+	struct cpu_hit *hit = array_add(&nodes->hits);
+
+	if (!hit)
+		return -ENOMEM;
+	*hit = (struct cpu_hit){.node = node, .time_us = nodes->start_us + nodes->passed_us};
 	return 0;
 }
 
@@ -277,7 +290,7 @@ static int add_hit(struct cpu_nodes *nodes, const struct json *json, enum json_t
 	nodes->nodes.items[node].samples++;
 	nodes->last = 1 + (uint64_t)node;
 	nodes->import->counts.records++;
-	return 0;
+	return profile_get_moments(nodes->import->profile) ? keep_hit(nodes, node) : 0;
 }
 
 /* Clocks that went back give the same time again. */
@@ -352,6 +365,28 @@ static int add_node(struct cpu_nodes *nodes, const struct cpu_node *node, uint32
 				 : err;
 }
 
+/* When the samples of both metrics were taken; what is beyond 64 bits is left out. */
+static int add_moments(struct cpu_nodes *nodes, uint32_t thread, uint32_t metric,
+		       uint32_t time_metric)
+{
+	struct profile *profile = nodes->import->profile;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < nodes->hits.length; i++) {
+		const struct cpu_hit *hit = &nodes->hits.items[i];
+		const struct cpu_node *node = &nodes->nodes.items[hit->node];
+
+		if (hit->time_us > UINT64_MAX / 1000 || node->time_us > UINT64_MAX / 1000)
+			continue;
+		err = profile_add_moment(profile, thread, node->stack, metric, 1,
+					 hit->time_us * 1000);
+		if (!err)
+			err = profile_add_moment(profile, thread, node->stack, time_metric,
+						 hit->duration_us * 1000, hit->time_us * 1000);
+	}
+	return err;
+}
+
 int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread)
 {
 	struct profile *profile = nodes->import->profile;
@@ -368,5 +403,5 @@ int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread)
 		err = cpu_nodes_place(nodes);
 	for (size_t i = 0; !err && i < nodes->nodes.length; i++)
 		err = add_node(nodes, &nodes->nodes.items[i], thread, metric, time_metric);
-	return err;
+	return err ? err : add_moments(nodes, thread, metric, time_metric);
 }

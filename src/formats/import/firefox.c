@@ -33,6 +33,7 @@ struct reader {
 	size_t libs;
 	size_t threads;
 	size_t subprocesses;
+	uint64_t start_ns; /* CLOCK_REALTIME; 0: not known */
 	struct firefox_places shared;
 	bool is_shared_read;
 
@@ -61,10 +62,30 @@ struct weights {
 	uint32_t metric;
 	uint32_t opposite;     /* of weights below 0; METRIC_NONE: there must be none */
 	unsigned int decimals; /* by which they are shifted */
+	uint64_t time_ns;      /* of the row, where a table has the time since the one before */
 };
 
+/* Of a sample, on the calendar where the process tells when it began. */
+static bool find_time(const struct reader *reader, const struct json_table *table,
+		      struct weights *weights, uint64_t *ret_ns)
+{
+	enum { TIME = 3, TIME_DELTA = 4 };
+	uint64_t time_ns;
+
+	if (reader->is_ours) /* made up */
+		return false;
+	if (json_table_has(table, TIME_DELTA)) {
+		if (json_cell_get_scaled(&table->cells[TIME_DELTA], 6, &time_ns))
+			weights->time_ns += time_ns;
+		time_ns = weights->time_ns;
+	} else if (!json_cell_get_scaled(&table->cells[TIME], 6, &time_ns)) {
+		return false;
+	}
+	return !__builtin_add_overflow(reader->start_ns, time_ns, ret_ns);
+}
+
 static int add_sample(struct reader *reader, const struct json_table *table,
-		      const struct weights *weights)
+		      struct weights *weights)
 {
 	enum { STACK, WEIGHT };
 	const struct firefox_code *code = &reader->code;
@@ -74,6 +95,9 @@ static int add_sample(struct reader *reader, const struct json_table *table,
 	uint32_t stack = STACK_EMPTY;
 	uint64_t index;
 	uint64_t weight = 1;
+	uint64_t time_ns = 0;
+	bool has_time = find_time(reader, table, weights, &time_ns);
+	int err;
 
 	if (stack_cell->token == JSON_NULL) {
 		if (!reader->is_ours) /* the profiler leaves it out as well */
@@ -94,8 +118,12 @@ static int add_sample(struct reader *reader, const struct json_table *table,
 	    !json_cell_get_scaled(&cell, weights->decimals, &weight))
 		return reader_skip_byte(reader->import, stack_cell->offset,
 					"a sample without a weight");
-	return reader_add_sample(reader->import, stack_cell->offset, reader->thread, stack, metric,
-				 weight);
+	err = reader_add_sample(reader->import, stack_cell->offset, reader->thread, stack, metric,
+				weight);
+	if (!err && has_time)
+		err = profile_add_moment(reader->import->profile, reader->thread, stack, metric,
+					 weight, time_ns);
+	return err;
 }
 
 static int add_metric(struct reader *reader, const char *name, const char *unit, uint32_t *ret)
@@ -141,8 +169,9 @@ static int get_allocation_weights(struct reader *reader, bool is_native, struct 
 
 static int read_samples(struct reader *reader, size_t place, bool is_allocations, bool is_native)
 {
-	static const char *const names[] = {"stack", "weight", "weightType", NULL};
-	struct weights weights;
+	static const char *const names[] = {"stack", "weight",     "weightType",
+					    "time",  "timeDeltas", NULL};
+	struct weights weights = {0};
 	struct json_table table;
 	int err;
 
@@ -352,6 +381,16 @@ static int read_threads(struct reader *reader)
 
 /* ---- processes ---- */
 
+/* Milliseconds since 1970 as nanoseconds; 0 where they make no sense. */
+static uint64_t take_start(struct json *json)
+{
+	enum json_token token = json_next(json);
+	double start_ms = token == JSON_NUMBER ? json_get_double(json) : 0;
+
+	json_skip(json, token);
+	return start_ms > 0 && start_ms < (double)UINT64_MAX / 2e6 ? (uint64_t)(start_ms * 1e6) : 0;
+}
+
 static int read_meta(struct reader *reader, struct json *json)
 {
 	enum json_token token = json_next(json);
@@ -367,7 +406,10 @@ static int read_meta(struct reader *reader, struct json *json)
 		} else {
 			if (json_is(json, "preprocessedProfileVersion"))
 				reader->code.is_raw = false;
-			json_skip_value(json);
+			if (json_is(json, "startTime"))
+				reader->start_ns = take_start(json);
+			else
+				json_skip_value(json);
 		}
 	}
 	return err;
@@ -405,6 +447,7 @@ static int read_process(struct reader *reader, struct json *json, size_t base)
 	int err = 0;
 
 	reader->libs = reader->threads = reader->subprocesses = JSON_TABLE_NOWHERE;
+	reader->start_ns = 0;
 	reader->shared = FIREFOX_NO_PLACES;
 	reader->is_shared_read = false;
 	while (!err && json_next(json) == JSON_KEY)
@@ -463,6 +506,8 @@ static int read_all(struct reader *reader)
 		err = import_fail_byte(reader->import, 0, "expected an object with threads");
 	if (!err && reader->code.is_raw)
 		err = firefox_code_read_libs(&reader->code, reader->libs);
+	if (!err && reader->start_ns)
+		err = profile_set_clock(reader->import->profile, reader->import->source, 0);
 	if (!err)
 		err = read_threads(reader);
 	return err ? err : read_subprocesses(reader, reader->subprocesses, 1);

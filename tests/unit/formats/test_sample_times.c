@@ -152,6 +152,42 @@ static void traces_have_times_and_the_clock_of_the_calendar(void **state _unused
 	profile_free(profile);
 }
 
+#define V8_PROFILE                                                                                 \
+	"{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"}},"                           \
+	"{\"id\":2,\"callFrame\":{\"functionName\":\"g\"}}],\"startTime\":1000,\"endTime\":26000," \
+	"\"samples\":[1,2,1],\"timeDeltas\":[2000,5000,9000]}"
+
+static void profiles_of_v8_have_times_between_their_samples(void **state _unused_)
+{
+	struct imported imported = read_timed(&format_cpuprofile, V8_PROFILE, strlen(V8_PROFILE));
+
+	assert_times(imported.profile, 0, "3*1 17*1 8*1");
+	assert_times(imported.profile, 1, "3*5000000 17*9000000 8*9000000");
+	imported_release(&imported);
+}
+
+#define FIREFOX_PROFILE(samples)                                                                     \
+	"{\"meta\":{\"interval\":1,\"startTime\":1700000000000.5,\"preprocessedProfileVersion\":48," \
+	"\"categories\":[]},\"threads\":[{\"name\":\"t\",\"pid\":\"7\",\"tid\":8,"                   \
+	"\"stackTable\":{\"frame\":[0],\"prefix\":[null],\"length\":1},"                             \
+	"\"frameTable\":{\"func\":[0],\"length\":1},\"funcTable\":{\"name\":[0],\"length\":1},"      \
+	"\"stringArray\":[\"f\"],\"samples\":{\"stack\":[0,null,0]," samples "\"length\":3}}]}"
+
+static void assert_firefox_times(const char *text)
+{
+	struct imported imported = read_timed(&format_firefox, text, strlen(text));
+
+	assert_times(imported.profile, 0, "1700000000002*1 1700000000008*1");
+	assert_clock(imported.profile, 0);
+	imported_release(&imported);
+}
+
+static void firefox_has_times_or_steps_from_the_start_of_the_process(void **state _unused_)
+{
+	assert_firefox_times(FIREFOX_PROFILE("\"time\":[2,4.5,7.75],"));
+	assert_firefox_times(FIREFOX_PROFILE("\"timeDeltas\":[2,2.5,3.25],"));
+}
+
 /* ---- the page's data ---------------------------------------------------------------------- */
 
 static struct imported read_written(const struct profile *profile, const uint8_t *is_left_out)
@@ -268,6 +304,8 @@ int main(void)
 		cmocka_unit_test(perf_data_has_the_time_in_its_records),
 		cmocka_unit_test(jfr_counts_ticks_from_the_chunks_start),
 		cmocka_unit_test(traces_have_times_and_the_clock_of_the_calendar),
+		cmocka_unit_test(profiles_of_v8_have_times_between_their_samples),
+		cmocka_unit_test(firefox_has_times_or_steps_from_the_start_of_the_process),
 		cmocka_unit_test(times_are_written_and_read_back),
 		cmocka_unit_test(each_source_keeps_its_own_times),
 		cmocka_unit_test(flame_graphs_have_no_times),
