@@ -388,6 +388,12 @@ class Page {
 	}
 }
 
+/** What the page holds packed. @param {string} id */
+function unpack(id) {
+	const packed = new Blob([/** @type {any} */ (unpackBase64(find(id).textContent?.trim() ?? ''))]);
+	return new Response(packed.stream().pipeThrough(new DecompressionStream('gzip')));
+}
+
 async function start() {
 	// Before anything changes: the page as it came, which an export fills with data.
 	const source = `<!DOCTYPE html>\n${document.documentElement.outerHTML}\n`;
@@ -398,9 +404,7 @@ async function start() {
 	}
 	const firstView = find('first-view').textContent?.trim();
 	if (firstView && location.hash.length < 2) history.replaceState(null, '', `#${firstView}`);
-	const packed = new Blob([/** @type {any} */ (unpackBase64(find('core').textContent?.trim() ?? ''))]);
-	const wasm = await new Response(packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
-	const model = new Model(find('worker').textContent ?? '', wasm);
+	const model = new Model(await unpack('worker').text(), await unpack('core').arrayBuffer());
 	const page = new Page(model, source);
 	page.show();
 	await model.client.ready;

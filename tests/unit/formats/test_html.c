@@ -13,11 +13,11 @@ static const char packed[] =
 	"H4sIAAAAAAACAz2OwQ6CMBBE7/sVG+7SLmg0BviXDS3QSEtDK/XzXRP1NDMv7zBdOmZ8+TWkvlpyjnelSil1aett\n"
 	"n1WjtVZiVAN03mY2nBmd6auUeXwUZ+wp7tvkVivGn+GXIUHAxD6uNkkbt2fIkp5dkFg4LeCRsAFGuooc8UYNtpBR\n"
 	"S7tgixom2ROeIYEGgkMIySKhNhjo1O+VHPwcHeANWx2ymNEAAAA=\n";
-/* The same with "stackwide profile 2". */
+/* The same with "stackwide profile 9". */
 static const char packed_later[] =
-	"H4sIAAAAAAACAz2OwQ6CMBBE7/sVG+7SLmg0BviXDS3QSEtDK/XzXRP1NDMv7zBdOmZ8+TWkvlpyjnelSil1aett\n"
-	"n1WjtVZiVAN03mY2nBmd6auUeXwUZ+wp7tvkVivGn+GXYQMBE/u42iRt3J4hS3p2QWLhtIBHEouRrkgQ8UYNtpBR\n"
-	"S7tgixom2ROeIYEGgkMIySKhNhjo1O+VHPwcHeANY7YamtEAAAA=\n";
+	"H4sIAAAAAAACAz2OzQ6CMBCE7/sUG+7SLmj8CfAuG1qkkZaGVurjuybqaWa+zOHr0n7Hl19C6qs553hTqpRSl7Zet7tq\n"
+	"tNZKHtUAnbeZDWdGZ/oqZR4fxRl7iNs6ucXK48/wy/AKARP7uNgkbVyfIUt6dkFi5jSDR8IGGOmMBBEv1GALGbW0E7ao\n"
+	"YZI94RESaCDYhZAsEmqDgU79rETwIzrAGxsqcZTRAAAA\n";
 /* clang-format on */
 
 static struct text make_page(const char *attributes, const char *data)
