@@ -29,7 +29,8 @@ struct chrome_track {
 	uint64_t id;      /* tid, or a hash of what tells the operation apart */
 	uint32_t name;    /* string */
 	uint32_t process; /* of the profile */
-	uint32_t thread;  /* of the profile, when all is read; of an operation: a made up one */
+	uint32_t thread;  /* of the profile; of an operation: a made up one */
+	bool has_thread;
 	bool is_async;
 };
 
@@ -141,8 +142,8 @@ _must_check_ int chrome_find_tid(struct chrome_reader *reader, uint64_t tid, uin
 /* The names of processes and threads. 0 or -ENOMEM. */
 _must_check_ int chrome_read_metadata(struct chrome_reader *reader,
 				      const struct chrome_event *event);
-/* When all names are known: every track gets its thread. 0 or -ENOMEM. */
-_must_check_ int chrome_finish_tracks(struct chrome_reader *reader);
+/* When all names are known: the thread of a track on which something weighs. 0 or -ENOMEM. */
+_must_check_ int chrome_get_thread(struct chrome_reader *reader, uint32_t track, uint32_t *ret);
 
 /* ---- chrome_samples.c ---- */
 

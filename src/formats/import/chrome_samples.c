@@ -146,10 +146,13 @@ static int finish_profiles(struct chrome_reader *reader)
 
 	for (size_t i = 0; !err && i < reader->profiles.length; i++) {
 		struct chrome_profile *profile = &reader->profiles.items[i];
+		uint32_t thread;
 
-		if (profile->nodes.nodes.length)
-			err = cpu_nodes_finish(&profile->nodes,
-					       reader->tracks.items[profile->track].thread);
+		if (!profile->nodes.nodes.length)
+			continue;
+		err = chrome_get_thread(reader, profile->track, &thread);
+		if (!err)
+			err = cpu_nodes_finish(&profile->nodes, thread);
 	}
 	return err;
 }
@@ -347,15 +350,17 @@ int chrome_finish_samples(struct chrome_reader *reader)
 	for (size_t i = 0; !err && i < reader->samples.length; i++) {
 		const struct chrome_sample *sample = &reader->samples.items[i];
 		uint32_t stack = sample->frame;
+		uint32_t thread;
 
 		if (!sample->is_placed &&
 		    !cpu_nodes_find_stack(&reader->frames, sample->frame, &stack)) {
 			num_unknown++;
 			continue;
 		}
-		err = reader_add_sample(reader->import, 0,
-					reader->tracks.items[sample->track].thread, stack,
-					sample->metric, sample->weight);
+		err = chrome_get_thread(reader, sample->track, &thread);
+		if (!err)
+			err = reader_add_sample(reader->import, 0, thread, stack, sample->metric,
+						sample->weight);
 	}
 	reader->import->counts.skipped += num_unknown;
 	if (num_unknown)

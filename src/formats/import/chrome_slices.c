@@ -22,7 +22,8 @@
 struct open_slice {
 	uint64_t end_ns;
 	uint64_t self_ns; /* not in slices inside it */
-	uint32_t stack;
+	uint32_t location;
+	uint32_t stack; /* STACK_EMPTY until something in it weighs */
 	uint32_t zone;
 };
 
@@ -172,8 +173,39 @@ static int match_slices(struct finisher *finisher)
 
 /* ---- nesting ---- */
 
+/* The stack of the innermost slice, after those around it. */
+static int find_stack(struct finisher *finisher, uint32_t *ret)
+{
+	struct open_slice *open = finisher->open.items;
+	size_t depth = finisher->open.length;
+	int err = 0;
+
+	while (depth && open[depth - 1].stack == STACK_EMPTY)
+		depth--;
+	*ret = depth ? open[depth - 1].stack : STACK_EMPTY;
+	for (; !err && depth < finisher->open.length; depth++) {
+		err = profile_add_stack(finisher->reader->import->profile, *ret,
+					open[depth].location, ret);
+		open[depth].stack = *ret;
+	}
+	return err;
+}
+
+static int add_weight(struct finisher *finisher, uint32_t track, uint64_t self_ns)
+{
+	struct chrome_reader *reader = finisher->reader;
+	uint32_t thread;
+	uint32_t stack;
+	int err = chrome_get_thread(reader, track, &thread);
+
+	if (!err)
+		err = find_stack(finisher, &stack);
+	return err ? err
+		   : reader_add_sample(reader->import, 0, thread, stack, finisher->metric, self_ns);
+}
+
 /* Those that have ended by then weigh what they have left. */
-static int leave_slices(struct finisher *finisher, uint32_t thread, uint64_t time_ns)
+static int leave_slices(struct finisher *finisher, uint32_t track, uint64_t time_ns)
 {
 	int err = 0;
 
@@ -182,10 +214,9 @@ static int leave_slices(struct finisher *finisher, uint32_t thread, uint64_t tim
 
 		if (top->end_ns > time_ns)
 			break;
-		finisher->open.length--;
 		if (top->self_ns)
-			err = reader_add_sample(finisher->reader->import, 0, thread, top->stack,
-						finisher->metric, top->self_ns);
+			err = add_weight(finisher, track, top->self_ns);
+		finisher->open.length--;
 	}
 	return err;
 }
@@ -194,10 +225,11 @@ static int enter_slice(struct finisher *finisher, struct chrome_slice *slice)
 {
 	struct chrome_reader *reader = finisher->reader;
 	size_t depth = finisher->open.length;
-	struct open_slice inner = {.zone = TIMELINE_NONE};
+	struct open_slice inner = {
+		.location = slice->location, .stack = STACK_EMPTY, .zone = TIMELINE_NONE};
 	struct open_slice *added = array_add(&finisher->open);
 	struct open_slice *outer = depth ? &finisher->open.items[depth - 1] : NULL;
-	int err;
+	int err = 0;
 
 	if (!added)
 		return -ENOMEM;
@@ -209,9 +241,7 @@ static int enter_slice(struct finisher *finisher, struct chrome_slice *slice)
 	inner.self_ns = slice->end_ns - slice->start_ns;
 	if (outer)
 		outer->self_ns -= inner.self_ns;
-	err = profile_add_stack(reader->import->profile, outer ? outer->stack : STACK_EMPTY,
-				slice->location, &inner.stack);
-	if (!err && reader->timeline)
+	if (reader->timeline)
 		err = chrome_timeline_add(reader->timeline, slice, depth,
 					  outer ? outer->zone : TIMELINE_NONE, &inner.zone);
 	*added = inner;
@@ -222,7 +252,7 @@ static int nest_slices(struct finisher *finisher)
 {
 	struct chrome_reader *reader = finisher->reader;
 	struct chrome_slice *slices = reader->slices.items;
-	uint32_t thread = 0;
+	uint32_t track = 0;
 	int err = 0;
 
 	qsort(slices, reader->slices.length, sizeof(*slices), compare_by_nesting);
@@ -230,8 +260,8 @@ static int nest_slices(struct finisher *finisher)
 		struct chrome_slice *slice = &slices[i];
 		bool is_other = i && slice->track != slices[i - 1].track;
 
-		err = leave_slices(finisher, thread, is_other ? UINT64_MAX : slice->start_ns);
-		thread = reader->tracks.items[slice->track].thread;
+		err = leave_slices(finisher, track, is_other ? UINT64_MAX : slice->start_ns);
+		track = slice->track;
 		if (slice->kind == CHROME_NOTHING ||
 		    (slice->kind == CHROME_INSTANT && !reader->timeline))
 			continue;
@@ -240,7 +270,7 @@ static int nest_slices(struct finisher *finisher)
 		else if (!err)
 			err = enter_slice(finisher, slice);
 	}
-	return err ? err : leave_slices(finisher, thread, UINT64_MAX);
+	return err ? err : leave_slices(finisher, track, UINT64_MAX);
 }
 
 static void tell_losses(const struct finisher *finisher)

@@ -258,8 +258,6 @@ static int read_trace(struct chrome_reader *reader)
 	if (!err)
 		err = chrome_read_samples(reader);
 	if (!err)
-		err = chrome_finish_tracks(reader);
-	if (!err)
 		err = chrome_finish_samples(reader);
 	if (!err)
 		err = chrome_finish_slices(reader);

@@ -228,11 +228,12 @@ static int add_thread(struct chrome_reader *reader, struct chrome_track *track)
 	return err ? err : profile_add_thread(profile, &thread, &track->thread);
 }
 
-int chrome_finish_tracks(struct chrome_reader *reader)
+int chrome_get_thread(struct chrome_reader *reader, uint32_t track, uint32_t *ret)
 {
-	int err = 0;
+	struct chrome_track *found = &reader->tracks.items[track];
+	int err = found->has_thread ? 0 : add_thread(reader, found);
 
-	for (size_t i = 0; !err && i < reader->tracks.length; i++)
-		err = add_thread(reader, &reader->tracks.items[i]);
+	found->has_thread = !err;
+	*ret = found->thread;
 	return err;
 }
