@@ -20,16 +20,16 @@ git -c safe.directory='*' -C "$REPO" archive HEAD | tar -x -C "$TMPDIR/source"
 build bud --pull-never --tag stackwide --file "$TMPDIR/source/packaging/Dockerfile" "$TMPDIR/source" \
     >"$TMPDIR/log" 2>&1 || fail "the image cannot be built: $(tail -n 20 "$TMPDIR/log")"
 
-mkdir "$TMPDIR/out"
+mkdir "$TMPDIR/shared"
 start "$WORKLOADS/inlined" 120
 container=$(build from --pull-never stackwide)
 options=()
 for capability in SYS_ADMIN BPF PERFMON SYS_PTRACE DAC_READ_SEARCH CHECKPOINT_RESTORE SYSLOG; do
     options+=(--cap-add "CAP_$capability")
 done
-expect_status 0 build run "${options[@]}" --volume "$TMPDIR/out:/out" "$container" -- \
+expect_status 0 build run "${options[@]}" --volume "$TMPDIR/shared:/out" "$container" -- \
     /usr/bin/stackwide record -d 2 -F 499 -o /out/a.folded -o /out/a.html
-expect_frame "$TMPDIR/out/a.folded" main 100
-grep -q '^inlined;.*main' "$TMPDIR/out/a.folded" || fail "a program of the host has no names"
-grep -q '_\[k\]' "$TMPDIR/out/a.folded" || fail "no kernel functions"
+expect_frame "$TMPDIR/shared/a.folded" main 100
+grep -q '^inlined;.*main' "$TMPDIR/shared/a.folded" || fail "a program of the host has no names"
+grep -q '_\[k\]' "$TMPDIR/shared/a.folded" || fail "no kernel functions"
 [[ -s $TMPDIR/out/a.html ]] || fail "the image has no viewer"

@@ -77,6 +77,7 @@ inside systemctl start "${units[1]}"
 rm -r "$ROOT/etc/systemd/system/stackwide-capture.timer.d"
 inside env DEBIAN_FRONTEND=noninteractive apt-get -y purge stackwide >"$TMPDIR/out" 2>&1 ||
     fail "purging: $(cat "$TMPDIR/out")"
-[[ -z $(inside systemctl list-units --all --no-legend 'stackwide*') ]] || fail "a unit outlives the package"
+units=$(inside systemctl list-units --all --plain --no-legend 'stackwide*')
+[[ -z $units ]] || fail "a unit outlives the package: $units"
 left=$(find "$ROOT" -xdev -name '*stackwide*' ! -path "$ROOT/tmp/*")
 [[ -z $left ]] || fail "purging leaves $left"
