@@ -32,4 +32,4 @@ expect_status 0 build run "${options[@]}" --volume "$TMPDIR/shared:/out" "$conta
 expect_frame "$TMPDIR/shared/a.folded" main 100
 grep -q '^inlined;.*main' "$TMPDIR/shared/a.folded" || fail "a program of the host has no names"
 grep -q '_\[k\]' "$TMPDIR/shared/a.folded" || fail "no kernel functions"
-[[ -s $TMPDIR/out/a.html ]] || fail "the image has no viewer"
+[[ -s $TMPDIR/shared/a.html ]] || fail "the image has no viewer"
