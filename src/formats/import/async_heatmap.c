@@ -339,6 +339,9 @@ static int add_sample(struct reader *reader, const struct sample_in_work *sample
 				    (uint64_t)(reader->data.next - reader->import->data),
 				    thread->profile, sample->stack, reader->metric, 1);
 
+	if (!err)
+		err = profile_add_moment(reader->import->profile, thread->profile, sample->stack,
+					 reader->metric, 1, timed.time_ns);
 	reader->samples_read++;
 	if (err || !reader->import->timeline || reader->metric > UINT8_MAX)
 		return err;
@@ -414,6 +417,8 @@ static int read_page(struct reader *reader)
 		return err;
 	read_start(reader);
 	err = read_executions(reader);
+	if (!err && reader->start_ms) /* its times are the calendar's */
+		err = profile_set_clock(reader->import->profile, reader->import->source, 0);
 	if (!err && reader->samples_read != reader->num_samples)
 		import_warn(reader->import, "the page tells of %lu samples and holds %lu",
 			    (unsigned long)reader->num_samples,
