@@ -28,6 +28,9 @@ struct target {
 	bool starts_on_exec; /* sampling begins when the (one) process has executed its program */
 };
 
+/* Whether only some threads are wanted, and what they start: those of ids. */
+bool target_is_of_threads(const struct target *target);
+
 /*
  * Call visit() for every thread of process pid that is there now. visit() returns 0 or negative
  * errno, which stops.

@@ -57,12 +57,6 @@ struct recorder {
 	uint64_t next_hotplug_ns;
 };
 
-static bool samples_threads(const struct recorder *recorder)
-{
-	return recorder->opts.target.kind == TARGET_PROCESSES ||
-	       recorder->opts.target.kind == TARGET_THREADS;
-}
-
 /* A record of the BPF program's rings. */
 static int on_record(const void *data, size_t size, void *context)
 {
@@ -168,7 +162,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.no_kernel_stacks = recorder->opts.no_kernel_stacks,
 		.no_user_stacks = recorder->opts.user_stacks == USER_STACKS_NONE,
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
-		.is_filtered = samples_threads(recorder),
+		.is_filtered = target_is_of_threads(&recorder->opts.target),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
 		.takes_areas = recorder->opts.keeps_times,
 		.ring_bytes = recorder->opts.ring_bytes,
@@ -276,7 +270,7 @@ static bool must_listen_to_all(const struct recorder *recorder, size_t num_cpus)
 {
 	struct rlimit limit;
 
-	if (!samples_threads(recorder))
+	if (!target_is_of_threads(&recorder->opts.target))
 		return true;
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return false;
@@ -286,8 +280,9 @@ static bool must_listen_to_all(const struct recorder *recorder, size_t num_cpus)
 static int record_schedule(struct recorder *recorder, struct error *error)
 {
 	struct scheduling_opts opts = {
-		.wanted_fd =
-			samples_threads(recorder) ? sampler_get_wanted_fd(recorder->sampler) : -1,
+		.wanted_fd = target_is_of_threads(&recorder->opts.target)
+				     ? sampler_get_wanted_fd(recorder->sampler)
+				     : -1,
 		.ring_bytes = recorder->opts.ring_bytes,
 		.folder = recorder->opts.temporary_folder,
 	};
@@ -316,7 +311,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 		if (recorder->cgroup_fd < 0)
 			return recorder->cgroup_fd;
 	}
-	if (samples_threads(recorder))
+	if (target_is_of_threads(&recorder->opts.target))
 		err = target_threads_list(&recorder->threads, target, error);
 	if (!err)
 		err = load_sampler(recorder, error);
@@ -327,7 +322,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 	recorder->listens_to_all = must_listen_to_all(recorder, recorder->num_possible_cpus);
 	watch_fd(sampler_get_fd(recorder->sampler), recorder);
 	err = open_cpus(recorder, error);
-	if (!err && samples_threads(recorder))
+	if (!err && target_is_of_threads(&recorder->opts.target))
 		err = target_threads_want(&recorder->threads, target, recorder->sampler, error);
 	if (!err)
 		err = target_scan(target, recorder->processes);
@@ -480,7 +475,7 @@ int recorder_read(struct recorder *recorder, struct error *error)
 
 bool recorder_has_ended(const struct recorder *recorder)
 {
-	if (!samples_threads(recorder))
+	if (!target_is_of_threads(&recorder->opts.target))
 		return false;
 	for (size_t i = 0; i < recorder->opts.target.num_ids; i++)
 		if (target_is_alive(recorder->opts.target.ids[i]))

@@ -19,6 +19,11 @@ static void closedirp(DIR **folder)
 		closedir(*folder);
 }
 
+bool target_is_of_threads(const struct target *target)
+{
+	return target->kind == TARGET_PROCESSES || target->kind == TARGET_THREADS;
+}
+
 int target_for_each_thread(pid_t pid, int (*visit)(pid_t tid, void *context), void *context)
 {
 	_cleanup_(closedirp) DIR *folder = NULL;
@@ -56,7 +61,7 @@ pid_t target_get_pid(pid_t tid)
 
 int target_scan(const struct target *target, struct process_table *processes)
 {
-	if (target->kind != TARGET_PROCESSES && target->kind != TARGET_THREADS)
+	if (!target_is_of_threads(target))
 		return process_table_scan(processes);
 	for (size_t i = 0; i < target->num_ids; i++) {
 		pid_t pid = target_get_pid(target->ids[i]);
