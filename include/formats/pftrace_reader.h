@@ -348,8 +348,7 @@ _must_check_ int pftrace_finish_zones(struct pftrace_reader *reader);
 /*
  * pftrace_packed.c: packets that are packed by zlib, of at most `limit` bytes when unpacked.
  *
- * Returns 0, -ENOMEM, -EBADMSG (damaged), -EFBIG (more than the limit) or -ENOTSUP (this program
- * cannot).
+ * Returns 0, -ENOMEM, -EBADMSG (damaged) or -EFBIG (more than the limit).
  */
 _must_check_ int pftrace_unpack(struct bytes packed, size_t limit, struct text *ret);
 

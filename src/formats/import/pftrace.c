@@ -70,7 +70,6 @@ struct rounds {
 	uint64_t num_packets;
 	uint64_t num_unpacked; /* bytes that may still be unpacked */
 	size_t told;           /* bytes that were said to be done with */
-	bool has_packed;       /* packets that could not be unpacked */
 	struct text unpacked;
 };
 
@@ -294,10 +293,6 @@ static int read_packed(struct rounds *rounds, struct bytes packed)
 	size_t limit = rounds->num_unpacked < at_once ? rounds->num_unpacked : at_once;
 	int err = pftrace_unpack(packed, limit, &rounds->unpacked);
 
-	if (err == -ENOTSUP) {
-		rounds->has_packed = true;
-		return 0;
-	}
 	if (err == -EFBIG)
 		return import_fail_byte(
 			reader->import, reader->offset,
@@ -383,9 +378,6 @@ static int read_round(struct pftrace_reader *reader, enum round round)
 	rounds.num_unpacked = (uint64_t)import->size * UNPACK_RATIO + UNPACK_FREE_BYTES;
 	err = read_packets(&rounds, bytes_of(import->data, import->size), false);
 	text_release(&rounds.unpacked);
-	if (!err && rounds.has_packed && round == ROUND_EVENTS)
-		import_warn(reader->import, "compressed packets are left out: this program "
-					    "cannot unpack them");
 	return err;
 }
 
