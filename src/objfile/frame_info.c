@@ -3,12 +3,11 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
-#include <gelf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "objfile/elf_section.h"
 #include "objfile/range_map.h"
 
 /* The bytes of .eh_frame and where they are in memory. */
@@ -27,29 +26,6 @@ struct frame_info {
 	bool are_functions_read;
 	struct range_map functions; /* values mean nothing */
 };
-
-/* Whether there is a section of the name, readable or not. */
-static bool find_section(Elf *elf, struct frame_section *ret)
-{
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		GElf_Shdr header;
-		const char *name;
-
-		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (!name || strcmp(name, ".eh_frame") != 0)
-			continue;
-		ret->data = elf_rawdata(scn, NULL);
-		ret->elf_address = header.sh_addr;
-		return true;
-	}
-	return false;
-}
 
 /* Read one pointer. Forms that no .eh_frame of a linked program has make the reader fail. */
 static uint64_t read_pointer(struct bytes *bytes, uint8_t encoding,
@@ -177,12 +153,17 @@ static Elf *open_image(struct frame_info *info)
 int frame_info_new(Elf *elf, struct frame_info **ret)
 {
 	struct frame_info *info = calloc(1, sizeof(*info));
+	GElf_Shdr header;
+	Elf_Scn *scn;
 
 	if (!info)
 		return -ENOMEM;
 	info->elf = elf;
 	info->section.address_size = gelf_getclass(elf) == ELFCLASS64 ? 8 : 4;
-	if (find_section(elf, &info->section)) {
+	scn = elf_section_find(elf, ".eh_frame", &header);
+	if (scn) {
+		info->section.data = elf_rawdata(scn, NULL);
+		info->section.elf_address = header.sh_addr;
 		info->cfi = dwarf_getcfi_elf(elf);
 	} else if (find_by_segment(elf, &info->section)) {
 		info->image_elf = open_image(info);

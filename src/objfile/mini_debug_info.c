@@ -1,32 +1,14 @@
 #include "objfile/mini_debug_info.h"
 
 #include <errno.h>
-#include <gelf.h>
 #include <lzma.h>
 #include <stdint.h>
+
+#include "objfile/elf_section.h"
 
 /* A symbol table of a few megabytes is large; a bomb shall not fill the memory. */
 #define UNPACKED_MAX_BYTES (256u << 20)
 #define DECODER_MAX_BYTES  (128u << 20)
-
-static Elf_Data *find_section(Elf *elf)
-{
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		GElf_Shdr header;
-		const char *name;
-
-		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_PROGBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (name && string_equals(name, ".gnu_debugdata"))
-			return elf_rawdata(scn, NULL);
-	}
-	return NULL;
-}
 
 static int unpack(lzma_stream *stream, struct text *ret)
 {
@@ -50,8 +32,10 @@ static int unpack(lzma_stream *stream, struct text *ret)
 int mini_debug_info_read(Elf *elf, struct text *ret)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
-	Elf_Data *packed = find_section(elf);
 	size_t before = ret->length;
+	GElf_Shdr header;
+	Elf_Scn *scn = elf_section_find(elf, ".gnu_debugdata", &header);
+	Elf_Data *packed = scn ? elf_rawdata(scn, NULL) : NULL;
 	int err;
 
 	if (!packed || !packed->d_buf || !packed->d_size)

@@ -2,36 +2,13 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <gelf.h>
 
 #include "base/bytes.h"
-#include "base/text.h"
+#include "objfile/elf_section.h"
 #include "unwind/frame_reader.h"
 
 /* What is read of the last entry, whose size is not known before. */
 #define LAST_ENTRY_MAX_BYTES (1u << 20)
-
-/* The section of this name that has bytes in the file, or NULL. */
-static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *ret)
-{
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		GElf_Shdr header;
-		const char *name;
-
-		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (!name || !string_equals(name, wanted))
-			continue;
-		*ret = header;
-		return scn;
-	}
-	return NULL;
-}
 
 static bool is_readable(Elf *elf)
 {
@@ -172,15 +149,15 @@ int frame_section_find_eh_frame(Elf *elf, struct frame_section *ret)
 
 	if (!is_readable(elf))
 		return -ENOENT;
-	scn = find_section(elf, ".eh_frame", &header);
+	scn = elf_section_find(elf, ".eh_frame", &header);
 	if (scn) {
 		section.elf_address = header.sh_addr;
 		err = header.sh_size > FRAME_SECTION_MAX_BYTES
 			      ? -ENOENT
 			      : take_data(elf_rawdata(scn, NULL), &section);
-		if (find_section(elf, ".text", &header))
+		if (elf_section_find(elf, ".text", &header))
 			section.text_address = header.sh_addr;
-		if (find_section(elf, ".got", &header))
+		if (elf_section_find(elf, ".got", &header))
 			section.data_address = header.sh_addr;
 	} else {
 		err = find_by_segment(elf, &section);
@@ -200,7 +177,7 @@ int frame_section_find_debug_frame(Elf *elf, struct frame_section *ret)
 
 	if (!is_readable(elf))
 		return -ENOENT;
-	scn = find_section(elf, ".debug_frame", &header);
+	scn = elf_section_find(elf, ".debug_frame", &header);
 	if (!scn || header.sh_size > FRAME_SECTION_MAX_BYTES)
 		return -ENOENT;
 	if (header.sh_flags & SHF_COMPRESSED) {
