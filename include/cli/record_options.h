@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/output_options.h"
 #include "collect/recorder.h"
+#include "collect/target.h"
 
 /* Of what all commands that record take, and of `record` alone. */
 enum record_option {
@@ -93,5 +94,8 @@ void record_options_init(struct record_options *options);
 _must_check_ int record_options_handle(struct record_options *options, int id, const char *value);
 _must_check_ int record_options_check(const struct record_options *options);
 void record_options_release(struct record_options *options);
+
+/* What -p, -t and --cgroup name; without any, the system. Its lists are the options'. */
+struct target record_options_get_target(const struct record_options *options);
 
 #endif

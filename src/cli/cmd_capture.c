@@ -146,26 +146,11 @@ static int make_room(struct capture *capture)
 	return EXIT_FAILED;
 }
 
-static struct target choose_target(const struct record_options *options)
-{
-	if (options->pids.length)
-		return (struct target){.kind = TARGET_PROCESSES,
-				       .ids = options->pids.items,
-				       .num_ids = options->pids.length};
-	if (options->tids.length)
-		return (struct target){.kind = TARGET_THREADS,
-				       .ids = options->tids.items,
-				       .num_ids = options->tids.length};
-	if (options->cgroup_path)
-		return (struct target){.kind = TARGET_CGROUP, .cgroup_path = options->cgroup_path};
-	return (struct target){.kind = TARGET_SYSTEM};
-}
-
 /* Record until the time is over, the target has ended, or a signal came. */
 static int record(struct capture *capture)
 {
 	struct recording *recording = &capture->recording;
-	struct target target = choose_target(&capture->options.record);
+	struct target target = record_options_get_target(&capture->options.record);
 	uint64_t end_ns;
 	int status;
 

@@ -63,24 +63,14 @@ static int choose_formats(struct session *session)
 
 static struct target choose_target(const struct session *session)
 {
-	const struct record_options *options = &session->options;
+	struct target target = record_options_get_target(&session->options);
 
-	if (options->pids.length)
-		return (struct target){.kind = TARGET_PROCESSES,
-				       .ids = options->pids.items,
-				       .num_ids = options->pids.length};
-	if (options->tids.length)
-		return (struct target){.kind = TARGET_THREADS,
-				       .ids = options->tids.items,
-				       .num_ids = options->tids.length};
-	if (options->cgroup_path)
-		return (struct target){.kind = TARGET_CGROUP, .cgroup_path = options->cgroup_path};
-	if (session->workload.pid && !options->wants_system)
+	if (target.kind == TARGET_SYSTEM && session->workload.pid && !session->options.wants_system)
 		return (struct target){.kind = TARGET_PROCESSES,
 				       .ids = &session->workload.pid,
 				       .num_ids = 1,
 				       .starts_on_exec = true};
-	return (struct target){.kind = TARGET_SYSTEM};
+	return target;
 }
 
 static int set_up(struct session *session)

@@ -254,3 +254,18 @@ void record_options_release(struct record_options *options)
 	array_release(&options->zones_paths);
 	output_options_release(&options->outputs);
 }
+
+struct target record_options_get_target(const struct record_options *options)
+{
+	if (options->pids.length)
+		return (struct target){.kind = TARGET_PROCESSES,
+				       .ids = options->pids.items,
+				       .num_ids = options->pids.length};
+	if (options->tids.length)
+		return (struct target){.kind = TARGET_THREADS,
+				       .ids = options->tids.items,
+				       .num_ids = options->tids.length};
+	if (options->cgroup_path)
+		return (struct target){.kind = TARGET_CGROUP, .cgroup_path = options->cgroup_path};
+	return (struct target){.kind = TARGET_SYSTEM};
+}
