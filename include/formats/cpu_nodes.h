@@ -67,8 +67,18 @@ struct cpu_nodes {
 
 void cpu_nodes_release(struct cpu_nodes *nodes);
 
-/* After the key `nodes`: more nodes. Returns 0, -ENOMEM, or -EBADMSG with the place. */
-_must_check_ int cpu_nodes_read(struct cpu_nodes *nodes, struct json *json);
+/* Where the lists of samples stand in the input; 0: nowhere. */
+struct cpu_sample_lists {
+	size_t samples;
+	size_t deltas;
+};
+
+/*
+ * After a key of a profile's object, or of a chunk's: take its value, more nodes among them, or
+ * pass over it. Returns 0, -ENOMEM, or -EBADMSG with the place.
+ */
+_must_check_ int cpu_nodes_read_member(struct cpu_nodes *nodes, struct json *json,
+				       struct cpu_sample_lists *lists);
 
 /*
  * A node that something else has read. parent_id  NULL: it has none. Returns 0, -ENOMEM, or
@@ -82,11 +92,10 @@ _must_check_ int cpu_nodes_place(struct cpu_nodes *nodes);
 /* After that. False: there is no such node. */
 bool cpu_nodes_find_stack(const struct cpu_nodes *nodes, uint64_t id, uint32_t *ret);
 
-/*
- * More samples, of nodes that have been read. samples, deltas  where the lists stand in the input;
- * 0: there is none. Returns 0, -ENOMEM, or -EBADMSG with the place.
- */
-_must_check_ int cpu_nodes_read_samples(struct cpu_nodes *nodes, size_t samples, size_t deltas);
+/* More samples, if any, of nodes that have been read. Returns 0, -ENOMEM, or -EBADMSG with the
+ * place. */
+_must_check_ int cpu_nodes_read_samples(struct cpu_nodes *nodes,
+					const struct cpu_sample_lists *lists);
 
 /* When all is read: put it into the profile. Returns 0, -ENOMEM, or -EBADMSG: an overflow. */
 _must_check_ int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread);

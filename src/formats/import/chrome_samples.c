@@ -57,31 +57,8 @@ static int find_profile(struct chrome_reader *reader, const struct chrome_event 
 	return 0;
 }
 
-struct chunk_places {
-	size_t samples; /* 0: nowhere */
-	size_t deltas;
-};
-
-/* Members of `data`, and of the `cpuProfile` in it. */
-static int read_chunk_member(struct cpu_nodes *nodes, struct json *json,
-			     struct chunk_places *places)
-{
-	if (json_is(json, "nodes"))
-		return cpu_nodes_read(nodes, json);
-	if (json_is(json, "samples"))
-		json_take_place(json, 0, &places->samples);
-	else if (json_is(json, "timeDeltas"))
-		json_take_place(json, 0, &places->deltas);
-	else if (json_is(json, "startTime"))
-		nodes->start_us = json_take_u64(json);
-	else if (json_is(json, "endTime"))
-		nodes->end_us = json_take_u64(json);
-	else
-		json_skip_value(json);
-	return 0;
-}
-
-static int read_cpu_profile(struct cpu_nodes *nodes, struct json *json, struct chunk_places *places)
+static int read_cpu_profile(struct cpu_nodes *nodes, struct json *json,
+			    struct cpu_sample_lists *lists)
 {
 	enum json_token token = json_next(json);
 	int err = 0;
@@ -91,11 +68,11 @@ static int read_cpu_profile(struct cpu_nodes *nodes, struct json *json, struct c
 		return 0;
 	}
 	while (!err && json_next(json) == JSON_KEY)
-		err = read_chunk_member(nodes, json, places);
+		err = cpu_nodes_read_member(nodes, json, lists);
 	return err;
 }
 
-static int read_data(struct cpu_nodes *nodes, struct json *json, struct chunk_places *places)
+static int read_data(struct cpu_nodes *nodes, struct json *json, struct cpu_sample_lists *lists)
 {
 	enum json_token token = json_next(json);
 	int err = 0;
@@ -106,16 +83,16 @@ static int read_data(struct cpu_nodes *nodes, struct json *json, struct chunk_pl
 	}
 	while (!err && json_next(json) == JSON_KEY) {
 		if (json_is(json, "cpuProfile"))
-			err = read_cpu_profile(nodes, json, places);
+			err = read_cpu_profile(nodes, json, lists);
 		else
-			err = read_chunk_member(nodes, json, places);
+			err = cpu_nodes_read_member(nodes, json, lists);
 	}
 	return err;
 }
 
 int chrome_read_chunk(struct chrome_reader *reader, const struct chrome_event *event)
 {
-	struct chunk_places places = {0};
+	struct cpu_sample_lists lists = {0};
 	struct chrome_profile *profile;
 	struct json json;
 	int err;
@@ -129,15 +106,13 @@ int chrome_read_chunk(struct chrome_reader *reader, const struct chrome_event *e
 	if (json_next(&json) == JSON_OBJECT) {
 		while (!err && json_next(&json) == JSON_KEY) {
 			if (json_is(&json, "data"))
-				err = read_data(&profile->nodes, &json, &places);
+				err = read_data(&profile->nodes, &json, &lists);
 			else
 				json_skip_value(&json);
 		}
 	}
 	json_release(&json);
-	if (!err && places.samples)
-		err = cpu_nodes_read_samples(&profile->nodes, places.samples, places.deltas);
-	return err;
+	return err ? err : cpu_nodes_read_samples(&profile->nodes, &lists);
 }
 
 static int finish_profiles(struct chrome_reader *reader)

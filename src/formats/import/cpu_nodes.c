@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/json_table.h"
 #include "formats/reader.h"
 
 #define ANONYMOUS "(anonymous)"
@@ -176,9 +177,22 @@ int cpu_nodes_add(struct cpu_nodes *nodes, uint64_t id, const uint64_t *parent_i
 	return index_node(nodes, offset);
 }
 
-int cpu_nodes_read(struct cpu_nodes *nodes, struct json *json)
+int cpu_nodes_read_member(struct cpu_nodes *nodes, struct json *json,
+			  struct cpu_sample_lists *lists)
 {
-	return reader_read_objects(nodes->import, json, "a node", read_node, nodes);
+	if (json_is(json, "nodes"))
+		return reader_read_objects(nodes->import, json, "a node", read_node, nodes);
+	if (json_is(json, "samples"))
+		json_take_place(json, 0, &lists->samples);
+	else if (json_is(json, "timeDeltas"))
+		json_take_place(json, 0, &lists->deltas);
+	else if (json_is(json, "startTime"))
+		nodes->start_us = json_take_u64(json);
+	else if (json_is(json, "endTime"))
+		nodes->end_us = json_take_u64(json);
+	else
+		json_skip_value(json);
+	return 0;
 }
 
 static void link_nodes(struct cpu_nodes *nodes)
@@ -330,15 +344,15 @@ static int read_hits(struct cpu_nodes *nodes, struct json *samples, struct json 
 	return err;
 }
 
-int cpu_nodes_read_samples(struct cpu_nodes *nodes, size_t samples, size_t deltas)
+int cpu_nodes_read_samples(struct cpu_nodes *nodes, const struct cpu_sample_lists *lists)
 {
 	const struct import *import = nodes->import;
-	struct json samples_json = json_at(import->data, import->size, samples);
-	struct json deltas_json = json_at(import->data, import->size, deltas);
-	int err = read_hits(nodes, &samples_json, deltas ? &deltas_json : NULL);
+	struct json samples = json_at(import->data, import->size, lists->samples);
+	struct json deltas = json_at(import->data, import->size, lists->deltas);
+	int err = lists->samples ? read_hits(nodes, &samples, lists->deltas ? &deltas : NULL) : 0;
 
-	json_release(&samples_json);
-	json_release(&deltas_json);
+	json_release(&samples);
+	json_release(&deltas);
 	return err;
 }
 

@@ -11,21 +11,7 @@
 
 #define DETECTION_TOKENS 200
 
-/* Where the lists stand; 0: nowhere. */
-struct places {
-	size_t samples;
-	size_t deltas;
-};
-
-static void take_place(struct json *json, size_t *place)
-{
-	enum json_token token = json_next(json);
-
-	*place = json->offset;
-	json_skip(json, token);
-}
-
-static int read_members(struct cpu_nodes *nodes, struct json *json, struct places *places)
+static int read_members(struct cpu_nodes *nodes, struct json *json, struct cpu_sample_lists *lists)
 {
 	enum json_token token = json_next(json);
 	int err = 0;
@@ -33,20 +19,8 @@ static int read_members(struct cpu_nodes *nodes, struct json *json, struct place
 	if (token != JSON_OBJECT && token != JSON_FAILED)
 		return import_fail_byte(nodes->import, json->offset,
 					"expected an object with nodes");
-	while (!err && (token = json_next(json)) == JSON_KEY) {
-		if (json_is(json, "nodes"))
-			err = cpu_nodes_read(nodes, json);
-		else if (json_is(json, "samples"))
-			take_place(json, &places->samples);
-		else if (json_is(json, "timeDeltas"))
-			take_place(json, &places->deltas);
-		else if (json_is(json, "startTime"))
-			nodes->start_us = json_take_u64(json);
-		else if (json_is(json, "endTime"))
-			nodes->end_us = json_take_u64(json);
-		else
-			json_skip_value(json);
-	}
+	while (!err && (token = json_next(json)) == JSON_KEY)
+		err = cpu_nodes_read_member(nodes, json, lists);
 	if (!err && token != JSON_FAILED)
 		token = json_next(json);
 	if (!err && token == JSON_FAILED)
@@ -59,15 +33,15 @@ static int read_members(struct cpu_nodes *nodes, struct json *json, struct place
 static int read_cpuprofile(struct import *import)
 {
 	struct cpu_nodes nodes = {.import = import};
-	struct places places = {0};
+	struct cpu_sample_lists lists = {0};
 	struct json json = json_of(import->data, import->size);
 	uint32_t thread;
-	int err = read_members(&nodes, &json, &places);
+	int err = read_members(&nodes, &json, &lists);
 
 	if (!err)
 		err = reader_add_nameless_thread(import, &thread);
-	if (!err && places.samples)
-		err = cpu_nodes_read_samples(&nodes, places.samples, places.deltas);
+	if (!err)
+		err = cpu_nodes_read_samples(&nodes, &lists);
 	if (!err)
 		err = cpu_nodes_finish(&nodes, thread);
 	json_release(&json);

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "formats/json_table.h"
 #include "formats/reader.h"
 
 #define MAX_VALUE 9.2e18 /* that 63 bits hold */
@@ -419,15 +420,6 @@ static void take_own(struct reader *reader, struct json *json)
 	}
 }
 
-/* Note where a value stands and pass over it. */
-static void take_place(struct json *json, size_t *place)
-{
-	enum json_token token = json_next(json);
-
-	*place = json->offset;
-	json_skip(json, token);
-}
-
 static void read_member(struct reader *reader, struct json *json)
 {
 	if (json_is(json, "name"))
@@ -435,11 +427,11 @@ static void read_member(struct reader *reader, struct json *json)
 	else if (json_is(json, "unit"))
 		json_take_string(json, &reader->unit);
 	else if (json_is(json, "samples"))
-		take_place(json, &reader->parts.samples);
+		json_take_place(json, 0, &reader->parts.samples);
 	else if (json_is(json, "weights"))
-		take_place(json, &reader->parts.weights);
+		json_take_place(json, 0, &reader->parts.weights);
 	else if (json_is(json, "events"))
-		take_place(json, &reader->parts.events);
+		json_take_place(json, 0, &reader->parts.events);
 	else if (json_is(json, "stackwide"))
 		take_own(reader, json);
 	else if (json_is(json, "endValue"))
