@@ -50,6 +50,26 @@ static inline bool string_ends_with(const char *string, const char *suffix)
 	return length >= suffix_length && string_equals(string + length - suffix_length, suffix);
 }
 
+/* What a hexadecimal digit of any case is worth; UINT32_MAX when it is none. */
+static inline uint32_t hex_digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (uint32_t)(c - '0');
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : UINT32_MAX;
+}
+
+static inline bool is_hex_digit(char c)
+{
+	return hex_digit_value(c) != UINT32_MAX;
+}
+
+/*
+ * Read the hexadecimal digits that a text begins with. Returns how many there are; 0, and nothing
+ * in `ret`, when there is none or their value does not fit.
+ */
+size_t hex_read(const char *text, size_t length, uint64_t *ret);
+
 /* The part after the last '/'; the whole string when there is none. */
 const char *path_basename(const char *path);
 

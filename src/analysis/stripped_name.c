@@ -4,11 +4,6 @@
 
 #include "base/text.h"
 
-static bool is_hex_digit(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 void stripped_name_append(struct text *text, const char *name, size_t length)
 {
 	for (size_t i = 0; i < length;) {

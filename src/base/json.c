@@ -71,22 +71,11 @@ static enum json_token leave(struct json *json)
 
 static bool parse_hex(const struct json *json, size_t offset, uint32_t *ret)
 {
-	uint32_t value = 0;
+	uint64_t value;
 
-	if (json->size - offset < 4)
+	if (json->size - offset < 4 || hex_read((const char *)json->data + offset, 4, &value) != 4)
 		return false;
-	for (size_t i = offset; i < offset + 4; i++) {
-		uint8_t c = json->data[i];
-		uint8_t low = c | 0x20;
-
-		if (c >= '0' && c <= '9')
-			value = value << 4 | (uint32_t)(c - '0');
-		else if (low >= 'a' && low <= 'f')
-			value = value << 4 | (uint32_t)(low - 'a' + 10);
-		else
-			return false;
-	}
-	*ret = value;
+	*ret = (uint32_t)value;
 	return true;
 }
 

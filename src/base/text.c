@@ -83,6 +83,21 @@ void text_truncate(struct text *text, size_t length)
 	text->data[length] = '\0';
 }
 
+size_t hex_read(const char *text, size_t length, uint64_t *ret)
+{
+	uint64_t value = 0;
+	size_t i;
+
+	for (i = 0; i < length && is_hex_digit(text[i]); i++) {
+		if (value >> 60)
+			return 0;
+		value = value << 4 | hex_digit_value(text[i]);
+	}
+	if (i)
+		*ret = value;
+	return i;
+}
+
 const char *path_basename(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -24,23 +24,11 @@ struct writer {
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-static void append_number(struct text *text, uint64_t number)
-{
-	char digits[20];
-	size_t first = sizeof(digits);
-
-	do {
-		digits[--first] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number);
-	text_append(text, digits + first, sizeof(digits) - first);
-}
-
 static void append_signed(struct text *text, int64_t number)
 {
 	if (number < 0)
 		text_append_char(text, '-');
-	append_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number);
+	text_append_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number);
 }
 
 /* A line of numbers, without the zeros at its end but for the first `min` numbers. */
@@ -52,7 +40,7 @@ static void append_line(struct text *text, char letter, const uint64_t *numbers,
 	text_append_char(text, letter);
 	for (size_t i = 0; i < count; i++) {
 		text_append_char(text, ' ');
-		append_number(text, numbers[i]);
+		text_append_number(text, numbers[i]);
 	}
 	text_append_char(text, '\n');
 }
@@ -293,10 +281,10 @@ static int write_stacks(struct writer *writer)
 	for (uint32_t i = 1; !err && i < profile_count_stacks(writer->profile); i++) {
 		uint32_t back = i - profile_get_stack_parent(writer->profile, i);
 
-		append_number(&writer->output, profile_get_stack_location(writer->profile, i));
+		text_append_number(&writer->output, profile_get_stack_location(writer->profile, i));
 		if (back != 1) {
 			text_append_char(&writer->output, ' ');
-			append_number(&writer->output, back);
+			text_append_number(&writer->output, back);
 		}
 		text_append_char(&writer->output, '\n');
 		err = sink_drain(writer->sink, &writer->output);
@@ -339,7 +327,7 @@ static void write_moments(struct writer *writer, uint32_t id)
 		append_signed(&writer->output, (int64_t)(time_ms - before_ms));
 		if (!is_equal && moment->weight) {
 			text_append_char(&writer->output, '*');
-			append_number(&writer->output, moment->weight);
+			text_append_number(&writer->output, moment->weight);
 		}
 		if (i == writer->next_moment)
 			writer->time_ms = time_ms;
@@ -366,11 +354,11 @@ static int write_samples(struct writer *writer)
 		append_signed(&writer->output, (int64_t)sample->stack - stack);
 		if (sample->value != 1 || sample->metric) {
 			text_append_char(&writer->output, ' ');
-			append_number(&writer->output, sample->value);
+			text_append_number(&writer->output, sample->value);
 		}
 		if (sample->metric) {
 			text_append_char(&writer->output, ' ');
-			append_number(&writer->output, sample->metric);
+			text_append_number(&writer->output, sample->metric);
 		}
 		text_append_char(&writer->output, '\n');
 		write_moments(writer, i);

@@ -154,32 +154,15 @@ static int take_new_lines(struct perf_map *map)
 	return 0;
 }
 
-static int digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Step over a hexadecimal number. Returns where it ends; NULL when there is none, or too large. */
 static const char *read_hex(const char *at, const char *end, uint64_t *ret)
 {
-	const char *digits;
-	uint64_t value = 0;
+	size_t num_digits;
 
 	if (end - at >= 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X'))
 		at += 2;
-	for (digits = at; at < end && digit_value(*at) >= 0; at++) {
-		if (value >> 60)
-			return NULL;
-		value = value << 4 | (uint64_t)digit_value(*at);
-	}
-	*ret = value;
-	return at > digits ? at : NULL;
+	num_digits = hex_read(at, (size_t)(end - at), ret);
+	return num_digits ? at + num_digits : NULL;
 }
 
 /* Step over at least one blank; NULL when there is none. */

@@ -21,15 +21,6 @@ static bool take_char(struct rest *rest, char wanted)
 	return true;
 }
 
-static unsigned digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned)(c - '0');
-	if (c >= 'a' && c <= 'f')
-		return (unsigned)(c - 'a') + 10;
-	return UINT32_MAX;
-}
-
 /* At least one digit, and no value above `max`. */
 static bool take_number(struct rest *rest, unsigned base, uint64_t max, uint64_t *ret)
 {
@@ -37,7 +28,7 @@ static bool take_number(struct rest *rest, unsigned base, uint64_t max, uint64_t
 	uint64_t value = 0;
 
 	for (; rest->at < rest->end; rest->at++) {
-		unsigned digit = digit_value(*rest->at);
+		uint32_t digit = hex_digit_value(*rest->at);
 
 		if (digit >= base)
 			break;

@@ -84,26 +84,12 @@ void kernel_symbols_free(struct kernel_symbols *symbols)
 	free(symbols);
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-/* Read a number of 1 to 16 digits; NULL when there is none, else where it ends. */
+/* Read a number of a text that ends with a NUL; NULL when there is none, else where it ends. */
 static char *read_hex(char *from, uint64_t *ret)
 {
-	char *c = from;
+	size_t num_digits = hex_read(from, 2 * sizeof(*ret) + 1, ret);
 
-	*ret = 0;
-	for (; hex_digit(*c) >= 0; c++)
-		*ret = *ret << 4 | (uint64_t)hex_digit(*c);
-	return c > from && c <= from + 16 ? c : NULL;
+	return num_digits ? from + num_digits : NULL;
 }
 
 /* Labels of the linker script say where text begins and ends, and name no function. */

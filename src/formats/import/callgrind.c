@@ -87,20 +87,10 @@ static struct piece take_word(struct piece *rest)
 /* Decimal, or 0x1f. */
 static bool get_number(struct piece word, uint64_t *ret)
 {
-	uint64_t value = 0;
-
 	if (!piece_starts_with(word, "0x"))
 		return parse_u64(word.start, word.length, ret);
-	for (size_t i = 2; i < word.length; i++) {
-		unsigned int digit = (unsigned char)word.start[i] - (unsigned int)'0';
-		unsigned int letter = ((unsigned char)word.start[i] | 0x20u) - (unsigned int)'a';
-
-		if (value >> 60 || (digit > 9 && letter > 5))
-			return false;
-		value = value << 4 | (digit <= 9 ? digit : letter + 10);
-	}
-	*ret = value;
-	return word.length > 2;
+	word = skip_bytes(word, 2);
+	return word.length && hex_read(word.start, word.length, ret) == word.length;
 }
 
 /* 15, +3, -0x10, * */

@@ -54,22 +54,12 @@ struct xml_scanner er_scan(const struct er_file *file)
 
 bool er_parse_number(struct xml_slice slice, uint64_t *ret)
 {
-	uint64_t value = 0;
-	size_t i = 0;
+	size_t i = slice.length && slice.data[0] == '+';
 
-	i += slice.length && slice.data[0] == '+';
 	if (slice.length - i < 3 || slice.data[i] != '0' || (slice.data[i + 1] | 0x20) != 'x')
 		return parse_u64(slice.data + i, slice.length - i, ret);
-	for (i += 2; i < slice.length; i++) {
-		char c = slice.data[i];
-		unsigned int digit = (unsigned int)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-
-		if (digit > 15 || value >> 60)
-			return false;
-		value = value << 4 | digit;
-	}
-	*ret = value;
-	return true;
+	i += 2;
+	return hex_read(slice.data + i, slice.length - i, ret) == slice.length - i;
 }
 
 uint64_t er_find_number(const struct xml_tag *tag, const char *name)
@@ -99,14 +89,6 @@ uint64_t er_parse_seconds(struct xml_slice slice)
 	return seconds * 1000000000 + fraction;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* A byte that is no ASCII stands as %e6%. Works in place. */
 static void unescape(struct text *text, size_t start)
 {
@@ -117,10 +99,11 @@ static void unescape(struct text *text, size_t start)
 	for (size_t i = start; i < text->length; i++) {
 		const char *data = text->data + i;
 		bool is_byte = text->length - i >= 4 && data[0] == '%' && data[3] == '%' &&
-			       hex_digit(data[1]) >= 0 && hex_digit(data[2]) >= 0;
+			       is_hex_digit(data[1]) && is_hex_digit(data[2]);
 
 		text->data[end++] =
-			is_byte ? (char)(hex_digit(data[1]) << 4 | hex_digit(data[2])) : data[0];
+			is_byte ? (char)(hex_digit_value(data[1]) << 4 | hex_digit_value(data[2]))
+				: data[0];
 		i += is_byte ? 3 : 0;
 	}
 	text_truncate(text, end);

@@ -41,14 +41,9 @@ void perf_frames_release(struct perf_frames *frames)
 	text_release(&frames->key);
 }
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool is_word(char c)
 {
-	return is_hex(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return is_hex_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 bool perf_frame_has_pc(const char *line, size_t length)
@@ -56,7 +51,7 @@ bool perf_frame_has_pc(const char *line, size_t length)
 	struct piece rest = piece_trim((struct piece){line, length});
 	size_t digits = 0;
 
-	while (digits < rest.length && is_hex(rest.start[digits]))
+	while (digits < rest.length && is_hex_digit(rest.start[digits]))
 		digits++;
 	return digits && digits < rest.length && is_blank_char(rest.start[digits]);
 }
@@ -66,7 +61,7 @@ static struct piece strip_offset(struct piece symbol)
 {
 	size_t length = symbol.length;
 
-	while (length && is_hex(symbol.start[length - 1]))
+	while (length && is_hex_digit(symbol.start[length - 1]))
 		length--;
 	if (length != symbol.length && length >= 3 &&
 	    memcmp(symbol.start + length - 3, "+0x", 3) == 0)

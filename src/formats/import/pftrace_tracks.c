@@ -147,16 +147,8 @@ static void read_bounds(struct bytes text, struct pftrace_track *track)
 		at += i && at < text.size && text.data[at] == ',' ? 2 : 0;
 		if (at + 2 > text.size || text.data[at] != '0' || text.data[at + 1] != 'x')
 			return;
-		for (at += 2; at < text.size; at++) {
-			uint8_t c = text.data[at];
-
-			if (c >= '0' && c <= '9')
-				bounds[i] = bounds[i] << 4 | (c - '0');
-			else if (c >= 'a' && c <= 'f')
-				bounds[i] = bounds[i] << 4 | (c - 'a' + 10);
-			else
-				break;
-		}
+		at += 2;
+		at += hex_read((const char *)text.data + at, text.size - at, &bounds[i]);
 	}
 	if (bounds[1] && bounds[0] <= bounds[1] && at < text.size && text.data[at] == ')') {
 		track->is_guessed = memmem(text.data, text.size, GUESSED, strlen(GUESSED)) != NULL;

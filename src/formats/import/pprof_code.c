@@ -293,14 +293,9 @@ static int read_build_id(struct bytes text, struct module *module)
 	if (text.size % 2 || size > BUILD_ID_MAX_BYTES)
 		return -EINVAL;
 	for (size_t i = 0; i < text.size; i++) {
-		uint8_t c = text.data[i] | 0x20;
-		uint8_t digit;
+		uint32_t digit = hex_digit_value((char)text.data[i]);
 
-		if (c >= '0' && c <= '9')
-			digit = c - '0';
-		else if (c >= 'a' && c <= 'f')
-			digit = c - 'a' + 10;
-		else
+		if (digit > 15)
 			return -EINVAL;
 		module->build_id[i / 2] = (uint8_t)(module->build_id[i / 2] << 4 | digit);
 	}

@@ -158,15 +158,6 @@ static void append_code_point(struct text *text, uint32_t code)
 	text_append_char(text, (char)(0x80 | (code & 0x3f)));
 }
 
-static int get_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
-}
-
 /* What stands between `&#` and `;`. */
 static bool read_code_point(struct xml_slice digits, uint32_t *ret)
 {
@@ -175,7 +166,7 @@ static bool read_code_point(struct xml_slice digits, uint32_t *ret)
 	uint32_t code = 0;
 
 	for (size_t i = start; i < digits.length; i++) {
-		uint32_t digit = (uint32_t)get_digit(digits.data[i]);
+		uint32_t digit = hex_digit_value(digits.data[i]);
 
 		if (digit >= base)
 			return false;

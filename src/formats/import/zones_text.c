@@ -188,30 +188,6 @@ int zones_line_read_id(struct zones_line *line, size_t index, const char *what, 
 	return 0;
 }
 
-static bool read_hexadecimal(struct zones_string digits, uint64_t *ret)
-{
-	uint64_t value = 0;
-
-	if (!digits.length)
-		return false;
-	for (size_t i = 0; i < digits.length; i++) {
-		char c = digits.data[i];
-		unsigned digit;
-
-		if (c >= '0' && c <= '9')
-			digit = (unsigned)(c - '0');
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			digit = (unsigned)((c | 0x20) - 'a') + 10;
-		else
-			return false;
-		if (value >> 60)
-			return false;
-		value = value << 4 | digit;
-	}
-	*ret = value;
-	return true;
-}
-
 int zones_line_read_pointer(struct zones_line *line, size_t index, uint64_t *ret)
 {
 	struct zones_string field = line->fields[index];
@@ -220,7 +196,9 @@ int zones_line_read_pointer(struct zones_line *line, size_t index, uint64_t *ret
 		return zones_line_read_unsigned(line, index, "a pointer", ret);
 	field.data += 2;
 	field.length -= 2;
-	return read_hexadecimal(field, ret) ? 0 : bad_number(line, index, "a pointer");
+	if (!field.length || hex_read(field.data, field.length, ret) != field.length)
+		return bad_number(line, index, "a pointer");
+	return 0;
 }
 
 /* A decimal as C and JSON write it: no hexadecimal, no names for infinity. */

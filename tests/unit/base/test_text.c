@@ -62,6 +62,28 @@ static void prefixes_suffixes_and_base_names(void **state _unused_)
 	assert_string_equal(path_basename("name"), "name");
 }
 
+static void hexadecimal_digits_are_read_up_to_the_first_other(void **state _unused_)
+{
+	uint64_t value = 1;
+
+	assert_int_equal(hex_read("1aFg", 4, &value), 3);
+	assert_int_equal(value, 0x1af);
+	assert_int_equal(hex_read("12", 1, &value), 1);
+	assert_int_equal(value, 1);
+	assert_int_equal(hex_read("00ffffffffffffffff", 18, &value), 18);
+	assert_true(value == UINT64_MAX);
+}
+
+static void no_hexadecimal_number_leaves_the_value_alone(void **state _unused_)
+{
+	uint64_t value = 7;
+
+	assert_int_equal(hex_read("", 0, &value), 0);
+	assert_int_equal(hex_read("x1", 2, &value), 0);
+	assert_int_equal(hex_read("10000000000000000", 17, &value), 0);
+	assert_int_equal(value, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -70,6 +92,8 @@ int main(void)
 		cmocka_unit_test(numbers_are_decimal),
 		cmocka_unit_test(an_impossible_size_fails_for_good),
 		cmocka_unit_test(prefixes_suffixes_and_base_names),
+		cmocka_unit_test(hexadecimal_digits_are_read_up_to_the_first_other),
+		cmocka_unit_test(no_hexadecimal_number_leaves_the_value_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
