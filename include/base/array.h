@@ -59,6 +59,32 @@ void *array_insert_bytes(void *items_pointer, size_t *length, size_t *capacity, 
 	for (__typeof__(*(array)->items) *item = (array)->items; \
 	     item && item < (array)->items + (array)->length; item++)
 
+/*
+ * How many items at the front fulfil a condition that none behind them does, by bisection:
+ *
+ *	size_t count = array_count_front(&mappings, mapping, mapping->start <= pc);
+ */
+#define array_count_front(array, item, condition) \
+	count_front((array)->items, (array)->length, item, condition)
+
+/* The same for a pointer to the first and a number of items. */
+#define count_front(first, length, item, condition)                       \
+	({                                                                \
+		size_t low_ = 0;                                          \
+		size_t high_ = (length);                                  \
+                                                                          \
+		while (low_ < high_) {                                    \
+			size_t middle_ = low_ + (high_ - low_) / 2;       \
+			__typeof__(&(first)[0]) item = (first) + middle_; \
+                                                                          \
+			if (condition)                                    \
+				low_ = middle_ + 1;                       \
+			else                                              \
+				high_ = middle_;                          \
+		}                                                         \
+		low_;                                                     \
+	})
+
 #define array_release(array)                             \
 	do {                                             \
 		free((array)->items);                    \

@@ -100,18 +100,7 @@ int range_map_finish(struct range_map *map)
 /* The number of ranges that start at or below the address. */
 static size_t count_up_to(const struct range_map *map, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = map->ranges.length;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->ranges.items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_count_front(&map->ranges, range, range->start <= address);
 }
 
 const struct range *range_map_find(const struct range_map *map, uint64_t address)

@@ -12,18 +12,7 @@ void mapping_list_release(struct mapping_list *list)
 /* Index of the first mapping that ends after address; the length when there is none. */
 static size_t first_ending_after(const struct mapping_list *list, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = list->sorted.length;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->sorted.items[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return array_count_front(&list->sorted, mapping, mapping->end <= address);
 }
 
 /* The part of a mapping from `start` to `end`, which lie inside of it. */

@@ -307,20 +307,11 @@ int perf_map_refresh(struct perf_map *map, int fd)
 const char *perf_map_find(const struct perf_map *map, uint64_t pc)
 {
 	const struct interval *items = map->intervals.list.items;
-	size_t low = 0;
-	size_t high = map->intervals.list.length;
+	size_t place = array_count_front(&map->intervals.list, interval, interval->end <= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (items[middle].end > pc)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	if (low == map->intervals.list.length || pc < items[low].start)
+	if (place == map->intervals.list.length || pc < items[place].start)
 		return NULL;
-	return map->names.data + items[low].name;
+	return map->names.data + items[place].name;
 }
 
 uint64_t perf_map_get_malformed_count(const struct perf_map *map)

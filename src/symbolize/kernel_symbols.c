@@ -350,18 +350,9 @@ static const struct module_range *find_module(const struct kernel_symbols *symbo
 /* The last entry at or below the address, or NULL. */
 static const struct entry *find_entry(const struct kernel_symbols *symbols, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = symbols->entries.length;
+	size_t count = array_count_front(&symbols->entries, entry, entry->address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->entries.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &symbols->entries.items[low - 1] : NULL;
+	return count ? &symbols->entries.items[count - 1] : NULL;
 }
 
 static const char *get_module_name(const struct kernel_symbols *symbols, const struct entry *entry)

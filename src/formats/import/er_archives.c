@@ -139,20 +139,11 @@ static int read_logs(struct copies *copies, struct er_files *files, struct profi
 static const struct copy *find_path(const struct copies *copies, uint32_t path)
 {
 	struct copy wanted = {.path = path};
-	size_t first = 0;
-	size_t end = copies->items.length;
+	size_t place = array_count_front(&copies->items, copy, compare_copies(copy, &wanted) < 0);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (compare_copies(&copies->items.items[middle], &wanted) < 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	if (first == copies->items.length || copies->items.items[first].path != path)
+	if (place == copies->items.length || copies->items.items[place].path != path)
 		return NULL;
-	return &copies->items.items[first];
+	return &copies->items.items[place];
 }
 
 /* ---- by name ---- */
@@ -191,17 +182,9 @@ static int list_names(struct copies *copies, const struct er_files *files)
 static const char *find_name(const struct copies *copies, const char *name)
 {
 	size_t length = strlen(name);
-	size_t first = 0;
-	size_t end = copies->names.length;
+	size_t first =
+		array_count_front(&copies->names, copy, strcmp(path_basename(*copy), name) < 0);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (strcmp(path_basename(copies->names.items[middle]), name) < 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	for (size_t i = first; i < copies->names.length && i < first + MAX_SAME_NAMES; i++) {
 		const char *copy = path_basename(copies->names.items[i]);
 

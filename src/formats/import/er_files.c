@@ -105,18 +105,8 @@ static int compare_path(const char *path, const char *folder, size_t folder_leng
 size_t er_files_find(const struct er_files *files, const char *folder, size_t folder_length,
 		     const char *name)
 {
-	size_t first = 0;
-	size_t end = files->items.length;
-
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (compare_path(files->items.items[middle].path, folder, folder_length, name) < 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	return array_count_front(&files->items, file,
+				 compare_path(file->path, folder, folder_length, name) < 0);
 }
 
 int er_files_open(struct er_files *files, const char *folder, size_t folder_length,

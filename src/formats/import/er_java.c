@@ -113,20 +113,11 @@ static void append_name(struct er_java *java, const struct er_method *method)
 
 static const struct er_method *find_method(const struct er_java *java, uint64_t id)
 {
-	size_t first = 0;
-	size_t end = java->methods.length;
+	size_t place = array_count_front(&java->methods, method, method->id < id);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (java->methods.items[middle].id < id)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	if (first == java->methods.length || java->methods.items[first].id != id)
+	if (place == java->methods.length || java->methods.items[place].id != id)
 		return NULL;
-	return &java->methods.items[first];
+	return &java->methods.items[place];
 }
 
 int er_java_find(struct er_java *java, struct profile *profile, uint64_t id, uint32_t *ret)

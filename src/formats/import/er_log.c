@@ -386,18 +386,9 @@ int er_log_read(struct er_log *log, struct import *import, const struct er_file 
 
 const char *er_log_find_java_thread(const struct er_log *log, uint64_t tid)
 {
-	size_t first = 0;
-	size_t end = log->java_threads.length;
+	size_t place = array_count_front(&log->java_threads, thread, thread->tid < tid);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (log->java_threads.items[middle].tid < tid)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	if (first == log->java_threads.length || log->java_threads.items[first].tid != tid)
+	if (place == log->java_threads.length || log->java_threads.items[place].tid != tid)
 		return NULL;
-	return log->text.data + log->java_threads.items[first].name;
+	return log->text.data + log->java_threads.items[place].name;
 }

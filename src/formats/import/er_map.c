@@ -288,18 +288,7 @@ int er_map_read(struct er_map *map, struct profile *profile, struct er_modules *
 /* The number of ranges that begin at the address or before it. */
 static size_t count_starts(const struct er_ranges *ranges, uint64_t pc)
 {
-	size_t first = 0;
-	size_t end = ranges->items.length;
-
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (ranges->items.items[middle].start <= pc)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	return array_count_front(&ranges->items, range, range->start <= pc);
 }
 
 /* Of those that were there at the time the one that came last, else the one nearest. */

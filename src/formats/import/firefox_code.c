@@ -383,19 +383,9 @@ static int add_part(struct firefox_code *code, const char *part, size_t length, 
 static int make_address(struct firefox_code *code, uint64_t pc, struct firefox_func *func)
 {
 	char address[32];
-	size_t low = 0;
-	size_t high = code->libs.length;
-	const struct firefox_lib *lib;
+	size_t count = array_count_front(&code->libs, item, item->start <= pc);
+	const struct firefox_lib *lib = count ? &code->libs.items[count - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->libs.items[middle].start <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	lib = low ? &code->libs.items[low - 1] : NULL;
 	if (lib && pc < lib->end) {
 		func->module = lib->name;
 		pc = pc - lib->start + lib->offset;

@@ -412,18 +412,7 @@ int perf_tasks_find(struct perf_tasks *tasks, uint32_t pid, uint32_t tid, uint32
 /* Index of the first mapping that ends after the address; their number when there is none. */
 static size_t find_ending_after(const struct perf_image *image, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = image->mappings.length;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image->mappings.items[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return array_count_front(&image->mappings, mapping, mapping->end <= address);
 }
 
 const struct import_mapping *perf_image_find_mapping(const struct perf_image *image, uint64_t pc)

@@ -87,8 +87,7 @@ void pprof_table_release(struct pprof_table *table)
 
 bool pprof_table_find(const struct pprof_table *table, uint64_t id, uint32_t *ret_place)
 {
-	uint32_t low = 0;
-	uint32_t high = table->count;
+	size_t place;
 
 	if (!id || id > table->max_id)
 		return false;
@@ -96,16 +95,9 @@ bool pprof_table_find(const struct pprof_table *table, uint64_t id, uint32_t *re
 		*ret_place = table->places[id] - 1;
 		return table->places[id] != 0;
 	}
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (table->sorted[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == table->count || table->sorted[low].id != id)
+	place = count_front(table->sorted, table->count, item, item->id < id);
+	if (place == table->count || table->sorted[place].id != id)
 		return false;
-	*ret_place = table->sorted[low].place;
+	*ret_place = table->sorted[place].place;
 	return true;
 }

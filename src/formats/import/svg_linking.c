@@ -136,26 +136,19 @@ static uint32_t find_in_row(const struct linker *linker, const struct row *row,
 	double middle = box->x + box->width / 2;
 	uint32_t best = SVG_NO_FRAME;
 	int best_judgement = NO_CALLER;
-	size_t low = row->first;
-	size_t high = row->end;
+	/* Up to the first that begins right of the middle. */
+	size_t place = row->first + count_front(boxes + row->first, row->end - row->first, other,
+						other->x <= middle + linker->tolerance);
 
-	while (low < high) { /* the first that begins right of the middle */
-		size_t half = low + (high - low) / 2;
-
-		if (boxes[half].x <= middle + linker->tolerance)
-			low = half + 1;
-		else
-			high = half;
-	}
-	for (int tries = 0; tries < MAX_CANDIDATES && low > row->first; tries++) {
-		int judgement = judge(linker, &boxes[--low], box);
+	for (int tries = 0; tries < MAX_CANDIDATES && place > row->first; tries++) {
+		int judgement = judge(linker, &boxes[--place], box);
 
 		if (judgement < NO_CALLER && judgement <= best_judgement) {
-			best = (uint32_t)low;
+			best = (uint32_t)place;
 			best_judgement = judgement;
 		}
-		if (boxes[low].width > 4 * linker->tolerance &&
-		    boxes[low].x + boxes[low].width < middle)
+		if (boxes[place].width > 4 * linker->tolerance &&
+		    boxes[place].x + boxes[place].width < middle)
 			break;
 	}
 	return best;

@@ -53,6 +53,21 @@ static void iterating_over_nothing_does_nothing(void **state _unused_)
 	assert_int_equal(count, 0);
 }
 
+static void counting_the_front_finds_every_border(void **state _unused_)
+{
+	ARRAY(int) numbers = {0};
+
+	assert_int_equal(array_count_front(&numbers, number, *number < 0), 0);
+	for (int i = 0; i < 100; i++)
+		*array_add(&numbers) = 2 * i;
+	for (int i = 0; i <= 100; i++) {
+		assert_int_equal(array_count_front(&numbers, number, *number < 2 * i), i);
+		assert_int_equal(count_front(numbers.items, 7, number, *number < 2 * i),
+				 i < 7 ? i : 7);
+	}
+	array_release(&numbers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -60,6 +75,7 @@ int main(void)
 		cmocka_unit_test(inserting_opens_a_zeroed_gap),
 		cmocka_unit_test(a_size_that_overflows_is_out_of_memory),
 		cmocka_unit_test(iterating_over_nothing_does_nothing),
+		cmocka_unit_test(counting_the_front_finds_every_border),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
