@@ -47,6 +47,9 @@ _must_check_ int option_read_duration(const char *value, uint64_t *ret_ns);
 /* Decimal digits only, from low to high. */
 _must_check_ int option_read_number(const char *value, uint64_t low, uint64_t high, uint64_t *ret);
 
+/* Of --top; what is wrong with it is told. */
+_must_check_ int option_read_top(const char *value, size_t *ret);
+
 /* 4096, 500M, 2G: K, M, G and T are powers of 1024. */
 _must_check_ int option_read_size(const char *value, uint64_t *ret_bytes);
 

@@ -67,18 +67,6 @@ struct session {
 	struct terminal terminal;
 };
 
-static int set_top(struct session *session, const char *value)
-{
-	uint64_t number;
-
-	if (option_read_number(value, 1, UINT32_MAX, &number)) {
-		log_error("--top '%s': expected a number from 1", value);
-		return -EINVAL;
-	}
-	session->top = (size_t)number;
-	return 0;
-}
-
 static int handle(int id, const char *value, void *context)
 {
 	struct session *session = context;
@@ -97,7 +85,7 @@ static int handle(int id, const char *value, void *context)
 		session->strips_addresses = true;
 		return 0;
 	case OPTION_TOP:
-		return set_top(session, value);
+		return option_read_top(value, &session->top);
 	case OPTION_JSON:
 		session->is_json = true;
 		return 0;

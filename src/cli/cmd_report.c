@@ -79,18 +79,6 @@ static int set_fragment(struct session *session, const char *fragment,
 	return 0;
 }
 
-static int set_top(struct session *session, const char *value)
-{
-	uint64_t number;
-
-	if (option_read_number(value, 1, UINT32_MAX, &number)) {
-		log_error("--top '%s': expected a number from 1", value);
-		return -EINVAL;
-	}
-	session->report.top = (size_t)number;
-	return 0;
-}
-
 static int set_sort(struct session *session, const char *value)
 {
 	static const char *const words[] = {"self", "total", NULL};
@@ -114,7 +102,7 @@ static int handle(int id, const char *value, void *context)
 		return input_options_handle(&session->inputs, id, value);
 	switch ((enum report_option)id) {
 	case OPTION_TOP:
-		return set_top(session, value);
+		return option_read_top(value, &session->report.top);
 	case OPTION_SORT:
 		return set_sort(session, value);
 	case OPTION_CALLERS:

@@ -187,6 +187,18 @@ int option_read_number(const char *value, uint64_t low, uint64_t high, uint64_t 
 	return 0;
 }
 
+int option_read_top(const char *value, size_t *ret)
+{
+	uint64_t number;
+
+	if (option_read_number(value, 1, UINT32_MAX, &number)) {
+		log_error("--top '%s': expected a number from 1", value);
+		return -EINVAL;
+	}
+	*ret = (size_t)number;
+	return 0;
+}
+
 int option_find_word(const char *value, const char *const *words)
 {
 	for (int i = 0; words[i]; i++)
