@@ -69,6 +69,8 @@ struct pftrace_frame {
 	uint64_t address;
 	uint32_t mapping; /* PFTRACE_NONE */
 	bool has_address;
+	bool is_elf_address; /* of ours; those of others are */
+	bool is_nameless;    /* its address is all that is known: see pftrace_code.c */
 };
 
 /* Of one sequence, until its state is cleared. */

@@ -32,6 +32,9 @@ struct profile;
 enum location_space {
 	LOCATION_NAMED, /* no address: an importer knew only the name; address is a number */
 	LOCATION_FILE,  /* owner: module; address: file offset */
+	/* owner: module; address: ELF address. For inputs that tell no file offset, which only the
+	   file's program headers would give */
+	LOCATION_ELF,
 	/* owner: 0, or the source, where each may have a kernel of its own; address: kernel virtual
 	   address */
 	LOCATION_KERNEL,
@@ -73,6 +76,12 @@ struct location {
 	uint32_t first_frame; /* innermost first: frames [first_frame, first_frame + num_frames) */
 	uint32_t num_frames;  /* 0 before symbolizing; then at least 1 */
 };
+
+/* Whether the owner is a module. */
+static inline bool location_is_in_module(const struct location *location)
+{
+	return location->space == LOCATION_FILE || location->space == LOCATION_ELF;
+}
 
 /* A mapped file. */
 struct module {

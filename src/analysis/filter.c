@@ -136,7 +136,7 @@ static int match_module_paths(struct matches *matches)
 		const struct location *location =
 			profile_get_location(profile, profile_get_stack_location(profile, stack));
 
-		if (location->space == LOCATION_FILE && location->owner < num_modules)
+		if (location_is_in_module(location) && location->owner < num_modules)
 			matches->nodes[matches->tree->stack_nodes[stack]] =
 				modules[location->owner];
 	}

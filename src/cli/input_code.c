@@ -216,7 +216,7 @@ static int find_files(struct input_code *code, bool *ret_has_kernel, bool *ret_h
 		*ret_has_any = true;
 		if (location->space == LOCATION_KERNEL)
 			*ret_has_kernel = true;
-		else if (location->space == LOCATION_FILE)
+		else if (location_is_in_module(location))
 			err = find_module_file(code, location->owner);
 	}
 	return err;

@@ -242,7 +242,7 @@ static int use_mapping_of(struct writer *writer, const struct location *location
 {
 	uint32_t module = location->owner;
 
-	if (location->space != LOCATION_FILE)
+	if (!location_is_in_module(location))
 		return use_mapping(writer, frame->module, NO_MODULE, ret);
 	return use_mapping(writer, profile_get_module(writer->profile, module)->path, module, ret);
 }
@@ -275,6 +275,8 @@ static int add_frame(struct writer *writer, const struct location *location, uin
 	message->has_mapping_id = 1;
 	message->has_rel_pc = location->space != LOCATION_NAMED;
 	message->rel_pc = location->address;
+	message->has_is_elf_address = location->space == LOCATION_ELF;
+	message->is_elf_address = location->space == LOCATION_ELF;
 	message->has_kind = kind != KIND_NATIVE;
 	message->kind = kind;
 	message->has_is_inlined = frame->is_inlined;

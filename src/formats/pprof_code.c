@@ -39,7 +39,7 @@ static void describe_mapping(const struct profile *profile, const struct locatio
 		append_special(name, PPROF_KERNEL, PPROF_KERNEL_MODULE, frame_module);
 	} else if (frame && frame->kind == FRAME_JIT) {
 		append_special(name, PPROF_JIT, PPROF_JIT_MODULE, frame_module);
-	} else if (location->space == LOCATION_FILE &&
+	} else if (location_is_in_module(location) &&
 		   location->owner < profile_count_modules(profile)) {
 		const struct module *module = profile_get_module(profile, location->owner);
 
@@ -82,6 +82,7 @@ static int add_mapping(struct pprof_writer *writer, const struct text *name,
 	return 0;
 }
 
+/* An ELF address is none: readers take theirs for file offsets plus the mapping's start. */
 static bool has_address(const struct location *location)
 {
 	return location->space == LOCATION_FILE || location->space == LOCATION_KERNEL;

@@ -292,7 +292,7 @@ static int add_frames(struct merger *merger, enum unnamed_reason reason, uint32_
 
 static uint32_t map_owner(const struct merger *merger, const struct location *location)
 {
-	if (location->space == LOCATION_FILE &&
+	if (location_is_in_module(location) &&
 	    location->owner < profile_count_modules(merger->from))
 		return merger->modules[location->owner];
 	if (location->space == LOCATION_PROCESS &&

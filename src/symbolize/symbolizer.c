@@ -225,6 +225,18 @@ static int name_code(struct naming *naming, struct code_file *code_file, uint64_
 	return err;
 }
 
+/* Of a location in a module. Returns 0 or -ENOENT. */
+static int get_elf_address(const struct objfile *objfile, const struct location *location,
+			   uint64_t *ret)
+{
+	if (location->space == LOCATION_FILE)
+		return objfile_get_elf_address(objfile, location->address, ret);
+	if (!objfile_is_code(objfile, location->address))
+		return -ENOENT;
+	*ret = location->address;
+	return 0;
+}
+
 static int name_in_file(struct naming *naming, const struct location *location)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
@@ -245,8 +257,7 @@ static int name_in_file(struct naming *naming, const struct location *location)
 		return add_unnamed_frame(naming, UNNAMED_NO_FILE);
 	err = code_files_get(symbolizer->code_files, location->owner, &code_file);
 	if (!err)
-		err = objfile_get_elf_address(code_file_get_objfile(code_file), location->address,
-					      &elf_address);
+		err = get_elf_address(code_file_get_objfile(code_file), location, &elf_address);
 	if (err == -ENOENT)
 		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
 	return err ? err : name_code(naming, code_file, elf_address);
@@ -347,6 +358,7 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 	case LOCATION_NAMED:
 		return 0;
 	case LOCATION_FILE:
+	case LOCATION_ELF:
 		err = name_in_file(&naming, &location);
 		break;
 	case LOCATION_KERNEL:
@@ -367,6 +379,7 @@ struct task {
 	uint32_t owner;
 	uint64_t address;
 	uint8_t space;
+	bool is_in_module;
 };
 
 static int compare_tasks(const void *left, const void *right)
@@ -397,6 +410,7 @@ static struct task *list_tasks(const struct profile *profile, size_t *ret_num)
 				.owner = location->owner,
 				.address = location->address,
 				.space = location->space,
+				.is_in_module = location_is_in_module(location),
 			};
 	}
 	if (tasks)
@@ -410,7 +424,7 @@ static void finish_owner(struct symbolizer *symbolizer, const struct task *last)
 {
 	struct code_file *code_file;
 
-	if (last->space == LOCATION_FILE &&
+	if (last->is_in_module &&
 	    code_files_get(symbolizer->code_files, last->owner, &code_file) == 0)
 		code_file_trim(code_file);
 }
@@ -450,11 +464,11 @@ bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile
 	uint64_t elf_address;
 	uint64_t entry;
 
-	if (location->space != LOCATION_FILE ||
+	if (!location_is_in_module(location) ||
 	    code_files_get(symbolizer->code_files, location->owner, &code_file))
 		return false;
 	objfile = code_file_get_objfile(code_file);
-	if (objfile_get_elf_address(objfile, location->address, &elf_address) ||
+	if (get_elf_address(objfile, location, &elf_address) ||
 	    objfile_get_frame_info(objfile, &frame_info))
 		return false;
 	switch (frame_info_is_outermost(frame_info, elf_address)) {

@@ -15,6 +15,7 @@
 
 #include "formats/pftrace_reader.h"
 #include "formats/reader.h"
+#include "formats/unnamed_code.h"
 
 /* What packed packets may unpack to: as for compressed files. */
 #define UNPACK_FREE_BYTES (64u << 20)
@@ -448,6 +449,8 @@ int pftrace_read(struct import *import)
 		pftrace_finish_samples(&reader);
 		tell_losses(&reader);
 	}
+	if (!err && !import->will_name_code)
+		err = unnamed_code_name(import, false);
 	release(&reader);
 	return err;
 }

@@ -1,8 +1,8 @@
 /*
  * Reading Perfetto traces: mappings, frames and stacks. See pftrace_interned.c.
  *
- * Our own traces keep the addresses of code; those of others count them from where no profile of
- * ours does, so that only names are taken.
+ * Our own traces keep the addresses of code, which are file offsets. Those of others are ELF
+ * addresses, and they are kept where nothing else is known: who has the files can name them.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,6 +30,17 @@ static void append_path_part(struct pftrace_reader *reader, const struct pftrace
 		text_append_char(&reader->text, '/');
 	text_append(&reader->text, profile_get_string(profile, part),
 		    profile_get_string_length(profile, part));
+}
+
+static int add_absolute_path(struct pftrace_reader *reader, uint32_t *ret)
+{
+	_cleanup_(text_release) struct text path = {0};
+
+	text_append_char(&path, '/');
+	text_append(&path, reader->text.data, reader->text.length);
+	return path.failed
+		       ? -ENOMEM
+		       : pftrace_add_profile_string(reader, bytes_of(path.data, path.length), ret);
 }
 
 int pftrace_read_mapping(struct pftrace_reader *reader, struct pftrace_interned *interned,
@@ -61,8 +72,12 @@ int pftrace_read_mapping(struct pftrace_reader *reader, struct pftrace_interned 
 	}
 	if (reader->text.failed)
 		return -ENOMEM;
-	err = pftrace_add_profile_string(reader, bytes_of(reader->text.data, reader->text.length),
-					 &mapping->path);
+	/* The parts of an absolute path. A path in one part is as it is: "[vdso]". */
+	if (num_parts > 1 && reader->text.data[0] != '/')
+		err = add_absolute_path(reader, &mapping->path);
+	else
+		err = pftrace_add_profile_string(
+			reader, bytes_of(reader->text.data, reader->text.length), &mapping->path);
 	return err ? err
 		   : pftrace_interned_put(interned, PFTRACE_MAPPING, iid,
 					  (uint32_t)(interned->mappings.length - 1));
@@ -83,7 +98,7 @@ static int find_module(struct pftrace_reader *reader, const struct pftrace_inter
 	if (mapping == PFTRACE_NONE)
 		return 0;
 	path = profile_get_string(profile, interned->mappings.items[mapping].path);
-	if (is_in_brackets(path, "[kernel")) {
+	if (is_in_brackets(path, "[kernel") || string_equals(path, "kernel")) {
 		frame->kind = FRAME_KERNEL;
 		path = KERNEL_MODULE;
 	}
@@ -167,8 +182,26 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 		case 1001:
 			frame->frame.is_inlined = field.value != 0;
 			break;
+		case 1002:
+			frame->is_elf_address = field.value != 0;
+			break;
 		}
 	}
+}
+
+/* Those who find no name may say so by an empty one. */
+static bool has_no_name(const struct pftrace_reader *reader, uint32_t function)
+{
+	return function == PFTRACE_NONE ||
+	       !profile_get_string_length(reader->import->profile, function);
+}
+
+/* Whether its address is in a file, which can be looked into. */
+static bool is_in_file(const struct pftrace_interned *interned, const struct pftrace_frame *frame)
+{
+	return frame->has_address && frame->mapping != PFTRACE_NONE &&
+	       frame->frame.kind == FRAME_USER &&
+	       interned->mappings.items[frame->mapping].path != STRING_EMPTY;
 }
 
 int pftrace_read_frame(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
@@ -191,15 +224,18 @@ int pftrace_read_frame(struct pftrace_reader *reader, const struct pftrace_seque
 	file = pftrace_interned_find(interned, PFTRACE_SOURCE_PATH, fields.file);
 	frame->frame.file = file == PFTRACE_NONE ? STRING_EMPTY : file;
 	err = find_module(reader, interned, frame->mapping, &frame->frame);
-	if (!err && function == PFTRACE_NONE)
+	if (!err && has_no_name(reader, function)) {
+		function = PFTRACE_NONE;
+		frame->is_nameless = !sequence->is_ours && is_in_file(interned, frame);
 		err = add_unnamed(reader, frame, &frame->frame.name);
-	else if (!err)
+	} else if (!err)
 		err = add_name(reader, short_name == PFTRACE_NONE ? function : short_name,
 			       sequence->is_ours, &frame->frame.name);
+	if (err)
+		return err;
 	frame->frame.full_name = function == PFTRACE_NONE ? frame->frame.name : function;
-	return err ? err
-		   : pftrace_interned_put(interned, PFTRACE_FRAME, fields.iid,
-					  (uint32_t)(interned->frames.length - 1));
+	return pftrace_interned_put(interned, PFTRACE_FRAME, fields.iid,
+				    (uint32_t)(interned->frames.length - 1));
 }
 
 /* ---- stacks ------------------------------------------------------------------------------- */
@@ -259,21 +295,31 @@ static bool has_equal_frames(const struct pftrace_reader *reader, const struct l
 	return true;
 }
 
+static int add_address(struct pftrace_reader *reader, const struct pftrace_interned *interned,
+		       const struct pftrace_frame *frame, enum location_space space, uint32_t *ret)
+{
+	uint32_t module = 0;
+	int err = 0;
+
+	if (space != LOCATION_KERNEL)
+		err = add_module(reader, &interned->mappings.items[frame->mapping], &module);
+	return err ? err
+		   : profile_add_location(reader->import->profile, space, module, frame->address,
+					  ret);
+}
+
 /* The location of reader->frames by its address. -EEXIST when that has other frames. */
 static int add_at_address(struct pftrace_reader *reader, const struct pftrace_interned *interned,
 			  const struct pftrace_frame *frame, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
-	bool is_kernel = frame->frame.kind == FRAME_KERNEL;
 	const struct location *location;
-	uint32_t module = 0;
-	int err = 0;
+	int err = add_address(reader, interned, frame,
+			      frame->frame.kind == FRAME_KERNEL ? LOCATION_KERNEL
+			      : frame->is_elf_address           ? LOCATION_ELF
+								: LOCATION_FILE,
+			      ret);
 
-	if (!is_kernel)
-		err = add_module(reader, &interned->mappings.items[frame->mapping], &module);
-	if (!err)
-		err = profile_add_location(profile, is_kernel ? LOCATION_KERNEL : LOCATION_FILE,
-					   module, frame->address, ret);
 	if (err)
 		return err;
 	location = profile_get_location(profile, *ret);
@@ -315,13 +361,14 @@ static size_t find_group(const struct pftrace_reader *reader,
 	const struct pftrace_frame *outer = get_frame(reader, interned, first);
 	size_t end = first + 1;
 
-	if (!outer->has_address || !outer->address || outer->mapping == PFTRACE_NONE)
+	if (!outer->has_address || !outer->address || outer->mapping == PFTRACE_NONE ||
+	    outer->is_nameless)
 		return 1;
 	for (; end < reader->stack.length; end++) {
 		const struct pftrace_frame *inner = get_frame(reader, interned, end);
 
 		if (inner->mapping != outer->mapping || inner->address != outer->address ||
-		    !inner->has_address || inner == outer)
+		    !inner->has_address || inner->is_nameless || inner == outer)
 			break;
 		if (inner == get_frame(reader, interned, end - 1))
 			break;
@@ -336,6 +383,11 @@ static int add_group(struct pftrace_reader *reader, const struct pftrace_sequenc
 	uint32_t location;
 	int err = -EEXIST;
 
+	if (outer->is_nameless) {
+		err = add_address(reader, sequence->interned, outer, LOCATION_ELF, &location);
+		return err ? err
+			   : profile_add_stack(reader->import->profile, *stack, location, stack);
+	}
 	reader->frames.length = 0;
 	for (size_t i = count; i-- > 0;) {
 		struct frame *added = array_add(&reader->frames);

@@ -1,4 +1,5 @@
 #include "import_fixture.h"
+#include "trace_maker.h"
 #include "zones_maker.h"
 
 static int read_trace(const struct text *trace, struct zones_read_result *ret)
@@ -109,11 +110,124 @@ static void names_that_are_not_the_functions_own_come_back(void **state _unused_
 	profile_free(profile);
 }
 
+/* ---- of other tools ----------------------------------------------------------------------- */
+
+static void put_numbered(struct text *data, uint32_t field, uint64_t iid, const char *string)
+{
+	struct text item = {0};
+
+	put(&item, 1, iid);
+	put_string(&item, 2, string);
+	put_message(data, field, &item);
+}
+
+/*
+ * A sample whose stack is the function `main` and above it two addresses in /opt/app/libx.so that
+ * have no name; the second frame says so by an empty one, as heapprofd does.
+ */
+static struct text make_nameless(void)
+{
+	static const char *const parts[] = {"opt", "app", "libx.so"};
+	struct text trace = {0};
+	struct text data = {0};
+	struct text item = {0};
+
+	put_numbered(&data, 5, 1, "main");
+	put_numbered(&data, 5, 2, "");
+	put_numbered(&data, 16, 1, "\xab\xcd");
+	put(&item, 1, 1);
+	put(&item, 2, 1);
+	put(&item, 4, 0x400000);
+	put(&item, 6, 0x1000); /* load_bias */
+	put(&item, 8, 0x2000); /* exact_offset */
+	for (uint64_t i = 0; i < 3; i++) {
+		put_numbered(&data, 17, i + 1, parts[i]);
+		put(&item, 7, i + 1);
+	}
+	put_message(&data, 19, &item);
+	for (uint64_t i = 0; i < 3; i++) {
+		put(&item, 1, i + 1);
+		if (i < 2)
+			put(&item, 2, i + 1);
+		put(&item, 3, 1);
+		put(&item, 4, 0x1230 + i);
+		put_message(&data, 6, &item);
+	}
+	put(&item, 1, 1);
+	for (uint64_t i = 0; i < 3; i++)
+		put(&item, 2, i + 1);
+	put_message(&data, 7, &item);
+	put_packet(&trace, 1, CLEARED, 1, INTERNED, &data);
+	put_sample(&trace, 1, 2);
+	return trace;
+}
+
+static void nameless_code_of_others_is_known_by_its_elf_address(void **state _unused_)
+{
+	struct imported imported = {.import.will_name_code = true};
+	struct text trace = make_nameless();
+	const struct location *location;
+	const struct module *module;
+	uint32_t num_nameless = 0;
+
+	assert_int_equal(imported_read(&imported, &format_pftrace, trace.data, trace.length), 0);
+	for (uint32_t i = 0; i < profile_count_locations(imported.profile); i++) {
+		location = profile_get_location(imported.profile, i);
+		if (location->num_frames)
+			continue;
+		assert_int_equal(location->space, LOCATION_ELF);
+		assert_int_equal(location->address, 0x1231 + num_nameless++);
+		module = profile_get_module(imported.profile, location->owner);
+		assert_string_equal(profile_get_string(imported.profile, module->path),
+				    "/opt/app/libx.so");
+		assert_int_equal(module->build_id_size, 2);
+		assert_memory_equal(module->build_id, "\xab\xcd", 2);
+	}
+	assert_int_equal(num_nameless, 2);
+	imported_release(&imported);
+	text_release(&trace);
+}
+
+static void nameless_code_is_called_by_its_place_where_nobody_names_it(void **state _unused_)
+{
+	struct text trace = make_nameless();
+	struct zones_read_result result;
+
+	assert_int_equal(read_trace(&trace, &result), 0);
+	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
+		       "[unknown];main;libx.so+0x1231;libx.so+0x1232 1\n");
+	maker_release(&result);
+	text_release(&trace);
+}
+
+static void elf_addresses_come_back_as_such(void **state _unused_)
+{
+	struct text foreign = make_nameless();
+	struct zones_read_result result;
+	struct text trace;
+	uint32_t num_found = 0;
+
+	assert_int_equal(read_trace(&foreign, &result), 0);
+	trace = write_trace(result.profile);
+	maker_release(&result);
+	assert_int_equal(read_trace(&trace, &result), 0);
+	for (uint32_t i = 0; i < profile_count_locations(result.profile); i++)
+		if (profile_get_location(result.profile, i)->space == LOCATION_ELF)
+			num_found++;
+	assert_int_equal(num_found, 2);
+	maker_release(&result);
+	text_release(&trace);
+	text_release(&foreign);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_what_was_written),
 		cmocka_unit_test(names_that_are_not_the_functions_own_come_back),
+		cmocka_unit_test(nameless_code_of_others_is_known_by_its_elf_address),
+		cmocka_unit_test(nameless_code_is_called_by_its_place_where_nobody_names_it),
+		cmocka_unit_test(elf_addresses_come_back_as_such),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,21 @@ static void an_address_in_a_function_gets_its_name_and_no_neighbour_does(void **
 	assert_frame(scene, headers, "[program]", "program", UNNAMED_NO_SYMBOL);
 }
 
+static void an_elf_address_needs_no_file_offset(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t offset;
+	uint32_t file = add_program(scene, "program", "_Z4workiPv", &offset);
+	uint32_t inside = add_location(scene, LOCATION_ELF, file, 0x1000 + 0x3f);
+	uint32_t outside = add_location(scene, LOCATION_ELF, file, 3);
+
+	assert_int_not_equal(offset, 0x1000);
+	name_all(scene);
+	assert_frame(scene, inside, "work", "program", UNNAMED_NOT);
+	assert_frame(scene, outside, "[program]", "program", UNNAMED_NO_SYMBOL);
+	assert_false(symbolizer_is_outermost(scene->symbolizer, scene->profile, inside));
+}
+
 static void of_files_with_one_build_id_the_one_with_symbols_names_all(void **state)
 {
 	struct scene *scene = *state;
@@ -334,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_address_in_a_function_gets_its_name_and_no_neighbour_does),
+		TEST(an_elf_address_needs_no_file_offset),
 		TEST(of_files_with_one_build_id_the_one_with_symbols_names_all),
 		TEST(a_file_that_cannot_be_opened_says_so),
 		TEST(a_file_that_is_not_elf_has_no_symbols),
