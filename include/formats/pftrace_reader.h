@@ -199,6 +199,25 @@ struct pftrace_attribute {
 	struct zone_attribute attribute; /* .next is the place + 1 of the one before */
 };
 
+/* Names of an address that were found later. */
+struct pftrace_symbol {
+	uint32_t path; /* strings of the profile */
+	uint32_t build_id;
+	uint64_t address;
+	uint32_t first_line; /* in symbol_lines; innermost first */
+	uint32_t num_lines;
+};
+
+/* What a process has allocated at a stack, by the last dump. */
+struct pftrace_heap_stack {
+	uint32_t pid;
+	uint32_t heap;  /* string of the profile */
+	uint32_t stack; /* of the profile */
+	uint32_t dump;  /* number of the last one that told of it */
+	uint64_t time_ns;
+	uint64_t values[6]; /* by metric */
+};
+
 struct pftrace_reader {
 	struct import *import;
 	struct timeline *timeline;
@@ -235,7 +254,14 @@ struct pftrace_reader {
 	ARRAY(uint32_t) profile_threads; /* by thread of the timeline; their ids plus one */
 	ARRAY(uint32_t) profile_processes;
 	struct hash_index modules; /* of the profile, by path and build ID */
-	ARRAY(uint32_t) stack;     /* frames of the callstack that is being read */
+	ARRAY(struct pftrace_symbol) symbols;
+	ARRAY(struct frame) symbol_lines;
+	struct hash_index symbol_index; /* by file and address */
+	ARRAY(struct pftrace_heap_stack) heap_stacks;
+	struct hash_index heap_index;
+	uint32_t num_heap_dumps; /* that have begun */
+	uint64_t num_cut_heaps;
+	ARRAY(uint32_t) stack; /* frames of the callstack that is being read */
 	ARRAY(struct frame) frames;
 	struct text text;
 };
@@ -286,6 +312,19 @@ _must_check_ int pftrace_read_callstack(struct pftrace_reader *reader,
 					const struct pftrace_sequence *sequence,
 					struct bytes message);
 
+/* pftrace_symbols.c: in the first round. */
+_must_check_ int pftrace_read_symbols(struct pftrace_reader *reader, struct bytes message);
+/* reader->frames of the address. Returns 0, -ENOENT or -ENOMEM. */
+_must_check_ int pftrace_find_symbol(struct pftrace_reader *reader,
+				     const struct pftrace_mapping *mapping,
+				     const struct pftrace_frame *frame);
+
+/* pftrace_heap.c. */
+_must_check_ int pftrace_read_heap(struct pftrace_reader *reader,
+				   const struct pftrace_packet *packet, struct bytes message);
+/* Into the profile, when all packets are read. */
+_must_check_ int pftrace_finish_heaps(struct pftrace_reader *reader);
+
 /* pftrace_tracks.c: descriptors, in the first round; then they are put into order. */
 _must_check_ int pftrace_read_descriptor(struct pftrace_reader *reader, struct bytes message,
 					 uint64_t since_ns);
@@ -328,6 +367,13 @@ _must_check_ int pftrace_read_streaming_profile(struct pftrace_reader *reader,
 _must_check_ int pftrace_read_sample_defaults(struct pftrace_reader *reader,
 					      struct pftrace_sequence *sequence,
 					      struct bytes message);
+
+/*
+ * The profile's stack of a number; STACK_EMPTY, which is counted, where the sequence has not told
+ * of it.
+ */
+uint32_t pftrace_find_stack(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+			    uint64_t iid);
 
 /* How our own recording was made, into the profile, when all packets are read. */
 void pftrace_finish_samples(struct pftrace_reader *reader);

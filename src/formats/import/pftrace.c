@@ -37,6 +37,7 @@ enum packet_field {
 	PACKET_TRACK_EVENT = 11,
 	PACKET_INTERNED = 12,
 	PACKET_FLAGS = 13,
+	PACKET_HEAP = 37,
 	PACKET_DROPPED = 42,
 	PACKET_THREAD = 44, /* whose sequence it is */
 	PACKET_SYSTEM_INFO = 45,
@@ -45,6 +46,7 @@ enum packet_field {
 	PACKET_CLOCK = 58,
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK = 60,
+	PACKET_SYMBOLS = 61,
 	PACKET_SAMPLE = 66,
 };
 
@@ -113,7 +115,9 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 		case PACKET_SYSTEM_INFO:
 		case PACKET_PACKED:
 		case PACKET_STREAMING_PROFILE:
+		case PACKET_HEAP:
 		case PACKET_TRACK:
+		case PACKET_SYMBOLS:
 		case PACKET_SAMPLE:
 			packet->kind = field.number;
 			packet->data = field.body;
@@ -220,6 +224,8 @@ static int read_descriptors(struct pftrace_reader *reader, const struct raw_pack
 		return pftrace_read_thread(reader, raw->data, since_ns);
 	case PACKET_TRACK:
 		return pftrace_read_descriptor(reader, raw->data, since_ns);
+	case PACKET_SYMBOLS:
+		return pftrace_read_symbols(reader, raw->data);
 	}
 	return 0;
 }
@@ -256,6 +262,8 @@ static int read_data(struct pftrace_reader *reader, const struct raw_packet *raw
 		return sequence ? pftrace_read_event(reader, &packet, raw->data) : 0;
 	case PACKET_SAMPLE:
 		return sequence ? pftrace_read_sample(reader, &packet, raw->data) : 0;
+	case PACKET_HEAP:
+		return sequence ? pftrace_read_heap(reader, &packet, raw->data) : 0;
 	case PACKET_STREAMING_PROFILE:
 		return sequence ? pftrace_read_streaming_profile(reader, &packet, raw->data) : 0;
 	}
@@ -421,6 +429,11 @@ static void release(struct pftrace_reader *reader)
 	array_release(&reader->profile_threads);
 	array_release(&reader->profile_processes);
 	hash_index_release(&reader->modules);
+	array_release(&reader->symbols);
+	array_release(&reader->symbol_lines);
+	hash_index_release(&reader->symbol_index);
+	array_release(&reader->heap_stacks);
+	hash_index_release(&reader->heap_index);
 	array_release(&reader->stack);
 	array_release(&reader->frames);
 	text_release(&reader->text);
@@ -445,6 +458,8 @@ int pftrace_read(struct import *import)
 		err = read_round(&reader, ROUND_EVENTS);
 	if (!err)
 		err = pftrace_finish_zones(&reader);
+	if (!err)
+		err = pftrace_finish_heaps(&reader);
 	if (!err) {
 		pftrace_finish_samples(&reader);
 		tell_losses(&reader);

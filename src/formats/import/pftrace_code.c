@@ -376,18 +376,10 @@ static size_t find_group(const struct pftrace_reader *reader,
 	return end - first;
 }
 
-static int add_group(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
-		     size_t first, size_t count, uint32_t *stack)
+/* As the producer told it: a name for each level. */
+static int add_told_names(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+			  size_t first, size_t count)
 {
-	const struct pftrace_frame *outer = get_frame(reader, sequence->interned, first);
-	uint32_t location;
-	int err = -EEXIST;
-
-	if (outer->is_nameless) {
-		err = add_address(reader, sequence->interned, outer, LOCATION_ELF, &location);
-		return err ? err
-			   : profile_add_stack(reader->import->profile, *stack, location, stack);
-	}
 	reader->frames.length = 0;
 	for (size_t i = count; i-- > 0;) {
 		struct frame *added = array_add(&reader->frames);
@@ -397,9 +389,30 @@ static int add_group(struct pftrace_reader *reader, const struct pftrace_sequenc
 		*added = get_frame(reader, sequence->interned, first + i)->frame;
 		added->is_inlined |= i > 0;
 	}
-	if (sequence->is_ours && outer->has_address && outer->mapping != PFTRACE_NONE &&
-	    outer->frame.kind != FRAME_JIT)
-		err = add_at_address(reader, sequence->interned, outer, &location);
+	return 0;
+}
+
+static int add_group(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+		     size_t first, size_t count, uint32_t *stack)
+{
+	struct pftrace_interned *interned = sequence->interned;
+	const struct pftrace_frame *outer = get_frame(reader, interned, first);
+	bool is_at_address = sequence->is_ours && outer->has_address &&
+			     outer->mapping != PFTRACE_NONE && outer->frame.kind != FRAME_JIT;
+	uint32_t location;
+	int err = -ENOENT;
+
+	if (!sequence->is_ours && is_in_file(interned, outer))
+		err = pftrace_find_symbol(reader, &interned->mappings.items[outer->mapping], outer);
+	if (err == -ENOENT && outer->is_nameless) {
+		err = add_address(reader, interned, outer, LOCATION_ELF, &location);
+		return err ? err
+			   : profile_add_stack(reader->import->profile, *stack, location, stack);
+	}
+	if (err == -ENOENT)
+		err = add_told_names(reader, sequence, first, count);
+	if (!err)
+		err = is_at_address ? add_at_address(reader, interned, outer, &location) : -EEXIST;
 	if (err == -EEXIST)
 		return add_by_name(reader, stack);
 	return err ? err : profile_add_stack(reader->import->profile, *stack, location, stack);

@@ -166,9 +166,8 @@ static int add_sample(struct pftrace_reader *reader, struct pftrace_sequence *se
 	return timeline_add_sample(reader->timeline, sample, NULL);
 }
 
-/* What is told of a stack that the sequence has not told of; not even that there is one. */
-static uint32_t find_stack(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
-			   uint64_t iid)
+uint32_t pftrace_find_stack(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+			    uint64_t iid)
 {
 	uint32_t stack = pftrace_interned_find(sequence->interned, PFTRACE_CALLSTACK, iid);
 
@@ -203,7 +202,7 @@ int pftrace_read_sample(struct pftrace_reader *reader, const struct pftrace_pack
 	sample.is_truncated = values[SAMPLE_UNWIND_ERROR] != UNWIND_ERROR_NONE;
 	if (values[SAMPLE_CPU_MODE] <= SAMPLE_MODE_USER)
 		sample.mode = (uint8_t)(values[SAMPLE_CPU_MODE] & 3);
-	sample.stack = find_stack(reader, sequence, values[SAMPLE_CALLSTACK]);
+	sample.stack = pftrace_find_stack(reader, sequence, values[SAMPLE_CALLSTACK]);
 	err = pftrace_find_thread(reader, (uint32_t)values[SAMPLE_PID],
 				  (uint32_t)values[SAMPLE_TID], packet->time_ns, &sample.thread);
 	return err ? err : add_sample(reader, sequence, &sample);
@@ -218,7 +217,7 @@ static int add_streamed(struct pftrace_reader *reader, const struct pftrace_pack
 		.time_ns = time_ns,
 		.weight = 1,
 		.thread = thread,
-		.stack = find_stack(reader, packet->sequence, callstack),
+		.stack = pftrace_find_stack(reader, packet->sequence, callstack),
 		.region = TIMELINE_NONE,
 		.mode = SAMPLE_MODE_USER,
 	};

@@ -59,9 +59,11 @@ enum {
 	SNAPSHOT = 6,
 	EVENT = 11,
 	INTERNED = 12,
+	HEAP = 37,
 	PACKED = 50,
 	DEFAULTS = 59,
 	TRACK = 60,
+	SYMBOLS = 61,
 	SAMPLE = 66
 };
 
@@ -118,6 +120,56 @@ static inline void put_sample(struct text *trace, uint32_t sequence, uint64_t ti
 	put(&sample, 4, 1);
 	put(&sample, 6, 1000); /* a counter that runs on, for all we know */
 	put_packet(trace, sequence, NEEDED, time, SAMPLE, &sample);
+}
+
+static inline void put_numbered(struct text *data, uint32_t field, uint64_t iid, const char *string)
+{
+	struct text item = {0};
+
+	put(&item, 1, iid);
+	put_string(&item, 2, string);
+	put_message(data, field, &item);
+}
+
+/*
+ * A sample whose stack is the function `main` and above it two addresses in /opt/app/libx.so that
+ * have no name; the second frame says so by an empty one, as heapprofd does.
+ */
+static inline struct text make_nameless(void)
+{
+	static const char *const parts[] = {"opt", "app", "libx.so"};
+	struct text trace = {0};
+	struct text data = {0};
+	struct text item = {0};
+
+	put_numbered(&data, 5, 1, "main");
+	put_numbered(&data, 5, 2, "");
+	put_numbered(&data, 16, 1, "\xab\xcd");
+	put(&item, 1, 1);
+	put(&item, 2, 1);
+	put(&item, 4, 0x400000);
+	put(&item, 6, 0x1000); /* load_bias */
+	put(&item, 8, 0x2000); /* exact_offset */
+	for (uint64_t i = 0; i < 3; i++) {
+		put_numbered(&data, 17, i + 1, parts[i]);
+		put(&item, 7, i + 1);
+	}
+	put_message(&data, 19, &item);
+	for (uint64_t i = 0; i < 3; i++) {
+		put(&item, 1, i + 1);
+		if (i < 2)
+			put(&item, 2, i + 1);
+		put(&item, 3, 1);
+		put(&item, 4, 0x1230 + i);
+		put_message(&data, 6, &item);
+	}
+	put(&item, 1, 1);
+	for (uint64_t i = 0; i < 3; i++)
+		put(&item, 2, i + 1);
+	put_message(&data, 7, &item);
+	put_packet(&trace, 1, CLEARED, 1, INTERNED, &data);
+	put_sample(&trace, 1, 2);
+	return trace;
 }
 
 #endif
