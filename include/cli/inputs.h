@@ -18,6 +18,7 @@ enum input_option {
 	OPTION_STRICT,
 	OPTION_LENIENT,
 	OPTION_SYMBOLS,
+	OPTION_COMMON_NAMES,
 };
 
 /* Lines for a command's table. */
@@ -32,10 +33,13 @@ enum input_option {
 		{OPTION_LENIENT, 0, "lenient", NULL,                                     \
 		 "zones: warn of what is declared twice, or not\n"                       \
 		 "at all, instead of ending"},                                           \
+		{OPTION_SYMBOLS, 0, "symbols", "DIR",                                    \
+		 "look for programs and debug files here first,\n"                       \
+		 "by build ID, path or name; repeatable"},                               \
 	{                                                                                \
-		OPTION_SYMBOLS, 0, "symbols", "DIR",                                     \
-			"look for programs and debug files here first,\n"                \
-			"by build ID, path or name; repeatable"                          \
+		OPTION_COMMON_NAMES, 0, "common-names", NULL,                            \
+			"Java: one name for lambdas, proxies and others\n"               \
+			"that have other numbers in each run"                            \
 	}
 
 /* Folders that may be given. */
@@ -48,6 +52,7 @@ struct input_options {
 	size_t num_symbols;
 	bool is_strict;
 	bool is_lenient;
+	bool has_common_names;
 	bool is_growing; /* somebody may be writing: a last line without end is left out */
 };
 

@@ -217,6 +217,10 @@ _must_check_ int profile_set_frames(struct profile *profile, uint32_t location,
  */
 void profile_trim(struct profile *profile);
 
+/* Other names for a frame: strings of the profile. */
+void profile_set_frame_names(struct profile *profile, uint32_t id, uint32_t name,
+			     uint32_t full_name);
+
 /* Another name and unit for a metric; they are copied. Returns 0 or -ENOMEM. */
 _must_check_ int profile_rename_metric(struct profile *profile, uint32_t metric, const char *name,
 				       const char *unit);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/common_name.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
@@ -55,6 +56,9 @@ int input_options_handle(struct input_options *options, int id, const char *valu
 		return 0;
 	case OPTION_SYMBOLS:
 		return add_symbols(options, value);
+	case OPTION_COMMON_NAMES:
+		options->has_common_names = true;
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -309,10 +313,37 @@ static int read_group(const struct reading *group, const struct input_options *o
 	return status;
 }
 
+static int make_common(struct profile *profile, struct text *text, uint32_t *name)
+{
+	text_truncate(text, 0);
+	common_name_append(text, profile_get_string(profile, *name),
+			   profile_get_string_length(profile, *name));
+	return text->failed ? -ENOMEM
+			    : string_table_add(profile_get_strings(profile),
+					       text->data ? text->data : "", text->length, name);
+}
+
+/* Of the frames that a file has added. */
+static int make_names_common(struct profile *profile, uint32_t first_frame)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	for (uint32_t i = first_frame; i < profile_count_frames(profile); i++) {
+		struct frame frame = *profile_get_frame(profile, i);
+
+		if (make_common(profile, &text, &frame.name) ||
+		    make_common(profile, &text, &frame.full_name))
+			return tell_out_of_memory();
+		profile_set_frame_names(profile, i, frame.name, frame.full_name);
+	}
+	return EXIT_DONE;
+}
+
 int inputs_read_file(const char *path, const struct input_options *options, struct profile *profile,
 		     struct timeline *timeline, struct import_counts *ret_counts)
 {
 	struct reading reading = {.name = string_equals(path, "-") ? "standard input" : path};
+	uint32_t num_frames = profile_count_frames(profile);
 	struct error error = {0};
 	int err = input_file_open(path, &reading.file, &error);
 	int status;
@@ -326,6 +357,8 @@ int inputs_read_file(const char *path, const struct input_options *options, stru
 	else
 		status = read_open_file(&reading, options, profile, timeline, ret_counts);
 	input_file_free(reading.file);
+	if (!status && options->has_common_names)
+		status = make_names_common(profile, num_frames);
 	return status;
 }
 

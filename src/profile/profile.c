@@ -577,6 +577,13 @@ uint32_t profile_count_samples(const struct profile *profile)
 	return (uint32_t)profile->samples.length;
 }
 
+void profile_set_frame_names(struct profile *profile, uint32_t id, uint32_t name,
+			     uint32_t full_name)
+{
+	profile->frames.items[id].name = name;
+	profile->frames.items[id].full_name = full_name;
+}
+
 uint32_t profile_get_stack_location(const struct profile *profile, uint32_t stack)
 {
 	return stack_table_get_level(profile->stacks, stack);
