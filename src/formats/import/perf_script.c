@@ -49,6 +49,7 @@ struct reader {
 	uint64_t time_ns;
 	bool is_java;
 	ARRAY(struct perf_levels) stack; /* innermost first */
+	bool has_single_lines; /* the last samples were lines without blank ones between */
 };
 
 struct header {
@@ -168,6 +169,17 @@ static bool parse_event(struct piece rest, struct header *header)
 	}
 }
 
+/* Without comm: both ids, and all that the event needs. */
+static bool parse_nameless(struct piece line, struct header *ret)
+{
+	struct piece rest = piece_trim(line);
+	struct piece word = take_word(&rest);
+
+	ret->comm = (struct piece){word.start, 0};
+	ret->owner = word;
+	return parse_ids(word, ret) && ret->pid.length && parse_event(rest, ret) && ret->has_time;
+}
+
 /*
  * A name may hold blanks and numbers: the ids are the first after which the rest makes sense, or
  * else the first that look like ids. A blank follows them even where nothing else is printed.
@@ -198,7 +210,16 @@ static bool parse_header(struct piece line, struct header *ret)
 	ret->event.length = 0;
 	ret->has_period = false;
 	ret->rest.length = 0;
-	return is_found;
+	return is_found || parse_nameless(line, ret);
+}
+
+/* A comm may look like an address: "  cc1 10730/10730 [000] 39209.1: sched:sched_switch: ...". */
+static bool is_header_of_words(struct piece line)
+{
+	struct header header = {0};
+
+	return line.start[0] == ' ' && parse_header(line, &header) && header.has_time &&
+	       header.event.length;
 }
 
 /* ---- threads and metrics ---- */
@@ -419,6 +440,7 @@ static int read_header(struct reader *reader, struct piece line, bool *ret_is_he
 	*ret_is_header = is_other || parse_header(line, &header);
 	if (!*ret_is_header)
 		return 0;
+	reader->has_single_lines = reader->is_open && !reader->stack.length;
 	err = finish_sample(reader);
 	if (err || is_other)
 		return err;
@@ -450,7 +472,7 @@ static int read_line(struct reader *reader, struct piece line)
 	bool is_known = false;
 	int err = 0;
 
-	if (is_indented && reader->is_open) {
+	if (is_indented && reader->is_open && !is_header_of_words(line)) {
 		err = add_frame(reader, line, &is_known);
 		if (err || is_known)
 			return err;
@@ -483,6 +505,8 @@ static int read_lines(struct reader *reader)
 			import->advance(import->context, advanced);
 		}
 	}
+	if (!err && reader->has_single_lines && !reader->stack.length)
+		err = finish_sample(reader);
 	if (!err && reader->is_open)
 		err = reader_skip_line(import, reader->lines.number,
 				       "the last sample may be cut off, as no blank line follows");

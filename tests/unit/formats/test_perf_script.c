@@ -86,6 +86,31 @@ static void without_call_chains_a_sample_is_one_line(void **state _unused_)
 		      0, "dd;read 5\nperf;native_write_msr_[k] 7\n");
 }
 
+static void a_comm_that_looks_like_an_address_is_none(void **state _unused_)
+{
+	assert_stacks(&format_perf_script,
+		      "            perf 10/10 [000] 39.1: sched:sched_switch: prev_comm=perf\n"
+		      "             cc1 11/11 [000] 39.2: sched:sched_switch: prev_comm=cc1\n"
+		      "             cc1 11/11 [000] 39.3: sched:sched_switch: prev_comm=cc1\n",
+		      0, "cc1 2\nperf 1\n");
+}
+
+static void a_thread_may_be_known_by_its_ids_alone(void **state _unused_)
+{
+	struct imported imported = {0};
+	const char *text = "10/12 39.5: cpu-clock: \n\t11b1 leaf (/bin/w)\n\n";
+	struct thread thread;
+
+	assert_int_equal(format_perf_script.detect((const uint8_t *)text, strlen(text)),
+			 DETECTED_SURE);
+	assert_int_equal(imported_read(&imported, &format_perf_script, text, strlen(text)), 0);
+	thread = *profile_get_thread(imported.profile, 0);
+	assert_int_equal(thread.tid, 12);
+	assert_int_equal(profile_get_process(imported.profile, thread.process)->pid, 10);
+	assert_string_equal(profile_get_string(imported.profile, thread.comm), "");
+	imported_release(&imported);
+}
+
 static void frames_of_the_kernel_and_of_jit_code_are_marked(void **state _unused_)
 {
 	assert_stacks(FORMAT,
@@ -249,6 +274,8 @@ int main(void)
 		cmocka_unit_test(the_header_may_hold_the_thread_alone),
 		cmocka_unit_test(a_sample_without_stack_is_its_thread),
 		cmocka_unit_test(without_call_chains_a_sample_is_one_line),
+		cmocka_unit_test(a_comm_that_looks_like_an_address_is_none),
+		cmocka_unit_test(a_thread_may_be_known_by_its_ids_alone),
 		cmocka_unit_test(frames_of_the_kernel_and_of_jit_code_are_marked),
 		cmocka_unit_test(unknown_frames_are_named_by_their_file),
 		cmocka_unit_test(offsets_arguments_and_quotes_are_cut),
