@@ -284,6 +284,13 @@ _must_check_ int perf_meta_read_header(struct perf_meta *meta, struct perf_secti
 /* The same out of the records of a pipe, before any of the others is looked at. */
 _must_check_ int perf_meta_read_records(struct perf_meta *meta, struct perf_section area);
 
+/*
+ * Metrics are made when they are met. The one that is taken if none is asked for should be that of
+ * the event that was asked for first: make those of all that have samples among the records, as
+ * far as these are not compressed. Returns 0 or -ENOMEM.
+ */
+_must_check_ int perf_meta_order_metrics(struct perf_meta *meta, struct perf_section area);
+
 /* ---- stacks ---- */
 
 enum perf_level_kind {

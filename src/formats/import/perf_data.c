@@ -1,8 +1,10 @@
 /*
- * perf.data, in its two forms:
+ * perf.data, in its three forms:
  *
- *	file   header (magic, where what is), attributes, records, features
- *	pipe   magic, and then records only, among them the attributes and the features
+ *	file    header (magic, where what is), attributes, records, features
+ *	pipe    magic, and then records only, among them the attributes and the features
+ *	folder  such a file, `data`, and with `--threads` the records of each thread of perf,
+ *`data.N`
  *
  * A feature is a section of its own at the end of a file; its header has a bit for each. Records
  * carry what the kernel said (samples and side band) and what perf adds to it. What the kernel said
@@ -15,7 +17,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "formats/format.h"
 #include "formats/reader.h"
 #include "formats/unnamed_code.h"
@@ -34,8 +38,21 @@
 #define UNPACK_RATIO      100
 #define MAX_CHUNK_BYTES   (16u << 20) /* of one compressed record */
 
+#define MEMBER        "data"
+#define STREAM_PREFIX "data."
+#define KERNEL_COPY   "kcore_dir"
+
+/* What a thread of perf has written: records in order of time. */
+struct stream {
+	struct bytes bytes;
+	struct perf_record next;
+	uint64_t next_ns;
+	bool is_over;
+};
+
 struct reader {
 	struct import *import;
+	ARRAY(struct stream) streams; /* of a folder */
 	struct perf_meta meta;
 	struct perf_stacks stacks;
 	struct perf_queue queue;
@@ -173,7 +190,7 @@ static void advance(struct reader *reader, uint64_t place)
 {
 	struct import *import = reader->import;
 
-	if (!import->advance)
+	if (!import->advance || import->open_member)
 		return;
 	array_for_each (&reader->queue.items, item)
 		if (item->place < place)
@@ -340,6 +357,82 @@ static int unpack(struct reader *reader, const struct perf_record *record)
 	return err;
 }
 
+/* ---- files of threads ---- */
+
+static int take_next(struct reader *reader, struct stream *stream)
+{
+	const struct perf_attr *attr;
+	size_t start = stream->bytes.offset;
+
+	stream->is_over = !bytes_left(&stream->bytes);
+	if (stream->is_over)
+		return 0;
+	if (!perf_record_take(&stream->bytes, 0, &stream->next)) {
+		stream->is_over = true;
+		return reader_skip_byte(
+			reader->import, start,
+			"a thread's record is cut off or malformed: what follows is lost");
+	}
+	perf_record_skip_data(&stream->next, &stream->bytes);
+	attr = perf_attrs_find_record(&reader->meta.attrs, &stream->next);
+	stream->next_ns = attr && stream->next.type < PERF_USER_TYPES
+				  ? perf_attr_get_time(attr, &stream->next)
+				  : 0;
+	return 0;
+}
+
+/* The stream whose next record is the earliest; NULL: all are over. */
+static struct stream *find_earliest(const struct reader *reader)
+{
+	struct stream *found = NULL;
+
+	array_for_each (&reader->streams, stream)
+		if (!stream->is_over && (!found || stream->next_ns < found->next_ns))
+			found = stream;
+	return found;
+}
+
+static int read_streams(struct reader *reader)
+{
+	struct stream *stream;
+	int err = 0;
+
+	array_for_each (&reader->streams, each)
+		if (!err)
+			err = take_next(reader, each);
+	while (!err && !reader->is_over && (stream = find_earliest(reader))) {
+		struct perf_record record = stream->next;
+
+		if (record.type == PERF_COMPRESSED || record.type == PERF_COMPRESSED2)
+			err = unpack(reader, &record);
+		else if (record.type < PERF_USER_TYPES)
+			err = queue_record(reader, &record, NULL);
+		if (!err)
+			err = take_next(reader, stream);
+	}
+	return err;
+}
+
+static int open_streams(struct reader *reader)
+{
+	const struct import *import = reader->import;
+
+	for (size_t i = 0; import->open_member && i < import->num_members; i++) {
+		const uint8_t *data;
+		struct stream *added;
+		size_t size;
+
+		if (!string_starts_with(import->members[i], STREAM_PREFIX) ||
+		    import->open_member(import->context, import->members[i], &data, &size))
+			continue;
+		added = array_add(&reader->streams);
+		if (!added)
+			return -ENOMEM;
+		added->bytes = bytes_of(data, size);
+	}
+	return 0;
+}
+
 /* ---- the file ---- */
 
 /* What is before a damage counts. */
@@ -347,13 +440,17 @@ static int read_area(struct reader *reader, struct perf_section area, bool is_cu
 {
 	struct import *import = reader->import;
 	struct bytes bytes = perf_section_cut(reader->import, area);
-	int err = read_records(reader, &bytes, area.offset, NULL);
+	int err = perf_meta_order_metrics(&reader->meta, area);
 
+	if (!err)
+		err = read_records(reader, &bytes, area.offset, NULL);
 	if (err == -ENODATA)
 		err = reader_skip_byte(import, area.offset + bytes.offset,
 				       "the record is cut off or malformed: what follows is lost");
 	else if (!err && (is_cut_off || bytes.failed))
 		err = reader_skip_byte(import, import->size, "the file is cut off");
+	if (!err)
+		err = read_streams(reader);
 	if (!err)
 		err = perf_queue_flush(&reader->queue, UINT64_MAX, SIZE_MAX, deliver, reader);
 	return err;
@@ -410,7 +507,7 @@ static int finish(struct reader *reader)
 	return import->will_name_code ? 0 : unnamed_code_name(import, false);
 }
 
-static int read_perf_data(struct import *import)
+static int read_file(struct import *import)
 {
 	struct reader reader = {.import = import, .meta.import = import, .stacks.import = import};
 	int err;
@@ -424,7 +521,9 @@ static int read_perf_data(struct import *import)
 	if (memcmp(import->data, MAGIC, MAGIC_BYTES) != 0)
 		return import_fail_byte(import, 0, "expected " MAGIC);
 	perf_tasks_init(&reader.meta.tasks, import);
-	err = read_body(&reader);
+	err = open_streams(&reader);
+	if (!err)
+		err = read_body(&reader);
 	if (!err)
 		err = finish(&reader);
 	perf_queue_release(&reader.queue);
@@ -433,7 +532,38 @@ static int read_perf_data(struct import *import)
 	perf_stacks_release(&reader.stacks);
 	perf_tasks_release(&reader.meta.tasks);
 	perf_attrs_release(&reader.meta.attrs);
+	array_release(&reader.streams);
 	return err;
+}
+
+static int read_perf_data(struct import *import)
+{
+	const uint8_t *data = import->data;
+	size_t size = import->size;
+	int err;
+
+	if (!import->open_member)
+		return read_file(import);
+	if (import->open_member(import->context, MEMBER, &import->data, &import->size))
+		return import_fail_byte(import, 0, "expected a file '" MEMBER "' in the folder");
+	err = read_file(import);
+	import->data = data;
+	import->size = size;
+	return err;
+}
+
+static bool detect_members(const char *const *members, size_t num_members)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < num_members; i++) {
+		if (string_equals(members[i], MEMBER))
+			is_found = true;
+		else if (!string_starts_with(members[i], STREAM_PREFIX) &&
+			 !string_starts_with(members[i], KERNEL_COPY))
+			return false;
+	}
+	return is_found;
 }
 
 static enum detection detect(const uint8_t *data, size_t size)
@@ -450,5 +580,6 @@ const struct format format_perf_data = {
 	.extension = "",
 	.summary = "what 'perf record' writes: perf.data, with addresses",
 	.detect = detect,
+	.detect_members = detect_members,
 	.read = read_perf_data,
 };

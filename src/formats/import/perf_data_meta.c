@@ -14,6 +14,9 @@
 #define FEATURE_EVENT_DESC 12
 #define UPDATE_NAME        2 /* kind of PERF_EVENT_UPDATE */
 
+/* Attributes whose metrics are put into order. */
+#define MAX_ORDERED_ATTRS 16
+
 static int fail_at(struct perf_meta *meta, uint64_t place, const char *reason)
 {
 	return import_fail_byte(meta->import, place, "%s", reason);
@@ -256,4 +259,35 @@ int perf_meta_read_header(struct perf_meta *meta, struct perf_section *ret)
 		err = add_attr(meta, attr, perf_section_cut(meta->import, ids), place);
 	}
 	return err ? err : read_features(meta, *ret, bytes_of(bits, FEATURE_BITS / 8));
+}
+
+int perf_meta_order_metrics(struct perf_meta *meta, struct perf_section area)
+{
+	struct perf_attrs *attrs = &meta->attrs;
+	struct bytes bytes = perf_section_cut(meta->import, area);
+	bool is_met[MAX_ORDERED_ATTRS] = {false};
+	size_t num_missing = attrs->items.length;
+	struct perf_record record;
+	int err = 0;
+
+	if (num_missing < 2 || num_missing > MAX_ORDERED_ATTRS)
+		return 0;
+	while (num_missing && bytes_left(&bytes) && perf_record_take(&bytes, 0, &record)) {
+		const struct perf_attr *attr;
+
+		perf_record_skip_data(&record, &bytes);
+		attr = record.type == PERF_SAMPLE ? perf_attrs_find_record(attrs, &record) : NULL;
+		if (!attr || is_met[attr - attrs->items.items])
+			continue;
+		is_met[attr - attrs->items.items] = true;
+		num_missing--;
+	}
+	for (size_t i = 0; !err && i < attrs->items.length; i++) {
+		uint32_t metric;
+
+		if (is_met[i])
+			err = perf_attr_add_metric(&attrs->items.items[i], meta->import->profile,
+						   &metric);
+	}
+	return err;
 }

@@ -1,3 +1,4 @@
+#include "folder_input.h"
 #include "import_fixture.h"
 #include "perf_data_writer.h"
 
@@ -36,6 +37,20 @@ static void assert_file(struct perf_writer *writer, const char *warnings, const 
 	assert_string_equal(imported.warnings.data, warnings);
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0}, expected);
 	imported_release(&imported);
+}
+
+/* The fixture passes its own context, which is for warnings. */
+static int read_folder(struct imported *imported, struct folder_input *folder)
+{
+	struct import *import = &imported->import;
+
+	imported->profile = profile_new();
+	assert_non_null(imported->profile);
+	text_append_string(&imported->warnings, "");
+	import->name = "FILE";
+	import->profile = imported->profile;
+	import->context = folder;
+	return format_perf_data.read(import);
 }
 
 static void return_addresses_are_in_the_call(void **state _unused_)
@@ -114,6 +129,70 @@ static void every_event_is_a_metric(void **state _unused_)
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 1},
 		       "run;[unknown] 4\n");
 	imported_release(&imported);
+}
+
+static void the_first_metric_is_that_of_the_first_event_with_samples(void **state _unused_)
+{
+	struct perf_writer writer;
+	struct imported imported = {0};
+	struct perf_sample_spec spec = {5, 7, 7, 13, 3, 0, {USER, 0x1010}, {0}, {0}};
+
+	perf_writer_init(&writer, USUAL, false);
+	perf_add_event(&writer, 0, 0, 100, 11, "none");
+	perf_add_event(&writer, 0, 0, 100, 12, "first");
+	perf_add_event(&writer, 0, 1, 100, 13, "second");
+	perf_add_sample(&writer, &spec);
+	spec.id = 12;
+	perf_add_sample(&writer, &spec);
+	read_records(&imported, &writer);
+	assert_int_equal(profile_count_metrics(imported.profile), 2);
+	assert_string_equal(format_get_metric_name(imported.profile, 0), "first");
+	imported_release(&imported);
+}
+
+static void records_of_all_files_of_a_folder_are_one_order(void **state _unused_)
+{
+	static const char *const names[] = {"data", "data.0", "data.1"};
+	struct perf_writer writers[3];
+	struct text files[3];
+	struct folder_input folder = {.length = 3};
+	struct imported imported = {.import.open_member = folder_input_open_member,
+				    .import.members = folder.names,
+				    .import.num_members = 3};
+	struct perf_sample_spec spec = {5, 7, 7, 11, 1, 0, {USER, 0x1010}, {0}, {0}};
+
+	begin(&writers[0], USUAL, false);
+	for (size_t i = 1; i < 3; i++)
+		perf_writer_init(&writers[i], USUAL, false);
+	perf_add_sample(&writers[1], &spec);
+	spec.time_ns = 15;
+	perf_add_sample(&writers[1], &spec);
+	perf_add_comm(&writers[2], 10, 7, 7, "renamed", false);
+	files[0] = perf_writer_finish(&writers[0]);
+	files[1] = writers[1].records;
+	files[2] = writers[2].records;
+	for (size_t i = 0; i < 3; i++) {
+		folder.names[i] = names[i];
+		folder.data[i] = (const uint8_t *)files[i].data;
+		folder.sizes[i] = files[i].length;
+	}
+	assert_true(format_perf_data.detect_members(folder.names, 3));
+	assert_int_equal(read_folder(&imported, &folder), 0);
+	assert_string_equal(imported.warnings.data, "");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "renamed;run+0x410 1\nrun;run+0x410 1\n");
+	imported_release(&imported);
+	for (size_t i = 0; i < 3; i++)
+		text_release(&files[i]);
+}
+
+static void other_folders_are_not_of_perf(void **state _unused_)
+{
+	static const char *const names[] = {"data", "data.0", "kcore_dir/kcore", "README"};
+
+	assert_true(format_perf_data.detect_members(names, 3));
+	assert_false(format_perf_data.detect_members(names, 4));
+	assert_false(format_perf_data.detect_members(names + 1, 1));
 }
 
 static void events_read_as_a_group_count_what_each_has_gone_on(void **state _unused_)
@@ -348,6 +427,9 @@ int main(void)
 		cmocka_unit_test(the_kernel_is_called_by_the_program),
 		cmocka_unit_test(records_take_effect_in_order_of_time),
 		cmocka_unit_test(every_event_is_a_metric),
+		cmocka_unit_test(the_first_metric_is_that_of_the_first_event_with_samples),
+		cmocka_unit_test(records_of_all_files_of_a_folder_are_one_order),
+		cmocka_unit_test(other_folders_are_not_of_perf),
 		cmocka_unit_test(events_read_as_a_group_count_what_each_has_gone_on),
 		cmocka_unit_test(a_child_has_its_parents_code_until_it_execs),
 		cmocka_unit_test(a_new_thread_keeps_the_name_it_was_made_under),
