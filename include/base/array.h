@@ -43,8 +43,15 @@ void *array_insert_bytes(void *items_pointer, size_t *length, size_t *capacity, 
 							&(array)->capacity, (index),       \
 							sizeof(*(array)->items)))
 
-/* Add one zeroed item at the end; returns a pointer to it, NULL when out of memory. */
-#define array_add(array) array_insert((array), (array)->length)
+/*
+ * Add one zeroed item at the end; returns a pointer to it, NULL when out of memory. Where there is
+ * room, which is nearly always, without a call.
+ */
+#define array_add(array)                                                                     \
+	((array)->length < (array)->capacity                                                 \
+		 ? (__typeof__((array)->items))memset(&(array)->items[(array)->length++], 0, \
+						      sizeof(*(array)->items))               \
+		 : array_insert((array), (array)->length))
 
 /* Remove items[index]; the order of the others stays. */
 #define array_remove(array, index)                                           \
