@@ -4,9 +4,9 @@
  *	length  0                 functions' common part (CIE)
  *	length  where its CIE is  start  size  instructions     function (FDE)
  *
- * It is read twice: first the common parts, then the functions. In .debug_frame a function may
- * come before its common part; and a function that names anything but the start of a common part
- * is thereby recognised as broken.
+ * In .debug_frame a function may come before its common part, so that it is read twice: first the
+ * common parts, then the functions. In .eh_frame functions can only name what lies before them. A
+ * function that names anything but the start of a common part is broken.
  */
 #include "unwind/frame_reader.h"
 
@@ -301,56 +301,65 @@ static int add_function(struct frame_reader *reader, struct entry *entry, uint32
 	return 0;
 }
 
-static int read_cies(struct frame_reader *reader, const struct frame_section *section)
-{
-	struct entry entry;
-	uint64_t offset = 0;
-	bool is_cut;
-	int err = 0;
+/* What one pass over a section looks for, and where it is. */
+struct pass {
+	const struct frame_section *section;
+	bool wants_cies;
+	bool wants_functions;
+	size_t first_cie;      /* of the section */
+	uint64_t known_offset; /* of the common part of the function before */
+	uint32_t known_cie;    /* its index */
+};
 
-	while (!err && next_entry(section, &offset, &entry, &is_cut)) {
-		if (entry.is_malformed)
-			reader->num_malformed++;
-		else if (entry.is_cie)
-			err = add_cie(reader, &entry);
+static int add_function_of(struct frame_reader *reader, struct pass *pass, struct entry *entry)
+{
+	if (entry->cie != pass->known_offset) {
+		pass->known_offset = entry->cie;
+		pass->known_cie = find_cie(reader, pass->first_cie, entry->cie);
 	}
-	reader->num_malformed += is_cut;
-	return err;
+	if (pass->known_cie != UINT32_MAX)
+		return add_function(reader, entry, pass->known_cie);
+	reader->num_malformed++;
+	return 0;
 }
 
-static int read_functions(struct frame_reader *reader, const struct frame_section *section,
-			  size_t first_cie)
+static int read_entries(struct frame_reader *reader, struct pass *pass)
 {
-	uint64_t known_offset = UINT64_MAX; /* of the common part of the function before */
-	uint32_t cie = UINT32_MAX;
 	struct entry entry;
 	uint64_t offset = 0;
 	bool is_cut;
 	int err = 0;
 
-	while (!err && next_entry(section, &offset, &entry, &is_cut)) {
-		if (entry.is_cie || entry.is_malformed)
-			continue;
-		if (entry.cie != known_offset) {
-			known_offset = entry.cie;
-			cie = find_cie(reader, first_cie, entry.cie);
-		}
-		if (cie == UINT32_MAX)
-			reader->num_malformed++;
-		else
-			err = add_function(reader, &entry, cie);
+	while (!err && next_entry(pass->section, &offset, &entry, &is_cut)) {
+		if (entry.is_malformed)
+			reader->num_malformed += pass->wants_cies;
+		else if (entry.is_cie)
+			err = pass->wants_cies ? add_cie(reader, &entry) : 0;
+		else if (pass->wants_functions)
+			err = add_function_of(reader, pass, &entry);
 	}
+	reader->num_malformed += is_cut && pass->wants_cies;
 	return err;
 }
 
 int frame_reader_add_section(struct frame_reader *reader, const struct frame_section *section)
 {
-	size_t first_cie = reader->cies.length;
+	struct pass pass = {
+		.section = section,
+		.wants_cies = true,
+		.wants_functions = !section->is_debug_frame,
+		.first_cie = reader->cies.length,
+		.known_offset = UINT64_MAX,
+	};
 	int err;
 
 	assert(reader->num_sections < FRAME_READER_SECTIONS_MAX);
 	assert(section->size <= FRAME_SECTION_MAX_BYTES);
 	reader->sections[reader->num_sections++] = *section;
-	err = read_cies(reader, section);
-	return err ? err : read_functions(reader, section, first_cie);
+	err = read_entries(reader, &pass);
+	if (err || pass.wants_functions)
+		return err;
+	pass.wants_cies = false;
+	pass.wants_functions = true;
+	return read_entries(reader, &pass);
 }
