@@ -18,6 +18,7 @@
 #include "unwind/context_start.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
+#include "unwind/frame_sort.h"
 #include "unwind/rule_dictionary.h"
 
 #define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
@@ -128,35 +129,6 @@ static void clip_to_code(struct table_builder *builder)
 		builder->reader.functions.length = (size_t)(kept - builder->reader.functions.items);
 }
 
-/*
- * By start; of functions that start together the first of the file comes first. Common parts of
- * .eh_frame come before those of .debug_frame, and before the entry point.
- */
-static int compare_functions(const void *a, const void *b)
-{
-	const struct frame_function *left = a;
-	const struct frame_function *right = b;
-
-	if (left->start != right->start)
-		return left->start < right->start ? -1 : 1;
-	if (left->cie != right->cie)
-		return left->cie < right->cie ? -1 : 1;
-	return left->program_offset < right->program_offset ? -1 : 1;
-}
-
-static void sort_functions(struct table_builder *builder)
-{
-	struct frame_function *functions = builder->reader.functions.items;
-	size_t length = builder->reader.functions.length;
-
-	for (size_t i = 1; i < length; i++) {
-		if (compare_functions(&functions[i - 1], &functions[i]) < 0)
-			continue;
-		qsort(functions, length, sizeof(*functions), compare_functions);
-		return;
-	}
-}
-
 /* How much a function's source is worth: smaller is better. */
 static unsigned int get_rank(const struct table_builder *builder,
 			     const struct frame_function *function)
@@ -166,7 +138,10 @@ static unsigned int get_rank(const struct table_builder *builder,
 	return builder->reader.cies.items[function->cie].section;
 }
 
-/* Make the sorted functions disjoint. */
+/*
+ * Make the sorted functions disjoint. Of those that start together the first stays: common parts of
+ * .eh_frame come before those of .debug_frame, and before the entry point.
+ */
 static void trim_functions(struct table_builder *builder)
 {
 	struct frame_function *last = NULL;
@@ -396,7 +371,9 @@ static int build(struct table_builder *builder, Elf *elf)
 	if (err)
 		return err;
 	clip_to_code(builder);
-	sort_functions(builder);
+	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
+	if (err)
+		return err;
 	trim_functions(builder);
 	limit_pages(builder);
 	err = add_functions(builder);
