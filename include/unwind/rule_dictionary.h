@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/attributes.h"
@@ -21,8 +22,9 @@
 
 struct rule_dictionary {
 	ARRAY(struct unwind_rule) rules;
-	uint16_t *slots; /* open addressing; RULE_NONE: free */
-	uint32_t num_slots;
+	uint16_t *slots;    /* open addressing; RULE_NONE: free, and no slot has RULE_UNSUPPORTED */
+	uint32_t num_slots; /* a power of two */
+	unsigned int shift; /* what leaves the number of a slot of a hash */
 	uint64_t num_spilled; /* how often a rule found no room */
 };
 
@@ -30,12 +32,36 @@ struct rule_dictionary {
 _must_check_ int rule_dictionary_init(struct rule_dictionary *dictionary);
 void rule_dictionary_release(struct rule_dictionary *dictionary);
 
+/* Not for use: the rest of rule_dictionary_add(). */
+_must_check_ int rule_dictionary_add_slowly(struct rule_dictionary *dictionary,
+					    const struct unwind_rule *rule, uint16_t *ret);
+
+/* Its upper bits are the good ones: every bit of a factor counts in them. */
+static inline uint32_t rule_dictionary_hash(const struct unwind_rule *rule)
+{
+	uint64_t first;
+	uint32_t second;
+
+	memcpy(&first, rule, sizeof(first));
+	memcpy(&second, (const char *)rule + sizeof(first), sizeof(second));
+	return (uint32_t)((first ^ second * 0xff51afd7ed558ccdull) * 0x9e3779b97f4a7c15ull >> 32);
+}
+
 /*
  * ret   index of the rule, which is added when it is new; RULE_UNSUPPORTED when there is no room
  *
  * Returns 0 or -ENOMEM.
  */
-_must_check_ int rule_dictionary_add(struct rule_dictionary *dictionary,
-				     const struct unwind_rule *rule, uint16_t *ret);
+_must_check_ static inline int rule_dictionary_add(struct rule_dictionary *dictionary,
+						   const struct unwind_rule *rule, uint16_t *ret)
+{
+	uint16_t index = dictionary->slots[rule_dictionary_hash(rule) >> dictionary->shift];
+
+	/* Nearly always it is there, where it is looked for first. A free slot has rule 0. */
+	if (index == RULE_NONE || memcmp(&dictionary->rules.items[index], rule, sizeof(*rule)) != 0)
+		return rule_dictionary_add_slowly(dictionary, rule, ret);
+	*ret = index;
+	return 0;
+}
 
 #endif

@@ -5,22 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-
-#define FIRST_NUM_SLOTS 1024
+#define FIRST_NUM_SLOTS 4096
+/* Most slots are free, so that nearly every rule is found at the first one that is looked at. */
+#define SLOTS_PER_RULE 4
 /*
- * How far a rule may lie from where its hash points. At most half of the slots are taken, so that
- * only rules that were made to collide lie farther; they get no room.
+ * How far a rule may lie from where its hash points. Only rules that were made to collide lie
+ * farther; they get no room.
  */
 #define PROBES_MAX 128
+
+static int make_slots(struct rule_dictionary *dictionary, uint32_t num_slots)
+{
+	uint16_t *slots = calloc(num_slots, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	free(dictionary->slots);
+	dictionary->slots = slots;
+	dictionary->num_slots = num_slots;
+	dictionary->shift = (unsigned int)__builtin_clz(num_slots) + 1;
+	return 0;
+}
 
 int rule_dictionary_init(struct rule_dictionary *dictionary)
 {
 	struct unwind_rule *rule;
 
-	*dictionary = (struct rule_dictionary){.num_slots = FIRST_NUM_SLOTS};
-	dictionary->slots = calloc(FIRST_NUM_SLOTS, sizeof(*dictionary->slots));
-	if (!dictionary->slots || !array_add(&dictionary->rules))
+	*dictionary = (struct rule_dictionary){0};
+	if (make_slots(dictionary, FIRST_NUM_SLOTS) || !array_add(&dictionary->rules))
 		return -ENOMEM;
 	rule = array_add(&dictionary->rules);
 	if (!rule)
@@ -36,16 +48,6 @@ void rule_dictionary_release(struct rule_dictionary *dictionary)
 	*dictionary = (struct rule_dictionary){0};
 }
 
-static uint32_t hash_rule(const struct unwind_rule *rule)
-{
-	uint64_t first;
-	uint32_t second;
-
-	memcpy(&first, rule, sizeof(first));
-	memcpy(&second, (const char *)rule + sizeof(first), sizeof(second));
-	return (uint32_t)(hash_mix(hash_mix(0, first), second) >> 20);
-}
-
 static bool is_same(const struct unwind_rule *a, const struct unwind_rule *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
@@ -55,10 +57,10 @@ static bool is_same(const struct unwind_rule *a, const struct unwind_rule *b)
 static uint16_t *find_slot(const struct rule_dictionary *dictionary, const struct unwind_rule *rule)
 {
 	uint32_t mask = dictionary->num_slots - 1;
-	uint32_t hash = hash_rule(rule);
+	uint32_t first = rule_dictionary_hash(rule) >> dictionary->shift;
 
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
-		uint16_t *slot = &dictionary->slots[(hash + i) & mask];
+		uint16_t *slot = &dictionary->slots[(first + i) & mask];
 
 		if (*slot == RULE_NONE || is_same(&dictionary->rules.items[*slot], rule))
 			return slot;
@@ -68,14 +70,10 @@ static uint16_t *find_slot(const struct rule_dictionary *dictionary, const struc
 
 static int grow(struct rule_dictionary *dictionary)
 {
-	uint32_t num_slots = dictionary->num_slots * 2;
-	uint16_t *slots = calloc(num_slots, sizeof(*slots));
+	int err = make_slots(dictionary, dictionary->num_slots * 2);
 
-	if (!slots)
-		return -ENOMEM;
-	free(dictionary->slots);
-	dictionary->slots = slots;
-	dictionary->num_slots = num_slots;
+	if (err)
+		return err;
 	for (size_t i = RULE_UNSUPPORTED + 1; i < dictionary->rules.length; i++) {
 		uint16_t *slot = find_slot(dictionary, &dictionary->rules.items[i]);
 
@@ -87,8 +85,8 @@ static int grow(struct rule_dictionary *dictionary)
 	return 0;
 }
 
-int rule_dictionary_add(struct rule_dictionary *dictionary, const struct unwind_rule *rule,
-			uint16_t *ret)
+int rule_dictionary_add_slowly(struct rule_dictionary *dictionary, const struct unwind_rule *rule,
+			       uint16_t *ret)
 {
 	struct unwind_rule *added;
 	uint16_t *slot;
@@ -113,5 +111,6 @@ int rule_dictionary_add(struct rule_dictionary *dictionary, const struct unwind_
 	*added = *rule;
 	*slot = (uint16_t)(dictionary->rules.length - 1);
 	*ret = *slot;
-	return dictionary->rules.length > dictionary->num_slots / 2 ? grow(dictionary) : 0;
+	return dictionary->rules.length > dictionary->num_slots / SLOTS_PER_RULE ? grow(dictionary)
+										 : 0;
 }

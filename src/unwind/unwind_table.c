@@ -178,7 +178,7 @@ static void limit_pages(struct table_builder *builder)
 	builder->reader.functions.length = length;
 }
 
-static int append_row(struct table_builder *builder, uint16_t pc_low, uint16_t rule)
+static inline int append_row(struct table_builder *builder, uint16_t pc_low, uint16_t rule)
 {
 	struct unwind_page *page = &builder->pages.items[builder->pages.length - 1];
 	struct unwind_row *row = array_add(&builder->rows);
@@ -211,24 +211,32 @@ static int open_page(struct table_builder *builder, uint64_t page, bool is_at_st
 	return 0;
 }
 
-/* From the address on the rule holds. */
-static int add_row(struct table_builder *builder, uint64_t elf_address, uint16_t rule)
+static int add_first_row(struct table_builder *builder, uint64_t page, uint16_t pc_low,
+			 uint16_t rule)
 {
-	uint64_t page = (elf_address >> UNWIND_PAGE_SHIFT) - builder->first_page;
-	uint16_t pc_low = elf_address & (PAGE_BYTES - 1);
-	int err;
-
-	if (rule == builder->last_rule)
-		return 0;
 	/* An end at the start of a page needs no row, but the pages before it do. */
 	bool is_needed = rule != RULE_NONE || pc_low != 0;
+	int err = is_needed ? open_page(builder, page, pc_low == 0)
+			    : open_page(builder, page - 1, false);
 
-	err = is_needed ? open_page(builder, page, pc_low == 0)
-			: open_page(builder, page - 1, false);
 	if (!err && is_needed)
 		err = append_row(builder, pc_low, rule);
 	builder->last_rule = rule;
 	return err;
+}
+
+/* From the address on the rule holds. */
+static inline int add_row(struct table_builder *builder, uint64_t elf_address, uint16_t rule)
+{
+	uint64_t page = (elf_address >> UNWIND_PAGE_SHIFT) - builder->first_page;
+	uint16_t pc_low = elf_address & (PAGE_BYTES - 1);
+
+	if (rule == builder->last_rule)
+		return 0;
+	if (page >= builder->pages.length)
+		return add_first_row(builder, page, pc_low, rule);
+	builder->last_rule = rule;
+	return append_row(builder, pc_low, rule);
 }
 
 static int note_unsupported(struct table_builder *builder, const struct frame_function *function,
