@@ -17,6 +17,7 @@ struct code_ranges {
 	struct range_map segments; /* executable PT_LOAD, by ELF address */
 	uint64_t text_bytes;       /* of executable sections; without section headers of segments */
 	uint64_t entry;            /* ELF address of code that nobody called; 0: none */
+	bool may_have_c_library;   /* it is one, or linked to all that it needs */
 };
 
 /* Returns 0 or -ENOMEM; release it in any case. What cannot be read is left out. */

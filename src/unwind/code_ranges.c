@@ -9,6 +9,7 @@ struct dynamic_facts {
 	bool is_position_independent_program;
 	bool needs_libraries;
 	bool is_kernel_object; /* the vdso */
+	bool is_c_library;
 };
 
 static int add_segments(struct code_ranges *ranges, Elf *elf)
@@ -69,13 +70,20 @@ static const void *read_address(Elf *elf, size_t num_segments, uint64_t address,
 	return NULL;
 }
 
+/* Whether the file's own name, which is at the address, begins like this. */
+static bool is_named(Elf *elf, size_t num_segments, uint64_t address, const char *start)
+{
+	size_t length = strlen(start);
+	const char *name = read_address(elf, num_segments, address, length);
+
+	return name && memcmp(name, start, length) == 0;
+}
+
 static struct dynamic_facts read_dynamic(Elf *elf, size_t num_segments, const GElf_Phdr *segment)
 {
-	static const char vdso[] = "linux-vdso";
 	struct dynamic_facts facts = {0};
 	uint64_t strings = 0;
 	uint64_t name = UINT64_MAX;
-	const char *soname;
 	Elf_Data *data = segment->p_filesz > 1u << 20
 				 ? NULL
 				 : elf_getdata_rawchunk(elf, (int64_t)segment->p_offset,
@@ -101,44 +109,57 @@ static struct dynamic_facts read_dynamic(Elf *elf, size_t num_segments, const GE
 			name = value;
 	}
 	if (name < UINT32_MAX && strings < UINT64_MAX - name) {
-		soname = read_address(elf, num_segments, strings + name, sizeof(vdso) - 1);
-		facts.is_kernel_object = soname && memcmp(soname, vdso, sizeof(vdso) - 1) == 0;
+		facts.is_kernel_object = is_named(elf, num_segments, strings + name, "linux-vdso");
+		facts.is_c_library = is_named(elf, num_segments, strings + name, "libc.so.");
 	}
 	return facts;
+}
+
+/* All false in a file that is not linked dynamically. */
+static struct dynamic_facts find_dynamic(Elf *elf, size_t num_segments)
+{
+	for (size_t i = 0; i < num_segments; i++) {
+		GElf_Phdr segment;
+
+		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_DYNAMIC)
+			return read_dynamic(elf, num_segments, &segment);
+	}
+	return (struct dynamic_facts){0};
+}
+
+static bool has_segment(Elf *elf, size_t num_segments, uint32_t type)
+{
+	for (size_t i = 0; i < num_segments; i++) {
+		GElf_Phdr segment;
+
+		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == type)
+			return true;
+	}
+	return false;
 }
 
 /*
  * Whether the entry point is outermost. In programs and in ld.so it is; libraries that old linkers
  * made name the start of their text there, and the vdso has one that means nothing.
  */
-static bool is_entry_outermost(Elf *elf, const GElf_Ehdr *header)
+static bool is_entry_outermost(Elf *elf, size_t num_segments, const GElf_Ehdr *header,
+			       const struct dynamic_facts *facts)
 {
-	struct dynamic_facts facts = {0};
-	bool is_dynamic = false;
-	size_t num_segments;
-
 	if (header->e_type == ET_EXEC)
 		return true;
-	if (header->e_type != ET_DYN || elf_getphdrnum(elf, &num_segments))
+	if (header->e_type != ET_DYN)
 		return false;
-	for (size_t i = 0; i < num_segments; i++) {
-		GElf_Phdr segment;
-
-		if (!gelf_getphdr(elf, (int)i, &segment))
-			continue;
-		if (segment.p_type == PT_INTERP)
-			return true;
-		if (segment.p_type == PT_DYNAMIC && !is_dynamic) {
-			is_dynamic = true;
-			facts = read_dynamic(elf, num_segments, &segment);
-		}
-	}
-	return is_dynamic && (facts.is_position_independent_program ||
-			      (!facts.needs_libraries && !facts.is_kernel_object));
+	if (has_segment(elf, num_segments, PT_INTERP))
+		return true;
+	return has_segment(elf, num_segments, PT_DYNAMIC) &&
+	       (facts->is_position_independent_program ||
+		(!facts->needs_libraries && !facts->is_kernel_object));
 }
 
 int code_ranges_init(struct code_ranges *ranges, Elf *elf)
 {
+	struct dynamic_facts facts;
+	size_t num_segments = 0;
 	GElf_Ehdr header;
 	int err;
 
@@ -146,9 +167,13 @@ int code_ranges_init(struct code_ranges *ranges, Elf *elf)
 	err = add_segments(ranges, elf);
 	if (err)
 		return err;
+	(void)elf_getphdrnum(elf, &num_segments); /* unreadable: none */
+	facts = find_dynamic(elf, num_segments);
 	ranges->text_bytes = count_text_bytes(ranges, elf);
+	ranges->may_have_c_library = facts.is_c_library || !facts.needs_libraries;
 	if (gelf_getehdr(elf, &header) && header.e_entry &&
-	    range_map_find(&ranges->segments, header.e_entry) && is_entry_outermost(elf, &header))
+	    range_map_find(&ranges->segments, header.e_entry) &&
+	    is_entry_outermost(elf, num_segments, &header, &facts))
 		ranges->entry = header.e_entry;
 	return 0;
 }

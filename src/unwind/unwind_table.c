@@ -261,14 +261,14 @@ static int add_stop_row(struct table_builder *builder, uint64_t elf_address, int
 	return err ? err : add_row(builder, elf_address, rule);
 }
 
-/* By its entry it is a function that never touches its stack. */
+/* By its entry it never touches its stack. There are many such functions, to be read one by one. */
 static bool is_context_start(const struct table_builder *builder,
 			     const struct frame_function *function)
 {
 	const struct frame_row *row = builder->function_rows.rows.items;
 
-	return builder->function_rows.rows.length == 1 && row->rule.cfa_op == UNWIND_CFA_SP &&
-	       row->rule.cfa_offset == 8 &&
+	return builder->function_rows.rows.length == 1 && builder->code.may_have_c_library &&
+	       row->rule.cfa_op == UNWIND_CFA_SP && row->rule.cfa_offset == 8 &&
 	       context_start_is_at(builder->objfile, function->start, function->size);
 }
 

@@ -11,9 +11,10 @@
 #define DYNAMIC 0x3000
 
 /* Also the string table of .dynamic. */
-static const char text[0x100] = "\0linux-vdso.so.1\0ld-linux-x86-64.so.2";
+static const char text[0x100] = "\0linux-vdso.so.1\0ld-linux-x86-64.so.2\0libc.so.6";
 #define VDSO_NAME 1
 #define LD_NAME   17
+#define LIBC_NAME 38
 
 /* What there is to know of a file, after which its ranges are asked for. */
 static struct code_ranges read_ranges(uint16_t type, uint64_t entry, const Elf64_Dyn *dynamic,
@@ -155,6 +156,47 @@ static void a_name_outside_of_the_file_is_no_harm(void **state)
 	}
 }
 
+static void assert_may_have_c_library(const Elf64_Dyn *dynamic, size_t dynamic_size, bool expected)
+{
+	struct code_ranges ranges = read_ranges(ET_DYN, ENTRY, dynamic, dynamic_size);
+
+	assert_int_equal(ranges.may_have_c_library, expected);
+	code_ranges_release(&ranges);
+}
+
+static void a_file_that_is_named_like_one_has_the_c_library(void **state)
+{
+	static const Elf64_Dyn dynamic[] = {
+		{.d_tag = DT_NEEDED, .d_un.d_val = LD_NAME},
+		{.d_tag = DT_SONAME, .d_un.d_val = LIBC_NAME},
+		{.d_tag = DT_STRTAB, .d_un.d_ptr = TEXT},
+		{.d_tag = DT_NULL},
+	};
+
+	(void)state;
+	assert_string_equal(text + LIBC_NAME, "libc.so.6");
+	assert_may_have_c_library(dynamic, sizeof(dynamic), true);
+}
+
+static void a_file_that_needs_no_other_may_have_the_c_library(void **state)
+{
+	(void)state;
+	assert_may_have_c_library(nothing, sizeof(nothing), true);
+}
+
+static void a_file_that_needs_others_has_no_c_library(void **state)
+{
+	static const Elf64_Dyn dynamic[] = {
+		{.d_tag = DT_NEEDED, .d_un.d_val = LIBC_NAME},
+		{.d_tag = DT_SONAME, .d_un.d_val = LD_NAME},
+		{.d_tag = DT_STRTAB, .d_un.d_ptr = TEXT},
+		{.d_tag = DT_NULL},
+	};
+
+	(void)state;
+	assert_may_have_c_library(dynamic, sizeof(dynamic), false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +208,9 @@ int main(void)
 		cmocka_unit_test(the_entry_of_the_dynamic_linker_is_outermost),
 		cmocka_unit_test(the_entry_of_the_vdso_is_none),
 		cmocka_unit_test(a_name_outside_of_the_file_is_no_harm),
+		cmocka_unit_test(a_file_that_is_named_like_one_has_the_c_library),
+		cmocka_unit_test(a_file_that_needs_no_other_may_have_the_c_library),
+		cmocka_unit_test(a_file_that_needs_others_has_no_c_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
