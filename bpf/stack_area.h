@@ -65,8 +65,7 @@ static __always_inline void send_stack_area(void *ring, const struct wire_sample
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	__u32 zero = 0;
 	struct known_areas *cache = bpf_map_lookup_elem(&known_areas, &zero);
-	__u64 offset = sample->user_sp - task->sas_ss_sp;
-	bool is_on_signal_stack = offset && offset <= task->sas_ss_size;
+	bool is_in_handler = is_on_signal_stack(task, sample->user_sp);
 	__u64 mm = (__u64)task->mm;
 	struct known_area *known;
 	struct wire_stack_area area = {
@@ -80,10 +79,10 @@ static __always_inline void send_stack_area(void *ring, const struct wire_sample
 
 	if (!sample->user_sp || !cache)
 		return;
-	known = &cache->areas[(sample->tid * 2 + is_on_signal_stack) & (KNOWN_AREAS - 1)];
+	known = &cache->areas[(sample->tid * 2 + is_in_handler) & (KNOWN_AREAS - 1)];
 	if (is_known_area(known, mm, sample))
 		return;
-	if (is_on_signal_stack) {
+	if (is_in_handler) {
 		area.kind = WIRE_STACK_SIGNAL;
 		area.begin = task->sas_ss_sp;
 		area.end = area.begin + task->sas_ss_size;

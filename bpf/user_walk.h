@@ -177,12 +177,36 @@ __attribute__((noinline)) int walk_one_step(int number)
 	return walk_step(&scratch->walk, scratch->stack.pcs);
 }
 
+/* Whether a signal handler is running on the stack that the thread has set for handlers. */
+static __always_inline bool is_on_signal_stack(const struct task_struct *task, __u64 sp)
+{
+	__u64 offset = sp - task->sas_ss_sp;
+
+	return offset && offset <= task->sas_ss_size;
+}
+
 /* Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. */
 static __always_inline bool runs_32_bit_code(void)
 {
 	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
 
 	return REGISTERS_ARE_32_BIT(registers);
+}
+
+static __always_inline void get_registers(struct wire_registers *ret)
+{
+	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+
+	ret->pc = registers->ip;
+	ret->sp = registers->sp;
+	ret->fp = registers->bp;
+	ret->bx = registers->bx;
+	ret->r10 = registers->r10;
+	ret->di = registers->di;
+	ret->cx = registers->cx;
+	ret->dx = registers->dx;
+	ret->r8 = registers->r8;
+	ret->r9 = registers->r9;
 }
 
 /*
@@ -193,27 +217,12 @@ static __always_inline __u32 walk_user_stack(struct scratch *scratch, __u32 pid,
 					     __u32 *ret_end)
 {
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
-	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
 	struct walk *walk = &scratch->walk;
+	struct wire_registers registers;
 
 	scratch->window_start = WINDOW_NONE;
-	walk->pc = registers->ip;
-	walk->sp = registers->sp;
-	walk->fp = registers->bp;
-	walk->bx = registers->bx;
-	walk->r10 = registers->r10;
-	walk->di = registers->di;
-	walk->cx = registers->cx;
-	walk->dx = registers->dx;
-	walk->r8 = registers->r8;
-	walk->r9 = registers->r9;
-	walk->fp_address = walk->bx_address = 0;
-	walk->mapping.start = walk->mapping.end = 0;
-	walk->first_mapping = walk->num_mappings = 0;
-	walk->num_frames = walk->num_fp_steps = 0;
-	walk->end = WALK_UNFINISHED;
-	walk->is_exact = walk->is_innermost = 1;
-	walk->is_fp_lost = walk->is_bx_lost = 0;
+	get_registers(&registers);
+	walk_begin(walk, &registers);
 	if (process &&
 	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
 		walk->first_mapping = process->first_mapping;
@@ -269,40 +278,87 @@ static __always_inline bool may_send_raw(__u64 now_ns)
 }
 
 /*
- * Fill in registers and stack: first up to the end of the page, then whole pages until one cannot
- * be read. Gives the size of the record, or 0 when nothing could be read.
+ * Copy the stack from sp up to limit: first up to the end of the page, then whole pages until one
+ * cannot be read. It goes to offset `at` of the record. Gives the number of bytes.
  */
+static __always_inline __u32 copy_stack(struct wire_raw_sample *raw, __u64 at, __u64 sp,
+					__u64 limit, __u32 max_pages)
+{
+	__u64 first = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
+	__u64 num_bytes = 0;
+
+	for (__u32 i = 0; i <= WIRE_RAW_PAGES; i++) {
+		__u64 size = i ? WIRE_RAW_PAGE_BYTES : first;
+		__u64 to = at + num_bytes;
+
+		asm volatile("" : "+r"(to), "+r"(size)); /* the verifier must see the limits */
+		if (i > max_pages || sp + num_bytes >= limit ||
+		    to > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES || size > WIRE_RAW_PAGE_BYTES)
+			break;
+		if (bpf_probe_read_user(raw->bytes + to, size, (void *)(sp + num_bytes)))
+			break;
+		num_bytes += size;
+	}
+	return num_bytes;
+}
+
+/*
+ * The kernel puts a signal's ucontext at a multiple of this, below the registers' extended state,
+ * which takes less than 12 KiB on any CPU.
+ */
+#define CONTEXT_ALIGNMENT 64
+#define MAX_CONTEXTS      192
+/* Offset of uc_stack: the address, the flags and the size of the thread's signal stack. */
+#define CONTEXT_STACK 16
+
+/*
+ * The stack pointer that the first signal on the thread's signal stack has interrupted. Where its
+ * ucontext lies depends on the CPU; what is known is that it names the signal stack.
+ */
+static __always_inline __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64 size)
+{
+	__u64 context = (stack + size) & ~(__u64)(CONTEXT_ALIGNMENT - 1);
+	__u64 words[3];
+	__u64 interrupted_sp;
+
+	for (int i = 0; i < MAX_CONTEXTS; i++) {
+		context -= CONTEXT_ALIGNMENT;
+		if (context < sp ||
+		    bpf_probe_read_user(words, sizeof(words), (void *)(context + CONTEXT_STACK)))
+			return 0;
+		if (words[0] != stack || words[2] != size)
+			continue;
+		if (bpf_probe_read_user(&interrupted_sp, sizeof(interrupted_sp),
+					(void *)(context + WALK_CONTEXT_RSP)))
+			return 0;
+		return interrupted_sp;
+	}
+	return 0;
+}
+
+/* Fill in registers and stack. Gives the size of the record, or 0 when nothing could be read. */
 static __always_inline __u32 fill_raw_sample(struct wire_raw_sample *raw, __u32 max_pages)
 {
-	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
-	__u64 sp = registers->sp;
-	__u32 first = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
-	__u32 num_bytes;
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u64 limit = ~0ull;
+	__u64 num_bytes;
+	__u64 sp;
 
-	raw->pc = registers->ip;
-	raw->sp = sp;
-	raw->fp = registers->bp;
-	raw->bx = registers->bx;
-	raw->r10 = registers->r10;
-	raw->di = registers->di;
-	raw->cx = registers->cx;
-	raw->dx = registers->dx;
-	raw->r8 = registers->r8;
-	raw->r9 = registers->r9;
-	if (first > WIRE_RAW_PAGE_BYTES || bpf_probe_read_user(raw->bytes, first, (void *)sp))
+	get_registers(&raw->registers);
+	sp = raw->registers.sp;
+	raw->interrupted_sp = raw->num_interrupted_bytes = 0;
+	if (is_on_signal_stack(task, sp))
+		raw->interrupted_sp = find_interrupted_sp(sp, task->sas_ss_sp, task->sas_ss_size);
+	if (raw->interrupted_sp)
+		limit = task->sas_ss_sp + task->sas_ss_size;
+	num_bytes = copy_stack(raw, 0, sp, limit, max_pages);
+	if (!num_bytes)
 		return 0;
-	num_bytes = first;
-	for (__u32 i = 0; i < WIRE_RAW_PAGES; i++) {
-		__u64 at = first + i * WIRE_RAW_PAGE_BYTES;
-
-		asm volatile("" : "+r"(at)); /* the verifier must see the limit */
-		if (i >= max_pages || at > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES)
-			break;
-		if (bpf_probe_read_user(raw->bytes + at, WIRE_RAW_PAGE_BYTES, (void *)(sp + at)))
-			break;
-		num_bytes = at + WIRE_RAW_PAGE_BYTES;
-	}
 	raw->num_bytes = num_bytes;
+	if (raw->interrupted_sp)
+		raw->num_interrupted_bytes =
+			copy_stack(raw, num_bytes, raw->interrupted_sp, ~0ull, max_pages);
+	num_bytes += raw->num_interrupted_bytes;
 	if (num_bytes > WIRE_RAW_STACK_BYTES)
 		num_bytes = WIRE_RAW_STACK_BYTES;
 	return sizeof(*raw) - sizeof(raw->bytes) + num_bytes;

@@ -58,6 +58,28 @@ WALK_INLINE int walk_find_mapping(struct walk *walk, wire_u64 pc);
 /* The rule for an address by the table of walk->mapping, or NULL. */
 WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address);
 
+/* Everything but the process's mappings, which are none. */
+WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *registers)
+{
+	walk->pc = registers->pc;
+	walk->sp = registers->sp;
+	walk->fp = registers->fp;
+	walk->bx = registers->bx;
+	walk->r10 = registers->r10;
+	walk->di = registers->di;
+	walk->cx = registers->cx;
+	walk->dx = registers->dx;
+	walk->r8 = registers->r8;
+	walk->r9 = registers->r9;
+	walk->fp_address = walk->bx_address = 0;
+	walk->mapping.start = walk->mapping.end = 0;
+	walk->first_mapping = walk->num_mappings = 0;
+	walk->num_frames = walk->num_fp_steps = 0;
+	walk->end = WALK_UNFINISHED;
+	walk->is_exact = walk->is_innermost = 1;
+	walk->is_fp_lost = walk->is_bx_lost = 0;
+}
+
 WALK_INLINE int walk_stop(struct walk *walk, enum walk_end end)
 {
 	walk->end = end;

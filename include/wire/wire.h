@@ -89,13 +89,9 @@ _Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
 /* Raw samples that one CPU may send in a tenth of a second; beyond that the part walked is sent. */
 #define WIRE_RAW_SAMPLES_PER_100_MS 400
 
-/*
- * A sample with the stack itself instead of a walk, where a table was missing: user space walks it
- * later. sample.user_stack is 0.
- */
-struct wire_raw_sample {
-	struct wire_sample sample; /* its type is WIRE_RAW_SAMPLE */
-	wire_u64 pc;               /* user registers */
+/* The user registers that a walk begins with. */
+struct wire_registers {
+	wire_u64 pc;
 	wire_u64 sp;
 	wire_u64 fp;
 	wire_u64 bx;
@@ -105,11 +101,23 @@ struct wire_raw_sample {
 	wire_u64 dx;
 	wire_u64 r8;
 	wire_u64 r9;
-	wire_u32 num_bytes; /* of the stack, from sp up; only these are sent */
-	wire_u32 padding;
-	wire_u8 bytes[WIRE_RAW_STACK_BYTES];
 };
-_Static_assert(sizeof(struct wire_raw_sample) == 72 + 88 + WIRE_RAW_STACK_BYTES,
+
+/*
+ * A sample with the stack itself instead of a walk, where a table was missing: user space walks it
+ * later. sample.user_stack is 0. A signal handler may have a stack of its own; then the stack that
+ * it has interrupted comes along.
+ */
+struct wire_raw_sample {
+	struct wire_sample sample; /* its type is WIRE_RAW_SAMPLE */
+	struct wire_registers registers;
+	wire_u64 interrupted_sp;             /* of the interrupted stack */
+	wire_u32 num_bytes;                  /* of the stack, from registers.sp up */
+	wire_u32 num_interrupted_bytes;      /* of the interrupted stack, from interrupted_sp up; 0:
+						there      is none */
+	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
+};
+_Static_assert(sizeof(struct wire_raw_sample) == 72 + 80 + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

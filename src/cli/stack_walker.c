@@ -185,24 +185,25 @@ int stack_walker_walk(struct stack_walker *walker, const struct import_stack *st
 		      size_t max_pcs, size_t *ret_num)
 {
 	wire_u64 walked[WIRE_MAX_FRAMES];
+	struct wire_registers registers = {
+		.pc = stack->pc,
+		.sp = stack->sp,
+		.fp = stack->fp,
+		.bx = stack->bx,
+		.r10 = stack->r10,
+		.di = stack->di,
+		.cx = stack->cx,
+		.dx = stack->dx,
+		.r8 = stack->r8,
+		.r9 = stack->r9,
+	};
 	struct replay replay = {
-		.walk = {.pc = stack->pc,
-			 .sp = stack->sp,
-			 .fp = stack->fp,
-			 .bx = stack->bx,
-			 .r10 = stack->r10,
-			 .di = stack->di,
-			 .cx = stack->cx,
-			 .dx = stack->dx,
-			 .r8 = stack->r8,
-			 .r9 = stack->r9,
-			 .is_exact = 1,
-			 .is_innermost = 1},
 		.walker = walker,
 		.stack = stack,
 	};
 	size_t count;
 
+	walk_begin(&replay.walk, &registers);
 	while (!walk_step(&replay.walk, walked))
 		;
 	if (replay.err)

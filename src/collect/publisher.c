@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "collect/raw_stack.h"
 #include "collect/table_builder.h"
 #include "objfile/objfile.h"
 
@@ -372,14 +373,7 @@ struct replay {
 
 static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
 {
-	const struct wire_raw_sample *raw = ((struct replay *)walk)->raw;
-	wire_u64 offset = address - raw->sp;
-
-	if (address < raw->sp || raw->num_bytes < sizeof(*ret) ||
-	    offset > raw->num_bytes - sizeof(*ret))
-		return -1;
-	memcpy(ret, raw->bytes + offset, sizeof(*ret));
-	return 0;
+	return raw_stack_read(((struct replay *)walk)->raw, address, ret);
 }
 
 static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
@@ -409,23 +403,12 @@ enum walk_end publisher_walk(const struct publisher *publisher, const struct pro
 			     const struct wire_raw_sample *raw, struct wire_stack *ret)
 {
 	struct replay replay = {
-		.walk = {.pc = raw->pc,
-			 .sp = raw->sp,
-			 .fp = raw->fp,
-			 .bx = raw->bx,
-			 .r10 = raw->r10,
-			 .di = raw->di,
-			 .cx = raw->cx,
-			 .dx = raw->dx,
-			 .r8 = raw->r8,
-			 .r9 = raw->r9,
-			 .is_exact = 1,
-			 .is_innermost = 1},
 		.publisher = publisher,
 		.process = process,
 		.raw = raw,
 	};
 
+	walk_begin(&replay.walk, &raw->registers);
 	while (!walk_step(&replay.walk, ret->pcs))
 		;
 	ret->num_frames = replay.walk.num_frames;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "collect/raw_stack.h"
 
 /* Kept stacks may take this much memory; beyond it a stack is added as far as its walk gets. */
 #define MAX_KEPT_BYTES (64u << 20)
@@ -56,7 +57,7 @@ void raw_samples_free(struct raw_samples *samples)
 
 static size_t get_size(const struct wire_raw_sample *record)
 {
-	return offsetof(struct wire_raw_sample, bytes) + record->num_bytes;
+	return offsetof(struct wire_raw_sample, bytes) + raw_stack_get_size(record);
 }
 
 /* Walk, and add the sample unless it is worth waiting for a table. 1: it is. */
@@ -99,8 +100,7 @@ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 	struct process *process;
 	int err;
 
-	if (size < offsetof(struct wire_raw_sample, bytes) ||
-	    record->num_bytes > WIRE_RAW_STACK_BYTES || size < get_size(record))
+	if (!raw_stack_is_whole(record, size))
 		return 0;
 	err = process_table_find(samples->processes, time_ns, (pid_t)record->sample.pid,
 				 record->sample.generation, &process, &kept.is_in_exec);

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
 	stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof(handler_stack)};
 	struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_ONSTACK | SA_RESTART};
-	struct itimerval timer = {.it_interval.tv_usec = 10000, .it_value.tv_usec = 10000};
+	struct itimerval timer = {.it_interval.tv_usec = 10000, .it_value.tv_usec = 200};
 	unsigned seed = 1;
 
 	if (sigaltstack(&stack, NULL) || sigaction(SIGALRM, &action, NULL) ||
