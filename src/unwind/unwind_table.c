@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "unwind/code_ranges.h"
 #include "unwind/context_start.h"
+#include "unwind/context_switch.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
 #include "unwind/frame_sort.h"
@@ -261,15 +262,13 @@ static int add_stop_row(struct table_builder *builder, uint64_t elf_address, int
 	return err ? err : add_row(builder, elf_address, rule);
 }
 
-/* By its entry it never touches its stack. There are many such functions, to be read one by one. */
-static bool is_context_start(const struct table_builder *builder,
-			     const struct frame_function *function)
+/* Whether a function never touches its stack, by what its entry says. */
+static bool has_no_frame(const struct table_builder *builder)
 {
 	const struct frame_row *row = builder->function_rows.rows.items;
 
-	return builder->function_rows.rows.length == 1 && builder->code.may_have_c_library &&
-	       row->rule.cfa_op == UNWIND_CFA_SP && row->rule.cfa_offset == 8 &&
-	       context_start_is_at(builder->objfile, function->start, function->size);
+	return builder->function_rows.rows.length == 1 && row->rule.cfa_op == UNWIND_CFA_SP &&
+	       row->rule.cfa_offset == 8;
 }
 
 /* What follows no call is looked up at the byte before, which must be nobody else's. */
@@ -283,6 +282,25 @@ static int add_context_start_rows(struct table_builder *builder,
 	return err ? err : add_stop_row(builder, function->start, 0);
 }
 
+/* What swapcontext's entry does not say. */
+static int mend_context_switch(struct table_builder *builder, const struct frame_function *function)
+{
+	struct frame_rows *rows = &builder->function_rows;
+	uint64_t start;
+	uint64_t end;
+
+	if (!context_switch_find(builder->objfile, function->start, function->size, &start, &end))
+		return 0;
+	if (array_reserve(&rows->rows, 3))
+		return -ENOMEM;
+	rows->rows.items[1] =
+		(struct frame_row){.elf_address = start, .rule = {.cfa_op = UNWIND_CFA_CONTEXT}};
+	rows->rows.items[2] =
+		(struct frame_row){.elf_address = end, .rule = rows->rows.items[0].rule};
+	rows->rows.length = 3;
+	return 0;
+}
+
 static int add_function_rows(struct table_builder *builder, const struct frame_function *function,
 			     uint64_t last_end)
 {
@@ -293,8 +311,14 @@ static int add_function_rows(struct table_builder *builder, const struct frame_f
 
 	if (err)
 		return err;
-	if (is_context_start(builder, function))
-		return add_context_start_rows(builder, function, last_end);
+	/* There are many such functions, and each is to be read. */
+	if (builder->code.may_have_c_library && has_no_frame(builder)) {
+		if (context_start_is_at(builder->objfile, function->start, function->size))
+			return add_context_start_rows(builder, function, last_end);
+		err = mend_context_switch(builder, function);
+		if (err)
+			return err;
+	}
 	array_for_each (&builder->function_rows.rows, row) {
 		uint16_t rule;
 

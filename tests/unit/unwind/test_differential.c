@@ -17,6 +17,7 @@
 
 #include "expression_evaluator.h"
 #include "unwind/context_start.h"
+#include "unwind/context_switch.h"
 #include "unwind/unwind_table.h"
 
 #define FILES_MIN    10
@@ -296,6 +297,22 @@ static bool is_context_same(const struct comparison *comparison, Dwarf_Frame *fr
 	return are_registers_same(comparison, frame, cfa, expected, ARRAY_LENGTH(expected));
 }
 
+/* glibc does not say that the return address of swapcontext is not on its stack for a while. */
+static bool is_context_switch(const struct comparison *comparison, Dwarf_Frame *frame)
+{
+	uint64_t pc = comparison->registers[REGISTER_RA];
+	Dwarf_Addr function_start;
+	Dwarf_Addr function_end;
+	uint64_t start;
+	uint64_t end;
+	bool is_signal_frame;
+
+	return dwarf_frame_info(frame, &function_start, &function_end, &is_signal_frame) >= 0 &&
+	       context_switch_find(comparison->objfile, function_start,
+				   function_end - function_start, &start, &end) &&
+	       pc >= start && pc < end;
+}
+
 static uint64_t apply_ra(const struct comparison *comparison, const struct unwind_rule *rule,
 			 uint64_t cfa)
 {
@@ -325,6 +342,8 @@ static bool is_frame_same(struct comparison *comparison, Dwarf_Frame *frame,
 		return ask_register(comparison, frame, REGISTER_RA, 0, &ra) == ANSWER_UNDEFINED ||
 		       context_start_is_at(comparison->objfile, comparison->registers[REGISTER_RA],
 					   CONTEXT_START_MAX_BYTES);
+	if (rule->cfa_op == UNWIND_CFA_CONTEXT && is_context_switch(comparison, frame))
+		return true;
 	if (dwarf_frame_cfa(frame, &ops, &num_ops) ||
 	    !evaluate(comparison, ops, num_ops, 0, &evaluation) || pop(&evaluation) != actual_cfa)
 		return false;

@@ -101,6 +101,22 @@ static void the_child_of_clone_begins_in_an_outermost_frame(void **state)
 	assert_int_not_equal(find(libc, "clone", 0).cfa_op, UNWIND_CFA_STOP);
 }
 
+/* Between `mov 0xa0(%rdx),%rsp` and the push, all is in the ucontext. */
+static void swapcontext_is_on_no_stack_for_a_while(void **state)
+{
+	static const uint8_t load_rsp[] = {0x48, 0x8b, 0xa2, 0xa0, 0, 0, 0};
+	const struct libc *libc = *state;
+	const uint8_t *code = dlsym(libc->handle, "swapcontext");
+	const uint8_t *load = memmem(code, 256, load_rsp, sizeof(load_rsp));
+
+	if (!load)
+		skip(); /* another libc */
+	assert_int_equal(find(libc, "swapcontext", (uint64_t)(load - code)).cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(
+		find(libc, "swapcontext", (uint64_t)(load - code) + sizeof(load_rsp)).cfa_op,
+		UNWIND_CFA_CONTEXT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +124,8 @@ int main(void)
 						close_libc),
 		cmocka_unit_test_setup_teardown(the_child_of_clone_begins_in_an_outermost_frame,
 						open_libc, close_libc),
+		cmocka_unit_test_setup_teardown(swapcontext_is_on_no_stack_for_a_while, open_libc,
+						close_libc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
