@@ -99,7 +99,7 @@ struct user_registers {
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
 };
 struct pt_regs {
-	unsigned long bp, bx, r10, r9, r8, cx, dx, di, ip, cs, sp;
+	unsigned long bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, ip, cs, sp;
 } __attribute__((preserve_access_index));
 #define REGISTERS_IN_USER_MODE(registers) (((registers).cs & 3) == 3)
 /* __USER32_CS: code of a 32-bit program. */

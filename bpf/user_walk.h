@@ -207,6 +207,9 @@ static __always_inline void get_registers(struct wire_registers *ret)
 	ret->dx = registers->dx;
 	ret->r8 = registers->r8;
 	ret->r9 = registers->r9;
+	ret->ax = registers->ax;
+	ret->si = registers->si;
+	ret->r11 = registers->r11;
 }
 
 /*

@@ -42,10 +42,10 @@ struct import_mapping {
 
 /* A thread's registers (x86-64) and a copy of the top of its stack, as a producer kept them. */
 struct import_stack {
-	uint64_t pc, sp, fp, bx, cx, dx, di, r8, r9, r10; /* fp: rbp */
-	const uint8_t *bytes;                             /* from sp on */
-	size_t size;                                      /* in bytes */
-	const struct import_mapping *mappings;            /* of the process, sorted by start */
+	uint64_t pc, sp, fp, ax, bx, cx, dx, si, di, r8, r9, r10, r11; /* fp: rbp */
+	const uint8_t *bytes;                                          /* from sp on */
+	size_t size;                                                   /* in bytes */
+	const struct import_mapping *mappings; /* of the process, sorted by start */
 	size_t num_mappings;
 };
 

@@ -33,12 +33,15 @@ struct walk {
 	wire_u64 bx;         /* rbx; likewise */
 	wire_u64 fp_address; /* where the value was saved */
 	wire_u64 bx_address;
-	wire_u64 r10; /* from here on of the innermost frame only */
+	wire_u64 r10; /* from here on as the innermost frame has them */
 	wire_u64 di;
 	wire_u64 cx;
 	wire_u64 dx;
 	wire_u64 r8;
 	wire_u64 r9;
+	wire_u64 ax;
+	wire_u64 si;
+	wire_u64 r11;
 	struct unwind_mapping mapping; /* the last one found; end 0: none yet */
 	wire_u32 first_mapping;        /* of the process */
 	wire_u32 num_mappings;
@@ -48,7 +51,8 @@ struct walk {
 	wire_u8 is_innermost;
 	wire_u8 is_fp_lost; /* rbp is not known any more */
 	wire_u8 is_bx_lost;
-	wire_u32 num_fp_steps; /* taken by frame pointer */
+	wire_u8 is_scratch_lost; /* the innermost frame's registers are not the present frame's */
+	wire_u32 num_fp_steps;   /* taken by frame pointer */
 };
 
 /* 8 bytes of the thread's memory. Returns 0, or -1 when they cannot be read. */
@@ -71,13 +75,16 @@ WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *regi
 	walk->dx = registers->dx;
 	walk->r8 = registers->r8;
 	walk->r9 = registers->r9;
+	walk->ax = registers->ax;
+	walk->si = registers->si;
+	walk->r11 = registers->r11;
 	walk->fp_address = walk->bx_address = 0;
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->first_mapping = walk->num_mappings = 0;
 	walk->num_frames = walk->num_fp_steps = 0;
 	walk->end = WALK_UNFINISHED;
 	walk->is_exact = walk->is_innermost = 1;
-	walk->is_fp_lost = walk->is_bx_lost = 0;
+	walk->is_fp_lost = walk->is_bx_lost = walk->is_scratch_lost = 0;
 }
 
 WALK_INLINE int walk_stop(struct walk *walk, enum walk_end end)
@@ -136,6 +143,7 @@ WALK_INLINE int walk_step_fp(struct walk *walk)
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
 	walk->is_bx_lost = 1; /* nothing says whether this code has changed it */
+	walk->is_scratch_lost = 1;
 	walk->num_fp_steps++;
 	return 0;
 }
@@ -183,6 +191,7 @@ WALK_INLINE int walk_step_context(struct walk *walk, wire_u64 context)
 	walk->bx_address = 0;
 	walk->is_fp_lost = 0;
 	walk->is_bx_lost = 0;
+	walk->is_scratch_lost = 1;
 	walk->is_exact = 1;
 	walk->is_innermost = 0;
 	return walk_is_user_pc(walk->pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
@@ -208,9 +217,31 @@ WALK_INLINE int walk_step_longjmp(struct walk *walk)
 	walk->sp = walk->r8;
 	walk->fp = walk->r9;
 	walk->bx_address = walk->di;
+	walk->is_scratch_lost = 1;
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
 	return walk_is_user_pc(walk->pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+}
+
+/* Whether a register that nobody saves leads to the caller. */
+WALK_INLINE int walk_is_by_scratch(const struct unwind_rule *rule)
+{
+	return rule->cfa_op >= UNWIND_CFA_R10 && rule->cfa_op <= UNWIND_CFA_R11;
+}
+
+WALK_INLINE wire_u64 walk_get_scratch(const struct walk *walk, wire_u8 op)
+{
+	if (op == UNWIND_CFA_R10)
+		return walk->r10;
+	if (op == UNWIND_CFA_AX)
+		return walk->ax;
+	if (op == UNWIND_CFA_SI)
+		return walk->si;
+	if (op == UNWIND_CFA_DI)
+		return walk->di;
+	if (op == UNWIND_CFA_R9)
+		return walk->r9;
+	return walk->r11;
 }
 
 /* The canonical frame address by a rule. 0, or 1 with the walk ended. */
@@ -233,10 +264,14 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 		*cfa = walk->bx + offset;
 	} else if (op == UNWIND_CFA_PLT) {
 		*cfa = walk->sp + 8 + ((walk->pc & 15) >= offset ? 8 : 0);
-	} else if (op == UNWIND_CFA_R10 || op == UNWIND_CFA_CX) {
+	} else if (walk_is_by_scratch(rule)) {
+		if (walk->is_scratch_lost)
+			return walk_stop(walk, WALK_UNSUPPORTED);
+		*cfa = walk_get_scratch(walk, op) + offset;
+	} else if (op == UNWIND_CFA_CX) {
 		if (!walk->is_innermost)
 			return walk_stop(walk, WALK_UNSUPPORTED);
-		*cfa = (op == UNWIND_CFA_R10 ? walk->r10 : walk->cx) + offset;
+		*cfa = walk->cx + offset;
 	} else { /* in memory at the stack pointer */
 		*cfa = walk->sp + offset;
 	}
@@ -324,6 +359,9 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 	} else if (walk_read(walk, cfa - 8, &caller_pc)) {
 		return walk_stop(walk, WALK_READ_FAILED);
 	}
+	/* Its callees have left the register alone, if they are as they should be. */
+	if (walk_is_by_scratch(rule) && !walk->is_innermost && !walk_follows_call(walk, caller_pc))
+		return walk_stop(walk, WALK_UNSUPPORTED);
 	if (walk_save_registers(walk, rule, cfa))
 		return 1;
 	walk->pc = caller_pc;

@@ -30,12 +30,18 @@ enum unwind_cfa_op {
 	UNWIND_CFA_SP,       /* sp + cfa_offset */
 	UNWIND_CFA_FP,       /* frame pointer (rbp) + cfa_offset */
 	UNWIND_CFA_BX,       /* rbx + cfa_offset: ld.so's _dl_runtime_resolve */
-	UNWIND_CFA_R10,      /* r10 + cfa_offset: while a realigned frame is being set up; innermost
-				frame only, as nobody saves r10 */
-	UNWIND_CFA_CX,       /* rcx + cfa_offset: a landing pad is about to be entered; innermost
-				frame only */
-	UNWIND_CFA_DEREF_SP, /* 8 bytes at sp + cfa_offset */
-	UNWIND_CFA_DEREF_FP, /* 8 bytes at frame pointer + cfa_offset: realigned frames (DRAP) */
+	/* A register that nobody saves, + cfa_offset. It is known in the innermost frame, and in
+	   the callers of assembly that leaves it alone. */
+	UNWIND_CFA_R10, /* while a realigned frame is being set up */
+	UNWIND_CFA_AX,  /* these five: OpenSSL's assembly */
+	UNWIND_CFA_SI,
+	UNWIND_CFA_DI,
+	UNWIND_CFA_R9,
+	UNWIND_CFA_R11,
+	UNWIND_CFA_CX,         /* rcx + cfa_offset: a landing pad is about to be entered; innermost
+				  frame only */
+	UNWIND_CFA_DEREF_SP,   /* 8 bytes at sp + cfa_offset */
+	UNWIND_CFA_DEREF_FP,   /* 8 bytes at frame pointer + cfa_offset: realigned frames (DRAP) */
 	UNWIND_CFA_DEREF_SP_8, /* 8 bytes at sp + cfa_offset, and 8 more: OpenSSL's assembly */
 	UNWIND_CFA_PLT,        /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
 	/* From here on there is none to be computed. */

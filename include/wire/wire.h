@@ -101,6 +101,9 @@ struct wire_registers {
 	wire_u64 dx;
 	wire_u64 r8;
 	wire_u64 r9;
+	wire_u64 ax;
+	wire_u64 si;
+	wire_u64 r11;
 };
 
 /*
@@ -117,7 +120,7 @@ struct wire_raw_sample {
 						there      is none */
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
-_Static_assert(sizeof(struct wire_raw_sample) == 72 + 80 + 16 + WIRE_RAW_STACK_BYTES,
+_Static_assert(sizeof(struct wire_raw_sample) == 72 + 104 + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

@@ -106,18 +106,6 @@ struct replay {
 	int err;
 };
 
-static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
-{
-	const struct import_stack *stack = ((struct replay *)walk)->stack;
-	uint64_t offset = address - stack->sp;
-
-	if (address < stack->sp || stack->size < sizeof(*ret) ||
-	    offset > stack->size - sizeof(*ret))
-		return -1;
-	memcpy(ret, stack->bytes + offset, sizeof(*ret));
-	return 0;
-}
-
 static const struct import_mapping *find_mapping(const struct import_stack *stack, uint64_t pc)
 {
 	size_t low = 0;
@@ -148,6 +136,35 @@ static bool find_bias(const struct code *code, const struct import_mapping *mapp
 	else
 		return false;
 	return true;
+}
+
+/* 8 bytes of code, from its file. Returns 0 or -1. */
+static int read_code(struct replay *replay, wire_u64 address, wire_u64 *ret)
+{
+	const struct import_mapping *mapping = find_mapping(replay->stack, address);
+	struct code *code;
+	uint64_t bias;
+
+	if (!mapping || mapping->module == IMPORT_NO_MODULE)
+		return -1;
+	replay->err = get_code(replay->walker, mapping->module, &code);
+	if (replay->err || !code->objfile || !find_bias(code, mapping, &bias))
+		return -1;
+	return objfile_read_code(code->objfile, address - bias, ret, sizeof(*ret)) ? -1 : 0;
+}
+
+/* Of memory, the copy has the stack only. */
+static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
+{
+	struct replay *replay = (struct replay *)walk;
+	const struct import_stack *stack = replay->stack;
+	uint64_t offset = address - stack->sp;
+
+	if (address < stack->sp || stack->size < sizeof(*ret) ||
+	    offset > stack->size - sizeof(*ret))
+		return read_code(replay, address, ret);
+	memcpy(ret, stack->bytes + offset, sizeof(*ret));
+	return 0;
 }
 
 static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
@@ -196,6 +213,9 @@ int stack_walker_walk(struct stack_walker *walker, const struct import_stack *st
 		.dx = stack->dx,
 		.r8 = stack->r8,
 		.r9 = stack->r9,
+		.ax = stack->ax,
+		.si = stack->si,
+		.r11 = stack->r11,
 	};
 	struct replay replay = {
 		.walker = walker,

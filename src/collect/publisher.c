@@ -371,25 +371,46 @@ struct replay {
 	const struct wire_raw_sample *raw;
 };
 
+/* What is known of the code in a mapping; NULL: no file backs it. */
+static const struct code *find_code(const struct publisher *publisher,
+				    const struct mapping *mapping)
+{
+	static const struct code not_asked_for_yet = {.state = CODE_UNKNOWN};
+
+	if (mapping->file == FILE_NONE)
+		return NULL;
+	return mapping->file < publisher->codes.length ? &publisher->codes.items[mapping->file]
+						       : &not_asked_for_yet;
+}
+
+/* 8 bytes of code, from its file. Returns 0 or -1. */
+static int read_code(const struct replay *replay, wire_u64 address, wire_u64 *ret)
+{
+	const struct mapping *mapping = process_find_mapping(replay->process, address);
+	const struct code *code = mapping ? find_code(replay->publisher, mapping) : NULL;
+	uint64_t bias;
+
+	if (!code || !code->objfile || !find_bias(code, mapping, &bias))
+		return -1;
+	return objfile_read_code(code->objfile, address - bias, ret, sizeof(*ret)) ? -1 : 0;
+}
+
+/* Of memory, a raw sample has the stack only. */
 static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
 {
-	return raw_stack_read(((struct replay *)walk)->raw, address, ret);
+	const struct replay *replay = (struct replay *)walk;
+
+	return raw_stack_read(replay->raw, address, ret) ? read_code(replay, address, ret) : 0;
 }
 
 static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 {
 	struct replay *replay = (struct replay *)walk;
 	const struct mapping *mapping = process_find_mapping(replay->process, pc);
-	static const struct code not_asked_for_yet = {.state = CODE_UNKNOWN};
-	const struct code *code = NULL;
 
 	if (!mapping)
 		return 0;
-	if (mapping->file != FILE_NONE)
-		code = mapping->file < replay->publisher->codes.length
-			       ? &replay->publisher->codes.items[mapping->file]
-			       : &not_asked_for_yet;
-	describe(replay->publisher, code, mapping, &walk->mapping);
+	describe(replay->publisher, find_code(replay->publisher, mapping), mapping, &walk->mapping);
 	return 1;
 }
 

@@ -23,15 +23,18 @@
 
 /* DWARF numbers of the registers, as the ABI supplement of the architecture has them: x86-64. */
 enum dwarf_register {
+	REGISTER_AX = 0,
 	REGISTER_DX = 1,
 	REGISTER_CX = 2,
 	REGISTER_BX = 3,
+	REGISTER_SI = 4,
 	REGISTER_DI = 5,
 	REGISTER_FP = 6,
 	REGISTER_SP = 7,
 	REGISTER_R8 = 8,
 	REGISTER_R9 = 9,
 	REGISTER_R10 = 10,
+	REGISTER_R11 = 11,
 	REGISTER_RA = 16,
 };
 
@@ -305,6 +308,16 @@ static uint8_t cfa_op_of_register(uint64_t number)
 		return UNWIND_CFA_CX;
 	case REGISTER_R10:
 		return UNWIND_CFA_R10;
+	case REGISTER_AX:
+		return UNWIND_CFA_AX;
+	case REGISTER_SI:
+		return UNWIND_CFA_SI;
+	case REGISTER_DI:
+		return UNWIND_CFA_DI;
+	case REGISTER_R9:
+		return UNWIND_CFA_R9;
+	case REGISTER_R11:
+		return UNWIND_CFA_R11;
 	default:
 		return UNWIND_CFA_UNSUPPORTED;
 	}

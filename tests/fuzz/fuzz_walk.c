@@ -75,6 +75,9 @@ static void take_registers(struct bytes *input, struct walk *walk)
 	walk->dx = take_address(input);
 	walk->r8 = take_address(input);
 	walk->r9 = take_address(input);
+	walk->ax = take_address(input);
+	walk->si = take_address(input);
+	walk->r11 = take_address(input);
 	walk->is_exact = 1;
 	walk->is_innermost = 1;
 }
@@ -82,7 +85,7 @@ static void take_registers(struct bytes *input, struct walk *walk)
 static void take_rule(struct bytes *input, struct unwind_rule *rule)
 {
 	/* Not all of these are operations. */
-	rule->cfa_op = bytes_u8(input) & 15;
+	rule->cfa_op = bytes_u8(input) & 31;
 	rule->fp_op = bytes_u8(input) & 7;
 	rule->bx_op = bytes_u8(input) & 7;
 	rule->ra_op = bytes_u8(input) & 3;

@@ -7,9 +7,11 @@
 
 /* Numbers of x86's registers. Source: Linux arch/x86/include/uapi/asm/perf_regs.h. */
 enum register_number {
+	REGISTER_AX = 0,
 	REGISTER_BX = 1,
 	REGISTER_CX = 2,
 	REGISTER_DX = 3,
+	REGISTER_SI = 4,
 	REGISTER_DI = 5,
 	REGISTER_BP = 6,
 	REGISTER_SP = 7,
@@ -17,6 +19,7 @@ enum register_number {
 	REGISTER_R8 = 16,
 	REGISTER_R9 = 17,
 	REGISTER_R10 = 18,
+	REGISTER_R11 = 19,
 	NUM_REGISTERS = 64,
 };
 
@@ -71,13 +74,16 @@ static void read_registers(struct bytes *body, uint64_t mask, struct import_stac
 	stack->pc = values[REGISTER_IP];
 	stack->sp = values[REGISTER_SP];
 	stack->fp = values[REGISTER_BP];
+	stack->ax = values[REGISTER_AX];
 	stack->bx = values[REGISTER_BX];
 	stack->cx = values[REGISTER_CX];
 	stack->dx = values[REGISTER_DX];
+	stack->si = values[REGISTER_SI];
 	stack->di = values[REGISTER_DI];
 	stack->r8 = values[REGISTER_R8];
 	stack->r9 = values[REGISTER_R9];
 	stack->r10 = values[REGISTER_R10];
+	stack->r11 = values[REGISTER_R11];
 }
 
 /* Of the space set aside for the stack, only dynamic_size bytes were filled. */

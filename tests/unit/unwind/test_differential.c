@@ -22,15 +22,18 @@
 
 #define FILES_MIN    10
 #define ROWS_MAX     200000 /* that are compared of one file in the default run */
+#define REGISTER_AX  0
 #define REGISTER_DX  1
 #define REGISTER_CX  2
 #define REGISTER_BX  3
+#define REGISTER_SI  4
 #define REGISTER_DI  5
 #define REGISTER_FP  6
 #define REGISTER_SP  7
 #define REGISTER_R8  8
 #define REGISTER_R9  9
 #define REGISTER_R10 10
+#define REGISTER_R11 11
 #define REGISTER_RA  16
 #define PADDING_MAX  64
 
@@ -163,6 +166,16 @@ static uint64_t apply_cfa(const struct comparison *comparison, const struct unwi
 		return registers[REGISTER_BX] + offset;
 	case UNWIND_CFA_R10:
 		return registers[REGISTER_R10] + offset;
+	case UNWIND_CFA_AX:
+		return registers[REGISTER_AX] + offset;
+	case UNWIND_CFA_SI:
+		return registers[REGISTER_SI] + offset;
+	case UNWIND_CFA_DI:
+		return registers[REGISTER_DI] + offset;
+	case UNWIND_CFA_R9:
+		return registers[REGISTER_R9] + offset;
+	case UNWIND_CFA_R11:
+		return registers[REGISTER_R11] + offset;
 	case UNWIND_CFA_CX:
 		return registers[REGISTER_CX] + offset;
 	case UNWIND_CFA_JUMP:

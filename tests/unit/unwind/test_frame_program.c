@@ -159,18 +159,17 @@ static void every_register_that_a_rule_knows_can_hold_the_frame(void **state)
 	static const struct {
 		uint8_t number;
 		uint8_t op;
-	} registers[] = {{SP, UNWIND_CFA_SP},
-			 {FP, UNWIND_CFA_FP},
-			 {BX, UNWIND_CFA_BX},
-			 {10, UNWIND_CFA_R10}};
+	} registers[] = {{SP, UNWIND_CFA_SP},  {FP, UNWIND_CFA_FP}, {BX, UNWIND_CFA_BX},
+			 {10, UNWIND_CFA_R10}, {0, UNWIND_CFA_AX},  {4, UNWIND_CFA_SI},
+			 {5, UNWIND_CFA_DI},   {9, UNWIND_CFA_R9},  {11, UNWIND_CFA_R11}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(registers); i++)
 		assert_rule(run(CODE(DW_CFA_def_cfa, registers[i].number, 0x90, 1)),
 			    (struct unwind_rule){.cfa_op = registers[i].op, .cfa_offset = 0x90});
-	assert_rule(run(CODE(DW_CFA_def_cfa, 0, 16)), unsupported);
+	assert_rule(run(CODE(DW_CFA_def_cfa, 15, 16)), unsupported);
 	/* Back to a known one, the offset stays. */
-	assert_rule(run(CODE(DW_CFA_def_cfa, 0, 24, DW_CFA_def_cfa_register, SP)),
+	assert_rule(run(CODE(DW_CFA_def_cfa, 15, 24, DW_CFA_def_cfa_register, SP)),
 		    (struct unwind_rule){.cfa_op = UNWIND_CFA_SP, .cfa_offset = 24});
 }
 

@@ -37,22 +37,55 @@ static void rbx_leads_to_the_caller(_unused_ void **state)
 	assert_reaches_outer(&scene);
 }
 
-static void r10_leads_to_the_caller_of_the_innermost_frame(_unused_ void **state)
-{
-	struct scene scene = scene_of(RULE(UNWIND_CFA_R10, 0));
+/* Registers that nobody saves. */
+static const struct {
+	uint8_t op;
+	size_t offset; /* in struct walk */
+} scratch[] = {
+	{UNWIND_CFA_R10, offsetof(struct walk, r10)}, {UNWIND_CFA_AX, offsetof(struct walk, ax)},
+	{UNWIND_CFA_SI, offsetof(struct walk, si)},   {UNWIND_CFA_DI, offsetof(struct walk, di)},
+	{UNWIND_CFA_R9, offsetof(struct walk, r9)},   {UNWIND_CFA_R11, offsetof(struct walk, r11)},
+};
 
-	scene.walk.r10 = WORD(7);
-	scene.stack[6] = RETURN_INTO(OUTER);
-	assert_reaches_outer(&scene);
+/* The register holds WORD(7), below which is a return address. */
+static void set_scratch(struct scene *scene, size_t i)
+{
+	uint64_t frame = WORD(7);
+
+	memcpy((char *)&scene->walk + scratch[i].offset, &frame, sizeof(frame));
+	scene->stack[6] = RETURN_INTO(OUTER);
 }
 
-static void r10_of_an_outer_frame_is_not_known(_unused_ void **state)
+static void registers_that_nobody_saves_lead_to_the_caller_of_the_innermost_frame(
+	_unused_ void **state)
 {
-	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_R10, 0));
+	for (size_t i = 0; i < ARRAY_LENGTH(scratch); i++) {
+		struct scene scene = scene_of(RULE(scratch[i].op, 0));
 
-	scene.walk.r10 = WORD(7);
-	scene.stack[6] = RETURN_INTO(OUTER);
-	assert_ends_in_caller(&scene, WALK_UNSUPPORTED);
+		set_scratch(&scene, i);
+		assert_reaches_outer(&scene);
+	}
+}
+
+static void such_a_register_leads_on_where_callees_have_left_it_alone(_unused_ void **state)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(scratch); i++) {
+		struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(scratch[i].op, 0));
+
+		set_scratch(&scene, i);
+		add_call_before(&scene, RETURN_INTO(OUTER));
+		assert_passes_caller(&scene);
+	}
+}
+
+static void such_a_register_that_leads_to_no_call_is_not_followed(_unused_ void **state)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(scratch); i++) {
+		struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(scratch[i].op, 0));
+
+		set_scratch(&scene, i);
+		assert_ends_in_caller(&scene, WALK_UNSUPPORTED);
+	}
 }
 
 static void the_cfa_may_lie_in_memory_at_the_stack_pointer(_unused_ void **state)
@@ -153,6 +186,8 @@ static void what_a_signal_interrupted_is_not_the_innermost(_unused_ void **state
 	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_R10, 0));
 
 	scene.walk.r10 = WORD(50);
+	scene.stack[49] = RETURN_INTO(OUTER);
+	add_call_before(&scene, RETURN_INTO(OUTER));
 	ASSERT_WALK(&scene, WALK_UNSUPPORTED, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER)));
 }
 
@@ -318,8 +353,10 @@ int main(void)
 		cmocka_unit_test(the_frame_pointer_leads_to_the_caller),
 		cmocka_unit_test(an_offset_may_be_negative),
 		cmocka_unit_test(rbx_leads_to_the_caller),
-		cmocka_unit_test(r10_leads_to_the_caller_of_the_innermost_frame),
-		cmocka_unit_test(r10_of_an_outer_frame_is_not_known),
+		cmocka_unit_test(
+			registers_that_nobody_saves_lead_to_the_caller_of_the_innermost_frame),
+		cmocka_unit_test(such_a_register_leads_on_where_callees_have_left_it_alone),
+		cmocka_unit_test(such_a_register_that_leads_to_no_call_is_not_followed),
 		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_stack_pointer),
 		cmocka_unit_test(the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer),
 		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_frame_pointer),

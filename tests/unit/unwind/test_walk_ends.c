@@ -107,6 +107,7 @@ static void r10_is_not_known_after_a_step_by_frame_pointer(_unused_ void **state
 
 	scene.rules[CALLER] = RULE(UNWIND_CFA_R10, 0);
 	scene.walk.r10 = WORD(7);
+	add_call_before(&scene, RETURN_INTO(OUTER));
 	scene.stack[1] = RETURN_INTO(CALLER);
 	scene.stack[6] = RETURN_INTO(OUTER);
 	ASSERT_WALK(&scene, WALK_UNSUPPORTED, EXACT(JIT + 4), RETURN_INTO(CALLER));

@@ -126,6 +126,12 @@ static _unused_ struct scene scene_in_jit(uint64_t fp)
 	return scene;
 }
 
+/* What is in front of a return address. */
+static _unused_ void add_call_before(struct scene *scene, uint64_t return_address)
+{
+	scene->code[return_address - CODE - 5] = 0xe8;
+}
+
 /* Takes the walk to its end. */
 static _unused_ void assert_walk(struct scene *scene, enum walk_end end, const uint64_t *pcs,
 				 size_t num_frames)
