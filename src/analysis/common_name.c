@@ -25,11 +25,6 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool is_hex_digit(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static size_t count(struct rest rest, bool (*is_wanted)(char c))
 {
 	const char *c = rest.start;
