@@ -10,7 +10,8 @@ mod checkout {
     pub fn total<T: Into<u64>>(seed: T) -> u64 {
         let mut sum = seed.into();
         for i in 0..50_000_000u64 {
-            sum = std::hint::black_box(sum.wrapping_mul(31) ^ i);
+            let next = sum.wrapping_mul(31) ^ i;
+            sum = unsafe { std::ptr::read_volatile(&next) };
         }
         sum
     }
