@@ -1,0 +1,317 @@
+/*
+ * Items are collected in a block, which is put into order and written when it is full. As most come
+ * in order, a block most often continues the one before: together they are a run. Reading merges
+ * the runs.
+ */
+#include "base/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+#define BLOCK_BYTES (512u << 10)
+#define PAGE_BYTES  (8u << 10)
+
+/* Items that are in order, and how far they are read. */
+struct run {
+	uint64_t begin; /* items of the file */
+	uint64_t end;
+	uint64_t next; /* to be read into the page */
+	uint8_t *page;
+	size_t at; /* items of the page */
+	size_t in_page;
+};
+
+struct spool {
+	int fd;
+	size_t item_bytes;
+	int (*compare)(const void *, const void *);
+	struct spool_counts counts;
+	uint8_t *block; /* of items that are not written yet; NULL: there are none */
+	size_t in_block;
+	uint8_t *last; /* a copy of the last item of the last run */
+	ARRAY(struct run) runs;
+	/* Runs that have an item to give, as a heap: the one whose item is first is first. */
+	ARRAY(size_t) heap;
+};
+
+int spool_open_file(const char *folder, struct error *error)
+{
+	_cleanup_free_ char *path = NULL;
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+
+	/* There are file systems that have no such files. */
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		if (asprintf(&path, "%s/stackwide.XXXXXX", folder) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path);
+	}
+	if (fd >= 0)
+		return fd;
+	return error_set(error, -errno,
+			 "cannot make a temporary file in '%s': %m; set TMPDIR to a folder with "
+			 "room",
+			 folder);
+}
+
+int spool_new(const char *folder, size_t item_bytes, int (*compare)(const void *, const void *),
+	      struct spool **ret, struct error *error)
+{
+	struct spool *spool = calloc(1, sizeof(*spool));
+	int err;
+
+	if (!spool)
+		return -ENOMEM;
+	spool->item_bytes = item_bytes;
+	spool->compare = compare;
+	spool->last = malloc(item_bytes);
+	spool->fd = spool->last ? spool_open_file(folder, error) : -ENOMEM;
+	if (spool->fd < 0) {
+		err = spool->fd;
+		spool_free(spool);
+		return err;
+	}
+	*ret = spool;
+	return 0;
+}
+
+void spool_free(struct spool *spool)
+{
+	if (!spool)
+		return;
+	array_for_each (&spool->runs, run)
+		free(run->page);
+	array_release(&spool->runs);
+	array_release(&spool->heap);
+	free(spool->block);
+	free(spool->last);
+	if (spool->fd >= 0)
+		close(spool->fd);
+	free(spool);
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static size_t items_of(const struct spool *spool, size_t size_bytes)
+{
+	size_t count = size_bytes / spool->item_bytes;
+
+	return count ? count : 1;
+}
+
+static bool is_before(const struct spool *spool, const void *a, const void *b)
+{
+	return spool->compare && spool->compare(a, b) < 0;
+}
+
+static void sort_block(struct spool *spool)
+{
+	const uint8_t *items = spool->block;
+
+	for (size_t i = 1; i < spool->in_block; i++) {
+		if (!is_before(spool, items + i * spool->item_bytes,
+			       items + (i - 1) * spool->item_bytes))
+			continue;
+		qsort(spool->block, spool->in_block, spool->item_bytes, spool->compare);
+		return;
+	}
+}
+
+static int write_at(int fd, const uint8_t *data, size_t size, uint64_t offset)
+{
+	while (size) {
+		ssize_t written = pwrite(fd, data, size, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -ENOSPC;
+		data += written;
+		offset += (uint64_t)written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+/* Write the block behind what is there, and make it part of a run. */
+static int write_block(struct spool *spool)
+{
+	size_t size = spool->in_block * spool->item_bytes;
+	struct run *run;
+	int err = write_at(spool->fd, spool->block, size, spool->counts.kept * spool->item_bytes);
+
+	if (err)
+		return err;
+	if (!spool->runs.length || is_before(spool, spool->block, spool->last)) {
+		run = array_add(&spool->runs);
+		if (!run)
+			return -ENOMEM;
+		run->begin = spool->counts.kept;
+	}
+	run = &spool->runs.items[spool->runs.length - 1];
+	spool->counts.kept += spool->in_block;
+	run->end = spool->counts.kept;
+	memcpy(spool->last, spool->block + size - spool->item_bytes, spool->item_bytes);
+	return 0;
+}
+
+static void lose(struct spool *spool, size_t count, int err)
+{
+	if (!spool->counts.lost_errno)
+		spool->counts.lost_errno = -err;
+	spool->counts.lost += count;
+}
+
+static void flush(struct spool *spool)
+{
+	int err;
+
+	if (!spool->in_block)
+		return;
+	sort_block(spool);
+	err = write_block(spool);
+	if (err)
+		lose(spool, spool->in_block, err);
+	spool->in_block = 0;
+}
+
+void spool_add(struct spool *spool, const void *item)
+{
+	if (!spool->block)
+		spool->block = malloc(items_of(spool, BLOCK_BYTES) * spool->item_bytes);
+	if (!spool->block) {
+		lose(spool, 1, -ENOMEM);
+		return;
+	}
+	memcpy(spool->block + spool->in_block * spool->item_bytes, item, spool->item_bytes);
+	if (++spool->in_block == items_of(spool, BLOCK_BYTES))
+		flush(spool);
+}
+
+struct spool_counts spool_get_counts(const struct spool *spool)
+{
+	return spool->counts;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static int read_at(int fd, uint8_t *data, size_t size, uint64_t offset)
+{
+	while (size) {
+		ssize_t got = pread(fd, data, size, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EIO;
+		data += got;
+		offset += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+static int fill_page(const struct spool *spool, struct run *run)
+{
+	size_t count = items_of(spool, PAGE_BYTES);
+	int err;
+
+	if (run->end - run->next < count)
+		count = (size_t)(run->end - run->next);
+	if (!run->page)
+		run->page = malloc(items_of(spool, PAGE_BYTES) * spool->item_bytes);
+	if (!run->page)
+		return -ENOMEM;
+	err = read_at(spool->fd, run->page, count * spool->item_bytes,
+		      run->next * spool->item_bytes);
+	if (err)
+		return err;
+	run->next += count;
+	run->at = 0;
+	run->in_page = count;
+	return 0;
+}
+
+static const uint8_t *get_item(const struct spool *spool, size_t number)
+{
+	const struct run *run = &spool->runs.items[number];
+
+	return run->page + run->at * spool->item_bytes;
+}
+
+/* Let the run at a place of the heap sink to where it belongs. */
+static void sink_down(struct spool *spool, size_t place)
+{
+	size_t *heap = spool->heap.items;
+
+	for (;;) {
+		size_t least = place;
+		size_t held = heap[place];
+
+		for (size_t child = 2 * place + 1;
+		     child <= 2 * place + 2 && child < spool->heap.length; child++)
+			if (is_before(spool, get_item(spool, heap[child]),
+				      get_item(spool, heap[least])))
+				least = child;
+		if (least == place)
+			return;
+		heap[place] = heap[least];
+		heap[least] = held;
+		place = least;
+	}
+}
+
+int spool_rewind(struct spool *spool)
+{
+	flush(spool);
+	free(spool->block);
+	spool->block = NULL;
+	spool->heap.length = 0;
+	for (size_t i = 0; i < spool->runs.length; i++) {
+		struct run *run = &spool->runs.items[i];
+		size_t *added = array_add(&spool->heap);
+		int err;
+
+		if (!added)
+			return -ENOMEM;
+		*added = i;
+		run->next = run->begin;
+		err = fill_page(spool, run);
+		if (err)
+			return err;
+	}
+	for (size_t place = spool->heap.length / 2; place-- > 0;)
+		sink_down(spool, place);
+	return 0;
+}
+
+int spool_next(struct spool *spool, void *ret)
+{
+	struct run *run;
+	int err = 0;
+
+	if (!spool->heap.length)
+		return 0;
+	run = &spool->runs.items[spool->heap.items[0]];
+	memcpy(ret, get_item(spool, spool->heap.items[0]), spool->item_bytes);
+	if (++run->at == run->in_page) {
+		if (run->next == run->end)
+			spool->heap.items[0] = spool->heap.items[--spool->heap.length];
+		else
+			err = fill_page(spool, run);
+	}
+	if (err)
+		return err;
+	sink_down(spool, 0);
+	return 1;
+}
