@@ -10,10 +10,10 @@
 
 /*
  * recording  stopped, its frames named
- * ret        the caller frees
+ * ret        the caller frees, before the recording
  *
- * Returns 0 or an exit status, and has told the user why. When only the zones could not be read,
- * the timeline is there without them; else *ret stays as it is.
+ * Returns 0 or an exit status, and has told the user why. When only the zones could not be read, or
+ * samples could not be kept, the timeline is there without them; else *ret stays as it is.
  */
 _must_check_ int recorded_trace_make(const struct recording *recording, struct timeline **ret);
 

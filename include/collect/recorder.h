@@ -34,7 +34,7 @@ struct recorder_opts {
 	bool keeps_moments;           /* of the samples, in the profile */
 	size_t ring_bytes;            /* of each ring between kernel and us; 0: the default */
 	bool records_schedule;        /* switches between threads and who wakes whom, too */
-	const char *temporary_folder; /* where these are kept until they are written; borrowed */
+	const char *temporary_folder; /* where what is too much for memory is kept; borrowed */
 };
 
 /* What became of every tick: fired = idle + filtered + samples + what was lost. */
@@ -102,8 +102,8 @@ const struct user_stack_count *recorder_get_user_stacks(const struct recorder *r
 struct call_check_counts recorder_get_call_check(const struct recorder *recorder);
 /* All zero without tables. */
 struct publisher_statistics recorder_get_table_statistics(const struct recorder *recorder);
-/* In order of time after recorder_stop(); NULL unless times are kept. */
-const struct trace_log *recorder_get_trace_log(const struct recorder *recorder);
+/* NULL unless times are kept. */
+struct trace_log *recorder_get_trace_log(const struct recorder *recorder);
 /* NULL unless scheduling is recorded. */
 struct schedule_store *recorder_get_schedule(const struct recorder *recorder);
 const char *recorder_get_event_name(const struct recorder *recorder);

@@ -17,17 +17,18 @@
 
 /* All borrowed. */
 struct trace_source {
-	const struct trace_log *log; /* sorted */
+	struct trace_log *log;
 	const struct profile *profile;
 	const struct process_table *processes; /* whose ids are the profile's */
 	uint64_t period_ns;                    /* CPU time that one sample stands for */
 };
 
 /*
- * Add the recording to a timeline. Processes and threads that the timeline has already, by pid and
- * tid, are the same.
+ * Add the recording to a timeline, which reads samples and fills from the log: free it first. What
+ * the log's spools have lost is missing. Processes and threads that the timeline has already, by
+ * pid and tid, are the same.
  *
- * Returns 0 or -ENOMEM.
+ * Returns 0, -ENOMEM, or negative errno of reading the log.
  */
 _must_check_ int trace_builder_build(const struct trace_source *source, struct timeline *timeline);
 

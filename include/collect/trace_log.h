@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/error.h"
+#include "base/spool.h"
 #include "wire/wire.h"
 
 struct trace_log;
@@ -40,11 +42,16 @@ struct stack_area {
 	enum stack_kind kind;
 };
 
-struct trace_log *trace_log_new(void); /* NULL when out of memory */
+/*
+ * folder  for the temporary files
+ *
+ * Returns 0, -ENOMEM, or negative errno with the folder and the cure in error.
+ */
+_must_check_ int trace_log_new(const char *folder, struct trace_log **ret, struct error *error);
 void trace_log_free(struct trace_log *log);
 
-/* In any order. Returns 0 or -ENOMEM. */
-_must_check_ int trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample);
+/* In any order. One that there is no room for is counted as lost by the spool. */
+void trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample);
 
 /*
  * Note where a process (id of the process table) has a stack; what is known already changes
@@ -53,11 +60,10 @@ _must_check_ int trace_log_add_sample(struct trace_log *log, const struct timed_
 _must_check_ int trace_log_add_area(struct trace_log *log, uint32_t process,
 				    const struct wire_stack_area *record);
 
-/* Put all into order of time. Call once, after the last was added. */
-void trace_log_sort(struct trace_log *log);
-
-/* Borrowed until the next is added. */
-const struct timed_sample *trace_log_get_samples(const struct trace_log *log, size_t *ret_count);
+/* All struct timed_sample, in order of time. Borrowed. */
+struct spool *trace_log_get_samples(struct trace_log *log);
+/* A place for the struct region_fill that are made of them, in order of time. Borrowed. */
+struct spool *trace_log_get_fills(struct trace_log *log);
 /* In the order in which they were first seen. */
 const struct stack_area *trace_log_get_areas(const struct trace_log *log, size_t *ret_count);
 

@@ -7,13 +7,16 @@
 
 #include <stdint.h>
 
+#include "base/attributes.h"
+
 struct profile;
 struct timeline;
 
 /*
  * Numbers from 1 on, by id of the profile's frames, for those that samples of the timeline have; 0
- * for the others. The caller frees them. NULL when out of memory.
+ * for the others. The caller frees *ret. Returns 0 or negative errno.
  */
-uint32_t *perfetto_number_frames(const struct profile *profile, const struct timeline *timeline);
+_must_check_ int perfetto_number_frames(const struct profile *profile,
+					const struct timeline *timeline, uint32_t **ret);
 
 #endif

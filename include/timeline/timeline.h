@@ -172,14 +172,14 @@ struct schedule_event {
 };
 
 /*
- * Switches and wakings that are too many for memory: in order of time, and read one after another,
- * as often as wanted.
+ * Items that are too many for memory: read one after another, as often as wanted.
  */
-struct schedule_source {
-	/* The next event is to be the first one. Returns 0 or negative errno. */
+struct timeline_source {
+	/* The next item is to be the first one. Returns 0 or negative errno. */
 	int (*rewind)(void *context);
-	/* Returns 1 and the event, 0 after the last, or negative errno. */
-	int (*next)(void *context, struct schedule_event *ret);
+	/* Returns 1 and the item, 0 after the last, or negative errno. */
+	int (*next)(void *context, void *ret);
+	void (*free)(void *context); /* NULL: the context is borrowed; else the timeline owns it */
 	void *context;
 };
 
@@ -191,7 +191,6 @@ struct timeline_sample {
 	uint64_t weight;
 	uint32_t thread;
 	uint32_t stack;
-	uint32_t region; /* TIMELINE_NONE when not known */
 	uint16_t cpu;
 	uint8_t metric;        /* of the profile: what the weight is of */
 	uint8_t mode : 4;      /* enum sample_mode */
@@ -271,13 +270,26 @@ const struct zone_attribute *timeline_next_attribute(const struct timeline *time
 void timeline_set_system(struct timeline *timeline, const struct timeline_system *system);
 const struct timeline_system *timeline_get_system(const struct timeline *timeline);
 
-/* A source of more scheduling than was added; what it gives comes after that. Its context is
-   borrowed. */
-void timeline_set_schedule(struct timeline *timeline, const struct schedule_source *source);
+/*
+ * A source of more items than were added: struct schedule_event in order of time, timeline_sample,
+ * region_fill. What it gives comes after what was added. Takes ownership as the source says.
+ */
+void timeline_set_schedule(struct timeline *timeline, const struct timeline_source *source);
+void timeline_set_samples(struct timeline *timeline, const struct timeline_source *source);
+void timeline_set_fills(struct timeline *timeline, const struct timeline_source *source);
 /* NULL: there is none. */
-const struct schedule_source *timeline_get_schedule(const struct timeline *timeline);
+const struct timeline_source *timeline_get_schedule(const struct timeline *timeline);
 
-/* No zone, counter value, occupancy, switch, source of scheduling or sample. */
+/*
+ * Read all samples, or fills, those of the source too: start with *position 0. One reader at a
+ * time. Returns 1 and the item, 0 after the last, or negative errno of the source.
+ */
+_must_check_ int timeline_next_sample(const struct timeline *timeline, uint64_t *position,
+				      struct timeline_sample *ret);
+_must_check_ int timeline_next_fill(const struct timeline *timeline, uint64_t *position,
+				    struct region_fill *ret);
+
+/* No zone, counter value, occupancy, switch or sample, and no source of any. */
 bool timeline_is_empty(const struct timeline *timeline);
 
 #endif

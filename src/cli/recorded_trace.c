@@ -1,6 +1,7 @@
 #include "cli/recorded_trace.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -73,6 +74,22 @@ static int read_zones(const struct recording *recording, struct timeline *timeli
 	return status;
 }
 
+/* Whether everything is in the files that the trace is made from; what is not is told. */
+static int check_files(struct trace_log *log)
+{
+	struct spool_counts samples = spool_get_counts(trace_log_get_samples(log));
+	struct spool_counts fills = spool_get_counts(trace_log_get_fills(log));
+	int err = samples.lost_errno ? samples.lost_errno : fills.lost_errno;
+
+	if (!err)
+		return EXIT_DONE;
+	log_error("the trace lacks %" PRIu64 " of %" PRIu64 " samples and %" PRIu64
+		  " values of how full stacks were, which could not be kept in a temporary file: "
+		  "%s; set TMPDIR to a folder with room",
+		  samples.lost, samples.lost + samples.kept, fills.lost, strerror(err));
+	return EXIT_FAILED;
+}
+
 int recorded_trace_make(const struct recording *recording, struct timeline **ret)
 {
 	_cleanup_(timeline_freep) struct timeline *timeline = timeline_new();
@@ -91,5 +108,6 @@ int recorded_trace_make(const struct recording *recording, struct timeline **ret
 		return EXIT_FAILED;
 	}
 	*ret = return_ptr(timeline);
-	return status;
+	err = check_files(recorder_get_trace_log(recording->recorder));
+	return status ? status : err;
 }

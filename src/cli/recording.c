@@ -258,8 +258,8 @@ static int name_frames(struct recording *recording)
 	return 0;
 }
 
-/* ret_zones_status  not 0 where only the zones are missing */
-static int write_outputs(struct recording *recording, int *ret_zones_status)
+/* ret_trace_status  not 0 where only a part of the trace is missing */
+static int write_outputs(struct recording *recording, int *ret_trace_status)
 {
 	struct format_opts opts = {
 		.tree = recording->options->outputs.tree,
@@ -269,11 +269,11 @@ static int write_outputs(struct recording *recording, int *ret_zones_status)
 	_cleanup_(timeline_freep) struct timeline *timeline = NULL;
 	struct error error = {0};
 
-	*ret_zones_status = EXIT_DONE;
+	*ret_trace_status = EXIT_DONE;
 	if (outputs_have_times(recording->outputs)) {
-		*ret_zones_status = recorded_trace_make(recording, &timeline);
+		*ret_trace_status = recorded_trace_make(recording, &timeline);
 		if (!timeline)
-			return *ret_zones_status;
+			return *ret_trace_status;
 	}
 	opts.timeline = timeline;
 	if (outputs_write(recording->outputs, recorder_get_profile(recording->recorder), &opts,
@@ -374,17 +374,17 @@ static int count(struct recording *recording)
 int recording_finish(struct recording *recording)
 {
 	int status = name_frames(recording);
-	int zones_status = EXIT_DONE;
+	int trace_status = EXIT_DONE;
 
 	if (!status && count(recording)) {
 		log_error("out of memory");
 		status = EXIT_FAILED;
 	}
 	if (!status)
-		status = write_outputs(recording, &zones_status);
+		status = write_outputs(recording, &trace_status);
 	if (!status)
 		status = sum_up(recording);
-	return status ? status : zones_status;
+	return status ? status : trace_status;
 }
 
 void recording_release(struct recording *recording)

@@ -366,8 +366,8 @@ static bool is_truncated(const struct intake *intake, const struct wire_sample *
 	       !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY) && sample->walk_end != WALK_COMPLETE;
 }
 
-static int keep_time(struct intake *intake, const struct wire_sample *sample, uint32_t thread,
-		     uint32_t stack)
+static void keep_time(struct intake *intake, const struct wire_sample *sample, uint32_t thread,
+		      uint32_t stack)
 {
 	struct timed_sample timed = {
 		.time_ns = sample->time_ns,
@@ -379,7 +379,8 @@ static int keep_time(struct intake *intake, const struct wire_sample *sample, ui
 		.is_truncated = is_truncated(intake, sample),
 	};
 
-	return intake->trace_log ? trace_log_add_sample(intake->trace_log, &timed) : 0;
+	if (intake->trace_log)
+		trace_log_add_sample(intake->trace_log, &timed);
 }
 
 /* A sample of a process that is known. */
@@ -409,11 +410,11 @@ static int add_to_process(struct intake *intake, const struct wire_sample *sampl
 	if (!err)
 		err = profile_add_moment(intake->profile, thread, stack, intake->metric, 1,
 					 sample->time_ns);
-	if (!err)
-		err = keep_time(intake, sample, thread, stack);
-	if (!err)
-		intake->counts.samples++;
-	return err;
+	if (err)
+		return err;
+	keep_time(intake, sample, thread, stack);
+	intake->counts.samples++;
+	return 0;
 }
 
 int intake_add_sample(struct intake *intake, const struct wire_sample *sample)

@@ -140,13 +140,15 @@ static int make_parts(struct recorder *recorder)
 }
 
 /* What the user did not ask for costs nothing. */
-static int make_extra_parts(struct recorder *recorder)
+static int make_extra_parts(struct recorder *recorder, struct error *error)
 {
 	if (recorder->opts.keeps_times) {
-		recorder->trace_log = trace_log_new();
+		int err =
+			trace_log_new(recorder->opts.temporary_folder, &recorder->trace_log, error);
+
+		if (err)
+			return err;
 		intake_set_trace_log(recorder->intake, recorder->trace_log);
-		if (!recorder->trace_log)
-			return -ENOMEM;
 	}
 	if (!recorder->opts.checks_calls)
 		return 0;
@@ -303,7 +305,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 	int err = make_parts(recorder);
 
 	if (!err)
-		err = make_extra_parts(recorder);
+		err = make_extra_parts(recorder, error);
 	if (err)
 		return err;
 	if (target->kind == TARGET_CGROUP) {
@@ -498,8 +500,6 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 		err = finish_raw_samples(recorder);
 	if (!err)
 		err = intake_finish(recorder->intake);
-	if (!err && recorder->trace_log)
-		trace_log_sort(recorder->trace_log);
 	if (err)
 		return error_set(error, err, "cannot finish the recording: %s", strerror(-err));
 	return 0;
@@ -582,7 +582,7 @@ struct publisher_statistics recorder_get_table_statistics(const struct recorder 
 				   : (struct publisher_statistics){0};
 }
 
-const struct trace_log *recorder_get_trace_log(const struct recorder *recorder)
+struct trace_log *recorder_get_trace_log(const struct recorder *recorder)
 {
 	return recorder->trace_log;
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/spool.h"
 #include "collect/schedule_decoder.h"
 #include "profile/string_table.h"
 
@@ -50,25 +51,6 @@ struct schedule_store {
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-static int open_nameless(const char *folder)
-{
-	_cleanup_free_ char *path = NULL;
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd < 0 ? -errno : fd;
-	/* A file system that has no such files. */
-	if (asprintf(&path, "%s/stackwide.XXXXXX", folder) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	unlink(path);
-	return fd;
-}
-
 int schedule_store_new(const char *folder, struct schedule_store **ret, struct error *error)
 {
 	struct schedule_store *store = calloc(1, sizeof(*store));
@@ -82,14 +64,11 @@ int schedule_store_new(const char *folder, struct schedule_store **ret, struct e
 		schedule_store_free(store);
 		return -ENOMEM;
 	}
-	store->fd = open_nameless(folder);
+	store->fd = spool_open_file(folder, error);
 	if (store->fd < 0) {
 		err = store->fd;
 		schedule_store_free(store);
-		return error_set(error, err,
-				 "cannot make a temporary file in '%s': %s; set TMPDIR to a folder "
-				 "with room",
-				 folder, strerror(-err));
+		return err;
 	}
 	*ret = store;
 	return 0;
@@ -316,9 +295,10 @@ static int rewind_store(void *context)
 	return 0;
 }
 
-static int next_event(void *context, struct schedule_event *ret)
+static int next_event(void *context, void *ret_item)
 {
 	struct schedule_store *store = context;
+	struct schedule_event *ret = ret_item;
 	struct stream *stream;
 	uint32_t *name;
 	int got;
@@ -340,7 +320,7 @@ static int next_event(void *context, struct schedule_event *ret)
 
 int schedule_store_give(struct schedule_store *store, struct timeline *timeline)
 {
-	struct schedule_source source = {
+	struct timeline_source source = {
 		.rewind = rewind_store,
 		.next = next_event,
 		.context = store,

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "collect/recorded_samples.h"
 #include "collect/stack_regions.h"
 #include "timeline/occupancy_tracker.h"
 #include "timeline/zone_walk.h"
@@ -43,6 +44,8 @@ struct builder {
 	struct hash_index thread_index; /* of the timeline */
 	struct stack_regions *regions;
 	struct occupancy_tracker *occupancies;
+	struct recorded_samples *samples;
+	uint64_t num_samples;           /* that were walked through */
 	ARRAY(struct fill_state) fills; /* by region */
 	ARRAY(struct zone_event) zone_events;
 	size_t next_zone_event;
@@ -113,6 +116,8 @@ static int use_thread(struct builder *builder, uint32_t id, uint32_t *ret)
 		if (!err)
 			err = hash_index_add(&builder->thread_index, hash_thread(&added), *ret);
 	}
+	if (!err)
+		err = recorded_samples_set_thread(builder->samples, builder->num_samples, id, *ret);
 	builder->threads[id] = *ret;
 	return err;
 }
@@ -242,7 +247,8 @@ static int set_fill(struct builder *builder, uint32_t region, uint64_t time_ns, 
 	if (bytes ? is_about(state->bytes, bytes) : !state->bytes)
 		return 0;
 	state->bytes = bytes;
-	return timeline_add_fill(builder->timeline, &fill, NULL);
+	spool_add(trace_log_get_fills(builder->source->log), &fill);
+	return 0;
 }
 
 /* A thread goes away from a region. What zones that are open there use stays. */
@@ -340,7 +346,7 @@ static int add_zones_until(struct builder *builder, uint64_t time_ns)
 /* ---- samples ------------------------------------------------------------------------------ */
 
 static int place_sample(struct builder *builder, const struct timed_sample *sample,
-			uint32_t process, struct timeline_sample *placed)
+			uint32_t process, uint32_t thread)
 {
 	const struct stack_region *region;
 	uint32_t id;
@@ -349,36 +355,28 @@ static int place_sample(struct builder *builder, const struct timed_sample *samp
 	if (!sample->user_sp)
 		return 0;
 	err = stack_regions_find(builder->regions, process,
-				 timeline_get_thread(builder->timeline, placed->thread)->process,
+				 timeline_get_thread(builder->timeline, thread)->process,
 				 sample->time_ns, sample->user_sp, &id);
 	if (!err)
-		err = enter_region(builder, placed->thread, id, sample->user_sp, sample->time_ns);
+		err = enter_region(builder, thread, id, sample->user_sp, sample->time_ns);
 	if (err)
 		return err;
-	placed->region = id;
 	region = timeline_get_region(builder->timeline, id);
 	return set_fill(builder, id, sample->time_ns, region->end - sample->user_sp);
 }
 
-static int add_sample(struct builder *builder, const struct timed_sample *sample)
+static int walk_sample(struct builder *builder, const struct timed_sample *sample)
 {
 	uint32_t process = profile_get_thread(builder->source->profile, sample->thread)->process;
-	struct timeline_sample added = {
-		.time_ns = sample->time_ns,
-		.weight = builder->source->period_ns,
-		.stack = sample->stack,
-		.region = TIMELINE_NONE,
-		.cpu = sample->cpu,
-		.mode = sample->is_in_kernel ? SAMPLE_MODE_KERNEL : SAMPLE_MODE_USER,
-		.is_truncated = sample->is_truncated,
-	};
-	int err = use_thread(builder, sample->thread, &added.thread);
+	uint32_t thread;
+	int err = use_thread(builder, sample->thread, &thread);
 
 	if (!err)
-		err = name_thread(builder, sample->thread, added.thread);
+		err = name_thread(builder, sample->thread, thread);
 	if (!err)
-		err = place_sample(builder, sample, process, &added);
-	return err ? err : timeline_add_sample(builder->timeline, &added, NULL);
+		err = place_sample(builder, sample, process, thread);
+	builder->num_samples++;
+	return err;
 }
 
 /* Where a region was last in use, its fill goes back to 0. */
@@ -395,20 +393,47 @@ static int finish_fills(struct builder *builder)
 	return err;
 }
 
-static int add_samples(struct builder *builder)
+static int walk_samples(struct builder *builder)
 {
-	size_t count;
-	const struct timed_sample *samples = trace_log_get_samples(builder->source->log, &count);
-	int err = 0;
+	struct spool *spool = trace_log_get_samples(builder->source->log);
+	struct timed_sample sample;
+	int err = spool_rewind(spool);
+	int got = 0;
 
-	for (size_t i = 0; !err && i < count; i++) {
-		err = add_zones_until(builder, samples[i].time_ns);
+	while (!err && (got = spool_next(spool, &sample)) > 0) {
+		err = add_zones_until(builder, sample.time_ns);
 		if (!err)
-			err = add_sample(builder, &samples[i]);
+			err = walk_sample(builder, &sample);
 	}
-	if (!err)
-		err = add_zones_until(builder, UINT64_MAX);
+	if (err || got < 0)
+		return err ? err : got;
+	err = add_zones_until(builder, UINT64_MAX);
 	return err ? err : finish_fills(builder);
+}
+
+/* ---- what the timeline reads from files --------------------------------------------------- */
+
+static int rewind_fills(void *context)
+{
+	return spool_rewind(context);
+}
+
+static int next_fill(void *context, void *ret)
+{
+	return spool_next(context, ret);
+}
+
+static void give_files(struct builder *builder)
+{
+	struct timeline_source fills = {
+		.rewind = rewind_fills,
+		.next = next_fill,
+		.context = trace_log_get_fills(builder->source->log),
+	};
+
+	timeline_set_fills(builder->timeline, &fills);
+	recorded_samples_give(builder->samples, builder->timeline);
+	builder->samples = NULL;
 }
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -453,6 +478,7 @@ static void release(struct builder *builder)
 	hash_index_release(&builder->thread_index);
 	stack_regions_free(builder->regions);
 	occupancy_tracker_free(builder->occupancies);
+	recorded_samples_free(builder->samples);
 	array_release(&builder->has_own_name);
 	array_release(&builder->fills);
 	array_release(&builder->zone_events);
@@ -460,24 +486,30 @@ static void release(struct builder *builder)
 
 int trace_builder_build(const struct trace_source *source, struct timeline *timeline)
 {
+	uint32_t num_threads = profile_count_threads(source->profile);
 	struct builder builder = {
 		.source = source,
 		.timeline = timeline,
 		.processes = new_ids(profile_count_processes(source->profile)),
-		.threads = new_ids(profile_count_threads(source->profile)),
+		.threads = new_ids(num_threads),
 		.regions = stack_regions_new(source->log, timeline),
 		.occupancies = occupancy_tracker_new(timeline),
+		.samples = recorded_samples_new(trace_log_get_samples(source->log), num_threads,
+						source->period_ns),
 	};
-	int err = builder.processes && builder.threads && builder.regions && builder.occupancies
+	int err = builder.processes && builder.threads && builder.regions && builder.occupancies &&
+				  builder.samples
 			  ? take_known(&builder)
 			  : -ENOMEM;
 
 	if (!err)
 		err = collect_zone_events(&builder);
 	if (!err)
-		err = add_samples(&builder);
+		err = walk_samples(&builder);
 	if (!err)
 		err = name_regions(&builder);
+	if (!err)
+		give_files(&builder);
 	release(&builder);
 	return err;
 }

@@ -5,26 +5,50 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "timeline/timeline.h"
 
 #define PAGE_BYTES 4096u
 
 struct trace_log {
-	ARRAY(struct timed_sample) samples;
+	struct spool *samples;
+	struct spool *fills;
 	ARRAY(struct stack_area) areas;
 	struct hash_index area_index;
-	bool is_out_of_order;
 };
 
-struct trace_log *trace_log_new(void)
+static int compare_samples(const void *a, const void *b)
 {
-	return calloc(1, sizeof(struct trace_log));
+	const struct timed_sample *left = a;
+	const struct timed_sample *right = b;
+
+	if (left->time_ns != right->time_ns)
+		return left->time_ns < right->time_ns ? -1 : 1;
+	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
+}
+
+int trace_log_new(const char *folder, struct trace_log **ret, struct error *error)
+{
+	struct trace_log *log = calloc(1, sizeof(*log));
+	/* Samples whose stack was walked later come late. */
+	int err = log ? spool_new(folder, sizeof(struct timed_sample), compare_samples,
+				  &log->samples, error)
+		      : -ENOMEM;
+
+	if (!err)
+		err = spool_new(folder, sizeof(struct region_fill), NULL, &log->fills, error);
+	if (err)
+		trace_log_free(log);
+	else
+		*ret = log;
+	return err;
 }
 
 void trace_log_free(struct trace_log *log)
 {
 	if (!log)
 		return;
-	array_release(&log->samples);
+	spool_free(log->samples);
+	spool_free(log->fills);
 	array_release(&log->areas);
 	hash_index_release(&log->area_index);
 	free(log);
@@ -105,38 +129,17 @@ const struct stack_area *trace_log_get_areas(const struct trace_log *log, size_t
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-int trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample)
+void trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample)
 {
-	struct timed_sample *added = array_add(&log->samples);
-
-	if (!added)
-		return -ENOMEM;
-	*added = *sample;
-	log->is_out_of_order |= log->samples.length > 1 && added[-1].time_ns > sample->time_ns;
-	return 0;
+	spool_add(log->samples, sample);
 }
 
-static int compare_samples(const void *a, const void *b)
+struct spool *trace_log_get_samples(struct trace_log *log)
 {
-	const struct timed_sample *left = a;
-	const struct timed_sample *right = b;
-
-	if (left->time_ns != right->time_ns)
-		return left->time_ns < right->time_ns ? -1 : 1;
-	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
+	return log->samples;
 }
 
-void trace_log_sort(struct trace_log *log)
+struct spool *trace_log_get_fills(struct trace_log *log)
 {
-	/* Samples whose stack was walked later come late. */
-	if (log->is_out_of_order)
-		qsort(log->samples.items, log->samples.length, sizeof(*log->samples.items),
-		      compare_samples);
-	log->is_out_of_order = false;
-}
-
-const struct timed_sample *trace_log_get_samples(const struct trace_log *log, size_t *ret_count)
-{
-	*ret_count = log->samples.length;
-	return log->samples.items;
+	return log->fills;
 }

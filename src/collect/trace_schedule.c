@@ -190,7 +190,7 @@ static void note_return(struct departures *departures, const struct sched_switch
 
 static int find_departures(const struct timeline *timeline, struct departures *ret)
 {
-	const struct schedule_source *source = timeline_get_schedule(timeline);
+	const struct timeline_source *source = timeline_get_schedule(timeline);
 	struct schedule_event event;
 	int err = source->rewind(source->context);
 	int got = 0;

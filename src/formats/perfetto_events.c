@@ -505,18 +505,24 @@ static int write_occupancies(struct writer *writer)
 
 static int write_fills(struct writer *writer)
 {
-	uint32_t count = timeline_count_fill(writer->timeline);
-	int err = count ? begin_sequence(writer, SEQUENCE_FILLS) : 0;
+	struct region_fill fill;
+	uint64_t position = 0;
+	bool has_begun = false;
+	int got;
 
-	for (uint32_t i = 0; !err && i < count; i++) {
-		const struct region_fill *fill = timeline_get_fill(writer->timeline, i);
+	while ((got = timeline_next_fill(writer->timeline, &position, &fill)) > 0) {
+		int err = has_begun ? 0 : begin_sequence(writer, SEQUENCE_FILLS);
 		uint64_t track;
 
-		err = perfetto_tracks_use_fill(writer->tracks, fill->region, &track);
+		has_begun = true;
 		if (!err)
-			err = add_counter(writer, track, fill->time_ns, (int64_t)fill->bytes);
+			err = perfetto_tracks_use_fill(writer->tracks, fill.region, &track);
+		if (!err)
+			err = add_counter(writer, track, fill.time_ns, (int64_t)fill.bytes);
+		if (err)
+			return err;
 	}
-	return err;
+	return got;
 }
 
 static int write_totals(struct writer *writer)

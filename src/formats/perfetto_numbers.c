@@ -1,5 +1,6 @@
 #include "formats/perfetto_numbers.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -7,19 +8,28 @@
 #include "profile/profile.h"
 #include "timeline/timeline.h"
 
-/* By location: how many of the stacks that samples have contain it. NULL when out of memory. */
-static uint32_t *count_uses(const struct profile *profile, const struct timeline *timeline)
+/* Mark the stacks that samples have, with 1. */
+static int mark_stacks(const struct timeline *timeline, uint32_t *marks)
+{
+	struct timeline_sample sample;
+	uint64_t position = 0;
+	int got;
+
+	while ((got = timeline_next_sample(timeline, &position, &sample)) > 0)
+		marks[sample.stack] = 1;
+	return got;
+}
+
+/* By location: how many of the stacks that samples have contain it. */
+static int count_uses(const struct profile *profile, const struct timeline *timeline,
+		      uint32_t *uses)
 {
 	uint32_t num_stacks = profile_count_stacks(profile);
 	_cleanup_free_ uint32_t *passing = calloc((size_t)num_stacks + 1, sizeof(*passing));
-	uint32_t *uses = calloc((size_t)profile_count_locations(profile) + 1, sizeof(*uses));
+	int err = passing ? mark_stacks(timeline, passing) : -ENOMEM;
 
-	if (!passing || !uses) {
-		free(uses);
-		return NULL;
-	}
-	for (uint32_t i = 0; i < timeline_count_sample(timeline); i++)
-		passing[timeline_get_sample(timeline, i)->stack] = 1;
+	if (err)
+		return err;
 	/* A stack comes behind the one that it continues. */
 	for (uint32_t stack = num_stacks; stack-- > 1;) {
 		if (!passing[stack])
@@ -27,7 +37,7 @@ static uint32_t *count_uses(const struct profile *profile, const struct timeline
 		passing[profile_get_stack_parent(profile, stack)] += passing[stack];
 		uses[profile_get_stack_location(profile, stack)] += passing[stack];
 	}
-	return uses;
+	return 0;
 }
 
 static int compare_uses(const void *a, const void *b, void *context)
@@ -41,19 +51,20 @@ static int compare_uses(const void *a, const void *b, void *context)
 	return (left > right) - (left < right);
 }
 
-uint32_t *perfetto_number_frames(const struct profile *profile, const struct timeline *timeline)
+int perfetto_number_frames(const struct profile *profile, const struct timeline *timeline,
+			   uint32_t **ret)
 {
 	uint32_t count = profile_count_locations(profile);
-	_cleanup_free_ uint32_t *uses = count_uses(profile, timeline);
+	_cleanup_free_ uint32_t *uses = calloc((size_t)count + 1, sizeof(*uses));
 	_cleanup_free_ uint32_t *order = calloc((size_t)count + 1, sizeof(*order));
-	uint32_t *numbers = calloc((size_t)profile_count_frames(profile) + 1, sizeof(*numbers));
+	_cleanup_free_ uint32_t *numbers =
+		calloc((size_t)profile_count_frames(profile) + 1, sizeof(*numbers));
 	uint32_t num_used = 0;
 	uint32_t number = 0;
+	int err = uses && order && numbers ? count_uses(profile, timeline, uses) : -ENOMEM;
 
-	if (!uses || !order || !numbers) {
-		free(numbers);
-		return NULL;
-	}
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < count; i++)
 		if (uses[i])
 			order[num_used++] = i;
@@ -64,5 +75,6 @@ uint32_t *perfetto_number_frames(const struct profile *profile, const struct tim
 		for (uint32_t frame = 0; frame < location->num_frames; frame++)
 			numbers[location->first_frame + frame] = ++number;
 	}
-	return numbers;
+	*ret = return_ptr(numbers);
+	return 0;
 }

@@ -476,23 +476,26 @@ static int write_sample(struct writer *writer, const struct timeline_sample *sam
 
 static int write_metric(struct writer *writer, uint32_t metric)
 {
-	uint32_t count = timeline_count_sample(writer->timeline);
+	struct timeline_sample sample;
+	uint64_t position = 0;
 	bool has_begun = false;
-	int err = 0;
+	int got;
 
 	writer->metric = metric;
-	for (uint32_t i = 0; !err && i < count; i++) {
-		const struct timeline_sample *sample = timeline_get_sample(writer->timeline, i);
+	while ((got = timeline_next_sample(writer->timeline, &position, &sample)) > 0) {
+		int err = 0;
 
-		if (sample->metric != metric)
+		if (sample.metric != metric)
 			continue;
 		if (!has_begun)
 			err = clear_state(writer, true);
 		has_begun = true;
 		if (!err)
-			err = write_sample(writer, sample);
+			err = write_sample(writer, &sample);
+		if (err)
+			return err;
 	}
-	return err;
+	return got;
 }
 
 int perfetto_write_samples(const struct profile *profile, const struct timeline *timeline,
@@ -504,10 +507,12 @@ int perfetto_write_samples(const struct profile *profile, const struct timeline 
 		.tracks = tracks,
 		.stream = stream,
 		.short_names = calloc((size_t)profile_count_strings(profile) + 1, sizeof(uint32_t)),
-		.frame_numbers = perfetto_number_frames(profile, timeline),
 	};
 	uint32_t num_metrics = profile_count_metrics(profile);
-	int err = writer.short_names && writer.frame_numbers ? 0 : -ENOMEM;
+	int err = writer.short_names ? 0 : -ENOMEM;
+
+	if (!err)
+		err = perfetto_number_frames(profile, timeline, &writer.frame_numbers);
 
 	/* Sequences of further metrics would be those of events. */
 	if (num_metrics > SEQUENCE_EVENTS - SEQUENCE_SAMPLES)

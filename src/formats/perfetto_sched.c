@@ -94,18 +94,24 @@ static int start_clocks(const struct timeline *timeline, struct perfetto_stream 
 	bool is_used[END_OF_SEQUENCES] = {
 		[SEQUENCE_EVENTS] = timeline_count_zone(timeline),
 		[SEQUENCE_OCCUPANCIES] = timeline_count_occupancy(timeline),
-		[SEQUENCE_FILLS] = timeline_count_fill(timeline),
 		[SEQUENCE_TOTALS] = timeline_count_in_use(timeline),
 		[SEQUENCE_COUNTERS] = timeline_count_counter_value(timeline),
 	};
-	int err = 0;
+	struct timeline_sample sample;
+	struct region_fill fill;
+	uint64_t position = 0;
+	int err;
 
-	for (uint32_t i = 0; i < timeline_count_sample(timeline); i++) {
-		uint32_t sequence = SEQUENCE_SAMPLES + timeline_get_sample(timeline, i)->metric;
-
-		if (sequence < SEQUENCE_EVENTS)
-			is_used[sequence] = true;
-	}
+	while ((err = timeline_next_sample(timeline, &position, &sample)) > 0)
+		if (SEQUENCE_SAMPLES + sample.metric < SEQUENCE_EVENTS)
+			is_used[SEQUENCE_SAMPLES + sample.metric] = true;
+	position = 0;
+	if (!err)
+		err = timeline_next_fill(timeline, &position, &fill);
+	is_used[SEQUENCE_FILLS] = err > 0;
+	if (err < 0)
+		return err;
+	err = 0;
 	for (uint32_t i = 0; !err && i < END_OF_SEQUENCES; i++)
 		if (is_used[i])
 			err = perfetto_stream_start_clock(stream, i, start_ns);
@@ -357,7 +363,7 @@ static int add_stored(struct bundles *bundles)
 
 static int add_from_source(struct bundles *bundles)
 {
-	const struct schedule_source *source = timeline_get_schedule(bundles->timeline);
+	const struct timeline_source *source = timeline_get_schedule(bundles->timeline);
 	struct schedule_event event;
 	int got;
 	int err;

@@ -75,7 +75,6 @@ static int write_profile(const struct profile *profile, struct perfetto_stream *
 			.weight = sample->value,
 			.thread = sample->thread,
 			.stack = sample->stack,
-			.region = TIMELINE_NONE,
 			.metric = (uint8_t)sample->metric,
 		};
 

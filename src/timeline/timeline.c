@@ -9,7 +9,9 @@
 struct timeline {
 	struct string_table *strings;
 	struct timeline_system system;
-	struct schedule_source schedule; /* next is NULL: none */
+	struct timeline_source schedule; /* next is NULL: none */
+	struct timeline_source samples;
+	struct timeline_source fills;
 	ARRAY(struct timeline_process) process;
 	ARRAY(struct timeline_thread) thread;
 	ARRAY(struct stack_region) region;
@@ -43,10 +45,20 @@ struct timeline *timeline_new(void)
 	return timeline;
 }
 
+static void release_source(struct timeline_source *source)
+{
+	if (source->free)
+		source->free(source->context);
+	*source = (struct timeline_source){0};
+}
+
 void timeline_free(struct timeline *timeline)
 {
 	if (!timeline)
 		return;
+	release_source(&timeline->schedule);
+	release_source(&timeline->samples);
+	release_source(&timeline->fills);
 	string_table_free(timeline->strings);
 	array_release(&timeline->process);
 	array_release(&timeline->thread);
@@ -219,19 +231,68 @@ const struct timeline_system *timeline_get_system(const struct timeline *timelin
 	return &timeline->system;
 }
 
-void timeline_set_schedule(struct timeline *timeline, const struct schedule_source *source)
+/* ---- sources ------------------------------------------------------------------------------ */
+
+static void set_source(struct timeline_source *kept, const struct timeline_source *source)
 {
-	timeline->schedule = *source;
+	release_source(kept);
+	*kept = *source;
 }
 
-const struct schedule_source *timeline_get_schedule(const struct timeline *timeline)
+void timeline_set_schedule(struct timeline *timeline, const struct timeline_source *source)
+{
+	set_source(&timeline->schedule, source);
+}
+
+void timeline_set_samples(struct timeline *timeline, const struct timeline_source *source)
+{
+	set_source(&timeline->samples, source);
+}
+
+void timeline_set_fills(struct timeline *timeline, const struct timeline_source *source)
+{
+	set_source(&timeline->fills, source);
+}
+
+const struct timeline_source *timeline_get_schedule(const struct timeline *timeline)
 {
 	return timeline->schedule.next ? &timeline->schedule : NULL;
+}
+
+/* The next item behind `count` added ones; only the first of them moves the position. */
+static int next_of_source(const struct timeline_source *source, uint64_t count, uint64_t *position,
+			  void *ret)
+{
+	int err = 0;
+
+	if (!source->next)
+		return 0;
+	if (*position == count)
+		err = source->rewind(source->context);
+	*position = count + 1;
+	return err ? err : source->next(source->context, ret);
+}
+
+int timeline_next_sample(const struct timeline *timeline, uint64_t *position,
+			 struct timeline_sample *ret)
+{
+	if (*position >= timeline->sample.length)
+		return next_of_source(&timeline->samples, timeline->sample.length, position, ret);
+	*ret = timeline->sample.items[(*position)++];
+	return 1;
+}
+
+int timeline_next_fill(const struct timeline *timeline, uint64_t *position, struct region_fill *ret)
+{
+	if (*position >= timeline->fill.length)
+		return next_of_source(&timeline->fills, timeline->fill.length, position, ret);
+	*ret = timeline->fill.items[(*position)++];
+	return 1;
 }
 
 bool timeline_is_empty(const struct timeline *timeline)
 {
 	return !timeline->zone.length && !timeline->counter_value.length &&
 	       !timeline->occupancy.length && !timeline->switches.length &&
-	       !timeline->sample.length && !timeline->schedule.next;
+	       !timeline->sample.length && !timeline->schedule.next && !timeline->samples.next;
 }

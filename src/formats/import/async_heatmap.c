@@ -333,7 +333,6 @@ static int add_sample(struct reader *reader, const struct sample_in_work *sample
 	struct timeline_sample timed = {.time_ns = take_time(reader),
 					.weight = 1,
 					.stack = sample->stack,
-					.region = TIMELINE_NONE,
 					.metric = (uint8_t)reader->metric};
 	int err = reader_add_sample(reader->import,
 				    (uint64_t)(reader->data.next - reader->import->data),

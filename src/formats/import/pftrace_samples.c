@@ -182,7 +182,7 @@ int pftrace_read_sample(struct pftrace_reader *reader, const struct pftrace_pack
 {
 	struct pftrace_sequence *sequence = packet->sequence;
 	uint64_t values[NUM_SAMPLE_FIELDS] = {[SAMPLE_UNWIND_ERROR] = UNWIND_ERROR_NONE};
-	struct timeline_sample sample = {.time_ns = packet->time_ns, .region = TIMELINE_NONE};
+	struct timeline_sample sample = {.time_ns = packet->time_ns};
 	struct protobuf_field field;
 	int err;
 
@@ -218,7 +218,6 @@ static int add_streamed(struct pftrace_reader *reader, const struct pftrace_pack
 		.weight = 1,
 		.thread = thread,
 		.stack = pftrace_find_stack(reader, packet->sequence, callstack),
-		.region = TIMELINE_NONE,
 		.mode = SAMPLE_MODE_USER,
 	};
 

@@ -41,7 +41,7 @@ static uint64_t time_of(const struct schedule_event *event)
 /* Read all; gives their number, and fails when one is older than the one before. */
 static size_t count_ordered(const struct timeline *timeline)
 {
-	const struct schedule_source *source = timeline_get_schedule(timeline);
+	const struct timeline_source *source = timeline_get_schedule(timeline);
 	struct schedule_event event;
 	uint64_t last_ns = 0;
 	size_t count = 0;
@@ -92,7 +92,7 @@ static void names_are_the_timelines(void **state _unused_)
 	struct schedule_store *store = make_store();
 	struct wire_schedule batch = batch_of(0, 0, 0);
 	struct schedule_event event;
-	const struct schedule_source *source;
+	const struct timeline_source *source;
 	struct timeline *timeline;
 
 	batch_name(&batch, 30, 31, "worker");

@@ -25,7 +25,7 @@ static int set_up(void **state)
 	fixture->profile = profile_new();
 	fixture->files = file_table_new("/nonexistent", NULL);
 	fixture->processes = process_table_new("/nonexistent", fixture->files);
-	fixture->log = trace_log_new();
+	assert_int_equal(trace_log_new("/tmp", &fixture->log, NULL), 0);
 	fixture->timeline = timeline_new();
 	assert_int_equal(process_table_on_fork(fixture->processes, 1, PID, 1), 0);
 	assert_int_equal(process_table_on_comm(fixture->processes, 2, PID, "game", false), 0);
@@ -55,7 +55,7 @@ static void add_sample(struct fixture *fixture, uint64_t time_ns, uint32_t tid, 
 
 	assert_int_equal(profile_add_string(fixture->profile, comm, &thread.comm), 0);
 	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
-	assert_int_equal(trace_log_add_sample(fixture->log, &sample), 0);
+	trace_log_add_sample(fixture->log, &sample);
 }
 
 static void add_area(struct fixture *fixture, uint64_t time_ns, enum wire_stack_kind kind,
@@ -79,16 +79,32 @@ static void build(struct fixture *fixture)
 				      .processes = fixture->processes,
 				      .period_ns = PERIOD};
 
-	trace_log_sort(fixture->log);
 	assert_int_equal(trace_builder_build(&source, fixture->timeline), 0);
 }
 
-static const struct stack_region *region_of(struct fixture *fixture, uint32_t sample)
+static struct timeline_sample get_sample(const struct fixture *fixture, uint32_t number)
 {
-	uint32_t region = timeline_get_sample(fixture->timeline, sample)->region;
+	struct timeline_sample sample = {0};
+	uint64_t position = 0;
 
-	assert_int_not_equal(region, TIMELINE_NONE);
-	return timeline_get_region(fixture->timeline, region);
+	for (uint32_t i = 0; i <= number; i++)
+		assert_int_equal(timeline_next_sample(fixture->timeline, &position, &sample), 1);
+	return sample;
+}
+
+/* The region that the sample's thread was on; NULL: none. */
+static const struct stack_region *region_of(struct fixture *fixture, uint32_t number)
+{
+	struct timeline_sample sample = get_sample(fixture, number);
+
+	for (uint32_t i = timeline_count_occupancy(fixture->timeline); i-- > 0;) {
+		const struct occupancy *occupancy = timeline_get_occupancy(fixture->timeline, i);
+
+		if (occupancy->thread == sample.thread && occupancy->begin_ns <= sample.time_ns &&
+		    sample.time_ns <= occupancy->end_ns)
+			return timeline_get_region(fixture->timeline, occupancy->region);
+	}
+	return NULL;
 }
 
 static const char *region_name(struct fixture *fixture, uint32_t sample)
@@ -103,10 +119,10 @@ static void samples_come_out_in_order_of_time_with_the_period_as_weight(void **s
 	add_sample(fixture, 20, PID, "game", 0);
 	add_sample(fixture, 10, PID, "game", 0);
 	build(fixture);
-	assert_int_equal(timeline_count_sample(fixture->timeline), 2);
-	assert_int_equal(timeline_get_sample(fixture->timeline, 0)->time_ns, 10);
-	assert_int_equal(timeline_get_sample(fixture->timeline, 1)->weight, PERIOD);
-	assert_int_equal(timeline_get_sample(fixture->timeline, 0)->region, TIMELINE_NONE);
+	assert_int_equal(get_sample(fixture, 0).time_ns, 10);
+	assert_int_equal(get_sample(fixture, 1).time_ns, 20);
+	assert_int_equal(get_sample(fixture, 1).weight, PERIOD);
+	assert_null(region_of(fixture, 0));
 }
 
 static void a_renamed_thread_is_one_with_its_last_name(void **state)
@@ -201,18 +217,21 @@ static void the_main_stack_has_the_lowest_begin_that_was_seen(void **state)
 static void fill_is_what_lies_above_the_stack_pointer_and_ends_at_0(void **state)
 {
 	struct fixture *fixture = *state;
-	uint32_t last;
+	struct region_fill fill;
+	uint64_t position = 0;
 
 	add_area(fixture, 10, WIRE_STACK_MAIN, PID, 0x10000, 0x20000, 0);
 	add_sample(fixture, 10, PID, "game", 0x1f000);
 	add_sample(fixture, 20, PID, "game", 0x1c000);
 	build(fixture);
-	assert_int_equal(timeline_count_fill(fixture->timeline), 3);
-	assert_int_equal(timeline_get_fill(fixture->timeline, 0)->bytes, 0x1000);
-	assert_int_equal(timeline_get_fill(fixture->timeline, 1)->bytes, 0x4000);
-	last = timeline_count_fill(fixture->timeline) - 1;
-	assert_int_equal(timeline_get_fill(fixture->timeline, last)->bytes, 0);
-	assert_int_equal(timeline_get_fill(fixture->timeline, last)->time_ns, 20);
+	assert_int_equal(timeline_next_fill(fixture->timeline, &position, &fill), 1);
+	assert_int_equal(fill.bytes, 0x1000);
+	assert_int_equal(timeline_next_fill(fixture->timeline, &position, &fill), 1);
+	assert_int_equal(fill.bytes, 0x4000);
+	assert_int_equal(timeline_next_fill(fixture->timeline, &position, &fill), 1);
+	assert_int_equal(fill.bytes, 0);
+	assert_int_equal(fill.time_ns, 20);
+	assert_int_equal(timeline_next_fill(fixture->timeline, &position, &fill), 0);
 }
 
 /* A process with a region [0x10000, 0x20000) and on it a zone of thread 101 from 10 to 50. */
@@ -248,7 +267,7 @@ static void samples_and_zones_share_process_thread_and_region(void **state)
 	build(fixture);
 	assert_int_equal(timeline_count_process(fixture->timeline), 1);
 	assert_int_equal(timeline_count_thread(fixture->timeline), 1);
-	assert_int_equal(timeline_get_sample(fixture->timeline, 0)->region, 0);
+	assert_ptr_equal(region_of(fixture, 0), timeline_get_region(fixture->timeline, 0));
 	assert_string_equal(region_name(fixture, 0), "fiber");
 }
 
@@ -304,7 +323,7 @@ static void a_reused_pid_is_another_process_with_another_thread(void **state)
 	assert_int_equal(thread.process, process_table_get_count(fixture->processes) - 1);
 	assert_int_equal(profile_add_string(fixture->profile, "other", &thread.comm), 0);
 	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
-	assert_int_equal(trace_log_add_sample(fixture->log, &sample), 0);
+	trace_log_add_sample(fixture->log, &sample);
 	build(fixture);
 	assert_int_equal(timeline_count_process(timeline), 2);
 	assert_int_equal(timeline_get_process(timeline, 1)->pid, PID);
@@ -312,7 +331,8 @@ static void a_reused_pid_is_another_process_with_another_thread(void **state)
 	assert_string_equal(timeline_get_string(timeline, timeline_get_process(timeline, 1)->name),
 			    "other");
 	assert_int_equal(timeline_count_thread(timeline), 2);
-	assert_int_equal(timeline_get_sample(timeline, 1)->thread, 1);
+	assert_int_equal(get_sample(fixture, 0).thread, 0);
+	assert_int_equal(get_sample(fixture, 1).thread, 1);
 	assert_string_equal(timeline_get_string(timeline, timeline_get_thread(timeline, 0)->name),
 			    "game");
 }

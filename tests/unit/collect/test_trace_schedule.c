@@ -20,9 +20,10 @@ static int rewind_events(void *context)
 	return 0;
 }
 
-static int next_event(void *context, struct schedule_event *ret)
+static int next_event(void *context, void *ret_item)
 {
 	struct schedule *schedule = context;
+	struct schedule_event *ret = ret_item;
 
 	if (schedule->next == schedule->length)
 		return 0;
@@ -33,7 +34,7 @@ static int next_event(void *context, struct schedule_event *ret)
 
 static void set_schedule(struct timeline *timeline, struct schedule *schedule)
 {
-	struct schedule_source source = {
+	struct timeline_source source = {
 		.rewind = rewind_events, .next = next_event, .context = schedule};
 
 	timeline_set_schedule(timeline, &source);

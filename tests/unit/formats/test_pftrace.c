@@ -173,7 +173,6 @@ static void add_sample(struct timeline *timeline, uint64_t time_ns, uint32_t thr
 					 .weight = 10101,
 					 .thread = thread,
 					 .stack = stack,
-					 .region = TIMELINE_NONE,
 					 .cpu = 3,
 					 .mode = SAMPLE_MODE_KERNEL};
 
@@ -344,9 +343,10 @@ static int rewind_source(void *context)
 }
 
 /* Thread 7 runs, wakes thread 8, and is gone. */
-static int next_of_source(void *context, struct schedule_event *ret)
+static int next_of_source(void *context, void *ret_item)
 {
 	int *at = context;
+	struct schedule_event *ret = ret_item;
 
 	*ret = (struct schedule_event){.is_waking = *at == 1};
 	if (ret->is_waking)
@@ -362,7 +362,7 @@ static void scheduling_is_taken_from_its_source(void **state _unused_)
 	struct profile *profile = profile_new();
 	struct timeline *timeline = timeline_new();
 	int at = 99;
-	struct schedule_source source = {
+	struct timeline_source source = {
 		.rewind = rewind_source, .next = next_of_source, .context = &at};
 	struct timeline_system system = {.num_cpus = 1};
 	const Perfetto__CompactSched *sched;

@@ -116,8 +116,7 @@ static void jfr_counts_ticks_from_the_chunks_start(void **state _unused_)
 
 static int add_sample(struct timeline *timeline, uint64_t time_ns, uint32_t stack)
 {
-	struct timeline_sample sample = {
-		.time_ns = time_ns, .weight = 7, .stack = stack, .region = TIMELINE_NONE};
+	struct timeline_sample sample = {.time_ns = time_ns, .weight = 7, .stack = stack};
 
 	return timeline_add_sample(timeline, &sample, NULL);
 }

@@ -1,0 +1,37 @@
+/*
+ * The samples of a recording as a timeline reads them: from the log's file, which says nothing of
+ * the timeline's threads. Memory goes to threads, not to samples.
+ */
+#ifndef COLLECT_RECORDED_SAMPLES_H
+#define COLLECT_RECORDED_SAMPLES_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/spool.h"
+#include "timeline/timeline.h"
+
+struct recorded_samples;
+
+/*
+ * spool        of struct timed_sample; borrowed
+ * num_threads  of the profile that the samples name
+ * period_ns    CPU time that one sample stands for
+ *
+ * NULL when out of memory.
+ */
+struct recorded_samples *recorded_samples_new(struct spool *spool, uint32_t num_threads,
+					      uint64_t period_ns);
+void recorded_samples_free(struct recorded_samples *samples);
+
+/*
+ * From sample `number` on, counted from 0, a thread of the profile is this one of the timeline.
+ * Numbers do not go back. Returns 0 or -ENOMEM.
+ */
+_must_check_ int recorded_samples_set_thread(struct recorded_samples *samples, uint64_t number,
+					     uint32_t profile_thread, uint32_t thread);
+
+/* Make them the timeline's, which owns them from now on. */
+void recorded_samples_give(struct recorded_samples *samples, struct timeline *timeline);
+
+#endif
