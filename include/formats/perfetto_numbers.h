@@ -9,6 +9,7 @@
 
 #include "base/attributes.h"
 
+struct location;
 struct profile;
 struct timeline;
 
@@ -18,5 +19,8 @@ struct timeline;
  */
 _must_check_ int perfetto_number_frames(const struct profile *profile,
 					const struct timeline *timeline, uint32_t **ret);
+
+/* As qsort() takes it: locations in the order of programs' code. */
+int perfetto_compare_places(const struct location *a, const struct location *b);
 
 #endif

@@ -507,22 +507,17 @@ static int write_fills(struct writer *writer)
 {
 	struct region_fill fill;
 	uint64_t position = 0;
-	bool has_begun = false;
-	int got;
+	int got = timeline_next_fill(writer->timeline, &position, &fill);
+	int err = got > 0 ? begin_sequence(writer, SEQUENCE_FILLS) : 0;
 
-	while ((got = timeline_next_fill(writer->timeline, &position, &fill)) > 0) {
-		int err = has_begun ? 0 : begin_sequence(writer, SEQUENCE_FILLS);
+	for (; !err && got > 0; got = timeline_next_fill(writer->timeline, &position, &fill)) {
 		uint64_t track;
 
-		has_begun = true;
-		if (!err)
-			err = perfetto_tracks_use_fill(writer->tracks, fill.region, &track);
+		err = perfetto_tracks_use_fill(writer->tracks, fill.region, &track);
 		if (!err)
 			err = add_counter(writer, track, fill.time_ns, (int64_t)fill.bytes);
-		if (err)
-			return err;
 	}
-	return got;
+	return err ? err : got;
 }
 
 static int write_totals(struct writer *writer)
@@ -532,8 +527,7 @@ static int write_totals(struct writer *writer)
 
 	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct regions_in_use *use = timeline_get_in_use(writer->timeline, i);
-		uint64_t number_track;
-		uint64_t size_track;
+		uint64_t number_track, size_track;
 
 		err = perfetto_tracks_use_totals(writer->tracks, use->process, &number_track,
 						 &size_track);

@@ -51,6 +51,50 @@ static int compare_uses(const void *a, const void *b, void *context)
 	return (left > right) - (left < right);
 }
 
+int perfetto_compare_places(const struct location *a, const struct location *b)
+{
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return (a->first_frame > b->first_frame) - (a->first_frame < b->first_frame);
+}
+
+static int compare_places(const void *a, const void *b, void *profile)
+{
+	return perfetto_compare_places(profile_get_location(profile, *(const uint32_t *)a),
+				       profile_get_location(profile, *(const uint32_t *)b));
+}
+
+/* How many bytes a number takes. */
+static unsigned count_bytes(uint32_t number)
+{
+	unsigned count = 1;
+
+	for (; number > 0x7f; number >>= 7)
+		count++;
+	return count;
+}
+
+/* What most stacks have comes first; among those whose numbers are equally long, neighbours. */
+static void sort_locations(const struct profile *profile, uint32_t *uses, uint32_t *order,
+			   size_t count)
+{
+	uint32_t number = 1;
+
+	qsort_r(order, count, sizeof(*order), compare_uses, uses);
+	for (size_t begin = 0, end; begin < count; begin = end) {
+		unsigned num_bytes = count_bytes(number);
+
+		for (end = begin; end < count && count_bytes(number) == num_bytes; end++)
+			number += profile_get_location(profile, order[end])->num_frames;
+		qsort_r(order + begin, end - begin, sizeof(*order), compare_places,
+			(struct profile *)(uintptr_t)profile);
+	}
+}
+
 int perfetto_number_frames(const struct profile *profile, const struct timeline *timeline,
 			   uint32_t **ret)
 {
@@ -68,7 +112,7 @@ int perfetto_number_frames(const struct profile *profile, const struct timeline 
 	for (uint32_t i = 0; i < count; i++)
 		if (uses[i])
 			order[num_used++] = i;
-	qsort_r(order, num_used, sizeof(*order), compare_uses, uses);
+	sort_locations(profile, uses, order, num_used);
 	for (uint32_t i = 0; i < num_used; i++) {
 		const struct location *location = profile_get_location(profile, order[i]);
 

@@ -179,6 +179,16 @@ static void add_sample(struct timeline *timeline, uint64_t time_ns, uint32_t thr
 	assert_int_equal(timeline_add_sample(timeline, &sample, NULL), 0);
 }
 
+/* What is told before the samples. */
+static const Perfetto__InternedData *find_interned(const Perfetto__Trace *trace)
+{
+	for (size_t i = 0; i < trace->n_packet; i++)
+		if (trace->packet[i]->interned_data && trace->packet[i]->interned_data->n_frames)
+			return trace->packet[i]->interned_data;
+	fail_msg("nothing is told of frames");
+	return NULL;
+}
+
 static void samples_have_their_weight_and_their_stack_outermost_first(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -197,17 +207,16 @@ static void samples_have_their_weight_and_their_stack_outermost_first(void **sta
 	trace = write_timeline(profile, tracked.timeline);
 	assert_int_equal(count_packets(trace, SAMPLES), 3);
 	packet = find_packet(trace, SAMPLES, 0);
-	data = packet->interned_data;
+	data = find_interned(trace);
 	assert_int_equal(packet->perf_sample->timebase_count, 10101);
 	assert_int_equal(packet->perf_sample->cpu, 3);
 	assert_int_equal(packet->perf_sample->cpu_mode, 1);
 	assert_int_equal(data->n_frames, 3);
 	assert_int_equal(data->callstacks[0]->n_frame_ids, 3);
-	/* Told innermost first, listed outermost first. */
-	assert_int_equal(data->callstacks[0]->frame_ids[2], data->frames[0]->iid);
-	assert_memory_equal(data->function_names[0]->str.data, "sys", 3);
-	assert_int_equal(data->frames[0]->kind, 2);
-	assert_null(find_packet(trace, SAMPLES, 1)->interned_data);
+	assert_int_equal(packet->perf_sample->callstack_iid, data->callstacks[0]->iid);
+	assert_int_equal(data->callstacks[0]->frame_ids[0], data->frames[0]->iid);
+	assert_memory_equal(data->function_names[0]->str.data, "main", 4);
+	assert_int_equal(data->frames[2]->kind, 2);
 	assert_false(find_packet(trace, SAMPLES, 2)->perf_sample->has_callstack_iid);
 	perfetto__trace__free_unpacked(trace, NULL);
 	tracked_release(&tracked);
@@ -238,38 +247,65 @@ static void times_are_steps_and_late_ones_are_told_in_full(void **state _unused_
 	profile_free(profile);
 }
 
-static void the_frame_of_most_stacks_has_the_smallest_number(void **state _unused_)
+/* A profile of so many locations, each with a frame, and samples of these stacks of two. */
+static struct profile *make_pairs(uint32_t num_locations, const uint32_t (*pairs)[2], size_t count)
 {
-	/* Locations, by how many stacks they are in: 0 and 3 in all, 1 in two, 2 in one. */
-	static const uint32_t stacks[][3] = {{3, 0, 1}, {3, 1, 0}, {0, 2, 3}};
 	struct profile *profile = profile_new();
-	struct timeline *timeline = timeline_new();
 	uint32_t thread = maker_add_thread(profile, 5, 6, "t");
-	const Perfetto__InternedData *data;
-	Perfetto__Trace *trace;
 	uint32_t metric;
 
-	for (uint32_t i = 0; i < 4; i++) {
+	for (uint32_t i = 0; i < num_locations; i++) {
 		char name[] = "f";
 
 		assert_int_equal(maker_add_location(profile, name), i);
 	}
 	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
-	for (size_t i = 0; i < 3; i++) {
-		uint32_t stack = STACK_EMPTY;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t stack;
 
-		for (size_t level = 0; level < 3; level++)
-			assert_int_equal(
-				profile_add_stack(profile, stack, stacks[i][level], &stack), 0);
+		assert_int_equal(profile_add_stack(profile, STACK_EMPTY, pairs[i][0], &stack), 0);
+		assert_int_equal(profile_add_stack(profile, stack, pairs[i][1], &stack), 0);
 		assert_int_equal(profile_add_sample(profile, thread, stack, metric, 1), 0);
 	}
+	return profile;
+}
+
+static void the_frame_of_most_stacks_has_a_short_number(void **state _unused_)
+{
+	struct timeline *timeline = timeline_new();
+	const Perfetto__InternedData *data;
+	struct profile *profile;
+	Perfetto__Trace *trace;
+	uint32_t pairs[300][2];
+
+	for (uint32_t i = 0; i < 300; i++) {
+		pairs[i][0] = 300;
+		pairs[i][1] = i;
+	}
+	profile = make_pairs(301, pairs, 300);
 	trace = write_timeline(profile, timeline);
-	data = find_packet(trace, SAMPLES, 0)->interned_data;
-	assert_int_equal(data->callstacks[0]->frame_ids[2], 3);
-	data = find_packet(trace, SAMPLES, 2)->interned_data;
-	assert_int_equal(data->callstacks[0]->frame_ids[0], 1);
-	assert_int_equal(data->callstacks[0]->frame_ids[1], 4);
-	assert_int_equal(data->callstacks[0]->frame_ids[2], 2);
+	data = find_interned(trace);
+	assert_int_equal(data->n_callstacks, 300);
+	assert_true(data->callstacks[0]->frame_ids[0] < 128);
+	assert_int_equal(data->callstacks[299]->frame_ids[1], 301);
+	perfetto__trace__free_unpacked(trace, NULL);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
+static void stacks_that_begin_alike_are_told_one_after_another(void **state _unused_)
+{
+	static const uint32_t pairs[][2] = {{0, 1}, {2, 1}, {0, 3}};
+	struct profile *profile = make_pairs(4, pairs, 3);
+	struct timeline *timeline = timeline_new();
+	Perfetto__Trace *trace = write_timeline(profile, timeline);
+	const Perfetto__InternedData *data = find_interned(trace);
+
+	assert_int_equal(data->n_callstacks, 3);
+	assert_int_equal(data->callstacks[0]->frame_ids[0], data->callstacks[1]->frame_ids[0]);
+	assert_int_equal(data->callstacks[0]->frame_ids[1], 2);
+	assert_int_equal(data->callstacks[1]->frame_ids[1], 4);
+	assert_int_equal(data->callstacks[2]->frame_ids[0], 3);
 	perfetto__trace__free_unpacked(trace, NULL);
 	timeline_free(timeline);
 	profile_free(profile);
@@ -491,7 +527,8 @@ int main(void)
 		cmocka_unit_test(a_long_sequence_begins_anew),
 		cmocka_unit_test(samples_have_their_weight_and_their_stack_outermost_first),
 		cmocka_unit_test(times_are_steps_and_late_ones_are_told_in_full),
-		cmocka_unit_test(the_frame_of_most_stacks_has_the_smallest_number),
+		cmocka_unit_test(the_frame_of_most_stacks_has_a_short_number),
+		cmocka_unit_test(stacks_that_begin_alike_are_told_one_after_another),
 		cmocka_unit_test(a_profile_without_times_becomes_samples_one_after_another),
 		cmocka_unit_test(scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release),
 		cmocka_unit_test(scheduling_is_taken_from_its_source),
