@@ -108,19 +108,11 @@ struct replay {
 
 static const struct import_mapping *find_mapping(const struct import_stack *stack, uint64_t pc)
 {
-	size_t low = 0;
-	size_t high = stack->num_mappings;
+	size_t place = count_front(stack->mappings, stack->num_mappings, item, item->end <= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stack->mappings[middle].end > pc)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < stack->num_mappings && pc >= stack->mappings[low].start ? &stack->mappings[low]
-									     : NULL;
+	return place < stack->num_mappings && pc >= stack->mappings[place].start
+		       ? &stack->mappings[place]
+		       : NULL;
 }
 
 /* pc minus ELF address. The segment may begin inside the mapping's first page. */

@@ -120,21 +120,12 @@ static int adopt_declared(struct stack_regions *regions, struct region_map *map)
 
 static struct kernel_region *find_kernel_region(struct stack_regions *regions, uint32_t region)
 {
-	size_t low = 0;
-	size_t high = regions->kernel_regions.length;
+	size_t place = array_count_front(&regions->kernel_regions, item, item->region < region);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (regions->kernel_regions.items[middle].region < region)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == regions->kernel_regions.length ||
-	    regions->kernel_regions.items[low].region != region)
+	if (place == regions->kernel_regions.length ||
+	    regions->kernel_regions.items[place].region != region)
 		return NULL;
-	return &regions->kernel_regions.items[low];
+	return &regions->kernel_regions.items[place];
 }
 
 /* Two stacks in one mapping: the upper one begins where the lower one ends. */

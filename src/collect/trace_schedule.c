@@ -218,21 +218,13 @@ static int compare_departures(const void *a, const void *b)
 /* The first departure of the thread at or behind a time; UINT64_MAX: none. */
 static uint64_t find_departure(const struct departures *departures, uint64_t tid, uint64_t time_ns)
 {
-	size_t low = 0;
-	size_t high = departures->list.length;
+	size_t place = array_count_front(
+		&departures->list, departure,
+		departure->tid < tid || (departure->tid == tid && departure->time_ns < time_ns));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct departure *departure = &departures->list.items[middle];
-
-		if (departure->tid < tid || (departure->tid == tid && departure->time_ns < time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == departures->list.length || departures->list.items[low].tid != tid)
+	if (place == departures->list.length || departures->list.items[place].tid != tid)
 		return UINT64_MAX;
-	return departures->list.items[low].time_ns;
+	return departures->list.items[place].time_ns;
 }
 
 /* The last occupancy of each thread, and the one behind each occupancy on its region. */

@@ -62,18 +62,7 @@ static uint64_t round_up(uint64_t pointer)
 /* The first entry whose end is not below the pointer; the number of entries if there is none. */
 static size_t find_place(const struct entries *entries, uint64_t pointer)
 {
-	size_t low = 0;
-	size_t high = entries->list.length;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (entries->list.items[middle].end < pointer)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_count_front(&entries->list, entry, entry->end < pointer);
 }
 
 static int add_entry(struct entries *entries, const struct stack_region *region, uint32_t id)

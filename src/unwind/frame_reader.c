@@ -252,19 +252,12 @@ static int add_cie(struct frame_reader *reader, struct entry *entry)
 /* Returns its index; UINT32_MAX when no common part starts there. */
 static uint32_t find_cie(const struct frame_reader *reader, size_t first, uint64_t offset)
 {
-	size_t low = first;
-	size_t high = reader->cies.length;
+	size_t place = first + count_front(reader->cies.items + first, reader->cies.length - first,
+					   cie, cie->offset < offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reader->cies.items[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < reader->cies.length && reader->cies.items[low].offset == offset ? (uint32_t)low
-										     : UINT32_MAX;
+	if (place == reader->cies.length || reader->cies.items[place].offset != offset)
+		return UINT32_MAX;
+	return (uint32_t)place;
 }
 
 static int add_function(struct frame_reader *reader, struct entry *entry, uint32_t cie_index)
