@@ -46,6 +46,7 @@ enum pprof_field {
 	PPROF_FIELD_PERIOD_TYPE,
 	PPROF_FIELD_PERIOD,
 	PPROF_FIELD_COMMENT,
+	PPROF_FIELD_DEFAULT_TYPE,
 };
 
 /* See struct format. The bytes are the message itself, not compressed. */

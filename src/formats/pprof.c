@@ -353,6 +353,20 @@ static int add_account(struct pprof_writer *writer, struct text *tail)
 	return err;
 }
 
+/* Readers would show the last sample type; ours is the first. */
+static int add_default_type(struct pprof_writer *writer, struct text *tail)
+{
+	uint32_t name;
+	int err;
+
+	if (profile_count_metrics(writer->profile) < 2)
+		return 0;
+	err = pprof_writer_copy_string(writer, profile_get_metric(writer->profile, 0)->name, &name);
+	if (!err)
+		append_number(tail, PPROF_FIELD_DEFAULT_TYPE, name);
+	return err;
+}
+
 /* The fields behind the string table; their strings must be in it. */
 static int make_tail(struct pprof_writer *writer, struct text *tail)
 {
@@ -370,6 +384,8 @@ static int make_tail(struct pprof_writer *writer, struct text *tail)
 		err = add_count(writer, tail, PPROF_LOST_SAMPLES, sampling->lost_samples);
 	if (!err)
 		err = add_account(writer, tail);
+	if (!err)
+		err = add_default_type(writer, tail);
 	if (sampling->start_ns)
 		append_number(tail, PPROF_FIELD_TIME, sampling->start_ns);
 	if (sampling->duration_ns)

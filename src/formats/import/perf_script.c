@@ -159,7 +159,8 @@ static bool parse_event(struct piece rest, struct header *header)
 			    !parse_u64(word.start, word.length, &header->period))
 				return false;
 			header->has_period = true;
-		} else if (word.length > 1 && word.start[word.length - 1] == ':') {
+		} else if (word.length > 1 && word.start[word.length - 1] == ':' &&
+			   word.start[0] != '[') {
 			header->event = (struct piece){word.start, word.length - 1};
 			header->rest = piece_trim(rest);
 			return true;

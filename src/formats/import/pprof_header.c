@@ -180,6 +180,48 @@ static int read_header_field(struct pprof_reader *reader, struct protobuf_field 
 	return 0;
 }
 
+/* The string that says which sample type is to be shown; 0: none. */
+static uint64_t find_default_type(const struct import *import)
+{
+	struct bytes bytes = bytes_of(import->data, import->size);
+	struct protobuf_field field;
+	uint64_t found = 0;
+
+	while (protobuf_next(&bytes, &field))
+		if (field.number == PPROF_FIELD_DEFAULT_TYPE && field.type == PROTOBUF_VARINT)
+			found = field.value;
+	return found;
+}
+
+/*
+ * The sample type that the file wants to be shown becomes the first metric. Go's profiles of the
+ * heap do not say it, and mean what is in use.
+ */
+static int add_default_type(struct pprof_reader *reader)
+{
+	struct import *import = reader->import;
+	uint64_t wanted = find_default_type(import);
+	struct bytes bytes = bytes_of(import->data, import->size);
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&bytes, &field)) {
+		struct bytes message = field.body;
+		struct protobuf_field name;
+		const char *strings[2];
+		uint32_t metric;
+
+		if (field.number != PPROF_FIELD_SAMPLE_TYPE || field.type != PROTOBUF_BYTES)
+			continue;
+		err = read_type(reader, field.body, 0, strings);
+		if (err || !protobuf_next(&message, &name) || name.number != 1)
+			continue;
+		if (wanted ? name.value == wanted : string_equals(strings[0], "inuse_space"))
+			return profile_add_metric(import->profile, strings[0], strings[1], &metric);
+	}
+	return err;
+}
+
 int pprof_reader_read_header(struct pprof_reader *reader)
 {
 	struct import *import = reader->import;
@@ -188,7 +230,7 @@ int pprof_reader_read_header(struct pprof_reader *reader)
 	struct protobuf_field field;
 	bool is_cpu_time = false;
 	size_t offset = 0;
-	int err = 0;
+	int err = add_default_type(reader);
 
 	while (!err && protobuf_next(&bytes, &field)) {
 		err = read_header_field(reader, field, offset, &sampling, &is_cpu_time);

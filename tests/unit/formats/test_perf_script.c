@@ -111,6 +111,16 @@ static void a_thread_may_be_known_by_its_ids_alone(void **state _unused_)
 	imported_release(&imported);
 }
 
+/* What Go prints of its heap has colons and numbers, too. */
+static void other_texts_are_not_taken_for_it(void **state _unused_)
+{
+	const char *text = "heap profile: 104: 3234304 [242292: 24788768] @ heap/8192\n"
+			   "79: 808960 [79: 808960] @ 0x4b7a7d 0x4b6bc3\n";
+
+	assert_int_equal(format_perf_script.detect((const uint8_t *)text, strlen(text)),
+			 DETECTED_NOT);
+}
+
 static void frames_of_the_kernel_and_of_jit_code_are_marked(void **state _unused_)
 {
 	assert_stacks(FORMAT,
@@ -276,6 +286,7 @@ int main(void)
 		cmocka_unit_test(without_call_chains_a_sample_is_one_line),
 		cmocka_unit_test(a_comm_that_looks_like_an_address_is_none),
 		cmocka_unit_test(a_thread_may_be_known_by_its_ids_alone),
+		cmocka_unit_test(other_texts_are_not_taken_for_it),
 		cmocka_unit_test(frames_of_the_kernel_and_of_jit_code_are_marked),
 		cmocka_unit_test(unknown_frames_are_named_by_their_file),
 		cmocka_unit_test(offsets_arguments_and_quotes_are_cut),

@@ -210,6 +210,50 @@ static void every_metric_comes_back(void **state _unused_)
 	profile_free(profile);
 }
 
+static void the_first_metric_is_the_one_to_be_shown(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	struct import import = {0};
+	Pprof__Profile *message;
+	struct profile *again;
+	uint32_t metric;
+
+	maker_add_sample(profile, thread, "main;f", 1);
+	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, 1, metric, 7), 0);
+	message = fixture_unpack(profile);
+	assert_int_equal(message->default_sample_type, message->sample_type[0]->type);
+	message->default_sample_type = message->sample_type[1]->type;
+	assert_int_equal(fixture_read_message(message, &again, &import), 0);
+	assert_string_equal(format_get_metric_name(again, 0), "alloc");
+	assert_string_equal(format_get_metric_name(again, 1), "samples");
+	pprof__profile__free_unpacked(message, NULL);
+	profile_free(again);
+	profile_free(profile);
+}
+
+static void of_gos_heap_what_is_in_use_comes_first(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	struct import import = {0};
+	Pprof__Profile *message;
+	struct profile *again;
+	uint32_t metric;
+
+	assert_int_equal(profile_add_metric(profile, "alloc_space", "bytes", &metric), 0);
+	assert_int_equal(profile_add_metric(profile, "inuse_space", "bytes", &metric), 0);
+	maker_add_sample(profile, thread, "main;f", 1);
+	message = fixture_unpack(profile);
+	message->default_sample_type = 0;
+	assert_int_equal(fixture_read_message(message, &again, &import), 0);
+	assert_string_equal(format_get_metric_name(again, 0), "inuse_space");
+	pprof__profile__free_unpacked(message, NULL);
+	profile_free(again);
+	profile_free(profile);
+}
+
 static void writing_what_was_read_gives_the_same_bytes(void **state _unused_)
 {
 	struct profile *profile = make_file_profile();
@@ -384,6 +428,8 @@ int main(void)
 		cmocka_unit_test(inlined_calls_are_lines_of_one_location),
 		cmocka_unit_test(folded_text_comes_back_as_it_was),
 		cmocka_unit_test(every_metric_comes_back),
+		cmocka_unit_test(the_first_metric_is_the_one_to_be_shown),
+		cmocka_unit_test(of_gos_heap_what_is_in_use_comes_first),
 		cmocka_unit_test(writing_what_was_read_gives_the_same_bytes),
 		cmocka_unit_test(how_it_was_recorded_comes_back),
 		cmocka_unit_test(the_account_comes_back_but_for_what_came_of_reading),
