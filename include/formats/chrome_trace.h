@@ -104,6 +104,7 @@ struct chrome_reader {
 	size_t frames_place;     /* where the stack frames stand; CHROME_NOWHERE */
 	size_t samples_place;    /* the same of samples that are no events */
 	bool has_too_many;       /* threads or slices: some were left out */
+	uint64_t shift_ns;       /* is added to the times of events: none is before 0 */
 
 	/* Of the event. */
 	struct text name;

@@ -43,13 +43,80 @@ void chrome_take_id(struct json *json, struct text *text)
 
 /* ---- events ---- */
 
-static bool take_time(struct json *json, uint64_t *ret)
+/* A number, which may stand in a string. */
+static bool is_time(enum json_token token, const struct json *json)
+{
+	if (token == JSON_NUMBER)
+		return true;
+	return token == JSON_STRING && json->length && json->text[0] >= '0' && json->text[0] <= '9';
+}
+
+static bool take_duration(struct json *json, uint64_t *ret)
 {
 	enum json_token token = json_next(json);
-	struct json_cell cell = {.token = token, .text = json->text, .length = json->length};
+	struct json_cell cell = {.token = JSON_NUMBER, .text = json->text, .length = json->length};
+	bool is_good = is_time(token, json) && json_cell_get_scaled(&cell, US_DECIMALS, ret);
 
 	json_skip(json, token);
-	return json_cell_get_scaled(&cell, US_DECIMALS, ret);
+	return is_good;
+}
+
+/* The number behind a minus, or 0. */
+static uint64_t read_negative(const char *text, const char *end)
+{
+	struct json_cell cell = {.token = JSON_NUMBER, .text = text};
+	uint64_t time_ns;
+
+	while (text + cell.length < end && strchr("0123456789.", text[cell.length]) &&
+	       text[cell.length])
+		cell.length++;
+	return cell.length && json_cell_get_scaled(&cell, US_DECIMALS, &time_ns) ? time_ns : 0;
+}
+
+/*
+ * Bazel counts from the moment that its server was asked, and tells of what was before. Our times
+ * have no sign, so that all of them are moved on by the earliest.
+ */
+static uint64_t find_shift(const struct import *import)
+{
+	static const char *const marks[] = {"\"ts\":-", "\"ts\": -"};
+	const char *end = (const char *)import->data + import->size;
+	uint64_t shift_ns = 0;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(marks); i++) {
+		const char *place = (const char *)import->data;
+
+		while (place && place < end) {
+			uint64_t time_ns;
+
+			place = memmem(place, (size_t)(end - place), marks[i], strlen(marks[i]));
+			if (!place)
+				break;
+			place += strlen(marks[i]);
+			time_ns = read_negative(place, end);
+			if (time_ns > shift_ns && time_ns <= INT64_MAX)
+				shift_ns = time_ns;
+		}
+	}
+	return shift_ns;
+}
+
+static bool take_time(const struct chrome_reader *reader, struct json *json, uint64_t *ret)
+{
+	enum json_token token = json_next(json);
+	bool is_negative = token == JSON_NUMBER && json->text[0] == '-';
+	struct json_cell cell = {.token = JSON_NUMBER,
+				 .text = json->text + is_negative,
+				 .length = json->length - is_negative};
+	bool is_good = (is_negative || is_time(token, json)) &&
+		       json_cell_get_scaled(&cell, US_DECIMALS, ret);
+
+	json_skip(json, token);
+	if (!is_good)
+		return false;
+	if (!is_negative)
+		return !__builtin_add_overflow(*ret, reader->shift_ns, ret);
+	return !__builtin_sub_overflow(reader->shift_ns, *ret, ret);
 }
 
 /* {"local": "0x1"} or {"global": "0x1"} */
@@ -78,9 +145,9 @@ static int read_member(struct chrome_reader *reader, struct json *json, struct c
 	} else if (json_is(json, "cat")) {
 		json_take_string(json, &reader->category);
 	} else if (json_is(json, "ts")) {
-		event->has_ts = take_time(json, &event->ts_ns);
+		event->has_ts = take_time(reader, json, &event->ts_ns);
 	} else if (json_is(json, "dur")) {
-		if (!take_time(json, &event->dur_ns))
+		if (!take_duration(json, &event->dur_ns))
 			event->dur_ns = 0;
 	} else if (json_is(json, "pid")) {
 		return chrome_take_number(reader, json, &event->pid);
@@ -297,6 +364,7 @@ static int read_chrome_trace(struct import *import)
 		.import = import,
 		.frames_place = CHROME_NOWHERE,
 		.samples_place = CHROME_NOWHERE,
+		.shift_ns = find_shift(import),
 	};
 	int err = 0;
 

@@ -13,6 +13,28 @@ static void slices_weigh_the_time_that_no_inner_one_has(void **state _unused_)
 		      0, "thread 1;outer 6000\nthread 1;outer;inner 3000\n");
 }
 
+static void times_may_be_strings(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "[" AT("X", "outer", "\"1\"") ",\"dur\":\"9.5\"}," AT("X", "inner",
+									    "\"2\"") ",\"dur\":3}]",
+		      0, "thread 1;outer 6500\nthread 1;outer;inner 3000\n");
+	assert_warned(FORMAT,
+		      "[" AT("X", "a", "\"x\"") ",\"dur\":1}," AT("X", "b", "2") ",\"dur\":1}]",
+		      "FILE: at byte 1: a slice without its time, skipping this and others like "
+		      "it\n",
+		      "thread 1;b 1000\n");
+}
+
+static void times_may_be_before_zero(void **state _unused_)
+{
+	assert_stacks(
+		FORMAT,
+		"[" AT("X", "before", "-420.5") ",\"dur\":420.5}," AT(
+			"X", "outer", "0") ",\"dur\":9}," AT("X", "inner", "1") ",\"dur\":3}]",
+		0, "thread 1;before 420500\nthread 1;outer 6000\nthread 1;outer;inner 3000\n");
+}
+
 static void begins_and_ends_are_slices(void **state _unused_)
 {
 	assert_stacks(FORMAT,
@@ -356,6 +378,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_weigh_the_time_that_no_inner_one_has),
+		cmocka_unit_test(times_may_be_strings),
+		cmocka_unit_test(times_may_be_before_zero),
 		cmocka_unit_test(begins_and_ends_are_slices),
 		cmocka_unit_test(events_may_come_in_any_order),
 		cmocka_unit_test(a_list_may_end_without_its_bracket),
