@@ -80,6 +80,11 @@ struct cpu_sample_lists {
 _must_check_ int cpu_nodes_read_member(struct cpu_nodes *nodes, struct json *json,
 				       struct cpu_sample_lists *lists);
 
+/* After the key `callFrame`: name and url, into `nodes`, and the line, from 1; 0: unknown. */
+uint64_t cpu_nodes_read_call_frame(struct cpu_nodes *nodes, struct json *json);
+/* The location of the function that `nodes` has name and url of. Returns 0 or -ENOMEM. */
+_must_check_ int cpu_nodes_add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret);
+
 /*
  * A node that something else has read. parent_id  NULL: it has none. Returns 0, -ENOMEM, or
  * -EBADMSG: its id is another one's, and the import is strict.

@@ -87,6 +87,7 @@ extern const struct format format_async_profiler;
 extern const struct format format_er;
 extern const struct format format_firefox;
 extern const struct format format_folded;
+extern const struct format format_heapprofile;
 extern const struct format format_jfr;
 extern const struct format format_json;
 extern const struct format format_page; /* "html"; only read, see viewer/page.h */

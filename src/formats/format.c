@@ -15,6 +15,7 @@ static const struct format *const formats[] = {
 	&format_er,
 	&format_firefox,
 	&format_folded,
+	&format_heapprofile,
 	&format_page,
 	&format_jfr,
 	&format_json,

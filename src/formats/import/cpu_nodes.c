@@ -67,11 +67,10 @@ static int read_children(struct cpu_nodes *nodes, struct json *json)
 	return 0;
 }
 
-/* Lines count from 0; -1 is none. */
-static uint64_t read_call_frame(struct cpu_nodes *nodes, struct json *json)
+uint64_t cpu_nodes_read_call_frame(struct cpu_nodes *nodes, struct json *json)
 {
 	enum json_token token = json_next(json);
-	uint64_t line = 0;
+	uint64_t line = 0; /* they count from 0; -1 is none */
 
 	if (token != JSON_OBJECT) {
 		json_skip(json, token);
@@ -96,7 +95,7 @@ static uint64_t read_call_frame(struct cpu_nodes *nodes, struct json *json)
 	return line;
 }
 
-static int add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret)
+int cpu_nodes_add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret)
 {
 	struct profile *profile = nodes->import->profile;
 	struct frame frame = {0};
@@ -147,7 +146,7 @@ static int read_node(void *context, struct json *json)
 		else if (json_is(json, "parent"))
 			node->has_parent = take_number(json, &node->parent_id);
 		else if (json_is(json, "callFrame"))
-			line = read_call_frame(nodes, json);
+			line = cpu_nodes_read_call_frame(nodes, json);
 		else if (json_is(json, "children"))
 			err = read_children(nodes, json);
 		else
@@ -158,7 +157,7 @@ static int read_node(void *context, struct json *json)
 	node = &nodes->nodes.items[id];
 	node->parent = NO_NODE;
 	node->is_root = nodes->name.length && string_equals(nodes->name.data, ROOT);
-	err = add_location(nodes, line, &node->location);
+	err = cpu_nodes_add_location(nodes, line, &node->location);
 	return err ? err : index_node(nodes, offset);
 }
 

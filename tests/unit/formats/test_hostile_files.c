@@ -72,9 +72,10 @@ struct progress {
 };
 
 static const char *const formats[] = {
-	"async-profiler", "callgrind", "chrome-trace",  "cpuprofile", "diff.folded", "er",
-	"firefox",        "folded",    "jfr",           "json",       "perf-data",   "perf-script",
-	"pftrace",        "pprof",     "sampling-prof", "speedscope", "svg",         "zones",
+	"async-profiler", "callgrind", "chrome-trace", "cpuprofile",    "diff.folded", "er",
+	"firefox",        "folded",    "heapprofile",  "jfr",           "json",        "perf-data",
+	"perf-script",    "pftrace",   "pprof",        "sampling-prof", "speedscope",  "svg",
+	"zones",
 };
 
 /* ---- reading one input ---- */
@@ -464,6 +465,9 @@ static void deep_nesting_is_read_or_refused(void **state _unused_)
 		{"cpuprofile", "{\"x\":", "{\"x\":", 1000000, NULL},
 		{"cpuprofile", "{\"head\":", "{\"children\":[", 1000000, NULL},
 		{"cpuprofile", "{\"head\":",
+		 "{\"functionName\":\"a\",\"hitCount\":1,\"id\":1,\"children\":[", 300000, "]}"},
+		{"heapprofile", "{\"head\":", "{\"children\":[", 1000000, NULL},
+		{"heapprofile", "{\"head\":",
 		 "{\"functionName\":\"a\",\"hitCount\":1,\"id\":1,\"children\":[", 300000, "]}"},
 		{"firefox", "{\"meta\":", "{\"meta\":", 1000000, NULL},
 		{"firefox", "{\"threads\":", "[", 1000000, NULL},

@@ -1,0 +1,7 @@
+/* Heap profiles of V8. */
+#include "import_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_import(&format_heapprofile, data, size);
+}
