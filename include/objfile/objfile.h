@@ -55,6 +55,9 @@ const uint8_t *objfile_get_build_id(const struct objfile *objfile, uint8_t *ret_
 Elf *objfile_get_elf(const struct objfile *objfile);
 uint64_t objfile_get_entry(const struct objfile *objfile); /* ELF address; 0: none */
 
+/* Where the file's first byte lies in the ELF's own address space; 0: unknown, or there. */
+uint64_t objfile_get_base(const struct objfile *objfile);
+
 /* Whether it has a full symbol table of its own, not only the dynamic one. */
 bool objfile_has_symtab(const struct objfile *objfile);
 

@@ -223,6 +223,17 @@ uint64_t objfile_get_entry(const struct objfile *objfile)
 	return objfile->entry;
 }
 
+uint64_t objfile_get_base(const struct objfile *objfile)
+{
+	uint64_t base = UINT64_MAX;
+
+	array_for_each (&objfile->segments, segment)
+		if (segment->elf_address >= segment->file_offset &&
+		    segment->elf_address - segment->file_offset < base)
+			base = segment->elf_address - segment->file_offset;
+	return base == UINT64_MAX ? 0 : base;
+}
+
 bool objfile_has_symtab(const struct objfile *objfile)
 {
 	return objfile->has_symtab;

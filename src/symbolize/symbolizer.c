@@ -231,10 +231,10 @@ static int get_elf_address(const struct objfile *objfile, const struct location 
 {
 	if (location->space == LOCATION_FILE)
 		return objfile_get_elf_address(objfile, location->address, ret);
-	if (!objfile_is_code(objfile, location->address))
-		return -ENOENT;
 	*ret = location->address;
-	return 0;
+	if (!objfile_is_code(objfile, *ret))
+		*ret += objfile_get_base(objfile);
+	return objfile_is_code(objfile, *ret) ? 0 : -ENOENT;
 }
 
 static int name_in_file(struct naming *naming, const struct location *location)

@@ -474,7 +474,7 @@ static int read_subprocesses(struct reader *reader, size_t place, int depth)
 			continue;
 		}
 		err = read_process(reader, &json, place);
-		if (!err && reader->code.is_raw)
+		if (!err)
 			err = firefox_code_read_libs(&reader->code, reader->libs);
 		if (!err)
 			err = read_threads(reader);
@@ -504,7 +504,7 @@ static int read_all(struct reader *reader)
 	json_release(&json);
 	if (!err && reader->threads == JSON_TABLE_NOWHERE)
 		err = import_fail_byte(reader->import, 0, "expected an object with threads");
-	if (!err && reader->code.is_raw)
+	if (!err)
 		err = firefox_code_read_libs(&reader->code, reader->libs);
 	if (!err && reader->start_ns)
 		err = profile_set_clock(reader->import->profile, reader->import->source, 0);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of a row in newer files: which of its columns mean anything. */
@@ -28,6 +29,9 @@ struct firefox_func {
 	uint32_t file;
 	uint32_t module;
 	uint32_t line;
+	uint64_t address; /* that is its name, in `lib` */
+	uint32_t lib;     /* index + 1; 0: it has a real name */
+	uint32_t unused;  /* 0: its bytes are compared */
 };
 
 int firefox_code_init(struct firefox_code *code, struct import *import)
@@ -46,6 +50,7 @@ void firefox_code_release(struct firefox_code *code)
 	array_release(&code->strings);
 	array_release(&code->sources);
 	array_release(&code->modules);
+	array_release(&code->resource_libs);
 	array_release(&code->funcs);
 	array_release(&code->locations);
 	array_release(&code->stacks);
@@ -127,61 +132,6 @@ int firefox_code_read_categories(struct firefox_code *code, struct json *json)
 		err = read_category(code, json);
 	for (; !err && token != JSON_ARRAY_END && token != JSON_FAILED; token = json_next(json))
 		json_skip(json, token);
-	return err;
-}
-
-static int read_lib(struct firefox_code *code, struct json *json)
-{
-	struct firefox_lib *lib = array_add(&code->libs);
-	int err = lib ? 0 : -ENOMEM;
-
-	while (!err && json_next(json) == JSON_KEY) {
-		if (json_is(json, "start")) {
-			lib->start = json_take_u64(json);
-		} else if (json_is(json, "end")) {
-			lib->end = json_take_u64(json);
-		} else if (json_is(json, "offset")) {
-			lib->offset = json_take_u64(json);
-		} else if (json_is(json, "name")) {
-			json_take_string(json, &code->text);
-			err = code->text.failed ? -ENOMEM : 0;
-			if (!err)
-				err = string_table_add(profile_get_strings(code->import->profile),
-						       code->text.data, code->text.length,
-						       &lib->name);
-		} else {
-			json_skip_value(json);
-		}
-	}
-	return err;
-}
-
-static int compare_libs(const void *left, const void *right)
-{
-	const struct firefox_lib *a = left;
-	const struct firefox_lib *b = right;
-
-	return (a->start > b->start) - (a->start < b->start);
-}
-
-int firefox_code_read_libs(struct firefox_code *code, size_t place)
-{
-	struct json json;
-	enum json_token token;
-	int err = 0;
-
-	code->libs.length = 0;
-	if (place == JSON_TABLE_NOWHERE)
-		return 0;
-	json = open_json(code, place);
-	if (json_next(&json) == JSON_ARRAY) {
-		while (!err && (token = json_next(&json)) == JSON_OBJECT)
-			err = read_lib(code, &json);
-		if (code->libs.length)
-			qsort(code->libs.items, code->libs.length, sizeof(*code->libs.items),
-			      compare_libs);
-	}
-	json_release(&json);
 	return err;
 }
 
@@ -304,24 +254,31 @@ static int read_sources(struct firefox_code *code, size_t place)
 
 static int read_resources(struct firefox_code *code, size_t place)
 {
-	enum { NAME, TYPE };
-	static const char *const names[] = {"name", "type", NULL};
+	enum { NAME, TYPE, LIB };
+	static const char *const names[] = {"name", "type", "lib", NULL};
 	struct json_table table;
+	uint64_t index;
 	uint64_t type;
 	int err = 0;
 
 	code->modules.length = 0;
+	code->resource_libs.length = 0;
 	open_table(code, &table, place, names);
 	while (!err && json_table_next(&table)) {
 		uint32_t *module = array_add(&code->modules);
+		uint32_t *lib = array_add(&code->resource_libs);
 		uint32_t name = get_item(&table.cells[NAME], code->strings.items,
 					 code->strings.length, STRING_EMPTY);
 
-		if (!module)
+		if (!module || !lib) {
 			err = -ENOMEM;
-		else if (json_cell_get_u64(&table.cells[TYPE], &type) &&
-			 type == RESOURCE_IS_LIBRARY)
+		} else if (json_cell_get_u64(&table.cells[TYPE], &type) &&
+			   type == RESOURCE_IS_LIBRARY) {
 			*module = name;
+			if (json_cell_get_u64(&table.cells[LIB], &index) &&
+			    index < code->libs.length)
+				*lib = (uint32_t)index + 1;
+		}
 	}
 	json_table_close(&table);
 	return err;
@@ -346,9 +303,16 @@ static int read_func(struct firefox_code *code, const struct json_table *table)
 	if (func.file == STRING_EMPTY)
 		func.file = get_item(&cells[SOURCE], code->sources.items, code->sources.length,
 				     STRING_EMPTY);
-	if (get_flags(table, FLAGS, FUNC_HAS_RESOURCE) & FUNC_HAS_RESOURCE)
+	if (get_flags(table, FLAGS, FUNC_HAS_RESOURCE) & FUNC_HAS_RESOURCE) {
 		func.module = get_item(&cells[RESOURCE], code->modules.items, code->modules.length,
 				       STRING_EMPTY);
+		func.lib = get_item(&cells[RESOURCE], code->resource_libs.items,
+				    code->resource_libs.length, 0);
+	}
+	if (is_address(name, profile_get_string_length(profile, string)))
+		func.address = strtoull(name, NULL, 16);
+	else
+		func.lib = 0;
 	if (func.module != STRING_EMPTY &&
 	    profile_get_string_length(profile, func.module) < MAX_MODULE_LENGTH &&
 	    is_address(name, profile_get_string_length(profile, string)))
@@ -484,6 +448,8 @@ static int add_location(struct firefox_code *code, const struct json_table *tabl
 		frame.kind = code->kinds.items[category];
 	frame.is_inlined = flags & FRAME_IS_INLINED ||
 			   (json_cell_get_u64(&cells[INLINE_DEPTH], &depth) && depth);
+	if (func.lib && frame.kind == FRAME_USER && code->import->will_name_code)
+		return firefox_code_add_address(code, func.lib - 1, func.address, ret);
 	return profile_add_frame_location(code->import->profile, &frame, ret);
 }
 

@@ -249,6 +249,42 @@ static void the_format_is_known_by_its_meta(void **state _unused_)
 	assert_false(detects(&format_json, processed));
 }
 
+/* Code without names, as samply writes it. */
+static const char nameless[] =
+	"{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":44,\"interval\":1},"
+	"\"libs\":[{\"name\":\"a\"},{\"name\":\"libx.so\",\"path\":\"/opt/libx.so\",\"codeId\":\"abCD\"}],"
+	"\"threads\":[{\"name\":\"t\",\"pid\":1,\"tid\":1,\"stringArray\":[\"0x1234\",\"libx.so\",\"main\"],"
+	"\"resourceTable\":{\"length\":1,\"lib\":[1],\"name\":[1],\"type\":[1]},"
+	"\"funcTable\":{\"length\":2,\"name\":[0,2],\"resource\":[0,0]},"
+	"\"frameTable\":{\"length\":2,\"address\":[4660,-1],\"func\":[0,1]},"
+	"\"stackTable\":{\"length\":2,\"prefix\":[null,0],\"frame\":[1,0]},"
+	"\"samples\":{\"length\":1,\"stack\":[1],\"time\":[0]}}]}";
+
+static void nameless_code_is_left_to_a_caller_who_will_name_it(void **state _unused_)
+{
+	struct imported imported = {.import.will_name_code = true};
+	const struct location *location = NULL;
+	const struct module *module;
+
+	assert_int_equal(imported_read(&imported, &format_firefox, nameless, strlen(nameless)), 0);
+	for (uint32_t i = 0; i < profile_count_locations(imported.profile); i++)
+		if (!profile_get_location(imported.profile, i)->num_frames)
+			location = profile_get_location(imported.profile, i);
+	assert_non_null(location);
+	assert_int_equal(location->space, LOCATION_ELF);
+	assert_int_equal(location->address, 0x1234);
+	module = profile_get_module(imported.profile, location->owner);
+	assert_string_equal(profile_get_string(imported.profile, module->path), "/opt/libx.so");
+	assert_int_equal(module->build_id_size, 2);
+	assert_memory_equal(module->build_id, "\xab\xcd", 2);
+	imported_release(&imported);
+}
+
+static void nameless_code_is_called_by_its_place_elsewhere(void **state _unused_)
+{
+	assert_stacks(&format_firefox, nameless, 0, "t;main;libx.so+0x1234 1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +300,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test(what_is_written_is_read_again),
 		cmocka_unit_test(the_format_is_known_by_its_meta),
+		cmocka_unit_test(nameless_code_is_left_to_a_caller_who_will_name_it),
+		cmocka_unit_test(nameless_code_is_called_by_its_place_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

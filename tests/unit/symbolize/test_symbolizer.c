@@ -196,6 +196,17 @@ static void an_elf_address_needs_no_file_offset(void **state)
 	assert_false(symbolizer_is_outermost(scene->symbolizer, scene->profile, inside));
 }
 
+static void an_address_may_count_from_where_the_file_begins(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t offset;
+	uint32_t file = add_program(scene, "program", "work", &offset);
+	uint32_t location = add_location(scene, LOCATION_ELF, file, offset + 0x3f);
+
+	name_all(scene);
+	assert_frame(scene, location, "work", "program", UNNAMED_NOT);
+}
+
 static void of_files_with_one_build_id_the_one_with_symbols_names_all(void **state)
 {
 	struct scene *scene = *state;
@@ -350,6 +361,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_address_in_a_function_gets_its_name_and_no_neighbour_does),
 		TEST(an_elf_address_needs_no_file_offset),
+		TEST(an_address_may_count_from_where_the_file_begins),
 		TEST(of_files_with_one_build_id_the_one_with_symbols_names_all),
 		TEST(a_file_that_cannot_be_opened_says_so),
 		TEST(a_file_that_is_not_elf_has_no_symbols),

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A trace of another tool that knows code by its ELF address only: our own rooms name it, by the
-# program at its path, or below --symbols; another program is not taken for it.
+# Files of other tools that know code by its address in the ELF file only, a Perfetto trace and a
+# profile as samply writes it: our own rooms name it, by the program at its path, or below --symbols;
+# another program is not taken for it.
 . "$(dirname "$0")/lib.sh"
 need_command python3
 need_command cc
@@ -59,23 +60,48 @@ open(path, "wb").write(trace)
 END
 }
 
-# expect TEXT FILE [OPTION...]: the trace as folded text.
+# make_profile FILE: the same as samply writes it, whose addresses count from the file's first byte.
+make_profile() {
+    python3 - "$1" "$TMPDIR/program" "$id" "$caller" "$address" <<'END'
+import json, sys
+path, program, build_id, addresses = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+addresses = [int(address, 16) + 4 - 0x400000 for address in addresses]
+lib = {"name": "program", "path": program, "debugName": "program", "debugPath": program, "codeId": build_id}
+thread = {
+    "name": "program", "pid": "5", "tid": "5",
+    "stringArray": ["program"] + [hex(address) for address in addresses],
+    "resourceTable": {"length": 1, "lib": [0], "name": [0], "type": [1]},
+    "funcTable": {"length": 2, "name": [1, 2], "resource": [0, 0]},
+    "frameTable": {"length": 2, "address": addresses, "func": [0, 1]},
+    "stackTable": {"length": 2, "prefix": [None, 0], "frame": [0, 1]},
+    "samples": {"length": 3, "stack": [0, 1, 1], "timeDeltas": [1, 1, 1], "weight": None},
+}
+meta = {"version": 24, "preprocessedProfileVersion": 44, "interval": 1, "categories": []}
+json.dump({"meta": meta, "libs": [lib], "threads": [thread]}, open(path, "w"))
+END
+}
+
+# expect TEXT FILE [OPTION...]: both as folded text.
 expect() {
-    HOME=/nonexistent "$STACKWIDE" convert trace.pftrace --no-annotations -o "$2" "${@:3}" 2>errors ||
-        fail "the trace could not be read: $(tail -1 errors)"
-    diff -u <(printf '%s\n' "$1") "$2" || fail "other stacks in $2"
+    local input
+    for input in trace.pftrace profile.json; do
+        HOME=/nonexistent "$STACKWIDE" convert "$input" --root none --no-annotations -o "$2" "${@:3}" 2>errors ||
+            fail "$input could not be read: $(tail -1 errors)"
+        diff -u <(printf '%s\n' "$1") "$2" || fail "other stacks of $input in $2"
+    done
 }
 
 make_trace trace.pftrace
-named=$'[unknown];main 1\n[unknown];main;work;inner 2'
+make_profile profile.json
+named=$'main 1\nmain;work;inner 2'
 expect "$named" named.folded
 
 # Gone, then below --symbols.
 mkdir names
 mv program names/
-expect $'[unknown];[program] 1\n[unknown];[program];[program] 2' gone.folded
+expect $'[program] 1\n[program];[program] 2' gone.folded
 expect "$named" names.folded --symbols names
 
 # Another program of this name.
 cc -O1 -no-pie -Wl,--build-id=sha1 -DOTHER -x c -o names/program - <<<'int work(int n) { return n; } int main(void) { return work(0); }'
-expect $'[unknown];[program] 1\n[unknown];[program];[program] 2' other.folded --symbols names
+expect $'[program] 1\n[program];[program] 2' other.folded --symbols names
