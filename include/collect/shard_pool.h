@@ -23,13 +23,22 @@ struct shard_pool *shard_pool_new(int shards_fd);
 void shard_pool_free(struct shard_pool *pool); /* gives back the memory of all shards */
 
 /*
- * A table of so many rows is going to be copied: make the shards that it needs, and one to spare.
- * Called by the thread that can wait. A failure shows when the shards are taken.
+ * A table of so many rows is going to be copied: make the shards that it needs. Called by the
+ * thread that can wait. A failure shows when the shards are taken.
+ *
+ * num_waiting  tables that will come after it: shards for some of them are made along
  */
-void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows);
+void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows, uint32_t num_waiting);
 
-/* The table has been copied, or will not be. */
-void shard_pool_finish(struct shard_pool *pool, uint32_t num_rows);
+/*
+ * The table has been copied, or will not be.
+ *
+ * num_left  rows that the last shard taken has room for
+ */
+void shard_pool_finish(struct shard_pool *pool, uint32_t num_rows, uint32_t num_left);
+
+/* Bytes of kernel memory, of all shards that were made. */
+uint64_t shard_pool_get_size(struct shard_pool *pool);
 
 /*
  * Take the next shard, all zero; made now when none is ready. The first one taken is number 0 in

@@ -93,11 +93,11 @@ _Static_assert(sizeof(struct unwind_page) == 8, "struct unwind_page is part of t
  * index counts within its shard, so that neither can overflow: what does not fit begins the next
  * shard.
  */
-#define UNWIND_SHARD_ROWS  (1u << 18) /* 1 MiB */
-#define UNWIND_SHARD_RULES (1u << 12)
+#define UNWIND_SHARD_ROWS  (1u << 16) /* 256 KiB */
+#define UNWIND_SHARD_RULES (1u << 10) /* of 70 programs and libraries together: 600 */
 
 /* Limits of the kernel's side, all powers of two. */
-#define UNWIND_MAX_SHARDS   64         /* 16 M rows: some 1000 files */
+#define UNWIND_MAX_SHARDS   256        /* 16 M rows: some 1000 files */
 #define UNWIND_MAX_PAGES    (1u << 16) /* 4 GiB of text */
 #define UNWIND_MAX_MAPPINGS (1u << 15)
 
@@ -135,7 +135,7 @@ struct unwind_mapping {
 	wire_u64 start;
 	wire_u64 end;        /* first byte after it */
 	wire_u64 bias;       /* pc minus ELF address */
-	wire_u32 first_page; /* in the global array of pages; its first_row is shard << 18 | row */
+	wire_u32 first_page; /* in the global array of pages; its first_row is shard << 16 | row */
 	wire_u32 num_pages;
 	wire_u32 base_page; /* of the ELF address space, that first_page stands for */
 	wire_u32 flags;     /* enum unwind_mapping_flag */

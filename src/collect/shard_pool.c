@@ -1,3 +1,9 @@
+/*
+ * Shards are few megabytes in all, and none too many is to lie idle; but whoever puts one into the
+ * map waits, as long for several as for one. So what is needed is counted in rows, and while there
+ * are tables to come, shards for them are made along. The files that many processes have come
+ * first, and they are the larger ones.
+ */
 #include "collect/shard_pool.h"
 
 #include <bpf/bpf.h>
@@ -6,8 +12,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/attributes.h"
+
+/* What remains free at the end of a shard, because the next page's rows do not fit: at most this
+   with any file that we know. */
+#define END_ROWS 6000
+/* Shards that are made along for tables that are expected, and that one batch has. */
+#define EXPECTED_MAX 2
+#define BATCH_MAX    16
+/* The kernel puts the map's own data before the value, into a page. */
+#define MAP_BYTES 4096
 
 struct shard_pool {
 	int shards_fd;
@@ -16,7 +32,10 @@ struct shard_pool {
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
 	uint32_t num_made;
 	uint32_t num_taken;
+	uint32_t num_left_rows;   /* in the last one taken */
 	uint64_t num_coming_rows; /* of tables that are about to be copied */
+	uint64_t num_tables;      /* that were ever prepared */
+	uint64_t num_table_rows;  /* theirs */
 };
 
 struct shard_pool *shard_pool_new(int shards_fd)
@@ -42,72 +61,139 @@ void shard_pool_free(struct shard_pool *pool)
 	free(pool);
 }
 
-/* The map of shards keeps the map that is made here, and so does our mapping of it. */
-static int make_memory(int shards_fd, uint32_t number, struct unwind_shard **ret)
+static int make_memory(struct unwind_shard **ret, int *ret_fd)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard",
-						sizeof(uint32_t), sizeof(**ret), 1, &opts);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard", sizeof(uint32_t), sizeof(**ret),
+				1, &opts);
 	void *memory;
 
 	if (fd < 0)
 		return fd;
 	memory = mmap(NULL, sizeof(**ret), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
-		return -errno;
-	if (bpf_map_update_elem(shards_fd, &number, &fd, BPF_ANY)) {
+	if (memory == MAP_FAILED) {
 		int err = -errno;
 
-		munmap(memory, sizeof(**ret));
+		close(fd);
 		return err;
 	}
 	*ret = memory;
+	*ret_fd = fd;
 	return 0;
 }
 
-/* pool->making is held, so that nobody else adds one. */
-static int make_shard(struct shard_pool *pool)
-{
-	uint32_t number = pool->num_made;
-	struct unwind_shard *shard = NULL;
-	int err = number == UNWIND_MAX_SHARDS ? -ENOSPC
-					      : make_memory(pool->shards_fd, number, &shard);
+/* Shards that are on their way into the map. */
+struct batch {
+	uint32_t count;
+	uint32_t numbers[BATCH_MAX];
+	int fds[BATCH_MAX];
+	struct unwind_shard *shards[BATCH_MAX];
+};
 
-	if (err)
-		return err;
-	pthread_mutex_lock(&pool->lock);
-	pool->shards[number] = shard;
-	pool->num_made++;
-	pthread_mutex_unlock(&pool->lock);
-	return 0;
+/* Gives how many are in the map now. Kernels before 5.19 take only one at a time. */
+static uint32_t put_batch(int shards_fd, const struct batch *batch)
+{
+	uint32_t count = batch->count;
+	uint32_t done = 0;
+
+	if (!bpf_map_update_batch(shards_fd, batch->numbers, batch->fds, &count, NULL))
+		return batch->count;
+	while (done < batch->count &&
+	       !bpf_map_update_elem(shards_fd, &batch->numbers[done], &batch->fds[done], BPF_ANY))
+		done++;
+	return done;
 }
 
-static bool wants_more(struct shard_pool *pool)
+/*
+ * Make so many. pool->making is held, so that nobody else adds some. The map of shards keeps the
+ * maps that are made here, and so do our mappings of them.
+ */
+static int make_shards(struct shard_pool *pool, uint32_t count)
 {
-	bool result;
+	struct batch batch = {0};
+	uint32_t first = pool->num_made;
+	uint32_t num_put;
+	int err = first == UNWIND_MAX_SHARDS ? -ENOSPC : 0;
 
+	for (; !err && batch.count < count && batch.count < BATCH_MAX &&
+	       first + batch.count < UNWIND_MAX_SHARDS;
+	     batch.count++) {
+		batch.numbers[batch.count] = first + batch.count;
+		err = make_memory(&batch.shards[batch.count], &batch.fds[batch.count]);
+		if (err)
+			break;
+	}
+	num_put = batch.count ? put_batch(pool->shards_fd, &batch) : 0;
+	if (!err && !num_put)
+		err = -errno;
 	pthread_mutex_lock(&pool->lock);
-	result = pool->num_made - pool->num_taken < pool->num_coming_rows / UNWIND_SHARD_ROWS + 1;
+	for (uint32_t i = 0; i < num_put; i++)
+		pool->shards[pool->num_made++] = batch.shards[i];
 	pthread_mutex_unlock(&pool->lock);
-	return result;
+	for (uint32_t i = 0; i < batch.count; i++) {
+		close(batch.fds[i]);
+		if (i >= num_put)
+			munmap(batch.shards[i], sizeof(*batch.shards[i]));
+	}
+	return num_put ? 0 : err;
 }
 
-void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows)
+/* Shards that are to be made. */
+static uint32_t count_missing(struct shard_pool *pool, uint32_t num_waiting)
 {
+	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
+	uint64_t wanted;
+	uint64_t ready;
+
+	pthread_mutex_lock(&pool->lock);
+	ready = pool->num_made - pool->num_taken;
+	wanted = pool->num_coming_rows;
+	wanted -= wanted < pool->num_left_rows ? wanted : pool->num_left_rows;
+	wanted = (wanted + per_shard - 1) / per_shard;
+	if (wanted > ready && pool->num_tables) {
+		uint64_t expected =
+			pool->num_table_rows / pool->num_tables * num_waiting / 2 / per_shard;
+
+		wanted += expected < EXPECTED_MAX ? expected : EXPECTED_MAX;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return wanted > ready ? (uint32_t)(wanted - ready) : 0;
+}
+
+void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows, uint32_t num_waiting)
+{
+	uint32_t num_missing;
+
 	pthread_mutex_lock(&pool->lock);
 	pool->num_coming_rows += num_rows;
+	pool->num_table_rows += num_rows;
+	pool->num_tables++;
 	pthread_mutex_unlock(&pool->lock);
 	pthread_mutex_lock(&pool->making);
-	while (wants_more(pool) && !make_shard(pool))
-		;
+	for (;;) {
+		num_missing = count_missing(pool, num_waiting);
+		if (!num_missing || make_shards(pool, num_missing))
+			break;
+	}
 	pthread_mutex_unlock(&pool->making);
 }
 
-void shard_pool_finish(struct shard_pool *pool, uint32_t num_rows)
+void shard_pool_finish(struct shard_pool *pool, uint32_t num_rows, uint32_t num_left)
 {
 	pthread_mutex_lock(&pool->lock);
 	pool->num_coming_rows -= num_rows;
+	pool->num_left_rows = num_left < END_ROWS ? 0 : num_left - END_ROWS;
 	pthread_mutex_unlock(&pool->lock);
+}
+
+uint64_t shard_pool_get_size(struct shard_pool *pool)
+{
+	uint64_t num_made;
+
+	pthread_mutex_lock(&pool->lock);
+	num_made = pool->num_made;
+	pthread_mutex_unlock(&pool->lock);
+	return num_made * (sizeof(struct unwind_shard) + MAP_BYTES);
 }
 
 static struct unwind_shard *take_ready(struct shard_pool *pool)
@@ -130,7 +216,7 @@ int shard_pool_take(struct shard_pool *pool, struct unwind_shard **ret)
 		pthread_mutex_lock(&pool->making);
 		shard = take_ready(pool); /* perhaps one was being made */
 		if (!shard)
-			err = make_shard(pool);
+			err = make_shards(pool, 1);
 		pthread_mutex_unlock(&pool->making);
 		if (!err && !shard)
 			shard = take_ready(pool);

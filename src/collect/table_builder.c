@@ -111,6 +111,7 @@ static void *run_worker(void *context)
 	pthread_mutex_lock(&builder->lock);
 	while (!builder->is_closing) {
 		struct unwind_table *table;
+		uint32_t num_waiting;
 		struct job job;
 
 		if (!builder->jobs.length) {
@@ -118,11 +119,12 @@ static void *run_worker(void *context)
 			continue;
 		}
 		job = take_job(builder);
+		num_waiting = (uint32_t)builder->jobs.length;
 		builder->num_running++;
 		pthread_mutex_unlock(&builder->lock);
 		table = get_table(builder, &job);
 		if (table && builder->opts.on_table)
-			builder->opts.on_table(table, builder->opts.context);
+			builder->opts.on_table(table, num_waiting, builder->opts.context);
 		release_job(&job);
 		pthread_mutex_lock(&builder->lock);
 		builder->num_running--;

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "collect/shard_pool.h"
+#include "unwind/rule_dictionary.h"
 
 /*
  * How long the sampling program, or a child that was forked with a copy of its parent's entry, may
@@ -29,8 +30,8 @@ struct unwind_store {
 	struct shard_pool *shard_pool;
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS]; /* the pool's */
 	uint32_t num_shards;
-	uint32_t num_shard_rows;  /* in use in the last shard */
-	uint32_t num_shard_rules; /* likewise */
+	uint32_t num_shard_rows;      /* in use in the last shard */
+	struct rule_dictionary rules; /* what the last shard's rules are */
 	uint32_t num_pages;
 	uint32_t num_mappings; /* ever used */
 	uint64_t num_rows;
@@ -71,6 +72,7 @@ void unwind_store_free(struct unwind_store *store)
 	if (!store)
 		return;
 	shard_pool_free(store->shard_pool);
+	rule_dictionary_release(&store->rules);
 	if (store->pages)
 		munmap(store->pages, sizeof(struct unwind_page) * UNWIND_MAX_PAGES);
 	if (store->mappings)
@@ -83,40 +85,58 @@ void unwind_store_free(struct unwind_store *store)
 
 static int add_shard(struct unwind_store *store)
 {
+	struct unwind_shard *shard;
 	int err = store->num_shards == UNWIND_MAX_SHARDS
 			  ? -ENOSPC
-			  : shard_pool_take(store->shard_pool, &store->shards[store->num_shards]);
+			  : shard_pool_take(store->shard_pool, &shard);
 
 	if (err)
 		return err;
-	store->num_shards++;
+	store->shards[store->num_shards++] = shard;
 	store->num_shard_rows = 0;
-	store->num_shard_rules = 1; /* rule 0 of every shard is UNWIND_CFA_NONE */
-	return 0;
+	rule_dictionary_release(&store->rules);
+	err = rule_dictionary_init(&store->rules);
+	if (!err)
+		memcpy(shard->rules, store->rules.rules.items,
+		       store->rules.rules.length * sizeof(*shard->rules));
+	return err;
 }
 
-/* Numbers that a table's rules have in the shard being filled; 0: not in it yet. */
+/* Numbers that a table's rules have in the shard being filled; 0: not asked for yet. */
 struct rule_numbers {
 	uint16_t *by_rule;
 	size_t count;
 	uint32_t shard;
 };
 
+/* The rule's number in the last shard, which all its tables share. -ENOSPC: it wants a new one. */
+static int add_rule(struct unwind_store *store, const struct unwind_rule *rule, uint16_t *ret)
+{
+	struct unwind_shard *shard = store->shards[store->num_shards - 1];
+	uint64_t num_spilled = store->rules.num_spilled;
+	size_t num_rules = store->rules.rules.length;
+	int err = rule_dictionary_add(&store->rules, rule, ret);
+
+	if (err)
+		return err;
+	if (*ret >= UNWIND_SHARD_RULES || store->rules.num_spilled != num_spilled)
+		return -ENOSPC;
+	if (*ret == num_rules)
+		shard->rules[num_rules] = *rule;
+	return 0;
+}
+
 static int number_rule(struct unwind_store *store, struct rule_numbers *numbers,
 		       const struct unwind_rule *rules, uint16_t rule, uint16_t *ret)
 {
-	struct unwind_shard *shard = store->shards[store->num_shards - 1];
+	int err = 0;
 
 	if (rule >= numbers->count)
 		return -EINVAL;
-	if (rules[rule].cfa_op != UNWIND_CFA_NONE && !numbers->by_rule[rule]) {
-		if (store->num_shard_rules == UNWIND_SHARD_RULES)
-			return -ENOSPC;
-		shard->rules[store->num_shard_rules] = rules[rule];
-		numbers->by_rule[rule] = (uint16_t)store->num_shard_rules++;
-	}
+	if (!numbers->by_rule[rule])
+		err = add_rule(store, &rules[rule], &numbers->by_rule[rule]);
 	*ret = numbers->by_rule[rule];
-	return 0;
+	return err;
 }
 
 /* Copy one page's rows into the last shard. -ENOSPC: it wants a new one. */
@@ -171,9 +191,10 @@ static int copy_page(struct unwind_store *store, struct rule_numbers *numbers,
 			       page->num_rows, target);
 }
 
-void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table)
+void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table,
+			  uint32_t num_waiting)
 {
-	shard_pool_prepare(store->shard_pool, table->num_rows);
+	shard_pool_prepare(store->shard_pool, table->num_rows, num_waiting);
 }
 
 static int copy_table(struct unwind_store *store, const struct unwind_table *table,
@@ -207,7 +228,8 @@ int unwind_store_add_table(struct unwind_store *store, const struct unwind_table
 {
 	int err = copy_table(store, table, ret);
 
-	shard_pool_finish(store->shard_pool, table->num_rows);
+	shard_pool_finish(store->shard_pool, table->num_rows,
+			  store->num_shards ? UNWIND_SHARD_ROWS - store->num_shard_rows : 0);
 	return err;
 }
 
@@ -358,5 +380,5 @@ uint64_t unwind_store_get_row_count(const struct unwind_store *store)
 
 uint64_t unwind_store_get_size(const struct unwind_store *store)
 {
-	return store->num_shards * sizeof(struct unwind_shard);
+	return shard_pool_get_size(store->shard_pool);
 }

@@ -344,28 +344,36 @@ static void a_table_is_kept_only_when_no_ordinary_user_can_write_its_file(_unuse
 	assert_int_equal(is_kept(0644), geteuid() == 0);
 }
 
-/* context: how many rows were shown. */
-static void note_table(const struct unwind_table *table, void *context)
+struct shown {
+	uint32_t num_rows;
+	uint32_t num_waiting;
+};
+
+static void note_table(const struct unwind_table *table, uint32_t num_waiting, void *context)
 {
-	*(uint32_t *)context += table->num_rows;
+	struct shown *shown = context;
+
+	shown->num_rows += table->num_rows;
+	shown->num_waiting = num_waiting;
 }
 
 static void a_table_is_shown_before_it_is_handed_over(_unused_ void **state)
 {
-	uint32_t num_shown_rows = 0;
+	struct shown shown = {.num_waiting = UINT32_MAX};
 	struct table_builder *builder;
 	struct unwind_table *table;
 
 	assert_int_equal(table_builder_new(&(struct table_builder_opts){.num_threads = 1,
 									.on_table = note_table,
-									.context = &num_shown_rows},
+									.context = &shown},
 					   &builder),
 			 0);
 	add_and_close(builder, 1, open_own_program());
 	take_next(builder, &table);
 	assert_non_null(table);
 	assert_true(table->num_rows > 0);
-	assert_int_equal(num_shown_rows, table->num_rows);
+	assert_int_equal(shown.num_rows, table->num_rows);
+	assert_int_equal(shown.num_waiting, 0);
 	unwind_table_free(table);
 	table_builder_free(builder);
 }
