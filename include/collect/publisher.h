@@ -22,9 +22,12 @@ struct publisher;
 struct publisher_statistics {
 	uint64_t num_objfiles; /* with a table */
 	uint64_t num_rows;
-	uint64_t size_bytes;  /* of kernel memory for rows and rules */
-	uint64_t build_ns;    /* summed over the worker threads */
-	uint64_t num_dropped; /* tables and processes for which there was no room */
+	uint64_t size_bytes;       /* of kernel memory for rows and rules */
+	uint64_t frame_info_bytes; /* of .eh_frame and .debug_frame that tables were made from */
+	uint64_t build_ns;         /* CPU time, summed over the worker threads */
+	uint64_t build_wall_ns;    /* the same by the clock: with waiting, and what comes before and
+				      after a table is made */
+	uint64_t num_dropped;      /* tables and processes for which there was no room */
 };
 
 struct publisher_opts {

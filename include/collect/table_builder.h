@@ -55,6 +55,9 @@ bool table_builder_take(struct table_builder *builder, uint32_t *ret_file,
 /* Readable when something is finished. */
 int table_builder_get_fd(const struct table_builder *builder);
 
+/* How long the threads have worked on tables, waiting included, summed over them. */
+uint64_t table_builder_get_wall_ns(struct table_builder *builder);
+
 /* Wait until something is finished. Returns false when nothing is asked for any more. */
 bool table_builder_wait(struct table_builder *builder);
 

@@ -247,12 +247,15 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ",\n  \"samples\": %" PRIu64 ",\n  \"unfollowed_threads\": %" PRIu64 ",\n",
 		    ticks->fired, ticks->idle, ticks->filtered, ticks->samples, ticks->unfollowed);
 	print_reasons(account, ret);
-	text_printf(
-		ret,
-		"  \"unwind_tables\": {\"objfiles\": %" PRIu64 ", \"rows\": %" PRIu64
-		", \"bytes\": %" PRIu64 ", \"build_ns\": %" PRIu64 ", \"dropped\": %" PRIu64 "},\n",
-		account->tables.num_objfiles, account->tables.num_rows, account->tables.size_bytes,
-		account->tables.build_ns, account->tables.num_dropped);
+	text_printf(ret,
+		    "  \"unwind_tables\": {\"objfiles\": %" PRIu64 ", \"rows\": %" PRIu64
+		    ", \"bytes\": %" PRIu64 ", \"frame_info_bytes\": %" PRIu64
+		    ", \"build_ns\": %" PRIu64 ", \"build_wall_ns\": %" PRIu64
+		    ", \"dropped\": %" PRIu64 "},\n",
+		    account->tables.num_objfiles, account->tables.num_rows,
+		    account->tables.size_bytes, account->tables.frame_info_bytes,
+		    account->tables.build_ns, account->tables.build_wall_ns,
+		    account->tables.num_dropped);
 	print_scheduling(&ticks->scheduling, ret);
 	if (account->calls.checked)
 		text_printf(ret,

@@ -316,6 +316,8 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 		publisher->statistics.num_dropped += err != 0;
 		publisher->statistics.num_objfiles += !err;
 		publisher->statistics.build_ns += table->statistics.build_ns;
+		publisher->statistics.frame_info_bytes +=
+			table->statistics.eh_frame_bytes + table->statistics.debug_frame_bytes;
 	}
 	give_table(publisher, file);
 	unwind_table_free(table);
@@ -357,6 +359,7 @@ struct publisher_statistics publisher_get_statistics(const struct publisher *pub
 
 	statistics.num_rows = unwind_store_get_row_count(publisher->store);
 	statistics.size_bytes = unwind_store_get_size(publisher->store);
+	statistics.build_wall_ns = table_builder_get_wall_ns(publisher->builder);
 	return statistics;
 }
 

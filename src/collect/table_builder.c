@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "objfile/objfile.h"
 
@@ -33,6 +34,7 @@ struct table_builder {
 	ARRAY(struct job) jobs; /* waiting */
 	ARRAY(struct result) results;
 	unsigned int num_running;
+	uint64_t wall_ns; /* from when jobs were taken until they were done, summed */
 	bool is_closing;
 	int event_fd;
 	pthread_t *threads;
@@ -112,6 +114,7 @@ static void *run_worker(void *context)
 	while (!builder->is_closing) {
 		struct unwind_table *table;
 		uint32_t num_waiting;
+		uint64_t start_ns;
 		struct job job;
 
 		if (!builder->jobs.length) {
@@ -122,12 +125,14 @@ static void *run_worker(void *context)
 		num_waiting = (uint32_t)builder->jobs.length;
 		builder->num_running++;
 		pthread_mutex_unlock(&builder->lock);
+		start_ns = clock_now_ns();
 		table = get_table(builder, &job);
 		if (table && builder->opts.on_table)
 			builder->opts.on_table(table, num_waiting, builder->opts.context);
 		release_job(&job);
 		pthread_mutex_lock(&builder->lock);
 		builder->num_running--;
+		builder->wall_ns += clock_now_ns() - start_ns;
 		add_result(builder, job.file, table);
 	}
 	pthread_mutex_unlock(&builder->lock);
@@ -270,4 +275,14 @@ bool table_builder_wait(struct table_builder *builder)
 	has_result = builder->results.length > 0;
 	pthread_mutex_unlock(&builder->lock);
 	return has_result;
+}
+
+uint64_t table_builder_get_wall_ns(struct table_builder *builder)
+{
+	uint64_t wall_ns;
+
+	pthread_mutex_lock(&builder->lock);
+	wall_ns = builder->wall_ns;
+	pthread_mutex_unlock(&builder->lock);
+	return wall_ns;
 }

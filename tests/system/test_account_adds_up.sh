@@ -18,7 +18,7 @@ for run in all one command; do
     [[ $(stats_get "$TMPDIR/$run.json" frequency_hz) = 999 ]] || fail "$run: frequency_hz"
     for name in version duration_ns cpus idle filtered user_stacks.complete user_stacks.in_exec \
         user_stacks.truncated user_stacks.recovered frames.total frames.named frames.unnamed \
-        unwind_tables.objfiles unwind_tables.rows unwind_tables.bytes unwind_tables.build_ns \
+        unwind_tables.objfiles unwind_tables.rows unwind_tables.bytes unwind_tables.build_ns unwind_tables.build_wall_ns \
         profiler.cpu_ns profiler.max_rss_bytes profiler.startup_ns profiler.output_ns; do
         stats_get "$TMPDIR/$run.json" "$name" >/dev/null || fail "$run: no $name"
     done
