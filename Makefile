@@ -192,6 +192,7 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/traces
 	$(Q)O=$(O) tests/bench/viewer
 	$(Q)O=$(O) tests/bench/run
+	$(Q)O=$(O) tests/bench/unwinding
 
 fuzz-targets: $(FUZZERS)
 fuzz: fuzz-targets  ## run each fuzz target for FUZZ_SECONDS (20) on its corpus
