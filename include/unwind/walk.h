@@ -323,11 +323,10 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 /* No frame address is to be computed. */
 WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
 {
-	if (rule->cfa_op == UNWIND_CFA_STOP) {
-		if (rule->cfa_offset) /* walk->pc is where it begins, and follows no call */
-			pcs[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] |= WIRE_PC_EXACT;
+	if (rule->cfa_offset) /* walk->pc is where it begins, and follows no call */
+		pcs[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] |= WIRE_PC_EXACT;
+	if (rule->cfa_op == UNWIND_CFA_STOP)
 		return walk_stop(walk, WALK_COMPLETE);
-	}
 	if (rule->cfa_op == UNWIND_CFA_SIGNAL)
 		return walk_step_context(walk, walk->sp);
 	if (rule->cfa_op == UNWIND_CFA_CONTEXT)

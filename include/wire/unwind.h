@@ -45,7 +45,9 @@ enum unwind_cfa_op {
 	UNWIND_CFA_DEREF_SP_8, /* 8 bytes at sp + cfa_offset, and 8 more: OpenSSL's assembly */
 	UNWIND_CFA_PLT,        /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
 	/* From here on there is none to be computed. */
-	UNWIND_CFA_SIGNAL,  /* a signal frame: all registers are in the ucontext at sp */
+	UNWIND_CFA_SIGNAL,  /* a signal frame: all registers are in the ucontext at sp. With
+			       cfa_offset 1 it begins at the next byte: the kernel has put its
+			       address on the stack */
 	UNWIND_CFA_JUMP,    /* longjmp has loaded pc, sp and rbp into rdx, r8 and r9, and rbx is at
 			       rdi; innermost frame only */
 	UNWIND_CFA_CONTEXT, /* setcontext loads all registers from the ucontext at rdx; innermost

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "unwind/code_ranges.h"
@@ -20,6 +21,7 @@
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
 #include "unwind/frame_sort.h"
+#include "unwind/go_runtime.h"
 #include "unwind/rule_dictionary.h"
 
 #define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
@@ -34,6 +36,7 @@ struct table_builder {
 	const struct objfile *objfile; /* borrowed */
 	struct code_ranges code;
 	struct frame_reader reader;
+	struct go_runtime go;
 	ARRAY(struct frame_state) initial; /* of the reader's common parts */
 	struct frame_rows function_rows;
 	struct rule_dictionary dictionary;
@@ -253,11 +256,13 @@ static int note_unsupported(struct table_builder *builder, const struct frame_fu
 	return 0;
 }
 
-static int add_stop_row(struct table_builder *builder, uint64_t elf_address, int begins_at_next)
+/* UNWIND_CFA_STOP or UNWIND_CFA_SIGNAL. */
+static int add_special_row(struct table_builder *builder, uint64_t elf_address, uint8_t cfa_op,
+			   int begins_at_next)
 {
-	const struct unwind_rule stop = {.cfa_op = UNWIND_CFA_STOP, .cfa_offset = begins_at_next};
+	const struct unwind_rule special = {.cfa_op = cfa_op, .cfa_offset = begins_at_next};
 	uint16_t rule;
-	int err = rule_dictionary_add(&builder->dictionary, &stop, &rule);
+	int err = rule_dictionary_add(&builder->dictionary, &special, &rule);
 
 	return err ? err : add_row(builder, elf_address, rule);
 }
@@ -272,33 +277,65 @@ static bool has_no_frame(const struct table_builder *builder)
 }
 
 /* What follows no call is looked up at the byte before, which must be nobody else's. */
-static int add_context_start_rows(struct table_builder *builder,
-				  const struct frame_function *function, uint64_t last_end)
+static int add_uncalled_rows(struct table_builder *builder, const struct frame_function *function,
+			     uint64_t last_end, uint8_t cfa_op)
 {
 	int err = 0;
 
 	if (last_end && function->start > last_end)
-		err = add_stop_row(builder, function->start - 1, 1);
-	return err ? err : add_stop_row(builder, function->start, 0);
+		err = add_special_row(builder, function->start - 1, cfa_op, 1);
+	return err ? err : add_special_row(builder, function->start, cfa_op, 0);
+}
+
+/* In a function's rows: from start up to end another rule holds. */
+static int override_rows(struct frame_rows *rows, const struct frame_function *function,
+			 uint64_t start, uint64_t end, const struct unwind_rule *rule)
+{
+	bool has_rest = end < get_end(function);
+	struct unwind_rule rest;
+	size_t first = 0;
+	size_t next;
+
+	if (!rows->rows.length || array_reserve(&rows->rows, rows->rows.length + 2))
+		return rows->rows.length ? -ENOMEM : 0;
+	while (first < rows->rows.length && rows->rows.items[first].elf_address < start)
+		first++;
+	for (next = first; next < rows->rows.length; next++)
+		if (rows->rows.items[next].elf_address > end)
+			break;
+	rest = rows->rows.items[next ? next - 1 : 0].rule;
+	memmove(&rows->rows.items[first + 1 + has_rest], &rows->rows.items[next],
+		(rows->rows.length - next) * sizeof(*rows->rows.items));
+	rows->rows.length = first + 1 + has_rest + rows->rows.length - next;
+	rows->rows.items[first] = (struct frame_row){start, *rule};
+	if (has_rest)
+		rows->rows.items[first + 1] = (struct frame_row){end, rest};
+	return 0;
 }
 
 /* What swapcontext's entry does not say. */
 static int mend_context_switch(struct table_builder *builder, const struct frame_function *function)
 {
-	struct frame_rows *rows = &builder->function_rows;
+	const struct unwind_rule in_context = {.cfa_op = UNWIND_CFA_CONTEXT};
 	uint64_t start;
 	uint64_t end;
 
 	if (!context_switch_find(builder->objfile, function->start, function->size, &start, &end))
 		return 0;
-	if (array_reserve(&rows->rows, 3))
-		return -ENOMEM;
-	rows->rows.items[1] =
-		(struct frame_row){.elf_address = start, .rule = {.cfa_op = UNWIND_CFA_CONTEXT}};
-	rows->rows.items[2] =
-		(struct frame_row){.elf_address = end, .rule = rows->rows.items[0].rule};
-	rows->rows.length = 3;
-	return 0;
+	return override_rows(&builder->function_rows, function, start, end, &in_context);
+}
+
+/* What the entries of Go's runtime do not say. */
+static int mend_go_switch(struct table_builder *builder, const struct frame_function *function)
+{
+	const struct unwind_rule stop = {.cfa_op = UNWIND_CFA_STOP};
+	uint64_t start;
+	uint64_t end;
+
+	if (!go_runtime_find_switch(builder->objfile, function->start, function->size, &start,
+				    &end))
+		return 0;
+	return override_rows(&builder->function_rows, function, start, end, &stop);
 }
 
 static int add_function_rows(struct table_builder *builder, const struct frame_function *function,
@@ -311,14 +348,25 @@ static int add_function_rows(struct table_builder *builder, const struct frame_f
 
 	if (err)
 		return err;
-	/* There are many such functions, and each is to be read. */
-	if (builder->code.may_have_c_library && has_no_frame(builder)) {
-		if (context_start_is_at(builder->objfile, function->start, function->size))
-			return add_context_start_rows(builder, function, last_end);
-		err = mend_context_switch(builder, function);
-		if (err)
-			return err;
+	switch (go_runtime_get_role(&builder->go, function->start)) {
+	case GO_ORDINARY:
+		break;
+	case GO_OUTERMOST:
+		return add_special_row(builder, function->start, UNWIND_CFA_STOP, 0);
+	case GO_SWITCH:
+		err = mend_go_switch(builder, function);
+		break;
+	case GO_SIGNAL_RETURN:
+		return add_uncalled_rows(builder, function, last_end, UNWIND_CFA_SIGNAL);
 	}
+	/* There are many such functions, and each is to be read. */
+	if (!err && builder->code.may_have_c_library && has_no_frame(builder)) {
+		if (context_start_is_at(builder->objfile, function->start, function->size))
+			return add_uncalled_rows(builder, function, last_end, UNWIND_CFA_STOP);
+		err = mend_context_switch(builder, function);
+	}
+	if (err)
+		return err;
 	array_for_each (&builder->function_rows.rows, row) {
 		uint16_t rule;
 
@@ -344,7 +392,7 @@ static int add_functions(struct table_builder *builder)
 		if (err)
 			return err;
 		if (function->cie == CIE_OF_ENTRY) {
-			err = add_stop_row(builder, function->start, 0);
+			err = add_special_row(builder, function->start, UNWIND_CFA_STOP, 0);
 		} else {
 			err = add_function_rows(builder, function, last_end);
 			statistics->num_functions++;
@@ -402,6 +450,7 @@ static int build(struct table_builder *builder, Elf *elf)
 		err = start_programs(builder);
 	if (err)
 		return err;
+	go_runtime_find(elf, &builder->go);
 	clip_to_code(builder);
 	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
 	if (err)

@@ -170,6 +170,18 @@ static void a_signal_frame_gives_the_registers_of_what_it_interrupted(_unused_ v
 	}
 }
 
+/* Go's runtime returns from signals in a function that no call is in front of. */
+static void a_signal_frame_may_begin_at_the_next_byte(_unused_ void **state)
+{
+	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_SIGNAL, 1));
+
+	scene.stack[0] = START_OF(CALLER) + 1;
+	scene.stack[1 + WALK_CONTEXT_RIP / 8] = START_OF(OUTER);
+	scene.stack[1 + WALK_CONTEXT_RSP / 8] = WORD(40);
+	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER) + 1),
+		    EXACT(START_OF(OUTER)));
+}
+
 static void what_a_signal_interrupted_may_lie_on_another_stack_below(_unused_ void **state)
 {
 	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_SP, 8));
@@ -364,6 +376,7 @@ int main(void)
 		cmocka_unit_test(an_entry_of_the_plt_has_pushed_nothing_in_its_first_half),
 		cmocka_unit_test(an_entry_of_the_plt_has_pushed_a_word_in_its_second_half),
 		cmocka_unit_test(a_signal_frame_gives_the_registers_of_what_it_interrupted),
+		cmocka_unit_test(a_signal_frame_may_begin_at_the_next_byte),
 		cmocka_unit_test(what_a_signal_interrupted_may_lie_on_another_stack_below),
 		cmocka_unit_test(what_a_signal_interrupted_is_not_the_innermost),
 		cmocka_unit_test(a_signal_frame_that_cannot_be_read_ends_the_walk),

@@ -1,0 +1,63 @@
+/*
+ * What the call-frame information of Go programs does not say: where stacks begin.
+ *
+ * A goroutine's stack begins with a return address into runtime.goexit, a thread's own stack with
+ * runtime.rt0_go, runtime.mstart or runtime.clone. What has to run on the thread's own stack is
+ * called by functions that exchange the stack pointer: from there on theirs is the first frame.
+ * A signal handler returns to runtime.sigreturn, which is described as if it had been called.
+ *
+ * The functions are known by name, so that a program without symbols has none.
+ */
+#ifndef UNWIND_GO_RUNTIME_H
+#define UNWIND_GO_RUNTIME_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "objfile/objfile.h"
+
+#define GO_RUNTIME_FUNCTIONS_MAX 32
+/* Of a function that exchanges stacks; the longest has 174 in Go 1.19. */
+#define GO_RUNTIME_SWITCH_MAX_BYTES 512
+
+enum go_role {
+	GO_ORDINARY = 0,
+	GO_OUTERMOST,     /* nobody has called it */
+	GO_SWITCH,        /* outermost while the stack pointer is exchanged */
+	GO_SIGNAL_RETURN, /* the ucontext is at sp */
+};
+
+struct go_function {
+	uint64_t elf_address;
+	enum go_role role; /* not ordinary */
+};
+
+struct go_runtime {
+	struct go_function functions[GO_RUNTIME_FUNCTIONS_MAX];
+	unsigned int num_functions; /* 0: no Go program, or one without symbols */
+};
+
+/*
+ * Look for the functions in .symtab.
+ *
+ * Source: Go 1.19 to 1.22, src/runtime/asm_amd64.s and sys_linux_amd64.s.
+ */
+void go_runtime_find(Elf *elf, struct go_runtime *ret);
+
+/* The role of the function that begins at the ELF address. */
+enum go_role go_runtime_get_role(const struct go_runtime *runtime, uint64_t elf_address);
+
+/*
+ * Where a function of size bytes is on the other stack.
+ *
+ * ret_start  the first instruction after the stack pointer was loaded from a register, or from a
+ *            goroutine's saved one
+ * ret_end    the first one after it was loaded again, or the function's end
+ *
+ * Returns false where it is never loaded, or the code cannot be read.
+ */
+bool go_runtime_find_switch(const struct objfile *objfile, uint64_t elf_address, uint64_t size,
+			    uint64_t *ret_start, uint64_t *ret_end);
+
+#endif

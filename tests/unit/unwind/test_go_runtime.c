@@ -1,0 +1,232 @@
+/*
+ * Where the stacks of Go programs begin: which functions are known, and their rows.
+ */
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "table_fixture.h"
+#include "unwind/go_runtime.h"
+
+#define START      (TEXT + 0x200)
+#define BEFORE_END (TEXT + 0x1f9) /* where the function before ends */
+#define SIZE       64
+#define LOAD       0x10 /* offset of the load of another stack pointer */
+#define RELOAD     0x20 /* of the load of the first one */
+
+static const uint8_t mov_rbx_rsp[] = {0x48, 0x89, 0xdc};
+static const uint8_t mov_r12_rsp[] = {0x4c, 0x89, 0xe4};
+static const uint8_t mov_saved_rsp[] = {0x48, 0x8b, 0x60, 0x38};     /* mov 0x38(%rax),%rsp */
+static const uint8_t mov_saved_r14_rsp[] = {0x49, 0x8b, 0x66, 0x38}; /* mov 0x38(%r14),%rsp */
+
+struct program {
+	const char *name;       /* of the function at START */
+	const char *go_section; /* NULL: .gopclntab */
+	uint8_t text[TEXT_SIZE];
+};
+
+static struct program *make_program(const char *name)
+{
+	struct program *program = calloc(1, sizeof(*program));
+
+	assert_non_null(program);
+	program->name = name;
+	return program;
+}
+
+static void put_code(struct program *program, size_t offset, const uint8_t *code, size_t size)
+{
+	memcpy(program->text + START - TEXT + offset, code, size);
+}
+
+/* The ELF file of a program: code, call-frame information, Go's table, and one symbol. */
+static struct text write_program(const struct program *program, struct frame_writer *eh_frame)
+{
+	Elf64_Sym symbols[2] = {[1] = {.st_name = 1,
+				       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				       .st_shndx = 1,
+				       .st_value = START,
+				       .st_size = SIZE}};
+	char names[64] = "";
+	struct elf_writer writer = {0};
+
+	assert_true(strlen(program->name) < sizeof(names) - 2);
+	strcpy(names + 1, program->name);
+	elf_writer_add(&writer, (struct elf_section){.name = ".text",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_EXECINSTR,
+						     .address = TEXT,
+						     .data = program->text,
+						     .size = TEXT_SIZE});
+	elf_writer_add(&writer, (struct elf_section){.name = ".eh_frame",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC,
+						     .address = eh_frame->elf_address,
+						     .data = eh_frame->bytes.data,
+						     .size = eh_frame->bytes.length});
+	elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
+						     .type = SHT_STRTAB,
+						     .data = names,
+						     .size = sizeof(names)});
+	elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
+						     .type = SHT_SYMTAB,
+						     .data = symbols,
+						     .size = sizeof(symbols),
+						     .link = 3,
+						     .entry_size = sizeof(*symbols)});
+	elf_writer_add(&writer,
+		       (struct elf_section){.name = program->go_section ? program->go_section
+									: ".gopclntab",
+					    .type = SHT_PROGBITS,
+					    .size = 8});
+	return elf_writer_write(&writer);
+}
+
+/* Frees the program. */
+static struct unwind_table *build(struct program *program)
+{
+	struct frame_writer eh_frame = {.elf_address = 0x10000000};
+	struct unwind_table *table;
+	struct text bytes;
+
+	frame_writer_add_cie(&eh_frame, &usual_cie);
+	frame_writer_add_function(&eh_frame, TEXT + 0x100, BEFORE_END - TEXT - 0x100, NO_CODE);
+	frame_writer_add_function(
+		&eh_frame, START, SIZE,
+		CODE(DW_CFA_advance_loc | 4, ROW(3), DW_CFA_advance_loc | 0x24, ROW(0)));
+	bytes = write_program(program, &eh_frame);
+	assert_int_equal(build_table(bytes.data, bytes.length, &table), 0);
+	assert_true(unwind_table_is_valid(table));
+	text_release(&bytes);
+	text_release(&eh_frame.bytes);
+	free(program);
+	return table;
+}
+
+static struct unwind_rule find(const struct unwind_table *table, uint64_t elf_address)
+{
+	struct unwind_rule rule;
+
+	assert_int_equal(unwind_table_find(table, elf_address, &rule), 0);
+	return rule;
+}
+
+/* Whether every byte of the function is outermost; frees the program. */
+static bool is_outermost(struct program *program)
+{
+	struct unwind_table *table = build(program);
+	bool result = true;
+
+	for (uint64_t offset = 0; offset < SIZE; offset++)
+		result &= find(table, START + offset).cfa_op == UNWIND_CFA_STOP;
+	unwind_table_free(table);
+	return result;
+}
+
+static void goroutines_and_threads_begin_in_functions_known_by_name(_unused_ void **state)
+{
+	assert_true(is_outermost(make_program("runtime.goexit")));
+	assert_true(is_outermost(make_program("runtime.goexit.abi0")));
+	assert_true(is_outermost(make_program("runtime.mstart.abi0")));
+	assert_true(is_outermost(make_program("runtime.rt0_go.abi0")));
+}
+
+static void other_functions_have_callers(_unused_ void **state)
+{
+	assert_false(is_outermost(make_program("runtime.goexit0")));
+	assert_false(is_outermost(make_program("runtime.go")));
+	assert_false(is_outermost(make_program("main.goexit")));
+}
+
+static void only_programs_of_go_have_such_functions(_unused_ void **state)
+{
+	struct program *program = make_program("runtime.goexit");
+	struct program *independent = make_program("runtime.goexit");
+
+	program->go_section = ".rodata";
+	assert_false(is_outermost(program));
+	independent->go_section = ".data.rel.ro.gopclntab";
+	assert_true(is_outermost(independent));
+}
+
+/* The function is on another stack from LOAD to RELOAD. */
+static void assert_is_switch(struct program *program, size_t load_size, size_t reload_size)
+{
+	struct unwind_table *table = build(program);
+
+	assert_int_equal(find(table, START).cfa_offset, 8);
+	assert_int_equal(find(table, START + LOAD + load_size - 1).cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(find(table, START + LOAD + load_size - 1).cfa_offset, 32);
+	assert_int_equal(find(table, START + LOAD + load_size).cfa_op, UNWIND_CFA_STOP);
+	assert_int_equal(find(table, START + RELOAD + reload_size - 1).cfa_op, UNWIND_CFA_STOP);
+	assert_int_equal(find(table, START + RELOAD + reload_size).cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(find(table, START + RELOAD + reload_size).cfa_offset, 32);
+	assert_int_equal(find(table, START + 0x28).cfa_offset, 8);
+	unwind_table_free(table);
+}
+
+static void a_function_is_outermost_while_it_is_on_another_stack(_unused_ void **state)
+{
+	struct program *program = make_program("runtime.systemstack.abi0");
+	struct program *other = make_program("runtime.nanotime1.abi0");
+
+	put_code(program, LOAD, mov_rbx_rsp, sizeof(mov_rbx_rsp));
+	put_code(program, RELOAD, mov_saved_rsp, sizeof(mov_saved_rsp));
+	assert_is_switch(program, sizeof(mov_rbx_rsp), sizeof(mov_saved_rsp));
+	put_code(other, LOAD, mov_saved_r14_rsp, sizeof(mov_saved_r14_rsp));
+	put_code(other, RELOAD, mov_r12_rsp, sizeof(mov_r12_rsp));
+	assert_is_switch(other, sizeof(mov_saved_r14_rsp), sizeof(mov_r12_rsp));
+}
+
+static void a_function_that_stays_on_the_other_stack_is_outermost_to_its_end(_unused_ void **state)
+{
+	struct program *program = make_program("runtime.mcall");
+	struct unwind_table *table;
+
+	put_code(program, LOAD, mov_saved_r14_rsp, sizeof(mov_saved_r14_rsp));
+	table = build(program);
+	assert_int_equal(find(table, START + LOAD).cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(find(table, START + LOAD + 4).cfa_op, UNWIND_CFA_STOP);
+	assert_int_equal(find(table, START + SIZE - 1).cfa_op, UNWIND_CFA_STOP);
+	unwind_table_free(table);
+}
+
+static void a_function_that_loads_no_stack_pointer_keeps_its_rows(_unused_ void **state)
+{
+	static const uint8_t mov_rsp_rbx[] = {0x48, 0x89, 0xe3};
+	struct program *program = make_program("runtime.systemstack");
+	struct unwind_table *table;
+
+	put_code(program, LOAD, mov_rsp_rbx, sizeof(mov_rsp_rbx));
+	table = build(program);
+	for (uint64_t offset = 0; offset < SIZE; offset++)
+		assert_int_equal(find(table, START + offset).cfa_op, UNWIND_CFA_SP);
+	unwind_table_free(table);
+}
+
+static void a_signal_handler_returns_to_a_signal_frame(_unused_ void **state)
+{
+	struct unwind_table *table = build(make_program("runtime.sigreturn.abi0"));
+
+	assert_int_equal(find(table, START - 1).cfa_op, UNWIND_CFA_SIGNAL);
+	assert_int_equal(find(table, START - 1).cfa_offset, 1);
+	assert_int_equal(find(table, START).cfa_op, UNWIND_CFA_SIGNAL);
+	assert_int_equal(find(table, START).cfa_offset, 0);
+	assert_int_equal(find(table, BEFORE_END - 1).cfa_op, UNWIND_CFA_SP);
+	unwind_table_free(table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(goroutines_and_threads_begin_in_functions_known_by_name),
+		cmocka_unit_test(other_functions_have_callers),
+		cmocka_unit_test(only_programs_of_go_have_such_functions),
+		cmocka_unit_test(a_function_is_outermost_while_it_is_on_another_stack),
+		cmocka_unit_test(a_function_that_stays_on_the_other_stack_is_outermost_to_its_end),
+		cmocka_unit_test(a_function_that_loads_no_stack_pointer_keeps_its_rows),
+		cmocka_unit_test(a_signal_handler_returns_to_a_signal_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
