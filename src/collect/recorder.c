@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -20,6 +21,7 @@
 #include "base/log.h"
 #include "collect/event_queue.h"
 #include "collect/raw_samples.h"
+#include "collect/refusal.h"
 #include "collect/sampler.h"
 #include "collect/target_threads.h"
 #include "objfile/build_id.h"
@@ -196,7 +198,10 @@ static int start_publishing(struct recorder *recorder)
 static int explain(int err, struct error *error)
 {
 	if (err && error && !error->message[0])
-		(void)error_set(error, err, "cannot listen to process events: %s", strerror(-err));
+		(void)error_set(error, err, "cannot listen to process events: %s",
+				err == -EPERM || err == -EACCES
+					? refusal_explain_call(SYS_perf_event_open)
+					: strerror(-err));
 	return err;
 }
 

@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "collect/bpf_ring.h"
+#include "collect/refusal.h"
 #include <sampler.skel.h>
 
 #define DEFAULT_RING_BYTES (8u << 20)
@@ -55,32 +55,6 @@ static int _printf_(2, 0)
 	return 0;
 }
 
-static bool has_capability(uint64_t effective, unsigned int number)
-{
-	return effective >> number & 1;
-}
-
-/* What stands between us and the program, and the cure. */
-static const char *explain_permission(void)
-{
-	_cleanup_(text_release) struct text status = {0};
-	const char *line = NULL;
-	uint64_t effective;
-
-	if (!file_read_at(AT_FDCWD, "/proc/self/status", 65536, &status) && status.length)
-		line = strstr(status.data, "\nCapEff:");
-	effective = line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : 0;
-	if (has_capability(effective, CAP_SYS_ADMIN) ||
-	    (has_capability(effective, CAP_BPF) && has_capability(effective, CAP_PERFMON)))
-		return "kernel lockdown or a security policy refuses it; see "
-		       "/sys/kernel/security/lockdown";
-	if (has_capability(effective, CAP_BPF))
-		return "CAP_PERFMON is missing; run with sudo, or add it";
-	if (has_capability(effective, CAP_PERFMON))
-		return "CAP_BPF is missing; run with sudo, or add it";
-	return "CAP_BPF and CAP_PERFMON are missing; run with sudo, or add them";
-}
-
 static int explain_load_failure(int code, struct error *error)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
@@ -89,7 +63,7 @@ static int explain_load_failure(int code, struct error *error)
 				 "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 	if (code == -EPERM || code == -EACCES)
 		return error_set(error, -EPERM, "not permitted to load BPF programs: %s",
-				 explain_permission());
+				 refusal_explain_call(SYS_bpf));
 	return error_set(error, -ENOTSUP,
 			 "this kernel refused the sampling program (%s); it needs Linux 5.15 or "
 			 "newer, -v shows the kernel's reason",
@@ -272,10 +246,8 @@ static int explain_event_failure(const struct sampler *sampler, int code, struct
 	if (code == -ENODEV)
 		return code;
 	if (code == -EPERM || code == -EACCES)
-		return error_set(error, -EPERM,
-				 "not permitted to sample; run with sudo, or with CAP_PERFMON, or "
-				 "lower the sysctl kernel.perf_event_paranoid (now %ld)",
-				 read_sysctl("/proc/sys/kernel/perf_event_paranoid"));
+		return error_set(error, -EPERM, "not permitted to sample: %s",
+				 refusal_explain_call(SYS_perf_event_open));
 	if (code == -EMFILE)
 		return error_set(error, code,
 				 "too many open files: a perf event is needed per CPU; raise the "

@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+
+#include "collect/refusal.h"
 
 void target_threads_release(struct target_threads *threads)
 {
@@ -29,7 +32,10 @@ static int add_tid(pid_t tid, void *context)
 static int explain(int err, struct error *error)
 {
 	if (err && error && !error->message[0])
-		(void)error_set(error, err, "cannot listen to process events: %s", strerror(-err));
+		(void)error_set(error, err, "cannot listen to process events: %s",
+				err == -EPERM || err == -EACCES
+					? refusal_explain_call(SYS_perf_event_open)
+					: strerror(-err));
 	return err;
 }
 
