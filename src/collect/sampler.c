@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,7 +15,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "collect/bpf_ring.h"
+#include "collect/bpf_rings.h"
 #include "collect/refusal.h"
 #include <sampler.skel.h>
 
@@ -36,8 +35,7 @@ struct sampler {
 	struct sampler_opts opts;
 	struct sampler_bpf *bpf;
 	struct bpf_link *hooks[NUM_HOOKS]; /* NULL: not attached */
-	ARRAY(struct bpf_ring) rings;
-	int rings_fd; /* readable when one of them is */
+	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
 	bool uses_cycles; /* hardware cycles; else the CPU clock */
 };
@@ -68,43 +66,6 @@ static int explain_load_failure(int code, struct error *error)
 			 "this kernel refused the sampling program (%s); it needs Linux 5.15 or "
 			 "newer, -v shows the kernel's reason",
 			 strerror(-code));
-}
-
-static int add_ring(struct sampler *sampler, uint32_t number, uint32_t size)
-{
-	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size, NULL);
-	struct epoll_event wanted = {.events = EPOLLIN};
-	struct bpf_ring *ring = fd < 0 ? NULL : array_add(&sampler->rings);
-	int err;
-
-	if (!ring)
-		return fd < 0 ? fd : -ENOMEM;
-	err = bpf_ring_init(ring, fd, size);
-	if (err) {
-		sampler->rings.length--;
-		return err;
-	}
-	fd = -1; /* the ring's now */
-	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.rings), &number, &ring->fd, BPF_ANY))
-		return -errno;
-	return epoll_ctl(sampler->rings_fd, EPOLL_CTL_ADD, ring->fd, &wanted) ? -errno : 0;
-}
-
-/* The rings, one for every WIRE_CPUS_PER_RING CPUs, put into their map. */
-static int make_rings(struct sampler *sampler, int num_cpus)
-{
-	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
-	uint32_t num_rings = ((uint32_t)num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
-	int err = 0;
-
-	while (size < sampler->opts.ring_bytes && size < 1u << 30)
-		size *= 2;
-	sampler->rings_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (sampler->rings_fd < 0)
-		return -errno;
-	for (uint32_t i = 0; !err && i < num_rings; i++)
-		err = add_ring(sampler, i, size);
-	return err;
 }
 
 /*
@@ -157,12 +118,10 @@ static bool can_find_areas(void)
 static int load(struct sampler *sampler)
 {
 	int num_cpus = libbpf_num_possible_cpus();
-	uint32_t num_rings;
 	int err;
 
 	if (num_cpus < 0)
 		return num_cpus;
-	num_rings = ((uint32_t)num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
 	sampler->bpf = sampler_bpf__open();
 	if (!sampler->bpf)
 		return -errno;
@@ -176,13 +135,15 @@ static int load(struct sampler *sampler)
 	if (!err)
 		err = bpf_map__set_max_entries(sampler->bpf->maps.raw_samples, (uint32_t)num_cpus);
 	if (!err)
-		err = bpf_map__set_max_entries(sampler->bpf->maps.rings, num_rings);
+		err = bpf_map__set_max_entries(sampler->bpf->maps.rings,
+					       bpf_rings_get_count((uint32_t)num_cpus));
 	if (!err && sampler->opts.is_filtered)
 		err = bpf_map__set_max_entries(sampler->bpf->maps.wanted_tids, WIRE_MAX_WANTED);
 	if (!err)
 		err = sampler_bpf__load(sampler->bpf);
 	if (!err)
-		err = make_rings(sampler, num_cpus);
+		err = bpf_rings_init(&sampler->rings, bpf_map__fd(sampler->bpf->maps.rings),
+				     (uint32_t)num_cpus, sampler->opts.ring_bytes);
 	if (!err && (sampler->opts.walks_by_table || sampler->opts.is_filtered))
 		err = attach_hooks(sampler);
 	return err;
@@ -196,7 +157,7 @@ int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct er
 	if (!sampler)
 		return -ENOMEM;
 	sampler->opts = *opts;
-	sampler->rings_fd = -1;
+	sampler->rings.epoll_fd = -1;
 	if (!sampler->opts.ring_bytes)
 		sampler->opts.ring_bytes = DEFAULT_RING_BYTES;
 	sampler->uses_cycles = true; /* until the first event shows that they cannot be had */
@@ -221,11 +182,7 @@ void sampler_free(struct sampler *sampler)
 	array_release(&sampler->ticks);
 	for (size_t i = 0; i < NUM_HOOKS; i++)
 		bpf_link__destroy(sampler->hooks[i]);
-	array_for_each (&sampler->rings, ring)
-		bpf_ring_release(ring);
-	array_release(&sampler->rings);
-	if (sampler->rings_fd >= 0)
-		close(sampler->rings_fd);
+	bpf_rings_release(&sampler->rings);
 	sampler_bpf__destroy(sampler->bpf);
 	free(sampler);
 }
@@ -362,44 +319,17 @@ void sampler_disable(struct sampler *sampler)
 
 int sampler_get_fd(const struct sampler *sampler)
 {
-	return sampler->rings_fd;
+	return sampler->rings.epoll_fd;
 }
 
 int sampler_read(struct sampler *sampler)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < sampler->rings.length; i++)
-		err = bpf_ring_read(&sampler->rings.items[i], sampler->opts.on_record,
-				    sampler->opts.context);
-	return err;
+	return bpf_rings_read(&sampler->rings, sampler->opts.on_record, sampler->opts.context);
 }
 
 int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret)
 {
-	int num_cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct wire_counters *per_cpu = NULL;
-	struct wire_counters sum = {0};
-	uint32_t zero = 0;
-
-	if (num_cpus < 0)
-		return num_cpus;
-	per_cpu = calloc((size_t)num_cpus, sizeof(*per_cpu));
-	if (!per_cpu)
-		return -ENOMEM;
-	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &zero, per_cpu))
-		return -errno;
-	for (int cpu = 0; cpu < num_cpus; cpu++) {
-		sum.fired += per_cpu[cpu].fired;
-		sum.idle += per_cpu[cpu].idle;
-		sum.filtered += per_cpu[cpu].filtered;
-		sum.sent += per_cpu[cpu].sent;
-		sum.lost_ring_sample += per_cpu[cpu].lost_ring_sample;
-		sum.lost_ring_stack += per_cpu[cpu].lost_ring_stack;
-		sum.unfollowed += per_cpu[cpu].unfollowed;
-	}
-	*ret = sum;
-	return 0;
+	return bpf_counters_read(bpf_map__fd(sampler->bpf->maps.counters), ret, sizeof(*ret));
 }
 
 uint32_t sampler_read_max_depth(void)

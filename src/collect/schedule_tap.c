@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "collect/bpf_rings.h"
 #include <schedule.skel.h>
 
 #define DEFAULT_RING_BYTES (4u << 20)
@@ -22,8 +23,7 @@ struct schedule_tap {
 	struct bpf_program *switch_program; /* the ones that fit this kernel */
 	struct bpf_program *waking_program;
 	struct bpf_link *links[NUM_HOOKS]; /* NULL: not attached */
-	struct ring_buffer *rings;
-	ARRAY(int) ring_fds;
+	struct bpf_rings rings;
 	uint64_t nested_misses; /* that the kernel itself counted */
 };
 
@@ -95,47 +95,6 @@ static bool is_in_pid_namespace(void)
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static int make_rings(struct schedule_tap *tap, uint32_t num_rings)
-{
-	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
-
-	while (size < tap->opts.ring_bytes && size < 1u << 30)
-		size *= 2;
-	for (uint32_t i = 0; i < num_rings; i++) {
-		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size, NULL);
-		int *kept = fd < 0 ? NULL : array_add(&tap->ring_fds);
-
-		if (!kept)
-			return fd < 0 ? fd : -ENOMEM;
-		*kept = fd;
-		if (bpf_map_update_elem(bpf_map__fd(tap->bpf->maps.rings), &i, &fd, BPF_ANY))
-			return -errno;
-	}
-	return 0;
-}
-
-static int on_ring_record(void *context, void *record, size_t size)
-{
-	struct schedule_tap *tap = context;
-
-	return tap->opts.on_record(record, size, tap->opts.context);
-}
-
-static int listen_to_rings(struct schedule_tap *tap)
-{
-	array_for_each (&tap->ring_fds, fd) {
-		int err = 0;
-
-		if (tap->rings)
-			err = ring_buffer__add(tap->rings, *fd, on_ring_record, tap);
-		else
-			tap->rings = ring_buffer__new(*fd, on_ring_record, tap, NULL);
-		if (err || !tap->rings)
-			return err ? err : -errno;
-	}
-	return 0;
-}
-
 static int attach(struct schedule_tap *tap, enum hook hook, struct bpf_program *program)
 {
 	tap->links[hook] = bpf_program__attach(program);
@@ -190,16 +149,14 @@ static int load_programs(struct schedule_tap *tap, uint32_t num_rings)
 static int load(struct schedule_tap *tap)
 {
 	int num_cpus = libbpf_num_possible_cpus();
-	uint32_t num_rings;
 	int err;
 
 	if (num_cpus < 0)
 		return num_cpus;
-	num_rings = ((uint32_t)num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
-	err = load_programs(tap, num_rings);
-	if (!err)
-		err = make_rings(tap, num_rings);
-	return err ? err : listen_to_rings(tap);
+	err = load_programs(tap, bpf_rings_get_count((uint32_t)num_cpus));
+	return err ? err
+		   : bpf_rings_init(&tap->rings, bpf_map__fd(tap->bpf->maps.rings),
+				    (uint32_t)num_cpus, tap->opts.ring_bytes);
 }
 
 static int explain(int code, struct error *error)
@@ -231,6 +188,7 @@ int schedule_tap_new(const struct schedule_tap_opts *opts, struct schedule_tap *
 	if (!tap)
 		return -ENOMEM;
 	tap->opts = *opts;
+	tap->rings.epoll_fd = -1;
 	if (!tap->opts.ring_bytes)
 		tap->opts.ring_bytes = DEFAULT_RING_BYTES;
 	err = load(tap);
@@ -248,10 +206,7 @@ void schedule_tap_free(struct schedule_tap *tap)
 		return;
 	for (size_t i = 0; i < NUM_HOOKS; i++)
 		bpf_link__destroy(tap->links[i]);
-	ring_buffer__free(tap->rings);
-	array_for_each (&tap->ring_fds, fd)
-		close(*fd);
-	array_release(&tap->ring_fds);
+	bpf_rings_release(&tap->rings);
 	schedule_bpf__destroy(tap->bpf);
 	free(tap);
 }
@@ -286,8 +241,8 @@ static int wait_for_programs(const struct schedule_tap *tap)
 {
 	uint32_t zero = 0;
 
-	if (bpf_map_update_elem(bpf_map__fd(tap->bpf->maps.rings), &zero, &tap->ring_fds.items[0],
-				BPF_ANY))
+	if (bpf_map_update_elem(bpf_map__fd(tap->bpf->maps.rings), &zero,
+				&tap->rings.rings.items[0].fd, BPF_ANY))
 		return -errno;
 	return 0;
 }
@@ -331,37 +286,21 @@ int schedule_tap_stop(struct schedule_tap *tap)
 
 int schedule_tap_get_fd(const struct schedule_tap *tap)
 {
-	return ring_buffer__epoll_fd(tap->rings);
+	return tap->rings.epoll_fd;
 }
 
 int schedule_tap_read(struct schedule_tap *tap)
 {
-	int count = ring_buffer__consume(tap->rings);
-
-	return count < 0 ? count : 0;
+	return bpf_rings_read(&tap->rings, tap->opts.on_record, tap->opts.context);
 }
 
 int schedule_tap_read_counters(const struct schedule_tap *tap, struct wire_schedule_counters *ret)
 {
-	int num_cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct wire_schedule_counters *per_cpu = NULL;
-	struct wire_schedule_counters sum = {0};
-	uint32_t zero = 0;
+	struct wire_schedule_counters sum;
+	int err = bpf_counters_read(bpf_map__fd(tap->bpf->maps.counters), &sum, sizeof(sum));
 
-	if (num_cpus < 0)
-		return num_cpus;
-	per_cpu = calloc((size_t)num_cpus, sizeof(*per_cpu));
-	if (!per_cpu)
-		return -ENOMEM;
-	if (bpf_map_lookup_elem(bpf_map__fd(tap->bpf->maps.counters), &zero, per_cpu))
-		return -errno;
-	for (int cpu = 0; cpu < num_cpus; cpu++) {
-		sum.switches += per_cpu[cpu].switches;
-		sum.wakings += per_cpu[cpu].wakings;
-		sum.lost_ring_switches += per_cpu[cpu].lost_ring_switches;
-		sum.lost_ring_wakings += per_cpu[cpu].lost_ring_wakings;
-		sum.lost_nested += per_cpu[cpu].lost_nested;
-	}
+	if (err)
+		return err;
 	sum.wakings += tap->nested_misses;
 	sum.lost_nested += tap->nested_misses;
 	*ret = sum;
