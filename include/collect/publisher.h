@@ -33,6 +33,7 @@ struct publisher_statistics {
 struct publisher_opts {
 	bool no_fp_steps; /* not even where it is known that there is no call-frame information */
 	bool no_cache;    /* neither take tables from the disk nor keep them there */
+	const char *cache_folder; /* NULL: /var/cache/stackwide. Copied */
 };
 
 /* files and processes are borrowed. Returns 0 or negative errno. */

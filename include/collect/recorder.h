@@ -29,12 +29,13 @@ struct recorder_opts {
 	enum user_stacks user_stacks;
 	bool no_fp_steps; /* by table only: not by frame pointer where there can be no table */
 	bool no_table_cache;
-	bool checks_calls;            /* that every return address follows a call; for tests */
-	bool keeps_times;             /* of each sample, for a trace; else only sums */
-	bool keeps_moments;           /* of the samples, in the profile */
-	size_t ring_bytes;            /* of each ring between kernel and us; 0: the default */
-	bool records_schedule;        /* switches between threads and who wakes whom, too */
-	const char *temporary_folder; /* where what is too much for memory is kept; borrowed */
+	const char *table_cache_folder; /* NULL: the usual one. Only used by recorder_new() */
+	bool checks_calls;              /* that every return address follows a call; for tests */
+	bool keeps_times;               /* of each sample, for a trace; else only sums */
+	bool keeps_moments;             /* of the samples, in the profile */
+	size_t ring_bytes;              /* of each ring between kernel and us; 0: the default */
+	bool records_schedule;          /* switches between threads and who wakes whom, too */
+	const char *temporary_folder;   /* where what is too much for memory is kept; borrowed */
 };
 
 /* What became of every tick: fired = idle + filtered + samples + what was lost. */

@@ -57,9 +57,23 @@ static const char *get_temporary_folder(void)
 	return folder && *folder ? folder : "/var/tmp";
 }
 
+/*
+ * The folder that the service manager has made for what we keep: a service of a user of its own
+ * cannot write to root's. A symbolic link where systemd makes up the user. NULL: none; the caller
+ * frees it.
+ */
+static char *find_cache_folder(void)
+{
+	const char *folders = getenv("CACHE_DIRECTORY"); /* several with colons between */
+	_cleanup_free_ char *first = folders ? strndup(folders, strcspn(folders, ":")) : NULL;
+
+	return first && *first ? realpath(first, NULL) : NULL;
+}
+
 int recording_set_up(struct recording *recording, const struct target *target)
 {
 	const struct record_options *options = recording->options;
+	_cleanup_free_ char *cache_folder = find_cache_folder();
 	struct recorder_opts opts = {
 		.target = *target,
 		.frequency_hz = options->frequency_hz,
@@ -67,6 +81,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.user_stacks = options->user_stacks,
 		.no_fp_steps = options->no_fp_steps,
 		.no_table_cache = options->no_table_cache,
+		.table_cache_folder = cache_folder,
 		.checks_calls = options->checks_calls,
 		.keeps_times = outputs_have_times(recording->outputs),
 		.keeps_moments = outputs_have_moments(recording->outputs),

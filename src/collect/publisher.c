@@ -58,7 +58,8 @@ static void open_cache(struct publisher *publisher, const struct publisher_opts 
 	struct error error = {0};
 
 	if (!opts->no_cache &&
-	    table_cache_open(CACHE_FOLDER, CACHE_LIMIT_BYTES, &publisher->cache, &error))
+	    table_cache_open(opts->cache_folder ? opts->cache_folder : CACHE_FOLDER,
+			     CACHE_LIMIT_BYTES, &publisher->cache, &error))
 		log_debug("no cache of unwind tables: %s", error.message);
 }
 

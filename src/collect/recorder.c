@@ -184,10 +184,12 @@ static int start_publishing(struct recorder *recorder)
 
 	if (recorder->opts.user_stacks != USER_STACKS_TABLE)
 		return 0;
-	err = publisher_new(&maps, recorder->files, recorder->processes,
-			    &(struct publisher_opts){.no_fp_steps = recorder->opts.no_fp_steps,
-						     .no_cache = recorder->opts.no_table_cache},
-			    &recorder->publisher);
+	err = publisher_new(
+		&maps, recorder->files, recorder->processes,
+		&(struct publisher_opts){.no_fp_steps = recorder->opts.no_fp_steps,
+					 .no_cache = recorder->opts.no_table_cache,
+					 .cache_folder = recorder->opts.table_cache_folder},
+		&recorder->publisher);
 	if (err)
 		return err;
 	recorder->raw_samples =
