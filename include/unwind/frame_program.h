@@ -15,41 +15,13 @@
 
 #include "base/attributes.h"
 #include "unwind/frame_reader.h"
+#include "unwind/frame_rule.h"
 #include "wire/unwind.h"
 
 /* Longer programs are not executed. The longest that we know has 70 KB. */
 #define FRAME_PROGRAM_MAX_BYTES (1u << 20)
 /* States that a program can remember at a time. GCC and clang remember one, assembly a few. */
 #define FRAME_PROGRAM_MAX_REMEMBERED 32
-
-enum frame_saved {
-	FRAME_SAVED_SAME = 0,
-	FRAME_SAVED_AT_CFA,      /* at CFA + offset */
-	FRAME_SAVED_AT_FP,       /* at this frame's rbp + offset */
-	FRAME_SAVED_AT_SP,       /* at this frame's rsp + offset */
-	FRAME_SAVED_IN_REGISTER, /* in the register whose DWARF number the offset is */
-	FRAME_SAVED_UNDEFINED,
-	FRAME_SAVED_ELSEWHERE, /* the rule is none that we know, or there is none */
-};
-
-/* Where the caller's value of a register is. */
-struct frame_register {
-	int64_t offset;         /* in bytes */
-	enum frame_saved where; /* what the offset is relative to */
-};
-
-/* The rules that hold at one address. */
-struct frame_state {
-	struct frame_register fp;
-	struct frame_register bx;
-	struct frame_register ra;
-	struct frame_register sp; /* SAME: it is the CFA */
-	int64_t cfa_offset;       /* in bytes */
-	uint64_t cfa_register;    /* DWARF number, where the CFA is a register and an offset */
-	uint8_t cfa_op;           /* enum unwind_cfa_op */
-	/* The CFA is a register and an offset, which instructions may change one by one. */
-	bool is_cfa_register;
-};
 
 struct frame_row {
 	uint64_t elf_address; /* from here to the next row, or to the function's end */

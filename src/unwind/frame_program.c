@@ -21,28 +21,6 @@
 #include "unwind/frame_expression.h"
 #include "unwind/leb128.h"
 
-/* DWARF numbers of the registers, as the ABI supplement of the architecture has them: x86-64. */
-enum dwarf_register {
-	REGISTER_AX = 0,
-	REGISTER_DX = 1,
-	REGISTER_CX = 2,
-	REGISTER_BX = 3,
-	REGISTER_SI = 4,
-	REGISTER_DI = 5,
-	REGISTER_FP = 6,
-	REGISTER_SP = 7,
-	REGISTER_R8 = 8,
-	REGISTER_R9 = 9,
-	REGISTER_R10 = 10,
-	REGISTER_R11 = 11,
-	REGISTER_RA = 16,
-};
-
-#define RA_OFFSET (-8)
-
-/* From glibc's __restore_rt: the interrupted rsp is in the ucontext, that the kernel put at rsp. */
-#define SIGNAL_FRAME_SP_OFFSET 160
-
 struct machine {
 	const struct frame_section *section;
 	const struct frame_cie *cie;
@@ -60,123 +38,6 @@ struct machine {
 void frame_rows_release(struct frame_rows *rows)
 {
 	array_release(&rows->rows);
-}
-
-/* What is said relative to rsp can be said relative to the CFA where that is relative to rsp. */
-static struct frame_register relate_to_cfa(const struct frame_state *state,
-					   struct frame_register saved)
-{
-	if (saved.where != FRAME_SAVED_AT_SP)
-		return saved;
-	saved.where = state->cfa_op != UNWIND_CFA_SP ||
-				      __builtin_sub_overflow(saved.offset, state->cfa_offset,
-							     &saved.offset)
-			      ? FRAME_SAVED_ELSEWHERE
-			      : FRAME_SAVED_AT_CFA;
-	return saved;
-}
-
-/* Returns false when the register is saved where the rule cannot say. */
-static bool set_register_rule(const struct frame_state *state, struct frame_register saved,
-			      wire_u8 *op, short *offset)
-{
-	saved = relate_to_cfa(state, saved);
-	switch (saved.where) {
-	case FRAME_SAVED_SAME:
-		*op = UNWIND_REGISTER_SAME;
-		return true;
-	case FRAME_SAVED_AT_CFA:
-	case FRAME_SAVED_AT_FP:
-		*op = UNWIND_REGISTER_UNDEFINED;
-		if (saved.offset < INT16_MIN || saved.offset > INT16_MAX)
-			return false;
-		*op = saved.where == FRAME_SAVED_AT_CFA ? UNWIND_REGISTER_AT_CFA
-							: UNWIND_REGISTER_AT_FP;
-		*offset = (short)saved.offset;
-		return true;
-	case FRAME_SAVED_UNDEFINED:
-		*op = UNWIND_REGISTER_UNDEFINED;
-		return true;
-	case FRAME_SAVED_IN_REGISTER:
-	case FRAME_SAVED_AT_SP:
-	case FRAME_SAVED_ELSEWHERE:
-		break;
-	}
-	*op = UNWIND_REGISTER_UNDEFINED;
-	return false;
-}
-
-/* Returns false when the return address is not where a rule can say. */
-static bool set_ra_rule(const struct frame_state *state, struct unwind_rule *rule)
-{
-	struct frame_register saved = relate_to_cfa(state, state->ra);
-
-	if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_DI)
-		rule->ra_op = UNWIND_RA_IN_DI;
-	else if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_CX)
-		rule->ra_op = UNWIND_RA_IN_CX;
-	else
-		return saved.where == FRAME_SAVED_AT_CFA && saved.offset == RA_OFFSET;
-	return true;
-}
-
-static bool is_saved(struct frame_register saved, enum frame_saved where, int64_t offset)
-{
-	return saved.where == where && saved.offset == offset;
-}
-
-static bool is_cfa_register(const struct frame_state *state, uint64_t number)
-{
-	return state->is_cfa_register && state->cfa_register == number && !state->cfa_offset;
-}
-
-/* What glibc says of longjmp from where it has decoded the saved addresses. */
-static bool is_longjmp(const struct frame_state *state)
-{
-	return is_cfa_register(state, REGISTER_DI) &&
-	       is_saved(state->ra, FRAME_SAVED_IN_REGISTER, REGISTER_DX) &&
-	       is_saved(state->sp, FRAME_SAVED_IN_REGISTER, REGISTER_R8) &&
-	       is_saved(state->fp, FRAME_SAVED_IN_REGISTER, REGISTER_R9) &&
-	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 0);
-}
-
-/* What glibc says of setcontext while it loads the registers. */
-static bool is_setcontext(const struct frame_state *state)
-{
-	return is_cfa_register(state, REGISTER_DX) &&
-	       is_saved(state->ra, FRAME_SAVED_AT_CFA, 168) &&
-	       is_saved(state->sp, FRAME_SAVED_AT_CFA, 160) &&
-	       is_saved(state->fp, FRAME_SAVED_AT_CFA, 120) &&
-	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 128);
-}
-
-/* The ones without a caller are all alike, so that they are few. */
-static struct unwind_rule make_unusual_rule(struct machine *machine)
-{
-	const struct frame_state *state = &machine->state;
-	struct unwind_rule rule = {.cfa_op = state->cfa_op};
-	bool is_fp_known;
-	bool is_bx_known;
-
-	if (machine->cie->is_signal_frame && state->cfa_op == UNWIND_CFA_DEREF_SP &&
-	    state->cfa_offset == SIGNAL_FRAME_SP_OFFSET)
-		return (struct unwind_rule){.cfa_op = UNWIND_CFA_SIGNAL};
-	if (is_longjmp(state))
-		return (struct unwind_rule){.cfa_op = UNWIND_CFA_JUMP};
-	if (is_setcontext(state))
-		return (struct unwind_rule){.cfa_op = UNWIND_CFA_CONTEXT};
-	if (state->ra.where == FRAME_SAVED_UNDEFINED)
-		return (struct unwind_rule){.cfa_op = UNWIND_CFA_STOP};
-	/* Other signal frames do not have the ucontext where the kernel puts it. */
-	if (machine->cie->is_signal_frame || state->sp.where != FRAME_SAVED_SAME ||
-	    state->cfa_op == UNWIND_CFA_UNSUPPORTED || state->cfa_offset < INT32_MIN ||
-	    state->cfa_offset > INT32_MAX || !set_ra_rule(state, &rule))
-		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
-	rule.cfa_offset = (int)state->cfa_offset;
-	is_fp_known = set_register_rule(state, state->fp, &rule.fp_op, &rule.fp_offset);
-	is_bx_known = set_register_rule(state, state->bx, &rule.bx_op, &rule.bx_offset);
-	machine->rows->num_lost_registers += !is_fp_known || !is_bx_known;
-	return rule;
 }
 
 /* Untouched, or saved near the CFA. */
@@ -200,9 +61,10 @@ static inline void make_rule(struct machine *machine, struct unwind_rule *ret)
 
 	if ((state->cfa_op != UNWIND_CFA_SP && state->cfa_op != UNWIND_CFA_FP) ||
 	    state->cfa_offset != (int)state->cfa_offset || machine->cie->is_signal_frame ||
-	    state->ra.where != FRAME_SAVED_AT_CFA || state->ra.offset != RA_OFFSET ||
+	    state->ra.where != FRAME_SAVED_AT_CFA || state->ra.offset != FRAME_RA_OFFSET ||
 	    state->sp.where != FRAME_SAVED_SAME || !is_usual(&state->fp) || !is_usual(&state->bx)) {
-		*ret = make_unusual_rule(machine);
+		if (!frame_rule_make(state, machine->cie->is_signal_frame, ret))
+			machine->rows->num_lost_registers++;
 		return;
 	}
 	ret->cfa_offset = (int)state->cfa_offset;

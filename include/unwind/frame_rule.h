@@ -1,0 +1,74 @@
+/*
+ * What call-frame instructions say at one address, and the rule that it is. x86-64.
+ *
+ * A state holds more than a rule can say, because a later instruction may make it expressible
+ * again.
+ */
+#ifndef UNWIND_FRAME_RULE_H
+#define UNWIND_FRAME_RULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/unwind.h"
+
+/* DWARF numbers of the registers, as the ABI supplement of the architecture has them: x86-64. */
+enum dwarf_register {
+	REGISTER_AX = 0,
+	REGISTER_DX = 1,
+	REGISTER_CX = 2,
+	REGISTER_BX = 3,
+	REGISTER_SI = 4,
+	REGISTER_DI = 5,
+	REGISTER_FP = 6,
+	REGISTER_SP = 7,
+	REGISTER_R8 = 8,
+	REGISTER_R9 = 9,
+	REGISTER_R10 = 10,
+	REGISTER_R11 = 11,
+	REGISTER_RA = 16,
+};
+
+/* Where a call puts the return address: CFA + offset. */
+#define FRAME_RA_OFFSET (-8)
+
+enum frame_saved {
+	FRAME_SAVED_SAME = 0,
+	FRAME_SAVED_AT_CFA,      /* at CFA + offset */
+	FRAME_SAVED_AT_FP,       /* at this frame's rbp + offset */
+	FRAME_SAVED_AT_SP,       /* at this frame's rsp + offset */
+	FRAME_SAVED_IN_REGISTER, /* in the register whose DWARF number the offset is */
+	FRAME_SAVED_UNDEFINED,
+	FRAME_SAVED_ELSEWHERE, /* the rule is none that we know, or there is none */
+};
+
+/* Where the caller's value of a register is. */
+struct frame_register {
+	int64_t offset;         /* in bytes */
+	enum frame_saved where; /* what the offset is relative to */
+};
+
+/* The rules that hold at one address. */
+struct frame_state {
+	struct frame_register fp;
+	struct frame_register bx;
+	struct frame_register ra;
+	struct frame_register sp; /* SAME: it is the CFA */
+	int64_t cfa_offset;       /* in bytes */
+	uint64_t cfa_register;    /* DWARF number, where the CFA is a register and an offset */
+	uint8_t cfa_op;           /* enum unwind_cfa_op */
+	/* The CFA is a register and an offset, which instructions may change one by one. */
+	bool is_cfa_register;
+};
+
+/*
+ * The rule of a state; those without a caller are all alike, so that they are few.
+ *
+ * ret  UNWIND_CFA_UNSUPPORTED where there is no such rule
+ *
+ * Returns false when rbp or rbx is saved where no rule can say; it counts as lost then.
+ */
+bool frame_rule_make(const struct frame_state *state, bool is_signal_frame,
+		     struct unwind_rule *ret);
+
+#endif

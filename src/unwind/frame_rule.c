@@ -1,0 +1,121 @@
+#include "unwind/frame_rule.h"
+
+/* From glibc's __restore_rt: the interrupted rsp is in the ucontext, that the kernel put at rsp. */
+#define SIGNAL_FRAME_SP_OFFSET 160
+
+/* What is said relative to rsp can be said relative to the CFA where that is relative to rsp. */
+static struct frame_register relate_to_cfa(const struct frame_state *state,
+					   struct frame_register saved)
+{
+	if (saved.where != FRAME_SAVED_AT_SP)
+		return saved;
+	saved.where = state->cfa_op != UNWIND_CFA_SP ||
+				      __builtin_sub_overflow(saved.offset, state->cfa_offset,
+							     &saved.offset)
+			      ? FRAME_SAVED_ELSEWHERE
+			      : FRAME_SAVED_AT_CFA;
+	return saved;
+}
+
+/* Returns false when the register is saved where the rule cannot say. */
+static bool set_register_rule(const struct frame_state *state, struct frame_register saved,
+			      wire_u8 *op, short *offset)
+{
+	saved = relate_to_cfa(state, saved);
+	switch (saved.where) {
+	case FRAME_SAVED_SAME:
+		*op = UNWIND_REGISTER_SAME;
+		return true;
+	case FRAME_SAVED_AT_CFA:
+	case FRAME_SAVED_AT_FP:
+		*op = UNWIND_REGISTER_UNDEFINED;
+		if (saved.offset < INT16_MIN || saved.offset > INT16_MAX)
+			return false;
+		*op = saved.where == FRAME_SAVED_AT_CFA ? UNWIND_REGISTER_AT_CFA
+							: UNWIND_REGISTER_AT_FP;
+		*offset = (short)saved.offset;
+		return true;
+	case FRAME_SAVED_UNDEFINED:
+		*op = UNWIND_REGISTER_UNDEFINED;
+		return true;
+	case FRAME_SAVED_IN_REGISTER:
+	case FRAME_SAVED_AT_SP:
+	case FRAME_SAVED_ELSEWHERE:
+		break;
+	}
+	*op = UNWIND_REGISTER_UNDEFINED;
+	return false;
+}
+
+/* Returns false when the return address is not where a rule can say. */
+static bool set_ra_rule(const struct frame_state *state, struct unwind_rule *rule)
+{
+	struct frame_register saved = relate_to_cfa(state, state->ra);
+
+	if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_DI)
+		rule->ra_op = UNWIND_RA_IN_DI;
+	else if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_CX)
+		rule->ra_op = UNWIND_RA_IN_CX;
+	else
+		return saved.where == FRAME_SAVED_AT_CFA && saved.offset == FRAME_RA_OFFSET;
+	return true;
+}
+
+static bool is_saved(struct frame_register saved, enum frame_saved where, int64_t offset)
+{
+	return saved.where == where && saved.offset == offset;
+}
+
+static bool is_cfa_register(const struct frame_state *state, uint64_t number)
+{
+	return state->is_cfa_register && state->cfa_register == number && !state->cfa_offset;
+}
+
+/* What glibc says of longjmp from where it has decoded the saved addresses. */
+static bool is_longjmp(const struct frame_state *state)
+{
+	return is_cfa_register(state, REGISTER_DI) &&
+	       is_saved(state->ra, FRAME_SAVED_IN_REGISTER, REGISTER_DX) &&
+	       is_saved(state->sp, FRAME_SAVED_IN_REGISTER, REGISTER_R8) &&
+	       is_saved(state->fp, FRAME_SAVED_IN_REGISTER, REGISTER_R9) &&
+	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 0);
+}
+
+/* What glibc says of setcontext while it loads the registers. */
+static bool is_setcontext(const struct frame_state *state)
+{
+	return is_cfa_register(state, REGISTER_DX) &&
+	       is_saved(state->ra, FRAME_SAVED_AT_CFA, 168) &&
+	       is_saved(state->sp, FRAME_SAVED_AT_CFA, 160) &&
+	       is_saved(state->fp, FRAME_SAVED_AT_CFA, 120) &&
+	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 128);
+}
+
+bool frame_rule_make(const struct frame_state *state, bool is_signal_frame, struct unwind_rule *ret)
+{
+	struct unwind_rule rule = {.cfa_op = state->cfa_op};
+	bool is_fp_known;
+	bool is_bx_known;
+
+	*ret = (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	if (is_signal_frame && state->cfa_op == UNWIND_CFA_DEREF_SP &&
+	    state->cfa_offset == SIGNAL_FRAME_SP_OFFSET)
+		ret->cfa_op = UNWIND_CFA_SIGNAL;
+	else if (is_longjmp(state))
+		ret->cfa_op = UNWIND_CFA_JUMP;
+	else if (is_setcontext(state))
+		ret->cfa_op = UNWIND_CFA_CONTEXT;
+	else if (state->ra.where == FRAME_SAVED_UNDEFINED)
+		ret->cfa_op = UNWIND_CFA_STOP;
+	/* Other signal frames do not have the ucontext where the kernel puts it. */
+	if (ret->cfa_op != UNWIND_CFA_UNSUPPORTED || is_signal_frame ||
+	    state->sp.where != FRAME_SAVED_SAME || state->cfa_op == UNWIND_CFA_UNSUPPORTED ||
+	    state->cfa_offset < INT32_MIN || state->cfa_offset > INT32_MAX ||
+	    !set_ra_rule(state, &rule))
+		return true;
+	rule.cfa_offset = (int)state->cfa_offset;
+	is_fp_known = set_register_rule(state, state->fp, &rule.fp_op, &rule.fp_offset);
+	is_bx_known = set_register_rule(state, state->bx, &rule.bx_op, &rule.bx_offset);
+	*ret = rule;
+	return is_fp_known && is_bx_known;
+}
