@@ -25,8 +25,8 @@ struct spool_counts {
 
 /*
  * folder   for the temporary file
- * compare  as qsort() takes it: items are read in this order, those that are equal in any. NULL:
- *          as they were added
+ * compare  as qsort() takes it: items are read in this order, those that are equal as they were
+ *          added. NULL: all of them are
  *
  * Returns 0, -ENOMEM, or negative errno with the folder and the cure in error.
  */

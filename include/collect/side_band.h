@@ -19,6 +19,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "collect/event_queue.h"
+#include "collect/trace_log.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 
@@ -38,6 +39,9 @@ struct kernel_code {
 struct side_band *side_band_new(struct event_queue *queue, uint32_t kind, struct file_table *files,
 				struct process_table *processes);
 void side_band_free(struct side_band *side_band);
+
+/* Note in this log, too, which threads begin. Borrowed. */
+void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log);
 
 /*
  * Listen to what happens on one CPU; to all threads (tid -1), or to one thread and the threads

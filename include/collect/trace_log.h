@@ -60,8 +60,13 @@ void trace_log_add_sample(struct trace_log *log, const struct timed_sample *samp
 _must_check_ int trace_log_add_area(struct trace_log *log, uint32_t process,
 				    const struct wire_stack_area *record);
 
+/* Note that a thread began, of a process that was there. */
+void trace_log_add_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid);
+
 /* All struct timed_sample, in order of time. Borrowed. */
 struct spool *trace_log_get_samples(struct trace_log *log);
+/* All struct thread_begin, in order of time. Borrowed. */
+struct spool *trace_log_get_threads(struct trace_log *log);
 /* A place for the struct region_fill that are made of them, in order of time. Borrowed. */
 struct spool *trace_log_get_fills(struct trace_log *log);
 /* In the order in which they were first seen. */

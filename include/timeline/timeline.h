@@ -41,8 +41,9 @@ struct timeline_process {
 
 struct timeline_thread {
 	uint32_t process;
-	uint32_t name; /* string */
-	uint64_t tid;  /* what the program calls it: the kernel's tid, or any number */
+	uint32_t name;     /* string */
+	uint64_t tid;      /* what the program calls it: the kernel's tid, or any number */
+	uint64_t start_ns; /* 0: not known. Tells two that had one tid apart */
 };
 
 enum region_kind {

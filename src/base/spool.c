@@ -114,17 +114,51 @@ static bool is_before(const struct spool *spool, const void *a, const void *b)
 	return spool->compare && spool->compare(a, b) < 0;
 }
 
-static void sort_block(struct spool *spool)
+/* Items of the block by number; equal ones stay in order. */
+static int compare_numbers(const void *a, const void *b, void *context)
+{
+	const struct spool *spool = context;
+	uint32_t left = *(const uint32_t *)a;
+	uint32_t right = *(const uint32_t *)b;
+	int order = spool->compare(spool->block + left * spool->item_bytes,
+				   spool->block + right * spool->item_bytes);
+
+	return order ? order : (left > right) - (left < right);
+}
+
+static bool block_is_sorted(const struct spool *spool)
 {
 	const uint8_t *items = spool->block;
 
-	for (size_t i = 1; i < spool->in_block; i++) {
-		if (!is_before(spool, items + i * spool->item_bytes,
-			       items + (i - 1) * spool->item_bytes))
-			continue;
-		qsort(spool->block, spool->in_block, spool->item_bytes, spool->compare);
-		return;
+	for (size_t i = 1; i < spool->in_block; i++)
+		if (is_before(spool, items + i * spool->item_bytes,
+			      items + (i - 1) * spool->item_bytes))
+			return false;
+	return true;
+}
+
+static int sort_block(struct spool *spool)
+{
+	_cleanup_free_ uint32_t *numbers = NULL;
+	uint8_t *sorted;
+
+	if (block_is_sorted(spool))
+		return 0;
+	numbers = malloc(spool->in_block * sizeof(*numbers));
+	sorted = malloc(items_of(spool, BLOCK_BYTES) * spool->item_bytes);
+	if (!numbers || !sorted) {
+		free(sorted);
+		return -ENOMEM;
 	}
+	for (uint32_t i = 0; i < spool->in_block; i++)
+		numbers[i] = i;
+	qsort_r(numbers, spool->in_block, sizeof(*numbers), compare_numbers, spool);
+	for (size_t i = 0; i < spool->in_block; i++)
+		memcpy(sorted + i * spool->item_bytes,
+		       spool->block + numbers[i] * spool->item_bytes, spool->item_bytes);
+	free(spool->block);
+	spool->block = sorted;
+	return 0;
 }
 
 static int write_at(int fd, const uint8_t *data, size_t size, uint64_t offset)
@@ -178,8 +212,9 @@ static void flush(struct spool *spool)
 
 	if (!spool->in_block)
 		return;
-	sort_block(spool);
-	err = write_block(spool);
+	err = sort_block(spool);
+	if (!err)
+		err = write_block(spool);
 	if (err)
 		lose(spool, spool->in_block, err);
 	spool->in_block = 0;
@@ -249,6 +284,15 @@ static const uint8_t *get_item(const struct spool *spool, size_t number)
 	return run->page + run->at * spool->item_bytes;
 }
 
+/* Of equal items, those of the earlier run come first. */
+static bool run_is_before(const struct spool *spool, size_t a, size_t b)
+{
+	const uint8_t *left = get_item(spool, a);
+	const uint8_t *right = get_item(spool, b);
+
+	return is_before(spool, left, right) || (a < b && !is_before(spool, right, left));
+}
+
 /* Let the run at a place of the heap sink to where it belongs. */
 static void sink_down(struct spool *spool, size_t place)
 {
@@ -260,8 +304,7 @@ static void sink_down(struct spool *spool, size_t place)
 
 		for (size_t child = 2 * place + 1;
 		     child <= 2 * place + 2 && child < spool->heap.length; child++)
-			if (is_before(spool, get_item(spool, heap[child]),
-				      get_item(spool, heap[least])))
+			if (run_is_before(spool, heap[child], heap[least]))
 				least = child;
 		if (least == place)
 			return;

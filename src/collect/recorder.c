@@ -151,6 +151,7 @@ static int make_extra_parts(struct recorder *recorder, struct error *error)
 		if (err)
 			return err;
 		intake_set_trace_log(recorder->intake, recorder->trace_log);
+		side_band_set_trace_log(recorder->side_band, recorder->trace_log);
 	}
 	if (!recorder->opts.checks_calls)
 		return 0;

@@ -26,6 +26,7 @@ struct side_band {
 	uint32_t kind;
 	struct file_table *files;
 	struct process_table *processes;
+	struct trace_log *trace_log; /* NULL: nobody asks for threads */
 	ARRAY(struct cpu_ring) rings;
 	ARRAY(struct thread_event) thread_events;
 	ARRAY(struct kernel_code) kernel_code;
@@ -45,6 +46,11 @@ struct side_band *side_band_new(struct event_queue *queue, uint32_t kind, struct
 	side_band->files = files;
 	side_band->processes = processes;
 	return side_band;
+}
+
+void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log)
+{
+	side_band->trace_log = log;
 }
 
 void side_band_free(struct side_band *side_band)
@@ -275,8 +281,13 @@ static int apply_task(struct side_band *side_band, uint64_t time_ns,
 	uint32_t parent_pid = bytes_u32(&bytes);
 	uint32_t tid = bytes_u32(&bytes);
 
-	if (bytes.failed || pid != tid)
+	if (bytes.failed)
 		return 0;
+	if (pid != tid) {
+		if (side_band->trace_log && header->type == PERF_RECORD_FORK)
+			trace_log_add_thread(side_band->trace_log, time_ns, pid, tid);
+		return 0;
+	}
 	if (header->type == PERF_RECORD_EXIT)
 		return process_table_on_exit(side_band->processes, time_ns, (pid_t)pid);
 	return process_table_on_fork(side_band->processes, time_ns, (pid_t)pid, (pid_t)parent_pid);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "collect/recorded_samples.h"
 #include "collect/stack_regions.h"
+#include "collect/thread_begins.h"
 #include "timeline/occupancy_tracker.h"
 #include "timeline/zone_walk.h"
 
@@ -41,7 +42,8 @@ struct builder {
 	uint32_t *processes;            /* the timeline's, by id of the recording; TIMELINE_NONE */
 	uint32_t *threads;              /* the timeline's, by thread of the profile; likewise */
 	ARRAY(bool) has_own_name;       /* by thread that the timeline had from the start */
-	struct hash_index thread_index; /* of the timeline */
+	struct hash_index thread_index; /* of the timeline: the last one that had a tid */
+	struct thread_begins *begins;
 	struct stack_regions *regions;
 	struct occupancy_tracker *occupancies;
 	struct recorded_samples *samples;
@@ -97,25 +99,54 @@ static uint32_t find_thread(const struct builder *builder, const struct timeline
 			       builder->timeline, wanted);
 }
 
-/* A thread that was renamed is several of the profile, but one of the timeline. */
+/*
+ * Whether a thread that had the tid has it still. One that the program itself told of is one: its
+ * zones cannot be told apart by thread.
+ */
+static bool is_still(const struct builder *builder, uint32_t thread, uint64_t start_ns)
+{
+	return thread < builder->has_own_name.length ||
+	       timeline_get_thread(builder->timeline, thread)->start_ns == start_ns;
+}
+
+/* Add a thread, in the place of the one that had its tid before. */
+static int replace_thread(struct builder *builder, const struct timeline_thread *thread,
+			  uint32_t *ret)
+{
+	uint32_t before = find_thread(builder, thread);
+	int err = timeline_add_thread(builder->timeline, thread, ret);
+
+	if (err)
+		return err;
+	if (before != HASH_INDEX_NONE)
+		hash_index_remove(&builder->thread_index, hash_thread(thread), before);
+	return hash_index_add(&builder->thread_index, hash_thread(thread), *ret);
+}
+
+/*
+ * The timeline's thread for one of the profile at the present time. A thread that was renamed is
+ * several of the profile, but one of the timeline; one whose tid was used again is the reverse.
+ */
 static int use_thread(struct builder *builder, uint32_t id, uint32_t *ret)
 {
 	const struct thread *thread = profile_get_thread(builder->source->profile, id);
-	struct timeline_thread added = {.tid = thread->tid};
+	const struct process *process =
+		process_table_get(builder->source->processes, thread->process);
+	struct timeline_thread added = {
+		.tid = thread->tid,
+		.start_ns = thread_begins_find(builder->begins, process->pid, thread->tid),
+	};
 	int err;
 
 	*ret = builder->threads[id];
-	if (*ret != TIMELINE_NONE)
+	if (*ret != TIMELINE_NONE && is_still(builder, *ret, added.start_ns))
 		return 0;
 	err = use_process(builder, thread->process, &added.process);
 	if (err)
 		return err;
 	*ret = find_thread(builder, &added);
-	if (*ret == HASH_INDEX_NONE) {
-		err = timeline_add_thread(builder->timeline, &added, ret);
-		if (!err)
-			err = hash_index_add(&builder->thread_index, hash_thread(&added), *ret);
-	}
+	if (*ret == HASH_INDEX_NONE || !is_still(builder, *ret, added.start_ns))
+		err = replace_thread(builder, &added, ret);
 	if (!err)
 		err = recorded_samples_set_thread(builder->samples, builder->num_samples, id, *ret);
 	builder->threads[id] = *ret;
@@ -369,8 +400,10 @@ static int walk_sample(struct builder *builder, const struct timed_sample *sampl
 {
 	uint32_t process = profile_get_thread(builder->source->profile, sample->thread)->process;
 	uint32_t thread;
-	int err = use_thread(builder, sample->thread, &thread);
+	int err = thread_begins_go_to(builder->begins, sample->time_ns);
 
+	if (!err)
+		err = use_thread(builder, sample->thread, &thread);
 	if (!err)
 		err = name_thread(builder, sample->thread, thread);
 	if (!err)
@@ -479,6 +512,7 @@ static void release(struct builder *builder)
 	stack_regions_free(builder->regions);
 	occupancy_tracker_free(builder->occupancies);
 	recorded_samples_free(builder->samples);
+	thread_begins_free(builder->begins);
 	array_release(&builder->has_own_name);
 	array_release(&builder->fills);
 	array_release(&builder->zone_events);
@@ -496,9 +530,10 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 		.occupancies = occupancy_tracker_new(timeline),
 		.samples = recorded_samples_new(trace_log_get_samples(source->log), num_threads,
 						source->period_ns),
+		.begins = thread_begins_new(trace_log_get_threads(source->log)),
 	};
 	int err = builder.processes && builder.threads && builder.regions && builder.occupancies &&
-				  builder.samples
+				  builder.samples && builder.begins
 			  ? take_known(&builder)
 			  : -ENOMEM;
 

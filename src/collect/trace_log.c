@@ -5,12 +5,14 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "collect/thread_begins.h"
 #include "timeline/timeline.h"
 
 #define PAGE_BYTES 4096u
 
 struct trace_log {
 	struct spool *samples;
+	struct spool *threads;
 	struct spool *fills;
 	ARRAY(struct stack_area) areas;
 	struct hash_index area_index;
@@ -26,6 +28,22 @@ static int compare_samples(const void *a, const void *b)
 	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
 }
 
+static int compare_threads(const void *a, const void *b)
+{
+	const struct thread_begin *left = a;
+	const struct thread_begin *right = b;
+
+	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
+}
+
+static int compare_fills(const void *a, const void *b)
+{
+	const struct region_fill *left = a;
+	const struct region_fill *right = b;
+
+	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
+}
+
 int trace_log_new(const char *folder, struct trace_log **ret, struct error *error)
 {
 	struct trace_log *log = calloc(1, sizeof(*log));
@@ -35,7 +53,11 @@ int trace_log_new(const char *folder, struct trace_log **ret, struct error *erro
 		      : -ENOMEM;
 
 	if (!err)
-		err = spool_new(folder, sizeof(struct region_fill), NULL, &log->fills, error);
+		err = spool_new(folder, sizeof(struct thread_begin), compare_threads, &log->threads,
+				error);
+	if (!err)
+		err = spool_new(folder, sizeof(struct region_fill), compare_fills, &log->fills,
+				error);
 	if (err)
 		trace_log_free(log);
 	else
@@ -48,6 +70,7 @@ void trace_log_free(struct trace_log *log)
 	if (!log)
 		return;
 	spool_free(log->samples);
+	spool_free(log->threads);
 	spool_free(log->fills);
 	array_release(&log->areas);
 	hash_index_release(&log->area_index);
@@ -127,7 +150,7 @@ const struct stack_area *trace_log_get_areas(const struct trace_log *log, size_t
 	return log->areas.items;
 }
 
-/* ---- samples ------------------------------------------------------------------------------ */
+/* ---- samples and threads ------------------------------------------------------------------ */
 
 void trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample)
 {
@@ -137,6 +160,16 @@ void trace_log_add_sample(struct trace_log *log, const struct timed_sample *samp
 struct spool *trace_log_get_samples(struct trace_log *log)
 {
 	return log->samples;
+}
+
+void trace_log_add_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid)
+{
+	spool_add(log->threads, &(struct thread_begin){.time_ns = time_ns, .pid = pid, .tid = tid});
+}
+
+struct spool *trace_log_get_threads(struct trace_log *log)
+{
+	return log->threads;
 }
 
 struct spool *trace_log_get_fills(struct trace_log *log)

@@ -29,6 +29,7 @@ struct perfetto_tracks {
 	uint32_t *pids;            /* by process */
 	uint32_t *tids;            /* by thread */
 	bool *took_over;           /* by process: its pid was another one's before */
+	bool *thread_took_over;    /* by thread: its tid was another one's of the process before */
 	int32_t *ranks;            /* by process: of its region that was used last */
 	struct perfetto_told told; /* tracks that are described, by uuid */
 	struct text name;
@@ -126,7 +127,16 @@ static uint64_t hash_tid(const struct thread_key *key)
 	return hash_mix(key->process, key->tid);
 }
 
-/* Programs may call threads by any number; readers before v55 take 31 bits. */
+static bool is_taken(const struct perfetto_tracks *tracks, const struct hash_index *tids,
+		     const struct thread_key *key)
+{
+	return hash_index_find(tids, hash_tid(key), is_tid, tracks, key) != HASH_INDEX_NONE;
+}
+
+/*
+ * Programs may call threads by any number; readers before v55 take 31 bits. The kernel may give a
+ * tid anew; then it says when the thread began.
+ */
 static int choose_tids(struct perfetto_tracks *tracks)
 {
 	struct hash_index index = {0};
@@ -137,9 +147,11 @@ static int choose_tids(struct perfetto_tracks *tracks)
 		const struct timeline_thread *thread = timeline_get_thread(tracks->timeline, i);
 		struct thread_key key = {thread->process, (uint32_t)thread->tid & INT32_MAX};
 
-		while (hash_index_find(&index, hash_tid(&key), is_tid, tracks, &key) !=
-		       HASH_INDEX_NONE)
-			key.tid = made_up++ & INT32_MAX;
+		if (thread->start_ns)
+			tracks->thread_took_over[i] = is_taken(tracks, &index, &key);
+		else
+			while (is_taken(tracks, &index, &key))
+				key.tid = made_up++ & INT32_MAX;
 		tracks->tids[i] = key.tid;
 		err = hash_index_add(&index, hash_tid(&key), i);
 	}
@@ -176,8 +188,10 @@ struct perfetto_tracks *perfetto_tracks_new(const struct timeline *timeline,
 	tracks->ranks = calloc(num_processes + 1, sizeof(*tracks->ranks));
 	tracks->tids = calloc(num_threads + 1, sizeof(*tracks->tids));
 	tracks->took_over = calloc(num_processes + 1, sizeof(*tracks->took_over));
+	tracks->thread_took_over = calloc(num_threads + 1, sizeof(*tracks->thread_took_over));
 	if (!tracks->pids || !tracks->ranks || !tracks->tids || !tracks->took_over ||
-	    choose_pids(tracks) || find_successors(tracks) || choose_tids(tracks)) {
+	    !tracks->thread_took_over || choose_pids(tracks) || find_successors(tracks) ||
+	    choose_tids(tracks)) {
 		perfetto_tracks_free(tracks);
 		return NULL;
 	}
@@ -192,6 +206,7 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 	free(tracks->tids);
 	free(tracks->ranks);
 	free(tracks->took_over);
+	free(tracks->thread_took_over);
 	perfetto_told_release(&tracks->told);
 	text_release(&tracks->name);
 	text_release(&tracks->description);
@@ -268,14 +283,39 @@ static uint64_t region_uuid(const struct perfetto_tracks *tracks, uint32_t regio
 	return tracks->first_region_uuid + (uint64_t)region * UUIDS_OF_REGION;
 }
 
-/* Of a process or a thread of it. */
-static int add_owner(struct perfetto_tracks *tracks, uint32_t process,
-		     Perfetto__TrackDescriptor *descriptor)
+/* When a process, or a thread of it, came in the place of another one; 0: it did not. */
+static uint64_t get_begin(const struct perfetto_tracks *tracks, uint32_t process)
 {
-	uint64_t start_ns = timeline_get_process(tracks->timeline, process)->start_ns;
+	return tracks->took_over[process]
+		       ? timeline_get_process(tracks->timeline, process)->start_ns
+		       : 0;
+}
 
-	return add_descriptor_at(tracks, SEQUENCE_SYSTEM, tracks->took_over[process] ? start_ns : 0,
-				 descriptor);
+/* The thread that had the tid before is gone: readers would take the new one for the same. */
+static int end_predecessor(struct perfetto_tracks *tracks, uint32_t thread)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__FtraceEventBundle bundle = PERFETTO__FTRACE_EVENT_BUNDLE__INIT;
+	Perfetto__FtraceEvent event = PERFETTO__FTRACE_EVENT__INIT;
+	Perfetto__FtraceEvent *events[] = {&event};
+	Perfetto__SchedProcessFree body = PERFETTO__SCHED_PROCESS_FREE__INIT;
+
+	/* Readers sort by time, and not always by place in the file then. */
+	event.has_timestamp = 1;
+	event.timestamp = timeline_get_thread(tracks->timeline, thread)->start_ns - 1;
+	event.has_pid = 1;
+	event.event_case = PERFETTO__FTRACE_EVENT__EVENT_SCHED_PROCESS_FREE;
+	event.sched_process_free = &body;
+	body.has_pid = 1;
+	body.pid = (int32_t)tracks->tids[thread];
+	bundle.has_cpu = 1;
+	bundle.n_event = ARRAY_LENGTH(events);
+	bundle.event = events;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = SEQUENCE_SCHED;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS;
+	packet.ftrace_events = &bundle;
+	return perfetto_stream_add(tracks->stream, &packet);
 }
 
 static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
@@ -291,7 +331,7 @@ static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
 	body.start_timestamp_ns = (int64_t)process->start_ns;
 	descriptor.uuid = process_uuid(id);
 	descriptor.process = &body;
-	return add_owner(tracks, id, &descriptor);
+	return add_descriptor_at(tracks, SEQUENCE_SYSTEM, get_begin(tracks, id), &descriptor);
 }
 
 static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
@@ -299,7 +339,13 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	const struct timeline_thread *thread = timeline_get_thread(tracks->timeline, id);
 	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Perfetto__ThreadDescriptor body = PERFETTO__THREAD_DESCRIPTOR__INIT;
+	uint64_t begin_ns = get_begin(tracks, thread->process);
+	int err = 0;
 
+	if (tracks->thread_took_over[id]) {
+		begin_ns = thread->start_ns;
+		err = end_predecessor(tracks, id);
+	}
 	body.has_pid = 1;
 	body.pid = (int32_t)tracks->pids[thread->process];
 	body.has_tid = 1;
@@ -307,19 +353,25 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	body.thread_name = fit_name(tracks, thread->name);
 	descriptor.uuid = thread_uuid(tracks, id);
 	descriptor.thread = &body;
-	return add_owner(tracks, thread->process, &descriptor);
+	return err ? err : add_descriptor_at(tracks, SEQUENCE_SYSTEM, begin_ns, &descriptor);
 }
 
-static int describe_owners(struct perfetto_tracks *tracks, bool took_over)
+static bool is_late_thread(const struct perfetto_tracks *tracks, uint32_t thread)
+{
+	return tracks->thread_took_over[thread] ||
+	       tracks->took_over[timeline_get_thread(tracks->timeline, thread)->process];
+}
+
+/* is_late  those that came in the place of others */
+static int describe_owners(struct perfetto_tracks *tracks, bool is_late)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < timeline_count_process(tracks->timeline); i++)
-		if (tracks->took_over[i] == took_over)
+		if (tracks->took_over[i] == is_late)
 			err = describe_process(tracks, i);
 	for (uint32_t i = 0; !err && i < timeline_count_thread(tracks->timeline); i++)
-		if (tracks->took_over[timeline_get_thread(tracks->timeline, i)->process] ==
-		    took_over)
+		if (is_late_thread(tracks, i) == is_late)
 			err = describe_thread(tracks, i);
 	return err;
 }

@@ -337,6 +337,42 @@ static void a_reused_pid_is_another_process_with_another_thread(void **state)
 			    "game");
 }
 
+static void a_tid_that_a_later_thread_has_is_another_thread(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct timeline *timeline = fixture->timeline;
+
+	trace_log_add_thread(fixture->log, 5, PID, 101);
+	add_sample(fixture, 10, 101, "worker", 0);
+	add_sample(fixture, 20, 101, "worker", 0);
+	trace_log_add_thread(fixture->log, 30, PID, 101);
+	trace_log_add_thread(fixture->log, 30, PID + 1, 102); /* somebody else's */
+	add_sample(fixture, 40, 101, "worker", 0);
+	add_sample(fixture, 50, 101, "renamed", 0);
+	build(fixture);
+	assert_int_equal(timeline_count_thread(timeline), 2);
+	assert_int_equal(timeline_get_thread(timeline, 0)->start_ns, 5);
+	assert_int_equal(timeline_get_thread(timeline, 1)->start_ns, 30);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(get_sample(fixture, i).thread, i / 2);
+	assert_string_equal(timeline_get_string(timeline, timeline_get_thread(timeline, 0)->name),
+			    "worker");
+	assert_string_equal(timeline_get_string(timeline, timeline_get_thread(timeline, 1)->name),
+			    "renamed");
+}
+
+static void a_thread_that_the_program_told_of_is_one_however_often_its_tid_is_used(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_zones(fixture);
+	add_sample(fixture, 20, 101, "worker", 0);
+	trace_log_add_thread(fixture->log, 30, PID, 101);
+	add_sample(fixture, 40, 101, "worker", 0);
+	build(fixture);
+	assert_int_equal(timeline_count_thread(fixture->timeline), 1);
+}
+
 static void a_sample_elsewhere_ends_the_occupancy_that_a_zone_began(void **state)
 {
 	struct fixture *fixture = *state;
@@ -360,6 +396,8 @@ int main(void)
 		TEST(who_zones_do_not_name_has_the_names_of_the_recording),
 		TEST(what_a_program_calls_its_thread_stays),
 		TEST(a_reused_pid_is_another_process_with_another_thread),
+		TEST(a_tid_that_a_later_thread_has_is_another_thread),
+		TEST(a_thread_that_the_program_told_of_is_one_however_often_its_tid_is_used),
 		TEST(a_renamed_thread_is_one_with_its_last_name),
 		TEST(a_thread_stack_ends_above_the_thread_pointer_and_has_the_threads_name),
 		TEST(stacks_of_two_threads_in_one_mapping_are_two_regions),

@@ -126,6 +126,38 @@ static void ids_of_threads_fit_and_differ(void **state _unused_)
 	perfetto__trace__free_unpacked(trace, NULL);
 }
 
+/* Readers take it for the thread before unless they are told that this one is gone. */
+static void a_thread_with_the_tid_of_another_comes_behind_its_end(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct timeline *timeline = timeline_new();
+	struct timeline_process process = {.pid = 5};
+	struct timeline_system system = {.num_cpus = 1};
+	const Perfetto__TracePacket *second;
+	const Perfetto__FtraceEvent *end;
+	Perfetto__Trace *trace;
+
+	assert_int_equal(timeline_add_string(timeline, "6.1.0", &system.kernel_release), 0);
+	timeline_set_system(timeline, &system);
+	assert_int_equal(timeline_add_process(timeline, &process, NULL), 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		struct timeline_thread thread = {.tid = 6, .start_ns = i * 1000};
+
+		assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
+	}
+	trace = write_timeline(profile, timeline);
+	assert_false(find_packet(trace, DESCRIPTORS, 1)->has_timestamp);
+	second = find_packet(trace, DESCRIPTORS, 2);
+	assert_int_equal(second->timestamp, 1000);
+	assert_int_equal(second->track_descriptor->thread->tid, 6);
+	end = find_packet(trace, BUNDLES, 0)->ftrace_events->event[0];
+	assert_int_equal(end->timestamp, 999);
+	assert_int_equal(end->sched_process_free->pid, 6);
+	perfetto__trace__free_unpacked(trace, NULL);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
 static void processes_without_pid_get_different_ones(void **state _unused_)
 {
 	Perfetto__Trace *trace = write_zones("THREAD, 7, a\n#! process 0 x\nTHREAD, 7, b\n"
@@ -523,6 +555,7 @@ int main(void)
 		cmocka_unit_test(a_track_is_described_only_when_it_is_used),
 		cmocka_unit_test(names_are_utf8_without_nul),
 		cmocka_unit_test(ids_of_threads_fit_and_differ),
+		cmocka_unit_test(a_thread_with_the_tid_of_another_comes_behind_its_end),
 		cmocka_unit_test(processes_without_pid_get_different_ones),
 		cmocka_unit_test(a_long_sequence_begins_anew),
 		cmocka_unit_test(samples_have_their_weight_and_their_stack_outermost_first),
