@@ -77,6 +77,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct mm_struct *mm;
+	__u64 start_time;
 	__u64 self_exec_id;
 	unsigned int in_execve : 1;
 	unsigned long sas_ss_sp, sas_ss_size;

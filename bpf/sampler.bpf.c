@@ -241,7 +241,7 @@ static __always_inline void publish_fork(__u32 parent_pid, __u32 child_pid)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	follow_fork(parent->pid, child->pid);
+	follow_fork(parent, child);
 	publish_fork(parent->tgid, child->tgid);
 	return 0;
 }
@@ -251,7 +251,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
 {
 	__u32 pid = task->tgid;
 
-	follow_exec(old_tid, task->pid);
+	follow_exec(old_tid, task);
 	if (!pid_namespace_inode)
 		bpf_map_delete_elem(&unwind_processes, &pid);
 	return 0;
@@ -262,7 +262,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 {
 	__u32 pid = task->tgid;
 
-	follow_exit(task->pid);
+	follow_exit(task);
 	if (!pid_namespace_inode && task->pid == task->tgid)
 		bpf_map_delete_elem(&unwind_processes, &pid);
 	return 0;

@@ -86,7 +86,7 @@ static __always_inline bool is_wanted(__u64 tid)
 {
 	const __u32 *wanted = is_filtered ? bpf_map_lookup_elem(&wanted_tids, &tid) : NULL;
 
-	return !is_filtered || (wanted && *wanted == WIRE_WANTED);
+	return !is_filtered || (wanted && (*wanted & WIRE_WANTED_MASK) == WIRE_WANTED);
 }
 
 /* False where this CPU is adding an event already. */

@@ -15,8 +15,9 @@ const volatile bool is_filtered = false;
 
 /*
  * Key: tid. In a pid namespace of our own, user space names threads by the numbers they have there:
- * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_wanted. User space makes room for
- * WIRE_MAX_WANTED where there is a filter.
+ * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_wanted, and above it what tells
+ * two threads apart that had one tid. User space makes room for WIRE_MAX_WANTED where there is a
+ * filter.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -29,7 +30,7 @@ static __always_inline __u32 get_wanted(__u64 key)
 {
 	__u32 *wanted = bpf_map_lookup_elem(&wanted_tids, &key);
 
-	return wanted ? *wanted : 0;
+	return wanted ? *wanted & WIRE_WANTED_MASK : 0;
 }
 
 /* What user space wants of the running thread, or 0. */
@@ -43,53 +44,64 @@ static __always_inline __u32 get_wanted_of_current(__u32 tid)
 	return wanted;
 }
 
-static __always_inline void want(__u64 tid)
+static __always_inline __u32 get_start(const struct task_struct *task)
 {
+	return (__u32)(task->start_time >> 10) << WIRE_WANTED_BITS;
+}
+
+static __always_inline void want(const struct task_struct *task)
+{
+	__u64 tid = (__u32)task->pid;
 	__u32 zero = 0;
-	__u32 wanted = WIRE_WANTED;
+	__u32 wanted = WIRE_WANTED | get_start(task);
 	struct wire_counters *counter = bpf_map_lookup_elem(&counters, &zero);
 
 	if (bpf_map_update_elem(&wanted_tids, &tid, &wanted, BPF_ANY) && counter)
 		counter->unfollowed++;
 }
 
-static __always_inline void follow_fork(__u32 parent_tid, __u32 child_tid)
+static __always_inline void follow_fork(const struct task_struct *parent,
+					const struct task_struct *child)
 {
-	if (is_filtered && get_wanted_of_current(parent_tid) == WIRE_WANTED)
-		want(child_tid);
+	if (is_filtered && get_wanted_of_current(parent->pid) == WIRE_WANTED)
+		want(child);
 }
 
 /* The thread that executes a program takes the tid of its process's first one. */
-static __always_inline void follow_exec(__u32 old_tid, __u32 tid)
+static __always_inline void follow_exec(__u32 old_tid, const struct task_struct *task)
 {
 	__u64 old_key = old_tid;
 
-	if (!is_filtered || (!get_wanted(old_tid) && !get_wanted_of_current(tid)))
+	if (!is_filtered || (!get_wanted(old_tid) && !get_wanted_of_current(task->pid)))
 		return;
-	want(tid);
-	if (old_tid != tid)
+	want(task);
+	if (old_tid != (__u32)task->pid)
 		bpf_map_delete_elem(&wanted_tids, &old_key);
 }
 
 /* A thread that exits has work to do yet: it is known by its own number until it is gone. */
-static __always_inline void follow_exit(__u32 tid)
+static __always_inline void follow_exit(const struct task_struct *task)
 {
 	__u64 key;
 
 	if (!is_filtered || !pid_namespace_inode)
 		return;
-	if (get_wanted_of_current(tid) == WIRE_WANTED)
-		want(tid);
+	if (get_wanted_of_current(task->pid) == WIRE_WANTED)
+		want(task);
 	key = WIRE_NAMED_IN_NAMESPACE | (__u32)get_visible_pid_tgid(bpf_get_current_pid_tgid());
 	bpf_map_delete_elem(&wanted_tids, &key);
 }
 
+/* By then another thread may have the tid. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
 	__u64 key = (__u32)task->pid;
+	const __u32 *wanted = bpf_map_lookup_elem(&wanted_tids, &key);
+	__u32 start = wanted ? *wanted & ~WIRE_WANTED_MASK : 0;
 
-	bpf_map_delete_elem(&wanted_tids, &key);
+	if (wanted && (!start || start == get_start(task)))
+		bpf_map_delete_elem(&wanted_tids, &key);
 	return 0;
 }
 

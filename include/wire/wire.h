@@ -159,6 +159,9 @@ enum wire_wanted {
 	WIRE_WANTED = 1,
 	WIRE_WANTED_FROM_EXEC = 2, /* only when it has executed a program */
 };
+/* Above so many bits of it: low bits of when the thread started; 0 where user space named it. */
+#define WIRE_WANTED_BITS 8
+#define WIRE_WANTED_MASK ((1u << WIRE_WANTED_BITS) - 1)
 
 /*
  * What became of every run of the sampling program, per CPU; each run adds to `fired` and to

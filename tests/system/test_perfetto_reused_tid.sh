@@ -9,7 +9,7 @@ last_pid=/proc/sys/kernel/ns_last_pid
 [[ -w $last_pid ]] || skip "this kernel does not let us choose a pid ($last_pid)"
 
 status=0
-"$STACKWIDE" record -q -a -F 499 -o "$TMPDIR/x.pftrace" -- "$WORKLOADS/same_tid" 0.3 >"$TMPDIR/tid" || status=$?
+"$STACKWIDE" record -q -F 499 -o "$TMPDIR/x.pftrace" -- "$WORKLOADS/same_tid" 0.3 >"$TMPDIR/tid" || status=$?
 ((status != 3)) || skip "the tid could not be taken again"
 ((status == 0)) || fail "same_tid failed with status $status"
 tid=$(cat "$TMPDIR/tid")
