@@ -89,7 +89,12 @@ _must_check_ int recorder_stop(struct recorder *recorder, struct error *error);
 /* Before recorder_stop() counts lag behind by what is still in the rings. */
 struct recorder_account recorder_get_account(const struct recorder *recorder);
 /* The account adds up. Meaningful after recorder_stop(). */
-bool recorder_account_is_balanced(const struct recorder_account *account);
+static inline bool recorder_account_is_balanced(const struct recorder_account *account)
+{
+	return account->fired == account->idle + account->filtered + account->samples +
+					 account->lost_ring_sample + account->lost_ring_stack +
+					 account->lost_unknown_stack;
+}
 
 /* All borrowed until recorder_free(). */
 struct profile *recorder_get_profile(struct recorder *recorder);

@@ -544,13 +544,6 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 	return account;
 }
 
-bool recorder_account_is_balanced(const struct recorder_account *account)
-{
-	return account->fired == account->idle + account->filtered + account->samples +
-					 account->lost_ring_sample + account->lost_ring_stack +
-					 account->lost_unknown_stack;
-}
-
 struct profile *recorder_get_profile(struct recorder *recorder)
 {
 	return recorder->profile;
