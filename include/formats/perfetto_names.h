@@ -25,9 +25,10 @@ void perfetto_names_free(struct perfetto_names *names);
 /* The number of a string of the timeline. Returns 0 or -ENOMEM. */
 _must_check_ int perfetto_names_use(struct perfetto_names *names, enum perfetto_name_kind kind,
 				    uint32_t string, uint64_t *ret);
-/* The number of any other text. Returns 0 or -ENOMEM. */
-_must_check_ int perfetto_names_use_text(struct perfetto_names *names, enum perfetto_name_kind kind,
-					 const char *text, uint64_t *ret);
+/* The number of any other text; what is kept of it is gone with the state. 0 or -ENOMEM. */
+_must_check_ int perfetto_names_use_bytes(struct perfetto_names *names,
+					  enum perfetto_name_kind kind, const char *text,
+					  size_t length, uint64_t *ret);
 /* The number of a source location of the timeline. Returns 0 or -ENOMEM. */
 _must_check_ int perfetto_names_use_location(struct perfetto_names *names, uint32_t location,
 					     uint64_t *ret);

@@ -172,11 +172,11 @@ int perfetto_names_use(struct perfetto_names *names, enum perfetto_name_kind kin
 		   ret);
 }
 
-int perfetto_names_use_text(struct perfetto_names *names, enum perfetto_name_kind kind,
-			    const char *text, uint64_t *ret)
+int perfetto_names_use_bytes(struct perfetto_names *names, enum perfetto_name_kind kind,
+			     const char *text, size_t length, uint64_t *ret)
 {
 	uint32_t id;
-	int err = string_table_add(names->texts, text, strlen(text), &id);
+	int err = string_table_add(names->texts, text, length, &id);
 
 	return err ? err : use(names, kind, names->texts, id, id_of_text(id), ret);
 }
@@ -240,9 +240,23 @@ void perfetto_names_flush(struct perfetto_names *names)
 	names->locations.length = 0;
 }
 
+/* Where there is no memory for a new table, the old one is as good. */
+static void forget_texts(struct perfetto_names *names)
+{
+	struct string_table *texts = string_table_new();
+
+	if (!texts)
+		return;
+	string_table_free(names->texts);
+	names->texts = texts;
+	for (size_t i = 0; i < NUM_PERFETTO_NAME_KINDS; i++)
+		perfetto_told_release(&names->told[i]);
+}
+
 void perfetto_names_clear(struct perfetto_names *names)
 {
 	perfetto_names_flush(names);
+	forget_texts(names);
 	for (size_t i = 0; i < NUM_PERFETTO_NAME_KINDS; i++)
 		perfetto_told_clear(&names->told[i]);
 	perfetto_told_clear(&names->told_locations);

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/array.h"
+#include "formats/perfetto_event_bytes.h"
 
 /* In a compressed packet there should be less than 512 KiB of packets. */
 #define CHUNK_BYTES 262144
@@ -54,9 +55,13 @@ static size_t write_varint(uint8_t *destination, size_t value)
 /* Append one packet, with its tag and length before it. */
 static int encode(struct text *text, const Perfetto__TracePacket *packet)
 {
-	size_t length = perfetto__trace_packet__get_packed_size(packet);
+	int appended = perfetto_append_event(text, packet);
+	size_t length;
 	uint8_t *end;
 
+	if (appended)
+		return appended < 0 ? appended : 0;
+	length = perfetto__trace_packet__get_packed_size(packet);
 	if (array_reserve_bytes(&text->data, &text->capacity, text->length + length + 16, 1))
 		return -ENOMEM;
 	end = (uint8_t *)text->data + text->length;
