@@ -19,13 +19,13 @@ struct zones_builder;
 
 /* A piece of the input or of a decoded field. */
 struct zones_string {
-	const char *data; /* not NUL-terminated */
+	const char *data; /* not NUL-terminated; not NULL, even where there is nothing of it */
 	size_t length;
 };
 
 /*
- * Zones go to import->timeline if there is one, and as stacks with their times to import->profile
- * in any case. NULL when out of memory.
+ * Zones go to import->timeline if there is one, and as stacks with their times to import->profile,
+ * unless that timeline has a consumer, who gets them alone. NULL when out of memory.
  */
 struct zones_builder *zones_builder_new(struct import *import);
 void zones_builder_free(struct zones_builder *builder);

@@ -13,6 +13,8 @@
 
 struct occupancy_tracker;
 
+/* Functions return 0, -ENOMEM, or what the timeline's consumer returned. */
+
 /* The timeline gets the occupancies and outlives the tracker. NULL when out of memory. */
 struct occupancy_tracker *occupancy_tracker_new(struct timeline *timeline);
 void occupancy_tracker_free(struct occupancy_tracker *tracker);
@@ -21,11 +23,11 @@ static inline void occupancy_tracker_freep(struct occupancy_tracker **tracker)
 	occupancy_tracker_free(*tracker);
 }
 
-/* The thread is on the region, with its stack pointer there (0: unknown). 0 or -ENOMEM. */
+/* The thread is on the region, with its stack pointer there (0: unknown). */
 _must_check_ int occupancy_tracker_enter(struct occupancy_tracker *tracker, uint32_t thread,
 					 uint32_t region, uint64_t pointer, uint64_t time_ns);
 
-/* The thread is on no region that we know of. 0 or -ENOMEM. */
+/* The thread is on no region that we know of. */
 _must_check_ int occupancy_tracker_leave(struct occupancy_tracker *tracker, uint32_t thread,
 					 uint64_t time_ns);
 
@@ -36,7 +38,7 @@ void occupancy_tracker_touch(struct occupancy_tracker *tracker, uint32_t region,
 uint32_t occupancy_tracker_find_thread(const struct occupancy_tracker *tracker, uint32_t region);
 uint32_t occupancy_tracker_find_region(const struct occupancy_tracker *tracker, uint32_t thread);
 
-/* End every occupancy when its thread was last seen on its region. 0 or -ENOMEM. */
+/* End every occupancy when its thread was last seen on its region. */
 _must_check_ int occupancy_tracker_finish(struct occupancy_tracker *tracker);
 
 #endif

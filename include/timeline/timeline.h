@@ -268,6 +268,41 @@ _must_check_ int timeline_add_attribute(struct timeline *timeline, uint32_t zone
 const struct zone_attribute *timeline_next_attribute(const struct timeline *timeline, uint32_t zone,
 						     const struct zone_attribute *attribute);
 
+/* The id of an ended zone becomes the next one's, and its attributes are gone. */
+_must_check_ int timeline_remove_zone(struct timeline *timeline, uint32_t zone);
+
+/*
+ * Who takes what happens, as soon as it is known, where it is too much to keep. The trackers then
+ * add nothing of it to the timeline, which holds only what is open, and what the rest refers to:
+ * processes, threads, regions, locations, counter tracks. All functions return 0 or negative
+ * errno, which ends the work.
+ */
+struct timeline_consumer {
+	/* A zone, the timeline's until it has ended. The one around it is there still, then. */
+	int (*begin_zone)(void *context, uint32_t zone);
+	int (*end_zone)(void *context, uint32_t zone);
+	/* Of an open zone. */
+	int (*rename_zone)(void *context, uint32_t zone, const char *name, size_t length);
+	/* Its value is `string` if it is one, which is no string of the timeline. */
+	int (*add_attribute)(void *context, uint32_t zone, const struct zone_attribute *attribute,
+			     const char *string, size_t length);
+	/* The end of a begun one is not known yet. */
+	int (*begin_occupancy)(void *context, const struct occupancy *occupancy);
+	int (*end_occupancy)(void *context, const struct occupancy *occupancy);
+	/* A region's first zone begins, or its last one ends; of any region, in any order of time.
+	 */
+	int (*change_use)(void *context, uint32_t region, uint64_t time_ns, bool is_begin);
+	/* No more of these from the process. */
+	int (*finish_uses)(void *context, uint32_t process);
+	int (*add_counter_value)(void *context, const struct counter_value *value);
+	void *context;
+};
+
+/* Borrowed. Before the first zone. */
+void timeline_set_consumer(struct timeline *timeline, const struct timeline_consumer *consumer);
+/* NULL: there is none. */
+const struct timeline_consumer *timeline_get_consumer(const struct timeline *timeline);
+
 void timeline_set_system(struct timeline *timeline, const struct timeline_system *system);
 const struct timeline_system *timeline_get_system(const struct timeline *timeline);
 

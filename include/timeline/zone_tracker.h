@@ -4,6 +4,8 @@
  *
  * Events of one region must come in order of time; those of different regions may come in any.
  * Every process has its own addresses: a tracker serves one.
+ *
+ * Where the timeline has a consumer, this gets the zones, and what it returns is returned here.
  */
 #ifndef TIMELINE_ZONE_TRACKER_H
 #define TIMELINE_ZONE_TRACKER_H

@@ -63,17 +63,34 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static int keep(struct occupancy_tracker *tracker, const struct occupancy *occupancy)
+{
+	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
+
+	return consumer ? consumer->end_occupancy(consumer->context, occupancy)
+			: timeline_add_occupancy(tracker->timeline, occupancy, NULL);
+}
+
+static int tell_begin(struct occupancy_tracker *tracker, const struct occupancy *occupancy)
+{
+	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
+
+	return consumer ? consumer->begin_occupancy(consumer->context, occupancy) : 0;
+}
+
 /* End the thread's occupancy, not before its begin. */
 static int end_occupancy(struct occupancy_tracker *tracker, uint32_t thread, uint64_t time_ns)
 {
 	struct thread_state *state = &tracker->threads.items[thread];
 	struct region_state *region;
+	int err;
 
 	if (state->present.region == TIMELINE_NONE)
 		return 0;
 	state->present.end_ns = later(time_ns, state->present.begin_ns);
-	if (timeline_add_occupancy(tracker->timeline, &state->present, NULL))
-		return -ENOMEM;
+	err = keep(tracker, &state->present);
+	if (err)
+		return err;
 	region = &tracker->regions.items[state->present.region];
 	region->thread = TIMELINE_NONE;
 	region->free_from_ns = state->present.end_ns;
@@ -109,7 +126,7 @@ int occupancy_tracker_enter(struct occupancy_tracker *tracker, uint32_t thread, 
 					    .region = region,
 					    .thread = thread};
 	place->thread = thread;
-	return 0;
+	return tell_begin(tracker, &state->present);
 }
 
 int occupancy_tracker_leave(struct occupancy_tracker *tracker, uint32_t thread, uint64_t time_ns)

@@ -12,6 +12,8 @@ struct timeline {
 	struct timeline_source schedule; /* next is NULL: none */
 	struct timeline_source samples;
 	struct timeline_source fills;
+	const struct timeline_consumer *consumer;
+	ARRAY(uint32_t) removed_zones; /* whose ids are free */
 	ARRAY(struct timeline_process) process;
 	ARRAY(struct timeline_thread) thread;
 	ARRAY(struct stack_region) region;
@@ -60,6 +62,7 @@ void timeline_free(struct timeline *timeline)
 	release_source(&timeline->samples);
 	release_source(&timeline->fills);
 	string_table_free(timeline->strings);
+	array_release(&timeline->removed_zones);
 	array_release(&timeline->process);
 	array_release(&timeline->thread);
 	array_release(&timeline->region);
@@ -116,21 +119,25 @@ struct string_table *timeline_get_strings(const struct timeline *timeline)
 		return 0;                                                                          \
 	}                                                                                          \
                                                                                                    \
-	struct type *timeline_get_##name(const struct timeline *timeline, uint32_t id)             \
-	{                                                                                          \
-		return &timeline->array.items[id];                                                 \
-	}                                                                                          \
-                                                                                                   \
-	uint32_t timeline_count_##name(const struct timeline *timeline)                            \
-	{                                                                                          \
-		return (uint32_t)timeline->array.length;                                           \
+	ADDED_ITEMS(name, type, array)
+
+/* Those that something else adds. */
+#define ADDED_ITEMS(name, type, array)                                                 \
+	struct type *timeline_get_##name(const struct timeline *timeline, uint32_t id) \
+	{                                                                              \
+		return &timeline->array.items[id];                                     \
+	}                                                                              \
+                                                                                       \
+	uint32_t timeline_count_##name(const struct timeline *timeline)                \
+	{                                                                              \
+		return (uint32_t)timeline->array.length;                               \
 	}
 
 ITEMS(process, timeline_process, process)
 ITEMS(thread, timeline_thread, thread)
 ITEMS(region, stack_region, region)
 ITEMS(location, source_location, location)
-ITEMS(zone, zone, zone)
+ADDED_ITEMS(zone, zone, zone)
 ITEMS(occupancy, occupancy, occupancy)
 ITEMS(fill, region_fill, fill)
 ITEMS(in_use, regions_in_use, in_use)
@@ -140,6 +147,40 @@ ITEMS(switch, sched_switch, switches)
 ITEMS(waking, sched_waking, waking)
 ITEMS(sample, timeline_sample, sample)
 ITEMS(clock, clock_snapshot, clock)
+
+int timeline_add_zone(struct timeline *timeline, const struct zone *zone, uint32_t *ret)
+{
+	uint32_t id = (uint32_t)timeline->zone.length;
+
+	if (timeline->removed_zones.length)
+		id = timeline->removed_zones.items[--timeline->removed_zones.length];
+	else if (id == TIMELINE_NONE || !array_add(&timeline->zone))
+		return -ENOMEM;
+	timeline->zone.items[id] = *zone;
+	if (ret)
+		*ret = id;
+	return 0;
+}
+
+int timeline_remove_zone(struct timeline *timeline, uint32_t zone)
+{
+	uint32_t *removed = array_add(&timeline->removed_zones);
+
+	if (!removed)
+		return -ENOMEM;
+	*removed = zone;
+	return 0;
+}
+
+void timeline_set_consumer(struct timeline *timeline, const struct timeline_consumer *consumer)
+{
+	timeline->consumer = consumer;
+}
+
+const struct timeline_consumer *timeline_get_consumer(const struct timeline *timeline)
+{
+	return timeline->consumer;
+}
 
 void timeline_clear_occupancies(struct timeline *timeline)
 {

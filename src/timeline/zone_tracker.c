@@ -88,9 +88,13 @@ static struct region_state *find_state(struct zone_tracker *tracker, uint32_t re
 static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time_ns, bool is_begin)
 {
 	const struct stack_region *used = timeline_get_region(tracker->timeline, region);
+	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
 	size_t count = tracker->changes.length;
-	struct use_change *change = array_add(&tracker->changes);
+	struct use_change *change;
 
+	if (consumer)
+		return consumer->change_use(consumer->context, region, time_ns, is_begin);
+	change = array_add(&tracker->changes);
 	if (!change)
 		return -ENOMEM;
 	change->time_ns = time_ns;
@@ -117,6 +121,13 @@ static uint32_t find_caller(const struct zone_tracker *tracker, uint32_t thread)
 	return region;
 }
 
+static int tell_begin(struct zone_tracker *tracker, uint32_t id)
+{
+	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
+
+	return consumer ? consumer->begin_zone(consumer->context, id) : 0;
+}
+
 /* All that can fail for want of memory comes before what changes a state. */
 static int push_zone(struct zone_tracker *tracker, struct region_state *state, struct zone *zone)
 {
@@ -137,8 +148,10 @@ static int push_zone(struct zone_tracker *tracker, struct region_state *state, s
 		return err;
 	state->innermost = id;
 	state->last_ns = zone->begin_ns;
-	return occupancy_tracker_enter(tracker->occupancies, zone->thread, zone->region,
-				       zone->pointer, zone->begin_ns);
+	err = tell_begin(tracker, id);
+	return err ? err
+		   : occupancy_tracker_enter(tracker->occupancies, zone->thread, zone->region,
+					     zone->pointer, zone->begin_ns);
 }
 
 int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
@@ -190,6 +203,15 @@ static int return_to_caller(struct zone_tracker *tracker, uint32_t region, uint3
 				       time_ns);
 }
 
+/* What the consumer has taken is forgotten. */
+static int hand_over(struct zone_tracker *tracker, uint32_t id)
+{
+	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
+	int err = consumer ? consumer->end_zone(consumer->context, id) : 0;
+
+	return err || !consumer ? err : timeline_remove_zone(tracker->timeline, id);
+}
+
 static int pop_zone(struct zone_tracker *tracker, uint32_t id, uint64_t time_ns)
 {
 	struct zone *zone = timeline_get_zone(tracker->timeline, id);
@@ -197,6 +219,9 @@ static int pop_zone(struct zone_tracker *tracker, uint32_t id, uint64_t time_ns)
 	int err;
 
 	zone->end_ns = time_ns;
+	err = hand_over(tracker, id);
+	if (err)
+		return err;
 	state->innermost = zone->parent;
 	state->last_ns = time_ns;
 	hash_index_remove(&tracker->open, hash_pointer(zone->pointer), id);
@@ -231,9 +256,12 @@ static int compare_changes(const void *left, const void *right)
 /* Running sums over the changes; those of one moment are one step. */
 static int add_uses(struct zone_tracker *tracker, uint32_t process)
 {
+	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
 	struct regions_in_use use = {.process = process};
 	size_t count = tracker->changes.length;
 
+	if (consumer)
+		return consumer->finish_uses(consumer->context, process);
 	if (tracker->changes_are_unordered)
 		qsort(tracker->changes.items, count, sizeof(struct use_change), compare_changes);
 	for (size_t i = 0; i < count; i++) {

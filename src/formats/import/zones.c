@@ -16,30 +16,62 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/format.h"
 #include "formats/zones_builder.h"
+#include "formats/zones_reader.h"
 #include "formats/zones_text.h"
 
-/* How many bytes go by between two calls of advance(). */
-#define ADVANCE_BYTES (1u << 20)
+/* A STACK record; its numbers. */
+struct declared_stack {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t line;
+	size_t name; /* where in reader->stack_names */
+	size_t name_length;
+	uint64_t section;
+};
 
+/* A section is what one process wrote: up to the first comment that names one, or from one such to
+   the next. */
 struct reader {
+	struct zones_reader base;
 	struct import *import;
 	struct zones_builder *builder;
 	struct zones_line line;
-	size_t newline; /* the one that was found last; the input's size when there was none */
+	/* Of the piece. */
+	const char *data;
+	size_t size;
+	size_t newline; /* the one that was found last; size when there was none */
+	bool has_newline;
+	uint64_t section;
+	/* Of the first pass. */
+	ARRAY(struct declared_stack) stacks;
+	struct text stack_names;
+	uint64_t bad_section; /* of a STACK that cannot be read, the last one then */
+	struct error bad_stack;
+	size_t next_stack;
 };
 
 static int read_stack(struct reader *reader)
 {
-	uint64_t begin;
-	uint64_t end;
-	int err = zones_line_read_pointer(&reader->line, 1, &begin);
+	struct declared_stack stack = {.line = reader->line.number,
+				       .section = reader->section,
+				       .name = reader->stack_names.length,
+				       .name_length = reader->line.fields[3].length};
+	struct declared_stack *added;
+	int err = zones_line_read_pointer(&reader->line, 1, &stack.begin);
 
 	if (!err)
-		err = zones_line_read_pointer(&reader->line, 2, &end);
-	return err ? err
-		   : zones_builder_add_stack(reader->builder, begin, end, reader->line.fields[3]);
+		err = zones_line_read_pointer(&reader->line, 2, &stack.end);
+	if (err)
+		return err;
+	added = array_add(&reader->stacks);
+	if (!added)
+		return -ENOMEM;
+	*added = stack;
+	text_append(&reader->stack_names, reader->line.fields[3].data, stack.name_length);
+	return reader->stack_names.failed ? -ENOMEM : 0;
 }
 
 static int read_thread(struct reader *reader)
@@ -169,7 +201,7 @@ static const struct zones_command {
 	size_t num_arguments;
 	int (*read)(struct reader *reader);
 } commands[] = {
-	[STACK_COMMAND] = {"STACK", 3, NULL}, /* read_stacks() reads it */
+	[STACK_COMMAND] = {"STACK", 3, NULL}, /* the first pass reads it */
 	/* Roughly by how often they come. */
 	{"ZONE_START", 4, read_zone_start},
 	{"ZONE_END", 2, read_zone_end},
@@ -258,14 +290,15 @@ static bool is_process_mark(struct zones_string comment, uint32_t *ret_pid,
  */
 static struct zones_string find_line(struct reader *reader, size_t start, size_t *ret_next)
 {
-	const char *data = (const char *)reader->import->data;
-	size_t size = reader->import->size;
+	const char *data = reader->data;
+	size_t size = reader->size;
 	size_t end;
 	const char *found;
 
-	if (start > reader->newline || !start) {
+	if (start > reader->newline || !reader->has_newline) {
 		found = memchr(data + start, '\n', size - start);
 		reader->newline = found ? (size_t)(found - data) : size;
+		reader->has_newline = true;
 	}
 	end = reader->newline;
 	*ret_next = end < size ? end + 1 : size;
@@ -278,52 +311,127 @@ static struct zones_string find_line(struct reader *reader, size_t start, size_t
 	return (struct zones_string){data + start, end - start};
 }
 
-/* A line that is a whole STACK record; what is wrong with another is told when it is read. */
-static bool is_stack_record(struct reader *reader)
+/* How much of the piece is whole lines. A CR at its end may be the first half of a line's end. */
+static size_t find_whole_lines(const struct zones_piece *piece)
 {
-	struct zones_string line =
-		zones_trim((struct zones_string){reader->line.data, reader->line.length});
+	const uint8_t *end = NULL;
 
-	if (!line.length || (line.data[0] | 0x20) != 's')
-		return false;
+	if (piece->is_last || !piece->size)
+		return piece->size;
+	end = memrchr(piece->data, '\n', piece->size);
+	if (!end)
+		end = memrchr(piece->data, '\r', piece->size - 1);
+	return end ? (size_t)(end - piece->data) + 1 : 0;
+}
+
+static bool has_byte_order_mark(const uint8_t *data, size_t size)
+{
+	return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
+}
+
+/* Where the first line starts. */
+static size_t begin_piece(struct reader *reader, const struct zones_piece *piece, size_t used)
+{
+	reader->data = (const char *)piece->data;
+	reader->size = used;
+	reader->has_newline = false;
+	if (piece->offset)
+		return 0;
+	reader->line.number = 0;
+	reader->section = 0;
+	return has_byte_order_mark(piece->data, used) ? 3 : 0;
+}
+
+/* ---- the first pass: stacks --------------------------------------------------------------- */
+
+/*
+ * All stacks of one process are declared before its first zone, wherever their records are: a zone
+ * below must not land in a region that was guessed.
+ */
+
+/* A line that is a whole STACK record; what is wrong with another is told when it is read. */
+static bool is_stack_record(struct reader *reader, struct zones_string line)
+{
 	reader->line.data = line.data;
 	reader->line.length = line.length;
 	return zones_line_split(&reader->line) == 0 && reader->line.num_fields == 4 &&
 	       find_command(reader->line.fields[0]) == &commands[STACK_COMMAND];
 }
 
-/*
- * Declare all stacks of one process before its first zone, wherever their records are: a zone
- * below must not land in a region that was guessed.
- */
-static int read_stacks(struct reader *outer, size_t start)
+static int scan_line(struct reader *reader, struct zones_string line)
 {
-	struct reader reader = {
-		.import = outer->import,
-		.builder = outer->builder,
-		.line = {.import = outer->import, .number = outer->line.number},
-	};
+	struct zones_string name;
+	uint32_t pid;
+
+	reader->line.number++;
+	if (!line.length || (line.data[0] > '#' && (line.data[0] | 0x20) != 's'))
+		return 0;
+	line = zones_trim(line);
+	if (is_process_mark(line, &pid, &name))
+		reader->section++;
+	if (!line.length || (line.data[0] | 0x20) != 's' || !is_stack_record(reader, line))
+		return 0;
+	return read_stack(reader);
+}
+
+/* What is wrong with a stack is told when its section begins. */
+static int scan_lines(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
+{
+	struct reader *reader = (struct reader *)base;
+	size_t used = find_whole_lines(piece);
+	size_t start = begin_piece(reader, piece, used);
 	int err = 0;
 
-	while (!err && start < reader.import->size) {
-		struct zones_string line = find_line(&reader, start, &start);
-		struct zones_string name;
-		uint32_t pid;
-
-		reader.line.number++;
-		reader.line.data = line.data;
-		reader.line.length = line.length;
-		if (is_process_mark(zones_trim(line), &pid, &name))
-			break;
-		if (is_stack_record(&reader))
-			err = tell_problem(&reader, read_stack(&reader));
+	*ret_used = used;
+	while (!err && start < used && !reader->bad_stack.message[0])
+		err = scan_line(reader, find_line(reader, start, &start));
+	if (err == -EBADMSG) {
+		reader->bad_stack = reader->import->error;
+		reader->bad_section = reader->section;
+		err = 0;
 	}
-	text_release(&reader.line.unquoted);
 	return err;
 }
 
-/* next  where the line after this one starts */
-static int read_line(struct reader *reader, struct zones_string line, size_t next)
+static int declare_stacks(struct reader *reader)
+{
+	uint64_t number = reader->line.number;
+	int err = 0;
+
+	for (; !err && reader->next_stack < reader->stacks.length; reader->next_stack++) {
+		const struct declared_stack *stack = &reader->stacks.items[reader->next_stack];
+		struct zones_string name = {"", 0};
+
+		if (stack->section != reader->section)
+			break;
+		if (stack->name_length)
+			name = (struct zones_string){reader->stack_names.data + stack->name,
+						     stack->name_length};
+		reader->line.number = stack->line;
+		err = tell_problem(reader, zones_builder_add_stack(reader->builder, stack->begin,
+								   stack->end, name));
+	}
+	reader->line.number = number;
+	if (!err && reader->bad_stack.message[0] && reader->bad_section == reader->section) {
+		reader->import->error = reader->bad_stack;
+		return -EBADMSG;
+	}
+	return err;
+}
+
+/* ---- the second pass ---------------------------------------------------------------------- */
+
+static int begin_lines(struct zones_reader *base, struct zones_builder *builder)
+{
+	struct reader *reader = (struct reader *)base;
+
+	reader->builder = builder;
+	reader->next_stack = 0;
+	reader->section = 0;
+	return declare_stacks(reader);
+}
+
+static int read_line(struct reader *reader, struct zones_string line)
 {
 	struct zones_string name;
 	uint32_t pid;
@@ -335,56 +443,58 @@ static int read_line(struct reader *reader, struct zones_string line, size_t nex
 	if (line.data[0] == '#') {
 		if (!is_process_mark(line, &pid, &name))
 			return 0;
+		reader->section++;
 		err = zones_builder_start_process(reader->builder, pid, name);
-		return err ? err : read_stacks(reader, next);
+		return err ? err : declare_stacks(reader);
 	}
 	reader->line.data = line.data;
 	reader->line.length = line.length;
 	return read_record(reader);
 }
 
-static bool has_byte_order_mark(const uint8_t *data, size_t size)
+static int read_lines(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
 {
-	return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
-}
-
-static int read_lines(struct reader *reader)
-{
+	struct reader *reader = (struct reader *)base;
 	struct import *import = reader->import;
-	size_t start = has_byte_order_mark(import->data, import->size) ? 3 : 0;
+	size_t used = find_whole_lines(piece);
+	size_t start = begin_piece(reader, piece, used);
 	size_t told = 0;
-	int err = read_stacks(reader, start);
+	int err = 0;
 
-	while (!err && start < import->size) {
-		size_t next;
-		struct zones_string line = find_line(reader, start, &next);
+	*ret_used = used;
+	while (!err && start < used) {
+		struct zones_string line = find_line(reader, start, &start);
 
 		reader->line.number++;
-		err = read_line(reader, line, next);
-		start = next;
-		if (import->advance && start - told >= ADVANCE_BYTES) {
-			import->advance(import->context, start);
+		err = read_line(reader, line);
+		if (import->advance && start - told >= ZONES_ADVANCE_BYTES) {
+			import->advance(import->context, piece->offset + start);
 			told = start;
 		}
 	}
-	return err ? err : zones_builder_finish(reader->builder);
+	return err;
 }
 
-int zones_read(struct import *import)
+static void free_reader(struct zones_reader *base)
 {
-	struct reader reader = {
-		.import = import, .builder = zones_builder_new(import), .line = {.import = import}};
-	int err;
+	struct reader *reader = (struct reader *)base;
 
-	if (zones_is_capture(import->data, import->size)) {
-		zones_builder_free(reader.builder);
-		return zones_read_capture(import);
-	}
-	err = reader.builder ? read_lines(&reader) : -ENOMEM;
+	text_release(&reader->line.unquoted);
+	text_release(&reader->stack_names);
+	array_release(&reader->stacks);
+	free(reader);
+}
 
-	text_release(&reader.line.unquoted);
-	zones_builder_free(reader.builder);
-	return err;
+struct zones_reader *zones_text_reader_new(struct import *import)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return NULL;
+	reader->base = (struct zones_reader){scan_lines, begin_lines, read_lines, free_reader};
+	reader->import = import;
+	reader->line.import = import;
+	return &reader->base;
 }
 
 /*
@@ -393,8 +503,7 @@ int zones_read(struct import *import)
  */
 enum detection zones_detect(const uint8_t *data, size_t size)
 {
-	struct import import = {.data = data, .size = size};
-	struct reader reader = {.import = &import};
+	struct reader reader = {.data = (const char *)data, .size = size};
 	size_t start = has_byte_order_mark(data, size) ? 3 : 0;
 
 	if (zones_is_capture(data, size))

@@ -9,6 +9,7 @@
  * before a string that was due; what is there is read all the same.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "formats/zones_builder.h"
+#include "formats/zones_reader.h"
 #include "formats/zones_text.h"
 
 #define CAPTURE_INIT 0x00000001464f5250ull /* "PROF" and the version, as one word */
@@ -78,7 +80,7 @@ static const struct layout layouts[] = {
 
 struct record {
 	enum record_type type;
-	size_t offset;
+	uint64_t offset;
 	uint64_t words[MAX_WORDS];
 	uint32_t tail;
 	struct zones_string text;
@@ -86,7 +88,16 @@ struct record {
 
 struct named_string {
 	uint64_t id;
-	struct zones_string string;
+	size_t start; /* in capture->texts */
+	size_t length;
+};
+
+struct stack_record {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t offset;
+	size_t name; /* in capture->texts */
+	size_t name_length;
 };
 
 struct location_record {
@@ -98,12 +109,18 @@ struct location_record {
 };
 
 struct capture {
+	struct zones_reader base;
 	struct import *import;
 	struct zones_builder *builder;
 	struct record record;
+	bool was_lenient; /* the import, which gets it back */
+	bool has_ended;   /* what follows is nothing */
+	struct text texts;
+	ARRAY(struct stack_record) stacks;
 	ARRAY(struct named_string) strings;
 	struct hash_index string_index;
 	ARRAY(struct location_record) locations;
+	size_t num_declared; /* of these */
 	struct hash_index location_index;
 	unsigned num_warnings;
 };
@@ -120,13 +137,28 @@ static bool is_location(const void *owner, uint32_t item, const void *key)
 	return ((const struct capture *)owner)->locations.items[item].id == *(const uint64_t *)key;
 }
 
+/* A copy, because the piece that a record lies in goes away. */
+static int keep_text(struct capture *capture, struct zones_string string, size_t *ret)
+{
+	*ret = capture->texts.length;
+	text_append(&capture->texts, string.data, string.length);
+	return capture->texts.failed ? -ENOMEM : 0;
+}
+
+static struct zones_string get_text(const struct capture *capture, size_t start, size_t length)
+{
+	return (struct zones_string){length ? capture->texts.data + start : "", length};
+}
+
 static struct zones_string find_string(const struct capture *capture, uint64_t id)
 {
 	uint32_t found =
 		hash_index_find(&capture->string_index, hash_mix(0, id), is_string, capture, &id);
 
-	return found == HASH_INDEX_NONE ? (struct zones_string){UNKNOWN_NAME, strlen(UNKNOWN_NAME)}
-					: capture->strings.items[found].string;
+	if (found == HASH_INDEX_NONE)
+		return (struct zones_string){UNKNOWN_NAME, strlen(UNKNOWN_NAME)};
+	return get_text(capture, capture->strings.items[found].start,
+			capture->strings.items[found].length);
 }
 
 static bool has_location(const struct capture *capture, uint64_t id)
@@ -139,14 +171,15 @@ static int add_string(struct capture *capture, uint64_t id, struct zones_string 
 {
 	uint32_t item = (uint32_t)capture->strings.length;
 	struct named_string *added;
+	size_t start;
 
 	if (hash_index_find(&capture->string_index, hash_mix(0, id), is_string, capture, &id) !=
 	    HASH_INDEX_NONE)
 		return 0;
-	added = array_add(&capture->strings);
+	added = keep_text(capture, string, &start) ? NULL : array_add(&capture->strings);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct named_string){.id = id, .string = string};
+	*added = (struct named_string){.id = id, .start = start, .length = string.length};
 	return hash_index_add(&capture->string_index, hash_mix(0, id), item);
 }
 
@@ -164,10 +197,32 @@ static int add_location(struct capture *capture, const struct location_record *l
 	return hash_index_add(&capture->location_index, hash_mix(0, location->id), item);
 }
 
+static int add_stack(struct capture *capture, const struct record *record)
+{
+	struct stack_record stack = {.begin = record->words[0],
+				     .end = record->words[1],
+				     .offset = record->offset,
+				     .name_length = record->text.length};
+	struct stack_record *added =
+		keep_text(capture, record->text, &stack.name) ? NULL : array_add(&capture->stacks);
+
+	if (!added)
+		return -ENOMEM;
+	*added = stack;
+	return 0;
+}
+
+/* What an earlier pass made up for want of a declaration is forgotten. */
 static int declare_locations(struct capture *capture)
 {
 	int err = 0;
 
+	while (capture->locations.length > capture->num_declared) {
+		uint32_t last = (uint32_t)--capture->locations.length;
+		uint64_t id = capture->locations.items[last].id;
+
+		hash_index_remove(&capture->location_index, hash_mix(0, id), last);
+	}
 	for (size_t i = 0; !err && i < capture->locations.length; i++) {
 		const struct location_record *location = &capture->locations.items[i];
 
@@ -188,13 +243,14 @@ static int declare_locations(struct capture *capture)
  * The next record; *ret_is_end when there is none. One that is cut is an end, too. Returns 0 or
  * -EBADMSG.
  */
-static int take_record(struct capture *capture, struct bytes *bytes, bool *ret_is_end)
+static int take_record(struct capture *capture, struct bytes *bytes, uint64_t offset,
+		       bool *ret_is_end)
 {
 	struct record *record = &capture->record;
 	const struct layout *layout;
 	size_t length;
 
-	record->offset = bytes->offset;
+	record->offset = offset + bytes->offset;
 	record->type = (enum record_type)bytes_u8(bytes);
 	*ret_is_end = bytes->failed || record->type == RECORD_END;
 	if (*ret_is_end)
@@ -219,25 +275,33 @@ static int take_record(struct capture *capture, struct bytes *bytes, bool *ret_i
  */
 static int tell_problem(struct capture *capture, int err)
 {
-	const char *problem = zones_builder_get_problem(capture->builder);
+	const char *problem = capture->builder ? zones_builder_get_problem(capture->builder) : "";
 
 	if (!problem[0])
 		return err;
 	if (err)
 		return FAIL(capture, "%s", problem);
 	if (++capture->num_warnings <= MAX_WARNINGS)
-		import_warn(capture->import, "at byte %zu: %s", capture->record.offset, problem);
+		import_warn(capture->import, "at byte %" PRIu64 ": %s", capture->record.offset,
+			    problem);
 	return 0;
 }
 
 /* Of a stack that the library declares once more, when its memory is used again, the first stays.
  */
-static int add_stack(struct capture *capture, const struct record *record)
+static int declare_stacks(struct capture *capture)
 {
-	int err = zones_builder_add_stack(capture->builder, record->words[0], record->words[1],
-					  record->text);
+	int err = 0;
 
-	return err == -EBADMSG ? 0 : err;
+	for (size_t i = 0; !err && i < capture->stacks.length; i++) {
+		const struct stack_record *stack = &capture->stacks.items[i];
+
+		capture->record.offset = stack->offset;
+		err = zones_builder_add_stack(capture->builder, stack->begin, stack->end,
+					      get_text(capture, stack->name, stack->name_length));
+		err = tell_problem(capture, err == -EBADMSG ? 0 : err);
+	}
+	return err;
 }
 
 static int read_declaration(struct capture *capture)
@@ -352,52 +416,94 @@ static int read_event(struct capture *capture)
 	return 0;
 }
 
-static int read_records(struct capture *capture, int (*read)(struct capture *capture))
+static int read_records(struct capture *capture, const struct zones_piece *piece,
+			int (*read)(struct capture *capture), size_t *ret_used)
 {
-	struct bytes bytes = bytes_of(capture->import->data, capture->import->size);
-	bool is_end = false;
-	int err = take_record(capture, &bytes, &is_end);
+	struct bytes bytes = bytes_of(piece->data, piece->size);
+	struct import *import = capture->import;
+	size_t told = 0;
+	bool is_end = capture->has_ended;
+	int err = 0;
 
 	while (!err && !is_end) {
-		err = tell_problem(capture, read(capture));
-		if (!err)
-			err = take_record(capture, &bytes, &is_end);
+		err = take_record(capture, &bytes, piece->offset, &is_end);
+		if (!err && !is_end)
+			err = tell_problem(capture, read(capture));
+		if (import->advance && read == read_event &&
+		    bytes.offset - told >= ZONES_ADVANCE_BYTES) {
+			import->advance(import->context, capture->record.offset);
+			told = bytes.offset;
+		}
 	}
-	if (!err && bytes.failed && capture->record.offset < bytes.size && read == read_event)
-		import_warn(capture->import, "at byte %zu: the capture ends inside a record",
+	capture->has_ended |= is_end && !bytes.failed;
+	*ret_used = bytes.failed && !piece->is_last
+			    ? (size_t)(capture->record.offset - piece->offset)
+			    : piece->size;
+	return err;
+}
+
+static int scan_piece(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
+{
+	struct capture *capture = (struct capture *)base;
+	int err = read_records(capture, piece, read_declaration, ret_used);
+
+	capture->num_declared = capture->locations.length;
+	return err;
+}
+
+static int begin_events(struct zones_reader *base, struct zones_builder *builder)
+{
+	struct capture *capture = (struct capture *)base;
+	int err;
+
+	capture->builder = builder;
+	capture->has_ended = false;
+	err = declare_stacks(capture);
+	return err ? err : declare_locations(capture);
+}
+
+static int read_piece(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
+{
+	struct capture *capture = (struct capture *)base;
+	bool had_ended = capture->has_ended;
+	int err = read_records(capture, piece, read_event, ret_used);
+
+	if (!err && piece->is_last && !had_ended && !capture->has_ended &&
+	    capture->record.offset < piece->offset + piece->size)
+		import_warn(capture->import,
+			    "at byte %" PRIu64 ": the capture ends inside a record",
 			    capture->record.offset);
 	return err;
 }
 
-static int read_capture(struct capture *capture)
+static void free_capture(struct zones_reader *base)
 {
-	int err = read_records(capture, read_declaration);
+	struct capture *capture = (struct capture *)base;
 
-	if (!err)
-		err = declare_locations(capture);
-	if (!err)
-		err = read_records(capture, read_event);
-	return err ? err : zones_builder_finish(capture->builder);
+	capture->import->is_lenient = capture->was_lenient;
+	text_release(&capture->texts);
+	array_release(&capture->stacks);
+	array_release(&capture->strings);
+	array_release(&capture->locations);
+	hash_index_release(&capture->string_index);
+	hash_index_release(&capture->location_index);
+	free(capture);
+}
+
+struct zones_reader *zones_capture_reader_new(struct import *import)
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+
+	if (!capture)
+		return NULL;
+	capture->base = (struct zones_reader){scan_piece, begin_events, read_piece, free_capture};
+	capture->import = import;
+	capture->was_lenient = import->is_lenient;
+	import->is_lenient = true;
+	return &capture->base;
 }
 
 bool zones_is_capture(const uint8_t *data, size_t size)
 {
 	return size >= 5 && memcmp(data, "\x10PROF", 5) == 0;
-}
-
-int zones_read_capture(struct import *import)
-{
-	bool is_lenient = import->is_lenient;
-	struct capture capture = {.import = import, .builder = zones_builder_new(import)};
-	int err;
-
-	import->is_lenient = true;
-	err = capture.builder ? read_capture(&capture) : -ENOMEM;
-	import->is_lenient = is_lenient;
-	array_release(&capture.strings);
-	array_release(&capture.locations);
-	hash_index_release(&capture.string_index);
-	hash_index_release(&capture.location_index);
-	zones_builder_free(capture.builder);
-	return err;
 }

@@ -325,6 +325,7 @@ static void note_time(struct zones_builder *builder, uint64_t time_ns)
 int zones_builder_add_counter_value(struct zones_builder *builder, uint64_t id,
 				    const struct counter_value *value)
 {
+	const struct timeline_consumer *consumer;
 	struct counter_value added = *value;
 	int err = need_process(builder);
 
@@ -334,7 +335,9 @@ int zones_builder_add_counter_value(struct zones_builder *builder, uint64_t id,
 		return err;
 	added.track = find_id(&builder->counters, id)->item;
 	note_time(builder, added.time_ns);
-	return timeline_add_counter_value(builder->timeline, &added, NULL);
+	consumer = timeline_get_consumer(builder->timeline);
+	return consumer ? consumer->add_counter_value(consumer->context, &added)
+			: timeline_add_counter_value(builder->timeline, &added, NULL);
 }
 
 /* The timeline's thread, which is made if the file has not declared it yet. */
@@ -387,6 +390,8 @@ int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_
 	if (err)
 		return tell_begin_problem(builder, err, pointer, time_ns);
 	note_time(builder, time_ns);
+	if (timeline_get_consumer(builder->timeline))
+		builder->import->counts.records++;
 	return 0;
 }
 
@@ -431,10 +436,29 @@ static int find_open(struct zones_builder *builder, uint64_t pointer, uint32_t *
 int zones_builder_set_name(struct zones_builder *builder, uint64_t pointer,
 			   struct zones_string name)
 {
+	const struct timeline_consumer *consumer = timeline_get_consumer(builder->timeline);
 	uint32_t zone;
 	int err = find_open(builder, pointer, &zone);
 
+	if (!err && consumer)
+		return consumer->rename_zone(consumer->context, zone, name.data, name.length);
 	return err ? err : intern(builder, name, &timeline_get_zone(builder->timeline, zone)->name);
+}
+
+/* string  its value, where that is one */
+static int add_attribute(struct zones_builder *builder, uint64_t pointer,
+			 struct zone_attribute *attribute, struct zones_string string)
+{
+	const struct timeline_consumer *consumer = timeline_get_consumer(builder->timeline);
+	uint32_t zone;
+	int err = find_open(builder, pointer, &zone);
+
+	if (!err && consumer)
+		return consumer->add_attribute(consumer->context, zone, attribute, string.data,
+					       string.length);
+	if (!err && string.data)
+		err = intern(builder, string, &attribute->value.string);
+	return err ? err : timeline_add_attribute(builder->timeline, zone, attribute);
 }
 
 int zones_builder_add_flow(struct zones_builder *builder, uint64_t pointer, uint64_t flow,
@@ -444,44 +468,35 @@ int zones_builder_add_flow(struct zones_builder *builder, uint64_t pointer, uint
 		.kind = is_terminating ? ATTRIBUTE_TERMINATING_FLOW : ATTRIBUTE_FLOW,
 		.value.u64 = flow,
 	};
-	uint32_t zone;
-	int err = find_open(builder, pointer, &zone);
 
-	return err ? err : timeline_add_attribute(builder->timeline, zone, &attribute);
+	return add_attribute(builder, pointer, &attribute, (struct zones_string){0});
 }
 
 int zones_builder_add_category(struct zones_builder *builder, uint64_t pointer,
 			       struct zones_string category)
 {
 	struct zone_attribute attribute = {.kind = ATTRIBUTE_CATEGORY};
-	uint32_t zone;
-	int err = find_open(builder, pointer, &zone);
 
-	if (!err)
-		err = intern(builder, category, &attribute.value.string);
-	return err ? err : timeline_add_attribute(builder->timeline, zone, &attribute);
+	return add_attribute(builder, pointer, &attribute, category);
 }
 
 int zones_builder_add_parameter(struct zones_builder *builder, uint64_t pointer,
 				struct zones_string name, const struct zone_attribute *value)
 {
 	struct zone_attribute attribute = *value;
-	uint32_t zone;
-	int err = find_open(builder, pointer, &zone);
+	int err = intern(builder, name, &attribute.name);
 
 	attribute.kind = ATTRIBUTE_PARAMETER;
-	if (!err)
-		err = intern(builder, name, &attribute.name);
-	return err ? err : timeline_add_attribute(builder->timeline, zone, &attribute);
+	return err ? err : add_attribute(builder, pointer, &attribute, (struct zones_string){0});
 }
 
 int zones_builder_add_string_parameter(struct zones_builder *builder, uint64_t pointer,
 				       struct zones_string name, struct zones_string value)
 {
-	struct zone_attribute attribute = {.type = VALUE_STRING};
-	int err = intern(builder, value, &attribute.value.string);
+	struct zone_attribute attribute = {.kind = ATTRIBUTE_PARAMETER, .type = VALUE_STRING};
+	int err = intern(builder, name, &attribute.name);
 
-	return err ? err : zones_builder_add_parameter(builder, pointer, name, &attribute);
+	return err ? err : add_attribute(builder, pointer, &attribute, value);
 }
 
 int zones_builder_finish(struct zones_builder *builder)
@@ -490,7 +505,7 @@ int zones_builder_finish(struct zones_builder *builder)
 
 	if (!err)
 		err = occupancy_tracker_finish(builder->occupancies);
-	if (!err)
+	if (!err && !timeline_get_consumer(builder->timeline))
 		err = zones_profile_add(builder->import, builder->timeline, builder->first_zone);
 	return err;
 }
