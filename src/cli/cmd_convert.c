@@ -9,6 +9,7 @@
 #include "cli/inputs.h"
 #include "cli/output_options.h"
 #include "cli/outputs.h"
+#include "cli/zones_conversion.h"
 #include "timeline/timeline.h"
 
 static const struct option_spec convert_options[] = {
@@ -87,6 +88,10 @@ static int convert(struct conversion *conversion, char **paths, size_t num_paths
 	}
 	if (outputs_open(&conversion->outputs, requests, 0, &error))
 		return tell(EXIT_FAILED, &error);
+	if (num_paths == 1 &&
+	    zones_conversion_run(paths[0], &conversion->inputs, &conversion->outputs,
+				 conversion->options.is_compressed, &status))
+		return status;
 	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline);
 	return status ? status : write_profile(conversion, profile, timeline);
 }

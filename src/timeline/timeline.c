@@ -169,6 +169,8 @@ int timeline_remove_zone(struct timeline *timeline, uint32_t zone)
 	if (!removed)
 		return -ENOMEM;
 	*removed = zone;
+	if (timeline->removed_zones.length == timeline->zone.length)
+		timeline->removed_zones.length = timeline->zone.length = 0;
 	return 0;
 }
 

@@ -37,6 +37,8 @@ COUNTER_VALUE, 1, 1060, 2.5
 END
 "$STACKWIDE" convert "$TMPDIR/a.zones" -o "$TMPDIR/a.pftrace"
 "$STACKWIDE" convert "$TMPDIR/a.zones" --compress -o "$TMPDIR/compressed.pftrace"
+# What cannot be read a second time is kept in memory and takes another way.
+"$STACKWIDE" convert - <"$TMPDIR/a.zones" -o "$TMPDIR/kept.pftrace"
 
 expect_rows "select ts, dur, depth, name, category, parent_track from $SLICES
     where track = 'zones' order by ts, dur desc" <<'END'
@@ -140,3 +142,4 @@ END
 
 check_trace "$TMPDIR/a.pftrace"
 check_trace "$TMPDIR/compressed.pftrace"
+check_trace "$TMPDIR/kept.pftrace"

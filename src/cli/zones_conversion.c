@@ -1,0 +1,249 @@
+#include "cli/zones_conversion.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/output_file.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "formats/perfetto_zones.h"
+#include "formats/zones_text.h"
+
+/* Of the input, to know its format. */
+#define FIRST_BYTES (1u << 20)
+
+struct conversion {
+	const char *path;
+	int fd;
+	uint64_t size; /* what was there at the start: somebody may still be writing */
+	uint64_t left;
+	int spill_fd; /* -1: nothing was too much for memory yet */
+	uint64_t spilled;
+	struct output_file *file;
+	struct progress progress;
+	struct error error;
+};
+
+/* ---- the input ---------------------------------------------------------------------------- */
+
+static int rewind_input(void *context)
+{
+	struct conversion *conversion = context;
+
+	conversion->left = conversion->size;
+	if (lseek(conversion->fd, 0, SEEK_SET) == 0)
+		return 0;
+	return error_set(&conversion->error, -errno, "cannot read '%s': %m", conversion->path);
+}
+
+static int read_input(void *context, void *data, size_t size, size_t *ret_size)
+{
+	struct conversion *conversion = context;
+	ssize_t got;
+
+	if (size > conversion->left)
+		size = (size_t)conversion->left;
+	do
+		got = read(conversion->fd, data, size);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return error_set(&conversion->error, -errno, "cannot read '%s': %m",
+				 conversion->path);
+	conversion->left -= (uint64_t)got;
+	*ret_size = (size_t)got;
+	return 0;
+}
+
+/* ---- what is too much for memory ---------------------------------------------------------- */
+
+static const char *get_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/var/tmp";
+}
+
+static int open_spill(const char *folder)
+{
+	_cleanup_free_ char *path = NULL;
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd < 0 ? -errno : fd;
+	/* A file system that has no such files. */
+	if (asprintf(&path, "%s/stackwide.XXXXXX", folder) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(path);
+	return fd;
+}
+
+static int tell_spill(struct conversion *conversion, int err)
+{
+	return error_set(&conversion->error, err,
+			 "cannot keep what must be sorted in a temporary file in '%s': %s; set "
+			 "TMPDIR to a folder with room",
+			 get_folder(), strerror(-err));
+}
+
+static int append_spill(void *context, const void *data, size_t size, uint64_t *ret_offset)
+{
+	struct conversion *conversion = context;
+	size_t written = 0;
+
+	if (conversion->spill_fd < 0) {
+		int fd = open_spill(get_folder());
+
+		if (fd < 0)
+			return tell_spill(conversion, fd);
+		conversion->spill_fd = fd;
+	}
+	while (written < size) {
+		ssize_t got = pwrite(conversion->spill_fd, (const char *)data + written,
+				     size - written, (off_t)(conversion->spilled + written));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return tell_spill(conversion, got ? -errno : -EIO);
+		written += (size_t)got;
+	}
+	*ret_offset = conversion->spilled;
+	conversion->spilled += size;
+	return 0;
+}
+
+static int read_spill(void *context, uint64_t offset, void *data, size_t size)
+{
+	struct conversion *conversion = context;
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t got = pread(conversion->spill_fd, (char *)data + done, size - done,
+				    (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return tell_spill(conversion, got ? -errno : -EIO);
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+/* ---- the conversion ----------------------------------------------------------------------- */
+
+static int write_output(void *context, const void *data, size_t size)
+{
+	struct conversion *conversion = context;
+	int err = output_file_write(conversion->file, data, size);
+
+	return err ? error_set(&conversion->error, err, "cannot write '%s': %s",
+			       output_file_get_path(conversion->file), strerror(-err))
+		   : 0;
+}
+
+static void warn(void *context, const char *line)
+{
+	struct conversion *conversion = context;
+
+	progress_clear(&conversion->progress);
+	log_warning("%s", line);
+}
+
+static void advance(void *context, size_t consumed)
+{
+	struct conversion *conversion = context;
+
+	if (progress_is_due(&conversion->progress) &&
+	    clock_now_ns() - conversion->progress.start_ns > NS_PER_SECOND)
+		progress_print(&conversion->progress, "converting %s: %zu of %llu MB",
+			       conversion->path, consumed >> 20,
+			       (unsigned long long)conversion->size >> 20);
+}
+
+static int convert(struct conversion *conversion, const struct input_options *options,
+		   bool is_compressed)
+{
+	struct zones_source source = {rewind_input, read_input, conversion};
+	struct record_store store = {append_spill, read_spill, conversion};
+	struct sink sink = {write_output, conversion};
+	struct import import = {
+		.name = conversion->path,
+		.is_strict = options->is_strict,
+		.is_lenient = options->is_lenient,
+		.warn = warn,
+		.advance = advance,
+		.context = conversion,
+	};
+	int err = perfetto_write_zones(&import, &source, &store, is_compressed, &sink);
+
+	progress_clear(&conversion->progress);
+	if (!err)
+		err = output_file_commit(conversion->file, &conversion->error);
+	if (!err) {
+		log_debug("%s: zones, %llu records, %llu skipped; %llu bytes sorted on disk",
+			  conversion->path, (unsigned long long)import.counts.records,
+			  (unsigned long long)import.counts.skipped,
+			  (unsigned long long)conversion->spilled);
+		return EXIT_DONE;
+	}
+	if (import.error.message[0]) {
+		log_error("%s", import.error.message);
+		return EXIT_BAD_INPUT;
+	}
+	log_error("%s", conversion->error.message[0] ? conversion->error.message : strerror(-err));
+	return EXIT_FAILED;
+}
+
+/* ---- whether it is one -------------------------------------------------------------------- */
+
+/* A file that is compressed must be unpacked as a whole, for which memory is the place. */
+static bool is_file_of_zones(int fd, const char *path, const struct input_options *options)
+{
+	_cleanup_free_ uint8_t *bytes = malloc(FIRST_BYTES);
+	ssize_t got = bytes ? pread(fd, bytes, FIRST_BYTES, 0) : 0;
+
+	if (got <= 0 || (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b))
+		return false;
+	return options->format || format_detect(path, bytes, (size_t)got) == &format_zones;
+}
+
+static bool is_trace(const struct outputs *outputs)
+{
+	return outputs->length == 1 && outputs->items[0].format == &format_pftrace;
+}
+
+bool zones_conversion_run(const char *path, const struct input_options *options,
+			  struct outputs *outputs, bool is_compressed, int *ret_status)
+{
+	_cleanup_close_ int fd = -1;
+	struct conversion conversion = {.path = path, .spill_fd = -1};
+	struct stat status;
+
+	if (!is_trace(outputs) || options->metric || string_equals(path, "-") ||
+	    (options->format && format_find_name(options->format) != &format_zones))
+		return false;
+	if (stat(path, &status) || !S_ISREG(status.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || !is_file_of_zones(fd, path, options))
+		return false;
+	conversion.fd = fd;
+	conversion.size = (uint64_t)status.st_size;
+	conversion.file = outputs->items[0].file;
+	progress_init(&conversion.progress);
+	*ret_status = convert(&conversion, options, is_compressed);
+	if (conversion.spill_fd >= 0)
+		close(conversion.spill_fd);
+	return true;
+}
