@@ -316,6 +316,15 @@ static int add_undeclared_counter(struct zones_builder *builder, uint64_t id)
 	return add_counter(builder, id, (struct zones_string){name, (size_t)length}, false);
 }
 
+/* Readers of traces count time in 63 bits, and drop what is beyond without a word. */
+static int check_time(struct zones_builder *builder, uint64_t time_ns)
+{
+	if (time_ns <= INT64_MAX)
+		return 0;
+	return error_set(&builder->problem, -EBADMSG,
+			 "the time %" PRIu64 " is beyond 2^63 - 1, the last one there is", time_ns);
+}
+
 static void note_time(struct zones_builder *builder, uint64_t time_ns)
 {
 	if (time_ns > builder->last_ns)
@@ -329,6 +338,8 @@ int zones_builder_add_counter_value(struct zones_builder *builder, uint64_t id,
 	struct counter_value added = *value;
 	int err = need_process(builder);
 
+	if (!err)
+		err = check_time(builder, added.time_ns);
 	if (!err && !find_id(&builder->counters, id))
 		err = add_undeclared_counter(builder, id);
 	if (err)
@@ -384,7 +395,9 @@ int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_
 	if (!known)
 		return error_set(&builder->problem, -EBADMSG,
 				 "location %" PRIu64 " is not declared", location);
-	err = find_thread(builder, tid, &thread);
+	err = check_time(builder, time_ns);
+	if (!err)
+		err = find_thread(builder, tid, &thread);
 	if (!err)
 		err = zone_tracker_begin(builder->zones, pointer, thread, time_ns, known->item);
 	if (err)
@@ -405,6 +418,8 @@ int zones_builder_end(struct zones_builder *builder, uint64_t pointer, uint64_t 
 {
 	int err = need_process(builder);
 
+	if (!err)
+		err = check_time(builder, time_ns);
 	if (!err)
 		err = zone_tracker_end(builder->zones, pointer, time_ns);
 	if (err == -ENOENT)

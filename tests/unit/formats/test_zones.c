@@ -242,6 +242,8 @@ static void errors_name_the_line(void **state _unused_)
 		{"COUNTER_TRACK,1,a\nCOUNTER_VALUE,1,1,-9223372036854775809\n",
 		 "x:2: expected a number of at most 64 bits, not '-9223372036854775809'"},
 		{"ZONE_START,8000,1,1,1\n", "x:1: location 1 is not declared"},
+		{"COUNTER_TRACK,1,a\nCOUNTER_VALUE,1,9223372036854775808,1\n",
+		 "x:2: the time 9223372036854775808 is beyond 2^63 - 1, the last one there is"},
 		{"ZONE_END,5,6\n", "x:1: no zone is open at pointer 5"},
 		{"ZONE_NAME,5,a\n", "x:1: no zone is open at pointer 5"},
 		{"ZONE_PARAM,5,a,b\n", "x:1: no zone is open at pointer 5"},
