@@ -15,4 +15,7 @@
  */
 void utf8_append(struct text *text, const char *string, size_t length);
 
+/* The same, where a NUL would end the text: U+FFFD comes in its place, too. */
+void utf8_append_name(struct text *text, const char *string, size_t length);
+
 #endif

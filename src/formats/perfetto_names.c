@@ -87,8 +87,8 @@ static char *fit(struct perfetto_names *names, const struct string_table *string
 	struct text text = {0};
 
 	text_append_string(&text, "");
-	utf8_append(&text, string_table_get(strings, string),
-		    string_table_get_length(strings, string));
+	utf8_append_name(&text, string_table_get(strings, string),
+			 string_table_get_length(strings, string));
 	*ret_length = text.length;
 	if (text.failed)
 		text_release(&text);

@@ -222,8 +222,8 @@ static char *fit_name(struct perfetto_tracks *tracks, uint32_t string)
 
 	text_truncate(&tracks->name, 0);
 	text_append_string(&tracks->name, "");
-	utf8_append(&tracks->name, string_table_get(strings, string),
-		    string_table_get_length(strings, string));
+	utf8_append_name(&tracks->name, string_table_get(strings, string),
+			 string_table_get_length(strings, string));
 	return tracks->name.data;
 }
 
@@ -533,7 +533,8 @@ int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uint32_t id, uin
 	if (err || !is_new)
 		return err;
 	text_truncate(&tracks->description, 0);
-	utf8_append(&tracks->description, *unit ? unit : "value", strlen(*unit ? unit : "value"));
+	utf8_append_name(&tracks->description, *unit ? unit : "value",
+			 strlen(*unit ? unit : "value"));
 	counter.unit_name = tracks->description.data;
 	descriptor.uuid = *ret;
 	descriptor.has_parent_uuid = 1;

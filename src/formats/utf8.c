@@ -1,5 +1,7 @@
 #include "formats/utf8.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 void utf8_append(struct text *text, const char *string, size_t length)
@@ -18,4 +20,19 @@ void utf8_append(struct text *text, const char *string, size_t length)
 		i += size;
 	}
 	text_append(text, string + plain, length - plain);
+}
+
+void utf8_append_name(struct text *text, const char *string, size_t length)
+{
+	const char *nul;
+
+	while (length && (nul = memchr(string, '\0', length))) {
+		size_t before = (size_t)(nul - string);
+
+		utf8_append(text, string, before);
+		text_append_string(text, UTF8_REPLACEMENT);
+		string += before + 1;
+		length -= before + 1;
+	}
+	utf8_append(text, string, length);
 }

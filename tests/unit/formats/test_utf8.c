@@ -45,12 +45,30 @@ static void long_forms_surrogates_and_too_large_numbers_are_no_characters(void *
 	assert_becomes("\xf4\x90\x80\x80", REPLACED REPLACED REPLACED REPLACED);
 }
 
+static void in_a_name_nul_is_replaced_too(void **state)
+{
+	struct text text = {0};
+
+	(void)state;
+	text_append_string(&text, "");
+	utf8_append_name(&text,
+			 "\0a\0\0\xff"
+			 "b\0",
+			 7);
+	assert_string_equal(text.data, REPLACED "a" REPLACED REPLACED REPLACED "b" REPLACED);
+	text_truncate(&text, 0);
+	utf8_append_name(&text, "", 0);
+	assert_int_equal(text.length, 0);
+	text_release(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(characters_stay_as_they_are),
 		cmocka_unit_test(every_other_byte_is_replaced),
 		cmocka_unit_test(long_forms_surrogates_and_too_large_numbers_are_no_characters),
+		cmocka_unit_test(in_a_name_nul_is_replaced_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
