@@ -9,6 +9,14 @@
 #include "formats/perfetto_tracks.h"
 
 /*
+ * Readers take no slices that lie deeper than this in others, and then mistake the ends of those
+ * for the ends of others. The callers leave them out, and write only the fill.
+ *
+ * Source: SliceTracker of Perfetto v55.3, which the trace processor has; seen by loading.
+ */
+#define MAX_SLICE_DEPTH 512
+
+/*
  * Begin the slice of a zone: everything but its attributes, which the caller adds to the event
  * before event_writer_add(). All of these return 0 or a stream's error.
  */
@@ -18,8 +26,12 @@ _must_check_ int perfetto_start_zone(struct event_writer *writer, struct perfett
 _must_check_ int perfetto_end_zone(struct event_writer *writer, struct perfetto_tracks *tracks,
 				   uint32_t region, uint64_t fill_bytes, uint64_t time_ns);
 
+/* Only how full the region is, from now on. */
+_must_check_ int perfetto_write_fill(struct event_writer *writer, struct perfetto_tracks *tracks,
+				     uint32_t region, uint64_t fill_bytes, uint64_t time_ns);
+
 /* Flows between occupancies: numbers that no program is likely to choose. */
-#define HAND_OVER_FLOW 0x8000000000000000ull
+#define HAND_OVER_FLOW 0xc3a5c85c00000000ull
 
 /*
  * The region's slice: who is on it. An arrow leads to it from what has the same flow going out.

@@ -36,7 +36,11 @@ void zone_stream_survey(struct zone_stream *stream, struct timeline *timeline);
 _must_check_ int zone_stream_write(struct zone_stream *stream, struct timeline *timeline,
 				   struct perfetto_stream *packets);
 
-/* The end of the second pass. The same errors. */
-_must_check_ int zone_stream_finish(struct zone_stream *stream);
+/*
+ * The end of the second pass. The same errors.
+ *
+ * ret_num_left_out  zones that lie deeper in others than readers of traces take
+ */
+_must_check_ int zone_stream_finish(struct zone_stream *stream, uint64_t *ret_num_left_out);
 
 #endif

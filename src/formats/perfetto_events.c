@@ -52,20 +52,35 @@ static int begin_zone(struct writer *writer, const struct zone_step *step)
 	return err ? err : event_writer_add(&writer->events, step->time_ns);
 }
 
+/* depths  how many zones are open, by region */
+static int write_zone_step(struct writer *writer, const struct zone_step *step, uint32_t *depths)
+{
+	uint32_t region = timeline_get_zone(writer->timeline, step->zone)->region;
+	uint32_t depth = step->is_end ? --depths[region] : depths[region]++;
+
+	if (depth >= MAX_SLICE_DEPTH)
+		return perfetto_write_fill(&writer->events, writer->tracks, region,
+					   step->fill_bytes, step->time_ns);
+	if (step->is_end)
+		return perfetto_end_zone(&writer->events, writer->tracks, region, step->fill_bytes,
+					 step->time_ns);
+	return begin_zone(writer, step);
+}
+
 static int write_zones(struct writer *writer)
 {
+	_cleanup_free_ uint32_t *depths =
+		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*depths));
 	struct zone_walk walk;
 	struct zone_step step;
 	int err = zone_walk_init(&walk, writer->timeline);
 
+	if (!err && !depths)
+		err = -ENOMEM;
 	if (!err && timeline_count_zone(writer->timeline))
 		err = event_writer_begin_sequence(&writer->events, SEQUENCE_EVENTS);
 	while (!err && zone_walk_next(&walk, &step))
-		err = step.is_end ? perfetto_end_zone(
-					    &writer->events, writer->tracks,
-					    timeline_get_zone(writer->timeline, step.zone)->region,
-					    step.fill_bytes, step.time_ns)
-				  : begin_zone(writer, &step);
+		err = write_zone_step(writer, &step, depths);
 	zone_walk_release(&walk);
 	return err;
 }

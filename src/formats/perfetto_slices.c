@@ -38,6 +38,15 @@ int perfetto_end_zone(struct event_writer *writer, struct perfetto_tracks *track
 	return event_writer_add(writer, time_ns);
 }
 
+int perfetto_write_fill(struct event_writer *writer, struct perfetto_tracks *tracks,
+			uint32_t region, uint64_t fill_bytes, uint64_t time_ns)
+{
+	uint64_t track;
+	int err = perfetto_tracks_use_fill(tracks, region, &track);
+
+	return err ? err : event_writer_add_counter(writer, track, time_ns, (int64_t)fill_bytes);
+}
+
 static int add_stack_category(struct event_writer *writer)
 {
 	static const struct event_string category = {.data = "stack", .length = 5};

@@ -66,6 +66,9 @@ struct zone_stream {
 	struct event_writer counters;
 	ARRAY(struct region_state) regions;
 	uint64_t num_occupancies;
+	ARRAY(uint32_t) depths; /* zones that are open, by region */
+	bool is_too_deep;       /* the pending zone */
+	uint64_t num_left_out;
 	struct record_sorter uses; /* by time */
 };
 
@@ -231,6 +234,10 @@ static int write_begin(struct zone_stream *stream)
 	struct event_string name = {.id = zone->name};
 	int err = take_late(stream);
 
+	if (!err && stream->is_too_deep)
+		return perfetto_write_fill(&stream->zones, stream->tracks, zone->region,
+					   get_fill(stream, zone->region, stream->pending),
+					   zone->begin_ns);
 	if (stream->has_name)
 		name = (struct event_string){.data = stream->name.data,
 					     .length = stream->name.length};
@@ -268,6 +275,7 @@ static bool is_known(const struct zone_stream *stream, const struct zone *zone)
 static int begin_zone(void *context, uint32_t zone)
 {
 	struct zone_stream *stream = context;
+	uint32_t region = timeline_get_zone(stream->timeline, zone)->region;
 	int err = flush(stream);
 
 	if (!err && !is_known(stream, timeline_get_zone(stream->timeline, zone)))
@@ -275,8 +283,13 @@ static int begin_zone(void *context, uint32_t zone)
 	while (!err && stream->numbers.length <= zone)
 		if (!array_add(&stream->numbers))
 			err = -ENOMEM;
+	while (!err && stream->depths.length <= region)
+		if (!array_add(&stream->depths))
+			err = -ENOMEM;
 	if (err)
 		return err;
+	stream->is_too_deep = stream->depths.items[region]++ >= MAX_SLICE_DEPTH;
+	stream->num_left_out += stream->is_too_deep && stream->is_writing;
 	stream->numbers.items[zone] = stream->num_zones++;
 	stream->pending = zone;
 	return 0;
@@ -286,12 +299,17 @@ static int end_zone(void *context, uint32_t id)
 {
 	struct zone_stream *stream = context;
 	const struct zone *zone = timeline_get_zone(stream->timeline, id);
+	uint64_t fill_bytes = get_fill(stream, zone->region, zone->parent);
+	bool is_too_deep = --stream->depths.items[zone->region] >= MAX_SLICE_DEPTH;
 	int err = flush(stream);
 
 	if (err || !stream->is_writing)
 		return err;
-	return perfetto_end_zone(&stream->zones, stream->tracks, zone->region,
-				 get_fill(stream, zone->region, zone->parent), zone->end_ns);
+	if (is_too_deep)
+		return perfetto_write_fill(&stream->zones, stream->tracks, zone->region, fill_bytes,
+					   zone->end_ns);
+	return perfetto_end_zone(&stream->zones, stream->tracks, zone->region, fill_bytes,
+				 zone->end_ns);
 }
 
 static int rename_zone(void *context, uint32_t zone, const char *name, size_t length)
@@ -488,6 +506,7 @@ void zone_stream_free(struct zone_stream *stream)
 	event_writer_release(&stream->totals);
 	event_writer_release(&stream->counters);
 	array_release(&stream->regions);
+	array_release(&stream->depths);
 	perfetto_tracks_free(stream->tracks);
 	free(stream);
 }
@@ -548,7 +567,7 @@ int zone_stream_write(struct zone_stream *stream, struct timeline *timeline,
 	return err;
 }
 
-int zone_stream_finish(struct zone_stream *stream)
+int zone_stream_finish(struct zone_stream *stream, uint64_t *ret_num_left_out)
 {
 	int err = stream->num_zones == stream->num_surveyed_zones ? 0 : -ESTALE;
 
@@ -557,5 +576,6 @@ int zone_stream_finish(struct zone_stream *stream)
 
 		err = end_slice(stream, region, TIMELINE_NONE, &flow);
 	}
+	*ret_num_left_out = stream->num_left_out;
 	return err ? err : perfetto_stream_finish(stream->packets);
 }

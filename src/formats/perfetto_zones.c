@@ -1,8 +1,10 @@
 #include "formats/perfetto_zones.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "formats/perfetto_slices.h"
 #include "formats/perfetto_zone_stream.h"
 #include "formats/zones_reader.h"
 
@@ -108,6 +110,7 @@ static int read_zones_again(struct conversion *conversion)
 
 static int convert(struct conversion *conversion, struct perfetto_stream *packets)
 {
+	uint64_t num_left_out;
 	int err = read_through(conversion, zones_reader_scan);
 
 	zone_stream_survey(conversion->stream, conversion->declared);
@@ -118,7 +121,14 @@ static int convert(struct conversion *conversion, struct perfetto_stream *packet
 	err = zone_stream_write(conversion->stream, conversion->timeline, packets);
 	if (!err)
 		err = read_zones_again(conversion);
-	return err ? err : zone_stream_finish(conversion->stream);
+	if (!err)
+		err = zone_stream_finish(conversion->stream, &num_left_out);
+	if (!err && num_left_out)
+		import_warn(conversion->import,
+			    "%" PRIu64 " zones are left out of the trace: they lie more than %d "
+			    "deep in others, and Perfetto takes no deeper ones",
+			    num_left_out, MAX_SLICE_DEPTH);
+	return err;
 }
 
 int perfetto_write_zones(struct import *import, const struct zones_source *source,
