@@ -190,6 +190,7 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/imports
 	$(Q)O=$(O) tests/bench/perf_data
 	$(Q)O=$(O) tests/bench/traces
+	$(Q)CC="$(CC)" tests/bench/zones
 	$(Q)O=$(O) tests/bench/viewer
 	$(Q)O=$(O) tests/bench/run
 	$(Q)O=$(O) tests/bench/unwinding

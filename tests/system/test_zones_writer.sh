@@ -79,3 +79,38 @@ run_zones "$TMPDIR/ab.zones" "$TMPDIR/ab"
 expect_zones "$TMPDIR/ab.zones" 2
 (($(grep -c '^#! process' "$TMPDIR/ab.zones") == 1 && $(grep -c '^THREAD' "$TMPDIR/ab.zones") == 1)) ||
     fail "two files do not share one writer"
+
+# It compiles without a warning as what it says it is for, switched on and off.
+cp "$TMPDIR/b.c" "$TMPDIR/b.cc"
+for compiler in gcc:c g++:cc clang:c clang++:cc; do
+    command -v "${compiler%:*}" >/dev/null || continue
+    standards=(gnu11 gnu17)
+    [[ $compiler == *:c ]] || standards=(c++11 c++14 c++17 c++20)
+    for standard in "${standards[@]}"; do
+        for switch in -DON -DSTACKWIDE_ZONES_DISABLED; do
+            "${compiler%:*}" -fsyntax-only -I "$REPO/include" -std="$standard" $switch \
+                -Wall -Wextra -pedantic -Werror "$TMPDIR/b.${compiler#*:}" ||
+                fail "${compiler%:*} -std=$standard $switch complains"
+        done
+    done
+done
+
+# Switched off, a function with zones is the function without them.
+cat >"$TMPDIR/off.c" <<'END'
+#include <stackwide/zones.h>
+int work(int n);
+int work(int n)
+{
+    STACKWIDE_ZONE_AS(zone, "work");
+    stackwide_zone_integer(&zone, "n", n);
+    STACKWIDE_COUNTER("n", n);
+    return n * 3;
+}
+END
+echo 'int work(int n); int work(int n) { return n * 3; }' >"$TMPDIR/plain.c"
+cc -O2 -I "$REPO/include" -DSTACKWIDE_ZONES_DISABLED -c -o "$TMPDIR/off.o" "$TMPDIR/off.c"
+cc -O2 -c -o "$TMPDIR/plain.o" "$TMPDIR/plain.c"
+diff <(objdump -d "$TMPDIR/off.o" | tail -n +4) <(objdump -d "$TMPDIR/plain.o" | tail -n +4) ||
+    fail "the disabled build costs something"
+size=$(size -A "$TMPDIR/off.o" | awk '$1 ~ /^\.(data|bss|rodata)/ { sum += $2 } END { print sum + 0 }')
+((size == 0)) || fail "the disabled build holds $size bytes of data"
