@@ -46,10 +46,4 @@ _must_check_ int spool_next(struct spool *spool, void *ret);
 /* Right once spool_rewind() was called. */
 struct spool_counts spool_get_counts(const struct spool *spool);
 
-/*
- * Open a file without a name, which is gone when it is closed. Returns its descriptor, which the
- * caller closes; -ENOMEM, or negative errno with the folder and the cure in error.
- */
-_must_check_ int spool_open_file(const char *folder, struct error *error);
-
 #endif

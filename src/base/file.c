@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 int file_read_fd(int fd, size_t limit_bytes, struct text *ret)
 {
@@ -57,4 +60,70 @@ int file_write_fd(int fd, const void *data, size_t size)
 		size -= (size_t)written;
 	}
 	return 0;
+}
+
+int file_write_at(int fd, const void *data, size_t size, uint64_t offset)
+{
+	const uint8_t *next = data;
+
+	while (size) {
+		ssize_t written = pwrite(fd, next, size, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -ENOSPC;
+		next += written;
+		offset += (uint64_t)written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+int file_read_range(int fd, void *data, size_t size, uint64_t offset)
+{
+	uint8_t *next = data;
+
+	while (size) {
+		ssize_t got = pread(fd, next, size, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EIO;
+		next += got;
+		offset += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+const char *file_get_temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/var/tmp";
+}
+
+int file_open_nameless(const char *folder, struct error *error)
+{
+	_cleanup_free_ char *path = NULL;
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+
+	/* There are file systems that have no such files. */
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		if (asprintf(&path, "%s/stackwide.XXXXXX", folder) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path);
+	}
+	if (fd >= 0)
+		return fd;
+	return error_set(error, -errno,
+			 "cannot make a temporary file in '%s': %m; set TMPDIR to a folder with "
+			 "room",
+			 folder);
 }

@@ -6,14 +6,13 @@
 #include "base/spool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 
 #define BLOCK_BYTES (512u << 10)
 #define PAGE_BYTES  (8u << 10)
@@ -41,29 +40,6 @@ struct spool {
 	ARRAY(size_t) heap;
 };
 
-int spool_open_file(const char *folder, struct error *error)
-{
-	_cleanup_free_ char *path = NULL;
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-
-	/* There are file systems that have no such files. */
-	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-		if (asprintf(&path, "%s/stackwide.XXXXXX", folder) < 0) {
-			path = NULL;
-			return -ENOMEM;
-		}
-		fd = mkostemp(path, O_CLOEXEC);
-		if (fd >= 0)
-			unlink(path);
-	}
-	if (fd >= 0)
-		return fd;
-	return error_set(error, -errno,
-			 "cannot make a temporary file in '%s': %m; set TMPDIR to a folder with "
-			 "room",
-			 folder);
-}
-
 int spool_new(const char *folder, size_t item_bytes, int (*compare)(const void *, const void *),
 	      struct spool **ret, struct error *error)
 {
@@ -75,7 +51,7 @@ int spool_new(const char *folder, size_t item_bytes, int (*compare)(const void *
 	spool->item_bytes = item_bytes;
 	spool->compare = compare;
 	spool->last = malloc(item_bytes);
-	spool->fd = spool->last ? spool_open_file(folder, error) : -ENOMEM;
+	spool->fd = spool->last ? file_open_nameless(folder, error) : -ENOMEM;
 	if (spool->fd < 0) {
 		err = spool->fd;
 		spool_free(spool);
@@ -161,28 +137,13 @@ static int sort_block(struct spool *spool)
 	return 0;
 }
 
-static int write_at(int fd, const uint8_t *data, size_t size, uint64_t offset)
-{
-	while (size) {
-		ssize_t written = pwrite(fd, data, size, (off_t)offset);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -ENOSPC;
-		data += written;
-		offset += (uint64_t)written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 /* Write the block behind what is there, and make it part of a run. */
 static int write_block(struct spool *spool)
 {
 	size_t size = spool->in_block * spool->item_bytes;
 	struct run *run;
-	int err = write_at(spool->fd, spool->block, size, spool->counts.kept * spool->item_bytes);
+	int err = file_write_at(spool->fd, spool->block, size,
+				spool->counts.kept * spool->item_bytes);
 
 	if (err)
 		return err;
@@ -240,22 +201,6 @@ struct spool_counts spool_get_counts(const struct spool *spool)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static int read_at(int fd, uint8_t *data, size_t size, uint64_t offset)
-{
-	while (size) {
-		ssize_t got = pread(fd, data, size, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		data += got;
-		offset += (uint64_t)got;
-		size -= (size_t)got;
-	}
-	return 0;
-}
-
 static int fill_page(const struct spool *spool, struct run *run)
 {
 	size_t count = items_of(spool, PAGE_BYTES);
@@ -267,8 +212,8 @@ static int fill_page(const struct spool *spool, struct run *run)
 		run->page = malloc(items_of(spool, PAGE_BYTES) * spool->item_bytes);
 	if (!run->page)
 		return -ENOMEM;
-	err = read_at(spool->fd, run->page, count * spool->item_bytes,
-		      run->next * spool->item_bytes);
+	err = file_read_range(spool->fd, run->page, count * spool->item_bytes,
+			      run->next * spool->item_bytes);
 	if (err)
 		return err;
 	run->next += count;

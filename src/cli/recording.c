@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/recorded_trace.h"
@@ -49,14 +50,6 @@ static void return_large_blocks(void)
 	(void)mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK_BYTES);
 }
 
-/* For what may be large: not where memory is used as a disk. */
-static const char *get_temporary_folder(void)
-{
-	const char *folder = getenv("TMPDIR");
-
-	return folder && *folder ? folder : "/var/tmp";
-}
-
 /*
  * The folder that the service manager has made for what we keep: a service of a user of its own
  * cannot write to root's. A symbolic link where systemd makes up the user. NULL: none; the caller
@@ -87,7 +80,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.keeps_moments = outputs_have_moments(recording->outputs),
 		.ring_bytes = options->ring_bytes,
 		.records_schedule = options->records_schedule,
-		.temporary_folder = get_temporary_folder(),
+		.temporary_folder = file_get_temporary_folder(),
 	};
 	struct error error = {0};
 	int err;

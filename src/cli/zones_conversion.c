@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/output_file.h"
 #include "cli/command.h"
@@ -61,62 +62,28 @@ static int read_input(void *context, void *data, size_t size, size_t *ret_size)
 
 /* ---- what is too much for memory ---------------------------------------------------------- */
 
-static const char *get_folder(void)
-{
-	const char *folder = getenv("TMPDIR");
-
-	return folder && *folder ? folder : "/var/tmp";
-}
-
-static int open_spill(const char *folder)
-{
-	_cleanup_free_ char *path = NULL;
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd < 0 ? -errno : fd;
-	/* A file system that has no such files. */
-	if (asprintf(&path, "%s/stackwide.XXXXXX", folder) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	unlink(path);
-	return fd;
-}
-
 static int tell_spill(struct conversion *conversion, int err)
 {
 	return error_set(&conversion->error, err,
 			 "cannot keep what must be sorted in a temporary file in '%s': %s; set "
 			 "TMPDIR to a folder with room",
-			 get_folder(), strerror(-err));
+			 file_get_temporary_folder(), strerror(-err));
 }
 
 static int append_spill(void *context, const void *data, size_t size, uint64_t *ret_offset)
 {
 	struct conversion *conversion = context;
-	size_t written = 0;
+	int err;
 
 	if (conversion->spill_fd < 0) {
-		int fd = open_spill(get_folder());
-
-		if (fd < 0)
-			return tell_spill(conversion, fd);
-		conversion->spill_fd = fd;
+		conversion->spill_fd =
+			file_open_nameless(file_get_temporary_folder(), &conversion->error);
+		if (conversion->spill_fd < 0)
+			return conversion->spill_fd;
 	}
-	while (written < size) {
-		ssize_t got = pwrite(conversion->spill_fd, (const char *)data + written,
-				     size - written, (off_t)(conversion->spilled + written));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return tell_spill(conversion, got ? -errno : -EIO);
-		written += (size_t)got;
-	}
+	err = file_write_at(conversion->spill_fd, data, size, conversion->spilled);
+	if (err)
+		return tell_spill(conversion, err);
 	*ret_offset = conversion->spilled;
 	conversion->spilled += size;
 	return 0;
@@ -125,19 +92,9 @@ static int append_spill(void *context, const void *data, size_t size, uint64_t *
 static int read_spill(void *context, uint64_t offset, void *data, size_t size)
 {
 	struct conversion *conversion = context;
-	size_t done = 0;
+	int err = file_read_range(conversion->spill_fd, data, size, offset);
 
-	while (done < size) {
-		ssize_t got = pread(conversion->spill_fd, (char *)data + done, size - done,
-				    (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return tell_spill(conversion, got ? -errno : -EIO);
-		done += (size_t)got;
-	}
-	return 0;
+	return err ? tell_spill(conversion, err) : 0;
 }
 
 /* ---- the conversion ----------------------------------------------------------------------- */

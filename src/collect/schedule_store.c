@@ -1,14 +1,13 @@
 #include "collect/schedule_store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/spool.h"
 #include "collect/schedule_decoder.h"
 #include "profile/string_table.h"
 
@@ -64,7 +63,7 @@ int schedule_store_new(const char *folder, struct schedule_store **ret, struct e
 		schedule_store_free(store);
 		return -ENOMEM;
 	}
-	store->fd = spool_open_file(folder, error);
+	store->fd = file_open_nameless(folder, error);
 	if (store->fd < 0) {
 		err = store->fd;
 		schedule_store_free(store);
