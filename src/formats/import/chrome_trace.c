@@ -209,7 +209,7 @@ static int read_event(struct chrome_reader *reader, struct json *json)
 {
 	struct chrome_event event = {
 		.offset = json->offset, .args = CHROME_NOWHERE, .stack = CHROME_NOWHERE};
-	enum json_token token;
+	enum json_token token = JSON_FAILED;
 	int err = 0;
 
 	text_truncate(&reader->name, 0);
@@ -251,7 +251,7 @@ static int tell_broken(struct chrome_reader *reader, const struct json *json, si
 static int read_events(struct chrome_reader *reader, struct json *json, bool *ret_broke)
 {
 	size_t depth = json_get_depth(json);
-	enum json_token token;
+	enum json_token token = JSON_FAILED;
 	int err = 0;
 
 	while (!err && (token = json_next(json)) != JSON_ARRAY_END) {
@@ -271,7 +271,7 @@ static int read_events(struct chrome_reader *reader, struct json *json, bool *re
 static int read_object(struct chrome_reader *reader, struct json *json, bool *ret_broke)
 {
 	bool has_events = false;
-	enum json_token token;
+	enum json_token token = JSON_FAILED;
 	int err = 0;
 
 	while (!err && !*ret_broke && (token = json_next(json)) == JSON_KEY) {
