@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/heap.h"
+
 #define HEAD_BYTES       12
 #define WRITE_BYTES      65536
 #define SMALLEST_READ    4096
@@ -197,52 +199,13 @@ static bool has_more(const struct record_piece *piece)
 	return piece->taken < piece->length || piece->left;
 }
 
-static bool is_before(const struct record_sorter *sorter, uint32_t a, uint32_t b)
+static bool is_before(const void *owner, uint32_t a, uint32_t b)
 {
+	const struct record_sorter *sorter = owner;
 	uint64_t left = sorter->pieces.items[a].key;
 	uint64_t right = sorter->pieces.items[b].key;
 
 	return left != right ? left < right : a < b;
-}
-
-/* The piece on top may have to go down. */
-static void sink_top(struct record_sorter *sorter)
-{
-	uint32_t *heap = sorter->heap.items;
-	size_t count = sorter->heap.length;
-	size_t i = 0;
-
-	for (;;) {
-		size_t child = 2 * i + 1;
-		uint32_t moved;
-
-		if (child >= count)
-			return;
-		if (child + 1 < count && is_before(sorter, heap[child + 1], heap[child]))
-			child++;
-		if (!is_before(sorter, heap[child], heap[i]))
-			return;
-		moved = heap[i];
-		heap[i] = heap[child];
-		heap[child] = moved;
-		i = child;
-	}
-}
-
-static void raise_last(struct record_sorter *sorter)
-{
-	uint32_t *heap = sorter->heap.items;
-
-	for (size_t i = sorter->heap.length - 1; i;) {
-		size_t parent = (i - 1) / 2;
-		uint32_t moved = heap[i];
-
-		if (!is_before(sorter, heap[i], heap[parent]))
-			return;
-		heap[i] = heap[parent];
-		heap[parent] = moved;
-		i = parent;
-	}
 }
 
 static int load_head(struct record_sorter *sorter, struct record_piece *piece)
@@ -269,12 +232,12 @@ int record_sorter_finish(struct record_sorter *sorter)
 			return -ENOMEM;
 		*added = (uint32_t)i;
 		err = load_head(sorter, &sorter->pieces.items[i]);
-		if (!err)
-			raise_last(sorter);
 	}
-	if (!err && sorter->pieces.length)
-		array_release(&sorter->bytes);
-	return err;
+	if (err || !sorter->pieces.length)
+		return err;
+	heap_make(sorter->heap.items, sorter->heap.length, is_before, sorter);
+	array_release(&sorter->bytes);
+	return 0;
 }
 
 static int next_in_memory(struct record_sorter *sorter, struct sorted_record *ret)
@@ -302,7 +265,7 @@ static int move_on(struct record_sorter *sorter)
 		*top = (struct record_piece){0};
 		sorter->heap.items[0] = sorter->heap.items[--sorter->heap.length];
 	}
-	sink_top(sorter);
+	heap_mend(sorter->heap.items, sorter->heap.length, is_before, sorter);
 	return err;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/heap.h"
 
 #define BLOCK_BYTES (512u << 10)
 #define PAGE_BYTES  (8u << 10)
@@ -37,7 +38,7 @@ struct spool {
 	uint8_t *last; /* a copy of the last item of the last run */
 	ARRAY(struct run) runs;
 	/* Runs that have an item to give, as a heap: the one whose item is first is first. */
-	ARRAY(size_t) heap;
+	ARRAY(uint32_t) heap;
 };
 
 int spool_new(const char *folder, size_t item_bytes, int (*compare)(const void *, const void *),
@@ -230,33 +231,13 @@ static const uint8_t *get_item(const struct spool *spool, size_t number)
 }
 
 /* Of equal items, those of the earlier run come first. */
-static bool run_is_before(const struct spool *spool, size_t a, size_t b)
+static bool run_is_before(const void *owner, uint32_t a, uint32_t b)
 {
+	const struct spool *spool = owner;
 	const uint8_t *left = get_item(spool, a);
 	const uint8_t *right = get_item(spool, b);
 
 	return is_before(spool, left, right) || (a < b && !is_before(spool, right, left));
-}
-
-/* Let the run at a place of the heap sink to where it belongs. */
-static void sink_down(struct spool *spool, size_t place)
-{
-	size_t *heap = spool->heap.items;
-
-	for (;;) {
-		size_t least = place;
-		size_t held = heap[place];
-
-		for (size_t child = 2 * place + 1;
-		     child <= 2 * place + 2 && child < spool->heap.length; child++)
-			if (run_is_before(spool, heap[child], heap[least]))
-				least = child;
-		if (least == place)
-			return;
-		heap[place] = heap[least];
-		heap[least] = held;
-		place = least;
-	}
 }
 
 int spool_rewind(struct spool *spool)
@@ -267,19 +248,18 @@ int spool_rewind(struct spool *spool)
 	spool->heap.length = 0;
 	for (size_t i = 0; i < spool->runs.length; i++) {
 		struct run *run = &spool->runs.items[i];
-		size_t *added = array_add(&spool->heap);
+		uint32_t *added = array_add(&spool->heap);
 		int err;
 
 		if (!added)
 			return -ENOMEM;
-		*added = i;
+		*added = (uint32_t)i;
 		run->next = run->begin;
 		err = fill_page(spool, run);
 		if (err)
 			return err;
 	}
-	for (size_t place = spool->heap.length / 2; place-- > 0;)
-		sink_down(spool, place);
+	heap_make(spool->heap.items, spool->heap.length, run_is_before, spool);
 	return 0;
 }
 
@@ -300,6 +280,6 @@ int spool_next(struct spool *spool, void *ret)
 	}
 	if (err)
 		return err;
-	sink_down(spool, 0);
+	heap_mend(spool->heap.items, spool->heap.length, run_is_before, spool);
 	return 1;
 }

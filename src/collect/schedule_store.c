@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "collect/schedule_decoder.h"
 #include "profile/string_table.h"
@@ -239,33 +240,13 @@ static uint64_t get_time(const struct schedule_store *store, uint32_t cpu)
 	return event->is_waking ? event->waking.time_ns : event->on_cpu.time_ns;
 }
 
-static bool is_before(const struct schedule_store *store, uint32_t a, uint32_t b)
+static bool is_before(const void *owner, uint32_t a, uint32_t b)
 {
+	const struct schedule_store *store = owner;
 	uint64_t time_a = get_time(store, a);
 	uint64_t time_b = get_time(store, b);
 
 	return time_a < time_b || (time_a == time_b && a < b);
-}
-
-/* Let the CPU at a place of the heap sink to where it belongs. */
-static void sink_down(struct schedule_store *store, size_t place)
-{
-	uint32_t *heap = store->heap.items;
-
-	for (;;) {
-		size_t least = place;
-		uint32_t held = heap[place];
-
-		for (size_t child = 2 * place + 1;
-		     child <= 2 * place + 2 && child < store->heap.length; child++)
-			if (is_before(store, heap[child], heap[least]))
-				least = child;
-		if (least == place)
-			return;
-		heap[place] = heap[least];
-		heap[least] = held;
-		place = least;
-	}
 }
 
 static int rewind_store(void *context)
@@ -289,8 +270,7 @@ static int rewind_store(void *context)
 		else if (got)
 			return -ENOMEM;
 	}
-	for (size_t place = store->heap.length / 2; place-- > 0;)
-		sink_down(store, place);
+	heap_make(store->heap.items, store->heap.length, is_before, store);
 	return 0;
 }
 
@@ -313,7 +293,7 @@ static int next_event(void *context, void *ret_item)
 		return got;
 	if (!got)
 		store->heap.items[0] = store->heap.items[--store->heap.length];
-	sink_down(store, 0);
+	heap_mend(store->heap.items, store->heap.length, is_before, store);
 	return 1;
 }
 

@@ -1,0 +1,33 @@
+#include "base/heap.h"
+
+/* Let the number at a place sink to where it belongs. */
+static void sink(uint32_t *heap, size_t length, size_t place, heap_is_before *is_before,
+		 const void *owner)
+{
+	for (;;) {
+		size_t least = place;
+		uint32_t held = heap[place];
+
+		for (size_t child = 2 * place + 1; child <= 2 * place + 2 && child < length;
+		     child++)
+			if (is_before(owner, heap[child], heap[least]))
+				least = child;
+		if (least == place)
+			return;
+		heap[place] = heap[least];
+		heap[least] = held;
+		place = least;
+	}
+}
+
+void heap_make(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner)
+{
+	for (size_t place = length / 2; place-- > 0;)
+		sink(heap, length, place, is_before, owner);
+}
+
+void heap_mend(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner)
+{
+	if (length)
+		sink(heap, length, 0, is_before, owner);
+}
