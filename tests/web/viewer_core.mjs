@@ -63,13 +63,15 @@ function readByCommand(file) {
 const addUp = (folded) => folded.toString().trim().split("\n").reduce((sum, line) => sum + Number(line.split(" ").pop()), 0);
 
 /*
- * perf.data and experiments have addresses, which the command line names by files of the machine or
- * of the archive, and the page by their place in the module; and perf.data may be packed by zstd,
- * which the page cannot unpack.
+ * perf.data, experiments and foreign traces have addresses, which the command line names by files of
+ * the machine or of the archive, and the page by their place in the module; and perf.data may be
+ * packed by zstd, which the page cannot unpack.
  */
 function isAlikeButForNames(file, core, command) {
 	const data = fs.readFileSync(file);
-	const hasAddresses = data.subarray(0, 8).toString() === "PERFILE2" || data.subarray(257, 262).toString() === "ustar";
+	const isTraceWithAddresses = data[0] === 0x0a && /[^;]\+0x[0-9a-f]+/.test(core.folded?.toString());
+	const hasAddresses = data.subarray(0, 8).toString() === "PERFILE2" ||
+		data.subarray(257, 262).toString() === "ustar" || isTraceWithAddresses;
 
 	if (!hasAddresses || command.error !== undefined)
 		return false;
