@@ -25,10 +25,8 @@ void shard_pool_free(struct shard_pool *pool); /* gives back the memory of all s
 /*
  * A table of so many rows is going to be copied: make the shards that it needs. Called by the
  * thread that can wait. A failure shows when the shards are taken.
- *
- * num_waiting  tables that will come after it: shards for some of them are made along
  */
-void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows, uint32_t num_waiting);
+void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows);
 
 /*
  * The table has been copied, or will not be.

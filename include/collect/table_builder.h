@@ -22,9 +22,8 @@ struct table_builder_opts {
 	/* Borrowed; tables of files that no ordinary user can write are taken from it and put into
 	   it. NULL: none */
 	struct table_cache *cache;
-	/* Called by a worker thread with each table before it is handed over, and the number of
-	   files that wait for theirs; NULL: nothing. */
-	void (*on_table)(const struct unwind_table *table, uint32_t num_waiting, void *context);
+	/* Called by a worker thread with each table before it is handed over; NULL: nothing. */
+	void (*on_table)(const struct unwind_table *table, void *context);
 	void *context;
 };
 

@@ -51,11 +51,8 @@ void unwind_store_free(struct unwind_store *store);
 /*
  * A table is about to be added: make room for it, which takes time. The only function that any
  * thread may call at any time.
- *
- * num_waiting  tables that are expected after it
  */
-void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table,
-			  uint32_t num_waiting);
+void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table);
 
 /*
  * Copy a table that was prepared into kernel memory. Returns 0, -ENOSPC (the limits of

@@ -64,12 +64,12 @@ static void open_cache(struct publisher *publisher, const struct publisher_opts 
 }
 
 /* Called by the threads that build tables. */
-static void prepare_table(const struct unwind_table *table, uint32_t num_waiting, void *context)
+static void prepare_table(const struct unwind_table *table, void *context)
 {
 	const struct publisher *publisher = context;
 
 	if (unwind_table_has_call_frame_info(table))
-		unwind_store_prepare(publisher->store, table, num_waiting);
+		unwind_store_prepare(publisher->store, table);
 }
 
 static int start_builder(struct publisher *publisher)

@@ -1,8 +1,7 @@
 /*
  * Shards are few megabytes in all, and none too many is to lie idle; but whoever puts one into the
- * map waits, as long for several as for one. So what is needed is counted in rows, and while there
- * are tables to come, shards for them are made along. The files that many processes have come
- * first, and they are the larger ones.
+ * map waits, as long for several as for one. So what is needed is counted in rows, and made at once
+ * for all tables that are about to be copied.
  */
 #include "collect/shard_pool.h"
 
@@ -16,12 +15,11 @@
 
 #include "base/attributes.h"
 
-/* What remains free at the end of a shard, because the next page's rows do not fit: at most this
-   with any file that we know. */
-#define END_ROWS 6000
-/* Shards that are made along for tables that are expected, and that one batch has. */
-#define EXPECTED_MAX 2
-#define BATCH_MAX    16
+/* What remains free at the end of a shard, because the next page's rows do not fit: most often less
+   than this. */
+#define END_ROWS 2000
+/* Shards that one batch has. */
+#define BATCH_MAX 16
 /* The kernel puts the map's own data before the value, into a page. */
 #define MAP_BYTES 4096
 
@@ -34,8 +32,6 @@ struct shard_pool {
 	uint32_t num_taken;
 	uint32_t num_left_rows;   /* in the last one taken */
 	uint64_t num_coming_rows; /* of tables that are about to be copied */
-	uint64_t num_tables;      /* that were ever prepared */
-	uint64_t num_table_rows;  /* theirs */
 };
 
 struct shard_pool *shard_pool_new(int shards_fd)
@@ -139,7 +135,7 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 }
 
 /* Shards that are to be made. */
-static uint32_t count_missing(struct shard_pool *pool, uint32_t num_waiting)
+static uint32_t count_missing(struct shard_pool *pool)
 {
 	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
 	uint64_t wanted;
@@ -150,28 +146,20 @@ static uint32_t count_missing(struct shard_pool *pool, uint32_t num_waiting)
 	wanted = pool->num_coming_rows;
 	wanted -= wanted < pool->num_left_rows ? wanted : pool->num_left_rows;
 	wanted = (wanted + per_shard - 1) / per_shard;
-	if (wanted > ready && pool->num_tables) {
-		uint64_t expected =
-			pool->num_table_rows / pool->num_tables * num_waiting / 2 / per_shard;
-
-		wanted += expected < EXPECTED_MAX ? expected : EXPECTED_MAX;
-	}
 	pthread_mutex_unlock(&pool->lock);
 	return wanted > ready ? (uint32_t)(wanted - ready) : 0;
 }
 
-void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows, uint32_t num_waiting)
+void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows)
 {
 	uint32_t num_missing;
 
 	pthread_mutex_lock(&pool->lock);
 	pool->num_coming_rows += num_rows;
-	pool->num_table_rows += num_rows;
-	pool->num_tables++;
 	pthread_mutex_unlock(&pool->lock);
 	pthread_mutex_lock(&pool->making);
 	for (;;) {
-		num_missing = count_missing(pool, num_waiting);
+		num_missing = count_missing(pool);
 		if (!num_missing || make_shards(pool, num_missing))
 			break;
 	}

@@ -113,7 +113,6 @@ static void *run_worker(void *context)
 	pthread_mutex_lock(&builder->lock);
 	while (!builder->is_closing) {
 		struct unwind_table *table;
-		uint32_t num_waiting;
 		uint64_t start_ns;
 		struct job job;
 
@@ -122,13 +121,12 @@ static void *run_worker(void *context)
 			continue;
 		}
 		job = take_job(builder);
-		num_waiting = (uint32_t)builder->jobs.length;
 		builder->num_running++;
 		pthread_mutex_unlock(&builder->lock);
 		start_ns = clock_now_ns();
 		table = get_table(builder, &job);
 		if (table && builder->opts.on_table)
-			builder->opts.on_table(table, num_waiting, builder->opts.context);
+			builder->opts.on_table(table, builder->opts.context);
 		release_job(&job);
 		pthread_mutex_lock(&builder->lock);
 		builder->num_running--;

@@ -191,10 +191,9 @@ static int copy_page(struct unwind_store *store, struct rule_numbers *numbers,
 			       page->num_rows, target);
 }
 
-void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table,
-			  uint32_t num_waiting)
+void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table)
 {
-	shard_pool_prepare(store->shard_pool, table->num_rows, num_waiting);
+	shard_pool_prepare(store->shard_pool, table->num_rows);
 }
 
 static int copy_table(struct unwind_store *store, const struct unwind_table *table,
