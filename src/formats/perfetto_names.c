@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/kept.h"
 #include "formats/utf8.h"
 
 /*
@@ -31,7 +32,7 @@ struct perfetto_names {
 	ARRAY(Perfetto__DebugAnnotationName *) annotations;
 	ARRAY(Perfetto__InternedString *) values;
 	ARRAY(Perfetto__SourceLocation *) locations;
-	ARRAY(void *) garbage;
+	struct kept garbage; /* what messages are made of, until they are written */
 };
 
 struct perfetto_names *perfetto_names_new(const struct timeline *timeline)
@@ -62,22 +63,9 @@ void perfetto_names_free(struct perfetto_names *names)
 	array_release(&names->annotations);
 	array_release(&names->values);
 	array_release(&names->locations);
-	array_release(&names->garbage);
+	kept_release(&names->garbage);
 	string_table_free(names->texts);
 	free(names);
-}
-
-/* Memory until the flush. */
-static void *keep(struct perfetto_names *names, void *memory)
-{
-	void **kept = memory ? array_add(&names->garbage) : NULL;
-
-	if (!kept) {
-		free(memory);
-		return NULL;
-	}
-	*kept = memory;
-	return memory;
 }
 
 /* A copy of a string as the format takes it; NULL when out of memory. */
@@ -92,28 +80,28 @@ static char *fit(struct perfetto_names *names, const struct string_table *string
 	*ret_length = text.length;
 	if (text.failed)
 		text_release(&text);
-	return keep(names, text.data);
+	return kept_add(&names->garbage, text.data);
 }
 
 /* Put a new message of one type, with its number and its name, at the end of its list. */
-#define ADD_NAME(names, list, type, init, number, text)               \
-	({                                                            \
-		type *message_ = keep((names), malloc(sizeof(type))); \
-		type **added_ = message_ ? array_add(&(list)) : NULL; \
-                                                                      \
-		if (added_) {                                         \
-			*message_ = (type)init;                       \
-			message_->has_iid = 1;                        \
-			message_->iid = (number);                     \
-			message_->name = (text);                      \
-			*added_ = message_;                           \
-		}                                                     \
-		added_ ? 0 : -ENOMEM;                                 \
+#define ADD_NAME(names, list, type, init, number, text)                             \
+	({                                                                          \
+		type *message_ = kept_add(&(names)->garbage, malloc(sizeof(type))); \
+		type **added_ = message_ ? array_add(&(list)) : NULL;               \
+                                                                                    \
+		if (added_) {                                                       \
+			*message_ = (type)init;                                     \
+			message_->has_iid = 1;                                      \
+			message_->iid = (number);                                   \
+			message_->name = (text);                                    \
+			*added_ = message_;                                         \
+		}                                                                   \
+		added_ ? 0 : -ENOMEM;                                               \
 	})
 
 static int add_value(struct perfetto_names *names, uint64_t number, char *text, size_t length)
 {
-	Perfetto__InternedString *message = keep(names, malloc(sizeof(*message)));
+	Perfetto__InternedString *message = kept_add(&names->garbage, malloc(sizeof(*message)));
 	Perfetto__InternedString **added = message ? array_add(&names->values) : NULL;
 
 	if (!added)
@@ -193,7 +181,7 @@ int perfetto_names_use_location(struct perfetto_names *names, uint32_t location,
 
 	if (err || !is_new)
 		return err;
-	message = keep(names, malloc(sizeof(*message)));
+	message = kept_add(&names->garbage, malloc(sizeof(*message)));
 	added = message ? array_add(&names->locations) : NULL;
 	if (!added)
 		return -ENOMEM;
@@ -212,7 +200,7 @@ Perfetto__InternedData *perfetto_names_get_new(struct perfetto_names *names)
 {
 	Perfetto__InternedData *data = &names->data;
 
-	if (!names->garbage.length)
+	if (!names->garbage.pieces.length)
 		return NULL;
 	*data = (Perfetto__InternedData)PERFETTO__INTERNED_DATA__INIT;
 	data->n_event_names = names->events.length;
@@ -230,9 +218,7 @@ Perfetto__InternedData *perfetto_names_get_new(struct perfetto_names *names)
 
 void perfetto_names_flush(struct perfetto_names *names)
 {
-	array_for_each (&names->garbage, memory)
-		free(*memory);
-	names->garbage.length = 0;
+	kept_clear(&names->garbage);
 	names->events.length = 0;
 	names->categories.length = 0;
 	names->annotations.length = 0;

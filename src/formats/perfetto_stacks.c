@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/kept.h"
 #include "formats/perfetto_numbers.h"
 #include "formats/utf8.h"
 
@@ -49,27 +50,13 @@ struct perfetto_stacks {
 	ARRAY(Perfetto__Mapping *) mappings;
 	ARRAY(Perfetto__Frame *) frames;
 	ARRAY(Perfetto__Callstack *) callstacks;
-	ARRAY(void *) garbage;
-	size_t size_bytes; /* about */
+	struct kept garbage; /* what messages are made of, until they are written */
+	size_t size_bytes;   /* about */
 };
-
-static void *keep(struct perfetto_stacks *stacks, void *memory)
-{
-	void **kept = memory ? array_add(&stacks->garbage) : NULL;
-
-	if (!kept) {
-		free(memory);
-		return NULL;
-	}
-	*kept = memory;
-	return memory;
-}
 
 static void discard(struct perfetto_stacks *stacks)
 {
-	array_for_each (&stacks->garbage, memory)
-		free(*memory);
-	stacks->garbage.length = 0;
+	kept_clear(&stacks->garbage);
 	stacks->functions.length = 0;
 	stacks->sources.length = 0;
 	stacks->paths.length = 0;
@@ -86,8 +73,8 @@ static void discard(struct perfetto_stacks *stacks)
 static Perfetto__InternedString *new_string(struct perfetto_stacks *stacks, uint64_t number,
 					    const void *data, size_t length)
 {
-	Perfetto__InternedString *string = keep(stacks, malloc(sizeof(*string)));
-	uint8_t *copy = keep(stacks, malloc(length + 1));
+	Perfetto__InternedString *string = kept_add(&stacks->garbage, malloc(sizeof(*string)));
+	uint8_t *copy = kept_add(&stacks->garbage, malloc(length + 1));
 
 	if (!string || !copy)
 		return NULL;
@@ -224,8 +211,8 @@ static int use_mapping(struct perfetto_stacks *stacks, uint32_t path, uint32_t m
 
 	if (err || !is_new)
 		return err;
-	mapping = keep(stacks, malloc(sizeof(*mapping)));
-	paths = keep(stacks, malloc(sizeof(*paths)));
+	mapping = kept_add(&stacks->garbage, malloc(sizeof(*mapping)));
+	paths = kept_add(&stacks->garbage, malloc(sizeof(*paths)));
 	if (!mapping || !paths)
 		return -ENOMEM;
 	*mapping = (Perfetto__Mapping)PERFETTO__MAPPING__INIT;
@@ -269,7 +256,7 @@ static int add_frame(struct perfetto_stacks *stacks, const struct location *loca
 {
 	enum frame_kind_value kind = get_kind(profile_get_frame(stacks->profile, id));
 	const struct frame *frame = profile_get_frame(stacks->profile, id);
-	Perfetto__Frame *message = keep(stacks, malloc(sizeof(*message)));
+	Perfetto__Frame *message = kept_add(&stacks->garbage, malloc(sizeof(*message)));
 	int err;
 
 	if (!message)
@@ -309,7 +296,7 @@ static int flush(struct perfetto_stacks *stacks)
 	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
 	int err;
 
-	if (!stacks->garbage.length)
+	if (!stacks->garbage.pieces.length)
 		return 0;
 	data.n_function_names = stacks->functions.length;
 	data.function_names = stacks->functions.items;
@@ -364,8 +351,8 @@ static size_t count_frames(const struct perfetto_stacks *stacks, uint32_t stack)
 static int tell_stack(struct perfetto_stacks *stacks, uint32_t stack)
 {
 	size_t count = count_frames(stacks, stack);
-	Perfetto__Callstack *message = keep(stacks, malloc(sizeof(*message)));
-	uint64_t *frames = keep(stacks, malloc((count + 1) * sizeof(*frames)));
+	Perfetto__Callstack *message = kept_add(&stacks->garbage, malloc(sizeof(*message)));
+	uint64_t *frames = kept_add(&stacks->garbage, malloc((count + 1) * sizeof(*frames)));
 	int err;
 
 	if (!message || !frames)
@@ -540,6 +527,6 @@ void perfetto_stacks_free(struct perfetto_stacks *stacks)
 	array_release(&stacks->mappings);
 	array_release(&stacks->frames);
 	array_release(&stacks->callstacks);
-	array_release(&stacks->garbage);
+	kept_release(&stacks->garbage);
 	free(stacks);
 }
