@@ -109,8 +109,44 @@ static void print_piece(const char *piece, size_t length, void *opaque)
 	text_append(&printed->text, piece, length);
 }
 
+/* The lifetimes that a binder ("G" and a number in base 62) says it has; at most the limit. */
+static size_t count_bound_lifetimes(const char *binder, size_t limit)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t length = strspn(binder + 1, digits);
+	size_t number = 0;
+
+	if (binder[1 + length] != '_')
+		return 0;
+	for (size_t i = 0; i < length && number < limit; i++)
+		number = number * 62 + (size_t)(strchr(digits, binder[1 + i]) - digits);
+	number += length > 0 ? 2 : 1;
+	return number < limit ? number : limit;
+}
+
+/*
+ * Whether a Rust symbol binds more lifetimes than a name may have bytes. The demangler counts
+ * them one by one, up to 2^64, and calls nobody where the name does not show them. A binder
+ * follows the sign of a function type or of a trait object. An identifier may look like one:
+ * its symbol then stays as it is.
+ */
+static bool binds_too_much(const char *symbol)
+{
+	size_t left = DEMANGLED_MAX_BYTES;
+
+	if (!string_starts_with(symbol, "_R"))
+		return false;
+	for (const char *at = strchr(symbol, 'G'); at && left; at = strchr(at + 1, 'G'))
+		if (at[-1] == 'F' || at[-1] == 'D')
+			left -= count_bound_lifetimes(at, left);
+	return left == 0;
+}
+
 static bool demangle(struct printed *printed, const char *symbol, int options)
 {
+	if (binds_too_much(symbol))
+		return false;
 	if (setjmp(printed->too_long)) {
 		text_append_string(&printed->text, "...");
 		return true;

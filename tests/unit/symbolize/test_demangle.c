@@ -134,6 +134,26 @@ static void a_name_that_unfolds_without_end_is_cut(void **state)
 	text_release(&symbol);
 }
 
+/* The binder is in the path of an instantiating crate, which the name does not show. */
+static void lifetimes_without_end_leave_the_symbol_as_it_is(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"_RNvC7mRNvCs12olYYYYYYYbYFFFFFGFFFFFFFF_ZooYYbYYYYYo",
+		 "_RNvC7mRNvCs12olYYYYYYYbYFFFFFGFFFFFFFF_ZooYYbYYYYYo",
+		 "_RNvC7mRNvCs12olYYYYYYYbYFFFFFGFFFFFFFF_ZooYYbYYYYYo"},
+		{"_RINvC1c1fDGZZZZZZZZZZZZZZZZ_EL_E", "_RINvC1c1fDGZZZZZZZZZZZZZZZZ_EL_E",
+		 "_RINvC1c1fDGZZZZZZZZZZZZZZZZ_EL_E"},
+		{"_RINvC1c1fFG0_RL1_hRL0_tEuE", "c::f::<for<'a, 'b> fn(&'a u8, &'b u16)>",
+		 "c::f::<for<'a, 'b> fn(&'a u8, &'b u16)>"},
+		/* an identifier that looks like a binder of 144,000 */
+		{"_RNvC1c7DGRAM_x", "_RNvC1c7DGRAM_x", "_RNvC1c7DGRAM_x"},
+		{"_RNvC1c4DG_x", "c::DG_x", "c::DG_x"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
 static void the_same_name_is_demangled_once(void **state)
 {
 	struct demangler *demangler = demangler_new();
@@ -157,6 +177,7 @@ int main(void)
 		cmocka_unit_test(symbol_versions_are_cut_from_the_short_name),
 		cmocka_unit_test(broken_names_stay_as_they_are),
 		cmocka_unit_test(a_name_that_unfolds_without_end_is_cut),
+		cmocka_unit_test(lifetimes_without_end_leave_the_symbol_as_it_is),
 		cmocka_unit_test(the_same_name_is_demangled_once),
 	};
 
