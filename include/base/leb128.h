@@ -3,8 +3,8 @@
  *
  * Source: DWARF 5, section 7.6.
  */
-#ifndef UNWIND_LEB128_H
-#define UNWIND_LEB128_H
+#ifndef BASE_LEB128_H
+#define BASE_LEB128_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /*
- * The function symbols of ELF files, by address.
+ * The functions of ELF files and their names, by address.
  *
  * Not thread-safe while it is built; afterwards any number of threads may look up.
  */
@@ -22,8 +22,8 @@ struct symbol {
 };
 
 /*
- * Read .symtab and .dynsym of every file in elfs. They are views of one program: the stripped
- * file, its .gnu_debugdata, its separate debug file.
+ * Read .symtab, .dynsym and Go's table of functions of every file in elfs. They are views of one
+ * program: the stripped file, its .gnu_debugdata, its separate debug file.
  *
  *  - Functions count, and symbols without type where the section is executable (assembly).
  *  - An address belongs to the innermost symbol whose size covers it. A symbol without size

@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "objfile/go_table.h"
 #include "objfile/range_map.h"
+
+/* After every symbol. */
+#define RANK_OF_GO_TABLE 8
 
 struct candidate {
 	uint64_t start;
@@ -107,37 +111,45 @@ static struct string_section open_strings(Elf *elf, size_t index)
 	};
 }
 
+/* Where it lies in code. */
+static int add_candidate(struct symbol_table *table, const struct range_map *sections,
+			 struct candidate candidate)
+{
+	const struct range *section = range_map_find(sections, candidate.start);
+	struct candidate *new;
+
+	if (!section)
+		return 0;
+	new = array_add(&table->candidates);
+	if (!new)
+		return -ENOMEM;
+	*new = candidate;
+	new->section_end = section->end;
+	if (new->end < new->start || new->end > section->end)
+		new->end = section->end;
+	return 0;
+}
+
 static int add_symbol(struct symbol_table *table, const struct range_map *sections,
 		      struct string_section strings, const GElf_Sym *symbol)
 {
 	unsigned char type = GELF_ST_TYPE(symbol->st_info);
-	const struct range *section;
-	struct candidate *new;
-	uint64_t end;
+	const char *name = strings.data + symbol->st_name;
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return 0;
 	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
 	    symbol->st_name >= strings.size)
 		return 0;
-	if (!is_function_name(strings.data + symbol->st_name, type))
+	if (!is_function_name(name, type))
 		return 0;
-	section = range_map_find(sections, symbol->st_value);
-	if (!section)
-		return 0;
-	if (__builtin_add_overflow(symbol->st_value, symbol->st_size, &end) || end > section->end)
-		end = section->end;
-	new = array_add(&table->candidates);
-	if (!new)
-		return -ENOMEM;
-	*new = (struct candidate){
-		.start = symbol->st_value,
-		.end = end,
-		.section_end = section->end,
-		.name = strings.data + symbol->st_name,
-		.rank = rank_symbol(symbol),
-	};
-	return 0;
+	return add_candidate(table, sections,
+			     (struct candidate){
+				     .start = symbol->st_value,
+				     .end = symbol->st_value + symbol->st_size,
+				     .name = name,
+				     .rank = rank_symbol(symbol),
+			     });
 }
 
 static int add_symbol_section(struct symbol_table *table, const struct range_map *sections,
@@ -155,6 +167,29 @@ static int add_symbol_section(struct symbol_table *table, const struct range_map
 	return err;
 }
 
+/* The names of Go's own table stay when the symbols are stripped. */
+static int add_go_table(struct symbol_table *table, const struct range_map *sections, Elf *elf)
+{
+	struct go_table functions;
+	int err = 0;
+
+	if (!go_table_find(elf, &functions))
+		return 0;
+	for (uint32_t i = 0; !err && i < functions.num_functions; i++) {
+		struct go_function function;
+
+		if (go_table_read(&functions, i, &function) && function.name[0])
+			err = add_candidate(table, sections,
+					    (struct candidate){
+						    .start = function.start,
+						    .end = function.end,
+						    .name = function.name,
+						    .rank = RANK_OF_GO_TABLE,
+					    });
+	}
+	return err;
+}
+
 static int add_elf(struct symbol_table *table, Elf *elf)
 {
 	struct range_map sections = {0};
@@ -168,6 +203,8 @@ static int add_elf(struct symbol_table *table, Elf *elf)
 		if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
 			err = add_symbol_section(table, &sections, elf, scn, &header);
 	}
+	if (!err)
+		err = add_go_table(table, &sections, elf);
 	range_map_release(&sections);
 	return err;
 }

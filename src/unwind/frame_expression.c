@@ -2,7 +2,7 @@
 
 #include <dwarf.h>
 
-#include "unwind/leb128.h"
+#include "base/leb128.h"
 #include "wire/unwind.h"
 
 bool frame_expression_read_base(struct bytes *expression, uint8_t *ret_op, int64_t *ret_offset)

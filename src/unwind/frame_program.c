@@ -18,8 +18,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/leb128.h"
 #include "unwind/frame_expression.h"
-#include "unwind/leb128.h"
 
 struct machine {
 	const struct frame_section *section;

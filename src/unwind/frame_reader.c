@@ -15,8 +15,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/leb128.h"
 #include "base/text.h"
-#include "unwind/leb128.h"
 
 #define LENGTH_64_BIT     0xffffffffu
 #define LENGTH_RESERVED   0xfffffff0u

@@ -1,0 +1,74 @@
+/*
+ * The table of functions that every Go program carries for its own tracebacks (.gopclntab, the
+ * "pclntab"): their addresses and names, and how deep the stack is at each address. It stays when a
+ * program is stripped.
+ *
+ *	struct go_table table;
+ *	if (go_table_find(elf, &table))
+ *		for (uint32_t i = 0; i < table.num_functions; i++)
+ *			if (go_table_read(&table, i, &function))
+ *				…
+ *
+ * The file is untrusted. Nothing here allocates; all is borrowed from the Elf. Not thread-safe, as
+ * libelf is not.
+ */
+#ifndef OBJFILE_GO_TABLE_H
+#define OBJFILE_GO_TABLE_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+struct go_table {
+	struct bytes index;     /* address and description of each function, and the last end */
+	struct bytes functions; /* descriptions, from where their offsets count */
+	struct bytes names;     /* likewise */
+	struct bytes depths;    /* likewise */
+	uint64_t text_start;    /* ELF address that is added to those in the table */
+	uint64_t size;          /* of the section, in bytes */
+	uint32_t num_functions;
+	uint8_t address_size; /* of those in the table: 4 or 8 bytes */
+	uint8_t code_align;   /* distances of code addresses are multiples of it */
+};
+
+struct go_function {
+	const char *name;       /* "main.main", "main.(*T).Run.func1" */
+	uint64_t start;         /* ELF address */
+	uint64_t end;           /* start of the next function: with the padding before it */
+	uint32_t depths_offset; /* 0: depths are not known */
+};
+
+/*
+ * Find the table of a little-endian 64-bit program, of Go 1.2 to 1.27.
+ *
+ * Position-independent programs that a C linker has linked (-buildmode=pie with cgo) are found
+ * from Go 1.18 on.
+ *
+ * Returns false when there is none, or none in a form that we know.
+ *
+ * Source: Go, src/cmd/link/internal/ld/pcln.go, src/debug/gosym/pclntab.go, src/runtime/symtab.go.
+ */
+bool go_table_find(Elf *elf, struct go_table *ret);
+
+/* The function at an index below num_functions. Returns false when its entry is broken. */
+bool go_table_read(const struct go_table *table, uint32_t index, struct go_function *ret);
+
+/* A walk over the depths of the stack in one function, in order of address. */
+struct go_depths {
+	struct bytes bytes;
+	uint64_t end;  /* ELF address up to which the depth holds */
+	int64_t depth; /* bytes between the stack pointer and the return address */
+	uint8_t code_align;
+	bool is_started;
+};
+
+/* start, depths_offset   those of struct go_function */
+struct go_depths go_depths_start(const struct go_table *table, uint64_t start,
+				 uint32_t depths_offset);
+
+/* Step to the next depth, which begins where the one before ended. Returns false at the end. */
+bool go_depths_next(struct go_depths *depths);
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * The section begins with a header, whose form has changed four times:
+ *
+ *	Go 1.2    magic  number of functions  index…          offsets count from the section's start
+ *	Go 1.16   magic  number of functions  number of files  5 offsets: names … depths, functions
+ *	Go 1.18   magic  number of functions  number of files  start of text  5 offsets
+ *	Go 1.20   the same
+ *
+ * From 1.16 on the index is where the descriptions begin. From 1.18 on addresses count from the
+ * start of the text, in 4 bytes. From 1.26 on the header has 0 there, and only the description of
+ * the program (moduledata) says where the text starts.
+ */
+#include "objfile/go_table.h"
+
+#include <gelf.h>
+
+#include "base/leb128.h"
+#include "objfile/elf_section.h"
+
+#define MAGIC_1_2  0xfffffffbu
+#define MAGIC_1_16 0xfffffffau
+#define MAGIC_1_18 0xfffffff0u
+#define MAGIC_1_20 0xfffffff1u
+
+#define ADDRESS_BYTES      8
+#define TEXT_START_OFFSET  24  /* in the header */
+#define MODULE_TEXT_OFFSET 176 /* in the program's description */
+/* In a function's description, behind its address. */
+#define NAME_OFFSET   0
+#define DEPTHS_OFFSET 12
+/* The linker puts the table at a multiple of 32. */
+#define TABLE_ALIGN 32
+
+/* A section with an address, and its bytes. */
+struct place {
+	struct bytes bytes;
+	uint64_t elf_address;
+};
+
+static bool read_place(Elf_Scn *scn, const GElf_Shdr *header, struct place *ret)
+{
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+
+	if (!data || !data->d_buf || (header->sh_flags & SHF_COMPRESSED))
+		return false;
+	*ret = (struct place){bytes_of(data->d_buf, data->d_size), header->sh_addr};
+	return true;
+}
+
+static bool find_place(Elf *elf, const char *name, struct place *ret)
+{
+	GElf_Shdr header;
+
+	return read_place(elf_section_find(elf, name, &header), &header, ret);
+}
+
+/* A copy that reads from the offset on; failed where there is nothing. */
+static struct bytes bytes_from(const struct bytes *bytes, uint64_t offset)
+{
+	struct bytes from = bytes_of(bytes->data, bytes->size);
+
+	bytes_skip(&from, offset);
+	return from.failed ? from : bytes_of(from.data + offset, from.size - offset);
+}
+
+static uint64_t read_number(struct bytes *bytes, uint8_t size)
+{
+	return size == 4 ? bytes_u32(bytes) : bytes_u64(bytes);
+}
+
+static bool has_magic(const struct bytes *bytes)
+{
+	struct bytes header = *bytes;
+	uint32_t magic = bytes_u32(&header);
+	uint16_t padding = bytes_u16(&header);
+	uint8_t code_align = bytes_u8(&header);
+	uint8_t address_size = bytes_u8(&header);
+
+	return !header.failed && magic >= MAGIC_1_18 && padding == 0 && code_align > 0 &&
+	       code_align <= 4 && address_size == ADDRESS_BYTES;
+}
+
+/* C linkers put the table of a position-independent program among other data. */
+static bool find_among_data(Elf *elf, struct place *ret)
+{
+	struct place data;
+	struct place unused;
+
+	if (!find_place(elf, ".go.buildinfo", &unused) || !find_place(elf, ".data.rel.ro", &data))
+		return false;
+	for (uint64_t offset = -data.elf_address % TABLE_ALIGN; offset < data.bytes.size;
+	     offset += TABLE_ALIGN) {
+		*ret = (struct place){bytes_from(&data.bytes, offset), data.elf_address + offset};
+		if (has_magic(&ret->bytes))
+			return true;
+	}
+	return false;
+}
+
+static bool find_section(Elf *elf, struct place *ret)
+{
+	return ((find_place(elf, ".gopclntab", ret) ||
+		 find_place(elf, ".data.rel.ro.gopclntab", ret)) &&
+		has_magic(&ret->bytes)) ||
+	       find_among_data(elf, ret);
+}
+
+/* The address that the dynamic linker will put there; 0 when it will put none. */
+static uint64_t find_relocation(Elf *elf, uint64_t elf_address)
+{
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		Elf_Data *data;
+		GElf_Shdr header;
+		GElf_Rela relocation;
+
+		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_RELA)
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getrela(data, i, &relocation); i++)
+			if (relocation.r_offset == elf_address &&
+			    GELF_R_SYM(relocation.r_info) == 0)
+				return (uint64_t)relocation.r_addend;
+	}
+	return 0;
+}
+
+static uint64_t read_address(Elf *elf, const struct place *place, uint64_t offset)
+{
+	struct bytes bytes = bytes_from(&place->bytes, offset);
+	uint64_t address = bytes_u64(&bytes);
+
+	return address ? address : find_relocation(elf, place->elf_address + offset);
+}
+
+static uint64_t find_text_start(Elf *elf, const struct place *table)
+{
+	uint64_t start = read_address(elf, table, TEXT_START_OFFSET);
+	struct place module;
+	struct place text;
+
+	if (!start && find_place(elf, ".go.module", &module))
+		start = read_address(elf, &module, MODULE_TEXT_OFFSET);
+	if (!start && find_place(elf, ".text", &text))
+		start = text.elf_address;
+	return start;
+}
+
+static void read_header_of_1_2(const struct bytes *section, struct go_table *ret)
+{
+	struct bytes header = bytes_from(section, 8);
+	uint64_t num_functions = bytes_u64(&header);
+
+	ret->num_functions = num_functions > UINT32_MAX ? 0 : (uint32_t)num_functions;
+	ret->address_size = ADDRESS_BYTES;
+	ret->index = bytes_from(section, 16);
+	ret->functions = *section;
+	ret->names = *section;
+	ret->depths = *section;
+}
+
+static void read_header(const struct bytes *section, bool has_text_start, struct go_table *ret)
+{
+	struct bytes header = bytes_from(section, 8);
+	uint64_t num_functions = bytes_u64(&header);
+
+	ret->num_functions = num_functions > UINT32_MAX ? 0 : (uint32_t)num_functions;
+	ret->address_size = has_text_start ? 4 : ADDRESS_BYTES;
+	bytes_skip(&header, has_text_start ? 16 : 8);
+	ret->names = bytes_from(section, bytes_u64(&header));
+	bytes_skip(&header, 16);
+	ret->depths = bytes_from(section, bytes_u64(&header));
+	ret->functions = bytes_from(section, bytes_u64(&header));
+	ret->index = ret->functions;
+	if (header.failed)
+		ret->num_functions = 0;
+}
+
+bool go_table_find(Elf *elf, struct go_table *ret)
+{
+	struct place table;
+	struct bytes magic;
+	uint64_t index_size;
+
+	if (gelf_getclass(elf) != ELFCLASS64 || !find_section(elf, &table))
+		return false;
+	*ret = (struct go_table){.size = table.bytes.size, .code_align = table.bytes.data[6]};
+	magic = table.bytes;
+	switch (bytes_u32(&magic)) {
+	case MAGIC_1_2:
+		read_header_of_1_2(&table.bytes, ret);
+		break;
+	case MAGIC_1_16:
+		read_header(&table.bytes, false, ret);
+		break;
+	case MAGIC_1_18:
+	case MAGIC_1_20:
+		read_header(&table.bytes, true, ret);
+		ret->text_start = find_text_start(elf, &table);
+		break;
+	default:
+		return false;
+	}
+	index_size = (2 * (uint64_t)ret->num_functions + 1) * ret->address_size;
+	return ret->num_functions && index_size <= bytes_left(&ret->index);
+}
+
+bool go_table_read(const struct go_table *table, uint32_t index, struct go_function *ret)
+{
+	struct bytes entry = bytes_from(&table->index, 2ull * index * table->address_size);
+	uint64_t start = read_number(&entry, table->address_size);
+	uint64_t function_offset = read_number(&entry, table->address_size);
+	uint64_t end = read_number(&entry, table->address_size);
+	struct bytes function = bytes_from(&table->functions, function_offset);
+	struct bytes name;
+
+	bytes_skip(&function, table->address_size + NAME_OFFSET);
+	name = bytes_from(&table->names, bytes_u32(&function));
+	bytes_skip(&function, DEPTHS_OFFSET - NAME_OFFSET - 4);
+	*ret = (struct go_function){
+		.name = bytes_string(&name),
+		.start = table->text_start + start,
+		.end = table->text_start + end,
+		.depths_offset = bytes_u32(&function),
+	};
+	return !entry.failed && !function.failed && ret->name && ret->start < ret->end;
+}
+
+struct go_depths go_depths_start(const struct go_table *table, uint64_t start,
+				 uint32_t depths_offset)
+{
+	return (struct go_depths){
+		.bytes = bytes_from(&table->depths, depths_offset),
+		.end = start,
+		.depth = -1,
+		.code_align = table->code_align,
+	};
+}
+
+bool go_depths_next(struct go_depths *depths)
+{
+	uint64_t change = leb128_read_unsigned(&depths->bytes);
+	uint64_t distance = leb128_read_unsigned(&depths->bytes);
+
+	/* The change is 0 at the end, but the first one may be 0 as well. */
+	if (depths->bytes.failed || (depths->is_started && change == 0) || distance == 0 ||
+	    distance > UINT32_MAX)
+		return false;
+	depths->is_started = true;
+	depths->depth += (int32_t)(change & 1 ? ~(change >> 1) : change >> 1);
+	depths->end += distance * depths->code_align;
+	return true;
+}
