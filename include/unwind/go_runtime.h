@@ -5,16 +5,14 @@
  * runtime.rt0_go, runtime.mstart or runtime.clone. What has to run on the thread's own stack is
  * called by functions that exchange the stack pointer: from there on theirs is the first frame.
  * A signal handler returns to runtime.sigreturn, which is described as if it had been called.
- *
- * The functions are known by name, so that a program without symbols has none.
  */
 #ifndef UNWIND_GO_RUNTIME_H
 #define UNWIND_GO_RUNTIME_H
 
-#include <gelf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "objfile/go_table.h"
 #include "objfile/objfile.h"
 
 #define GO_RUNTIME_FUNCTIONS_MAX 32
@@ -28,22 +26,23 @@ enum go_role {
 	GO_SIGNAL_RETURN, /* the ucontext is at sp */
 };
 
-struct go_function {
+struct go_runtime_function {
 	uint64_t elf_address;
 	enum go_role role; /* not ordinary */
 };
 
+/* All zero: no Go program. */
 struct go_runtime {
-	struct go_function functions[GO_RUNTIME_FUNCTIONS_MAX];
-	unsigned int num_functions; /* 0: no Go program, or one without symbols */
+	struct go_runtime_function functions[GO_RUNTIME_FUNCTIONS_MAX];
+	unsigned int num_functions;
 };
 
 /*
- * Look for the functions in .symtab.
+ * Remember the function if it has a role.
  *
  * Source: Go 1.19 to 1.22, src/runtime/asm_amd64.s and sys_linux_amd64.s.
  */
-void go_runtime_find(Elf *elf, struct go_runtime *ret);
+void go_runtime_add(struct go_runtime *runtime, const struct go_function *function);
 
 /* The role of the function that begins at the ELF address. */
 enum go_role go_runtime_get_role(const struct go_runtime *runtime, uint64_t elf_address);

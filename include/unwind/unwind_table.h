@@ -26,11 +26,10 @@ struct unwind_statistics {
 	uint64_t num_unsupported_rows; /* before equal neighbours are merged */
 	uint64_t num_spilled_rows;     /* of these: their rule found no room in the dictionary */
 	uint64_t num_lost_registers;   /* rows with a register that no rule can follow */
-	uint64_t eh_frame_bytes;
-	uint64_t debug_frame_bytes;
-	uint64_t covered_bytes; /* of code, by functions */
-	uint64_t text_bytes;    /* of code, in all */
-	uint64_t build_ns;      /* CPU time of the thread */
+	uint64_t input_bytes;          /* of call-frame information */
+	uint64_t covered_bytes;        /* of code, by functions */
+	uint64_t text_bytes;           /* of code, in all */
+	uint64_t build_ns;             /* CPU time of the thread */
 };
 
 /* A function some of whose rows are UNWIND_CFA_UNSUPPORTED. */
@@ -57,7 +56,8 @@ struct unwind_table {
 };
 
 /*
- * Build the table from .eh_frame, and from .debug_frame for functions that .eh_frame does not know.
+ * Build the table from .eh_frame; for functions that it does not know from .debug_frame, and then
+ * from the table that Go programs carry.
  *
  * objfile  borrowed for the call. What is read of it stays in memory until its last unref, so
  *          that a builder had better open one of its own.

@@ -46,8 +46,7 @@ static void append_table(struct text *text, const char *path, struct objfile *ob
 	if (table->num_rows)
 		text_printf(text, " (%.2f a row)", (double)size / table->num_rows);
 	text_printf(text, "\n  built        in %.2f ms from %" PRIu64 " bytes\n",
-		    (double)statistics->build_ns / 1e6,
-		    statistics->eh_frame_bytes + statistics->debug_frame_bytes);
+		    (double)statistics->build_ns / 1e6, statistics->input_bytes);
 	text_printf(text,
 		    "  left out     %" PRIu64 " broken entries, %" PRIu64
 		    " outside the code, %" PRIu64 " lost registers\n",

@@ -317,8 +317,7 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 		publisher->statistics.num_dropped += err != 0;
 		publisher->statistics.num_objfiles += !err;
 		publisher->statistics.build_ns += table->statistics.build_ns;
-		publisher->statistics.frame_info_bytes +=
-			table->statistics.eh_frame_bytes + table->statistics.debug_frame_bytes;
+		publisher->statistics.frame_info_bytes += table->statistics.input_bytes;
 	}
 	give_table(publisher, file);
 	unwind_table_free(table);

@@ -36,56 +36,13 @@ static enum go_role get_role_of_name(const char *name)
 	return GO_ORDINARY;
 }
 
-static void read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-			 struct go_runtime *ret)
+void go_runtime_add(struct go_runtime *runtime, const struct go_function *function)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+	enum go_role role = get_role_of_name(function->name);
 
-	for (size_t i = 0; i < count && ret->num_functions < GO_RUNTIME_FUNCTIONS_MAX; i++) {
-		const char *name;
-		GElf_Sym symbol;
-		enum go_role role;
-
-		if (!gelf_getsym(data, (int)i, &symbol) ||
-		    GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF)
-			continue;
-		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		role = name ? get_role_of_name(name) : GO_ORDINARY;
-		if (role != GO_ORDINARY)
-			ret->functions[ret->num_functions++] =
-				(struct go_function){symbol.st_value, role};
-	}
-}
-
-void go_runtime_find(Elf *elf, struct go_runtime *ret)
-{
-	Elf_Scn *symbols = NULL;
-	Elf_Scn *section = NULL;
-	GElf_Shdr symbols_header = {0};
-	bool is_go = false;
-	size_t names;
-
-	*ret = (struct go_runtime){0};
-	if (elf_getshdrstrndx(elf, &names))
-		return;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name;
-		GElf_Shdr header;
-
-		if (!gelf_getshdr(section, &header))
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (name && (strcmp(name, ".gopclntab") == 0 ||
-			     strcmp(name, ".data.rel.ro.gopclntab") == 0))
-			is_go = true;
-		if (header.sh_type != SHT_SYMTAB)
-			continue;
-		symbols = section;
-		symbols_header = header;
-	}
-	if (is_go && symbols)
-		read_symbols(elf, symbols, &symbols_header, ret);
+	if (role != GO_ORDINARY && runtime->num_functions < GO_RUNTIME_FUNCTIONS_MAX)
+		runtime->functions[runtime->num_functions++] =
+			(struct go_runtime_function){function->start, role};
 }
 
 enum go_role go_runtime_get_role(const struct go_runtime *runtime, uint64_t elf_address)

@@ -21,6 +21,7 @@
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
 #include "unwind/frame_sort.h"
+#include "unwind/go_frames.h"
 #include "unwind/go_runtime.h"
 #include "unwind/rule_dictionary.h"
 
@@ -37,6 +38,7 @@ struct table_builder {
 	struct code_ranges code;
 	struct frame_reader reader;
 	struct go_runtime go;
+	struct go_frames go_frames;
 	ARRAY(struct frame_state) initial; /* of the reader's common parts */
 	struct frame_rows function_rows;
 	struct rule_dictionary dictionary;
@@ -66,13 +68,16 @@ static int read_sections(struct table_builder *builder, Elf *elf)
 	int err = 0;
 
 	if (frame_section_find_eh_frame(elf, &section) == 0) {
-		statistics->eh_frame_bytes = section.size;
+		statistics->input_bytes += section.size;
 		err = frame_reader_add_section(&builder->reader, &section);
 	}
 	if (!err && frame_section_find_debug_frame(elf, &section) == 0) {
-		statistics->debug_frame_bytes = section.size;
+		statistics->input_bytes += section.size;
 		err = frame_reader_add_section(&builder->reader, &section);
 	}
+	if (!err)
+		err = go_frames_add(elf, &builder->reader, &builder->go, &builder->go_frames);
+	statistics->input_bytes += builder->go_frames.table.size;
 	statistics->num_malformed = builder->reader.num_malformed;
 	return err;
 }
@@ -138,13 +143,15 @@ static unsigned int get_rank(const struct table_builder *builder,
 			     const struct frame_function *function)
 {
 	if (function->cie == CIE_OF_ENTRY)
+		return FRAME_READER_SECTIONS_MAX + 1;
+	if (function->cie == FRAME_CIE_OF_GO)
 		return FRAME_READER_SECTIONS_MAX;
 	return builder->reader.cies.items[function->cie].section;
 }
 
 /*
  * Make the sorted functions disjoint. Of those that start together the first stays: common parts of
- * .eh_frame come before those of .debug_frame, and before the entry point.
+ * .eh_frame come before those of .debug_frame, then Go's table, then the entry point.
  */
 static void trim_functions(struct table_builder *builder)
 {
@@ -325,7 +332,7 @@ static int mend_context_switch(struct table_builder *builder, const struct frame
 	return override_rows(&builder->function_rows, function, start, end, &in_context);
 }
 
-/* What the entries of Go's runtime do not say. */
+/* What is not said of Go's runtime. */
 static int mend_go_switch(struct table_builder *builder, const struct frame_function *function)
 {
 	const struct unwind_rule stop = {.cfa_op = UNWIND_CFA_STOP};
@@ -338,13 +345,20 @@ static int mend_go_switch(struct table_builder *builder, const struct frame_func
 	return override_rows(&builder->function_rows, function, start, end, &stop);
 }
 
-static int add_function_rows(struct table_builder *builder, const struct frame_function *function,
+/* Replace the rows by the function's. */
+static int read_rows(struct table_builder *builder, struct frame_function *function)
+{
+	if (function->cie == FRAME_CIE_OF_GO)
+		return go_frames_run(&builder->go_frames, function, &builder->function_rows);
+	return frame_program_run(&builder->reader, function, &builder->initial.items[function->cie],
+				 get_end(function), &builder->function_rows);
+}
+
+static int add_function_rows(struct table_builder *builder, struct frame_function *function,
 			     uint64_t last_end)
 {
 	uint64_t num_unsupported = 0;
-	int err = frame_program_run(&builder->reader, function,
-				    &builder->initial.items[function->cie], get_end(function),
-				    &builder->function_rows);
+	int err = read_rows(builder, function);
 
 	if (err)
 		return err;
@@ -450,7 +464,6 @@ static int build(struct table_builder *builder, Elf *elf)
 		err = start_programs(builder);
 	if (err)
 		return err;
-	go_runtime_find(elf, &builder->go);
 	clip_to_code(builder);
 	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
 	if (err)

@@ -1,6 +1,6 @@
 /*
- * Unwind tables. The first byte says what the others are: a whole ELF file, or .eh_frame or
- * .debug_frame of one that is sound otherwise.
+ * Unwind tables. The first byte says what the others are: a whole ELF file, or .eh_frame,
+ * .debug_frame or .gopclntab of one that is sound otherwise.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #define CODE_END   0x200000000
 #define FRAMES     0x200000 /* the address of .eh_frame */
 
-enum kind { WHOLE_FILE, EH_FRAME, DEBUG_FRAME, NUM_KINDS };
+enum kind { WHOLE_FILE, EH_FRAME, DEBUG_FRAME, GO_TABLE, NUM_KINDS };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,7 +27,12 @@ static void require(bool condition)
 		abort();
 }
 
-static const char names[] = "\0.eh_frame\0.debug_frame\0.names";
+static const char names[] = "\0.eh_frame\0.debug_frame\0.gopclntab\0.names";
+static const uint32_t name_places[NUM_KINDS] = {
+	[EH_FRAME] = 1,
+	[DEBUG_FRAME] = sizeof("\0.eh_frame"),
+	[GO_TABLE] = sizeof("\0.eh_frame\0.debug_frame"),
+};
 
 /* A program whose code is anywhere, and which has these bytes as the section. */
 static void write_file(struct text *file, enum kind kind, const void *data, size_t size)
@@ -57,14 +62,14 @@ static void write_file(struct text *file, enum kind kind, const void *data, size
 	size_t headers_size = sizeof(header) + sizeof(segment) + sizeof(sections);
 
 	sections[1] = (Elf64_Shdr){
-		.sh_name = kind == EH_FRAME ? 1 : sizeof("\0.eh_frame"),
+		.sh_name = name_places[kind],
 		.sh_type = SHT_PROGBITS,
 		.sh_addr = kind == EH_FRAME ? FRAMES : 0,
 		.sh_offset = headers_size + sizeof(names),
 		.sh_size = size,
 	};
 	sections[2] = (Elf64_Shdr){
-		.sh_name = sizeof("\0.eh_frame\0.debug_frame"),
+		.sh_name = sizeof("\0.eh_frame\0.debug_frame\0.gopclntab"),
 		.sh_type = SHT_STRTAB,
 		.sh_offset = headers_size,
 		.sh_size = sizeof(names),

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Stacks of goroutines begin at runtime.goexit, those of Go's runtime where it leaves a goroutine's
-# stack, and a signal handler leads to what was interrupted.
+# stack, and a signal handler leads to what was interrupted; in a stripped program as well, by the
+# table that Go puts in every program.
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
@@ -52,13 +53,30 @@ func main() {
 	sell(time.Now().Add(3*time.Second), &wait)
 }
 GO
-(cd "$TMPDIR/shop" && HOME=$TMPDIR GOCACHE=$TMPDIR/cache GO111MODULE=off GOFLAGS= CGO_ENABLED=0 \
-    go build -o "$TMPDIR/goshop" main.go) >"$TMPDIR/go.out" 2>&1 ||
-    skip "go cannot build here: $(tail -n 1 "$TMPDIR/go.out")"
+# build NAME OPTION…
+build() {
+    local name=$1
+    shift
+    (cd "$TMPDIR/shop" && HOME=$TMPDIR GOCACHE=$TMPDIR/cache GO111MODULE=off GOFLAGS= CGO_ENABLED=0 \
+        go build "$@" -o "$TMPDIR/$name" main.go) >"$TMPDIR/go.out" 2>&1
+}
 
-record -F 999 --no-inline -o "$TMPDIR/go.folded" --stats "$TMPDIR/go.json" -- "$TMPDIR/goshop"
-expect_account_adds_up "$TMPDIR/go.json"
-expect_whole "$TMPDIR/go.folded" "$TMPDIR/go.json" go 97 99.5
-expect_frame "$TMPDIR/go.folded" "main.price;main.price;main.price;main.price;main.price" 100
-expect_every_stack "$TMPDIR/go.folded" ';main\.price[; ]' \
-    '^goshop;runtime\.goexit(\.abi0)?;runtime\.main;main\.main;main\.sell;main\.price'
+# expect_whole_program NAME
+expect_whole_program() {
+    record -F 999 --no-inline -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" -- "$TMPDIR/$1"
+    expect_account_adds_up "$TMPDIR/$1.json"
+    expect_whole "$TMPDIR/$1.folded" "$TMPDIR/$1.json" "$1" 97 99.5
+    expect_frame "$TMPDIR/$1.folded" "main.price;main.price;main.price;main.price;main.price" 100
+    expect_every_stack "$TMPDIR/$1.folded" ';main\.price[; ]' \
+        "^$1;runtime\\.goexit(\\.abi0)?;runtime\\.main;main\\.main;main\\.sell;main\\.price"
+}
+
+# What .debug_frame and the table make of the same code.
+show_table() { "$STACKWIDE" unwind-table "$TMPDIR/$1" | sed -n '2,3p'; }
+
+build goshop || skip "go cannot build here: $(tail -n 1 "$TMPDIR/go.out")"
+build stripped -ldflags=-s || fail "go does not strip: $(tail -n 1 "$TMPDIR/go.out")"
+expect_whole_program goshop
+expect_whole_program stripped
+[[ $(show_table goshop) = *rows* && $(show_table goshop) = "$(show_table stripped)" ]] ||
+    fail "the tables differ: $(show_table goshop) and stripped $(show_table stripped)"

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "objfile/go_table_writer.h"
 #include "table_fixture.h"
 #include "unwind/go_runtime.h"
 
@@ -39,19 +40,19 @@ static void put_code(struct program *program, size_t offset, const uint8_t *code
 	memcpy(program->text + START - TEXT + offset, code, size);
 }
 
-/* The ELF file of a program: code, call-frame information, Go's table, and one symbol. */
+/* The ELF file of a program: code, call-frame information, and Go's table with one function. */
 static struct text write_program(const struct program *program, struct frame_writer *eh_frame)
 {
-	Elf64_Sym symbols[2] = {[1] = {.st_name = 1,
-				       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-				       .st_shndx = 1,
-				       .st_value = START,
-				       .st_size = SIZE}};
-	char names[64] = "";
+	struct go_table_writer table = {.version = GO_1_18,
+					.text_start = TEXT,
+					.header_text_start = TEXT,
+					.end = START + SIZE};
 	struct elf_writer writer = {0};
+	struct text table_bytes;
+	struct text bytes;
 
-	assert_true(strlen(program->name) < sizeof(names) - 2);
-	strcpy(names + 1, program->name);
+	go_table_writer_add(&table, program->name, START, NULL, 0);
+	table_bytes = go_table_writer_write(&table);
 	elf_writer_add(&writer, (struct elf_section){.name = ".text",
 						     .type = SHT_PROGBITS,
 						     .flags = SHF_ALLOC | SHF_EXECINSTR,
@@ -64,22 +65,15 @@ static struct text write_program(const struct program *program, struct frame_wri
 						     .address = eh_frame->elf_address,
 						     .data = eh_frame->bytes.data,
 						     .size = eh_frame->bytes.length});
-	elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
-						     .type = SHT_STRTAB,
-						     .data = names,
-						     .size = sizeof(names)});
-	elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
-						     .type = SHT_SYMTAB,
-						     .data = symbols,
-						     .size = sizeof(symbols),
-						     .link = 3,
-						     .entry_size = sizeof(*symbols)});
 	elf_writer_add(&writer,
 		       (struct elf_section){.name = program->go_section ? program->go_section
 									: ".gopclntab",
 					    .type = SHT_PROGBITS,
-					    .size = 8});
-	return elf_writer_write(&writer);
+					    .data = table_bytes.data,
+					    .size = table_bytes.length});
+	bytes = elf_writer_write(&writer);
+	text_release(&table_bytes);
+	return bytes;
 }
 
 /* Frees the program. */

@@ -1,0 +1,76 @@
+#include "unwind/go_frames.h"
+
+#include <errno.h>
+
+/* The return address, between the stack pointer at the function's entry and the CFA. */
+#define RETURN_ADDRESS_BYTES 8
+
+int go_frames_add(Elf *elf, struct frame_reader *reader, struct go_runtime *runtime,
+		  struct go_frames *ret)
+{
+	*ret = (struct go_frames){0};
+	if (!go_table_find(elf, &ret->table)) {
+		ret->table = (struct go_table){0};
+		return 0;
+	}
+	ret->num_rows_left = ret->table.size;
+	for (uint32_t i = 0; i < ret->table.num_functions; i++) {
+		struct frame_function *added;
+		struct go_function function;
+
+		if (!go_table_read(&ret->table, i, &function) ||
+		    function.end - function.start > UINT32_MAX) {
+			reader->num_malformed++;
+			continue;
+		}
+		go_runtime_add(runtime, &function);
+		if (!function.depths_offset)
+			continue;
+		added = array_add(&reader->functions);
+		if (!added)
+			return -ENOMEM;
+		*added = (struct frame_function){
+			.start = function.start,
+			.size = (uint32_t)(function.end - function.start),
+			.cie = FRAME_CIE_OF_GO,
+			.program_offset = function.depths_offset,
+		};
+	}
+	return 0;
+}
+
+static int add_row(struct frame_rows *rows, uint64_t elf_address, struct unwind_rule rule)
+{
+	struct frame_row *row = array_add(&rows->rows);
+
+	if (!row)
+		return -ENOMEM;
+	*row = (struct frame_row){elf_address, rule};
+	return 0;
+}
+
+int go_frames_run(struct go_frames *frames, struct frame_function *function,
+		  struct frame_rows *rows)
+{
+	uint64_t end = function->start + function->size;
+	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	struct go_depths depths =
+		go_depths_start(&frames->table, function->start, function->program_offset);
+	uint64_t start = function->start; /* of the next row */
+	int err = 0;
+
+	rows->rows.length = 0;
+	while (!err && start < end && frames->num_rows_left && go_depths_next(&depths)) {
+		rule = (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+		if (depths.depth >= 0 && depths.depth <= INT32_MAX - RETURN_ADDRESS_BYTES) {
+			rule.cfa_op = UNWIND_CFA_SP;
+			rule.cfa_offset = (int)depths.depth + RETURN_ADDRESS_BYTES;
+		}
+		err = add_row(rows, start, rule);
+		start = depths.end;
+		frames->num_rows_left--;
+	}
+	if (start > function->start && start < end)
+		function->size = (uint32_t)(start - function->start);
+	return err || rows->rows.length ? err : add_row(rows, start, rule);
+}
