@@ -472,38 +472,33 @@ int perfetto_tracks_use_region(struct perfetto_tracks *tracks, uint32_t id, uint
 			      describe_bounds(tracks, region));
 }
 
-int perfetto_tracks_use_zones(struct perfetto_tracks *tracks, uint32_t region, uint64_t *ret)
+/* A track below that of a region; its rank there tells it from the others. */
+static int use_below_region(struct perfetto_tracks *tracks, uint32_t region, int32_t rank,
+			    const char *name, int32_t unit, uint64_t *ret)
 {
 	uint64_t parent;
 	bool is_new;
 	int err;
 
-	*ret = region_uuid(tracks, region) + 1;
+	*ret = region_uuid(tracks, region) + (uint64_t)rank;
 	err = begin_track(tracks, *ret, &is_new);
 	if (err || !is_new)
 		return err;
 	err = perfetto_tracks_use_region(tracks, region, &parent);
 	if (err)
 		return err;
-	set_name(tracks, "zones");
-	return describe(tracks, *ret, parent, 1, 0);
+	set_name(tracks, name);
+	return describe(tracks, *ret, parent, rank, unit);
+}
+
+int perfetto_tracks_use_zones(struct perfetto_tracks *tracks, uint32_t region, uint64_t *ret)
+{
+	return use_below_region(tracks, region, 1, "zones", 0, ret);
 }
 
 int perfetto_tracks_use_fill(struct perfetto_tracks *tracks, uint32_t region, uint64_t *ret)
 {
-	uint64_t parent;
-	bool is_new;
-	int err;
-
-	*ret = region_uuid(tracks, region) + 2;
-	err = begin_track(tracks, *ret, &is_new);
-	if (err || !is_new)
-		return err;
-	err = perfetto_tracks_use_region(tracks, region, &parent);
-	if (err)
-		return err;
-	set_name(tracks, "fill");
-	return describe(tracks, *ret, parent, 2, UNIT_BYTES);
+	return use_below_region(tracks, region, 2, "fill", UNIT_BYTES, ret);
 }
 
 int perfetto_tracks_use_thread_stack(struct perfetto_tracks *tracks, uint32_t thread, uint64_t *ret)
