@@ -18,6 +18,8 @@
 #include "formats/firefox_writer.h"
 #include "formats/named_profile.h"
 #include "formats/reader.h"
+#include "formats/sample_order.h"
+#include "formats/thread_note.h"
 
 #define VERSION           60
 #define GECKO_VERSION     30
@@ -217,7 +219,6 @@ static int append_thread_head(struct firefox_writer *writer, uint32_t place)
 	const struct sample *sample = get_sample(writer, 0);
 	const struct thread *thread = profile_get_thread(writer->profile, sample->thread);
 	const struct process_info *process = profile_get_process(writer->profile, thread->process);
-	const struct metric *metric = profile_get_metric(writer->profile, sample->metric);
 	struct text *text = &writer->text;
 	int err;
 
@@ -232,15 +233,8 @@ static int append_thread_head(struct firefox_writer *writer, uint32_t place)
 		err = append_is_main(writer, process->pid, thread->tid);
 	text_append_string(text, ",\"processType\":\"default\",\"processStartupTime\":0,"
 				 "\"processShutdownTime\":null,\"registerTime\":0,"
-				 "\"unregisterTime\":null,\"pausedRanges\":[],\n\"stackwide\":{");
-	append_profile_string(writer, "metric", metric->name);
-	text_append_char(text, ',');
-	append_profile_string(writer, "unit", metric->unit);
-	text_append_char(text, ',');
-	append_profile_string(writer, "comm", thread->comm);
-	text_append_char(text, ',');
-	append_profile_string(writer, "process", process->comm);
-	text_printf(text, ",\"pid\":%u,\"tid\":%u}", process->pid, thread->tid);
+				 "\"unregisterTime\":null,\"pausedRanges\":[],\n");
+	thread_note_append(text, writer->profile, sample);
 	return err;
 }
 
@@ -256,14 +250,6 @@ static int write_thread(struct firefox_writer *writer, uint32_t place)
 	return err;
 }
 
-static bool is_same_thread(const struct firefox_writer *writer, uint32_t a, uint32_t b)
-{
-	const struct sample *x = profile_get_sample(writer->profile, writer->order[a]);
-	const struct sample *y = profile_get_sample(writer->profile, writer->order[b]);
-
-	return x->metric == y->metric && x->thread == y->thread;
-}
-
 static int write_threads(struct firefox_writer *writer)
 {
 	uint32_t count = profile_count_samples(writer->profile);
@@ -272,9 +258,7 @@ static int write_threads(struct firefox_writer *writer)
 
 	text_append_string(&writer->text, "\"threads\":[");
 	for (writer->first = 0; !err && writer->first < count; writer->first = writer->end) {
-		writer->end = writer->first + 1;
-		while (writer->end < count && is_same_thread(writer, writer->first, writer->end))
-			writer->end++;
+		writer->end = sample_order_find_end(writer->profile, writer->order, writer->first);
 		text_append_string(&writer->text, place ? ",\n" : "\n");
 		err = write_thread(writer, place++);
 	}
@@ -311,38 +295,9 @@ static void append_meta(struct firefox_writer *writer)
 		text, "\"extensions\":{\"baseURL\":[],\"id\":[],\"name\":[],\"length\":0}},\n");
 }
 
-static int compare_samples(const void *left, const void *right, void *context)
-{
-	const struct profile *profile = context;
-	uint32_t x = *(const uint32_t *)left;
-	uint32_t y = *(const uint32_t *)right;
-	const struct sample *a = profile_get_sample(profile, x);
-	const struct sample *b = profile_get_sample(profile, y);
-
-	if (a->metric != b->metric)
-		return a->metric < b->metric ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (x > y) - (x < y);
-}
-
-static int sort_samples(struct firefox_writer *writer)
-{
-	uint32_t count = profile_count_samples(writer->profile);
-
-	writer->order = calloc(count ? count : 1, sizeof(*writer->order));
-	if (!writer->order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		writer->order[i] = i;
-	qsort_r(writer->order, count, sizeof(*writer->order), compare_samples,
-		(void *)(uintptr_t)writer->profile);
-	return 0;
-}
-
 static int write_all(struct firefox_writer *writer)
 {
-	int err = sort_samples(writer);
+	int err = sample_order_new(writer->profile, &writer->order);
 
 	if (!err)
 		err = firefox_collect(writer);

@@ -12,6 +12,8 @@
 #include "base/json.h"
 #include "formats/format.h"
 #include "formats/reader.h"
+#include "formats/sample_order.h"
+#include "formats/thread_note.h"
 
 #define NO_INDEX UINT32_MAX
 #define UNKNOWN  "{\"name\":\"[unknown]\"}"
@@ -27,21 +29,6 @@ struct writer {
 	uint32_t active;               /* the profile to be shown first */
 	struct text text;
 };
-
-static int compare_samples(const void *left, const void *right, void *context)
-{
-	const struct profile *profile = context;
-	uint32_t x = *(const uint32_t *)left;
-	uint32_t y = *(const uint32_t *)right;
-	const struct sample *a = profile_get_sample(profile, x);
-	const struct sample *b = profile_get_sample(profile, y);
-
-	if (a->metric != b->metric)
-		return a->metric < b->metric ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (x > y) - (x < y);
-}
 
 static void append_string(const struct writer *writer, struct text *text, uint32_t string)
 {
@@ -181,19 +168,13 @@ static int append_profile_head(struct writer *writer, const struct sample *sampl
 {
 	const struct thread *thread = profile_get_thread(writer->profile, sample->thread);
 	uint32_t pid = profile_get_process(writer->profile, thread->process)->pid;
-	const struct metric *metric = profile_get_metric(writer->profile, sample->metric);
 
 	text_append_string(&writer->text, "{\"type\":\"sampled\",\"name\":");
 	append_name(writer, thread, pid);
 	text_printf(&writer->text, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64,
 		    get_unit(writer, sample->metric), total);
-	text_append_string(&writer->text, ",\"stackwide\":{\"metric\":");
-	append_string(writer, &writer->text, metric->name);
-	text_append_string(&writer->text, ",\"unit\":");
-	append_string(writer, &writer->text, metric->unit);
-	text_append_string(&writer->text, ",\"comm\":");
-	append_string(writer, &writer->text, thread->comm);
-	text_printf(&writer->text, ",\"pid\":%u,\"tid\":%u}", pid, thread->tid);
+	text_append_char(&writer->text, ',');
+	thread_note_append(&writer->text, writer->profile, sample);
 	return writer->text.failed ? -ENOMEM : 0;
 }
 
@@ -227,14 +208,6 @@ static int write_profile(struct writer *writer, uint32_t first, uint32_t end)
 	return err;
 }
 
-static bool is_same_profile(const struct writer *writer, uint32_t a, uint32_t b)
-{
-	const struct sample *x = profile_get_sample(writer->profile, writer->order[a]);
-	const struct sample *y = profile_get_sample(writer->profile, writer->order[b]);
-
-	return x->metric == y->metric && x->thread == y->thread;
-}
-
 static int write_profiles(struct writer *writer)
 {
 	uint32_t count = profile_count_samples(writer->profile);
@@ -243,10 +216,8 @@ static int write_profiles(struct writer *writer)
 	int err = 0;
 
 	for (uint32_t first = 0; !err && first < count;) {
-		uint32_t end = first + 1;
+		uint32_t end = sample_order_find_end(writer->profile, writer->order, first);
 
-		while (end < count && is_same_profile(writer, first, end))
-			end++;
 		if (!has_active &&
 		    profile_get_sample(writer->profile, writer->order[first])->metric ==
 			    writer->opts->tree.metric) {
@@ -278,16 +249,10 @@ static int write_frames(struct writer *writer)
 
 static int write_all(struct writer *writer)
 {
-	uint32_t count = profile_count_samples(writer->profile);
-	int err;
+	int err = sample_order_new(writer->profile, &writer->order);
 
-	writer->order = calloc(count ? count : 1, sizeof(*writer->order));
-	if (!writer->order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		writer->order[i] = i;
-	qsort_r(writer->order, count, sizeof(*writer->order), compare_samples,
-		(void *)(uintptr_t)writer->profile);
+	if (err)
+		return err;
 	text_append_string(&writer->text,
 			   "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 			   "\"exporter\":\"stackwide@" STACKWIDE_VERSION "\",\n\"profiles\":[");

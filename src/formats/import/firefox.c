@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "formats/firefox_reader.h"
+#include "formats/thread_note.h"
 
 #define MAX_DEPTH 4 /* of processes inside processes; the browser writes two */
 
@@ -42,11 +43,9 @@ struct reader {
 	struct thread_places places;
 	struct text name;
 	struct text process_name;
-	struct text metric;
-	struct text unit;
 	uint64_t pid;
 	uint64_t tid;
-	bool is_ours; /* we wrote it */
+	struct thread_note note; /* counts for more */
 	uint32_t thread;
 };
 
@@ -72,7 +71,7 @@ static bool find_time(const struct reader *reader, const struct json_table *tabl
 	enum { TIME = 3, TIME_DELTA = 4 };
 	uint64_t time_ns;
 
-	if (reader->is_ours) /* made up */
+	if (reader->note.is_given) /* made up */
 		return false;
 	if (json_table_has(table, TIME_DELTA)) {
 		if (json_cell_get_scaled(&table->cells[TIME_DELTA], 6, &time_ns))
@@ -100,7 +99,7 @@ static int add_sample(struct reader *reader, const struct json_table *table,
 	int err;
 
 	if (stack_cell->token == JSON_NULL) {
-		if (!reader->is_ours) /* the profiler leaves it out as well */
+		if (!reader->note.is_given) /* the profiler leaves it out as well */
 			return 0;
 	} else if (!json_cell_get_u64(stack_cell, &index) || index >= code->stacks.length ||
 		   code->stacks.items[index] == FIREFOX_NONE) {
@@ -139,12 +138,13 @@ static int get_weights(struct reader *reader, const struct json_table *table,
 
 	weights->opposite = METRIC_NONE;
 	weights->decimals = 0;
-	if (reader->is_ours) {
-		if (is_time && string_equals(reader->unit.data, "nanoseconds"))
+	if (reader->note.is_given) {
+		if (is_time && string_equals(reader->note.unit.data, "nanoseconds"))
 			weights->decimals = 6;
-		else if (is_time && string_equals(reader->unit.data, "microseconds"))
+		else if (is_time && string_equals(reader->note.unit.data, "microseconds"))
 			weights->decimals = 3;
-		return add_metric(reader, reader->metric.data, reader->unit.data, &weights->metric);
+		return add_metric(reader, reader->note.metric.data, reader->note.unit.data,
+				  &weights->metric);
 	}
 	if (is_time) {
 		weights->decimals = 6;
@@ -224,34 +224,7 @@ static bool take_table(struct firefox_places *places, struct json *json, size_t 
 	return false;
 }
 
-static void take_ours(struct reader *reader, struct json *json)
-{
-	enum json_token token = json_next(json);
-
-	json_skip(json, token == JSON_ARRAY ? token : JSON_NULL);
-	if (token != JSON_OBJECT)
-		return;
-	reader->is_ours = true;
-	while (json_next(json) == JSON_KEY) {
-		if (json_is(json, "metric"))
-			json_take_string(json, &reader->metric);
-		else if (json_is(json, "unit"))
-			json_take_string(json, &reader->unit);
-		else if (json_is(json, "comm"))
-			json_take_string(json, &reader->name);
-		else if (json_is(json, "process"))
-			json_take_string(json, &reader->process_name);
-		else if (json_is(json, "pid"))
-			reader->pid = take_id(json);
-		else if (json_is(json, "tid"))
-			reader->tid = take_id(json);
-		else
-			json_skip_value(json);
-	}
-}
-
-/* What we say about a thread ourselves counts for more, so it comes last. */
-static void read_member(struct reader *reader, struct json *json, size_t base, size_t *ours)
+static void read_member(struct reader *reader, struct json *json, size_t base)
 {
 	if (take_table(&reader->own, json, base))
 		return;
@@ -269,8 +242,8 @@ static void read_member(struct reader *reader, struct json *json, size_t base, s
 		json_take_place(json, base, &reader->places.js_allocations);
 	else if (json_is(json, "nativeAllocations"))
 		json_take_place(json, base, &reader->places.native_allocations);
-	else if (json_is(json, "stackwide"))
-		json_take_place(json, base, ours);
+	else if (json_is(json, THREAD_NOTE_KEY))
+		thread_note_take(&reader->note, json);
 	else
 		json_skip_value(json);
 }
@@ -279,18 +252,24 @@ static int add_thread(struct reader *reader)
 {
 	struct profile *profile = reader->import->profile;
 	struct string_table *strings = profile_get_strings(profile);
-	struct thread thread = {.source = reader->import->source, .tid = (uint32_t)reader->tid};
-	const struct text *process = reader->is_ours || reader->process_name.length
-					     ? &reader->process_name
-					     : &reader->name;
+	const struct thread_note *note = &reader->note;
+	const struct text *comm = note->is_given ? &note->comm : &reader->name;
+	const struct text *process = reader->process_name.length ? &reader->process_name : comm;
+	struct thread thread = {
+		.source = reader->import->source,
+		.tid = (uint32_t)(note->is_given ? note->tid : reader->tid),
+	};
+	uint64_t pid = note->is_given ? note->pid : reader->pid;
 	uint32_t process_name;
-	int err = string_table_add(strings, reader->name.data, reader->name.length, &thread.comm);
+	int err = string_table_add(strings, comm->data, comm->length, &thread.comm);
 
+	if (note->is_given)
+		process = &note->process;
 	if (!err)
 		err = string_table_add(strings, process->data, process->length, &process_name);
 	if (!err)
-		err = reader_find_process(&reader->processes, profile, (uint32_t)reader->pid,
-					  process_name, &thread.process);
+		err = reader_find_process(&reader->processes, profile, (uint32_t)pid, process_name,
+					  &thread.process);
 	return err ? err : profile_add_thread(profile, &thread, &reader->thread);
 }
 
@@ -313,36 +292,26 @@ static int read_code(struct reader *reader)
 
 static void forget_thread(struct reader *reader)
 {
-	struct text *texts[] = {&reader->name, &reader->process_name, &reader->metric,
-				&reader->unit};
-
-	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
-		text_truncate(texts[i], 0);
-		text_append_string(texts[i], "");
-	}
+	text_truncate(&reader->name, 0);
+	text_append_string(&reader->name, "");
+	text_truncate(&reader->process_name, 0);
+	text_append_string(&reader->process_name, "");
+	thread_note_clear(&reader->note);
 	reader->own = FIREFOX_NO_PLACES;
 	reader->places =
 		(struct thread_places){JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE};
 	reader->pid = reader->tid = 0;
-	reader->is_ours = false;
 }
 
 static int read_thread(struct reader *reader, struct json *json, size_t base)
 {
-	size_t ours = JSON_TABLE_NOWHERE;
 	int err;
 
 	forget_thread(reader);
 	while (json_next(json) == JSON_KEY)
-		read_member(reader, json, base, &ours);
-	if (ours != JSON_TABLE_NOWHERE) {
-		struct json own = open_json(reader, ours);
-
-		take_ours(reader, &own);
-		json_release(&own);
-	}
-	if (reader->name.failed || reader->process_name.failed || reader->metric.failed ||
-	    reader->unit.failed)
+		read_member(reader, json, base);
+	if (reader->name.failed || reader->process_name.failed ||
+	    thread_note_has_failed(&reader->note))
 		return -ENOMEM;
 	reader->num_threads++;
 	err = add_thread(reader);
@@ -516,15 +485,15 @@ static int read_all(struct reader *reader)
 int read_firefox(struct import *import)
 {
 	struct reader reader = {.import = import};
-	struct text *texts[] = {&reader.name, &reader.process_name, &reader.metric, &reader.unit};
 	int err = firefox_code_init(&reader.code, import);
 
 	if (!err)
 		err = read_all(&reader);
 	firefox_code_release(&reader.code);
 	reader_processes_release(&reader.processes);
-	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
-		text_release(texts[i]);
+	text_release(&reader.name);
+	text_release(&reader.process_name);
+	thread_note_release(&reader.note);
 	return err;
 }
 

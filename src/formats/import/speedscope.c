@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "formats/json_table.h"
 #include "formats/reader.h"
+#include "formats/thread_note.h"
 
 #define MAX_VALUE 9.2e18 /* that 63 bits hold */
 
@@ -36,12 +37,7 @@ struct reader {
 	struct parts parts;
 	struct text name;
 	struct text unit;
-	struct text own_metric;
-	struct text own_unit;
-	struct text own_comm;
-	uint64_t own_pid;
-	uint64_t own_tid;
-	bool is_own;
+	struct thread_note note;
 	double end_value;
 	double factor;
 	uint32_t thread;
@@ -361,8 +357,8 @@ static int set_metric(struct reader *reader)
 	const char *unit = reader->unit.length ? reader->unit.data : "none";
 
 	reader->factor = 1;
-	if (reader->is_own)
-		return profile_add_metric(profile, reader->own_metric.data, reader->own_unit.data,
+	if (reader->note.is_given)
+		return profile_add_metric(profile, reader->note.metric.data, reader->note.unit.data,
 					  &reader->metric);
 	for (size_t i = 0; i < ARRAY_LENGTH(times); i++) {
 		if (string_equals(unit, times[i].unit)) {
@@ -378,46 +374,27 @@ static int set_metric(struct reader *reader)
 static int set_thread(struct reader *reader)
 {
 	struct profile *profile = reader->import->profile;
+	struct string_table *strings = profile_get_strings(profile);
+	const struct thread_note *note = &reader->note;
 	struct thread thread = {.source = reader->import->source};
-	const struct text *comm = reader->is_own ? &reader->own_comm : &reader->name;
+	const struct text *comm = note->is_given ? &note->comm : &reader->name;
+	uint32_t process = STRING_EMPTY;
 	uint32_t pid = 0;
 	int err = 0;
 
-	if (reader->is_own && reader->own_pid <= UINT32_MAX && reader->own_tid <= UINT32_MAX) {
-		pid = (uint32_t)reader->own_pid;
-		thread.tid = (uint32_t)reader->own_tid;
+	if (note->is_given && note->pid <= UINT32_MAX && note->tid <= UINT32_MAX) {
+		pid = (uint32_t)note->pid;
+		thread.tid = (uint32_t)note->tid;
 	}
-	if (comm->length && (reader->is_own || reader->num_profiles > 1))
-		err = string_table_add(profile_get_strings(profile), comm->data, comm->length,
-				       &thread.comm);
+	if (comm->length && (note->is_given || reader->num_profiles > 1))
+		err = string_table_add(strings, comm->data, comm->length, &thread.comm);
+	if (!err && note->process.length)
+		err = string_table_add(strings, note->process.data, note->process.length, &process);
 	if (!err)
-		err = reader_find_process(&reader->processes, profile, pid, thread.comm,
+		err = reader_find_process(&reader->processes, profile, pid,
+					  process == STRING_EMPTY ? thread.comm : process,
 					  &thread.process);
 	return err ? err : profile_add_thread(profile, &thread, &reader->thread);
-}
-
-static void take_own(struct reader *reader, struct json *json)
-{
-	enum json_token token = json_next(json);
-
-	json_skip(json, token == JSON_ARRAY ? token : JSON_NULL);
-	if (token != JSON_OBJECT)
-		return;
-	reader->is_own = true;
-	while ((token = json_next(json)) == JSON_KEY) {
-		if (json_is(json, "metric"))
-			json_take_string(json, &reader->own_metric);
-		else if (json_is(json, "unit"))
-			json_take_string(json, &reader->own_unit);
-		else if (json_is(json, "comm"))
-			json_take_string(json, &reader->own_comm);
-		else if (json_is(json, "pid"))
-			reader->own_pid = json_take_u64(json);
-		else if (json_is(json, "tid"))
-			reader->own_tid = json_take_u64(json);
-		else
-			json_skip_value(json);
-	}
 }
 
 static void read_member(struct reader *reader, struct json *json)
@@ -432,8 +409,8 @@ static void read_member(struct reader *reader, struct json *json)
 		json_take_place(json, 0, &reader->parts.weights);
 	else if (json_is(json, "events"))
 		json_take_place(json, 0, &reader->parts.events);
-	else if (json_is(json, "stackwide"))
-		take_own(reader, json);
+	else if (json_is(json, THREAD_NOTE_KEY))
+		thread_note_take(&reader->note, json);
 	else if (json_is(json, "endValue"))
 		reader->end_value = json_next(json) == JSON_NUMBER ? json_get_double(json) : 0;
 	else
@@ -443,24 +420,18 @@ static void read_member(struct reader *reader, struct json *json)
 static int read_profile(void *context, struct json *json)
 {
 	struct reader *reader = context;
-	struct text *texts[] = {&reader->name, &reader->unit, &reader->own_metric,
-				&reader->own_unit, &reader->own_comm};
 	enum json_token token;
 	int err;
 
-	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
-		text_truncate(texts[i], 0);
-		text_append_string(texts[i], "");
-	}
+	text_truncate(&reader->name, 0);
+	text_truncate(&reader->unit, 0);
+	thread_note_clear(&reader->note);
 	reader->parts = (struct parts){0};
-	reader->is_own = false;
-	reader->own_pid = reader->own_tid = 0;
 	reader->end_value = 0;
 	while ((token = json_next(json)) == JSON_KEY)
 		read_member(reader, json);
-	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
-		if (texts[i]->failed)
-			return -ENOMEM;
+	if (reader->name.failed || reader->unit.failed || thread_note_has_failed(&reader->note))
+		return -ENOMEM;
 	if (token == JSON_FAILED)
 		return 0;
 	err = set_metric(reader);
@@ -509,8 +480,6 @@ static int read_text(struct reader *reader,
 int read_speedscope(struct import *import)
 {
 	struct reader reader = {.import = import};
-	struct text *texts[] = {&reader.name, &reader.unit, &reader.own_metric, &reader.own_unit,
-				&reader.own_comm};
 	int err = read_text(&reader, read_shared, count_profiles);
 
 	if (!err && !reader.has_profiles)
@@ -519,8 +488,9 @@ int read_speedscope(struct import *import)
 		err = read_text(&reader, NULL, read_profiles);
 	if (!err && reader.has_decimals)
 		import_warn(import, "weights with decimals are rounded");
-	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
-		text_release(texts[i]);
+	text_release(&reader.name);
+	text_release(&reader.unit);
+	thread_note_release(&reader.note);
 	reader_processes_release(&reader.processes);
 	array_release(&reader.locations);
 	array_release(&reader.open);

@@ -154,10 +154,11 @@ static void describe(struct text *text, const struct profile *profile, unsigned 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 		const struct thread *thread = profile_get_thread(profile, sample->thread);
+		const struct process_info *process = profile_get_process(profile, thread->process);
 
-		text_printf(&lines[i], "%s-%u/%u %s (%s) %llu",
-			    profile_get_string(profile, thread->comm),
-			    profile_get_process(profile, thread->process)->pid, thread->tid,
+		text_printf(&lines[i], "%s-%u/%u of %s %s (%s) %llu",
+			    profile_get_string(profile, thread->comm), process->pid, thread->tid,
+			    profile_get_string(profile, process->comm),
 			    format_get_metric_name(profile, sample->metric),
 			    format_get_metric_unit(profile, sample->metric),
 			    (unsigned long long)sample->value);

@@ -1,0 +1,41 @@
+/*
+ * What we say about a thread in formats of JSON that have no place for it, so that nothing is lost
+ * on the way back: a member of our own.
+ *
+ *	"stackwide":{"metric":"cpu","unit":"nanoseconds","comm":"make","process":"make","pid":1,"tid":2}
+ */
+#ifndef FORMATS_THREAD_NOTE_H
+#define FORMATS_THREAD_NOTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "profile/profile.h"
+
+#define THREAD_NOTE_KEY "stackwide"
+
+/* All zero is empty. The texts are strings after thread_note_clear(). */
+struct thread_note {
+	struct text metric;
+	struct text unit;
+	struct text comm;
+	struct text process; /* its comm */
+	uint64_t pid;
+	uint64_t tid;
+	bool is_given; /* false: the rest means nothing */
+};
+
+void thread_note_release(struct thread_note *note);
+void thread_note_clear(struct thread_note *note);
+
+/* Read the member's value, of which nothing is expected. Out of memory: thread_note_has_failed() */
+void thread_note_take(struct thread_note *note, struct json *json);
+bool thread_note_has_failed(const struct thread_note *note);
+
+/* Append the member, about the sample's thread and metric. */
+void thread_note_append(struct text *text, const struct profile *profile,
+			const struct sample *sample);
+
+#endif
