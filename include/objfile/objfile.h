@@ -68,6 +68,14 @@ bool objfile_has_symtab(const struct objfile *objfile);
 _must_check_ int objfile_get_elf_address(const struct objfile *objfile, uint64_t file_offset,
 					 uint64_t *ret);
 
+/*
+ * What has been added to the ELF addresses of a mapping that starts at the address, and at the byte
+ * of the file. A mapping begins at a page, its segment perhaps inside that page, so the page's last
+ * byte is what counts. Returns 0 or -ENOENT.
+ */
+_must_check_ int objfile_get_bias(const struct objfile *objfile, uint64_t start,
+				  uint64_t file_offset, uint64_t *ret);
+
 /* Whether an executable segment holds the ELF address. */
 bool objfile_is_code(const struct objfile *objfile, uint64_t elf_address);
 

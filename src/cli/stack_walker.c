@@ -9,8 +9,6 @@
 #include "objfile/objfile.h"
 #include "unwind/unwind_table.h"
 
-#define PAGE_BYTES 4096
-
 _Static_assert(IMPORT_PC_EXACT == WIRE_PC_EXACT, "the walk marks addresses as importers do");
 
 /* A file of the table. */
@@ -115,21 +113,6 @@ static const struct import_mapping *find_mapping(const struct import_stack *stac
 		       : NULL;
 }
 
-/* pc minus ELF address. The segment may begin inside the mapping's first page. */
-static bool find_bias(const struct code *code, const struct import_mapping *mapping, uint64_t *ret)
-{
-	uint64_t elf_address;
-
-	if (!objfile_get_elf_address(code->objfile, mapping->file_offset + PAGE_BYTES - 1,
-				     &elf_address))
-		*ret = mapping->start + PAGE_BYTES - 1 - elf_address;
-	else if (!objfile_get_elf_address(code->objfile, mapping->file_offset, &elf_address))
-		*ret = mapping->start - elf_address;
-	else
-		return false;
-	return true;
-}
-
 /* 8 bytes of code, from its file. Returns 0 or -1. */
 static int read_code(struct replay *replay, wire_u64 address, wire_u64 *ret)
 {
@@ -140,7 +123,8 @@ static int read_code(struct replay *replay, wire_u64 address, wire_u64 *ret)
 	if (!mapping || mapping->module == IMPORT_NO_MODULE)
 		return -1;
 	replay->err = get_code(replay->walker, mapping->module, &code);
-	if (replay->err || !code->objfile || !find_bias(code, mapping, &bias))
+	if (replay->err || !code->objfile ||
+	    objfile_get_bias(code->objfile, mapping->start, mapping->file_offset, &bias))
 		return -1;
 	return objfile_read_code(code->objfile, address - bias, ret, sizeof(*ret)) ? -1 : 0;
 }
@@ -180,7 +164,8 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 	if (!code->objfile)
 		return 1;
 	replay->table = code->table;
-	return find_bias(code, mapping, (uint64_t *)&walk->mapping.bias);
+	return !objfile_get_bias(code->objfile, mapping->start, mapping->file_offset,
+				 (uint64_t *)&walk->mapping.bias);
 }
 
 static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address)

@@ -14,7 +14,6 @@
 #define MAX_WORKERS       2
 #define CACHE_FOLDER      "/var/cache/stackwide"
 #define CACHE_LIMIT_BYTES (256u << 20)
-#define PAGE_BYTES        4096
 
 enum code_state {
 	CODE_UNKNOWN = 0,
@@ -182,24 +181,6 @@ static int get_code(struct publisher *publisher, uint32_t file, struct code **re
 	return 0;
 }
 
-/*
- * pc minus ELF address. A mapping begins at a page, its segment perhaps inside that page, so the
- * end of the page is what is looked up.
- */
-static bool find_bias(const struct code *code, const struct mapping *mapping, uint64_t *ret)
-{
-	uint64_t elf_address;
-
-	if (!objfile_get_elf_address(code->objfile, mapping->file_offset + PAGE_BYTES - 1,
-				     &elf_address))
-		*ret = mapping->start + PAGE_BYTES - 1 - elf_address;
-	else if (!objfile_get_elf_address(code->objfile, mapping->file_offset, &elf_address))
-		*ret = mapping->start - elf_address;
-	else
-		return false;
-	return true;
-}
-
 static void describe(const struct publisher *publisher, const struct code *code,
 		     const struct mapping *mapping, struct unwind_mapping *ret)
 {
@@ -208,7 +189,8 @@ static void describe(const struct publisher *publisher, const struct code *code,
 		ret->flags = publisher->no_cfi_flag;
 		return;
 	}
-	if (code->objfile && !find_bias(code, mapping, &ret->bias)) {
+	if (code->objfile &&
+	    objfile_get_bias(code->objfile, mapping->start, mapping->file_offset, &ret->bias)) {
 		ret->end = ret->start; /* no address is in it, whatever table it gets */
 		return;
 	}
@@ -393,7 +375,8 @@ static int read_code(const struct replay *replay, wire_u64 address, wire_u64 *re
 	const struct code *code = mapping ? find_code(replay->publisher, mapping) : NULL;
 	uint64_t bias;
 
-	if (!code || !code->objfile || !find_bias(code, mapping, &bias))
+	if (!code || !code->objfile ||
+	    objfile_get_bias(code->objfile, mapping->start, mapping->file_offset, &bias))
 		return -1;
 	return objfile_read_code(code->objfile, address - bias, ret, sizeof(*ret)) ? -1 : 0;
 }

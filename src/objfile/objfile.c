@@ -13,6 +13,8 @@
 #include "objfile/debuginfod.h"
 #include "objfile/mini_debug_info.h"
 
+#define PAGE_BYTES 4096
+
 /* libdw keeps every debug section in memory: beyond this, lines and inlined calls go missing. */
 #define DEBUG_SECTIONS_MAX_BYTES (2ull << 30)
 
@@ -253,6 +255,21 @@ int objfile_get_elf_address(const struct objfile *objfile, uint64_t file_offset,
 	if (!found)
 		return -ENOENT;
 	*ret = file_offset - found->file_offset + found->elf_address;
+	return 0;
+}
+
+int objfile_get_bias(const struct objfile *objfile, uint64_t start, uint64_t file_offset,
+		     uint64_t *ret)
+{
+	const uint64_t last = PAGE_BYTES - 1;
+	uint64_t elf_address;
+
+	if (!objfile_get_elf_address(objfile, file_offset + last, &elf_address))
+		*ret = start + last - elf_address;
+	else if (!objfile_get_elf_address(objfile, file_offset, &elf_address))
+		*ret = start - elf_address;
+	else
+		return -ENOENT;
 	return 0;
 }
 
