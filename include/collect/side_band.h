@@ -51,6 +51,9 @@ void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log)
  */
 _must_check_ int side_band_open(struct side_band *side_band, pid_t tid, int cpu);
 
+/* Say why that failed, unless the error says something already. Returns err. */
+int side_band_explain(int err, struct error *error);
+
 /* Stop listening to a CPU that went away. */
 void side_band_close_cpu(struct side_band *side_band, int cpu);
 

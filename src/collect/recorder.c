@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -21,7 +20,6 @@
 #include "base/log.h"
 #include "collect/event_queue.h"
 #include "collect/raw_samples.h"
-#include "collect/refusal.h"
 #include "collect/sampler.h"
 #include "collect/target_threads.h"
 #include "objfile/build_id.h"
@@ -198,16 +196,6 @@ static int start_publishing(struct recorder *recorder)
 	return recorder->raw_samples ? 0 : -ENOMEM;
 }
 
-static int explain(int err, struct error *error)
-{
-	if (err && error && !error->message[0])
-		(void)error_set(error, err, "cannot listen to process events: %s",
-				err == -EPERM || err == -EACCES
-					? refusal_explain_call(SYS_perf_event_open)
-					: strerror(-err));
-	return err;
-}
-
 static int listen_to_cpu(struct recorder *recorder, int cpu)
 {
 	if (recorder->listens_to_all)
@@ -229,7 +217,7 @@ static int open_cpu(struct recorder *recorder, int cpu, struct error *error)
 	if (err == -ENODEV)
 		return 0;
 	if (err)
-		return explain(err, error);
+		return side_band_explain(err, error);
 	if (recorder->opts.target.kind == TARGET_CGROUP)
 		err = sampler_add_cgroup(recorder->sampler, recorder->cgroup_fd, cpu, error);
 	else

@@ -1,13 +1,16 @@
 #include "collect/side_band.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "collect/perf_ring.h"
+#include "collect/refusal.h"
 
 #define RING_BYTES (512u << 10) /* per CPU; a few thousand records */
 
@@ -145,6 +148,16 @@ int side_band_open(struct side_band *side_band, pid_t tid, int cpu)
 	}
 	*event = (struct thread_event){.cpu = cpu, .fd = fd};
 	return 0;
+}
+
+int side_band_explain(int err, struct error *error)
+{
+	if (err && error && !error->message[0])
+		(void)error_set(error, err, "cannot listen to process events: %s",
+				err == -EPERM || err == -EACCES
+					? refusal_explain_call(SYS_perf_event_open)
+					: strerror(-err));
+	return err;
 }
 
 void side_band_close_cpu(struct side_band *side_band, int cpu)

@@ -2,9 +2,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 
-#include "collect/refusal.h"
+#include "collect/side_band.h"
 
 void target_threads_release(struct target_threads *threads)
 {
@@ -29,21 +28,11 @@ static int add_tid(pid_t tid, void *context)
 	return 0;
 }
 
-static int explain(int err, struct error *error)
-{
-	if (err && error && !error->message[0])
-		(void)error_set(error, err, "cannot listen to process events: %s",
-				err == -EPERM || err == -EACCES
-					? refusal_explain_call(SYS_perf_event_open)
-					: strerror(-err));
-	return err;
-}
-
 static int explain_missing(int err, pid_t id, const char *what, struct error *error)
 {
 	if (err == -ESRCH)
 		return error_set(error, err, "there is no %s %d", what, id);
-	return explain(err, error);
+	return side_band_explain(err, error);
 }
 
 int target_threads_list(struct target_threads *threads, const struct target *target,
