@@ -71,6 +71,20 @@ _must_check_ int reader_find_process(struct processes *processes, struct profile
 void reader_processes_release(struct processes *processes);
 
 /*
+ * A module of the profile, by path and build ID; it is added if there is none.
+ *
+ * modules  the index, zeroed at first; also knows the modules that are added otherwise
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int reader_find_module(struct hash_index *modules, struct profile *profile,
+				    const struct module *module, uint32_t *ret);
+
+/* Whether the location has exactly these frames. */
+bool reader_has_frames(const struct profile *profile, const struct location *location,
+		       const struct frame *frames, size_t num_frames);
+
+/*
  * Cut a FlameGraph annotation, _[k] _[i] _[j], off the end of a name: the new length. What it says
  * goes into *frame; a kernel frame without module gets the module [kernel].
  */

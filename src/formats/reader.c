@@ -94,6 +94,57 @@ void reader_processes_release(struct processes *processes)
 	array_release(&processes->items);
 }
 
+static uint64_t hash_module(const struct module *module)
+{
+	return hash_mix(hash_bytes(module->build_id, module->build_id_size), module->path);
+}
+
+static bool is_module(const void *owner, uint32_t item, const void *key)
+{
+	const struct module *module = profile_get_module(owner, item);
+	const struct module *wanted = key;
+
+	return module->path == wanted->path && module->build_id_size == wanted->build_id_size &&
+	       !memcmp(module->build_id, wanted->build_id, wanted->build_id_size);
+}
+
+int reader_find_module(struct hash_index *modules, struct profile *profile,
+		       const struct module *module, uint32_t *ret)
+{
+	uint64_t hash = hash_module(module);
+	int err = 0;
+
+	/* Those that the profile had before. */
+	for (uint32_t i = modules->num_items; !err && i < profile_count_modules(profile); i++)
+		err = hash_index_add(modules, hash_module(profile_get_module(profile, i)), i);
+	if (err)
+		return err;
+	*ret = hash_index_find(modules, hash, is_module, profile, module);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	err = profile_add_module(profile, module, ret);
+	return err ? err : hash_index_add(modules, hash, *ret);
+}
+
+static bool is_same_frame(const struct frame *a, const struct frame *b)
+{
+	return a->name == b->name && a->full_name == b->full_name && a->module == b->module &&
+	       a->file == b->file && a->line == b->line && a->kind == b->kind &&
+	       a->is_inlined == b->is_inlined;
+}
+
+bool reader_has_frames(const struct profile *profile, const struct location *location,
+		       const struct frame *frames, size_t num_frames)
+{
+	if (location->num_frames != num_frames)
+		return false;
+	for (uint32_t i = 0; i < location->num_frames; i++)
+		if (!is_same_frame(profile_get_frame(profile, location->first_frame + i),
+				   &frames[i]))
+			return false;
+	return true;
+}
+
 int reader_strip_annotation(struct profile *profile, const char *name, size_t *length,
 			    struct frame *frame)
 {

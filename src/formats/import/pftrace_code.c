@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "formats/pftrace_reader.h"
+#include "formats/reader.h"
 
 /* What has no use for more is refused. */
 #define MAX_PATH_PARTS 64
@@ -240,59 +241,18 @@ int pftrace_read_frame(struct pftrace_reader *reader, const struct pftrace_seque
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
-static uint64_t hash_module(const struct module *module)
-{
-	return hash_mix(hash_bytes(module->build_id, module->build_id_size), module->path);
-}
-
-static bool is_module(const void *owner, uint32_t item, const void *key)
-{
-	const struct module *module = profile_get_module(owner, item);
-	const struct module *wanted = key;
-
-	return module->path == wanted->path && module->build_id_size == wanted->build_id_size &&
-	       !memcmp(module->build_id, wanted->build_id, wanted->build_id_size);
-}
-
 static int add_module(struct pftrace_reader *reader, const struct pftrace_mapping *mapping,
 		      uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	struct module module = {.path = mapping->path};
 	size_t size = profile_get_string_length(profile, mapping->build_id);
-	int err;
 
-	if (!reader->modules.num_items)
-		for (uint32_t i = 0; i < profile_count_modules(profile); i++)
-			if (hash_index_add(&reader->modules,
-					   hash_module(profile_get_module(profile, i)), i))
-				return -ENOMEM;
 	if (size <= BUILD_ID_MAX_BYTES) {
 		module.build_id_size = (uint8_t)size;
 		memcpy(module.build_id, profile_get_string(profile, mapping->build_id), size);
 	}
-	*ret = hash_index_find(&reader->modules, hash_module(&module), is_module, profile, &module);
-	if (*ret != HASH_INDEX_NONE)
-		return 0;
-	err = profile_add_module(profile, &module, ret);
-	return err ? err : hash_index_add(&reader->modules, hash_module(&module), *ret);
-}
-
-static bool has_equal_frames(const struct pftrace_reader *reader, const struct location *location)
-{
-	if (location->num_frames != reader->frames.length)
-		return false;
-	for (uint32_t i = 0; i < location->num_frames; i++) {
-		const struct frame *a =
-			profile_get_frame(reader->import->profile, location->first_frame + i);
-		const struct frame *b = &reader->frames.items[i];
-
-		if (a->name != b->name || a->full_name != b->full_name || a->module != b->module ||
-		    a->file != b->file || a->line != b->line || a->kind != b->kind ||
-		    a->is_inlined != b->is_inlined)
-			return false;
-	}
-	return true;
+	return reader_find_module(&reader->modules, profile, &module, ret);
 }
 
 static int add_address(struct pftrace_reader *reader, const struct pftrace_interned *interned,
@@ -324,7 +284,10 @@ static int add_at_address(struct pftrace_reader *reader, const struct pftrace_in
 		return err;
 	location = profile_get_location(profile, *ret);
 	if (location->num_frames)
-		return has_equal_frames(reader, location) ? 0 : -EEXIST;
+		return reader_has_frames(reader->import->profile, location, reader->frames.items,
+					 reader->frames.length)
+			       ? 0
+			       : -EEXIST;
 	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
 				  UNNAMED_NOT);
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "formats/pprof.h"
 #include "formats/pprof_reader.h"
+#include "formats/reader.h"
 
 /* What has no use for more is refused: a short message could name a long one again and again. */
 #define MAX_LINES         4096
@@ -303,54 +304,17 @@ static int read_build_id(struct bytes text, struct module *module)
 	return 0;
 }
 
-static uint64_t hash_module(const struct module *module)
-{
-	return hash_mix(hash_bytes(module->build_id, module->build_id_size), module->path);
-}
-
-static bool is_module(const void *owner, uint32_t item, const void *key)
-{
-	const struct module *module = profile_get_module(owner, item);
-	const struct module *wanted = key;
-
-	return module->path == wanted->path && module->build_id_size == wanted->build_id_size &&
-	       !memcmp(module->build_id, wanted->build_id, wanted->build_id_size);
-}
-
 static int add_module(struct pprof_reader *reader, const struct mapping *mapping, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	struct module module = {0};
-	uint64_t hash;
 	int err = add_string(reader, mapping->filename, &module.path);
 
 	if (err)
 		return err;
 	if (read_build_id(mapping->build_id, &module))
 		module = (struct module){.path = module.path}; /* not of the kind that Linux has */
-	hash = hash_module(&module);
-	*ret = hash_index_find(&reader->modules, hash, is_module, profile, &module);
-	if (*ret != HASH_INDEX_NONE)
-		return 0;
-	err = profile_add_module(profile, &module, ret);
-	return err ? err : hash_index_add(&reader->modules, hash, *ret);
-}
-
-static bool has_equal_frames(const struct pprof_reader *reader, const struct location *location)
-{
-	if (location->num_frames != reader->frames.length)
-		return false;
-	for (uint32_t i = 0; i < location->num_frames; i++) {
-		const struct frame *a =
-			profile_get_frame(reader->import->profile, location->first_frame + i);
-		const struct frame *b = &reader->frames.items[i];
-
-		if (a->name != b->name || a->full_name != b->full_name || a->module != b->module ||
-		    a->file != b->file || a->line != b->line || a->kind != b->kind ||
-		    a->is_inlined != b->is_inlined)
-			return false;
-	}
-	return true;
+	return reader_find_module(&reader->modules, profile, &module, ret);
 }
 
 /* A location by its address. -EEXIST when that has other frames. */
@@ -374,7 +338,10 @@ static int add_at_address(struct pprof_reader *reader, const struct code *code, 
 	if (!reader->frames.length)
 		return 0;
 	if (location->num_frames)
-		return has_equal_frames(reader, location) ? 0 : -EEXIST;
+		return reader_has_frames(reader->import->profile, location, reader->frames.items,
+					 reader->frames.length)
+			       ? 0
+			       : -EEXIST;
 	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
 				  code->reason);
 }
@@ -430,18 +397,12 @@ static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *
 
 int pprof_reader_prepare_code(struct pprof_reader *reader)
 {
-	const struct profile *profile = reader->import->profile;
-	int err = 0;
-
 	reader->location_ids =
 		calloc((size_t)reader->locations.count + 1, sizeof(*reader->location_ids));
 	reader->names = calloc((size_t)reader->functions.count + 1, sizeof(*reader->names));
 	if (!reader->location_ids || !reader->names)
 		return -ENOMEM;
-	for (uint32_t i = 0; !err && i < profile_count_modules(profile); i++)
-		err = hash_index_add(&reader->modules, hash_module(profile_get_module(profile, i)),
-				     i);
-	return err;
+	return 0;
 }
 
 void pprof_reader_release_code(struct pprof_reader *reader)
