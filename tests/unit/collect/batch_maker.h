@@ -34,12 +34,13 @@ static inline struct wire_schedule_event *batch_add(struct wire_schedule *batch,
 static inline void batch_name(struct wire_schedule *batch, uint32_t pid, uint32_t tid,
 			      const char *name)
 {
+	size_t length = strlen(name);
 	char *text;
 
 	batch_add(batch, pid, tid, WIRE_SCHEDULE_NAME);
 	text = batch->slots[batch->num_slots++].name;
 	memset(text, 0, WIRE_COMM_SIZE);
-	memcpy(text, name, strnlen(name, WIRE_COMM_SIZE));
+	memcpy(text, name, length < WIRE_COMM_SIZE ? length : WIRE_COMM_SIZE);
 }
 
 #endif
