@@ -8,6 +8,7 @@
 
 #include "analysis/flat_table.h"
 #include "base/cells.h"
+#include "cli/runtime_advice.h"
 #include "viewer/page.h"
 
 #define NUM_TOP         10
@@ -85,7 +86,8 @@ static const char *explain_truncation(enum truncation truncation)
 	return "";
 }
 
-static void append_stacks(struct text *text, const struct summary *summary)
+static void append_stacks(struct text *text, const struct summary *summary,
+			  const struct flat_table *table)
 {
 	const struct account *account = summary->account;
 	/* Inside exec there is no stack to be had: neither complete nor cut. */
@@ -96,9 +98,13 @@ static void append_stacks(struct text *text, const struct summary *summary)
 	text_append_string(text, "  user stacks  ");
 	append_part(text, account->complete_user_stacks, sum, "complete");
 	text_append_char(text, '\n');
-	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
-		append_reason(text, account->truncated_user_stacks[i],
-			      explain_truncation((enum truncation)i));
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
+		uint64_t count = account->truncated_user_stacks[i];
+
+		append_reason(text, count, explain_truncation((enum truncation)i));
+		if (i == TRUNCATED_FRAME_POINTER && count >= sum / 100 && count)
+			runtime_advice_append_frame_pointers(text, table, INDENT);
+	}
 	append_reason(text, account->ticks.in_exec, "were being replaced by exec");
 }
 
@@ -120,7 +126,8 @@ static const char *explain_unnamed(enum unnamed_reason reason)
 	return "";
 }
 
-static void append_frames(struct text *text, const struct summary *summary)
+static void append_frames(struct text *text, const struct summary *summary,
+			  const struct flat_table *table)
 {
 	const struct account *account = summary->account;
 	uint64_t sum = account->named_frames + account_sum_unnamed(account);
@@ -133,6 +140,7 @@ static void append_frames(struct text *text, const struct summary *summary)
 	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
 		append_reason(text, account->unnamed_frames[i],
 			      explain_unnamed((enum unnamed_reason)i));
+	runtime_advice_append_names(text, table, INDENT);
 	if (summary->is_kernel_restricted)
 		text_append_string(text, INDENT "kernel functions have no names: /proc/kallsyms is "
 						"restricted;\n" INDENT
@@ -257,8 +265,8 @@ int summary_print(const struct summary *summary)
 	if (err)
 		return err;
 	append_ticks(&text, summary);
-	append_stacks(&text, summary);
-	append_frames(&text, summary);
+	append_stacks(&text, summary, &table);
+	append_frames(&text, summary, &table);
 	append_lost(&text, summary->account);
 	append_scheduling(&text, &summary->account->ticks.scheduling);
 	append_cost(&text, summary->account);

@@ -1,0 +1,79 @@
+/*
+ * Which runtimes a recording is told to start with other options.
+ */
+#include "unit.h"
+
+#include <string.h>
+
+#include "cli/runtime_advice.h"
+
+#define ROW(name, file, weight)                                                            \
+	{                                                                                  \
+		.function = (name), .function_length = sizeof(name) - 1, .module = (file), \
+		.total = weight                                                            \
+	}
+
+static void assert_advice(struct flat_row *rows, size_t num_rows, const char *frame_pointers,
+			  const char *names)
+{
+	struct flat_table table = {.rows = rows, .num_rows = num_rows, .sum = 1000};
+	struct text text = {0};
+
+	text_append_string(&text, "");
+	runtime_advice_append_frame_pointers(&text, &table, "> ");
+	assert_string_equal(text.data, frame_pointers);
+	text_truncate(&text, 0);
+	text_append_string(&text, "");
+	runtime_advice_append_names(&text, &table, "> ");
+	assert_string_equal(text.data, names);
+	text_release(&text);
+}
+
+static void java_has_options_for_both(_unused_ void **state)
+{
+	struct flat_row rows[] = {ROW("[anon]", "", 10), ROW("JavaMain", "libjvm.so", 1)};
+
+	assert_advice(rows, ARRAY_LENGTH(rows),
+		      "> Java keeps them with -XX:+PreserveFramePointer\n",
+		      "> Java names its code with -XX:+UnlockDiagnosticVMOptions\n"
+		      "> -XX:+DumpPerfMapAtExit, or after 'jcmd PID Compiler.perfmap'\n");
+}
+
+static void others_have_one_for_names(_unused_ void **state)
+{
+	struct flat_row rows[] = {ROW("[anon]", "", 900), ROW("node::Start", "libnode.so.108", 1),
+				  ROW("x", "libcoreclr.so", 1)};
+
+	assert_advice(rows, ARRAY_LENGTH(rows), "",
+		      "> Node.js names its code with --perf-basic-prof\n"
+		      "> .NET names its code with DOTNET_PerfMapEnabled=1 in its environment\n");
+}
+
+static void nothing_is_said_where_little_has_no_name(_unused_ void **state)
+{
+	struct flat_row rows[] = {ROW("[anon]", "", 9), ROW("main", "node", 991)};
+	struct flat_row named[] = {ROW("[anonymous]", "", 900), ROW("main", "node", 991)};
+
+	assert_advice(rows, ARRAY_LENGTH(rows), "", "");
+	assert_advice(named, ARRAY_LENGTH(named), "", "");
+}
+
+static void programs_with_similar_names_are_no_runtimes(_unused_ void **state)
+{
+	struct flat_row rows[] = {ROW("[anon]", "", 900), ROW("main", "node_exporter", 1),
+				  ROW("main", "mylibjvm.so", 1)};
+
+	assert_advice(rows, ARRAY_LENGTH(rows), "", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(java_has_options_for_both),
+		cmocka_unit_test(others_have_one_for_names),
+		cmocka_unit_test(nothing_is_said_where_little_has_no_name),
+		cmocka_unit_test(programs_with_similar_names_are_no_runtimes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
