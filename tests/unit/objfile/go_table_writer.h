@@ -43,6 +43,7 @@ static inline void go_table_writer_add(struct go_table_writer *writer, const cha
 		(struct go_table_writer_function){name, start, depths, depths_size};
 }
 
+/* size  in bytes, at most 8 */
 static inline void go_table_append(struct text *text, uint64_t value, size_t size)
 {
 	text_append(text, &value, size);
@@ -64,7 +65,8 @@ static inline void go_table_describe(struct go_table_parts *parts, size_t addres
 	go_table_append(&parts->index, 0, 8);
 	go_table_append(&parts->index,
 			function->depths_size ? depths_base + parts->depths.length : 0, 4);
-	go_table_append(&parts->index, 0, 24);
+	for (int i = 0; i < 3; i++)
+		go_table_append(&parts->index, 0, 8); /* what we do not read */
 	text_append(&parts->names, function->name, strlen(function->name) + 1);
 	text_append(&parts->depths, function->depths, function->depths_size);
 }
