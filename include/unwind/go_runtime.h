@@ -5,6 +5,10 @@
  * runtime.rt0_go, runtime.mstart or runtime.clone. What has to run on the thread's own stack is
  * called by functions that exchange the stack pointer: from there on theirs is the first frame.
  * A signal handler returns to runtime.sigreturn, which is described as if it had been called.
+ *
+ * runtime.cgocallback goes from C back to the stack of the goroutine that has called C, and puts
+ * the start of a function there as if that had called it. Behind it is the true return address,
+ * that of runtime.asmcgocall, by which the goroutine had left the stack.
  */
 #ifndef UNWIND_GO_RUNTIME_H
 #define UNWIND_GO_RUNTIME_H
@@ -18,11 +22,14 @@
 #define GO_RUNTIME_FUNCTIONS_MAX 32
 /* Of a function that exchanges stacks; the longest has 174 in Go 1.19. */
 #define GO_RUNTIME_SWITCH_MAX_BYTES 512
+/* What runtime.cgocallback puts on the stack before the return address that counts. */
+#define GO_RUNTIME_PUSHED_BYTES 8
 
 enum go_role {
 	GO_ORDINARY = 0,
 	GO_OUTERMOST,     /* nobody has called it */
 	GO_SWITCH,        /* outermost while the stack pointer is exchanged */
+	GO_CALLBACK,      /* called by C; goes on where a goroutine has called C */
 	GO_SIGNAL_RETURN, /* the ucontext is at sp */
 };
 

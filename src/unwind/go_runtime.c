@@ -11,6 +11,7 @@ static const struct {
 	{"runtime.goexit", GO_OUTERMOST},
 	{"runtime.mstart", GO_OUTERMOST},
 	{"runtime.rt0_go", GO_OUTERMOST},
+	{"runtime.cgocallback", GO_CALLBACK},
 	{"runtime.asmcgocall", GO_SWITCH},
 	{"runtime.clone", GO_SWITCH},
 	{"runtime.mcall", GO_SWITCH},

@@ -332,17 +332,24 @@ static int mend_context_switch(struct table_builder *builder, const struct frame
 	return override_rows(&builder->function_rows, function, start, end, &in_context);
 }
 
-/* What is not said of Go's runtime. */
-static int mend_go_switch(struct table_builder *builder, const struct frame_function *function)
+/* What is not said of Go's runtime while it is on another stack than it was called on. */
+static int mend_go_switch(struct table_builder *builder, const struct frame_function *function,
+			  enum go_role role)
 {
-	const struct unwind_rule stop = {.cfa_op = UNWIND_CFA_STOP};
+	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_STOP};
 	uint64_t start;
 	uint64_t end;
 
 	if (!go_runtime_find_switch(builder->objfile, function->start, function->size, &start,
 				    &end))
 		return 0;
-	return override_rows(&builder->function_rows, function, start, end, &stop);
+	array_for_each (&builder->function_rows.rows, row) {
+		if (role == GO_CALLBACK && row->elf_address <= start) {
+			rule = row->rule;
+			rule.cfa_offset += GO_RUNTIME_PUSHED_BYTES;
+		}
+	}
+	return override_rows(&builder->function_rows, function, start, end, &rule);
 }
 
 /* Replace the rows by the function's. */
@@ -357,18 +364,20 @@ static int read_rows(struct table_builder *builder, struct frame_function *funct
 static int add_function_rows(struct table_builder *builder, struct frame_function *function,
 			     uint64_t last_end)
 {
+	enum go_role role = go_runtime_get_role(&builder->go, function->start);
 	uint64_t num_unsupported = 0;
 	int err = read_rows(builder, function);
 
 	if (err)
 		return err;
-	switch (go_runtime_get_role(&builder->go, function->start)) {
+	switch (role) {
 	case GO_ORDINARY:
 		break;
 	case GO_OUTERMOST:
 		return add_special_row(builder, function->start, UNWIND_CFA_STOP, 0);
 	case GO_SWITCH:
-		err = mend_go_switch(builder, function);
+	case GO_CALLBACK:
+		err = mend_go_switch(builder, function, role);
 		break;
 	case GO_SIGNAL_RETURN:
 		return add_uncalled_rows(builder, function, last_end, UNWIND_CFA_SIGNAL);
