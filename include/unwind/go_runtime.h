@@ -6,6 +6,9 @@
  * called by functions that exchange the stack pointer: from there on theirs is the first frame.
  * A signal handler returns to runtime.sigreturn, which is described as if it had been called.
  *
+ * runtime.asmcgocall, which calls C, keeps there where it was on the goroutine's stack, so that the
+ * walk goes on.
+ *
  * runtime.cgocallback goes from C back to the stack of the goroutine that has called C, and puts
  * the start of a function there as if that had called it. Behind it is the true return address,
  * that of runtime.asmcgocall, by which the goroutine had left the stack.
@@ -29,6 +32,7 @@ enum go_role {
 	GO_ORDINARY = 0,
 	GO_OUTERMOST,     /* nobody has called it */
 	GO_SWITCH,        /* outermost while the stack pointer is exchanged */
+	GO_CALL,          /* calls C on the thread's own stack */
 	GO_CALLBACK,      /* called by C; goes on where a goroutine has called C */
 	GO_SIGNAL_RETURN, /* the ucontext is at sp */
 };
@@ -65,5 +69,18 @@ enum go_role go_runtime_get_role(const struct go_runtime *runtime, uint64_t elf_
  */
 bool go_runtime_find_switch(const struct objfile *objfile, uint64_t elf_address, uint64_t size,
 			    uint64_t *ret_start, uint64_t *ret_end);
+
+/*
+ * Where runtime.asmcgocall, once it is on the thread's own stack, has kept where it was.
+ *
+ * start, end   what go_runtime_find_switch() gave
+ * ret_start    the first instruction after it was kept
+ * ret_offset   of the goroutine's address, from the stack pointer; the distance from the end of its
+ *              stack is 8 bytes below
+ *
+ * Returns false where the code looks otherwise.
+ */
+bool go_runtime_find_goroutine(const struct objfile *objfile, uint64_t start, uint64_t end,
+			       uint64_t *ret_start, int *ret_offset);
 
 #endif

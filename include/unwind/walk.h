@@ -244,6 +244,24 @@ WALK_INLINE wire_u64 walk_get_scratch(const struct walk *walk, wire_u8 op)
 	return walk->r11;
 }
 
+/*
+ * Go has left a goroutine's stack for the thread's, to call C: it keeps the address of the
+ * goroutine's description, whose second word is the end of its stack, and how far from there it
+ * was. The return address is at that place.
+ */
+WALK_INLINE int walk_find_goroutine(struct walk *walk, wire_u64 saved, wire_u64 *cfa)
+{
+	wire_u64 goroutine;
+	wire_u64 distance;
+	wire_u64 end;
+
+	if (walk_read(walk, saved, &goroutine) || walk_read(walk, saved - 8, &distance) ||
+	    walk_read(walk, goroutine + 8, &end))
+		return walk_stop(walk, WALK_READ_FAILED);
+	*cfa = end - distance + 8;
+	return 0;
+}
+
 /* The canonical frame address by a rule. 0, or 1 with the walk ended. */
 WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule, wire_u64 *cfa)
 {
@@ -272,6 +290,8 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 		if (!walk->is_innermost)
 			return walk_stop(walk, WALK_UNSUPPORTED);
 		*cfa = walk->cx + offset;
+	} else if (op == UNWIND_CFA_GOROUTINE) {
+		return walk_find_goroutine(walk, walk->sp + offset, cfa);
 	} else { /* in memory at the stack pointer */
 		*cfa = walk->sp + offset;
 	}
@@ -347,9 +367,10 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return walk_stop(walk, WALK_UNSUPPORTED);
 	if (walk_find_cfa(walk, rule, &cfa))
 		return 1;
-	/* Stacks grow down: a caller's frame lies above. The innermost may not have pushed
-	 * anything. */
-	if (cfa < walk->sp || (cfa == walk->sp && !walk->is_innermost))
+	/* Stacks grow down: a caller's frame lies above, unless it is on another stack. The
+	 * innermost may not have pushed anything. */
+	if (rule->cfa_op != UNWIND_CFA_GOROUTINE &&
+	    (cfa < walk->sp || (cfa == walk->sp && !walk->is_innermost)))
 		return walk_stop(walk, WALK_STUCK);
 	if (rule->ra_op == UNWIND_RA_IN_DI) {
 		caller_pc = walk->di;

@@ -12,7 +12,7 @@ static const struct {
 	{"runtime.mstart", GO_OUTERMOST},
 	{"runtime.rt0_go", GO_OUTERMOST},
 	{"runtime.cgocallback", GO_CALLBACK},
-	{"runtime.asmcgocall", GO_SWITCH},
+	{"runtime.asmcgocall", GO_CALL},
 	{"runtime.clone", GO_SWITCH},
 	{"runtime.mcall", GO_SWITCH},
 	{"runtime.morestack", GO_SWITCH},
@@ -95,4 +95,39 @@ bool go_runtime_find_switch(const struct objfile *objfile, uint64_t elf_address,
 	*ret_start = start;
 	*ret_end = elf_address + size;
 	return true;
+}
+
+/* The size of the instruction mov %rdi,offset(%rsp) if it is one; else 0. */
+static size_t get_store_size(const uint8_t *code, size_t size, int *ret_offset)
+{
+	if (size < 5 || code[0] != 0x48 || code[1] != 0x89 || code[3] != 0x24)
+		return 0;
+	*ret_offset = code[2] == 0x7c ? code[4] : 0;
+	return code[2] == 0x7c ? 5 : (code[2] == 0x3c ? 4 : 0);
+}
+
+bool go_runtime_find_goroutine(const struct objfile *objfile, uint64_t start, uint64_t end,
+			       uint64_t *ret_start, int *ret_offset)
+{
+	uint8_t code[GO_RUNTIME_SWITCH_MAX_BYTES];
+	size_t size = end - start;
+	int goroutine_offset = 0; /* 0: not seen yet */
+	int offset;
+
+	if (size > sizeof(code) || objfile_read_code(objfile, start, code, size))
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		size_t store_size = get_store_size(code + i, size - i, &offset);
+
+		if (!store_size)
+			continue;
+		if (goroutine_offset) {
+			*ret_start = start + i + store_size;
+			*ret_offset = goroutine_offset;
+			return offset == goroutine_offset - 8 && *ret_start < end;
+		}
+		goroutine_offset = offset;
+		i += store_size - 1;
+	}
+	return false;
 }

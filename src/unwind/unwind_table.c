@@ -336,9 +336,11 @@ static int mend_context_switch(struct table_builder *builder, const struct frame
 static int mend_go_switch(struct table_builder *builder, const struct frame_function *function,
 			  enum go_role role)
 {
+	struct unwind_rule in_goroutine = {.cfa_op = UNWIND_CFA_GOROUTINE};
 	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_STOP};
 	uint64_t start;
 	uint64_t end;
+	int err;
 
 	if (!go_runtime_find_switch(builder->objfile, function->start, function->size, &start,
 				    &end))
@@ -349,7 +351,12 @@ static int mend_go_switch(struct table_builder *builder, const struct frame_func
 			rule.cfa_offset += GO_RUNTIME_PUSHED_BYTES;
 		}
 	}
-	return override_rows(&builder->function_rows, function, start, end, &rule);
+	err = override_rows(&builder->function_rows, function, start, end, &rule);
+	if (err || role != GO_CALL ||
+	    !go_runtime_find_goroutine(builder->objfile, start, end, &start,
+				       &in_goroutine.cfa_offset))
+		return err;
+	return override_rows(&builder->function_rows, function, start, end, &in_goroutine);
 }
 
 /* Replace the rows by the function's. */
@@ -376,6 +383,7 @@ static int add_function_rows(struct table_builder *builder, struct frame_functio
 	case GO_OUTERMOST:
 		return add_special_row(builder, function->start, UNWIND_CFA_STOP, 0);
 	case GO_SWITCH:
+	case GO_CALL:
 	case GO_CALLBACK:
 		err = mend_go_switch(builder, function, role);
 		break;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Stacks of goroutines begin at runtime.goexit, those of Go's runtime where it leaves a goroutine's
 # stack, and a signal handler leads to what was interrupted; in a stripped program as well, by the
-# table that Go puts in every program.
+# table that Go puts in every program. Where Go calls C, and C calls Go, stacks go all the way.
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
@@ -80,3 +80,51 @@ expect_whole_program goshop
 expect_whole_program stripped
 [[ $(show_table goshop) = *rows* && $(show_table goshop) = "$(show_table stripped)" ]] ||
     fail "the tables differ: $(show_table goshop) and stripped $(show_table stripped)"
+
+# C is built by gcc, which Go calls; its stack is the thread's, and Go's the goroutine's.
+cat >"$TMPDIR/shop/main.go" <<'GO'
+package main
+
+/*
+#include <stdint.h>
+extern uint64_t goWork(int);
+static __attribute__((noinline)) uint64_t c_work(int n)
+{
+    volatile uint64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += i;
+    return sum;
+}
+static __attribute__((noinline)) uint64_t c_calls_go(int n)
+{
+    return goWork(n) + c_work(n);
+}
+*/
+import "C"
+import "time"
+
+//export goWork
+func goWork(n C.int) C.uint64_t {
+	sum := C.c_work(n)
+	for i := C.int(0); i < n; i++ {
+		sum += C.uint64_t(i * i)
+	}
+	return sum
+}
+
+func main() {
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+		C.c_calls_go(1000000)
+	}
+}
+GO
+(cd "$TMPDIR/shop" && HOME=$TMPDIR GOCACHE=$TMPDIR/cache GO111MODULE=off GOFLAGS= CGO_ENABLED=1 \
+    go build -ldflags=-s -o "$TMPDIR/cgo" main.go) >"$TMPDIR/go.out" 2>&1 ||
+    fail "go does not build with C: $(tail -n 3 "$TMPDIR/go.out")"
+record -F 999 --no-inline -o "$TMPDIR/cgo.folded" --stats "$TMPDIR/cgo.json" -- "$TMPDIR/cgo"
+expect_whole "$TMPDIR/cgo.folded" "$TMPDIR/cgo.json" cgo 97 99
+start='^cgo;runtime\.goexit;runtime\.main;main\.main;main\._Cfunc_c_calls_go;runtime\.cgocall;runtime\.'
+expect_every_stack "$TMPDIR/cgo.folded" ';main\.goWork[; ]' "${start}cgocallback;"
+expect_every_stack "$TMPDIR/cgo.folded" '_Cfunc_c_work;runtime\.cgocall;runtime\.asmcgocall;' "${start}cgocallback;"
+expect_frame "$TMPDIR/cgo.folded" "main._Cfunc_c_work;runtime.cgocall;runtime.asmcgocall" 100
+expect_frame "$TMPDIR/cgo.folded" "main._Cfunc_c_calls_go;runtime.cgocall;runtime.asmcgocall" 100

@@ -198,6 +198,63 @@ static void a_function_that_loads_no_stack_pointer_keeps_its_rows(_unused_ void 
 	unwind_table_free(table);
 }
 
+static void a_call_of_c_leads_to_the_goroutine_once_it_has_kept_its_place(_unused_ void **state)
+{
+	static const uint8_t mov_rdi_48_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x30};
+	static const uint8_t mov_rdi_40_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x28};
+	struct program *program = make_program("runtime.asmcgocall.abi0");
+	struct unwind_table *table;
+
+	put_code(program, LOAD, mov_saved_rsp, sizeof(mov_saved_rsp));
+	put_code(program, LOAD + 4, mov_rdi_48_rsp, sizeof(mov_rdi_48_rsp));
+	put_code(program, LOAD + 9, mov_rdi_40_rsp, sizeof(mov_rdi_40_rsp));
+	put_code(program, RELOAD, mov_rbx_rsp, sizeof(mov_rbx_rsp));
+	table = build(program);
+	assert_int_equal(find(table, START + LOAD + 3).cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(find(table, START + LOAD + 4).cfa_op, UNWIND_CFA_STOP);
+	assert_int_equal(find(table, START + LOAD + 13).cfa_op, UNWIND_CFA_STOP);
+	assert_int_equal(find(table, START + LOAD + 14).cfa_op, UNWIND_CFA_GOROUTINE);
+	assert_int_equal(find(table, START + LOAD + 14).cfa_offset, 48);
+	assert_int_equal(find(table, START + RELOAD + 2).cfa_op, UNWIND_CFA_GOROUTINE);
+	assert_int_equal(find(table, START + RELOAD + 3).cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(find(table, START + RELOAD + 3).cfa_offset, 32);
+	unwind_table_free(table);
+}
+
+/* In a form that we do not know the function is outermost. */
+static void a_call_of_c_that_keeps_something_else_is_outermost(_unused_ void **state)
+{
+	static const uint8_t mov_rdi_48_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x30};
+	static const uint8_t mov_rdi_rsp[] = {0x48, 0x89, 0x3c, 0x24};
+	struct program *program = make_program("runtime.asmcgocall.abi0");
+	struct unwind_table *table;
+
+	put_code(program, LOAD, mov_saved_rsp, sizeof(mov_saved_rsp));
+	put_code(program, LOAD + 4, mov_rdi_48_rsp, sizeof(mov_rdi_48_rsp));
+	put_code(program, LOAD + 9, mov_rdi_rsp, sizeof(mov_rdi_rsp));
+	put_code(program, RELOAD, mov_rbx_rsp, sizeof(mov_rbx_rsp));
+	table = build(program);
+	assert_int_equal(find(table, START + RELOAD).cfa_op, UNWIND_CFA_STOP);
+	unwind_table_free(table);
+}
+
+/* The return address that counts lies above the one that was put there. */
+static void a_call_of_go_by_c_leads_to_the_goroutine_that_called_c(_unused_ void **state)
+{
+	struct program *program = make_program("runtime.cgocallback.abi0");
+	struct unwind_table *table;
+
+	put_code(program, LOAD, mov_rbx_rsp, sizeof(mov_rbx_rsp));
+	put_code(program, RELOAD, mov_saved_rsp, sizeof(mov_saved_rsp));
+	table = build(program);
+	assert_int_equal(find(table, START + LOAD + 2).cfa_offset, 32);
+	assert_int_equal(find(table, START + LOAD + 3).cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(find(table, START + LOAD + 3).cfa_offset, 40);
+	assert_int_equal(find(table, START + RELOAD + 3).cfa_offset, 40);
+	assert_int_equal(find(table, START + RELOAD + 4).cfa_offset, 32);
+	unwind_table_free(table);
+}
+
 static void a_signal_handler_returns_to_a_signal_frame(_unused_ void **state)
 {
 	struct unwind_table *table = build(make_program("runtime.sigreturn.abi0"));
@@ -219,6 +276,9 @@ int main(void)
 		cmocka_unit_test(a_function_is_outermost_while_it_is_on_another_stack),
 		cmocka_unit_test(a_function_that_stays_on_the_other_stack_is_outermost_to_its_end),
 		cmocka_unit_test(a_function_that_loads_no_stack_pointer_keeps_its_rows),
+		cmocka_unit_test(a_call_of_c_leads_to_the_goroutine_once_it_has_kept_its_place),
+		cmocka_unit_test(a_call_of_c_that_keeps_something_else_is_outermost),
+		cmocka_unit_test(a_call_of_go_by_c_leads_to_the_goroutine_that_called_c),
 		cmocka_unit_test(a_signal_handler_returns_to_a_signal_frame),
 	};
 

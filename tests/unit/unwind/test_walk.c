@@ -108,6 +108,28 @@ static void the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer(_unused
 	assert_true(scene.walk.sp == WORD(6));
 }
 
+/* Its stack lies below the thread's. */
+static void the_stack_of_a_goroutine_goes_on_where_it_called_c(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_GOROUTINE, 24));
+
+	scene.walk.sp = FAR;
+	scene.far[3] = WORD(10);   /* the description of the goroutine */
+	scene.far[2] = 16;         /* how far from the end of its stack */
+	scene.stack[11] = WORD(8); /* the end of its stack */
+	scene.stack[6] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.sp == WORD(7));
+}
+
+static void a_goroutine_that_cannot_be_read_ends_the_walk(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_GOROUTINE, 24));
+
+	scene.stack[3] = UNREADABLE;
+	assert_ends_in_inner(&scene, WALK_READ_FAILED);
+}
+
 static void the_cfa_may_lie_in_memory_at_the_frame_pointer(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_FP, -8));
@@ -121,7 +143,7 @@ static void the_cfa_may_lie_in_memory_at_the_frame_pointer(_unused_ void **state
 static void a_cfa_that_cannot_be_read_ends_the_walk(_unused_ void **state)
 {
 	static const uint8_t ops[] = {UNWIND_CFA_DEREF_SP, UNWIND_CFA_DEREF_SP_8,
-				      UNWIND_CFA_DEREF_FP};
+				      UNWIND_CFA_DEREF_FP, UNWIND_CFA_GOROUTINE};
 
 	for (size_t i = 0; i < sizeof(ops); i++) {
 		struct scene scene = scene_of(RULE(ops[i], 1 << 30));
@@ -371,6 +393,8 @@ int main(void)
 		cmocka_unit_test(such_a_register_that_leads_to_no_call_is_not_followed),
 		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_stack_pointer),
 		cmocka_unit_test(the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer),
+		cmocka_unit_test(the_stack_of_a_goroutine_goes_on_where_it_called_c),
+		cmocka_unit_test(a_goroutine_that_cannot_be_read_ends_the_walk),
 		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_frame_pointer),
 		cmocka_unit_test(a_cfa_that_cannot_be_read_ends_the_walk),
 		cmocka_unit_test(an_entry_of_the_plt_has_pushed_nothing_in_its_first_half),
