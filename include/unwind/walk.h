@@ -369,8 +369,8 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return 1;
 	/* Stacks grow down: a caller's frame lies above, unless it is on another stack. The
 	 * innermost may not have pushed anything. */
-	if (rule->cfa_op != UNWIND_CFA_GOROUTINE &&
-	    (cfa < walk->sp || (cfa == walk->sp && !walk->is_innermost)))
+	if ((cfa < walk->sp || (cfa == walk->sp && !walk->is_innermost)) &&
+	    rule->cfa_op != UNWIND_CFA_GOROUTINE)
 		return walk_stop(walk, WALK_STUCK);
 	if (rule->ra_op == UNWIND_RA_IN_DI) {
 		caller_pc = walk->di;
