@@ -1,5 +1,5 @@
 /*
- * The section begins with a header, whose form has changed four times:
+ * The section begins with a header, whose form depends on the version:
  *
  *	Go 1.2    magic  number of functions  index…          offsets count from the section's start
  *	Go 1.16   magic  number of functions  number of files  5 offsets: names … depths, functions
@@ -25,9 +25,8 @@
 #define ADDRESS_BYTES      8
 #define TEXT_START_OFFSET  24  /* in the header */
 #define MODULE_TEXT_OFFSET 176 /* in the program's description */
-/* In a function's description, behind its address. */
-#define NAME_OFFSET   0
-#define DEPTHS_OFFSET 12
+/* In a function's description, between where its name and where its depths are. */
+#define BEFORE_DEPTHS_BYTES 8
 /* The linker puts the table at a multiple of 32. */
 #define TABLE_ALIGN 32
 
@@ -213,9 +212,9 @@ bool go_table_read(const struct go_table *table, uint32_t index, struct go_funct
 	struct bytes function = bytes_from(&table->functions, function_offset);
 	struct bytes name;
 
-	bytes_skip(&function, table->address_size + NAME_OFFSET);
+	bytes_skip(&function, table->address_size);
 	name = bytes_from(&table->names, bytes_u32(&function));
-	bytes_skip(&function, DEPTHS_OFFSET - NAME_OFFSET - 4);
+	bytes_skip(&function, BEFORE_DEPTHS_BYTES);
 	*ret = (struct go_function){
 		.name = bytes_string(&name),
 		.start = table->text_start + start,
