@@ -198,18 +198,24 @@ static void a_function_that_loads_no_stack_pointer_keeps_its_rows(_unused_ void 
 	unwind_table_free(table);
 }
 
-static void a_call_of_c_leads_to_the_goroutine_once_it_has_kept_its_place(_unused_ void **state)
+/* The goroutine is kept at rsp + 48, and at another place how far from its stack's end it was. */
+static struct unwind_table *build_call_of_c(const uint8_t *store, size_t store_size)
 {
 	static const uint8_t mov_rdi_48_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x30};
-	static const uint8_t mov_rdi_40_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x28};
 	struct program *program = make_program("runtime.asmcgocall.abi0");
-	struct unwind_table *table;
 
 	put_code(program, LOAD, mov_saved_rsp, sizeof(mov_saved_rsp));
 	put_code(program, LOAD + 4, mov_rdi_48_rsp, sizeof(mov_rdi_48_rsp));
-	put_code(program, LOAD + 9, mov_rdi_40_rsp, sizeof(mov_rdi_40_rsp));
+	put_code(program, LOAD + 9, store, store_size);
 	put_code(program, RELOAD, mov_rbx_rsp, sizeof(mov_rbx_rsp));
-	table = build(program);
+	return build(program);
+}
+
+static void a_call_of_c_leads_to_the_goroutine_once_it_has_kept_its_place(_unused_ void **state)
+{
+	static const uint8_t mov_rdi_40_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x28};
+	struct unwind_table *table = build_call_of_c(mov_rdi_40_rsp, sizeof(mov_rdi_40_rsp));
+
 	assert_int_equal(find(table, START + LOAD + 3).cfa_op, UNWIND_CFA_SP);
 	assert_int_equal(find(table, START + LOAD + 4).cfa_op, UNWIND_CFA_STOP);
 	assert_int_equal(find(table, START + LOAD + 13).cfa_op, UNWIND_CFA_STOP);
@@ -224,16 +230,9 @@ static void a_call_of_c_leads_to_the_goroutine_once_it_has_kept_its_place(_unuse
 /* In a form that we do not know the function is outermost. */
 static void a_call_of_c_that_keeps_something_else_is_outermost(_unused_ void **state)
 {
-	static const uint8_t mov_rdi_48_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x30};
 	static const uint8_t mov_rdi_rsp[] = {0x48, 0x89, 0x3c, 0x24};
-	struct program *program = make_program("runtime.asmcgocall.abi0");
-	struct unwind_table *table;
+	struct unwind_table *table = build_call_of_c(mov_rdi_rsp, sizeof(mov_rdi_rsp));
 
-	put_code(program, LOAD, mov_saved_rsp, sizeof(mov_saved_rsp));
-	put_code(program, LOAD + 4, mov_rdi_48_rsp, sizeof(mov_rdi_48_rsp));
-	put_code(program, LOAD + 9, mov_rdi_rsp, sizeof(mov_rdi_rsp));
-	put_code(program, RELOAD, mov_rbx_rsp, sizeof(mov_rbx_rsp));
-	table = build(program);
 	assert_int_equal(find(table, START + RELOAD).cfa_op, UNWIND_CFA_STOP);
 	unwind_table_free(table);
 }
