@@ -34,6 +34,16 @@ enum { BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 
 #define PF_KTHREAD 0x00200000
 
+/*
+ * Helpers that not every kernel has. Whether it does is seen in its own list of them when a program
+ * is loaded: what is behind such a question is then never looked at by the verifier.
+ */
+enum bpf_func_id {
+	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_task_pt_regs = 175,
+};
+#define HAS_HELPER(name) bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_##name)
+
 struct bpf_pidns_info {
 	__u32 pid;
 	__u32 tgid;
@@ -69,6 +79,7 @@ struct thread_info {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack; /* the kernel's, of THREAD_SIZE bytes; user registers are at its end */
 	unsigned int __state;
 	int exit_state;
 	unsigned int cpu;
@@ -91,28 +102,24 @@ struct task_struct___with_state {
 } __attribute__((preserve_access_index));
 
 /*
- * The saved user registers, and the context of a perf_event program. The second is a fixed
- * user-space interface (linux/bpf_perf_event.h), so it is not relocated.
+ * The saved user registers, and the context of a perf_event program. Both are fixed user-space
+ * interfaces (asm/ptrace.h, linux/bpf_perf_event.h), so they are not relocated.
  */
 #if defined(__TARGET_ARCH_x86)
 struct user_registers {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
 };
-struct pt_regs {
-	unsigned long bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, ip, cs, sp;
-} __attribute__((preserve_access_index));
+/* Above the selector lie other things where the CPU delivers events by FRED. */
+#define USER_CODE                         0x33
+#define USER_CODE_OF_32_BITS              0x23
 #define REGISTERS_IN_USER_MODE(registers) (((registers).cs & 3) == 3)
-/* __USER32_CS: code of a 32-bit program. */
-#define REGISTERS_ARE_32_BIT(registers) (((registers)->cs & 0xffff) == 0x23)
+#define REGISTERS_ARE_32_BIT(registers)   (((registers)->cs & 0xffff) == USER_CODE_OF_32_BITS)
 #elif defined(__TARGET_ARCH_arm64)
 struct user_registers {
 	__u64 regs[31];
 	__u64 sp, pc, pstate;
 };
-struct pt_regs {
-	__u64 sp;
-} __attribute__((preserve_access_index));
 #define REGISTERS_IN_USER_MODE(registers) (((registers).pstate & 0xf) == 0)
 #else
 #error "stackwide knows x86-64 and arm64"

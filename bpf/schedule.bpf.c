@@ -17,6 +17,7 @@
 #include <bpf/bpf_tracing.h>
 /* clang-format on */
 #include "wire/schedule.h"
+#include "task.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -71,9 +72,10 @@ struct {
 	__type(value, struct told_name);
 } names SEC(".maps");
 
-static __always_inline __u32 get_tid(const struct task_struct *task)
+/* The thread may be the running one, see task.h. */
+static __always_inline __u32 get_tid(struct task_struct *task)
 {
-	return task->pid;
+	return TASK_FIELD(task, pid);
 }
 
 /* What a program run works with. */
@@ -149,18 +151,32 @@ static __always_inline union wire_schedule_slot *take_slot(struct run *run)
 	return &batch->slots[index];
 }
 
+static __always_inline void read_name(struct task_struct *task, __u64 *first, __u64 *second)
+{
+	__u64 halves[2] = {0};
+
+	if (HAS_HELPER(get_current_task_btf)) {
+		*first = ((const __u64 *)task->comm)[0];
+		*second = ((const __u64 *)task->comm)[1];
+		return;
+	}
+	(void)bpf_core_read(halves, sizeof(halves), &task->comm);
+	*first = halves[0];
+	*second = halves[1];
+}
+
 /* Tell a thread's name and pid, unless this CPU has lately. Idle needs none. */
 static __always_inline void tell_name(struct run *run, struct task_struct *task)
 {
 	__u32 tid = get_tid(task);
 	__u32 place = tid % WIRE_SCHEDULE_NAMES;
 	struct told_name *told = bpf_map_lookup_elem(&names, &place);
-	const __u64 *halves = (const __u64 *)task->comm;
-	__u64 first = halves[0];
-	__u64 second = halves[1];
 	union wire_schedule_slot *slot;
 	__u64 *text;
+	__u64 first;
+	__u64 second;
 
+	read_name(task, &first, &second);
 	if (!tid || !told ||
 	    (told->tid == tid && told->generation == run->cpu->name_generation &&
 	     told->halves[0] == first && told->halves[1] == second))
@@ -173,7 +189,7 @@ static __always_inline void tell_name(struct run *run, struct task_struct *task)
 	if (!slot)
 		return;
 	slot->event = (struct wire_schedule_event){
-		.time_ns = task->tgid,
+		.time_ns = TASK_FIELD(task, tgid),
 		.tid = tid,
 		.kind = WIRE_SCHEDULE_NAME,
 	};
@@ -208,9 +224,11 @@ static __always_inline void make_room(struct run *run, struct task_struct *task)
 		tell_name(run, task);
 }
 
-static __always_inline __u8 get_priority(const struct task_struct *task)
+static __always_inline __u8 get_priority(struct task_struct *task)
 {
-	return task->prio < 0 ? WIRE_SCHEDULE_DEADLINE : task->prio;
+	int priority = TASK_FIELD(task, prio);
+
+	return priority < 0 ? WIRE_SCHEDULE_DEADLINE : priority;
 }
 
 /* The CPU goes on with `task`; NULL: with nothing that is wanted. */
@@ -368,7 +386,7 @@ static __always_inline void add_waking(struct task_struct *waker, struct task_st
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
-	struct task_struct *waker = (void *)bpf_get_current_task_btf();
+	struct task_struct *waker = get_current_task();
 
 	add_waking(waker, task, get_preempt_count(waker) & IN_INTERRUPT);
 	return 0;
@@ -381,7 +399,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking_without_count, struct task_struct *task)
 {
-	struct task_struct *waker = (void *)bpf_get_current_task_btf();
+	struct task_struct *waker = get_current_task();
 
 	add_waking(waker, task, get_tid(waker) == 0);
 	return 0;

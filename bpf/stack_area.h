@@ -9,9 +9,6 @@
 
 #define KNOWN_AREAS 512 /* for each CPU; a power of two */
 
-/* Set by user space before loading. */
-const volatile bool take_stack_areas = false;
-
 struct known_area {
 	__u64 mm; /* address of the kernel's structure, which tells programs apart */
 	__u64 begin;
@@ -60,9 +57,10 @@ static __always_inline bool is_known_area(const struct known_area *known, __u64 
 	       sample->user_sp <= known->end;
 }
 
-static __always_inline void send_stack_area(void *ring, const struct wire_sample *sample)
+static __always_inline void send_stack_area(const struct wire_sample *sample)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	void *ring = get_ring();
 	__u32 zero = 0;
 	struct known_areas *cache = bpf_map_lookup_elem(&known_areas, &zero);
 	bool is_in_handler = is_on_signal_stack(task, sample->user_sp);
@@ -77,7 +75,7 @@ static __always_inline void send_stack_area(void *ring, const struct wire_sample
 		.user_sp = sample->user_sp,
 	};
 
-	if (!sample->user_sp || !cache)
+	if (!sample->user_sp || !cache || !ring)
 		return;
 	known = &cache->areas[(sample->tid * 2 + is_in_handler) & (KNOWN_AREAS - 1)];
 	if (is_known_area(known, mm, sample))

@@ -2,8 +2,11 @@
  * The walk of user stacks by unwind tables, inside the kernel: the maps that hold the tables, and
  * what unwind/walk.h wants of its includer.
  *
- * The step is a global function, which the verifier checks once, whatever number of times it is
- * called.
+ * Functions with loops, and what loops call, are global: the verifier checks such a function once,
+ * by itself, whatever number of times and in whatever state it is called. Inlined, each way through
+ * one part multiplies the ways through the next, and before Linux 6.5 a call inside of a loop makes
+ * the verifier take every number for a different one: 6.1 gave up after a million instructions on
+ * what takes a fiftieth of that now. Global functions take numbers and give numbers.
  */
 #ifndef USER_WALK_H
 #define USER_WALK_H
@@ -63,13 +66,17 @@ struct {
 } unwind_processes SEC(".maps");
 
 /*
- * What is too large for the program's stack: a walk, the part of the user stack that it has read
- * (one read of a kilobyte serves many frames), and what it has found.
+ * What a tick works with and hands from one function to the next: too large for the program's
+ * stack, and functions that are verified by themselves take no pointers. The user registers, the
+ * walk, the part of the user stack that it has read (one read of a kilobyte serves many frames),
+ * and what is to be sent.
  */
 struct scratch {
 	struct walk walk;
 	__u64 window_start;
 	__u64 window[WINDOW_WORDS];
+	struct user_registers registers;
+	struct wire_sample sample;
 	struct wire_stack stack;
 };
 
@@ -166,11 +173,17 @@ static __always_inline const struct unwind_rule *walk_find_rule(struct walk *wal
 			     (UNWIND_SHARD_RULES - 1)];
 }
 
+static __always_inline struct scratch *get_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
 /* One step. Not static: see above. */
 __attribute__((noinline)) int walk_one_step(int number)
 {
-	__u32 zero = 0;
-	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+	struct scratch *scratch = get_scratch();
 
 	if (number < 0 || !scratch)
 		return 1;
@@ -178,24 +191,51 @@ __attribute__((noinline)) int walk_one_step(int number)
 }
 
 /* Whether a signal handler is running on the stack that the thread has set for handlers. */
-static __always_inline bool is_on_signal_stack(const struct task_struct *task, __u64 sp)
+static __always_inline bool is_on_signal_stack(struct task_struct *task, __u64 sp)
 {
-	__u64 offset = sp - task->sas_ss_sp;
+	__u64 offset = sp - TASK_FIELD(task, sas_ss_sp);
 
-	return offset && offset <= task->sas_ss_size;
+	return offset && offset <= TASK_FIELD(task, sas_ss_size);
 }
 
-/* Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. */
-static __always_inline bool runs_32_bit_code(void)
-{
-	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+#if defined(__TARGET_ARCH_x86)
+/* Bytes of a kernel stack, and those of kernels that check their own memory accesses (KASAN). */
+#define KERNEL_STACK_BYTES       (16u << 10)
+#define KERNEL_STACK_BYTES_KASAN (32u << 10)
 
-	return REGISTERS_ARE_32_BIT(registers);
+/* Where the kernel has saved the user registers, for kernels without a helper that tells. */
+static __always_inline const void *find_saved_registers(struct task_struct *task)
+{
+	const struct user_registers *end = TASK_FIELD(task, stack) + KERNEL_STACK_BYTES;
+	unsigned long code = 0;
+
+	(void)bpf_probe_read_kernel(&code, sizeof(code), &end[-1].cs);
+	if ((code & 3) != 3)
+		end = (const void *)end + KERNEL_STACK_BYTES_KASAN - KERNEL_STACK_BYTES;
+	return end - 1;
+}
+#else
+static __always_inline const void *find_saved_registers(struct task_struct *task)
+{
+	return NULL;
+}
+#endif
+
+/* Take the thread's user registers into the scratch area; zeros when they cannot be had. */
+static __always_inline void read_registers(struct scratch *scratch, struct task_struct *task)
+{
+	const void *saved;
+
+	if (HAS_HELPER(task_pt_regs))
+		saved = (const void *)bpf_task_pt_regs((void *)task);
+	else
+		saved = find_saved_registers(task);
+	(void)bpf_probe_read_kernel(&scratch->registers, sizeof(scratch->registers), saved);
 }
 
-static __always_inline void get_registers(struct wire_registers *ret)
+static __always_inline void get_registers(const struct scratch *scratch, struct wire_registers *ret)
 {
-	struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+	const struct user_registers *registers = &scratch->registers;
 
 	ret->pc = registers->ip;
 	ret->sp = registers->sp;
@@ -213,18 +253,26 @@ static __always_inline void get_registers(struct wire_registers *ret)
 }
 
 /*
- * Walk the running thread's user stack into the scratch stack. Gives the number of frames, and why
- * it ended.
+ * Walk the running thread's user stack into the scratch stack, and say in the scratch sample why it
+ * ended. Gives the number of frames.
  */
-static __always_inline __u32 walk_user_stack(struct scratch *scratch, __u32 pid, __u64 generation,
-					     __u32 *ret_end)
+__attribute__((noinline)) int walk_user_stack(void)
 {
-	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
-	struct walk *walk = &scratch->walk;
+	struct scratch *scratch = get_scratch();
+	struct unwind_process *process;
 	struct wire_registers registers;
+	struct walk *walk;
+	__u64 generation;
+	__u32 pid;
 
+	if (!scratch)
+		return 0;
+	walk = &scratch->walk;
+	pid = scratch->sample.pid;
+	generation = scratch->sample.generation;
+	process = bpf_map_lookup_elem(&unwind_processes, &pid);
 	scratch->window_start = WINDOW_NONE;
-	get_registers(&registers);
+	get_registers(scratch, &registers);
 	walk_begin(walk, &registers);
 	if (process &&
 	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
@@ -236,7 +284,8 @@ static __always_inline __u32 walk_user_stack(struct scratch *scratch, __u32 pid,
 	for (int i = 0; i < WIRE_MAX_FRAMES + 1; i++)
 		if (walk_one_step(i))
 			break;
-	*ret_end = !process && walk->end == WALK_NO_MAPPING ? WALK_NO_PROCESS : walk->end;
+	scratch->sample.walk_end =
+		!process && walk->end == WALK_NO_MAPPING ? WALK_NO_PROCESS : walk->end;
 	return walk->num_frames;
 }
 
@@ -280,16 +329,25 @@ static __always_inline bool may_send_raw(__u64 now_ns)
 	return budget->num_sent++ < WIRE_RAW_SAMPLES_PER_100_MS;
 }
 
+static __always_inline struct wire_raw_sample *get_raw_sample(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&raw_samples, &cpu);
+}
+
 /*
  * Copy the stack from sp up to limit: first up to the end of the page, then whole pages until one
- * cannot be read. It goes to offset `at` of the record. Gives the number of bytes.
+ * cannot be read. It goes to offset `at` of the raw sample. Gives the number of bytes.
  */
-static __always_inline __u32 copy_stack(struct wire_raw_sample *raw, __u64 at, __u64 sp,
-					__u64 limit, __u32 max_pages)
+__attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 max_pages)
 {
+	struct wire_raw_sample *raw = get_raw_sample();
 	__u64 first = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
 	__u64 num_bytes = 0;
 
+	if (!raw)
+		return 0;
 	for (__u32 i = 0; i <= WIRE_RAW_PAGES; i++) {
 		__u64 size = i ? WIRE_RAW_PAGE_BYTES : first;
 		__u64 to = at + num_bytes;
@@ -318,7 +376,7 @@ static __always_inline __u32 copy_stack(struct wire_raw_sample *raw, __u64 at, _
  * The stack pointer that the first signal on the thread's signal stack has interrupted. Where its
  * ucontext lies depends on the CPU; what is known is that it names the signal stack.
  */
-static __always_inline __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64 size)
+__attribute__((noinline)) __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64 size)
 {
 	__u64 context = (stack + size) & ~(__u64)(CONTEXT_ALIGNMENT - 1);
 	__u64 words[3];
@@ -339,32 +397,37 @@ static __always_inline __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64 si
 	return 0;
 }
 
-/* Fill in registers and stack. Gives the size of the record, or 0 when nothing could be read. */
-static __always_inline __u32 fill_raw_sample(struct wire_raw_sample *raw, __u32 max_pages)
+/*
+ * Fill in registers and stack of the raw sample. Gives the size of the record, or 0 when nothing
+ * could be read.
+ */
+__attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 {
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct task_struct *task = get_current_task();
+	struct wire_raw_sample *raw = get_raw_sample();
+	struct scratch *scratch = get_scratch();
 	__u64 limit = ~0ull;
 	__u64 num_bytes;
 	__u64 sp;
 
-	get_registers(&raw->registers);
+	if (!raw || !scratch)
+		return 0;
+	get_registers(scratch, &raw->registers);
 	sp = raw->registers.sp;
 	raw->interrupted_sp = raw->num_interrupted_bytes = 0;
 	if (is_on_signal_stack(task, sp))
-		raw->interrupted_sp = find_interrupted_sp(sp, task->sas_ss_sp, task->sas_ss_size);
+		raw->interrupted_sp = find_interrupted_sp(sp, TASK_FIELD(task, sas_ss_sp),
+							  TASK_FIELD(task, sas_ss_size));
 	if (raw->interrupted_sp)
-		limit = task->sas_ss_sp + task->sas_ss_size;
-	num_bytes = copy_stack(raw, 0, sp, limit, max_pages);
+		limit = TASK_FIELD(task, sas_ss_sp) + TASK_FIELD(task, sas_ss_size);
+	num_bytes = copy_stack(0, sp, limit, max_pages);
 	if (!num_bytes)
 		return 0;
 	raw->num_bytes = num_bytes;
 	if (raw->interrupted_sp)
 		raw->num_interrupted_bytes =
-			copy_stack(raw, num_bytes, raw->interrupted_sp, ~0ull, max_pages);
-	num_bytes += raw->num_interrupted_bytes;
-	if (num_bytes > WIRE_RAW_STACK_BYTES)
-		num_bytes = WIRE_RAW_STACK_BYTES;
-	return sizeof(*raw) - sizeof(raw->bytes) + num_bytes;
+			copy_stack(num_bytes, raw->interrupted_sp, ~0ull, max_pages);
+	return sizeof(*raw) - sizeof(raw->bytes) + raw->num_bytes + raw->num_interrupted_bytes;
 }
 
 #endif

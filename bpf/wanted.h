@@ -44,64 +44,76 @@ static __always_inline __u32 get_wanted_of_current(__u32 tid)
 	return wanted;
 }
 
-static __always_inline __u32 get_start(const struct task_struct *task)
+/* start: when it started, above WIRE_WANTED_BITS; 0 where that is not known. */
+static __always_inline void want(__u64 tid, __u32 start)
 {
-	return (__u32)(task->start_time >> 10) << WIRE_WANTED_BITS;
-}
-
-static __always_inline void want(const struct task_struct *task)
-{
-	__u64 tid = (__u32)task->pid;
-	__u32 zero = 0;
-	__u32 wanted = WIRE_WANTED | get_start(task);
-	struct wire_counters *counter = bpf_map_lookup_elem(&counters, &zero);
+	__u32 wanted = WIRE_WANTED | start;
+	struct wire_counters *counter = get_counters();
 
 	if (bpf_map_update_elem(&wanted_tids, &tid, &wanted, BPF_ANY) && counter)
 		counter->unfollowed++;
 }
 
-static __always_inline void follow_fork(const struct task_struct *parent,
-					const struct task_struct *child)
+static __always_inline void follow_fork(__u32 parent_tid, __u32 child_tid, __u32 child_start)
 {
-	if (is_filtered && get_wanted_of_current(parent->pid) == WIRE_WANTED)
-		want(child);
+	if (is_filtered && get_wanted_of_current(parent_tid) == WIRE_WANTED)
+		want(child_tid, child_start);
 }
 
 /* The thread that executes a program takes the tid of its process's first one. */
-static __always_inline void follow_exec(__u32 old_tid, const struct task_struct *task)
+static __always_inline void follow_exec(__u32 old_tid, __u32 tid, __u32 start)
 {
 	__u64 old_key = old_tid;
 
-	if (!is_filtered || (!get_wanted(old_tid) && !get_wanted_of_current(task->pid)))
+	if (!is_filtered || (!get_wanted(old_tid) && !get_wanted_of_current(tid)))
 		return;
-	want(task);
-	if (old_tid != (__u32)task->pid)
+	want(tid, start);
+	if (old_tid != tid)
 		bpf_map_delete_elem(&wanted_tids, &old_key);
 }
 
 /* A thread that exits has work to do yet: it is known by its own number until it is gone. */
-static __always_inline void follow_exit(const struct task_struct *task)
+static __always_inline void follow_exit(__u32 tid, __u32 start)
 {
 	__u64 key;
 
 	if (!is_filtered || !pid_namespace_inode)
 		return;
-	if (get_wanted_of_current(task->pid) == WIRE_WANTED)
-		want(task);
+	if (get_wanted_of_current(tid) == WIRE_WANTED)
+		want(tid, start);
 	key = WIRE_NAMED_IN_NAMESPACE | (__u32)get_visible_pid_tgid(bpf_get_current_pid_tgid());
 	bpf_map_delete_elem(&wanted_tids, &key);
 }
 
 /* By then another thread may have the tid. */
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(on_free, struct task_struct *task)
+static __always_inline void follow_free(__u64 tid, __u32 start)
 {
-	__u64 key = (__u32)task->pid;
-	const __u32 *wanted = bpf_map_lookup_elem(&wanted_tids, &key);
-	__u32 start = wanted ? *wanted & ~WIRE_WANTED_MASK : 0;
+	const __u32 *wanted = bpf_map_lookup_elem(&wanted_tids, &tid);
+	__u32 wanted_start = wanted ? *wanted & ~WIRE_WANTED_MASK : 0;
 
-	if (wanted && (!start || start == get_start(task)))
-		bpf_map_delete_elem(&wanted_tids, &key);
+	if (wanted && (!wanted_start || !start || wanted_start == start))
+		bpf_map_delete_elem(&wanted_tids, &tid);
+}
+
+/*
+ * Count a tick. Gives the thread that it has interrupted, pid in the upper half, or 0 when that is
+ * none to be sampled.
+ */
+static __always_inline __u64 begin_tick(struct wire_counters *counter)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	bool is_wanted;
+
+	counter->fired++;
+	if ((__u32)pid_tgid == 0) {
+		counter->idle++;
+		return 0;
+	}
+	is_wanted = !is_filtered || get_wanted_of_current((__u32)pid_tgid) == WIRE_WANTED;
+	pid_tgid = get_visible_pid_tgid(pid_tgid);
+	if (is_wanted && pid_tgid)
+		return pid_tgid;
+	counter->filtered++;
 	return 0;
 }
 

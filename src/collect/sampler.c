@@ -26,14 +26,14 @@
 #define NUM_HOOKS 4
 
 struct tick {
-	int fd;
-	int link_fd; /* holds the program on the event */
+	int fd; /* of the perf event, which holds the program */
 	int cpu;
 };
 
 struct sampler {
 	struct sampler_opts opts;
 	struct sampler_bpf *bpf;
+	struct bpf_program *tick_program;  /* the one that fits this kernel */
 	struct bpf_link *hooks[NUM_HOOKS]; /* NULL: not attached */
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
@@ -115,6 +115,16 @@ static bool can_find_areas(void)
 	return false;
 }
 
+static void choose_tick_program(struct sampler *sampler)
+{
+	bool takes_areas = sampler->opts.takes_areas && can_find_areas();
+	struct bpf_program *with = sampler->bpf->progs.on_tick_with_areas;
+	struct bpf_program *without = sampler->bpf->progs.on_tick;
+
+	sampler->tick_program = takes_areas ? with : without;
+	bpf_program__set_autoload(takes_areas ? without : with, false);
+}
+
 static int load(struct sampler *sampler)
 {
 	int num_cpus = libbpf_num_possible_cpus();
@@ -129,7 +139,7 @@ static int load(struct sampler *sampler)
 	sampler->bpf->rodata->take_kernel_stacks = !sampler->opts.no_kernel_stacks;
 	sampler->bpf->rodata->walks_by_table = sampler->opts.walks_by_table;
 	sampler->bpf->rodata->is_filtered = sampler->opts.is_filtered;
-	sampler->bpf->rodata->take_stack_areas = sampler->opts.takes_areas && can_find_areas();
+	choose_tick_program(sampler);
 	set_pid_namespace(sampler->bpf);
 	err = bpf_map__set_max_entries(sampler->bpf->maps.sent_stacks, (uint32_t)num_cpus);
 	if (!err)
@@ -175,10 +185,8 @@ void sampler_free(struct sampler *sampler)
 {
 	if (!sampler)
 		return;
-	array_for_each (&sampler->ticks, tick) {
-		close(tick->link_fd);
+	array_for_each (&sampler->ticks, tick)
 		close(tick->fd);
-	}
 	array_release(&sampler->ticks);
 	for (size_t i = 0; i < NUM_HOOKS; i++)
 		bpf_link__destroy(sampler->hooks[i]);
@@ -236,7 +244,7 @@ static int open_event(const struct sampler *sampler, int cgroup_fd, int cpu)
 
 static int add_tick(struct sampler *sampler, int cgroup_fd, int cpu, struct error *error)
 {
-	struct tick tick = {.cpu = cpu, .link_fd = -1};
+	struct tick tick = {.cpu = cpu};
 	struct tick *kept;
 
 	tick.fd = open_event(sampler, cgroup_fd, cpu);
@@ -247,19 +255,17 @@ static int add_tick(struct sampler *sampler, int cgroup_fd, int cpu, struct erro
 	}
 	if (tick.fd < 0)
 		return explain_event_failure(sampler, tick.fd, error);
-	tick.link_fd = bpf_link_create(bpf_program__fd(sampler->bpf->progs.on_tick), tick.fd,
-				       BPF_PERF_EVENT, NULL);
-	if (tick.link_fd < 0) {
-		int err = tick.link_fd;
+	/* Not a link: those to perf events are younger than Linux 5.10. */
+	if (ioctl(tick.fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(sampler->tick_program))) {
+		int err = errno;
 
 		close(tick.fd);
 		return error_set(error, -ENOTSUP,
 				 "the kernel refused to run a BPF program on a perf event: %s",
-				 strerror(-err));
+				 strerror(err));
 	}
 	kept = array_add(&sampler->ticks);
 	if (!kept) {
-		close(tick.link_fd);
 		close(tick.fd);
 		return -ENOMEM;
 	}
@@ -282,7 +288,6 @@ void sampler_remove_cpu(struct sampler *sampler, int cpu)
 	for (size_t i = sampler->ticks.length; i-- > 0;) {
 		if (sampler->ticks.items[i].cpu != cpu)
 			continue;
-		close(sampler->ticks.items[i].link_fd);
 		close(sampler->ticks.items[i].fd);
 		array_remove(&sampler->ticks, i);
 	}

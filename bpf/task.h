@@ -1,0 +1,29 @@
+/*
+ * The running task on kernels old and new.
+ */
+#ifndef BPF_TASK_H
+#define BPF_TASK_H
+
+/*
+ * The running task. Before Linux 5.11 the verifier does not know what the pointer leads to, and a
+ * field must be read as any kernel memory is; later that would only cost more.
+ */
+static __always_inline struct task_struct *get_current_task(void)
+{
+	if (HAS_HELPER(get_current_task_btf))
+		return (void *)bpf_get_current_task_btf();
+	return (void *)bpf_get_current_task();
+}
+
+/* A field of the running task. */
+#define TASK_FIELD(task, field) \
+	(HAS_HELPER(get_current_task_btf) ? (task)->field : BPF_CORE_READ(task, field))
+
+static __always_inline bool is_in_execve(struct task_struct *task)
+{
+	if (HAS_HELPER(get_current_task_btf))
+		return BPF_CORE_READ_BITFIELD(task, in_execve);
+	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
+#endif
