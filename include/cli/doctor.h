@@ -18,9 +18,19 @@ struct finding {
 	char fix[192];    /* a command, or what else to do; empty when all is well */
 };
 
+/* What the kernel itself answers: collect/kernel_features.h. */
+struct kernel_answers {
+	bool can_be_asked; /* else the others say nothing */
+	bool has_find_vma;
+	bool has_task_registers;
+	bool tells_build_ids;
+	bool counts_bpf_as_locked;
+};
+
 struct doctor {
 	int root_fd;  /* of the folder that stands for / */
 	bool is_root; /* the user is root; in messages */
+	struct kernel_answers kernel;
 };
 
 /* Look up number `index`, from 0. Returns false when there are no more. */

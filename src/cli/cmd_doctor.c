@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
+#include "collect/bpf_log.h"
+#include "collect/kernel_features.h"
 #include "collect/recorder.h"
 
 #define TEST_NS           (500 * NS_PER_MS)
@@ -103,6 +105,18 @@ static int record_for_test(void)
 	return finding.is_ok ? EXIT_DONE : EXIT_FAILED;
 }
 
+static struct kernel_answers ask_kernel(void)
+{
+	bpf_log_start();
+	return (struct kernel_answers){
+		.can_be_asked = kernel_can_be_asked(),
+		.has_find_vma = kernel_has_find_vma(),
+		.has_task_registers = kernel_has_task_registers(),
+		.tells_build_ids = kernel_tells_build_ids(),
+		.counts_bpf_as_locked = kernel_counts_bpf_as_locked(),
+	};
+}
+
 static int refuse(int id _unused_, const char *value _unused_, void *context _unused_)
 {
 	return -EINVAL; /* there are no options of its own */
@@ -113,7 +127,10 @@ static int run_doctor(int argc, char **argv)
 	int first_operand;
 	int parsed = options_parse(doctor_options, argc, argv, refuse, NULL, &first_operand);
 	_cleanup_close_ int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct doctor doctor = {.root_fd = root_fd, .is_root = geteuid() == 0};
+	struct doctor doctor = {
+		.root_fd = root_fd,
+		.is_root = geteuid() == 0,
+	};
 	struct finding finding;
 
 	if (parsed)
@@ -122,6 +139,7 @@ static int run_doctor(int argc, char **argv)
 		log_error("unexpected '%s'; see 'stackwide help doctor'", argv[first_operand]);
 		return EXIT_USAGE;
 	}
+	doctor.kernel = ask_kernel();
 	for (size_t i = 0; doctor_check(&doctor, i, &finding); i++)
 		print_finding(&finding);
 	return record_for_test();

@@ -16,7 +16,6 @@
 #define MAX_FILE_BYTES (1u << 20)
 #define FIRST_KALLSYMS 4096
 #define MIN_OPEN_FILES 4096
-#define OLDEST_LINUX   "5.15"
 #define INITIAL_PID_NS "pid:[4026531836]" /* Linux include/linux/proc_ns.h PROC_PID_INIT_INO */
 
 static _printf_(2, 3) bool is_fine(struct finding *finding, const char *format, ...)
@@ -104,15 +103,9 @@ static bool has_capability(const struct doctor *doctor, unsigned int number)
 static bool check_kernel(const struct doctor *doctor, struct finding *ret)
 {
 	char release[128] = "";
-	unsigned int major = 0;
-	unsigned int minor = 0;
 
-	if (!read_start(doctor, "proc/sys/kernel/osrelease", release, sizeof(release)) ||
-	    sscanf(release, "%u.%u", &major, &minor) != 2)
+	if (!read_start(doctor, "proc/sys/kernel/osrelease", release, sizeof(release)))
 		return is_missing(ret, "mount -t proc proc /proc", "/proc cannot be read");
-	if (major < 5 || (major == 5 && minor < 15))
-		return is_missing(ret, "boot a newer kernel", "Linux %s; %s or newer is needed",
-				  release, OLDEST_LINUX);
 	return is_fine(ret, "Linux %s", release);
 }
 
@@ -121,7 +114,75 @@ static bool check_btf(const struct doctor *doctor, struct finding *ret)
 	if (exists(doctor, "sys/kernel/btf/vmlinux"))
 		return is_fine(ret, "/sys/kernel/btf/vmlinux");
 	return is_missing(ret, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y",
-			  "the kernel has no type information: it cannot take our program");
+			  "the kernel has no type information: user stacks are only what frame "
+			  "pointers show (--user-stacks fp), and there is no --sched");
+}
+
+/* True when it is not known; the finding says so. */
+static bool is_unknown(const struct doctor *doctor, struct finding *ret)
+{
+	if (doctor->kernel.can_be_asked)
+		return false;
+	return is_missing(ret, "sudo stackwide doctor", "cannot be asked without CAP_BPF");
+}
+
+static bool check_stack_areas(const struct doctor *doctor, struct finding *ret)
+{
+	if (is_unknown(doctor, ret))
+		return true;
+	if (doctor->kernel.has_find_vma)
+		return is_fine(ret, "the kernel says which mapping a stack pointer is in");
+	return is_missing(ret, "boot Linux 5.17 or newer, where that matters",
+			  "no bpf_find_vma(): the stack regions of traces are guessed from stack "
+			  "pointers");
+}
+
+static bool check_registers(const struct doctor *doctor, struct finding *ret)
+{
+	if (is_unknown(doctor, ret))
+		return true;
+	if (doctor->kernel.has_task_registers)
+		return is_fine(ret, "the kernel says where it has saved them");
+	return is_fine(ret, "found at the end of the kernel's stack: no bpf_task_pt_regs()");
+}
+
+static bool check_build_ids(const struct doctor *doctor, struct finding *ret)
+{
+	if (is_unknown(doctor, ret))
+		return true;
+	if (doctor->kernel.tells_build_ids)
+		return is_fine(ret, "come with the events of mappings");
+	return is_missing(ret, "boot Linux 5.12 or newer, where that matters",
+			  "do not come with the events of mappings: a file that is gone before it "
+			  "is opened is known by device and inode only");
+}
+
+/* The soft limit of locked memory is in the eighth line or so, "unlimited" or a number. */
+static bool has_unlimited_locked_memory(const struct doctor *doctor)
+{
+	char limits[4096];
+	char value[32];
+	const char *line;
+
+	if (!read_start(doctor, "proc/self/limits", limits, sizeof(limits)))
+		return false;
+	line = strstr(limits, "Max locked memory");
+	return line && sscanf(line, "Max locked memory %31s", value) == 1 &&
+	       string_equals(value, "unlimited");
+}
+
+static bool check_locked_memory(const struct doctor *doctor, struct finding *ret)
+{
+	if (is_unknown(doctor, ret))
+		return true;
+	if (!doctor->kernel.counts_bpf_as_locked)
+		return is_fine(ret, "its limit does not hold BPF programs back");
+	if (has_unlimited_locked_memory(doctor))
+		return is_fine(ret, "BPF programs count as such; not limited");
+	if (has_capability(doctor, CAP_SYS_RESOURCE))
+		return is_fine(ret, "BPF programs count as such; CAP_SYS_RESOURCE lifts the limit");
+	return is_missing(ret, "ulimit -l unlimited",
+			  "BPF programs count as such, and it is limited");
 }
 
 struct capability {
@@ -363,6 +424,10 @@ bool doctor_check(const struct doctor *doctor, size_t index, struct finding *ret
 	} checks[] = {
 		{"kernel", check_kernel},
 		{"BTF", check_btf},
+		{"stack lookup", check_stack_areas},
+		{"user registers", check_registers},
+		{"build IDs", check_build_ids},
+		{"locked memory", check_locked_memory},
 		{"capabilities", check_capabilities},
 		{"file access", check_file_access},
 		{"perf_event_paranoid", check_paranoid},

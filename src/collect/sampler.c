@@ -5,25 +5,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "collect/bpf_rings.h"
 #include "collect/refusal.h"
-#include <sampler.skel.h>
+#include "collect/sampling_program.h"
 
 #define DEFAULT_RING_BYTES (8u << 20)
 #define DEFAULT_MAX_DEPTH  127 /* of sysctl kernel.perf_event_max_stack */
-
-/* Programs that keep wanted threads and published mappings in step with fork, exec and exit. */
-#define NUM_HOOKS 4
 
 struct tick {
 	int fd; /* of the perf event, which holds the program */
@@ -32,130 +26,34 @@ struct tick {
 
 struct sampler {
 	struct sampler_opts opts;
-	struct sampler_bpf *bpf;
-	struct bpf_program *tick_program;  /* the one that fits this kernel */
-	struct bpf_link *hooks[NUM_HOOKS]; /* NULL: not attached */
+	struct sampling_program *program;
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
 	bool uses_cycles; /* hardware cycles; else the CPU clock */
 };
 
-static int _printf_(2, 0)
-	print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+static int load(struct sampler *sampler, struct error *error)
 {
-	char line[1024];
-
-	if (level == LIBBPF_DEBUG)
-		return 0;
-	vsnprintf(line, sizeof(line), format, arguments);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug("%s", line);
-	return 0;
-}
-
-static int explain_load_failure(int code, struct error *error)
-{
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return error_set(error, -ENOTSUP,
-				 "this kernel has no type information (/sys/kernel/btf/vmlinux); "
-				 "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
-	if (code == -EPERM || code == -EACCES)
-		return error_set(error, -EPERM, "not permitted to load BPF programs: %s",
-				 refusal_explain_call(SYS_bpf));
-	return error_set(error, -ENOTSUP,
-			 "this kernel refused the sampling program (%s); it needs Linux 5.15 or "
-			 "newer, -v shows the kernel's reason",
-			 strerror(-code));
-}
-
-/*
- * In a pid namespace of our own, processes are known by the numbers they have there, as everything
- * else that we read (/proc, perf records) counts them. The first namespace has a fixed inode.
- */
-static void set_pid_namespace(struct sampler_bpf *bpf)
-{
-	static const ino_t first_namespace = 0xeffffffc; /* PROC_PID_INIT_INO */
-	struct stat status;
-
-	if (stat("/proc/self/ns/pid", &status) || status.st_ino == first_namespace)
-		return;
-	bpf->rodata->pid_namespace_dev = status.st_dev;
-	bpf->rodata->pid_namespace_inode = status.st_ino;
-}
-
-/* Published mappings can do without: more raw stacks are taken then. A filter cannot. */
-static int attach_hooks(struct sampler *sampler)
-{
-	struct bpf_program *const programs[NUM_HOOKS] = {
-		sampler->bpf->progs.on_fork,
-		sampler->bpf->progs.on_exec,
-		sampler->bpf->progs.on_exit,
-		sampler->bpf->progs.on_free,
+	struct sampling_program_opts opts = {
+		.no_kernel_stacks = sampler->opts.no_kernel_stacks,
+		.no_user_stacks = sampler->opts.no_user_stacks,
+		.walks_by_table = sampler->opts.walks_by_table,
+		.is_filtered = sampler->opts.is_filtered,
+		.takes_areas = sampler->opts.takes_areas,
 	};
-
-	for (size_t i = 0; i < NUM_HOOKS; i++) {
-		if (programs[i] == sampler->bpf->progs.on_free && !sampler->opts.is_filtered)
-			continue;
-		sampler->hooks[i] = bpf_program__attach(programs[i]);
-		if (!sampler->hooks[i] && sampler->opts.is_filtered)
-			return -errno;
-		if (!sampler->hooks[i])
-			log_debug("the kernel refuses the hook %s; more raw stacks will be taken",
-				  bpf_program__name(programs[i]));
-	}
-	return 0;
-}
-
-/* Since Linux 5.17. Without, stack regions are guessed from pointers. */
-static bool can_find_areas(void)
-{
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_find_vma, NULL) == 1)
-		return true;
-	log_debug("this kernel does not tell where stacks lie");
-	return false;
-}
-
-static void choose_tick_program(struct sampler *sampler)
-{
-	bool takes_areas = sampler->opts.takes_areas && can_find_areas();
-	struct bpf_program *with = sampler->bpf->progs.on_tick_with_areas;
-	struct bpf_program *without = sampler->bpf->progs.on_tick;
-
-	sampler->tick_program = takes_areas ? with : without;
-	bpf_program__set_autoload(takes_areas ? without : with, false);
-}
-
-static int load(struct sampler *sampler)
-{
 	int num_cpus = libbpf_num_possible_cpus();
 	int err;
 
 	if (num_cpus < 0)
 		return num_cpus;
-	sampler->bpf = sampler_bpf__open();
-	if (!sampler->bpf)
-		return -errno;
-	sampler->bpf->rodata->take_user_stacks = !sampler->opts.no_user_stacks;
-	sampler->bpf->rodata->take_kernel_stacks = !sampler->opts.no_kernel_stacks;
-	sampler->bpf->rodata->walks_by_table = sampler->opts.walks_by_table;
-	sampler->bpf->rodata->is_filtered = sampler->opts.is_filtered;
-	choose_tick_program(sampler);
-	set_pid_namespace(sampler->bpf);
-	err = bpf_map__set_max_entries(sampler->bpf->maps.sent_stacks, (uint32_t)num_cpus);
-	if (!err)
-		err = bpf_map__set_max_entries(sampler->bpf->maps.raw_samples, (uint32_t)num_cpus);
-	if (!err)
-		err = bpf_map__set_max_entries(sampler->bpf->maps.rings,
-					       bpf_rings_get_count((uint32_t)num_cpus));
-	if (!err && sampler->opts.is_filtered)
-		err = bpf_map__set_max_entries(sampler->bpf->maps.wanted_tids, WIRE_MAX_WANTED);
-	if (!err)
-		err = sampler_bpf__load(sampler->bpf);
-	if (!err)
-		err = bpf_rings_init(&sampler->rings, bpf_map__fd(sampler->bpf->maps.rings),
-				     (uint32_t)num_cpus, sampler->opts.ring_bytes);
-	if (!err && (sampler->opts.walks_by_table || sampler->opts.is_filtered))
-		err = attach_hooks(sampler);
+	err = sampling_program_new(&opts, (uint32_t)num_cpus, &sampler->program, error);
+	if (err)
+		return err;
+	err = bpf_rings_init(&sampler->rings, sampling_program_get_map(sampler->program, "rings"),
+			     (uint32_t)num_cpus, sampler->opts.ring_bytes);
+	if (err && err != -ENOMEM)
+		return error_set(error, -ENOTSUP, "the kernel refused the rings of the program: %s",
+				 strerror(-err));
 	return err;
 }
 
@@ -171,11 +69,10 @@ int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct er
 	if (!sampler->opts.ring_bytes)
 		sampler->opts.ring_bytes = DEFAULT_RING_BYTES;
 	sampler->uses_cycles = true; /* until the first event shows that they cannot be had */
-	libbpf_set_print(print_libbpf);
-	err = load(sampler);
+	err = load(sampler, error);
 	if (err) {
 		sampler_free(sampler);
-		return err == -ENOMEM ? err : explain_load_failure(err, error);
+		return err;
 	}
 	*ret = sampler;
 	return 0;
@@ -188,10 +85,8 @@ void sampler_free(struct sampler *sampler)
 	array_for_each (&sampler->ticks, tick)
 		close(tick->fd);
 	array_release(&sampler->ticks);
-	for (size_t i = 0; i < NUM_HOOKS; i++)
-		bpf_link__destroy(sampler->hooks[i]);
 	bpf_rings_release(&sampler->rings);
-	sampler_bpf__destroy(sampler->bpf);
+	sampling_program_free(sampler->program);
 	free(sampler);
 }
 
@@ -256,7 +151,7 @@ static int add_tick(struct sampler *sampler, int cgroup_fd, int cpu, struct erro
 	if (tick.fd < 0)
 		return explain_event_failure(sampler, tick.fd, error);
 	/* Not a link: those to perf events are younger than Linux 5.10. */
-	if (ioctl(tick.fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(sampler->tick_program))) {
+	if (ioctl(tick.fd, PERF_EVENT_IOC_SET_BPF, sampling_program_get_fd(sampler->program))) {
 		int err = errno;
 
 		close(tick.fd);
@@ -295,7 +190,7 @@ void sampler_remove_cpu(struct sampler *sampler, int cpu)
 
 int sampler_want_thread(struct sampler *sampler, pid_t tid, struct error *error)
 {
-	bool is_in_namespace = sampler->bpf->rodata->pid_namespace_inode;
+	bool is_in_namespace = sampling_program_is_in_namespace(sampler->program);
 	uint64_t key = (uint32_t)tid | (is_in_namespace ? WIRE_NAMED_IN_NAMESPACE : 0);
 	uint32_t wanted = sampler->opts.starts_on_exec ? WIRE_WANTED_FROM_EXEC : WIRE_WANTED;
 
@@ -307,7 +202,7 @@ int sampler_want_thread(struct sampler *sampler, pid_t tid, struct error *error)
 
 int sampler_get_wanted_fd(const struct sampler *sampler)
 {
-	return bpf_map__fd(sampler->bpf->maps.wanted_tids);
+	return sampling_program_get_map(sampler->program, "wanted_tids");
 }
 
 void sampler_enable(struct sampler *sampler)
@@ -334,7 +229,8 @@ int sampler_read(struct sampler *sampler)
 
 int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret)
 {
-	return bpf_counters_read(bpf_map__fd(sampler->bpf->maps.counters), ret, sizeof(*ret));
+	return bpf_counters_read(sampling_program_get_map(sampler->program, "counters"), ret,
+				 sizeof(*ret));
 }
 
 uint32_t sampler_read_max_depth(void)
@@ -351,10 +247,10 @@ uint32_t sampler_read_max_depth(void)
 struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler)
 {
 	return (struct unwind_maps){
-		.pages_fd = bpf_map__fd(sampler->bpf->maps.unwind_pages),
-		.mappings_fd = bpf_map__fd(sampler->bpf->maps.unwind_mappings),
-		.shards_fd = bpf_map__fd(sampler->bpf->maps.unwind_shards),
-		.processes_fd = bpf_map__fd(sampler->bpf->maps.unwind_processes),
+		.pages_fd = sampling_program_get_map(sampler->program, "unwind_pages"),
+		.mappings_fd = sampling_program_get_map(sampler->program, "unwind_mappings"),
+		.shards_fd = sampling_program_get_map(sampler->program, "unwind_shards"),
+		.processes_fd = sampling_program_get_map(sampler->program, "unwind_processes"),
 	};
 }
 

@@ -10,7 +10,9 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
+#include "collect/kernel_features.h"
 #include <schedule.skel.h>
 
 #define DEFAULT_RING_BYTES (4u << 20)
@@ -126,24 +128,41 @@ static int open_programs(struct schedule_tap *tap, bool has_count)
 		       : bpf_map__reuse_fd(tap->bpf->maps.wanted_tids, tap->opts.wanted_fd);
 }
 
+static int open_and_load(struct schedule_tap *tap, uint32_t num_rings, bool has_count, bool counts)
+{
+	int err = open_programs(tap, has_count);
+
+	if (err)
+		return err;
+	err = bpf_map__set_max_entries(tap->bpf->maps.rings, num_rings);
+	if (err)
+		return err;
+	if (counts)
+		bpf_log_count_instructions(tap->bpf->obj);
+	return schedule_bpf__load(tap->bpf);
+}
+
+static void close_programs(struct schedule_tap *tap)
+{
+	schedule_bpf__destroy(tap->bpf);
+	tap->bpf = NULL;
+}
+
 static int load_programs(struct schedule_tap *tap, uint32_t num_rings)
 {
-	int err = 0;
+	bool counts = bpf_log_is_wanted();
+	int err = open_and_load(tap, num_rings, true, counts);
+	bool has_count = err != -ENOENT;
 
-	for (int has_count = 1; has_count >= 0; has_count--) {
-		err = open_programs(tap, has_count);
-		if (!err)
-			err = bpf_map__set_max_entries(tap->bpf->maps.rings, num_rings);
-		if (err)
-			return err;
-		err = schedule_bpf__load(tap->bpf);
-		if (err != -ENOENT)
-			return err;
+	if (!has_count) {
 		/* A symbol that this kernel does not show. */
-		schedule_bpf__destroy(tap->bpf);
-		tap->bpf = NULL;
+		close_programs(tap);
+		err = open_and_load(tap, num_rings, false, counts);
 	}
-	return err;
+	if (!err || !counts)
+		return err;
+	close_programs(tap);
+	return open_and_load(tap, num_rings, has_count, false);
 }
 
 static int load(struct schedule_tap *tap)
@@ -184,6 +203,11 @@ int schedule_tap_new(const struct schedule_tap_opts *opts, struct schedule_tap *
 		return error_set(error, -ENOTSUP,
 				 "--sched does not work in a container's pid namespace; run it on "
 				 "the host, or share the host's pids (docker run --pid=host)");
+	if (!kernel_has_types())
+		return error_set(error, -ENOTSUP,
+				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "
+				 "which --sched needs; use a kernel built with "
+				 "CONFIG_DEBUG_INFO_BTF=y, or record without --sched");
 	tap = calloc(1, sizeof(*tap));
 	if (!tap)
 		return -ENOMEM;

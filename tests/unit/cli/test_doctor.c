@@ -96,16 +96,55 @@ static void assert_missing(const struct machine *machine, const char *name, cons
 		fail_msg("'%s' does not say '%s'", finding.fix, fix);
 }
 
-static void an_old_kernel_is_told(void **state)
+static void the_kernel_is_named_whatever_its_version(void **state)
 {
-	put(*state, "proc/sys/kernel/osrelease", "5.15.0-91-generic\n");
-	assert_ok(*state, "kernel");
-	put(*state, "proc/sys/kernel/osrelease", "6.1\n");
-	assert_ok(*state, "kernel");
-	put(*state, "proc/sys/kernel/osrelease", "5.14.21\n");
-	assert_missing(*state, "kernel", "newer kernel");
+	assert_missing(*state, "kernel", "mount -t proc");
 	put(*state, "proc/sys/kernel/osrelease", "4.19.0\n");
-	assert_missing(*state, "kernel", "newer kernel");
+	assert_string_equal(look_up(*state, "kernel").detail, "Linux 4.19.0");
+	assert_ok(*state, "kernel");
+}
+
+static void what_a_kernel_lacks_is_told(void **state)
+{
+	struct machine *machine = *state;
+
+	machine->doctor.kernel = (struct kernel_answers){.can_be_asked = true};
+	assert_missing(machine, "stack lookup", "5.17");
+	assert_missing(machine, "build IDs", "5.12");
+	assert_ok(machine, "user registers");
+	assert_non_null(strstr(look_up(machine, "user registers").detail, "bpf_task_pt_regs"));
+	machine->doctor.kernel.has_find_vma = machine->doctor.kernel.tells_build_ids = true;
+	assert_ok(machine, "stack lookup");
+	assert_ok(machine, "build IDs");
+}
+
+static void a_kernel_that_cannot_be_asked_denies_nothing(void **state)
+{
+	assert_missing(*state, "stack lookup", "sudo");
+	assert_missing(*state, "user registers", "sudo");
+	assert_missing(*state, "build IDs", "sudo");
+	assert_missing(*state, "locked memory", "sudo");
+}
+
+static void locked_memory_matters_where_bpf_counts_as_such(void **state)
+{
+	struct machine *machine = *state;
+
+	machine->doctor.kernel = (struct kernel_answers){.can_be_asked = true};
+	assert_ok(machine, "locked memory");
+	machine->doctor.kernel.counts_bpf_as_locked = true;
+	put(machine, "proc/self/status", "Name:\tx\n" CAPS_NONE);
+	put(machine, "proc/self/limits",
+	    "Limit                     Soft Limit           Hard Limit           Units\n"
+	    "Max locked memory         65536                unlimited            bytes\n");
+	assert_missing(machine, "locked memory", "ulimit -l unlimited");
+	put(machine, "proc/self/limits",
+	    "Max locked memory         unlimited            unlimited            bytes\n");
+	assert_ok(machine, "locked memory");
+	put(machine, "proc/self/limits",
+	    "Max locked memory         65536                65536                bytes\n");
+	put(machine, "proc/self/status", "Name:\tx\n" CAPS_OF_ROOT);
+	assert_ok(machine, "locked memory");
 }
 
 static void missing_capabilities_are_told(void **state)
@@ -211,7 +250,10 @@ static void what_a_file_is_there_for_is_told_by_its_absence(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(an_old_kernel_is_told),
+		TEST(the_kernel_is_named_whatever_its_version),
+		TEST(what_a_kernel_lacks_is_told),
+		TEST(a_kernel_that_cannot_be_asked_denies_nothing),
+		TEST(locked_memory_matters_where_bpf_counts_as_such),
 		TEST(missing_capabilities_are_told),
 		TEST(a_paranoid_kernel_holds_back_only_the_unprivileged),
 		TEST(lockdown_matters_when_it_is_confidentiality),

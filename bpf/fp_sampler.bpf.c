@@ -1,0 +1,120 @@
+/*
+ * The sampling program for kernels without type information (BTF): nothing of a task can be read
+ * there, so user stacks are what the kernel finds by frame pointers, and forks are followed by
+ * tracepoints that say where in their records the numbers are.
+ */
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+/* clang-format on */
+#include "wire/unwind.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Where these fields are in the records of their tracepoints; set by user space before loading. */
+const volatile __u32 fork_child_pid_offset = 0;
+const volatile __u32 exec_pid_offset = 0;
+const volatile __u32 exec_old_pid_offset = 0;
+const volatile __u32 free_pid_offset = 0;
+
+/* What a tick works with: too large for the program's stack. */
+struct scratch {
+	struct wire_sample sample;
+	struct wire_stack stack;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline struct scratch *get_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+#include "output.h"
+#include "wanted.h"
+
+static __always_inline __u32 read_tid(const void *record, __u32 offset)
+{
+	__u32 tid = 0;
+
+	(void)bpf_probe_read_kernel(&tid, sizeof(tid), record + offset);
+	return tid;
+}
+
+SEC("tracepoint/sched/sched_process_fork")
+int on_fork(void *record)
+{
+	follow_fork((__u32)bpf_get_current_pid_tgid(), read_tid(record, fork_child_pid_offset), 0);
+	return 0;
+}
+
+SEC("tracepoint/sched/sched_process_exec")
+int on_exec(void *record)
+{
+	follow_exec(read_tid(record, exec_old_pid_offset), read_tid(record, exec_pid_offset), 0);
+	return 0;
+}
+
+SEC("tracepoint/sched/sched_process_exit")
+int on_exit(void *record)
+{
+	follow_exit((__u32)bpf_get_current_pid_tgid(), 0);
+	return 0;
+}
+
+SEC("tracepoint/sched/sched_process_free")
+int on_free(void *record)
+{
+	follow_free(read_tid(record, free_pid_offset), 0);
+	return 0;
+}
+
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	struct wire_counters *counter = get_counters();
+	struct scratch *scratch = get_scratch();
+	bool in_user_mode = REGISTERS_IN_USER_MODE(ctx->regs);
+	void *ring = get_ring();
+	bool is_stack_lost = false;
+	struct wire_sample *sample;
+	__u32 num_frames;
+	__u64 pid_tgid;
+
+	if (!counter || !scratch || !ring)
+		return 0; /* cannot be */
+	pid_tgid = begin_tick(counter);
+	if (!pid_tgid)
+		return 0;
+	sample = &scratch->sample;
+	begin_sample(sample, pid_tgid, in_user_mode);
+	if (take_kernel_stacks && !in_user_mode) {
+		num_frames = get_stack(ctx, scratch, 0);
+		if (num_frames)
+			sample->kernel_stack = send_stack(num_frames, 0);
+		is_stack_lost = num_frames && !sample->kernel_stack;
+	}
+	if (!is_stack_lost && take_user_stacks) {
+		sample->walk_end = WALK_FP_CHAIN;
+		num_frames = get_stack(ctx, scratch, BPF_F_USER_STACK);
+		if (num_frames)
+			sample->user_stack = send_stack(num_frames, BPF_F_USER_STACK);
+		else
+			sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
+		is_stack_lost = num_frames && !sample->user_stack;
+	}
+	if (is_stack_lost)
+		counter->lost_ring_stack++;
+	else if (send(ring, sample, sizeof(*sample)))
+		counter->lost_ring_sample++;
+	else
+		counter->sent++;
+	return 0;
+}

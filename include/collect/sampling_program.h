@@ -1,0 +1,50 @@
+/*
+ * The sampling program: choosing and loading the one that this kernel takes, and the hooks that
+ * keep it in step with fork, exec and exit.
+ *
+ * There are two. The usual one needs the kernel's type information (BTF). The other does without,
+ * and follows user stacks by frame pointers only.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_SAMPLING_PROGRAM_H
+#define COLLECT_SAMPLING_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+struct sampling_program;
+
+struct sampling_program_opts {
+	bool no_kernel_stacks;
+	bool no_user_stacks;
+	bool walks_by_table; /* user stacks; else the kernel follows frame pointers */
+	bool is_filtered;    /* only threads of the map wanted_tids, and what they start */
+	bool takes_areas; /* the memory that user stacks lie in, too, where the kernel can tell */
+};
+
+/*
+ * Load and attach everything but the ticks.
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names the missing capability or kernel feature, and the
+ * cure), or -ENOMEM.
+ */
+_must_check_ int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_cpus,
+				      struct sampling_program **ret, struct error *error);
+void sampling_program_free(struct sampling_program *program);
+static inline void sampling_program_freep(struct sampling_program **program)
+{
+	sampling_program_free(*program);
+}
+
+/* What a perf event is to run at every tick; borrowed. */
+int sampling_program_get_fd(const struct sampling_program *program);
+/* A map of the program by its name in bpf/; borrowed. -1 where this program has none of it. */
+int sampling_program_get_map(const struct sampling_program *program, const char *name);
+/* Processes are counted as in a pid namespace of our own. */
+bool sampling_program_is_in_namespace(const struct sampling_program *program);
+
+#endif

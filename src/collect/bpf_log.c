@@ -1,0 +1,58 @@
+#include "collect/bpf_log.h"
+
+#include <bpf/libbpf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* BPF_LOG_STATS of the kernel's verifier: figures at the end, and nothing else. */
+#define LOG_STATISTICS 4
+
+/*
+ * "prog 'NAME': -- BEGIN PROG LOAD LOG --", and somewhere below it "processed N insns": what libbpf
+ * has to say of a program that was loaded with a log.
+ */
+static void report_instructions(const char *message)
+{
+	const char *count = strstr(message, "\nprocessed ");
+	char name[64];
+
+	if (count && sscanf(message, "libbpf: prog '%63[^']'", name) == 1)
+		log_debug("%s: %lu instructions verified", name,
+			  strtoul(count + strlen("\nprocessed "), NULL, 10));
+}
+
+static int _printf_(2, 0)
+	print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char message[4096];
+
+	vsnprintf(message, sizeof(message), format, arguments);
+	if (level == LIBBPF_DEBUG) {
+		report_instructions(message);
+		return 0;
+	}
+	message[strcspn(message, "\n")] = '\0';
+	log_debug("%s", message);
+	return 0;
+}
+
+void bpf_log_start(void)
+{
+	libbpf_set_print(print_libbpf);
+}
+
+bool bpf_log_is_wanted(void)
+{
+	return log_get_level() == LOG_LEVEL_VERBOSE;
+}
+
+void bpf_log_count_instructions(struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object) if (bpf_program__autoload(program))
+		bpf_program__set_log_level(program, LOG_STATISTICS);
+}

@@ -1,0 +1,308 @@
+#include "collect/sampling_program.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "collect/bpf_log.h"
+#include "collect/bpf_rings.h"
+#include "collect/kernel_features.h"
+#include "collect/refusal.h"
+#include "wire/wire.h"
+#include <fp_sampler.skel.h>
+#include <sampler.skel.h>
+
+/* on_fork, on_exec, on_exit and on_free. */
+#define NUM_HOOKS 4
+
+struct sampling_program {
+	struct sampling_program_opts opts;
+	struct sampler_bpf *typed;      /* one of these two */
+	struct fp_sampler_bpf *untyped; /* for kernels without type information */
+	struct bpf_object *object;      /* of the one */
+	struct bpf_program *tick;
+	struct bpf_link *hooks[NUM_HOOKS]; /* NULL: not attached */
+};
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+/*
+ * In a pid namespace of our own, processes are known by the numbers they have there, as everything
+ * else that we read (/proc, perf records) counts them. The first namespace has a fixed inode.
+ */
+static void find_pid_namespace(volatile __u64 *ret_dev, volatile __u64 *ret_inode)
+{
+	static const ino_t first_namespace = 0xeffffffc; /* PROC_PID_INIT_INO */
+	struct stat status;
+
+	if (stat("/proc/self/ns/pid", &status) || status.st_ino == first_namespace)
+		return;
+	*ret_dev = status.st_dev;
+	*ret_inode = status.st_ino;
+}
+
+static int open_typed(struct sampling_program *program)
+{
+	const struct sampling_program_opts *opts = &program->opts;
+	struct sampler_bpf *bpf = sampler_bpf__open();
+	bool takes_areas = opts->takes_areas && kernel_has_find_vma();
+
+	if (!bpf)
+		return -errno;
+	program->typed = bpf;
+	program->object = bpf->obj;
+	program->tick = takes_areas ? bpf->progs.on_tick_with_areas : bpf->progs.on_tick;
+	bpf_program__set_autoload(takes_areas ? bpf->progs.on_tick : bpf->progs.on_tick_with_areas,
+				  false);
+	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
+	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
+	bpf->rodata->walks_by_table = opts->walks_by_table;
+	bpf->rodata->is_filtered = opts->is_filtered;
+	find_pid_namespace(&bpf->rodata->pid_namespace_dev, &bpf->rodata->pid_namespace_inode);
+	return 0;
+}
+
+/*
+ * Where a field is in the records of a tracepoint: "field:pid_t child_pid; offset:44; size:4; …" in
+ * its format. The place differs between kernels.
+ */
+static int find_offset(const char *event, const char *field, uint32_t *ret, struct error *error)
+{
+	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	_cleanup_(text_release) struct text format = {0};
+	char path[128];
+	char pattern[64];
+	const char *found = NULL;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(mounts) && !format.length; i++) {
+		snprintf(path, sizeof(path), "%s/events/sched/%s/format", mounts[i], event);
+		if (file_read_at(AT_FDCWD, path, 65536, &format))
+			text_truncate(&format, 0);
+	}
+	if (!format.length)
+		return error_set(error, -ENOTSUP,
+				 "without type information (BTF) the kernel's tracepoints are "
+				 "needed to follow threads; mount them with 'mount -t tracefs "
+				 "tracefs /sys/kernel/tracing', or sample all with -a");
+	snprintf(pattern, sizeof(pattern), "field:pid_t %s;", field);
+	found = strstr(format.data, pattern);
+	if (!found || sscanf(found + strlen(pattern), " offset:%u;", ret) != 1)
+		return error_set(error, -ENOTSUP, "%s: there is no %s in it", path, field);
+	return 0;
+}
+
+static int find_offsets(struct fp_sampler_bpf *bpf, struct error *error)
+{
+	const struct {
+		const char *event;
+		const char *field;
+		const volatile __u32 *offset;
+	} fields[] = {
+		{"sched_process_fork", "child_pid", &bpf->rodata->fork_child_pid_offset},
+		{"sched_process_exec", "pid", &bpf->rodata->exec_pid_offset},
+		{"sched_process_exec", "old_pid", &bpf->rodata->exec_old_pid_offset},
+		{"sched_process_free", "pid", &bpf->rodata->free_pid_offset},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(fields); i++) {
+		uint32_t offset = 0;
+		int err = find_offset(fields[i].event, fields[i].field, &offset, error);
+
+		if (err)
+			return err;
+		memcpy((void *)(uintptr_t)fields[i].offset, &offset, sizeof(offset));
+	}
+	return 0;
+}
+
+static int open_untyped(struct sampling_program *program, struct error *error)
+{
+	const struct sampling_program_opts *opts = &program->opts;
+	struct fp_sampler_bpf *bpf;
+
+	if (opts->walks_by_table)
+		return error_set(error, -ENOTSUP,
+				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "
+				 "which whole user stacks need; use a kernel built with "
+				 "CONFIG_DEBUG_INFO_BTF=y, or take what frame pointers show with "
+				 "--user-stacks fp");
+	bpf = fp_sampler_bpf__open();
+	if (!bpf)
+		return -errno;
+	program->untyped = bpf;
+	program->object = bpf->obj;
+	program->tick = bpf->progs.on_tick;
+	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
+	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
+	bpf->rodata->is_filtered = opts->is_filtered;
+	find_pid_namespace(&bpf->rodata->pid_namespace_dev, &bpf->rodata->pid_namespace_inode);
+	return opts->is_filtered ? find_offsets(bpf, error) : 0;
+}
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+static int set_max_entries(struct sampling_program *program, const char *map, uint32_t number)
+{
+	struct bpf_map *found = bpf_object__find_map_by_name(program->object, map);
+
+	return found ? bpf_map__set_max_entries(found, number) : 0;
+}
+
+static int open_and_load(struct sampling_program *program, uint32_t num_cpus, bool counts,
+			 struct error *error)
+{
+	int err = kernel_has_types() ? open_typed(program) : open_untyped(program, error);
+
+	if (err)
+		return err;
+	err = set_max_entries(program, "sent_stacks", num_cpus);
+	if (err)
+		return err;
+	err = set_max_entries(program, "raw_samples", num_cpus);
+	if (err)
+		return err;
+	err = set_max_entries(program, "rings", bpf_rings_get_count(num_cpus));
+	if (err)
+		return err;
+	if (program->opts.is_filtered) {
+		err = set_max_entries(program, "wanted_tids", WIRE_MAX_WANTED);
+		if (err)
+			return err;
+	}
+	if (counts)
+		bpf_log_count_instructions(program->object);
+	return program->typed ? sampler_bpf__load(program->typed)
+			      : fp_sampler_bpf__load(program->untyped);
+}
+
+static void close_object(struct sampling_program *program)
+{
+	sampler_bpf__destroy(program->typed);
+	fp_sampler_bpf__destroy(program->untyped);
+	program->typed = NULL;
+	program->untyped = NULL;
+	program->object = NULL;
+}
+
+static int load(struct sampling_program *program, uint32_t num_cpus, struct error *error)
+{
+	bool counts = bpf_log_is_wanted();
+	int err = open_and_load(program, num_cpus, counts, error);
+
+	if (!err || !counts || (error && error->message[0]))
+		return err;
+	close_object(program);
+	return open_and_load(program, num_cpus, false, error);
+}
+
+/* Published mappings can do without: more raw stacks are taken then. A filter cannot. */
+static int attach_hooks(struct sampling_program *program)
+{
+	static const char *const names[NUM_HOOKS] = {"on_fork", "on_exec", "on_exit", "on_free"};
+
+	for (size_t i = 0; i < NUM_HOOKS; i++) {
+		struct bpf_program *hook =
+			bpf_object__find_program_by_name(program->object, names[i]);
+
+		if (string_equals(names[i], "on_free") && !program->opts.is_filtered)
+			continue;
+		program->hooks[i] = bpf_program__attach(hook);
+		if (program->hooks[i])
+			continue;
+		if (program->opts.is_filtered)
+			return -errno;
+		log_debug("the kernel refuses the hook %s; more raw stacks will be taken",
+			  names[i]);
+	}
+	return 0;
+}
+
+/* Whether BPF memory counts as locked memory, and there may not be enough of that. */
+static bool is_memory_limited(void)
+{
+	struct rlimit limit;
+
+	return kernel_counts_bpf_as_locked() && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
+	       limit.rlim_cur != RLIM_INFINITY;
+}
+
+static int explain_failure(int code, struct error *error)
+{
+	if (code == -ENOMEM || (error && error->message[0]))
+		return code;
+	if (code == -EPERM && is_memory_limited())
+		return error_set(error, -EPERM,
+				 "this kernel counts the memory of BPF programs as locked memory, "
+				 "of which there is too little; raise the limit with 'ulimit -l "
+				 "unlimited' (LimitMEMLOCK=infinity in a service), or add "
+				 "CAP_SYS_RESOURCE");
+	if (code == -EPERM || code == -EACCES)
+		return error_set(error, -EPERM, "not permitted to load BPF programs: %s",
+				 refusal_explain_call(SYS_bpf));
+	return error_set(error, -ENOTSUP,
+			 "this kernel refused the sampling program (%s); Linux 5.10 and newer are "
+			 "known to take it, -v shows the kernel's reason",
+			 strerror(-code));
+}
+
+int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_cpus,
+			 struct sampling_program **ret, struct error *error)
+{
+	_cleanup_(sampling_program_freep) struct sampling_program *program =
+		calloc(1, sizeof(*program));
+	int err;
+
+	if (!program)
+		return -ENOMEM;
+	program->opts = *opts;
+	bpf_log_start();
+	err = load(program, num_cpus, error);
+	if (err)
+		return explain_failure(err, error);
+	if (opts->walks_by_table || opts->is_filtered) {
+		err = attach_hooks(program);
+		if (err)
+			return explain_failure(err, error);
+	}
+	*ret = return_ptr(program);
+	return 0;
+}
+
+void sampling_program_free(struct sampling_program *program)
+{
+	if (!program)
+		return;
+	for (size_t i = 0; i < NUM_HOOKS; i++)
+		bpf_link__destroy(program->hooks[i]);
+	close_object(program);
+	free(program);
+}
+
+/* ---- what was loaded ---------------------------------------------------------------------- */
+
+int sampling_program_get_fd(const struct sampling_program *program)
+{
+	return bpf_program__fd(program->tick);
+}
+
+int sampling_program_get_map(const struct sampling_program *program, const char *name)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(program->object, name);
+
+	return map ? bpf_map__fd(map) : -1;
+}
+
+bool sampling_program_is_in_namespace(const struct sampling_program *program)
+{
+	return program->typed ? program->typed->rodata->pid_namespace_inode
+			      : program->untyped->rodata->pid_namespace_inode;
+}

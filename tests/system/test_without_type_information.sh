@@ -1,0 +1,54 @@
+#!/bin/bash
+# A kernel without type information (BTF): whole stacks are refused with the cures named, and what
+# frame pointers show is recorded, of a command with its children as well as of the machine.
+source "$(dirname "$0")/lib.sh"
+need_recording
+need_command unshare
+
+# Hidden from this test only; the kernel's own is not asked for either then.
+exec 9<"$STACKWIDE"
+mkdir -p "$TMPDIR/bin"
+cat >"$TMPDIR/bin/stackwide" <<'END'
+#!/bin/bash
+exec unshare --mount bash -c '
+    mount -t tmpfs none /sys/kernel/btf
+    mount -t ${TRACEFS:-tracefs} none /sys/kernel/tracing
+    mount -t tmpfs none /sys/kernel/debug
+    exec "$@"' - /proc/self/fd/9 "$@"
+END
+chmod +x "$TMPDIR/bin/stackwide"
+STACKWIDE=$TMPDIR/bin/stackwide
+
+expect_status 4 "$STACKWIDE" record -o "$TMPDIR/x.folded" -- true
+grep -q 'CONFIG_DEBUG_INFO_BTF=y' "$TMPDIR/err" || fail "no cure: $(cat "$TMPDIR/err")"
+grep -q -- '--user-stacks fp' "$TMPDIR/err" || fail "no way around: $(cat "$TMPDIR/err")"
+[[ $(wc -l <"$TMPDIR/err") = 1 ]] || fail "more than one line: $(cat "$TMPDIR/err")"
+expect_status 4 "$STACKWIDE" record --user-stacks fp --sched -o "$TMPDIR/x.pftrace" -- true
+grep -q -- 'without --sched' "$TMPDIR/err" || fail "no way around: $(cat "$TMPDIR/err")"
+
+expect_status 4 env TRACEFS=tmpfs "$STACKWIDE" record --user-stacks fp -o "$TMPDIR/x.folded" -- true
+grep -q 'mount -t tracefs' "$TMPDIR/err" || fail "no cure: $(cat "$TMPDIR/err")"
+
+chain=main
+for level in $(seq 0 65); do
+    chain="$chain;level_$level"
+done
+record --user-stacks fp -F 499 -o "$TMPDIR/deep.folded" -- "$WORKLOADS/deep" 1
+expect_between "share of the whole chain" "$(folded_share "$TMPDIR/deep.folded" "$chain")" 90 100
+
+# Its children, and theirs; nobody else.
+start "$WORKLOADS/burn" 30
+record --user-stacks fp -F 499 --root comm -o "$TMPDIR/tree.folded" -- \
+    bash -c '(bash -c "$1 1; true"); exec "$2" 1' - "$WORKLOADS/deep" "$WORKLOADS/depth"
+for name in deep depth; do
+    (($(folded_count "$TMPDIR/tree.folded" "$name") > 100)) || fail "few samples of $name"
+done
+expect_between "samples of a program beside" "$(folded_count "$TMPDIR/tree.folded" burn)" 0 0
+
+# Attached to a process, and to the whole machine.
+record --user-stacks fp -F 499 -d 1 -p "$PID" -o "$TMPDIR/one.folded"
+(($(folded_count "$TMPDIR/one.folded" burn) > 100)) || fail "few samples of a process"
+expect_near "share of burn_60" "$(folded_share "$TMPDIR/one.folded" burn_60 burn)" 60 12
+record --user-stacks fp -F 499 -d 1 -a --stats "$TMPDIR/all.json" -o "$TMPDIR/all.folded"
+(($(folded_count "$TMPDIR/all.folded" burn) > 100)) || fail "few samples of the machine"
+expect_account_adds_up "$TMPDIR/all.json"
