@@ -58,7 +58,7 @@ bool publisher_wait(struct publisher *publisher);
  *
  * Returns how the walk ended.
  */
-enum walk_end publisher_walk(const struct publisher *publisher, const struct process *process,
+enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
 			     const struct wire_raw_sample *raw, struct wire_stack *ret);
 
 struct publisher_statistics publisher_get_statistics(const struct publisher *publisher);

@@ -20,7 +20,7 @@
 struct raw_samples;
 
 /* Everything is borrowed. Returns NULL when out of memory. */
-struct raw_samples *raw_samples_new(struct intake *intake, const struct publisher *publisher,
+struct raw_samples *raw_samples_new(struct intake *intake, struct publisher *publisher,
 				    struct process_table *processes);
 void raw_samples_free(struct raw_samples *samples);
 

@@ -351,21 +351,26 @@ struct publisher_statistics publisher_get_statistics(const struct publisher *pub
 
 struct replay {
 	struct walk walk; /* first: what the walk hands to its callbacks */
-	const struct publisher *publisher;
+	struct publisher *publisher;
 	const struct process *process;
 	const struct wire_raw_sample *raw;
 };
 
-/* What is known of the code in a mapping; NULL: no file backs it. */
-static const struct code *find_code(const struct publisher *publisher,
-				    const struct mapping *mapping)
+/*
+ * What is known of the code in a mapping; NULL: no file backs it. A process that was gone, or had
+ * executed another program, before it could be published has asked for no tables: its raw stacks
+ * do.
+ */
+static const struct code *find_code(struct publisher *publisher, const struct mapping *mapping)
 {
 	static const struct code not_asked_for_yet = {.state = CODE_UNKNOWN};
+	struct code *code;
 
 	if (mapping->file == FILE_NONE)
 		return NULL;
-	return mapping->file < publisher->codes.length ? &publisher->codes.items[mapping->file]
-						       : &not_asked_for_yet;
+	if (get_code(publisher, mapping->file, &code))
+		return &not_asked_for_yet; /* out of memory: perhaps not the next time */
+	return code;
 }
 
 /* 8 bytes of code, from its file. Returns 0 or -1. */
@@ -406,7 +411,7 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 				      elf_address);
 }
 
-enum walk_end publisher_walk(const struct publisher *publisher, const struct process *process,
+enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
 			     const struct wire_raw_sample *raw, struct wire_stack *ret)
 {
 	struct replay replay = {

@@ -17,14 +17,14 @@ struct kept {
 
 struct raw_samples {
 	struct intake *intake;
-	const struct publisher *publisher;
+	struct publisher *publisher;
 	struct process_table *processes;
 	ARRAY(struct kept) kept;
 	size_t kept_bytes;
 	struct wire_stack walked;
 };
 
-struct raw_samples *raw_samples_new(struct intake *intake, const struct publisher *publisher,
+struct raw_samples *raw_samples_new(struct intake *intake, struct publisher *publisher,
 				    struct process_table *processes)
 {
 	struct raw_samples *samples = calloc(1, sizeof(*samples));
