@@ -52,6 +52,7 @@ WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_
 WORKLOAD_FRAMES = -fno-omit-frame-pointer
 $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
+$(O)/tests/workloads/nofp_untouched: WORKLOAD_FRAMES = -fomit-frame-pointer -fno-stack-clash-protection
 WORKLOAD_FLAGS = -O2 -g $(WORKLOAD_FRAMES) -D_GNU_SOURCE \
 	-fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-ipa-icf) -MD -MP -MF $@.d
 # Example programs that write zones; also as C++, and with zones disabled.

@@ -336,14 +336,21 @@ static __always_inline struct wire_raw_sample *get_raw_sample(void)
 	return bpf_map_lookup_elem(&raw_samples, &cpu);
 }
 
+/* Whole pages of a frame that may not be there yet. */
+#define MAX_UNTOUCHED_PAGES 4
+
 /*
  * Copy the stack from sp up to limit: first up to the end of the page, then whole pages until one
  * cannot be read. It goes to offset `at` of the raw sample. Gives the number of bytes.
+ *
+ * A function may have moved sp to pages that it has not touched yet, and that are not there before:
+ * at the beginning, what cannot be read becomes zeros, as it would be.
  */
 __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 max_pages)
 {
 	struct wire_raw_sample *raw = get_raw_sample();
 	__u64 first = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
+	bool has_read = false;
 	__u64 num_bytes = 0;
 
 	if (!raw)
@@ -356,11 +363,15 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 		if (i > max_pages || sp + num_bytes >= limit ||
 		    to > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES || size > WIRE_RAW_PAGE_BYTES)
 			break;
-		if (bpf_probe_read_user(raw->bytes + to, size, (void *)(sp + num_bytes)))
-			break;
+		if (bpf_probe_read_user(raw->bytes + to, size, (void *)(sp + num_bytes))) {
+			if (has_read || i >= MAX_UNTOUCHED_PAGES)
+				break;
+		} else {
+			has_read = true;
+		}
 		num_bytes += size;
 	}
-	return num_bytes;
+	return has_read ? num_bytes : 0;
 }
 
 /*
