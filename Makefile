@@ -26,7 +26,7 @@ WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(COVERAGE),--coverage)
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
-	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -I$(O)/include -isystem $(O)/bpf -isystem $(O)/proto $(INSTRUMENT) \
+	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(O)/include -isystem $(O)/bpf -isystem $(O)/proto $(INSTRUMENT) \
 	$(shell $(PKGCONF) --cflags $(LIBRARIES)) $(EXTRA)
 LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
@@ -74,7 +74,7 @@ WASM_OBJECTS := $(WASM_SOURCES:%.c=$(O)/wasm/%.o)
 WASM_SMALL  := $(filter-out src/formats/import/folded% src/formats/import/svg_profile.c,$(filter src/formats/%,$(WASM_SOURCES)))
 WASM_CFLAGS  = --target=wasm32-wasi -msimd128 -mbulk-memory -flto -O2 -std=gnu17 -MD -MP \
 	-nostdlibinc -isystem $(WASI_INCLUDE) -include src/viewer/wasm/missing.h -D_GNU_SOURCE -DSTACKWIDE_VERSION='"$(VERSION)"' \
-	-Iinclude -I$(O)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS))
+	-Iinclude -Isrc -I$(O)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS))
 WASM_LDFLAGS := --target=wasm32-wasi -mexec-model=reactor -flto -O2 -Wl,--strip-all -Wl,-z,stack-size=1048576
 C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 
@@ -206,7 +206,7 @@ format-check:
 lint: format-check  ## rooms, formatting, static analysis
 	$(Q)scripts/check-rooms
 	$(Q)scripts/check-web
-	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude \
+	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude -Isrc \
 		--enable=warning,portability --suppress=missingInclude --suppress=memleak \
 		'-D__typeof__(x)=void *' '-DLIBBPF_OPTS(t,n,...)=struct t n' src
 
