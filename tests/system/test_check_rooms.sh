@@ -17,9 +17,12 @@ collect     base wire profile     # why
 cli         *
 ROOMS
     put src/profile/profile.c '#include <stdio.h>' '#include "base/array.h"' '#include "profile/profile.h"'
-    put include/profile/profile.h '#include "base/attributes.h"'
+    put include/profile/profile.h '#include "base/attributes.h"' '#include "profile/shown.h"'
+    put include/profile/shown.h 'int shown;'
+    put src/profile/table.h '#include "profile/other.h"'
+    put src/profile/table.c '#include "profile/table.h"'
     put src/collect/collect.c '#include <sampler.skel.h>' '#include "wire/sample.h"'
-    put src/cli/main.c '  #  include "collect/collector.h"' '#include "wire/sample.h"'
+    put src/cli/main.c '  #  include "collect/collector.h"' '#include "wire/sample.h"' '#include "profile/profile.h"'
     put bpf/sampler.bpf.c '#include "kernel.h"' '#include <bpf/bpf_helpers.h>' '#include "wire/sample.h"'
     put src/README.md 'no code'
 }
@@ -61,8 +64,8 @@ refuses src/profile/a.c:1 'room stackwide is not listed'
 
 put src/profile/a.c '' '#include "wire/sample.h"'
 refuses src/profile/a.c:2 'room profile may not use room wire'
-put include/wire/a.h '#include "base/array.h"'
-refuses include/wire/a.h:1 'room wire may not use room base'
+put include/wire/sample.h '#include "base/array.h"'
+refuses include/wire/sample.h:1 'room wire may not use room base'
 put src/profile/import/a.c '#include "cli/main.h"'
 refuses src/profile/import/a.c:1 'room profile may not use room cli'
 put src/collect/a.c '#include "../base/array.h"'
@@ -89,6 +92,17 @@ put src/a.c 'int a;'
 refuses src/a.c:1 'code belongs in a room'
 sed -i 's/^profile .*/profile base collect/' "$tree/scripts/rooms.txt"
 refuses scripts/rooms.txt:4 'room profile uses collect, which is not listed above it'
+
+
+# Doors: what other rooms include is in include/, whatever else is beside its .c.
+put src/collect/a.c '' '#include "profile/table.h"'
+refuses src/collect/a.c:2 'profile/table.h is private to room profile'
+put include/profile/profile.h '#include "profile/table.h"'
+rm "$tree/include/profile/shown.h"
+refuses include/profile/profile.h:1 'shows no private header: profile/table.h'
+put include/profile/unused.h 'int unused;'
+put src/profile/a.c '#include "profile/unused.h"'
+refuses include/profile/unused.h:1 'no other room includes it'
 
 need_command git
 put Makefile ''
