@@ -36,10 +36,10 @@ SOURCES    := $(sort $(filter-out src/viewer/wasm/%,$(wildcard src/*/*.c src/*/*
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
 SKELETONS  := $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard bpf/*.bpf.c))
-# Messages of foreign formats, generated from src/formats/NAME.proto.
-PROTOS     := $(patsubst src/formats/%.proto,$(O)/proto/%.pb-c,$(wildcard src/formats/*.proto))
-# Files that a source includes as one C string: svg_style.css as svg_style_css.
-EMBEDDED   := $(patsubst src/%,$(O)/include/%.h,$(wildcard src/*/*.js src/*/*.css))
+# Messages of foreign formats, generated from src/formats/NAME/NAME.proto.
+PROTOS     := $(patsubst %.proto,$(O)/proto/%.pb-c,$(notdir $(wildcard src/formats/*/*.proto)))
+# Files that a source includes as one C string: svg/style.css as svg_style_css.
+EMBEDDED   := $(patsubst src/%,$(O)/include/%.h,$(wildcard src/formats/*/*.js src/formats/*/*.css))
 GENERATED  := $(SKELETONS) $(PROTOS:=.h) $(EMBEDDED)
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
 FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -64,14 +64,15 @@ WASI_INCLUDE ?= $(firstword $(wildcard /usr/include/wasm32-wasi /usr/share/wasi-
 WASM_LD     := $(shell command -v wasm-ld || command -v wasm-ld-14)
 WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null))
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(O)/viewer.html)))
-WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perfetto_%.c pftrace.c import/perf_data_unpack.c import/pftrace_packed.c pprof.c pprof_code.c)
+WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perf/read_data_compressed.c \
+	perfetto/read_compressed.c perfetto/write%.c pprof/write%.c)
 WASM_BASE   := array cells error hash inflate json text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
 	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
 
 WASM_OBJECTS := $(WASM_SOURCES:%.c=$(O)/wasm/%.o)
 # Most readers are many and short of work: they are made small, so that the page is.
-WASM_SMALL  := $(filter-out src/formats/import/folded% src/formats/import/svg_profile.c,$(filter src/formats/%,$(WASM_SOURCES)))
+WASM_SMALL  := $(filter-out src/formats/folded/% src/formats/native/read.c,$(filter src/formats/%,$(WASM_SOURCES)))
 WASM_CFLAGS  = --target=wasm32-wasi -msimd128 -mbulk-memory -flto -O2 -std=gnu17 -MD -MP \
 	-nostdlibinc -isystem $(WASI_INCLUDE) -include src/viewer/wasm/missing.h -D_GNU_SOURCE -DSTACKWIDE_VERSION='"$(VERSION)"' \
 	-Iinclude -Isrc -I$(O)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS))
@@ -113,7 +114,8 @@ $(O)/src/%.o: src/%.c | $(GENERATED)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-$(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h: src/formats/%.proto
+.SECONDEXPANSION:
+$(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h: src/formats/$$*/$$*.proto
 	$(call say,PROTO,$<)
 	$(Q)mkdir -p $(@D) && $(PROTOC) --c_out=$(O)/proto --proto_path=$(<D) $<
 
@@ -123,7 +125,7 @@ $(O)/proto/%.pb-c.o: $(O)/proto/%.pb-c.c
 
 $(O)/include/%.h: src/%
 	$(call say,EMBED,$<)
-	$(Q)mkdir -p $(@D) && { echo 'static const char $(subst .,_,$(*F))[] =' && \
+	$(Q)mkdir -p $(@D) && { echo 'static const char $(notdir $(*D))_$(subst .,_,$(*F))[] =' && \
 		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< && echo ';'; } > $@
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "formats/svg_profile.h"
+#include "formats/native.h"
 
 static int write_string(const struct sink *sink, const char *string)
 {

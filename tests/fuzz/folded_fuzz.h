@@ -7,7 +7,7 @@
 #define FOLDED_FUZZ_H
 
 #include "base/array.h"
-#include "formats/folded.h"
+#include "formats/folded/write.h"
 #include "import_fuzz.h"
 
 struct fuzz_line {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "formats/format.h"
-#include "formats/svg_profile.h"
+#include "formats/native.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

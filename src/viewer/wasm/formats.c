@@ -7,7 +7,7 @@
 #include "base/inflate.h"
 #include "formats/format.h"
 #include "formats/perf_data.h"
-#include "formats/pftrace_reader.h"
+#include "formats/perfetto_reader.h"
 #include "formats/pprof.h"
 
 const struct format format_pprof = {

@@ -1,4 +1,4 @@
-#include "formats/zones_profile.h"
+#include "formats/zones/read_profile.h"
 #include "import_fixture.h"
 #include "timeline/timeline.h"
 

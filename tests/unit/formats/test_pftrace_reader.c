@@ -1,7 +1,7 @@
 #include <zlib.h>
 
 #include "base/array.h"
-#include "formats/pftrace_reader.h"
+#include "formats/perfetto_reader.h"
 #include "import_fixture.h"
 #include "trace_maker.h"
 #include "zones_maker.h"

@@ -3,7 +3,7 @@
  */
 #include <inttypes.h>
 
-#include "formats/svg_profile.h"
+#include "formats/native.h"
 #include "import_fixture.h"
 #include "jfr_writer.h"
 #include "perf_data_writer.h"

@@ -5,8 +5,8 @@
 
 #include <zlib.h>
 
+#include "formats/native.h"
 #include "formats/svg.h"
-#include "formats/svg_profile.h"
 #include "viewer_fixture.h"
 
 static int append(void *context, const void *data, size_t size)

@@ -1,0 +1,31 @@
+/*
+ * The lines of the call trees that async-profiler writes as HTML.
+ */
+#ifndef FORMATS_ASYNC_PROFILER_READ_TREE_H
+#define FORMATS_ASYNC_PROFILER_READ_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/piece.h"
+
+/* A frame of the tree. */
+struct async_tree_frame {
+	uint64_t total;
+	uint64_t self;
+	bool has_self;     /* false in a tree that begins with the innermost frames */
+	uint8_t type;      /* the number of its color in the page, as in flame graphs */
+	struct piece name; /* with references as they stand there */
+};
+
+/* False when the line holds no frame. */
+bool async_tree_parse_frame(struct piece line, struct async_tree_frame *ret);
+
+/*
+ * The line above the tree, "Call tree view, total samples: 1,180".
+ *
+ * ret_units  "samples", or "counter" for what else was counted
+ */
+bool async_tree_parse_total(struct piece line, struct piece *ret_units, uint64_t *ret_total);
+
+#endif

@@ -1,0 +1,493 @@
+/*
+ * Profiles of callgrind, of cachegrind, and of what writes the same, as Xdebug does: functions,
+ * the events that they caused, and the calls between two of them. See callgrind_stacks.c for how
+ * stacks are made of these.
+ *
+ *	events: Ir Dr                 what the numbers count
+ *	fl=(1) main.c                 the file of what follows; (1) stands for it from now on
+ *	fn=(1) main                   the function
+ *	16 400 20                     line 16: 400 Ir and 20 Dr of its own
+ *	cfn=(2) f
+ *	calls=3 50                    main calls f three times; that begins in line 50
+ *	+1 900                        from the next line; all that costs 900 Ir
+ *
+ * A function is told apart by its name, file and object. What is inlined (fi=, fe=) belongs to the
+ * function that it is in.
+ *
+ * Source: the manual of Valgrind, "Callgrind Format Specification".
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "formats/callgrind/read.h"
+#include "formats/piece.h"
+#include "formats/reader.h"
+
+#define FORMAT_MARK     "# callgrind format"
+#define MAX_EVENTS      64
+#define MAX_POSITIONS   3
+#define DETECTION_LINES 100
+
+/* A hostile file must not have more functions and calls, times events, than its size allows. */
+#define FREE_COSTS     1000000u
+#define BYTES_PER_COST 3u
+
+struct event {
+	struct piece name;
+	uint64_t sum;
+	uint64_t told; /* by the file itself */
+};
+
+struct reader {
+	struct import *import;
+	struct callgrind_graph graph;
+	struct callgrind_names names;
+	struct event events[MAX_EVENTS];
+	uint32_t metrics[MAX_EVENTS];
+
+	/* Of the part. */
+	size_t columns[MAX_EVENTS]; /* events, by column */
+	size_t num_columns;
+	size_t num_positions;
+	unsigned int num_parts;
+	unsigned int num_totals;
+
+	/* Where the next line is. Strings, functions. */
+	uint32_t object;
+	uint32_t file;
+	uint32_t called_object; /* STRING_NONE: the same */
+	uint32_t called_file;
+	uint32_t function; /* HASH_INDEX_NONE: none yet */
+	uint32_t called;
+	bool is_call; /* what the next line costs */
+	bool has_negative;
+};
+
+/* ---- pieces of a line ---- */
+
+static struct piece skip_bytes(struct piece piece, size_t count)
+{
+	return piece_trim((struct piece){piece.start + count, piece.length - count});
+}
+
+/* The next word, which is cut off; empty when there is none. */
+static struct piece take_word(struct piece *rest)
+{
+	struct piece word = piece_trim(*rest);
+	size_t length = 0;
+
+	while (length < word.length && !is_blank_char(word.start[length]))
+		length++;
+	*rest = skip_bytes(word, length);
+	word.length = length;
+	return word;
+}
+
+/* Decimal, or 0x1f. */
+static bool get_number(struct piece word, uint64_t *ret)
+{
+	if (!piece_starts_with(word, "0x"))
+		return parse_u64(word.start, word.length, ret);
+	word = skip_bytes(word, 2);
+	return word.length && hex_read(word.start, word.length, ret) == word.length;
+}
+
+/* 15, +3, -0x10, * */
+static bool is_position(struct piece word)
+{
+	uint64_t ignored;
+
+	if (word.length == 1 && word.start[0] == '*')
+		return true;
+	if (word.length && (word.start[0] == '+' || word.start[0] == '-'))
+		word = (struct piece){word.start + 1, word.length - 1};
+	return get_number(word, &ignored);
+}
+
+/* ---- the header ---- */
+
+static size_t find_event(const struct reader *reader, struct piece name)
+{
+	size_t event = 0;
+
+	while (event < reader->graph.num_events &&
+	       (reader->events[event].name.length != name.length ||
+		memcmp(reader->events[event].name.start, name.start, name.length) != 0))
+		event++;
+	return event;
+}
+
+/* All events must be known before there are costs: parts may have different ones. */
+static int find_events(struct reader *reader)
+{
+	struct lines lines = lines_of(reader->import->data, reader->import->size);
+	struct piece line;
+
+	while (lines_take(&lines, &line)) {
+		struct piece name;
+
+		line = piece_trim(line);
+		if (!piece_starts_with(line, "events:"))
+			continue;
+		line = skip_bytes(line, strlen("events:"));
+		while ((name = take_word(&line)).length) {
+			size_t event = find_event(reader, name);
+
+			if (event == MAX_EVENTS)
+				return import_fail_line(reader->import, lines.number,
+							"there are more than %d events",
+							MAX_EVENTS);
+			reader->events[event].name = name;
+			reader->graph.num_events += event == reader->graph.num_events;
+		}
+	}
+	if (!reader->graph.num_events)
+		return import_fail_byte(reader->import, 0, "expected a line 'events:'");
+	return 0;
+}
+
+static int add_metrics(struct reader *reader)
+{
+	struct profile *profile = reader->import->profile;
+	uint32_t name;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < reader->graph.num_events; i++) {
+		err = callgrind_add_string(&reader->names, reader->events[i].name, &name);
+		if (!err)
+			err = profile_add_metric(profile, profile_get_string(profile, name),
+						 "count", &reader->metrics[i]);
+	}
+	return err;
+}
+
+static void read_events(struct reader *reader, struct piece text)
+{
+	struct piece name;
+
+	reader->num_columns = 0;
+	reader->num_parts++;
+	while (reader->num_columns < MAX_EVENTS && (name = take_word(&text)).length)
+		reader->columns[reader->num_columns++] = find_event(reader, name);
+}
+
+static void read_positions(struct reader *reader, struct piece text)
+{
+	reader->num_positions = 0;
+	while (reader->num_positions < MAX_POSITIONS && take_word(&text).length)
+		reader->num_positions++;
+}
+
+/* What all costs of a part add up to. */
+static void read_totals(struct reader *reader, struct piece text)
+{
+	reader->num_totals++;
+	for (size_t i = 0; i < reader->num_columns; i++) {
+		uint64_t *told = &reader->events[reader->columns[i]].told;
+		uint64_t value;
+
+		if (get_number(take_word(&text), &value) &&
+		    __builtin_add_overflow(*told, value, told))
+			*told = UINT64_MAX;
+	}
+}
+
+static int read_command(struct reader *reader, struct piece text)
+{
+	struct piece word = take_word(&text);
+
+	for (size_t i = word.length; i-- > 0;) {
+		if (word.start[i] == '/') {
+			word = skip_bytes(word, i + 1);
+			break;
+		}
+	}
+	reader->names.has_thread = false;
+	return word.length ? callgrind_add_string(&reader->names, word, &reader->names.comm) : 0;
+}
+
+static int read_header(struct reader *reader, struct piece line)
+{
+	const char *colon = memchr(line.start, ':', line.length);
+	struct piece key = {line.start, colon ? (size_t)(colon - line.start) : 0};
+	struct piece value;
+
+	if (!colon)
+		return reader_skip_line(reader->import, reader->names.line, "malformed");
+	value = skip_bytes(line, key.length + 1);
+	if (piece_starts_with(line, "events:")) {
+		read_events(reader, value);
+	} else if (piece_starts_with(line, "positions:")) {
+		read_positions(reader, value);
+	} else if (piece_starts_with(line, "totals:")) {
+		read_totals(reader, value);
+	} else if (piece_starts_with(line, "cmd:")) {
+		return read_command(reader, value);
+	} else if (piece_starts_with(line, "pid:")) {
+		reader->names.has_thread = false;
+		if (!parse_u64(value.start, value.length, &reader->names.pid))
+			reader->names.pid = 0;
+	} else if (piece_starts_with(line, "thread:")) {
+		reader->names.has_thread = false;
+		if (!parse_u64(value.start, value.length, &reader->names.tid))
+			reader->names.tid = 0;
+	}
+	return 0;
+}
+
+/* ---- the body ---- */
+
+static bool has_room(const struct reader *reader)
+{
+	const struct callgrind_graph *graph = &reader->graph;
+
+	return graph->self_costs.length + graph->call_costs.length <
+	       FREE_COSTS + reader->import->size / BYTES_PER_COST;
+}
+
+static int add_cost(struct reader *reader, struct piece word, uint64_t *sum, bool is_self,
+		    struct event *event)
+{
+	uint64_t value;
+
+	if (word.length > 1 && word.start[0] == '-' &&
+	    parse_u64(word.start + 1, word.length - 1, &value)) {
+		reader->has_negative = true; /* memory that was freed */
+		return 0;
+	}
+	if (!get_number(word, &value))
+		return reader_skip_line(reader->import, reader->names.line, "malformed");
+	if (__builtin_add_overflow(*sum, value, sum) ||
+	    (is_self && __builtin_add_overflow(event->sum, value, &event->sum)))
+		return import_fail_line(reader->import, reader->names.line,
+					"the costs exceed 64 bits");
+	return 0;
+}
+
+static int read_costs(struct reader *reader, struct piece text)
+{
+	struct callgrind_graph *graph = &reader->graph;
+	bool is_self = !reader->is_call;
+	uint32_t call = 0;
+	uint64_t *sums;
+	struct piece word;
+	int err = 0;
+
+	if (!reader->num_columns)
+		return import_fail_line(reader->import, reader->names.line,
+					"expected a line 'events:' before");
+	for (size_t i = 0; i < reader->num_positions; i++)
+		if (!is_position(take_word(&text)))
+			return reader_skip_line(reader->import, reader->names.line, "malformed");
+	if (reader->function == HASH_INDEX_NONE)
+		err = callgrind_find_named(&reader->names, reader->object, reader->file,
+					   STRING_EMPTY, &reader->function);
+	if (!err && reader->is_call)
+		err = callgrind_find_call(graph, reader->function, reader->called, &call);
+	reader->is_call = false;
+	if (err)
+		return err;
+	sums = is_self ? &graph->self_costs.items[reader->function * graph->num_events]
+		       : &graph->call_costs.items[call * graph->num_events];
+	for (size_t i = 0; !err && i < reader->num_columns && (word = take_word(&text)).length;
+	     i++) {
+		size_t event = reader->columns[i];
+
+		err = add_cost(reader, word, &sums[event], is_self, &reader->events[event]);
+	}
+	reader->import->counts.records++;
+	return err;
+}
+
+static int read_function(struct reader *reader, struct piece text)
+{
+	uint32_t name;
+	int err = callgrind_read_name(&reader->names, text, CALLGRIND_FUNCTION, &name);
+
+	return err ? err
+		   : callgrind_find_named(&reader->names, reader->object, reader->file, name,
+					  &reader->function);
+}
+
+static int read_called(struct reader *reader, struct piece text)
+{
+	uint32_t object = reader->called_object;
+	uint32_t file = reader->called_file;
+	uint32_t name;
+	int err = callgrind_read_name(&reader->names, text, CALLGRIND_FUNCTION, &name);
+
+	reader->called_object = reader->called_file = STRING_NONE;
+	return err ? err
+		   : callgrind_find_named(
+			     &reader->names, object == STRING_NONE ? reader->object : object,
+			     file == STRING_NONE ? reader->file : file, name, &reader->called);
+}
+
+static int read_calls(struct reader *reader)
+{
+	if (reader->called == HASH_INDEX_NONE)
+		return reader_skip_line(reader->import, reader->names.line, "a call of nothing");
+	reader->is_call = true;
+	return 0;
+}
+
+/* What has no use here, as jumps have none, is passed over, but for the names that it tells. */
+static int read_specification(struct reader *reader, struct piece line, size_t length)
+{
+	struct piece value = skip_bytes(line, length + 1);
+	uint32_t ignored;
+
+	if (piece_starts_with(line, "fn="))
+		return read_function(reader, value);
+	if (piece_starts_with(line, "cfn="))
+		return read_called(reader, value);
+	if (piece_starts_with(line, "calls="))
+		return read_calls(reader);
+	if (piece_starts_with(line, "fl=") || piece_starts_with(line, "fi=") ||
+	    piece_starts_with(line, "fe="))
+		return callgrind_read_name(&reader->names, value, CALLGRIND_FILE, &reader->file);
+	if (piece_starts_with(line, "cfi=") || piece_starts_with(line, "cfl="))
+		return callgrind_read_name(&reader->names, value, CALLGRIND_FILE,
+					   &reader->called_file);
+	if (piece_starts_with(line, "ob="))
+		return callgrind_read_name(&reader->names, value, CALLGRIND_OBJECT,
+					   &reader->object);
+	if (piece_starts_with(line, "jfi=") || piece_starts_with(line, "jfl="))
+		return callgrind_read_name(&reader->names, value, CALLGRIND_FILE, &ignored);
+	if (piece_starts_with(line, "jfn="))
+		return callgrind_read_name(&reader->names, value, CALLGRIND_FUNCTION, &ignored);
+	if (piece_starts_with(line, "cob="))
+		return callgrind_read_name(&reader->names, value, CALLGRIND_OBJECT,
+					   &reader->called_object);
+	return 0;
+}
+
+/* "fn" of "fn=main"; 0 when the line is none such. */
+static size_t get_specification(struct piece line)
+{
+	size_t length = 0;
+
+	while (length < line.length && line.start[length] >= 'a' && line.start[length] <= 'z')
+		length++;
+	return length < line.length && line.start[length] == '=' ? length : 0;
+}
+
+static int read_line(struct reader *reader, struct piece line)
+{
+	size_t length;
+
+	if (!line.length || line.start[0] == '#')
+		return 0;
+	if (!has_room(reader))
+		return import_fail_line(reader->import, reader->names.line,
+					"there are more functions and calls than a file of this "
+					"size can hold in earnest");
+	if ((line.start[0] >= '0' && line.start[0] <= '9') || line.start[0] == '+' ||
+	    line.start[0] == '-' || line.start[0] == '*')
+		return read_costs(reader, line);
+	length = get_specification(line);
+	return length ? read_specification(reader, line, length) : read_header(reader, line);
+}
+
+static int read_lines(struct reader *reader)
+{
+	struct lines lines = lines_of(reader->import->data, reader->import->size);
+	struct piece line;
+	int err = 0;
+
+	while (!err && lines_take(&lines, &line)) {
+		reader->names.line = lines.number;
+		err = read_line(reader, piece_trim(line));
+	}
+	return err;
+}
+
+/* ---- all of it ---- */
+
+static void tell_oddities(const struct reader *reader)
+{
+	bool has_totals = reader->num_totals && reader->num_totals == reader->num_parts;
+
+	if (reader->has_negative)
+		import_warn(reader->import, "costs below 0 are left out");
+	for (size_t i = 0; i < reader->graph.num_events; i++) {
+		const struct event *event = &reader->events[i];
+
+		if (!has_totals || event->sum == event->told)
+			continue;
+		import_warn(reader->import,
+			    "the costs add up to %llu %.*s, but the file tells of %llu",
+			    (unsigned long long)event->sum,
+			    (int)(event->name.length < 40 ? event->name.length : 40),
+			    event->name.start, (unsigned long long)event->told);
+		return;
+	}
+}
+
+static int read_callgrind(struct import *import)
+{
+	struct reader reader = {
+		.import = import,
+		.graph = {.import = import},
+		.names = {.import = import, .graph = &reader.graph},
+		.num_positions = 1,
+		.called_object = STRING_NONE,
+		.called_file = STRING_NONE,
+		.function = HASH_INDEX_NONE,
+		.called = HASH_INDEX_NONE,
+	};
+	int err = find_events(&reader);
+
+	if (!err)
+		err = add_metrics(&reader);
+	if (!err)
+		err = read_lines(&reader);
+	if (!err)
+		tell_oddities(&reader);
+	if (!err)
+		err = callgrind_add_stacks(&reader.graph, reader.metrics);
+	callgrind_graph_release(&reader.graph);
+	callgrind_names_release(&reader.names);
+	return err;
+}
+
+static bool is_header(struct piece line)
+{
+	static const char *const keys[] = {
+		"version:", "creator:", "pid:",    "cmd:",       "part:",   "thread:",
+		"desc:",    "event:",   "events:", "positions:", "summary:"};
+
+	if (!line.length || line.start[0] == '#')
+		return true;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (piece_starts_with(line, keys[i]))
+			return true;
+	return false;
+}
+
+/* The mark, or nothing but lines of a header up to the one with the events. */
+static enum detection detect(const uint8_t *data, size_t size)
+{
+	struct lines lines = lines_of(data, size);
+	struct piece line;
+
+	for (int i = 0; i < DETECTION_LINES && lines_take(&lines, &line); i++) {
+		line = piece_trim(line);
+		if (i == 0 && piece_starts_with(line, FORMAT_MARK))
+			return DETECTED_SURE;
+		if (piece_starts_with(line, "events:"))
+			return DETECTED_SURE;
+		if (!is_header(line))
+			return DETECTED_NOT;
+	}
+	return DETECTED_NOT;
+}
+
+const struct format format_callgrind = {
+	.name = "callgrind",
+	.extension = "",
+	.summary = "profiles of Valgrind's callgrind and cachegrind, and of Xdebug",
+	.detect = detect,
+	.read = read_callgrind,
+};

@@ -1,0 +1,126 @@
+/*
+ * Reading callgrind's profiles: names, of which each may have a number that stands for it later,
+ * and the functions that they make up.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "formats/callgrind/read.h"
+
+#define UNKNOWN "???"
+
+void callgrind_names_release(struct callgrind_names *names)
+{
+	array_release(&names->items);
+	hash_index_release(&names->index);
+	reader_processes_release(&names->processes);
+}
+
+static bool is_name(const void *owner, uint32_t item, const void *key)
+{
+	const struct callgrind_name *a =
+		&((const struct callgrind_names *)owner)->items.items[item];
+	const struct callgrind_name *b = key;
+
+	return a->id == b->id && a->kind == b->kind;
+}
+
+int callgrind_add_string(struct callgrind_names *names, struct piece piece, uint32_t *ret)
+{
+	return string_table_add(profile_get_strings(names->import->profile), piece.start,
+				piece.length, ret);
+}
+
+/* "name", "(1) name", or "(1)" for a name that was there before. */
+int callgrind_read_name(struct callgrind_names *names, struct piece text,
+			enum callgrind_name_kind kind, uint32_t *ret)
+{
+	struct callgrind_name name = {.kind = kind};
+	const char *end = text.length ? memchr(text.start, ')', text.length) : NULL;
+	uint64_t hash;
+	uint32_t found;
+	struct callgrind_name *known;
+	int err;
+
+	if (!end || text.start[0] != '(' ||
+	    !parse_u64(text.start + 1, (size_t)(end - text.start) - 1, &name.id))
+		return callgrind_add_string(names, text, ret);
+	text.length -= (size_t)(end - text.start) + 1;
+	text.start = end + 1;
+	text = piece_trim(text);
+	hash = hash_mix(name.kind, name.id);
+	found = hash_index_find(&names->index, hash, is_name, names, &name);
+	if (!text.length && found == HASH_INDEX_NONE) {
+		*ret = STRING_EMPTY;
+		return reader_skip_line(names->import, names->line,
+					"a number that stands for no name");
+	}
+	if (!text.length) {
+		*ret = names->items.items[found].string;
+		return 0;
+	}
+	err = callgrind_add_string(names, text, &name.string);
+	*ret = name.string;
+	if (err)
+		return err;
+	if (found != HASH_INDEX_NONE) {
+		names->items.items[found].string = name.string;
+		return 0;
+	}
+	known = array_add(&names->items);
+	if (!known)
+		return -ENOMEM;
+	*known = name;
+	return hash_index_add(&names->index, hash, (uint32_t)(names->items.length - 1));
+}
+
+static int find_thread(struct callgrind_names *names)
+{
+	struct profile *profile = names->import->profile;
+	struct thread thread = {
+		.tid = (uint32_t)(names->tid ? names->tid : names->pid),
+		.comm = names->comm,
+		.source = names->import->source,
+	};
+	int err;
+
+	if (names->has_thread)
+		return 0;
+	names->has_thread = true;
+	err = reader_find_process(&names->processes, profile, (uint32_t)names->pid, names->comm,
+				  &thread.process);
+	return err ? err : profile_add_thread(profile, &thread, &names->thread);
+}
+
+/* Of a path its last part; none for what stands for no name. */
+static int add_module(struct callgrind_names *names, uint32_t object, uint32_t *ret)
+{
+	const char *path = profile_get_string(names->import->profile, object);
+
+	*ret = STRING_EMPTY;
+	return string_equals(path, UNKNOWN)
+		       ? 0
+		       : profile_add_string(names->import->profile, path_basename(path), ret);
+}
+
+int callgrind_find_named(struct callgrind_names *names, uint32_t object, uint32_t file,
+			 uint32_t name, uint32_t *ret)
+{
+	struct profile *profile = names->import->profile;
+	struct frame frame = {.file = file};
+	uint32_t location;
+	int err = find_thread(names);
+
+	if (!err)
+		err = add_module(names, object, &frame.module);
+	if (string_equals(profile_get_string(profile, file), UNKNOWN))
+		frame.file = STRING_EMPTY;
+	if (!err)
+		err = profile_add_frame_name(profile, profile_get_string(profile, name),
+					     profile_get_string_length(profile, name), &frame.name);
+	frame.full_name = frame.name;
+	if (!err)
+		err = profile_add_frame_location(profile, &frame, &location);
+	return err ? err : callgrind_find_function(names->graph, names->thread, location, ret);
+}

@@ -1,0 +1,420 @@
+#include "formats/chrome/cpu_nodes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "formats/json_table.h"
+#include "formats/reader.h"
+
+#define ANONYMOUS "(anonymous)"
+#define ROOT      "(root)"
+#define NO_NODE   UINT32_MAX
+
+void cpu_nodes_release(struct cpu_nodes *nodes)
+{
+	array_release(&nodes->nodes);
+	array_release(&nodes->children);
+	array_release(&nodes->path);
+	array_release(&nodes->hits);
+	hash_index_release(&nodes->index);
+	text_release(&nodes->name);
+	text_release(&nodes->url);
+}
+
+static bool is_node(const void *owner, uint32_t item, const void *key)
+{
+	const struct cpu_nodes *nodes = owner;
+	const uint64_t *id = key;
+
+	return nodes->nodes.items[item].id == *id;
+}
+
+static uint32_t find_node(const struct cpu_nodes *nodes, uint64_t id)
+{
+	return hash_index_find(&nodes->index, hash_mix(0, id), is_node, nodes, &id);
+}
+
+/* ---- nodes ---- */
+
+static bool take_number(struct json *json, uint64_t *ret)
+{
+	enum json_token token = json_next(json);
+
+	json_skip(json, token);
+	return token == JSON_NUMBER && json_get_u64(json, ret);
+}
+
+static int read_children(struct cpu_nodes *nodes, struct json *json)
+{
+	enum json_token token = json_next(json);
+
+	if (token != JSON_ARRAY) {
+		json_skip(json, token);
+		return 0;
+	}
+	while ((token = json_next(json)) != JSON_ARRAY_END && token != JSON_FAILED) {
+		struct cpu_child child = {.parent = (uint32_t)nodes->nodes.length - 1};
+		struct cpu_child *added;
+
+		json_skip(json, token);
+		if (token != JSON_NUMBER || !json_get_u64(json, &child.id))
+			continue;
+		added = array_add(&nodes->children);
+		if (!added)
+			return -ENOMEM;
+		*added = child;
+	}
+	return 0;
+}
+
+uint64_t cpu_nodes_read_call_frame(struct cpu_nodes *nodes, struct json *json)
+{
+	enum json_token token = json_next(json);
+	uint64_t line = 0; /* they count from 0; -1 is none */
+
+	if (token != JSON_OBJECT) {
+		json_skip(json, token);
+		return 0;
+	}
+	while (json_next(json) == JSON_KEY) {
+		if (json_is(json, "functionName")) {
+			json_take_string(json, &nodes->name);
+		} else if (json_is(json, "url")) {
+			json_take_string(json, &nodes->url);
+		} else if (json_is(json, "lineNumber")) {
+			token = json_next(json);
+			if (token == JSON_NUMBER && json_get_u64(json, &line) && line < UINT32_MAX)
+				line++;
+			else
+				line = 0;
+			json_skip(json, token);
+		} else {
+			json_skip_value(json);
+		}
+	}
+	return line;
+}
+
+int cpu_nodes_add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret)
+{
+	struct profile *profile = nodes->import->profile;
+	struct frame frame = {0};
+	int err = nodes->name.failed || nodes->url.failed ? -ENOMEM : 0;
+
+	if (!err && nodes->name.length)
+		err = profile_add_frame_name(profile, nodes->name.data, nodes->name.length,
+					     &frame.name);
+	else if (!err)
+		err = profile_add_string(profile, ANONYMOUS, &frame.name);
+	if (!err && nodes->url.length) {
+		err = string_table_add(profile_get_strings(profile), nodes->url.data,
+				       nodes->url.length, &frame.file);
+		frame.line = line <= UINT32_MAX ? (uint32_t)line : 0;
+	}
+	frame.full_name = frame.name;
+	return err ? err : profile_add_frame_location(profile, &frame, ret);
+}
+
+/* The node that was added last. */
+static int index_node(struct cpu_nodes *nodes, size_t offset)
+{
+	uint32_t id = (uint32_t)nodes->nodes.length - 1;
+	const struct cpu_node *node = &nodes->nodes.items[id];
+
+	if (find_node(nodes, node->id) != NO_NODE)
+		return reader_skip_byte(nodes->import, offset, "a node whose id another one has");
+	return hash_index_add(&nodes->index, hash_mix(0, node->id), id);
+}
+
+static int read_node(void *context, struct json *json)
+{
+	struct cpu_nodes *nodes = context;
+	size_t offset = json->offset;
+	struct cpu_node *node = array_add(&nodes->nodes);
+	uint32_t id = (uint32_t)nodes->nodes.length - 1;
+	uint64_t line = 0;
+	int err = node ? 0 : -ENOMEM;
+
+	text_truncate(&nodes->name, 0);
+	text_truncate(&nodes->url, 0);
+	while (!err && json_next(json) == JSON_KEY) {
+		node = &nodes->nodes.items[id];
+		if (json_is(json, "id"))
+			node->id = json_take_u64(json);
+		else if (json_is(json, "hitCount"))
+			node->hit_count = json_take_u64(json);
+		else if (json_is(json, "parent"))
+			node->has_parent = take_number(json, &node->parent_id);
+		else if (json_is(json, "callFrame"))
+			line = cpu_nodes_read_call_frame(nodes, json);
+		else if (json_is(json, "children"))
+			err = read_children(nodes, json);
+		else
+			json_skip_value(json);
+	}
+	if (err)
+		return err;
+	node = &nodes->nodes.items[id];
+	node->parent = NO_NODE;
+	node->is_root = nodes->name.length && string_equals(nodes->name.data, ROOT);
+	err = cpu_nodes_add_location(nodes, line, &node->location);
+	return err ? err : index_node(nodes, offset);
+}
+
+int cpu_nodes_add(struct cpu_nodes *nodes, uint64_t id, const uint64_t *parent_id,
+		  uint32_t location, size_t offset)
+{
+	struct cpu_node *node = array_add(&nodes->nodes);
+
+	if (!node)
+		return -ENOMEM;
+	node->id = id;
+	node->has_parent = parent_id;
+	node->parent_id = parent_id ? *parent_id : 0;
+	node->parent = NO_NODE;
+	node->location = location;
+	return index_node(nodes, offset);
+}
+
+int cpu_nodes_read_member(struct cpu_nodes *nodes, struct json *json,
+			  struct cpu_sample_lists *lists)
+{
+	if (json_is(json, "nodes"))
+		return reader_read_objects(nodes->import, json, "a node", read_node, nodes);
+	if (json_is(json, "samples"))
+		json_take_place(json, 0, &lists->samples);
+	else if (json_is(json, "timeDeltas"))
+		json_take_place(json, 0, &lists->deltas);
+	else if (json_is(json, "startTime"))
+		nodes->start_us = json_take_u64(json);
+	else if (json_is(json, "endTime"))
+		nodes->end_us = json_take_u64(json);
+	else
+		json_skip_value(json);
+	return 0;
+}
+
+static void link_nodes(struct cpu_nodes *nodes)
+{
+	array_for_each (&nodes->nodes, node) {
+		uint32_t parent = node->has_parent ? find_node(nodes, node->parent_id) : NO_NODE;
+
+		if (parent != NO_NODE && &nodes->nodes.items[parent] != node)
+			node->parent = parent;
+	}
+	array_for_each (&nodes->children, child) {
+		uint32_t id = find_node(nodes, child->id);
+
+		if (id != HASH_INDEX_NONE && id != child->parent &&
+		    nodes->nodes.items[id].parent == NO_NODE)
+			nodes->nodes.items[id].parent = child->parent;
+	}
+}
+
+/* The stack of a node, after those of its parents; a circle of them is cut. */
+static int place_node(struct cpu_nodes *nodes, uint32_t id)
+{
+	struct cpu_node *items = nodes->nodes.items;
+	uint32_t stack = STACK_EMPTY;
+	int err = 0;
+
+	nodes->path.length = 0;
+	for (; id != NO_NODE && !items[id].is_placed && !items[id].is_open; id = items[id].parent) {
+		uint32_t *level = array_add(&nodes->path);
+
+		if (!level)
+			return -ENOMEM;
+		*level = id;
+		items[id].is_open = true;
+	}
+	if (id != NO_NODE && items[id].is_placed)
+		stack = items[id].stack;
+	while (!err && nodes->path.length) {
+		struct cpu_node *node = &items[nodes->path.items[--nodes->path.length]];
+
+		if (!node->is_root)
+			err = profile_add_stack(nodes->import->profile, stack, node->location,
+						&stack);
+		node->stack = stack;
+		node->is_placed = true;
+	}
+	return err;
+}
+
+int cpu_nodes_place(struct cpu_nodes *nodes)
+{
+	int err = 0;
+
+	link_nodes(nodes);
+	for (uint32_t id = 0; !err && id < nodes->nodes.length; id++)
+		err = place_node(nodes, id);
+	return err;
+}
+
+bool cpu_nodes_find_stack(const struct cpu_nodes *nodes, uint64_t id, uint32_t *ret)
+{
+	uint32_t node = find_node(nodes, id);
+
+	if (node != NO_NODE)
+		*ret = nodes->nodes.items[node].stack;
+	return node != NO_NODE;
+}
+
+/* ---- samples ---- */
+
+/* The node that was hit last was so until now. */
+static int pass_time(struct cpu_nodes *nodes, size_t offset, uint64_t time_us)
+{
+	uint64_t *sum;
+
+	if (!nodes->last)
+		return 0;
+	if (nodes->hits.length)
+		nodes->hits.items[nodes->hits.length - 1].duration_us += time_us;
+	sum = &nodes->nodes.items[nodes->last - 1].time_us;
+	if (__builtin_add_overflow(*sum, time_us, sum))
+		return import_fail_byte(nodes->import, offset, "the times exceed 64 bits");
+	return 0;
+}
+
+static int keep_hit(struct cpu_nodes *nodes, uint32_t node)
+{
+	struct cpu_hit *hit = array_add(&nodes->hits);
+
+	if (!hit)
+		return -ENOMEM;
+	*hit = (struct cpu_hit){.node = node, .time_us = nodes->start_us + nodes->passed_us};
+	return 0;
+}
+
+static int add_hit(struct cpu_nodes *nodes, const struct json *json, enum json_token token)
+{
+	uint64_t id;
+	uint32_t node;
+
+	nodes->last = 0;
+	if (token != JSON_NUMBER || !json_get_u64(json, &id))
+		return reader_skip_byte(nodes->import, json->offset,
+					"a sample that is no node's id");
+	node = find_node(nodes, id);
+	if (node == NO_NODE)
+		return reader_skip_byte(nodes->import, json->offset,
+					"a sample of a node that does not exist");
+	nodes->nodes.items[node].samples++;
+	nodes->last = 1 + (uint64_t)node;
+	nodes->import->counts.records++;
+	return profile_get_moments(nodes->import->profile) ? keep_hit(nodes, node) : 0;
+}
+
+/* Clocks that went back give the same time again. */
+static uint64_t read_delta(struct json *deltas, bool *has_delta)
+{
+	enum json_token token = json_next(deltas);
+	uint64_t delta = 0;
+
+	*has_delta = token != JSON_ARRAY_END && token != JSON_FAILED;
+	if (token == JSON_NUMBER)
+		(void)json_get_u64(deltas, &delta); /* one below 0 is 0 */
+	json_skip(deltas, token);
+	return delta;
+}
+
+static int read_hits(struct cpu_nodes *nodes, struct json *samples, struct json *deltas)
+{
+	bool has_delta = deltas && json_next(deltas) == JSON_ARRAY;
+	enum json_token token;
+	int err = 0;
+
+	if (json_next(samples) != JSON_ARRAY)
+		return 0;
+	nodes->has_samples = true;
+	while (!err && (token = json_next(samples)) != JSON_ARRAY_END) {
+		uint64_t delta = has_delta ? read_delta(deltas, &has_delta) : 0;
+
+		if (token == JSON_FAILED)
+			return reader_fail_json(nodes->import, samples, 0);
+		json_skip(samples, token);
+		err = pass_time(nodes, samples->offset, delta);
+		if (__builtin_add_overflow(nodes->passed_us, delta, &nodes->passed_us))
+			nodes->passed_us = UINT64_MAX;
+		if (!err)
+			err = add_hit(nodes, samples, token);
+	}
+	return err;
+}
+
+int cpu_nodes_read_samples(struct cpu_nodes *nodes, const struct cpu_sample_lists *lists)
+{
+	const struct import *import = nodes->import;
+	struct json samples = json_at(import->data, import->size, lists->samples);
+	struct json deltas = json_at(import->data, import->size, lists->deltas);
+	int err = lists->samples ? read_hits(nodes, &samples, lists->deltas ? &deltas : NULL) : 0;
+
+	json_release(&samples);
+	json_release(&deltas);
+	return err;
+}
+
+static int add_node(struct cpu_nodes *nodes, const struct cpu_node *node, uint32_t thread,
+		    uint32_t metric, uint32_t time_metric)
+{
+	struct profile *profile = nodes->import->profile;
+	uint64_t count = nodes->has_samples ? node->samples : node->hit_count;
+	uint64_t time_ns;
+	int err = 0;
+
+	if (count)
+		err = profile_add_sample(profile, thread, node->stack, metric, count);
+	if (count && !nodes->has_samples)
+		nodes->import->counts.records++;
+	if (err == -EOVERFLOW)
+		return import_fail_byte(nodes->import, 0, "the weights of a stack exceed 64 bits");
+	if (err || !node->time_us)
+		return err;
+	if (__builtin_mul_overflow(node->time_us, 1000, &time_ns))
+		time_ns = UINT64_MAX;
+	err = profile_add_sample(profile, thread, node->stack, time_metric, time_ns);
+	return err == -EOVERFLOW ? import_fail_byte(nodes->import, 0, "the times exceed 64 bits")
+				 : err;
+}
+
+/* When the samples of both metrics were taken; what is beyond 64 bits is left out. */
+static int add_moments(struct cpu_nodes *nodes, uint32_t thread, uint32_t metric,
+		       uint32_t time_metric)
+{
+	struct profile *profile = nodes->import->profile;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < nodes->hits.length; i++) {
+		const struct cpu_hit *hit = &nodes->hits.items[i];
+		const struct cpu_node *node = &nodes->nodes.items[hit->node];
+
+		if (hit->time_us > UINT64_MAX / 1000 || node->time_us > UINT64_MAX / 1000)
+			continue;
+		err = profile_add_moment(profile, thread, node->stack, metric, 1,
+					 hit->time_us * 1000);
+		if (!err)
+			err = profile_add_moment(profile, thread, node->stack, time_metric,
+						 hit->duration_us * 1000, hit->time_us * 1000);
+	}
+	return err;
+}
+
+int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread)
+{
+	struct profile *profile = nodes->import->profile;
+	uint64_t passed_us = nodes->start_us + nodes->passed_us;
+	uint32_t metric;
+	uint32_t time_metric = 0;
+	int err = profile_add_metric(profile, "samples", "count", &metric);
+
+	if (!err && nodes->has_samples)
+		err = profile_add_metric(profile, "time", "nanoseconds", &time_metric);
+	if (!err && nodes->end_us > passed_us)
+		err = pass_time(nodes, 0, nodes->end_us - passed_us);
+	if (!err)
+		err = cpu_nodes_place(nodes);
+	for (size_t i = 0; !err && i < nodes->nodes.length; i++)
+		err = add_node(nodes, &nodes->nodes.items[i], thread, metric, time_metric);
+	return err ? err : add_moments(nodes, thread, metric, time_metric);
+}

@@ -1,0 +1,108 @@
+/*
+ * CPU profiles of V8, as .cpuprofile files and traces of Chrome have them: a tree of nodes, each a
+ * function, and a list of samples, each the number of a node and the microseconds since the sample
+ * before. In a trace both come in chunks.
+ *
+ * Two metrics: how many samples, and the time, which is that up to the next sample. The root is no
+ * frame; (program), (idle) and (garbage collector) are.
+ */
+#ifndef FORMATS_CHROME_CPU_NODES_H
+#define FORMATS_CHROME_CPU_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "formats/import.h"
+
+struct cpu_node {
+	uint64_t id;
+	uint64_t parent_id;
+	uint64_t hit_count; /* as the node itself says */
+	uint64_t samples;   /* that were read */
+	uint64_t time_us;
+	uint32_t location;
+	uint32_t parent;
+	uint32_t stack; /* known when is_placed */
+	bool has_parent;
+	bool is_root;
+	bool is_placed;
+	bool is_open; /* while its parents are placed */
+};
+
+struct cpu_child {
+	uint64_t id;
+	uint32_t parent;
+};
+
+/* A sample, where its time is wanted. */
+struct cpu_hit {
+	uint64_t time_us; /* since what start_us counts from */
+	uint64_t duration_us;
+	uint32_t node;
+};
+
+/* Zeroed at first, but for `import`. */
+struct cpu_nodes {
+	struct import *import;
+	uint64_t start_us;
+	uint64_t end_us;  /* 0: not known */
+	bool has_samples; /* there was a list of them */
+
+	/* Private. */
+	ARRAY(struct cpu_node) nodes;
+	ARRAY(struct cpu_child) children;
+	ARRAY(uint32_t) path;
+	ARRAY(struct cpu_hit) hits;
+	struct hash_index index; /* by id */
+	uint64_t passed_us;      /* since the start */
+	uint64_t last;           /* 1 + the node whose time is running; 0: none */
+	struct text name;
+	struct text url;
+};
+
+void cpu_nodes_release(struct cpu_nodes *nodes);
+
+/* Where the lists of samples stand in the input; 0: nowhere. */
+struct cpu_sample_lists {
+	size_t samples;
+	size_t deltas;
+};
+
+/*
+ * After a key of a profile's object, or of a chunk's: take its value, more nodes among them, or
+ * pass over it. Returns 0, -ENOMEM, or -EBADMSG with the place.
+ */
+_must_check_ int cpu_nodes_read_member(struct cpu_nodes *nodes, struct json *json,
+				       struct cpu_sample_lists *lists);
+
+/* After the key `callFrame`: name and url, into `nodes`, and the line, from 1; 0: unknown. */
+uint64_t cpu_nodes_read_call_frame(struct cpu_nodes *nodes, struct json *json);
+/* The location of the function that `nodes` has name and url of. Returns 0 or -ENOMEM. */
+_must_check_ int cpu_nodes_add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret);
+
+/*
+ * A node that something else has read. parent_id  NULL: it has none. Returns 0, -ENOMEM, or
+ * -EBADMSG: its id is another one's, and the import is strict.
+ */
+_must_check_ int cpu_nodes_add(struct cpu_nodes *nodes, uint64_t id, const uint64_t *parent_id,
+			       uint32_t location, size_t offset);
+
+/* When all nodes are there: the stacks that they are. Returns 0 or -ENOMEM. */
+_must_check_ int cpu_nodes_place(struct cpu_nodes *nodes);
+/* After that. False: there is no such node. */
+bool cpu_nodes_find_stack(const struct cpu_nodes *nodes, uint64_t id, uint32_t *ret);
+
+/* More samples, if any, of nodes that have been read. Returns 0, -ENOMEM, or -EBADMSG with the
+ * place. */
+_must_check_ int cpu_nodes_read_samples(struct cpu_nodes *nodes,
+					const struct cpu_sample_lists *lists);
+
+/* When all is read: put it into the profile. Returns 0, -ENOMEM, or -EBADMSG: an overflow. */
+_must_check_ int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread);
+
+#endif

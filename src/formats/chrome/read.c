@@ -1,0 +1,411 @@
+/*
+ * Traces in the JSON that Chrome's tracing began and many programs write: a list of events, alone
+ * or as `traceEvents` of an object. Of its phases these are read:
+ *
+ *	B, E, X     a slice of a thread: begun, ended, or with its duration
+ *	b, e, S, F  one of an operation, which its id and category tell apart
+ *	i, I, R, n  an instant
+ *	C           values of counters
+ *	P, I        `Profile`, `ProfileChunk`, `CpuProfile`: V8's CPU profile; see cpu_nodes.h
+ *	P           other samples, with their stack
+ *	M           names of processes and threads
+ *
+ * A list may end without its bracket, as the format has it that writers may die.
+ *
+ * Operations get a thread of their own in their process, because they overlap what threads do.
+ *
+ * Source: "Trace Event Format", the document of Chrome's trace viewer.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/chrome/read.h"
+
+#define DETECTION_TOKENS 100000
+#define US_DECIMALS      3 /* from microseconds to nanoseconds */
+
+int chrome_add_string(struct chrome_reader *reader, const struct text *text, uint32_t *ret)
+{
+	return text->failed ? -ENOMEM
+			    : string_table_add(profile_get_strings(reader->import->profile),
+					       text->data ? text->data : "", text->length, ret);
+}
+
+void chrome_take_id(struct json *json, struct text *text)
+{
+	enum json_token token = json_next(json);
+
+	text_truncate(text, 0);
+	if (token == JSON_STRING || token == JSON_NUMBER)
+		text_append(text, json->text, json->length);
+	json_skip(json, token);
+}
+
+/* ---- events ---- */
+
+/* A number, which may stand in a string. */
+static bool is_time(enum json_token token, const struct json *json)
+{
+	if (token == JSON_NUMBER)
+		return true;
+	return token == JSON_STRING && json->length && json->text[0] >= '0' && json->text[0] <= '9';
+}
+
+static bool take_duration(struct json *json, uint64_t *ret)
+{
+	enum json_token token = json_next(json);
+	struct json_cell cell = {.token = JSON_NUMBER, .text = json->text, .length = json->length};
+	bool is_good = is_time(token, json) && json_cell_get_scaled(&cell, US_DECIMALS, ret);
+
+	json_skip(json, token);
+	return is_good;
+}
+
+/* The number behind a minus, or 0. */
+static uint64_t read_negative(const char *text, const char *end)
+{
+	struct json_cell cell = {.token = JSON_NUMBER, .text = text};
+	uint64_t time_ns;
+
+	while (text + cell.length < end && strchr("0123456789.", text[cell.length]) &&
+	       text[cell.length])
+		cell.length++;
+	return cell.length && json_cell_get_scaled(&cell, US_DECIMALS, &time_ns) ? time_ns : 0;
+}
+
+/*
+ * Bazel counts from the moment that its server was asked, and tells of what was before. Our times
+ * have no sign, so that all of them are moved on by the earliest.
+ */
+static uint64_t find_shift(const struct import *import)
+{
+	static const char *const marks[] = {"\"ts\":-", "\"ts\": -"};
+	const char *end = (const char *)import->data + import->size;
+	uint64_t shift_ns = 0;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(marks); i++) {
+		const char *place = (const char *)import->data;
+
+		while (place && place < end) {
+			uint64_t time_ns;
+
+			place = memmem(place, (size_t)(end - place), marks[i], strlen(marks[i]));
+			if (!place)
+				break;
+			place += strlen(marks[i]);
+			time_ns = read_negative(place, end);
+			if (time_ns > shift_ns && time_ns <= INT64_MAX)
+				shift_ns = time_ns;
+		}
+	}
+	return shift_ns;
+}
+
+static bool take_time(const struct chrome_reader *reader, struct json *json, uint64_t *ret)
+{
+	enum json_token token = json_next(json);
+	bool is_negative = token == JSON_NUMBER && json->text[0] == '-';
+	struct json_cell cell = {.token = JSON_NUMBER,
+				 .text = json->text + is_negative,
+				 .length = json->length - is_negative};
+	bool is_good = (is_negative || is_time(token, json)) &&
+		       json_cell_get_scaled(&cell, US_DECIMALS, ret);
+
+	json_skip(json, token);
+	if (!is_good)
+		return false;
+	if (!is_negative)
+		return !__builtin_add_overflow(*ret, reader->shift_ns, ret);
+	return !__builtin_sub_overflow(reader->shift_ns, *ret, ret);
+}
+
+/* {"local": "0x1"} or {"global": "0x1"} */
+static void take_scoped_id(struct chrome_reader *reader, struct json *json,
+			   struct chrome_event *event)
+{
+	enum json_token token = json_next(json);
+
+	if (token != JSON_OBJECT) {
+		json_skip(json, token);
+		return;
+	}
+	while (json_next(json) == JSON_KEY) {
+		event->has_global_id = json_is(json, "global");
+		chrome_take_id(json, &reader->id);
+	}
+}
+
+static int read_member(struct chrome_reader *reader, struct json *json, struct chrome_event *event)
+{
+	if (json_is(json, "ph")) {
+		json_take_string(json, &reader->value);
+		event->phase = reader->value.length == 1 ? reader->value.data[0] : 0;
+	} else if (json_is(json, "name")) {
+		json_take_string(json, &reader->name);
+	} else if (json_is(json, "cat")) {
+		json_take_string(json, &reader->category);
+	} else if (json_is(json, "ts")) {
+		event->has_ts = take_time(reader, json, &event->ts_ns);
+	} else if (json_is(json, "dur")) {
+		if (!take_duration(json, &event->dur_ns))
+			event->dur_ns = 0;
+	} else if (json_is(json, "pid")) {
+		return chrome_take_number(reader, json, &event->pid);
+	} else if (json_is(json, "tid")) {
+		return chrome_take_number(reader, json, &event->tid);
+	} else if (json_is(json, "id")) {
+		chrome_take_id(json, &reader->id);
+	} else if (json_is(json, "id2")) {
+		take_scoped_id(reader, json, event);
+	} else if (json_is(json, "sf")) {
+		chrome_take_id(json, &reader->frame);
+	} else if (json_is(json, "stack")) {
+		json_take_place(json, 0, &event->stack);
+	} else if (json_is(json, "args")) {
+		json_take_place(json, 0, &event->args);
+	} else {
+		json_skip_value(json);
+	}
+	return 0;
+}
+
+static int handle_event(struct chrome_reader *reader, const struct chrome_event *event)
+{
+	switch (event->phase) {
+	case 'B':
+		return chrome_add_slice(reader, event, CHROME_BEGIN, false);
+	case 'E':
+		return chrome_add_slice(reader, event, CHROME_END, false);
+	case 'X':
+		return chrome_add_slice(reader, event, CHROME_WHOLE, false);
+	case 'b':
+	case 'S':
+		return chrome_add_slice(reader, event, CHROME_BEGIN, true);
+	case 'e':
+	case 'F':
+		return chrome_add_slice(reader, event, CHROME_END, true);
+	case 'n':
+		return chrome_add_slice(reader, event, CHROME_INSTANT, true);
+	case 'I':
+	case 'P':
+		if (chrome_is_chunk(reader))
+			return chrome_read_chunk(reader, event);
+		if (event->phase == 'P')
+			return chrome_read_sample(reader, event);
+		return chrome_add_slice(reader, event, CHROME_INSTANT, false);
+	case 'i':
+	case 'R':
+		return chrome_add_slice(reader, event, CHROME_INSTANT, false);
+	case 'C':
+		return reader->timeline ? chrome_timeline_add_counters(reader->timeline, event) : 0;
+	case 'M':
+		return chrome_read_metadata(reader, event);
+	}
+	reader->import->counts.unknown_events++;
+	return 0;
+}
+
+static int read_event(struct chrome_reader *reader, struct json *json)
+{
+	struct chrome_event event = {
+		.offset = json->offset, .args = CHROME_NOWHERE, .stack = CHROME_NOWHERE};
+	enum json_token token = JSON_FAILED;
+	int err = 0;
+
+	text_truncate(&reader->name, 0);
+	text_append_string(&reader->name, "");
+	text_truncate(&reader->category, 0);
+	text_truncate(&reader->id, 0);
+	text_truncate(&reader->frame, 0);
+	while (!err && (token = json_next(json)) == JSON_KEY)
+		err = read_member(reader, json, &event);
+	if (!err && (reader->name.failed || reader->category.failed || reader->id.failed ||
+		     reader->frame.failed || reader->value.failed))
+		err = -ENOMEM;
+	if (err)
+		return err;
+	return token == JSON_OBJECT_END ? handle_event(reader, &event) : 0;
+}
+
+/* ---- the list ---- */
+
+/*
+ * A list that ends between two events is as good as one with its bracket.
+ *
+ * depth  of what may end so; 0: nothing
+ */
+static int tell_broken(struct chrome_reader *reader, const struct json *json, size_t depth)
+{
+	struct import *import = reader->import;
+
+	if (string_equals(json->fault, "out of memory"))
+		return -ENOMEM;
+	if (json->offset >= import->size && json_get_depth(json) == depth && depth)
+		return 0;
+	if (import->is_strict || !reader->tracks.length)
+		return reader_fail_json(import, json, 0);
+	return reader_skip_byte(import, json->offset, "the rest of the events cannot be read");
+}
+
+/* After the bracket. *ret_broke  what follows cannot be read */
+static int read_events(struct chrome_reader *reader, struct json *json, bool *ret_broke)
+{
+	size_t depth = json_get_depth(json);
+	enum json_token token = JSON_FAILED;
+	int err = 0;
+
+	while (!err && (token = json_next(json)) != JSON_ARRAY_END) {
+		if (token == JSON_FAILED) {
+			*ret_broke = true;
+			return tell_broken(reader, json, depth);
+		}
+		if (token == JSON_OBJECT)
+			err = read_event(reader, json);
+		else
+			json_skip(json, token);
+	}
+	return err;
+}
+
+/* {"traceEvents": […], "stackFrames": {…}, …} */
+static int read_object(struct chrome_reader *reader, struct json *json, bool *ret_broke)
+{
+	bool has_events = false;
+	enum json_token token = JSON_FAILED;
+	int err = 0;
+
+	while (!err && !*ret_broke && (token = json_next(json)) == JSON_KEY) {
+		if (json_is(json, "stackFrames")) {
+			json_take_place(json, 0, &reader->frames_place);
+		} else if (json_is(json, "samples")) {
+			json_take_place(json, 0, &reader->samples_place);
+		} else if (!json_is(json, "traceEvents")) {
+			json_skip_value(json);
+		} else {
+			token = json_next(json);
+			has_events |= token == JSON_ARRAY;
+			if (token == JSON_ARRAY)
+				err = read_events(reader, json, ret_broke);
+			else
+				json_skip(json, token);
+		}
+	}
+	if (err || *ret_broke)
+		return err;
+	if (!has_events && token != JSON_FAILED)
+		return import_fail_byte(reader->import, 0, "expected a list of events");
+	*ret_broke = token == JSON_FAILED;
+	return *ret_broke ? tell_broken(reader, json, 1) : 0;
+}
+
+static int read_json_text(struct chrome_reader *reader)
+{
+	struct import *import = reader->import;
+	struct json json = json_of(import->data, import->size);
+	enum json_token token = json_next(&json);
+	bool broke = false;
+	int err = 0;
+
+	if (token == JSON_ARRAY)
+		err = read_events(reader, &json, &broke);
+	else if (token == JSON_OBJECT)
+		err = read_object(reader, &json, &broke);
+	else if (token != JSON_FAILED)
+		err = import_fail_byte(import, json.offset, "expected a list of events");
+	if (!err && !broke && json_next(&json) != JSON_END)
+		err = tell_broken(reader, &json, 0);
+	json_release(&json);
+	return err;
+}
+
+static int read_trace(struct chrome_reader *reader)
+{
+	int err = read_json_text(reader);
+
+	if (!err)
+		err = chrome_read_samples(reader);
+	if (!err)
+		err = chrome_finish_samples(reader);
+	if (!err)
+		err = chrome_finish_slices(reader);
+	if (!err && reader->timeline)
+		err = chrome_timeline_finish(reader->timeline);
+	if (!err && reader->has_too_many)
+		import_warn(reader->import,
+			    "there are more threads or slices than a file of this size can "
+			    "hold in earnest: some are left out");
+	return err;
+}
+
+static void release(struct chrome_reader *reader)
+{
+	array_for_each (&reader->profiles, profile)
+		cpu_nodes_release(&profile->nodes);
+	array_release(&reader->profiles);
+	array_release(&reader->tracks);
+	hash_index_release(&reader->track_index);
+	hash_index_release(&reader->tid_index);
+	array_release(&reader->processes);
+	hash_index_release(&reader->process_index);
+	array_release(&reader->slices);
+	array_release(&reader->samples);
+	cpu_nodes_release(&reader->frames);
+	chrome_timeline_free(reader->timeline);
+	text_release(&reader->name);
+	text_release(&reader->category);
+	text_release(&reader->id);
+	text_release(&reader->frame);
+	text_release(&reader->value);
+}
+
+static int read_chrome_trace(struct import *import)
+{
+	struct chrome_reader reader = {
+		.import = import,
+		.frames_place = CHROME_NOWHERE,
+		.samples_place = CHROME_NOWHERE,
+		.shift_ns = find_shift(import),
+	};
+	int err = 0;
+
+	if (import->timeline) {
+		reader.timeline = chrome_timeline_new(&reader);
+		err = reader.timeline ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = read_trace(&reader);
+	release(&reader);
+	return err;
+}
+
+/* A list of objects of which the first has a phase, or an object with such a list. */
+static enum detection detect(const uint8_t *data, size_t size)
+{
+	struct json json = json_of(data, size);
+	bool is_list = json_next(&json) == JSON_ARRAY;
+	enum detection detection = DETECTED_NOT;
+
+	for (int i = 0; i < DETECTION_TOKENS && detection == DETECTED_NOT; i++) {
+		enum json_token token = json_next(&json);
+
+		if (token == JSON_FAILED || token == JSON_END)
+			break;
+		if (is_list && json_get_depth(&json) < 2 && token != JSON_OBJECT)
+			break; /* the first object has ended */
+		if (token != JSON_KEY)
+			continue;
+		if ((is_list && json_get_depth(&json) == 2 && json_is(&json, "ph")) ||
+		    (!is_list && json_get_depth(&json) == 1 && json_is(&json, "traceEvents")))
+			detection = DETECTED_SURE;
+	}
+	json_release(&json);
+	return detection;
+}
+
+const struct format format_chrome_trace = {
+	.name = "chrome-trace",
+	.extension = "",
+	.summary = "traces of Chrome and others in its JSON: slices, counters, CPU profiles",
+	.detect = detect,
+	.read = read_chrome_trace,
+};

@@ -1,0 +1,255 @@
+/*
+ * The .heapprofile files of V8: what the memory in use was allocated by, as Chrome ("allocation
+ * sampling") and `node --heap-prof` write it; and CPU profiles of V8 before 2017, which are built
+ * alike: a tree of nodes in each other, below `head`.
+ *
+ * The root is no frame, as in cpu_nodes.c.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/chrome/cpu_nodes.h"
+#include "formats/format.h"
+#include "formats/reader.h"
+
+#define DETECTION_TOKENS 200
+#define ROOT             "(root)"
+/* What lies deeper weighs at this level: folded text grows with the square of the depth. */
+#define MAX_LEVELS 1000
+
+/* A node that is not over. */
+struct level {
+	uint64_t id; /* from 1; ours */
+	uint64_t bytes;
+	uint64_t hits;
+	uint64_t line; /* from 1; 0: unknown */
+	size_t offset;
+	uint32_t location;
+	bool has_location;
+	bool is_root;
+	bool is_cut; /* it is the one around it */
+};
+
+struct weight {
+	uint64_t node; /* 0: the root */
+	uint64_t bytes;
+	uint64_t hits;
+	size_t offset;
+};
+
+struct reader {
+	struct cpu_nodes nodes;
+	ARRAY(struct level) levels; /* outermost first */
+	ARRAY(struct weight) weights;
+	uint64_t num_nodes;
+	uint64_t num_cut;
+	bool has_head;
+};
+
+static struct level *get_last(struct reader *reader)
+{
+	return &reader->levels.items[reader->levels.length - 1];
+}
+
+static int begin_node(struct reader *reader, const struct json *json)
+{
+	struct level *level = array_add(&reader->levels);
+
+	if (!level)
+		return -ENOMEM;
+	*level = (struct level){.id = ++reader->num_nodes, .offset = json->offset};
+	if (reader->levels.length > MAX_LEVELS) {
+		level->id = level[-1].id;
+		level->is_cut = level->has_location = true;
+		reader->num_cut++;
+	}
+	text_truncate(&reader->nodes.name, 0);
+	text_truncate(&reader->nodes.url, 0);
+	return 0;
+}
+
+/* What has been told of the function is all; children, who have their own, may follow. */
+static int settle_function(struct reader *reader)
+{
+	struct level *level = get_last(reader);
+	const struct text *name = &reader->nodes.name;
+
+	if (level->has_location)
+		return 0;
+	level->has_location = true;
+	level->is_root = reader->levels.length == 1 && name->length == strlen(ROOT) &&
+			 !memcmp(name->data, ROOT, name->length);
+	return cpu_nodes_add_location(&reader->nodes, level->line, &level->location);
+}
+
+static int end_node(struct reader *reader)
+{
+	int err = settle_function(reader);
+	struct level level = *get_last(reader);
+	const struct level *parent = reader->levels.length > 1 ? get_last(reader) - 1 : NULL;
+	struct weight *added;
+
+	reader->levels.length--;
+	if (!err && !level.is_root && !level.is_cut)
+		err = cpu_nodes_add(&reader->nodes, level.id,
+				    parent && !parent->is_root ? &parent->id : NULL, level.location,
+				    level.offset);
+	if (err || (!level.bytes && !level.hits))
+		return err;
+	added = array_add(&reader->weights);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct weight){level.is_root ? 0 : level.id, level.bytes, level.hits,
+				 level.offset};
+	return 0;
+}
+
+static int read_member(struct reader *reader, struct json *json)
+{
+	struct level *level = get_last(reader);
+
+	if (json_is(json, "children"))
+		return settle_function(reader); /* they are the next tokens */
+	if (json_is(json, "callFrame"))
+		level->line = cpu_nodes_read_call_frame(&reader->nodes, json);
+	else if (json_is(json, "functionName"))
+		json_take_string(json, &reader->nodes.name);
+	else if (json_is(json, "url"))
+		json_take_string(json, &reader->nodes.url);
+	else if (json_is(json, "lineNumber"))
+		level->line = json_take_u64(json);
+	else if (json_is(json, "selfSize"))
+		level->bytes = json_take_u64(json);
+	else if (json_is(json, "hitCount"))
+		level->hits = json_take_u64(json);
+	else
+		json_skip_value(json);
+	return 0;
+}
+
+/* After the key `head`. */
+static int read_head(struct reader *reader, struct json *json)
+{
+	int err = 0;
+
+	reader->has_head = true;
+	do {
+		enum json_token token = json_next(json);
+
+		if (token == JSON_FAILED)
+			return 0; /* told about by the caller */
+		if (token == JSON_OBJECT)
+			err = begin_node(reader, json);
+		else if (token == JSON_OBJECT_END)
+			err = end_node(reader);
+		else if (token == JSON_KEY)
+			err = read_member(reader, json);
+	} while (!err && reader->levels.length);
+	return err;
+}
+
+static int read_members(struct reader *reader, struct json *json)
+{
+	struct import *import = reader->nodes.import;
+	enum json_token token = json_next(json);
+	int err = 0;
+
+	if (token != JSON_OBJECT && token != JSON_FAILED)
+		return import_fail_byte(import, json->offset, "expected an object with a head");
+	while (!err && (token = json_next(json)) == JSON_KEY) {
+		if (json_is(json, "head") && !reader->has_head)
+			err = read_head(reader, json);
+		else
+			json_skip_value(json);
+	}
+	if (!err && token != JSON_FAILED)
+		token = json_next(json);
+	if (!err && token == JSON_FAILED)
+		err = reader_fail_json(import, json, 0);
+	if (!err && !reader->num_nodes)
+		err = import_fail_byte(import, 0, "expected an object with a head");
+	return err;
+}
+
+static int add_weight(struct reader *reader, const struct weight *weight, uint32_t thread,
+		      bool is_bytes)
+{
+	struct import *import = reader->nodes.import;
+	uint64_t value = is_bytes ? weight->bytes : weight->hits;
+	uint32_t stack = STACK_EMPTY;
+	uint32_t metric;
+	int err;
+
+	if (!value || (weight->node && !cpu_nodes_find_stack(&reader->nodes, weight->node, &stack)))
+		return 0;
+	err = profile_add_metric(import->profile, is_bytes ? "inuse_space" : "samples",
+				 is_bytes ? "bytes" : "count", &metric);
+	return err ? err : reader_add_sample(import, weight->offset, thread, stack, metric, value);
+}
+
+static int add_weights(struct reader *reader)
+{
+	uint32_t thread;
+	uint32_t metric;
+	int err = cpu_nodes_place(&reader->nodes);
+
+	if (!err)
+		err = reader_add_nameless_thread(reader->nodes.import, &thread);
+	for (int is_bytes = 1; !err && is_bytes >= 0; is_bytes--)
+		array_for_each (&reader->weights, weight)
+			if (!err)
+				err = add_weight(reader, weight, thread, is_bytes);
+	if (!err && !reader->weights.length)
+		err = profile_add_metric(reader->nodes.import->profile, "inuse_space", "bytes",
+					 &metric);
+	return err;
+}
+
+static int read_heapprofile(struct import *import)
+{
+	struct reader reader = {.nodes.import = import};
+	struct json json = json_of(import->data, import->size);
+	int err = read_members(&reader, &json);
+
+	if (!err)
+		err = add_weights(&reader);
+	if (!err && reader.num_cut)
+		import_warn(import, "%llu nodes lie deeper than %d levels: they weigh there",
+			    (unsigned long long)reader.num_cut, MAX_LEVELS);
+	json_release(&json);
+	cpu_nodes_release(&reader.nodes);
+	array_release(&reader.levels);
+	array_release(&reader.weights);
+	return err;
+}
+
+/* A head that weighs. */
+static enum detection detect(const uint8_t *data, size_t size)
+{
+	struct json json = json_of(data, size);
+	bool has_head = false;
+	bool has_weight = false;
+
+	if (json_next(&json) == JSON_OBJECT) {
+		for (int i = 0; i < DETECTION_TOKENS && !has_weight; i++) {
+			enum json_token token = json_next(&json);
+
+			if (token == JSON_FAILED || token == JSON_END)
+				break;
+			has_head |= token == JSON_KEY && json_get_depth(&json) == 1 &&
+				    json_is(&json, "head");
+			has_weight = has_head && token == JSON_KEY &&
+				     (json_is(&json, "selfSize") || json_is(&json, "hitCount"));
+		}
+	}
+	json_release(&json);
+	return has_weight ? DETECTED_SURE : DETECTED_NOT;
+}
+
+const struct format format_heapprofile = {
+	.name = "heapprofile",
+	.extension = ".heapprofile",
+	.summary = "heap profiles of Chrome and Node.js",
+	.detect = detect,
+	.read = read_heapprofile,
+};

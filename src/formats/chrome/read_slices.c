@@ -1,0 +1,313 @@
+/*
+ * Reading traces of Chrome: slices of tracks become stacks that weigh the time that they were
+ * innermost, and zones.
+ *
+ * Slices may come in any order, and begin and end in events of their own; the slices of a track
+ * should nest. What would outlast the slice around it is cut: clocks are rounded.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "formats/chrome/read.h"
+#include "formats/zones/read_profile.h"
+
+#define MAX_TRACKS  (1u << 29)
+#define MAX_DEPTH   1000  /* begins without ends would nest without bound */
+#define ROUNDING_NS 1000u /* times are microseconds, often whole ones */
+
+/* A hostile trace must not have more of them than its size allows. */
+#define FREE_SLICES     262144u
+#define BYTES_PER_SLICE 32u
+
+struct open_slice {
+	uint64_t end_ns;
+	uint64_t self_ns; /* not in slices inside it */
+	uint32_t location;
+	uint32_t stack; /* STACK_EMPTY until something in it weighs */
+	uint32_t zone;
+};
+
+struct finisher {
+	struct chrome_reader *reader;
+	uint32_t metric;
+	ARRAY(struct open_slice) open; /* of the track, outermost first */
+	ARRAY(uint32_t) begun;         /* slices whose end is not known yet */
+	uint64_t num_strays;           /* ends without a begin */
+	uint64_t num_endless;
+	uint64_t num_cut;
+	uint64_t num_too_deep;
+};
+
+static int find_location(struct chrome_reader *reader, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	struct frame frame = {0};
+	int err = profile_add_frame_name(profile, reader->name.data, reader->name.length,
+					 &frame.name);
+
+	frame.full_name = frame.name;
+	return err ? err : profile_add_frame_location(profile, &frame, ret);
+}
+
+int chrome_add_slice(struct chrome_reader *reader, const struct chrome_event *event,
+		     enum chrome_slice_kind kind, bool is_async)
+{
+	struct chrome_slice slice = {.start_ns = event->ts_ns, .offset = event->offset};
+	struct chrome_slice *added;
+	uint32_t track;
+	int err;
+
+	if (!event->has_ts)
+		return reader_skip_byte(reader->import, event->offset, "a slice without its time");
+	err = chrome_find_track(reader, event, is_async, &track);
+	if (err)
+		return err;
+	if (track >= MAX_TRACKS ||
+	    reader->slices.length >= FREE_SLICES + reader->import->size / BYTES_PER_SLICE) {
+		reader->has_too_many = true;
+		return 0;
+	}
+	if (kind != CHROME_END)
+		err = find_location(reader, &slice.location);
+	added = err ? NULL : array_add(&reader->slices);
+	if (!added)
+		return -ENOMEM;
+	if (__builtin_add_overflow(slice.start_ns, event->dur_ns, &slice.end_ns))
+		slice.end_ns = UINT64_MAX;
+	slice.track = track & (MAX_TRACKS - 1);
+	slice.kind = (unsigned int)kind & 7;
+	*added = slice;
+	return 0;
+}
+
+/* ---- begins and ends ---- */
+
+#define COMPARE(a, b)                              \
+	do {                                       \
+		if ((a) != (b))                    \
+			return (a) < (b) ? -1 : 1; \
+	} while (0)
+
+static int compare_by_time(const void *left, const void *right)
+{
+	const struct chrome_slice *a = left;
+	const struct chrome_slice *b = right;
+
+	COMPARE(a->track, b->track);
+	COMPARE(a->start_ns, b->start_ns);
+	COMPARE(a->offset, b->offset);
+	return 0;
+}
+
+/* What begins at once: the longer one is outside. */
+static int compare_by_nesting(const void *left, const void *right)
+{
+	const struct chrome_slice *a = left;
+	const struct chrome_slice *b = right;
+
+	COMPARE(a->track, b->track);
+	COMPARE(a->start_ns, b->start_ns);
+	COMPARE(b->end_ns, a->end_ns);
+	COMPARE(a->offset, b->offset);
+	return 0;
+}
+
+/* Those that are still open at the end of a track last until then. */
+static void close_slices(struct finisher *finisher, uint64_t end_ns)
+{
+	finisher->num_endless += finisher->begun.length;
+	array_for_each (&finisher->begun, begun) {
+		struct chrome_slice *slice = &finisher->reader->slices.items[*begun];
+
+		slice->end_ns = end_ns > slice->start_ns ? end_ns : slice->start_ns;
+		slice->kind = CHROME_WHOLE;
+	}
+	finisher->begun.length = 0;
+}
+
+static int match_slice(struct finisher *finisher, uint32_t index)
+{
+	struct chrome_slice *slices = finisher->reader->slices.items;
+	struct chrome_slice *slice = &slices[index];
+	uint32_t *begun;
+
+	if (slice->kind == CHROME_BEGIN) {
+		begun = array_add(&finisher->begun);
+		if (!begun)
+			return -ENOMEM;
+		*begun = index;
+	} else if (slice->kind == CHROME_END) {
+		slice->kind = CHROME_NOTHING;
+		if (!finisher->begun.length) {
+			finisher->num_strays++;
+			return 0;
+		}
+		begun = &finisher->begun.items[--finisher->begun.length];
+		slices[*begun].end_ns = slice->start_ns;
+		slices[*begun].kind = CHROME_WHOLE;
+	}
+	return 0;
+}
+
+/* Make one of what begins and what ends. */
+static int match_slices(struct finisher *finisher)
+{
+	struct chrome_slice *slices = finisher->reader->slices.items;
+	size_t count = finisher->reader->slices.length;
+	uint64_t end_ns = 0;
+	int err = 0;
+
+	qsort(slices, count, sizeof(*slices), compare_by_time);
+	for (size_t i = 0; !err && i < count; i++) {
+		if (i && slices[i].track != slices[i - 1].track) {
+			close_slices(finisher, end_ns);
+			end_ns = 0;
+		}
+		if (slices[i].end_ns > end_ns)
+			end_ns = slices[i].end_ns;
+		err = match_slice(finisher, (uint32_t)i);
+	}
+	close_slices(finisher, end_ns);
+	return err;
+}
+
+/* ---- nesting ---- */
+
+/* The stack of the innermost slice, after those around it. */
+static int find_stack(struct finisher *finisher, uint32_t *ret)
+{
+	struct open_slice *open = finisher->open.items;
+	size_t depth = finisher->open.length;
+	int err = 0;
+
+	while (depth && open[depth - 1].stack == STACK_EMPTY)
+		depth--;
+	*ret = depth ? open[depth - 1].stack : STACK_EMPTY;
+	for (; !err && depth < finisher->open.length; depth++) {
+		err = profile_add_stack(finisher->reader->import->profile, *ret,
+					open[depth].location, ret);
+		open[depth].stack = *ret;
+	}
+	return err;
+}
+
+static int add_weight(struct finisher *finisher, uint32_t track, uint64_t self_ns)
+{
+	struct chrome_reader *reader = finisher->reader;
+	uint32_t thread;
+	uint32_t stack;
+	int err = chrome_get_thread(reader, track, &thread);
+
+	if (!err)
+		err = find_stack(finisher, &stack);
+	return err ? err
+		   : reader_add_sample(reader->import, 0, thread, stack, finisher->metric, self_ns);
+}
+
+/* Those that have ended by then weigh what they have left. */
+static int leave_slices(struct finisher *finisher, uint32_t track, uint64_t time_ns)
+{
+	int err = 0;
+
+	while (!err && finisher->open.length) {
+		struct open_slice *top = &finisher->open.items[finisher->open.length - 1];
+
+		if (top->end_ns > time_ns)
+			break;
+		if (top->self_ns)
+			err = add_weight(finisher, track, top->self_ns);
+		finisher->open.length--;
+	}
+	return err;
+}
+
+static int enter_slice(struct finisher *finisher, struct chrome_slice *slice)
+{
+	struct chrome_reader *reader = finisher->reader;
+	size_t depth = finisher->open.length;
+	struct open_slice inner = {
+		.location = slice->location, .stack = STACK_EMPTY, .zone = TIMELINE_NONE};
+	struct open_slice *added = array_add(&finisher->open);
+	struct open_slice *outer = depth ? &finisher->open.items[depth - 1] : NULL;
+	int err = 0;
+
+	if (!added)
+		return -ENOMEM;
+	if (outer && outer->end_ns < slice->end_ns) {
+		finisher->num_cut += slice->end_ns - outer->end_ns > ROUNDING_NS;
+		slice->end_ns = outer->end_ns;
+	}
+	inner.end_ns = slice->end_ns;
+	inner.self_ns = slice->end_ns - slice->start_ns;
+	if (outer)
+		outer->self_ns -= inner.self_ns;
+	if (reader->timeline)
+		err = chrome_timeline_add(reader->timeline, slice, depth,
+					  outer ? outer->zone : TIMELINE_NONE, &inner.zone);
+	*added = inner;
+	return err;
+}
+
+static int nest_slices(struct finisher *finisher)
+{
+	struct chrome_reader *reader = finisher->reader;
+	struct chrome_slice *slices = reader->slices.items;
+	uint32_t track = 0;
+	int err = 0;
+
+	qsort(slices, reader->slices.length, sizeof(*slices), compare_by_nesting);
+	for (size_t i = 0; !err && i < reader->slices.length; i++) {
+		struct chrome_slice *slice = &slices[i];
+		bool is_other = i && slice->track != slices[i - 1].track;
+
+		err = leave_slices(finisher, track, is_other ? UINT64_MAX : slice->start_ns);
+		track = slice->track;
+		if (slice->kind == CHROME_NOTHING ||
+		    (slice->kind == CHROME_INSTANT && !reader->timeline))
+			continue;
+		if (finisher->open.length >= MAX_DEPTH)
+			finisher->num_too_deep++;
+		else if (!err)
+			err = enter_slice(finisher, slice);
+	}
+	return err ? err : leave_slices(finisher, track, UINT64_MAX);
+}
+
+static void tell_losses(const struct finisher *finisher)
+{
+	struct import *import = finisher->reader->import;
+
+	import->counts.skipped += finisher->num_strays + finisher->num_too_deep;
+	if (finisher->num_strays)
+		import_warn(import, "%llu ends of slices that did not begin, skipping",
+			    (unsigned long long)finisher->num_strays);
+	if (finisher->num_endless)
+		import_warn(import, "%llu slices do not end: they last until their track's end",
+			    (unsigned long long)finisher->num_endless);
+	if (finisher->num_too_deep)
+		import_warn(import, "%llu slices are inside more than %d others, skipping",
+			    (unsigned long long)finisher->num_too_deep, MAX_DEPTH);
+	if (finisher->num_cut)
+		import_warn(import, "%llu slices outlast the one that they are in: they are cut",
+			    (unsigned long long)finisher->num_cut);
+}
+
+int chrome_finish_slices(struct chrome_reader *reader)
+{
+	struct finisher finisher = {.reader = reader};
+	int err;
+
+	if (!reader->slices.length)
+		return 0;
+	err = profile_add_metric(reader->import->profile, ZONES_METRIC_NAME, ZONES_METRIC_UNIT,
+				 &finisher.metric);
+	if (!err)
+		err = match_slices(&finisher);
+	if (!err)
+		err = nest_slices(&finisher);
+	if (!err)
+		tell_losses(&finisher);
+	array_release(&finisher.open);
+	array_release(&finisher.begun);
+	return err;
+}

@@ -1,0 +1,389 @@
+/*
+ * Reading traces of Chrome: zones and counters for a timeline.
+ *
+ * Zones lie on stack regions; every track gets one, with bounds out of thin air, and pointers that
+ * grow down with each zone inside another. What a zone has beside its times is read where its event
+ * stands in the input.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "formats/chrome/read.h"
+
+/* Above the addresses of user space. */
+#define MADE_UP_BEGIN  (1ull << 56)
+#define MADE_UP_SIZE   (1ull << 20)
+#define POINTER_STEP   16u
+#define MAX_PARAMETERS 32u /* of a zone */
+
+struct counter {
+	uint32_t process; /* of the profile */
+	uint32_t name;    /* string of the timeline */
+	uint32_t track;
+};
+
+struct place {
+	uint32_t thread;
+	uint32_t region;
+};
+
+struct chrome_timeline {
+	struct chrome_reader *reader;
+	struct timeline *timeline;
+	/* The timeline's ids by those of the profile, and by track; TIMELINE_NONE: not there yet.
+	 */
+	ARRAY(uint32_t) processes;
+	ARRAY(uint32_t) locations;
+	ARRAY(struct place) places;
+	ARRAY(struct counter) counters;
+	struct hash_index counter_index;
+	struct text name;
+};
+
+struct chrome_timeline *chrome_timeline_new(struct chrome_reader *reader)
+{
+	struct chrome_timeline *timeline = calloc(1, sizeof(*timeline));
+
+	if (!timeline)
+		return NULL;
+	timeline->reader = reader;
+	timeline->timeline = reader->import->timeline;
+	return timeline;
+}
+
+void chrome_timeline_free(struct chrome_timeline *timeline)
+{
+	if (!timeline)
+		return;
+	array_release(&timeline->processes);
+	array_release(&timeline->locations);
+	array_release(&timeline->places);
+	array_release(&timeline->counters);
+	hash_index_release(&timeline->counter_index);
+	text_release(&timeline->name);
+	free(timeline);
+}
+
+/* ---- what is there already ---- */
+
+static int copy_string(struct chrome_timeline *timeline, uint32_t string, uint32_t *ret)
+{
+	const struct profile *profile = timeline->reader->import->profile;
+
+	return timeline_add_bytes(timeline->timeline, profile_get_string(profile, string),
+				  profile_get_string_length(profile, string), ret);
+}
+
+/* Its name may come at any time: chrome_timeline_finish() gives it. */
+static int find_process(struct chrome_timeline *timeline, uint32_t id, uint32_t *ret)
+{
+	const struct profile *profile = timeline->reader->import->profile;
+	struct timeline_process process = {.pid = profile_get_process(profile, id)->pid};
+	uint32_t *known;
+	int err = 0;
+
+	while (timeline->processes.length <= id) {
+		known = array_add(&timeline->processes);
+		if (!known)
+			return -ENOMEM;
+		*known = TIMELINE_NONE;
+	}
+	known = &timeline->processes.items[id];
+	if (*known == TIMELINE_NONE)
+		err = timeline_add_process(timeline->timeline, &process, known);
+	*ret = *known;
+	return err;
+}
+
+int chrome_timeline_finish(struct chrome_timeline *timeline)
+{
+	const struct profile *profile = timeline->reader->import->profile;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < timeline->processes.length; i++)
+		if (timeline->processes.items[i] != TIMELINE_NONE)
+			err = copy_string(timeline, profile_get_process(profile, i)->comm,
+					  &timeline_get_process(timeline->timeline,
+								timeline->processes.items[i])
+						   ->name);
+	return err;
+}
+
+static int find_location(struct chrome_timeline *timeline, uint32_t id, uint32_t *ret)
+{
+	const struct profile *profile = timeline->reader->import->profile;
+	const struct location *location = profile_get_location(profile, id);
+	struct source_location added = {0};
+	uint32_t *known;
+	int err = 0;
+
+	while (timeline->locations.length <= id) {
+		known = array_add(&timeline->locations);
+		if (!known)
+			return -ENOMEM;
+		*known = TIMELINE_NONE;
+	}
+	known = &timeline->locations.items[id];
+	if (*known == TIMELINE_NONE) {
+		err = copy_string(timeline, profile_get_frame(profile, location->first_frame)->name,
+				  &added.name);
+		if (!err)
+			err = timeline_add_location(timeline->timeline, &added, known);
+	}
+	*ret = *known;
+	return err;
+}
+
+static int add_place(struct chrome_timeline *timeline, uint32_t id, struct place *place)
+{
+	const struct chrome_track *track = &timeline->reader->tracks.items[id];
+	struct timeline_thread thread = {.tid = track->is_async ? 0 : track->id};
+	struct stack_region region = {
+		.begin = MADE_UP_BEGIN + id * MADE_UP_SIZE,
+		.end = MADE_UP_BEGIN + (id + 1ull) * MADE_UP_SIZE,
+		.kind = REGION_DECLARED,
+	};
+	int err = find_process(timeline, track->process, &thread.process);
+
+	if (!err)
+		err = copy_string(timeline, track->name, &thread.name);
+	if (err)
+		return err;
+	region.process = thread.process;
+	region.name = thread.name;
+	err = timeline_add_thread(timeline->timeline, &thread, &place->thread);
+	return err ? err : timeline_add_region(timeline->timeline, &region, &place->region);
+}
+
+static int find_place(struct chrome_timeline *timeline, uint32_t track, struct place *ret)
+{
+	struct place *place;
+	int err = 0;
+
+	while (timeline->places.length <= track) {
+		place = array_add(&timeline->places);
+		if (!place)
+			return -ENOMEM;
+		place->region = TIMELINE_NONE;
+	}
+	place = &timeline->places.items[track];
+	if (place->region == TIMELINE_NONE)
+		err = add_place(timeline, track, place);
+	*ret = *place;
+	return err;
+}
+
+/* ---- what an event says ---- */
+
+/* The value of a token; false when it is an object, a list or nothing. */
+static bool get_value(struct chrome_timeline *timeline, const struct json *json,
+		      enum json_token token, struct zone_attribute *ret, int *err)
+{
+	switch (token) {
+	case JSON_STRING:
+		ret->type = VALUE_STRING;
+		*err = timeline_add_bytes(timeline->timeline, json->text, json->length,
+					  &ret->value.string);
+		return true;
+	case JSON_NUMBER:
+		ret->type = VALUE_U64;
+		if (json_get_u64(json, &ret->value.u64))
+			return true;
+		ret->type = VALUE_DOUBLE;
+		ret->value.number = json_get_double(json);
+		return isfinite(ret->value.number);
+	case JSON_TRUE:
+	case JSON_FALSE:
+		ret->type = VALUE_BOOL;
+		ret->value.boolean = token == JSON_TRUE;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int add_parameters(struct chrome_timeline *timeline, struct json *json, uint32_t zone)
+{
+	enum json_token token = json_next(json);
+	unsigned int count = 0;
+	int err = 0;
+
+	if (token != JSON_OBJECT) {
+		json_skip(json, token);
+		return 0;
+	}
+	while (!err && json_next(json) == JSON_KEY) {
+		struct zone_attribute attribute = {.kind = ATTRIBUTE_PARAMETER};
+
+		err = timeline_add_bytes(timeline->timeline, json->text, json->length,
+					 &attribute.name);
+		token = json_next(json);
+		if (!err && count < MAX_PARAMETERS &&
+		    get_value(timeline, json, token, &attribute, &err) && !err) {
+			err = timeline_add_attribute(timeline->timeline, zone, &attribute);
+			count++;
+		}
+		json_skip(json, token);
+	}
+	return err;
+}
+
+/* "blink,devtools" */
+static int add_categories(struct chrome_timeline *timeline, struct json *json, uint32_t zone)
+{
+	struct zone_attribute attribute = {.kind = ATTRIBUTE_CATEGORY, .type = VALUE_STRING};
+	const char *text;
+	size_t length;
+	int err = 0;
+
+	json_take_string(json, &timeline->name);
+	if (timeline->name.failed)
+		return -ENOMEM;
+	text = timeline->name.length ? timeline->name.data : "";
+	for (unsigned int i = 0; !err && *text && i < MAX_PARAMETERS; i++) {
+		length = strcspn(text, ",");
+		if (length) {
+			err = timeline_add_bytes(timeline->timeline, text, length,
+						 &attribute.value.string);
+			if (!err)
+				err = timeline_add_attribute(timeline->timeline, zone, &attribute);
+		}
+		text += length + (text[length] == ',');
+	}
+	return err;
+}
+
+static int add_attributes(struct chrome_timeline *timeline, size_t offset, uint32_t zone)
+{
+	struct json json = chrome_open(timeline->reader, offset);
+	int err = 0;
+
+	if (json_next(&json) == JSON_OBJECT) {
+		while (!err && json_next(&json) == JSON_KEY) {
+			if (json_is(&json, "cat"))
+				err = add_categories(timeline, &json, zone);
+			else if (json_is(&json, "args"))
+				err = add_parameters(timeline, &json, zone);
+			else
+				json_skip_value(&json);
+		}
+	}
+	json_release(&json);
+	return err;
+}
+
+int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_slice *slice,
+			size_t depth, uint32_t parent, uint32_t *ret)
+{
+	struct zone zone = {
+		.begin_ns = slice->start_ns,
+		.end_ns = slice->end_ns,
+		.parent = parent,
+		.last_attribute = TIMELINE_NONE,
+	};
+	struct place place;
+	int err = find_place(timeline, slice->track, &place);
+
+	if (!err)
+		err = find_location(timeline, slice->location, &zone.location);
+	if (err)
+		return err;
+	zone.name = timeline_get_location(timeline->timeline, zone.location)->name;
+	zone.thread = place.thread;
+	zone.region = place.region;
+	zone.pointer = timeline_get_region(timeline->timeline, zone.region)->end -
+		       (depth + 1) * POINTER_STEP;
+	err = timeline_add_zone(timeline->timeline, &zone, ret);
+	return err ? err : add_attributes(timeline, slice->offset, *ret);
+}
+
+/* ---- counters ---- */
+
+static bool is_counter(const void *owner, uint32_t item, const void *key)
+{
+	const struct counter *a = &((const struct chrome_timeline *)owner)->counters.items[item];
+	const struct counter *b = key;
+
+	return a->process == b->process && a->name == b->name;
+}
+
+/* What counts is named by the event and, unless it says nothing, by the member. */
+static int find_counter(struct chrome_timeline *timeline, const struct json *json, uint32_t track,
+			uint32_t *ret)
+{
+	const struct chrome_reader *reader = timeline->reader;
+	struct counter counter = {.process = reader->tracks.items[track].process};
+	struct counter_track added = {0};
+	uint64_t hash;
+	uint32_t found;
+	struct counter *known;
+	int err;
+
+	text_truncate(&timeline->name, 0);
+	text_append(&timeline->name, reader->name.data, reader->name.length);
+	if (!json_is(json, "value")) {
+		text_append_char(&timeline->name, ' ');
+		text_append(&timeline->name, json->text, json->length);
+	}
+	err = timeline->name.failed ? -ENOMEM
+				    : timeline_add_bytes(timeline->timeline, timeline->name.data,
+							 timeline->name.length, &counter.name);
+	hash = hash_mix(counter.process, counter.name);
+	found = hash_index_find(&timeline->counter_index, hash, is_counter, timeline, &counter);
+	if (err || found != HASH_INDEX_NONE) {
+		*ret = err ? 0 : timeline->counters.items[found].track;
+		return err;
+	}
+	added.name = counter.name;
+	err = find_process(timeline, counter.process, &added.process);
+	if (!err)
+		err = timeline_add_counter_track(timeline->timeline, &added, &counter.track);
+	known = err ? NULL : array_add(&timeline->counters);
+	if (!known)
+		return -ENOMEM;
+	*known = counter;
+	*ret = counter.track;
+	return hash_index_add(&timeline->counter_index, hash,
+			      (uint32_t)(timeline->counters.length - 1));
+}
+
+static int add_counter(struct chrome_timeline *timeline, struct json *json, uint32_t track,
+		       uint64_t time_ns)
+{
+	struct counter_value value = {.time_ns = time_ns, .type = VALUE_DOUBLE};
+	enum json_token token;
+	uint64_t number;
+	int err = find_counter(timeline, json, track, &value.track);
+
+	token = json_next(json);
+	if (err || token != JSON_NUMBER) {
+		json_skip(json, token);
+		return err;
+	}
+	if (json_get_u64(json, &number) && number <= INT64_MAX) {
+		value.type = VALUE_I64;
+		value.value.i64 = (int64_t)number;
+	} else {
+		value.value.number = json_get_double(json);
+		if (!isfinite(value.value.number))
+			return 0;
+	}
+	return timeline_add_counter_value(timeline->timeline, &value, NULL);
+}
+
+int chrome_timeline_add_counters(struct chrome_timeline *timeline, const struct chrome_event *event)
+{
+	struct json json;
+	uint32_t track;
+	int err = chrome_find_track(timeline->reader, event, false, &track);
+
+	if (err || track == HASH_INDEX_NONE || event->args == CHROME_NOWHERE || !event->has_ts)
+		return err;
+	json = chrome_open(timeline->reader, event->args);
+	if (json_next(&json) == JSON_OBJECT)
+		while (!err && json_next(&json) == JSON_KEY)
+			err = add_counter(timeline, &json, track, event->ts_ns);
+	json_release(&json);
+	return err;
+}

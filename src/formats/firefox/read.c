@@ -1,0 +1,553 @@
+/*
+ * Profiles of the Firefox Profiler, as JSON: processed ones, which its page saves and samply and
+ * other converters write, of all versions that have columns; and raw ones ("gecko"), as the
+ * browser gives them.
+ *
+ * A thread has samples, each the number of a stack, perhaps with a weight: how many samples it
+ * stands for, milliseconds, or bytes. Memory that was allocated has tables of its own. Where the
+ * tables of stacks, frames and functions stand, in each thread or shared, is a matter of the
+ * version. The text is gone through three times, and only numbers are kept.
+ *
+ * Sources: docs-developer/CHANGELOG-formats.md and src/types/ of the profiler's repository.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/firefox/read.h"
+#include "formats/thread_note.h"
+
+#define MAX_DEPTH 4 /* of processes inside processes; the browser writes two */
+
+struct thread_places {
+	size_t samples;
+	size_t js_allocations;
+	size_t native_allocations;
+};
+
+struct reader {
+	struct import *import;
+	struct firefox_code code;
+	struct processes processes;
+	uint64_t num_threads;
+
+	/* The process that is being read. */
+	size_t libs;
+	size_t threads;
+	size_t subprocesses;
+	uint64_t start_ns; /* CLOCK_REALTIME; 0: not known */
+	struct firefox_places shared;
+	bool is_shared_read;
+
+	/* The thread that is being read. */
+	struct firefox_places own;
+	struct thread_places places;
+	struct text name;
+	struct text process_name;
+	uint64_t pid;
+	uint64_t tid;
+	struct thread_note note; /* counts for more */
+	uint32_t thread;
+};
+
+static struct json open_json(const struct reader *reader, size_t place)
+{
+	return json_of(reader->import->data + place, reader->import->size - place);
+}
+
+/* ---- samples ---- */
+
+/* How the weights in a table are to be read. */
+struct weights {
+	uint32_t metric;
+	uint32_t opposite;     /* of weights below 0; METRIC_NONE: there must be none */
+	unsigned int decimals; /* by which they are shifted */
+	uint64_t time_ns;      /* of the row, where a table has the time since the one before */
+};
+
+/* Of a sample, on the calendar where the process tells when it began. */
+static bool find_time(const struct reader *reader, const struct json_table *table,
+		      struct weights *weights, uint64_t *ret_ns)
+{
+	enum { TIME = 3, TIME_DELTA = 4 };
+	uint64_t time_ns;
+
+	if (reader->note.is_given) /* made up */
+		return false;
+	if (json_table_has(table, TIME_DELTA)) {
+		if (json_cell_get_scaled(&table->cells[TIME_DELTA], 6, &time_ns))
+			weights->time_ns += time_ns;
+		time_ns = weights->time_ns;
+	} else if (!json_cell_get_scaled(&table->cells[TIME], 6, &time_ns)) {
+		return false;
+	}
+	return !__builtin_add_overflow(reader->start_ns, time_ns, ret_ns);
+}
+
+static int add_sample(struct reader *reader, const struct json_table *table,
+		      struct weights *weights)
+{
+	enum { STACK, WEIGHT };
+	const struct firefox_code *code = &reader->code;
+	const struct json_cell *stack_cell = &table->cells[STACK];
+	struct json_cell cell = table->cells[WEIGHT];
+	uint32_t metric = weights->metric;
+	uint32_t stack = STACK_EMPTY;
+	uint64_t index;
+	uint64_t weight = 1;
+	uint64_t time_ns = 0;
+	bool has_time = find_time(reader, table, weights, &time_ns);
+	int err;
+
+	if (stack_cell->token == JSON_NULL) {
+		if (!reader->note.is_given) /* the profiler leaves it out as well */
+			return 0;
+	} else if (!json_cell_get_u64(stack_cell, &index) || index >= code->stacks.length ||
+		   code->stacks.items[index] == FIREFOX_NONE) {
+		return reader_skip_byte(reader->import, stack_cell->offset,
+					"a sample of a stack that does not exist");
+	} else {
+		stack = code->stacks.items[index];
+	}
+	if (cell.token == JSON_NUMBER && cell.text[0] == '-' && weights->opposite != METRIC_NONE) {
+		cell.text++;
+		cell.length--;
+		metric = weights->opposite;
+	}
+	if (json_table_has(table, WEIGHT) &&
+	    !json_cell_get_scaled(&cell, weights->decimals, &weight))
+		return reader_skip_byte(reader->import, stack_cell->offset,
+					"a sample without a weight");
+	err = reader_add_sample(reader->import, stack_cell->offset, reader->thread, stack, metric,
+				weight);
+	if (!err && has_time)
+		err = profile_add_moment(reader->import->profile, reader->thread, stack, metric,
+					 weight, time_ns);
+	return err;
+}
+
+static int add_metric(struct reader *reader, const char *name, const char *unit, uint32_t *ret)
+{
+	return profile_add_metric(reader->import->profile, name, unit, ret);
+}
+
+static int get_weights(struct reader *reader, const struct json_table *table,
+		       struct weights *weights)
+{
+	enum { WEIGHT_TYPE = 2 };
+	bool is_time = json_table_says(table, WEIGHT_TYPE, "tracing-ms");
+
+	weights->opposite = METRIC_NONE;
+	weights->decimals = 0;
+	if (reader->note.is_given) {
+		if (is_time && string_equals(reader->note.unit.data, "nanoseconds"))
+			weights->decimals = 6;
+		else if (is_time && string_equals(reader->note.unit.data, "microseconds"))
+			weights->decimals = 3;
+		return add_metric(reader, reader->note.metric.data, reader->note.unit.data,
+				  &weights->metric);
+	}
+	if (is_time) {
+		weights->decimals = 6;
+		return add_metric(reader, "time", "nanoseconds", &weights->metric);
+	}
+	if (json_table_says(table, WEIGHT_TYPE, "bytes"))
+		return add_metric(reader, "bytes", "bytes", &weights->metric);
+	return add_metric(reader, "samples", "count", &weights->metric);
+}
+
+static int get_allocation_weights(struct reader *reader, bool is_native, struct weights *weights)
+{
+	int err = add_metric(reader, is_native ? "native-allocations" : "js-allocations", "bytes",
+			     &weights->metric);
+
+	weights->opposite = METRIC_NONE;
+	weights->decimals = 0;
+	if (!err && is_native)
+		err = add_metric(reader, "native-deallocations", "bytes", &weights->opposite);
+	return err;
+}
+
+static int read_samples(struct reader *reader, size_t place, bool is_allocations, bool is_native)
+{
+	static const char *const names[] = {"stack", "weight",     "weightType",
+					    "time",  "timeDeltas", NULL};
+	struct weights weights = {0};
+	struct json_table table;
+	int err;
+
+	if (place == JSON_TABLE_NOWHERE)
+		return 0;
+	json_table_open(&table, reader->import->data, reader->import->size, place, names);
+	err = is_allocations ? get_allocation_weights(reader, is_native, &weights)
+			     : get_weights(reader, &table, &weights);
+	while (!err && json_table_next(&table))
+		err = add_sample(reader, &table, &weights);
+	json_table_close(&table);
+	return err;
+}
+
+/* ---- threads ---- */
+
+/* A number, or a text that begins with one: "812", "812.1". */
+static uint64_t take_id(struct json *json)
+{
+	enum json_token token = json_next(json);
+	uint64_t id = 0;
+	size_t length = 0;
+
+	json_skip(json, token);
+	if (token != JSON_NUMBER && token != JSON_STRING)
+		return 0;
+	while (length < json->length && json->text[length] >= '0' && json->text[length] <= '9')
+		length++;
+	return parse_u64(json->text, length, &id) && id <= UINT32_MAX ? id : 0;
+}
+
+static bool take_table(struct firefox_places *places, struct json *json, size_t base)
+{
+	const struct {
+		const char *key;
+		size_t *place;
+	} tables[] = {
+		{"stringArray", &places->strings}, {"stringTable", &places->strings},
+		{"sources", &places->sources},     {"resourceTable", &places->resources},
+		{"funcTable", &places->funcs},     {"frameTable", &places->frames},
+		{"stackTable", &places->stacks},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(tables); i++) {
+		if (json_is(json, tables[i].key)) {
+			json_take_place(json, base, tables[i].place);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void read_member(struct reader *reader, struct json *json, size_t base)
+{
+	if (take_table(&reader->own, json, base))
+		return;
+	if (json_is(json, "name"))
+		json_take_string(json, &reader->name);
+	else if (json_is(json, "processName"))
+		json_take_string(json, &reader->process_name);
+	else if (json_is(json, "pid"))
+		reader->pid = take_id(json);
+	else if (json_is(json, "tid"))
+		reader->tid = take_id(json);
+	else if (json_is(json, "samples"))
+		json_take_place(json, base, &reader->places.samples);
+	else if (json_is(json, "jsAllocations"))
+		json_take_place(json, base, &reader->places.js_allocations);
+	else if (json_is(json, "nativeAllocations"))
+		json_take_place(json, base, &reader->places.native_allocations);
+	else if (json_is(json, THREAD_NOTE_KEY))
+		thread_note_take(&reader->note, json);
+	else
+		json_skip_value(json);
+}
+
+static int add_thread(struct reader *reader)
+{
+	struct profile *profile = reader->import->profile;
+	struct string_table *strings = profile_get_strings(profile);
+	const struct thread_note *note = &reader->note;
+	const struct text *comm = note->is_given ? &note->comm : &reader->name;
+	const struct text *process = reader->process_name.length ? &reader->process_name : comm;
+	struct thread thread = {
+		.source = reader->import->source,
+		.tid = (uint32_t)(note->is_given ? note->tid : reader->tid),
+	};
+	uint64_t pid = note->is_given ? note->pid : reader->pid;
+	uint32_t process_name;
+	int err = string_table_add(strings, comm->data, comm->length, &thread.comm);
+
+	if (note->is_given)
+		process = &note->process;
+	if (!err)
+		err = string_table_add(strings, process->data, process->length, &process_name);
+	if (!err)
+		err = reader_find_process(&reader->processes, profile, (uint32_t)pid, process_name,
+					  &thread.process);
+	return err ? err : profile_add_thread(profile, &thread, &reader->thread);
+}
+
+/* The tables of the thread, or the shared ones, which are read once. */
+static int read_code(struct reader *reader)
+{
+	struct firefox_places places = reader->own;
+
+	if (reader->shared.stacks != JSON_TABLE_NOWHERE) {
+		if (reader->is_shared_read)
+			return 0;
+		reader->is_shared_read = true;
+		return firefox_code_read(&reader->code, &reader->shared);
+	}
+	places.sources = reader->shared.sources;
+	if (reader->shared.strings != JSON_TABLE_NOWHERE)
+		places.strings = reader->shared.strings;
+	return firefox_code_read(&reader->code, &places);
+}
+
+static void forget_thread(struct reader *reader)
+{
+	text_truncate(&reader->name, 0);
+	text_append_string(&reader->name, "");
+	text_truncate(&reader->process_name, 0);
+	text_append_string(&reader->process_name, "");
+	thread_note_clear(&reader->note);
+	reader->own = FIREFOX_NO_PLACES;
+	reader->places =
+		(struct thread_places){JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE};
+	reader->pid = reader->tid = 0;
+}
+
+static int read_thread(struct reader *reader, struct json *json, size_t base)
+{
+	int err;
+
+	forget_thread(reader);
+	while (json_next(json) == JSON_KEY)
+		read_member(reader, json, base);
+	if (reader->name.failed || reader->process_name.failed ||
+	    thread_note_has_failed(&reader->note))
+		return -ENOMEM;
+	reader->num_threads++;
+	err = add_thread(reader);
+	if (!err)
+		err = read_code(reader);
+	if (!err)
+		err = read_samples(reader, reader->places.samples, false, false);
+	if (!err)
+		err = read_samples(reader, reader->places.js_allocations, true, false);
+	if (!err)
+		err = read_samples(reader, reader->places.native_allocations, true, true);
+	return err;
+}
+
+static int read_threads(struct reader *reader)
+{
+	size_t base = reader->threads;
+	struct json json;
+	enum json_token token;
+	int err = 0;
+
+	if (base == JSON_TABLE_NOWHERE)
+		return 0;
+	json = open_json(reader, base);
+	if (json_next(&json) == JSON_ARRAY)
+		while (!err && (token = json_next(&json)) != JSON_ARRAY_END &&
+		       token != JSON_FAILED) {
+			if (token == JSON_OBJECT)
+				err = read_thread(reader, &json, base);
+			else
+				json_skip(&json, token);
+		}
+	json_release(&json);
+	return err;
+}
+
+/* ---- processes ---- */
+
+/* Milliseconds since 1970 as nanoseconds; 0 where they make no sense. */
+static uint64_t take_start(struct json *json)
+{
+	enum json_token token = json_next(json);
+	double start_ms = token == JSON_NUMBER ? json_get_double(json) : 0;
+
+	json_skip(json, token);
+	return start_ms > 0 && start_ms < (double)UINT64_MAX / 2e6 ? (uint64_t)(start_ms * 1e6) : 0;
+}
+
+static int read_meta(struct reader *reader, struct json *json)
+{
+	enum json_token token = json_next(json);
+	int err = 0;
+
+	if (token != JSON_OBJECT) {
+		json_skip(json, token);
+		return 0;
+	}
+	while (!err && (token = json_next(json)) == JSON_KEY) {
+		if (json_is(json, "categories")) {
+			err = firefox_code_read_categories(&reader->code, json);
+		} else {
+			if (json_is(json, "preprocessedProfileVersion"))
+				reader->code.is_raw = false;
+			if (json_is(json, "startTime"))
+				reader->start_ns = take_start(json);
+			else
+				json_skip_value(json);
+		}
+	}
+	return err;
+}
+
+static int read_process_member(struct reader *reader, struct json *json, size_t base)
+{
+	enum json_token token;
+
+	if (json_is(json, "meta"))
+		return read_meta(reader, json);
+	if (json_is(json, "libs")) {
+		json_take_place(json, base, &reader->libs);
+	} else if (json_is(json, "threads")) {
+		json_take_place(json, base, &reader->threads);
+	} else if (json_is(json, "processes")) {
+		json_take_place(json, base, &reader->subprocesses);
+	} else if (json_is(json, "shared")) {
+		token = json_next(json);
+		if (token != JSON_OBJECT)
+			json_skip(json, token);
+		else
+			while (json_next(json) == JSON_KEY)
+				if (!take_table(&reader->shared, json, base))
+					json_skip_value(json);
+	} else {
+		json_skip_value(json);
+	}
+	return 0;
+}
+
+/* The members of the object that the reader of JSON is in, and then what they hold. */
+static int read_process(struct reader *reader, struct json *json, size_t base)
+{
+	int err = 0;
+
+	reader->libs = reader->threads = reader->subprocesses = JSON_TABLE_NOWHERE;
+	reader->start_ns = 0;
+	reader->shared = FIREFOX_NO_PLACES;
+	reader->is_shared_read = false;
+	while (!err && json_next(json) == JSON_KEY)
+		err = read_process_member(reader, json, base);
+	return err;
+}
+
+static int read_subprocesses(struct reader *reader, size_t place, int depth)
+{
+	struct json json;
+	enum json_token token;
+	int err = 0;
+
+	if (place == JSON_TABLE_NOWHERE || depth > MAX_DEPTH)
+		return 0;
+	json = open_json(reader, place);
+	if (json_next(&json) != JSON_ARRAY) {
+		json_release(&json);
+		return 0;
+	}
+	while (!err && (token = json_next(&json)) != JSON_ARRAY_END && token != JSON_FAILED) {
+		if (token != JSON_OBJECT) {
+			json_skip(&json, token);
+			continue;
+		}
+		err = read_process(reader, &json, place);
+		if (!err)
+			err = firefox_code_read_libs(&reader->code, reader->libs);
+		if (!err)
+			err = read_threads(reader);
+		if (!err)
+			err = read_subprocesses(reader, reader->subprocesses, depth + 1);
+	}
+	json_release(&json);
+	return err;
+}
+
+static int read_all(struct reader *reader)
+{
+	struct json json = open_json(reader, 0);
+	enum json_token token = json_next(&json);
+	int err = 0;
+
+	reader->code.is_raw = true;
+	if (token == JSON_OBJECT)
+		err = read_process(reader, &json, 0);
+	else if (token != JSON_FAILED)
+		err = import_fail_byte(reader->import, json.offset,
+				       "expected an object with threads");
+	if (!err)
+		token = json_next(&json);
+	if (!err && token != JSON_END)
+		err = reader_fail_json(reader->import, &json, 0);
+	json_release(&json);
+	if (!err && reader->threads == JSON_TABLE_NOWHERE)
+		err = import_fail_byte(reader->import, 0, "expected an object with threads");
+	if (!err)
+		err = firefox_code_read_libs(&reader->code, reader->libs);
+	if (!err && reader->start_ns)
+		err = profile_set_clock(reader->import->profile, reader->import->source, 0);
+	if (!err)
+		err = read_threads(reader);
+	return err ? err : read_subprocesses(reader, reader->subprocesses, 1);
+}
+
+int read_firefox(struct import *import)
+{
+	struct reader reader = {.import = import};
+	int err = firefox_code_init(&reader.code, import);
+
+	if (!err)
+		err = read_all(&reader);
+	firefox_code_release(&reader.code);
+	reader_processes_release(&reader.processes);
+	text_release(&reader.name);
+	text_release(&reader.process_name);
+	thread_note_release(&reader.note);
+	return err;
+}
+
+/* ---- detection ---- */
+
+/* Members that may stand before `meta`; after any other, this is another format. */
+static bool may_come_first(const struct json *json)
+{
+	static const char *const keys[] = {"counters",     "libs",      "pages",
+					   "pausedRanges", "processes", "profilerOverhead",
+					   "shared"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(keys); i++)
+		if (json_is(json, keys[i]))
+			return true;
+	return false;
+}
+
+/* Inside `meta`: the version of a processed profile, or what the browser says about itself. */
+static bool is_meta_ours(struct json *json)
+{
+	bool has_version = false;
+	bool has_stackwalk = false;
+
+	while (json_next(json) == JSON_KEY) {
+		bool is_version = json_is(json, "version");
+		enum json_token token;
+
+		if (json_is(json, "preprocessedProfileVersion"))
+			return true;
+		has_stackwalk |= json_is(json, "stackwalk");
+		token = json_next(json);
+		has_version |= is_version && token == JSON_NUMBER;
+		json_skip(json, token);
+	}
+	return has_version && has_stackwalk;
+}
+
+enum detection detect_firefox(const uint8_t *data, size_t size)
+{
+	struct json json = json_of(data, size);
+	bool is_ours = false;
+
+	if (json_next(&json) == JSON_OBJECT) {
+		while (json_next(&json) == JSON_KEY) {
+			if (json_is(&json, "meta")) {
+				is_ours = json_next(&json) == JSON_OBJECT && is_meta_ours(&json);
+				break;
+			}
+			if (!may_come_first(&json))
+				break;
+			json_skip_value(&json);
+		}
+	}
+	json_release(&json);
+	return is_ours ? DETECTED_SURE : DETECTED_NOT;
+}

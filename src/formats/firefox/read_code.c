@@ -1,0 +1,556 @@
+/*
+ * The code in the Firefox Profiler's files. In processed ones a stack is a frame below another
+ * stack, a frame a function with a line, a function a name, a source file and a resource, which
+ * may be a library; the names of the columns changed with the versions. In raw ones a frame is a
+ * text: "name", "name (file:line:column)" or "0xaddress".
+ *
+ * Functions that are equal are one, and texts are taken apart once, so that small numbers in a
+ * file cannot make much of it.
+ */
+#include "formats/firefox/read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a row in newer files: which of its columns mean anything. */
+#define FRAME_IS_INLINED   1u
+#define FRAME_HAS_CATEGORY 4u
+#define FUNC_HAS_RESOURCE  4u
+
+#define RESOURCE_IS_LIBRARY 1
+#define MAX_HEX_LENGTH      18
+#define MAX_MODULE_LENGTH   4096 /* that goes into names */
+
+struct firefox_func {
+	uint32_t name;
+	uint32_t file;
+	uint32_t module;
+	uint32_t line;
+	uint64_t address; /* that is its name, in `lib` */
+	uint32_t lib;     /* index + 1; 0: it has a real name */
+	uint32_t unused;  /* 0: its bytes are compared */
+};
+
+int firefox_code_init(struct firefox_code *code, struct import *import)
+{
+	code->import = import;
+	code->strings_place = JSON_TABLE_NOWHERE;
+	code->sources_place = JSON_TABLE_NOWHERE;
+	code->func_keys = string_table_new();
+	return code->func_keys ? 0 : -ENOMEM;
+}
+
+void firefox_code_release(struct firefox_code *code)
+{
+	array_release(&code->kinds);
+	array_release(&code->libs);
+	array_release(&code->strings);
+	array_release(&code->sources);
+	array_release(&code->modules);
+	array_release(&code->resource_libs);
+	array_release(&code->funcs);
+	array_release(&code->locations);
+	array_release(&code->stacks);
+	array_release(&code->made);
+	string_table_free(code->func_keys);
+	text_release(&code->text);
+}
+
+static struct json open_json(const struct firefox_code *code, size_t place)
+{
+	return json_of(code->import->data + place, code->import->size - place);
+}
+
+static void open_table(const struct firefox_code *code, struct json_table *table, size_t place,
+		       const char *const *names)
+{
+	json_table_open(table, code->import->data, code->import->size, place, names);
+}
+
+/* The item that a cell is the index of; `otherwise` where it is none. */
+static uint32_t get_item(const struct json_cell *cell, const uint32_t *items, size_t length,
+			 uint32_t otherwise)
+{
+	uint64_t index;
+
+	return json_cell_get_u64(cell, &index) && index < length ? items[index] : otherwise;
+}
+
+static uint32_t get_line(const struct json_cell *cell)
+{
+	uint64_t line;
+
+	return json_cell_get_u64(cell, &line) && line <= UINT32_MAX ? (uint32_t)line : 0;
+}
+
+static uint64_t get_flags(const struct json_table *table, size_t column, uint64_t otherwise)
+{
+	uint64_t flags;
+
+	return json_cell_get_u64(&table->cells[column], &flags) ? flags : otherwise;
+}
+
+/* ---- what a process has ---- */
+
+static int read_category(struct firefox_code *code, struct json *json)
+{
+	uint8_t *kind = array_add(&code->kinds);
+
+	if (!kind)
+		return -ENOMEM;
+	*kind = FRAME_USER;
+	while (json_next(json) == JSON_KEY) {
+		if (!json_is(json, "name")) {
+			json_skip_value(json);
+			continue;
+		}
+		json_take_string(json, &code->text);
+		if (code->text.failed)
+			return -ENOMEM;
+		if (string_starts_with(code->text.data, "Kernel"))
+			*kind = FRAME_KERNEL;
+		else if (string_equals(code->text.data, "JIT"))
+			*kind = FRAME_JIT;
+	}
+	return 0;
+}
+
+int firefox_code_read_categories(struct firefox_code *code, struct json *json)
+{
+	enum json_token token = json_next(json);
+	int err = 0;
+
+	code->kinds.length = 0;
+	if (token != JSON_ARRAY) {
+		json_skip(json, token);
+		return 0;
+	}
+	while (!err && (token = json_next(json)) == JSON_OBJECT)
+		err = read_category(code, json);
+	for (; !err && token != JSON_ARRAY_END && token != JSON_FAILED; token = json_next(json))
+		json_skip(json, token);
+	return err;
+}
+
+/* ---- strings ---- */
+
+static int read_strings(struct firefox_code *code, size_t place)
+{
+	struct string_table *strings = profile_get_strings(code->import->profile);
+	struct json json;
+	enum json_token token;
+	int err = 0;
+
+	if (place == code->strings_place)
+		return 0;
+	code->strings_place = place;
+	code->strings.length = 0;
+	if (place == JSON_TABLE_NOWHERE)
+		return 0;
+	json = open_json(code, place);
+	token = json_next(&json);
+	while (!err && token != JSON_FAILED && (token = json_next(&json)) != JSON_ARRAY_END &&
+	       token != JSON_FAILED) {
+		uint32_t *string = array_add(&code->strings);
+
+		if (!string)
+			err = -ENOMEM;
+		else if (token == JSON_STRING)
+			err = string_table_add(strings, json.text, json.length, string);
+		else
+			json_skip(&json, token);
+	}
+	json_release(&json);
+	return err;
+}
+
+/* What was made of a string, to be made and set to something when it is 0. */
+static uint32_t *get_made(struct firefox_code *code, uint32_t string)
+{
+	while (code->made.length <= string)
+		if (!array_add(&code->made))
+			return NULL;
+	return &code->made.items[string];
+}
+
+/* The name of a frame. Long ones are many bytes: each is looked at once. */
+static int get_name(struct firefox_code *code, uint32_t string, uint32_t *ret)
+{
+	struct profile *profile = code->import->profile;
+	uint32_t *made = get_made(code, string);
+	int err = 0;
+
+	if (!made)
+		return -ENOMEM;
+	if (!*made)
+		err = profile_add_frame_name(profile, profile_get_string(profile, string),
+					     profile_get_string_length(profile, string), made);
+	*ret = *made;
+	return err;
+}
+
+/* libc.so.6+0x1a40 in place of the address alone. */
+static int name_address(struct firefox_code *code, uint32_t module, const char *address,
+			uint32_t *ret)
+{
+	struct profile *profile = code->import->profile;
+
+	text_truncate(&code->text, 0);
+	text_append(&code->text, profile_get_string(profile, module),
+		    profile_get_string_length(profile, module));
+	text_printf(&code->text, "+%s", address);
+	if (code->text.failed)
+		return -ENOMEM;
+	return profile_add_frame_name(profile, code->text.data, code->text.length, ret);
+}
+
+static bool is_address(const char *text, size_t length)
+{
+	return length > 2 && length <= MAX_HEX_LENGTH && string_starts_with(text, "0x") &&
+	       strspn(text + 2, "0123456789abcdefABCDEF") == length - 2;
+}
+
+/* ---- functions ---- */
+
+static int add_func(struct firefox_code *code, const struct firefox_func *func, uint32_t *ret)
+{
+	return string_table_add(code->func_keys, (const char *)func, sizeof(*func), ret);
+}
+
+static struct firefox_func get_func(const struct firefox_code *code, uint32_t id)
+{
+	struct firefox_func func;
+
+	memcpy(&func, string_table_get(code->func_keys, id), sizeof(func));
+	return func;
+}
+
+static int read_sources(struct firefox_code *code, size_t place)
+{
+	static const char *const names[] = {"filename", NULL};
+	struct json_table table;
+	int err = 0;
+
+	if (place == code->sources_place)
+		return 0;
+	code->sources_place = place;
+	code->sources.length = 0;
+	open_table(code, &table, place, names);
+	while (!err && json_table_next(&table)) {
+		uint32_t *source = array_add(&code->sources);
+		uint64_t index;
+
+		if (!source)
+			err = -ENOMEM;
+		else if (json_cell_get_u64(&table.cells[0], &index) && index < code->strings.length)
+			*source = code->strings.items[index];
+	}
+	json_table_close(&table);
+	return err;
+}
+
+static int read_resources(struct firefox_code *code, size_t place)
+{
+	enum { NAME, TYPE, LIB };
+	static const char *const names[] = {"name", "type", "lib", NULL};
+	struct json_table table;
+	uint64_t index;
+	uint64_t type;
+	int err = 0;
+
+	code->modules.length = 0;
+	code->resource_libs.length = 0;
+	open_table(code, &table, place, names);
+	while (!err && json_table_next(&table)) {
+		uint32_t *module = array_add(&code->modules);
+		uint32_t *lib = array_add(&code->resource_libs);
+		uint32_t name = get_item(&table.cells[NAME], code->strings.items,
+					 code->strings.length, STRING_EMPTY);
+
+		if (!module || !lib) {
+			err = -ENOMEM;
+		} else if (json_cell_get_u64(&table.cells[TYPE], &type) &&
+			   type == RESOURCE_IS_LIBRARY) {
+			*module = name;
+			if (json_cell_get_u64(&table.cells[LIB], &index) &&
+			    index < code->libs.length)
+				*lib = (uint32_t)index + 1;
+		}
+	}
+	json_table_close(&table);
+	return err;
+}
+
+static int read_func(struct firefox_code *code, const struct json_table *table)
+{
+	enum { NAME, RESOURCE, SOURCE, FILE_NAME, LINE, FLAGS };
+	struct profile *profile = code->import->profile;
+	const struct json_cell *cells = table->cells;
+	uint32_t *id = array_add(&code->funcs);
+	uint32_t string =
+		get_item(&cells[NAME], code->strings.items, code->strings.length, STRING_EMPTY);
+	struct firefox_func func = {.line = get_line(&cells[LINE])};
+	const char *name = profile_get_string(profile, string);
+	int err;
+
+	if (!id)
+		return -ENOMEM;
+	func.file = get_item(&cells[FILE_NAME], code->strings.items, code->strings.length,
+			     STRING_EMPTY);
+	if (func.file == STRING_EMPTY)
+		func.file = get_item(&cells[SOURCE], code->sources.items, code->sources.length,
+				     STRING_EMPTY);
+	if (get_flags(table, FLAGS, FUNC_HAS_RESOURCE) & FUNC_HAS_RESOURCE) {
+		func.module = get_item(&cells[RESOURCE], code->modules.items, code->modules.length,
+				       STRING_EMPTY);
+		func.lib = get_item(&cells[RESOURCE], code->resource_libs.items,
+				    code->resource_libs.length, 0);
+	}
+	if (is_address(name, profile_get_string_length(profile, string)))
+		func.address = strtoull(name, NULL, 16);
+	else
+		func.lib = 0;
+	if (func.module != STRING_EMPTY &&
+	    profile_get_string_length(profile, func.module) < MAX_MODULE_LENGTH &&
+	    is_address(name, profile_get_string_length(profile, string)))
+		err = name_address(code, func.module, name, &func.name);
+	else
+		err = get_name(code, string, &func.name);
+	return err ? err : add_func(code, &func, id);
+}
+
+static int read_funcs(struct firefox_code *code, size_t place)
+{
+	static const char *const names[] = {"name",       "resource", "source", "fileName",
+					    "lineNumber", "flags",    NULL};
+	struct json_table table;
+	int err = 0;
+
+	code->funcs.length = 0;
+	open_table(code, &table, place, names);
+	while (!err && json_table_next(&table))
+		err = read_func(code, &table);
+	json_table_close(&table);
+	return err;
+}
+
+/* ---- frames as text ---- */
+
+static int add_part(struct firefox_code *code, const char *part, size_t length, uint32_t *ret)
+{
+	return string_table_add(profile_get_strings(code->import->profile), part, length, ret);
+}
+
+static int make_address(struct firefox_code *code, uint64_t pc, struct firefox_func *func)
+{
+	char address[32];
+	size_t count = array_count_front(&code->libs, item, item->start <= pc);
+	const struct firefox_lib *lib = count ? &code->libs.items[count - 1] : NULL;
+
+	if (lib && pc < lib->end) {
+		func->module = lib->name;
+		pc = pc - lib->start + lib->offset;
+	}
+	snprintf(address, sizeof(address), "0x%" PRIx64, pc);
+	if (func->module != STRING_EMPTY &&
+	    profile_get_string_length(code->import->profile, func->module) < MAX_MODULE_LENGTH)
+		return name_address(code, func->module, address, &func->name);
+	return profile_add_string(code->import->profile, address, &func->name);
+}
+
+/* Cut a number after a colon off the end; 0 where there is none. */
+static uint64_t cut_number(const char *text, size_t *length)
+{
+	size_t start = *length;
+	uint64_t number = 0;
+
+	while (start && text[start - 1] >= '0' && text[start - 1] <= '9')
+		start--;
+	if (start == *length || start < 2 || text[start - 1] != ':' ||
+	    !parse_u64(text + start, *length - start, &number))
+		return 0;
+	*length = start - 1;
+	return number;
+}
+
+/* name (file:line:column), name (file:line), name (in module), or a name alone */
+static int make_text(struct firefox_code *code, const char *text, size_t length,
+		     struct firefox_func *func)
+{
+	const char *open = length && text[length - 1] == ')' ? memrchr(text, '(', length) : NULL;
+	size_t place_length = open ? (size_t)(text + length - 1 - (open + 1)) : 0;
+	const char *place = open ? open + 1 : NULL;
+	int err = 0;
+
+	if (open && open - text >= 2 && open[-1] == ' ') {
+		uint64_t last = cut_number(place, &place_length);
+		uint64_t line = last ? cut_number(place, &place_length) : 0;
+
+		if (!line)
+			line = last;
+		if (line) {
+			err = add_part(code, place, place_length, &func->file);
+			func->line = line <= UINT32_MAX ? (uint32_t)line : 0;
+			length = (size_t)(open - 1 - text);
+		} else if (place_length > 3 && memcmp(place, "in ", 3) == 0) {
+			err = add_part(code, place + 3, place_length - 3, &func->module);
+			length = (size_t)(open - 1 - text);
+		}
+	}
+	return err ? err : profile_add_frame_name(code->import->profile, text, length, &func->name);
+}
+
+static int make_func(struct firefox_code *code, uint32_t string, uint32_t *ret)
+{
+	const char *text = profile_get_string(code->import->profile, string);
+	size_t length = profile_get_string_length(code->import->profile, string);
+	struct firefox_func func = {0};
+	uint32_t *made;
+	int err = 0;
+
+	if (is_address(text, length)) { /* it means something else in each process */
+		err = make_address(code, strtoull(text, NULL, 16), &func);
+		return err ? err : add_func(code, &func, ret);
+	}
+	made = get_made(code, string);
+	if (!made)
+		return -ENOMEM;
+	if (!*made)
+		err = make_text(code, text, length, &func);
+	if (!err && !*made)
+		err = add_func(code, &func, made);
+	*ret = *made;
+	return err;
+}
+
+/* ---- frames and stacks ---- */
+
+static int add_location(struct firefox_code *code, const struct json_table *table, uint32_t id,
+			uint32_t *ret)
+{
+	enum { FUNC, LINE, CATEGORY, INLINE_DEPTH, FLAGS };
+	const struct json_cell *cells = table->cells;
+	struct firefox_func func = get_func(code, id);
+	struct frame frame = {.name = func.name, .file = func.file, .module = func.module};
+	uint64_t flags = get_flags(table, FLAGS, FRAME_HAS_CATEGORY);
+	uint64_t depth;
+	uint64_t category;
+
+	frame.full_name = frame.name;
+	frame.line = get_line(&cells[LINE]);
+	if (!frame.line)
+		frame.line = func.line;
+	if (flags & FRAME_HAS_CATEGORY && json_cell_get_u64(&cells[CATEGORY], &category) &&
+	    category < code->kinds.length)
+		frame.kind = code->kinds.items[category];
+	frame.is_inlined = flags & FRAME_IS_INLINED ||
+			   (json_cell_get_u64(&cells[INLINE_DEPTH], &depth) && depth);
+	if (func.lib && frame.kind == FRAME_USER && code->import->will_name_code)
+		return firefox_code_add_address(code, func.lib - 1, func.address, ret);
+	return profile_add_frame_location(code->import->profile, &frame, ret);
+}
+
+static int read_frames(struct firefox_code *code, size_t place)
+{
+	static const char *const processed[] = {"func",        "line",  "category",
+						"inlineDepth", "flags", NULL};
+	static const char *const raw[] = {"location", "line", "category", NULL};
+	struct json_table table;
+	int err = 0;
+
+	code->locations.length = 0;
+	open_table(code, &table, place, code->is_raw ? raw : processed);
+	while (!err && json_table_next(&table)) {
+		uint32_t *location = array_add(&code->locations);
+		uint32_t func = FIREFOX_NONE;
+
+		if (!location)
+			err = -ENOMEM;
+		else
+			func = code->is_raw ? get_item(&table.cells[0], code->strings.items,
+						       code->strings.length, FIREFOX_NONE)
+					    : get_item(&table.cells[0], code->funcs.items,
+						       code->funcs.length, FIREFOX_NONE);
+		if (!err && code->is_raw && func != FIREFOX_NONE)
+			err = make_func(code, func, &func);
+		if (!err) {
+			*location = FIREFOX_NONE;
+			if (func != FIREFOX_NONE)
+				err = add_location(code, &table, func, location);
+		}
+	}
+	json_table_close(&table);
+	return err;
+}
+
+/* The stack that the new one is below: named by its index, or by how far back it stands. */
+static bool find_parent(const struct firefox_code *code, const struct json_table *table,
+			size_t index, uint32_t *ret)
+{
+	enum { FRAME, PREFIX, PREFIX_OFFSET };
+	uint64_t prefix;
+
+	*ret = STACK_EMPTY;
+	if (json_cell_get_u64(&table->cells[PREFIX_OFFSET], &prefix)) {
+		if (!prefix)
+			return true;
+		if (prefix > index)
+			return false;
+		prefix = index - prefix;
+	} else if (!json_cell_get_u64(&table->cells[PREFIX], &prefix)) {
+		return table->cells[PREFIX].token == JSON_NULL ||
+		       table->cells[PREFIX].token == JSON_NUMBER; /* -1 */
+	}
+	if (prefix >= index)
+		return false;
+	*ret = code->stacks.items[prefix];
+	return *ret != FIREFOX_NONE;
+}
+
+static int read_stacks(struct firefox_code *code, size_t place)
+{
+	static const char *const names[] = {"frame", "prefix", "prefixOffset", NULL};
+	struct json_table table;
+	int err = 0;
+
+	code->stacks.length = 0;
+	open_table(code, &table, place, names);
+	while (!err && json_table_next(&table)) {
+		uint32_t *stack = array_add(&code->stacks);
+		uint32_t parent;
+		uint32_t location = get_item(&table.cells[0], code->locations.items,
+					     code->locations.length, FIREFOX_NONE);
+
+		if (!stack) {
+			err = -ENOMEM;
+			break;
+		}
+		*stack = FIREFOX_NONE;
+		if (location != FIREFOX_NONE &&
+		    find_parent(code, &table, code->stacks.length - 1, &parent))
+			err = profile_add_stack(code->import->profile, parent, location, stack);
+		else
+			err = reader_skip_byte(code->import, table.cells[0].offset,
+					       "a stack whose frame or caller does not exist");
+	}
+	json_table_close(&table);
+	return err;
+}
+
+int firefox_code_read(struct firefox_code *code, const struct firefox_places *places)
+{
+	int err = read_strings(code, places->strings);
+
+	if (!err)
+		err = read_sources(code, places->sources);
+	if (!err)
+		err = read_resources(code, places->resources);
+	if (!err)
+		err = read_funcs(code, places->funcs);
+	if (!err)
+		err = read_frames(code, places->frames);
+	return err ? err : read_stacks(code, places->stacks);
+}

@@ -1,0 +1,53 @@
+/*
+ * What the two halves of the writer of the Firefox Profiler's format share: firefox.c writes
+ * threads and the rest, firefox_tables.c the tables of code that threads share.
+ */
+#ifndef FORMATS_FIREFOX_WRITE_H
+#define FORMATS_FIREFOX_WRITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+#include "formats/format.h"
+#include "profile/profile.h"
+
+struct firefox_writer {
+	const struct profile *profile;  /* whose locations are named frames */
+	const struct profile *original; /* which knows modules */
+	const struct sink *sink;
+	struct text text;
+	struct string_table *strings;   /* of the format, by id */
+	struct string_table *files;     /* the others by id minus 1; the first is empty */
+	struct string_table *modules;   /* names */
+	struct string_table *func_keys; /* name, file and module */
+	struct string_table *pids;      /* that a main thread was written of */
+	struct string_table *tids;      /* that are taken */
+	uint32_t *funcs;                /* by location: func_keys */
+	uint32_t *module_of;            /* by module: of the original, or UINT32_MAX */
+	uint32_t *order;                /* samples by metric and thread */
+	uint32_t first, end;            /* in order: the thread being written */
+	uint64_t period_ns;
+};
+
+struct firefox_column {
+	const char *name;
+	void (*append)(struct firefox_writer *writer, uint32_t row);
+};
+
+/* Fill the tables of strings, files, modules and functions. Returns 0 or -ENOMEM. */
+_must_check_ int firefox_collect(struct firefox_writer *writer);
+/* "shared":{…}, */
+_must_check_ int firefox_write_shared(struct firefox_writer *writer);
+/* "categories":[…], */
+void firefox_append_categories(struct text *text);
+
+/* "name":[…],…,"length":3}, of the table that has been opened. Returns what the sink does. */
+_must_check_ int firefox_write_columns(struct firefox_writer *writer, uint32_t count,
+				       const struct firefox_column *columns, size_t num_columns);
+/* "name":[…], with what append() says about each row */
+_must_check_ int firefox_write_column(struct firefox_writer *writer, uint32_t count,
+				      const struct firefox_column *column);
+
+#endif

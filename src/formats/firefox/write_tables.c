@@ -1,0 +1,337 @@
+/*
+ * The tables of code in the Firefox Profiler's format: stacks, frames, functions, resources, which
+ * are modules, and strings.
+ */
+#include "formats/firefox/write.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+
+enum category { CATEGORY_OTHER, CATEGORY_USER, CATEGORY_KERNEL, CATEGORY_JIT, CATEGORY_INLINED };
+
+static const char categories[] =
+	"[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"JIT\",\"color\":\"green\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"Inlined\",\"color\":\"lightblue\",\"subcategories\":[\"Other\"]}]";
+
+struct func {
+	uint32_t name; /* strings of the profile; file and module may be empty */
+	uint32_t file;
+	uint32_t module;
+};
+
+/* ---- tables ---- */
+
+static const struct frame *get_frame(const struct firefox_writer *writer, uint32_t location)
+{
+	return profile_get_frame(writer->profile,
+				 profile_get_location(writer->profile, location)->first_frame);
+}
+
+static int copy_string(const struct firefox_writer *writer, uint32_t string,
+		       struct string_table *table, uint32_t *ret)
+{
+	return string_table_add(table, profile_get_string(writer->profile, string),
+				profile_get_string_length(writer->profile, string), ret);
+}
+
+/* Its number in a table that has it. */
+static uint32_t find_string(const struct firefox_writer *writer, const struct string_table *table,
+			    uint32_t string)
+{
+	return string_table_find(table, profile_get_string(writer->profile, string),
+				 profile_get_string_length(writer->profile, string));
+}
+
+static struct func get_func(const struct firefox_writer *writer, uint32_t row)
+{
+	struct func func;
+
+	memcpy(&func, string_table_get(writer->func_keys, row + 1), sizeof(func));
+	return func;
+}
+
+static int collect_func(struct firefox_writer *writer, uint32_t location)
+{
+	const struct frame *frame = get_frame(writer, location);
+	struct func func = {.name = frame->name, .file = frame->file, .module = frame->module};
+	uint32_t id;
+	int err = copy_string(writer, func.name, writer->strings, &id);
+
+	if (!err)
+		err = copy_string(writer, func.file, writer->strings, &id);
+	if (!err)
+		err = copy_string(writer, func.module, writer->strings, &id);
+	if (!err)
+		err = copy_string(writer, func.file, writer->files, &id);
+	if (!err)
+		err = copy_string(writer, func.module, writer->modules, &id);
+	if (!err)
+		err = string_table_add(writer->func_keys, (const char *)&func, sizeof(func), &id);
+	writer->funcs[location] = id - 1;
+	return err;
+}
+
+/* Which file of the original a module's name stands for: the first of that name. */
+static int find_modules(struct firefox_writer *writer)
+{
+	uint32_t count = string_table_get_count(writer->modules);
+
+	writer->module_of = malloc(count * sizeof(*writer->module_of));
+	if (!writer->module_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		writer->module_of[i] = UINT32_MAX;
+	for (uint32_t id = 0; id < profile_count_modules(writer->original); id++) {
+		const struct module *module = profile_get_module(writer->original, id);
+		const char *name =
+			path_basename(profile_get_string(writer->original, module->path));
+		uint32_t found = string_table_find(writer->modules, name, strlen(name));
+
+		if (found != STRING_NONE && writer->module_of[found] == UINT32_MAX)
+			writer->module_of[found] = id;
+	}
+	return 0;
+}
+
+int firefox_collect(struct firefox_writer *writer)
+{
+	uint32_t count = profile_count_locations(writer->profile);
+	int err = 0;
+
+	writer->funcs = calloc(count ? count : 1, sizeof(*writer->funcs));
+	if (!writer->funcs)
+		return -ENOMEM;
+	for (uint32_t location = 0; !err && location < count; location++)
+		err = collect_func(writer, location);
+	return err ? err : find_modules(writer);
+}
+
+/* ---- columns ---- */
+
+int firefox_write_column(struct firefox_writer *writer, uint32_t count,
+			 const struct firefox_column *column)
+{
+	int err = 0;
+
+	text_printf(&writer->text, "\"%s\":[", column->name);
+	for (uint32_t row = 0; !err && row < count; row++) {
+		if (row)
+			text_append_char(&writer->text, ',');
+		column->append(writer, row);
+		err = sink_drain(writer->sink, &writer->text);
+	}
+	text_append_string(&writer->text, "],\n");
+	return err;
+}
+
+int firefox_write_columns(struct firefox_writer *writer, uint32_t count,
+			  const struct firefox_column *columns, size_t num_columns)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < num_columns; i++)
+		err = firefox_write_column(writer, count, &columns[i]);
+	text_printf(&writer->text, "\"length\":%u},\n", count);
+	return err;
+}
+
+static void append_null(struct firefox_writer *writer, uint32_t row _unused_)
+{
+	text_append_string(&writer->text, "null");
+}
+
+static void append_false(struct firefox_writer *writer, uint32_t row _unused_)
+{
+	text_append_string(&writer->text, "false");
+}
+
+static void append_minus_one(struct firefox_writer *writer, uint32_t row _unused_)
+{
+	text_append_string(&writer->text, "-1");
+}
+
+static void append_zero(struct firefox_writer *writer, uint32_t row _unused_)
+{
+	text_append_char(&writer->text, '0');
+}
+
+static void append_one(struct firefox_writer *writer, uint32_t row _unused_)
+{
+	text_append_char(&writer->text, '1');
+}
+
+static void append_stack_frame(struct firefox_writer *writer, uint32_t row)
+{
+	text_append_number(&writer->text, profile_get_stack_location(writer->profile, row + 1));
+}
+
+static void append_stack_prefix(struct firefox_writer *writer, uint32_t row)
+{
+	uint32_t parent = profile_get_stack_parent(writer->profile, row + 1);
+
+	if (parent == STACK_EMPTY)
+		append_null(writer, row);
+	else
+		text_append_number(&writer->text, parent - 1);
+}
+
+static void append_inline_depth(struct firefox_writer *writer, uint32_t row)
+{
+	text_append_char(&writer->text, get_frame(writer, row)->is_inlined ? '1' : '0');
+}
+
+static void append_category(struct firefox_writer *writer, uint32_t row)
+{
+	const struct frame *frame = get_frame(writer, row);
+	enum category category = CATEGORY_USER;
+
+	if (frame->kind == FRAME_KERNEL)
+		category = CATEGORY_KERNEL;
+	else if (frame->kind == FRAME_JIT)
+		category = CATEGORY_JIT;
+	else if (frame->is_inlined)
+		category = CATEGORY_INLINED;
+	text_append_number(&writer->text, category);
+}
+
+static void append_frame_func(struct firefox_writer *writer, uint32_t row)
+{
+	text_append_number(&writer->text, writer->funcs[row]);
+}
+
+static void append_frame_line(struct firefox_writer *writer, uint32_t row)
+{
+	uint32_t line = get_frame(writer, row)->line;
+
+	if (line)
+		text_append_number(&writer->text, line);
+	else
+		append_null(writer, row);
+}
+
+static void append_func_name(struct firefox_writer *writer, uint32_t row)
+{
+	text_append_number(&writer->text,
+			   find_string(writer, writer->strings, get_func(writer, row).name));
+}
+
+/* The number of one that may be empty, and then is `none`. */
+static void append_index(struct firefox_writer *writer, const struct string_table *table,
+			 uint32_t string, const char *none)
+{
+	if (string == STRING_EMPTY)
+		text_append_string(&writer->text, none);
+	else
+		text_append_number(&writer->text, find_string(writer, table, string) - 1);
+}
+
+static void append_func_resource(struct firefox_writer *writer, uint32_t row)
+{
+	append_index(writer, writer->modules, get_func(writer, row).module, "-1");
+}
+
+static void append_func_source(struct firefox_writer *writer, uint32_t row)
+{
+	append_index(writer, writer->files, get_func(writer, row).file, "null");
+}
+
+/* A module, or a file, as a string of the format. */
+static void append_of_table(struct firefox_writer *writer, const struct string_table *table,
+			    uint32_t row)
+{
+	text_append_number(&writer->text,
+			   string_table_find(writer->strings, string_table_get(table, row + 1),
+					     string_table_get_length(table, row + 1)));
+}
+
+static void append_resource_name(struct firefox_writer *writer, uint32_t row)
+{
+	append_of_table(writer, writer->modules, row);
+}
+
+static void append_row(struct firefox_writer *writer, uint32_t row)
+{
+	text_append_number(&writer->text, row);
+}
+
+static void append_file(struct firefox_writer *writer, uint32_t row)
+{
+	append_of_table(writer, writer->files, row);
+}
+
+static void append_string(struct firefox_writer *writer, uint32_t row)
+{
+	json_append_string(&writer->text, string_table_get(writer->strings, row),
+			   string_table_get_length(writer->strings, row));
+}
+
+int firefox_write_shared(struct firefox_writer *writer)
+{
+	static const struct firefox_column stacks[] = {{"frame", append_stack_frame},
+						       {"prefix", append_stack_prefix}};
+	static const struct firefox_column frames[] = {
+		{"address", append_minus_one},  {"inlineDepth", append_inline_depth},
+		{"category", append_category},  {"subcategory", append_zero},
+		{"func", append_frame_func},    {"nativeSymbol", append_null},
+		{"innerWindowID", append_zero}, {"line", append_frame_line},
+		{"column", append_null}};
+	static const struct firefox_column funcs[] = {
+		{"name", append_func_name},      {"isJS", append_false},
+		{"relevantForJS", append_false}, {"resource", append_func_resource},
+		{"source", append_func_source},  {"lineNumber", append_null},
+		{"columnNumber", append_null}};
+	static const struct firefox_column resources[] = {{"lib", append_row},
+							  {"name", append_resource_name},
+							  {"host", append_null},
+							  {"type", append_one}};
+	static const struct firefox_column symbols[] = {{"libIndex", append_row},
+							{"address", append_zero},
+							{"name", append_zero},
+							{"functionSize", append_null}};
+	static const struct firefox_column sources[] = {{"uuid", append_null},
+							{"filename", append_file}};
+	static const struct firefox_column strings = {"stringArray", append_string};
+	const struct {
+		const char *name;
+		uint32_t count;
+		const struct firefox_column *columns;
+		size_t num_columns;
+	} tables[] = {
+		{"stackTable", profile_count_stacks(writer->profile) - 1, stacks,
+		 ARRAY_LENGTH(stacks)},
+		{"frameTable", profile_count_locations(writer->profile), frames,
+		 ARRAY_LENGTH(frames)},
+		{"funcTable", string_table_get_count(writer->func_keys) - 1, funcs,
+		 ARRAY_LENGTH(funcs)},
+		{"resourceTable", string_table_get_count(writer->modules) - 1, resources,
+		 ARRAY_LENGTH(resources)},
+		{"nativeSymbols", 0, symbols, ARRAY_LENGTH(symbols)},
+		{"sources", string_table_get_count(writer->files) - 1, sources,
+		 ARRAY_LENGTH(sources)},
+	};
+	int err = 0;
+
+	text_append_string(&writer->text, "\"shared\":{");
+	for (size_t i = 0; !err && i < ARRAY_LENGTH(tables); i++) {
+		text_printf(&writer->text, "\"%s\":{", tables[i].name);
+		err = firefox_write_columns(writer, tables[i].count, tables[i].columns,
+					    tables[i].num_columns);
+	}
+	if (!err)
+		err = firefox_write_column(writer, string_table_get_count(writer->strings),
+					   &strings);
+	if (!err)
+		text_truncate(&writer->text, writer->text.length - 2); /* the comma */
+	text_append_string(&writer->text, "},\n");
+	return err;
+}
+
+void firefox_append_categories(struct text *text)
+{
+	text_printf(text, "\"categories\":%s,\n", categories);
+}

@@ -1,0 +1,200 @@
+/*
+ * Folded stacks: one line a stack, frames joined by `;`, a space, the weight. Lines are
+ * sorted bytewise by stack. The differential kind has two weights, before and after.
+ *
+ * Written straight from the call tree, whose nodes have their children in order of labels. Below
+ * one node there are, for every child, up to two things to write: the line of the stack that ends
+ * there, which sorts as the label, and the lines of the stacks that go on, which sort as the label
+ * and `;`. Between the two come siblings whose labels are longer: "a b" stands between "a" and
+ * "a;x". What goes on therefore waits until such siblings are done.
+ */
+#include "formats/folded/write.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* A child whose own line is written, and whose stacks that go on are not. */
+struct waiting {
+	uint32_t node;
+	const char *label;
+	size_t label_length;
+};
+
+/* A node whose children are being written. */
+struct level {
+	uint32_t next;        /* child; CALL_TREE_NONE after the last */
+	size_t num_waiting;   /* how many children wait that are of levels further out */
+	size_t prefix_length; /* of the line: what stands before the children's labels */
+};
+
+struct writer {
+	const struct call_tree *tree;
+	const struct sink *sink;
+	bool is_comparison;
+	bool has_lines;
+	ARRAY(struct level) levels;    /* outermost first */
+	ARRAY(struct waiting) waiting; /* of all levels */
+	struct text line;              /* the stack down to the node that is being written */
+	struct text output;
+};
+
+static int enter(struct writer *writer, uint32_t node)
+{
+	struct level *level = array_add(&writer->levels);
+
+	if (!level || writer->line.failed)
+		return -ENOMEM;
+	*level = (struct level){
+		.next = call_tree_get_first_child(writer->tree, node),
+		.num_waiting = writer->waiting.length,
+		.prefix_length = writer->line.length,
+	};
+	return 0;
+}
+
+/* Whether a label and `;` sorts before another label, which sorts after the label itself. */
+static bool goes_before(const struct waiting *waiting, const char *label, size_t length)
+{
+	return length <= waiting->label_length ||
+	       (unsigned char)label[waiting->label_length] > ';' ||
+	       memcmp(label, waiting->label, waiting->label_length) != 0;
+}
+
+/* Readers drop a byte order mark at the start of a file: one that belongs to a frame needs another.
+ */
+static bool starts_with_mark(const struct writer *writer, const char *label, size_t length)
+{
+	const char *start = writer->line.length ? writer->line.data : label;
+	size_t size = writer->line.length ? writer->line.length : length;
+
+	return size >= strlen(BYTE_ORDER_MARK) &&
+	       memcmp(start, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0;
+}
+
+static int write_line(struct writer *writer, uint32_t node, const char *label, size_t length)
+{
+	struct text *output = &writer->output;
+
+	if (!writer->has_lines && starts_with_mark(writer, label, length))
+		text_append_string(output, BYTE_ORDER_MARK);
+	writer->has_lines = true;
+	text_append(output, writer->line.data, writer->line.length);
+	text_append(output, label, length);
+	text_append_char(output, ' ');
+	if (writer->is_comparison) {
+		text_append_number(output, call_tree_get_baseline(writer->tree, node));
+		text_append_char(output, ' ');
+	}
+	text_append_number(output, call_tree_get_self(writer->tree, node));
+	text_append_char(output, '\n');
+	return sink_drain(writer->sink, output);
+}
+
+/* Write the next thing below the innermost level: a child's line, or all below a child. */
+static int write_next(struct writer *writer)
+{
+	struct level *level = &writer->levels.items[writer->levels.length - 1];
+	uint32_t node = level->next;
+	struct waiting *waiting = NULL;
+	const char *label = NULL;
+	size_t length = 0;
+
+	text_truncate(&writer->line, level->prefix_length);
+	if (node != CALL_TREE_NONE)
+		label = call_tree_get_label(writer->tree, node, &length);
+	if (writer->waiting.length > level->num_waiting)
+		waiting = &writer->waiting.items[writer->waiting.length - 1];
+	if (waiting && (node == CALL_TREE_NONE || goes_before(waiting, label, length))) {
+		text_append(&writer->line, waiting->label, waiting->label_length);
+		text_append_char(&writer->line, ';');
+		writer->waiting.length--;
+		return enter(writer, waiting->node);
+	}
+	if (node == CALL_TREE_NONE) {
+		writer->levels.length--;
+		return 0;
+	}
+	level->next = call_tree_get_next_sibling(writer->tree, node);
+	if (call_tree_get_first_child(writer->tree, node) != CALL_TREE_NONE) {
+		waiting = array_add(&writer->waiting);
+		if (!waiting)
+			return -ENOMEM;
+		*waiting = (struct waiting){node, label, length};
+	}
+	return call_tree_has_samples(writer->tree, node) ? write_line(writer, node, label, length)
+							 : 0;
+}
+
+static int write_tree(const struct profile *profile, const struct call_tree_opts *opts,
+		      const struct sink *sink)
+{
+	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
+	struct writer writer = {.sink = sink, .is_comparison = opts->has_baseline};
+	int err = call_tree_new(profile, opts, &tree);
+
+	writer.tree = tree;
+	if (!err)
+		err = enter(&writer, CALL_TREE_ROOT);
+	while (!err && writer.levels.length)
+		err = write_next(&writer);
+	if (!err)
+		err = sink_flush(sink, &writer.output);
+	array_release(&writer.levels);
+	array_release(&writer.waiting);
+	text_release(&writer.line);
+	text_release(&writer.output);
+	return err;
+}
+
+static int write_folded(const struct profile *profile, const struct format_opts *opts,
+			const struct sink *sink)
+{
+	struct call_tree_opts tree = opts->tree;
+
+	tree.has_baseline = false;
+	return write_tree(profile, &tree, sink);
+}
+
+/* A profile that is no comparison is compared with nothing. */
+static int write_diff_folded(const struct profile *profile, const struct format_opts *opts,
+			     const struct sink *sink)
+{
+	struct call_tree_opts tree = opts->tree;
+	uint32_t before = profile_find_metric(profile, METRIC_BEFORE);
+	uint32_t after = profile_find_metric(profile, METRIC_AFTER);
+
+	if (!tree.has_baseline && before != METRIC_NONE && after != METRIC_NONE) {
+		tree.metric = after;
+		tree.baseline = before;
+	} else if (!tree.has_baseline) {
+		tree.baseline = METRIC_NONE;
+	}
+	tree.has_baseline = true;
+	return write_tree(profile, &tree, sink);
+}
+
+/* What a line holds tells nothing: a stack of the plain kind may end in a blank and a number. */
+static enum detection diff_folded_detect(const uint8_t *data _unused_, size_t size _unused_)
+{
+	return DETECTED_BY_NAME;
+}
+
+const struct format format_folded = {
+	.name = "folded",
+	.extension = ".folded",
+	.summary = "one line a stack: frames joined by ';', then the number of samples",
+	.write = write_folded,
+	.detect = folded_detect,
+	.read = folded_read,
+};
+
+const struct format format_diff_folded = {
+	.name = "diff.folded",
+	.extension = ".diff.folded",
+	.summary = "the same with two numbers, before and after",
+	.write = write_diff_folded,
+	.detect = diff_folded_detect,
+	.read = diff_folded_read,
+};

@@ -1,0 +1,498 @@
+/*
+ * Experiments of Oracle Studio and gprofng: a folder NAME.er, or a tar archive of it.
+ *
+ *	er_files.c     the files of the input
+ *	er_log.c       log.xml: the process, its threads, how packets are laid out
+ *	er_map.c       map.xml: what lay where, and when
+ *	er_java.c      jclasses: names of Java methods
+ *	er_packets.c   the packets of a data file
+ *	er_stacks.c    data.frameinfo: stacks by number
+ *	er_metrics.c   what a packet weighs
+ *	er_archives.c  copies of the programs and libraries
+ *
+ * Every folder of the input that has a log.xml is an experiment; those of processes that the first
+ * one started lie in its folder. All are merged, as gprofng does, each with its own process.
+ *
+ * Source: binutils, gprofng; Oracle Developer Studio, the manual pages of collect and er_print.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/format.h"
+#include "formats/gprofng/read_archives.h"
+#include "formats/gprofng/read_files.h"
+#include "formats/gprofng/read_java.h"
+#include "formats/gprofng/read_log.h"
+#include "formats/gprofng/read_map.h"
+#include "formats/gprofng/read_metrics.h"
+#include "formats/gprofng/read_packets.h"
+#include "formats/gprofng/read_stacks.h"
+#include "formats/reader.h"
+#include "formats/unnamed_code.h"
+
+#define LOG_NAME "log.xml"
+
+struct known_thread {
+	uint64_t tid;
+	uint32_t thread;
+};
+
+/* Where an experiment is. */
+struct folder {
+	const char *path; /* with its slash; "" at the top of the input */
+	size_t length;
+	size_t founder_length; /* of the part that is the folder of the first process */
+};
+
+/* The experiments of an import. */
+struct experiments {
+	struct import *import;
+	struct er_files files;
+	struct er_modules modules;
+	ARRAY(struct folder) folders; /* the first process before those that it started */
+	uint32_t comm;                /* of the first process */
+};
+
+/* One experiment. */
+struct reader {
+	struct import *import;
+	struct experiments *experiments;
+	struct er_files *files;
+	const char *folder; /* with its slash; "" at the top of the input */
+	size_t folder_length;
+	struct er_log log;
+	struct er_map map;
+	struct er_java java;
+	struct er_stacks stacks;
+	struct er_metrics metrics;
+	uint32_t process;
+	ARRAY(struct known_thread) threads;
+	struct hash_index thread_index;
+};
+
+static void release(struct reader *reader)
+{
+	er_log_release(&reader->log);
+	er_map_release(&reader->map);
+	er_java_release(&reader->java);
+	er_stacks_release(&reader->stacks);
+	er_metrics_release(&reader->metrics);
+	array_release(&reader->threads);
+	hash_index_release(&reader->thread_index);
+}
+
+/* ---- threads ---- */
+
+static bool is_thread(const void *owner, uint32_t item, const void *key)
+{
+	const struct reader *reader = owner;
+
+	return reader->threads.items[item].tid == *(const uint64_t *)key;
+}
+
+/* What was forked has no command line, but "(fork)": it is called as the first process. */
+static int find_comm(struct reader *reader, uint32_t *ret)
+{
+	const char *command = reader->log.text.data + reader->log.command;
+
+	*ret = reader->experiments->comm;
+	if (!command[0] || (command[0] == '(' && *ret != STRING_EMPTY))
+		return 0;
+	return profile_add_frame_name(reader->import->profile, command, strlen(command), ret);
+}
+
+static int add_process(struct reader *reader)
+{
+	uint32_t comm;
+	int err = find_comm(reader, &comm);
+
+	if (err)
+		return err;
+	if (reader->experiments->comm == STRING_EMPTY)
+		reader->experiments->comm = comm;
+	return profile_add_process(reader->import->profile, (uint32_t)reader->log.pid, comm,
+				   &reader->process);
+}
+
+/* Java's threads have names; the others are called as their process. */
+static int add_thread(struct reader *reader, uint64_t tid, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	const char *name = er_log_find_java_thread(&reader->log, tid);
+	struct thread thread = {
+		.process = reader->process,
+		.tid = (uint32_t)tid,
+		.comm = profile_get_process(profile, reader->process)->comm,
+		.source = reader->import->source,
+	};
+	int err = name ? profile_add_frame_name(profile, name, strlen(name), &thread.comm) : 0;
+
+	return err ? err : profile_add_thread(profile, &thread, ret);
+}
+
+static int find_thread(struct reader *reader, uint64_t tid, uint32_t *ret)
+{
+	uint64_t hash = hash_mix(0, tid);
+	uint32_t item = hash_index_find(&reader->thread_index, hash, is_thread, reader, &tid);
+	struct known_thread *added;
+	int err;
+
+	if (item != HASH_INDEX_NONE) {
+		*ret = reader->threads.items[item].thread;
+		return 0;
+	}
+	added = array_add(&reader->threads);
+	if (!added)
+		return -ENOMEM;
+	added->tid = tid;
+	err = add_thread(reader, tid, &added->thread);
+	*ret = added->thread;
+	return err ? err
+		   : hash_index_add(&reader->thread_index, hash,
+				    (uint32_t)(reader->threads.length - 1));
+}
+
+/* ---- packets ---- */
+
+static void read_fields(const struct reader *reader, const struct er_packet *packet,
+			const struct er_record *record, struct er_values *values)
+{
+	for (uint32_t i = 0; i < packet->num_fields; i++) {
+		const struct er_field *field = &reader->log.fields.items[packet->first_field + i];
+		uint64_t number = er_record_get(record, field->offset, field->width);
+
+		if (field->width == 4 && field->is_signed)
+			number = (uint64_t)(int64_t)(int32_t)number;
+		values->numbers[field->role] = number;
+	}
+}
+
+/* Whether all fields of the packet are there. */
+static bool is_whole(const struct reader *reader, const struct er_packet *packet,
+		     const struct er_record *record)
+{
+	for (uint32_t i = 0; i < packet->num_fields; i++) {
+		const struct er_field *field = &reader->log.fields.items[packet->first_field + i];
+
+		if (field->offset + (size_t)field->width > record->size)
+			return false;
+	}
+	return true;
+}
+
+static int skip_packet(struct reader *reader, const struct er_file *file,
+		       const struct er_record *record)
+{
+	const char *fault = "a packet is shorter than log.xml says";
+
+	if (reader->import->is_strict)
+		return import_fail_member(reader->import, file->path, record->offset, "%s", fault);
+	import_skip_member(reader->import, file->path, record->offset, "%s, skipping", fault);
+	return 0;
+}
+
+static int read_packet(struct reader *reader, const struct er_data_file *data_file,
+		       const struct er_file *file, const struct er_packet *packet,
+		       const struct er_record *record)
+{
+	struct er_values values = {.offset = record->offset, .kind = packet->kind};
+	int err;
+
+	if (!is_whole(reader, packet, record))
+		return skip_packet(reader, file, record);
+	read_fields(reader, packet, record, &values);
+	err = find_thread(reader, values.numbers[ER_LWPID], &values.thread);
+	if (!err)
+		err = er_stacks_find(&reader->stacks, values.numbers[ER_FRINFO],
+				     values.numbers[ER_TSTAMP], &values.stack);
+	if (!err)
+		err = er_metrics_add(&reader->metrics, data_file, &values);
+	if (!err)
+		reader->import->counts.records++;
+	return err;
+}
+
+/* The layouts of a file's packets by their kind; NULL: there are none. */
+struct layouts {
+	const struct er_packet *items[NUM_ER_KINDS];
+};
+
+static int find_layouts(struct reader *reader, uint32_t file, struct layouts *ret)
+{
+	*ret = (struct layouts){0};
+	array_for_each (&reader->log.packets, packet)
+		if (packet->file == file && !ret->items[packet->kind])
+			ret->items[packet->kind] = packet;
+	if ((ret->items[ER_CLOCK] || ret->items[ER_OLD_CLOCK]) &&
+	    !reader->log.files.items[file].ticks_us)
+		return import_fail_member(reader->import, reader->metrics.path, 0,
+					  "the log does not say how long a tick of the clock is");
+	return 0;
+}
+
+static int read_data_file(struct reader *reader, uint32_t index)
+{
+	const struct er_data_file *data_file = &reader->log.files.items[index];
+	struct er_packets packets = {.import = reader->import,
+				     .is_big_endian = reader->log.is_big_endian};
+	struct layouts layouts;
+	struct er_record record;
+	struct er_file file;
+	int got = 0;
+	int err = er_files_open(reader->files, reader->folder, reader->folder_length,
+				reader->log.text.data + data_file->name, &file);
+
+	if (err)
+		return err == -ENOENT ? 0 : err; /* nothing of the kind was recorded */
+	reader->metrics.path = file.path;
+	packets.file = &file;
+	err = find_layouts(reader, index, &layouts);
+	while (!err && (got = er_packets_next(&packets, &record)) > 0) {
+		if (record.type < NUM_ER_KINDS && layouts.items[record.type])
+			err = read_packet(reader, data_file, &file, layouts.items[record.type],
+					  &record);
+		else
+			reader->import->counts.unknown_events++;
+	}
+	if (!err)
+		err = got;
+	return err ? err : er_metrics_add_leaks(&reader->metrics);
+}
+
+/* The clock comes first: the first metric is what is shown. */
+static int read_data_files(struct reader *reader)
+{
+	const struct er_log *log = &reader->log;
+	int err = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; !err && i < log->files.length; i++)
+			if ((log->files.items[i].ticks_us != 0) == (pass == 0))
+				err = read_data_file(reader, i);
+	return err;
+}
+
+/* ---- experiments ---- */
+
+/* A file that may be missing: its content is then empty. */
+static int open_optional(struct reader *reader, const char *name, struct er_file *ret)
+{
+	int err = er_files_open(reader->files, reader->folder, reader->folder_length, name, ret);
+
+	if (err == -ENOENT) {
+		*ret = (struct er_file){.path = name};
+		err = 0;
+	}
+	return err;
+}
+
+static int read_log(struct reader *reader)
+{
+	struct er_file file;
+	int err = er_files_open(reader->files, reader->folder, reader->folder_length, LOG_NAME,
+				&file);
+
+	if (err == -ENOENT)
+		return import_fail_byte(reader->import, 0, "expected a file " LOG_NAME);
+	return err ? err : er_log_read(&reader->log, reader->import, &file);
+}
+
+static int read_names(struct reader *reader, struct er_modules *modules)
+{
+	struct er_file file;
+	int err = open_optional(reader, "map.xml", &file);
+
+	if (!err)
+		err = er_map_read(&reader->map, reader->import->profile, modules, &reader->log,
+				  &file);
+	if (!err)
+		err = open_optional(reader, "jclasses", &file);
+	return err ? err : er_java_read(&reader->java, reader->import, &reader->log, &file);
+}
+
+static int read_stacks(struct reader *reader)
+{
+	struct er_file file;
+	int err = open_optional(reader, "data.frameinfo", &file);
+
+	reader->stacks.import = reader->import;
+	reader->stacks.log = &reader->log;
+	reader->stacks.map = &reader->map;
+	reader->stacks.java = &reader->java;
+	reader->stacks.process = reader->process;
+	return err ? err : er_stacks_read(&reader->stacks, &file);
+}
+
+static int read_experiment(struct experiments *experiments, const struct folder *folder)
+{
+	struct reader reader = {
+		.import = experiments->import,
+		.experiments = experiments,
+		.files = &experiments->files,
+		.folder = folder->path,
+		.folder_length = folder->length,
+	};
+	int err = read_log(&reader);
+
+	if (!err)
+		err = read_names(&reader, &experiments->modules);
+	if (!err)
+		err = add_process(&reader);
+	if (!err)
+		err = read_stacks(&reader);
+	if (!err)
+		err = er_metrics_init(&reader.metrics, reader.import, &reader.log);
+	if (!err)
+		err = read_data_files(&reader);
+	release(&reader);
+	return err;
+}
+
+/* Whether a path is that of an experiment's log, and where its folder's part ends. */
+static bool is_log(const char *path, size_t *ret_folder_length)
+{
+	size_t length = strlen(path) - strlen(path_basename(path));
+
+	*ret_folder_length = length;
+	return string_equals(path + length, LOG_NAME) && !strstr(path, "archives/");
+}
+
+/* Processes that another one started have folders in its own: _f1.er, _f1_x1.er, … */
+static size_t get_founder_length(const char *path, size_t length)
+{
+	size_t start = length ? length - 1 : 0;
+
+	while (start && path[start - 1] != '/')
+		start--;
+	return length && path[start] == '_' ? start : length;
+}
+
+static int compare_folders(const void *a, const void *b)
+{
+	const struct folder *folder_a = a;
+	const struct folder *folder_b = b;
+	size_t length_a = folder_a->founder_length;
+	size_t length_b = folder_b->founder_length;
+	int order =
+		memcmp(folder_a->path, folder_b->path, length_a < length_b ? length_a : length_b);
+
+	if (order)
+		return order;
+	if (length_a != length_b)
+		return length_a < length_b ? -1 : 1;
+	length_a = folder_a->length;
+	length_b = folder_b->length;
+	order = memcmp(folder_a->path, folder_b->path, length_a < length_b ? length_a : length_b);
+	return order ? order : length_a < length_b ? -1 : length_a > length_b;
+}
+
+static int list_folders(struct experiments *experiments)
+{
+	array_for_each (&experiments->files.items, file) {
+		struct folder *added;
+		size_t length;
+
+		if (!is_log(file->path, &length))
+			continue;
+		added = array_add(&experiments->folders);
+		if (!added)
+			return -ENOMEM;
+		*added =
+			(struct folder){file->path, length, get_founder_length(file->path, length)};
+	}
+	if (experiments->folders.length)
+		qsort(experiments->folders.items, experiments->folders.length,
+		      sizeof(*experiments->folders.items), compare_folders);
+	return 0;
+}
+
+/* One damaged experiment costs no other. */
+static int forgive(struct import *import, int err)
+{
+	if (err != -EBADMSG || import->is_strict)
+		return err;
+	import->counts.skipped++;
+	import_warn(import, "%s; the rest of the experiment is left out",
+		    import_get_reason(import));
+	return 0;
+}
+
+static int read_folders(struct experiments *experiments)
+{
+	const struct folder *last = NULL;
+	int err = 0;
+
+	array_for_each (&experiments->folders, folder) {
+		if (!last || last->founder_length != folder->founder_length ||
+		    memcmp(last->path, folder->path, folder->founder_length) != 0)
+			experiments->comm = STRING_EMPTY;
+		last = folder;
+		err = read_experiment(experiments, folder);
+		err = forgive(experiments->import, err);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int read_experiments(struct experiments *experiments)
+{
+	struct import *import = experiments->import;
+	int err = list_folders(experiments);
+
+	if (!err)
+		err = read_folders(experiments);
+	if (err)
+		return err;
+	if (import->counts.records) {
+		import->error = (struct error){0};
+		return er_archives_find(&experiments->files, import->profile,
+					&experiments->modules);
+	}
+	if (import->error.message[0])
+		return -EBADMSG;
+	if (experiments->folders.length)
+		return import_fail_byte(import, 0, "the experiment has no samples");
+	return import_fail_byte(import, 0,
+				"expected an experiment: a folder with a file " LOG_NAME);
+}
+
+static int read_er(struct import *import)
+{
+	struct experiments experiments = {.import = import};
+	int err = er_files_init(&experiments.files, import);
+
+	if (!err)
+		err = read_experiments(&experiments);
+	if (!err && !import->will_name_code)
+		err = unnamed_code_name(import, false);
+	array_release(&experiments.folders);
+	er_modules_release(&experiments.modules);
+	er_files_release(&experiments.files);
+	return err;
+}
+
+static enum detection detect(const uint8_t *data, size_t size)
+{
+	return er_files_detect(data, size) ? DETECTED_SURE : DETECTED_NOT;
+}
+
+static bool detect_members(const char *const *members, size_t num_members)
+{
+	size_t ignored;
+
+	for (size_t i = 0; i < num_members; i++)
+		if (is_log(members[i], &ignored))
+			return true;
+	return false;
+}
+
+const struct format format_er = {
+	.name = "er",
+	.extension = ".er",
+	.summary = "experiments of gprofng and Oracle Studio: a folder, or a tar of it",
+	.detect = detect,
+	.detect_members = detect_members,
+	.read = read_er,
+};

@@ -1,0 +1,19 @@
+/*
+ * Copies of programs and libraries that an experiment keeps in its folder archives/.
+ */
+#ifndef FORMATS_GPROFNG_READ_ARCHIVES_H
+#define FORMATS_GPROFNG_READ_ARCHIVES_H
+
+#include "base/attributes.h"
+#include "formats/gprofng/read_files.h"
+#include "formats/gprofng/read_map.h"
+#include "profile/profile.h"
+
+/*
+ * Tell the modules where their copies are: by archive.log, else by their names. Returns 0 or
+ * -ENOMEM.
+ */
+_must_check_ int er_archives_find(struct er_files *files, struct profile *profile,
+				  const struct er_modules *modules);
+
+#endif

@@ -1,0 +1,138 @@
+#include "formats/gprofng/read_java.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/gprofng/read_packets.h"
+
+enum { CLASS_LOADED = 0x0a03, METHOD_LOADED = 0x0b03 };
+
+enum { CLASS_NAME = 24, METHOD_ID = 16, METHOD_NAME = 24 };
+
+#define MAX_NAME_BYTES 1024
+
+void er_java_release(struct er_java *java)
+{
+	array_release(&java->methods);
+	text_release(&java->text);
+	*java = (struct er_java){0};
+}
+
+static int add_method(struct er_java *java, const struct er_record *record, uint32_t class_name)
+{
+	struct er_method *added;
+
+	if (record->size <= METHOD_NAME)
+		return 0;
+	added = array_add(&java->methods);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct er_method){
+		.id = er_record_get(record, METHOD_ID, 8),
+		.number = (uint32_t)java->methods.length,
+		.class_name = class_name,
+		.name = (uint32_t)(record->offset + METHOD_NAME),
+	};
+	return 0;
+}
+
+static int compare_methods(const void *a, const void *b)
+{
+	const struct er_method *method_a = a;
+	const struct er_method *method_b = b;
+
+	if (method_a->id != method_b->id)
+		return method_a->id < method_b->id ? -1 : 1;
+	return method_a->number < method_b->number ? 1 : -1;
+}
+
+int er_java_read(struct er_java *java, struct import *import, const struct er_log *log,
+		 const struct er_file *file)
+{
+	struct er_packets packets = {import, file, 0, log->is_big_endian};
+	struct er_record record;
+	uint32_t class_name = 0;
+	int err = 0;
+
+	java->file = *file;
+	if (file->size > UINT32_MAX) /* offsets are kept in 32 bits */
+		return 0;
+	while (!err) {
+		int got = er_packets_next(&packets, &record);
+
+		if (got <= 0) {
+			err = got;
+			break;
+		}
+		if (record.type == CLASS_LOADED)
+			class_name = record.size > CLASS_NAME
+					     ? (uint32_t)(record.offset + CLASS_NAME)
+					     : 0;
+		else if (record.type == METHOD_LOADED)
+			err = add_method(java, &record, class_name);
+	}
+	if (!err && java->methods.length)
+		qsort(java->methods.items, java->methods.length, sizeof(*java->methods.items),
+		      compare_methods);
+	return err;
+}
+
+/* The string at an offset of the file. */
+static size_t get_string(const struct er_java *java, uint32_t offset, const char **ret)
+{
+	size_t left = java->file.size - offset;
+
+	*ret = (const char *)java->file.data + offset;
+	return strnlen(*ret, left < MAX_NAME_BYTES ? left : MAX_NAME_BYTES);
+}
+
+/* "Lcom/example/Class;" as com.example.Class, and the method. */
+static void append_name(struct er_java *java, const struct er_method *method)
+{
+	const char *name;
+	size_t length;
+
+	if (method->class_name) {
+		length = get_string(java, method->class_name, &name);
+		if (length && name[0] == 'L') {
+			name++;
+			length--;
+		}
+		if (length && name[length - 1] == ';')
+			length--;
+		text_append(&java->text, name, length);
+		text_append_char(&java->text, '.');
+		for (size_t i = 0; !java->text.failed && i < java->text.length; i++)
+			if (java->text.data[i] == '/')
+				java->text.data[i] = '.';
+	}
+	length = get_string(java, method->name, &name);
+	text_append(&java->text, name, length);
+}
+
+static const struct er_method *find_method(const struct er_java *java, uint64_t id)
+{
+	size_t place = array_count_front(&java->methods, method, method->id < id);
+
+	if (place == java->methods.length || java->methods.items[place].id != id)
+		return NULL;
+	return &java->methods.items[place];
+}
+
+int er_java_find(struct er_java *java, struct profile *profile, uint64_t id, uint32_t *ret)
+{
+	const struct er_method *method = find_method(java, id);
+	struct frame frame = {0};
+	int err;
+
+	text_truncate(&java->text, 0);
+	if (method)
+		append_name(java, method);
+	if (java->text.failed)
+		return -ENOMEM;
+	err = profile_add_frame_name(profile, java->text.data ? java->text.data : "",
+				     java->text.length, &frame.name);
+	frame.full_name = frame.name;
+	return err ? err : profile_add_frame_location(profile, &frame, ret);
+}

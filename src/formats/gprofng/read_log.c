@@ -1,0 +1,394 @@
+#include "formats/gprofng/read_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/reader.h"
+
+#define OLDEST_VERSION 12
+#define MAX_COUNTERS   64 /* of which a processor counts at once; more than any has */
+
+static const char *const role_names[] = {
+	[ER_LWPID] = "LWPID",     [ER_TSTAMP] = "TSTAMP", [ER_FRINFO] = "FRINFO",
+	[ER_MSTATE] = "MSTATE",   [ER_NTICK] = "NTICK",   [ER_UCPU] = "UCPU",
+	[ER_SCPU] = "SCPU",       [ER_TRAP] = "TRAP",     [ER_TFAULT] = "TFAULT",
+	[ER_DFAULT] = "DFAULT",   [ER_KFAULT] = "KFAULT", [ER_ULOCK] = "ULOCK",
+	[ER_TSLEEP] = "TSLEEP",   [ER_WAIT] = "WAIT",     [ER_TSTOP] = "TSTOP",
+	[ER_HTYPE] = "HTYPE",     [ER_HSIZE] = "HSIZE",   [ER_HVADDR] = "HVADDR",
+	[ER_HOVADDR] = "HOVADDR", [ER_SRQST] = "SRQST",   [ER_IOTYPE] = "IOTYPE",
+	[ER_IONBYTE] = "IONBYTE", [ER_IORQST] = "IORQST", [ER_HWCTAG] = "HWCTAG",
+	[ER_HWCINT] = "HWCINT",
+};
+
+struct reader {
+	struct import *import;
+	const struct er_file *file;
+	struct er_log *log;
+	struct er_data_file profile; /* the element <profile> that is open; its file comes later */
+	uint32_t file_index;         /* UINT32_MAX: not told yet */
+	bool is_packet_open;
+};
+
+void er_log_release(struct er_log *log)
+{
+	array_release(&log->files);
+	array_release(&log->packets);
+	array_release(&log->fields);
+	array_release(&log->counters);
+	array_release(&log->java_threads);
+	text_release(&log->text);
+	*log = (struct er_log){0};
+}
+
+/* ---- text ---- */
+
+struct xml_scanner er_scan(const struct er_file *file)
+{
+	size_t size = file->size;
+
+	while (size && !file->data[size - 1])
+		size--;
+	return xml_scan(file->data, size);
+}
+
+bool er_parse_number(struct xml_slice slice, uint64_t *ret)
+{
+	size_t i = slice.length && slice.data[0] == '+';
+
+	if (slice.length - i < 3 || slice.data[i] != '0' || (slice.data[i + 1] | 0x20) != 'x')
+		return parse_u64(slice.data + i, slice.length - i, ret);
+	i += 2;
+	return hex_read(slice.data + i, slice.length - i, ret) == slice.length - i;
+}
+
+uint64_t er_find_number(const struct xml_tag *tag, const char *name)
+{
+	struct xml_slice slice;
+	uint64_t value;
+
+	return xml_find_attribute(tag, name, &slice) && er_parse_number(slice, &value) ? value : 0;
+}
+
+uint64_t er_parse_seconds(struct xml_slice slice)
+{
+	const char *dot = memchr(slice.data, '.', slice.length);
+	size_t length = dot ? (size_t)(dot - slice.data) : slice.length;
+	uint64_t seconds;
+	uint64_t fraction = 0;
+
+	if (!parse_u64(slice.data, length, &seconds) || seconds > UINT32_MAX)
+		return 0;
+	for (size_t digit = 1; digit <= 9; digit++) {
+		char c = length + digit < slice.length ? slice.data[length + digit] : '0';
+
+		if (c < '0' || c > '9')
+			return 0;
+		fraction = fraction * 10 + (uint64_t)(c - '0');
+	}
+	return seconds * 1000000000 + fraction;
+}
+
+/* A byte that is no ASCII stands as %e6%. Works in place. */
+static void unescape(struct text *text, size_t start)
+{
+	size_t end = start;
+
+	if (text->failed || !text->data)
+		return;
+	for (size_t i = start; i < text->length; i++) {
+		const char *data = text->data + i;
+		bool is_byte = text->length - i >= 4 && data[0] == '%' && data[3] == '%' &&
+			       is_hex_digit(data[1]) && is_hex_digit(data[2]);
+
+		text->data[end++] =
+			is_byte ? (char)(hex_digit_value(data[1]) << 4 | hex_digit_value(data[2]))
+				: data[0];
+		i += is_byte ? 3 : 0;
+	}
+	text_truncate(text, end);
+}
+
+bool er_append_attribute(struct text *text, const struct xml_tag *tag, const char *name)
+{
+	size_t start = text->length;
+	struct xml_slice slice;
+
+	if (!xml_find_attribute(tag, name, &slice))
+		return false;
+	xml_decode(text, slice);
+	unescape(text, start);
+	return true;
+}
+
+/* A string of the log; empty when there is no such attribute. */
+static size_t add_string(struct er_log *log, const struct xml_tag *tag, const char *name)
+{
+	size_t start = log->text.length;
+
+	(void)er_append_attribute(&log->text, tag, name); /* none: it is empty */
+	text_append_char(&log->text, '\0');
+	return start;
+}
+
+/* ---- elements ---- */
+
+static int read_version(struct reader *reader, const struct xml_tag *tag)
+{
+	struct xml_slice version;
+	const char *dot;
+	uint64_t major;
+
+	if (!xml_find_attribute(tag, "version", &version))
+		return import_fail_member(reader->import, reader->file->path, tag->offset,
+					  "expected the version of the experiment");
+	dot = memchr(version.data, '.', version.length);
+	if (!parse_u64(version.data, dot ? (size_t)(dot - version.data) : version.length, &major) ||
+	    major < OLDEST_VERSION)
+		return import_fail_member(reader->import, reader->file->path, tag->offset,
+					  "experiments before version %d cannot be read",
+					  OLDEST_VERSION);
+	return 0;
+}
+
+static void read_system(struct er_log *log, const struct xml_tag *tag)
+{
+	struct xml_slice arch;
+
+	if (xml_find_attribute(tag, "arch", &arch))
+		log->is_big_endian = (arch.length >= 5 && memcmp(arch.data, "sparc", 5) == 0) ||
+				     (arch.length >= 4 && memcmp(arch.data, "sun4", 4) == 0);
+}
+
+/* The text of <process>: the command line. */
+static void read_command(struct er_log *log, struct xml_slice line)
+{
+	size_t start = log->text.length;
+	size_t length;
+	const char *word;
+
+	if (!line.length || log->command)
+		return;
+	xml_decode(&log->text, line);
+	unescape(&log->text, start);
+	text_append_char(&log->text, '\0');
+	if (log->text.failed)
+		return;
+	word = log->text.data + start;
+	length = strcspn(word, " \t\n");
+	log->text.data[start + length] = '\0';
+	log->command = start + (size_t)(path_basename(word) - word);
+}
+
+static void read_process(struct er_log *log, const struct xml_tag *tag)
+{
+	uint64_t pid = er_find_number(tag, "pid");
+
+	if (tag->is_closing)
+		read_command(log, tag->before);
+	else if (pid)
+		log->pid = pid;
+	else if (er_find_number(tag, "wsize") == 32)
+		log->is_32_bit = true;
+}
+
+static int read_event(struct er_log *log, const struct xml_tag *tag)
+{
+	struct xml_slice kind;
+	struct xml_slice time;
+	struct er_java_thread *thread;
+
+	if (!xml_find_attribute(tag, "kind", &kind))
+		return 0;
+	if (xml_slice_equals(kind, "run") && !log->start_ns &&
+	    xml_find_attribute(tag, "tstamp", &time))
+		log->start_ns = er_parse_seconds(time);
+	if (!xml_slice_equals(kind, "jthread_start"))
+		return 0;
+	thread = array_add(&log->java_threads);
+	if (!thread)
+		return -ENOMEM;
+	thread->tid = er_find_number(tag, "tid");
+	thread->name = add_string(log, tag, "name");
+	return 0;
+}
+
+/* ---- packets ---- */
+
+static int read_profile(struct reader *reader, const struct xml_tag *tag)
+{
+	struct er_log *log = reader->log;
+	struct xml_slice name;
+	struct er_counter *counter;
+
+	reader->file_index = UINT32_MAX;
+	reader->profile = (struct er_data_file){.ticks_us = er_find_number(tag, "ptimer")};
+	reader->profile.num_states = (uint32_t)er_find_number(tag, "numstates");
+	if (tag->is_closing || !xml_find_attribute(tag, "name", &name) ||
+	    !xml_slice_equals(name, "hwcounter") || log->counters.length >= MAX_COUNTERS)
+		return 0;
+	counter = array_add(&log->counters);
+	if (!counter)
+		return -ENOMEM;
+	counter->tag = er_find_number(tag, "tag");
+	counter->name = add_string(log, tag, "hwcname");
+	return 0;
+}
+
+/* Several profiles may have one file. */
+static int read_file_name(struct reader *reader, const struct xml_tag *tag)
+{
+	struct er_log *log = reader->log;
+	size_t name = add_string(log, tag, "fname");
+	struct er_data_file *added;
+
+	if (log->text.failed)
+		return -ENOMEM;
+	/* No more profiles have files than there are kinds of data. */
+	if (!log->text.data[name] || strchr(log->text.data + name, '/') ||
+	    log->files.length >= NUM_ER_KINDS)
+		return 0;
+	for (uint32_t i = 0; i < log->files.length; i++) {
+		if (string_equals(log->text.data + log->files.items[i].name,
+				  log->text.data + name)) {
+			reader->file_index = i;
+			return 0;
+		}
+	}
+	added = array_add(&log->files);
+	if (!added)
+		return -ENOMEM;
+	*added = reader->profile;
+	added->name = name;
+	reader->file_index = (uint32_t)(log->files.length - 1);
+	return 0;
+}
+
+static int read_packet(struct reader *reader, const struct xml_tag *tag)
+{
+	struct er_log *log = reader->log;
+	uint64_t kind = er_find_number(tag, "kind");
+	struct er_packet *packet;
+
+	reader->is_packet_open = false;
+	if (tag->is_closing || reader->file_index == UINT32_MAX || kind >= NUM_ER_KINDS)
+		return 0;
+	packet = array_add(&log->packets);
+	if (!packet)
+		return -ENOMEM;
+	*packet = (struct er_packet){
+		.file = reader->file_index,
+		.kind = (uint32_t)kind,
+		.first_field = (uint32_t)log->fields.length,
+	};
+	reader->is_packet_open = true;
+	return 0;
+}
+
+/* 0 for what is no number. */
+static uint8_t get_width(struct xml_slice type)
+{
+	if (xml_slice_equals(type, "INT32") || xml_slice_equals(type, "UINT32"))
+		return 4;
+	return xml_slice_equals(type, "INT64") || xml_slice_equals(type, "UINT64") ? 8 : 0;
+}
+
+static int read_field(struct reader *reader, const struct xml_tag *tag)
+{
+	struct er_log *log = reader->log;
+	struct xml_slice name;
+	struct xml_slice type;
+	uint64_t offset = er_find_number(tag, "offset");
+	struct er_field *field;
+	uint8_t role = 0;
+
+	if (!reader->is_packet_open || !xml_find_attribute(tag, "name", &name) ||
+	    !xml_find_attribute(tag, "type", &type) || !get_width(type) || offset > UINT16_MAX)
+		return 0;
+	while (role < NUM_ER_ROLES && !xml_slice_equals(name, role_names[role]))
+		role++;
+	if (role == NUM_ER_ROLES)
+		return 0;
+	field = array_add(&log->fields);
+	if (!field)
+		return -ENOMEM;
+	*field = (struct er_field){
+		.offset = (uint32_t)offset,
+		.role = role,
+		.width = get_width(type),
+		.is_signed = type.data[0] == 'I',
+	};
+	log->packets.items[log->packets.length - 1].num_fields++;
+	return 0;
+}
+
+static int read_tag(struct reader *reader, const struct xml_tag *tag)
+{
+	if (xml_slice_equals(tag->name, "profile"))
+		return read_profile(reader, tag);
+	if (xml_slice_equals(tag->name, "profpckt"))
+		return read_packet(reader, tag);
+	if (xml_slice_equals(tag->name, "process")) {
+		read_process(reader->log, tag);
+		return 0;
+	}
+	if (tag->is_closing)
+		return 0;
+	if (xml_slice_equals(tag->name, "experiment"))
+		return read_version(reader, tag);
+	if (xml_slice_equals(tag->name, "profdata"))
+		return read_file_name(reader, tag);
+	if (xml_slice_equals(tag->name, "field"))
+		return read_field(reader, tag);
+	if (xml_slice_equals(tag->name, "event"))
+		return read_event(reader->log, tag);
+	if (xml_slice_equals(tag->name, "system"))
+		read_system(reader->log, tag);
+	return 0;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct er_java_thread *thread_a = a;
+	const struct er_java_thread *thread_b = b;
+
+	if (thread_a->tid != thread_b->tid)
+		return thread_a->tid < thread_b->tid ? -1 : 1;
+	return thread_a->name < thread_b->name ? -1 : thread_a->name > thread_b->name;
+}
+
+int er_log_read(struct er_log *log, struct import *import, const struct er_file *file)
+{
+	struct reader reader = {
+		.import = import, .file = file, .log = log, .file_index = UINT32_MAX};
+	struct xml_scanner scanner = er_scan(file);
+	struct xml_tag tag;
+	bool is_first = true;
+	int err = 0;
+
+	text_append_char(&log->text, '\0'); /* the empty string, at 0 */
+	while (!err && xml_next_tag(&scanner, &tag)) {
+		if (is_first && !xml_slice_equals(tag.name, "experiment"))
+			break;
+		is_first = false;
+		err = read_tag(&reader, &tag);
+	}
+	if (!err && is_first)
+		return import_fail_member(import, file->path, 0,
+					  "expected the element <experiment>");
+	if (log->text.failed)
+		return -ENOMEM;
+	if (!err && log->java_threads.length)
+		qsort(log->java_threads.items, log->java_threads.length,
+		      sizeof(*log->java_threads.items), compare_threads);
+	return err;
+}
+
+const char *er_log_find_java_thread(const struct er_log *log, uint64_t tid)
+{
+	size_t place = array_count_front(&log->java_threads, thread, thread->tid < tid);
+
+	if (place == log->java_threads.length || log->java_threads.items[place].tid != tid)
+		return NULL;
+	return log->text.data + log->java_threads.items[place].name;
+}

@@ -1,0 +1,75 @@
+#include "formats/gprofng/read_packets.h"
+
+#include <errno.h>
+
+/* Blocks are a multiple of this. */
+#define BLOCK_BYTES 16384
+
+enum { EMPTY = 0, CLOSED = 65535 };
+
+uint64_t er_record_get(const struct er_record *record, size_t offset, unsigned int width)
+{
+	uint64_t value = 0;
+
+	if (width > record->size || offset > record->size - width)
+		return 0;
+	for (unsigned int i = 0; i < width; i++)
+		value = value << 8 |
+			record->data[offset + (record->is_big_endian ? i : width - 1 - i)];
+	return value;
+}
+
+static void skip_block(struct er_packets *packets)
+{
+	size_t next = (packets->offset / BLOCK_BYTES + 1) * BLOCK_BYTES;
+
+	packets->offset = next < packets->file->size ? next : packets->file->size;
+}
+
+static int report_damage(struct er_packets *packets)
+{
+	const char *fault = "the size of a packet makes no sense";
+
+	if (packets->import->is_strict)
+		return import_fail_member(packets->import, packets->file->path, packets->offset,
+					  "%s", fault);
+	import_skip_member(packets->import, packets->file->path, packets->offset,
+			   "%s, skipping the rest of its block", fault);
+	return 0;
+}
+
+int er_packets_next(struct er_packets *packets, struct er_record *ret)
+{
+	const struct er_file *file = packets->file;
+
+	while (file->size - packets->offset >= ER_PACKET_HEADER_BYTES) {
+		size_t left = file->size - packets->offset;
+		int err;
+
+		*ret = (struct er_record){
+			.offset = packets->offset,
+			.data = file->data + packets->offset,
+			.size = left,
+			.is_big_endian = packets->is_big_endian,
+		};
+		ret->type = (uint32_t)er_record_get(ret, 2, 2);
+		ret->size = (size_t)er_record_get(ret, 0, 2);
+		/* A filler of 65536 bytes has the size 0. */
+		if (!ret->size) {
+			skip_block(packets);
+			continue;
+		}
+		if (ret->size < ER_PACKET_HEADER_BYTES || ret->size > left) {
+			err = report_damage(packets);
+			if (err)
+				return err;
+			skip_block(packets);
+			continue;
+		}
+		packets->offset += ret->size;
+		if (ret->type != EMPTY && ret->type != CLOSED)
+			return 1;
+	}
+	packets->offset = file->size;
+	return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * The stacks of an experiment: data.frameinfo, and where its addresses lie.
+ *
+ * A packet names its stack by a number, a uid. The stack is a list of addresses, leaf first, which
+ * may end in the uid of another: what remains, up to the root, is as there. So stacks form a
+ * tree, and each part of it is made once.
+ */
+#ifndef FORMATS_GPROFNG_READ_STACKS_H
+#define FORMATS_GPROFNG_READ_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/hash.h"
+#include "formats/gprofng/read_files.h"
+#include "formats/gprofng/read_java.h"
+#include "formats/gprofng/read_log.h"
+#include "formats/gprofng/read_map.h"
+
+/* A list of addresses, or of Java methods. */
+struct er_chain {
+	uint64_t uid;
+	uint64_t link;   /* uid of what goes on rootward; 0: nothing */
+	uint32_t offset; /* of the first element in the file */
+	uint32_t size;   /* in bytes */
+	bool is_java;
+	bool is_made;
+	uint16_t depth; /* frames, with those of the link */
+	uint32_t epoch; /* of the map, for which it was made */
+	uint32_t stack; /* in the profile */
+};
+
+/* What a packet's number leads to. */
+struct er_stack {
+	uint64_t uid;
+	uint64_t native; /* uids of chains; 0: none */
+	uint64_t java;
+};
+
+/* Zeroed at first. */
+struct er_stacks {
+	struct import *import;
+	const struct er_log *log;
+	struct er_map *map;
+	struct er_java *java;
+	uint32_t process; /* of the profile */
+	struct er_file file;
+	ARRAY(struct er_chain) chains;
+	ARRAY(struct er_stack) stacks;
+	struct hash_index chain_index;
+	struct hash_index stack_index;
+	ARRAY(uint32_t) path; /* chains on the way to the root */
+	uint64_t work;        /* addresses looked up so far */
+};
+
+/*
+ * import, log, map, java and process are set by the caller, and borrowed. Returns 0, -ENOMEM, or
+ * -EBADMSG when the import is strict. Release in any case.
+ */
+_must_check_ int er_stacks_read(struct er_stacks *stacks, const struct er_file *file);
+void er_stacks_release(struct er_stacks *stacks);
+
+/*
+ * The stack of a packet of that time; [unknown] for a uid that is not known. Where a virtual
+ * machine runs, the Java stack, as its user sees it. Returns 0 or -ENOMEM.
+ */
+_must_check_ int er_stacks_find(struct er_stacks *stacks, uint64_t uid, uint64_t time_ns,
+				uint32_t *ret);
+
+#endif

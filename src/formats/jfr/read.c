@@ -1,0 +1,464 @@
+/*
+ * Java Flight Recorder. A file is a sequence of chunks, each with its own metadata and constants;
+ * see jfr_chunk.c.
+ *
+ * Every event that has a stack trace is a sample: one metric counts the events of a class, and
+ * one more sums each of its fields that are a duration or an amount of data. They are named by
+ * class and field, jdk.ThreadPark and jdk.ThreadPark.duration, and so custom events of
+ * applications come along.
+ *
+ * Two producers use jdk.ExecutionSample, with different meanings of the thread's state: for
+ * HotSpot every one is a thread that runs Java; async-profiler gives threads in other states than
+ * the default one in its wall-clock mode, which is a metric of its own here.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/format.h"
+#include "formats/jfr/read_chunk.h"
+#include "formats/jfr/read_names.h"
+#include "formats/reader.h"
+
+#define EXECUTION_SAMPLE  "jdk.ExecutionSample"
+#define WALL_CLOCK_SAMPLE "profiler.WallClockSample"
+#define NO_METRIC         UINT32_MAX
+#define MAX_WEIGHTS       16 /* of one class */
+
+/* What an event adds to the sum of one of its fields. */
+struct weight {
+	uint32_t field;
+	uint64_t value;
+};
+
+/* How much an event counts, and in which metric. */
+struct count {
+	uint32_t metric;
+	uint64_t value;
+};
+
+struct reader {
+	struct import *import;
+	size_t chunk_offset; /* in the file */
+	struct jfr_chunk chunk;
+	struct jfr_names names;
+	ARRAY(uint32_t) metrics; /* by class: the one that counts; NO_METRIC: not made */
+	ARRAY(uint32_t) sums;    /* by field */
+	uint32_t wall_metric;
+	uint64_t pid;
+	struct text text;
+};
+
+static int fail_in_chunk(struct reader *reader, size_t offset, const char *fault)
+{
+	return import_fail_byte(reader->import, reader->chunk_offset + offset, "%s", fault);
+}
+
+/* ---- metrics ---- */
+
+static void append_string(struct reader *reader, uint32_t string)
+{
+	struct jfr_input input = reader->chunk.input;
+
+	if (string >= reader->chunk.strings.length)
+		return;
+	input.offset = reader->chunk.strings.items[string].offset;
+	jfr_read_string(&reader->chunk, &input, &reader->text);
+}
+
+static int add_metric(struct reader *reader, const struct jfr_class *class,
+		      const struct jfr_field *field, uint32_t *metric)
+{
+	const char *unit = "count";
+
+	if (*metric != NO_METRIC)
+		return 0;
+	text_truncate(&reader->text, 0);
+	append_string(reader, class->name);
+	if (field) {
+		text_append_char(&reader->text, '.');
+		append_string(reader, field->name);
+		unit = field->unit == JFR_BYTES ? "bytes" : "nanoseconds";
+	}
+	text_append_string(&reader->text, "");
+	if (reader->text.failed)
+		return -ENOMEM;
+	return profile_add_metric(reader->import->profile, reader->text.data, unit, metric);
+}
+
+static int add_wall_metric(struct reader *reader)
+{
+	if (reader->wall_metric != NO_METRIC)
+		return 0;
+	return profile_add_metric(reader->import->profile, EXECUTION_SAMPLE ".wall", "count",
+				  &reader->wall_metric);
+}
+
+static uint64_t scale(uint64_t value, uint64_t factor)
+{
+	return __builtin_mul_overflow(value, factor, &value) ? 0 : value;
+}
+
+/* In nanoseconds or bytes. Values below 0 mean that there is none. */
+static uint64_t convert(const struct reader *reader, enum jfr_unit unit, uint64_t value)
+{
+	uint64_t frequency = reader->chunk.ticks_per_second;
+
+	if ((int64_t)value < 0)
+		return 0;
+	switch (unit) {
+	case JFR_TICKS:
+		if (!frequency)
+			return 0;
+		value = (uint64_t)((unsigned __int128)value * 1000000000 / frequency);
+		break;
+	case JFR_MICROSECONDS:
+		return scale(value, 1000);
+	case JFR_MILLISECONDS:
+		return scale(value, 1000000);
+	case JFR_SECONDS:
+		return scale(value, 1000000000);
+	case JFR_NANOSECONDS:
+	case JFR_BYTES:
+	case JFR_NO_UNIT:
+		break;
+	}
+	return value;
+}
+
+/* ---- events ---- */
+
+struct event {
+	size_t offset;
+	const struct jfr_class *class;
+	struct jfr_values values;
+	struct weight weights[MAX_WEIGHTS];
+	size_t num_weights;
+};
+
+static void add_weight(const struct reader *reader, struct event *event, uint32_t field_id,
+		       uint64_t number)
+{
+	const struct jfr_field *field = &reader->chunk.fields.items[field_id];
+	uint64_t value = convert(reader, field->unit, number);
+
+	if (value && event->num_weights < MAX_WEIGHTS)
+		event->weights[event->num_weights++] = (struct weight){field_id, value};
+}
+
+static int read_fields(struct reader *reader, struct jfr_input *input, struct event *event)
+{
+	uint32_t end = event->class->first_field + event->class->num_fields;
+
+	for (int role = 0; role < NUM_JFR_ROLES; role++)
+		event->values.classes[role] = JFR_NONE;
+	for (uint32_t i = event->class->first_field; i < end && !input->failed; i++) {
+		const struct jfr_field *field = &reader->chunk.fields.items[i];
+		uint64_t number = jfr_read_field(&reader->chunk, input, field);
+
+		event->values.numbers[field->role] = number;
+		event->values.classes[field->role] = field->class;
+		if (field->unit != JFR_NO_UNIT && !input->failed)
+			add_weight(reader, event, i, number);
+	}
+	return input->failed ? fail_in_chunk(reader, event->offset, "an event is damaged") : 0;
+}
+
+static bool is_class_named(const struct reader *reader, const struct jfr_class *class,
+			   const char *name)
+{
+	return jfr_chunk_string_equals(&reader->chunk, class->name, name);
+}
+
+static int count_event(struct reader *reader, const struct event *event, struct count *ret)
+{
+	uint32_t *metric = &reader->metrics.items[event->class - reader->chunk.classes.items];
+	int err;
+
+	ret->value = 1;
+	if (reader->names.is_async && is_class_named(reader, event->class, EXECUTION_SAMPLE) &&
+	    !jfr_names_is_default_state(&reader->names, &event->values)) {
+		err = add_wall_metric(reader);
+		ret->metric = reader->wall_metric;
+		return err;
+	}
+	/* One event stands for so many in a row. */
+	if (is_class_named(reader, event->class, WALL_CLOCK_SAMPLE) &&
+	    event->values.classes[JFR_SAMPLES] != JFR_NONE)
+		ret->value = event->values.numbers[JFR_SAMPLES];
+	err = add_metric(reader, event->class, NULL, metric);
+	ret->metric = *metric;
+	return err;
+}
+
+/* A sample that is there was taken when its event began. */
+static int add_moment(struct reader *reader, const struct event *event, uint32_t thread,
+		      uint32_t stack, uint32_t metric, uint64_t weight)
+{
+	struct profile *profile = reader->import->profile;
+	uint64_t time_ns;
+
+	if (event->values.classes[JFR_START_TIME] == JFR_NONE ||
+	    !jfr_chunk_find_time(&reader->chunk, event->values.numbers[JFR_START_TIME], &time_ns))
+		return 0;
+	return profile_add_moment(profile, thread, stack, metric, weight, time_ns);
+}
+
+static int add_to_sum(struct reader *reader, const struct event *event, const struct weight *weight,
+		      uint32_t thread, uint32_t stack)
+{
+	uint32_t *metric = &reader->sums.items[weight->field];
+	int err = add_metric(reader, event->class, &reader->chunk.fields.items[weight->field],
+			     metric);
+
+	if (!err)
+		err = profile_add_sample(reader->import->profile, thread, stack, *metric,
+					 weight->value);
+	if (!err)
+		err = add_moment(reader, event, thread, stack, *metric, weight->value);
+	return err == -EOVERFLOW ? fail_in_chunk(reader, event->offset, "a sum exceeds 64 bits")
+				 : err;
+}
+
+/* An event without a stack is no sample, unless it is of a class that can be nothing else. */
+static bool is_sample(struct reader *reader, const struct event *event)
+{
+	if (event->values.numbers[JFR_STACK_TRACE])
+		return true;
+	text_truncate(&reader->text, 0);
+	append_string(reader, event->class->name);
+	return reader->text.length && string_ends_with(reader->text.data, "Sample");
+}
+
+static int add_event(struct reader *reader, const struct event *event)
+{
+	struct import *import = reader->import;
+	size_t offset = reader->chunk_offset + event->offset;
+	struct count count = {0};
+	uint32_t thread;
+	uint32_t stack;
+	int err = count_event(reader, event, &count);
+
+	if (!err)
+		err = jfr_names_find_thread(&reader->names, &event->values, &thread);
+	if (!err)
+		err = jfr_names_find_stack(&reader->names, &event->values, &stack);
+	if (err == -EBADMSG)
+		return fail_in_chunk(reader, event->offset, "the stack of an event is damaged");
+	if (!err)
+		err = reader_add_sample(import, offset, thread, stack, count.metric, count.value);
+	if (!err)
+		err = add_moment(reader, event, thread, stack, count.metric, count.value);
+	for (size_t i = 0; !err && i < event->num_weights; i++)
+		err = add_to_sum(reader, event, &event->weights[i], thread, stack);
+	return err;
+}
+
+/* ret_type  0: metadata, 1: a checkpoint; the input then stands at the first field */
+static int read_event_head(struct reader *reader, size_t offset, struct jfr_input *ret,
+			   uint64_t *ret_type)
+{
+	uint64_t size;
+
+	*ret = reader->chunk.input;
+	ret->offset = offset;
+	size = jfr_read_integer(ret, 4);
+	*ret_type = jfr_read_integer(ret, 8);
+	if (ret->failed || size < ret->offset - offset || size > ret->size - offset)
+		return fail_in_chunk(reader, offset, "the size of an event makes no sense");
+	ret->size = offset + size;
+	return 0;
+}
+
+static int read_event(struct reader *reader, size_t offset, struct jfr_input *input, uint64_t type)
+{
+	struct event event = {.offset = offset,
+			      .class = jfr_chunk_find_class(&reader->chunk, type)};
+	int err;
+
+	if (type <= 1)
+		return 0;
+	if (!event.class) {
+		reader->import->counts.unknown_events++;
+		return 0;
+	}
+	if (!event.class->has_stack)
+		return 0;
+	err = read_fields(reader, input, &event);
+	return err || !is_sample(reader, &event) ? err : add_event(reader, &event);
+}
+
+/* The process of the threads is told by an event that may come late. */
+static int find_pid(struct reader *reader, size_t offset, struct jfr_input *input, uint64_t type)
+{
+	const struct jfr_class *class = jfr_chunk_find_class(&reader->chunk, type);
+	struct jfr_values values = {0};
+
+	(void)offset;
+	if (type <= 1 || !class || !is_class_named(reader, class, "jdk.JVMInformation"))
+		return 0;
+	jfr_read_struct(&reader->chunk, input, (uint32_t)(class - reader->chunk.classes.items),
+			&values);
+	if (!input->failed && values.classes[JFR_PID] != JFR_NONE)
+		reader->names.pid = values.numbers[JFR_PID];
+	return 0;
+}
+
+/*
+ * Metrics are made as their events come, but the first one of the profile is that of what the
+ * threads ran, wherever it comes.
+ */
+static int make_first_metric(struct reader *reader, size_t offset, struct jfr_input *input,
+			     uint64_t type)
+{
+	struct event event = {.offset = offset,
+			      .class = jfr_chunk_find_class(&reader->chunk, type)};
+	struct count ignored;
+	int err;
+
+	if (type <= 1 || !event.class || profile_count_metrics(reader->import->profile) ||
+	    !is_class_named(reader, event.class, EXECUTION_SAMPLE))
+		return 0;
+	err = read_fields(reader, input, &event);
+	return err ? err : count_event(reader, &event, &ignored);
+}
+
+static int for_each_event(struct reader *reader,
+			  int (*work)(struct reader *reader, size_t offset, struct jfr_input *input,
+				      uint64_t type))
+{
+	size_t offset = JFR_HEADER_BYTES;
+	int err = 0;
+
+	while (!err && offset < reader->chunk.input.size) {
+		struct jfr_input input;
+		uint64_t type;
+
+		err = read_event_head(reader, offset, &input, &type);
+		if (err)
+			break;
+		err = work(reader, offset, &input, type);
+		offset = input.size;
+	}
+	return err;
+}
+
+/* ---- chunks ---- */
+
+static int prepare(struct reader *reader)
+{
+	int err = array_reserve(&reader->metrics, reader->chunk.classes.length);
+
+	if (!err)
+		err = array_reserve(&reader->sums, reader->chunk.fields.length);
+	if (err)
+		return err;
+	reader->metrics.length = reader->chunk.classes.length;
+	reader->sums.length = reader->chunk.fields.length;
+	array_for_each (&reader->metrics, metric)
+		*metric = NO_METRIC;
+	array_for_each (&reader->sums, metric)
+		*metric = NO_METRIC;
+	return jfr_names_init(&reader->names, reader->import, &reader->chunk);
+}
+
+static int read_events(struct reader *reader)
+{
+	int err = prepare(reader);
+
+	if (!err)
+		err = for_each_event(reader, find_pid);
+	if (!err)
+		err = for_each_event(reader, make_first_metric);
+	if (!err)
+		err = for_each_event(reader, read_event);
+	return err;
+}
+
+/*
+ * Returns 0 to go on, -ENODATA when no further chunk can be found, -EBADMSG for a damaged one that
+ * can be passed over, with the reason in the import.
+ */
+static int read_chunk(struct reader *reader, size_t *ret_size)
+{
+	struct import *import = reader->import;
+	const uint8_t *data = import->data + reader->chunk_offset;
+	int err = jfr_chunk_init(&reader->chunk, data, import->size - reader->chunk_offset);
+
+	*ret_size = reader->chunk.metadata_offset ? reader->chunk.input.size : 0;
+	if (err == -EBADMSG)
+		err = fail_in_chunk(reader, reader->chunk.fault_offset, reader->chunk.fault);
+	if (!err)
+		err = read_events(reader);
+	jfr_names_release(&reader->names);
+	jfr_chunk_release(&reader->chunk);
+	return err;
+}
+
+/* What is wrong with a chunk costs only what follows in it. */
+static int forgive(struct reader *reader, int err)
+{
+	struct import *import = reader->import;
+
+	if (err == -ENODATA)
+		err = fail_in_chunk(reader, 0, "the chunk is unfinished or cut off");
+	if (err != -EBADMSG || import->is_strict)
+		return err;
+	import->counts.skipped++;
+	import_warn(import, "%s; the rest of the chunk is left out", import_get_reason(import));
+	return 0;
+}
+
+static int read_chunks(struct reader *reader)
+{
+	struct import *import = reader->import;
+	struct error last;
+	int err = 0;
+
+	while (!err && reader->chunk_offset < import->size) {
+		size_t size;
+
+		err = read_chunk(reader, &size);
+		err = forgive(reader, err);
+		if (!size)
+			break;
+		reader->chunk_offset += size;
+		if (import->advance)
+			import->advance(import->context, reader->chunk_offset);
+	}
+	last = import->error;
+	if (err)
+		return err;
+	if (!import->counts.records && last.message[0])
+		return -EBADMSG;
+	import->error = (struct error){0};
+	if (!import->counts.records)
+		return import_fail_byte(import, import->size,
+					"no event in the recording has a stack trace");
+	return 0;
+}
+
+static int read_jfr(struct import *import)
+{
+	struct reader reader = {.import = import, .wall_metric = NO_METRIC};
+	int err = read_chunks(&reader);
+
+	if (!err) /* as the headers of the chunks tell the time */
+		err = profile_set_clock(import->profile, import->source, 0);
+	array_release(&reader.metrics);
+	array_release(&reader.sums);
+	text_release(&reader.text);
+	return err;
+}
+
+static enum detection detect(const uint8_t *data, size_t size)
+{
+	return size >= 8 && memcmp(data, "FLR\0", 4) == 0 ? DETECTED_SURE : DETECTED_NOT;
+}
+
+const struct format format_jfr = {
+	.name = "jfr",
+	.extension = ".jfr",
+	.summary = "recordings of Java Flight Recorder and async-profiler",
+	.detect = detect,
+	.read = read_jfr,
+};

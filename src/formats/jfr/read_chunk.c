@@ -1,0 +1,224 @@
+/*
+ * A chunk is a header of 68 bytes, then events. One event holds the metadata: a table of strings
+ * and a tree of elements that describes every class. Others, the checkpoints, hold constants; each
+ * names the one before it, and the header names the last. A key may be defined again: the newest
+ * definition counts, so the chain is followed backwards and what is known already is kept.
+ *
+ * Constants are found again by their offset and are decoded when they are needed.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/jfr/read_chunk.h"
+
+int jfr_chunk_fail(struct jfr_chunk *chunk, size_t offset, const char *fault)
+{
+	chunk->fault_offset = offset;
+	chunk->fault = fault;
+	return -EBADMSG;
+}
+
+static bool is_class(const void *owner, uint32_t item, const void *key)
+{
+	const struct jfr_chunk *chunk = owner;
+	const uint64_t *id = key;
+
+	return chunk->classes.items[item].id == *id;
+}
+
+uint32_t jfr_chunk_find_class_index(const struct jfr_chunk *chunk, uint64_t id)
+{
+	return hash_index_find(&chunk->class_index, hash_mix(0, id), is_class, chunk, &id);
+}
+
+const struct jfr_class *jfr_chunk_find_class(const struct jfr_chunk *chunk, uint64_t id)
+{
+	uint32_t found = jfr_chunk_find_class_index(chunk, id);
+
+	return found == HASH_INDEX_NONE ? NULL : &chunk->classes.items[found];
+}
+
+static bool is_constant(const void *owner, uint32_t item, const void *key)
+{
+	const struct jfr_chunk *chunk = owner;
+	const struct jfr_constant *wanted = key;
+
+	return chunk->constants.items[item].key == wanted->key &&
+	       chunk->constants.items[item].class == wanted->class;
+}
+
+static uint64_t hash_constant(uint32_t class, uint64_t key)
+{
+	return hash_mix(hash_mix(0, class), key);
+}
+
+struct jfr_constant *jfr_chunk_find_constant(const struct jfr_chunk *chunk, uint32_t class,
+					     uint64_t key)
+{
+	struct jfr_constant wanted = {.class = class, .key = key};
+	uint32_t found = hash_index_find(&chunk->constant_index, hash_constant(class, key),
+					 is_constant, chunk, &wanted);
+
+	return found == HASH_INDEX_NONE ? NULL : &chunk->constants.items[found];
+}
+
+static int add_constant(struct jfr_chunk *chunk, uint32_t class, uint64_t key, size_t offset)
+{
+	struct jfr_constant *constant;
+
+	if (!chunk->classes.items[class].is_pool_wanted ||
+	    jfr_chunk_find_constant(chunk, class, key))
+		return 0;
+	constant = array_add(&chunk->constants);
+	if (!constant)
+		return -ENOMEM;
+	constant->key = key;
+	constant->class = class;
+	constant->offset = (uint32_t)offset;
+	constant->made = JFR_NONE;
+	return hash_index_add(&chunk->constant_index, hash_constant(class, key),
+			      (uint32_t)(chunk->constants.length - 1));
+}
+
+static int read_pool(struct jfr_chunk *chunk, struct jfr_input *input)
+{
+	size_t start = input->offset;
+	uint32_t class = jfr_chunk_find_class_index(chunk, jfr_read_long(input));
+	uint64_t count = jfr_read_int(input);
+	struct jfr_field value = {.class = class};
+	int err = 0;
+
+	if (input->failed || class == HASH_INDEX_NONE)
+		return jfr_chunk_fail(chunk, start, "a pool of constants has no known class");
+	for (uint64_t i = 0; !err && i < count; i++) {
+		uint64_t key = jfr_read_long(input);
+		size_t offset = input->offset;
+
+		(void)jfr_read_field(chunk, input, &value); /* passed over */
+		if (input->failed)
+			return jfr_chunk_fail(chunk, offset, "a constant is damaged");
+		err = add_constant(chunk, class, key, offset);
+	}
+	return err;
+}
+
+/* ret_delta  to the checkpoint before it; 0: there is none */
+static int read_checkpoint(struct jfr_chunk *chunk, size_t offset, int64_t *ret_delta)
+{
+	struct jfr_input input = chunk->input;
+	uint64_t size;
+	uint64_t num_pools;
+	int err = 0;
+
+	input.offset = offset;
+	size = jfr_read_int(&input);
+	if (input.failed || size > chunk->input.size - offset)
+		return jfr_chunk_fail(chunk, offset, "a checkpoint is damaged");
+	input.size = offset + size;
+	if (jfr_read_long(&input) != 1)
+		return jfr_chunk_fail(chunk, offset, "expected a checkpoint");
+	(void)jfr_read_long(&input); /* start and duration */
+	(void)jfr_read_long(&input);
+	*ret_delta = (int64_t)jfr_read_long(&input);
+	(void)jfr_read_byte(&input); /* its kind */
+	num_pools = jfr_read_int(&input);
+	for (uint64_t i = 0; !err && i < num_pools; i++)
+		err = read_pool(chunk, &input);
+	return err;
+}
+
+static int read_checkpoints(struct jfr_chunk *chunk)
+{
+	size_t offset = chunk->checkpoint_offset;
+	int64_t delta = 0;
+	int err = read_checkpoint(chunk, offset, &delta);
+
+	while (!err && delta) {
+		uint64_t distance = 0 - (uint64_t)delta; /* the smallest delta has no negative */
+
+		if (delta > 0 || distance > offset - JFR_HEADER_BYTES)
+			return jfr_chunk_fail(chunk, offset,
+					      "a checkpoint does not lead to one before it");
+		offset -= distance;
+		err = read_checkpoint(chunk, offset, &delta);
+	}
+	return err;
+}
+
+static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size)
+{
+	struct jfr_input header = {.data = data, .size = size, .offset = 4};
+	uint64_t major = jfr_read_big_endian(&header, 2);
+	uint64_t chunk_size;
+	uint64_t checkpoint;
+	uint64_t metadata;
+
+	header.offset = 8;
+	chunk_size = jfr_read_big_endian(&header, 8);
+	checkpoint = jfr_read_big_endian(&header, 8);
+	metadata = jfr_read_big_endian(&header, 8);
+	header.offset = 32;
+	chunk->start_ns = jfr_read_big_endian(&header, 8);
+	header.offset = 48;
+	chunk->start_ticks = jfr_read_big_endian(&header, 8);
+	chunk->ticks_per_second = jfr_read_big_endian(&header, 8);
+	header.offset = 64;
+	chunk->input = (struct jfr_input){.data = data,
+					  .size = size,
+					  .offset = JFR_HEADER_BYTES,
+					  .is_compressed = jfr_read_big_endian(&header, 4) & 1};
+	if (size < 4 || memcmp(data, "FLR\0", 4) != 0)
+		return jfr_chunk_fail(chunk, 0, "expected a chunk of a flight recording");
+	if (header.failed)
+		return -ENODATA;
+	if (major != 2)
+		return jfr_chunk_fail(chunk, 4,
+				      major < 2 ? "recordings of Java 8 and older are not read"
+						: "recordings of this version are not known");
+	if (!chunk_size || !checkpoint || !metadata || chunk_size > size)
+		return -ENODATA;
+	if (chunk_size < JFR_HEADER_BYTES || chunk_size > UINT32_MAX)
+		return jfr_chunk_fail(chunk, 8, "the size of the chunk makes no sense");
+	if (checkpoint < JFR_HEADER_BYTES || checkpoint >= chunk_size)
+		return jfr_chunk_fail(chunk, 16, "the checkpoint is not in the chunk");
+	if (metadata < JFR_HEADER_BYTES || metadata >= chunk_size)
+		return jfr_chunk_fail(chunk, 24, "the metadata is not in the chunk");
+	chunk->input.size = chunk_size;
+	chunk->checkpoint_offset = checkpoint;
+	chunk->metadata_offset = metadata;
+	return 0;
+}
+
+bool jfr_chunk_find_time(const struct jfr_chunk *chunk, uint64_t ticks, uint64_t *ret_ns)
+{
+	/* An event may have begun before its chunk. */
+	__int128 passed = (int64_t)(ticks - chunk->start_ticks);
+	__int128 time_ns;
+
+	if (!chunk->ticks_per_second)
+		return false;
+	time_ns = chunk->start_ns + passed * 1000000000 / (__int128)chunk->ticks_per_second;
+	*ret_ns = (uint64_t)time_ns;
+	return time_ns >= 0 && time_ns <= UINT64_MAX;
+}
+
+int jfr_chunk_init(struct jfr_chunk *chunk, const uint8_t *data, size_t size)
+{
+	int err;
+
+	*chunk = (struct jfr_chunk){0};
+	err = read_header(chunk, data, size);
+	if (!err)
+		err = jfr_chunk_read_metadata(chunk);
+	return err ? err : read_checkpoints(chunk);
+}
+
+void jfr_chunk_release(struct jfr_chunk *chunk)
+{
+	array_release(&chunk->strings);
+	array_release(&chunk->classes);
+	array_release(&chunk->fields);
+	array_release(&chunk->constants);
+	hash_index_release(&chunk->class_index);
+	hash_index_release(&chunk->constant_index);
+}

@@ -1,0 +1,324 @@
+/*
+ * The metadata of a chunk: a table of strings, and a tree of elements that name classes, their
+ * fields, and what the fields mean.
+ */
+#include <errno.h>
+
+#include "formats/jfr/read_chunk.h"
+
+/* Deeper, and more, than any class of the JDK has; a class that contains itself must end. */
+#define MAX_DEPTH  24
+#define MAX_VALUES 2000
+
+static uint32_t parse_role(const struct jfr_chunk *chunk, uint32_t name)
+{
+	static const struct {
+		const char *name;
+		enum jfr_role role;
+	} roles[] = {
+		{"name", JFR_NAME},
+		{"type", JFR_TYPE},
+		{"string", JFR_STRING},
+		{"osName", JFR_OS_NAME},
+		{"osThreadId", JFR_OS_THREAD_ID},
+		{"javaName", JFR_JAVA_NAME},
+		{"truncated", JFR_TRUNCATED},
+		{"frames", JFR_FRAMES},
+		{"method", JFR_METHOD},
+		{"lineNumber", JFR_LINE_NUMBER},
+		{"stackTrace", JFR_STACK_TRACE},
+		{"sampledThread", JFR_THREAD},
+		{"eventThread", JFR_THREAD},
+		{"state", JFR_STATE},
+		{"samples", JFR_SAMPLES},
+		{"failed", JFR_FAILED},
+		{"pid", JFR_PID},
+		{"startTime", JFR_START_TIME},
+		{"description", JFR_DESCRIPTION},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(roles); i++)
+		if (jfr_chunk_string_equals(chunk, name, roles[i].name))
+			return roles[i].role;
+	return JFR_OTHER;
+}
+
+static uint64_t parse_number(const struct jfr_chunk *chunk, uint32_t string)
+{
+	struct text text = {0};
+	struct jfr_input input = chunk->input;
+	uint64_t number = 0;
+
+	if (string >= chunk->strings.length)
+		return 0;
+	input.offset = chunk->strings.items[string].offset;
+	(void)jfr_read_plain_string(&input, &text); /* a constant cannot be known yet */
+	for (size_t i = 0; i < text.length && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+		number = number * 10 + (uint64_t)(text.data[i] - '0');
+	text_release(&text);
+	return number;
+}
+
+/* What an annotation says of a field; its class is known when all are read. */
+struct annotation {
+	uint32_t field;
+	uint64_t class_id;
+	uint32_t value;
+};
+
+enum owner { OWNER_NONE, OWNER_CLASS, OWNER_FIELD };
+
+struct metadata {
+	struct jfr_chunk *chunk;
+	struct jfr_input input;
+	ARRAY(struct annotation) annotations;
+};
+
+/* The attributes that any element has. */
+struct attributes {
+	uint32_t name;
+	uint32_t value;
+	uint64_t id;
+	uint64_t class_id;
+	bool is_pooled;
+	bool is_array;
+};
+
+static void read_attributes(struct metadata *metadata, struct attributes *ret)
+{
+	struct jfr_chunk *chunk = metadata->chunk;
+	uint64_t count = jfr_read_int(&metadata->input);
+
+	*ret = (struct attributes){.name = JFR_NONE, .value = JFR_NONE};
+	for (uint64_t i = 0; i < count && !metadata->input.failed; i++) {
+		uint32_t key = (uint32_t)jfr_read_int(&metadata->input);
+		uint32_t value = (uint32_t)jfr_read_int(&metadata->input);
+
+		if (jfr_chunk_string_equals(chunk, key, "name"))
+			ret->name = value;
+		else if (jfr_chunk_string_equals(chunk, key, "value"))
+			ret->value = value;
+		else if (jfr_chunk_string_equals(chunk, key, "id"))
+			ret->id = parse_number(chunk, value);
+		else if (jfr_chunk_string_equals(chunk, key, "class"))
+			ret->class_id = parse_number(chunk, value);
+		else if (jfr_chunk_string_equals(chunk, key, "constantPool"))
+			ret->is_pooled = jfr_chunk_string_equals(chunk, value, "true");
+		else if (jfr_chunk_string_equals(chunk, key, "dimension"))
+			ret->is_array = parse_number(chunk, value) != 0;
+	}
+}
+
+static void set_kind(const struct jfr_chunk *chunk, struct jfr_class *class)
+{
+	static const struct {
+		const char *name;
+		enum jfr_kind kind;
+		uint8_t width;
+	} kinds[] = {
+		{"boolean", JFR_INTEGER, 1},
+		{"byte", JFR_INTEGER, 1},
+		{"char", JFR_INTEGER, 2},
+		{"short", JFR_INTEGER, 2},
+		{"int", JFR_INTEGER, 4},
+		{"long", JFR_INTEGER, 8},
+		{"float", JFR_REAL, 4},
+		{"double", JFR_REAL, 8},
+		{"java.lang.String", JFR_TEXT, 0},
+	};
+	static const char *const pools[] = {"java.lang.Thread",     "java.lang.Class",
+					    "jdk.types.Method",     "jdk.types.Symbol",
+					    "jdk.types.StackTrace", "jdk.types.FrameType",
+					    "java.lang.String",     "jdk.types.ThreadState"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+		if (jfr_chunk_string_equals(chunk, class->name, kinds[i].name)) {
+			class->kind = (uint8_t)kinds[i].kind;
+			class->width = kinds[i].width;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(pools); i++)
+		class->is_pool_wanted |= jfr_chunk_string_equals(chunk, class->name, pools[i]);
+}
+
+static int add_class(struct jfr_chunk *chunk, const struct attributes *attributes)
+{
+	struct jfr_class *class = array_add(&chunk->classes);
+
+	if (!class)
+		return -ENOMEM;
+	class->id = attributes->id;
+	class->name = attributes->name;
+	class->first_field = (uint32_t)chunk->fields.length;
+	set_kind(chunk, class);
+	return hash_index_add(&chunk->class_index, hash_mix(0, class->id),
+			      (uint32_t)(chunk->classes.length - 1));
+}
+
+static int add_field(struct jfr_chunk *chunk, const struct attributes *attributes)
+{
+	struct jfr_class *class = &chunk->classes.items[chunk->classes.length - 1];
+	struct jfr_field *field = array_add(&chunk->fields);
+
+	if (!field)
+		return -ENOMEM;
+	field->class_id = attributes->class_id;
+	field->name = attributes->name;
+	field->role = (uint8_t)parse_role(chunk, attributes->name);
+	field->is_pooled = attributes->is_pooled;
+	field->is_array = attributes->is_array;
+	class->num_fields++;
+	class->has_stack |= field->role == JFR_STACK_TRACE && field->is_pooled;
+	return 0;
+}
+
+static int add_annotation(struct metadata *metadata, const struct attributes *attributes)
+{
+	struct annotation *annotation = array_add(&metadata->annotations);
+
+	if (!annotation)
+		return -ENOMEM;
+	annotation->field = (uint32_t)metadata->chunk->fields.length - 1;
+	annotation->class_id = attributes->class_id;
+	annotation->value = attributes->value;
+	return 0;
+}
+
+static int read_element(struct metadata *metadata, enum owner owner, int depth)
+{
+	struct jfr_chunk *chunk = metadata->chunk;
+	uint32_t kind = (uint32_t)jfr_read_int(&metadata->input);
+	enum owner inner = OWNER_NONE;
+	struct attributes attributes;
+	uint64_t count;
+	int err = 0;
+
+	read_attributes(metadata, &attributes);
+	count = jfr_read_int(&metadata->input);
+	if (metadata->input.failed || depth > MAX_DEPTH)
+		return jfr_chunk_fail(chunk, metadata->input.offset, "the metadata is damaged");
+	if (jfr_chunk_string_equals(chunk, kind, "class")) {
+		err = add_class(chunk, &attributes);
+		inner = OWNER_CLASS;
+	} else if (owner == OWNER_CLASS && jfr_chunk_string_equals(chunk, kind, "field")) {
+		err = add_field(chunk, &attributes);
+		inner = OWNER_FIELD;
+	} else if (owner == OWNER_FIELD && jfr_chunk_string_equals(chunk, kind, "annotation")) {
+		err = add_annotation(metadata, &attributes);
+	}
+	for (uint64_t i = 0; !err && i < count; i++)
+		err = read_element(metadata, inner, depth + 1);
+	return err;
+}
+
+static enum jfr_unit parse_unit(const struct jfr_chunk *chunk, uint32_t value)
+{
+	static const struct {
+		const char *name;
+		enum jfr_unit unit;
+	} units[] = {
+		{"TICKS", JFR_TICKS},
+		{"NANOSECONDS", JFR_NANOSECONDS},
+		{"MICROSECONDS", JFR_MICROSECONDS},
+		{"MILLISECONDS", JFR_MILLISECONDS},
+		{"SECONDS", JFR_SECONDS},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(units); i++)
+		if (jfr_chunk_string_equals(chunk, value, units[i].name))
+			return units[i].unit;
+	return JFR_NO_UNIT;
+}
+
+/*
+ * Count the values of a class with those of the structs in it, which may be many in few bytes of
+ * metadata, and none of which needs to have a byte in an event.
+ */
+static void measure_class(struct jfr_chunk *chunk, uint32_t id, int depth)
+{
+	struct jfr_class *class = &chunk->classes.items[id];
+	uint32_t count = 1;
+
+	if (class->num_values)
+		return;
+	if (depth > MAX_DEPTH)
+		class->is_endless = true;
+	for (uint32_t i = 0; i < class->num_fields && !class->is_endless; i++) {
+		const struct jfr_field *field = &chunk->fields.items[class->first_field + i];
+
+		count++;
+		if (!field->is_array && !field->is_pooled) {
+			measure_class(chunk, field->class, depth + 1);
+			count += chunk->classes.items[field->class].num_values;
+			class->is_endless |= chunk->classes.items[field->class].is_endless;
+		}
+		class->is_endless |= count > MAX_VALUES;
+	}
+	class->num_values = (uint16_t)(class->is_endless ? MAX_VALUES : count);
+}
+
+static int resolve(struct metadata *metadata)
+{
+	struct jfr_chunk *chunk = metadata->chunk;
+
+	array_for_each (&chunk->fields, field) {
+		field->class = jfr_chunk_find_class_index(chunk, field->class_id);
+		if (field->class == HASH_INDEX_NONE)
+			return jfr_chunk_fail(
+				chunk, chunk->metadata_offset,
+				"the metadata names a class that it does not describe");
+	}
+	for (uint32_t i = 0; i < chunk->classes.length; i++)
+		measure_class(chunk, i, 0);
+	array_for_each (&metadata->annotations, annotation) {
+		const struct jfr_class *class = jfr_chunk_find_class(chunk, annotation->class_id);
+		struct jfr_field *field = &chunk->fields.items[annotation->field];
+
+		if (!class || field->is_array || field->is_pooled ||
+		    chunk->classes.items[field->class].kind != JFR_INTEGER)
+			continue;
+		if (jfr_chunk_string_equals(chunk, class->name, "jdk.jfr.Timespan"))
+			field->unit = (uint8_t)parse_unit(chunk, annotation->value);
+		else if (jfr_chunk_string_equals(chunk, class->name, "jdk.jfr.DataAmount"))
+			field->unit = JFR_BYTES;
+	}
+	return 0;
+}
+
+static int read_strings(struct metadata *metadata)
+{
+	uint64_t count = jfr_read_int(&metadata->input);
+
+	for (uint64_t i = 0; i < count; i++) {
+		struct jfr_string *string = array_add(&metadata->chunk->strings);
+
+		if (!string)
+			return -ENOMEM;
+		string->offset = (uint32_t)metadata->input.offset;
+		(void)jfr_read_plain_string(&metadata->input, NULL); /* passed over */
+		if (metadata->input.failed)
+			return jfr_chunk_fail(metadata->chunk, metadata->input.offset,
+					      "the metadata's strings are damaged");
+	}
+	return 0;
+}
+
+int jfr_chunk_read_metadata(struct jfr_chunk *chunk)
+{
+	struct metadata metadata = {.chunk = chunk, .input = chunk->input};
+	int err;
+
+	metadata.input.offset = chunk->metadata_offset;
+	(void)jfr_read_int(&metadata.input); /* size, type, start, duration, id */
+	if (jfr_read_long(&metadata.input) != 0)
+		metadata.input.failed = true;
+	for (int i = 0; i < 3; i++)
+		(void)jfr_read_long(&metadata.input);
+	err = read_strings(&metadata);
+	if (!err)
+		err = read_element(&metadata, OWNER_NONE, 0);
+	if (!err)
+		err = resolve(&metadata);
+	array_release(&metadata.annotations);
+	return err;
+}

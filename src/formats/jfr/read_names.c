@@ -1,0 +1,391 @@
+/*
+ * Names: class and method with a dot between them. async-profiler gives native functions too: their
+ * class is the file and their method the symbol.
+ *
+ * A stack that the virtual machine has cut off lacks its outermost frames; it stands under a frame
+ * [truncated], as it would otherwise seem to start where it was cut.
+ */
+#include "formats/jfr/read_names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "formats/reader.h"
+
+#define UNKNOWN   "?"
+#define TRUNCATED "[truncated]"
+
+void jfr_names_release(struct jfr_names *names)
+{
+	array_release(&names->methods);
+	array_release(&names->frames);
+	hash_index_release(&names->frame_index);
+	array_release(&names->path);
+	text_release(&names->text);
+	*names = (struct jfr_names){0};
+}
+
+/* Read the constant of a role's key; false when there is none. */
+static bool read_constant(struct jfr_names *names, const struct jfr_values *values,
+			  enum jfr_role role, struct jfr_values *ret,
+			  struct jfr_constant **ret_constant)
+{
+	struct jfr_constant *constant;
+	struct jfr_input input = names->chunk->input;
+
+	if (values->classes[role] == JFR_NONE)
+		return false;
+	constant =
+		jfr_chunk_find_constant(names->chunk, values->classes[role], values->numbers[role]);
+	if (!constant)
+		return false;
+	if (ret_constant)
+		*ret_constant = constant;
+	input.offset = constant->offset;
+	jfr_read_struct(names->chunk, &input, constant->class, ret);
+	return !input.failed;
+}
+
+static bool is_made(const struct jfr_constant *constant, enum jfr_role role)
+{
+	return constant->made != JFR_NONE && constant->made_for == role;
+}
+
+static void set_made(struct jfr_constant *constant, enum jfr_role role, uint32_t made)
+{
+	constant->made = made;
+	constant->made_for = (uint8_t)role;
+}
+
+/* Append a string that a role has the offset of. */
+static void append_text(struct jfr_names *names, const struct jfr_values *values,
+			enum jfr_role role)
+{
+	struct jfr_input input = names->chunk->input;
+
+	if (values->classes[role] == JFR_NONE ||
+	    names->chunk->classes.items[values->classes[role]].kind != JFR_TEXT)
+		return;
+	input.offset = values->numbers[role];
+	jfr_read_string(names->chunk, &input, &names->text);
+}
+
+/* Append the symbol that a role has the key of, or the string where it is one. */
+static void append_symbol(struct jfr_names *names, const struct jfr_values *values,
+			  enum jfr_role role)
+{
+	struct jfr_values symbol = {0};
+
+	if (read_constant(names, values, role, &symbol, NULL))
+		append_text(names, &symbol, JFR_STRING);
+	else
+		append_text(names, values, role);
+}
+
+/* ---- threads ---- */
+
+static int add_process(struct jfr_names *names)
+{
+	struct profile *profile = names->import->profile;
+	uint32_t comm;
+	int err;
+
+	if (names->process != JFR_NONE)
+		return 0;
+	err = profile_add_string(profile, "java", &comm);
+	if (names->pid > UINT32_MAX)
+		names->pid = 0;
+	return err ? err
+		   : profile_add_process(profile, (uint32_t)names->pid, comm, &names->process);
+}
+
+static int add_thread(struct jfr_names *names, const struct jfr_values *values, uint32_t *ret)
+{
+	struct profile *profile = names->import->profile;
+	struct thread thread = {.source = names->import->source};
+	int err = add_process(names);
+
+	if (err)
+		return err;
+	thread.process = names->process;
+	if (values->classes[JFR_OS_THREAD_ID] != JFR_NONE &&
+	    values->numbers[JFR_OS_THREAD_ID] <= UINT32_MAX)
+		thread.tid = (uint32_t)values->numbers[JFR_OS_THREAD_ID];
+	text_truncate(&names->text, 0);
+	append_text(names, values, JFR_JAVA_NAME);
+	if (!names->text.length)
+		append_text(names, values, JFR_OS_NAME);
+	if (names->text.failed)
+		return -ENOMEM;
+	err = profile_add_frame_name(profile, names->text.length ? names->text.data : "",
+				     names->text.length, &thread.comm);
+	return err ? err : profile_add_thread(profile, &thread, ret);
+}
+
+int jfr_names_find_thread(struct jfr_names *names, const struct jfr_values *event, uint32_t *ret)
+{
+	struct jfr_values values = {0};
+	struct jfr_constant *constant = NULL;
+	int err;
+
+	if (!read_constant(names, event, JFR_THREAD, &values, &constant)) {
+		if (names->nameless_thread == JFR_NONE &&
+		    reader_add_nameless_thread(names->import, &names->nameless_thread))
+			return -ENOMEM;
+		*ret = names->nameless_thread;
+		return 0;
+	}
+	if (is_made(constant, JFR_THREAD)) {
+		*ret = constant->made;
+		return 0;
+	}
+	err = add_thread(names, &values, ret);
+	if (!err)
+		set_made(constant, JFR_THREAD, *ret);
+	return err;
+}
+
+bool jfr_names_is_default_state(struct jfr_names *names, const struct jfr_values *event)
+{
+	struct jfr_values state = {0};
+
+	text_truncate(&names->text, 0);
+	if (read_constant(names, event, JFR_STATE, &state, NULL))
+		append_symbol(names, &state, JFR_NAME);
+	return !names->text.length || string_equals(names->text.data, "STATE_DEFAULT");
+}
+
+/* ---- frames ---- */
+
+/* The class, with dots, and the method. */
+static int add_method(struct jfr_names *names, const struct jfr_values *values,
+		      struct jfr_method *method)
+{
+	struct profile *profile = names->import->profile;
+	struct jfr_values class = {0};
+	size_t length;
+	int err = 0;
+
+	text_truncate(&names->text, 0);
+	if (read_constant(names, values, JFR_TYPE, &class, NULL))
+		append_symbol(names, &class, JFR_NAME);
+	length = names->text.length;
+	if (method->is_native && length) {
+		err = string_table_add(profile_get_strings(profile), names->text.data, length,
+				       &method->module);
+		text_truncate(&names->text, 0);
+	} else if (length) {
+		for (size_t i = 0; i < length; i++)
+			if (names->text.data[i] == '/')
+				names->text.data[i] = '.';
+		text_append_char(&names->text, '.');
+	}
+	append_symbol(names, values, JFR_NAME);
+	if (err || names->text.failed)
+		return -ENOMEM;
+	if (!names->text.length)
+		text_append_string(&names->text, UNKNOWN);
+	return names->text.failed ? -ENOMEM
+				  : profile_add_frame_name(profile, names->text.data,
+							   names->text.length, &method->name);
+}
+
+static int find_method(struct jfr_names *names, const struct jfr_values *frame, bool is_native,
+		       struct jfr_method *ret)
+{
+	struct jfr_values values = {0};
+	struct jfr_constant *constant = NULL;
+	struct jfr_method *added;
+	int err;
+
+	*ret = (struct jfr_method){.is_native = is_native};
+	if (!read_constant(names, frame, JFR_METHOD, &values, &constant))
+		return profile_add_string(names->import->profile, UNKNOWN, &ret->name);
+	if (is_made(constant, JFR_METHOD) &&
+	    names->methods.items[constant->made].is_native == is_native) {
+		*ret = names->methods.items[constant->made];
+		return 0;
+	}
+	err = add_method(names, &values, ret);
+	added = err ? NULL : array_add(&names->methods);
+	if (!added)
+		return -ENOMEM;
+	*added = *ret;
+	set_made(constant, JFR_METHOD, (uint32_t)(names->methods.length - 1));
+	return 0;
+}
+
+/* What kind of code the frame's type says. Returns whether it is not Java's. */
+static bool set_kind(struct jfr_names *names, const struct jfr_values *values, struct frame *frame)
+{
+	struct jfr_values type = {0};
+	const char *name;
+
+	text_truncate(&names->text, 0);
+	if (read_constant(names, values, JFR_TYPE, &type, NULL)) {
+		append_symbol(names, &type, JFR_DESCRIPTION);
+		if (!names->text.length)
+			append_symbol(names, &type, JFR_NAME);
+	}
+	name = names->text.length ? names->text.data : "";
+	if (string_equals(name, "JIT compiled") || string_equals(name, "C1 compiled"))
+		frame->kind = FRAME_JIT;
+	else if (string_equals(name, "Kernel"))
+		frame->kind = FRAME_KERNEL;
+	frame->is_inlined = string_equals(name, "Inlined");
+	return names->is_async && (string_equals(name, "Native") || string_equals(name, "C++") ||
+				   string_equals(name, "Kernel"));
+}
+
+static bool is_frame(const void *owner, uint32_t item, const void *key)
+{
+	const struct jfr_names *names = owner;
+	const struct jfr_frame *frame = &names->frames.items[item];
+	const struct jfr_frame *wanted = key;
+
+	return frame->method == wanted->method && frame->type == wanted->type &&
+	       frame->line == wanted->line;
+}
+
+static int find_location(struct jfr_names *names, const struct jfr_values *values, uint32_t *ret)
+{
+	struct jfr_frame wanted = {.method = values->numbers[JFR_METHOD],
+				   .type = values->numbers[JFR_TYPE],
+				   .line = (uint32_t)values->numbers[JFR_LINE_NUMBER]};
+	uint64_t hash = hash_mix(hash_mix(hash_mix(0, wanted.method), wanted.type), wanted.line);
+	uint32_t id = hash_index_find(&names->frame_index, hash, is_frame, names, &wanted);
+	struct frame frame = {.line = wanted.line};
+	struct jfr_frame *added;
+	struct jfr_method method;
+	int err;
+
+	if (id != HASH_INDEX_NONE) {
+		*ret = names->frames.items[id].location;
+		return 0;
+	}
+	err = find_method(names, values, set_kind(names, values, &frame), &method);
+	if (err)
+		return err;
+	frame.name = frame.full_name = method.name;
+	frame.module = method.module;
+	if (frame.line > INT32_MAX) /* below 0: not known */
+		frame.line = 0;
+	err = profile_add_frame_location(names->import->profile, &frame, &wanted.location);
+	added = err ? NULL : array_add(&names->frames);
+	if (!added)
+		return -ENOMEM;
+	*added = wanted;
+	*ret = wanted.location;
+	return hash_index_add(&names->frame_index, hash, (uint32_t)(names->frames.length - 1));
+}
+
+static int read_frames(struct jfr_names *names, const struct jfr_values *trace)
+{
+	struct jfr_input input = names->chunk->input;
+	uint64_t count;
+
+	names->path.length = 0;
+	if (trace->classes[JFR_FRAMES] == JFR_NONE)
+		return 0;
+	input.offset = trace->numbers[JFR_FRAMES];
+	count = jfr_read_integer(&input, 4);
+	if (count > input.size - input.offset)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < count; i++) {
+		struct jfr_values values = {0};
+		uint32_t *location;
+		int err;
+
+		jfr_read_struct(names->chunk, &input, trace->classes[JFR_FRAMES], &values);
+		if (input.failed)
+			return -EBADMSG;
+		location = array_add(&names->path);
+		if (!location)
+			return -ENOMEM;
+		err = find_location(names, &values, location);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A frame for what is not known. */
+static int add_outermost(struct jfr_names *names, const char *name, uint32_t *stack)
+{
+	struct profile *profile = names->import->profile;
+	struct frame frame = {0};
+	uint32_t location;
+	int err = profile_add_string(profile, name, &frame.name);
+
+	frame.full_name = frame.name;
+	if (!err)
+		err = profile_add_frame_location(profile, &frame, &location);
+	return err ? err : profile_add_stack(profile, STACK_EMPTY, location, stack);
+}
+
+static int add_stack(struct jfr_names *names, const struct jfr_values *trace, uint32_t *ret)
+{
+	uint32_t stack = STACK_EMPTY;
+	int err = read_frames(names, trace);
+
+	if (!err && trace->classes[JFR_TRUNCATED] != JFR_NONE && trace->numbers[JFR_TRUNCATED])
+		err = add_outermost(names, TRUNCATED, &stack);
+	while (!err && names->path.length)
+		err = profile_add_stack(names->import->profile, stack,
+					names->path.items[--names->path.length], &stack);
+	if (!err)
+		*ret = stack;
+	return err;
+}
+
+int jfr_names_find_stack(struct jfr_names *names, const struct jfr_values *event, uint32_t *ret)
+{
+	struct jfr_values trace = {0};
+	struct jfr_constant *constant = NULL;
+	int err = 0;
+
+	if (!read_constant(names, event, JFR_STACK_TRACE, &trace, &constant)) {
+		*ret = STACK_EMPTY;
+		return add_outermost(names, UNKNOWN, ret);
+	}
+	if (is_made(constant, JFR_STACK_TRACE))
+		*ret = constant->made;
+	else
+		err = add_stack(names, &trace, ret);
+	if (err)
+		return err;
+	set_made(constant, JFR_STACK_TRACE, *ret);
+	if (trace.classes[JFR_TRUNCATED] != JFR_NONE && trace.numbers[JFR_TRUNCATED])
+		names->import->counts.truncated_stacks++;
+	return 0;
+}
+
+/* Only async-profiler knows frames of the kernel. */
+static bool has_kernel_frames(struct jfr_names *names)
+{
+	for (size_t i = 0; i < names->chunk->constants.length; i++) {
+		const struct jfr_constant *constant = &names->chunk->constants.items[i];
+		struct jfr_input input = names->chunk->input;
+		struct jfr_values values = {0};
+
+		if (!jfr_chunk_string_equals(names->chunk,
+					     names->chunk->classes.items[constant->class].name,
+					     "jdk.types.FrameType"))
+			continue;
+		input.offset = constant->offset;
+		jfr_read_struct(names->chunk, &input, constant->class, &values);
+		text_truncate(&names->text, 0);
+		append_symbol(names, &values, JFR_DESCRIPTION);
+		if (names->text.length && string_equals(names->text.data, "Kernel"))
+			return true;
+	}
+	return false;
+}
+
+int jfr_names_init(struct jfr_names *names, struct import *import, struct jfr_chunk *chunk)
+{
+	*names = (struct jfr_names){
+		.import = import, .chunk = chunk, .process = JFR_NONE, .nameless_thread = JFR_NONE};
+	names->is_async = has_kernel_frames(names);
+	return names->text.failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,268 @@
+/*
+ * Values as the fields of events and constants hold them: numbers, strings in five encodings, and
+ * structs, arrays and keys of constants as the metadata says.
+ */
+#include <string.h>
+
+#include "formats/jfr/read_chunk.h"
+
+/* A class that contains itself must end; no class of the JDK is as deep. */
+#define MAX_DEPTH 24
+
+uint8_t jfr_read_byte(struct jfr_input *input)
+{
+	if (input->failed || input->offset >= input->size) {
+		input->failed = true;
+		return 0;
+	}
+	return input->data[input->offset++];
+}
+
+static void skip_bytes(struct jfr_input *input, uint64_t count)
+{
+	if (input->failed || count > input->size - input->offset)
+		input->failed = true;
+	else
+		input->offset += count;
+}
+
+uint64_t jfr_read_big_endian(struct jfr_input *input, unsigned int width)
+{
+	uint64_t value = 0;
+
+	while (width--)
+		value = value << 8 | jfr_read_byte(input);
+	return value;
+}
+
+/* Seven bits a byte, the lowest first; a ninth byte holds eight. */
+static uint64_t read_leb128(struct jfr_input *input)
+{
+	uint64_t value = 0;
+
+	for (unsigned int shift = 0; shift < 56; shift += 7) {
+		uint8_t byte = jfr_read_byte(input);
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+	return value | (uint64_t)jfr_read_byte(input) << 56;
+}
+
+uint64_t jfr_read_integer(struct jfr_input *input, unsigned int width_bytes)
+{
+	if (width_bytes == 1)
+		return jfr_read_byte(input);
+	return input->is_compressed ? read_leb128(input) : jfr_read_big_endian(input, width_bytes);
+}
+
+enum string_encoding {
+	STRING_NULL,
+	STRING_IS_EMPTY,
+	STRING_CONSTANT,
+	STRING_UTF8,
+	STRING_UTF16,
+	STRING_LATIN1,
+};
+
+static void append_utf8(struct text *text, uint32_t point)
+{
+	if (point < 0x80) {
+		text_append_char(text, (char)point);
+	} else if (point < 0x800) {
+		text_append_char(text, (char)(0xc0 | point >> 6));
+		text_append_char(text, (char)(0x80 | (point & 0x3f)));
+	} else if (point < 0x10000) {
+		text_append_char(text, (char)(0xe0 | point >> 12));
+		text_append_char(text, (char)(0x80 | (point >> 6 & 0x3f)));
+		text_append_char(text, (char)(0x80 | (point & 0x3f)));
+	} else {
+		text_append_char(text, (char)(0xf0 | point >> 18));
+		text_append_char(text, (char)(0x80 | (point >> 12 & 0x3f)));
+		text_append_char(text, (char)(0x80 | (point >> 6 & 0x3f)));
+		text_append_char(text, (char)(0x80 | (point & 0x3f)));
+	}
+}
+
+static void read_utf16(struct jfr_input *input, uint64_t count, struct text *text)
+{
+	uint32_t high = 0;
+
+	for (uint64_t i = 0; i < count && !input->failed; i++) {
+		uint32_t unit = (uint16_t)jfr_read_integer(input, 2);
+
+		if (high && unit >= 0xdc00 && unit < 0xe000) {
+			append_utf8(text, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+			high = 0;
+			continue;
+		}
+		if (high)
+			append_utf8(text, 0xfffd);
+		high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
+		if (!high)
+			append_utf8(text, unit >= 0xdc00 && unit < 0xe000 ? 0xfffd : unit);
+	}
+	if (high)
+		append_utf8(text, 0xfffd);
+}
+
+uint64_t jfr_read_plain_string(struct jfr_input *input, struct text *text)
+{
+	uint8_t encoding = jfr_read_byte(input);
+	uint64_t length;
+	struct text ignored = {0};
+
+	if (encoding == STRING_NULL || encoding == STRING_IS_EMPTY)
+		return 0;
+	if (encoding == STRING_CONSTANT)
+		return jfr_read_long(input);
+	length = jfr_read_int(input);
+	if (encoding > STRING_LATIN1 || length > input->size - input->offset) {
+		input->failed = true;
+		return 0;
+	}
+	if (encoding == STRING_UTF16) {
+		read_utf16(input, length, text ? text : &ignored);
+		text_release(&ignored);
+		return 0;
+	}
+	if (text && encoding == STRING_UTF8)
+		text_append(text, input->data + input->offset, length);
+	else if (text)
+		for (uint64_t i = 0; i < length; i++)
+			append_utf8(text, input->data[input->offset + i]);
+	skip_bytes(input, length);
+	return 0;
+}
+
+static uint32_t find_string_class(const struct jfr_chunk *chunk)
+{
+	for (uint32_t i = 0; i < chunk->classes.length; i++)
+		if (chunk->classes.items[i].kind == JFR_TEXT)
+			return i;
+	return JFR_NONE;
+}
+
+void jfr_read_string(const struct jfr_chunk *chunk, struct jfr_input *input, struct text *text)
+{
+	uint64_t key = jfr_read_plain_string(input, text);
+	const struct jfr_constant *constant;
+	struct jfr_input pool = chunk->input;
+
+	if (!key)
+		return;
+	constant = jfr_chunk_find_constant(chunk, find_string_class(chunk), key);
+	if (!constant)
+		return;
+	pool.offset = constant->offset;
+	(void)jfr_read_plain_string(&pool, text); /* a constant that names another one is empty */
+}
+
+static void skip_fields(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+			int depth);
+
+/* One value that is not an array and not a key. */
+static uint64_t read_single(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+			    int depth)
+{
+	const struct jfr_class *type = &chunk->classes.items[class];
+	uint64_t offset = input->offset;
+
+	switch ((enum jfr_kind)type->kind) {
+	case JFR_INTEGER:
+		return jfr_read_integer(input, type->width);
+	case JFR_REAL:
+		return jfr_read_big_endian(input, type->width);
+	case JFR_TEXT:
+		(void)jfr_read_plain_string(input, NULL);
+		break;
+	case JFR_STRUCT:
+		skip_fields(chunk, input, class, depth + 1);
+		break;
+	}
+	return offset;
+}
+
+static uint64_t read_value(const struct jfr_chunk *chunk, struct jfr_input *input,
+			   const struct jfr_field *field, int depth)
+{
+	uint64_t offset = input->offset;
+	uint64_t count;
+
+	if (depth > MAX_DEPTH)
+		input->failed = true;
+	if (!field->is_array)
+		return field->is_pooled ? jfr_read_long(input)
+					: read_single(chunk, input, field->class, depth);
+	count = jfr_read_int(input);
+	for (uint64_t i = 0; i < count && !input->failed; i++) {
+		size_t before = input->offset;
+
+		if (field->is_pooled)
+			(void)jfr_read_long(input); /* passed over */
+		else
+			(void)read_single(chunk, input, field->class, depth);
+		/* Elements without bytes could be any number. */
+		if (input->offset == before)
+			input->failed = true;
+	}
+	return offset;
+}
+
+static void skip_fields(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+			int depth)
+{
+	const struct jfr_class *type = &chunk->classes.items[class];
+
+	if (type->is_endless)
+		input->failed = true;
+	for (uint32_t i = 0; i < type->num_fields && !input->failed; i++)
+		(void)read_value(chunk, input, &chunk->fields.items[type->first_field + i], depth);
+}
+
+uint64_t jfr_read_field(const struct jfr_chunk *chunk, struct jfr_input *input,
+			const struct jfr_field *field)
+{
+	return read_value(chunk, input, field, 0);
+}
+
+void jfr_read_struct(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+		     struct jfr_values *ret)
+{
+	const struct jfr_class *type = &chunk->classes.items[class];
+
+	for (int role = 0; role < NUM_JFR_ROLES; role++)
+		ret->classes[role] = JFR_NONE;
+	if (type->is_endless)
+		input->failed = true;
+	for (uint32_t i = 0; i < type->num_fields && !input->failed; i++) {
+		const struct jfr_field *field = &chunk->fields.items[type->first_field + i];
+
+		ret->numbers[field->role] = read_value(chunk, input, field, 0);
+		ret->classes[field->role] = field->class;
+	}
+}
+
+/* The text is ASCII, in which all encodings give one unit a character. */
+bool jfr_chunk_string_equals(const struct jfr_chunk *chunk, uint32_t string, const char *text)
+{
+	struct jfr_input input = chunk->input;
+	size_t length = strlen(text);
+	uint8_t encoding;
+
+	if (string >= chunk->strings.length)
+		return false;
+	input.offset = chunk->strings.items[string].offset;
+	encoding = jfr_read_byte(&input);
+	if (encoding < STRING_UTF8 || encoding > STRING_LATIN1 || jfr_read_int(&input) != length)
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		uint64_t unit = encoding == STRING_UTF16 ? jfr_read_integer(&input, 2)
+							 : jfr_read_byte(&input);
+
+		if (input.failed || unit != (unsigned char)text[i])
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,583 @@
+/*
+ * The text of `perf script`: for every sample a header line, its stack, innermost frame first, and
+ * a blank line.
+ *
+ *	nginx 812/815 [003] 75695.008865:     250000 cycles:u:
+ *		  7f1e214c24d9 memcpy+0x19 (/usr/lib/libc.so.6)
+ *		  55d0c0de10a8 main+0x28 (/usr/sbin/nginx)
+ *
+ * Names are tidied as stackcollapse-perf.pl does, so that the folded text is the same; see
+ * perf_frame.c. Unlike there, every event gives a metric of its own, and pid and tid are kept.
+ *
+ * A sample that no blank line ends is left out, there and here: what follows may be missing.
+ *
+ * Stack lines repeat: what they say, but for the address, is the key to their locations. The input
+ * is let go of as it is read.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "formats/format.h"
+#include "formats/perf/frame.h"
+#include "formats/piece.h"
+#include "formats/reader.h"
+
+#define ADVANCE_BYTES   (1u << 20)
+#define DETECTION_LINES 1000
+
+/* Numbers by text. */
+struct numbers {
+	struct string_table *texts;
+	ARRAY(uint32_t) values; /* by id of the text */
+};
+
+struct reader {
+	struct import *import;
+	struct lines lines; /* that are not read yet */
+	struct perf_frames frames;
+	struct numbers threads;   /* by "nginx 812/815", as printed */
+	struct numbers processes; /* by pid; by name where the pid is not printed */
+	struct numbers metrics;   /* by event */
+
+	/* The sample that is being read. */
+	bool is_open;
+	uint32_t thread;
+	uint32_t metric;
+	uint64_t weight;
+	bool has_time;
+	uint64_t time_ns;
+	bool is_java;
+	ARRAY(struct perf_levels) stack; /* innermost first */
+	bool has_single_lines; /* the last samples were lines without blank ones between */
+};
+
+struct header {
+	struct piece owner; /* comm and ids */
+	struct piece comm;
+	struct piece pid; /* empty when only the tid is there */
+	struct piece tid;
+	struct piece event; /* may be empty */
+	bool has_period;
+	bool has_time;
+	struct piece time; /* "75695.008865:" */
+	uint64_t period;
+	struct piece rest; /* after the event */
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Take the next word off a piece; an empty one at its end. */
+static struct piece take_word(struct piece *piece)
+{
+	struct piece word = *piece = piece_trim(*piece);
+
+	for (word.length = 0; word.length < piece->length; word.length++)
+		if (is_blank_char(word.start[word.length]))
+			break;
+	piece->start += word.length;
+	piece->length -= word.length;
+	return word;
+}
+
+static size_t count_digits(struct piece piece)
+{
+	size_t count = 0;
+
+	while (count < piece.length && is_digit(piece.start[count]))
+		count++;
+	return count;
+}
+
+/* "812" or "812/815". */
+static bool parse_ids(struct piece word, struct header *header)
+{
+	size_t digits = count_digits(word);
+	struct piece tid = {word.start + digits + 1, word.length - digits - 1};
+
+	header->pid = (struct piece){word.start, 0};
+	header->tid = word;
+	if (!digits || digits == word.length)
+		return digits;
+	header->pid.length = digits;
+	header->tid = tid;
+	return word.start[digits] == '/' && tid.length && count_digits(tid) == tid.length;
+}
+
+static bool is_time(struct piece word)
+{
+	size_t digits = count_digits(word);
+	struct piece rest = {word.start + digits + 1, word.length - digits - 1};
+
+	if (!digits || digits == word.length || word.start[word.length - 1] != ':')
+		return false;
+	return digits == word.length - 1 ||
+	       (word.start[digits] == '.' && count_digits(rest) == rest.length - 1);
+}
+
+/* Seconds, and digits of their fraction. False when it is beyond 64 bits of nanoseconds. */
+static bool parse_time(struct piece word, uint64_t *ret_ns)
+{
+	uint64_t time_ns = 0;
+	uint64_t digit_ns = 1000000000;
+	size_t digits = count_digits(word);
+
+	if (!parse_u64(word.start, digits, &time_ns) ||
+	    __builtin_mul_overflow(time_ns, digit_ns, &time_ns))
+		return false;
+	for (size_t i = digits + 1; i < word.length && is_digit(word.start[i]); i++)
+		if (__builtin_add_overflow(
+			    time_ns, (uint64_t)(word.start[i] - '0') * (digit_ns /= 10), &time_ns))
+			return false;
+	*ret_ns = time_ns;
+	return true;
+}
+
+/* What follows the ids: [003] flags 75695.008865: 250000 cycles:u: and text that is the event's. */
+static bool parse_event(struct piece rest, struct header *header)
+{
+	int others = 0;
+
+	header->has_period = header->has_time = false;
+	header->event = (struct piece){rest.start, 0};
+	for (;;) {
+		struct piece word = take_word(&rest);
+
+		if (!word.length || header->event.length)
+			return false;
+		if (word.start[0] == '[' && word.start[word.length - 1] == ']') {
+			if (header->has_period || header->has_time)
+				return false;
+		} else if (!header->has_time && !header->has_period && is_time(word)) {
+			header->has_time = true;
+			header->time = word;
+		} else if (count_digits(word) == word.length) {
+			if (header->has_period ||
+			    !parse_u64(word.start, word.length, &header->period))
+				return false;
+			header->has_period = true;
+		} else if (word.length > 1 && word.start[word.length - 1] == ':' &&
+			   word.start[0] != '[') {
+			header->event = (struct piece){word.start, word.length - 1};
+			header->rest = piece_trim(rest);
+			return true;
+		} else if (header->has_period || is_digit(word.start[0]) || ++others > 2) {
+			return false;
+		}
+	}
+}
+
+/* Without comm: both ids, and all that the event needs. */
+static bool parse_nameless(struct piece line, struct header *ret)
+{
+	struct piece rest = piece_trim(line);
+	struct piece word = take_word(&rest);
+
+	ret->comm = (struct piece){word.start, 0};
+	ret->owner = word;
+	return parse_ids(word, ret) && ret->pid.length && parse_event(rest, ret) && ret->has_time;
+}
+
+/*
+ * A name may hold blanks and numbers: the ids are the first after which the rest makes sense, or
+ * else the first that look like ids. A blank follows them even where nothing else is printed.
+ */
+static bool parse_header(struct piece line, struct header *ret)
+{
+	struct piece rest = piece_trim(line);
+	const char *start = rest.start;
+	struct piece word = take_word(&rest);
+	struct header found = {0};
+	bool ends_with_blank = line.length && is_blank_char(line.start[line.length - 1]);
+	bool is_found = false;
+
+	for (const char *comm_end = word.start + word.length; rest.length;
+	     comm_end = word.start + word.length) {
+		word = take_word(&rest);
+		if (!parse_ids(word, ret) || (!rest.length && !ends_with_blank))
+			continue;
+		ret->comm = (struct piece){start, (size_t)(comm_end - start)};
+		ret->owner = (struct piece){start, (size_t)(word.start + word.length - start)};
+		if (parse_event(rest, ret))
+			return true;
+		if (!is_found)
+			found = *ret;
+		is_found = true;
+	}
+	*ret = found;
+	ret->event.length = 0;
+	ret->has_period = false;
+	ret->rest.length = 0;
+	return is_found || parse_nameless(line, ret);
+}
+
+/* A comm may look like an address: "  cc1 10730/10730 [000] 39209.1: sched:sched_switch: ...". */
+static bool is_header_of_words(struct piece line)
+{
+	struct header header = {0};
+
+	return line.start[0] == ' ' && parse_header(line, &header) && header.has_time &&
+	       header.event.length;
+}
+
+/* ---- threads and metrics ---- */
+
+/*
+ * The number of a text: *ret points at it, until the next call; *ret_is_new says that the text has
+ * none yet and the caller gives it one.
+ */
+static int numbers_find(struct numbers *numbers, struct piece text, uint32_t **ret,
+			bool *ret_is_new)
+{
+	uint32_t id;
+	int err = string_table_add(numbers->texts, text.start, text.length, &id);
+
+	if (err)
+		return err;
+	*ret_is_new = id >= numbers->values.length;
+	while (id >= numbers->values.length)
+		if (!array_add(&numbers->values))
+			return -ENOMEM;
+	*ret = &numbers->values.items[id];
+	return 0;
+}
+
+static int add_string(struct reader *reader, struct piece piece, uint32_t *ret)
+{
+	return string_table_add(profile_get_strings(reader->import->profile), piece.start,
+				piece.length, ret);
+}
+
+/* stackcollapse-perf.pl writes the blanks of a name as `_`, and so does everybody after it. */
+static int add_comm(struct reader *reader, struct piece piece, uint32_t *ret)
+{
+	char comm[256];
+
+	if (piece.length > sizeof(comm))
+		piece.length = sizeof(comm);
+	memcpy(comm, piece.start, piece.length);
+	for (size_t i = 0; i < piece.length; i++)
+		if (is_blank_char(comm[i]))
+			comm[i] = '_';
+	return add_string(reader, (struct piece){comm, piece.length}, ret);
+}
+
+static int find_process(struct reader *reader, const struct header *header, uint32_t pid,
+			uint32_t comm, uint32_t *ret)
+{
+	struct piece key = header->pid.length ? header->pid : header->comm;
+	struct profile *profile = reader->import->profile;
+	uint32_t *process;
+	bool is_new;
+	int err = numbers_find(&reader->processes, key, &process, &is_new);
+
+	if (!err && is_new)
+		err = profile_add_process(profile, pid, comm, process);
+	if (!err)
+		*ret = *process;
+	return err;
+}
+
+static int find_thread(struct reader *reader, const struct header *header)
+{
+	struct profile *profile = reader->import->profile;
+	struct thread thread = {.source = reader->import->source};
+	uint64_t pid = 0;
+	uint64_t tid = 0;
+	uint32_t *known;
+	bool is_new;
+	int err = numbers_find(&reader->threads, header->owner, &known, &is_new);
+
+	if (err)
+		return err;
+	if (is_new) {
+		/* Ids too large for a thread are none. */
+		if (!parse_u64(header->pid.start, header->pid.length, &pid) || pid > UINT32_MAX)
+			pid = 0;
+		if (!parse_u64(header->tid.start, header->tid.length, &tid) || tid > UINT32_MAX)
+			tid = 0;
+		thread.tid = (uint32_t)tid;
+		err = add_comm(reader, header->comm, &thread.comm);
+		if (!err)
+			err = find_process(reader, header, (uint32_t)pid, thread.comm,
+					   &thread.process);
+		if (err)
+			return err;
+		if (pid && pid == tid)
+			profile_set_process_comm(profile, thread.process, thread.comm);
+		err = profile_add_thread(profile, &thread, known);
+	}
+	reader->thread = *known;
+	return err;
+}
+
+/* The periods of the clocks are nanoseconds. */
+static bool is_clock(struct piece event)
+{
+	const char *colon = memchr(event.start, ':', event.length);
+
+	if (colon)
+		event.length = (size_t)(colon - event.start);
+	return piece_equals(event, "cpu-clock") || piece_equals(event, "task-clock");
+}
+
+static int find_metric(struct reader *reader, const struct header *header)
+{
+	struct profile *profile = reader->import->profile;
+	struct piece event = header->event;
+	bool is_time = header->has_period && is_clock(event);
+	uint32_t *known;
+	uint32_t name;
+	bool is_new;
+	int err;
+
+	if (!event.length)
+		event = (struct piece){"samples", strlen("samples")};
+	err = numbers_find(&reader->metrics, event, &known, &is_new);
+	if (!err && is_new) {
+		err = add_string(reader, event, &name);
+		if (!err)
+			err = profile_add_metric(profile, profile_get_string(profile, name),
+						 is_time ? "nanoseconds" : "count", known);
+	}
+	if (!err)
+		reader->metric = *known;
+	return err;
+}
+
+/* ---- samples ---- */
+
+static uint64_t get_offset(const struct reader *reader)
+{
+	return (uint64_t)(reader->lines.next - (const char *)reader->import->data);
+}
+
+static int finish_sample(struct reader *reader)
+{
+	struct import *import = reader->import;
+	uint32_t stack = STACK_EMPTY;
+	int err = 0;
+
+	if (!reader->is_open)
+		return 0;
+	reader->is_open = false;
+	while (!err && reader->stack.length) {
+		struct perf_levels levels = reader->stack.items[--reader->stack.length];
+
+		for (uint32_t i = 0; !err && i < levels.count; i++)
+			err = profile_add_stack(import->profile, stack,
+						reader->frames.locations.items[levels.first + i],
+						&stack);
+	}
+	if (!err)
+		err = reader_add_sample(import, get_offset(reader), reader->thread, stack,
+					reader->metric, reader->weight);
+	if (!err && reader->has_time)
+		err = profile_add_moment(import->profile, reader->thread, stack, reader->metric,
+					 reader->weight, reader->time_ns);
+	return err;
+}
+
+static int add_frame(struct reader *reader, struct piece line, bool *ret_is_frame)
+{
+	struct perf_levels levels;
+	struct perf_levels *added;
+	int err = perf_frames_find(&reader->frames, line.start, line.length, reader->is_java,
+				   &levels);
+
+	*ret_is_frame = err != -EINVAL;
+	if (err)
+		return err == -EINVAL ? 0 : err;
+	if (!levels.count)
+		return 0;
+	added = array_add(&reader->stack);
+	if (!added)
+		return -ENOMEM;
+	*added = levels;
+	return 0;
+}
+
+/* Side-band records, which perf script prints on request, are no samples. */
+static bool is_side_band(struct reader *reader, struct piece line)
+{
+	const char *lost = memmem(line.start, line.length, "PERF_RECORD_LOST", 16);
+	uint64_t count;
+
+	if (!memmem(line.start, line.length, ": PERF_RECORD_", 14))
+		return false;
+	if (lost) {
+		const char *number = line.start + line.length;
+
+		while (number > lost && is_digit(number[-1]))
+			number--;
+		if (parse_u64(number, (size_t)(line.start + line.length - number), &count))
+			reader->import->counts.lost_samples += count;
+	}
+	return true;
+}
+
+/* Without call chains a sample is one line, and its frame stands after the event. */
+static int read_frame_of_header(struct reader *reader, struct piece rest)
+{
+	bool is_frame;
+	int err;
+
+	if (rest.length < 6 || rest.start[rest.length - 1] != ')' ||
+	    !perf_frame_has_pc(rest.start, rest.length))
+		return 0;
+	err = add_frame(reader, rest, &is_frame);
+	return err || !is_frame ? err : finish_sample(reader);
+}
+
+static int read_header(struct reader *reader, struct piece line, bool *ret_is_header)
+{
+	struct header header = {0};
+	bool is_other = is_side_band(reader, line);
+	int err;
+
+	*ret_is_header = is_other || parse_header(line, &header);
+	if (!*ret_is_header)
+		return 0;
+	reader->has_single_lines = reader->is_open && !reader->stack.length;
+	err = finish_sample(reader);
+	if (err || is_other)
+		return err;
+	err = find_thread(reader, &header);
+	if (!err)
+		err = find_metric(reader, &header);
+	if (err)
+		return err;
+	reader->is_java = header.comm.length >= 4 && memcmp(header.comm.start, "java", 4) == 0;
+	reader->weight = header.has_period && header.period ? header.period : 1;
+	reader->has_time = header.has_time && parse_time(header.time, &reader->time_ns);
+	reader->is_open = true;
+	return read_frame_of_header(reader, header.rest);
+}
+
+/* With srcline, every frame is followed by a line such as "  nginx.c:812". */
+static bool is_source_line(struct piece line)
+{
+	size_t digits = 0;
+
+	while (digits < line.length && is_digit(line.start[line.length - 1 - digits]))
+		digits++;
+	return digits && digits < line.length && line.start[line.length - 1 - digits] == ':';
+}
+
+static int read_line(struct reader *reader, struct piece line)
+{
+	bool is_indented = is_blank_char(line.start[0]);
+	bool is_known = false;
+	int err = 0;
+
+	if (is_indented && reader->is_open && !is_header_of_words(line)) {
+		err = add_frame(reader, line, &is_known);
+		if (err || is_known)
+			return err;
+	}
+	if (!is_known)
+		err = read_header(reader, line, &is_known);
+	if (err || is_known || is_source_line(line))
+		return err;
+	if (perf_frame_has_pc(line.start, line.length))
+		return reader_skip_line(reader->import, reader->lines.number,
+					"a frame that belongs to no sample");
+	return reader_skip_line(reader->import, reader->lines.number,
+				"neither the header nor a frame of a sample");
+}
+
+static int read_lines(struct reader *reader)
+{
+	struct import *import = reader->import;
+	size_t advanced = 0;
+	struct piece line;
+	int err = 0;
+
+	while (!err && lines_take(&reader->lines, &line)) {
+		if (!line.length)
+			err = finish_sample(reader);
+		else if (line.start[0] != '#')
+			err = read_line(reader, line);
+		if (import->advance && get_offset(reader) - advanced >= ADVANCE_BYTES) {
+			advanced = get_offset(reader);
+			import->advance(import->context, advanced);
+		}
+	}
+	if (!err && reader->has_single_lines && !reader->stack.length)
+		err = finish_sample(reader);
+	if (!err && reader->is_open)
+		err = reader_skip_line(import, reader->lines.number,
+				       "the last sample may be cut off, as no blank line follows");
+	if (!err && !import->counts.records)
+		err = import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
+				       "no sample found; expected the output of 'perf script'");
+	return err;
+}
+
+static void release(struct reader *reader)
+{
+	struct numbers *all[] = {&reader->threads, &reader->processes, &reader->metrics};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+		string_table_free(all[i]->texts);
+		array_release(&all[i]->values);
+	}
+	perf_frames_release(&reader->frames);
+	array_release(&reader->stack);
+}
+
+static int read_perf_script(struct import *import)
+{
+	struct reader reader = {.import = import,
+				.lines = lines_of(import->data, import->size),
+				.threads.texts = string_table_new(),
+				.processes.texts = string_table_new(),
+				.metrics.texts = string_table_new()};
+	int err = perf_frames_init(&reader.frames, import->profile);
+
+	if (!reader.threads.texts || !reader.processes.texts || !reader.metrics.texts)
+		err = -ENOMEM;
+	if (!err)
+		err = read_lines(&reader);
+	release(&reader);
+	return err;
+}
+
+/* A header, which may lack the event, followed by a frame. */
+static enum detection detect(const uint8_t *data, size_t size)
+{
+	struct lines lines = lines_of(data, size);
+	struct piece line;
+	bool was_header = false;
+	bool has_event = false;
+
+	while (lines.number < DETECTION_LINES && lines_take(&lines, &line)) {
+		struct header header = {0};
+
+		if (!line.length || line.start[0] == '#')
+			continue;
+		if (was_header && is_blank_char(line.start[0]) &&
+		    perf_frame_has_pc(line.start, line.length))
+			return DETECTED_SURE;
+		if (was_header && !has_event)
+			return DETECTED_NOT;
+		was_header = parse_header(line, &header);
+		has_event = header.event.length;
+		if (!was_header)
+			return DETECTED_NOT;
+		if (has_event && header.has_time)
+			return DETECTED_SURE;
+	}
+	return was_header && has_event ? DETECTED_MAYBE : DETECTED_NOT;
+}
+
+const struct format format_perf_script = {
+	.name = "perf-script",
+	.extension = "",
+	.summary = "the text of 'perf script'",
+	.detect = detect,
+	.read = read_perf_script,
+};

@@ -1,0 +1,534 @@
+/*
+ * Reading Perfetto traces, our own and those of other tools: samples, slices, counters, and who
+ * they are of.
+ *
+ * A trace is read packet by packet, twice: processes, threads and tracks may be described after
+ * they are used, so descriptors come first. What packets refer to by number is known from the
+ * packet on that tells of it, per sequence, until the sequence clears its state. Packets may be
+ * packed into others.
+ *
+ * Fields that we do not know are skipped, and so are packets whose sequence has lost its state. A
+ * trace that was cut off is read up to the cut.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/perfetto_reader.h"
+#include "formats/reader.h"
+#include "formats/unnamed_code.h"
+
+/* What packed packets may unpack to: as for compressed files. */
+#define UNPACK_FREE_BYTES (64u << 20)
+#define UNPACK_RATIO      50
+/* Of one packet, beside twice the trace's size: what is in memory at once. */
+#define UNPACK_AT_ONCE_BYTES (32u << 20)
+
+#define ADVANCE_BYTES     (1u << 20)
+#define NUM_DETECT_FIELDS 32
+
+#define FLAG_STATE_CLEARED 1u
+#define FLAG_STATE_NEEDED  2u
+
+enum packet_field {
+	PACKET_PROCESS_TREE = 2,
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_HEAP = 37,
+	PACKET_DROPPED = 42,
+	PACKET_THREAD = 44, /* whose sequence it is */
+	PACKET_SYSTEM_INFO = 45,
+	PACKET_PACKED = 50,
+	PACKET_STREAMING_PROFILE = 54,
+	PACKET_CLOCK = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60,
+	PACKET_SYMBOLS = 61,
+	PACKET_SAMPLE = 66,
+};
+
+enum round { ROUND_DESCRIPTORS, ROUND_EVENTS };
+
+/* The fields of a packet, before anything is made of them. */
+struct raw_packet {
+	uint64_t timestamp;
+	uint64_t clock;
+	uint64_t flags;
+	uint32_t sequence;
+	bool has_timestamp;
+	bool has_clock;
+	bool is_after_loss;
+	uint32_t kind; /* field of the oneof; 0: none that we know */
+	struct bytes data;
+	struct bytes interned;
+	struct bytes defaults;
+};
+
+struct rounds {
+	struct pftrace_reader *reader;
+	enum round round;
+	uint64_t num_packets;
+	uint64_t num_unpacked; /* bytes that may still be unpacked */
+	size_t told;           /* bytes that were said to be done with */
+	struct text unpacked;
+};
+
+/* ---- fields ------------------------------------------------------------------------------- */
+
+/* False when the packet is broken. */
+static bool read_fields(struct bytes message, struct raw_packet *packet)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field)) {
+		switch (field.number) {
+		case PACKET_TIMESTAMP:
+			packet->timestamp = field.value;
+			packet->has_timestamp = true;
+			break;
+		case PACKET_CLOCK:
+			packet->clock = field.value;
+			packet->has_clock = true;
+			break;
+		case PACKET_SEQUENCE:
+			packet->sequence = (uint32_t)field.value;
+			break;
+		case PACKET_FLAGS:
+			packet->flags = field.value;
+			break;
+		case PACKET_DROPPED:
+			packet->is_after_loss = field.value != 0;
+			break;
+		case PACKET_INTERNED:
+			packet->interned = field.body;
+			break;
+		case PACKET_DEFAULTS:
+			packet->defaults = field.body;
+			break;
+		case PACKET_PROCESS_TREE:
+		case PACKET_CLOCK_SNAPSHOT:
+		case PACKET_TRACK_EVENT:
+		case PACKET_THREAD:
+		case PACKET_SYSTEM_INFO:
+		case PACKET_PACKED:
+		case PACKET_STREAMING_PROFILE:
+		case PACKET_HEAP:
+		case PACKET_TRACK:
+		case PACKET_SYMBOLS:
+		case PACKET_SAMPLE:
+			packet->kind = field.number;
+			packet->data = field.body;
+			break;
+		}
+	}
+	return !message.failed;
+}
+
+/* ---- sequences ---------------------------------------------------------------------------- */
+
+static bool is_sequence(const void *owner, uint32_t item, const void *key)
+{
+	return ((const struct pftrace_reader *)owner)->sequences.items[item].id ==
+	       *(const uint32_t *)key;
+}
+
+static struct pftrace_sequence *add_sequence(struct pftrace_reader *reader, uint32_t id)
+{
+	struct pftrace_sequence *added;
+
+	if (!pftrace_has_room(reader, reader->sequences.length, 64))
+		return NULL;
+	added = array_add(&reader->sequences);
+	if (!added)
+		return NULL;
+	added->id = id;
+	added->metric = PFTRACE_NONE;
+	reader->last_sequence = (uint32_t)(reader->sequences.length - 1);
+	return hash_index_add(&reader->sequence_index, hash_mix(0, id), reader->last_sequence)
+		       ? NULL
+		       : added;
+}
+
+/* NULL when out of memory, or when there are too many. */
+static struct pftrace_sequence *find_sequence(struct pftrace_reader *reader, uint32_t id)
+{
+	uint32_t found = reader->last_sequence;
+
+	if (found >= reader->sequences.length || reader->sequences.items[found].id != id)
+		found = hash_index_find(&reader->sequence_index, hash_mix(0, id), is_sequence,
+					reader, &id);
+	if (found == HASH_INDEX_NONE)
+		return add_sequence(reader, id);
+	reader->last_sequence = found;
+	return &reader->sequences.items[found];
+}
+
+static void clear_state(struct pftrace_sequence *sequence)
+{
+	pftrace_interned_free(sequence->interned);
+	sequence->interned = NULL;
+	sequence->is_valid = true;
+	sequence->is_ours = false;
+	sequence->frequency = 0;
+	sequence->default_clock = 0;
+	sequence->default_track = 0;
+	sequence->metric = PFTRACE_NONE;
+	sequence->metric_name = STRING_EMPTY;
+	sequence->metric_unit = STRING_EMPTY;
+}
+
+static int read_defaults(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
+			 struct bytes message)
+{
+	struct protobuf_field field;
+	struct protobuf_field inner;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == PACKET_CLOCK && field.type == PROTOBUF_VARINT)
+			sequence->default_clock = (uint32_t)field.value;
+		else if (field.number == 12 && field.type == PROTOBUF_BYTES)
+			err = pftrace_read_sample_defaults(reader, sequence, field.body);
+		else if (field.number == 11 && field.type == PROTOBUF_BYTES)
+			while (protobuf_next(&field.body, &inner))
+				if (inner.number == 11 && inner.type == PROTOBUF_VARINT)
+					sequence->default_track = inner.value;
+	}
+	return err;
+}
+
+/* When a packet says it is from, as CLOCK_BOOTTIME. */
+static uint64_t find_time(struct pftrace_reader *reader, const struct raw_packet *raw,
+			  struct pftrace_sequence *sequence)
+{
+	uint64_t clock = raw->has_clock ? raw->clock : sequence ? sequence->default_clock : 0;
+
+	return pftrace_convert_time(reader, sequence, clock, raw->timestamp);
+}
+
+/* ---- packets ------------------------------------------------------------------------------ */
+
+/* Before clocks are known: only what needs no conversion. */
+static int read_descriptors(struct pftrace_reader *reader, const struct raw_packet *raw)
+{
+	bool is_boottime = !raw->has_clock || raw->clock == PFTRACE_BOOTTIME;
+	uint64_t since_ns = is_boottime && raw->has_timestamp ? raw->timestamp : 0;
+
+	switch (raw->kind) {
+	case PACKET_PROCESS_TREE:
+		return pftrace_read_process_tree(reader, raw->data, 0);
+	case PACKET_THREAD:
+		return pftrace_read_thread(reader, raw->data, since_ns);
+	case PACKET_TRACK:
+		return pftrace_read_descriptor(reader, raw->data, since_ns);
+	case PACKET_SYMBOLS:
+		return pftrace_read_symbols(reader, raw->data);
+	}
+	return 0;
+}
+
+static void read_owner(struct pftrace_sequence *sequence, struct bytes message)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			sequence->pid = (uint32_t)field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
+			sequence->tid = (uint32_t)field.value;
+	}
+}
+
+static int read_data(struct pftrace_reader *reader, const struct raw_packet *raw,
+		     struct pftrace_sequence *sequence)
+{
+	struct pftrace_packet packet = {
+		.sequence = sequence,
+		.has_time = raw->has_timestamp,
+		.time_ns = raw->has_timestamp ? find_time(reader, raw, sequence) : 0,
+	};
+
+	switch (raw->kind) {
+	case PACKET_CLOCK_SNAPSHOT:
+		return pftrace_read_snapshot(reader, sequence, raw->data);
+	case PACKET_THREAD:
+		if (sequence)
+			read_owner(sequence, raw->data);
+		return 0;
+	case PACKET_TRACK_EVENT:
+		return sequence ? pftrace_read_event(reader, &packet, raw->data) : 0;
+	case PACKET_SAMPLE:
+		return sequence ? pftrace_read_sample(reader, &packet, raw->data) : 0;
+	case PACKET_HEAP:
+		return sequence ? pftrace_read_heap(reader, &packet, raw->data) : 0;
+	case PACKET_STREAMING_PROFILE:
+		return sequence ? pftrace_read_streaming_profile(reader, &packet, raw->data) : 0;
+	}
+	return 0;
+}
+
+static int read_events(struct pftrace_reader *reader, const struct raw_packet *raw)
+{
+	struct pftrace_sequence *sequence =
+		raw->sequence ? find_sequence(reader, raw->sequence) : NULL;
+	int err = 0;
+
+	if (raw->sequence && !sequence)
+		return pftrace_has_room(reader, reader->sequences.length, 64) ? -ENOMEM : 0;
+	if (sequence && raw->is_after_loss)
+		sequence->is_valid = false;
+	if (sequence && raw->flags & FLAG_STATE_CLEARED)
+		clear_state(sequence);
+	if (raw->flags & FLAG_STATE_NEEDED && (!sequence || !sequence->is_valid)) {
+		reader->num_stateless++;
+		return 0;
+	}
+	if (sequence && raw->defaults.size)
+		err = read_defaults(reader, sequence, raw->defaults);
+	if (!err && sequence && raw->interned.size)
+		err = pftrace_read_interned(reader, sequence, raw->interned);
+	return err ? err : read_data(reader, raw, sequence);
+}
+
+static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packed);
+
+static int read_packed(struct rounds *rounds, struct bytes packed)
+{
+	struct pftrace_reader *reader = rounds->reader;
+	uint64_t at_once = 2 * (uint64_t)reader->import->size + UNPACK_AT_ONCE_BYTES;
+	size_t limit = rounds->num_unpacked < at_once ? rounds->num_unpacked : at_once;
+	int err = pftrace_unpack(packed, limit, &rounds->unpacked);
+
+	if (err == -EFBIG)
+		return import_fail_byte(
+			reader->import, reader->offset,
+			"compressed packets that unpack to far more than their size");
+	if (err == -EBADMSG && rounds->round == ROUND_DESCRIPTORS)
+		return 0; /* told about in the other round */
+	if (err == -EBADMSG)
+		return reader_skip_byte(reader->import, reader->offset,
+					"damaged compressed packets");
+	if (err)
+		return err;
+	rounds->num_unpacked -= rounds->unpacked.length;
+	return read_packets(rounds, bytes_of(rounds->unpacked.data, rounds->unpacked.length), true);
+}
+
+static int read_packet(struct rounds *rounds, struct bytes message, bool is_packed)
+{
+	struct raw_packet raw = {0};
+
+	rounds->num_packets++;
+	if (!read_fields(message, &raw))
+		return rounds->round == ROUND_DESCRIPTORS
+			       ? 0
+			       : reader_skip_byte(rounds->reader->import, rounds->reader->offset,
+						  "a broken packet");
+	if (raw.kind == PACKET_PACKED)
+		return is_packed ? 0 : read_packed(rounds, raw.data);
+	if (rounds->round == ROUND_DESCRIPTORS)
+		return read_descriptors(rounds->reader, &raw);
+	return read_events(rounds->reader, &raw);
+}
+
+/* That the trace is cut off is told once; what is whole of packed packets is none of it. */
+static int tell_cut(struct rounds *rounds, size_t offset, bool is_packed)
+{
+	struct import *import = rounds->reader->import;
+
+	if (!is_packed && !rounds->num_packets)
+		return import_fail_byte(import, offset, "expected a packet of a Perfetto trace");
+	if (rounds->round == ROUND_DESCRIPTORS)
+		return 0;
+	if (import->is_strict)
+		return import_fail_byte(import, offset, "the trace is cut off");
+	import->counts.skipped++;
+	import_warn(import, "at byte %zu: the trace is cut off", offset);
+	return 0;
+}
+
+static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packed)
+{
+	struct pftrace_reader *reader = rounds->reader;
+	struct import *import = reader->import;
+	struct protobuf_field field;
+	int err = 0;
+
+	if (!is_packed)
+		reader->offset = 0;
+	while (!err && protobuf_next(&bytes, &field)) {
+		if (rounds->round == ROUND_DESCRIPTORS)
+			reader->num_bytes += field.body.size;
+		if (field.number == 1 && field.type == PROTOBUF_BYTES)
+			err = read_packet(rounds, field.body, is_packed);
+		if (is_packed)
+			continue;
+		reader->offset = bytes.offset;
+		if (rounds->round == ROUND_EVENTS && import->advance &&
+		    bytes.offset - rounds->told >= ADVANCE_BYTES) {
+			import->advance(import->context, bytes.offset);
+			rounds->told = bytes.offset;
+		}
+	}
+	if (!err && (bytes.failed || (!is_packed && !rounds->num_packets)))
+		err = tell_cut(rounds, reader->offset, is_packed);
+	return err;
+}
+
+static int read_round(struct pftrace_reader *reader, enum round round)
+{
+	const struct import *import = reader->import;
+	struct rounds rounds = {.reader = reader, .round = round};
+	int err;
+
+	rounds.num_unpacked = (uint64_t)import->size * UNPACK_RATIO + UNPACK_FREE_BYTES;
+	err = read_packets(&rounds, bytes_of(import->data, import->size), false);
+	text_release(&rounds.unpacked);
+	return err;
+}
+
+/* What was left out, and why. */
+static void tell_losses(struct pftrace_reader *reader)
+{
+	struct import *import = reader->import;
+
+	if (reader->num_stateless)
+		import_warn(import,
+			    "%llu packets refer to what was lost before they came, skipping",
+			    (unsigned long long)reader->num_stateless);
+	if (reader->num_stackless)
+		import_warn(import, "%llu samples refer to stacks that the trace does not have",
+			    (unsigned long long)reader->num_stackless);
+	if (reader->num_skipped_events)
+		import_warn(import, "%llu events do not fit to others, skipping",
+			    (unsigned long long)reader->num_skipped_events);
+	import->counts.skipped += reader->num_stateless + reader->num_skipped_events;
+}
+
+static void release(struct pftrace_reader *reader)
+{
+	array_for_each (&reader->sequences, sequence) {
+		pftrace_interned_free(sequence->interned);
+		array_release(&sequence->clocks);
+	}
+	array_release(&reader->sequences);
+	hash_index_release(&reader->sequence_index);
+	array_release(&reader->clocks);
+	array_release(&reader->processes);
+	array_release(&reader->threads);
+	array_release(&reader->unknown);
+	hash_index_release(&reader->unknown_index);
+	array_release(&reader->tracks);
+	hash_index_release(&reader->track_index);
+	array_release(&reader->events);
+	array_release(&reader->attributes);
+	hash_index_release(&reader->locations);
+	array_release(&reader->profile_threads);
+	array_release(&reader->profile_processes);
+	hash_index_release(&reader->modules);
+	array_release(&reader->symbols);
+	array_release(&reader->symbol_lines);
+	hash_index_release(&reader->symbol_index);
+	array_release(&reader->heap_stacks);
+	hash_index_release(&reader->heap_index);
+	array_release(&reader->stack);
+	array_release(&reader->frames);
+	text_release(&reader->text);
+	timeline_free(reader->own_timeline);
+}
+
+int pftrace_read(struct import *import)
+{
+	struct pftrace_reader reader = {.import = import, .timeline = import->timeline};
+	int err;
+
+	if (!reader.timeline)
+		reader.timeline = reader.own_timeline = timeline_new();
+	err = reader.timeline ? 0 : -ENOMEM;
+	if (!err) {
+		reader.first_zone = timeline_count_zone(reader.timeline);
+		err = read_round(&reader, ROUND_DESCRIPTORS);
+	}
+	if (!err)
+		err = pftrace_finish_descriptors(&reader);
+	if (!err)
+		err = read_round(&reader, ROUND_EVENTS);
+	if (!err)
+		err = pftrace_finish_zones(&reader);
+	if (!err)
+		err = pftrace_finish_heaps(&reader);
+	if (!err) {
+		pftrace_finish_samples(&reader);
+		tell_losses(&reader);
+	}
+	if (!err && !import->will_name_code)
+		err = unnamed_code_name(import, false);
+	release(&reader);
+	return err;
+}
+
+/* ---- detection ---------------------------------------------------------------------------- */
+
+/* Whether a field can be one of a packet: those that every version has, in their types. */
+static bool is_fitting(const struct protobuf_field *field)
+{
+	switch (field->number) {
+	case PACKET_TIMESTAMP:
+	case PACKET_SEQUENCE:
+	case PACKET_FLAGS:
+	case PACKET_CLOCK:
+	case PACKET_DROPPED:
+		return field->type == PROTOBUF_VARINT;
+	case PACKET_PROCESS_TREE:
+	case PACKET_CLOCK_SNAPSHOT:
+	case PACKET_TRACK_EVENT:
+	case PACKET_INTERNED:
+	case PACKET_SYSTEM_INFO:
+	case PACKET_PACKED:
+	case PACKET_DEFAULTS:
+	case PACKET_TRACK:
+	case PACKET_SAMPLE:
+		return field->type == PROTOBUF_BYTES;
+	}
+	return true;
+}
+
+/* Adds how many fields of the packet are known; false when one does not fit. */
+static bool count_fitting(struct bytes message, unsigned int *num_known)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field)) {
+		if (!is_fitting(&field))
+			return false;
+		*num_known += field.number == PACKET_SEQUENCE || field.number == PACKET_PACKED ||
+			      field.number == PACKET_CLOCK_SNAPSHOT || field.number == PACKET_TRACK;
+	}
+	return !message.failed;
+}
+
+/*
+ * The format has no mark: nothing but packets, one after the other. A packet has a sequence, is
+ * packed, or is one of those that a trace begins with; what else begins so is a pprof profile,
+ * whose first message holds two small numbers.
+ */
+enum detection pftrace_detect(const uint8_t *data, size_t size)
+{
+	struct bytes bytes = bytes_of(data, size);
+	struct protobuf_field field;
+	unsigned int num_known = 0;
+	unsigned int num_packets = 0;
+
+	while (num_packets < NUM_DETECT_FIELDS && protobuf_next(&bytes, &field)) {
+		if (field.number != 1 || field.type != PROTOBUF_BYTES ||
+		    !count_fitting(field.body, &num_known))
+			return DETECTED_NOT;
+		num_packets++;
+	}
+	if (!num_packets)
+		return size && data[0] == 0x0a ? DETECTED_BY_NAME : DETECTED_NOT;
+	return num_known ? DETECTED_SURE : DETECTED_BY_NAME;
+}

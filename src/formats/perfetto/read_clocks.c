@@ -1,0 +1,158 @@
+/*
+ * Reading Perfetto traces: every sequence may count its time on a clock of its own. Snapshots say
+ * what several clocks showed at the same moment.
+ */
+#include <errno.h>
+
+#include "formats/perfetto_reader.h"
+
+#define MAX_CLOCKS 64
+/* Clocks with these numbers are of one sequence. */
+#define FIRST_OWN_CLOCK 64
+#define END_OWN_CLOCK   128
+
+static bool is_own_clock(uint64_t id)
+{
+	return id >= FIRST_OWN_CLOCK && id < END_OWN_CLOCK;
+}
+
+#define FIND_CLOCK(array, wanted)                    \
+	({                                           \
+		struct pftrace_clock *found_ = NULL; \
+                                                     \
+		array_for_each (array, clock_)       \
+			if (clock_->id == (wanted))  \
+				found_ = clock_;     \
+		found_;                              \
+	})
+
+static struct pftrace_clock *find_clock(struct pftrace_reader *reader,
+					struct pftrace_sequence *sequence, uint64_t id)
+{
+	if (!is_own_clock(id))
+		return FIND_CLOCK(&reader->clocks, id);
+	return sequence ? FIND_CLOCK(&sequence->clocks, id) : NULL;
+}
+
+/* A moment on one clock, as a snapshot tells it. */
+struct reading {
+	struct pftrace_clock clock;
+	uint64_t time_ns;
+};
+
+static struct reading read_clock(struct bytes message)
+{
+	struct reading reading = {.clock.multiplier = 1};
+	struct protobuf_field field;
+	uint64_t timestamp = 0;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.type != PROTOBUF_VARINT)
+			continue;
+		if (field.number == 1)
+			reading.clock.id = (uint32_t)field.value;
+		else if (field.number == 2)
+			timestamp = field.value;
+		else if (field.number == 3)
+			reading.clock.is_incremental = field.value != 0;
+		else if (field.number == 4 && field.value)
+			reading.clock.multiplier = field.value;
+	}
+	reading.time_ns = timestamp * reading.clock.multiplier;
+	reading.clock.last_ns = reading.time_ns;
+	return reading;
+}
+
+static int set_clock(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
+		     const struct pftrace_clock *clock)
+{
+	struct pftrace_clock *known = find_clock(reader, sequence, clock->id);
+
+	if (!known && is_own_clock(clock->id) && sequence)
+		known = array_add(&sequence->clocks);
+	else if (!known && !is_own_clock(clock->id) && reader->clocks.length < MAX_CLOCKS)
+		known = array_add(&reader->clocks);
+	else if (!known)
+		return 0;
+	if (!known)
+		return -ENOMEM;
+	*known = *clock;
+	return 0;
+}
+
+/* The boot clock's time of a snapshot, else the time of its first clock. */
+static uint64_t find_moment(struct pftrace_reader *reader, const struct reading *readings,
+			    size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (readings[i].clock.id == PFTRACE_BOOTTIME)
+			return readings[i].time_ns;
+	for (size_t i = 0; i < count; i++) {
+		const struct pftrace_clock *known = find_clock(reader, NULL, readings[i].clock.id);
+
+		if (known)
+			return readings[i].time_ns + known->offset_ns;
+	}
+	return count ? readings[0].time_ns : 0;
+}
+
+/* Snapshots of the three clocks that a timeline has go there, too. */
+static int keep_snapshot(struct pftrace_reader *reader, const struct reading *readings,
+			 size_t count)
+{
+	struct import *import = reader->import;
+	struct clock_snapshot snapshot = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		if (readings[i].clock.id == 1)
+			snapshot.realtime_ns = readings[i].time_ns;
+		else if (readings[i].clock.id == 3)
+			snapshot.monotonic_ns = readings[i].time_ns;
+		else if (readings[i].clock.id == PFTRACE_BOOTTIME)
+			snapshot.boottime_ns = readings[i].time_ns;
+	}
+	if (snapshot.realtime_ns && snapshot.boottime_ns &&
+	    profile_set_clock(import->profile, import->source,
+			      snapshot.realtime_ns - snapshot.boottime_ns))
+		return -ENOMEM;
+	if (!snapshot.realtime_ns || !snapshot.monotonic_ns || !snapshot.boottime_ns)
+		return 0;
+	return timeline_add_clock(reader->timeline, &snapshot, NULL);
+}
+
+int pftrace_read_snapshot(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
+			  struct bytes message)
+{
+	struct reading readings[MAX_CLOCKS];
+	struct protobuf_field field;
+	size_t count = 0;
+	uint64_t moment_ns;
+	int err;
+
+	while (protobuf_next(&message, &field))
+		if (field.number == 1 && field.type == PROTOBUF_BYTES && count < MAX_CLOCKS)
+			readings[count++] = read_clock(field.body);
+	moment_ns = find_moment(reader, readings, count);
+	err = keep_snapshot(reader, readings, count);
+	for (size_t i = 0; !err && i < count; i++) {
+		readings[i].clock.offset_ns = moment_ns - readings[i].time_ns;
+		err = set_clock(reader, sequence, &readings[i].clock);
+	}
+	return err;
+}
+
+uint64_t pftrace_convert_time(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
+			      uint64_t id, uint64_t time)
+{
+	struct pftrace_clock *clock;
+
+	if (!id || id == PFTRACE_BOOTTIME)
+		return time;
+	clock = find_clock(reader, sequence, id);
+	if (!clock)
+		return time;
+	time *= clock->multiplier;
+	if (clock->is_incremental)
+		time = clock->last_ns += time;
+	return time + clock->offset_ns;
+}

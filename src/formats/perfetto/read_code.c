@@ -1,0 +1,433 @@
+/*
+ * Reading Perfetto traces: mappings, frames and stacks. See pftrace_interned.c.
+ *
+ * Our own traces keep the addresses of code, which are file offsets. Those of others are ELF
+ * addresses, and they are kept where nothing else is known: who has the files can name them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/perfetto_reader.h"
+#include "formats/reader.h"
+
+/* What has no use for more is refused. */
+#define MAX_PATH_PARTS 64
+#define KERNEL_MODULE  "[kernel]"
+
+enum frame_kind_value { KIND_KERNEL = 2, KIND_JIT = 4 };
+
+/* ---- mappings and frames ------------------------------------------------------------------ */
+
+/* A path may be told in parts. */
+static void append_path_part(struct pftrace_reader *reader, const struct pftrace_interned *interned,
+			     uint64_t iid, uint32_t *num_parts)
+{
+	const struct profile *profile = reader->import->profile;
+	uint32_t part = pftrace_interned_find(interned, PFTRACE_PATH, iid);
+
+	if (part == PFTRACE_NONE || (*num_parts)++ == MAX_PATH_PARTS)
+		return;
+	if (*num_parts > 1)
+		text_append_char(&reader->text, '/');
+	text_append(&reader->text, profile_get_string(profile, part),
+		    profile_get_string_length(profile, part));
+}
+
+static int add_absolute_path(struct pftrace_reader *reader, uint32_t *ret)
+{
+	_cleanup_(text_release) struct text path = {0};
+
+	text_append_char(&path, '/');
+	text_append(&path, reader->text.data, reader->text.length);
+	return path.failed
+		       ? -ENOMEM
+		       : pftrace_add_profile_string(reader, bytes_of(path.data, path.length), ret);
+}
+
+int pftrace_read_mapping(struct pftrace_reader *reader, struct pftrace_interned *interned,
+			 struct bytes message)
+{
+	struct pftrace_mapping *mapping = array_add(&interned->mappings);
+	struct protobuf_field field;
+	uint32_t num_parts = 0;
+	uint64_t iid = 0;
+	uint32_t string;
+	int err;
+
+	if (!mapping)
+		return -ENOMEM;
+	text_truncate(&reader->text, 0);
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
+			iid = field.value;
+		} else if (field.number == 2 && field.type == PROTOBUF_VARINT) {
+			string = pftrace_interned_find(interned, PFTRACE_BUILD_ID, field.value);
+			mapping->build_id = string == PFTRACE_NONE ? STRING_EMPTY : string;
+		} else if (field.number == 7 && field.type == PROTOBUF_VARINT) {
+			append_path_part(reader, interned, field.value, &num_parts);
+		} else if (field.number == 7 && field.type == PROTOBUF_BYTES) {
+			while (bytes_left(&field.body))
+				append_path_part(reader, interned,
+						 protobuf_read_varint(&field.body), &num_parts);
+		}
+	}
+	if (reader->text.failed)
+		return -ENOMEM;
+	/* The parts of an absolute path. A path in one part is as it is: "[vdso]". */
+	if (num_parts > 1 && reader->text.data[0] != '/')
+		err = add_absolute_path(reader, &mapping->path);
+	else
+		err = pftrace_add_profile_string(
+			reader, bytes_of(reader->text.data, reader->text.length), &mapping->path);
+	return err ? err
+		   : pftrace_interned_put(interned, PFTRACE_MAPPING, iid,
+					  (uint32_t)(interned->mappings.length - 1));
+}
+
+static bool is_in_brackets(const char *path, const char *prefix)
+{
+	path += path[0] == '/' && path[1] == '['; /* as the trace processor shows them */
+	return string_starts_with(path, prefix);
+}
+
+static int find_module(struct pftrace_reader *reader, const struct pftrace_interned *interned,
+		       uint32_t mapping, struct frame *frame)
+{
+	struct profile *profile = reader->import->profile;
+	const char *path;
+
+	if (mapping == PFTRACE_NONE)
+		return 0;
+	path = profile_get_string(profile, interned->mappings.items[mapping].path);
+	if (is_in_brackets(path, "[kernel") || string_equals(path, "kernel")) {
+		frame->kind = FRAME_KERNEL;
+		path = KERNEL_MODULE;
+	}
+	return profile_add_string(profile, path_basename(path), &frame->module);
+}
+
+/* Our own names as they were, unless they would break a line. */
+static int add_name(struct pftrace_reader *reader, uint32_t string, bool is_ours, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	const char *name = profile_get_string(profile, string);
+	size_t length = profile_get_string_length(profile, string);
+
+	*ret = string;
+	if (is_ours && !memchr(name, ';', length) && !memchr(name, '\n', length))
+		return 0;
+	return profile_add_frame_name(profile, name, length, ret);
+}
+
+/* Code without a name is called by its module. */
+static int add_unnamed(struct pftrace_reader *reader, const struct pftrace_frame *frame,
+		       uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	const char *module = profile_get_string(profile, frame->frame.module);
+
+	text_truncate(&reader->text, 0);
+	if (frame->has_address && module[0])
+		text_printf(&reader->text, "%s+0x%llx", module, (unsigned long long)frame->address);
+	if (reader->text.failed)
+		return -ENOMEM;
+	return profile_add_frame_name(profile, reader->text.data ? reader->text.data : "",
+				      reader->text.length, ret);
+}
+
+/* A frame as it stands in the trace: numbers that name other things. */
+struct frame_fields {
+	uint64_t iid;
+	uint64_t function;
+	uint64_t short_name;
+	uint64_t mapping;
+	uint64_t file;
+};
+
+static void read_frame_fields(struct bytes message, struct frame_fields *fields,
+			      struct pftrace_frame *frame)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.type != PROTOBUF_VARINT)
+			continue;
+		switch (field.number) {
+		case 1:
+			fields->iid = field.value;
+			break;
+		case 2:
+			fields->function = field.value;
+			break;
+		case 3:
+			fields->mapping = field.value;
+			break;
+		case 4:
+			frame->address = field.value;
+			frame->has_address = true;
+			break;
+		case 5:
+			fields->file = field.value;
+			break;
+		case 6:
+			frame->frame.line = (uint32_t)field.value;
+			break;
+		case 7:
+			frame->frame.kind = field.value == KIND_KERNEL ? FRAME_KERNEL
+					    : field.value == KIND_JIT  ? FRAME_JIT
+								       : FRAME_USER;
+			break;
+		case 1000:
+			fields->short_name = field.value;
+			break;
+		case 1001:
+			frame->frame.is_inlined = field.value != 0;
+			break;
+		case 1002:
+			frame->is_elf_address = field.value != 0;
+			break;
+		}
+	}
+}
+
+/* Those who find no name may say so by an empty one. */
+static bool has_no_name(const struct pftrace_reader *reader, uint32_t function)
+{
+	return function == PFTRACE_NONE ||
+	       !profile_get_string_length(reader->import->profile, function);
+}
+
+/* Whether its address is in a file, which can be looked into. */
+static bool is_in_file(const struct pftrace_interned *interned, const struct pftrace_frame *frame)
+{
+	return frame->has_address && frame->mapping != PFTRACE_NONE &&
+	       frame->frame.kind == FRAME_USER &&
+	       interned->mappings.items[frame->mapping].path != STRING_EMPTY;
+}
+
+int pftrace_read_frame(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+		       struct bytes message)
+{
+	struct pftrace_interned *interned = sequence->interned;
+	struct pftrace_frame *frame = array_add(&interned->frames);
+	struct frame_fields fields = {0};
+	uint32_t function, short_name, file;
+	int err;
+
+	if (!frame)
+		return -ENOMEM;
+	read_frame_fields(message, &fields, frame);
+	frame->mapping = pftrace_interned_find(interned, PFTRACE_MAPPING, fields.mapping);
+	function = pftrace_interned_find(interned, PFTRACE_FUNCTION, fields.function);
+	short_name = fields.short_name
+			     ? pftrace_interned_find(interned, PFTRACE_FUNCTION, fields.short_name)
+			     : pftrace_interned_find(interned, PFTRACE_SHORT_NAME, fields.function);
+	file = pftrace_interned_find(interned, PFTRACE_SOURCE_PATH, fields.file);
+	frame->frame.file = file == PFTRACE_NONE ? STRING_EMPTY : file;
+	err = find_module(reader, interned, frame->mapping, &frame->frame);
+	if (!err && has_no_name(reader, function)) {
+		function = PFTRACE_NONE;
+		frame->is_nameless = !sequence->is_ours && is_in_file(interned, frame);
+		err = add_unnamed(reader, frame, &frame->frame.name);
+	} else if (!err)
+		err = add_name(reader, short_name == PFTRACE_NONE ? function : short_name,
+			       sequence->is_ours, &frame->frame.name);
+	if (err)
+		return err;
+	frame->frame.full_name = function == PFTRACE_NONE ? frame->frame.name : function;
+	return pftrace_interned_put(interned, PFTRACE_FRAME, fields.iid,
+				    (uint32_t)(interned->frames.length - 1));
+}
+
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+static int add_module(struct pftrace_reader *reader, const struct pftrace_mapping *mapping,
+		      uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	struct module module = {.path = mapping->path};
+	size_t size = profile_get_string_length(profile, mapping->build_id);
+
+	if (size <= BUILD_ID_MAX_BYTES) {
+		module.build_id_size = (uint8_t)size;
+		memcpy(module.build_id, profile_get_string(profile, mapping->build_id), size);
+	}
+	return reader_find_module(&reader->modules, profile, &module, ret);
+}
+
+static int add_address(struct pftrace_reader *reader, const struct pftrace_interned *interned,
+		       const struct pftrace_frame *frame, enum location_space space, uint32_t *ret)
+{
+	uint32_t module = 0;
+	int err = 0;
+
+	if (space != LOCATION_KERNEL)
+		err = add_module(reader, &interned->mappings.items[frame->mapping], &module);
+	return err ? err
+		   : profile_add_location(reader->import->profile, space, module, frame->address,
+					  ret);
+}
+
+/* The location of reader->frames by its address. -EEXIST when that has other frames. */
+static int add_at_address(struct pftrace_reader *reader, const struct pftrace_interned *interned,
+			  const struct pftrace_frame *frame, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	const struct location *location;
+	int err = add_address(reader, interned, frame,
+			      frame->frame.kind == FRAME_KERNEL ? LOCATION_KERNEL
+			      : frame->is_elf_address           ? LOCATION_ELF
+								: LOCATION_FILE,
+			      ret);
+
+	if (err)
+		return err;
+	location = profile_get_location(profile, *ret);
+	if (location->num_frames)
+		return reader_has_frames(reader->import->profile, location, reader->frames.items,
+					 reader->frames.length)
+			       ? 0
+			       : -EEXIST;
+	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
+				  UNNAMED_NOT);
+}
+
+/* Each of reader->frames as a level of its own. */
+static int add_by_name(struct pftrace_reader *reader, uint32_t *stack)
+{
+	struct profile *profile = reader->import->profile;
+	int err = 0;
+
+	for (size_t i = reader->frames.length; !err && i-- > 0;) {
+		uint32_t location;
+
+		err = profile_add_frame_location(profile, &reader->frames.items[i], &location);
+		if (!err)
+			err = profile_add_stack(profile, *stack, location, stack);
+	}
+	return err;
+}
+
+static const struct pftrace_frame *get_frame(const struct pftrace_reader *reader,
+					     const struct pftrace_interned *interned, size_t level)
+{
+	return &interned->frames.items[reader->stack.items[level]];
+}
+
+/*
+ * How many frames from this level on are of one address: a function and what was inlined into it.
+ * The same frame again is a call of its own.
+ */
+static size_t find_group(const struct pftrace_reader *reader,
+			 const struct pftrace_interned *interned, size_t first)
+{
+	const struct pftrace_frame *outer = get_frame(reader, interned, first);
+	size_t end = first + 1;
+
+	if (!outer->has_address || !outer->address || outer->mapping == PFTRACE_NONE ||
+	    outer->is_nameless)
+		return 1;
+	for (; end < reader->stack.length; end++) {
+		const struct pftrace_frame *inner = get_frame(reader, interned, end);
+
+		if (inner->mapping != outer->mapping || inner->address != outer->address ||
+		    !inner->has_address || inner->is_nameless || inner == outer)
+			break;
+		if (inner == get_frame(reader, interned, end - 1))
+			break;
+	}
+	return end - first;
+}
+
+/* As the producer told it: a name for each level. */
+static int add_told_names(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+			  size_t first, size_t count)
+{
+	reader->frames.length = 0;
+	for (size_t i = count; i-- > 0;) {
+		struct frame *added = array_add(&reader->frames);
+
+		if (!added)
+			return -ENOMEM;
+		*added = get_frame(reader, sequence->interned, first + i)->frame;
+		added->is_inlined |= i > 0;
+	}
+	return 0;
+}
+
+static int add_group(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+		     size_t first, size_t count, uint32_t *stack)
+{
+	struct pftrace_interned *interned = sequence->interned;
+	const struct pftrace_frame *outer = get_frame(reader, interned, first);
+	bool is_at_address = sequence->is_ours && outer->has_address &&
+			     outer->mapping != PFTRACE_NONE && outer->frame.kind != FRAME_JIT;
+	uint32_t location;
+	int err = -ENOENT;
+
+	if (!sequence->is_ours && is_in_file(interned, outer))
+		err = pftrace_find_symbol(reader, &interned->mappings.items[outer->mapping], outer);
+	if (err == -ENOENT && outer->is_nameless) {
+		err = add_address(reader, interned, outer, LOCATION_ELF, &location);
+		return err ? err
+			   : profile_add_stack(reader->import->profile, *stack, location, stack);
+	}
+	if (err == -ENOENT)
+		err = add_told_names(reader, sequence, first, count);
+	if (!err)
+		err = is_at_address ? add_at_address(reader, interned, outer, &location) : -EEXIST;
+	if (err == -EEXIST)
+		return add_by_name(reader, stack);
+	return err ? err : profile_add_stack(reader->import->profile, *stack, location, stack);
+}
+
+static int add_level(struct pftrace_reader *reader, struct pftrace_interned *interned, uint64_t iid)
+{
+	uint32_t frame = pftrace_interned_find(interned, PFTRACE_FRAME, iid);
+	uint32_t *added = array_add(&reader->stack);
+
+	if (!added)
+		return -ENOMEM;
+	if (frame == PFTRACE_NONE) { /* it has no name: as if it had been told so */
+		struct pftrace_frame *unknown = array_add(&interned->frames);
+
+		if (!unknown)
+			return -ENOMEM;
+		unknown->mapping = PFTRACE_NONE;
+		frame = (uint32_t)(interned->frames.length - 1);
+		if (profile_add_frame_name(reader->import->profile, "", 0, &unknown->frame.name) ||
+		    pftrace_interned_put(interned, PFTRACE_FRAME, iid, frame))
+			return -ENOMEM;
+		unknown->frame.full_name = unknown->frame.name;
+	}
+	*added = frame;
+	return 0;
+}
+
+int pftrace_read_callstack(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+			   struct bytes message)
+{
+	uint32_t stack = STACK_EMPTY;
+	struct protobuf_field field;
+	uint64_t iid = 0;
+	int err = 0;
+
+	reader->stack.length = 0;
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			iid = field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
+			err = add_level(reader, sequence->interned, field.value);
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			while (!err && bytes_left(&field.body))
+				err = add_level(reader, sequence->interned,
+						protobuf_read_varint(&field.body));
+	}
+	for (size_t i = 0; !err && i < reader->stack.length;) {
+		size_t count = find_group(reader, sequence->interned, i);
+
+		err = add_group(reader, sequence, i, count, &stack);
+		i += count;
+	}
+	return err ? err : pftrace_interned_put(sequence->interned, PFTRACE_CALLSTACK, iid, stack);
+}

@@ -1,0 +1,28 @@
+#include <errno.h>
+#define ZLIB_CONST
+#include <zlib.h>
+
+#include "formats/perfetto_reader.h"
+
+int pftrace_unpack(struct bytes packed, size_t limit, struct text *ret)
+{
+	z_stream stream = {.next_in = packed.data, .avail_in = (uInt)packed.size};
+	uint8_t chunk[16384];
+	int state = packed.size <= UINT32_MAX ? inflateInit(&stream) : Z_DATA_ERROR;
+
+	text_truncate(ret, 0);
+	if (state != Z_OK)
+		return state == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
+	while (state == Z_OK && ret->length <= limit && !ret->failed) {
+		stream.next_out = chunk;
+		stream.avail_out = sizeof(chunk);
+		state = inflate(&stream, Z_NO_FLUSH);
+		text_append(ret, chunk, sizeof(chunk) - stream.avail_out);
+	}
+	inflateEnd(&stream);
+	if (ret->failed || state == Z_MEM_ERROR)
+		return -ENOMEM;
+	if (ret->length > limit)
+		return -EFBIG;
+	return state == Z_STREAM_END ? 0 : -EBADMSG;
+}

@@ -1,0 +1,465 @@
+/*
+ * Reading Perfetto traces: slices begin and end, counters change.
+ *
+ * Values of counters go into the timeline as they come. Slices are kept until all are there:
+ * packets need not be in order of time.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "formats/perfetto_reader.h"
+
+/* Annotations in annotations. */
+#define MAX_ANNOTATION_DEPTH 4
+#define MAX_NAME_BYTES       1024
+
+/* In which our writer puts the parameters of a zone. */
+#define PARAMETERS_NAME "Parameters"
+
+enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_COUNTER = 4 };
+
+/* A TrackEvent: its numbers by field, and where it is read a second time. */
+struct event {
+	uint64_t type;
+	uint64_t track;
+	uint32_t name; /* string of the timeline */
+	uint32_t function;
+	uint32_t file;
+	uint32_t line;
+	uint64_t extra_counter;
+	bool is_floating;
+	bool has_value;
+	int64_t value;
+	double floating_value;
+};
+
+/* ---- numbers and names -------------------------------------------------------------------- */
+
+static double to_double(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static uint32_t find_string(const struct pftrace_packet *packet, enum pftrace_kind kind,
+			    uint64_t iid)
+{
+	uint32_t string = pftrace_interned_find(packet->sequence->interned, kind, iid);
+
+	return string == PFTRACE_NONE ? STRING_EMPTY : string;
+}
+
+static int read_source(struct pftrace_reader *reader, struct bytes message, struct event *event)
+{
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = pftrace_add_string(reader, field.body, &event->file);
+		else if (field.number == 3 && field.type == PROTOBUF_BYTES)
+			err = pftrace_add_string(reader, field.body, &event->function);
+		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
+			event->line = (uint32_t)field.value;
+	}
+	return err;
+}
+
+static void use_source(const struct pftrace_packet *packet, uint64_t iid, struct event *event)
+{
+	const struct pftrace_source *source =
+		pftrace_interned_find_source(packet->sequence->interned, iid);
+
+	if (!source)
+		return;
+	event->file = source->file;
+	event->function = source->function;
+	event->line = source->line;
+}
+
+/* The first of a list, packed or not. */
+static uint64_t read_first(const struct protobuf_field *field)
+{
+	struct bytes body = field->body;
+
+	return field->type == PROTOBUF_BYTES ? protobuf_read_varint(&body) : field->value;
+}
+
+static int read_event_field(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+			    const struct protobuf_field *field, struct event *event)
+{
+	switch (field->number) {
+	case 9:
+		event->type = field->value;
+		return 0;
+	case 10:
+		event->name = find_string(packet, PFTRACE_EVENT_NAME, field->value);
+		return 0;
+	case 11:
+		event->track = field->value;
+		return 0;
+	case 12:
+		event->extra_counter = read_first(field);
+		return 0;
+	case 23:
+		return pftrace_add_string(reader, field->body, &event->name);
+	case 30:
+		event->has_value = true;
+		event->value = (int64_t)field->value;
+		return 0;
+	case 33:
+		return read_source(reader, field->body, event);
+	case 34:
+		use_source(packet, field->value, event);
+		return 0;
+	case 44:
+		event->has_value = event->is_floating = true;
+		event->floating_value = to_double(field->value);
+		return 0;
+	}
+	return 0;
+}
+
+/* ---- attributes --------------------------------------------------------------------------- */
+
+static int add_attribute(struct pftrace_reader *reader, const struct zone_attribute *attribute,
+			 uint32_t *last)
+{
+	struct pftrace_attribute *added;
+
+	if (!pftrace_has_room(reader, reader->attributes.length, 8))
+		return 0;
+	added = array_add(&reader->attributes);
+	if (!added)
+		return -ENOMEM;
+	added->attribute = *attribute;
+	added->attribute.next = *last;
+	*last = (uint32_t)reader->attributes.length;
+	return 0;
+}
+
+/* The value of an annotation; false when it has none that we can hold. */
+static int read_value(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		      const struct protobuf_field *field, struct zone_attribute *attribute,
+		      bool *has_value)
+{
+	*has_value = true;
+	switch (field->number) {
+	case 2:
+		attribute->type = VALUE_BOOL;
+		attribute->value.boolean = field->value != 0;
+		return 0;
+	case 3:
+	case 7:
+		attribute->type = VALUE_U64;
+		attribute->value.u64 = field->value;
+		return 0;
+	case 4:
+		attribute->type = VALUE_I64;
+		attribute->value.i64 = (int64_t)field->value;
+		return 0;
+	case 5:
+		attribute->type = VALUE_DOUBLE;
+		attribute->value.number = to_double(field->value);
+		return 0;
+	case 6:
+		attribute->type = VALUE_STRING;
+		return pftrace_add_string(reader, field->body, &attribute->value.string);
+	case 17:
+		attribute->type = VALUE_STRING;
+		attribute->value.string = find_string(packet, PFTRACE_STRING_VALUE, field->value);
+		return 0;
+	}
+	*has_value = false;
+	return 0;
+}
+
+static bool is_value(const struct protobuf_field *field)
+{
+	if (field->number == 5)
+		return field->type == PROTOBUF_FIXED64;
+	return field->type == (field->number == 6 ? PROTOBUF_BYTES : PROTOBUF_VARINT);
+}
+
+/* The name behind what reader->text holds; of an item of an array, its number. */
+static void append_name(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+			struct bytes message, size_t item)
+{
+	struct bytes name = bytes_of("", 0);
+	struct protobuf_field field;
+	size_t before = reader->text.length;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 10 && field.type == PROTOBUF_BYTES) {
+			name = field.body;
+		} else if (field.number == 1 && field.type == PROTOBUF_VARINT) {
+			uint32_t id = find_string(packet, PFTRACE_ANNOTATION_NAME, field.value);
+			const struct string_table *strings = timeline_get_strings(reader->timeline);
+
+			name = bytes_of(string_table_get(strings, id),
+					string_table_get_length(strings, id));
+		}
+	}
+	if (name.size > MAX_NAME_BYTES)
+		name.size = MAX_NAME_BYTES;
+	if (before && name.size)
+		text_append_char(&reader->text, '.');
+	text_append(&reader->text, name.data, name.size);
+	if (before && !name.size)
+		text_printf(&reader->text, "[%zu]", item);
+}
+
+/* What is in an annotation is named after both, but for our own parameters. */
+static int read_annotation(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+			   struct bytes message, size_t item, unsigned int depth, uint32_t *last)
+{
+	struct zone_attribute attribute = {.kind = ATTRIBUTE_PARAMETER};
+	size_t length = reader->text.length;
+	struct protobuf_field field;
+	bool has_value;
+	size_t num_items = 0;
+	int err = 0;
+
+	append_name(reader, packet, message, item);
+	if (reader->text.failed)
+		return -ENOMEM;
+	if (!depth && reader->text.length == strlen(PARAMETERS_NAME) &&
+	    !memcmp(reader->text.data, PARAMETERS_NAME, reader->text.length))
+		text_truncate(&reader->text, length);
+	while (!err && protobuf_next(&message, &field)) {
+		if ((field.number == 11 || field.number == 12) && field.type == PROTOBUF_BYTES) {
+			if (depth < MAX_ANNOTATION_DEPTH)
+				err = read_annotation(reader, packet, field.body, num_items++,
+						      depth + 1, last);
+			continue;
+		}
+		err = is_value(&field) ? read_value(reader, packet, &field, &attribute, &has_value)
+				       : 0;
+		if (err || !is_value(&field) || !has_value)
+			continue;
+		err = timeline_add_bytes(reader->timeline,
+					 reader->text.length ? reader->text.data : "",
+					 reader->text.length, &attribute.name);
+		if (!err)
+			err = add_attribute(reader, &attribute, last);
+	}
+	text_truncate(&reader->text, length);
+	return err;
+}
+
+/* A list of categories or flows: numbers one by one or packed. */
+static int read_numbers(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+			const struct protobuf_field *field, struct zone_attribute *attribute,
+			uint32_t *last)
+{
+	struct bytes body = field->body;
+	bool is_flow = attribute->kind != ATTRIBUTE_CATEGORY;
+	int err = 0;
+
+	while (!err) {
+		uint64_t value = field->value;
+
+		if (field->type == PROTOBUF_BYTES) {
+			if (!bytes_left(&body))
+				break;
+			value = is_flow ? bytes_u64(&body) : protobuf_read_varint(&body);
+		}
+		if (is_flow)
+			attribute->value.u64 = value;
+		else
+			attribute->value.string = find_string(packet, PFTRACE_CATEGORY, value);
+		err = add_attribute(reader, attribute, last);
+		if (field->type != PROTOBUF_BYTES)
+			break;
+	}
+	return err;
+}
+
+static int read_attribute(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+			  const struct protobuf_field *field, uint32_t *last)
+{
+	struct zone_attribute attribute = {.kind = ATTRIBUTE_CATEGORY};
+	int err;
+
+	switch (field->number) {
+	case 3:
+		return read_numbers(reader, packet, field, &attribute, last);
+	case 22:
+		err = pftrace_add_string(reader, field->body, &attribute.value.string);
+		return err ? err : add_attribute(reader, &attribute, last);
+	case 4:
+		text_truncate(&reader->text, 0);
+		return field->type == PROTOBUF_BYTES
+			       ? read_annotation(reader, packet, field->body, 0, 0, last)
+			       : 0;
+	case 36: /* as it was before it became 47 */
+	case 47:
+		attribute.kind = ATTRIBUTE_FLOW;
+		return read_numbers(reader, packet, field, &attribute, last);
+	case 42:
+	case 48:
+		attribute.kind = ATTRIBUTE_TERMINATING_FLOW;
+		return read_numbers(reader, packet, field, &attribute, last);
+	}
+	return 0;
+}
+
+/* ---- slices ------------------------------------------------------------------------------- */
+
+static bool is_location(const void *owner, uint32_t item, const void *key)
+{
+	return !memcmp(timeline_get_location(owner, item), key, sizeof(struct source_location));
+}
+
+static int find_location(struct pftrace_reader *reader, const struct event *event, uint32_t *ret)
+{
+	struct source_location location = {
+		.name = event->name,
+		.function = event->function,
+		.file = event->file,
+		.line = event->line,
+	};
+	uint64_t hash = hash_bytes(&location, sizeof(location));
+	int err;
+
+	*ret = hash_index_find(&reader->locations, hash, is_location, reader->timeline, &location);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	err = timeline_add_location(reader->timeline, &location, ret);
+	return err ? err : hash_index_add(&reader->locations, hash, *ret);
+}
+
+static int add_event(struct pftrace_reader *reader, struct pftrace_track *track,
+		     const struct pftrace_event *event)
+{
+	struct pftrace_event *added = array_add(&reader->events);
+	uint32_t place = (uint32_t)(reader->events.length - 1);
+
+	if (!added || place == PFTRACE_NONE)
+		return -ENOMEM;
+	*added = *event;
+	added->next = PFTRACE_NONE;
+	if (track->last_event == PFTRACE_NONE) {
+		track->first_event = place;
+	} else {
+		struct pftrace_event *last = &reader->events.items[track->last_event];
+
+		last->next = place;
+		track->is_unsorted |= last->time_ns > event->time_ns;
+	}
+	track->last_event = place;
+	return 0;
+}
+
+static int read_slice(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		      struct bytes message, const struct event *event, struct pftrace_track *track)
+{
+	struct pftrace_event added = {
+		.time_ns = packet->time_ns,
+		.fill_bytes = event->extra_counter,
+		.location = TIMELINE_NONE,
+	};
+	struct protobuf_field field;
+	int err = 0;
+
+	if (track->role == PFTRACE_STACK_IN_USE)
+		return 0;
+	if (packet->time_ns > reader->last_ns)
+		reader->last_ns = packet->time_ns;
+	if (!reader->import->timeline && track->role != PFTRACE_REGION)
+		message.size = message.offset; /* a profile has no use for attributes */
+	while (!err && protobuf_next(&message, &field))
+		err = read_attribute(reader, packet, &field, &added.attribute);
+	if (!err && event->type == EVENT_BEGIN)
+		err = find_location(reader, event, &added.location);
+	return err ? err : add_event(reader, track, &added);
+}
+
+/* ---- counters ----------------------------------------------------------------------------- */
+
+static int find_counter(struct pftrace_reader *reader, struct pftrace_track *track)
+{
+	struct counter_track counter = {.name = track->name, .unit = track->unit};
+	int err;
+
+	if (track->item != TIMELINE_NONE)
+		return 0;
+	err = pftrace_find_process_of(reader, track, &counter.process);
+	if (!err && string_equals(timeline_get_string(reader->timeline, counter.unit), "value"))
+		counter.unit = STRING_EMPTY; /* as our writer has it */
+	return err ? err : timeline_add_counter_track(reader->timeline, &counter, &track->item);
+}
+
+static int add_value(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		     const struct event *event, struct pftrace_track *track)
+{
+	struct counter_value value = {.time_ns = packet->time_ns, .type = VALUE_I64};
+	int err = find_counter(reader, track);
+
+	value.track = track->item;
+	value.value.i64 = (int64_t)((uint64_t)event->value * (uint64_t)track->multiplier);
+	if (track->is_incremental) {
+		track->sum = (int64_t)((uint64_t)track->sum + (uint64_t)value.value.i64);
+		value.value.i64 = track->sum;
+	}
+	if (event->is_floating) {
+		value.type = VALUE_DOUBLE;
+		value.value.number = event->floating_value * (double)track->multiplier;
+		if (!__builtin_isfinite(value.value.number))
+			return err;
+	}
+	return err ? err : timeline_add_counter_value(reader->timeline, &value, NULL);
+}
+
+static int read_counter(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+			const struct event *event, struct pftrace_track *track)
+{
+	if (!event->has_value)
+		return 0;
+	switch ((enum pftrace_role)track->role) {
+	case PFTRACE_TRACK:
+	case PFTRACE_REGION:
+	case PFTRACE_ZONES:
+	case PFTRACE_STACK_IN_USE:
+		reader->import->counts.unknown_events++;
+		return 0;
+	case PFTRACE_COUNTER:
+		return add_value(reader, packet, event, track);
+	case PFTRACE_FILL:
+		return pftrace_add_fill(reader, packet, (uint64_t)event->value, track);
+	case PFTRACE_NUM_STACKS:
+	case PFTRACE_SIZE_STACKS:
+		return pftrace_add_in_use(reader, packet, (uint64_t)event->value, track);
+	}
+	return 0;
+}
+
+int pftrace_read_event(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		       struct bytes message)
+{
+	struct event event = {.track = packet->sequence->default_track};
+	struct pftrace_track *track;
+	struct bytes rest = message;
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&rest, &field))
+		err = read_event_field(reader, packet, &field, &event);
+	if (err)
+		return err;
+	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {
+		reader->import->counts
+			.unknown_events++; /* instants, what came with later versions */
+		return 0;
+	}
+	track = pftrace_find_track(reader, event.track);
+	if (!track || !pftrace_has_room(reader, reader->events.length, 8)) {
+		reader->num_skipped_events++;
+		return 0;
+	}
+	if (event.type == EVENT_COUNTER)
+		return read_counter(reader, packet, &event, track);
+	return read_slice(reader, packet, message, &event, track);
+}

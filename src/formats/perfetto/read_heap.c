@@ -1,0 +1,232 @@
+/*
+ * Reading Perfetto traces: heap profiles, which heapprofd takes. A dump says what each stack has
+ * allocated and freed since the beginning, so that the last one holds all.
+ *
+ * The metrics are called as Go calls them, whose heap profiles tell the same.
+ */
+#include <errno.h>
+
+#include "formats/perfetto_reader.h"
+
+enum heap_field {
+	HEAP_CALLSTACK = 1,
+	HEAP_ALLOCATED = 2,
+	HEAP_FREED = 3,
+	HEAP_NUM_ALLOCATED = 5,
+	HEAP_NUM_FREED = 6,
+	HEAP_MAX = 8, /* where the producer was told to tell of the greatest heap only */
+	HEAP_NUM_MAX = 9,
+	NUM_HEAP_FIELDS = 10,
+};
+
+struct heap_metric {
+	const char *name;
+	const char *unit;
+	enum heap_field field;
+	enum heap_field freed; /* HEAP_CALLSTACK: none */
+};
+
+static const struct heap_metric metrics[] = {
+	{"inuse_space", "bytes", HEAP_ALLOCATED, HEAP_FREED},
+	{"inuse_objects", "count", HEAP_NUM_ALLOCATED, HEAP_NUM_FREED},
+	{"alloc_space", "bytes", HEAP_ALLOCATED, HEAP_CALLSTACK},
+	{"alloc_objects", "count", HEAP_NUM_ALLOCATED, HEAP_CALLSTACK},
+	{"max_space", "bytes", HEAP_MAX, HEAP_CALLSTACK},
+	{"max_objects", "count", HEAP_NUM_MAX, HEAP_CALLSTACK},
+};
+
+#define NUM_METRICS (sizeof(metrics) / sizeof(metrics[0]))
+/* What is not malloc's goes under its own name. */
+#define USUAL_HEAP "libc.malloc"
+/* Of one trace. */
+#define MAX_HEAPS 16
+
+static uint64_t hash_stack(const struct pftrace_heap_stack *stack)
+{
+	return hash_mix(hash_mix(stack->pid, stack->heap), stack->stack);
+}
+
+static bool is_stack(const void *owner, uint32_t item, const void *key)
+{
+	const struct pftrace_heap_stack *stack =
+		&((const struct pftrace_reader *)owner)->heap_stacks.items[item];
+	const struct pftrace_heap_stack *wanted = key;
+
+	return stack->pid == wanted->pid && stack->heap == wanted->heap &&
+	       stack->stack == wanted->stack;
+}
+
+static struct pftrace_heap_stack *find_stack(struct pftrace_reader *reader,
+					     const struct pftrace_heap_stack *key)
+{
+	uint32_t found =
+		hash_index_find(&reader->heap_index, hash_stack(key), is_stack, reader, key);
+	struct pftrace_heap_stack *added;
+
+	if (found != HASH_INDEX_NONE)
+		return &reader->heap_stacks.items[found];
+	found = (uint32_t)reader->heap_stacks.length;
+	added = array_add(&reader->heap_stacks);
+	if (!added || hash_index_add(&reader->heap_index, hash_stack(key), found))
+		return NULL;
+	*added = *key;
+	return added;
+}
+
+/* Frees of more than there was: what was allocated before the profile began. */
+static uint64_t get_value(const struct heap_metric *metric, const uint64_t *fields)
+{
+	uint64_t freed = metric->freed == HEAP_CALLSTACK ? 0 : fields[metric->freed];
+
+	return fields[metric->field] > freed ? fields[metric->field] - freed : 0;
+}
+
+static int read_sample(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		       struct pftrace_heap_stack *key, struct bytes message)
+{
+	uint64_t fields[NUM_HEAP_FIELDS] = {0};
+	struct pftrace_heap_stack *stack;
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field))
+		if (field.type == PROTOBUF_VARINT && field.number < NUM_HEAP_FIELDS)
+			fields[field.number] = field.value;
+	if (!pftrace_has_room(reader, reader->heap_stacks.length, 32))
+		return 0;
+	key->stack = pftrace_find_stack(reader, packet->sequence, fields[HEAP_CALLSTACK]);
+	stack = find_stack(reader, key);
+	if (!stack)
+		return -ENOMEM;
+	_Static_assert(NUM_METRICS == sizeof(stack->values) / sizeof(stack->values[0]),
+		       "a value for each metric");
+	/* Stacks of several numbers may be equal, and are summed up. */
+	for (size_t i = 0; i < NUM_METRICS; i++) {
+		uint64_t value = get_value(&metrics[i], fields);
+
+		if (stack->dump != reader->num_heap_dumps)
+			stack->values[i] = value;
+		else if (__builtin_add_overflow(stack->values[i], value, &stack->values[i]))
+			return import_fail_byte(reader->import, reader->offset,
+						"the weights of a stack exceed 64 bits");
+	}
+	stack->dump = reader->num_heap_dumps;
+	return 0;
+}
+
+/* Of one process and heap. */
+static int read_dump(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		     struct bytes message)
+{
+	struct pftrace_heap_stack key = {.time_ns = packet->time_ns};
+	struct bytes rest = message;
+	struct protobuf_field field;
+	bool is_cut = false;
+	int err = 0;
+
+	while (!err && protobuf_next(&rest, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			key.pid = (uint32_t)field.value;
+		else if (field.number == 11 && field.type == PROTOBUF_BYTES)
+			err = pftrace_add_profile_string(reader, field.body, &key.heap);
+		else if ((field.number == 4 || field.number == 7 || field.number == 8) &&
+			 field.type == PROTOBUF_VARINT) /* rejected, overrun, corrupted */
+			is_cut |= field.value != 0;
+	}
+	reader->num_cut_heaps += is_cut;
+	while (!err && protobuf_next(&message, &field))
+		if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = read_sample(reader, packet, &key, field.body);
+	return err;
+}
+
+int pftrace_read_heap(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		      struct bytes message)
+{
+	struct bytes rest = message;
+	struct protobuf_field field;
+	bool is_continued = false;
+	int err = 0;
+
+	if (!reader->num_heap_dumps)
+		reader->num_heap_dumps = 1;
+	while (!err && protobuf_next(&rest, &field)) {
+		if (field.number == 5 && field.type == PROTOBUF_BYTES)
+			err = read_dump(reader, packet, field.body);
+		else if (field.number == 6 && field.type == PROTOBUF_VARINT)
+			is_continued = field.value != 0;
+	}
+	reader->num_heap_dumps += !is_continued;
+	return err;
+}
+
+/* ---- into the profile --------------------------------------------------------------------- */
+
+static int add_metric(struct pftrace_reader *reader, uint32_t heap,
+		      const struct heap_metric *metric, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	const char *heap_name = profile_get_string(profile, heap);
+
+	text_truncate(&reader->text, 0);
+	if (heap_name[0] && !string_equals(heap_name, USUAL_HEAP))
+		text_printf(&reader->text, "%s ", heap_name);
+	text_append_string(&reader->text, metric->name);
+	return reader->text.failed
+		       ? -ENOMEM
+		       : profile_add_metric(profile, reader->text.data, metric->unit, ret);
+}
+
+static int add_value(struct pftrace_reader *reader, const struct pftrace_heap_stack *stack,
+		     size_t kind)
+{
+	struct profile *profile = reader->import->profile;
+	uint32_t thread;
+	uint32_t metric;
+	int err = pftrace_find_thread(reader, stack->pid, stack->pid, stack->time_ns, &thread);
+
+	if (!err)
+		err = pftrace_get_profile_thread(reader, thread, &thread);
+	if (!err)
+		err = add_metric(reader, stack->heap, &metrics[kind], &metric);
+	if (!err)
+		err = profile_add_sample(profile, thread, stack->stack, metric,
+					 stack->values[kind]);
+	if (err == -EOVERFLOW)
+		err = import_fail_byte(reader->import, reader->offset,
+				       "the weights of a stack exceed 64 bits");
+	return err;
+}
+
+/* Bounds the number of metrics: a heap more becomes part of the usual one. */
+static void merge_heaps(struct pftrace_reader *reader)
+{
+	uint32_t heaps[MAX_HEAPS];
+	size_t num_heaps = 0;
+
+	array_for_each (&reader->heap_stacks, stack) {
+		size_t i = 0;
+
+		while (i < num_heaps && heaps[i] != stack->heap)
+			i++;
+		if (i == MAX_HEAPS)
+			stack->heap = STRING_EMPTY;
+		else if (i == num_heaps)
+			heaps[num_heaps++] = stack->heap;
+	}
+}
+
+int pftrace_finish_heaps(struct pftrace_reader *reader)
+{
+	int err = 0;
+
+	merge_heaps(reader);
+	for (size_t kind = 0; kind < NUM_METRICS; kind++)
+		array_for_each (&reader->heap_stacks, stack)
+			if (!err && stack->values[kind])
+				err = add_value(reader, stack, kind);
+	reader->import->counts.records += reader->heap_stacks.length;
+	if (reader->num_cut_heaps)
+		import_warn(reader->import, "%llu heap profiles of processes are not whole",
+			    (unsigned long long)reader->num_cut_heaps);
+	return err;
+}

@@ -1,0 +1,252 @@
+/*
+ * Reading Perfetto traces: samples with stacks.
+ *
+ * Our own say what a sample weighs. In a recording that is time, where a profile counts samples and
+ * says once how much time each stands for. Elsewhere the same field is mostly a counter that runs
+ * on, so that samples of others weigh one each.
+ */
+#include <errno.h>
+
+#include "formats/perfetto_reader.h"
+
+/* Of one trace. */
+#define MAX_METRICS 64
+
+#define UNWIND_ERROR_NONE 1
+
+enum sample_field {
+	SAMPLE_CPU = 1,
+	SAMPLE_PID = 2,
+	SAMPLE_TID = 3,
+	SAMPLE_CALLSTACK = 4,
+	SAMPLE_CPU_MODE = 5,
+	SAMPLE_WEIGHT = 6,
+	SAMPLE_UNWIND_ERROR = 16,
+	SAMPLE_RECORDS_LOST = 17,
+	SAMPLE_SKIPPED_REASON = 18,
+	NUM_SAMPLE_FIELDS = 19,
+};
+
+enum timebase_field { TIMEBASE_FREQUENCY = 2, TIMEBASE_NAME = 10, TIMEBASE_UNIT = 1000 };
+
+int pftrace_read_sample_defaults(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
+				 struct bytes message)
+{
+	struct protobuf_field field;
+	struct bytes timebase = {0};
+	int err = 0;
+
+	while (protobuf_next(&message, &field))
+		if (field.number == 1 && field.type == PROTOBUF_BYTES)
+			timebase = field.body;
+	while (!err && protobuf_next(&timebase, &field)) {
+		if (field.type == PROTOBUF_VARINT && field.number == TIMEBASE_FREQUENCY)
+			sequence->frequency = (uint32_t)field.value;
+		if (field.type != PROTOBUF_BYTES)
+			continue;
+		if (field.number == TIMEBASE_NAME) {
+			err = pftrace_add_profile_string(reader, field.body,
+							 &sequence->metric_name);
+		} else if (field.number == TIMEBASE_UNIT) {
+			err = pftrace_add_profile_string(reader, field.body,
+							 &sequence->metric_unit);
+			sequence->is_ours = true;
+		}
+	}
+	return err;
+}
+
+static bool is_recording(const struct pftrace_sequence *sequence)
+{
+	return sequence->is_ours && sequence->frequency;
+}
+
+/* So that the timeline is written as it was read. */
+static int keep_frequency(struct pftrace_reader *reader, const struct pftrace_sequence *sequence)
+{
+	const struct profile *profile = reader->import->profile;
+	struct timeline_system system = *timeline_get_system(reader->timeline);
+	int err = timeline_add_bytes(
+		reader->timeline, profile_get_string(profile, sequence->metric_name),
+		profile_get_string_length(profile, sequence->metric_name), &system.sample_metric);
+
+	system.sample_frequency = sequence->frequency;
+	if (!err)
+		timeline_set_system(reader->timeline, &system);
+	return err;
+}
+
+static int find_metric(struct pftrace_reader *reader, struct pftrace_sequence *sequence)
+{
+	struct profile *profile = reader->import->profile;
+	const char *name = "samples";
+	const char *unit = "count";
+	int err;
+
+	if (sequence->metric != PFTRACE_NONE)
+		return 0;
+	if (sequence->is_ours && !is_recording(sequence)) {
+		name = profile_get_string(profile, sequence->metric_name);
+		unit = profile_get_string(profile, sequence->metric_unit);
+	}
+	if (reader->num_metrics == MAX_METRICS)
+		return import_fail_byte(reader->import, reader->offset,
+					"samples of more than %d kinds", MAX_METRICS);
+	err = profile_add_metric(profile, name, unit, &sequence->metric);
+	if (!err && profile_count_metrics(profile) > reader->num_metrics)
+		reader->num_metrics++;
+	return err || !is_recording(sequence) ? err : keep_frequency(reader, sequence);
+}
+
+static void count_recorded(struct pftrace_reader *reader, const struct timeline_sample *sample)
+{
+	struct sampling *sampling = &reader->sampling;
+	bool is_first = !sampling->complete_stacks && !sampling->truncated_stacks;
+
+	if (is_first)
+		sampling->period_ns = sample->weight;
+	else if (sampling->period_ns != sample->weight)
+		sampling->period_ns = 0;
+	if (is_first || sample->time_ns < reader->first_sample_ns)
+		reader->first_sample_ns = sample->time_ns;
+	if (sample->time_ns > reader->last_sample_ns)
+		reader->last_sample_ns = sample->time_ns;
+	if (sample->is_truncated)
+		sampling->truncated_stacks++;
+	else
+		sampling->complete_stacks++;
+}
+
+void pftrace_finish_samples(struct pftrace_reader *reader)
+{
+	struct sampling *sampling = &reader->sampling;
+
+	if (!sampling->complete_stacks && !sampling->truncated_stacks)
+		return;
+	sampling->duration_ns = reader->last_sample_ns - reader->first_sample_ns;
+	sampling->lost_samples = reader->import->counts.lost_samples;
+	if (timeline_count_clock(reader->timeline)) {
+		const struct clock_snapshot *clock = timeline_get_clock(reader->timeline, 0);
+
+		sampling->start_ns =
+			reader->first_sample_ns - clock->boottime_ns + clock->realtime_ns;
+	}
+	profile_add_sampling(reader->import->profile, sampling);
+}
+
+/* One sample, into the profile and into the timeline. */
+static int add_sample(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
+		      struct timeline_sample *sample)
+{
+	struct import *import = reader->import;
+	uint64_t weight = is_recording(sequence) ? 1 : sample->weight;
+	uint32_t thread;
+	int err = find_metric(reader, sequence);
+
+	if (!err)
+		err = pftrace_get_profile_thread(reader, sample->thread, &thread);
+	if (!err)
+		err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric,
+					 weight);
+	if (err == -EOVERFLOW)
+		return import_fail_byte(import, reader->offset,
+					"the weights of a stack exceed 64 bits");
+	if (!err)
+		err = profile_add_moment(import->profile, thread, sample->stack, sequence->metric,
+					 sample->weight, sample->time_ns);
+	if (err)
+		return err;
+	if (is_recording(sequence))
+		count_recorded(reader, sample);
+	import->counts.records++;
+	import->counts.truncated_stacks += sample->is_truncated;
+	if (sequence->metric > UINT8_MAX || !import->timeline)
+		return 0;
+	sample->metric = (uint8_t)sequence->metric;
+	return timeline_add_sample(reader->timeline, sample, NULL);
+}
+
+uint32_t pftrace_find_stack(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+			    uint64_t iid)
+{
+	uint32_t stack = pftrace_interned_find(sequence->interned, PFTRACE_CALLSTACK, iid);
+
+	if (stack != PFTRACE_NONE)
+		return stack;
+	reader->num_stackless += iid != 0;
+	return STACK_EMPTY;
+}
+
+int pftrace_read_sample(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+			struct bytes message)
+{
+	struct pftrace_sequence *sequence = packet->sequence;
+	uint64_t values[NUM_SAMPLE_FIELDS] = {[SAMPLE_UNWIND_ERROR] = UNWIND_ERROR_NONE};
+	struct timeline_sample sample = {.time_ns = packet->time_ns};
+	struct protobuf_field field;
+	int err;
+
+	while (protobuf_next(&message, &field))
+		if (field.type == PROTOBUF_VARINT && field.number < NUM_SAMPLE_FIELDS)
+			values[field.number] = field.value;
+	if (values[SAMPLE_RECORDS_LOST] || values[SAMPLE_SKIPPED_REASON]) {
+		uint64_t lost = values[SAMPLE_RECORDS_LOST];
+
+		if (__builtin_add_overflow(reader->import->counts.lost_samples, lost ? lost : 1,
+					   &reader->import->counts.lost_samples))
+			reader->import->counts.lost_samples = UINT64_MAX;
+		return 0;
+	}
+	sample.weight = sequence->is_ours ? values[SAMPLE_WEIGHT] : 1;
+	sample.cpu = (uint16_t)values[SAMPLE_CPU];
+	sample.is_truncated = values[SAMPLE_UNWIND_ERROR] != UNWIND_ERROR_NONE;
+	if (values[SAMPLE_CPU_MODE] <= SAMPLE_MODE_USER)
+		sample.mode = (uint8_t)(values[SAMPLE_CPU_MODE] & 3);
+	sample.stack = pftrace_find_stack(reader, sequence, values[SAMPLE_CALLSTACK]);
+	err = pftrace_find_thread(reader, (uint32_t)values[SAMPLE_PID],
+				  (uint32_t)values[SAMPLE_TID], packet->time_ns, &sample.thread);
+	return err ? err : add_sample(reader, sequence, &sample);
+}
+
+/* ---- samples of Chrome, many in a packet -------------------------------------------------- */
+
+static int add_streamed(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+			uint32_t thread, uint64_t callstack, uint64_t time_ns)
+{
+	struct timeline_sample sample = {
+		.time_ns = time_ns,
+		.weight = 1,
+		.thread = thread,
+		.stack = pftrace_find_stack(reader, packet->sequence, callstack),
+		.mode = SAMPLE_MODE_USER,
+	};
+
+	return add_sample(reader, packet->sequence, &sample);
+}
+
+/* Two lists of numbers, which are not packed by those who write them. */
+int pftrace_read_streaming_profile(struct pftrace_reader *reader,
+				   const struct pftrace_packet *packet, struct bytes message)
+{
+	struct pftrace_sequence *sequence = packet->sequence;
+	struct bytes deltas = message;
+	struct protobuf_field field;
+	struct protobuf_field delta;
+	uint64_t time_ns = packet->time_ns;
+	uint32_t thread;
+	int err = pftrace_find_thread(reader, sequence->pid, sequence->tid, time_ns, &thread);
+
+	sequence->is_ours = false;
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number != 1 || field.type != PROTOBUF_VARINT)
+			continue;
+		while (protobuf_next(&deltas, &delta)) {
+			if (delta.number == 2 && delta.type == PROTOBUF_VARINT) {
+				time_ns += delta.value * 1000;
+				break;
+			}
+		}
+		err = add_streamed(reader, packet, thread, field.value, time_ns);
+	}
+	return err;
+}

@@ -1,0 +1,136 @@
+/*
+ * Reading Perfetto traces: names that were found after the trace had been taken. `traceconv
+ * symbolize` and its kin append them: per file, functions and lines at addresses.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/perfetto_reader.h"
+
+struct symbol_key {
+	uint32_t path;
+	uint32_t build_id;
+	uint64_t address;
+};
+
+static uint64_t hash_key(const struct symbol_key *key)
+{
+	return hash_mix(hash_mix(key->path, key->build_id), key->address);
+}
+
+static bool is_symbol(const void *owner, uint32_t item, const void *key)
+{
+	const struct pftrace_reader *reader = owner;
+	const struct pftrace_symbol *symbol = &reader->symbols.items[item];
+	const struct symbol_key *wanted = key;
+
+	return symbol->path == wanted->path && symbol->build_id == wanted->build_id &&
+	       symbol->address == wanted->address;
+}
+
+/* A function and what was inlined into it, innermost first. */
+static int read_line(struct pftrace_reader *reader, struct bytes message)
+{
+	struct profile *profile = reader->import->profile;
+	struct frame *line = array_add(&reader->symbol_lines);
+	struct bytes name = {0};
+	struct protobuf_field field;
+	int err = 0;
+
+	if (!line)
+		return -ENOMEM;
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_BYTES)
+			name = field.body;
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = pftrace_add_profile_string(reader, field.body, &line->file);
+		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
+			line->line = (uint32_t)field.value;
+	}
+	if (!err)
+		err = profile_add_frame_name(profile, name.size ? (const char *)name.data : "",
+					     name.size, &line->name);
+	line->full_name = line->name;
+	return err;
+}
+
+static int read_address(struct pftrace_reader *reader, uint32_t path, uint32_t build_id,
+			struct bytes message)
+{
+	struct symbol_key key = {.path = path, .build_id = build_id};
+	size_t first_line = reader->symbol_lines.length;
+	struct pftrace_symbol *symbol;
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			key.address = field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES &&
+			 pftrace_has_room(reader, reader->symbol_lines.length, 8))
+			err = read_line(reader, field.body);
+	}
+	if (err || reader->symbol_lines.length == first_line ||
+	    !pftrace_has_room(reader, reader->symbols.length, 16))
+		return err;
+	symbol = array_add(&reader->symbols);
+	if (!symbol)
+		return -ENOMEM;
+	*symbol = (struct pftrace_symbol){
+		.path = path,
+		.build_id = build_id,
+		.address = key.address,
+		.first_line = (uint32_t)first_line,
+		.num_lines = (uint32_t)(reader->symbol_lines.length - first_line),
+	};
+	if (hash_index_find(&reader->symbol_index, hash_key(&key), is_symbol, reader, &key) !=
+	    HASH_INDEX_NONE)
+		return 0;
+	return hash_index_add(&reader->symbol_index, hash_key(&key),
+			      (uint32_t)(reader->symbols.length - 1));
+}
+
+int pftrace_read_symbols(struct pftrace_reader *reader, struct bytes message)
+{
+	uint32_t path = STRING_EMPTY;
+	uint32_t build_id = STRING_EMPTY;
+	struct bytes rest = message;
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&rest, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_BYTES)
+			err = pftrace_add_profile_string(reader, field.body, &path);
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = pftrace_add_profile_string(reader, field.body, &build_id);
+	}
+	while (!err && protobuf_next(&message, &field))
+		if (field.number == 3 && field.type == PROTOBUF_BYTES)
+			err = read_address(reader, path, build_id, field.body);
+	return err;
+}
+
+int pftrace_find_symbol(struct pftrace_reader *reader, const struct pftrace_mapping *mapping,
+			const struct pftrace_frame *frame)
+{
+	struct symbol_key key = {mapping->path, mapping->build_id, frame->address};
+	const struct pftrace_symbol *symbol;
+	uint32_t found;
+
+	found = hash_index_find(&reader->symbol_index, hash_key(&key), is_symbol, reader, &key);
+	if (found == HASH_INDEX_NONE)
+		return -ENOENT;
+	symbol = &reader->symbols.items[found];
+	reader->frames.length = 0;
+	for (uint32_t i = 0; i < symbol->num_lines; i++) {
+		struct frame *added = array_add(&reader->frames);
+
+		if (!added)
+			return -ENOMEM;
+		*added = reader->symbol_lines.items[symbol->first_line + i];
+		added->module = frame->frame.module;
+		added->kind = frame->frame.kind;
+		added->is_inlined = i + 1 < symbol->num_lines;
+	}
+	return 0;
+}

@@ -1,0 +1,329 @@
+/*
+ * Reading Perfetto traces: zones out of slices that begin and end.
+ *
+ * Zones lie on stack regions. Our own traces have a track for each, and its slices say which
+ * thread was on it when a zone began. Every other track with slices gets a region of its own, with
+ * bounds out of thin air, and pointers that grow down with each zone inside another.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "formats/perfetto_reader.h"
+#include "formats/zones/read_profile.h"
+
+/* Above the addresses of user space. */
+#define MADE_UP_BEGIN (1ull << 56)
+#define MADE_UP_SIZE  (1ull << 20)
+#define POINTER_STEP  16u
+
+struct finisher {
+	struct pftrace_reader *reader;
+	ARRAY(uint32_t) open;   /* zones of the track, outermost first */
+	ARRAY(uint32_t) sorted; /* events of the track */
+	uint64_t num_open;      /* at the end of the trace */
+	uint64_t num_regions;   /* that are made up */
+};
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+static int compare_events(const void *left, const void *right, void *context)
+{
+	const struct pftrace_event *events = context;
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+
+	if (events[a].time_ns != events[b].time_ns)
+		return events[a].time_ns < events[b].time_ns ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Events of one moment stay as they are in the file. */
+static int sort_events(struct finisher *finisher, struct pftrace_track *track)
+{
+	struct pftrace_event *events = finisher->reader->events.items;
+	uint32_t following = PFTRACE_NONE;
+
+	finisher->sorted.length = 0;
+	for (uint32_t e = track->first_event; e != PFTRACE_NONE; e = events[e].next) {
+		uint32_t *added = array_add(&finisher->sorted);
+
+		if (!added)
+			return -ENOMEM;
+		*added = e;
+	}
+	qsort_r(finisher->sorted.items, finisher->sorted.length, sizeof(*finisher->sorted.items),
+		compare_events, events);
+	for (size_t i = finisher->sorted.length; i-- > 0;) {
+		events[finisher->sorted.items[i]].next = following;
+		following = finisher->sorted.items[i];
+	}
+	track->first_event = following;
+	return 0;
+}
+
+/* ---- regions ------------------------------------------------------------------------------ */
+
+static int use_region(struct pftrace_reader *reader, struct pftrace_track *track)
+{
+	struct stack_region region = {
+		.begin = track->region_begin,
+		.end = track->region_end,
+		.name = track->name,
+		.kind = track->is_guessed ? REGION_IMPLICIT : REGION_DECLARED,
+	};
+	int err;
+
+	if (track->item != TIMELINE_NONE)
+		return 0;
+	err = pftrace_find_process_of(reader, track, &region.process);
+	return err ? err : timeline_add_region(reader->timeline, &region, &track->item);
+}
+
+/* A region for a track that is about none. */
+static int make_region(struct finisher *finisher, struct pftrace_track *track)
+{
+	struct pftrace_reader *reader = finisher->reader;
+	uint32_t owner;
+	int err = pftrace_find_owner(reader, track, &owner);
+
+	if (err)
+		return err;
+	if (track->name == STRING_EMPTY)
+		track->name = timeline_get_thread(reader->timeline, owner)->name;
+	track->region_begin = MADE_UP_BEGIN + finisher->num_regions++ * MADE_UP_SIZE;
+	track->region_end = track->region_begin + MADE_UP_SIZE;
+	return use_region(reader, track);
+}
+
+int pftrace_add_fill(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		     uint64_t bytes, struct pftrace_track *track)
+{
+	struct pftrace_track *region = pftrace_get_parent(reader, track);
+	struct region_fill fill = {.time_ns = packet->time_ns, .bytes = bytes};
+	int err = use_region(reader, region);
+
+	fill.region = region->item;
+	return err ? err : timeline_add_fill(reader->timeline, &fill, NULL);
+}
+
+/* Number and size come in two events, in this order. */
+int pftrace_add_in_use(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+		       uint64_t value, const struct pftrace_track *track)
+{
+	struct regions_in_use use = {.time_ns = packet->time_ns, .number = (uint32_t)value};
+	uint32_t count = timeline_count_in_use(reader->timeline);
+	struct regions_in_use *last =
+		count ? timeline_get_in_use(reader->timeline, count - 1) : NULL;
+	int err = pftrace_find_process_of(reader, track, &use.process);
+
+	if (err)
+		return err;
+	if (track->role == PFTRACE_NUM_STACKS)
+		return timeline_add_in_use(reader->timeline, &use, NULL);
+	if (last && last->time_ns == use.time_ns && last->process == use.process)
+		last->bytes = value;
+	return 0;
+}
+
+/* ---- occupancies -------------------------------------------------------------------------- */
+
+/* The thread that a slice is named after: "worker [1001]". */
+static int find_occupant(struct pftrace_reader *reader, const struct pftrace_track *track,
+			 const struct pftrace_event *event, uint32_t *ret)
+{
+	const struct source_location *location =
+		timeline_get_location(reader->timeline, event->location);
+	const char *name = timeline_get_string(reader->timeline, location->name);
+	const char *digits = strrchr(name, '[');
+	unsigned long long tid = digits ? strtoull(digits + 1, NULL, 10) : 0;
+
+	return pftrace_find_thread(reader, pftrace_get_pid_of(reader, track), (uint32_t)tid,
+				   event->time_ns, ret);
+}
+
+static int begin_occupancy(struct pftrace_reader *reader, struct pftrace_track *track,
+			   const struct pftrace_event *event)
+{
+	struct occupancy occupancy = {
+		.begin_ns = event->time_ns, .end_ns = event->time_ns, .region = track->item};
+	int err = find_occupant(reader, track, event, &occupancy.thread);
+
+	if (err)
+		return err;
+	for (uint32_t i = event->attribute; i;) {
+		const struct zone_attribute *attribute = &reader->attributes.items[i - 1].attribute;
+		const char *name = timeline_get_string(reader->timeline, attribute->name);
+
+		i = attribute->next;
+		if (attribute->kind != ATTRIBUTE_PARAMETER || attribute->type != VALUE_U64)
+			continue;
+		if (string_equals(name, "sp"))
+			occupancy.pointer = attribute->value.u64;
+		else if (string_equals(name, "tid")) /* programs may have larger ones */
+			timeline_get_thread(reader->timeline, occupancy.thread)->tid =
+				attribute->value.u64;
+	}
+	track->num_occupancies++;
+	return timeline_add_occupancy(reader->timeline, &occupancy, NULL);
+}
+
+static int finish_occupancies(struct finisher *finisher, struct pftrace_track *track)
+{
+	struct pftrace_reader *reader = finisher->reader;
+	uint32_t open = TIMELINE_NONE;
+	uint32_t e = track->first_event;
+	int err = e == PFTRACE_NONE ? 0 : use_region(reader, track);
+
+	track->first_occupancy = timeline_count_occupancy(reader->timeline);
+	for (; !err && e != PFTRACE_NONE; e = reader->events.items[e].next) {
+		const struct pftrace_event *event = &reader->events.items[e];
+
+		if (open != TIMELINE_NONE)
+			timeline_get_occupancy(reader->timeline, open)->end_ns = event->time_ns;
+		open = TIMELINE_NONE;
+		if (event->location == TIMELINE_NONE)
+			continue;
+		open = timeline_count_occupancy(reader->timeline);
+		err = begin_occupancy(reader, track, event);
+	}
+	if (!err && open != TIMELINE_NONE)
+		timeline_get_occupancy(reader->timeline, open)->end_ns = reader->last_ns;
+	return err;
+}
+
+/* ---- zones -------------------------------------------------------------------------------- */
+
+/* Attributes are linked from the last to the first. */
+static int add_attributes(struct pftrace_reader *reader, uint32_t zone, uint32_t last)
+{
+	struct pftrace_attribute *items = reader->attributes.items;
+	uint32_t reversed = 0;
+	int err = 0;
+
+	while (last) {
+		uint32_t before = items[last - 1].attribute.next;
+
+		items[last - 1].attribute.next = reversed;
+		reversed = last;
+		last = before;
+	}
+	for (; !err && reversed; reversed = items[reversed - 1].attribute.next)
+		err = timeline_add_attribute(reader->timeline, zone,
+					     &items[reversed - 1].attribute);
+	return err;
+}
+
+/* Who was on the region; *place moves on through its occupancies. */
+static bool find_on_region(const struct pftrace_reader *reader, const struct pftrace_track *region,
+			   uint64_t time_ns, uint32_t *place, uint32_t *ret)
+{
+	uint32_t end = region->first_occupancy + region->num_occupancies;
+
+	while (*place + 1 < end &&
+	       timeline_get_occupancy(reader->timeline, *place + 1)->begin_ns <= time_ns)
+		++*place;
+	if (!region->num_occupancies)
+		return false;
+	*ret = timeline_get_occupancy(reader->timeline, *place)->thread;
+	return true;
+}
+
+static int begin_zone(struct finisher *finisher, const struct pftrace_track *region,
+		      const struct pftrace_event *event, uint32_t thread)
+{
+	struct pftrace_reader *reader = finisher->reader;
+	size_t depth = finisher->open.length;
+	struct zone zone = {
+		.begin_ns = event->time_ns,
+		.end_ns = event->time_ns,
+		.pointer = region->region_end - event->fill_bytes,
+		.region = region->item,
+		.thread = thread,
+		.parent = depth ? finisher->open.items[depth - 1] : TIMELINE_NONE,
+		.location = event->location,
+		.last_attribute = TIMELINE_NONE,
+	};
+	uint32_t *added = array_add(&finisher->open);
+
+	if (!added)
+		return -ENOMEM;
+	if (region->role != PFTRACE_REGION)
+		zone.pointer = region->region_end - (depth + 1) * POINTER_STEP;
+	zone.name = timeline_get_location(reader->timeline, event->location)->name;
+	return timeline_add_zone(reader->timeline, &zone, added);
+}
+
+static int finish_slice(struct finisher *finisher, const struct pftrace_track *region,
+			const struct pftrace_event *event, uint32_t thread)
+{
+	struct pftrace_reader *reader = finisher->reader;
+	bool is_end = event->location == TIMELINE_NONE;
+	uint32_t zone;
+	int err = 0;
+
+	if (is_end && !finisher->open.length) {
+		reader->num_skipped_events++;
+		return 0;
+	}
+	if (!is_end)
+		err = begin_zone(finisher, region, event, thread);
+	if (err)
+		return err;
+	zone = finisher->open.items[finisher->open.length - 1];
+	finisher->open.length -= is_end;
+	timeline_get_zone(reader->timeline, zone)->end_ns = event->time_ns;
+	return add_attributes(reader, zone, event->attribute);
+}
+
+static int finish_track(struct finisher *finisher, struct pftrace_track *track)
+{
+	struct pftrace_reader *reader = finisher->reader;
+	struct pftrace_track *region =
+		track->role == PFTRACE_ZONES ? pftrace_get_parent(reader, track) : track;
+	uint32_t place = region->first_occupancy;
+	uint32_t owner;
+	int err;
+
+	if (track->first_event == PFTRACE_NONE)
+		return 0;
+	err = region == track ? make_region(finisher, track) : use_region(reader, region);
+	for (uint32_t e = track->first_event; !err && e != PFTRACE_NONE;
+	     e = reader->events.items[e].next) {
+		const struct pftrace_event *event = &reader->events.items[e];
+
+		if (event->location != TIMELINE_NONE &&
+		    !find_on_region(reader, region, event->time_ns, &place, &owner))
+			err = pftrace_find_owner(reader, track, &owner);
+		if (!err)
+			err = finish_slice(finisher, region, event, owner);
+	}
+	finisher->num_open += finisher->open.length;
+	array_for_each (&finisher->open, zone)
+		timeline_get_zone(reader->timeline, *zone)->end_ns = reader->last_ns;
+	finisher->open.length = 0;
+	return err;
+}
+
+int pftrace_finish_zones(struct pftrace_reader *reader)
+{
+	struct finisher finisher = {.reader = reader};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < reader->tracks.length; i++)
+		if (reader->tracks.items[i].is_unsorted)
+			err = sort_events(&finisher, &reader->tracks.items[i]);
+	for (size_t i = 0; !err && i < reader->tracks.length; i++)
+		if (reader->tracks.items[i].role == PFTRACE_REGION)
+			err = finish_occupancies(&finisher, &reader->tracks.items[i]);
+	for (size_t i = 0; !err && i < reader->tracks.length; i++)
+		if (reader->tracks.items[i].role != PFTRACE_REGION)
+			err = finish_track(&finisher, &reader->tracks.items[i]);
+	if (!err && finisher.num_open)
+		import_warn(reader->import, "%llu slices were still open at the end",
+			    (unsigned long long)finisher.num_open);
+	array_release(&finisher.open);
+	array_release(&finisher.sorted);
+	array_release(&reader->events);
+	array_release(&reader->attributes);
+	return err ? err : zones_profile_add(reader->import, reader->timeline, reader->first_zone);
+}

@@ -1,0 +1,298 @@
+#include "formats/perfetto/write_event.h"
+
+#include <errno.h>
+
+int event_writer_init(struct event_writer *writer, const struct timeline *timeline,
+		      struct perfetto_stream *stream)
+{
+	*writer = (struct event_writer){
+		.timeline = timeline, .stream = stream, .names = perfetto_names_new(timeline)};
+	return writer->names ? 0 : -ENOMEM;
+}
+
+void event_writer_release(struct event_writer *writer)
+{
+	perfetto_names_free(writer->names);
+	text_release(&writer->text);
+	array_release(&writer->categories);
+	array_release(&writer->flows);
+	array_release(&writer->terminating_flows);
+	array_release(&writer->annotations);
+	array_release(&writer->annotation_pointers);
+	writer->names = NULL;
+}
+
+/* ---- packets ------------------------------------------------------------------------------ */
+
+static int add_packet(struct event_writer *writer, const Perfetto__TracePacket *packet)
+{
+	uint64_t before = perfetto_stream_get_size(writer->stream);
+	int err = perfetto_stream_add(writer->stream, packet);
+
+	writer->state_bytes += perfetto_stream_get_size(writer->stream) - before;
+	return err;
+}
+
+/* Begin the sequence, or begin it anew: what was told before is forgotten. */
+static int clear_state(struct event_writer *writer, bool is_first)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
+
+	perfetto_names_clear(writer->names);
+	writer->state_bytes = 0;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = writer->sequence;
+	packet.has_sequence_flags = 1;
+	packet.sequence_flags = PERFETTO_STATE_CLEARED;
+	packet.has_first_packet_on_sequence = is_first;
+	packet.first_packet_on_sequence = is_first;
+	defaults.has_timestamp_clock_id = 1;
+	defaults.timestamp_clock_id = PERFETTO_CLOCK_OF_SEQUENCE;
+	packet.trace_packet_defaults = &defaults;
+	return add_packet(writer, &packet);
+}
+
+int event_writer_begin_sequence(struct event_writer *writer, enum perfetto_sequence sequence)
+{
+	writer->sequence = sequence;
+	return clear_state(writer, true);
+}
+
+Perfetto__TrackEvent *event_writer_start(struct event_writer *writer, enum event_type type,
+					 uint64_t track_uuid)
+{
+	Perfetto__TrackEvent *event = &writer->event;
+
+	*event = (Perfetto__TrackEvent)PERFETTO__TRACK_EVENT__INIT;
+	event->has_type = 1;
+	event->type = type;
+	event->has_track_uuid = 1;
+	event->track_uuid = track_uuid;
+	writer->categories.length = 0;
+	writer->flows.length = 0;
+	writer->terminating_flows.length = 0;
+	writer->annotations.length = 0;
+	return event;
+}
+
+int event_writer_add(struct event_writer *writer, uint64_t time_ns)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__TrackEvent *event = &writer->event;
+	int err;
+
+	event->n_category_iids = writer->categories.length;
+	event->category_iids = writer->categories.items;
+	event->n_flow_ids = writer->flows.length;
+	event->flow_ids = writer->flows.items;
+	event->n_terminating_flow_ids = writer->terminating_flows.length;
+	event->terminating_flow_ids = writer->terminating_flows.items;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = writer->sequence;
+	perfetto_stream_set_time(writer->stream, &packet, time_ns);
+	packet.has_sequence_flags = 1;
+	packet.sequence_flags = PERFETTO_STATE_NEEDED;
+	packet.interned_data = perfetto_names_get_new(writer->names);
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT;
+	packet.track_event = event;
+	err = add_packet(writer, &packet);
+	perfetto_names_flush(writer->names);
+	if (!err && writer->state_bytes >= PERFETTO_STATE_BYTES)
+		err = clear_state(writer, false);
+	return err;
+}
+
+/* ---- what an event carries ---------------------------------------------------------------- */
+
+static int use_string(struct event_writer *writer, enum perfetto_name_kind kind,
+		      const struct event_string *string, uint64_t *ret)
+{
+	return string->data ? perfetto_names_use_bytes(writer->names, kind, string->data,
+						       string->length, ret)
+			    : perfetto_names_use(writer->names, kind, string->id, ret);
+}
+
+int event_writer_set_name(struct event_writer *writer, const struct event_string *name)
+{
+	writer->event.has_name_iid = 1;
+	return use_string(writer, PERFETTO_EVENT_NAME, name, &writer->event.name_iid);
+}
+
+int event_writer_set_text(struct event_writer *writer, const char *name)
+{
+	struct event_string string = {.data = name, .length = strlen(name)};
+
+	return event_writer_set_name(writer, &string);
+}
+
+static int add_number(void *items, size_t *length, size_t *capacity, uint64_t number)
+{
+	uint64_t *added = array_insert_bytes(items, length, capacity, *length, sizeof(number));
+
+	if (!added)
+		return -ENOMEM;
+	*added = number;
+	return 0;
+}
+
+#define ADD_NUMBER(list, number) \
+	add_number(&(list).items, &(list).length, &(list).capacity, (number))
+
+int event_writer_add_category(struct event_writer *writer, const struct event_string *category)
+{
+	uint64_t number;
+	int err = use_string(writer, PERFETTO_CATEGORY, category, &number);
+
+	return err ? err : ADD_NUMBER(writer->categories, number);
+}
+
+int event_writer_add_flow(struct event_writer *writer, uint64_t flow, bool is_terminating)
+{
+	return is_terminating ? ADD_NUMBER(writer->terminating_flows, flow)
+			      : ADD_NUMBER(writer->flows, flow);
+}
+
+void event_writer_set_counter(struct event_writer *writer, uint64_t track_uuid, uint64_t value)
+{
+	writer->counter_uuid = track_uuid;
+	writer->counter_value = (int64_t)value;
+	writer->event.n_extra_counter_track_uuids = 1;
+	writer->event.extra_counter_track_uuids = &writer->counter_uuid;
+	writer->event.n_extra_counter_values = 1;
+	writer->event.extra_counter_values = &writer->counter_value;
+}
+
+static int set_value(struct event_writer *writer, Perfetto__DebugAnnotation *annotation,
+		     const struct zone_attribute *attribute, const struct event_string *string)
+{
+	switch ((enum value_type)attribute->type) {
+	case VALUE_STRING:
+		annotation->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE_IID;
+		return use_string(writer, PERFETTO_STRING_VALUE, string,
+				  &annotation->string_value_iid);
+	case VALUE_BOOL:
+		annotation->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_BOOL_VALUE;
+		annotation->bool_value = attribute->value.boolean;
+		break;
+	case VALUE_I64:
+		annotation->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_INT_VALUE;
+		annotation->int_value = attribute->value.i64;
+		break;
+	case VALUE_U64:
+		annotation->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_UINT_VALUE;
+		annotation->uint_value = attribute->value.u64;
+		break;
+	case VALUE_DOUBLE:
+		annotation->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_DOUBLE_VALUE;
+		annotation->double_value = attribute->value.number;
+		break;
+	}
+	return 0;
+}
+
+int event_writer_add_parameter(struct event_writer *writer, const struct zone_attribute *parameter,
+			       const struct event_string *string)
+{
+	Perfetto__DebugAnnotation *annotation = array_add(&writer->annotations);
+	int err;
+
+	if (!annotation)
+		return -ENOMEM;
+	*annotation = (Perfetto__DebugAnnotation)PERFETTO__DEBUG_ANNOTATION__INIT;
+	annotation->has_name_iid = 1;
+	err = perfetto_names_use(writer->names, PERFETTO_ANNOTATION_NAME, parameter->name,
+				 &annotation->name_iid);
+	return err ? err : set_value(writer, annotation, parameter, string);
+}
+
+static int use_text(struct event_writer *writer, enum perfetto_name_kind kind, const char *text,
+		    uint64_t *ret)
+{
+	return perfetto_names_use_bytes(writer->names, kind, text, strlen(text), ret);
+}
+
+int event_writer_add_annotation(struct event_writer *writer, const char *name, uint64_t value,
+				bool is_pointer)
+{
+	Perfetto__DebugAnnotation *annotation = array_add(&writer->annotations);
+
+	if (!annotation)
+		return -ENOMEM;
+	*annotation = (Perfetto__DebugAnnotation)PERFETTO__DEBUG_ANNOTATION__INIT;
+	annotation->has_name_iid = 1;
+	annotation->value_case = is_pointer ? PERFETTO__DEBUG_ANNOTATION__VALUE_POINTER_VALUE
+					    : PERFETTO__DEBUG_ANNOTATION__VALUE_UINT_VALUE;
+	if (is_pointer)
+		annotation->pointer_value = value;
+	else
+		annotation->uint_value = value;
+	return use_text(writer, PERFETTO_ANNOTATION_NAME, name, &annotation->name_iid);
+}
+
+/* From here on the annotations do not move. */
+static int point_to_annotations(struct event_writer *writer)
+{
+	size_t count = writer->annotations.length;
+
+	if (array_reserve(&writer->annotation_pointers, count))
+		return -ENOMEM;
+	writer->annotation_pointers.length = count;
+	for (size_t i = 0; i < count; i++)
+		writer->annotation_pointers.items[i] = &writer->annotations.items[i];
+	return 0;
+}
+
+int event_writer_close_annotations(struct event_writer *writer)
+{
+	int err = point_to_annotations(writer);
+
+	writer->event.n_debug_annotations = writer->annotations.length;
+	writer->event.debug_annotations = writer->annotation_pointers.items;
+	return err;
+}
+
+/* Parameters are held by one annotation, so that ours and theirs do not mix. */
+int event_writer_close_parameters(struct event_writer *writer)
+{
+	Perfetto__DebugAnnotation *whole = &writer->parameters;
+	int err = point_to_annotations(writer);
+
+	if (err || !writer->annotations.length)
+		return err;
+	*whole = (Perfetto__DebugAnnotation)PERFETTO__DEBUG_ANNOTATION__INIT;
+	whole->has_name_iid = 1;
+	whole->n_dict_entries = writer->annotations.length;
+	whole->dict_entries = writer->annotation_pointers.items;
+	writer->parameters_pointer = whole;
+	writer->event.n_debug_annotations = 1;
+	writer->event.debug_annotations = &writer->parameters_pointer;
+	return use_text(writer, PERFETTO_ANNOTATION_NAME, "Parameters", &whole->name_iid);
+}
+
+/* ---- counters ----------------------------------------------------------------------------- */
+
+int event_writer_add_counter(struct event_writer *writer, uint64_t track_uuid, uint64_t time_ns,
+			     int64_t value)
+{
+	Perfetto__TrackEvent *event = event_writer_start(writer, EVENT_COUNTER, track_uuid);
+
+	event->counter_value_field_case = PERFETTO__TRACK_EVENT__COUNTER_VALUE_FIELD_COUNTER_VALUE;
+	event->counter_value = value;
+	return event_writer_add(writer, time_ns);
+}
+
+int event_writer_add_value(struct event_writer *writer, uint64_t track_uuid,
+			   const struct counter_value *value)
+{
+	Perfetto__TrackEvent *event;
+
+	if (value->type != VALUE_DOUBLE)
+		return event_writer_add_counter(writer, track_uuid, value->time_ns,
+						value->value.i64);
+	event = event_writer_start(writer, EVENT_COUNTER, track_uuid);
+	event->counter_value_field_case =
+		PERFETTO__TRACK_EVENT__COUNTER_VALUE_FIELD_DOUBLE_COUNTER_VALUE;
+	event->double_counter_value = value->value.number;
+	return event_writer_add(writer, value->time_ns);
+}

@@ -1,0 +1,258 @@
+/*
+ * Events are written track kind by track kind, each on a sequence of its own, mostly in order of
+ * time. Readers sort; on one track an end must come before a begin of the same moment.
+ */
+#include "formats/perfetto/write_events.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+#include "formats/perfetto/write_slices.h"
+#include "timeline/zone_walk.h"
+
+struct writer {
+	const struct timeline *timeline;
+	struct perfetto_tracks *tracks;
+	struct event_writer events;
+};
+
+/* ---- zones -------------------------------------------------------------------------------- */
+
+static int add_attribute(struct event_writer *events, const struct zone_attribute *attribute)
+{
+	struct event_string string = {.id = attribute->value.string};
+
+	switch ((enum attribute_kind)attribute->kind) {
+	case ATTRIBUTE_PARAMETER:
+		return event_writer_add_parameter(events, attribute, &string);
+	case ATTRIBUTE_CATEGORY:
+		return event_writer_add_category(events, &string);
+	case ATTRIBUTE_FLOW:
+		return event_writer_add_flow(events, attribute->value.u64, false);
+	case ATTRIBUTE_TERMINATING_FLOW:
+		return event_writer_add_flow(events, attribute->value.u64, true);
+	}
+	return -EINVAL;
+}
+
+static int begin_zone(struct writer *writer, const struct zone_step *step)
+{
+	const struct zone *zone = timeline_get_zone(writer->timeline, step->zone);
+	const struct zone_attribute *attribute = NULL;
+	struct event_string name = {.id = zone->name};
+	int err = perfetto_start_zone(&writer->events, writer->tracks, zone, step->fill_bytes);
+
+	if (!err)
+		err = event_writer_set_name(&writer->events, &name);
+	while (!err &&
+	       (attribute = timeline_next_attribute(writer->timeline, step->zone, attribute)))
+		err = add_attribute(&writer->events, attribute);
+	if (!err)
+		err = event_writer_close_parameters(&writer->events);
+	return err ? err : event_writer_add(&writer->events, step->time_ns);
+}
+
+/* depths  how many zones are open, by region */
+static int write_zone_step(struct writer *writer, const struct zone_step *step, uint32_t *depths)
+{
+	uint32_t region = timeline_get_zone(writer->timeline, step->zone)->region;
+	uint32_t depth = step->is_end ? --depths[region] : depths[region]++;
+
+	if (depth >= MAX_SLICE_DEPTH)
+		return perfetto_write_fill(&writer->events, writer->tracks, region,
+					   step->fill_bytes, step->time_ns);
+	if (step->is_end)
+		return perfetto_end_zone(&writer->events, writer->tracks, region, step->fill_bytes,
+					 step->time_ns);
+	return begin_zone(writer, step);
+}
+
+static int write_zones(struct writer *writer)
+{
+	_cleanup_free_ uint32_t *depths =
+		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*depths));
+	struct zone_walk walk;
+	struct zone_step step;
+	int err = zone_walk_init(&walk, writer->timeline);
+
+	if (!err && !depths)
+		err = -ENOMEM;
+	if (!err && timeline_count_zone(writer->timeline))
+		err = event_writer_begin_sequence(&writer->events, SEQUENCE_EVENTS);
+	while (!err && zone_walk_next(&walk, &step))
+		err = write_zone_step(writer, &step, depths);
+	zone_walk_release(&walk);
+	return err;
+}
+
+/* ---- occupancies -------------------------------------------------------------------------- */
+
+/* By occupancy: the next one of its region, if another thread's. */
+static uint32_t *find_hand_overs(const struct timeline *timeline)
+{
+	uint32_t count = timeline_count_occupancy(timeline);
+	size_t num_regions = timeline_count_region(timeline);
+	_cleanup_free_ uint32_t *later = malloc((num_regions + 1) * sizeof(*later));
+	uint32_t *next = malloc(((size_t)count + 1) * sizeof(*next));
+
+	if (!later || !next) {
+		free(next);
+		return NULL;
+	}
+	memset(later, 0xff, (num_regions + 1) * sizeof(*later));
+	for (uint32_t i = count; i-- > 0;) {
+		const struct occupancy *occupancy = timeline_get_occupancy(timeline, i);
+		uint32_t *following = &later[occupancy->region];
+
+		next[i] = TIMELINE_NONE;
+		if (*following != TIMELINE_NONE &&
+		    timeline_get_occupancy(timeline, *following)->thread != occupancy->thread)
+			next[i] = *following;
+		*following = i;
+	}
+	return next;
+}
+
+static int begin_slices(struct writer *writer, uint32_t id, bool is_handed_over, uint64_t *flow_in)
+{
+	const struct occupancy *occupancy = timeline_get_occupancy(writer->timeline, id);
+	uint32_t name = timeline_get_thread(writer->timeline, occupancy->thread)->name;
+	uint64_t flow_out = is_handed_over ? HAND_OVER_FLOW | id : 0;
+	int err = perfetto_begin_region_slice(&writer->events, writer->tracks, occupancy,
+					      timeline_get_string(writer->timeline, name),
+					      flow_in[occupancy->region], flow_out);
+
+	flow_in[occupancy->region] = flow_out;
+	return err ? err : perfetto_begin_thread_slice(&writer->events, writer->tracks, occupancy);
+}
+
+static int end_slices(struct writer *writer, uint32_t id)
+{
+	const struct occupancy *occupancy = timeline_get_occupancy(writer->timeline, id);
+	int err = perfetto_end_region_slice(&writer->events, writer->tracks, occupancy->region, 0,
+					    occupancy->end_ns);
+
+	return err ? err
+		   : perfetto_end_thread_slice(&writer->events, writer->tracks, occupancy->thread,
+					       occupancy->end_ns);
+}
+
+/* The begin of an occupancy is step 2 * id, its end the step behind. */
+static uint64_t get_step_time(const struct timeline *timeline, uint64_t step)
+{
+	const struct occupancy *occupancy = timeline_get_occupancy(timeline, (uint32_t)(step / 2));
+
+	return step % 2 ? occupancy->end_ns : occupancy->begin_ns;
+}
+
+/* Those of one region or thread keep their order, also where they are of the same time. */
+static int compare_steps(const void *a, const void *b, void *timeline)
+{
+	uint64_t left = *(const uint64_t *)a;
+	uint64_t right = *(const uint64_t *)b;
+	uint64_t left_ns = get_step_time(timeline, left);
+	uint64_t right_ns = get_step_time(timeline, right);
+
+	if (left_ns != right_ns)
+		return left_ns < right_ns ? -1 : 1;
+	return (left > right) - (left < right);
+}
+
+static uint64_t *sort_steps(const struct timeline *timeline, size_t count)
+{
+	uint64_t *steps = malloc((count + 1) * sizeof(*steps));
+
+	for (size_t i = 0; steps && i < count; i++)
+		steps[i] = i;
+	if (steps)
+		qsort_r(steps, count, sizeof(*steps), compare_steps,
+			(struct timeline *)(uintptr_t)timeline);
+	return steps;
+}
+
+static int write_occupancies(struct writer *writer)
+{
+	size_t count = (size_t)timeline_count_occupancy(writer->timeline) * 2;
+	_cleanup_free_ uint32_t *next = find_hand_overs(writer->timeline);
+	_cleanup_free_ uint64_t *steps = sort_steps(writer->timeline, count);
+	_cleanup_free_ uint64_t *flow_in =
+		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*flow_in));
+	int err = next && steps && flow_in ? 0 : -ENOMEM;
+
+	if (!err && count)
+		err = event_writer_begin_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
+	for (size_t i = 0; !err && i < count; i++) {
+		uint32_t id = (uint32_t)(steps[i] / 2);
+
+		err = steps[i] % 2 ? end_slices(writer, id)
+				   : begin_slices(writer, id, next[id] != TIMELINE_NONE, flow_in);
+	}
+	return err;
+}
+
+/* ---- counters ----------------------------------------------------------------------------- */
+
+static int write_fills(struct writer *writer)
+{
+	struct region_fill fill;
+	uint64_t position = 0;
+	int got = timeline_next_fill(writer->timeline, &position, &fill);
+	int err = got > 0 ? event_writer_begin_sequence(&writer->events, SEQUENCE_FILLS) : 0;
+
+	for (; !err && got > 0; got = timeline_next_fill(writer->timeline, &position, &fill)) {
+		uint64_t track;
+
+		err = perfetto_tracks_use_fill(writer->tracks, fill.region, &track);
+		if (!err)
+			err = event_writer_add_counter(&writer->events, track, fill.time_ns,
+						       (int64_t)fill.bytes);
+	}
+	return err ? err : got;
+}
+
+static int write_totals(struct writer *writer)
+{
+	uint32_t count = timeline_count_in_use(writer->timeline);
+	int err = count ? event_writer_begin_sequence(&writer->events, SEQUENCE_TOTALS) : 0;
+
+	for (uint32_t i = 0; !err && i < count; i++)
+		err = perfetto_write_use(&writer->events, writer->tracks,
+					 timeline_get_in_use(writer->timeline, i));
+	return err;
+}
+
+static int write_counters(struct writer *writer)
+{
+	uint32_t count = timeline_count_counter_value(writer->timeline);
+	int err = count ? event_writer_begin_sequence(&writer->events, SEQUENCE_COUNTERS) : 0;
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct counter_value *value = timeline_get_counter_value(writer->timeline, i);
+		uint64_t track;
+
+		err = perfetto_tracks_use_counter(writer->tracks, value->track, &track);
+		if (!err)
+			err = event_writer_add_value(&writer->events, track, value);
+	}
+	return err;
+}
+
+int perfetto_write_events(const struct timeline *timeline, struct perfetto_tracks *tracks,
+			  struct perfetto_stream *stream)
+{
+	struct writer writer = {.timeline = timeline, .tracks = tracks};
+	int err = event_writer_init(&writer.events, timeline, stream);
+
+	if (!err)
+		err = write_zones(&writer);
+	if (!err)
+		err = write_occupancies(&writer);
+	if (!err)
+		err = write_fills(&writer);
+	if (!err)
+		err = write_totals(&writer);
+	if (!err)
+		err = write_counters(&writer);
+	event_writer_release(&writer.events);
+	return err;
+}

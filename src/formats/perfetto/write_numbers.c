@@ -1,0 +1,124 @@
+#include "formats/perfetto/write_numbers.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/attributes.h"
+#include "profile/profile.h"
+#include "timeline/timeline.h"
+
+/* Mark the stacks that samples have, with 1. */
+static int mark_stacks(const struct timeline *timeline, uint32_t *marks)
+{
+	struct timeline_sample sample;
+	uint64_t position = 0;
+	int got;
+
+	while ((got = timeline_next_sample(timeline, &position, &sample)) > 0)
+		marks[sample.stack] = 1;
+	return got;
+}
+
+/* By location: how many of the stacks that samples have contain it. */
+static int count_uses(const struct profile *profile, const struct timeline *timeline,
+		      uint32_t *uses)
+{
+	uint32_t num_stacks = profile_count_stacks(profile);
+	_cleanup_free_ uint32_t *passing = calloc((size_t)num_stacks + 1, sizeof(*passing));
+	int err = passing ? mark_stacks(timeline, passing) : -ENOMEM;
+
+	if (err)
+		return err;
+	/* A stack comes behind the one that it continues. */
+	for (uint32_t stack = num_stacks; stack-- > 1;) {
+		if (!passing[stack])
+			continue;
+		passing[profile_get_stack_parent(profile, stack)] += passing[stack];
+		uses[profile_get_stack_location(profile, stack)] += passing[stack];
+	}
+	return 0;
+}
+
+static int compare_uses(const void *a, const void *b, void *context)
+{
+	const uint32_t *uses = context;
+	uint32_t left = *(const uint32_t *)a;
+	uint32_t right = *(const uint32_t *)b;
+
+	if (uses[left] != uses[right])
+		return uses[left] > uses[right] ? -1 : 1;
+	return (left > right) - (left < right);
+}
+
+int perfetto_compare_places(const struct location *a, const struct location *b)
+{
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return (a->first_frame > b->first_frame) - (a->first_frame < b->first_frame);
+}
+
+static int compare_places(const void *a, const void *b, void *profile)
+{
+	return perfetto_compare_places(profile_get_location(profile, *(const uint32_t *)a),
+				       profile_get_location(profile, *(const uint32_t *)b));
+}
+
+/* How many bytes a number takes. */
+static unsigned count_bytes(uint32_t number)
+{
+	unsigned count = 1;
+
+	for (; number > 0x7f; number >>= 7)
+		count++;
+	return count;
+}
+
+/* What most stacks have comes first; among those whose numbers are equally long, neighbours. */
+static void sort_locations(const struct profile *profile, uint32_t *uses, uint32_t *order,
+			   size_t count)
+{
+	uint32_t number = 1;
+
+	qsort_r(order, count, sizeof(*order), compare_uses, uses);
+	for (size_t begin = 0, end; begin < count; begin = end) {
+		unsigned num_bytes = count_bytes(number);
+
+		for (end = begin; end < count && count_bytes(number) == num_bytes; end++)
+			number += profile_get_location(profile, order[end])->num_frames;
+		qsort_r(order + begin, end - begin, sizeof(*order), compare_places,
+			(struct profile *)(uintptr_t)profile);
+	}
+}
+
+int perfetto_number_frames(const struct profile *profile, const struct timeline *timeline,
+			   uint32_t **ret)
+{
+	uint32_t count = profile_count_locations(profile);
+	_cleanup_free_ uint32_t *uses = calloc((size_t)count + 1, sizeof(*uses));
+	_cleanup_free_ uint32_t *order = calloc((size_t)count + 1, sizeof(*order));
+	_cleanup_free_ uint32_t *numbers =
+		calloc((size_t)profile_count_frames(profile) + 1, sizeof(*numbers));
+	uint32_t num_used = 0;
+	uint32_t number = 0;
+	int err = uses && order && numbers ? count_uses(profile, timeline, uses) : -ENOMEM;
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < count; i++)
+		if (uses[i])
+			order[num_used++] = i;
+	sort_locations(profile, uses, order, num_used);
+	for (uint32_t i = 0; i < num_used; i++) {
+		const struct location *location = profile_get_location(profile, order[i]);
+
+		for (uint32_t frame = 0; frame < location->num_frames; frame++)
+			numbers[location->first_frame + frame] = ++number;
+	}
+	*ret = return_ptr(numbers);
+	return 0;
+}

@@ -1,0 +1,532 @@
+/*
+ * A stack is told as the numbers of its frames, outermost first; a frame as function, mapping and
+ * address. A call that was inlined is a frame of its own, at the address of the function that it
+ * was inlined into.
+ */
+#include "formats/perfetto/write_stacks.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+#include "base/kept.h"
+#include "formats/perfetto/write_numbers.h"
+#include "formats/utf8.h"
+
+#define NO_MODULE UINT32_MAX
+
+/* A packet is written when it has about so many bytes. */
+#define PACKET_BYTES (64u << 10)
+
+enum frame_kind_value { KIND_NATIVE = 1, KIND_KERNEL = 2, KIND_JIT = 4 };
+
+/* What is told about on a sequence, by kind, and by which id of the profile. */
+enum told_kind {
+	TOLD_FUNCTION, /* string */
+	TOLD_SOURCE,   /* string */
+	TOLD_PATH,     /* string */
+	TOLD_BUILD_ID, /* module */
+	TOLD_MAPPING,  /* module, and behind these, string */
+	TOLD_LOCATION,
+	TOLD_STACK,
+	NUM_TOLD_KINDS,
+};
+
+struct perfetto_stacks {
+	const struct profile *profile;
+	struct perfetto_stream *stream;
+	uint32_t sequence;
+	struct perfetto_told told[NUM_TOLD_KINDS];
+	uint32_t *short_names;   /* by function that was told: the name that was told with it */
+	uint32_t *frame_numbers; /* by frame */
+	uint32_t *ranks;         /* by stack: its place when those that begin alike lie together */
+	/* What is to be told. */
+	ARRAY(uint32_t) new_stacks;
+	ARRAY(uint32_t) new_locations;
+	/* New for the packet that is being made; all of it freed with it. */
+	ARRAY(Perfetto__InternedString *) functions;
+	ARRAY(Perfetto__InternedString *) sources;
+	ARRAY(Perfetto__InternedString *) paths;
+	ARRAY(Perfetto__InternedString *) build_ids;
+	ARRAY(Perfetto__Mapping *) mappings;
+	ARRAY(Perfetto__Frame *) frames;
+	ARRAY(Perfetto__Callstack *) callstacks;
+	struct kept garbage; /* what messages are made of, until they are written */
+	size_t size_bytes;   /* about */
+};
+
+static void discard(struct perfetto_stacks *stacks)
+{
+	kept_clear(&stacks->garbage);
+	stacks->functions.length = 0;
+	stacks->sources.length = 0;
+	stacks->paths.length = 0;
+	stacks->build_ids.length = 0;
+	stacks->mappings.length = 0;
+	stacks->frames.length = 0;
+	stacks->callstacks.length = 0;
+	stacks->size_bytes = 0;
+}
+
+/* ---- what a stack is made of -------------------------------------------------------------- */
+
+/* A message with these bytes, of which a copy is made. */
+static Perfetto__InternedString *new_string(struct perfetto_stacks *stacks, uint64_t number,
+					    const void *data, size_t length)
+{
+	Perfetto__InternedString *string = kept_add(&stacks->garbage, malloc(sizeof(*string)));
+	uint8_t *copy = kept_add(&stacks->garbage, malloc(length + 1));
+
+	if (!string || !copy)
+		return NULL;
+	memcpy(copy, data, length);
+	stacks->size_bytes += length;
+	*string = (Perfetto__InternedString)PERFETTO__INTERNED_STRING__INIT;
+	string->has_iid = 1;
+	string->iid = number;
+	string->has_str = 1;
+	string->str.data = copy;
+	string->str.len = length;
+	return string;
+}
+
+/* A string of the profile as the format takes it, behind what the text holds. */
+static void fit(const struct perfetto_stacks *stacks, uint32_t string, struct text *text)
+{
+	text_append_string(text, "");
+	utf8_append(text, profile_get_string(stacks->profile, string),
+		    profile_get_string_length(stacks->profile, string));
+}
+
+static Perfetto__InternedString *new_text(struct perfetto_stacks *stacks, uint64_t number,
+					  uint32_t string)
+{
+	Perfetto__InternedString *message;
+	struct text text = {0};
+
+	fit(stacks, string, &text);
+	message = text.failed ? NULL : new_string(stacks, number, text.data, text.length);
+	text_release(&text);
+	return message;
+}
+
+#define PUSH(list, message)                                                              \
+	({                                                                               \
+		__typeof__((list).items) added_ = (message) ? array_add(&(list)) : NULL; \
+                                                                                         \
+		if (added_)                                                              \
+			*added_ = (message);                                             \
+		added_ ? 0 : -ENOMEM;                                                    \
+	})
+
+/* Tell the string `id` once, into the list of its kind; its number goes to *ret. */
+#define USE_STRING(stacks, kind, list, id, ret)                                                \
+	({                                                                                     \
+		bool is_new_;                                                                  \
+		int err_ = perfetto_told_add(&(stacks)->told[kind], (id), (ret), &is_new_);    \
+                                                                                               \
+		if (!err_ && is_new_) {                                                        \
+			Perfetto__InternedString *message_ = new_text((stacks), *(ret), (id)); \
+			err_ = PUSH((stacks)->list, message_);                                 \
+		}                                                                              \
+		err_;                                                                          \
+	})
+
+/* Where in a function's message its short name is; false when it is not. */
+static bool find_short_name(const struct perfetto_stacks *stacks, uint32_t short_name,
+			    Perfetto__InternedString *function)
+{
+	struct text text = {0};
+	const uint8_t *found = NULL;
+
+	fit(stacks, short_name, &text);
+	if (!text.failed && text.length)
+		found = memmem(function->str.data, function->str.len, text.data, text.length);
+	if (found) {
+		function->short_start = (uint32_t)(found - function->str.data);
+		function->has_short_start = function->short_start != 0;
+		function->has_short_length = 1;
+		function->short_length = (uint32_t)text.length;
+	}
+	text_release(&text);
+	return found != NULL;
+}
+
+static int use_function(struct perfetto_stacks *stacks, uint32_t name, uint32_t short_name,
+			uint64_t *ret)
+{
+	Perfetto__InternedString *message;
+	bool is_new;
+	int err = perfetto_told_add(&stacks->told[TOLD_FUNCTION], name, ret, &is_new);
+
+	if (err || !is_new)
+		return err;
+	message = new_text(stacks, *ret, name);
+	if (!message)
+		return -ENOMEM;
+	stacks->short_names[name] = name;
+	if (short_name != name && find_short_name(stacks, short_name, message))
+		stacks->short_names[name] = short_name;
+	return PUSH(stacks->functions, message);
+}
+
+static int use_names(struct perfetto_stacks *stacks, const struct frame *frame,
+		     Perfetto__Frame *message)
+{
+	int err = use_function(stacks, frame->full_name, frame->name, &message->function_name_id);
+
+	message->has_function_name_id = 1;
+	if (err || stacks->short_names[frame->full_name] == frame->name)
+		return err;
+	message->has_short_name_id = 1;
+	return use_function(stacks, frame->name, frame->name, &message->short_name_id);
+}
+
+static int use_build_id(struct perfetto_stacks *stacks, uint32_t module, uint64_t *ret)
+{
+	const struct module *file = profile_get_module(stacks->profile, module);
+	Perfetto__InternedString *message;
+	bool is_new;
+	int err = perfetto_told_add(&stacks->told[TOLD_BUILD_ID], module, ret, &is_new);
+
+	if (err || !is_new)
+		return err;
+	message = new_string(stacks, *ret, file->build_id, file->build_id_size);
+	return PUSH(stacks->build_ids, message);
+}
+
+/*
+ * The mapping of a frame: its file; where there is none, what goes for one ("[kernel]").
+ *
+ * path    string
+ * module  NO_MODULE: none
+ */
+static int use_mapping(struct perfetto_stacks *stacks, uint32_t path, uint32_t module,
+		       uint64_t *ret)
+{
+	uint32_t key = module == NO_MODULE ? profile_count_modules(stacks->profile) + path : module;
+	Perfetto__Mapping *mapping;
+	uint64_t *paths;
+	bool is_new;
+	int err = perfetto_told_add(&stacks->told[TOLD_MAPPING], key, ret, &is_new);
+
+	if (err || !is_new)
+		return err;
+	mapping = kept_add(&stacks->garbage, malloc(sizeof(*mapping)));
+	paths = kept_add(&stacks->garbage, malloc(sizeof(*paths)));
+	if (!mapping || !paths)
+		return -ENOMEM;
+	*mapping = (Perfetto__Mapping)PERFETTO__MAPPING__INIT;
+	mapping->has_iid = 1;
+	mapping->iid = *ret;
+	mapping->n_path_string_ids = 1;
+	mapping->path_string_ids = paths;
+	if (module != NO_MODULE && profile_get_module(stacks->profile, module)->build_id_size) {
+		mapping->has_build_id = 1;
+		err = use_build_id(stacks, module, &mapping->build_id);
+	}
+	if (!err)
+		err = USE_STRING(stacks, TOLD_PATH, paths, path, paths);
+	return err ? err : PUSH(stacks->mappings, mapping);
+}
+
+static int use_mapping_of(struct perfetto_stacks *stacks, const struct location *location,
+			  const struct frame *frame, uint64_t *ret)
+{
+	uint32_t module = location->owner;
+
+	if (!location_is_in_module(location))
+		return use_mapping(stacks, frame->module, NO_MODULE, ret);
+	return use_mapping(stacks, profile_get_module(stacks->profile, module)->path, module, ret);
+}
+
+static enum frame_kind_value get_kind(const struct frame *frame)
+{
+	switch ((enum frame_kind)frame->kind) {
+	case FRAME_USER:
+		break;
+	case FRAME_KERNEL:
+		return KIND_KERNEL;
+	case FRAME_JIT:
+		return KIND_JIT;
+	}
+	return KIND_NATIVE;
+}
+
+static int add_frame(struct perfetto_stacks *stacks, const struct location *location, uint32_t id)
+{
+	enum frame_kind_value kind = get_kind(profile_get_frame(stacks->profile, id));
+	const struct frame *frame = profile_get_frame(stacks->profile, id);
+	Perfetto__Frame *message = kept_add(&stacks->garbage, malloc(sizeof(*message)));
+	int err;
+
+	if (!message)
+		return -ENOMEM;
+	*message = (Perfetto__Frame)PERFETTO__FRAME__INIT;
+	message->has_iid = 1;
+	message->iid = stacks->frame_numbers[id];
+	stacks->size_bytes += 16;
+	message->has_mapping_id = 1;
+	message->has_rel_pc = location->space != LOCATION_NAMED;
+	message->rel_pc = location->address;
+	message->has_is_elf_address = location->space == LOCATION_ELF;
+	message->is_elf_address = location->space == LOCATION_ELF;
+	message->has_kind = kind != KIND_NATIVE;
+	message->kind = kind;
+	message->has_is_inlined = frame->is_inlined;
+	message->is_inlined = frame->is_inlined;
+	err = use_names(stacks, frame, message);
+	if (!err)
+		err = use_mapping_of(stacks, location, frame, &message->mapping_id);
+	if (!err && frame->file != STRING_EMPTY) {
+		message->has_source_path_iid = 1;
+		message->has_line_number = 1;
+		message->line_number = frame->line;
+		err = USE_STRING(stacks, TOLD_SOURCE, sources, frame->file,
+				 &message->source_path_iid);
+	}
+	return err ? err : PUSH(stacks->frames, message);
+}
+
+/* ---- packets ------------------------------------------------------------------------------ */
+
+/* Write what was added, and forget it. */
+static int flush(struct perfetto_stacks *stacks)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	int err;
+
+	if (!stacks->garbage.pieces.length)
+		return 0;
+	data.n_function_names = stacks->functions.length;
+	data.function_names = stacks->functions.items;
+	data.n_source_paths = stacks->sources.length;
+	data.source_paths = stacks->sources.items;
+	data.n_mapping_paths = stacks->paths.length;
+	data.mapping_paths = stacks->paths.items;
+	data.n_build_ids = stacks->build_ids.length;
+	data.build_ids = stacks->build_ids.items;
+	data.n_mappings = stacks->mappings.length;
+	data.mappings = stacks->mappings.items;
+	data.n_frames = stacks->frames.length;
+	data.frames = stacks->frames.items;
+	data.n_callstacks = stacks->callstacks.length;
+	data.callstacks = stacks->callstacks.items;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = stacks->sequence;
+	packet.has_sequence_flags = 1;
+	packet.sequence_flags = PERFETTO_STATE_NEEDED;
+	packet.interned_data = &data;
+	err = perfetto_stream_add(stacks->stream, &packet);
+	discard(stacks);
+	return err;
+}
+
+static int flush_when_full(struct perfetto_stacks *stacks)
+{
+	return stacks->size_bytes < PACKET_BYTES ? 0 : flush(stacks);
+}
+
+static int tell_location(struct perfetto_stacks *stacks, uint32_t id)
+{
+	const struct location *location = profile_get_location(stacks->profile, id);
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < location->num_frames; i++)
+		err = add_frame(stacks, location, location->first_frame + i);
+	return err ? err : flush_when_full(stacks);
+}
+
+static size_t count_frames(const struct perfetto_stacks *stacks, uint32_t stack)
+{
+	size_t count = 0;
+
+	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(stacks->profile, stack))
+		count += profile_get_location(stacks->profile,
+					      profile_get_stack_location(stacks->profile, stack))
+				 ->num_frames;
+	return count;
+}
+
+static int tell_stack(struct perfetto_stacks *stacks, uint32_t stack)
+{
+	size_t count = count_frames(stacks, stack);
+	Perfetto__Callstack *message = kept_add(&stacks->garbage, malloc(sizeof(*message)));
+	uint64_t *frames = kept_add(&stacks->garbage, malloc((count + 1) * sizeof(*frames)));
+	int err;
+
+	if (!message || !frames)
+		return -ENOMEM;
+	*message = (Perfetto__Callstack)PERFETTO__CALLSTACK__INIT;
+	message->has_iid = 1;
+	message->iid = perfetto_stacks_get_number(stacks, stack);
+	message->n_frame_ids = count;
+	message->frame_ids = frames;
+	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(stacks->profile, stack)) {
+		const struct location *location = profile_get_location(
+			stacks->profile, profile_get_stack_location(stacks->profile, stack));
+
+		for (uint32_t i = 0; i < location->num_frames; i++)
+			frames[--count] = stacks->frame_numbers[location->first_frame + i];
+	}
+	err = PUSH(stacks->callstacks, message);
+	stacks->size_bytes += message->n_frame_ids * 3;
+	return err ? err : flush_when_full(stacks);
+}
+
+/* ---- in which order ----------------------------------------------------------------------- */
+
+static int compare_ranks(const void *a, const void *b, void *context)
+{
+	const struct perfetto_stacks *stacks = context;
+	uint32_t left = stacks->ranks[*(const uint32_t *)a];
+	uint32_t right = stacks->ranks[*(const uint32_t *)b];
+
+	return (left > right) - (left < right);
+}
+
+static int compare_locations(const void *a, const void *b, void *context)
+{
+	const struct perfetto_stacks *stacks = context;
+
+	return perfetto_compare_places(profile_get_location(stacks->profile, *(const uint32_t *)a),
+				       profile_get_location(stacks->profile, *(const uint32_t *)b));
+}
+
+/* Note the stack, and the locations that only it has. */
+static int note_stack(struct perfetto_stacks *stacks, uint32_t stack)
+{
+	uint64_t ignored;
+	bool is_new;
+	int err = perfetto_told_add(&stacks->told[TOLD_STACK], stack, &ignored, &is_new);
+	uint32_t *added = !err && is_new ? array_add(&stacks->new_stacks) : NULL;
+
+	if (err || !is_new)
+		return err;
+	if (!added)
+		return -ENOMEM;
+	*added = stack;
+	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(stacks->profile, stack)) {
+		uint32_t location = profile_get_stack_location(stacks->profile, stack);
+
+		err = perfetto_told_add(&stacks->told[TOLD_LOCATION], location, &ignored, &is_new);
+		added = !err && is_new ? array_add(&stacks->new_locations) : NULL;
+		if (err || (is_new && !added))
+			return -ENOMEM;
+		if (is_new)
+			*added = location;
+	}
+	return 0;
+}
+
+int perfetto_stacks_tell(struct perfetto_stacks *stacks, uint32_t sequence,
+			 const struct timeline_sample *samples, size_t count)
+{
+	int err = 0;
+
+	stacks->sequence = sequence;
+	stacks->new_stacks.length = 0;
+	stacks->new_locations.length = 0;
+	for (size_t i = 0; !err && i < count; i++)
+		if (samples[i].stack != STACK_EMPTY)
+			err = note_stack(stacks, samples[i].stack);
+	if (err || !stacks->new_stacks.length)
+		return err;
+	if (stacks->new_locations.length)
+		qsort_r(stacks->new_locations.items, stacks->new_locations.length,
+			sizeof(*stacks->new_locations.items), compare_locations, stacks);
+	qsort_r(stacks->new_stacks.items, stacks->new_stacks.length,
+		sizeof(*stacks->new_stacks.items), compare_ranks, stacks);
+	array_for_each (&stacks->new_locations, location)
+		if (!err)
+			err = tell_location(stacks, *location);
+	array_for_each (&stacks->new_stacks, stack)
+		if (!err)
+			err = tell_stack(stacks, *stack);
+	return err ? err : flush(stacks);
+}
+
+uint64_t perfetto_stacks_get_number(const struct perfetto_stacks *stacks, uint32_t stack)
+{
+	return stacks->told[TOLD_STACK].numbers[stack];
+}
+
+void perfetto_stacks_clear(struct perfetto_stacks *stacks)
+{
+	for (size_t i = 0; i < NUM_TOLD_KINDS; i++)
+		perfetto_told_clear(&stacks->told[i]);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+/* The place of each stack when every one is followed by those that continue it. */
+static uint32_t *rank_stacks(const struct profile *profile)
+{
+	uint32_t count = profile_count_stacks(profile);
+	_cleanup_free_ uint32_t *sizes = calloc((size_t)count + 1, sizeof(*sizes));
+	_cleanup_free_ uint32_t *nexts = calloc((size_t)count + 1, sizeof(*nexts));
+	uint32_t *ranks = calloc((size_t)count + 1, sizeof(*ranks));
+
+	if (!sizes || !nexts || !ranks) {
+		free(ranks);
+		return NULL;
+	}
+	/* A stack comes behind the one that it continues. So do those that continue it: as many
+	   places are theirs. */
+	for (uint32_t stack = count; stack-- > 1;)
+		sizes[profile_get_stack_parent(profile, stack)] += ++sizes[stack];
+	/* Where the next continuation of each goes. */
+	for (uint32_t stack = 1; stack < count; stack++) {
+		uint32_t *next = &nexts[profile_get_stack_parent(profile, stack)];
+
+		ranks[stack] = *next;
+		nexts[stack] = *next + 1;
+		*next += sizes[stack];
+	}
+	return ranks;
+}
+
+int perfetto_stacks_new(const struct profile *profile, const struct timeline *timeline,
+			struct perfetto_stream *stream, struct perfetto_stacks **ret)
+{
+	struct perfetto_stacks *stacks = calloc(1, sizeof(*stacks));
+	int err = stacks ? 0 : -ENOMEM;
+
+	if (err)
+		return err;
+	stacks->profile = profile;
+	stacks->stream = stream;
+	stacks->short_names = calloc((size_t)profile_count_strings(profile) + 1, sizeof(uint32_t));
+	stacks->ranks = rank_stacks(profile);
+	err = stacks->short_names && stacks->ranks ? 0 : -ENOMEM;
+	if (!err)
+		err = perfetto_number_frames(profile, timeline, &stacks->frame_numbers);
+	if (err)
+		perfetto_stacks_free(stacks);
+	else
+		*ret = stacks;
+	return err;
+}
+
+void perfetto_stacks_free(struct perfetto_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	discard(stacks);
+	for (size_t i = 0; i < NUM_TOLD_KINDS; i++)
+		perfetto_told_release(&stacks->told[i]);
+	free(stacks->short_names);
+	free(stacks->frame_numbers);
+	free(stacks->ranks);
+	array_release(&stacks->new_stacks);
+	array_release(&stacks->new_locations);
+	array_release(&stacks->functions);
+	array_release(&stacks->sources);
+	array_release(&stacks->paths);
+	array_release(&stacks->build_ids);
+	array_release(&stacks->mappings);
+	array_release(&stacks->frames);
+	array_release(&stacks->callstacks);
+	kept_release(&stacks->garbage);
+	free(stacks);
+}

@@ -1,0 +1,87 @@
+/*
+ * Packets of a Perfetto trace on their way to a sink: each is encoded at once, so that memory does
+ * not grow with the trace.
+ */
+#ifndef FORMATS_PERFETTO_WRITE_STREAM_H
+#define FORMATS_PERFETTO_WRITE_STREAM_H
+
+#include <perfetto.pb-c.h>
+
+#include "base/text.h"
+#include "formats/format.h"
+
+/* What the readers of a trace tell apart by trusted_packet_sequence_id. */
+enum perfetto_sequence {
+	SEQUENCE_SYSTEM = 1,  /* clocks, system, processes, threads */
+	SEQUENCE_SCHED = 2,   /* scheduling */
+	SEQUENCE_SAMPLES = 3, /* samples and their stacks; one more for every further metric */
+	SEQUENCE_EVENTS = 16, /* tracks of our own, and the zones on them */
+	SEQUENCE_OCCUPANCIES = 17,
+	SEQUENCE_FILLS = 18,
+	SEQUENCE_TOTALS = 19,
+	SEQUENCE_COUNTERS = 20,
+	END_OF_SEQUENCES,
+};
+
+struct perfetto_stream;
+
+/*
+ * sink           borrowed
+ * is_compressed  pack packets into zlib-compressed ones
+ *
+ * NULL when out of memory.
+ */
+struct perfetto_stream *perfetto_stream_new(const struct sink *sink, bool is_compressed);
+void perfetto_stream_free(struct perfetto_stream *stream);
+
+/* Append a packet. Returns 0, -ENOMEM, or what the sink returned. */
+_must_check_ int perfetto_stream_add(struct perfetto_stream *stream,
+				     const Perfetto__TracePacket *packet);
+
+/* Pass on what is held back; the end of the trace. */
+_must_check_ int perfetto_stream_finish(struct perfetto_stream *stream);
+
+/* Encoded bytes so far, before compression. */
+uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream);
+
+/*
+ * Times are most of what a packet is. On the sequences from SEQUENCE_SAMPLES on they are told as
+ * what has passed since the packet before, on a clock of the sequence; what comes late is told on
+ * CLOCK_BOOTTIME. Start the clocks of all sequences at the same time, before any packet of theirs.
+ */
+_must_check_ int perfetto_stream_start_clock(struct perfetto_stream *stream, uint32_t sequence,
+					     uint64_t start_ns);
+
+/* Give the packet its time. It must be the next one of its sequence that is added. */
+void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePacket *packet,
+			      uint64_t time_ns);
+
+/* The id of a sequence's clock, for its defaults. */
+#define PERFETTO_CLOCK_OF_SEQUENCE 64
+
+/*
+ * What a number on a sequence stands for is told once, until the sequence's state is cleared, which
+ * bounds the memory of readers. Gives numbers, from 1 on, to ids, which are 0 to whatever: what
+ * comes first gets the small ones, which are short.
+ */
+struct perfetto_told {
+	uint32_t *numbers; /* by id; 0: not told */
+	size_t num_ids;    /* there is room for */
+	uint32_t last_number;
+};
+
+/*
+ * The number of an id, and whether it has not been told yet; from now on it has. 0, or -ENOMEM.
+ */
+_must_check_ int perfetto_told_add(struct perfetto_told *told, uint32_t id, uint64_t *ret_number,
+				   bool *ret_is_new);
+void perfetto_told_clear(struct perfetto_told *told);
+void perfetto_told_release(struct perfetto_told *told);
+
+/* How many bytes a sequence writes before it clears its state. */
+#define PERFETTO_STATE_BYTES (16u << 20)
+
+#define PERFETTO_STATE_CLEARED 1u
+#define PERFETTO_STATE_NEEDED  2u
+
+#endif

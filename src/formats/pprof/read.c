@@ -1,0 +1,490 @@
+/*
+ * Reading pprof's profile format, of whatever producer.
+ *
+ * The message is read in place, by fields, in three rounds, because what is named may come after
+ * what names it: the first counts strings, mappings, locations and functions; the second notes
+ * where they are and takes in the rest; the third reads the samples, and with them the locations
+ * that they name. protobuf-c could unpack the message whole, but would take ten times its size, and
+ * an allocation for each number, and the viewer would have to carry it along.
+ */
+#include "formats/pprof.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "formats/pprof/read.h"
+#include "formats/unnamed_code.h"
+
+/* Of the first sample type, where a profile begins; two numbers of at most ten bytes. */
+#define MAX_TYPE_BYTES    22
+#define NUM_DETECT_FIELDS 64
+
+enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum label_field { LABEL_KEY = 1, LABEL_STRING = 2, LABEL_NUMBER = 3 };
+
+/* Who a sample is of, as its labels say; strings by their place in the file. */
+struct owner {
+	uint64_t pid;
+	uint64_t tid;
+	uint64_t thread;
+	uint64_t process;
+};
+
+struct process_key {
+	uint32_t pid;
+	uint32_t comm;
+	uint32_t process; /* in the profile */
+};
+
+struct samples {
+	struct pprof_reader *reader;
+	struct owner last_owner;
+	bool has_last_owner;
+	uint32_t last_thread;
+	ARRAY(struct process_key) processes;
+	struct hash_index process_index;
+	ARRAY(uint64_t) location_ids; /* of one sample */
+	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
+	size_t num_values;
+	uint64_t num_negative; /* samples that no profile of ours can hold */
+};
+
+struct protobuf_field pprof_reader_get_field(const struct pprof_reader *reader, size_t offset)
+{
+	struct bytes bytes = bytes_of(reader->import->data, reader->import->size);
+	struct protobuf_field field = {0};
+
+	bytes.offset = offset;
+	(void)protobuf_next(&bytes, &field); /* it could be read before */
+	return field;
+}
+
+int pprof_reader_get_string(struct pprof_reader *reader, uint64_t index, const char *what,
+			    size_t offset, struct bytes *ret)
+{
+	if (index >= reader->num_strings && index)
+		return import_fail_byte(reader->import, offset, "there is no string %llu for %s",
+					(unsigned long long)index, what);
+	if (index)
+		*ret = pprof_reader_get_field(reader, reader->string_offsets[index]).body;
+	else
+		*ret = bytes_of("", 0); /* by definition */
+	return 0;
+}
+
+static struct pprof_table *find_table(struct pprof_reader *reader, uint32_t field_number)
+{
+	switch (field_number) {
+	case PPROF_FIELD_MAPPING:
+		return &reader->mappings;
+	case PPROF_FIELD_LOCATION:
+		return &reader->locations;
+	case PPROF_FIELD_FUNCTION:
+		return &reader->functions;
+	}
+	return NULL;
+}
+
+/* The first round. */
+static int count_fields(struct pprof_reader *reader)
+{
+	struct bytes bytes = bytes_of(reader->import->data, reader->import->size);
+	struct protobuf_field field;
+	size_t offset = 0;
+
+	while (protobuf_next(&bytes, &field)) {
+		struct pprof_table *table = find_table(reader, field.number);
+
+		if (field.type == PROTOBUF_BYTES && field.number == PPROF_FIELD_STRING)
+			reader->num_strings++;
+		else if (field.type == PROTOBUF_BYTES && table &&
+			 !pprof_table_count(table, field.body))
+			return import_fail_byte(reader->import, offset, "a broken message");
+		offset = bytes.offset;
+	}
+	if (bytes.failed)
+		return import_fail_byte(reader->import, offset,
+					"expected a field of a pprof profile");
+	return 0;
+}
+
+static int reserve(struct pprof_reader *reader)
+{
+	int err;
+
+	reader->string_offsets =
+		calloc((size_t)reader->num_strings + 1, sizeof(*reader->string_offsets));
+	err = reader->string_offsets ? 0 : -ENOMEM;
+	if (!err)
+		err = pprof_table_reserve(&reader->mappings);
+	if (!err)
+		err = pprof_table_reserve(&reader->locations);
+	if (!err)
+		err = pprof_table_reserve(&reader->functions);
+	return err;
+}
+
+/* The second round: where everything is. */
+static int note_fields(struct pprof_reader *reader)
+{
+	struct bytes bytes = bytes_of(reader->import->data, reader->import->size);
+	struct protobuf_field field;
+	uint32_t places[PPROF_FIELD_STRING + 1] = {0}; /* by kind of message */
+	size_t offset = 0;
+	int err = reserve(reader);
+
+	while (!err && protobuf_next(&bytes, &field)) {
+		struct pprof_table *table = find_table(reader, field.number);
+
+		if (field.type == PROTOBUF_BYTES && field.number == PPROF_FIELD_STRING)
+			reader->string_offsets[places[field.number]++] = (uint32_t)offset;
+		else if (field.type == PROTOBUF_BYTES && table)
+			pprof_table_add(table, places[field.number]++, field.body, offset);
+		offset = bytes.offset;
+	}
+	pprof_table_finish(&reader->mappings);
+	pprof_table_finish(&reader->locations);
+	pprof_table_finish(&reader->functions);
+	return err;
+}
+
+static bool is_word(struct bytes string, const char *const *words)
+{
+	for (; *words; words++)
+		if (string.size == strlen(*words) && !memcmp(string.data, *words, string.size))
+			return true;
+	return false;
+}
+
+static int read_label(struct samples *samples, struct bytes label, size_t offset,
+		      struct owner *owner)
+{
+	/* Those that stackwide, async-profiler, py-spy and Datadog's profilers write. */
+	static const char *const pids[] = {"pid", "process_id", "process id", NULL};
+	static const char *const tids[] = {"tid", "thread_id", "thread id", NULL};
+	static const char *const threads[] = {"thread", "thread name", "thread_name", NULL};
+	static const char *const processes[] = {"process", NULL};
+	uint64_t values[LABEL_NUMBER + 1] = {0};
+	struct protobuf_field field;
+	struct bytes key;
+	int err;
+
+	while (protobuf_next(&label, &field))
+		if (field.type == PROTOBUF_VARINT && field.number <= LABEL_NUMBER)
+			values[field.number] = field.value;
+	if (label.failed)
+		return import_fail_byte(samples->reader->import, offset, "a broken label");
+	err = pprof_reader_get_string(samples->reader, values[LABEL_KEY], "a label", offset, &key);
+	if (err)
+		return err;
+	if (is_word(key, pids))
+		owner->pid = values[LABEL_NUMBER];
+	else if (is_word(key, tids))
+		owner->tid = values[LABEL_NUMBER];
+	else if (is_word(key, threads))
+		owner->thread = values[LABEL_STRING];
+	else if (is_word(key, processes))
+		owner->process = values[LABEL_STRING];
+	return 0;
+}
+
+static int add_comm(struct samples *samples, uint64_t index, size_t offset, uint32_t *ret)
+{
+	struct profile *profile = samples->reader->import->profile;
+	struct bytes comm = {0};
+	int err = pprof_reader_get_string(samples->reader, index, "a label", offset, &comm);
+
+	*ret = STRING_EMPTY;
+	if (err || !comm.size)
+		return err;
+	return profile_add_frame_name(profile, (const char *)comm.data, comm.size, ret);
+}
+
+static bool is_process(const void *owner, uint32_t item, const void *key)
+{
+	const struct samples *samples = owner;
+	const struct process_key *process = &samples->processes.items[item];
+	const struct process_key *wanted = key;
+
+	return process->pid == wanted->pid && process->comm == wanted->comm;
+}
+
+static int add_process(struct samples *samples, uint32_t pid, uint32_t comm, uint32_t *ret)
+{
+	struct process_key wanted = {.pid = pid, .comm = comm};
+	uint64_t hash = hash_mix(hash_mix(3, pid), comm);
+	uint32_t item =
+		hash_index_find(&samples->process_index, hash, is_process, samples, &wanted);
+	struct process_key *added;
+	int err;
+
+	if (item != HASH_INDEX_NONE) {
+		*ret = samples->processes.items[item].process;
+		return 0;
+	}
+	err = profile_add_process(samples->reader->import->profile, pid, comm, &wanted.process);
+	if (err)
+		return err;
+	added = array_add(&samples->processes);
+	if (!added)
+		return -ENOMEM;
+	*added = wanted;
+	*ret = wanted.process;
+	return hash_index_add(&samples->process_index, hash,
+			      (uint32_t)(samples->processes.length - 1));
+}
+
+static int add_thread(struct samples *samples, const struct owner *owner, size_t offset,
+		      uint32_t *ret)
+{
+	struct import *import = samples->reader->import;
+	struct thread thread = {.source = import->source};
+	uint32_t process_comm;
+	int err;
+
+	if (samples->has_last_owner && !memcmp(owner, &samples->last_owner, sizeof(*owner))) {
+		*ret = samples->last_thread;
+		return 0;
+	}
+	thread.tid = owner->tid <= UINT32_MAX ? (uint32_t)owner->tid : 0;
+	err = add_comm(samples, owner->thread, offset, &thread.comm);
+	if (!err)
+		err = add_comm(samples, owner->process, offset, &process_comm);
+	if (!err)
+		err = add_process(samples, owner->pid <= UINT32_MAX ? (uint32_t)owner->pid : 0,
+				  process_comm, &thread.process);
+	if (!err)
+		err = profile_add_thread(import->profile, &thread, ret);
+	if (err)
+		return err;
+	samples->last_owner = *owner;
+	samples->has_last_owner = true;
+	samples->last_thread = *ret;
+	return 0;
+}
+
+static int add_location_id(struct samples *samples, uint64_t id)
+{
+	uint64_t *added = array_add(&samples->location_ids);
+
+	if (!added)
+		return -ENOMEM;
+	*added = id;
+	return 0;
+}
+
+static int add_value(struct samples *samples, uint64_t value)
+{
+	if (samples->num_values < PPROF_MAX_SAMPLE_TYPES)
+		samples->values[samples->num_values] = value;
+	samples->num_values++; /* too many are told apart by their number */
+	return 0;
+}
+
+/* A list of numbers, packed or one a field. */
+static int read_numbers(struct samples *samples, struct protobuf_field field,
+			int (*add)(struct samples *samples, uint64_t value), size_t offset)
+{
+	int err = 0;
+
+	if (field.type == PROTOBUF_VARINT)
+		return add(samples, field.value);
+	while (!err && bytes_left(&field.body)) {
+		uint64_t value = protobuf_read_varint(&field.body);
+
+		err = field.body.failed ? import_fail_byte(samples->reader->import, offset,
+							   "a broken list of numbers")
+					: add(samples, value);
+	}
+	return err;
+}
+
+static int add_stack(struct samples *samples, size_t offset, uint32_t *ret)
+{
+	struct profile *profile = samples->reader->import->profile;
+	int err = 0;
+
+	*ret = STACK_EMPTY;
+	for (size_t i = samples->location_ids.length; !err && i-- > 0;) {
+		uint32_t location;
+
+		err = pprof_reader_add_location(samples->reader, samples->location_ids.items[i],
+						offset, &location);
+		if (!err)
+			err = profile_add_stack(profile, *ret, location, ret);
+	}
+	return err;
+}
+
+/* The values that are not 0; where all are, the first, so that the stack is not lost. */
+static int add_values(struct samples *samples, uint32_t thread, uint32_t stack, size_t offset)
+{
+	struct import *import = samples->reader->import;
+	bool is_zero = true;
+	int err = 0;
+
+	for (size_t i = 0; i < samples->reader->num_metrics; i++)
+		is_zero &= samples->values[i] == 0;
+	for (size_t i = 0; !err && i < samples->reader->num_metrics; i++)
+		if (samples->values[i] || (is_zero && i == 0))
+			err = profile_add_sample(import->profile, thread, stack,
+						 samples->reader->metrics[i], samples->values[i]);
+	if (err == -EOVERFLOW) {
+		(void)import_fail_byte(import, offset, "a sum of samples leaves 64 bits");
+		return err;
+	}
+	return err;
+}
+
+static int read_sample_field(struct samples *samples, struct protobuf_field field, size_t offset,
+			     struct owner *owner)
+{
+	switch (field.number) {
+	case SAMPLE_LOCATION:
+		return read_numbers(samples, field, add_location_id, offset);
+	case SAMPLE_VALUE:
+		return read_numbers(samples, field, add_value, offset);
+	case SAMPLE_LABEL:
+		return field.type == PROTOBUF_BYTES ? read_label(samples, field.body, offset, owner)
+						    : 0;
+	}
+	return 0;
+}
+
+static int read_sample(struct samples *samples, struct bytes message, size_t offset)
+{
+	struct import *import = samples->reader->import;
+	struct protobuf_field field;
+	struct owner owner = {0};
+	uint32_t thread;
+	uint32_t stack;
+	int err = 0;
+
+	samples->location_ids.length = 0;
+	samples->num_values = 0;
+	while (!err && protobuf_next(&message, &field))
+		err = read_sample_field(samples, field, offset, &owner);
+	if (err)
+		return err;
+	if (message.failed)
+		return import_fail_byte(import, offset, "a broken sample");
+	if (samples->num_values != samples->reader->num_metrics)
+		return import_fail_byte(import, offset, "a sample with %zu values, expected %zu",
+					samples->num_values, samples->reader->num_metrics);
+	for (size_t i = 0; i < samples->num_values; i++) {
+		if (samples->values[i] > INT64_MAX) {
+			samples->num_negative++;
+			import->counts.skipped++;
+			return 0;
+		}
+	}
+	err = add_thread(samples, &owner, offset, &thread);
+	if (!err)
+		err = add_stack(samples, offset, &stack);
+	if (!err)
+		err = add_values(samples, thread, stack, offset);
+	import->counts.records += !err;
+	return err;
+}
+
+/* The third round. No byte is done with before the end: samples name what lies anywhere. */
+static int read_samples(struct samples *samples)
+{
+	struct import *import = samples->reader->import;
+	struct bytes bytes = bytes_of(import->data, import->size);
+	struct protobuf_field field;
+	size_t offset = 0;
+	int err = 0;
+
+	while (!err && protobuf_next(&bytes, &field)) {
+		if (field.number == PPROF_FIELD_SAMPLE && field.type == PROTOBUF_BYTES)
+			err = read_sample(samples, field.body, offset);
+		offset = bytes.offset;
+	}
+	if (!err && samples->num_negative)
+		import_warn(import, "%llu samples have negative values, skipping",
+			    (unsigned long long)samples->num_negative);
+	return err;
+}
+
+int pprof_read(struct import *import)
+{
+	struct pprof_reader reader = {.import = import};
+	struct samples samples = {.reader = &reader};
+	int err;
+
+	if (import->size > UINT32_MAX)
+		return import_fail_byte(import, UINT32_MAX, "a profile of at most 4 GiB");
+	err = count_fields(&reader);
+	if (!err)
+		err = note_fields(&reader);
+	if (!err)
+		err = pprof_reader_read_header(&reader);
+	if (!err)
+		err = pprof_reader_prepare_code(&reader);
+	if (!err)
+		err = read_samples(&samples);
+	if (!err && !import->will_name_code)
+		err = unnamed_code_name(import, false);
+	pprof_reader_release_code(&reader);
+	pprof_table_release(&reader.mappings);
+	pprof_table_release(&reader.locations);
+	pprof_table_release(&reader.functions);
+	free(reader.string_offsets);
+	array_release(&samples.processes);
+	hash_index_release(&samples.process_index);
+	array_release(&samples.location_ids);
+	return err;
+}
+
+/* A ValueType: nothing but two numbers. */
+static bool is_type(struct bytes message)
+{
+	struct protobuf_field field;
+
+	if (message.size > MAX_TYPE_BYTES)
+		return false;
+	while (protobuf_next(&message, &field))
+		if (field.number > 2 || field.type != PROTOBUF_VARINT)
+			return false;
+	return !message.failed;
+}
+
+/* Whether a field can be one of a Profile. */
+static bool is_field(const struct protobuf_field *field)
+{
+	bool is_number =
+		field->number == 7 || field->number == 8 || field->number == PPROF_FIELD_TIME ||
+		field->number == PPROF_FIELD_DURATION || field->number == PPROF_FIELD_PERIOD ||
+		field->number == 14 || field->number == 15;
+
+	if (field->number == PPROF_FIELD_COMMENT)
+		return field->type == PROTOBUF_VARINT || field->type == PROTOBUF_BYTES;
+	if (field->number == PPROF_FIELD_SAMPLE_TYPE || field->number == PPROF_FIELD_PERIOD_TYPE)
+		return field->type == PROTOBUF_BYTES && is_type(field->body);
+	if (is_number)
+		return field->type == PROTOBUF_VARINT;
+	return field->number <= PPROF_FIELD_STRING && field->type == PROTOBUF_BYTES;
+}
+
+/*
+ * The format has no mark. Its fields are looked at until there were many, or they end, or are cut
+ * off: each must fit, and more than the sample type must be there.
+ */
+enum detection pprof_detect(const uint8_t *data, size_t size)
+{
+	struct bytes bytes = bytes_of(data, size);
+	struct protobuf_field field;
+	bool has_type = false;
+	bool has_more = false;
+
+	for (int i = 0; i < NUM_DETECT_FIELDS && protobuf_next(&bytes, &field); i++) {
+		if (!is_field(&field))
+			return DETECTED_NOT;
+		has_type |= field.number == PPROF_FIELD_SAMPLE_TYPE;
+		has_more |= field.number != PPROF_FIELD_SAMPLE_TYPE;
+	}
+	if (!has_more)
+		return DETECTED_NOT;
+	return has_type ? DETECTED_SURE : DETECTED_MAYBE;
+}

@@ -1,0 +1,95 @@
+/*
+ * What the parts of the reader of pprof's format share: import/pprof.c reads samples,
+ * import/pprof_header.c and import/pprof_code.c their parts, import/pprof_table.c finds
+ * messages by id.
+ *
+ * Nothing of the file is copied but what goes into the profile: besides that, the reader needs a
+ * few bytes for each message that can be named by another.
+ */
+#ifndef FORMATS_PPROF_READ_H
+#define FORMATS_PPROF_READ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "formats/import.h"
+#include "formats/protobuf_reader.h"
+
+/*
+ * Messages that others name by id. They have a place: the order in which they come. Ids are mostly
+ * 1, 2, 3…, but may be any numbers.
+ */
+struct pprof_table {
+	uint32_t count;
+	uint64_t max_id;
+	uint32_t *offsets;          /* by place: where the field begins */
+	uint32_t *places;           /* by id: place + 1, or 0; NULL when ids are far apart */
+	struct pprof_place *sorted; /* by id; NULL when `places` is there */
+};
+
+/* First all messages are counted, then all are added. Returns false when its id is broken. */
+_must_check_ bool pprof_table_count(struct pprof_table *table, struct bytes message);
+/* Make room for what was counted. 0 or -ENOMEM. */
+_must_check_ int pprof_table_reserve(struct pprof_table *table);
+/* Of several with one id, the first counts. offset  of the field */
+void pprof_table_add(struct pprof_table *table, uint32_t place, struct bytes message,
+		     size_t offset);
+/* Once all are added. */
+void pprof_table_finish(struct pprof_table *table);
+void pprof_table_release(struct pprof_table *table);
+/* Whether there is such an id. */
+bool pprof_table_find(const struct pprof_table *table, uint64_t id, uint32_t *ret_place);
+
+#define PPROF_MAX_SAMPLE_TYPES 64
+
+/* What a function gives to its frames. */
+struct pprof_names {
+	uint32_t name;
+	uint32_t full_name;
+	uint32_t file;
+	bool is_known;
+};
+
+struct pprof_reader {
+	struct import *import;
+	bool is_ours;                             /* stackwide wrote it: see pprof.h */
+	uint32_t metrics[PPROF_MAX_SAMPLE_TYPES]; /* of the profile, by sample type */
+	size_t num_metrics;
+	size_t num_account_names;
+	uint32_t num_strings;
+	uint32_t *string_offsets; /* of the fields */
+	struct pprof_table mappings;
+	struct pprof_table locations;
+	struct pprof_table functions;
+	uint32_t *location_ids;     /* by place: id in the profile + 1; 0: not made yet */
+	struct pprof_names *names;  /* by place of the function */
+	struct hash_index modules;  /* of the profile, by path and build ID */
+	ARRAY(struct frame) frames; /* of one location */
+};
+
+/* The field that begins there, which was read before. */
+struct protobuf_field pprof_reader_get_field(const struct pprof_reader *reader, size_t offset);
+
+/*
+ * A string of the file; borrowed from it. what  names it, for the error: "label"
+ * Returns 0 or -EBADMSG with the import's error.
+ */
+_must_check_ int pprof_reader_get_string(struct pprof_reader *reader, uint64_t index,
+					 const char *what, size_t offset, struct bytes *ret);
+
+/* Sample types, and how it was recorded. Returns as format.read. */
+_must_check_ int pprof_reader_read_header(struct pprof_reader *reader);
+
+/* Once the tables are there. 0 or -ENOMEM. */
+_must_check_ int pprof_reader_prepare_code(struct pprof_reader *reader);
+void pprof_reader_release_code(struct pprof_reader *reader);
+
+/* The profile's location for one of the file. offset: of what names it. Returns as format.read. */
+_must_check_ int pprof_reader_add_location(struct pprof_reader *reader, uint64_t id, size_t offset,
+					   uint32_t *ret);
+
+#endif

@@ -1,0 +1,433 @@
+/*
+ * Reading pprof's profile format: mappings, locations and functions. See pprof.c.
+ *
+ * A location with an address in a file or in the kernel keeps it, so that what is written again can
+ * be looked up by other tools. Where an equal address is in the profile already under other names,
+ * as when a program was replaced between two captures, the location goes by its names alone.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "formats/pprof.h"
+#include "formats/pprof/read.h"
+#include "formats/reader.h"
+
+/* What has no use for more is refused: a short message could name a long one again and again. */
+#define MAX_LINES         4096
+#define MAX_MESSAGE_BYTES 4096
+
+enum mapping_field {
+	MAPPING_START = 2,
+	MAPPING_LIMIT = 3,
+	MAPPING_OFFSET = 4,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+};
+
+enum location_field { LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
+enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
+enum function_field { FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
+
+struct mapping {
+	uint64_t start, limit, file_offset;
+	struct bytes filename;
+	struct bytes build_id;
+	enum frame_kind kind;
+	bool has_functions;   /* the producer has looked for names */
+	uint32_t module_name; /* string of the profile */
+};
+
+/* A location of the file, while it is read. */
+struct code {
+	struct mapping mapping;
+	bool has_mapping;
+	uint64_t address;
+	size_t offset; /* in the file */
+	enum unnamed_reason reason;
+};
+
+static bool starts_with(struct bytes string, const char *prefix)
+{
+	return string.size >= strlen(prefix) && !memcmp(string.data, prefix, strlen(prefix));
+}
+
+static struct bytes cut_bytes(struct bytes string, size_t from, size_t to)
+{
+	return bytes_of(string.data + from, to - from);
+}
+
+static int add_string(struct pprof_reader *reader, struct bytes string, uint32_t *ret)
+{
+	return string_table_add(profile_get_strings(reader->import->profile),
+				string.size ? (const char *)string.data : "", string.size, ret);
+}
+
+/* "[kernel:nf_tables]" is "nf_tables", what else is in brackets stays, a path is cut. */
+static struct bytes find_module_name(const struct mapping *mapping)
+{
+	struct bytes name = mapping->filename;
+
+	for (int i = 0; i < 2; i++) {
+		const char *prefix = i ? PPROF_JIT_MODULE : PPROF_KERNEL_MODULE;
+
+		if (starts_with(name, prefix) && name.data[name.size - 1] == ']')
+			return cut_bytes(name, strlen(prefix), name.size - 1);
+	}
+	if (starts_with(name, "[kernel")) /* perf says [kernel.kallsyms] or [kernel.vmlinux] */
+		return bytes_of(PPROF_KERNEL, strlen(PPROF_KERNEL));
+	if (name.size && name.data[0] == '[')
+		return name;
+	for (size_t i = name.size; i > 0; i--)
+		if (name.data[i - 1] == '/')
+			return cut_bytes(name, i, name.size);
+	return name;
+}
+
+static enum frame_kind find_kind(struct bytes filename, uint64_t start)
+{
+	if (starts_with(filename, "[kernel") || starts_with(filename, "[guest.kernel"))
+		return FRAME_KERNEL;
+	/* perf's kernel modules: "[nf_tables]", in the upper half of the addresses. */
+	if (start >> 63 && starts_with(filename, "[") && !starts_with(filename, "[vsyscall]"))
+		return FRAME_KERNEL;
+	if (starts_with(filename, PPROF_JIT) || starts_with(filename, PPROF_JIT_MODULE))
+		return FRAME_JIT;
+	return FRAME_USER;
+}
+
+static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
+			struct mapping *ret)
+{
+	struct protobuf_field field;
+	struct bytes message;
+	uint64_t strings[2] = {0};
+	uint32_t place;
+	int err;
+
+	*ret = (struct mapping){0};
+	if (!pprof_table_find(&reader->mappings, id, &place))
+		return import_fail_byte(reader->import, offset, "there is no mapping %llu",
+					(unsigned long long)id);
+	offset = reader->mappings.offsets[place];
+	message = pprof_reader_get_field(reader, offset).body;
+	if (message.size > MAX_MESSAGE_BYTES)
+		return import_fail_byte(reader->import, offset, "a mapping of %zu bytes",
+					message.size);
+	while (protobuf_next(&message, &field)) {
+		if (field.type != PROTOBUF_VARINT)
+			continue;
+		if (field.number == MAPPING_START)
+			ret->start = field.value;
+		else if (field.number == MAPPING_LIMIT)
+			ret->limit = field.value;
+		else if (field.number == MAPPING_OFFSET)
+			ret->file_offset = field.value;
+		else if (field.number == MAPPING_HAS_FUNCTIONS)
+			ret->has_functions = field.value;
+		else if (field.number == MAPPING_FILENAME || field.number == MAPPING_BUILD_ID)
+			strings[field.number == MAPPING_BUILD_ID] = field.value;
+	}
+	err = pprof_reader_get_string(reader, strings[0], "a mapping's file name", offset,
+				      &ret->filename);
+	if (!err)
+		err = pprof_reader_get_string(reader, strings[1], "a build ID", offset,
+					      &ret->build_id);
+	if (err)
+		return err;
+	ret->kind = find_kind(ret->filename, ret->start);
+	return add_string(reader, find_module_name(ret), &ret->module_name);
+}
+
+/* The name for folded text: our own as it was, unless it would break a line. */
+static int add_name(struct pprof_reader *reader, struct bytes name, struct bytes system_name,
+		    uint32_t *ret)
+{
+	bool has_own = reader->is_ours && !starts_with(system_name, "_Z") &&
+		       !starts_with(system_name, "_R") && (system_name.size || !name.size);
+
+	if (has_own && (!system_name.size || (!memchr(system_name.data, ';', system_name.size) &&
+					      !memchr(system_name.data, '\n', system_name.size))))
+		return add_string(reader, system_name, ret);
+	if (has_own || !name.size)
+		name = system_name;
+	return profile_add_frame_name(reader->import->profile,
+				      name.size ? (const char *)name.data : "", name.size, ret);
+}
+
+static int read_function(struct pprof_reader *reader, uint32_t place, struct pprof_names *ret)
+{
+	size_t offset = reader->functions.offsets[place];
+	struct bytes message = pprof_reader_get_field(reader, offset).body;
+	uint64_t strings[FUNCTION_FILE + 1] = {0};
+	struct bytes name = {0}, system_name = {0}, file = {0};
+	struct protobuf_field field;
+	int err;
+
+	while (protobuf_next(&message, &field))
+		if (field.type == PROTOBUF_VARINT && field.number <= FUNCTION_FILE)
+			strings[field.number] = field.value;
+	err = pprof_reader_get_string(reader, strings[FUNCTION_NAME], "a function's name", offset,
+				      &name);
+	if (!err)
+		err = pprof_reader_get_string(reader, strings[FUNCTION_SYSTEM_NAME],
+					      "a function's system name", offset, &system_name);
+	if (!err)
+		err = pprof_reader_get_string(reader, strings[FUNCTION_FILE], "a source file",
+					      offset, &file);
+	if (!err)
+		err = add_name(reader, name, system_name, &ret->name);
+	if (!err && name.size)
+		err = add_string(reader, name, &ret->full_name);
+	else
+		ret->full_name = ret->name;
+	if (!err)
+		err = add_string(reader, file, &ret->file);
+	ret->is_known = !err;
+	return err;
+}
+
+static int add_frame(struct pprof_reader *reader, const struct code *code, struct bytes line)
+{
+	struct frame *frame = array_add(&reader->frames);
+	struct protobuf_field field;
+	struct pprof_names *names;
+	uint64_t function = 0;
+	uint64_t number = 0;
+	uint32_t place;
+
+	if (!frame)
+		return -ENOMEM;
+	while (protobuf_next(&line, &field)) {
+		if (field.type == PROTOBUF_VARINT && field.number == LINE_FUNCTION)
+			function = field.value;
+		else if (field.type == PROTOBUF_VARINT && field.number == LINE_NUMBER)
+			number = field.value;
+	}
+	if (line.failed)
+		return import_fail_byte(reader->import, code->offset, "a broken line");
+	frame->line = number <= UINT32_MAX ? (uint32_t)number : 0;
+	if (!function)
+		return profile_add_frame_name(reader->import->profile, "", 0, &frame->name);
+	if (!pprof_table_find(&reader->functions, function, &place))
+		return import_fail_byte(reader->import, code->offset, "there is no function %llu",
+					(unsigned long long)function);
+	names = &reader->names[place];
+	if (!names->is_known) {
+		int err = read_function(reader, place, names);
+
+		if (err)
+			return err;
+	}
+	frame->name = names->name;
+	frame->full_name = names->full_name;
+	frame->file = names->file;
+	return 0;
+}
+
+/* Code without names is called by its module. */
+static int add_unnamed_frame(struct pprof_reader *reader, struct code *code)
+{
+	struct profile *profile = reader->import->profile;
+	_cleanup_(text_release) struct text name = {0};
+	struct frame *frame = array_add(&reader->frames);
+	const char *module = profile_get_string(profile, code->mapping.module_name);
+
+	if (!frame)
+		return -ENOMEM;
+	code->reason = code->has_mapping ? UNNAMED_NO_SYMBOL : UNNAMED_NO_MAPPING;
+	if (*module)
+		text_printf(&name, module[0] == '[' ? "%s" : "[%s]", module);
+	if (name.failed)
+		return -ENOMEM;
+	return profile_add_frame_name(profile, *module ? name.data : "", name.length, &frame->name);
+}
+
+static bool has_place(const struct code *code)
+{
+	const struct mapping *mapping = &code->mapping;
+
+	return code->has_mapping && mapping->filename.size && mapping->kind != FRAME_JIT &&
+	       code->address >= mapping->start && code->address < mapping->limit;
+}
+
+/* Code for which nobody has looked for names yet: whoever has the file may. */
+static bool is_to_be_named(const struct code *code)
+{
+	return has_place(code) && !code->mapping.has_functions &&
+	       code->mapping.kind == FRAME_USER && code->mapping.filename.data[0] == '/';
+}
+
+static int read_lines(struct pprof_reader *reader, struct code *code, struct bytes message)
+{
+	struct protobuf_field field;
+	int err = 0;
+
+	reader->frames.length = 0;
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number != LOCATION_LINE || field.type != PROTOBUF_BYTES)
+			continue;
+		if (reader->frames.length == MAX_LINES)
+			return import_fail_byte(reader->import, code->offset,
+						"a location with more than %d lines", MAX_LINES);
+		err = add_frame(reader, code, field.body);
+	}
+	if (!err && !reader->frames.length && !is_to_be_named(code))
+		err = add_unnamed_frame(reader, code);
+	if (err)
+		return err;
+	array_for_each (&reader->frames, frame) {
+		if (!frame->full_name)
+			frame->full_name = frame->name;
+		frame->module = code->mapping.module_name;
+		frame->kind = (uint8_t)code->mapping.kind;
+		frame->is_inlined = frame + 1 < reader->frames.items + reader->frames.length;
+	}
+	return 0;
+}
+
+static int read_build_id(struct bytes text, struct module *module)
+{
+	size_t size = text.size / 2;
+
+	if (text.size % 2 || size > BUILD_ID_MAX_BYTES)
+		return -EINVAL;
+	for (size_t i = 0; i < text.size; i++) {
+		uint32_t digit = hex_digit_value((char)text.data[i]);
+
+		if (digit > 15)
+			return -EINVAL;
+		module->build_id[i / 2] = (uint8_t)(module->build_id[i / 2] << 4 | digit);
+	}
+	module->build_id_size = (uint8_t)size;
+	return 0;
+}
+
+static int add_module(struct pprof_reader *reader, const struct mapping *mapping, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	struct module module = {0};
+	int err = add_string(reader, mapping->filename, &module.path);
+
+	if (err)
+		return err;
+	if (read_build_id(mapping->build_id, &module))
+		module = (struct module){.path = module.path}; /* not of the kind that Linux has */
+	return reader_find_module(&reader->modules, profile, &module, ret);
+}
+
+/* A location by its address. -EEXIST when that has other frames. */
+static int add_at_address(struct pprof_reader *reader, const struct code *code, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	bool is_kernel = code->mapping.kind == FRAME_KERNEL;
+	const struct location *location;
+	uint64_t address = code->address;
+	uint32_t module = 0;
+	int err = is_kernel ? 0 : add_module(reader, &code->mapping, &module);
+
+	if (!is_kernel)
+		address += code->mapping.file_offset - code->mapping.start;
+	if (!err)
+		err = profile_add_location(profile, is_kernel ? LOCATION_KERNEL : LOCATION_FILE,
+					   module, address, ret);
+	if (err)
+		return err;
+	location = profile_get_location(profile, *ret);
+	if (!reader->frames.length)
+		return 0;
+	if (location->num_frames)
+		return reader_has_frames(reader->import->profile, location, reader->frames.items,
+					 reader->frames.length)
+			       ? 0
+			       : -EEXIST;
+	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
+				  code->reason);
+}
+
+/* A location by its frames alone. */
+static int add_by_name(struct pprof_reader *reader, uint32_t *ret)
+{
+	struct profile *profile = reader->import->profile;
+	int err;
+
+	if (reader->frames.length == 1)
+		return profile_add_frame_location(profile, reader->frames.items, ret);
+	err = profile_add_location(profile, LOCATION_NAMED, 0, profile_count_locations(profile),
+				   ret);
+	return err ? err
+		   : profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
+					UNNAMED_NOT);
+}
+
+static int add_location(struct pprof_reader *reader, const struct code *code, uint32_t *ret)
+{
+	int err = -EEXIST;
+
+	if (has_place(code))
+		err = add_at_address(reader, code, ret);
+	return err == -EEXIST ? add_by_name(reader, ret) : err;
+}
+
+static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *ret)
+{
+	struct code code = {.offset = reader->locations.offsets[place]};
+	struct bytes message = pprof_reader_get_field(reader, code.offset).body;
+	struct bytes rest = message;
+	struct protobuf_field field;
+	uint64_t mapping_id = 0;
+	int err = 0;
+
+	while (protobuf_next(&rest, &field)) {
+		if (field.type == PROTOBUF_VARINT && field.number == LOCATION_MAPPING)
+			mapping_id = field.value;
+		else if (field.type == PROTOBUF_VARINT && field.number == LOCATION_ADDRESS)
+			code.address = field.value;
+	}
+	if (rest.failed)
+		return import_fail_byte(reader->import, code.offset, "a broken location");
+	code.has_mapping = mapping_id != 0;
+	if (mapping_id)
+		err = read_mapping(reader, mapping_id, code.offset, &code.mapping);
+	if (!err)
+		err = read_lines(reader, &code, message);
+	return err ? err : add_location(reader, &code, ret);
+}
+
+int pprof_reader_prepare_code(struct pprof_reader *reader)
+{
+	reader->location_ids =
+		calloc((size_t)reader->locations.count + 1, sizeof(*reader->location_ids));
+	reader->names = calloc((size_t)reader->functions.count + 1, sizeof(*reader->names));
+	if (!reader->location_ids || !reader->names)
+		return -ENOMEM;
+	return 0;
+}
+
+void pprof_reader_release_code(struct pprof_reader *reader)
+{
+	free(reader->location_ids);
+	free(reader->names);
+	hash_index_release(&reader->modules);
+	array_release(&reader->frames);
+}
+
+int pprof_reader_add_location(struct pprof_reader *reader, uint64_t id, size_t offset,
+			      uint32_t *ret)
+{
+	uint32_t place;
+	int err;
+
+	if (!pprof_table_find(&reader->locations, id, &place))
+		return import_fail_byte(reader->import, offset, "there is no location %llu",
+					(unsigned long long)id);
+	if (!reader->location_ids[place]) {
+		err = read_location(reader, place, ret);
+		if (err)
+			return err;
+		reader->location_ids[place] = *ret + 1;
+	}
+	*ret = reader->location_ids[place] - 1;
+	return 0;
+}

@@ -1,0 +1,247 @@
+/*
+ * Reading pprof's profile format: what is neither sample nor code. See pprof.c.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "formats/pprof.h"
+#include "formats/pprof/read.h"
+
+/* Ours have about thirty. */
+#define MAX_ACCOUNT_NAMES 256
+#define MAX_ACCOUNT_NAME  64
+
+/* A ValueType: its two strings. Borrowed from the profile's string table. */
+static int read_type(struct pprof_reader *reader, struct bytes message, size_t offset,
+		     const char *ret[2])
+{
+	struct profile *profile = reader->import->profile;
+	uint64_t strings[2] = {0};
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field))
+		if (field.type == PROTOBUF_VARINT && (field.number == 1 || field.number == 2))
+			strings[field.number - 1] = field.value;
+	for (int i = 0; i < 2; i++) {
+		struct bytes string;
+		uint32_t id;
+		int err = pprof_reader_get_string(reader, strings[i], "a sample type", offset,
+						  &string);
+
+		if (!err)
+			err = string_table_add(profile_get_strings(profile),
+					       (const char *)string.data, string.size, &id);
+		if (err)
+			return err;
+		ret[i] = profile_get_string(profile, id);
+	}
+	return 0;
+}
+
+static int add_sample_type(struct pprof_reader *reader, struct bytes message, size_t offset)
+{
+	struct import *import = reader->import;
+	const char *strings[2];
+	int err;
+
+	if (reader->num_metrics == PPROF_MAX_SAMPLE_TYPES)
+		return import_fail_byte(import, offset, "more than %d sample types",
+					PPROF_MAX_SAMPLE_TYPES);
+	err = read_type(reader, message, offset, strings);
+	if (!err)
+		err = profile_add_metric(import->profile, strings[0], strings[1],
+					 &reader->metrics[reader->num_metrics]);
+	reader->num_metrics += !err;
+	return err;
+}
+
+static bool starts_with(struct bytes comment, const char *word)
+{
+	size_t length = strlen(word);
+
+	return comment.size >= length && !memcmp(comment.data, word, length);
+}
+
+/* The decimal number from there to the end, or 0. */
+static uint64_t read_number(struct bytes comment, size_t start)
+{
+	uint64_t number = 0;
+
+	for (size_t i = start; i < comment.size; i++) {
+		if (comment.data[i] < '0' || comment.data[i] > '9' ||
+		    __builtin_mul_overflow(number, 10u, &number) ||
+		    __builtin_add_overflow(number, comment.data[i] - (uint64_t)'0', &number))
+			return 0;
+	}
+	return number;
+}
+
+/* The number that follows a word, or 0. */
+static uint64_t read_count(struct bytes comment, const char *word)
+{
+	return starts_with(comment, word) ? read_number(comment, strlen(word)) : 0;
+}
+
+static bool is_in_account_name(uint8_t character)
+{
+	return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9') ||
+	       character == '_' || character == '.';
+}
+
+/* "account.NAME=COUNT" */
+static int read_account(struct pprof_reader *reader, struct bytes comment)
+{
+	char name[MAX_ACCOUNT_NAME + 1] = {0};
+	size_t start = strlen(PPROF_ACCOUNT);
+	size_t length = 0;
+
+	if (!reader->is_ours || !starts_with(comment, PPROF_ACCOUNT) ||
+	    reader->num_account_names >= MAX_ACCOUNT_NAMES)
+		return 0;
+	while (start + length < comment.size && length < MAX_ACCOUNT_NAME &&
+	       is_in_account_name(comment.data[start + length]))
+		length++;
+	if (!length || start + length >= comment.size || comment.data[start + length] != '=')
+		return 0;
+	memcpy(name, comment.data + start, length);
+	/* What begins so is said of this file by whoever reads it. */
+	if (string_starts_with(name, "import."))
+		return 0;
+	reader->num_account_names++;
+	return profile_add_tally(reader->import->profile, reader->import->source, name,
+				 read_number(comment, start + length + 1));
+}
+
+static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offset,
+			struct sampling *sampling)
+{
+	struct bytes comment;
+	int err = pprof_reader_get_string(reader, index, "a comment", offset, &comment);
+
+	if (err)
+		return err;
+	reader->is_ours |= starts_with(comment, PPROF_COMMENT);
+	sampling->complete_stacks += read_count(comment, PPROF_COMPLETE_STACKS);
+	sampling->truncated_stacks += read_count(comment, PPROF_TRUNCATED_STACKS);
+	sampling->lost_samples += read_count(comment, PPROF_LOST_SAMPLES);
+	return read_account(reader, comment);
+}
+
+static int read_comments(struct pprof_reader *reader, struct protobuf_field field, size_t offset,
+			 struct sampling *sampling)
+{
+	int err = 0;
+
+	if (field.type == PROTOBUF_VARINT)
+		return read_comment(reader, field.value, offset, sampling);
+	while (!err && bytes_left(&field.body)) {
+		uint64_t index = protobuf_read_varint(&field.body);
+
+		err = field.body.failed
+			      ? import_fail_byte(reader->import, offset, "broken comments")
+			      : read_comment(reader, index, offset, sampling);
+	}
+	return err;
+}
+
+/* Nothing is negative here but by mistake. */
+static uint64_t read_positive(uint64_t value)
+{
+	return value > INT64_MAX ? 0 : value;
+}
+
+static int read_header_field(struct pprof_reader *reader, struct protobuf_field field,
+			     size_t offset, struct sampling *sampling, bool *is_cpu_time)
+{
+	bool has_bytes = field.type == PROTOBUF_BYTES;
+	const char *strings[2];
+	int err;
+
+	switch (field.number) {
+	case PPROF_FIELD_SAMPLE_TYPE:
+		return has_bytes ? add_sample_type(reader, field.body, offset) : 0;
+	case PPROF_FIELD_COMMENT:
+		return read_comments(reader, field, offset, sampling);
+	case PPROF_FIELD_TIME:
+		sampling->start_ns = read_positive(field.value);
+		return 0;
+	case PPROF_FIELD_DURATION:
+		sampling->duration_ns = read_positive(field.value);
+		return 0;
+	case PPROF_FIELD_PERIOD:
+		sampling->period_ns = read_positive(field.value);
+		return 0;
+	case PPROF_FIELD_PERIOD_TYPE:
+		err = has_bytes ? read_type(reader, field.body, offset, strings) : 0;
+		*is_cpu_time = has_bytes && !err && !strcmp(strings[0], "cpu") &&
+			       !strcmp(strings[1], "nanoseconds");
+		return err;
+	}
+	return 0;
+}
+
+/* The string that says which sample type is to be shown; 0: none. */
+static uint64_t find_default_type(const struct import *import)
+{
+	struct bytes bytes = bytes_of(import->data, import->size);
+	struct protobuf_field field;
+	uint64_t found = 0;
+
+	while (protobuf_next(&bytes, &field))
+		if (field.number == PPROF_FIELD_DEFAULT_TYPE && field.type == PROTOBUF_VARINT)
+			found = field.value;
+	return found;
+}
+
+/*
+ * The sample type that the file wants to be shown becomes the first metric. Go's profiles of the
+ * heap do not say it, and mean what is in use.
+ */
+static int add_default_type(struct pprof_reader *reader)
+{
+	struct import *import = reader->import;
+	uint64_t wanted = find_default_type(import);
+	struct bytes bytes = bytes_of(import->data, import->size);
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&bytes, &field)) {
+		struct bytes message = field.body;
+		struct protobuf_field name;
+		const char *strings[2];
+		uint32_t metric;
+
+		if (field.number != PPROF_FIELD_SAMPLE_TYPE || field.type != PROTOBUF_BYTES)
+			continue;
+		err = read_type(reader, field.body, 0, strings);
+		if (err || !protobuf_next(&message, &name) || name.number != 1)
+			continue;
+		if (wanted ? name.value == wanted : string_equals(strings[0], "inuse_space"))
+			return profile_add_metric(import->profile, strings[0], strings[1], &metric);
+	}
+	return err;
+}
+
+int pprof_reader_read_header(struct pprof_reader *reader)
+{
+	struct import *import = reader->import;
+	struct bytes bytes = bytes_of(import->data, import->size);
+	struct sampling sampling = {0};
+	struct protobuf_field field;
+	bool is_cpu_time = false;
+	size_t offset = 0;
+	int err = add_default_type(reader);
+
+	while (!err && protobuf_next(&bytes, &field)) {
+		err = read_header_field(reader, field, offset, &sampling, &is_cpu_time);
+		offset = bytes.offset;
+	}
+	if (err)
+		return err;
+	if (!reader->num_metrics)
+		return import_fail_byte(import, import->size, "expected a sample type");
+	if (!is_cpu_time)
+		sampling.period_ns = 0;
+	profile_add_sampling(import->profile, &sampling);
+	return 0;
+}

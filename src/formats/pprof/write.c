@@ -1,0 +1,476 @@
+/*
+ * Writing pprof's profile format.
+ *
+ * The parts of the message are written one after the other and packed one at a time, so that only
+ * the tables are in memory: samples first, which tells the locations that are needed; their
+ * mappings; the locations, which tells the functions; then these and the strings.
+ *
+ * A location of pprof is a code address with the calls inlined there. Ours are the same when a
+ * recorder made them; an importer of folded text has every inlined call as a location of its own,
+ * which here becomes one with the function that it is inlined into. Such a chain of our locations
+ * is a stack of the table `chains`, and its number is the id.
+ */
+#include "formats/pprof.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <pprof.pb-c.h>
+
+#include "formats/gzip_sink.h"
+#include "formats/pprof/write.h"
+#include "formats/utf8.h"
+
+/* Locations that are inlined into one another and become one. */
+#define MAX_CHAIN 64
+
+struct buffer {
+	ProtobufCBuffer base;
+	struct text *text;
+};
+
+int pprof_writer_add_string(struct pprof_writer *writer, const char *string, size_t length,
+			    uint32_t *ret)
+{
+	text_truncate(&writer->scratch, 0);
+	utf8_append(&writer->scratch, string, length);
+	if (writer->scratch.failed)
+		return -ENOMEM;
+	return string_table_add(writer->strings, writer->scratch.data, writer->scratch.length, ret);
+}
+
+/* A string of the profile. */
+int pprof_writer_copy_string(struct pprof_writer *writer, uint32_t id, uint32_t *ret)
+{
+	return pprof_writer_add_string(writer, profile_get_string(writer->profile, id),
+				       profile_get_string_length(writer->profile, id), ret);
+}
+
+static void append_varint(struct text *text, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		text_append_char(text, (char)(value | 0x80));
+	text_append_char(text, (char)value);
+}
+
+static void append_number(struct text *text, uint32_t field, uint64_t value)
+{
+	append_varint(text, field << 3);
+	append_varint(text, value);
+}
+
+static void append_bytes(struct text *text, uint32_t field, const void *data, size_t size)
+{
+	append_varint(text, field << 3 | 2);
+	append_varint(text, size);
+	text_append(text, data, size);
+}
+
+static void append_packed(ProtobufCBuffer *base, size_t size, const uint8_t *data)
+{
+	text_append(((struct buffer *)base)->text, data, size);
+}
+
+/* One part of the message. */
+int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
+		     const ProtobufCMessage *message)
+{
+	struct buffer buffer = {.base = {.append = append_packed}, .text = &writer->output};
+
+	append_varint(&writer->output, (uint64_t)field << 3 | 2);
+	append_varint(&writer->output, protobuf_c_message_get_packed_size(message));
+	protobuf_c_message_pack_to_buffer(message, &buffer.base);
+	return sink_drain(writer->sink, &writer->output);
+}
+
+static int write_sample_types(struct pprof_writer *writer)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < profile_count_metrics(writer->profile); i++) {
+		const struct metric *metric = profile_get_metric(writer->profile, i);
+		Pprof__ValueType type = PPROF__VALUE_TYPE__INIT;
+		uint32_t name;
+		uint32_t unit;
+
+		err = pprof_writer_copy_string(writer, metric->name, &name);
+		if (!err)
+			err = pprof_writer_copy_string(writer, metric->unit, &unit);
+		if (err)
+			break;
+		type.type = name;
+		type.unit = unit;
+		err = pprof_writer_put(writer, PPROF_FIELD_SAMPLE_TYPE, &type.base);
+	}
+	return err;
+}
+
+static bool ends_inlined(const struct profile *profile, uint32_t id)
+{
+	const struct location *location = profile_get_location(profile, id);
+	uint32_t last = location->first_frame + location->num_frames - 1;
+
+	return location->num_frames && profile_get_frame(profile, last)->is_inlined;
+}
+
+static int mark_location(struct pprof_writer *writer, uint32_t chain)
+{
+	while (writer->is_location.length <= chain)
+		if (!array_add(&writer->is_location))
+			return -ENOMEM;
+	writer->is_location.items[chain] = true;
+	return 0;
+}
+
+/* The ids of a sample's locations, innermost first. */
+static int list_locations(struct pprof_writer *writer, uint32_t stack)
+{
+	const struct profile *profile = writer->profile;
+	int err = 0;
+
+	writer->location_ids.length = 0;
+	while (!err && stack != STACK_EMPTY) {
+		uint32_t chain = STACK_EMPTY;
+		bool goes_on = true;
+		uint64_t *added;
+
+		for (int i = 0; !err && goes_on && i < MAX_CHAIN && stack != STACK_EMPTY; i++) {
+			uint32_t location = profile_get_stack_location(profile, stack);
+
+			err = stack_table_add(writer->chains, chain, location, &chain);
+			goes_on = ends_inlined(profile, location);
+			stack = profile_get_stack_parent(profile, stack);
+		}
+		if (!err)
+			err = mark_location(writer, chain);
+		added = array_add(&writer->location_ids);
+		if (!err && !added)
+			err = -ENOMEM;
+		if (!err)
+			*added = chain;
+	}
+	return err;
+}
+
+struct labels {
+	Pprof__Label items[4];
+	Pprof__Label *pointers[4];
+	size_t length;
+};
+
+static int add_label(struct pprof_writer *writer, struct labels *labels, const char *key,
+		     uint32_t number, uint32_t string)
+{
+	Pprof__Label *label = &labels->items[labels->length];
+	uint32_t id;
+	int err;
+
+	if (!number && string == STRING_EMPTY)
+		return 0;
+	pprof__label__init(label);
+	err = pprof_writer_add_string(writer, key, strlen(key), &id);
+	label->key = id;
+	label->num = number;
+	if (!err && string != STRING_EMPTY) {
+		err = pprof_writer_copy_string(writer, string, &id);
+		label->str = id;
+	}
+	labels->pointers[labels->length++] = label;
+	return err;
+}
+
+static int make_labels(struct pprof_writer *writer, uint32_t thread_id, struct labels *labels)
+{
+	const struct thread *thread = profile_get_thread(writer->profile, thread_id);
+	const struct process_info *process = profile_get_process(writer->profile, thread->process);
+	int err;
+
+	labels->length = 0;
+	err = add_label(writer, labels, "pid", process->pid, STRING_EMPTY);
+	if (!err)
+		err = add_label(writer, labels, "tid", thread->tid, STRING_EMPTY);
+	if (!err)
+		err = add_label(writer, labels, "thread", 0, thread->comm);
+	if (!err)
+		err = add_label(writer, labels, "process", 0, process->comm);
+	return err;
+}
+
+/* The samples of one thread's stack, one for each metric that has any. */
+struct group {
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t sample;
+	uint32_t first; /* smallest sample number of the group: its place */
+};
+
+static int compare_by_stack(const void *left, const void *right)
+{
+	const struct group *a = left;
+	const struct group *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return (a->sample > b->sample) - (a->sample < b->sample);
+}
+
+static int compare_by_place(const void *left, const void *right)
+{
+	const struct group *a = left;
+	const struct group *b = right;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return (a->sample > b->sample) - (a->sample < b->sample);
+}
+
+/* All samples, those of one group next to each other. NULL when out of memory. */
+static struct group *list_samples(const struct profile *profile)
+{
+	uint32_t count = profile_count_samples(profile);
+	struct group *groups = calloc((size_t)count + 1, sizeof(*groups));
+
+	for (uint32_t i = 0; groups && i < count; i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		groups[i] = (struct group){sample->thread, sample->stack, i, i};
+	}
+	if (!groups || profile_count_metrics(profile) < 2)
+		return groups;
+	qsort(groups, count, sizeof(*groups), compare_by_stack);
+	for (uint32_t i = 1; i < count; i++)
+		if (groups[i].thread == groups[i - 1].thread &&
+		    groups[i].stack == groups[i - 1].stack)
+			groups[i].first = groups[i - 1].first;
+	qsort(groups, count, sizeof(*groups), compare_by_place);
+	return groups;
+}
+
+static int write_sample(struct pprof_writer *writer, const struct group *group, int64_t *values)
+{
+	Pprof__Sample sample = PPROF__SAMPLE__INIT;
+	struct labels labels;
+	int err = list_locations(writer, group->stack);
+
+	if (!err)
+		err = make_labels(writer, group->thread, &labels);
+	if (err)
+		return err;
+	sample.n_location_id = writer->location_ids.length;
+	sample.location_id = writer->location_ids.items;
+	sample.n_value = profile_count_metrics(writer->profile);
+	sample.value = values;
+	sample.n_label = labels.length;
+	sample.label = labels.pointers;
+	return pprof_writer_put(writer, PPROF_FIELD_SAMPLE, &sample.base);
+}
+
+static int write_samples(struct pprof_writer *writer)
+{
+	const struct profile *profile = writer->profile;
+	uint32_t count = profile_count_samples(profile);
+	uint32_t num_values = profile_count_metrics(profile);
+	_cleanup_free_ struct group *groups = list_samples(profile);
+	_cleanup_free_ int64_t *values = calloc((size_t)num_values + 1, sizeof(*values));
+	int err = groups && values ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct sample *sample = profile_get_sample(profile, groups[i].sample);
+
+		if (sample->value > INT64_MAX)
+			return -EOVERFLOW;
+		values[sample->metric] = (int64_t)sample->value;
+		if (i + 1 < count && groups[i + 1].first == groups[i].first)
+			continue;
+		err = write_sample(writer, &groups[i], values);
+		memset(values, 0, num_values * sizeof(*values));
+	}
+	return err;
+}
+
+static _printf_(3, 4) int add_comment(struct pprof_writer *writer, struct text *tail,
+				      const char *format, ...)
+{
+	char comment[128];
+	va_list arguments;
+	uint32_t id;
+	int err;
+
+	va_start(arguments, format);
+	vsnprintf(comment, sizeof(comment), format, arguments);
+	va_end(arguments);
+	err = pprof_writer_add_string(writer, comment, strlen(comment), &id);
+	append_number(tail, PPROF_FIELD_COMMENT, id);
+	return err;
+}
+
+/* Append a count that is known, as a comment. */
+static int add_count(struct pprof_writer *writer, struct text *tail, const char *name,
+		     uint64_t count)
+{
+	return count ? add_comment(writer, tail, "%s%" PRIu64, name, count) : 0;
+}
+
+/* What came of reading a file is not said of the next one. */
+static bool is_kept(const struct profile *profile, const struct tally *tally)
+{
+	const char *name = profile_get_string(profile, tally->name);
+
+	return !string_starts_with(name, "import.") &&
+	       (profile_count_sources(profile) < 2 || !string_equals(name, "cpus"));
+}
+
+/* The tallies, those of one name summed up, in the order in which the names come first. */
+static int add_account(struct pprof_writer *writer, struct text *tail)
+{
+	const struct profile *profile = writer->profile;
+	const struct provenance *provenance = profile_get_provenance(profile);
+	uint32_t num_tallies = provenance_count_tallies(provenance);
+	_cleanup_free_ uint64_t *sums =
+		calloc(profile_count_strings(profile), sizeof(*sums)); /* by name */
+	int err = sums ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < num_tallies; i++) {
+		const struct tally *tally = provenance_get_tally(provenance, i);
+		uint64_t *sum = &sums[tally->name];
+
+		if (is_kept(profile, tally) && __builtin_add_overflow(*sum, tally->count, sum))
+			*sum = UINT64_MAX;
+	}
+	for (uint32_t i = 0; !err && i < num_tallies; i++) {
+		uint32_t name = provenance_get_tally(provenance, i)->name;
+
+		if (sums[name])
+			err = add_comment(writer, tail, PPROF_ACCOUNT "%s=%" PRIu64,
+					  profile_get_string(profile, name), sums[name]);
+		sums[name] = 0;
+	}
+	return err;
+}
+
+/* Readers would show the last sample type; ours is the first. */
+static int add_default_type(struct pprof_writer *writer, struct text *tail)
+{
+	uint32_t name;
+	int err;
+
+	if (profile_count_metrics(writer->profile) < 2)
+		return 0;
+	err = pprof_writer_copy_string(writer, profile_get_metric(writer->profile, 0)->name, &name);
+	if (!err)
+		append_number(tail, PPROF_FIELD_DEFAULT_TYPE, name);
+	return err;
+}
+
+/* The fields behind the string table; their strings must be in it. */
+static int make_tail(struct pprof_writer *writer, struct text *tail)
+{
+	const struct sampling *sampling = profile_get_sampling(writer->profile);
+	_cleanup_(text_release) struct text type = {0};
+	uint32_t cpu = STRING_EMPTY;
+	uint32_t unit = STRING_EMPTY;
+	int err = add_comment(writer, tail, PPROF_COMMENT STACKWIDE_VERSION);
+
+	if (!err)
+		err = add_count(writer, tail, PPROF_COMPLETE_STACKS, sampling->complete_stacks);
+	if (!err)
+		err = add_count(writer, tail, PPROF_TRUNCATED_STACKS, sampling->truncated_stacks);
+	if (!err)
+		err = add_count(writer, tail, PPROF_LOST_SAMPLES, sampling->lost_samples);
+	if (!err)
+		err = add_account(writer, tail);
+	if (!err)
+		err = add_default_type(writer, tail);
+	if (sampling->start_ns)
+		append_number(tail, PPROF_FIELD_TIME, sampling->start_ns);
+	if (sampling->duration_ns)
+		append_number(tail, PPROF_FIELD_DURATION, sampling->duration_ns);
+	if (err || !sampling->period_ns)
+		return err;
+	err = pprof_writer_add_string(writer, "cpu", 3, &cpu);
+	if (!err)
+		err = pprof_writer_add_string(writer, "nanoseconds", 11, &unit);
+	append_number(&type, 1, cpu);
+	append_number(&type, 2, unit);
+	append_bytes(tail, PPROF_FIELD_PERIOD_TYPE, type.data, type.length);
+	append_number(tail, PPROF_FIELD_PERIOD, sampling->period_ns);
+	tail->failed |= type.failed;
+	return err;
+}
+
+static int write_strings(struct pprof_writer *writer)
+{
+	uint32_t count = string_table_get_count(writer->strings);
+	int err = 0;
+
+	for (uint32_t id = 0; !err && id < count; id++) {
+		append_bytes(&writer->output, PPROF_FIELD_STRING,
+			     string_table_get(writer->strings, id),
+			     string_table_get_length(writer->strings, id));
+		err = sink_drain(writer->sink, &writer->output);
+	}
+	return err;
+}
+
+static int write_message(struct pprof_writer *writer)
+{
+	_cleanup_(text_release) struct text tail = {0};
+	int err = write_sample_types(writer);
+
+	if (!err)
+		err = write_samples(writer);
+	if (!err)
+		err = pprof_writer_put_code(writer);
+	if (!err)
+		err = make_tail(writer, &tail);
+	if (!err)
+		err = write_strings(writer);
+	text_append(&writer->output, tail.data, tail.length);
+	writer->output.failed |= tail.failed;
+	return err ? err : sink_flush(writer->sink, &writer->output);
+}
+
+static int write_pprof(const struct profile *profile, const struct format_opts *opts _unused_,
+		       const struct sink *sink)
+{
+	_cleanup_(gzip_sink_freep) struct gzip_sink *gzip = gzip_sink_new(sink);
+	struct pprof_writer writer = {
+		.profile = profile,
+		.sink = gzip ? gzip_sink_get(gzip) : NULL,
+		.strings = string_table_new(),
+		.mapping_keys = string_table_new(),
+		.function_keys = string_table_new(),
+		.chains = stack_table_new(),
+	};
+	int err = -ENOMEM;
+
+	if (gzip && writer.strings && writer.mapping_keys && writer.function_keys && writer.chains)
+		err = write_message(&writer);
+	if (!err)
+		err = gzip_sink_finish(gzip);
+	string_table_free(writer.strings);
+	string_table_free(writer.mapping_keys);
+	string_table_free(writer.function_keys);
+	stack_table_free(writer.chains);
+	array_release(&writer.is_location);
+	array_release(&writer.mappings);
+	array_release(&writer.functions);
+	array_release(&writer.location_ids);
+	text_release(&writer.output);
+	text_release(&writer.scratch);
+	return err;
+}
+
+const struct format format_pprof = {
+	.name = "pprof",
+	.extension = ".pb.gz",
+	.summary = "pprof's profile: compressed, with addresses, lines, threads",
+	.write = write_pprof,
+	.detect = pprof_detect,
+	.read = pprof_read,
+};

@@ -1,0 +1,61 @@
+/*
+ * What the two halves of the writer of pprof's format share: pprof.c writes samples and the rest,
+ * pprof_code.c what code there is.
+ */
+#ifndef FORMATS_PPROF_WRITE_H
+#define FORMATS_PPROF_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/text.h"
+#include "formats/format.h"
+#include "formats/pprof.h"
+#include "profile/profile.h"
+
+struct pprof_mapping {
+	uint32_t filename;  /* string */
+	uint32_t build_id;  /* string */
+	bool is_file;       /* addresses count from its start; otherwise they are absolute */
+	uint64_t low, high; /* of the addresses in it; high below low: it has none */
+	uint64_t start, limit;
+};
+
+struct pprof_function {
+	uint32_t name, system_name, filename; /* strings */
+};
+
+struct pprof_writer {
+	const struct profile *profile;
+	const struct sink *sink;
+	struct text output;
+	struct string_table *strings;      /* of the format; the others hold the bytes of keys */
+	struct string_table *mapping_keys; /* id: of the mapping */
+	struct string_table *function_keys;
+	struct stack_table *chains;
+	ARRAY(bool) is_location;                /* by chain; beyond: no */
+	ARRAY(struct pprof_mapping) mappings;   /* by id; 0 is none */
+	ARRAY(struct pprof_function) functions; /* by id; 0 is none */
+	ARRAY(uint64_t) location_ids;           /* of one sample */
+	struct text scratch;
+};
+
+struct ProtobufCMessage;
+
+/* Strings of the format, which are UTF-8. 0 or -ENOMEM. */
+_must_check_ int pprof_writer_add_string(struct pprof_writer *writer, const char *string,
+					 size_t length, uint32_t *ret);
+/* A string of the profile. */
+_must_check_ int pprof_writer_copy_string(struct pprof_writer *writer, uint32_t id, uint32_t *ret);
+
+/* One part of the message. Returns 0, -ENOMEM, or what the sink returned. */
+_must_check_ int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
+				  const struct ProtobufCMessage *message);
+
+/* The mappings, locations and functions that is_location asks for. */
+_must_check_ int pprof_writer_put_code(struct pprof_writer *writer);
+
+#endif

@@ -1,0 +1,298 @@
+/*
+ * Writing pprof's profile format: mappings, locations and functions. See pprof.c.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <pprof.pb-c.h>
+
+#include "formats/pprof.h"
+#include "formats/pprof/write.h"
+
+#define PAGE_BYTES 4096u
+
+/* "[kernel]" alone, or with the module that the frame names: see pprof.h. */
+static void append_special(struct text *text, const char *whole, const char *prefix,
+			   const char *module)
+{
+	if (string_equals(module, whole))
+		text_append_string(text, whole);
+	else
+		text_printf(text, "%s%s]", prefix, module);
+}
+
+/* File name and build ID of a location's mapping; the name is empty when it has none. */
+static void describe_mapping(const struct profile *profile, const struct location *location,
+			     struct text *name, struct text *build_id)
+{
+	const struct frame *frame = NULL;
+	const char *frame_module = "";
+
+	text_append_string(name, "");
+	text_append_string(build_id, "");
+	if (location->num_frames) {
+		frame = profile_get_frame(profile,
+					  location->first_frame + location->num_frames - 1);
+		frame_module = profile_get_string(profile, frame->module);
+	}
+	if (frame && frame->kind == FRAME_KERNEL) {
+		append_special(name, PPROF_KERNEL, PPROF_KERNEL_MODULE, frame_module);
+	} else if (frame && frame->kind == FRAME_JIT) {
+		append_special(name, PPROF_JIT, PPROF_JIT_MODULE, frame_module);
+	} else if (location_is_in_module(location) &&
+		   location->owner < profile_count_modules(profile)) {
+		const struct module *module = profile_get_module(profile, location->owner);
+
+		text_append_string(name, profile_get_string(profile, module->path));
+		for (size_t i = 0; i < module->build_id_size; i++)
+			text_printf(build_id, "%02x", module->build_id[i]);
+	} else {
+		text_append_string(name, frame_module);
+	}
+}
+
+static int add_mapping(struct pprof_writer *writer, const struct text *name,
+		       const struct text *build_id, uint32_t *ret)
+{
+	struct pprof_mapping mapping = {.low = UINT64_MAX};
+	struct pprof_mapping *added;
+	uint32_t key[2];
+	int err = pprof_writer_add_string(writer, name->data, name->length, &mapping.filename);
+
+	if (!err)
+		err = pprof_writer_add_string(writer, build_id->data, build_id->length,
+					      &mapping.build_id);
+	if (err)
+		return err;
+	if (mapping.filename == STRING_EMPTY) {
+		*ret = 0;
+		return 0;
+	}
+	key[0] = mapping.filename;
+	key[1] = mapping.build_id;
+	err = string_table_add(writer->mapping_keys, (const char *)key, sizeof(key), ret);
+	if (err || *ret < writer->mappings.length)
+		return err;
+	while (writer->mappings.length <= *ret) {
+		added = array_add(&writer->mappings);
+		if (!added)
+			return -ENOMEM;
+		*added = mapping;
+	}
+	return 0;
+}
+
+/* An ELF address is none: readers take theirs for file offsets plus the mapping's start. */
+static bool has_address(const struct location *location)
+{
+	return location->space == LOCATION_FILE || location->space == LOCATION_KERNEL;
+}
+
+/* The mapping of a location. */
+static int find_mapping(struct pprof_writer *writer, const struct location *location, uint32_t *ret)
+{
+	_cleanup_(text_release) struct text name = {0};
+	_cleanup_(text_release) struct text build_id = {0};
+
+	describe_mapping(writer->profile, location, &name, &build_id);
+	if (name.failed || build_id.failed)
+		return -ENOMEM;
+	return add_mapping(writer, &name, &build_id, ret);
+}
+
+/* Our location that a chain ends with, outermost. */
+static const struct location *get_outermost(const struct pprof_writer *writer, uint32_t chain)
+{
+	return profile_get_location(writer->profile, stack_table_get_level(writer->chains, chain));
+}
+
+/* Find all mappings, and how far each reaches. mapping_ids: by chain, to be filled */
+static int list_mappings(struct pprof_writer *writer, uint32_t *mapping_ids)
+{
+	for (uint32_t chain = 1; chain < writer->is_location.length; chain++) {
+		const struct location *location;
+		struct pprof_mapping *mapping;
+		int err;
+
+		if (!writer->is_location.items[chain])
+			continue;
+		location = get_outermost(writer, chain);
+		err = find_mapping(writer, location, &mapping_ids[chain]);
+		if (err)
+			return err;
+		if (!mapping_ids[chain] || !has_address(location))
+			continue;
+		mapping = &writer->mappings.items[mapping_ids[chain]];
+		mapping->is_file = location->space == LOCATION_FILE;
+		if (location->address < mapping->low)
+			mapping->low = location->address;
+		if (location->address > mapping->high)
+			mapping->high = location->address;
+	}
+	return 0;
+}
+
+/* Lay the files out one behind the other; what does not fit has no addresses. */
+static void place_mapping(struct pprof_mapping *mapping, uint64_t *next_start)
+{
+	uint64_t start = mapping->is_file ? *next_start : 0;
+	uint64_t limit;
+
+	if (mapping->low > mapping->high || __builtin_add_overflow(start, mapping->high, &limit) ||
+	    __builtin_add_overflow(limit, PAGE_BYTES, &limit))
+		return;
+	mapping->limit = limit / PAGE_BYTES * PAGE_BYTES;
+	mapping->start = mapping->is_file ? start : mapping->low / PAGE_BYTES * PAGE_BYTES;
+	if (mapping->is_file)
+		*next_start = mapping->limit;
+}
+
+static int write_mappings(struct pprof_writer *writer)
+{
+	uint64_t next_start = PAGE_BYTES;
+	int err = 0;
+
+	for (uint32_t id = 1; !err && id < writer->mappings.length; id++) {
+		struct pprof_mapping *mapping = &writer->mappings.items[id];
+		Pprof__Mapping message = PPROF__MAPPING__INIT;
+
+		place_mapping(mapping, &next_start);
+		message.id = id;
+		message.memory_start = mapping->start;
+		message.memory_limit = mapping->limit;
+		message.filename = mapping->filename;
+		message.build_id = mapping->build_id;
+		message.has_functions = message.has_filenames = true;
+		message.has_line_numbers = message.has_inline_frames = true;
+		err = pprof_writer_put(writer, PPROF_FIELD_MAPPING, &message.base);
+	}
+	return err;
+}
+
+static int add_function(struct pprof_writer *writer, const struct frame *frame, uint32_t *ret)
+{
+	struct pprof_function function;
+	struct pprof_function *added;
+	uint32_t full_name = frame->full_name ? frame->full_name : frame->name;
+	int err = pprof_writer_copy_string(writer, full_name, &function.name);
+
+	if (!err)
+		err = pprof_writer_copy_string(writer, frame->name, &function.system_name);
+	if (!err)
+		err = pprof_writer_copy_string(writer, frame->file, &function.filename);
+	if (!err)
+		err = string_table_add(writer->function_keys, (const char *)&function,
+				       sizeof(function), ret);
+	if (err || *ret < writer->functions.length)
+		return err;
+	while (writer->functions.length <= *ret) {
+		added = array_add(&writer->functions);
+		if (!added)
+			return -ENOMEM;
+		*added = function;
+	}
+	return 0;
+}
+
+struct lines {
+	ARRAY(Pprof__Line) items;
+	ARRAY(Pprof__Line *) pointers;
+};
+
+static int add_line(struct pprof_writer *writer, struct lines *lines, uint32_t frame_id)
+{
+	const struct frame *frame = profile_get_frame(writer->profile, frame_id);
+	Pprof__Line *line = array_add(&lines->items);
+	uint32_t function;
+	int err = line ? add_function(writer, frame, &function) : -ENOMEM;
+
+	if (err)
+		return err;
+	pprof__line__init(line);
+	line->function_id = function;
+	line->line = frame->line;
+	return 0;
+}
+
+/* The lines of a chain, innermost first. */
+static int list_lines(struct pprof_writer *writer, uint32_t chain, struct lines *lines)
+{
+	const struct location *location = get_outermost(writer, chain);
+	uint32_t inner = stack_table_get_parent(writer->chains, chain);
+	int err = inner == STACK_EMPTY ? 0 : list_lines(writer, inner, lines);
+
+	for (uint32_t i = 0; !err && i < location->num_frames; i++)
+		err = add_line(writer, lines, location->first_frame + i);
+	return err;
+}
+
+static int write_location(struct pprof_writer *writer, uint32_t chain, uint32_t mapping_id,
+			  struct lines *lines)
+{
+	const struct location *location = get_outermost(writer, chain);
+	Pprof__Location message = PPROF__LOCATION__INIT;
+	int err;
+
+	lines->items.length = 0;
+	lines->pointers.length = 0;
+	err = list_lines(writer, chain, lines);
+	if (!err)
+		err = array_reserve(&lines->pointers, lines->items.length);
+	if (err)
+		return err;
+	for (size_t i = 0; i < lines->items.length; i++)
+		lines->pointers.items[lines->pointers.length++] = &lines->items.items[i];
+	message.id = chain;
+	message.mapping_id = mapping_id;
+	if (has_address(location) && writer->mappings.items[mapping_id].limit)
+		message.address =
+			location->address + (location->space == LOCATION_FILE
+						     ? writer->mappings.items[mapping_id].start
+						     : 0);
+	message.n_line = lines->items.length;
+	message.line = lines->pointers.items;
+	return pprof_writer_put(writer, PPROF_FIELD_LOCATION, &message.base);
+}
+
+static int write_locations(struct pprof_writer *writer)
+{
+	size_t count = writer->is_location.length;
+	_cleanup_free_ uint32_t *mapping_ids = calloc(count + 1, sizeof(*mapping_ids));
+	struct lines lines = {0};
+	int err = mapping_ids && array_add(&writer->mappings) ? 0 : -ENOMEM; /* the first is none */
+
+	if (!err)
+		err = list_mappings(writer, mapping_ids);
+	if (!err)
+		err = write_mappings(writer);
+	for (uint32_t chain = 1; !err && chain < count; chain++)
+		if (writer->is_location.items[chain])
+			err = write_location(writer, chain, mapping_ids[chain], &lines);
+	array_release(&lines.items);
+	array_release(&lines.pointers);
+	return err;
+}
+
+static int write_functions(struct pprof_writer *writer)
+{
+	int err = 0;
+
+	for (uint32_t id = 1; !err && id < writer->functions.length; id++) {
+		const struct pprof_function *function = &writer->functions.items[id];
+		Pprof__Function message = PPROF__FUNCTION__INIT;
+
+		message.id = id;
+		message.name = function->name;
+		message.system_name = function->system_name;
+		message.filename = function->filename;
+		err = pprof_writer_put(writer, PPROF_FIELD_FUNCTION, &message.base);
+	}
+	return err;
+}
+
+int pprof_writer_put_code(struct pprof_writer *writer)
+{
+	int err = write_locations(writer);
+
+	return err ? err : write_functions(writer);
+}

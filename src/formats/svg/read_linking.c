@@ -1,0 +1,282 @@
+/*
+ * From boxes to a call tree. Rows are sorted by their height and boxes by place; a box is called
+ * by that one of the row before whose extent it stands on.
+ *
+ * Pixels are rounded to a tenth, so a box may seem to stand beside its caller, and several may
+ * seem to be at one place. What also tells is the counts: callees together never have more than
+ * their caller.
+ *
+ * All known programs put what ran in a frame itself to the left of its callees. What is free
+ * right of the first callee therefore was there and was too narrow to be drawn. Left of it nobody
+ * can tell.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "formats/svg/read_drawing.h"
+
+#define ROUNDING       0.11 /* pixels */
+#define MAX_CANDIDATES 64   /* boxes at one place; hostile files may have any number */
+#define NO_CALLER      5
+#define MAX_ROWS_BACK  4 /* to look for a caller in, where a row has a hole */
+
+struct row {
+	size_t first;
+	size_t end;
+	uint64_t sum; /* saturated */
+};
+
+struct linker {
+	struct svg_drawing *drawing;
+	ARRAY(struct row) rows; /* from the root on */
+	double tolerance;       /* in the drawing's own measure */
+};
+
+static int compare_boxes(const void *left, const void *right)
+{
+	const struct svg_box *a = left;
+	const struct svg_box *b = right;
+
+	if (a->y != b->y)
+		return a->y < b->y ? -1 : 1;
+	if (a->x != b->x)
+		return a->x < b->x ? -1 : 1;
+	if (a->width != b->width)
+		return a->width < b->width ? -1 : 1;
+	return (a->count > b->count) - (a->count < b->count);
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static int split_rows(struct linker *linker)
+{
+	const struct svg_box *boxes = linker->drawing->boxes.items;
+
+	for (size_t i = 0; i < linker->drawing->boxes.length; i++) {
+		struct row *row;
+
+		if (!i || boxes[i].y != boxes[i - 1].y) {
+			row = array_add(&linker->rows);
+			if (!row)
+				return -ENOMEM;
+			row->first = i;
+		}
+		row = &linker->rows.items[linker->rows.length - 1];
+		row->end = i + 1;
+		row->sum = add_saturated(row->sum, boxes[i].count);
+	}
+	return 0;
+}
+
+static bool has_root(const struct linker *linker, const struct row *row)
+{
+	return row->end == row->first + 1 && linker->drawing->boxes.items[row->first].is_root;
+}
+
+/* Sums never grow away from the root. On a tie `all` decides; else the root is at the bottom. */
+static bool is_root_at_top(const struct linker *linker)
+{
+	const struct row *top = &linker->rows.items[0];
+	const struct row *bottom = &linker->rows.items[linker->rows.length - 1];
+
+	if (top->sum != bottom->sum)
+		return top->sum > bottom->sum;
+	return has_root(linker, top) && !has_root(linker, bottom);
+}
+
+/* The boxes too, so that callers come first. */
+static void turn_round(struct linker *linker)
+{
+	struct svg_box *boxes = linker->drawing->boxes.items;
+	size_t count = linker->drawing->boxes.length;
+
+	for (size_t i = 0; i < count; i++)
+		boxes[i].y = -boxes[i].y;
+	qsort(boxes, count, sizeof(*boxes), compare_boxes);
+	for (size_t a = 0, b = linker->rows.length; a + 1 < b; a++) {
+		struct row held = linker->rows.items[a];
+
+		linker->rows.items[a] = linker->rows.items[--b];
+		linker->rows.items[b] = held;
+	}
+	for (size_t i = 0, start = 0; i < linker->rows.length; i++) {
+		struct row *row = &linker->rows.items[i];
+		size_t length = row->end - row->first;
+
+		row->first = start;
+		row->end = start + length;
+		start = row->end;
+	}
+}
+
+/* How much speaks against the caller, from 0 to NO_CALLER. */
+static int judge(const struct linker *linker, const struct svg_box *caller,
+		 const struct svg_box *box)
+{
+	double middle = box->x + box->width / 2;
+	bool is_within = middle >= caller->x && middle <= caller->x + caller->width;
+	bool is_near = middle >= caller->x - linker->tolerance &&
+		       middle <= caller->x + caller->width + linker->tolerance;
+
+	if (!is_near)
+		return NO_CALLER;
+	if (caller->rest >= box->count)
+		return is_within ? 0 : 1;
+	return caller->count >= box->count ? (is_within ? 2 : 3) : 4;
+}
+
+/* The box of a row that the box stands on, or SVG_NO_FRAME. */
+static uint32_t find_in_row(const struct linker *linker, const struct row *row,
+			    const struct svg_box *box)
+{
+	const struct svg_box *boxes = linker->drawing->boxes.items;
+	double middle = box->x + box->width / 2;
+	uint32_t best = SVG_NO_FRAME;
+	int best_judgement = NO_CALLER;
+	/* Up to the first that begins right of the middle. */
+	size_t place = row->first + count_front(boxes + row->first, row->end - row->first, other,
+						other->x <= middle + linker->tolerance);
+
+	for (int tries = 0; tries < MAX_CANDIDATES && place > row->first; tries++) {
+		int judgement = judge(linker, &boxes[--place], box);
+
+		if (judgement < NO_CALLER && judgement <= best_judgement) {
+			best = (uint32_t)place;
+			best_judgement = judgement;
+		}
+		if (boxes[place].width > 4 * linker->tolerance &&
+		    boxes[place].x + boxes[place].width < middle)
+			break;
+	}
+	return best;
+}
+
+/* In the row before, or in one further down, or in the first; or whatever has a root: the root. */
+static uint32_t find_caller(const struct linker *linker, size_t row, const struct svg_box *box)
+{
+	uint32_t caller = SVG_NO_FRAME;
+
+	for (size_t back = 1; back <= MAX_ROWS_BACK && back <= row && caller == SVG_NO_FRAME;
+	     back++)
+		caller = find_in_row(linker, &linker->rows.items[row - back], box);
+	if (caller == SVG_NO_FRAME && row > MAX_ROWS_BACK)
+		caller = find_in_row(linker, &linker->rows.items[0], box);
+	if (caller == SVG_NO_FRAME && row && has_root(linker, &linker->rows.items[0]))
+		caller = 0;
+	return caller;
+}
+
+static void link_box(struct linker *linker, size_t row, struct svg_box *box)
+{
+	struct svg_box *boxes = linker->drawing->boxes.items;
+
+	box->caller = find_caller(linker, row, box);
+	if (box->caller == SVG_NO_FRAME)
+		return;
+	if (boxes[box->caller].rest < box->count)
+		boxes[box->caller].rest = 0;
+	else
+		boxes[box->caller].rest -= box->count;
+}
+
+static int link_boxes(struct linker *linker)
+{
+	struct svg_drawing *drawing = linker->drawing;
+
+	for (size_t row = 0; row < linker->rows.length; row++) {
+		for (size_t i = linker->rows.items[row].first; i < linker->rows.items[row].end;
+		     i++) {
+			struct svg_box *box = &drawing->boxes.items[i];
+
+			link_box(linker, row, box);
+			if (box->caller == SVG_NO_FRAME &&
+			    __builtin_add_overflow(drawing->total, box->count, &drawing->total))
+				return -EOVERFLOW;
+		}
+	}
+	return 0;
+}
+
+/* Titles that were replaced do not tell the count. */
+static void measure_counts(struct svg_drawing *drawing)
+{
+	double widest = 0;
+	double scale = 0;
+
+	array_for_each (&drawing->boxes, box) {
+		if (box->has_count && box->width > widest) {
+			widest = box->width;
+			scale = (double)box->count / widest;
+		}
+	}
+	array_for_each (&drawing->boxes, box) {
+		double count = box->width * scale + 0.5;
+
+		if (!box->has_count && count > 0 && count < 1e18)
+			box->count = (uint64_t)count;
+	}
+}
+
+/* The free extent right of every box's first callee. */
+static int find_pruned(struct svg_drawing *drawing, double tolerance)
+{
+	size_t count = drawing->boxes.length;
+	_cleanup_free_ double *first = malloc(count * sizeof(*first));
+	double widest = 0;
+	double scale = 0;
+
+	if (!first)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct svg_box *box = &drawing->boxes.items[i];
+
+		first[i] = INFINITY;
+		if (box->caller != SVG_NO_FRAME && box->x < first[box->caller])
+			first[box->caller] = box->x;
+		if (box->width > widest && box->count) {
+			widest = box->width;
+			scale = (double)box->count / widest;
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct svg_box *box = &drawing->boxes.items[i];
+		double callees = (double)(box->count - box->rest);
+		double free_extent = first[i] < INFINITY
+					     ? (box->x + box->width - first[i]) * scale - callees
+					     : 0;
+
+		if (free_extent > 2 * tolerance * scale + 0.5 && free_extent < 1e18)
+			drawing->pruned = add_saturated(drawing->pruned,
+							free_extent < (double)box->rest
+								? (uint64_t)(free_extent + 0.5)
+								: box->rest);
+	}
+	return 0;
+}
+
+int svg_drawing_link(struct svg_drawing *drawing)
+{
+	struct linker linker = {
+		.drawing = drawing,
+		.tolerance = drawing->is_exact ? 0 : ROUNDING,
+	};
+	int err;
+
+	measure_counts(drawing);
+	array_for_each (&drawing->boxes, box)
+		box->rest = box->count;
+	qsort(drawing->boxes.items, drawing->boxes.length, sizeof(*drawing->boxes.items),
+	      compare_boxes);
+	err = split_rows(&linker);
+	if (!err && !is_root_at_top(&linker))
+		turn_round(&linker);
+	if (!err)
+		err = link_boxes(&linker);
+	if (!err)
+		err = find_pruned(drawing, linker.tolerance);
+	array_release(&linker.rows);
+	return err;
+}

@@ -1,0 +1,417 @@
+/*
+ * The document: heading, buttons, frames, script, profile. Measures, ids, classes and titles are
+ * those of flamegraph.pl, so that what was written for its files (links, programs that read them)
+ * works with ours.
+ *
+ * A frame's exact start and width in units of weight are in data-x and data-w, because pixels are
+ * rounded to a tenth: zooming would magnify the error, and searching would sum it up.
+ */
+#include "formats/svg.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "formats/native.h"
+#include "formats/reader.h"
+#include "formats/svg/colors.h"
+#include "formats/svg/layout.h"
+#include "formats/svg/script.js.h"
+#include "formats/svg/style.css.h"
+#include "formats/tree_profile.h"
+#include "formats/xml_text.h"
+
+#define DEFAULT_WIDTH    1200
+#define FRAME_HEIGHT     16
+#define FONT_SIZE        12
+#define CHARACTER_WIDTH  (FONT_SIZE * 0.59) /* on average, in Verdana */
+#define MIN_CHARACTERS   3
+#define PAD_SIDE         10
+#define PAD_TOP          (FONT_SIZE * 3)
+#define PAD_BOTTOM       (FONT_SIZE * 2 + 10)
+#define SUBTITLE_HEIGHT  (FONT_SIZE * 2)
+#define EMPTY_HEIGHT     (FONT_SIZE * 5)
+#define MAX_NUMBER_BYTES 32
+
+struct painter {
+	const struct call_tree *tree;
+	const struct format_opts *format;
+	struct svg_opts opts; /* with defaults put in */
+	struct svg_layout layout;
+	uint64_t whole; /* what percentages are of */
+	uint64_t height;
+	const struct sink *sink;
+	struct text output;
+};
+
+/* ---- what frames say ---------------------------------------------------------------------- */
+
+static void append_count(struct text *output, uint64_t count)
+{
+	char digits[MAX_NUMBER_BYTES];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			text_append_char(output, ',');
+		text_append_char(output, digits[i]);
+	}
+}
+
+/* The change of what ends at the node, as it is to be shown. */
+static uint64_t get_change(const struct painter *painter, uint32_t node, bool *ret_is_more)
+{
+	uint64_t before = call_tree_get_baseline(painter->tree, node);
+	uint64_t after = call_tree_get_self(painter->tree, node);
+
+	*ret_is_more = (after > before) != painter->opts.is_negated;
+	return after > before ? after - before : before - after;
+}
+
+static void append_change(struct painter *painter, uint32_t node)
+{
+	bool is_more;
+	uint64_t change = get_change(painter, node, &is_more);
+	double percent = painter->whole ? 100.0 * (double)change / (double)painter->whole : 0;
+
+	text_printf(&painter->output, "; %s%.2f%%", !change ? "" : is_more ? "+" : "-", percent);
+}
+
+static void append_title(struct painter *painter, const struct svg_frame *frame)
+{
+	uint64_t total = call_tree_get_total(painter->tree, frame->node);
+	double percent = painter->whole ? 100.0 * (double)total / (double)painter->whole : 0;
+	size_t length;
+	const char *label = call_tree_get_label(painter->tree, frame->node, &length);
+	bool is_root = frame->node == CALL_TREE_ROOT;
+
+	text_append_string(&painter->output, "<title>");
+	if (is_root)
+		text_append_string(&painter->output, "all");
+	else
+		xml_append(&painter->output, label, svg_measure_name(label, length));
+	text_append_string(&painter->output, " (");
+	append_count(&painter->output, total);
+	text_append_char(&painter->output, ' ');
+	xml_append_string(&painter->output, painter->opts.count_name);
+	if (is_root)
+		text_append_string(&painter->output, ", 100%");
+	else
+		text_printf(&painter->output, ", %.2f%%", percent);
+	if (!is_root && painter->format->tree.has_baseline)
+		append_change(painter, frame->node);
+	text_append_string(&painter->output, ")</title>");
+}
+
+/* As much of the name as there is room for. */
+static void append_short_name(struct text *output, const char *name, size_t length, size_t room)
+{
+	size_t kept = 0; /* bytes before the two dots */
+	size_t end = 0;
+
+	for (size_t characters = 0; end < length; characters++) {
+		size_t step = xml_measure_character(name + end, length - end);
+
+		if (characters + 2 == room)
+			kept = end;
+		if (characters == room) {
+			xml_append(output, name, kept);
+			text_append_string(output, "..");
+			return;
+		}
+		end += step ? step : 1;
+	}
+	xml_append(output, name, length);
+}
+
+static struct svg_color get_color(const struct painter *painter, const struct svg_frame *frame)
+{
+	size_t length;
+	const char *label = call_tree_get_label(painter->tree, frame->node, &length);
+
+	if (painter->format->tree.has_baseline) {
+		bool is_more;
+		uint64_t change = get_change(painter, frame->node, &is_more);
+
+		return svg_get_change_color(is_more, change, painter->layout.largest_change);
+	}
+	if (frame->node == CALL_TREE_ROOT)
+		return svg_get_frame_color(painter->opts.palette, "all", 3);
+	return svg_get_frame_color(painter->opts.palette, label, length);
+}
+
+/* On a strong blue, which only a comparison has, black cannot be read. */
+static const char *choose_text_class(struct svg_color color)
+{
+	return color.blue == 255 && color.red < 93 ? " class=\"light\"" : "";
+}
+
+static void append_frame(struct painter *painter, const struct svg_frame *frame)
+{
+	struct text *output = &painter->output;
+	struct svg_color color = get_color(painter, frame);
+	double x = PAD_SIDE + (double)frame->start * painter->layout.pixels_per_unit;
+	double width = (double)frame->width * painter->layout.pixels_per_unit;
+	uint64_t top = painter->opts.is_inverted
+			       ? painter->height - PAD_BOTTOM -
+					 (painter->layout.num_levels - frame->level) *
+						 (uint64_t)FRAME_HEIGHT
+			       : painter->height - PAD_BOTTOM -
+					 (frame->level + 1) * (uint64_t)FRAME_HEIGHT + 1;
+	size_t length;
+	const char *label = call_tree_get_label(painter->tree, frame->node, &length);
+
+	text_append_string(output, "<g >\n");
+	append_title(painter, frame);
+	text_printf(output,
+		    "<rect x=\"%.1f\" y=\"%" PRIu64 "\" width=\"%.1f\" height=\"%d.0\" "
+		    "fill=\"rgb(%u,%u,%u)\" rx=\"2\" ry=\"2\" data-x=\"%" PRIu64
+		    "\" data-w=\"%" PRIu64 "\" />\n<text x=\"%.2f\" y=\"%" PRIu64 ".5\"%s>",
+		    x, top, width, FRAME_HEIGHT - 1, color.red, color.green, color.blue,
+		    frame->start, frame->width, x + 3, top + 10, choose_text_class(color));
+	if (frame->node == CALL_TREE_ROOT) {
+		label = "all";
+		length = 3;
+	}
+	if (width >= MIN_CHARACTERS * CHARACTER_WIDTH)
+		append_short_name(output, label, svg_measure_name(label, length),
+				  (size_t)(width / CHARACTER_WIDTH));
+	text_append_string(output, "</text>\n</g>\n");
+}
+
+/* ---- the document ------------------------------------------------------------------------- */
+
+static void append_text(struct painter *painter, const char *id, const char *class, uint64_t x,
+			uint64_t y, const char *content)
+{
+	text_printf(&painter->output, "<text id=\"%s\"%s x=\"%" PRIu64 "\" y=\"%" PRIu64 "\">", id,
+		    class, x, y);
+	xml_append_string(&painter->output, content);
+	text_append_string(&painter->output, "</text>\n");
+}
+
+static void append_gradient(struct text *output, const char *id, const char *top,
+			    const char *bottom)
+{
+	text_printf(output,
+		    "<linearGradient id=\"%s\" y1=\"0\" y2=\"1\" x1=\"0\" x2=\"0\">\n"
+		    "<stop stop-color=\"%s\" offset=\"5%%\" />\n"
+		    "<stop stop-color=\"%s\" offset=\"95%%\" />\n</linearGradient>\n",
+		    id, top, bottom);
+}
+
+static void append_heading(struct painter *painter)
+{
+	struct text *output = &painter->output;
+	struct svg_background background = svg_get_background(painter->opts.palette);
+	uint32_t width = painter->opts.width;
+
+	text_printf(output,
+		    "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		    "<svg version=\"1.1\" width=\"%u\" height=\"%" PRIu64
+		    "\" viewBox=\"0 0 %u %" PRIu64 "\" xmlns=\"http://www.w3.org/2000/svg\" "
+		    "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n"
+		    "<!-- Flame graph, written by stackwide " STACKWIDE_VERSION ". -->\n<defs>\n",
+		    width, painter->height, width, painter->height);
+	append_gradient(output, "background", background.top, background.bottom);
+	append_gradient(output, "background-dark", background.dark_top, background.dark_bottom);
+	text_append_string(output, "</defs>\n<style type=\"text/css\">\n<![CDATA[\n");
+	text_append_string(output, svg_style_css);
+	text_append_string(output, "]]>\n</style>\n");
+	if (painter->opts.notes) {
+		text_append_string(output, "<desc id=\"notes\">");
+		xml_append_string(output, painter->opts.notes);
+		text_append_string(output, "</desc>\n");
+	}
+	text_printf(output,
+		    "<rect id=\"canvas\" x=\"0\" y=\"0\" width=\"%u\" height=\"%" PRIu64
+		    "\" fill=\"url(#background)\" />\n",
+		    width, painter->height);
+}
+
+static void append_controls(struct painter *painter)
+{
+	uint64_t width = painter->opts.width;
+	uint64_t bottom = painter->height - PAD_BOTTOM / 2;
+	uint64_t right = width - PAD_SIDE;
+
+	append_text(painter, "title", "", width / 2, FONT_SIZE * 2, painter->opts.title);
+	if (painter->opts.subtitle)
+		append_text(painter, "subtitle", "", width / 2, FONT_SIZE * 4,
+			    painter->opts.subtitle);
+	if (!painter->layout.total) {
+		append_text(painter, "details", "", PAD_SIDE, bottom, "There are no samples.");
+		return;
+	}
+	append_text(painter, "details", "", PAD_SIDE, bottom, " ");
+	append_text(painter, "unzoom", " class=\"hide\"", PAD_SIDE, FONT_SIZE * 2, "Reset Zoom");
+	append_text(painter, "search", "", right - 100, FONT_SIZE * 2, "Search");
+	append_text(painter, "ignorecase", "", right - 16, FONT_SIZE * 2, "ic");
+	append_text(painter, "matched", "", right - 100, bottom, " ");
+}
+
+static int append_frames(struct painter *painter)
+{
+	struct svg_walk walk = {.layout = &painter->layout};
+	struct svg_frame frame;
+	int found = 0;
+
+	text_printf(&painter->output, "<g id=\"frames\"%s>\n",
+		    painter->opts.is_inverted ? " class=\"inverted\"" : "");
+	while (painter->layout.total && (found = svg_walk_next(&walk, &frame)) > 0) {
+		append_frame(painter, &frame);
+		found = sink_drain(painter->sink, &painter->output);
+		if (found)
+			break;
+	}
+	svg_walk_release(&walk);
+	text_append_string(&painter->output, "</g>\n");
+	return found;
+}
+
+static int write_document(struct painter *painter, const struct profile *profile)
+{
+	int err;
+
+	append_heading(painter);
+	append_controls(painter);
+	err = append_frames(painter);
+	if (err)
+		return err;
+	text_append_string(&painter->output, "<script type=\"text/ecmascript\">\n<![CDATA[\n");
+	text_append_string(&painter->output, svg_script_js);
+	text_append_string(&painter->output, "]]>\n</script>\n");
+	err = sink_flush(painter->sink, &painter->output);
+	if (!err)
+		err = svg_profile_write(profile, painter->sink);
+	text_append_string(&painter->output, "</svg>\n");
+	return err ? err : sink_flush(painter->sink, &painter->output);
+}
+
+/* ---- settings ----------------------------------------------------------------------------- */
+
+static bool has_annotations(const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile_count_locations(profile); i++) {
+		const struct location *location = profile_get_location(profile, i);
+
+		for (uint32_t k = 0; k < location->num_frames; k++) {
+			const struct frame *frame =
+				profile_get_frame(profile, location->first_frame + k);
+
+			if (frame->kind != FRAME_USER || frame->is_inlined)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* What is counted: "samples", and for what has a unit of its own, the unit. */
+static const char *choose_count_name(const struct profile *profile,
+				     const struct format_opts *format)
+{
+	const char *name = format_get_metric_name(profile, format->tree.metric);
+	const char *unit = format_get_metric_unit(profile, format->tree.metric);
+
+	if (unit[0] && !string_equals(unit, "count"))
+		return unit;
+	return name[0] && !format->tree.has_baseline ? name : "samples";
+}
+
+static const char *choose_title(const struct painter *painter)
+{
+	if (painter->format->tree.has_baseline)
+		return "Differential Flame Graph";
+	return painter->opts.is_inverted ? "Icicle Graph" : "Flame Graph";
+}
+
+static void put_defaults(struct painter *painter, const struct profile *profile)
+{
+	struct svg_opts *opts = &painter->opts;
+
+	if (painter->format->svg)
+		*opts = *painter->format->svg;
+	if (!opts->width)
+		opts->width = DEFAULT_WIDTH;
+	if (!opts->title)
+		opts->title = choose_title(painter);
+	if (!opts->count_name)
+		opts->count_name = choose_count_name(profile, painter->format);
+	if (opts->palette == SVG_PALETTE_AUTO)
+		opts->palette = !painter->format->tree.no_annotations && has_annotations(profile)
+					? SVG_PALETTE_JAVA
+					: SVG_PALETTE_HOT;
+}
+
+static int paint(struct painter *painter, const struct profile *profile)
+{
+	int err = svg_layout_init(&painter->layout, painter->tree, &painter->opts,
+				  painter->format->tree.has_baseline);
+
+	if (err)
+		return err;
+	painter->whole = call_tree_get_total(painter->tree, CALL_TREE_ROOT);
+	if (!painter->whole)
+		painter->whole = painter->layout.total;
+	painter->height = PAD_TOP + PAD_BOTTOM +
+			  painter->layout.num_levels * (uint64_t)FRAME_HEIGHT +
+			  (painter->opts.subtitle ? SUBTITLE_HEIGHT : 0);
+	return write_document(painter, profile);
+}
+
+/* The tree that is drawn, which may be another than that of the profile's stacks. */
+static int draw(struct painter *painter, const struct call_tree *tree,
+		const struct profile *embedded)
+{
+	int err;
+
+	if (call_tree_has_overflown_total(tree))
+		return -EOVERFLOW;
+	painter->tree = tree;
+	err = paint(painter, embedded);
+	svg_layout_release(&painter->layout);
+	text_release(&painter->output);
+	return err;
+}
+
+/* What is embedded is not reversed. */
+static int draw_reversed(struct painter *painter, const struct call_tree *tree,
+			 const struct profile *profile)
+{
+	const struct call_tree_opts *tree_opts = &painter->format->tree;
+	_cleanup_(profile_freep) struct profile *reversed = NULL;
+	_cleanup_(call_tree_freep) struct call_tree *reversed_tree = NULL;
+	struct tree_profile_opts opts = {
+		.tree = *tree_opts,
+		.unit = format_get_metric_unit(profile, tree_opts->metric),
+	};
+	struct call_tree_opts reversed_opts;
+	int err = tree_profile_new(tree, &opts, &reversed, &reversed_opts);
+
+	if (!err)
+		err = call_tree_new(reversed, &reversed_opts, &reversed_tree);
+	return err ? err : draw(painter, reversed_tree, profile);
+}
+
+static int write_svg(const struct profile *profile, const struct format_opts *opts,
+		     const struct sink *sink)
+{
+	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
+	struct painter painter = {.format = opts, .sink = sink};
+	int err = call_tree_new(profile, &opts->tree, &tree);
+
+	if (err)
+		return err;
+	put_defaults(&painter, profile);
+	return painter.opts.is_reversed ? draw_reversed(&painter, tree, profile)
+					: draw(&painter, tree, profile);
+}
+
+const struct format format_svg = {
+	.name = "svg",
+	.extension = ".svg",
+	.summary = "a flame graph for the browser, with the whole profile in it",
+	.write = write_svg,
+	.detect = detect_svg,
+	.read = read_svg,
+};

@@ -1,0 +1,55 @@
+#include "formats/zones/read_lines.h"
+
+#include <errno.h>
+
+#include "formats/zones_text.h"
+
+struct zones_reader *zones_reader_new(struct import *import, const uint8_t *data, size_t size)
+{
+	return zones_is_capture(data, size) ? zones_capture_reader_new(import)
+					    : zones_text_reader_new(import);
+}
+
+void zones_reader_free(struct zones_reader *reader)
+{
+	if (reader)
+		reader->free(reader);
+}
+
+int zones_reader_scan(struct zones_reader *reader, const struct zones_piece *piece,
+		      size_t *ret_used)
+{
+	return reader->scan(reader, piece, ret_used);
+}
+
+int zones_reader_begin(struct zones_reader *reader, struct zones_builder *builder)
+{
+	return reader->begin(reader, builder);
+}
+
+int zones_reader_read(struct zones_reader *reader, const struct zones_piece *piece,
+		      size_t *ret_used)
+{
+	return reader->read(reader, piece, ret_used);
+}
+
+int zones_read(struct import *import)
+{
+	struct zones_piece whole = {.data = import->data, .size = import->size, .is_last = true};
+	struct zones_reader *reader = zones_reader_new(import, import->data, import->size);
+	struct zones_builder *builder = zones_builder_new(import);
+	size_t used;
+	int err = reader && builder ? 0 : -ENOMEM;
+
+	if (!err)
+		err = zones_reader_scan(reader, &whole, &used);
+	if (!err)
+		err = zones_reader_begin(reader, builder);
+	if (!err)
+		err = zones_reader_read(reader, &whole, &used);
+	if (!err)
+		err = zones_builder_finish(builder);
+	zones_builder_free(builder);
+	zones_reader_free(reader);
+	return err;
+}
