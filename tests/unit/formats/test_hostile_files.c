@@ -324,12 +324,15 @@ static void add_folder(struct inputs *inputs, const char *path, const struct for
 	closedir(folder);
 }
 
-/* The corpus of a fuzz target; its name has underscores. */
+/* The corpus of a fuzz target, which is called as the format or its folder, with underscores. */
 static void add_corpus(struct inputs *inputs, const char *name)
 {
+	const char *target = strcmp(name, "er") == 0        ? "gprofng"
+			     : strcmp(name, "pftrace") == 0 ? "perfetto"
+							    : name;
 	char path[256];
 
-	snprintf(path, sizeof(path), "tests/fuzz/corpus/%s", name);
+	snprintf(path, sizeof(path), "tests/fuzz/corpus/%s", target);
 	for (char *c = path + strlen("tests/fuzz/corpus/"); *c; c++)
 		if (*c == '-' || *c == '.')
 			*c = '_';

@@ -1,4 +1,4 @@
-#include "er_writer.h"
+#include "gprofng_writer.h"
 #include "import_fixture.h"
 
 #define FORMAT (&format_er)
