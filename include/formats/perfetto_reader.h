@@ -1,11 +1,10 @@
 /*
- * What the parts of the reader of Perfetto traces share: import/pftrace.c reads packets,
- * import/pftrace_clocks.c their times, import/pftrace_interned.c what they refer to by number,
- * import/pftrace_tracks.c who is who, import/pftrace_samples.c and import/pftrace_events.c what
- * happened, and import/pftrace_zones.c makes zones of events.
+ * What the parts of the reader of Perfetto traces share: read.c reads packets, read_clocks.c
+ * their times, read_interned.c what they refer to by number, read_tracks.c who is who,
+ * read_samples.c and read_events.c what happened, and read_zones.c makes zones of events.
  *
- * Field numbers are those of google/perfetto v55.3; src/formats/perfetto.proto has those that
- * stackwide writes.
+ * Field numbers are those of google/perfetto v55.3; perfetto.proto has those that stackwide
+ * writes.
  */
 #ifndef FORMATS_PERFETTO_READER_H
 #define FORMATS_PERFETTO_READER_H
@@ -23,80 +22,82 @@
 #include "timeline/timeline.h"
 
 /* Ids from here on are our writer's invention: the number is not known. */
-#define PFTRACE_MADE_UP_ID 2000000000u
+#define PERFETTO_MADE_UP_ID 2000000000u
 
-#define PFTRACE_NONE     UINT32_MAX
-#define PFTRACE_BOOTTIME 6 /* the clock */
+#define PERFETTO_NONE     UINT32_MAX
+#define PERFETTO_BOOTTIME 6 /* the clock */
 
 /* ---- what is referred to by number -------------------------------------------------------- */
 
 /* By field of InternedData. */
-enum pftrace_kind {
-	PFTRACE_CATEGORY = 1, /* these are strings of the timeline */
-	PFTRACE_EVENT_NAME = 2,
-	PFTRACE_ANNOTATION_NAME = 3,
-	PFTRACE_STRING_VALUE = 29,
-	PFTRACE_SOURCE_LOCATION = 4,
-	PFTRACE_FUNCTION = 5,      /* these are strings of the profile */
-	PFTRACE_SHORT_NAME = 1000, /* no field: a part of the function of the same number */
-	PFTRACE_BUILD_ID = 16,
-	PFTRACE_PATH = 17,
-	PFTRACE_SOURCE_PATH = 18,
-	PFTRACE_MAPPING = 19,
-	PFTRACE_FRAME = 6,
-	PFTRACE_CALLSTACK = 7, /* stacks of the profile */
+enum perfetto_interned_kind {
+	PERFETTO_INTERNED_CATEGORY = 1, /* these are strings of the timeline */
+	PERFETTO_INTERNED_EVENT_NAME = 2,
+	PERFETTO_INTERNED_ANNOTATION_NAME = 3,
+	PERFETTO_INTERNED_STRING_VALUE = 29,
+	PERFETTO_INTERNED_SOURCE_LOCATION = 4,
+	PERFETTO_INTERNED_FUNCTION = 5, /* these are strings of the profile */
+	PERFETTO_INTERNED_SHORT_NAME =
+		1000, /* no field: a part of the function of the same number */
+	PERFETTO_INTERNED_BUILD_ID = 16,
+	PERFETTO_INTERNED_PATH = 17,
+	PERFETTO_INTERNED_SOURCE_PATH = 18,
+	PERFETTO_INTERNED_MAPPING = 19,
+	PERFETTO_INTERNED_FRAME = 6,
+	PERFETTO_INTERNED_CALLSTACK = 7, /* stacks of the profile */
 };
 
-struct pftrace_source {
+struct perfetto_source {
 	uint32_t function; /* strings of the timeline */
 	uint32_t file;
 	uint32_t line;
 };
 
-struct pftrace_entry {
+struct perfetto_entry {
 	uint64_t iid;
 	uint32_t kind;
 	uint32_t value;
 };
 
-struct pftrace_mapping {
+struct perfetto_mapping {
 	uint32_t path; /* strings of the profile */
 	uint32_t build_id;
 };
 
-struct pftrace_frame {
+struct perfetto_frame {
 	struct frame frame;
 	uint64_t address;
-	uint32_t mapping; /* PFTRACE_NONE */
+	uint32_t mapping; /* PERFETTO_NONE */
 	bool has_address;
 	bool is_elf_address; /* of ours; those of others are */
-	bool is_nameless;    /* its address is all that is known: see pftrace_code.c */
+	bool is_nameless;    /* its address is all that is known: see read_code.c */
 };
 
 /* Of one sequence, until its state is cleared. */
-struct pftrace_interned {
-	ARRAY(struct pftrace_entry) entries;
+struct perfetto_interned {
+	ARRAY(struct perfetto_entry) entries;
 	struct hash_index index;
-	ARRAY(struct pftrace_source) sources;
-	ARRAY(struct pftrace_mapping) mappings;
-	ARRAY(struct pftrace_frame) frames;
+	ARRAY(struct perfetto_source) sources;
+	ARRAY(struct perfetto_mapping) mappings;
+	ARRAY(struct perfetto_frame) frames;
 };
 
-struct pftrace_interned *pftrace_interned_new(void); /* NULL when out of memory */
-void pftrace_interned_free(struct pftrace_interned *interned);
-/* PFTRACE_NONE when the sequence has told of none, or `interned` is NULL. */
-uint32_t pftrace_interned_find(const struct pftrace_interned *interned, enum pftrace_kind kind,
-			       uint64_t iid);
+struct perfetto_interned *perfetto_interned_new(void); /* NULL when out of memory */
+void perfetto_interned_free(struct perfetto_interned *interned);
+/* PERFETTO_NONE when the sequence has told of none, or `interned` is NULL. */
+uint32_t perfetto_interned_find(const struct perfetto_interned *interned,
+				enum perfetto_interned_kind kind, uint64_t iid);
 /* NULL when there is none. */
-const struct pftrace_source *pftrace_interned_find_source(const struct pftrace_interned *interned,
-							  uint64_t iid);
+const struct perfetto_source *perfetto_interned_find_source(
+	const struct perfetto_interned *interned, uint64_t iid);
 
-_must_check_ int pftrace_interned_put(struct pftrace_interned *interned, enum pftrace_kind kind,
-				      uint64_t iid, uint32_t value);
+_must_check_ int perfetto_interned_put(struct perfetto_interned *interned,
+				       enum perfetto_interned_kind kind, uint64_t iid,
+				       uint32_t value);
 
 /* ---- sequences ---------------------------------------------------------------------------- */
 
-struct pftrace_clock {
+struct perfetto_clock {
 	uint32_t id;
 	bool is_incremental;
 	uint64_t multiplier; /* nanoseconds of its unit */
@@ -105,7 +106,7 @@ struct pftrace_clock {
 };
 
 /* One writer of packets. */
-struct pftrace_sequence {
+struct perfetto_sequence {
 	uint32_t id;
 	bool is_valid;          /* its state is complete: nothing was lost since it was cleared */
 	bool is_ours;           /* stackwide's samples: see perfetto.proto */
@@ -114,16 +115,16 @@ struct pftrace_sequence {
 	uint32_t metric_name; /* strings of the profile */
 	uint32_t metric_unit;
 	uint32_t frequency; /* of a recording, in Hz; 0: none */
-	uint32_t metric;    /* of the profile; PFTRACE_NONE before its first sample */
+	uint32_t metric;    /* of the profile; PERFETTO_NONE before its first sample */
 	uint32_t pid;       /* of the thread whose sequence it is */
 	uint32_t tid;
-	ARRAY(struct pftrace_clock) clocks;
-	struct pftrace_interned *interned; /* NULL before it has told of anything */
+	ARRAY(struct perfetto_clock) clocks;
+	struct perfetto_interned *interned; /* NULL before it has told of anything */
 };
 
 /* ---- who and where ------------------------------------------------------------------------ */
 
-struct pftrace_process {
+struct perfetto_process {
 	uint32_t pid;
 	uint32_t name;     /* string of the timeline */
 	uint64_t since_ns; /* from when on the pid means this one */
@@ -132,7 +133,7 @@ struct pftrace_process {
 	uint32_t process; /* of the timeline; TIMELINE_NONE before it is used */
 };
 
-struct pftrace_thread {
+struct perfetto_thread {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t name; /* string of the timeline */
@@ -143,7 +144,7 @@ struct pftrace_thread {
 };
 
 /* A process or thread that nothing describes. */
-struct pftrace_unknown {
+struct perfetto_unknown {
 	uint32_t pid;
 	uint32_t tid; /* of a thread */
 	bool is_thread;
@@ -151,29 +152,29 @@ struct pftrace_unknown {
 };
 
 /* What a track is for; the later ones are of our own traces. */
-enum pftrace_role {
-	PFTRACE_TRACK,
-	PFTRACE_COUNTER,
-	PFTRACE_REGION,     /* slices say who is on it */
-	PFTRACE_ZONES,      /* of a region */
-	PFTRACE_FILL,       /* of a region */
-	PFTRACE_NUM_STACKS, /* regions in use */
-	PFTRACE_SIZE_STACKS,
-	PFTRACE_STACK_IN_USE, /* tells nothing that regions do not */
+enum perfetto_role {
+	PERFETTO_TRACK,
+	PERFETTO_COUNTER,
+	PERFETTO_REGION,     /* slices say who is on it */
+	PERFETTO_ZONES,      /* of a region */
+	PERFETTO_FILL,       /* of a region */
+	PERFETTO_NUM_STACKS, /* regions in use */
+	PERFETTO_SIZE_STACKS,
+	PERFETTO_STACK_IN_USE, /* tells nothing that regions do not */
 };
 
-struct pftrace_track {
+struct perfetto_track {
 	uint64_t uuid;
 	uint64_t parent_uuid;
 	uint64_t region_begin; /* of a region's track */
 	uint64_t region_end;
 	uint32_t name;    /* strings of the timeline */
 	uint32_t unit;    /* of a counter */
-	uint32_t process; /* index; PFTRACE_NONE: not that of a process */
+	uint32_t process; /* index; PERFETTO_NONE: not that of a process */
 	uint32_t thread;  /* the same */
 	uint32_t item;    /* region or counter of the timeline; TIMELINE_NONE before it is used */
 	uint32_t owner;   /* thread of the timeline that slices are of; TIMELINE_NONE: not yet */
-	uint32_t first_event; /* of its slices; PFTRACE_NONE */
+	uint32_t first_event; /* of its slices; PERFETTO_NONE */
 	uint32_t last_event;
 	uint32_t first_occupancy; /* of a region, in the timeline */
 	uint32_t num_occupancies;
@@ -183,11 +184,11 @@ struct pftrace_track {
 	bool is_incremental;
 	bool is_unsorted;
 	bool is_guessed; /* the bounds of a region */
-	uint8_t role;    /* enum pftrace_role */
+	uint8_t role;    /* enum perfetto_role */
 };
 
 /* A slice begins or ends. */
-struct pftrace_event {
+struct perfetto_event {
 	uint64_t time_ns;
 	uint64_t fill_bytes;
 	uint32_t location;  /* of the timeline; TIMELINE_NONE: an end */
@@ -195,12 +196,12 @@ struct pftrace_event {
 	uint32_t next;      /* on its track */
 };
 
-struct pftrace_attribute {
+struct perfetto_attribute {
 	struct zone_attribute attribute; /* .next is the place + 1 of the one before */
 };
 
 /* Names of an address that were found later. */
-struct pftrace_symbol {
+struct perfetto_symbol {
 	uint32_t path; /* strings of the profile */
 	uint32_t build_id;
 	uint64_t address;
@@ -209,7 +210,7 @@ struct pftrace_symbol {
 };
 
 /* What a process has allocated at a stack, by the last dump. */
-struct pftrace_heap_stack {
+struct perfetto_heap_stack {
 	uint32_t pid;
 	uint32_t heap;  /* string of the profile */
 	uint32_t stack; /* of the profile */
@@ -218,7 +219,7 @@ struct pftrace_heap_stack {
 	uint64_t values[6]; /* by metric */
 };
 
-struct pftrace_reader {
+struct perfetto_reader {
 	struct import *import;
 	struct timeline *timeline;
 	struct timeline *own_timeline; /* where the import wants none */
@@ -230,21 +231,21 @@ struct pftrace_reader {
 	uint64_t num_stackless;      /* samples whose stack nothing told of */
 	uint64_t num_stateless;      /* packets whose sequence had lost what they refer to */
 
-	ARRAY(struct pftrace_sequence) sequences;
+	ARRAY(struct perfetto_sequence) sequences;
 	struct hash_index sequence_index;
 	uint32_t last_sequence;
-	ARRAY(struct pftrace_clock) clocks; /* of all sequences */
+	ARRAY(struct perfetto_clock) clocks; /* of all sequences */
 
-	ARRAY(struct pftrace_process) processes; /* by pid and time, once all are there */
-	ARRAY(struct pftrace_thread) threads;    /* by pid, tid and time */
-	ARRAY(struct pftrace_unknown) unknown;
+	ARRAY(struct perfetto_process) processes; /* by pid and time, once all are there */
+	ARRAY(struct perfetto_thread) threads;    /* by pid, tid and time */
+	ARRAY(struct perfetto_unknown) unknown;
 	struct hash_index unknown_index;
-	ARRAY(struct pftrace_track) tracks;
+	ARRAY(struct perfetto_track) tracks;
 	struct hash_index track_index;
 	uint32_t last_track;
 
-	ARRAY(struct pftrace_event) events;
-	ARRAY(struct pftrace_attribute) attributes;
+	ARRAY(struct perfetto_event) events;
+	ARRAY(struct perfetto_attribute) attributes;
 	struct hash_index locations; /* of the timeline */
 
 	uint32_t num_metrics;
@@ -254,10 +255,10 @@ struct pftrace_reader {
 	ARRAY(uint32_t) profile_threads; /* by thread of the timeline; their ids plus one */
 	ARRAY(uint32_t) profile_processes;
 	struct hash_index modules; /* of the profile, by path and build ID */
-	ARRAY(struct pftrace_symbol) symbols;
+	ARRAY(struct perfetto_symbol) symbols;
 	ARRAY(struct frame) symbol_lines;
 	struct hash_index symbol_index; /* by file and address */
-	ARRAY(struct pftrace_heap_stack) heap_stacks;
+	ARRAY(struct perfetto_heap_stack) heap_stacks;
 	struct hash_index heap_index;
 	uint32_t num_heap_dumps; /* that have begun */
 	uint64_t num_cut_heaps;
@@ -267,21 +268,21 @@ struct pftrace_reader {
 };
 
 /* A packet, as far as all kinds are alike. */
-struct pftrace_packet {
-	struct pftrace_sequence *sequence; /* NULL: it has none */
+struct perfetto_packet {
+	struct perfetto_sequence *sequence; /* NULL: it has none */
 	uint64_t time_ns;
 	bool has_time;
 };
 
 /* Whether there may be one more of something of which there are `count`. */
-static inline bool pftrace_has_room(const struct pftrace_reader *reader, size_t count,
-				    unsigned int bytes_each)
+static inline bool perfetto_has_room(const struct perfetto_reader *reader, size_t count,
+				     unsigned int bytes_each)
 {
 	return count < 65536 + reader->num_bytes / bytes_each;
 }
 
-static inline int pftrace_add_string(struct pftrace_reader *reader, struct bytes string,
-				     uint32_t *ret)
+static inline int perfetto_add_string(struct perfetto_reader *reader, struct bytes string,
+				      uint32_t *ret)
 {
 	return timeline_add_bytes(reader->timeline, string.size ? (const char *)string.data : "",
 				  string.size, ret);
@@ -289,119 +290,121 @@ static inline int pftrace_add_string(struct pftrace_reader *reader, struct bytes
 
 /* All below return as format.read where nothing else is said. */
 
-/* pftrace_clocks.c: the sequence may be NULL. */
-_must_check_ int pftrace_read_snapshot(struct pftrace_reader *reader,
-				       struct pftrace_sequence *sequence, struct bytes message);
+/* read_clocks.c: the sequence may be NULL. */
+_must_check_ int perfetto_read_snapshot(struct perfetto_reader *reader,
+					struct perfetto_sequence *sequence, struct bytes message);
 /* As nanoseconds of CLOCK_BOOTTIME; clock 0 is that one. An incremental clock moves on. */
-uint64_t pftrace_convert_time(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
-			      uint64_t clock, uint64_t time);
+uint64_t perfetto_convert_time(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
+			       uint64_t clock, uint64_t time);
 
-/* pftrace_interned.c: what a packet tells of. */
-_must_check_ int pftrace_read_interned(struct pftrace_reader *reader,
-				       struct pftrace_sequence *sequence, struct bytes message);
+/* read_interned.c: what a packet tells of. */
+_must_check_ int perfetto_read_interned(struct perfetto_reader *reader,
+					struct perfetto_sequence *sequence, struct bytes message);
 
-_must_check_ int pftrace_add_profile_string(struct pftrace_reader *reader, struct bytes string,
-					    uint32_t *ret);
+_must_check_ int perfetto_add_profile_string(struct perfetto_reader *reader, struct bytes string,
+					     uint32_t *ret);
 
-/* pftrace_code.c: the sequence has an `interned`. */
-_must_check_ int pftrace_read_mapping(struct pftrace_reader *reader,
-				      struct pftrace_interned *interned, struct bytes message);
-_must_check_ int pftrace_read_frame(struct pftrace_reader *reader,
-				    const struct pftrace_sequence *sequence, struct bytes message);
-_must_check_ int pftrace_read_callstack(struct pftrace_reader *reader,
-					const struct pftrace_sequence *sequence,
-					struct bytes message);
+/* read_code.c: the sequence has an `interned`. */
+_must_check_ int perfetto_read_mapping(struct perfetto_reader *reader,
+				       struct perfetto_interned *interned, struct bytes message);
+_must_check_ int perfetto_read_frame(struct perfetto_reader *reader,
+				     const struct perfetto_sequence *sequence,
+				     struct bytes message);
+_must_check_ int perfetto_read_callstack(struct perfetto_reader *reader,
+					 const struct perfetto_sequence *sequence,
+					 struct bytes message);
 
-/* pftrace_symbols.c: in the first round. */
-_must_check_ int pftrace_read_symbols(struct pftrace_reader *reader, struct bytes message);
+/* read_symbols.c: in the first round. */
+_must_check_ int perfetto_read_symbols(struct perfetto_reader *reader, struct bytes message);
 /* reader->frames of the address. Returns 0, -ENOENT or -ENOMEM. */
-_must_check_ int pftrace_find_symbol(struct pftrace_reader *reader,
-				     const struct pftrace_mapping *mapping,
-				     const struct pftrace_frame *frame);
+_must_check_ int perfetto_find_symbol(struct perfetto_reader *reader,
+				      const struct perfetto_mapping *mapping,
+				      const struct perfetto_frame *frame);
 
-/* pftrace_heap.c. */
-_must_check_ int pftrace_read_heap(struct pftrace_reader *reader,
-				   const struct pftrace_packet *packet, struct bytes message);
+/* read_heap.c. */
+_must_check_ int perfetto_read_heap(struct perfetto_reader *reader,
+				    const struct perfetto_packet *packet, struct bytes message);
 /* Into the profile, when all packets are read. */
-_must_check_ int pftrace_finish_heaps(struct pftrace_reader *reader);
+_must_check_ int perfetto_finish_heaps(struct perfetto_reader *reader);
 
-/* pftrace_tracks.c: descriptors, in the first round; then they are put into order. */
-_must_check_ int pftrace_read_descriptor(struct pftrace_reader *reader, struct bytes message,
-					 uint64_t since_ns);
-_must_check_ int pftrace_read_process_tree(struct pftrace_reader *reader, struct bytes message,
-					   uint64_t since_ns);
-_must_check_ int pftrace_read_thread(struct pftrace_reader *reader, struct bytes message,
-				     uint64_t since_ns);
-_must_check_ int pftrace_finish_descriptors(struct pftrace_reader *reader);
+/* read_tracks.c: descriptors, in the first round; then they are put into order. */
+_must_check_ int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes message,
+					  uint64_t since_ns);
+_must_check_ int perfetto_read_process_tree(struct perfetto_reader *reader, struct bytes message,
+					    uint64_t since_ns);
+_must_check_ int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message,
+				      uint64_t since_ns);
+_must_check_ int perfetto_finish_descriptors(struct perfetto_reader *reader);
 /* A track, made if nothing describes it; NULL when out of memory or there are too many. */
-struct pftrace_track *pftrace_find_track(struct pftrace_reader *reader, uint64_t uuid);
+struct perfetto_track *perfetto_find_track(struct perfetto_reader *reader, uint64_t uuid);
 /* The track that is described above this one; NULL at the top. */
-struct pftrace_track *pftrace_get_parent(const struct pftrace_reader *reader,
-					 const struct pftrace_track *track);
+struct perfetto_track *perfetto_get_parent(const struct perfetto_reader *reader,
+					   const struct perfetto_track *track);
 
-/* pftrace_who.c: by number, then by time. */
-int pftrace_compare_processes(const void *left, const void *right);
-int pftrace_compare_threads(const void *left, const void *right);
+/* read_threads.c: by number, then by time. */
+int perfetto_compare_processes(const void *left, const void *right);
+int perfetto_compare_threads(const void *left, const void *right);
 /* The timeline's thread that has these ids at this time. */
-_must_check_ int pftrace_find_thread(struct pftrace_reader *reader, uint32_t pid, uint32_t tid,
-				     uint64_t time_ns, uint32_t *ret);
+_must_check_ int perfetto_find_thread(struct perfetto_reader *reader, uint32_t pid, uint32_t tid,
+				      uint64_t time_ns, uint32_t *ret);
 /* The timeline's thread whose slices are on the track. */
-_must_check_ int pftrace_find_owner(struct pftrace_reader *reader, struct pftrace_track *track,
-				    uint32_t *ret);
+_must_check_ int perfetto_find_owner(struct perfetto_reader *reader, struct perfetto_track *track,
+				     uint32_t *ret);
 /* The timeline's process that the track is of. */
-_must_check_ int pftrace_find_process_of(struct pftrace_reader *reader,
-					 const struct pftrace_track *track, uint32_t *ret);
-_must_check_ int pftrace_use_described(struct pftrace_reader *reader);
+_must_check_ int perfetto_find_process_of(struct perfetto_reader *reader,
+					  const struct perfetto_track *track, uint32_t *ret);
+_must_check_ int perfetto_use_described(struct perfetto_reader *reader);
 /* Its pid in the trace; 0 when it is of none. */
-uint32_t pftrace_get_pid_of(const struct pftrace_reader *reader, const struct pftrace_track *track);
+uint32_t perfetto_get_pid_of(const struct perfetto_reader *reader,
+			     const struct perfetto_track *track);
 /* The profile's thread for one of the timeline. */
-_must_check_ int pftrace_get_profile_thread(struct pftrace_reader *reader, uint32_t thread,
-					    uint32_t *ret);
+_must_check_ int perfetto_get_profile_thread(struct perfetto_reader *reader, uint32_t thread,
+					     uint32_t *ret);
 
-/* pftrace_samples.c. */
-_must_check_ int pftrace_read_sample(struct pftrace_reader *reader,
-				     const struct pftrace_packet *packet, struct bytes message);
-_must_check_ int pftrace_read_streaming_profile(struct pftrace_reader *reader,
-						const struct pftrace_packet *packet,
-						struct bytes message);
-_must_check_ int pftrace_read_sample_defaults(struct pftrace_reader *reader,
-					      struct pftrace_sequence *sequence,
-					      struct bytes message);
+/* read_samples.c. */
+_must_check_ int perfetto_read_sample(struct perfetto_reader *reader,
+				      const struct perfetto_packet *packet, struct bytes message);
+_must_check_ int perfetto_read_streaming_profile(struct perfetto_reader *reader,
+						 const struct perfetto_packet *packet,
+						 struct bytes message);
+_must_check_ int perfetto_read_sample_defaults(struct perfetto_reader *reader,
+					       struct perfetto_sequence *sequence,
+					       struct bytes message);
 
 /*
  * The profile's stack of a number; STACK_EMPTY, which is counted, where the sequence has not told
  * of it.
  */
-uint32_t pftrace_find_stack(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
-			    uint64_t iid);
+uint32_t perfetto_find_stack(struct perfetto_reader *reader,
+			     const struct perfetto_sequence *sequence, uint64_t iid);
 
 /* How our own recording was made, into the profile, when all packets are read. */
-void pftrace_finish_samples(struct pftrace_reader *reader);
+void perfetto_finish_samples(struct perfetto_reader *reader);
 
-/* pftrace_events.c. */
-_must_check_ int pftrace_read_event(struct pftrace_reader *reader,
-				    const struct pftrace_packet *packet, struct bytes message);
+/* read_events.c. */
+_must_check_ int perfetto_read_event(struct perfetto_reader *reader,
+				     const struct perfetto_packet *packet, struct bytes message);
 
 /* What our own traces tell of regions, from their counters. */
-_must_check_ int pftrace_add_fill(struct pftrace_reader *reader,
-				  const struct pftrace_packet *packet, uint64_t bytes,
-				  struct pftrace_track *track);
-_must_check_ int pftrace_add_in_use(struct pftrace_reader *reader,
-				    const struct pftrace_packet *packet, uint64_t value,
-				    const struct pftrace_track *track);
+_must_check_ int perfetto_add_fill(struct perfetto_reader *reader,
+				   const struct perfetto_packet *packet, uint64_t bytes,
+				   struct perfetto_track *track);
+_must_check_ int perfetto_add_in_use(struct perfetto_reader *reader,
+				     const struct perfetto_packet *packet, uint64_t value,
+				     const struct perfetto_track *track);
 
-/* pftrace_zones.c: slices to zones and occupancies, when all packets are read. */
-_must_check_ int pftrace_finish_zones(struct pftrace_reader *reader);
+/* read_zones.c: slices to zones and occupancies, when all packets are read. */
+_must_check_ int perfetto_finish_zones(struct perfetto_reader *reader);
 
 /*
- * pftrace_packed.c: packets that are packed by zlib, of at most `limit` bytes when unpacked.
+ * read_compressed.c: packets that are packed by zlib, of at most `limit` bytes when unpacked.
  *
  * Returns 0, -ENOMEM, -EBADMSG (damaged) or -EFBIG (more than the limit).
  */
-_must_check_ int pftrace_unpack(struct bytes packed, size_t limit, struct text *ret);
+_must_check_ int perfetto_unpack(struct bytes packed, size_t limit, struct text *ret);
 
-/* pftrace.c. */
-int pftrace_read(struct import *import);
-enum detection pftrace_detect(const uint8_t *data, size_t size);
+/* read.c. */
+int perfetto_read(struct import *import);
+enum detection perfetto_detect(const uint8_t *data, size_t size);
 
 #endif

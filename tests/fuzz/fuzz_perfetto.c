@@ -54,8 +54,8 @@ static struct profile *go_round(const struct profile *profile, const struct time
 		import.data = (const uint8_t *)written.data;
 		import.size = written.length;
 		require(import.profile != NULL);
-		require(pftrace_detect(import.data, import.size) == DETECTED_SURE);
-		err = pftrace_read(&import);
+		require(perfetto_detect(import.data, import.size) == DETECTED_SURE);
+		err = perfetto_read(&import);
 		require(err == 0 || err == -EOVERFLOW); /* names that become one */
 	}
 	text_release(&written);
@@ -82,7 +82,7 @@ static void require_same(const struct profile *a, const struct profile *b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct import import = {.name = "fuzz", .data = data, .size = size};
-	enum detection detection = pftrace_detect(data, size);
+	enum detection detection = perfetto_detect(data, size);
 	struct profile *second = NULL;
 	struct profile *third = NULL;
 	int err;
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	import.profile = profile_new();
 	import.timeline = timeline_new();
 	require(import.profile && import.timeline);
-	err = pftrace_read(&import);
+	err = perfetto_read(&import);
 	require(err == 0 || err == -EBADMSG || err == -EOVERFLOW);
 	require(err == 0 || import.error.message[0]);
 	if (!err) {

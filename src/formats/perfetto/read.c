@@ -68,7 +68,7 @@ struct raw_packet {
 };
 
 struct rounds {
-	struct pftrace_reader *reader;
+	struct perfetto_reader *reader;
 	enum round round;
 	uint64_t num_packets;
 	uint64_t num_unpacked; /* bytes that may still be unpacked */
@@ -131,21 +131,21 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 
 static bool is_sequence(const void *owner, uint32_t item, const void *key)
 {
-	return ((const struct pftrace_reader *)owner)->sequences.items[item].id ==
+	return ((const struct perfetto_reader *)owner)->sequences.items[item].id ==
 	       *(const uint32_t *)key;
 }
 
-static struct pftrace_sequence *add_sequence(struct pftrace_reader *reader, uint32_t id)
+static struct perfetto_sequence *add_sequence(struct perfetto_reader *reader, uint32_t id)
 {
-	struct pftrace_sequence *added;
+	struct perfetto_sequence *added;
 
-	if (!pftrace_has_room(reader, reader->sequences.length, 64))
+	if (!perfetto_has_room(reader, reader->sequences.length, 64))
 		return NULL;
 	added = array_add(&reader->sequences);
 	if (!added)
 		return NULL;
 	added->id = id;
-	added->metric = PFTRACE_NONE;
+	added->metric = PERFETTO_NONE;
 	reader->last_sequence = (uint32_t)(reader->sequences.length - 1);
 	return hash_index_add(&reader->sequence_index, hash_mix(0, id), reader->last_sequence)
 		       ? NULL
@@ -153,7 +153,7 @@ static struct pftrace_sequence *add_sequence(struct pftrace_reader *reader, uint
 }
 
 /* NULL when out of memory, or when there are too many. */
-static struct pftrace_sequence *find_sequence(struct pftrace_reader *reader, uint32_t id)
+static struct perfetto_sequence *find_sequence(struct perfetto_reader *reader, uint32_t id)
 {
 	uint32_t found = reader->last_sequence;
 
@@ -166,21 +166,21 @@ static struct pftrace_sequence *find_sequence(struct pftrace_reader *reader, uin
 	return &reader->sequences.items[found];
 }
 
-static void clear_state(struct pftrace_sequence *sequence)
+static void clear_state(struct perfetto_sequence *sequence)
 {
-	pftrace_interned_free(sequence->interned);
+	perfetto_interned_free(sequence->interned);
 	sequence->interned = NULL;
 	sequence->is_valid = true;
 	sequence->is_ours = false;
 	sequence->frequency = 0;
 	sequence->default_clock = 0;
 	sequence->default_track = 0;
-	sequence->metric = PFTRACE_NONE;
+	sequence->metric = PERFETTO_NONE;
 	sequence->metric_name = STRING_EMPTY;
 	sequence->metric_unit = STRING_EMPTY;
 }
 
-static int read_defaults(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
+static int read_defaults(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
 			 struct bytes message)
 {
 	struct protobuf_field field;
@@ -191,7 +191,7 @@ static int read_defaults(struct pftrace_reader *reader, struct pftrace_sequence 
 		if (field.number == PACKET_CLOCK && field.type == PROTOBUF_VARINT)
 			sequence->default_clock = (uint32_t)field.value;
 		else if (field.number == 12 && field.type == PROTOBUF_BYTES)
-			err = pftrace_read_sample_defaults(reader, sequence, field.body);
+			err = perfetto_read_sample_defaults(reader, sequence, field.body);
 		else if (field.number == 11 && field.type == PROTOBUF_BYTES)
 			while (protobuf_next(&field.body, &inner))
 				if (inner.number == 11 && inner.type == PROTOBUF_VARINT)
@@ -201,36 +201,36 @@ static int read_defaults(struct pftrace_reader *reader, struct pftrace_sequence 
 }
 
 /* When a packet says it is from, as CLOCK_BOOTTIME. */
-static uint64_t find_time(struct pftrace_reader *reader, const struct raw_packet *raw,
-			  struct pftrace_sequence *sequence)
+static uint64_t find_time(struct perfetto_reader *reader, const struct raw_packet *raw,
+			  struct perfetto_sequence *sequence)
 {
 	uint64_t clock = raw->has_clock ? raw->clock : sequence ? sequence->default_clock : 0;
 
-	return pftrace_convert_time(reader, sequence, clock, raw->timestamp);
+	return perfetto_convert_time(reader, sequence, clock, raw->timestamp);
 }
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
 /* Before clocks are known: only what needs no conversion. */
-static int read_descriptors(struct pftrace_reader *reader, const struct raw_packet *raw)
+static int read_descriptors(struct perfetto_reader *reader, const struct raw_packet *raw)
 {
-	bool is_boottime = !raw->has_clock || raw->clock == PFTRACE_BOOTTIME;
+	bool is_boottime = !raw->has_clock || raw->clock == PERFETTO_BOOTTIME;
 	uint64_t since_ns = is_boottime && raw->has_timestamp ? raw->timestamp : 0;
 
 	switch (raw->kind) {
 	case PACKET_PROCESS_TREE:
-		return pftrace_read_process_tree(reader, raw->data, 0);
+		return perfetto_read_process_tree(reader, raw->data, 0);
 	case PACKET_THREAD:
-		return pftrace_read_thread(reader, raw->data, since_ns);
+		return perfetto_read_thread(reader, raw->data, since_ns);
 	case PACKET_TRACK:
-		return pftrace_read_descriptor(reader, raw->data, since_ns);
+		return perfetto_read_descriptor(reader, raw->data, since_ns);
 	case PACKET_SYMBOLS:
-		return pftrace_read_symbols(reader, raw->data);
+		return perfetto_read_symbols(reader, raw->data);
 	}
 	return 0;
 }
 
-static void read_owner(struct pftrace_sequence *sequence, struct bytes message)
+static void read_owner(struct perfetto_sequence *sequence, struct bytes message)
 {
 	struct protobuf_field field;
 
@@ -242,10 +242,10 @@ static void read_owner(struct pftrace_sequence *sequence, struct bytes message)
 	}
 }
 
-static int read_data(struct pftrace_reader *reader, const struct raw_packet *raw,
-		     struct pftrace_sequence *sequence)
+static int read_data(struct perfetto_reader *reader, const struct raw_packet *raw,
+		     struct perfetto_sequence *sequence)
 {
-	struct pftrace_packet packet = {
+	struct perfetto_packet packet = {
 		.sequence = sequence,
 		.has_time = raw->has_timestamp,
 		.time_ns = raw->has_timestamp ? find_time(reader, raw, sequence) : 0,
@@ -253,31 +253,31 @@ static int read_data(struct pftrace_reader *reader, const struct raw_packet *raw
 
 	switch (raw->kind) {
 	case PACKET_CLOCK_SNAPSHOT:
-		return pftrace_read_snapshot(reader, sequence, raw->data);
+		return perfetto_read_snapshot(reader, sequence, raw->data);
 	case PACKET_THREAD:
 		if (sequence)
 			read_owner(sequence, raw->data);
 		return 0;
 	case PACKET_TRACK_EVENT:
-		return sequence ? pftrace_read_event(reader, &packet, raw->data) : 0;
+		return sequence ? perfetto_read_event(reader, &packet, raw->data) : 0;
 	case PACKET_SAMPLE:
-		return sequence ? pftrace_read_sample(reader, &packet, raw->data) : 0;
+		return sequence ? perfetto_read_sample(reader, &packet, raw->data) : 0;
 	case PACKET_HEAP:
-		return sequence ? pftrace_read_heap(reader, &packet, raw->data) : 0;
+		return sequence ? perfetto_read_heap(reader, &packet, raw->data) : 0;
 	case PACKET_STREAMING_PROFILE:
-		return sequence ? pftrace_read_streaming_profile(reader, &packet, raw->data) : 0;
+		return sequence ? perfetto_read_streaming_profile(reader, &packet, raw->data) : 0;
 	}
 	return 0;
 }
 
-static int read_events(struct pftrace_reader *reader, const struct raw_packet *raw)
+static int read_events(struct perfetto_reader *reader, const struct raw_packet *raw)
 {
-	struct pftrace_sequence *sequence =
+	struct perfetto_sequence *sequence =
 		raw->sequence ? find_sequence(reader, raw->sequence) : NULL;
 	int err = 0;
 
 	if (raw->sequence && !sequence)
-		return pftrace_has_room(reader, reader->sequences.length, 64) ? -ENOMEM : 0;
+		return perfetto_has_room(reader, reader->sequences.length, 64) ? -ENOMEM : 0;
 	if (sequence && raw->is_after_loss)
 		sequence->is_valid = false;
 	if (sequence && raw->flags & FLAG_STATE_CLEARED)
@@ -289,7 +289,7 @@ static int read_events(struct pftrace_reader *reader, const struct raw_packet *r
 	if (sequence && raw->defaults.size)
 		err = read_defaults(reader, sequence, raw->defaults);
 	if (!err && sequence && raw->interned.size)
-		err = pftrace_read_interned(reader, sequence, raw->interned);
+		err = perfetto_read_interned(reader, sequence, raw->interned);
 	return err ? err : read_data(reader, raw, sequence);
 }
 
@@ -297,10 +297,10 @@ static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packe
 
 static int read_packed(struct rounds *rounds, struct bytes packed)
 {
-	struct pftrace_reader *reader = rounds->reader;
+	struct perfetto_reader *reader = rounds->reader;
 	uint64_t at_once = 2 * (uint64_t)reader->import->size + UNPACK_AT_ONCE_BYTES;
 	size_t limit = rounds->num_unpacked < at_once ? rounds->num_unpacked : at_once;
-	int err = pftrace_unpack(packed, limit, &rounds->unpacked);
+	int err = perfetto_unpack(packed, limit, &rounds->unpacked);
 
 	if (err == -EFBIG)
 		return import_fail_byte(
@@ -352,7 +352,7 @@ static int tell_cut(struct rounds *rounds, size_t offset, bool is_packed)
 
 static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packed)
 {
-	struct pftrace_reader *reader = rounds->reader;
+	struct perfetto_reader *reader = rounds->reader;
 	struct import *import = reader->import;
 	struct protobuf_field field;
 	int err = 0;
@@ -378,7 +378,7 @@ static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packe
 	return err;
 }
 
-static int read_round(struct pftrace_reader *reader, enum round round)
+static int read_round(struct perfetto_reader *reader, enum round round)
 {
 	const struct import *import = reader->import;
 	struct rounds rounds = {.reader = reader, .round = round};
@@ -391,7 +391,7 @@ static int read_round(struct pftrace_reader *reader, enum round round)
 }
 
 /* What was left out, and why. */
-static void tell_losses(struct pftrace_reader *reader)
+static void tell_losses(struct perfetto_reader *reader)
 {
 	struct import *import = reader->import;
 
@@ -408,10 +408,10 @@ static void tell_losses(struct pftrace_reader *reader)
 	import->counts.skipped += reader->num_stateless + reader->num_skipped_events;
 }
 
-static void release(struct pftrace_reader *reader)
+static void release(struct perfetto_reader *reader)
 {
 	array_for_each (&reader->sequences, sequence) {
-		pftrace_interned_free(sequence->interned);
+		perfetto_interned_free(sequence->interned);
 		array_release(&sequence->clocks);
 	}
 	array_release(&reader->sequences);
@@ -440,9 +440,9 @@ static void release(struct pftrace_reader *reader)
 	timeline_free(reader->own_timeline);
 }
 
-int pftrace_read(struct import *import)
+int perfetto_read(struct import *import)
 {
-	struct pftrace_reader reader = {.import = import, .timeline = import->timeline};
+	struct perfetto_reader reader = {.import = import, .timeline = import->timeline};
 	int err;
 
 	if (!reader.timeline)
@@ -453,15 +453,15 @@ int pftrace_read(struct import *import)
 		err = read_round(&reader, ROUND_DESCRIPTORS);
 	}
 	if (!err)
-		err = pftrace_finish_descriptors(&reader);
+		err = perfetto_finish_descriptors(&reader);
 	if (!err)
 		err = read_round(&reader, ROUND_EVENTS);
 	if (!err)
-		err = pftrace_finish_zones(&reader);
+		err = perfetto_finish_zones(&reader);
 	if (!err)
-		err = pftrace_finish_heaps(&reader);
+		err = perfetto_finish_heaps(&reader);
 	if (!err) {
-		pftrace_finish_samples(&reader);
+		perfetto_finish_samples(&reader);
 		tell_losses(&reader);
 	}
 	if (!err && !import->will_name_code)
@@ -515,7 +515,7 @@ static bool count_fitting(struct bytes message, unsigned int *num_known)
  * packed, or is one of those that a trace begins with; what else begins so is a pprof profile,
  * whose first message holds two small numbers.
  */
-enum detection pftrace_detect(const uint8_t *data, size_t size)
+enum detection perfetto_detect(const uint8_t *data, size_t size)
 {
 	struct bytes bytes = bytes_of(data, size);
 	struct protobuf_field field;

@@ -16,18 +16,18 @@ static bool is_own_clock(uint64_t id)
 	return id >= FIRST_OWN_CLOCK && id < END_OWN_CLOCK;
 }
 
-#define FIND_CLOCK(array, wanted)                    \
-	({                                           \
-		struct pftrace_clock *found_ = NULL; \
-                                                     \
-		array_for_each (array, clock_)       \
-			if (clock_->id == (wanted))  \
-				found_ = clock_;     \
-		found_;                              \
+#define FIND_CLOCK(array, wanted)                     \
+	({                                            \
+		struct perfetto_clock *found_ = NULL; \
+                                                      \
+		array_for_each (array, clock_)        \
+			if (clock_->id == (wanted))   \
+				found_ = clock_;      \
+		found_;                               \
 	})
 
-static struct pftrace_clock *find_clock(struct pftrace_reader *reader,
-					struct pftrace_sequence *sequence, uint64_t id)
+static struct perfetto_clock *find_clock(struct perfetto_reader *reader,
+					 struct perfetto_sequence *sequence, uint64_t id)
 {
 	if (!is_own_clock(id))
 		return FIND_CLOCK(&reader->clocks, id);
@@ -36,7 +36,7 @@ static struct pftrace_clock *find_clock(struct pftrace_reader *reader,
 
 /* A moment on one clock, as a snapshot tells it. */
 struct reading {
-	struct pftrace_clock clock;
+	struct perfetto_clock clock;
 	uint64_t time_ns;
 };
 
@@ -63,10 +63,10 @@ static struct reading read_clock(struct bytes message)
 	return reading;
 }
 
-static int set_clock(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
-		     const struct pftrace_clock *clock)
+static int set_clock(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
+		     const struct perfetto_clock *clock)
 {
-	struct pftrace_clock *known = find_clock(reader, sequence, clock->id);
+	struct perfetto_clock *known = find_clock(reader, sequence, clock->id);
 
 	if (!known && is_own_clock(clock->id) && sequence)
 		known = array_add(&sequence->clocks);
@@ -81,14 +81,14 @@ static int set_clock(struct pftrace_reader *reader, struct pftrace_sequence *seq
 }
 
 /* The boot clock's time of a snapshot, else the time of its first clock. */
-static uint64_t find_moment(struct pftrace_reader *reader, const struct reading *readings,
+static uint64_t find_moment(struct perfetto_reader *reader, const struct reading *readings,
 			    size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (readings[i].clock.id == PFTRACE_BOOTTIME)
+		if (readings[i].clock.id == PERFETTO_BOOTTIME)
 			return readings[i].time_ns;
 	for (size_t i = 0; i < count; i++) {
-		const struct pftrace_clock *known = find_clock(reader, NULL, readings[i].clock.id);
+		const struct perfetto_clock *known = find_clock(reader, NULL, readings[i].clock.id);
 
 		if (known)
 			return readings[i].time_ns + known->offset_ns;
@@ -97,7 +97,7 @@ static uint64_t find_moment(struct pftrace_reader *reader, const struct reading 
 }
 
 /* Snapshots of the three clocks that a timeline has go there, too. */
-static int keep_snapshot(struct pftrace_reader *reader, const struct reading *readings,
+static int keep_snapshot(struct perfetto_reader *reader, const struct reading *readings,
 			 size_t count)
 {
 	struct import *import = reader->import;
@@ -108,7 +108,7 @@ static int keep_snapshot(struct pftrace_reader *reader, const struct reading *re
 			snapshot.realtime_ns = readings[i].time_ns;
 		else if (readings[i].clock.id == 3)
 			snapshot.monotonic_ns = readings[i].time_ns;
-		else if (readings[i].clock.id == PFTRACE_BOOTTIME)
+		else if (readings[i].clock.id == PERFETTO_BOOTTIME)
 			snapshot.boottime_ns = readings[i].time_ns;
 	}
 	if (snapshot.realtime_ns && snapshot.boottime_ns &&
@@ -120,8 +120,8 @@ static int keep_snapshot(struct pftrace_reader *reader, const struct reading *re
 	return timeline_add_clock(reader->timeline, &snapshot, NULL);
 }
 
-int pftrace_read_snapshot(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
-			  struct bytes message)
+int perfetto_read_snapshot(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
+			   struct bytes message)
 {
 	struct reading readings[MAX_CLOCKS];
 	struct protobuf_field field;
@@ -141,12 +141,12 @@ int pftrace_read_snapshot(struct pftrace_reader *reader, struct pftrace_sequence
 	return err;
 }
 
-uint64_t pftrace_convert_time(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
-			      uint64_t id, uint64_t time)
+uint64_t perfetto_convert_time(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
+			       uint64_t id, uint64_t time)
 {
-	struct pftrace_clock *clock;
+	struct perfetto_clock *clock;
 
-	if (!id || id == PFTRACE_BOOTTIME)
+	if (!id || id == PERFETTO_BOOTTIME)
 		return time;
 	clock = find_clock(reader, sequence, id);
 	if (!clock)

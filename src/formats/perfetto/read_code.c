@@ -1,5 +1,5 @@
 /*
- * Reading Perfetto traces: mappings, frames and stacks. See pftrace_interned.c.
+ * Reading Perfetto traces: mappings, frames and stacks. See read_interned.c.
  *
  * Our own traces keep the addresses of code, which are file offsets. Those of others are ELF
  * addresses, and they are kept where nothing else is known: who has the files can name them.
@@ -19,13 +19,14 @@ enum frame_kind_value { KIND_KERNEL = 2, KIND_JIT = 4 };
 /* ---- mappings and frames ------------------------------------------------------------------ */
 
 /* A path may be told in parts. */
-static void append_path_part(struct pftrace_reader *reader, const struct pftrace_interned *interned,
-			     uint64_t iid, uint32_t *num_parts)
+static void append_path_part(struct perfetto_reader *reader,
+			     const struct perfetto_interned *interned, uint64_t iid,
+			     uint32_t *num_parts)
 {
 	const struct profile *profile = reader->import->profile;
-	uint32_t part = pftrace_interned_find(interned, PFTRACE_PATH, iid);
+	uint32_t part = perfetto_interned_find(interned, PERFETTO_INTERNED_PATH, iid);
 
-	if (part == PFTRACE_NONE || (*num_parts)++ == MAX_PATH_PARTS)
+	if (part == PERFETTO_NONE || (*num_parts)++ == MAX_PATH_PARTS)
 		return;
 	if (*num_parts > 1)
 		text_append_char(&reader->text, '/');
@@ -33,7 +34,7 @@ static void append_path_part(struct pftrace_reader *reader, const struct pftrace
 		    profile_get_string_length(profile, part));
 }
 
-static int add_absolute_path(struct pftrace_reader *reader, uint32_t *ret)
+static int add_absolute_path(struct perfetto_reader *reader, uint32_t *ret)
 {
 	_cleanup_(text_release) struct text path = {0};
 
@@ -41,13 +42,13 @@ static int add_absolute_path(struct pftrace_reader *reader, uint32_t *ret)
 	text_append(&path, reader->text.data, reader->text.length);
 	return path.failed
 		       ? -ENOMEM
-		       : pftrace_add_profile_string(reader, bytes_of(path.data, path.length), ret);
+		       : perfetto_add_profile_string(reader, bytes_of(path.data, path.length), ret);
 }
 
-int pftrace_read_mapping(struct pftrace_reader *reader, struct pftrace_interned *interned,
-			 struct bytes message)
+int perfetto_read_mapping(struct perfetto_reader *reader, struct perfetto_interned *interned,
+			  struct bytes message)
 {
-	struct pftrace_mapping *mapping = array_add(&interned->mappings);
+	struct perfetto_mapping *mapping = array_add(&interned->mappings);
 	struct protobuf_field field;
 	uint32_t num_parts = 0;
 	uint64_t iid = 0;
@@ -61,8 +62,9 @@ int pftrace_read_mapping(struct pftrace_reader *reader, struct pftrace_interned 
 		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
 			iid = field.value;
 		} else if (field.number == 2 && field.type == PROTOBUF_VARINT) {
-			string = pftrace_interned_find(interned, PFTRACE_BUILD_ID, field.value);
-			mapping->build_id = string == PFTRACE_NONE ? STRING_EMPTY : string;
+			string = perfetto_interned_find(interned, PERFETTO_INTERNED_BUILD_ID,
+							field.value);
+			mapping->build_id = string == PERFETTO_NONE ? STRING_EMPTY : string;
 		} else if (field.number == 7 && field.type == PROTOBUF_VARINT) {
 			append_path_part(reader, interned, field.value, &num_parts);
 		} else if (field.number == 7 && field.type == PROTOBUF_BYTES) {
@@ -77,11 +79,11 @@ int pftrace_read_mapping(struct pftrace_reader *reader, struct pftrace_interned 
 	if (num_parts > 1 && reader->text.data[0] != '/')
 		err = add_absolute_path(reader, &mapping->path);
 	else
-		err = pftrace_add_profile_string(
+		err = perfetto_add_profile_string(
 			reader, bytes_of(reader->text.data, reader->text.length), &mapping->path);
 	return err ? err
-		   : pftrace_interned_put(interned, PFTRACE_MAPPING, iid,
-					  (uint32_t)(interned->mappings.length - 1));
+		   : perfetto_interned_put(interned, PERFETTO_INTERNED_MAPPING, iid,
+					   (uint32_t)(interned->mappings.length - 1));
 }
 
 static bool is_in_brackets(const char *path, const char *prefix)
@@ -90,13 +92,13 @@ static bool is_in_brackets(const char *path, const char *prefix)
 	return string_starts_with(path, prefix);
 }
 
-static int find_module(struct pftrace_reader *reader, const struct pftrace_interned *interned,
+static int find_module(struct perfetto_reader *reader, const struct perfetto_interned *interned,
 		       uint32_t mapping, struct frame *frame)
 {
 	struct profile *profile = reader->import->profile;
 	const char *path;
 
-	if (mapping == PFTRACE_NONE)
+	if (mapping == PERFETTO_NONE)
 		return 0;
 	path = profile_get_string(profile, interned->mappings.items[mapping].path);
 	if (is_in_brackets(path, "[kernel") || string_equals(path, "kernel")) {
@@ -107,7 +109,7 @@ static int find_module(struct pftrace_reader *reader, const struct pftrace_inter
 }
 
 /* Our own names as they were, unless they would break a line. */
-static int add_name(struct pftrace_reader *reader, uint32_t string, bool is_ours, uint32_t *ret)
+static int add_name(struct perfetto_reader *reader, uint32_t string, bool is_ours, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	const char *name = profile_get_string(profile, string);
@@ -120,7 +122,7 @@ static int add_name(struct pftrace_reader *reader, uint32_t string, bool is_ours
 }
 
 /* Code without a name is called by its module. */
-static int add_unnamed(struct pftrace_reader *reader, const struct pftrace_frame *frame,
+static int add_unnamed(struct perfetto_reader *reader, const struct perfetto_frame *frame,
 		       uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
@@ -145,7 +147,7 @@ struct frame_fields {
 };
 
 static void read_frame_fields(struct bytes message, struct frame_fields *fields,
-			      struct pftrace_frame *frame)
+			      struct perfetto_frame *frame)
 {
 	struct protobuf_field field;
 
@@ -191,25 +193,25 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 }
 
 /* Those who find no name may say so by an empty one. */
-static bool has_no_name(const struct pftrace_reader *reader, uint32_t function)
+static bool has_no_name(const struct perfetto_reader *reader, uint32_t function)
 {
-	return function == PFTRACE_NONE ||
+	return function == PERFETTO_NONE ||
 	       !profile_get_string_length(reader->import->profile, function);
 }
 
 /* Whether its address is in a file, which can be looked into. */
-static bool is_in_file(const struct pftrace_interned *interned, const struct pftrace_frame *frame)
+static bool is_in_file(const struct perfetto_interned *interned, const struct perfetto_frame *frame)
 {
-	return frame->has_address && frame->mapping != PFTRACE_NONE &&
+	return frame->has_address && frame->mapping != PERFETTO_NONE &&
 	       frame->frame.kind == FRAME_USER &&
 	       interned->mappings.items[frame->mapping].path != STRING_EMPTY;
 }
 
-int pftrace_read_frame(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
-		       struct bytes message)
+int perfetto_read_frame(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
+			struct bytes message)
 {
-	struct pftrace_interned *interned = sequence->interned;
-	struct pftrace_frame *frame = array_add(&interned->frames);
+	struct perfetto_interned *interned = sequence->interned;
+	struct perfetto_frame *frame = array_add(&interned->frames);
 	struct frame_fields fields = {0};
 	uint32_t function, short_name, file;
 	int err;
@@ -217,31 +219,34 @@ int pftrace_read_frame(struct pftrace_reader *reader, const struct pftrace_seque
 	if (!frame)
 		return -ENOMEM;
 	read_frame_fields(message, &fields, frame);
-	frame->mapping = pftrace_interned_find(interned, PFTRACE_MAPPING, fields.mapping);
-	function = pftrace_interned_find(interned, PFTRACE_FUNCTION, fields.function);
+	frame->mapping =
+		perfetto_interned_find(interned, PERFETTO_INTERNED_MAPPING, fields.mapping);
+	function = perfetto_interned_find(interned, PERFETTO_INTERNED_FUNCTION, fields.function);
 	short_name = fields.short_name
-			     ? pftrace_interned_find(interned, PFTRACE_FUNCTION, fields.short_name)
-			     : pftrace_interned_find(interned, PFTRACE_SHORT_NAME, fields.function);
-	file = pftrace_interned_find(interned, PFTRACE_SOURCE_PATH, fields.file);
-	frame->frame.file = file == PFTRACE_NONE ? STRING_EMPTY : file;
+			     ? perfetto_interned_find(interned, PERFETTO_INTERNED_FUNCTION,
+						      fields.short_name)
+			     : perfetto_interned_find(interned, PERFETTO_INTERNED_SHORT_NAME,
+						      fields.function);
+	file = perfetto_interned_find(interned, PERFETTO_INTERNED_SOURCE_PATH, fields.file);
+	frame->frame.file = file == PERFETTO_NONE ? STRING_EMPTY : file;
 	err = find_module(reader, interned, frame->mapping, &frame->frame);
 	if (!err && has_no_name(reader, function)) {
-		function = PFTRACE_NONE;
+		function = PERFETTO_NONE;
 		frame->is_nameless = !sequence->is_ours && is_in_file(interned, frame);
 		err = add_unnamed(reader, frame, &frame->frame.name);
 	} else if (!err)
-		err = add_name(reader, short_name == PFTRACE_NONE ? function : short_name,
+		err = add_name(reader, short_name == PERFETTO_NONE ? function : short_name,
 			       sequence->is_ours, &frame->frame.name);
 	if (err)
 		return err;
-	frame->frame.full_name = function == PFTRACE_NONE ? frame->frame.name : function;
-	return pftrace_interned_put(interned, PFTRACE_FRAME, fields.iid,
-				    (uint32_t)(interned->frames.length - 1));
+	frame->frame.full_name = function == PERFETTO_NONE ? frame->frame.name : function;
+	return perfetto_interned_put(interned, PERFETTO_INTERNED_FRAME, fields.iid,
+				     (uint32_t)(interned->frames.length - 1));
 }
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
-static int add_module(struct pftrace_reader *reader, const struct pftrace_mapping *mapping,
+static int add_module(struct perfetto_reader *reader, const struct perfetto_mapping *mapping,
 		      uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
@@ -255,8 +260,8 @@ static int add_module(struct pftrace_reader *reader, const struct pftrace_mappin
 	return reader_find_module(&reader->modules, profile, &module, ret);
 }
 
-static int add_address(struct pftrace_reader *reader, const struct pftrace_interned *interned,
-		       const struct pftrace_frame *frame, enum location_space space, uint32_t *ret)
+static int add_address(struct perfetto_reader *reader, const struct perfetto_interned *interned,
+		       const struct perfetto_frame *frame, enum location_space space, uint32_t *ret)
 {
 	uint32_t module = 0;
 	int err = 0;
@@ -269,8 +274,8 @@ static int add_address(struct pftrace_reader *reader, const struct pftrace_inter
 }
 
 /* The location of reader->frames by its address. -EEXIST when that has other frames. */
-static int add_at_address(struct pftrace_reader *reader, const struct pftrace_interned *interned,
-			  const struct pftrace_frame *frame, uint32_t *ret)
+static int add_at_address(struct perfetto_reader *reader, const struct perfetto_interned *interned,
+			  const struct perfetto_frame *frame, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	const struct location *location;
@@ -293,7 +298,7 @@ static int add_at_address(struct pftrace_reader *reader, const struct pftrace_in
 }
 
 /* Each of reader->frames as a level of its own. */
-static int add_by_name(struct pftrace_reader *reader, uint32_t *stack)
+static int add_by_name(struct perfetto_reader *reader, uint32_t *stack)
 {
 	struct profile *profile = reader->import->profile;
 	int err = 0;
@@ -308,8 +313,9 @@ static int add_by_name(struct pftrace_reader *reader, uint32_t *stack)
 	return err;
 }
 
-static const struct pftrace_frame *get_frame(const struct pftrace_reader *reader,
-					     const struct pftrace_interned *interned, size_t level)
+static const struct perfetto_frame *get_frame(const struct perfetto_reader *reader,
+					      const struct perfetto_interned *interned,
+					      size_t level)
 {
 	return &interned->frames.items[reader->stack.items[level]];
 }
@@ -318,17 +324,17 @@ static const struct pftrace_frame *get_frame(const struct pftrace_reader *reader
  * How many frames from this level on are of one address: a function and what was inlined into it.
  * The same frame again is a call of its own.
  */
-static size_t find_group(const struct pftrace_reader *reader,
-			 const struct pftrace_interned *interned, size_t first)
+static size_t find_group(const struct perfetto_reader *reader,
+			 const struct perfetto_interned *interned, size_t first)
 {
-	const struct pftrace_frame *outer = get_frame(reader, interned, first);
+	const struct perfetto_frame *outer = get_frame(reader, interned, first);
 	size_t end = first + 1;
 
-	if (!outer->has_address || !outer->address || outer->mapping == PFTRACE_NONE ||
+	if (!outer->has_address || !outer->address || outer->mapping == PERFETTO_NONE ||
 	    outer->is_nameless)
 		return 1;
 	for (; end < reader->stack.length; end++) {
-		const struct pftrace_frame *inner = get_frame(reader, interned, end);
+		const struct perfetto_frame *inner = get_frame(reader, interned, end);
 
 		if (inner->mapping != outer->mapping || inner->address != outer->address ||
 		    !inner->has_address || inner->is_nameless || inner == outer)
@@ -340,7 +346,7 @@ static size_t find_group(const struct pftrace_reader *reader,
 }
 
 /* As the producer told it: a name for each level. */
-static int add_told_names(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+static int add_told_names(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
 			  size_t first, size_t count)
 {
 	reader->frames.length = 0;
@@ -355,18 +361,19 @@ static int add_told_names(struct pftrace_reader *reader, const struct pftrace_se
 	return 0;
 }
 
-static int add_group(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
+static int add_group(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
 		     size_t first, size_t count, uint32_t *stack)
 {
-	struct pftrace_interned *interned = sequence->interned;
-	const struct pftrace_frame *outer = get_frame(reader, interned, first);
+	struct perfetto_interned *interned = sequence->interned;
+	const struct perfetto_frame *outer = get_frame(reader, interned, first);
 	bool is_at_address = sequence->is_ours && outer->has_address &&
-			     outer->mapping != PFTRACE_NONE && outer->frame.kind != FRAME_JIT;
+			     outer->mapping != PERFETTO_NONE && outer->frame.kind != FRAME_JIT;
 	uint32_t location;
 	int err = -ENOENT;
 
 	if (!sequence->is_ours && is_in_file(interned, outer))
-		err = pftrace_find_symbol(reader, &interned->mappings.items[outer->mapping], outer);
+		err = perfetto_find_symbol(reader, &interned->mappings.items[outer->mapping],
+					   outer);
 	if (err == -ENOENT && outer->is_nameless) {
 		err = add_address(reader, interned, outer, LOCATION_ELF, &location);
 		return err ? err
@@ -381,22 +388,23 @@ static int add_group(struct pftrace_reader *reader, const struct pftrace_sequenc
 	return err ? err : profile_add_stack(reader->import->profile, *stack, location, stack);
 }
 
-static int add_level(struct pftrace_reader *reader, struct pftrace_interned *interned, uint64_t iid)
+static int add_level(struct perfetto_reader *reader, struct perfetto_interned *interned,
+		     uint64_t iid)
 {
-	uint32_t frame = pftrace_interned_find(interned, PFTRACE_FRAME, iid);
+	uint32_t frame = perfetto_interned_find(interned, PERFETTO_INTERNED_FRAME, iid);
 	uint32_t *added = array_add(&reader->stack);
 
 	if (!added)
 		return -ENOMEM;
-	if (frame == PFTRACE_NONE) { /* it has no name: as if it had been told so */
-		struct pftrace_frame *unknown = array_add(&interned->frames);
+	if (frame == PERFETTO_NONE) { /* it has no name: as if it had been told so */
+		struct perfetto_frame *unknown = array_add(&interned->frames);
 
 		if (!unknown)
 			return -ENOMEM;
-		unknown->mapping = PFTRACE_NONE;
+		unknown->mapping = PERFETTO_NONE;
 		frame = (uint32_t)(interned->frames.length - 1);
 		if (profile_add_frame_name(reader->import->profile, "", 0, &unknown->frame.name) ||
-		    pftrace_interned_put(interned, PFTRACE_FRAME, iid, frame))
+		    perfetto_interned_put(interned, PERFETTO_INTERNED_FRAME, iid, frame))
 			return -ENOMEM;
 		unknown->frame.full_name = unknown->frame.name;
 	}
@@ -404,8 +412,8 @@ static int add_level(struct pftrace_reader *reader, struct pftrace_interned *int
 	return 0;
 }
 
-int pftrace_read_callstack(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
-			   struct bytes message)
+int perfetto_read_callstack(struct perfetto_reader *reader,
+			    const struct perfetto_sequence *sequence, struct bytes message)
 {
 	uint32_t stack = STACK_EMPTY;
 	struct protobuf_field field;
@@ -429,5 +437,7 @@ int pftrace_read_callstack(struct pftrace_reader *reader, const struct pftrace_s
 		err = add_group(reader, sequence, i, count, &stack);
 		i += count;
 	}
-	return err ? err : pftrace_interned_put(sequence->interned, PFTRACE_CALLSTACK, iid, stack);
+	return err ? err
+		   : perfetto_interned_put(sequence->interned, PERFETTO_INTERNED_CALLSTACK, iid,
+					   stack);
 }

@@ -4,7 +4,7 @@
 
 #include "formats/perfetto_reader.h"
 
-int pftrace_unpack(struct bytes packed, size_t limit, struct text *ret)
+int perfetto_unpack(struct bytes packed, size_t limit, struct text *ret)
 {
 	z_stream stream = {.next_in = packed.data, .avail_in = (uInt)packed.size};
 	uint8_t chunk[16384];

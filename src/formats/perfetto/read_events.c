@@ -43,34 +43,34 @@ static double to_double(uint64_t bits)
 	return value;
 }
 
-static uint32_t find_string(const struct pftrace_packet *packet, enum pftrace_kind kind,
+static uint32_t find_string(const struct perfetto_packet *packet, enum perfetto_interned_kind kind,
 			    uint64_t iid)
 {
-	uint32_t string = pftrace_interned_find(packet->sequence->interned, kind, iid);
+	uint32_t string = perfetto_interned_find(packet->sequence->interned, kind, iid);
 
-	return string == PFTRACE_NONE ? STRING_EMPTY : string;
+	return string == PERFETTO_NONE ? STRING_EMPTY : string;
 }
 
-static int read_source(struct pftrace_reader *reader, struct bytes message, struct event *event)
+static int read_source(struct perfetto_reader *reader, struct bytes message, struct event *event)
 {
 	struct protobuf_field field;
 	int err = 0;
 
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_string(reader, field.body, &event->file);
+			err = perfetto_add_string(reader, field.body, &event->file);
 		else if (field.number == 3 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_string(reader, field.body, &event->function);
+			err = perfetto_add_string(reader, field.body, &event->function);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
 			event->line = (uint32_t)field.value;
 	}
 	return err;
 }
 
-static void use_source(const struct pftrace_packet *packet, uint64_t iid, struct event *event)
+static void use_source(const struct perfetto_packet *packet, uint64_t iid, struct event *event)
 {
-	const struct pftrace_source *source =
-		pftrace_interned_find_source(packet->sequence->interned, iid);
+	const struct perfetto_source *source =
+		perfetto_interned_find_source(packet->sequence->interned, iid);
 
 	if (!source)
 		return;
@@ -87,7 +87,7 @@ static uint64_t read_first(const struct protobuf_field *field)
 	return field->type == PROTOBUF_BYTES ? protobuf_read_varint(&body) : field->value;
 }
 
-static int read_event_field(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+static int read_event_field(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 			    const struct protobuf_field *field, struct event *event)
 {
 	switch (field->number) {
@@ -95,7 +95,7 @@ static int read_event_field(struct pftrace_reader *reader, const struct pftrace_
 		event->type = field->value;
 		return 0;
 	case 10:
-		event->name = find_string(packet, PFTRACE_EVENT_NAME, field->value);
+		event->name = find_string(packet, PERFETTO_INTERNED_EVENT_NAME, field->value);
 		return 0;
 	case 11:
 		event->track = field->value;
@@ -104,7 +104,7 @@ static int read_event_field(struct pftrace_reader *reader, const struct pftrace_
 		event->extra_counter = read_first(field);
 		return 0;
 	case 23:
-		return pftrace_add_string(reader, field->body, &event->name);
+		return perfetto_add_string(reader, field->body, &event->name);
 	case 30:
 		event->has_value = true;
 		event->value = (int64_t)field->value;
@@ -124,12 +124,12 @@ static int read_event_field(struct pftrace_reader *reader, const struct pftrace_
 
 /* ---- attributes --------------------------------------------------------------------------- */
 
-static int add_attribute(struct pftrace_reader *reader, const struct zone_attribute *attribute,
+static int add_attribute(struct perfetto_reader *reader, const struct zone_attribute *attribute,
 			 uint32_t *last)
 {
-	struct pftrace_attribute *added;
+	struct perfetto_attribute *added;
 
-	if (!pftrace_has_room(reader, reader->attributes.length, 8))
+	if (!perfetto_has_room(reader, reader->attributes.length, 8))
 		return 0;
 	added = array_add(&reader->attributes);
 	if (!added)
@@ -141,7 +141,7 @@ static int add_attribute(struct pftrace_reader *reader, const struct zone_attrib
 }
 
 /* The value of an annotation; false when it has none that we can hold. */
-static int read_value(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+static int read_value(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 		      const struct protobuf_field *field, struct zone_attribute *attribute,
 		      bool *has_value)
 {
@@ -166,10 +166,11 @@ static int read_value(struct pftrace_reader *reader, const struct pftrace_packet
 		return 0;
 	case 6:
 		attribute->type = VALUE_STRING;
-		return pftrace_add_string(reader, field->body, &attribute->value.string);
+		return perfetto_add_string(reader, field->body, &attribute->value.string);
 	case 17:
 		attribute->type = VALUE_STRING;
-		attribute->value.string = find_string(packet, PFTRACE_STRING_VALUE, field->value);
+		attribute->value.string =
+			find_string(packet, PERFETTO_INTERNED_STRING_VALUE, field->value);
 		return 0;
 	}
 	*has_value = false;
@@ -184,7 +185,7 @@ static bool is_value(const struct protobuf_field *field)
 }
 
 /* The name behind what reader->text holds; of an item of an array, its number. */
-static void append_name(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+static void append_name(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 			struct bytes message, size_t item)
 {
 	struct bytes name = bytes_of("", 0);
@@ -195,7 +196,8 @@ static void append_name(struct pftrace_reader *reader, const struct pftrace_pack
 		if (field.number == 10 && field.type == PROTOBUF_BYTES) {
 			name = field.body;
 		} else if (field.number == 1 && field.type == PROTOBUF_VARINT) {
-			uint32_t id = find_string(packet, PFTRACE_ANNOTATION_NAME, field.value);
+			uint32_t id =
+				find_string(packet, PERFETTO_INTERNED_ANNOTATION_NAME, field.value);
 			const struct string_table *strings = timeline_get_strings(reader->timeline);
 
 			name = bytes_of(string_table_get(strings, id),
@@ -212,7 +214,7 @@ static void append_name(struct pftrace_reader *reader, const struct pftrace_pack
 }
 
 /* What is in an annotation is named after both, but for our own parameters. */
-static int read_annotation(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+static int read_annotation(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 			   struct bytes message, size_t item, unsigned int depth, uint32_t *last)
 {
 	struct zone_attribute attribute = {.kind = ATTRIBUTE_PARAMETER};
@@ -250,7 +252,7 @@ static int read_annotation(struct pftrace_reader *reader, const struct pftrace_p
 }
 
 /* A list of categories or flows: numbers one by one or packed. */
-static int read_numbers(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+static int read_numbers(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 			const struct protobuf_field *field, struct zone_attribute *attribute,
 			uint32_t *last)
 {
@@ -269,7 +271,8 @@ static int read_numbers(struct pftrace_reader *reader, const struct pftrace_pack
 		if (is_flow)
 			attribute->value.u64 = value;
 		else
-			attribute->value.string = find_string(packet, PFTRACE_CATEGORY, value);
+			attribute->value.string =
+				find_string(packet, PERFETTO_INTERNED_CATEGORY, value);
 		err = add_attribute(reader, attribute, last);
 		if (field->type != PROTOBUF_BYTES)
 			break;
@@ -277,7 +280,7 @@ static int read_numbers(struct pftrace_reader *reader, const struct pftrace_pack
 	return err;
 }
 
-static int read_attribute(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+static int read_attribute(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 			  const struct protobuf_field *field, uint32_t *last)
 {
 	struct zone_attribute attribute = {.kind = ATTRIBUTE_CATEGORY};
@@ -287,7 +290,7 @@ static int read_attribute(struct pftrace_reader *reader, const struct pftrace_pa
 	case 3:
 		return read_numbers(reader, packet, field, &attribute, last);
 	case 22:
-		err = pftrace_add_string(reader, field->body, &attribute.value.string);
+		err = perfetto_add_string(reader, field->body, &attribute.value.string);
 		return err ? err : add_attribute(reader, &attribute, last);
 	case 4:
 		text_truncate(&reader->text, 0);
@@ -313,7 +316,7 @@ static bool is_location(const void *owner, uint32_t item, const void *key)
 	return !memcmp(timeline_get_location(owner, item), key, sizeof(struct source_location));
 }
 
-static int find_location(struct pftrace_reader *reader, const struct event *event, uint32_t *ret)
+static int find_location(struct perfetto_reader *reader, const struct event *event, uint32_t *ret)
 {
 	struct source_location location = {
 		.name = event->name,
@@ -331,20 +334,20 @@ static int find_location(struct pftrace_reader *reader, const struct event *even
 	return err ? err : hash_index_add(&reader->locations, hash, *ret);
 }
 
-static int add_event(struct pftrace_reader *reader, struct pftrace_track *track,
-		     const struct pftrace_event *event)
+static int add_event(struct perfetto_reader *reader, struct perfetto_track *track,
+		     const struct perfetto_event *event)
 {
-	struct pftrace_event *added = array_add(&reader->events);
+	struct perfetto_event *added = array_add(&reader->events);
 	uint32_t place = (uint32_t)(reader->events.length - 1);
 
-	if (!added || place == PFTRACE_NONE)
+	if (!added || place == PERFETTO_NONE)
 		return -ENOMEM;
 	*added = *event;
-	added->next = PFTRACE_NONE;
-	if (track->last_event == PFTRACE_NONE) {
+	added->next = PERFETTO_NONE;
+	if (track->last_event == PERFETTO_NONE) {
 		track->first_event = place;
 	} else {
-		struct pftrace_event *last = &reader->events.items[track->last_event];
+		struct perfetto_event *last = &reader->events.items[track->last_event];
 
 		last->next = place;
 		track->is_unsorted |= last->time_ns > event->time_ns;
@@ -353,10 +356,10 @@ static int add_event(struct pftrace_reader *reader, struct pftrace_track *track,
 	return 0;
 }
 
-static int read_slice(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-		      struct bytes message, const struct event *event, struct pftrace_track *track)
+static int read_slice(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+		      struct bytes message, const struct event *event, struct perfetto_track *track)
 {
-	struct pftrace_event added = {
+	struct perfetto_event added = {
 		.time_ns = packet->time_ns,
 		.fill_bytes = event->extra_counter,
 		.location = TIMELINE_NONE,
@@ -364,11 +367,11 @@ static int read_slice(struct pftrace_reader *reader, const struct pftrace_packet
 	struct protobuf_field field;
 	int err = 0;
 
-	if (track->role == PFTRACE_STACK_IN_USE)
+	if (track->role == PERFETTO_STACK_IN_USE)
 		return 0;
 	if (packet->time_ns > reader->last_ns)
 		reader->last_ns = packet->time_ns;
-	if (!reader->import->timeline && track->role != PFTRACE_REGION)
+	if (!reader->import->timeline && track->role != PERFETTO_REGION)
 		message.size = message.offset; /* a profile has no use for attributes */
 	while (!err && protobuf_next(&message, &field))
 		err = read_attribute(reader, packet, &field, &added.attribute);
@@ -379,21 +382,21 @@ static int read_slice(struct pftrace_reader *reader, const struct pftrace_packet
 
 /* ---- counters ----------------------------------------------------------------------------- */
 
-static int find_counter(struct pftrace_reader *reader, struct pftrace_track *track)
+static int find_counter(struct perfetto_reader *reader, struct perfetto_track *track)
 {
 	struct counter_track counter = {.name = track->name, .unit = track->unit};
 	int err;
 
 	if (track->item != TIMELINE_NONE)
 		return 0;
-	err = pftrace_find_process_of(reader, track, &counter.process);
+	err = perfetto_find_process_of(reader, track, &counter.process);
 	if (!err && string_equals(timeline_get_string(reader->timeline, counter.unit), "value"))
 		counter.unit = STRING_EMPTY; /* as our writer has it */
 	return err ? err : timeline_add_counter_track(reader->timeline, &counter, &track->item);
 }
 
-static int add_value(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-		     const struct event *event, struct pftrace_track *track)
+static int add_value(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+		     const struct event *event, struct perfetto_track *track)
 {
 	struct counter_value value = {.time_ns = packet->time_ns, .type = VALUE_I64};
 	int err = find_counter(reader, track);
@@ -413,34 +416,34 @@ static int add_value(struct pftrace_reader *reader, const struct pftrace_packet 
 	return err ? err : timeline_add_counter_value(reader->timeline, &value, NULL);
 }
 
-static int read_counter(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-			const struct event *event, struct pftrace_track *track)
+static int read_counter(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+			const struct event *event, struct perfetto_track *track)
 {
 	if (!event->has_value)
 		return 0;
-	switch ((enum pftrace_role)track->role) {
-	case PFTRACE_TRACK:
-	case PFTRACE_REGION:
-	case PFTRACE_ZONES:
-	case PFTRACE_STACK_IN_USE:
+	switch ((enum perfetto_role)track->role) {
+	case PERFETTO_TRACK:
+	case PERFETTO_REGION:
+	case PERFETTO_ZONES:
+	case PERFETTO_STACK_IN_USE:
 		reader->import->counts.unknown_events++;
 		return 0;
-	case PFTRACE_COUNTER:
+	case PERFETTO_COUNTER:
 		return add_value(reader, packet, event, track);
-	case PFTRACE_FILL:
-		return pftrace_add_fill(reader, packet, (uint64_t)event->value, track);
-	case PFTRACE_NUM_STACKS:
-	case PFTRACE_SIZE_STACKS:
-		return pftrace_add_in_use(reader, packet, (uint64_t)event->value, track);
+	case PERFETTO_FILL:
+		return perfetto_add_fill(reader, packet, (uint64_t)event->value, track);
+	case PERFETTO_NUM_STACKS:
+	case PERFETTO_SIZE_STACKS:
+		return perfetto_add_in_use(reader, packet, (uint64_t)event->value, track);
 	}
 	return 0;
 }
 
-int pftrace_read_event(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-		       struct bytes message)
+int perfetto_read_event(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+			struct bytes message)
 {
 	struct event event = {.track = packet->sequence->default_track};
-	struct pftrace_track *track;
+	struct perfetto_track *track;
 	struct bytes rest = message;
 	struct protobuf_field field;
 	int err = 0;
@@ -454,8 +457,8 @@ int pftrace_read_event(struct pftrace_reader *reader, const struct pftrace_packe
 			.unknown_events++; /* instants, what came with later versions */
 		return 0;
 	}
-	track = pftrace_find_track(reader, event.track);
-	if (!track || !pftrace_has_room(reader, reader->events.length, 8)) {
+	track = perfetto_find_track(reader, event.track);
+	if (!track || !perfetto_has_room(reader, reader->events.length, 8)) {
 		reader->num_skipped_events++;
 		return 0;
 	}

@@ -41,27 +41,27 @@ static const struct heap_metric metrics[] = {
 /* Of one trace. */
 #define MAX_HEAPS 16
 
-static uint64_t hash_stack(const struct pftrace_heap_stack *stack)
+static uint64_t hash_stack(const struct perfetto_heap_stack *stack)
 {
 	return hash_mix(hash_mix(stack->pid, stack->heap), stack->stack);
 }
 
 static bool is_stack(const void *owner, uint32_t item, const void *key)
 {
-	const struct pftrace_heap_stack *stack =
-		&((const struct pftrace_reader *)owner)->heap_stacks.items[item];
-	const struct pftrace_heap_stack *wanted = key;
+	const struct perfetto_heap_stack *stack =
+		&((const struct perfetto_reader *)owner)->heap_stacks.items[item];
+	const struct perfetto_heap_stack *wanted = key;
 
 	return stack->pid == wanted->pid && stack->heap == wanted->heap &&
 	       stack->stack == wanted->stack;
 }
 
-static struct pftrace_heap_stack *find_stack(struct pftrace_reader *reader,
-					     const struct pftrace_heap_stack *key)
+static struct perfetto_heap_stack *find_stack(struct perfetto_reader *reader,
+					      const struct perfetto_heap_stack *key)
 {
 	uint32_t found =
 		hash_index_find(&reader->heap_index, hash_stack(key), is_stack, reader, key);
-	struct pftrace_heap_stack *added;
+	struct perfetto_heap_stack *added;
 
 	if (found != HASH_INDEX_NONE)
 		return &reader->heap_stacks.items[found];
@@ -81,19 +81,19 @@ static uint64_t get_value(const struct heap_metric *metric, const uint64_t *fiel
 	return fields[metric->field] > freed ? fields[metric->field] - freed : 0;
 }
 
-static int read_sample(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-		       struct pftrace_heap_stack *key, struct bytes message)
+static int read_sample(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+		       struct perfetto_heap_stack *key, struct bytes message)
 {
 	uint64_t fields[NUM_HEAP_FIELDS] = {0};
-	struct pftrace_heap_stack *stack;
+	struct perfetto_heap_stack *stack;
 	struct protobuf_field field;
 
 	while (protobuf_next(&message, &field))
 		if (field.type == PROTOBUF_VARINT && field.number < NUM_HEAP_FIELDS)
 			fields[field.number] = field.value;
-	if (!pftrace_has_room(reader, reader->heap_stacks.length, 32))
+	if (!perfetto_has_room(reader, reader->heap_stacks.length, 32))
 		return 0;
-	key->stack = pftrace_find_stack(reader, packet->sequence, fields[HEAP_CALLSTACK]);
+	key->stack = perfetto_find_stack(reader, packet->sequence, fields[HEAP_CALLSTACK]);
 	stack = find_stack(reader, key);
 	if (!stack)
 		return -ENOMEM;
@@ -114,10 +114,10 @@ static int read_sample(struct pftrace_reader *reader, const struct pftrace_packe
 }
 
 /* Of one process and heap. */
-static int read_dump(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+static int read_dump(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 		     struct bytes message)
 {
-	struct pftrace_heap_stack key = {.time_ns = packet->time_ns};
+	struct perfetto_heap_stack key = {.time_ns = packet->time_ns};
 	struct bytes rest = message;
 	struct protobuf_field field;
 	bool is_cut = false;
@@ -127,7 +127,7 @@ static int read_dump(struct pftrace_reader *reader, const struct pftrace_packet 
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			key.pid = (uint32_t)field.value;
 		else if (field.number == 11 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_profile_string(reader, field.body, &key.heap);
+			err = perfetto_add_profile_string(reader, field.body, &key.heap);
 		else if ((field.number == 4 || field.number == 7 || field.number == 8) &&
 			 field.type == PROTOBUF_VARINT) /* rejected, overrun, corrupted */
 			is_cut |= field.value != 0;
@@ -139,8 +139,8 @@ static int read_dump(struct pftrace_reader *reader, const struct pftrace_packet 
 	return err;
 }
 
-int pftrace_read_heap(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-		      struct bytes message)
+int perfetto_read_heap(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+		       struct bytes message)
 {
 	struct bytes rest = message;
 	struct protobuf_field field;
@@ -161,7 +161,7 @@ int pftrace_read_heap(struct pftrace_reader *reader, const struct pftrace_packet
 
 /* ---- into the profile --------------------------------------------------------------------- */
 
-static int add_metric(struct pftrace_reader *reader, uint32_t heap,
+static int add_metric(struct perfetto_reader *reader, uint32_t heap,
 		      const struct heap_metric *metric, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
@@ -176,16 +176,16 @@ static int add_metric(struct pftrace_reader *reader, uint32_t heap,
 		       : profile_add_metric(profile, reader->text.data, metric->unit, ret);
 }
 
-static int add_value(struct pftrace_reader *reader, const struct pftrace_heap_stack *stack,
+static int add_value(struct perfetto_reader *reader, const struct perfetto_heap_stack *stack,
 		     size_t kind)
 {
 	struct profile *profile = reader->import->profile;
 	uint32_t thread;
 	uint32_t metric;
-	int err = pftrace_find_thread(reader, stack->pid, stack->pid, stack->time_ns, &thread);
+	int err = perfetto_find_thread(reader, stack->pid, stack->pid, stack->time_ns, &thread);
 
 	if (!err)
-		err = pftrace_get_profile_thread(reader, thread, &thread);
+		err = perfetto_get_profile_thread(reader, thread, &thread);
 	if (!err)
 		err = add_metric(reader, stack->heap, &metrics[kind], &metric);
 	if (!err)
@@ -198,7 +198,7 @@ static int add_value(struct pftrace_reader *reader, const struct pftrace_heap_st
 }
 
 /* Bounds the number of metrics: a heap more becomes part of the usual one. */
-static void merge_heaps(struct pftrace_reader *reader)
+static void merge_heaps(struct perfetto_reader *reader)
 {
 	uint32_t heaps[MAX_HEAPS];
 	size_t num_heaps = 0;
@@ -215,7 +215,7 @@ static void merge_heaps(struct pftrace_reader *reader)
 	}
 }
 
-int pftrace_finish_heaps(struct pftrace_reader *reader)
+int perfetto_finish_heaps(struct perfetto_reader *reader)
 {
 	int err = 0;
 

@@ -9,12 +9,12 @@
 
 #include "formats/perfetto_reader.h"
 
-struct pftrace_interned *pftrace_interned_new(void)
+struct perfetto_interned *perfetto_interned_new(void)
 {
-	return calloc(1, sizeof(struct pftrace_interned));
+	return calloc(1, sizeof(struct perfetto_interned));
 }
 
-void pftrace_interned_free(struct pftrace_interned *interned)
+void perfetto_interned_free(struct perfetto_interned *interned)
 {
 	if (!interned)
 		return;
@@ -28,44 +28,44 @@ void pftrace_interned_free(struct pftrace_interned *interned)
 
 static bool is_entry(const void *owner, uint32_t item, const void *key)
 {
-	const struct pftrace_entry *entry =
-		&((const struct pftrace_interned *)owner)->entries.items[item];
-	const struct pftrace_entry *wanted = key;
+	const struct perfetto_entry *entry =
+		&((const struct perfetto_interned *)owner)->entries.items[item];
+	const struct perfetto_entry *wanted = key;
 
 	return entry->iid == wanted->iid && entry->kind == wanted->kind;
 }
 
-static struct pftrace_entry *find(const struct pftrace_interned *interned, enum pftrace_kind kind,
-				  uint64_t iid)
+static struct perfetto_entry *find(const struct perfetto_interned *interned,
+				   enum perfetto_interned_kind kind, uint64_t iid)
 {
-	struct pftrace_entry wanted = {.iid = iid, .kind = kind};
+	struct perfetto_entry wanted = {.iid = iid, .kind = kind};
 	uint32_t found =
 		hash_index_find(&interned->index, hash_mix(kind, iid), is_entry, interned, &wanted);
 
 	return found == HASH_INDEX_NONE ? NULL : &interned->entries.items[found];
 }
 
-uint32_t pftrace_interned_find(const struct pftrace_interned *interned, enum pftrace_kind kind,
-			       uint64_t iid)
+uint32_t perfetto_interned_find(const struct perfetto_interned *interned,
+				enum perfetto_interned_kind kind, uint64_t iid)
 {
-	const struct pftrace_entry *entry = interned && iid ? find(interned, kind, iid) : NULL;
+	const struct perfetto_entry *entry = interned && iid ? find(interned, kind, iid) : NULL;
 
-	return entry ? entry->value : PFTRACE_NONE;
+	return entry ? entry->value : PERFETTO_NONE;
 }
 
-const struct pftrace_source *pftrace_interned_find_source(const struct pftrace_interned *interned,
-							  uint64_t iid)
+const struct perfetto_source *perfetto_interned_find_source(
+	const struct perfetto_interned *interned, uint64_t iid)
 {
-	uint32_t source = pftrace_interned_find(interned, PFTRACE_SOURCE_LOCATION, iid);
+	uint32_t source = perfetto_interned_find(interned, PERFETTO_INTERNED_SOURCE_LOCATION, iid);
 
-	return source == PFTRACE_NONE ? NULL : &interned->sources.items[source];
+	return source == PERFETTO_NONE ? NULL : &interned->sources.items[source];
 }
 
 /* What is told a second time replaces what was told before. */
-int pftrace_interned_put(struct pftrace_interned *interned, enum pftrace_kind kind, uint64_t iid,
-			 uint32_t value)
+int perfetto_interned_put(struct perfetto_interned *interned, enum perfetto_interned_kind kind,
+			  uint64_t iid, uint32_t value)
 {
-	struct pftrace_entry *entry = find(interned, kind, iid);
+	struct perfetto_entry *entry = find(interned, kind, iid);
 	int err;
 
 	if (entry) {
@@ -75,7 +75,7 @@ int pftrace_interned_put(struct pftrace_interned *interned, enum pftrace_kind ki
 	entry = array_add(&interned->entries);
 	if (!entry)
 		return -ENOMEM;
-	*entry = (struct pftrace_entry){.iid = iid, .kind = kind, .value = value};
+	*entry = (struct perfetto_entry){.iid = iid, .kind = kind, .value = value};
 	err = hash_index_add(&interned->index, hash_mix(kind, iid),
 			     (uint32_t)(interned->entries.length - 1));
 	return err;
@@ -83,14 +83,14 @@ int pftrace_interned_put(struct pftrace_interned *interned, enum pftrace_kind ki
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-int pftrace_add_profile_string(struct pftrace_reader *reader, struct bytes string, uint32_t *ret)
+int perfetto_add_profile_string(struct perfetto_reader *reader, struct bytes string, uint32_t *ret)
 {
 	return string_table_add(profile_get_strings(reader->import->profile),
 				string.size ? (const char *)string.data : "", string.size, ret);
 }
 
 /* Our writer tells which part of a function's name is the one without parameters. */
-static int put_short_name(struct pftrace_reader *reader, struct pftrace_interned *interned,
+static int put_short_name(struct perfetto_reader *reader, struct perfetto_interned *interned,
 			  uint64_t iid, struct bytes function, uint64_t start, uint64_t length)
 {
 	uint32_t value;
@@ -98,15 +98,17 @@ static int put_short_name(struct pftrace_reader *reader, struct pftrace_interned
 
 	if (!length || start > function.size || length > function.size - start)
 		return 0;
-	err = pftrace_add_profile_string(reader, bytes_of(function.data + start, length), &value);
-	return err ? err : pftrace_interned_put(interned, PFTRACE_SHORT_NAME, iid, value);
+	err = perfetto_add_profile_string(reader, bytes_of(function.data + start, length), &value);
+	return err ? err
+		   : perfetto_interned_put(interned, PERFETTO_INTERNED_SHORT_NAME, iid, value);
 }
 
-static int read_string(struct pftrace_reader *reader, struct pftrace_interned *interned,
-		       enum pftrace_kind kind, struct bytes message)
+static int read_string(struct perfetto_reader *reader, struct perfetto_interned *interned,
+		       enum perfetto_interned_kind kind, struct bytes message)
 {
-	bool is_of_timeline = kind == PFTRACE_CATEGORY || kind == PFTRACE_EVENT_NAME ||
-			      kind == PFTRACE_ANNOTATION_NAME || kind == PFTRACE_STRING_VALUE;
+	bool is_of_timeline =
+		kind == PERFETTO_INTERNED_CATEGORY || kind == PERFETTO_INTERNED_EVENT_NAME ||
+		kind == PERFETTO_INTERNED_ANNOTATION_NAME || kind == PERFETTO_INTERNED_STRING_VALUE;
 	struct bytes string = bytes_of("", 0);
 	struct protobuf_field field;
 	uint64_t short_start = 0;
@@ -125,20 +127,20 @@ static int read_string(struct pftrace_reader *reader, struct pftrace_interned *i
 		else if (field.number == 1001 && field.type == PROTOBUF_VARINT)
 			short_length = field.value;
 	}
-	err = kind == PFTRACE_FUNCTION
+	err = kind == PERFETTO_INTERNED_FUNCTION
 		      ? put_short_name(reader, interned, iid, string, short_start, short_length)
 		      : 0;
 	if (err)
 		return err;
-	err = is_of_timeline ? pftrace_add_string(reader, string, &value)
-			     : pftrace_add_profile_string(reader, string, &value);
-	return err ? err : pftrace_interned_put(interned, kind, iid, value);
+	err = is_of_timeline ? perfetto_add_string(reader, string, &value)
+			     : perfetto_add_profile_string(reader, string, &value);
+	return err ? err : perfetto_interned_put(interned, kind, iid, value);
 }
 
-static int read_source(struct pftrace_reader *reader, struct pftrace_interned *interned,
+static int read_source(struct perfetto_reader *reader, struct perfetto_interned *interned,
 		       struct bytes message)
 {
-	struct pftrace_source *source = array_add(&interned->sources);
+	struct perfetto_source *source = array_add(&interned->sources);
 	struct protobuf_field field;
 	uint64_t iid = 0;
 	int err = 0;
@@ -149,41 +151,41 @@ static int read_source(struct pftrace_reader *reader, struct pftrace_interned *i
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			iid = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_string(reader, field.body, &source->file);
+			err = perfetto_add_string(reader, field.body, &source->file);
 		else if (field.number == 3 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_string(reader, field.body, &source->function);
+			err = perfetto_add_string(reader, field.body, &source->function);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
 			source->line = (uint32_t)field.value;
 	}
 	return err ? err
-		   : pftrace_interned_put(interned, PFTRACE_SOURCE_LOCATION, iid,
-					  (uint32_t)(interned->sources.length - 1));
+		   : perfetto_interned_put(interned, PERFETTO_INTERNED_SOURCE_LOCATION, iid,
+					   (uint32_t)(interned->sources.length - 1));
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-static int read_kind(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
-		     enum pftrace_kind kind, struct bytes message)
+static int read_kind(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
+		     enum perfetto_interned_kind kind, struct bytes message)
 {
 	switch (kind) {
-	case PFTRACE_CATEGORY:
-	case PFTRACE_EVENT_NAME:
-	case PFTRACE_ANNOTATION_NAME:
-	case PFTRACE_STRING_VALUE:
-	case PFTRACE_FUNCTION:
-	case PFTRACE_BUILD_ID:
-	case PFTRACE_PATH:
-	case PFTRACE_SOURCE_PATH:
+	case PERFETTO_INTERNED_CATEGORY:
+	case PERFETTO_INTERNED_EVENT_NAME:
+	case PERFETTO_INTERNED_ANNOTATION_NAME:
+	case PERFETTO_INTERNED_STRING_VALUE:
+	case PERFETTO_INTERNED_FUNCTION:
+	case PERFETTO_INTERNED_BUILD_ID:
+	case PERFETTO_INTERNED_PATH:
+	case PERFETTO_INTERNED_SOURCE_PATH:
 		return read_string(reader, sequence->interned, kind, message);
-	case PFTRACE_SOURCE_LOCATION:
+	case PERFETTO_INTERNED_SOURCE_LOCATION:
 		return read_source(reader, sequence->interned, message);
-	case PFTRACE_MAPPING:
-		return pftrace_read_mapping(reader, sequence->interned, message);
-	case PFTRACE_FRAME:
-		return pftrace_read_frame(reader, sequence, message);
-	case PFTRACE_CALLSTACK:
-		return pftrace_read_callstack(reader, sequence, message);
-	case PFTRACE_SHORT_NAME:
+	case PERFETTO_INTERNED_MAPPING:
+		return perfetto_read_mapping(reader, sequence->interned, message);
+	case PERFETTO_INTERNED_FRAME:
+		return perfetto_read_frame(reader, sequence, message);
+	case PERFETTO_INTERNED_CALLSTACK:
+		return perfetto_read_callstack(reader, sequence, message);
+	case PERFETTO_INTERNED_SHORT_NAME:
 		break;
 	}
 	return 0;
@@ -195,33 +197,33 @@ static unsigned int find_round(const struct protobuf_field *field)
 	if (field->type != PROTOBUF_BYTES)
 		return 0;
 	switch (field->number) {
-	case PFTRACE_CATEGORY:
-	case PFTRACE_EVENT_NAME:
-	case PFTRACE_ANNOTATION_NAME:
-	case PFTRACE_STRING_VALUE:
-	case PFTRACE_FUNCTION:
-	case PFTRACE_BUILD_ID:
-	case PFTRACE_PATH:
-	case PFTRACE_SOURCE_PATH:
-	case PFTRACE_SOURCE_LOCATION:
+	case PERFETTO_INTERNED_CATEGORY:
+	case PERFETTO_INTERNED_EVENT_NAME:
+	case PERFETTO_INTERNED_ANNOTATION_NAME:
+	case PERFETTO_INTERNED_STRING_VALUE:
+	case PERFETTO_INTERNED_FUNCTION:
+	case PERFETTO_INTERNED_BUILD_ID:
+	case PERFETTO_INTERNED_PATH:
+	case PERFETTO_INTERNED_SOURCE_PATH:
+	case PERFETTO_INTERNED_SOURCE_LOCATION:
 		return 1;
-	case PFTRACE_MAPPING:
+	case PERFETTO_INTERNED_MAPPING:
 		return 2;
-	case PFTRACE_FRAME:
+	case PERFETTO_INTERNED_FRAME:
 		return 3;
-	case PFTRACE_CALLSTACK:
+	case PERFETTO_INTERNED_CALLSTACK:
 		return 4;
 	}
 	return 0;
 }
 
-int pftrace_read_interned(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
-			  struct bytes message)
+int perfetto_read_interned(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
+			   struct bytes message)
 {
 	int err = 0;
 
 	if (!sequence->interned)
-		sequence->interned = pftrace_interned_new();
+		sequence->interned = perfetto_interned_new();
 	if (!sequence->interned)
 		return -ENOMEM;
 	for (unsigned int round = 1; !err && round <= 4; round++) {
@@ -230,7 +232,8 @@ int pftrace_read_interned(struct pftrace_reader *reader, struct pftrace_sequence
 
 		while (!err && protobuf_next(&rest, &field))
 			if (find_round(&field) == round)
-				err = read_kind(reader, sequence, (enum pftrace_kind)field.number,
+				err = read_kind(reader, sequence,
+						(enum perfetto_interned_kind)field.number,
 						field.body);
 	}
 	return err;

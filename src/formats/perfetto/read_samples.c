@@ -29,8 +29,8 @@ enum sample_field {
 
 enum timebase_field { TIMEBASE_FREQUENCY = 2, TIMEBASE_NAME = 10, TIMEBASE_UNIT = 1000 };
 
-int pftrace_read_sample_defaults(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
-				 struct bytes message)
+int perfetto_read_sample_defaults(struct perfetto_reader *reader,
+				  struct perfetto_sequence *sequence, struct bytes message)
 {
 	struct protobuf_field field;
 	struct bytes timebase = {0};
@@ -45,24 +45,24 @@ int pftrace_read_sample_defaults(struct pftrace_reader *reader, struct pftrace_s
 		if (field.type != PROTOBUF_BYTES)
 			continue;
 		if (field.number == TIMEBASE_NAME) {
-			err = pftrace_add_profile_string(reader, field.body,
-							 &sequence->metric_name);
+			err = perfetto_add_profile_string(reader, field.body,
+							  &sequence->metric_name);
 		} else if (field.number == TIMEBASE_UNIT) {
-			err = pftrace_add_profile_string(reader, field.body,
-							 &sequence->metric_unit);
+			err = perfetto_add_profile_string(reader, field.body,
+							  &sequence->metric_unit);
 			sequence->is_ours = true;
 		}
 	}
 	return err;
 }
 
-static bool is_recording(const struct pftrace_sequence *sequence)
+static bool is_recording(const struct perfetto_sequence *sequence)
 {
 	return sequence->is_ours && sequence->frequency;
 }
 
 /* So that the timeline is written as it was read. */
-static int keep_frequency(struct pftrace_reader *reader, const struct pftrace_sequence *sequence)
+static int keep_frequency(struct perfetto_reader *reader, const struct perfetto_sequence *sequence)
 {
 	const struct profile *profile = reader->import->profile;
 	struct timeline_system system = *timeline_get_system(reader->timeline);
@@ -76,14 +76,14 @@ static int keep_frequency(struct pftrace_reader *reader, const struct pftrace_se
 	return err;
 }
 
-static int find_metric(struct pftrace_reader *reader, struct pftrace_sequence *sequence)
+static int find_metric(struct perfetto_reader *reader, struct perfetto_sequence *sequence)
 {
 	struct profile *profile = reader->import->profile;
 	const char *name = "samples";
 	const char *unit = "count";
 	int err;
 
-	if (sequence->metric != PFTRACE_NONE)
+	if (sequence->metric != PERFETTO_NONE)
 		return 0;
 	if (sequence->is_ours && !is_recording(sequence)) {
 		name = profile_get_string(profile, sequence->metric_name);
@@ -98,7 +98,7 @@ static int find_metric(struct pftrace_reader *reader, struct pftrace_sequence *s
 	return err || !is_recording(sequence) ? err : keep_frequency(reader, sequence);
 }
 
-static void count_recorded(struct pftrace_reader *reader, const struct timeline_sample *sample)
+static void count_recorded(struct perfetto_reader *reader, const struct timeline_sample *sample)
 {
 	struct sampling *sampling = &reader->sampling;
 	bool is_first = !sampling->complete_stacks && !sampling->truncated_stacks;
@@ -117,7 +117,7 @@ static void count_recorded(struct pftrace_reader *reader, const struct timeline_
 		sampling->complete_stacks++;
 }
 
-void pftrace_finish_samples(struct pftrace_reader *reader)
+void perfetto_finish_samples(struct perfetto_reader *reader)
 {
 	struct sampling *sampling = &reader->sampling;
 
@@ -135,7 +135,7 @@ void pftrace_finish_samples(struct pftrace_reader *reader)
 }
 
 /* One sample, into the profile and into the timeline. */
-static int add_sample(struct pftrace_reader *reader, struct pftrace_sequence *sequence,
+static int add_sample(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
 		      struct timeline_sample *sample)
 {
 	struct import *import = reader->import;
@@ -144,7 +144,7 @@ static int add_sample(struct pftrace_reader *reader, struct pftrace_sequence *se
 	int err = find_metric(reader, sequence);
 
 	if (!err)
-		err = pftrace_get_profile_thread(reader, sample->thread, &thread);
+		err = perfetto_get_profile_thread(reader, sample->thread, &thread);
 	if (!err)
 		err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric,
 					 weight);
@@ -166,21 +166,22 @@ static int add_sample(struct pftrace_reader *reader, struct pftrace_sequence *se
 	return timeline_add_sample(reader->timeline, sample, NULL);
 }
 
-uint32_t pftrace_find_stack(struct pftrace_reader *reader, const struct pftrace_sequence *sequence,
-			    uint64_t iid)
+uint32_t perfetto_find_stack(struct perfetto_reader *reader,
+			     const struct perfetto_sequence *sequence, uint64_t iid)
 {
-	uint32_t stack = pftrace_interned_find(sequence->interned, PFTRACE_CALLSTACK, iid);
+	uint32_t stack =
+		perfetto_interned_find(sequence->interned, PERFETTO_INTERNED_CALLSTACK, iid);
 
-	if (stack != PFTRACE_NONE)
+	if (stack != PERFETTO_NONE)
 		return stack;
 	reader->num_stackless += iid != 0;
 	return STACK_EMPTY;
 }
 
-int pftrace_read_sample(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-			struct bytes message)
+int perfetto_read_sample(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+			 struct bytes message)
 {
-	struct pftrace_sequence *sequence = packet->sequence;
+	struct perfetto_sequence *sequence = packet->sequence;
 	uint64_t values[NUM_SAMPLE_FIELDS] = {[SAMPLE_UNWIND_ERROR] = UNWIND_ERROR_NONE};
 	struct timeline_sample sample = {.time_ns = packet->time_ns};
 	struct protobuf_field field;
@@ -202,22 +203,22 @@ int pftrace_read_sample(struct pftrace_reader *reader, const struct pftrace_pack
 	sample.is_truncated = values[SAMPLE_UNWIND_ERROR] != UNWIND_ERROR_NONE;
 	if (values[SAMPLE_CPU_MODE] <= SAMPLE_MODE_USER)
 		sample.mode = (uint8_t)(values[SAMPLE_CPU_MODE] & 3);
-	sample.stack = pftrace_find_stack(reader, sequence, values[SAMPLE_CALLSTACK]);
-	err = pftrace_find_thread(reader, (uint32_t)values[SAMPLE_PID],
-				  (uint32_t)values[SAMPLE_TID], packet->time_ns, &sample.thread);
+	sample.stack = perfetto_find_stack(reader, sequence, values[SAMPLE_CALLSTACK]);
+	err = perfetto_find_thread(reader, (uint32_t)values[SAMPLE_PID],
+				   (uint32_t)values[SAMPLE_TID], packet->time_ns, &sample.thread);
 	return err ? err : add_sample(reader, sequence, &sample);
 }
 
 /* ---- samples of Chrome, many in a packet -------------------------------------------------- */
 
-static int add_streamed(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+static int add_streamed(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 			uint32_t thread, uint64_t callstack, uint64_t time_ns)
 {
 	struct timeline_sample sample = {
 		.time_ns = time_ns,
 		.weight = 1,
 		.thread = thread,
-		.stack = pftrace_find_stack(reader, packet->sequence, callstack),
+		.stack = perfetto_find_stack(reader, packet->sequence, callstack),
 		.mode = SAMPLE_MODE_USER,
 	};
 
@@ -225,16 +226,16 @@ static int add_streamed(struct pftrace_reader *reader, const struct pftrace_pack
 }
 
 /* Two lists of numbers, which are not packed by those who write them. */
-int pftrace_read_streaming_profile(struct pftrace_reader *reader,
-				   const struct pftrace_packet *packet, struct bytes message)
+int perfetto_read_streaming_profile(struct perfetto_reader *reader,
+				    const struct perfetto_packet *packet, struct bytes message)
 {
-	struct pftrace_sequence *sequence = packet->sequence;
+	struct perfetto_sequence *sequence = packet->sequence;
 	struct bytes deltas = message;
 	struct protobuf_field field;
 	struct protobuf_field delta;
 	uint64_t time_ns = packet->time_ns;
 	uint32_t thread;
-	int err = pftrace_find_thread(reader, sequence->pid, sequence->tid, time_ns, &thread);
+	int err = perfetto_find_thread(reader, sequence->pid, sequence->tid, time_ns, &thread);
 
 	sequence->is_ours = false;
 	while (!err && protobuf_next(&message, &field)) {

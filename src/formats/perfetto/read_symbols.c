@@ -20,8 +20,8 @@ static uint64_t hash_key(const struct symbol_key *key)
 
 static bool is_symbol(const void *owner, uint32_t item, const void *key)
 {
-	const struct pftrace_reader *reader = owner;
-	const struct pftrace_symbol *symbol = &reader->symbols.items[item];
+	const struct perfetto_reader *reader = owner;
+	const struct perfetto_symbol *symbol = &reader->symbols.items[item];
 	const struct symbol_key *wanted = key;
 
 	return symbol->path == wanted->path && symbol->build_id == wanted->build_id &&
@@ -29,7 +29,7 @@ static bool is_symbol(const void *owner, uint32_t item, const void *key)
 }
 
 /* A function and what was inlined into it, innermost first. */
-static int read_line(struct pftrace_reader *reader, struct bytes message)
+static int read_line(struct perfetto_reader *reader, struct bytes message)
 {
 	struct profile *profile = reader->import->profile;
 	struct frame *line = array_add(&reader->symbol_lines);
@@ -43,7 +43,7 @@ static int read_line(struct pftrace_reader *reader, struct bytes message)
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
 			name = field.body;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_profile_string(reader, field.body, &line->file);
+			err = perfetto_add_profile_string(reader, field.body, &line->file);
 		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
 			line->line = (uint32_t)field.value;
 	}
@@ -54,12 +54,12 @@ static int read_line(struct pftrace_reader *reader, struct bytes message)
 	return err;
 }
 
-static int read_address(struct pftrace_reader *reader, uint32_t path, uint32_t build_id,
+static int read_address(struct perfetto_reader *reader, uint32_t path, uint32_t build_id,
 			struct bytes message)
 {
 	struct symbol_key key = {.path = path, .build_id = build_id};
 	size_t first_line = reader->symbol_lines.length;
-	struct pftrace_symbol *symbol;
+	struct perfetto_symbol *symbol;
 	struct protobuf_field field;
 	int err = 0;
 
@@ -67,16 +67,16 @@ static int read_address(struct pftrace_reader *reader, uint32_t path, uint32_t b
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			key.address = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES &&
-			 pftrace_has_room(reader, reader->symbol_lines.length, 8))
+			 perfetto_has_room(reader, reader->symbol_lines.length, 8))
 			err = read_line(reader, field.body);
 	}
 	if (err || reader->symbol_lines.length == first_line ||
-	    !pftrace_has_room(reader, reader->symbols.length, 16))
+	    !perfetto_has_room(reader, reader->symbols.length, 16))
 		return err;
 	symbol = array_add(&reader->symbols);
 	if (!symbol)
 		return -ENOMEM;
-	*symbol = (struct pftrace_symbol){
+	*symbol = (struct perfetto_symbol){
 		.path = path,
 		.build_id = build_id,
 		.address = key.address,
@@ -90,7 +90,7 @@ static int read_address(struct pftrace_reader *reader, uint32_t path, uint32_t b
 			      (uint32_t)(reader->symbols.length - 1));
 }
 
-int pftrace_read_symbols(struct pftrace_reader *reader, struct bytes message)
+int perfetto_read_symbols(struct perfetto_reader *reader, struct bytes message)
 {
 	uint32_t path = STRING_EMPTY;
 	uint32_t build_id = STRING_EMPTY;
@@ -100,9 +100,9 @@ int pftrace_read_symbols(struct pftrace_reader *reader, struct bytes message)
 
 	while (!err && protobuf_next(&rest, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_profile_string(reader, field.body, &path);
+			err = perfetto_add_profile_string(reader, field.body, &path);
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_profile_string(reader, field.body, &build_id);
+			err = perfetto_add_profile_string(reader, field.body, &build_id);
 	}
 	while (!err && protobuf_next(&message, &field))
 		if (field.number == 3 && field.type == PROTOBUF_BYTES)
@@ -110,11 +110,11 @@ int pftrace_read_symbols(struct pftrace_reader *reader, struct bytes message)
 	return err;
 }
 
-int pftrace_find_symbol(struct pftrace_reader *reader, const struct pftrace_mapping *mapping,
-			const struct pftrace_frame *frame)
+int perfetto_find_symbol(struct perfetto_reader *reader, const struct perfetto_mapping *mapping,
+			 const struct perfetto_frame *frame)
 {
 	struct symbol_key key = {mapping->path, mapping->build_id, frame->address};
-	const struct pftrace_symbol *symbol;
+	const struct perfetto_symbol *symbol;
 	uint32_t found;
 
 	found = hash_index_find(&reader->symbol_index, hash_key(&key), is_symbol, reader, &key);

@@ -10,20 +10,20 @@
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-int pftrace_compare_processes(const void *left, const void *right)
+int perfetto_compare_processes(const void *left, const void *right)
 {
-	const struct pftrace_process *a = left;
-	const struct pftrace_process *b = right;
+	const struct perfetto_process *a = left;
+	const struct perfetto_process *b = right;
 	int order = COMPARE(a->pid, b->pid);
 
 	order = order ? order : COMPARE(a->since_ns, b->since_ns);
 	return order ? order : COMPARE(a->order, b->order);
 }
 
-int pftrace_compare_threads(const void *left, const void *right)
+int perfetto_compare_threads(const void *left, const void *right)
 {
-	const struct pftrace_thread *a = left;
-	const struct pftrace_thread *b = right;
+	const struct perfetto_thread *a = left;
+	const struct perfetto_thread *b = right;
 	int order = COMPARE(a->pid, b->pid);
 
 	order = order ? order : COMPARE(a->tid, b->tid);
@@ -52,20 +52,20 @@ int pftrace_compare_threads(const void *left, const void *right)
 
 static bool is_unknown(const void *owner, uint32_t item, const void *key)
 {
-	const struct pftrace_unknown *a =
-		&((const struct pftrace_reader *)owner)->unknown.items[item];
-	const struct pftrace_unknown *b = key;
+	const struct perfetto_unknown *a =
+		&((const struct perfetto_reader *)owner)->unknown.items[item];
+	const struct perfetto_unknown *b = key;
 
 	return a->pid == b->pid && a->tid == b->tid && a->is_thread == b->is_thread;
 }
 
-static uint64_t hash_unknown(const struct pftrace_unknown *unknown)
+static uint64_t hash_unknown(const struct perfetto_unknown *unknown)
 {
 	return hash_mix(hash_mix(unknown->is_thread, unknown->pid), unknown->tid);
 }
 
-static bool find_unknown(const struct pftrace_reader *reader, const struct pftrace_unknown *wanted,
-			 uint32_t *ret)
+static bool find_unknown(const struct perfetto_reader *reader,
+			 const struct perfetto_unknown *wanted, uint32_t *ret)
 {
 	uint32_t found = hash_index_find(&reader->unknown_index, hash_unknown(wanted), is_unknown,
 					 reader, wanted);
@@ -75,9 +75,9 @@ static bool find_unknown(const struct pftrace_reader *reader, const struct pftra
 	return found != HASH_INDEX_NONE;
 }
 
-static int add_unknown(struct pftrace_reader *reader, const struct pftrace_unknown *unknown)
+static int add_unknown(struct perfetto_reader *reader, const struct perfetto_unknown *unknown)
 {
-	struct pftrace_unknown *added = array_add(&reader->unknown);
+	struct perfetto_unknown *added = array_add(&reader->unknown);
 
 	if (!added)
 		return -ENOMEM;
@@ -88,10 +88,11 @@ static int add_unknown(struct pftrace_reader *reader, const struct pftrace_unkno
 
 /* ---- processes ---------------------------------------------------------------------------- */
 
-static int use_process(struct pftrace_reader *reader, struct pftrace_process *known, uint32_t *ret)
+static int use_process(struct perfetto_reader *reader, struct perfetto_process *known,
+		       uint32_t *ret)
 {
 	struct timeline_process process = {
-		.pid = known->pid < PFTRACE_MADE_UP_ID ? known->pid : 0,
+		.pid = known->pid < PERFETTO_MADE_UP_ID ? known->pid : 0,
 		.name = known->name,
 		.start_ns = known->start_ns,
 	};
@@ -103,13 +104,13 @@ static int use_process(struct pftrace_reader *reader, struct pftrace_process *kn
 	return err;
 }
 
-static int find_process(struct pftrace_reader *reader, uint32_t pid, uint64_t time_ns,
+static int find_process(struct perfetto_reader *reader, uint32_t pid, uint64_t time_ns,
 			uint32_t *ret)
 {
-	struct pftrace_process key = {.pid = pid, .since_ns = time_ns, .order = UINT32_MAX};
-	struct pftrace_unknown unknown = {.pid = pid};
-	struct timeline_process process = {.pid = pid < PFTRACE_MADE_UP_ID ? pid : 0};
-	size_t place = FIND_PLACE(&reader->processes, &key, pftrace_compare_processes);
+	struct perfetto_process key = {.pid = pid, .since_ns = time_ns, .order = UINT32_MAX};
+	struct perfetto_unknown unknown = {.pid = pid};
+	struct timeline_process process = {.pid = pid < PERFETTO_MADE_UP_ID ? pid : 0};
+	size_t place = FIND_PLACE(&reader->processes, &key, perfetto_compare_processes);
 	int err;
 
 	if (place && reader->processes.items[place - 1].pid == pid)
@@ -125,21 +126,21 @@ static int find_process(struct pftrace_reader *reader, uint32_t pid, uint64_t ti
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static int add_thread(struct pftrace_reader *reader, uint32_t process, uint32_t tid, uint32_t name,
+static int add_thread(struct perfetto_reader *reader, uint32_t process, uint32_t tid, uint32_t name,
 		      uint32_t *ret)
 {
 	struct timeline_thread thread = {
 		.process = process,
 		.name = name,
-		.tid = tid < PFTRACE_MADE_UP_ID ? tid : 0,
+		.tid = tid < PERFETTO_MADE_UP_ID ? tid : 0,
 	};
 
 	return timeline_add_thread(reader->timeline, &thread, ret);
 }
 
 /* A thread that no name is told of goes by that of its process. */
-static int use_thread(struct pftrace_reader *reader, struct pftrace_thread *known, uint64_t time_ns,
-		      uint32_t *ret)
+static int use_thread(struct perfetto_reader *reader, struct perfetto_thread *known,
+		      uint64_t time_ns, uint32_t *ret)
 {
 	uint32_t name = known->name;
 	uint32_t process;
@@ -156,19 +157,19 @@ static int use_thread(struct pftrace_reader *reader, struct pftrace_thread *know
 	return err;
 }
 
-static bool has_ids(const struct pftrace_reader *reader, size_t place, uint32_t pid, uint32_t tid)
+static bool has_ids(const struct perfetto_reader *reader, size_t place, uint32_t pid, uint32_t tid)
 {
 	return place < reader->threads.length && reader->threads.items[place].pid == pid &&
 	       reader->threads.items[place].tid == tid;
 }
 
-int pftrace_find_thread(struct pftrace_reader *reader, uint32_t pid, uint32_t tid, uint64_t time_ns,
-			uint32_t *ret)
+int perfetto_find_thread(struct perfetto_reader *reader, uint32_t pid, uint32_t tid,
+			 uint64_t time_ns, uint32_t *ret)
 {
-	struct pftrace_thread key = {
+	struct perfetto_thread key = {
 		.pid = pid, .tid = tid, .since_ns = time_ns, .order = UINT32_MAX};
-	struct pftrace_unknown unknown = {.pid = pid, .tid = tid, .is_thread = true};
-	size_t place = FIND_PLACE(&reader->threads, &key, pftrace_compare_threads);
+	struct perfetto_unknown unknown = {.pid = pid, .tid = tid, .is_thread = true};
+	size_t place = FIND_PLACE(&reader->threads, &key, perfetto_compare_threads);
 	uint32_t process;
 	int err;
 
@@ -187,18 +188,18 @@ int pftrace_find_thread(struct pftrace_reader *reader, uint32_t pid, uint32_t ti
 }
 
 /* Threads of which nothing else is told are part of the timeline, too. */
-int pftrace_use_described(struct pftrace_reader *reader)
+int perfetto_use_described(struct perfetto_reader *reader)
 {
 	uint32_t ignored;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < reader->tracks.length; i++) {
-		const struct pftrace_track *track = &reader->tracks.items[i];
+		const struct perfetto_track *track = &reader->tracks.items[i];
 
-		if (track->process != PFTRACE_NONE)
+		if (track->process != PERFETTO_NONE)
 			err = use_process(reader, &reader->processes.items[track->process],
 					  &ignored);
-		if (!err && track->thread != PFTRACE_NONE)
+		if (!err && track->thread != PERFETTO_NONE)
 			err = use_thread(reader, &reader->threads.items[track->thread],
 					 reader->threads.items[track->thread].since_ns, &ignored);
 	}
@@ -208,11 +209,11 @@ int pftrace_use_described(struct pftrace_reader *reader)
 /* ---- tracks ------------------------------------------------------------------------------- */
 
 /* The process or thread at the top of the track's branch; else what is topmost. */
-static const struct pftrace_track *find_top(const struct pftrace_reader *reader,
-					    const struct pftrace_track *track)
+static const struct perfetto_track *find_top(const struct perfetto_reader *reader,
+					     const struct perfetto_track *track)
 {
 	for (unsigned int depth = 0; depth < MAX_TRACK_DEPTH; depth++) {
-		const struct pftrace_track *parent = pftrace_get_parent(reader, track);
+		const struct perfetto_track *parent = perfetto_get_parent(reader, track);
 
 		if (!parent)
 			break;
@@ -221,35 +222,36 @@ static const struct pftrace_track *find_top(const struct pftrace_reader *reader,
 	return track;
 }
 
-int pftrace_find_process_of(struct pftrace_reader *reader, const struct pftrace_track *track,
-			    uint32_t *ret)
+int perfetto_find_process_of(struct perfetto_reader *reader, const struct perfetto_track *track,
+			     uint32_t *ret)
 {
-	const struct pftrace_track *top = find_top(reader, track);
-	const struct pftrace_thread *thread;
+	const struct perfetto_track *top = find_top(reader, track);
+	const struct perfetto_thread *thread;
 
-	if (top->process != PFTRACE_NONE)
+	if (top->process != PERFETTO_NONE)
 		return use_process(reader, &reader->processes.items[top->process], ret);
-	if (top->thread == PFTRACE_NONE)
+	if (top->thread == PERFETTO_NONE)
 		return find_process(reader, 0, 0, ret);
 	thread = &reader->threads.items[top->thread];
 	return find_process(reader, thread->pid, thread->since_ns, ret);
 }
 
-uint32_t pftrace_get_pid_of(const struct pftrace_reader *reader, const struct pftrace_track *track)
+uint32_t perfetto_get_pid_of(const struct perfetto_reader *reader,
+			     const struct perfetto_track *track)
 {
-	const struct pftrace_track *top = find_top(reader, track);
+	const struct perfetto_track *top = find_top(reader, track);
 
-	if (top->process != PFTRACE_NONE)
+	if (top->process != PERFETTO_NONE)
 		return reader->processes.items[top->process].pid;
-	return top->thread == PFTRACE_NONE ? 0 : reader->threads.items[top->thread].pid;
+	return top->thread == PERFETTO_NONE ? 0 : reader->threads.items[top->thread].pid;
 }
 
 /* Slices of no thread are of one that has the name of their track, or of their region. */
-int pftrace_find_owner(struct pftrace_reader *reader, struct pftrace_track *track, uint32_t *ret)
+int perfetto_find_owner(struct perfetto_reader *reader, struct perfetto_track *track, uint32_t *ret)
 {
-	const struct pftrace_track *top = find_top(reader, track);
-	const struct pftrace_track *named =
-		track->role == PFTRACE_ZONES ? pftrace_get_parent(reader, track) : track;
+	const struct perfetto_track *top = find_top(reader, track);
+	const struct perfetto_track *named =
+		track->role == PERFETTO_ZONES ? perfetto_get_parent(reader, track) : track;
 	uint32_t process;
 	int err;
 
@@ -257,12 +259,12 @@ int pftrace_find_owner(struct pftrace_reader *reader, struct pftrace_track *trac
 		*ret = track->owner;
 		return 0;
 	}
-	if (top->thread != PFTRACE_NONE) {
-		struct pftrace_thread *thread = &reader->threads.items[top->thread];
+	if (top->thread != PERFETTO_NONE) {
+		struct perfetto_thread *thread = &reader->threads.items[top->thread];
 
 		err = use_thread(reader, thread, thread->since_ns, ret);
 	} else {
-		err = pftrace_find_process_of(reader, track, &process);
+		err = perfetto_find_process_of(reader, track, &process);
 		if (!err)
 			err = add_thread(reader, process, 0, named->name, ret);
 	}
@@ -288,7 +290,7 @@ static uint32_t *get_slot(void *items, size_t *length, size_t *capacity, uint32_
 
 #define GET_SLOT(array, item) get_slot(&(array).items, &(array).length, &(array).capacity, (item))
 
-static int copy_string(const struct pftrace_reader *reader, uint32_t string, uint32_t *ret)
+static int copy_string(const struct perfetto_reader *reader, uint32_t string, uint32_t *ret)
 {
 	const struct string_table *strings = timeline_get_strings(reader->timeline);
 
@@ -297,7 +299,7 @@ static int copy_string(const struct pftrace_reader *reader, uint32_t string, uin
 				string_table_get_length(strings, string), ret);
 }
 
-static int get_profile_process(struct pftrace_reader *reader, uint32_t id, uint32_t *ret)
+static int get_profile_process(struct perfetto_reader *reader, uint32_t id, uint32_t *ret)
 {
 	const struct timeline_process *process = timeline_get_process(reader->timeline, id);
 	uint32_t *slot = GET_SLOT(reader->profile_processes, id);
@@ -316,7 +318,7 @@ static int get_profile_process(struct pftrace_reader *reader, uint32_t id, uint3
 	return err;
 }
 
-int pftrace_get_profile_thread(struct pftrace_reader *reader, uint32_t id, uint32_t *ret)
+int perfetto_get_profile_thread(struct perfetto_reader *reader, uint32_t id, uint32_t *ret)
 {
 	const struct timeline_thread *info = timeline_get_thread(reader->timeline, id);
 	struct thread thread = {.tid = (uint32_t)info->tid, .source = reader->import->source};

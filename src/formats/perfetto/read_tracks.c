@@ -19,13 +19,13 @@
 
 /* ---- descriptors -------------------------------------------------------------------------- */
 
-static int add_process(struct pftrace_reader *reader, const struct pftrace_process *process,
+static int add_process(struct perfetto_reader *reader, const struct perfetto_process *process,
 		       uint32_t *ret)
 {
-	struct pftrace_process *added;
+	struct perfetto_process *added;
 
-	*ret = PFTRACE_NONE;
-	if (!pftrace_has_room(reader, reader->processes.length, 16))
+	*ret = PERFETTO_NONE;
+	if (!perfetto_has_room(reader, reader->processes.length, 16))
 		return 0;
 	added = array_add(&reader->processes);
 	if (!added)
@@ -36,13 +36,13 @@ static int add_process(struct pftrace_reader *reader, const struct pftrace_proce
 	return 0;
 }
 
-static int add_thread(struct pftrace_reader *reader, const struct pftrace_thread *thread,
+static int add_thread(struct perfetto_reader *reader, const struct perfetto_thread *thread,
 		      uint32_t *ret)
 {
-	struct pftrace_thread *added;
+	struct perfetto_thread *added;
 
-	*ret = PFTRACE_NONE;
-	if (!pftrace_has_room(reader, reader->threads.length, 16))
+	*ret = PERFETTO_NONE;
+	if (!perfetto_has_room(reader, reader->threads.length, 16))
 		return 0;
 	added = array_add(&reader->threads);
 	if (!added)
@@ -54,19 +54,19 @@ static int add_thread(struct pftrace_reader *reader, const struct pftrace_thread
 }
 
 /* Of a command line the first word's last part. */
-static int add_base_name(struct pftrace_reader *reader, struct bytes path, uint32_t *ret)
+static int add_base_name(struct perfetto_reader *reader, struct bytes path, uint32_t *ret)
 {
 	size_t start = path.size;
 
 	while (start && path.data[start - 1] != '/')
 		start--;
-	return pftrace_add_string(reader, bytes_of(path.data + start, path.size - start), ret);
+	return perfetto_add_string(reader, bytes_of(path.data + start, path.size - start), ret);
 }
 
-static int read_process(struct pftrace_reader *reader, struct bytes message, uint64_t since_ns,
+static int read_process(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
 			uint32_t *ret)
 {
-	struct pftrace_process process = {.since_ns = since_ns};
+	struct perfetto_process process = {.since_ns = since_ns};
 	struct protobuf_field field;
 	bool has_name = false;
 	int err = 0;
@@ -79,17 +79,17 @@ static int read_process(struct pftrace_reader *reader, struct bytes message, uin
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES && !process.name)
 			err = add_base_name(reader, field.body, &process.name);
 		else if (field.number == 6 && field.type == PROTOBUF_BYTES && !has_name) {
-			err = pftrace_add_string(reader, field.body, &process.name);
+			err = perfetto_add_string(reader, field.body, &process.name);
 			has_name = true;
 		}
 	}
 	return err ? err : add_process(reader, &process, ret);
 }
 
-static int read_thread(struct pftrace_reader *reader, struct bytes message, uint64_t since_ns,
+static int read_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
 		       uint32_t *ret)
 {
-	struct pftrace_thread thread = {.since_ns = since_ns};
+	struct perfetto_thread thread = {.since_ns = since_ns};
 	struct protobuf_field field;
 	int err = 0;
 
@@ -99,22 +99,22 @@ static int read_thread(struct pftrace_reader *reader, struct bytes message, uint
 		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
 			thread.tid = (uint32_t)field.value;
 		else if (field.number == 5 && field.type == PROTOBUF_BYTES) {
-			err = pftrace_add_string(reader, field.body, &thread.name);
+			err = perfetto_add_string(reader, field.body, &thread.name);
 			thread.has_name = true;
 		}
 	}
 	return err ? err : add_thread(reader, &thread, ret);
 }
 
-int pftrace_read_thread(struct pftrace_reader *reader, struct bytes message, uint64_t since_ns)
+int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns)
 {
 	uint32_t ignored;
 
 	return read_thread(reader, message, since_ns, &ignored);
 }
 
-static int read_counter(struct pftrace_reader *reader, struct bytes message,
-			struct pftrace_track *track)
+static int read_counter(struct perfetto_reader *reader, struct bytes message,
+			struct perfetto_track *track)
 {
 	static const char *const units[] = {"", "ns", "", "bytes"};
 	struct protobuf_field field;
@@ -130,13 +130,13 @@ static int read_counter(struct pftrace_reader *reader, struct bytes message,
 		else if (field.number == 5 && field.type == PROTOBUF_VARINT)
 			track->is_incremental = field.value != 0;
 		else if (field.number == 6 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_string(reader, field.body, &track->unit);
+			err = perfetto_add_string(reader, field.body, &track->unit);
 	}
 	return err;
 }
 
 /* "[0x1000, 0x2000), …": the bounds of a stack region, as our writer describes them. */
-static void read_bounds(struct bytes text, struct pftrace_track *track)
+static void read_bounds(struct bytes text, struct perfetto_track *track)
 {
 	uint64_t bounds[2] = {0};
 	size_t at = 1;
@@ -157,8 +157,8 @@ static void read_bounds(struct bytes text, struct pftrace_track *track)
 	}
 }
 
-static int read_descriptor_field(struct pftrace_reader *reader, const struct protobuf_field *field,
-				 uint64_t since_ns, struct pftrace_track *track)
+static int read_descriptor_field(struct perfetto_reader *reader, const struct protobuf_field *field,
+				 uint64_t since_ns, struct perfetto_track *track)
 {
 	if (field->type == PROTOBUF_VARINT && field->number == 1)
 		track->uuid = field->value;
@@ -169,7 +169,7 @@ static int read_descriptor_field(struct pftrace_reader *reader, const struct pro
 	switch (field->number) {
 	case 2:
 	case 10: /* static_name */
-		return pftrace_add_string(reader, field->body, &track->name);
+		return perfetto_add_string(reader, field->body, &track->name);
 	case 3:
 		return read_process(reader, field->body, since_ns, &track->process);
 	case 4:
@@ -185,11 +185,11 @@ static int read_descriptor_field(struct pftrace_reader *reader, const struct pro
 
 static bool is_track(const void *owner, uint32_t item, const void *key)
 {
-	return ((const struct pftrace_reader *)owner)->tracks.items[item].uuid ==
+	return ((const struct perfetto_reader *)owner)->tracks.items[item].uuid ==
 	       *(const uint64_t *)key;
 }
 
-static struct pftrace_track *find_track(const struct pftrace_reader *reader, uint64_t uuid)
+static struct perfetto_track *find_track(const struct perfetto_reader *reader, uint64_t uuid)
 {
 	uint32_t found =
 		hash_index_find(&reader->track_index, hash_mix(0, uuid), is_track, reader, &uuid);
@@ -197,11 +197,11 @@ static struct pftrace_track *find_track(const struct pftrace_reader *reader, uin
 	return found == HASH_INDEX_NONE ? NULL : &reader->tracks.items[found];
 }
 
-static int add_track(struct pftrace_reader *reader, const struct pftrace_track *track)
+static int add_track(struct perfetto_reader *reader, const struct perfetto_track *track)
 {
-	struct pftrace_track *added;
+	struct perfetto_track *added;
 
-	if (!pftrace_has_room(reader, reader->tracks.length, 32))
+	if (!perfetto_has_room(reader, reader->tracks.length, 32))
 		return 0;
 	added = array_add(&reader->tracks);
 	if (!added)
@@ -211,21 +211,22 @@ static int add_track(struct pftrace_reader *reader, const struct pftrace_track *
 			      (uint32_t)(reader->tracks.length - 1));
 }
 
-static const struct pftrace_track new_track = {
-	.process = PFTRACE_NONE,
-	.thread = PFTRACE_NONE,
+static const struct perfetto_track new_track = {
+	.process = PERFETTO_NONE,
+	.thread = PERFETTO_NONE,
 	.item = TIMELINE_NONE,
 	.owner = TIMELINE_NONE,
-	.first_event = PFTRACE_NONE,
-	.last_event = PFTRACE_NONE,
+	.first_event = PERFETTO_NONE,
+	.last_event = PERFETTO_NONE,
 	.multiplier = 1,
 };
 
 /* A track may be described several times, each time with more. */
-int pftrace_read_descriptor(struct pftrace_reader *reader, struct bytes message, uint64_t since_ns)
+int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes message,
+			     uint64_t since_ns)
 {
-	struct pftrace_track track = new_track;
-	struct pftrace_track *known;
+	struct perfetto_track track = new_track;
+	struct perfetto_track *known;
 	struct protobuf_field field;
 	int err = 0;
 
@@ -245,9 +246,9 @@ int pftrace_read_descriptor(struct pftrace_reader *reader, struct bytes message,
 		known->region_end = track.region_end;
 		known->is_guessed = track.is_guessed;
 	}
-	if (known->process == PFTRACE_NONE)
+	if (known->process == PERFETTO_NONE)
 		known->process = track.process;
-	if (known->thread == PFTRACE_NONE)
+	if (known->thread == PERFETTO_NONE)
 		known->thread = track.thread;
 	if (!known->is_counter && track.is_counter) {
 		known->is_counter = true;
@@ -260,9 +261,10 @@ int pftrace_read_descriptor(struct pftrace_reader *reader, struct bytes message,
 
 /* ---- the process tree --------------------------------------------------------------------- */
 
-static int read_tree_process(struct pftrace_reader *reader, struct bytes message, uint64_t since_ns)
+static int read_tree_process(struct perfetto_reader *reader, struct bytes message,
+			     uint64_t since_ns)
 {
-	struct pftrace_process process = {.since_ns = since_ns};
+	struct perfetto_process process = {.since_ns = since_ns};
 	struct protobuf_field field;
 	bool has_name = false;
 	uint32_t ignored;
@@ -279,9 +281,9 @@ static int read_tree_process(struct pftrace_reader *reader, struct bytes message
 	return err ? err : add_process(reader, &process, &ignored);
 }
 
-static int read_tree_thread(struct pftrace_reader *reader, struct bytes message, uint64_t since_ns)
+static int read_tree_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns)
 {
-	struct pftrace_thread thread = {.since_ns = since_ns};
+	struct perfetto_thread thread = {.since_ns = since_ns};
 	struct protobuf_field field;
 	uint32_t ignored;
 	int err = 0;
@@ -292,13 +294,13 @@ static int read_tree_thread(struct pftrace_reader *reader, struct bytes message,
 		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
 			thread.pid = (uint32_t)field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = pftrace_add_string(reader, field.body, &thread.name);
+			err = perfetto_add_string(reader, field.body, &thread.name);
 	}
 	return err ? err : add_thread(reader, &thread, &ignored);
 }
 
-int pftrace_read_process_tree(struct pftrace_reader *reader, struct bytes message,
-			      uint64_t since_ns)
+int perfetto_read_process_tree(struct perfetto_reader *reader, struct bytes message,
+			       uint64_t since_ns)
 {
 	struct protobuf_field field;
 	int err = 0;
@@ -315,36 +317,36 @@ int pftrace_read_process_tree(struct pftrace_reader *reader, struct bytes messag
 /* ---- in order ----------------------------------------------------------------------------- */
 
 /* What our own writer describes, by its place below the track of its process. */
-static enum pftrace_role find_role(const struct pftrace_reader *reader,
-				   const struct pftrace_track *track)
+static enum perfetto_role find_role(const struct perfetto_reader *reader,
+				    const struct perfetto_track *track)
 {
-	const struct pftrace_track *parent = pftrace_get_parent(reader, track);
+	const struct perfetto_track *parent = perfetto_get_parent(reader, track);
 	const char *name = timeline_get_string(reader->timeline, track->name);
 	const char *group;
 
 	if (!parent)
-		return track->is_counter ? PFTRACE_COUNTER : PFTRACE_TRACK;
+		return track->is_counter ? PERFETTO_COUNTER : PERFETTO_TRACK;
 	group = timeline_get_string(reader->timeline, parent->name);
 	if (track->region_end && string_equals(group, GROUP_NAME) && !track->is_counter)
-		return PFTRACE_REGION;
+		return PERFETTO_REGION;
 	if (parent->region_end && track->is_counter && string_equals(name, FILL_NAME))
-		return PFTRACE_FILL;
+		return PERFETTO_FILL;
 	if (parent->region_end && !track->is_counter && string_equals(name, ZONES_NAME))
-		return PFTRACE_ZONES;
-	if (parent->process != PFTRACE_NONE && track->is_counter &&
+		return PERFETTO_ZONES;
+	if (parent->process != PERFETTO_NONE && track->is_counter &&
 	    string_equals(name, NUM_STACKS_NAME))
-		return PFTRACE_NUM_STACKS;
-	if (parent->process != PFTRACE_NONE && track->is_counter &&
+		return PERFETTO_NUM_STACKS;
+	if (parent->process != PERFETTO_NONE && track->is_counter &&
 	    string_equals(name, SIZE_STACKS_NAME))
-		return PFTRACE_SIZE_STACKS;
-	if (parent->thread != PFTRACE_NONE && !track->is_counter &&
+		return PERFETTO_SIZE_STACKS;
+	if (parent->thread != PERFETTO_NONE && !track->is_counter &&
 	    string_equals(name, STACK_IN_USE_NAME))
-		return PFTRACE_STACK_IN_USE;
-	return track->is_counter ? PFTRACE_COUNTER : PFTRACE_TRACK;
+		return PERFETTO_STACK_IN_USE;
+	return track->is_counter ? PERFETTO_COUNTER : PERFETTO_TRACK;
 }
 
 /* Sorting moves what tracks point at: they point at the order in the file until here. */
-static int sort_descriptors(struct pftrace_reader *reader)
+static int sort_descriptors(struct perfetto_reader *reader)
 {
 	size_t num_processes = reader->processes.length;
 	size_t num_threads = reader->threads.length;
@@ -355,24 +357,24 @@ static int sort_descriptors(struct pftrace_reader *reader)
 		return -ENOMEM;
 	if (num_processes)
 		qsort(reader->processes.items, num_processes, sizeof(*reader->processes.items),
-		      pftrace_compare_processes);
+		      perfetto_compare_processes);
 	if (num_threads)
 		qsort(reader->threads.items, num_threads, sizeof(*reader->threads.items),
-		      pftrace_compare_threads);
+		      perfetto_compare_threads);
 	for (uint32_t i = 0; i < num_processes; i++)
 		places[reader->processes.items[i].order] = i;
 	for (uint32_t i = 0; i < num_threads; i++)
 		places[num_processes + reader->threads.items[i].order] = i;
 	array_for_each (&reader->tracks, track) {
-		if (track->process != PFTRACE_NONE)
+		if (track->process != PERFETTO_NONE)
 			track->process = places[track->process];
-		if (track->thread != PFTRACE_NONE)
+		if (track->thread != PERFETTO_NONE)
 			track->thread = places[num_processes + track->thread];
 	}
 	return 0;
 }
 
-int pftrace_finish_descriptors(struct pftrace_reader *reader)
+int perfetto_finish_descriptors(struct perfetto_reader *reader)
 {
 	int err = sort_descriptors(reader);
 
@@ -380,12 +382,12 @@ int pftrace_finish_descriptors(struct pftrace_reader *reader)
 		return err;
 	array_for_each (&reader->tracks, track)
 		track->role = (uint8_t)find_role(reader, track);
-	return reader->import->timeline ? pftrace_use_described(reader) : 0;
+	return reader->import->timeline ? perfetto_use_described(reader) : 0;
 }
 
-struct pftrace_track *pftrace_find_track(struct pftrace_reader *reader, uint64_t uuid)
+struct perfetto_track *perfetto_find_track(struct perfetto_reader *reader, uint64_t uuid)
 {
-	struct pftrace_track track = new_track;
+	struct perfetto_track track = new_track;
 
 	if (reader->last_track < reader->tracks.length &&
 	    reader->tracks.items[reader->last_track].uuid == uuid)
@@ -401,10 +403,11 @@ struct pftrace_track *pftrace_find_track(struct pftrace_reader *reader, uint64_t
 						     : &reader->tracks.items[reader->last_track];
 }
 
-struct pftrace_track *pftrace_get_parent(const struct pftrace_reader *reader,
-					 const struct pftrace_track *track)
+struct perfetto_track *perfetto_get_parent(const struct perfetto_reader *reader,
+					   const struct perfetto_track *track)
 {
-	if (!track->parent_uuid || track->process != PFTRACE_NONE || track->thread != PFTRACE_NONE)
+	if (!track->parent_uuid || track->process != PERFETTO_NONE ||
+	    track->thread != PERFETTO_NONE)
 		return NULL;
 	return find_track(reader, track->parent_uuid);
 }

@@ -17,7 +17,7 @@
 #define POINTER_STEP  16u
 
 struct finisher {
-	struct pftrace_reader *reader;
+	struct perfetto_reader *reader;
 	ARRAY(uint32_t) open;   /* zones of the track, outermost first */
 	ARRAY(uint32_t) sorted; /* events of the track */
 	uint64_t num_open;      /* at the end of the trace */
@@ -28,7 +28,7 @@ struct finisher {
 
 static int compare_events(const void *left, const void *right, void *context)
 {
-	const struct pftrace_event *events = context;
+	const struct perfetto_event *events = context;
 	uint32_t a = *(const uint32_t *)left;
 	uint32_t b = *(const uint32_t *)right;
 
@@ -38,13 +38,13 @@ static int compare_events(const void *left, const void *right, void *context)
 }
 
 /* Events of one moment stay as they are in the file. */
-static int sort_events(struct finisher *finisher, struct pftrace_track *track)
+static int sort_events(struct finisher *finisher, struct perfetto_track *track)
 {
-	struct pftrace_event *events = finisher->reader->events.items;
-	uint32_t following = PFTRACE_NONE;
+	struct perfetto_event *events = finisher->reader->events.items;
+	uint32_t following = PERFETTO_NONE;
 
 	finisher->sorted.length = 0;
-	for (uint32_t e = track->first_event; e != PFTRACE_NONE; e = events[e].next) {
+	for (uint32_t e = track->first_event; e != PERFETTO_NONE; e = events[e].next) {
 		uint32_t *added = array_add(&finisher->sorted);
 
 		if (!added)
@@ -63,7 +63,7 @@ static int sort_events(struct finisher *finisher, struct pftrace_track *track)
 
 /* ---- regions ------------------------------------------------------------------------------ */
 
-static int use_region(struct pftrace_reader *reader, struct pftrace_track *track)
+static int use_region(struct perfetto_reader *reader, struct perfetto_track *track)
 {
 	struct stack_region region = {
 		.begin = track->region_begin,
@@ -75,16 +75,16 @@ static int use_region(struct pftrace_reader *reader, struct pftrace_track *track
 
 	if (track->item != TIMELINE_NONE)
 		return 0;
-	err = pftrace_find_process_of(reader, track, &region.process);
+	err = perfetto_find_process_of(reader, track, &region.process);
 	return err ? err : timeline_add_region(reader->timeline, &region, &track->item);
 }
 
 /* A region for a track that is about none. */
-static int make_region(struct finisher *finisher, struct pftrace_track *track)
+static int make_region(struct finisher *finisher, struct perfetto_track *track)
 {
-	struct pftrace_reader *reader = finisher->reader;
+	struct perfetto_reader *reader = finisher->reader;
 	uint32_t owner;
-	int err = pftrace_find_owner(reader, track, &owner);
+	int err = perfetto_find_owner(reader, track, &owner);
 
 	if (err)
 		return err;
@@ -95,10 +95,10 @@ static int make_region(struct finisher *finisher, struct pftrace_track *track)
 	return use_region(reader, track);
 }
 
-int pftrace_add_fill(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-		     uint64_t bytes, struct pftrace_track *track)
+int perfetto_add_fill(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+		      uint64_t bytes, struct perfetto_track *track)
 {
-	struct pftrace_track *region = pftrace_get_parent(reader, track);
+	struct perfetto_track *region = perfetto_get_parent(reader, track);
 	struct region_fill fill = {.time_ns = packet->time_ns, .bytes = bytes};
 	int err = use_region(reader, region);
 
@@ -107,18 +107,18 @@ int pftrace_add_fill(struct pftrace_reader *reader, const struct pftrace_packet 
 }
 
 /* Number and size come in two events, in this order. */
-int pftrace_add_in_use(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-		       uint64_t value, const struct pftrace_track *track)
+int perfetto_add_in_use(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+			uint64_t value, const struct perfetto_track *track)
 {
 	struct regions_in_use use = {.time_ns = packet->time_ns, .number = (uint32_t)value};
 	uint32_t count = timeline_count_in_use(reader->timeline);
 	struct regions_in_use *last =
 		count ? timeline_get_in_use(reader->timeline, count - 1) : NULL;
-	int err = pftrace_find_process_of(reader, track, &use.process);
+	int err = perfetto_find_process_of(reader, track, &use.process);
 
 	if (err)
 		return err;
-	if (track->role == PFTRACE_NUM_STACKS)
+	if (track->role == PERFETTO_NUM_STACKS)
 		return timeline_add_in_use(reader->timeline, &use, NULL);
 	if (last && last->time_ns == use.time_ns && last->process == use.process)
 		last->bytes = value;
@@ -128,8 +128,8 @@ int pftrace_add_in_use(struct pftrace_reader *reader, const struct pftrace_packe
 /* ---- occupancies -------------------------------------------------------------------------- */
 
 /* The thread that a slice is named after: "worker [1001]". */
-static int find_occupant(struct pftrace_reader *reader, const struct pftrace_track *track,
-			 const struct pftrace_event *event, uint32_t *ret)
+static int find_occupant(struct perfetto_reader *reader, const struct perfetto_track *track,
+			 const struct perfetto_event *event, uint32_t *ret)
 {
 	const struct source_location *location =
 		timeline_get_location(reader->timeline, event->location);
@@ -137,12 +137,12 @@ static int find_occupant(struct pftrace_reader *reader, const struct pftrace_tra
 	const char *digits = strrchr(name, '[');
 	unsigned long long tid = digits ? strtoull(digits + 1, NULL, 10) : 0;
 
-	return pftrace_find_thread(reader, pftrace_get_pid_of(reader, track), (uint32_t)tid,
-				   event->time_ns, ret);
+	return perfetto_find_thread(reader, perfetto_get_pid_of(reader, track), (uint32_t)tid,
+				    event->time_ns, ret);
 }
 
-static int begin_occupancy(struct pftrace_reader *reader, struct pftrace_track *track,
-			   const struct pftrace_event *event)
+static int begin_occupancy(struct perfetto_reader *reader, struct perfetto_track *track,
+			   const struct perfetto_event *event)
 {
 	struct occupancy occupancy = {
 		.begin_ns = event->time_ns, .end_ns = event->time_ns, .region = track->item};
@@ -167,16 +167,16 @@ static int begin_occupancy(struct pftrace_reader *reader, struct pftrace_track *
 	return timeline_add_occupancy(reader->timeline, &occupancy, NULL);
 }
 
-static int finish_occupancies(struct finisher *finisher, struct pftrace_track *track)
+static int finish_occupancies(struct finisher *finisher, struct perfetto_track *track)
 {
-	struct pftrace_reader *reader = finisher->reader;
+	struct perfetto_reader *reader = finisher->reader;
 	uint32_t open = TIMELINE_NONE;
 	uint32_t e = track->first_event;
-	int err = e == PFTRACE_NONE ? 0 : use_region(reader, track);
+	int err = e == PERFETTO_NONE ? 0 : use_region(reader, track);
 
 	track->first_occupancy = timeline_count_occupancy(reader->timeline);
-	for (; !err && e != PFTRACE_NONE; e = reader->events.items[e].next) {
-		const struct pftrace_event *event = &reader->events.items[e];
+	for (; !err && e != PERFETTO_NONE; e = reader->events.items[e].next) {
+		const struct perfetto_event *event = &reader->events.items[e];
 
 		if (open != TIMELINE_NONE)
 			timeline_get_occupancy(reader->timeline, open)->end_ns = event->time_ns;
@@ -194,9 +194,9 @@ static int finish_occupancies(struct finisher *finisher, struct pftrace_track *t
 /* ---- zones -------------------------------------------------------------------------------- */
 
 /* Attributes are linked from the last to the first. */
-static int add_attributes(struct pftrace_reader *reader, uint32_t zone, uint32_t last)
+static int add_attributes(struct perfetto_reader *reader, uint32_t zone, uint32_t last)
 {
-	struct pftrace_attribute *items = reader->attributes.items;
+	struct perfetto_attribute *items = reader->attributes.items;
 	uint32_t reversed = 0;
 	int err = 0;
 
@@ -214,8 +214,9 @@ static int add_attributes(struct pftrace_reader *reader, uint32_t zone, uint32_t
 }
 
 /* Who was on the region; *place moves on through its occupancies. */
-static bool find_on_region(const struct pftrace_reader *reader, const struct pftrace_track *region,
-			   uint64_t time_ns, uint32_t *place, uint32_t *ret)
+static bool find_on_region(const struct perfetto_reader *reader,
+			   const struct perfetto_track *region, uint64_t time_ns, uint32_t *place,
+			   uint32_t *ret)
 {
 	uint32_t end = region->first_occupancy + region->num_occupancies;
 
@@ -228,10 +229,10 @@ static bool find_on_region(const struct pftrace_reader *reader, const struct pft
 	return true;
 }
 
-static int begin_zone(struct finisher *finisher, const struct pftrace_track *region,
-		      const struct pftrace_event *event, uint32_t thread)
+static int begin_zone(struct finisher *finisher, const struct perfetto_track *region,
+		      const struct perfetto_event *event, uint32_t thread)
 {
-	struct pftrace_reader *reader = finisher->reader;
+	struct perfetto_reader *reader = finisher->reader;
 	size_t depth = finisher->open.length;
 	struct zone zone = {
 		.begin_ns = event->time_ns,
@@ -247,16 +248,16 @@ static int begin_zone(struct finisher *finisher, const struct pftrace_track *reg
 
 	if (!added)
 		return -ENOMEM;
-	if (region->role != PFTRACE_REGION)
+	if (region->role != PERFETTO_REGION)
 		zone.pointer = region->region_end - (depth + 1) * POINTER_STEP;
 	zone.name = timeline_get_location(reader->timeline, event->location)->name;
 	return timeline_add_zone(reader->timeline, &zone, added);
 }
 
-static int finish_slice(struct finisher *finisher, const struct pftrace_track *region,
-			const struct pftrace_event *event, uint32_t thread)
+static int finish_slice(struct finisher *finisher, const struct perfetto_track *region,
+			const struct perfetto_event *event, uint32_t thread)
 {
-	struct pftrace_reader *reader = finisher->reader;
+	struct perfetto_reader *reader = finisher->reader;
 	bool is_end = event->location == TIMELINE_NONE;
 	uint32_t zone;
 	int err = 0;
@@ -275,25 +276,25 @@ static int finish_slice(struct finisher *finisher, const struct pftrace_track *r
 	return add_attributes(reader, zone, event->attribute);
 }
 
-static int finish_track(struct finisher *finisher, struct pftrace_track *track)
+static int finish_track(struct finisher *finisher, struct perfetto_track *track)
 {
-	struct pftrace_reader *reader = finisher->reader;
-	struct pftrace_track *region =
-		track->role == PFTRACE_ZONES ? pftrace_get_parent(reader, track) : track;
+	struct perfetto_reader *reader = finisher->reader;
+	struct perfetto_track *region =
+		track->role == PERFETTO_ZONES ? perfetto_get_parent(reader, track) : track;
 	uint32_t place = region->first_occupancy;
 	uint32_t owner;
 	int err;
 
-	if (track->first_event == PFTRACE_NONE)
+	if (track->first_event == PERFETTO_NONE)
 		return 0;
 	err = region == track ? make_region(finisher, track) : use_region(reader, region);
-	for (uint32_t e = track->first_event; !err && e != PFTRACE_NONE;
+	for (uint32_t e = track->first_event; !err && e != PERFETTO_NONE;
 	     e = reader->events.items[e].next) {
-		const struct pftrace_event *event = &reader->events.items[e];
+		const struct perfetto_event *event = &reader->events.items[e];
 
 		if (event->location != TIMELINE_NONE &&
 		    !find_on_region(reader, region, event->time_ns, &place, &owner))
-			err = pftrace_find_owner(reader, track, &owner);
+			err = perfetto_find_owner(reader, track, &owner);
 		if (!err)
 			err = finish_slice(finisher, region, event, owner);
 	}
@@ -304,7 +305,7 @@ static int finish_track(struct finisher *finisher, struct pftrace_track *track)
 	return err;
 }
 
-int pftrace_finish_zones(struct pftrace_reader *reader)
+int perfetto_finish_zones(struct perfetto_reader *reader)
 {
 	struct finisher finisher = {.reader = reader};
 	int err = 0;
@@ -313,10 +314,10 @@ int pftrace_finish_zones(struct pftrace_reader *reader)
 		if (reader->tracks.items[i].is_unsorted)
 			err = sort_events(&finisher, &reader->tracks.items[i]);
 	for (size_t i = 0; !err && i < reader->tracks.length; i++)
-		if (reader->tracks.items[i].role == PFTRACE_REGION)
+		if (reader->tracks.items[i].role == PERFETTO_REGION)
 			err = finish_occupancies(&finisher, &reader->tracks.items[i]);
 	for (size_t i = 0; !err && i < reader->tracks.length; i++)
-		if (reader->tracks.items[i].role != PFTRACE_REGION)
+		if (reader->tracks.items[i].role != PERFETTO_REGION)
 			err = finish_track(&finisher, &reader->tracks.items[i]);
 	if (!err && finisher.num_open)
 		import_warn(reader->import, "%llu slices were still open at the end",

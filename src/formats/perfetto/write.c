@@ -109,6 +109,6 @@ const struct format format_pftrace = {
 	.summary = "a trace for Perfetto: what happened when, on which thread and stack",
 	.has_times = true,
 	.write = write_pftrace,
-	.detect = pftrace_detect,
-	.read = pftrace_read,
+	.detect = perfetto_detect,
+	.read = perfetto_read,
 };

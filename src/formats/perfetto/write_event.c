@@ -53,7 +53,7 @@ static int clear_state(struct event_writer *writer, bool is_first)
 	return add_packet(writer, &packet);
 }
 
-int event_writer_begin_sequence(struct event_writer *writer, enum perfetto_sequence sequence)
+int event_writer_begin_sequence(struct event_writer *writer, enum perfetto_sequence_id sequence)
 {
 	writer->sequence = sequence;
 	return clear_state(writer, true);

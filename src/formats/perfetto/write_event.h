@@ -23,7 +23,7 @@ struct event_writer {
 	const struct timeline *timeline;
 	struct perfetto_stream *stream;
 	struct perfetto_names *names;
-	enum perfetto_sequence sequence;
+	enum perfetto_sequence_id sequence;
 	uint64_t state_bytes; /* written since the state was cleared */
 	struct text text;
 	/* Of the event that is being made. */
@@ -46,7 +46,7 @@ void event_writer_release(struct event_writer *writer);
 
 /* What follows is on this sequence, which nobody has begun yet. */
 _must_check_ int event_writer_begin_sequence(struct event_writer *writer,
-					     enum perfetto_sequence sequence);
+					     enum perfetto_sequence_id sequence);
 
 /* A new event, with what all of its type have. It is the writer's. */
 Perfetto__TrackEvent *event_writer_start(struct event_writer *writer, enum event_type type,

@@ -11,7 +11,7 @@
 #include "formats/format.h"
 
 /* What the readers of a trace tell apart by trusted_packet_sequence_id. */
-enum perfetto_sequence {
+enum perfetto_sequence_id {
 	SEQUENCE_SYSTEM = 1,  /* clocks, system, processes, threads */
 	SEQUENCE_SCHED = 2,   /* scheduling */
 	SEQUENCE_SAMPLES = 3, /* samples and their stacks; one more for every further metric */

@@ -235,7 +235,7 @@ static char *set_name(struct perfetto_tracks *tracks, const char *name)
 }
 
 /* time_ns  0: it holds for the whole trace */
-static int add_descriptor_at(struct perfetto_tracks *tracks, enum perfetto_sequence sequence,
+static int add_descriptor_at(struct perfetto_tracks *tracks, enum perfetto_sequence_id sequence,
 			     uint64_t time_ns, Perfetto__TrackDescriptor *descriptor)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
@@ -252,7 +252,7 @@ static int add_descriptor_at(struct perfetto_tracks *tracks, enum perfetto_seque
 	return perfetto_stream_add(tracks->stream, &packet);
 }
 
-static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence sequence,
+static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence_id sequence,
 			  Perfetto__TrackDescriptor *descriptor)
 {
 	return add_descriptor_at(tracks, sequence, 0, descriptor);

@@ -519,7 +519,7 @@ void zone_stream_survey(struct zone_stream *stream, struct timeline *timeline)
 }
 
 static int begin_sequence(struct zone_stream *stream, struct event_writer *writer,
-			  enum perfetto_sequence sequence, bool is_used)
+			  enum perfetto_sequence_id sequence, bool is_used)
 {
 	int err = event_writer_init(writer, stream->timeline, stream->packets);
 

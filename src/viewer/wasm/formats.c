@@ -22,11 +22,11 @@ const struct format format_pftrace = {
 	.name = "pftrace",
 	.extension = ".pftrace",
 	.summary = "Perfetto's trace: what happened when",
-	.detect = pftrace_detect,
-	.read = pftrace_read,
+	.detect = perfetto_detect,
+	.read = perfetto_read,
 };
 
-int pftrace_unpack(struct bytes packed, size_t limit, struct text *ret)
+int perfetto_unpack(struct bytes packed, size_t limit, struct text *ret)
 {
 	return inflate_unpack(&packed, INFLATE_ZLIB, limit, ret);
 }

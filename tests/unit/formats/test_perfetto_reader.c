@@ -409,7 +409,7 @@ static void a_trace_is_known_by_its_packets(void **state _unused_)
 			 &format_pftrace);
 	assert_ptr_not_equal(format_detect("x.bin", (const uint8_t *)"\n\na;b 1\n", 8),
 			     &format_pftrace);
-	assert_int_equal(pftrace_detect((const uint8_t *)"", 0), DETECTED_NOT);
+	assert_int_equal(perfetto_detect((const uint8_t *)"", 0), DETECTED_NOT);
 	text_release(&trace);
 	text_release(&packed);
 }
