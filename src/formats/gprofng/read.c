@@ -1,14 +1,14 @@
 /*
  * Experiments of Oracle Studio and gprofng: a folder NAME.er, or a tar archive of it.
  *
- *	er_files.c     the files of the input
- *	er_log.c       log.xml: the process, its threads, how packets are laid out
- *	er_map.c       map.xml: what lay where, and when
- *	er_java.c      jclasses: names of Java methods
- *	er_packets.c   the packets of a data file
- *	er_stacks.c    data.frameinfo: stacks by number
- *	er_metrics.c   what a packet weighs
- *	er_archives.c  copies of the programs and libraries
+ *	read_files.c     the files of the input
+ *	read_log.c       log.xml: the process, its threads, how packets are laid out
+ *	read_map.c       map.xml: what lay where, and when
+ *	read_java.c      jclasses: names of Java methods
+ *	read_packets.c   the packets of a data file
+ *	read_stacks.c    data.frameinfo: stacks by number
+ *	read_metrics.c   what a packet weighs
+ *	read_archives.c  copies of the programs and libraries
  *
  * Every folder of the input that has a log.xml is an experiment; those of processes that the first
  * one started lie in its folder. All are merged, as gprofng does, each with its own process.
@@ -48,8 +48,8 @@ struct folder {
 /* The experiments of an import. */
 struct experiments {
 	struct import *import;
-	struct er_files files;
-	struct er_modules modules;
+	struct gprofng_files files;
+	struct gprofng_modules modules;
 	ARRAY(struct folder) folders; /* the first process before those that it started */
 	uint32_t comm;                /* of the first process */
 };
@@ -58,14 +58,14 @@ struct experiments {
 struct reader {
 	struct import *import;
 	struct experiments *experiments;
-	struct er_files *files;
+	struct gprofng_files *files;
 	const char *folder; /* with its slash; "" at the top of the input */
 	size_t folder_length;
-	struct er_log log;
-	struct er_map map;
-	struct er_java java;
-	struct er_stacks stacks;
-	struct er_metrics metrics;
+	struct gprofng_log log;
+	struct gprofng_map map;
+	struct gprofng_java java;
+	struct gprofng_stacks stacks;
+	struct gprofng_metrics metrics;
 	uint32_t process;
 	ARRAY(struct known_thread) threads;
 	struct hash_index thread_index;
@@ -73,11 +73,11 @@ struct reader {
 
 static void release(struct reader *reader)
 {
-	er_log_release(&reader->log);
-	er_map_release(&reader->map);
-	er_java_release(&reader->java);
-	er_stacks_release(&reader->stacks);
-	er_metrics_release(&reader->metrics);
+	gprofng_log_release(&reader->log);
+	gprofng_map_release(&reader->map);
+	gprofng_java_release(&reader->java);
+	gprofng_stacks_release(&reader->stacks);
+	gprofng_metrics_release(&reader->metrics);
 	array_release(&reader->threads);
 	hash_index_release(&reader->thread_index);
 }
@@ -119,7 +119,7 @@ static int add_process(struct reader *reader)
 static int add_thread(struct reader *reader, uint64_t tid, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
-	const char *name = er_log_find_java_thread(&reader->log, tid);
+	const char *name = gprofng_log_find_java_thread(&reader->log, tid);
 	struct thread thread = {
 		.process = reader->process,
 		.tid = (uint32_t)tid,
@@ -155,12 +155,13 @@ static int find_thread(struct reader *reader, uint64_t tid, uint32_t *ret)
 
 /* ---- packets ---- */
 
-static void read_fields(const struct reader *reader, const struct er_packet *packet,
-			const struct er_record *record, struct er_values *values)
+static void read_fields(const struct reader *reader, const struct gprofng_packet *packet,
+			const struct gprofng_record *record, struct gprofng_values *values)
 {
 	for (uint32_t i = 0; i < packet->num_fields; i++) {
-		const struct er_field *field = &reader->log.fields.items[packet->first_field + i];
-		uint64_t number = er_record_get(record, field->offset, field->width);
+		const struct gprofng_field *field =
+			&reader->log.fields.items[packet->first_field + i];
+		uint64_t number = gprofng_record_get(record, field->offset, field->width);
 
 		if (field->width == 4 && field->is_signed)
 			number = (uint64_t)(int64_t)(int32_t)number;
@@ -169,11 +170,12 @@ static void read_fields(const struct reader *reader, const struct er_packet *pac
 }
 
 /* Whether all fields of the packet are there. */
-static bool is_whole(const struct reader *reader, const struct er_packet *packet,
-		     const struct er_record *record)
+static bool is_whole(const struct reader *reader, const struct gprofng_packet *packet,
+		     const struct gprofng_record *record)
 {
 	for (uint32_t i = 0; i < packet->num_fields; i++) {
-		const struct er_field *field = &reader->log.fields.items[packet->first_field + i];
+		const struct gprofng_field *field =
+			&reader->log.fields.items[packet->first_field + i];
 
 		if (field->offset + (size_t)field->width > record->size)
 			return false;
@@ -181,8 +183,8 @@ static bool is_whole(const struct reader *reader, const struct er_packet *packet
 	return true;
 }
 
-static int skip_packet(struct reader *reader, const struct er_file *file,
-		       const struct er_record *record)
+static int skip_packet(struct reader *reader, const struct gprofng_file *file,
+		       const struct gprofng_record *record)
 {
 	const char *fault = "a packet is shorter than log.xml says";
 
@@ -192,22 +194,22 @@ static int skip_packet(struct reader *reader, const struct er_file *file,
 	return 0;
 }
 
-static int read_packet(struct reader *reader, const struct er_data_file *data_file,
-		       const struct er_file *file, const struct er_packet *packet,
-		       const struct er_record *record)
+static int read_packet(struct reader *reader, const struct gprofng_data_file *data_file,
+		       const struct gprofng_file *file, const struct gprofng_packet *packet,
+		       const struct gprofng_record *record)
 {
-	struct er_values values = {.offset = record->offset, .kind = packet->kind};
+	struct gprofng_values values = {.offset = record->offset, .kind = packet->kind};
 	int err;
 
 	if (!is_whole(reader, packet, record))
 		return skip_packet(reader, file, record);
 	read_fields(reader, packet, record, &values);
-	err = find_thread(reader, values.numbers[ER_LWPID], &values.thread);
+	err = find_thread(reader, values.numbers[GPROFNG_LWPID], &values.thread);
 	if (!err)
-		err = er_stacks_find(&reader->stacks, values.numbers[ER_FRINFO],
-				     values.numbers[ER_TSTAMP], &values.stack);
+		err = gprofng_stacks_find(&reader->stacks, values.numbers[GPROFNG_FRINFO],
+					  values.numbers[GPROFNG_TSTAMP], &values.stack);
 	if (!err)
-		err = er_metrics_add(&reader->metrics, data_file, &values);
+		err = gprofng_metrics_add(&reader->metrics, data_file, &values);
 	if (!err)
 		reader->import->counts.records++;
 	return err;
@@ -215,7 +217,7 @@ static int read_packet(struct reader *reader, const struct er_data_file *data_fi
 
 /* The layouts of a file's packets by their kind; NULL: there are none. */
 struct layouts {
-	const struct er_packet *items[NUM_ER_KINDS];
+	const struct gprofng_packet *items[NUM_ER_KINDS];
 };
 
 static int find_layouts(struct reader *reader, uint32_t file, struct layouts *ret)
@@ -224,7 +226,7 @@ static int find_layouts(struct reader *reader, uint32_t file, struct layouts *re
 	array_for_each (&reader->log.packets, packet)
 		if (packet->file == file && !ret->items[packet->kind])
 			ret->items[packet->kind] = packet;
-	if ((ret->items[ER_CLOCK] || ret->items[ER_OLD_CLOCK]) &&
+	if ((ret->items[GPROFNG_CLOCK] || ret->items[GPROFNG_OLD_CLOCK]) &&
 	    !reader->log.files.items[file].ticks_us)
 		return import_fail_member(reader->import, reader->metrics.path, 0,
 					  "the log does not say how long a tick of the clock is");
@@ -233,22 +235,22 @@ static int find_layouts(struct reader *reader, uint32_t file, struct layouts *re
 
 static int read_data_file(struct reader *reader, uint32_t index)
 {
-	const struct er_data_file *data_file = &reader->log.files.items[index];
-	struct er_packets packets = {.import = reader->import,
-				     .is_big_endian = reader->log.is_big_endian};
+	const struct gprofng_data_file *data_file = &reader->log.files.items[index];
+	struct gprofng_packets packets = {.import = reader->import,
+					  .is_big_endian = reader->log.is_big_endian};
 	struct layouts layouts;
-	struct er_record record;
-	struct er_file file;
+	struct gprofng_record record;
+	struct gprofng_file file;
 	int got = 0;
-	int err = er_files_open(reader->files, reader->folder, reader->folder_length,
-				reader->log.text.data + data_file->name, &file);
+	int err = gprofng_files_open(reader->files, reader->folder, reader->folder_length,
+				     reader->log.text.data + data_file->name, &file);
 
 	if (err)
 		return err == -ENOENT ? 0 : err; /* nothing of the kind was recorded */
 	reader->metrics.path = file.path;
 	packets.file = &file;
 	err = find_layouts(reader, index, &layouts);
-	while (!err && (got = er_packets_next(&packets, &record)) > 0) {
+	while (!err && (got = gprofng_packets_next(&packets, &record)) > 0) {
 		if (record.type < NUM_ER_KINDS && layouts.items[record.type])
 			err = read_packet(reader, data_file, &file, layouts.items[record.type],
 					  &record);
@@ -257,13 +259,13 @@ static int read_data_file(struct reader *reader, uint32_t index)
 	}
 	if (!err)
 		err = got;
-	return err ? err : er_metrics_add_leaks(&reader->metrics);
+	return err ? err : gprofng_metrics_add_leaks(&reader->metrics);
 }
 
 /* The clock comes first: the first metric is what is shown. */
 static int read_data_files(struct reader *reader)
 {
-	const struct er_log *log = &reader->log;
+	const struct gprofng_log *log = &reader->log;
 	int err = 0;
 
 	for (int pass = 0; pass < 2; pass++)
@@ -276,12 +278,13 @@ static int read_data_files(struct reader *reader)
 /* ---- experiments ---- */
 
 /* A file that may be missing: its content is then empty. */
-static int open_optional(struct reader *reader, const char *name, struct er_file *ret)
+static int open_optional(struct reader *reader, const char *name, struct gprofng_file *ret)
 {
-	int err = er_files_open(reader->files, reader->folder, reader->folder_length, name, ret);
+	int err =
+		gprofng_files_open(reader->files, reader->folder, reader->folder_length, name, ret);
 
 	if (err == -ENOENT) {
-		*ret = (struct er_file){.path = name};
+		*ret = (struct gprofng_file){.path = name};
 		err = 0;
 	}
 	return err;
@@ -289,31 +292,31 @@ static int open_optional(struct reader *reader, const char *name, struct er_file
 
 static int read_log(struct reader *reader)
 {
-	struct er_file file;
-	int err = er_files_open(reader->files, reader->folder, reader->folder_length, LOG_NAME,
-				&file);
+	struct gprofng_file file;
+	int err = gprofng_files_open(reader->files, reader->folder, reader->folder_length, LOG_NAME,
+				     &file);
 
 	if (err == -ENOENT)
 		return import_fail_byte(reader->import, 0, "expected a file " LOG_NAME);
-	return err ? err : er_log_read(&reader->log, reader->import, &file);
+	return err ? err : gprofng_log_read(&reader->log, reader->import, &file);
 }
 
-static int read_names(struct reader *reader, struct er_modules *modules)
+static int read_names(struct reader *reader, struct gprofng_modules *modules)
 {
-	struct er_file file;
+	struct gprofng_file file;
 	int err = open_optional(reader, "map.xml", &file);
 
 	if (!err)
-		err = er_map_read(&reader->map, reader->import->profile, modules, &reader->log,
-				  &file);
+		err = gprofng_map_read(&reader->map, reader->import->profile, modules, &reader->log,
+				       &file);
 	if (!err)
 		err = open_optional(reader, "jclasses", &file);
-	return err ? err : er_java_read(&reader->java, reader->import, &reader->log, &file);
+	return err ? err : gprofng_java_read(&reader->java, reader->import, &reader->log, &file);
 }
 
 static int read_stacks(struct reader *reader)
 {
-	struct er_file file;
+	struct gprofng_file file;
 	int err = open_optional(reader, "data.frameinfo", &file);
 
 	reader->stacks.import = reader->import;
@@ -321,7 +324,7 @@ static int read_stacks(struct reader *reader)
 	reader->stacks.map = &reader->map;
 	reader->stacks.java = &reader->java;
 	reader->stacks.process = reader->process;
-	return err ? err : er_stacks_read(&reader->stacks, &file);
+	return err ? err : gprofng_stacks_read(&reader->stacks, &file);
 }
 
 static int read_experiment(struct experiments *experiments, const struct folder *folder)
@@ -342,7 +345,7 @@ static int read_experiment(struct experiments *experiments, const struct folder 
 	if (!err)
 		err = read_stacks(&reader);
 	if (!err)
-		err = er_metrics_init(&reader.metrics, reader.import, &reader.log);
+		err = gprofng_metrics_init(&reader.metrics, reader.import, &reader.log);
 	if (!err)
 		err = read_data_files(&reader);
 	release(&reader);
@@ -447,8 +450,8 @@ static int read_experiments(struct experiments *experiments)
 		return err;
 	if (import->counts.records) {
 		import->error = (struct error){0};
-		return er_archives_find(&experiments->files, import->profile,
-					&experiments->modules);
+		return gprofng_archives_find(&experiments->files, import->profile,
+					     &experiments->modules);
 	}
 	if (import->error.message[0])
 		return -EBADMSG;
@@ -461,21 +464,21 @@ static int read_experiments(struct experiments *experiments)
 static int read_er(struct import *import)
 {
 	struct experiments experiments = {.import = import};
-	int err = er_files_init(&experiments.files, import);
+	int err = gprofng_files_init(&experiments.files, import);
 
 	if (!err)
 		err = read_experiments(&experiments);
 	if (!err && !import->will_name_code)
 		err = unnamed_code_name(import, false);
 	array_release(&experiments.folders);
-	er_modules_release(&experiments.modules);
-	er_files_release(&experiments.files);
+	gprofng_modules_release(&experiments.modules);
+	gprofng_files_release(&experiments.files);
 	return err;
 }
 
 static enum detection detect(const uint8_t *data, size_t size)
 {
-	return er_files_detect(data, size) ? DETECTED_SURE : DETECTED_NOT;
+	return gprofng_files_detect(data, size) ? DETECTED_SURE : DETECTED_NOT;
 }
 
 static bool detect_members(const char *const *members, size_t num_members)

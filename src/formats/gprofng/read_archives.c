@@ -39,8 +39,8 @@ static bool take_quoted(const char **line, const char *end, const char **ret, si
 }
 
 /* The number of folder/archives/NAME, or -1. */
-static int64_t find_copy(const struct er_files *files, const char *folder, size_t folder_length,
-			 const char *name, size_t name_length)
+static int64_t find_copy(const struct gprofng_files *files, const char *folder,
+			 size_t folder_length, const char *name, size_t name_length)
 {
 	_cleanup_(text_release) struct text path = {0};
 	size_t index;
@@ -49,7 +49,7 @@ static int64_t find_copy(const struct er_files *files, const char *folder, size_
 	text_append(&path, name, name_length);
 	if (path.failed)
 		return -1;
-	index = er_files_find(files, folder, folder_length, path.data);
+	index = gprofng_files_find(files, folder, folder_length, path.data);
 	if (index == files->items.length ||
 	    strncmp(files->items.items[index].path, folder, folder_length) != 0 ||
 	    !string_equals(files->items.items[index].path + folder_length, path.data))
@@ -58,8 +58,9 @@ static int64_t find_copy(const struct er_files *files, const char *folder, size_
 }
 
 /* "Copying `/usr/bin/work'  to `/home/x.er/archives/work_mn9iofwnakb'" */
-static int read_line(struct copies *copies, const struct er_files *files, struct profile *profile,
-		     const struct er_file *log, const char *line, const char *end)
+static int read_line(struct copies *copies, const struct gprofng_files *files,
+		     struct profile *profile, const struct gprofng_file *log, const char *line,
+		     const char *end)
 {
 	size_t folder_length = strlen(log->path) - strlen(path_basename(log->path));
 	const char *original;
@@ -87,8 +88,8 @@ static int read_line(struct copies *copies, const struct er_files *files, struct
 				&added->path);
 }
 
-static int read_log(struct copies *copies, const struct er_files *files, struct profile *profile,
-		    const struct er_file *log)
+static int read_log(struct copies *copies, const struct gprofng_files *files,
+		    struct profile *profile, const struct gprofng_file *log)
 {
 	const char *line = (const char *)log->data;
 	const char *end = line + log->size;
@@ -115,16 +116,16 @@ static int compare_copies(const void *a, const void *b)
 	return copy_a->file < copy_b->file ? -1 : copy_a->file > copy_b->file;
 }
 
-static int read_logs(struct copies *copies, struct er_files *files, struct profile *profile)
+static int read_logs(struct copies *copies, struct gprofng_files *files, struct profile *profile)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < files->items.length; i++) {
-		struct er_file log;
+		struct gprofng_file log;
 
 		if (!string_equals(path_basename(files->items.items[i].path), "archive.log"))
 			continue;
-		err = er_files_open(files, "", 0, files->items.items[i].path, &log);
+		err = gprofng_files_open(files, "", 0, files->items.items[i].path, &log);
 		if (err == -ENOENT)
 			err = 0;
 		else if (!err)
@@ -157,7 +158,7 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : strcmp(*path_a, *path_b);
 }
 
-static int list_names(struct copies *copies, const struct er_files *files)
+static int list_names(struct copies *copies, const struct gprofng_files *files)
 {
 	array_for_each (&files->items, file) {
 		const char *name = path_basename(file->path);
@@ -196,7 +197,7 @@ static const char *find_name(const struct copies *copies, const char *name)
 	return NULL;
 }
 
-static int find_for_module(const struct er_files *files, const struct copies *copies,
+static int find_for_module(const struct gprofng_files *files, const struct copies *copies,
 			   struct profile *profile, uint32_t module)
 {
 	uint32_t path = profile_get_module(profile, module)->path;
@@ -215,8 +216,8 @@ static int find_for_module(const struct er_files *files, const struct copies *co
 	return err;
 }
 
-int er_archives_find(struct er_files *files, struct profile *profile,
-		     const struct er_modules *modules)
+int gprofng_archives_find(struct gprofng_files *files, struct profile *profile,
+			  const struct gprofng_modules *modules)
 {
 	struct copies copies = {0};
 	int err = read_logs(&copies, files, profile);

@@ -13,7 +13,7 @@
  * Tell the modules where their copies are: by archive.log, else by their names. Returns 0 or
  * -ENOMEM.
  */
-_must_check_ int er_archives_find(struct er_files *files, struct profile *profile,
-				  const struct er_modules *modules);
+_must_check_ int gprofng_archives_find(struct gprofng_files *files, struct profile *profile,
+				       const struct gprofng_modules *modules);
 
 #endif

@@ -6,8 +6,8 @@
 
 static int compare_files(const void *a, const void *b)
 {
-	const struct er_file *file_a = a;
-	const struct er_file *file_b = b;
+	const struct gprofng_file *file_a = a;
+	const struct gprofng_file *file_b = b;
 	int order = strcmp(file_a->path, file_b->path);
 
 	if (order)
@@ -16,7 +16,7 @@ static int compare_files(const void *a, const void *b)
 	return file_a->data < file_b->data ? 1 : file_a->data > file_b->data ? -1 : 0;
 }
 
-static void sort_files(struct er_files *files)
+static void sort_files(struct gprofng_files *files)
 {
 	size_t kept = 0;
 
@@ -29,7 +29,7 @@ static void sort_files(struct er_files *files)
 	files->items.length = kept + 1;
 }
 
-static int list_tar(struct er_files *files)
+static int list_tar(struct gprofng_files *files)
 {
 	struct import *import = files->import;
 	int err = tar_read(&files->tar, import->data, import->size);
@@ -44,11 +44,11 @@ static int list_tar(struct er_files *files)
 			    files->tar.fault_offset, files->tar.fault);
 	}
 	array_for_each (&files->tar.files, tar_file) {
-		struct er_file *added = array_add(&files->items);
+		struct gprofng_file *added = array_add(&files->items);
 
 		if (!added)
 			return -ENOMEM;
-		*added = (struct er_file){
+		*added = (struct gprofng_file){
 			.path = tar_get_path(&files->tar, tar_file),
 			.data = import->data + tar_file->offset,
 			.size = tar_file->size,
@@ -57,10 +57,10 @@ static int list_tar(struct er_files *files)
 	return 0;
 }
 
-static int list_folder(struct er_files *files)
+static int list_folder(struct gprofng_files *files)
 {
 	for (size_t i = 0; i < files->import->num_members; i++) {
-		struct er_file *added = array_add(&files->items);
+		struct gprofng_file *added = array_add(&files->items);
 
 		if (!added)
 			return -ENOMEM;
@@ -69,11 +69,11 @@ static int list_folder(struct er_files *files)
 	return 0;
 }
 
-int er_files_init(struct er_files *files, struct import *import)
+int gprofng_files_init(struct gprofng_files *files, struct import *import)
 {
 	int err;
 
-	*files = (struct er_files){.import = import};
+	*files = (struct gprofng_files){.import = import};
 	if (import->open_member)
 		err = list_folder(files);
 	else if (tar_detect(import->data, import->size))
@@ -87,7 +87,7 @@ int er_files_init(struct er_files *files, struct import *import)
 	return err;
 }
 
-void er_files_release(struct er_files *files)
+void gprofng_files_release(struct gprofng_files *files)
 {
 	array_release(&files->items);
 	tar_release(&files->tar);
@@ -102,19 +102,19 @@ static int compare_path(const char *path, const char *folder, size_t folder_leng
 	return order ? order : strcmp(path + folder_length, name);
 }
 
-size_t er_files_find(const struct er_files *files, const char *folder, size_t folder_length,
-		     const char *name)
+size_t gprofng_files_find(const struct gprofng_files *files, const char *folder,
+			  size_t folder_length, const char *name)
 {
 	return array_count_front(&files->items, file,
 				 compare_path(file->path, folder, folder_length, name) < 0);
 }
 
-int er_files_open(struct er_files *files, const char *folder, size_t folder_length,
-		  const char *name, struct er_file *ret)
+int gprofng_files_open(struct gprofng_files *files, const char *folder, size_t folder_length,
+		       const char *name, struct gprofng_file *ret)
 {
 	struct import *import = files->import;
-	size_t index = er_files_find(files, folder, folder_length, name);
-	struct er_file *file = files->items.items + index;
+	size_t index = gprofng_files_find(files, folder, folder_length, name);
+	struct gprofng_file *file = files->items.items + index;
 	int err;
 
 	if (index == files->items.length ||
@@ -142,7 +142,7 @@ static bool is_log(const char *path)
 	       (length == 7 || path[length - 8] == '/');
 }
 
-bool er_files_detect(const uint8_t *data, size_t size)
+bool gprofng_files_detect(const uint8_t *data, size_t size)
 {
 	struct tar tar = {0};
 	bool has_log = false;

@@ -15,41 +15,42 @@
 #include "formats/import.h"
 #include "formats/tar.h"
 
-struct er_file {
+struct gprofng_file {
 	const char *path; /* below the input; borrowed */
 	const uint8_t *data;
 	size_t size;
 };
 
-struct er_files {
+struct gprofng_files {
 	struct import *import;
 	struct tar tar;
-	ARRAY(struct er_file) items; /* sorted by path, each path once */
+	ARRAY(struct gprofng_file) items; /* sorted by path, each path once */
 };
 
 /*
  * List the files of the import. Of an archive that is damaged, those before the damage, with a
  * warning. Returns 0, -ENOMEM, or -EBADMSG with the reason in the import. Release in any case.
  */
-_must_check_ int er_files_init(struct er_files *files, struct import *import);
-void er_files_release(struct er_files *files);
+_must_check_ int gprofng_files_init(struct gprofng_files *files, struct import *import);
+void gprofng_files_release(struct gprofng_files *files);
 
 /*
  * The content of folder/name; folder is "" or ends in a slash, folder_length bytes of it count.
  * What cannot be read is told, and counts as missing.
  *
- * ret  borrowed until er_files_release()
+ * ret  borrowed until gprofng_files_release()
  *
  * Returns 0, -ENOENT or -ENOMEM.
  */
-_must_check_ int er_files_open(struct er_files *files, const char *folder, size_t folder_length,
-			       const char *name, struct er_file *ret);
+_must_check_ int gprofng_files_open(struct gprofng_files *files, const char *folder,
+				    size_t folder_length, const char *name,
+				    struct gprofng_file *ret);
 
 /* The first path that is not less than folder/name: there the paths begin that start so. */
-size_t er_files_find(const struct er_files *files, const char *folder, size_t folder_length,
-		     const char *name);
+size_t gprofng_files_find(const struct gprofng_files *files, const char *folder,
+			  size_t folder_length, const char *name);
 
 /* Whether the tar archive that the bytes are holds an experiment. */
-bool er_files_detect(const uint8_t *data, size_t size);
+bool gprofng_files_detect(const uint8_t *data, size_t size);
 
 #endif

@@ -12,24 +12,25 @@ enum { CLASS_NAME = 24, METHOD_ID = 16, METHOD_NAME = 24 };
 
 #define MAX_NAME_BYTES 1024
 
-void er_java_release(struct er_java *java)
+void gprofng_java_release(struct gprofng_java *java)
 {
 	array_release(&java->methods);
 	text_release(&java->text);
-	*java = (struct er_java){0};
+	*java = (struct gprofng_java){0};
 }
 
-static int add_method(struct er_java *java, const struct er_record *record, uint32_t class_name)
+static int add_method(struct gprofng_java *java, const struct gprofng_record *record,
+		      uint32_t class_name)
 {
-	struct er_method *added;
+	struct gprofng_method *added;
 
 	if (record->size <= METHOD_NAME)
 		return 0;
 	added = array_add(&java->methods);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct er_method){
-		.id = er_record_get(record, METHOD_ID, 8),
+	*added = (struct gprofng_method){
+		.id = gprofng_record_get(record, METHOD_ID, 8),
 		.number = (uint32_t)java->methods.length,
 		.class_name = class_name,
 		.name = (uint32_t)(record->offset + METHOD_NAME),
@@ -39,19 +40,19 @@ static int add_method(struct er_java *java, const struct er_record *record, uint
 
 static int compare_methods(const void *a, const void *b)
 {
-	const struct er_method *method_a = a;
-	const struct er_method *method_b = b;
+	const struct gprofng_method *method_a = a;
+	const struct gprofng_method *method_b = b;
 
 	if (method_a->id != method_b->id)
 		return method_a->id < method_b->id ? -1 : 1;
 	return method_a->number < method_b->number ? 1 : -1;
 }
 
-int er_java_read(struct er_java *java, struct import *import, const struct er_log *log,
-		 const struct er_file *file)
+int gprofng_java_read(struct gprofng_java *java, struct import *import,
+		      const struct gprofng_log *log, const struct gprofng_file *file)
 {
-	struct er_packets packets = {import, file, 0, log->is_big_endian};
-	struct er_record record;
+	struct gprofng_packets packets = {import, file, 0, log->is_big_endian};
+	struct gprofng_record record;
 	uint32_t class_name = 0;
 	int err = 0;
 
@@ -59,7 +60,7 @@ int er_java_read(struct er_java *java, struct import *import, const struct er_lo
 	if (file->size > UINT32_MAX) /* offsets are kept in 32 bits */
 		return 0;
 	while (!err) {
-		int got = er_packets_next(&packets, &record);
+		int got = gprofng_packets_next(&packets, &record);
 
 		if (got <= 0) {
 			err = got;
@@ -79,7 +80,7 @@ int er_java_read(struct er_java *java, struct import *import, const struct er_lo
 }
 
 /* The string at an offset of the file. */
-static size_t get_string(const struct er_java *java, uint32_t offset, const char **ret)
+static size_t get_string(const struct gprofng_java *java, uint32_t offset, const char **ret)
 {
 	size_t left = java->file.size - offset;
 
@@ -88,7 +89,7 @@ static size_t get_string(const struct er_java *java, uint32_t offset, const char
 }
 
 /* "Lcom/example/Class;" as com.example.Class, and the method. */
-static void append_name(struct er_java *java, const struct er_method *method)
+static void append_name(struct gprofng_java *java, const struct gprofng_method *method)
 {
 	const char *name;
 	size_t length;
@@ -111,7 +112,7 @@ static void append_name(struct er_java *java, const struct er_method *method)
 	text_append(&java->text, name, length);
 }
 
-static const struct er_method *find_method(const struct er_java *java, uint64_t id)
+static const struct gprofng_method *find_method(const struct gprofng_java *java, uint64_t id)
 {
 	size_t place = array_count_front(&java->methods, method, method->id < id);
 
@@ -120,9 +121,10 @@ static const struct er_method *find_method(const struct er_java *java, uint64_t 
 	return &java->methods.items[place];
 }
 
-int er_java_find(struct er_java *java, struct profile *profile, uint64_t id, uint32_t *ret)
+int gprofng_java_find(struct gprofng_java *java, struct profile *profile, uint64_t id,
+		      uint32_t *ret)
 {
-	const struct er_method *method = find_method(java, id);
+	const struct gprofng_method *method = find_method(java, id);
 	struct frame frame = {0};
 	int err;
 

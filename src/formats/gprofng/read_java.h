@@ -13,7 +13,7 @@
 #include "formats/gprofng/read_log.h"
 #include "profile/profile.h"
 
-struct er_method {
+struct gprofng_method {
 	uint64_t id;
 	uint32_t number;     /* order in the file */
 	uint32_t class_name; /* offset in the file of "Lcom/example/Class;"; 0: not known */
@@ -21,20 +21,20 @@ struct er_method {
 };
 
 /* Zeroed at first. */
-struct er_java {
-	struct er_file file;
-	ARRAY(struct er_method) methods; /* sorted by id; the last one of a number counts */
+struct gprofng_java {
+	struct gprofng_file file;
+	ARRAY(struct gprofng_method) methods; /* sorted by id; the last one of a number counts */
 	struct text text;
 };
 
 /* The file is borrowed. What is damaged ends a block of it, with a warning. Returns 0, -ENOMEM, or
  * -EBADMSG when the import is strict. Release in any case. */
-_must_check_ int er_java_read(struct er_java *java, struct import *import, const struct er_log *log,
-			      const struct er_file *file);
-void er_java_release(struct er_java *java);
+_must_check_ int gprofng_java_read(struct gprofng_java *java, struct import *import,
+				   const struct gprofng_log *log, const struct gprofng_file *file);
+void gprofng_java_release(struct gprofng_java *java);
 
 /* The location of a method: class, dot, method; [unknown] for a number that is not known. */
-_must_check_ int er_java_find(struct er_java *java, struct profile *profile, uint64_t id,
-			      uint32_t *ret);
+_must_check_ int gprofng_java_find(struct gprofng_java *java, struct profile *profile, uint64_t id,
+				   uint32_t *ret);
 
 #endif

@@ -10,27 +10,28 @@
 #define MAX_COUNTERS   64 /* of which a processor counts at once; more than any has */
 
 static const char *const role_names[] = {
-	[ER_LWPID] = "LWPID",     [ER_TSTAMP] = "TSTAMP", [ER_FRINFO] = "FRINFO",
-	[ER_MSTATE] = "MSTATE",   [ER_NTICK] = "NTICK",   [ER_UCPU] = "UCPU",
-	[ER_SCPU] = "SCPU",       [ER_TRAP] = "TRAP",     [ER_TFAULT] = "TFAULT",
-	[ER_DFAULT] = "DFAULT",   [ER_KFAULT] = "KFAULT", [ER_ULOCK] = "ULOCK",
-	[ER_TSLEEP] = "TSLEEP",   [ER_WAIT] = "WAIT",     [ER_TSTOP] = "TSTOP",
-	[ER_HTYPE] = "HTYPE",     [ER_HSIZE] = "HSIZE",   [ER_HVADDR] = "HVADDR",
-	[ER_HOVADDR] = "HOVADDR", [ER_SRQST] = "SRQST",   [ER_IOTYPE] = "IOTYPE",
-	[ER_IONBYTE] = "IONBYTE", [ER_IORQST] = "IORQST", [ER_HWCTAG] = "HWCTAG",
-	[ER_HWCINT] = "HWCINT",
+	[GPROFNG_LWPID] = "LWPID",     [GPROFNG_TSTAMP] = "TSTAMP", [GPROFNG_FRINFO] = "FRINFO",
+	[GPROFNG_MSTATE] = "MSTATE",   [GPROFNG_NTICK] = "NTICK",   [GPROFNG_UCPU] = "UCPU",
+	[GPROFNG_SCPU] = "SCPU",       [GPROFNG_TRAP] = "TRAP",     [GPROFNG_TFAULT] = "TFAULT",
+	[GPROFNG_DFAULT] = "DFAULT",   [GPROFNG_KFAULT] = "KFAULT", [GPROFNG_ULOCK] = "ULOCK",
+	[GPROFNG_TSLEEP] = "TSLEEP",   [GPROFNG_WAIT] = "WAIT",     [GPROFNG_TSTOP] = "TSTOP",
+	[GPROFNG_HTYPE] = "HTYPE",     [GPROFNG_HSIZE] = "HSIZE",   [GPROFNG_HVADDR] = "HVADDR",
+	[GPROFNG_HOVADDR] = "HOVADDR", [GPROFNG_SRQST] = "SRQST",   [GPROFNG_IOTYPE] = "IOTYPE",
+	[GPROFNG_IONBYTE] = "IONBYTE", [GPROFNG_IORQST] = "IORQST", [GPROFNG_HWCTAG] = "HWCTAG",
+	[GPROFNG_HWCINT] = "HWCINT",
 };
 
 struct reader {
 	struct import *import;
-	const struct er_file *file;
-	struct er_log *log;
-	struct er_data_file profile; /* the element <profile> that is open; its file comes later */
-	uint32_t file_index;         /* UINT32_MAX: not told yet */
+	const struct gprofng_file *file;
+	struct gprofng_log *log;
+	struct gprofng_data_file
+		profile;     /* the element <profile> that is open; its file comes later */
+	uint32_t file_index; /* UINT32_MAX: not told yet */
 	bool is_packet_open;
 };
 
-void er_log_release(struct er_log *log)
+void gprofng_log_release(struct gprofng_log *log)
 {
 	array_release(&log->files);
 	array_release(&log->packets);
@@ -38,12 +39,12 @@ void er_log_release(struct er_log *log)
 	array_release(&log->counters);
 	array_release(&log->java_threads);
 	text_release(&log->text);
-	*log = (struct er_log){0};
+	*log = (struct gprofng_log){0};
 }
 
 /* ---- text ---- */
 
-struct xml_scanner er_scan(const struct er_file *file)
+struct xml_scanner gprofng_scan(const struct gprofng_file *file)
 {
 	size_t size = file->size;
 
@@ -52,7 +53,7 @@ struct xml_scanner er_scan(const struct er_file *file)
 	return xml_scan(file->data, size);
 }
 
-bool er_parse_number(struct xml_slice slice, uint64_t *ret)
+bool gprofng_parse_number(struct xml_slice slice, uint64_t *ret)
 {
 	size_t i = slice.length && slice.data[0] == '+';
 
@@ -62,15 +63,16 @@ bool er_parse_number(struct xml_slice slice, uint64_t *ret)
 	return hex_read(slice.data + i, slice.length - i, ret) == slice.length - i;
 }
 
-uint64_t er_find_number(const struct xml_tag *tag, const char *name)
+uint64_t gprofng_find_number(const struct xml_tag *tag, const char *name)
 {
 	struct xml_slice slice;
 	uint64_t value;
 
-	return xml_find_attribute(tag, name, &slice) && er_parse_number(slice, &value) ? value : 0;
+	return xml_find_attribute(tag, name, &slice) && gprofng_parse_number(slice, &value) ? value
+											    : 0;
 }
 
-uint64_t er_parse_seconds(struct xml_slice slice)
+uint64_t gprofng_parse_seconds(struct xml_slice slice)
 {
 	const char *dot = memchr(slice.data, '.', slice.length);
 	size_t length = dot ? (size_t)(dot - slice.data) : slice.length;
@@ -109,7 +111,7 @@ static void unescape(struct text *text, size_t start)
 	text_truncate(text, end);
 }
 
-bool er_append_attribute(struct text *text, const struct xml_tag *tag, const char *name)
+bool gprofng_append_attribute(struct text *text, const struct xml_tag *tag, const char *name)
 {
 	size_t start = text->length;
 	struct xml_slice slice;
@@ -122,11 +124,11 @@ bool er_append_attribute(struct text *text, const struct xml_tag *tag, const cha
 }
 
 /* A string of the log; empty when there is no such attribute. */
-static size_t add_string(struct er_log *log, const struct xml_tag *tag, const char *name)
+static size_t add_string(struct gprofng_log *log, const struct xml_tag *tag, const char *name)
 {
 	size_t start = log->text.length;
 
-	(void)er_append_attribute(&log->text, tag, name); /* none: it is empty */
+	(void)gprofng_append_attribute(&log->text, tag, name); /* none: it is empty */
 	text_append_char(&log->text, '\0');
 	return start;
 }
@@ -151,7 +153,7 @@ static int read_version(struct reader *reader, const struct xml_tag *tag)
 	return 0;
 }
 
-static void read_system(struct er_log *log, const struct xml_tag *tag)
+static void read_system(struct gprofng_log *log, const struct xml_tag *tag)
 {
 	struct xml_slice arch;
 
@@ -161,7 +163,7 @@ static void read_system(struct er_log *log, const struct xml_tag *tag)
 }
 
 /* The text of <process>: the command line. */
-static void read_command(struct er_log *log, struct xml_slice line)
+static void read_command(struct gprofng_log *log, struct xml_slice line)
 {
 	size_t start = log->text.length;
 	size_t length;
@@ -180,35 +182,35 @@ static void read_command(struct er_log *log, struct xml_slice line)
 	log->command = start + (size_t)(path_basename(word) - word);
 }
 
-static void read_process(struct er_log *log, const struct xml_tag *tag)
+static void read_process(struct gprofng_log *log, const struct xml_tag *tag)
 {
-	uint64_t pid = er_find_number(tag, "pid");
+	uint64_t pid = gprofng_find_number(tag, "pid");
 
 	if (tag->is_closing)
 		read_command(log, tag->before);
 	else if (pid)
 		log->pid = pid;
-	else if (er_find_number(tag, "wsize") == 32)
+	else if (gprofng_find_number(tag, "wsize") == 32)
 		log->is_32_bit = true;
 }
 
-static int read_event(struct er_log *log, const struct xml_tag *tag)
+static int read_event(struct gprofng_log *log, const struct xml_tag *tag)
 {
 	struct xml_slice kind;
 	struct xml_slice time;
-	struct er_java_thread *thread;
+	struct gprofng_java_thread *thread;
 
 	if (!xml_find_attribute(tag, "kind", &kind))
 		return 0;
 	if (xml_slice_equals(kind, "run") && !log->start_ns &&
 	    xml_find_attribute(tag, "tstamp", &time))
-		log->start_ns = er_parse_seconds(time);
+		log->start_ns = gprofng_parse_seconds(time);
 	if (!xml_slice_equals(kind, "jthread_start"))
 		return 0;
 	thread = array_add(&log->java_threads);
 	if (!thread)
 		return -ENOMEM;
-	thread->tid = er_find_number(tag, "tid");
+	thread->tid = gprofng_find_number(tag, "tid");
 	thread->name = add_string(log, tag, "name");
 	return 0;
 }
@@ -217,20 +219,21 @@ static int read_event(struct er_log *log, const struct xml_tag *tag)
 
 static int read_profile(struct reader *reader, const struct xml_tag *tag)
 {
-	struct er_log *log = reader->log;
+	struct gprofng_log *log = reader->log;
 	struct xml_slice name;
-	struct er_counter *counter;
+	struct gprofng_counter *counter;
 
 	reader->file_index = UINT32_MAX;
-	reader->profile = (struct er_data_file){.ticks_us = er_find_number(tag, "ptimer")};
-	reader->profile.num_states = (uint32_t)er_find_number(tag, "numstates");
+	reader->profile =
+		(struct gprofng_data_file){.ticks_us = gprofng_find_number(tag, "ptimer")};
+	reader->profile.num_states = (uint32_t)gprofng_find_number(tag, "numstates");
 	if (tag->is_closing || !xml_find_attribute(tag, "name", &name) ||
 	    !xml_slice_equals(name, "hwcounter") || log->counters.length >= MAX_COUNTERS)
 		return 0;
 	counter = array_add(&log->counters);
 	if (!counter)
 		return -ENOMEM;
-	counter->tag = er_find_number(tag, "tag");
+	counter->tag = gprofng_find_number(tag, "tag");
 	counter->name = add_string(log, tag, "hwcname");
 	return 0;
 }
@@ -238,9 +241,9 @@ static int read_profile(struct reader *reader, const struct xml_tag *tag)
 /* Several profiles may have one file. */
 static int read_file_name(struct reader *reader, const struct xml_tag *tag)
 {
-	struct er_log *log = reader->log;
+	struct gprofng_log *log = reader->log;
 	size_t name = add_string(log, tag, "fname");
-	struct er_data_file *added;
+	struct gprofng_data_file *added;
 
 	if (log->text.failed)
 		return -ENOMEM;
@@ -266,9 +269,9 @@ static int read_file_name(struct reader *reader, const struct xml_tag *tag)
 
 static int read_packet(struct reader *reader, const struct xml_tag *tag)
 {
-	struct er_log *log = reader->log;
-	uint64_t kind = er_find_number(tag, "kind");
-	struct er_packet *packet;
+	struct gprofng_log *log = reader->log;
+	uint64_t kind = gprofng_find_number(tag, "kind");
+	struct gprofng_packet *packet;
 
 	reader->is_packet_open = false;
 	if (tag->is_closing || reader->file_index == UINT32_MAX || kind >= NUM_ER_KINDS)
@@ -276,7 +279,7 @@ static int read_packet(struct reader *reader, const struct xml_tag *tag)
 	packet = array_add(&log->packets);
 	if (!packet)
 		return -ENOMEM;
-	*packet = (struct er_packet){
+	*packet = (struct gprofng_packet){
 		.file = reader->file_index,
 		.kind = (uint32_t)kind,
 		.first_field = (uint32_t)log->fields.length,
@@ -295,11 +298,11 @@ static uint8_t get_width(struct xml_slice type)
 
 static int read_field(struct reader *reader, const struct xml_tag *tag)
 {
-	struct er_log *log = reader->log;
+	struct gprofng_log *log = reader->log;
 	struct xml_slice name;
 	struct xml_slice type;
-	uint64_t offset = er_find_number(tag, "offset");
-	struct er_field *field;
+	uint64_t offset = gprofng_find_number(tag, "offset");
+	struct gprofng_field *field;
 	uint8_t role = 0;
 
 	if (!reader->is_packet_open || !xml_find_attribute(tag, "name", &name) ||
@@ -312,7 +315,7 @@ static int read_field(struct reader *reader, const struct xml_tag *tag)
 	field = array_add(&log->fields);
 	if (!field)
 		return -ENOMEM;
-	*field = (struct er_field){
+	*field = (struct gprofng_field){
 		.offset = (uint32_t)offset,
 		.role = role,
 		.width = get_width(type),
@@ -349,19 +352,20 @@ static int read_tag(struct reader *reader, const struct xml_tag *tag)
 
 static int compare_threads(const void *a, const void *b)
 {
-	const struct er_java_thread *thread_a = a;
-	const struct er_java_thread *thread_b = b;
+	const struct gprofng_java_thread *thread_a = a;
+	const struct gprofng_java_thread *thread_b = b;
 
 	if (thread_a->tid != thread_b->tid)
 		return thread_a->tid < thread_b->tid ? -1 : 1;
 	return thread_a->name < thread_b->name ? -1 : thread_a->name > thread_b->name;
 }
 
-int er_log_read(struct er_log *log, struct import *import, const struct er_file *file)
+int gprofng_log_read(struct gprofng_log *log, struct import *import,
+		     const struct gprofng_file *file)
 {
 	struct reader reader = {
 		.import = import, .file = file, .log = log, .file_index = UINT32_MAX};
-	struct xml_scanner scanner = er_scan(file);
+	struct xml_scanner scanner = gprofng_scan(file);
 	struct xml_tag tag;
 	bool is_first = true;
 	int err = 0;
@@ -384,7 +388,7 @@ int er_log_read(struct er_log *log, struct import *import, const struct er_file 
 	return err;
 }
 
-const char *er_log_find_java_thread(const struct er_log *log, uint64_t tid)
+const char *gprofng_log_find_java_thread(const struct gprofng_log *log, uint64_t tid)
 {
 	size_t place = array_count_front(&log->java_threads, thread, thread->tid < tid);
 

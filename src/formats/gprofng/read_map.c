@@ -11,26 +11,26 @@
 #define MAX_CHANGES 64
 
 struct reader {
-	struct er_map *map;
+	struct gprofng_map *map;
 	struct profile *profile;
-	struct er_modules *modules;
+	struct gprofng_modules *modules;
 	uint64_t origin_ns;
 	struct text text;
 };
 
-void er_modules_release(struct er_modules *modules)
+void gprofng_modules_release(struct gprofng_modules *modules)
 {
 	array_release(&modules->items);
 	hash_index_release(&modules->index);
 }
 
-static void release_ranges(struct er_ranges *ranges)
+static void release_ranges(struct gprofng_ranges *ranges)
 {
 	array_release(&ranges->items);
 	array_release(&ranges->ends);
 }
 
-void er_map_release(struct er_map *map)
+void gprofng_map_release(struct gprofng_map *map)
 {
 	release_ranges(&map->files);
 	release_ranges(&map->functions);
@@ -46,7 +46,7 @@ struct wanted_module {
 
 static bool is_module(const void *owner, uint32_t item, const void *key)
 {
-	const struct er_modules *modules = owner;
+	const struct gprofng_modules *modules = owner;
 	const struct wanted_module *wanted = key;
 
 	return profile_get_module(wanted->profile, modules->items.items[item])->path ==
@@ -55,7 +55,7 @@ static bool is_module(const void *owner, uint32_t item, const void *key)
 
 static int find_module(struct reader *reader, uint32_t path, uint32_t *ret)
 {
-	struct er_modules *modules = reader->modules;
+	struct gprofng_modules *modules = reader->modules;
 	struct wanted_module wanted = {reader->profile, path};
 	struct module module = {.path = path};
 	uint64_t hash = hash_mix(0, path);
@@ -82,7 +82,7 @@ static int add_name(struct reader *reader, const struct xml_tag *tag, const char
 		    uint32_t *ret)
 {
 	text_truncate(&reader->text, 0);
-	(void)er_append_attribute(&reader->text, tag, attribute); /* none: it is empty */
+	(void)gprofng_append_attribute(&reader->text, tag, attribute); /* none: it is empty */
 	if (reader->text.failed)
 		return -ENOMEM;
 	return string_table_add(profile_get_strings(reader->profile),
@@ -94,35 +94,37 @@ static int add_frame_name(struct reader *reader, const struct xml_tag *tag, cons
 			  uint32_t *ret)
 {
 	text_truncate(&reader->text, 0);
-	(void)er_append_attribute(&reader->text, tag, attribute); /* none: it is [unknown] */
+	(void)gprofng_append_attribute(&reader->text, tag, attribute); /* none: it is [unknown] */
 	if (reader->text.failed)
 		return -ENOMEM;
 	return profile_add_frame_name(reader->profile, reader->text.data ? reader->text.data : "",
 				      reader->text.length, ret);
 }
 
-static int set_segment(struct reader *reader, const struct xml_tag *tag, struct er_range *range)
+static int set_segment(struct reader *reader, const struct xml_tag *tag,
+		       struct gprofng_range *range)
 {
 	uint32_t path;
 	int err = add_name(reader, tag, "name", &path);
 
-	range->kind = ER_SEGMENT;
-	range->value = er_find_number(tag, "foffset");
+	range->kind = GPROFNG_SEGMENT;
+	range->value = gprofng_find_number(tag, "foffset");
 	return err ? err : find_module(reader, path, &range->name);
 }
 
-static int set_function(struct reader *reader, const struct xml_tag *tag, struct er_range *range)
+static int set_function(struct reader *reader, const struct xml_tag *tag,
+			struct gprofng_range *range)
 {
 	struct xml_slice ignored;
 	bool has_module = xml_find_attribute(tag, "funcname", &ignored);
 	int err = add_frame_name(reader, tag, has_module ? "funcname" : "name", &range->name);
 
-	range->kind = ER_FUNCTION;
+	range->kind = GPROFNG_FUNCTION;
 	return err || !has_module ? err : add_name(reader, tag, "name", &range->module);
 }
 
-/* Fill in what the object is; range->kind stays ER_UNMAPPED for one that is not understood. */
-static int set_object(struct reader *reader, const struct xml_tag *tag, struct er_range *range)
+/* Fill in what the object is; range->kind stays GPROFNG_UNMAPPED for one that is not understood. */
+static int set_object(struct reader *reader, const struct xml_tag *tag, struct gprofng_range *range)
 {
 	struct xml_slice object;
 
@@ -133,15 +135,15 @@ static int set_object(struct reader *reader, const struct xml_tag *tag, struct e
 	if (xml_slice_equals(object, "function") || xml_slice_equals(object, "dynfunc"))
 		return set_function(reader, tag, range);
 	if (xml_slice_equals(object, "jcm")) {
-		range->kind = ER_METHOD;
-		range->value = er_find_number(tag, "methodId");
+		range->kind = GPROFNG_METHOD;
+		range->value = gprofng_find_number(tag, "methodId");
 	}
 	return 0;
 }
 
-static int add_range(struct er_ranges *ranges, const struct er_range *range)
+static int add_range(struct gprofng_ranges *ranges, const struct gprofng_range *range)
 {
-	struct er_range *added = array_add(&ranges->items);
+	struct gprofng_range *added = array_add(&ranges->items);
 
 	if (!added)
 		return -ENOMEM;
@@ -152,8 +154,8 @@ static int add_range(struct er_ranges *ranges, const struct er_range *range)
 
 static int read_event(struct reader *reader, const struct xml_tag *tag)
 {
-	struct er_map *map = reader->map;
-	struct er_range range = {.kind = ER_UNMAPPED, .end_ns = UINT64_MAX};
+	struct gprofng_map *map = reader->map;
+	struct gprofng_range range = {.kind = GPROFNG_UNMAPPED, .end_ns = UINT64_MAX};
 	struct xml_slice kind = {0};
 	struct xml_slice time;
 	bool is_unmap;
@@ -162,9 +164,9 @@ static int read_event(struct reader *reader, const struct xml_tag *tag)
 	if (tag->is_closing || !xml_find_attribute(tag, "kind", &kind))
 		return 0;
 	is_unmap = xml_slice_equals(kind, "unmap");
-	range.start = er_find_number(tag, "vaddr");
+	range.start = gprofng_find_number(tag, "vaddr");
 	if (xml_find_attribute(tag, "tstamp", &time))
-		range.start_ns = er_parse_seconds(time);
+		range.start_ns = gprofng_parse_seconds(time);
 	range.start_ns += reader->origin_ns;
 	if (is_unmap) {
 		err = add_range(&map->files, &range);
@@ -173,19 +175,19 @@ static int read_event(struct reader *reader, const struct xml_tag *tag)
 	if (!xml_slice_equals(kind, "map"))
 		return 0;
 	err = set_object(reader, tag, &range);
-	if (err || range.kind == ER_UNMAPPED ||
-	    __builtin_add_overflow(range.start, er_find_number(tag, "size"), &range.end) ||
+	if (err || range.kind == GPROFNG_UNMAPPED ||
+	    __builtin_add_overflow(range.start, gprofng_find_number(tag, "size"), &range.end) ||
 	    range.end == range.start)
 		return err;
-	return add_range(range.kind == ER_SEGMENT ? &map->files : &map->functions, &range);
+	return add_range(range.kind == GPROFNG_SEGMENT ? &map->files : &map->functions, &range);
 }
 
 /* ---- order ---- */
 
 static int compare_ranges(const void *a, const void *b)
 {
-	const struct er_range *range_a = a;
-	const struct er_range *range_b = b;
+	const struct gprofng_range *range_a = a;
+	const struct gprofng_range *range_b = b;
 
 	if (range_a->start != range_b->start)
 		return range_a->start < range_b->start ? -1 : 1;
@@ -202,7 +204,7 @@ static int compare_times(const void *a, const void *b)
 	return time_a < time_b ? -1 : time_a > time_b;
 }
 
-static int add_change(struct er_map *map, uint64_t time_ns)
+static int add_change(struct gprofng_map *map, uint64_t time_ns)
 {
 	uint64_t *added;
 
@@ -219,7 +221,7 @@ static int add_change(struct er_map *map, uint64_t time_ns)
  * What begins where another began ends that; then the ends themselves go. Ranges that begin
  * elsewhere and overlap are told apart when they are looked up.
  */
-static int close_ranges(struct er_map *map, struct er_ranges *ranges)
+static int close_ranges(struct gprofng_map *map, struct gprofng_ranges *ranges)
 {
 	size_t kept = 0;
 
@@ -227,8 +229,8 @@ static int close_ranges(struct er_map *map, struct er_ranges *ranges)
 		qsort(ranges->items.items, ranges->items.length, sizeof(*ranges->items.items),
 		      compare_ranges);
 	for (size_t i = 0; i < ranges->items.length; i++) {
-		struct er_range *range = &ranges->items.items[i];
-		struct er_range *last = kept ? &ranges->items.items[kept - 1] : NULL;
+		struct gprofng_range *range = &ranges->items.items[i];
+		struct gprofng_range *last = kept ? &ranges->items.items[kept - 1] : NULL;
 		int err = 0;
 
 		if (last && last->start == range->start && last->end_ns == UINT64_MAX) {
@@ -237,14 +239,14 @@ static int close_ranges(struct er_map *map, struct er_ranges *ranges)
 		}
 		if (err)
 			return err;
-		if (range->kind != ER_UNMAPPED)
+		if (range->kind != GPROFNG_UNMAPPED)
 			ranges->items.items[kept++] = *range;
 	}
 	ranges->items.length = kept;
 	return 0;
 }
 
-static int note_ends(struct er_ranges *ranges)
+static int note_ends(struct gprofng_ranges *ranges)
 {
 	uint64_t highest = 0;
 
@@ -257,11 +259,12 @@ static int note_ends(struct er_ranges *ranges)
 	return 0;
 }
 
-int er_map_read(struct er_map *map, struct profile *profile, struct er_modules *modules,
-		const struct er_log *log, const struct er_file *file)
+int gprofng_map_read(struct gprofng_map *map, struct profile *profile,
+		     struct gprofng_modules *modules, const struct gprofng_log *log,
+		     const struct gprofng_file *file)
 {
 	struct reader reader = {map, profile, modules, log->start_ns, {0}};
-	struct xml_scanner scanner = er_scan(file);
+	struct xml_scanner scanner = gprofng_scan(file);
 	struct xml_tag tag;
 	int err = 0;
 
@@ -286,21 +289,21 @@ int er_map_read(struct er_map *map, struct profile *profile, struct er_modules *
 /* ---- lookup ---- */
 
 /* The number of ranges that begin at the address or before it. */
-static size_t count_starts(const struct er_ranges *ranges, uint64_t pc)
+static size_t count_starts(const struct gprofng_ranges *ranges, uint64_t pc)
 {
 	return array_count_front(&ranges->items, range, range->start <= pc);
 }
 
 /* Of those that were there at the time the one that came last, else the one nearest. */
-static const struct er_range *find_range(const struct er_ranges *ranges, uint64_t pc,
-					 uint64_t time_ns)
+static const struct gprofng_range *find_range(const struct gprofng_ranges *ranges, uint64_t pc,
+					      uint64_t time_ns)
 {
-	const struct er_range *best = NULL;
-	const struct er_range *other = NULL;
+	const struct gprofng_range *best = NULL;
+	const struct gprofng_range *other = NULL;
 	size_t tries = 0;
 
 	for (size_t i = count_starts(ranges, pc); i-- > 0 && tries < MAX_OVERLAPPING; tries++) {
-		const struct er_range *range = &ranges->items.items[i];
+		const struct gprofng_range *range = &ranges->items.items[i];
 
 		if (ranges->ends.items[i] <= pc)
 			break;
@@ -309,20 +312,21 @@ static const struct er_range *find_range(const struct er_ranges *ranges, uint64_
 		if (!other)
 			other = range;
 		if (range->start_ns <= time_ns && time_ns < range->end_ns &&
-		    (!best || (range->start_ns > best->start_ns && range->kind == ER_SEGMENT)))
+		    (!best || (range->start_ns > best->start_ns && range->kind == GPROFNG_SEGMENT)))
 			best = range;
 	}
 	return best ? best : other;
 }
 
-const struct er_range *er_map_find(const struct er_map *map, uint64_t pc, uint64_t time_ns)
+const struct gprofng_range *gprofng_map_find(const struct gprofng_map *map, uint64_t pc,
+					     uint64_t time_ns)
 {
-	const struct er_range *found = find_range(&map->functions, pc, time_ns);
+	const struct gprofng_range *found = find_range(&map->functions, pc, time_ns);
 
 	return found ? found : find_range(&map->files, pc, time_ns);
 }
 
-uint32_t er_map_get_epoch(const struct er_map *map, uint64_t time_ns)
+uint32_t gprofng_map_get_epoch(const struct gprofng_map *map, uint64_t time_ns)
 {
 	uint32_t epoch = 0;
 

@@ -9,10 +9,11 @@
 
 #define NS_PER_US 1000u
 
-/* Values of ER_HTYPE. */
+/* Values of GPROFNG_HTYPE. */
 enum { HEAP_MALLOC, HEAP_FREE, HEAP_REALLOC, HEAP_MMAP, HEAP_MUNMAP };
 
-/* Values of ER_IOTYPE; those of calls that failed come in the same order after NUM_IO_TYPES. */
+/* Values of GPROFNG_IOTYPE; those of calls that failed come in the same order after NUM_IO_TYPES.
+ */
 enum { IO_READ, IO_WRITE, IO_OPEN, IO_CLOSE, IO_OTHER, NUM_IO_TYPES };
 
 enum { STATE_USER, STATE_SYSTEM, STATE_TRAP, STATE_LINUX_CPU = 10, STATE_KERNEL_CPU, NUM_STATES };
@@ -21,43 +22,44 @@ static const struct {
 	const char *name;
 	const char *unit;
 } kinds[NUM_ER_METRICS] = {
-	[ER_METRIC_CPU] = {"cpu", "nanoseconds"},
-	[ER_METRIC_THREAD_TIME] = {"thread_time", "nanoseconds"},
-	[ER_METRIC_USER_CPU] = {"user_cpu", "nanoseconds"},
-	[ER_METRIC_SYSTEM_CPU] = {"system_cpu", "nanoseconds"},
-	[ER_METRIC_TRAP_CPU] = {"trap_cpu", "nanoseconds"},
-	[ER_METRIC_TEXT_FAULT] = {"text_fault", "nanoseconds"},
-	[ER_METRIC_DATA_FAULT] = {"data_fault", "nanoseconds"},
-	[ER_METRIC_KERNEL_FAULT] = {"kernel_fault", "nanoseconds"},
-	[ER_METRIC_USER_LOCK] = {"user_lock", "nanoseconds"},
-	[ER_METRIC_SLEEP] = {"sleep", "nanoseconds"},
-	[ER_METRIC_WAIT_CPU] = {"wait_cpu", "nanoseconds"},
-	[ER_METRIC_STOPPED] = {"stopped", "nanoseconds"},
-	[ER_METRIC_LINUX_CPU] = {"linux_cpu", "nanoseconds"},
-	[ER_METRIC_KERNEL_CPU] = {"kernel_cpu", "nanoseconds"},
-	[ER_METRIC_SYNC_WAIT] = {"sync_wait", "nanoseconds"},
-	[ER_METRIC_SYNC_WAITS] = {"sync_waits", "count"},
-	[ER_METRIC_ALLOC] = {"alloc", "bytes"},
-	[ER_METRIC_ALLOCS] = {"allocs", "count"},
-	[ER_METRIC_LEAK] = {"leak", "bytes"},
-	[ER_METRIC_LEAKS] = {"leaks", "count"},
-	[ER_METRIC_READ_TIME] = {"read_time", "nanoseconds"},
-	[ER_METRIC_READ_BYTES] = {"read_bytes", "bytes"},
-	[ER_METRIC_READS] = {"reads", "count"},
-	[ER_METRIC_WRITE_TIME] = {"write_time", "nanoseconds"},
-	[ER_METRIC_WRITE_BYTES] = {"write_bytes", "bytes"},
-	[ER_METRIC_WRITES] = {"writes", "count"},
-	[ER_METRIC_OTHER_IO_TIME] = {"other_io_time", "nanoseconds"},
-	[ER_METRIC_OTHER_IO_BYTES] = {"other_io_bytes", "bytes"},
-	[ER_METRIC_OTHER_IOS] = {"other_ios", "count"},
-	[ER_METRIC_IO_ERROR_TIME] = {"io_error_time", "nanoseconds"},
-	[ER_METRIC_IO_ERROR_BYTES] = {"io_error_bytes", "bytes"},
-	[ER_METRIC_IO_ERRORS] = {"io_errors", "count"},
+	[GPROFNG_METRIC_CPU] = {"cpu", "nanoseconds"},
+	[GPROFNG_METRIC_THREAD_TIME] = {"thread_time", "nanoseconds"},
+	[GPROFNG_METRIC_USER_CPU] = {"user_cpu", "nanoseconds"},
+	[GPROFNG_METRIC_SYSTEM_CPU] = {"system_cpu", "nanoseconds"},
+	[GPROFNG_METRIC_TRAP_CPU] = {"trap_cpu", "nanoseconds"},
+	[GPROFNG_METRIC_TEXT_FAULT] = {"text_fault", "nanoseconds"},
+	[GPROFNG_METRIC_DATA_FAULT] = {"data_fault", "nanoseconds"},
+	[GPROFNG_METRIC_KERNEL_FAULT] = {"kernel_fault", "nanoseconds"},
+	[GPROFNG_METRIC_USER_LOCK] = {"user_lock", "nanoseconds"},
+	[GPROFNG_METRIC_SLEEP] = {"sleep", "nanoseconds"},
+	[GPROFNG_METRIC_WAIT_CPU] = {"wait_cpu", "nanoseconds"},
+	[GPROFNG_METRIC_STOPPED] = {"stopped", "nanoseconds"},
+	[GPROFNG_METRIC_LINUX_CPU] = {"linux_cpu", "nanoseconds"},
+	[GPROFNG_METRIC_KERNEL_CPU] = {"kernel_cpu", "nanoseconds"},
+	[GPROFNG_METRIC_SYNC_WAIT] = {"sync_wait", "nanoseconds"},
+	[GPROFNG_METRIC_SYNC_WAITS] = {"sync_waits", "count"},
+	[GPROFNG_METRIC_ALLOC] = {"alloc", "bytes"},
+	[GPROFNG_METRIC_ALLOCS] = {"allocs", "count"},
+	[GPROFNG_METRIC_LEAK] = {"leak", "bytes"},
+	[GPROFNG_METRIC_LEAKS] = {"leaks", "count"},
+	[GPROFNG_METRIC_READ_TIME] = {"read_time", "nanoseconds"},
+	[GPROFNG_METRIC_READ_BYTES] = {"read_bytes", "bytes"},
+	[GPROFNG_METRIC_READS] = {"reads", "count"},
+	[GPROFNG_METRIC_WRITE_TIME] = {"write_time", "nanoseconds"},
+	[GPROFNG_METRIC_WRITE_BYTES] = {"write_bytes", "bytes"},
+	[GPROFNG_METRIC_WRITES] = {"writes", "count"},
+	[GPROFNG_METRIC_OTHER_IO_TIME] = {"other_io_time", "nanoseconds"},
+	[GPROFNG_METRIC_OTHER_IO_BYTES] = {"other_io_bytes", "bytes"},
+	[GPROFNG_METRIC_OTHER_IOS] = {"other_ios", "count"},
+	[GPROFNG_METRIC_IO_ERROR_TIME] = {"io_error_time", "nanoseconds"},
+	[GPROFNG_METRIC_IO_ERROR_BYTES] = {"io_error_bytes", "bytes"},
+	[GPROFNG_METRIC_IO_ERRORS] = {"io_errors", "count"},
 };
 
-int er_metrics_init(struct er_metrics *metrics, struct import *import, const struct er_log *log)
+int gprofng_metrics_init(struct gprofng_metrics *metrics, struct import *import,
+			 const struct gprofng_log *log)
 {
-	*metrics = (struct er_metrics){.import = import, .log = log, .path = ""};
+	*metrics = (struct gprofng_metrics){.import = import, .log = log, .path = ""};
 	for (size_t i = 0; i < NUM_ER_METRICS; i++)
 		metrics->ids[i] = METRIC_NONE;
 	for (size_t i = 0; i < log->counters.length; i++) {
@@ -70,14 +72,14 @@ int er_metrics_init(struct er_metrics *metrics, struct import *import, const str
 	return 0;
 }
 
-void er_metrics_release(struct er_metrics *metrics)
+void gprofng_metrics_release(struct gprofng_metrics *metrics)
 {
 	array_release(&metrics->counters);
 	array_release(&metrics->heap);
 }
 
-static int add(struct er_metrics *metrics, const struct er_values *values, uint32_t metric,
-	       uint64_t weight)
+static int add(struct gprofng_metrics *metrics, const struct gprofng_values *values,
+	       uint32_t metric, uint64_t weight)
 {
 	int err = profile_add_sample(metrics->import->profile, values->thread, values->stack,
 				     metric, weight);
@@ -88,8 +90,8 @@ static int add(struct er_metrics *metrics, const struct er_values *values, uint3
 	return err;
 }
 
-static int add_weight(struct er_metrics *metrics, const struct er_values *values,
-		      enum er_metric metric, uint64_t weight)
+static int add_weight(struct gprofng_metrics *metrics, const struct gprofng_values *values,
+		      enum gprofng_metric metric, uint64_t weight)
 {
 	uint32_t *id = &metrics->ids[metric];
 	int err = 0;
@@ -108,8 +110,8 @@ static bool is_cpu(uint64_t state)
 }
 
 /* A recording that knows one state only has CPU time and nothing else. */
-static int add_state(struct er_metrics *metrics, const struct er_data_file *file,
-		     const struct er_values *values, uint64_t state, uint64_t ticks)
+static int add_state(struct gprofng_metrics *metrics, const struct gprofng_data_file *file,
+		     const struct gprofng_values *values, uint64_t state, uint64_t ticks)
 {
 	uint64_t time_ns;
 	int err = 0;
@@ -122,42 +124,42 @@ static int add_state(struct er_metrics *metrics, const struct er_data_file *file
 		return -EOVERFLOW;
 	}
 	if (is_cpu(state))
-		err = add_weight(metrics, values, ER_METRIC_CPU, time_ns);
+		err = add_weight(metrics, values, GPROFNG_METRIC_CPU, time_ns);
 	if (err || file->num_states <= 1)
 		return err;
-	err = add_weight(metrics, values, ER_METRIC_THREAD_TIME, time_ns);
+	err = add_weight(metrics, values, GPROFNG_METRIC_THREAD_TIME, time_ns);
 	if (!err)
-		err = add_weight(metrics, values, ER_METRIC_USER_CPU + (enum er_metric)state,
-				 time_ns);
+		err = add_weight(metrics, values,
+				 GPROFNG_METRIC_USER_CPU + (enum gprofng_metric)state, time_ns);
 	return err;
 }
 
-static int add_old_clock(struct er_metrics *metrics, const struct er_data_file *file,
-			 const struct er_values *values)
+static int add_old_clock(struct gprofng_metrics *metrics, const struct gprofng_data_file *file,
+			 const struct gprofng_values *values)
 {
 	int err = 0;
 
-	for (uint64_t state = 0; !err && state <= ER_TSTOP - ER_UCPU; state++)
-		if (values->numbers[ER_UCPU + state])
+	for (uint64_t state = 0; !err && state <= GPROFNG_TSTOP - GPROFNG_UCPU; state++)
+		if (values->numbers[GPROFNG_UCPU + state])
 			err = add_state(metrics, file, values, state,
-					values->numbers[ER_UCPU + state]);
+					values->numbers[GPROFNG_UCPU + state]);
 	return err;
 }
 
 /* ---- counters, waiting, input and output ---- */
 
-static int add_counter(struct er_metrics *metrics, const struct er_values *values)
+static int add_counter(struct gprofng_metrics *metrics, const struct gprofng_values *values)
 {
-	const struct er_log *log = metrics->log;
+	const struct gprofng_log *log = metrics->log;
 	size_t index = 0;
 	uint32_t *id;
 	int err = 0;
 
 	/* A counter that overflowed while the collector looked away is negative. */
-	if (values->numbers[ER_HWCINT] > INT64_MAX)
+	if (values->numbers[GPROFNG_HWCINT] > INT64_MAX)
 		return 0;
 	while (index < log->counters.length &&
-	       log->counters.items[index].tag != values->numbers[ER_HWCTAG])
+	       log->counters.items[index].tag != values->numbers[GPROFNG_HWCTAG])
 		index++;
 	if (index == log->counters.length) {
 		metrics->import->counts.unknown_events++;
@@ -168,39 +170,40 @@ static int add_counter(struct er_metrics *metrics, const struct er_values *value
 		err = profile_add_metric(metrics->import->profile,
 					 log->text.data + log->counters.items[index].name, "count",
 					 id);
-	return err ? err : add(metrics, values, *id, values->numbers[ER_HWCINT]);
+	return err ? err : add(metrics, values, *id, values->numbers[GPROFNG_HWCINT]);
 }
 
 /* From a request to its end; clocks of processors may disagree. */
-static uint64_t get_duration(const struct er_values *values, enum er_role request)
+static uint64_t get_duration(const struct gprofng_values *values, enum gprofng_role request)
 {
 	uint64_t start = values->numbers[request];
-	uint64_t end = values->numbers[ER_TSTAMP];
+	uint64_t end = values->numbers[GPROFNG_TSTAMP];
 
 	return start && start < end ? end - start : 0;
 }
 
-static int add_wait(struct er_metrics *metrics, const struct er_values *values)
+static int add_wait(struct gprofng_metrics *metrics, const struct gprofng_values *values)
 {
-	int err = add_weight(metrics, values, ER_METRIC_SYNC_WAIT, get_duration(values, ER_SRQST));
+	int err = add_weight(metrics, values, GPROFNG_METRIC_SYNC_WAIT,
+			     get_duration(values, GPROFNG_SRQST));
 
-	return err ? err : add_weight(metrics, values, ER_METRIC_SYNC_WAITS, 1);
+	return err ? err : add_weight(metrics, values, GPROFNG_METRIC_SYNC_WAITS, 1);
 }
 
-static int add_io(struct er_metrics *metrics, const struct er_values *values)
+static int add_io(struct gprofng_metrics *metrics, const struct gprofng_values *values)
 {
-	uint64_t type = values->numbers[ER_IOTYPE];
-	uint64_t bytes = values->numbers[ER_IONBYTE];
-	enum er_metric first = ER_METRIC_OTHER_IO_TIME;
+	uint64_t type = values->numbers[GPROFNG_IOTYPE];
+	uint64_t bytes = values->numbers[GPROFNG_IONBYTE];
+	enum gprofng_metric first = GPROFNG_METRIC_OTHER_IO_TIME;
 	int err;
 
 	if (type >= NUM_IO_TYPES)
-		first = ER_METRIC_IO_ERROR_TIME;
+		first = GPROFNG_METRIC_IO_ERROR_TIME;
 	else if (type == IO_READ)
-		first = ER_METRIC_READ_TIME;
+		first = GPROFNG_METRIC_READ_TIME;
 	else if (type == IO_WRITE)
-		first = ER_METRIC_WRITE_TIME;
-	err = add_weight(metrics, values, first, get_duration(values, ER_IORQST));
+		first = GPROFNG_METRIC_WRITE_TIME;
+	err = add_weight(metrics, values, first, get_duration(values, GPROFNG_IORQST));
 	if (!err && bytes && bytes <= INT64_MAX && type <= IO_WRITE)
 		err = add_weight(metrics, values, first + 1, bytes);
 	return err ? err : add_weight(metrics, values, first + 2, 1);
@@ -208,11 +211,11 @@ static int add_io(struct er_metrics *metrics, const struct er_values *values)
 
 /* ---- the heap ---- */
 
-static int add_heap(struct er_metrics *metrics, const struct er_values *values)
+static int add_heap(struct gprofng_metrics *metrics, const struct gprofng_values *values)
 {
-	uint64_t type = values->numbers[ER_HTYPE];
-	uint64_t size = values->numbers[ER_HSIZE];
-	struct er_heap_event *event;
+	uint64_t type = values->numbers[GPROFNG_HTYPE];
+	uint64_t size = values->numbers[GPROFNG_HSIZE];
+	struct gprofng_heap_event *event;
 	int err;
 
 	if (type > HEAP_MUNMAP)
@@ -220,11 +223,11 @@ static int add_heap(struct er_metrics *metrics, const struct er_values *values)
 	event = array_add(&metrics->heap);
 	if (!event)
 		return -ENOMEM;
-	*event = (struct er_heap_event){
-		.time_ns = values->numbers[ER_TSTAMP],
+	*event = (struct gprofng_heap_event){
+		.time_ns = values->numbers[GPROFNG_TSTAMP],
 		.size = size,
-		.address = values->numbers[ER_HVADDR],
-		.old_address = values->numbers[ER_HOVADDR],
+		.address = values->numbers[GPROFNG_HVADDR],
+		.old_address = values->numbers[GPROFNG_HOVADDR],
 		.number = (uint32_t)metrics->heap.length,
 		.thread = values->thread,
 		.stack = values->stack,
@@ -232,14 +235,14 @@ static int add_heap(struct er_metrics *metrics, const struct er_values *values)
 	};
 	if (type == HEAP_FREE || type == HEAP_MUNMAP || !size)
 		return 0;
-	err = add_weight(metrics, values, ER_METRIC_ALLOC, size);
-	return err ? err : add_weight(metrics, values, ER_METRIC_ALLOCS, 1);
+	err = add_weight(metrics, values, GPROFNG_METRIC_ALLOC, size);
+	return err ? err : add_weight(metrics, values, GPROFNG_METRIC_ALLOCS, 1);
 }
 
 static int compare_events(const void *a, const void *b)
 {
-	const struct er_heap_event *event_a = a;
-	const struct er_heap_event *event_b = b;
+	const struct gprofng_heap_event *event_a = a;
+	const struct gprofng_heap_event *event_b = b;
 
 	if (event_a->time_ns != event_b->time_ns)
 		return event_a->time_ns < event_b->time_ns ? -1 : 1;
@@ -248,13 +251,13 @@ static int compare_events(const void *a, const void *b)
 
 static bool is_address(const void *owner, uint32_t item, const void *key)
 {
-	const struct er_metrics *metrics = owner;
+	const struct gprofng_metrics *metrics = owner;
 
 	return metrics->heap.items[item].address == *(const uint64_t *)key;
 }
 
 /* The memory at the address is free. */
-static void free_address(struct er_metrics *metrics, struct hash_index *live, uint64_t address)
+static void free_address(struct gprofng_metrics *metrics, struct hash_index *live, uint64_t address)
 {
 	uint64_t hash = hash_mix(0, address);
 	uint32_t item = hash_index_find(live, hash, is_address, metrics, &address);
@@ -266,9 +269,9 @@ static void free_address(struct er_metrics *metrics, struct hash_index *live, ui
 }
 
 /* What is there already stays a leak: nobody was seen to free it. */
-static int allocate(struct er_metrics *metrics, struct hash_index *live, uint32_t item)
+static int allocate(struct gprofng_metrics *metrics, struct hash_index *live, uint32_t item)
 {
-	const struct er_heap_event *event = &metrics->heap.items[item];
+	const struct gprofng_heap_event *event = &metrics->heap.items[item];
 	uint64_t hash = hash_mix(0, event->address);
 	uint32_t old = hash_index_find(live, hash, is_address, metrics, &event->address);
 
@@ -277,13 +280,13 @@ static int allocate(struct er_metrics *metrics, struct hash_index *live, uint32_
 	return hash_index_add(live, hash, item);
 }
 
-static int find_freed(struct er_metrics *metrics)
+static int find_freed(struct gprofng_metrics *metrics)
 {
 	struct hash_index live = {0};
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < metrics->heap.length; i++) {
-		const struct er_heap_event *event = &metrics->heap.items[i];
+		const struct gprofng_heap_event *event = &metrics->heap.items[i];
 		bool is_free = event->type == HEAP_FREE || event->type == HEAP_MUNMAP;
 
 		if (is_free)
@@ -299,7 +302,7 @@ static int find_freed(struct er_metrics *metrics)
 	return err;
 }
 
-int er_metrics_add_leaks(struct er_metrics *metrics)
+int gprofng_metrics_add_leaks(struct gprofng_metrics *metrics)
 {
 	int err;
 
@@ -309,36 +312,36 @@ int er_metrics_add_leaks(struct er_metrics *metrics)
 	      compare_events);
 	err = find_freed(metrics);
 	array_for_each (&metrics->heap, event) {
-		struct er_values values = {.thread = event->thread, .stack = event->stack};
+		struct gprofng_values values = {.thread = event->thread, .stack = event->stack};
 
 		if (err || event->is_freed)
 			continue;
-		err = add_weight(metrics, &values, ER_METRIC_LEAK, event->size);
+		err = add_weight(metrics, &values, GPROFNG_METRIC_LEAK, event->size);
 		if (!err)
-			err = add_weight(metrics, &values, ER_METRIC_LEAKS, 1);
+			err = add_weight(metrics, &values, GPROFNG_METRIC_LEAKS, 1);
 	}
 	metrics->heap.length = 0;
 	return err;
 }
 
-int er_metrics_add(struct er_metrics *metrics, const struct er_data_file *file,
-		   const struct er_values *values)
+int gprofng_metrics_add(struct gprofng_metrics *metrics, const struct gprofng_data_file *file,
+			const struct gprofng_values *values)
 {
 	switch (values->kind) {
-	case ER_CLOCK:
-		return add_state(metrics, file, values, values->numbers[ER_MSTATE],
-				 values->numbers[ER_NTICK]);
-	case ER_OLD_CLOCK:
+	case GPROFNG_CLOCK:
+		return add_state(metrics, file, values, values->numbers[GPROFNG_MSTATE],
+				 values->numbers[GPROFNG_NTICK]);
+	case GPROFNG_OLD_CLOCK:
 		return add_old_clock(metrics, file, values);
-	case ER_SYNC:
+	case GPROFNG_SYNC:
 		return add_wait(metrics, values);
-	case ER_COUNTER:
-	case ER_OLD_COUNTER:
-	case ER_MEMORY_COUNTER:
+	case GPROFNG_COUNTER:
+	case GPROFNG_OLD_COUNTER:
+	case GPROFNG_MEMORY_COUNTER:
 		return add_counter(metrics, values);
-	case ER_HEAP:
+	case GPROFNG_HEAP:
 		return add_heap(metrics, values);
-	case ER_IO:
+	case GPROFNG_IO:
 		return add_io(metrics, values);
 	default:
 		metrics->import->counts.unknown_events++;

@@ -11,53 +11,53 @@
 #include "formats/gprofng/read_log.h"
 #include "formats/gprofng/read_packets.h"
 
-enum er_metric {
-	ER_METRIC_CPU,
-	ER_METRIC_THREAD_TIME,
-	ER_METRIC_USER_CPU, /* the states of a thread, in the order of ER_MSTATE */
-	ER_METRIC_SYSTEM_CPU,
-	ER_METRIC_TRAP_CPU,
-	ER_METRIC_TEXT_FAULT,
-	ER_METRIC_DATA_FAULT,
-	ER_METRIC_KERNEL_FAULT,
-	ER_METRIC_USER_LOCK,
-	ER_METRIC_SLEEP,
-	ER_METRIC_WAIT_CPU,
-	ER_METRIC_STOPPED,
-	ER_METRIC_LINUX_CPU,
-	ER_METRIC_KERNEL_CPU,
-	ER_METRIC_SYNC_WAIT,
-	ER_METRIC_SYNC_WAITS,
-	ER_METRIC_ALLOC,
-	ER_METRIC_ALLOCS,
-	ER_METRIC_LEAK,
-	ER_METRIC_LEAKS,
-	ER_METRIC_READ_TIME, /* three for each kind of input and output */
-	ER_METRIC_READ_BYTES,
-	ER_METRIC_READS,
-	ER_METRIC_WRITE_TIME,
-	ER_METRIC_WRITE_BYTES,
-	ER_METRIC_WRITES,
-	ER_METRIC_OTHER_IO_TIME,
-	ER_METRIC_OTHER_IO_BYTES,
-	ER_METRIC_OTHER_IOS,
-	ER_METRIC_IO_ERROR_TIME,
-	ER_METRIC_IO_ERROR_BYTES,
-	ER_METRIC_IO_ERRORS,
+enum gprofng_metric {
+	GPROFNG_METRIC_CPU,
+	GPROFNG_METRIC_THREAD_TIME,
+	GPROFNG_METRIC_USER_CPU, /* the states of a thread, in the order of GPROFNG_MSTATE */
+	GPROFNG_METRIC_SYSTEM_CPU,
+	GPROFNG_METRIC_TRAP_CPU,
+	GPROFNG_METRIC_TEXT_FAULT,
+	GPROFNG_METRIC_DATA_FAULT,
+	GPROFNG_METRIC_KERNEL_FAULT,
+	GPROFNG_METRIC_USER_LOCK,
+	GPROFNG_METRIC_SLEEP,
+	GPROFNG_METRIC_WAIT_CPU,
+	GPROFNG_METRIC_STOPPED,
+	GPROFNG_METRIC_LINUX_CPU,
+	GPROFNG_METRIC_KERNEL_CPU,
+	GPROFNG_METRIC_SYNC_WAIT,
+	GPROFNG_METRIC_SYNC_WAITS,
+	GPROFNG_METRIC_ALLOC,
+	GPROFNG_METRIC_ALLOCS,
+	GPROFNG_METRIC_LEAK,
+	GPROFNG_METRIC_LEAKS,
+	GPROFNG_METRIC_READ_TIME, /* three for each kind of input and output */
+	GPROFNG_METRIC_READ_BYTES,
+	GPROFNG_METRIC_READS,
+	GPROFNG_METRIC_WRITE_TIME,
+	GPROFNG_METRIC_WRITE_BYTES,
+	GPROFNG_METRIC_WRITES,
+	GPROFNG_METRIC_OTHER_IO_TIME,
+	GPROFNG_METRIC_OTHER_IO_BYTES,
+	GPROFNG_METRIC_OTHER_IOS,
+	GPROFNG_METRIC_IO_ERROR_TIME,
+	GPROFNG_METRIC_IO_ERROR_BYTES,
+	GPROFNG_METRIC_IO_ERRORS,
 	NUM_ER_METRICS,
 };
 
 /* A packet taken apart. */
-struct er_values {
+struct gprofng_values {
 	size_t offset; /* in its file */
-	uint32_t kind; /* enum er_kind */
+	uint32_t kind; /* enum gprofng_kind */
 	uint32_t thread;
 	uint32_t stack;
 	uint64_t numbers[NUM_ER_ROLES]; /* 0 where the packet has no such field */
 };
 
 /* An event of the heap, kept until all are known. */
-struct er_heap_event {
+struct gprofng_heap_event {
 	uint64_t time_ns;
 	uint64_t size;
 	uint64_t address;
@@ -69,20 +69,20 @@ struct er_heap_event {
 	bool is_freed;
 };
 
-/* Of one experiment. Ids of metrics begin as METRIC_NONE; see er_metrics_init(). */
-struct er_metrics {
+/* Of one experiment. Ids of metrics begin as METRIC_NONE; see gprofng_metrics_init(). */
+struct gprofng_metrics {
 	struct import *import;
-	const struct er_log *log;
+	const struct gprofng_log *log;
 	const char *path; /* of the file that is read, for messages */
 	uint32_t ids[NUM_ER_METRICS];
 	ARRAY(uint32_t) counters; /* by index in log->counters */
-	ARRAY(struct er_heap_event) heap;
+	ARRAY(struct gprofng_heap_event) heap;
 };
 
 /* import and log are borrowed. Returns 0 or -ENOMEM; release in any case. */
-_must_check_ int er_metrics_init(struct er_metrics *metrics, struct import *import,
-				 const struct er_log *log);
-void er_metrics_release(struct er_metrics *metrics);
+_must_check_ int gprofng_metrics_init(struct gprofng_metrics *metrics, struct import *import,
+				      const struct gprofng_log *log);
+void gprofng_metrics_release(struct gprofng_metrics *metrics);
 
 /*
  * Add what a packet weighs; of those that leave out what they weigh, nothing.
@@ -91,10 +91,11 @@ void er_metrics_release(struct er_metrics *metrics);
  *
  * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in the import.
  */
-_must_check_ int er_metrics_add(struct er_metrics *metrics, const struct er_data_file *file,
-				const struct er_values *values);
+_must_check_ int gprofng_metrics_add(struct gprofng_metrics *metrics,
+				     const struct gprofng_data_file *file,
+				     const struct gprofng_values *values);
 
-/* At the end of a file: what was allocated and never freed. Returns as er_metrics_add(). */
-_must_check_ int er_metrics_add_leaks(struct er_metrics *metrics);
+/* At the end of a file: what was allocated and never freed. Returns as gprofng_metrics_add(). */
+_must_check_ int gprofng_metrics_add_leaks(struct gprofng_metrics *metrics);
 
 #endif

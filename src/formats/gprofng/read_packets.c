@@ -7,7 +7,7 @@
 
 enum { EMPTY = 0, CLOSED = 65535 };
 
-uint64_t er_record_get(const struct er_record *record, size_t offset, unsigned int width)
+uint64_t gprofng_record_get(const struct gprofng_record *record, size_t offset, unsigned int width)
 {
 	uint64_t value = 0;
 
@@ -19,14 +19,14 @@ uint64_t er_record_get(const struct er_record *record, size_t offset, unsigned i
 	return value;
 }
 
-static void skip_block(struct er_packets *packets)
+static void skip_block(struct gprofng_packets *packets)
 {
 	size_t next = (packets->offset / BLOCK_BYTES + 1) * BLOCK_BYTES;
 
 	packets->offset = next < packets->file->size ? next : packets->file->size;
 }
 
-static int report_damage(struct er_packets *packets)
+static int report_damage(struct gprofng_packets *packets)
 {
 	const char *fault = "the size of a packet makes no sense";
 
@@ -38,28 +38,28 @@ static int report_damage(struct er_packets *packets)
 	return 0;
 }
 
-int er_packets_next(struct er_packets *packets, struct er_record *ret)
+int gprofng_packets_next(struct gprofng_packets *packets, struct gprofng_record *ret)
 {
-	const struct er_file *file = packets->file;
+	const struct gprofng_file *file = packets->file;
 
-	while (file->size - packets->offset >= ER_PACKET_HEADER_BYTES) {
+	while (file->size - packets->offset >= GPROFNG_PACKET_HEADER_BYTES) {
 		size_t left = file->size - packets->offset;
 		int err;
 
-		*ret = (struct er_record){
+		*ret = (struct gprofng_record){
 			.offset = packets->offset,
 			.data = file->data + packets->offset,
 			.size = left,
 			.is_big_endian = packets->is_big_endian,
 		};
-		ret->type = (uint32_t)er_record_get(ret, 2, 2);
-		ret->size = (size_t)er_record_get(ret, 0, 2);
+		ret->type = (uint32_t)gprofng_record_get(ret, 2, 2);
+		ret->size = (size_t)gprofng_record_get(ret, 0, 2);
 		/* A filler of 65536 bytes has the size 0. */
 		if (!ret->size) {
 			skip_block(packets);
 			continue;
 		}
-		if (ret->size < ER_PACKET_HEADER_BYTES || ret->size > left) {
+		if (ret->size < GPROFNG_PACKET_HEADER_BYTES || ret->size > left) {
 			err = report_damage(packets);
 			if (err)
 				return err;

@@ -14,17 +14,17 @@
 #include "base/attributes.h"
 #include "formats/gprofng/read_files.h"
 
-#define ER_PACKET_HEADER_BYTES 4
+#define GPROFNG_PACKET_HEADER_BYTES 4
 
-struct er_packets {
+struct gprofng_packets {
 	struct import *import;
-	const struct er_file *file;
+	const struct gprofng_file *file;
 	size_t offset; /* of the next packet */
 	bool is_big_endian;
 };
 
 /* One packet, with its header. */
-struct er_record {
+struct gprofng_record {
 	size_t offset; /* in the file */
 	const uint8_t *data;
 	size_t size;
@@ -36,9 +36,9 @@ struct er_record {
  * The next packet that is neither empty nor damaged. Returns 1, 0 at the end, or -EBADMSG when the
  * import is strict.
  */
-_must_check_ int er_packets_next(struct er_packets *packets, struct er_record *ret);
+_must_check_ int gprofng_packets_next(struct gprofng_packets *packets, struct gprofng_record *ret);
 
 /* A number of 2, 4 or 8 bytes; 0 when it is not all in the record. */
-uint64_t er_record_get(const struct er_record *record, size_t offset, unsigned int width);
+uint64_t gprofng_record_get(const struct gprofng_record *record, size_t offset, unsigned int width);
 
 #endif

@@ -29,7 +29,7 @@ enum { STACK_INFO = 1, JAVA_INFO = 2 };
 #define NO_JAVA_STACK_NAME "<no Java callstack recorded>"
 #define MACHINE_NAME       "<JVM-System>"
 
-void er_stacks_release(struct er_stacks *stacks)
+void gprofng_stacks_release(struct gprofng_stacks *stacks)
 {
 	array_release(&stacks->chains);
 	array_release(&stacks->stacks);
@@ -47,16 +47,16 @@ static uint64_t hash_chain(uint64_t uid, bool is_java)
 
 static bool is_chain(const void *owner, uint32_t item, const void *key)
 {
-	const struct er_stacks *stacks = owner;
-	const struct er_chain *chain = &stacks->chains.items[item];
-	const struct er_chain *wanted = key;
+	const struct gprofng_stacks *stacks = owner;
+	const struct gprofng_chain *chain = &stacks->chains.items[item];
+	const struct gprofng_chain *wanted = key;
 
 	return chain->uid == wanted->uid && chain->is_java == wanted->is_java;
 }
 
-static uint32_t find_chain(const struct er_stacks *stacks, uint64_t uid, bool is_java)
+static uint32_t find_chain(const struct gprofng_stacks *stacks, uint64_t uid, bool is_java)
 {
-	struct er_chain wanted = {.uid = uid, .is_java = is_java};
+	struct gprofng_chain wanted = {.uid = uid, .is_java = is_java};
 
 	return hash_index_find(&stacks->chain_index, hash_chain(uid, is_java), is_chain, stacks,
 			       &wanted);
@@ -64,25 +64,25 @@ static uint32_t find_chain(const struct er_stacks *stacks, uint64_t uid, bool is
 
 static bool is_stack(const void *owner, uint32_t item, const void *key)
 {
-	const struct er_stacks *stacks = owner;
+	const struct gprofng_stacks *stacks = owner;
 
 	return stacks->stacks.items[item].uid == *(const uint64_t *)key;
 }
 
-static uint32_t find_stack(const struct er_stacks *stacks, uint64_t uid)
+static uint32_t find_stack(const struct gprofng_stacks *stacks, uint64_t uid)
 {
 	return hash_index_find(&stacks->stack_index, hash_mix(0, uid), is_stack, stacks, &uid);
 }
 
 /* What [start, end) of a record holds: addresses, and the uid of what goes on. */
-static int add_chain(struct er_stacks *stacks, const struct er_record *record, size_t start,
-		     size_t end, struct er_chain chain, bool is_linked)
+static int add_chain(struct gprofng_stacks *stacks, const struct gprofng_record *record,
+		     size_t start, size_t end, struct gprofng_chain chain, bool is_linked)
 {
-	struct er_chain *added;
+	struct gprofng_chain *added;
 
 	if (is_linked && end - start >= 8) {
 		end -= 8;
-		chain.link = er_record_get(record, end, 8);
+		chain.link = gprofng_record_get(record, end, 8);
 	}
 	if ((start == end && !chain.link) ||
 	    find_chain(stacks, chain.uid, chain.is_java) != HASH_INDEX_NONE)
@@ -97,9 +97,9 @@ static int add_chain(struct er_stacks *stacks, const struct er_record *record, s
 			      (uint32_t)(stacks->chains.length - 1));
 }
 
-static int add_stack(struct er_stacks *stacks, const struct er_stack *stack)
+static int add_stack(struct gprofng_stacks *stacks, const struct gprofng_stack *stack)
 {
-	struct er_stack *added;
+	struct gprofng_stack *added;
 
 	if (find_stack(stacks, stack->uid) != HASH_INDEX_NONE)
 		return 0;
@@ -111,18 +111,18 @@ static int add_stack(struct er_stacks *stacks, const struct er_stack *stack)
 			      (uint32_t)(stacks->stacks.length - 1));
 }
 
-static int read_frame(struct er_stacks *stacks, const struct er_record *record)
+static int read_frame(struct gprofng_stacks *stacks, const struct gprofng_record *record)
 {
-	struct er_stack stack = {.uid = er_record_get(record, 8, 8)};
-	size_t offset = (size_t)er_record_get(record, 4, 4);
+	struct gprofng_stack stack = {.uid = gprofng_record_get(record, 8, 8)};
+	size_t offset = (size_t)gprofng_record_get(record, 4, 4);
 	int err = 0;
 
 	if (offset < INFO_HEADER_BYTES)
 		return 0;
 	while (!err && offset < record->size && record->size - offset >= INFO_HEADER_BYTES) {
-		uint64_t size = er_record_get(record, offset, 4);
-		uint32_t kind = (uint32_t)er_record_get(record, offset + 4, 4);
-		struct er_chain chain = {.uid = er_record_get(record, offset + 8, 8)};
+		uint64_t size = gprofng_record_get(record, offset, 4);
+		uint32_t kind = (uint32_t)gprofng_record_get(record, offset + 4, 4);
+		struct gprofng_chain chain = {.uid = gprofng_record_get(record, offset + 8, 8)};
 
 		if (size < INFO_HEADER_BYTES || size > record->size - offset)
 			break;
@@ -140,27 +140,27 @@ static int read_frame(struct er_stacks *stacks, const struct er_record *record)
 }
 
 /* A stack by itself, which packets may name, too. */
-static int read_uid(struct er_stacks *stacks, const struct er_record *record)
+static int read_uid(struct gprofng_stacks *stacks, const struct gprofng_record *record)
 {
-	uint32_t flags = (uint32_t)er_record_get(record, 4, 4);
-	struct er_chain chain = {.uid = er_record_get(record, 8, 8)};
+	uint32_t flags = (uint32_t)gprofng_record_get(record, 4, 4);
+	struct gprofng_chain chain = {.uid = gprofng_record_get(record, 8, 8)};
 
 	if (record->size < INFO_HEADER_BYTES)
 		return 0;
 	return add_chain(stacks, record, INFO_HEADER_BYTES, record->size, chain, flags & LINKED);
 }
 
-int er_stacks_read(struct er_stacks *stacks, const struct er_file *file)
+int gprofng_stacks_read(struct gprofng_stacks *stacks, const struct gprofng_file *file)
 {
-	struct er_packets packets = {stacks->import, file, 0, stacks->log->is_big_endian};
-	struct er_record record;
+	struct gprofng_packets packets = {stacks->import, file, 0, stacks->log->is_big_endian};
+	struct gprofng_record record;
 	int got = 0;
 
 	stacks->file = *file;
 	if (file->size > UINT32_MAX)
 		return import_fail_member(stacks->import, file->path, UINT32_MAX,
 					  "the stacks of an experiment cannot have over 4 GB");
-	while ((got = er_packets_next(&packets, &record)) > 0) {
+	while ((got = gprofng_packets_next(&packets, &record)) > 0) {
 		int err = 0;
 
 		if (record.type == FRAME_PACKET)
@@ -175,7 +175,7 @@ int er_stacks_read(struct er_stacks *stacks, const struct er_file *file)
 
 /* ---- locations ---- */
 
-static int add_named(struct er_stacks *stacks, const char *name, uint32_t *ret)
+static int add_named(struct gprofng_stacks *stacks, const char *name, uint32_t *ret)
 {
 	struct frame frame = {0};
 	int err = profile_add_string(stacks->import->profile, name, &frame.name);
@@ -184,7 +184,8 @@ static int add_named(struct er_stacks *stacks, const char *name, uint32_t *ret)
 	return err ? err : profile_add_frame_location(stacks->import->profile, &frame, ret);
 }
 
-static int add_function(struct er_stacks *stacks, const struct er_range *range, uint32_t *ret)
+static int add_function(struct gprofng_stacks *stacks, const struct gprofng_range *range,
+			uint32_t *ret)
 {
 	struct frame frame = {.name = range->name, .full_name = range->name};
 
@@ -193,27 +194,27 @@ static int add_function(struct er_stacks *stacks, const struct er_range *range, 
 }
 
 /* The addresses of callers are already those of their calls. */
-static int locate(struct er_stacks *stacks, uint64_t pc, uint64_t time_ns, uint32_t *ret)
+static int locate(struct gprofng_stacks *stacks, uint64_t pc, uint64_t time_ns, uint32_t *ret)
 {
 	struct profile *profile = stacks->import->profile;
-	const struct er_range *range = er_map_find(stacks->map, pc, time_ns);
+	const struct gprofng_range *range = gprofng_map_find(stacks->map, pc, time_ns);
 
 	if (!range)
 		return profile_add_location(profile, LOCATION_PROCESS, stacks->process, pc, ret);
-	switch ((enum er_range_kind)range->kind) {
-	case ER_SEGMENT:
+	switch ((enum gprofng_range_kind)range->kind) {
+	case GPROFNG_SEGMENT:
 		return profile_add_location(profile, LOCATION_FILE, range->name,
 					    pc - range->start + range->value, ret);
-	case ER_METHOD:
-		return er_java_find(stacks->java, profile, range->value, ret);
-	case ER_FUNCTION:
-	case ER_UNMAPPED:
+	case GPROFNG_METHOD:
+		return gprofng_java_find(stacks->java, profile, range->value, ret);
+	case GPROFNG_FUNCTION:
+	case GPROFNG_UNMAPPED:
 		break;
 	}
 	return add_function(stacks, range, ret);
 }
 
-static int push_truncated(struct er_stacks *stacks, uint32_t *stack)
+static int push_truncated(struct gprofng_stacks *stacks, uint32_t *stack)
 {
 	uint32_t location;
 	int err = add_named(stacks, TRUNCATED_NAME, &location);
@@ -223,7 +224,8 @@ static int push_truncated(struct er_stacks *stacks, uint32_t *stack)
 }
 
 /* Put the frame of an address on a stack. */
-static int push_address(struct er_stacks *stacks, uint64_t pc, uint64_t time_ns, uint32_t *stack)
+static int push_address(struct gprofng_stacks *stacks, uint64_t pc, uint64_t time_ns,
+			uint32_t *stack)
 {
 	uint32_t location;
 	int err;
@@ -242,10 +244,10 @@ static int push_address(struct er_stacks *stacks, uint64_t pc, uint64_t time_ns,
 }
 
 /* A method, or, where there is none, why. */
-static int push_method(struct er_stacks *stacks, uint64_t id, uint32_t *stack)
+static int push_method(struct gprofng_stacks *stacks, uint64_t id, uint32_t *stack)
 {
 	uint32_t location;
-	int err = id ? er_java_find(stacks->java, stacks->import->profile, id, &location)
+	int err = id ? gprofng_java_find(stacks->java, stacks->import->profile, id, &location)
 		     : add_named(stacks, NO_JAVA_STACK_NAME, &location);
 
 	return err ? err : profile_add_stack(stacks->import->profile, *stack, location, stack);
@@ -253,17 +255,18 @@ static int push_method(struct er_stacks *stacks, uint64_t id, uint32_t *stack)
 
 /* ---- chains ---- */
 
-static size_t get_element_size(const struct er_stacks *stacks, const struct er_chain *chain)
+static size_t get_element_size(const struct gprofng_stacks *stacks,
+			       const struct gprofng_chain *chain)
 {
 	return chain->is_java ? JAVA_PAIR_BYTES : stacks->log->is_32_bit ? 4 : 8;
 }
 
 /* Put what a chain holds, without its link, on a stack; rootward elements are last. */
-static int push_chain(struct er_stacks *stacks, const struct er_chain *chain, uint64_t time_ns,
-		      uint32_t *stack)
+static int push_chain(struct gprofng_stacks *stacks, const struct gprofng_chain *chain,
+		      uint64_t time_ns, uint32_t *stack)
 {
 	size_t width = get_element_size(stacks, chain);
-	struct er_record elements = {
+	struct gprofng_record elements = {
 		.data = stacks->file.data + chain->offset,
 		.size = chain->size,
 		.is_big_endian = stacks->log->is_big_endian,
@@ -274,12 +277,13 @@ static int push_chain(struct er_stacks *stacks, const struct er_chain *chain, ui
 		int err;
 
 		if (chain->is_java)
-			err = push_method(stacks, er_record_get(&elements, i * width + 8, 8),
+			err = push_method(stacks, gprofng_record_get(&elements, i * width + 8, 8),
 					  stack);
 		else
-			err = push_address(stacks,
-					   er_record_get(&elements, i * width, (unsigned int)width),
-					   time_ns, stack);
+			err = push_address(
+				stacks,
+				gprofng_record_get(&elements, i * width, (unsigned int)width),
+				time_ns, stack);
 		if (err)
 			return err;
 	}
@@ -287,7 +291,8 @@ static int push_chain(struct er_stacks *stacks, const struct er_chain *chain, ui
 }
 
 /* Whether a chain's stack is there as the map has it now. */
-static bool is_made(const struct er_stacks *stacks, const struct er_chain *chain, uint32_t epoch)
+static bool is_made(const struct gprofng_stacks *stacks, const struct gprofng_chain *chain,
+		    uint32_t epoch)
 {
 	return chain->is_made && (chain->is_java || chain->epoch == epoch ||
 				  stacks->work / MAX_WORK_PER_BYTE > stacks->file.size);
@@ -299,7 +304,8 @@ static bool is_made(const struct er_stacks *stacks, const struct er_chain *chain
  *
  * ret_is_cut  whether more would follow
  */
-static int list_path(struct er_stacks *stacks, uint32_t first, uint32_t epoch, bool *ret_is_cut)
+static int list_path(struct gprofng_stacks *stacks, uint32_t first, uint32_t epoch,
+		     bool *ret_is_cut)
 {
 	size_t depth = 0;
 	uint32_t id = first;
@@ -307,7 +313,7 @@ static int list_path(struct er_stacks *stacks, uint32_t first, uint32_t epoch, b
 	stacks->path.length = 0;
 	*ret_is_cut = false;
 	while (id != HASH_INDEX_NONE) {
-		const struct er_chain *chain = &stacks->chains.items[id];
+		const struct gprofng_chain *chain = &stacks->chains.items[id];
 		uint32_t *added;
 
 		if (is_made(stacks, chain, epoch))
@@ -331,9 +337,10 @@ static int list_path(struct er_stacks *stacks, uint32_t first, uint32_t epoch, b
 	return 0;
 }
 
-static int make_chain(struct er_stacks *stacks, uint32_t first, uint64_t time_ns, uint32_t *ret)
+static int make_chain(struct gprofng_stacks *stacks, uint32_t first, uint64_t time_ns,
+		      uint32_t *ret)
 {
-	uint32_t epoch = er_map_get_epoch(stacks->map, time_ns);
+	uint32_t epoch = gprofng_map_get_epoch(stacks->map, time_ns);
 	uint32_t stack = STACK_EMPTY;
 	size_t depth = 0;
 	bool is_cut;
@@ -344,7 +351,7 @@ static int make_chain(struct er_stacks *stacks, uint32_t first, uint64_t time_ns
 		depth = 1;
 	}
 	for (size_t i = stacks->path.length; !err && i-- > 0;) {
-		struct er_chain *chain = &stacks->chains.items[stacks->path.items[i]];
+		struct gprofng_chain *chain = &stacks->chains.items[stacks->path.items[i]];
 
 		if (is_made(stacks, chain, epoch)) {
 			stack = chain->stack;
@@ -362,7 +369,7 @@ static int make_chain(struct er_stacks *stacks, uint32_t first, uint64_t time_ns
 	return err;
 }
 
-static int make_named(struct er_stacks *stacks, const char *name, uint32_t *ret)
+static int make_named(struct gprofng_stacks *stacks, const char *name, uint32_t *ret)
 {
 	uint32_t location;
 	int err = add_named(stacks, name, &location);
@@ -370,10 +377,11 @@ static int make_named(struct er_stacks *stacks, const char *name, uint32_t *ret)
 	return err ? err : profile_add_stack(stacks->import->profile, STACK_EMPTY, location, ret);
 }
 
-int er_stacks_find(struct er_stacks *stacks, uint64_t uid, uint64_t time_ns, uint32_t *ret)
+int gprofng_stacks_find(struct gprofng_stacks *stacks, uint64_t uid, uint64_t time_ns,
+			uint32_t *ret)
 {
 	uint32_t id = find_stack(stacks, uid);
-	struct er_stack stack = {.uid = uid, .native = uid};
+	struct gprofng_stack stack = {.uid = uid, .native = uid};
 	uint32_t chain;
 
 	if (id != HASH_INDEX_NONE)

@@ -20,7 +20,7 @@
 #include "formats/gprofng/read_map.h"
 
 /* A list of addresses, or of Java methods. */
-struct er_chain {
+struct gprofng_chain {
 	uint64_t uid;
 	uint64_t link;   /* uid of what goes on rootward; 0: nothing */
 	uint32_t offset; /* of the first element in the file */
@@ -33,22 +33,22 @@ struct er_chain {
 };
 
 /* What a packet's number leads to. */
-struct er_stack {
+struct gprofng_stack {
 	uint64_t uid;
 	uint64_t native; /* uids of chains; 0: none */
 	uint64_t java;
 };
 
 /* Zeroed at first. */
-struct er_stacks {
+struct gprofng_stacks {
 	struct import *import;
-	const struct er_log *log;
-	struct er_map *map;
-	struct er_java *java;
+	const struct gprofng_log *log;
+	struct gprofng_map *map;
+	struct gprofng_java *java;
 	uint32_t process; /* of the profile */
-	struct er_file file;
-	ARRAY(struct er_chain) chains;
-	ARRAY(struct er_stack) stacks;
+	struct gprofng_file file;
+	ARRAY(struct gprofng_chain) chains;
+	ARRAY(struct gprofng_stack) stacks;
 	struct hash_index chain_index;
 	struct hash_index stack_index;
 	ARRAY(uint32_t) path; /* chains on the way to the root */
@@ -59,14 +59,15 @@ struct er_stacks {
  * import, log, map, java and process are set by the caller, and borrowed. Returns 0, -ENOMEM, or
  * -EBADMSG when the import is strict. Release in any case.
  */
-_must_check_ int er_stacks_read(struct er_stacks *stacks, const struct er_file *file);
-void er_stacks_release(struct er_stacks *stacks);
+_must_check_ int gprofng_stacks_read(struct gprofng_stacks *stacks,
+				     const struct gprofng_file *file);
+void gprofng_stacks_release(struct gprofng_stacks *stacks);
 
 /*
  * The stack of a packet of that time; [unknown] for a uid that is not known. Where a virtual
  * machine runs, the Java stack, as its user sees it. Returns 0 or -ENOMEM.
  */
-_must_check_ int er_stacks_find(struct er_stacks *stacks, uint64_t uid, uint64_t time_ns,
-				uint32_t *ret);
+_must_check_ int gprofng_stacks_find(struct gprofng_stacks *stacks, uint64_t uid, uint64_t time_ns,
+				     uint32_t *ret);
 
 #endif

@@ -10,11 +10,11 @@
 #define TRUNCATED (UINT64_MAX - 1)
 
 /* An archive of one experiment, finished. */
-static struct text finish(struct er_writer *writer)
+static struct text finish(struct gprofng_writer *writer)
 {
 	struct text tar = {0};
 
-	er_finish(writer, "x.er", &tar);
+	gprofng_finish(writer, "x.er", &tar);
 	tar_finish(&tar);
 	return tar;
 }
@@ -42,35 +42,35 @@ static void assert_tar(struct text *tar, const char *metric, const char *expecte
 	imported_release(&imported);
 }
 
-static struct er_writer make_clock(const char *states)
+static struct gprofng_writer make_clock(const char *states)
 {
-	struct er_writer writer = er_writer_new("", "profile");
+	struct gprofng_writer writer = gprofng_writer_new("", "profile");
 
-	text_append_string(&writer.log, string_equals(states, "1") ? ER_CLOCK_PROFILE("1")
-								   : ER_CLOCK_PROFILE("10"));
-	er_put_frames(&writer.frames, 1, 1, 101, ER_WORDS(VDSO));
+	text_append_string(&writer.log, string_equals(states, "1") ? GPROFNG_CLOCK_PROFILE("1")
+								   : GPROFNG_CLOCK_PROFILE("10"));
+	gprofng_put_frames(&writer.frames, 1, 1, 101, GPROFNG_WORDS(VDSO));
 	return writer;
 }
 
 static void ticks_are_cpu_time_of_the_stack(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct text tar;
 
-	er_put_clock(&writer.data, 7, 1, 10, 2);
-	er_put_clock(&writer.data, 8, 1, 10, 1);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 2);
+	gprofng_put_clock(&writer.data, 8, 1, 10, 1);
 	tar = finish(&writer);
 	assert_tar(&tar, "cpu", "work;__vdso_time 30000000\n");
 }
 
 static void threads_keep_their_ids(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct imported imported = {0};
 	struct text tar;
 
-	er_put_clock(&writer.data, 7, 1, 10, 2);
-	er_put_clock(&writer.data, 8, 1, 10, 1);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 2);
+	gprofng_put_clock(&writer.data, 8, 1, 10, 1);
 	tar = finish(&writer);
 	read_tar(&imported, &tar);
 	assert_written(&format_folded, imported.profile,
@@ -81,12 +81,12 @@ static void threads_keep_their_ids(void **state _unused_)
 
 static void every_state_of_a_thread_is_a_metric(void **state _unused_)
 {
-	struct er_writer writer = make_clock("10");
+	struct gprofng_writer writer = make_clock("10");
 	struct imported imported = {0};
 	struct text tar;
 
-	er_put_clock(&writer.data, 7, 1, 0, 1);
-	er_put_clock(&writer.data, 7, 1, 7, 4);
+	gprofng_put_clock(&writer.data, 7, 1, 0, 1);
+	gprofng_put_clock(&writer.data, 7, 1, 7, 4);
 	tar = finish(&writer);
 	read_tar(&imported, &tar);
 	assert_int_equal(profile_count_metrics(imported.profile), 4);
@@ -103,14 +103,14 @@ static void every_state_of_a_thread_is_a_metric(void **state _unused_)
 
 static void addresses_become_offsets_in_files(void **state _unused_)
 {
-	struct er_writer writer = er_writer_new(ER_CLOCK_PROFILE("1"), "profile");
+	struct gprofng_writer writer = gprofng_writer_new(GPROFNG_CLOCK_PROFILE("1"), "profile");
 	struct imported imported = {0};
 	const struct location *location;
 	uint32_t stack;
 	struct text tar;
 
-	er_put_frames(&writer.frames, 1, 1, 101, ER_WORDS(LEAF, MAIN));
-	er_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_frames(&writer.frames, 1, 1, 101, GPROFNG_WORDS(LEAF, MAIN));
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
 	tar = finish(&writer);
 	read_tar(&imported, &tar);
 	assert_int_equal(profile_count_samples(imported.profile), 1);
@@ -132,25 +132,25 @@ static void addresses_become_offsets_in_files(void **state _unused_)
 
 static void code_is_called_by_its_place_where_nobody_has_the_file(void **state _unused_)
 {
-	struct er_writer writer = er_writer_new(ER_CLOCK_PROFILE("1"), "profile");
+	struct gprofng_writer writer = gprofng_writer_new(GPROFNG_CLOCK_PROFILE("1"), "profile");
 	struct text tar;
 
-	er_put_frames(&writer.frames, 1, 1, 101, ER_WORDS(LEAF, MAIN));
-	er_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_frames(&writer.frames, 1, 1, 101, GPROFNG_WORDS(LEAF, MAIN));
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
 	tar = finish(&writer);
 	assert_tar(&tar, "cpu", "work;work+0x1010;work+0x1020 10000000\n");
 }
 
 static void a_linked_stack_goes_on_in_another_wherever_it_is(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct text tar;
 
-	er_put_frames(&writer.frames, 2, 0x80000001, 102, ER_WORDS(VDSO, VDSO, 103));
-	er_put_frames(&writer.frames, 3, 1, 103, ER_WORDS(VDSO, TRUNCATED));
-	er_put_frames(&writer.frames, 4, 1, 103, NULL, 0);
-	er_put_clock(&writer.data, 7, 2, 10, 1);
-	er_put_clock(&writer.data, 7, 4, 10, 1);
+	gprofng_put_frames(&writer.frames, 2, 0x80000001, 102, GPROFNG_WORDS(VDSO, VDSO, 103));
+	gprofng_put_frames(&writer.frames, 3, 1, 103, GPROFNG_WORDS(VDSO, TRUNCATED));
+	gprofng_put_frames(&writer.frames, 4, 1, 103, NULL, 0);
+	gprofng_put_clock(&writer.data, 7, 2, 10, 1);
+	gprofng_put_clock(&writer.data, 7, 4, 10, 1);
 	tar = finish(&writer);
 	assert_tar(&tar, "cpu",
 		   "work;[truncated];__vdso_time 10000000\n"
@@ -159,13 +159,13 @@ static void a_linked_stack_goes_on_in_another_wherever_it_is(void **state _unuse
 
 static void links_in_a_circle_are_cut(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct imported imported = {0};
 	struct text tar;
 
-	er_put_frames(&writer.frames, 2, 0x80000001, 102, ER_WORDS(VDSO, 103));
-	er_put_frames(&writer.frames, 3, 0x80000001, 103, ER_WORDS(VDSO, 102));
-	er_put_clock(&writer.data, 7, 2, 10, 1);
+	gprofng_put_frames(&writer.frames, 2, 0x80000001, 102, GPROFNG_WORDS(VDSO, 103));
+	gprofng_put_frames(&writer.frames, 3, 0x80000001, 103, GPROFNG_WORDS(VDSO, 102));
+	gprofng_put_clock(&writer.data, 7, 2, 10, 1);
 	tar = finish(&writer);
 	read_tar(&imported, &tar);
 	assert_int_equal(imported.import.counts.truncated_stacks, 1);
@@ -174,10 +174,10 @@ static void links_in_a_circle_are_cut(void **state _unused_)
 
 static void a_stack_that_is_not_there_is_unknown(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct text tar;
 
-	er_put_clock(&writer.data, 7, 77, 10, 1);
+	gprofng_put_clock(&writer.data, 7, 77, 10, 1);
 	tar = finish(&writer);
 	assert_tar(&tar, "cpu", "work;[unknown] 10000000\n");
 }
@@ -185,16 +185,16 @@ static void a_stack_that_is_not_there_is_unknown(void **state _unused_)
 static void fillers_between_blocks_are_stepped_over(void **state _unused_)
 {
 	static const char zeros[16384];
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct text tar;
 
-	er_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
 	text_append(&writer.data, zeros, 16384 - writer.data.length);
-	er_put_clock(&writer.data, 7, 1, 10, 1);
-	er_put_number(&writer.data, 8, 2);
-	er_put_number(&writer.data, 65535, 2);
-	er_put_number(&writer.data, 0, 4);
-	er_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_number(&writer.data, 8, 2);
+	gprofng_put_number(&writer.data, 65535, 2);
+	gprofng_put_number(&writer.data, 0, 4);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
 	tar = finish(&writer);
 	assert_tar(&tar, "cpu", "work;__vdso_time 30000000\n");
 }
@@ -205,17 +205,18 @@ static struct text make_heap(void)
 	static const struct {
 		uint64_t type, size, address;
 	} events[] = {{0, 100, 0x10}, {1, 0, 0x10}, {0, 10, 0x10}, {1, 0, 0x10}, {0, 1, 0x20}};
-	struct er_writer writer = er_writer_new(
-		ER_PROFILE("name=\"heaptrace\"", "heaptrace", "5",
-			   ER_FIELD("HTYPE", "48", "INT32") ER_FIELD("HSIZE", "56", "UINT64")
-				   ER_FIELD("HVADDR", "64", "UINT64")),
+	struct gprofng_writer writer = gprofng_writer_new(
+		GPROFNG_PROFILE("name=\"heaptrace\"", "heaptrace", "5",
+				GPROFNG_FIELD("HTYPE", "48", "INT32")
+					GPROFNG_FIELD("HSIZE", "56", "UINT64")
+						GPROFNG_FIELD("HVADDR", "64", "UINT64")),
 		"heaptrace");
 
-	er_put_frames(&writer.frames, 1, 1, 101, ER_WORDS(VDSO));
+	gprofng_put_frames(&writer.frames, 1, 1, 101, GPROFNG_WORDS(VDSO));
 	/* Last first: the file is in no order. */
 	for (size_t i = ARRAY_LENGTH(events); i-- > 0;)
-		er_put_packet(&writer.data, 5, 7, i, 1, events[i].type, events[i].size,
-			      events[i].address);
+		gprofng_put_packet(&writer.data, 5, 7, i, 1, events[i].type, events[i].size,
+				   events[i].address);
 	return finish(&writer);
 }
 
@@ -234,29 +235,31 @@ static void allocations_count_and_what_stays_leaks(void **state _unused_)
 
 static void waiting_lasts_from_the_request_on(void **state _unused_)
 {
-	struct er_writer writer = er_writer_new(ER_PROFILE("name=\"synctrace\"", "synctrace", "2",
-							   ER_FIELD("SRQST", "48", "INT64")
-								   ER_FIELD("SOBJ", "56", "INT64")),
-						"synctrace");
+	struct gprofng_writer writer =
+		gprofng_writer_new(GPROFNG_PROFILE("name=\"synctrace\"", "synctrace", "2",
+						   GPROFNG_FIELD("SRQST", "48", "INT64")
+							   GPROFNG_FIELD("SOBJ", "56", "INT64")),
+				   "synctrace");
 	struct text tar;
 
-	er_put_frames(&writer.frames, 1, 1, 101, ER_WORDS(VDSO));
-	er_put_packet(&writer.data, 2, 7, 5000, 1, ER_START_NS + 2000, 0, 0);
+	gprofng_put_frames(&writer.frames, 1, 1, 101, GPROFNG_WORDS(VDSO));
+	gprofng_put_packet(&writer.data, 2, 7, 5000, 1, GPROFNG_START_NS + 2000, 0, 0);
 	tar = finish(&writer);
 	assert_tar(&tar, "sync_wait", "work;__vdso_time 3000\n");
 }
 
 static struct text make_io(void)
 {
-	struct er_writer writer = er_writer_new(
-		ER_PROFILE("name=\"iotrace\"", "iotrace", "19",
-			   ER_FIELD("IOTYPE", "48", "INT32") ER_FIELD("IONBYTE", "56", "INT64")
-				   ER_FIELD("IORQST", "64", "INT64")),
+	struct gprofng_writer writer = gprofng_writer_new(
+		GPROFNG_PROFILE("name=\"iotrace\"", "iotrace", "19",
+				GPROFNG_FIELD("IOTYPE", "48", "INT32")
+					GPROFNG_FIELD("IONBYTE", "56", "INT64")
+						GPROFNG_FIELD("IORQST", "64", "INT64")),
 		"iotrace");
 
-	er_put_frames(&writer.frames, 1, 1, 101, ER_WORDS(VDSO));
-	er_put_packet(&writer.data, 19, 7, 50, 1, 0, 512, ER_START_NS + 10);
-	er_put_packet(&writer.data, 19, 7, 50, 1, 5, UINT64_MAX, ER_START_NS + 20);
+	gprofng_put_frames(&writer.frames, 1, 1, 101, GPROFNG_WORDS(VDSO));
+	gprofng_put_packet(&writer.data, 19, 7, 50, 1, 0, 512, GPROFNG_START_NS + 10);
+	gprofng_put_packet(&writer.data, 19, 7, 50, 1, 5, UINT64_MAX, GPROFNG_START_NS + 20);
 	return finish(&writer);
 }
 
@@ -273,20 +276,22 @@ static void input_and_output_have_time_and_bytes(void **state _unused_)
 
 static void hardware_counters_are_named_by_their_tag(void **state _unused_)
 {
-	struct er_writer writer = er_writer_new(
-		ER_PROFILE("name=\"hwcounter\" hwcname=\"cycles\" tag=\"0\"", "hwcounters", "3",
-			   ER_FIELD("HWCTAG", "48", "INT32") ER_FIELD("HWCINT", "56", "INT64"))
-			ER_PROFILE("name=\"hwcounter\" hwcname=\"insts\" tag=\"1\"", "hwcounters",
-				   "3",
-				   ER_FIELD("HWCTAG", "48", "INT32")
-					   ER_FIELD("HWCINT", "56", "INT64")),
+	struct gprofng_writer writer = gprofng_writer_new(
+		GPROFNG_PROFILE("name=\"hwcounter\" hwcname=\"cycles\" tag=\"0\"", "hwcounters",
+				"3",
+				GPROFNG_FIELD("HWCTAG", "48", "INT32")
+					GPROFNG_FIELD("HWCINT", "56", "INT64"))
+			GPROFNG_PROFILE("name=\"hwcounter\" hwcname=\"insts\" tag=\"1\"",
+					"hwcounters", "3",
+					GPROFNG_FIELD("HWCTAG", "48", "INT32")
+						GPROFNG_FIELD("HWCINT", "56", "INT64")),
 		"hwcounters");
 	struct text tar;
 
-	er_put_frames(&writer.frames, 1, 1, 101, ER_WORDS(VDSO));
-	er_put_packet(&writer.data, 3, 7, 50, 1, 0, 1000, 0);
-	er_put_packet(&writer.data, 3, 7, 50, 1, 1, 300, 0);
-	er_put_packet(&writer.data, 3, 7, 50, 1, 1, 300, 0);
+	gprofng_put_frames(&writer.frames, 1, 1, 101, GPROFNG_WORDS(VDSO));
+	gprofng_put_packet(&writer.data, 3, 7, 50, 1, 0, 1000, 0);
+	gprofng_put_packet(&writer.data, 3, 7, 50, 1, 1, 300, 0);
+	gprofng_put_packet(&writer.data, 3, 7, 50, 1, 1, 300, 0);
 	tar = finish(&writer);
 	assert_tar(&tar, "insts", "work;__vdso_time 600\n");
 }
@@ -294,31 +299,31 @@ static void hardware_counters_are_named_by_their_tag(void **state _unused_)
 /* Class 1 with the method 5. */
 static void put_classes(struct text *text)
 {
-	er_put_number(text, 40, 2);
-	er_put_number(text, 0x0a03, 2);
-	er_put_number(text, 0, 4);
-	er_put_number(text, 1, 8);
-	er_put_number(text, 0, 8);
+	gprofng_put_number(text, 40, 2);
+	gprofng_put_number(text, 0x0a03, 2);
+	gprofng_put_number(text, 0, 4);
+	gprofng_put_number(text, 1, 8);
+	gprofng_put_number(text, 0, 8);
 	text_append(text, "Lorg/App;\0\0\0App\0", 16);
-	er_put_number(text, 40, 2);
-	er_put_number(text, 0x0b03, 2);
-	er_put_number(text, 0, 4);
-	er_put_number(text, 1, 8);
-	er_put_number(text, 5, 8);
+	gprofng_put_number(text, 40, 2);
+	gprofng_put_number(text, 0x0b03, 2);
+	gprofng_put_number(text, 0, 4);
+	gprofng_put_number(text, 1, 8);
+	gprofng_put_number(text, 5, 8);
 	text_append(text, "main\0\0\0\0()V\0\0\0\0\0", 16);
 }
 
 static void java_is_shown_as_its_user_sees_it(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct text tar;
 
 	text_append_string(&writer.log,
 			   "<event kind=\"jthread_start\" name=\"a&lt;%c3%%a4%\" tid=\"8\"/>\n");
 	put_classes(&writer.classes);
-	er_put_frames(&writer.frames, 2, 2, 102, ER_WORDS(3, 5));
-	er_put_clock(&writer.data, 7, 1, 10, 1);
-	er_put_clock(&writer.data, 8, 2, 10, 2);
+	gprofng_put_frames(&writer.frames, 2, 2, 102, GPROFNG_WORDS(3, 5));
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_clock(&writer.data, 8, 2, 10, 2);
 	tar = finish(&writer);
 	assert_tar(&tar, "cpu", "a<\xc3\xa4;org.App.main 20000000\nwork;<JVM-System> 10000000\n");
 }
@@ -328,18 +333,18 @@ static void processes_that_were_forked_are_merged(void **state _unused_)
 	static const char forked[] = "<experiment version=\"12.4\">\n</experiment>\n"
 				     "<process pid=\"9\"></process>\n<process>(fork)</process>\n"
 				     "<event kind=\"run\" tstamp=\"1000.000000000\"/>\n";
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct imported imported = {0};
 	struct text tar = {0};
 
 	text_truncate(&writer.log, 0);
 	text_append_string(&writer.log, forked);
-	text_append_string(&writer.log, ER_CLOCK_PROFILE("1"));
-	er_put_clock(&writer.data, 9, 1, 10, 2);
-	er_finish(&writer, "x.er/_f1.er", &tar);
+	text_append_string(&writer.log, GPROFNG_CLOCK_PROFILE("1"));
+	gprofng_put_clock(&writer.data, 9, 1, 10, 2);
+	gprofng_finish(&writer, "x.er/_f1.er", &tar);
 	writer = make_clock("1");
-	er_put_clock(&writer.data, 7, 1, 10, 1);
-	er_finish(&writer, "x.er", &tar);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_finish(&writer, "x.er", &tar);
 	tar_finish(&tar);
 	read_tar(&imported, &tar);
 	assert_written(&format_folded, imported.profile,
@@ -350,14 +355,14 @@ static void processes_that_were_forked_are_merged(void **state _unused_)
 
 static void copies_in_the_archives_are_found(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct imported imported = {0};
 	const struct module *module;
 	struct text tar = {0};
 
-	er_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
 	tar_put_file(&tar, "x.er/archives/work_abcdefghijk", "ELF");
-	er_finish(&writer, "x.er", &tar);
+	gprofng_finish(&writer, "x.er", &tar);
 	tar_finish(&tar);
 	read_tar(&imported, &tar);
 	assert_int_equal(profile_count_modules(imported.profile), 1);
@@ -369,13 +374,13 @@ static void copies_in_the_archives_are_found(void **state _unused_)
 
 static void damage_costs_its_block_and_is_told(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct imported imported = {0};
 	struct text tar;
 
-	er_put_clock(&writer.data, 7, 1, 10, 1);
-	er_put_number(&writer.data, 2, 2);
-	er_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_number(&writer.data, 2, 2);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
 	tar = finish(&writer);
 	read_tar(&imported, &tar);
 	assert_string_equal(imported.warnings.data,
@@ -403,12 +408,12 @@ static void assert_tar_refused(struct text *tar, bool is_strict, const char *exp
 
 static void the_first_damage_ends_a_strict_import(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct text tar;
 
-	er_put_clock(&writer.data, 7, 1, 10, 1);
-	er_put_number(&writer.data, 2, 2);
-	er_put_number(&writer.data, 0, 2);
+	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
+	gprofng_put_number(&writer.data, 2, 2);
+	gprofng_put_number(&writer.data, 0, 2);
 	tar = finish(&writer);
 	assert_tar_refused(&tar, true,
 			   "FILE/x.er/profile: at byte 88: the size of a packet makes no sense");
@@ -416,7 +421,7 @@ static void the_first_damage_ends_a_strict_import(void **state _unused_)
 
 static void what_cannot_be_read_names_the_file(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct text tar;
 
 	text_truncate(&writer.log, 0);
@@ -432,7 +437,7 @@ static void what_cannot_be_read_names_the_file(void **state _unused_)
 
 static void an_archive_of_an_experiment_is_recognised(void **state _unused_)
 {
-	struct er_writer writer = make_clock("1");
+	struct gprofng_writer writer = make_clock("1");
 	struct text tar = finish(&writer);
 
 	assert_int_equal(FORMAT->detect((const uint8_t *)tar.data, tar.length), DETECTED_SURE);
