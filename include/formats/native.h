@@ -37,25 +37,25 @@
 #include "formats/format.h"
 
 /* What the file has where the text begins; nothing else in an SVG of ours has it. */
-#define SVG_PROFILE_BEGIN "<metadata id=\"stackwide-profile\">"
-#define SVG_PROFILE_END   "</metadata>"
-#define SVG_PROFILE_HEAD  "stackwide profile 1"
+#define NATIVE_BEGIN "<metadata id=\"stackwide-profile\">"
+#define NATIVE_END   "</metadata>"
+#define NATIVE_HEAD  "stackwide profile 1"
 /* Where it has times; programs that know no times refuse it. */
-#define SVG_PROFILE_HEAD_TIMES "stackwide profile 2"
-#define SVG_PROFILE_LAST       "end"
+#define NATIVE_HEAD_TIMES "stackwide profile 2"
+#define NATIVE_LAST       "end"
 
 /* In KIND. */
-#define SVG_PROFILE_INLINED 4
+#define NATIVE_INLINED 4
 
 /* The element with its tags, without times. Returns 0, -ENOMEM or what the sink returned. */
-_must_check_ int svg_profile_write(const struct profile *profile, const struct sink *sink);
+_must_check_ int native_write(const struct profile *profile, const struct sink *sink);
 /*
  * The same with the times that the profile keeps, without some sources and what is theirs.
  *
  * is_left_out  by source; NULL: all are written
  */
-_must_check_ int svg_profile_write_times(const struct profile *profile, const uint8_t *is_left_out,
-					 const struct sink *sink);
+_must_check_ int native_write_times(const struct profile *profile, const uint8_t *is_left_out,
+				    const struct sink *sink);
 
 /*
  * Add the profile to import->profile.
@@ -64,6 +64,6 @@ _must_check_ int svg_profile_write_times(const struct profile *profile, const ui
  *
  * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in import->error.
  */
-_must_check_ int svg_profile_read(struct import *import, size_t begin, size_t end);
+_must_check_ int native_read(struct import *import, size_t begin, size_t end);
 
 #endif

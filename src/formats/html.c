@@ -1,7 +1,7 @@
 /*
  * Our own pages: the viewer with a profile in it, as `view`, `record` and the page itself write
  * them. A script element of the page holds, in base64 and packed by gzip, the block that flame
- * graphs have too (svg_profile.h), whose first line tells its version.
+ * graphs have too (native.h), whose first line tells its version.
  */
 #include <errno.h>
 #include <string.h>

@@ -14,6 +14,6 @@ int pack_write(const struct profile *profile, const uint8_t *is_left_out, const 
 	int err = write_string(sink, "<svg xmlns=\"http://www.w3.org/2000/svg\">\n");
 
 	if (!err)
-		err = svg_profile_write_times(profile, is_left_out, sink);
+		err = native_write_times(profile, is_left_out, sink);
 	return err ? err : write_string(sink, "</svg>\n");
 }

@@ -60,7 +60,7 @@ static inline void fuzz_pack(const struct profile *profile)
 	require(import.profile && profile_keep_moments(import.profile) == 0);
 	require(profile_add_source(import.profile, STRING_EMPTY, &import.source) == 0);
 	text_append_string(&text, "<svg>");
-	if (svg_profile_write_times(profile, NULL, &sink) == 0) {
+	if (native_write_times(profile, NULL, &sink) == 0) {
 		import.data = (const uint8_t *)text.data;
 		import.size = text.length;
 		require(format_svg.read(&import) == 0);

@@ -329,8 +329,8 @@ static int read_frame(struct loader *loader, const struct line *line)
 {
 	uint32_t *added = array_add(&loader->frames);
 	const uint64_t *numbers = line->numbers;
-	uint64_t kind = numbers[5] & ~(uint64_t)SVG_PROFILE_INLINED;
-	struct frame frame = {.is_inlined = numbers[5] & SVG_PROFILE_INLINED};
+	uint64_t kind = numbers[5] & ~(uint64_t)NATIVE_INLINED;
+	struct frame frame = {.is_inlined = numbers[5] & NATIVE_INLINED};
 
 	if (!added)
 		return -ENOMEM;
@@ -461,7 +461,7 @@ static int read_line(struct loader *loader, struct line *line)
 {
 	if (line->letter == 'n')
 		return read_name(loader, line);
-	if (xml_slice_equals(line->text, SVG_PROFILE_LAST)) {
+	if (xml_slice_equals(line->text, NATIVE_LAST)) {
 		loader->is_complete = true;
 		return 0;
 	}
@@ -508,10 +508,9 @@ static int read_lines(struct loader *loader)
 	struct line line = {.offset = loader->offset};
 	int err = 0;
 
-	if (!next_line(loader, &line) || (!xml_slice_equals(line.text, SVG_PROFILE_HEAD) &&
-					  !xml_slice_equals(line.text, SVG_PROFILE_HEAD_TIMES)))
-		return fail(loader, &line,
-			    "'" SVG_PROFILE_HEAD "'; was it written by a later version?");
+	if (!next_line(loader, &line) || (!xml_slice_equals(line.text, NATIVE_HEAD) &&
+					  !xml_slice_equals(line.text, NATIVE_HEAD_TIMES)))
+		return fail(loader, &line, "'" NATIVE_HEAD "'; was it written by a later version?");
 	while (!err && !loader->is_complete && next_line(loader, &line))
 		err = read_line(loader, &line);
 	if (!err && !loader->is_complete) {
@@ -521,7 +520,7 @@ static int read_lines(struct loader *loader)
 	return err;
 }
 
-int svg_profile_read(struct import *import, size_t begin, size_t end)
+int native_read(struct import *import, size_t begin, size_t end)
 {
 	struct loader loader = {.import = import, .offset = begin, .end = end};
 	int err = read_lines(&loader);

@@ -264,7 +264,7 @@ static int write_frames(struct writer *writer)
 			get_number(writer, frame->module),
 			get_number(writer, frame->file),
 			frame->line,
-			frame->kind | (frame->is_inlined ? SVG_PROFILE_INLINED : 0u),
+			frame->kind | (frame->is_inlined ? NATIVE_INLINED : 0u),
 		};
 
 		append_line(&writer->output, 'f', numbers, ARRAY_LENGTH(numbers), 1);
@@ -397,13 +397,13 @@ static int find_starts(struct writer *writer)
 
 static int write_all(struct writer *writer)
 {
-	const char *head = SVG_PROFILE_BEGIN "\n" SVG_PROFILE_HEAD "\n";
+	const char *head = NATIVE_BEGIN "\n" NATIVE_HEAD "\n";
 	int err = number_sources(writer);
 
 	if (writer->moments && !moments_count(writer->moments))
 		writer->moments = NULL;
 	if (writer->moments)
-		head = SVG_PROFILE_BEGIN "\n" SVG_PROFILE_HEAD_TIMES "\n";
+		head = NATIVE_BEGIN "\n" NATIVE_HEAD_TIMES "\n";
 	if (!err && writer->moments)
 		err = find_starts(writer);
 	if (!err)
@@ -423,7 +423,7 @@ static int write_all(struct writer *writer)
 		err = write_stacks(writer);
 	if (!err)
 		err = write_samples(writer);
-	text_append_string(&writer->output, SVG_PROFILE_LAST "\n" SVG_PROFILE_END "\n");
+	text_append_string(&writer->output, NATIVE_LAST "\n" NATIVE_END "\n");
 	return err ? err : sink_flush(writer->sink, &writer->output);
 }
 
@@ -449,13 +449,13 @@ static int write_profile(const struct profile *profile, const uint8_t *is_left_o
 	return err;
 }
 
-int svg_profile_write(const struct profile *profile, const struct sink *sink)
+int native_write(const struct profile *profile, const struct sink *sink)
 {
 	return write_profile(profile, NULL, false, sink);
 }
 
-int svg_profile_write_times(const struct profile *profile, const uint8_t *is_left_out,
-			    const struct sink *sink)
+int native_write_times(const struct profile *profile, const uint8_t *is_left_out,
+		       const struct sink *sink)
 {
 	return write_profile(profile, is_left_out, true, sink);
 }

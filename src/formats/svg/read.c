@@ -64,14 +64,14 @@ enum detection detect_svg(const uint8_t *data, size_t size)
 static bool find_profile(const struct import *import, size_t *ret_begin, size_t *ret_end)
 {
 	const uint8_t *begin =
-		memmem(import->data, import->size, SVG_PROFILE_BEGIN, strlen(SVG_PROFILE_BEGIN));
+		memmem(import->data, import->size, NATIVE_BEGIN, strlen(NATIVE_BEGIN));
 	const uint8_t *end;
 
 	if (!begin)
 		return false;
-	begin += strlen(SVG_PROFILE_BEGIN);
-	end = memmem(begin, import->size - (size_t)(begin - import->data), SVG_PROFILE_END,
-		     strlen(SVG_PROFILE_END));
+	begin += strlen(NATIVE_BEGIN);
+	end = memmem(begin, import->size - (size_t)(begin - import->data), NATIVE_END,
+		     strlen(NATIVE_END));
 	*ret_begin = (size_t)(begin - import->data);
 	*ret_end = end ? (size_t)(end - import->data) : import->size;
 	return true;
@@ -237,6 +237,6 @@ int read_svg(struct import *import)
 	size_t end;
 
 	if (find_profile(import, &begin, &end))
-		return svg_profile_read(import, begin, end);
+		return native_read(import, begin, end);
 	return read_drawing(import);
 }

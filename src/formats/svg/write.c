@@ -283,7 +283,7 @@ static int write_document(struct painter *painter, const struct profile *profile
 	text_append_string(&painter->output, "]]>\n</script>\n");
 	err = sink_flush(painter->sink, &painter->output);
 	if (!err)
-		err = svg_profile_write(profile, painter->sink);
+		err = native_write(profile, painter->sink);
 	text_append_string(&painter->output, "</svg>\n");
 	return err ? err : sink_flush(painter->sink, &painter->output);
 }

@@ -8,7 +8,7 @@
 #define PAGE(data) OPENED SLOT ">" data CLOSED
 
 /* clang-format off */
-/* gzip, in base64: two stacks of the thread main-812/815, as svg_profile.h has them. */
+/* gzip, in base64: two stacks of the thread main-812/815, as native.h has them. */
 static const char packed[] =
 	"H4sIAAAAAAACAz2OwQ6CMBBE7/sVG+7SLmg0BviXDS3QSEtDK/XzXRP1NDMv7zBdOmZ8+TWkvlpyjnelSil1aett\n"
 	"n1WjtVZiVAN03mY2nBmd6auUeXwUZ+wp7tvkVivGn+GXIUHAxD6uNkkbt2fIkp5dkFg4LeCRsAFGuooc8UYNtpBR\n"

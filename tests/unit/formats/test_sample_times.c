@@ -196,7 +196,7 @@ static struct imported read_written(const struct profile *profile, const uint8_t
 	struct imported imported;
 
 	text_append_string(&text, "<svg>");
-	assert_int_equal(svg_profile_write_times(profile, is_left_out, &sink), 0);
+	assert_int_equal(native_write_times(profile, is_left_out, &sink), 0);
 	text_append_string(&text, "</svg>");
 	imported = read_timed(&format_svg, text.data, text.length);
 	text_release(&text);
@@ -255,15 +255,15 @@ static void flame_graphs_have_no_times(void **state _unused_)
 
 	text_append_string(&text, "");
 	assert_int_equal(format_svg.write(imported.profile, &opts, &sink), 0);
-	assert_non_null(strstr(text.data, SVG_PROFILE_HEAD "\n"));
+	assert_non_null(strstr(text.data, NATIVE_HEAD "\n"));
 	assert_null(strstr(text.data, "\nw "));
 	text_release(&text);
 	imported_release(&imported);
 }
 
-#define PROFILE_OF(times)                                                                         \
-	"<svg>" SVG_PROFILE_BEGIN "\n" SVG_PROFILE_HEAD_TIMES "\n"                                \
-	"n f\nm 1 1\nc 1000000\np 7 1\nt 0 7 1 0\nf 1\ns\n0\nv 0\n" times "end\n" SVG_PROFILE_END \
+#define PROFILE_OF(times)                                                                    \
+	"<svg>" NATIVE_BEGIN "\n" NATIVE_HEAD_TIMES "\n"                                     \
+	"n f\nm 1 1\nc 1000000\np 7 1\nt 0 7 1 0\nf 1\ns\n0\nv 0\n" times "end\n" NATIVE_END \
 	"</svg>"
 
 static void assert_times_of_text(const char *text, const char *expected)

@@ -140,8 +140,8 @@ static void written_page_is_read_again_without_loss(void **state)
 	fixture_open(session, "b \"2\" > <.folded", "main;d 5\n");
 	assert_int_equal(viewer_page_write(session_get_profile(session), "a > b", &sink), 0);
 	profile = read_page(&page);
-	assert_int_equal(svg_profile_write(session_get_profile(session), &wanted_sink), 0);
-	assert_int_equal(svg_profile_write(profile, &again_sink), 0);
+	assert_int_equal(native_write(session_get_profile(session), &wanted_sink), 0);
+	assert_int_equal(native_write(profile, &again_sink), 0);
 	assert_string_equal(again.data, wanted.data);
 	profile_free(profile);
 	text_release(&page);
