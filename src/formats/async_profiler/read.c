@@ -16,7 +16,7 @@
  * the outermost frames decide: if most of the weight is in functions that threads start with, the
  * stacks are not reversed.
  *
- * Call trees are nested lists, with the same numbers (async_tree.h).
+ * Call trees are nested lists, with the same numbers (read_tree.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -69,7 +69,7 @@ struct reader {
 	unsigned int num_colors;
 	uint64_t level; /* of the last frame */
 	uint64_t width;
-	struct async_titles titles;
+	struct async_profiler_titles titles;
 	ARRAY(struct node) nodes;
 	ARRAY(uint32_t) path; /* the last node of every level */
 	struct piece units;
@@ -93,7 +93,7 @@ static int read_titles(struct reader *reader)
 
 	while (!err && take_line(reader, &line) && !piece_starts_with(line, "]"))
 		if (line.length) {
-			err = async_titles_add(&reader->titles, line.start, line.length);
+			err = async_profiler_titles_add(&reader->titles, line.start, line.length);
 			if (err == -EINVAL)
 				err = reader_skip_line(reader->import, reader->lines.number,
 						       "expected a title in quotes");
@@ -169,7 +169,7 @@ static int read_plain_frame(struct reader *reader, struct piece line)
 	numbers[length - 1] = ')'; /* in place of the comma */
 	if (!parse_arguments((struct piece){numbers, length}, arguments, &count) || count != 4 ||
 	    arguments[0] > UINT32_MAX ||
-	    !async_take_string(rest.start, rest.length, false, &title)) {
+	    !async_profiler_take_string(rest.start, rest.length, false, &title)) {
 		text_release(&title);
 		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
 	}
@@ -209,8 +209,8 @@ static int read_frame(struct reader *reader, struct piece line)
 	node.level = (uint32_t)level;
 	node.type = arguments[0] & 7;
 	node.width = width;
-	err = async_titles_find(&reader->titles, reader->import->profile,
-				(uint32_t)(arguments[0] >> 3), &node.name);
+	err = async_profiler_titles_find(&reader->titles, reader->import->profile,
+					 (uint32_t)(arguments[0] >> 3), &node.name);
 	if (err)
 		return err;
 	reader->level = level;
@@ -246,7 +246,7 @@ static int add_tree_root(struct reader *reader, uint64_t total)
 	return err ? err : add_node(reader, node);
 }
 
-static int add_tree_frame(struct reader *reader, const struct async_tree_frame *frame)
+static int add_tree_frame(struct reader *reader, const struct async_profiler_tree_frame *frame)
 {
 	struct node node = {
 		.level = reader->tree_level, .type = frame->type, .width = frame->total};
@@ -277,7 +277,7 @@ static void count_pruned(struct reader *reader)
 
 static int read_tree_line(struct reader *reader, struct piece line)
 {
-	struct async_tree_frame frame;
+	struct async_profiler_tree_frame frame;
 	uint64_t total;
 
 	if (piece_starts_with(line, "<ul")) {
@@ -287,10 +287,11 @@ static int read_tree_line(struct reader *reader, struct piece line)
 	} else if (piece_starts_with(line, "<li>...")) {
 		count_pruned(reader);
 	} else if (piece_starts_with(line, "<li>") || piece_starts_with(line, "<li ")) {
-		if (async_tree_parse_frame(line, &frame))
+		if (async_profiler_tree_parse_frame(line, &frame))
 			return add_tree_frame(reader, &frame);
 		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
-	} else if (!reader->nodes.length && async_tree_parse_total(line, &reader->units, &total)) {
+	} else if (!reader->nodes.length &&
+		   async_profiler_tree_parse_total(line, &reader->units, &total)) {
 		return add_tree_root(reader, total);
 	} else if (line.length > 4 && piece_starts_with(line, ".t") &&
 		   piece_starts_with((struct piece){line.start + 3, line.length - 3}, " {")) {
@@ -343,7 +344,7 @@ static int add_frame(struct reader *reader, const struct node *node, uint32_t *s
 	struct profile *profile = reader->import->profile;
 	struct frame frame = {.name = node->name, .full_name = node->name};
 	uint32_t location;
-	int err = async_set_kind(profile, get_type(reader, node->type), &frame);
+	int err = async_profiler_set_kind(profile, get_type(reader, node->type), &frame);
 
 	if (!err)
 		err = profile_add_frame_location(profile, &frame, &location);
@@ -357,7 +358,7 @@ static bool parse_thread(const struct reader *reader, const struct node *node,
 	struct piece name = {profile_get_string(profile, node->name),
 			     profile_get_string_length(profile, node->name)};
 
-	return node->level == 1 && async_parse_thread(name, ret_comm, ret_tid);
+	return node->level == 1 && async_profiler_parse_thread(name, ret_comm, ret_tid);
 }
 
 static int add_thread(struct reader *reader, struct node *node, struct piece comm, uint32_t tid)
@@ -531,8 +532,8 @@ static int read_page(struct reader *reader)
 	struct piece line;
 	int err = 0;
 
-	if (piece_contains(page, ASYNC_HEATMAP_MARK))
-		return async_read_heatmap(import);
+	if (piece_contains(page, ASYNC_PROFILER_HEATMAP_MARK))
+		return async_profiler_read_heatmap(import);
 	while (!err && take_line(reader, &line))
 		err = read_line(reader, line);
 	if (!err && !reader->nodes.length)
@@ -546,7 +547,7 @@ static int read_async_profiler(struct import *import)
 	struct reader reader = {.import = import, .lines = lines_of(import->data, import->size)};
 	int err = read_page(&reader);
 
-	async_titles_release(&reader.titles);
+	async_profiler_titles_release(&reader.titles);
 	array_release(&reader.nodes);
 	array_release(&reader.path);
 	return err;
@@ -560,7 +561,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 		return DETECTED_NOT;
 	return piece_contains(page, version_2) || piece_contains(page, version_3) ||
 			       piece_contains(page, tree_script) ||
-			       piece_contains(page, ASYNC_HEATMAP_MARK)
+			       piece_contains(page, ASYNC_PROFILER_HEATMAP_MARK)
 		       ? DETECTED_SURE
 		       : DETECTED_NOT;
 }

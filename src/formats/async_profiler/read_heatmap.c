@@ -1,7 +1,7 @@
 /*
  * The heat maps of async-profiler: every sample with its stack, in steps of 20 ms.
  *
- * Two texts of digits (async_packed.h) and a list of strings hold all:
+ * Two texts of digits (unpack.h) and a list of strings hold all:
  *
  *   methods     class and name, as numbers of strings; position in the bytecode, line, type
  *   executions  methods that stacks begin with · how many samples each step has, as a code ·
@@ -63,14 +63,14 @@ struct sample_in_work {
 
 struct reader {
 	struct import *import;
-	struct async_methods methods;
+	struct async_profiler_methods methods;
 	ARRAY(uint32_t) synonyms;
 	ARRAY(struct piece_of_stack) pieces;
 	ARRAY(uint32_t) path;
 	ARRAY(struct known) known;
 	struct hash_index known_index;
-	struct async_packed data;
-	struct async_code steps;
+	struct async_profiler_packed data;
+	struct async_profiler_code steps;
 	uint32_t num_pieces, num_steps, num_chunks, num_samples;
 	uint64_t start_ms;
 	uint64_t step;         /* the next one */
@@ -83,7 +83,7 @@ struct reader {
 
 static int fail(const struct reader *reader, const uint8_t *at, const char *expected)
 {
-	return async_heatmap_fail(reader->import, at, expected);
+	return async_profiler_heatmap_fail(reader->import, at, expected);
 }
 
 static int fail_here(const struct reader *reader, const char *expected)
@@ -98,7 +98,7 @@ static int read_counts(struct reader *reader)
 {
 	uint32_t *const counts[NUM_COUNTS] = {&reader->num_pieces, &reader->num_steps, NULL,
 					      &reader->num_chunks, &reader->num_samples};
-	struct async_packed tail = reader->data;
+	struct async_profiler_packed tail = reader->data;
 	size_t size = NUM_COUNTS * DIGITS_OF_COUNT;
 	uint32_t storage;
 
@@ -106,8 +106,8 @@ static int read_counts(struct reader *reader)
 		return fail_here(reader, "the counts");
 	tail.next = reader->data.end = tail.end - size;
 	for (int i = 0; i < NUM_COUNTS; i++)
-		if (!async_packed_take_bits(&tail, DIGITS_OF_COUNT,
-					    counts[i] ? counts[i] : &storage))
+		if (!async_profiler_packed_take_bits(&tail, DIGITS_OF_COUNT,
+						     counts[i] ? counts[i] : &storage))
 			return fail(reader, tail.next, "the counts");
 	return 0;
 }
@@ -117,10 +117,10 @@ static int read_starts(struct reader *reader)
 	uint32_t count;
 	uint32_t method;
 
-	if (!async_packed_take_number(&reader->data, &count))
+	if (!async_profiler_packed_take_number(&reader->data, &count))
 		return fail_here(reader, "the number of first methods");
 	while (count--) {
-		if (!async_packed_take_number(&reader->data, &method) || !method ||
+		if (!async_profiler_packed_take_number(&reader->data, &method) || !method ||
 		    method > reader->methods.items.length)
 			return fail_here(reader, "a first method");
 		reader->methods.items.items[method - 1].is_start = true;
@@ -131,16 +131,16 @@ static int read_starts(struct reader *reader)
 /* They are read again when the samples are: not to keep them is what bounds the memory. */
 static int pass_steps(struct reader *reader)
 {
-	int err = async_code_init(&reader->steps, &reader->data);
-	struct async_code code = reader->steps;
+	int err = async_profiler_code_init(&reader->steps, &reader->data);
+	struct async_profiler_code code = reader->steps;
 	uint32_t count;
 
 	if (err == -EINVAL)
 		return fail_here(reader, "the code");
-	if (err || async_code_is_constant(&code))
+	if (err || async_profiler_code_is_constant(&code))
 		return err;
 	for (uint32_t i = 0; i < reader->num_steps; i++)
-		if (!async_code_take(&code, &count))
+		if (!async_profiler_code_take(&code, &count))
 			return fail(reader, code.words.next, "the numbers of samples");
 	reader->data = code.words;
 	return 0;
@@ -151,14 +151,14 @@ static int read_synonyms(struct reader *reader)
 	uint32_t count;
 
 	reader->synonyms.length = 0;
-	if (!async_packed_take_number(&reader->data, &count) || count > MAX_SYNONYMS)
+	if (!async_profiler_packed_take_number(&reader->data, &count) || count > MAX_SYNONYMS)
 		return fail_here(reader, "the number of synonyms");
 	while (count--) {
 		uint32_t *synonym = array_add(&reader->synonyms);
 
 		if (!synonym)
 			return -ENOMEM;
-		if (!async_packed_take_number(&reader->data, synonym))
+		if (!async_profiler_packed_take_number(&reader->data, synonym))
 			return fail_here(reader, "a synonym");
 	}
 	return 0;
@@ -170,7 +170,7 @@ static bool take_piece(struct reader *reader, uint32_t *ret)
 	size_t num_synonyms = reader->synonyms.length;
 	uint32_t number;
 
-	if (!async_packed_take_number(&reader->data, &number))
+	if (!async_profiler_packed_take_number(&reader->data, &number))
 		return false;
 	if (number < num_synonyms)
 		number = reader->synonyms.items[number];
@@ -187,7 +187,7 @@ static int read_pieces(struct reader *reader)
 
 		if (i) {
 			if (!take_piece(reader, &piece.parent) ||
-			    !async_packed_take_number(&reader->data, &piece.method) ||
+			    !async_profiler_packed_take_number(&reader->data, &piece.method) ||
 			    !piece.method || piece.method > reader->methods.items.length)
 				return fail_here(reader, "a piece of a stack");
 			if (piece.parent ? reader->pieces.items[piece.parent].method & STARTS
@@ -241,12 +241,13 @@ static int unfold_piece(struct reader *reader, struct known *known)
 
 	known->stack = known->before == AT_START ? STACK_EMPTY : known->before;
 	for (size_t i = reader->path.length; !err && i; i--) {
-		struct async_method method;
+		struct async_profiler_method method;
 
-		err = async_methods_find(&reader->methods, reader->path.items[i - 1], &method);
+		err = async_profiler_methods_find(&reader->methods, reader->path.items[i - 1],
+						  &method);
 		if (!err && known->before == AT_START && i == reader->path.length)
 			known->thread = method.thread;
-		if (!err && method.location != ASYNC_NO_LOCATION)
+		if (!err && method.location != ASYNC_PROFILER_NO_LOCATION)
 			err = profile_add_stack(profile, known->stack, method.location,
 						&known->stack);
 		if (!err && profile_count_stacks(profile) > max_stacks)
@@ -296,18 +297,19 @@ static int add_piece(struct reader *reader, struct sample_in_work *sample, uint3
 /* The time of the next sample; the last step's when the steps do not have so many. */
 static uint64_t take_time(struct reader *reader)
 {
-	bool has_samples = !async_code_is_constant(&reader->steps) || reader->steps.values.items[0];
+	bool has_samples =
+		!async_profiler_code_is_constant(&reader->steps) || reader->steps.values.items[0];
 
 	while (!reader->left_in_step && reader->step < reader->num_steps && has_samples) {
 		reader->step++;
-		if (!async_code_take(&reader->steps, &reader->left_in_step))
+		if (!async_profiler_code_take(&reader->steps, &reader->left_in_step))
 			reader->left_in_step = 0;
 	}
 	reader->left_in_step -= reader->left_in_step > 0;
 	return (reader->start_ms + (reader->step ? reader->step - 1 : 0) * STEP_MS) * NS_A_MS;
 }
 
-static int find_timeline_thread(struct reader *reader, struct async_thread *thread)
+static int find_timeline_thread(struct reader *reader, struct async_profiler_thread *thread)
 {
 	struct timeline *timeline = reader->import->timeline;
 	const struct profile *profile = reader->import->profile;
@@ -329,7 +331,7 @@ static int find_timeline_thread(struct reader *reader, struct async_thread *thre
 
 static int add_sample(struct reader *reader, const struct sample_in_work *sample)
 {
-	struct async_thread *thread = &reader->methods.threads.items[sample->thread];
+	struct async_profiler_thread *thread = &reader->methods.threads.items[sample->thread];
 	struct timeline_sample timed = {.time_ns = take_time(reader),
 					.weight = 1,
 					.stack = sample->stack,
@@ -372,7 +374,8 @@ static int read_samples(struct reader *reader)
 
 static int read_executions(struct reader *reader)
 {
-	int err = async_methods_find_digits(&reader->methods, ASYNC_HEATMAP_MARK, &reader->data);
+	int err = async_profiler_methods_find_digits(&reader->methods, ASYNC_PROFILER_HEATMAP_MARK,
+						     &reader->data);
 
 	if (!err)
 		err = read_counts(reader);
@@ -394,7 +397,7 @@ static void read_start(struct reader *reader)
 {
 	struct piece text;
 
-	if (async_find_after(reader->methods.page, "let startMs = ", &text)) {
+	if (async_profiler_find_after(reader->methods.page, "let startMs = ", &text)) {
 		size_t digits = 0;
 
 		while (digits < text.length && text.start[digits] >= '0' &&
@@ -411,7 +414,7 @@ static int read_page(struct reader *reader)
 	int err = profile_add_metric(reader->import->profile, "samples", "count", &reader->metric);
 
 	if (!err)
-		err = async_methods_init(&reader->methods, reader->import);
+		err = async_profiler_methods_init(&reader->methods, reader->import);
 	if (err)
 		return err;
 	read_start(reader);
@@ -425,7 +428,7 @@ static int read_page(struct reader *reader)
 	return err;
 }
 
-int async_read_heatmap(struct import *import)
+int async_profiler_read_heatmap(struct import *import)
 {
 	struct reader reader = {
 		.import = import,
@@ -438,7 +441,7 @@ int async_read_heatmap(struct import *import)
 	array_release(&reader.path);
 	array_release(&reader.known);
 	hash_index_release(&reader.known_index);
-	async_code_release(&reader.steps);
-	async_methods_release(&reader.methods);
+	async_profiler_code_release(&reader.steps);
+	async_profiler_methods_release(&reader.methods);
 	return err;
 }

@@ -18,13 +18,13 @@
 #define CLASSLESS_MIN 3 /* types of frames whose class may be no part of the name */
 #define CLASSLESS_MAX 5
 
-int async_heatmap_fail(struct import *import, const void *at, const char *expected)
+int async_profiler_heatmap_fail(struct import *import, const void *at, const char *expected)
 {
 	return import_fail_byte(import, (uint64_t)((const uint8_t *)at - import->data),
 				"expected %s of a heat map", expected);
 }
 
-bool async_find_after(struct piece page, const char *mark, struct piece *ret)
+bool async_profiler_find_after(struct piece page, const char *mark, struct piece *ret)
 {
 	const char *found = memmem(page.start, page.length, mark, strlen(mark));
 
@@ -36,28 +36,30 @@ bool async_find_after(struct piece page, const char *mark, struct piece *ret)
 }
 
 /* The digits between S and E, which stand around them. */
-int async_methods_find_digits(const struct async_methods *methods, const char *mark,
-			      struct async_packed *ret)
+int async_profiler_methods_find_digits(const struct async_profiler_methods *methods,
+				       const char *mark, struct async_profiler_packed *ret)
 {
 	struct piece text = methods->page;
 	const char *end = NULL;
 
-	if (async_find_after(methods->page, mark, &text))
+	if (async_profiler_find_after(methods->page, mark, &text))
 		end = memmem(text.start, text.length, "</pre>", strlen("</pre>"));
 	if (!end || end - text.start < 2 || text.start[0] != 'S' || end[-1] != 'E')
-		return async_heatmap_fail(methods->import, text.start, "the data");
-	*ret = (struct async_packed){(const uint8_t *)text.start + 1, (const uint8_t *)end - 1};
+		return async_profiler_heatmap_fail(methods->import, text.start, "the data");
+	*ret = (struct async_profiler_packed){(const uint8_t *)text.start + 1,
+					      (const uint8_t *)end - 1};
 	return 0;
 }
 
 /* let cpool = ["java/lang/Thread","run",]; */
-static int read_strings(struct async_methods *methods)
+static int read_strings(struct async_profiler_methods *methods)
 {
 	struct piece text;
 	size_t *offset;
 
-	if (!async_find_after(methods->page, "let cpool = [", &text))
-		return async_heatmap_fail(methods->import, methods->page.start, "the names");
+	if (!async_profiler_find_after(methods->page, "let cpool = [", &text))
+		return async_profiler_heatmap_fail(methods->import, methods->page.start,
+						   "the names");
 	for (size_t i = 0; i < text.length; i++) {
 		if (text.start[i] == ']')
 			return 0;
@@ -70,40 +72,43 @@ static int read_strings(struct async_methods *methods)
 		for (i++; i < text.length && text.start[i] != '"'; i++)
 			i += text.start[i] == '\\';
 	}
-	return async_heatmap_fail(methods->import, text.start + text.length,
-				  "the end of the names");
+	return async_profiler_heatmap_fail(methods->import, text.start + text.length,
+					   "the end of the names");
 }
 
-static int read_methods(struct async_methods *methods)
+static int read_methods(struct async_profiler_methods *methods)
 {
-	struct async_packed data;
+	struct async_profiler_packed data;
 	uint32_t ignored;
 	uint32_t count;
 	uint32_t type;
-	int err = async_methods_find_digits(methods, "<pre id=\"methods\">", &data);
+	int err = async_profiler_methods_find_digits(methods, "<pre id=\"methods\">", &data);
 
 	if (err)
 		return err;
-	if (!async_packed_take_digit(&data, &ignored) || !async_packed_take_number(&data, &count))
-		return async_heatmap_fail(methods->import, data.next, "the number of methods");
+	if (!async_profiler_packed_take_digit(&data, &ignored) ||
+	    !async_profiler_packed_take_number(&data, &count))
+		return async_profiler_heatmap_fail(methods->import, data.next,
+						   "the number of methods");
 	while (count--) {
-		struct async_method *method = array_add(&methods->items);
+		struct async_profiler_method *method = array_add(&methods->items);
 
 		if (!method)
 			return -ENOMEM;
-		if (!async_packed_take_number(&data, &method->class) ||
-		    !async_packed_take_number(&data, &method->name) ||
-		    !async_packed_take_bits(&data, 3, &ignored) ||
-		    !async_packed_take_bits(&data, 3, &method->line) ||
-		    !async_packed_take_bits(&data, 1, &type))
-			return async_heatmap_fail(methods->import, data.next, "a method");
+		if (!async_profiler_packed_take_number(&data, &method->class) ||
+		    !async_profiler_packed_take_number(&data, &method->name) ||
+		    !async_profiler_packed_take_bits(&data, 3, &ignored) ||
+		    !async_profiler_packed_take_bits(&data, 3, &method->line) ||
+		    !async_profiler_packed_take_bits(&data, 1, &type))
+			return async_profiler_heatmap_fail(methods->import, data.next, "a method");
 		method->type = (uint8_t)type;
 	}
 	return 0;
 }
 
 /* Nothing for a number that no string has. */
-static void append_string(const struct async_methods *methods, uint32_t number, struct text *text)
+static void append_string(const struct async_profiler_methods *methods, uint32_t number,
+			  struct text *text)
 {
 	const char *end = methods->page.start + methods->page.length;
 	const char *at;
@@ -119,8 +124,9 @@ static void append_string(const struct async_methods *methods, uint32_t number, 
 }
 
 /* As the page itself puts them together. */
-static int make_name(struct async_methods *methods, const struct async_method *method,
-		     struct text *name, bool *ret_is_class)
+static int make_name(struct async_profiler_methods *methods,
+		     const struct async_profiler_method *method, struct text *name,
+		     bool *ret_is_class)
 {
 	_cleanup_(text_release) struct text last = {0};
 
@@ -140,18 +146,20 @@ static int make_name(struct async_methods *methods, const struct async_method *m
 		return -ENOMEM;
 	methods->name_bytes += name->length;
 	if (methods->name_bytes > MAX_NAME_BYTES + methods->page.length)
-		return async_heatmap_fail(methods->import, methods->import->data, "shorter names");
+		return async_profiler_heatmap_fail(methods->import, methods->import->data,
+						   "shorter names");
 	return 0;
 }
 
-static int add_thread(struct async_methods *methods, struct piece comm, uint32_t tid, uint32_t *ret)
+static int add_thread(struct async_profiler_methods *methods, struct piece comm, uint32_t tid,
+		      uint32_t *ret)
 {
 	struct profile *profile = methods->import->profile;
 	uint32_t nameless = methods->threads.items[0].profile;
 	struct thread thread = {.source = methods->import->source,
 				.tid = tid,
 				.process = profile_get_thread(profile, nameless)->process};
-	struct async_thread *added = array_add(&methods->threads);
+	struct async_profiler_thread *added = array_add(&methods->threads);
 	int err;
 
 	if (!added)
@@ -163,13 +171,14 @@ static int add_thread(struct async_methods *methods, struct piece comm, uint32_t
 	return err ? err : profile_add_thread(profile, &thread, &added->profile);
 }
 
-static int add_location(struct async_methods *methods, struct async_method *method,
-			const struct text *name, bool is_class)
+static int add_location(struct async_profiler_methods *methods,
+			struct async_profiler_method *method, const struct text *name,
+			bool is_class)
 {
 	struct profile *profile = methods->import->profile;
 	struct frame frame = {.line = method->line == NO_LINE ? 0 : method->line};
 	/* A class at the end says what was allocated or waited for; its color is a mere color. */
-	int err = is_class ? 0 : async_set_kind(profile, method->type, &frame);
+	int err = is_class ? 0 : async_profiler_set_kind(profile, method->type, &frame);
 
 	if (!err)
 		err = profile_add_frame_name(profile, name->data, name->length, &frame.name);
@@ -177,7 +186,7 @@ static int add_location(struct async_methods *methods, struct async_method *meth
 	return err ? err : profile_add_frame_location(profile, &frame, &method->location);
 }
 
-static int make_method(struct async_methods *methods, struct async_method *method)
+static int make_method(struct async_profiler_methods *methods, struct async_profiler_method *method)
 {
 	_cleanup_(text_release) struct text name = {0};
 	struct piece comm;
@@ -186,27 +195,28 @@ static int make_method(struct async_methods *methods, struct async_method *metho
 	int err = make_name(methods, method, &name, &is_class);
 
 	method->is_found = true;
-	method->location = ASYNC_NO_LOCATION;
+	method->location = ASYNC_PROFILER_NO_LOCATION;
 	if (err)
 		return err;
 	if (method->is_start &&
-	    async_parse_thread((struct piece){name.data, name.length}, &comm, &tid))
+	    async_profiler_parse_thread((struct piece){name.data, name.length}, &comm, &tid))
 		return add_thread(methods, comm, tid, &method->thread);
 	return add_location(methods, method, &name, is_class);
 }
 
-int async_methods_find(struct async_methods *methods, uint32_t number, struct async_method *ret)
+int async_profiler_methods_find(struct async_profiler_methods *methods, uint32_t number,
+				struct async_profiler_method *ret)
 {
-	struct async_method *method = &methods->items.items[number - 1];
+	struct async_profiler_method *method = &methods->items.items[number - 1];
 	int err = method->is_found ? 0 : make_method(methods, method);
 
 	*ret = *method;
 	return err;
 }
 
-int async_methods_init(struct async_methods *methods, struct import *import)
+int async_profiler_methods_init(struct async_profiler_methods *methods, struct import *import)
 {
-	struct async_thread *nameless = array_add(&methods->threads);
+	struct async_profiler_thread *nameless = array_add(&methods->threads);
 	int err = nameless ? reader_add_nameless_thread(import, &nameless->profile) : -ENOMEM;
 
 	if (err)
@@ -220,7 +230,7 @@ int async_methods_init(struct async_methods *methods, struct import *import)
 	return err ? err : read_methods(methods);
 }
 
-void async_methods_release(struct async_methods *methods)
+void async_profiler_methods_release(struct async_profiler_methods *methods)
 {
 	array_release(&methods->strings);
 	array_release(&methods->items);

@@ -7,14 +7,15 @@
 
 #define NO_NAME UINT32_MAX
 
-void async_titles_release(struct async_titles *titles)
+void async_profiler_titles_release(struct async_profiler_titles *titles)
 {
 	text_release(&titles->text);
 	array_release(&titles->offsets);
 	array_release(&titles->names);
 }
 
-bool async_take_string(const char *start, size_t length, bool has_backslashes, struct text *text)
+bool async_profiler_take_string(const char *start, size_t length, bool has_backslashes,
+				struct text *text)
 {
 	size_t i = 1;
 
@@ -28,7 +29,8 @@ bool async_take_string(const char *start, size_t length, bool has_backslashes, s
 	return i < length;
 }
 
-static const char *get_title(const struct async_titles *titles, size_t number, size_t *ret_length)
+static const char *get_title(const struct async_profiler_titles *titles, size_t number,
+			     size_t *ret_length)
 {
 	size_t start = titles->offsets.items[number];
 	size_t end = number + 1 < titles->offsets.length ? titles->offsets.items[number + 1]
@@ -39,7 +41,7 @@ static const char *get_title(const struct async_titles *titles, size_t number, s
 }
 
 /* All but the first begin with a character that says how much they share with the one before. */
-static void append_title(struct async_titles *titles, const struct text *own)
+static void append_title(struct async_profiler_titles *titles, const struct text *own)
 {
 	size_t count = titles->offsets.length;
 	size_t shared = 0;
@@ -58,10 +60,10 @@ static void append_title(struct async_titles *titles, const struct text *own)
 		text_append(&titles->text, own->data + (count > 1), own->length - (count > 1));
 }
 
-int async_titles_add(struct async_titles *titles, const char *line, size_t length)
+int async_profiler_titles_add(struct async_profiler_titles *titles, const char *line, size_t length)
 {
 	_cleanup_(text_release) struct text own = {0};
-	bool is_string = async_take_string(line, length, true, &own);
+	bool is_string = async_profiler_take_string(line, length, true, &own);
 	size_t *offset = array_add(&titles->offsets);
 	uint32_t *name = array_add(&titles->names);
 
@@ -75,8 +77,8 @@ int async_titles_add(struct async_titles *titles, const char *line, size_t lengt
 	return is_string ? 0 : -EINVAL;
 }
 
-int async_titles_find(struct async_titles *titles, struct profile *profile, uint32_t number,
-		      uint32_t *ret)
+int async_profiler_titles_find(struct async_profiler_titles *titles, struct profile *profile,
+			       uint32_t number, uint32_t *ret)
 {
 	uint32_t *name = &titles->names.items[number];
 	size_t length;
@@ -89,7 +91,7 @@ int async_titles_find(struct async_titles *titles, struct profile *profile, uint
 	return err;
 }
 
-bool async_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret_tid)
+bool async_profiler_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret_tid)
 {
 	const char *mark = NULL;
 	uint64_t tid;
@@ -107,7 +109,7 @@ bool async_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret
 	return true;
 }
 
-int async_set_kind(struct profile *profile, unsigned int type, struct frame *frame)
+int async_profiler_set_kind(struct profile *profile, unsigned int type, struct frame *frame)
 {
 	static const unsigned int compiled = 1, inlined = 2, kernel = 5, compiled_too = 6;
 

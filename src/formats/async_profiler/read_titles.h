@@ -14,31 +14,35 @@
 #include "formats/piece.h"
 #include "profile/profile.h"
 
-struct async_titles {
+struct async_profiler_titles {
 	struct text text; /* one after the other */
 	ARRAY(size_t) offsets;
 	ARRAY(uint32_t) names; /* strings of the profile, where they were asked for */
 };
 
-void async_titles_release(struct async_titles *titles);
+void async_profiler_titles_release(struct async_profiler_titles *titles);
 
 /* Add the title that a line of the table holds. Returns 0, -EINVAL (it holds none) or -ENOMEM. */
-_must_check_ int async_titles_add(struct async_titles *titles, const char *line, size_t length);
+_must_check_ int async_profiler_titles_add(struct async_profiler_titles *titles, const char *line,
+					   size_t length);
 
 /* number  less than names.length. Returns 0 or -ENOMEM. */
-_must_check_ int async_titles_find(struct async_titles *titles, struct profile *profile,
-				   uint32_t number, uint32_t *ret);
+_must_check_ int async_profiler_titles_find(struct async_profiler_titles *titles,
+					    struct profile *profile, uint32_t number,
+					    uint32_t *ret);
 
 /*
  * Append the string in single quotes that a text begins with. Quotes in it follow a backslash, and
  * where the page is new enough, backslashes too. False when there is none; check text->failed.
  */
-bool async_take_string(const char *start, size_t length, bool has_backslashes, struct text *text);
+bool async_profiler_take_string(const char *start, size_t length, bool has_backslashes,
+				struct text *text);
 
 /* "[worker tid=815]" or "[tid=815]", which stands for a thread. False when it is none. */
-bool async_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret_tid);
+bool async_profiler_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret_tid);
 
 /* What the type of a frame says, from version 2.8 on. Returns 0 or -ENOMEM. */
-_must_check_ int async_set_kind(struct profile *profile, unsigned int type, struct frame *frame);
+_must_check_ int async_profiler_set_kind(struct profile *profile, unsigned int type,
+					 struct frame *frame);
 
 #endif

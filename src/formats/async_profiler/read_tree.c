@@ -61,7 +61,7 @@ static uint8_t parse_type(struct piece class)
 							 : 0;
 }
 
-bool async_tree_parse_frame(struct piece line, struct async_tree_frame *ret)
+bool async_profiler_tree_parse_frame(struct piece line, struct async_profiler_tree_frame *ret)
 {
 	static const char end_of_name[] = "</span>";
 	struct piece class = after(line, "<span class=\"");
@@ -79,7 +79,8 @@ bool async_tree_parse_frame(struct piece line, struct async_tree_frame *ret)
 	return true;
 }
 
-bool async_tree_parse_total(struct piece line, struct piece *ret_units, uint64_t *ret_total)
+bool async_profiler_tree_parse_total(struct piece line, struct piece *ret_units,
+				     uint64_t *ret_total)
 {
 	struct piece units = after(line, " view, total ");
 	struct piece total = after(units, ": ");

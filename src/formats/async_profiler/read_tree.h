@@ -10,7 +10,7 @@
 #include "formats/piece.h"
 
 /* A frame of the tree. */
-struct async_tree_frame {
+struct async_profiler_tree_frame {
 	uint64_t total;
 	uint64_t self;
 	bool has_self;     /* false in a tree that begins with the innermost frames */
@@ -19,13 +19,14 @@ struct async_tree_frame {
 };
 
 /* False when the line holds no frame. */
-bool async_tree_parse_frame(struct piece line, struct async_tree_frame *ret);
+bool async_profiler_tree_parse_frame(struct piece line, struct async_profiler_tree_frame *ret);
 
 /*
  * The line above the tree, "Call tree view, total samples: 1,180".
  *
  * ret_units  "samples", or "counter" for what else was counted
  */
-bool async_tree_parse_total(struct piece line, struct piece *ret_units, uint64_t *ret_total);
+bool async_profiler_tree_parse_total(struct piece line, struct piece *ret_units,
+				     uint64_t *ret_total);
 
 #endif

@@ -8,7 +8,7 @@
 #define DIGITS_A_WORD 4
 #define BITS_A_WORD   27
 
-bool async_packed_take_digit(struct async_packed *packed, uint32_t *ret)
+bool async_profiler_packed_take_digit(struct async_profiler_packed *packed, uint32_t *ret)
 {
 	/* Digits that HTML would not keep as they are: the bytes from 123 on stand for them. */
 	static const uint8_t replaced[] = {'>', '<', '&', '\r', '\0'};
@@ -23,14 +23,14 @@ bool async_packed_take_digit(struct async_packed *packed, uint32_t *ret)
 	return true;
 }
 
-bool async_packed_take_number(struct async_packed *packed, uint32_t *ret)
+bool async_profiler_packed_take_number(struct async_profiler_packed *packed, uint32_t *ret)
 {
 	uint64_t number = 0;
 	uint64_t place = 1;
 	uint32_t digit;
 
 	do {
-		if (place > UINT32_MAX || !async_packed_take_digit(packed, &digit))
+		if (place > UINT32_MAX || !async_profiler_packed_take_digit(packed, &digit))
 			return false;
 		number += digit % NUMBER_BASE * place;
 		place *= NUMBER_BASE;
@@ -41,13 +41,14 @@ bool async_packed_take_number(struct async_packed *packed, uint32_t *ret)
 	return true;
 }
 
-bool async_packed_take_bits(struct async_packed *packed, unsigned int digits, uint32_t *ret)
+bool async_profiler_packed_take_bits(struct async_profiler_packed *packed, unsigned int digits,
+				     uint32_t *ret)
 {
 	uint32_t number = 0;
 	uint32_t digit;
 
 	for (unsigned int i = 0; i < digits; i++) {
-		if (!async_packed_take_digit(packed, &digit) || digit > 63)
+		if (!async_profiler_packed_take_digit(packed, &digit) || digit > 63)
 			return false;
 		number |= digit << (6 * i);
 	}
@@ -55,7 +56,7 @@ bool async_packed_take_bits(struct async_packed *packed, unsigned int digits, ui
 	return true;
 }
 
-int async_code_init(struct async_code *code, struct async_packed *packed)
+int async_profiler_code_init(struct async_profiler_code *code, struct async_profiler_packed *packed)
 {
 	uint32_t num_values;
 	uint32_t max_bits;
@@ -63,16 +64,16 @@ int async_code_init(struct async_code *code, struct async_packed *packed)
 	uint32_t least_bits = 0;
 	uint32_t *value;
 
-	if (!async_packed_take_number(packed, &num_values) ||
-	    !async_packed_take_number(packed, &max_bits) || !num_values ||
-	    max_bits > ASYNC_MAX_CODE_BITS)
+	if (!async_profiler_packed_take_number(packed, &num_values) ||
+	    !async_profiler_packed_take_number(packed, &max_bits) || !num_values ||
+	    max_bits > ASYNC_PROFILER_MAX_CODE_BITS)
 		return -EINVAL;
 	for (uint32_t i = 0; i < num_values; i++) {
 		value = array_add(&code->values);
 		if (!value)
 			return -ENOMEM;
-		if (!async_packed_take_number(packed, value) ||
-		    !async_packed_take_number(packed, &bits) || bits < least_bits ||
+		if (!async_profiler_packed_take_number(packed, value) ||
+		    !async_profiler_packed_take_number(packed, &bits) || bits < least_bits ||
 		    bits > max_bits || (!bits && num_values > 1))
 			return -EINVAL;
 		code->num_values[bits]++;
@@ -82,24 +83,24 @@ int async_code_init(struct async_code *code, struct async_packed *packed)
 	return 0;
 }
 
-bool async_code_is_constant(const struct async_code *code)
+bool async_profiler_code_is_constant(const struct async_profiler_code *code)
 {
 	return code->num_values[0] > 0;
 }
 
-void async_code_release(struct async_code *code)
+void async_profiler_code_release(struct async_profiler_code *code)
 {
 	array_release(&code->values);
 }
 
-static bool take_bit(struct async_code *code, uint32_t *ret)
+static bool take_bit(struct async_profiler_code *code, uint32_t *ret)
 {
 	uint32_t digit;
 	uint64_t word = 0;
 
 	if (!code->num_bits) {
 		for (unsigned int i = 0; i < DIGITS_A_WORD; i++) {
-			if (!async_packed_take_digit(&code->words, &digit))
+			if (!async_profiler_packed_take_digit(&code->words, &digit))
 				return false;
 			word = word * WORD_BASE + digit;
 		}
@@ -113,18 +114,18 @@ static bool take_bit(struct async_code *code, uint32_t *ret)
 }
 
 /* The codes of one length follow each other, and those of the next length follow them. */
-bool async_code_take(struct async_code *code, uint32_t *ret)
+bool async_profiler_code_take(struct async_profiler_code *code, uint32_t *ret)
 {
 	uint64_t first = 0;  /* code of this length */
 	uint64_t number = 0; /* the bits so far */
 	uint64_t shorter = 0;
 	uint32_t bit;
 
-	if (async_code_is_constant(code)) {
+	if (async_profiler_code_is_constant(code)) {
 		*ret = code->values.items[0];
 		return true;
 	}
-	for (unsigned int length = 1; length <= ASYNC_MAX_CODE_BITS; length++) {
+	for (unsigned int length = 1; length <= ASYNC_PROFILER_MAX_CODE_BITS; length++) {
 		uint32_t count = code->num_values[length];
 
 		if (!take_bit(code, &bit))

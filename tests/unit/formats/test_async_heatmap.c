@@ -1,4 +1,4 @@
-/* A heat map is put together from its numbers; async_packed.h says how they are written. */
+/* A heat map is put together from its numbers; unpack.h says how they are written. */
 #include "import_fixture.h"
 #include "timeline/timeline.h"
 
