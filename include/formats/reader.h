@@ -18,18 +18,18 @@
 #include "profile/profile.h"
 
 /* The readers of formats that are also written; their struct format stands with the writer. */
-int read_firefox(struct import *import);
-enum detection detect_firefox(const uint8_t *data, size_t size);
+int firefox_read(struct import *import);
+enum detection firefox_detect(const uint8_t *data, size_t size);
 int read_html(struct import *import);
 enum detection detect_html(const uint8_t *data, size_t size);
-int read_json(struct import *import);
-enum detection detect_json(const uint8_t *data, size_t size);
-int read_speedscope(struct import *import);
-enum detection detect_speedscope(const uint8_t *data, size_t size);
-int read_sampling_prof(struct import *import);
-enum detection detect_sampling_prof(const uint8_t *data, size_t size);
-int read_svg(struct import *import);
-enum detection detect_svg(const uint8_t *data, size_t size);
+int tree_json_read(struct import *import);
+enum detection tree_json_detect(const uint8_t *data, size_t size);
+int speedscope_read(struct import *import);
+enum detection speedscope_detect(const uint8_t *data, size_t size);
+int sampling_prof_read(struct import *import);
+enum detection sampling_prof_detect(const uint8_t *data, size_t size);
+int svg_read(struct import *import);
+enum detection svg_detect(const uint8_t *data, size_t size);
 
 /*
  * What to do about a malformed record: -EBADMSG and the error when the import is strict; else 0,

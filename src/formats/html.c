@@ -106,7 +106,7 @@ static int read_block(struct import *import, const struct text *block)
 	inner.data = (const uint8_t *)block->data;
 	inner.size = block->length;
 	inner.advance = NULL; /* its offsets are not the page's */
-	err = read_svg(&inner);
+	err = svg_read(&inner);
 	import->counts = inner.counts;
 	import->error = inner.error;
 	return err;

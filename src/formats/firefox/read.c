@@ -482,7 +482,7 @@ static int read_all(struct reader *reader)
 	return err ? err : read_subprocesses(reader, reader->subprocesses, 1);
 }
 
-int read_firefox(struct import *import)
+int firefox_read(struct import *import)
 {
 	struct reader reader = {.import = import};
 	int err = firefox_code_init(&reader.code, import);
@@ -532,7 +532,7 @@ static bool is_meta_ours(struct json *json)
 	return has_version && has_stackwalk;
 }
 
-enum detection detect_firefox(const uint8_t *data, size_t size)
+enum detection firefox_detect(const uint8_t *data, size_t size)
 {
 	struct json json = json_of(data, size);
 	bool is_ours = false;

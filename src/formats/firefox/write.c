@@ -340,7 +340,7 @@ static int write_named(const struct profile *profile, const struct profile *orig
 	return err;
 }
 
-static int write_firefox(const struct profile *profile, const struct format_opts *opts _unused_,
+static int firefox_write(const struct profile *profile, const struct format_opts *opts _unused_,
 			 const struct sink *sink)
 {
 	struct profile *named = NULL;
@@ -358,7 +358,7 @@ const struct format format_firefox = {
 	.name = "firefox",
 	.extension = ".firefox.json",
 	.summary = "for profiler.firefox.com; all threads and metrics",
-	.write = write_firefox,
-	.detect = detect_firefox,
-	.read = read_firefox,
+	.write = firefox_write,
+	.detect = firefox_detect,
+	.read = firefox_read,
 };

@@ -467,7 +467,7 @@ static int read_profile(struct reader *reader)
 	return err ? err : add_samples(reader);
 }
 
-int read_sampling_prof(struct import *import)
+int sampling_prof_read(struct import *import)
 {
 	struct reader reader = {.import = import, .lines = lines_of(import->data, import->size)};
 	int err = read_profile(&reader);
@@ -481,7 +481,7 @@ int read_sampling_prof(struct import *import)
 }
 
 /* A number, an empty line, and a name with an id; or what is a number alone, if it is empty. */
-enum detection detect_sampling_prof(const uint8_t *data, size_t size)
+enum detection sampling_prof_detect(const uint8_t *data, size_t size)
 {
 	struct lines lines = lines_of(data, size);
 	struct piece first[3];

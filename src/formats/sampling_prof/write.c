@@ -266,7 +266,7 @@ static int write_tables(struct writer *writer, const struct format_opts *opts,
 	return err ? err : sink_flush(sink, text);
 }
 
-static int write_sampling_prof(const struct profile *profile, const struct format_opts *opts,
+static int sampling_prof_write(const struct profile *profile, const struct format_opts *opts,
 			       const struct sink *sink)
 {
 	struct writer writer = {
@@ -289,7 +289,7 @@ const struct format format_sampling_prof = {
 	.name = "sampling-prof",
 	.extension = ".sprof",
 	.summary = "SamplingProf's tables of self and total counts and of calls",
-	.write = write_sampling_prof,
-	.detect = detect_sampling_prof,
-	.read = read_sampling_prof,
+	.write = sampling_prof_write,
+	.detect = sampling_prof_detect,
+	.read = sampling_prof_read,
 };

@@ -477,7 +477,7 @@ static int read_text(struct reader *reader,
 	return err;
 }
 
-int read_speedscope(struct import *import)
+int speedscope_read(struct import *import)
 {
 	struct reader reader = {.import = import};
 	int err = read_text(&reader, read_shared, count_profiles);
@@ -499,7 +499,7 @@ int read_speedscope(struct import *import)
 }
 
 /* Its schema is named, or it has profiles and a shared table. */
-enum detection detect_speedscope(const uint8_t *data, size_t size)
+enum detection speedscope_detect(const uint8_t *data, size_t size)
 {
 	struct json json = json_of(data, size);
 	enum detection detection = DETECTED_NOT;

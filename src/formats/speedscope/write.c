@@ -262,7 +262,7 @@ static int write_all(struct writer *writer)
 	return err ? err : sink_flush(writer->sink, &writer->text);
 }
 
-static int write_speedscope(const struct profile *profile, const struct format_opts *opts,
+static int speedscope_write(const struct profile *profile, const struct format_opts *opts,
 			    const struct sink *sink)
 {
 	struct writer writer = {
@@ -281,7 +281,7 @@ const struct format format_speedscope = {
 	.name = "speedscope",
 	.extension = ".speedscope.json",
 	.summary = "for the viewer speedscope; all threads and metrics",
-	.write = write_speedscope,
-	.detect = detect_speedscope,
-	.read = read_speedscope,
+	.write = speedscope_write,
+	.detect = speedscope_detect,
+	.read = speedscope_read,
 };

@@ -47,7 +47,7 @@ static size_t skip_prologue(const char *data, size_t size)
 	return size;
 }
 
-enum detection detect_svg(const uint8_t *data, size_t size)
+enum detection svg_detect(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
 	size_t looked_at = size < MAX_PROLOGUE_BYTES ? size : MAX_PROLOGUE_BYTES;
@@ -231,7 +231,7 @@ static int read_drawing(struct import *import)
 	return err;
 }
 
-int read_svg(struct import *import)
+int svg_read(struct import *import)
 {
 	size_t begin;
 	size_t end;

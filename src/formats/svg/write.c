@@ -393,7 +393,7 @@ static int draw_reversed(struct painter *painter, const struct call_tree *tree,
 	return err ? err : draw(painter, reversed_tree, profile);
 }
 
-static int write_svg(const struct profile *profile, const struct format_opts *opts,
+static int svg_write(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
@@ -411,7 +411,7 @@ const struct format format_svg = {
 	.name = "svg",
 	.extension = ".svg",
 	.summary = "a flame graph for the browser, with the whole profile in it",
-	.write = write_svg,
-	.detect = detect_svg,
-	.read = read_svg,
+	.write = svg_write,
+	.detect = svg_detect,
+	.read = svg_read,
 };

@@ -506,7 +506,7 @@ static int read_tree(struct reader *reader)
 	return err ? err : add_weights(reader);
 }
 
-int read_json(struct import *import)
+int tree_json_read(struct import *import)
 {
 	struct reader reader = {.import = import,
 				.json = json_of(import->data, import->size),
@@ -539,7 +539,7 @@ static bool is_foreign_key(const struct json *json)
 	return false;
 }
 
-enum detection detect_json(const uint8_t *data, size_t size)
+enum detection tree_json_detect(const uint8_t *data, size_t size)
 {
 	struct json json = json_of(data, size);
 	enum detection detection = DETECTED_NOT;

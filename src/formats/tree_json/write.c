@@ -163,8 +163,8 @@ static int write_tree(struct writer *writer)
 	return err ? err : sink_flush(writer->sink, &writer->text);
 }
 
-static int write_json(const struct profile *profile, const struct format_opts *opts,
-		      const struct sink *sink)
+static int tree_json_write(const struct profile *profile, const struct format_opts *opts,
+			   const struct sink *sink)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	int err = call_tree_new(profile, &opts->tree, &tree);
@@ -182,7 +182,7 @@ const struct format format_json = {
 	.name = "json",
 	.extension = ".json",
 	.summary = "the flame graph as a tree, as d3-flame-graph reads it",
-	.write = write_json,
-	.detect = detect_json,
-	.read = read_json,
+	.write = tree_json_write,
+	.detect = tree_json_detect,
+	.read = tree_json_read,
 };
