@@ -20,8 +20,8 @@
 /* The readers of formats that are also written; their struct format stands with the writer. */
 int firefox_read(struct import *import);
 enum detection firefox_detect(const uint8_t *data, size_t size);
-int read_html(struct import *import);
-enum detection detect_html(const uint8_t *data, size_t size);
+int html_read(struct import *import);
+enum detection html_detect(const uint8_t *data, size_t size);
 int tree_json_read(struct import *import);
 enum detection tree_json_detect(const uint8_t *data, size_t size);
 int speedscope_read(struct import *import);

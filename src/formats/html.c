@@ -112,7 +112,7 @@ static int read_block(struct import *import, const struct text *block)
 	return err;
 }
 
-int read_html(struct import *import)
+int html_read(struct import *import)
 {
 	_cleanup_(text_release) struct text packed = {0};
 	_cleanup_(text_release) struct text block = {0};
@@ -133,7 +133,7 @@ int read_html(struct import *import)
 	return err ? err : read_block(import, &block);
 }
 
-enum detection detect_html(const uint8_t *data, size_t size)
+enum detection html_detect(const uint8_t *data, size_t size)
 {
 	struct piece page = {(const char *)data, size < DETECTION_BYTES ? size : DETECTION_BYTES};
 	struct piece prologue = {page.start,
@@ -148,6 +148,6 @@ const struct format format_page = {
 	.name = "html",
 	.extension = ".html",
 	.summary = "the viewer with the profile in it: one page, for any browser",
-	.detect = detect_html,
-	.read = read_html,
+	.detect = html_detect,
+	.read = html_read,
 };

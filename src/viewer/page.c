@@ -177,6 +177,6 @@ const struct format format_html = {
 	.summary = "the viewer with the profile in it: one page, for any browser",
 	.has_moments = true,
 	.write = write_html,
-	.detect = detect_html,
-	.read = read_html,
+	.detect = html_detect,
+	.read = html_read,
 };

@@ -10,7 +10,7 @@
 #define ROOT      "(root)"
 #define NO_NODE   UINT32_MAX
 
-void cpu_nodes_release(struct cpu_nodes *nodes)
+void chrome_cpu_nodes_release(struct chrome_cpu_nodes *nodes)
 {
 	array_release(&nodes->nodes);
 	array_release(&nodes->children);
@@ -23,13 +23,13 @@ void cpu_nodes_release(struct cpu_nodes *nodes)
 
 static bool is_node(const void *owner, uint32_t item, const void *key)
 {
-	const struct cpu_nodes *nodes = owner;
+	const struct chrome_cpu_nodes *nodes = owner;
 	const uint64_t *id = key;
 
 	return nodes->nodes.items[item].id == *id;
 }
 
-static uint32_t find_node(const struct cpu_nodes *nodes, uint64_t id)
+static uint32_t find_node(const struct chrome_cpu_nodes *nodes, uint64_t id)
 {
 	return hash_index_find(&nodes->index, hash_mix(0, id), is_node, nodes, &id);
 }
@@ -44,7 +44,7 @@ static bool take_number(struct json *json, uint64_t *ret)
 	return token == JSON_NUMBER && json_get_u64(json, ret);
 }
 
-static int read_children(struct cpu_nodes *nodes, struct json *json)
+static int read_children(struct chrome_cpu_nodes *nodes, struct json *json)
 {
 	enum json_token token = json_next(json);
 
@@ -53,8 +53,8 @@ static int read_children(struct cpu_nodes *nodes, struct json *json)
 		return 0;
 	}
 	while ((token = json_next(json)) != JSON_ARRAY_END && token != JSON_FAILED) {
-		struct cpu_child child = {.parent = (uint32_t)nodes->nodes.length - 1};
-		struct cpu_child *added;
+		struct chrome_cpu_child child = {.parent = (uint32_t)nodes->nodes.length - 1};
+		struct chrome_cpu_child *added;
 
 		json_skip(json, token);
 		if (token != JSON_NUMBER || !json_get_u64(json, &child.id))
@@ -67,7 +67,7 @@ static int read_children(struct cpu_nodes *nodes, struct json *json)
 	return 0;
 }
 
-uint64_t cpu_nodes_read_call_frame(struct cpu_nodes *nodes, struct json *json)
+uint64_t chrome_cpu_nodes_read_call_frame(struct chrome_cpu_nodes *nodes, struct json *json)
 {
 	enum json_token token = json_next(json);
 	uint64_t line = 0; /* they count from 0; -1 is none */
@@ -95,7 +95,7 @@ uint64_t cpu_nodes_read_call_frame(struct cpu_nodes *nodes, struct json *json)
 	return line;
 }
 
-int cpu_nodes_add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret)
+int chrome_cpu_nodes_add_location(struct chrome_cpu_nodes *nodes, uint64_t line, uint32_t *ret)
 {
 	struct profile *profile = nodes->import->profile;
 	struct frame frame = {0};
@@ -116,10 +116,10 @@ int cpu_nodes_add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret
 }
 
 /* The node that was added last. */
-static int index_node(struct cpu_nodes *nodes, size_t offset)
+static int index_node(struct chrome_cpu_nodes *nodes, size_t offset)
 {
 	uint32_t id = (uint32_t)nodes->nodes.length - 1;
-	const struct cpu_node *node = &nodes->nodes.items[id];
+	const struct chrome_cpu_node *node = &nodes->nodes.items[id];
 
 	if (find_node(nodes, node->id) != NO_NODE)
 		return reader_skip_byte(nodes->import, offset, "a node whose id another one has");
@@ -128,9 +128,9 @@ static int index_node(struct cpu_nodes *nodes, size_t offset)
 
 static int read_node(void *context, struct json *json)
 {
-	struct cpu_nodes *nodes = context;
+	struct chrome_cpu_nodes *nodes = context;
 	size_t offset = json->offset;
-	struct cpu_node *node = array_add(&nodes->nodes);
+	struct chrome_cpu_node *node = array_add(&nodes->nodes);
 	uint32_t id = (uint32_t)nodes->nodes.length - 1;
 	uint64_t line = 0;
 	int err = node ? 0 : -ENOMEM;
@@ -146,7 +146,7 @@ static int read_node(void *context, struct json *json)
 		else if (json_is(json, "parent"))
 			node->has_parent = take_number(json, &node->parent_id);
 		else if (json_is(json, "callFrame"))
-			line = cpu_nodes_read_call_frame(nodes, json);
+			line = chrome_cpu_nodes_read_call_frame(nodes, json);
 		else if (json_is(json, "children"))
 			err = read_children(nodes, json);
 		else
@@ -157,14 +157,14 @@ static int read_node(void *context, struct json *json)
 	node = &nodes->nodes.items[id];
 	node->parent = NO_NODE;
 	node->is_root = nodes->name.length && string_equals(nodes->name.data, ROOT);
-	err = cpu_nodes_add_location(nodes, line, &node->location);
+	err = chrome_cpu_nodes_add_location(nodes, line, &node->location);
 	return err ? err : index_node(nodes, offset);
 }
 
-int cpu_nodes_add(struct cpu_nodes *nodes, uint64_t id, const uint64_t *parent_id,
-		  uint32_t location, size_t offset)
+int chrome_cpu_nodes_add(struct chrome_cpu_nodes *nodes, uint64_t id, const uint64_t *parent_id,
+			 uint32_t location, size_t offset)
 {
-	struct cpu_node *node = array_add(&nodes->nodes);
+	struct chrome_cpu_node *node = array_add(&nodes->nodes);
 
 	if (!node)
 		return -ENOMEM;
@@ -176,8 +176,8 @@ int cpu_nodes_add(struct cpu_nodes *nodes, uint64_t id, const uint64_t *parent_i
 	return index_node(nodes, offset);
 }
 
-int cpu_nodes_read_member(struct cpu_nodes *nodes, struct json *json,
-			  struct cpu_sample_lists *lists)
+int chrome_cpu_nodes_read_member(struct chrome_cpu_nodes *nodes, struct json *json,
+				 struct chrome_cpu_sample_lists *lists)
 {
 	if (json_is(json, "nodes"))
 		return reader_read_objects(nodes->import, json, "a node", read_node, nodes);
@@ -194,7 +194,7 @@ int cpu_nodes_read_member(struct cpu_nodes *nodes, struct json *json,
 	return 0;
 }
 
-static void link_nodes(struct cpu_nodes *nodes)
+static void link_nodes(struct chrome_cpu_nodes *nodes)
 {
 	array_for_each (&nodes->nodes, node) {
 		uint32_t parent = node->has_parent ? find_node(nodes, node->parent_id) : NO_NODE;
@@ -212,9 +212,9 @@ static void link_nodes(struct cpu_nodes *nodes)
 }
 
 /* The stack of a node, after those of its parents; a circle of them is cut. */
-static int place_node(struct cpu_nodes *nodes, uint32_t id)
+static int place_node(struct chrome_cpu_nodes *nodes, uint32_t id)
 {
-	struct cpu_node *items = nodes->nodes.items;
+	struct chrome_cpu_node *items = nodes->nodes.items;
 	uint32_t stack = STACK_EMPTY;
 	int err = 0;
 
@@ -230,7 +230,7 @@ static int place_node(struct cpu_nodes *nodes, uint32_t id)
 	if (id != NO_NODE && items[id].is_placed)
 		stack = items[id].stack;
 	while (!err && nodes->path.length) {
-		struct cpu_node *node = &items[nodes->path.items[--nodes->path.length]];
+		struct chrome_cpu_node *node = &items[nodes->path.items[--nodes->path.length]];
 
 		if (!node->is_root)
 			err = profile_add_stack(nodes->import->profile, stack, node->location,
@@ -241,7 +241,7 @@ static int place_node(struct cpu_nodes *nodes, uint32_t id)
 	return err;
 }
 
-int cpu_nodes_place(struct cpu_nodes *nodes)
+int chrome_cpu_nodes_place(struct chrome_cpu_nodes *nodes)
 {
 	int err = 0;
 
@@ -251,7 +251,7 @@ int cpu_nodes_place(struct cpu_nodes *nodes)
 	return err;
 }
 
-bool cpu_nodes_find_stack(const struct cpu_nodes *nodes, uint64_t id, uint32_t *ret)
+bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t id, uint32_t *ret)
 {
 	uint32_t node = find_node(nodes, id);
 
@@ -263,7 +263,7 @@ bool cpu_nodes_find_stack(const struct cpu_nodes *nodes, uint64_t id, uint32_t *
 /* ---- samples ---- */
 
 /* The node that was hit last was so until now. */
-static int pass_time(struct cpu_nodes *nodes, size_t offset, uint64_t time_us)
+static int pass_time(struct chrome_cpu_nodes *nodes, size_t offset, uint64_t time_us)
 {
 	uint64_t *sum;
 
@@ -277,17 +277,17 @@ static int pass_time(struct cpu_nodes *nodes, size_t offset, uint64_t time_us)
 	return 0;
 }
 
-static int keep_hit(struct cpu_nodes *nodes, uint32_t node)
+static int keep_hit(struct chrome_cpu_nodes *nodes, uint32_t node)
 {
-	struct cpu_hit *hit = array_add(&nodes->hits);
+	struct chrome_cpu_hit *hit = array_add(&nodes->hits);
 
 	if (!hit)
 		return -ENOMEM;
-	*hit = (struct cpu_hit){.node = node, .time_us = nodes->start_us + nodes->passed_us};
+	*hit = (struct chrome_cpu_hit){.node = node, .time_us = nodes->start_us + nodes->passed_us};
 	return 0;
 }
 
-static int add_hit(struct cpu_nodes *nodes, const struct json *json, enum json_token token)
+static int add_hit(struct chrome_cpu_nodes *nodes, const struct json *json, enum json_token token)
 {
 	uint64_t id;
 	uint32_t node;
@@ -319,7 +319,7 @@ static uint64_t read_delta(struct json *deltas, bool *has_delta)
 	return delta;
 }
 
-static int read_hits(struct cpu_nodes *nodes, struct json *samples, struct json *deltas)
+static int read_hits(struct chrome_cpu_nodes *nodes, struct json *samples, struct json *deltas)
 {
 	bool has_delta = deltas && json_next(deltas) == JSON_ARRAY;
 	enum json_token token;
@@ -343,7 +343,8 @@ static int read_hits(struct cpu_nodes *nodes, struct json *samples, struct json 
 	return err;
 }
 
-int cpu_nodes_read_samples(struct cpu_nodes *nodes, const struct cpu_sample_lists *lists)
+int chrome_cpu_nodes_read_samples(struct chrome_cpu_nodes *nodes,
+				  const struct chrome_cpu_sample_lists *lists)
 {
 	const struct import *import = nodes->import;
 	struct json samples = json_at(import->data, import->size, lists->samples);
@@ -355,8 +356,8 @@ int cpu_nodes_read_samples(struct cpu_nodes *nodes, const struct cpu_sample_list
 	return err;
 }
 
-static int add_node(struct cpu_nodes *nodes, const struct cpu_node *node, uint32_t thread,
-		    uint32_t metric, uint32_t time_metric)
+static int add_node(struct chrome_cpu_nodes *nodes, const struct chrome_cpu_node *node,
+		    uint32_t thread, uint32_t metric, uint32_t time_metric)
 {
 	struct profile *profile = nodes->import->profile;
 	uint64_t count = nodes->has_samples ? node->samples : node->hit_count;
@@ -379,15 +380,15 @@ static int add_node(struct cpu_nodes *nodes, const struct cpu_node *node, uint32
 }
 
 /* When the samples of both metrics were taken; what is beyond 64 bits is left out. */
-static int add_moments(struct cpu_nodes *nodes, uint32_t thread, uint32_t metric,
+static int add_moments(struct chrome_cpu_nodes *nodes, uint32_t thread, uint32_t metric,
 		       uint32_t time_metric)
 {
 	struct profile *profile = nodes->import->profile;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < nodes->hits.length; i++) {
-		const struct cpu_hit *hit = &nodes->hits.items[i];
-		const struct cpu_node *node = &nodes->nodes.items[hit->node];
+		const struct chrome_cpu_hit *hit = &nodes->hits.items[i];
+		const struct chrome_cpu_node *node = &nodes->nodes.items[hit->node];
 
 		if (hit->time_us > UINT64_MAX / 1000 || node->time_us > UINT64_MAX / 1000)
 			continue;
@@ -400,7 +401,7 @@ static int add_moments(struct cpu_nodes *nodes, uint32_t thread, uint32_t metric
 	return err;
 }
 
-int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread)
+int chrome_cpu_nodes_finish(struct chrome_cpu_nodes *nodes, uint32_t thread)
 {
 	struct profile *profile = nodes->import->profile;
 	uint64_t passed_us = nodes->start_us + nodes->passed_us;
@@ -413,7 +414,7 @@ int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread)
 	if (!err && nodes->end_us > passed_us)
 		err = pass_time(nodes, 0, nodes->end_us - passed_us);
 	if (!err)
-		err = cpu_nodes_place(nodes);
+		err = chrome_cpu_nodes_place(nodes);
 	for (size_t i = 0; !err && i < nodes->nodes.length; i++)
 		err = add_node(nodes, &nodes->nodes.items[i], thread, metric, time_metric);
 	return err ? err : add_moments(nodes, thread, metric, time_metric);

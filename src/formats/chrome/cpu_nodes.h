@@ -19,7 +19,7 @@
 #include "base/json.h"
 #include "formats/import.h"
 
-struct cpu_node {
+struct chrome_cpu_node {
 	uint64_t id;
 	uint64_t parent_id;
 	uint64_t hit_count; /* as the node itself says */
@@ -34,30 +34,30 @@ struct cpu_node {
 	bool is_open; /* while its parents are placed */
 };
 
-struct cpu_child {
+struct chrome_cpu_child {
 	uint64_t id;
 	uint32_t parent;
 };
 
 /* A sample, where its time is wanted. */
-struct cpu_hit {
+struct chrome_cpu_hit {
 	uint64_t time_us; /* since what start_us counts from */
 	uint64_t duration_us;
 	uint32_t node;
 };
 
 /* Zeroed at first, but for `import`. */
-struct cpu_nodes {
+struct chrome_cpu_nodes {
 	struct import *import;
 	uint64_t start_us;
 	uint64_t end_us;  /* 0: not known */
 	bool has_samples; /* there was a list of them */
 
 	/* Private. */
-	ARRAY(struct cpu_node) nodes;
-	ARRAY(struct cpu_child) children;
+	ARRAY(struct chrome_cpu_node) nodes;
+	ARRAY(struct chrome_cpu_child) children;
 	ARRAY(uint32_t) path;
-	ARRAY(struct cpu_hit) hits;
+	ARRAY(struct chrome_cpu_hit) hits;
 	struct hash_index index; /* by id */
 	uint64_t passed_us;      /* since the start */
 	uint64_t last;           /* 1 + the node whose time is running; 0: none */
@@ -65,10 +65,10 @@ struct cpu_nodes {
 	struct text url;
 };
 
-void cpu_nodes_release(struct cpu_nodes *nodes);
+void chrome_cpu_nodes_release(struct chrome_cpu_nodes *nodes);
 
 /* Where the lists of samples stand in the input; 0: nowhere. */
-struct cpu_sample_lists {
+struct chrome_cpu_sample_lists {
 	size_t samples;
 	size_t deltas;
 };
@@ -77,32 +77,33 @@ struct cpu_sample_lists {
  * After a key of a profile's object, or of a chunk's: take its value, more nodes among them, or
  * pass over it. Returns 0, -ENOMEM, or -EBADMSG with the place.
  */
-_must_check_ int cpu_nodes_read_member(struct cpu_nodes *nodes, struct json *json,
-				       struct cpu_sample_lists *lists);
+_must_check_ int chrome_cpu_nodes_read_member(struct chrome_cpu_nodes *nodes, struct json *json,
+					      struct chrome_cpu_sample_lists *lists);
 
 /* After the key `callFrame`: name and url, into `nodes`, and the line, from 1; 0: unknown. */
-uint64_t cpu_nodes_read_call_frame(struct cpu_nodes *nodes, struct json *json);
+uint64_t chrome_cpu_nodes_read_call_frame(struct chrome_cpu_nodes *nodes, struct json *json);
 /* The location of the function that `nodes` has name and url of. Returns 0 or -ENOMEM. */
-_must_check_ int cpu_nodes_add_location(struct cpu_nodes *nodes, uint64_t line, uint32_t *ret);
+_must_check_ int chrome_cpu_nodes_add_location(struct chrome_cpu_nodes *nodes, uint64_t line,
+					       uint32_t *ret);
 
 /*
  * A node that something else has read. parent_id  NULL: it has none. Returns 0, -ENOMEM, or
  * -EBADMSG: its id is another one's, and the import is strict.
  */
-_must_check_ int cpu_nodes_add(struct cpu_nodes *nodes, uint64_t id, const uint64_t *parent_id,
-			       uint32_t location, size_t offset);
+_must_check_ int chrome_cpu_nodes_add(struct chrome_cpu_nodes *nodes, uint64_t id,
+				      const uint64_t *parent_id, uint32_t location, size_t offset);
 
 /* When all nodes are there: the stacks that they are. Returns 0 or -ENOMEM. */
-_must_check_ int cpu_nodes_place(struct cpu_nodes *nodes);
+_must_check_ int chrome_cpu_nodes_place(struct chrome_cpu_nodes *nodes);
 /* After that. False: there is no such node. */
-bool cpu_nodes_find_stack(const struct cpu_nodes *nodes, uint64_t id, uint32_t *ret);
+bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t id, uint32_t *ret);
 
 /* More samples, if any, of nodes that have been read. Returns 0, -ENOMEM, or -EBADMSG with the
  * place. */
-_must_check_ int cpu_nodes_read_samples(struct cpu_nodes *nodes,
-					const struct cpu_sample_lists *lists);
+_must_check_ int chrome_cpu_nodes_read_samples(struct chrome_cpu_nodes *nodes,
+					       const struct chrome_cpu_sample_lists *lists);
 
 /* When all is read: put it into the profile. Returns 0, -ENOMEM, or -EBADMSG: an overflow. */
-_must_check_ int cpu_nodes_finish(struct cpu_nodes *nodes, uint32_t thread);
+_must_check_ int chrome_cpu_nodes_finish(struct chrome_cpu_nodes *nodes, uint32_t thread);
 
 #endif

@@ -340,7 +340,7 @@ static int read_trace(struct chrome_reader *reader)
 static void release(struct chrome_reader *reader)
 {
 	array_for_each (&reader->profiles, profile)
-		cpu_nodes_release(&profile->nodes);
+		chrome_cpu_nodes_release(&profile->nodes);
 	array_release(&reader->profiles);
 	array_release(&reader->tracks);
 	hash_index_release(&reader->track_index);
@@ -349,7 +349,7 @@ static void release(struct chrome_reader *reader)
 	hash_index_release(&reader->process_index);
 	array_release(&reader->slices);
 	array_release(&reader->samples);
-	cpu_nodes_release(&reader->frames);
+	chrome_cpu_nodes_release(&reader->frames);
 	chrome_timeline_free(reader->timeline);
 	text_release(&reader->name);
 	text_release(&reader->category);

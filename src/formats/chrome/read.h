@@ -62,7 +62,7 @@ struct chrome_profile {
 	uint64_t pid;
 	uint32_t id; /* string */
 	uint32_t track;
-	struct cpu_nodes nodes;
+	struct chrome_cpu_nodes nodes;
 };
 
 /* A sample whose stack stands among the stack frames, by string; or is placed already. */
@@ -100,11 +100,11 @@ struct chrome_reader {
 	ARRAY(struct chrome_slice) slices;
 	ARRAY(struct chrome_profile) profiles;
 	ARRAY(struct chrome_sample) samples;
-	struct cpu_nodes frames; /* by the string that names them */
-	size_t frames_place;     /* where the stack frames stand; CHROME_NOWHERE */
-	size_t samples_place;    /* the same of samples that are no events */
-	bool has_too_many;       /* threads or slices: some were left out */
-	uint64_t shift_ns;       /* is added to the times of events: none is before 0 */
+	struct chrome_cpu_nodes frames; /* by the string that names them */
+	size_t frames_place;            /* where the stack frames stand; CHROME_NOWHERE */
+	size_t samples_place;           /* the same of samples that are no events */
+	bool has_too_many;              /* threads or slices: some were left out */
+	uint64_t shift_ns;              /* is added to the times of events: none is before 0 */
 
 	/* Of the event. */
 	struct text name;

@@ -11,7 +11,8 @@
 
 #define DETECTION_TOKENS 200
 
-static int read_members(struct cpu_nodes *nodes, struct json *json, struct cpu_sample_lists *lists)
+static int read_members(struct chrome_cpu_nodes *nodes, struct json *json,
+			struct chrome_cpu_sample_lists *lists)
 {
 	enum json_token token = json_next(json);
 	int err = 0;
@@ -20,7 +21,7 @@ static int read_members(struct cpu_nodes *nodes, struct json *json, struct cpu_s
 		return import_fail_byte(nodes->import, json->offset,
 					"expected an object with nodes");
 	while (!err && (token = json_next(json)) == JSON_KEY)
-		err = cpu_nodes_read_member(nodes, json, lists);
+		err = chrome_cpu_nodes_read_member(nodes, json, lists);
 	if (!err && token != JSON_FAILED)
 		token = json_next(json);
 	if (!err && token == JSON_FAILED)
@@ -32,8 +33,8 @@ static int read_members(struct cpu_nodes *nodes, struct json *json, struct cpu_s
 
 static int read_cpuprofile(struct import *import)
 {
-	struct cpu_nodes nodes = {.import = import};
-	struct cpu_sample_lists lists = {0};
+	struct chrome_cpu_nodes nodes = {.import = import};
+	struct chrome_cpu_sample_lists lists = {0};
 	struct json json = json_of(import->data, import->size);
 	uint32_t thread;
 	int err = read_members(&nodes, &json, &lists);
@@ -41,11 +42,11 @@ static int read_cpuprofile(struct import *import)
 	if (!err)
 		err = reader_add_nameless_thread(import, &thread);
 	if (!err)
-		err = cpu_nodes_read_samples(&nodes, &lists);
+		err = chrome_cpu_nodes_read_samples(&nodes, &lists);
 	if (!err)
-		err = cpu_nodes_finish(&nodes, thread);
+		err = chrome_cpu_nodes_finish(&nodes, thread);
 	json_release(&json);
-	cpu_nodes_release(&nodes);
+	chrome_cpu_nodes_release(&nodes);
 	return err;
 }
 

@@ -38,7 +38,7 @@ struct weight {
 };
 
 struct reader {
-	struct cpu_nodes nodes;
+	struct chrome_cpu_nodes nodes;
 	ARRAY(struct level) levels; /* outermost first */
 	ARRAY(struct weight) weights;
 	uint64_t num_nodes;
@@ -79,7 +79,7 @@ static int settle_function(struct reader *reader)
 	level->has_location = true;
 	level->is_root = reader->levels.length == 1 && name->length == strlen(ROOT) &&
 			 !memcmp(name->data, ROOT, name->length);
-	return cpu_nodes_add_location(&reader->nodes, level->line, &level->location);
+	return chrome_cpu_nodes_add_location(&reader->nodes, level->line, &level->location);
 }
 
 static int end_node(struct reader *reader)
@@ -91,9 +91,9 @@ static int end_node(struct reader *reader)
 
 	reader->levels.length--;
 	if (!err && !level.is_root && !level.is_cut)
-		err = cpu_nodes_add(&reader->nodes, level.id,
-				    parent && !parent->is_root ? &parent->id : NULL, level.location,
-				    level.offset);
+		err = chrome_cpu_nodes_add(&reader->nodes, level.id,
+					   parent && !parent->is_root ? &parent->id : NULL,
+					   level.location, level.offset);
 	if (err || (!level.bytes && !level.hits))
 		return err;
 	added = array_add(&reader->weights);
@@ -111,7 +111,7 @@ static int read_member(struct reader *reader, struct json *json)
 	if (json_is(json, "children"))
 		return settle_function(reader); /* they are the next tokens */
 	if (json_is(json, "callFrame"))
-		level->line = cpu_nodes_read_call_frame(&reader->nodes, json);
+		level->line = chrome_cpu_nodes_read_call_frame(&reader->nodes, json);
 	else if (json_is(json, "functionName"))
 		json_take_string(json, &reader->nodes.name);
 	else if (json_is(json, "url"))
@@ -180,7 +180,8 @@ static int add_weight(struct reader *reader, const struct weight *weight, uint32
 	uint32_t metric;
 	int err;
 
-	if (!value || (weight->node && !cpu_nodes_find_stack(&reader->nodes, weight->node, &stack)))
+	if (!value ||
+	    (weight->node && !chrome_cpu_nodes_find_stack(&reader->nodes, weight->node, &stack)))
 		return 0;
 	err = profile_add_metric(import->profile, is_bytes ? "inuse_space" : "samples",
 				 is_bytes ? "bytes" : "count", &metric);
@@ -191,7 +192,7 @@ static int add_weights(struct reader *reader)
 {
 	uint32_t thread;
 	uint32_t metric;
-	int err = cpu_nodes_place(&reader->nodes);
+	int err = chrome_cpu_nodes_place(&reader->nodes);
 
 	if (!err)
 		err = reader_add_nameless_thread(reader->nodes.import, &thread);
@@ -217,7 +218,7 @@ static int read_heapprofile(struct import *import)
 		import_warn(import, "%llu nodes lie deeper than %d levels: they weigh there",
 			    (unsigned long long)reader.num_cut, MAX_LEVELS);
 	json_release(&json);
-	cpu_nodes_release(&reader.nodes);
+	chrome_cpu_nodes_release(&reader.nodes);
 	array_release(&reader.levels);
 	array_release(&reader.weights);
 	return err;

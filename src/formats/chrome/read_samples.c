@@ -57,8 +57,8 @@ static int find_profile(struct chrome_reader *reader, const struct chrome_event 
 	return 0;
 }
 
-static int read_cpu_profile(struct cpu_nodes *nodes, struct json *json,
-			    struct cpu_sample_lists *lists)
+static int read_cpu_profile(struct chrome_cpu_nodes *nodes, struct json *json,
+			    struct chrome_cpu_sample_lists *lists)
 {
 	enum json_token token = json_next(json);
 	int err = 0;
@@ -68,11 +68,12 @@ static int read_cpu_profile(struct cpu_nodes *nodes, struct json *json,
 		return 0;
 	}
 	while (!err && json_next(json) == JSON_KEY)
-		err = cpu_nodes_read_member(nodes, json, lists);
+		err = chrome_cpu_nodes_read_member(nodes, json, lists);
 	return err;
 }
 
-static int read_data(struct cpu_nodes *nodes, struct json *json, struct cpu_sample_lists *lists)
+static int read_data(struct chrome_cpu_nodes *nodes, struct json *json,
+		     struct chrome_cpu_sample_lists *lists)
 {
 	enum json_token token = json_next(json);
 	int err = 0;
@@ -85,14 +86,14 @@ static int read_data(struct cpu_nodes *nodes, struct json *json, struct cpu_samp
 		if (json_is(json, "cpuProfile"))
 			err = read_cpu_profile(nodes, json, lists);
 		else
-			err = cpu_nodes_read_member(nodes, json, lists);
+			err = chrome_cpu_nodes_read_member(nodes, json, lists);
 	}
 	return err;
 }
 
 int chrome_read_chunk(struct chrome_reader *reader, const struct chrome_event *event)
 {
-	struct cpu_sample_lists lists = {0};
+	struct chrome_cpu_sample_lists lists = {0};
 	struct chrome_profile *profile;
 	struct json json;
 	int err;
@@ -112,7 +113,7 @@ int chrome_read_chunk(struct chrome_reader *reader, const struct chrome_event *e
 		}
 	}
 	json_release(&json);
-	return err ? err : cpu_nodes_read_samples(&profile->nodes, &lists);
+	return err ? err : chrome_cpu_nodes_read_samples(&profile->nodes, &lists);
 }
 
 static int finish_profiles(struct chrome_reader *reader)
@@ -127,7 +128,7 @@ static int finish_profiles(struct chrome_reader *reader)
 			continue;
 		err = chrome_get_thread(reader, profile->track, &thread);
 		if (!err)
-			err = cpu_nodes_finish(&profile->nodes, thread);
+			err = chrome_cpu_nodes_finish(&profile->nodes, thread);
 	}
 	return err;
 }
@@ -183,8 +184,8 @@ static int read_frame(struct chrome_reader *reader, struct json *json)
 		err = add_location(reader, &location);
 	parent_id = parent;
 	return err ? err
-		   : cpu_nodes_add(&reader->frames, id, has_parent ? &parent_id : NULL, location,
-				   offset);
+		   : chrome_cpu_nodes_add(&reader->frames, id, has_parent ? &parent_id : NULL,
+					  location, offset);
 }
 
 static int read_frames(struct chrome_reader *reader)
@@ -200,7 +201,7 @@ static int read_frames(struct chrome_reader *reader)
 		while (!err && json_next(&json) == JSON_KEY)
 			err = read_frame(reader, &json);
 	json_release(&json);
-	return err ? err : cpu_nodes_place(&reader->frames);
+	return err ? err : chrome_cpu_nodes_place(&reader->frames);
 }
 
 /* ---- samples ---- */
@@ -328,7 +329,7 @@ int chrome_finish_samples(struct chrome_reader *reader)
 		uint32_t thread;
 
 		if (!sample->is_placed &&
-		    !cpu_nodes_find_stack(&reader->frames, sample->frame, &stack)) {
+		    !chrome_cpu_nodes_find_stack(&reader->frames, sample->frame, &stack)) {
 			num_unknown++;
 			continue;
 		}

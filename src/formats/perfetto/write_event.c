@@ -2,15 +2,15 @@
 
 #include <errno.h>
 
-int event_writer_init(struct event_writer *writer, const struct timeline *timeline,
-		      struct perfetto_stream *stream)
+int perfetto_event_writer_init(struct perfetto_event_writer *writer,
+			       const struct timeline *timeline, struct perfetto_stream *stream)
 {
-	*writer = (struct event_writer){
+	*writer = (struct perfetto_event_writer){
 		.timeline = timeline, .stream = stream, .names = perfetto_names_new(timeline)};
 	return writer->names ? 0 : -ENOMEM;
 }
 
-void event_writer_release(struct event_writer *writer)
+void perfetto_event_writer_release(struct perfetto_event_writer *writer)
 {
 	perfetto_names_free(writer->names);
 	text_release(&writer->text);
@@ -24,7 +24,7 @@ void event_writer_release(struct event_writer *writer)
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
-static int add_packet(struct event_writer *writer, const Perfetto__TracePacket *packet)
+static int add_packet(struct perfetto_event_writer *writer, const Perfetto__TracePacket *packet)
 {
 	uint64_t before = perfetto_stream_get_size(writer->stream);
 	int err = perfetto_stream_add(writer->stream, packet);
@@ -34,7 +34,7 @@ static int add_packet(struct event_writer *writer, const Perfetto__TracePacket *
 }
 
 /* Begin the sequence, or begin it anew: what was told before is forgotten. */
-static int clear_state(struct event_writer *writer, bool is_first)
+static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
@@ -53,14 +53,16 @@ static int clear_state(struct event_writer *writer, bool is_first)
 	return add_packet(writer, &packet);
 }
 
-int event_writer_begin_sequence(struct event_writer *writer, enum perfetto_sequence_id sequence)
+int perfetto_event_writer_begin_sequence(struct perfetto_event_writer *writer,
+					 enum perfetto_sequence_id sequence)
 {
 	writer->sequence = sequence;
 	return clear_state(writer, true);
 }
 
-Perfetto__TrackEvent *event_writer_start(struct event_writer *writer, enum event_type type,
-					 uint64_t track_uuid)
+Perfetto__TrackEvent *perfetto_event_writer_start(struct perfetto_event_writer *writer,
+						  enum perfetto_event_type type,
+						  uint64_t track_uuid)
 {
 	Perfetto__TrackEvent *event = &writer->event;
 
@@ -76,7 +78,7 @@ Perfetto__TrackEvent *event_writer_start(struct event_writer *writer, enum event
 	return event;
 }
 
-int event_writer_add(struct event_writer *writer, uint64_t time_ns)
+int perfetto_event_writer_add(struct perfetto_event_writer *writer, uint64_t time_ns)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__TrackEvent *event = &writer->event;
@@ -105,25 +107,26 @@ int event_writer_add(struct event_writer *writer, uint64_t time_ns)
 
 /* ---- what an event carries ---------------------------------------------------------------- */
 
-static int use_string(struct event_writer *writer, enum perfetto_name_kind kind,
-		      const struct event_string *string, uint64_t *ret)
+static int use_string(struct perfetto_event_writer *writer, enum perfetto_name_kind kind,
+		      const struct perfetto_event_string *string, uint64_t *ret)
 {
 	return string->data ? perfetto_names_use_bytes(writer->names, kind, string->data,
 						       string->length, ret)
 			    : perfetto_names_use(writer->names, kind, string->id, ret);
 }
 
-int event_writer_set_name(struct event_writer *writer, const struct event_string *name)
+int perfetto_event_writer_set_name(struct perfetto_event_writer *writer,
+				   const struct perfetto_event_string *name)
 {
 	writer->event.has_name_iid = 1;
 	return use_string(writer, PERFETTO_EVENT_NAME, name, &writer->event.name_iid);
 }
 
-int event_writer_set_text(struct event_writer *writer, const char *name)
+int perfetto_event_writer_set_text(struct perfetto_event_writer *writer, const char *name)
 {
-	struct event_string string = {.data = name, .length = strlen(name)};
+	struct perfetto_event_string string = {.data = name, .length = strlen(name)};
 
-	return event_writer_set_name(writer, &string);
+	return perfetto_event_writer_set_name(writer, &string);
 }
 
 static int add_number(void *items, size_t *length, size_t *capacity, uint64_t number)
@@ -139,7 +142,8 @@ static int add_number(void *items, size_t *length, size_t *capacity, uint64_t nu
 #define ADD_NUMBER(list, number) \
 	add_number(&(list).items, &(list).length, &(list).capacity, (number))
 
-int event_writer_add_category(struct event_writer *writer, const struct event_string *category)
+int perfetto_event_writer_add_category(struct perfetto_event_writer *writer,
+				       const struct perfetto_event_string *category)
 {
 	uint64_t number;
 	int err = use_string(writer, PERFETTO_CATEGORY, category, &number);
@@ -147,13 +151,15 @@ int event_writer_add_category(struct event_writer *writer, const struct event_st
 	return err ? err : ADD_NUMBER(writer->categories, number);
 }
 
-int event_writer_add_flow(struct event_writer *writer, uint64_t flow, bool is_terminating)
+int perfetto_event_writer_add_flow(struct perfetto_event_writer *writer, uint64_t flow,
+				   bool is_terminating)
 {
 	return is_terminating ? ADD_NUMBER(writer->terminating_flows, flow)
 			      : ADD_NUMBER(writer->flows, flow);
 }
 
-void event_writer_set_counter(struct event_writer *writer, uint64_t track_uuid, uint64_t value)
+void perfetto_event_writer_set_counter(struct perfetto_event_writer *writer, uint64_t track_uuid,
+				       uint64_t value)
 {
 	writer->counter_uuid = track_uuid;
 	writer->counter_value = (int64_t)value;
@@ -163,8 +169,9 @@ void event_writer_set_counter(struct event_writer *writer, uint64_t track_uuid, 
 	writer->event.extra_counter_values = &writer->counter_value;
 }
 
-static int set_value(struct event_writer *writer, Perfetto__DebugAnnotation *annotation,
-		     const struct zone_attribute *attribute, const struct event_string *string)
+static int set_value(struct perfetto_event_writer *writer, Perfetto__DebugAnnotation *annotation,
+		     const struct zone_attribute *attribute,
+		     const struct perfetto_event_string *string)
 {
 	switch ((enum value_type)attribute->type) {
 	case VALUE_STRING:
@@ -191,8 +198,9 @@ static int set_value(struct event_writer *writer, Perfetto__DebugAnnotation *ann
 	return 0;
 }
 
-int event_writer_add_parameter(struct event_writer *writer, const struct zone_attribute *parameter,
-			       const struct event_string *string)
+int perfetto_event_writer_add_parameter(struct perfetto_event_writer *writer,
+					const struct zone_attribute *parameter,
+					const struct perfetto_event_string *string)
 {
 	Perfetto__DebugAnnotation *annotation = array_add(&writer->annotations);
 	int err;
@@ -206,14 +214,14 @@ int event_writer_add_parameter(struct event_writer *writer, const struct zone_at
 	return err ? err : set_value(writer, annotation, parameter, string);
 }
 
-static int use_text(struct event_writer *writer, enum perfetto_name_kind kind, const char *text,
-		    uint64_t *ret)
+static int use_text(struct perfetto_event_writer *writer, enum perfetto_name_kind kind,
+		    const char *text, uint64_t *ret)
 {
 	return perfetto_names_use_bytes(writer->names, kind, text, strlen(text), ret);
 }
 
-int event_writer_add_annotation(struct event_writer *writer, const char *name, uint64_t value,
-				bool is_pointer)
+int perfetto_event_writer_add_annotation(struct perfetto_event_writer *writer, const char *name,
+					 uint64_t value, bool is_pointer)
 {
 	Perfetto__DebugAnnotation *annotation = array_add(&writer->annotations);
 
@@ -231,7 +239,7 @@ int event_writer_add_annotation(struct event_writer *writer, const char *name, u
 }
 
 /* From here on the annotations do not move. */
-static int point_to_annotations(struct event_writer *writer)
+static int point_to_annotations(struct perfetto_event_writer *writer)
 {
 	size_t count = writer->annotations.length;
 
@@ -243,7 +251,7 @@ static int point_to_annotations(struct event_writer *writer)
 	return 0;
 }
 
-int event_writer_close_annotations(struct event_writer *writer)
+int perfetto_event_writer_close_annotations(struct perfetto_event_writer *writer)
 {
 	int err = point_to_annotations(writer);
 
@@ -253,7 +261,7 @@ int event_writer_close_annotations(struct event_writer *writer)
 }
 
 /* Parameters are held by one annotation, so that ours and theirs do not mix. */
-int event_writer_close_parameters(struct event_writer *writer)
+int perfetto_event_writer_close_parameters(struct perfetto_event_writer *writer)
 {
 	Perfetto__DebugAnnotation *whole = &writer->parameters;
 	int err = point_to_annotations(writer);
@@ -272,27 +280,28 @@ int event_writer_close_parameters(struct event_writer *writer)
 
 /* ---- counters ----------------------------------------------------------------------------- */
 
-int event_writer_add_counter(struct event_writer *writer, uint64_t track_uuid, uint64_t time_ns,
-			     int64_t value)
+int perfetto_event_writer_add_counter(struct perfetto_event_writer *writer, uint64_t track_uuid,
+				      uint64_t time_ns, int64_t value)
 {
-	Perfetto__TrackEvent *event = event_writer_start(writer, EVENT_COUNTER, track_uuid);
+	Perfetto__TrackEvent *event =
+		perfetto_event_writer_start(writer, EVENT_COUNTER, track_uuid);
 
 	event->counter_value_field_case = PERFETTO__TRACK_EVENT__COUNTER_VALUE_FIELD_COUNTER_VALUE;
 	event->counter_value = value;
-	return event_writer_add(writer, time_ns);
+	return perfetto_event_writer_add(writer, time_ns);
 }
 
-int event_writer_add_value(struct event_writer *writer, uint64_t track_uuid,
-			   const struct counter_value *value)
+int perfetto_event_writer_add_value(struct perfetto_event_writer *writer, uint64_t track_uuid,
+				    const struct counter_value *value)
 {
 	Perfetto__TrackEvent *event;
 
 	if (value->type != VALUE_DOUBLE)
-		return event_writer_add_counter(writer, track_uuid, value->time_ns,
-						value->value.i64);
-	event = event_writer_start(writer, EVENT_COUNTER, track_uuid);
+		return perfetto_event_writer_add_counter(writer, track_uuid, value->time_ns,
+							 value->value.i64);
+	event = perfetto_event_writer_start(writer, EVENT_COUNTER, track_uuid);
 	event->counter_value_field_case =
 		PERFETTO__TRACK_EVENT__COUNTER_VALUE_FIELD_DOUBLE_COUNTER_VALUE;
 	event->double_counter_value = value->value.number;
-	return event_writer_add(writer, value->time_ns);
+	return perfetto_event_writer_add(writer, value->time_ns);
 }

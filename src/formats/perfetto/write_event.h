@@ -10,16 +10,16 @@
 #include "formats/perfetto/write_stream.h"
 #include "timeline/timeline.h"
 
-enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_COUNTER = 4 };
+enum perfetto_event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_COUNTER = 4 };
 
 /* A string of the timeline, or, where data is not NULL, any bytes. */
-struct event_string {
+struct perfetto_event_string {
 	const char *data; /* borrowed for the call */
 	size_t length;
 	uint32_t id;
 };
 
-struct event_writer {
+struct perfetto_event_writer {
 	const struct timeline *timeline;
 	struct perfetto_stream *stream;
 	struct perfetto_names *names;
@@ -40,45 +40,52 @@ struct event_writer {
 };
 
 /* Both are borrowed. 0 or -ENOMEM; release it in either case. */
-_must_check_ int event_writer_init(struct event_writer *writer, const struct timeline *timeline,
-				   struct perfetto_stream *stream);
-void event_writer_release(struct event_writer *writer);
+_must_check_ int perfetto_event_writer_init(struct perfetto_event_writer *writer,
+					    const struct timeline *timeline,
+					    struct perfetto_stream *stream);
+void perfetto_event_writer_release(struct perfetto_event_writer *writer);
 
 /* What follows is on this sequence, which nobody has begun yet. */
-_must_check_ int event_writer_begin_sequence(struct event_writer *writer,
-					     enum perfetto_sequence_id sequence);
+_must_check_ int perfetto_event_writer_begin_sequence(struct perfetto_event_writer *writer,
+						      enum perfetto_sequence_id sequence);
 
 /* A new event, with what all of its type have. It is the writer's. */
-Perfetto__TrackEvent *event_writer_start(struct event_writer *writer, enum event_type type,
-					 uint64_t track_uuid);
+Perfetto__TrackEvent *perfetto_event_writer_start(struct perfetto_event_writer *writer,
+						  enum perfetto_event_type type,
+						  uint64_t track_uuid);
 /* Write it. Returns 0 or a stream's error, as the functions below do. */
-_must_check_ int event_writer_add(struct event_writer *writer, uint64_t time_ns);
+_must_check_ int perfetto_event_writer_add(struct perfetto_event_writer *writer, uint64_t time_ns);
 
 /* What an event may carry, in any order, before it is added. */
-_must_check_ int event_writer_set_name(struct event_writer *writer,
-				       const struct event_string *name);
-_must_check_ int event_writer_set_text(struct event_writer *writer, const char *name);
-_must_check_ int event_writer_add_category(struct event_writer *writer,
-					   const struct event_string *category);
-_must_check_ int event_writer_add_flow(struct event_writer *writer, uint64_t flow,
-				       bool is_terminating);
+_must_check_ int perfetto_event_writer_set_name(struct perfetto_event_writer *writer,
+						const struct perfetto_event_string *name);
+_must_check_ int perfetto_event_writer_set_text(struct perfetto_event_writer *writer,
+						const char *name);
+_must_check_ int perfetto_event_writer_add_category(struct perfetto_event_writer *writer,
+						    const struct perfetto_event_string *category);
+_must_check_ int perfetto_event_writer_add_flow(struct perfetto_event_writer *writer, uint64_t flow,
+						bool is_terminating);
 /* A counter that changes with the event. */
-void event_writer_set_counter(struct event_writer *writer, uint64_t track_uuid, uint64_t value);
+void perfetto_event_writer_set_counter(struct perfetto_event_writer *writer, uint64_t track_uuid,
+				       uint64_t value);
 /* A parameter of a zone; `string` is its value where that is one. */
-_must_check_ int event_writer_add_parameter(struct event_writer *writer,
-					    const struct zone_attribute *parameter,
-					    const struct event_string *string);
+_must_check_ int perfetto_event_writer_add_parameter(struct perfetto_event_writer *writer,
+						     const struct zone_attribute *parameter,
+						     const struct perfetto_event_string *string);
 /* All parameters are there. */
-_must_check_ int event_writer_close_parameters(struct event_writer *writer);
+_must_check_ int perfetto_event_writer_close_parameters(struct perfetto_event_writer *writer);
 /* An annotation of our own, and the end of these. */
-_must_check_ int event_writer_add_annotation(struct event_writer *writer, const char *name,
-					     uint64_t value, bool is_pointer);
-_must_check_ int event_writer_close_annotations(struct event_writer *writer);
+_must_check_ int perfetto_event_writer_add_annotation(struct perfetto_event_writer *writer,
+						      const char *name, uint64_t value,
+						      bool is_pointer);
+_must_check_ int perfetto_event_writer_close_annotations(struct perfetto_event_writer *writer);
 
 /* Whole events: what a counter is from now on. */
-_must_check_ int event_writer_add_counter(struct event_writer *writer, uint64_t track_uuid,
-					  uint64_t time_ns, int64_t value);
-_must_check_ int event_writer_add_value(struct event_writer *writer, uint64_t track_uuid,
-					const struct counter_value *value);
+_must_check_ int perfetto_event_writer_add_counter(struct perfetto_event_writer *writer,
+						   uint64_t track_uuid, uint64_t time_ns,
+						   int64_t value);
+_must_check_ int perfetto_event_writer_add_value(struct perfetto_event_writer *writer,
+						 uint64_t track_uuid,
+						 const struct counter_value *value);
 
 #endif

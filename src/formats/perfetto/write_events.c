@@ -13,24 +13,25 @@
 struct writer {
 	const struct timeline *timeline;
 	struct perfetto_tracks *tracks;
-	struct event_writer events;
+	struct perfetto_event_writer events;
 };
 
 /* ---- zones -------------------------------------------------------------------------------- */
 
-static int add_attribute(struct event_writer *events, const struct zone_attribute *attribute)
+static int add_attribute(struct perfetto_event_writer *events,
+			 const struct zone_attribute *attribute)
 {
-	struct event_string string = {.id = attribute->value.string};
+	struct perfetto_event_string string = {.id = attribute->value.string};
 
 	switch ((enum attribute_kind)attribute->kind) {
 	case ATTRIBUTE_PARAMETER:
-		return event_writer_add_parameter(events, attribute, &string);
+		return perfetto_event_writer_add_parameter(events, attribute, &string);
 	case ATTRIBUTE_CATEGORY:
-		return event_writer_add_category(events, &string);
+		return perfetto_event_writer_add_category(events, &string);
 	case ATTRIBUTE_FLOW:
-		return event_writer_add_flow(events, attribute->value.u64, false);
+		return perfetto_event_writer_add_flow(events, attribute->value.u64, false);
 	case ATTRIBUTE_TERMINATING_FLOW:
-		return event_writer_add_flow(events, attribute->value.u64, true);
+		return perfetto_event_writer_add_flow(events, attribute->value.u64, true);
 	}
 	return -EINVAL;
 }
@@ -39,17 +40,17 @@ static int begin_zone(struct writer *writer, const struct zone_step *step)
 {
 	const struct zone *zone = timeline_get_zone(writer->timeline, step->zone);
 	const struct zone_attribute *attribute = NULL;
-	struct event_string name = {.id = zone->name};
+	struct perfetto_event_string name = {.id = zone->name};
 	int err = perfetto_start_zone(&writer->events, writer->tracks, zone, step->fill_bytes);
 
 	if (!err)
-		err = event_writer_set_name(&writer->events, &name);
+		err = perfetto_event_writer_set_name(&writer->events, &name);
 	while (!err &&
 	       (attribute = timeline_next_attribute(writer->timeline, step->zone, attribute)))
 		err = add_attribute(&writer->events, attribute);
 	if (!err)
-		err = event_writer_close_parameters(&writer->events);
-	return err ? err : event_writer_add(&writer->events, step->time_ns);
+		err = perfetto_event_writer_close_parameters(&writer->events);
+	return err ? err : perfetto_event_writer_add(&writer->events, step->time_ns);
 }
 
 /* depths  how many zones are open, by region */
@@ -78,7 +79,7 @@ static int write_zones(struct writer *writer)
 	if (!err && !depths)
 		err = -ENOMEM;
 	if (!err && timeline_count_zone(writer->timeline))
-		err = event_writer_begin_sequence(&writer->events, SEQUENCE_EVENTS);
+		err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_EVENTS);
 	while (!err && zone_walk_next(&walk, &step))
 		err = write_zone_step(writer, &step, depths);
 	zone_walk_release(&walk);
@@ -180,7 +181,7 @@ static int write_occupancies(struct writer *writer)
 	int err = next && steps && flow_in ? 0 : -ENOMEM;
 
 	if (!err && count)
-		err = event_writer_begin_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
+		err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
 	for (size_t i = 0; !err && i < count; i++) {
 		uint32_t id = (uint32_t)(steps[i] / 2);
 
@@ -197,15 +198,16 @@ static int write_fills(struct writer *writer)
 	struct region_fill fill;
 	uint64_t position = 0;
 	int got = timeline_next_fill(writer->timeline, &position, &fill);
-	int err = got > 0 ? event_writer_begin_sequence(&writer->events, SEQUENCE_FILLS) : 0;
+	int err =
+		got > 0 ? perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_FILLS) : 0;
 
 	for (; !err && got > 0; got = timeline_next_fill(writer->timeline, &position, &fill)) {
 		uint64_t track;
 
 		err = perfetto_tracks_use_fill(writer->tracks, fill.region, &track);
 		if (!err)
-			err = event_writer_add_counter(&writer->events, track, fill.time_ns,
-						       (int64_t)fill.bytes);
+			err = perfetto_event_writer_add_counter(&writer->events, track,
+								fill.time_ns, (int64_t)fill.bytes);
 	}
 	return err ? err : got;
 }
@@ -213,7 +215,8 @@ static int write_fills(struct writer *writer)
 static int write_totals(struct writer *writer)
 {
 	uint32_t count = timeline_count_in_use(writer->timeline);
-	int err = count ? event_writer_begin_sequence(&writer->events, SEQUENCE_TOTALS) : 0;
+	int err =
+		count ? perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_TOTALS) : 0;
 
 	for (uint32_t i = 0; !err && i < count; i++)
 		err = perfetto_write_use(&writer->events, writer->tracks,
@@ -224,7 +227,8 @@ static int write_totals(struct writer *writer)
 static int write_counters(struct writer *writer)
 {
 	uint32_t count = timeline_count_counter_value(writer->timeline);
-	int err = count ? event_writer_begin_sequence(&writer->events, SEQUENCE_COUNTERS) : 0;
+	int err = count ? perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_COUNTERS)
+			: 0;
 
 	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct counter_value *value = timeline_get_counter_value(writer->timeline, i);
@@ -232,7 +236,7 @@ static int write_counters(struct writer *writer)
 
 		err = perfetto_tracks_use_counter(writer->tracks, value->track, &track);
 		if (!err)
-			err = event_writer_add_value(&writer->events, track, value);
+			err = perfetto_event_writer_add_value(&writer->events, track, value);
 	}
 	return err;
 }
@@ -241,7 +245,7 @@ int perfetto_write_events(const struct timeline *timeline, struct perfetto_track
 			  struct perfetto_stream *stream)
 {
 	struct writer writer = {.timeline = timeline, .tracks = tracks};
-	int err = event_writer_init(&writer.events, timeline, stream);
+	int err = perfetto_event_writer_init(&writer.events, timeline, stream);
 
 	if (!err)
 		err = write_zones(&writer);
@@ -253,6 +257,6 @@ int perfetto_write_events(const struct timeline *timeline, struct perfetto_track
 		err = write_totals(&writer);
 	if (!err)
 		err = write_counters(&writer);
-	event_writer_release(&writer.events);
+	perfetto_event_writer_release(&writer.events);
 	return err;
 }

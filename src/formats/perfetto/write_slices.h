@@ -18,17 +18,20 @@
 
 /*
  * Begin the slice of a zone: everything but its attributes, which the caller adds to the event
- * before event_writer_add(). All of these return 0 or a stream's error.
+ * before perfetto_event_writer_add(). All of these return 0 or a stream's error.
  */
-_must_check_ int perfetto_start_zone(struct event_writer *writer, struct perfetto_tracks *tracks,
-				     const struct zone *zone, uint64_t fill_bytes);
+_must_check_ int perfetto_start_zone(struct perfetto_event_writer *writer,
+				     struct perfetto_tracks *tracks, const struct zone *zone,
+				     uint64_t fill_bytes);
 /* fill_bytes  of the region, from now on */
-_must_check_ int perfetto_end_zone(struct event_writer *writer, struct perfetto_tracks *tracks,
-				   uint32_t region, uint64_t fill_bytes, uint64_t time_ns);
+_must_check_ int perfetto_end_zone(struct perfetto_event_writer *writer,
+				   struct perfetto_tracks *tracks, uint32_t region,
+				   uint64_t fill_bytes, uint64_t time_ns);
 
 /* Only how full the region is, from now on. */
-_must_check_ int perfetto_write_fill(struct event_writer *writer, struct perfetto_tracks *tracks,
-				     uint32_t region, uint64_t fill_bytes, uint64_t time_ns);
+_must_check_ int perfetto_write_fill(struct perfetto_event_writer *writer,
+				     struct perfetto_tracks *tracks, uint32_t region,
+				     uint64_t fill_bytes, uint64_t time_ns);
 
 /* Flows between occupancies: numbers that no program is likely to choose. */
 #define HAND_OVER_FLOW 0xc3a5c85c00000000ull
@@ -39,25 +42,26 @@ _must_check_ int perfetto_write_fill(struct event_writer *writer, struct perfett
  * thread_name        of the thread, NUL-terminated
  * flow_in, flow_out  0: none
  */
-_must_check_ int perfetto_begin_region_slice(struct event_writer *writer,
+_must_check_ int perfetto_begin_region_slice(struct perfetto_event_writer *writer,
 					     struct perfetto_tracks *tracks,
 					     const struct occupancy *occupancy,
 					     const char *thread_name, uint64_t flow_in,
 					     uint64_t flow_out);
-_must_check_ int perfetto_end_region_slice(struct event_writer *writer,
+_must_check_ int perfetto_end_region_slice(struct perfetto_event_writer *writer,
 					   struct perfetto_tracks *tracks, uint32_t region,
 					   uint64_t flow_out, uint64_t time_ns);
 
 /* The thread's slice: which region it is on. */
-_must_check_ int perfetto_begin_thread_slice(struct event_writer *writer,
+_must_check_ int perfetto_begin_thread_slice(struct perfetto_event_writer *writer,
 					     struct perfetto_tracks *tracks,
 					     const struct occupancy *occupancy);
-_must_check_ int perfetto_end_thread_slice(struct event_writer *writer,
+_must_check_ int perfetto_end_thread_slice(struct perfetto_event_writer *writer,
 					   struct perfetto_tracks *tracks, uint32_t thread,
 					   uint64_t time_ns);
 
 /* How many of a process's regions are in use, and how large these are. */
-_must_check_ int perfetto_write_use(struct event_writer *writer, struct perfetto_tracks *tracks,
+_must_check_ int perfetto_write_use(struct perfetto_event_writer *writer,
+				    struct perfetto_tracks *tracks,
 				    const struct regions_in_use *use);
 
 #endif

@@ -36,7 +36,7 @@ struct region_state {
 	bool has_ended;
 };
 
-struct zone_stream {
+struct perfetto_zone_stream {
 	struct timeline_consumer consumer;
 	const struct timeline *declared; /* the first pass's */
 	struct timeline *timeline;       /* this pass's */
@@ -60,10 +60,10 @@ struct zone_stream {
 	const struct record_store *store;
 	struct perfetto_stream *packets;
 	struct perfetto_tracks *tracks;
-	struct event_writer zones;
-	struct event_writer occupancies;
-	struct event_writer totals;
-	struct event_writer counters;
+	struct perfetto_event_writer zones;
+	struct perfetto_event_writer occupancies;
+	struct perfetto_event_writer totals;
+	struct perfetto_event_writer counters;
 	ARRAY(struct region_state) regions;
 	uint64_t num_occupancies;
 	ARRAY(uint32_t) depths; /* zones that are open, by region */
@@ -76,12 +76,12 @@ struct zone_stream {
 
 static bool is_parameter(const void *owner, uint32_t item, const void *key)
 {
-	const struct zone_stream *stream = owner;
+	const struct perfetto_zone_stream *stream = owner;
 
 	return stream->carried.items[item].attribute.name == *(const uint32_t *)key;
 }
 
-static void forget_carried(struct zone_stream *stream)
+static void forget_carried(struct perfetto_zone_stream *stream)
 {
 	for (uint32_t i = 0; i < stream->carried.length; i++) {
 		const struct zone_attribute *attribute = &stream->carried.items[i].attribute;
@@ -96,7 +96,7 @@ static void forget_carried(struct zone_stream *stream)
 }
 
 /* A parameter of a name that the zone has replaces its value. */
-static struct carried *find_place(struct zone_stream *stream,
+static struct carried *find_place(struct perfetto_zone_stream *stream,
 				  const struct zone_attribute *attribute)
 {
 	uint32_t count = (uint32_t)stream->carried.length;
@@ -118,7 +118,7 @@ static struct carried *find_place(struct zone_stream *stream,
 	return added;
 }
 
-static int carry(struct zone_stream *stream, const struct zone_attribute *attribute,
+static int carry(struct perfetto_zone_stream *stream, const struct zone_attribute *attribute,
 		 const char *string, size_t length)
 {
 	struct carried *place = find_place(stream, attribute);
@@ -130,7 +130,7 @@ static int carry(struct zone_stream *stream, const struct zone_attribute *attrib
 	return stream->strings.failed ? -ENOMEM : 0;
 }
 
-static int carry_name(struct zone_stream *stream, const char *name, size_t length)
+static int carry_name(struct perfetto_zone_stream *stream, const char *name, size_t length)
 {
 	text_truncate(&stream->name, 0);
 	text_append_string(&stream->name, "");
@@ -141,8 +141,8 @@ static int carry_name(struct zone_stream *stream, const char *name, size_t lengt
 
 /* ---- what comes late ---------------------------------------------------------------------- */
 
-static int put_aside(struct zone_stream *stream, uint32_t zone, const struct late_record *record,
-		     const char *string, size_t length)
+static int put_aside(struct perfetto_zone_stream *stream, uint32_t zone,
+		     const struct late_record *record, const char *string, size_t length)
 {
 	struct text bytes = {0};
 	int err;
@@ -156,7 +156,7 @@ static int put_aside(struct zone_stream *stream, uint32_t zone, const struct lat
 	return err;
 }
 
-static int take_record(struct zone_stream *stream, const struct sorted_record *sorted)
+static int take_record(struct perfetto_zone_stream *stream, const struct sorted_record *sorted)
 {
 	struct zone_attribute attribute = {.next = TIMELINE_NONE};
 	const char *string = (const char *)sorted->data + sizeof(struct late_record);
@@ -176,7 +176,7 @@ static int take_record(struct zone_stream *stream, const struct sorted_record *s
 	return err ? err : carry(stream, &attribute, string, length);
 }
 
-static int move_to_next_late(struct zone_stream *stream)
+static int move_to_next_late(struct perfetto_zone_stream *stream)
 {
 	int got = record_sorter_next(&stream->late, &stream->next_late);
 
@@ -185,7 +185,7 @@ static int move_to_next_late(struct zone_stream *stream)
 }
 
 /* What the first pass has put aside for the pending zone. */
-static int take_late(struct zone_stream *stream)
+static int take_late(struct perfetto_zone_stream *stream)
 {
 	uint64_t number = stream->numbers.items[stream->pending];
 	int err = 0;
@@ -201,37 +201,37 @@ static int take_late(struct zone_stream *stream)
 
 /* ---- zones -------------------------------------------------------------------------------- */
 
-static uint64_t get_fill(const struct zone_stream *stream, uint32_t region, uint32_t zone)
+static uint64_t get_fill(const struct perfetto_zone_stream *stream, uint32_t region, uint32_t zone)
 {
 	return zone == TIMELINE_NONE ? 0
 				     : timeline_get_region(stream->timeline, region)->end -
 					       timeline_get_zone(stream->timeline, zone)->pointer;
 }
 
-static int add_carried(struct zone_stream *stream, const struct carried *carried)
+static int add_carried(struct perfetto_zone_stream *stream, const struct carried *carried)
 {
 	const struct zone_attribute *attribute = &carried->attribute;
-	struct event_string string = {
+	struct perfetto_event_string string = {
 		.data = carried->length ? stream->strings.data + carried->string : "",
 		.length = carried->length};
 
 	switch ((enum attribute_kind)attribute->kind) {
 	case ATTRIBUTE_PARAMETER:
-		return event_writer_add_parameter(&stream->zones, attribute, &string);
+		return perfetto_event_writer_add_parameter(&stream->zones, attribute, &string);
 	case ATTRIBUTE_CATEGORY:
-		return event_writer_add_category(&stream->zones, &string);
+		return perfetto_event_writer_add_category(&stream->zones, &string);
 	case ATTRIBUTE_FLOW:
-		return event_writer_add_flow(&stream->zones, attribute->value.u64, false);
+		return perfetto_event_writer_add_flow(&stream->zones, attribute->value.u64, false);
 	case ATTRIBUTE_TERMINATING_FLOW:
-		return event_writer_add_flow(&stream->zones, attribute->value.u64, true);
+		return perfetto_event_writer_add_flow(&stream->zones, attribute->value.u64, true);
 	}
 	return -EINVAL;
 }
 
-static int write_begin(struct zone_stream *stream)
+static int write_begin(struct perfetto_zone_stream *stream)
 {
 	const struct zone *zone = timeline_get_zone(stream->timeline, stream->pending);
-	struct event_string name = {.id = zone->name};
+	struct perfetto_event_string name = {.id = zone->name};
 	int err = take_late(stream);
 
 	if (!err && stream->is_too_deep)
@@ -239,23 +239,23 @@ static int write_begin(struct zone_stream *stream)
 					   get_fill(stream, zone->region, stream->pending),
 					   zone->begin_ns);
 	if (stream->has_name)
-		name = (struct event_string){.data = stream->name.data,
-					     .length = stream->name.length};
+		name = (struct perfetto_event_string){.data = stream->name.data,
+						      .length = stream->name.length};
 	if (!err)
 		err = perfetto_start_zone(&stream->zones, stream->tracks, zone,
 					  get_fill(stream, zone->region, stream->pending));
 	if (!err)
-		err = event_writer_set_name(&stream->zones, &name);
+		err = perfetto_event_writer_set_name(&stream->zones, &name);
 	array_for_each (&stream->carried, carried)
 		if (!err)
 			err = add_carried(stream, carried);
 	if (!err)
-		err = event_writer_close_parameters(&stream->zones);
-	return err ? err : event_writer_add(&stream->zones, zone->begin_ns);
+		err = perfetto_event_writer_close_parameters(&stream->zones);
+	return err ? err : perfetto_event_writer_add(&stream->zones, zone->begin_ns);
 }
 
 /* What comes for the pending zone from now on is late. */
-static int flush(struct zone_stream *stream)
+static int flush(struct perfetto_zone_stream *stream)
 {
 	int err = 0;
 
@@ -266,7 +266,7 @@ static int flush(struct zone_stream *stream)
 }
 
 /* The input may have changed since the first pass. */
-static bool is_known(const struct zone_stream *stream, const struct zone *zone)
+static bool is_known(const struct perfetto_zone_stream *stream, const struct zone *zone)
 {
 	return zone->region < timeline_count_region(stream->declared) &&
 	       zone->thread < timeline_count_thread(stream->declared);
@@ -274,7 +274,7 @@ static bool is_known(const struct zone_stream *stream, const struct zone *zone)
 
 static int begin_zone(void *context, uint32_t zone)
 {
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 	uint32_t region = timeline_get_zone(stream->timeline, zone)->region;
 	int err = flush(stream);
 
@@ -297,7 +297,7 @@ static int begin_zone(void *context, uint32_t zone)
 
 static int end_zone(void *context, uint32_t id)
 {
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 	const struct zone *zone = timeline_get_zone(stream->timeline, id);
 	uint64_t fill_bytes = get_fill(stream, zone->region, zone->parent);
 	bool is_too_deep = --stream->depths.items[zone->region] >= MAX_SLICE_DEPTH;
@@ -315,7 +315,7 @@ static int end_zone(void *context, uint32_t id)
 static int rename_zone(void *context, uint32_t zone, const char *name, size_t length)
 {
 	static const struct late_record record = {.kind = LATE_NAME};
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 
 	if (zone == stream->pending)
 		return carry_name(stream, name, length);
@@ -325,7 +325,7 @@ static int rename_zone(void *context, uint32_t zone, const char *name, size_t le
 static int add_attribute(void *context, uint32_t zone, const struct zone_attribute *attribute,
 			 const char *string, size_t length)
 {
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 	struct late_record record = {.value = attribute->value.u64,
 				     .name = attribute->name,
 				     .kind = attribute->kind,
@@ -339,7 +339,7 @@ static int add_attribute(void *context, uint32_t zone, const struct zone_attribu
 /* ---- occupancies -------------------------------------------------------------------------- */
 
 /* The slice of who was on the region ends; if somebody else comes, with an arrow to him. */
-static int end_slice(struct zone_stream *stream, uint32_t region, uint32_t next_thread,
+static int end_slice(struct perfetto_zone_stream *stream, uint32_t region, uint32_t next_thread,
 		     uint64_t *ret_flow)
 {
 	struct region_state *state = &stream->regions.items[region];
@@ -356,7 +356,7 @@ static int end_slice(struct zone_stream *stream, uint32_t region, uint32_t next_
 
 static int begin_occupancy(void *context, const struct occupancy *occupancy)
 {
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 	uint64_t flow;
 	uint32_t name;
 	int err;
@@ -380,7 +380,7 @@ static int begin_occupancy(void *context, const struct occupancy *occupancy)
 
 static int end_occupancy(void *context, const struct occupancy *occupancy)
 {
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 	struct region_state *state;
 
 	if (!stream->is_writing)
@@ -396,7 +396,7 @@ static int end_occupancy(void *context, const struct occupancy *occupancy)
 
 static int change_use(void *context, uint32_t region, uint64_t time_ns, bool is_begin)
 {
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 	const struct stack_region *used = timeline_get_region(stream->timeline, region);
 	uint64_t bytes = used->kind == REGION_DECLARED ? used->end - used->begin : 0;
 	uint64_t change[] = {is_begin ? 1 : -1ull, is_begin ? bytes : -bytes};
@@ -407,7 +407,7 @@ static int change_use(void *context, uint32_t region, uint64_t time_ns, bool is_
 }
 
 /* Running sums over the changes; those of one moment are one step. */
-static int write_uses(struct zone_stream *stream, uint32_t process)
+static int write_uses(struct perfetto_zone_stream *stream, uint32_t process)
 {
 	struct regions_in_use use = {.process = process};
 	bool has_use = false;
@@ -435,7 +435,7 @@ static int write_uses(struct zone_stream *stream, uint32_t process)
 
 static int finish_uses(void *context, uint32_t process)
 {
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 	int err;
 
 	if (!stream->is_writing)
@@ -450,7 +450,7 @@ static int finish_uses(void *context, uint32_t process)
 
 static int add_counter_value(void *context, const struct counter_value *value)
 {
-	struct zone_stream *stream = context;
+	struct perfetto_zone_stream *stream = context;
 	uint64_t track;
 	int err;
 
@@ -460,14 +460,14 @@ static int add_counter_value(void *context, const struct counter_value *value)
 	if (value->track >= timeline_count_counter_track(stream->declared))
 		return -ESTALE;
 	err = perfetto_tracks_use_counter(stream->tracks, value->track, &track);
-	return err ? err : event_writer_add_value(&stream->counters, track, value);
+	return err ? err : perfetto_event_writer_add_value(&stream->counters, track, value);
 }
 
 /* ---- the passes --------------------------------------------------------------------------- */
 
-struct zone_stream *zone_stream_new(const struct record_store *store)
+struct perfetto_zone_stream *perfetto_zone_stream_new(const struct record_store *store)
 {
-	struct zone_stream *stream = calloc(1, sizeof(*stream));
+	struct perfetto_zone_stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
 		return NULL;
@@ -490,7 +490,7 @@ struct zone_stream *zone_stream_new(const struct record_store *store)
 	return stream;
 }
 
-void zone_stream_free(struct zone_stream *stream)
+void perfetto_zone_stream_free(struct perfetto_zone_stream *stream)
 {
 	if (!stream)
 		return;
@@ -501,34 +501,34 @@ void zone_stream_free(struct zone_stream *stream)
 	text_release(&stream->name);
 	record_sorter_release(&stream->late);
 	record_sorter_release(&stream->uses);
-	event_writer_release(&stream->zones);
-	event_writer_release(&stream->occupancies);
-	event_writer_release(&stream->totals);
-	event_writer_release(&stream->counters);
+	perfetto_event_writer_release(&stream->zones);
+	perfetto_event_writer_release(&stream->occupancies);
+	perfetto_event_writer_release(&stream->totals);
+	perfetto_event_writer_release(&stream->counters);
 	array_release(&stream->regions);
 	array_release(&stream->depths);
 	perfetto_tracks_free(stream->tracks);
 	free(stream);
 }
 
-void zone_stream_survey(struct zone_stream *stream, struct timeline *timeline)
+void perfetto_zone_stream_survey(struct perfetto_zone_stream *stream, struct timeline *timeline)
 {
 	stream->declared = timeline;
 	stream->timeline = timeline;
 	timeline_set_consumer(timeline, &stream->consumer);
 }
 
-static int begin_sequence(struct zone_stream *stream, struct event_writer *writer,
+static int begin_sequence(struct perfetto_zone_stream *stream, struct perfetto_event_writer *writer,
 			  enum perfetto_sequence_id sequence, bool is_used)
 {
-	int err = event_writer_init(writer, stream->timeline, stream->packets);
+	int err = perfetto_event_writer_init(writer, stream->timeline, stream->packets);
 
 	if (!err && is_used)
 		err = perfetto_stream_start_clock(stream->packets, sequence, 0);
-	return err || !is_used ? err : event_writer_begin_sequence(writer, sequence);
+	return err || !is_used ? err : perfetto_event_writer_begin_sequence(writer, sequence);
 }
 
-static int begin_sequences(struct zone_stream *stream)
+static int begin_sequences(struct perfetto_zone_stream *stream)
 {
 	bool has_zones = stream->num_zones != 0;
 	int err = begin_sequence(stream, &stream->zones, SEQUENCE_EVENTS, has_zones);
@@ -543,8 +543,8 @@ static int begin_sequences(struct zone_stream *stream)
 	return err;
 }
 
-int zone_stream_write(struct zone_stream *stream, struct timeline *timeline,
-		      struct perfetto_stream *packets)
+int perfetto_zone_stream_write(struct perfetto_zone_stream *stream, struct timeline *timeline,
+			       struct perfetto_stream *packets)
 {
 	int err = record_sorter_finish(&stream->late);
 
@@ -567,7 +567,7 @@ int zone_stream_write(struct zone_stream *stream, struct timeline *timeline,
 	return err;
 }
 
-int zone_stream_finish(struct zone_stream *stream, uint64_t *ret_num_left_out)
+int perfetto_zone_stream_finish(struct perfetto_zone_stream *stream, uint64_t *ret_num_left_out)
 {
 	int err = stream->num_zones == stream->num_surveyed_zones ? 0 : -ESTALE;
 

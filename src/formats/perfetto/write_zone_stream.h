@@ -16,31 +16,33 @@
 #include "formats/perfetto/write_stream.h"
 #include "timeline/timeline.h"
 
-struct zone_stream;
+struct perfetto_zone_stream;
 
 /* The store is borrowed; NULL: all stays in memory. NULL when out of memory. */
-struct zone_stream *zone_stream_new(const struct record_store *store);
-void zone_stream_free(struct zone_stream *stream);
+struct perfetto_zone_stream *perfetto_zone_stream_new(const struct record_store *store);
+void perfetto_zone_stream_free(struct perfetto_zone_stream *stream);
 
 /*
  * Begin the first pass: what is added to the timeline from now on. The timeline must be empty and
  * outlive the second pass.
  */
-void zone_stream_survey(struct zone_stream *stream, struct timeline *timeline);
+void perfetto_zone_stream_survey(struct perfetto_zone_stream *stream, struct timeline *timeline);
 
 /*
  * Begin the second pass: the same is added to another timeline. Returns 0 or a stream's error; the
  * timeline's adding functions then return that of the packets, or -ESTALE when they get something
  * else than in the first pass.
  */
-_must_check_ int zone_stream_write(struct zone_stream *stream, struct timeline *timeline,
-				   struct perfetto_stream *packets);
+_must_check_ int perfetto_zone_stream_write(struct perfetto_zone_stream *stream,
+					    struct timeline *timeline,
+					    struct perfetto_stream *packets);
 
 /*
  * The end of the second pass. The same errors.
  *
  * ret_num_left_out  zones that lie deeper in others than readers of traces take
  */
-_must_check_ int zone_stream_finish(struct zone_stream *stream, uint64_t *ret_num_left_out);
+_must_check_ int perfetto_zone_stream_finish(struct perfetto_zone_stream *stream,
+					     uint64_t *ret_num_left_out);
 
 #endif

@@ -16,7 +16,7 @@ struct conversion {
 	struct import *import;
 	const struct zones_source *source;
 	struct zones_reader *reader;
-	struct zone_stream *stream;
+	struct perfetto_zone_stream *stream;
 	struct timeline *declared; /* the first pass's */
 	struct timeline *timeline; /* the second pass's */
 	uint8_t *bytes;
@@ -113,16 +113,16 @@ static int convert(struct conversion *conversion, struct perfetto_stream *packet
 	uint64_t num_left_out;
 	int err = read_through(conversion, zones_reader_scan);
 
-	zone_stream_survey(conversion->stream, conversion->declared);
+	perfetto_zone_stream_survey(conversion->stream, conversion->declared);
 	if (!err)
 		err = read_zones(conversion, conversion->declared);
 	if (err)
 		return err;
-	err = zone_stream_write(conversion->stream, conversion->timeline, packets);
+	err = perfetto_zone_stream_write(conversion->stream, conversion->timeline, packets);
 	if (!err)
 		err = read_zones_again(conversion);
 	if (!err)
-		err = zone_stream_finish(conversion->stream, &num_left_out);
+		err = perfetto_zone_stream_finish(conversion->stream, &num_left_out);
 	if (!err && num_left_out)
 		import_warn(conversion->import,
 			    "%" PRIu64 " zones are left out of the trace: they lie more than %d "
@@ -138,7 +138,7 @@ int perfetto_write_zones(struct import *import, const struct zones_source *sourc
 	struct conversion conversion = {
 		.import = import,
 		.source = source,
-		.stream = zone_stream_new(store),
+		.stream = perfetto_zone_stream_new(store),
 		.declared = timeline_new(),
 		.timeline = timeline_new(),
 	};
@@ -152,7 +152,7 @@ int perfetto_write_zones(struct import *import, const struct zones_source *sourc
 		err = import_fail_byte(import, 0, "the file changed while it was read");
 	import->timeline = timeline;
 	zones_reader_free(conversion.reader);
-	zone_stream_free(conversion.stream);
+	perfetto_zone_stream_free(conversion.stream);
 	timeline_free(conversion.timeline);
 	timeline_free(conversion.declared);
 	perfetto_stream_free(packets);
