@@ -45,7 +45,7 @@ static const char version_3[] = "function unpack(cpool)";
 static const char tree[] = "<title>Tree view</title>";
 static const char tree_script[] = "function treeView(opt)";
 
-struct node {
+struct async_profiler_node {
 	uint32_t parent;
 	uint32_t name; /* string */
 	uint32_t level;
@@ -56,7 +56,7 @@ struct node {
 	uint32_t thread;
 };
 
-struct reader {
+struct async_profiler_reader {
 	struct import *import;
 	struct lines lines;
 	bool has_table; /* of titles: from version 3 on */
@@ -70,7 +70,7 @@ struct reader {
 	uint64_t level; /* of the last frame */
 	uint64_t width;
 	struct async_profiler_titles titles;
-	ARRAY(struct node) nodes;
+	ARRAY(struct async_profiler_node) nodes;
 	ARRAY(uint32_t) path; /* the last node of every level */
 	struct piece units;
 	uint32_t metric;
@@ -78,7 +78,7 @@ struct reader {
 	uint64_t num_steps;
 };
 
-static bool take_line(struct reader *reader, struct piece *ret)
+static bool take_line(struct async_profiler_reader *reader, struct piece *ret)
 {
 	if (!lines_take(&reader->lines, ret))
 		return false;
@@ -86,7 +86,7 @@ static bool take_line(struct reader *reader, struct piece *ret)
 	return true;
 }
 
-static int read_titles(struct reader *reader)
+static int read_titles(struct async_profiler_reader *reader)
 {
 	struct piece line;
 	int err = 0;
@@ -126,9 +126,9 @@ static bool parse_arguments(struct piece rest, uint64_t *arguments, size_t *ret_
 	return false;
 }
 
-static int add_node(struct reader *reader, struct node node)
+static int add_node(struct async_profiler_reader *reader, struct async_profiler_node node)
 {
-	struct node *added;
+	struct async_profiler_node *added;
 	uint32_t *last;
 
 	if (node.level > reader->path.length || (!node.level && reader->nodes.length))
@@ -151,7 +151,7 @@ static int add_node(struct reader *reader, struct node node)
 }
 
 /* f(level,left,width,type,'title') */
-static int read_plain_frame(struct reader *reader, struct piece line)
+static int read_plain_frame(struct async_profiler_reader *reader, struct piece line)
 {
 	const char *quote = memchr(line.start, '\'', line.length);
 	struct piece rest = {quote, quote ? (size_t)(line.start + line.length - quote) : 0};
@@ -160,7 +160,7 @@ static int read_plain_frame(struct reader *reader, struct piece line)
 	size_t length = quote ? (size_t)(quote - line.start) - 2 : 0;
 	uint64_t arguments[MAX_ARGUMENTS] = {0};
 	size_t count = 0;
-	struct node node;
+	struct async_profiler_node node;
 	int err = 0;
 
 	if (!quote || quote < line.start + 3 || length >= sizeof(numbers))
@@ -173,9 +173,9 @@ static int read_plain_frame(struct reader *reader, struct piece line)
 		text_release(&title);
 		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
 	}
-	node = (struct node){.level = (uint32_t)arguments[0],
-			     .width = arguments[2],
-			     .type = (uint8_t)(arguments[3] & 7)};
+	node = (struct async_profiler_node){.level = (uint32_t)arguments[0],
+					    .width = arguments[2],
+					    .type = (uint8_t)(arguments[3] & 7)};
 	err = title.failed ? -ENOMEM
 			   : profile_add_frame_name(reader->import->profile,
 						    title.length ? title.data : "", title.length,
@@ -184,11 +184,11 @@ static int read_plain_frame(struct reader *reader, struct piece line)
 	return err ? err : add_node(reader, node);
 }
 
-static int read_frame(struct reader *reader, struct piece line)
+static int read_frame(struct async_profiler_reader *reader, struct piece line)
 {
 	struct piece rest = {line.start + 2, line.length - 2};
 	uint64_t arguments[MAX_ARGUMENTS] = {0};
-	struct node node = {0};
+	struct async_profiler_node node = {0};
 	uint64_t level = reader->level;
 	uint64_t width;
 	size_t count;
@@ -238,17 +238,18 @@ static struct piece find_quoted(struct piece line)
 
 /* ---- call trees ---- */
 
-static int add_tree_root(struct reader *reader, uint64_t total)
+static int add_tree_root(struct async_profiler_reader *reader, uint64_t total)
 {
-	struct node node = {.width = total};
+	struct async_profiler_node node = {.width = total};
 	int err = profile_add_string(reader->import->profile, "all", &node.name);
 
 	return err ? err : add_node(reader, node);
 }
 
-static int add_tree_frame(struct reader *reader, const struct async_profiler_tree_frame *frame)
+static int add_tree_frame(struct async_profiler_reader *reader,
+			  const struct async_profiler_tree_frame *frame)
 {
-	struct node node = {
+	struct async_profiler_node node = {
 		.level = reader->tree_level, .type = frame->type, .width = frame->total};
 	struct text name = {0};
 	int err = reader->nodes.length ? 0 : add_tree_root(reader, 0);
@@ -266,7 +267,7 @@ static int add_tree_frame(struct reader *reader, const struct async_profiler_tre
 }
 
 /* "<li>..." stands for all that the frame above it calls. */
-static void count_pruned(struct reader *reader)
+static void count_pruned(struct async_profiler_reader *reader)
 {
 	size_t count = reader->nodes.length;
 	uint64_t total = count ? reader->nodes.items[count - 1].width : 0;
@@ -275,7 +276,7 @@ static void count_pruned(struct reader *reader)
 		reader->import->counts.pruned_weight += total - reader->self;
 }
 
-static int read_tree_line(struct reader *reader, struct piece line)
+static int read_tree_line(struct async_profiler_reader *reader, struct piece line)
 {
 	struct async_profiler_tree_frame frame;
 	uint64_t total;
@@ -300,7 +301,7 @@ static int read_tree_line(struct reader *reader, struct piece line)
 	return 0;
 }
 
-static int read_line(struct reader *reader, struct piece line)
+static int read_line(struct async_profiler_reader *reader, struct piece line)
 {
 	if (reader->is_tree)
 		return read_tree_line(reader, line);
@@ -330,7 +331,7 @@ static int read_line(struct reader *reader, struct piece line)
 /* ---- stacks ---- */
 
 /* By the number of colors, which is how the page itself tells them. */
-static unsigned int get_type(const struct reader *reader, unsigned int type)
+static unsigned int get_type(const struct async_profiler_reader *reader, unsigned int type)
 {
 	/* Java, inlined, kernel, C++, native; Java was compiled or not. */
 	static const uint8_t old[] = {0, 2, 5, 4, 3};
@@ -339,7 +340,8 @@ static unsigned int get_type(const struct reader *reader, unsigned int type)
 	return is_old && type < ARRAY_LENGTH(old) ? old[type] : type;
 }
 
-static int add_frame(struct reader *reader, const struct node *node, uint32_t *stack)
+static int add_frame(struct async_profiler_reader *reader, const struct async_profiler_node *node,
+		     uint32_t *stack)
 {
 	struct profile *profile = reader->import->profile;
 	struct frame frame = {.name = node->name, .full_name = node->name};
@@ -351,8 +353,9 @@ static int add_frame(struct reader *reader, const struct node *node, uint32_t *s
 	return err ? err : profile_add_stack(profile, *stack, location, stack);
 }
 
-static bool parse_thread(const struct reader *reader, const struct node *node,
-			 struct piece *ret_comm, uint32_t *ret_tid)
+static bool parse_thread(const struct async_profiler_reader *reader,
+			 const struct async_profiler_node *node, struct piece *ret_comm,
+			 uint32_t *ret_tid)
 {
 	const struct profile *profile = reader->import->profile;
 	struct piece name = {profile_get_string(profile, node->name),
@@ -361,7 +364,8 @@ static bool parse_thread(const struct reader *reader, const struct node *node,
 	return node->level == 1 && async_profiler_parse_thread(name, ret_comm, ret_tid);
 }
 
-static int add_thread(struct reader *reader, struct node *node, struct piece comm, uint32_t tid)
+static int add_thread(struct async_profiler_reader *reader, struct async_profiler_node *node,
+		      struct piece comm, uint32_t tid)
 {
 	struct profile *profile = reader->import->profile;
 	struct thread thread = {.source = reader->import->source, .tid = tid};
@@ -373,9 +377,9 @@ static int add_thread(struct reader *reader, struct node *node, struct piece com
 }
 
 /* What a node inherits, and its own frame where that comes after its parent's. */
-static int place_node(struct reader *reader, struct node *node)
+static int place_node(struct async_profiler_reader *reader, struct async_profiler_node *node)
 {
-	const struct node *parent = NULL;
+	const struct async_profiler_node *parent = NULL;
 	struct piece comm;
 	uint32_t tid;
 
@@ -394,15 +398,17 @@ static int place_node(struct reader *reader, struct node *node)
  * The stack of a node whose stack leads from it to the first level. Such stacks share nothing that
  * the page shows, so a small page could hold any number of levels.
  */
-static int make_reversed_stack(struct reader *reader, const struct node *node, uint32_t *stack)
+static int make_reversed_stack(struct async_profiler_reader *reader,
+			       const struct async_profiler_node *node, uint32_t *stack)
 {
-	const struct node *nodes = reader->nodes.items;
+	const struct async_profiler_node *nodes = reader->nodes.items;
 	uint64_t max_stacks = MAX_REVERSED_STACKS + reader->import->size / 8;
 	struct piece comm;
 	uint32_t tid;
 	int err = 0;
 
-	for (const struct node *at = node; !err && at->level; at = &nodes[at->parent]) {
+	for (const struct async_profiler_node *at = node; !err && at->level;
+	     at = &nodes[at->parent]) {
 		if (++reader->num_steps > MAX_REVERSED_STEPS ||
 		    profile_count_stacks(reader->import->profile) > max_stacks)
 			return import_fail_line(reader->import, reader->lines.number,
@@ -413,7 +419,7 @@ static int make_reversed_stack(struct reader *reader, const struct node *node, u
 	return err;
 }
 
-static int add_sample(struct reader *reader, struct node *node)
+static int add_sample(struct async_profiler_reader *reader, struct async_profiler_node *node)
 {
 	int err = place_node(reader, node);
 	uint32_t stack = node->stack;
@@ -452,7 +458,7 @@ static bool is_thread_start(const char *name)
 }
 
 /* Whether most of the weight is in outermost frames that threads start with. */
-static bool begins_with_thread_starts(const struct reader *reader)
+static bool begins_with_thread_starts(const struct async_profiler_reader *reader)
 {
 	uint64_t known = 0;
 	uint64_t all = 0;
@@ -460,8 +466,8 @@ static bool begins_with_thread_starts(const struct reader *reader)
 	uint32_t tid;
 
 	for (size_t i = 1; i < reader->nodes.length; i++) {
-		const struct node *node = &reader->nodes.items[i];
-		const struct node *parent = &reader->nodes.items[node->parent];
+		const struct async_profiler_node *node = &reader->nodes.items[i];
+		const struct async_profiler_node *parent = &reader->nodes.items[node->parent];
 
 		if (node->level == 1
 			    ? parse_thread(reader, node, &comm, &tid)
@@ -474,7 +480,7 @@ static bool begins_with_thread_starts(const struct reader *reader)
 	return known >= all / 2;
 }
 
-static void decide_direction(struct reader *reader)
+static void decide_direction(struct async_profiler_reader *reader)
 {
 	if (!reader->is_inverted)
 		return;
@@ -484,7 +490,7 @@ static void decide_direction(struct reader *reader)
 		    reader->is_reversed ? "reversed" : "drawn upside down only");
 }
 
-static int add_metric(struct reader *reader)
+static int add_metric(struct async_profiler_reader *reader)
 {
 	/* A tree has a counter where a flame graph says nothing, of time or bytes for example. */
 	static const char *const metrics[][3] = {
@@ -501,7 +507,7 @@ static int add_metric(struct reader *reader)
 	return profile_add_metric(reader->import->profile, metric[1], metric[2], &reader->metric);
 }
 
-static int add_samples(struct reader *reader)
+static int add_samples(struct async_profiler_reader *reader)
 {
 	int err = add_metric(reader);
 
@@ -525,7 +531,7 @@ static int add_samples(struct reader *reader)
 	return err;
 }
 
-static int read_page(struct reader *reader)
+static int read_page(struct async_profiler_reader *reader)
 {
 	struct import *import = reader->import;
 	struct piece page = {reader->lines.next, import->size};
@@ -544,7 +550,8 @@ static int read_page(struct reader *reader)
 
 static int read_async_profiler(struct import *import)
 {
-	struct reader reader = {.import = import, .lines = lines_of(import->data, import->size)};
+	struct async_profiler_reader reader = {.import = import,
+					       .lines = lines_of(import->data, import->size)};
 	int err = read_page(&reader);
 
 	async_profiler_titles_release(&reader.titles);

@@ -61,7 +61,7 @@ struct sample_in_work {
 	bool is_open;
 };
 
-struct reader {
+struct async_profiler_heatmap_reader {
 	struct import *import;
 	struct async_profiler_methods methods;
 	ARRAY(uint32_t) synonyms;
@@ -81,12 +81,13 @@ struct reader {
 	uint32_t timeline_process;
 };
 
-static int fail(const struct reader *reader, const uint8_t *at, const char *expected)
+static int fail(const struct async_profiler_heatmap_reader *reader, const uint8_t *at,
+		const char *expected)
 {
 	return async_profiler_heatmap_fail(reader->import, at, expected);
 }
 
-static int fail_here(const struct reader *reader, const char *expected)
+static int fail_here(const struct async_profiler_heatmap_reader *reader, const char *expected)
 {
 	return fail(reader, reader->data.next, expected);
 }
@@ -94,7 +95,7 @@ static int fail_here(const struct reader *reader, const char *expected)
 /* ---- executions ---- */
 
 /* The last digits say how much there is. */
-static int read_counts(struct reader *reader)
+static int read_counts(struct async_profiler_heatmap_reader *reader)
 {
 	uint32_t *const counts[NUM_COUNTS] = {&reader->num_pieces, &reader->num_steps, NULL,
 					      &reader->num_chunks, &reader->num_samples};
@@ -112,7 +113,7 @@ static int read_counts(struct reader *reader)
 	return 0;
 }
 
-static int read_starts(struct reader *reader)
+static int read_starts(struct async_profiler_heatmap_reader *reader)
 {
 	uint32_t count;
 	uint32_t method;
@@ -129,7 +130,7 @@ static int read_starts(struct reader *reader)
 }
 
 /* They are read again when the samples are: not to keep them is what bounds the memory. */
-static int pass_steps(struct reader *reader)
+static int pass_steps(struct async_profiler_heatmap_reader *reader)
 {
 	int err = async_profiler_code_init(&reader->steps, &reader->data);
 	struct async_profiler_code code = reader->steps;
@@ -146,7 +147,7 @@ static int pass_steps(struct reader *reader)
 	return 0;
 }
 
-static int read_synonyms(struct reader *reader)
+static int read_synonyms(struct async_profiler_heatmap_reader *reader)
 {
 	uint32_t count;
 
@@ -165,7 +166,7 @@ static int read_synonyms(struct reader *reader)
 }
 
 /* A piece that is there already. */
-static bool take_piece(struct reader *reader, uint32_t *ret)
+static bool take_piece(struct async_profiler_heatmap_reader *reader, uint32_t *ret)
 {
 	size_t num_synonyms = reader->synonyms.length;
 	uint32_t number;
@@ -179,7 +180,7 @@ static bool take_piece(struct reader *reader, uint32_t *ret)
 }
 
 /* The first one is none, which those that begin with their method have as their parent. */
-static int read_pieces(struct reader *reader)
+static int read_pieces(struct async_profiler_heatmap_reader *reader)
 {
 	for (uint32_t i = 0; i < reader->num_pieces; i++) {
 		struct piece_of_stack piece = {0};
@@ -206,7 +207,8 @@ static int read_pieces(struct reader *reader)
 
 static bool is_known(const void *owner, uint32_t item, const void *key)
 {
-	const struct known *a = &((const struct reader *)owner)->known.items[item];
+	const struct known *a =
+		&((const struct async_profiler_heatmap_reader *)owner)->known.items[item];
 	const struct known *b = key;
 
 	return a->before == b->before && a->piece == b->piece;
@@ -218,7 +220,7 @@ static uint64_t hash_known(const struct known *known)
 }
 
 /* The methods of a piece, the last one first. */
-static int find_path(struct reader *reader, uint32_t piece)
+static int find_path(struct async_profiler_heatmap_reader *reader, uint32_t piece)
 {
 	reader->path.length = 0;
 	for (; piece; piece = reader->pieces.items[piece].parent) {
@@ -233,7 +235,7 @@ static int find_path(struct reader *reader, uint32_t piece)
 	return 0;
 }
 
-static int unfold_piece(struct reader *reader, struct known *known)
+static int unfold_piece(struct async_profiler_heatmap_reader *reader, struct known *known)
 {
 	struct profile *profile = reader->import->profile;
 	uint64_t max_stacks = MAX_STACKS + reader->import->size / 8;
@@ -256,7 +258,7 @@ static int unfold_piece(struct reader *reader, struct known *known)
 	return err;
 }
 
-static int add_known(struct reader *reader, const struct known *known)
+static int add_known(struct async_profiler_heatmap_reader *reader, const struct known *known)
 {
 	struct known *added;
 
@@ -271,7 +273,8 @@ static int add_known(struct reader *reader, const struct known *known)
 }
 
 /* Put a piece on the sample's stack. */
-static int add_piece(struct reader *reader, struct sample_in_work *sample, uint32_t piece)
+static int add_piece(struct async_profiler_heatmap_reader *reader, struct sample_in_work *sample,
+		     uint32_t piece)
 {
 	struct known known = {.before = sample->is_open ? sample->stack : AT_START, .piece = piece};
 	uint32_t found =
@@ -295,7 +298,7 @@ static int add_piece(struct reader *reader, struct sample_in_work *sample, uint3
 /* ---- samples ---- */
 
 /* The time of the next sample; the last step's when the steps do not have so many. */
-static uint64_t take_time(struct reader *reader)
+static uint64_t take_time(struct async_profiler_heatmap_reader *reader)
 {
 	bool has_samples =
 		!async_profiler_code_is_constant(&reader->steps) || reader->steps.values.items[0];
@@ -309,7 +312,8 @@ static uint64_t take_time(struct reader *reader)
 	return (reader->start_ms + (reader->step ? reader->step - 1 : 0) * STEP_MS) * NS_A_MS;
 }
 
-static int find_timeline_thread(struct reader *reader, struct async_profiler_thread *thread)
+static int find_timeline_thread(struct async_profiler_heatmap_reader *reader,
+				struct async_profiler_thread *thread)
 {
 	struct timeline *timeline = reader->import->timeline;
 	const struct profile *profile = reader->import->profile;
@@ -329,7 +333,8 @@ static int find_timeline_thread(struct reader *reader, struct async_profiler_thr
 	return err ? err : timeline_add_thread(timeline, &added, &thread->timeline);
 }
 
-static int add_sample(struct reader *reader, const struct sample_in_work *sample)
+static int add_sample(struct async_profiler_heatmap_reader *reader,
+		      const struct sample_in_work *sample)
 {
 	struct async_profiler_thread *thread = &reader->methods.threads.items[sample->thread];
 	struct timeline_sample timed = {.time_ns = take_time(reader),
@@ -351,7 +356,7 @@ static int add_sample(struct reader *reader, const struct sample_in_work *sample
 	return err ? err : timeline_add_sample(reader->import->timeline, &timed, NULL);
 }
 
-static int read_samples(struct reader *reader)
+static int read_samples(struct async_profiler_heatmap_reader *reader)
 {
 	struct sample_in_work sample = {0};
 	uint32_t piece;
@@ -372,7 +377,7 @@ static int read_samples(struct reader *reader)
 	return err;
 }
 
-static int read_executions(struct reader *reader)
+static int read_executions(struct async_profiler_heatmap_reader *reader)
 {
 	int err = async_profiler_methods_find_digits(&reader->methods, ASYNC_PROFILER_HEATMAP_MARK,
 						     &reader->data);
@@ -393,7 +398,7 @@ static int read_executions(struct reader *reader)
 }
 
 /* let startMs = 1700000000000; */
-static void read_start(struct reader *reader)
+static void read_start(struct async_profiler_heatmap_reader *reader)
 {
 	struct piece text;
 
@@ -409,7 +414,7 @@ static void read_start(struct reader *reader)
 	}
 }
 
-static int read_page(struct reader *reader)
+static int read_page(struct async_profiler_heatmap_reader *reader)
 {
 	int err = profile_add_metric(reader->import->profile, "samples", "count", &reader->metric);
 
@@ -430,7 +435,7 @@ static int read_page(struct reader *reader)
 
 int async_profiler_read_heatmap(struct import *import)
 {
-	struct reader reader = {
+	struct async_profiler_heatmap_reader reader = {
 		.import = import,
 		.timeline_process = TIMELINE_NONE,
 	};

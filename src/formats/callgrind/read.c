@@ -33,17 +33,17 @@
 #define FREE_COSTS     1000000u
 #define BYTES_PER_COST 3u
 
-struct event {
+struct callgrind_event {
 	struct piece name;
 	uint64_t sum;
 	uint64_t told; /* by the file itself */
 };
 
-struct reader {
+struct callgrind_reader {
 	struct import *import;
 	struct callgrind_graph graph;
 	struct callgrind_names names;
-	struct event events[MAX_EVENTS];
+	struct callgrind_event events[MAX_EVENTS];
 	uint32_t metrics[MAX_EVENTS];
 
 	/* Of the part. */
@@ -107,7 +107,7 @@ static bool is_position(struct piece word)
 
 /* ---- the header ---- */
 
-static size_t find_event(const struct reader *reader, struct piece name)
+static size_t find_event(const struct callgrind_reader *reader, struct piece name)
 {
 	size_t event = 0;
 
@@ -119,7 +119,7 @@ static size_t find_event(const struct reader *reader, struct piece name)
 }
 
 /* All events must be known before there are costs: parts may have different ones. */
-static int find_events(struct reader *reader)
+static int find_events(struct callgrind_reader *reader)
 {
 	struct lines lines = lines_of(reader->import->data, reader->import->size);
 	struct piece line;
@@ -147,7 +147,7 @@ static int find_events(struct reader *reader)
 	return 0;
 }
 
-static int add_metrics(struct reader *reader)
+static int add_metrics(struct callgrind_reader *reader)
 {
 	struct profile *profile = reader->import->profile;
 	uint32_t name;
@@ -162,7 +162,7 @@ static int add_metrics(struct reader *reader)
 	return err;
 }
 
-static void read_events(struct reader *reader, struct piece text)
+static void read_events(struct callgrind_reader *reader, struct piece text)
 {
 	struct piece name;
 
@@ -172,7 +172,7 @@ static void read_events(struct reader *reader, struct piece text)
 		reader->columns[reader->num_columns++] = find_event(reader, name);
 }
 
-static void read_positions(struct reader *reader, struct piece text)
+static void read_positions(struct callgrind_reader *reader, struct piece text)
 {
 	reader->num_positions = 0;
 	while (reader->num_positions < MAX_POSITIONS && take_word(&text).length)
@@ -180,7 +180,7 @@ static void read_positions(struct reader *reader, struct piece text)
 }
 
 /* What all costs of a part add up to. */
-static void read_totals(struct reader *reader, struct piece text)
+static void read_totals(struct callgrind_reader *reader, struct piece text)
 {
 	reader->num_totals++;
 	for (size_t i = 0; i < reader->num_columns; i++) {
@@ -193,7 +193,7 @@ static void read_totals(struct reader *reader, struct piece text)
 	}
 }
 
-static int read_command(struct reader *reader, struct piece text)
+static int read_command(struct callgrind_reader *reader, struct piece text)
 {
 	struct piece word = take_word(&text);
 
@@ -207,7 +207,7 @@ static int read_command(struct reader *reader, struct piece text)
 	return word.length ? callgrind_add_string(&reader->names, word, &reader->names.comm) : 0;
 }
 
-static int read_header(struct reader *reader, struct piece line)
+static int read_header(struct callgrind_reader *reader, struct piece line)
 {
 	const char *colon = memchr(line.start, ':', line.length);
 	struct piece key = {line.start, colon ? (size_t)(colon - line.start) : 0};
@@ -238,7 +238,7 @@ static int read_header(struct reader *reader, struct piece line)
 
 /* ---- the body ---- */
 
-static bool has_room(const struct reader *reader)
+static bool has_room(const struct callgrind_reader *reader)
 {
 	const struct callgrind_graph *graph = &reader->graph;
 
@@ -246,8 +246,8 @@ static bool has_room(const struct reader *reader)
 	       FREE_COSTS + reader->import->size / BYTES_PER_COST;
 }
 
-static int add_cost(struct reader *reader, struct piece word, uint64_t *sum, bool is_self,
-		    struct event *event)
+static int add_cost(struct callgrind_reader *reader, struct piece word, uint64_t *sum, bool is_self,
+		    struct callgrind_event *event)
 {
 	uint64_t value;
 
@@ -265,7 +265,7 @@ static int add_cost(struct reader *reader, struct piece word, uint64_t *sum, boo
 	return 0;
 }
 
-static int read_costs(struct reader *reader, struct piece text)
+static int read_costs(struct callgrind_reader *reader, struct piece text)
 {
 	struct callgrind_graph *graph = &reader->graph;
 	bool is_self = !reader->is_call;
@@ -300,7 +300,7 @@ static int read_costs(struct reader *reader, struct piece text)
 	return err;
 }
 
-static int read_function(struct reader *reader, struct piece text)
+static int read_function(struct callgrind_reader *reader, struct piece text)
 {
 	uint32_t name;
 	int err = callgrind_read_name(&reader->names, text, CALLGRIND_FUNCTION, &name);
@@ -310,7 +310,7 @@ static int read_function(struct reader *reader, struct piece text)
 					  &reader->function);
 }
 
-static int read_called(struct reader *reader, struct piece text)
+static int read_called(struct callgrind_reader *reader, struct piece text)
 {
 	uint32_t object = reader->called_object;
 	uint32_t file = reader->called_file;
@@ -324,7 +324,7 @@ static int read_called(struct reader *reader, struct piece text)
 			     file == STRING_NONE ? reader->file : file, name, &reader->called);
 }
 
-static int read_calls(struct reader *reader)
+static int read_calls(struct callgrind_reader *reader)
 {
 	if (reader->called == HASH_INDEX_NONE)
 		return reader_skip_line(reader->import, reader->names.line, "a call of nothing");
@@ -333,7 +333,7 @@ static int read_calls(struct reader *reader)
 }
 
 /* What has no use here, as jumps have none, is passed over, but for the names that it tells. */
-static int read_specification(struct reader *reader, struct piece line, size_t length)
+static int read_specification(struct callgrind_reader *reader, struct piece line, size_t length)
 {
 	struct piece value = skip_bytes(line, length + 1);
 	uint32_t ignored;
@@ -373,7 +373,7 @@ static size_t get_specification(struct piece line)
 	return length < line.length && line.start[length] == '=' ? length : 0;
 }
 
-static int read_line(struct reader *reader, struct piece line)
+static int read_line(struct callgrind_reader *reader, struct piece line)
 {
 	size_t length;
 
@@ -390,7 +390,7 @@ static int read_line(struct reader *reader, struct piece line)
 	return length ? read_specification(reader, line, length) : read_header(reader, line);
 }
 
-static int read_lines(struct reader *reader)
+static int read_lines(struct callgrind_reader *reader)
 {
 	struct lines lines = lines_of(reader->import->data, reader->import->size);
 	struct piece line;
@@ -405,14 +405,14 @@ static int read_lines(struct reader *reader)
 
 /* ---- all of it ---- */
 
-static void tell_oddities(const struct reader *reader)
+static void tell_oddities(const struct callgrind_reader *reader)
 {
 	bool has_totals = reader->num_totals && reader->num_totals == reader->num_parts;
 
 	if (reader->has_negative)
 		import_warn(reader->import, "costs below 0 are left out");
 	for (size_t i = 0; i < reader->graph.num_events; i++) {
-		const struct event *event = &reader->events[i];
+		const struct callgrind_event *event = &reader->events[i];
 
 		if (!has_totals || event->sum == event->told)
 			continue;
@@ -427,7 +427,7 @@ static void tell_oddities(const struct reader *reader)
 
 static int read_callgrind(struct import *import)
 {
-	struct reader reader = {
+	struct callgrind_reader reader = {
 		.import = import,
 		.graph = {.import = import},
 		.names = {.import = import, .graph = &reader.graph},

@@ -50,7 +50,7 @@ struct context {
 	uint32_t next;  /* of the same function */
 };
 
-struct maker {
+struct callgrind_builder {
 	struct callgrind_graph *graph;
 	size_t event;
 	uint32_t metric;
@@ -82,7 +82,7 @@ void callgrind_graph_release(struct callgrind_graph *graph)
 	hash_index_release(&graph->call_index);
 }
 
-struct key {
+struct callgrind_key {
 	uint32_t first;
 	uint32_t second;
 };
@@ -90,7 +90,7 @@ struct key {
 static bool is_function(const void *owner, uint32_t item, const void *key)
 {
 	const struct callgrind_graph *graph = owner;
-	const struct key *wanted = key;
+	const struct callgrind_key *wanted = key;
 
 	return graph->functions.items[item].thread == wanted->first &&
 	       graph->functions.items[item].location == wanted->second;
@@ -99,7 +99,7 @@ static bool is_function(const void *owner, uint32_t item, const void *key)
 static bool is_call(const void *owner, uint32_t item, const void *key)
 {
 	const struct callgrind_graph *graph = owner;
-	const struct key *wanted = key;
+	const struct callgrind_key *wanted = key;
 
 	return graph->calls.items[item].caller == wanted->first &&
 	       graph->calls.items[item].callee == wanted->second;
@@ -108,7 +108,7 @@ static bool is_call(const void *owner, uint32_t item, const void *key)
 int callgrind_find_function(struct callgrind_graph *graph, uint32_t thread, uint32_t location,
 			    uint32_t *ret)
 {
-	struct key key = {thread, location};
+	struct callgrind_key key = {thread, location};
 	uint64_t hash = hash_mix(thread, location);
 	struct callgrind_function *added;
 
@@ -130,7 +130,7 @@ int callgrind_find_function(struct callgrind_graph *graph, uint32_t thread, uint
 int callgrind_find_call(struct callgrind_graph *graph, uint32_t caller, uint32_t callee,
 			uint32_t *ret)
 {
-	struct key key = {caller, callee};
+	struct callgrind_key key = {caller, callee};
 	uint64_t hash = hash_mix(hash_mix(1, caller), callee);
 	struct callgrind_call *added;
 
@@ -189,8 +189,8 @@ struct steps {
 	size_t capacity;
 };
 
-static int open_function(const struct maker *maker, struct steps *steps, uint32_t function,
-			 uint8_t *visits)
+static int open_function(const struct callgrind_builder *maker, struct steps *steps,
+			 uint32_t function, uint8_t *visits)
 {
 	struct step *step = array_add(steps);
 
@@ -205,7 +205,7 @@ static int open_function(const struct maker *maker, struct steps *steps, uint32_
  * Go down from a function: calls to one that is still open lead back. Writes functions into the
  * order from its end on.
  */
-static int visit(struct maker *maker, uint32_t start, uint8_t *visits, size_t *place)
+static int visit(struct callgrind_builder *maker, uint32_t start, uint8_t *visits, size_t *place)
 {
 	const struct callgrind_graph *graph = maker->graph;
 	struct steps steps = {0};
@@ -233,7 +233,7 @@ static int visit(struct maker *maker, uint32_t start, uint8_t *visits, size_t *p
 }
 
 /* Functions that nobody calls first; the others are in rings that nobody calls. */
-static int order_functions(struct maker *maker)
+static int order_functions(struct callgrind_builder *maker)
 {
 	size_t count = maker->graph->functions.length;
 	_cleanup_free_ uint8_t *visits = calloc(count + 1, 1);
@@ -251,14 +251,14 @@ static int order_functions(struct maker *maker)
 	return err;
 }
 
-static uint64_t get_self(const struct maker *maker, uint32_t function)
+static uint64_t get_self(const struct callgrind_builder *maker, uint32_t function)
 {
 	const struct callgrind_graph *graph = maker->graph;
 
 	return graph->self_costs.items[function * graph->num_events + maker->event];
 }
 
-static uint64_t get_call(const struct maker *maker, uint32_t call)
+static uint64_t get_call(const struct callgrind_builder *maker, uint32_t call)
 {
 	const struct callgrind_graph *graph = maker->graph;
 
@@ -274,7 +274,7 @@ static uint64_t scale(unsigned __int128 a, uint64_t b, unsigned __int128 c)
 }
 
 /* What each call to a function costs here: no more than the function does, in all. */
-static void realize_calls(struct maker *maker, uint32_t function)
+static void realize_calls(struct callgrind_builder *maker, uint32_t function)
 {
 	unsigned __int128 demand = 0;
 	unsigned __int128 passed = 0;
@@ -301,7 +301,7 @@ static void realize_calls(struct maker *maker, uint32_t function)
 }
 
 /* Every unit of cost belongs to one function, and goes up one way: totals fit 64 bits as well. */
-static void sum_up(struct maker *maker)
+static void sum_up(struct callgrind_builder *maker)
 {
 	for (size_t i = maker->graph->functions.length; i-- > 0;) {
 		uint32_t function = maker->order[i];
@@ -328,7 +328,8 @@ static int compare_weights(const void *left, const void *right)
 }
 
 /* How many stacks a function may have: its part of those that are left. */
-static size_t get_max_stacks(const struct maker *maker, size_t num_left, size_t calls_left)
+static size_t get_max_stacks(const struct callgrind_builder *maker, size_t num_left,
+			     size_t calls_left)
 {
 	const struct callgrind_graph *graph = maker->graph;
 	uint64_t all = (FREE_STACKS + graph->import->size / BYTES_PER_STACK) / graph->num_events;
@@ -338,7 +339,7 @@ static size_t get_max_stacks(const struct maker *maker, size_t num_left, size_t 
 	return part < MIN_STACKS ? MIN_STACKS : part > MAX_STACKS ? MAX_STACKS : (size_t)part;
 }
 
-static int add_row(struct maker *maker, const struct context *context)
+static int add_row(struct callgrind_builder *maker, const struct context *context)
 {
 	struct context *row = array_add(&maker->rows);
 
@@ -349,7 +350,7 @@ static int add_row(struct maker *maker, const struct context *context)
 }
 
 /* Where a function is called from; their weights are its total. */
-static int collect_rows(struct maker *maker, uint32_t function, size_t max_rows)
+static int collect_rows(struct callgrind_builder *maker, uint32_t function, size_t max_rows)
 {
 	struct context other = {.stack = maker->other_callers, .depth = 1};
 	struct context root = {.weight = maker->totals[function]};
@@ -377,7 +378,8 @@ static int collect_rows(struct maker *maker, uint32_t function, size_t max_rows)
 	return other.weight ? add_row(maker, &other) : 0;
 }
 
-static int add_context(struct maker *maker, uint32_t function, const struct context *context)
+static int add_context(struct callgrind_builder *maker, uint32_t function,
+		       const struct context *context)
 {
 	struct context *added = maker->contexts.length < NONE ? array_add(&maker->contexts) : NULL;
 
@@ -390,7 +392,7 @@ static int add_context(struct maker *maker, uint32_t function, const struct cont
 }
 
 /* One stack of a function: its part of what is left goes to samples and to what is called. */
-static int share_row(struct maker *maker, uint32_t function, const struct context *row,
+static int share_row(struct callgrind_builder *maker, uint32_t function, const struct context *row,
 		     uint64_t left)
 {
 	const struct callgrind_graph *graph = maker->graph;
@@ -425,7 +427,7 @@ static int share_row(struct maker *maker, uint32_t function, const struct contex
 	return err;
 }
 
-static int share_function(struct maker *maker, uint32_t function, size_t max_rows)
+static int share_function(struct callgrind_builder *maker, uint32_t function, size_t max_rows)
 {
 	uint64_t left = maker->totals[function];
 	uint64_t *column;
@@ -449,7 +451,7 @@ static int share_function(struct maker *maker, uint32_t function, size_t max_row
 	return err;
 }
 
-static int share_event(struct maker *maker)
+static int share_event(struct callgrind_builder *maker)
 {
 	const struct callgrind_graph *graph = maker->graph;
 	size_t calls_left = graph->calls.length;
@@ -475,7 +477,7 @@ static int share_event(struct maker *maker)
 
 /* ---- all of it ---- */
 
-static int maker_init(struct maker *maker)
+static int maker_init(struct callgrind_builder *maker)
 {
 	struct profile *profile = maker->graph->import->profile;
 	size_t num_functions = maker->graph->functions.length + 2;
@@ -503,7 +505,7 @@ static int maker_init(struct maker *maker)
 	return err ? err : profile_add_stack(profile, STACK_EMPTY, location, &maker->other_callers);
 }
 
-static void maker_release(struct maker *maker)
+static void maker_release(struct callgrind_builder *maker)
 {
 	free(maker->first_out);
 	free(maker->out);
@@ -521,7 +523,7 @@ static void maker_release(struct maker *maker)
 
 int callgrind_add_stacks(struct callgrind_graph *graph, const uint32_t *metrics)
 {
-	struct maker maker = {.graph = graph};
+	struct callgrind_builder maker = {.graph = graph};
 	int err = maker_init(&maker);
 
 	if (!err) {

@@ -18,7 +18,7 @@
 #define MAX_LEVELS 1000
 
 /* A node that is not over. */
-struct level {
+struct chrome_heap_level {
 	uint64_t id; /* from 1; ours */
 	uint64_t bytes;
 	uint64_t hits;
@@ -30,34 +30,34 @@ struct level {
 	bool is_cut; /* it is the one around it */
 };
 
-struct weight {
+struct chrome_heap_weight {
 	uint64_t node; /* 0: the root */
 	uint64_t bytes;
 	uint64_t hits;
 	size_t offset;
 };
 
-struct reader {
+struct chrome_heap_reader {
 	struct chrome_cpu_nodes nodes;
-	ARRAY(struct level) levels; /* outermost first */
-	ARRAY(struct weight) weights;
+	ARRAY(struct chrome_heap_level) levels; /* outermost first */
+	ARRAY(struct chrome_heap_weight) weights;
 	uint64_t num_nodes;
 	uint64_t num_cut;
 	bool has_head;
 };
 
-static struct level *get_last(struct reader *reader)
+static struct chrome_heap_level *get_last(struct chrome_heap_reader *reader)
 {
 	return &reader->levels.items[reader->levels.length - 1];
 }
 
-static int begin_node(struct reader *reader, const struct json *json)
+static int begin_node(struct chrome_heap_reader *reader, const struct json *json)
 {
-	struct level *level = array_add(&reader->levels);
+	struct chrome_heap_level *level = array_add(&reader->levels);
 
 	if (!level)
 		return -ENOMEM;
-	*level = (struct level){.id = ++reader->num_nodes, .offset = json->offset};
+	*level = (struct chrome_heap_level){.id = ++reader->num_nodes, .offset = json->offset};
 	if (reader->levels.length > MAX_LEVELS) {
 		level->id = level[-1].id;
 		level->is_cut = level->has_location = true;
@@ -69,9 +69,9 @@ static int begin_node(struct reader *reader, const struct json *json)
 }
 
 /* What has been told of the function is all; children, who have their own, may follow. */
-static int settle_function(struct reader *reader)
+static int settle_function(struct chrome_heap_reader *reader)
 {
-	struct level *level = get_last(reader);
+	struct chrome_heap_level *level = get_last(reader);
 	const struct text *name = &reader->nodes.name;
 
 	if (level->has_location)
@@ -82,12 +82,13 @@ static int settle_function(struct reader *reader)
 	return chrome_cpu_nodes_add_location(&reader->nodes, level->line, &level->location);
 }
 
-static int end_node(struct reader *reader)
+static int end_node(struct chrome_heap_reader *reader)
 {
 	int err = settle_function(reader);
-	struct level level = *get_last(reader);
-	const struct level *parent = reader->levels.length > 1 ? get_last(reader) - 1 : NULL;
-	struct weight *added;
+	struct chrome_heap_level level = *get_last(reader);
+	const struct chrome_heap_level *parent =
+		reader->levels.length > 1 ? get_last(reader) - 1 : NULL;
+	struct chrome_heap_weight *added;
 
 	reader->levels.length--;
 	if (!err && !level.is_root && !level.is_cut)
@@ -99,14 +100,14 @@ static int end_node(struct reader *reader)
 	added = array_add(&reader->weights);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct weight){level.is_root ? 0 : level.id, level.bytes, level.hits,
-				 level.offset};
+	*added = (struct chrome_heap_weight){level.is_root ? 0 : level.id, level.bytes, level.hits,
+					     level.offset};
 	return 0;
 }
 
-static int read_member(struct reader *reader, struct json *json)
+static int read_member(struct chrome_heap_reader *reader, struct json *json)
 {
-	struct level *level = get_last(reader);
+	struct chrome_heap_level *level = get_last(reader);
 
 	if (json_is(json, "children"))
 		return settle_function(reader); /* they are the next tokens */
@@ -128,7 +129,7 @@ static int read_member(struct reader *reader, struct json *json)
 }
 
 /* After the key `head`. */
-static int read_head(struct reader *reader, struct json *json)
+static int read_head(struct chrome_heap_reader *reader, struct json *json)
 {
 	int err = 0;
 
@@ -148,7 +149,7 @@ static int read_head(struct reader *reader, struct json *json)
 	return err;
 }
 
-static int read_members(struct reader *reader, struct json *json)
+static int read_members(struct chrome_heap_reader *reader, struct json *json)
 {
 	struct import *import = reader->nodes.import;
 	enum json_token token = json_next(json);
@@ -171,8 +172,8 @@ static int read_members(struct reader *reader, struct json *json)
 	return err;
 }
 
-static int add_weight(struct reader *reader, const struct weight *weight, uint32_t thread,
-		      bool is_bytes)
+static int add_weight(struct chrome_heap_reader *reader, const struct chrome_heap_weight *weight,
+		      uint32_t thread, bool is_bytes)
 {
 	struct import *import = reader->nodes.import;
 	uint64_t value = is_bytes ? weight->bytes : weight->hits;
@@ -188,7 +189,7 @@ static int add_weight(struct reader *reader, const struct weight *weight, uint32
 	return err ? err : reader_add_sample(import, weight->offset, thread, stack, metric, value);
 }
 
-static int add_weights(struct reader *reader)
+static int add_weights(struct chrome_heap_reader *reader)
 {
 	uint32_t thread;
 	uint32_t metric;
@@ -208,7 +209,7 @@ static int add_weights(struct reader *reader)
 
 static int read_heapprofile(struct import *import)
 {
-	struct reader reader = {.nodes.import = import};
+	struct chrome_heap_reader reader = {.nodes.import = import};
 	struct json json = json_of(import->data, import->size);
 	int err = read_members(&reader, &json);
 

@@ -27,7 +27,7 @@ struct open_slice {
 	uint32_t zone;
 };
 
-struct finisher {
+struct chrome_finisher {
 	struct chrome_reader *reader;
 	uint32_t metric;
 	ARRAY(struct open_slice) open; /* of the track, outermost first */
@@ -113,7 +113,7 @@ static int compare_by_nesting(const void *left, const void *right)
 }
 
 /* Those that are still open at the end of a track last until then. */
-static void close_slices(struct finisher *finisher, uint64_t end_ns)
+static void close_slices(struct chrome_finisher *finisher, uint64_t end_ns)
 {
 	finisher->num_endless += finisher->begun.length;
 	array_for_each (&finisher->begun, begun) {
@@ -125,7 +125,7 @@ static void close_slices(struct finisher *finisher, uint64_t end_ns)
 	finisher->begun.length = 0;
 }
 
-static int match_slice(struct finisher *finisher, uint32_t index)
+static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 {
 	struct chrome_slice *slices = finisher->reader->slices.items;
 	struct chrome_slice *slice = &slices[index];
@@ -150,7 +150,7 @@ static int match_slice(struct finisher *finisher, uint32_t index)
 }
 
 /* Make one of what begins and what ends. */
-static int match_slices(struct finisher *finisher)
+static int match_slices(struct chrome_finisher *finisher)
 {
 	struct chrome_slice *slices = finisher->reader->slices.items;
 	size_t count = finisher->reader->slices.length;
@@ -174,7 +174,7 @@ static int match_slices(struct finisher *finisher)
 /* ---- nesting ---- */
 
 /* The stack of the innermost slice, after those around it. */
-static int find_stack(struct finisher *finisher, uint32_t *ret)
+static int find_stack(struct chrome_finisher *finisher, uint32_t *ret)
 {
 	struct open_slice *open = finisher->open.items;
 	size_t depth = finisher->open.length;
@@ -191,7 +191,7 @@ static int find_stack(struct finisher *finisher, uint32_t *ret)
 	return err;
 }
 
-static int add_weight(struct finisher *finisher, uint32_t track, uint64_t self_ns)
+static int add_weight(struct chrome_finisher *finisher, uint32_t track, uint64_t self_ns)
 {
 	struct chrome_reader *reader = finisher->reader;
 	uint32_t thread;
@@ -205,7 +205,7 @@ static int add_weight(struct finisher *finisher, uint32_t track, uint64_t self_n
 }
 
 /* Those that have ended by then weigh what they have left. */
-static int leave_slices(struct finisher *finisher, uint32_t track, uint64_t time_ns)
+static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64_t time_ns)
 {
 	int err = 0;
 
@@ -221,7 +221,7 @@ static int leave_slices(struct finisher *finisher, uint32_t track, uint64_t time
 	return err;
 }
 
-static int enter_slice(struct finisher *finisher, struct chrome_slice *slice)
+static int enter_slice(struct chrome_finisher *finisher, struct chrome_slice *slice)
 {
 	struct chrome_reader *reader = finisher->reader;
 	size_t depth = finisher->open.length;
@@ -248,7 +248,7 @@ static int enter_slice(struct finisher *finisher, struct chrome_slice *slice)
 	return err;
 }
 
-static int nest_slices(struct finisher *finisher)
+static int nest_slices(struct chrome_finisher *finisher)
 {
 	struct chrome_reader *reader = finisher->reader;
 	struct chrome_slice *slices = reader->slices.items;
@@ -273,7 +273,7 @@ static int nest_slices(struct finisher *finisher)
 	return err ? err : leave_slices(finisher, track, UINT64_MAX);
 }
 
-static void tell_losses(const struct finisher *finisher)
+static void tell_losses(const struct chrome_finisher *finisher)
 {
 	struct import *import = finisher->reader->import;
 
@@ -294,7 +294,7 @@ static void tell_losses(const struct finisher *finisher)
 
 int chrome_finish_slices(struct chrome_reader *reader)
 {
-	struct finisher finisher = {.reader = reader};
+	struct chrome_finisher finisher = {.reader = reader};
 	int err;
 
 	if (!reader->slices.length)

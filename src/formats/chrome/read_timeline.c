@@ -23,7 +23,7 @@ struct counter {
 	uint32_t track;
 };
 
-struct place {
+struct chrome_place {
 	uint32_t thread;
 	uint32_t region;
 };
@@ -35,7 +35,7 @@ struct chrome_timeline {
 	 */
 	ARRAY(uint32_t) processes;
 	ARRAY(uint32_t) locations;
-	ARRAY(struct place) places;
+	ARRAY(struct chrome_place) places;
 	ARRAY(struct counter) counters;
 	struct hash_index counter_index;
 	struct text name;
@@ -135,7 +135,7 @@ static int find_location(struct chrome_timeline *timeline, uint32_t id, uint32_t
 	return err;
 }
 
-static int add_place(struct chrome_timeline *timeline, uint32_t id, struct place *place)
+static int add_place(struct chrome_timeline *timeline, uint32_t id, struct chrome_place *place)
 {
 	const struct chrome_track *track = &timeline->reader->tracks.items[id];
 	struct timeline_thread thread = {.tid = track->is_async ? 0 : track->id};
@@ -156,9 +156,9 @@ static int add_place(struct chrome_timeline *timeline, uint32_t id, struct place
 	return err ? err : timeline_add_region(timeline->timeline, &region, &place->region);
 }
 
-static int find_place(struct chrome_timeline *timeline, uint32_t track, struct place *ret)
+static int find_place(struct chrome_timeline *timeline, uint32_t track, struct chrome_place *ret)
 {
-	struct place *place;
+	struct chrome_place *place;
 	int err = 0;
 
 	while (timeline->places.length <= track) {
@@ -282,7 +282,7 @@ int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_sl
 		.parent = parent,
 		.last_attribute = TIMELINE_NONE,
 	};
-	struct place place;
+	struct chrome_place place;
 	int err = find_place(timeline, slice->track, &place);
 
 	if (!err)

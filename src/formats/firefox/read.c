@@ -24,7 +24,7 @@ struct thread_places {
 	size_t native_allocations;
 };
 
-struct reader {
+struct firefox_reader {
 	struct import *import;
 	struct firefox_code code;
 	struct processes processes;
@@ -49,7 +49,7 @@ struct reader {
 	uint32_t thread;
 };
 
-static struct json open_json(const struct reader *reader, size_t place)
+static struct json open_json(const struct firefox_reader *reader, size_t place)
 {
 	return json_of(reader->import->data + place, reader->import->size - place);
 }
@@ -57,7 +57,7 @@ static struct json open_json(const struct reader *reader, size_t place)
 /* ---- samples ---- */
 
 /* How the weights in a table are to be read. */
-struct weights {
+struct firefox_weights {
 	uint32_t metric;
 	uint32_t opposite;     /* of weights below 0; METRIC_NONE: there must be none */
 	unsigned int decimals; /* by which they are shifted */
@@ -65,8 +65,8 @@ struct weights {
 };
 
 /* Of a sample, on the calendar where the process tells when it began. */
-static bool find_time(const struct reader *reader, const struct json_table *table,
-		      struct weights *weights, uint64_t *ret_ns)
+static bool find_time(const struct firefox_reader *reader, const struct json_table *table,
+		      struct firefox_weights *weights, uint64_t *ret_ns)
 {
 	enum { TIME = 3, TIME_DELTA = 4 };
 	uint64_t time_ns;
@@ -83,8 +83,8 @@ static bool find_time(const struct reader *reader, const struct json_table *tabl
 	return !__builtin_add_overflow(reader->start_ns, time_ns, ret_ns);
 }
 
-static int add_sample(struct reader *reader, const struct json_table *table,
-		      struct weights *weights)
+static int add_sample(struct firefox_reader *reader, const struct json_table *table,
+		      struct firefox_weights *weights)
 {
 	enum { STACK, WEIGHT };
 	const struct firefox_code *code = &reader->code;
@@ -125,13 +125,14 @@ static int add_sample(struct reader *reader, const struct json_table *table,
 	return err;
 }
 
-static int add_metric(struct reader *reader, const char *name, const char *unit, uint32_t *ret)
+static int add_metric(struct firefox_reader *reader, const char *name, const char *unit,
+		      uint32_t *ret)
 {
 	return profile_add_metric(reader->import->profile, name, unit, ret);
 }
 
-static int get_weights(struct reader *reader, const struct json_table *table,
-		       struct weights *weights)
+static int get_weights(struct firefox_reader *reader, const struct json_table *table,
+		       struct firefox_weights *weights)
 {
 	enum { WEIGHT_TYPE = 2 };
 	bool is_time = json_table_says(table, WEIGHT_TYPE, "tracing-ms");
@@ -155,7 +156,8 @@ static int get_weights(struct reader *reader, const struct json_table *table,
 	return add_metric(reader, "samples", "count", &weights->metric);
 }
 
-static int get_allocation_weights(struct reader *reader, bool is_native, struct weights *weights)
+static int get_allocation_weights(struct firefox_reader *reader, bool is_native,
+				  struct firefox_weights *weights)
 {
 	int err = add_metric(reader, is_native ? "native-allocations" : "js-allocations", "bytes",
 			     &weights->metric);
@@ -167,11 +169,12 @@ static int get_allocation_weights(struct reader *reader, bool is_native, struct 
 	return err;
 }
 
-static int read_samples(struct reader *reader, size_t place, bool is_allocations, bool is_native)
+static int read_samples(struct firefox_reader *reader, size_t place, bool is_allocations,
+			bool is_native)
 {
 	static const char *const names[] = {"stack", "weight",     "weightType",
 					    "time",  "timeDeltas", NULL};
-	struct weights weights = {0};
+	struct firefox_weights weights = {0};
 	struct json_table table;
 	int err;
 
@@ -224,7 +227,7 @@ static bool take_table(struct firefox_places *places, struct json *json, size_t 
 	return false;
 }
 
-static void read_member(struct reader *reader, struct json *json, size_t base)
+static void read_member(struct firefox_reader *reader, struct json *json, size_t base)
 {
 	if (take_table(&reader->own, json, base))
 		return;
@@ -248,7 +251,7 @@ static void read_member(struct reader *reader, struct json *json, size_t base)
 		json_skip_value(json);
 }
 
-static int add_thread(struct reader *reader)
+static int add_thread(struct firefox_reader *reader)
 {
 	struct profile *profile = reader->import->profile;
 	struct string_table *strings = profile_get_strings(profile);
@@ -274,7 +277,7 @@ static int add_thread(struct reader *reader)
 }
 
 /* The tables of the thread, or the shared ones, which are read once. */
-static int read_code(struct reader *reader)
+static int read_code(struct firefox_reader *reader)
 {
 	struct firefox_places places = reader->own;
 
@@ -290,7 +293,7 @@ static int read_code(struct reader *reader)
 	return firefox_code_read(&reader->code, &places);
 }
 
-static void forget_thread(struct reader *reader)
+static void forget_thread(struct firefox_reader *reader)
 {
 	text_truncate(&reader->name, 0);
 	text_append_string(&reader->name, "");
@@ -303,7 +306,7 @@ static void forget_thread(struct reader *reader)
 	reader->pid = reader->tid = 0;
 }
 
-static int read_thread(struct reader *reader, struct json *json, size_t base)
+static int read_thread(struct firefox_reader *reader, struct json *json, size_t base)
 {
 	int err;
 
@@ -326,7 +329,7 @@ static int read_thread(struct reader *reader, struct json *json, size_t base)
 	return err;
 }
 
-static int read_threads(struct reader *reader)
+static int read_threads(struct firefox_reader *reader)
 {
 	size_t base = reader->threads;
 	struct json json;
@@ -360,7 +363,7 @@ static uint64_t take_start(struct json *json)
 	return start_ms > 0 && start_ms < (double)UINT64_MAX / 2e6 ? (uint64_t)(start_ms * 1e6) : 0;
 }
 
-static int read_meta(struct reader *reader, struct json *json)
+static int read_meta(struct firefox_reader *reader, struct json *json)
 {
 	enum json_token token = json_next(json);
 	int err = 0;
@@ -384,7 +387,7 @@ static int read_meta(struct reader *reader, struct json *json)
 	return err;
 }
 
-static int read_process_member(struct reader *reader, struct json *json, size_t base)
+static int read_process_member(struct firefox_reader *reader, struct json *json, size_t base)
 {
 	enum json_token token;
 
@@ -411,7 +414,7 @@ static int read_process_member(struct reader *reader, struct json *json, size_t 
 }
 
 /* The members of the object that the reader of JSON is in, and then what they hold. */
-static int read_process(struct reader *reader, struct json *json, size_t base)
+static int read_process(struct firefox_reader *reader, struct json *json, size_t base)
 {
 	int err = 0;
 
@@ -424,7 +427,7 @@ static int read_process(struct reader *reader, struct json *json, size_t base)
 	return err;
 }
 
-static int read_subprocesses(struct reader *reader, size_t place, int depth)
+static int read_subprocesses(struct firefox_reader *reader, size_t place, int depth)
 {
 	struct json json;
 	enum json_token token;
@@ -454,7 +457,7 @@ static int read_subprocesses(struct reader *reader, size_t place, int depth)
 	return err;
 }
 
-static int read_all(struct reader *reader)
+static int read_all(struct firefox_reader *reader)
 {
 	struct json json = open_json(reader, 0);
 	enum json_token token = json_next(&json);
@@ -484,7 +487,7 @@ static int read_all(struct reader *reader)
 
 int firefox_read(struct import *import)
 {
-	struct reader reader = {.import = import};
+	struct firefox_reader reader = {.import = import};
 	int err = firefox_code_init(&reader.code, import);
 
 	if (!err)

@@ -39,7 +39,7 @@ struct outline {
 	uint32_t stack;
 };
 
-struct reader {
+struct folded_reader {
 	struct import *import;
 	size_t num_counts;
 	uint32_t metrics[FOLDED_MAX_COUNTS];
@@ -74,7 +74,8 @@ static size_t get_common_length(const uint8_t *a, const uint8_t *b, size_t lengt
 	return common;
 }
 
-static int add_location(struct reader *reader, const uint8_t *label, size_t length, uint32_t *ret)
+static int add_location(struct folded_reader *reader, const uint8_t *label, size_t length,
+			uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	const char *name = (const char *)label;
@@ -103,7 +104,7 @@ static int add_location(struct reader *reader, const uint8_t *label, size_t leng
 }
 
 /* The stack of an earlier line that is the present one's first `length` bytes. */
-static uint32_t find_outer(const struct reader *reader, size_t length)
+static uint32_t find_outer(const struct folded_reader *reader, size_t length)
 {
 	for (size_t i = reader->outer.length; i-- > 0 && reader->outer.items[i].length >= length;)
 		if (reader->outer.items[i].length == length)
@@ -112,7 +113,8 @@ static uint32_t find_outer(const struct reader *reader, size_t length)
 }
 
 /* In sorted text a level that comes after others was in no line before; in other files, maybe. */
-static int add_level(struct reader *reader, uint32_t parent, uint32_t location, uint32_t *ret)
+static int add_level(struct folded_reader *reader, uint32_t parent, uint32_t location,
+		     uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	uint32_t found = STACK_EMPTY;
@@ -128,7 +130,8 @@ static int add_level(struct reader *reader, uint32_t parent, uint32_t location, 
 }
 
 /* The frames from byte `start` on, which the last stack does not have. */
-static int add_frames(struct reader *reader, const uint8_t *stack, size_t length, size_t start)
+static int add_frames(struct folded_reader *reader, const uint8_t *stack, size_t length,
+		      size_t start)
 {
 	uint32_t id = STACK_EMPTY;
 	struct outline *frame;
@@ -162,7 +165,8 @@ static int add_frames(struct reader *reader, const uint8_t *stack, size_t length
 }
 
 /* Keep what the last stack has in common with one whose first `common` bytes are its own. */
-static void keep_common(struct reader *reader, const uint8_t *stack, size_t length, size_t common)
+static void keep_common(struct folded_reader *reader, const uint8_t *stack, size_t length,
+			size_t common)
 {
 	const struct outline *frames = reader->frames.items;
 
@@ -176,7 +180,8 @@ static void keep_common(struct reader *reader, const uint8_t *stack, size_t leng
 		reader->outer.length--;
 }
 
-static int add_stack(struct reader *reader, const uint8_t *stack, size_t length, uint32_t *ret)
+static int add_stack(struct folded_reader *reader, const uint8_t *stack, size_t length,
+		     uint32_t *ret)
 {
 	size_t common = get_common_length(reader->stack, stack,
 					  length < reader->length ? length : reader->length);
@@ -209,7 +214,7 @@ static int add_stack(struct reader *reader, const uint8_t *stack, size_t length,
 }
 
 /* A side of a comparison that has no samples is not there, unless that holds for both. */
-static int add_samples(struct reader *reader, const struct folded_line *line, uint32_t stack)
+static int add_samples(struct folded_reader *reader, const struct folded_line *line, uint32_t stack)
 {
 	int (*add)(struct profile *, uint32_t, uint32_t, uint32_t, uint64_t) =
 		reader->is_sorted && !reader->is_repeated ? profile_add_new_sample
@@ -229,14 +234,14 @@ static int add_samples(struct reader *reader, const struct folded_line *line, ui
 	return err;
 }
 
-static int skip_line(struct reader *reader)
+static int skip_line(struct folded_reader *reader)
 {
 	if (!reader->first_bad_line)
 		reader->first_bad_line = reader->line;
 	return reader_skip_line(reader->import, reader->line, "malformed");
 }
 
-static int read_line(struct reader *reader, const uint8_t *data, size_t size)
+static int read_line(struct folded_reader *reader, const uint8_t *data, size_t size)
 {
 	struct folded_line line;
 	uint32_t stack;
@@ -257,7 +262,7 @@ static int read_line(struct reader *reader, const uint8_t *data, size_t size)
 }
 
 /* The last stack's bytes are still needed; what lies before them is not. */
-static void advance(const struct reader *reader, size_t *told)
+static void advance(const struct folded_reader *reader, size_t *told)
 {
 	const struct import *import = reader->import;
 	size_t done = reader->length ? (size_t)(reader->stack - import->data) : 0;
@@ -268,7 +273,7 @@ static void advance(const struct reader *reader, size_t *told)
 	}
 }
 
-static int read_lines(struct reader *reader)
+static int read_lines(struct folded_reader *reader)
 {
 	const struct import *import = reader->import;
 	const size_t mark = strlen(BYTE_ORDER_MARK);
@@ -295,7 +300,7 @@ static int read_lines(struct reader *reader)
 	return err;
 }
 
-static int prepare(struct reader *reader, const char *const *metrics)
+static int prepare(struct folded_reader *reader, const char *const *metrics)
 {
 	struct profile *profile = reader->import->profile;
 	int err = reader_add_nameless_thread(reader->import, &reader->thread);
@@ -311,7 +316,7 @@ static int prepare(struct reader *reader, const char *const *metrics)
 
 static int read_metrics(struct import *import, const char *const *metrics, size_t num_metrics)
 {
-	struct reader reader = {.import = import, .num_counts = num_metrics};
+	struct folded_reader reader = {.import = import, .num_counts = num_metrics};
 	int err = prepare(&reader, metrics);
 
 	if (!err)

@@ -23,30 +23,30 @@ struct waiting {
 };
 
 /* A node whose children are being written. */
-struct level {
+struct folded_level {
 	uint32_t next;        /* child; CALL_TREE_NONE after the last */
 	size_t num_waiting;   /* how many children wait that are of levels further out */
 	size_t prefix_length; /* of the line: what stands before the children's labels */
 };
 
-struct writer {
+struct folded_writer {
 	const struct call_tree *tree;
 	const struct sink *sink;
 	bool is_comparison;
 	bool has_lines;
-	ARRAY(struct level) levels;    /* outermost first */
-	ARRAY(struct waiting) waiting; /* of all levels */
-	struct text line;              /* the stack down to the node that is being written */
+	ARRAY(struct folded_level) levels; /* outermost first */
+	ARRAY(struct waiting) waiting;     /* of all levels */
+	struct text line;                  /* the stack down to the node that is being written */
 	struct text output;
 };
 
-static int enter(struct writer *writer, uint32_t node)
+static int enter(struct folded_writer *writer, uint32_t node)
 {
-	struct level *level = array_add(&writer->levels);
+	struct folded_level *level = array_add(&writer->levels);
 
 	if (!level || writer->line.failed)
 		return -ENOMEM;
-	*level = (struct level){
+	*level = (struct folded_level){
 		.next = call_tree_get_first_child(writer->tree, node),
 		.num_waiting = writer->waiting.length,
 		.prefix_length = writer->line.length,
@@ -64,7 +64,7 @@ static bool goes_before(const struct waiting *waiting, const char *label, size_t
 
 /* Readers drop a byte order mark at the start of a file: one that belongs to a frame needs another.
  */
-static bool starts_with_mark(const struct writer *writer, const char *label, size_t length)
+static bool starts_with_mark(const struct folded_writer *writer, const char *label, size_t length)
 {
 	const char *start = writer->line.length ? writer->line.data : label;
 	size_t size = writer->line.length ? writer->line.length : length;
@@ -73,7 +73,7 @@ static bool starts_with_mark(const struct writer *writer, const char *label, siz
 	       memcmp(start, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0;
 }
 
-static int write_line(struct writer *writer, uint32_t node, const char *label, size_t length)
+static int write_line(struct folded_writer *writer, uint32_t node, const char *label, size_t length)
 {
 	struct text *output = &writer->output;
 
@@ -93,9 +93,9 @@ static int write_line(struct writer *writer, uint32_t node, const char *label, s
 }
 
 /* Write the next thing below the innermost level: a child's line, or all below a child. */
-static int write_next(struct writer *writer)
+static int write_next(struct folded_writer *writer)
 {
-	struct level *level = &writer->levels.items[writer->levels.length - 1];
+	struct folded_level *level = &writer->levels.items[writer->levels.length - 1];
 	uint32_t node = level->next;
 	struct waiting *waiting = NULL;
 	const char *label = NULL;
@@ -131,7 +131,7 @@ static int write_tree(const struct profile *profile, const struct call_tree_opts
 		      const struct sink *sink)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
-	struct writer writer = {.sink = sink, .is_comparison = opts->has_baseline};
+	struct folded_writer writer = {.sink = sink, .is_comparison = opts->has_baseline};
 	int err = call_tree_new(profile, opts, &tree);
 
 	writer.tree = tree;

@@ -55,7 +55,7 @@ struct experiments {
 };
 
 /* One experiment. */
-struct reader {
+struct gprofng_reader {
 	struct import *import;
 	struct experiments *experiments;
 	struct gprofng_files *files;
@@ -71,7 +71,7 @@ struct reader {
 	struct hash_index thread_index;
 };
 
-static void release(struct reader *reader)
+static void release(struct gprofng_reader *reader)
 {
 	gprofng_log_release(&reader->log);
 	gprofng_map_release(&reader->map);
@@ -86,13 +86,13 @@ static void release(struct reader *reader)
 
 static bool is_thread(const void *owner, uint32_t item, const void *key)
 {
-	const struct reader *reader = owner;
+	const struct gprofng_reader *reader = owner;
 
 	return reader->threads.items[item].tid == *(const uint64_t *)key;
 }
 
 /* What was forked has no command line, but "(fork)": it is called as the first process. */
-static int find_comm(struct reader *reader, uint32_t *ret)
+static int find_comm(struct gprofng_reader *reader, uint32_t *ret)
 {
 	const char *command = reader->log.text.data + reader->log.command;
 
@@ -102,7 +102,7 @@ static int find_comm(struct reader *reader, uint32_t *ret)
 	return profile_add_frame_name(reader->import->profile, command, strlen(command), ret);
 }
 
-static int add_process(struct reader *reader)
+static int add_process(struct gprofng_reader *reader)
 {
 	uint32_t comm;
 	int err = find_comm(reader, &comm);
@@ -116,7 +116,7 @@ static int add_process(struct reader *reader)
 }
 
 /* Java's threads have names; the others are called as their process. */
-static int add_thread(struct reader *reader, uint64_t tid, uint32_t *ret)
+static int add_thread(struct gprofng_reader *reader, uint64_t tid, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	const char *name = gprofng_log_find_java_thread(&reader->log, tid);
@@ -131,7 +131,7 @@ static int add_thread(struct reader *reader, uint64_t tid, uint32_t *ret)
 	return err ? err : profile_add_thread(profile, &thread, ret);
 }
 
-static int find_thread(struct reader *reader, uint64_t tid, uint32_t *ret)
+static int find_thread(struct gprofng_reader *reader, uint64_t tid, uint32_t *ret)
 {
 	uint64_t hash = hash_mix(0, tid);
 	uint32_t item = hash_index_find(&reader->thread_index, hash, is_thread, reader, &tid);
@@ -155,7 +155,7 @@ static int find_thread(struct reader *reader, uint64_t tid, uint32_t *ret)
 
 /* ---- packets ---- */
 
-static void read_fields(const struct reader *reader, const struct gprofng_packet *packet,
+static void read_fields(const struct gprofng_reader *reader, const struct gprofng_packet *packet,
 			const struct gprofng_record *record, struct gprofng_values *values)
 {
 	for (uint32_t i = 0; i < packet->num_fields; i++) {
@@ -170,7 +170,7 @@ static void read_fields(const struct reader *reader, const struct gprofng_packet
 }
 
 /* Whether all fields of the packet are there. */
-static bool is_whole(const struct reader *reader, const struct gprofng_packet *packet,
+static bool is_whole(const struct gprofng_reader *reader, const struct gprofng_packet *packet,
 		     const struct gprofng_record *record)
 {
 	for (uint32_t i = 0; i < packet->num_fields; i++) {
@@ -183,7 +183,7 @@ static bool is_whole(const struct reader *reader, const struct gprofng_packet *p
 	return true;
 }
 
-static int skip_packet(struct reader *reader, const struct gprofng_file *file,
+static int skip_packet(struct gprofng_reader *reader, const struct gprofng_file *file,
 		       const struct gprofng_record *record)
 {
 	const char *fault = "a packet is shorter than log.xml says";
@@ -194,7 +194,7 @@ static int skip_packet(struct reader *reader, const struct gprofng_file *file,
 	return 0;
 }
 
-static int read_packet(struct reader *reader, const struct gprofng_data_file *data_file,
+static int read_packet(struct gprofng_reader *reader, const struct gprofng_data_file *data_file,
 		       const struct gprofng_file *file, const struct gprofng_packet *packet,
 		       const struct gprofng_record *record)
 {
@@ -220,7 +220,7 @@ struct layouts {
 	const struct gprofng_packet *items[NUM_ER_KINDS];
 };
 
-static int find_layouts(struct reader *reader, uint32_t file, struct layouts *ret)
+static int find_layouts(struct gprofng_reader *reader, uint32_t file, struct layouts *ret)
 {
 	*ret = (struct layouts){0};
 	array_for_each (&reader->log.packets, packet)
@@ -233,7 +233,7 @@ static int find_layouts(struct reader *reader, uint32_t file, struct layouts *re
 	return 0;
 }
 
-static int read_data_file(struct reader *reader, uint32_t index)
+static int read_data_file(struct gprofng_reader *reader, uint32_t index)
 {
 	const struct gprofng_data_file *data_file = &reader->log.files.items[index];
 	struct gprofng_packets packets = {.import = reader->import,
@@ -263,7 +263,7 @@ static int read_data_file(struct reader *reader, uint32_t index)
 }
 
 /* The clock comes first: the first metric is what is shown. */
-static int read_data_files(struct reader *reader)
+static int read_data_files(struct gprofng_reader *reader)
 {
 	const struct gprofng_log *log = &reader->log;
 	int err = 0;
@@ -278,7 +278,7 @@ static int read_data_files(struct reader *reader)
 /* ---- experiments ---- */
 
 /* A file that may be missing: its content is then empty. */
-static int open_optional(struct reader *reader, const char *name, struct gprofng_file *ret)
+static int open_optional(struct gprofng_reader *reader, const char *name, struct gprofng_file *ret)
 {
 	int err =
 		gprofng_files_open(reader->files, reader->folder, reader->folder_length, name, ret);
@@ -290,7 +290,7 @@ static int open_optional(struct reader *reader, const char *name, struct gprofng
 	return err;
 }
 
-static int read_log(struct reader *reader)
+static int read_log(struct gprofng_reader *reader)
 {
 	struct gprofng_file file;
 	int err = gprofng_files_open(reader->files, reader->folder, reader->folder_length, LOG_NAME,
@@ -301,7 +301,7 @@ static int read_log(struct reader *reader)
 	return err ? err : gprofng_log_read(&reader->log, reader->import, &file);
 }
 
-static int read_names(struct reader *reader, struct gprofng_modules *modules)
+static int read_names(struct gprofng_reader *reader, struct gprofng_modules *modules)
 {
 	struct gprofng_file file;
 	int err = open_optional(reader, "map.xml", &file);
@@ -314,7 +314,7 @@ static int read_names(struct reader *reader, struct gprofng_modules *modules)
 	return err ? err : gprofng_java_read(&reader->java, reader->import, &reader->log, &file);
 }
 
-static int read_stacks(struct reader *reader)
+static int read_stacks(struct gprofng_reader *reader)
 {
 	struct gprofng_file file;
 	int err = open_optional(reader, "data.frameinfo", &file);
@@ -329,7 +329,7 @@ static int read_stacks(struct reader *reader)
 
 static int read_experiment(struct experiments *experiments, const struct folder *folder)
 {
-	struct reader reader = {
+	struct gprofng_reader reader = {
 		.import = experiments->import,
 		.experiments = experiments,
 		.files = &experiments->files,

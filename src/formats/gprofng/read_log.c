@@ -21,7 +21,7 @@ static const char *const role_names[] = {
 	[GPROFNG_HWCINT] = "HWCINT",
 };
 
-struct reader {
+struct gprofng_log_reader {
 	struct import *import;
 	const struct gprofng_file *file;
 	struct gprofng_log *log;
@@ -135,7 +135,7 @@ static size_t add_string(struct gprofng_log *log, const struct xml_tag *tag, con
 
 /* ---- elements ---- */
 
-static int read_version(struct reader *reader, const struct xml_tag *tag)
+static int read_version(struct gprofng_log_reader *reader, const struct xml_tag *tag)
 {
 	struct xml_slice version;
 	const char *dot;
@@ -217,7 +217,7 @@ static int read_event(struct gprofng_log *log, const struct xml_tag *tag)
 
 /* ---- packets ---- */
 
-static int read_profile(struct reader *reader, const struct xml_tag *tag)
+static int read_profile(struct gprofng_log_reader *reader, const struct xml_tag *tag)
 {
 	struct gprofng_log *log = reader->log;
 	struct xml_slice name;
@@ -239,7 +239,7 @@ static int read_profile(struct reader *reader, const struct xml_tag *tag)
 }
 
 /* Several profiles may have one file. */
-static int read_file_name(struct reader *reader, const struct xml_tag *tag)
+static int read_file_name(struct gprofng_log_reader *reader, const struct xml_tag *tag)
 {
 	struct gprofng_log *log = reader->log;
 	size_t name = add_string(log, tag, "fname");
@@ -267,7 +267,7 @@ static int read_file_name(struct reader *reader, const struct xml_tag *tag)
 	return 0;
 }
 
-static int read_packet(struct reader *reader, const struct xml_tag *tag)
+static int read_packet(struct gprofng_log_reader *reader, const struct xml_tag *tag)
 {
 	struct gprofng_log *log = reader->log;
 	uint64_t kind = gprofng_find_number(tag, "kind");
@@ -296,7 +296,7 @@ static uint8_t get_width(struct xml_slice type)
 	return xml_slice_equals(type, "INT64") || xml_slice_equals(type, "UINT64") ? 8 : 0;
 }
 
-static int read_field(struct reader *reader, const struct xml_tag *tag)
+static int read_field(struct gprofng_log_reader *reader, const struct xml_tag *tag)
 {
 	struct gprofng_log *log = reader->log;
 	struct xml_slice name;
@@ -325,7 +325,7 @@ static int read_field(struct reader *reader, const struct xml_tag *tag)
 	return 0;
 }
 
-static int read_tag(struct reader *reader, const struct xml_tag *tag)
+static int read_tag(struct gprofng_log_reader *reader, const struct xml_tag *tag)
 {
 	if (xml_slice_equals(tag->name, "profile"))
 		return read_profile(reader, tag);
@@ -363,7 +363,7 @@ static int compare_threads(const void *a, const void *b)
 int gprofng_log_read(struct gprofng_log *log, struct import *import,
 		     const struct gprofng_file *file)
 {
-	struct reader reader = {
+	struct gprofng_log_reader reader = {
 		.import = import, .file = file, .log = log, .file_index = UINT32_MAX};
 	struct xml_scanner scanner = gprofng_scan(file);
 	struct xml_tag tag;

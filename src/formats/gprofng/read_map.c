@@ -10,7 +10,7 @@
  */
 #define MAX_CHANGES 64
 
-struct reader {
+struct gprofng_map_reader {
 	struct gprofng_map *map;
 	struct profile *profile;
 	struct gprofng_modules *modules;
@@ -53,7 +53,7 @@ static bool is_module(const void *owner, uint32_t item, const void *key)
 	       wanted->path;
 }
 
-static int find_module(struct reader *reader, uint32_t path, uint32_t *ret)
+static int find_module(struct gprofng_map_reader *reader, uint32_t path, uint32_t *ret)
 {
 	struct gprofng_modules *modules = reader->modules;
 	struct wanted_module wanted = {reader->profile, path};
@@ -78,8 +78,8 @@ static int find_module(struct reader *reader, uint32_t path, uint32_t *ret)
 
 /* ---- events ---- */
 
-static int add_name(struct reader *reader, const struct xml_tag *tag, const char *attribute,
-		    uint32_t *ret)
+static int add_name(struct gprofng_map_reader *reader, const struct xml_tag *tag,
+		    const char *attribute, uint32_t *ret)
 {
 	text_truncate(&reader->text, 0);
 	(void)gprofng_append_attribute(&reader->text, tag, attribute); /* none: it is empty */
@@ -90,8 +90,8 @@ static int add_name(struct reader *reader, const struct xml_tag *tag, const char
 				ret);
 }
 
-static int add_frame_name(struct reader *reader, const struct xml_tag *tag, const char *attribute,
-			  uint32_t *ret)
+static int add_frame_name(struct gprofng_map_reader *reader, const struct xml_tag *tag,
+			  const char *attribute, uint32_t *ret)
 {
 	text_truncate(&reader->text, 0);
 	(void)gprofng_append_attribute(&reader->text, tag, attribute); /* none: it is [unknown] */
@@ -101,7 +101,7 @@ static int add_frame_name(struct reader *reader, const struct xml_tag *tag, cons
 				      reader->text.length, ret);
 }
 
-static int set_segment(struct reader *reader, const struct xml_tag *tag,
+static int set_segment(struct gprofng_map_reader *reader, const struct xml_tag *tag,
 		       struct gprofng_range *range)
 {
 	uint32_t path;
@@ -112,7 +112,7 @@ static int set_segment(struct reader *reader, const struct xml_tag *tag,
 	return err ? err : find_module(reader, path, &range->name);
 }
 
-static int set_function(struct reader *reader, const struct xml_tag *tag,
+static int set_function(struct gprofng_map_reader *reader, const struct xml_tag *tag,
 			struct gprofng_range *range)
 {
 	struct xml_slice ignored;
@@ -124,7 +124,8 @@ static int set_function(struct reader *reader, const struct xml_tag *tag,
 }
 
 /* Fill in what the object is; range->kind stays GPROFNG_UNMAPPED for one that is not understood. */
-static int set_object(struct reader *reader, const struct xml_tag *tag, struct gprofng_range *range)
+static int set_object(struct gprofng_map_reader *reader, const struct xml_tag *tag,
+		      struct gprofng_range *range)
 {
 	struct xml_slice object;
 
@@ -152,7 +153,7 @@ static int add_range(struct gprofng_ranges *ranges, const struct gprofng_range *
 	return 0;
 }
 
-static int read_event(struct reader *reader, const struct xml_tag *tag)
+static int read_event(struct gprofng_map_reader *reader, const struct xml_tag *tag)
 {
 	struct gprofng_map *map = reader->map;
 	struct gprofng_range range = {.kind = GPROFNG_UNMAPPED, .end_ns = UINT64_MAX};
@@ -263,7 +264,7 @@ int gprofng_map_read(struct gprofng_map *map, struct profile *profile,
 		     struct gprofng_modules *modules, const struct gprofng_log *log,
 		     const struct gprofng_file *file)
 {
-	struct reader reader = {map, profile, modules, log->start_ns, {0}};
+	struct gprofng_map_reader reader = {map, profile, modules, log->start_ns, {0}};
 	struct xml_scanner scanner = gprofng_scan(file);
 	struct xml_tag tag;
 	int err = 0;

@@ -25,7 +25,7 @@
 #define MAX_WEIGHTS       16 /* of one class */
 
 /* What an event adds to the sum of one of its fields. */
-struct weight {
+struct jfr_weight {
 	uint32_t field;
 	uint64_t value;
 };
@@ -36,7 +36,7 @@ struct count {
 	uint64_t value;
 };
 
-struct reader {
+struct jfr_reader {
 	struct import *import;
 	size_t chunk_offset; /* in the file */
 	struct jfr_chunk chunk;
@@ -48,14 +48,14 @@ struct reader {
 	struct text text;
 };
 
-static int fail_in_chunk(struct reader *reader, size_t offset, const char *fault)
+static int fail_in_chunk(struct jfr_reader *reader, size_t offset, const char *fault)
 {
 	return import_fail_byte(reader->import, reader->chunk_offset + offset, "%s", fault);
 }
 
 /* ---- metrics ---- */
 
-static void append_string(struct reader *reader, uint32_t string)
+static void append_string(struct jfr_reader *reader, uint32_t string)
 {
 	struct jfr_input input = reader->chunk.input;
 
@@ -65,7 +65,7 @@ static void append_string(struct reader *reader, uint32_t string)
 	jfr_read_string(&reader->chunk, &input, &reader->text);
 }
 
-static int add_metric(struct reader *reader, const struct jfr_class *class,
+static int add_metric(struct jfr_reader *reader, const struct jfr_class *class,
 		      const struct jfr_field *field, uint32_t *metric)
 {
 	const char *unit = "count";
@@ -85,7 +85,7 @@ static int add_metric(struct reader *reader, const struct jfr_class *class,
 	return profile_add_metric(reader->import->profile, reader->text.data, unit, metric);
 }
 
-static int add_wall_metric(struct reader *reader)
+static int add_wall_metric(struct jfr_reader *reader)
 {
 	if (reader->wall_metric != NO_METRIC)
 		return 0;
@@ -99,7 +99,7 @@ static uint64_t scale(uint64_t value, uint64_t factor)
 }
 
 /* In nanoseconds or bytes. Values below 0 mean that there is none. */
-static uint64_t convert(const struct reader *reader, enum jfr_unit unit, uint64_t value)
+static uint64_t convert(const struct jfr_reader *reader, enum jfr_unit unit, uint64_t value)
 {
 	uint64_t frequency = reader->chunk.ticks_per_second;
 
@@ -127,25 +127,25 @@ static uint64_t convert(const struct reader *reader, enum jfr_unit unit, uint64_
 
 /* ---- events ---- */
 
-struct event {
+struct jfr_event {
 	size_t offset;
 	const struct jfr_class *class;
 	struct jfr_values values;
-	struct weight weights[MAX_WEIGHTS];
+	struct jfr_weight weights[MAX_WEIGHTS];
 	size_t num_weights;
 };
 
-static void add_weight(const struct reader *reader, struct event *event, uint32_t field_id,
+static void add_weight(const struct jfr_reader *reader, struct jfr_event *event, uint32_t field_id,
 		       uint64_t number)
 {
 	const struct jfr_field *field = &reader->chunk.fields.items[field_id];
 	uint64_t value = convert(reader, field->unit, number);
 
 	if (value && event->num_weights < MAX_WEIGHTS)
-		event->weights[event->num_weights++] = (struct weight){field_id, value};
+		event->weights[event->num_weights++] = (struct jfr_weight){field_id, value};
 }
 
-static int read_fields(struct reader *reader, struct jfr_input *input, struct event *event)
+static int read_fields(struct jfr_reader *reader, struct jfr_input *input, struct jfr_event *event)
 {
 	uint32_t end = event->class->first_field + event->class->num_fields;
 
@@ -163,13 +163,13 @@ static int read_fields(struct reader *reader, struct jfr_input *input, struct ev
 	return input->failed ? fail_in_chunk(reader, event->offset, "an event is damaged") : 0;
 }
 
-static bool is_class_named(const struct reader *reader, const struct jfr_class *class,
+static bool is_class_named(const struct jfr_reader *reader, const struct jfr_class *class,
 			   const char *name)
 {
 	return jfr_chunk_string_equals(&reader->chunk, class->name, name);
 }
 
-static int count_event(struct reader *reader, const struct event *event, struct count *ret)
+static int count_event(struct jfr_reader *reader, const struct jfr_event *event, struct count *ret)
 {
 	uint32_t *metric = &reader->metrics.items[event->class - reader->chunk.classes.items];
 	int err;
@@ -191,7 +191,7 @@ static int count_event(struct reader *reader, const struct event *event, struct 
 }
 
 /* A sample that is there was taken when its event began. */
-static int add_moment(struct reader *reader, const struct event *event, uint32_t thread,
+static int add_moment(struct jfr_reader *reader, const struct jfr_event *event, uint32_t thread,
 		      uint32_t stack, uint32_t metric, uint64_t weight)
 {
 	struct profile *profile = reader->import->profile;
@@ -203,8 +203,8 @@ static int add_moment(struct reader *reader, const struct event *event, uint32_t
 	return profile_add_moment(profile, thread, stack, metric, weight, time_ns);
 }
 
-static int add_to_sum(struct reader *reader, const struct event *event, const struct weight *weight,
-		      uint32_t thread, uint32_t stack)
+static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
+		      const struct jfr_weight *weight, uint32_t thread, uint32_t stack)
 {
 	uint32_t *metric = &reader->sums.items[weight->field];
 	int err = add_metric(reader, event->class, &reader->chunk.fields.items[weight->field],
@@ -220,7 +220,7 @@ static int add_to_sum(struct reader *reader, const struct event *event, const st
 }
 
 /* An event without a stack is no sample, unless it is of a class that can be nothing else. */
-static bool is_sample(struct reader *reader, const struct event *event)
+static bool is_sample(struct jfr_reader *reader, const struct jfr_event *event)
 {
 	if (event->values.numbers[JFR_STACK_TRACE])
 		return true;
@@ -229,7 +229,7 @@ static bool is_sample(struct reader *reader, const struct event *event)
 	return reader->text.length && string_ends_with(reader->text.data, "Sample");
 }
 
-static int add_event(struct reader *reader, const struct event *event)
+static int add_event(struct jfr_reader *reader, const struct jfr_event *event)
 {
 	struct import *import = reader->import;
 	size_t offset = reader->chunk_offset + event->offset;
@@ -254,7 +254,7 @@ static int add_event(struct reader *reader, const struct event *event)
 }
 
 /* ret_type  0: metadata, 1: a checkpoint; the input then stands at the first field */
-static int read_event_head(struct reader *reader, size_t offset, struct jfr_input *ret,
+static int read_event_head(struct jfr_reader *reader, size_t offset, struct jfr_input *ret,
 			   uint64_t *ret_type)
 {
 	uint64_t size;
@@ -269,10 +269,11 @@ static int read_event_head(struct reader *reader, size_t offset, struct jfr_inpu
 	return 0;
 }
 
-static int read_event(struct reader *reader, size_t offset, struct jfr_input *input, uint64_t type)
+static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_input *input,
+		      uint64_t type)
 {
-	struct event event = {.offset = offset,
-			      .class = jfr_chunk_find_class(&reader->chunk, type)};
+	struct jfr_event event = {.offset = offset,
+				  .class = jfr_chunk_find_class(&reader->chunk, type)};
 	int err;
 
 	if (type <= 1)
@@ -288,7 +289,8 @@ static int read_event(struct reader *reader, size_t offset, struct jfr_input *in
 }
 
 /* The process of the threads is told by an event that may come late. */
-static int find_pid(struct reader *reader, size_t offset, struct jfr_input *input, uint64_t type)
+static int find_pid(struct jfr_reader *reader, size_t offset, struct jfr_input *input,
+		    uint64_t type)
 {
 	const struct jfr_class *class = jfr_chunk_find_class(&reader->chunk, type);
 	struct jfr_values values = {0};
@@ -307,11 +309,11 @@ static int find_pid(struct reader *reader, size_t offset, struct jfr_input *inpu
  * Metrics are made as their events come, but the first one of the profile is that of what the
  * threads ran, wherever it comes.
  */
-static int make_first_metric(struct reader *reader, size_t offset, struct jfr_input *input,
+static int make_first_metric(struct jfr_reader *reader, size_t offset, struct jfr_input *input,
 			     uint64_t type)
 {
-	struct event event = {.offset = offset,
-			      .class = jfr_chunk_find_class(&reader->chunk, type)};
+	struct jfr_event event = {.offset = offset,
+				  .class = jfr_chunk_find_class(&reader->chunk, type)};
 	struct count ignored;
 	int err;
 
@@ -322,9 +324,9 @@ static int make_first_metric(struct reader *reader, size_t offset, struct jfr_in
 	return err ? err : count_event(reader, &event, &ignored);
 }
 
-static int for_each_event(struct reader *reader,
-			  int (*work)(struct reader *reader, size_t offset, struct jfr_input *input,
-				      uint64_t type))
+static int for_each_event(struct jfr_reader *reader,
+			  int (*work)(struct jfr_reader *reader, size_t offset,
+				      struct jfr_input *input, uint64_t type))
 {
 	size_t offset = JFR_HEADER_BYTES;
 	int err = 0;
@@ -344,7 +346,7 @@ static int for_each_event(struct reader *reader,
 
 /* ---- chunks ---- */
 
-static int prepare(struct reader *reader)
+static int prepare(struct jfr_reader *reader)
 {
 	int err = array_reserve(&reader->metrics, reader->chunk.classes.length);
 
@@ -361,7 +363,7 @@ static int prepare(struct reader *reader)
 	return jfr_names_init(&reader->names, reader->import, &reader->chunk);
 }
 
-static int read_events(struct reader *reader)
+static int read_events(struct jfr_reader *reader)
 {
 	int err = prepare(reader);
 
@@ -378,7 +380,7 @@ static int read_events(struct reader *reader)
  * Returns 0 to go on, -ENODATA when no further chunk can be found, -EBADMSG for a damaged one that
  * can be passed over, with the reason in the import.
  */
-static int read_chunk(struct reader *reader, size_t *ret_size)
+static int read_chunk(struct jfr_reader *reader, size_t *ret_size)
 {
 	struct import *import = reader->import;
 	const uint8_t *data = import->data + reader->chunk_offset;
@@ -395,7 +397,7 @@ static int read_chunk(struct reader *reader, size_t *ret_size)
 }
 
 /* What is wrong with a chunk costs only what follows in it. */
-static int forgive(struct reader *reader, int err)
+static int forgive(struct jfr_reader *reader, int err)
 {
 	struct import *import = reader->import;
 
@@ -408,7 +410,7 @@ static int forgive(struct reader *reader, int err)
 	return 0;
 }
 
-static int read_chunks(struct reader *reader)
+static int read_chunks(struct jfr_reader *reader)
 {
 	struct import *import = reader->import;
 	struct error last;
@@ -439,7 +441,7 @@ static int read_chunks(struct reader *reader)
 
 static int read_jfr(struct import *import)
 {
-	struct reader reader = {.import = import, .wall_metric = NO_METRIC};
+	struct jfr_reader reader = {.import = import, .wall_metric = NO_METRIC};
 	int err = read_chunks(&reader);
 
 	if (!err) /* as the headers of the chunks tell the time */

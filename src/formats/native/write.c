@@ -9,7 +9,7 @@
 #define NS_PER_MS 1000000ull
 #define NO_START  UINT64_MAX
 
-struct writer {
+struct native_writer {
 	const struct profile *profile;
 	const struct sink *sink;
 	ARRAY(uint32_t) numbers; /* by string; of names, 0 when it is not used */
@@ -47,7 +47,7 @@ static void append_line(struct text *text, char letter, const uint64_t *numbers,
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static int want_name(struct writer *writer, uint32_t string)
+static int want_name(struct native_writer *writer, uint32_t string)
 {
 	while (writer->numbers.length <= string)
 		if (!array_add(&writer->numbers))
@@ -57,12 +57,12 @@ static int want_name(struct writer *writer, uint32_t string)
 	return 0;
 }
 
-static uint32_t get_number(const struct writer *writer, uint32_t string)
+static uint32_t get_number(const struct native_writer *writer, uint32_t string)
 {
 	return writer->numbers.items[string];
 }
 
-static int want_frame_names(struct writer *writer, const struct frame *frame)
+static int want_frame_names(struct native_writer *writer, const struct frame *frame)
 {
 	int err = want_name(writer, frame->name);
 
@@ -73,7 +73,7 @@ static int want_frame_names(struct writer *writer, const struct frame *frame)
 	return err ? err : want_name(writer, frame->file);
 }
 
-static int number_sources(struct writer *writer)
+static int number_sources(struct native_writer *writer)
 {
 	uint32_t number = 0;
 
@@ -92,7 +92,7 @@ static int number_sources(struct writer *writer)
 	return 0;
 }
 
-static int want_source_names(struct writer *writer, uint32_t source)
+static int want_source_names(struct native_writer *writer, uint32_t source)
 {
 	int err = want_name(writer, profile_get_source(writer->profile, source));
 
@@ -101,7 +101,7 @@ static int want_source_names(struct writer *writer, uint32_t source)
 							    source));
 }
 
-static int want_names(struct writer *writer)
+static int want_names(struct native_writer *writer)
 {
 	const struct profile *profile = writer->profile;
 	const struct provenance *provenance = profile_get_provenance(profile);
@@ -129,7 +129,7 @@ static int want_names(struct writer *writer)
 	return err;
 }
 
-static int write_names(struct writer *writer)
+static int write_names(struct native_writer *writer)
 {
 	int err = 0;
 
@@ -148,7 +148,7 @@ static int write_names(struct writer *writer)
 
 /* ---- what has names ----------------------------------------------------------------------- */
 
-static void write_metrics(struct writer *writer)
+static void write_metrics(struct native_writer *writer)
 {
 	for (uint32_t i = 0; i < profile_count_metrics(writer->profile); i++) {
 		const struct metric *metric = profile_get_metric(writer->profile, i);
@@ -159,7 +159,7 @@ static void write_metrics(struct writer *writer)
 	}
 }
 
-static void write_sampling(struct writer *writer, const struct sampling *sampling)
+static void write_sampling(struct native_writer *writer, const struct sampling *sampling)
 {
 	uint64_t numbers[] = {sampling->start_ns,         sampling->duration_ns,
 			      sampling->period_ns,        sampling->complete_stacks,
@@ -173,7 +173,7 @@ static void write_sampling(struct writer *writer, const struct sampling *samplin
 	}
 }
 
-static void write_clock(struct writer *writer, uint32_t source)
+static void write_clock(struct native_writer *writer, uint32_t source)
 {
 	uint64_t numbers[2] = {0, 0};
 
@@ -187,7 +187,7 @@ static void write_clock(struct writer *writer, uint32_t source)
 }
 
 /* What is known of a source, or of a profile that has none. */
-static void write_account(struct writer *writer, uint32_t source)
+static void write_account(struct native_writer *writer, uint32_t source)
 {
 	const struct provenance *provenance = profile_get_provenance(writer->profile);
 	const struct sampling *sampling = provenance_find_sampling(provenance, source);
@@ -204,7 +204,7 @@ static void write_account(struct writer *writer, uint32_t source)
 	write_clock(writer, source);
 }
 
-static void write_sources(struct writer *writer)
+static void write_sources(struct native_writer *writer)
 {
 	const struct provenance *provenance = profile_get_provenance(writer->profile);
 	uint32_t count = profile_count_sources(writer->profile);
@@ -224,7 +224,7 @@ static void write_sources(struct writer *writer)
 	}
 }
 
-static int write_threads(struct writer *writer)
+static int write_threads(struct native_writer *writer)
 {
 	int err = 0;
 
@@ -250,7 +250,7 @@ static int write_threads(struct writer *writer)
 }
 
 /* Every location has one frame, and its number is the frame's. */
-static int write_frames(struct writer *writer)
+static int write_frames(struct native_writer *writer)
 {
 	int err = 0;
 
@@ -273,7 +273,7 @@ static int write_frames(struct writer *writer)
 	return err;
 }
 
-static int write_stacks(struct writer *writer)
+static int write_stacks(struct native_writer *writer)
 {
 	int err = 0;
 
@@ -292,7 +292,7 @@ static int write_stacks(struct writer *writer)
 	return err;
 }
 
-static bool are_equal_shares(const struct writer *writer, size_t end, uint64_t value)
+static bool are_equal_shares(const struct native_writer *writer, size_t end, uint64_t value)
 {
 	uint64_t count = end - writer->next_moment;
 
@@ -303,7 +303,7 @@ static bool are_equal_shares(const struct writer *writer, size_t end, uint64_t v
 }
 
 /* Moments are sorted by sample and time. */
-static void write_moments(struct writer *writer, uint32_t id)
+static void write_moments(struct native_writer *writer, uint32_t id)
 {
 	const struct sample *sample = profile_get_sample(writer->profile, id);
 	uint32_t source = profile_get_thread(writer->profile, sample->thread)->source;
@@ -337,7 +337,7 @@ static void write_moments(struct writer *writer, uint32_t id)
 	writer->next_moment = end;
 }
 
-static int write_samples(struct writer *writer)
+static int write_samples(struct native_writer *writer)
 {
 	uint32_t thread = UINT32_MAX;
 	int64_t stack = 0;
@@ -370,7 +370,7 @@ static int write_samples(struct writer *writer)
 }
 
 /* What the times of each source count from. */
-static int find_starts(struct writer *writer)
+static int find_starts(struct native_writer *writer)
 {
 	size_t count = moments_count(writer->moments);
 
@@ -395,7 +395,7 @@ static int find_starts(struct writer *writer)
 	return 0;
 }
 
-static int write_all(struct writer *writer)
+static int write_all(struct native_writer *writer)
 {
 	const char *head = NATIVE_BEGIN "\n" NATIVE_HEAD "\n";
 	int err = number_sources(writer);
@@ -431,7 +431,7 @@ static int write_profile(const struct profile *profile, const uint8_t *is_left_o
 			 const struct sink *sink)
 {
 	_cleanup_(profile_freep) struct profile *named = NULL;
-	struct writer writer = {.profile = profile, .sink = sink};
+	struct native_writer writer = {.profile = profile, .sink = sink};
 	int err = 0;
 
 	if (is_left_out || !named_profile_is_needless(profile)) {

@@ -43,16 +43,16 @@
 #define KERNEL_COPY   "kcore_dir"
 
 /* What a thread of perf has written: records in order of time. */
-struct stream {
+struct perf_data_stream {
 	struct bytes bytes;
 	struct perf_record next;
 	uint64_t next_ns;
 	bool is_over;
 };
 
-struct reader {
+struct perf_data_reader {
 	struct import *import;
-	ARRAY(struct stream) streams; /* of a folder */
+	ARRAY(struct perf_data_stream) streams; /* of a folder */
 	struct perf_meta meta;
 	struct perf_stacks stacks;
 	struct perf_queue queue;
@@ -63,7 +63,7 @@ struct reader {
 	uint64_t first_ns, last_ns; /* of samples */
 };
 
-static int fail_at(struct reader *reader, uint64_t place, const char *reason)
+static int fail_at(struct perf_data_reader *reader, uint64_t place, const char *reason)
 {
 	return import_fail_byte(reader->import, place, "%s", reason);
 }
@@ -71,7 +71,7 @@ static int fail_at(struct reader *reader, uint64_t place, const char *reason)
 /* ---- records ---- */
 
 /* A sample of a group stands for what each of its events has counted since the last one. */
-static int add_group(struct reader *reader, const struct perf_record *record,
+static int add_group(struct perf_data_reader *reader, const struct perf_record *record,
 		     const struct perf_sample *sample, uint32_t thread, uint32_t stack)
 {
 	struct import *import = reader->import;
@@ -95,7 +95,7 @@ static int add_group(struct reader *reader, const struct perf_record *record,
 	return err;
 }
 
-static int add_sample(struct reader *reader, const struct perf_record *record)
+static int add_sample(struct perf_data_reader *reader, const struct perf_record *record)
 {
 	struct import *import = reader->import;
 	struct perf_attr *attr = perf_attrs_find_record(&reader->meta.attrs, record);
@@ -133,7 +133,7 @@ static int add_sample(struct reader *reader, const struct perf_record *record)
 	return err;
 }
 
-static int add_lost(struct reader *reader, const struct perf_record *record)
+static int add_lost(struct perf_data_reader *reader, const struct perf_record *record)
 {
 	struct bytes body = record->body;
 
@@ -144,7 +144,7 @@ static int add_lost(struct reader *reader, const struct perf_record *record)
 }
 
 /* A record of the kernel, in its order. */
-static int apply(struct reader *reader, const struct perf_record *record)
+static int apply(struct perf_data_reader *reader, const struct perf_record *record)
 {
 	int err = 0;
 
@@ -186,7 +186,7 @@ static int deliver(void *context, const struct perf_queued *item)
 }
 
 /* Nothing that lies before the oldest record in the queue is needed any more. */
-static void advance(struct reader *reader, uint64_t place)
+static void advance(struct perf_data_reader *reader, uint64_t place)
 {
 	struct import *import = reader->import;
 
@@ -198,7 +198,7 @@ static void advance(struct reader *reader, uint64_t place)
 	import->advance(import->context, place);
 }
 
-static int finish_round(struct reader *reader, uint64_t place)
+static int finish_round(struct perf_data_reader *reader, uint64_t place)
 {
 	uint64_t limit_ns = perf_queue_finish_round(&reader->queue);
 	int err = perf_queue_flush(&reader->queue, limit_ns, SIZE_MAX, deliver, reader);
@@ -208,7 +208,7 @@ static int finish_round(struct reader *reader, uint64_t place)
 	return err;
 }
 
-static int queue_record(struct reader *reader, const struct perf_record *record,
+static int queue_record(struct perf_data_reader *reader, const struct perf_record *record,
 			struct perf_chunk *chunk)
 {
 	const struct perf_attr *attr = perf_attrs_find_record(&reader->meta.attrs, record);
@@ -230,14 +230,14 @@ static int queue_record(struct reader *reader, const struct perf_record *record,
 	return err;
 }
 
-static int unpack(struct reader *reader, const struct perf_record *record);
+static int unpack(struct perf_data_reader *reader, const struct perf_record *record);
 
 /*
  * All whole records. -ENODATA: the one at bytes->offset is not whole.
  *
  * chunk  where the bytes lie; NULL: in the file, from `place` on
  */
-static int read_records(struct reader *reader, struct bytes *bytes, uint64_t place,
+static int read_records(struct perf_data_reader *reader, struct bytes *bytes, uint64_t place,
 			struct perf_chunk *chunk)
 {
 	int err = 0;
@@ -266,13 +266,14 @@ static int read_records(struct reader *reader, struct bytes *bytes, uint64_t pla
 /* ---- compressed records ---- */
 
 /* Each piece needs those before it. */
-static int end_at(struct reader *reader, uint64_t place, const char *reason)
+static int end_at(struct perf_data_reader *reader, uint64_t place, const char *reason)
 {
 	reader->is_over = true;
 	return reader_skip_byte(reader->import, place, reason);
 }
 
-static int keep_leftover(struct reader *reader, const struct perf_chunk *chunk, size_t from)
+static int keep_leftover(struct perf_data_reader *reader, const struct perf_chunk *chunk,
+			 size_t from)
 {
 	size_t size = chunk->size - from;
 	uint8_t *copy = malloc(size + 1);
@@ -284,7 +285,7 @@ static int keep_leftover(struct reader *reader, const struct perf_chunk *chunk, 
 	return 0;
 }
 
-static void drop_leftover(struct reader *reader)
+static void drop_leftover(struct perf_data_reader *reader)
 {
 	uint8_t *data;
 
@@ -294,7 +295,8 @@ static void drop_leftover(struct reader *reader)
 }
 
 /* The unpacked bytes, behind what the last ones had left over. */
-static int fill_chunk(struct reader *reader, struct bytes packed, struct perf_chunk *chunk)
+static int fill_chunk(struct perf_data_reader *reader, struct bytes packed,
+		      struct perf_chunk *chunk)
 {
 	int err;
 
@@ -309,7 +311,7 @@ static int fill_chunk(struct reader *reader, struct bytes packed, struct perf_ch
 	return err ? err : perf_unpacker_add(reader->unpacker, packed, MAX_CHUNK_BYTES, chunk);
 }
 
-static int read_chunk(struct reader *reader, uint64_t place, struct perf_chunk *chunk)
+static int read_chunk(struct perf_data_reader *reader, uint64_t place, struct perf_chunk *chunk)
 {
 	struct bytes bytes = bytes_of(chunk->data, chunk->size);
 	int err = read_records(reader, &bytes, place, chunk);
@@ -323,7 +325,7 @@ static int read_chunk(struct reader *reader, uint64_t place, struct perf_chunk *
 	return err;
 }
 
-static int unpack(struct reader *reader, const struct perf_record *record)
+static int unpack(struct perf_data_reader *reader, const struct perf_record *record)
 {
 	struct bytes packed = record->body;
 	struct perf_chunk *chunk = calloc(1, sizeof(*chunk));
@@ -359,7 +361,7 @@ static int unpack(struct reader *reader, const struct perf_record *record)
 
 /* ---- files of threads ---- */
 
-static int take_next(struct reader *reader, struct stream *stream)
+static int take_next(struct perf_data_reader *reader, struct perf_data_stream *stream)
 {
 	const struct perf_attr *attr;
 	size_t start = stream->bytes.offset;
@@ -382,9 +384,9 @@ static int take_next(struct reader *reader, struct stream *stream)
 }
 
 /* The stream whose next record is the earliest; NULL: all are over. */
-static struct stream *find_earliest(const struct reader *reader)
+static struct perf_data_stream *find_earliest(const struct perf_data_reader *reader)
 {
-	struct stream *found = NULL;
+	struct perf_data_stream *found = NULL;
 
 	array_for_each (&reader->streams, stream)
 		if (!stream->is_over && (!found || stream->next_ns < found->next_ns))
@@ -392,9 +394,9 @@ static struct stream *find_earliest(const struct reader *reader)
 	return found;
 }
 
-static int read_streams(struct reader *reader)
+static int read_streams(struct perf_data_reader *reader)
 {
-	struct stream *stream;
+	struct perf_data_stream *stream;
 	int err = 0;
 
 	array_for_each (&reader->streams, each)
@@ -413,13 +415,13 @@ static int read_streams(struct reader *reader)
 	return err;
 }
 
-static int open_streams(struct reader *reader)
+static int open_streams(struct perf_data_reader *reader)
 {
 	const struct import *import = reader->import;
 
 	for (size_t i = 0; import->open_member && i < import->num_members; i++) {
 		const uint8_t *data;
-		struct stream *added;
+		struct perf_data_stream *added;
 		size_t size;
 
 		if (!string_starts_with(import->members[i], STREAM_PREFIX) ||
@@ -436,7 +438,7 @@ static int open_streams(struct reader *reader)
 /* ---- the file ---- */
 
 /* What is before a damage counts. */
-static int read_area(struct reader *reader, struct perf_section area, bool is_cut_off)
+static int read_area(struct perf_data_reader *reader, struct perf_section area, bool is_cut_off)
 {
 	struct import *import = reader->import;
 	struct bytes bytes = perf_section_cut(reader->import, area);
@@ -456,7 +458,7 @@ static int read_area(struct reader *reader, struct perf_section area, bool is_cu
 	return err;
 }
 
-static int read_body(struct reader *reader)
+static int read_body(struct perf_data_reader *reader)
 {
 	struct import *import = reader->import;
 	struct bytes header = bytes_of(import->data, import->size);
@@ -486,7 +488,7 @@ static int read_body(struct reader *reader)
 }
 
 /* Returns 0, or what the importer returns. */
-static int finish(struct reader *reader)
+static int finish(struct perf_data_reader *reader)
 {
 	struct import *import = reader->import;
 	struct import_counts *counts = &import->counts;
@@ -509,7 +511,8 @@ static int finish(struct reader *reader)
 
 static int read_file(struct import *import)
 {
-	struct reader reader = {.import = import, .meta.import = import, .stacks.import = import};
+	struct perf_data_reader reader = {
+		.import = import, .meta.import = import, .stacks.import = import};
 	int err;
 
 	if (import->size < MAGIC_BYTES)

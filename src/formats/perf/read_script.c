@@ -32,7 +32,7 @@ struct numbers {
 	ARRAY(uint32_t) values; /* by id of the text */
 };
 
-struct reader {
+struct perf_script_reader {
 	struct import *import;
 	struct lines lines; /* that are not read yet */
 	struct perf_frames frames;
@@ -245,14 +245,14 @@ static int numbers_find(struct numbers *numbers, struct piece text, uint32_t **r
 	return 0;
 }
 
-static int add_string(struct reader *reader, struct piece piece, uint32_t *ret)
+static int add_string(struct perf_script_reader *reader, struct piece piece, uint32_t *ret)
 {
 	return string_table_add(profile_get_strings(reader->import->profile), piece.start,
 				piece.length, ret);
 }
 
 /* stackcollapse-perf.pl writes the blanks of a name as `_`, and so does everybody after it. */
-static int add_comm(struct reader *reader, struct piece piece, uint32_t *ret)
+static int add_comm(struct perf_script_reader *reader, struct piece piece, uint32_t *ret)
 {
 	char comm[256];
 
@@ -265,8 +265,8 @@ static int add_comm(struct reader *reader, struct piece piece, uint32_t *ret)
 	return add_string(reader, (struct piece){comm, piece.length}, ret);
 }
 
-static int find_process(struct reader *reader, const struct header *header, uint32_t pid,
-			uint32_t comm, uint32_t *ret)
+static int find_process(struct perf_script_reader *reader, const struct header *header,
+			uint32_t pid, uint32_t comm, uint32_t *ret)
 {
 	struct piece key = header->pid.length ? header->pid : header->comm;
 	struct profile *profile = reader->import->profile;
@@ -281,7 +281,7 @@ static int find_process(struct reader *reader, const struct header *header, uint
 	return err;
 }
 
-static int find_thread(struct reader *reader, const struct header *header)
+static int find_thread(struct perf_script_reader *reader, const struct header *header)
 {
 	struct profile *profile = reader->import->profile;
 	struct thread thread = {.source = reader->import->source};
@@ -324,7 +324,7 @@ static bool is_clock(struct piece event)
 	return piece_equals(event, "cpu-clock") || piece_equals(event, "task-clock");
 }
 
-static int find_metric(struct reader *reader, const struct header *header)
+static int find_metric(struct perf_script_reader *reader, const struct header *header)
 {
 	struct profile *profile = reader->import->profile;
 	struct piece event = header->event;
@@ -350,12 +350,12 @@ static int find_metric(struct reader *reader, const struct header *header)
 
 /* ---- samples ---- */
 
-static uint64_t get_offset(const struct reader *reader)
+static uint64_t get_offset(const struct perf_script_reader *reader)
 {
 	return (uint64_t)(reader->lines.next - (const char *)reader->import->data);
 }
 
-static int finish_sample(struct reader *reader)
+static int finish_sample(struct perf_script_reader *reader)
 {
 	struct import *import = reader->import;
 	uint32_t stack = STACK_EMPTY;
@@ -381,7 +381,7 @@ static int finish_sample(struct reader *reader)
 	return err;
 }
 
-static int add_frame(struct reader *reader, struct piece line, bool *ret_is_frame)
+static int add_frame(struct perf_script_reader *reader, struct piece line, bool *ret_is_frame)
 {
 	struct perf_levels levels;
 	struct perf_levels *added;
@@ -401,7 +401,7 @@ static int add_frame(struct reader *reader, struct piece line, bool *ret_is_fram
 }
 
 /* Side-band records, which perf script prints on request, are no samples. */
-static bool is_side_band(struct reader *reader, struct piece line)
+static bool is_side_band(struct perf_script_reader *reader, struct piece line)
 {
 	const char *lost = memmem(line.start, line.length, "PERF_RECORD_LOST", 16);
 	uint64_t count;
@@ -420,7 +420,7 @@ static bool is_side_band(struct reader *reader, struct piece line)
 }
 
 /* Without call chains a sample is one line, and its frame stands after the event. */
-static int read_frame_of_header(struct reader *reader, struct piece rest)
+static int read_frame_of_header(struct perf_script_reader *reader, struct piece rest)
 {
 	bool is_frame;
 	int err;
@@ -432,7 +432,7 @@ static int read_frame_of_header(struct reader *reader, struct piece rest)
 	return err || !is_frame ? err : finish_sample(reader);
 }
 
-static int read_header(struct reader *reader, struct piece line, bool *ret_is_header)
+static int read_header(struct perf_script_reader *reader, struct piece line, bool *ret_is_header)
 {
 	struct header header = {0};
 	bool is_other = is_side_band(reader, line);
@@ -467,7 +467,7 @@ static bool is_source_line(struct piece line)
 	return digits && digits < line.length && line.start[line.length - 1 - digits] == ':';
 }
 
-static int read_line(struct reader *reader, struct piece line)
+static int read_line(struct perf_script_reader *reader, struct piece line)
 {
 	bool is_indented = is_blank_char(line.start[0]);
 	bool is_known = false;
@@ -489,7 +489,7 @@ static int read_line(struct reader *reader, struct piece line)
 				"neither the header nor a frame of a sample");
 }
 
-static int read_lines(struct reader *reader)
+static int read_lines(struct perf_script_reader *reader)
 {
 	struct import *import = reader->import;
 	size_t advanced = 0;
@@ -517,7 +517,7 @@ static int read_lines(struct reader *reader)
 	return err;
 }
 
-static void release(struct reader *reader)
+static void release(struct perf_script_reader *reader)
 {
 	struct numbers *all[] = {&reader->threads, &reader->processes, &reader->metrics};
 
@@ -531,11 +531,11 @@ static void release(struct reader *reader)
 
 static int read_perf_script(struct import *import)
 {
-	struct reader reader = {.import = import,
-				.lines = lines_of(import->data, import->size),
-				.threads.texts = string_table_new(),
-				.processes.texts = string_table_new(),
-				.metrics.texts = string_table_new()};
+	struct perf_script_reader reader = {.import = import,
+					    .lines = lines_of(import->data, import->size),
+					    .threads.texts = string_table_new(),
+					    .processes.texts = string_table_new(),
+					    .metrics.texts = string_table_new()};
 	int err = perf_frames_init(&reader.frames, import->profile);
 
 	if (!reader.threads.texts || !reader.processes.texts || !reader.metrics.texts)

@@ -35,14 +35,14 @@ static struct perfetto_clock *find_clock(struct perfetto_reader *reader,
 }
 
 /* A moment on one clock, as a snapshot tells it. */
-struct reading {
+struct perfetto_clock_reading {
 	struct perfetto_clock clock;
 	uint64_t time_ns;
 };
 
-static struct reading read_clock(struct bytes message)
+static struct perfetto_clock_reading read_clock(struct bytes message)
 {
-	struct reading reading = {.clock.multiplier = 1};
+	struct perfetto_clock_reading reading = {.clock.multiplier = 1};
 	struct protobuf_field field;
 	uint64_t timestamp = 0;
 
@@ -81,8 +81,8 @@ static int set_clock(struct perfetto_reader *reader, struct perfetto_sequence *s
 }
 
 /* The boot clock's time of a snapshot, else the time of its first clock. */
-static uint64_t find_moment(struct perfetto_reader *reader, const struct reading *readings,
-			    size_t count)
+static uint64_t find_moment(struct perfetto_reader *reader,
+			    const struct perfetto_clock_reading *readings, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (readings[i].clock.id == PERFETTO_BOOTTIME)
@@ -97,8 +97,8 @@ static uint64_t find_moment(struct perfetto_reader *reader, const struct reading
 }
 
 /* Snapshots of the three clocks that a timeline has go there, too. */
-static int keep_snapshot(struct perfetto_reader *reader, const struct reading *readings,
-			 size_t count)
+static int keep_snapshot(struct perfetto_reader *reader,
+			 const struct perfetto_clock_reading *readings, size_t count)
 {
 	struct import *import = reader->import;
 	struct clock_snapshot snapshot = {0};
@@ -123,7 +123,7 @@ static int keep_snapshot(struct perfetto_reader *reader, const struct reading *r
 int perfetto_read_snapshot(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
 			   struct bytes message)
 {
-	struct reading readings[MAX_CLOCKS];
+	struct perfetto_clock_reading readings[MAX_CLOCKS];
 	struct protobuf_field field;
 	size_t count = 0;
 	uint64_t moment_ns;

@@ -19,7 +19,7 @@
 enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_COUNTER = 4 };
 
 /* A TrackEvent: its numbers by field, and where it is read a second time. */
-struct event {
+struct perfetto_track_event {
 	uint64_t type;
 	uint64_t track;
 	uint32_t name; /* string of the timeline */
@@ -51,7 +51,8 @@ static uint32_t find_string(const struct perfetto_packet *packet, enum perfetto_
 	return string == PERFETTO_NONE ? STRING_EMPTY : string;
 }
 
-static int read_source(struct perfetto_reader *reader, struct bytes message, struct event *event)
+static int read_source(struct perfetto_reader *reader, struct bytes message,
+		       struct perfetto_track_event *event)
 {
 	struct protobuf_field field;
 	int err = 0;
@@ -67,7 +68,8 @@ static int read_source(struct perfetto_reader *reader, struct bytes message, str
 	return err;
 }
 
-static void use_source(const struct perfetto_packet *packet, uint64_t iid, struct event *event)
+static void use_source(const struct perfetto_packet *packet, uint64_t iid,
+		       struct perfetto_track_event *event)
 {
 	const struct perfetto_source *source =
 		perfetto_interned_find_source(packet->sequence->interned, iid);
@@ -88,7 +90,7 @@ static uint64_t read_first(const struct protobuf_field *field)
 }
 
 static int read_event_field(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-			    const struct protobuf_field *field, struct event *event)
+			    const struct protobuf_field *field, struct perfetto_track_event *event)
 {
 	switch (field->number) {
 	case 9:
@@ -316,7 +318,8 @@ static bool is_location(const void *owner, uint32_t item, const void *key)
 	return !memcmp(timeline_get_location(owner, item), key, sizeof(struct source_location));
 }
 
-static int find_location(struct perfetto_reader *reader, const struct event *event, uint32_t *ret)
+static int find_location(struct perfetto_reader *reader, const struct perfetto_track_event *event,
+			 uint32_t *ret)
 {
 	struct source_location location = {
 		.name = event->name,
@@ -357,7 +360,8 @@ static int add_event(struct perfetto_reader *reader, struct perfetto_track *trac
 }
 
 static int read_slice(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-		      struct bytes message, const struct event *event, struct perfetto_track *track)
+		      struct bytes message, const struct perfetto_track_event *event,
+		      struct perfetto_track *track)
 {
 	struct perfetto_event added = {
 		.time_ns = packet->time_ns,
@@ -396,7 +400,7 @@ static int find_counter(struct perfetto_reader *reader, struct perfetto_track *t
 }
 
 static int add_value(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-		     const struct event *event, struct perfetto_track *track)
+		     const struct perfetto_track_event *event, struct perfetto_track *track)
 {
 	struct counter_value value = {.time_ns = packet->time_ns, .type = VALUE_I64};
 	int err = find_counter(reader, track);
@@ -417,7 +421,7 @@ static int add_value(struct perfetto_reader *reader, const struct perfetto_packe
 }
 
 static int read_counter(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-			const struct event *event, struct perfetto_track *track)
+			const struct perfetto_track_event *event, struct perfetto_track *track)
 {
 	if (!event->has_value)
 		return 0;
@@ -442,7 +446,7 @@ static int read_counter(struct perfetto_reader *reader, const struct perfetto_pa
 int perfetto_read_event(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 			struct bytes message)
 {
-	struct event event = {.track = packet->sequence->default_track};
+	struct perfetto_track_event event = {.track = packet->sequence->default_track};
 	struct perfetto_track *track;
 	struct bytes rest = message;
 	struct protobuf_field field;

@@ -7,13 +7,13 @@
 
 #include "formats/perfetto_reader.h"
 
-struct symbol_key {
+struct perfetto_symbol_key {
 	uint32_t path;
 	uint32_t build_id;
 	uint64_t address;
 };
 
-static uint64_t hash_key(const struct symbol_key *key)
+static uint64_t hash_key(const struct perfetto_symbol_key *key)
 {
 	return hash_mix(hash_mix(key->path, key->build_id), key->address);
 }
@@ -22,7 +22,7 @@ static bool is_symbol(const void *owner, uint32_t item, const void *key)
 {
 	const struct perfetto_reader *reader = owner;
 	const struct perfetto_symbol *symbol = &reader->symbols.items[item];
-	const struct symbol_key *wanted = key;
+	const struct perfetto_symbol_key *wanted = key;
 
 	return symbol->path == wanted->path && symbol->build_id == wanted->build_id &&
 	       symbol->address == wanted->address;
@@ -57,7 +57,7 @@ static int read_line(struct perfetto_reader *reader, struct bytes message)
 static int read_address(struct perfetto_reader *reader, uint32_t path, uint32_t build_id,
 			struct bytes message)
 {
-	struct symbol_key key = {.path = path, .build_id = build_id};
+	struct perfetto_symbol_key key = {.path = path, .build_id = build_id};
 	size_t first_line = reader->symbol_lines.length;
 	struct perfetto_symbol *symbol;
 	struct protobuf_field field;
@@ -113,7 +113,7 @@ int perfetto_read_symbols(struct perfetto_reader *reader, struct bytes message)
 int perfetto_find_symbol(struct perfetto_reader *reader, const struct perfetto_mapping *mapping,
 			 const struct perfetto_frame *frame)
 {
-	struct symbol_key key = {mapping->path, mapping->build_id, frame->address};
+	struct perfetto_symbol_key key = {mapping->path, mapping->build_id, frame->address};
 	const struct perfetto_symbol *symbol;
 	uint32_t found;
 

@@ -16,7 +16,7 @@
 #define MADE_UP_SIZE  (1ull << 20)
 #define POINTER_STEP  16u
 
-struct finisher {
+struct perfetto_finisher {
 	struct perfetto_reader *reader;
 	ARRAY(uint32_t) open;   /* zones of the track, outermost first */
 	ARRAY(uint32_t) sorted; /* events of the track */
@@ -38,7 +38,7 @@ static int compare_events(const void *left, const void *right, void *context)
 }
 
 /* Events of one moment stay as they are in the file. */
-static int sort_events(struct finisher *finisher, struct perfetto_track *track)
+static int sort_events(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
 	struct perfetto_event *events = finisher->reader->events.items;
 	uint32_t following = PERFETTO_NONE;
@@ -80,7 +80,7 @@ static int use_region(struct perfetto_reader *reader, struct perfetto_track *tra
 }
 
 /* A region for a track that is about none. */
-static int make_region(struct finisher *finisher, struct perfetto_track *track)
+static int make_region(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
 	struct perfetto_reader *reader = finisher->reader;
 	uint32_t owner;
@@ -167,7 +167,7 @@ static int begin_occupancy(struct perfetto_reader *reader, struct perfetto_track
 	return timeline_add_occupancy(reader->timeline, &occupancy, NULL);
 }
 
-static int finish_occupancies(struct finisher *finisher, struct perfetto_track *track)
+static int finish_occupancies(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
 	struct perfetto_reader *reader = finisher->reader;
 	uint32_t open = TIMELINE_NONE;
@@ -229,7 +229,7 @@ static bool find_on_region(const struct perfetto_reader *reader,
 	return true;
 }
 
-static int begin_zone(struct finisher *finisher, const struct perfetto_track *region,
+static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_track *region,
 		      const struct perfetto_event *event, uint32_t thread)
 {
 	struct perfetto_reader *reader = finisher->reader;
@@ -254,7 +254,7 @@ static int begin_zone(struct finisher *finisher, const struct perfetto_track *re
 	return timeline_add_zone(reader->timeline, &zone, added);
 }
 
-static int finish_slice(struct finisher *finisher, const struct perfetto_track *region,
+static int finish_slice(struct perfetto_finisher *finisher, const struct perfetto_track *region,
 			const struct perfetto_event *event, uint32_t thread)
 {
 	struct perfetto_reader *reader = finisher->reader;
@@ -276,7 +276,7 @@ static int finish_slice(struct finisher *finisher, const struct perfetto_track *
 	return add_attributes(reader, zone, event->attribute);
 }
 
-static int finish_track(struct finisher *finisher, struct perfetto_track *track)
+static int finish_track(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
 	struct perfetto_reader *reader = finisher->reader;
 	struct perfetto_track *region =
@@ -307,7 +307,7 @@ static int finish_track(struct finisher *finisher, struct perfetto_track *track)
 
 int perfetto_finish_zones(struct perfetto_reader *reader)
 {
-	struct finisher finisher = {.reader = reader};
+	struct perfetto_finisher finisher = {.reader = reader};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < reader->tracks.length; i++)

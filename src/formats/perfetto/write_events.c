@@ -10,7 +10,7 @@
 #include "formats/perfetto/write_slices.h"
 #include "timeline/zone_walk.h"
 
-struct writer {
+struct perfetto_events_writer {
 	const struct timeline *timeline;
 	struct perfetto_tracks *tracks;
 	struct perfetto_event_writer events;
@@ -36,7 +36,7 @@ static int add_attribute(struct perfetto_event_writer *events,
 	return -EINVAL;
 }
 
-static int begin_zone(struct writer *writer, const struct zone_step *step)
+static int begin_zone(struct perfetto_events_writer *writer, const struct zone_step *step)
 {
 	const struct zone *zone = timeline_get_zone(writer->timeline, step->zone);
 	const struct zone_attribute *attribute = NULL;
@@ -54,7 +54,8 @@ static int begin_zone(struct writer *writer, const struct zone_step *step)
 }
 
 /* depths  how many zones are open, by region */
-static int write_zone_step(struct writer *writer, const struct zone_step *step, uint32_t *depths)
+static int write_zone_step(struct perfetto_events_writer *writer, const struct zone_step *step,
+			   uint32_t *depths)
 {
 	uint32_t region = timeline_get_zone(writer->timeline, step->zone)->region;
 	uint32_t depth = step->is_end ? --depths[region] : depths[region]++;
@@ -68,7 +69,7 @@ static int write_zone_step(struct writer *writer, const struct zone_step *step, 
 	return begin_zone(writer, step);
 }
 
-static int write_zones(struct writer *writer)
+static int write_zones(struct perfetto_events_writer *writer)
 {
 	_cleanup_free_ uint32_t *depths =
 		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*depths));
@@ -114,7 +115,8 @@ static uint32_t *find_hand_overs(const struct timeline *timeline)
 	return next;
 }
 
-static int begin_slices(struct writer *writer, uint32_t id, bool is_handed_over, uint64_t *flow_in)
+static int begin_slices(struct perfetto_events_writer *writer, uint32_t id, bool is_handed_over,
+			uint64_t *flow_in)
 {
 	const struct occupancy *occupancy = timeline_get_occupancy(writer->timeline, id);
 	uint32_t name = timeline_get_thread(writer->timeline, occupancy->thread)->name;
@@ -127,7 +129,7 @@ static int begin_slices(struct writer *writer, uint32_t id, bool is_handed_over,
 	return err ? err : perfetto_begin_thread_slice(&writer->events, writer->tracks, occupancy);
 }
 
-static int end_slices(struct writer *writer, uint32_t id)
+static int end_slices(struct perfetto_events_writer *writer, uint32_t id)
 {
 	const struct occupancy *occupancy = timeline_get_occupancy(writer->timeline, id);
 	int err = perfetto_end_region_slice(&writer->events, writer->tracks, occupancy->region, 0,
@@ -171,7 +173,7 @@ static uint64_t *sort_steps(const struct timeline *timeline, size_t count)
 	return steps;
 }
 
-static int write_occupancies(struct writer *writer)
+static int write_occupancies(struct perfetto_events_writer *writer)
 {
 	size_t count = (size_t)timeline_count_occupancy(writer->timeline) * 2;
 	_cleanup_free_ uint32_t *next = find_hand_overs(writer->timeline);
@@ -193,7 +195,7 @@ static int write_occupancies(struct writer *writer)
 
 /* ---- counters ----------------------------------------------------------------------------- */
 
-static int write_fills(struct writer *writer)
+static int write_fills(struct perfetto_events_writer *writer)
 {
 	struct region_fill fill;
 	uint64_t position = 0;
@@ -212,7 +214,7 @@ static int write_fills(struct writer *writer)
 	return err ? err : got;
 }
 
-static int write_totals(struct writer *writer)
+static int write_totals(struct perfetto_events_writer *writer)
 {
 	uint32_t count = timeline_count_in_use(writer->timeline);
 	int err =
@@ -224,7 +226,7 @@ static int write_totals(struct writer *writer)
 	return err;
 }
 
-static int write_counters(struct writer *writer)
+static int write_counters(struct perfetto_events_writer *writer)
 {
 	uint32_t count = timeline_count_counter_value(writer->timeline);
 	int err = count ? perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_COUNTERS)
@@ -244,7 +246,7 @@ static int write_counters(struct writer *writer)
 int perfetto_write_events(const struct timeline *timeline, struct perfetto_tracks *tracks,
 			  struct perfetto_stream *stream)
 {
-	struct writer writer = {.timeline = timeline, .tracks = tracks};
+	struct perfetto_events_writer writer = {.timeline = timeline, .tracks = tracks};
 	int err = perfetto_event_writer_init(&writer.events, timeline, stream);
 
 	if (!err)

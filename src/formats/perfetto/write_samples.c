@@ -13,7 +13,7 @@
 
 #define SAMPLES_AT_A_TIME 16384
 
-struct writer {
+struct perfetto_samples_writer {
 	const struct profile *profile;
 	const struct timeline *timeline;
 	const struct perfetto_tracks *tracks;
@@ -26,7 +26,8 @@ struct writer {
 	uint64_t state_start;
 };
 
-static void begin_packet(const struct writer *writer, Perfetto__TracePacket *packet)
+static void begin_packet(const struct perfetto_samples_writer *writer,
+			 Perfetto__TracePacket *packet)
 {
 	*packet = (Perfetto__TracePacket)PERFETTO__TRACE_PACKET__INIT;
 	packet->has_trusted_packet_sequence_id = 1;
@@ -35,7 +36,7 @@ static void begin_packet(const struct writer *writer, Perfetto__TracePacket *pac
 }
 
 /* What ticked, where a recording says it; else what the weights are called. */
-static void append_timebase(const struct writer *writer, struct text *text)
+static void append_timebase(const struct perfetto_samples_writer *writer, struct text *text)
 {
 	const struct string_table *strings = timeline_get_strings(writer->timeline);
 	uint32_t ticked = timeline_get_system(writer->timeline)->sample_metric;
@@ -49,7 +50,7 @@ static void append_timebase(const struct writer *writer, struct text *text)
 			    profile_get_string_length(writer->profile, name));
 }
 
-static int clear_state(struct writer *writer, bool is_first)
+static int clear_state(struct perfetto_samples_writer *writer, bool is_first)
 {
 	const struct timeline_system *system = timeline_get_system(writer->timeline);
 	Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
@@ -89,7 +90,8 @@ static int clear_state(struct writer *writer, bool is_first)
 	return err;
 }
 
-static int write_sample(struct writer *writer, const struct timeline_sample *sample)
+static int write_sample(struct perfetto_samples_writer *writer,
+			const struct timeline_sample *sample)
 {
 	const struct timeline_thread *thread =
 		timeline_get_thread(writer->timeline, sample->thread);
@@ -120,7 +122,7 @@ static int write_sample(struct writer *writer, const struct timeline_sample *sam
 }
 
 /* Write the samples that were collected, and begin the state anew when it has become large. */
-static int flush(struct writer *writer)
+static int flush(struct perfetto_samples_writer *writer)
 {
 	uint64_t size = perfetto_stream_get_size(writer->stream) - writer->state_start;
 	int err = 0;
@@ -137,7 +139,7 @@ static int flush(struct writer *writer)
 	return err;
 }
 
-static int write_metric(struct writer *writer, uint32_t metric)
+static int write_metric(struct perfetto_samples_writer *writer, uint32_t metric)
 {
 	struct timeline_sample sample;
 	uint64_t position = 0;
@@ -162,7 +164,7 @@ static int write_metric(struct writer *writer, uint32_t metric)
 int perfetto_write_samples(const struct profile *profile, const struct timeline *timeline,
 			   const struct perfetto_tracks *tracks, struct perfetto_stream *stream)
 {
-	struct writer writer = {
+	struct perfetto_samples_writer writer = {
 		.profile = profile,
 		.timeline = timeline,
 		.tracks = tracks,

@@ -29,7 +29,7 @@ struct carried {
 };
 
 /* Of a region: its occupancy. The end is not written before who comes next is known. */
-struct region_state {
+struct perfetto_region_state {
 	uint64_t flow;
 	uint64_t end_ns;
 	uint32_t thread;
@@ -64,7 +64,7 @@ struct perfetto_zone_stream {
 	struct perfetto_event_writer occupancies;
 	struct perfetto_event_writer totals;
 	struct perfetto_event_writer counters;
-	ARRAY(struct region_state) regions;
+	ARRAY(struct perfetto_region_state) regions;
 	uint64_t num_occupancies;
 	ARRAY(uint32_t) depths; /* zones that are open, by region */
 	bool is_too_deep;       /* the pending zone */
@@ -342,7 +342,7 @@ static int add_attribute(void *context, uint32_t zone, const struct zone_attribu
 static int end_slice(struct perfetto_zone_stream *stream, uint32_t region, uint32_t next_thread,
 		     uint64_t *ret_flow)
 {
-	struct region_state *state = &stream->regions.items[region];
+	struct perfetto_region_state *state = &stream->regions.items[region];
 	bool is_handed_over = next_thread != TIMELINE_NONE && next_thread != state->thread;
 
 	*ret_flow = 0;
@@ -369,7 +369,7 @@ static int begin_occupancy(void *context, const struct occupancy *occupancy)
 	err = end_slice(stream, occupancy->region, occupancy->thread, &flow);
 	if (err)
 		return err;
-	stream->regions.items[occupancy->region] = (struct region_state){
+	stream->regions.items[occupancy->region] = (struct perfetto_region_state){
 		.thread = occupancy->thread, .flow = HAND_OVER_FLOW | stream->num_occupancies++};
 	name = timeline_get_thread(stream->declared, occupancy->thread)->name;
 	err = perfetto_begin_region_slice(&stream->occupancies, stream->tracks, occupancy,
@@ -381,7 +381,7 @@ static int begin_occupancy(void *context, const struct occupancy *occupancy)
 static int end_occupancy(void *context, const struct occupancy *occupancy)
 {
 	struct perfetto_zone_stream *stream = context;
-	struct region_state *state;
+	struct perfetto_region_state *state;
 
 	if (!stream->is_writing)
 		return 0;

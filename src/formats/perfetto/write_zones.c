@@ -12,7 +12,7 @@
 /* That tell text and binary apart. */
 #define KIND_BYTES 16
 
-struct conversion {
+struct perfetto_zones_conversion {
 	struct import *import;
 	const struct zones_source *source;
 	struct zones_reader *reader;
@@ -26,7 +26,7 @@ struct conversion {
 /* ---- pieces ------------------------------------------------------------------------------- */
 
 /* More bytes behind what there is; a record may be longer than a piece. */
-static int add_bytes(struct conversion *conversion, struct zones_piece *piece)
+static int add_bytes(struct perfetto_zones_conversion *conversion, struct zones_piece *piece)
 {
 	size_t got;
 	int err = 0;
@@ -46,7 +46,7 @@ static int add_bytes(struct conversion *conversion, struct zones_piece *piece)
 	return 0;
 }
 
-static int read_through(struct conversion *conversion,
+static int read_through(struct perfetto_zones_conversion *conversion,
 			int (*take)(struct zones_reader *reader, const struct zones_piece *piece,
 				    size_t *ret_used))
 {
@@ -77,7 +77,7 @@ static int read_through(struct conversion *conversion,
 /* ---- passes ------------------------------------------------------------------------------- */
 
 /* All zones once, into a timeline with a consumer. */
-static int read_zones(struct conversion *conversion, struct timeline *timeline)
+static int read_zones(struct perfetto_zones_conversion *conversion, struct timeline *timeline)
 {
 	struct zones_builder *builder;
 	int err;
@@ -94,7 +94,7 @@ static int read_zones(struct conversion *conversion, struct timeline *timeline)
 }
 
 /* What there is to tell has been told when the zones are read once more. */
-static int read_zones_again(struct conversion *conversion)
+static int read_zones_again(struct perfetto_zones_conversion *conversion)
 {
 	struct import *import = conversion->import;
 	struct import_counts counts = import->counts;
@@ -108,7 +108,7 @@ static int read_zones_again(struct conversion *conversion)
 	return err;
 }
 
-static int convert(struct conversion *conversion, struct perfetto_stream *packets)
+static int convert(struct perfetto_zones_conversion *conversion, struct perfetto_stream *packets)
 {
 	uint64_t num_left_out;
 	int err = read_through(conversion, zones_reader_scan);
@@ -135,7 +135,7 @@ int perfetto_write_zones(struct import *import, const struct zones_source *sourc
 			 const struct record_store *store, bool is_compressed,
 			 const struct sink *sink)
 {
-	struct conversion conversion = {
+	struct perfetto_zones_conversion conversion = {
 		.import = import,
 		.source = source,
 		.stream = perfetto_zone_stream_new(store),

@@ -23,7 +23,7 @@ enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum label_field { LABEL_KEY = 1, LABEL_STRING = 2, LABEL_NUMBER = 3 };
 
 /* Who a sample is of, as its labels say; strings by their place in the file. */
-struct owner {
+struct pprof_owner {
 	uint64_t pid;
 	uint64_t tid;
 	uint64_t thread;
@@ -38,7 +38,7 @@ struct process_key {
 
 struct samples {
 	struct pprof_reader *reader;
-	struct owner last_owner;
+	struct pprof_owner last_owner;
 	bool has_last_owner;
 	uint32_t last_thread;
 	ARRAY(struct process_key) processes;
@@ -157,7 +157,7 @@ static bool is_word(struct bytes string, const char *const *words)
 }
 
 static int read_label(struct samples *samples, struct bytes label, size_t offset,
-		      struct owner *owner)
+		      struct pprof_owner *owner)
 {
 	/* Those that stackwide, async-profiler, py-spy and Datadog's profilers write. */
 	static const char *const pids[] = {"pid", "process_id", "process id", NULL};
@@ -234,7 +234,7 @@ static int add_process(struct samples *samples, uint32_t pid, uint32_t comm, uin
 			      (uint32_t)(samples->processes.length - 1));
 }
 
-static int add_thread(struct samples *samples, const struct owner *owner, size_t offset,
+static int add_thread(struct samples *samples, const struct pprof_owner *owner, size_t offset,
 		      uint32_t *ret)
 {
 	struct import *import = samples->reader->import;
@@ -337,7 +337,7 @@ static int add_values(struct samples *samples, uint32_t thread, uint32_t stack, 
 }
 
 static int read_sample_field(struct samples *samples, struct protobuf_field field, size_t offset,
-			     struct owner *owner)
+			     struct pprof_owner *owner)
 {
 	switch (field.number) {
 	case SAMPLE_LOCATION:
@@ -355,7 +355,7 @@ static int read_sample(struct samples *samples, struct bytes message, size_t off
 {
 	struct import *import = samples->reader->import;
 	struct protobuf_field field;
-	struct owner owner = {0};
+	struct pprof_owner owner = {0};
 	uint32_t thread;
 	uint32_t stack;
 	int err = 0;

@@ -30,7 +30,7 @@ enum location_field { LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE 
 enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function_field { FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
 
-struct mapping {
+struct pprof_source_mapping {
 	uint64_t start, limit, file_offset;
 	struct bytes filename;
 	struct bytes build_id;
@@ -40,8 +40,8 @@ struct mapping {
 };
 
 /* A location of the file, while it is read. */
-struct code {
-	struct mapping mapping;
+struct pprof_code {
+	struct pprof_source_mapping mapping;
 	bool has_mapping;
 	uint64_t address;
 	size_t offset; /* in the file */
@@ -65,7 +65,7 @@ static int add_string(struct pprof_reader *reader, struct bytes string, uint32_t
 }
 
 /* "[kernel:nf_tables]" is "nf_tables", what else is in brackets stays, a path is cut. */
-static struct bytes find_module_name(const struct mapping *mapping)
+static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 {
 	struct bytes name = mapping->filename;
 
@@ -98,7 +98,7 @@ static enum frame_kind find_kind(struct bytes filename, uint64_t start)
 }
 
 static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
-			struct mapping *ret)
+			struct pprof_source_mapping *ret)
 {
 	struct protobuf_field field;
 	struct bytes message;
@@ -106,7 +106,7 @@ static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
 	uint32_t place;
 	int err;
 
-	*ret = (struct mapping){0};
+	*ret = (struct pprof_source_mapping){0};
 	if (!pprof_table_find(&reader->mappings, id, &place))
 		return import_fail_byte(reader->import, offset, "there is no mapping %llu",
 					(unsigned long long)id);
@@ -188,7 +188,7 @@ static int read_function(struct pprof_reader *reader, uint32_t place, struct ppr
 	return err;
 }
 
-static int add_frame(struct pprof_reader *reader, const struct code *code, struct bytes line)
+static int add_frame(struct pprof_reader *reader, const struct pprof_code *code, struct bytes line)
 {
 	struct frame *frame = array_add(&reader->frames);
 	struct protobuf_field field;
@@ -227,7 +227,7 @@ static int add_frame(struct pprof_reader *reader, const struct code *code, struc
 }
 
 /* Code without names is called by its module. */
-static int add_unnamed_frame(struct pprof_reader *reader, struct code *code)
+static int add_unnamed_frame(struct pprof_reader *reader, struct pprof_code *code)
 {
 	struct profile *profile = reader->import->profile;
 	_cleanup_(text_release) struct text name = {0};
@@ -244,22 +244,22 @@ static int add_unnamed_frame(struct pprof_reader *reader, struct code *code)
 	return profile_add_frame_name(profile, *module ? name.data : "", name.length, &frame->name);
 }
 
-static bool has_place(const struct code *code)
+static bool has_place(const struct pprof_code *code)
 {
-	const struct mapping *mapping = &code->mapping;
+	const struct pprof_source_mapping *mapping = &code->mapping;
 
 	return code->has_mapping && mapping->filename.size && mapping->kind != FRAME_JIT &&
 	       code->address >= mapping->start && code->address < mapping->limit;
 }
 
 /* Code for which nobody has looked for names yet: whoever has the file may. */
-static bool is_to_be_named(const struct code *code)
+static bool is_to_be_named(const struct pprof_code *code)
 {
 	return has_place(code) && !code->mapping.has_functions &&
 	       code->mapping.kind == FRAME_USER && code->mapping.filename.data[0] == '/';
 }
 
-static int read_lines(struct pprof_reader *reader, struct code *code, struct bytes message)
+static int read_lines(struct pprof_reader *reader, struct pprof_code *code, struct bytes message)
 {
 	struct protobuf_field field;
 	int err = 0;
@@ -304,7 +304,8 @@ static int read_build_id(struct bytes text, struct module *module)
 	return 0;
 }
 
-static int add_module(struct pprof_reader *reader, const struct mapping *mapping, uint32_t *ret)
+static int add_module(struct pprof_reader *reader, const struct pprof_source_mapping *mapping,
+		      uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	struct module module = {0};
@@ -318,7 +319,7 @@ static int add_module(struct pprof_reader *reader, const struct mapping *mapping
 }
 
 /* A location by its address. -EEXIST when that has other frames. */
-static int add_at_address(struct pprof_reader *reader, const struct code *code, uint32_t *ret)
+static int add_at_address(struct pprof_reader *reader, const struct pprof_code *code, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	bool is_kernel = code->mapping.kind == FRAME_KERNEL;
@@ -361,7 +362,7 @@ static int add_by_name(struct pprof_reader *reader, uint32_t *ret)
 					UNNAMED_NOT);
 }
 
-static int add_location(struct pprof_reader *reader, const struct code *code, uint32_t *ret)
+static int add_location(struct pprof_reader *reader, const struct pprof_code *code, uint32_t *ret)
 {
 	int err = -EEXIST;
 
@@ -372,7 +373,7 @@ static int add_location(struct pprof_reader *reader, const struct code *code, ui
 
 static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *ret)
 {
-	struct code code = {.offset = reader->locations.offsets[place]};
+	struct pprof_code code = {.offset = reader->locations.offsets[place]};
 	struct bytes message = pprof_reader_get_field(reader, code.offset).body;
 	struct bytes rest = message;
 	struct protobuf_field field;

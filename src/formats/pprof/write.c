@@ -200,7 +200,7 @@ static int make_labels(struct pprof_writer *writer, uint32_t thread_id, struct l
 }
 
 /* The samples of one thread's stack, one for each metric that has any. */
-struct group {
+struct pprof_group {
 	uint32_t thread;
 	uint32_t stack;
 	uint32_t sample;
@@ -209,8 +209,8 @@ struct group {
 
 static int compare_by_stack(const void *left, const void *right)
 {
-	const struct group *a = left;
-	const struct group *b = right;
+	const struct pprof_group *a = left;
+	const struct pprof_group *b = right;
 
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
@@ -221,8 +221,8 @@ static int compare_by_stack(const void *left, const void *right)
 
 static int compare_by_place(const void *left, const void *right)
 {
-	const struct group *a = left;
-	const struct group *b = right;
+	const struct pprof_group *a = left;
+	const struct pprof_group *b = right;
 
 	if (a->first != b->first)
 		return a->first < b->first ? -1 : 1;
@@ -230,15 +230,15 @@ static int compare_by_place(const void *left, const void *right)
 }
 
 /* All samples, those of one group next to each other. NULL when out of memory. */
-static struct group *list_samples(const struct profile *profile)
+static struct pprof_group *list_samples(const struct profile *profile)
 {
 	uint32_t count = profile_count_samples(profile);
-	struct group *groups = calloc((size_t)count + 1, sizeof(*groups));
+	struct pprof_group *groups = calloc((size_t)count + 1, sizeof(*groups));
 
 	for (uint32_t i = 0; groups && i < count; i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
-		groups[i] = (struct group){sample->thread, sample->stack, i, i};
+		groups[i] = (struct pprof_group){sample->thread, sample->stack, i, i};
 	}
 	if (!groups || profile_count_metrics(profile) < 2)
 		return groups;
@@ -251,7 +251,8 @@ static struct group *list_samples(const struct profile *profile)
 	return groups;
 }
 
-static int write_sample(struct pprof_writer *writer, const struct group *group, int64_t *values)
+static int write_sample(struct pprof_writer *writer, const struct pprof_group *group,
+			int64_t *values)
 {
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	struct labels labels;
@@ -275,7 +276,7 @@ static int write_samples(struct pprof_writer *writer)
 	const struct profile *profile = writer->profile;
 	uint32_t count = profile_count_samples(profile);
 	uint32_t num_values = profile_count_metrics(profile);
-	_cleanup_free_ struct group *groups = list_samples(profile);
+	_cleanup_free_ struct pprof_group *groups = list_samples(profile);
 	_cleanup_free_ int64_t *values = calloc((size_t)num_values + 1, sizeof(*values));
 	int err = groups && values ? 0 : -ENOMEM;
 

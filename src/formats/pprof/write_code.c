@@ -194,12 +194,12 @@ static int add_function(struct pprof_writer *writer, const struct frame *frame, 
 	return 0;
 }
 
-struct lines {
+struct pprof_lines {
 	ARRAY(Pprof__Line) items;
 	ARRAY(Pprof__Line *) pointers;
 };
 
-static int add_line(struct pprof_writer *writer, struct lines *lines, uint32_t frame_id)
+static int add_line(struct pprof_writer *writer, struct pprof_lines *lines, uint32_t frame_id)
 {
 	const struct frame *frame = profile_get_frame(writer->profile, frame_id);
 	Pprof__Line *line = array_add(&lines->items);
@@ -215,7 +215,7 @@ static int add_line(struct pprof_writer *writer, struct lines *lines, uint32_t f
 }
 
 /* The lines of a chain, innermost first. */
-static int list_lines(struct pprof_writer *writer, uint32_t chain, struct lines *lines)
+static int list_lines(struct pprof_writer *writer, uint32_t chain, struct pprof_lines *lines)
 {
 	const struct location *location = get_outermost(writer, chain);
 	uint32_t inner = stack_table_get_parent(writer->chains, chain);
@@ -227,7 +227,7 @@ static int list_lines(struct pprof_writer *writer, uint32_t chain, struct lines 
 }
 
 static int write_location(struct pprof_writer *writer, uint32_t chain, uint32_t mapping_id,
-			  struct lines *lines)
+			  struct pprof_lines *lines)
 {
 	const struct location *location = get_outermost(writer, chain);
 	Pprof__Location message = PPROF__LOCATION__INIT;
@@ -258,7 +258,7 @@ static int write_locations(struct pprof_writer *writer)
 {
 	size_t count = writer->is_location.length;
 	_cleanup_free_ uint32_t *mapping_ids = calloc(count + 1, sizeof(*mapping_ids));
-	struct lines lines = {0};
+	struct pprof_lines lines = {0};
 	int err = mapping_ids && array_add(&writer->mappings) ? 0 : -ENOMEM; /* the first is none */
 
 	if (!err)

@@ -24,7 +24,7 @@
 
 enum table { TABLE_RUNTIME, TABLE_ELEMENTS, TABLE_COUNTS, TABLE_CALLS, NUM_TABLES };
 
-struct element {
+struct sampling_prof_element {
 	uint64_t id;
 	uint32_t location;
 	bool has_counts;
@@ -45,14 +45,14 @@ struct call {
 	uint64_t count;
 };
 
-struct reader {
+struct sampling_prof_reader {
 	struct import *import;
 	struct lines lines;
 	enum table table;
 	uint32_t metric;
 	uint32_t thread;
 	uint64_t runtime_ms;
-	ARRAY(struct element) elements;
+	ARRAY(struct sampling_prof_element) elements;
 	struct hash_index element_index; /* by id */
 	ARRAY(struct call) calls;
 	ARRAY(uint32_t) heap;  /* calls that leave the tree, the most frequent first */
@@ -88,13 +88,13 @@ static bool parse_numbers(struct piece line, uint64_t *numbers, size_t count)
 
 static bool is_wanted(const void *owner, uint32_t item, const void *key)
 {
-	const struct reader *reader = owner;
+	const struct sampling_prof_reader *reader = owner;
 	const uint64_t *id = key;
 
 	return reader->elements.items[item].id == *id;
 }
 
-static uint32_t find_element(const struct reader *reader, uint64_t id)
+static uint32_t find_element(const struct sampling_prof_reader *reader, uint64_t id)
 {
 	return hash_index_find(&reader->element_index, hash_mix(0, id), is_wanted, reader, &id);
 }
@@ -119,7 +119,7 @@ static size_t find_line(struct piece name, size_t *ret_end, uint64_t *ret_line)
 	return name.length;
 }
 
-static int add_location(struct reader *reader, struct piece name, uint32_t *ret)
+static int add_location(struct sampling_prof_reader *reader, struct piece name, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	struct frame frame = {0};
@@ -142,12 +142,12 @@ static int add_location(struct reader *reader, struct piece name, uint32_t *ret)
 }
 
 /* The name may hold commas: the id stands after the last one. */
-static int read_element(struct reader *reader, struct piece line)
+static int read_element(struct sampling_prof_reader *reader, struct piece line)
 {
 	const char *comma = memrchr(line.start, ',', line.length);
 	struct piece name = {line.start, comma ? (size_t)(comma - line.start) : 0};
-	struct element element = {.caller = NO_CALLER};
-	struct element *added;
+	struct sampling_prof_element element = {.caller = NO_CALLER};
+	struct sampling_prof_element *added;
 	int err;
 
 	if (!comma || !parse_u64(comma + 1, line.length - name.length - 1, &element.id) ||
@@ -165,10 +165,10 @@ static int read_element(struct reader *reader, struct piece line)
 			      (uint32_t)(reader->elements.length - 1));
 }
 
-static int read_counts(struct reader *reader, struct piece line)
+static int read_counts(struct sampling_prof_reader *reader, struct piece line)
 {
 	uint64_t numbers[3];
-	struct element *element;
+	struct sampling_prof_element *element;
 	uint32_t found = NOT_FOUND;
 
 	if (parse_numbers(line, numbers, 3))
@@ -184,7 +184,7 @@ static int read_counts(struct reader *reader, struct piece line)
 	return 0;
 }
 
-static int read_call(struct reader *reader, struct piece line)
+static int read_call(struct sampling_prof_reader *reader, struct piece line)
 {
 	bool is_root = line.length > 3 && memcmp(line.start, "-1,", 3) == 0;
 	struct piece rest = {line.start + 3 * is_root, line.length - 3 * is_root};
@@ -211,7 +211,7 @@ static int read_call(struct reader *reader, struct piece line)
 	return 0;
 }
 
-static int read_line(struct reader *reader, struct piece line)
+static int read_line(struct sampling_prof_reader *reader, struct piece line)
 {
 	switch (reader->table) {
 	case TABLE_RUNTIME:
@@ -231,7 +231,7 @@ static int read_line(struct reader *reader, struct piece line)
 	return reader_skip_line(reader->import, reader->lines.number, "text after the last table");
 }
 
-static bool has_counts(const struct reader *reader)
+static bool has_counts(const struct sampling_prof_reader *reader)
 {
 	for (size_t i = 0; i < reader->elements.length; i++)
 		if (reader->elements.items[i].has_counts)
@@ -250,7 +250,7 @@ static bool is_empty_profile(struct lines lines, uint64_t *ret_runtime_ms)
 	return is_empty && lines.number >= NUM_TABLES;
 }
 
-static int read_tables(struct reader *reader)
+static int read_tables(struct sampling_prof_reader *reader)
 {
 	bool is_in_table = false;
 	struct piece line;
@@ -287,14 +287,14 @@ static int compare_calls(const void *left, const void *right)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-static bool is_before(const struct reader *reader, uint32_t a, uint32_t b)
+static bool is_before(const struct sampling_prof_reader *reader, uint32_t a, uint32_t b)
 {
 	const struct call *calls = reader->calls.items;
 
 	return calls[a].count != calls[b].count ? calls[a].count > calls[b].count : a < b;
 }
 
-static int heap_add(struct reader *reader, uint32_t call)
+static int heap_add(struct sampling_prof_reader *reader, uint32_t call)
 {
 	size_t i = reader->heap.length;
 	uint32_t *items;
@@ -308,7 +308,7 @@ static int heap_add(struct reader *reader, uint32_t call)
 	return 0;
 }
 
-static uint32_t heap_take(struct reader *reader)
+static uint32_t heap_take(struct sampling_prof_reader *reader)
 {
 	uint32_t *items = reader->heap.items;
 	uint32_t first = items[0];
@@ -331,7 +331,7 @@ static uint32_t heap_take(struct reader *reader)
 	return first;
 }
 
-static int add_calls_of(struct reader *reader, uint32_t from, size_t first)
+static int add_calls_of(struct sampling_prof_reader *reader, uint32_t from, size_t first)
 {
 	int err = 0;
 
@@ -341,9 +341,9 @@ static int add_calls_of(struct reader *reader, uint32_t from, size_t first)
 	return err;
 }
 
-static int add_to_tree(struct reader *reader, uint32_t caller, uint32_t id)
+static int add_to_tree(struct sampling_prof_reader *reader, uint32_t caller, uint32_t id)
 {
-	struct element *element = &reader->elements.items[id];
+	struct sampling_prof_element *element = &reader->elements.items[id];
 	struct profile *profile = reader->import->profile;
 	uint32_t parent = caller == NO_CALLER ? STACK_EMPTY : reader->elements.items[caller].stack;
 	uint32_t *ordered = array_add(&reader->order);
@@ -361,7 +361,7 @@ static int add_to_tree(struct reader *reader, uint32_t caller, uint32_t id)
 	return err ? err : add_calls_of(reader, id, element->first_call);
 }
 
-static int grow_tree(struct reader *reader)
+static int grow_tree(struct sampling_prof_reader *reader)
 {
 	int err = 0;
 
@@ -374,7 +374,7 @@ static int grow_tree(struct reader *reader)
 	return err;
 }
 
-static int build_tree(struct reader *reader)
+static int build_tree(struct sampling_prof_reader *reader)
 {
 	size_t first_root;
 	int err = 0;
@@ -406,13 +406,14 @@ static int build_tree(struct reader *reader)
 }
 
 /* Whether the stacks give the totals, from the leaves up, and the calls that the file says. */
-static bool is_exact(struct reader *reader)
+static bool is_exact(struct sampling_prof_reader *reader)
 {
 	bool exact = true;
 
 	for (size_t i = reader->order.length; i-- > 0;) {
-		struct element *element = &reader->elements.items[reader->order.items[i]];
-		struct element *caller = NULL;
+		struct sampling_prof_element *element =
+			&reader->elements.items[reader->order.items[i]];
+		struct sampling_prof_element *caller = NULL;
 
 		if (element->caller != NO_CALLER)
 			caller = &reader->elements.items[element->caller];
@@ -430,13 +431,13 @@ static bool is_exact(struct reader *reader)
 	return exact;
 }
 
-static int add_samples(struct reader *reader)
+static int add_samples(struct sampling_prof_reader *reader)
 {
 	struct sampling sampling = {0};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < reader->elements.length; i++) {
-		const struct element *element = &reader->elements.items[i];
+		const struct sampling_prof_element *element = &reader->elements.items[i];
 
 		if (element->self)
 			err = reader_add_sample(reader->import, 0, reader->thread, element->stack,
@@ -448,7 +449,7 @@ static int add_samples(struct reader *reader)
 	return err;
 }
 
-static int read_profile(struct reader *reader)
+static int read_profile(struct sampling_prof_reader *reader)
 {
 	struct import *import = reader->import;
 	int err = reader_add_nameless_thread(import, &reader->thread);
@@ -469,7 +470,8 @@ static int read_profile(struct reader *reader)
 
 int sampling_prof_read(struct import *import)
 {
-	struct reader reader = {.import = import, .lines = lines_of(import->data, import->size)};
+	struct sampling_prof_reader reader = {.import = import,
+					      .lines = lines_of(import->data, import->size)};
 	int err = read_profile(&reader);
 
 	array_release(&reader.elements);

@@ -27,7 +27,7 @@
 #define NOT_MADE  UINT32_MAX
 #define NO_CALLER UINT32_MAX
 
-struct element {
+struct sampling_prof_open_element {
 	uint64_t self;
 	uint64_t total;
 	uint32_t seen_in; /* the last sample that it was counted for, from 1 */
@@ -40,11 +40,11 @@ struct edge {
 	uint64_t count;
 };
 
-struct writer {
+struct sampling_prof_writer {
 	const struct profile *profile;
 	uint32_t metric;
 	struct string_table *names; /* an element's id is its name's minus 1 */
-	ARRAY(struct element) elements;
+	ARRAY(struct sampling_prof_open_element) elements;
 	ARRAY(struct edge) edges;
 	struct hash_index edge_index;
 	ARRAY(uint32_t) frame_elements; /* by frame; NOT_MADE */
@@ -69,7 +69,7 @@ static bool is_element(const char *name, size_t length)
 	return false;
 }
 
-static void append_name(struct writer *writer, uint32_t string)
+static void append_name(struct sampling_prof_writer *writer, uint32_t string)
 {
 	size_t start = writer->text.length;
 
@@ -80,7 +80,7 @@ static void append_name(struct writer *writer, uint32_t string)
 			writer->text.data[i] = ' ';
 }
 
-static void make_element_name(struct writer *writer, const struct frame *frame)
+static void make_element_name(struct sampling_prof_writer *writer, const struct frame *frame)
 {
 	const char *name = profile_get_string(writer->profile, frame->name);
 	uint32_t place = frame->line ? frame->file : frame->module;
@@ -96,7 +96,7 @@ static void make_element_name(struct writer *writer, const struct frame *frame)
 	append_name(writer, frame->name);
 }
 
-static int find_element(struct writer *writer, uint32_t frame, uint32_t *ret)
+static int find_element(struct sampling_prof_writer *writer, uint32_t frame, uint32_t *ret)
 {
 	uint32_t *known;
 	uint32_t id;
@@ -123,14 +123,15 @@ static int find_element(struct writer *writer, uint32_t frame, uint32_t *ret)
 
 static bool is_edge(const void *owner, uint32_t item, const void *key)
 {
-	const struct writer *writer = owner;
+	const struct sampling_prof_writer *writer = owner;
 	const struct edge *wanted = key;
 
 	return writer->edges.items[item].from == wanted->from &&
 	       writer->edges.items[item].to == wanted->to;
 }
 
-static int find_edge(struct writer *writer, uint32_t from, uint32_t to, struct edge **ret)
+static int find_edge(struct sampling_prof_writer *writer, uint32_t from, uint32_t to,
+		     struct edge **ret)
 {
 	struct edge wanted = {.from = from, .to = to};
 	uint64_t hash = hash_mix(hash_mix(0, from), to);
@@ -151,10 +152,10 @@ static int find_edge(struct writer *writer, uint32_t from, uint32_t to, struct e
 }
 
 /* Sums of counts below that of all samples cannot overflow. */
-static int add_level(struct writer *writer, uint32_t frame, uint32_t sample, uint64_t weight,
-		     uint32_t *caller)
+static int add_level(struct sampling_prof_writer *writer, uint32_t frame, uint32_t sample,
+		     uint64_t weight, uint32_t *caller)
 {
-	struct element *element;
+	struct sampling_prof_open_element *element;
 	struct edge *edge;
 	uint32_t id;
 	int err = find_element(writer, frame, &id);
@@ -173,7 +174,8 @@ static int add_level(struct writer *writer, uint32_t frame, uint32_t sample, uin
 	return 0;
 }
 
-static int add_sample(struct writer *writer, const struct sample *sample, uint32_t number)
+static int add_sample(struct sampling_prof_writer *writer, const struct sample *sample,
+		      uint32_t number)
 {
 	uint32_t caller = NO_CALLER;
 	int err = 0;
@@ -203,7 +205,7 @@ static int add_sample(struct writer *writer, const struct sample *sample, uint32
 	return err;
 }
 
-static int add_samples(struct writer *writer)
+static int add_samples(struct sampling_prof_writer *writer)
 {
 	uint32_t count = profile_count_samples(writer->profile);
 	int err = 0;
@@ -217,7 +219,8 @@ static int add_samples(struct writer *writer)
 	return err;
 }
 
-static uint64_t find_runtime_ms(const struct writer *writer, const struct format_opts *opts)
+static uint64_t find_runtime_ms(const struct sampling_prof_writer *writer,
+				const struct format_opts *opts)
 {
 	const struct sampling *sampling = profile_get_sampling(writer->profile);
 	const char *unit = format_get_metric_unit(writer->profile, writer->metric);
@@ -234,7 +237,7 @@ static uint64_t find_runtime_ms(const struct writer *writer, const struct format
 	return runtime_ms;
 }
 
-static int write_tables(struct writer *writer, const struct format_opts *opts,
+static int write_tables(struct sampling_prof_writer *writer, const struct format_opts *opts,
 			const struct sink *sink)
 {
 	struct text *text = &writer->text;
@@ -269,7 +272,7 @@ static int write_tables(struct writer *writer, const struct format_opts *opts,
 static int sampling_prof_write(const struct profile *profile, const struct format_opts *opts,
 			       const struct sink *sink)
 {
-	struct writer writer = {
+	struct sampling_prof_writer writer = {
 		.profile = profile, .metric = opts->tree.metric, .names = string_table_new()};
 	int err = writer.names ? add_samples(&writer) : -ENOMEM;
 

@@ -25,7 +25,7 @@ struct parts {
 	size_t events;
 };
 
-struct reader {
+struct speedscope_reader {
 	struct import *import;
 	ARRAY(uint32_t) locations; /* by frame */
 	bool has_profiles;         /* the list, which may be empty */
@@ -46,7 +46,7 @@ struct reader {
 	ARRAY(uint32_t) stacks;
 };
 
-static int fail_expected(struct reader *reader, size_t offset, const char *expected)
+static int fail_expected(struct speedscope_reader *reader, size_t offset, const char *expected)
 {
 	return import_fail_byte(reader->import, offset, "expected %s", expected);
 }
@@ -55,7 +55,7 @@ static int fail_expected(struct reader *reader, size_t offset, const char *expec
 
 static int read_frame(void *context, struct json *json)
 {
-	struct reader *reader = context;
+	struct speedscope_reader *reader = context;
 	struct profile *profile = reader->import->profile;
 	struct text name = {0};
 	struct text file = {0};
@@ -95,13 +95,13 @@ static int read_frame(void *context, struct json *json)
 	return err;
 }
 
-static int read_frames(struct reader *reader, struct json *json)
+static int read_frames(struct speedscope_reader *reader, struct json *json)
 {
 	return reader_read_objects(reader->import, json, "a frame, which is an object", read_frame,
 				   reader);
 }
 
-static int read_shared(struct reader *reader, struct json *json)
+static int read_shared(struct speedscope_reader *reader, struct json *json)
 {
 	enum json_token token = json_next(json);
 	int err = 0;
@@ -119,7 +119,7 @@ static int read_shared(struct reader *reader, struct json *json)
 	return err;
 }
 
-static int count_profiles(struct reader *reader, struct json *json)
+static int count_profiles(struct speedscope_reader *reader, struct json *json)
 {
 	enum json_token token = json_next(json);
 
@@ -138,7 +138,7 @@ static int count_profiles(struct reader *reader, struct json *json)
 /* ---- samples ---- */
 
 /* A number in the metric's unit. */
-static bool get_value(struct reader *reader, const struct json *json, uint64_t *ret)
+static bool get_value(struct speedscope_reader *reader, const struct json *json, uint64_t *ret)
 {
 	double value;
 	double whole;
@@ -155,14 +155,15 @@ static bool get_value(struct reader *reader, const struct json *json, uint64_t *
 	return true;
 }
 
-static int add_level(struct reader *reader, uint64_t frame, uint32_t *stack)
+static int add_level(struct speedscope_reader *reader, uint64_t frame, uint32_t *stack)
 {
 	return profile_add_stack(reader->import->profile, *stack, reader->locations.items[frame],
 				 stack);
 }
 
 /* A list of frames; *ret_good is false when one is not in the table. */
-static int read_stack(struct reader *reader, struct json *json, uint32_t *ret, bool *ret_good)
+static int read_stack(struct speedscope_reader *reader, struct json *json, uint32_t *ret,
+		      bool *ret_good)
 {
 	enum json_token token;
 	uint64_t frame;
@@ -181,7 +182,7 @@ static int read_stack(struct reader *reader, struct json *json, uint32_t *ret, b
 	return err;
 }
 
-static int read_sample(struct reader *reader, struct json *samples, struct json *weights)
+static int read_sample(struct speedscope_reader *reader, struct json *samples, struct json *weights)
 {
 	size_t offset = reader->parts.samples + samples->offset;
 	enum json_token token = weights ? json_next(weights) : JSON_NUMBER;
@@ -204,7 +205,7 @@ static int read_sample(struct reader *reader, struct json *samples, struct json 
 }
 
 /* Samples and weights stand apart: two readers go side by side. */
-static int read_samples(struct reader *reader)
+static int read_samples(struct speedscope_reader *reader)
 {
 	const struct import *import = reader->import;
 	const struct parts *parts = &reader->parts;
@@ -229,7 +230,7 @@ static int read_samples(struct reader *reader)
 
 /* ---- events ---- */
 
-struct event {
+struct speedscope_event {
 	bool opens;
 	bool closes;
 	bool has_frame;
@@ -238,9 +239,9 @@ struct event {
 	uint64_t time;
 };
 
-static struct event read_event(struct reader *reader, struct json *json)
+static struct speedscope_event read_event(struct speedscope_reader *reader, struct json *json)
 {
-	struct event event = {0};
+	struct speedscope_event event = {0};
 	enum json_token token;
 
 	while ((token = json_next(json)) == JSON_KEY) {
@@ -262,13 +263,13 @@ static struct event read_event(struct reader *reader, struct json *json)
 	return event;
 }
 
-static uint32_t get_open_stack(const struct reader *reader)
+static uint32_t get_open_stack(const struct speedscope_reader *reader)
 {
 	return reader->stacks.length ? reader->stacks.items[reader->stacks.length - 1]
 				     : STACK_EMPTY;
 }
 
-static int open_frame(struct reader *reader, uint64_t frame)
+static int open_frame(struct speedscope_reader *reader, uint64_t frame)
 {
 	uint32_t stack = get_open_stack(reader);
 	uint32_t *opened = array_add(&reader->open);
@@ -282,7 +283,7 @@ static int open_frame(struct reader *reader, uint64_t frame)
 }
 
 /* What was open until now has run for that long. */
-static int pass_time(struct reader *reader, size_t offset, uint64_t *now, uint64_t time)
+static int pass_time(struct speedscope_reader *reader, size_t offset, uint64_t *now, uint64_t time)
 {
 	uint64_t duration = time - *now;
 
@@ -293,8 +294,8 @@ static int pass_time(struct reader *reader, size_t offset, uint64_t *now, uint64
 				 reader->metric, duration);
 }
 
-static int apply_event(struct reader *reader, size_t offset, const struct event *event,
-		       uint64_t *now)
+static int apply_event(struct speedscope_reader *reader, size_t offset,
+		       const struct speedscope_event *event, uint64_t *now)
 {
 	bool is_innermost =
 		reader->open.length && reader->open.items[reader->open.length - 1] == event->frame;
@@ -317,7 +318,7 @@ static int apply_event(struct reader *reader, size_t offset, const struct event 
 	return 0;
 }
 
-static int read_events(struct reader *reader)
+static int read_events(struct speedscope_reader *reader)
 {
 	const struct import *import = reader->import;
 	size_t base = reader->parts.events;
@@ -332,7 +333,7 @@ static int read_events(struct reader *reader)
 		err = fail_expected(reader, base, "a list of events");
 	while (!err && (token = json_next(&json)) == JSON_OBJECT) {
 		size_t offset = base + json.offset;
-		struct event event = read_event(reader, &json);
+		struct speedscope_event event = read_event(reader, &json);
 
 		err = apply_event(reader, offset, &event, &now);
 	}
@@ -346,7 +347,7 @@ static int read_events(struct reader *reader)
 
 /* ---- profiles ---- */
 
-static int set_metric(struct reader *reader)
+static int set_metric(struct speedscope_reader *reader)
 {
 	static const struct {
 		const char *unit;
@@ -371,7 +372,7 @@ static int set_metric(struct reader *reader)
 	return profile_add_metric(profile, "samples", "count", &reader->metric);
 }
 
-static int set_thread(struct reader *reader)
+static int set_thread(struct speedscope_reader *reader)
 {
 	struct profile *profile = reader->import->profile;
 	struct string_table *strings = profile_get_strings(profile);
@@ -397,7 +398,7 @@ static int set_thread(struct reader *reader)
 	return err ? err : profile_add_thread(profile, &thread, &reader->thread);
 }
 
-static void read_member(struct reader *reader, struct json *json)
+static void read_member(struct speedscope_reader *reader, struct json *json)
 {
 	if (json_is(json, "name"))
 		json_take_string(json, &reader->name);
@@ -419,7 +420,7 @@ static void read_member(struct reader *reader, struct json *json)
 
 static int read_profile(void *context, struct json *json)
 {
-	struct reader *reader = context;
+	struct speedscope_reader *reader = context;
 	enum json_token token;
 	int err;
 
@@ -444,16 +445,16 @@ static int read_profile(void *context, struct json *json)
 	return err;
 }
 
-static int read_profiles(struct reader *reader, struct json *json)
+static int read_profiles(struct speedscope_reader *reader, struct json *json)
 {
 	return reader_read_objects(reader->import, json, "a profile, which is an object",
 				   read_profile, reader);
 }
 
 /* Go through the text, with these two for the members that matter. */
-static int read_text(struct reader *reader,
-		     int (*read_table)(struct reader *reader, struct json *json),
-		     int (*read_list)(struct reader *reader, struct json *json))
+static int read_text(struct speedscope_reader *reader,
+		     int (*read_table)(struct speedscope_reader *reader, struct json *json),
+		     int (*read_list)(struct speedscope_reader *reader, struct json *json))
 {
 	struct json json = json_of(reader->import->data, reader->import->size);
 	enum json_token token = json_next(&json);
@@ -479,7 +480,7 @@ static int read_text(struct reader *reader,
 
 int speedscope_read(struct import *import)
 {
-	struct reader reader = {.import = import};
+	struct speedscope_reader reader = {.import = import};
 	int err = read_text(&reader, read_shared, count_profiles);
 
 	if (!err && !reader.has_profiles)

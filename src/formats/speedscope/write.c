@@ -18,7 +18,7 @@
 #define NO_INDEX UINT32_MAX
 #define UNKNOWN  "{\"name\":\"[unknown]\"}"
 
-struct writer {
+struct speedscope_writer {
 	const struct profile *profile;
 	const struct format_opts *opts;
 	const struct sink *sink;
@@ -30,13 +30,14 @@ struct writer {
 	struct text text;
 };
 
-static void append_string(const struct writer *writer, struct text *text, uint32_t string)
+static void append_string(const struct speedscope_writer *writer, struct text *text,
+			  uint32_t string)
 {
 	json_append_string(text, profile_get_string(writer->profile, string),
 			   profile_get_string_length(writer->profile, string));
 }
 
-static const char *get_annotation(const struct writer *writer, const struct frame *frame)
+static const char *get_annotation(const struct speedscope_writer *writer, const struct frame *frame)
 {
 	if (writer->opts->tree.no_annotations)
 		return "";
@@ -48,7 +49,7 @@ static const char *get_annotation(const struct writer *writer, const struct fram
 }
 
 /* Frames that look the same are one, whatever their addresses were. */
-static int add_frame(struct writer *writer, const struct frame *frame, uint32_t *ret)
+static int add_frame(struct speedscope_writer *writer, const struct frame *frame, uint32_t *ret)
 {
 	_cleanup_(text_release) struct text name = {0};
 	_cleanup_(text_release) struct text object = {0};
@@ -71,7 +72,7 @@ static int add_frame(struct writer *writer, const struct frame *frame, uint32_t 
 }
 
 /* frame  of the profile; NO_INDEX: one that has no name */
-static int use_frame(struct writer *writer, uint32_t frame, uint32_t *ret)
+static int use_frame(struct speedscope_writer *writer, uint32_t frame, uint32_t *ret)
 {
 	uint32_t *index;
 	uint32_t id = 0;
@@ -99,7 +100,7 @@ static int use_frame(struct writer *writer, uint32_t frame, uint32_t *ret)
 	return 0;
 }
 
-static int append_frame(struct writer *writer, uint32_t frame, bool *is_first)
+static int append_frame(struct speedscope_writer *writer, uint32_t frame, bool *is_first)
 {
 	uint32_t index;
 	int err = use_frame(writer, frame, &index);
@@ -110,7 +111,7 @@ static int append_frame(struct writer *writer, uint32_t frame, bool *is_first)
 	return err;
 }
 
-static int append_stack(struct writer *writer, uint32_t stack)
+static int append_stack(struct speedscope_writer *writer, uint32_t stack)
 {
 	bool is_first = true;
 	int err = 0;
@@ -138,7 +139,7 @@ static int append_stack(struct writer *writer, uint32_t stack)
 	return err;
 }
 
-static const char *get_unit(const struct writer *writer, uint32_t metric)
+static const char *get_unit(const struct speedscope_writer *writer, uint32_t metric)
 {
 	static const char *const known[] = {"nanoseconds", "microseconds", "milliseconds",
 					    "seconds", "bytes"};
@@ -150,7 +151,7 @@ static const char *get_unit(const struct writer *writer, uint32_t metric)
 	return "none";
 }
 
-static void append_name(struct writer *writer, const struct thread *thread, uint32_t pid)
+static void append_name(struct speedscope_writer *writer, const struct thread *thread, uint32_t pid)
 {
 	struct text name = {0};
 
@@ -164,7 +165,8 @@ static void append_name(struct writer *writer, const struct thread *thread, uint
 	text_release(&name);
 }
 
-static int append_profile_head(struct writer *writer, const struct sample *sample, uint64_t total)
+static int append_profile_head(struct speedscope_writer *writer, const struct sample *sample,
+			       uint64_t total)
 {
 	const struct thread *thread = profile_get_thread(writer->profile, sample->thread);
 	uint32_t pid = profile_get_process(writer->profile, thread->process)->pid;
@@ -179,7 +181,7 @@ static int append_profile_head(struct writer *writer, const struct sample *sampl
 }
 
 /* The samples order[first] to order[end - 1], which are of one thread and metric. */
-static int write_profile(struct writer *writer, uint32_t first, uint32_t end)
+static int write_profile(struct speedscope_writer *writer, uint32_t first, uint32_t end)
 {
 	const struct profile *profile = writer->profile;
 	uint64_t total = 0;
@@ -208,7 +210,7 @@ static int write_profile(struct writer *writer, uint32_t first, uint32_t end)
 	return err;
 }
 
-static int write_profiles(struct writer *writer)
+static int write_profiles(struct speedscope_writer *writer)
 {
 	uint32_t count = profile_count_samples(writer->profile);
 	uint32_t num_profiles = 0;
@@ -231,7 +233,7 @@ static int write_profiles(struct writer *writer)
 	return err;
 }
 
-static int write_frames(struct writer *writer)
+static int write_frames(struct speedscope_writer *writer)
 {
 	uint32_t count = string_table_get_count(writer->frames);
 	int err = 0;
@@ -247,7 +249,7 @@ static int write_frames(struct writer *writer)
 	return err;
 }
 
-static int write_all(struct writer *writer)
+static int write_all(struct speedscope_writer *writer)
 {
 	int err = sample_order_new(writer->profile, &writer->order);
 
@@ -265,7 +267,7 @@ static int write_all(struct writer *writer)
 static int speedscope_write(const struct profile *profile, const struct format_opts *opts,
 			    const struct sink *sink)
 {
-	struct writer writer = {
+	struct speedscope_writer writer = {
 		.profile = profile, .opts = opts, .sink = sink, .frames = string_table_new()};
 	int err = writer.frames ? write_all(&writer) : -ENOMEM;
 

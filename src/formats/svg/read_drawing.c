@@ -7,7 +7,7 @@
 #include "formats/xml_scanner.h"
 
 /* What the tags so far say about the next <rect>. */
-struct reader {
+struct svg_drawing_reader {
 	struct svg_drawing *drawing;
 	struct import *import;
 	struct text text;       /* decoded title or handler */
@@ -24,14 +24,14 @@ void svg_drawing_release(struct svg_drawing *drawing)
 	text_release(&drawing->unit);
 }
 
-static void forget_title(struct reader *reader)
+static void forget_title(struct svg_drawing_reader *reader)
 {
 	reader->has_title = false;
 	reader->has_plain_title = false;
 	reader->wants_name = false;
 }
 
-static void take_title(struct reader *reader, struct xml_slice slice)
+static void take_title(struct svg_drawing_reader *reader, struct xml_slice slice)
 {
 	text_truncate(&reader->text, 0);
 	xml_decode(&reader->text, slice);
@@ -42,7 +42,7 @@ static void take_title(struct reader *reader, struct xml_slice slice)
 }
 
 /* onmouseover="s('NAME (N samples, P%)')", where \' is a quote. s(this) has no title. */
-static bool take_handler(struct reader *reader, const struct xml_tag *tag)
+static bool take_handler(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 {
 	struct xml_slice value;
 	size_t kept = 0;
@@ -84,7 +84,8 @@ static bool is_root_name(const char *name, size_t length)
 }
 
 /* Where the box stands. Files saved while zoomed keep the true place in attributes of their own. */
-static bool read_place(struct reader *reader, const struct xml_tag *tag, struct svg_box *box)
+static bool read_place(struct svg_drawing_reader *reader, const struct xml_tag *tag,
+		       struct svg_box *box)
 {
 	static const char *const exact_x[] = {"data-x", "fg:x", NULL};
 	static const char *const exact_width[] = {"data-w", "fg:w", NULL};
@@ -105,7 +106,8 @@ static bool read_place(struct reader *reader, const struct xml_tag *tag, struct 
 }
 
 /* Files of this kind are folded text by origin: a name is taken as it is where it can be. */
-static int add_name(struct reader *reader, const char *name, size_t length, uint32_t *ret)
+static int add_name(struct svg_drawing_reader *reader, const char *name, size_t length,
+		    uint32_t *ret)
 {
 	for (size_t i = 0; i < length; i++)
 		if (name[i] == ';' || (name[i] >= 0 && name[i] < ' '))
@@ -113,7 +115,7 @@ static int add_name(struct reader *reader, const char *name, size_t length, uint
 	return string_table_add(profile_get_strings(reader->import->profile), name, length, ret);
 }
 
-static int add_box(struct reader *reader, const struct xml_tag *tag)
+static int add_box(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 {
 	struct svg_drawing *drawing = reader->drawing;
 	struct svg_box box = {.caller = SVG_NO_FRAME, .has_count = reader->has_title};
@@ -149,7 +151,7 @@ static int add_box(struct reader *reader, const struct xml_tag *tag)
 }
 
 /* The text within a box that has no title of its own: its name, if it was not cut. */
-static int rename_last(struct reader *reader, struct xml_slice slice)
+static int rename_last(struct svg_drawing_reader *reader, struct xml_slice slice)
 {
 	struct svg_drawing *drawing = reader->drawing;
 
@@ -171,7 +173,7 @@ static bool has_attribute(const struct xml_tag *tag, const char *name, const cha
 	return xml_find_attribute(tag, name, &value) && xml_slice_equals(value, wanted);
 }
 
-static void open_group(struct reader *reader, const struct xml_tag *tag)
+static void open_group(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 {
 	forget_title(reader);
 	if (has_attribute(tag, "id", "frames") || has_attribute(tag, "class", "func_g"))
@@ -179,7 +181,7 @@ static void open_group(struct reader *reader, const struct xml_tag *tag)
 	(void)take_handler(reader, tag); /* most have none */
 }
 
-static int read_tag(struct reader *reader, const struct xml_tag *tag)
+static int read_tag(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 {
 	if (tag->is_closing) {
 		if (xml_slice_equals(tag->name, "title"))
@@ -204,7 +206,7 @@ static int read_tag(struct reader *reader, const struct xml_tag *tag)
 
 int svg_drawing_read(struct svg_drawing *drawing, struct import *import)
 {
-	struct reader reader = {.drawing = drawing, .import = import};
+	struct svg_drawing_reader reader = {.drawing = drawing, .import = import};
 	struct xml_scanner scanner = xml_scan(import->data, import->size);
 	struct xml_tag tag;
 	bool is_svg = false;

@@ -13,7 +13,7 @@
 #define MAX_NAME_COLUMNS   60
 #define MAX_MODULE_COLUMNS 24
 
-struct layout {
+struct text_layout {
 	size_t num_rows;
 	size_t value;  /* columns of a weight */
 	size_t name;   /* columns that names fill */
@@ -36,9 +36,10 @@ static size_t min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-static struct layout get_layout(const struct flat_table *table, const struct flat_text_opts *opts)
+static struct text_layout get_layout(const struct flat_table *table,
+				     const struct flat_text_opts *opts)
 {
-	struct layout layout = {
+	struct text_layout layout = {
 		.num_rows = opts->max_rows ? min(opts->max_rows, table->num_rows) : table->num_rows,
 		.value = max(cell_get_count_width(table->sum), strlen("total")),
 		.name = strlen("function"),
@@ -80,7 +81,7 @@ void flat_text_append_sum(struct text *text, uint64_t sum, const struct flat_tex
 	text_append_string(text, is_count ? "\n\n" : ")\n\n");
 }
 
-static void append_heading(struct text *text, const struct layout *layout,
+static void append_heading(struct text *text, const struct text_layout *layout,
 			   const struct flat_text_opts *opts)
 {
 	int value = (int)layout->value;
@@ -97,7 +98,7 @@ static void append_heading(struct text *text, const struct layout *layout,
 }
 
 static void append_row(struct text *text, const struct flat_row *row, uint64_t sum,
-		       const struct layout *layout)
+		       const struct text_layout *layout)
 {
 	size_t columns;
 
@@ -121,7 +122,7 @@ int flat_text_write(const struct flat_table *table, const struct flat_text_opts 
 		    const struct sink *sink)
 {
 	_cleanup_(text_release) struct text output = {0};
-	struct layout layout = get_layout(table, opts);
+	struct text_layout layout = get_layout(table, opts);
 	int err = 0;
 
 	flat_text_append_sum(&output, table->sum, opts);

@@ -23,7 +23,7 @@
 #define DETECTION_TOKENS  4000
 #define BROKEN_NODE_SHARE 100 /* one in so many may exceed its parent */
 
-struct node {
+struct tree_json_node {
 	uint32_t parent; /* NO_NODE: outermost */
 	uint32_t name;   /* string */
 	uint64_t value;
@@ -36,10 +36,10 @@ struct node {
 	uint32_t thread;
 };
 
-struct reader {
+struct tree_json_reader {
 	struct import *import;
 	struct json json;
-	ARRAY(struct node) nodes;
+	ARRAY(struct tree_json_node) nodes;
 	ARRAY(uint64_t) baselines; /* by node; empty unless it is a comparison */
 	uint32_t current;          /* the innermost open node */
 	bool is_own;               /* we wrote it */
@@ -53,19 +53,20 @@ struct reader {
 	struct text baseline;
 };
 
-static int fail(struct reader *reader)
+static int fail(struct tree_json_reader *reader)
 {
 	return reader_fail_json(reader->import, &reader->json, 0);
 }
 
-static int fail_expected(struct reader *reader, const char *expected)
+static int fail_expected(struct tree_json_reader *reader, const char *expected)
 {
 	return import_fail_byte(reader->import, reader->json.offset, "expected %s", expected);
 }
 
-static int add_node(struct reader *reader)
+static int add_node(struct tree_json_reader *reader)
 {
-	struct node *node = reader->nodes.length < NO_NODE ? array_add(&reader->nodes) : NULL;
+	struct tree_json_node *node =
+		reader->nodes.length < NO_NODE ? array_add(&reader->nodes) : NULL;
 
 	if (!node)
 		return -ENOMEM;
@@ -74,18 +75,18 @@ static int add_node(struct reader *reader)
 	return 0;
 }
 
-static struct node *get_current(struct reader *reader)
+static struct tree_json_node *get_current(struct tree_json_reader *reader)
 {
 	return &reader->nodes.items[reader->current];
 }
 
 /* ---- members of a node ---- */
 
-static int read_name(struct reader *reader)
+static int read_name(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
 	struct profile *profile = reader->import->profile;
-	struct node *node = get_current(reader);
+	struct tree_json_node *node = get_current(reader);
 	struct frame frame = {0};
 	size_t length = reader->json.length;
 	int err;
@@ -105,7 +106,7 @@ static int read_name(struct reader *reader)
 	return profile_add_frame_name(profile, reader->json.text, length, &node->name);
 }
 
-static int read_number(struct reader *reader, uint64_t *ret)
+static int read_number(struct tree_json_reader *reader, uint64_t *ret)
 {
 	enum json_token token = json_next(&reader->json);
 	double value;
@@ -128,18 +129,18 @@ static int read_number(struct reader *reader, uint64_t *ret)
 	return 0;
 }
 
-static int read_value(struct reader *reader)
+static int read_value(struct tree_json_reader *reader)
 {
 	uint64_t value;
 	int err = read_number(reader, &value);
-	struct node *node = get_current(reader);
+	struct tree_json_node *node = get_current(reader);
 
 	node->value = value;
 	node->has_value = true;
 	return err;
 }
 
-static int read_baseline(struct reader *reader)
+static int read_baseline(struct tree_json_reader *reader)
 {
 	uint64_t value;
 	int err = read_number(reader, &value);
@@ -152,7 +153,7 @@ static int read_baseline(struct reader *reader)
 	return err;
 }
 
-static int read_text(struct reader *reader, struct text *text)
+static int read_text(struct tree_json_reader *reader, struct text *text)
 {
 	enum json_token token = json_next(&reader->json);
 
@@ -166,7 +167,7 @@ static int read_text(struct reader *reader, struct text *text)
 	return text->failed ? -ENOMEM : 0;
 }
 
-static int read_root_kind(struct reader *reader)
+static int read_root_kind(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
 
@@ -184,7 +185,7 @@ static int read_root_kind(struct reader *reader)
 	return 0;
 }
 
-static int read_tool(struct reader *reader)
+static int read_tool(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
 
@@ -195,7 +196,7 @@ static int read_tool(struct reader *reader)
 	return 0;
 }
 
-static int read_meta_member(struct reader *reader)
+static int read_meta_member(struct tree_json_reader *reader)
 {
 	if (json_is(&reader->json, "tool"))
 		return read_tool(reader);
@@ -211,7 +212,7 @@ static int read_meta_member(struct reader *reader)
 	return 0;
 }
 
-static int read_meta(struct reader *reader)
+static int read_meta(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
 	int err = 0;
@@ -225,10 +226,10 @@ static int read_meta(struct reader *reader)
 	return err ? err : token == JSON_FAILED ? fail(reader) : 0;
 }
 
-static int read_library_type(struct reader *reader)
+static int read_library_type(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
-	struct node *node = get_current(reader);
+	struct tree_json_node *node = get_current(reader);
 
 	if (token == JSON_FAILED)
 		return fail(reader);
@@ -245,7 +246,7 @@ static int read_library_type(struct reader *reader)
 }
 
 /* The children are read as the next tokens. */
-static int read_children(struct reader *reader)
+static int read_children(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
 
@@ -256,12 +257,12 @@ static int read_children(struct reader *reader)
 	return 0;
 }
 
-static bool is_key(const struct reader *reader, const char *name, const char *short_name)
+static bool is_key(const struct tree_json_reader *reader, const char *name, const char *short_name)
 {
 	return json_is(&reader->json, name) || json_is(&reader->json, short_name);
 }
 
-static int read_member(struct reader *reader)
+static int read_member(struct tree_json_reader *reader)
 {
 	if (reader->current == NO_NODE)
 		return fail_expected(reader, "a tree of names and values");
@@ -281,7 +282,7 @@ static int read_member(struct reader *reader)
 	return 0;
 }
 
-static int read_nodes(struct reader *reader)
+static int read_nodes(struct tree_json_reader *reader)
 {
 	for (;;) {
 		enum json_token token = json_next(&reader->json);
@@ -314,14 +315,14 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static void add_up(struct reader *reader)
+static void add_up(struct tree_json_reader *reader)
 {
 	uint64_t num_parents = 0;
 	uint64_t num_broken = 0;
 
 	for (size_t i = reader->nodes.length; i-- > 0;) {
-		struct node *node = &reader->nodes.items[i];
-		struct node *parent;
+		struct tree_json_node *node = &reader->nodes.items[i];
+		struct tree_json_node *parent;
 
 		if (!node->has_value)
 			node->value = node->children;
@@ -340,7 +341,7 @@ static void add_up(struct reader *reader)
 		reader->has_self_values = true;
 }
 
-static uint64_t get_self(const struct reader *reader, const struct node *node)
+static uint64_t get_self(const struct tree_json_reader *reader, const struct tree_json_node *node)
 {
 	if (reader->has_self_values)
 		return node->has_value ? node->value : 0;
@@ -348,7 +349,7 @@ static uint64_t get_self(const struct reader *reader, const struct node *node)
 }
 
 /* Whether an outermost node only stands for all stacks. */
-static bool is_all(const struct reader *reader, const struct node *node)
+static bool is_all(const struct tree_json_reader *reader, const struct tree_json_node *node)
 {
 	static const char *const names[] = {"all",   "root",      "(root)", "[root]",
 					    "total", "[unknown]", "",       "flamegraph"};
@@ -383,7 +384,7 @@ static bool cut_id(const char *name, size_t *length, char mark, uint32_t *ret)
 }
 
 /* The thread that a node of the first level is. */
-static int add_thread(struct reader *reader, struct node *node)
+static int add_thread(struct tree_json_reader *reader, struct tree_json_node *node)
 {
 	struct profile *profile = reader->import->profile;
 	const char *name = profile_get_string(profile, node->name);
@@ -403,14 +404,14 @@ static int add_thread(struct reader *reader, struct node *node)
 	return err ? err : profile_add_thread(profile, &thread, &node->thread);
 }
 
-static int add_stack(struct reader *reader, struct node *node)
+static int add_stack(struct tree_json_reader *reader, struct tree_json_node *node)
 {
 	struct profile *profile = reader->import->profile;
 	struct frame frame = {.name = node->name,
 			      .full_name = node->name,
 			      .kind = node->kind,
 			      .is_inlined = node->is_inlined};
-	const struct node *parent = NULL;
+	const struct tree_json_node *parent = NULL;
 	uint32_t location;
 	int err = 0;
 
@@ -429,7 +430,8 @@ static int add_stack(struct reader *reader, struct node *node)
 	return err ? err : profile_add_stack(profile, node->stack, location, &node->stack);
 }
 
-static int add_weight(struct reader *reader, const struct node *node, uint32_t metric)
+static int add_weight(struct tree_json_reader *reader, const struct tree_json_node *node,
+		      uint32_t metric)
 {
 	uint64_t self = get_self(reader, node);
 
@@ -438,13 +440,13 @@ static int add_weight(struct reader *reader, const struct node *node, uint32_t m
 	return reader_add_sample(reader->import, 0, node->thread, node->stack, metric, self);
 }
 
-static int add_metric(struct reader *reader, const struct text *name, uint32_t *ret)
+static int add_metric(struct tree_json_reader *reader, const struct text *name, uint32_t *ret)
 {
 	return profile_add_metric(reader->import->profile, name->length ? name->data : "samples",
 				  reader->unit.length ? reader->unit.data : "count", ret);
 }
 
-static int add_samples(struct reader *reader, uint32_t metric)
+static int add_samples(struct tree_json_reader *reader, uint32_t metric)
 {
 	int err = 0;
 
@@ -453,7 +455,7 @@ static int add_samples(struct reader *reader, uint32_t metric)
 	return err;
 }
 
-static int add_stacks(struct reader *reader)
+static int add_stacks(struct tree_json_reader *reader)
 {
 	int err = 0;
 
@@ -463,10 +465,10 @@ static int add_stacks(struct reader *reader)
 }
 
 /* The values before take the place of those after. */
-static int add_baselines(struct reader *reader, uint32_t metric)
+static int add_baselines(struct tree_json_reader *reader, uint32_t metric)
 {
 	for (size_t i = 0; i < reader->nodes.length; i++) {
-		struct node *node = &reader->nodes.items[i];
+		struct tree_json_node *node = &reader->nodes.items[i];
 
 		node->value = i < reader->baselines.length ? reader->baselines.items[i] : 0;
 		node->has_value = true;
@@ -476,7 +478,7 @@ static int add_baselines(struct reader *reader, uint32_t metric)
 	return add_samples(reader, metric);
 }
 
-static int add_weights(struct reader *reader)
+static int add_weights(struct tree_json_reader *reader)
 {
 	bool is_comparison = reader->baselines.length && reader->baseline.length;
 	uint32_t before;
@@ -490,7 +492,7 @@ static int add_weights(struct reader *reader)
 	return err || !is_comparison ? err : add_baselines(reader, before);
 }
 
-static int read_tree(struct reader *reader)
+static int read_tree(struct tree_json_reader *reader)
 {
 	struct import *import = reader->import;
 	int err = read_nodes(reader);
@@ -508,10 +510,10 @@ static int read_tree(struct reader *reader)
 
 int tree_json_read(struct import *import)
 {
-	struct reader reader = {.import = import,
-				.json = json_of(import->data, import->size),
-				.current = NO_NODE,
-				.root = TREE_ROOT_NONE};
+	struct tree_json_reader reader = {.import = import,
+					  .json = json_of(import->data, import->size),
+					  .current = NO_NODE,
+					  .root = TREE_ROOT_NONE};
 	int err = read_tree(&reader);
 
 	if (!err && reader.has_decimals)

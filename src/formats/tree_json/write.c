@@ -14,7 +14,7 @@
 #include "formats/format.h"
 #include "formats/reader.h"
 
-struct writer {
+struct tree_json_writer {
 	const struct profile *profile;
 	const struct format_opts *opts;
 	const struct sink *sink;
@@ -24,7 +24,7 @@ struct writer {
 	struct text text;
 };
 
-static int add_up(struct writer *writer)
+static int add_up(struct tree_json_writer *writer)
 {
 	uint32_t count = call_tree_get_count(writer->tree);
 
@@ -53,7 +53,7 @@ static int add_up(struct writer *writer)
 	return 0;
 }
 
-static void append_values(struct writer *writer, uint32_t node)
+static void append_values(struct tree_json_writer *writer, uint32_t node)
 {
 	uint64_t value = writer->totals[node];
 	uint64_t before = writer->baselines[node];
@@ -65,7 +65,7 @@ static void append_values(struct writer *writer, uint32_t node)
 			    value < before ? before - value : value - before);
 }
 
-static void open_node(struct writer *writer, uint32_t node)
+static void open_node(struct tree_json_writer *writer, uint32_t node)
 {
 	size_t length;
 	const char *label = call_tree_get_label(writer->tree, node, &length);
@@ -79,7 +79,7 @@ static void open_node(struct writer *writer, uint32_t node)
  * After the values of a node: its first child or, where that is the end, brackets up to the next
  * node. Returns that; the root after the last.
  */
-static uint32_t go_on(struct writer *writer, uint32_t node)
+static uint32_t go_on(struct tree_json_writer *writer, uint32_t node)
 {
 	uint32_t next = call_tree_get_first_child(writer->tree, node);
 
@@ -100,14 +100,14 @@ static uint32_t go_on(struct writer *writer, uint32_t node)
 	return CALL_TREE_ROOT;
 }
 
-static void append_member(struct writer *writer, const char *key, const char *value)
+static void append_member(struct tree_json_writer *writer, const char *key, const char *value)
 {
 	text_printf(&writer->text, ",\"%s\":", key);
 	json_append_string(&writer->text, value, strlen(value));
 }
 
 /* NULL when the first level is not threads, or not of all stacks. */
-static const char *get_root(const struct writer *writer)
+static const char *get_root(const struct tree_json_writer *writer)
 {
 	static const char *const names[] = {
 		[TREE_ROOT_COMM] = "comm",
@@ -127,7 +127,7 @@ static const char *get_root(const struct writer *writer)
 	return names[writer->opts->tree.root];
 }
 
-static void open_root(struct writer *writer)
+static void open_root(struct tree_json_writer *writer)
 {
 	const struct call_tree_opts *tree = &writer->opts->tree;
 	const char *root = get_root(writer);
@@ -146,7 +146,7 @@ static void open_root(struct writer *writer)
 	append_values(writer, CALL_TREE_ROOT);
 }
 
-static int write_tree(struct writer *writer)
+static int write_tree(struct tree_json_writer *writer)
 {
 	uint32_t node = CALL_TREE_ROOT;
 	int err = add_up(writer);
@@ -168,7 +168,8 @@ static int tree_json_write(const struct profile *profile, const struct format_op
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	int err = call_tree_new(profile, &opts->tree, &tree);
-	struct writer writer = {.profile = profile, .opts = opts, .sink = sink, .tree = tree};
+	struct tree_json_writer writer = {
+		.profile = profile, .opts = opts, .sink = sink, .tree = tree};
 
 	if (!err)
 		err = write_tree(&writer);

@@ -34,7 +34,7 @@ struct declared_stack {
 
 /* A section is what one process wrote: up to the first comment that names one, or from one such to
    the next. */
-struct reader {
+struct zones_file_reader {
 	struct zones_reader base;
 	struct import *import;
 	struct zones_builder *builder;
@@ -53,7 +53,7 @@ struct reader {
 	size_t next_stack;
 };
 
-static int read_stack(struct reader *reader)
+static int read_stack(struct zones_file_reader *reader)
 {
 	struct declared_stack stack = {.line = reader->line.number,
 				       .section = reader->section,
@@ -74,7 +74,7 @@ static int read_stack(struct reader *reader)
 	return reader->stack_names.failed ? -ENOMEM : 0;
 }
 
-static int read_thread(struct reader *reader)
+static int read_thread(struct zones_file_reader *reader)
 {
 	uint64_t tid;
 	int err = zones_line_read_id(&reader->line, 1, "a thread id", &tid);
@@ -82,7 +82,7 @@ static int read_thread(struct reader *reader)
 	return err ? err : zones_builder_add_thread(reader->builder, tid, reader->line.fields[2]);
 }
 
-static int read_location(struct reader *reader)
+static int read_location(struct zones_file_reader *reader)
 {
 	uint64_t id;
 	uint32_t number;
@@ -96,7 +96,7 @@ static int read_location(struct reader *reader)
 						number);
 }
 
-static int read_zone_start(struct reader *reader)
+static int read_zone_start(struct zones_file_reader *reader)
 {
 	uint64_t pointer;
 	uint64_t tid = 0;
@@ -113,7 +113,7 @@ static int read_zone_start(struct reader *reader)
 	return err ? err : zones_builder_begin(reader->builder, pointer, tid, time_ns, location);
 }
 
-static int read_zone_end(struct reader *reader)
+static int read_zone_end(struct zones_file_reader *reader)
 {
 	uint64_t pointer;
 	uint64_t time_ns;
@@ -124,7 +124,7 @@ static int read_zone_end(struct reader *reader)
 	return err ? err : zones_builder_end(reader->builder, pointer, time_ns);
 }
 
-static int read_zone_name(struct reader *reader)
+static int read_zone_name(struct zones_file_reader *reader)
 {
 	uint64_t pointer;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
@@ -132,7 +132,7 @@ static int read_zone_name(struct reader *reader)
 	return err ? err : zones_builder_set_name(reader->builder, pointer, reader->line.fields[2]);
 }
 
-static int read_zone_parameter(struct reader *reader)
+static int read_zone_parameter(struct zones_file_reader *reader)
 {
 	uint64_t pointer;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
@@ -143,7 +143,7 @@ static int read_zone_parameter(struct reader *reader)
 							reader->line.fields[3]);
 }
 
-static int read_any_flow(struct reader *reader, bool is_terminating)
+static int read_any_flow(struct zones_file_reader *reader, bool is_terminating)
 {
 	uint64_t pointer;
 	uint64_t flow;
@@ -154,17 +154,17 @@ static int read_any_flow(struct reader *reader, bool is_terminating)
 	return err ? err : zones_builder_add_flow(reader->builder, pointer, flow, is_terminating);
 }
 
-static int read_zone_flow(struct reader *reader)
+static int read_zone_flow(struct zones_file_reader *reader)
 {
 	return read_any_flow(reader, false);
 }
 
-static int read_zone_last_flow(struct reader *reader)
+static int read_zone_last_flow(struct zones_file_reader *reader)
 {
 	return read_any_flow(reader, true);
 }
 
-static int read_zone_category(struct reader *reader)
+static int read_zone_category(struct zones_file_reader *reader)
 {
 	uint64_t pointer;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
@@ -173,7 +173,7 @@ static int read_zone_category(struct reader *reader)
 		   : zones_builder_add_category(reader->builder, pointer, reader->line.fields[2]);
 }
 
-static int read_counter_track(struct reader *reader)
+static int read_counter_track(struct zones_file_reader *reader)
 {
 	uint64_t id;
 	int err = zones_line_read_id(&reader->line, 1, "a counter id", &id);
@@ -181,7 +181,7 @@ static int read_counter_track(struct reader *reader)
 	return err ? err : zones_builder_add_counter(reader->builder, id, reader->line.fields[2]);
 }
 
-static int read_counter_value(struct reader *reader)
+static int read_counter_value(struct zones_file_reader *reader)
 {
 	struct counter_value value = {0};
 	uint64_t id;
@@ -199,7 +199,7 @@ static int read_counter_value(struct reader *reader)
 static const struct zones_command {
 	const char *name;
 	size_t num_arguments;
-	int (*read)(struct reader *reader);
+	int (*read)(struct zones_file_reader *reader);
 } commands[] = {
 	[STACK_COMMAND] = {"STACK", 3, NULL}, /* the first pass reads it */
 	/* Roughly by how often they come. */
@@ -228,7 +228,7 @@ static const struct zones_command *find_command(struct zones_string name)
 #define FAIL(reader, ...) import_fail_line((reader)->import, (reader)->line.number, __VA_ARGS__)
 
 /* What the builder found wrong: an error, or a warning where it went on. */
-static int tell_problem(struct reader *reader, int err)
+static int tell_problem(struct zones_file_reader *reader, int err)
 {
 	const char *problem = zones_builder_get_problem(reader->builder);
 
@@ -240,7 +240,7 @@ static int tell_problem(struct reader *reader, int err)
 	return 0;
 }
 
-static int read_record(struct reader *reader)
+static int read_record(struct zones_file_reader *reader)
 {
 	const struct zones_command *command;
 	struct zones_shown shown;
@@ -288,7 +288,8 @@ static bool is_process_mark(struct zones_string comment, uint32_t *ret_pid,
  *
  * ret_next  where the line after this one starts
  */
-static struct zones_string find_line(struct reader *reader, size_t start, size_t *ret_next)
+static struct zones_string find_line(struct zones_file_reader *reader, size_t start,
+				     size_t *ret_next)
 {
 	const char *data = reader->data;
 	size_t size = reader->size;
@@ -330,7 +331,8 @@ static bool has_byte_order_mark(const uint8_t *data, size_t size)
 }
 
 /* Where the first line starts. */
-static size_t begin_piece(struct reader *reader, const struct zones_piece *piece, size_t used)
+static size_t begin_piece(struct zones_file_reader *reader, const struct zones_piece *piece,
+			  size_t used)
 {
 	reader->data = (const char *)piece->data;
 	reader->size = used;
@@ -350,7 +352,7 @@ static size_t begin_piece(struct reader *reader, const struct zones_piece *piece
  */
 
 /* A line that is a whole STACK record; what is wrong with another is told when it is read. */
-static bool is_stack_record(struct reader *reader, struct zones_string line)
+static bool is_stack_record(struct zones_file_reader *reader, struct zones_string line)
 {
 	reader->line.data = line.data;
 	reader->line.length = line.length;
@@ -358,7 +360,7 @@ static bool is_stack_record(struct reader *reader, struct zones_string line)
 	       find_command(reader->line.fields[0]) == &commands[STACK_COMMAND];
 }
 
-static int scan_line(struct reader *reader, struct zones_string line)
+static int scan_line(struct zones_file_reader *reader, struct zones_string line)
 {
 	struct zones_string name;
 	uint32_t pid;
@@ -377,7 +379,7 @@ static int scan_line(struct reader *reader, struct zones_string line)
 /* What is wrong with a stack is told when its section begins. */
 static int scan_lines(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
 {
-	struct reader *reader = (struct reader *)base;
+	struct zones_file_reader *reader = (struct zones_file_reader *)base;
 	size_t used = find_whole_lines(piece);
 	size_t start = begin_piece(reader, piece, used);
 	int err = 0;
@@ -393,7 +395,7 @@ static int scan_lines(struct zones_reader *base, const struct zones_piece *piece
 	return err;
 }
 
-static int declare_stacks(struct reader *reader)
+static int declare_stacks(struct zones_file_reader *reader)
 {
 	uint64_t number = reader->line.number;
 	int err = 0;
@@ -423,7 +425,7 @@ static int declare_stacks(struct reader *reader)
 
 static int begin_lines(struct zones_reader *base, struct zones_builder *builder)
 {
-	struct reader *reader = (struct reader *)base;
+	struct zones_file_reader *reader = (struct zones_file_reader *)base;
 
 	reader->builder = builder;
 	reader->next_stack = 0;
@@ -431,7 +433,7 @@ static int begin_lines(struct zones_reader *base, struct zones_builder *builder)
 	return declare_stacks(reader);
 }
 
-static int read_line(struct reader *reader, struct zones_string line)
+static int read_line(struct zones_file_reader *reader, struct zones_string line)
 {
 	struct zones_string name;
 	uint32_t pid;
@@ -454,7 +456,7 @@ static int read_line(struct reader *reader, struct zones_string line)
 
 static int read_lines(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
 {
-	struct reader *reader = (struct reader *)base;
+	struct zones_file_reader *reader = (struct zones_file_reader *)base;
 	struct import *import = reader->import;
 	size_t used = find_whole_lines(piece);
 	size_t start = begin_piece(reader, piece, used);
@@ -477,7 +479,7 @@ static int read_lines(struct zones_reader *base, const struct zones_piece *piece
 
 static void free_reader(struct zones_reader *base)
 {
-	struct reader *reader = (struct reader *)base;
+	struct zones_file_reader *reader = (struct zones_file_reader *)base;
 
 	text_release(&reader->line.unquoted);
 	text_release(&reader->stack_names);
@@ -487,7 +489,7 @@ static void free_reader(struct zones_reader *base)
 
 struct zones_reader *zones_text_reader_new(struct import *import)
 {
-	struct reader *reader = calloc(1, sizeof(*reader));
+	struct zones_file_reader *reader = calloc(1, sizeof(*reader));
 
 	if (!reader)
 		return NULL;
@@ -503,7 +505,7 @@ struct zones_reader *zones_text_reader_new(struct import *import)
  */
 enum detection zones_detect(const uint8_t *data, size_t size)
 {
-	struct reader reader = {.data = (const char *)data, .size = size};
+	struct zones_file_reader reader = {.data = (const char *)data, .size = size};
 	size_t start = has_byte_order_mark(data, size) ? 3 : 0;
 
 	if (zones_is_capture(data, size))

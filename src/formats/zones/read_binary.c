@@ -48,13 +48,13 @@ enum record_type {
 };
 
 /* What a record is made of, in this order. */
-struct layout {
+struct zones_layout {
 	uint8_t num_words; /* of 64 bits */
 	uint8_t tail_size; /* of a last number, in bytes */
 	bool has_text;
 };
 
-static const struct layout layouts[] = {
+static const struct zones_layout layouts[] = {
 	[RECORD_INIT] = {1, 0, false}, /* magic and version */
 	[RECORD_STRING] = {1, 0, true},
 	[RECORD_LOCATION] = {4, 4, false},
@@ -108,7 +108,7 @@ struct location_record {
 	uint32_t line;
 };
 
-struct capture {
+struct zones_capture {
 	struct zones_reader base;
 	struct import *import;
 	struct zones_builder *builder;
@@ -129,28 +129,31 @@ struct capture {
 
 static bool is_string(const void *owner, uint32_t item, const void *key)
 {
-	return ((const struct capture *)owner)->strings.items[item].id == *(const uint64_t *)key;
+	return ((const struct zones_capture *)owner)->strings.items[item].id ==
+	       *(const uint64_t *)key;
 }
 
 static bool is_location(const void *owner, uint32_t item, const void *key)
 {
-	return ((const struct capture *)owner)->locations.items[item].id == *(const uint64_t *)key;
+	return ((const struct zones_capture *)owner)->locations.items[item].id ==
+	       *(const uint64_t *)key;
 }
 
 /* A copy, because the piece that a record lies in goes away. */
-static int keep_text(struct capture *capture, struct zones_string string, size_t *ret)
+static int keep_text(struct zones_capture *capture, struct zones_string string, size_t *ret)
 {
 	*ret = capture->texts.length;
 	text_append(&capture->texts, string.data, string.length);
 	return capture->texts.failed ? -ENOMEM : 0;
 }
 
-static struct zones_string get_text(const struct capture *capture, size_t start, size_t length)
+static struct zones_string get_text(const struct zones_capture *capture, size_t start,
+				    size_t length)
 {
 	return (struct zones_string){length ? capture->texts.data + start : "", length};
 }
 
-static struct zones_string find_string(const struct capture *capture, uint64_t id)
+static struct zones_string find_string(const struct zones_capture *capture, uint64_t id)
 {
 	uint32_t found =
 		hash_index_find(&capture->string_index, hash_mix(0, id), is_string, capture, &id);
@@ -161,13 +164,13 @@ static struct zones_string find_string(const struct capture *capture, uint64_t i
 			capture->strings.items[found].length);
 }
 
-static bool has_location(const struct capture *capture, uint64_t id)
+static bool has_location(const struct zones_capture *capture, uint64_t id)
 {
 	return hash_index_find(&capture->location_index, hash_mix(0, id), is_location, capture,
 			       &id) != HASH_INDEX_NONE;
 }
 
-static int add_string(struct capture *capture, uint64_t id, struct zones_string string)
+static int add_string(struct zones_capture *capture, uint64_t id, struct zones_string string)
 {
 	uint32_t item = (uint32_t)capture->strings.length;
 	struct named_string *added;
@@ -183,7 +186,7 @@ static int add_string(struct capture *capture, uint64_t id, struct zones_string 
 	return hash_index_add(&capture->string_index, hash_mix(0, id), item);
 }
 
-static int add_location(struct capture *capture, const struct location_record *location)
+static int add_location(struct zones_capture *capture, const struct location_record *location)
 {
 	uint32_t item = (uint32_t)capture->locations.length;
 	struct location_record *added;
@@ -197,7 +200,7 @@ static int add_location(struct capture *capture, const struct location_record *l
 	return hash_index_add(&capture->location_index, hash_mix(0, location->id), item);
 }
 
-static int add_stack(struct capture *capture, const struct record *record)
+static int add_stack(struct zones_capture *capture, const struct record *record)
 {
 	struct stack_record stack = {.begin = record->words[0],
 				     .end = record->words[1],
@@ -213,7 +216,7 @@ static int add_stack(struct capture *capture, const struct record *record)
 }
 
 /* What an earlier pass made up for want of a declaration is forgotten. */
-static int declare_locations(struct capture *capture)
+static int declare_locations(struct zones_capture *capture)
 {
 	int err = 0;
 
@@ -243,11 +246,11 @@ static int declare_locations(struct capture *capture)
  * The next record; *ret_is_end when there is none. One that is cut is an end, too. Returns 0 or
  * -EBADMSG.
  */
-static int take_record(struct capture *capture, struct bytes *bytes, uint64_t offset,
+static int take_record(struct zones_capture *capture, struct bytes *bytes, uint64_t offset,
 		       bool *ret_is_end)
 {
 	struct record *record = &capture->record;
-	const struct layout *layout;
+	const struct zones_layout *layout;
 	size_t length;
 
 	record->offset = offset + bytes->offset;
@@ -273,7 +276,7 @@ static int take_record(struct capture *capture, struct bytes *bytes, uint64_t of
  * The library checks nothing, and the original reader goes on with what is declared twice; so do
  * we, and tell it.
  */
-static int tell_problem(struct capture *capture, int err)
+static int tell_problem(struct zones_capture *capture, int err)
 {
 	const char *problem = capture->builder ? zones_builder_get_problem(capture->builder) : "";
 
@@ -289,7 +292,7 @@ static int tell_problem(struct capture *capture, int err)
 
 /* Of a stack that the library declares once more, when its memory is used again, the first stays.
  */
-static int declare_stacks(struct capture *capture)
+static int declare_stacks(struct zones_capture *capture)
 {
 	int err = 0;
 
@@ -304,7 +307,7 @@ static int declare_stacks(struct capture *capture)
 	return err;
 }
 
-static int read_declaration(struct capture *capture)
+static int read_declaration(struct zones_capture *capture)
 {
 	const struct record *record = &capture->record;
 	struct location_record location = {.id = record->words[0],
@@ -325,7 +328,7 @@ static int read_declaration(struct capture *capture)
 }
 
 /* A cut capture may lack a location that its zone needs. */
-static int begin_zone(struct capture *capture, const uint64_t *words)
+static int begin_zone(struct zones_capture *capture, const uint64_t *words)
 {
 	struct location_record unknown = {.id = words[3]};
 	struct zones_string name = {UNKNOWN_NAME, strlen(UNKNOWN_NAME)};
@@ -343,7 +346,7 @@ static int begin_zone(struct capture *capture, const uint64_t *words)
 					 unknown.id);
 }
 
-static int add_parameter(struct capture *capture, enum value_type type)
+static int add_parameter(struct zones_capture *capture, enum value_type type)
 {
 	const struct record *record = &capture->record;
 	struct zone_attribute attribute = {.type = (uint8_t)type};
@@ -356,7 +359,7 @@ static int add_parameter(struct capture *capture, enum value_type type)
 					   find_string(capture, record->words[1]), &attribute);
 }
 
-static int add_counter_value(struct capture *capture, enum value_type type)
+static int add_counter_value(struct zones_capture *capture, enum value_type type)
 {
 	const uint64_t *words = capture->record.words;
 	struct counter_value value = {.time_ns = words[1], .type = (uint8_t)type};
@@ -367,7 +370,7 @@ static int add_counter_value(struct capture *capture, enum value_type type)
 	return zones_builder_add_counter_value(capture->builder, words[0], &value);
 }
 
-static int read_event(struct capture *capture)
+static int read_event(struct zones_capture *capture)
 {
 	struct zones_builder *builder = capture->builder;
 	const struct record *record = &capture->record;
@@ -416,8 +419,8 @@ static int read_event(struct capture *capture)
 	return 0;
 }
 
-static int read_records(struct capture *capture, const struct zones_piece *piece,
-			int (*read)(struct capture *capture), size_t *ret_used)
+static int read_records(struct zones_capture *capture, const struct zones_piece *piece,
+			int (*read)(struct zones_capture *capture), size_t *ret_used)
 {
 	struct bytes bytes = bytes_of(piece->data, piece->size);
 	struct import *import = capture->import;
@@ -444,7 +447,7 @@ static int read_records(struct capture *capture, const struct zones_piece *piece
 
 static int scan_piece(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
 {
-	struct capture *capture = (struct capture *)base;
+	struct zones_capture *capture = (struct zones_capture *)base;
 	int err = read_records(capture, piece, read_declaration, ret_used);
 
 	capture->num_declared = capture->locations.length;
@@ -453,7 +456,7 @@ static int scan_piece(struct zones_reader *base, const struct zones_piece *piece
 
 static int begin_events(struct zones_reader *base, struct zones_builder *builder)
 {
-	struct capture *capture = (struct capture *)base;
+	struct zones_capture *capture = (struct zones_capture *)base;
 	int err;
 
 	capture->builder = builder;
@@ -464,7 +467,7 @@ static int begin_events(struct zones_reader *base, struct zones_builder *builder
 
 static int read_piece(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
 {
-	struct capture *capture = (struct capture *)base;
+	struct zones_capture *capture = (struct zones_capture *)base;
 	bool had_ended = capture->has_ended;
 	int err = read_records(capture, piece, read_event, ret_used);
 
@@ -478,7 +481,7 @@ static int read_piece(struct zones_reader *base, const struct zones_piece *piece
 
 static void free_capture(struct zones_reader *base)
 {
-	struct capture *capture = (struct capture *)base;
+	struct zones_capture *capture = (struct zones_capture *)base;
 
 	capture->import->is_lenient = capture->was_lenient;
 	text_release(&capture->texts);
@@ -492,7 +495,7 @@ static void free_capture(struct zones_reader *base)
 
 struct zones_reader *zones_capture_reader_new(struct import *import)
 {
-	struct capture *capture = calloc(1, sizeof(*capture));
+	struct zones_capture *capture = calloc(1, sizeof(*capture));
 
 	if (!capture)
 		return NULL;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The profile's ids by those of the timeline; TIMELINE_NONE: not there yet. */
-struct conversion {
+struct zones_conversion {
 	struct import *import;
 	const struct timeline *timeline;
 	uint32_t first_zone;
@@ -25,7 +25,7 @@ static uint32_t *new_ids(uint32_t count)
 	return ids;
 }
 
-static int conversion_init(struct conversion *conversion)
+static int conversion_init(struct zones_conversion *conversion)
 {
 	const struct timeline *timeline = conversion->timeline;
 	size_t count = timeline_count_zone(timeline) - conversion->first_zone;
@@ -42,7 +42,7 @@ static int conversion_init(struct conversion *conversion)
 				  &conversion->metric);
 }
 
-static void conversion_release(struct conversion *conversion)
+static void conversion_release(struct zones_conversion *conversion)
 {
 	free(conversion->self_ns);
 	free(conversion->stacks);
@@ -51,13 +51,13 @@ static void conversion_release(struct conversion *conversion)
 	free(conversion->locations);
 }
 
-static int copy_string(const struct conversion *conversion, uint32_t string, uint32_t *ret)
+static int copy_string(const struct zones_conversion *conversion, uint32_t string, uint32_t *ret)
 {
 	return profile_add_string(conversion->import->profile,
 				  timeline_get_string(conversion->timeline, string), ret);
 }
 
-static int find_process(struct conversion *conversion, uint32_t id, uint32_t *ret)
+static int find_process(struct zones_conversion *conversion, uint32_t id, uint32_t *ret)
 {
 	const struct timeline_process *process = timeline_get_process(conversion->timeline, id);
 	uint32_t comm;
@@ -73,7 +73,7 @@ static int find_process(struct conversion *conversion, uint32_t id, uint32_t *re
 	return err;
 }
 
-static int find_thread(struct conversion *conversion, uint32_t id, uint32_t *ret)
+static int find_thread(struct zones_conversion *conversion, uint32_t id, uint32_t *ret)
 {
 	const struct timeline_thread *thread = timeline_get_thread(conversion->timeline, id);
 	struct thread added = {.tid = (uint32_t)thread->tid, .source = conversion->import->source};
@@ -91,7 +91,7 @@ static int find_thread(struct conversion *conversion, uint32_t id, uint32_t *ret
 	return err;
 }
 
-static int add_location(struct conversion *conversion, const struct zone *zone, uint32_t *ret)
+static int add_location(struct zones_conversion *conversion, const struct zone *zone, uint32_t *ret)
 {
 	const struct source_location *source =
 		timeline_get_location(conversion->timeline, zone->location);
@@ -108,7 +108,8 @@ static int add_location(struct conversion *conversion, const struct zone *zone, 
 }
 
 /* A zone that has its location's name has its frame, too. */
-static int find_location(struct conversion *conversion, const struct zone *zone, uint32_t *ret)
+static int find_location(struct zones_conversion *conversion, const struct zone *zone,
+			 uint32_t *ret)
 {
 	uint32_t *known = &conversion->locations[zone->location];
 	int err = 0;
@@ -121,7 +122,7 @@ static int find_location(struct conversion *conversion, const struct zone *zone,
 	return err;
 }
 
-static int add_stack(struct conversion *conversion, uint32_t id)
+static int add_stack(struct zones_conversion *conversion, uint32_t id)
 {
 	const struct zone *zone = timeline_get_zone(conversion->timeline, id);
 	uint32_t index = id - conversion->first_zone;
@@ -141,7 +142,7 @@ static int add_stack(struct conversion *conversion, uint32_t id)
 				 &conversion->stacks[index]);
 }
 
-static int add_sample(struct conversion *conversion, uint32_t id)
+static int add_sample(struct zones_conversion *conversion, uint32_t id)
 {
 	const struct zone *zone = timeline_get_zone(conversion->timeline, id);
 	uint32_t index = id - conversion->first_zone;
@@ -156,7 +157,7 @@ static int add_sample(struct conversion *conversion, uint32_t id)
 
 int zones_profile_add(struct import *import, const struct timeline *timeline, uint32_t first_zone)
 {
-	struct conversion conversion = {
+	struct zones_conversion conversion = {
 		.import = import, .timeline = timeline, .first_zone = first_zone};
 	uint32_t count = timeline_count_zone(timeline);
 	int err = count > first_zone ? conversion_init(&conversion) : 0;

@@ -20,7 +20,7 @@
 enum entry_kind { ENTRY_BEGIN, ENTRY_END, ENTRY_COUNTER };
 
 /* A record of the second part; those of one moment keep their order. */
-struct entry {
+struct zones_entry {
 	uint64_t time_ns; /* its own, or a later one of what must stand before it */
 	uint32_t order;
 	uint32_t item; /* zone or counter value */
@@ -28,30 +28,30 @@ struct entry {
 	uint8_t kind; /* enum entry_kind */
 };
 
-struct writer {
+struct zones_writer {
 	const struct timeline *timeline;
 	const struct sink *sink;
-	ARRAY(struct entry) entries; /* by process, then by time */
-	uint64_t *process_latest_ns; /* of the begins so far */
-	uint64_t *region_latest_ns;  /* of the entries so far */
-	uint32_t *location_numbers;  /* in the section that is being written; 0: unused */
+	ARRAY(struct zones_entry) entries; /* by process, then by time */
+	uint64_t *process_latest_ns;       /* of the begins so far */
+	uint64_t *region_latest_ns;        /* of the entries so far */
+	uint32_t *location_numbers;        /* in the section that is being written; 0: unused */
 	struct text output;
 	bool has_output; /* something is written, wherever it is by now */
 };
 
-static int add_entry(struct writer *writer, enum entry_kind kind, uint32_t process, uint32_t item,
-		     uint64_t time_ns)
+static int add_entry(struct zones_writer *writer, enum entry_kind kind, uint32_t process,
+		     uint32_t item, uint64_t time_ns)
 {
 	size_t order = writer->entries.length;
-	struct entry *entry = order < UINT32_MAX ? array_add(&writer->entries) : NULL;
+	struct zones_entry *entry = order < UINT32_MAX ? array_add(&writer->entries) : NULL;
 
 	if (!entry)
 		return -ENOMEM;
-	*entry = (struct entry){.time_ns = time_ns,
-				.order = (uint32_t)order,
-				.item = item,
-				.process = process,
-				.kind = (uint8_t)kind};
+	*entry = (struct zones_entry){.time_ns = time_ns,
+				      .order = (uint32_t)order,
+				      .item = item,
+				      .process = process,
+				      .kind = (uint8_t)kind};
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static uint64_t raise(uint64_t *latest_ns, uint64_t time_ns)
 	return *latest_ns;
 }
 
-static int add_step(struct writer *writer, const struct zone_step *step)
+static int add_step(struct zones_writer *writer, const struct zone_step *step)
 {
 	const struct zone *zone = timeline_get_zone(writer->timeline, step->zone);
 	uint32_t process = timeline_get_region(writer->timeline, zone->region)->process;
@@ -74,7 +74,7 @@ static int add_step(struct writer *writer, const struct zone_step *step)
 			 raise(&writer->region_latest_ns[zone->region], time_ns));
 }
 
-static int collect_zones(struct writer *writer)
+static int collect_zones(struct zones_writer *writer)
 {
 	struct zone_walk walk;
 	struct zone_step step;
@@ -86,7 +86,7 @@ static int collect_zones(struct writer *writer)
 	return err;
 }
 
-static int collect_counters(struct writer *writer)
+static int collect_counters(struct zones_writer *writer)
 {
 	const struct timeline *timeline = writer->timeline;
 	int err = 0;
@@ -103,8 +103,8 @@ static int collect_counters(struct writer *writer)
 
 static int compare_entries(const void *left, const void *right)
 {
-	const struct entry *a = left;
-	const struct entry *b = right;
+	const struct zones_entry *a = left;
+	const struct zones_entry *b = right;
 
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
@@ -121,7 +121,7 @@ static char fit_char(char c)
 	return c == '\n' || c == '\r' ? ' ' : c;
 }
 
-static void append_field(struct writer *writer, const char *data, size_t length)
+static void append_field(struct zones_writer *writer, const char *data, size_t length)
 {
 	bool needs_quotes = memchr(data, ',', length) || memchr(data, '"', length) ||
 			    (length && (zones_is_blank(fit_char(data[0])) ||
@@ -137,7 +137,7 @@ static void append_field(struct writer *writer, const char *data, size_t length)
 		text_append_char(&writer->output, '"');
 }
 
-static void append_string(struct writer *writer, uint32_t string)
+static void append_string(struct zones_writer *writer, uint32_t string)
 {
 	const struct string_table *strings = timeline_get_strings(writer->timeline);
 
@@ -146,7 +146,7 @@ static void append_string(struct writer *writer, uint32_t string)
 }
 
 /* As short as it can be and still be the same number, no integer, when it is read. */
-static void append_double(struct writer *writer, double number)
+static void append_double(struct zones_writer *writer, double number)
 {
 	char digits[40];
 
@@ -159,7 +159,7 @@ static void append_double(struct writer *writer, double number)
 		    isfinite(number) && !strpbrk(digits, ".e") ? ".0" : "");
 }
 
-static void append_value(struct writer *writer, const struct zone_attribute *attribute)
+static void append_value(struct zones_writer *writer, const struct zone_attribute *attribute)
 {
 	switch ((enum value_type)attribute->type) {
 	case VALUE_STRING:
@@ -181,7 +181,7 @@ static void append_value(struct writer *writer, const struct zone_attribute *att
 	}
 }
 
-static void end_line(struct writer *writer)
+static void end_line(struct zones_writer *writer)
 {
 	text_append_char(&writer->output, '\n');
 }
@@ -189,7 +189,7 @@ static void end_line(struct writer *writer)
 /* ---- declarations ------------------------------------------------------------------------- */
 
 /* At the start of the text, a process that no input named needs no mark: the reader assumes it. */
-static void append_process(struct writer *writer, uint32_t id)
+static void append_process(struct zones_writer *writer, uint32_t id)
 {
 	const struct timeline_process *process = timeline_get_process(writer->timeline, id);
 	const struct string_table *strings = timeline_get_strings(writer->timeline);
@@ -204,7 +204,7 @@ static void append_process(struct writer *writer, uint32_t id)
 	end_line(writer);
 }
 
-static void append_threads(struct writer *writer, uint32_t process)
+static void append_threads(struct zones_writer *writer, uint32_t process)
 {
 	for (uint32_t i = 0; i < timeline_count_thread(writer->timeline); i++) {
 		const struct timeline_thread *thread = timeline_get_thread(writer->timeline, i);
@@ -218,7 +218,7 @@ static void append_threads(struct writer *writer, uint32_t process)
 }
 
 /* Implicit regions come back from their pointers. */
-static void append_stacks(struct writer *writer, uint32_t process)
+static void append_stacks(struct zones_writer *writer, uint32_t process)
 {
 	for (uint32_t i = 0; i < timeline_count_region(writer->timeline); i++) {
 		const struct stack_region *region = timeline_get_region(writer->timeline, i);
@@ -232,7 +232,7 @@ static void append_stacks(struct writer *writer, uint32_t process)
 	}
 }
 
-static void append_locations(struct writer *writer)
+static void append_locations(struct zones_writer *writer)
 {
 	uint32_t number = 0;
 
@@ -250,7 +250,7 @@ static void append_locations(struct writer *writer)
 	}
 }
 
-static void append_counter_tracks(struct writer *writer, uint32_t process)
+static void append_counter_tracks(struct zones_writer *writer, uint32_t process)
 {
 	for (uint32_t i = 0; i < timeline_count_counter_track(writer->timeline); i++) {
 		const struct counter_track *track = timeline_get_counter_track(writer->timeline, i);
@@ -265,7 +265,7 @@ static void append_counter_tracks(struct writer *writer, uint32_t process)
 
 /* ---- what has a time ---------------------------------------------------------------------- */
 
-static void append_attribute(struct writer *writer, const struct zone *zone,
+static void append_attribute(struct zones_writer *writer, const struct zone *zone,
 			     const struct zone_attribute *attribute)
 {
 	static const char *const commands[] = {
@@ -292,7 +292,7 @@ static void append_attribute(struct writer *writer, const struct zone *zone,
 	end_line(writer);
 }
 
-static void append_begin(struct writer *writer, uint32_t id)
+static void append_begin(struct zones_writer *writer, uint32_t id)
 {
 	const struct timeline *timeline = writer->timeline;
 	const struct zone *zone = timeline_get_zone(timeline, id);
@@ -311,7 +311,7 @@ static void append_begin(struct writer *writer, uint32_t id)
 		append_attribute(writer, zone, attribute);
 }
 
-static void append_counter_value(struct writer *writer, const struct counter_value *value)
+static void append_counter_value(struct zones_writer *writer, const struct counter_value *value)
 {
 	text_printf(&writer->output, "COUNTER_VALUE, %" PRIu32 ", %" PRIu64, value->track + 1,
 		    value->time_ns);
@@ -322,7 +322,7 @@ static void append_counter_value(struct writer *writer, const struct counter_val
 	end_line(writer);
 }
 
-static void append_entry(struct writer *writer, const struct entry *entry)
+static void append_entry(struct zones_writer *writer, const struct zones_entry *entry)
 {
 	const struct timeline *timeline = writer->timeline;
 	const struct zone *zone;
@@ -345,9 +345,9 @@ static void append_entry(struct writer *writer, const struct entry *entry)
 /* ---- the whole ---------------------------------------------------------------------------- */
 
 /* Those of the process's zones, whose entries start at `first`. */
-static void mark_locations(struct writer *writer, uint32_t process, size_t first)
+static void mark_locations(struct zones_writer *writer, uint32_t process, size_t first)
 {
-	const struct entry *entries = writer->entries.items;
+	const struct zones_entry *entries = writer->entries.items;
 
 	memset(writer->location_numbers, 0,
 	       timeline_count_location(writer->timeline) * sizeof(*writer->location_numbers));
@@ -361,9 +361,9 @@ static void mark_locations(struct writer *writer, uint32_t process, size_t first
 	}
 }
 
-static int write_process(struct writer *writer, uint32_t process, size_t *next)
+static int write_process(struct zones_writer *writer, uint32_t process, size_t *next)
 {
-	const struct entry *entries = writer->entries.items;
+	const struct zones_entry *entries = writer->entries.items;
 	size_t end = *next;
 	int err = 0;
 
@@ -384,7 +384,7 @@ static int write_process(struct writer *writer, uint32_t process, size_t *next)
 	return err;
 }
 
-static int writer_init(struct writer *writer)
+static int writer_init(struct zones_writer *writer)
 {
 	const struct timeline *timeline = writer->timeline;
 
@@ -396,7 +396,7 @@ static int writer_init(struct writer *writer)
 	return 0;
 }
 
-static int write_timeline(struct writer *writer)
+static int write_timeline(struct zones_writer *writer)
 {
 	size_t next = 0;
 	int err = writer_init(writer);
@@ -408,7 +408,7 @@ static int write_timeline(struct writer *writer)
 	if (err)
 		return err;
 	if (writer->entries.length)
-		qsort(writer->entries.items, writer->entries.length, sizeof(struct entry),
+		qsort(writer->entries.items, writer->entries.length, sizeof(struct zones_entry),
 		      compare_entries);
 	for (uint32_t i = 0; !err && i < timeline_count_process(writer->timeline); i++)
 		err = write_process(writer, i, &next);
@@ -418,7 +418,7 @@ static int write_timeline(struct writer *writer)
 static int write_zones(const struct profile *profile _unused_, const struct format_opts *opts,
 		       const struct sink *sink)
 {
-	struct writer writer = {.timeline = opts->timeline, .sink = sink};
+	struct zones_writer writer = {.timeline = opts->timeline, .sink = sink};
 	int err = opts->timeline ? write_timeline(&writer) : 0;
 
 	array_release(&writer.entries);
