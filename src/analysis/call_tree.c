@@ -56,7 +56,7 @@ static uint64_t *allocate_bits(uint32_t count)
 }
 
 /* What is needed while nodes are made. */
-struct maker {
+struct call_tree_builder {
 	struct call_tree *tree;
 	const struct profile *profile;
 	struct call_tree_opts opts;
@@ -67,7 +67,7 @@ struct maker {
 	struct text label;
 };
 
-static bool is_nameless(const struct maker *maker, const struct thread *thread)
+static bool is_nameless(const struct call_tree_builder *maker, const struct thread *thread)
 {
 	return thread->comm == STRING_EMPTY && !thread->tid &&
 	       !profile_get_process(maker->profile, thread->process)->pid;
@@ -88,7 +88,7 @@ static void append_pid(struct text *name, uint32_t pid)
 }
 
 /* The node that stands for the sample's thread. */
-static int make_root_node(struct maker *maker, uint32_t thread_id, uint32_t *ret)
+static int make_root_node(struct call_tree_builder *maker, uint32_t thread_id, uint32_t *ret)
 {
 	const struct thread *thread = profile_get_thread(maker->profile, thread_id);
 	uint32_t pid = profile_get_process(maker->profile, thread->process)->pid;
@@ -115,7 +115,7 @@ static int make_root_node(struct maker *maker, uint32_t thread_id, uint32_t *ret
 }
 
 /* The levels of one location: the function, then what was inlined into it. */
-static int add_location(struct maker *maker, uint32_t location_id, uint32_t *node)
+static int add_location(struct call_tree_builder *maker, uint32_t location_id, uint32_t *node)
 {
 	const struct location *location = profile_get_location(maker->profile, location_id);
 	struct call_tree *tree = maker->tree;
@@ -135,7 +135,7 @@ static int add_location(struct maker *maker, uint32_t location_id, uint32_t *nod
 	return err;
 }
 
-static int forget_stack_nodes(struct maker *maker, uint32_t root)
+static int forget_stack_nodes(struct call_tree_builder *maker, uint32_t root)
 {
 	uint32_t count = profile_count_stacks(maker->profile);
 
@@ -150,7 +150,7 @@ static int forget_stack_nodes(struct maker *maker, uint32_t root)
 }
 
 /* The node of a stack; the part of it that is known already is not walked again. */
-static int add_stack(struct maker *maker, uint32_t root, uint32_t stack, uint32_t *ret)
+static int add_stack(struct call_tree_builder *maker, uint32_t root, uint32_t stack, uint32_t *ret)
 {
 	uint32_t node;
 	int err = maker->stack_nodes_root != root ? forget_stack_nodes(maker, root) : 0;
@@ -178,7 +178,7 @@ static int add_stack(struct maker *maker, uint32_t root, uint32_t stack, uint32_
 	return 0;
 }
 
-static bool is_wanted(const struct maker *maker, const struct sample *sample)
+static bool is_wanted(const struct call_tree_builder *maker, const struct sample *sample)
 {
 	return sample->metric == maker->opts.metric ||
 	       (maker->opts.has_baseline && sample->metric == maker->opts.baseline);
@@ -199,7 +199,7 @@ static int compare_by_thread(const void *a, const void *b)
 }
 
 /* Samples of one thread after the other, so that its stacks are known when they come again. */
-static int make_nodes(struct maker *maker)
+static int make_nodes(struct call_tree_builder *maker)
 {
 	uint32_t count = profile_count_samples(maker->profile);
 	_cleanup_free_ struct by_thread *order = calloc(count ? count : 1, sizeof(*order));
@@ -227,7 +227,7 @@ static int make_nodes(struct maker *maker)
 	return err;
 }
 
-static bool has_thread_levels(const struct maker *maker)
+static bool has_thread_levels(const struct call_tree_builder *maker)
 {
 	if (maker->opts.root == TREE_ROOT_NONE)
 		return false;
@@ -271,7 +271,7 @@ static int label_locations(struct call_tree *tree, bool *ret)
 }
 
 /* Find the nodes, in the profile or by making them. */
-static int find_nodes(struct maker *maker)
+static int find_nodes(struct call_tree_builder *maker)
 {
 	struct call_tree *tree = maker->tree;
 	bool is_tree = false;
@@ -288,7 +288,7 @@ static int find_nodes(struct maker *maker)
 }
 
 /* Samples to nodes; the totals are the nodes' own weights as yet. */
-static int add_weights(struct maker *maker)
+static int add_weights(struct call_tree_builder *maker)
 {
 	struct call_tree *tree = maker->tree;
 
@@ -324,15 +324,15 @@ static uint32_t get_label_id(const struct call_tree *tree, uint32_t node)
 	return tree->location_labels[profile_get_stack_location(tree->profile, node)];
 }
 
-struct child {
+struct call_tree_child {
 	const char *label;
 	size_t length;
 	uint32_t node;
 };
 
-static struct child get_child(const struct call_tree *tree, uint32_t node)
+static struct call_tree_child get_child(const struct call_tree *tree, uint32_t node)
 {
-	struct child child = {.node = node};
+	struct call_tree_child child = {.node = node};
 
 	child.label = call_tree_get_label(tree, node, &child.length);
 	return child;
@@ -340,15 +340,15 @@ static struct child get_child(const struct call_tree *tree, uint32_t node)
 
 static int compare_children(const void *left, const void *right)
 {
-	const struct child *a = left;
-	const struct child *b = right;
+	const struct call_tree_child *a = left;
+	const struct call_tree_child *b = right;
 	int order = memcmp(a->label, b->label, a->length < b->length ? a->length : b->length);
 
 	return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
 /* Sort the children of one node. The array is only to be used again. */
-static int sort_children(struct call_tree *tree, uint32_t node, struct child **children,
+static int sort_children(struct call_tree *tree, uint32_t node, struct call_tree_child **children,
 			 size_t *capacity)
 {
 	uint32_t *link = &tree->links[node].first_child;
@@ -395,8 +395,8 @@ static void link_nodes(struct call_tree *tree, uint64_t *unsorted)
 				tree->baseline_totals[caller], tree->baseline_totals[node],
 				&tree->baseline_totals[caller]);
 		if (next != CALL_TREE_NONE && !has_bit(unsorted, caller)) {
-			struct child a = get_child(tree, node);
-			struct child b = get_child(tree, next);
+			struct call_tree_child a = get_child(tree, node);
+			struct call_tree_child b = get_child(tree, next);
 
 			if (compare_children(&a, &b) > 0)
 				set_bit(unsorted, caller);
@@ -407,7 +407,7 @@ static void link_nodes(struct call_tree *tree, uint64_t *unsorted)
 static int link_children(struct call_tree *tree)
 {
 	_cleanup_free_ uint64_t *unsorted = allocate_bits(tree->count);
-	_cleanup_free_ struct child *children = NULL;
+	_cleanup_free_ struct call_tree_child *children = NULL;
 	size_t capacity = 0;
 	int err = 0;
 
@@ -425,7 +425,8 @@ int call_tree_new(const struct profile *profile, const struct call_tree_opts *op
 		  struct call_tree **ret)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = calloc(1, sizeof(*tree));
-	struct maker maker = {.profile = profile, .tree = tree, .stack_nodes_root = NOT_MADE};
+	struct call_tree_builder maker = {
+		.profile = profile, .tree = tree, .stack_nodes_root = NOT_MADE};
 	int err;
 
 	if (!tree)

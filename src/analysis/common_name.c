@@ -15,7 +15,7 @@
 /* Shorter ones are no addresses of hidden classes. */
 #define MIN_ADDRESS_DIGITS 8
 
-struct rest {
+struct name_rest {
 	const char *start;
 	const char *end;
 };
@@ -25,7 +25,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static size_t count(struct rest rest, bool (*is_wanted)(char c))
+static size_t count(struct name_rest rest, bool (*is_wanted)(char c))
 {
 	const char *c = rest.start;
 
@@ -34,22 +34,22 @@ static size_t count(struct rest rest, bool (*is_wanted)(char c))
 	return (size_t)(c - rest.start);
 }
 
-static bool begins_with(struct rest rest, const char *text)
+static bool begins_with(struct name_rest rest, const char *text)
 {
 	size_t length = strlen(text);
 
 	return (size_t)(rest.end - rest.start) >= length && !memcmp(rest.start, text, length);
 }
 
-static void skip(struct rest *rest, bool (*is_wanted)(char c))
+static void skip(struct name_rest *rest, bool (*is_wanted)(char c))
 {
 	rest->start += count(*rest, is_wanted);
 }
 
 /* Length of `/0x7f0012345678`, with one of these separators; 0: it is none. */
-static size_t measure_address(struct rest rest, const char *separators, size_t min_digits)
+static size_t measure_address(struct name_rest rest, const char *separators, size_t min_digits)
 {
-	struct rest digits = {rest.start + 3, rest.end};
+	struct name_rest digits = {rest.start + 3, rest.end};
 	size_t num_digits;
 
 	if (rest.end - rest.start < 4 || !strchr(separators, rest.start[0]) || !rest.start[0] ||
@@ -61,9 +61,9 @@ static size_t measure_address(struct rest rest, const char *separators, size_t m
 
 /* After the name of a class that is surely made up: `$14/0x7f00`, `$14/1234`, `+0x7f00`, `.1234`.
  */
-static void skip_numbers(struct rest *rest)
+static void skip_numbers(struct name_rest *rest)
 {
-	struct rest after = *rest;
+	struct name_rest after = *rest;
 
 	if (after.start < after.end && *after.start == '$')
 		after.start++;
@@ -71,7 +71,7 @@ static void skip_numbers(struct rest *rest)
 	if (after.start - rest->start > 1 || (after.start > rest->start && *rest->start != '$'))
 		*rest = after;
 	rest->start += measure_address(*rest, "/.+", 1);
-	after = (struct rest){rest->start + 1, rest->end};
+	after = (struct name_rest){rest->start + 1, rest->end};
 	if (rest->start + 1 < rest->end && strchr("/.+", *rest->start) && is_digit(*after.start)) {
 		skip(&after, is_digit);
 		*rest = after;
@@ -84,7 +84,7 @@ static bool is_form_letter(char c)
 }
 
 /* Append what is kept of a class that the virtual machine has made, and go behind it. */
-static bool take_made_class(struct text *text, struct rest *rest)
+static bool take_made_class(struct text *text, struct name_rest *rest)
 {
 	static const char *const numbered[] = {
 		"GeneratedMethodAccessor",
@@ -103,7 +103,8 @@ static bool take_made_class(struct text *text, struct rest *rest)
 	if (begins_with(*rest, "LambdaForm$")) {
 		size_t length = strlen("LambdaForm$");
 
-		length += count((struct rest){rest->start + length, rest->end}, is_form_letter);
+		length +=
+			count((struct name_rest){rest->start + length, rest->end}, is_form_letter);
 		text_append(text, rest->start, length);
 		rest->start += length;
 		skip_numbers(rest);
@@ -128,7 +129,7 @@ static bool take_made_class(struct text *text, struct rest *rest)
 
 void common_name_append(struct text *text, const char *name, size_t length)
 {
-	struct rest rest = {name, name + length};
+	struct name_rest rest = {name, name + length};
 
 	if (length > 4 && (!memcmp(rest.end - 4, "_[0]", 4) || !memcmp(rest.end - 4, "_[1]", 4)))
 		rest.end -= 4;

@@ -17,7 +17,7 @@ struct side {
 };
 
 /* A change whose interval does not hold 0. */
-struct candidate {
+struct diff_candidate {
 	struct diff_change *change;
 	double chance;
 };
@@ -75,8 +75,8 @@ static int make_rows(struct diff_table *table, const struct side *before, const 
 
 static int compare_candidates(const void *left, const void *right)
 {
-	const struct candidate *a = left;
-	const struct candidate *b = right;
+	const struct diff_candidate *a = left;
+	const struct diff_candidate *b = right;
 
 	return (a->chance > b->chance) - (a->chance < b->chance);
 }
@@ -93,14 +93,14 @@ static struct share get_side(double share, const struct side *side)
 static int tell_noise(struct diff_table *table, bool of_total, const struct side *before,
 		      const struct side *after)
 {
-	ARRAY(struct candidate) candidates = {0};
+	ARRAY(struct diff_candidate) candidates = {0};
 	size_t num_compared = 0;
 	size_t num_real = 0;
 
 	for (size_t i = 0; i < table->num_rows; i++) {
 		struct diff_row *row = &table->rows[i];
 		struct diff_change *change = of_total ? &row->total : &row->self;
-		struct candidate *added;
+		struct diff_candidate *added;
 
 		num_compared += change->before || change->after;
 		if (change->low <= 0 && change->high >= 0)
@@ -115,7 +115,7 @@ static int tell_noise(struct diff_table *table, bool of_total, const struct side
 						    get_side(change->after_share, after));
 	}
 	if (candidates.length)
-		qsort(candidates.items, candidates.length, sizeof(struct candidate),
+		qsort(candidates.items, candidates.length, sizeof(struct diff_candidate),
 		      compare_candidates);
 	for (size_t i = 0; i < candidates.length; i++)
 		if (candidates.items[i].chance <=

@@ -7,23 +7,23 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-struct key {
+struct function_key {
 	uint32_t name;
 	uint32_t module;
 };
 
-struct builder {
+struct function_list_builder {
 	struct function_list *list;
 	bool joins_perf_maps;
 	struct hash_index index;
-	ARRAY(struct key) keys;
+	ARRAY(struct function_key) keys;
 	ARRAY(struct function) functions;
 };
 
 static bool is_key(const void *owner, uint32_t item, const void *key)
 {
-	const struct builder *builder = owner;
-	const struct key *wanted = key;
+	const struct function_list_builder *builder = owner;
+	const struct function_key *wanted = key;
 
 	return builder->keys.items[item].name == wanted->name &&
 	       builder->keys.items[item].module == wanted->module;
@@ -42,7 +42,8 @@ static bool is_perf_map(const char *module)
 }
 
 /* The function's module; *ret_id tells modules apart. */
-static const char *make_module(const struct builder *builder, uint32_t frame, uint32_t *ret_id)
+static const char *make_module(const struct function_list_builder *builder, uint32_t frame,
+			       uint32_t *ret_id)
 {
 	const struct profile *profile = builder->list->tree->profile;
 	const char *module;
@@ -55,13 +56,13 @@ static const char *make_module(const struct builder *builder, uint32_t frame, ui
 	return "perf-PID.map";
 }
 
-static int add_frame(struct builder *builder, uint32_t frame, uint32_t *ret)
+static int add_frame(struct function_list_builder *builder, uint32_t frame, uint32_t *ret)
 {
 	const struct frame_tree *tree = builder->list->tree;
 	struct function function = {0};
-	struct key key = {.name = frame_tree_get_name(tree, frame)};
+	struct function_key key = {.name = frame_tree_get_name(tree, frame)};
 	struct function *added;
-	struct key *added_key;
+	struct function_key *added_key;
 	uint64_t hash;
 
 	function.name = frame_tree_get_name_text(tree, frame, &function.name_length);
@@ -80,7 +81,7 @@ static int add_frame(struct builder *builder, uint32_t frame, uint32_t *ret)
 	return hash_index_add(&builder->index, hash, *ret);
 }
 
-static int build(struct builder *builder)
+static int build(struct function_list_builder *builder)
 {
 	struct function_list *list = builder->list;
 	uint32_t num_frames = profile_count_frames(list->tree->profile);
@@ -101,7 +102,7 @@ static int build(struct builder *builder)
 int function_list_init(struct function_list *list, const struct frame_tree *tree,
 		       bool joins_perf_maps)
 {
-	struct builder builder = {.list = list, .joins_perf_maps = joins_perf_maps};
+	struct function_list_builder builder = {.list = list, .joins_perf_maps = joins_perf_maps};
 	int err;
 
 	*list = (struct function_list){.tree = tree};

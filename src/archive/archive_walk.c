@@ -10,7 +10,7 @@
 #include "archive/capture_name.h"
 #include "base/text.h"
 
-struct walk {
+struct archive_walk {
 	int first_day;
 	int last_day;
 	int (*enter)(int year, int month, int day, int fd, const char *name, void *context);
@@ -22,10 +22,10 @@ struct walk {
 
 enum level { LEVEL_YEARS, LEVEL_MONTHS, LEVEL_DAYS, LEVEL_CAPTURES };
 
-static int walk_folder(struct walk *walk, int fd, enum level level);
+static int walk_folder(struct archive_walk *walk, int fd, enum level level);
 
 /* Whether a folder's name is one of ours and its days are wanted. */
-static bool is_wanted(struct walk *walk, enum level level, const char *name)
+static bool is_wanted(struct archive_walk *walk, enum level level, const char *name)
 {
 	int first = walk->first_day;
 	int last = walk->last_day;
@@ -50,7 +50,7 @@ static bool is_wanted(struct walk *walk, enum level level, const char *name)
 	return false;
 }
 
-static int enter_folder(struct walk *walk, int fd, const char *name, enum level level)
+static int enter_folder(struct archive_walk *walk, int fd, const char *name, enum level level)
 {
 	int below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -61,7 +61,7 @@ static int enter_folder(struct walk *walk, int fd, const char *name, enum level 
 }
 
 /* Takes ownership of fd. */
-static int walk_folder(struct walk *walk, int fd, enum level level)
+static int walk_folder(struct archive_walk *walk, int fd, enum level level)
 {
 	DIR *folder = fdopendir(fd);
 	const struct dirent *entry;
@@ -91,7 +91,7 @@ int archive_walk(const struct archive *archive, int first_day, int last_day,
 			      void *context),
 		 void *context)
 {
-	struct walk walk = {first_day, last_day, enter, context, 0, 0, 0};
+	struct archive_walk walk = {first_day, last_day, enter, context, 0, 0, 0};
 	int fd = openat(archive->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : walk_folder(&walk, fd, LEVEL_YEARS);

@@ -24,7 +24,7 @@
 #define SHORTEST_MATCH 3
 #define MAX_MATCH      258
 
-struct code {
+struct inflate_code {
 	/* By the next TABLE_BITS bits: the symbol times 16, plus the code's length; 0: none. */
 	uint16_t table[1 << TABLE_BITS];
 	uint16_t counts[MAX_CODE_BITS + 1]; /* codes by length */
@@ -37,8 +37,8 @@ struct inflater {
 	unsigned int num_bits;
 	size_t limit;
 	struct text *output;
-	struct code literals;
-	struct code distances;
+	struct inflate_code literals;
+	struct inflate_code distances;
 };
 
 /* ---- bits --------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static uint32_t turn_round(uint32_t number, unsigned int num_bits)
 }
 
 /* Whether there are not more codes than can be, and not fewer but for none or, maybe, one. */
-static bool is_code(const struct code *code, unsigned int num_symbols, bool may_be_one)
+static bool is_code(const struct inflate_code *code, unsigned int num_symbols, bool may_be_one)
 {
 	int free_codes = 1;
 
@@ -101,7 +101,8 @@ static bool is_code(const struct code *code, unsigned int num_symbols, bool may_
 }
 
 /* lengths  of the code of every symbol, in bits; 0: it has none */
-static bool make_code(struct code *code, const uint8_t *lengths, size_t count, bool may_be_one)
+static bool make_code(struct inflate_code *code, const uint8_t *lengths, size_t count,
+		      bool may_be_one)
 {
 	uint16_t places[MAX_CODE_BITS + 2] = {0};
 	uint32_t next[MAX_CODE_BITS + 2] = {0};
@@ -133,7 +134,7 @@ static bool make_code(struct code *code, const uint8_t *lengths, size_t count, b
 }
 
 /* A code of more than TABLE_BITS bits, or none. */
-static uint16_t take_long_symbol(struct inflater *inflater, const struct code *code)
+static uint16_t take_long_symbol(struct inflater *inflater, const struct inflate_code *code)
 {
 	int number = 0; /* the digits so far */
 	int first = 0;  /* number of the first code of this length */
@@ -156,7 +157,7 @@ static uint16_t take_long_symbol(struct inflater *inflater, const struct code *c
 	return NO_SYMBOL;
 }
 
-static inline uint16_t take_symbol(struct inflater *inflater, const struct code *code)
+static inline uint16_t take_symbol(struct inflater *inflater, const struct inflate_code *code)
 {
 	uint16_t entry;
 

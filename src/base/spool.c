@@ -19,7 +19,7 @@
 #define PAGE_BYTES  (8u << 10)
 
 /* Items that are in order, and how far they are read. */
-struct run {
+struct spool_run {
 	uint64_t begin; /* items of the file */
 	uint64_t end;
 	uint64_t next; /* to be read into the page */
@@ -36,7 +36,7 @@ struct spool {
 	uint8_t *block; /* of items that are not written yet; NULL: there are none */
 	size_t in_block;
 	uint8_t *last; /* a copy of the last item of the last run */
-	ARRAY(struct run) runs;
+	ARRAY(struct spool_run) runs;
 	/* Runs that have an item to give, as a heap: the one whose item is first is first. */
 	ARRAY(uint32_t) heap;
 };
@@ -142,7 +142,7 @@ static int sort_block(struct spool *spool)
 static int write_block(struct spool *spool)
 {
 	size_t size = spool->in_block * spool->item_bytes;
-	struct run *run;
+	struct spool_run *run;
 	int err = file_write_at(spool->fd, spool->block, size,
 				spool->counts.kept * spool->item_bytes);
 
@@ -202,7 +202,7 @@ struct spool_counts spool_get_counts(const struct spool *spool)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static int fill_page(const struct spool *spool, struct run *run)
+static int fill_page(const struct spool *spool, struct spool_run *run)
 {
 	size_t count = items_of(spool, PAGE_BYTES);
 	int err;
@@ -225,7 +225,7 @@ static int fill_page(const struct spool *spool, struct run *run)
 
 static const uint8_t *get_item(const struct spool *spool, size_t number)
 {
-	const struct run *run = &spool->runs.items[number];
+	const struct spool_run *run = &spool->runs.items[number];
 
 	return run->page + run->at * spool->item_bytes;
 }
@@ -247,7 +247,7 @@ int spool_rewind(struct spool *spool)
 	spool->block = NULL;
 	spool->heap.length = 0;
 	for (size_t i = 0; i < spool->runs.length; i++) {
-		struct run *run = &spool->runs.items[i];
+		struct spool_run *run = &spool->runs.items[i];
 		uint32_t *added = array_add(&spool->heap);
 		int err;
 
@@ -265,7 +265,7 @@ int spool_rewind(struct spool *spool)
 
 int spool_next(struct spool *spool, void *ret)
 {
-	struct run *run;
+	struct spool_run *run;
 	int err = 0;
 
 	if (!spool->heap.length)

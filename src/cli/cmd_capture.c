@@ -23,7 +23,7 @@
 #define LOWEST_PRIORITY    19
 #define LOWEST_IO_PRIORITY 7 /* of best effort: the idle class may wait for ever */
 
-struct capture {
+struct capture_command {
 	struct capture_options options;
 	uint64_t start_ns; /* of the program, less the random delay */
 	struct archive *archive;
@@ -77,7 +77,7 @@ static void lower_priority(void)
 }
 
 /* -EBUSY is no failure: the other run does the work. */
-static int open_archive(struct capture *capture, bool *ret_is_busy)
+static int open_archive(struct capture_command *capture, bool *ret_is_busy)
 {
 	struct error error = {0};
 	int err = archive_open(capture->options.dir, true, &capture->archive, &error);
@@ -94,14 +94,15 @@ static int open_archive(struct capture *capture, bool *ret_is_busy)
 	return err ? tell(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
-static uint64_t get_min_free(const struct capture *capture, uint64_t total_bytes)
+static uint64_t get_min_free(const struct capture_command *capture, uint64_t total_bytes)
 {
 	if (capture->options.min_free_percent)
 		return total_bytes / 100 * capture->options.min_free_percent;
 	return capture->options.min_free_bytes;
 }
 
-static int expire(struct capture *capture, uint64_t min_free_bytes, const char *protected_name)
+static int expire(struct capture_command *capture, uint64_t min_free_bytes,
+		  const char *protected_name)
 {
 	struct archive_limits limits = {
 		.now_s = (int64_t)(clock_read_ns(CLOCK_REALTIME) / NS_PER_SECOND),
@@ -123,7 +124,7 @@ static int expire(struct capture *capture, uint64_t min_free_bytes, const char *
 }
 
 /* Room for the capture, before anything is recorded. */
-static int make_room(struct capture *capture)
+static int make_room(struct capture_command *capture)
 {
 	uint64_t free_bytes = 0;
 	uint64_t total_bytes = 0;
@@ -147,7 +148,7 @@ static int make_room(struct capture *capture)
 }
 
 /* Record until the time is over, the target has ended, or a signal came. */
-static int record(struct capture *capture)
+static int record(struct capture_command *capture)
 {
 	struct recording *recording = &capture->recording;
 	struct target target = record_options_get_target(&capture->options.record);
@@ -183,7 +184,7 @@ static int write_bytes(void *context, const void *data, size_t size)
 	return archive_file_write(context, data, size);
 }
 
-static void show_capture(const struct capture *capture, const struct archive_file *file)
+static void show_capture(const struct capture_command *capture, const struct archive_file *file)
 {
 	const struct recorder_account *ticks = &capture->recording.account.ticks;
 
@@ -198,7 +199,7 @@ static void show_capture(const struct capture *capture, const struct archive_fil
 		capture->expired.kept_bytes >> 20, capture->expired.num_removed);
 }
 
-static int write_file(struct capture *capture, struct archive_file *file)
+static int write_file(struct capture_command *capture, struct archive_file *file)
 {
 	struct format_opts opts = {.is_compressed = true};
 	struct sink sink = {.write = write_bytes, .context = file};
@@ -220,7 +221,7 @@ static int write_file(struct capture *capture, struct archive_file *file)
 	return status;
 }
 
-static int keep(struct capture *capture)
+static int keep(struct capture_command *capture)
 {
 	int64_t time_s = (int64_t)(capture->recording.begin_clocks.realtime_ns / NS_PER_SECOND);
 	struct archive_file *file;
@@ -238,7 +239,7 @@ static int keep(struct capture *capture)
 	return status;
 }
 
-static int run(struct capture *capture)
+static int run(struct capture_command *capture)
 {
 	bool is_busy;
 	int status;
@@ -257,7 +258,7 @@ static int run(struct capture *capture)
 
 static int run_capture(int argc, char **argv)
 {
-	struct capture capture = {0};
+	struct capture_command capture = {0};
 	int parsed = capture_options_parse(&capture.options, argc, argv);
 	int status = parsed < 0 ? EXIT_USAGE : EXIT_SHOW_HELP;
 

@@ -22,7 +22,7 @@ static const struct option_spec convert_options[] = {
 	{0},
 };
 
-struct conversion {
+struct convert_command {
 	struct input_options inputs;
 	struct archive_inputs archive;
 	struct output_options options;
@@ -31,7 +31,7 @@ struct conversion {
 
 static int handle(int id, const char *value, void *context)
 {
-	struct conversion *conversion = context;
+	struct convert_command *conversion = context;
 
 	if (id >= (int)OPTION_ARCHIVE)
 		return archive_inputs_handle(&conversion->archive, id, value);
@@ -46,7 +46,7 @@ static int tell(int status, const struct error *error)
 	return status;
 }
 
-static int write_profile(struct conversion *conversion, const struct profile *profile,
+static int write_profile(struct convert_command *conversion, const struct profile *profile,
 			 const struct timeline *timeline)
 {
 	struct format_opts opts = {
@@ -67,7 +67,7 @@ static int write_profile(struct conversion *conversion, const struct profile *pr
 	return err ? tell(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
-static int convert(struct conversion *conversion, char **paths, size_t num_paths)
+static int convert(struct convert_command *conversion, char **paths, size_t num_paths)
 {
 	const struct output_request *requests = conversion->options.requests.items;
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
@@ -98,7 +98,7 @@ static int convert(struct conversion *conversion, char **paths, size_t num_paths
 
 static int run_convert(int argc, char **argv)
 {
-	struct conversion conversion = {0};
+	struct convert_command conversion = {0};
 	struct input_paths paths = {0};
 	int first;
 	int parsed = options_parse(convert_options, argc, argv, handle, &conversion, &first);

@@ -49,7 +49,7 @@ static const struct option_spec diff_options[] = {
 	{0},
 };
 
-struct session {
+struct diff_command {
 	struct input_options inputs;
 	struct output_options options;
 	struct outputs outputs;
@@ -69,7 +69,7 @@ struct session {
 
 static int handle(int id, const char *value, void *context)
 {
-	struct session *session = context;
+	struct diff_command *session = context;
 
 	if (id >= (int)OPTION_ARCHIVE)
 		return archive_inputs_handle(&session->archive, id, value);
@@ -123,7 +123,7 @@ static void append_metrics(struct text *text, const struct profile *profile, uin
 }
 
 /* An input without samples has no metric: then there is an empty one. */
-static int choose_metric(struct session *session, uint32_t first, const struct diff_side *side,
+static int choose_metric(struct diff_command *session, uint32_t first, const struct diff_side *side,
 			 uint32_t *ret)
 {
 	_cleanup_(text_release) struct text names = {0};
@@ -183,7 +183,7 @@ static uint64_t count_samples(const struct profile *profile, uint32_t first, uin
 }
 
 /* All files of one side. */
-static int read_files(struct session *session, size_t i, struct import_counts *ret)
+static int read_files(struct diff_command *session, size_t i, struct import_counts *ret)
 {
 	int status = EXIT_DONE;
 
@@ -197,7 +197,7 @@ static int read_files(struct session *session, size_t i, struct import_counts *r
 	return status;
 }
 
-static int read_side(struct session *session, size_t i)
+static int read_side(struct diff_command *session, size_t i)
 {
 	struct profile *profile = session->profile;
 	struct diff_side *side = &session->sides[i];
@@ -235,7 +235,7 @@ static int set_aside(struct profile *profile)
 }
 
 /* A profile with nothing but both metrics, where the inputs have more, or names that change. */
-static int extract(struct session *session)
+static int extract(struct diff_command *session)
 {
 	const struct merged_metric metrics[] = {
 		{session->metrics[0], METRIC_BEFORE, session->sides[0].metric_unit},
@@ -260,7 +260,7 @@ static int extract(struct session *session)
 	return 0;
 }
 
-static int make_comparison(struct session *session)
+static int make_comparison(struct diff_command *session)
 {
 	struct profile *profile = session->profile;
 	const struct diff_side *sides = session->sides;
@@ -280,7 +280,7 @@ static int make_comparison(struct session *session)
 					   sides[1].metric_unit);
 }
 
-static int read_sides(struct session *session)
+static int read_sides(struct diff_command *session)
 {
 	int status;
 	int err;
@@ -312,7 +312,7 @@ static bool holds_comparison(const struct format *format)
 	return false;
 }
 
-static int open_outputs(struct session *session)
+static int open_outputs(struct diff_command *session)
 {
 	const struct output_request *requests = session->options.requests.items;
 	struct error error = {0};
@@ -335,7 +335,7 @@ static int open_outputs(struct session *session)
 	return EXIT_DONE;
 }
 
-static int write_outputs(struct session *session)
+static int write_outputs(struct diff_command *session)
 {
 	struct format_opts opts = {
 		.tree = session->options.tree,
@@ -360,7 +360,7 @@ static int write_outputs(struct session *session)
 
 static int write_table(void *context, const struct sink *sink)
 {
-	struct session *session = context;
+	struct diff_command *session = context;
 	struct diff_report report = {
 		.table = &session->table,
 		.before = &session->sides[0],
@@ -372,7 +372,7 @@ static int write_table(void *context, const struct sink *sink)
 				: diff_report_write_text(&report, &session->terminal, sink);
 }
 
-static int print_table(struct session *session)
+static int print_table(struct diff_command *session)
 {
 	struct diff_opts opts = {
 		.before = session->metrics[0],
@@ -398,7 +398,7 @@ static int print_table(struct session *session)
 }
 
 /* operands  BEFORE and AFTER; NULL: both are in the archive */
-static int find_files(struct session *session, char **operands)
+static int find_files(struct diff_command *session, char **operands)
 {
 	static const char *const options[] = {"--before", "--after"};
 	int status = EXIT_DONE;
@@ -415,7 +415,7 @@ static int find_files(struct session *session, char **operands)
 	return status;
 }
 
-static int compare(struct session *session, char **paths)
+static int compare(struct diff_command *session, char **paths)
 {
 	int status = find_files(session, paths);
 
@@ -430,7 +430,7 @@ static int compare(struct session *session, char **paths)
 	return status;
 }
 
-static void release(struct session *session)
+static void release(struct diff_command *session)
 {
 	for (size_t i = 0; i < 2; i++) {
 		free(session->sides[i].metric_name);
@@ -444,7 +444,7 @@ static void release(struct session *session)
 
 static int run_diff(int argc, char **argv)
 {
-	struct session session = {0};
+	struct diff_command session = {0};
 	int first;
 	int parsed = options_parse(diff_options, argc, argv, handle, &session, &first);
 	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;

@@ -23,7 +23,7 @@
 #include "cli/workload.h"
 #include "collect/heirs.h"
 
-struct session {
+struct record_command {
 	struct record_options options;
 	uint64_t start_ns; /* of the program */
 	struct outputs outputs;
@@ -39,7 +39,7 @@ struct session {
 	bool is_time_over;    /* the duration ended the recording, not the command or a signal */
 };
 
-static int choose_formats(struct session *session)
+static int choose_formats(struct record_command *session)
 {
 	struct record_options *options = &session->options;
 	struct error error = {0};
@@ -61,7 +61,7 @@ static int choose_formats(struct session *session)
 	return 0;
 }
 
-static struct target choose_target(const struct session *session)
+static struct target choose_target(const struct record_command *session)
 {
 	struct target target = record_options_get_target(&session->options);
 
@@ -73,7 +73,7 @@ static struct target choose_target(const struct session *session)
 	return target;
 }
 
-static int set_up(struct session *session)
+static int set_up(struct record_command *session)
 {
 	struct target target;
 	struct error error = {0};
@@ -95,7 +95,7 @@ static int set_up(struct session *session)
 }
 
 /* Files that cannot be written are known at once, also when they will only be written later. */
-static int open_outputs(struct session *session)
+static int open_outputs(struct record_command *session)
 {
 	int status;
 
@@ -109,7 +109,7 @@ static int open_outputs(struct session *session)
 	return status;
 }
 
-static int start(struct session *session)
+static int start(struct record_command *session)
 {
 	struct error error = {0};
 
@@ -121,7 +121,7 @@ static int start(struct session *session)
 	return EXIT_FAILED;
 }
 
-static bool has_target_ended(struct session *session)
+static bool has_target_ended(struct record_command *session)
 {
 	if (session->workload.pid)
 		return workload_has_ended(&session->workload);
@@ -134,7 +134,7 @@ static bool has_target_ended(struct session *session)
 }
 
 /* Record until end_ns, until the target or the command has ended, or a signal came. */
-static int record_until(struct session *session, uint64_t end_ns, bool *ret_is_over)
+static int record_until(struct record_command *session, uint64_t end_ns, bool *ret_is_over)
 {
 	int status = 0;
 
@@ -162,7 +162,7 @@ static int finish_flush(struct recording *recording)
 
 static void *run_finisher(void *context)
 {
-	struct session *session = context;
+	struct record_command *session = context;
 	int status = finish_flush(&session->finishing);
 
 	if (status)
@@ -171,7 +171,7 @@ static void *run_finisher(void *context)
 	return NULL;
 }
 
-static void join_finisher(struct session *session)
+static void join_finisher(struct record_command *session)
 {
 	if (!session->has_finisher)
 		return;
@@ -182,7 +182,7 @@ static void join_finisher(struct session *session)
 }
 
 /* Hand the stopped recording to a thread, or finish it here when there can be none. */
-static void start_finisher(struct session *session, struct recording *stopped)
+static void start_finisher(struct record_command *session, struct recording *stopped)
 {
 	session->finishing = *stopped;
 	if (recording_is_empty(&session->finishing)) {
@@ -199,7 +199,7 @@ static void start_finisher(struct session *session, struct recording *stopped)
 }
 
 /* The processes that are sampled now, for the recording that takes over. */
-static int inherit_target(const struct session *session, struct target *target, pid_t **ids)
+static int inherit_target(const struct record_command *session, struct target *target, pid_t **ids)
 {
 	*target = choose_target(session);
 	target->starts_on_exec = false;
@@ -216,7 +216,7 @@ static int inherit_target(const struct session *session, struct target *target, 
 }
 
 /* Let a new recording take over, and write what the last one has. */
-static int flush(struct session *session)
+static int flush(struct record_command *session)
 {
 	struct recording last = session->recording;
 	struct recording next = {.options = &session->options, .outputs = &session->outputs};
@@ -244,14 +244,14 @@ static int flush(struct session *session)
 }
 
 /* A flush waits until the files of the one before are written. */
-static bool can_flush(struct session *session)
+static bool can_flush(struct record_command *session)
 {
 	if (session->has_finisher && __atomic_load_n(&session->is_finished, __ATOMIC_ACQUIRE))
 		join_finisher(session);
 	return !session->has_finisher;
 }
 
-static int record(struct session *session)
+static int record(struct record_command *session)
 {
 	uint64_t end_ns = session->options.duration_ns
 				  ? clock_now_ns() + session->options.duration_ns
@@ -276,7 +276,7 @@ static int record(struct session *session)
 	return status ? status : recording_stop(&session->recording);
 }
 
-static int finish(struct session *session)
+static int finish(struct record_command *session)
 {
 	if (!session->options.flush_ns)
 		return recording_finish(&session->recording);
@@ -294,7 +294,7 @@ static int finish(struct session *session)
  * A command that outlives the recording is told to end: at once where the time is over or we were
  * told to end by name. At Ctrl-C the terminal has told it already.
  */
-static void stop_workload(struct session *session)
+static void stop_workload(struct record_command *session)
 {
 	int number = stopper_get_signal(session->stopper);
 
@@ -303,7 +303,7 @@ static void stop_workload(struct session *session)
 }
 
 /* The exit status that the command's end makes ours. */
-static int finish_workload(struct session *session)
+static int finish_workload(struct record_command *session)
 {
 	bool was_stopped = stopper_get_signal(session->stopper);
 	struct workload *workload = &session->workload;
@@ -322,7 +322,7 @@ static int finish_workload(struct session *session)
 	return session->is_time_over && !was_stopped ? 0 : workload_get_exit_status(workload);
 }
 
-static int run_session(struct session *session)
+static int run_session(struct record_command *session)
 {
 	int workload_status;
 	int status = choose_formats(session);
@@ -345,7 +345,7 @@ static int run_session(struct session *session)
 
 static int run_record(int argc, char **argv)
 {
-	struct session session = {.start_ns = clock_now_ns()};
+	struct record_command session = {.start_ns = clock_now_ns()};
 	int parsed = record_options_parse(&session.options, argc, argv);
 	int status = parsed < 0 ? EXIT_USAGE : EXIT_SHOW_HELP;
 

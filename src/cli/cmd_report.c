@@ -37,7 +37,7 @@ static const struct option_spec report_options[] = {
 	{0},
 };
 
-struct session {
+struct report_command {
 	struct input_options inputs;
 	struct archive_inputs archive;
 	struct report report;
@@ -50,7 +50,7 @@ struct session {
 	struct terminal terminal;
 };
 
-static int add_filter(struct session *session, const char *text, bool excludes)
+static int add_filter(struct report_command *session, const char *text, bool excludes)
 {
 	struct error error = {0};
 	struct filter **added = array_add(&session->filters);
@@ -62,7 +62,7 @@ static int add_filter(struct session *session, const char *text, bool excludes)
 	return err;
 }
 
-static int set_fragment(struct session *session, const char *fragment,
+static int set_fragment(struct report_command *session, const char *fragment,
 			enum fragment_direction direction)
 {
 	if (!*fragment) {
@@ -79,7 +79,7 @@ static int set_fragment(struct session *session, const char *fragment,
 	return 0;
 }
 
-static int set_sort(struct session *session, const char *value)
+static int set_sort(struct report_command *session, const char *value)
 {
 	static const char *const words[] = {"self", "total", NULL};
 	int word = option_find_word(value, words);
@@ -94,7 +94,7 @@ static int set_sort(struct session *session, const char *value)
 
 static int handle(int id, const char *value, void *context)
 {
-	struct session *session = context;
+	struct report_command *session = context;
 
 	if (id >= (int)OPTION_ARCHIVE)
 		return archive_inputs_handle(&session->archive, id, value);
@@ -121,7 +121,7 @@ static int handle(int id, const char *value, void *context)
 }
 
 /* A question that nothing answers is more often a slip than meant. */
-static void warn_of_nothing(const struct session *session)
+static void warn_of_nothing(const struct report_command *session)
 {
 	const struct report *report = &session->report;
 	bool has_samples = false;
@@ -134,7 +134,7 @@ static void warn_of_nothing(const struct session *session)
 		log_warning("no stack that is looked at contains '%s'", report->fragment);
 }
 
-static int find_answer(struct session *session)
+static int find_answer(struct report_command *session)
 {
 	int err = frame_tree_init(&session->tree, session->profile);
 
@@ -151,13 +151,13 @@ static int find_answer(struct session *session)
 
 static int write_answer(void *context, const struct sink *sink)
 {
-	struct session *session = context;
+	struct report_command *session = context;
 
 	return session->is_json ? report_write_json(&session->answer, sink)
 				: report_write_text(&session->answer, &session->terminal, sink);
 }
 
-static int report(struct session *session, char **paths, size_t num_paths)
+static int report(struct report_command *session, char **paths, size_t num_paths)
 {
 	struct call_tree_opts chosen = {0};
 	struct error error = {0};
@@ -184,7 +184,7 @@ static int report(struct session *session, char **paths, size_t num_paths)
 	return EXIT_FAILED;
 }
 
-static void release(struct session *session)
+static void release(struct report_command *session)
 {
 	array_for_each (&session->filters, filter)
 		filter_free(*filter);
@@ -197,7 +197,7 @@ static void release(struct session *session)
 
 static int run_report(int argc, char **argv)
 {
-	struct session session = {0};
+	struct report_command session = {0};
 	struct input_paths paths = {0};
 	int first;
 	int parsed = options_parse(report_options, argc, argv, handle, &session, &first);

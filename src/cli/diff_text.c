@@ -19,7 +19,7 @@
 #define DIM    "\033[2m"
 #define NORMAL "\033[0m"
 
-struct layout {
+struct diff_layout {
 	size_t num_rows;
 	size_t name;       /* columns that names fill */
 	size_t name_limit; /* that they are cut to */
@@ -30,7 +30,7 @@ struct layout {
 };
 
 /* Names, and modules if they fit, in what a terminal leaves. */
-static void fit(struct layout *layout, size_t num_columns)
+static void fit(struct diff_layout *layout, size_t num_columns)
 {
 	size_t used = layout->is_wide ? ROW_COLUMNS : NARROW_ROW_COLUMNS;
 	size_t left = num_columns > used ? num_columns - used : 0;
@@ -44,10 +44,11 @@ static void fit(struct layout *layout, size_t num_columns)
 		layout->name = layout->name_limit;
 }
 
-static struct layout get_layout(const struct diff_report *report, const struct terminal *terminal)
+static struct diff_layout get_layout(const struct diff_report *report,
+				     const struct terminal *terminal)
 {
 	const struct diff_table *table = report->table;
-	struct layout layout = {
+	struct diff_layout layout = {
 		.num_rows = table->num_rows,
 		.name = strlen("function"),
 		.name_limit = CELL_UNLIMITED,
@@ -93,7 +94,7 @@ static void append_side(struct text *text, const char *name, const struct diff_s
 	text_append_char(text, '\n');
 }
 
-static void append_heading(struct text *text, const struct layout *layout)
+static void append_heading(struct text *text, const struct diff_layout *layout)
 {
 	const char *bold = layout->has_color ? BOLD : "";
 	const char *normal = layout->has_color ? NORMAL : "";
@@ -117,7 +118,7 @@ static void append_heading(struct text *text, const struct layout *layout)
 }
 
 static void append_change(struct text *text, const struct diff_change *change,
-			  const struct layout *layout)
+			  const struct diff_layout *layout)
 {
 	bool is_colored = layout->has_color && !change->is_noise;
 
@@ -139,7 +140,8 @@ static void append_interval(struct text *text, const struct diff_change *change)
 	text_printf(text, "[%+7.2f,%+7.2f] ", 100 * change->low, 100 * change->high);
 }
 
-static void append_row(struct text *text, const struct diff_row *row, const struct layout *layout)
+static void append_row(struct text *text, const struct diff_row *row,
+		       const struct diff_layout *layout)
 {
 	bool is_dim = layout->has_color && row->is_noise;
 	size_t columns;
@@ -171,7 +173,7 @@ int diff_report_write_text(const struct diff_report *report, const struct termin
 			   const struct sink *sink)
 {
 	_cleanup_(text_release) struct text text = {0};
-	struct layout layout = get_layout(report, terminal);
+	struct diff_layout layout = get_layout(report, terminal);
 	int err = 0;
 
 	append_side(&text, "before:", report->before, report->table->before_sum);

@@ -11,7 +11,7 @@
 #define MIN_NAME_COLUMNS 20
 
 /* What all lines of one report need. */
-struct lines {
+struct report_lines {
 	const struct report_answer *answer;
 	const struct terminal *terminal;
 	struct text text;
@@ -39,20 +39,20 @@ static struct flat_text_opts get_text_opts(const struct report_answer *answer,
 	};
 }
 
-static void append_heading(struct lines *lines, const char *heading)
+static void append_heading(struct report_lines *lines, const char *heading)
 {
 	text_printf(&lines->text, "%s%s%s\n", lines->terminal->has_color ? "\033[1m" : "", heading,
 		    lines->terminal->has_color ? "\033[0m" : "");
 }
 
-static void append_value(struct lines *lines, uint64_t value)
+static void append_value(struct report_lines *lines, uint64_t value)
 {
 	cell_append_blanks(&lines->text, 2);
 	cell_append_count(&lines->text, value, lines->value_columns);
 	text_printf(&lines->text, " %6.2f%%  ", percent(value, lines->sum));
 }
 
-static void append_name(struct lines *lines, const char *name, size_t length, size_t indent)
+static void append_name(struct report_lines *lines, const char *name, size_t length, size_t indent)
 {
 	size_t used = 2 + lines->value_columns + 1 + PERCENT_COLUMNS + 2 + indent;
 	size_t left = CELL_UNLIMITED;
@@ -65,7 +65,7 @@ static void append_name(struct lines *lines, const char *name, size_t length, si
 	text_append_char(&lines->text, '\n');
 }
 
-static void append_node(struct lines *lines, const struct fragment_node *node, size_t depth)
+static void append_node(struct report_lines *lines, const struct fragment_node *node, size_t depth)
 {
 	const struct report *report = lines->answer->report;
 	size_t length = strlen(report->fragment);
@@ -85,8 +85,8 @@ static void append_node(struct lines *lines, const struct fragment_node *node, s
 	append_name(lines, name, length, lines->text.length - start);
 }
 
-static void append_list(struct lines *lines, const struct fragment_tree *tree, const char *heading,
-			const char *rest)
+static void append_list(struct report_lines *lines, const struct fragment_tree *tree,
+			const char *heading, const char *rest)
 {
 	const struct report *report = lines->answer->report;
 	size_t count = 0;
@@ -130,7 +130,7 @@ static uint32_t go_on(const struct report *report, const struct fragment_tree *t
 	return 0;
 }
 
-static int write_tree(struct lines *lines, const struct fragment_tree *tree,
+static int write_tree(struct report_lines *lines, const struct fragment_tree *tree,
 		      const struct sink *sink)
 {
 	const struct report *report = lines->answer->report;
@@ -154,7 +154,7 @@ static int write_fragment(const struct report_answer *answer, const struct termi
 	const struct report *report = answer->report;
 	uint64_t sum = answer->sums[report->metric];
 	struct flat_text_opts opts = get_text_opts(answer, terminal);
-	struct lines lines = {
+	struct report_lines lines = {
 		.answer = answer,
 		.terminal = terminal,
 		.sum = sum,

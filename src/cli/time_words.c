@@ -12,12 +12,12 @@
 #define SECONDS_PER_WEEK 604800
 
 /* What is left of the text, while it is read from the front. */
-struct reader {
+struct time_reader {
 	const char *rest;
 };
 
 /* Exactly so many digits, in a range. */
-static bool take_digits(struct reader *reader, int num_digits, int low, int high, int *ret)
+static bool take_digits(struct time_reader *reader, int num_digits, int low, int high, int *ret)
 {
 	int number = 0;
 
@@ -33,7 +33,7 @@ static bool take_digits(struct reader *reader, int num_digits, int low, int high
 	return true;
 }
 
-static bool take_char(struct reader *reader, char c)
+static bool take_char(struct time_reader *reader, char c)
 {
 	if (*reader->rest != c)
 		return false;
@@ -41,7 +41,7 @@ static bool take_char(struct reader *reader, char c)
 	return true;
 }
 
-static bool take_word(struct reader *reader, const char *word)
+static bool take_word(struct time_reader *reader, const char *word)
 {
 	if (!string_starts_with(reader->rest, word) ||
 	    isalpha((unsigned char)reader->rest[strlen(word)]))
@@ -59,7 +59,7 @@ static int get_month_days(int year, int month)
 }
 
 /* 2026-11-21 or 20261121 */
-static bool take_date(struct reader *reader, struct tm *tm)
+static bool take_date(struct time_reader *reader, struct tm *tm)
 {
 	int year, month, day;
 	bool has_dashes;
@@ -77,7 +77,7 @@ static bool take_date(struct reader *reader, struct tm *tm)
 }
 
 /* A day by word; tm holds today. */
-static bool take_day_word(struct reader *reader, struct tm *tm)
+static bool take_day_word(struct time_reader *reader, struct tm *tm)
 {
 	if (take_word(reader, "today"))
 		return true;
@@ -93,7 +93,7 @@ static bool take_day_word(struct reader *reader, struct tm *tm)
 }
 
 /* 03:12, 03:12:05, or without colons, 031205 */
-static bool take_clock(struct reader *reader, struct tm *tm)
+static bool take_clock(struct time_reader *reader, struct tm *tm)
 {
 	bool has_colon;
 
@@ -108,7 +108,7 @@ static bool take_clock(struct reader *reader, struct tm *tm)
 }
 
 /* Z, +01:00, +0100, -05; nothing is local time. */
-static bool take_zone(struct reader *reader, bool *ret_is_local, int *ret_offset_s)
+static bool take_zone(struct time_reader *reader, bool *ret_is_local, int *ret_offset_s)
 {
 	int hours = 0;
 	int minutes = 0;
@@ -142,7 +142,7 @@ static int finish_time(struct tm *tm, bool is_local, int offset_s, int64_t *ret_
 /* A day, a time, or both. */
 static int read_calendar(const char *text, int64_t now_s, int64_t *ret_s)
 {
-	struct reader reader = {text};
+	struct time_reader reader = {text};
 	time_t now = (time_t)now_s;
 	bool is_local = true;
 	int offset_s = 0;

@@ -18,7 +18,7 @@
 /* Of the input, to know its format. */
 #define FIRST_BYTES (1u << 20)
 
-struct conversion {
+struct zones_file_conversion {
 	const char *path;
 	int fd;
 	uint64_t size; /* what was there at the start: somebody may still be writing */
@@ -34,7 +34,7 @@ struct conversion {
 
 static int rewind_input(void *context)
 {
-	struct conversion *conversion = context;
+	struct zones_file_conversion *conversion = context;
 
 	conversion->left = conversion->size;
 	if (lseek(conversion->fd, 0, SEEK_SET) == 0)
@@ -44,7 +44,7 @@ static int rewind_input(void *context)
 
 static int read_input(void *context, void *data, size_t size, size_t *ret_size)
 {
-	struct conversion *conversion = context;
+	struct zones_file_conversion *conversion = context;
 	ssize_t got;
 
 	if (size > conversion->left)
@@ -62,7 +62,7 @@ static int read_input(void *context, void *data, size_t size, size_t *ret_size)
 
 /* ---- what is too much for memory ---------------------------------------------------------- */
 
-static int tell_spill(struct conversion *conversion, int err)
+static int tell_spill(struct zones_file_conversion *conversion, int err)
 {
 	return error_set(&conversion->error, err,
 			 "cannot keep what must be sorted in a temporary file in '%s': %s; set "
@@ -72,7 +72,7 @@ static int tell_spill(struct conversion *conversion, int err)
 
 static int append_spill(void *context, const void *data, size_t size, uint64_t *ret_offset)
 {
-	struct conversion *conversion = context;
+	struct zones_file_conversion *conversion = context;
 	int err;
 
 	if (conversion->spill_fd < 0) {
@@ -91,7 +91,7 @@ static int append_spill(void *context, const void *data, size_t size, uint64_t *
 
 static int read_spill(void *context, uint64_t offset, void *data, size_t size)
 {
-	struct conversion *conversion = context;
+	struct zones_file_conversion *conversion = context;
 	int err = file_read_range(conversion->spill_fd, data, size, offset);
 
 	return err ? tell_spill(conversion, err) : 0;
@@ -101,7 +101,7 @@ static int read_spill(void *context, uint64_t offset, void *data, size_t size)
 
 static int write_output(void *context, const void *data, size_t size)
 {
-	struct conversion *conversion = context;
+	struct zones_file_conversion *conversion = context;
 	int err = output_file_write(conversion->file, data, size);
 
 	return err ? error_set(&conversion->error, err, "cannot write '%s': %s",
@@ -111,7 +111,7 @@ static int write_output(void *context, const void *data, size_t size)
 
 static void warn(void *context, const char *line)
 {
-	struct conversion *conversion = context;
+	struct zones_file_conversion *conversion = context;
 
 	progress_clear(&conversion->progress);
 	log_warning("%s", line);
@@ -119,7 +119,7 @@ static void warn(void *context, const char *line)
 
 static void advance(void *context, size_t consumed)
 {
-	struct conversion *conversion = context;
+	struct zones_file_conversion *conversion = context;
 
 	if (progress_is_due(&conversion->progress) &&
 	    clock_now_ns() - conversion->progress.start_ns > NS_PER_SECOND)
@@ -128,7 +128,7 @@ static void advance(void *context, size_t consumed)
 			       (unsigned long long)conversion->size >> 20);
 }
 
-static int convert(struct conversion *conversion, const struct input_options *options,
+static int convert(struct zones_file_conversion *conversion, const struct input_options *options,
 		   bool is_compressed)
 {
 	struct zones_source source = {rewind_input, read_input, conversion};
@@ -184,7 +184,7 @@ bool zones_conversion_run(const char *path, const struct input_options *options,
 			  struct outputs *outputs, bool is_compressed, int *ret_status)
 {
 	_cleanup_close_ int fd = -1;
-	struct conversion conversion = {.path = path, .spill_fd = -1};
+	struct zones_file_conversion conversion = {.path = path, .spill_fd = -1};
 	struct stat status;
 
 	if (!is_trace(outputs) || options->metric || string_equals(path, "-") ||

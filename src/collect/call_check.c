@@ -10,14 +10,14 @@
 /* The longest call instruction: FF /2 with SIB byte, displacement and prefixes. */
 #define CALL_MAX_BYTES 9
 
-struct place {
+struct call_place {
 	uint64_t file_offset;
 	uint32_t file;
 };
 
 struct call_check {
 	const struct file_table *files;
-	ARRAY(struct place) places;
+	ARRAY(struct call_place) places;
 	struct hash_index index;
 	struct call_check_counts counts;
 };
@@ -75,7 +75,7 @@ bool call_check_ends_in_call(const uint8_t *bytes, size_t size)
 static bool is_place(const void *owner, uint32_t item, const void *key)
 {
 	const struct call_check *check = owner;
-	const struct place *wanted = key;
+	const struct call_place *wanted = key;
 
 	return check->places.items[item].file == wanted->file &&
 	       check->places.items[item].file_offset == wanted->file_offset;
@@ -84,10 +84,10 @@ static bool is_place(const void *owner, uint32_t item, const void *key)
 int call_check_add(struct call_check *check, uint32_t file, uint64_t file_offset)
 {
 	const struct mapped_file *mapped = file_table_get(check->files, file);
-	struct place place = {.file = file, .file_offset = file_offset};
+	struct call_place place = {.file = file, .file_offset = file_offset};
 	uint64_t hash = hash_mix(hash_mix(0, file), file_offset);
 	uint8_t code[CALL_MAX_BYTES];
-	struct place *added;
+	struct call_place *added;
 
 	if (mapped->fd < 0 || file_offset < sizeof(code) ||
 	    hash_index_find(&check->index, hash, is_place, check, &place) != HASH_INDEX_NONE)

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 
-struct event {
+struct queued_event {
 	uint64_t time_ns;
 	uint64_t number; /* order of arrival: decides between equal times */
 	void *record;
@@ -15,7 +15,7 @@ struct event {
 
 /* A binary heap: the oldest event is the first item. */
 struct event_queue {
-	ARRAY(struct event) heap;
+	ARRAY(struct queued_event) heap;
 	uint64_t num_added;
 	uint64_t num_late;
 	uint64_t last_time_ns; /* of the last event handed out */
@@ -36,14 +36,14 @@ void event_queue_free(struct event_queue *queue)
 	free(queue);
 }
 
-static bool is_before(const struct event *a, const struct event *b)
+static bool is_before(const struct queued_event *a, const struct queued_event *b)
 {
 	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->number < b->number);
 }
 
-static void swap(struct event *a, struct event *b)
+static void swap(struct queued_event *a, struct queued_event *b)
 {
-	struct event held = *a;
+	struct queued_event held = *a;
 
 	*a = *b;
 	*b = held;
@@ -53,7 +53,7 @@ int event_queue_add(struct event_queue *queue, uint64_t time_ns, uint32_t kind, 
 		    size_t size)
 {
 	void *copy = malloc(size ? size : 1);
-	struct event *event = copy ? array_add(&queue->heap) : NULL;
+	struct queued_event *event = copy ? array_add(&queue->heap) : NULL;
 	size_t i = queue->heap.length - 1;
 
 	if (!event) {
@@ -61,7 +61,7 @@ int event_queue_add(struct event_queue *queue, uint64_t time_ns, uint32_t kind, 
 		return -ENOMEM;
 	}
 	memcpy(copy, record, size);
-	*event = (struct event){
+	*event = (struct queued_event){
 		.time_ns = time_ns,
 		.number = queue->num_added++,
 		.record = copy,
@@ -70,7 +70,7 @@ int event_queue_add(struct event_queue *queue, uint64_t time_ns, uint32_t kind, 
 	};
 	if (time_ns < queue->last_time_ns)
 		queue->num_late++;
-	for (struct event *heap = queue->heap.items; i > 0; i = (i - 1) / 2) {
+	for (struct queued_event *heap = queue->heap.items; i > 0; i = (i - 1) / 2) {
 		if (!is_before(&heap[i], &heap[(i - 1) / 2]))
 			break;
 		swap(&heap[i], &heap[(i - 1) / 2]);
@@ -79,10 +79,10 @@ int event_queue_add(struct event_queue *queue, uint64_t time_ns, uint32_t kind, 
 }
 
 /* Take the oldest event out of the heap; its record is the caller's. */
-static struct event take_oldest(struct event_queue *queue)
+static struct queued_event take_oldest(struct event_queue *queue)
 {
-	struct event *heap = queue->heap.items;
-	struct event oldest = heap[0];
+	struct queued_event *heap = queue->heap.items;
+	struct queued_event oldest = heap[0];
 	size_t length = --queue->heap.length;
 	size_t i = 0;
 
@@ -108,7 +108,7 @@ int event_queue_drain(struct event_queue *queue, uint64_t until_ns,
 	int err = 0;
 
 	while (!err && queue->heap.length && queue->heap.items[0].time_ns <= until_ns) {
-		struct event event = take_oldest(queue);
+		struct queued_event event = take_oldest(queue);
 
 		/* A late event is handled at the time that the others have reached. */
 		if (event.time_ns > queue->last_time_ns)

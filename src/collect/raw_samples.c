@@ -9,7 +9,7 @@
 /* Kept stacks may take this much memory; beyond it a stack is added as far as its walk gets. */
 #define MAX_KEPT_BYTES (64u << 20)
 
-struct kept {
+struct kept_raw_sample {
 	const struct wire_raw_sample *record; /* owned once it is kept */
 	const struct process *process;
 	bool is_in_exec;
@@ -19,7 +19,7 @@ struct raw_samples {
 	struct intake *intake;
 	struct publisher *publisher;
 	struct process_table *processes;
-	ARRAY(struct kept) kept;
+	ARRAY(struct kept_raw_sample) kept;
 	size_t kept_bytes;
 	struct wire_stack walked;
 };
@@ -37,7 +37,7 @@ struct raw_samples *raw_samples_new(struct intake *intake, struct publisher *pub
 	return samples;
 }
 
-static void release(struct kept *kept)
+static void release(struct kept_raw_sample *kept)
 {
 	struct wire_raw_sample *record;
 
@@ -61,7 +61,8 @@ static size_t get_size(const struct wire_raw_sample *record)
 }
 
 /* Walk, and add the sample unless it is worth waiting for a table. 1: it is. */
-static int walk_and_add(struct raw_samples *samples, const struct kept *kept, bool may_wait)
+static int walk_and_add(struct raw_samples *samples, const struct kept_raw_sample *kept,
+			bool may_wait)
 {
 	struct wire_sample sample = kept->record->sample;
 	enum walk_end end =
@@ -76,11 +77,11 @@ static int walk_and_add(struct raw_samples *samples, const struct kept *kept, bo
 				    &samples->walked);
 }
 
-static int keep(struct raw_samples *samples, const struct kept *kept)
+static int keep(struct raw_samples *samples, const struct kept_raw_sample *kept)
 {
 	size_t size = get_size(kept->record);
 	struct wire_raw_sample *copy = malloc(size);
-	struct kept *added = copy ? array_add(&samples->kept) : NULL;
+	struct kept_raw_sample *added = copy ? array_add(&samples->kept) : NULL;
 
 	if (!added) {
 		free(copy);
@@ -96,7 +97,7 @@ static int keep(struct raw_samples *samples, const struct kept *kept)
 int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 		    const struct wire_raw_sample *record, size_t size)
 {
-	struct kept kept = {0};
+	struct kept_raw_sample kept = {0};
 	struct process *process;
 	int err;
 
@@ -118,7 +119,7 @@ int raw_samples_retry(struct raw_samples *samples, bool is_final)
 	int err = 0;
 
 	for (size_t i = 0; i < samples->kept.length; i++) {
-		struct kept *kept = &samples->kept.items[i];
+		struct kept_raw_sample *kept = &samples->kept.items[i];
 
 		if (!err)
 			err = walk_and_add(samples, kept, !is_final);

@@ -16,15 +16,15 @@
 #define MAX_CPUS 16384
 
 /* A batch in the file. */
-struct piece {
+struct schedule_piece {
 	uint64_t offset : 47; /* bytes */
 	uint64_t is_after_loss : 1;
 	uint64_t size_bytes : 16;
 };
 
 /* Everything of one CPU. */
-struct stream {
-	ARRAY(struct piece) pieces;
+struct schedule_stream {
+	ARRAY(struct schedule_piece) pieces;
 	uint32_t next_number; /* of the batch that comes next */
 	bool has_lost;        /* a batch before it */
 	uint32_t idle_name;
@@ -40,8 +40,8 @@ struct schedule_store {
 	struct string_table *strings; /* of the threads' names */
 	ARRAY(uint32_t) given_names;  /* the same of the timeline */
 	uint64_t begin_ns;
-	uint64_t end;                 /* of the file */
-	ARRAY(struct stream) streams; /* by CPU */
+	uint64_t end;                          /* of the file */
+	ARRAY(struct schedule_stream) streams; /* by CPU */
 	ARRAY(struct scheduled_thread) threads;
 	struct hash_index thread_index;
 	struct schedule_store_counts counts;
@@ -128,13 +128,13 @@ static int add_thread(uint32_t pid, uint32_t tid, uint32_t name, void *context)
 	return hash_index_add(&store->thread_index, hash, (uint32_t)(store->threads.length - 1));
 }
 
-static struct stream *find_stream(struct schedule_store *store, uint32_t cpu)
+static struct schedule_stream *find_stream(struct schedule_store *store, uint32_t cpu)
 {
 	char name[32];
 
 	while (store->streams.length <= cpu) {
 		int length = snprintf(name, sizeof(name), "swapper/%zu", store->streams.length);
-		struct stream *added = array_add(&store->streams);
+		struct schedule_stream *added = array_add(&store->streams);
 
 		if (!added ||
 		    string_table_add(store->strings, name, (size_t)length, &added->idle_name))
@@ -162,8 +162,8 @@ static bool write_batch(struct schedule_store *store, const struct wire_schedule
 int schedule_store_add(struct schedule_store *store, const void *record, size_t size)
 {
 	struct wire_schedule batch;
-	struct stream *stream;
-	struct piece *piece;
+	struct schedule_stream *stream;
+	struct schedule_piece *piece;
 	int err;
 
 	if (!schedule_batch_is_valid(record, size) || size > sizeof(batch))
@@ -184,7 +184,7 @@ int schedule_store_add(struct schedule_store *store, const void *record, size_t 
 	piece = array_add(&stream->pieces);
 	if (!piece)
 		return -ENOMEM;
-	*piece = (struct piece){
+	*piece = (struct schedule_piece){
 		.offset = store->end,
 		.is_after_loss = stream->has_lost,
 		.size_bytes = (uint16_t)size,
@@ -199,9 +199,9 @@ int schedule_store_add(struct schedule_store *store, const void *record, size_t 
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static int read_piece(const struct schedule_store *store, struct stream *stream)
+static int read_piece(const struct schedule_store *store, struct schedule_stream *stream)
 {
-	const struct piece *piece = &stream->pieces.items[stream->next_piece++];
+	const struct schedule_piece *piece = &stream->pieces.items[stream->next_piece++];
 	ssize_t got;
 
 	if (!stream->batch)
@@ -217,7 +217,7 @@ static int read_piece(const struct schedule_store *store, struct stream *stream)
 }
 
 /* Go to the CPU's next event. Returns 1, 0 when there is none, or negative errno. */
-static int advance(const struct schedule_store *store, struct stream *stream)
+static int advance(const struct schedule_store *store, struct schedule_stream *stream)
 {
 	for (;;) {
 		int err;
@@ -255,7 +255,7 @@ static int rewind_store(void *context)
 
 	store->heap.length = 0;
 	for (uint32_t cpu = 0; cpu < store->streams.length; cpu++) {
-		struct stream *stream = &store->streams.items[cpu];
+		struct schedule_stream *stream = &store->streams.items[cpu];
 		uint32_t *added;
 		int got;
 
@@ -278,7 +278,7 @@ static int next_event(void *context, void *ret_item)
 {
 	struct schedule_store *store = context;
 	struct schedule_event *ret = ret_item;
-	struct stream *stream;
+	struct schedule_stream *stream;
 	uint32_t *name;
 	int got;
 

@@ -36,7 +36,7 @@ struct fill_state {
 	uint32_t num_open_zones;
 };
 
-struct builder {
+struct trace_builder {
 	const struct trace_source *source;
 	struct timeline *timeline;
 	uint32_t *processes;            /* the timeline's, by id of the recording; TIMELINE_NONE */
@@ -64,7 +64,7 @@ static uint32_t *new_ids(uint32_t count)
 
 /* ---- processes and threads ---------------------------------------------------------------- */
 
-static int use_process(struct builder *builder, uint32_t id, uint32_t *ret)
+static int use_process(struct trace_builder *builder, uint32_t id, uint32_t *ret)
 {
 	const struct process *process = process_table_get(builder->source->processes, id);
 	struct timeline_process added = {.pid = process->pid, .start_ns = process->start_ns};
@@ -93,7 +93,8 @@ static bool is_thread(const void *owner, uint32_t item, const void *key)
 	return thread->process == wanted->process && thread->tid == wanted->tid;
 }
 
-static uint32_t find_thread(const struct builder *builder, const struct timeline_thread *wanted)
+static uint32_t find_thread(const struct trace_builder *builder,
+			    const struct timeline_thread *wanted)
 {
 	return hash_index_find(&builder->thread_index, hash_thread(wanted), is_thread,
 			       builder->timeline, wanted);
@@ -103,14 +104,14 @@ static uint32_t find_thread(const struct builder *builder, const struct timeline
  * Whether a thread that had the tid has it still. One that the program itself told of is one: its
  * zones cannot be told apart by thread.
  */
-static bool is_still(const struct builder *builder, uint32_t thread, uint64_t start_ns)
+static bool is_still(const struct trace_builder *builder, uint32_t thread, uint64_t start_ns)
 {
 	return thread < builder->has_own_name.length ||
 	       timeline_get_thread(builder->timeline, thread)->start_ns == start_ns;
 }
 
 /* Add a thread, in the place of the one that had its tid before. */
-static int replace_thread(struct builder *builder, const struct timeline_thread *thread,
+static int replace_thread(struct trace_builder *builder, const struct timeline_thread *thread,
 			  uint32_t *ret)
 {
 	uint32_t before = find_thread(builder, thread);
@@ -127,7 +128,7 @@ static int replace_thread(struct builder *builder, const struct timeline_thread 
  * The timeline's thread for one of the profile at the present time. A thread that was renamed is
  * several of the profile, but one of the timeline; one whose tid was used again is the reverse.
  */
-static int use_thread(struct builder *builder, uint32_t id, uint32_t *ret)
+static int use_thread(struct trace_builder *builder, uint32_t id, uint32_t *ret)
 {
 	const struct thread *thread = profile_get_thread(builder->source->profile, id);
 	const struct process *process =
@@ -154,7 +155,7 @@ static int use_thread(struct builder *builder, uint32_t id, uint32_t *ret)
 }
 
 /* The name that it had last; but what the program itself calls it stays. */
-static int name_thread(struct builder *builder, uint32_t profile_thread, uint32_t thread)
+static int name_thread(struct trace_builder *builder, uint32_t profile_thread, uint32_t thread)
 {
 	const struct profile *profile = builder->source->profile;
 	const struct thread *info = profile_get_thread(profile, profile_thread);
@@ -182,7 +183,7 @@ static uint64_t find_last_zone_ns(const struct timeline *timeline, uint32_t proc
 }
 
 /* The pid that a process of the timeline has, or that of the process that one of its threads is. */
-static uint32_t find_pid(const struct builder *builder, uint32_t process)
+static uint32_t find_pid(const struct trace_builder *builder, uint32_t process)
 {
 	const struct profile *profile = builder->source->profile;
 	uint32_t pid = timeline_get_process(builder->timeline, process)->pid;
@@ -205,7 +206,7 @@ static uint32_t find_pid(const struct builder *builder, uint32_t process)
  * the last that had begun before the last zone (the event of an exec may be lost: then the image
  * begins at its first sample).
  */
-static int match_process(struct builder *builder, uint32_t id)
+static int match_process(struct trace_builder *builder, uint32_t id)
 {
 	const struct process_table *processes = builder->source->processes;
 	struct timeline_process *known = timeline_get_process(builder->timeline, id);
@@ -231,7 +232,7 @@ static int match_process(struct builder *builder, uint32_t id)
 	return timeline_add_string(builder->timeline, best->comm, &known->name);
 }
 
-static int take_known(struct builder *builder)
+static int take_known(struct trace_builder *builder)
 {
 	uint32_t num_threads = timeline_count_thread(builder->timeline);
 	int err = 0;
@@ -253,7 +254,7 @@ static int take_known(struct builder *builder)
 
 /* ---- fill --------------------------------------------------------------------------------- */
 
-static struct fill_state *use_fill(struct builder *builder, uint32_t region)
+static struct fill_state *use_fill(struct trace_builder *builder, uint32_t region)
 {
 	while (builder->fills.length <= region)
 		if (!array_add(&builder->fills))
@@ -268,7 +269,8 @@ static bool is_about(uint64_t told, uint64_t bytes)
 	return told && change <= MIN_FILL_CHANGE(told);
 }
 
-static int set_fill(struct builder *builder, uint32_t region, uint64_t time_ns, uint64_t bytes)
+static int set_fill(struct trace_builder *builder, uint32_t region, uint64_t time_ns,
+		    uint64_t bytes)
 {
 	struct region_fill fill = {.time_ns = time_ns, .bytes = bytes, .region = region};
 	struct fill_state *state = use_fill(builder, region);
@@ -283,7 +285,7 @@ static int set_fill(struct builder *builder, uint32_t region, uint64_t time_ns, 
 }
 
 /* A thread goes away from a region. What zones that are open there use stays. */
-static int leave_region(struct builder *builder, uint32_t region, uint64_t time_ns)
+static int leave_region(struct trace_builder *builder, uint32_t region, uint64_t time_ns)
 {
 	struct fill_state *state;
 
@@ -295,8 +297,8 @@ static int leave_region(struct builder *builder, uint32_t region, uint64_t time_
 	return state->num_open_zones ? 0 : set_fill(builder, region, time_ns, 0);
 }
 
-static int enter_region(struct builder *builder, uint32_t thread, uint32_t region, uint64_t pointer,
-			uint64_t time_ns)
+static int enter_region(struct trace_builder *builder, uint32_t thread, uint32_t region,
+			uint64_t pointer, uint64_t time_ns)
 {
 	uint32_t before = occupancy_tracker_find_region(builder->occupancies, thread);
 	int err = before == region ? 0 : leave_region(builder, before, time_ns);
@@ -319,7 +321,7 @@ static int compare_zone_events(const void *a, const void *b)
 }
 
 /* What the zones say about occupancy is put together anew, with what the samples say. */
-static int collect_zone_events(struct builder *builder)
+static int collect_zone_events(struct trace_builder *builder)
 {
 	struct zone_walk walk;
 	struct zone_step step;
@@ -345,7 +347,7 @@ static int collect_zone_events(struct builder *builder)
 	return err;
 }
 
-static int add_zone_event(struct builder *builder, const struct zone_event *event)
+static int add_zone_event(struct trace_builder *builder, const struct zone_event *event)
 {
 	const struct zone *zone = timeline_get_zone(builder->timeline, event->zone);
 	struct fill_state *fill = use_fill(builder, zone->region);
@@ -363,7 +365,7 @@ static int add_zone_event(struct builder *builder, const struct zone_event *even
 	return enter_region(builder, zone->thread, zone->region, zone->pointer, event->time_ns);
 }
 
-static int add_zones_until(struct builder *builder, uint64_t time_ns)
+static int add_zones_until(struct trace_builder *builder, uint64_t time_ns)
 {
 	int err = 0;
 
@@ -376,7 +378,7 @@ static int add_zones_until(struct builder *builder, uint64_t time_ns)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-static int place_sample(struct builder *builder, const struct timed_sample *sample,
+static int place_sample(struct trace_builder *builder, const struct timed_sample *sample,
 			uint32_t process, uint32_t thread)
 {
 	const struct stack_region *region;
@@ -396,7 +398,7 @@ static int place_sample(struct builder *builder, const struct timed_sample *samp
 	return set_fill(builder, id, sample->time_ns, region->end - sample->user_sp);
 }
 
-static int walk_sample(struct builder *builder, const struct timed_sample *sample)
+static int walk_sample(struct trace_builder *builder, const struct timed_sample *sample)
 {
 	uint32_t process = profile_get_thread(builder->source->profile, sample->thread)->process;
 	uint32_t thread;
@@ -413,7 +415,7 @@ static int walk_sample(struct builder *builder, const struct timed_sample *sampl
 }
 
 /* Where a region was last in use, its fill goes back to 0. */
-static int finish_fills(struct builder *builder)
+static int finish_fills(struct trace_builder *builder)
 {
 	uint32_t count = timeline_count_occupancy(builder->timeline);
 	int err = occupancy_tracker_finish(builder->occupancies);
@@ -426,7 +428,7 @@ static int finish_fills(struct builder *builder)
 	return err;
 }
 
-static int walk_samples(struct builder *builder)
+static int walk_samples(struct trace_builder *builder)
 {
 	struct spool *spool = trace_log_get_samples(builder->source->log);
 	struct timed_sample sample;
@@ -456,7 +458,7 @@ static int next_fill(void *context, void *ret)
 	return spool_next(context, ret);
 }
 
-static void give_files(struct builder *builder)
+static void give_files(struct trace_builder *builder)
 {
 	struct timeline_source fills = {
 		.rewind = rewind_fills,
@@ -472,7 +474,7 @@ static void give_files(struct builder *builder)
 /* ---- names -------------------------------------------------------------------------------- */
 
 /* By now every thread has the name that it had last. */
-static int name_region(struct builder *builder, const struct kernel_region *known)
+static int name_region(struct trace_builder *builder, const struct kernel_region *known)
 {
 	struct timeline_thread wanted = {.process = known->process, .tid = known->tid};
 	uint32_t thread = find_thread(builder, &wanted);
@@ -493,7 +495,7 @@ static int name_region(struct builder *builder, const struct kernel_region *know
 	return err;
 }
 
-static int name_regions(struct builder *builder)
+static int name_regions(struct trace_builder *builder)
 {
 	size_t count;
 	const struct kernel_region *known = stack_regions_get_all(builder->regions, &count);
@@ -504,7 +506,7 @@ static int name_regions(struct builder *builder)
 	return err;
 }
 
-static void release(struct builder *builder)
+static void release(struct trace_builder *builder)
 {
 	free(builder->processes);
 	free(builder->threads);
@@ -521,7 +523,7 @@ static void release(struct builder *builder)
 int trace_builder_build(const struct trace_source *source, struct timeline *timeline)
 {
 	uint32_t num_threads = profile_count_threads(source->profile);
-	struct builder builder = {
+	struct trace_builder builder = {
 		.source = source,
 		.timeline = timeline,
 		.processes = new_ids(profile_count_processes(source->profile)),

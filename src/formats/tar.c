@@ -26,7 +26,7 @@ struct overrides {
 	bool has_size;
 };
 
-struct reader {
+struct tar_reader {
 	struct tar *tar;
 	const uint8_t *data;
 	size_t size;
@@ -84,7 +84,7 @@ static bool is_end(const uint8_t *header)
 	return true;
 }
 
-static void stop(struct reader *reader, const char *fault)
+static void stop(struct tar_reader *reader, const char *fault)
 {
 	reader->tar->fault = fault;
 	reader->tar->fault_offset = reader->offset;
@@ -112,7 +112,7 @@ static bool append_path(struct text *names, const char *path, size_t length)
 }
 
 /* The name that a header or the records before it give; false for one that leads out. */
-static bool append_name(const struct reader *reader, const uint8_t *header)
+static bool append_name(const struct tar_reader *reader, const uint8_t *header)
 {
 	const char *text = (const char *)header;
 	struct text *names = &reader->tar->names;
@@ -132,7 +132,7 @@ static bool append_name(const struct reader *reader, const uint8_t *header)
 	return is_fit && names->length > start;
 }
 
-static int add_file(struct reader *reader, const uint8_t *header, size_t size)
+static int add_file(struct tar_reader *reader, const uint8_t *header, size_t size)
 {
 	struct text *names = &reader->tar->names;
 	size_t start = names->length;
@@ -193,7 +193,7 @@ static bool has_content(uint8_t type)
 	return type < '1' || type > '6';
 }
 
-static int read_entry(struct reader *reader, const uint8_t *header, size_t size)
+static int read_entry(struct tar_reader *reader, const uint8_t *header, size_t size)
 {
 	const char *content = (const char *)header + BLOCK_BYTES;
 	uint8_t type = header[TYPE];
@@ -225,7 +225,7 @@ static int read_entry(struct reader *reader, const uint8_t *header, size_t size)
 }
 
 /* The size of an entry's content; false when it is not all there. */
-static bool get_size(const struct reader *reader, const uint8_t *header, size_t *ret)
+static bool get_size(const struct tar_reader *reader, const uint8_t *header, size_t *ret)
 {
 	uint64_t size;
 
@@ -242,7 +242,7 @@ static bool get_size(const struct reader *reader, const uint8_t *header, size_t 
 
 int tar_read(struct tar *tar, const uint8_t *data, size_t size)
 {
-	struct reader reader = {.tar = tar, .data = data, .size = size};
+	struct tar_reader reader = {.tar = tar, .data = data, .size = size};
 
 	while (reader.offset < size) {
 		const uint8_t *header = data + reader.offset;

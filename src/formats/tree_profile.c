@@ -4,7 +4,7 @@
 
 #include "formats/reader.h"
 
-struct maker {
+struct tree_profile_builder {
 	const struct call_tree *tree;
 	const struct tree_profile_opts *opts;
 	struct profile *to;
@@ -13,7 +13,7 @@ struct maker {
 	uint32_t baseline;
 };
 
-static int add_level(struct maker *maker, uint32_t node, uint32_t *stack)
+static int add_level(struct tree_profile_builder *maker, uint32_t node, uint32_t *stack)
 {
 	struct frame frame = {0};
 	uint32_t location;
@@ -31,7 +31,7 @@ static int add_level(struct maker *maker, uint32_t node, uint32_t *stack)
 	return err ? err : profile_add_stack(maker->to, *stack, location, stack);
 }
 
-static int add_stack(struct maker *maker, uint32_t leaf)
+static int add_stack(struct tree_profile_builder *maker, uint32_t leaf)
 {
 	uint32_t stack = STACK_EMPTY;
 	int err = 0;
@@ -47,7 +47,7 @@ static int add_stack(struct maker *maker, uint32_t leaf)
 					call_tree_get_self(maker->tree, leaf));
 }
 
-static int add_thread_and_metrics(struct maker *maker)
+static int add_thread_and_metrics(struct tree_profile_builder *maker)
 {
 	struct thread thread = {0};
 	int err = profile_add_process(maker->to, 0, STRING_EMPTY, &thread.process);
@@ -65,7 +65,7 @@ int tree_profile_new(const struct call_tree *tree, const struct tree_profile_opt
 		     struct profile **ret, struct call_tree_opts *ret_opts)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
-	struct maker maker = {.tree = tree, .opts = opts, .to = profile};
+	struct tree_profile_builder maker = {.tree = tree, .opts = opts, .to = profile};
 	int err = profile ? add_thread_and_metrics(&maker) : -ENOMEM;
 
 	for (uint32_t node = 0; !err && node < call_tree_get_count(tree); node++)

@@ -11,7 +11,7 @@
 #include "objfile/range_map.h"
 
 /* The bytes of .eh_frame and where they are in memory. */
-struct frame_section {
+struct frame_info_section {
 	Elf_Data *data; /* NULL: there is none */
 	uint64_t elf_address;
 	uint8_t address_size; /* in bytes: 4 or 8 */
@@ -19,7 +19,7 @@ struct frame_section {
 
 struct frame_info {
 	Elf *elf;
-	struct frame_section section;
+	struct frame_info_section section;
 	struct text image; /* a file made of .eh_frame alone; see open_image() */
 	Elf *image_elf;
 	Dwarf_CFI *cfi; /* NULL: none */
@@ -29,7 +29,7 @@ struct frame_info {
 
 /* Read one pointer. Forms that no .eh_frame of a linked program has make the reader fail. */
 static uint64_t read_pointer(struct bytes *bytes, uint8_t encoding,
-			     const struct frame_section *section)
+			     const struct frame_info_section *section)
 {
 	uint64_t base = 0;
 	uint64_t value;
@@ -67,7 +67,7 @@ static uint64_t read_pointer(struct bytes *bytes, uint8_t encoding,
 }
 
 /* Without section headers: PT_GNU_EH_FRAME points at a header, which points at .eh_frame. */
-static bool find_by_segment(Elf *elf, struct frame_section *ret)
+static bool find_by_segment(Elf *elf, struct frame_info_section *ret)
 {
 	size_t num_segments;
 	GElf_Phdr segment;
@@ -86,8 +86,8 @@ static bool find_by_segment(Elf *elf, struct frame_section *ret)
 	if (!header)
 		return false;
 	struct bytes bytes = bytes_of(header->d_buf, header->d_size);
-	struct frame_section of_header = {.elf_address = segment.p_vaddr,
-					  .address_size = ret->address_size};
+	struct frame_info_section of_header = {.elf_address = segment.p_vaddr,
+					       .address_size = ret->address_size};
 	uint8_t version = bytes_u8(&bytes);
 	uint8_t encoding = bytes_u8(&bytes);
 
@@ -189,7 +189,8 @@ void frame_info_free(struct frame_info *info)
  * The form of the pointers in the entries that belong to one common information entry: the byte
  * that augmentation letter R stands for. Returns false when the letters are unknown.
  */
-static bool read_encoding(const Dwarf_CIE *cie, const struct frame_section *section, uint8_t *ret)
+static bool read_encoding(const Dwarf_CIE *cie, const struct frame_info_section *section,
+			  uint8_t *ret)
 {
 	const char *letters = cie->augmentation;
 	struct bytes bytes = bytes_of(cie->augmentation_data, cie->augmentation_data_size);
@@ -225,7 +226,7 @@ static bool read_encoding(const Dwarf_CIE *cie, const struct frame_section *sect
 	return !bytes.failed;
 }
 
-static int add_function(struct frame_info *info, const struct frame_section *section,
+static int add_function(struct frame_info *info, const struct frame_info_section *section,
 			const Dwarf_FDE *fde, uint8_t encoding)
 {
 	const uint8_t *start = section->data->d_buf;
@@ -244,7 +245,7 @@ static int add_function(struct frame_info *info, const struct frame_section *sec
 }
 
 /* Whether libdw gives the next entry, and where the one after it is. */
-static bool next_entry(Elf *elf, const struct frame_section *section, Dwarf_Off *offset,
+static bool next_entry(Elf *elf, const struct frame_info_section *section, Dwarf_Off *offset,
 		       Dwarf_CFI_Entry *ret)
 {
 	const char *ident = elf_getident(elf, NULL);
@@ -260,7 +261,7 @@ static bool next_entry(Elf *elf, const struct frame_section *section, Dwarf_Off 
 
 static int read_functions(struct frame_info *info)
 {
-	const struct frame_section *section = &info->section;
+	const struct frame_info_section *section = &info->section;
 	Dwarf_Off offset = 0;
 	Dwarf_Off known_cie = UINT64_MAX; /* whose encoding we hold */
 	uint8_t encoding = DW_EH_PE_omit;

@@ -31,22 +31,22 @@
 #define TABLE_ALIGN 32
 
 /* A section with an address, and its bytes. */
-struct place {
+struct go_place {
 	struct bytes bytes;
 	uint64_t elf_address;
 };
 
-static bool read_place(Elf_Scn *scn, const GElf_Shdr *header, struct place *ret)
+static bool read_place(Elf_Scn *scn, const GElf_Shdr *header, struct go_place *ret)
 {
 	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
 
 	if (!data || !data->d_buf || (header->sh_flags & SHF_COMPRESSED))
 		return false;
-	*ret = (struct place){bytes_of(data->d_buf, data->d_size), header->sh_addr};
+	*ret = (struct go_place){bytes_of(data->d_buf, data->d_size), header->sh_addr};
 	return true;
 }
 
-static bool find_place(Elf *elf, const char *name, struct place *ret)
+static bool find_place(Elf *elf, const char *name, struct go_place *ret)
 {
 	GElf_Shdr header;
 
@@ -80,23 +80,24 @@ static bool has_magic(const struct bytes *bytes)
 }
 
 /* C linkers put the table of a position-independent program among other data. */
-static bool find_among_data(Elf *elf, struct place *ret)
+static bool find_among_data(Elf *elf, struct go_place *ret)
 {
-	struct place data;
-	struct place unused;
+	struct go_place data;
+	struct go_place unused;
 
 	if (!find_place(elf, ".go.buildinfo", &unused) || !find_place(elf, ".data.rel.ro", &data))
 		return false;
 	for (uint64_t offset = -data.elf_address % TABLE_ALIGN; offset < data.bytes.size;
 	     offset += TABLE_ALIGN) {
-		*ret = (struct place){bytes_from(&data.bytes, offset), data.elf_address + offset};
+		*ret = (struct go_place){bytes_from(&data.bytes, offset),
+					 data.elf_address + offset};
 		if (has_magic(&ret->bytes))
 			return true;
 	}
 	return false;
 }
 
-static bool find_section(Elf *elf, struct place *ret)
+static bool find_section(Elf *elf, struct go_place *ret)
 {
 	return ((find_place(elf, ".gopclntab", ret) ||
 		 find_place(elf, ".data.rel.ro.gopclntab", ret)) &&
@@ -123,7 +124,7 @@ static uint64_t find_relocation(Elf *elf, uint64_t elf_address)
 	return 0;
 }
 
-static uint64_t read_address(Elf *elf, const struct place *place, uint64_t offset)
+static uint64_t read_address(Elf *elf, const struct go_place *place, uint64_t offset)
 {
 	struct bytes bytes = bytes_from(&place->bytes, offset);
 	uint64_t address = bytes_u64(&bytes);
@@ -131,11 +132,11 @@ static uint64_t read_address(Elf *elf, const struct place *place, uint64_t offse
 	return address ? address : find_relocation(elf, place->elf_address + offset);
 }
 
-static uint64_t find_text_start(Elf *elf, const struct place *table)
+static uint64_t find_text_start(Elf *elf, const struct go_place *table)
 {
 	uint64_t start = read_address(elf, table, TEXT_START_OFFSET);
-	struct place module;
-	struct place text;
+	struct go_place module;
+	struct go_place text;
 
 	if (!start && find_place(elf, ".go.module", &module))
 		start = read_address(elf, &module, MODULE_TEXT_OFFSET);
@@ -176,7 +177,7 @@ static void read_header(const struct bytes *section, bool has_text_start, struct
 
 bool go_table_find(Elf *elf, struct go_table *ret)
 {
-	struct place table;
+	struct go_place table;
 	struct bytes magic;
 	uint64_t index_size;
 

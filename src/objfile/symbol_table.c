@@ -12,7 +12,7 @@
 /* After every symbol. */
 #define RANK_OF_GO_TABLE 8
 
-struct candidate {
+struct symbol_candidate {
 	uint64_t start;
 	uint64_t end; /* equal to start: size unknown */
 	uint64_t section_end;
@@ -21,7 +21,7 @@ struct candidate {
 };
 
 struct symbol_table {
-	ARRAY(struct candidate) candidates;
+	ARRAY(struct symbol_candidate) candidates;
 	struct range_map map; /* values: index in candidates */
 };
 
@@ -113,10 +113,10 @@ static struct string_section open_strings(Elf *elf, size_t index)
 
 /* Where it lies in code. */
 static int add_candidate(struct symbol_table *table, const struct range_map *sections,
-			 struct candidate candidate)
+			 struct symbol_candidate candidate)
 {
 	const struct range *section = range_map_find(sections, candidate.start);
-	struct candidate *new;
+	struct symbol_candidate *new;
 
 	if (!section)
 		return 0;
@@ -144,7 +144,7 @@ static int add_symbol(struct symbol_table *table, const struct range_map *sectio
 	if (!is_function_name(name, type))
 		return 0;
 	return add_candidate(table, sections,
-			     (struct candidate){
+			     (struct symbol_candidate){
 				     .start = symbol->st_value,
 				     .end = symbol->st_value + symbol->st_size,
 				     .name = name,
@@ -180,7 +180,7 @@ static int add_go_table(struct symbol_table *table, const struct range_map *sect
 
 		if (go_table_read(&functions, i, &function) && function.name[0])
 			err = add_candidate(table, sections,
-					    (struct candidate){
+					    (struct symbol_candidate){
 						    .start = function.start,
 						    .end = function.end,
 						    .name = function.name,
@@ -212,8 +212,8 @@ static int add_elf(struct symbol_table *table, Elf *elf)
 /* The better of two names for one start comes first. */
 static int compare_candidates(const void *left, const void *right)
 {
-	const struct candidate *a = left;
-	const struct candidate *b = right;
+	const struct symbol_candidate *a = left;
+	const struct symbol_candidate *b = right;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -227,7 +227,7 @@ static int map_sized(struct symbol_table *table)
 	int err;
 
 	for (size_t i = 0; i < table->candidates.length; i++) {
-		const struct candidate *candidate = &table->candidates.items[i];
+		const struct symbol_candidate *candidate = &table->candidates.items[i];
 
 		err = range_map_add(&table->map, candidate->start, candidate->end, (uint32_t)i);
 		if (err)
@@ -247,7 +247,7 @@ static int map_unsized(struct symbol_table *table)
 	int err = 0;
 
 	for (size_t i = table->candidates.length; i-- > 0 && !err;) {
-		const struct candidate *label = &table->candidates.items[i];
+		const struct symbol_candidate *label = &table->candidates.items[i];
 		const struct range *next;
 		uint64_t end = label->section_end;
 
@@ -307,7 +307,7 @@ void symbol_table_free(struct symbol_table *table)
 int symbol_table_find(const struct symbol_table *table, uint64_t elf_address, struct symbol *ret)
 {
 	const struct range *range = range_map_find(&table->map, elf_address);
-	const struct candidate *candidate;
+	const struct symbol_candidate *candidate;
 
 	if (!range)
 		return -ENOENT;

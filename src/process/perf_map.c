@@ -21,20 +21,20 @@
 #define FILE_MAX_BYTES (512ull << 20)
 #define LINE_MAX_BYTES (64u << 10)
 
-struct interval {
+struct perf_map_interval {
 	uint64_t start;
 	uint64_t end;  /* first byte after it */
 	uint64_t name; /* offset in names */
 };
 
 struct interval_list {
-	ARRAY(struct interval) list; /* sorted and disjoint */
+	ARRAY(struct perf_map_interval) list; /* sorted and disjoint */
 };
 
 struct perf_map {
 	struct interval_list intervals;
-	ARRAY(struct interval) new_lines; /* in the order of the file */
-	struct text names;                /* each with its NUL */
+	ARRAY(struct perf_map_interval) new_lines; /* in the order of the file */
+	struct text names;                         /* each with its NUL */
 	uint64_t num_malformed;
 	uint64_t read_bytes;  /* of the file; the next line starts here */
 	bool is_in_long_line; /* the next newline ends a line that was too long */
@@ -67,17 +67,18 @@ static void interval_list_release(struct interval_list *intervals)
 }
 
 /* Append what is left of an interval; the caller has made room. */
-static void append(struct interval_list *ret, const struct interval *interval, uint64_t start,
-		   uint64_t end)
+static void append(struct interval_list *ret, const struct perf_map_interval *interval,
+		   uint64_t start, uint64_t end)
 {
 	if (start < end)
-		ret->list.items[ret->list.length++] =
-			(struct interval){.start = start, .end = end, .name = interval->name};
+		ret->list.items[ret->list.length++] = (struct perf_map_interval){
+			.start = start, .end = end, .name = interval->name};
 }
 
 /* ret (empty before) becomes what is visible when newer is laid over older. */
-static int overlay(const struct interval *older, size_t num_older, const struct interval *newer,
-		   size_t num_newer, struct interval_list *ret)
+static int overlay(const struct perf_map_interval *older, size_t num_older,
+		   const struct perf_map_interval *newer, size_t num_newer,
+		   struct interval_list *ret)
 {
 	size_t o = 0;
 	uint64_t visible_from = 0; /* older intervals are hidden or written below this address */
@@ -106,7 +107,7 @@ static int overlay(const struct interval *older, size_t num_older, const struct 
 	return 0;
 }
 
-static bool is_disjoint(const struct interval *lines, size_t num_lines)
+static bool is_disjoint(const struct perf_map_interval *lines, size_t num_lines)
 {
 	for (size_t i = 1; i < num_lines; i++)
 		if (lines[i].start < lines[i - 1].end)
@@ -115,7 +116,8 @@ static bool is_disjoint(const struct interval *lines, size_t num_lines)
 }
 
 /* ret (empty before) becomes what is visible of lines, the oldest of which comes first. */
-static int flatten(const struct interval *lines, size_t num_lines, struct interval_list *ret)
+static int flatten(const struct perf_map_interval *lines, size_t num_lines,
+		   struct interval_list *ret)
 {
 	_cleanup_(interval_list_release) struct interval_list older = {0};
 	_cleanup_(interval_list_release) struct interval_list newer = {0};
@@ -176,7 +178,7 @@ static const char *skip_blanks(const char *at, const char *end)
 }
 
 /* Returns the name's start, or NULL when the line is malformed. */
-static const char *read_line(const char *line, const char *end, struct interval *interval)
+static const char *read_line(const char *line, const char *end, struct perf_map_interval *interval)
 {
 	uint64_t size_bytes;
 	const char *at = read_hex(line, end, &interval->start);
@@ -197,8 +199,8 @@ static const char *read_line(const char *line, const char *end, struct interval 
 /* Blank lines are skipped without a word. */
 static int add_line(struct perf_map *map, const char *line, size_t length)
 {
-	struct interval interval;
-	struct interval *added;
+	struct perf_map_interval interval;
+	struct perf_map_interval *added;
 	const char *name;
 
 	if (length && line[length - 1] == '\r')
@@ -306,7 +308,7 @@ int perf_map_refresh(struct perf_map *map, int fd)
 
 const char *perf_map_find(const struct perf_map *map, uint64_t pc)
 {
-	const struct interval *items = map->intervals.list.items;
+	const struct perf_map_interval *items = map->intervals.list.items;
 	size_t place = array_count_front(&map->intervals.list, interval, interval->end <= pc);
 
 	if (place == map->intervals.list.length || pc < items[place].start)

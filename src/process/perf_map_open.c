@@ -13,7 +13,7 @@
 #define STATUS_MAX_BYTES (64u << 10)
 
 /* What decides which file is the process's own. */
-struct owner {
+struct perf_map_owner {
 	uid_t uid;
 	pid_t inner_pid; /* as the process itself sees it */
 };
@@ -48,10 +48,10 @@ static long number_in_line(const char *at, unsigned index)
  * Uid: real, effective, saved, file system. The owner of the folder /proc/PID will not do: it is
  * root for every process that cannot be dumped.
  */
-static int read_owner(const char *proc_root, pid_t pid, struct owner *ret)
+static int read_owner(const char *proc_root, pid_t pid, struct perf_map_owner *ret)
 {
 	_cleanup_(text_release) struct text status = {0};
-	struct owner owner = {.uid = 0, .inner_pid = pid};
+	struct perf_map_owner owner = {.uid = 0, .inner_pid = pid};
 	const char *uids;
 	const char *pids;
 	int err = proc_file_read(proc_root, pid, "status", STATUS_MAX_BYTES, &status);
@@ -93,7 +93,7 @@ int perf_map_open(const char *proc_root, pid_t pid, int *ret, struct error *erro
 {
 	_cleanup_(text_release) struct text inner = {0};
 	_cleanup_(text_release) struct text outer = {0};
-	struct owner owner;
+	struct perf_map_owner owner;
 	int err = read_owner(proc_root, pid, &owner);
 
 	if (err)

@@ -8,12 +8,12 @@
 #define DELETED_SUFFIX " (deleted)"
 
 /* The part of a line that is not read yet. */
-struct rest {
+struct line_rest {
 	const char *at;
 	const char *end;
 };
 
-static bool take_char(struct rest *rest, char wanted)
+static bool take_char(struct line_rest *rest, char wanted)
 {
 	if (rest->at == rest->end || *rest->at != wanted)
 		return false;
@@ -22,7 +22,7 @@ static bool take_char(struct rest *rest, char wanted)
 }
 
 /* At least one digit, and no value above `max`. */
-static bool take_number(struct rest *rest, unsigned base, uint64_t max, uint64_t *ret)
+static bool take_number(struct line_rest *rest, unsigned base, uint64_t max, uint64_t *ret)
 {
 	const char *start = rest->at;
 	uint64_t value = 0;
@@ -40,7 +40,7 @@ static bool take_number(struct rest *rest, unsigned base, uint64_t max, uint64_t
 	return rest->at > start;
 }
 
-static bool take_permissions(struct rest *rest, bool *ret_is_executable)
+static bool take_permissions(struct line_rest *rest, bool *ret_is_executable)
 {
 	static const char letters[4][2] = {{'r', '-'}, {'w', '-'}, {'x', '-'}, {'p', 's'}};
 
@@ -55,7 +55,7 @@ static bool take_permissions(struct rest *rest, bool *ret_is_executable)
 }
 
 /* Cut the suffix off, if it is there. */
-static bool take_deleted_suffix(struct rest *path)
+static bool take_deleted_suffix(struct line_rest *path)
 {
 	size_t length = strlen(DELETED_SUFFIX);
 
@@ -71,7 +71,7 @@ static bool take_deleted_suffix(struct rest *path)
  * escape is part of the file's name. Paths beyond PATH_MAX exist (openat() makes them); they
  * get the name that perf events give them.
  */
-static void copy_path(char *ret, size_t size, struct rest path)
+static void copy_path(char *ret, size_t size, struct line_rest path)
 {
 	size_t length = 0;
 
@@ -91,7 +91,7 @@ static void copy_path(char *ret, size_t size, struct rest path)
 int proc_mapping_read(const char *line, size_t length, struct proc_mapping *ret,
 		      struct error *error)
 {
-	struct rest rest = {.at = line, .end = line + length};
+	struct line_rest rest = {.at = line, .end = line + length};
 	uint64_t start, end, file_offset, dev_major, dev_minor, inode;
 	bool is_executable;
 

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-struct recording {
+struct source_recording {
 	struct sampling sampling;
 	bool exists;
 };
@@ -15,15 +15,15 @@ struct recording {
 struct source {
 	uint32_t name;
 	uint32_t label;
-	struct recording recording;
+	struct source_recording recording;
 };
 
 struct provenance {
 	ARRAY(struct source) sources;
 	ARRAY(struct tally) tallies;
 	struct hash_index tally_index; /* by source and name */
-	struct recording sum;
-	struct recording sourceless; /* of a profile that was recorded, not read */
+	struct source_recording sum;
+	struct source_recording sourceless; /* of a profile that was recorded, not read */
 };
 
 struct provenance *provenance_new(void)
@@ -50,7 +50,7 @@ int provenance_add_source(struct provenance *provenance, uint32_t name, uint32_t
 	*added = (struct source){.name = name, .label = name};
 	if (provenance->sources.length == 1) {
 		added->recording = provenance->sourceless;
-		provenance->sourceless = (struct recording){0};
+		provenance->sourceless = (struct source_recording){0};
 	}
 	*ret = (uint32_t)(provenance->sources.length - 1);
 	return 0;
@@ -83,7 +83,7 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static void add_recording(struct recording *recording, const struct sampling *sampling)
+static void add_recording(struct source_recording *recording, const struct sampling *sampling)
 {
 	struct sampling *sum = &recording->sampling;
 
@@ -118,8 +118,8 @@ const struct sampling *provenance_get_sum(const struct provenance *provenance)
 const struct sampling *provenance_find_sampling(const struct provenance *provenance,
 						uint32_t source)
 {
-	const struct recording *recording = source < provenance->sources.length
-						    ? &provenance->sources.items[source].recording
+	const struct source_recording *recording =
+		source < provenance->sources.length ? &provenance->sources.items[source].recording
 						    : &provenance->sourceless;
 
 	return recording->exists ? &recording->sampling : NULL;
@@ -181,7 +181,7 @@ int provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t 
 	if (source->label != source->name)
 		provenance->sources.items[to].label = source->label;
 	provenance->sources.items[to].recording = source->recording;
-	source->recording = (struct recording){0};
+	source->recording = (struct source_recording){0};
 	for (uint32_t i = 0; !err && i < provenance->tallies.length; i++) {
 		struct tally *tally = &provenance->tallies.items[i];
 

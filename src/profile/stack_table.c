@@ -16,23 +16,23 @@
 /* Longer lists are sorted by level. */
 #define SHORT_LIST 8
 
-struct node {
+struct stack_node {
 	uint32_t parent;
 	uint32_t level;
 };
 
-struct child {
+struct stack_child {
 	uint32_t level;
 	uint32_t id;
 };
 
 struct stack_table {
-	ARRAY(struct node) nodes;
+	ARRAY(struct stack_node) nodes;
 	struct hash_index index; /* of the nodes from num_settled to num_indexed */
 	uint32_t num_indexed;
-	uint32_t num_settled;   /* from 1: node 0 is never looked up */
-	uint32_t *first_child;  /* by settled node; its list ends where the next one's begins */
-	struct child *children; /* lists of settled nodes */
+	uint32_t num_settled;  /* from 1: node 0 is never looked up */
+	uint32_t *first_child; /* by settled node; its list ends where the next one's begins */
+	struct stack_child *children; /* lists of settled nodes */
 };
 
 struct stack_table *stack_table_new(void)
@@ -60,13 +60,13 @@ void stack_table_free(struct stack_table *table)
 static bool is_node(const void *owner, uint32_t item, const void *key)
 {
 	const struct stack_table *table = owner;
-	const struct node *wanted = key;
+	const struct stack_node *wanted = key;
 
 	return table->nodes.items[item].parent == wanted->parent &&
 	       table->nodes.items[item].level == wanted->level;
 }
 
-static uint64_t hash_node(const struct node *node)
+static uint64_t hash_node(const struct stack_node *node)
 {
 	return hash_mix(0, (uint64_t)node->parent << 32 | node->level);
 }
@@ -77,7 +77,7 @@ static int index_rest(struct stack_table *table)
 	int err = hash_index_reserve(&table->index, table->nodes.length - table->num_settled);
 
 	while (!err && table->num_indexed < table->nodes.length) {
-		const struct node *node = &table->nodes.items[table->num_indexed];
+		const struct stack_node *node = &table->nodes.items[table->num_indexed];
 
 		err = hash_index_add(&table->index, hash_node(node), table->num_indexed);
 		if (!err)
@@ -88,8 +88,8 @@ static int index_rest(struct stack_table *table)
 
 static int compare_levels(const void *left, const void *right)
 {
-	const struct child *a = left;
-	const struct child *b = right;
+	const struct stack_child *a = left;
+	const struct stack_child *b = right;
 
 	return (a->level > b->level) - (a->level < b->level);
 }
@@ -98,17 +98,18 @@ static int compare_levels(const void *left, const void *right)
  * Sort nodes by parent. While lists are filled, the list of node i begins at first[i + 1], which
  * in the end is where the next one begins.
  */
-static void fill_lists(const struct stack_table *table, uint32_t *first, struct child *children)
+static void fill_lists(const struct stack_table *table, uint32_t *first,
+		       struct stack_child *children)
 {
 	uint32_t count = (uint32_t)table->nodes.length;
-	const struct node *nodes = table->nodes.items;
+	const struct stack_node *nodes = table->nodes.items;
 
 	for (uint32_t i = 1; i < count; i++)
 		first[nodes[i].parent + 2]++;
 	for (uint32_t i = 2; i <= count; i++)
 		first[i] += first[i - 1];
 	for (uint32_t i = 1; i < count; i++)
-		children[first[nodes[i].parent + 1]++] = (struct child){nodes[i].level, i};
+		children[first[nodes[i].parent + 1]++] = (struct stack_child){nodes[i].level, i};
 	for (uint32_t i = 0; i < count; i++)
 		if (first[i + 1] - first[i] > SHORT_LIST)
 			qsort(children + first[i], first[i + 1] - first[i], sizeof(*children),
@@ -118,7 +119,7 @@ static void fill_lists(const struct stack_table *table, uint32_t *first, struct 
 int stack_table_settle(struct stack_table *table)
 {
 	size_t count = table->nodes.length;
-	struct child *children;
+	struct stack_child *children;
 	uint32_t *first;
 
 	/* So that settling often costs no more than a few times settling once. */
@@ -141,7 +142,7 @@ int stack_table_settle(struct stack_table *table)
 
 static uint32_t find_child(const struct stack_table *table, uint32_t parent, uint32_t level)
 {
-	const struct child *list = table->children + table->first_child[parent];
+	const struct stack_child *list = table->children + table->first_child[parent];
 	size_t length = table->first_child[parent + 1] - table->first_child[parent];
 
 	while (length > SHORT_LIST) {
@@ -162,7 +163,7 @@ static uint32_t find_child(const struct stack_table *table, uint32_t parent, uin
 
 uint32_t stack_table_find(const struct stack_table *table, uint32_t parent, uint32_t level)
 {
-	struct node wanted = {parent, level};
+	struct stack_node wanted = {parent, level};
 	uint32_t id = STACK_EMPTY;
 
 	if (table->children && parent < table->num_settled)
@@ -193,7 +194,7 @@ int stack_table_add_new(struct stack_table *table, uint32_t parent, uint32_t lev
 	    array_reserve(&table->nodes, table->nodes.length + 1))
 		return -ENOMEM;
 	*ret = (uint32_t)table->nodes.length;
-	table->nodes.items[table->nodes.length++] = (struct node){parent, level};
+	table->nodes.items[table->nodes.length++] = (struct stack_node){parent, level};
 	return 0;
 }
 

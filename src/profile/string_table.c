@@ -8,13 +8,13 @@
 /* Texts lie in chunks that never move, so that a borrowed string stays valid. */
 #define CHUNK_BYTES 65536
 
-struct entry {
+struct string_entry {
 	const char *data;
 	size_t length;
 };
 
 struct string_table {
-	ARRAY(struct entry) entries;
+	ARRAY(struct string_entry) entries;
 	ARRAY(char *) chunks;
 	size_t chunk_used;
 	size_t chunk_size;
@@ -50,8 +50,8 @@ void string_table_free(struct string_table *table)
 static bool is_entry(const void *owner, uint32_t item, const void *key)
 {
 	const struct string_table *table = owner;
-	const struct entry *entry = &table->entries.items[item];
-	const struct entry *wanted = key;
+	const struct string_entry *entry = &table->entries.items[item];
+	const struct string_entry *wanted = key;
 
 	return entry->length == wanted->length &&
 	       memcmp(entry->data, wanted->data, wanted->length) == 0;
@@ -87,9 +87,9 @@ static char *store(struct string_table *table, const char *string, size_t length
 int string_table_add(struct string_table *table, const char *string, size_t length, uint32_t *ret)
 {
 	uint64_t hash = hash_bytes(string, length);
-	struct entry wanted = {string, length};
+	struct string_entry wanted = {string, length};
 	uint32_t id = hash_index_find(&table->index, hash, is_entry, table, &wanted);
-	struct entry *entry;
+	struct string_entry *entry;
 
 	if (id != HASH_INDEX_NONE) {
 		*ret = id;
@@ -111,7 +111,7 @@ int string_table_add(struct string_table *table, const char *string, size_t leng
 
 uint32_t string_table_find(const struct string_table *table, const char *string, size_t length)
 {
-	struct entry wanted = {string, length};
+	struct string_entry wanted = {string, length};
 
 	return hash_index_find(&table->index, hash_bytes(string, length), is_entry, table, &wanted);
 }

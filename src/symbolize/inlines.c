@@ -212,7 +212,7 @@ void inlines_free(struct inlines *inlines)
 }
 
 /* One address on its way down a function's tree. */
-struct walk {
+struct inline_walk {
 	uint64_t elf_address;
 	unsigned int num_steps;
 	Dwarf_Die calls[SOURCE_FRAMES_MAX - 1]; /* inlined, outermost first */
@@ -221,7 +221,7 @@ struct walk {
 
 enum containment { HAS_NO_RANGE, HAS_ADDRESS, HAS_OTHER_ADDRESSES };
 
-static enum containment look_into(struct walk *walk, Dwarf_Die *die)
+static enum containment look_into(struct inline_walk *walk, Dwarf_Die *die)
 {
 	enum containment result = HAS_NO_RANGE;
 	Dwarf_Addr base;
@@ -245,7 +245,7 @@ static bool is_block(int tag)
 }
 
 /* Collect the inlined calls below `scope` that hold the address. Returns whether there is one. */
-static bool walk_down(struct walk *walk, Dwarf_Die *scope, unsigned int depth)
+static bool walk_down(struct inline_walk *walk, Dwarf_Die *scope, unsigned int depth)
 {
 	Dwarf_Off last = dwarf_dieoffset(scope);
 	Dwarf_Die child;
@@ -332,7 +332,7 @@ static void get_call_line(struct unit *unit, Dwarf_Die *call, struct source_fram
 int inlines_find(struct inlines *inlines, uint64_t elf_address, struct source_frames *ret)
 {
 	const struct range *range = range_map_find(&inlines->map, elf_address);
-	struct walk walk = {.elf_address = elf_address};
+	struct inline_walk walk = {.elf_address = elf_address};
 	Dwarf_Die *function = NULL;
 	struct unit *unit;
 	int err;

@@ -19,7 +19,7 @@
 
 #define NO_NAME UINT32_MAX /* not a name: data that ends the text before it */
 
-struct entry {
+struct kallsyms_entry {
 	uint64_t address;
 	uint32_t name;   /* offset in text, or NO_NAME */
 	uint32_t module; /* offset in text; 0: the kernel itself */
@@ -50,8 +50,8 @@ struct kernel_symbols {
 	struct text modules_as_read; /* to see whether modules came or went */
 	bool is_loaded;
 	bool is_restricted;
-	struct text_bounds bounds[2]; /* _stext … _etext, _sinittext … _einittext */
-	ARRAY(struct entry) entries;  /* by address */
+	struct text_bounds bounds[2];         /* _stext … _etext, _sinittext … _einittext */
+	ARRAY(struct kallsyms_entry) entries; /* by address */
 	ARRAY(struct module_range) modules;
 	ARRAY(struct added_symbol) added;
 };
@@ -133,9 +133,9 @@ static uint32_t read_module_column(struct kernel_symbols *symbols, char *column)
 /* "ffffffff81000000 T name", and "\t[module]" behind it where one is meant. */
 static int read_symbol(struct kernel_symbols *symbols, char *line, bool *is_any_set)
 {
-	struct entry entry = {0};
+	struct kallsyms_entry entry = {0};
 	char *c = read_hex(line, &entry.address);
-	struct entry *new;
+	struct kallsyms_entry *new;
 	char *tab;
 
 	if (!c || c[0] != ' ' || !c[1] || c[2] != ' ' || !c[3] || c[3] == '\t')
@@ -224,8 +224,8 @@ static int read_modules(struct kernel_symbols *symbols)
 /* By address; of several names for one address the best comes last, where a search finds it. */
 static int compare_entries(const void *left, const void *right, void *context)
 {
-	const struct entry *a = left;
-	const struct entry *b = right;
+	const struct kallsyms_entry *a = left;
+	const struct kallsyms_entry *b = right;
 	const char *text = context;
 	static const char ranks[] = "TWwt";
 
@@ -348,20 +348,22 @@ static const struct module_range *find_module(const struct kernel_symbols *symbo
 }
 
 /* The last entry at or below the address, or NULL. */
-static const struct entry *find_entry(const struct kernel_symbols *symbols, uint64_t address)
+static const struct kallsyms_entry *find_entry(const struct kernel_symbols *symbols,
+					       uint64_t address)
 {
 	size_t count = array_count_front(&symbols->entries, entry, entry->address <= address);
 
 	return count ? &symbols->entries.items[count - 1] : NULL;
 }
 
-static const char *get_module_name(const struct kernel_symbols *symbols, const struct entry *entry)
+static const char *get_module_name(const struct kernel_symbols *symbols,
+				   const struct kallsyms_entry *entry)
 {
 	return entry->module ? symbols->text.data + entry->module : "[kernel]";
 }
 
 /* Where code that begins at the entry must end, whatever comes behind it. */
-static uint64_t get_limit(const struct kernel_symbols *symbols, const struct entry *entry)
+static uint64_t get_limit(const struct kernel_symbols *symbols, const struct kallsyms_entry *entry)
 {
 	uint64_t address = entry->address;
 	const struct module_range *module = find_module(symbols, address);
@@ -382,7 +384,7 @@ static uint64_t get_limit(const struct kernel_symbols *symbols, const struct ent
 int kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address,
 			struct kernel_symbol *ret)
 {
-	const struct entry *entry = find_entry(symbols, address);
+	const struct kallsyms_entry *entry = find_entry(symbols, address);
 	const struct module_range *module;
 	uint64_t limit;
 

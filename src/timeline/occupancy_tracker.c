@@ -9,7 +9,7 @@ struct thread_state {
 	uint64_t free_from_ns;    /* where its next occupancy can begin */
 };
 
-struct region_state {
+struct occupancy_state {
 	uint32_t thread; /* TIMELINE_NONE: nobody is there */
 	uint64_t free_from_ns;
 };
@@ -17,7 +17,7 @@ struct region_state {
 struct occupancy_tracker {
 	struct timeline *timeline;
 	ARRAY(struct thread_state) threads;
-	ARRAY(struct region_state) regions;
+	ARRAY(struct occupancy_state) regions;
 };
 
 struct occupancy_tracker *occupancy_tracker_new(struct timeline *timeline)
@@ -49,7 +49,7 @@ static int make_room(struct occupancy_tracker *tracker, uint32_t thread, uint32_
 		state->present.region = TIMELINE_NONE;
 	}
 	while (tracker->regions.length <= region) {
-		struct region_state *state = array_add(&tracker->regions);
+		struct occupancy_state *state = array_add(&tracker->regions);
 
 		if (!state)
 			return -ENOMEM;
@@ -82,7 +82,7 @@ static int tell_begin(struct occupancy_tracker *tracker, const struct occupancy 
 static int end_occupancy(struct occupancy_tracker *tracker, uint32_t thread, uint64_t time_ns)
 {
 	struct thread_state *state = &tracker->threads.items[thread];
-	struct region_state *region;
+	struct occupancy_state *region;
 	int err;
 
 	if (state->present.region == TIMELINE_NONE)
@@ -104,7 +104,7 @@ int occupancy_tracker_enter(struct occupancy_tracker *tracker, uint32_t thread, 
 {
 	int err = make_room(tracker, thread, region);
 	struct thread_state *state;
-	struct region_state *place;
+	struct occupancy_state *place;
 
 	if (err)
 		return err;

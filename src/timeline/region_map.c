@@ -7,7 +7,7 @@
 #include "base/array.h"
 
 /* The bounds are here too, so that looking one up touches one array. */
-struct entry {
+struct region_map_entry {
 	uint64_t lowest; /* first byte; of an implicit region: the lowest pointer seen */
 	uint64_t end;    /* the last pointer, which only an empty stack has */
 	uint32_t region;
@@ -15,7 +15,7 @@ struct entry {
 
 /* In order of their ends, which are all different. */
 struct entries {
-	ARRAY(struct entry) list;
+	ARRAY(struct region_map_entry) list;
 };
 
 struct region_map {
@@ -67,17 +67,19 @@ static size_t find_place(const struct entries *entries, uint64_t pointer)
 
 static int add_entry(struct entries *entries, const struct stack_region *region, uint32_t id)
 {
-	struct entry *entry = array_insert(&entries->list, find_place(entries, region->end));
+	struct region_map_entry *entry =
+		array_insert(&entries->list, find_place(entries, region->end));
 
 	if (!entry)
 		return -ENOMEM;
-	*entry = (struct entry){.lowest = region->begin, .end = region->end, .region = id};
+	*entry = (struct region_map_entry){
+		.lowest = region->begin, .end = region->end, .region = id};
 	return 0;
 }
 
 /* A declared region that shares memory with [begin, end), or NULL. */
-static const struct entry *find_overlapping(const struct region_map *map, uint64_t begin,
-					    uint64_t end)
+static const struct region_map_entry *find_overlapping(const struct region_map *map, uint64_t begin,
+						       uint64_t end)
 {
 	size_t place = find_place(&map->declared, begin + 1);
 
@@ -117,7 +119,7 @@ int region_map_declare(struct region_map *map, uint64_t begin, uint64_t end, uin
 				      .process = map->process,
 				      .name = name,
 				      .kind = REGION_DECLARED};
-	const struct entry *other = find_overlapping(map, begin, region.end);
+	const struct region_map_entry *other = find_overlapping(map, begin, region.end);
 
 	if (other) {
 		*ret = other->region;
@@ -152,11 +154,11 @@ void region_map_remove(struct region_map *map, uint32_t region)
  * Between two declared regions that touch, the shared address is the first byte of the upper one;
  * otherwise a pointer to the end is one to an empty stack.
  */
-static const struct entry *find_declared(const struct region_map *map, uint64_t pointer)
+static const struct region_map_entry *find_declared(const struct region_map *map, uint64_t pointer)
 {
 	size_t place = find_place(&map->declared, pointer);
 	size_t left = map->declared.list.length - place;
-	const struct entry *entry;
+	const struct region_map_entry *entry;
 
 	if (!left)
 		return NULL;
@@ -166,10 +168,10 @@ static const struct entry *find_declared(const struct region_map *map, uint64_t 
 	return entry->lowest <= pointer ? entry : NULL;
 }
 
-static struct entry *find_implicit(const struct region_map *map, uint64_t pointer)
+static struct region_map_entry *find_implicit(const struct region_map *map, uint64_t pointer)
 {
 	size_t place = find_place(&map->implicit, pointer);
-	struct entry *entry;
+	struct region_map_entry *entry;
 
 	if (place == map->implicit.list.length)
 		return NULL;
@@ -192,8 +194,8 @@ static int add_implicit(struct region_map *map, uint64_t pointer, uint32_t *ret)
 
 int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret)
 {
-	const struct entry *declared = find_declared(map, pointer);
-	struct entry *implicit;
+	const struct region_map_entry *declared = find_declared(map, pointer);
+	struct region_map_entry *implicit;
 
 	if (declared) {
 		*ret = declared->region;

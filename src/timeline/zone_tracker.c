@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-struct region_state {
+struct zone_region_state {
 	uint64_t last_ns;     /* time of its last event */
 	uint32_t innermost;   /* open zone; TIMELINE_NONE */
 	uint32_t called_from; /* region that its thread came from when the outermost zone began */
@@ -22,7 +22,7 @@ struct zone_tracker {
 	struct timeline *timeline;
 	struct region_map *regions;
 	struct occupancy_tracker *occupancies;
-	ARRAY(struct region_state) states; /* by region */
+	ARRAY(struct zone_region_state) states; /* by region */
 	ARRAY(struct use_change) changes;
 	bool changes_are_unordered;
 	struct hash_index open; /* zone by pointer */
@@ -72,15 +72,15 @@ size_t zone_tracker_count_open(const struct zone_tracker *tracker)
 	return tracker->open.num_items;
 }
 
-static struct region_state *find_state(struct zone_tracker *tracker, uint32_t region)
+static struct zone_region_state *find_state(struct zone_tracker *tracker, uint32_t region)
 {
 	while (tracker->states.length <= region) {
-		struct region_state *state = array_add(&tracker->states);
+		struct zone_region_state *state = array_add(&tracker->states);
 
 		if (!state)
 			return NULL;
-		*state = (struct region_state){.innermost = TIMELINE_NONE,
-					       .called_from = TIMELINE_NONE};
+		*state = (struct zone_region_state){.innermost = TIMELINE_NONE,
+						    .called_from = TIMELINE_NONE};
 	}
 	return &tracker->states.items[region];
 }
@@ -129,7 +129,8 @@ static int tell_begin(struct zone_tracker *tracker, uint32_t id)
 }
 
 /* All that can fail for want of memory comes before what changes a state. */
-static int push_zone(struct zone_tracker *tracker, struct region_state *state, struct zone *zone)
+static int push_zone(struct zone_tracker *tracker, struct zone_region_state *state,
+		     struct zone *zone)
 {
 	uint32_t caller = find_caller(tracker, zone->thread);
 	uint32_t id;
@@ -163,7 +164,7 @@ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t 
 			    .thread = thread,
 			    .location = location,
 			    .last_attribute = TIMELINE_NONE};
-	struct region_state *state;
+	struct zone_region_state *state;
 
 	if (zone_tracker_find_open(tracker, pointer) != TIMELINE_NONE)
 		return -EBUSY;
@@ -215,7 +216,7 @@ static int hand_over(struct zone_tracker *tracker, uint32_t id)
 static int pop_zone(struct zone_tracker *tracker, uint32_t id, uint64_t time_ns)
 {
 	struct zone *zone = timeline_get_zone(tracker->timeline, id);
-	struct region_state *state = &tracker->states.items[zone->region];
+	struct zone_region_state *state = &tracker->states.items[zone->region];
 	int err;
 
 	zone->end_ns = time_ns;
@@ -235,7 +236,7 @@ static int pop_zone(struct zone_tracker *tracker, uint32_t id, uint64_t time_ns)
 int zone_tracker_end(struct zone_tracker *tracker, uint64_t pointer, uint64_t time_ns)
 {
 	uint32_t id = zone_tracker_find_open(tracker, pointer);
-	const struct region_state *state;
+	const struct zone_region_state *state;
 
 	if (id == TIMELINE_NONE)
 		return -ENOENT;
@@ -283,7 +284,7 @@ int zone_tracker_finish(struct zone_tracker *tracker, uint64_t time_ns)
 	int err = 0;
 
 	for (uint32_t region = 0; region < tracker->states.length; region++) {
-		struct region_state *state = &tracker->states.items[region];
+		struct zone_region_state *state = &tracker->states.items[region];
 
 		while (!err && state->innermost != TIMELINE_NONE)
 			err = pop_zone(tracker, state->innermost,

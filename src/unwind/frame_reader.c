@@ -25,7 +25,7 @@
 #define ENCODING_FORM     0x0f
 #define ENCODING_RELATIVE 0x70
 
-struct entry {
+struct frame_entry {
 	struct bytes bytes; /* of the section up to the entry's end; next is what follows the id */
 	uint64_t offset;    /* of the entry's length */
 	uint64_t cie;       /* offset of the common part, for a function */
@@ -107,7 +107,7 @@ uint64_t frame_reader_read_pointer(struct bytes *bytes, uint8_t encoding,
 }
 
 /* Read the field that tells a common part from a function. */
-static void read_id(const struct frame_section *section, bool is_64_bit, struct entry *entry)
+static void read_id(const struct frame_section *section, bool is_64_bit, struct frame_entry *entry)
 {
 	struct bytes *bytes = &entry->bytes;
 	uint64_t offset = bytes->offset;
@@ -133,8 +133,8 @@ static void read_id(const struct frame_section *section, bool is_64_bit, struct 
  * terminators along, and linkers put further entries behind them. Returns false at the end;
  * *is_cut says whether the last one reaches beyond it.
  */
-static bool next_entry(const struct frame_section *section, uint64_t *offset, struct entry *ret,
-		       bool *is_cut)
+static bool next_entry(const struct frame_section *section, uint64_t *offset,
+		       struct frame_entry *ret, bool *is_cut)
 {
 	struct bytes bytes = bytes_of(section->data, section->size);
 	uint64_t length = 0;
@@ -154,7 +154,7 @@ static bool next_entry(const struct frame_section *section, uint64_t *offset, st
 		*is_cut = true;
 		return false;
 	}
-	*ret = (struct entry){.bytes = bytes, .offset = *offset};
+	*ret = (struct frame_entry){.bytes = bytes, .offset = *offset};
 	ret->bytes.size = bytes.offset + length;
 	*offset = ret->bytes.size;
 	read_id(section, is_64_bit, ret);
@@ -227,7 +227,7 @@ static bool read_cie_body(struct frame_cie *cie, uint8_t version, struct bytes *
 	return *letters == '\0' && !bytes->failed;
 }
 
-static int add_cie(struct frame_reader *reader, struct entry *entry)
+static int add_cie(struct frame_reader *reader, struct frame_entry *entry)
 {
 	struct frame_cie *cie = array_add(&reader->cies);
 	struct bytes *bytes = &entry->bytes;
@@ -260,7 +260,7 @@ static uint32_t find_cie(const struct frame_reader *reader, size_t first, uint64
 	return (uint32_t)place;
 }
 
-static int add_function(struct frame_reader *reader, struct entry *entry, uint32_t cie_index)
+static int add_function(struct frame_reader *reader, struct frame_entry *entry, uint32_t cie_index)
 {
 	const struct frame_cie *cie = &reader->cies.items[cie_index];
 	const struct frame_section *section = &reader->sections[cie->section];
@@ -304,7 +304,8 @@ struct pass {
 	uint32_t known_cie;    /* its index */
 };
 
-static int add_function_of(struct frame_reader *reader, struct pass *pass, struct entry *entry)
+static int add_function_of(struct frame_reader *reader, struct pass *pass,
+			   struct frame_entry *entry)
 {
 	if (entry->cie != pass->known_offset) {
 		pass->known_offset = entry->cie;
@@ -318,7 +319,7 @@ static int add_function_of(struct frame_reader *reader, struct pass *pass, struc
 
 static int read_entries(struct frame_reader *reader, struct pass *pass)
 {
-	struct entry entry;
+	struct frame_entry entry;
 	uint64_t offset = 0;
 	bool is_cut;
 	int err = 0;

@@ -33,7 +33,7 @@
 /* Stands for the entry point in the list of functions. */
 #define CIE_OF_ENTRY UINT32_MAX
 
-struct table_builder {
+struct unwind_table_builder {
 	const struct objfile *objfile; /* borrowed */
 	struct code_ranges code;
 	struct frame_reader reader;
@@ -49,7 +49,7 @@ struct table_builder {
 	struct unwind_table *table;
 };
 
-static void table_builder_release(struct table_builder *builder)
+static void table_builder_release(struct unwind_table_builder *builder)
 {
 	code_ranges_release(&builder->code);
 	frame_reader_release(&builder->reader);
@@ -61,7 +61,7 @@ static void table_builder_release(struct table_builder *builder)
 	unwind_table_free(builder->table);
 }
 
-static int read_sections(struct table_builder *builder, Elf *elf)
+static int read_sections(struct unwind_table_builder *builder, Elf *elf)
 {
 	struct unwind_statistics *statistics = &builder->table->statistics;
 	struct frame_section section;
@@ -82,7 +82,7 @@ static int read_sections(struct table_builder *builder, Elf *elf)
 	return err;
 }
 
-static int add_entry_point(struct table_builder *builder)
+static int add_entry_point(struct unwind_table_builder *builder)
 {
 	struct frame_function *function;
 
@@ -97,7 +97,7 @@ static int add_entry_point(struct table_builder *builder)
 	return 0;
 }
 
-static int start_programs(struct table_builder *builder)
+static int start_programs(struct unwind_table_builder *builder)
 {
 	int err = array_reserve(&builder->initial, builder->reader.cies.length);
 
@@ -118,7 +118,7 @@ static uint64_t get_end(const struct frame_function *function)
 }
 
 /* What lies outside of the code describes nothing; what reaches beyond its segment is cut. */
-static void clip_to_code(struct table_builder *builder)
+static void clip_to_code(struct unwind_table_builder *builder)
 {
 	struct frame_function *kept = builder->reader.functions.items;
 	const struct range *segment = NULL;
@@ -139,7 +139,7 @@ static void clip_to_code(struct table_builder *builder)
 }
 
 /* How much a function's source is worth: smaller is better. */
-static unsigned int get_rank(const struct table_builder *builder,
+static unsigned int get_rank(const struct unwind_table_builder *builder,
 			     const struct frame_function *function)
 {
 	if (function->cie == CIE_OF_ENTRY)
@@ -153,7 +153,7 @@ static unsigned int get_rank(const struct table_builder *builder,
  * Make the sorted functions disjoint. Of those that start together the first stays: common parts of
  * .eh_frame come before those of .debug_frame, then Go's table, then the entry point.
  */
-static void trim_functions(struct table_builder *builder)
+static void trim_functions(struct unwind_table_builder *builder)
 {
 	struct frame_function *last = NULL;
 	size_t length = 0;
@@ -172,7 +172,7 @@ static void trim_functions(struct table_builder *builder)
 }
 
 /* Leave out what lies too far from the first function to have a page. */
-static void limit_pages(struct table_builder *builder)
+static void limit_pages(struct unwind_table_builder *builder)
 {
 	size_t length = builder->reader.functions.length;
 	uint64_t last_page;
@@ -189,7 +189,7 @@ static void limit_pages(struct table_builder *builder)
 	builder->reader.functions.length = length;
 }
 
-static inline int append_row(struct table_builder *builder, uint16_t pc_low, uint16_t rule)
+static inline int append_row(struct unwind_table_builder *builder, uint16_t pc_low, uint16_t rule)
 {
 	struct unwind_page *page = &builder->pages.items[builder->pages.length - 1];
 	struct unwind_row *row = array_add(&builder->rows);
@@ -203,7 +203,7 @@ static inline int append_row(struct table_builder *builder, uint16_t pc_low, uin
 }
 
 /* Append pages up to this one; every one that begins within a function gets the rule for it. */
-static int open_page(struct table_builder *builder, uint64_t page, bool is_at_start)
+static int open_page(struct unwind_table_builder *builder, uint64_t page, bool is_at_start)
 {
 	while (builder->pages.length <= page) {
 		struct unwind_page *added = array_add(&builder->pages);
@@ -222,7 +222,7 @@ static int open_page(struct table_builder *builder, uint64_t page, bool is_at_st
 	return 0;
 }
 
-static int add_first_row(struct table_builder *builder, uint64_t page, uint16_t pc_low,
+static int add_first_row(struct unwind_table_builder *builder, uint64_t page, uint16_t pc_low,
 			 uint16_t rule)
 {
 	/* An end at the start of a page needs no row, but the pages before it do. */
@@ -237,7 +237,7 @@ static int add_first_row(struct table_builder *builder, uint64_t page, uint16_t 
 }
 
 /* From the address on the rule holds. */
-static inline int add_row(struct table_builder *builder, uint64_t elf_address, uint16_t rule)
+static inline int add_row(struct unwind_table_builder *builder, uint64_t elf_address, uint16_t rule)
 {
 	uint64_t page = (elf_address >> UNWIND_PAGE_SHIFT) - builder->first_page;
 	uint16_t pc_low = elf_address & (PAGE_BYTES - 1);
@@ -250,8 +250,8 @@ static inline int add_row(struct table_builder *builder, uint64_t elf_address, u
 	return append_row(builder, pc_low, rule);
 }
 
-static int note_unsupported(struct table_builder *builder, const struct frame_function *function,
-			    uint64_t num_rows)
+static int note_unsupported(struct unwind_table_builder *builder,
+			    const struct frame_function *function, uint64_t num_rows)
 {
 	struct unwind_unsupported *unsupported = array_add(&builder->table->unsupported);
 
@@ -264,8 +264,8 @@ static int note_unsupported(struct table_builder *builder, const struct frame_fu
 }
 
 /* UNWIND_CFA_STOP or UNWIND_CFA_SIGNAL. */
-static int add_special_row(struct table_builder *builder, uint64_t elf_address, uint8_t cfa_op,
-			   int begins_at_next)
+static int add_special_row(struct unwind_table_builder *builder, uint64_t elf_address,
+			   uint8_t cfa_op, int begins_at_next)
 {
 	const struct unwind_rule special = {.cfa_op = cfa_op, .cfa_offset = begins_at_next};
 	uint16_t rule;
@@ -275,7 +275,7 @@ static int add_special_row(struct table_builder *builder, uint64_t elf_address, 
 }
 
 /* Whether a function never touches its stack, by what its entry says. */
-static bool has_no_frame(const struct table_builder *builder)
+static bool has_no_frame(const struct unwind_table_builder *builder)
 {
 	const struct frame_row *row = builder->function_rows.rows.items;
 
@@ -284,8 +284,9 @@ static bool has_no_frame(const struct table_builder *builder)
 }
 
 /* What follows no call is looked up at the byte before, which must be nobody else's. */
-static int add_uncalled_rows(struct table_builder *builder, const struct frame_function *function,
-			     uint64_t last_end, uint8_t cfa_op)
+static int add_uncalled_rows(struct unwind_table_builder *builder,
+			     const struct frame_function *function, uint64_t last_end,
+			     uint8_t cfa_op)
 {
 	int err = 0;
 
@@ -321,7 +322,8 @@ static int override_rows(struct frame_rows *rows, const struct frame_function *f
 }
 
 /* What swapcontext's entry does not say. */
-static int mend_context_switch(struct table_builder *builder, const struct frame_function *function)
+static int mend_context_switch(struct unwind_table_builder *builder,
+			       const struct frame_function *function)
 {
 	const struct unwind_rule in_context = {.cfa_op = UNWIND_CFA_CONTEXT};
 	uint64_t start;
@@ -333,8 +335,8 @@ static int mend_context_switch(struct table_builder *builder, const struct frame
 }
 
 /* What is not said of Go's runtime while it is on another stack than it was called on. */
-static int mend_go_switch(struct table_builder *builder, const struct frame_function *function,
-			  enum go_role role)
+static int mend_go_switch(struct unwind_table_builder *builder,
+			  const struct frame_function *function, enum go_role role)
 {
 	struct unwind_rule in_goroutine = {.cfa_op = UNWIND_CFA_GOROUTINE};
 	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_STOP};
@@ -360,7 +362,7 @@ static int mend_go_switch(struct table_builder *builder, const struct frame_func
 }
 
 /* Replace the rows by the function's. */
-static int read_rows(struct table_builder *builder, struct frame_function *function)
+static int read_rows(struct unwind_table_builder *builder, struct frame_function *function)
 {
 	if (function->cie == FRAME_CIE_OF_GO)
 		return go_frames_run(&builder->go_frames, function, &builder->function_rows);
@@ -368,7 +370,7 @@ static int read_rows(struct table_builder *builder, struct frame_function *funct
 				 get_end(function), &builder->function_rows);
 }
 
-static int add_function_rows(struct table_builder *builder, struct frame_function *function,
+static int add_function_rows(struct unwind_table_builder *builder, struct frame_function *function,
 			     uint64_t last_end)
 {
 	enum go_role role = go_runtime_get_role(&builder->go, function->start);
@@ -411,7 +413,7 @@ static int add_function_rows(struct table_builder *builder, struct frame_functio
 	return num_unsupported ? note_unsupported(builder, function, num_unsupported) : 0;
 }
 
-static int add_functions(struct table_builder *builder)
+static int add_functions(struct unwind_table_builder *builder)
 {
 	struct unwind_statistics *statistics = &builder->table->statistics;
 	uint64_t last_end = 0; /* of the function before */
@@ -445,7 +447,7 @@ static void *shrink(void *items, size_t size)
 }
 
 /* Hand the arrays over. */
-static int finish(struct table_builder *builder)
+static int finish(struct unwind_table_builder *builder)
 {
 	struct unwind_table *table = builder->table;
 
@@ -467,7 +469,7 @@ static int finish(struct table_builder *builder)
 	return 0;
 }
 
-static int build(struct table_builder *builder, Elf *elf)
+static int build(struct unwind_table_builder *builder, Elf *elf)
 {
 	int err = code_ranges_init(&builder->code, elf);
 
@@ -493,7 +495,7 @@ static int build(struct table_builder *builder, Elf *elf)
 
 int unwind_table_new(struct objfile *objfile, struct unwind_table **ret, struct error *error)
 {
-	_cleanup_(table_builder_release) struct table_builder builder = {0};
+	_cleanup_(table_builder_release) struct unwind_table_builder builder = {0};
 	uint64_t start_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	Elf *elf = objfile_get_elf(objfile);
 	GElf_Ehdr header;

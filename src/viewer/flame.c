@@ -16,14 +16,14 @@
 #include "base/array.h"
 #include "viewer/fragments.h"
 
-struct entry {
+struct flame_entry {
 	uint32_t node;
 	uint64_t weight; /* of the stacks that come through here */
 	uint64_t baseline;
 };
 
 /* A group that is being gathered. */
-struct group {
+struct flame_group {
 	uint32_t symbol;
 	uint32_t function;
 	uint32_t node; /* the first graph node, for its flags */
@@ -35,7 +35,7 @@ struct group {
 };
 
 struct arrival {
-	struct entry entry;
+	struct flame_entry entry;
 	uint32_t group;
 };
 
@@ -54,8 +54,8 @@ struct flame {
 	double width;
 	uint32_t top;
 	ARRAY(struct flame_node) nodes;
-	ARRAY(struct entry) entries;
-	ARRAY(struct group) groups;
+	ARRAY(struct flame_entry) entries;
+	ARRAY(struct flame_group) groups;
 	ARRAY(struct arrival) arrivals;
 	ARRAY(uint32_t) places; /* of groups in drawing order */
 };
@@ -114,7 +114,8 @@ static int add_entry(struct flame *flame, uint32_t node, uint64_t weight, uint64
 		return 0;
 	if (array_reserve(&flame->entries, flame->entries.length + 1))
 		return -ENOMEM;
-	flame->entries.items[flame->entries.length++] = (struct entry){node, weight, baseline};
+	flame->entries.items[flame->entries.length++] =
+		(struct flame_entry){node, weight, baseline};
 	return 0;
 }
 
@@ -175,7 +176,8 @@ static int add_leaf_entries(struct flame *flame)
 }
 
 /* What begins here (callers), or ends here (callees), of an entry. */
-static void count_self(const struct flame *flame, const struct entry *entry, struct group *group)
+static void count_self(const struct flame *flame, const struct flame_entry *entry,
+		       struct flame_group *group)
 {
 	const struct weights *weights = flame->weights;
 
@@ -189,7 +191,8 @@ static void count_self(const struct flame *flame, const struct entry *entry, str
 	}
 }
 
-static void count_entry(const struct flame *flame, const struct entry *entry, struct group *group)
+static void count_entry(const struct flame *flame, const struct flame_entry *entry,
+			struct flame_group *group)
 {
 	group->total += entry->weight;
 	group->baseline_total += entry->baseline;
@@ -197,14 +200,14 @@ static void count_entry(const struct flame *flame, const struct entry *entry, st
 	count_self(flame, entry, group);
 }
 
-static int add_arrival(struct flame *flame, const struct entry *entry)
+static int add_arrival(struct flame *flame, const struct flame_entry *entry)
 {
 	const struct graph *graph = flame->graph;
 	uint32_t symbol = graph_get_symbol(graph, entry->node);
 	uint32_t number = flame->group_of[symbol];
 
 	if (!number) {
-		struct group *group = array_add(&flame->groups);
+		struct flame_group *group = array_add(&flame->groups);
 
 		if (!group)
 			return -ENOMEM;
@@ -221,7 +224,7 @@ static int add_arrival(struct flame *flame, const struct entry *entry)
 	return 0;
 }
 
-static int arrive_at_children(struct flame *flame, const struct entry *from)
+static int arrive_at_children(struct flame *flame, const struct flame_entry *from)
 {
 	const struct graph *graph = flame->graph;
 	uint32_t end = graph->first_child[from->node + 1];
@@ -229,8 +232,8 @@ static int arrive_at_children(struct flame *flame, const struct entry *from)
 
 	for (uint32_t i = graph->first_child[from->node]; !err && i < end; i++) {
 		uint32_t child = graph->children[i];
-		struct entry entry = {child, flame->drawn[child],
-				      flame->baseline ? flame->baseline[child] : 0};
+		struct flame_entry entry = {child, flame->drawn[child],
+					    flame->baseline ? flame->baseline[child] : 0};
 
 		if ((entry.weight || entry.baseline) && !(flame->marks && flame->marks[child]))
 			err = add_arrival(flame, &entry);
@@ -239,12 +242,12 @@ static int arrive_at_children(struct flame *flame, const struct entry *from)
 }
 
 /* Entries that meet at one caller go on as one. */
-static int arrive_at_caller(struct flame *flame, const struct entry *from, bool is_leaf)
+static int arrive_at_caller(struct flame *flame, const struct flame_entry *from, bool is_leaf)
 {
-	struct entry entry = *from;
+	struct flame_entry entry = *from;
 	struct arrival *last =
 		flame->arrivals.length ? &flame->arrivals.items[flame->arrivals.length - 1] : NULL;
-	struct group *group;
+	struct flame_group *group;
 
 	if (!is_leaf)
 		entry.node = flame->graph->parents[from->node];
@@ -302,7 +305,7 @@ static int order_groups(struct flame *flame)
 	if (!placed || array_reserve(&flame->places, count))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		const struct group *group = &flame->groups.items[i];
+		const struct flame_group *group = &flame->groups.items[i];
 
 		placed[i] = (struct placed){
 			measure(flame, group->total, group->baseline_total),
@@ -318,7 +321,7 @@ static int order_groups(struct flame *flame)
 	return 0;
 }
 
-static void fill_node(const struct flame *flame, const struct group *group, uint32_t parent,
+static void fill_node(const struct flame *flame, const struct flame_group *group, uint32_t parent,
 		      double start, uint32_t first_entry, struct flame_node *node)
 {
 	*node = (struct flame_node){
@@ -349,7 +352,7 @@ static int add_children(struct flame *flame, uint32_t parent)
 	    array_reserve(&flame->entries, flame->entries.length + flame->arrivals.length))
 		return -ENOMEM;
 	for (size_t i = 0; i < flame->places.length; i++) {
-		struct group *group = &flame->groups.items[flame->places.items[i]];
+		struct flame_group *group = &flame->groups.items[flame->places.items[i]];
 		struct flame_node *node = &flame->nodes.items[first + i];
 
 		fill_node(flame, group, parent, start, next_entry, node);
@@ -379,7 +382,7 @@ int flame_expand(struct flame *flame, uint32_t id)
 	 */
 	err = array_reserve(&flame->arrivals, node->num_entries);
 	for (uint32_t i = 0; !err && i < node->num_entries; i++) {
-		struct entry entry = flame->entries.items[node->first_entry + i];
+		struct flame_entry entry = flame->entries.items[node->first_entry + i];
 
 		err = flame->opts.direction == FLAME_CALLEES
 			      ? arrive_at_children(flame, &entry)
@@ -400,7 +403,7 @@ static int add_base(struct flame *flame)
 {
 	uint32_t length = flame->opts.fragment_length;
 	uint32_t num_rows = length ? length : 1;
-	struct group sum = {0};
+	struct flame_group sum = {0};
 
 	array_for_each (&flame->entries, entry)
 		count_entry(flame, entry, &sum);
@@ -563,7 +566,7 @@ static uint64_t measure_callers(const struct flame *flame, const uint8_t *is_mat
 	for (uint32_t i = 1; i < graph->num_nodes; i++)
 		state[i] = state[graph->parents[i]] || is_match[graph_get_symbol(graph, i)];
 	for (uint32_t i = 0; i < top->num_entries; i++) {
-		const struct entry *entry = &flame->entries.items[top->first_entry + i];
+		const struct flame_entry *entry = &flame->entries.items[top->first_entry + i];
 
 		if (state[entry->node])
 			weight += entry->weight;

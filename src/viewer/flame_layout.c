@@ -23,14 +23,14 @@ void flame_box_fill(struct flame_box *box, const struct flame_node *node, uint32
 	split(node->baseline_self, box->baseline_self);
 }
 
-struct place {
+struct flame_place {
 	double x_px;
 	double width_px;
 };
 
 /* Whether a node can be seen. */
 static bool find_place(const struct flame *flame, const struct flame_viewport *viewport,
-		       const struct flame_node *node, struct place *ret)
+		       const struct flame_node *node, struct flame_place *ret)
 {
 	double whole = flame_get_width(flame);
 	double scale = viewport->width_px / (whole * (viewport->to - viewport->from));
@@ -47,7 +47,7 @@ static int push_children(struct flame_layout *layout, const struct flame *flame,
 {
 	for (uint32_t i = node->num_children; i-- > 0;) {
 		uint32_t child = node->first_child + i;
-		struct place place;
+		struct flame_place place;
 		uint32_t *pending;
 
 		if (!find_place(flame, viewport, flame_get_node(flame, child), &place))
@@ -64,7 +64,7 @@ static int add_node(struct flame_layout *layout, struct flame *flame,
 		    const struct flame_viewport *viewport, uint32_t id)
 {
 	const struct flame_node *node = flame_get_node(flame, id);
-	struct place place;
+	struct flame_place place;
 	struct flame_box *box;
 
 	if (!find_place(flame, viewport, node, &place))

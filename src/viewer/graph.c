@@ -15,7 +15,7 @@
 #define UNKNOWN_NAME "[unknown]"
 #define NOT_MADE     UINT32_MAX
 
-struct maker {
+struct graph_builder {
 	struct graph *graph;
 	struct profile *profile;
 	ARRAY(struct graph_function) functions;
@@ -31,24 +31,24 @@ struct maker {
 	ARRAY(uint32_t) pending;    /* stacks from the innermost to the outermost */
 };
 
-struct symbol_key {
+struct graph_symbol_key {
 	uint32_t name;
 	bool is_thread;
 };
 
 static bool is_symbol(const void *owner, uint32_t item, const void *key)
 {
-	const struct maker *maker = owner;
-	const struct symbol_key *wanted = key;
+	const struct graph_builder *maker = owner;
+	const struct graph_symbol_key *wanted = key;
 
 	return maker->symbols.items[item].name == wanted->name &&
 	       maker->symbols.items[item].is_thread == wanted->is_thread;
 }
 
 /* The symbol of a function that is about to be added. */
-static int add_symbol(struct maker *maker, uint32_t name, bool is_thread, uint32_t *ret)
+static int add_symbol(struct graph_builder *maker, uint32_t name, bool is_thread, uint32_t *ret)
 {
-	struct symbol_key key = {name, is_thread};
+	struct graph_symbol_key key = {name, is_thread};
 	uint64_t hash = hash_mix(is_thread, name);
 	uint32_t id = hash_index_find(&maker->symbol_index, hash, is_symbol, maker, &key);
 	struct graph_symbol *added;
@@ -70,7 +70,7 @@ static int add_symbol(struct maker *maker, uint32_t name, bool is_thread, uint32
 
 static bool is_function(const void *owner, uint32_t item, const void *key)
 {
-	const struct maker *maker = owner;
+	const struct graph_builder *maker = owner;
 	const struct graph_function *function = &maker->functions.items[item];
 	const struct graph_function *wanted = key;
 
@@ -79,7 +79,8 @@ static bool is_function(const void *owner, uint32_t item, const void *key)
 	       (function->kind == FRAME_KERNEL) == (wanted->kind == FRAME_KERNEL);
 }
 
-static int add_function(struct maker *maker, const struct graph_function *wanted, uint32_t *ret)
+static int add_function(struct graph_builder *maker, const struct graph_function *wanted,
+			uint32_t *ret)
 {
 	uint64_t kind = wanted->is_thread | (wanted->kind == FRAME_KERNEL ? 2 : 0);
 	uint64_t hash = hash_mix(hash_mix(kind, wanted->name), wanted->module);
@@ -101,7 +102,7 @@ static int add_function(struct maker *maker, const struct graph_function *wanted
 	return 0;
 }
 
-static int add_level(struct maker *maker, const struct graph_function *function)
+static int add_level(struct graph_builder *maker, const struct graph_function *function)
 {
 	uint32_t *id = array_add(&maker->level_functions);
 	uint8_t *flags = array_add(&maker->level_flags);
@@ -112,7 +113,7 @@ static int add_level(struct maker *maker, const struct graph_function *function)
 	return add_function(maker, function, id);
 }
 
-static int add_location(struct maker *maker, uint32_t id)
+static int add_location(struct graph_builder *maker, uint32_t id)
 {
 	const struct location *location = profile_get_location(maker->profile, id);
 	struct graph_function function = {0};
@@ -138,7 +139,7 @@ static int add_location(struct maker *maker, uint32_t id)
 	return err;
 }
 
-static int add_locations(struct maker *maker)
+static int add_locations(struct graph_builder *maker)
 {
 	uint32_t count = profile_count_locations(maker->profile);
 	int err = 0;
@@ -153,7 +154,7 @@ static int add_locations(struct maker *maker)
 	return err;
 }
 
-static int add_thread(struct maker *maker, uint32_t id, enum tree_root root)
+static int add_thread(struct graph_builder *maker, uint32_t id, enum tree_root root)
 {
 	const struct thread *thread = profile_get_thread(maker->profile, id);
 	uint32_t pid = profile_get_process(maker->profile, thread->process)->pid;
@@ -178,7 +179,7 @@ static int add_thread(struct maker *maker, uint32_t id, enum tree_root root)
 }
 
 /* ret_any: whether there is a thread level at all. */
-static int add_threads(struct maker *maker, enum tree_root root, bool *ret_any)
+static int add_threads(struct graph_builder *maker, enum tree_root root, bool *ret_any)
 {
 	uint32_t count = profile_count_threads(maker->profile);
 	int err = 0;
@@ -204,7 +205,7 @@ static int allocate_nodes(struct graph *graph, uint32_t num_nodes)
 }
 
 /* Whether a stack of locations and a path of functions are the same thing. */
-static bool is_plain(const struct maker *maker)
+static bool is_plain(const struct graph_builder *maker)
 {
 	uint32_t num_locations = profile_count_locations(maker->profile);
 
@@ -212,7 +213,7 @@ static bool is_plain(const struct maker *maker)
 	       maker->functions.length == num_locations;
 }
 
-static int copy_stacks(struct maker *maker)
+static int copy_stacks(struct graph_builder *maker)
 {
 	struct graph *graph = maker->graph;
 	uint32_t count = profile_count_stacks(maker->profile);
@@ -231,7 +232,7 @@ static int copy_stacks(struct maker *maker)
 	return 0;
 }
 
-static int add_path(struct maker *maker, uint32_t *path, uint32_t function, uint8_t flags)
+static int add_path(struct graph_builder *maker, uint32_t *path, uint32_t function, uint8_t flags)
 {
 	int err = stack_table_add(maker->paths, *path, function, path);
 	uint8_t *added;
@@ -245,7 +246,7 @@ static int add_path(struct maker *maker, uint32_t *path, uint32_t function, uint
 	return err;
 }
 
-static int add_location_path(struct maker *maker, uint32_t *path, uint32_t location)
+static int add_location_path(struct graph_builder *maker, uint32_t *path, uint32_t location)
 {
 	int err = 0;
 
@@ -262,8 +263,8 @@ struct made {
 	uint32_t path;
 };
 
-static int add_stack_path(struct maker *maker, struct made *made, uint32_t root, uint32_t stack,
-			  uint32_t *ret)
+static int add_stack_path(struct graph_builder *maker, struct made *made, uint32_t root,
+			  uint32_t stack, uint32_t *ret)
 {
 	uint32_t path;
 	int err = 0;
@@ -289,7 +290,7 @@ static int add_stack_path(struct maker *maker, struct made *made, uint32_t root,
 }
 
 /* Samples ordered by their thread's function, so that known stacks stay known. */
-static uint32_t *order_samples(const struct maker *maker)
+static uint32_t *order_samples(const struct graph_builder *maker)
 {
 	uint32_t count = profile_count_samples(maker->profile);
 	size_t num_buckets = maker->functions.length + 2;
@@ -313,7 +314,7 @@ static uint32_t *order_samples(const struct maker *maker)
 	return order;
 }
 
-static int make_paths(struct maker *maker)
+static int make_paths(struct graph_builder *maker)
 {
 	uint32_t num_samples = profile_count_samples(maker->profile);
 	_cleanup_free_ uint32_t *order = order_samples(maker);
@@ -338,7 +339,7 @@ static int make_paths(struct maker *maker)
 	return err;
 }
 
-static int intern_paths(struct maker *maker)
+static int intern_paths(struct graph_builder *maker)
 {
 	struct graph *graph = maker->graph;
 	int err;
@@ -450,7 +451,7 @@ static int rank_names(struct graph *graph)
 	return 0;
 }
 
-static int make(struct maker *maker, enum tree_root root)
+static int make(struct graph_builder *maker, enum tree_root root)
 {
 	struct graph *graph = maker->graph;
 	bool has_threads;
@@ -480,7 +481,7 @@ static int make(struct maker *maker, enum tree_root root)
 struct graph *graph_new(struct profile *profile, enum tree_root root)
 {
 	struct graph *graph = calloc(1, sizeof(*graph));
-	struct maker maker = {.graph = graph, .profile = profile};
+	struct graph_builder maker = {.graph = graph, .profile = profile};
 	int err = -ENOMEM;
 
 	if (graph) {

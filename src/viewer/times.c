@@ -42,14 +42,14 @@ int times_find_spans(const struct profile *profile, struct time_span **ret)
 
 /* ---- filters ------------------------------------------------------------------------------ */
 
-struct range {
+struct time_range {
 	uint64_t from_ms;
 	uint64_t to_ms;
 	bool excludes;
 };
 
 struct ranges {
-	ARRAY(struct range) items;
+	ARRAY(struct time_range) items;
 	bool take_timeless; /* all of them exclude */
 };
 
@@ -64,8 +64,8 @@ static int add_range(struct ranges *ranges, const char *line, size_t length, str
 	size_t head = 1 + strlen(KIND);
 	const char *text = line + head;
 	const char *dash = memchr(text, '-', length - head);
-	struct range range = {.excludes = line[0] == '-'};
-	struct range *added;
+	struct time_range range = {.excludes = line[0] == '-'};
+	struct time_range *added;
 
 	if (!dash || !parse_u64(text, (size_t)(dash - text), &range.from_ms) ||
 	    !parse_u64(dash + 1, (size_t)(line + length - dash - 1), &range.to_ms) ||
