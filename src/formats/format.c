@@ -1,9 +1,6 @@
 #include "formats/format.h"
 
-#include <errno.h>
 #include <string.h>
-
-#define DRAIN_BYTES 262144
 
 /* clang-format off */
 static const struct format *const formats[] = {
@@ -89,33 +86,4 @@ const struct format *format_detect_members(const char *const *members, size_t nu
 		if ((*format)->detect_members && (*format)->detect_members(members, num_members))
 			return *format;
 	return NULL;
-}
-
-const char *format_get_metric_name(const struct profile *profile, uint32_t metric)
-{
-	if (metric >= profile_count_metrics(profile))
-		return "";
-	return profile_get_string(profile, profile_get_metric(profile, metric)->name);
-}
-
-const char *format_get_metric_unit(const struct profile *profile, uint32_t metric)
-{
-	if (metric >= profile_count_metrics(profile))
-		return "";
-	return profile_get_string(profile, profile_get_metric(profile, metric)->unit);
-}
-
-int sink_flush(const struct sink *sink, struct text *text)
-{
-	int err = text->failed ? -ENOMEM : 0;
-
-	if (!err && text->length)
-		err = sink->write(sink->context, text->data, text->length);
-	text_truncate(text, 0);
-	return err;
-}
-
-int sink_drain(const struct sink *sink, struct text *text)
-{
-	return text->failed || text->length >= DRAIN_BYTES ? sink_flush(sink, text) : 0;
 }
