@@ -1,5 +1,5 @@
 /*
- * A command of the program: a descriptor at the end of its own file, listed in main.c.
+ * A command of the program: a descriptor at the end of its own file, listed in commands.c.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -40,7 +40,10 @@ extern const struct command command_report;
 extern const struct command command_unwind_table;
 extern const struct command command_view;
 
-/* All of them, in the order that the help shows, ended by NULL: commands.c. */
+/*
+ * In the order that the help shows, ended by NULL. Without command_generate, which prints them and
+ * which main.c adds.
+ */
 const struct command *const *command_get_all(void);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+/* clang-format off */
 static const struct command *const commands[] = {
 	&command_record,
 	&command_report,
@@ -9,10 +10,10 @@ static const struct command *const commands[] = {
 	&command_capture,
 	&command_history,
 	&command_doctor,
-	&command_generate,
 	&command_unwind_table,
 	NULL, /* ends the list */
 };
+/* clang-format on */
 
 const struct command *const *command_get_all(void)
 {

@@ -12,7 +12,7 @@ static const struct command *find_command(const char *name)
 	for (const struct command *const *command = command_get_all(); *command; command++)
 		if (string_equals((*command)->name, name))
 			return *command;
-	return NULL;
+	return string_equals(command_generate.name, name) ? &command_generate : NULL;
 }
 
 static void print_commands(FILE *out)
