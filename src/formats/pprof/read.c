@@ -3,8 +3,8 @@
  *
  * The message is read in place, by fields, in three rounds, because what is named may come after
  * what names it: the first counts strings, mappings, locations and functions; the second notes
- * where they are and takes in the rest; the third reads the samples, and with them the locations
- * that they name. protobuf-c could unpack the message whole, but would take ten times its size, and
+ * where they are (read_index.c); the third reads the samples, and with them the locations that they
+ * name. protobuf-c could unpack the message whole, but would take ten times its size, and
  * an allocation for each number, and the viewer would have to carry it along.
  */
 #include "formats/pprof.h"
@@ -49,105 +49,6 @@ struct samples {
 	uint64_t num_negative; /* samples that no profile of ours can hold */
 };
 
-struct protobuf_field pprof_reader_get_field(const struct pprof_reader *reader, size_t offset)
-{
-	struct bytes bytes = bytes_of(reader->import->data, reader->import->size);
-	struct protobuf_field field = {0};
-
-	bytes.offset = offset;
-	(void)protobuf_next(&bytes, &field); /* it could be read before */
-	return field;
-}
-
-int pprof_reader_get_string(struct pprof_reader *reader, uint64_t index, const char *what,
-			    size_t offset, struct bytes *ret)
-{
-	if (index >= reader->num_strings && index)
-		return import_fail_byte(reader->import, offset, "there is no string %llu for %s",
-					(unsigned long long)index, what);
-	if (index)
-		*ret = pprof_reader_get_field(reader, reader->string_offsets[index]).body;
-	else
-		*ret = bytes_of("", 0); /* by definition */
-	return 0;
-}
-
-static struct pprof_table *find_table(struct pprof_reader *reader, uint32_t field_number)
-{
-	switch (field_number) {
-	case PPROF_FIELD_MAPPING:
-		return &reader->mappings;
-	case PPROF_FIELD_LOCATION:
-		return &reader->locations;
-	case PPROF_FIELD_FUNCTION:
-		return &reader->functions;
-	}
-	return NULL;
-}
-
-/* The first round. */
-static int count_fields(struct pprof_reader *reader)
-{
-	struct bytes bytes = bytes_of(reader->import->data, reader->import->size);
-	struct protobuf_field field;
-	size_t offset = 0;
-
-	while (protobuf_next(&bytes, &field)) {
-		struct pprof_table *table = find_table(reader, field.number);
-
-		if (field.type == PROTOBUF_BYTES && field.number == PPROF_FIELD_STRING)
-			reader->num_strings++;
-		else if (field.type == PROTOBUF_BYTES && table &&
-			 !pprof_table_count(table, field.body))
-			return import_fail_byte(reader->import, offset, "a broken message");
-		offset = bytes.offset;
-	}
-	if (bytes.failed)
-		return import_fail_byte(reader->import, offset,
-					"expected a field of a pprof profile");
-	return 0;
-}
-
-static int reserve(struct pprof_reader *reader)
-{
-	int err;
-
-	reader->string_offsets =
-		calloc((size_t)reader->num_strings + 1, sizeof(*reader->string_offsets));
-	err = reader->string_offsets ? 0 : -ENOMEM;
-	if (!err)
-		err = pprof_table_reserve(&reader->mappings);
-	if (!err)
-		err = pprof_table_reserve(&reader->locations);
-	if (!err)
-		err = pprof_table_reserve(&reader->functions);
-	return err;
-}
-
-/* The second round: where everything is. */
-static int note_fields(struct pprof_reader *reader)
-{
-	struct bytes bytes = bytes_of(reader->import->data, reader->import->size);
-	struct protobuf_field field;
-	uint32_t places[PPROF_FIELD_STRING + 1] = {0}; /* by kind of message */
-	size_t offset = 0;
-	int err = reserve(reader);
-
-	while (!err && protobuf_next(&bytes, &field)) {
-		struct pprof_table *table = find_table(reader, field.number);
-
-		if (field.type == PROTOBUF_BYTES && field.number == PPROF_FIELD_STRING)
-			reader->string_offsets[places[field.number]++] = (uint32_t)offset;
-		else if (field.type == PROTOBUF_BYTES && table)
-			pprof_table_add(table, places[field.number]++, field.body, offset);
-		offset = bytes.offset;
-	}
-	pprof_table_finish(&reader->mappings);
-	pprof_table_finish(&reader->locations);
-	pprof_table_finish(&reader->functions);
-	return err;
-}
-
 static bool is_word(struct bytes string, const char *const *words)
 {
 	for (; *words; words++)
@@ -174,7 +75,8 @@ static int read_label(struct samples *samples, struct bytes label, size_t offset
 			values[field.number] = field.value;
 	if (label.failed)
 		return import_fail_byte(samples->reader->import, offset, "a broken label");
-	err = pprof_reader_get_string(samples->reader, values[LABEL_KEY], "a label", offset, &key);
+	err = pprof_index_get_string(&samples->reader->index, values[LABEL_KEY], "a label", offset,
+				     &key);
 	if (err)
 		return err;
 	if (is_word(key, pids))
@@ -192,7 +94,7 @@ static int add_comm(struct samples *samples, uint64_t index, size_t offset, uint
 {
 	struct profile *profile = samples->reader->import->profile;
 	struct bytes comm = {0};
-	int err = pprof_reader_get_string(samples->reader, index, "a label", offset, &comm);
+	int err = pprof_index_get_string(&samples->reader->index, index, "a label", offset, &comm);
 
 	*ret = STRING_EMPTY;
 	if (err || !comm.size)
@@ -415,9 +317,7 @@ int pprof_read(struct import *import)
 
 	if (import->size > UINT32_MAX)
 		return import_fail_byte(import, UINT32_MAX, "a profile of at most 4 GiB");
-	err = count_fields(&reader);
-	if (!err)
-		err = note_fields(&reader);
+	err = pprof_index_init(&reader.index, import);
 	if (!err)
 		err = pprof_reader_read_header(&reader);
 	if (!err)
@@ -427,10 +327,7 @@ int pprof_read(struct import *import)
 	if (!err && !import->will_name_code)
 		err = unnamed_code_name(import, false);
 	pprof_reader_release_code(&reader);
-	pprof_table_release(&reader.mappings);
-	pprof_table_release(&reader.locations);
-	pprof_table_release(&reader.functions);
-	free(reader.string_offsets);
+	pprof_index_release(&reader.index);
 	array_release(&samples.processes);
 	hash_index_release(&samples.process_index);
 	array_release(&samples.location_ids);

@@ -1,7 +1,6 @@
 /*
- * What the parts of the reader of pprof's format share: import/pprof.c reads samples,
- * import/pprof_header.c and import/pprof_code.c their parts, import/pprof_table.c finds
- * messages by id.
+ * What the parts of the reader of pprof's format share: read.c reads samples, read_header.c and
+ * read_code.c their parts; read_index.c finds strings by number and read_table.c messages by id.
  *
  * Nothing of the file is copied but what goes into the profile: besides that, the reader needs a
  * few bytes for each message that can be named by another.
@@ -44,6 +43,30 @@ void pprof_table_release(struct pprof_table *table);
 /* Whether there is such an id. */
 bool pprof_table_find(const struct pprof_table *table, uint64_t id, uint32_t *ret_place);
 
+/* The file, by what its messages name. */
+struct pprof_index {
+	struct import *import; /* borrowed */
+	uint32_t num_strings;
+	uint32_t *string_offsets; /* of the fields */
+	struct pprof_table mappings;
+	struct pprof_table locations;
+	struct pprof_table functions;
+};
+
+/* Returns 0, -ENOMEM, or -EBADMSG with the import's error. Release in any case. */
+_must_check_ int pprof_index_init(struct pprof_index *index, struct import *import);
+void pprof_index_release(struct pprof_index *index);
+
+/* The field that begins there, which was read before. */
+struct protobuf_field pprof_index_get_field(const struct pprof_index *index, size_t offset);
+
+/*
+ * A string of the file; borrowed from it. what  names it, for the error: "label"
+ * Returns 0 or -EBADMSG with the import's error.
+ */
+_must_check_ int pprof_index_get_string(const struct pprof_index *index, uint64_t number,
+					const char *what, size_t offset, struct bytes *ret);
+
 #define PPROF_MAX_SAMPLE_TYPES 64
 
 /* What a function gives to its frames. */
@@ -56,30 +79,16 @@ struct pprof_names {
 
 struct pprof_reader {
 	struct import *import;
+	struct pprof_index index;
 	bool is_ours;                             /* stackwide wrote it: see pprof.h */
 	uint32_t metrics[PPROF_MAX_SAMPLE_TYPES]; /* of the profile, by sample type */
 	size_t num_metrics;
 	size_t num_account_names;
-	uint32_t num_strings;
-	uint32_t *string_offsets; /* of the fields */
-	struct pprof_table mappings;
-	struct pprof_table locations;
-	struct pprof_table functions;
 	uint32_t *location_ids;     /* by place: id in the profile + 1; 0: not made yet */
 	struct pprof_names *names;  /* by place of the function */
 	struct hash_index modules;  /* of the profile, by path and build ID */
 	ARRAY(struct frame) frames; /* of one location */
 };
-
-/* The field that begins there, which was read before. */
-struct protobuf_field pprof_reader_get_field(const struct pprof_reader *reader, size_t offset);
-
-/*
- * A string of the file; borrowed from it. what  names it, for the error: "label"
- * Returns 0 or -EBADMSG with the import's error.
- */
-_must_check_ int pprof_reader_get_string(struct pprof_reader *reader, uint64_t index,
-					 const char *what, size_t offset, struct bytes *ret);
 
 /* Sample types, and how it was recorded. Returns as format.read. */
 _must_check_ int pprof_reader_read_header(struct pprof_reader *reader);

@@ -1,5 +1,5 @@
 /*
- * Reading pprof's profile format: mappings, locations and functions. See pprof.c.
+ * Reading pprof's profile format: mappings, locations and functions. See read.c.
  *
  * A location with an address in a file or in the kernel keeps it, so that what is written again can
  * be looked up by other tools. Where an equal address is in the profile already under other names,
@@ -107,11 +107,11 @@ static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
 	int err;
 
 	*ret = (struct pprof_source_mapping){0};
-	if (!pprof_table_find(&reader->mappings, id, &place))
+	if (!pprof_table_find(&reader->index.mappings, id, &place))
 		return import_fail_byte(reader->import, offset, "there is no mapping %llu",
 					(unsigned long long)id);
-	offset = reader->mappings.offsets[place];
-	message = pprof_reader_get_field(reader, offset).body;
+	offset = reader->index.mappings.offsets[place];
+	message = pprof_index_get_field(&reader->index, offset).body;
 	if (message.size > MAX_MESSAGE_BYTES)
 		return import_fail_byte(reader->import, offset, "a mapping of %zu bytes",
 					message.size);
@@ -129,11 +129,11 @@ static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
 		else if (field.number == MAPPING_FILENAME || field.number == MAPPING_BUILD_ID)
 			strings[field.number == MAPPING_BUILD_ID] = field.value;
 	}
-	err = pprof_reader_get_string(reader, strings[0], "a mapping's file name", offset,
-				      &ret->filename);
+	err = pprof_index_get_string(&reader->index, strings[0], "a mapping's file name", offset,
+				     &ret->filename);
 	if (!err)
-		err = pprof_reader_get_string(reader, strings[1], "a build ID", offset,
-					      &ret->build_id);
+		err = pprof_index_get_string(&reader->index, strings[1], "a build ID", offset,
+					     &ret->build_id);
 	if (err)
 		return err;
 	ret->kind = find_kind(ret->filename, ret->start);
@@ -158,8 +158,8 @@ static int add_name(struct pprof_reader *reader, struct bytes name, struct bytes
 
 static int read_function(struct pprof_reader *reader, uint32_t place, struct pprof_names *ret)
 {
-	size_t offset = reader->functions.offsets[place];
-	struct bytes message = pprof_reader_get_field(reader, offset).body;
+	size_t offset = reader->index.functions.offsets[place];
+	struct bytes message = pprof_index_get_field(&reader->index, offset).body;
 	uint64_t strings[FUNCTION_FILE + 1] = {0};
 	struct bytes name = {0}, system_name = {0}, file = {0};
 	struct protobuf_field field;
@@ -168,14 +168,14 @@ static int read_function(struct pprof_reader *reader, uint32_t place, struct ppr
 	while (protobuf_next(&message, &field))
 		if (field.type == PROTOBUF_VARINT && field.number <= FUNCTION_FILE)
 			strings[field.number] = field.value;
-	err = pprof_reader_get_string(reader, strings[FUNCTION_NAME], "a function's name", offset,
-				      &name);
+	err = pprof_index_get_string(&reader->index, strings[FUNCTION_NAME], "a function's name",
+				     offset, &name);
 	if (!err)
-		err = pprof_reader_get_string(reader, strings[FUNCTION_SYSTEM_NAME],
-					      "a function's system name", offset, &system_name);
+		err = pprof_index_get_string(&reader->index, strings[FUNCTION_SYSTEM_NAME],
+					     "a function's system name", offset, &system_name);
 	if (!err)
-		err = pprof_reader_get_string(reader, strings[FUNCTION_FILE], "a source file",
-					      offset, &file);
+		err = pprof_index_get_string(&reader->index, strings[FUNCTION_FILE],
+					     "a source file", offset, &file);
 	if (!err)
 		err = add_name(reader, name, system_name, &ret->name);
 	if (!err && name.size)
@@ -210,7 +210,7 @@ static int add_frame(struct pprof_reader *reader, const struct pprof_code *code,
 	frame->line = number <= UINT32_MAX ? (uint32_t)number : 0;
 	if (!function)
 		return profile_add_frame_name(reader->import->profile, "", 0, &frame->name);
-	if (!pprof_table_find(&reader->functions, function, &place))
+	if (!pprof_table_find(&reader->index.functions, function, &place))
 		return import_fail_byte(reader->import, code->offset, "there is no function %llu",
 					(unsigned long long)function);
 	names = &reader->names[place];
@@ -373,8 +373,8 @@ static int add_location(struct pprof_reader *reader, const struct pprof_code *co
 
 static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *ret)
 {
-	struct pprof_code code = {.offset = reader->locations.offsets[place]};
-	struct bytes message = pprof_reader_get_field(reader, code.offset).body;
+	struct pprof_code code = {.offset = reader->index.locations.offsets[place]};
+	struct bytes message = pprof_index_get_field(&reader->index, code.offset).body;
 	struct bytes rest = message;
 	struct protobuf_field field;
 	uint64_t mapping_id = 0;
@@ -399,8 +399,8 @@ static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *
 int pprof_reader_prepare_code(struct pprof_reader *reader)
 {
 	reader->location_ids =
-		calloc((size_t)reader->locations.count + 1, sizeof(*reader->location_ids));
-	reader->names = calloc((size_t)reader->functions.count + 1, sizeof(*reader->names));
+		calloc((size_t)reader->index.locations.count + 1, sizeof(*reader->location_ids));
+	reader->names = calloc((size_t)reader->index.functions.count + 1, sizeof(*reader->names));
 	if (!reader->location_ids || !reader->names)
 		return -ENOMEM;
 	return 0;
@@ -420,7 +420,7 @@ int pprof_reader_add_location(struct pprof_reader *reader, uint64_t id, size_t o
 	uint32_t place;
 	int err;
 
-	if (!pprof_table_find(&reader->locations, id, &place))
+	if (!pprof_table_find(&reader->index.locations, id, &place))
 		return import_fail_byte(reader->import, offset, "there is no location %llu",
 					(unsigned long long)id);
 	if (!reader->location_ids[place]) {

@@ -1,5 +1,5 @@
 /*
- * Reading pprof's profile format: what is neither sample nor code. See pprof.c.
+ * Reading pprof's profile format: what is neither sample nor code. See read.c.
  */
 #include <string.h>
 
@@ -25,8 +25,8 @@ static int read_type(struct pprof_reader *reader, struct bytes message, size_t o
 	for (int i = 0; i < 2; i++) {
 		struct bytes string;
 		uint32_t id;
-		int err = pprof_reader_get_string(reader, strings[i], "a sample type", offset,
-						  &string);
+		int err = pprof_index_get_string(&reader->index, strings[i], "a sample type",
+						 offset, &string);
 
 		if (!err)
 			err = string_table_add(profile_get_strings(profile),
@@ -116,7 +116,7 @@ static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offs
 			struct sampling *sampling)
 {
 	struct bytes comment;
-	int err = pprof_reader_get_string(reader, index, "a comment", offset, &comment);
+	int err = pprof_index_get_string(&reader->index, index, "a comment", offset, &comment);
 
 	if (err)
 		return err;
