@@ -22,69 +22,9 @@
 
 #include "formats/gzip_sink.h"
 #include "formats/pprof/write.h"
-#include "formats/utf8.h"
 
 /* Locations that are inlined into one another and become one. */
 #define MAX_CHAIN 64
-
-struct buffer {
-	ProtobufCBuffer base;
-	struct text *text;
-};
-
-int pprof_writer_add_string(struct pprof_writer *writer, const char *string, size_t length,
-			    uint32_t *ret)
-{
-	text_truncate(&writer->scratch, 0);
-	utf8_append(&writer->scratch, string, length);
-	if (writer->scratch.failed)
-		return -ENOMEM;
-	return string_table_add(writer->strings, writer->scratch.data, writer->scratch.length, ret);
-}
-
-/* A string of the profile. */
-int pprof_writer_copy_string(struct pprof_writer *writer, uint32_t id, uint32_t *ret)
-{
-	return pprof_writer_add_string(writer, profile_get_string(writer->profile, id),
-				       profile_get_string_length(writer->profile, id), ret);
-}
-
-static void append_varint(struct text *text, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		text_append_char(text, (char)(value | 0x80));
-	text_append_char(text, (char)value);
-}
-
-static void append_number(struct text *text, uint32_t field, uint64_t value)
-{
-	append_varint(text, field << 3);
-	append_varint(text, value);
-}
-
-static void append_bytes(struct text *text, uint32_t field, const void *data, size_t size)
-{
-	append_varint(text, field << 3 | 2);
-	append_varint(text, size);
-	text_append(text, data, size);
-}
-
-static void append_packed(ProtobufCBuffer *base, size_t size, const uint8_t *data)
-{
-	text_append(((struct buffer *)base)->text, data, size);
-}
-
-/* One part of the message. */
-int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
-		     const ProtobufCMessage *message)
-{
-	struct buffer buffer = {.base = {.append = append_packed}, .text = &writer->output};
-
-	append_varint(&writer->output, (uint64_t)field << 3 | 2);
-	append_varint(&writer->output, protobuf_c_message_get_packed_size(message));
-	protobuf_c_message_pack_to_buffer(message, &buffer.base);
-	return sink_drain(writer->sink, &writer->output);
-}
 
 static int write_sample_types(struct pprof_writer *writer)
 {
@@ -306,7 +246,7 @@ static _printf_(3, 4) int add_comment(struct pprof_writer *writer, struct text *
 	vsnprintf(comment, sizeof(comment), format, arguments);
 	va_end(arguments);
 	err = pprof_writer_add_string(writer, comment, strlen(comment), &id);
-	append_number(tail, PPROF_FIELD_COMMENT, id);
+	pprof_append_number(tail, PPROF_FIELD_COMMENT, id);
 	return err;
 }
 
@@ -364,7 +304,7 @@ static int add_default_type(struct pprof_writer *writer, struct text *tail)
 		return 0;
 	err = pprof_writer_copy_string(writer, profile_get_metric(writer->profile, 0)->name, &name);
 	if (!err)
-		append_number(tail, PPROF_FIELD_DEFAULT_TYPE, name);
+		pprof_append_number(tail, PPROF_FIELD_DEFAULT_TYPE, name);
 	return err;
 }
 
@@ -388,18 +328,18 @@ static int make_tail(struct pprof_writer *writer, struct text *tail)
 	if (!err)
 		err = add_default_type(writer, tail);
 	if (sampling->start_ns)
-		append_number(tail, PPROF_FIELD_TIME, sampling->start_ns);
+		pprof_append_number(tail, PPROF_FIELD_TIME, sampling->start_ns);
 	if (sampling->duration_ns)
-		append_number(tail, PPROF_FIELD_DURATION, sampling->duration_ns);
+		pprof_append_number(tail, PPROF_FIELD_DURATION, sampling->duration_ns);
 	if (err || !sampling->period_ns)
 		return err;
 	err = pprof_writer_add_string(writer, "cpu", 3, &cpu);
 	if (!err)
 		err = pprof_writer_add_string(writer, "nanoseconds", 11, &unit);
-	append_number(&type, 1, cpu);
-	append_number(&type, 2, unit);
-	append_bytes(tail, PPROF_FIELD_PERIOD_TYPE, type.data, type.length);
-	append_number(tail, PPROF_FIELD_PERIOD, sampling->period_ns);
+	pprof_append_number(&type, 1, cpu);
+	pprof_append_number(&type, 2, unit);
+	pprof_append_bytes(tail, PPROF_FIELD_PERIOD_TYPE, type.data, type.length);
+	pprof_append_number(tail, PPROF_FIELD_PERIOD, sampling->period_ns);
 	tail->failed |= type.failed;
 	return err;
 }
@@ -410,9 +350,9 @@ static int write_strings(struct pprof_writer *writer)
 	int err = 0;
 
 	for (uint32_t id = 0; !err && id < count; id++) {
-		append_bytes(&writer->output, PPROF_FIELD_STRING,
-			     string_table_get(writer->strings, id),
-			     string_table_get_length(writer->strings, id));
+		pprof_append_bytes(&writer->output, PPROF_FIELD_STRING,
+				   string_table_get(writer->strings, id),
+				   string_table_get_length(writer->strings, id));
 		err = sink_drain(writer->sink, &writer->output);
 	}
 	return err;

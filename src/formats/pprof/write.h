@@ -1,6 +1,6 @@
 /*
- * What the two halves of the writer of pprof's format share: pprof.c writes samples and the rest,
- * pprof_code.c what code there is.
+ * What the parts of the writer of pprof's format share: write.c writes samples and the rest,
+ * write_code.c what code there is, both by way of write_message.c.
  */
 #ifndef FORMATS_PPROF_WRITE_H
 #define FORMATS_PPROF_WRITE_H
@@ -54,6 +54,10 @@ _must_check_ int pprof_writer_copy_string(struct pprof_writer *writer, uint32_t 
 /* One part of the message. Returns 0, -ENOMEM, or what the sink returned. */
 _must_check_ int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
 				  const struct ProtobufCMessage *message);
+
+/* Fields that are no message of the schema's. */
+void pprof_append_number(struct text *text, uint32_t field, uint64_t value);
+void pprof_append_bytes(struct text *text, uint32_t field, const void *data, size_t size);
 
 /* The mappings, locations and functions that is_location asks for. */
 _must_check_ int pprof_writer_put_code(struct pprof_writer *writer);

@@ -1,5 +1,5 @@
 /*
- * Writing pprof's profile format: mappings, locations and functions. See pprof.c.
+ * Writing pprof's profile format: mappings, locations and functions. See write.c.
  */
 #include <errno.h>
 #include <string.h>
