@@ -57,7 +57,7 @@ static int fail_in_chunk(struct jfr_reader *reader, size_t offset, const char *f
 
 static void append_string(struct jfr_reader *reader, uint32_t string)
 {
-	struct jfr_input input = reader->chunk.input;
+	struct jfr_cursor input = reader->chunk.input;
 
 	if (string >= reader->chunk.strings.length)
 		return;
@@ -145,7 +145,7 @@ static void add_weight(const struct jfr_reader *reader, struct jfr_event *event,
 		event->weights[event->num_weights++] = (struct jfr_weight){field_id, value};
 }
 
-static int read_fields(struct jfr_reader *reader, struct jfr_input *input, struct jfr_event *event)
+static int read_fields(struct jfr_reader *reader, struct jfr_cursor *input, struct jfr_event *event)
 {
 	uint32_t end = event->class->first_field + event->class->num_fields;
 
@@ -254,7 +254,7 @@ static int add_event(struct jfr_reader *reader, const struct jfr_event *event)
 }
 
 /* ret_type  0: metadata, 1: a checkpoint; the input then stands at the first field */
-static int read_event_head(struct jfr_reader *reader, size_t offset, struct jfr_input *ret,
+static int read_event_head(struct jfr_reader *reader, size_t offset, struct jfr_cursor *ret,
 			   uint64_t *ret_type)
 {
 	uint64_t size;
@@ -269,7 +269,7 @@ static int read_event_head(struct jfr_reader *reader, size_t offset, struct jfr_
 	return 0;
 }
 
-static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_input *input,
+static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
 		      uint64_t type)
 {
 	struct jfr_event event = {.offset = offset,
@@ -289,7 +289,7 @@ static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_input
 }
 
 /* The process of the threads is told by an event that may come late. */
-static int find_pid(struct jfr_reader *reader, size_t offset, struct jfr_input *input,
+static int find_pid(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
 		    uint64_t type)
 {
 	const struct jfr_class *class = jfr_chunk_find_class(&reader->chunk, type);
@@ -309,7 +309,7 @@ static int find_pid(struct jfr_reader *reader, size_t offset, struct jfr_input *
  * Metrics are made as their events come, but the first one of the profile is that of what the
  * threads ran, wherever it comes.
  */
-static int make_first_metric(struct jfr_reader *reader, size_t offset, struct jfr_input *input,
+static int make_first_metric(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
 			     uint64_t type)
 {
 	struct jfr_event event = {.offset = offset,
@@ -326,13 +326,13 @@ static int make_first_metric(struct jfr_reader *reader, size_t offset, struct jf
 
 static int for_each_event(struct jfr_reader *reader,
 			  int (*work)(struct jfr_reader *reader, size_t offset,
-				      struct jfr_input *input, uint64_t type))
+				      struct jfr_cursor *input, uint64_t type))
 {
 	size_t offset = JFR_HEADER_BYTES;
 	int err = 0;
 
 	while (!err && offset < reader->chunk.input.size) {
-		struct jfr_input input;
+		struct jfr_cursor input;
 		uint64_t type;
 
 		err = read_event_head(reader, offset, &input, &type);

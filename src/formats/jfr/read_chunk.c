@@ -80,7 +80,7 @@ static int add_constant(struct jfr_chunk *chunk, uint32_t class, uint64_t key, s
 			      (uint32_t)(chunk->constants.length - 1));
 }
 
-static int read_pool(struct jfr_chunk *chunk, struct jfr_input *input)
+static int read_pool(struct jfr_chunk *chunk, struct jfr_cursor *input)
 {
 	size_t start = input->offset;
 	uint32_t class = jfr_chunk_find_class_index(chunk, jfr_read_long(input));
@@ -105,7 +105,7 @@ static int read_pool(struct jfr_chunk *chunk, struct jfr_input *input)
 /* ret_delta  to the checkpoint before it; 0: there is none */
 static int read_checkpoint(struct jfr_chunk *chunk, size_t offset, int64_t *ret_delta)
 {
-	struct jfr_input input = chunk->input;
+	struct jfr_cursor input = chunk->input;
 	uint64_t size;
 	uint64_t num_pools;
 	int err = 0;
@@ -147,7 +147,7 @@ static int read_checkpoints(struct jfr_chunk *chunk)
 
 static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size)
 {
-	struct jfr_input header = {.data = data, .size = size, .offset = 4};
+	struct jfr_cursor header = {.data = data, .size = size, .offset = 4};
 	uint64_t major = jfr_read_big_endian(&header, 2);
 	uint64_t chunk_size;
 	uint64_t checkpoint;
@@ -163,10 +163,10 @@ static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size
 	chunk->start_ticks = jfr_read_big_endian(&header, 8);
 	chunk->ticks_per_second = jfr_read_big_endian(&header, 8);
 	header.offset = 64;
-	chunk->input = (struct jfr_input){.data = data,
-					  .size = size,
-					  .offset = JFR_HEADER_BYTES,
-					  .is_compressed = jfr_read_big_endian(&header, 4) & 1};
+	chunk->input = (struct jfr_cursor){.data = data,
+					   .size = size,
+					   .offset = JFR_HEADER_BYTES,
+					   .is_compressed = jfr_read_big_endian(&header, 4) & 1};
 	if (size < 4 || memcmp(data, "FLR\0", 4) != 0)
 		return jfr_chunk_fail(chunk, 0, "expected a chunk of a flight recording");
 	if (header.failed)

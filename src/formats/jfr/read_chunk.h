@@ -21,7 +21,7 @@
 #define JFR_NONE         UINT32_MAX
 
 /* A cursor over the bytes of a chunk, or over those of one event. */
-struct jfr_input {
+struct jfr_cursor {
 	const uint8_t *data; /* of the chunk */
 	size_t size;         /* the end of what may be read */
 	size_t offset;
@@ -103,9 +103,9 @@ struct jfr_string {
 };
 
 struct jfr_chunk {
-	struct jfr_input input; /* over the whole chunk */
-	uint64_t start_ns;      /* CLOCK_REALTIME */
-	uint64_t start_ticks;   /* the same moment */
+	struct jfr_cursor input; /* over the whole chunk */
+	uint64_t start_ns;       /* CLOCK_REALTIME */
+	uint64_t start_ticks;    /* the same moment */
 	uint64_t ticks_per_second;
 	size_t metadata_offset;
 	size_t checkpoint_offset;
@@ -150,14 +150,14 @@ struct jfr_constant *jfr_chunk_find_constant(const struct jfr_chunk *chunk, uint
 					     uint64_t key);
 bool jfr_chunk_string_equals(const struct jfr_chunk *chunk, uint32_t string, const char *text);
 
-uint8_t jfr_read_byte(struct jfr_input *input);
-uint64_t jfr_read_big_endian(struct jfr_input *input, unsigned int width_bytes);
-uint64_t jfr_read_integer(struct jfr_input *input, unsigned int width_bytes);
-static inline uint64_t jfr_read_int(struct jfr_input *input)
+uint8_t jfr_read_byte(struct jfr_cursor *input);
+uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width_bytes);
+uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes);
+static inline uint64_t jfr_read_int(struct jfr_cursor *input)
 {
 	return jfr_read_integer(input, 4);
 }
-static inline uint64_t jfr_read_long(struct jfr_input *input)
+static inline uint64_t jfr_read_long(struct jfr_cursor *input)
 {
 	return jfr_read_integer(input, 8);
 }
@@ -165,16 +165,16 @@ static inline uint64_t jfr_read_long(struct jfr_input *input)
  * Pass over a string or, where text is not NULL, append it. Returns the key of one that is a
  * constant, of which nothing is appended; else 0.
  */
-uint64_t jfr_read_plain_string(struct jfr_input *input, struct text *text);
+uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text);
 /* Append a string as UTF-8; one that is a constant is looked up. */
-void jfr_read_string(const struct jfr_chunk *chunk, struct jfr_input *input, struct text *text);
+void jfr_read_string(const struct jfr_chunk *chunk, struct jfr_cursor *input, struct text *text);
 /*
  * Read one field: its number or key; of strings, arrays and structs, which are passed over, the
  * offset.
  */
-uint64_t jfr_read_field(const struct jfr_chunk *chunk, struct jfr_input *input,
+uint64_t jfr_read_field(const struct jfr_chunk *chunk, struct jfr_cursor *input,
 			const struct jfr_field *field);
-void jfr_read_struct(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+void jfr_read_struct(const struct jfr_chunk *chunk, struct jfr_cursor *input, uint32_t class,
 		     struct jfr_values *ret);
 
 #endif

@@ -31,7 +31,7 @@ static bool read_constant(struct jfr_names *names, const struct jfr_values *valu
 			  struct jfr_constant **ret_constant)
 {
 	struct jfr_constant *constant;
-	struct jfr_input input = names->chunk->input;
+	struct jfr_cursor input = names->chunk->input;
 
 	if (values->classes[role] == JFR_NONE)
 		return false;
@@ -61,7 +61,7 @@ static void set_made(struct jfr_constant *constant, enum jfr_role role, uint32_t
 static void append_text(struct jfr_names *names, const struct jfr_values *values,
 			enum jfr_role role)
 {
-	struct jfr_input input = names->chunk->input;
+	struct jfr_cursor input = names->chunk->input;
 
 	if (values->classes[role] == JFR_NONE ||
 	    names->chunk->classes.items[values->classes[role]].kind != JFR_TEXT)
@@ -281,7 +281,7 @@ static int find_location(struct jfr_names *names, const struct jfr_values *value
 
 static int read_frames(struct jfr_names *names, const struct jfr_values *trace)
 {
-	struct jfr_input input = names->chunk->input;
+	struct jfr_cursor input = names->chunk->input;
 	uint64_t count;
 
 	names->path.length = 0;
@@ -365,7 +365,7 @@ static bool has_kernel_frames(struct jfr_names *names)
 {
 	for (size_t i = 0; i < names->chunk->constants.length; i++) {
 		const struct jfr_constant *constant = &names->chunk->constants.items[i];
-		struct jfr_input input = names->chunk->input;
+		struct jfr_cursor input = names->chunk->input;
 		struct jfr_values values = {0};
 
 		if (!jfr_chunk_string_equals(names->chunk,

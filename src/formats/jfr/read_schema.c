@@ -46,7 +46,7 @@ static uint32_t parse_role(const struct jfr_chunk *chunk, uint32_t name)
 static uint64_t parse_number(const struct jfr_chunk *chunk, uint32_t string)
 {
 	struct text text = {0};
-	struct jfr_input input = chunk->input;
+	struct jfr_cursor input = chunk->input;
 	uint64_t number = 0;
 
 	if (string >= chunk->strings.length)
@@ -70,7 +70,7 @@ enum owner { OWNER_NONE, OWNER_CLASS, OWNER_FIELD };
 
 struct metadata {
 	struct jfr_chunk *chunk;
-	struct jfr_input input;
+	struct jfr_cursor input;
 	ARRAY(struct annotation) annotations;
 };
 

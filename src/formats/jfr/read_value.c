@@ -9,7 +9,7 @@
 /* A class that contains itself must end; no class of the JDK is as deep. */
 #define MAX_DEPTH 24
 
-uint8_t jfr_read_byte(struct jfr_input *input)
+uint8_t jfr_read_byte(struct jfr_cursor *input)
 {
 	if (input->failed || input->offset >= input->size) {
 		input->failed = true;
@@ -18,7 +18,7 @@ uint8_t jfr_read_byte(struct jfr_input *input)
 	return input->data[input->offset++];
 }
 
-static void skip_bytes(struct jfr_input *input, uint64_t count)
+static void skip_bytes(struct jfr_cursor *input, uint64_t count)
 {
 	if (input->failed || count > input->size - input->offset)
 		input->failed = true;
@@ -26,7 +26,7 @@ static void skip_bytes(struct jfr_input *input, uint64_t count)
 		input->offset += count;
 }
 
-uint64_t jfr_read_big_endian(struct jfr_input *input, unsigned int width)
+uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width)
 {
 	uint64_t value = 0;
 
@@ -36,7 +36,7 @@ uint64_t jfr_read_big_endian(struct jfr_input *input, unsigned int width)
 }
 
 /* Seven bits a byte, the lowest first; a ninth byte holds eight. */
-static uint64_t read_leb128(struct jfr_input *input)
+static uint64_t read_leb128(struct jfr_cursor *input)
 {
 	uint64_t value = 0;
 
@@ -50,7 +50,7 @@ static uint64_t read_leb128(struct jfr_input *input)
 	return value | (uint64_t)jfr_read_byte(input) << 56;
 }
 
-uint64_t jfr_read_integer(struct jfr_input *input, unsigned int width_bytes)
+uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes)
 {
 	if (width_bytes == 1)
 		return jfr_read_byte(input);
@@ -85,7 +85,7 @@ static void append_utf8(struct text *text, uint32_t point)
 	}
 }
 
-static void read_utf16(struct jfr_input *input, uint64_t count, struct text *text)
+static void read_utf16(struct jfr_cursor *input, uint64_t count, struct text *text)
 {
 	uint32_t high = 0;
 
@@ -107,7 +107,7 @@ static void read_utf16(struct jfr_input *input, uint64_t count, struct text *tex
 		append_utf8(text, 0xfffd);
 }
 
-uint64_t jfr_read_plain_string(struct jfr_input *input, struct text *text)
+uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
 {
 	uint8_t encoding = jfr_read_byte(input);
 	uint64_t length;
@@ -144,11 +144,11 @@ static uint32_t find_string_class(const struct jfr_chunk *chunk)
 	return JFR_NONE;
 }
 
-void jfr_read_string(const struct jfr_chunk *chunk, struct jfr_input *input, struct text *text)
+void jfr_read_string(const struct jfr_chunk *chunk, struct jfr_cursor *input, struct text *text)
 {
 	uint64_t key = jfr_read_plain_string(input, text);
 	const struct jfr_constant *constant;
-	struct jfr_input pool = chunk->input;
+	struct jfr_cursor pool = chunk->input;
 
 	if (!key)
 		return;
@@ -159,11 +159,11 @@ void jfr_read_string(const struct jfr_chunk *chunk, struct jfr_input *input, str
 	(void)jfr_read_plain_string(&pool, text); /* a constant that names another one is empty */
 }
 
-static void skip_fields(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+static void skip_fields(const struct jfr_chunk *chunk, struct jfr_cursor *input, uint32_t class,
 			int depth);
 
 /* One value that is not an array and not a key. */
-static uint64_t read_single(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+static uint64_t read_single(const struct jfr_chunk *chunk, struct jfr_cursor *input, uint32_t class,
 			    int depth)
 {
 	const struct jfr_class *type = &chunk->classes.items[class];
@@ -184,7 +184,7 @@ static uint64_t read_single(const struct jfr_chunk *chunk, struct jfr_input *inp
 	return offset;
 }
 
-static uint64_t read_value(const struct jfr_chunk *chunk, struct jfr_input *input,
+static uint64_t read_value(const struct jfr_chunk *chunk, struct jfr_cursor *input,
 			   const struct jfr_field *field, int depth)
 {
 	uint64_t offset = input->offset;
@@ -210,7 +210,7 @@ static uint64_t read_value(const struct jfr_chunk *chunk, struct jfr_input *inpu
 	return offset;
 }
 
-static void skip_fields(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+static void skip_fields(const struct jfr_chunk *chunk, struct jfr_cursor *input, uint32_t class,
 			int depth)
 {
 	const struct jfr_class *type = &chunk->classes.items[class];
@@ -221,13 +221,13 @@ static void skip_fields(const struct jfr_chunk *chunk, struct jfr_input *input, 
 		(void)read_value(chunk, input, &chunk->fields.items[type->first_field + i], depth);
 }
 
-uint64_t jfr_read_field(const struct jfr_chunk *chunk, struct jfr_input *input,
+uint64_t jfr_read_field(const struct jfr_chunk *chunk, struct jfr_cursor *input,
 			const struct jfr_field *field)
 {
 	return read_value(chunk, input, field, 0);
 }
 
-void jfr_read_struct(const struct jfr_chunk *chunk, struct jfr_input *input, uint32_t class,
+void jfr_read_struct(const struct jfr_chunk *chunk, struct jfr_cursor *input, uint32_t class,
 		     struct jfr_values *ret)
 {
 	const struct jfr_class *type = &chunk->classes.items[class];
@@ -247,7 +247,7 @@ void jfr_read_struct(const struct jfr_chunk *chunk, struct jfr_input *input, uin
 /* The text is ASCII, in which all encodings give one unit a character. */
 bool jfr_chunk_string_equals(const struct jfr_chunk *chunk, uint32_t string, const char *text)
 {
-	struct jfr_input input = chunk->input;
+	struct jfr_cursor input = chunk->input;
 	size_t length = strlen(text);
 	uint8_t encoding;
 
