@@ -16,18 +16,10 @@
 #include "base/attributes.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "formats/jfr/read_cursor.h"
 
 #define JFR_HEADER_BYTES 68
 #define JFR_NONE         UINT32_MAX
-
-/* A cursor over the bytes of a chunk, or over those of one event. */
-struct jfr_cursor {
-	const uint8_t *data; /* of the chunk */
-	size_t size;         /* the end of what may be read */
-	size_t offset;
-	bool is_compressed; /* integers are LEB128, else big-endian */
-	bool failed;
-};
 
 /* Fields that mean something to us, by their names. */
 enum jfr_role {
@@ -150,22 +142,6 @@ struct jfr_constant *jfr_chunk_find_constant(const struct jfr_chunk *chunk, uint
 					     uint64_t key);
 bool jfr_chunk_string_equals(const struct jfr_chunk *chunk, uint32_t string, const char *text);
 
-uint8_t jfr_read_byte(struct jfr_cursor *input);
-uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width_bytes);
-uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes);
-static inline uint64_t jfr_read_int(struct jfr_cursor *input)
-{
-	return jfr_read_integer(input, 4);
-}
-static inline uint64_t jfr_read_long(struct jfr_cursor *input)
-{
-	return jfr_read_integer(input, 8);
-}
-/*
- * Pass over a string or, where text is not NULL, append it. Returns the key of one that is a
- * constant, of which nothing is appended; else 0.
- */
-uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text);
 /* Append a string as UTF-8; one that is a constant is looked up. */
 void jfr_read_string(const struct jfr_chunk *chunk, struct jfr_cursor *input, struct text *text);
 /*

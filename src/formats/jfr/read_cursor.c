@@ -1,0 +1,128 @@
+#include "formats/jfr/read_cursor.h"
+
+uint8_t jfr_read_byte(struct jfr_cursor *input)
+{
+	if (input->failed || input->offset >= input->size) {
+		input->failed = true;
+		return 0;
+	}
+	return input->data[input->offset++];
+}
+
+static void skip_bytes(struct jfr_cursor *input, uint64_t count)
+{
+	if (input->failed || count > input->size - input->offset)
+		input->failed = true;
+	else
+		input->offset += count;
+}
+
+uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width)
+{
+	uint64_t value = 0;
+
+	while (width--)
+		value = value << 8 | jfr_read_byte(input);
+	return value;
+}
+
+/* Seven bits a byte, the lowest first; a ninth byte holds eight. */
+static uint64_t read_leb128(struct jfr_cursor *input)
+{
+	uint64_t value = 0;
+
+	for (unsigned int shift = 0; shift < 56; shift += 7) {
+		uint8_t byte = jfr_read_byte(input);
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+	return value | (uint64_t)jfr_read_byte(input) << 56;
+}
+
+uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes)
+{
+	if (width_bytes == 1)
+		return jfr_read_byte(input);
+	return input->is_compressed ? read_leb128(input) : jfr_read_big_endian(input, width_bytes);
+}
+
+enum string_encoding {
+	STRING_NULL,
+	STRING_IS_EMPTY,
+	STRING_CONSTANT,
+	STRING_UTF8,
+	STRING_UTF16,
+	STRING_LATIN1,
+};
+
+static void append_utf8(struct text *text, uint32_t point)
+{
+	if (point < 0x80) {
+		text_append_char(text, (char)point);
+	} else if (point < 0x800) {
+		text_append_char(text, (char)(0xc0 | point >> 6));
+		text_append_char(text, (char)(0x80 | (point & 0x3f)));
+	} else if (point < 0x10000) {
+		text_append_char(text, (char)(0xe0 | point >> 12));
+		text_append_char(text, (char)(0x80 | (point >> 6 & 0x3f)));
+		text_append_char(text, (char)(0x80 | (point & 0x3f)));
+	} else {
+		text_append_char(text, (char)(0xf0 | point >> 18));
+		text_append_char(text, (char)(0x80 | (point >> 12 & 0x3f)));
+		text_append_char(text, (char)(0x80 | (point >> 6 & 0x3f)));
+		text_append_char(text, (char)(0x80 | (point & 0x3f)));
+	}
+}
+
+static void read_utf16(struct jfr_cursor *input, uint64_t count, struct text *text)
+{
+	uint32_t high = 0;
+
+	for (uint64_t i = 0; i < count && !input->failed; i++) {
+		uint32_t unit = (uint16_t)jfr_read_integer(input, 2);
+
+		if (high && unit >= 0xdc00 && unit < 0xe000) {
+			append_utf8(text, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+			high = 0;
+			continue;
+		}
+		if (high)
+			append_utf8(text, 0xfffd);
+		high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
+		if (!high)
+			append_utf8(text, unit >= 0xdc00 && unit < 0xe000 ? 0xfffd : unit);
+	}
+	if (high)
+		append_utf8(text, 0xfffd);
+}
+
+uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
+{
+	uint8_t encoding = jfr_read_byte(input);
+	uint64_t length;
+	struct text ignored = {0};
+
+	if (encoding == STRING_NULL || encoding == STRING_IS_EMPTY)
+		return 0;
+	if (encoding == STRING_CONSTANT)
+		return jfr_read_long(input);
+	length = jfr_read_int(input);
+	if (encoding > STRING_LATIN1 || length > input->size - input->offset) {
+		input->failed = true;
+		return 0;
+	}
+	if (encoding == STRING_UTF16) {
+		read_utf16(input, length, text ? text : &ignored);
+		text_release(&ignored);
+		return 0;
+	}
+	if (text && encoding == STRING_UTF8)
+		text_append(text, input->data + input->offset, length);
+	else if (text)
+		for (uint64_t i = 0; i < length; i++)
+			append_utf8(text, input->data[input->offset + i]);
+	skip_bytes(input, length);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/*
+ * The bytes of a Java Flight Recorder file: numbers, and strings in five encodings.
+ *
+ * All reads are checked: a failed cursor gives 0 for everything.
+ */
+#ifndef FORMATS_JFR_READ_CURSOR_H
+#define FORMATS_JFR_READ_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+
+/* A cursor over the bytes of a chunk, or over those of one event. */
+struct jfr_cursor {
+	const uint8_t *data; /* of the chunk */
+	size_t size;         /* the end of what may be read */
+	size_t offset;
+	bool is_compressed; /* integers are LEB128, else big-endian */
+	bool failed;
+};
+
+uint8_t jfr_read_byte(struct jfr_cursor *input);
+uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width_bytes);
+uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes);
+static inline uint64_t jfr_read_int(struct jfr_cursor *input)
+{
+	return jfr_read_integer(input, 4);
+}
+static inline uint64_t jfr_read_long(struct jfr_cursor *input)
+{
+	return jfr_read_integer(input, 8);
+}
+/*
+ * Pass over a string or, where text is not NULL, append it. Returns the key of one that is a
+ * constant, of which nothing is appended; else 0.
+ */
+uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text);
+
+#endif
