@@ -1,6 +1,6 @@
 /*
  * Java Flight Recorder. A file is a sequence of chunks, each with its own metadata and constants;
- * see jfr_chunk.c.
+ * see read_chunk.c.
  *
  * Every event that has a stack trace is a sample: one metric counts the events of a class, and
  * one more sums each of its fields that are a duration or an amount of data. They are named by
@@ -17,6 +17,7 @@
 #include "formats/format.h"
 #include "formats/jfr/read_chunk.h"
 #include "formats/jfr/read_names.h"
+#include "formats/jfr/read_value.h"
 #include "formats/reader.h"
 
 #define EXECUTION_SAMPLE  "jdk.ExecutionSample"
@@ -59,10 +60,10 @@ static void append_string(struct jfr_reader *reader, uint32_t string)
 {
 	struct jfr_cursor input = reader->chunk.input;
 
-	if (string >= reader->chunk.strings.length)
+	if (string >= reader->chunk.schema.strings.length)
 		return;
-	input.offset = reader->chunk.strings.items[string].offset;
-	jfr_read_string(&reader->chunk, &input, &reader->text);
+	input.offset = reader->chunk.schema.strings.items[string].offset;
+	jfr_chunk_read_string(&reader->chunk, &input, &reader->text);
 }
 
 static int add_metric(struct jfr_reader *reader, const struct jfr_class *class,
@@ -138,7 +139,7 @@ struct jfr_event {
 static void add_weight(const struct jfr_reader *reader, struct jfr_event *event, uint32_t field_id,
 		       uint64_t number)
 {
-	const struct jfr_field *field = &reader->chunk.fields.items[field_id];
+	const struct jfr_field *field = &reader->chunk.schema.fields.items[field_id];
 	uint64_t value = convert(reader, field->unit, number);
 
 	if (value && event->num_weights < MAX_WEIGHTS)
@@ -152,8 +153,8 @@ static int read_fields(struct jfr_reader *reader, struct jfr_cursor *input, stru
 	for (int role = 0; role < NUM_JFR_ROLES; role++)
 		event->values.classes[role] = JFR_NONE;
 	for (uint32_t i = event->class->first_field; i < end && !input->failed; i++) {
-		const struct jfr_field *field = &reader->chunk.fields.items[i];
-		uint64_t number = jfr_read_field(&reader->chunk, input, field);
+		const struct jfr_field *field = &reader->chunk.schema.fields.items[i];
+		uint64_t number = jfr_read_field(&reader->chunk.schema, input, field);
 
 		event->values.numbers[field->role] = number;
 		event->values.classes[field->role] = field->class;
@@ -166,12 +167,13 @@ static int read_fields(struct jfr_reader *reader, struct jfr_cursor *input, stru
 static bool is_class_named(const struct jfr_reader *reader, const struct jfr_class *class,
 			   const char *name)
 {
-	return jfr_chunk_string_equals(&reader->chunk, class->name, name);
+	return jfr_schema_string_equals(&reader->chunk.schema, class->name, name);
 }
 
 static int count_event(struct jfr_reader *reader, const struct jfr_event *event, struct count *ret)
 {
-	uint32_t *metric = &reader->metrics.items[event->class - reader->chunk.classes.items];
+	uint32_t *metric =
+		&reader->metrics.items[event->class - reader->chunk.schema.classes.items];
 	int err;
 
 	ret->value = 1;
@@ -207,8 +209,8 @@ static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
 		      const struct jfr_weight *weight, uint32_t thread, uint32_t stack)
 {
 	uint32_t *metric = &reader->sums.items[weight->field];
-	int err = add_metric(reader, event->class, &reader->chunk.fields.items[weight->field],
-			     metric);
+	int err = add_metric(reader, event->class,
+			     &reader->chunk.schema.fields.items[weight->field], metric);
 
 	if (!err)
 		err = profile_add_sample(reader->import->profile, thread, stack, *metric,
@@ -273,7 +275,7 @@ static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_curso
 		      uint64_t type)
 {
 	struct jfr_event event = {.offset = offset,
-				  .class = jfr_chunk_find_class(&reader->chunk, type)};
+				  .class = jfr_schema_find_class(&reader->chunk.schema, type)};
 	int err;
 
 	if (type <= 1)
@@ -292,14 +294,14 @@ static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_curso
 static int find_pid(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
 		    uint64_t type)
 {
-	const struct jfr_class *class = jfr_chunk_find_class(&reader->chunk, type);
+	const struct jfr_class *class = jfr_schema_find_class(&reader->chunk.schema, type);
 	struct jfr_values values = {0};
 
 	(void)offset;
 	if (type <= 1 || !class || !is_class_named(reader, class, "jdk.JVMInformation"))
 		return 0;
-	jfr_read_struct(&reader->chunk, input, (uint32_t)(class - reader->chunk.classes.items),
-			&values);
+	jfr_read_struct(&reader->chunk.schema, input,
+			(uint32_t)(class - reader->chunk.schema.classes.items), &values);
 	if (!input->failed && values.classes[JFR_PID] != JFR_NONE)
 		reader->names.pid = values.numbers[JFR_PID];
 	return 0;
@@ -313,7 +315,7 @@ static int make_first_metric(struct jfr_reader *reader, size_t offset, struct jf
 			     uint64_t type)
 {
 	struct jfr_event event = {.offset = offset,
-				  .class = jfr_chunk_find_class(&reader->chunk, type)};
+				  .class = jfr_schema_find_class(&reader->chunk.schema, type)};
 	struct count ignored;
 	int err;
 
@@ -348,14 +350,14 @@ static int for_each_event(struct jfr_reader *reader,
 
 static int prepare(struct jfr_reader *reader)
 {
-	int err = array_reserve(&reader->metrics, reader->chunk.classes.length);
+	int err = array_reserve(&reader->metrics, reader->chunk.schema.classes.length);
 
 	if (!err)
-		err = array_reserve(&reader->sums, reader->chunk.fields.length);
+		err = array_reserve(&reader->sums, reader->chunk.schema.fields.length);
 	if (err)
 		return err;
-	reader->metrics.length = reader->chunk.classes.length;
-	reader->sums.length = reader->chunk.fields.length;
+	reader->metrics.length = reader->chunk.schema.classes.length;
+	reader->sums.length = reader->chunk.schema.fields.length;
 	array_for_each (&reader->metrics, metric)
 		*metric = NO_METRIC;
 	array_for_each (&reader->sums, metric)
@@ -388,7 +390,7 @@ static int read_chunk(struct jfr_reader *reader, size_t *ret_size)
 
 	*ret_size = reader->chunk.metadata_offset ? reader->chunk.input.size : 0;
 	if (err == -EBADMSG)
-		err = fail_in_chunk(reader, reader->chunk.fault_offset, reader->chunk.fault);
+		err = fail_in_chunk(reader, reader->chunk.fault.offset, reader->chunk.fault.what);
 	if (!err)
 		err = read_events(reader);
 	jfr_names_release(&reader->names);

@@ -10,33 +10,7 @@
 #include <string.h>
 
 #include "formats/jfr/read_chunk.h"
-
-int jfr_chunk_fail(struct jfr_chunk *chunk, size_t offset, const char *fault)
-{
-	chunk->fault_offset = offset;
-	chunk->fault = fault;
-	return -EBADMSG;
-}
-
-static bool is_class(const void *owner, uint32_t item, const void *key)
-{
-	const struct jfr_chunk *chunk = owner;
-	const uint64_t *id = key;
-
-	return chunk->classes.items[item].id == *id;
-}
-
-uint32_t jfr_chunk_find_class_index(const struct jfr_chunk *chunk, uint64_t id)
-{
-	return hash_index_find(&chunk->class_index, hash_mix(0, id), is_class, chunk, &id);
-}
-
-const struct jfr_class *jfr_chunk_find_class(const struct jfr_chunk *chunk, uint64_t id)
-{
-	uint32_t found = jfr_chunk_find_class_index(chunk, id);
-
-	return found == HASH_INDEX_NONE ? NULL : &chunk->classes.items[found];
-}
+#include "formats/jfr/read_value.h"
 
 static bool is_constant(const void *owner, uint32_t item, const void *key)
 {
@@ -62,11 +36,35 @@ struct jfr_constant *jfr_chunk_find_constant(const struct jfr_chunk *chunk, uint
 	return found == HASH_INDEX_NONE ? NULL : &chunk->constants.items[found];
 }
 
+static uint32_t find_string_class(const struct jfr_chunk *chunk)
+{
+	for (uint32_t i = 0; i < chunk->schema.classes.length; i++)
+		if (chunk->schema.classes.items[i].kind == JFR_TEXT)
+			return i;
+	return JFR_NONE;
+}
+
+void jfr_chunk_read_string(const struct jfr_chunk *chunk, struct jfr_cursor *input,
+			   struct text *text)
+{
+	uint64_t key = jfr_read_plain_string(input, text);
+	const struct jfr_constant *constant;
+	struct jfr_cursor pool = chunk->input;
+
+	if (!key)
+		return;
+	constant = jfr_chunk_find_constant(chunk, find_string_class(chunk), key);
+	if (!constant)
+		return;
+	pool.offset = constant->offset;
+	(void)jfr_read_plain_string(&pool, text); /* a constant that names another one is empty */
+}
+
 static int add_constant(struct jfr_chunk *chunk, uint32_t class, uint64_t key, size_t offset)
 {
 	struct jfr_constant *constant;
 
-	if (!chunk->classes.items[class].is_pool_wanted ||
+	if (!chunk->schema.classes.items[class].is_pool_wanted ||
 	    jfr_chunk_find_constant(chunk, class, key))
 		return 0;
 	constant = array_add(&chunk->constants);
@@ -83,20 +81,20 @@ static int add_constant(struct jfr_chunk *chunk, uint32_t class, uint64_t key, s
 static int read_pool(struct jfr_chunk *chunk, struct jfr_cursor *input)
 {
 	size_t start = input->offset;
-	uint32_t class = jfr_chunk_find_class_index(chunk, jfr_read_long(input));
+	uint32_t class = jfr_schema_find_class_index(&chunk->schema, jfr_read_long(input));
 	uint64_t count = jfr_read_int(input);
 	struct jfr_field value = {.class = class};
 	int err = 0;
 
 	if (input->failed || class == HASH_INDEX_NONE)
-		return jfr_chunk_fail(chunk, start, "a pool of constants has no known class");
+		return jfr_fail(&chunk->fault, start, "a pool of constants has no known class");
 	for (uint64_t i = 0; !err && i < count; i++) {
 		uint64_t key = jfr_read_long(input);
 		size_t offset = input->offset;
 
-		(void)jfr_read_field(chunk, input, &value); /* passed over */
+		(void)jfr_read_field(&chunk->schema, input, &value); /* passed over */
 		if (input->failed)
-			return jfr_chunk_fail(chunk, offset, "a constant is damaged");
+			return jfr_fail(&chunk->fault, offset, "a constant is damaged");
 		err = add_constant(chunk, class, key, offset);
 	}
 	return err;
@@ -113,10 +111,10 @@ static int read_checkpoint(struct jfr_chunk *chunk, size_t offset, int64_t *ret_
 	input.offset = offset;
 	size = jfr_read_int(&input);
 	if (input.failed || size > chunk->input.size - offset)
-		return jfr_chunk_fail(chunk, offset, "a checkpoint is damaged");
+		return jfr_fail(&chunk->fault, offset, "a checkpoint is damaged");
 	input.size = offset + size;
 	if (jfr_read_long(&input) != 1)
-		return jfr_chunk_fail(chunk, offset, "expected a checkpoint");
+		return jfr_fail(&chunk->fault, offset, "expected a checkpoint");
 	(void)jfr_read_long(&input); /* start and duration */
 	(void)jfr_read_long(&input);
 	*ret_delta = (int64_t)jfr_read_long(&input);
@@ -137,8 +135,8 @@ static int read_checkpoints(struct jfr_chunk *chunk)
 		uint64_t distance = 0 - (uint64_t)delta; /* the smallest delta has no negative */
 
 		if (delta > 0 || distance > offset - JFR_HEADER_BYTES)
-			return jfr_chunk_fail(chunk, offset,
-					      "a checkpoint does not lead to one before it");
+			return jfr_fail(&chunk->fault, offset,
+					"a checkpoint does not lead to one before it");
 		offset -= distance;
 		err = read_checkpoint(chunk, offset, &delta);
 	}
@@ -168,21 +166,21 @@ static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size
 					   .offset = JFR_HEADER_BYTES,
 					   .is_compressed = jfr_read_big_endian(&header, 4) & 1};
 	if (size < 4 || memcmp(data, "FLR\0", 4) != 0)
-		return jfr_chunk_fail(chunk, 0, "expected a chunk of a flight recording");
+		return jfr_fail(&chunk->fault, 0, "expected a chunk of a flight recording");
 	if (header.failed)
 		return -ENODATA;
 	if (major != 2)
-		return jfr_chunk_fail(chunk, 4,
-				      major < 2 ? "recordings of Java 8 and older are not read"
-						: "recordings of this version are not known");
+		return jfr_fail(&chunk->fault, 4,
+				major < 2 ? "recordings of Java 8 and older are not read"
+					  : "recordings of this version are not known");
 	if (!chunk_size || !checkpoint || !metadata || chunk_size > size)
 		return -ENODATA;
 	if (chunk_size < JFR_HEADER_BYTES || chunk_size > UINT32_MAX)
-		return jfr_chunk_fail(chunk, 8, "the size of the chunk makes no sense");
+		return jfr_fail(&chunk->fault, 8, "the size of the chunk makes no sense");
 	if (checkpoint < JFR_HEADER_BYTES || checkpoint >= chunk_size)
-		return jfr_chunk_fail(chunk, 16, "the checkpoint is not in the chunk");
+		return jfr_fail(&chunk->fault, 16, "the checkpoint is not in the chunk");
 	if (metadata < JFR_HEADER_BYTES || metadata >= chunk_size)
-		return jfr_chunk_fail(chunk, 24, "the metadata is not in the chunk");
+		return jfr_fail(&chunk->fault, 24, "the metadata is not in the chunk");
 	chunk->input.size = chunk_size;
 	chunk->checkpoint_offset = checkpoint;
 	chunk->metadata_offset = metadata;
@@ -209,16 +207,14 @@ int jfr_chunk_init(struct jfr_chunk *chunk, const uint8_t *data, size_t size)
 	*chunk = (struct jfr_chunk){0};
 	err = read_header(chunk, data, size);
 	if (!err)
-		err = jfr_chunk_read_metadata(chunk);
+		err = jfr_schema_init(&chunk->schema, &chunk->input, chunk->metadata_offset,
+				      &chunk->fault);
 	return err ? err : read_checkpoints(chunk);
 }
 
 void jfr_chunk_release(struct jfr_chunk *chunk)
 {
-	array_release(&chunk->strings);
-	array_release(&chunk->classes);
-	array_release(&chunk->fields);
+	jfr_schema_release(&chunk->schema);
 	array_release(&chunk->constants);
-	hash_index_release(&chunk->class_index);
 	hash_index_release(&chunk->constant_index);
 }

@@ -1,5 +1,14 @@
 #include "formats/jfr/read_cursor.h"
 
+#include <errno.h>
+#include <string.h>
+
+int jfr_fail(struct jfr_fault *fault, size_t offset, const char *what)
+{
+	*fault = (struct jfr_fault){.offset = offset, .what = what};
+	return -EBADMSG;
+}
+
 uint8_t jfr_read_byte(struct jfr_cursor *input)
 {
 	if (input->failed || input->offset >= input->size) {
@@ -125,4 +134,22 @@ uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
 			append_utf8(text, input->data[input->offset + i]);
 	skip_bytes(input, length);
 	return 0;
+}
+
+bool jfr_string_equals(struct jfr_cursor input, const char *text)
+{
+	size_t length = strlen(text);
+	uint8_t encoding = jfr_read_byte(&input);
+
+	/* The text is ASCII, in which all encodings give one unit a character. */
+	if (encoding < STRING_UTF8 || encoding > STRING_LATIN1 || jfr_read_int(&input) != length)
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		uint64_t unit = encoding == STRING_UTF16 ? jfr_read_integer(&input, 2)
+							 : jfr_read_byte(&input);
+
+		if (input.failed || unit != (unsigned char)text[i])
+			return false;
+	}
+	return true;
 }

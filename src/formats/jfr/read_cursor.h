@@ -22,6 +22,15 @@ struct jfr_cursor {
 	bool failed;
 };
 
+/* What is wrong with a chunk, and where. */
+struct jfr_fault {
+	size_t offset; /* in the chunk */
+	const char *what;
+};
+
+/* Note what is wrong, and return -EBADMSG. */
+int jfr_fail(struct jfr_fault *fault, size_t offset, const char *what);
+
 uint8_t jfr_read_byte(struct jfr_cursor *input);
 uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width_bytes);
 uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes);
@@ -38,5 +47,9 @@ static inline uint64_t jfr_read_long(struct jfr_cursor *input)
  * constant, of which nothing is appended; else 0.
  */
 uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text);
+/*
+ * Whether the string there is this text, which is ASCII. The cursor is a copy: it does not move.
+ */
+bool jfr_string_equals(struct jfr_cursor input, const char *text);
 
 #endif

@@ -42,7 +42,7 @@ static bool read_constant(struct jfr_names *names, const struct jfr_values *valu
 	if (ret_constant)
 		*ret_constant = constant;
 	input.offset = constant->offset;
-	jfr_read_struct(names->chunk, &input, constant->class, ret);
+	jfr_read_struct(&names->chunk->schema, &input, constant->class, ret);
 	return !input.failed;
 }
 
@@ -64,10 +64,10 @@ static void append_text(struct jfr_names *names, const struct jfr_values *values
 	struct jfr_cursor input = names->chunk->input;
 
 	if (values->classes[role] == JFR_NONE ||
-	    names->chunk->classes.items[values->classes[role]].kind != JFR_TEXT)
+	    names->chunk->schema.classes.items[values->classes[role]].kind != JFR_TEXT)
 		return;
 	input.offset = values->numbers[role];
-	jfr_read_string(names->chunk, &input, &names->text);
+	jfr_chunk_read_string(names->chunk, &input, &names->text);
 }
 
 /* Append the symbol that a role has the key of, or the string where it is one. */
@@ -296,7 +296,7 @@ static int read_frames(struct jfr_names *names, const struct jfr_values *trace)
 		uint32_t *location;
 		int err;
 
-		jfr_read_struct(names->chunk, &input, trace->classes[JFR_FRAMES], &values);
+		jfr_read_struct(&names->chunk->schema, &input, trace->classes[JFR_FRAMES], &values);
 		if (input.failed)
 			return -EBADMSG;
 		location = array_add(&names->path);
@@ -368,12 +368,13 @@ static bool has_kernel_frames(struct jfr_names *names)
 		struct jfr_cursor input = names->chunk->input;
 		struct jfr_values values = {0};
 
-		if (!jfr_chunk_string_equals(names->chunk,
-					     names->chunk->classes.items[constant->class].name,
-					     "jdk.types.FrameType"))
+		if (!jfr_schema_string_equals(
+			    &names->chunk->schema,
+			    names->chunk->schema.classes.items[constant->class].name,
+			    "jdk.types.FrameType"))
 			continue;
 		input.offset = constant->offset;
-		jfr_read_struct(names->chunk, &input, constant->class, &values);
+		jfr_read_struct(&names->chunk->schema, &input, constant->class, &values);
 		text_truncate(&names->text, 0);
 		append_symbol(names, &values, JFR_DESCRIPTION);
 		if (names->text.length && string_equals(names->text.data, "Kernel"))

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "formats/import.h"
 #include "formats/jfr/read_chunk.h"
+#include "formats/jfr/read_value.h"
 
 /* A frame as a stack trace has it. */
 struct jfr_frame {

@@ -2,15 +2,45 @@
  * The metadata of a chunk: a table of strings, and a tree of elements that name classes, their
  * fields, and what the fields mean.
  */
-#include <errno.h>
+#include "formats/jfr/read_schema.h"
 
-#include "formats/jfr/read_chunk.h"
+#include <errno.h>
 
 /* Deeper, and more, than any class of the JDK has; a class that contains itself must end. */
 #define MAX_DEPTH  24
 #define MAX_VALUES 2000
 
-static uint32_t parse_role(const struct jfr_chunk *chunk, uint32_t name)
+static bool is_class(const void *owner, uint32_t item, const void *key)
+{
+	const struct jfr_schema *schema = owner;
+	const uint64_t *id = key;
+
+	return schema->classes.items[item].id == *id;
+}
+
+uint32_t jfr_schema_find_class_index(const struct jfr_schema *schema, uint64_t id)
+{
+	return hash_index_find(&schema->class_index, hash_mix(0, id), is_class, schema, &id);
+}
+
+const struct jfr_class *jfr_schema_find_class(const struct jfr_schema *schema, uint64_t id)
+{
+	uint32_t found = jfr_schema_find_class_index(schema, id);
+
+	return found == HASH_INDEX_NONE ? NULL : &schema->classes.items[found];
+}
+
+bool jfr_schema_string_equals(const struct jfr_schema *schema, uint32_t string, const char *text)
+{
+	struct jfr_cursor input = schema->chunk;
+
+	if (string >= schema->strings.length)
+		return false;
+	input.offset = schema->strings.items[string].offset;
+	return jfr_string_equals(input, text);
+}
+
+static uint32_t parse_role(const struct jfr_schema *schema, uint32_t name)
 {
 	static const struct {
 		const char *name;
@@ -38,20 +68,20 @@ static uint32_t parse_role(const struct jfr_chunk *chunk, uint32_t name)
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(roles); i++)
-		if (jfr_chunk_string_equals(chunk, name, roles[i].name))
+		if (jfr_schema_string_equals(schema, name, roles[i].name))
 			return roles[i].role;
 	return JFR_OTHER;
 }
 
-static uint64_t parse_number(const struct jfr_chunk *chunk, uint32_t string)
+static uint64_t parse_number(const struct jfr_schema *schema, uint32_t string)
 {
 	struct text text = {0};
-	struct jfr_cursor input = chunk->input;
+	struct jfr_cursor input = schema->chunk;
 	uint64_t number = 0;
 
-	if (string >= chunk->strings.length)
+	if (string >= schema->strings.length)
 		return 0;
-	input.offset = chunk->strings.items[string].offset;
+	input.offset = schema->strings.items[string].offset;
 	(void)jfr_read_plain_string(&input, &text); /* a constant cannot be known yet */
 	for (size_t i = 0; i < text.length && text.data[i] >= '0' && text.data[i] <= '9'; i++)
 		number = number * 10 + (uint64_t)(text.data[i] - '0');
@@ -69,7 +99,9 @@ struct annotation {
 enum owner { OWNER_NONE, OWNER_CLASS, OWNER_FIELD };
 
 struct metadata {
-	struct jfr_chunk *chunk;
+	struct jfr_schema *schema;
+	struct jfr_fault *fault;
+	size_t offset; /* in the chunk */
 	struct jfr_cursor input;
 	ARRAY(struct annotation) annotations;
 };
@@ -86,7 +118,7 @@ struct attributes {
 
 static void read_attributes(struct metadata *metadata, struct attributes *ret)
 {
-	struct jfr_chunk *chunk = metadata->chunk;
+	struct jfr_schema *schema = metadata->schema;
 	uint64_t count = jfr_read_int(&metadata->input);
 
 	*ret = (struct attributes){.name = JFR_NONE, .value = JFR_NONE};
@@ -94,22 +126,22 @@ static void read_attributes(struct metadata *metadata, struct attributes *ret)
 		uint32_t key = (uint32_t)jfr_read_int(&metadata->input);
 		uint32_t value = (uint32_t)jfr_read_int(&metadata->input);
 
-		if (jfr_chunk_string_equals(chunk, key, "name"))
+		if (jfr_schema_string_equals(schema, key, "name"))
 			ret->name = value;
-		else if (jfr_chunk_string_equals(chunk, key, "value"))
+		else if (jfr_schema_string_equals(schema, key, "value"))
 			ret->value = value;
-		else if (jfr_chunk_string_equals(chunk, key, "id"))
-			ret->id = parse_number(chunk, value);
-		else if (jfr_chunk_string_equals(chunk, key, "class"))
-			ret->class_id = parse_number(chunk, value);
-		else if (jfr_chunk_string_equals(chunk, key, "constantPool"))
-			ret->is_pooled = jfr_chunk_string_equals(chunk, value, "true");
-		else if (jfr_chunk_string_equals(chunk, key, "dimension"))
-			ret->is_array = parse_number(chunk, value) != 0;
+		else if (jfr_schema_string_equals(schema, key, "id"))
+			ret->id = parse_number(schema, value);
+		else if (jfr_schema_string_equals(schema, key, "class"))
+			ret->class_id = parse_number(schema, value);
+		else if (jfr_schema_string_equals(schema, key, "constantPool"))
+			ret->is_pooled = jfr_schema_string_equals(schema, value, "true");
+		else if (jfr_schema_string_equals(schema, key, "dimension"))
+			ret->is_array = parse_number(schema, value) != 0;
 	}
 }
 
-static void set_kind(const struct jfr_chunk *chunk, struct jfr_class *class)
+static void set_kind(const struct jfr_schema *schema, struct jfr_class *class)
 {
 	static const struct {
 		const char *name;
@@ -132,39 +164,39 @@ static void set_kind(const struct jfr_chunk *chunk, struct jfr_class *class)
 					    "java.lang.String",     "jdk.types.ThreadState"};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
-		if (jfr_chunk_string_equals(chunk, class->name, kinds[i].name)) {
+		if (jfr_schema_string_equals(schema, class->name, kinds[i].name)) {
 			class->kind = (uint8_t)kinds[i].kind;
 			class->width = kinds[i].width;
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LENGTH(pools); i++)
-		class->is_pool_wanted |= jfr_chunk_string_equals(chunk, class->name, pools[i]);
+		class->is_pool_wanted |= jfr_schema_string_equals(schema, class->name, pools[i]);
 }
 
-static int add_class(struct jfr_chunk *chunk, const struct attributes *attributes)
+static int add_class(struct jfr_schema *schema, const struct attributes *attributes)
 {
-	struct jfr_class *class = array_add(&chunk->classes);
+	struct jfr_class *class = array_add(&schema->classes);
 
 	if (!class)
 		return -ENOMEM;
 	class->id = attributes->id;
 	class->name = attributes->name;
-	class->first_field = (uint32_t)chunk->fields.length;
-	set_kind(chunk, class);
-	return hash_index_add(&chunk->class_index, hash_mix(0, class->id),
-			      (uint32_t)(chunk->classes.length - 1));
+	class->first_field = (uint32_t)schema->fields.length;
+	set_kind(schema, class);
+	return hash_index_add(&schema->class_index, hash_mix(0, class->id),
+			      (uint32_t)(schema->classes.length - 1));
 }
 
-static int add_field(struct jfr_chunk *chunk, const struct attributes *attributes)
+static int add_field(struct jfr_schema *schema, const struct attributes *attributes)
 {
-	struct jfr_class *class = &chunk->classes.items[chunk->classes.length - 1];
-	struct jfr_field *field = array_add(&chunk->fields);
+	struct jfr_class *class = &schema->classes.items[schema->classes.length - 1];
+	struct jfr_field *field = array_add(&schema->fields);
 
 	if (!field)
 		return -ENOMEM;
 	field->class_id = attributes->class_id;
 	field->name = attributes->name;
-	field->role = (uint8_t)parse_role(chunk, attributes->name);
+	field->role = (uint8_t)parse_role(schema, attributes->name);
 	field->is_pooled = attributes->is_pooled;
 	field->is_array = attributes->is_array;
 	class->num_fields++;
@@ -178,7 +210,7 @@ static int add_annotation(struct metadata *metadata, const struct attributes *at
 
 	if (!annotation)
 		return -ENOMEM;
-	annotation->field = (uint32_t)metadata->chunk->fields.length - 1;
+	annotation->field = (uint32_t)metadata->schema->fields.length - 1;
 	annotation->class_id = attributes->class_id;
 	annotation->value = attributes->value;
 	return 0;
@@ -186,7 +218,7 @@ static int add_annotation(struct metadata *metadata, const struct attributes *at
 
 static int read_element(struct metadata *metadata, enum owner owner, int depth)
 {
-	struct jfr_chunk *chunk = metadata->chunk;
+	struct jfr_schema *schema = metadata->schema;
 	uint32_t kind = (uint32_t)jfr_read_int(&metadata->input);
 	enum owner inner = OWNER_NONE;
 	struct attributes attributes;
@@ -196,14 +228,14 @@ static int read_element(struct metadata *metadata, enum owner owner, int depth)
 	read_attributes(metadata, &attributes);
 	count = jfr_read_int(&metadata->input);
 	if (metadata->input.failed || depth > MAX_DEPTH)
-		return jfr_chunk_fail(chunk, metadata->input.offset, "the metadata is damaged");
-	if (jfr_chunk_string_equals(chunk, kind, "class")) {
-		err = add_class(chunk, &attributes);
+		return jfr_fail(metadata->fault, metadata->input.offset, "the metadata is damaged");
+	if (jfr_schema_string_equals(schema, kind, "class")) {
+		err = add_class(schema, &attributes);
 		inner = OWNER_CLASS;
-	} else if (owner == OWNER_CLASS && jfr_chunk_string_equals(chunk, kind, "field")) {
-		err = add_field(chunk, &attributes);
+	} else if (owner == OWNER_CLASS && jfr_schema_string_equals(schema, kind, "field")) {
+		err = add_field(schema, &attributes);
 		inner = OWNER_FIELD;
-	} else if (owner == OWNER_FIELD && jfr_chunk_string_equals(chunk, kind, "annotation")) {
+	} else if (owner == OWNER_FIELD && jfr_schema_string_equals(schema, kind, "annotation")) {
 		err = add_annotation(metadata, &attributes);
 	}
 	for (uint64_t i = 0; !err && i < count; i++)
@@ -211,7 +243,7 @@ static int read_element(struct metadata *metadata, enum owner owner, int depth)
 	return err;
 }
 
-static enum jfr_unit parse_unit(const struct jfr_chunk *chunk, uint32_t value)
+static enum jfr_unit parse_unit(const struct jfr_schema *schema, uint32_t value)
 {
 	static const struct {
 		const char *name;
@@ -225,7 +257,7 @@ static enum jfr_unit parse_unit(const struct jfr_chunk *chunk, uint32_t value)
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(units); i++)
-		if (jfr_chunk_string_equals(chunk, value, units[i].name))
+		if (jfr_schema_string_equals(schema, value, units[i].name))
 			return units[i].unit;
 	return JFR_NO_UNIT;
 }
@@ -234,9 +266,9 @@ static enum jfr_unit parse_unit(const struct jfr_chunk *chunk, uint32_t value)
  * Count the values of a class with those of the structs in it, which may be many in few bytes of
  * metadata, and none of which needs to have a byte in an event.
  */
-static void measure_class(struct jfr_chunk *chunk, uint32_t id, int depth)
+static void measure_class(struct jfr_schema *schema, uint32_t id, int depth)
 {
-	struct jfr_class *class = &chunk->classes.items[id];
+	struct jfr_class *class = &schema->classes.items[id];
 	uint32_t count = 1;
 
 	if (class->num_values)
@@ -244,13 +276,13 @@ static void measure_class(struct jfr_chunk *chunk, uint32_t id, int depth)
 	if (depth > MAX_DEPTH)
 		class->is_endless = true;
 	for (uint32_t i = 0; i < class->num_fields && !class->is_endless; i++) {
-		const struct jfr_field *field = &chunk->fields.items[class->first_field + i];
+		const struct jfr_field *field = &schema->fields.items[class->first_field + i];
 
 		count++;
 		if (!field->is_array && !field->is_pooled) {
-			measure_class(chunk, field->class, depth + 1);
-			count += chunk->classes.items[field->class].num_values;
-			class->is_endless |= chunk->classes.items[field->class].is_endless;
+			measure_class(schema, field->class, depth + 1);
+			count += schema->classes.items[field->class].num_values;
+			class->is_endless |= schema->classes.items[field->class].is_endless;
 		}
 		class->is_endless |= count > MAX_VALUES;
 	}
@@ -259,27 +291,26 @@ static void measure_class(struct jfr_chunk *chunk, uint32_t id, int depth)
 
 static int resolve(struct metadata *metadata)
 {
-	struct jfr_chunk *chunk = metadata->chunk;
+	struct jfr_schema *schema = metadata->schema;
 
-	array_for_each (&chunk->fields, field) {
-		field->class = jfr_chunk_find_class_index(chunk, field->class_id);
+	array_for_each (&schema->fields, field) {
+		field->class = jfr_schema_find_class_index(schema, field->class_id);
 		if (field->class == HASH_INDEX_NONE)
-			return jfr_chunk_fail(
-				chunk, chunk->metadata_offset,
-				"the metadata names a class that it does not describe");
+			return jfr_fail(metadata->fault, metadata->offset,
+					"the metadata names a class that it does not describe");
 	}
-	for (uint32_t i = 0; i < chunk->classes.length; i++)
-		measure_class(chunk, i, 0);
+	for (uint32_t i = 0; i < schema->classes.length; i++)
+		measure_class(schema, i, 0);
 	array_for_each (&metadata->annotations, annotation) {
-		const struct jfr_class *class = jfr_chunk_find_class(chunk, annotation->class_id);
-		struct jfr_field *field = &chunk->fields.items[annotation->field];
+		const struct jfr_class *class = jfr_schema_find_class(schema, annotation->class_id);
+		struct jfr_field *field = &schema->fields.items[annotation->field];
 
 		if (!class || field->is_array || field->is_pooled ||
-		    chunk->classes.items[field->class].kind != JFR_INTEGER)
+		    schema->classes.items[field->class].kind != JFR_INTEGER)
 			continue;
-		if (jfr_chunk_string_equals(chunk, class->name, "jdk.jfr.Timespan"))
-			field->unit = (uint8_t)parse_unit(chunk, annotation->value);
-		else if (jfr_chunk_string_equals(chunk, class->name, "jdk.jfr.DataAmount"))
+		if (jfr_schema_string_equals(schema, class->name, "jdk.jfr.Timespan"))
+			field->unit = (uint8_t)parse_unit(schema, annotation->value);
+		else if (jfr_schema_string_equals(schema, class->name, "jdk.jfr.DataAmount"))
 			field->unit = JFR_BYTES;
 	}
 	return 0;
@@ -290,25 +321,28 @@ static int read_strings(struct metadata *metadata)
 	uint64_t count = jfr_read_int(&metadata->input);
 
 	for (uint64_t i = 0; i < count; i++) {
-		struct jfr_string *string = array_add(&metadata->chunk->strings);
+		struct jfr_string *string = array_add(&metadata->schema->strings);
 
 		if (!string)
 			return -ENOMEM;
 		string->offset = (uint32_t)metadata->input.offset;
 		(void)jfr_read_plain_string(&metadata->input, NULL); /* passed over */
 		if (metadata->input.failed)
-			return jfr_chunk_fail(metadata->chunk, metadata->input.offset,
-					      "the metadata's strings are damaged");
+			return jfr_fail(metadata->fault, metadata->input.offset,
+					"the metadata's strings are damaged");
 	}
 	return 0;
 }
 
-int jfr_chunk_read_metadata(struct jfr_chunk *chunk)
+int jfr_schema_init(struct jfr_schema *schema, const struct jfr_cursor *chunk, size_t offset,
+		    struct jfr_fault *fault)
 {
-	struct metadata metadata = {.chunk = chunk, .input = chunk->input};
+	struct metadata metadata = {
+		.schema = schema, .fault = fault, .offset = offset, .input = *chunk};
 	int err;
 
-	metadata.input.offset = chunk->metadata_offset;
+	*schema = (struct jfr_schema){.chunk = *chunk};
+	metadata.input.offset = offset;
 	(void)jfr_read_int(&metadata.input); /* size, type, start, duration, id */
 	if (jfr_read_long(&metadata.input) != 0)
 		metadata.input.failed = true;
@@ -321,4 +355,12 @@ int jfr_chunk_read_metadata(struct jfr_chunk *chunk)
 		err = resolve(&metadata);
 	array_release(&metadata.annotations);
 	return err;
+}
+
+void jfr_schema_release(struct jfr_schema *schema)
+{
+	array_release(&schema->strings);
+	array_release(&schema->classes);
+	array_release(&schema->fields);
+	hash_index_release(&schema->class_index);
 }
