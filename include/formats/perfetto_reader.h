@@ -288,6 +288,13 @@ static inline int perfetto_add_string(struct perfetto_reader *reader, struct byt
 				  string.size, ret);
 }
 
+static inline int perfetto_add_profile_string(struct perfetto_reader *reader, struct bytes string,
+					      uint32_t *ret)
+{
+	return string_table_add(profile_get_strings(reader->import->profile),
+				string.size ? (const char *)string.data : "", string.size, ret);
+}
+
 /* All below return as format.read where nothing else is said. */
 
 /* read_clocks.c: the sequence may be NULL. */
@@ -300,9 +307,6 @@ uint64_t perfetto_convert_time(struct perfetto_reader *reader, struct perfetto_s
 /* read_interned.c: what a packet tells of. */
 _must_check_ int perfetto_read_interned(struct perfetto_reader *reader,
 					struct perfetto_sequence *sequence, struct bytes message);
-
-_must_check_ int perfetto_add_profile_string(struct perfetto_reader *reader, struct bytes string,
-					     uint32_t *ret);
 
 /* read_code.c: the sequence has an `interned`. */
 _must_check_ int perfetto_read_mapping(struct perfetto_reader *reader,
