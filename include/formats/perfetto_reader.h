@@ -1,7 +1,8 @@
 /*
  * What the parts of the reader of Perfetto traces share: read.c reads packets, read_clocks.c
- * their times, read_interned.c what they refer to by number, read_tracks.c who is who,
- * read_samples.c and read_events.c what happened, and read_zones.c makes zones of events.
+ * their times, read_interned.c what they refer to by number, read_threads.c, read_tracks.c and
+ * read_owners.c who is who, read_samples.c and read_events.c what happened, and read_zones.c makes
+ * zones of events.
  *
  * Field numbers are those of google/perfetto v55.3; perfetto.proto has those that stackwide
  * writes.
@@ -331,39 +332,53 @@ _must_check_ int perfetto_read_heap(struct perfetto_reader *reader,
 /* Into the profile, when all packets are read. */
 _must_check_ int perfetto_finish_heaps(struct perfetto_reader *reader);
 
-/* read_tracks.c: descriptors, in the first round; then they are put into order. */
-_must_check_ int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes message,
-					  uint64_t since_ns);
+/* read_threads.c: descriptors, in the first round. ret  its place, or PERFETTO_NONE: too many */
+_must_check_ int perfetto_read_process(struct perfetto_reader *reader, struct bytes message,
+				       uint64_t since_ns, uint32_t *ret);
+_must_check_ int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message,
+				      uint64_t since_ns, uint32_t *ret);
 _must_check_ int perfetto_read_process_tree(struct perfetto_reader *reader, struct bytes message,
 					    uint64_t since_ns);
-_must_check_ int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message,
-				      uint64_t since_ns);
-_must_check_ int perfetto_finish_descriptors(struct perfetto_reader *reader);
+/* By number, then by time; the places that tracks know change with it. */
+_must_check_ int perfetto_sort_descriptors(struct perfetto_reader *reader);
+/* The timeline's process or thread for a described one, or for ids at a time. */
+_must_check_ int perfetto_use_process(struct perfetto_reader *reader,
+				      struct perfetto_process *known, uint32_t *ret);
+_must_check_ int perfetto_use_thread(struct perfetto_reader *reader, struct perfetto_thread *known,
+				     uint64_t time_ns, uint32_t *ret);
+_must_check_ int perfetto_find_process(struct perfetto_reader *reader, uint32_t pid,
+				       uint64_t time_ns, uint32_t *ret);
+_must_check_ int perfetto_find_thread(struct perfetto_reader *reader, uint32_t pid, uint32_t tid,
+				      uint64_t time_ns, uint32_t *ret);
+/* A thread of the timeline that nothing describes. */
+_must_check_ int perfetto_add_thread(struct perfetto_reader *reader, uint32_t process, uint32_t tid,
+				     uint32_t name, uint32_t *ret);
+/* The profile's thread for one of the timeline. */
+_must_check_ int perfetto_get_profile_thread(struct perfetto_reader *reader, uint32_t thread,
+					     uint32_t *ret);
+
+/* read_tracks.c: descriptors, in the first round. */
+_must_check_ int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes message,
+					  uint64_t since_ns);
+/* What each track is for, once all are described. */
+void perfetto_set_roles(struct perfetto_reader *reader);
 /* A track, made if nothing describes it; NULL when out of memory or there are too many. */
 struct perfetto_track *perfetto_find_track(struct perfetto_reader *reader, uint64_t uuid);
 /* The track that is described above this one; NULL at the top. */
 struct perfetto_track *perfetto_get_parent(const struct perfetto_reader *reader,
 					   const struct perfetto_track *track);
 
-/* read_threads.c: by number, then by time. */
-int perfetto_compare_processes(const void *left, const void *right);
-int perfetto_compare_threads(const void *left, const void *right);
-/* The timeline's thread that has these ids at this time. */
-_must_check_ int perfetto_find_thread(struct perfetto_reader *reader, uint32_t pid, uint32_t tid,
-				      uint64_t time_ns, uint32_t *ret);
+/* read_owners.c: after the first round. */
+_must_check_ int perfetto_finish_descriptors(struct perfetto_reader *reader);
 /* The timeline's thread whose slices are on the track. */
 _must_check_ int perfetto_find_owner(struct perfetto_reader *reader, struct perfetto_track *track,
 				     uint32_t *ret);
 /* The timeline's process that the track is of. */
 _must_check_ int perfetto_find_process_of(struct perfetto_reader *reader,
 					  const struct perfetto_track *track, uint32_t *ret);
-_must_check_ int perfetto_use_described(struct perfetto_reader *reader);
 /* Its pid in the trace; 0 when it is of none. */
 uint32_t perfetto_get_pid_of(const struct perfetto_reader *reader,
 			     const struct perfetto_track *track);
-/* The profile's thread for one of the timeline. */
-_must_check_ int perfetto_get_profile_thread(struct perfetto_reader *reader, uint32_t thread,
-					     uint32_t *ret);
 
 /* read_samples.c. */
 _must_check_ int perfetto_read_sample(struct perfetto_reader *reader,

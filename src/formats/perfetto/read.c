@@ -216,12 +216,13 @@ static int read_descriptors(struct perfetto_reader *reader, const struct raw_pac
 {
 	bool is_boottime = !raw->has_clock || raw->clock == PERFETTO_BOOTTIME;
 	uint64_t since_ns = is_boottime && raw->has_timestamp ? raw->timestamp : 0;
+	uint32_t ignored;
 
 	switch (raw->kind) {
 	case PACKET_PROCESS_TREE:
 		return perfetto_read_process_tree(reader, raw->data, 0);
 	case PACKET_THREAD:
-		return perfetto_read_thread(reader, raw->data, since_ns);
+		return perfetto_read_thread(reader, raw->data, since_ns, &ignored);
 	case PACKET_TRACK:
 		return perfetto_read_descriptor(reader, raw->data, since_ns);
 	case PACKET_SYMBOLS:

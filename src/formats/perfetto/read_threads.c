@@ -1,16 +1,162 @@
 /*
- * Reading Perfetto traces: whose samples, slices and values these are.
+ * Reading Perfetto traces: processes and threads.
+ *
+ * Of several descriptors of one pid or tid each counts from the time of its packet on.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "formats/perfetto_reader.h"
 
-/* Tracks may name each other as parents, in a ring too. */
-#define MAX_TRACK_DEPTH 16
-
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-int perfetto_compare_processes(const void *left, const void *right)
+/* ---- descriptors -------------------------------------------------------------------------- */
+
+static int describe_process(struct perfetto_reader *reader, const struct perfetto_process *process,
+			    uint32_t *ret)
+{
+	struct perfetto_process *added;
+
+	*ret = PERFETTO_NONE;
+	if (!perfetto_has_room(reader, reader->processes.length, 16))
+		return 0;
+	added = array_add(&reader->processes);
+	if (!added)
+		return -ENOMEM;
+	*added = *process;
+	added->process = TIMELINE_NONE;
+	*ret = added->order = (uint32_t)(reader->processes.length - 1);
+	return 0;
+}
+
+static int describe_thread(struct perfetto_reader *reader, const struct perfetto_thread *thread,
+			   uint32_t *ret)
+{
+	struct perfetto_thread *added;
+
+	*ret = PERFETTO_NONE;
+	if (!perfetto_has_room(reader, reader->threads.length, 16))
+		return 0;
+	added = array_add(&reader->threads);
+	if (!added)
+		return -ENOMEM;
+	*added = *thread;
+	added->thread = TIMELINE_NONE;
+	*ret = added->order = (uint32_t)(reader->threads.length - 1);
+	return 0;
+}
+
+/* Of a command line the first word's last part. */
+static int add_base_name(struct perfetto_reader *reader, struct bytes path, uint32_t *ret)
+{
+	size_t start = path.size;
+
+	while (start && path.data[start - 1] != '/')
+		start--;
+	return perfetto_add_string(reader, bytes_of(path.data + start, path.size - start), ret);
+}
+
+int perfetto_read_process(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
+			  uint32_t *ret)
+{
+	struct perfetto_process process = {.since_ns = since_ns};
+	struct protobuf_field field;
+	bool has_name = false;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			process.pid = (uint32_t)field.value;
+		else if (field.number == 7 && field.type == PROTOBUF_VARINT)
+			process.start_ns = field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES && !process.name)
+			err = add_base_name(reader, field.body, &process.name);
+		else if (field.number == 6 && field.type == PROTOBUF_BYTES && !has_name) {
+			err = perfetto_add_string(reader, field.body, &process.name);
+			has_name = true;
+		}
+	}
+	return err ? err : describe_process(reader, &process, ret);
+}
+
+int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
+			 uint32_t *ret)
+{
+	struct perfetto_thread thread = {.since_ns = since_ns};
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			thread.pid = (uint32_t)field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
+			thread.tid = (uint32_t)field.value;
+		else if (field.number == 5 && field.type == PROTOBUF_BYTES) {
+			err = perfetto_add_string(reader, field.body, &thread.name);
+			thread.has_name = true;
+		}
+	}
+	return err ? err : describe_thread(reader, &thread, ret);
+}
+
+/* ---- the process tree --------------------------------------------------------------------- */
+
+static int read_tree_process(struct perfetto_reader *reader, struct bytes message,
+			     uint64_t since_ns)
+{
+	struct perfetto_process process = {.since_ns = since_ns};
+	struct protobuf_field field;
+	bool has_name = false;
+	uint32_t ignored;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
+			process.pid = (uint32_t)field.value;
+		} else if (field.number == 3 && field.type == PROTOBUF_BYTES && !has_name) {
+			err = add_base_name(reader, field.body, &process.name);
+			has_name = true;
+		}
+	}
+	return err ? err : describe_process(reader, &process, &ignored);
+}
+
+static int read_tree_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns)
+{
+	struct perfetto_thread thread = {.since_ns = since_ns};
+	struct protobuf_field field;
+	uint32_t ignored;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			thread.tid = (uint32_t)field.value;
+		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
+			thread.pid = (uint32_t)field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = perfetto_add_string(reader, field.body, &thread.name);
+	}
+	return err ? err : describe_thread(reader, &thread, &ignored);
+}
+
+int perfetto_read_process_tree(struct perfetto_reader *reader, struct bytes message,
+			       uint64_t since_ns)
+{
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_BYTES)
+			err = read_tree_process(reader, field.body, since_ns);
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = read_tree_thread(reader, field.body, since_ns);
+	}
+	return err;
+}
+
+/* ---- in order ----------------------------------------------------------------------------- */
+
+static int compare_processes(const void *left, const void *right)
 {
 	const struct perfetto_process *a = left;
 	const struct perfetto_process *b = right;
@@ -20,7 +166,7 @@ int perfetto_compare_processes(const void *left, const void *right)
 	return order ? order : COMPARE(a->order, b->order);
 }
 
-int perfetto_compare_threads(const void *left, const void *right)
+static int compare_threads(const void *left, const void *right)
 {
 	const struct perfetto_thread *a = left;
 	const struct perfetto_thread *b = right;
@@ -29,6 +175,34 @@ int perfetto_compare_threads(const void *left, const void *right)
 	order = order ? order : COMPARE(a->tid, b->tid);
 	order = order ? order : COMPARE(a->since_ns, b->since_ns);
 	return order ? order : COMPARE(a->order, b->order);
+}
+
+int perfetto_sort_descriptors(struct perfetto_reader *reader)
+{
+	size_t num_processes = reader->processes.length;
+	size_t num_threads = reader->threads.length;
+	_cleanup_free_ uint32_t *places =
+		malloc((num_processes + num_threads + 1) * sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	if (num_processes)
+		qsort(reader->processes.items, num_processes, sizeof(*reader->processes.items),
+		      compare_processes);
+	if (num_threads)
+		qsort(reader->threads.items, num_threads, sizeof(*reader->threads.items),
+		      compare_threads);
+	for (uint32_t i = 0; i < num_processes; i++)
+		places[reader->processes.items[i].order] = i;
+	for (uint32_t i = 0; i < num_threads; i++)
+		places[num_processes + reader->threads.items[i].order] = i;
+	array_for_each (&reader->tracks, track) {
+		if (track->process != PERFETTO_NONE)
+			track->process = places[track->process];
+		if (track->thread != PERFETTO_NONE)
+			track->thread = places[num_processes + track->thread];
+	}
+	return 0;
 }
 
 /* How many items sort before or with the key: the last of them counts at its time. */
@@ -88,8 +262,8 @@ static int add_unknown(struct perfetto_reader *reader, const struct perfetto_unk
 
 /* ---- processes ---------------------------------------------------------------------------- */
 
-static int use_process(struct perfetto_reader *reader, struct perfetto_process *known,
-		       uint32_t *ret)
+int perfetto_use_process(struct perfetto_reader *reader, struct perfetto_process *known,
+			 uint32_t *ret)
 {
 	struct timeline_process process = {
 		.pid = known->pid < PERFETTO_MADE_UP_ID ? known->pid : 0,
@@ -104,19 +278,19 @@ static int use_process(struct perfetto_reader *reader, struct perfetto_process *
 	return err;
 }
 
-static int find_process(struct perfetto_reader *reader, uint32_t pid, uint64_t time_ns,
-			uint32_t *ret)
+int perfetto_find_process(struct perfetto_reader *reader, uint32_t pid, uint64_t time_ns,
+			  uint32_t *ret)
 {
 	struct perfetto_process key = {.pid = pid, .since_ns = time_ns, .order = UINT32_MAX};
 	struct perfetto_unknown unknown = {.pid = pid};
 	struct timeline_process process = {.pid = pid < PERFETTO_MADE_UP_ID ? pid : 0};
-	size_t place = FIND_PLACE(&reader->processes, &key, perfetto_compare_processes);
+	size_t place = FIND_PLACE(&reader->processes, &key, compare_processes);
 	int err;
 
 	if (place && reader->processes.items[place - 1].pid == pid)
-		return use_process(reader, &reader->processes.items[place - 1], ret);
+		return perfetto_use_process(reader, &reader->processes.items[place - 1], ret);
 	if (place < reader->processes.length && reader->processes.items[place].pid == pid)
-		return use_process(reader, &reader->processes.items[place], ret);
+		return perfetto_use_process(reader, &reader->processes.items[place], ret);
 	if (find_unknown(reader, &unknown, ret))
 		return 0;
 	err = timeline_add_process(reader->timeline, &process, ret);
@@ -126,8 +300,8 @@ static int find_process(struct perfetto_reader *reader, uint32_t pid, uint64_t t
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static int add_thread(struct perfetto_reader *reader, uint32_t process, uint32_t tid, uint32_t name,
-		      uint32_t *ret)
+int perfetto_add_thread(struct perfetto_reader *reader, uint32_t process, uint32_t tid,
+			uint32_t name, uint32_t *ret)
 {
 	struct timeline_thread thread = {
 		.process = process,
@@ -139,19 +313,20 @@ static int add_thread(struct perfetto_reader *reader, uint32_t process, uint32_t
 }
 
 /* A thread that no name is told of goes by that of its process. */
-static int use_thread(struct perfetto_reader *reader, struct perfetto_thread *known,
-		      uint64_t time_ns, uint32_t *ret)
+int perfetto_use_thread(struct perfetto_reader *reader, struct perfetto_thread *known,
+			uint64_t time_ns, uint32_t *ret)
 {
 	uint32_t name = known->name;
 	uint32_t process;
 	int err = 0;
 
 	if (known->thread == TIMELINE_NONE) {
-		err = find_process(reader, known->pid, time_ns, &process);
+		err = perfetto_find_process(reader, known->pid, time_ns, &process);
 		if (!err && !known->has_name && name == STRING_EMPTY)
 			name = timeline_get_process(reader->timeline, process)->name;
 		if (!err)
-			err = add_thread(reader, process, known->tid, name, &known->thread);
+			err = perfetto_add_thread(reader, process, known->tid, name,
+						  &known->thread);
 	}
 	*ret = known->thread;
 	return err;
@@ -169,107 +344,23 @@ int perfetto_find_thread(struct perfetto_reader *reader, uint32_t pid, uint32_t 
 	struct perfetto_thread key = {
 		.pid = pid, .tid = tid, .since_ns = time_ns, .order = UINT32_MAX};
 	struct perfetto_unknown unknown = {.pid = pid, .tid = tid, .is_thread = true};
-	size_t place = FIND_PLACE(&reader->threads, &key, perfetto_compare_threads);
+	size_t place = FIND_PLACE(&reader->threads, &key, compare_threads);
 	uint32_t process;
 	int err;
 
 	if (place && has_ids(reader, place - 1, pid, tid))
-		return use_thread(reader, &reader->threads.items[place - 1], time_ns, ret);
+		return perfetto_use_thread(reader, &reader->threads.items[place - 1], time_ns, ret);
 	if (has_ids(reader, place, pid, tid))
-		return use_thread(reader, &reader->threads.items[place], time_ns, ret);
+		return perfetto_use_thread(reader, &reader->threads.items[place], time_ns, ret);
 	if (find_unknown(reader, &unknown, ret))
 		return 0;
-	err = find_process(reader, pid, time_ns, &process);
+	err = perfetto_find_process(reader, pid, time_ns, &process);
 	if (!err)
-		err = add_thread(reader, process, tid,
-				 timeline_get_process(reader->timeline, process)->name, ret);
+		err = perfetto_add_thread(reader, process, tid,
+					  timeline_get_process(reader->timeline, process)->name,
+					  ret);
 	unknown.item = *ret;
 	return err ? err : add_unknown(reader, &unknown);
-}
-
-/* Threads of which nothing else is told are part of the timeline, too. */
-int perfetto_use_described(struct perfetto_reader *reader)
-{
-	uint32_t ignored;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < reader->tracks.length; i++) {
-		const struct perfetto_track *track = &reader->tracks.items[i];
-
-		if (track->process != PERFETTO_NONE)
-			err = use_process(reader, &reader->processes.items[track->process],
-					  &ignored);
-		if (!err && track->thread != PERFETTO_NONE)
-			err = use_thread(reader, &reader->threads.items[track->thread],
-					 reader->threads.items[track->thread].since_ns, &ignored);
-	}
-	return err;
-}
-
-/* ---- tracks ------------------------------------------------------------------------------- */
-
-/* The process or thread at the top of the track's branch; else what is topmost. */
-static const struct perfetto_track *find_top(const struct perfetto_reader *reader,
-					     const struct perfetto_track *track)
-{
-	for (unsigned int depth = 0; depth < MAX_TRACK_DEPTH; depth++) {
-		const struct perfetto_track *parent = perfetto_get_parent(reader, track);
-
-		if (!parent)
-			break;
-		track = parent;
-	}
-	return track;
-}
-
-int perfetto_find_process_of(struct perfetto_reader *reader, const struct perfetto_track *track,
-			     uint32_t *ret)
-{
-	const struct perfetto_track *top = find_top(reader, track);
-	const struct perfetto_thread *thread;
-
-	if (top->process != PERFETTO_NONE)
-		return use_process(reader, &reader->processes.items[top->process], ret);
-	if (top->thread == PERFETTO_NONE)
-		return find_process(reader, 0, 0, ret);
-	thread = &reader->threads.items[top->thread];
-	return find_process(reader, thread->pid, thread->since_ns, ret);
-}
-
-uint32_t perfetto_get_pid_of(const struct perfetto_reader *reader,
-			     const struct perfetto_track *track)
-{
-	const struct perfetto_track *top = find_top(reader, track);
-
-	if (top->process != PERFETTO_NONE)
-		return reader->processes.items[top->process].pid;
-	return top->thread == PERFETTO_NONE ? 0 : reader->threads.items[top->thread].pid;
-}
-
-/* Slices of no thread are of one that has the name of their track, or of their region. */
-int perfetto_find_owner(struct perfetto_reader *reader, struct perfetto_track *track, uint32_t *ret)
-{
-	const struct perfetto_track *top = find_top(reader, track);
-	const struct perfetto_track *named =
-		track->role == PERFETTO_ZONES ? perfetto_get_parent(reader, track) : track;
-	uint32_t process;
-	int err;
-
-	if (track->owner != TIMELINE_NONE) {
-		*ret = track->owner;
-		return 0;
-	}
-	if (top->thread != PERFETTO_NONE) {
-		struct perfetto_thread *thread = &reader->threads.items[top->thread];
-
-		err = use_thread(reader, thread, thread->since_ns, ret);
-	} else {
-		err = perfetto_find_process_of(reader, track, &process);
-		if (!err)
-			err = add_thread(reader, process, 0, named->name, ret);
-	}
-	track->owner = err ? TIMELINE_NONE : *ret;
-	return err;
 }
 
 /* ---- the profile -------------------------------------------------------------------------- */

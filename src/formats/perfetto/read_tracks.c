@@ -1,8 +1,7 @@
 /*
- * Reading Perfetto traces: processes, threads and tracks.
+ * Reading Perfetto traces: tracks.
  *
- * A descriptor may come after what it describes, so a first round reads them all. Of several
- * descriptors of one pid or tid each counts from the time of its packet on.
+ * A descriptor may come after what it describes, so a first round reads them all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,100 +17,6 @@
 #define GUESSED           "guessed"
 
 /* ---- descriptors -------------------------------------------------------------------------- */
-
-static int add_process(struct perfetto_reader *reader, const struct perfetto_process *process,
-		       uint32_t *ret)
-{
-	struct perfetto_process *added;
-
-	*ret = PERFETTO_NONE;
-	if (!perfetto_has_room(reader, reader->processes.length, 16))
-		return 0;
-	added = array_add(&reader->processes);
-	if (!added)
-		return -ENOMEM;
-	*added = *process;
-	added->process = TIMELINE_NONE;
-	*ret = added->order = (uint32_t)(reader->processes.length - 1);
-	return 0;
-}
-
-static int add_thread(struct perfetto_reader *reader, const struct perfetto_thread *thread,
-		      uint32_t *ret)
-{
-	struct perfetto_thread *added;
-
-	*ret = PERFETTO_NONE;
-	if (!perfetto_has_room(reader, reader->threads.length, 16))
-		return 0;
-	added = array_add(&reader->threads);
-	if (!added)
-		return -ENOMEM;
-	*added = *thread;
-	added->thread = TIMELINE_NONE;
-	*ret = added->order = (uint32_t)(reader->threads.length - 1);
-	return 0;
-}
-
-/* Of a command line the first word's last part. */
-static int add_base_name(struct perfetto_reader *reader, struct bytes path, uint32_t *ret)
-{
-	size_t start = path.size;
-
-	while (start && path.data[start - 1] != '/')
-		start--;
-	return perfetto_add_string(reader, bytes_of(path.data + start, path.size - start), ret);
-}
-
-static int read_process(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
-			uint32_t *ret)
-{
-	struct perfetto_process process = {.since_ns = since_ns};
-	struct protobuf_field field;
-	bool has_name = false;
-	int err = 0;
-
-	while (!err && protobuf_next(&message, &field)) {
-		if (field.number == 1 && field.type == PROTOBUF_VARINT)
-			process.pid = (uint32_t)field.value;
-		else if (field.number == 7 && field.type == PROTOBUF_VARINT)
-			process.start_ns = field.value;
-		else if (field.number == 2 && field.type == PROTOBUF_BYTES && !process.name)
-			err = add_base_name(reader, field.body, &process.name);
-		else if (field.number == 6 && field.type == PROTOBUF_BYTES && !has_name) {
-			err = perfetto_add_string(reader, field.body, &process.name);
-			has_name = true;
-		}
-	}
-	return err ? err : add_process(reader, &process, ret);
-}
-
-static int read_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
-		       uint32_t *ret)
-{
-	struct perfetto_thread thread = {.since_ns = since_ns};
-	struct protobuf_field field;
-	int err = 0;
-
-	while (!err && protobuf_next(&message, &field)) {
-		if (field.number == 1 && field.type == PROTOBUF_VARINT)
-			thread.pid = (uint32_t)field.value;
-		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
-			thread.tid = (uint32_t)field.value;
-		else if (field.number == 5 && field.type == PROTOBUF_BYTES) {
-			err = perfetto_add_string(reader, field.body, &thread.name);
-			thread.has_name = true;
-		}
-	}
-	return err ? err : add_thread(reader, &thread, ret);
-}
-
-int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns)
-{
-	uint32_t ignored;
-
-	return read_thread(reader, message, since_ns, &ignored);
-}
 
 static int read_counter(struct perfetto_reader *reader, struct bytes message,
 			struct perfetto_track *track)
@@ -171,9 +76,9 @@ static int read_descriptor_field(struct perfetto_reader *reader, const struct pr
 	case 10: /* static_name */
 		return perfetto_add_string(reader, field->body, &track->name);
 	case 3:
-		return read_process(reader, field->body, since_ns, &track->process);
+		return perfetto_read_process(reader, field->body, since_ns, &track->process);
 	case 4:
-		return read_thread(reader, field->body, since_ns, &track->thread);
+		return perfetto_read_thread(reader, field->body, since_ns, &track->thread);
 	case 8:
 		return read_counter(reader, field->body, track);
 	case 14:
@@ -259,61 +164,6 @@ int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes messag
 	return 0;
 }
 
-/* ---- the process tree --------------------------------------------------------------------- */
-
-static int read_tree_process(struct perfetto_reader *reader, struct bytes message,
-			     uint64_t since_ns)
-{
-	struct perfetto_process process = {.since_ns = since_ns};
-	struct protobuf_field field;
-	bool has_name = false;
-	uint32_t ignored;
-	int err = 0;
-
-	while (!err && protobuf_next(&message, &field)) {
-		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
-			process.pid = (uint32_t)field.value;
-		} else if (field.number == 3 && field.type == PROTOBUF_BYTES && !has_name) {
-			err = add_base_name(reader, field.body, &process.name);
-			has_name = true;
-		}
-	}
-	return err ? err : add_process(reader, &process, &ignored);
-}
-
-static int read_tree_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns)
-{
-	struct perfetto_thread thread = {.since_ns = since_ns};
-	struct protobuf_field field;
-	uint32_t ignored;
-	int err = 0;
-
-	while (!err && protobuf_next(&message, &field)) {
-		if (field.number == 1 && field.type == PROTOBUF_VARINT)
-			thread.tid = (uint32_t)field.value;
-		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
-			thread.pid = (uint32_t)field.value;
-		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(reader, field.body, &thread.name);
-	}
-	return err ? err : add_thread(reader, &thread, &ignored);
-}
-
-int perfetto_read_process_tree(struct perfetto_reader *reader, struct bytes message,
-			       uint64_t since_ns)
-{
-	struct protobuf_field field;
-	int err = 0;
-
-	while (!err && protobuf_next(&message, &field)) {
-		if (field.number == 1 && field.type == PROTOBUF_BYTES)
-			err = read_tree_process(reader, field.body, since_ns);
-		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = read_tree_thread(reader, field.body, since_ns);
-	}
-	return err;
-}
-
 /* ---- in order ----------------------------------------------------------------------------- */
 
 /* What our own writer describes, by its place below the track of its process. */
@@ -345,44 +195,10 @@ static enum perfetto_role find_role(const struct perfetto_reader *reader,
 	return track->is_counter ? PERFETTO_COUNTER : PERFETTO_TRACK;
 }
 
-/* Sorting moves what tracks point at: they point at the order in the file until here. */
-static int sort_descriptors(struct perfetto_reader *reader)
+void perfetto_set_roles(struct perfetto_reader *reader)
 {
-	size_t num_processes = reader->processes.length;
-	size_t num_threads = reader->threads.length;
-	_cleanup_free_ uint32_t *places =
-		malloc((num_processes + num_threads + 1) * sizeof(*places));
-
-	if (!places)
-		return -ENOMEM;
-	if (num_processes)
-		qsort(reader->processes.items, num_processes, sizeof(*reader->processes.items),
-		      perfetto_compare_processes);
-	if (num_threads)
-		qsort(reader->threads.items, num_threads, sizeof(*reader->threads.items),
-		      perfetto_compare_threads);
-	for (uint32_t i = 0; i < num_processes; i++)
-		places[reader->processes.items[i].order] = i;
-	for (uint32_t i = 0; i < num_threads; i++)
-		places[num_processes + reader->threads.items[i].order] = i;
-	array_for_each (&reader->tracks, track) {
-		if (track->process != PERFETTO_NONE)
-			track->process = places[track->process];
-		if (track->thread != PERFETTO_NONE)
-			track->thread = places[num_processes + track->thread];
-	}
-	return 0;
-}
-
-int perfetto_finish_descriptors(struct perfetto_reader *reader)
-{
-	int err = sort_descriptors(reader);
-
-	if (err)
-		return err;
 	array_for_each (&reader->tracks, track)
 		track->role = (uint8_t)find_role(reader, track);
-	return reader->import->timeline ? perfetto_use_described(reader) : 0;
 }
 
 struct perfetto_track *perfetto_find_track(struct perfetto_reader *reader, uint64_t uuid)
