@@ -1,0 +1,40 @@
+/*
+ * Slices of a trace of Chrome, which calls them durations: not zones yet, because the end of one
+ * may be another event and its place among others is known when all are read.
+ */
+#ifndef FORMATS_CHROME_READ_SLICES_H
+#define FORMATS_CHROME_READ_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "formats/chrome/read_event.h"
+
+enum chrome_slice_kind {
+	CHROME_BEGIN,
+	CHROME_END,
+	CHROME_WHOLE,
+	CHROME_INSTANT,
+	CHROME_NOTHING, /* an end that was joined with its begin */
+};
+
+/* There are many: 32 bytes. */
+struct chrome_slice {
+	uint64_t start_ns; /* of an end: when that is */
+	uint64_t end_ns;
+	uint64_t offset;   /* of the event in the input: which of two came first */
+	uint32_t location; /* of the profile */
+	uint32_t track : 29;
+	uint32_t kind : 3; /* enum chrome_slice_kind */
+};
+
+struct chrome_reader;
+
+_must_check_ int chrome_add_slice(struct chrome_reader *reader, const struct chrome_event *event,
+				  enum chrome_slice_kind kind, bool is_async);
+/* Into the profile, and into the timeline if there is one. 0, -ENOMEM or -EBADMSG. */
+_must_check_ int chrome_finish_slices(struct chrome_reader *reader);
+
+#endif

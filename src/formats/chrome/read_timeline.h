@@ -1,0 +1,36 @@
+/*
+ * Zones and counters of a trace of Chrome, for a timeline.
+ */
+#ifndef FORMATS_CHROME_READ_TIMELINE_H
+#define FORMATS_CHROME_READ_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "formats/chrome/read_event.h"
+
+struct chrome_reader;
+struct chrome_slice;
+struct chrome_timeline;
+
+/* NULL when out of memory. */
+struct chrome_timeline *chrome_timeline_new(struct chrome_reader *reader);
+void chrome_timeline_free(struct chrome_timeline *timeline);
+/*
+ * Add a slice that begins no earlier than those of its track before it.
+ *
+ * depth   how many slices of its track are around it
+ * parent  the zone of the one right around it; TIMELINE_NONE
+ */
+_must_check_ int chrome_timeline_add(struct chrome_timeline *timeline,
+				     const struct chrome_slice *slice, size_t depth,
+				     uint32_t parent, uint32_t *ret);
+/* The values of a counter's event. */
+_must_check_ int chrome_timeline_add_counters(struct chrome_timeline *timeline,
+					      const struct chrome_event *event);
+/* When all is read: the names of processes. 0 or -ENOMEM. */
+_must_check_ int chrome_timeline_finish(struct chrome_timeline *timeline);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Processes, threads, and operations that no thread has, of a trace of Chrome.
+ */
+#ifndef FORMATS_CHROME_READ_TRACKS_H
+#define FORMATS_CHROME_READ_TRACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/json.h"
+#include "formats/chrome/read_event.h"
+
+/* What slices are on: a thread, or an asynchronous operation of a process. */
+struct chrome_track {
+	uint64_t pid;
+	uint64_t id;      /* tid, or a hash of what tells the operation apart */
+	uint32_t name;    /* string */
+	uint32_t process; /* of the profile */
+	uint32_t thread;  /* of the profile; of an operation: a made up one */
+	bool has_thread;
+	bool is_async;
+};
+
+struct chrome_process {
+	uint64_t pid;
+	uint32_t process; /* of the profile */
+};
+
+struct chrome_reader;
+
+/*
+ * After JSON_KEY: a pid or tid. A name in its place is an id beyond those of the system. 0 or
+ * -ENOMEM.
+ */
+_must_check_ int chrome_take_number(struct chrome_reader *reader, struct json *json, uint64_t *ret);
+/*
+ * The track of an event, of its thread or of its operation. *ret is HASH_INDEX_NONE when there are
+ * too many. 0 or -ENOMEM.
+ */
+_must_check_ int chrome_find_track(struct chrome_reader *reader, const struct chrome_event *event,
+				   bool is_async, uint32_t *ret);
+/* The thread with this tid, of whatever process. *ret as above. 0 or -ENOMEM. */
+_must_check_ int chrome_find_tid(struct chrome_reader *reader, uint64_t tid, uint32_t *ret);
+/* The names of processes and threads. 0 or -ENOMEM. */
+_must_check_ int chrome_read_metadata(struct chrome_reader *reader,
+				      const struct chrome_event *event);
+/* When all names are known: the thread of a track on which something weighs. 0 or -ENOMEM. */
+_must_check_ int chrome_get_thread(struct chrome_reader *reader, uint32_t track, uint32_t *ret);
+
+#endif
