@@ -19,27 +19,26 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/chrome/read.h"
+#include "formats/chrome/read_event.h"
+#include "formats/chrome/read_samples.h"
+#include "formats/chrome/read_slices.h"
+#include "formats/chrome/read_timeline.h"
+#include "formats/chrome/read_tracks.h"
+#include "formats/reader.h"
 
 #define DETECTION_TOKENS 100000
 #define US_DECIMALS      3 /* from microseconds to nanoseconds */
 
-int chrome_add_string(struct chrome_reader *reader, const struct text *text, uint32_t *ret)
-{
-	return text->failed ? -ENOMEM
-			    : string_table_add(profile_get_strings(reader->import->profile),
-					       text->data ? text->data : "", text->length, ret);
-}
-
-void chrome_take_id(struct json *json, struct text *text)
-{
-	enum json_token token = json_next(json);
-
-	text_truncate(text, 0);
-	if (token == JSON_STRING || token == JSON_NUMBER)
-		text_append(text, json->text, json->length);
-	json_skip(json, token);
-}
+struct chrome_reader {
+	struct import *import;
+	struct chrome_tracks tracks;
+	struct chrome_samples samples;
+	struct chrome_slices slices;
+	struct chrome_timeline *timeline; /* NULL: not wanted */
+	uint64_t shift_ns;                /* is added to the times of events: none is before 0 */
+	struct chrome_event event;
+	struct text phase;
+};
 
 /* ---- events ---- */
 
@@ -120,8 +119,7 @@ static bool take_time(const struct chrome_reader *reader, struct json *json, uin
 }
 
 /* {"local": "0x1"} or {"global": "0x1"} */
-static void take_scoped_id(struct chrome_reader *reader, struct json *json,
-			   struct chrome_event *event)
+static void take_scoped_id(struct json *json, struct chrome_event *event)
 {
 	enum json_token token = json_next(json);
 
@@ -131,34 +129,36 @@ static void take_scoped_id(struct chrome_reader *reader, struct json *json,
 	}
 	while (json_next(json) == JSON_KEY) {
 		event->has_global_id = json_is(json, "global");
-		chrome_take_id(json, &reader->id);
+		chrome_take_id(json, &event->id);
 	}
 }
 
-static int read_member(struct chrome_reader *reader, struct json *json, struct chrome_event *event)
+static int read_member(struct chrome_reader *reader, struct json *json)
 {
+	struct chrome_event *event = &reader->event;
+
 	if (json_is(json, "ph")) {
-		json_take_string(json, &reader->value);
-		event->phase = reader->value.length == 1 ? reader->value.data[0] : 0;
+		json_take_string(json, &reader->phase);
+		event->phase = reader->phase.length == 1 ? reader->phase.data[0] : 0;
 	} else if (json_is(json, "name")) {
-		json_take_string(json, &reader->name);
+		json_take_string(json, &event->name);
 	} else if (json_is(json, "cat")) {
-		json_take_string(json, &reader->category);
+		json_take_string(json, &event->category);
 	} else if (json_is(json, "ts")) {
 		event->has_ts = take_time(reader, json, &event->ts_ns);
 	} else if (json_is(json, "dur")) {
 		if (!take_duration(json, &event->dur_ns))
 			event->dur_ns = 0;
 	} else if (json_is(json, "pid")) {
-		return chrome_take_number(reader, json, &event->pid);
+		return chrome_take_number(reader->import->profile, json, &event->pid);
 	} else if (json_is(json, "tid")) {
-		return chrome_take_number(reader, json, &event->tid);
+		return chrome_take_number(reader->import->profile, json, &event->tid);
 	} else if (json_is(json, "id")) {
-		chrome_take_id(json, &reader->id);
+		chrome_take_id(json, &event->id);
 	} else if (json_is(json, "id2")) {
-		take_scoped_id(reader, json, event);
+		take_scoped_id(json, event);
 	} else if (json_is(json, "sf")) {
-		chrome_take_id(json, &reader->frame);
+		chrome_take_id(json, &event->frame);
 	} else if (json_is(json, "stack")) {
 		json_take_place(json, 0, &event->stack);
 	} else if (json_is(json, "args")) {
@@ -169,37 +169,39 @@ static int read_member(struct chrome_reader *reader, struct json *json, struct c
 	return 0;
 }
 
-static int handle_event(struct chrome_reader *reader, const struct chrome_event *event)
+static int handle_event(struct chrome_reader *reader)
 {
+	const struct chrome_event *event = &reader->event;
+
 	switch (event->phase) {
 	case 'B':
-		return chrome_add_slice(reader, event, CHROME_BEGIN, false);
+		return chrome_slices_add(&reader->slices, event, CHROME_BEGIN, false);
 	case 'E':
-		return chrome_add_slice(reader, event, CHROME_END, false);
+		return chrome_slices_add(&reader->slices, event, CHROME_END, false);
 	case 'X':
-		return chrome_add_slice(reader, event, CHROME_WHOLE, false);
+		return chrome_slices_add(&reader->slices, event, CHROME_WHOLE, false);
 	case 'b':
 	case 'S':
-		return chrome_add_slice(reader, event, CHROME_BEGIN, true);
+		return chrome_slices_add(&reader->slices, event, CHROME_BEGIN, true);
 	case 'e':
 	case 'F':
-		return chrome_add_slice(reader, event, CHROME_END, true);
+		return chrome_slices_add(&reader->slices, event, CHROME_END, true);
 	case 'n':
-		return chrome_add_slice(reader, event, CHROME_INSTANT, true);
+		return chrome_slices_add(&reader->slices, event, CHROME_INSTANT, true);
 	case 'I':
 	case 'P':
-		if (chrome_is_chunk(reader))
-			return chrome_read_chunk(reader, event);
+		if (chrome_is_chunk(event))
+			return chrome_samples_read_chunk(&reader->samples, event);
 		if (event->phase == 'P')
-			return chrome_read_sample(reader, event);
-		return chrome_add_slice(reader, event, CHROME_INSTANT, false);
+			return chrome_samples_read_event(&reader->samples, event);
+		return chrome_slices_add(&reader->slices, event, CHROME_INSTANT, false);
 	case 'i':
 	case 'R':
-		return chrome_add_slice(reader, event, CHROME_INSTANT, false);
+		return chrome_slices_add(&reader->slices, event, CHROME_INSTANT, false);
 	case 'C':
 		return reader->timeline ? chrome_timeline_add_counters(reader->timeline, event) : 0;
 	case 'M':
-		return chrome_read_metadata(reader, event);
+		return chrome_tracks_read_name(&reader->tracks, event);
 	}
 	reader->import->counts.unknown_events++;
 	return 0;
@@ -207,24 +209,20 @@ static int handle_event(struct chrome_reader *reader, const struct chrome_event 
 
 static int read_event(struct chrome_reader *reader, struct json *json)
 {
-	struct chrome_event event = {
-		.offset = json->offset, .args = CHROME_NOWHERE, .stack = CHROME_NOWHERE};
-	enum json_token token = JSON_FAILED;
-	int err = 0;
+	const struct chrome_event *event = &reader->event;
+	enum json_token token;
 
-	text_truncate(&reader->name, 0);
-	text_append_string(&reader->name, "");
-	text_truncate(&reader->category, 0);
-	text_truncate(&reader->id, 0);
-	text_truncate(&reader->frame, 0);
-	while (!err && (token = json_next(json)) == JSON_KEY)
-		err = read_member(reader, json, &event);
-	if (!err && (reader->name.failed || reader->category.failed || reader->id.failed ||
-		     reader->frame.failed || reader->value.failed))
-		err = -ENOMEM;
-	if (err)
-		return err;
-	return token == JSON_OBJECT_END ? handle_event(reader, &event) : 0;
+	chrome_event_begin(&reader->event, json->offset);
+	while ((token = json_next(json)) == JSON_KEY) {
+		int err = read_member(reader, json);
+
+		if (err)
+			return err;
+	}
+	if (event->name.failed || event->category.failed || event->id.failed ||
+	    event->frame.failed || reader->phase.failed)
+		return -ENOMEM;
+	return token == JSON_OBJECT_END ? handle_event(reader) : 0;
 }
 
 /* ---- the list ---- */
@@ -242,7 +240,7 @@ static int tell_broken(struct chrome_reader *reader, const struct json *json, si
 		return -ENOMEM;
 	if (json->offset >= import->size && json_get_depth(json) == depth && depth)
 		return 0;
-	if (import->is_strict || !reader->tracks.length)
+	if (import->is_strict || !reader->tracks.items.length)
 		return reader_fail_json(import, json, 0);
 	return reader_skip_byte(import, json->offset, "the rest of the events cannot be read");
 }
@@ -276,9 +274,9 @@ static int read_object(struct chrome_reader *reader, struct json *json, bool *re
 
 	while (!err && !*ret_broke && (token = json_next(json)) == JSON_KEY) {
 		if (json_is(json, "stackFrames")) {
-			json_take_place(json, 0, &reader->frames_place);
+			json_take_place(json, 0, &reader->samples.frames_place);
 		} else if (json_is(json, "samples")) {
-			json_take_place(json, 0, &reader->samples_place);
+			json_take_place(json, 0, &reader->samples.samples_place);
 		} else if (!json_is(json, "traceEvents")) {
 			json_skip_value(json);
 		} else {
@@ -322,59 +320,46 @@ static int read_trace(struct chrome_reader *reader)
 {
 	int err = read_json_text(reader);
 
-	if (!err)
-		err = chrome_read_samples(reader);
-	if (!err)
-		err = chrome_finish_samples(reader);
-	if (!err)
-		err = chrome_finish_slices(reader);
-	if (!err && reader->timeline)
-		err = chrome_timeline_finish(reader->timeline);
-	if (!err && reader->has_too_many)
+	if (err)
+		return err;
+	err = chrome_samples_read_list(&reader->samples);
+	if (err)
+		return err;
+	err = chrome_samples_finish(&reader->samples);
+	if (err)
+		return err;
+	err = chrome_slices_finish(&reader->slices);
+	if (err)
+		return err;
+	err = reader->timeline ? chrome_timeline_finish(reader->timeline) : 0;
+	if (err)
+		return err;
+	if (reader->tracks.has_too_many || reader->slices.has_too_many ||
+	    reader->samples.has_too_many)
 		import_warn(reader->import,
 			    "there are more threads or slices than a file of this size can "
 			    "hold in earnest: some are left out");
-	return err;
-}
-
-static void release(struct chrome_reader *reader)
-{
-	array_for_each (&reader->profiles, profile)
-		chrome_cpu_nodes_release(&profile->nodes);
-	array_release(&reader->profiles);
-	array_release(&reader->tracks);
-	hash_index_release(&reader->track_index);
-	hash_index_release(&reader->tid_index);
-	array_release(&reader->processes);
-	hash_index_release(&reader->process_index);
-	array_release(&reader->slices);
-	array_release(&reader->samples);
-	chrome_cpu_nodes_release(&reader->frames);
-	chrome_timeline_free(reader->timeline);
-	text_release(&reader->name);
-	text_release(&reader->category);
-	text_release(&reader->id);
-	text_release(&reader->frame);
-	text_release(&reader->value);
+	return 0;
 }
 
 static int read_chrome_trace(struct import *import)
 {
-	struct chrome_reader reader = {
-		.import = import,
-		.frames_place = CHROME_NOWHERE,
-		.samples_place = CHROME_NOWHERE,
-		.shift_ns = find_shift(import),
-	};
-	int err = 0;
+	struct chrome_reader reader = {.import = import, .shift_ns = find_shift(import)};
+	int err = -ENOMEM;
 
-	if (import->timeline) {
-		reader.timeline = chrome_timeline_new(&reader);
-		err = reader.timeline ? 0 : -ENOMEM;
-	}
-	if (!err)
+	chrome_tracks_init(&reader.tracks, import);
+	if (import->timeline)
+		reader.timeline = chrome_timeline_new(import, &reader.tracks);
+	chrome_samples_init(&reader.samples, import, &reader.tracks);
+	chrome_slices_init(&reader.slices, import, &reader.tracks, reader.timeline);
+	if (!import->timeline || reader.timeline)
 		err = read_trace(&reader);
-	release(&reader);
+	chrome_slices_release(&reader.slices);
+	chrome_samples_release(&reader.samples);
+	chrome_timeline_free(reader.timeline);
+	chrome_tracks_release(&reader.tracks);
+	chrome_event_release(&reader.event);
+	text_release(&reader.phase);
 	return err;
 }
 

@@ -1,5 +1,5 @@
 /*
- * An event of a trace of Chrome.
+ * An event of a trace of Chrome, and how its members are read.
  */
 #ifndef FORMATS_CHROME_READ_EVENT_H
 #define FORMATS_CHROME_READ_EVENT_H
@@ -9,10 +9,13 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/text.h"
+#include "formats/import.h"
 #include "formats/json_table.h"
 
 #define CHROME_NOWHERE JSON_TABLE_NOWHERE
 
+/* One is used for all events, so that its texts are allocated once. Zeroed at first. */
 struct chrome_event {
 	size_t offset;
 	size_t args;  /* where they stand in the input; CHROME_NOWHERE */
@@ -24,6 +27,24 @@ struct chrome_event {
 	char phase; /* 0: none */
 	bool has_ts;
 	bool has_global_id; /* that is not one of the process */
+	struct text name;   /* is text, be it empty */
+	struct text category;
+	struct text id;
+	struct text frame; /* the name of a stack frame */
 };
+
+/* Start over, with the event that stands there. */
+void chrome_event_begin(struct chrome_event *event, size_t offset);
+void chrome_event_release(struct chrome_event *event);
+
+static inline struct json chrome_open(const struct import *import, size_t place)
+{
+	return json_at(import->data, import->size, place);
+}
+
+/* A string of the profile. 0 or -ENOMEM. */
+_must_check_ int chrome_add_string(struct profile *profile, const struct text *text, uint32_t *ret);
+/* "0x1f", or a number as it is written: in place of what the text holds. */
+void chrome_take_id(struct json *json, struct text *text);
 
 #endif

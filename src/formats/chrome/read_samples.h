@@ -5,12 +5,12 @@
 #define FORMATS_CHROME_READ_SAMPLES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
 #include "formats/chrome/cpu_nodes.h"
-#include "formats/chrome/read_event.h"
+#include "formats/chrome/read_tracks.h"
 
 /* A CPU profile of V8, which comes in chunks. */
 struct chrome_profile {
@@ -29,14 +29,34 @@ struct chrome_sample {
 	bool is_placed;
 };
 
-struct chrome_reader;
+struct chrome_samples {
+	struct import *import;        /* borrowed */
+	struct chrome_tracks *tracks; /* borrowed */
+	size_t frames_place;          /* where the stack frames stand; CHROME_NOWHERE */
+	size_t samples_place;         /* the same of samples that are no events */
+	ARRAY(struct chrome_profile) profiles;
+	ARRAY(struct chrome_sample) items;
+	struct chrome_cpu_nodes frames; /* by the string that names them */
+	bool has_too_many;              /* profiles: some were left out */
+
+	/* Of the frame or sample that is being read. */
+	struct text name;
+	struct text module;
+	struct text id;
+};
+
+void chrome_samples_init(struct chrome_samples *samples, struct import *import,
+			 struct chrome_tracks *tracks);
+void chrome_samples_release(struct chrome_samples *samples);
 
 /* Whether an event of phase P or I is a piece of a CPU profile of V8. */
-bool chrome_is_chunk(const struct chrome_reader *reader);
-_must_check_ int chrome_read_chunk(struct chrome_reader *reader, const struct chrome_event *event);
-_must_check_ int chrome_read_sample(struct chrome_reader *reader, const struct chrome_event *event);
+bool chrome_is_chunk(const struct chrome_event *event);
+_must_check_ int chrome_samples_read_chunk(struct chrome_samples *samples,
+					   const struct chrome_event *event);
+_must_check_ int chrome_samples_read_event(struct chrome_samples *samples,
+					   const struct chrome_event *event);
 /* When all is read, and before threads are made: samples that are no events. */
-_must_check_ int chrome_read_samples(struct chrome_reader *reader);
-_must_check_ int chrome_finish_samples(struct chrome_reader *reader);
+_must_check_ int chrome_samples_read_list(struct chrome_samples *samples);
+_must_check_ int chrome_samples_finish(struct chrome_samples *samples);
 
 #endif

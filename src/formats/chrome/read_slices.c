@@ -8,8 +8,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/chrome/read.h"
+#include "formats/chrome/read_slices.h"
+#include "formats/chrome/read_timeline.h"
+#include "formats/reader.h"
 #include "formats/zones/read_profile.h"
+#include "timeline/timeline.h"
 
 #define MAX_TRACKS  (1u << 29)
 #define MAX_DEPTH   1000  /* begins without ends would nest without bound */
@@ -28,7 +31,7 @@ struct open_slice {
 };
 
 struct chrome_finisher {
-	struct chrome_reader *reader;
+	struct chrome_slices *slices;
 	uint32_t metric;
 	ARRAY(struct open_slice) open; /* of the track, outermost first */
 	ARRAY(uint32_t) begun;         /* slices whose end is not known yet */
@@ -38,19 +41,28 @@ struct chrome_finisher {
 	uint64_t num_too_deep;
 };
 
-static int find_location(struct chrome_reader *reader, uint32_t *ret)
+void chrome_slices_init(struct chrome_slices *slices, struct import *import,
+			struct chrome_tracks *tracks, struct chrome_timeline *timeline)
 {
-	struct profile *profile = reader->import->profile;
+	*slices = (struct chrome_slices){.import = import, .tracks = tracks, .timeline = timeline};
+}
+
+void chrome_slices_release(struct chrome_slices *slices)
+{
+	array_release(&slices->items);
+}
+
+static int find_location(struct profile *profile, const struct text *name, uint32_t *ret)
+{
 	struct frame frame = {0};
-	int err = profile_add_frame_name(profile, reader->name.data, reader->name.length,
-					 &frame.name);
+	int err = profile_add_frame_name(profile, name->data, name->length, &frame.name);
 
 	frame.full_name = frame.name;
 	return err ? err : profile_add_frame_location(profile, &frame, ret);
 }
 
-int chrome_add_slice(struct chrome_reader *reader, const struct chrome_event *event,
-		     enum chrome_slice_kind kind, bool is_async)
+int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *event,
+		      enum chrome_slice_kind kind, bool is_async)
 {
 	struct chrome_slice slice = {.start_ns = event->ts_ns, .offset = event->offset};
 	struct chrome_slice *added;
@@ -58,18 +70,18 @@ int chrome_add_slice(struct chrome_reader *reader, const struct chrome_event *ev
 	int err;
 
 	if (!event->has_ts)
-		return reader_skip_byte(reader->import, event->offset, "a slice without its time");
-	err = chrome_find_track(reader, event, is_async, &track);
+		return reader_skip_byte(slices->import, event->offset, "a slice without its time");
+	err = chrome_tracks_find(slices->tracks, event, is_async, &track);
 	if (err)
 		return err;
 	if (track >= MAX_TRACKS ||
-	    reader->slices.length >= FREE_SLICES + reader->import->size / BYTES_PER_SLICE) {
-		reader->has_too_many = true;
+	    slices->items.length >= FREE_SLICES + slices->import->size / BYTES_PER_SLICE) {
+		slices->has_too_many = true;
 		return 0;
 	}
 	if (kind != CHROME_END)
-		err = find_location(reader, &slice.location);
-	added = err ? NULL : array_add(&reader->slices);
+		err = find_location(slices->import->profile, &event->name, &slice.location);
+	added = err ? NULL : array_add(&slices->items);
 	if (!added)
 		return -ENOMEM;
 	if (__builtin_add_overflow(slice.start_ns, event->dur_ns, &slice.end_ns))
@@ -117,7 +129,7 @@ static void close_slices(struct chrome_finisher *finisher, uint64_t end_ns)
 {
 	finisher->num_endless += finisher->begun.length;
 	array_for_each (&finisher->begun, begun) {
-		struct chrome_slice *slice = &finisher->reader->slices.items[*begun];
+		struct chrome_slice *slice = &finisher->slices->items.items[*begun];
 
 		slice->end_ns = end_ns > slice->start_ns ? end_ns : slice->start_ns;
 		slice->kind = CHROME_WHOLE;
@@ -127,7 +139,7 @@ static void close_slices(struct chrome_finisher *finisher, uint64_t end_ns)
 
 static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 {
-	struct chrome_slice *slices = finisher->reader->slices.items;
+	struct chrome_slice *slices = finisher->slices->items.items;
 	struct chrome_slice *slice = &slices[index];
 	uint32_t *begun;
 
@@ -152,8 +164,8 @@ static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 /* Make one of what begins and what ends. */
 static int match_slices(struct chrome_finisher *finisher)
 {
-	struct chrome_slice *slices = finisher->reader->slices.items;
-	size_t count = finisher->reader->slices.length;
+	struct chrome_slice *slices = finisher->slices->items.items;
+	size_t count = finisher->slices->items.length;
 	uint64_t end_ns = 0;
 	int err = 0;
 
@@ -184,7 +196,7 @@ static int find_stack(struct chrome_finisher *finisher, uint32_t *ret)
 		depth--;
 	*ret = depth ? open[depth - 1].stack : STACK_EMPTY;
 	for (; !err && depth < finisher->open.length; depth++) {
-		err = profile_add_stack(finisher->reader->import->profile, *ret,
+		err = profile_add_stack(finisher->slices->import->profile, *ret,
 					open[depth].location, ret);
 		open[depth].stack = *ret;
 	}
@@ -193,15 +205,15 @@ static int find_stack(struct chrome_finisher *finisher, uint32_t *ret)
 
 static int add_weight(struct chrome_finisher *finisher, uint32_t track, uint64_t self_ns)
 {
-	struct chrome_reader *reader = finisher->reader;
+	struct chrome_slices *slices = finisher->slices;
 	uint32_t thread;
 	uint32_t stack;
-	int err = chrome_get_thread(reader, track, &thread);
+	int err = chrome_tracks_get_thread(slices->tracks, track, &thread);
 
 	if (!err)
 		err = find_stack(finisher, &stack);
 	return err ? err
-		   : reader_add_sample(reader->import, 0, thread, stack, finisher->metric, self_ns);
+		   : reader_add_sample(slices->import, 0, thread, stack, finisher->metric, self_ns);
 }
 
 /* Those that have ended by then weigh what they have left. */
@@ -223,7 +235,7 @@ static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64
 
 static int enter_slice(struct chrome_finisher *finisher, struct chrome_slice *slice)
 {
-	struct chrome_reader *reader = finisher->reader;
+	struct chrome_slices *slices = finisher->slices;
 	size_t depth = finisher->open.length;
 	struct open_slice inner = {
 		.location = slice->location, .stack = STACK_EMPTY, .zone = TIMELINE_NONE};
@@ -241,8 +253,8 @@ static int enter_slice(struct chrome_finisher *finisher, struct chrome_slice *sl
 	inner.self_ns = slice->end_ns - slice->start_ns;
 	if (outer)
 		outer->self_ns -= inner.self_ns;
-	if (reader->timeline)
-		err = chrome_timeline_add(reader->timeline, slice, depth,
+	if (slices->timeline)
+		err = chrome_timeline_add(slices->timeline, slice, depth,
 					  outer ? outer->zone : TIMELINE_NONE, &inner.zone);
 	*added = inner;
 	return err;
@@ -250,20 +262,20 @@ static int enter_slice(struct chrome_finisher *finisher, struct chrome_slice *sl
 
 static int nest_slices(struct chrome_finisher *finisher)
 {
-	struct chrome_reader *reader = finisher->reader;
-	struct chrome_slice *slices = reader->slices.items;
+	const struct chrome_slices *all = finisher->slices;
+	struct chrome_slice *slices = all->items.items;
 	uint32_t track = 0;
 	int err = 0;
 
-	qsort(slices, reader->slices.length, sizeof(*slices), compare_by_nesting);
-	for (size_t i = 0; !err && i < reader->slices.length; i++) {
+	qsort(slices, all->items.length, sizeof(*slices), compare_by_nesting);
+	for (size_t i = 0; !err && i < all->items.length; i++) {
 		struct chrome_slice *slice = &slices[i];
 		bool is_other = i && slice->track != slices[i - 1].track;
 
 		err = leave_slices(finisher, track, is_other ? UINT64_MAX : slice->start_ns);
 		track = slice->track;
 		if (slice->kind == CHROME_NOTHING ||
-		    (slice->kind == CHROME_INSTANT && !reader->timeline))
+		    (slice->kind == CHROME_INSTANT && !all->timeline))
 			continue;
 		if (finisher->open.length >= MAX_DEPTH)
 			finisher->num_too_deep++;
@@ -275,7 +287,7 @@ static int nest_slices(struct chrome_finisher *finisher)
 
 static void tell_losses(const struct chrome_finisher *finisher)
 {
-	struct import *import = finisher->reader->import;
+	struct import *import = finisher->slices->import;
 
 	import->counts.skipped += finisher->num_strays + finisher->num_too_deep;
 	if (finisher->num_strays)
@@ -292,14 +304,14 @@ static void tell_losses(const struct chrome_finisher *finisher)
 			    (unsigned long long)finisher->num_cut);
 }
 
-int chrome_finish_slices(struct chrome_reader *reader)
+int chrome_slices_finish(struct chrome_slices *slices)
 {
-	struct chrome_finisher finisher = {.reader = reader};
+	struct chrome_finisher finisher = {.slices = slices};
 	int err;
 
-	if (!reader->slices.length)
+	if (!slices->items.length)
 		return 0;
-	err = profile_add_metric(reader->import->profile, ZONES_METRIC_NAME, ZONES_METRIC_UNIT,
+	err = profile_add_metric(slices->import->profile, ZONES_METRIC_NAME, ZONES_METRIC_UNIT,
 				 &finisher.metric);
 	if (!err)
 		err = match_slices(&finisher);

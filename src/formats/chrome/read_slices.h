@@ -6,11 +6,13 @@
 #define FORMATS_CHROME_READ_SLICES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
-#include "formats/chrome/read_event.h"
+#include "formats/chrome/read_tracks.h"
+
+struct chrome_timeline;
 
 enum chrome_slice_kind {
 	CHROME_BEGIN,
@@ -30,11 +32,22 @@ struct chrome_slice {
 	uint32_t kind : 3; /* enum chrome_slice_kind */
 };
 
-struct chrome_reader;
+struct chrome_slices {
+	struct import *import; /* borrowed, as the following two */
+	struct chrome_tracks *tracks;
+	struct chrome_timeline *timeline; /* NULL: not wanted */
+	ARRAY(struct chrome_slice) items;
+	bool has_too_many; /* some were left out */
+};
 
-_must_check_ int chrome_add_slice(struct chrome_reader *reader, const struct chrome_event *event,
-				  enum chrome_slice_kind kind, bool is_async);
+void chrome_slices_init(struct chrome_slices *slices, struct import *import,
+			struct chrome_tracks *tracks, struct chrome_timeline *timeline);
+void chrome_slices_release(struct chrome_slices *slices);
+
+/* 0 or -ENOMEM, or -EBADMSG of a strict import. */
+_must_check_ int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *event,
+				   enum chrome_slice_kind kind, bool is_async);
 /* Into the profile, and into the timeline if there is one. 0, -ENOMEM or -EBADMSG. */
-_must_check_ int chrome_finish_slices(struct chrome_reader *reader);
+_must_check_ int chrome_slices_finish(struct chrome_slices *slices);
 
 #endif

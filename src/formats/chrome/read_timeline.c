@@ -9,7 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "formats/chrome/read.h"
+#include "formats/chrome/read_slices.h"
+#include "formats/chrome/read_timeline.h"
+#include "timeline/timeline.h"
 
 /* Above the addresses of user space. */
 #define MADE_UP_BEGIN  (1ull << 56)
@@ -29,7 +31,8 @@ struct chrome_place {
 };
 
 struct chrome_timeline {
-	struct chrome_reader *reader;
+	struct import *import;
+	struct chrome_tracks *tracks;
 	struct timeline *timeline;
 	/* The timeline's ids by those of the profile, and by track; TIMELINE_NONE: not there yet.
 	 */
@@ -41,14 +44,15 @@ struct chrome_timeline {
 	struct text name;
 };
 
-struct chrome_timeline *chrome_timeline_new(struct chrome_reader *reader)
+struct chrome_timeline *chrome_timeline_new(struct import *import, struct chrome_tracks *tracks)
 {
 	struct chrome_timeline *timeline = calloc(1, sizeof(*timeline));
 
 	if (!timeline)
 		return NULL;
-	timeline->reader = reader;
-	timeline->timeline = reader->import->timeline;
+	timeline->import = import;
+	timeline->tracks = tracks;
+	timeline->timeline = import->timeline;
 	return timeline;
 }
 
@@ -69,7 +73,7 @@ void chrome_timeline_free(struct chrome_timeline *timeline)
 
 static int copy_string(struct chrome_timeline *timeline, uint32_t string, uint32_t *ret)
 {
-	const struct profile *profile = timeline->reader->import->profile;
+	const struct profile *profile = timeline->import->profile;
 
 	return timeline_add_bytes(timeline->timeline, profile_get_string(profile, string),
 				  profile_get_string_length(profile, string), ret);
@@ -78,7 +82,7 @@ static int copy_string(struct chrome_timeline *timeline, uint32_t string, uint32
 /* Its name may come at any time: chrome_timeline_finish() gives it. */
 static int find_process(struct chrome_timeline *timeline, uint32_t id, uint32_t *ret)
 {
-	const struct profile *profile = timeline->reader->import->profile;
+	const struct profile *profile = timeline->import->profile;
 	struct timeline_process process = {.pid = profile_get_process(profile, id)->pid};
 	uint32_t *known;
 	int err = 0;
@@ -98,7 +102,7 @@ static int find_process(struct chrome_timeline *timeline, uint32_t id, uint32_t 
 
 int chrome_timeline_finish(struct chrome_timeline *timeline)
 {
-	const struct profile *profile = timeline->reader->import->profile;
+	const struct profile *profile = timeline->import->profile;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < timeline->processes.length; i++)
@@ -112,7 +116,7 @@ int chrome_timeline_finish(struct chrome_timeline *timeline)
 
 static int find_location(struct chrome_timeline *timeline, uint32_t id, uint32_t *ret)
 {
-	const struct profile *profile = timeline->reader->import->profile;
+	const struct profile *profile = timeline->import->profile;
 	const struct location *location = profile_get_location(profile, id);
 	struct source_location added = {0};
 	uint32_t *known;
@@ -137,7 +141,7 @@ static int find_location(struct chrome_timeline *timeline, uint32_t id, uint32_t
 
 static int add_place(struct chrome_timeline *timeline, uint32_t id, struct chrome_place *place)
 {
-	const struct chrome_track *track = &timeline->reader->tracks.items[id];
+	const struct chrome_track *track = &timeline->tracks->items.items[id];
 	struct timeline_thread thread = {.tid = track->is_async ? 0 : track->id};
 	struct stack_region region = {
 		.begin = MADE_UP_BEGIN + id * MADE_UP_SIZE,
@@ -256,7 +260,7 @@ static int add_categories(struct chrome_timeline *timeline, struct json *json, u
 
 static int add_attributes(struct chrome_timeline *timeline, size_t offset, uint32_t zone)
 {
-	struct json json = chrome_open(timeline->reader, offset);
+	struct json json = chrome_open(timeline->import, offset);
 	int err = 0;
 
 	if (json_next(&json) == JSON_OBJECT) {
@@ -309,11 +313,10 @@ static bool is_counter(const void *owner, uint32_t item, const void *key)
 }
 
 /* What counts is named by the event and, unless it says nothing, by the member. */
-static int find_counter(struct chrome_timeline *timeline, const struct json *json, uint32_t track,
-			uint32_t *ret)
+static int find_counter(struct chrome_timeline *timeline, const struct chrome_event *event,
+			const struct json *json, uint32_t track, uint32_t *ret)
 {
-	const struct chrome_reader *reader = timeline->reader;
-	struct counter counter = {.process = reader->tracks.items[track].process};
+	struct counter counter = {.process = timeline->tracks->items.items[track].process};
 	struct counter_track added = {0};
 	uint64_t hash;
 	uint32_t found;
@@ -321,7 +324,7 @@ static int find_counter(struct chrome_timeline *timeline, const struct json *jso
 	int err;
 
 	text_truncate(&timeline->name, 0);
-	text_append(&timeline->name, reader->name.data, reader->name.length);
+	text_append(&timeline->name, event->name.data, event->name.length);
 	if (!json_is(json, "value")) {
 		text_append_char(&timeline->name, ' ');
 		text_append(&timeline->name, json->text, json->length);
@@ -348,13 +351,13 @@ static int find_counter(struct chrome_timeline *timeline, const struct json *jso
 			      (uint32_t)(timeline->counters.length - 1));
 }
 
-static int add_counter(struct chrome_timeline *timeline, struct json *json, uint32_t track,
-		       uint64_t time_ns)
+static int add_counter(struct chrome_timeline *timeline, const struct chrome_event *event,
+		       struct json *json, uint32_t track)
 {
-	struct counter_value value = {.time_ns = time_ns, .type = VALUE_DOUBLE};
+	struct counter_value value = {.time_ns = event->ts_ns, .type = VALUE_DOUBLE};
 	enum json_token token;
 	uint64_t number;
-	int err = find_counter(timeline, json, track, &value.track);
+	int err = find_counter(timeline, event, json, track, &value.track);
 
 	token = json_next(json);
 	if (err || token != JSON_NUMBER) {
@@ -376,14 +379,14 @@ int chrome_timeline_add_counters(struct chrome_timeline *timeline, const struct 
 {
 	struct json json;
 	uint32_t track;
-	int err = chrome_find_track(timeline->reader, event, false, &track);
+	int err = chrome_tracks_find(timeline->tracks, event, false, &track);
 
 	if (err || track == HASH_INDEX_NONE || event->args == CHROME_NOWHERE || !event->has_ts)
 		return err;
-	json = chrome_open(timeline->reader, event->args);
+	json = chrome_open(timeline->import, event->args);
 	if (json_next(&json) == JSON_OBJECT)
 		while (!err && json_next(&json) == JSON_KEY)
-			err = add_counter(timeline, &json, track, event->ts_ns);
+			err = add_counter(timeline, event, &json, track);
 	json_release(&json);
 	return err;
 }

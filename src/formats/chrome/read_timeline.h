@@ -4,19 +4,17 @@
 #ifndef FORMATS_CHROME_READ_TIMELINE_H
 #define FORMATS_CHROME_READ_TIMELINE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "formats/chrome/read_event.h"
+#include "formats/chrome/read_tracks.h"
 
-struct chrome_reader;
 struct chrome_slice;
 struct chrome_timeline;
 
-/* NULL when out of memory. */
-struct chrome_timeline *chrome_timeline_new(struct chrome_reader *reader);
+/* Both are borrowed. NULL when out of memory. */
+struct chrome_timeline *chrome_timeline_new(struct import *import, struct chrome_tracks *tracks);
 void chrome_timeline_free(struct chrome_timeline *timeline);
 /*
  * Add a slice that begins no earlier than those of its track before it.

@@ -5,11 +5,11 @@
 #define FORMATS_CHROME_READ_TRACKS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
-#include "base/json.h"
+#include "base/hash.h"
 #include "formats/chrome/read_event.h"
 
 /* What slices are on: a thread, or an asynchronous operation of a process. */
@@ -28,25 +28,38 @@ struct chrome_process {
 	uint32_t process; /* of the profile */
 };
 
-struct chrome_reader;
+struct chrome_tracks {
+	struct import *import; /* borrowed */
+	ARRAY(struct chrome_track) items;
+	struct hash_index index;
+	struct hash_index tid_index; /* of threads: the first with the tid, of whatever process */
+	ARRAY(struct chrome_process) processes;
+	struct hash_index process_index;
+	bool has_too_many; /* some were left out */
+	struct text text;
+};
+
+void chrome_tracks_init(struct chrome_tracks *tracks, struct import *import);
+void chrome_tracks_release(struct chrome_tracks *tracks);
 
 /*
  * After JSON_KEY: a pid or tid. A name in its place is an id beyond those of the system. 0 or
  * -ENOMEM.
  */
-_must_check_ int chrome_take_number(struct chrome_reader *reader, struct json *json, uint64_t *ret);
+_must_check_ int chrome_take_number(struct profile *profile, struct json *json, uint64_t *ret);
 /*
  * The track of an event, of its thread or of its operation. *ret is HASH_INDEX_NONE when there are
  * too many. 0 or -ENOMEM.
  */
-_must_check_ int chrome_find_track(struct chrome_reader *reader, const struct chrome_event *event,
-				   bool is_async, uint32_t *ret);
+_must_check_ int chrome_tracks_find(struct chrome_tracks *tracks, const struct chrome_event *event,
+				    bool is_async, uint32_t *ret);
 /* The thread with this tid, of whatever process. *ret as above. 0 or -ENOMEM. */
-_must_check_ int chrome_find_tid(struct chrome_reader *reader, uint64_t tid, uint32_t *ret);
+_must_check_ int chrome_tracks_find_tid(struct chrome_tracks *tracks, uint64_t tid, uint32_t *ret);
 /* The names of processes and threads. 0 or -ENOMEM. */
-_must_check_ int chrome_read_metadata(struct chrome_reader *reader,
-				      const struct chrome_event *event);
+_must_check_ int chrome_tracks_read_name(struct chrome_tracks *tracks,
+					 const struct chrome_event *event);
 /* When all names are known: the thread of a track on which something weighs. 0 or -ENOMEM. */
-_must_check_ int chrome_get_thread(struct chrome_reader *reader, uint32_t track, uint32_t *ret);
+_must_check_ int chrome_tracks_get_thread(struct chrome_tracks *tracks, uint32_t track,
+					  uint32_t *ret);
 
 #endif
