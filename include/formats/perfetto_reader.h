@@ -220,13 +220,18 @@ struct perfetto_heap_stack {
 	uint64_t values[6]; /* by metric */
 };
 
+/* What all parts of the reader know. */
+struct perfetto_trace {
+	struct import *import;     /* borrowed */
+	struct timeline *timeline; /* of the import; where it wants none, for the reader alone */
+	size_t offset;             /* in the file, of the packet that is being read */
+	uint64_t num_bytes;        /* of packets, unpacked: bounds what is kept of them */
+};
+
 struct perfetto_reader {
-	struct import *import;
-	struct timeline *timeline;
+	struct perfetto_trace trace;
 	struct timeline *own_timeline; /* where the import wants none */
 	uint32_t first_zone;
-	size_t offset;      /* in the file, of the packet that is being read */
-	uint64_t num_bytes; /* of packets, unpacked: bounds what is kept of them */
 	uint64_t last_ns;
 	uint64_t num_skipped_events; /* ends without a begin, and what is too much */
 	uint64_t num_stackless;      /* samples whose stack nothing told of */
@@ -276,23 +281,23 @@ struct perfetto_packet {
 };
 
 /* Whether there may be one more of something of which there are `count`. */
-static inline bool perfetto_has_room(const struct perfetto_reader *reader, size_t count,
+static inline bool perfetto_has_room(const struct perfetto_trace *trace, size_t count,
 				     unsigned int bytes_each)
 {
-	return count < 65536 + reader->num_bytes / bytes_each;
+	return count < 65536 + trace->num_bytes / bytes_each;
 }
 
-static inline int perfetto_add_string(struct perfetto_reader *reader, struct bytes string,
+static inline int perfetto_add_string(struct perfetto_trace *trace, struct bytes string,
 				      uint32_t *ret)
 {
-	return timeline_add_bytes(reader->timeline, string.size ? (const char *)string.data : "",
+	return timeline_add_bytes(trace->timeline, string.size ? (const char *)string.data : "",
 				  string.size, ret);
 }
 
-static inline int perfetto_add_profile_string(struct perfetto_reader *reader, struct bytes string,
+static inline int perfetto_add_profile_string(struct perfetto_trace *trace, struct bytes string,
 					      uint32_t *ret)
 {
-	return string_table_add(profile_get_strings(reader->import->profile),
+	return string_table_add(profile_get_strings(trace->import->profile),
 				string.size ? (const char *)string.data : "", string.size, ret);
 }
 

@@ -139,7 +139,7 @@ static struct perfetto_sequence *add_sequence(struct perfetto_reader *reader, ui
 {
 	struct perfetto_sequence *added;
 
-	if (!perfetto_has_room(reader, reader->sequences.length, 64))
+	if (!perfetto_has_room(&reader->trace, reader->sequences.length, 64))
 		return NULL;
 	added = array_add(&reader->sequences);
 	if (!added)
@@ -278,7 +278,8 @@ static int read_events(struct perfetto_reader *reader, const struct raw_packet *
 	int err = 0;
 
 	if (raw->sequence && !sequence)
-		return perfetto_has_room(reader, reader->sequences.length, 64) ? -ENOMEM : 0;
+		return perfetto_has_room(&reader->trace, reader->sequences.length, 64) ? -ENOMEM
+										       : 0;
 	if (sequence && raw->is_after_loss)
 		sequence->is_valid = false;
 	if (sequence && raw->flags & FLAG_STATE_CLEARED)
@@ -299,18 +300,18 @@ static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packe
 static int read_packed(struct rounds *rounds, struct bytes packed)
 {
 	struct perfetto_reader *reader = rounds->reader;
-	uint64_t at_once = 2 * (uint64_t)reader->import->size + UNPACK_AT_ONCE_BYTES;
+	uint64_t at_once = 2 * (uint64_t)reader->trace.import->size + UNPACK_AT_ONCE_BYTES;
 	size_t limit = rounds->num_unpacked < at_once ? rounds->num_unpacked : at_once;
 	int err = perfetto_unpack(packed, limit, &rounds->unpacked);
 
 	if (err == -EFBIG)
 		return import_fail_byte(
-			reader->import, reader->offset,
+			reader->trace.import, reader->trace.offset,
 			"compressed packets that unpack to far more than their size");
 	if (err == -EBADMSG && rounds->round == ROUND_DESCRIPTORS)
 		return 0; /* told about in the other round */
 	if (err == -EBADMSG)
-		return reader_skip_byte(reader->import, reader->offset,
+		return reader_skip_byte(reader->trace.import, reader->trace.offset,
 					"damaged compressed packets");
 	if (err)
 		return err;
@@ -326,8 +327,8 @@ static int read_packet(struct rounds *rounds, struct bytes message, bool is_pack
 	if (!read_fields(message, &raw))
 		return rounds->round == ROUND_DESCRIPTORS
 			       ? 0
-			       : reader_skip_byte(rounds->reader->import, rounds->reader->offset,
-						  "a broken packet");
+			       : reader_skip_byte(rounds->reader->trace.import,
+						  rounds->reader->trace.offset, "a broken packet");
 	if (raw.kind == PACKET_PACKED)
 		return is_packed ? 0 : read_packed(rounds, raw.data);
 	if (rounds->round == ROUND_DESCRIPTORS)
@@ -338,7 +339,7 @@ static int read_packet(struct rounds *rounds, struct bytes message, bool is_pack
 /* That the trace is cut off is told once; what is whole of packed packets is none of it. */
 static int tell_cut(struct rounds *rounds, size_t offset, bool is_packed)
 {
-	struct import *import = rounds->reader->import;
+	struct import *import = rounds->reader->trace.import;
 
 	if (!is_packed && !rounds->num_packets)
 		return import_fail_byte(import, offset, "expected a packet of a Perfetto trace");
@@ -354,20 +355,20 @@ static int tell_cut(struct rounds *rounds, size_t offset, bool is_packed)
 static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packed)
 {
 	struct perfetto_reader *reader = rounds->reader;
-	struct import *import = reader->import;
+	struct import *import = reader->trace.import;
 	struct protobuf_field field;
 	int err = 0;
 
 	if (!is_packed)
-		reader->offset = 0;
+		reader->trace.offset = 0;
 	while (!err && protobuf_next(&bytes, &field)) {
 		if (rounds->round == ROUND_DESCRIPTORS)
-			reader->num_bytes += field.body.size;
+			reader->trace.num_bytes += field.body.size;
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
 			err = read_packet(rounds, field.body, is_packed);
 		if (is_packed)
 			continue;
-		reader->offset = bytes.offset;
+		reader->trace.offset = bytes.offset;
 		if (rounds->round == ROUND_EVENTS && import->advance &&
 		    bytes.offset - rounds->told >= ADVANCE_BYTES) {
 			import->advance(import->context, bytes.offset);
@@ -375,13 +376,13 @@ static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packe
 		}
 	}
 	if (!err && (bytes.failed || (!is_packed && !rounds->num_packets)))
-		err = tell_cut(rounds, reader->offset, is_packed);
+		err = tell_cut(rounds, reader->trace.offset, is_packed);
 	return err;
 }
 
 static int read_round(struct perfetto_reader *reader, enum round round)
 {
-	const struct import *import = reader->import;
+	const struct import *import = reader->trace.import;
 	struct rounds rounds = {.reader = reader, .round = round};
 	int err;
 
@@ -394,7 +395,7 @@ static int read_round(struct perfetto_reader *reader, enum round round)
 /* What was left out, and why. */
 static void tell_losses(struct perfetto_reader *reader)
 {
-	struct import *import = reader->import;
+	struct import *import = reader->trace.import;
 
 	if (reader->num_stateless)
 		import_warn(import,
@@ -443,14 +444,14 @@ static void release(struct perfetto_reader *reader)
 
 int perfetto_read(struct import *import)
 {
-	struct perfetto_reader reader = {.import = import, .timeline = import->timeline};
+	struct perfetto_reader reader = {.trace = {.import = import, .timeline = import->timeline}};
 	int err;
 
-	if (!reader.timeline)
-		reader.timeline = reader.own_timeline = timeline_new();
-	err = reader.timeline ? 0 : -ENOMEM;
+	if (!reader.trace.timeline)
+		reader.trace.timeline = reader.own_timeline = timeline_new();
+	err = reader.trace.timeline ? 0 : -ENOMEM;
 	if (!err) {
-		reader.first_zone = timeline_count_zone(reader.timeline);
+		reader.first_zone = timeline_count_zone(reader.trace.timeline);
 		err = read_round(&reader, ROUND_DESCRIPTORS);
 	}
 	if (!err)

@@ -100,7 +100,7 @@ static uint64_t find_moment(struct perfetto_reader *reader,
 static int keep_snapshot(struct perfetto_reader *reader,
 			 const struct perfetto_clock_reading *readings, size_t count)
 {
-	struct import *import = reader->import;
+	struct import *import = reader->trace.import;
 	struct clock_snapshot snapshot = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -117,7 +117,7 @@ static int keep_snapshot(struct perfetto_reader *reader,
 		return -ENOMEM;
 	if (!snapshot.realtime_ns || !snapshot.monotonic_ns || !snapshot.boottime_ns)
 		return 0;
-	return timeline_add_clock(reader->timeline, &snapshot, NULL);
+	return timeline_add_clock(reader->trace.timeline, &snapshot, NULL);
 }
 
 int perfetto_read_snapshot(struct perfetto_reader *reader, struct perfetto_sequence *sequence,

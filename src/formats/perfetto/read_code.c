@@ -23,7 +23,7 @@ static void append_path_part(struct perfetto_reader *reader,
 			     const struct perfetto_interned *interned, uint64_t iid,
 			     uint32_t *num_parts)
 {
-	const struct profile *profile = reader->import->profile;
+	const struct profile *profile = reader->trace.import->profile;
 	uint32_t part = perfetto_interned_find(interned, PERFETTO_INTERNED_PATH, iid);
 
 	if (part == PERFETTO_NONE || (*num_parts)++ == MAX_PATH_PARTS)
@@ -40,9 +40,9 @@ static int add_absolute_path(struct perfetto_reader *reader, uint32_t *ret)
 
 	text_append_char(&path, '/');
 	text_append(&path, reader->text.data, reader->text.length);
-	return path.failed
-		       ? -ENOMEM
-		       : perfetto_add_profile_string(reader, bytes_of(path.data, path.length), ret);
+	return path.failed ? -ENOMEM
+			   : perfetto_add_profile_string(&reader->trace,
+							 bytes_of(path.data, path.length), ret);
 }
 
 int perfetto_read_mapping(struct perfetto_reader *reader, struct perfetto_interned *interned,
@@ -79,8 +79,9 @@ int perfetto_read_mapping(struct perfetto_reader *reader, struct perfetto_intern
 	if (num_parts > 1 && reader->text.data[0] != '/')
 		err = add_absolute_path(reader, &mapping->path);
 	else
-		err = perfetto_add_profile_string(
-			reader, bytes_of(reader->text.data, reader->text.length), &mapping->path);
+		err = perfetto_add_profile_string(&reader->trace,
+						  bytes_of(reader->text.data, reader->text.length),
+						  &mapping->path);
 	return err ? err
 		   : perfetto_interned_put(interned, PERFETTO_INTERNED_MAPPING, iid,
 					   (uint32_t)(interned->mappings.length - 1));
@@ -95,7 +96,7 @@ static bool is_in_brackets(const char *path, const char *prefix)
 static int find_module(struct perfetto_reader *reader, const struct perfetto_interned *interned,
 		       uint32_t mapping, struct frame *frame)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	const char *path;
 
 	if (mapping == PERFETTO_NONE)
@@ -111,7 +112,7 @@ static int find_module(struct perfetto_reader *reader, const struct perfetto_int
 /* Our own names as they were, unless they would break a line. */
 static int add_name(struct perfetto_reader *reader, uint32_t string, bool is_ours, uint32_t *ret)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	const char *name = profile_get_string(profile, string);
 	size_t length = profile_get_string_length(profile, string);
 
@@ -125,7 +126,7 @@ static int add_name(struct perfetto_reader *reader, uint32_t string, bool is_our
 static int add_unnamed(struct perfetto_reader *reader, const struct perfetto_frame *frame,
 		       uint32_t *ret)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	const char *module = profile_get_string(profile, frame->frame.module);
 
 	text_truncate(&reader->text, 0);
@@ -196,7 +197,7 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 static bool has_no_name(const struct perfetto_reader *reader, uint32_t function)
 {
 	return function == PERFETTO_NONE ||
-	       !profile_get_string_length(reader->import->profile, function);
+	       !profile_get_string_length(reader->trace.import->profile, function);
 }
 
 /* Whether its address is in a file, which can be looked into. */
@@ -249,7 +250,7 @@ int perfetto_read_frame(struct perfetto_reader *reader, const struct perfetto_se
 static int add_module(struct perfetto_reader *reader, const struct perfetto_mapping *mapping,
 		      uint32_t *ret)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	struct module module = {.path = mapping->path};
 	size_t size = profile_get_string_length(profile, mapping->build_id);
 
@@ -269,15 +270,15 @@ static int add_address(struct perfetto_reader *reader, const struct perfetto_int
 	if (space != LOCATION_KERNEL)
 		err = add_module(reader, &interned->mappings.items[frame->mapping], &module);
 	return err ? err
-		   : profile_add_location(reader->import->profile, space, module, frame->address,
-					  ret);
+		   : profile_add_location(reader->trace.import->profile, space, module,
+					  frame->address, ret);
 }
 
 /* The location of reader->frames by its address. -EEXIST when that has other frames. */
 static int add_at_address(struct perfetto_reader *reader, const struct perfetto_interned *interned,
 			  const struct perfetto_frame *frame, uint32_t *ret)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	const struct location *location;
 	int err = add_address(reader, interned, frame,
 			      frame->frame.kind == FRAME_KERNEL ? LOCATION_KERNEL
@@ -289,8 +290,8 @@ static int add_at_address(struct perfetto_reader *reader, const struct perfetto_
 		return err;
 	location = profile_get_location(profile, *ret);
 	if (location->num_frames)
-		return reader_has_frames(reader->import->profile, location, reader->frames.items,
-					 reader->frames.length)
+		return reader_has_frames(reader->trace.import->profile, location,
+					 reader->frames.items, reader->frames.length)
 			       ? 0
 			       : -EEXIST;
 	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
@@ -300,7 +301,7 @@ static int add_at_address(struct perfetto_reader *reader, const struct perfetto_
 /* Each of reader->frames as a level of its own. */
 static int add_by_name(struct perfetto_reader *reader, uint32_t *stack)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	int err = 0;
 
 	for (size_t i = reader->frames.length; !err && i-- > 0;) {
@@ -377,7 +378,8 @@ static int add_group(struct perfetto_reader *reader, const struct perfetto_seque
 	if (err == -ENOENT && outer->is_nameless) {
 		err = add_address(reader, interned, outer, LOCATION_ELF, &location);
 		return err ? err
-			   : profile_add_stack(reader->import->profile, *stack, location, stack);
+			   : profile_add_stack(reader->trace.import->profile, *stack, location,
+					       stack);
 	}
 	if (err == -ENOENT)
 		err = add_told_names(reader, sequence, first, count);
@@ -385,7 +387,8 @@ static int add_group(struct perfetto_reader *reader, const struct perfetto_seque
 		err = is_at_address ? add_at_address(reader, interned, outer, &location) : -EEXIST;
 	if (err == -EEXIST)
 		return add_by_name(reader, stack);
-	return err ? err : profile_add_stack(reader->import->profile, *stack, location, stack);
+	return err ? err
+		   : profile_add_stack(reader->trace.import->profile, *stack, location, stack);
 }
 
 static int add_level(struct perfetto_reader *reader, struct perfetto_interned *interned,
@@ -403,7 +406,8 @@ static int add_level(struct perfetto_reader *reader, struct perfetto_interned *i
 			return -ENOMEM;
 		unknown->mapping = PERFETTO_NONE;
 		frame = (uint32_t)(interned->frames.length - 1);
-		if (profile_add_frame_name(reader->import->profile, "", 0, &unknown->frame.name) ||
+		if (profile_add_frame_name(reader->trace.import->profile, "", 0,
+					   &unknown->frame.name) ||
 		    perfetto_interned_put(interned, PERFETTO_INTERNED_FRAME, iid, frame))
 			return -ENOMEM;
 		unknown->frame.full_name = unknown->frame.name;

@@ -59,9 +59,9 @@ static int read_source(struct perfetto_reader *reader, struct bytes message,
 
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(reader, field.body, &event->file);
+			err = perfetto_add_string(&reader->trace, field.body, &event->file);
 		else if (field.number == 3 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(reader, field.body, &event->function);
+			err = perfetto_add_string(&reader->trace, field.body, &event->function);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
 			event->line = (uint32_t)field.value;
 	}
@@ -106,7 +106,7 @@ static int read_event_field(struct perfetto_reader *reader, const struct perfett
 		event->extra_counter = read_first(field);
 		return 0;
 	case 23:
-		return perfetto_add_string(reader, field->body, &event->name);
+		return perfetto_add_string(&reader->trace, field->body, &event->name);
 	case 30:
 		event->has_value = true;
 		event->value = (int64_t)field->value;
@@ -131,7 +131,7 @@ static int add_attribute(struct perfetto_reader *reader, const struct zone_attri
 {
 	struct perfetto_attribute *added;
 
-	if (!perfetto_has_room(reader, reader->attributes.length, 8))
+	if (!perfetto_has_room(&reader->trace, reader->attributes.length, 8))
 		return 0;
 	added = array_add(&reader->attributes);
 	if (!added)
@@ -168,7 +168,7 @@ static int read_value(struct perfetto_reader *reader, const struct perfetto_pack
 		return 0;
 	case 6:
 		attribute->type = VALUE_STRING;
-		return perfetto_add_string(reader, field->body, &attribute->value.string);
+		return perfetto_add_string(&reader->trace, field->body, &attribute->value.string);
 	case 17:
 		attribute->type = VALUE_STRING;
 		attribute->value.string =
@@ -200,7 +200,8 @@ static void append_name(struct perfetto_reader *reader, const struct perfetto_pa
 		} else if (field.number == 1 && field.type == PROTOBUF_VARINT) {
 			uint32_t id =
 				find_string(packet, PERFETTO_INTERNED_ANNOTATION_NAME, field.value);
-			const struct string_table *strings = timeline_get_strings(reader->timeline);
+			const struct string_table *strings =
+				timeline_get_strings(reader->trace.timeline);
 
 			name = bytes_of(string_table_get(strings, id),
 					string_table_get_length(strings, id));
@@ -243,7 +244,7 @@ static int read_annotation(struct perfetto_reader *reader, const struct perfetto
 				       : 0;
 		if (err || !is_value(&field) || !has_value)
 			continue;
-		err = timeline_add_bytes(reader->timeline,
+		err = timeline_add_bytes(reader->trace.timeline,
 					 reader->text.length ? reader->text.data : "",
 					 reader->text.length, &attribute.name);
 		if (!err)
@@ -292,7 +293,7 @@ static int read_attribute(struct perfetto_reader *reader, const struct perfetto_
 	case 3:
 		return read_numbers(reader, packet, field, &attribute, last);
 	case 22:
-		err = perfetto_add_string(reader, field->body, &attribute.value.string);
+		err = perfetto_add_string(&reader->trace, field->body, &attribute.value.string);
 		return err ? err : add_attribute(reader, &attribute, last);
 	case 4:
 		text_truncate(&reader->text, 0);
@@ -330,10 +331,11 @@ static int find_location(struct perfetto_reader *reader, const struct perfetto_t
 	uint64_t hash = hash_bytes(&location, sizeof(location));
 	int err;
 
-	*ret = hash_index_find(&reader->locations, hash, is_location, reader->timeline, &location);
+	*ret = hash_index_find(&reader->locations, hash, is_location, reader->trace.timeline,
+			       &location);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
-	err = timeline_add_location(reader->timeline, &location, ret);
+	err = timeline_add_location(reader->trace.timeline, &location, ret);
 	return err ? err : hash_index_add(&reader->locations, hash, *ret);
 }
 
@@ -375,7 +377,7 @@ static int read_slice(struct perfetto_reader *reader, const struct perfetto_pack
 		return 0;
 	if (packet->time_ns > reader->last_ns)
 		reader->last_ns = packet->time_ns;
-	if (!reader->import->timeline && track->role != PERFETTO_REGION)
+	if (!reader->trace.import->timeline && track->role != PERFETTO_REGION)
 		message.size = message.offset; /* a profile has no use for attributes */
 	while (!err && protobuf_next(&message, &field))
 		err = read_attribute(reader, packet, &field, &added.attribute);
@@ -394,9 +396,11 @@ static int find_counter(struct perfetto_reader *reader, struct perfetto_track *t
 	if (track->item != TIMELINE_NONE)
 		return 0;
 	err = perfetto_find_process_of(reader, track, &counter.process);
-	if (!err && string_equals(timeline_get_string(reader->timeline, counter.unit), "value"))
+	if (!err &&
+	    string_equals(timeline_get_string(reader->trace.timeline, counter.unit), "value"))
 		counter.unit = STRING_EMPTY; /* as our writer has it */
-	return err ? err : timeline_add_counter_track(reader->timeline, &counter, &track->item);
+	return err ? err
+		   : timeline_add_counter_track(reader->trace.timeline, &counter, &track->item);
 }
 
 static int add_value(struct perfetto_reader *reader, const struct perfetto_packet *packet,
@@ -417,7 +421,7 @@ static int add_value(struct perfetto_reader *reader, const struct perfetto_packe
 		if (!__builtin_isfinite(value.value.number))
 			return err;
 	}
-	return err ? err : timeline_add_counter_value(reader->timeline, &value, NULL);
+	return err ? err : timeline_add_counter_value(reader->trace.timeline, &value, NULL);
 }
 
 static int read_counter(struct perfetto_reader *reader, const struct perfetto_packet *packet,
@@ -430,7 +434,7 @@ static int read_counter(struct perfetto_reader *reader, const struct perfetto_pa
 	case PERFETTO_REGION:
 	case PERFETTO_ZONES:
 	case PERFETTO_STACK_IN_USE:
-		reader->import->counts.unknown_events++;
+		reader->trace.import->counts.unknown_events++;
 		return 0;
 	case PERFETTO_COUNTER:
 		return add_value(reader, packet, event, track);
@@ -457,12 +461,12 @@ int perfetto_read_event(struct perfetto_reader *reader, const struct perfetto_pa
 	if (err)
 		return err;
 	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {
-		reader->import->counts
+		reader->trace.import->counts
 			.unknown_events++; /* instants, what came with later versions */
 		return 0;
 	}
 	track = perfetto_find_track(reader, event.track);
-	if (!track || !perfetto_has_room(reader, reader->events.length, 8)) {
+	if (!track || !perfetto_has_room(&reader->trace, reader->events.length, 8)) {
 		reader->num_skipped_events++;
 		return 0;
 	}

@@ -91,7 +91,7 @@ static int read_sample(struct perfetto_reader *reader, const struct perfetto_pac
 	while (protobuf_next(&message, &field))
 		if (field.type == PROTOBUF_VARINT && field.number < NUM_HEAP_FIELDS)
 			fields[field.number] = field.value;
-	if (!perfetto_has_room(reader, reader->heap_stacks.length, 32))
+	if (!perfetto_has_room(&reader->trace, reader->heap_stacks.length, 32))
 		return 0;
 	key->stack = perfetto_find_stack(reader, packet->sequence, fields[HEAP_CALLSTACK]);
 	stack = find_stack(reader, key);
@@ -106,7 +106,7 @@ static int read_sample(struct perfetto_reader *reader, const struct perfetto_pac
 		if (stack->dump != reader->num_heap_dumps)
 			stack->values[i] = value;
 		else if (__builtin_add_overflow(stack->values[i], value, &stack->values[i]))
-			return import_fail_byte(reader->import, reader->offset,
+			return import_fail_byte(reader->trace.import, reader->trace.offset,
 						"the weights of a stack exceed 64 bits");
 	}
 	stack->dump = reader->num_heap_dumps;
@@ -127,7 +127,7 @@ static int read_dump(struct perfetto_reader *reader, const struct perfetto_packe
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			key.pid = (uint32_t)field.value;
 		else if (field.number == 11 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_profile_string(reader, field.body, &key.heap);
+			err = perfetto_add_profile_string(&reader->trace, field.body, &key.heap);
 		else if ((field.number == 4 || field.number == 7 || field.number == 8) &&
 			 field.type == PROTOBUF_VARINT) /* rejected, overrun, corrupted */
 			is_cut |= field.value != 0;
@@ -164,7 +164,7 @@ int perfetto_read_heap(struct perfetto_reader *reader, const struct perfetto_pac
 static int add_metric(struct perfetto_reader *reader, uint32_t heap,
 		      const struct heap_metric *metric, uint32_t *ret)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	const char *heap_name = profile_get_string(profile, heap);
 
 	text_truncate(&reader->text, 0);
@@ -179,7 +179,7 @@ static int add_metric(struct perfetto_reader *reader, uint32_t heap,
 static int add_value(struct perfetto_reader *reader, const struct perfetto_heap_stack *stack,
 		     size_t kind)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	uint32_t thread;
 	uint32_t metric;
 	int err = perfetto_find_thread(reader, stack->pid, stack->pid, stack->time_ns, &thread);
@@ -192,7 +192,7 @@ static int add_value(struct perfetto_reader *reader, const struct perfetto_heap_
 		err = profile_add_sample(profile, thread, stack->stack, metric,
 					 stack->values[kind]);
 	if (err == -EOVERFLOW)
-		err = import_fail_byte(reader->import, reader->offset,
+		err = import_fail_byte(reader->trace.import, reader->trace.offset,
 				       "the weights of a stack exceed 64 bits");
 	return err;
 }
@@ -224,9 +224,9 @@ int perfetto_finish_heaps(struct perfetto_reader *reader)
 		array_for_each (&reader->heap_stacks, stack)
 			if (!err && stack->values[kind])
 				err = add_value(reader, stack, kind);
-	reader->import->counts.records += reader->heap_stacks.length;
+	reader->trace.import->counts.records += reader->heap_stacks.length;
 	if (reader->num_cut_heaps)
-		import_warn(reader->import, "%llu heap profiles of processes are not whole",
+		import_warn(reader->trace.import, "%llu heap profiles of processes are not whole",
 			    (unsigned long long)reader->num_cut_heaps);
 	return err;
 }

@@ -20,7 +20,8 @@ static int put_short_name(struct perfetto_reader *reader, struct perfetto_intern
 
 	if (!length || start > function.size || length > function.size - start)
 		return 0;
-	err = perfetto_add_profile_string(reader, bytes_of(function.data + start, length), &value);
+	err = perfetto_add_profile_string(&reader->trace, bytes_of(function.data + start, length),
+					  &value);
 	return err ? err
 		   : perfetto_interned_put(interned, PERFETTO_INTERNED_SHORT_NAME, iid, value);
 }
@@ -54,8 +55,8 @@ static int read_string(struct perfetto_reader *reader, struct perfetto_interned 
 		      : 0;
 	if (err)
 		return err;
-	err = is_of_timeline ? perfetto_add_string(reader, string, &value)
-			     : perfetto_add_profile_string(reader, string, &value);
+	err = is_of_timeline ? perfetto_add_string(&reader->trace, string, &value)
+			     : perfetto_add_profile_string(&reader->trace, string, &value);
 	return err ? err : perfetto_interned_put(interned, kind, iid, value);
 }
 
@@ -73,9 +74,9 @@ static int read_source(struct perfetto_reader *reader, struct perfetto_interned 
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			iid = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(reader, field.body, &source->file);
+			err = perfetto_add_string(&reader->trace, field.body, &source->file);
 		else if (field.number == 3 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(reader, field.body, &source->function);
+			err = perfetto_add_string(&reader->trace, field.body, &source->function);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
 			source->line = (uint32_t)field.value;
 	}

@@ -33,7 +33,7 @@ int perfetto_finish_descriptors(struct perfetto_reader *reader)
 	if (err)
 		return err;
 	perfetto_set_roles(reader);
-	return reader->import->timeline ? use_described(reader) : 0;
+	return reader->trace.import->timeline ? use_described(reader) : 0;
 }
 
 /* The process or thread at the top of the track's branch; else what is topmost. */

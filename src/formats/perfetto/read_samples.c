@@ -45,10 +45,10 @@ int perfetto_read_sample_defaults(struct perfetto_reader *reader,
 		if (field.type != PROTOBUF_BYTES)
 			continue;
 		if (field.number == TIMEBASE_NAME) {
-			err = perfetto_add_profile_string(reader, field.body,
+			err = perfetto_add_profile_string(&reader->trace, field.body,
 							  &sequence->metric_name);
 		} else if (field.number == TIMEBASE_UNIT) {
-			err = perfetto_add_profile_string(reader, field.body,
+			err = perfetto_add_profile_string(&reader->trace, field.body,
 							  &sequence->metric_unit);
 			sequence->is_ours = true;
 		}
@@ -64,21 +64,21 @@ static bool is_recording(const struct perfetto_sequence *sequence)
 /* So that the timeline is written as it was read. */
 static int keep_frequency(struct perfetto_reader *reader, const struct perfetto_sequence *sequence)
 {
-	const struct profile *profile = reader->import->profile;
-	struct timeline_system system = *timeline_get_system(reader->timeline);
+	const struct profile *profile = reader->trace.import->profile;
+	struct timeline_system system = *timeline_get_system(reader->trace.timeline);
 	int err = timeline_add_bytes(
-		reader->timeline, profile_get_string(profile, sequence->metric_name),
+		reader->trace.timeline, profile_get_string(profile, sequence->metric_name),
 		profile_get_string_length(profile, sequence->metric_name), &system.sample_metric);
 
 	system.sample_frequency = sequence->frequency;
 	if (!err)
-		timeline_set_system(reader->timeline, &system);
+		timeline_set_system(reader->trace.timeline, &system);
 	return err;
 }
 
 static int find_metric(struct perfetto_reader *reader, struct perfetto_sequence *sequence)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	const char *name = "samples";
 	const char *unit = "count";
 	int err;
@@ -90,7 +90,7 @@ static int find_metric(struct perfetto_reader *reader, struct perfetto_sequence 
 		unit = profile_get_string(profile, sequence->metric_unit);
 	}
 	if (reader->num_metrics == MAX_METRICS)
-		return import_fail_byte(reader->import, reader->offset,
+		return import_fail_byte(reader->trace.import, reader->trace.offset,
 					"samples of more than %d kinds", MAX_METRICS);
 	err = profile_add_metric(profile, name, unit, &sequence->metric);
 	if (!err && profile_count_metrics(profile) > reader->num_metrics)
@@ -124,21 +124,21 @@ void perfetto_finish_samples(struct perfetto_reader *reader)
 	if (!sampling->complete_stacks && !sampling->truncated_stacks)
 		return;
 	sampling->duration_ns = reader->last_sample_ns - reader->first_sample_ns;
-	sampling->lost_samples = reader->import->counts.lost_samples;
-	if (timeline_count_clock(reader->timeline)) {
-		const struct clock_snapshot *clock = timeline_get_clock(reader->timeline, 0);
+	sampling->lost_samples = reader->trace.import->counts.lost_samples;
+	if (timeline_count_clock(reader->trace.timeline)) {
+		const struct clock_snapshot *clock = timeline_get_clock(reader->trace.timeline, 0);
 
 		sampling->start_ns =
 			reader->first_sample_ns - clock->boottime_ns + clock->realtime_ns;
 	}
-	profile_add_sampling(reader->import->profile, sampling);
+	profile_add_sampling(reader->trace.import->profile, sampling);
 }
 
 /* One sample, into the profile and into the timeline. */
 static int add_sample(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
 		      struct timeline_sample *sample)
 {
-	struct import *import = reader->import;
+	struct import *import = reader->trace.import;
 	uint64_t weight = is_recording(sequence) ? 1 : sample->weight;
 	uint32_t thread;
 	int err = find_metric(reader, sequence);
@@ -149,7 +149,7 @@ static int add_sample(struct perfetto_reader *reader, struct perfetto_sequence *
 		err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric,
 					 weight);
 	if (err == -EOVERFLOW)
-		return import_fail_byte(import, reader->offset,
+		return import_fail_byte(import, reader->trace.offset,
 					"the weights of a stack exceed 64 bits");
 	if (!err)
 		err = profile_add_moment(import->profile, thread, sample->stack, sequence->metric,
@@ -163,7 +163,7 @@ static int add_sample(struct perfetto_reader *reader, struct perfetto_sequence *
 	if (sequence->metric > UINT8_MAX || !import->timeline)
 		return 0;
 	sample->metric = (uint8_t)sequence->metric;
-	return timeline_add_sample(reader->timeline, sample, NULL);
+	return timeline_add_sample(reader->trace.timeline, sample, NULL);
 }
 
 uint32_t perfetto_find_stack(struct perfetto_reader *reader,
@@ -193,9 +193,10 @@ int perfetto_read_sample(struct perfetto_reader *reader, const struct perfetto_p
 	if (values[SAMPLE_RECORDS_LOST] || values[SAMPLE_SKIPPED_REASON]) {
 		uint64_t lost = values[SAMPLE_RECORDS_LOST];
 
-		if (__builtin_add_overflow(reader->import->counts.lost_samples, lost ? lost : 1,
-					   &reader->import->counts.lost_samples))
-			reader->import->counts.lost_samples = UINT64_MAX;
+		if (__builtin_add_overflow(reader->trace.import->counts.lost_samples,
+					   lost ? lost : 1,
+					   &reader->trace.import->counts.lost_samples))
+			reader->trace.import->counts.lost_samples = UINT64_MAX;
 		return 0;
 	}
 	sample.weight = sequence->is_ours ? values[SAMPLE_WEIGHT] : 1;

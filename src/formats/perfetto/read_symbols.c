@@ -31,7 +31,7 @@ static bool is_symbol(const void *owner, uint32_t item, const void *key)
 /* A function and what was inlined into it, innermost first. */
 static int read_line(struct perfetto_reader *reader, struct bytes message)
 {
-	struct profile *profile = reader->import->profile;
+	struct profile *profile = reader->trace.import->profile;
 	struct frame *line = array_add(&reader->symbol_lines);
 	struct bytes name = {0};
 	struct protobuf_field field;
@@ -43,7 +43,7 @@ static int read_line(struct perfetto_reader *reader, struct bytes message)
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
 			name = field.body;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_profile_string(reader, field.body, &line->file);
+			err = perfetto_add_profile_string(&reader->trace, field.body, &line->file);
 		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
 			line->line = (uint32_t)field.value;
 	}
@@ -67,11 +67,11 @@ static int read_address(struct perfetto_reader *reader, uint32_t path, uint32_t 
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			key.address = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES &&
-			 perfetto_has_room(reader, reader->symbol_lines.length, 8))
+			 perfetto_has_room(&reader->trace, reader->symbol_lines.length, 8))
 			err = read_line(reader, field.body);
 	}
 	if (err || reader->symbol_lines.length == first_line ||
-	    !perfetto_has_room(reader, reader->symbols.length, 16))
+	    !perfetto_has_room(&reader->trace, reader->symbols.length, 16))
 		return err;
 	symbol = array_add(&reader->symbols);
 	if (!symbol)
@@ -100,9 +100,9 @@ int perfetto_read_symbols(struct perfetto_reader *reader, struct bytes message)
 
 	while (!err && protobuf_next(&rest, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_profile_string(reader, field.body, &path);
+			err = perfetto_add_profile_string(&reader->trace, field.body, &path);
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_profile_string(reader, field.body, &build_id);
+			err = perfetto_add_profile_string(&reader->trace, field.body, &build_id);
 	}
 	while (!err && protobuf_next(&message, &field))
 		if (field.number == 3 && field.type == PROTOBUF_BYTES)

@@ -18,7 +18,7 @@ static int describe_process(struct perfetto_reader *reader, const struct perfett
 	struct perfetto_process *added;
 
 	*ret = PERFETTO_NONE;
-	if (!perfetto_has_room(reader, reader->processes.length, 16))
+	if (!perfetto_has_room(&reader->trace, reader->processes.length, 16))
 		return 0;
 	added = array_add(&reader->processes);
 	if (!added)
@@ -35,7 +35,7 @@ static int describe_thread(struct perfetto_reader *reader, const struct perfetto
 	struct perfetto_thread *added;
 
 	*ret = PERFETTO_NONE;
-	if (!perfetto_has_room(reader, reader->threads.length, 16))
+	if (!perfetto_has_room(&reader->trace, reader->threads.length, 16))
 		return 0;
 	added = array_add(&reader->threads);
 	if (!added)
@@ -53,7 +53,8 @@ static int add_base_name(struct perfetto_reader *reader, struct bytes path, uint
 
 	while (start && path.data[start - 1] != '/')
 		start--;
-	return perfetto_add_string(reader, bytes_of(path.data + start, path.size - start), ret);
+	return perfetto_add_string(&reader->trace, bytes_of(path.data + start, path.size - start),
+				   ret);
 }
 
 int perfetto_read_process(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
@@ -72,7 +73,7 @@ int perfetto_read_process(struct perfetto_reader *reader, struct bytes message, 
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES && !process.name)
 			err = add_base_name(reader, field.body, &process.name);
 		else if (field.number == 6 && field.type == PROTOBUF_BYTES && !has_name) {
-			err = perfetto_add_string(reader, field.body, &process.name);
+			err = perfetto_add_string(&reader->trace, field.body, &process.name);
 			has_name = true;
 		}
 	}
@@ -92,7 +93,7 @@ int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message, u
 		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
 			thread.tid = (uint32_t)field.value;
 		else if (field.number == 5 && field.type == PROTOBUF_BYTES) {
-			err = perfetto_add_string(reader, field.body, &thread.name);
+			err = perfetto_add_string(&reader->trace, field.body, &thread.name);
 			thread.has_name = true;
 		}
 	}
@@ -134,7 +135,7 @@ static int read_tree_thread(struct perfetto_reader *reader, struct bytes message
 		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
 			thread.pid = (uint32_t)field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(reader, field.body, &thread.name);
+			err = perfetto_add_string(&reader->trace, field.body, &thread.name);
 	}
 	return err ? err : describe_thread(reader, &thread, &ignored);
 }
@@ -273,7 +274,7 @@ int perfetto_use_process(struct perfetto_reader *reader, struct perfetto_process
 	int err = 0;
 
 	if (known->process == TIMELINE_NONE)
-		err = timeline_add_process(reader->timeline, &process, &known->process);
+		err = timeline_add_process(reader->trace.timeline, &process, &known->process);
 	*ret = known->process;
 	return err;
 }
@@ -293,7 +294,7 @@ int perfetto_find_process(struct perfetto_reader *reader, uint32_t pid, uint64_t
 		return perfetto_use_process(reader, &reader->processes.items[place], ret);
 	if (find_unknown(reader, &unknown, ret))
 		return 0;
-	err = timeline_add_process(reader->timeline, &process, ret);
+	err = timeline_add_process(reader->trace.timeline, &process, ret);
 	unknown.item = *ret;
 	return err ? err : add_unknown(reader, &unknown);
 }
@@ -309,7 +310,7 @@ int perfetto_add_thread(struct perfetto_reader *reader, uint32_t process, uint32
 		.tid = tid < PERFETTO_MADE_UP_ID ? tid : 0,
 	};
 
-	return timeline_add_thread(reader->timeline, &thread, ret);
+	return timeline_add_thread(reader->trace.timeline, &thread, ret);
 }
 
 /* A thread that no name is told of goes by that of its process. */
@@ -323,7 +324,7 @@ int perfetto_use_thread(struct perfetto_reader *reader, struct perfetto_thread *
 	if (known->thread == TIMELINE_NONE) {
 		err = perfetto_find_process(reader, known->pid, time_ns, &process);
 		if (!err && !known->has_name && name == STRING_EMPTY)
-			name = timeline_get_process(reader->timeline, process)->name;
+			name = timeline_get_process(reader->trace.timeline, process)->name;
 		if (!err)
 			err = perfetto_add_thread(reader, process, known->tid, name,
 						  &known->thread);
@@ -356,9 +357,9 @@ int perfetto_find_thread(struct perfetto_reader *reader, uint32_t pid, uint32_t 
 		return 0;
 	err = perfetto_find_process(reader, pid, time_ns, &process);
 	if (!err)
-		err = perfetto_add_thread(reader, process, tid,
-					  timeline_get_process(reader->timeline, process)->name,
-					  ret);
+		err = perfetto_add_thread(
+			reader, process, tid,
+			timeline_get_process(reader->trace.timeline, process)->name, ret);
 	unknown.item = *ret;
 	return err ? err : add_unknown(reader, &unknown);
 }
@@ -383,16 +384,16 @@ static uint32_t *get_slot(void *items, size_t *length, size_t *capacity, uint32_
 
 static int copy_string(const struct perfetto_reader *reader, uint32_t string, uint32_t *ret)
 {
-	const struct string_table *strings = timeline_get_strings(reader->timeline);
+	const struct string_table *strings = timeline_get_strings(reader->trace.timeline);
 
-	return string_table_add(profile_get_strings(reader->import->profile),
+	return string_table_add(profile_get_strings(reader->trace.import->profile),
 				string_table_get(strings, string),
 				string_table_get_length(strings, string), ret);
 }
 
 static int get_profile_process(struct perfetto_reader *reader, uint32_t id, uint32_t *ret)
 {
-	const struct timeline_process *process = timeline_get_process(reader->timeline, id);
+	const struct timeline_process *process = timeline_get_process(reader->trace.timeline, id);
 	uint32_t *slot = GET_SLOT(reader->profile_processes, id);
 	uint32_t comm;
 	int err = slot ? 0 : -ENOMEM;
@@ -400,7 +401,7 @@ static int get_profile_process(struct perfetto_reader *reader, uint32_t id, uint
 	if (!err && !*slot) {
 		err = copy_string(reader, process->name, &comm);
 		if (!err)
-			err = profile_add_process(reader->import->profile, process->pid, comm,
+			err = profile_add_process(reader->trace.import->profile, process->pid, comm,
 						  slot);
 		*slot += !err;
 	}
@@ -411,8 +412,8 @@ static int get_profile_process(struct perfetto_reader *reader, uint32_t id, uint
 
 int perfetto_get_profile_thread(struct perfetto_reader *reader, uint32_t id, uint32_t *ret)
 {
-	const struct timeline_thread *info = timeline_get_thread(reader->timeline, id);
-	struct thread thread = {.tid = (uint32_t)info->tid, .source = reader->import->source};
+	const struct timeline_thread *info = timeline_get_thread(reader->trace.timeline, id);
+	struct thread thread = {.tid = (uint32_t)info->tid, .source = reader->trace.import->source};
 	uint32_t *slot = GET_SLOT(reader->profile_threads, id);
 	int err = slot ? 0 : -ENOMEM;
 
@@ -421,7 +422,7 @@ int perfetto_get_profile_thread(struct perfetto_reader *reader, uint32_t id, uin
 		if (!err)
 			err = get_profile_process(reader, info->process, &thread.process);
 		if (!err)
-			err = profile_add_thread(reader->import->profile, &thread, slot);
+			err = profile_add_thread(reader->trace.import->profile, &thread, slot);
 		*slot += !err;
 	}
 	if (!err)

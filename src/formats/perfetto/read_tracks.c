@@ -28,14 +28,14 @@ static int read_counter(struct perfetto_reader *reader, struct bytes message,
 	track->is_counter = true;
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 3 && field.type == PROTOBUF_VARINT && field.value < 4)
-			err = timeline_add_string(reader->timeline, units[field.value],
+			err = timeline_add_string(reader->trace.timeline, units[field.value],
 						  &track->unit);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT && field.value)
 			track->multiplier = (int64_t)field.value;
 		else if (field.number == 5 && field.type == PROTOBUF_VARINT)
 			track->is_incremental = field.value != 0;
 		else if (field.number == 6 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(reader, field.body, &track->unit);
+			err = perfetto_add_string(&reader->trace, field.body, &track->unit);
 	}
 	return err;
 }
@@ -74,7 +74,7 @@ static int read_descriptor_field(struct perfetto_reader *reader, const struct pr
 	switch (field->number) {
 	case 2:
 	case 10: /* static_name */
-		return perfetto_add_string(reader, field->body, &track->name);
+		return perfetto_add_string(&reader->trace, field->body, &track->name);
 	case 3:
 		return perfetto_read_process(reader, field->body, since_ns, &track->process);
 	case 4:
@@ -106,7 +106,7 @@ static int add_track(struct perfetto_reader *reader, const struct perfetto_track
 {
 	struct perfetto_track *added;
 
-	if (!perfetto_has_room(reader, reader->tracks.length, 32))
+	if (!perfetto_has_room(&reader->trace, reader->tracks.length, 32))
 		return 0;
 	added = array_add(&reader->tracks);
 	if (!added)
@@ -171,12 +171,12 @@ static enum perfetto_role find_role(const struct perfetto_reader *reader,
 				    const struct perfetto_track *track)
 {
 	const struct perfetto_track *parent = perfetto_get_parent(reader, track);
-	const char *name = timeline_get_string(reader->timeline, track->name);
+	const char *name = timeline_get_string(reader->trace.timeline, track->name);
 	const char *group;
 
 	if (!parent)
 		return track->is_counter ? PERFETTO_COUNTER : PERFETTO_TRACK;
-	group = timeline_get_string(reader->timeline, parent->name);
+	group = timeline_get_string(reader->trace.timeline, parent->name);
 	if (track->region_end && string_equals(group, GROUP_NAME) && !track->is_counter)
 		return PERFETTO_REGION;
 	if (parent->region_end && track->is_counter && string_equals(name, FILL_NAME))

@@ -76,7 +76,7 @@ static int use_region(struct perfetto_reader *reader, struct perfetto_track *tra
 	if (track->item != TIMELINE_NONE)
 		return 0;
 	err = perfetto_find_process_of(reader, track, &region.process);
-	return err ? err : timeline_add_region(reader->timeline, &region, &track->item);
+	return err ? err : timeline_add_region(reader->trace.timeline, &region, &track->item);
 }
 
 /* A region for a track that is about none. */
@@ -89,7 +89,7 @@ static int make_region(struct perfetto_finisher *finisher, struct perfetto_track
 	if (err)
 		return err;
 	if (track->name == STRING_EMPTY)
-		track->name = timeline_get_thread(reader->timeline, owner)->name;
+		track->name = timeline_get_thread(reader->trace.timeline, owner)->name;
 	track->region_begin = MADE_UP_BEGIN + finisher->num_regions++ * MADE_UP_SIZE;
 	track->region_end = track->region_begin + MADE_UP_SIZE;
 	return use_region(reader, track);
@@ -103,7 +103,7 @@ int perfetto_add_fill(struct perfetto_reader *reader, const struct perfetto_pack
 	int err = use_region(reader, region);
 
 	fill.region = region->item;
-	return err ? err : timeline_add_fill(reader->timeline, &fill, NULL);
+	return err ? err : timeline_add_fill(reader->trace.timeline, &fill, NULL);
 }
 
 /* Number and size come in two events, in this order. */
@@ -111,15 +111,15 @@ int perfetto_add_in_use(struct perfetto_reader *reader, const struct perfetto_pa
 			uint64_t value, const struct perfetto_track *track)
 {
 	struct regions_in_use use = {.time_ns = packet->time_ns, .number = (uint32_t)value};
-	uint32_t count = timeline_count_in_use(reader->timeline);
+	uint32_t count = timeline_count_in_use(reader->trace.timeline);
 	struct regions_in_use *last =
-		count ? timeline_get_in_use(reader->timeline, count - 1) : NULL;
+		count ? timeline_get_in_use(reader->trace.timeline, count - 1) : NULL;
 	int err = perfetto_find_process_of(reader, track, &use.process);
 
 	if (err)
 		return err;
 	if (track->role == PERFETTO_NUM_STACKS)
-		return timeline_add_in_use(reader->timeline, &use, NULL);
+		return timeline_add_in_use(reader->trace.timeline, &use, NULL);
 	if (last && last->time_ns == use.time_ns && last->process == use.process)
 		last->bytes = value;
 	return 0;
@@ -132,8 +132,8 @@ static int find_occupant(struct perfetto_reader *reader, const struct perfetto_t
 			 const struct perfetto_event *event, uint32_t *ret)
 {
 	const struct source_location *location =
-		timeline_get_location(reader->timeline, event->location);
-	const char *name = timeline_get_string(reader->timeline, location->name);
+		timeline_get_location(reader->trace.timeline, event->location);
+	const char *name = timeline_get_string(reader->trace.timeline, location->name);
 	const char *digits = strrchr(name, '[');
 	unsigned long long tid = digits ? strtoull(digits + 1, NULL, 10) : 0;
 
@@ -152,7 +152,7 @@ static int begin_occupancy(struct perfetto_reader *reader, struct perfetto_track
 		return err;
 	for (uint32_t i = event->attribute; i;) {
 		const struct zone_attribute *attribute = &reader->attributes.items[i - 1].attribute;
-		const char *name = timeline_get_string(reader->timeline, attribute->name);
+		const char *name = timeline_get_string(reader->trace.timeline, attribute->name);
 
 		i = attribute->next;
 		if (attribute->kind != ATTRIBUTE_PARAMETER || attribute->type != VALUE_U64)
@@ -160,11 +160,11 @@ static int begin_occupancy(struct perfetto_reader *reader, struct perfetto_track
 		if (string_equals(name, "sp"))
 			occupancy.pointer = attribute->value.u64;
 		else if (string_equals(name, "tid")) /* programs may have larger ones */
-			timeline_get_thread(reader->timeline, occupancy.thread)->tid =
+			timeline_get_thread(reader->trace.timeline, occupancy.thread)->tid =
 				attribute->value.u64;
 	}
 	track->num_occupancies++;
-	return timeline_add_occupancy(reader->timeline, &occupancy, NULL);
+	return timeline_add_occupancy(reader->trace.timeline, &occupancy, NULL);
 }
 
 static int finish_occupancies(struct perfetto_finisher *finisher, struct perfetto_track *track)
@@ -174,20 +174,21 @@ static int finish_occupancies(struct perfetto_finisher *finisher, struct perfett
 	uint32_t e = track->first_event;
 	int err = e == PERFETTO_NONE ? 0 : use_region(reader, track);
 
-	track->first_occupancy = timeline_count_occupancy(reader->timeline);
+	track->first_occupancy = timeline_count_occupancy(reader->trace.timeline);
 	for (; !err && e != PERFETTO_NONE; e = reader->events.items[e].next) {
 		const struct perfetto_event *event = &reader->events.items[e];
 
 		if (open != TIMELINE_NONE)
-			timeline_get_occupancy(reader->timeline, open)->end_ns = event->time_ns;
+			timeline_get_occupancy(reader->trace.timeline, open)->end_ns =
+				event->time_ns;
 		open = TIMELINE_NONE;
 		if (event->location == TIMELINE_NONE)
 			continue;
-		open = timeline_count_occupancy(reader->timeline);
+		open = timeline_count_occupancy(reader->trace.timeline);
 		err = begin_occupancy(reader, track, event);
 	}
 	if (!err && open != TIMELINE_NONE)
-		timeline_get_occupancy(reader->timeline, open)->end_ns = reader->last_ns;
+		timeline_get_occupancy(reader->trace.timeline, open)->end_ns = reader->last_ns;
 	return err;
 }
 
@@ -208,7 +209,7 @@ static int add_attributes(struct perfetto_reader *reader, uint32_t zone, uint32_
 		last = before;
 	}
 	for (; !err && reversed; reversed = items[reversed - 1].attribute.next)
-		err = timeline_add_attribute(reader->timeline, zone,
+		err = timeline_add_attribute(reader->trace.timeline, zone,
 					     &items[reversed - 1].attribute);
 	return err;
 }
@@ -221,11 +222,11 @@ static bool find_on_region(const struct perfetto_reader *reader,
 	uint32_t end = region->first_occupancy + region->num_occupancies;
 
 	while (*place + 1 < end &&
-	       timeline_get_occupancy(reader->timeline, *place + 1)->begin_ns <= time_ns)
+	       timeline_get_occupancy(reader->trace.timeline, *place + 1)->begin_ns <= time_ns)
 		++*place;
 	if (!region->num_occupancies)
 		return false;
-	*ret = timeline_get_occupancy(reader->timeline, *place)->thread;
+	*ret = timeline_get_occupancy(reader->trace.timeline, *place)->thread;
 	return true;
 }
 
@@ -250,8 +251,8 @@ static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_
 		return -ENOMEM;
 	if (region->role != PERFETTO_REGION)
 		zone.pointer = region->region_end - (depth + 1) * POINTER_STEP;
-	zone.name = timeline_get_location(reader->timeline, event->location)->name;
-	return timeline_add_zone(reader->timeline, &zone, added);
+	zone.name = timeline_get_location(reader->trace.timeline, event->location)->name;
+	return timeline_add_zone(reader->trace.timeline, &zone, added);
 }
 
 static int finish_slice(struct perfetto_finisher *finisher, const struct perfetto_track *region,
@@ -272,7 +273,7 @@ static int finish_slice(struct perfetto_finisher *finisher, const struct perfett
 		return err;
 	zone = finisher->open.items[finisher->open.length - 1];
 	finisher->open.length -= is_end;
-	timeline_get_zone(reader->timeline, zone)->end_ns = event->time_ns;
+	timeline_get_zone(reader->trace.timeline, zone)->end_ns = event->time_ns;
 	return add_attributes(reader, zone, event->attribute);
 }
 
@@ -300,7 +301,7 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 	}
 	finisher->num_open += finisher->open.length;
 	array_for_each (&finisher->open, zone)
-		timeline_get_zone(reader->timeline, *zone)->end_ns = reader->last_ns;
+		timeline_get_zone(reader->trace.timeline, *zone)->end_ns = reader->last_ns;
 	finisher->open.length = 0;
 	return err;
 }
@@ -320,11 +321,13 @@ int perfetto_finish_zones(struct perfetto_reader *reader)
 		if (reader->tracks.items[i].role != PERFETTO_REGION)
 			err = finish_track(&finisher, &reader->tracks.items[i]);
 	if (!err && finisher.num_open)
-		import_warn(reader->import, "%llu slices were still open at the end",
+		import_warn(reader->trace.import, "%llu slices were still open at the end",
 			    (unsigned long long)finisher.num_open);
 	array_release(&finisher.open);
 	array_release(&finisher.sorted);
 	array_release(&reader->events);
 	array_release(&reader->attributes);
-	return err ? err : zones_profile_add(reader->import, reader->timeline, reader->first_zone);
+	return err ? err
+		   : zones_profile_add(reader->trace.import, reader->trace.timeline,
+				       reader->first_zone);
 }
