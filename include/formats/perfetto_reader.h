@@ -28,6 +28,14 @@
 #define PERFETTO_NONE     UINT32_MAX
 #define PERFETTO_BOOTTIME 6 /* the clock */
 
+/* What all parts of the reader know. */
+struct perfetto_trace {
+	struct import *import;     /* borrowed */
+	struct timeline *timeline; /* of the import; where it wants none, for the reader alone */
+	size_t offset;             /* in the file, of the packet that is being read */
+	uint64_t num_bytes;        /* of packets, unpacked: bounds what is kept of them */
+};
+
 /* ---- what is referred to by number -------------------------------------------------------- */
 
 /* By field of InternedData. */
@@ -210,6 +218,23 @@ struct perfetto_symbol {
 	uint32_t num_lines;
 };
 
+struct perfetto_symbols {
+	struct perfetto_trace *trace; /* borrowed */
+	ARRAY(struct perfetto_symbol) items;
+	ARRAY(struct frame) lines;
+	struct hash_index index; /* by file and address */
+};
+
+/* Turns mappings, frames and callstacks into what a profile has. */
+struct perfetto_code {
+	struct perfetto_trace *trace;     /* borrowed */
+	struct perfetto_symbols *symbols; /* borrowed */
+	struct hash_index modules;        /* of the profile, by path and build ID */
+	ARRAY(uint32_t) stack;            /* frames of the callstack that is being read */
+	ARRAY(struct frame) frames;
+	struct text text;
+};
+
 /* What a process has allocated at a stack, by the last dump. */
 struct perfetto_heap_stack {
 	uint32_t pid;
@@ -220,12 +245,14 @@ struct perfetto_heap_stack {
 	uint64_t values[6]; /* by metric */
 };
 
-/* What all parts of the reader know. */
-struct perfetto_trace {
-	struct import *import;     /* borrowed */
-	struct timeline *timeline; /* of the import; where it wants none, for the reader alone */
-	size_t offset;             /* in the file, of the packet that is being read */
-	uint64_t num_bytes;        /* of packets, unpacked: bounds what is kept of them */
+struct perfetto_heaps {
+	struct perfetto_trace *trace;  /* borrowed */
+	struct perfetto_reader *owner; /* borrowed: whose the stacks are */
+	ARRAY(struct perfetto_heap_stack) stacks;
+	struct hash_index index;
+	uint32_t num_dumps; /* that have begun */
+	uint64_t num_cut;
+	struct text text;
 };
 
 struct perfetto_reader {
@@ -260,16 +287,9 @@ struct perfetto_reader {
 	uint64_t last_sample_ns;
 	ARRAY(uint32_t) profile_threads; /* by thread of the timeline; their ids plus one */
 	ARRAY(uint32_t) profile_processes;
-	struct hash_index modules; /* of the profile, by path and build ID */
-	ARRAY(struct perfetto_symbol) symbols;
-	ARRAY(struct frame) symbol_lines;
-	struct hash_index symbol_index; /* by file and address */
-	ARRAY(struct perfetto_heap_stack) heap_stacks;
-	struct hash_index heap_index;
-	uint32_t num_heap_dumps; /* that have begun */
-	uint64_t num_cut_heaps;
-	ARRAY(uint32_t) stack; /* frames of the callstack that is being read */
-	ARRAY(struct frame) frames;
+	struct perfetto_symbols symbols;
+	struct perfetto_code code;
+	struct perfetto_heaps heaps;
 	struct text text;
 };
 
@@ -311,31 +331,38 @@ uint64_t perfetto_convert_time(struct perfetto_reader *reader, struct perfetto_s
 			       uint64_t clock, uint64_t time);
 
 /* read_interned.c: what a packet tells of. */
-_must_check_ int perfetto_read_interned(struct perfetto_reader *reader,
+_must_check_ int perfetto_read_interned(struct perfetto_code *code,
 					struct perfetto_sequence *sequence, struct bytes message);
 
 /* read_code.c: the sequence has an `interned`. */
-_must_check_ int perfetto_read_mapping(struct perfetto_reader *reader,
-				       struct perfetto_interned *interned, struct bytes message);
-_must_check_ int perfetto_read_frame(struct perfetto_reader *reader,
-				     const struct perfetto_sequence *sequence,
-				     struct bytes message);
-_must_check_ int perfetto_read_callstack(struct perfetto_reader *reader,
-					 const struct perfetto_sequence *sequence,
-					 struct bytes message);
+_must_check_ int perfetto_code_read_mapping(struct perfetto_code *code,
+					    struct perfetto_interned *interned,
+					    struct bytes message);
+_must_check_ int perfetto_code_read_frame(struct perfetto_code *code,
+					  const struct perfetto_sequence *sequence,
+					  struct bytes message);
+_must_check_ int perfetto_code_read_callstack(struct perfetto_code *code,
+					      const struct perfetto_sequence *sequence,
+					      struct bytes message);
+void perfetto_code_release(struct perfetto_code *code);
 
 /* read_symbols.c: in the first round. */
-_must_check_ int perfetto_read_symbols(struct perfetto_reader *reader, struct bytes message);
-/* reader->frames of the address. Returns 0, -ENOENT or -ENOMEM. */
-_must_check_ int perfetto_find_symbol(struct perfetto_reader *reader,
-				      const struct perfetto_mapping *mapping,
-				      const struct perfetto_frame *frame);
+_must_check_ int perfetto_symbols_read(struct perfetto_symbols *symbols, struct bytes message);
+/*
+ * The frames of an address, innermost first; borrowed, as long as nothing is read. They have
+ * neither module nor kind. NULL when there are none.
+ */
+const struct frame *perfetto_symbols_find(const struct perfetto_symbols *symbols,
+					  const struct perfetto_mapping *mapping, uint64_t address,
+					  size_t *ret_count);
+void perfetto_symbols_release(struct perfetto_symbols *symbols);
 
 /* read_heap.c. */
-_must_check_ int perfetto_read_heap(struct perfetto_reader *reader,
-				    const struct perfetto_packet *packet, struct bytes message);
+_must_check_ int perfetto_heaps_read(struct perfetto_heaps *heaps,
+				     const struct perfetto_packet *packet, struct bytes message);
 /* Into the profile, when all packets are read. */
-_must_check_ int perfetto_finish_heaps(struct perfetto_reader *reader);
+_must_check_ int perfetto_heaps_finish(struct perfetto_heaps *heaps);
+void perfetto_heaps_release(struct perfetto_heaps *heaps);
 
 /* read_threads.c: descriptors, in the first round. ret  its place, or PERFETTO_NONE: too many */
 _must_check_ int perfetto_read_process(struct perfetto_reader *reader, struct bytes message,

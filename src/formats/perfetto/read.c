@@ -226,7 +226,7 @@ static int read_descriptors(struct perfetto_reader *reader, const struct raw_pac
 	case PACKET_TRACK:
 		return perfetto_read_descriptor(reader, raw->data, since_ns);
 	case PACKET_SYMBOLS:
-		return perfetto_read_symbols(reader, raw->data);
+		return perfetto_symbols_read(&reader->symbols, raw->data);
 	}
 	return 0;
 }
@@ -264,7 +264,7 @@ static int read_data(struct perfetto_reader *reader, const struct raw_packet *ra
 	case PACKET_SAMPLE:
 		return sequence ? perfetto_read_sample(reader, &packet, raw->data) : 0;
 	case PACKET_HEAP:
-		return sequence ? perfetto_read_heap(reader, &packet, raw->data) : 0;
+		return sequence ? perfetto_heaps_read(&reader->heaps, &packet, raw->data) : 0;
 	case PACKET_STREAMING_PROFILE:
 		return sequence ? perfetto_read_streaming_profile(reader, &packet, raw->data) : 0;
 	}
@@ -291,7 +291,7 @@ static int read_events(struct perfetto_reader *reader, const struct raw_packet *
 	if (sequence && raw->defaults.size)
 		err = read_defaults(reader, sequence, raw->defaults);
 	if (!err && sequence && raw->interned.size)
-		err = perfetto_read_interned(reader, sequence, raw->interned);
+		err = perfetto_read_interned(&reader->code, sequence, raw->interned);
 	return err ? err : read_data(reader, raw, sequence);
 }
 
@@ -430,14 +430,9 @@ static void release(struct perfetto_reader *reader)
 	hash_index_release(&reader->locations);
 	array_release(&reader->profile_threads);
 	array_release(&reader->profile_processes);
-	hash_index_release(&reader->modules);
-	array_release(&reader->symbols);
-	array_release(&reader->symbol_lines);
-	hash_index_release(&reader->symbol_index);
-	array_release(&reader->heap_stacks);
-	hash_index_release(&reader->heap_index);
-	array_release(&reader->stack);
-	array_release(&reader->frames);
+	perfetto_heaps_release(&reader->heaps);
+	perfetto_code_release(&reader->code);
+	perfetto_symbols_release(&reader->symbols);
 	text_release(&reader->text);
 	timeline_free(reader->own_timeline);
 }
@@ -447,6 +442,11 @@ int perfetto_read(struct import *import)
 	struct perfetto_reader reader = {.trace = {.import = import, .timeline = import->timeline}};
 	int err;
 
+	reader.symbols.trace = &reader.trace;
+	reader.code.trace = &reader.trace;
+	reader.code.symbols = &reader.symbols;
+	reader.heaps.trace = &reader.trace;
+	reader.heaps.owner = &reader;
 	if (!reader.trace.timeline)
 		reader.trace.timeline = reader.own_timeline = timeline_new();
 	err = reader.trace.timeline ? 0 : -ENOMEM;
@@ -461,7 +461,7 @@ int perfetto_read(struct import *import)
 	if (!err)
 		err = perfetto_finish_zones(&reader);
 	if (!err)
-		err = perfetto_finish_heaps(&reader);
+		err = perfetto_heaps_finish(&reader.heaps);
 	if (!err) {
 		perfetto_finish_samples(&reader);
 		tell_losses(&reader);

@@ -19,34 +19,33 @@ enum frame_kind_value { KIND_KERNEL = 2, KIND_JIT = 4 };
 /* ---- mappings and frames ------------------------------------------------------------------ */
 
 /* A path may be told in parts. */
-static void append_path_part(struct perfetto_reader *reader,
-			     const struct perfetto_interned *interned, uint64_t iid,
-			     uint32_t *num_parts)
+static void append_path_part(struct perfetto_code *code, const struct perfetto_interned *interned,
+			     uint64_t iid, uint32_t *num_parts)
 {
-	const struct profile *profile = reader->trace.import->profile;
+	const struct profile *profile = code->trace->import->profile;
 	uint32_t part = perfetto_interned_find(interned, PERFETTO_INTERNED_PATH, iid);
 
 	if (part == PERFETTO_NONE || (*num_parts)++ == MAX_PATH_PARTS)
 		return;
 	if (*num_parts > 1)
-		text_append_char(&reader->text, '/');
-	text_append(&reader->text, profile_get_string(profile, part),
+		text_append_char(&code->text, '/');
+	text_append(&code->text, profile_get_string(profile, part),
 		    profile_get_string_length(profile, part));
 }
 
-static int add_absolute_path(struct perfetto_reader *reader, uint32_t *ret)
+static int add_absolute_path(struct perfetto_code *code, uint32_t *ret)
 {
 	_cleanup_(text_release) struct text path = {0};
 
 	text_append_char(&path, '/');
-	text_append(&path, reader->text.data, reader->text.length);
+	text_append(&path, code->text.data, code->text.length);
 	return path.failed ? -ENOMEM
-			   : perfetto_add_profile_string(&reader->trace,
+			   : perfetto_add_profile_string(code->trace,
 							 bytes_of(path.data, path.length), ret);
 }
 
-int perfetto_read_mapping(struct perfetto_reader *reader, struct perfetto_interned *interned,
-			  struct bytes message)
+int perfetto_code_read_mapping(struct perfetto_code *code, struct perfetto_interned *interned,
+			       struct bytes message)
 {
 	struct perfetto_mapping *mapping = array_add(&interned->mappings);
 	struct protobuf_field field;
@@ -57,7 +56,7 @@ int perfetto_read_mapping(struct perfetto_reader *reader, struct perfetto_intern
 
 	if (!mapping)
 		return -ENOMEM;
-	text_truncate(&reader->text, 0);
+	text_truncate(&code->text, 0);
 	while (protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
 			iid = field.value;
@@ -66,22 +65,21 @@ int perfetto_read_mapping(struct perfetto_reader *reader, struct perfetto_intern
 							field.value);
 			mapping->build_id = string == PERFETTO_NONE ? STRING_EMPTY : string;
 		} else if (field.number == 7 && field.type == PROTOBUF_VARINT) {
-			append_path_part(reader, interned, field.value, &num_parts);
+			append_path_part(code, interned, field.value, &num_parts);
 		} else if (field.number == 7 && field.type == PROTOBUF_BYTES) {
 			while (bytes_left(&field.body))
-				append_path_part(reader, interned,
-						 protobuf_read_varint(&field.body), &num_parts);
+				append_path_part(code, interned, protobuf_read_varint(&field.body),
+						 &num_parts);
 		}
 	}
-	if (reader->text.failed)
+	if (code->text.failed)
 		return -ENOMEM;
 	/* The parts of an absolute path. A path in one part is as it is: "[vdso]". */
-	if (num_parts > 1 && reader->text.data[0] != '/')
-		err = add_absolute_path(reader, &mapping->path);
+	if (num_parts > 1 && code->text.data[0] != '/')
+		err = add_absolute_path(code, &mapping->path);
 	else
-		err = perfetto_add_profile_string(&reader->trace,
-						  bytes_of(reader->text.data, reader->text.length),
-						  &mapping->path);
+		err = perfetto_add_profile_string(
+			code->trace, bytes_of(code->text.data, code->text.length), &mapping->path);
 	return err ? err
 		   : perfetto_interned_put(interned, PERFETTO_INTERNED_MAPPING, iid,
 					   (uint32_t)(interned->mappings.length - 1));
@@ -93,10 +91,10 @@ static bool is_in_brackets(const char *path, const char *prefix)
 	return string_starts_with(path, prefix);
 }
 
-static int find_module(struct perfetto_reader *reader, const struct perfetto_interned *interned,
+static int find_module(struct perfetto_code *code, const struct perfetto_interned *interned,
 		       uint32_t mapping, struct frame *frame)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = code->trace->import->profile;
 	const char *path;
 
 	if (mapping == PERFETTO_NONE)
@@ -110,9 +108,9 @@ static int find_module(struct perfetto_reader *reader, const struct perfetto_int
 }
 
 /* Our own names as they were, unless they would break a line. */
-static int add_name(struct perfetto_reader *reader, uint32_t string, bool is_ours, uint32_t *ret)
+static int add_name(struct perfetto_code *code, uint32_t string, bool is_ours, uint32_t *ret)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = code->trace->import->profile;
 	const char *name = profile_get_string(profile, string);
 	size_t length = profile_get_string_length(profile, string);
 
@@ -123,19 +121,19 @@ static int add_name(struct perfetto_reader *reader, uint32_t string, bool is_our
 }
 
 /* Code without a name is called by its module. */
-static int add_unnamed(struct perfetto_reader *reader, const struct perfetto_frame *frame,
+static int add_unnamed(struct perfetto_code *code, const struct perfetto_frame *frame,
 		       uint32_t *ret)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = code->trace->import->profile;
 	const char *module = profile_get_string(profile, frame->frame.module);
 
-	text_truncate(&reader->text, 0);
+	text_truncate(&code->text, 0);
 	if (frame->has_address && module[0])
-		text_printf(&reader->text, "%s+0x%llx", module, (unsigned long long)frame->address);
-	if (reader->text.failed)
+		text_printf(&code->text, "%s+0x%llx", module, (unsigned long long)frame->address);
+	if (code->text.failed)
 		return -ENOMEM;
-	return profile_add_frame_name(profile, reader->text.data ? reader->text.data : "",
-				      reader->text.length, ret);
+	return profile_add_frame_name(profile, code->text.data ? code->text.data : "",
+				      code->text.length, ret);
 }
 
 /* A frame as it stands in the trace: numbers that name other things. */
@@ -194,10 +192,10 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 }
 
 /* Those who find no name may say so by an empty one. */
-static bool has_no_name(const struct perfetto_reader *reader, uint32_t function)
+static bool has_no_name(const struct perfetto_code *code, uint32_t function)
 {
 	return function == PERFETTO_NONE ||
-	       !profile_get_string_length(reader->trace.import->profile, function);
+	       !profile_get_string_length(code->trace->import->profile, function);
 }
 
 /* Whether its address is in a file, which can be looked into. */
@@ -208,8 +206,8 @@ static bool is_in_file(const struct perfetto_interned *interned, const struct pe
 	       interned->mappings.items[frame->mapping].path != STRING_EMPTY;
 }
 
-int perfetto_read_frame(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
-			struct bytes message)
+int perfetto_code_read_frame(struct perfetto_code *code, const struct perfetto_sequence *sequence,
+			     struct bytes message)
 {
 	struct perfetto_interned *interned = sequence->interned;
 	struct perfetto_frame *frame = array_add(&interned->frames);
@@ -230,13 +228,13 @@ int perfetto_read_frame(struct perfetto_reader *reader, const struct perfetto_se
 						      fields.function);
 	file = perfetto_interned_find(interned, PERFETTO_INTERNED_SOURCE_PATH, fields.file);
 	frame->frame.file = file == PERFETTO_NONE ? STRING_EMPTY : file;
-	err = find_module(reader, interned, frame->mapping, &frame->frame);
-	if (!err && has_no_name(reader, function)) {
+	err = find_module(code, interned, frame->mapping, &frame->frame);
+	if (!err && has_no_name(code, function)) {
 		function = PERFETTO_NONE;
 		frame->is_nameless = !sequence->is_ours && is_in_file(interned, frame);
-		err = add_unnamed(reader, frame, &frame->frame.name);
+		err = add_unnamed(code, frame, &frame->frame.name);
 	} else if (!err)
-		err = add_name(reader, short_name == PERFETTO_NONE ? function : short_name,
+		err = add_name(code, short_name == PERFETTO_NONE ? function : short_name,
 			       sequence->is_ours, &frame->frame.name);
 	if (err)
 		return err;
@@ -247,10 +245,10 @@ int perfetto_read_frame(struct perfetto_reader *reader, const struct perfetto_se
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
-static int add_module(struct perfetto_reader *reader, const struct perfetto_mapping *mapping,
+static int add_module(struct perfetto_code *code, const struct perfetto_mapping *mapping,
 		      uint32_t *ret)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = code->trace->import->profile;
 	struct module module = {.path = mapping->path};
 	size_t size = profile_get_string_length(profile, mapping->build_id);
 
@@ -258,29 +256,29 @@ static int add_module(struct perfetto_reader *reader, const struct perfetto_mapp
 		module.build_id_size = (uint8_t)size;
 		memcpy(module.build_id, profile_get_string(profile, mapping->build_id), size);
 	}
-	return reader_find_module(&reader->modules, profile, &module, ret);
+	return reader_find_module(&code->modules, profile, &module, ret);
 }
 
-static int add_address(struct perfetto_reader *reader, const struct perfetto_interned *interned,
+static int add_address(struct perfetto_code *code, const struct perfetto_interned *interned,
 		       const struct perfetto_frame *frame, enum location_space space, uint32_t *ret)
 {
 	uint32_t module = 0;
 	int err = 0;
 
 	if (space != LOCATION_KERNEL)
-		err = add_module(reader, &interned->mappings.items[frame->mapping], &module);
+		err = add_module(code, &interned->mappings.items[frame->mapping], &module);
 	return err ? err
-		   : profile_add_location(reader->trace.import->profile, space, module,
+		   : profile_add_location(code->trace->import->profile, space, module,
 					  frame->address, ret);
 }
 
-/* The location of reader->frames by its address. -EEXIST when that has other frames. */
-static int add_at_address(struct perfetto_reader *reader, const struct perfetto_interned *interned,
+/* The location of code->frames by its address. -EEXIST when that has other frames. */
+static int add_at_address(struct perfetto_code *code, const struct perfetto_interned *interned,
 			  const struct perfetto_frame *frame, uint32_t *ret)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = code->trace->import->profile;
 	const struct location *location;
-	int err = add_address(reader, interned, frame,
+	int err = add_address(code, interned, frame,
 			      frame->frame.kind == FRAME_KERNEL ? LOCATION_KERNEL
 			      : frame->is_elf_address           ? LOCATION_ELF
 								: LOCATION_FILE,
@@ -290,112 +288,133 @@ static int add_at_address(struct perfetto_reader *reader, const struct perfetto_
 		return err;
 	location = profile_get_location(profile, *ret);
 	if (location->num_frames)
-		return reader_has_frames(reader->trace.import->profile, location,
-					 reader->frames.items, reader->frames.length)
+		return reader_has_frames(code->trace->import->profile, location, code->frames.items,
+					 code->frames.length)
 			       ? 0
 			       : -EEXIST;
-	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
+	return profile_set_frames(profile, *ret, code->frames.items, code->frames.length,
 				  UNNAMED_NOT);
 }
 
-/* Each of reader->frames as a level of its own. */
-static int add_by_name(struct perfetto_reader *reader, uint32_t *stack)
+/* Each of code->frames as a level of its own. */
+static int add_by_name(struct perfetto_code *code, uint32_t *stack)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = code->trace->import->profile;
 	int err = 0;
 
-	for (size_t i = reader->frames.length; !err && i-- > 0;) {
+	for (size_t i = code->frames.length; !err && i-- > 0;) {
 		uint32_t location;
 
-		err = profile_add_frame_location(profile, &reader->frames.items[i], &location);
+		err = profile_add_frame_location(profile, &code->frames.items[i], &location);
 		if (!err)
 			err = profile_add_stack(profile, *stack, location, stack);
 	}
 	return err;
 }
 
-static const struct perfetto_frame *get_frame(const struct perfetto_reader *reader,
+static const struct perfetto_frame *get_frame(const struct perfetto_code *code,
 					      const struct perfetto_interned *interned,
 					      size_t level)
 {
-	return &interned->frames.items[reader->stack.items[level]];
+	return &interned->frames.items[code->stack.items[level]];
 }
 
 /*
  * How many frames from this level on are of one address: a function and what was inlined into it.
  * The same frame again is a call of its own.
  */
-static size_t find_group(const struct perfetto_reader *reader,
-			 const struct perfetto_interned *interned, size_t first)
+static size_t find_group(const struct perfetto_code *code, const struct perfetto_interned *interned,
+			 size_t first)
 {
-	const struct perfetto_frame *outer = get_frame(reader, interned, first);
+	const struct perfetto_frame *outer = get_frame(code, interned, first);
 	size_t end = first + 1;
 
 	if (!outer->has_address || !outer->address || outer->mapping == PERFETTO_NONE ||
 	    outer->is_nameless)
 		return 1;
-	for (; end < reader->stack.length; end++) {
-		const struct perfetto_frame *inner = get_frame(reader, interned, end);
+	for (; end < code->stack.length; end++) {
+		const struct perfetto_frame *inner = get_frame(code, interned, end);
 
 		if (inner->mapping != outer->mapping || inner->address != outer->address ||
 		    !inner->has_address || inner->is_nameless || inner == outer)
 			break;
-		if (inner == get_frame(reader, interned, end - 1))
+		if (inner == get_frame(code, interned, end - 1))
 			break;
 	}
 	return end - first;
 }
 
-/* As the producer told it: a name for each level. */
-static int add_told_names(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
-			  size_t first, size_t count)
+/* As was found out after the recording. -ENOENT when nothing was. */
+static int add_symbol(struct perfetto_code *code, const struct perfetto_interned *interned,
+		      const struct perfetto_frame *frame)
 {
-	reader->frames.length = 0;
-	for (size_t i = count; i-- > 0;) {
-		struct frame *added = array_add(&reader->frames);
+	size_t count = 0;
+	const struct frame *lines = perfetto_symbols_find(
+		code->symbols, &interned->mappings.items[frame->mapping], frame->address, &count);
+
+	if (!lines)
+		return -ENOENT;
+	code->frames.length = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct frame *added = array_add(&code->frames);
 
 		if (!added)
 			return -ENOMEM;
-		*added = get_frame(reader, sequence->interned, first + i)->frame;
+		*added = lines[i];
+		added->module = frame->frame.module;
+		added->kind = frame->frame.kind;
+		added->is_inlined = i + 1 < count;
+	}
+	return 0;
+}
+
+/* As the producer told it: a name for each level. */
+static int add_told_names(struct perfetto_code *code, const struct perfetto_sequence *sequence,
+			  size_t first, size_t count)
+{
+	code->frames.length = 0;
+	for (size_t i = count; i-- > 0;) {
+		struct frame *added = array_add(&code->frames);
+
+		if (!added)
+			return -ENOMEM;
+		*added = get_frame(code, sequence->interned, first + i)->frame;
 		added->is_inlined |= i > 0;
 	}
 	return 0;
 }
 
-static int add_group(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
+static int add_group(struct perfetto_code *code, const struct perfetto_sequence *sequence,
 		     size_t first, size_t count, uint32_t *stack)
 {
 	struct perfetto_interned *interned = sequence->interned;
-	const struct perfetto_frame *outer = get_frame(reader, interned, first);
+	const struct perfetto_frame *outer = get_frame(code, interned, first);
 	bool is_at_address = sequence->is_ours && outer->has_address &&
 			     outer->mapping != PERFETTO_NONE && outer->frame.kind != FRAME_JIT;
 	uint32_t location;
 	int err = -ENOENT;
 
 	if (!sequence->is_ours && is_in_file(interned, outer))
-		err = perfetto_find_symbol(reader, &interned->mappings.items[outer->mapping],
-					   outer);
+		err = add_symbol(code, interned, outer);
 	if (err == -ENOENT && outer->is_nameless) {
-		err = add_address(reader, interned, outer, LOCATION_ELF, &location);
+		err = add_address(code, interned, outer, LOCATION_ELF, &location);
 		return err ? err
-			   : profile_add_stack(reader->trace.import->profile, *stack, location,
+			   : profile_add_stack(code->trace->import->profile, *stack, location,
 					       stack);
 	}
 	if (err == -ENOENT)
-		err = add_told_names(reader, sequence, first, count);
+		err = add_told_names(code, sequence, first, count);
 	if (!err)
-		err = is_at_address ? add_at_address(reader, interned, outer, &location) : -EEXIST;
+		err = is_at_address ? add_at_address(code, interned, outer, &location) : -EEXIST;
 	if (err == -EEXIST)
-		return add_by_name(reader, stack);
-	return err ? err
-		   : profile_add_stack(reader->trace.import->profile, *stack, location, stack);
+		return add_by_name(code, stack);
+	return err ? err : profile_add_stack(code->trace->import->profile, *stack, location, stack);
 }
 
-static int add_level(struct perfetto_reader *reader, struct perfetto_interned *interned,
-		     uint64_t iid)
+static int add_level(struct perfetto_code *code, struct perfetto_interned *interned, uint64_t iid)
 {
 	uint32_t frame = perfetto_interned_find(interned, PERFETTO_INTERNED_FRAME, iid);
-	uint32_t *added = array_add(&reader->stack);
+	uint32_t *added = array_add(&code->stack);
 
 	if (!added)
 		return -ENOMEM;
@@ -406,7 +425,7 @@ static int add_level(struct perfetto_reader *reader, struct perfetto_interned *i
 			return -ENOMEM;
 		unknown->mapping = PERFETTO_NONE;
 		frame = (uint32_t)(interned->frames.length - 1);
-		if (profile_add_frame_name(reader->trace.import->profile, "", 0,
+		if (profile_add_frame_name(code->trace->import->profile, "", 0,
 					   &unknown->frame.name) ||
 		    perfetto_interned_put(interned, PERFETTO_INTERNED_FRAME, iid, frame))
 			return -ENOMEM;
@@ -416,32 +435,40 @@ static int add_level(struct perfetto_reader *reader, struct perfetto_interned *i
 	return 0;
 }
 
-int perfetto_read_callstack(struct perfetto_reader *reader,
-			    const struct perfetto_sequence *sequence, struct bytes message)
+int perfetto_code_read_callstack(struct perfetto_code *code,
+				 const struct perfetto_sequence *sequence, struct bytes message)
 {
 	uint32_t stack = STACK_EMPTY;
 	struct protobuf_field field;
 	uint64_t iid = 0;
 	int err = 0;
 
-	reader->stack.length = 0;
+	code->stack.length = 0;
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			iid = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
-			err = add_level(reader, sequence->interned, field.value);
+			err = add_level(code, sequence->interned, field.value);
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
 			while (!err && bytes_left(&field.body))
-				err = add_level(reader, sequence->interned,
+				err = add_level(code, sequence->interned,
 						protobuf_read_varint(&field.body));
 	}
-	for (size_t i = 0; !err && i < reader->stack.length;) {
-		size_t count = find_group(reader, sequence->interned, i);
+	for (size_t i = 0; !err && i < code->stack.length;) {
+		size_t count = find_group(code, sequence->interned, i);
 
-		err = add_group(reader, sequence, i, count, &stack);
+		err = add_group(code, sequence, i, count, &stack);
 		i += count;
 	}
 	return err ? err
 		   : perfetto_interned_put(sequence->interned, PERFETTO_INTERNED_CALLSTACK, iid,
 					   stack);
+}
+
+void perfetto_code_release(struct perfetto_code *code)
+{
+	hash_index_release(&code->modules);
+	array_release(&code->stack);
+	array_release(&code->frames);
+	text_release(&code->text);
 }

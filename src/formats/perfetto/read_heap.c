@@ -49,25 +49,24 @@ static uint64_t hash_stack(const struct perfetto_heap_stack *stack)
 static bool is_stack(const void *owner, uint32_t item, const void *key)
 {
 	const struct perfetto_heap_stack *stack =
-		&((const struct perfetto_reader *)owner)->heap_stacks.items[item];
+		&((const struct perfetto_heaps *)owner)->stacks.items[item];
 	const struct perfetto_heap_stack *wanted = key;
 
 	return stack->pid == wanted->pid && stack->heap == wanted->heap &&
 	       stack->stack == wanted->stack;
 }
 
-static struct perfetto_heap_stack *find_stack(struct perfetto_reader *reader,
+static struct perfetto_heap_stack *find_stack(struct perfetto_heaps *heaps,
 					      const struct perfetto_heap_stack *key)
 {
-	uint32_t found =
-		hash_index_find(&reader->heap_index, hash_stack(key), is_stack, reader, key);
+	uint32_t found = hash_index_find(&heaps->index, hash_stack(key), is_stack, heaps, key);
 	struct perfetto_heap_stack *added;
 
 	if (found != HASH_INDEX_NONE)
-		return &reader->heap_stacks.items[found];
-	found = (uint32_t)reader->heap_stacks.length;
-	added = array_add(&reader->heap_stacks);
-	if (!added || hash_index_add(&reader->heap_index, hash_stack(key), found))
+		return &heaps->stacks.items[found];
+	found = (uint32_t)heaps->stacks.length;
+	added = array_add(&heaps->stacks);
+	if (!added || hash_index_add(&heaps->index, hash_stack(key), found))
 		return NULL;
 	*added = *key;
 	return added;
@@ -81,7 +80,7 @@ static uint64_t get_value(const struct heap_metric *metric, const uint64_t *fiel
 	return fields[metric->field] > freed ? fields[metric->field] - freed : 0;
 }
 
-static int read_sample(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_sample(struct perfetto_heaps *heaps, const struct perfetto_packet *packet,
 		       struct perfetto_heap_stack *key, struct bytes message)
 {
 	uint64_t fields[NUM_HEAP_FIELDS] = {0};
@@ -91,10 +90,10 @@ static int read_sample(struct perfetto_reader *reader, const struct perfetto_pac
 	while (protobuf_next(&message, &field))
 		if (field.type == PROTOBUF_VARINT && field.number < NUM_HEAP_FIELDS)
 			fields[field.number] = field.value;
-	if (!perfetto_has_room(&reader->trace, reader->heap_stacks.length, 32))
+	if (!perfetto_has_room(heaps->trace, heaps->stacks.length, 32))
 		return 0;
-	key->stack = perfetto_find_stack(reader, packet->sequence, fields[HEAP_CALLSTACK]);
-	stack = find_stack(reader, key);
+	key->stack = perfetto_find_stack(heaps->owner, packet->sequence, fields[HEAP_CALLSTACK]);
+	stack = find_stack(heaps, key);
 	if (!stack)
 		return -ENOMEM;
 	_Static_assert(NUM_METRICS == sizeof(stack->values) / sizeof(stack->values[0]),
@@ -103,18 +102,18 @@ static int read_sample(struct perfetto_reader *reader, const struct perfetto_pac
 	for (size_t i = 0; i < NUM_METRICS; i++) {
 		uint64_t value = get_value(&metrics[i], fields);
 
-		if (stack->dump != reader->num_heap_dumps)
+		if (stack->dump != heaps->num_dumps)
 			stack->values[i] = value;
 		else if (__builtin_add_overflow(stack->values[i], value, &stack->values[i]))
-			return import_fail_byte(reader->trace.import, reader->trace.offset,
+			return import_fail_byte(heaps->trace->import, heaps->trace->offset,
 						"the weights of a stack exceed 64 bits");
 	}
-	stack->dump = reader->num_heap_dumps;
+	stack->dump = heaps->num_dumps;
 	return 0;
 }
 
 /* Of one process and heap. */
-static int read_dump(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_dump(struct perfetto_heaps *heaps, const struct perfetto_packet *packet,
 		     struct bytes message)
 {
 	struct perfetto_heap_stack key = {.time_ns = packet->time_ns};
@@ -127,106 +126,114 @@ static int read_dump(struct perfetto_reader *reader, const struct perfetto_packe
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			key.pid = (uint32_t)field.value;
 		else if (field.number == 11 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_profile_string(&reader->trace, field.body, &key.heap);
+			err = perfetto_add_profile_string(heaps->trace, field.body, &key.heap);
 		else if ((field.number == 4 || field.number == 7 || field.number == 8) &&
 			 field.type == PROTOBUF_VARINT) /* rejected, overrun, corrupted */
 			is_cut |= field.value != 0;
 	}
-	reader->num_cut_heaps += is_cut;
+	heaps->num_cut += is_cut;
 	while (!err && protobuf_next(&message, &field))
 		if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = read_sample(reader, packet, &key, field.body);
+			err = read_sample(heaps, packet, &key, field.body);
 	return err;
 }
 
-int perfetto_read_heap(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-		       struct bytes message)
+int perfetto_heaps_read(struct perfetto_heaps *heaps, const struct perfetto_packet *packet,
+			struct bytes message)
 {
 	struct bytes rest = message;
 	struct protobuf_field field;
 	bool is_continued = false;
 	int err = 0;
 
-	if (!reader->num_heap_dumps)
-		reader->num_heap_dumps = 1;
+	if (!heaps->num_dumps)
+		heaps->num_dumps = 1;
 	while (!err && protobuf_next(&rest, &field)) {
 		if (field.number == 5 && field.type == PROTOBUF_BYTES)
-			err = read_dump(reader, packet, field.body);
+			err = read_dump(heaps, packet, field.body);
 		else if (field.number == 6 && field.type == PROTOBUF_VARINT)
 			is_continued = field.value != 0;
 	}
-	reader->num_heap_dumps += !is_continued;
+	heaps->num_dumps += !is_continued;
 	return err;
 }
 
 /* ---- into the profile --------------------------------------------------------------------- */
 
-static int add_metric(struct perfetto_reader *reader, uint32_t heap,
-		      const struct heap_metric *metric, uint32_t *ret)
+static int add_metric(struct perfetto_heaps *heaps, uint32_t heap, const struct heap_metric *metric,
+		      uint32_t *ret)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = heaps->trace->import->profile;
 	const char *heap_name = profile_get_string(profile, heap);
 
-	text_truncate(&reader->text, 0);
+	text_truncate(&heaps->text, 0);
 	if (heap_name[0] && !string_equals(heap_name, USUAL_HEAP))
-		text_printf(&reader->text, "%s ", heap_name);
-	text_append_string(&reader->text, metric->name);
-	return reader->text.failed
+		text_printf(&heaps->text, "%s ", heap_name);
+	text_append_string(&heaps->text, metric->name);
+	return heaps->text.failed
 		       ? -ENOMEM
-		       : profile_add_metric(profile, reader->text.data, metric->unit, ret);
+		       : profile_add_metric(profile, heaps->text.data, metric->unit, ret);
 }
 
-static int add_value(struct perfetto_reader *reader, const struct perfetto_heap_stack *stack,
+static int add_value(struct perfetto_heaps *heaps, const struct perfetto_heap_stack *stack,
 		     size_t kind)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = heaps->trace->import->profile;
 	uint32_t thread;
 	uint32_t metric;
-	int err = perfetto_find_thread(reader, stack->pid, stack->pid, stack->time_ns, &thread);
+	int err =
+		perfetto_find_thread(heaps->owner, stack->pid, stack->pid, stack->time_ns, &thread);
 
 	if (!err)
-		err = perfetto_get_profile_thread(reader, thread, &thread);
+		err = perfetto_get_profile_thread(heaps->owner, thread, &thread);
 	if (!err)
-		err = add_metric(reader, stack->heap, &metrics[kind], &metric);
+		err = add_metric(heaps, stack->heap, &metrics[kind], &metric);
 	if (!err)
 		err = profile_add_sample(profile, thread, stack->stack, metric,
 					 stack->values[kind]);
 	if (err == -EOVERFLOW)
-		err = import_fail_byte(reader->trace.import, reader->trace.offset,
+		err = import_fail_byte(heaps->trace->import, heaps->trace->offset,
 				       "the weights of a stack exceed 64 bits");
 	return err;
 }
 
 /* Bounds the number of metrics: a heap more becomes part of the usual one. */
-static void merge_heaps(struct perfetto_reader *reader)
+static void merge_heaps(struct perfetto_heaps *heaps)
 {
-	uint32_t heaps[MAX_HEAPS];
+	uint32_t names[MAX_HEAPS];
 	size_t num_heaps = 0;
 
-	array_for_each (&reader->heap_stacks, stack) {
+	array_for_each (&heaps->stacks, stack) {
 		size_t i = 0;
 
-		while (i < num_heaps && heaps[i] != stack->heap)
+		while (i < num_heaps && names[i] != stack->heap)
 			i++;
 		if (i == MAX_HEAPS)
 			stack->heap = STRING_EMPTY;
 		else if (i == num_heaps)
-			heaps[num_heaps++] = stack->heap;
+			names[num_heaps++] = stack->heap;
 	}
 }
 
-int perfetto_finish_heaps(struct perfetto_reader *reader)
+int perfetto_heaps_finish(struct perfetto_heaps *heaps)
 {
 	int err = 0;
 
-	merge_heaps(reader);
+	merge_heaps(heaps);
 	for (size_t kind = 0; kind < NUM_METRICS; kind++)
-		array_for_each (&reader->heap_stacks, stack)
+		array_for_each (&heaps->stacks, stack)
 			if (!err && stack->values[kind])
-				err = add_value(reader, stack, kind);
-	reader->trace.import->counts.records += reader->heap_stacks.length;
-	if (reader->num_cut_heaps)
-		import_warn(reader->trace.import, "%llu heap profiles of processes are not whole",
-			    (unsigned long long)reader->num_cut_heaps);
+				err = add_value(heaps, stack, kind);
+	heaps->trace->import->counts.records += heaps->stacks.length;
+	if (heaps->num_cut)
+		import_warn(heaps->trace->import, "%llu heap profiles of processes are not whole",
+			    (unsigned long long)heaps->num_cut);
 	return err;
+}
+
+void perfetto_heaps_release(struct perfetto_heaps *heaps)
+{
+	array_release(&heaps->stacks);
+	hash_index_release(&heaps->index);
+	text_release(&heaps->text);
 }

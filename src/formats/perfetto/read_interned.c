@@ -12,7 +12,7 @@
 /* ---- strings ------------------------------------------------------------------------------ */
 
 /* Our writer tells which part of a function's name is the one without parameters. */
-static int put_short_name(struct perfetto_reader *reader, struct perfetto_interned *interned,
+static int put_short_name(struct perfetto_code *code, struct perfetto_interned *interned,
 			  uint64_t iid, struct bytes function, uint64_t start, uint64_t length)
 {
 	uint32_t value;
@@ -20,13 +20,13 @@ static int put_short_name(struct perfetto_reader *reader, struct perfetto_intern
 
 	if (!length || start > function.size || length > function.size - start)
 		return 0;
-	err = perfetto_add_profile_string(&reader->trace, bytes_of(function.data + start, length),
+	err = perfetto_add_profile_string(code->trace, bytes_of(function.data + start, length),
 					  &value);
 	return err ? err
 		   : perfetto_interned_put(interned, PERFETTO_INTERNED_SHORT_NAME, iid, value);
 }
 
-static int read_string(struct perfetto_reader *reader, struct perfetto_interned *interned,
+static int read_string(struct perfetto_code *code, struct perfetto_interned *interned,
 		       enum perfetto_interned_kind kind, struct bytes message)
 {
 	bool is_of_timeline =
@@ -51,16 +51,16 @@ static int read_string(struct perfetto_reader *reader, struct perfetto_interned 
 			short_length = field.value;
 	}
 	err = kind == PERFETTO_INTERNED_FUNCTION
-		      ? put_short_name(reader, interned, iid, string, short_start, short_length)
+		      ? put_short_name(code, interned, iid, string, short_start, short_length)
 		      : 0;
 	if (err)
 		return err;
-	err = is_of_timeline ? perfetto_add_string(&reader->trace, string, &value)
-			     : perfetto_add_profile_string(&reader->trace, string, &value);
+	err = is_of_timeline ? perfetto_add_string(code->trace, string, &value)
+			     : perfetto_add_profile_string(code->trace, string, &value);
 	return err ? err : perfetto_interned_put(interned, kind, iid, value);
 }
 
-static int read_source(struct perfetto_reader *reader, struct perfetto_interned *interned,
+static int read_source(struct perfetto_code *code, struct perfetto_interned *interned,
 		       struct bytes message)
 {
 	struct perfetto_source *source = array_add(&interned->sources);
@@ -74,9 +74,9 @@ static int read_source(struct perfetto_reader *reader, struct perfetto_interned 
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			iid = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(&reader->trace, field.body, &source->file);
+			err = perfetto_add_string(code->trace, field.body, &source->file);
 		else if (field.number == 3 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(&reader->trace, field.body, &source->function);
+			err = perfetto_add_string(code->trace, field.body, &source->function);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
 			source->line = (uint32_t)field.value;
 	}
@@ -87,7 +87,7 @@ static int read_source(struct perfetto_reader *reader, struct perfetto_interned 
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-static int read_kind(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
+static int read_kind(struct perfetto_code *code, const struct perfetto_sequence *sequence,
 		     enum perfetto_interned_kind kind, struct bytes message)
 {
 	switch (kind) {
@@ -99,15 +99,15 @@ static int read_kind(struct perfetto_reader *reader, const struct perfetto_seque
 	case PERFETTO_INTERNED_BUILD_ID:
 	case PERFETTO_INTERNED_PATH:
 	case PERFETTO_INTERNED_SOURCE_PATH:
-		return read_string(reader, sequence->interned, kind, message);
+		return read_string(code, sequence->interned, kind, message);
 	case PERFETTO_INTERNED_SOURCE_LOCATION:
-		return read_source(reader, sequence->interned, message);
+		return read_source(code, sequence->interned, message);
 	case PERFETTO_INTERNED_MAPPING:
-		return perfetto_read_mapping(reader, sequence->interned, message);
+		return perfetto_code_read_mapping(code, sequence->interned, message);
 	case PERFETTO_INTERNED_FRAME:
-		return perfetto_read_frame(reader, sequence, message);
+		return perfetto_code_read_frame(code, sequence, message);
 	case PERFETTO_INTERNED_CALLSTACK:
-		return perfetto_read_callstack(reader, sequence, message);
+		return perfetto_code_read_callstack(code, sequence, message);
 	case PERFETTO_INTERNED_SHORT_NAME:
 		break;
 	}
@@ -140,7 +140,7 @@ static unsigned int find_round(const struct protobuf_field *field)
 	return 0;
 }
 
-int perfetto_read_interned(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
+int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence *sequence,
 			   struct bytes message)
 {
 	int err = 0;
@@ -155,7 +155,7 @@ int perfetto_read_interned(struct perfetto_reader *reader, struct perfetto_seque
 
 		while (!err && protobuf_next(&rest, &field))
 			if (find_round(&field) == round)
-				err = read_kind(reader, sequence,
+				err = read_kind(code, sequence,
 						(enum perfetto_interned_kind)field.number,
 						field.body);
 	}

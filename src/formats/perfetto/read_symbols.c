@@ -20,8 +20,8 @@ static uint64_t hash_key(const struct perfetto_symbol_key *key)
 
 static bool is_symbol(const void *owner, uint32_t item, const void *key)
 {
-	const struct perfetto_reader *reader = owner;
-	const struct perfetto_symbol *symbol = &reader->symbols.items[item];
+	const struct perfetto_symbols *symbols = owner;
+	const struct perfetto_symbol *symbol = &symbols->items.items[item];
 	const struct perfetto_symbol_key *wanted = key;
 
 	return symbol->path == wanted->path && symbol->build_id == wanted->build_id &&
@@ -29,10 +29,10 @@ static bool is_symbol(const void *owner, uint32_t item, const void *key)
 }
 
 /* A function and what was inlined into it, innermost first. */
-static int read_line(struct perfetto_reader *reader, struct bytes message)
+static int read_line(struct perfetto_symbols *symbols, struct bytes message)
 {
-	struct profile *profile = reader->trace.import->profile;
-	struct frame *line = array_add(&reader->symbol_lines);
+	struct profile *profile = symbols->trace->import->profile;
+	struct frame *line = array_add(&symbols->lines);
 	struct bytes name = {0};
 	struct protobuf_field field;
 	int err = 0;
@@ -43,7 +43,7 @@ static int read_line(struct perfetto_reader *reader, struct bytes message)
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
 			name = field.body;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_profile_string(&reader->trace, field.body, &line->file);
+			err = perfetto_add_profile_string(symbols->trace, field.body, &line->file);
 		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
 			line->line = (uint32_t)field.value;
 	}
@@ -54,11 +54,11 @@ static int read_line(struct perfetto_reader *reader, struct bytes message)
 	return err;
 }
 
-static int read_address(struct perfetto_reader *reader, uint32_t path, uint32_t build_id,
+static int read_address(struct perfetto_symbols *symbols, uint32_t path, uint32_t build_id,
 			struct bytes message)
 {
 	struct perfetto_symbol_key key = {.path = path, .build_id = build_id};
-	size_t first_line = reader->symbol_lines.length;
+	size_t first_line = symbols->lines.length;
 	struct perfetto_symbol *symbol;
 	struct protobuf_field field;
 	int err = 0;
@@ -67,13 +67,13 @@ static int read_address(struct perfetto_reader *reader, uint32_t path, uint32_t 
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			key.address = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES &&
-			 perfetto_has_room(&reader->trace, reader->symbol_lines.length, 8))
-			err = read_line(reader, field.body);
+			 perfetto_has_room(symbols->trace, symbols->lines.length, 8))
+			err = read_line(symbols, field.body);
 	}
-	if (err || reader->symbol_lines.length == first_line ||
-	    !perfetto_has_room(&reader->trace, reader->symbols.length, 16))
+	if (err || symbols->lines.length == first_line ||
+	    !perfetto_has_room(symbols->trace, symbols->items.length, 16))
 		return err;
-	symbol = array_add(&reader->symbols);
+	symbol = array_add(&symbols->items);
 	if (!symbol)
 		return -ENOMEM;
 	*symbol = (struct perfetto_symbol){
@@ -81,16 +81,16 @@ static int read_address(struct perfetto_reader *reader, uint32_t path, uint32_t 
 		.build_id = build_id,
 		.address = key.address,
 		.first_line = (uint32_t)first_line,
-		.num_lines = (uint32_t)(reader->symbol_lines.length - first_line),
+		.num_lines = (uint32_t)(symbols->lines.length - first_line),
 	};
-	if (hash_index_find(&reader->symbol_index, hash_key(&key), is_symbol, reader, &key) !=
+	if (hash_index_find(&symbols->index, hash_key(&key), is_symbol, symbols, &key) !=
 	    HASH_INDEX_NONE)
 		return 0;
-	return hash_index_add(&reader->symbol_index, hash_key(&key),
-			      (uint32_t)(reader->symbols.length - 1));
+	return hash_index_add(&symbols->index, hash_key(&key),
+			      (uint32_t)(symbols->items.length - 1));
 }
 
-int perfetto_read_symbols(struct perfetto_reader *reader, struct bytes message)
+int perfetto_symbols_read(struct perfetto_symbols *symbols, struct bytes message)
 {
 	uint32_t path = STRING_EMPTY;
 	uint32_t build_id = STRING_EMPTY;
@@ -100,37 +100,34 @@ int perfetto_read_symbols(struct perfetto_reader *reader, struct bytes message)
 
 	while (!err && protobuf_next(&rest, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_profile_string(&reader->trace, field.body, &path);
+			err = perfetto_add_profile_string(symbols->trace, field.body, &path);
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_profile_string(&reader->trace, field.body, &build_id);
+			err = perfetto_add_profile_string(symbols->trace, field.body, &build_id);
 	}
 	while (!err && protobuf_next(&message, &field))
 		if (field.number == 3 && field.type == PROTOBUF_BYTES)
-			err = read_address(reader, path, build_id, field.body);
+			err = read_address(symbols, path, build_id, field.body);
 	return err;
 }
 
-int perfetto_find_symbol(struct perfetto_reader *reader, const struct perfetto_mapping *mapping,
-			 const struct perfetto_frame *frame)
+const struct frame *perfetto_symbols_find(const struct perfetto_symbols *symbols,
+					  const struct perfetto_mapping *mapping, uint64_t address,
+					  size_t *ret_count)
 {
-	struct perfetto_symbol_key key = {mapping->path, mapping->build_id, frame->address};
+	struct perfetto_symbol_key key = {mapping->path, mapping->build_id, address};
+	uint32_t found = hash_index_find(&symbols->index, hash_key(&key), is_symbol, symbols, &key);
 	const struct perfetto_symbol *symbol;
-	uint32_t found;
 
-	found = hash_index_find(&reader->symbol_index, hash_key(&key), is_symbol, reader, &key);
 	if (found == HASH_INDEX_NONE)
-		return -ENOENT;
-	symbol = &reader->symbols.items[found];
-	reader->frames.length = 0;
-	for (uint32_t i = 0; i < symbol->num_lines; i++) {
-		struct frame *added = array_add(&reader->frames);
+		return NULL;
+	symbol = &symbols->items.items[found];
+	*ret_count = symbol->num_lines;
+	return &symbols->lines.items[symbol->first_line];
+}
 
-		if (!added)
-			return -ENOMEM;
-		*added = reader->symbol_lines.items[symbol->first_line + i];
-		added->module = frame->frame.module;
-		added->kind = frame->frame.kind;
-		added->is_inlined = i + 1 < symbol->num_lines;
-	}
-	return 0;
+void perfetto_symbols_release(struct perfetto_symbols *symbols)
+{
+	array_release(&symbols->items);
+	array_release(&symbols->lines);
+	hash_index_release(&symbols->index);
 }
