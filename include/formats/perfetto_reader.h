@@ -160,6 +160,17 @@ struct perfetto_unknown {
 	uint32_t item; /* of the timeline */
 };
 
+/* Processes and threads. */
+struct perfetto_threads {
+	struct perfetto_trace *trace;             /* borrowed */
+	ARRAY(struct perfetto_process) processes; /* by pid and time, once all are there */
+	ARRAY(struct perfetto_thread) items;      /* by pid, tid and time */
+	ARRAY(struct perfetto_unknown) unknown;
+	struct hash_index unknown_index;
+	ARRAY(uint32_t) profile_threads; /* by thread of the timeline; their ids plus one */
+	ARRAY(uint32_t) profile_processes;
+};
+
 /* What a track is for; the later ones are of our own traces. */
 enum perfetto_role {
 	PERFETTO_TRACK,
@@ -194,6 +205,14 @@ struct perfetto_track {
 	bool is_unsorted;
 	bool is_guessed; /* the bounds of a region */
 	uint8_t role;    /* enum perfetto_role */
+};
+
+struct perfetto_track_table {
+	struct perfetto_trace *trace;     /* borrowed */
+	struct perfetto_threads *threads; /* borrowed */
+	ARRAY(struct perfetto_track) items;
+	struct hash_index index;
+	uint32_t last; /* that was found */
 };
 
 /* A slice begins or ends. */
@@ -246,8 +265,9 @@ struct perfetto_heap_stack {
 };
 
 struct perfetto_heaps {
-	struct perfetto_trace *trace;  /* borrowed */
-	struct perfetto_reader *owner; /* borrowed: whose the stacks are */
+	struct perfetto_trace *trace;     /* borrowed */
+	struct perfetto_reader *owner;    /* borrowed: counts stacks that are not there */
+	struct perfetto_threads *threads; /* borrowed */
 	ARRAY(struct perfetto_heap_stack) stacks;
 	struct hash_index index;
 	uint32_t num_dumps; /* that have begun */
@@ -269,13 +289,8 @@ struct perfetto_reader {
 	uint32_t last_sequence;
 	ARRAY(struct perfetto_clock) clocks; /* of all sequences */
 
-	ARRAY(struct perfetto_process) processes; /* by pid and time, once all are there */
-	ARRAY(struct perfetto_thread) threads;    /* by pid, tid and time */
-	ARRAY(struct perfetto_unknown) unknown;
-	struct hash_index unknown_index;
-	ARRAY(struct perfetto_track) tracks;
-	struct hash_index track_index;
-	uint32_t last_track;
+	struct perfetto_threads threads;
+	struct perfetto_track_table tracks;
 
 	ARRAY(struct perfetto_event) events;
 	ARRAY(struct perfetto_attribute) attributes;
@@ -285,8 +300,6 @@ struct perfetto_reader {
 	struct sampling sampling; /* of our recording: sums, and what its samples have in common */
 	uint64_t first_sample_ns;
 	uint64_t last_sample_ns;
-	ARRAY(uint32_t) profile_threads; /* by thread of the timeline; their ids plus one */
-	ARRAY(uint32_t) profile_processes;
 	struct perfetto_symbols symbols;
 	struct perfetto_code code;
 	struct perfetto_heaps heaps;
@@ -365,52 +378,62 @@ _must_check_ int perfetto_heaps_finish(struct perfetto_heaps *heaps);
 void perfetto_heaps_release(struct perfetto_heaps *heaps);
 
 /* read_threads.c: descriptors, in the first round. ret  its place, or PERFETTO_NONE: too many */
-_must_check_ int perfetto_read_process(struct perfetto_reader *reader, struct bytes message,
-				       uint64_t since_ns, uint32_t *ret);
-_must_check_ int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message,
-				      uint64_t since_ns, uint32_t *ret);
-_must_check_ int perfetto_read_process_tree(struct perfetto_reader *reader, struct bytes message,
+_must_check_ int perfetto_threads_read_process(struct perfetto_threads *threads,
+					       struct bytes message, uint64_t since_ns,
+					       uint32_t *ret);
+_must_check_ int perfetto_threads_read_thread(struct perfetto_threads *threads,
+					      struct bytes message, uint64_t since_ns,
+					      uint32_t *ret);
+_must_check_ int perfetto_threads_read_tree(struct perfetto_threads *threads, struct bytes message,
 					    uint64_t since_ns);
-/* By number, then by time; the places that tracks know change with it. */
-_must_check_ int perfetto_sort_descriptors(struct perfetto_reader *reader);
+/*
+ * By number, then by time. Writes where each is now, by where it was: as many as there are
+ * processes and threads.
+ */
+void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_places,
+			   uint32_t *thread_places);
 /* The timeline's process or thread for a described one, or for ids at a time. */
-_must_check_ int perfetto_use_process(struct perfetto_reader *reader,
-				      struct perfetto_process *known, uint32_t *ret);
-_must_check_ int perfetto_use_thread(struct perfetto_reader *reader, struct perfetto_thread *known,
-				     uint64_t time_ns, uint32_t *ret);
-_must_check_ int perfetto_find_process(struct perfetto_reader *reader, uint32_t pid,
+_must_check_ int perfetto_threads_use_process(struct perfetto_threads *threads,
+					      struct perfetto_process *known, uint32_t *ret);
+_must_check_ int perfetto_threads_use(struct perfetto_threads *threads,
+				      struct perfetto_thread *known, uint64_t time_ns,
+				      uint32_t *ret);
+_must_check_ int perfetto_threads_find_process(struct perfetto_threads *threads, uint32_t pid,
+					       uint64_t time_ns, uint32_t *ret);
+_must_check_ int perfetto_threads_find(struct perfetto_threads *threads, uint32_t pid, uint32_t tid,
 				       uint64_t time_ns, uint32_t *ret);
-_must_check_ int perfetto_find_thread(struct perfetto_reader *reader, uint32_t pid, uint32_t tid,
-				      uint64_t time_ns, uint32_t *ret);
 /* A thread of the timeline that nothing describes. */
-_must_check_ int perfetto_add_thread(struct perfetto_reader *reader, uint32_t process, uint32_t tid,
-				     uint32_t name, uint32_t *ret);
+_must_check_ int perfetto_threads_add(struct perfetto_threads *threads, uint32_t process,
+				      uint32_t tid, uint32_t name, uint32_t *ret);
 /* The profile's thread for one of the timeline. */
-_must_check_ int perfetto_get_profile_thread(struct perfetto_reader *reader, uint32_t thread,
-					     uint32_t *ret);
+_must_check_ int perfetto_threads_get_profile_id(struct perfetto_threads *threads, uint32_t thread,
+						 uint32_t *ret);
+void perfetto_threads_release(struct perfetto_threads *threads);
 
 /* read_tracks.c: descriptors, in the first round. */
-_must_check_ int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes message,
-					  uint64_t since_ns);
+_must_check_ int perfetto_track_table_read(struct perfetto_track_table *tracks,
+					   struct bytes message, uint64_t since_ns);
 /* What each track is for, once all are described. */
-void perfetto_set_roles(struct perfetto_reader *reader);
+void perfetto_track_table_set_roles(struct perfetto_track_table *tracks);
 /* A track, made if nothing describes it; NULL when out of memory or there are too many. */
-struct perfetto_track *perfetto_find_track(struct perfetto_reader *reader, uint64_t uuid);
+struct perfetto_track *perfetto_track_table_find(struct perfetto_track_table *tracks,
+						 uint64_t uuid);
 /* The track that is described above this one; NULL at the top. */
-struct perfetto_track *perfetto_get_parent(const struct perfetto_reader *reader,
-					   const struct perfetto_track *track);
+struct perfetto_track *perfetto_track_table_get_parent(const struct perfetto_track_table *tracks,
+						       const struct perfetto_track *track);
+void perfetto_track_table_release(struct perfetto_track_table *tracks);
 
 /* read_owners.c: after the first round. */
-_must_check_ int perfetto_finish_descriptors(struct perfetto_reader *reader);
+_must_check_ int perfetto_owners_prepare(struct perfetto_track_table *tracks);
 /* The timeline's thread whose slices are on the track. */
-_must_check_ int perfetto_find_owner(struct perfetto_reader *reader, struct perfetto_track *track,
-				     uint32_t *ret);
+_must_check_ int perfetto_owners_find_thread(struct perfetto_track_table *tracks,
+					     struct perfetto_track *track, uint32_t *ret);
 /* The timeline's process that the track is of. */
-_must_check_ int perfetto_find_process_of(struct perfetto_reader *reader,
-					  const struct perfetto_track *track, uint32_t *ret);
+_must_check_ int perfetto_owners_find_process(struct perfetto_track_table *tracks,
+					      const struct perfetto_track *track, uint32_t *ret);
 /* Its pid in the trace; 0 when it is of none. */
-uint32_t perfetto_get_pid_of(const struct perfetto_reader *reader,
-			     const struct perfetto_track *track);
+uint32_t perfetto_owners_get_pid(const struct perfetto_track_table *tracks,
+				 const struct perfetto_track *track);
 
 /* read_samples.c. */
 _must_check_ int perfetto_read_sample(struct perfetto_reader *reader,

@@ -220,11 +220,12 @@ static int read_descriptors(struct perfetto_reader *reader, const struct raw_pac
 
 	switch (raw->kind) {
 	case PACKET_PROCESS_TREE:
-		return perfetto_read_process_tree(reader, raw->data, 0);
+		return perfetto_threads_read_tree(&reader->threads, raw->data, 0);
 	case PACKET_THREAD:
-		return perfetto_read_thread(reader, raw->data, since_ns, &ignored);
+		return perfetto_threads_read_thread(&reader->threads, raw->data, since_ns,
+						    &ignored);
 	case PACKET_TRACK:
-		return perfetto_read_descriptor(reader, raw->data, since_ns);
+		return perfetto_track_table_read(&reader->tracks, raw->data, since_ns);
 	case PACKET_SYMBOLS:
 		return perfetto_symbols_read(&reader->symbols, raw->data);
 	}
@@ -419,17 +420,11 @@ static void release(struct perfetto_reader *reader)
 	array_release(&reader->sequences);
 	hash_index_release(&reader->sequence_index);
 	array_release(&reader->clocks);
-	array_release(&reader->processes);
-	array_release(&reader->threads);
-	array_release(&reader->unknown);
-	hash_index_release(&reader->unknown_index);
-	array_release(&reader->tracks);
-	hash_index_release(&reader->track_index);
+	perfetto_track_table_release(&reader->tracks);
+	perfetto_threads_release(&reader->threads);
 	array_release(&reader->events);
 	array_release(&reader->attributes);
 	hash_index_release(&reader->locations);
-	array_release(&reader->profile_threads);
-	array_release(&reader->profile_processes);
 	perfetto_heaps_release(&reader->heaps);
 	perfetto_code_release(&reader->code);
 	perfetto_symbols_release(&reader->symbols);
@@ -445,7 +440,11 @@ int perfetto_read(struct import *import)
 	reader.symbols.trace = &reader.trace;
 	reader.code.trace = &reader.trace;
 	reader.code.symbols = &reader.symbols;
+	reader.threads.trace = &reader.trace;
+	reader.tracks.trace = &reader.trace;
+	reader.tracks.threads = &reader.threads;
 	reader.heaps.trace = &reader.trace;
+	reader.heaps.threads = &reader.threads;
 	reader.heaps.owner = &reader;
 	if (!reader.trace.timeline)
 		reader.trace.timeline = reader.own_timeline = timeline_new();
@@ -455,7 +454,7 @@ int perfetto_read(struct import *import)
 		err = read_round(&reader, ROUND_DESCRIPTORS);
 	}
 	if (!err)
-		err = perfetto_finish_descriptors(&reader);
+		err = perfetto_owners_prepare(&reader.tracks);
 	if (!err)
 		err = read_round(&reader, ROUND_EVENTS);
 	if (!err)

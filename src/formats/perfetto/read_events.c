@@ -395,7 +395,7 @@ static int find_counter(struct perfetto_reader *reader, struct perfetto_track *t
 
 	if (track->item != TIMELINE_NONE)
 		return 0;
-	err = perfetto_find_process_of(reader, track, &counter.process);
+	err = perfetto_owners_find_process(&reader->tracks, track, &counter.process);
 	if (!err &&
 	    string_equals(timeline_get_string(reader->trace.timeline, counter.unit), "value"))
 		counter.unit = STRING_EMPTY; /* as our writer has it */
@@ -465,7 +465,7 @@ int perfetto_read_event(struct perfetto_reader *reader, const struct perfetto_pa
 			.unknown_events++; /* instants, what came with later versions */
 		return 0;
 	}
-	track = perfetto_find_track(reader, event.track);
+	track = perfetto_track_table_find(&reader->tracks, event.track);
 	if (!track || !perfetto_has_room(&reader->trace, reader->events.length, 8)) {
 		reader->num_skipped_events++;
 		return 0;

@@ -181,11 +181,11 @@ static int add_value(struct perfetto_heaps *heaps, const struct perfetto_heap_st
 	struct profile *profile = heaps->trace->import->profile;
 	uint32_t thread;
 	uint32_t metric;
-	int err =
-		perfetto_find_thread(heaps->owner, stack->pid, stack->pid, stack->time_ns, &thread);
+	int err = perfetto_threads_find(heaps->threads, stack->pid, stack->pid, stack->time_ns,
+					&thread);
 
 	if (!err)
-		err = perfetto_get_profile_thread(heaps->owner, thread, &thread);
+		err = perfetto_threads_get_profile_id(heaps->threads, thread, &thread);
 	if (!err)
 		err = add_metric(heaps, stack->heap, &metrics[kind], &metric);
 	if (!err)

@@ -1,47 +1,72 @@
 /*
  * Reading Perfetto traces: whose the slices and values of a track are.
  */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "formats/perfetto_reader.h"
 
 /* Tracks may name each other as parents, in a ring too. */
 #define MAX_TRACK_DEPTH 16
 
 /* Threads of which nothing else is told are part of the timeline, too. */
-static int use_described(struct perfetto_reader *reader)
+static int use_described(struct perfetto_track_table *tracks)
 {
 	uint32_t ignored;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < reader->tracks.length; i++) {
-		const struct perfetto_track *track = &reader->tracks.items[i];
+	for (size_t i = 0; !err && i < tracks->items.length; i++) {
+		const struct perfetto_track *track = &tracks->items.items[i];
 
 		if (track->process != PERFETTO_NONE)
-			err = perfetto_use_process(reader, &reader->processes.items[track->process],
-						   &ignored);
+			err = perfetto_threads_use_process(
+				tracks->threads, &tracks->threads->processes.items[track->process],
+				&ignored);
 		if (!err && track->thread != PERFETTO_NONE)
-			err = perfetto_use_thread(reader, &reader->threads.items[track->thread],
-						  reader->threads.items[track->thread].since_ns,
-						  &ignored);
+			err = perfetto_threads_use(
+				tracks->threads, &tracks->threads->items.items[track->thread],
+				tracks->threads->items.items[track->thread].since_ns, &ignored);
 	}
 	return err;
 }
 
-int perfetto_finish_descriptors(struct perfetto_reader *reader)
+/* Tracks point at the order in the file until here. */
+static int sort_threads(struct perfetto_track_table *tracks)
 {
-	int err = perfetto_sort_descriptors(reader);
+	struct perfetto_threads *threads = tracks->threads;
+	size_t num_processes = threads->processes.length;
+	_cleanup_free_ uint32_t *places =
+		malloc((num_processes + threads->items.length + 1) * sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	perfetto_threads_sort(threads, places, places + num_processes);
+	array_for_each (&tracks->items, track) {
+		if (track->process != PERFETTO_NONE)
+			track->process = places[track->process];
+		if (track->thread != PERFETTO_NONE)
+			track->thread = places[num_processes + track->thread];
+	}
+	return 0;
+}
+
+int perfetto_owners_prepare(struct perfetto_track_table *tracks)
+{
+	int err = sort_threads(tracks);
 
 	if (err)
 		return err;
-	perfetto_set_roles(reader);
-	return reader->trace.import->timeline ? use_described(reader) : 0;
+	perfetto_track_table_set_roles(tracks);
+	return tracks->trace->import->timeline ? use_described(tracks) : 0;
 }
 
 /* The process or thread at the top of the track's branch; else what is topmost. */
-static const struct perfetto_track *find_top(const struct perfetto_reader *reader,
+static const struct perfetto_track *find_top(const struct perfetto_track_table *tracks,
 					     const struct perfetto_track *track)
 {
 	for (unsigned int depth = 0; depth < MAX_TRACK_DEPTH; depth++) {
-		const struct perfetto_track *parent = perfetto_get_parent(reader, track);
+		const struct perfetto_track *parent =
+			perfetto_track_table_get_parent(tracks, track);
 
 		if (!parent)
 			break;
@@ -50,36 +75,39 @@ static const struct perfetto_track *find_top(const struct perfetto_reader *reade
 	return track;
 }
 
-int perfetto_find_process_of(struct perfetto_reader *reader, const struct perfetto_track *track,
-			     uint32_t *ret)
+int perfetto_owners_find_process(struct perfetto_track_table *tracks,
+				 const struct perfetto_track *track, uint32_t *ret)
 {
-	const struct perfetto_track *top = find_top(reader, track);
+	const struct perfetto_track *top = find_top(tracks, track);
 	const struct perfetto_thread *thread;
 
 	if (top->process != PERFETTO_NONE)
-		return perfetto_use_process(reader, &reader->processes.items[top->process], ret);
+		return perfetto_threads_use_process(
+			tracks->threads, &tracks->threads->processes.items[top->process], ret);
 	if (top->thread == PERFETTO_NONE)
-		return perfetto_find_process(reader, 0, 0, ret);
-	thread = &reader->threads.items[top->thread];
-	return perfetto_find_process(reader, thread->pid, thread->since_ns, ret);
+		return perfetto_threads_find_process(tracks->threads, 0, 0, ret);
+	thread = &tracks->threads->items.items[top->thread];
+	return perfetto_threads_find_process(tracks->threads, thread->pid, thread->since_ns, ret);
 }
 
-uint32_t perfetto_get_pid_of(const struct perfetto_reader *reader,
-			     const struct perfetto_track *track)
+uint32_t perfetto_owners_get_pid(const struct perfetto_track_table *tracks,
+				 const struct perfetto_track *track)
 {
-	const struct perfetto_track *top = find_top(reader, track);
+	const struct perfetto_track *top = find_top(tracks, track);
 
 	if (top->process != PERFETTO_NONE)
-		return reader->processes.items[top->process].pid;
-	return top->thread == PERFETTO_NONE ? 0 : reader->threads.items[top->thread].pid;
+		return tracks->threads->processes.items[top->process].pid;
+	return top->thread == PERFETTO_NONE ? 0 : tracks->threads->items.items[top->thread].pid;
 }
 
 /* Slices of no thread are of one that has the name of their track, or of their region. */
-int perfetto_find_owner(struct perfetto_reader *reader, struct perfetto_track *track, uint32_t *ret)
+int perfetto_owners_find_thread(struct perfetto_track_table *tracks, struct perfetto_track *track,
+				uint32_t *ret)
 {
-	const struct perfetto_track *top = find_top(reader, track);
+	const struct perfetto_track *top = find_top(tracks, track);
 	const struct perfetto_track *named =
-		track->role == PERFETTO_ZONES ? perfetto_get_parent(reader, track) : track;
+		track->role == PERFETTO_ZONES ? perfetto_track_table_get_parent(tracks, track)
+					      : track;
 	uint32_t process;
 	int err;
 
@@ -88,13 +116,13 @@ int perfetto_find_owner(struct perfetto_reader *reader, struct perfetto_track *t
 		return 0;
 	}
 	if (top->thread != PERFETTO_NONE) {
-		struct perfetto_thread *thread = &reader->threads.items[top->thread];
+		struct perfetto_thread *thread = &tracks->threads->items.items[top->thread];
 
-		err = perfetto_use_thread(reader, thread, thread->since_ns, ret);
+		err = perfetto_threads_use(tracks->threads, thread, thread->since_ns, ret);
 	} else {
-		err = perfetto_find_process_of(reader, track, &process);
+		err = perfetto_owners_find_process(tracks, track, &process);
 		if (!err)
-			err = perfetto_add_thread(reader, process, 0, named->name, ret);
+			err = perfetto_threads_add(tracks->threads, process, 0, named->name, ret);
 	}
 	track->owner = err ? TIMELINE_NONE : *ret;
 	return err;

@@ -144,7 +144,7 @@ static int add_sample(struct perfetto_reader *reader, struct perfetto_sequence *
 	int err = find_metric(reader, sequence);
 
 	if (!err)
-		err = perfetto_get_profile_thread(reader, sample->thread, &thread);
+		err = perfetto_threads_get_profile_id(&reader->threads, sample->thread, &thread);
 	if (!err)
 		err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric,
 					 weight);
@@ -205,8 +205,8 @@ int perfetto_read_sample(struct perfetto_reader *reader, const struct perfetto_p
 	if (values[SAMPLE_CPU_MODE] <= SAMPLE_MODE_USER)
 		sample.mode = (uint8_t)(values[SAMPLE_CPU_MODE] & 3);
 	sample.stack = perfetto_find_stack(reader, sequence, values[SAMPLE_CALLSTACK]);
-	err = perfetto_find_thread(reader, (uint32_t)values[SAMPLE_PID],
-				   (uint32_t)values[SAMPLE_TID], packet->time_ns, &sample.thread);
+	err = perfetto_threads_find(&reader->threads, (uint32_t)values[SAMPLE_PID],
+				    (uint32_t)values[SAMPLE_TID], packet->time_ns, &sample.thread);
 	return err ? err : add_sample(reader, sequence, &sample);
 }
 
@@ -236,7 +236,8 @@ int perfetto_read_streaming_profile(struct perfetto_reader *reader,
 	struct protobuf_field delta;
 	uint64_t time_ns = packet->time_ns;
 	uint32_t thread;
-	int err = perfetto_find_thread(reader, sequence->pid, sequence->tid, time_ns, &thread);
+	int err = perfetto_threads_find(&reader->threads, sequence->pid, sequence->tid, time_ns,
+					&thread);
 
 	sequence->is_ours = false;
 	while (!err && protobuf_next(&message, &field)) {

@@ -12,53 +12,53 @@
 
 /* ---- descriptors -------------------------------------------------------------------------- */
 
-static int describe_process(struct perfetto_reader *reader, const struct perfetto_process *process,
-			    uint32_t *ret)
+static int describe_process(struct perfetto_threads *threads,
+			    const struct perfetto_process *process, uint32_t *ret)
 {
 	struct perfetto_process *added;
 
 	*ret = PERFETTO_NONE;
-	if (!perfetto_has_room(&reader->trace, reader->processes.length, 16))
+	if (!perfetto_has_room(threads->trace, threads->processes.length, 16))
 		return 0;
-	added = array_add(&reader->processes);
+	added = array_add(&threads->processes);
 	if (!added)
 		return -ENOMEM;
 	*added = *process;
 	added->process = TIMELINE_NONE;
-	*ret = added->order = (uint32_t)(reader->processes.length - 1);
+	*ret = added->order = (uint32_t)(threads->processes.length - 1);
 	return 0;
 }
 
-static int describe_thread(struct perfetto_reader *reader, const struct perfetto_thread *thread,
+static int describe_thread(struct perfetto_threads *threads, const struct perfetto_thread *thread,
 			   uint32_t *ret)
 {
 	struct perfetto_thread *added;
 
 	*ret = PERFETTO_NONE;
-	if (!perfetto_has_room(&reader->trace, reader->threads.length, 16))
+	if (!perfetto_has_room(threads->trace, threads->items.length, 16))
 		return 0;
-	added = array_add(&reader->threads);
+	added = array_add(&threads->items);
 	if (!added)
 		return -ENOMEM;
 	*added = *thread;
 	added->thread = TIMELINE_NONE;
-	*ret = added->order = (uint32_t)(reader->threads.length - 1);
+	*ret = added->order = (uint32_t)(threads->items.length - 1);
 	return 0;
 }
 
 /* Of a command line the first word's last part. */
-static int add_base_name(struct perfetto_reader *reader, struct bytes path, uint32_t *ret)
+static int add_base_name(struct perfetto_threads *threads, struct bytes path, uint32_t *ret)
 {
 	size_t start = path.size;
 
 	while (start && path.data[start - 1] != '/')
 		start--;
-	return perfetto_add_string(&reader->trace, bytes_of(path.data + start, path.size - start),
+	return perfetto_add_string(threads->trace, bytes_of(path.data + start, path.size - start),
 				   ret);
 }
 
-int perfetto_read_process(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
-			  uint32_t *ret)
+int perfetto_threads_read_process(struct perfetto_threads *threads, struct bytes message,
+				  uint64_t since_ns, uint32_t *ret)
 {
 	struct perfetto_process process = {.since_ns = since_ns};
 	struct protobuf_field field;
@@ -71,17 +71,17 @@ int perfetto_read_process(struct perfetto_reader *reader, struct bytes message, 
 		else if (field.number == 7 && field.type == PROTOBUF_VARINT)
 			process.start_ns = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES && !process.name)
-			err = add_base_name(reader, field.body, &process.name);
+			err = add_base_name(threads, field.body, &process.name);
 		else if (field.number == 6 && field.type == PROTOBUF_BYTES && !has_name) {
-			err = perfetto_add_string(&reader->trace, field.body, &process.name);
+			err = perfetto_add_string(threads->trace, field.body, &process.name);
 			has_name = true;
 		}
 	}
-	return err ? err : describe_process(reader, &process, ret);
+	return err ? err : describe_process(threads, &process, ret);
 }
 
-int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns,
-			 uint32_t *ret)
+int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes message,
+				 uint64_t since_ns, uint32_t *ret)
 {
 	struct perfetto_thread thread = {.since_ns = since_ns};
 	struct protobuf_field field;
@@ -93,16 +93,16 @@ int perfetto_read_thread(struct perfetto_reader *reader, struct bytes message, u
 		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
 			thread.tid = (uint32_t)field.value;
 		else if (field.number == 5 && field.type == PROTOBUF_BYTES) {
-			err = perfetto_add_string(&reader->trace, field.body, &thread.name);
+			err = perfetto_add_string(threads->trace, field.body, &thread.name);
 			thread.has_name = true;
 		}
 	}
-	return err ? err : describe_thread(reader, &thread, ret);
+	return err ? err : describe_thread(threads, &thread, ret);
 }
 
 /* ---- the process tree --------------------------------------------------------------------- */
 
-static int read_tree_process(struct perfetto_reader *reader, struct bytes message,
+static int read_tree_process(struct perfetto_threads *threads, struct bytes message,
 			     uint64_t since_ns)
 {
 	struct perfetto_process process = {.since_ns = since_ns};
@@ -115,14 +115,15 @@ static int read_tree_process(struct perfetto_reader *reader, struct bytes messag
 		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
 			process.pid = (uint32_t)field.value;
 		} else if (field.number == 3 && field.type == PROTOBUF_BYTES && !has_name) {
-			err = add_base_name(reader, field.body, &process.name);
+			err = add_base_name(threads, field.body, &process.name);
 			has_name = true;
 		}
 	}
-	return err ? err : describe_process(reader, &process, &ignored);
+	return err ? err : describe_process(threads, &process, &ignored);
 }
 
-static int read_tree_thread(struct perfetto_reader *reader, struct bytes message, uint64_t since_ns)
+static int read_tree_thread(struct perfetto_threads *threads, struct bytes message,
+			    uint64_t since_ns)
 {
 	struct perfetto_thread thread = {.since_ns = since_ns};
 	struct protobuf_field field;
@@ -135,12 +136,12 @@ static int read_tree_thread(struct perfetto_reader *reader, struct bytes message
 		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
 			thread.pid = (uint32_t)field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(&reader->trace, field.body, &thread.name);
+			err = perfetto_add_string(threads->trace, field.body, &thread.name);
 	}
-	return err ? err : describe_thread(reader, &thread, &ignored);
+	return err ? err : describe_thread(threads, &thread, &ignored);
 }
 
-int perfetto_read_process_tree(struct perfetto_reader *reader, struct bytes message,
+int perfetto_threads_read_tree(struct perfetto_threads *threads, struct bytes message,
 			       uint64_t since_ns)
 {
 	struct protobuf_field field;
@@ -148,9 +149,9 @@ int perfetto_read_process_tree(struct perfetto_reader *reader, struct bytes mess
 
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
-			err = read_tree_process(reader, field.body, since_ns);
+			err = read_tree_process(threads, field.body, since_ns);
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = read_tree_thread(reader, field.body, since_ns);
+			err = read_tree_thread(threads, field.body, since_ns);
 	}
 	return err;
 }
@@ -178,32 +179,22 @@ static int compare_threads(const void *left, const void *right)
 	return order ? order : COMPARE(a->order, b->order);
 }
 
-int perfetto_sort_descriptors(struct perfetto_reader *reader)
+void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_places,
+			   uint32_t *thread_places)
 {
-	size_t num_processes = reader->processes.length;
-	size_t num_threads = reader->threads.length;
-	_cleanup_free_ uint32_t *places =
-		malloc((num_processes + num_threads + 1) * sizeof(*places));
+	size_t num_processes = threads->processes.length;
+	size_t num_threads = threads->items.length;
 
-	if (!places)
-		return -ENOMEM;
 	if (num_processes)
-		qsort(reader->processes.items, num_processes, sizeof(*reader->processes.items),
+		qsort(threads->processes.items, num_processes, sizeof(*threads->processes.items),
 		      compare_processes);
 	if (num_threads)
-		qsort(reader->threads.items, num_threads, sizeof(*reader->threads.items),
+		qsort(threads->items.items, num_threads, sizeof(*threads->items.items),
 		      compare_threads);
 	for (uint32_t i = 0; i < num_processes; i++)
-		places[reader->processes.items[i].order] = i;
+		process_places[threads->processes.items[i].order] = i;
 	for (uint32_t i = 0; i < num_threads; i++)
-		places[num_processes + reader->threads.items[i].order] = i;
-	array_for_each (&reader->tracks, track) {
-		if (track->process != PERFETTO_NONE)
-			track->process = places[track->process];
-		if (track->thread != PERFETTO_NONE)
-			track->thread = places[num_processes + track->thread];
-	}
-	return 0;
+		thread_places[threads->items.items[i].order] = i;
 }
 
 /* How many items sort before or with the key: the last of them counts at its time. */
@@ -228,7 +219,7 @@ int perfetto_sort_descriptors(struct perfetto_reader *reader)
 static bool is_unknown(const void *owner, uint32_t item, const void *key)
 {
 	const struct perfetto_unknown *a =
-		&((const struct perfetto_reader *)owner)->unknown.items[item];
+		&((const struct perfetto_threads *)owner)->unknown.items[item];
 	const struct perfetto_unknown *b = key;
 
 	return a->pid == b->pid && a->tid == b->tid && a->is_thread == b->is_thread;
@@ -239,32 +230,32 @@ static uint64_t hash_unknown(const struct perfetto_unknown *unknown)
 	return hash_mix(hash_mix(unknown->is_thread, unknown->pid), unknown->tid);
 }
 
-static bool find_unknown(const struct perfetto_reader *reader,
+static bool find_unknown(const struct perfetto_threads *threads,
 			 const struct perfetto_unknown *wanted, uint32_t *ret)
 {
-	uint32_t found = hash_index_find(&reader->unknown_index, hash_unknown(wanted), is_unknown,
-					 reader, wanted);
+	uint32_t found = hash_index_find(&threads->unknown_index, hash_unknown(wanted), is_unknown,
+					 threads, wanted);
 
 	if (found != HASH_INDEX_NONE)
-		*ret = reader->unknown.items[found].item;
+		*ret = threads->unknown.items[found].item;
 	return found != HASH_INDEX_NONE;
 }
 
-static int add_unknown(struct perfetto_reader *reader, const struct perfetto_unknown *unknown)
+static int add_unknown(struct perfetto_threads *threads, const struct perfetto_unknown *unknown)
 {
-	struct perfetto_unknown *added = array_add(&reader->unknown);
+	struct perfetto_unknown *added = array_add(&threads->unknown);
 
 	if (!added)
 		return -ENOMEM;
 	*added = *unknown;
-	return hash_index_add(&reader->unknown_index, hash_unknown(unknown),
-			      (uint32_t)(reader->unknown.length - 1));
+	return hash_index_add(&threads->unknown_index, hash_unknown(unknown),
+			      (uint32_t)(threads->unknown.length - 1));
 }
 
 /* ---- processes ---------------------------------------------------------------------------- */
 
-int perfetto_use_process(struct perfetto_reader *reader, struct perfetto_process *known,
-			 uint32_t *ret)
+int perfetto_threads_use_process(struct perfetto_threads *threads, struct perfetto_process *known,
+				 uint32_t *ret)
 {
 	struct timeline_process process = {
 		.pid = known->pid < PERFETTO_MADE_UP_ID ? known->pid : 0,
@@ -274,35 +265,36 @@ int perfetto_use_process(struct perfetto_reader *reader, struct perfetto_process
 	int err = 0;
 
 	if (known->process == TIMELINE_NONE)
-		err = timeline_add_process(reader->trace.timeline, &process, &known->process);
+		err = timeline_add_process(threads->trace->timeline, &process, &known->process);
 	*ret = known->process;
 	return err;
 }
 
-int perfetto_find_process(struct perfetto_reader *reader, uint32_t pid, uint64_t time_ns,
-			  uint32_t *ret)
+int perfetto_threads_find_process(struct perfetto_threads *threads, uint32_t pid, uint64_t time_ns,
+				  uint32_t *ret)
 {
 	struct perfetto_process key = {.pid = pid, .since_ns = time_ns, .order = UINT32_MAX};
 	struct perfetto_unknown unknown = {.pid = pid};
 	struct timeline_process process = {.pid = pid < PERFETTO_MADE_UP_ID ? pid : 0};
-	size_t place = FIND_PLACE(&reader->processes, &key, compare_processes);
+	size_t place = FIND_PLACE(&threads->processes, &key, compare_processes);
 	int err;
 
-	if (place && reader->processes.items[place - 1].pid == pid)
-		return perfetto_use_process(reader, &reader->processes.items[place - 1], ret);
-	if (place < reader->processes.length && reader->processes.items[place].pid == pid)
-		return perfetto_use_process(reader, &reader->processes.items[place], ret);
-	if (find_unknown(reader, &unknown, ret))
+	if (place && threads->processes.items[place - 1].pid == pid)
+		return perfetto_threads_use_process(threads, &threads->processes.items[place - 1],
+						    ret);
+	if (place < threads->processes.length && threads->processes.items[place].pid == pid)
+		return perfetto_threads_use_process(threads, &threads->processes.items[place], ret);
+	if (find_unknown(threads, &unknown, ret))
 		return 0;
-	err = timeline_add_process(reader->trace.timeline, &process, ret);
+	err = timeline_add_process(threads->trace->timeline, &process, ret);
 	unknown.item = *ret;
-	return err ? err : add_unknown(reader, &unknown);
+	return err ? err : add_unknown(threads, &unknown);
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-int perfetto_add_thread(struct perfetto_reader *reader, uint32_t process, uint32_t tid,
-			uint32_t name, uint32_t *ret)
+int perfetto_threads_add(struct perfetto_threads *threads, uint32_t process, uint32_t tid,
+			 uint32_t name, uint32_t *ret)
 {
 	struct timeline_thread thread = {
 		.process = process,
@@ -310,58 +302,60 @@ int perfetto_add_thread(struct perfetto_reader *reader, uint32_t process, uint32
 		.tid = tid < PERFETTO_MADE_UP_ID ? tid : 0,
 	};
 
-	return timeline_add_thread(reader->trace.timeline, &thread, ret);
+	return timeline_add_thread(threads->trace->timeline, &thread, ret);
 }
 
 /* A thread that no name is told of goes by that of its process. */
-int perfetto_use_thread(struct perfetto_reader *reader, struct perfetto_thread *known,
-			uint64_t time_ns, uint32_t *ret)
+int perfetto_threads_use(struct perfetto_threads *threads, struct perfetto_thread *known,
+			 uint64_t time_ns, uint32_t *ret)
 {
 	uint32_t name = known->name;
 	uint32_t process;
 	int err = 0;
 
 	if (known->thread == TIMELINE_NONE) {
-		err = perfetto_find_process(reader, known->pid, time_ns, &process);
+		err = perfetto_threads_find_process(threads, known->pid, time_ns, &process);
 		if (!err && !known->has_name && name == STRING_EMPTY)
-			name = timeline_get_process(reader->trace.timeline, process)->name;
+			name = timeline_get_process(threads->trace->timeline, process)->name;
 		if (!err)
-			err = perfetto_add_thread(reader, process, known->tid, name,
-						  &known->thread);
+			err = perfetto_threads_add(threads, process, known->tid, name,
+						   &known->thread);
 	}
 	*ret = known->thread;
 	return err;
 }
 
-static bool has_ids(const struct perfetto_reader *reader, size_t place, uint32_t pid, uint32_t tid)
+static bool has_ids(const struct perfetto_threads *threads, size_t place, uint32_t pid,
+		    uint32_t tid)
 {
-	return place < reader->threads.length && reader->threads.items[place].pid == pid &&
-	       reader->threads.items[place].tid == tid;
+	return place < threads->items.length && threads->items.items[place].pid == pid &&
+	       threads->items.items[place].tid == tid;
 }
 
-int perfetto_find_thread(struct perfetto_reader *reader, uint32_t pid, uint32_t tid,
-			 uint64_t time_ns, uint32_t *ret)
+int perfetto_threads_find(struct perfetto_threads *threads, uint32_t pid, uint32_t tid,
+			  uint64_t time_ns, uint32_t *ret)
 {
 	struct perfetto_thread key = {
 		.pid = pid, .tid = tid, .since_ns = time_ns, .order = UINT32_MAX};
 	struct perfetto_unknown unknown = {.pid = pid, .tid = tid, .is_thread = true};
-	size_t place = FIND_PLACE(&reader->threads, &key, compare_threads);
+	size_t place = FIND_PLACE(&threads->items, &key, compare_threads);
 	uint32_t process;
 	int err;
 
-	if (place && has_ids(reader, place - 1, pid, tid))
-		return perfetto_use_thread(reader, &reader->threads.items[place - 1], time_ns, ret);
-	if (has_ids(reader, place, pid, tid))
-		return perfetto_use_thread(reader, &reader->threads.items[place], time_ns, ret);
-	if (find_unknown(reader, &unknown, ret))
+	if (place && has_ids(threads, place - 1, pid, tid))
+		return perfetto_threads_use(threads, &threads->items.items[place - 1], time_ns,
+					    ret);
+	if (has_ids(threads, place, pid, tid))
+		return perfetto_threads_use(threads, &threads->items.items[place], time_ns, ret);
+	if (find_unknown(threads, &unknown, ret))
 		return 0;
-	err = perfetto_find_process(reader, pid, time_ns, &process);
+	err = perfetto_threads_find_process(threads, pid, time_ns, &process);
 	if (!err)
-		err = perfetto_add_thread(
-			reader, process, tid,
-			timeline_get_process(reader->trace.timeline, process)->name, ret);
+		err = perfetto_threads_add(
+			threads, process, tid,
+			timeline_get_process(threads->trace->timeline, process)->name, ret);
 	unknown.item = *ret;
-	return err ? err : add_unknown(reader, &unknown);
+	return err ? err : add_unknown(threads, &unknown);
 }
 
 /* ---- the profile -------------------------------------------------------------------------- */
@@ -382,27 +376,27 @@ static uint32_t *get_slot(void *items, size_t *length, size_t *capacity, uint32_
 
 #define GET_SLOT(array, item) get_slot(&(array).items, &(array).length, &(array).capacity, (item))
 
-static int copy_string(const struct perfetto_reader *reader, uint32_t string, uint32_t *ret)
+static int copy_string(const struct perfetto_threads *threads, uint32_t string, uint32_t *ret)
 {
-	const struct string_table *strings = timeline_get_strings(reader->trace.timeline);
+	const struct string_table *strings = timeline_get_strings(threads->trace->timeline);
 
-	return string_table_add(profile_get_strings(reader->trace.import->profile),
+	return string_table_add(profile_get_strings(threads->trace->import->profile),
 				string_table_get(strings, string),
 				string_table_get_length(strings, string), ret);
 }
 
-static int get_profile_process(struct perfetto_reader *reader, uint32_t id, uint32_t *ret)
+static int get_profile_process(struct perfetto_threads *threads, uint32_t id, uint32_t *ret)
 {
-	const struct timeline_process *process = timeline_get_process(reader->trace.timeline, id);
-	uint32_t *slot = GET_SLOT(reader->profile_processes, id);
+	const struct timeline_process *process = timeline_get_process(threads->trace->timeline, id);
+	uint32_t *slot = GET_SLOT(threads->profile_processes, id);
 	uint32_t comm;
 	int err = slot ? 0 : -ENOMEM;
 
 	if (!err && !*slot) {
-		err = copy_string(reader, process->name, &comm);
+		err = copy_string(threads, process->name, &comm);
 		if (!err)
-			err = profile_add_process(reader->trace.import->profile, process->pid, comm,
-						  slot);
+			err = profile_add_process(threads->trace->import->profile, process->pid,
+						  comm, slot);
 		*slot += !err;
 	}
 	if (!err)
@@ -410,22 +404,33 @@ static int get_profile_process(struct perfetto_reader *reader, uint32_t id, uint
 	return err;
 }
 
-int perfetto_get_profile_thread(struct perfetto_reader *reader, uint32_t id, uint32_t *ret)
+int perfetto_threads_get_profile_id(struct perfetto_threads *threads, uint32_t id, uint32_t *ret)
 {
-	const struct timeline_thread *info = timeline_get_thread(reader->trace.timeline, id);
-	struct thread thread = {.tid = (uint32_t)info->tid, .source = reader->trace.import->source};
-	uint32_t *slot = GET_SLOT(reader->profile_threads, id);
+	const struct timeline_thread *info = timeline_get_thread(threads->trace->timeline, id);
+	struct thread thread = {.tid = (uint32_t)info->tid,
+				.source = threads->trace->import->source};
+	uint32_t *slot = GET_SLOT(threads->profile_threads, id);
 	int err = slot ? 0 : -ENOMEM;
 
 	if (!err && !*slot) {
-		err = copy_string(reader, info->name, &thread.comm);
+		err = copy_string(threads, info->name, &thread.comm);
 		if (!err)
-			err = get_profile_process(reader, info->process, &thread.process);
+			err = get_profile_process(threads, info->process, &thread.process);
 		if (!err)
-			err = profile_add_thread(reader->trace.import->profile, &thread, slot);
+			err = profile_add_thread(threads->trace->import->profile, &thread, slot);
 		*slot += !err;
 	}
 	if (!err)
 		*ret = *slot - 1;
 	return err;
+}
+
+void perfetto_threads_release(struct perfetto_threads *threads)
+{
+	array_release(&threads->processes);
+	array_release(&threads->items);
+	array_release(&threads->unknown);
+	hash_index_release(&threads->unknown_index);
+	array_release(&threads->profile_threads);
+	array_release(&threads->profile_processes);
 }

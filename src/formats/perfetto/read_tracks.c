@@ -18,7 +18,7 @@
 
 /* ---- descriptors -------------------------------------------------------------------------- */
 
-static int read_counter(struct perfetto_reader *reader, struct bytes message,
+static int read_counter(struct perfetto_track_table *tracks, struct bytes message,
 			struct perfetto_track *track)
 {
 	static const char *const units[] = {"", "ns", "", "bytes"};
@@ -28,14 +28,14 @@ static int read_counter(struct perfetto_reader *reader, struct bytes message,
 	track->is_counter = true;
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 3 && field.type == PROTOBUF_VARINT && field.value < 4)
-			err = timeline_add_string(reader->trace.timeline, units[field.value],
+			err = timeline_add_string(tracks->trace->timeline, units[field.value],
 						  &track->unit);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT && field.value)
 			track->multiplier = (int64_t)field.value;
 		else if (field.number == 5 && field.type == PROTOBUF_VARINT)
 			track->is_incremental = field.value != 0;
 		else if (field.number == 6 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(&reader->trace, field.body, &track->unit);
+			err = perfetto_add_string(tracks->trace, field.body, &track->unit);
 	}
 	return err;
 }
@@ -62,8 +62,9 @@ static void read_bounds(struct bytes text, struct perfetto_track *track)
 	}
 }
 
-static int read_descriptor_field(struct perfetto_reader *reader, const struct protobuf_field *field,
-				 uint64_t since_ns, struct perfetto_track *track)
+static int read_descriptor_field(struct perfetto_track_table *tracks,
+				 const struct protobuf_field *field, uint64_t since_ns,
+				 struct perfetto_track *track)
 {
 	if (field->type == PROTOBUF_VARINT && field->number == 1)
 		track->uuid = field->value;
@@ -74,13 +75,15 @@ static int read_descriptor_field(struct perfetto_reader *reader, const struct pr
 	switch (field->number) {
 	case 2:
 	case 10: /* static_name */
-		return perfetto_add_string(&reader->trace, field->body, &track->name);
+		return perfetto_add_string(tracks->trace, field->body, &track->name);
 	case 3:
-		return perfetto_read_process(reader, field->body, since_ns, &track->process);
+		return perfetto_threads_read_process(tracks->threads, field->body, since_ns,
+						     &track->process);
 	case 4:
-		return perfetto_read_thread(reader, field->body, since_ns, &track->thread);
+		return perfetto_threads_read_thread(tracks->threads, field->body, since_ns,
+						    &track->thread);
 	case 8:
-		return read_counter(reader, field->body, track);
+		return read_counter(tracks, field->body, track);
 	case 14:
 		read_bounds(field->body, track);
 		return 0;
@@ -90,30 +93,30 @@ static int read_descriptor_field(struct perfetto_reader *reader, const struct pr
 
 static bool is_track(const void *owner, uint32_t item, const void *key)
 {
-	return ((const struct perfetto_reader *)owner)->tracks.items[item].uuid ==
+	return ((const struct perfetto_track_table *)owner)->items.items[item].uuid ==
 	       *(const uint64_t *)key;
 }
 
-static struct perfetto_track *find_track(const struct perfetto_reader *reader, uint64_t uuid)
+static struct perfetto_track *find_track(const struct perfetto_track_table *tracks, uint64_t uuid)
 {
 	uint32_t found =
-		hash_index_find(&reader->track_index, hash_mix(0, uuid), is_track, reader, &uuid);
+		hash_index_find(&tracks->index, hash_mix(0, uuid), is_track, tracks, &uuid);
 
-	return found == HASH_INDEX_NONE ? NULL : &reader->tracks.items[found];
+	return found == HASH_INDEX_NONE ? NULL : &tracks->items.items[found];
 }
 
-static int add_track(struct perfetto_reader *reader, const struct perfetto_track *track)
+static int add_track(struct perfetto_track_table *tracks, const struct perfetto_track *track)
 {
 	struct perfetto_track *added;
 
-	if (!perfetto_has_room(&reader->trace, reader->tracks.length, 32))
+	if (!perfetto_has_room(tracks->trace, tracks->items.length, 32))
 		return 0;
-	added = array_add(&reader->tracks);
+	added = array_add(&tracks->items);
 	if (!added)
 		return -ENOMEM;
 	*added = *track;
-	return hash_index_add(&reader->track_index, hash_mix(0, track->uuid),
-			      (uint32_t)(reader->tracks.length - 1));
+	return hash_index_add(&tracks->index, hash_mix(0, track->uuid),
+			      (uint32_t)(tracks->items.length - 1));
 }
 
 static const struct perfetto_track new_track = {
@@ -127,8 +130,8 @@ static const struct perfetto_track new_track = {
 };
 
 /* A track may be described several times, each time with more. */
-int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes message,
-			     uint64_t since_ns)
+int perfetto_track_table_read(struct perfetto_track_table *tracks, struct bytes message,
+			      uint64_t since_ns)
 {
 	struct perfetto_track track = new_track;
 	struct perfetto_track *known;
@@ -136,12 +139,12 @@ int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes messag
 	int err = 0;
 
 	while (!err && protobuf_next(&message, &field))
-		err = read_descriptor_field(reader, &field, since_ns, &track);
+		err = read_descriptor_field(tracks, &field, since_ns, &track);
 	if (err)
 		return err;
-	known = find_track(reader, track.uuid);
+	known = find_track(tracks, track.uuid);
 	if (!known)
-		return add_track(reader, &track);
+		return add_track(tracks, &track);
 	if (!known->parent_uuid)
 		known->parent_uuid = track.parent_uuid;
 	if (known->name == STRING_EMPTY)
@@ -167,16 +170,16 @@ int perfetto_read_descriptor(struct perfetto_reader *reader, struct bytes messag
 /* ---- in order ----------------------------------------------------------------------------- */
 
 /* What our own writer describes, by its place below the track of its process. */
-static enum perfetto_role find_role(const struct perfetto_reader *reader,
+static enum perfetto_role find_role(const struct perfetto_track_table *tracks,
 				    const struct perfetto_track *track)
 {
-	const struct perfetto_track *parent = perfetto_get_parent(reader, track);
-	const char *name = timeline_get_string(reader->trace.timeline, track->name);
+	const struct perfetto_track *parent = perfetto_track_table_get_parent(tracks, track);
+	const char *name = timeline_get_string(tracks->trace->timeline, track->name);
 	const char *group;
 
 	if (!parent)
 		return track->is_counter ? PERFETTO_COUNTER : PERFETTO_TRACK;
-	group = timeline_get_string(reader->trace.timeline, parent->name);
+	group = timeline_get_string(tracks->trace->timeline, parent->name);
 	if (track->region_end && string_equals(group, GROUP_NAME) && !track->is_counter)
 		return PERFETTO_REGION;
 	if (parent->region_end && track->is_counter && string_equals(name, FILL_NAME))
@@ -195,35 +198,38 @@ static enum perfetto_role find_role(const struct perfetto_reader *reader,
 	return track->is_counter ? PERFETTO_COUNTER : PERFETTO_TRACK;
 }
 
-void perfetto_set_roles(struct perfetto_reader *reader)
+void perfetto_track_table_set_roles(struct perfetto_track_table *tracks)
 {
-	array_for_each (&reader->tracks, track)
-		track->role = (uint8_t)find_role(reader, track);
+	array_for_each (&tracks->items, track)
+		track->role = (uint8_t)find_role(tracks, track);
 }
 
-struct perfetto_track *perfetto_find_track(struct perfetto_reader *reader, uint64_t uuid)
+struct perfetto_track *perfetto_track_table_find(struct perfetto_track_table *tracks, uint64_t uuid)
 {
 	struct perfetto_track track = new_track;
 
-	if (reader->last_track < reader->tracks.length &&
-	    reader->tracks.items[reader->last_track].uuid == uuid)
-		return &reader->tracks.items[reader->last_track];
-	if (!find_track(reader, uuid)) {
+	if (tracks->last < tracks->items.length && tracks->items.items[tracks->last].uuid == uuid)
+		return &tracks->items.items[tracks->last];
+	if (!find_track(tracks, uuid)) {
 		track.uuid = uuid;
-		if (add_track(reader, &track))
+		if (add_track(tracks, &track))
 			return NULL;
 	}
-	reader->last_track =
-		hash_index_find(&reader->track_index, hash_mix(0, uuid), is_track, reader, &uuid);
-	return reader->last_track == HASH_INDEX_NONE ? NULL
-						     : &reader->tracks.items[reader->last_track];
+	tracks->last = hash_index_find(&tracks->index, hash_mix(0, uuid), is_track, tracks, &uuid);
+	return tracks->last == HASH_INDEX_NONE ? NULL : &tracks->items.items[tracks->last];
 }
 
-struct perfetto_track *perfetto_get_parent(const struct perfetto_reader *reader,
-					   const struct perfetto_track *track)
+struct perfetto_track *perfetto_track_table_get_parent(const struct perfetto_track_table *tracks,
+						       const struct perfetto_track *track)
 {
 	if (!track->parent_uuid || track->process != PERFETTO_NONE ||
 	    track->thread != PERFETTO_NONE)
 		return NULL;
-	return find_track(reader, track->parent_uuid);
+	return find_track(tracks, track->parent_uuid);
+}
+
+void perfetto_track_table_release(struct perfetto_track_table *tracks)
+{
+	array_release(&tracks->items);
+	hash_index_release(&tracks->index);
 }

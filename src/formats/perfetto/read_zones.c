@@ -75,7 +75,7 @@ static int use_region(struct perfetto_reader *reader, struct perfetto_track *tra
 
 	if (track->item != TIMELINE_NONE)
 		return 0;
-	err = perfetto_find_process_of(reader, track, &region.process);
+	err = perfetto_owners_find_process(&reader->tracks, track, &region.process);
 	return err ? err : timeline_add_region(reader->trace.timeline, &region, &track->item);
 }
 
@@ -84,7 +84,7 @@ static int make_region(struct perfetto_finisher *finisher, struct perfetto_track
 {
 	struct perfetto_reader *reader = finisher->reader;
 	uint32_t owner;
-	int err = perfetto_find_owner(reader, track, &owner);
+	int err = perfetto_owners_find_thread(&reader->tracks, track, &owner);
 
 	if (err)
 		return err;
@@ -98,7 +98,7 @@ static int make_region(struct perfetto_finisher *finisher, struct perfetto_track
 int perfetto_add_fill(struct perfetto_reader *reader, const struct perfetto_packet *packet,
 		      uint64_t bytes, struct perfetto_track *track)
 {
-	struct perfetto_track *region = perfetto_get_parent(reader, track);
+	struct perfetto_track *region = perfetto_track_table_get_parent(&reader->tracks, track);
 	struct region_fill fill = {.time_ns = packet->time_ns, .bytes = bytes};
 	int err = use_region(reader, region);
 
@@ -114,7 +114,7 @@ int perfetto_add_in_use(struct perfetto_reader *reader, const struct perfetto_pa
 	uint32_t count = timeline_count_in_use(reader->trace.timeline);
 	struct regions_in_use *last =
 		count ? timeline_get_in_use(reader->trace.timeline, count - 1) : NULL;
-	int err = perfetto_find_process_of(reader, track, &use.process);
+	int err = perfetto_owners_find_process(&reader->tracks, track, &use.process);
 
 	if (err)
 		return err;
@@ -137,8 +137,9 @@ static int find_occupant(struct perfetto_reader *reader, const struct perfetto_t
 	const char *digits = strrchr(name, '[');
 	unsigned long long tid = digits ? strtoull(digits + 1, NULL, 10) : 0;
 
-	return perfetto_find_thread(reader, perfetto_get_pid_of(reader, track), (uint32_t)tid,
-				    event->time_ns, ret);
+	return perfetto_threads_find(&reader->threads,
+				     perfetto_owners_get_pid(&reader->tracks, track), (uint32_t)tid,
+				     event->time_ns, ret);
 }
 
 static int begin_occupancy(struct perfetto_reader *reader, struct perfetto_track *track,
@@ -281,7 +282,9 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 {
 	struct perfetto_reader *reader = finisher->reader;
 	struct perfetto_track *region =
-		track->role == PERFETTO_ZONES ? perfetto_get_parent(reader, track) : track;
+		track->role == PERFETTO_ZONES
+			? perfetto_track_table_get_parent(&reader->tracks, track)
+			: track;
 	uint32_t place = region->first_occupancy;
 	uint32_t owner;
 	int err;
@@ -295,7 +298,7 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 
 		if (event->location != TIMELINE_NONE &&
 		    !find_on_region(reader, region, event->time_ns, &place, &owner))
-			err = perfetto_find_owner(reader, track, &owner);
+			err = perfetto_owners_find_thread(&reader->tracks, track, &owner);
 		if (!err)
 			err = finish_slice(finisher, region, event, owner);
 	}
@@ -311,15 +314,15 @@ int perfetto_finish_zones(struct perfetto_reader *reader)
 	struct perfetto_finisher finisher = {.reader = reader};
 	int err = 0;
 
-	for (size_t i = 0; !err && i < reader->tracks.length; i++)
-		if (reader->tracks.items[i].is_unsorted)
-			err = sort_events(&finisher, &reader->tracks.items[i]);
-	for (size_t i = 0; !err && i < reader->tracks.length; i++)
-		if (reader->tracks.items[i].role == PERFETTO_REGION)
-			err = finish_occupancies(&finisher, &reader->tracks.items[i]);
-	for (size_t i = 0; !err && i < reader->tracks.length; i++)
-		if (reader->tracks.items[i].role != PERFETTO_REGION)
-			err = finish_track(&finisher, &reader->tracks.items[i]);
+	for (size_t i = 0; !err && i < reader->tracks.items.length; i++)
+		if (reader->tracks.items.items[i].is_unsorted)
+			err = sort_events(&finisher, &reader->tracks.items.items[i]);
+	for (size_t i = 0; !err && i < reader->tracks.items.length; i++)
+		if (reader->tracks.items.items[i].role == PERFETTO_REGION)
+			err = finish_occupancies(&finisher, &reader->tracks.items.items[i]);
+	for (size_t i = 0; !err && i < reader->tracks.items.length; i++)
+		if (reader->tracks.items.items[i].role != PERFETTO_REGION)
+			err = finish_track(&finisher, &reader->tracks.items.items[i]);
 	if (!err && finisher.num_open)
 		import_warn(reader->trace.import, "%llu slices were still open at the end",
 			    (unsigned long long)finisher.num_open);
