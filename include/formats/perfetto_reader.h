@@ -264,9 +264,32 @@ struct perfetto_heap_stack {
 	uint64_t values[6]; /* by metric */
 };
 
+struct perfetto_samples {
+	struct perfetto_trace *trace;     /* borrowed */
+	struct perfetto_threads *threads; /* borrowed */
+	uint32_t num_metrics;
+	uint64_t num_stackless;   /* samples whose stack nothing told of */
+	struct sampling sampling; /* of our recording: sums, and what its samples have in common */
+	uint64_t first_ns;        /* of the recording's samples */
+	uint64_t last_ns;
+};
+
+/* Slices, until all are there and become zones and occupancies. */
+struct perfetto_slices {
+	struct perfetto_trace *trace;        /* borrowed */
+	struct perfetto_track_table *tracks; /* borrowed */
+	ARRAY(struct perfetto_event) events;
+	ARRAY(struct perfetto_attribute) attributes;
+	struct hash_index locations; /* of the timeline */
+	uint32_t first_zone;         /* of the timeline, that is this trace's */
+	uint64_t last_ns;            /* time of the last event */
+	uint64_t num_skipped;        /* ends without a begin, and what is too much */
+	struct text text;
+};
+
 struct perfetto_heaps {
 	struct perfetto_trace *trace;     /* borrowed */
-	struct perfetto_reader *owner;    /* borrowed: counts stacks that are not there */
+	struct perfetto_samples *samples; /* borrowed: counts stacks that are not there */
 	struct perfetto_threads *threads; /* borrowed */
 	ARRAY(struct perfetto_heap_stack) stacks;
 	struct hash_index index;
@@ -278,11 +301,7 @@ struct perfetto_heaps {
 struct perfetto_reader {
 	struct perfetto_trace trace;
 	struct timeline *own_timeline; /* where the import wants none */
-	uint32_t first_zone;
-	uint64_t last_ns;
-	uint64_t num_skipped_events; /* ends without a begin, and what is too much */
-	uint64_t num_stackless;      /* samples whose stack nothing told of */
-	uint64_t num_stateless;      /* packets whose sequence had lost what they refer to */
+	uint64_t num_stateless;        /* packets whose sequence had lost what they refer to */
 
 	ARRAY(struct perfetto_sequence) sequences;
 	struct hash_index sequence_index;
@@ -292,18 +311,11 @@ struct perfetto_reader {
 	struct perfetto_threads threads;
 	struct perfetto_track_table tracks;
 
-	ARRAY(struct perfetto_event) events;
-	ARRAY(struct perfetto_attribute) attributes;
-	struct hash_index locations; /* of the timeline */
-
-	uint32_t num_metrics;
-	struct sampling sampling; /* of our recording: sums, and what its samples have in common */
-	uint64_t first_sample_ns;
-	uint64_t last_sample_ns;
+	struct perfetto_samples samples;
+	struct perfetto_slices slices;
 	struct perfetto_symbols symbols;
 	struct perfetto_code code;
 	struct perfetto_heaps heaps;
-	struct text text;
 };
 
 /* A packet, as far as all kinds are alike. */
@@ -436,12 +448,12 @@ uint32_t perfetto_owners_get_pid(const struct perfetto_track_table *tracks,
 				 const struct perfetto_track *track);
 
 /* read_samples.c. */
-_must_check_ int perfetto_read_sample(struct perfetto_reader *reader,
-				      const struct perfetto_packet *packet, struct bytes message);
-_must_check_ int perfetto_read_streaming_profile(struct perfetto_reader *reader,
-						 const struct perfetto_packet *packet,
-						 struct bytes message);
-_must_check_ int perfetto_read_sample_defaults(struct perfetto_reader *reader,
+_must_check_ int perfetto_samples_read(struct perfetto_samples *samples,
+				       const struct perfetto_packet *packet, struct bytes message);
+_must_check_ int perfetto_samples_read_streamed(struct perfetto_samples *samples,
+						const struct perfetto_packet *packet,
+						struct bytes message);
+_must_check_ int perfetto_read_sample_defaults(struct perfetto_trace *trace,
 					       struct perfetto_sequence *sequence,
 					       struct bytes message);
 
@@ -449,26 +461,28 @@ _must_check_ int perfetto_read_sample_defaults(struct perfetto_reader *reader,
  * The profile's stack of a number; STACK_EMPTY, which is counted, where the sequence has not told
  * of it.
  */
-uint32_t perfetto_find_stack(struct perfetto_reader *reader,
-			     const struct perfetto_sequence *sequence, uint64_t iid);
+uint32_t perfetto_samples_find_stack(struct perfetto_samples *samples,
+				     const struct perfetto_sequence *sequence, uint64_t iid);
 
 /* How our own recording was made, into the profile, when all packets are read. */
-void perfetto_finish_samples(struct perfetto_reader *reader);
+void perfetto_samples_finish(struct perfetto_samples *samples);
 
 /* read_events.c. */
-_must_check_ int perfetto_read_event(struct perfetto_reader *reader,
-				     const struct perfetto_packet *packet, struct bytes message);
+_must_check_ int perfetto_slices_read_event(struct perfetto_slices *slices,
+					    const struct perfetto_packet *packet,
+					    struct bytes message);
 
 /* What our own traces tell of regions, from their counters. */
-_must_check_ int perfetto_add_fill(struct perfetto_reader *reader,
-				   const struct perfetto_packet *packet, uint64_t bytes,
-				   struct perfetto_track *track);
-_must_check_ int perfetto_add_in_use(struct perfetto_reader *reader,
-				     const struct perfetto_packet *packet, uint64_t value,
-				     const struct perfetto_track *track);
+_must_check_ int perfetto_slices_add_fill(struct perfetto_slices *slices,
+					  const struct perfetto_packet *packet, uint64_t bytes,
+					  struct perfetto_track *track);
+_must_check_ int perfetto_slices_add_in_use(struct perfetto_slices *slices,
+					    const struct perfetto_packet *packet, uint64_t value,
+					    const struct perfetto_track *track);
 
 /* read_zones.c: slices to zones and occupancies, when all packets are read. */
-_must_check_ int perfetto_finish_zones(struct perfetto_reader *reader);
+_must_check_ int perfetto_slices_finish(struct perfetto_slices *slices);
+void perfetto_slices_release(struct perfetto_slices *slices);
 
 /*
  * read_compressed.c: packets that are packed by zlib, of at most `limit` bytes when unpacked.

@@ -191,7 +191,7 @@ static int read_defaults(struct perfetto_reader *reader, struct perfetto_sequenc
 		if (field.number == PACKET_CLOCK && field.type == PROTOBUF_VARINT)
 			sequence->default_clock = (uint32_t)field.value;
 		else if (field.number == 12 && field.type == PROTOBUF_BYTES)
-			err = perfetto_read_sample_defaults(reader, sequence, field.body);
+			err = perfetto_read_sample_defaults(&reader->trace, sequence, field.body);
 		else if (field.number == 11 && field.type == PROTOBUF_BYTES)
 			while (protobuf_next(&field.body, &inner))
 				if (inner.number == 11 && inner.type == PROTOBUF_VARINT)
@@ -261,13 +261,16 @@ static int read_data(struct perfetto_reader *reader, const struct raw_packet *ra
 			read_owner(sequence, raw->data);
 		return 0;
 	case PACKET_TRACK_EVENT:
-		return sequence ? perfetto_read_event(reader, &packet, raw->data) : 0;
+		return sequence ? perfetto_slices_read_event(&reader->slices, &packet, raw->data)
+				: 0;
 	case PACKET_SAMPLE:
-		return sequence ? perfetto_read_sample(reader, &packet, raw->data) : 0;
+		return sequence ? perfetto_samples_read(&reader->samples, &packet, raw->data) : 0;
 	case PACKET_HEAP:
 		return sequence ? perfetto_heaps_read(&reader->heaps, &packet, raw->data) : 0;
 	case PACKET_STREAMING_PROFILE:
-		return sequence ? perfetto_read_streaming_profile(reader, &packet, raw->data) : 0;
+		return sequence ? perfetto_samples_read_streamed(&reader->samples, &packet,
+								 raw->data)
+				: 0;
 	}
 	return 0;
 }
@@ -402,13 +405,13 @@ static void tell_losses(struct perfetto_reader *reader)
 		import_warn(import,
 			    "%llu packets refer to what was lost before they came, skipping",
 			    (unsigned long long)reader->num_stateless);
-	if (reader->num_stackless)
+	if (reader->samples.num_stackless)
 		import_warn(import, "%llu samples refer to stacks that the trace does not have",
-			    (unsigned long long)reader->num_stackless);
-	if (reader->num_skipped_events)
+			    (unsigned long long)reader->samples.num_stackless);
+	if (reader->slices.num_skipped)
 		import_warn(import, "%llu events do not fit to others, skipping",
-			    (unsigned long long)reader->num_skipped_events);
-	import->counts.skipped += reader->num_stateless + reader->num_skipped_events;
+			    (unsigned long long)reader->slices.num_skipped);
+	import->counts.skipped += reader->num_stateless + reader->slices.num_skipped;
 }
 
 static void release(struct perfetto_reader *reader)
@@ -422,13 +425,10 @@ static void release(struct perfetto_reader *reader)
 	array_release(&reader->clocks);
 	perfetto_track_table_release(&reader->tracks);
 	perfetto_threads_release(&reader->threads);
-	array_release(&reader->events);
-	array_release(&reader->attributes);
-	hash_index_release(&reader->locations);
+	perfetto_slices_release(&reader->slices);
 	perfetto_heaps_release(&reader->heaps);
 	perfetto_code_release(&reader->code);
 	perfetto_symbols_release(&reader->symbols);
-	text_release(&reader->text);
 	timeline_free(reader->own_timeline);
 }
 
@@ -443,14 +443,18 @@ int perfetto_read(struct import *import)
 	reader.threads.trace = &reader.trace;
 	reader.tracks.trace = &reader.trace;
 	reader.tracks.threads = &reader.threads;
+	reader.samples.trace = &reader.trace;
+	reader.samples.threads = &reader.threads;
+	reader.slices.trace = &reader.trace;
+	reader.slices.tracks = &reader.tracks;
 	reader.heaps.trace = &reader.trace;
 	reader.heaps.threads = &reader.threads;
-	reader.heaps.owner = &reader;
+	reader.heaps.samples = &reader.samples;
 	if (!reader.trace.timeline)
 		reader.trace.timeline = reader.own_timeline = timeline_new();
 	err = reader.trace.timeline ? 0 : -ENOMEM;
 	if (!err) {
-		reader.first_zone = timeline_count_zone(reader.trace.timeline);
+		reader.slices.first_zone = timeline_count_zone(reader.trace.timeline);
 		err = read_round(&reader, ROUND_DESCRIPTORS);
 	}
 	if (!err)
@@ -458,11 +462,11 @@ int perfetto_read(struct import *import)
 	if (!err)
 		err = read_round(&reader, ROUND_EVENTS);
 	if (!err)
-		err = perfetto_finish_zones(&reader);
+		err = perfetto_slices_finish(&reader.slices);
 	if (!err)
 		err = perfetto_heaps_finish(&reader.heaps);
 	if (!err) {
-		perfetto_finish_samples(&reader);
+		perfetto_samples_finish(&reader.samples);
 		tell_losses(&reader);
 	}
 	if (!err && !import->will_name_code)

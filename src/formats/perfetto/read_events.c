@@ -51,7 +51,7 @@ static uint32_t find_string(const struct perfetto_packet *packet, enum perfetto_
 	return string == PERFETTO_NONE ? STRING_EMPTY : string;
 }
 
-static int read_source(struct perfetto_reader *reader, struct bytes message,
+static int read_source(struct perfetto_slices *slices, struct bytes message,
 		       struct perfetto_track_event *event)
 {
 	struct protobuf_field field;
@@ -59,9 +59,9 @@ static int read_source(struct perfetto_reader *reader, struct bytes message,
 
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(&reader->trace, field.body, &event->file);
+			err = perfetto_add_string(slices->trace, field.body, &event->file);
 		else if (field.number == 3 && field.type == PROTOBUF_BYTES)
-			err = perfetto_add_string(&reader->trace, field.body, &event->function);
+			err = perfetto_add_string(slices->trace, field.body, &event->function);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
 			event->line = (uint32_t)field.value;
 	}
@@ -89,7 +89,7 @@ static uint64_t read_first(const struct protobuf_field *field)
 	return field->type == PROTOBUF_BYTES ? protobuf_read_varint(&body) : field->value;
 }
 
-static int read_event_field(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_event_field(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			    const struct protobuf_field *field, struct perfetto_track_event *event)
 {
 	switch (field->number) {
@@ -106,13 +106,13 @@ static int read_event_field(struct perfetto_reader *reader, const struct perfett
 		event->extra_counter = read_first(field);
 		return 0;
 	case 23:
-		return perfetto_add_string(&reader->trace, field->body, &event->name);
+		return perfetto_add_string(slices->trace, field->body, &event->name);
 	case 30:
 		event->has_value = true;
 		event->value = (int64_t)field->value;
 		return 0;
 	case 33:
-		return read_source(reader, field->body, event);
+		return read_source(slices, field->body, event);
 	case 34:
 		use_source(packet, field->value, event);
 		return 0;
@@ -126,24 +126,24 @@ static int read_event_field(struct perfetto_reader *reader, const struct perfett
 
 /* ---- attributes --------------------------------------------------------------------------- */
 
-static int add_attribute(struct perfetto_reader *reader, const struct zone_attribute *attribute,
+static int add_attribute(struct perfetto_slices *slices, const struct zone_attribute *attribute,
 			 uint32_t *last)
 {
 	struct perfetto_attribute *added;
 
-	if (!perfetto_has_room(&reader->trace, reader->attributes.length, 8))
+	if (!perfetto_has_room(slices->trace, slices->attributes.length, 8))
 		return 0;
-	added = array_add(&reader->attributes);
+	added = array_add(&slices->attributes);
 	if (!added)
 		return -ENOMEM;
 	added->attribute = *attribute;
 	added->attribute.next = *last;
-	*last = (uint32_t)reader->attributes.length;
+	*last = (uint32_t)slices->attributes.length;
 	return 0;
 }
 
 /* The value of an annotation; false when it has none that we can hold. */
-static int read_value(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_value(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 		      const struct protobuf_field *field, struct zone_attribute *attribute,
 		      bool *has_value)
 {
@@ -168,7 +168,7 @@ static int read_value(struct perfetto_reader *reader, const struct perfetto_pack
 		return 0;
 	case 6:
 		attribute->type = VALUE_STRING;
-		return perfetto_add_string(&reader->trace, field->body, &attribute->value.string);
+		return perfetto_add_string(slices->trace, field->body, &attribute->value.string);
 	case 17:
 		attribute->type = VALUE_STRING;
 		attribute->value.string =
@@ -186,13 +186,13 @@ static bool is_value(const struct protobuf_field *field)
 	return field->type == (field->number == 6 ? PROTOBUF_BYTES : PROTOBUF_VARINT);
 }
 
-/* The name behind what reader->text holds; of an item of an array, its number. */
-static void append_name(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+/* The name behind what slices->text holds; of an item of an array, its number. */
+static void append_name(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			struct bytes message, size_t item)
 {
 	struct bytes name = bytes_of("", 0);
 	struct protobuf_field field;
-	size_t before = reader->text.length;
+	size_t before = slices->text.length;
 
 	while (protobuf_next(&message, &field)) {
 		if (field.number == 10 && field.type == PROTOBUF_BYTES) {
@@ -201,7 +201,7 @@ static void append_name(struct perfetto_reader *reader, const struct perfetto_pa
 			uint32_t id =
 				find_string(packet, PERFETTO_INTERNED_ANNOTATION_NAME, field.value);
 			const struct string_table *strings =
-				timeline_get_strings(reader->trace.timeline);
+				timeline_get_strings(slices->trace->timeline);
 
 			name = bytes_of(string_table_get(strings, id),
 					string_table_get_length(strings, id));
@@ -210,52 +210,52 @@ static void append_name(struct perfetto_reader *reader, const struct perfetto_pa
 	if (name.size > MAX_NAME_BYTES)
 		name.size = MAX_NAME_BYTES;
 	if (before && name.size)
-		text_append_char(&reader->text, '.');
-	text_append(&reader->text, name.data, name.size);
+		text_append_char(&slices->text, '.');
+	text_append(&slices->text, name.data, name.size);
 	if (before && !name.size)
-		text_printf(&reader->text, "[%zu]", item);
+		text_printf(&slices->text, "[%zu]", item);
 }
 
 /* What is in an annotation is named after both, but for our own parameters. */
-static int read_annotation(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_annotation(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			   struct bytes message, size_t item, unsigned int depth, uint32_t *last)
 {
 	struct zone_attribute attribute = {.kind = ATTRIBUTE_PARAMETER};
-	size_t length = reader->text.length;
+	size_t length = slices->text.length;
 	struct protobuf_field field;
 	bool has_value;
 	size_t num_items = 0;
 	int err = 0;
 
-	append_name(reader, packet, message, item);
-	if (reader->text.failed)
+	append_name(slices, packet, message, item);
+	if (slices->text.failed)
 		return -ENOMEM;
-	if (!depth && reader->text.length == strlen(PARAMETERS_NAME) &&
-	    !memcmp(reader->text.data, PARAMETERS_NAME, reader->text.length))
-		text_truncate(&reader->text, length);
+	if (!depth && slices->text.length == strlen(PARAMETERS_NAME) &&
+	    !memcmp(slices->text.data, PARAMETERS_NAME, slices->text.length))
+		text_truncate(&slices->text, length);
 	while (!err && protobuf_next(&message, &field)) {
 		if ((field.number == 11 || field.number == 12) && field.type == PROTOBUF_BYTES) {
 			if (depth < MAX_ANNOTATION_DEPTH)
-				err = read_annotation(reader, packet, field.body, num_items++,
+				err = read_annotation(slices, packet, field.body, num_items++,
 						      depth + 1, last);
 			continue;
 		}
-		err = is_value(&field) ? read_value(reader, packet, &field, &attribute, &has_value)
+		err = is_value(&field) ? read_value(slices, packet, &field, &attribute, &has_value)
 				       : 0;
 		if (err || !is_value(&field) || !has_value)
 			continue;
-		err = timeline_add_bytes(reader->trace.timeline,
-					 reader->text.length ? reader->text.data : "",
-					 reader->text.length, &attribute.name);
+		err = timeline_add_bytes(slices->trace->timeline,
+					 slices->text.length ? slices->text.data : "",
+					 slices->text.length, &attribute.name);
 		if (!err)
-			err = add_attribute(reader, &attribute, last);
+			err = add_attribute(slices, &attribute, last);
 	}
-	text_truncate(&reader->text, length);
+	text_truncate(&slices->text, length);
 	return err;
 }
 
 /* A list of categories or flows: numbers one by one or packed. */
-static int read_numbers(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_numbers(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			const struct protobuf_field *field, struct zone_attribute *attribute,
 			uint32_t *last)
 {
@@ -276,14 +276,14 @@ static int read_numbers(struct perfetto_reader *reader, const struct perfetto_pa
 		else
 			attribute->value.string =
 				find_string(packet, PERFETTO_INTERNED_CATEGORY, value);
-		err = add_attribute(reader, attribute, last);
+		err = add_attribute(slices, attribute, last);
 		if (field->type != PROTOBUF_BYTES)
 			break;
 	}
 	return err;
 }
 
-static int read_attribute(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_attribute(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			  const struct protobuf_field *field, uint32_t *last)
 {
 	struct zone_attribute attribute = {.kind = ATTRIBUTE_CATEGORY};
@@ -291,23 +291,23 @@ static int read_attribute(struct perfetto_reader *reader, const struct perfetto_
 
 	switch (field->number) {
 	case 3:
-		return read_numbers(reader, packet, field, &attribute, last);
+		return read_numbers(slices, packet, field, &attribute, last);
 	case 22:
-		err = perfetto_add_string(&reader->trace, field->body, &attribute.value.string);
-		return err ? err : add_attribute(reader, &attribute, last);
+		err = perfetto_add_string(slices->trace, field->body, &attribute.value.string);
+		return err ? err : add_attribute(slices, &attribute, last);
 	case 4:
-		text_truncate(&reader->text, 0);
+		text_truncate(&slices->text, 0);
 		return field->type == PROTOBUF_BYTES
-			       ? read_annotation(reader, packet, field->body, 0, 0, last)
+			       ? read_annotation(slices, packet, field->body, 0, 0, last)
 			       : 0;
 	case 36: /* as it was before it became 47 */
 	case 47:
 		attribute.kind = ATTRIBUTE_FLOW;
-		return read_numbers(reader, packet, field, &attribute, last);
+		return read_numbers(slices, packet, field, &attribute, last);
 	case 42:
 	case 48:
 		attribute.kind = ATTRIBUTE_TERMINATING_FLOW;
-		return read_numbers(reader, packet, field, &attribute, last);
+		return read_numbers(slices, packet, field, &attribute, last);
 	}
 	return 0;
 }
@@ -319,7 +319,7 @@ static bool is_location(const void *owner, uint32_t item, const void *key)
 	return !memcmp(timeline_get_location(owner, item), key, sizeof(struct source_location));
 }
 
-static int find_location(struct perfetto_reader *reader, const struct perfetto_track_event *event,
+static int find_location(struct perfetto_slices *slices, const struct perfetto_track_event *event,
 			 uint32_t *ret)
 {
 	struct source_location location = {
@@ -331,19 +331,19 @@ static int find_location(struct perfetto_reader *reader, const struct perfetto_t
 	uint64_t hash = hash_bytes(&location, sizeof(location));
 	int err;
 
-	*ret = hash_index_find(&reader->locations, hash, is_location, reader->trace.timeline,
+	*ret = hash_index_find(&slices->locations, hash, is_location, slices->trace->timeline,
 			       &location);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
-	err = timeline_add_location(reader->trace.timeline, &location, ret);
-	return err ? err : hash_index_add(&reader->locations, hash, *ret);
+	err = timeline_add_location(slices->trace->timeline, &location, ret);
+	return err ? err : hash_index_add(&slices->locations, hash, *ret);
 }
 
-static int add_event(struct perfetto_reader *reader, struct perfetto_track *track,
+static int add_event(struct perfetto_slices *slices, struct perfetto_track *track,
 		     const struct perfetto_event *event)
 {
-	struct perfetto_event *added = array_add(&reader->events);
-	uint32_t place = (uint32_t)(reader->events.length - 1);
+	struct perfetto_event *added = array_add(&slices->events);
+	uint32_t place = (uint32_t)(slices->events.length - 1);
 
 	if (!added || place == PERFETTO_NONE)
 		return -ENOMEM;
@@ -352,7 +352,7 @@ static int add_event(struct perfetto_reader *reader, struct perfetto_track *trac
 	if (track->last_event == PERFETTO_NONE) {
 		track->first_event = place;
 	} else {
-		struct perfetto_event *last = &reader->events.items[track->last_event];
+		struct perfetto_event *last = &slices->events.items[track->last_event];
 
 		last->next = place;
 		track->is_unsorted |= last->time_ns > event->time_ns;
@@ -361,7 +361,7 @@ static int add_event(struct perfetto_reader *reader, struct perfetto_track *trac
 	return 0;
 }
 
-static int read_slice(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_slice(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 		      struct bytes message, const struct perfetto_track_event *event,
 		      struct perfetto_track *track)
 {
@@ -375,39 +375,39 @@ static int read_slice(struct perfetto_reader *reader, const struct perfetto_pack
 
 	if (track->role == PERFETTO_STACK_IN_USE)
 		return 0;
-	if (packet->time_ns > reader->last_ns)
-		reader->last_ns = packet->time_ns;
-	if (!reader->trace.import->timeline && track->role != PERFETTO_REGION)
+	if (packet->time_ns > slices->last_ns)
+		slices->last_ns = packet->time_ns;
+	if (!slices->trace->import->timeline && track->role != PERFETTO_REGION)
 		message.size = message.offset; /* a profile has no use for attributes */
 	while (!err && protobuf_next(&message, &field))
-		err = read_attribute(reader, packet, &field, &added.attribute);
+		err = read_attribute(slices, packet, &field, &added.attribute);
 	if (!err && event->type == EVENT_BEGIN)
-		err = find_location(reader, event, &added.location);
-	return err ? err : add_event(reader, track, &added);
+		err = find_location(slices, event, &added.location);
+	return err ? err : add_event(slices, track, &added);
 }
 
 /* ---- counters ----------------------------------------------------------------------------- */
 
-static int find_counter(struct perfetto_reader *reader, struct perfetto_track *track)
+static int find_counter(struct perfetto_slices *slices, struct perfetto_track *track)
 {
 	struct counter_track counter = {.name = track->name, .unit = track->unit};
 	int err;
 
 	if (track->item != TIMELINE_NONE)
 		return 0;
-	err = perfetto_owners_find_process(&reader->tracks, track, &counter.process);
+	err = perfetto_owners_find_process(slices->tracks, track, &counter.process);
 	if (!err &&
-	    string_equals(timeline_get_string(reader->trace.timeline, counter.unit), "value"))
+	    string_equals(timeline_get_string(slices->trace->timeline, counter.unit), "value"))
 		counter.unit = STRING_EMPTY; /* as our writer has it */
 	return err ? err
-		   : timeline_add_counter_track(reader->trace.timeline, &counter, &track->item);
+		   : timeline_add_counter_track(slices->trace->timeline, &counter, &track->item);
 }
 
-static int add_value(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int add_value(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 		     const struct perfetto_track_event *event, struct perfetto_track *track)
 {
 	struct counter_value value = {.time_ns = packet->time_ns, .type = VALUE_I64};
-	int err = find_counter(reader, track);
+	int err = find_counter(slices, track);
 
 	value.track = track->item;
 	value.value.i64 = (int64_t)((uint64_t)event->value * (uint64_t)track->multiplier);
@@ -421,10 +421,10 @@ static int add_value(struct perfetto_reader *reader, const struct perfetto_packe
 		if (!__builtin_isfinite(value.value.number))
 			return err;
 	}
-	return err ? err : timeline_add_counter_value(reader->trace.timeline, &value, NULL);
+	return err ? err : timeline_add_counter_value(slices->trace->timeline, &value, NULL);
 }
 
-static int read_counter(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int read_counter(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			const struct perfetto_track_event *event, struct perfetto_track *track)
 {
 	if (!event->has_value)
@@ -434,21 +434,21 @@ static int read_counter(struct perfetto_reader *reader, const struct perfetto_pa
 	case PERFETTO_REGION:
 	case PERFETTO_ZONES:
 	case PERFETTO_STACK_IN_USE:
-		reader->trace.import->counts.unknown_events++;
+		slices->trace->import->counts.unknown_events++;
 		return 0;
 	case PERFETTO_COUNTER:
-		return add_value(reader, packet, event, track);
+		return add_value(slices, packet, event, track);
 	case PERFETTO_FILL:
-		return perfetto_add_fill(reader, packet, (uint64_t)event->value, track);
+		return perfetto_slices_add_fill(slices, packet, (uint64_t)event->value, track);
 	case PERFETTO_NUM_STACKS:
 	case PERFETTO_SIZE_STACKS:
-		return perfetto_add_in_use(reader, packet, (uint64_t)event->value, track);
+		return perfetto_slices_add_in_use(slices, packet, (uint64_t)event->value, track);
 	}
 	return 0;
 }
 
-int perfetto_read_event(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-			struct bytes message)
+int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perfetto_packet *packet,
+			       struct bytes message)
 {
 	struct perfetto_track_event event = {.track = packet->sequence->default_track};
 	struct perfetto_track *track;
@@ -457,20 +457,20 @@ int perfetto_read_event(struct perfetto_reader *reader, const struct perfetto_pa
 	int err = 0;
 
 	while (!err && protobuf_next(&rest, &field))
-		err = read_event_field(reader, packet, &field, &event);
+		err = read_event_field(slices, packet, &field, &event);
 	if (err)
 		return err;
 	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {
-		reader->trace.import->counts
+		slices->trace->import->counts
 			.unknown_events++; /* instants, what came with later versions */
 		return 0;
 	}
-	track = perfetto_track_table_find(&reader->tracks, event.track);
-	if (!track || !perfetto_has_room(&reader->trace, reader->events.length, 8)) {
-		reader->num_skipped_events++;
+	track = perfetto_track_table_find(slices->tracks, event.track);
+	if (!track || !perfetto_has_room(slices->trace, slices->events.length, 8)) {
+		slices->num_skipped++;
 		return 0;
 	}
 	if (event.type == EVENT_COUNTER)
-		return read_counter(reader, packet, &event, track);
-	return read_slice(reader, packet, message, &event, track);
+		return read_counter(slices, packet, &event, track);
+	return read_slice(slices, packet, message, &event, track);
 }

@@ -92,7 +92,8 @@ static int read_sample(struct perfetto_heaps *heaps, const struct perfetto_packe
 			fields[field.number] = field.value;
 	if (!perfetto_has_room(heaps->trace, heaps->stacks.length, 32))
 		return 0;
-	key->stack = perfetto_find_stack(heaps->owner, packet->sequence, fields[HEAP_CALLSTACK]);
+	key->stack = perfetto_samples_find_stack(heaps->samples, packet->sequence,
+						 fields[HEAP_CALLSTACK]);
 	stack = find_stack(heaps, key);
 	if (!stack)
 		return -ENOMEM;

@@ -29,8 +29,8 @@ enum sample_field {
 
 enum timebase_field { TIMEBASE_FREQUENCY = 2, TIMEBASE_NAME = 10, TIMEBASE_UNIT = 1000 };
 
-int perfetto_read_sample_defaults(struct perfetto_reader *reader,
-				  struct perfetto_sequence *sequence, struct bytes message)
+int perfetto_read_sample_defaults(struct perfetto_trace *trace, struct perfetto_sequence *sequence,
+				  struct bytes message)
 {
 	struct protobuf_field field;
 	struct bytes timebase = {0};
@@ -45,10 +45,10 @@ int perfetto_read_sample_defaults(struct perfetto_reader *reader,
 		if (field.type != PROTOBUF_BYTES)
 			continue;
 		if (field.number == TIMEBASE_NAME) {
-			err = perfetto_add_profile_string(&reader->trace, field.body,
+			err = perfetto_add_profile_string(trace, field.body,
 							  &sequence->metric_name);
 		} else if (field.number == TIMEBASE_UNIT) {
-			err = perfetto_add_profile_string(&reader->trace, field.body,
+			err = perfetto_add_profile_string(trace, field.body,
 							  &sequence->metric_unit);
 			sequence->is_ours = true;
 		}
@@ -62,23 +62,24 @@ static bool is_recording(const struct perfetto_sequence *sequence)
 }
 
 /* So that the timeline is written as it was read. */
-static int keep_frequency(struct perfetto_reader *reader, const struct perfetto_sequence *sequence)
+static int keep_frequency(struct perfetto_samples *samples,
+			  const struct perfetto_sequence *sequence)
 {
-	const struct profile *profile = reader->trace.import->profile;
-	struct timeline_system system = *timeline_get_system(reader->trace.timeline);
+	const struct profile *profile = samples->trace->import->profile;
+	struct timeline_system system = *timeline_get_system(samples->trace->timeline);
 	int err = timeline_add_bytes(
-		reader->trace.timeline, profile_get_string(profile, sequence->metric_name),
+		samples->trace->timeline, profile_get_string(profile, sequence->metric_name),
 		profile_get_string_length(profile, sequence->metric_name), &system.sample_metric);
 
 	system.sample_frequency = sequence->frequency;
 	if (!err)
-		timeline_set_system(reader->trace.timeline, &system);
+		timeline_set_system(samples->trace->timeline, &system);
 	return err;
 }
 
-static int find_metric(struct perfetto_reader *reader, struct perfetto_sequence *sequence)
+static int find_metric(struct perfetto_samples *samples, struct perfetto_sequence *sequence)
 {
-	struct profile *profile = reader->trace.import->profile;
+	struct profile *profile = samples->trace->import->profile;
 	const char *name = "samples";
 	const char *unit = "count";
 	int err;
@@ -89,67 +90,67 @@ static int find_metric(struct perfetto_reader *reader, struct perfetto_sequence 
 		name = profile_get_string(profile, sequence->metric_name);
 		unit = profile_get_string(profile, sequence->metric_unit);
 	}
-	if (reader->num_metrics == MAX_METRICS)
-		return import_fail_byte(reader->trace.import, reader->trace.offset,
+	if (samples->num_metrics == MAX_METRICS)
+		return import_fail_byte(samples->trace->import, samples->trace->offset,
 					"samples of more than %d kinds", MAX_METRICS);
 	err = profile_add_metric(profile, name, unit, &sequence->metric);
-	if (!err && profile_count_metrics(profile) > reader->num_metrics)
-		reader->num_metrics++;
-	return err || !is_recording(sequence) ? err : keep_frequency(reader, sequence);
+	if (!err && profile_count_metrics(profile) > samples->num_metrics)
+		samples->num_metrics++;
+	return err || !is_recording(sequence) ? err : keep_frequency(samples, sequence);
 }
 
-static void count_recorded(struct perfetto_reader *reader, const struct timeline_sample *sample)
+static void count_recorded(struct perfetto_samples *samples, const struct timeline_sample *sample)
 {
-	struct sampling *sampling = &reader->sampling;
+	struct sampling *sampling = &samples->sampling;
 	bool is_first = !sampling->complete_stacks && !sampling->truncated_stacks;
 
 	if (is_first)
 		sampling->period_ns = sample->weight;
 	else if (sampling->period_ns != sample->weight)
 		sampling->period_ns = 0;
-	if (is_first || sample->time_ns < reader->first_sample_ns)
-		reader->first_sample_ns = sample->time_ns;
-	if (sample->time_ns > reader->last_sample_ns)
-		reader->last_sample_ns = sample->time_ns;
+	if (is_first || sample->time_ns < samples->first_ns)
+		samples->first_ns = sample->time_ns;
+	if (sample->time_ns > samples->last_ns)
+		samples->last_ns = sample->time_ns;
 	if (sample->is_truncated)
 		sampling->truncated_stacks++;
 	else
 		sampling->complete_stacks++;
 }
 
-void perfetto_finish_samples(struct perfetto_reader *reader)
+void perfetto_samples_finish(struct perfetto_samples *samples)
 {
-	struct sampling *sampling = &reader->sampling;
+	struct sampling *sampling = &samples->sampling;
 
 	if (!sampling->complete_stacks && !sampling->truncated_stacks)
 		return;
-	sampling->duration_ns = reader->last_sample_ns - reader->first_sample_ns;
-	sampling->lost_samples = reader->trace.import->counts.lost_samples;
-	if (timeline_count_clock(reader->trace.timeline)) {
-		const struct clock_snapshot *clock = timeline_get_clock(reader->trace.timeline, 0);
+	sampling->duration_ns = samples->last_ns - samples->first_ns;
+	sampling->lost_samples = samples->trace->import->counts.lost_samples;
+	if (timeline_count_clock(samples->trace->timeline)) {
+		const struct clock_snapshot *clock =
+			timeline_get_clock(samples->trace->timeline, 0);
 
-		sampling->start_ns =
-			reader->first_sample_ns - clock->boottime_ns + clock->realtime_ns;
+		sampling->start_ns = samples->first_ns - clock->boottime_ns + clock->realtime_ns;
 	}
-	profile_add_sampling(reader->trace.import->profile, sampling);
+	profile_add_sampling(samples->trace->import->profile, sampling);
 }
 
 /* One sample, into the profile and into the timeline. */
-static int add_sample(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
+static int add_sample(struct perfetto_samples *samples, struct perfetto_sequence *sequence,
 		      struct timeline_sample *sample)
 {
-	struct import *import = reader->trace.import;
+	struct import *import = samples->trace->import;
 	uint64_t weight = is_recording(sequence) ? 1 : sample->weight;
 	uint32_t thread;
-	int err = find_metric(reader, sequence);
+	int err = find_metric(samples, sequence);
 
 	if (!err)
-		err = perfetto_threads_get_profile_id(&reader->threads, sample->thread, &thread);
+		err = perfetto_threads_get_profile_id(samples->threads, sample->thread, &thread);
 	if (!err)
 		err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric,
 					 weight);
 	if (err == -EOVERFLOW)
-		return import_fail_byte(import, reader->trace.offset,
+		return import_fail_byte(import, samples->trace->offset,
 					"the weights of a stack exceed 64 bits");
 	if (!err)
 		err = profile_add_moment(import->profile, thread, sample->stack, sequence->metric,
@@ -157,29 +158,29 @@ static int add_sample(struct perfetto_reader *reader, struct perfetto_sequence *
 	if (err)
 		return err;
 	if (is_recording(sequence))
-		count_recorded(reader, sample);
+		count_recorded(samples, sample);
 	import->counts.records++;
 	import->counts.truncated_stacks += sample->is_truncated;
 	if (sequence->metric > UINT8_MAX || !import->timeline)
 		return 0;
 	sample->metric = (uint8_t)sequence->metric;
-	return timeline_add_sample(reader->trace.timeline, sample, NULL);
+	return timeline_add_sample(samples->trace->timeline, sample, NULL);
 }
 
-uint32_t perfetto_find_stack(struct perfetto_reader *reader,
-			     const struct perfetto_sequence *sequence, uint64_t iid)
+uint32_t perfetto_samples_find_stack(struct perfetto_samples *samples,
+				     const struct perfetto_sequence *sequence, uint64_t iid)
 {
 	uint32_t stack =
 		perfetto_interned_find(sequence->interned, PERFETTO_INTERNED_CALLSTACK, iid);
 
 	if (stack != PERFETTO_NONE)
 		return stack;
-	reader->num_stackless += iid != 0;
+	samples->num_stackless += iid != 0;
 	return STACK_EMPTY;
 }
 
-int perfetto_read_sample(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-			 struct bytes message)
+int perfetto_samples_read(struct perfetto_samples *samples, const struct perfetto_packet *packet,
+			  struct bytes message)
 {
 	struct perfetto_sequence *sequence = packet->sequence;
 	uint64_t values[NUM_SAMPLE_FIELDS] = {[SAMPLE_UNWIND_ERROR] = UNWIND_ERROR_NONE};
@@ -193,10 +194,10 @@ int perfetto_read_sample(struct perfetto_reader *reader, const struct perfetto_p
 	if (values[SAMPLE_RECORDS_LOST] || values[SAMPLE_SKIPPED_REASON]) {
 		uint64_t lost = values[SAMPLE_RECORDS_LOST];
 
-		if (__builtin_add_overflow(reader->trace.import->counts.lost_samples,
+		if (__builtin_add_overflow(samples->trace->import->counts.lost_samples,
 					   lost ? lost : 1,
-					   &reader->trace.import->counts.lost_samples))
-			reader->trace.import->counts.lost_samples = UINT64_MAX;
+					   &samples->trace->import->counts.lost_samples))
+			samples->trace->import->counts.lost_samples = UINT64_MAX;
 		return 0;
 	}
 	sample.weight = sequence->is_ours ? values[SAMPLE_WEIGHT] : 1;
@@ -204,31 +205,31 @@ int perfetto_read_sample(struct perfetto_reader *reader, const struct perfetto_p
 	sample.is_truncated = values[SAMPLE_UNWIND_ERROR] != UNWIND_ERROR_NONE;
 	if (values[SAMPLE_CPU_MODE] <= SAMPLE_MODE_USER)
 		sample.mode = (uint8_t)(values[SAMPLE_CPU_MODE] & 3);
-	sample.stack = perfetto_find_stack(reader, sequence, values[SAMPLE_CALLSTACK]);
-	err = perfetto_threads_find(&reader->threads, (uint32_t)values[SAMPLE_PID],
+	sample.stack = perfetto_samples_find_stack(samples, sequence, values[SAMPLE_CALLSTACK]);
+	err = perfetto_threads_find(samples->threads, (uint32_t)values[SAMPLE_PID],
 				    (uint32_t)values[SAMPLE_TID], packet->time_ns, &sample.thread);
-	return err ? err : add_sample(reader, sequence, &sample);
+	return err ? err : add_sample(samples, sequence, &sample);
 }
 
 /* ---- samples of Chrome, many in a packet -------------------------------------------------- */
 
-static int add_streamed(struct perfetto_reader *reader, const struct perfetto_packet *packet,
+static int add_streamed(struct perfetto_samples *samples, const struct perfetto_packet *packet,
 			uint32_t thread, uint64_t callstack, uint64_t time_ns)
 {
 	struct timeline_sample sample = {
 		.time_ns = time_ns,
 		.weight = 1,
 		.thread = thread,
-		.stack = perfetto_find_stack(reader, packet->sequence, callstack),
+		.stack = perfetto_samples_find_stack(samples, packet->sequence, callstack),
 		.mode = SAMPLE_MODE_USER,
 	};
 
-	return add_sample(reader, packet->sequence, &sample);
+	return add_sample(samples, packet->sequence, &sample);
 }
 
 /* Two lists of numbers, which are not packed by those who write them. */
-int perfetto_read_streaming_profile(struct perfetto_reader *reader,
-				    const struct perfetto_packet *packet, struct bytes message)
+int perfetto_samples_read_streamed(struct perfetto_samples *samples,
+				   const struct perfetto_packet *packet, struct bytes message)
 {
 	struct perfetto_sequence *sequence = packet->sequence;
 	struct bytes deltas = message;
@@ -236,7 +237,7 @@ int perfetto_read_streaming_profile(struct perfetto_reader *reader,
 	struct protobuf_field delta;
 	uint64_t time_ns = packet->time_ns;
 	uint32_t thread;
-	int err = perfetto_threads_find(&reader->threads, sequence->pid, sequence->tid, time_ns,
+	int err = perfetto_threads_find(samples->threads, sequence->pid, sequence->tid, time_ns,
 					&thread);
 
 	sequence->is_ours = false;
@@ -249,7 +250,7 @@ int perfetto_read_streaming_profile(struct perfetto_reader *reader,
 				break;
 			}
 		}
-		err = add_streamed(reader, packet, thread, field.value, time_ns);
+		err = add_streamed(samples, packet, thread, field.value, time_ns);
 	}
 	return err;
 }

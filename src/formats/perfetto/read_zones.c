@@ -17,7 +17,7 @@
 #define POINTER_STEP  16u
 
 struct perfetto_finisher {
-	struct perfetto_reader *reader;
+	struct perfetto_slices *slices;
 	ARRAY(uint32_t) open;   /* zones of the track, outermost first */
 	ARRAY(uint32_t) sorted; /* events of the track */
 	uint64_t num_open;      /* at the end of the trace */
@@ -40,7 +40,7 @@ static int compare_events(const void *left, const void *right, void *context)
 /* Events of one moment stay as they are in the file. */
 static int sort_events(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
-	struct perfetto_event *events = finisher->reader->events.items;
+	struct perfetto_event *events = finisher->slices->events.items;
 	uint32_t following = PERFETTO_NONE;
 
 	finisher->sorted.length = 0;
@@ -63,7 +63,7 @@ static int sort_events(struct perfetto_finisher *finisher, struct perfetto_track
 
 /* ---- regions ------------------------------------------------------------------------------ */
 
-static int use_region(struct perfetto_reader *reader, struct perfetto_track *track)
+static int use_region(struct perfetto_slices *slices, struct perfetto_track *track)
 {
 	struct stack_region region = {
 		.begin = track->region_begin,
@@ -75,51 +75,51 @@ static int use_region(struct perfetto_reader *reader, struct perfetto_track *tra
 
 	if (track->item != TIMELINE_NONE)
 		return 0;
-	err = perfetto_owners_find_process(&reader->tracks, track, &region.process);
-	return err ? err : timeline_add_region(reader->trace.timeline, &region, &track->item);
+	err = perfetto_owners_find_process(slices->tracks, track, &region.process);
+	return err ? err : timeline_add_region(slices->trace->timeline, &region, &track->item);
 }
 
 /* A region for a track that is about none. */
 static int make_region(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
-	struct perfetto_reader *reader = finisher->reader;
+	struct perfetto_slices *slices = finisher->slices;
 	uint32_t owner;
-	int err = perfetto_owners_find_thread(&reader->tracks, track, &owner);
+	int err = perfetto_owners_find_thread(slices->tracks, track, &owner);
 
 	if (err)
 		return err;
 	if (track->name == STRING_EMPTY)
-		track->name = timeline_get_thread(reader->trace.timeline, owner)->name;
+		track->name = timeline_get_thread(slices->trace->timeline, owner)->name;
 	track->region_begin = MADE_UP_BEGIN + finisher->num_regions++ * MADE_UP_SIZE;
 	track->region_end = track->region_begin + MADE_UP_SIZE;
-	return use_region(reader, track);
+	return use_region(slices, track);
 }
 
-int perfetto_add_fill(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-		      uint64_t bytes, struct perfetto_track *track)
+int perfetto_slices_add_fill(struct perfetto_slices *slices, const struct perfetto_packet *packet,
+			     uint64_t bytes, struct perfetto_track *track)
 {
-	struct perfetto_track *region = perfetto_track_table_get_parent(&reader->tracks, track);
+	struct perfetto_track *region = perfetto_track_table_get_parent(slices->tracks, track);
 	struct region_fill fill = {.time_ns = packet->time_ns, .bytes = bytes};
-	int err = use_region(reader, region);
+	int err = use_region(slices, region);
 
 	fill.region = region->item;
-	return err ? err : timeline_add_fill(reader->trace.timeline, &fill, NULL);
+	return err ? err : timeline_add_fill(slices->trace->timeline, &fill, NULL);
 }
 
 /* Number and size come in two events, in this order. */
-int perfetto_add_in_use(struct perfetto_reader *reader, const struct perfetto_packet *packet,
-			uint64_t value, const struct perfetto_track *track)
+int perfetto_slices_add_in_use(struct perfetto_slices *slices, const struct perfetto_packet *packet,
+			       uint64_t value, const struct perfetto_track *track)
 {
 	struct regions_in_use use = {.time_ns = packet->time_ns, .number = (uint32_t)value};
-	uint32_t count = timeline_count_in_use(reader->trace.timeline);
+	uint32_t count = timeline_count_in_use(slices->trace->timeline);
 	struct regions_in_use *last =
-		count ? timeline_get_in_use(reader->trace.timeline, count - 1) : NULL;
-	int err = perfetto_owners_find_process(&reader->tracks, track, &use.process);
+		count ? timeline_get_in_use(slices->trace->timeline, count - 1) : NULL;
+	int err = perfetto_owners_find_process(slices->tracks, track, &use.process);
 
 	if (err)
 		return err;
 	if (track->role == PERFETTO_NUM_STACKS)
-		return timeline_add_in_use(reader->trace.timeline, &use, NULL);
+		return timeline_add_in_use(slices->trace->timeline, &use, NULL);
 	if (last && last->time_ns == use.time_ns && last->process == use.process)
 		last->bytes = value;
 	return 0;
@@ -128,32 +128,32 @@ int perfetto_add_in_use(struct perfetto_reader *reader, const struct perfetto_pa
 /* ---- occupancies -------------------------------------------------------------------------- */
 
 /* The thread that a slice is named after: "worker [1001]". */
-static int find_occupant(struct perfetto_reader *reader, const struct perfetto_track *track,
+static int find_occupant(struct perfetto_slices *slices, const struct perfetto_track *track,
 			 const struct perfetto_event *event, uint32_t *ret)
 {
 	const struct source_location *location =
-		timeline_get_location(reader->trace.timeline, event->location);
-	const char *name = timeline_get_string(reader->trace.timeline, location->name);
+		timeline_get_location(slices->trace->timeline, event->location);
+	const char *name = timeline_get_string(slices->trace->timeline, location->name);
 	const char *digits = strrchr(name, '[');
 	unsigned long long tid = digits ? strtoull(digits + 1, NULL, 10) : 0;
 
-	return perfetto_threads_find(&reader->threads,
-				     perfetto_owners_get_pid(&reader->tracks, track), (uint32_t)tid,
+	return perfetto_threads_find(slices->tracks->threads,
+				     perfetto_owners_get_pid(slices->tracks, track), (uint32_t)tid,
 				     event->time_ns, ret);
 }
 
-static int begin_occupancy(struct perfetto_reader *reader, struct perfetto_track *track,
+static int begin_occupancy(struct perfetto_slices *slices, struct perfetto_track *track,
 			   const struct perfetto_event *event)
 {
 	struct occupancy occupancy = {
 		.begin_ns = event->time_ns, .end_ns = event->time_ns, .region = track->item};
-	int err = find_occupant(reader, track, event, &occupancy.thread);
+	int err = find_occupant(slices, track, event, &occupancy.thread);
 
 	if (err)
 		return err;
 	for (uint32_t i = event->attribute; i;) {
-		const struct zone_attribute *attribute = &reader->attributes.items[i - 1].attribute;
-		const char *name = timeline_get_string(reader->trace.timeline, attribute->name);
+		const struct zone_attribute *attribute = &slices->attributes.items[i - 1].attribute;
+		const char *name = timeline_get_string(slices->trace->timeline, attribute->name);
 
 		i = attribute->next;
 		if (attribute->kind != ATTRIBUTE_PARAMETER || attribute->type != VALUE_U64)
@@ -161,44 +161,44 @@ static int begin_occupancy(struct perfetto_reader *reader, struct perfetto_track
 		if (string_equals(name, "sp"))
 			occupancy.pointer = attribute->value.u64;
 		else if (string_equals(name, "tid")) /* programs may have larger ones */
-			timeline_get_thread(reader->trace.timeline, occupancy.thread)->tid =
+			timeline_get_thread(slices->trace->timeline, occupancy.thread)->tid =
 				attribute->value.u64;
 	}
 	track->num_occupancies++;
-	return timeline_add_occupancy(reader->trace.timeline, &occupancy, NULL);
+	return timeline_add_occupancy(slices->trace->timeline, &occupancy, NULL);
 }
 
 static int finish_occupancies(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
-	struct perfetto_reader *reader = finisher->reader;
+	struct perfetto_slices *slices = finisher->slices;
 	uint32_t open = TIMELINE_NONE;
 	uint32_t e = track->first_event;
-	int err = e == PERFETTO_NONE ? 0 : use_region(reader, track);
+	int err = e == PERFETTO_NONE ? 0 : use_region(slices, track);
 
-	track->first_occupancy = timeline_count_occupancy(reader->trace.timeline);
-	for (; !err && e != PERFETTO_NONE; e = reader->events.items[e].next) {
-		const struct perfetto_event *event = &reader->events.items[e];
+	track->first_occupancy = timeline_count_occupancy(slices->trace->timeline);
+	for (; !err && e != PERFETTO_NONE; e = slices->events.items[e].next) {
+		const struct perfetto_event *event = &slices->events.items[e];
 
 		if (open != TIMELINE_NONE)
-			timeline_get_occupancy(reader->trace.timeline, open)->end_ns =
+			timeline_get_occupancy(slices->trace->timeline, open)->end_ns =
 				event->time_ns;
 		open = TIMELINE_NONE;
 		if (event->location == TIMELINE_NONE)
 			continue;
-		open = timeline_count_occupancy(reader->trace.timeline);
-		err = begin_occupancy(reader, track, event);
+		open = timeline_count_occupancy(slices->trace->timeline);
+		err = begin_occupancy(slices, track, event);
 	}
 	if (!err && open != TIMELINE_NONE)
-		timeline_get_occupancy(reader->trace.timeline, open)->end_ns = reader->last_ns;
+		timeline_get_occupancy(slices->trace->timeline, open)->end_ns = slices->last_ns;
 	return err;
 }
 
 /* ---- zones -------------------------------------------------------------------------------- */
 
 /* Attributes are linked from the last to the first. */
-static int add_attributes(struct perfetto_reader *reader, uint32_t zone, uint32_t last)
+static int add_attributes(struct perfetto_slices *slices, uint32_t zone, uint32_t last)
 {
-	struct perfetto_attribute *items = reader->attributes.items;
+	struct perfetto_attribute *items = slices->attributes.items;
 	uint32_t reversed = 0;
 	int err = 0;
 
@@ -210,31 +210,31 @@ static int add_attributes(struct perfetto_reader *reader, uint32_t zone, uint32_
 		last = before;
 	}
 	for (; !err && reversed; reversed = items[reversed - 1].attribute.next)
-		err = timeline_add_attribute(reader->trace.timeline, zone,
+		err = timeline_add_attribute(slices->trace->timeline, zone,
 					     &items[reversed - 1].attribute);
 	return err;
 }
 
 /* Who was on the region; *place moves on through its occupancies. */
-static bool find_on_region(const struct perfetto_reader *reader,
+static bool find_on_region(const struct perfetto_slices *slices,
 			   const struct perfetto_track *region, uint64_t time_ns, uint32_t *place,
 			   uint32_t *ret)
 {
 	uint32_t end = region->first_occupancy + region->num_occupancies;
 
 	while (*place + 1 < end &&
-	       timeline_get_occupancy(reader->trace.timeline, *place + 1)->begin_ns <= time_ns)
+	       timeline_get_occupancy(slices->trace->timeline, *place + 1)->begin_ns <= time_ns)
 		++*place;
 	if (!region->num_occupancies)
 		return false;
-	*ret = timeline_get_occupancy(reader->trace.timeline, *place)->thread;
+	*ret = timeline_get_occupancy(slices->trace->timeline, *place)->thread;
 	return true;
 }
 
 static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_track *region,
 		      const struct perfetto_event *event, uint32_t thread)
 {
-	struct perfetto_reader *reader = finisher->reader;
+	struct perfetto_slices *slices = finisher->slices;
 	size_t depth = finisher->open.length;
 	struct zone zone = {
 		.begin_ns = event->time_ns,
@@ -252,20 +252,20 @@ static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_
 		return -ENOMEM;
 	if (region->role != PERFETTO_REGION)
 		zone.pointer = region->region_end - (depth + 1) * POINTER_STEP;
-	zone.name = timeline_get_location(reader->trace.timeline, event->location)->name;
-	return timeline_add_zone(reader->trace.timeline, &zone, added);
+	zone.name = timeline_get_location(slices->trace->timeline, event->location)->name;
+	return timeline_add_zone(slices->trace->timeline, &zone, added);
 }
 
 static int finish_slice(struct perfetto_finisher *finisher, const struct perfetto_track *region,
 			const struct perfetto_event *event, uint32_t thread)
 {
-	struct perfetto_reader *reader = finisher->reader;
+	struct perfetto_slices *slices = finisher->slices;
 	bool is_end = event->location == TIMELINE_NONE;
 	uint32_t zone;
 	int err = 0;
 
 	if (is_end && !finisher->open.length) {
-		reader->num_skipped_events++;
+		slices->num_skipped++;
 		return 0;
 	}
 	if (!is_end)
@@ -274,16 +274,16 @@ static int finish_slice(struct perfetto_finisher *finisher, const struct perfett
 		return err;
 	zone = finisher->open.items[finisher->open.length - 1];
 	finisher->open.length -= is_end;
-	timeline_get_zone(reader->trace.timeline, zone)->end_ns = event->time_ns;
-	return add_attributes(reader, zone, event->attribute);
+	timeline_get_zone(slices->trace->timeline, zone)->end_ns = event->time_ns;
+	return add_attributes(slices, zone, event->attribute);
 }
 
 static int finish_track(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
-	struct perfetto_reader *reader = finisher->reader;
+	struct perfetto_slices *slices = finisher->slices;
 	struct perfetto_track *region =
 		track->role == PERFETTO_ZONES
-			? perfetto_track_table_get_parent(&reader->tracks, track)
+			? perfetto_track_table_get_parent(slices->tracks, track)
 			: track;
 	uint32_t place = region->first_occupancy;
 	uint32_t owner;
@@ -291,46 +291,55 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 
 	if (track->first_event == PERFETTO_NONE)
 		return 0;
-	err = region == track ? make_region(finisher, track) : use_region(reader, region);
+	err = region == track ? make_region(finisher, track) : use_region(slices, region);
 	for (uint32_t e = track->first_event; !err && e != PERFETTO_NONE;
-	     e = reader->events.items[e].next) {
-		const struct perfetto_event *event = &reader->events.items[e];
+	     e = slices->events.items[e].next) {
+		const struct perfetto_event *event = &slices->events.items[e];
 
 		if (event->location != TIMELINE_NONE &&
-		    !find_on_region(reader, region, event->time_ns, &place, &owner))
-			err = perfetto_owners_find_thread(&reader->tracks, track, &owner);
+		    !find_on_region(slices, region, event->time_ns, &place, &owner))
+			err = perfetto_owners_find_thread(slices->tracks, track, &owner);
 		if (!err)
 			err = finish_slice(finisher, region, event, owner);
 	}
 	finisher->num_open += finisher->open.length;
 	array_for_each (&finisher->open, zone)
-		timeline_get_zone(reader->trace.timeline, *zone)->end_ns = reader->last_ns;
+		timeline_get_zone(slices->trace->timeline, *zone)->end_ns = slices->last_ns;
 	finisher->open.length = 0;
 	return err;
 }
 
-int perfetto_finish_zones(struct perfetto_reader *reader)
+int perfetto_slices_finish(struct perfetto_slices *slices)
 {
-	struct perfetto_finisher finisher = {.reader = reader};
+	struct perfetto_finisher finisher = {.slices = slices};
 	int err = 0;
 
-	for (size_t i = 0; !err && i < reader->tracks.items.length; i++)
-		if (reader->tracks.items.items[i].is_unsorted)
-			err = sort_events(&finisher, &reader->tracks.items.items[i]);
-	for (size_t i = 0; !err && i < reader->tracks.items.length; i++)
-		if (reader->tracks.items.items[i].role == PERFETTO_REGION)
-			err = finish_occupancies(&finisher, &reader->tracks.items.items[i]);
-	for (size_t i = 0; !err && i < reader->tracks.items.length; i++)
-		if (reader->tracks.items.items[i].role != PERFETTO_REGION)
-			err = finish_track(&finisher, &reader->tracks.items.items[i]);
+	for (size_t i = 0; !err && i < slices->tracks->items.length; i++)
+		if (slices->tracks->items.items[i].is_unsorted)
+			err = sort_events(&finisher, &slices->tracks->items.items[i]);
+	for (size_t i = 0; !err && i < slices->tracks->items.length; i++)
+		if (slices->tracks->items.items[i].role == PERFETTO_REGION)
+			err = finish_occupancies(&finisher, &slices->tracks->items.items[i]);
+	for (size_t i = 0; !err && i < slices->tracks->items.length; i++)
+		if (slices->tracks->items.items[i].role != PERFETTO_REGION)
+			err = finish_track(&finisher, &slices->tracks->items.items[i]);
 	if (!err && finisher.num_open)
-		import_warn(reader->trace.import, "%llu slices were still open at the end",
+		import_warn(slices->trace->import, "%llu slices were still open at the end",
 			    (unsigned long long)finisher.num_open);
 	array_release(&finisher.open);
 	array_release(&finisher.sorted);
-	array_release(&reader->events);
-	array_release(&reader->attributes);
+	/* What comes next takes memory, too. */
+	array_release(&slices->events);
+	array_release(&slices->attributes);
 	return err ? err
-		   : zones_profile_add(reader->trace.import, reader->trace.timeline,
-				       reader->first_zone);
+		   : zones_profile_add(slices->trace->import, slices->trace->timeline,
+				       slices->first_zone);
+}
+
+void perfetto_slices_release(struct perfetto_slices *slices)
+{
+	array_release(&slices->events);
+	array_release(&slices->attributes);
+	hash_index_release(&slices->locations);
+	text_release(&slices->text);
 }
