@@ -131,6 +131,19 @@ struct perfetto_sequence {
 	struct perfetto_interned *interned; /* NULL before it has told of anything */
 };
 
+struct perfetto_sequences {
+	struct perfetto_trace *trace; /* borrowed */
+	ARRAY(struct perfetto_sequence) items;
+	struct hash_index index;
+	uint32_t last; /* that was found */
+};
+
+/* Those of all sequences. */
+struct perfetto_clocks {
+	struct perfetto_trace *trace; /* borrowed */
+	ARRAY(struct perfetto_clock) items;
+};
+
 /* ---- who and where ------------------------------------------------------------------------ */
 
 struct perfetto_process {
@@ -300,17 +313,11 @@ struct perfetto_heaps {
 
 struct perfetto_reader {
 	struct perfetto_trace trace;
-	struct timeline *own_timeline; /* where the import wants none */
-	uint64_t num_stateless;        /* packets whose sequence had lost what they refer to */
-
-	ARRAY(struct perfetto_sequence) sequences;
-	struct hash_index sequence_index;
-	uint32_t last_sequence;
-	ARRAY(struct perfetto_clock) clocks; /* of all sequences */
-
+	uint64_t num_stateless; /* packets whose sequence had lost what they refer to */
+	struct perfetto_clocks clocks;
+	struct perfetto_sequences sequences;
 	struct perfetto_threads threads;
 	struct perfetto_track_table tracks;
-
 	struct perfetto_samples samples;
 	struct perfetto_slices slices;
 	struct perfetto_symbols symbols;
@@ -349,11 +356,20 @@ static inline int perfetto_add_profile_string(struct perfetto_trace *trace, stru
 /* All below return as format.read where nothing else is said. */
 
 /* read_clocks.c: the sequence may be NULL. */
-_must_check_ int perfetto_read_snapshot(struct perfetto_reader *reader,
-					struct perfetto_sequence *sequence, struct bytes message);
+_must_check_ int perfetto_clocks_read_snapshot(struct perfetto_clocks *clocks,
+					       struct perfetto_sequence *sequence,
+					       struct bytes message);
 /* As nanoseconds of CLOCK_BOOTTIME; clock 0 is that one. An incremental clock moves on. */
-uint64_t perfetto_convert_time(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
-			       uint64_t clock, uint64_t time);
+uint64_t perfetto_clocks_convert(struct perfetto_clocks *clocks, struct perfetto_sequence *sequence,
+				 uint64_t clock, uint64_t time);
+void perfetto_clocks_release(struct perfetto_clocks *clocks);
+
+/* read_sequences.c: NULL when out of memory, or when there are too many. */
+struct perfetto_sequence *perfetto_sequences_find(struct perfetto_sequences *sequences,
+						  uint32_t id);
+/* What it has told is no longer valid. */
+void perfetto_sequence_clear(struct perfetto_sequence *sequence);
+void perfetto_sequences_release(struct perfetto_sequences *sequences);
 
 /* read_interned.c: what a packet tells of. */
 _must_check_ int perfetto_read_interned(struct perfetto_code *code,

@@ -129,57 +129,6 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 
 /* ---- sequences ---------------------------------------------------------------------------- */
 
-static bool is_sequence(const void *owner, uint32_t item, const void *key)
-{
-	return ((const struct perfetto_reader *)owner)->sequences.items[item].id ==
-	       *(const uint32_t *)key;
-}
-
-static struct perfetto_sequence *add_sequence(struct perfetto_reader *reader, uint32_t id)
-{
-	struct perfetto_sequence *added;
-
-	if (!perfetto_has_room(&reader->trace, reader->sequences.length, 64))
-		return NULL;
-	added = array_add(&reader->sequences);
-	if (!added)
-		return NULL;
-	added->id = id;
-	added->metric = PERFETTO_NONE;
-	reader->last_sequence = (uint32_t)(reader->sequences.length - 1);
-	return hash_index_add(&reader->sequence_index, hash_mix(0, id), reader->last_sequence)
-		       ? NULL
-		       : added;
-}
-
-/* NULL when out of memory, or when there are too many. */
-static struct perfetto_sequence *find_sequence(struct perfetto_reader *reader, uint32_t id)
-{
-	uint32_t found = reader->last_sequence;
-
-	if (found >= reader->sequences.length || reader->sequences.items[found].id != id)
-		found = hash_index_find(&reader->sequence_index, hash_mix(0, id), is_sequence,
-					reader, &id);
-	if (found == HASH_INDEX_NONE)
-		return add_sequence(reader, id);
-	reader->last_sequence = found;
-	return &reader->sequences.items[found];
-}
-
-static void clear_state(struct perfetto_sequence *sequence)
-{
-	perfetto_interned_free(sequence->interned);
-	sequence->interned = NULL;
-	sequence->is_valid = true;
-	sequence->is_ours = false;
-	sequence->frequency = 0;
-	sequence->default_clock = 0;
-	sequence->default_track = 0;
-	sequence->metric = PERFETTO_NONE;
-	sequence->metric_name = STRING_EMPTY;
-	sequence->metric_unit = STRING_EMPTY;
-}
-
 static int read_defaults(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
 			 struct bytes message)
 {
@@ -206,7 +155,7 @@ static uint64_t find_time(struct perfetto_reader *reader, const struct raw_packe
 {
 	uint64_t clock = raw->has_clock ? raw->clock : sequence ? sequence->default_clock : 0;
 
-	return perfetto_convert_time(reader, sequence, clock, raw->timestamp);
+	return perfetto_clocks_convert(&reader->clocks, sequence, clock, raw->timestamp);
 }
 
 /* ---- packets ------------------------------------------------------------------------------ */
@@ -255,7 +204,7 @@ static int read_data(struct perfetto_reader *reader, const struct raw_packet *ra
 
 	switch (raw->kind) {
 	case PACKET_CLOCK_SNAPSHOT:
-		return perfetto_read_snapshot(reader, sequence, raw->data);
+		return perfetto_clocks_read_snapshot(&reader->clocks, sequence, raw->data);
 	case PACKET_THREAD:
 		if (sequence)
 			read_owner(sequence, raw->data);
@@ -278,16 +227,17 @@ static int read_data(struct perfetto_reader *reader, const struct raw_packet *ra
 static int read_events(struct perfetto_reader *reader, const struct raw_packet *raw)
 {
 	struct perfetto_sequence *sequence =
-		raw->sequence ? find_sequence(reader, raw->sequence) : NULL;
+		raw->sequence ? perfetto_sequences_find(&reader->sequences, raw->sequence) : NULL;
 	int err = 0;
 
 	if (raw->sequence && !sequence)
-		return perfetto_has_room(&reader->trace, reader->sequences.length, 64) ? -ENOMEM
-										       : 0;
+		return perfetto_has_room(&reader->trace, reader->sequences.items.length, 64)
+			       ? -ENOMEM
+			       : 0;
 	if (sequence && raw->is_after_loss)
 		sequence->is_valid = false;
 	if (sequence && raw->flags & FLAG_STATE_CLEARED)
-		clear_state(sequence);
+		perfetto_sequence_clear(sequence);
 	if (raw->flags & FLAG_STATE_NEEDED && (!sequence || !sequence->is_valid)) {
 		reader->num_stateless++;
 		return 0;
@@ -416,62 +366,64 @@ static void tell_losses(struct perfetto_reader *reader)
 
 static void release(struct perfetto_reader *reader)
 {
-	array_for_each (&reader->sequences, sequence) {
-		perfetto_interned_free(sequence->interned);
-		array_release(&sequence->clocks);
-	}
-	array_release(&reader->sequences);
-	hash_index_release(&reader->sequence_index);
-	array_release(&reader->clocks);
+	perfetto_sequences_release(&reader->sequences);
+	perfetto_clocks_release(&reader->clocks);
 	perfetto_track_table_release(&reader->tracks);
 	perfetto_threads_release(&reader->threads);
 	perfetto_slices_release(&reader->slices);
 	perfetto_heaps_release(&reader->heaps);
 	perfetto_code_release(&reader->code);
 	perfetto_symbols_release(&reader->symbols);
-	timeline_free(reader->own_timeline);
+}
+
+static int read_trace(struct perfetto_reader *reader)
+{
+	struct import *import = reader->trace.import;
+	int err;
+
+	reader->slices.first_zone = timeline_count_zone(reader->trace.timeline);
+	err = read_round(reader, ROUND_DESCRIPTORS);
+	if (err)
+		return err;
+	err = perfetto_owners_prepare(&reader->tracks);
+	if (err)
+		return err;
+	err = read_round(reader, ROUND_EVENTS);
+	if (err)
+		return err;
+	err = perfetto_slices_finish(&reader->slices);
+	if (err)
+		return err;
+	err = perfetto_heaps_finish(&reader->heaps);
+	if (err)
+		return err;
+	perfetto_samples_finish(&reader->samples);
+	tell_losses(reader);
+	return import->will_name_code ? 0 : unnamed_code_name(import, false);
 }
 
 int perfetto_read(struct import *import)
 {
-	struct perfetto_reader reader = {.trace = {.import = import, .timeline = import->timeline}};
-	int err;
+	struct timeline *own_timeline = import->timeline ? NULL : timeline_new();
+	struct timeline *timeline = import->timeline ? import->timeline : own_timeline;
+	struct perfetto_reader reader = {
+		.trace = {.import = import, .timeline = timeline},
+		.clocks = {.trace = &reader.trace},
+		.sequences = {.trace = &reader.trace},
+		.threads = {.trace = &reader.trace},
+		.tracks = {.trace = &reader.trace, .threads = &reader.threads},
+		.samples = {.trace = &reader.trace, .threads = &reader.threads},
+		.slices = {.trace = &reader.trace, .tracks = &reader.tracks},
+		.symbols = {.trace = &reader.trace},
+		.code = {.trace = &reader.trace, .symbols = &reader.symbols},
+		.heaps = {.trace = &reader.trace,
+			  .samples = &reader.samples,
+			  .threads = &reader.threads},
+	};
+	int err = timeline ? read_trace(&reader) : -ENOMEM;
 
-	reader.symbols.trace = &reader.trace;
-	reader.code.trace = &reader.trace;
-	reader.code.symbols = &reader.symbols;
-	reader.threads.trace = &reader.trace;
-	reader.tracks.trace = &reader.trace;
-	reader.tracks.threads = &reader.threads;
-	reader.samples.trace = &reader.trace;
-	reader.samples.threads = &reader.threads;
-	reader.slices.trace = &reader.trace;
-	reader.slices.tracks = &reader.tracks;
-	reader.heaps.trace = &reader.trace;
-	reader.heaps.threads = &reader.threads;
-	reader.heaps.samples = &reader.samples;
-	if (!reader.trace.timeline)
-		reader.trace.timeline = reader.own_timeline = timeline_new();
-	err = reader.trace.timeline ? 0 : -ENOMEM;
-	if (!err) {
-		reader.slices.first_zone = timeline_count_zone(reader.trace.timeline);
-		err = read_round(&reader, ROUND_DESCRIPTORS);
-	}
-	if (!err)
-		err = perfetto_owners_prepare(&reader.tracks);
-	if (!err)
-		err = read_round(&reader, ROUND_EVENTS);
-	if (!err)
-		err = perfetto_slices_finish(&reader.slices);
-	if (!err)
-		err = perfetto_heaps_finish(&reader.heaps);
-	if (!err) {
-		perfetto_samples_finish(&reader.samples);
-		tell_losses(&reader);
-	}
-	if (!err && !import->will_name_code)
-		err = unnamed_code_name(import, false);
 	release(&reader);
+	timeline_free(own_timeline);
 	return err;
 }
 

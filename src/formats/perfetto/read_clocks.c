@@ -26,11 +26,11 @@ static bool is_own_clock(uint64_t id)
 		found_;                               \
 	})
 
-static struct perfetto_clock *find_clock(struct perfetto_reader *reader,
+static struct perfetto_clock *find_clock(struct perfetto_clocks *clocks,
 					 struct perfetto_sequence *sequence, uint64_t id)
 {
 	if (!is_own_clock(id))
-		return FIND_CLOCK(&reader->clocks, id);
+		return FIND_CLOCK(&clocks->items, id);
 	return sequence ? FIND_CLOCK(&sequence->clocks, id) : NULL;
 }
 
@@ -63,15 +63,15 @@ static struct perfetto_clock_reading read_clock(struct bytes message)
 	return reading;
 }
 
-static int set_clock(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
+static int set_clock(struct perfetto_clocks *clocks, struct perfetto_sequence *sequence,
 		     const struct perfetto_clock *clock)
 {
-	struct perfetto_clock *known = find_clock(reader, sequence, clock->id);
+	struct perfetto_clock *known = find_clock(clocks, sequence, clock->id);
 
 	if (!known && is_own_clock(clock->id) && sequence)
 		known = array_add(&sequence->clocks);
-	else if (!known && !is_own_clock(clock->id) && reader->clocks.length < MAX_CLOCKS)
-		known = array_add(&reader->clocks);
+	else if (!known && !is_own_clock(clock->id) && clocks->items.length < MAX_CLOCKS)
+		known = array_add(&clocks->items);
 	else if (!known)
 		return 0;
 	if (!known)
@@ -81,14 +81,14 @@ static int set_clock(struct perfetto_reader *reader, struct perfetto_sequence *s
 }
 
 /* The boot clock's time of a snapshot, else the time of its first clock. */
-static uint64_t find_moment(struct perfetto_reader *reader,
+static uint64_t find_moment(struct perfetto_clocks *clocks,
 			    const struct perfetto_clock_reading *readings, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (readings[i].clock.id == PERFETTO_BOOTTIME)
 			return readings[i].time_ns;
 	for (size_t i = 0; i < count; i++) {
-		const struct perfetto_clock *known = find_clock(reader, NULL, readings[i].clock.id);
+		const struct perfetto_clock *known = find_clock(clocks, NULL, readings[i].clock.id);
 
 		if (known)
 			return readings[i].time_ns + known->offset_ns;
@@ -97,10 +97,10 @@ static uint64_t find_moment(struct perfetto_reader *reader,
 }
 
 /* Snapshots of the three clocks that a timeline has go there, too. */
-static int keep_snapshot(struct perfetto_reader *reader,
+static int keep_snapshot(struct perfetto_clocks *clocks,
 			 const struct perfetto_clock_reading *readings, size_t count)
 {
-	struct import *import = reader->trace.import;
+	struct import *import = clocks->trace->import;
 	struct clock_snapshot snapshot = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -117,11 +117,11 @@ static int keep_snapshot(struct perfetto_reader *reader,
 		return -ENOMEM;
 	if (!snapshot.realtime_ns || !snapshot.monotonic_ns || !snapshot.boottime_ns)
 		return 0;
-	return timeline_add_clock(reader->trace.timeline, &snapshot, NULL);
+	return timeline_add_clock(clocks->trace->timeline, &snapshot, NULL);
 }
 
-int perfetto_read_snapshot(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
-			   struct bytes message)
+int perfetto_clocks_read_snapshot(struct perfetto_clocks *clocks,
+				  struct perfetto_sequence *sequence, struct bytes message)
 {
 	struct perfetto_clock_reading readings[MAX_CLOCKS];
 	struct protobuf_field field;
@@ -132,27 +132,32 @@ int perfetto_read_snapshot(struct perfetto_reader *reader, struct perfetto_seque
 	while (protobuf_next(&message, &field))
 		if (field.number == 1 && field.type == PROTOBUF_BYTES && count < MAX_CLOCKS)
 			readings[count++] = read_clock(field.body);
-	moment_ns = find_moment(reader, readings, count);
-	err = keep_snapshot(reader, readings, count);
+	moment_ns = find_moment(clocks, readings, count);
+	err = keep_snapshot(clocks, readings, count);
 	for (size_t i = 0; !err && i < count; i++) {
 		readings[i].clock.offset_ns = moment_ns - readings[i].time_ns;
-		err = set_clock(reader, sequence, &readings[i].clock);
+		err = set_clock(clocks, sequence, &readings[i].clock);
 	}
 	return err;
 }
 
-uint64_t perfetto_convert_time(struct perfetto_reader *reader, struct perfetto_sequence *sequence,
-			       uint64_t id, uint64_t time)
+uint64_t perfetto_clocks_convert(struct perfetto_clocks *clocks, struct perfetto_sequence *sequence,
+				 uint64_t id, uint64_t time)
 {
 	struct perfetto_clock *clock;
 
 	if (!id || id == PERFETTO_BOOTTIME)
 		return time;
-	clock = find_clock(reader, sequence, id);
+	clock = find_clock(clocks, sequence, id);
 	if (!clock)
 		return time;
 	time *= clock->multiplier;
 	if (clock->is_incremental)
 		time = clock->last_ns += time;
 	return time + clock->offset_ns;
+}
+
+void perfetto_clocks_release(struct perfetto_clocks *clocks)
+{
+	array_release(&clocks->items);
 }
