@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/perfetto/read.h"
 #include "formats/perfetto_reader.h"
 #include "formats/reader.h"
 #include "formats/unnamed_code.h"
@@ -65,6 +66,20 @@ struct raw_packet {
 	struct bytes data;
 	struct bytes interned;
 	struct bytes defaults;
+};
+
+struct perfetto_reader {
+	struct perfetto_trace trace;
+	uint64_t num_stateless; /* packets whose sequence had lost what they refer to */
+	struct perfetto_clocks clocks;
+	struct perfetto_sequences sequences;
+	struct perfetto_threads threads;
+	struct perfetto_track_table tracks;
+	struct perfetto_samples samples;
+	struct perfetto_slices slices;
+	struct perfetto_symbols symbols;
+	struct perfetto_code code;
+	struct perfetto_heaps heaps;
 };
 
 struct rounds {

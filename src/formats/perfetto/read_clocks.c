@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 #define MAX_CLOCKS 64
 /* Clocks with these numbers are of one sequence. */

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 #include "formats/reader.h"
 
 /* What has no use for more is refused. */

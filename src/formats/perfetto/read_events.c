@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 /* Annotations in annotations. */
 #define MAX_ANNOTATION_DEPTH 4

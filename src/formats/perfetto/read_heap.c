@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 enum heap_field {
 	HEAP_CALLSTACK = 1,

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 /* ---- strings ------------------------------------------------------------------------------ */
 

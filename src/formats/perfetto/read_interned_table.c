@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 struct perfetto_interned *perfetto_interned_new(void)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 /* Tracks may name each other as parents, in a ring too. */
 #define MAX_TRACK_DEPTH 16

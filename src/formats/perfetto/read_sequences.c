@@ -1,7 +1,7 @@
 /*
  * Reading Perfetto traces: the writers of packets, and what of each is known.
  */
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 static bool is_sequence(const void *owner, uint32_t item, const void *key)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 struct perfetto_symbol_key {
 	uint32_t path;

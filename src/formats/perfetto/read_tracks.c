@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 
 #define GROUP_NAME        "Stacks"
 #define ZONES_NAME        "zones"

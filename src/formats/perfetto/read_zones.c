@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto/read.h"
 #include "formats/zones/read_profile.h"
 
 /* Above the addresses of user space. */
