@@ -1,9 +1,9 @@
 /*
  * Reading foreign bytes into a profile: what an importer gets and what it gives back.
  *
- * Importers live in src/formats/import/, one format a file, and are called through the table of
- * formats (format.h). Memory in, memory out: they open no files, print nothing and keep no state,
- * so that the viewer can run them too. Every byte may be hostile.
+ * Importers live in src/formats/, in the folder of their format, and are called through the table
+ * of formats (format.h). Memory in, memory out: they open no files, print nothing and keep no
+ * state, so that the viewer can run them too. Every byte may be hostile.
  *
  * What is read is added to what the profile holds already: reading several files into one profile
  * merges them. Metrics of equal name and unit are one.

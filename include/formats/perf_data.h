@@ -1,17 +1,17 @@
 /*
  * The file that `perf record` writes, perf.data, taken apart: what the parts of its reader share.
  *
- *	perf_data.c          records; the importer itself
- *	perf_data_meta.c     what stands around them: attributes, features
- *	perf_data_attr.c     what was measured, and which event a record belongs to
- *	perf_data_sample.c   one sample taken apart
- *	perf_data_queue.c    records into order of time
- *	perf_data_unpack.c   compressed records; not in the viewer
- *	perf_data_tasks.c    processes, their mappings, and threads
- *	perf_data_stack.c    a sample's addresses as a stack of the profile
+ *	read_data.c             records; the importer itself
+ *	read_data_meta.c        what stands around them: attributes, features
+ *	read_data_attr.c        what was measured, and which event a record belongs to
+ *	read_data_sample.c      one sample taken apart
+ *	read_data_queue.c       records into order of time
+ *	read_data_compressed.c  compressed records; not in the viewer
+ *	read_data_tasks.c       processes, their mappings, and threads
+ *	read_data_stack.c       a sample's addresses as a stack of the profile
  *
- * Source: Linux include/uapi/linux/perf_event.h,
- *tools/perf/Documentation/perf.data-file-format.txt.
+ * Source: Linux include/uapi/linux/perf_event.h and
+ * tools/perf/Documentation/perf.data-file-format.txt.
  */
 #ifndef FORMATS_PERF_DATA_H
 #define FORMATS_PERF_DATA_H

@@ -1,8 +1,8 @@
 /*
  * pprof's profile format: its reader, and what reader and writer agree on.
  *
- * A profile is a protobuf message (src/formats/pprof.proto), compressed with gzip. What the format
- * has no field for is kept where other tools ignore it:
+ * A profile is a protobuf message (src/formats/pprof/pprof.proto), compressed with gzip. What the
+ * format has no field for is kept where other tools ignore it:
  *
  *  - A function's `name` is its full name, its `system_name` the one of folded text.
  *  - The mapping's file name tells kernel code, "[kernel]" or "[kernel:MODULE]", and code made at

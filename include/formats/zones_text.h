@@ -63,7 +63,7 @@ bool zones_read_digits(struct zones_string digits, uint64_t *ret, bool *ret_over
 /* See struct format. */
 _must_check_ int zones_read(struct import *import);
 enum detection zones_detect(const uint8_t *data, size_t size);
-/* Of the binary kind; see import/zones_binary.c. */
+/* Of the binary kind; see zones/read_binary.c. */
 bool zones_is_capture(const uint8_t *data, size_t size);
 
 /* For messages: short, and nothing in it that moves a cursor. */

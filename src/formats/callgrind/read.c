@@ -1,6 +1,6 @@
 /*
  * Profiles of callgrind, of cachegrind, and of what writes the same, as Xdebug does: functions,
- * the events that they caused, and the calls between two of them. See callgrind_stacks.c for how
+ * the events that they caused, and the calls between two of them. See read_stacks.c for how
  * stacks are made of these.
  *
  *	events: Ir Dr                 what the numbers count

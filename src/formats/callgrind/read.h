@@ -87,7 +87,7 @@ _must_check_ int callgrind_find_named(struct callgrind_names *names, uint32_t ob
 				      uint32_t name, uint32_t *ret);
 
 /*
- * Put all into the profile; see callgrind_stacks.c for how stacks are made of it.
+ * Put all into the profile; see read_stacks.c for how stacks are made of it.
  *
  * metrics  of the profile, by event
  *

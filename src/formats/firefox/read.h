@@ -1,6 +1,6 @@
 /*
- * What the two halves of the reader of the Firefox Profiler's files share: firefox.c reads
- * processes, threads and samples, firefox_code.c the code that they hit, firefox_libs.c the
+ * What the two halves of the reader of the Firefox Profiler's files share: read.c reads
+ * processes, threads and samples, read_code.c the code that they hit, read_libs.c the
  * libraries that it is in.
  */
 #ifndef FORMATS_FIREFOX_READ_H

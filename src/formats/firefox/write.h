@@ -1,6 +1,6 @@
 /*
- * What the two halves of the writer of the Firefox Profiler's format share: firefox.c writes
- * threads and the rest, firefox_tables.c the tables of code that threads share.
+ * What the two halves of the writer of the Firefox Profiler's format share: write.c writes
+ * threads and the rest, write_tables.c the tables of code that threads share.
  */
 #ifndef FORMATS_FIREFOX_WRITE_H
 #define FORMATS_FIREFOX_WRITE_H

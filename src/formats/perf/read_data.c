@@ -8,7 +8,7 @@
  *
  * A feature is a section of its own at the end of a file; its header has a bit for each. Records
  * carry what the kernel said (samples and side band) and what perf adds to it. What the kernel said
- * is put into order of time (perf_data_queue.c), the rest is taken as it comes.
+ * is put into order of time (read_data_queue.c), the rest is taken as it comes.
  *
  * What is left of a damaged file is read up to the damage.
  */

@@ -7,7 +7,7 @@
  *		  55d0c0de10a8 main+0x28 (/usr/sbin/nginx)
  *
  * Names are tidied as stackcollapse-perf.pl does, so that the folded text is the same; see
- * perf_frame.c. Unlike there, every event gives a metric of its own, and pid and tid are kept.
+ * frame.c. Unlike there, every event gives a metric of its own, and pid and tid are kept.
  *
  * A sample that no blank line ends is left out, there and here: what follows may be missing.
  *

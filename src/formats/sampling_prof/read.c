@@ -1,6 +1,6 @@
 /*
  * SamplingProf's tables hold no stacks, only counts of elements and of calls between them; see
- * formats/sampling_prof.c. The stacks are rebuilt from the calls: every element gets one stack,
+ * write.c. The stacks are rebuilt from the calls: every element gets one stack,
  * that of its most frequent callers, and its own samples go there. Self counts are thereby
  * always exact. All else is exact where no element has a second caller; if one has, a warning
  * says so.

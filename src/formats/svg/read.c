@@ -1,6 +1,6 @@
 /*
  * Flame graphs that were saved as SVG. Ours have the profile in them; of others the call tree is
- * made out from what is drawn (svg_drawing.h). What was too narrow to be drawn then counts for
+ * made out from what is drawn (read_drawing.h). What was too narrow to be drawn then counts for
  * its caller.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * Zones as text, see import/zones.c. Declarations first, then everything else in order of time;
+ * Zones as text, see read.c. Declarations first, then everything else in order of time;
  * each process of the timeline is a section of its own. What the text has no words for (samples,
  * scheduling) is left out.
  *
