@@ -1,3 +1,26 @@
+/*
+ * A location is an address and the place that it lies in: a mapped file, the kernel, or memory of
+ * one process. Each is named once, however many stacks lead through it, and after the recording, so
+ * that naming costs the recorded machine nothing while it is watched. The files are read through
+ * the descriptors that the file table opened when it saw them mapped: a path may lead to other
+ * bytes by now, or to nothing.
+ *
+ * Code in a file asks, from the best answer to the least: debug information (the function, the
+ * calls inlined there, their lines), symbol tables, call-frame information (where a function
+ * begins, not what it is called), and then the file's own name, with the reason kept. The function
+ * itself is called what its symbol says, and only where there is none what debug information says.
+ * An address beyond a symbol's end does not get that symbol's name: a wrong name costs a reader
+ * more than none.
+ *
+ * Locations are named in order of their files, because debug information is by far the largest
+ * thing here: one file's is open at a time, and given back after the file's last location, unless
+ * it is small.
+ *
+ * Limits: code of JIT compilers is named by the perf-map as it is at the end, where the newest
+ * entry of an address wins; what was there before under the same address gets its name. Kernel
+ * code that went away meanwhile has a name only when symbolizer_add_kernel_symbol() was told: BPF
+ * programs, not modules.
+ */
 #include "symbolize/symbolizer.h"
 
 #include <errno.h>
@@ -113,11 +136,12 @@ static int add_frame(struct naming *naming, const char *name, const char *full_n
 
 	*frame = (struct frame){.kind = (uint8_t)naming->kind};
 	err = profile_add_frame_name(naming->profile, name, strlen(name), &frame->name);
-	if (!err)
-		err = profile_add_string(naming->profile, full_name, &frame->full_name);
-	if (!err)
-		err = profile_add_string(naming->profile, naming->module, &frame->module);
-	return err;
+	if (err)
+		return err;
+	err = profile_add_string(naming->profile, full_name, &frame->full_name);
+	if (err)
+		return err;
+	return profile_add_string(naming->profile, naming->module, &frame->module);
 }
 
 static int add_symbol_frame(struct naming *naming, const char *symbol)
@@ -125,7 +149,9 @@ static int add_symbol_frame(struct naming *naming, const char *symbol)
 	struct demangled_name demangled;
 	int err = demangler_get(naming->symbolizer->demangler, symbol, &demangled);
 
-	return err ? err : add_frame(naming, demangled.name, demangled.full_name);
+	if (err)
+		return err;
+	return add_frame(naming, demangled.name, demangled.full_name);
 }
 
 static _printf_(2, 3) int add_generated_frame(struct naming *naming, const char *format, ...)
@@ -147,15 +173,6 @@ static int add_unnamed_frame(struct naming *naming, enum unnamed_reason reason)
 				   naming->module);
 }
 
-/* Source of the frame added last. */
-static int set_source(struct naming *naming, const struct source_frame *source)
-{
-	struct frame *frame = &naming->frames[naming->num_frames - 1];
-
-	frame->line = source->line;
-	return source->file ? profile_add_string(naming->profile, source->file, &frame->file) : 0;
-}
-
 /*
  * The name of the function itself, after the calls inlined into it. debug_name may be NULL.
  */
@@ -174,42 +191,39 @@ static int add_function_frame(struct naming *naming, struct objfile *objfile, ui
 	if (debug_name)
 		return add_symbol_frame(naming, debug_name);
 	err = objfile_get_frame_info(objfile, &frame_info);
-	if (!err)
-		err = frame_info_find_function(frame_info, elf_address, &start);
+	if (err)
+		return err;
+	err = frame_info_find_function(frame_info, elf_address, &start);
 	if (err == -ENOMEM)
 		return err;
-	if (!err)
-		return add_generated_frame(naming, "%s+0x%" PRIx64, naming->module, start);
-	return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
-}
-
-static int find_source(struct naming *naming, struct code_file *code_file, uint64_t elf_address,
-		       struct source_frames *ret)
-{
-	struct inlines *inlines = NULL;
-	int err = 0;
-
-	if (!naming->symbolizer->opts.no_inlines)
-		err = code_file_get_inlines(code_file, &inlines);
-	if (!err)
-		err = inlines ? inlines_find(inlines, elf_address, ret) : -ENOENT;
-	if (err == -ENOENT) {
-		ret->length = 1;
-		ret->items[0] = (struct source_frame){0};
-		err = 0;
-	}
-	return err;
+	if (err)
+		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
+	return add_generated_frame(naming, "%s+0x%" PRIx64, naming->module, start);
 }
 
 static int name_code(struct naming *naming, struct code_file *code_file, uint64_t elf_address)
 {
 	struct objfile *objfile = code_file_get_objfile(code_file);
+	struct inlines *inlines = NULL;
 	struct source_frames source;
-	int err = find_source(naming, code_file, elf_address, &source);
+	int err;
 
-	for (size_t i = 0; i < source.length && !err; i++) {
+	if (!naming->symbolizer->opts.no_inlines) {
+		err = code_file_get_inlines(code_file, &inlines);
+		if (err)
+			return err;
+	}
+	err = inlines ? inlines_find(inlines, elf_address, &source) : -ENOENT;
+	if (err && err != -ENOENT)
+		return err;
+	if (err) {
+		source.length = 1;
+		source.items[0] = (struct source_frame){0};
+	}
+	for (size_t i = 0; i < source.length; i++) {
 		const struct source_frame *call = &source.items[i];
 		bool is_inlined = i + 1 < source.length;
+		struct frame *frame = &naming->frames[naming->num_frames];
 
 		if (!is_inlined)
 			err = add_function_frame(naming, objfile, elf_address, call->name);
@@ -218,11 +232,16 @@ static int name_code(struct naming *naming, struct code_file *code_file, uint64_
 		else
 			err = add_frame(naming, "[inlined]", "[inlined]");
 		if (err)
-			break;
-		naming->frames[naming->num_frames - 1].is_inlined = is_inlined;
-		err = set_source(naming, call);
+			return err;
+		frame->is_inlined = is_inlined;
+		frame->line = call->line;
+		if (call->file) {
+			err = profile_add_string(naming->profile, call->file, &frame->file);
+			if (err)
+				return err;
+		}
 	}
-	return err;
+	return 0;
 }
 
 /* Of a location in a module. Returns 0 or -ENOENT. */
@@ -256,11 +275,11 @@ static int name_in_file(struct naming *naming, const struct location *location)
 	if (mapped->fd < 0)
 		return add_unnamed_frame(naming, UNNAMED_NO_FILE);
 	err = code_files_get(symbolizer->code_files, location->owner, &code_file);
-	if (!err)
-		err = get_elf_address(code_file_get_objfile(code_file), location, &elf_address);
-	if (err == -ENOENT)
+	if (err && err != -ENOENT)
+		return err;
+	if (err || get_elf_address(code_file_get_objfile(code_file), location, &elf_address))
 		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
-	return err ? err : name_code(naming, code_file, elf_address);
+	return name_code(naming, code_file, elf_address);
 }
 
 static int name_in_kernel(struct naming *naming, const struct location *location)
@@ -401,7 +420,9 @@ static struct task *list_tasks(const struct profile *profile, size_t *ret_num)
 	struct task *tasks = calloc((size_t)num_locations + 1, sizeof(*tasks));
 	size_t num_tasks = 0;
 
-	for (uint32_t i = 0; tasks && i < num_locations; i++) {
+	if (!tasks)
+		return NULL;
+	for (uint32_t i = 0; i < num_locations; i++) {
 		const struct location *location = profile_get_location(profile, i);
 
 		if (!location->num_frames && location->space != LOCATION_NAMED)
@@ -413,20 +434,9 @@ static struct task *list_tasks(const struct profile *profile, size_t *ret_num)
 				.is_in_module = location_is_in_module(location),
 			};
 	}
-	if (tasks)
-		qsort(tasks, num_tasks, sizeof(*tasks), compare_tasks);
+	qsort(tasks, num_tasks, sizeof(*tasks), compare_tasks);
 	*ret_num = num_tasks;
 	return tasks;
-}
-
-/* After the last location of a file, its debug information is not needed any more. */
-static void finish_owner(struct symbolizer *symbolizer, const struct task *last)
-{
-	struct code_file *code_file;
-
-	if (last->is_in_module &&
-	    code_files_get(symbolizer->code_files, last->owner, &code_file) == 0)
-		code_file_trim(code_file);
 }
 
 int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profile)
@@ -441,13 +451,17 @@ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profi
 	array_for_each (&symbolizer->jits, jit)
 		jit->is_fresh = false;
 	for (size_t i = 0; i < num_tasks; i++) {
-		int err = name_location(symbolizer, profile, tasks[i].location);
+		const struct task *task = &tasks[i];
+		bool is_last_of_owner = i + 1 == num_tasks || task[1].space != task->space ||
+					task[1].owner != task->owner;
+		struct code_file *code_file;
+		int err = name_location(symbolizer, profile, task->location);
 
 		if (err)
 			return err;
-		if (i + 1 == num_tasks || tasks[i + 1].space != tasks[i].space ||
-		    tasks[i + 1].owner != tasks[i].owner)
-			finish_owner(symbolizer, &tasks[i]);
+		if (is_last_of_owner && task->is_in_module &&
+		    code_files_get(symbolizer->code_files, task->owner, &code_file) == 0)
+			code_file_trim(code_file);
 		if (opts->progress && ((i + 1) % PROGRESS_STEP == 0 || i + 1 == num_tasks))
 			opts->progress((uint32_t)(i + 1), (uint32_t)num_tasks, opts->context);
 	}
