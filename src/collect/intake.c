@@ -1,3 +1,27 @@
+/*
+ * A sample names its stacks by hash; the stacks themselves come now and then, from each CPU that
+ * has not sent them lately. What costs, and is therefore done once, is to turn their pcs into
+ * locations: a pc means something only under the mappings that its process had at that moment. So
+ * there are two tables. Raw stacks are kept by hash as they came. What was made of one is kept by
+ * hash, process and version of the mappings, which change when libraries are loaded and hardly ever
+ * else, and most samples find theirs there.
+ *
+ * The profile's stacks are a tree from the outermost frame inwards: first the user stack, then on
+ * top of it the kernel stack that it called into.
+ *
+ * The order of time does the rest: the recorder hands in samples and process events by their time
+ * stamps, so that the process table holds the mappings of a sample's own moment, and nobody has to
+ * remember those of others. What it cannot know is which memory a sample inside exec saw. The
+ * kernel's count of execs, which every sample carries, tells such a sample apart; its user stack is
+ * left out unless the walk proves that the old memory was still there.
+ *
+ * Nothing is named here: a location is a file and an offset, or an address, and symbols are read
+ * when the recording is over. Every sample that is handed in ends in the profile or is counted as
+ * lost for its unknown stack.
+ *
+ * Limits: both tables grow with the number of different stacks, and nothing is forgotten before the
+ * end. Two stacks with the same hash of 64 bits would become one.
+ */
 #include "collect/intake.h"
 
 #include <errno.h>
@@ -165,17 +189,21 @@ int intake_finish(struct intake *intake)
 {
 	int err = sync_modules(intake);
 
-	if (!err)
-		err = sync_processes(intake);
-	for (uint32_t id = 0; !err && id < profile_count_processes(intake->profile); id++) {
+	if (err)
+		return err;
+	err = sync_processes(intake);
+	if (err)
+		return err;
+	for (uint32_t id = 0; id < profile_count_processes(intake->profile); id++) {
 		uint32_t comm;
 
 		err = profile_add_string(intake->profile,
 					 process_table_get(intake->processes, id)->comm, &comm);
-		if (!err)
-			profile_set_process_comm(intake->profile, id, comm);
+		if (err)
+			return err;
+		profile_set_process_comm(intake->profile, id, comm);
 	}
-	return err;
+	return 0;
 }
 
 /*
@@ -232,10 +260,14 @@ static int place(struct intake *intake, const struct raw_stack *raw, const struc
 		else
 			err = profile_add_location(intake->profile, LOCATION_KERNEL, 0, pc,
 						   &location);
-		if (!err && process && intake->call_check)
+		if (err)
+			return err;
+		if (process && intake->call_check) {
 			err = check_call(intake, raw, process, i);
-		if (!err)
-			err = profile_add_stack(intake->profile, *stack, location, stack);
+			if (err)
+				return err;
+		}
+		err = profile_add_stack(intake->profile, *stack, location, stack);
 		if (err)
 			return err;
 	}
@@ -328,16 +360,6 @@ static bool is_stack_gone(const struct intake *intake, const struct wire_sample 
 	return !raw || raw->num_pcs < 2;
 }
 
-static int add_thread(struct intake *intake, const struct wire_sample *sample,
-		      const struct process *process, uint32_t *ret)
-{
-	struct thread thread = {.process = process->id, .tid = sample->tid};
-	size_t length = strnlen(sample->comm, sizeof(sample->comm));
-	int err = profile_add_frame_name(intake->profile, sample->comm, length, &thread.comm);
-
-	return err ? err : profile_add_thread(intake->profile, &thread, ret);
-}
-
 /* The user part of a sample's stack, and what it means for the account. */
 static int add_user_stack(struct intake *intake, const struct wire_sample *sample,
 			  const struct raw_stack *raw, const struct process *process,
@@ -356,19 +378,18 @@ static int add_user_stack(struct intake *intake, const struct wire_sample *sampl
 	if (!raw)
 		return count_user_stack(intake, STACK_EMPTY, false);
 	err = place_once(intake, raw, process, sample->time_ns, stack);
-	return err ? err : count_user_stack(intake, *stack, raw->num_pcs >= intake->max_depth);
-}
-
-/* The kernel followed frame pointers: only how the walk by table ended says where a stack ends. */
-static bool is_truncated(const struct intake *intake, const struct wire_sample *sample)
-{
-	return intake->user_stacks_kind == USER_STACKS_TABLE &&
-	       !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY) && sample->walk_end != WALK_COMPLETE;
+	if (err)
+		return err;
+	return count_user_stack(intake, *stack, raw->num_pcs >= intake->max_depth);
 }
 
 static void keep_time(struct intake *intake, const struct wire_sample *sample, uint32_t thread,
 		      uint32_t stack)
 {
+	/* Of a walk along frame pointers nobody knows whether its end is the stack's. */
+	bool is_truncated = intake->user_stacks_kind == USER_STACKS_TABLE &&
+			    !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY) &&
+			    sample->walk_end != WALK_COMPLETE;
 	struct timed_sample timed = {
 		.time_ns = sample->time_ns,
 		.user_sp = sample->user_sp,
@@ -376,11 +397,10 @@ static void keep_time(struct intake *intake, const struct wire_sample *sample, u
 		.stack = stack,
 		.cpu = sample->cpu,
 		.is_in_kernel = sample->flags & WIRE_SAMPLE_IN_KERNEL,
-		.is_truncated = is_truncated(intake, sample),
+		.is_truncated = is_truncated,
 	};
 
-	if (intake->trace_log)
-		trace_log_add_sample(intake->trace_log, &timed);
+	trace_log_add_sample(intake->trace_log, &timed);
 }
 
 /* A sample of a process that is known. */
@@ -389,8 +409,11 @@ static int add_to_process(struct intake *intake, const struct wire_sample *sampl
 {
 	const struct raw_stack *user = find_raw(intake, sample->user_stack);
 	const struct raw_stack *kernel = find_raw(intake, sample->kernel_stack);
+	bool has_user_stack = intake->user_stacks_kind != USER_STACKS_NONE &&
+			      !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
+	struct thread thread = {.process = process->id, .tid = sample->tid};
+	uint32_t thread_id;
 	uint32_t stack = STACK_EMPTY;
-	uint32_t thread;
 	int err;
 
 	if ((sample->user_stack && !user) || (sample->kernel_stack && !kernel)) {
@@ -398,21 +421,34 @@ static int add_to_process(struct intake *intake, const struct wire_sample *sampl
 		return 0;
 	}
 	err = sync_processes(intake);
-	if (!err)
-		err = add_thread(intake, sample, process, &thread);
-	if (!err && intake->user_stacks_kind != USER_STACKS_NONE &&
-	    !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY))
-		err = add_user_stack(intake, sample, user, process, is_in_exec, &stack);
-	if (!err && kernel)
-		err = place_once(intake, kernel, NULL, sample->time_ns, &stack);
-	if (!err)
-		err = profile_add_sample(intake->profile, thread, stack, intake->metric, 1);
-	if (!err)
-		err = profile_add_moment(intake->profile, thread, stack, intake->metric, 1,
-					 sample->time_ns);
 	if (err)
 		return err;
-	keep_time(intake, sample, thread, stack);
+	err = profile_add_frame_name(intake->profile, sample->comm,
+				     strnlen(sample->comm, sizeof(sample->comm)), &thread.comm);
+	if (err)
+		return err;
+	err = profile_add_thread(intake->profile, &thread, &thread_id);
+	if (err)
+		return err;
+	if (has_user_stack) {
+		err = add_user_stack(intake, sample, user, process, is_in_exec, &stack);
+		if (err)
+			return err;
+	}
+	if (kernel) {
+		err = place_once(intake, kernel, NULL, sample->time_ns, &stack);
+		if (err)
+			return err;
+	}
+	err = profile_add_sample(intake->profile, thread_id, stack, intake->metric, 1);
+	if (err)
+		return err;
+	err = profile_add_moment(intake->profile, thread_id, stack, intake->metric, 1,
+				 sample->time_ns);
+	if (err)
+		return err;
+	if (intake->trace_log)
+		keep_time(intake, sample, thread_id, stack);
 	intake->counts.samples++;
 	return 0;
 }
@@ -424,7 +460,9 @@ int intake_add_sample(struct intake *intake, const struct wire_sample *sample)
 	int err = process_table_find(intake->processes, sample->time_ns, (pid_t)sample->pid,
 				     sample->generation, &process, &is_in_exec);
 
-	return err ? err : add_to_process(intake, sample, process, is_in_exec);
+	if (err)
+		return err;
+	return add_to_process(intake, sample, process, is_in_exec);
 }
 
 int intake_add_recovered(struct intake *intake, const struct wire_sample *sample,
@@ -437,11 +475,14 @@ int intake_add_recovered(struct intake *intake, const struct wire_sample *sample
 	stack->hash = hash_bytes(stack->pcs, stack->num_frames * sizeof(stack->pcs[0])) | 1;
 	walked.user_stack = stack->hash;
 	err = intake_add_stack(intake, stack, sizeof(*stack));
-	if (!err)
-		err = add_to_process(intake, &walked, process, is_in_exec);
-	if (!err && !is_in_exec && walked.walk_end == WALK_COMPLETE)
+	if (err)
+		return err;
+	err = add_to_process(intake, &walked, process, is_in_exec);
+	if (err)
+		return err;
+	if (!is_in_exec && walked.walk_end == WALK_COMPLETE)
 		intake->counts.recovered++;
-	return err;
+	return 0;
 }
 
 struct intake_counts intake_get_counts(const struct intake *intake)

@@ -109,9 +109,10 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 	return intake_add_sample(recorder->intake, &sample);
 }
 
-static int make_parts(struct recorder *recorder)
+static int make_parts(struct recorder *recorder, struct error *error)
 {
 	int num_cpus = libbpf_num_possible_cpus();
+	int err;
 
 	if (num_cpus < 0)
 		return num_cpus;
@@ -136,26 +137,21 @@ static int make_parts(struct recorder *recorder)
 				      sampler_read_max_depth(), recorder->opts.user_stacks);
 	if (!recorder->side_band || !recorder->intake)
 		return -ENOMEM;
-	return 0;
-}
-
-/* What the user did not ask for costs nothing. */
-static int make_extra_parts(struct recorder *recorder, struct error *error)
-{
+	/* What the user did not ask for costs nothing. */
 	if (recorder->opts.keeps_times) {
-		int err =
-			trace_log_new(recorder->opts.temporary_folder, &recorder->trace_log, error);
-
+		err = trace_log_new(recorder->opts.temporary_folder, &recorder->trace_log, error);
 		if (err)
 			return err;
 		intake_set_trace_log(recorder->intake, recorder->trace_log);
 		side_band_set_trace_log(recorder->side_band, recorder->trace_log);
 	}
-	if (!recorder->opts.checks_calls)
-		return 0;
-	recorder->call_check = call_check_new(recorder->files);
-	intake_set_call_check(recorder->intake, recorder->call_check);
-	return recorder->call_check ? 0 : -ENOMEM;
+	if (recorder->opts.checks_calls) {
+		recorder->call_check = call_check_new(recorder->files);
+		if (!recorder->call_check)
+			return -ENOMEM;
+		intake_set_call_check(recorder->intake, recorder->call_check);
+	}
+	return 0;
 }
 
 static int load_sampler(struct recorder *recorder, struct error *error)
@@ -289,19 +285,18 @@ static int record_schedule(struct recorder *recorder, struct error *error)
 	if (!recorder->opts.records_schedule)
 		return 0;
 	err = scheduling_new(&opts, &recorder->scheduling, error);
-	if (!err)
-		watch_fd(scheduling_get_fd(recorder->scheduling), recorder);
-	return err;
+	if (err)
+		return err;
+	watch_fd(scheduling_get_fd(recorder->scheduling), recorder);
+	return 0;
 }
 
 /* The order matters: listen, then read what is there, then (in recorder_start) sample. */
 static int open_all(struct recorder *recorder, struct error *error)
 {
 	const struct target *target = &recorder->opts.target;
-	int err = make_parts(recorder);
+	int err = make_parts(recorder, error);
 
-	if (!err)
-		err = make_extra_parts(recorder, error);
 	if (err)
 		return err;
 	if (target->kind == TARGET_CGROUP) {
@@ -309,26 +304,45 @@ static int open_all(struct recorder *recorder, struct error *error)
 		if (recorder->cgroup_fd < 0)
 			return recorder->cgroup_fd;
 	}
-	if (target_is_of_threads(&recorder->opts.target))
+	if (target_is_of_threads(target)) {
 		err = target_threads_list(&recorder->threads, target, error);
-	if (!err)
-		err = load_sampler(recorder, error);
-	if (!err)
-		err = start_publishing(recorder);
+		if (err)
+			return err;
+	}
+	err = load_sampler(recorder, error);
+	if (err)
+		return err;
+	err = start_publishing(recorder);
 	if (err)
 		return err;
 	recorder->listens_to_all = must_listen_to_all(recorder, recorder->num_possible_cpus);
 	watch_fd(sampler_get_fd(recorder->sampler), recorder);
 	err = open_cpus(recorder, error);
-	if (!err && target_is_of_threads(&recorder->opts.target))
+	if (err)
+		return err;
+	if (target_is_of_threads(target)) {
 		err = target_threads_want(&recorder->threads, target, recorder->sampler, error);
-	if (!err)
-		err = target_scan(target, recorder->processes);
-	if (!err && recorder->publisher) {
+		if (err)
+			return err;
+	}
+	err = target_scan(target, recorder->processes);
+	if (err)
+		return err;
+	if (recorder->publisher) {
 		watch_fd(publisher_get_fd(recorder->publisher), recorder);
 		err = publisher_update(recorder->publisher);
+		if (err)
+			return err;
 	}
-	return err ? err : record_schedule(recorder, error);
+	return record_schedule(recorder, error);
+}
+
+/* Where nobody who knew more did. */
+static int explain(int err, const char *what, struct error *error)
+{
+	if (error && !error->message[0])
+		(void)error_set(error, err, "%s: %s", what, strerror(-err));
+	return err;
 }
 
 int recorder_new(const struct recorder_opts *opts, struct recorder **ret, struct error *error)
@@ -345,9 +359,7 @@ int recorder_new(const struct recorder_opts *opts, struct recorder **ret, struct
 	err = open_all(recorder, error);
 	if (err) {
 		recorder_free(recorder);
-		if (error && !error->message[0])
-			(void)error_set(error, err, "cannot start recording: %s", strerror(-err));
-		return err;
+		return explain(err, "cannot start recording", error);
 	}
 	*ret = recorder;
 	return 0;
@@ -391,12 +403,16 @@ int recorder_get_fd(const struct recorder *recorder)
 	return recorder->epoll_fd;
 }
 
-/* Follow CPUs that were taken offline or brought online. */
-static int follow_cpus(struct recorder *recorder, struct error *error)
+/* Follow CPUs that were taken offline or brought online. Looks for them now and then. */
+static int follow_cpus(struct recorder *recorder, uint64_t now_ns, struct error *error)
 {
-	_cleanup_free_ bool *online = calloc(recorder->num_possible_cpus, sizeof(*online));
+	_cleanup_free_ bool *online = NULL;
 	bool has_new = false;
 
+	if (now_ns < recorder->next_hotplug_ns)
+		return 0;
+	recorder->next_hotplug_ns = now_ns + HOTPLUG_INTERVAL_NS;
+	online = calloc(recorder->num_possible_cpus, sizeof(*online));
 	if (!online)
 		return -ENOMEM;
 	if (target_read_online_cpus(online, recorder->num_possible_cpus) < 0)
@@ -428,47 +444,34 @@ static int read_until(struct recorder *recorder, uint64_t until_ns)
 {
 	int err = side_band_read(recorder->side_band);
 
-	if (!err)
-		err = sampler_read(recorder->sampler);
-	if (!err)
-		err = scheduling_read(recorder->scheduling);
-	if (!err)
-		err = event_queue_drain(recorder->queue, until_ns, handle, recorder);
-	if (!err && recorder->publisher) {
-		err = publisher_update(recorder->publisher);
-		if (!err)
-			err = raw_samples_retry(recorder->raw_samples, false);
-	}
-	return err;
-}
-
-/* Walk the raw stacks that wait for tables; what is still being built is waited for. */
-static int finish_raw_samples(struct recorder *recorder)
-{
-	int err = 0;
-
-	if (!recorder->publisher)
-		return 0;
-	while (!err && raw_samples_get_count(recorder->raw_samples) &&
-	       publisher_wait(recorder->publisher))
-		err = raw_samples_retry(recorder->raw_samples, false);
-	return err ? err : raw_samples_retry(recorder->raw_samples, true);
+	if (err)
+		return err;
+	err = sampler_read(recorder->sampler);
+	if (err)
+		return err;
+	err = scheduling_read(recorder->scheduling);
+	if (err)
+		return err;
+	err = event_queue_drain(recorder->queue, until_ns, handle, recorder);
+	if (err || !recorder->publisher)
+		return err;
+	err = publisher_update(recorder->publisher);
+	if (err)
+		return err;
+	return raw_samples_retry(recorder->raw_samples, false);
 }
 
 int recorder_read(struct recorder *recorder, struct error *error)
 {
 	uint64_t now_ns = clock_now_ns();
-	int err = 0;
+	int err = follow_cpus(recorder, now_ns, error);
 
-	if (now_ns >= recorder->next_hotplug_ns) {
-		recorder->next_hotplug_ns = now_ns + HOTPLUG_INTERVAL_NS;
-		err = follow_cpus(recorder, error);
-	}
-	if (!err)
-		err = read_until(recorder, now_ns - HOLD_BACK_NS);
-	if (err && error && !error->message[0])
-		(void)error_set(error, err, "cannot go on recording: %s", strerror(-err));
-	return err;
+	if (err)
+		return explain(err, "cannot go on recording", error);
+	err = read_until(recorder, now_ns - HOLD_BACK_NS);
+	if (err)
+		return explain(err, "cannot go on recording", error);
+	return 0;
 }
 
 bool recorder_has_ended(const struct recorder *recorder)
@@ -481,6 +484,32 @@ bool recorder_has_ended(const struct recorder *recorder)
 	return true;
 }
 
+/* Take in what is left in the kernel, and then what waited for something to be complete. */
+static int finish(struct recorder *recorder)
+{
+	int err = scheduling_stop(recorder->scheduling);
+
+	if (err)
+		return err;
+	err = read_until(recorder, UINT64_MAX);
+	if (err)
+		return err;
+	process_table_finish_perf_maps(recorder->processes);
+	if (recorder->publisher) {
+		/* Raw stacks wait for tables, and what is still being built is waited for. */
+		while (raw_samples_get_count(recorder->raw_samples) &&
+		       publisher_wait(recorder->publisher)) {
+			err = raw_samples_retry(recorder->raw_samples, false);
+			if (err)
+				return err;
+		}
+		err = raw_samples_retry(recorder->raw_samples, true);
+		if (err)
+			return err;
+	}
+	return intake_finish(recorder->intake);
+}
+
 int recorder_stop(struct recorder *recorder, struct error *error)
 {
 	int err;
@@ -488,14 +517,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	sampler_disable(recorder->sampler);
 	recorder->stop_ns = clock_now_ns();
 	recorder->is_running = false;
-	err = scheduling_stop(recorder->scheduling);
-	if (!err)
-		err = read_until(recorder, UINT64_MAX);
-	process_table_finish_perf_maps(recorder->processes);
-	if (!err)
-		err = finish_raw_samples(recorder);
-	if (!err)
-		err = intake_finish(recorder->intake);
+	err = finish(recorder);
 	if (err)
 		return error_set(error, err, "cannot finish the recording: %s", strerror(-err));
 	return 0;
