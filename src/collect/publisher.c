@@ -1,3 +1,28 @@
+/*
+ * The sampling program can walk a user stack only where it has been told what is mapped and how to
+ * unwind it: it cannot read files, nor wait for anybody. So every process's mappings are written
+ * into kernel memory as soon as they are known, and the unwind tables of their files as soon as
+ * they are made. Whoever comes too early is no error: the program sends the stack's bytes instead,
+ * and publisher_walk() walks them later, by the same tables.
+ *
+ * A file's code goes through states, from CODE_UNKNOWN to one that stays. Its table takes
+ * milliseconds to seconds to make, so worker threads do it (table_builder.c), or it comes from the
+ * cache on disk; meanwhile its mappings are published without a table, so that the addresses of
+ * everything else hold. When the table is there, every record of a mapping of that file is told,
+ * whichever process it belongs to: slot_files says which records these are. A file is wanted once
+ * more by each process that maps it, and the most wanted is built first.
+ *
+ * The kernel reads without a lock while this writes. What keeps that safe is order, and
+ * unwind_store.c has it: rows before pages, pages before the mapping, mappings before the process.
+ * A change of mappings is a new run of records that takes the place of the old one.
+ *
+ * Files are read through the descriptors of the file table, which has opened what was mapped: an
+ * objfile is kept open here for its addresses (and for replay for its code), not for its name.
+ *
+ * Limits: rows, pages and mappings have room for a machine of usual size (wire/unwind.h). Beyond
+ * it processes and tables are dropped and counted in num_dropped, and their stacks end early; the
+ * recording goes on.
+ */
 #include "collect/publisher.h"
 
 #include <errno.h>
