@@ -49,6 +49,10 @@ struct stack_area {
  */
 _must_check_ int trace_log_new(const char *folder, struct trace_log **ret, struct error *error);
 void trace_log_free(struct trace_log *log);
+static inline void trace_log_freep(struct trace_log **log)
+{
+	trace_log_free(*log);
+}
 
 /* In any order. One that there is no room for is counted as lost by the spool. */
 void trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample);

@@ -69,13 +69,13 @@ int bpf_ring_read(struct bpf_ring *ring,
 {
 	uint64_t position = *ring->consumed;
 	uint64_t end = __atomic_load_n(ring->produced, __ATOMIC_ACQUIRE);
-	int err = 0;
 
-	while (!err && position < end) {
+	while (position < end) {
 		const uint32_t *head =
 			(const void *)(ring->data + (position & (ring->size_bytes - 1)));
 		uint32_t length = __atomic_load_n(head, __ATOMIC_ACQUIRE);
 		size_t size = length & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+		int err = 0;
 
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			break; /* being written; what follows it has to wait as well */
@@ -87,6 +87,8 @@ int bpf_ring_read(struct bpf_ring *ring,
 		position += (size + BPF_RINGBUF_HDR_SZ + RECORD_ALIGN - 1) &
 			    ~(uint64_t)(RECORD_ALIGN - 1);
 		__atomic_store_n(ring->consumed, position, __ATOMIC_RELEASE);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }

@@ -41,16 +41,19 @@ static int add_ring(struct bpf_rings *rings, int map_fd, uint32_t number, uint32
 int bpf_rings_init(struct bpf_rings *rings, int map_fd, uint32_t num_cpus, uint32_t size_bytes)
 {
 	uint32_t power = (uint32_t)sysconf(_SC_PAGESIZE);
-	int err = 0;
+	int err;
 
 	*rings = (struct bpf_rings){.epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
 	if (rings->epoll_fd < 0)
 		return -errno;
 	while (power < size_bytes && power < MAX_RING_BYTES)
 		power *= 2;
-	for (uint32_t i = 0; !err && i < bpf_rings_get_count(num_cpus); i++)
+	for (uint32_t i = 0; i < bpf_rings_get_count(num_cpus); i++) {
 		err = add_ring(rings, map_fd, i, power);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 void bpf_rings_release(struct bpf_rings *rings)
@@ -66,11 +69,14 @@ void bpf_rings_release(struct bpf_rings *rings)
 int bpf_rings_read(struct bpf_rings *rings,
 		   int (*handle)(const void *record, size_t size, void *context), void *context)
 {
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < rings->rings.length; i++)
+	for (size_t i = 0; i < rings->rings.length; i++) {
 		err = bpf_ring_read(&rings->rings.items[i], handle, context);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int bpf_counters_read(int map_fd, void *ret, size_t size)

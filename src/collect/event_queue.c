@@ -105,9 +105,9 @@ int event_queue_drain(struct event_queue *queue, uint64_t until_ns,
 				    size_t size, void *context),
 		      void *context)
 {
-	int err = 0;
+	int err;
 
-	while (!err && queue->heap.length && queue->heap.items[0].time_ns <= until_ns) {
+	while (queue->heap.length && queue->heap.items[0].time_ns <= until_ns) {
 		struct queued_event event = take_oldest(queue);
 
 		/* A late event is handled at the time that the others have reached. */
@@ -115,8 +115,10 @@ int event_queue_drain(struct event_queue *queue, uint64_t until_ns,
 			queue->last_time_ns = event.time_ns;
 		err = handle(queue->last_time_ns, event.kind, event.record, event.size, context);
 		free(event.record);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 uint64_t event_queue_get_late_count(const struct event_queue *queue)

@@ -40,17 +40,26 @@ static int add_member(struct family *family, pid_t pid)
 }
 
 /* Images come in order of time, parents before their children. */
-static int add_children(struct family *family, const struct process_table *processes)
+static int add_all(struct family *family, const struct process_table *processes, const pid_t *pids,
+		   size_t num_pids)
 {
-	int err = 0;
+	for (size_t i = 0; i < num_pids; i++) {
+		int err = add_member(family, pids[i]);
 
-	for (uint32_t id = 0; !err && id < process_table_get_count(processes); id++) {
-		const struct process *process = process_table_get(processes, id);
-
-		if (process->parent_pid && has_member(family, (pid_t)process->parent_pid))
-			err = add_member(family, (pid_t)process->pid);
+		if (err)
+			return err;
 	}
-	return err;
+	for (uint32_t id = 0; id < process_table_get_count(processes); id++) {
+		const struct process *process = process_table_get(processes, id);
+		int err;
+
+		if (!process->parent_pid || !has_member(family, (pid_t)process->parent_pid))
+			continue;
+		err = add_member(family, (pid_t)process->pid);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static void remove_ended(struct family *family)
@@ -67,12 +76,8 @@ int heirs_list(const struct process_table *processes, const pid_t *pids, size_t 
 	       pid_t **ret, size_t *ret_count)
 {
 	struct family family = {0};
-	int err = 0;
+	int err = add_all(&family, processes, pids, num_pids);
 
-	for (size_t i = 0; !err && i < num_pids; i++)
-		err = add_member(&family, pids[i]);
-	if (!err)
-		err = add_children(&family, processes);
 	hash_index_release(&family.index);
 	if (err) {
 		array_release(&family.members);

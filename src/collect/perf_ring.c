@@ -60,7 +60,7 @@ int perf_ring_read(struct perf_ring *ring,
 	uint64_t tail = ring->pages->data_tail;
 	int err = 0;
 
-	while (!err && head - tail >= sizeof(struct perf_event_header)) {
+	while (head - tail >= sizeof(struct perf_event_header)) {
 		struct perf_event_header header;
 
 		err = copy_out(ring, tail, sizeof(header));
@@ -72,9 +72,12 @@ int perf_ring_read(struct perf_ring *ring,
 			break;
 		}
 		err = copy_out(ring, tail, header.size);
-		if (!err)
-			err = handle((const void *)ring->record.data, context);
 		tail += header.size;
+		if (err)
+			break;
+		err = handle((const void *)ring->record.data, context);
+		if (err)
+			break;
 	}
 	__atomic_store_n(&ring->pages->data_tail, tail, __ATOMIC_RELEASE);
 	return err;

@@ -65,8 +65,9 @@ int schedule_batch_intern(struct wire_schedule *batch, struct string_table *stri
 			continue;
 		text = batch->slots[++i].name;
 		err = string_table_add(strings, text, strnlen(text, WIRE_COMM_SIZE), &name);
-		if (!err)
-			err = on_thread((uint32_t)event->time_ns, event->tid, name, context);
+		if (err)
+			return err;
+		err = on_thread((uint32_t)event->time_ns, event->tid, name, context);
 		if (err)
 			return err;
 		memcpy(text, &name, sizeof(name));

@@ -241,9 +241,12 @@ int schedule_tap_start(struct schedule_tap *tap, struct error *error)
 {
 	int err = attach(tap, HOOK_WAKING, tap->waking_program);
 
-	if (!err)
-		err = attach(tap, HOOK_SWITCH, tap->switch_program);
-	return err ? explain(err, error) : 0;
+	if (err)
+		return explain(err, error);
+	err = attach(tap, HOOK_SWITCH, tap->switch_program);
+	if (err)
+		return explain(err, error);
+	return 0;
 }
 
 /* Wakings that the kernel left out because the same program was interrupted. */
@@ -277,7 +280,6 @@ static int read_begun_batches(const struct schedule_tap *tap)
 	int num_cpus = libbpf_num_possible_cpus();
 	_cleanup_free_ struct wire_schedule_cpu *cpus = NULL;
 	uint32_t zero = 0;
-	int err = 0;
 
 	if (num_cpus < 0)
 		return num_cpus;
@@ -286,11 +288,17 @@ static int read_begun_batches(const struct schedule_tap *tap)
 		return -ENOMEM;
 	if (bpf_map_lookup_elem(bpf_map__fd(tap->bpf->maps.cpus), &zero, cpus))
 		return -errno;
-	for (int cpu = 0; !err && cpu < num_cpus; cpu++)
-		if (cpus[cpu].batch.num_slots)
-			err = tap->opts.on_record(&cpus[cpu].batch, sizeof(cpus[cpu].batch),
-						  tap->opts.context);
-	return err;
+	for (int cpu = 0; cpu < num_cpus; cpu++) {
+		int err;
+
+		if (!cpus[cpu].batch.num_slots)
+			continue;
+		err = tap->opts.on_record(&cpus[cpu].batch, sizeof(cpus[cpu].batch),
+					  tap->opts.context);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int schedule_tap_stop(struct schedule_tap *tap)
@@ -303,9 +311,12 @@ int schedule_tap_stop(struct schedule_tap *tap)
 		tap->links[i] = NULL;
 	}
 	err = wait_for_programs(tap);
-	if (!err)
-		err = schedule_tap_read(tap);
-	return err ? err : read_begun_batches(tap);
+	if (err)
+		return err;
+	err = schedule_tap_read(tap);
+	if (err)
+		return err;
+	return read_begun_batches(tap);
 }
 
 int schedule_tap_get_fd(const struct schedule_tap *tap)

@@ -31,8 +31,9 @@ static int open_all(struct scheduling *scheduling, const struct scheduling_opts 
 	};
 	int err = schedule_store_new(opts->folder, &scheduling->store, error);
 
-	if (!err)
-		err = schedule_tap_new(&tap, &scheduling->tap, error);
+	if (err)
+		return err;
+	err = schedule_tap_new(&tap, &scheduling->tap, error);
 	if (err)
 		return err;
 	schedule_store_set_begin(scheduling->store, clock_now_ns());

@@ -109,9 +109,11 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 	struct batch batch = {0};
 	uint32_t first = pool->num_made;
 	uint32_t num_put;
-	int err = first == UNWIND_MAX_SHARDS ? -ENOSPC : 0;
+	int err = 0;
 
-	for (; !err && batch.count < count && batch.count < BATCH_MAX &&
+	if (first == UNWIND_MAX_SHARDS)
+		return -ENOSPC;
+	for (; batch.count < count && batch.count < BATCH_MAX &&
 	       first + batch.count < UNWIND_MAX_SHARDS;
 	     batch.count++) {
 		batch.numbers[batch.count] = first + batch.count;
@@ -200,17 +202,17 @@ int shard_pool_take(struct shard_pool *pool, struct unwind_shard **ret)
 	struct unwind_shard *shard = take_ready(pool);
 	int err = 0;
 
-	if (!shard) {
-		pthread_mutex_lock(&pool->making);
-		shard = take_ready(pool); /* perhaps one was being made */
-		if (!shard)
-			err = make_shards(pool, 1);
-		pthread_mutex_unlock(&pool->making);
-		if (!err && !shard)
-			shard = take_ready(pool);
+	if (shard) {
+		*ret = shard;
+		return 0;
 	}
+	pthread_mutex_lock(&pool->making);
+	shard = take_ready(pool); /* perhaps one was being made */
+	if (!shard)
+		err = make_shards(pool, 1);
+	pthread_mutex_unlock(&pool->making);
 	if (err)
 		return err;
-	*ret = shard;
+	*ret = shard ? shard : take_ready(pool);
 	return 0;
 }

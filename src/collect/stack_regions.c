@@ -222,18 +222,25 @@ int stack_regions_find(struct stack_regions *regions, uint32_t process, uint32_t
 		       uint64_t time_ns, uint64_t pointer, uint32_t *ret)
 {
 	struct process_regions *own = use_process(regions, process);
-	int err = 0;
+	int err;
 
 	if (!own)
 		return -ENOMEM;
 	if (!own->map) {
 		own->map = region_map_new(regions->timeline, timeline_process);
-		err = own->map ? adopt_declared(regions, own->map) : -ENOMEM;
+		if (!own->map)
+			return -ENOMEM;
+		err = adopt_declared(regions, own->map);
+		if (err)
+			return err;
 	}
-	while (!err && own->next_area < own->end_area &&
-	       regions->areas.items[own->next_area].first_ns <= time_ns)
+	while (own->next_area < own->end_area &&
+	       regions->areas.items[own->next_area].first_ns <= time_ns) {
 		err = declare(regions, own->map, &regions->areas.items[own->next_area++]);
-	return err ? err : region_map_find(own->map, pointer, ret);
+		if (err)
+			return err;
+	}
+	return region_map_find(own->map, pointer, ret);
 }
 
 const struct kernel_region *stack_regions_get_all(const struct stack_regions *regions,

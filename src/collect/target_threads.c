@@ -41,9 +41,9 @@ int target_threads_list(struct target_threads *threads, const struct target *tar
 	for (size_t i = 0; i < target->num_ids; i++) {
 		pid_t id = target->ids[i];
 		bool is_thread = target->kind == TARGET_THREADS;
-		int err = target_is_alive(id) ? 0 : -ESRCH;
+		int err = -ESRCH;
 
-		if (!err)
+		if (target_is_alive(id))
 			err = is_thread ? add_tid(id, threads)
 					: target_for_each_thread(id, add_tid, threads);
 		if (err == -ESRCH && target->may_be_gone)

@@ -72,20 +72,26 @@ static int read_next(struct thread_begins *begins)
 
 int thread_begins_go_to(struct thread_begins *begins, uint64_t time_ns)
 {
-	int err = 0;
+	int err;
 
 	if (!begins->is_open) {
-		err = spool_rewind(begins->spool);
-		if (!err)
-			err = read_next(begins);
 		begins->is_open = true;
+		err = spool_rewind(begins->spool);
+		if (err)
+			return err;
+		err = read_next(begins);
+		if (err)
+			return err;
 	}
-	while (!err && begins->has_next && begins->next.time_ns <= time_ns) {
+	while (begins->has_next && begins->next.time_ns <= time_ns) {
 		err = take(begins);
-		if (!err)
-			err = read_next(begins);
+		if (err)
+			return err;
+		err = read_next(begins);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 uint64_t thread_begins_find(const struct thread_begins *begins, uint32_t pid, uint32_t tid)

@@ -74,10 +74,13 @@ static int use_process(struct trace_builder *builder, uint32_t id, uint32_t *ret
 	if (*ret != TIMELINE_NONE)
 		return 0;
 	err = timeline_add_string(builder->timeline, process->comm, &added.name);
-	if (!err)
-		err = timeline_add_process(builder->timeline, &added, ret);
+	if (err)
+		return err;
+	err = timeline_add_process(builder->timeline, &added, ret);
+	if (err)
+		return err;
 	builder->processes[id] = *ret;
-	return err;
+	return 0;
 }
 
 static uint64_t hash_thread(const struct timeline_thread *thread)
@@ -146,12 +149,16 @@ static int use_thread(struct trace_builder *builder, uint32_t id, uint32_t *ret)
 	if (err)
 		return err;
 	*ret = find_thread(builder, &added);
-	if (*ret == HASH_INDEX_NONE || !is_still(builder, *ret, added.start_ns))
+	if (*ret == HASH_INDEX_NONE || !is_still(builder, *ret, added.start_ns)) {
 		err = replace_thread(builder, &added, ret);
-	if (!err)
-		err = recorded_samples_set_thread(builder->samples, builder->num_samples, id, *ret);
+		if (err)
+			return err;
+	}
+	err = recorded_samples_set_thread(builder->samples, builder->num_samples, id, *ret);
+	if (err)
+		return err;
 	builder->threads[id] = *ret;
-	return err;
+	return 0;
 }
 
 /* The name that it had last; but what the program itself calls it stays. */
@@ -235,11 +242,14 @@ static int match_process(struct trace_builder *builder, uint32_t id)
 static int take_known(struct trace_builder *builder)
 {
 	uint32_t num_threads = timeline_count_thread(builder->timeline);
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < timeline_count_process(builder->timeline); i++)
+	for (uint32_t i = 0; i < timeline_count_process(builder->timeline); i++) {
 		err = match_process(builder, i);
-	for (uint32_t i = 0; !err && i < num_threads; i++) {
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < num_threads; i++) {
 		const struct timeline_thread *thread = timeline_get_thread(builder->timeline, i);
 		bool *has_own_name = array_add(&builder->has_own_name);
 
@@ -248,8 +258,10 @@ static int take_known(struct trace_builder *builder)
 		*has_own_name = !string_equals(timeline_get_string(builder->timeline, thread->name),
 					       TIMELINE_UNNAMED_THREAD);
 		err = hash_index_add(&builder->thread_index, hash_thread(thread), i);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- fill --------------------------------------------------------------------------------- */
@@ -323,28 +335,29 @@ static int compare_zone_events(const void *a, const void *b)
 /* What the zones say about occupancy is put together anew, with what the samples say. */
 static int collect_zone_events(struct trace_builder *builder)
 {
-	struct zone_walk walk;
+	_cleanup_(zone_walk_release) struct zone_walk walk;
 	struct zone_step step;
 	int err = zone_walk_init(&walk, builder->timeline);
 
 	timeline_clear_occupancies(builder->timeline);
-	while (!err && zone_walk_next(&walk, &step)) {
+	if (err)
+		return err;
+	while (zone_walk_next(&walk, &step)) {
 		struct zone_event *added = array_add(&builder->zone_events);
 
 		if (!added)
-			err = -ENOMEM;
-		else
-			*added = (struct zone_event){
-				.time_ns = step.time_ns,
-				.zone = step.zone,
-				.order = (uint32_t)builder->zone_events.length & INT32_MAX,
-				.is_end = step.is_end};
+			return -ENOMEM;
+		*added = (struct zone_event){
+			.time_ns = step.time_ns,
+			.zone = step.zone,
+			.order = (uint32_t)builder->zone_events.length & INT32_MAX,
+			.is_end = step.is_end,
+		};
 	}
-	zone_walk_release(&walk);
 	if (builder->zone_events.length)
 		qsort(builder->zone_events.items, builder->zone_events.length,
 		      sizeof(*builder->zone_events.items), compare_zone_events);
-	return err;
+	return 0;
 }
 
 static int add_zone_event(struct trace_builder *builder, const struct zone_event *event)
@@ -367,13 +380,16 @@ static int add_zone_event(struct trace_builder *builder, const struct zone_event
 
 static int add_zones_until(struct trace_builder *builder, uint64_t time_ns)
 {
-	int err = 0;
+	int err;
 
-	while (!err && builder->next_zone_event < builder->zone_events.length &&
-	       builder->zone_events.items[builder->next_zone_event].time_ns <= time_ns)
+	while (builder->next_zone_event < builder->zone_events.length &&
+	       builder->zone_events.items[builder->next_zone_event].time_ns <= time_ns) {
 		err = add_zone_event(builder,
 				     &builder->zone_events.items[builder->next_zone_event++]);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -390,8 +406,9 @@ static int place_sample(struct trace_builder *builder, const struct timed_sample
 	err = stack_regions_find(builder->regions, process,
 				 timeline_get_thread(builder->timeline, thread)->process,
 				 sample->time_ns, sample->user_sp, &id);
-	if (!err)
-		err = enter_region(builder, thread, id, sample->user_sp, sample->time_ns);
+	if (err)
+		return err;
+	err = enter_region(builder, thread, id, sample->user_sp, sample->time_ns);
 	if (err)
 		return err;
 	region = timeline_get_region(builder->timeline, id);
@@ -404,14 +421,19 @@ static int walk_sample(struct trace_builder *builder, const struct timed_sample 
 	uint32_t thread;
 	int err = thread_begins_go_to(builder->begins, sample->time_ns);
 
-	if (!err)
-		err = use_thread(builder, sample->thread, &thread);
-	if (!err)
-		err = name_thread(builder, sample->thread, thread);
-	if (!err)
-		err = place_sample(builder, sample, process, thread);
+	if (err)
+		return err;
+	err = use_thread(builder, sample->thread, &thread);
+	if (err)
+		return err;
+	err = name_thread(builder, sample->thread, thread);
+	if (err)
+		return err;
+	err = place_sample(builder, sample, process, thread);
+	if (err)
+		return err;
 	builder->num_samples++;
-	return err;
+	return 0;
 }
 
 /* Where a region was last in use, its fill goes back to 0. */
@@ -420,12 +442,16 @@ static int finish_fills(struct trace_builder *builder)
 	uint32_t count = timeline_count_occupancy(builder->timeline);
 	int err = occupancy_tracker_finish(builder->occupancies);
 
-	for (uint32_t i = count; !err && i < timeline_count_occupancy(builder->timeline); i++) {
+	if (err)
+		return err;
+	for (uint32_t i = count; i < timeline_count_occupancy(builder->timeline); i++) {
 		const struct occupancy *last = timeline_get_occupancy(builder->timeline, i);
 
 		err = leave_region(builder, last->region, last->end_ns);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int walk_samples(struct trace_builder *builder)
@@ -433,17 +459,24 @@ static int walk_samples(struct trace_builder *builder)
 	struct spool *spool = trace_log_get_samples(builder->source->log);
 	struct timed_sample sample;
 	int err = spool_rewind(spool);
-	int got = 0;
+	int got;
 
-	while (!err && (got = spool_next(spool, &sample)) > 0) {
+	if (err)
+		return err;
+	while ((got = spool_next(spool, &sample)) > 0) {
 		err = add_zones_until(builder, sample.time_ns);
-		if (!err)
-			err = walk_sample(builder, &sample);
+		if (err)
+			return err;
+		err = walk_sample(builder, &sample);
+		if (err)
+			return err;
 	}
-	if (err || got < 0)
-		return err ? err : got;
+	if (got < 0)
+		return got;
 	err = add_zones_until(builder, UINT64_MAX);
-	return err ? err : finish_fills(builder);
+	if (err)
+		return err;
+	return finish_fills(builder);
 }
 
 /* ---- what the timeline reads from files --------------------------------------------------- */
@@ -499,14 +532,17 @@ static int name_regions(struct trace_builder *builder)
 {
 	size_t count;
 	const struct kernel_region *known = stack_regions_get_all(builder->regions, &count);
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		err = name_region(builder, &known[i]);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-static void release(struct trace_builder *builder)
+static void builder_release(struct trace_builder *builder)
 {
 	free(builder->processes);
 	free(builder->threads);
@@ -523,7 +559,7 @@ static void release(struct trace_builder *builder)
 int trace_builder_build(const struct trace_source *source, struct timeline *timeline)
 {
 	uint32_t num_threads = profile_count_threads(source->profile);
-	struct trace_builder builder = {
+	_cleanup_(builder_release) struct trace_builder builder = {
 		.source = source,
 		.timeline = timeline,
 		.processes = new_ids(profile_count_processes(source->profile)),
@@ -534,19 +570,23 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 						source->period_ns),
 		.begins = thread_begins_new(trace_log_get_threads(source->log)),
 	};
-	int err = builder.processes && builder.threads && builder.regions && builder.occupancies &&
-				  builder.samples && builder.begins
-			  ? take_known(&builder)
-			  : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = collect_zone_events(&builder);
-	if (!err)
-		err = walk_samples(&builder);
-	if (!err)
-		err = name_regions(&builder);
-	if (!err)
-		give_files(&builder);
-	release(&builder);
-	return err;
+	if (!builder.processes || !builder.threads || !builder.regions || !builder.occupancies ||
+	    !builder.samples || !builder.begins)
+		return -ENOMEM;
+	err = take_known(&builder);
+	if (err)
+		return err;
+	err = collect_zone_events(&builder);
+	if (err)
+		return err;
+	err = walk_samples(&builder);
+	if (err)
+		return err;
+	err = name_regions(&builder);
+	if (err)
+		return err;
+	give_files(&builder);
+	return 0;
 }

@@ -46,23 +46,23 @@ static int compare_fills(const void *a, const void *b)
 
 int trace_log_new(const char *folder, struct trace_log **ret, struct error *error)
 {
-	struct trace_log *log = calloc(1, sizeof(*log));
-	/* Samples whose stack was walked later come late. */
-	int err = log ? spool_new(folder, sizeof(struct timed_sample), compare_samples,
-				  &log->samples, error)
-		      : -ENOMEM;
+	_cleanup_(trace_log_freep) struct trace_log *log = calloc(1, sizeof(*log));
+	int err;
 
-	if (!err)
-		err = spool_new(folder, sizeof(struct thread_begin), compare_threads, &log->threads,
-				error);
-	if (!err)
-		err = spool_new(folder, sizeof(struct region_fill), compare_fills, &log->fills,
-				error);
+	if (!log)
+		return -ENOMEM;
+	/* Samples whose stack was walked later come late. */
+	err = spool_new(folder, sizeof(struct timed_sample), compare_samples, &log->samples, error);
 	if (err)
-		trace_log_free(log);
-	else
-		*ret = log;
-	return err;
+		return err;
+	err = spool_new(folder, sizeof(struct thread_begin), compare_threads, &log->threads, error);
+	if (err)
+		return err;
+	err = spool_new(folder, sizeof(struct region_fill), compare_fills, &log->fills, error);
+	if (err)
+		return err;
+	*ret = return_ptr(log);
+	return 0;
 }
 
 void trace_log_free(struct trace_log *log)

@@ -74,19 +74,27 @@ struct adder {
 static int index_all(struct adder *adder)
 {
 	struct timeline *timeline = adder->timeline;
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < process_table_get_count(adder->processes); i++)
+	for (uint32_t i = 0; i < process_table_get_count(adder->processes); i++) {
 		err = set_id(&adder->images, process_table_get(adder->processes, i)->pid, 0, i);
-	for (uint32_t i = 0; !err && i < timeline_count_process(timeline); i++)
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < timeline_count_process(timeline); i++) {
 		err = set_id(&adder->known, timeline_get_process(timeline, i)->pid, 0, i);
-	for (uint32_t i = 0; !err && i < timeline_count_thread(timeline); i++) {
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < timeline_count_thread(timeline); i++) {
 		const struct timeline_thread *thread = timeline_get_thread(timeline, i);
 		uint32_t pid = timeline_get_process(timeline, thread->process)->pid;
 
 		err = set_id(&adder->threads, pid, (uint32_t)thread->tid, i);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* The timeline's process; TIMELINE_NONE when nobody knows the pid. */
@@ -106,9 +114,12 @@ static int use_process(struct adder *adder, uint32_t pid, uint32_t *ret)
 	image = process_table_get(adder->processes, entry->id);
 	added.start_ns = image->start_ns;
 	err = timeline_add_string(adder->timeline, image->comm, &added.name);
-	if (!err)
-		err = timeline_add_process(adder->timeline, &added, ret);
-	return err ? err : set_id(&adder->known, pid, 0, *ret);
+	if (err)
+		return err;
+	err = timeline_add_process(adder->timeline, &added, ret);
+	if (err)
+		return err;
+	return set_id(&adder->known, pid, 0, *ret);
 }
 
 static int add_thread(struct adder *adder, const struct scheduled_thread *thread)
@@ -126,20 +137,30 @@ static int add_thread(struct adder *adder, const struct scheduled_thread *thread
 	return err ? err : timeline_add_thread(adder->timeline, &added, NULL);
 }
 
+static void adder_release(struct adder *adder)
+{
+	id_map_release(&adder->images);
+	id_map_release(&adder->known);
+	id_map_release(&adder->threads);
+}
+
 static int add_threads(const struct schedule_store *store, const struct process_table *processes,
 		       struct timeline *timeline)
 {
-	struct adder adder = {.store = store, .processes = processes, .timeline = timeline};
+	_cleanup_(adder_release) struct adder adder = {
+		.store = store, .processes = processes, .timeline = timeline};
 	size_t count;
 	const struct scheduled_thread *threads = schedule_store_get_threads(store, &count);
 	int err = index_all(&adder);
 
-	for (size_t i = 0; !err && i < count; i++)
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
 		err = add_thread(&adder, &threads[i]);
-	id_map_release(&adder.images);
-	id_map_release(&adder.known);
-	id_map_release(&adder.threads);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* ---- occupancies -------------------------------------------------------------------------- */
@@ -193,16 +214,20 @@ static int find_departures(const struct timeline *timeline, struct departures *r
 	const struct timeline_source *source = timeline_get_schedule(timeline);
 	struct schedule_event event;
 	int err = source->rewind(source->context);
-	int got = 0;
+	int got;
 
-	while (!err && (got = source->next(source->context, &event)) > 0) {
+	if (err)
+		return err;
+	while ((got = source->next(source->context, &event)) > 0) {
 		if (event.is_waking)
 			continue;
 		err = note_switch(ret, &event.on_cpu);
-		if (!err && event.on_cpu.next_tid > 0)
+		if (err)
+			return err;
+		if (event.on_cpu.next_tid > 0)
 			note_return(ret, &event.on_cpu);
 	}
-	return err ? err : got;
+	return got;
 }
 
 static int compare_departures(const void *a, const void *b)
@@ -276,35 +301,43 @@ static void prolong(struct timeline *timeline, const struct neighbours *neighbou
 		occupancy->end_ns = end_ns;
 }
 
+static void neighbours_release(struct neighbours *neighbours)
+{
+	free(neighbours->last);
+	free(neighbours->following);
+	free(neighbours->newest);
+}
+
+static void departures_release(struct departures *departures)
+{
+	id_map_release(&departures->open);
+	array_release(&departures->list);
+}
+
 int trace_schedule_prolong_occupancies(struct timeline *timeline)
 {
 	uint32_t num_threads = timeline_count_thread(timeline);
-	struct neighbours neighbours = {
+	_cleanup_(neighbours_release) struct neighbours neighbours = {
 		.last = new_ids(num_threads),
 		.following = new_ids(timeline_count_occupancy(timeline)),
 		.newest = new_ids(timeline_count_region(timeline)),
 	};
-	struct departures departures = {0};
-	int err = neighbours.last && neighbours.following && neighbours.newest
-			  ? find_departures(timeline, &departures)
-			  : -ENOMEM;
+	_cleanup_(departures_release) struct departures departures = {0};
+	int err;
 
-	if (!err) {
-		if (departures.list.length)
-			qsort(departures.list.items, departures.list.length,
-			      sizeof(*departures.list.items), compare_departures);
-		find_neighbours(timeline, &neighbours);
-		for (uint32_t thread = 0; thread < num_threads; thread++)
-			if (neighbours.last[thread] != TIMELINE_NONE)
-				prolong(timeline, &neighbours, neighbours.last[thread],
-					&departures);
-	}
-	id_map_release(&departures.open);
-	array_release(&departures.list);
-	free(neighbours.last);
-	free(neighbours.following);
-	free(neighbours.newest);
-	return err;
+	if (!neighbours.last || !neighbours.following || !neighbours.newest)
+		return -ENOMEM;
+	err = find_departures(timeline, &departures);
+	if (err)
+		return err;
+	if (departures.list.length)
+		qsort(departures.list.items, departures.list.length, sizeof(*departures.list.items),
+		      compare_departures);
+	find_neighbours(timeline, &neighbours);
+	for (uint32_t thread = 0; thread < num_threads; thread++)
+		if (neighbours.last[thread] != TIMELINE_NONE)
+			prolong(timeline, &neighbours, neighbours.last[thread], &departures);
+	return 0;
 }
 
 int trace_schedule_add(struct schedule_store *store, const struct process_table *processes,
@@ -312,7 +345,10 @@ int trace_schedule_add(struct schedule_store *store, const struct process_table 
 {
 	int err = schedule_store_give(store, timeline);
 
-	if (!err)
-		err = trace_schedule_prolong_occupancies(timeline);
-	return err ? err : add_threads(store, processes, timeline);
+	if (err)
+		return err;
+	err = trace_schedule_prolong_occupancies(timeline);
+	if (err)
+		return err;
+	return add_threads(store, processes, timeline);
 }

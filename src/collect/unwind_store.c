@@ -96,10 +96,11 @@ static int add_shard(struct unwind_store *store)
 	store->num_shard_rows = 0;
 	rule_dictionary_release(&store->rules);
 	err = rule_dictionary_init(&store->rules);
-	if (!err)
-		memcpy(shard->rules, store->rules.rules.items,
-		       store->rules.rules.length * sizeof(*shard->rules));
-	return err;
+	if (err)
+		return err;
+	memcpy(shard->rules, store->rules.rules.items,
+	       store->rules.rules.length * sizeof(*shard->rules));
+	return 0;
 }
 
 /* Numbers that a table's rules have in the shard being filled; 0: not asked for yet. */
@@ -108,6 +109,11 @@ struct rule_numbers {
 	size_t count;
 	uint32_t shard;
 };
+
+static void rule_numbers_release(struct rule_numbers *numbers)
+{
+	free(numbers->by_rule);
+}
 
 /* The rule's number in the last shard, which all its tables share. -ENOSPC: it wants a new one. */
 static int add_rule(struct unwind_store *store, const struct unwind_rule *rule, uint16_t *ret)
@@ -199,19 +205,20 @@ void unwind_store_prepare(struct unwind_store *store, const struct unwind_table 
 static int copy_table(struct unwind_store *store, const struct unwind_table *table,
 		      struct unwind_placement *ret)
 {
-	struct rule_numbers numbers = {.count = table->num_rules, .shard = UINT32_MAX};
-	int err = 0;
+	_cleanup_(rule_numbers_release) struct rule_numbers numbers = {.count = table->num_rules,
+								       .shard = UINT32_MAX};
 
 	if (table->num_pages > UNWIND_MAX_PAGES - store->num_pages)
 		return -ENOSPC;
 	numbers.by_rule = calloc(table->num_rules ? table->num_rules : 1, sizeof(*numbers.by_rule));
 	if (!numbers.by_rule)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < table->num_pages && !err; i++)
-		err = copy_page(store, &numbers, table, i);
-	free(numbers.by_rule);
-	if (err)
-		return err;
+	for (uint32_t i = 0; i < table->num_pages; i++) {
+		int err = copy_page(store, &numbers, table, i);
+
+		if (err)
+			return err;
+	}
 	*ret = (struct unwind_placement){
 		.first_page = store->num_pages,
 		.num_pages = table->num_pages,
