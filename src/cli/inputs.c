@@ -1,3 +1,26 @@
+/*
+ * Every command that reads goes through here, so that all of them take the same inputs and answer
+ * in the same words. A format's reader only turns bytes into a profile: it opens no files, prints
+ * nothing and knows no machine. Whatever it needs of the world around it is a callback of struct
+ * import: another file of a folder, a warning, progress, the walk of a copied stack.
+ *
+ *	open (input_file.c: file, pipe or folder; decompressed)
+ *	  → which format? What --from says, else what the bytes are, else the name
+ *	  → read, into the one profile of all inputs, as a source of its own
+ *	  → name code that the file left as addresses (input_code.c), while its source is known
+ *
+ * A format is recognised by content before its name is asked, because names lie more often. Of a
+ * folder the names inside it are the content. A group of experiments is no format: it is a list of
+ * inputs, each of which goes the same way; it comes from elsewhere, so nothing but folders is
+ * followed.
+ *
+ * What is wrong with an input is told here, once, with the input's name, and becomes an exit
+ * status: EXIT_BAD_INPUT where the bytes are at fault, EXIT_FAILED where it is the machine. What
+ * was read before an error stays in the profile, which the command then throws away.
+ *
+ * Limits: an input is in memory as a whole while it is read. The exception, zones that become
+ * nothing but a trace, does not come here (zones_conversion.c).
+ */
 #include "cli/inputs.h"
 
 #include <errno.h>
@@ -152,14 +175,6 @@ static const struct format *choose_format(const struct reading *reading,
 	return NULL;
 }
 
-static int add_source(struct profile *profile, const char *path, uint32_t *ret)
-{
-	uint32_t name;
-	int err = profile_add_string(profile, path, &name);
-
-	return err ? err : profile_add_source(profile, name, ret);
-}
-
 /* What of the input is whole. Captures in binary are written at once. */
 static size_t get_whole_size(const struct reading *reading, const struct input_options *options)
 {
@@ -171,6 +186,29 @@ static size_t get_whole_size(const struct reading *reading, const struct input_o
 		return size;
 	last = memrchr(data, '\n', size);
 	return last ? (size_t)(last - data) + 1 : 0;
+}
+
+static int read_and_name(struct reading *reading, const struct format *format,
+			 const struct input_options *options, struct import *import)
+{
+	uint32_t name;
+	int err = profile_add_string(import->profile, reading->name, &name);
+
+	if (err)
+		return err;
+	err = profile_add_source(import->profile, name, &import->source);
+	if (err)
+		return err;
+	reading->code = input_code_new(import, options->symbols, options->num_symbols);
+	if (!reading->code)
+		return -ENOMEM;
+	err = format->read(import);
+	if (err)
+		return err;
+	err = import_keep_counts(import);
+	if (err)
+		return err;
+	return input_code_name(reading->code, show_naming, reading);
 }
 
 static int read_bytes(struct reading *reading, const struct format *format,
@@ -194,17 +232,8 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		.walk = walk,
 		.context = reading,
 	};
-	int err = add_source(profile, reading->name, &import.source);
+	int err = read_and_name(reading, format, options, &import);
 
-	reading->code = input_code_new(&import, options->symbols, options->num_symbols);
-	if (!reading->code)
-		err = -ENOMEM;
-	if (!err)
-		err = format->read(&import);
-	if (!err)
-		err = import_keep_counts(&import);
-	if (!err)
-		err = input_code_name(reading->code, show_naming, reading);
 	input_code_free(reading->code);
 	progress_clear(&reading->progress);
 	if (ret_counts)
@@ -213,20 +242,14 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	if (input_file_is_folder(reading->file) && !reading->has_opened_member && err != -ENOMEM)
 		err = import_fail_byte(&import, 0, "expected a file, as %s is one, not a folder",
 				       format->name);
-	if (!err) {
-		log_debug("%s: %s, %llu records, %llu skipped", reading->name, format->name,
-			  (unsigned long long)import.counts.records,
-			  (unsigned long long)import.counts.skipped);
-		return EXIT_DONE;
+	if (err) {
+		log_error("%s", import.error.message[0] ? import.error.message : strerror(-err));
+		return err == -ENOMEM ? EXIT_FAILED : EXIT_BAD_INPUT;
 	}
-	log_error("%s", import.error.message[0] ? import.error.message : strerror(-err));
-	return err == -ENOMEM ? EXIT_FAILED : EXIT_BAD_INPUT;
-}
-
-static bool is_group(const struct reading *reading, const struct input_options *options)
-{
-	return !options->format && experiment_group_detect(input_file_get_data(reading->file),
-							   input_file_get_size(reading->file));
+	log_debug("%s: %s, %llu records, %llu skipped", reading->name, format->name,
+		  (unsigned long long)import.counts.records,
+		  (unsigned long long)import.counts.skipped);
+	return EXIT_DONE;
 }
 
 static int tell_out_of_memory(void)
@@ -245,12 +268,13 @@ static int read_open_file(struct reading *reading, const struct input_options *o
 	if (input_file_list_members(reading->file, &reading->members, &reading->num_members))
 		return tell_out_of_memory();
 	format = choose_format(reading, options);
-	if (format)
-		return read_bytes(reading, format, options, profile, timeline, ret_counts);
-	log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
-		  "'stackwide help formats' lists them",
-		  reading->name);
-	return EXIT_BAD_INPUT;
+	if (!format) {
+		log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
+			  "'stackwide help formats' lists them",
+			  reading->name);
+		return EXIT_BAD_INPUT;
+	}
+	return read_bytes(reading, format, options, profile, timeline, ret_counts);
 }
 
 static void add_counts(struct import_counts *sum, const struct import_counts *counts)
@@ -293,24 +317,26 @@ static int read_group(const struct reading *group, const struct input_options *o
 		      struct profile *profile, struct timeline *timeline,
 		      struct import_counts *ret_counts)
 {
-	struct experiment_paths paths = {0};
-	struct import_counts counts = {0};
-	int status = EXIT_DONE;
+	_cleanup_(experiment_paths_release) struct experiment_paths paths = {0};
+	struct import_counts unasked;
+	struct import_counts *counts = ret_counts ? ret_counts : &unasked;
 
+	*counts = (struct import_counts){0};
 	if (experiment_group_read(&paths, group->name, input_file_get_data(group->file),
 				  input_file_get_size(group->file)))
-		status = tell_out_of_memory();
-	for (size_t i = 0; !status && i < paths.items.length; i++)
-		status = read_group_member(group, paths.items.items[i], options, profile, timeline,
-					   &counts);
-	if (!status && !paths.items.length) {
+		return tell_out_of_memory();
+	if (!paths.items.length) {
 		log_error("%s: at byte 0: the group names no experiments", group->name);
-		status = EXIT_BAD_INPUT;
+		return EXIT_BAD_INPUT;
 	}
-	experiment_paths_release(&paths);
-	if (ret_counts)
-		*ret_counts = counts;
-	return status;
+	for (size_t i = 0; i < paths.items.length; i++) {
+		int status = read_group_member(group, paths.items.items[i], options, profile,
+					       timeline, counts);
+
+		if (status)
+			return status;
+	}
+	return EXIT_DONE;
 }
 
 static int make_common(struct profile *profile, struct text *text, uint32_t *name)
@@ -352,14 +378,15 @@ int inputs_read_file(const char *path, const struct input_options *options, stru
 		log_error("%s", error.message);
 		return err == -EBADMSG ? EXIT_BAD_INPUT : EXIT_FAILED;
 	}
-	if (is_group(&reading, options))
+	if (!options->format && experiment_group_detect(input_file_get_data(reading.file),
+							input_file_get_size(reading.file)))
 		status = read_group(&reading, options, profile, timeline, ret_counts);
 	else
 		status = read_open_file(&reading, options, profile, timeline, ret_counts);
 	input_file_free(reading.file);
-	if (!status && options->has_common_names)
-		status = make_names_common(profile, num_frames);
-	return status;
+	if (status || !options->has_common_names)
+		return status;
+	return make_names_common(profile, num_frames);
 }
 
 int inputs_read(char *const *paths, size_t num_paths, const struct input_options *options,
