@@ -181,19 +181,28 @@ int account_keep(const struct account *account, struct profile *profile)
 		{"user_stacks.recovered", ticks->recovered},
 		{"frames.named", account->named_frames},
 	};
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < ARRAY_LENGTH(counts); i++)
+	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
 		err = profile_add_tally(profile, 0, counts[i].name, counts[i].count);
-	for (size_t i = 0; !err && i < NUM_TRUNCATIONS; i++)
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
 		err = keep_reason(profile, "user_stacks.truncated",
 				  truncation_get_name((enum truncation)i),
 				  account->truncated_user_stacks[i]);
-	for (size_t i = UNNAMED_NOT + 1; !err && i < NUM_UNNAMED_REASONS; i++)
+		if (err)
+			return err;
+	}
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++) {
 		err = keep_reason(profile, "frames.unnamed",
 				  unnamed_reason_get_name((enum unnamed_reason)i),
 				  account->unnamed_frames[i]);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static void print_reasons(const struct account *account, struct text *ret)

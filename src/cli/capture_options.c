@@ -185,15 +185,24 @@ int capture_options_read(struct capture_options *options, char *text, const char
 			 struct error *error)
 {
 	unsigned int number = 0;
-	int err = 0;
 
-	while (!err && text) {
+	while (text) {
 		char *line = trim(strsep(&text, "\n"));
+		int err;
 
 		number++;
-		if (*line && *line != '#')
-			err = read_line(options, line, path, number, error);
+		if (!*line || *line == '#')
+			continue;
+		err = read_line(options, line, path, number, error);
+		if (err)
+			return err;
 	}
+	return 0;
+}
+
+static int fail_to_read(const char *path, int err)
+{
+	log_error("cannot read '%s': %s", path, strerror(-err));
 	return err;
 }
 
@@ -202,22 +211,21 @@ static int read_config(struct capture_options *options)
 	_cleanup_close_ int fd = open(options->config_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct error error = {0};
 	struct stat status;
-	int err = fd < 0 || fstat(fd, &status) ? -errno : 0;
+	int err;
 
-	if (!err && (status.st_mode & S_IWOTH)) {
+	if (fd < 0 || fstat(fd, &status))
+		return fail_to_read(options->config_path, -errno);
+	if (status.st_mode & S_IWOTH) {
 		log_error("'%s' can be written by everybody: chmod o-w %s", options->config_path,
 			  options->config_path);
 		return -EPERM;
 	}
-	if (!err)
-		err = file_read_fd(fd, MAX_CONFIG_BYTES, &options->config);
+	err = file_read_fd(fd, MAX_CONFIG_BYTES, &options->config);
+	if (err)
+		return fail_to_read(options->config_path, err);
 	text_append_string(&options->config, "");
-	if (!err && options->config.failed)
-		err = -ENOMEM;
-	if (err) {
-		log_error("cannot read '%s': %s", options->config_path, strerror(-err));
-		return err;
-	}
+	if (options->config.failed)
+		return fail_to_read(options->config_path, -ENOMEM);
 	err = capture_options_read(options, options->config.data, options->config_path, &error);
 	if (error.message[0])
 		log_error("%s", error.message);
@@ -248,11 +256,14 @@ int capture_options_parse(struct capture_options *options, int argc, char **argv
 	record_options_init(&options->record);
 	options->record.duration_ns = DEFAULT_DURATION_NS;
 	err = options_parse(capture_option_specs, argc, argv, find_config, options, &first_operand);
-	if (!err && options->config_path)
+	if (err)
+		return err;
+	if (options->config_path) {
 		err = read_config(options);
-	if (!err)
-		err = options_parse(capture_option_specs, argc, argv, handle, options,
-				    &first_operand);
+		if (err)
+			return err;
+	}
+	err = options_parse(capture_option_specs, argc, argv, handle, options, &first_operand);
 	if (err)
 		return err;
 	if (first_operand < argc) {

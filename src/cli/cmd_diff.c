@@ -221,17 +221,19 @@ static int read_side(struct diff_command *session, size_t i)
 
 static int set_aside(struct profile *profile)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_metrics(profile); i++) {
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++) {
 		_cleanup_(text_release) struct text name = {0};
 
 		text_printf(&name, ASIDE_PREFIX "%s", format_get_metric_name(profile, i));
 		err = name.failed ? -ENOMEM
 				  : profile_rename_metric(profile, i, name.data,
 							  format_get_metric_unit(profile, i));
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* A profile with nothing but both metrics, where the inputs have more, or names that change. */

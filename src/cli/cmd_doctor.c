@@ -53,17 +53,18 @@ static int try_recording(struct recorder_account *ret, const char **ret_event_na
 		return err;
 	recorder_start(recorder);
 	end_ns = clock_now_ns() + TEST_NS;
-	while (!err && clock_now_ns() < end_ns) {
+	while (clock_now_ns() < end_ns) {
 		spin_until(clock_now_ns() + READ_NS);
 		err = recorder_read(recorder, error);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = recorder_stop(recorder, error);
-	if (!err) {
-		*ret = recorder_get_account(recorder);
-		*ret_event_name = recorder_get_event_name(recorder);
-	}
-	return err;
+	err = recorder_stop(recorder, error);
+	if (err)
+		return err;
+	*ret = recorder_get_account(recorder);
+	*ret_event_name = recorder_get_event_name(recorder);
+	return 0;
 }
 
 static void tell_account(const struct recorder_account *account, const char *event_name,

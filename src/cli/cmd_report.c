@@ -139,14 +139,16 @@ static int find_answer(struct report_command *session)
 	int err = frame_tree_init(&session->tree, session->profile);
 
 	session->report.tree = &session->tree;
-	if (!err && session->filters.length) {
+	if (err)
+		return err;
+	if (session->filters.length) {
 		err = selection_init(&session->selection, &session->tree, session->filters.items,
 				     session->filters.length);
+		if (err)
+			return err;
 		session->report.selection = &session->selection;
 	}
-	if (!err)
-		err = report_answer_init(&session->answer, &session->report);
-	return err;
+	return report_answer_init(&session->answer, &session->report);
 }
 
 static int write_answer(void *context, const struct sink *sink)

@@ -57,34 +57,43 @@ static void append_table(struct text *text, const char *path, struct objfile *ob
 	append_unsupported(text, objfile, table);
 }
 
+static int show_open_file(const char *path, int fd, struct error *error)
+{
+	_cleanup_(text_release) struct text text = {0};
+	_cleanup_(unwind_table_freep) struct unwind_table *table = NULL;
+	_cleanup_(objfile_unrefp) struct objfile *objfile = NULL;
+	int err = objfile_open(fd, path, "/usr/lib/debug", &objfile, error);
+
+	if (err)
+		return err;
+	err = unwind_table_new(objfile, &table, error);
+	if (err)
+		return err;
+	append_table(&text, path, objfile, table);
+	if (text.failed)
+		return -ENOMEM;
+	fwrite(text.data, 1, text.length, stdout);
+	return 0;
+}
+
 static int show_file(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_(text_release) struct text text = {0};
-	struct unwind_table *table = NULL;
-	struct objfile *objfile = NULL;
 	struct error error = {0};
-	int err = fd < 0 ? -errno : 0;
+	int err;
 
-	if (!err)
-		err = objfile_open(fd, path, "/usr/lib/debug", &objfile, &error);
-	if (!err)
-		err = unwind_table_new(objfile, &table, &error);
-	if (!err)
-		append_table(&text, path, objfile, table);
-	if (!err && text.failed)
-		err = -ENOMEM;
-	if (err && error.message[0])
-		log_error("%s", error.message); /* it names the file */
-	else if (err)
-		log_error("%s: %s", path, strerror(-err));
-	else
-		fwrite(text.data, 1, text.length, stdout);
-	unwind_table_free(table);
-	objfile_unref(objfile);
+	if (fd < 0) {
+		log_error("%s: %s", path, strerror(errno));
+		return EXIT_FAILED;
+	}
+	err = show_open_file(path, fd, &error);
 	if (!err)
 		return EXIT_DONE;
-	return fd < 0 || err == -ENOMEM ? EXIT_FAILED : EXIT_BAD_INPUT;
+	if (error.message[0])
+		log_error("%s", error.message); /* it names the file */
+	else
+		log_error("%s: %s", path, strerror(-err));
+	return err == -ENOMEM ? EXIT_FAILED : EXIT_BAD_INPUT;
 }
 
 static int refuse(int id _unused_, const char *value _unused_, void *context _unused_)

@@ -49,22 +49,24 @@ static int write_page(const char *path, const struct profile *profile)
 	struct error error = {0};
 	struct output_file *file = NULL;
 	struct sink sink = {.write = write_bytes};
-	int err = output_file_open(path, &file, &error);
+	int err;
 
+	if (output_file_open(path, &file, &error)) {
+		log_error("%s", error.message);
+		return EXIT_FAILED;
+	}
 	sink.context = file;
-	if (!err && profile)
-		err = format_html.write(profile, &opts, &sink);
-	else if (!err)
-		err = viewer_page_write_empty(&sink);
-	if (err && !error.message[0])
+	err = profile ? format_html.write(profile, &opts, &sink) : viewer_page_write_empty(&sink);
+	if (err)
 		error_set(&error, err, "cannot write '%s': %s", path, strerror(-err));
-	if (!err)
+	else
 		err = output_file_commit(file, &error);
 	output_file_free(file);
-	if (!err)
-		return EXIT_DONE;
-	log_error("%s", error.message);
-	return EXIT_FAILED;
+	if (err) {
+		log_error("%s", error.message);
+		return EXIT_FAILED;
+	}
+	return EXIT_DONE;
 }
 
 /* A name that nobody can have guessed, for the browser to read. The caller frees. */

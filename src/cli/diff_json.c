@@ -46,7 +46,7 @@ int diff_report_write_json(const struct diff_report *report, const struct sink *
 	const struct diff_table *table = report->table;
 	_cleanup_(text_release) struct text text = {0};
 	size_t count = table->num_rows;
-	int err = 0;
+	int err;
 
 	if (report->top && report->top < count)
 		count = report->top;
@@ -58,11 +58,13 @@ int diff_report_write_json(const struct diff_report *report, const struct sink *
 	append_side(&text, "before", report->before, table->before_sum);
 	append_side(&text, "after", report->after, table->after_sum);
 	text_append_string(&text, "  \"functions\": [");
-	for (size_t i = 0; !err && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		text_append_string(&text, i ? ",\n    " : "\n    ");
 		append_row(&text, &table->rows[i]);
 		err = sink_drain(sink, &text);
+		if (err)
+			return err;
 	}
 	text_append_string(&text, count ? "\n  ]\n}\n" : "]\n}\n");
-	return err ? err : sink_flush(sink, &text);
+	return sink_flush(sink, &text);
 }

@@ -174,14 +174,16 @@ int diff_report_write_text(const struct diff_report *report, const struct termin
 {
 	_cleanup_(text_release) struct text text = {0};
 	struct diff_layout layout = get_layout(report, terminal);
-	int err = 0;
+	int err;
 
 	append_side(&text, "before:", report->before, report->table->before_sum);
 	append_side(&text, "after:", report->after, report->table->after_sum);
 	append_heading(&text, &layout);
-	for (size_t i = 0; !err && i < layout.num_rows; i++) {
+	for (size_t i = 0; i < layout.num_rows; i++) {
 		append_row(&text, &report->table->rows[i], &layout);
 		err = sink_drain(sink, &text);
+		if (err)
+			return err;
 	}
-	return err ? err : sink_flush(sink, &text);
+	return sink_flush(sink, &text);
 }

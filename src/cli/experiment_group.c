@@ -39,11 +39,11 @@ int experiment_group_read(struct experiment_paths *paths, const char *group_path
 {
 	const char *line = (const char *)data;
 	const char *end = line + size;
-	int err = 0;
 
-	while (!err && line < end) {
+	while (line < end) {
 		const char *stop = memchr(line, '\n', (size_t)(end - line));
 		const char *next = stop ? stop + 1 : end;
+		int err;
 
 		if (!stop)
 			stop = end;
@@ -51,11 +51,14 @@ int experiment_group_read(struct experiment_paths *paths, const char *group_path
 			line++;
 		while (stop > line && is_blank(stop[-1]))
 			stop--;
-		if (stop > line && *line != '#')
+		if (stop > line && *line != '#') {
 			err = add_path(paths, group_path, line, (size_t)(stop - line));
+			if (err)
+				return err;
+		}
 		line = next;
 	}
-	return err;
+	return 0;
 }
 
 void experiment_paths_release(struct experiment_paths *paths)

@@ -97,13 +97,18 @@ int history_row_init(struct history_row *row, const char *file, int64_t time_s,
 		.complete = stacks ? (double)sampling->complete_stacks / (double)stacks : -1,
 		.lost = sampling->lost_samples,
 	};
-	err = row->file ? find_busiest_process(row, profile) : -ENOMEM;
-	if (!err)
-		err = find_busiest_function(row, profile);
+	if (!row->file)
+		return -ENOMEM;
+	err = find_busiest_process(row, profile);
+	if (err)
+		return err;
+	err = find_busiest_function(row, profile);
+	if (err)
+		return err;
 	if (row->duration_ns && sampling->period_ns)
 		row->load = (double)row->samples * (double)sampling->period_ns /
 			    (double)row->duration_ns;
-	return err;
+	return 0;
 }
 
 void history_row_release(struct history_row *row)

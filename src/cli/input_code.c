@@ -208,7 +208,9 @@ static int find_files(struct input_code *code, bool *ret_has_kernel, bool *ret_h
 	int err = list_modules(code);
 
 	*ret_has_kernel = *ret_has_any = false;
-	for (uint32_t i = 0; !err && i < profile_count_locations(profile); i++) {
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < profile_count_locations(profile); i++) {
 		const struct location *location = profile_get_location(profile, i);
 
 		if (location->num_frames || location->space == LOCATION_NAMED)
@@ -216,10 +218,13 @@ static int find_files(struct input_code *code, bool *ret_has_kernel, bool *ret_h
 		*ret_has_any = true;
 		if (location->space == LOCATION_KERNEL)
 			*ret_has_kernel = true;
-		else if (location_is_in_module(location))
-			err = find_module_file(code, location->owner);
+		if (!location_is_in_module(location))
+			continue;
+		err = find_module_file(code, location->owner);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 int input_code_name(struct input_code *code,

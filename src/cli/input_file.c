@@ -137,11 +137,11 @@ static int inflate_member(z_stream *stream, const struct pages *packed, struct p
 static int inflate_pages(const struct pages *packed, struct pages *ret, size_t *ret_offset)
 {
 	z_stream stream = {.next_in = packed->data};
-	int err = 0;
+	int err;
 
 	if (inflateInit2(&stream, 15 + 16) != Z_OK)
 		return -ENOMEM;
-	while (!err) {
+	for (;;) {
 		const uint8_t *next;
 
 		err = inflate_member(&stream, packed, ret);
@@ -150,8 +150,10 @@ static int inflate_pages(const struct pages *packed, struct pages *ret, size_t *
 		/* What follows and is no gzip data is padding, as for gzip itself. */
 		if (err || packed->size - *ret_offset < 3 || next[0] != 0x1f || next[1] != 0x8b)
 			break;
-		if (inflateReset(&stream) != Z_OK)
+		if (inflateReset(&stream) != Z_OK) {
 			err = -ENOMEM;
+			break;
+		}
 	}
 	inflateEnd(&stream);
 	return err;
@@ -370,9 +372,13 @@ static int list_folder(struct input_file *file, int folder_fd, const char *prefi
 		close(folder_fd);
 		return -ENOMEM;
 	}
-	while (!err && file->paths.length < MAX_PATHS && (entry = readdir(folder)))
-		if (!string_equals(entry->d_name, ".") && !string_equals(entry->d_name, ".."))
-			err = list_entry(file, folder_fd, prefix, entry->d_name, depth);
+	while (file->paths.length < MAX_PATHS && (entry = readdir(folder))) {
+		if (string_equals(entry->d_name, ".") || string_equals(entry->d_name, ".."))
+			continue;
+		err = list_entry(file, folder_fd, prefix, entry->d_name, depth);
+		if (err)
+			break;
+	}
 	closedir(folder);
 	return err;
 }

@@ -29,6 +29,12 @@ struct tables {
 	struct text short_options;
 };
 
+static void tables_release(struct tables *tables)
+{
+	array_release(&tables->long_options);
+	text_release(&tables->short_options);
+}
+
 static int add_specs(struct tables *tables, const struct option_spec *specs)
 {
 	for (; specs->name; specs++) {
@@ -86,23 +92,27 @@ int options_parse(const struct option_spec *specs, int argc, char **argv,
 		  int (*handle)(int id, const char *value, void *context), void *context,
 		  int *ret_first_operand)
 {
-	struct tables tables = {0};
+	_cleanup_(tables_release) struct tables tables = {0};
 	int err = add_specs(&tables, specs);
 	int found;
 
-	if (!err)
-		err = add_specs(&tables, common_options);
+	if (err)
+		return err;
+	err = add_specs(&tables, common_options);
+	if (err)
+		return err;
 	text_append_string(&tables.short_options, "");
-	if (!err && (!array_add(&tables.long_options) || tables.short_options.failed))
-		err = -ENOMEM;
+	if (!array_add(&tables.long_options) || tables.short_options.failed)
+		return -ENOMEM;
 	optind = 0; /* glibc: start anew, whatever was parsed before */
-	while (!err && (found = getopt_long(argc, argv, tables.short_options.data,
-					    tables.long_options.items, NULL)) != -1)
+	while ((found = getopt_long(argc, argv, tables.short_options.data,
+				    tables.long_options.items, NULL)) != -1) {
 		err = handle_option(specs, found, handle, context);
+		if (err)
+			return err;
+	}
 	*ret_first_operand = optind;
-	array_release(&tables.long_options);
-	text_release(&tables.short_options);
-	return err;
+	return 0;
 }
 
 /* Text from the help column on; further lines are indented to it. */

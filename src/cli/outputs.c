@@ -141,7 +141,7 @@ static int write_bytes(void *context, const void *data, size_t size)
 int outputs_write(struct outputs *outputs, const struct profile *profile,
 		  const struct format_opts *opts, struct error *error)
 {
-	int err = 0;
+	int err;
 
 	for (size_t i = 0; i < outputs->length; i++) {
 		struct output *output = &outputs->items[i];
@@ -156,9 +156,12 @@ int outputs_write(struct outputs *outputs, const struct profile *profile,
 			return error_set(error, err, "cannot write '%s': %s",
 					 output_file_get_path(output->file), strerror(-err));
 	}
-	for (size_t i = 0; !err && i < outputs->length; i++)
+	for (size_t i = 0; i < outputs->length; i++) {
 		err = output_file_commit(outputs->items[i].file, error);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 void outputs_abandon(const struct outputs *outputs)

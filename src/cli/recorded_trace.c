@@ -22,15 +22,21 @@ static int add_system(const struct recording *recording, struct timeline *timeli
 	int err = timeline_add_string(timeline, recorder_get_event_name(recording->recorder),
 				      &system.sample_metric);
 
-	if (!err && uname(&names) == 0) {
+	if (err)
+		return err;
+	if (uname(&names) == 0) {
 		err = timeline_add_string(timeline, names.release, &system.kernel_release);
-		if (!err)
-			err = timeline_add_string(timeline, names.version, &system.kernel_version);
-		if (!err)
-			err = timeline_add_string(timeline, names.machine, &system.machine);
+		if (err)
+			return err;
+		err = timeline_add_string(timeline, names.version, &system.kernel_version);
+		if (err)
+			return err;
+		err = timeline_add_string(timeline, names.machine, &system.machine);
+		if (err)
+			return err;
 	}
 	timeline_set_system(timeline, &system);
-	return err;
+	return 0;
 }
 
 static int fill(const struct recording *recording, struct timeline *timeline)
@@ -45,16 +51,20 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 	struct schedule_store *schedule = recorder_get_schedule(recorder);
 	int err = add_system(recording, timeline);
 
-	if (!err)
-		err = timeline_add_clock(timeline, &recording->begin_clocks, NULL);
-	array_for_each (&recording->later_clocks, clocks)
-		if (!err)
-			err = timeline_add_clock(timeline, clocks, NULL);
-	if (!err)
-		err = trace_builder_build(&source, timeline);
-	if (!err && schedule)
-		err = trace_schedule_add(schedule, source.processes, timeline);
-	return err;
+	if (err)
+		return err;
+	err = timeline_add_clock(timeline, &recording->begin_clocks, NULL);
+	if (err)
+		return err;
+	array_for_each (&recording->later_clocks, clocks) {
+		err = timeline_add_clock(timeline, clocks, NULL);
+		if (err)
+			return err;
+	}
+	err = trace_builder_build(&source, timeline);
+	if (err || !schedule)
+		return err;
+	return trace_schedule_add(schedule, source.processes, timeline);
 }
 
 /* The zones' profile is not the recording's: it weighs something else. */

@@ -95,16 +95,16 @@ int recording_open_outputs(struct recording *recording)
 {
 	const struct record_options *options = recording->options;
 	struct error error = {0};
-	int err = outputs_open(recording->outputs, options->outputs.requests.items,
-			       recording->number, &error);
 
-	if (!err && options->stats_path)
-		err = output_file_open_numbered(options->stats_path, recording->number,
-						&recording->stats_file, &error);
-	if (!err)
-		return 0;
-	log_error("%s", error.message);
-	return EXIT_FAILED;
+	if (outputs_open(recording->outputs, options->outputs.requests.items, recording->number,
+			 &error) ||
+	    (options->stats_path &&
+	     output_file_open_numbered(options->stats_path, recording->number,
+				       &recording->stats_file, &error))) {
+		log_error("%s", error.message);
+		return EXIT_FAILED;
+	}
+	return 0;
 }
 
 static struct clock_snapshot read_clocks(void)
@@ -229,35 +229,37 @@ static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
 			       num_total);
 }
 
-static int add_kernel_code(struct recording *recording)
-{
-	size_t count;
-	const struct kernel_code *code = recorder_get_kernel_code(recording->recorder, &count);
-	int err = 0;
-
-	for (size_t i = 0; !err && i < count; i++)
-		err = symbolizer_add_kernel_symbol(recording->symbolizer, code[i].start,
-						   code[i].size_bytes, code[i].name);
-	return err;
-}
-
-static int name_frames(struct recording *recording)
+static int symbolize(struct recording *recording)
 {
 	struct symbolizer_opts opts = {
 		.no_inlines = recording->options->no_inlines,
 		.progress = show_naming,
 		.context = recording,
 	};
-	int err = -ENOMEM;
+	size_t count;
+	const struct kernel_code *code = recorder_get_kernel_code(recording->recorder, &count);
+	int err;
 
-	progress_init(&recording->progress);
 	recording->symbolizer = symbolizer_new(recorder_get_files(recording->recorder),
 					       recorder_get_processes(recording->recorder), &opts);
-	if (recording->symbolizer)
-		err = add_kernel_code(recording);
-	if (!err)
-		err = symbolizer_name_profile(recording->symbolizer,
-					      recorder_get_profile(recording->recorder));
+	if (!recording->symbolizer)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		err = symbolizer_add_kernel_symbol(recording->symbolizer, code[i].start,
+						   code[i].size_bytes, code[i].name);
+		if (err)
+			return err;
+	}
+	return symbolizer_name_profile(recording->symbolizer,
+				       recorder_get_profile(recording->recorder));
+}
+
+static int name_frames(struct recording *recording)
+{
+	int err;
+
+	progress_init(&recording->progress);
+	err = symbolize(recording);
 	progress_clear(&recording->progress);
 	if (err) {
 		log_error("cannot name the frames: %s", strerror(-err));

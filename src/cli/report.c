@@ -25,19 +25,17 @@ static int answer_fragment(struct report_answer *answer)
 {
 	const struct report *report = answer->report;
 	bool has_callers = report->direction == FRAGMENT_CALLERS;
-	struct fragment fragment;
+	_cleanup_(fragment_release) struct fragment fragment;
 	int err = fragment_init(&fragment, report->tree, report->fragment);
 
-	if (!err)
-		err = fragment_tree_init(&answer->callers, report->tree, &fragment,
-					 FRAGMENT_CALLERS, report->metric, report->selection,
-					 has_callers ? 0 : 1);
-	if (!err)
-		err = fragment_tree_init(&answer->callees, report->tree, &fragment,
-					 FRAGMENT_CALLEES, report->metric, report->selection,
-					 has_callers ? 1 : 0);
-	fragment_release(&fragment);
-	return err;
+	if (err)
+		return err;
+	err = fragment_tree_init(&answer->callers, report->tree, &fragment, FRAGMENT_CALLERS,
+				 report->metric, report->selection, has_callers ? 0 : 1);
+	if (err)
+		return err;
+	return fragment_tree_init(&answer->callees, report->tree, &fragment, FRAGMENT_CALLEES,
+				  report->metric, report->selection, has_callers ? 1 : 0);
 }
 
 int report_answer_init(struct report_answer *answer, const struct report *report)
@@ -51,9 +49,11 @@ int report_answer_init(struct report_answer *answer, const struct report *report
 	if (report->fragment)
 		return answer_fragment(answer);
 	err = flat_table_init(&answer->table, report->tree, report->metric, report->selection);
-	if (!err && report->sorts_by_total)
+	if (err)
+		return err;
+	if (report->sorts_by_total)
 		flat_table_sort_by_total(&answer->table);
-	return err;
+	return 0;
 }
 
 void report_answer_release(struct report_answer *answer)

@@ -51,10 +51,10 @@ static int write_functions(const struct report_answer *answer, struct text *text
 {
 	const struct flat_table *table = &answer->table;
 	size_t top = answer->report->top;
-	int err = 0;
+	int err;
 
 	text_append_string(text, "  \"functions\": [");
-	for (size_t i = 0; !err && i < table->num_rows && (!top || i < top); i++) {
+	for (size_t i = 0; i < table->num_rows && (!top || i < top); i++) {
 		const struct flat_row *row = &table->rows[i];
 
 		text_append_string(text, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
@@ -64,9 +64,11 @@ static int write_functions(const struct report_answer *answer, struct text *text
 		text_printf(text, ", \"self\": %" PRIu64 ", \"total\": %" PRIu64 "}", row->self,
 			    row->total);
 		err = sink_drain(sink, text);
+		if (err)
+			return err;
 	}
 	text_append_string(text, table->num_rows ? "\n  ]\n}\n" : "]\n}\n");
-	return err;
+	return 0;
 }
 
 /* The name and weight of a node, and no closing brace. */
@@ -86,16 +88,17 @@ static int write_list(const struct report_answer *answer, const struct fragment_
 {
 	const struct report *report = answer->report;
 	size_t count = 0;
-	int err = 0;
+	int err;
 
-	for (uint32_t i = tree->nodes[0].first_child; !err && i;
-	     i = tree->nodes[i].next_sibling, count++) {
+	for (uint32_t i = tree->nodes[0].first_child; i; i = tree->nodes[i].next_sibling, count++) {
 		if (report->top && count == report->top)
 			break;
 		text_append_string(text, count ? ",\n    " : "\n    ");
 		append_node(text, report, &tree->nodes[i]);
 		text_append_char(text, '}');
 		err = sink_drain(sink, text);
+		if (err)
+			return err;
 	}
 	/* The stacks that begin with the fragment, so that callers add up. */
 	if (tree == &answer->callers && tree->nodes[0].self)
@@ -104,7 +107,7 @@ static int write_list(const struct report_answer *answer, const struct fragment_
 			    "}",
 			    count++ ? "," : "", tree->nodes[0].self);
 	text_append_string(text, count ? "\n  ],\n" : "],\n");
-	return err;
+	return 0;
 }
 
 /* The next node in depth-first order; closes what ends before it. 0: that was the last. */
@@ -136,18 +139,20 @@ static int write_tree(const struct report *report, const struct fragment_tree *t
 		      struct text *text, const struct sink *sink)
 {
 	uint32_t node = 0;
-	int err = 0;
+	int err;
 
 	text_append_string(text, "  \"tree\": {\"name\": ");
 	append_string(text, report->fragment);
 	text_printf(text, ", \"value\": %" PRIu64 ", \"children\": [", tree->nodes[0].total);
-	while (!err && (node = go_on(report, tree, node, text))) {
+	while ((node = go_on(report, tree, node, text))) {
 		append_node(text, report, &tree->nodes[node]);
 		text_append_string(text, ", \"children\": [");
 		err = sink_drain(sink, text);
+		if (err)
+			return err;
 	}
 	text_append_string(text, "\n}\n");
-	return err;
+	return 0;
 }
 
 static void append_fragment(struct text *text, const char *fragment)
@@ -177,14 +182,15 @@ static int write_fragment(const struct report_answer *answer, struct text *text,
 		    callees->total, callees->self);
 	text_append_string(text, "  \"callers\": [");
 	err = write_list(answer, &answer->callers, text, sink);
+	if (err)
+		return err;
 	text_append_string(text, "  \"callees\": [");
-	if (!err)
-		err = write_list(answer, &answer->callees, text, sink);
-	return err ? err
-		   : write_tree(report,
-				report->direction == FRAGMENT_CALLERS ? &answer->callers
-								      : &answer->callees,
-				text, sink);
+	err = write_list(answer, &answer->callees, text, sink);
+	if (err)
+		return err;
+	return write_tree(
+		report, report->direction == FRAGMENT_CALLERS ? &answer->callers : &answer->callees,
+		text, sink);
 }
 
 int report_write_json(const struct report_answer *answer, const struct sink *sink)

@@ -136,16 +136,18 @@ static int write_tree(struct report_lines *lines, const struct fragment_tree *tr
 	const struct report *report = lines->answer->report;
 	uint32_t node = 0;
 	size_t depth = 0;
-	int err = 0;
+	int err;
 
 	append_heading(lines, report->direction == FRAGMENT_CALLERS ? "everything that calls it"
 								    : "everything it calls");
 	do {
 		append_node(lines, &tree->nodes[node], depth);
 		err = sink_drain(sink, &lines->text);
+		if (err)
+			return err;
 		node = go_on(report, tree, node, &depth);
-	} while (!err && node);
-	return err;
+	} while (node);
+	return 0;
 }
 
 static int write_fragment(const struct report_answer *answer, const struct terminal *terminal,

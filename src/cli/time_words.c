@@ -212,11 +212,17 @@ int time_words_read_range(const char *text, int64_t now_s, int64_t *ret_since_s,
 
 	*ret_since_s = INT64_MIN;
 	*ret_until_s = now_s;
-	if (!err && *since)
-		err = time_words_read(since, now_s, ret_since_s);
-	if (!err && dots[2])
-		err = time_words_read(dots + 2, now_s, ret_until_s);
 	if (err)
 		return err;
+	if (*since) {
+		err = time_words_read(since, now_s, ret_since_s);
+		if (err)
+			return err;
+	}
+	if (dots[2]) {
+		err = time_words_read(dots + 2, now_s, ret_until_s);
+		if (err)
+			return err;
+	}
 	return *ret_until_s > *ret_since_s ? 0 : -ERANGE;
 }

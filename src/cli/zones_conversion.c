@@ -145,21 +145,22 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 	int err = perfetto_write_zones(&import, &source, &store, is_compressed, &sink);
 
 	progress_clear(&conversion->progress);
-	if (!err)
-		err = output_file_commit(conversion->file, &conversion->error);
-	if (!err) {
-		log_debug("%s: zones, %llu records, %llu skipped; %llu bytes sorted on disk",
-			  conversion->path, (unsigned long long)import.counts.records,
-			  (unsigned long long)import.counts.skipped,
-			  (unsigned long long)conversion->spilled);
-		return EXIT_DONE;
-	}
-	if (import.error.message[0]) {
+	if (err && import.error.message[0]) {
 		log_error("%s", import.error.message);
 		return EXIT_BAD_INPUT;
 	}
-	log_error("%s", conversion->error.message[0] ? conversion->error.message : strerror(-err));
-	return EXIT_FAILED;
+	if (!err)
+		err = output_file_commit(conversion->file, &conversion->error);
+	if (err) {
+		log_error("%s", conversion->error.message[0] ? conversion->error.message
+							     : strerror(-err));
+		return EXIT_FAILED;
+	}
+	log_debug("%s: zones, %llu records, %llu skipped; %llu bytes sorted on disk",
+		  conversion->path, (unsigned long long)import.counts.records,
+		  (unsigned long long)import.counts.skipped,
+		  (unsigned long long)conversion->spilled);
+	return EXIT_DONE;
 }
 
 /* ---- whether it is one -------------------------------------------------------------------- */
