@@ -29,15 +29,17 @@ struct merger {
 static int map_string(struct merger *merger, uint32_t id, uint32_t *ret)
 {
 	uint32_t *known = &merger->strings[id];
-	int err = 0;
 
-	if (*known == STRING_NONE)
-		err = string_table_add(profile_get_strings(merger->into),
-				       profile_get_string(merger->from, id),
-				       profile_get_string_length(merger->from, id), known);
-	if (!err)
-		*ret = *known;
-	return err;
+	if (*known == STRING_NONE) {
+		int err = string_table_add(profile_get_strings(merger->into),
+					   profile_get_string(merger->from, id),
+					   profile_get_string_length(merger->from, id), known);
+
+		if (err)
+			return err;
+	}
+	*ret = *known;
+	return 0;
 }
 
 /* Of functions and threads. */
@@ -45,7 +47,7 @@ static int map_name(struct merger *merger, uint32_t id, uint32_t *ret)
 {
 	uint32_t *known = &merger->names[id];
 	struct text *text = &merger->text;
-	int err = 0;
+	int err;
 
 	if (!merger->change_name)
 		return map_string(merger, id, ret);
@@ -54,13 +56,15 @@ static int map_name(struct merger *merger, uint32_t id, uint32_t *ret)
 		text_append_string(text, "");
 		merger->change_name(text, profile_get_string(merger->from, id),
 				    profile_get_string_length(merger->from, id));
-		err = text->failed ? -ENOMEM
-				   : string_table_add(profile_get_strings(merger->into), text->data,
-						      text->length, known);
+		if (text->failed)
+			return -ENOMEM;
+		err = string_table_add(profile_get_strings(merger->into), text->data, text->length,
+				       known);
+		if (err)
+			return err;
 	}
-	if (!err)
-		*ret = *known;
-	return err;
+	*ret = *known;
+	return 0;
 }
 
 /* Without a build ID, files of one path may differ. */
@@ -82,17 +86,22 @@ static bool find_module(const struct profile *profile, const struct module *modu
 
 static int merge_modules(struct merger *merger)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_modules(merger->from); i++) {
+	for (uint32_t i = 0; i < profile_count_modules(merger->from); i++) {
 		struct module module = *profile_get_module(merger->from, i);
 
 		module.copy = STRING_EMPTY; /* its input is not at hand any more */
 		err = map_string(merger, module.path, &module.path);
-		if (!err && !find_module(merger->into, &module, &merger->modules[i]))
-			err = profile_add_module(merger->into, &module, &merger->modules[i]);
+		if (err)
+			return err;
+		if (find_module(merger->into, &module, &merger->modules[i]))
+			continue;
+		err = profile_add_module(merger->into, &module, &merger->modules[i]);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /*
@@ -133,7 +142,7 @@ static int merge_account(struct merger *merger)
 	const struct provenance *from = profile_get_provenance(merger->from);
 	struct provenance *into = profile_get_provenance(merger->into);
 	uint32_t num_sources = profile_count_sources(merger->from);
-	int err = 0;
+	int err;
 
 	for (uint32_t i = 0; i < (num_sources ? num_sources : 1); i++) {
 		const struct sampling *sampling = provenance_find_sampling(from, i);
@@ -141,118 +150,141 @@ static int merge_account(struct merger *merger)
 		if (sampling)
 			provenance_add_sampling(into, map_source(merger, i), sampling);
 	}
-	for (uint32_t i = 0; !err && i < provenance_count_tallies(from); i++) {
+	for (uint32_t i = 0; i < provenance_count_tallies(from); i++) {
 		struct tally tally = *provenance_get_tally(from, i);
 
 		err = map_string(merger, tally.name, &tally.name);
-		if (!err)
-			err = provenance_add_tally(into, map_source(merger, tally.source),
-						   tally.name, tally.count);
+		if (err)
+			return err;
+		err = provenance_add_tally(into, map_source(merger, tally.source), tally.name,
+					   tally.count);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int merge_sources(struct merger *merger)
 {
 	int err = separate_sources(merger);
 
-	for (uint32_t i = 0; !err && i < profile_count_sources(merger->from); i++) {
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < profile_count_sources(merger->from); i++) {
 		const struct provenance *from = profile_get_provenance(merger->from);
 		uint32_t name;
 		uint32_t label;
 
 		err = map_string(merger, profile_get_source(merger->from, i), &name);
-		if (!err)
-			err = map_string(merger, provenance_get_label(from, i), &label);
-		if (!err)
-			err = profile_add_source(merger->into, name, &merger->sources[i]);
-		if (!err)
-			provenance_set_label(profile_get_provenance(merger->into),
-					     merger->sources[i], label);
+		if (err)
+			return err;
+		err = map_string(merger, provenance_get_label(from, i), &label);
+		if (err)
+			return err;
+		err = profile_add_source(merger->into, name, &merger->sources[i]);
+		if (err)
+			return err;
+		provenance_set_label(profile_get_provenance(merger->into), merger->sources[i],
+				     label);
 	}
-	return err ? err : merge_account(merger);
+	return merge_account(merger);
 }
 
 static int merge_processes(struct merger *merger)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_processes(merger->from); i++) {
+	for (uint32_t i = 0; i < profile_count_processes(merger->from); i++) {
 		const struct process_info *process = profile_get_process(merger->from, i);
 		uint32_t comm;
 
 		err = map_name(merger, process->comm, &comm);
-		if (!err)
-			err = profile_add_process(merger->into, process->pid, comm,
-						  &merger->processes[i]);
+		if (err)
+			return err;
+		err = profile_add_process(merger->into, process->pid, comm, &merger->processes[i]);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int merge_threads(struct merger *merger)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_threads(merger->from); i++) {
+	for (uint32_t i = 0; i < profile_count_threads(merger->from); i++) {
 		struct thread thread = *profile_get_thread(merger->from, i);
 
 		thread.process = merger->processes[thread.process];
 		if (merger->sources[thread.source] != STRING_NONE)
 			thread.source = merger->sources[thread.source];
 		err = map_name(merger, thread.comm, &thread.comm);
-		if (!err)
-			err = profile_add_thread(merger->into, &thread, &merger->threads[i]);
+		if (err)
+			return err;
+		err = profile_add_thread(merger->into, &thread, &merger->threads[i]);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int merge_all_metrics(struct merger *merger)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_metrics(merger->from); i++) {
+	for (uint32_t i = 0; i < profile_count_metrics(merger->from); i++) {
 		const struct metric *metric = profile_get_metric(merger->from, i);
 
 		err = profile_add_metric(
 			merger->into, profile_get_string(merger->from, metric->name),
 			profile_get_string(merger->from, metric->unit), &merger->metrics[i]);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int merge_metrics(struct merger *merger, const struct profile_merge_opts *opts)
 {
-	int err = 0;
+	int err;
 
 	if (!opts || !opts->num_metrics)
 		return merge_all_metrics(merger);
-	for (size_t i = 0; !err && i < opts->num_metrics; i++)
+	for (size_t i = 0; i < opts->num_metrics; i++) {
 		err = profile_add_metric(merger->into, opts->metrics[i].name, opts->metrics[i].unit,
 					 &merger->metrics[opts->metrics[i].metric]);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* The location's frames, with strings of the other profile, in merger->frames. */
 static int map_frames(struct merger *merger, const struct location *location)
 {
-	int err = 0;
+	int err;
 
 	merger->frames.length = 0;
-	for (uint32_t i = 0; !err && i < location->num_frames; i++) {
+	for (uint32_t i = 0; i < location->num_frames; i++) {
 		struct frame *frame = array_add(&merger->frames);
 
 		if (!frame)
 			return -ENOMEM;
 		*frame = *profile_get_frame(merger->from, location->first_frame + i);
 		err = map_name(merger, frame->name, &frame->name);
-		if (!err)
-			err = map_name(merger, frame->full_name, &frame->full_name);
-		if (!err)
-			err = map_string(merger, frame->module, &frame->module);
-		if (!err)
-			err = map_string(merger, frame->file, &frame->file);
+		if (err)
+			return err;
+		err = map_name(merger, frame->full_name, &frame->full_name);
+		if (err)
+			return err;
+		err = map_string(merger, frame->module, &frame->module);
+		if (err)
+			return err;
+		err = map_string(merger, frame->file, &frame->file);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static bool is_same_frame(const struct frame *a, const struct frame *b)
@@ -329,22 +361,28 @@ static int merge_location(struct merger *merger, const struct location *location
 static int merge_stacks(struct merger *merger)
 {
 	const struct profile *from = merger->from;
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_locations(from); i++)
+	for (uint32_t i = 0; i < profile_count_locations(from); i++) {
 		err = merge_location(merger, profile_get_location(from, i), &merger->locations[i]);
-	for (uint32_t i = 1; !err && i < profile_count_stacks(from); i++)
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 1; i < profile_count_stacks(from); i++) {
 		err = profile_add_stack(
 			merger->into, merger->stacks[profile_get_stack_parent(from, i)],
 			merger->locations[profile_get_stack_location(from, i)], &merger->stacks[i]);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int merge_samples(struct merger *merger)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_samples(merger->from); i++) {
+	for (uint32_t i = 0; i < profile_count_samples(merger->from); i++) {
 		const struct sample *sample = profile_get_sample(merger->from, i);
 
 		if (merger->metrics[sample->metric] == METRIC_NONE)
@@ -352,8 +390,10 @@ static int merge_samples(struct merger *merger)
 		err = profile_add_sample(merger->into, merger->threads[sample->thread],
 					 merger->stacks[sample->stack],
 					 merger->metrics[sample->metric], sample->value);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* Where both profiles keep them. */
@@ -361,9 +401,9 @@ static int merge_moments(struct merger *merger)
 {
 	const struct moments *moments = profile_get_moments(merger->from);
 	size_t count = moments && profile_get_moments(merger->into) ? moments_count(moments) : 0;
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct moment *moment = moments_get(moments, i);
 		const struct sample *sample = profile_get_sample(merger->from, moment->sample);
 
@@ -373,14 +413,19 @@ static int merge_moments(struct merger *merger)
 					 merger->stacks[sample->stack],
 					 merger->metrics[sample->metric], moment->weight,
 					 moment->time_ns);
+		if (err)
+			return err;
 	}
-	for (uint32_t i = 0; !err && moments && i < profile_count_sources(merger->from); i++) {
+	for (uint32_t i = 0; moments && i < profile_count_sources(merger->from); i++) {
 		uint64_t zero_ns;
 
-		if (moments_find_clock(moments, i, &zero_ns))
-			err = profile_set_clock(merger->into, merger->sources[i], zero_ns);
+		if (!moments_find_clock(moments, i, &zero_ns))
+			continue;
+		err = profile_set_clock(merger->into, merger->sources[i], zero_ns);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static uint32_t *allocate(uint32_t count)
@@ -430,37 +475,39 @@ static void merger_release(struct merger *merger)
 	text_release(&merger->text);
 }
 
-static int merge(struct merger *merger, const struct profile_merge_opts *opts)
-{
-	int err = merge_metrics(merger, opts);
-
-	if (!err)
-		err = merge_modules(merger);
-	if (!err)
-		err = merge_sources(merger);
-	if (!err)
-		err = merge_processes(merger);
-	if (!err)
-		err = merge_threads(merger);
-	if (!err)
-		err = merge_stacks(merger);
-	if (!err)
-		err = merge_samples(merger);
-	return err ? err : merge_moments(merger);
-}
-
 int profile_merge_with(struct profile *into, const struct profile *from,
 		       const struct profile_merge_opts *opts)
 {
-	struct merger merger;
+	_cleanup_(merger_release) struct merger merger;
 	int err = merger_init(&merger, into, from);
 
+	if (err)
+		return err;
 	if (opts)
 		merger.change_name = opts->change_name;
-	if (!err)
-		err = merge(&merger, opts);
-	merger_release(&merger);
-	return err;
+	/* In this order: the ids of what comes first are part of what comes later. */
+	err = merge_metrics(&merger, opts);
+	if (err)
+		return err;
+	err = merge_modules(&merger);
+	if (err)
+		return err;
+	err = merge_sources(&merger);
+	if (err)
+		return err;
+	err = merge_processes(&merger);
+	if (err)
+		return err;
+	err = merge_threads(&merger);
+	if (err)
+		return err;
+	err = merge_stacks(&merger);
+	if (err)
+		return err;
+	err = merge_samples(&merger);
+	if (err)
+		return err;
+	return merge_moments(&merger);
 }
 
 int profile_merge(struct profile *into, const struct profile *from)

@@ -296,15 +296,18 @@ static int index_samples(struct profile *profile)
 {
 	int err = hash_index_reserve(&profile->sample_index, profile->samples.length);
 
-	while (!err && profile->num_indexed_samples < profile->samples.length) {
+	if (err)
+		return err;
+	while (profile->num_indexed_samples < profile->samples.length) {
 		uint32_t id = profile->num_indexed_samples;
 
 		err = hash_index_add(&profile->sample_index,
 				     hash_sample(&profile->samples.items[id]), id);
-		if (!err)
-			profile->num_indexed_samples++;
+		if (err)
+			return err;
+		profile->num_indexed_samples++;
 	}
-	return err;
+	return 0;
 }
 
 /* Looks only when the sample may be there: not when it is beyond all others. */
@@ -319,10 +322,11 @@ static int find_sample(struct profile *profile, const struct sample *wanted, uin
 	if (order >= 0)
 		return 0;
 	err = index_samples(profile);
-	if (!err)
-		*ret = hash_index_find(&profile->sample_index, hash_sample(wanted), is_sample,
-				       profile, wanted);
-	return err;
+	if (err)
+		return err;
+	*ret = hash_index_find(&profile->sample_index, hash_sample(wanted), is_sample, profile,
+			       wanted);
+	return 0;
 }
 
 int profile_add_new_sample(struct profile *profile, uint32_t thread, uint32_t stack,
@@ -427,8 +431,9 @@ int profile_add_metric(struct profile *profile, const char *name, const char *un
 	struct metric *added;
 	int err = profile_add_string(profile, name, &wanted.name);
 
-	if (!err)
-		err = profile_add_string(profile, unit, &wanted.unit);
+	if (err)
+		return err;
+	err = profile_add_string(profile, unit, &wanted.unit);
 	if (err)
 		return err;
 	array_for_each (&profile->metrics, metric) {
@@ -451,11 +456,13 @@ int profile_rename_metric(struct profile *profile, uint32_t metric, const char *
 	struct metric renamed;
 	int err = profile_add_string(profile, name, &renamed.name);
 
-	if (!err)
-		err = profile_add_string(profile, unit, &renamed.unit);
-	if (!err)
-		profile->metrics.items[metric] = renamed;
-	return err;
+	if (err)
+		return err;
+	err = profile_add_string(profile, unit, &renamed.unit);
+	if (err)
+		return err;
+	profile->metrics.items[metric] = renamed;
+	return 0;
 }
 
 uint32_t profile_find_metric(const struct profile *profile, const char *name)

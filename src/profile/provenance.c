@@ -176,13 +176,13 @@ const struct tally *provenance_get_tally(const struct provenance *provenance, ui
 int provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t to)
 {
 	struct source *source = &provenance->sources.items[from];
-	int err = 0;
+	int err;
 
 	if (source->label != source->name)
 		provenance->sources.items[to].label = source->label;
 	provenance->sources.items[to].recording = source->recording;
 	source->recording = (struct source_recording){0};
-	for (uint32_t i = 0; !err && i < provenance->tallies.length; i++) {
+	for (uint32_t i = 0; i < provenance->tallies.length; i++) {
 		struct tally *tally = &provenance->tallies.items[i];
 
 		if (tally->source != from)
@@ -190,6 +190,8 @@ int provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t 
 		hash_index_remove(&provenance->tally_index, hash_tally(tally), i);
 		tally->source = to;
 		err = hash_index_add(&provenance->tally_index, hash_tally(tally), i);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }

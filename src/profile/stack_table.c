@@ -76,14 +76,17 @@ static int index_rest(struct stack_table *table)
 {
 	int err = hash_index_reserve(&table->index, table->nodes.length - table->num_settled);
 
-	while (!err && table->num_indexed < table->nodes.length) {
+	if (err)
+		return err;
+	while (table->num_indexed < table->nodes.length) {
 		const struct stack_node *node = &table->nodes.items[table->num_indexed];
 
 		err = hash_index_add(&table->index, hash_node(node), table->num_indexed);
-		if (!err)
-			table->num_indexed++;
+		if (err)
+			return err;
+		table->num_indexed++;
 	}
-	return err;
+	return 0;
 }
 
 static int compare_levels(const void *left, const void *right)
