@@ -120,19 +120,23 @@ static int add_location(struct call_tree_builder *maker, uint32_t location_id, u
 	const struct location *location = profile_get_location(maker->profile, location_id);
 	struct call_tree *tree = maker->tree;
 	uint32_t label;
-	int err = 0;
+	int err;
 
-	for (uint32_t i = location->num_frames; !err && i-- > 0;) {
-		err = frame_labels_add_frame(&tree->labels, location->first_frame + i, &label);
-		if (!err)
-			err = stack_table_add(tree->nodes, *node, label, node);
-	}
 	if (!location->num_frames) { /* not symbolized */
 		err = add_unknown_label(tree, &label);
-		if (!err)
-			err = stack_table_add(tree->nodes, *node, label, node);
+		if (err)
+			return err;
+		return stack_table_add(tree->nodes, *node, label, node);
 	}
-	return err;
+	for (uint32_t i = location->num_frames; i-- > 0;) {
+		err = frame_labels_add_frame(&tree->labels, location->first_frame + i, &label);
+		if (err)
+			return err;
+		err = stack_table_add(tree->nodes, *node, label, node);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int forget_stack_nodes(struct call_tree_builder *maker, uint32_t root)
@@ -203,7 +207,6 @@ static int make_nodes(struct call_tree_builder *maker)
 {
 	uint32_t count = profile_count_samples(maker->profile);
 	_cleanup_free_ struct by_thread *order = calloc(count ? count : 1, sizeof(*order));
-	int err = 0;
 
 	maker->tree->nodes = stack_table_new();
 	maker->sample_nodes = calloc(count ? count : 1, sizeof(*maker->sample_nodes));
@@ -212,19 +215,22 @@ static int make_nodes(struct call_tree_builder *maker)
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = (struct by_thread){profile_get_sample(maker->profile, i)->thread, i};
 	qsort(order, count, sizeof(*order), compare_by_thread);
-	for (uint32_t i = 0; !err && i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct sample *sample = profile_get_sample(maker->profile, order[i].sample);
 		uint32_t root;
+		int err;
 
 		if (!is_wanted(maker, sample))
 			continue;
 		err = make_root_node(maker, sample->thread, &root);
-		if (!err)
-			err = add_stack(maker, root, sample->stack,
-					&maker->sample_nodes[order[i].sample]);
+		if (err)
+			return err;
+		err = add_stack(maker, root, sample->stack, &maker->sample_nodes[order[i].sample]);
+		if (err)
+			return err;
 	}
 	stack_table_trim(maker->tree->nodes);
-	return err;
+	return 0;
 }
 
 static bool has_thread_levels(const struct call_tree_builder *maker)
@@ -275,16 +281,22 @@ static int find_nodes(struct call_tree_builder *maker)
 {
 	struct call_tree *tree = maker->tree;
 	bool is_tree = false;
-	int err = 0;
+	int err;
 
-	if (!has_thread_levels(maker))
+	if (!has_thread_levels(maker)) {
 		err = label_locations(tree, &is_tree);
-	if (!err && !is_tree)
-		err = make_nodes(maker);
-	if (!err)
-		tree->count = is_tree ? profile_count_stacks(maker->profile)
-				      : stack_table_get_count(tree->nodes);
-	return err;
+		if (err)
+			return err;
+	}
+	if (is_tree) {
+		tree->count = profile_count_stacks(maker->profile);
+		return 0;
+	}
+	err = make_nodes(maker);
+	if (err)
+		return err;
+	tree->count = stack_table_get_count(tree->nodes);
+	return 0;
 }
 
 /* Samples to nodes; the totals are the nodes' own weights as yet. */
@@ -409,16 +421,34 @@ static int link_children(struct call_tree *tree)
 	_cleanup_free_ uint64_t *unsorted = allocate_bits(tree->count);
 	_cleanup_free_ struct call_tree_child *children = NULL;
 	size_t capacity = 0;
-	int err = 0;
 
 	tree->links = calloc(tree->count, sizeof(*tree->links));
 	if (!tree->links || !unsorted)
 		return -ENOMEM;
 	link_nodes(tree, unsorted);
-	for (uint32_t node = 0; !err && node < tree->count; node++)
-		if (has_bit(unsorted, node))
-			err = sort_children(tree, node, &children, &capacity);
-	return err;
+	for (uint32_t node = 0; node < tree->count; node++) {
+		int err;
+
+		if (!has_bit(unsorted, node))
+			continue;
+		err = sort_children(tree, node, &children, &capacity);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int fill_tree(struct call_tree_builder *maker)
+{
+	int err =
+		frame_labels_init(&maker->tree->labels, maker->profile, maker->opts.no_annotations);
+
+	if (err)
+		return err;
+	err = find_nodes(maker);
+	if (err)
+		return err;
+	return add_weights(maker);
 }
 
 int call_tree_new(const struct profile *profile, const struct call_tree_opts *opts,
@@ -434,11 +464,7 @@ int call_tree_new(const struct profile *profile, const struct call_tree_opts *op
 	if (opts)
 		maker.opts = *opts;
 	tree->profile = profile;
-	err = frame_labels_init(&tree->labels, profile, maker.opts.no_annotations);
-	if (!err)
-		err = find_nodes(&maker);
-	if (!err)
-		err = add_weights(&maker);
+	err = fill_tree(&maker);
 	array_release(&maker.path);
 	array_release(&maker.stack_nodes);
 	text_release(&maker.label);
@@ -446,11 +472,13 @@ int call_tree_new(const struct profile *profile, const struct call_tree_opts *op
 		tree->sample_nodes = maker.sample_nodes;
 	else
 		free(maker.sample_nodes);
-	if (!err)
-		err = link_children(tree);
-	if (!err)
-		*ret = return_ptr(tree);
-	return err;
+	if (err)
+		return err;
+	err = link_children(tree);
+	if (err)
+		return err;
+	*ret = return_ptr(tree);
+	return 0;
 }
 
 void call_tree_free(struct call_tree *tree)

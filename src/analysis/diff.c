@@ -172,14 +172,18 @@ static int fill(struct diff_table *table, const struct diff_opts *opts, struct s
 	const struct function_list *list = &table->functions;
 	int err = weigh(before, list, opts->before, opts->selection, opts->before_samples);
 
-	if (!err)
-		err = weigh(after, list, opts->after, opts->selection, opts->after_samples);
-	if (!err)
-		err = make_rows(table, before, after);
-	if (!err)
-		err = tell_noise(table, false, before, after);
-	if (!err)
-		err = tell_noise(table, true, before, after);
+	if (err)
+		return err;
+	err = weigh(after, list, opts->after, opts->selection, opts->after_samples);
+	if (err)
+		return err;
+	err = make_rows(table, before, after);
+	if (err)
+		return err;
+	err = tell_noise(table, false, before, after);
+	if (err)
+		return err;
+	err = tell_noise(table, true, before, after);
 	if (err)
 		return err;
 	table->before_sum = before->sum;
@@ -200,8 +204,9 @@ int diff_table_init(struct diff_table *table, const struct frame_tree *tree,
 
 	*table = (struct diff_table){0};
 	err = function_list_init(&table->functions, tree, true);
-	if (!err)
-		err = fill(table, opts, &before, &after);
+	if (err)
+		return err;
+	err = fill(table, opts, &before, &after);
 	free(before.weights);
 	free(after.weights);
 	return err;

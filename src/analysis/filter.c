@@ -55,18 +55,19 @@ static int read_kind(const char *text, enum filter_kind *ret, struct error *erro
 
 int filter_new(const char *text, bool excludes, struct filter **ret, struct error *error)
 {
-	struct filter *filter = calloc(1, sizeof(*filter));
-	int err = filter ? read_kind(text, &filter->kind, error)
-			 : error_set(error, -ENOMEM, "out of memory");
+	_cleanup_free_ struct filter *filter = calloc(1, sizeof(*filter));
+	int err;
 
-	if (!err)
-		err = pattern_init(&filter->pattern, strchr(text, ':') + 1, error);
-	if (err) {
-		free(filter);
+	if (!filter)
+		return error_set(error, -ENOMEM, "out of memory");
+	err = read_kind(text, &filter->kind, error);
+	if (err)
 		return err;
-	}
+	err = pattern_init(&filter->pattern, strchr(text, ':') + 1, error);
+	if (err)
+		return err;
 	filter->excludes = excludes;
-	*ret = filter;
+	*ret = return_ptr(filter);
 	return 0;
 }
 
@@ -168,17 +169,18 @@ static int match_frames(struct matches *matches)
 static int match_fragment(struct matches *matches)
 {
 	const struct frame_tree *tree = matches->tree;
-	struct occurrences occurrences = {0};
-	struct fragment fragment;
+	_cleanup_(occurrences_release) struct occurrences occurrences = {0};
+	_cleanup_(fragment_release) struct fragment fragment;
 	int err = fragment_init(&fragment, tree, matches->filter->pattern.literal);
 
-	if (!err)
-		err = occurrences_init(&occurrences, tree, &fragment);
-	for (uint32_t node = 1; !err && node < tree->num_nodes; node++)
+	if (err)
+		return err;
+	err = occurrences_init(&occurrences, tree, &fragment);
+	if (err)
+		return err;
+	for (uint32_t node = 1; node < tree->num_nodes; node++)
 		matches->nodes[node] = occurrences.first_ends[node] != FRAME_TREE_ROOT;
-	occurrences_release(&occurrences);
-	fragment_release(&fragment);
-	return err;
+	return 0;
 }
 
 /* The names from the outermost frame to a node, joined by `;`. */
@@ -210,20 +212,22 @@ static int match_stacks(struct matches *matches)
 	_cleanup_(text_release) struct text text = {0};
 	_cleanup_free_ uint32_t *path = calloc(tree->num_nodes, sizeof(*path));
 	_cleanup_free_ bool *is_asked = calloc(tree->num_nodes, sizeof(*is_asked));
-	int err = path && is_asked ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !err && i < profile_count_samples(tree->profile); i++) {
+	if (!path || !is_asked)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(tree->profile); i++) {
 		uint32_t node = tree->stack_nodes[profile_get_sample(tree->profile, i)->stack];
+		int err;
 
 		if (is_asked[node])
 			continue;
 		is_asked[node] = true;
 		err = join_names(tree, node, &text, path);
-		if (!err)
-			matches->nodes[node] =
-				pattern_matches(&matches->filter->pattern, text.data);
+		if (err)
+			return err;
+		matches->nodes[node] = pattern_matches(&matches->filter->pattern, text.data);
 	}
-	return err;
+	return 0;
 }
 
 static bool matches_thread(const struct matches *matches, const struct thread *thread)
@@ -282,31 +286,39 @@ static int apply(struct selection *selection, const struct frame_tree *tree,
 	_cleanup_free_ bool *nodes = calloc(tree->num_nodes, sizeof(*nodes));
 	_cleanup_free_ bool *threads = calloc((size_t)num_threads + 1, sizeof(*threads));
 	struct matches matches = {tree, filter, nodes, threads};
-	int err = nodes && threads ? find_matches(&matches) : -ENOMEM;
+	int err;
 
-	for (uint32_t i = 0; !err && i < selection->num_samples; i++) {
+	if (!nodes || !threads)
+		return -ENOMEM;
+	err = find_matches(&matches);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < selection->num_samples; i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 		bool is_match = nodes[tree->stack_nodes[sample->stack]] || threads[sample->thread];
 
 		selection->is_selected[i] &= is_match != filter->excludes;
 	}
-	return err;
+	return 0;
 }
 
 int selection_init(struct selection *selection, const struct frame_tree *tree,
 		   struct filter *const *filters, size_t num_filters)
 {
 	uint32_t count = profile_count_samples(tree->profile);
-	int err = 0;
+	int err;
 
 	selection->num_samples = count;
 	selection->is_selected = malloc((size_t)count + 1);
 	if (!selection->is_selected)
 		return -ENOMEM;
 	memset(selection->is_selected, 1, count);
-	for (size_t i = 0; !err && i < num_filters; i++)
+	for (size_t i = 0; i < num_filters; i++) {
 		err = apply(selection, tree, filters[i]);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 void selection_release(struct selection *selection)

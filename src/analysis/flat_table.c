@@ -62,36 +62,38 @@ static int weigh(struct flat_table *table, const struct function_list *list, uin
 {
 	_cleanup_free_ struct function_weight *weights =
 		calloc(list->num_functions, sizeof(*weights));
-	int err = weights ? function_list_weigh(list, metric, selection, weights, &table->sum)
-			  : -ENOMEM;
+	int err;
 
-	return err ? err : make_rows(table, list, weights);
+	if (!weights)
+		return -ENOMEM;
+	err = function_list_weigh(list, metric, selection, weights, &table->sum);
+	if (err)
+		return err;
+	return make_rows(table, list, weights);
 }
 
 int flat_table_init(struct flat_table *table, const struct frame_tree *tree, uint32_t metric,
 		    const struct selection *selection)
 {
-	struct function_list list;
+	_cleanup_(function_list_release) struct function_list list;
 	int err = function_list_init(&list, tree, false);
 
 	*table = (struct flat_table){0};
-	if (!err)
-		err = weigh(table, &list, metric, selection);
-	function_list_release(&list);
-	return err;
+	if (err)
+		return err;
+	return weigh(table, &list, metric, selection);
 }
 
 int flat_table_init_profile(struct flat_table *table, const struct profile *profile,
 			    uint32_t metric)
 {
-	struct frame_tree tree;
+	_cleanup_(frame_tree_release) struct frame_tree tree;
 	int err = frame_tree_init(&tree, profile);
 
 	*table = (struct flat_table){0};
-	if (!err)
-		err = flat_table_init(table, &tree, metric, NULL);
-	frame_tree_release(&tree);
-	return err;
+	if (err)
+		return err;
+	return flat_table_init(table, &tree, metric, NULL);
 }
 
 void flat_table_release(struct flat_table *table)

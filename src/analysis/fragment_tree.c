@@ -106,17 +106,22 @@ static int add_to_child(struct grower *grower, uint32_t parent, uint32_t node, u
 static int follow_item(struct grower *grower, uint32_t parent, const struct item *item)
 {
 	const struct frame_tree *tree = grower->tree;
-	int err = 0;
 
 	if (grower->direction == FRAGMENT_CALLERS)
 		return item->node == FRAME_TREE_ROOT
 			       ? 0
 			       : add_to_child(grower, parent, item->node, item->weight);
-	for (uint32_t node = tree->first_children[item->node]; !err && node != FRAME_TREE_ROOT;
-	     node = tree->next_siblings[node])
-		if (grower->is_used[node] && !grower->occurrences.is_end[node])
-			err = add_to_child(grower, parent, node, grower->weights[node]);
-	return err;
+	for (uint32_t node = tree->first_children[item->node]; node != FRAME_TREE_ROOT;
+	     node = tree->next_siblings[node]) {
+		int err;
+
+		if (!grower->is_used[node] || grower->occurrences.is_end[node])
+			continue;
+		err = add_to_child(grower, parent, node, grower->weights[node]);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int compare_grown(const void *left, const void *right)
@@ -154,22 +159,24 @@ static int grow_node(struct grower *grower, uint32_t parent)
 	size_t first = grower->grown.length;
 	bool is_last = grower->max_depth && grower->grown.items[parent].depth >= grower->max_depth;
 	uint32_t id = grower->grown.items[parent].items;
-	int err = 0;
 
-	while (!err && id != NO_ITEM) {
+	while (id != NO_ITEM) {
 		struct item item = grower->items.items[id];
+		int err;
 
 		/* A free item has no owner that by_node could be taken in by. */
 		grower->items.items[id].owner = UINT32_MAX;
 		grower->items.items[id].next = grower->free_items;
 		grower->free_items = id;
 		id = item.next;
-		if (!is_last)
-			err = follow_item(grower, parent, &item);
+		if (is_last)
+			continue;
+		err = follow_item(grower, parent, &item);
+		if (err)
+			return err;
 	}
-	if (!err)
-		link_children(grower, parent, first);
-	return err;
+	link_children(grower, parent, first);
+	return 0;
 }
 
 /* Add up the samples that count, at their nodes or, for callers, where the first occurrence ends.
@@ -203,7 +210,6 @@ static int add_samples(struct grower *grower, uint32_t metric, const struct sele
 static int start_callees(struct grower *grower)
 {
 	const struct frame_tree *tree = grower->tree;
-	int err = 0;
 
 	for (uint32_t node = tree->num_nodes; node-- > 1;) {
 		if (!grower->is_used[node] || grower->occurrences.is_end[node])
@@ -213,18 +219,24 @@ static int start_callees(struct grower *grower)
 	}
 	if (!grower->fragment->num_frames)
 		return add_item(grower, 0, FRAME_TREE_ROOT, 0);
-	for (uint32_t node = 1; !err && node < tree->num_nodes; node++)
-		if (grower->is_used[node] && grower->occurrences.is_end[node])
-			err = add_item(grower, 0, node, 0);
-	return err;
+	for (uint32_t node = 1; node < tree->num_nodes; node++) {
+		int err;
+
+		if (!grower->is_used[node] || !grower->occurrences.is_end[node])
+			continue;
+		err = add_item(grower, 0, node, 0);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int start_callers(struct grower *grower)
 {
 	const struct frame_tree *tree = grower->tree;
-	int err = 0;
+	int err;
 
-	for (uint32_t node = 0; !err && node < tree->num_nodes; node++) {
+	for (uint32_t node = 0; node < tree->num_nodes; node++) {
 		uint32_t caller = node;
 
 		if (!grower->is_used[node])
@@ -232,8 +244,10 @@ static int start_callers(struct grower *grower)
 		for (size_t i = 0; i < grower->fragment->num_frames; i++)
 			caller = tree->parents[caller];
 		err = add_item(grower, 0, caller, grower->weights[node]);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int allocate(struct grower *grower)
@@ -258,16 +272,23 @@ static int grow(struct grower *grower, uint32_t metric, const struct selection *
 {
 	int err = allocate(grower);
 
-	if (!err)
-		err = occurrences_init(&grower->occurrences, grower->tree, grower->fragment);
-	if (!err)
-		err = add_samples(grower, metric, selection);
-	if (!err)
-		err = grower->direction == FRAGMENT_CALLERS ? start_callers(grower)
-							    : start_callees(grower);
-	for (uint32_t i = 0; !err && i < grower->grown.length; i++)
+	if (err)
+		return err;
+	err = occurrences_init(&grower->occurrences, grower->tree, grower->fragment);
+	if (err)
+		return err;
+	err = add_samples(grower, metric, selection);
+	if (err)
+		return err;
+	err = grower->direction == FRAGMENT_CALLERS ? start_callers(grower) : start_callees(grower);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < grower->grown.length; i++) {
 		err = grow_node(grower, i);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int take_nodes(struct fragment_tree *ret, const struct grower *grower)
@@ -281,11 +302,22 @@ static int take_nodes(struct fragment_tree *ret, const struct grower *grower)
 	return 0;
 }
 
+static void grower_release(struct grower *grower)
+{
+	occurrences_release(&grower->occurrences);
+	free(grower->is_used);
+	free(grower->weights);
+	free(grower->by_name);
+	free(grower->by_node);
+	array_release(&grower->grown);
+	array_release(&grower->items);
+}
+
 int fragment_tree_init(struct fragment_tree *ret, const struct frame_tree *tree,
 		       const struct fragment *fragment, enum fragment_direction direction,
 		       uint32_t metric, const struct selection *selection, size_t max_depth)
 {
-	struct grower grower = {
+	_cleanup_(grower_release) struct grower grower = {
 		.tree = tree,
 		.fragment = fragment,
 		.direction = direction,
@@ -295,16 +327,9 @@ int fragment_tree_init(struct fragment_tree *ret, const struct frame_tree *tree,
 	int err = grow(&grower, metric, selection);
 
 	*ret = (struct fragment_tree){0};
-	if (!err)
-		err = take_nodes(ret, &grower);
-	occurrences_release(&grower.occurrences);
-	free(grower.is_used);
-	free(grower.weights);
-	free(grower.by_name);
-	free(grower.by_node);
-	array_release(&grower.grown);
-	array_release(&grower.items);
-	return err;
+	if (err)
+		return err;
+	return take_nodes(ret, &grower);
 }
 
 void fragment_tree_release(struct fragment_tree *tree)

@@ -52,9 +52,10 @@ static int add_clean_text(struct frame_labels *labels, const char *text, size_t 
 		err = string_table_add(labels->own, text, length, &id);
 		id += num_strings;
 	}
-	if (!err)
-		*ret = id;
-	return err;
+	if (err)
+		return err;
+	*ret = id;
+	return 0;
 }
 
 /* Add what is in labels->text. */

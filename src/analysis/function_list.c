@@ -85,18 +85,17 @@ static int build(struct function_list_builder *builder)
 {
 	struct function_list *list = builder->list;
 	uint32_t num_frames = profile_count_frames(list->tree->profile);
-	int err = 0;
 
 	list->by_frame = calloc((size_t)num_frames + 1, sizeof(*list->by_frame));
 	if (!list->by_frame)
 		return -ENOMEM;
-	for (uint32_t i = 0; !err && i < num_frames; i++)
-		err = add_frame(builder, i, &list->by_frame[i]);
-	if (!err)
-		err = add_frame(builder, FRAME_NONE, &list->by_frame[num_frames]);
-	list->functions = builder->functions.items;
-	list->num_functions = builder->functions.length;
-	return err;
+	for (uint32_t i = 0; i < num_frames; i++) {
+		int err = add_frame(builder, i, &list->by_frame[i]);
+
+		if (err)
+			return err;
+	}
+	return add_frame(builder, FRAME_NONE, &list->by_frame[num_frames]);
 }
 
 int function_list_init(struct function_list *list, const struct frame_tree *tree,
@@ -107,6 +106,8 @@ int function_list_init(struct function_list *list, const struct frame_tree *tree
 
 	*list = (struct function_list){.tree = tree};
 	err = build(&builder);
+	list->functions = builder.functions.items;
+	list->num_functions = builder.functions.length;
 	hash_index_release(&builder.index);
 	array_release(&builder.keys);
 	return err;
@@ -215,7 +216,8 @@ int function_list_weigh(const struct function_list *list, uint32_t metric,
 		return -ENOMEM;
 	memset(weights, 0, list->num_functions * sizeof(*weights));
 	err = add_samples(&scale, metric, selection, ret_sum);
-	if (!err)
-		add_totals(&scale);
-	return err;
+	if (err)
+		return err;
+	add_totals(&scale);
+	return 0;
 }

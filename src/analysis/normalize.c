@@ -50,12 +50,15 @@ int normalize_baseline(struct profile *profile, const struct call_tree_opts *opt
 	uint64_t sum;
 	int err = sum_metric(profile, opts->metric, &sum);
 
-	if (!err)
-		err = sum_metric(profile, opts->baseline, &baseline);
+	if (err)
+		return err;
+	err = sum_metric(profile, opts->baseline, &baseline);
 	if (err || !baseline || baseline == sum)
 		return err;
 	tree_opts.keeps_samples = true;
 	tree_opts.has_baseline = true;
 	err = call_tree_new(profile, &tree_opts, &tree);
-	return err ? err : scale_samples(profile, tree, opts->baseline, sum, baseline);
+	if (err)
+		return err;
+	return scale_samples(profile, tree, opts->baseline, sum, baseline);
 }
