@@ -217,8 +217,9 @@ int demangler_get(struct demangler *demangler, const char *symbol, struct demang
 		if (!cached)
 			return -ENOMEM;
 		err = make_names(symbol, cached);
-		if (!err)
-			err = hash_index_add(&demangler->index, hash, item);
+		if (err)
+			return err;
+		err = hash_index_add(&demangler->index, hash, item);
 		if (err)
 			return err;
 	}

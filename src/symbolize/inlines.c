@@ -55,16 +55,20 @@ static int add_ranges(struct inlines *inlines, struct range_map *map, Dwarf_Die 
 	Dwarf_Addr start;
 	Dwarf_Addr end;
 	ptrdiff_t position = 0;
-	int err = 0;
 
-	while (!err && (position = dwarf_ranges(die, position, &base, &start, &end)) > 0) {
+	while ((position = dwarf_ranges(die, position, &base, &start, &end)) > 0) {
+		int err;
+
 		if (inlines->num_ranges++ > RANGES_MAX)
 			break;
 		/* Functions that the linker dropped have address 0, or as good as -1. */
-		if (objfile_is_code(inlines->objfile, start))
-			err = range_map_add(map, start, end, value);
+		if (!objfile_is_code(inlines->objfile, start))
+			continue;
+		err = range_map_add(map, start, end, value);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int add_function(struct inlines *inlines, struct unit *unit, Dwarf_Die *die)
@@ -110,22 +114,28 @@ static int read_children(struct inlines *inlines, struct unit *unit, Dwarf_Die *
 			 Dwarf_Off *last, unsigned int depth)
 {
 	Dwarf_Die child;
-	int err = 0;
 
 	if (depth > DEPTH_MAX || dwarf_child(parent, &child))
 		return 0;
 	do {
 		Dwarf_Off offset = dwarf_dieoffset(&child);
+		int err;
 
 		if (offset <= *last)
 			break;
 		*last = offset;
-		if (dwarf_tag(&child) == DW_TAG_subprogram)
+		if (dwarf_tag(&child) == DW_TAG_subprogram) {
 			err = add_function(inlines, unit, &child);
-		if (!err && is_container(&child))
+			if (err)
+				return err;
+		}
+		if (is_container(&child)) {
 			err = read_children(inlines, unit, &child, last, depth + 1);
-	} while (!err && dwarf_siblingof(&child, &child) == 0);
-	return err;
+			if (err)
+				return err;
+		}
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return 0;
 }
 
 static int read_functions(struct inlines *inlines, struct unit *unit)
@@ -155,11 +165,14 @@ static int add_unit(struct inlines *inlines, const Dwarf_Die *die)
 		return err;
 	/* A unit that does not say where its code is: ask its functions. */
 	err = read_functions(inlines, unit);
+	if (err)
+		return err;
 	array_for_each (&unit->map.ranges, range) {
-		if (!err)
-			err = range_map_add(&inlines->map, range->start, range->end, index);
+		err = range_map_add(&inlines->map, range->start, range->end, index);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int read_units(struct inlines *inlines)
@@ -167,17 +180,21 @@ static int read_units(struct inlines *inlines)
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die;
 	uint8_t type;
-	int err = 0;
 
 	/*
 	 * The last argument stays NULL: with it libdw would open the .dwo files that the unit
 	 * names, wherever they may be.
 	 */
-	while (!err && dwarf_get_units(inlines->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
-		if (type == DW_UT_compile || type == DW_UT_skeleton)
-			err = add_unit(inlines, &die);
+	while (dwarf_get_units(inlines->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
+		int err;
+
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		err = add_unit(inlines, &die);
+		if (err)
+			return err;
 	}
-	return err ? err : range_map_finish(&inlines->map);
+	return range_map_finish(&inlines->map);
 }
 
 int inlines_new(const struct objfile *objfile, Dwarf *dwarf, struct inlines **ret)

@@ -169,21 +169,23 @@ static int read_symbols(struct kernel_symbols *symbols)
 	char *line = symbols->text.data;
 	char *end = line + symbols->text.length;
 	bool is_any_set = false;
-	int err = 0;
 
 	/* A line has some 45 bytes, and somewhat more than half of them are code. */
 	if (array_reserve(&symbols->entries, symbols->text.length / 64))
 		return -ENOMEM;
-	while (line < end && !err) {
+	while (line < end) {
 		char *newline = memchr(line, '\n', (size_t)(end - line));
+		int err;
 
 		if (newline)
 			*newline = '\0';
 		err = read_symbol(symbols, line, &is_any_set);
+		if (err)
+			return err;
 		line = newline ? newline + 1 : end;
 	}
 	symbols->is_restricted = symbols->text.length && !is_any_set;
-	return err;
+	return 0;
 }
 
 /* "name 16384 0 - Live 0xffffffffc0000000": size in bytes, address at the end. */
@@ -214,11 +216,14 @@ static int read_modules(struct kernel_symbols *symbols)
 {
 	char *rest = symbols->modules_text.data;
 	char *line;
-	int err = 0;
+	int err;
 
-	while (rest && !err && (line = strsep(&rest, "\n")))
+	while (rest && (line = strsep(&rest, "\n"))) {
 		err = read_module(symbols, line);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* By address; of several names for one address the best comes last, where a search finds it. */
@@ -256,11 +261,13 @@ int kernel_symbols_load_text(struct kernel_symbols *symbols, const char *kallsym
 	if (symbols->text.failed || symbols->modules_text.failed)
 		return -ENOMEM;
 	err = read_symbols(symbols);
-	if (!err)
-		err = read_modules(symbols);
-	if (!err)
-		sort_entries(symbols);
-	return err;
+	if (err)
+		return err;
+	err = read_modules(symbols);
+	if (err)
+		return err;
+	sort_entries(symbols);
+	return 0;
 }
 
 static int read_proc_file(const char *proc_root, const char *name, size_t limit, struct text *ret)
@@ -289,9 +296,10 @@ int kernel_symbols_load(struct kernel_symbols *symbols, const char *proc_root)
 	if (symbols->is_loaded && texts_are_equal(&modules, &symbols->modules_as_read))
 		return 0;
 	err = read_proc_file(proc_root, "kallsyms", KALLSYMS_MAX_BYTES, &kallsyms);
-	if (!err)
-		err = kernel_symbols_load_text(symbols, kallsyms.data, kallsyms.length,
-					       modules.data, modules.length);
+	if (err)
+		return err;
+	err = kernel_symbols_load_text(symbols, kallsyms.data, kallsyms.length, modules.data,
+				       modules.length);
 	if (err)
 		return err;
 	text_release(&symbols->modules_as_read);
