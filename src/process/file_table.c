@@ -256,14 +256,21 @@ static int add_opened(struct file_table *table, uint32_t file, const struct file
 	complete_file(&table->files.items[file], &full);
 
 	err = index_build_id(table, &full, file);
-	if (!err && full.inode)
+	if (err)
+		return err;
+	if (full.inode) {
 		err = index_inode(table, &full, file);
+		if (err)
+			return err;
+	}
 	/* Without any number the path alone must do. */
-	if (!err && !identity->inode && !identity->build_id_size)
+	if (!identity->inode && !identity->build_id_size) {
 		err = index_inode(table, identity, file);
-	if (!err)
-		*ret = file;
-	return err;
+		if (err)
+			return err;
+	}
+	*ret = file;
+	return 0;
 }
 
 /* A 32-bit process has a vdso of its own, of which we have no copy. */

@@ -127,12 +127,13 @@ static int flatten(const struct perf_map_interval *lines, size_t num_lines,
 	if (is_disjoint(lines, num_lines))
 		return overlay(NULL, 0, lines, num_lines, ret);
 	err = flatten(lines, half, &older);
-	if (!err)
-		err = flatten(lines + half, num_lines - half, &newer);
-	if (!err)
-		err = overlay(older.list.items, older.list.length, newer.list.items,
-			      newer.list.length, ret);
-	return err;
+	if (err)
+		return err;
+	err = flatten(lines + half, num_lines - half, &newer);
+	if (err)
+		return err;
+	return overlay(older.list.items, older.list.length, newer.list.items, newer.list.length,
+		       ret);
 }
 
 /* Make the new lines visible. */
@@ -145,9 +146,10 @@ static int take_new_lines(struct perf_map *map)
 	if (!map->new_lines.length)
 		return 0;
 	err = flatten(map->new_lines.items, map->new_lines.length, &newer);
-	if (!err)
-		err = overlay(map->intervals.list.items, map->intervals.list.length,
-			      newer.list.items, newer.list.length, &all);
+	if (err)
+		return err;
+	err = overlay(map->intervals.list.items, map->intervals.list.length, newer.list.items,
+		      newer.list.length, &all);
 	if (err)
 		return err;
 	interval_list_release(&map->intervals);
@@ -244,9 +246,14 @@ int perf_map_add_text(struct perf_map *map, const char *text, size_t size)
 	size_t done;
 	int err = add_whole_lines(map, text, size, &done);
 
-	if (!err && done < size)
+	if (err)
+		return err;
+	if (done < size) {
 		err = add_line(map, text + done, size - done);
-	return err ? err : take_new_lines(map);
+		if (err)
+			return err;
+	}
+	return take_new_lines(map);
 }
 
 /*

@@ -177,11 +177,14 @@ int proc_for_each_pid(const char *proc_root, int (*visit)(pid_t pid, void *conte
 
 	if (!folder)
 		return -errno;
-	while (!err && (entry = readdir(folder)) != NULL) {
+	while ((entry = readdir(folder)) != NULL) {
 		pid_t pid = pid_of_name(entry->d_name);
 
-		if (pid)
-			err = visit(pid, context);
+		if (!pid)
+			continue;
+		err = visit(pid, context);
+		if (err)
+			break;
 	}
 	closedir(folder);
 	return err;

@@ -50,9 +50,11 @@ static int add_mapping(struct process_image *image, const struct mapping *mappin
 	bool is_changed;
 	int err = mapping_list_add(&image->mappings, mapping, &is_changed);
 
-	if (!err && is_changed)
+	if (err)
+		return err;
+	if (is_changed)
 		image->process.mappings_version++;
-	return err;
+	return 0;
 }
 
 static int add_mappings(struct process_image *image, const struct mapping_list *more)
