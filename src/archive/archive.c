@@ -133,19 +133,21 @@ static int open_day(struct archive_file *file)
 {
 	_cleanup_free_ char *path = strdup(file->name);
 	char *rest = path;
-	int err = path ? 0 : -ENOMEM;
+	const char *part;
 
+	if (!path)
+		return -ENOMEM;
 	file->folder_fd = fcntl(file->archive->fd, F_DUPFD_CLOEXEC, 3);
-	if (!err && file->folder_fd < 0)
+	if (file->folder_fd < 0)
 		return -errno;
-	while (!err) {
-		const char *part = strsep(&rest, "/");
+	/* The last part is the file. */
+	while ((part = strsep(&rest, "/")) && rest) {
+		int err = descend(&file->folder_fd, part);
 
-		if (!rest)
-			break;
-		err = descend(&file->folder_fd, part);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int open_temporary(struct archive_file *file)
@@ -165,25 +167,36 @@ static int open_temporary(struct archive_file *file)
 	return fchmod(file->fd, FILE_MODE) ? -errno : 0; /* whatever the umask */
 }
 
+/* Give it a name of its day, and open what will have that name. */
+static int create(struct archive_file *file)
+{
+	int err;
+
+	if (!file->host || !file->extension)
+		return -ENOMEM;
+	err = capture_name_make(file->time_s, file->host, 0, file->extension, file->name);
+	if (err)
+		return err;
+	err = open_day(file);
+	if (err)
+		return err;
+	return open_temporary(file);
+}
+
 int archive_file_new(struct archive *archive, int64_t time_s, const char *host,
 		     const char *extension, struct archive_file **ret, struct error *error)
 {
 	struct archive_file *file = calloc(1, sizeof(*file));
-	int err = -ENOMEM;
+	int err;
 
 	if (!file)
-		return error_set(error, err, "out of memory");
+		return error_set(error, -ENOMEM, "out of memory");
 	file->archive = archive;
 	file->time_s = time_s;
 	file->fd = file->folder_fd = -1;
 	file->host = strdup(host);
 	file->extension = strdup(extension);
-	if (file->host && file->extension)
-		err = capture_name_make(time_s, host, 0, extension, file->name);
-	if (!err)
-		err = open_day(file);
-	if (!err)
-		err = open_temporary(file);
+	err = create(file);
 	if (err) {
 		archive_file_free(file);
 		return error_set(error, err, "cannot write to the archive '%s': %s", archive->path,
@@ -197,9 +210,10 @@ int archive_file_write(struct archive_file *file, const void *data, size_t size)
 {
 	int err = file_write_fd(file->fd, data, size);
 
-	if (!err)
-		file->size_bytes += size;
-	return err;
+	if (err)
+		return err;
+	file->size_bytes += size;
+	return 0;
 }
 
 /* Give the file its name, if that is free. Returns 0 or negative errno. */

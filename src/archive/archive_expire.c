@@ -115,11 +115,14 @@ int archive_expire(struct archive *archive, const struct archive_limits *limits,
 	expiry.result.num_kept = (uint32_t)expiry.list.captures.length;
 	array_for_each (&expiry.list.captures, capture)
 		expiry.result.kept_bytes += capture->size_bytes;
-	for (size_t i = 0; !err && i < expiry.list.captures.length; i++) {
+	for (size_t i = 0; i < expiry.list.captures.length; i++) {
 		const struct archive_capture *capture = &expiry.list.captures.items[i];
 
-		if (!is_protected(&expiry, i) && must_go(&expiry, capture))
-			err = remove_capture(&expiry, capture);
+		if (is_protected(&expiry, i) || !must_go(&expiry, capture))
+			continue;
+		err = remove_capture(&expiry, capture);
+		if (err)
+			break;
 	}
 	archive_list_release(&expiry.list);
 	*ret = expiry.result;

@@ -72,15 +72,17 @@ static int walk_folder(struct archive_walk *walk, int fd, enum level level)
 		close(fd);
 		return err;
 	}
-	while (!err && (errno = 0, entry = readdir(folder))) {
+	while ((errno = 0, entry = readdir(folder))) {
 		if (level == LEVEL_CAPTURES)
 			err = walk->enter(walk->year, walk->month, walk->day, dirfd(folder),
 					  entry->d_name, walk->context);
 		else if (is_wanted(walk, level, entry->d_name))
 			err = enter_folder(walk, dirfd(folder), entry->d_name,
 					   (enum level)(level + 1));
+		if (err)
+			break;
 	}
-	if (!err && errno)
+	if (!entry && errno)
 		err = -errno;
 	closedir(folder);
 	return err;
