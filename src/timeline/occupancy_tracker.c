@@ -115,10 +115,13 @@ int occupancy_tracker_enter(struct occupancy_tracker *tracker, uint32_t thread, 
 		return 0;
 	}
 	err = end_occupancy(tracker, thread, time_ns);
-	if (!err && place->thread != TIMELINE_NONE)
-		err = end_occupancy(tracker, place->thread, time_ns);
 	if (err)
 		return err;
+	if (place->thread != TIMELINE_NONE) {
+		err = end_occupancy(tracker, place->thread, time_ns);
+		if (err)
+			return err;
+	}
 	time_ns = later(time_ns, later(state->free_from_ns, place->free_from_ns));
 	state->present = (struct occupancy){.begin_ns = time_ns,
 					    .end_ns = time_ns,
@@ -159,9 +162,12 @@ uint32_t occupancy_tracker_find_region(const struct occupancy_tracker *tracker, 
 
 int occupancy_tracker_finish(struct occupancy_tracker *tracker)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t thread = 0; !err && thread < tracker->threads.length; thread++)
+	for (uint32_t thread = 0; thread < tracker->threads.length; thread++) {
 		err = end_occupancy(tracker, thread, tracker->threads.items[thread].present.end_ns);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }

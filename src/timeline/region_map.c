@@ -94,13 +94,16 @@ static int add_region(struct region_map *map, struct entries *entries,
 	uint32_t id;
 	int err = array_reserve(&entries->list, entries->list.length + 1);
 
-	if (!err)
-		err = timeline_add_region(map->timeline, region, &id);
-	if (!err)
-		err = add_entry(entries, region, id);
-	if (!err)
-		*ret = id;
-	return err;
+	if (err)
+		return err;
+	err = timeline_add_region(map->timeline, region, &id);
+	if (err)
+		return err;
+	err = add_entry(entries, region, id);
+	if (err)
+		return err;
+	*ret = id;
+	return 0;
 }
 
 static int make_name(struct region_map *map, uint64_t pointer, uint32_t *ret)

@@ -141,10 +141,12 @@ static int push_zone(struct zone_tracker *tracker, struct zone_region_state *sta
 		err = note_use(tracker, zone->region, zone->begin_ns, true);
 		state->called_from = caller;
 	}
-	if (!err)
-		err = timeline_add_zone(tracker->timeline, zone, &id);
-	if (!err)
-		err = hash_index_add(&tracker->open, hash_pointer(zone->pointer), id);
+	if (err)
+		return err;
+	err = timeline_add_zone(tracker->timeline, zone, &id);
+	if (err)
+		return err;
+	err = hash_index_add(&tracker->open, hash_pointer(zone->pointer), id);
 	if (err)
 		return err;
 	state->innermost = id;
@@ -281,14 +283,16 @@ static int add_uses(struct zone_tracker *tracker, uint32_t process)
 
 int zone_tracker_finish(struct zone_tracker *tracker, uint64_t time_ns)
 {
-	int err = 0;
-
 	for (uint32_t region = 0; region < tracker->states.length; region++) {
 		struct zone_region_state *state = &tracker->states.items[region];
 
-		while (!err && state->innermost != TIMELINE_NONE)
-			err = pop_zone(tracker, state->innermost,
-				       time_ns > state->last_ns ? time_ns : state->last_ns);
+		while (state->innermost != TIMELINE_NONE) {
+			int err = pop_zone(tracker, state->innermost,
+					   time_ns > state->last_ns ? time_ns : state->last_ns);
+
+			if (err)
+				return err;
+		}
 	}
-	return err ? err : add_uses(tracker, region_map_get_process(tracker->regions));
+	return add_uses(tracker, region_map_get_process(tracker->regions));
 }
