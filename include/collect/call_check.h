@@ -11,14 +11,10 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/account.h"
 #include "process/file_table.h"
 
 struct call_check;
-
-struct call_check_counts {
-	uint64_t checked; /* return addresses, each once per file */
-	uint64_t failed;  /* of these, not after a call */
-};
 
 /* files is borrowed. Returns NULL when out of memory. */
 struct call_check *call_check_new(const struct file_table *files);

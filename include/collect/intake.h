@@ -14,6 +14,7 @@
 
 #include "base/attributes.h"
 #include "collect/call_check.h"
+#include "collect/recorder.h"
 #include "collect/trace_log.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
@@ -22,18 +23,6 @@
 #include "wire/wire.h"
 
 struct intake;
-
-/*
- * How far the user stacks of a number of samples reach, where the kernel followed frame pointers:
- * whether their ends are the outermost frames is for the symbolizer to say.
- */
-struct user_stack_count {
-	uint32_t stack; /* in the profile, without kernel levels; STACK_EMPTY: none was got */
-	uint64_t num_samples;
-	uint64_t num_at_limit; /* of these, walks that the kernel's depth limit ended */
-};
-
-enum user_stacks { USER_STACKS_NONE, USER_STACKS_FP, USER_STACKS_TABLE };
 
 struct intake_counts {
 	uint64_t samples;              /* in the profile */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/recorder.h"
 #include "collect/unwind_store.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
@@ -19,27 +20,10 @@
 
 struct publisher;
 
-struct publisher_statistics {
-	uint64_t num_objfiles; /* with a table */
-	uint64_t num_rows;
-	uint64_t size_bytes;       /* of kernel memory for rows and rules */
-	uint64_t frame_info_bytes; /* of .eh_frame and .debug_frame that tables were made from */
-	uint64_t build_ns;         /* CPU time, summed over the worker threads */
-	uint64_t build_wall_ns;    /* the same by the clock: with waiting, and what comes before and
-				      after a table is made */
-	uint64_t num_dropped;      /* tables and processes for which there was no room */
-};
-
-struct publisher_opts {
-	bool no_fp_steps; /* not even where it is known that there is no call-frame information */
-	bool no_cache;    /* neither take tables from the disk nor keep them there */
-	const char *cache_folder; /* NULL: /var/cache/stackwide. Copied */
-};
-
 /* files and processes are borrowed. Returns 0 or negative errno. */
 _must_check_ int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-			       struct process_table *processes, const struct publisher_opts *opts,
-			       struct publisher **ret);
+			       struct process_table *processes,
+			       const struct unwind_table_opts *opts, struct publisher **ret);
 void publisher_free(struct publisher *publisher);
 
 /* Publish what changed, and tables that are finished. Returns 0 or -ENOMEM. */
@@ -61,6 +45,6 @@ bool publisher_wait(struct publisher *publisher);
 enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
 			     const struct wire_raw_sample *raw, struct wire_stack *ret);
 
-struct publisher_statistics publisher_get_statistics(const struct publisher *publisher);
+struct unwind_table_counts publisher_get_statistics(const struct publisher *publisher);
 
 #endif

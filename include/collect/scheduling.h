@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "collect/account.h"
 #include "collect/schedule_store.h"
 
 struct scheduling;
@@ -21,17 +22,6 @@ struct scheduling_opts {
 	int wanted_fd;      /* the sampler's filter; -1: all threads are wanted */
 	size_t ring_bytes;  /* of each ring between kernel and us; 0: the default */
 	const char *folder; /* for the temporary file */
-};
-
-/* What became of every event; switches and wakings are those that are kept. */
-struct scheduling_counts {
-	bool is_recorded;
-	uint64_t fired;
-	uint64_t switches;
-	uint64_t wakings;
-	uint64_t lost_ring;    /* the ring was full */
-	uint64_t lost_nested;  /* an interrupt woke a thread while another event was taken down */
-	uint64_t lost_storage; /* the temporary file could not be written */
 };
 
 /*
@@ -53,8 +43,6 @@ _must_check_ int scheduling_stop(struct scheduling *scheduling);
 
 /* Before scheduling_stop() counts lag behind. */
 struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduling);
-/* They add up. Meaningful after scheduling_stop(). */
-bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
 /* Borrowed until scheduling_free(). */
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling);
 

@@ -19,18 +19,12 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "collect/event_queue.h"
+#include "collect/recorder.h"
 #include "collect/trace_log.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 
 struct side_band;
-
-/* Kernel code that appeared while recording: a BPF program, a trampoline. */
-struct kernel_code {
-	uint64_t start;
-	uint64_t size_bytes;
-	char name[128];
-};
 
 /*
  * Everything is borrowed and must outlive the side band. kind is what its records are queued

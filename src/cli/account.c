@@ -120,9 +120,6 @@ void account_count(struct account *account, struct recorder *recorder,
 		   struct symbolizer *symbolizer)
 {
 	account->ticks = recorder_get_account(recorder);
-	account->processes = process_table_get_stats(recorder_get_processes(recorder));
-	account->tables = recorder_get_table_statistics(recorder);
-	account->calls = recorder_get_call_check(recorder);
 	count_user_stacks(account, recorder, symbolizer);
 	count_walks(account);
 	count_frames(account, recorder_get_profile(recorder));
@@ -261,22 +258,21 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ", \"bytes\": %" PRIu64 ", \"frame_info_bytes\": %" PRIu64
 		    ", \"build_ns\": %" PRIu64 ", \"build_wall_ns\": %" PRIu64
 		    ", \"dropped\": %" PRIu64 "},\n",
-		    account->tables.num_objfiles, account->tables.num_rows,
-		    account->tables.size_bytes, account->tables.frame_info_bytes,
-		    account->tables.build_ns, account->tables.build_wall_ns,
-		    account->tables.num_dropped);
+		    ticks->tables.num_objfiles, ticks->tables.num_rows, ticks->tables.size_bytes,
+		    ticks->tables.frame_info_bytes, ticks->tables.build_ns,
+		    ticks->tables.build_wall_ns, ticks->tables.num_dropped);
 	print_scheduling(&ticks->scheduling, ret);
-	if (account->calls.checked)
+	if (ticks->calls.checked)
 		text_printf(ret,
 			    "  \"call_check\": {\"checked\": %" PRIu64 ", \"failed\": %" PRIu64
 			    "},\n",
-			    account->calls.checked, account->calls.failed);
+			    ticks->calls.checked, ticks->calls.failed);
 	text_printf(ret,
 		    "  \"processes\": {\"forks\": %" PRIu64 ", \"execs\": %" PRIu64
 		    ", \"exits\": %" PRIu64 ", \"missed_execs\": %" PRIu64
 		    ", \"lost_events\": %" PRIu64 ", \"late_events\": %" PRIu64 "},\n",
-		    account->processes.forks, account->processes.execs, account->processes.exits,
-		    account->processes.missed_execs, ticks->lost_side_band, ticks->late_events);
+		    ticks->processes.forks, ticks->processes.execs, ticks->processes.exits,
+		    ticks->processes.missed_execs, ticks->lost_side_band, ticks->late_events);
 	text_printf(ret,
 		    "  \"profiler\": {\"cpu_ns\": %" PRIu64 ", \"total_cpu_ns\": %" PRIu64
 		    ", \"max_rss_bytes\": %" PRIu64 ", \"recording_rss_bytes\": %" PRIu64

@@ -42,9 +42,6 @@ struct account {
 	uint64_t recording_rss_bytes; /* our peak memory until the stop */
 	uint64_t max_rss_bytes;       /* our peak memory in all */
 	uint64_t output_ns;           /* from the last tick to finished files */
-	struct process_table_stats processes;
-	struct publisher_statistics tables;
-	struct call_check_counts calls; /* zero unless they are checked */
 };
 
 /* Fill what recorder, symbolizer and profile know; the rest is the caller's to set. */

@@ -21,7 +21,7 @@
 #include "cli/recording.h"
 #include "cli/stopper.h"
 #include "cli/workload.h"
-#include "collect/heirs.h"
+#include "collect/recorder.h"
 
 struct record_command {
 	struct record_options options;
@@ -205,8 +205,8 @@ static int inherit_target(const struct record_command *session, struct target *t
 	target->starts_on_exec = false;
 	if (target->kind != TARGET_PROCESSES)
 		return 0;
-	if (heirs_list(recorder_get_processes(session->recording.recorder), target->ids,
-		       target->num_ids, ids, &target->num_ids)) {
+	if (recorder_list_descendants(session->recording.recorder, target->ids, target->num_ids,
+				      ids, &target->num_ids)) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}

@@ -9,8 +9,6 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
-#include "collect/trace_builder.h"
-#include "collect/trace_schedule.h"
 
 static int add_system(const struct recording *recording, struct timeline *timeline)
 {
@@ -41,14 +39,6 @@ static int add_system(const struct recording *recording, struct timeline *timeli
 
 static int fill(const struct recording *recording, struct timeline *timeline)
 {
-	const struct recorder *recorder = recording->recorder;
-	struct trace_source source = {
-		.log = recorder_get_trace_log(recorder),
-		.profile = recorder_get_profile(recording->recorder),
-		.processes = recorder_get_processes(recorder),
-		.period_ns = NS_PER_SECOND / recording->options->frequency_hz,
-	};
-	struct schedule_store *schedule = recorder_get_schedule(recorder);
 	int err = add_system(recording, timeline);
 
 	if (err)
@@ -61,10 +51,7 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 		if (err)
 			return err;
 	}
-	err = trace_builder_build(&source, timeline);
-	if (err || !schedule)
-		return err;
-	return trace_schedule_add(schedule, source.processes, timeline);
+	return recorder_build_trace(recording->recorder, timeline);
 }
 
 /* The zones' profile is not the recording's: it weighs something else. */
@@ -85,18 +72,17 @@ static int read_zones(const struct recording *recording, struct timeline *timeli
 }
 
 /* Whether everything is in the files that the trace is made from; what is not is told. */
-static int check_files(struct trace_log *log)
+static int check_files(const struct recorder *recorder)
 {
-	struct spool_counts samples = spool_get_counts(trace_log_get_samples(log));
-	struct spool_counts fills = spool_get_counts(trace_log_get_fills(log));
-	int err = samples.lost_errno ? samples.lost_errno : fills.lost_errno;
+	struct trace_losses losses = recorder_get_trace_losses(recorder);
 
-	if (!err)
+	if (!losses.error)
 		return EXIT_DONE;
 	log_error("the trace lacks %" PRIu64 " of %" PRIu64 " samples and %" PRIu64
 		  " values of how full stacks were, which could not be kept in a temporary file: "
 		  "%s; set TMPDIR to a folder with room",
-		  samples.lost, samples.lost + samples.kept, fills.lost, strerror(err));
+		  losses.lost_samples, losses.num_samples, losses.lost_fills,
+		  strerror(losses.error));
 	return EXIT_FAILED;
 }
 
@@ -118,6 +104,6 @@ int recorded_trace_make(const struct recording *recording, struct timeline **ret
 		return EXIT_FAILED;
 	}
 	*ret = return_ptr(timeline);
-	err = check_files(recorder_get_trace_log(recording->recorder));
+	err = check_files(recording->recorder);
 	return status ? status : err;
 }

@@ -72,11 +72,11 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.frequency_hz = options->frequency_hz,
 		.no_kernel_stacks = options->no_kernel_stacks,
 		.user_stacks = options->user_stacks,
-		.no_fp_steps = options->no_fp_steps,
-		.no_table_cache = options->no_table_cache,
-		.table_cache_folder = cache_folder,
+		.tables = {.no_fp_steps = options->no_fp_steps,
+			   .no_cache = options->no_table_cache,
+			   .cache_folder = cache_folder},
 		.checks_calls = options->checks_calls,
-		.keeps_times = outputs_have_times(recording->outputs),
+		.makes_trace = outputs_have_times(recording->outputs),
 		.keeps_moments = outputs_have_moments(recording->outputs),
 		.ring_bytes = options->ring_bytes,
 		.records_schedule = options->records_schedule,
@@ -135,6 +135,8 @@ static void compare_clocks(struct recording *recording)
 
 void recording_start(struct recording *recording, uint64_t start_ns)
 {
+	struct recorded_code code = recorder_get_code(recording->recorder);
+
 	recorder_start(recording->recorder);
 	recording->account.startup_ns = clock_now_ns() - start_ns;
 	recording->begin_cpu_ns = account_read_cpu_ns();
@@ -142,8 +144,7 @@ void recording_start(struct recording *recording, uint64_t start_ns)
 	log_debug("sampling (%s) after %.1f ms; %u processes and %u mapped files are known",
 		  recorder_get_event_name(recording->recorder),
 		  (double)recording->account.startup_ns / 1e6,
-		  process_table_get_count(recorder_get_processes(recording->recorder)),
-		  file_table_get_count(recorder_get_files(recording->recorder)));
+		  process_table_get_count(code.processes), file_table_get_count(code.files));
 	progress_init(&recording->progress);
 }
 
@@ -236,17 +237,17 @@ static int symbolize(struct recording *recording)
 		.progress = show_naming,
 		.context = recording,
 	};
-	size_t count;
-	const struct kernel_code *code = recorder_get_kernel_code(recording->recorder, &count);
+	struct recorded_code code = recorder_get_code(recording->recorder);
 	int err;
 
-	recording->symbolizer = symbolizer_new(recorder_get_files(recording->recorder),
-					       recorder_get_processes(recording->recorder), &opts);
+	recording->symbolizer = symbolizer_new(code.files, code.processes, &opts);
 	if (!recording->symbolizer)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		err = symbolizer_add_kernel_symbol(recording->symbolizer, code[i].start,
-						   code[i].size_bytes, code[i].name);
+	for (size_t i = 0; i < code.num_kernel; i++) {
+		const struct kernel_code *kernel = &code.kernel[i];
+
+		err = symbolizer_add_kernel_symbol(recording->symbolizer, kernel->start,
+						   kernel->size_bytes, kernel->name);
 		if (err)
 			return err;
 	}

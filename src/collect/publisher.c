@@ -73,11 +73,11 @@ struct publisher {
 	ARRAY(struct unwind_mapping) scratch;
 	uint32_t no_cfi_flag; /* of mappings without call-frame information; 0: they are not walked
 			       */
-	struct publisher_statistics statistics;
+	struct unwind_table_counts statistics;
 };
 
 /* Without a cache tables are built at every run, and nothing else changes. */
-static void open_cache(struct publisher *publisher, const struct publisher_opts *opts)
+static void open_cache(struct publisher *publisher, const struct unwind_table_opts *opts)
 {
 	struct error error = {0};
 
@@ -110,7 +110,7 @@ static int start_builder(struct publisher *publisher)
 }
 
 int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-		  struct process_table *processes, const struct publisher_opts *opts,
+		  struct process_table *processes, const struct unwind_table_opts *opts,
 		  struct publisher **ret)
 {
 	struct publisher *publisher = calloc(1, sizeof(*publisher));
@@ -360,9 +360,9 @@ bool publisher_wait(struct publisher *publisher)
 	return true;
 }
 
-struct publisher_statistics publisher_get_statistics(const struct publisher *publisher)
+struct unwind_table_counts publisher_get_statistics(const struct publisher *publisher)
 {
-	struct publisher_statistics statistics = publisher->statistics;
+	struct unwind_table_counts statistics = publisher->statistics;
 
 	statistics.num_rows = unwind_store_get_row_count(publisher->store);
 	statistics.size_bytes = unwind_store_get_size(publisher->store);

@@ -18,10 +18,19 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "collect/call_check.h"
 #include "collect/event_queue.h"
+#include "collect/heirs.h"
+#include "collect/intake.h"
+#include "collect/publisher.h"
 #include "collect/raw_samples.h"
 #include "collect/sampler.h"
+#include "collect/scheduling.h"
+#include "collect/side_band.h"
 #include "collect/target_threads.h"
+#include "collect/trace_builder.h"
+#include "collect/trace_log.h"
+#include "collect/trace_schedule.h"
 #include "objfile/build_id.h"
 #include "wire/wire.h"
 
@@ -138,7 +147,7 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	if (!recorder->side_band || !recorder->intake)
 		return -ENOMEM;
 	/* What the user did not ask for costs nothing. */
-	if (recorder->opts.keeps_times) {
+	if (recorder->opts.makes_trace) {
 		err = trace_log_new(recorder->opts.temporary_folder, &recorder->trace_log, error);
 		if (err)
 			return err;
@@ -163,7 +172,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
 		.is_filtered = target_is_of_threads(&recorder->opts.target),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
-		.takes_areas = recorder->opts.keeps_times,
+		.takes_areas = recorder->opts.makes_trace,
 		.ring_bytes = recorder->opts.ring_bytes,
 		.on_record = on_record,
 		.context = recorder,
@@ -179,12 +188,8 @@ static int start_publishing(struct recorder *recorder)
 
 	if (recorder->opts.user_stacks != USER_STACKS_TABLE)
 		return 0;
-	err = publisher_new(
-		&maps, recorder->files, recorder->processes,
-		&(struct publisher_opts){.no_fp_steps = recorder->opts.no_fp_steps,
-					 .no_cache = recorder->opts.no_table_cache,
-					 .cache_folder = recorder->opts.table_cache_folder},
-		&recorder->publisher);
+	err = publisher_new(&maps, recorder->files, recorder->processes, &recorder->opts.tables,
+			    &recorder->publisher);
 	if (err)
 		return err;
 	recorder->raw_samples =
@@ -547,32 +552,16 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.duration_ns = end_ns - recorder->start_ns,
 		.num_cpus = recorder->num_cpus,
 		.recovered = counts.recovered,
+		.processes = process_table_get_stats(recorder->processes),
 	};
 	memcpy(account.walks, counts.walks, sizeof(account.walks));
+	if (recorder->publisher)
+		account.tables = publisher_get_statistics(recorder->publisher);
 	if (recorder->scheduling)
 		account.scheduling = scheduling_get_counts(recorder->scheduling);
+	if (recorder->call_check)
+		account.calls = call_check_get_counts(recorder->call_check);
 	return account;
-}
-
-struct profile *recorder_get_profile(struct recorder *recorder)
-{
-	return recorder->profile;
-}
-
-const struct file_table *recorder_get_files(const struct recorder *recorder)
-{
-	return recorder->files;
-}
-
-const struct process_table *recorder_get_processes(const struct recorder *recorder)
-{
-	return recorder->processes;
-}
-
-const struct kernel_code *recorder_get_kernel_code(const struct recorder *recorder,
-						   size_t *ret_count)
-{
-	return side_band_get_kernel_code(recorder->side_band, ret_count);
 }
 
 const struct user_stack_count *recorder_get_user_stacks(const struct recorder *recorder,
@@ -581,26 +570,52 @@ const struct user_stack_count *recorder_get_user_stacks(const struct recorder *r
 	return intake_get_user_stacks(recorder->intake, ret_count);
 }
 
-struct call_check_counts recorder_get_call_check(const struct recorder *recorder)
+struct profile *recorder_get_profile(struct recorder *recorder)
 {
-	return recorder->call_check ? call_check_get_counts(recorder->call_check)
-				    : (struct call_check_counts){0};
+	return recorder->profile;
 }
 
-struct publisher_statistics recorder_get_table_statistics(const struct recorder *recorder)
+struct recorded_code recorder_get_code(const struct recorder *recorder)
 {
-	return recorder->publisher ? publisher_get_statistics(recorder->publisher)
-				   : (struct publisher_statistics){0};
+	struct recorded_code code = {.files = recorder->files, .processes = recorder->processes};
+
+	code.kernel = side_band_get_kernel_code(recorder->side_band, &code.num_kernel);
+	return code;
 }
 
-struct trace_log *recorder_get_trace_log(const struct recorder *recorder)
+int recorder_list_descendants(const struct recorder *recorder, const pid_t *pids, size_t num_pids,
+			      pid_t **ret, size_t *ret_count)
 {
-	return recorder->trace_log;
+	return heirs_list(recorder->processes, pids, num_pids, ret, ret_count);
 }
 
-struct schedule_store *recorder_get_schedule(const struct recorder *recorder)
+int recorder_build_trace(const struct recorder *recorder, struct timeline *timeline)
 {
-	return recorder->scheduling ? scheduling_get_store(recorder->scheduling) : NULL;
+	struct trace_source source = {
+		.log = recorder->trace_log,
+		.profile = recorder->profile,
+		.processes = recorder->processes,
+		.period_ns = NS_PER_SECOND / recorder->opts.frequency_hz,
+	};
+	int err = trace_builder_build(&source, timeline);
+
+	if (err || !recorder->scheduling)
+		return err;
+	return trace_schedule_add(scheduling_get_store(recorder->scheduling), recorder->processes,
+				  timeline);
+}
+
+struct trace_losses recorder_get_trace_losses(const struct recorder *recorder)
+{
+	struct spool_counts samples = spool_get_counts(trace_log_get_samples(recorder->trace_log));
+	struct spool_counts fills = spool_get_counts(trace_log_get_fills(recorder->trace_log));
+
+	return (struct trace_losses){
+		.num_samples = samples.lost + samples.kept,
+		.lost_samples = samples.lost,
+		.lost_fills = fills.lost,
+		.error = samples.lost_errno ? samples.lost_errno : fills.lost_errno,
+	};
 }
 
 const char *recorder_get_event_name(const struct recorder *recorder)
