@@ -21,8 +21,7 @@
 /* What a sample is asked about. */
 enum filter_kind {
 	FILTER_FUNCTION, /* name of any frame, with or without the mark of its kind: foo, foo_[k] */
-	FILTER_FRAGMENT, /* frames joined by `;`; a regular expression is asked of the whole stack
-			  */
+	FILTER_FRAGMENT, /* frames joined by `;`; /…/ is asked of the whole stack */
 	FILTER_THREAD,   /* name, or id in decimal */
 	FILTER_PROCESS,  /* name, or id in decimal */
 	FILTER_FILE,     /* the input, or the source file of any frame; path or base name */

@@ -19,8 +19,9 @@ enum inflate_wrapper { INFLATE_RAW, INFLATE_ZLIB, INFLATE_GZIP };
  * Unpack one stream, with the check of its sum. What follows the stream is not looked at.
  *
  * packed  read from its offset on; afterwards the offset is behind the stream, or near what is
- * wrong limit   the most bytes that may come out ret     replaced by what comes out; the caller
- * releases it
+ *         wrong
+ * limit   the most bytes that may come out
+ * ret     replaced by what comes out; the caller releases it
  *
  * Returns 0, -ENOMEM, -EBADMSG (damaged or cut off) or -EFBIG (more than the limit).
  *

@@ -96,8 +96,10 @@ STACKWIDE_API void stackwide_zones_close(void)
 {
 }
 
-/* Call the present thread so, before the zones of its first 64 KiB are written; else it has the
- * name that the kernel knows. The name is copied. */
+/*
+ * Call the present thread so, before the zones of its first 64 KiB are written; else it has the
+ * name that the kernel knows. The name is copied.
+ */
 STACKWIDE_API void stackwide_zones_name_thread(const char *name)
 {
 	(void)name;

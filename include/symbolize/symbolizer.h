@@ -52,11 +52,14 @@ _must_check_ int symbolizer_add_kernel_symbol(struct symbolizer *symbolizer, uin
 
 /*
  * Give frames to every location that has none yet. A frame never gets its neighbour's name; what
- *has no name becomes, in this order of preference, objfile+0x1a40      offset: ELF address at which
- *.eh_frame says the function starts [objfile]           UNNAMED_NO_SYMBOL, UNNAMED_NO_FILE or
- *UNNAMED_BUILD_ID_DIFFERS [anon]              code in memory that no file backs, not in a perf-map:
- *UNNAMED_NO_SYMBOL [unknown]           UNNAMED_NO_MAPPING module+0x10, [kernel]   kernel addresses
- *that kallsyms does not name (these are named and UNNAMED_NO_SYMBOL, in this order)
+ * has no name becomes, in this order of preference,
+ *
+ *	objfile+0x1a40        offset: ELF address at which .eh_frame says the function starts
+ *	[objfile]             UNNAMED_NO_SYMBOL, UNNAMED_NO_FILE or UNNAMED_BUILD_ID_DIFFERS
+ *	[anon]                code in memory that no file backs, not in a perf-map: UNNAMED_NO_SYMBOL
+ *	[unknown]             UNNAMED_NO_MAPPING
+ *	module+0x10, [kernel] kernel addresses that kallsyms does not name (these are named, and
+ *	                      UNNAMED_NO_SYMBOL, in this order)
  *
  * Returns 0 or -ENOMEM. Broken files are no failure: their locations stay unnamed.
  */

@@ -289,7 +289,8 @@ struct timeline_consumer {
 	/* The end of a begun one is not known yet. */
 	int (*begin_occupancy)(void *context, const struct occupancy *occupancy);
 	int (*end_occupancy)(void *context, const struct occupancy *occupancy);
-	/* A region's first zone begins, or its last one ends; of any region, in any order of time.
+	/*
+	 * A region's first zone begins, or its last one ends; of any region, in any order of time.
 	 */
 	int (*change_use)(void *context, uint32_t region, uint64_t time_ns, bool is_begin);
 	/* No more of these from the process. */

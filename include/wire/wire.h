@@ -114,10 +114,9 @@ struct wire_registers {
 struct wire_raw_sample {
 	struct wire_sample sample; /* its type is WIRE_RAW_SAMPLE */
 	struct wire_registers registers;
-	wire_u64 interrupted_sp;             /* of the interrupted stack */
-	wire_u32 num_bytes;                  /* of the stack, from registers.sp up */
-	wire_u32 num_interrupted_bytes;      /* of the interrupted stack, from interrupted_sp up; 0:
-						there      is none */
+	wire_u64 interrupted_sp;        /* of the interrupted stack */
+	wire_u32 num_bytes;             /* of the stack, from registers.sp up */
+	wire_u32 num_interrupted_bytes; /* likewise, from interrupted_sp up; 0: there is none */
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) == 72 + 104 + 16 + WIRE_RAW_STACK_BYTES,

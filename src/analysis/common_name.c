@@ -59,7 +59,8 @@ static size_t measure_address(struct name_rest rest, const char *separators, siz
 	return num_digits >= min_digits ? 3 + num_digits : 0;
 }
 
-/* After the name of a class that is surely made up: `$14/0x7f00`, `$14/1234`, `+0x7f00`, `.1234`.
+/*
+ * After the name of a class that is surely made up: `$14/0x7f00`, `$14/1234`, `+0x7f00`, `.1234`.
  */
 static void skip_numbers(struct name_rest *rest)
 {

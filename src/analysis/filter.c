@@ -204,7 +204,8 @@ static int join_names(const struct frame_tree *tree, uint32_t node, struct text 
 	return text->failed ? -ENOMEM : 0;
 }
 
-/* A regular expression cannot be asked of a stack and then of what it calls: each is asked whole.
+/*
+ * A regular expression cannot be asked of a stack and then of what it calls: each is asked whole.
  */
 static int match_stacks(struct matches *matches)
 {

@@ -179,7 +179,8 @@ static int grow_node(struct grower *grower, uint32_t parent)
 	return 0;
 }
 
-/* Add up the samples that count, at their nodes or, for callers, where the first occurrence ends.
+/*
+ * Add up the samples that count, at their nodes or, for callers, where the first occurrence ends.
  */
 static int add_samples(struct grower *grower, uint32_t metric, const struct selection *selection)
 {

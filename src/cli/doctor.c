@@ -43,7 +43,8 @@ static _printf_(3, 4) bool is_missing(struct finding *finding, const char *fix, 
 	return true;
 }
 
-/* The beginning of a file below the root, without its last newline; false when it cannot be read.
+/*
+ * The beginning of a file below the root, without its last newline; false when it cannot be read.
  */
 static bool read_start(const struct doctor *doctor, const char *path, char *buffer, size_t size)
 {

@@ -18,8 +18,10 @@
 #include "timeline/occupancy_tracker.h"
 #include "timeline/zone_walk.h"
 
-/* A fill is told anew when it has changed by an eighth: a trace is for the eye, and each costs 25
- * bytes. */
+/*
+ * A fill is told anew when it has changed by an eighth: a trace is for the eye, and each costs 25
+ * bytes.
+ */
 #define MIN_FILL_CHANGE(bytes) ((bytes) / 8)
 
 /* A zone begins or ends. */

@@ -93,7 +93,8 @@ static void merge_equal(struct moments *moments)
 	moments->items.length = kept;
 }
 
-/* There is room again afterwards; where every moment is of another sample, because more is given.
+/*
+ * There is room again afterwards; where every moment is of another sample, because more is given.
  */
 static void make_room(struct moments *moments)
 {

@@ -188,7 +188,8 @@ static int make_names(const char *symbol, struct cached_name *ret)
 	ret->symbol = strdup(symbol);
 	ret->name = demangle_or_copy(plain, DMGL_NO_OPTS);
 	ret->full_name = demangle_or_copy(symbol, DMGL_PARAMS | DMGL_ANSI);
-	/* A version or a suffix that the demangler does not know keeps the whole from demangling.
+	/*
+	 * A version or a suffix that the demangler does not know keeps the whole from demangling.
 	 */
 	if (ret->full_name && is_mangled(symbol) && string_equals(ret->full_name, symbol)) {
 		free(ret->full_name);

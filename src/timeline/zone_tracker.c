@@ -105,7 +105,8 @@ static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time
 	return 0;
 }
 
-/* The region whose code has called into this one: where the thread was, inside a zone of its own.
+/*
+ * The region whose code has called into this one: where the thread was, inside a zone of its own.
  */
 static uint32_t find_caller(const struct zone_tracker *tracker, uint32_t thread)
 {

@@ -378,7 +378,8 @@ int flame_expand(struct flame *flame, uint32_t id)
 
 	if (node->is_expanded)
 		return 0;
-	/* At least; callers are never more. Growing would copy a million of them again and again.
+	/*
+	 * At least; callers are never more. Growing would copy a million of them again and again.
 	 */
 	err = array_reserve(&flame->arrivals, node->num_entries);
 	for (uint32_t i = 0; !err && i < node->num_entries; i++) {

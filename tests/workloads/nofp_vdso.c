@@ -1,4 +1,5 @@
-/* Reads the clock all the time, which is code of the kernel's in user space: nofp_vdso [SECONDS].
+/*
+ * Reads the clock all the time, which is code of the kernel's in user space: nofp_vdso [SECONDS].
  */
 #include "spin.h"
 

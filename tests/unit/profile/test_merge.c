@@ -36,7 +36,8 @@ static uint32_t random_below(uint32_t *seed, uint32_t limit)
 	return (uint32_t)(((uint64_t)*seed * limit) >> 32);
 }
 
-/* Threads, kernel and user addresses with several frames, modules, two metrics: whatever there is.
+/*
+ * Threads, kernel and user addresses with several frames, modules, two metrics: whatever there is.
  */
 static struct profile *make_random(uint32_t seed)
 {

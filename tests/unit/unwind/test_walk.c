@@ -294,7 +294,8 @@ static void a_register_may_be_saved_below_the_cfa(_unused_ void **state)
 	}
 }
 
-/* INNER has a frame of 32 words and keeps registers where rbp says; CALLER finds its frame by one.
+/*
+ * INNER has a frame of 32 words and keeps registers where rbp says; CALLER finds its frame by one.
  */
 static struct scene scene_of_realigned(uint8_t caller_op, uint64_t fp)
 {
