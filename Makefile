@@ -219,12 +219,15 @@ format:  ## reformat every C file
 COMMANDS  := $(patsubst src/cli/cmd_%.c,%,$(filter-out %/cmd_generate.c %/cmd_unwind_table.c, \
 	$(wildcard src/cli/cmd_*.c)))
 # Written by hand where there is more to say than the help does.
-WRITTEN   := $(wildcard packaging/man/*.1)
-MANUALS   := $(filter-out $(WRITTEN:packaging/man/%=$(O)/generated/%), \
-	$(patsubst %,$(O)/generated/stackwide-%.1,$(COMMANDS)))
+WRITTEN   := $(patsubst packaging/man/%,$(O)/generated/%,$(wildcard packaging/man/*.1))
+MANUALS   := $(sort $(WRITTEN) $(patsubst %,$(O)/generated/stackwide-%.1,$(COMMANDS)))
 GENERATED_TEXTS := $(MANUALS) $(patsubst %,$(O)/generated/%,bash zsh fish capture.service)
 
 generated: $(GENERATED_TEXTS)
+
+# The formats that are written take the place of a comment in the page.
+$(WRITTEN): $(O)/generated/%: packaging/man/% $(O)/generated/formats
+	$(Q)sed -e '/^\.\\" FORMATS$$/{r $(O)/generated/formats' -e 'd;}' $< > $@
 
 $(O)/generated/stackwide-%.1: $(O)/stackwide
 	$(Q)mkdir -p $(@D) && $< generate manual $* > $@
@@ -237,7 +240,7 @@ $(O)/generated/%: $(O)/stackwide
 	$(Q)mkdir -p $(@D) && $< generate $* > $@
 
 # FROM:TO of what is installed with mode 644, TO below DESTDIR.
-INSTALLED := $(foreach m,$(MANUALS) $(WRITTEN),$(m):$(PREFIX)/share/man/man1/$(notdir $(m))) \
+INSTALLED := $(foreach m,$(MANUALS),$(m):$(PREFIX)/share/man/man1/$(notdir $(m))) \
 	packaging/man/stackwide-zones.3:$(PREFIX)/share/man/man3/stackwide-zones.3 \
 	$(foreach h,$(wildcard include/stackwide/*.h),$(h):$(PREFIX)/$(h)) \
 	$(O)/generated/bash:$(PREFIX)/share/bash-completion/completions/stackwide \

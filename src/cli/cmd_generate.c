@@ -54,8 +54,10 @@ static int run_generate(int argc, char **argv)
 		completions_print_zsh(command_get_all(), stdout);
 	else if (string_equals(what, "fish"))
 		completions_print_fish(command_get_all(), stdout);
+	else if (string_equals(what, "formats"))
+		manual_print_formats(stdout);
 	else {
-		log_error("expected bash, zsh, fish, commands, or manual COMMAND");
+		log_error("expected bash, zsh, fish, commands, formats, or manual COMMAND");
 		return EXIT_USAGE;
 	}
 	return EXIT_DONE;
@@ -64,7 +66,7 @@ static int run_generate(int argc, char **argv)
 const struct command command_generate = {
 	.name = "generate",
 	.summary = "print completions and manual pages",
-	.usage = "Usage: stackwide generate bash|zsh|fish|commands\n"
+	.usage = "Usage: stackwide generate bash|zsh|fish|commands|formats\n"
 		 "       stackwide generate manual COMMAND",
 	.options = no_options,
 	.is_hidden = true,

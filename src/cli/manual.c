@@ -82,10 +82,8 @@ static void print_usage(const char *usage, FILE *out)
 	fputs(".fi\n", out);
 }
 
-static void print_format(const struct format *format, void *context)
+static void print_format_name(const struct format *format, FILE *out)
 {
-	FILE *out = context;
-
 	fputs(".TP\n\\fB", out);
 	print_text(format->name, out);
 	fputs("\\fR", out);
@@ -94,9 +92,33 @@ static void print_format(const struct format *format, void *context)
 		print_text(format->extension, out);
 		fputc(')', out);
 	}
+}
+
+static void print_format(const struct format *format, void *context)
+{
+	FILE *out = context;
+
+	print_format_name(format, out);
 	fprintf(out, ", %s\n", !format->read ? "write" : !format->write ? "read" : "read, write");
 	print_text(format->summary, out);
 	fputc('\n', out);
+}
+
+static void print_written_format(const struct format *format, void *context)
+{
+	FILE *out = context;
+
+	if (!format->write)
+		return;
+	print_format_name(format, out);
+	fputc('\n', out);
+	print_text(format->summary, out);
+	fputc('\n', out);
+}
+
+void manual_print_formats(FILE *out)
+{
+	format_list_for_each(print_written_format, out);
 }
 
 void manual_print(const struct command *command, FILE *out)

@@ -9,6 +9,8 @@ run_make() { make -s -C "$REPO" O="$build" PREFIX=/usr DESTDIR="$root" "$@" >"$T
 # Not what this test is about: a program that must be linked again.
 [[ ! "$REPO/Makefile" -nt "$build/stackwide" || -w $build ]] || skip "the build folder is read-only"
 touch -c "$build/stackwide"
+# What an older program has said of itself may lie there.
+[[ ! -w $build ]] || rm -rf "$build/generated"
 run_make -o "$build/stackwide" install || fail "$(cat "$TMPDIR/log")"
 
 [[ -z $(find "$root" -perm /022) ]] || fail "others can write: $(find "$root" -perm /022)"
@@ -24,6 +26,19 @@ for command in $("$STACKWIDE" generate commands); do
     ! command -v man >/dev/null || [[ -z $(man --warnings -l "$page" 2>&1 >/dev/null) ]] ||
         fail "$page is no clean manual page"
 done
+
+# The page that is written by hand lists the formats of the table, those that are written.
+manual=$root/usr/share/man/man1/stackwide.1
+sed -n '/^\.BR .*-to "/,/^\.RE/{ s/\\-/-/g; s/^\\fB\(.*\)\\fR.*/\1/p; }' "$manual" >"$TMPDIR/listed"
+"$STACKWIDE" help formats | awk '/^  [^ ]/ {
+    verb = $2 ~ /^\./ ? 3 : 2
+    if ($verb == "write" || $verb $(verb + 1) == "read,write")
+        print $1
+}' >"$TMPDIR/written"
+[[ -s $TMPDIR/written ]] || fail "'stackwide help formats' says of no format that it is written"
+diff "$TMPDIR/written" "$TMPDIR/listed" || fail "stackwide.1 lists other formats than are written"
+! command -v man >/dev/null || [[ -z $(man --warnings -l "$manual" 2>&1 >/dev/null) ]] ||
+    fail "$manual is no clean manual page"
 
 completion=$root/usr/share/bash-completion/completions/stackwide
 # complete_bash WORD…: the last is being typed
