@@ -104,6 +104,24 @@ put include/profile/unused.h 'int unused;'
 put src/profile/a.c '#include "profile/unused.h"'
 refuses include/profile/unused.h:1 'no other room includes it'
 
+# Documents: the files that they name in backquotes exist.
+put src/README.md 'See `src/profile/profile.c`, `profile/table.h` (`<profile/shown.h>`), `bpf/`, `table.h`,' \
+    '`sudo src/cli/main.c -x`, `src/ROOM/NAME.c`, `/proc/self`, `~/.debug`, `build/program`, `a;b/c`, `.c`.' \
+    '    a block of code: `not/there.c`' '' 'src/not/quoted.c'
+accepts
+put src/README.md '' 'See `src/profile/gone.c`.'
+refuses src/README.md:2 'there is no src/profile/gone.c'
+put src/README.md 'See `profile/table.h` and `profile/gone.h`.'
+refuses src/README.md:1 'there is no profile/gone.h'
+put src/README.md 'See `gone.h`.'
+refuses src/README.md:1 'there is no gone.h'
+put .github/CONTRIBUTING.md 'To add one: `src/ROOM/import/NAME.c`, `src/ROOM/NAME.c`.'
+refuses .github/CONTRIBUTING.md:1 'there is no src/ROOM/import/NAME.c'
+put README.md 'As `scripts/gone --option` does.'
+refuses README.md:1 'there is no scripts/gone'
+put README.md 'A span `that goes on'
+refuses README.md:1 'a span in backquotes ends on its line'
+
 need_command git
 put Makefile ''
 put notes.txt ''
