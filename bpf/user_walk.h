@@ -237,19 +237,9 @@ static __always_inline void get_registers(const struct scratch *scratch, struct 
 {
 	const struct user_registers *registers = &scratch->registers;
 
-	ret->pc = registers->ip;
-	ret->sp = registers->sp;
-	ret->fp = registers->bp;
-	ret->bx = registers->bx;
-	ret->r10 = registers->r10;
-	ret->di = registers->di;
-	ret->cx = registers->cx;
-	ret->dx = registers->dx;
-	ret->r8 = registers->r8;
-	ret->r9 = registers->r9;
-	ret->ax = registers->ax;
-	ret->si = registers->si;
-	ret->r11 = registers->r11;
+#define GET_REGISTER(name, saved, number) ret->name = registers->saved;
+	WIRE_FOR_EACH_REGISTER(GET_REGISTER)
+#undef GET_REGISTER
 }
 
 /*

@@ -18,6 +18,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "profile/profile.h"
+#include "wire/registers.h"
 
 struct timeline;
 
@@ -40,11 +41,11 @@ struct import_mapping {
 };
 #define IMPORT_NO_MODULE UINT32_MAX
 
-/* A thread's registers (x86-64) and a copy of the top of its stack, as a producer kept them. */
+/* A thread's registers and a copy of the top of its stack, as a producer kept them. */
 struct import_stack {
-	uint64_t pc, sp, fp, ax, bx, cx, dx, si, di, r8, r9, r10, r11; /* fp: rbp */
-	const uint8_t *bytes;                                          /* from sp on */
-	size_t size;                                                   /* in bytes */
+	struct wire_registers registers;
+	const uint8_t *bytes;                  /* from registers.sp on */
+	size_t size;                           /* in bytes */
 	const struct import_mapping *mappings; /* of the process, sorted by start */
 	size_t num_mappings;
 };

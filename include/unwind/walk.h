@@ -26,22 +26,13 @@
 #define WALK_CONTEXT_RIP 168
 
 struct walk {
-	/* The frame that is looked at. */
-	wire_u64 pc;
-	wire_u64 sp;
-	wire_u64 fp;         /* rbp; valid while fp_address is 0 */
-	wire_u64 bx;         /* rbx; likewise */
-	wire_u64 fp_address; /* where the value was saved */
-	wire_u64 bx_address;
-	wire_u64 r10; /* from here on as the innermost frame has them */
-	wire_u64 di;
-	wire_u64 cx;
-	wire_u64 dx;
-	wire_u64 r8;
-	wire_u64 r9;
-	wire_u64 ax;
-	wire_u64 si;
-	wire_u64 r11;
+	/*
+	 * Of the frame that is looked at, as far as they are followed (pc, sp, rbp, rbx); the
+	 * others as the innermost frame has them.
+	 */
+	struct wire_registers registers;
+	wire_u64 fp_address; /* where rbp was saved; registers.fp is valid while this is 0 */
+	wire_u64 bx_address; /* likewise */
 	struct unwind_mapping mapping; /* the last one found; end 0: none yet */
 	wire_u32 first_mapping;        /* of the process */
 	wire_u32 num_mappings;
@@ -65,19 +56,7 @@ WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64
 /* Everything but the process's mappings, which are none. */
 WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *registers)
 {
-	walk->pc = registers->pc;
-	walk->sp = registers->sp;
-	walk->fp = registers->fp;
-	walk->bx = registers->bx;
-	walk->r10 = registers->r10;
-	walk->di = registers->di;
-	walk->cx = registers->cx;
-	walk->dx = registers->dx;
-	walk->r8 = registers->r8;
-	walk->r9 = registers->r9;
-	walk->ax = registers->ax;
-	walk->si = registers->si;
-	walk->r11 = registers->r11;
+	walk->registers = *registers;
 	walk->fp_address = walk->bx_address = 0;
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->first_mapping = walk->num_mappings = 0;
@@ -105,7 +84,7 @@ WALK_INLINE int walk_restore_fp(struct walk *walk)
 		return -1;
 	if (!walk->fp_address)
 		return 0;
-	if (walk_read(walk, walk->fp_address, &walk->fp))
+	if (walk_read(walk, walk->fp_address, &walk->registers.fp))
 		return -1;
 	walk->fp_address = 0;
 	return 0;
@@ -117,7 +96,7 @@ WALK_INLINE int walk_restore_bx(struct walk *walk)
 		return -1;
 	if (!walk->bx_address)
 		return 0;
-	if (walk_read(walk, walk->bx_address, &walk->bx))
+	if (walk_read(walk, walk->bx_address, &walk->registers.bx))
 		return -1;
 	walk->bx_address = 0;
 	return 0;
@@ -131,15 +110,18 @@ WALK_INLINE int walk_step_fp(struct walk *walk)
 
 	if (walk_restore_fp(walk))
 		return walk_stop(walk, WALK_FP_CHAIN);
-	if (walk->fp < walk->sp || walk->fp - walk->sp > WALK_FP_STRIDE_MAX || (walk->fp & 7))
+	if (walk->registers.fp < walk->registers.sp ||
+	    walk->registers.fp - walk->registers.sp > WALK_FP_STRIDE_MAX ||
+	    (walk->registers.fp & 7))
 		return walk_stop(walk, WALK_FP_CHAIN);
-	if (walk_read(walk, walk->fp, &caller_fp) || walk_read(walk, walk->fp + 8, &caller_pc))
+	if (walk_read(walk, walk->registers.fp, &caller_fp) ||
+	    walk_read(walk, walk->registers.fp + 8, &caller_pc))
 		return walk_stop(walk, WALK_FP_CHAIN);
 	if (!walk_is_user_pc(caller_pc))
 		return walk_stop(walk, WALK_FP_CHAIN);
-	walk->sp = walk->fp + 16;
-	walk->fp = caller_fp;
-	walk->pc = caller_pc;
+	walk->registers.sp = walk->registers.fp + 16;
+	walk->registers.fp = caller_fp;
+	walk->registers.pc = caller_pc;
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
 	walk->is_bx_lost = 1; /* nothing says whether this code has changed it */
@@ -169,11 +151,11 @@ WALK_INLINE int walk_step_entry(struct walk *walk)
 {
 	wire_u64 caller_pc;
 
-	if (!walk->is_innermost || walk_read(walk, walk->sp, &caller_pc) ||
+	if (!walk->is_innermost || walk_read(walk, walk->registers.sp, &caller_pc) ||
 	    !walk_is_user_pc(caller_pc) || !walk_follows_call(walk, caller_pc))
 		return 1;
-	walk->pc = caller_pc;
-	walk->sp += 8;
+	walk->registers.pc = caller_pc;
+	walk->registers.sp += 8;
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
 	return 0;
@@ -182,10 +164,10 @@ WALK_INLINE int walk_step_entry(struct walk *walk)
 /* All registers are in the ucontext at the address. */
 WALK_INLINE int walk_step_context(struct walk *walk, wire_u64 context)
 {
-	if (walk_read(walk, context + WALK_CONTEXT_RSP, &walk->sp) ||
-	    walk_read(walk, context + WALK_CONTEXT_RIP, &walk->pc) ||
-	    walk_read(walk, context + WALK_CONTEXT_RBP, &walk->fp) ||
-	    walk_read(walk, context + WALK_CONTEXT_RBX, &walk->bx))
+	if (walk_read(walk, context + WALK_CONTEXT_RSP, &walk->registers.sp) ||
+	    walk_read(walk, context + WALK_CONTEXT_RIP, &walk->registers.pc) ||
+	    walk_read(walk, context + WALK_CONTEXT_RBP, &walk->registers.fp) ||
+	    walk_read(walk, context + WALK_CONTEXT_RBX, &walk->registers.bx))
 		return walk_stop(walk, WALK_READ_FAILED);
 	walk->fp_address = 0;
 	walk->bx_address = 0;
@@ -194,7 +176,7 @@ WALK_INLINE int walk_step_context(struct walk *walk, wire_u64 context)
 	walk->is_scratch_lost = 1;
 	walk->is_exact = 1;
 	walk->is_innermost = 0;
-	return walk_is_user_pc(walk->pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+	return walk_is_user_pc(walk->registers.pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
 }
 
 /* setcontext goes to where a call of getcontext returns to, or to a coroutine's first function. */
@@ -202,9 +184,9 @@ WALK_INLINE int walk_step_setcontext(struct walk *walk)
 {
 	if (!walk->is_innermost)
 		return walk_stop(walk, WALK_UNSUPPORTED);
-	if (walk_step_context(walk, walk->dx))
+	if (walk_step_context(walk, walk->registers.dx))
 		return 1;
-	walk->is_exact = !walk_follows_call(walk, walk->pc);
+	walk->is_exact = !walk_follows_call(walk, walk->registers.pc);
 	return 0;
 }
 
@@ -213,14 +195,14 @@ WALK_INLINE int walk_step_longjmp(struct walk *walk)
 {
 	if (!walk->is_innermost)
 		return walk_stop(walk, WALK_UNSUPPORTED);
-	walk->pc = walk->dx;
-	walk->sp = walk->r8;
-	walk->fp = walk->r9;
-	walk->bx_address = walk->di;
+	walk->registers.pc = walk->registers.dx;
+	walk->registers.sp = walk->registers.r8;
+	walk->registers.fp = walk->registers.r9;
+	walk->bx_address = walk->registers.di;
 	walk->is_scratch_lost = 1;
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
-	return walk_is_user_pc(walk->pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+	return walk_is_user_pc(walk->registers.pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
 }
 
 /* Whether a register that nobody saves leads to the caller. */
@@ -232,16 +214,16 @@ WALK_INLINE int walk_is_by_scratch(const struct unwind_rule *rule)
 WALK_INLINE wire_u64 walk_get_scratch(const struct walk *walk, wire_u8 op)
 {
 	if (op == UNWIND_CFA_R10)
-		return walk->r10;
+		return walk->registers.r10;
 	if (op == UNWIND_CFA_AX)
-		return walk->ax;
+		return walk->registers.ax;
 	if (op == UNWIND_CFA_SI)
-		return walk->si;
+		return walk->registers.si;
 	if (op == UNWIND_CFA_DI)
-		return walk->di;
+		return walk->registers.di;
 	if (op == UNWIND_CFA_R9)
-		return walk->r9;
-	return walk->r11;
+		return walk->registers.r9;
+	return walk->registers.r11;
 }
 
 /*
@@ -269,19 +251,19 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 	wire_u64 offset = (wire_u64)(long long)rule->cfa_offset;
 
 	if (op == UNWIND_CFA_SP) { /* most frames */
-		*cfa = walk->sp + offset;
+		*cfa = walk->registers.sp + offset;
 		return 0;
 	}
 	if (op == UNWIND_CFA_FP || op == UNWIND_CFA_DEREF_FP) {
 		if (walk_restore_fp(walk))
 			return walk_stop(walk, WALK_READ_FAILED);
-		*cfa = walk->fp + offset;
+		*cfa = walk->registers.fp + offset;
 	} else if (op == UNWIND_CFA_BX) {
 		if (walk_restore_bx(walk))
 			return walk_stop(walk, WALK_READ_FAILED);
-		*cfa = walk->bx + offset;
+		*cfa = walk->registers.bx + offset;
 	} else if (op == UNWIND_CFA_PLT) {
-		*cfa = walk->sp + 8 + ((walk->pc & 15) >= offset ? 8 : 0);
+		*cfa = walk->registers.sp + 8 + ((walk->registers.pc & 15) >= offset ? 8 : 0);
 	} else if (walk_is_by_scratch(rule)) {
 		if (walk->is_scratch_lost)
 			return walk_stop(walk, WALK_UNSUPPORTED);
@@ -289,11 +271,11 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 	} else if (op == UNWIND_CFA_CX) {
 		if (!walk->is_innermost)
 			return walk_stop(walk, WALK_UNSUPPORTED);
-		*cfa = walk->cx + offset;
+		*cfa = walk->registers.cx + offset;
 	} else if (op == UNWIND_CFA_GOROUTINE) {
-		return walk_find_goroutine(walk, walk->sp + offset, cfa);
+		return walk_find_goroutine(walk, walk->registers.sp + offset, cfa);
 	} else { /* in memory at the stack pointer */
-		*cfa = walk->sp + offset;
+		*cfa = walk->registers.sp + offset;
 	}
 	if (op == UNWIND_CFA_DEREF_FP || op == UNWIND_CFA_DEREF_SP || op == UNWIND_CFA_DEREF_SP_8)
 		if (walk_read(walk, *cfa, cfa))
@@ -318,13 +300,13 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 	if (fp_op == UNWIND_REGISTER_AT_FP || bx_op == UNWIND_REGISTER_AT_FP) {
 		if (walk_restore_fp(walk))
 			return walk_stop(walk, WALK_READ_FAILED);
-		if (walk->fp < walk->sp || walk->fp >= cfa)
+		if (walk->registers.fp < walk->registers.sp || walk->registers.fp >= cfa)
 			return 0;
 	}
 	if (bx_op == UNWIND_REGISTER_AT_CFA)
 		walk->bx_address = cfa + bx_offset;
 	else if (bx_op == UNWIND_REGISTER_AT_FP)
-		walk->bx_address = walk->fp + bx_offset;
+		walk->bx_address = walk->registers.fp + bx_offset;
 	if (bx_op == UNWIND_REGISTER_UNDEFINED)
 		walk->is_bx_lost = 1;
 	else if (bx_op != UNWIND_REGISTER_SAME)
@@ -332,7 +314,7 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 	if (fp_op == UNWIND_REGISTER_AT_CFA)
 		walk->fp_address = cfa + fp_offset;
 	else if (fp_op == UNWIND_REGISTER_AT_FP)
-		walk->fp_address = walk->fp + fp_offset;
+		walk->fp_address = walk->registers.fp + fp_offset;
 	if (fp_op == UNWIND_REGISTER_UNDEFINED)
 		walk->is_fp_lost = 1;
 	else if (fp_op != UNWIND_REGISTER_SAME)
@@ -343,12 +325,12 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 /* No frame address is to be computed. */
 WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
 {
-	if (rule->cfa_offset) /* walk->pc is where it begins, and follows no call */
+	if (rule->cfa_offset) /* walk->registers.pc is where it begins, and follows no call */
 		pcs[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] |= WIRE_PC_EXACT;
 	if (rule->cfa_op == UNWIND_CFA_STOP)
 		return walk_stop(walk, WALK_COMPLETE);
 	if (rule->cfa_op == UNWIND_CFA_SIGNAL)
-		return walk_step_context(walk, walk->sp);
+		return walk_step_context(walk, walk->registers.sp);
 	if (rule->cfa_op == UNWIND_CFA_CONTEXT)
 		return walk_step_setcontext(walk);
 	if (rule->cfa_op == UNWIND_CFA_JUMP)
@@ -369,13 +351,13 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return 1;
 	/* Stacks grow down: a caller's frame lies above, unless it is on another stack. The
 	 * innermost may not have pushed anything. */
-	if ((cfa < walk->sp || (cfa == walk->sp && !walk->is_innermost)) &&
+	if ((cfa < walk->registers.sp || (cfa == walk->registers.sp && !walk->is_innermost)) &&
 	    rule->cfa_op != UNWIND_CFA_GOROUTINE)
 		return walk_stop(walk, WALK_STUCK);
 	if (rule->ra_op == UNWIND_RA_IN_DI) {
-		caller_pc = walk->di;
+		caller_pc = walk->registers.di;
 	} else if (rule->ra_op == UNWIND_RA_IN_CX) {
-		caller_pc = walk->cx;
+		caller_pc = walk->registers.cx;
 	} else if (walk_read(walk, cfa - 8, &caller_pc)) {
 		return walk_stop(walk, WALK_READ_FAILED);
 	}
@@ -384,8 +366,8 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return walk_stop(walk, WALK_UNSUPPORTED);
 	if (walk_save_registers(walk, rule, cfa))
 		return 1;
-	walk->pc = caller_pc;
-	walk->sp = cfa;
+	walk->registers.pc = caller_pc;
+	walk->registers.sp = cfa;
 	walk->is_exact = 0;
 	if (rule->cfa_op == UNWIND_CFA_CX || rule->ra_op == UNWIND_RA_IN_CX)
 		walk->is_exact = !walk_follows_call(walk, caller_pc); /* it is a landing pad */
@@ -399,13 +381,13 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
  */
 WALK_INLINE int walk_step(struct walk *walk, wire_u64 *pcs)
 {
-	wire_u64 pc = walk->pc - !walk->is_exact;
+	wire_u64 pc = walk->registers.pc - !walk->is_exact;
 	const struct unwind_rule *rule = 0;
 
 	if (walk->num_frames >= WIRE_MAX_FRAMES)
 		return walk_stop(walk, WALK_TOO_DEEP);
 	pcs[walk->num_frames & (WIRE_MAX_FRAMES - 1)] =
-		walk->pc | (walk->is_exact ? WIRE_PC_EXACT : 0);
+		walk->registers.pc | (walk->is_exact ? WIRE_PC_EXACT : 0);
 	walk->num_frames++;
 	if ((pc < walk->mapping.start || pc >= walk->mapping.end) && !walk_find_mapping(walk, pc))
 		return walk_stop(walk, WALK_NO_MAPPING);

@@ -7,19 +7,8 @@
 #ifndef WIRE_WIRE_H
 #define WIRE_WIRE_H
 
-#ifndef __bpf__
-#include <assert.h>
-#include <stdint.h>
-typedef uint8_t wire_u8;
-typedef uint16_t wire_u16;
-typedef uint32_t wire_u32;
-typedef uint64_t wire_u64;
-#else
-typedef unsigned char wire_u8;
-typedef unsigned short wire_u16;
-typedef unsigned int wire_u32;
-typedef unsigned long long wire_u64;
-#endif
+#include "wire/registers.h"
+#include "wire/types.h"
 
 /* Levels of one stack that are kept; deeper ones are cut at the outer end and marked so. */
 #define WIRE_MAX_FRAMES 512
@@ -89,23 +78,6 @@ _Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
 /* Raw samples that one CPU may send in a tenth of a second; beyond that the part walked is sent. */
 #define WIRE_RAW_SAMPLES_PER_100_MS 400
 
-/* The user registers that a walk begins with. */
-struct wire_registers {
-	wire_u64 pc;
-	wire_u64 sp;
-	wire_u64 fp;
-	wire_u64 bx;
-	wire_u64 r10;
-	wire_u64 di;
-	wire_u64 cx;
-	wire_u64 dx;
-	wire_u64 r8;
-	wire_u64 r9;
-	wire_u64 ax;
-	wire_u64 si;
-	wire_u64 r11;
-};
-
 /*
  * A sample with the stack itself instead of a walk, where a table was missing: user space walks it
  * later. sample.user_stack is 0. A signal handler may have a stack of its own; then the stack that
@@ -119,7 +91,8 @@ struct wire_raw_sample {
 	wire_u32 num_interrupted_bytes; /* likewise, from interrupted_sp up; 0: there is none */
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
-_Static_assert(sizeof(struct wire_raw_sample) == 72 + 104 + 16 + WIRE_RAW_STACK_BYTES,
+_Static_assert(sizeof(struct wire_raw_sample) ==
+		       72 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

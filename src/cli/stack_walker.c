@@ -134,9 +134,9 @@ static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
 {
 	struct replay *replay = (struct replay *)walk;
 	const struct import_stack *stack = replay->stack;
-	uint64_t offset = address - stack->sp;
+	uint64_t offset = address - stack->registers.sp;
 
-	if (address < stack->sp || stack->size < sizeof(*ret) ||
+	if (address < stack->registers.sp || stack->size < sizeof(*ret) ||
 	    offset > stack->size - sizeof(*ret))
 		return read_code(replay, address, ret);
 	memcpy(ret, stack->bytes + offset, sizeof(*ret));
@@ -179,28 +179,13 @@ int stack_walker_walk(struct stack_walker *walker, const struct import_stack *st
 		      size_t max_pcs, size_t *ret_num)
 {
 	wire_u64 walked[WIRE_MAX_FRAMES];
-	struct wire_registers registers = {
-		.pc = stack->pc,
-		.sp = stack->sp,
-		.fp = stack->fp,
-		.bx = stack->bx,
-		.r10 = stack->r10,
-		.di = stack->di,
-		.cx = stack->cx,
-		.dx = stack->dx,
-		.r8 = stack->r8,
-		.r9 = stack->r9,
-		.ax = stack->ax,
-		.si = stack->si,
-		.r11 = stack->r11,
-	};
 	struct replay replay = {
 		.walker = walker,
 		.stack = stack,
 	};
 	size_t count;
 
-	walk_begin(&replay.walk, &registers);
+	walk_begin(&replay.walk, &stack->registers);
 	while (!walk_step(&replay.walk, walked))
 		;
 	if (replay.err)

@@ -1,6 +1,6 @@
 /*
  * The walk, by rules over a stack that are all somebody else's choice. The input is in order:
- * ten registers, a byte's number of mappings (at most 4), of rows (at most 64) and of rules (at
+ * the registers, a byte's number of mappings (at most 4), of rows (at most 64) and of rules (at
  * most 32), and these; the rest are the words of the stack. What is missing is zero.
  *
  * An address is a byte, which says what kind it is, and its value: 16 bits in the code or on the
@@ -65,19 +65,9 @@ static uint64_t take_address(struct bytes *input)
 
 static void take_registers(struct bytes *input, struct walk *walk)
 {
-	walk->pc = take_address(input);
-	walk->sp = take_address(input);
-	walk->fp = take_address(input);
-	walk->bx = take_address(input);
-	walk->r10 = take_address(input);
-	walk->di = take_address(input);
-	walk->cx = take_address(input);
-	walk->dx = take_address(input);
-	walk->r8 = take_address(input);
-	walk->r9 = take_address(input);
-	walk->ax = take_address(input);
-	walk->si = take_address(input);
-	walk->r11 = take_address(input);
+#define TAKE_REGISTER(name, saved, number) walk->registers.name = take_address(input);
+	WIRE_FOR_EACH_REGISTER(TAKE_REGISTER)
+#undef TAKE_REGISTER
 	walk->is_exact = 1;
 	walk->is_innermost = 1;
 }
@@ -195,7 +185,8 @@ static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 			break;
 		}
 		require(walk->num_frames == before.num_frames + 1);
-		require((pcs[before.num_frames] & ~WIRE_PC_EXACT) == (before.pc & ~WIRE_PC_EXACT));
+		require((pcs[before.num_frames] & ~WIRE_PC_EXACT) ==
+			(before.registers.pc & ~WIRE_PC_EXACT));
 		require(!before.is_exact || (pcs[before.num_frames] & WIRE_PC_EXACT));
 		if (is_ended)
 			break;
@@ -205,9 +196,9 @@ static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 			scene->last_op == UNWIND_CFA_CONTEXT || scene->is_landing_pad);
 		require(before.is_innermost || scene->last_op == UNWIND_CFA_SIGNAL ||
 			!is_jump(scene));
-		require(is_jump(scene) || walk->sp > before.sp ||
-			(walk->sp == before.sp && before.is_innermost));
-		require(walk->pc >= WALK_PC_MIN && !(walk->pc & WIRE_PC_EXACT));
+		require(is_jump(scene) || walk->registers.sp > before.registers.sp ||
+			(walk->registers.sp == before.registers.sp && before.is_innermost));
+		require(walk->registers.pc >= WALK_PC_MIN && !(walk->registers.pc & WIRE_PC_EXACT));
 	} while (!is_ended);
 	return num_steps;
 }

@@ -5,22 +5,13 @@
 
 #define BRANCH_BYTES 24
 
-/* Numbers of x86's registers. Source: Linux arch/x86/include/uapi/asm/perf_regs.h. */
+#define NUM_REGISTERS 64 /* that a mask can hold */
+
+/* As perf numbers them. */
 enum register_number {
-	REGISTER_AX = 0,
-	REGISTER_BX = 1,
-	REGISTER_CX = 2,
-	REGISTER_DX = 3,
-	REGISTER_SI = 4,
-	REGISTER_DI = 5,
-	REGISTER_BP = 6,
-	REGISTER_SP = 7,
-	REGISTER_IP = 8,
-	REGISTER_R8 = 16,
-	REGISTER_R9 = 17,
-	REGISTER_R10 = 18,
-	REGISTER_R11 = 19,
-	NUM_REGISTERS = 64,
+#define REGISTER_NUMBER(name, saved, number) REGISTER_##name = number,
+	WIRE_FOR_EACH_REGISTER(REGISTER_NUMBER)
+#undef REGISTER_NUMBER
 };
 
 /* Step over `count` items; false when there are not so many. */
@@ -64,26 +55,16 @@ static bool skip_branches(struct bytes *body, uint64_t type)
 	       (!(type & PERF_BRANCH_COUNTERS) || skip_items(body, count, 8));
 }
 
-static void read_registers(struct bytes *body, uint64_t mask, struct import_stack *stack)
+static void read_registers(struct bytes *body, uint64_t mask, struct wire_registers *ret)
 {
 	uint64_t values[NUM_REGISTERS] = {0};
 
 	for (size_t i = 0; i < NUM_REGISTERS; i++)
 		if (mask >> i & 1)
 			values[i] = bytes_u64(body);
-	stack->pc = values[REGISTER_IP];
-	stack->sp = values[REGISTER_SP];
-	stack->fp = values[REGISTER_BP];
-	stack->ax = values[REGISTER_AX];
-	stack->bx = values[REGISTER_BX];
-	stack->cx = values[REGISTER_CX];
-	stack->dx = values[REGISTER_DX];
-	stack->si = values[REGISTER_SI];
-	stack->di = values[REGISTER_DI];
-	stack->r8 = values[REGISTER_R8];
-	stack->r9 = values[REGISTER_R9];
-	stack->r10 = values[REGISTER_R10];
-	stack->r11 = values[REGISTER_R11];
+#define GET_REGISTER(name, saved, number) ret->name = values[number];
+	WIRE_FOR_EACH_REGISTER(GET_REGISTER)
+#undef GET_REGISTER
 }
 
 /* Of the space set aside for the stack, only dynamic_size bytes were filled. */
@@ -104,13 +85,13 @@ static void read_stack(struct bytes *body, struct import_stack *stack)
 static void read_user_stack(const struct perf_attr *attr, struct bytes *body,
 			    struct perf_sample *sample)
 {
-	uint64_t wanted = 1ull << REGISTER_SP | 1ull << REGISTER_IP;
+	uint64_t wanted = 1ull << REGISTER_sp | 1ull << REGISTER_pc;
 	uint64_t abi = 0;
 
 	if (attr->sample_type & PERF_SAMPLE_REGS_USER) {
 		abi = bytes_u64(body);
 		if (abi)
-			read_registers(body, attr->user_registers, &sample->stack);
+			read_registers(body, attr->user_registers, &sample->stack.registers);
 	}
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
 		read_stack(body, &sample->stack);

@@ -105,7 +105,7 @@ static int walk(struct perf_stacks *stacks, const struct perf_image *image,
 		return -ENOMEM;
 	stack->mappings = image->mappings.items;
 	stack->num_mappings = image->mappings.length;
-	stacks->pcs[0] = stack->pc | IMPORT_PC_EXACT;
+	stacks->pcs[0] = stack->registers.pc | IMPORT_PC_EXACT;
 	if (import->walk)
 		err = import->walk(import->context, stack, stacks->pcs, MAX_WALKED, &count);
 	if (err < 0)

@@ -302,11 +302,11 @@ static int walk_two(void *context _unused_, const struct import_stack *stack, ui
 		    size_t max_pcs, size_t *ret_num)
 {
 	assert_true(max_pcs >= 2);
-	assert_int_equal(stack->fp, 0x7000);
-	assert_int_equal(stack->sp, 0x6000);
+	assert_int_equal(stack->registers.fp, 0x7000);
+	assert_int_equal(stack->registers.sp, 0x6000);
 	assert_int_equal(stack->num_mappings, 1);
 	assert_int_equal(stack->size, 32);
-	pcs[0] = stack->pc | IMPORT_PC_EXACT;
+	pcs[0] = stack->registers.pc | IMPORT_PC_EXACT;
 	memcpy(&pcs[1], stack->bytes, 8);
 	*ret_num = 2;
 	return 1;

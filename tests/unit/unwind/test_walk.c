@@ -6,24 +6,24 @@ static void the_stack_pointer_leads_to_the_caller(_unused_ void **state)
 
 	scene.stack[2] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
-	assert_true(scene.walk.sp == WORD(3));
+	assert_true(scene.walk.registers.sp == WORD(3));
 }
 
 static void the_frame_pointer_leads_to_the_caller(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_FP, 16));
 
-	scene.walk.fp = WORD(4);
+	scene.walk.registers.fp = WORD(4);
 	scene.stack[5] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
-	assert_true(scene.walk.sp == WORD(6));
+	assert_true(scene.walk.registers.sp == WORD(6));
 }
 
 static void an_offset_may_be_negative(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_FP, -16));
 
-	scene.walk.fp = WORD(8);
+	scene.walk.registers.fp = WORD(8);
 	scene.stack[5] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
 }
@@ -32,7 +32,7 @@ static void rbx_leads_to_the_caller(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_BX, 24));
 
-	scene.walk.bx = WORD(1);
+	scene.walk.registers.bx = WORD(1);
 	scene.stack[3] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
 }
@@ -40,11 +40,14 @@ static void rbx_leads_to_the_caller(_unused_ void **state)
 /* Registers that nobody saves. */
 static const struct {
 	uint8_t op;
-	size_t offset; /* in struct walk */
+	size_t offset; /* in struct wire_registers */
 } scratch[] = {
-	{UNWIND_CFA_R10, offsetof(struct walk, r10)}, {UNWIND_CFA_AX, offsetof(struct walk, ax)},
-	{UNWIND_CFA_SI, offsetof(struct walk, si)},   {UNWIND_CFA_DI, offsetof(struct walk, di)},
-	{UNWIND_CFA_R9, offsetof(struct walk, r9)},   {UNWIND_CFA_R11, offsetof(struct walk, r11)},
+	{UNWIND_CFA_R10, offsetof(struct wire_registers, r10)},
+	{UNWIND_CFA_AX, offsetof(struct wire_registers, ax)},
+	{UNWIND_CFA_SI, offsetof(struct wire_registers, si)},
+	{UNWIND_CFA_DI, offsetof(struct wire_registers, di)},
+	{UNWIND_CFA_R9, offsetof(struct wire_registers, r9)},
+	{UNWIND_CFA_R11, offsetof(struct wire_registers, r11)},
 };
 
 /* The register holds WORD(7), below which is a return address. */
@@ -52,7 +55,7 @@ static void set_scratch(struct scene *scene, size_t i)
 {
 	uint64_t frame = WORD(7);
 
-	memcpy((char *)&scene->walk + scratch[i].offset, &frame, sizeof(frame));
+	memcpy((char *)&scene->walk.registers + scratch[i].offset, &frame, sizeof(frame));
 	scene->stack[6] = RETURN_INTO(OUTER);
 }
 
@@ -95,7 +98,7 @@ static void the_cfa_may_lie_in_memory_at_the_stack_pointer(_unused_ void **state
 	scene.stack[2] = WORD(6);
 	scene.stack[5] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
-	assert_true(scene.walk.sp == WORD(6));
+	assert_true(scene.walk.registers.sp == WORD(6));
 }
 
 static void the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer(_unused_ void **state)
@@ -105,7 +108,7 @@ static void the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer(_unused
 	scene.stack[2] = WORD(5);
 	scene.stack[5] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
-	assert_true(scene.walk.sp == WORD(6));
+	assert_true(scene.walk.registers.sp == WORD(6));
 }
 
 /* Its stack lies below the thread's. */
@@ -113,13 +116,13 @@ static void the_stack_of_a_goroutine_goes_on_where_it_called_c(_unused_ void **s
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_GOROUTINE, 24));
 
-	scene.walk.sp = FAR;
+	scene.walk.registers.sp = FAR;
 	scene.far[3] = WORD(10);   /* the description of the goroutine */
 	scene.far[2] = 16;         /* how far from the end of its stack */
 	scene.stack[11] = WORD(8); /* the end of its stack */
 	scene.stack[6] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
-	assert_true(scene.walk.sp == WORD(7));
+	assert_true(scene.walk.registers.sp == WORD(7));
 }
 
 static void a_goroutine_that_cannot_be_read_ends_the_walk(_unused_ void **state)
@@ -134,7 +137,7 @@ static void the_cfa_may_lie_in_memory_at_the_frame_pointer(_unused_ void **state
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_FP, -8));
 
-	scene.walk.fp = WORD(3);
+	scene.walk.registers.fp = WORD(3);
 	scene.stack[2] = WORD(6);
 	scene.stack[5] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
@@ -148,7 +151,7 @@ static void a_cfa_that_cannot_be_read_ends_the_walk(_unused_ void **state)
 	for (size_t i = 0; i < sizeof(ops); i++) {
 		struct scene scene = scene_of(RULE(ops[i], 1 << 30));
 
-		scene.walk.fp = WORD(3);
+		scene.walk.registers.fp = WORD(3);
 		assert_ends_in_inner(&scene, WALK_READ_FAILED);
 	}
 }
@@ -159,7 +162,7 @@ static void an_entry_of_the_plt_has_pushed_nothing_in_its_first_half(_unused_ vo
 
 	scene.stack[0] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
-	assert_true(scene.walk.sp == WORD(1));
+	assert_true(scene.walk.registers.sp == WORD(1));
 }
 
 static void an_entry_of_the_plt_has_pushed_a_word_in_its_second_half(_unused_ void **state)
@@ -168,7 +171,7 @@ static void an_entry_of_the_plt_has_pushed_a_word_in_its_second_half(_unused_ vo
 
 	scene.stack[1] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
-	assert_true(scene.walk.sp == WORD(2));
+	assert_true(scene.walk.registers.sp == WORD(2));
 }
 
 static void a_signal_frame_gives_the_registers_of_what_it_interrupted(_unused_ void **state)
@@ -208,7 +211,7 @@ static void what_a_signal_interrupted_may_lie_on_another_stack_below(_unused_ vo
 {
 	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_SP, 8));
 
-	scene.walk.sp = WORD(64);
+	scene.walk.registers.sp = WORD(64);
 	memcpy(&scene.stack[64], &scene.stack[0], 32 * sizeof(scene.stack[0]));
 	scene.stack[40] = RETURN_INTO(OUTER);
 	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER)),
@@ -219,7 +222,7 @@ static void what_a_signal_interrupted_is_not_the_innermost(_unused_ void **state
 {
 	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_R10, 0));
 
-	scene.walk.r10 = WORD(50);
+	scene.walk.registers.r10 = WORD(50);
 	scene.stack[49] = RETURN_INTO(OUTER);
 	add_call_before(&scene, RETURN_INTO(OUTER));
 	ASSERT_WALK(&scene, WALK_UNSUPPORTED, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER)));
@@ -230,7 +233,7 @@ static void a_signal_frame_that_cannot_be_read_ends_the_walk(_unused_ void **sta
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SIGNAL, 0));
 
 	/* Of the four registers all but the last, rip, are there. */
-	scene.walk.sp = WORD(NUM_WORDS) - WALK_CONTEXT_RIP;
+	scene.walk.registers.sp = WORD(NUM_WORDS) - WALK_CONTEXT_RIP;
 	assert_ends_in_inner(&scene, WALK_READ_FAILED);
 }
 
@@ -303,8 +306,8 @@ static struct scene scene_of_realigned(uint8_t caller_op, uint64_t fp)
 					       .bx_op = UNWIND_REGISTER_AT_FP, .bx_offset = -8),
 					  RULE(caller_op, 16));
 
-	scene.walk.fp = fp;
-	scene.walk.bx = fp;
+	scene.walk.registers.fp = fp;
+	scene.walk.registers.bx = fp;
 	scene.stack[31] = RETURN_INTO(CALLER);
 	return scene;
 }

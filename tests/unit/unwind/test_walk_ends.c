@@ -35,9 +35,9 @@ static void the_return_address_may_be_in_rdi(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 0, .ra_op = UNWIND_RA_IN_DI));
 
-	scene.walk.di = RETURN_INTO(OUTER);
+	scene.walk.registers.di = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
-	assert_true(scene.walk.sp == STACK);
+	assert_true(scene.walk.registers.sp == STACK);
 }
 
 static void rdi_of_an_outer_frame_is_not_known(_unused_ void **state)
@@ -45,7 +45,7 @@ static void rdi_of_an_outer_frame_is_not_known(_unused_ void **state)
 	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8),
 					  RULE(UNWIND_CFA_SP, 8, .ra_op = UNWIND_RA_IN_DI));
 
-	scene.walk.di = scene.stack[1] = RETURN_INTO(OUTER);
+	scene.walk.registers.di = scene.stack[1] = RETURN_INTO(OUTER);
 	assert_ends_in_caller(&scene, WALK_UNSUPPORTED);
 }
 
@@ -69,11 +69,11 @@ static void the_frame_pointer_is_followed_where_a_table_has_no_rule(_unused_ voi
 	struct scene scene = scene_of(RULE(UNWIND_CFA_NONE, 0));
 
 	scene.mappings[0].flags |= UNWIND_MAPPING_HAS_NO_CFI;
-	scene.walk.fp = WORD(3);
+	scene.walk.registers.fp = WORD(3);
 	scene.stack[4] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
 	assert_int_equal(scene.walk.num_fp_steps, 1);
-	assert_true(scene.walk.sp == WORD(5));
+	assert_true(scene.walk.registers.sp == WORD(5));
 }
 
 static void a_rule_is_better_than_the_frame_pointer(_unused_ void **state)
@@ -81,7 +81,7 @@ static void a_rule_is_better_than_the_frame_pointer(_unused_ void **state)
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 8));
 
 	scene.mappings[0].flags |= UNWIND_MAPPING_HAS_NO_CFI;
-	scene.walk.fp = WORD(3);
+	scene.walk.registers.fp = WORD(3);
 	scene.stack[0] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
 	assert_int_equal(scene.walk.num_fp_steps, 0);
@@ -106,7 +106,7 @@ static void r10_is_not_known_after_a_step_by_frame_pointer(_unused_ void **state
 	struct scene scene = scene_in_jit(STACK);
 
 	scene.rules[CALLER] = RULE(UNWIND_CFA_R10, 0);
-	scene.walk.r10 = WORD(7);
+	scene.walk.registers.r10 = WORD(7);
 	add_call_before(&scene, RETURN_INTO(OUTER));
 	scene.stack[1] = RETURN_INTO(CALLER);
 	scene.stack[6] = RETURN_INTO(OUTER);
@@ -138,7 +138,7 @@ static void a_frame_pointer_below_the_stack_pointer_is_not_followed(_unused_ voi
 {
 	struct scene scene = scene_in_jit(WORD(3));
 
-	scene.walk.sp = WORD(4);
+	scene.walk.registers.sp = WORD(4);
 	scene.stack[4] = RETURN_INTO(OUTER);
 	assert_ends_in_jit(&scene, WALK_FP_CHAIN);
 }
@@ -185,7 +185,7 @@ static void a_mapping_of_which_nothing_is_known_ends_the_walk(_unused_ void **st
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 8));
 
 	scene.mappings[0].flags = 0;
-	scene.walk.fp = WORD(3);
+	scene.walk.registers.fp = WORD(3);
 	scene.stack[0] = scene.stack[4] = RETURN_INTO(OUTER);
 	assert_ends_in_inner(&scene, WALK_NO_TABLE);
 }
@@ -237,8 +237,8 @@ static void a_caller_below_its_callee_ends_the_walk(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_FP, 0));
 
-	scene.walk.sp = WORD(8);
-	scene.walk.fp = WORD(7);
+	scene.walk.registers.sp = WORD(8);
+	scene.walk.registers.fp = WORD(7);
 	scene.stack[6] = RETURN_INTO(OUTER);
 	assert_ends_in_inner(&scene, WALK_STUCK);
 }
@@ -254,7 +254,7 @@ static void a_cfa_beyond_the_end_of_memory_ends_the_walk(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_FP, 16));
 
-	scene.walk.fp = UINT64_MAX - 7;
+	scene.walk.registers.fp = UINT64_MAX - 7;
 	assert_ends_in_inner(&scene, WALK_STUCK);
 }
 
@@ -296,7 +296,7 @@ static void an_interrupted_address_at_the_start_of_a_function_belongs_to_it(_unu
 	struct scene inner = scene_of(RULE(UNWIND_CFA_UNSUPPORTED, 0));
 	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_UNSUPPORTED, 0));
 
-	inner.walk.pc = START_OF(OUTER);
+	inner.walk.registers.pc = START_OF(OUTER);
 	ASSERT_WALK(&inner, WALK_COMPLETE, EXACT(START_OF(OUTER)));
 	scene.stack[WALK_CONTEXT_RIP / 8] = START_OF(CALLER + 1);
 	scene.rules[CALLER + 1] = RULE(UNWIND_CFA_STOP, 0);
@@ -333,7 +333,7 @@ static void rbx_is_not_known_after_code_without_rules(_unused_ void **state)
 {
 	struct scene scene = scene_in_jit(STACK);
 
-	scene.walk.bx = WORD(20);
+	scene.walk.registers.bx = WORD(20);
 	scene.stack[1] = RETURN_INTO(CALLER);
 	scene.rules[CALLER] = RULE(UNWIND_CFA_BX, 16);
 	scene.stack[21] = RETURN_INTO(OUTER);

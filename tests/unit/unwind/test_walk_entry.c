@@ -78,7 +78,7 @@ static void a_stack_that_cannot_be_read_has_no_return_address(_unused_ void **st
 {
 	struct scene scene = scene_of_entry();
 
-	scene.walk.sp = UNREADABLE;
+	scene.walk.registers.sp = UNREADABLE;
 	assert_ends_in_inner(&scene, WALK_NO_RULE);
 }
 
@@ -109,7 +109,7 @@ static void the_entry_comes_before_the_frame_pointer_which_is_still_the_callers(
 
 	scene.mappings[0].flags |= UNWIND_MAPPING_HAS_NO_CFI;
 	scene.rules[CALLER] = RULE(UNWIND_CFA_FP, 16);
-	scene.walk.fp = WORD(6);
+	scene.walk.registers.fp = WORD(6);
 	scene.stack[7] = RETURN_INTO(OUTER);
 	assert_passes_caller(&scene);
 	assert_int_equal(scene.walk.num_fp_steps, 0);
@@ -121,7 +121,7 @@ static void a_function_without_entry_is_left_by_the_frame_pointer(_unused_ void 
 
 	scene.mappings[0].flags |= UNWIND_MAPPING_HAS_NO_CFI;
 	memset(scene.code, 0, sizeof(scene.code));
-	scene.walk.fp = WORD(3);
+	scene.walk.registers.fp = WORD(3);
 	scene.stack[4] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
 	assert_int_equal(scene.walk.num_fp_steps, 1);
@@ -131,7 +131,7 @@ static void code_without_table_is_not_taken_for_an_entry(_unused_ void **state)
 {
 	struct scene scene = scene_of_entry();
 
-	scene.walk.pc = JIT + 4;
+	scene.walk.registers.pc = JIT + 4;
 	assert_ends_in_jit(&scene, WALK_FP_CHAIN);
 }
 

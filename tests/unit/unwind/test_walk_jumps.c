@@ -11,10 +11,10 @@ static struct scene scene_of_longjmp(uint8_t caller_op)
 
 	scene.stack[0] = 0;
 	scene.stack[2] = WORD(40); /* the saved rbx */
-	scene.walk.dx = RETURN_INTO(CALLER);
-	scene.walk.r8 = WORD(20);
-	scene.walk.r9 = WORD(30);
-	scene.walk.di = WORD(2);
+	scene.walk.registers.dx = RETURN_INTO(CALLER);
+	scene.walk.registers.r8 = WORD(20);
+	scene.walk.registers.r9 = WORD(30);
+	scene.walk.registers.di = WORD(2);
 	return scene;
 }
 
@@ -34,7 +34,7 @@ static void longjmp_may_lead_to_a_stack_below(_unused_ void **state)
 {
 	struct scene scene = scene_of_longjmp(UNWIND_CFA_SP);
 
-	scene.walk.sp = WORD(100);
+	scene.walk.registers.sp = WORD(100);
 	scene.stack[21] = RETURN_INTO(OUTER);
 	assert_passes_caller(&scene);
 }
@@ -43,7 +43,7 @@ static void longjmp_to_what_is_no_address_of_code_ends_the_walk(_unused_ void **
 {
 	struct scene scene = scene_of_longjmp(UNWIND_CFA_SP);
 
-	scene.walk.dx = WALK_PC_MIN - 1;
+	scene.walk.registers.dx = WALK_PC_MIN - 1;
 	assert_ends_in_inner(&scene, WALK_NO_RETURN_ADDRESS);
 }
 
@@ -54,7 +54,7 @@ static struct scene scene_of_setcontext(uint64_t pc, struct unwind_rule target)
 	struct scene scene = scene_of_two(RULE(UNWIND_CFA_CONTEXT, 0), target);
 
 	memcpy(scene.code + (RETURN_INTO(CALLER) - CODE) - sizeof(call), call, sizeof(call));
-	scene.walk.dx = WORD(50);
+	scene.walk.registers.dx = WORD(50);
 	scene.stack[50 + WALK_CONTEXT_RIP / 8] = pc;
 	scene.stack[50 + WALK_CONTEXT_RSP / 8] = WORD(10);
 	scene.stack[50 + WALK_CONTEXT_RBP / 8] = WORD(20);
@@ -87,7 +87,7 @@ static void a_context_that_cannot_be_read_ends_the_walk(_unused_ void **state)
 {
 	struct scene scene = scene_of_setcontext(RETURN_INTO(CALLER), RULE(UNWIND_CFA_SP, 8));
 
-	scene.walk.dx = UNREADABLE;
+	scene.walk.registers.dx = UNREADABLE;
 	assert_ends_in_inner(&scene, WALK_READ_FAILED);
 }
 
@@ -98,17 +98,17 @@ static void the_frame_of_a_landing_pad_may_lie_at_rcx(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_CX, 8));
 
-	scene.walk.cx = WORD(6);
+	scene.walk.registers.cx = WORD(6);
 	scene.stack[6] = LANDING_PAD;
 	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(LANDING_PAD));
-	assert_true(scene.walk.sp == WORD(7));
+	assert_true(scene.walk.registers.sp == WORD(7));
 }
 
 static void the_address_of_a_landing_pad_may_be_in_rcx(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 0, .ra_op = UNWIND_RA_IN_CX));
 
-	scene.walk.cx = LANDING_PAD;
+	scene.walk.registers.cx = LANDING_PAD;
 	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(LANDING_PAD));
 }
 
@@ -117,7 +117,7 @@ static void a_landing_pad_may_be_the_first_byte_of_a_cold_part(_unused_ void **s
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 0, .ra_op = UNWIND_RA_IN_CX));
 
 	scene.rules[OUTER - 1] = RULE(UNWIND_CFA_UNSUPPORTED, 0);
-	scene.walk.cx = START_OF(OUTER);
+	scene.walk.registers.cx = START_OF(OUTER);
 	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(START_OF(OUTER)));
 }
 
@@ -133,7 +133,7 @@ static void these_registers_of_an_outer_frame_are_not_known(_unused_ void **stat
 	for (size_t i = 0; i < ARRAY_LENGTH(rules); i++) {
 		struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), rules[i]);
 
-		scene.walk.dx = scene.walk.cx = RETURN_INTO(OUTER);
+		scene.walk.registers.dx = scene.walk.registers.cx = RETURN_INTO(OUTER);
 		assert_ends_in_caller(&scene, WALK_UNSUPPORTED);
 	}
 }

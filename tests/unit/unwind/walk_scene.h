@@ -91,7 +91,9 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 static _unused_ struct scene scene_of(struct unwind_rule inner)
 {
 	struct scene scene = {
-		.walk = {.pc = START_OF(INNER) + 4, .sp = STACK, .is_exact = 1, .is_innermost = 1},
+		.walk = {.registers = {.pc = START_OF(INNER) + 4, .sp = STACK},
+			 .is_exact = 1,
+			 .is_innermost = 1},
 		.mappings = {{.start = CODE,
 			      .end = CODE + CODE_SIZE,
 			      .bias = BIAS,
@@ -121,8 +123,8 @@ static _unused_ struct scene scene_in_jit(uint64_t fp)
 {
 	struct scene scene = scene_of((struct unwind_rule){0});
 
-	scene.walk.pc = JIT + 4;
-	scene.walk.fp = fp;
+	scene.walk.registers.pc = JIT + 4;
+	scene.walk.registers.fp = fp;
 	return scene;
 }
 
@@ -195,8 +197,8 @@ static _unused_ struct scene scene_of_register(uint8_t caller_op, struct unwind_
 	inner.cfa_op = UNWIND_CFA_SP;
 	inner.cfa_offset = 8;
 	scene = scene_of_two(inner, RULE(caller_op, 16));
-	scene.walk.fp = WORD(20);
-	scene.walk.bx = WORD(24);
+	scene.walk.registers.fp = WORD(20);
+	scene.walk.registers.bx = WORD(24);
 	return scene;
 }
 
