@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "objfile/objfile.h"
+#include "unwind/replay.h"
 #include "unwind/unwind_table.h"
 
 _Static_assert(IMPORT_PC_EXACT == WIRE_PC_EXACT, "the walk marks addresses as importers do");
@@ -91,16 +92,10 @@ static int get_code(struct stack_walker *walker, uint32_t module, struct code **
 	return code->was_sought ? 0 : open_code(walker, module, code);
 }
 
-/* The walk itself, over the bytes of the copy. */
-#define WALK_INLINE static inline
-#include "unwind/walk.h"
-
-struct replay {
-	struct walk walk; /* first: what the walk hands to its callbacks */
+/* What the walk of one stack asks for. */
+struct walker_replay {
 	struct stack_walker *walker;
 	const struct import_stack *stack;
-	const struct unwind_table *table; /* of walk.mapping */
-	struct unwind_rule rule;          /* found last */
 	int err;
 };
 
@@ -113,85 +108,58 @@ static const struct import_mapping *find_mapping(const struct import_stack *stac
 		       : NULL;
 }
 
-/* 8 bytes of code, from its file. Returns 0 or -1. */
-static int read_code(struct replay *replay, wire_u64 address, wire_u64 *ret)
+static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 {
-	const struct import_mapping *mapping = find_mapping(replay->stack, address);
-	struct code *code;
-	uint64_t bias;
-
-	if (!mapping || mapping->module == IMPORT_NO_MODULE)
-		return -1;
-	replay->err = get_code(replay->walker, mapping->module, &code);
-	if (replay->err || !code->objfile ||
-	    objfile_get_bias(code->objfile, mapping->start, mapping->file_offset, &bias))
-		return -1;
-	return objfile_read_code(code->objfile, address - bias, ret, sizeof(*ret)) ? -1 : 0;
-}
-
-/* Of memory, the copy has the stack only. */
-static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
-{
-	struct replay *replay = (struct replay *)walk;
-	const struct import_stack *stack = replay->stack;
-	uint64_t offset = address - stack->registers.sp;
-
-	if (address < stack->registers.sp || stack->size < sizeof(*ret) ||
-	    offset > stack->size - sizeof(*ret))
-		return read_code(replay, address, ret);
-	memcpy(ret, stack->bytes + offset, sizeof(*ret));
-	return 0;
-}
-
-static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
-{
-	struct replay *replay = (struct replay *)walk;
+	struct walker_replay *replay = context;
 	const struct import_mapping *mapping = find_mapping(replay->stack, pc);
 	struct code *code;
 
 	if (!mapping)
-		return 0;
-	walk->mapping = (struct unwind_mapping){.start = mapping->start, .end = mapping->end};
-	replay->table = NULL;
+		return false;
+	ret->mapping = (struct unwind_mapping){.start = mapping->start, .end = mapping->end};
 	if (mapping->module == IMPORT_NO_MODULE) {
-		walk->mapping.flags = UNWIND_MAPPING_HAS_NO_CFI;
-		return 1;
+		ret->mapping.flags = UNWIND_MAPPING_HAS_NO_CFI;
+		return true;
 	}
 	replay->err = get_code(replay->walker, mapping->module, &code);
 	if (replay->err)
-		return 0;
-	walk->mapping.flags = code->flags;
+		return false;
+	ret->mapping.flags = code->flags;
 	if (!code->objfile)
-		return 1;
-	replay->table = code->table;
+		return true;
+	ret->objfile = code->objfile;
+	ret->table = code->table;
 	return !objfile_get_bias(code->objfile, mapping->start, mapping->file_offset,
-				 (uint64_t *)&walk->mapping.bias);
+				 (uint64_t *)&ret->mapping.bias);
 }
 
-static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address)
+static bool find_rule(void *context _unused_, const struct replay_code *code, uint64_t elf_address,
+		      struct unwind_rule *ret)
 {
-	struct replay *replay = (struct replay *)walk;
-
-	return unwind_table_find(replay->table, elf_address, &replay->rule) ? NULL : &replay->rule;
+	return !unwind_table_find(code->table, elf_address, ret);
 }
 
 int stack_walker_walk(struct stack_walker *walker, const struct import_stack *stack, uint64_t *pcs,
 		      size_t max_pcs, size_t *ret_num)
 {
-	wire_u64 walked[WIRE_MAX_FRAMES];
-	struct replay replay = {
-		.walker = walker,
-		.stack = stack,
+	uint64_t walked[WIRE_MAX_FRAMES];
+	struct walker_replay replay = {.walker = walker, .stack = stack};
+	struct replay_source source = {
+		.find_code = find_code,
+		.find_rule = find_rule,
+		.context = &replay,
 	};
-	size_t count;
+	struct replay_stack copy = {
+		.registers = stack->registers,
+		.stack = {stack->registers.sp, stack->bytes, stack->size},
+	};
+	uint32_t num_frames;
+	enum walk_end end = replay_walk(&copy, &source, walked, &num_frames);
+	size_t count = num_frames < max_pcs ? num_frames : max_pcs;
 
-	walk_begin(&replay.walk, &stack->registers);
-	while (!walk_step(&replay.walk, walked))
-		;
 	if (replay.err)
 		return replay.err;
-	count = replay.walk.num_frames < max_pcs ? replay.walk.num_frames : max_pcs;
 	memcpy(pcs, walked, count * sizeof(*pcs));
 	*ret_num = count;
-	return replay.walk.end == WALK_COMPLETE;
+	return end == WALK_COMPLETE;
 }

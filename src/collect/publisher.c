@@ -35,6 +35,7 @@
 #include "collect/raw_stack.h"
 #include "collect/table_builder.h"
 #include "objfile/objfile.h"
+#include "unwind/replay.h"
 
 #define MAX_WORKERS       2
 #define CACHE_FOLDER      "/var/cache/stackwide"
@@ -370,84 +371,58 @@ struct unwind_table_counts publisher_get_statistics(const struct publisher *publ
 	return statistics;
 }
 
-/* The walk in user space, over the bytes of a raw sample. */
-#define WALK_INLINE static inline
-#include "unwind/walk.h"
-
-struct replay {
-	struct walk walk; /* first: what the walk hands to its callbacks */
+/* What a walk of a raw sample asks for. */
+struct publisher_replay {
 	struct publisher *publisher;
 	const struct process *process;
-	const struct wire_raw_sample *raw;
 };
 
 /*
- * What is known of the code in a mapping; NULL: no file backs it. A process that was gone, or had
- * executed another program, before it could be published has asked for no tables: its raw stacks
- * do.
+ * A process that was gone, or had executed another program, before it could be published has asked
+ * for no tables: its raw stacks do.
  */
-static const struct code *find_code(struct publisher *publisher, const struct mapping *mapping)
+static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 {
-	static const struct code not_asked_for_yet = {.state = CODE_UNKNOWN};
-	struct code *code;
-
-	if (mapping->file == FILE_NONE)
-		return NULL;
-	if (get_code(publisher, mapping->file, &code))
-		return &not_asked_for_yet; /* out of memory: perhaps not the next time */
-	return code;
-}
-
-/* 8 bytes of code, from its file. Returns 0 or -1. */
-static int read_code(const struct replay *replay, wire_u64 address, wire_u64 *ret)
-{
-	const struct mapping *mapping = process_find_mapping(replay->process, address);
-	const struct code *code = mapping ? find_code(replay->publisher, mapping) : NULL;
-	uint64_t bias;
-
-	if (!code || !code->objfile ||
-	    objfile_get_bias(code->objfile, mapping->start, mapping->file_offset, &bias))
-		return -1;
-	return objfile_read_code(code->objfile, address - bias, ret, sizeof(*ret)) ? -1 : 0;
-}
-
-/* Of memory, a raw sample has the stack only. */
-static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
-{
-	const struct replay *replay = (struct replay *)walk;
-
-	return raw_stack_read(replay->raw, address, ret) ? read_code(replay, address, ret) : 0;
-}
-
-static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
-{
-	struct replay *replay = (struct replay *)walk;
+	const struct publisher_replay *replay = context;
 	const struct mapping *mapping = process_find_mapping(replay->process, pc);
+	struct code *code = NULL; /* no file backs it */
 
 	if (!mapping)
-		return 0;
-	describe(replay->publisher, find_code(replay->publisher, mapping), mapping, &walk->mapping);
-	return 1;
+		return false;
+	if (mapping->file != FILE_NONE && get_code(replay->publisher, mapping->file, &code)) {
+		/* Out of memory: perhaps not the next time. */
+		ret->mapping =
+			(struct unwind_mapping){.start = mapping->start, .end = mapping->end};
+		return true;
+	}
+	describe(replay->publisher, code, mapping, &ret->mapping);
+	if (code && ret->mapping.end > ret->mapping.start)
+		ret->objfile = code->objfile;
+	return true;
 }
 
-static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address)
+static bool find_rule(void *context, const struct replay_code *code, uint64_t elf_address,
+		      struct unwind_rule *ret)
 {
-	return unwind_store_find_rule(((struct replay *)walk)->publisher->store, &walk->mapping,
-				      elf_address);
+	const struct publisher_replay *replay = context;
+	const struct unwind_rule *rule =
+		unwind_store_find_rule(replay->publisher->store, &code->mapping, elf_address);
+
+	if (rule)
+		*ret = *rule;
+	return rule != NULL;
 }
 
 enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
 			     const struct wire_raw_sample *raw, struct wire_stack *ret)
 {
-	struct replay replay = {
-		.publisher = publisher,
-		.process = process,
-		.raw = raw,
+	struct publisher_replay replay = {.publisher = publisher, .process = process};
+	struct replay_source source = {
+		.find_code = find_code,
+		.find_rule = find_rule,
+		.context = &replay,
 	};
+	struct replay_stack stack = raw_stack_for_replay(raw);
 
-	walk_begin(&replay.walk, &raw->registers);
-	while (!walk_step(&replay.walk, ret->pcs))
-		;
-	ret->num_frames = replay.walk.num_frames;
-	return (enum walk_end)replay.walk.end;
+	return replay_walk(&stack, &source, ret->pcs, &ret->num_frames);
 }

@@ -1,0 +1,59 @@
+/*
+ * The walk of a stack that was copied, by whoever keeps the tables: a recording's own, where they
+ * came too late for the kernel, or those of the files that a foreign recording names.
+ */
+#ifndef UNWIND_REPLAY_H
+#define UNWIND_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/registers.h"
+#include "wire/unwind.h"
+
+struct objfile;
+struct unwind_table;
+
+/* Memory as it was when the stack was copied. */
+struct replay_memory {
+	uint64_t address;
+	const uint8_t *bytes; /* borrowed */
+	size_t size;          /* in bytes */
+};
+
+struct replay_stack {
+	struct wire_registers registers;
+	struct replay_memory stack;
+	struct replay_memory interrupted; /* that a signal handler on a stack of its own has
+					     interrupted; else empty */
+};
+
+/* What is mapped at an address, and known of it. */
+struct replay_code {
+	struct unwind_mapping mapping;
+	const struct objfile *objfile;    /* for its bytes; NULL: they cannot be read */
+	const struct unwind_table *table; /* find_rule's own; may be NULL */
+};
+
+struct replay_source {
+	/* Whether an executable mapping holds the pc. ret is all zeros before. */
+	bool (*find_code)(void *context, uint64_t pc, struct replay_code *ret);
+	/* Whether there is a rule for the address; asked for code with UNWIND_MAPPING_HAS_TABLE. */
+	bool (*find_rule)(void *context, const struct replay_code *code, uint64_t elf_address,
+			  struct unwind_rule *ret);
+	void *context;
+};
+
+/*
+ * Walk from the registers on.
+ *
+ * pcs             WIRE_MAX_FRAMES long; innermost first, as in struct wire_stack
+ * ret_num_frames  of them, at least one
+ *
+ * Returns how the walk ended.
+ */
+enum walk_end replay_walk(const struct replay_stack *stack, const struct replay_source *source,
+			  uint64_t *pcs, uint32_t *ret_num_frames);
+
+#endif

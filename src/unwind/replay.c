@@ -1,0 +1,81 @@
+#include "unwind/replay.h"
+
+#include <string.h>
+
+#include "objfile/objfile.h"
+
+#define WALK_INLINE static inline
+#include "unwind/walk.h"
+
+struct replay {
+	struct walk walk; /* first: what the walk hands to its callbacks */
+	const struct replay_stack *stack;
+	const struct replay_source *source;
+	struct replay_code code; /* of walk.mapping */
+	struct unwind_rule rule; /* found last */
+};
+
+static int read_memory(const struct replay_memory *memory, uint64_t address, uint64_t *ret)
+{
+	/* Below the first address the difference is larger than any stack. */
+	uint64_t offset = address - memory->address;
+
+	if (memory->size < sizeof(*ret) || offset > memory->size - sizeof(*ret))
+		return -1;
+	memcpy(ret, memory->bytes + offset, sizeof(*ret));
+	return 0;
+}
+
+/* Code is no part of the copy, but the same in its file. */
+static int read_code(const struct replay *replay, uint64_t address, uint64_t *ret)
+{
+	struct replay_code code = {0};
+
+	if (!replay->source->find_code(replay->source->context, address, &code) || !code.objfile)
+		return -1;
+	return objfile_read_code(code.objfile, address - code.mapping.bias, ret, sizeof(*ret)) ? -1
+											       : 0;
+}
+
+static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
+{
+	const struct replay *replay = (struct replay *)walk;
+
+	if (!read_memory(&replay->stack->stack, address, ret) ||
+	    !read_memory(&replay->stack->interrupted, address, ret))
+		return 0;
+	return read_code(replay, address, ret);
+}
+
+static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
+{
+	struct replay *replay = (struct replay *)walk;
+
+	replay->code = (struct replay_code){0};
+	if (!replay->source->find_code(replay->source->context, pc, &replay->code))
+		return 0;
+	walk->mapping = replay->code.mapping;
+	return 1;
+}
+
+static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address)
+{
+	struct replay *replay = (struct replay *)walk;
+
+	return replay->source->find_rule(replay->source->context, &replay->code, elf_address,
+					 &replay->rule)
+		       ? &replay->rule
+		       : NULL;
+}
+
+enum walk_end replay_walk(const struct replay_stack *stack, const struct replay_source *source,
+			  uint64_t *pcs, uint32_t *ret_num_frames)
+{
+	struct replay replay = {.stack = stack, .source = source};
+
+	walk_begin(&replay.walk, &stack->registers);
+	while (!walk_step(&replay.walk, pcs))
+		;
+	*ret_num_frames = replay.walk.num_frames;
+	return (enum walk_end)replay.walk.end;
+}

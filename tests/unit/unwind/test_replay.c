@@ -1,0 +1,160 @@
+#include "unwind/replay.h"
+
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/attributes.h"
+#include "wire/wire.h"
+
+#define HANDLER_STACK 0x602000ull       /* what is left of it: 32 words */
+#define STACK         0x7ffc00001000ull /* from where it was interrupted: 8 words */
+#define HANDLER       0x401000ull
+#define TRAMPOLINE    0x402000ull
+#define INTERRUPTED   0x403000ull
+#define OUTERMOST     0x404000ull
+
+enum { HANDLER_WORDS = 32, STACK_WORDS = 8 };
+/* In a ucontext, which lies above the return address into the trampoline. */
+enum { CONTEXT_RSP_WORD = 1 + 20, CONTEXT_RIP_WORD = 1 + 21 };
+
+struct scene {
+	uint64_t handler_words[HANDLER_WORDS];
+	uint64_t words[STACK_WORDS];
+	struct replay_stack stack;
+	int cfa_offset; /* of all functions but the trampoline and the outermost */
+	uint64_t pcs[WIRE_MAX_FRAMES];
+	uint32_t num_frames;
+};
+
+static bool find_code(void *context _unused_, uint64_t pc, struct replay_code *ret)
+{
+	ret->mapping = (struct unwind_mapping){
+		.start = HANDLER, .end = OUTERMOST + 0x1000, .flags = UNWIND_MAPPING_HAS_TABLE};
+	return pc >= ret->mapping.start && pc < ret->mapping.end;
+}
+
+static bool find_rule(void *context, const struct replay_code *code _unused_, uint64_t elf_address,
+		      struct unwind_rule *ret)
+{
+	const struct scene *scene = context;
+
+	if (elf_address >= OUTERMOST)
+		*ret = (struct unwind_rule){.cfa_op = UNWIND_CFA_STOP};
+	else if (elf_address >> 12 == TRAMPOLINE >> 12)
+		*ret = (struct unwind_rule){.cfa_op = UNWIND_CFA_SIGNAL};
+	else
+		*ret = (struct unwind_rule){.cfa_op = UNWIND_CFA_SP,
+					    .cfa_offset = scene->cfa_offset};
+	return true;
+}
+
+/* A handler runs on its own stack; its caller is the trampoline, above which lies the ucontext. */
+static void init_scene(struct scene *scene)
+{
+	*scene = (struct scene){
+		.stack = {.registers = {.pc = HANDLER, .sp = HANDLER_STACK},
+			  .stack = {HANDLER_STACK, (const uint8_t *)scene->handler_words,
+				    sizeof(scene->handler_words)},
+			  .interrupted = {STACK, (const uint8_t *)scene->words,
+					  sizeof(scene->words)}},
+		.cfa_offset = 8,
+	};
+	scene->handler_words[0] = TRAMPOLINE + 1;
+	scene->handler_words[CONTEXT_RSP_WORD] = STACK;
+	scene->handler_words[CONTEXT_RIP_WORD] = INTERRUPTED;
+	scene->words[0] = OUTERMOST + 1;
+}
+
+static enum walk_end replay(struct scene *scene)
+{
+	struct replay_source source = {
+		.find_code = find_code,
+		.find_rule = find_rule,
+		.context = scene,
+	};
+
+	return replay_walk(&scene->stack, &source, scene->pcs, &scene->num_frames);
+}
+
+static void a_walk_leaves_the_handlers_stack_for_the_interrupted_one(void **state _unused_)
+{
+	struct scene scene;
+
+	init_scene(&scene);
+	assert_int_equal(replay(&scene), WALK_COMPLETE);
+	assert_int_equal(scene.num_frames, 4);
+	assert_true(scene.pcs[0] == (HANDLER | WIRE_PC_EXACT));
+	assert_true(scene.pcs[1] == TRAMPOLINE + 1);
+	assert_true(scene.pcs[2] == (INTERRUPTED | WIRE_PC_EXACT));
+	assert_true(scene.pcs[3] == OUTERMOST + 1);
+}
+
+/* How the walk ends whose return address is at this offset from the stack pointer. */
+static enum walk_end end_with_return_address_at(struct scene *scene, uint64_t sp, int offset)
+{
+	scene->stack.registers.sp = sp;
+	scene->cfa_offset = offset + 8;
+	return replay(scene);
+}
+
+static void words_are_read_up_to_the_end_of_each_stack(void **state _unused_)
+{
+	struct scene scene;
+
+	init_scene(&scene);
+	scene.handler_words[HANDLER_WORDS - 1] = OUTERMOST + 1;
+	scene.words[STACK_WORDS - 1] = OUTERMOST + 1;
+	assert_int_equal(end_with_return_address_at(&scene, HANDLER_STACK, (HANDLER_WORDS - 1) * 8),
+			 WALK_COMPLETE);
+	assert_int_equal(end_with_return_address_at(&scene, STACK, (STACK_WORDS - 1) * 8),
+			 WALK_COMPLETE);
+}
+
+static void nothing_is_read_outside_the_stacks(void **state _unused_)
+{
+	struct scene scene;
+
+	init_scene(&scene);
+	assert_int_equal(end_with_return_address_at(&scene, HANDLER_STACK - 8, 0),
+			 WALK_READ_FAILED);
+	assert_int_equal(end_with_return_address_at(&scene, HANDLER_STACK, HANDLER_WORDS * 8 - 7),
+			 WALK_READ_FAILED);
+	assert_int_equal(end_with_return_address_at(&scene, STACK - 1, 0), WALK_READ_FAILED);
+	assert_int_equal(end_with_return_address_at(&scene, STACK, STACK_WORDS * 8 - 7),
+			 WALK_READ_FAILED);
+}
+
+static void a_stack_of_less_than_a_word_holds_none(void **state _unused_)
+{
+	struct scene scene;
+
+	init_scene(&scene);
+	scene.stack.stack.size = 7;
+	scene.stack.interrupted.size = 0;
+	assert_int_equal(end_with_return_address_at(&scene, HANDLER_STACK, 0), WALK_READ_FAILED);
+	assert_int_equal(end_with_return_address_at(&scene, STACK, 0), WALK_READ_FAILED);
+}
+
+static void a_pc_where_nothing_is_mapped_ends_the_walk(void **state _unused_)
+{
+	struct scene scene;
+
+	init_scene(&scene);
+	scene.handler_words[0] = 0x900000;
+	assert_int_equal(replay(&scene), WALK_NO_MAPPING);
+	assert_int_equal(scene.num_frames, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_walk_leaves_the_handlers_stack_for_the_interrupted_one),
+		cmocka_unit_test(words_are_read_up_to_the_end_of_each_stack),
+		cmocka_unit_test(nothing_is_read_outside_the_stacks),
+		cmocka_unit_test(a_stack_of_less_than_a_word_holds_none),
+		cmocka_unit_test(a_pc_where_nothing_is_mapped_ends_the_walk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
