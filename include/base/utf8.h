@@ -1,5 +1,5 @@
 /*
- * UTF-8 as foreign programs write it: possibly broken.
+ * UTF-8: as foreign programs write it, possibly broken, and for formats that take nothing else.
  */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/text.h"
 
 /* U+FFFD stands for what is broken. */
 #define UTF8_REPLACEMENT            "\xef\xbf\xbd"
@@ -35,5 +37,14 @@ static inline bool utf8_is_broken(uint32_t code_point, size_t size)
  * and paragraph separators, and the marks that change the direction of writing.
  */
 bool utf8_is_control(uint32_t code_point);
+
+/* Append a character by its code point, at most U+10FFFF. */
+void utf8_append_code_point(struct text *text, uint32_t code_point);
+
+/* Append what is well-formed as it is; in place of every other byte, U+FFFD. */
+void utf8_append(struct text *text, const char *string, size_t length);
+
+/* The same, where a NUL would end the text: U+FFFD comes in its place, too. */
+void utf8_append_name(struct text *text, const char *string, size_t length);
 
 #endif

@@ -79,18 +79,6 @@ static bool parse_hex(const struct json *json, size_t offset, uint32_t *ret)
 	return true;
 }
 
-static void append_utf8(struct text *text, uint32_t point)
-{
-	char bytes[4];
-	size_t length = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-	static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-
-	for (size_t i = length; i-- > 1; point >>= 6)
-		bytes[i] = (char)(0x80 | (point & 0x3f));
-	bytes[0] = (char)(leads[length] | point);
-	text_append(text, bytes, length);
-}
-
 /* \uXXXX, or two of them where one half of a pair begins; a half alone becomes U+FFFD. */
 static bool append_escaped_unit(struct json *json)
 {
@@ -106,9 +94,9 @@ static bool append_escaped_unit(struct json *json)
 		json->next += 6;
 		high = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 	} else if (high >= 0xd800 && high < 0xe000) {
-		high = 0xfffd;
+		high = UTF8_REPLACEMENT_CODE_POINT;
 	}
-	append_utf8(&json->buffer, high);
+	utf8_append_code_point(&json->buffer, high);
 	return true;
 }
 

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* How many bytes a character has that begins like this; 0 for none. */
 static size_t get_length(uint8_t first)
 {
@@ -46,4 +48,52 @@ bool utf8_is_control(uint32_t code_point)
 	       code_point == 0x61c || code_point == 0x200e || code_point == 0x200f ||
 	       (code_point >= 0x2028 && code_point <= 0x202e) ||
 	       (code_point >= 0x2066 && code_point <= 0x2069);
+}
+
+void utf8_append_code_point(struct text *text, uint32_t code_point)
+{
+	static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	size_t length = code_point < 0x80      ? 1
+			: code_point < 0x800   ? 2
+			: code_point < 0x10000 ? 3
+					       : 4;
+	char bytes[4];
+
+	for (size_t i = length; i-- > 1; code_point >>= 6)
+		bytes[i] = (char)(0x80 | (code_point & 0x3f));
+	bytes[0] = (char)(leads[length] | code_point);
+	text_append(text, bytes, length);
+}
+
+void utf8_append(struct text *text, const char *string, size_t length)
+{
+	size_t plain = 0; /* from here on nothing is written yet */
+
+	for (size_t i = 0; i < length;) {
+		uint32_t code_point;
+		size_t size = utf8_decode(string + i, length - i, &code_point);
+
+		if (utf8_is_broken(code_point, size)) {
+			text_append(text, string + plain, i - plain);
+			text_append_string(text, UTF8_REPLACEMENT);
+			plain = i + size;
+		}
+		i += size;
+	}
+	text_append(text, string + plain, length - plain);
+}
+
+void utf8_append_name(struct text *text, const char *string, size_t length)
+{
+	const char *nul;
+
+	while (length && (nul = memchr(string, '\0', length))) {
+		size_t before = (size_t)(nul - string);
+
+		utf8_append(text, string, before);
+		text_append_string(text, UTF8_REPLACEMENT);
+		string += before + 1;
+		length -= before + 1;
+	}
+	utf8_append(text, string, length);
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -138,26 +140,6 @@ bool xml_find_attribute(const struct xml_tag *tag, const char *name, struct xml_
 	return false;
 }
 
-static void append_code_point(struct text *text, uint32_t code)
-{
-	if (code < 0x80) {
-		text_append_char(text, (char)code);
-		return;
-	}
-	if (code < 0x800) {
-		text_append_char(text, (char)(0xc0 | code >> 6));
-	} else {
-		if (code < 0x10000) {
-			text_append_char(text, (char)(0xe0 | code >> 12));
-		} else {
-			text_append_char(text, (char)(0xf0 | code >> 18));
-			text_append_char(text, (char)(0x80 | (code >> 12 & 0x3f)));
-		}
-		text_append_char(text, (char)(0x80 | (code >> 6 & 0x3f)));
-	}
-	text_append_char(text, (char)(0x80 | (code & 0x3f)));
-}
-
 /* What stands between `&#` and `;`. */
 static bool read_code_point(struct xml_slice digits, uint32_t *ret)
 {
@@ -196,7 +178,7 @@ static bool append_reference(struct text *text, struct xml_slice name)
 	if (!name.length || name.data[0] != '#' ||
 	    !read_code_point((struct xml_slice){name.data + 1, name.length - 1}, &code))
 		return false;
-	append_code_point(text, code);
+	utf8_append_code_point(text, code);
 	return true;
 }
 

@@ -2,48 +2,15 @@
 
 #include <stdbool.h>
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-/* Length by the first byte, and the lowest code point that may be written at that length. */
-static size_t read_head(unsigned char first, uint32_t *ret_bits, uint32_t *ret_lowest)
-{
-	if (first >= 0xc0 && first < 0xe0) {
-		*ret_bits = first & 0x1f;
-		*ret_lowest = 0x80;
-		return 2;
-	}
-	if (first >= 0xe0 && first < 0xf0) {
-		*ret_bits = first & 0x0f;
-		*ret_lowest = 0x800;
-		return 3;
-	}
-	if (first >= 0xf0 && first < 0xf8) {
-		*ret_bits = first & 0x07;
-		*ret_lowest = 0x10000;
-		return 4;
-	}
-	return 0;
-}
+#include "base/utf8.h"
 
 size_t xml_measure_character(const char *data, size_t size)
 {
-	const unsigned char *bytes = (const unsigned char *)data;
-	uint32_t lowest;
-	uint32_t code;
-	size_t length;
+	uint32_t code_point;
+	size_t length = utf8_decode(data, size, &code_point);
 
-	if (bytes[0] < 0x80)
-		return bytes[0] >= ' ' || bytes[0] == '\t' || bytes[0] == '\n';
-	length = read_head(bytes[0], &code, &lowest);
-	if (!length || length > size)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((bytes[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (bytes[i] & 0x3f);
-	}
-	if (code < lowest || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ||
-	    code == 0xfffe || code == 0xffff)
+	if (utf8_is_broken(code_point, length) || code_point == 0xfffe || code_point == 0xffff ||
+	    (code_point < ' ' && code_point != '\t' && code_point != '\n'))
 		return 0;
 	return length;
 }
@@ -97,7 +64,7 @@ void xml_append(struct text *text, const char *data, size_t length)
 		if (data[0] == '\t' || data[0] == '\n' || data[0] == '\r')
 			text_append_char(text, ' ');
 		else if (!taken || data[0] == 0x7f)
-			text_append_string(text, REPLACEMENT);
+			text_append_string(text, UTF8_REPLACEMENT);
 		else if (!append_entity(text, data[0]))
 			text_append(text, data, taken);
 		data += taken ? taken : 1;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 int jfr_fail(struct jfr_fault *fault, size_t offset, const char *what)
 {
 	*fault = (struct jfr_fault){.offset = offset, .what = what};
@@ -66,25 +68,6 @@ enum string_encoding {
 	STRING_LATIN1,
 };
 
-static void append_utf8(struct text *text, uint32_t point)
-{
-	if (point < 0x80) {
-		text_append_char(text, (char)point);
-	} else if (point < 0x800) {
-		text_append_char(text, (char)(0xc0 | point >> 6));
-		text_append_char(text, (char)(0x80 | (point & 0x3f)));
-	} else if (point < 0x10000) {
-		text_append_char(text, (char)(0xe0 | point >> 12));
-		text_append_char(text, (char)(0x80 | (point >> 6 & 0x3f)));
-		text_append_char(text, (char)(0x80 | (point & 0x3f)));
-	} else {
-		text_append_char(text, (char)(0xf0 | point >> 18));
-		text_append_char(text, (char)(0x80 | (point >> 12 & 0x3f)));
-		text_append_char(text, (char)(0x80 | (point >> 6 & 0x3f)));
-		text_append_char(text, (char)(0x80 | (point & 0x3f)));
-	}
-}
-
 static void read_utf16(struct jfr_cursor *input, uint64_t count, struct text *text)
 {
 	uint32_t high = 0;
@@ -93,18 +76,21 @@ static void read_utf16(struct jfr_cursor *input, uint64_t count, struct text *te
 		uint32_t unit = (uint16_t)jfr_read_integer(input, 2);
 
 		if (high && unit >= 0xdc00 && unit < 0xe000) {
-			append_utf8(text, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+			utf8_append_code_point(text,
+					       0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
 			high = 0;
 			continue;
 		}
 		if (high)
-			append_utf8(text, 0xfffd);
+			utf8_append_code_point(text, UTF8_REPLACEMENT_CODE_POINT);
 		high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
 		if (!high)
-			append_utf8(text, unit >= 0xdc00 && unit < 0xe000 ? 0xfffd : unit);
+			utf8_append_code_point(text, unit >= 0xdc00 && unit < 0xe000
+							     ? UTF8_REPLACEMENT_CODE_POINT
+							     : unit);
 	}
 	if (high)
-		append_utf8(text, 0xfffd);
+		utf8_append_code_point(text, UTF8_REPLACEMENT_CODE_POINT);
 }
 
 uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
@@ -131,7 +117,7 @@ uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
 		text_append(text, input->data + input->offset, length);
 	else if (text)
 		for (uint64_t i = 0; i < length; i++)
-			append_utf8(text, input->data[input->offset + i]);
+			utf8_append_code_point(text, input->data[input->offset + i]);
 	skip_bytes(input, length);
 	return 0;
 }

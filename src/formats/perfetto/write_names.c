@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/kept.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 /*
  * What is told by one id: strings of the timeline have even ones, texts of our own, which lie in a

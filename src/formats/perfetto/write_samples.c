@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
+#include "base/utf8.h"
 #include "formats/perfetto/write_stacks.h"
-#include "formats/utf8.h"
 
 #define COUNTER_CPU_CLOCK        1
 #define UNWIND_ERROR_INFORMATION 3

@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 enum clock_id { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME = 6 };
 

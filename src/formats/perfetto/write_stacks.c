@@ -9,8 +9,8 @@
 
 #include "base/array.h"
 #include "base/kept.h"
+#include "base/utf8.h"
 #include "formats/perfetto/write_numbers.h"
-#include "formats/utf8.h"
 
 #define NO_MODULE UINT32_MAX
 

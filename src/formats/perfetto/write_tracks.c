@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 /* Values of the format; see perfetto.proto. */
 #define ORDER_BY_RANK 3

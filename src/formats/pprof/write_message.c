@@ -5,8 +5,8 @@
 
 #include <pprof.pb-c.h>
 
+#include "base/utf8.h"
 #include "formats/pprof/write.h"
-#include "formats/utf8.h"
 
 struct buffer {
 	ProtobufCBuffer base;

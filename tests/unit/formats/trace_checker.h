@@ -7,7 +7,7 @@
 
 #include <perfetto.pb-c.h>
 
-#include "formats/utf8.h"
+#include "base/utf8.h"
 #include "profile_maker.h"
 
 #define MAX_SEQUENCES 32
