@@ -7,6 +7,9 @@
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 /* clang-format on */
+#include "maps.h"
+#include "output.h"
+#include "wanted.h"
 #include "wire/unwind.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -23,22 +26,14 @@ struct scratch {
 	struct wire_stack stack;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
+PER_CPU(struct scratch, scratches);
 
-static __always_inline struct scratch *get_scratch(void)
+static __always_inline struct wire_stack *get_scratch_stack(void)
 {
-	__u32 zero = 0;
+	struct scratch *scratch = get_per_cpu(&scratches);
 
-	return bpf_map_lookup_elem(&scratches, &zero);
+	return scratch ? &scratch->stack : NULL;
 }
-
-#include "output.h"
-#include "wanted.h"
 
 static __always_inline __u32 read_tid(const void *record, __u32 offset)
 {
@@ -79,8 +74,8 @@ int on_free(void *record)
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
-	struct wire_counters *counter = get_counters();
-	struct scratch *scratch = get_scratch();
+	struct wire_counters *counter = get_per_cpu(&counters);
+	struct scratch *scratch = get_per_cpu(&scratches);
 	bool in_user_mode = REGISTERS_IN_USER_MODE(ctx->regs);
 	void *ring = get_ring();
 	bool is_stack_lost = false;
@@ -96,14 +91,14 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	sample = &scratch->sample;
 	begin_sample(sample, pid_tgid, in_user_mode);
 	if (take_kernel_stacks && !in_user_mode) {
-		num_frames = get_stack(ctx, scratch, 0);
+		num_frames = get_stack(ctx, &scratch->stack, 0);
 		if (num_frames)
 			sample->kernel_stack = send_stack(num_frames, 0);
 		is_stack_lost = num_frames && !sample->kernel_stack;
 	}
 	if (!is_stack_lost && take_user_stacks) {
 		sample->walk_end = WALK_FP_CHAIN;
-		num_frames = get_stack(ctx, scratch, BPF_F_USER_STACK);
+		num_frames = get_stack(ctx, &scratch->stack, BPF_F_USER_STACK);
 		if (num_frames)
 			sample->user_stack = send_stack(num_frames, BPF_F_USER_STACK);
 		else

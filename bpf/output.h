@@ -1,13 +1,14 @@
 /*
- * What a sampling program sends, and to where: rings, counters, and stacks that are sent once per
- * CPU and then known by their 64-bit content hash. A direct-mapped cache per CPU remembers what was
- * sent. An evicted stack is simply sent again, so there is no table that can be full.
+ * What a sampling program sends: samples, and stacks that are sent once per CPU and then known by
+ * their 64-bit content hash. A direct-mapped cache per CPU remembers what was sent. An evicted
+ * stack is simply sent again, so there is no table that can be full.
  *
- * The includer defines struct scratch, which holds the stack that is to be sent, and get_scratch().
  * Global functions are verified once, by themselves: see user_walk.h.
  */
 #ifndef BPF_OUTPUT_H
 #define BPF_OUTPUT_H
+
+#include "maps.h"
 
 /* Set by user space before loading. */
 const volatile bool take_user_stacks = true;
@@ -21,31 +22,13 @@ struct stack_cache {
 	__u64 hashes[WIRE_STACK_CACHE_SLOTS];
 };
 
-/* One ring for every WIRE_CPUS_PER_RING CPUs; user space sizes both before loading. */
-struct ring {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct ring);
-} rings SEC(".maps");
+PER_CPU(struct wire_counters, counters);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct wire_counters);
-} counters SEC(".maps");
-
-static __always_inline struct wire_counters *get_counters(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&counters, &zero);
-}
+/*
+ * The stack that is to be sent, in the program's scratch area; of every program that includes this.
+ * NULL cannot be.
+ */
+static __always_inline struct wire_stack *get_scratch_stack(void);
 
 /*
  * The running thread, pid in the upper half, as our pid namespace counts. 0 when the namespace does
@@ -71,27 +54,6 @@ struct {
 	__type(value, struct stack_cache);
 } sent_stacks SEC(".maps");
 
-/* The ring of this CPU, or NULL, which cannot be: there is one for every possible CPU. */
-static __always_inline void *get_ring(void)
-{
-	__u32 number = bpf_get_smp_processor_id() / WIRE_CPUS_PER_RING;
-
-	return bpf_map_lookup_elem(&rings, &number);
-}
-
-/* How full the ring is, in quarters: 0 to 3. */
-static __always_inline __u64 get_full_quarters(void *ring)
-{
-	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 4 /
-	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
-}
-
-static __always_inline long send(void *ring, void *record, __u64 size)
-{
-	return bpf_ringbuf_output(ring, record, size,
-				  get_full_quarters(ring) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
-}
-
 /* A sample with what every kernel tells of the running thread. */
 static __always_inline void begin_sample(struct wire_sample *sample, __u64 pid_tgid,
 					 bool in_user_mode)
@@ -111,15 +73,15 @@ static __always_inline void begin_sample(struct wire_sample *sample, __u64 pid_t
 /* The hash of the scratch stack. Stacks with different seeds are different ones. */
 __attribute__((noinline)) __u64 hash_stack(__u64 num_frames, __u64 seed)
 {
-	struct scratch *scratch = get_scratch();
+	const struct wire_stack *stack = get_scratch_stack();
 	__u64 hash = seed;
 
-	if (!scratch)
+	if (!stack)
 		return 0;
 	for (__u32 i = 0; i < WIRE_MAX_FRAMES; i++) {
 		if (i >= num_frames)
 			break;
-		hash = (hash ^ scratch->stack.pcs[i]) * 0x9e3779b97f4a7c15ull;
+		hash = (hash ^ stack->pcs[i]) * 0x9e3779b97f4a7c15ull;
 		hash ^= hash >> 29;
 	}
 	return hash | 1;
@@ -133,15 +95,13 @@ __attribute__((noinline)) __u64 send_stack(__u64 num_frames, __u64 seed)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct stack_cache *cache = bpf_map_lookup_elem(&sent_stacks, &cpu);
-	struct scratch *scratch = get_scratch();
+	struct wire_stack *stack = get_scratch_stack();
 	void *ring = get_ring();
-	struct wire_stack *stack;
 	__u64 hash;
 	__u64 *slot;
 
-	if (!cache || !scratch || !ring)
+	if (!cache || !stack || !ring)
 		return 0;
-	stack = &scratch->stack;
 	hash = hash_stack(num_frames, seed);
 	slot = &cache->hashes[hash >> 32 & (WIRE_STACK_CACHE_SLOTS - 1)];
 	if (*slot == hash)
@@ -158,16 +118,13 @@ __attribute__((noinline)) __u64 send_stack(__u64 num_frames, __u64 seed)
 	return hash;
 }
 
-/*
- * Take the kernel's stack, or the user's as the kernel follows it, into the scratch stack. Gives
- * the number of frames.
- */
-static __always_inline __u32 get_stack(struct bpf_perf_event_data *ctx, struct scratch *scratch,
+/* Take the kernel's stack, or the user's as the kernel follows it. Gives the number of frames. */
+static __always_inline __u32 get_stack(struct bpf_perf_event_data *ctx, struct wire_stack *stack,
 				       __u64 flags)
 {
-	long size_bytes = bpf_get_stack(ctx, scratch->stack.pcs, sizeof(scratch->stack.pcs), flags);
+	long size_bytes = bpf_get_stack(ctx, stack->pcs, sizeof(stack->pcs), flags);
 
-	return size_bytes <= 0 ? 0 : (__u32)size_bytes / sizeof(scratch->stack.pcs[0]);
+	return size_bytes <= 0 ? 0 : (__u32)size_bytes / sizeof(stack->pcs[0]);
 }
 
 #endif

@@ -8,22 +8,18 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 /* clang-format on */
+#include "maps.h"
+#include "output.h"
+#include "stack_area.h"
 #include "task.h"
+#include "user_walk.h"
+#include "wanted.h"
 #include "wire/wire.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 /* Walk by unwind tables; else the kernel follows frame pointers. */
 const volatile bool walks_by_table = true;
-
-/* Each stands on the ones above. */
-#include "user_walk.h"
-
-#include "output.h"
-
-#include "wanted.h"
-
-#include "stack_area.h"
 
 /* Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. */
 static __always_inline __u32 get_user_stack(struct bpf_perf_event_data *ctx,
@@ -32,7 +28,7 @@ static __always_inline __u32 get_user_stack(struct bpf_perf_event_data *ctx,
 	if (walks_by_table && !REGISTERS_ARE_32_BIT(&scratch->registers))
 		return walk_user_stack();
 	scratch->sample.walk_end = WALK_FP_CHAIN;
-	return get_stack(ctx, scratch, BPF_F_USER_STACK);
+	return get_stack(ctx, &scratch->stack, BPF_F_USER_STACK);
 }
 
 /* Send the scratch sample, with its raw stack where the walk missed a table. Returns 0 or less. */
@@ -96,7 +92,7 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx, struct 
 	if (takes_areas)
 		send_stack_area(sample);
 	if (take_kernel_stacks && !in_user_mode) {
-		num_frames = get_stack(ctx, scratch, 0);
+		num_frames = get_stack(ctx, &scratch->stack, 0);
 		if (num_frames)
 			sample->kernel_stack = send_stack(num_frames, 0);
 		is_stack_lost = num_frames && !sample->kernel_stack;
@@ -175,7 +171,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 
 static __always_inline int handle_tick(struct bpf_perf_event_data *ctx, bool takes_areas)
 {
-	struct wire_counters *counter = get_counters();
+	struct wire_counters *counter = get_per_cpu(&counters);
 	struct scratch *scratch = get_scratch();
 	__u64 pid_tgid;
 

@@ -17,46 +17,14 @@
 #include <bpf/bpf_tracing.h>
 /* clang-format on */
 #include "wire/schedule.h"
+#include "maps.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Set by user space before loading. */
-const volatile bool is_filtered = false;
+PER_CPU(struct wire_schedule_cpu, cpus);
 
-/* The sampling program's map (wanted.h), which keeps it in step. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u32);
-} wanted_tids SEC(".maps");
-
-/* One ring for every WIRE_CPUS_PER_RING CPUs; user space sizes both before loading. */
-struct ring {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct ring);
-} rings SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct wire_schedule_cpu);
-} cpus SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct wire_schedule_counters);
-} counters SEC(".maps");
+PER_CPU(struct wire_schedule_counters, counters);
 
 struct told_name {
 	__u32 tid;
@@ -86,18 +54,14 @@ struct run {
 
 static __always_inline bool is_wanted(__u64 tid)
 {
-	const __u32 *wanted = is_filtered ? bpf_map_lookup_elem(&wanted_tids, &tid) : NULL;
-
-	return !is_filtered || (wanted && (*wanted & WIRE_WANTED_MASK) == WIRE_WANTED);
+	return !is_filtered || get_wanted(tid) == WIRE_WANTED;
 }
 
 /* False where this CPU is adding an event already. */
 static __always_inline bool begin_run(struct run *run)
 {
-	__u32 zero = 0;
-
-	run->cpu = bpf_map_lookup_elem(&cpus, &zero);
-	run->counters = bpf_map_lookup_elem(&counters, &zero);
+	run->cpu = get_per_cpu(&cpus);
+	run->counters = get_per_cpu(&counters);
 	if (!run->cpu || !run->counters)
 		return false; /* cannot be */
 	if (run->cpu->is_busy)
@@ -117,20 +81,14 @@ static __always_inline void end_run(struct run *run)
 static __always_inline void send_batch(struct run *run)
 {
 	struct wire_schedule *batch = &run->cpu->batch;
-	__u32 ring_number = bpf_get_smp_processor_id() / WIRE_CPUS_PER_RING;
-	void *ring = bpf_map_lookup_elem(&rings, &ring_number);
+	void *ring = get_ring();
 	__u64 num_slots = batch->num_slots;
-	__u64 flags = BPF_RB_NO_WAKEUP;
 
 	if (num_slots > WIRE_SCHEDULE_SLOTS)
 		num_slots = WIRE_SCHEDULE_SLOTS;
-	if (ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >
-			    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4)
-		flags = BPF_RB_FORCE_WAKEUP;
-	if (!ring || bpf_ringbuf_output(ring, batch,
-					sizeof(*batch) - sizeof(batch->slots) +
-						num_slots * sizeof(batch->slots[0]),
-					flags)) {
+	if (!ring ||
+	    send(ring, batch,
+		 sizeof(*batch) - sizeof(batch->slots) + num_slots * sizeof(batch->slots[0]))) {
 		run->counters->lost_ring_switches += batch->num_switches;
 		run->counters->lost_ring_wakings += batch->num_wakings;
 		run->cpu->name_generation++;
@@ -348,14 +306,13 @@ static __always_inline void add_waking(struct task_struct *waker, struct task_st
 				       bool is_in_interrupt)
 {
 	union wire_schedule_slot *slot;
-	__u32 zero = 0;
 	struct run run;
 	__u64 time_ns;
 
 	if (!is_wanted(get_tid(task)))
 		return;
 	if (!begin_run(&run)) {
-		run.counters = bpf_map_lookup_elem(&counters, &zero);
+		run.counters = get_per_cpu(&counters);
 		if (run.counters) {
 			run.counters->wakings++;
 			run.counters->lost_nested++;

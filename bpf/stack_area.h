@@ -7,6 +7,9 @@
 #ifndef STACK_AREA_H
 #define STACK_AREA_H
 
+#include "maps.h"
+#include "user_walk.h"
+
 #define KNOWN_AREAS 512 /* for each CPU; a power of two */
 
 struct known_area {
@@ -20,12 +23,7 @@ struct known_areas {
 	struct known_area areas[KNOWN_AREAS];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct known_areas);
-} known_areas SEC(".maps");
+PER_CPU(struct known_areas, known_areas);
 
 /* The mapping that holds the stack pointer. What is no stack at all stays without a kind. */
 static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
@@ -61,8 +59,7 @@ static __always_inline void send_stack_area(const struct wire_sample *sample)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	void *ring = get_ring();
-	__u32 zero = 0;
-	struct known_areas *cache = bpf_map_lookup_elem(&known_areas, &zero);
+	struct known_areas *cache = get_per_cpu(&known_areas);
 	bool is_in_handler = is_on_signal_stack(task, sample->user_sp);
 	__u64 mm = (__u64)task->mm;
 	struct known_area *known;

@@ -4,6 +4,12 @@
 #ifndef BPF_TASK_H
 #define BPF_TASK_H
 
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+/* clang-format on */
+
 /*
  * The running task. Before Linux 5.11 the verifier does not know what the pointer leads to, and a
  * field must be read as any kernel memory is; later that would only cost more.

@@ -11,6 +11,10 @@
 #ifndef USER_WALK_H
 #define USER_WALK_H
 
+#include "maps.h"
+#include "output.h"
+#include "task.h"
+
 #define WALK_INLINE static __always_inline
 #include "unwind/walk.h"
 
@@ -80,12 +84,7 @@ struct scratch {
 	struct wire_stack stack;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
+PER_CPU(struct scratch, scratches);
 
 static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *ret)
 {
@@ -175,9 +174,14 @@ static __always_inline const struct unwind_rule *walk_find_rule(struct walk *wal
 
 static __always_inline struct scratch *get_scratch(void)
 {
-	__u32 zero = 0;
+	return get_per_cpu(&scratches);
+}
 
-	return bpf_map_lookup_elem(&scratches, &zero);
+static __always_inline struct wire_stack *get_scratch_stack(void)
+{
+	struct scratch *scratch = get_scratch();
+
+	return scratch ? &scratch->stack : NULL;
 }
 
 /* One step. Not static: see above. */
@@ -291,12 +295,7 @@ struct raw_budget {
 	__u64 start_ns; /* of the present tenth of a second */
 	__u64 num_sent;
 };
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct raw_budget);
-} raw_budget SEC(".maps");
+PER_CPU(struct raw_budget, raw_budget);
 
 /* Whether user space may still find the stack by the tables that it has or will have. */
 static __always_inline bool is_recoverable(__u32 walk_end)
@@ -307,8 +306,7 @@ static __always_inline bool is_recoverable(__u32 walk_end)
 
 static __always_inline bool may_send_raw(__u64 now_ns)
 {
-	__u32 zero = 0;
-	struct raw_budget *budget = bpf_map_lookup_elem(&raw_budget, &zero);
+	struct raw_budget *budget = get_per_cpu(&raw_budget);
 
 	if (!budget)
 		return false;

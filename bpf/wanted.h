@@ -10,28 +10,8 @@
 #ifndef BPF_WANTED_H
 #define BPF_WANTED_H
 
-/* Set by user space before loading. Else every thread is wanted. */
-const volatile bool is_filtered = false;
-
-/*
- * Key: tid. In a pid namespace of our own, user space names threads by the numbers they have there:
- * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_wanted, and above it what tells
- * two threads apart that had one tid. User space makes room for WIRE_MAX_WANTED where there is a
- * filter.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u32);
-} wanted_tids SEC(".maps");
-
-static __always_inline __u32 get_wanted(__u64 key)
-{
-	__u32 *wanted = bpf_map_lookup_elem(&wanted_tids, &key);
-
-	return wanted ? *wanted & WIRE_WANTED_MASK : 0;
-}
+#include "maps.h"
+#include "output.h"
 
 /* What user space wants of the running thread, or 0. */
 static __always_inline __u32 get_wanted_of_current(__u32 tid)
@@ -48,7 +28,7 @@ static __always_inline __u32 get_wanted_of_current(__u32 tid)
 static __always_inline void want(__u64 tid, __u32 start)
 {
 	__u32 wanted = WIRE_WANTED | start;
-	struct wire_counters *counter = get_counters();
+	struct wire_counters *counter = get_per_cpu(&counters);
 
 	if (bpf_map_update_elem(&wanted_tids, &tid, &wanted, BPF_ANY) && counter)
 		counter->unfollowed++;

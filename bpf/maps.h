@@ -1,0 +1,87 @@
+/*
+ * What more than one program has: the rings that records go to, counters, and the filter that user
+ * space sets. Every program has maps of its own, unless user space makes it share another one's.
+ */
+#ifndef BPF_MAPS_H
+#define BPF_MAPS_H
+
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+/* clang-format on */
+#include "wire/wire.h"
+
+/* A map with one value for each CPU. */
+#define PER_CPU(value_type, name)                        \
+	struct {                                         \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); \
+		__uint(max_entries, 1);                  \
+		__type(key, __u32);                      \
+		__type(value, value_type);               \
+	} name SEC(".maps")
+
+/* This CPU's value in such a map. NULL cannot be, but the verifier does not know. */
+static __always_inline void *get_per_cpu(void *map)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(map, &zero);
+}
+
+/* Set by user space before loading. Else every thread is wanted. */
+const volatile bool is_filtered = false;
+
+/*
+ * Key: tid. In a pid namespace of our own, user space names threads by the numbers they have there:
+ * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_wanted, and above it what tells
+ * two threads apart that had one tid. User space makes room for WIRE_MAX_WANTED where there is a
+ * filter. The sampling program keeps it in step with forks (wanted.h).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
+} wanted_tids SEC(".maps");
+
+static __always_inline __u32 get_wanted(__u64 key)
+{
+	__u32 *wanted = bpf_map_lookup_elem(&wanted_tids, &key);
+
+	return wanted ? *wanted & WIRE_WANTED_MASK : 0;
+}
+
+/* One ring for every WIRE_CPUS_PER_RING CPUs; user space sizes both before loading. */
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+/* The ring of this CPU, or NULL, which cannot be: there is one for every possible CPU. */
+static __always_inline void *get_ring(void)
+{
+	__u32 number = bpf_get_smp_processor_id() / WIRE_CPUS_PER_RING;
+
+	return bpf_map_lookup_elem(&rings, &number);
+}
+
+/* How full the ring is, in quarters: 0 to 3. */
+static __always_inline __u64 get_full_quarters(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 4 /
+	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+}
+
+static __always_inline long send(void *ring, void *record, __u64 size)
+{
+	return bpf_ringbuf_output(ring, record, size,
+				  get_full_quarters(ring) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+#endif
