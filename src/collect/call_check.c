@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/array.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "base/log.h"
 
 /* The longest call instruction: FF /2 with SIB byte, displacement and prefixes. */
@@ -14,11 +13,11 @@ struct call_place {
 	uint64_t file_offset;
 	uint32_t file;
 };
+INTERN_TABLE(call_places, struct call_place, file, file_offset);
 
 struct call_check {
 	const struct file_table *files;
-	ARRAY(struct call_place) places;
-	struct hash_index index;
+	struct call_places places;
 	struct call_check_counts counts;
 };
 
@@ -35,8 +34,7 @@ void call_check_free(struct call_check *check)
 {
 	if (!check)
 		return;
-	array_release(&check->places);
-	hash_index_release(&check->index);
+	call_places_release(&check->places);
 	free(check);
 }
 
@@ -72,30 +70,20 @@ bool call_check_ends_in_call(const uint8_t *bytes, size_t size)
 	return false;
 }
 
-static bool is_place(const void *owner, uint32_t item, const void *key)
-{
-	const struct call_check *check = owner;
-	const struct call_place *wanted = key;
-
-	return check->places.items[item].file == wanted->file &&
-	       check->places.items[item].file_offset == wanted->file_offset;
-}
-
 int call_check_add(struct call_check *check, uint32_t file, uint64_t file_offset)
 {
 	const struct mapped_file *mapped = file_table_get(check->files, file);
 	struct call_place place = {.file = file, .file_offset = file_offset};
-	uint64_t hash = hash_mix(hash_mix(0, file), file_offset);
 	uint8_t code[CALL_MAX_BYTES];
-	struct call_place *added;
+	uint32_t number;
+	int err;
 
 	if (mapped->fd < 0 || file_offset < sizeof(code) ||
-	    hash_index_find(&check->index, hash, is_place, check, &place) != HASH_INDEX_NONE)
+	    call_places_find(&check->places, &place) != HASH_INDEX_NONE)
 		return 0;
-	added = array_add(&check->places);
-	if (!added)
-		return -ENOMEM;
-	*added = place;
+	err = call_places_add(&check->places, &place, &number);
+	if (err)
+		return err;
 	if (pread(mapped->fd, code, sizeof(code), (off_t)(file_offset - sizeof(code))) ==
 	    (ssize_t)sizeof(code)) {
 		check->counts.checked++;
@@ -105,7 +93,7 @@ int call_check_add(struct call_check *check, uint32_t file, uint64_t file_offset
 				  file_offset);
 		}
 	}
-	return hash_index_add(&check->index, hash, (uint32_t)(check->places.length - 1));
+	return 0;
 }
 
 struct call_check_counts call_check_get_counts(const struct call_check *check)

@@ -28,7 +28,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/intern.h"
 
 /* A stack as it came, by hash. */
 struct raw_stack {
@@ -49,6 +49,10 @@ struct placed_stack {
 };
 #define KERNEL_STACK UINT32_MAX
 
+INTERN_TABLE(raw_stack_table, struct raw_stack, hash);
+INTERN_TABLE(placed_stack_table, struct placed_stack, hash, owner, version);
+INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
+
 struct intake {
 	struct profile *profile;
 	struct file_table *files;
@@ -60,12 +64,9 @@ struct intake {
 	uint32_t metric;
 	struct intake_counts counts;
 	ARRAY(uint64_t) pcs;
-	ARRAY(struct raw_stack) raw_stacks;
-	ARRAY(struct placed_stack) placed_stacks;
-	ARRAY(struct user_stack_count) user_stacks;
-	struct hash_index raw_index;
-	struct hash_index placed_index;
-	struct hash_index user_index;
+	struct raw_stack_table raw_stacks;
+	struct placed_stack_table placed_stacks;
+	struct user_stack_table user_stacks;
 };
 
 struct intake *intake_new(struct profile *profile, struct file_table *files,
@@ -103,25 +104,16 @@ void intake_free(struct intake *intake)
 	if (!intake)
 		return;
 	array_release(&intake->pcs);
-	array_release(&intake->raw_stacks);
-	array_release(&intake->placed_stacks);
-	array_release(&intake->user_stacks);
-	hash_index_release(&intake->raw_index);
-	hash_index_release(&intake->placed_index);
-	hash_index_release(&intake->user_index);
+	raw_stack_table_release(&intake->raw_stacks);
+	placed_stack_table_release(&intake->placed_stacks);
+	user_stack_table_release(&intake->user_stacks);
 	free(intake);
-}
-
-static bool is_raw_stack(const void *owner, uint32_t item, const void *key)
-{
-	const struct intake *intake = owner;
-
-	return intake->raw_stacks.items[item].hash == *(const uint64_t *)key;
 }
 
 static const struct raw_stack *find_raw(const struct intake *intake, uint64_t hash)
 {
-	uint32_t item = hash_index_find(&intake->raw_index, hash, is_raw_stack, intake, &hash);
+	uint32_t item =
+		raw_stack_table_find(&intake->raw_stacks, &(struct raw_stack){.hash = hash});
 
 	return item == HASH_INDEX_NONE ? NULL : &intake->raw_stacks.items[item];
 }
@@ -130,7 +122,8 @@ int intake_add_stack(struct intake *intake, const struct wire_stack *record, siz
 {
 	size_t header = offsetof(struct wire_stack, pcs);
 	size_t first = intake->pcs.length;
-	struct raw_stack *raw;
+	struct raw_stack raw = {.hash = record->hash, .first_pc = first};
+	uint32_t number;
 
 	if (size < header || record->num_frames > WIRE_MAX_FRAMES ||
 	    record->num_frames > (size - header) / sizeof(record->pcs[0]))
@@ -139,15 +132,10 @@ int intake_add_stack(struct intake *intake, const struct wire_stack *record, siz
 		return 0;
 	if (array_reserve(&intake->pcs, first + record->num_frames))
 		return -ENOMEM;
-	raw = array_add(&intake->raw_stacks);
-	if (!raw)
-		return -ENOMEM;
 	memcpy(intake->pcs.items + first, record->pcs, record->num_frames * sizeof(uint64_t));
 	intake->pcs.length += record->num_frames;
-	*raw = (struct raw_stack){
-		.hash = record->hash, .first_pc = first, .num_pcs = record->num_frames};
-	return hash_index_add(&intake->raw_index, record->hash,
-			      (uint32_t)(intake->raw_stacks.length - 1));
+	raw.num_pcs = record->num_frames;
+	return raw_stack_table_add(&intake->raw_stacks, &raw, &number);
 }
 
 /* A module of the profile for every file of the table, with the same number. */
@@ -274,16 +262,6 @@ static int place(struct intake *intake, const struct raw_stack *raw, const struc
 	return 0;
 }
 
-static bool is_placed_stack(const void *owner, uint32_t item, const void *key)
-{
-	const struct intake *intake = owner;
-	const struct placed_stack *placed = &intake->placed_stacks.items[item];
-	const struct placed_stack *wanted = key;
-
-	return placed->hash == wanted->hash && placed->owner == wanted->owner &&
-	       placed->version == wanted->version;
-}
-
 /* place(), done once for the same stack and the same mappings. */
 static int place_once(struct intake *intake, const struct raw_stack *raw,
 		      const struct process *process, uint64_t time_ns, uint32_t *stack)
@@ -294,10 +272,7 @@ static int place_once(struct intake *intake, const struct raw_stack *raw,
 		.version = process ? process->mappings_version : KERNEL_STACK,
 		.stack = *stack,
 	};
-	uint64_t hash = hash_mix(hash_mix(wanted.hash, wanted.owner), wanted.version);
-	uint32_t item =
-		hash_index_find(&intake->placed_index, hash, is_placed_stack, intake, &wanted);
-	struct placed_stack *added;
+	uint32_t item = placed_stack_table_find(&intake->placed_stacks, &wanted);
 	int err;
 
 	if (item != HASH_INDEX_NONE) {
@@ -307,39 +282,19 @@ static int place_once(struct intake *intake, const struct raw_stack *raw,
 	err = place(intake, raw, process, time_ns, &wanted.stack);
 	if (err)
 		return err;
-	added = array_add(&intake->placed_stacks);
-	if (!added)
-		return -ENOMEM;
-	*added = wanted;
 	*stack = wanted.stack;
-	return hash_index_add(&intake->placed_index, hash,
-			      (uint32_t)(intake->placed_stacks.length - 1));
-}
-
-static bool is_user_stack(const void *owner, uint32_t item, const void *key)
-{
-	const struct intake *intake = owner;
-
-	return intake->user_stacks.items[item].stack == *(const uint32_t *)key;
+	return placed_stack_table_add(&intake->placed_stacks, &wanted, &item);
 }
 
 static int count_user_stack(struct intake *intake, uint32_t stack, bool is_at_limit)
 {
-	uint64_t hash = hash_mix(0, stack);
-	uint32_t item = hash_index_find(&intake->user_index, hash, is_user_stack, intake, &stack);
 	struct user_stack_count *count;
+	uint32_t item;
+	int err = user_stack_table_intern(&intake->user_stacks,
+					  &(struct user_stack_count){.stack = stack}, &item);
 
-	if (item == HASH_INDEX_NONE) {
-		count = array_add(&intake->user_stacks);
-		if (!count)
-			return -ENOMEM;
-		count->stack = stack;
-		item = (uint32_t)(intake->user_stacks.length - 1);
-		if (hash_index_add(&intake->user_index, hash, item)) {
-			intake->user_stacks.length--;
-			return -ENOMEM;
-		}
-	}
+	if (err)
+		return err;
 	count = &intake->user_stacks.items[item];
 	count->num_samples++;
 	count->num_at_limit += is_at_limit;

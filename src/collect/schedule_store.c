@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/intern.h"
 #include "base/log.h"
 #include "collect/schedule_decoder.h"
 #include "profile/string_table.h"
@@ -35,6 +35,8 @@ struct schedule_stream {
 	struct schedule_event event; /* its next one */
 };
 
+INTERN_TABLE(scheduled_threads, struct scheduled_thread, pid, tid);
+
 struct schedule_store {
 	int fd;
 	struct string_table *strings; /* of the threads' names */
@@ -42,8 +44,7 @@ struct schedule_store {
 	uint64_t begin_ns;
 	uint64_t end;                          /* of the file */
 	ARRAY(struct schedule_stream) streams; /* by CPU */
-	ARRAY(struct scheduled_thread) threads;
-	struct hash_index thread_index;
+	struct scheduled_threads threads;
 	struct schedule_store_counts counts;
 	/* CPUs that have an event to give, as a heap: the one with the oldest is first. */
 	ARRAY(uint32_t) heap;
@@ -83,8 +84,7 @@ void schedule_store_free(struct schedule_store *store)
 		free(stream->batch);
 	}
 	array_release(&store->streams);
-	array_release(&store->threads);
-	hash_index_release(&store->thread_index);
+	scheduled_threads_release(&store->threads);
 	array_release(&store->heap);
 	array_release(&store->given_names);
 	string_table_free(store->strings);
@@ -100,32 +100,17 @@ void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static bool is_thread(const void *owner, uint32_t item, const void *key)
-{
-	const struct schedule_store *store = owner;
-	const struct scheduled_thread *wanted = key;
-
-	return store->threads.items[item].tid == wanted->tid &&
-	       store->threads.items[item].pid == wanted->pid;
-}
-
 static int add_thread(uint32_t pid, uint32_t tid, uint32_t name, void *context)
 {
 	struct schedule_store *store = context;
 	struct scheduled_thread thread = {.pid = pid, .tid = tid, .name = name};
-	uint64_t hash = hash_mix(pid, tid);
-	uint32_t id = hash_index_find(&store->thread_index, hash, is_thread, store, &thread);
-	struct scheduled_thread *added;
+	uint32_t id;
+	int err = scheduled_threads_intern(&store->threads, &thread, &id);
 
-	if (id != HASH_INDEX_NONE) {
-		store->threads.items[id].name = name;
-		return 0;
-	}
-	added = array_add(&store->threads);
-	if (!added)
-		return -ENOMEM;
-	*added = thread;
-	return hash_index_add(&store->thread_index, hash, (uint32_t)(store->threads.length - 1));
+	if (err)
+		return err;
+	store->threads.items[id].name = name;
+	return 0;
 }
 
 static struct schedule_stream *find_stream(struct schedule_store *store, uint32_t cpu)

@@ -4,16 +4,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/array.h"
-#include "base/hash.h"
+#include "base/intern.h"
+
+INTERN_TABLE(begin_table, struct thread_begin, tid);
 
 struct thread_begins {
 	struct spool *spool;
 	bool is_open;  /* the first was read */
 	bool has_next; /* one that is yet to come */
 	struct thread_begin next;
-	ARRAY(struct thread_begin) latest; /* one of each tid */
-	struct hash_index index;           /* of them, by tid */
+	struct begin_table latest; /* one of each tid */
 };
 
 struct thread_begins *thread_begins_new(struct spool *spool)
@@ -29,37 +29,19 @@ void thread_begins_free(struct thread_begins *begins)
 {
 	if (!begins)
 		return;
-	array_release(&begins->latest);
-	hash_index_release(&begins->index);
+	begin_table_release(&begins->latest);
 	free(begins);
-}
-
-static bool has_tid(const void *owner, uint32_t item, const void *key)
-{
-	return ((const struct thread_begins *)owner)->latest.items[item].tid ==
-	       *(const uint32_t *)key;
-}
-
-static uint32_t find(const struct thread_begins *begins, uint32_t tid)
-{
-	return hash_index_find(&begins->index, hash_mix(0, tid), has_tid, begins, &tid);
 }
 
 static int take(struct thread_begins *begins)
 {
-	uint32_t item = find(begins, begins->next.tid);
-	struct thread_begin *added;
+	uint32_t item;
+	int err = begin_table_intern(&begins->latest, &begins->next, &item);
 
-	if (item != HASH_INDEX_NONE) {
-		begins->latest.items[item] = begins->next;
-		return 0;
-	}
-	added = array_add(&begins->latest);
-	if (!added)
-		return -ENOMEM;
-	*added = begins->next;
-	return hash_index_add(&begins->index, hash_mix(0, added->tid),
-			      (uint32_t)(begins->latest.length - 1));
+	if (err)
+		return err;
+	begins->latest.items[item] = begins->next;
+	return 0;
 }
 
 static int read_next(struct thread_begins *begins)
@@ -96,7 +78,7 @@ int thread_begins_go_to(struct thread_begins *begins, uint64_t time_ns)
 
 uint64_t thread_begins_find(const struct thread_begins *begins, uint32_t pid, uint32_t tid)
 {
-	uint32_t item = find(begins, tid);
+	uint32_t item = begin_table_find(&begins->latest, &(struct thread_begin){.tid = tid});
 
 	if (item == HASH_INDEX_NONE || begins->latest.items[item].pid != pid)
 		return 0;

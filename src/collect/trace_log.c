@@ -4,18 +4,20 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "collect/thread_begins.h"
 #include "timeline/timeline.h"
 
 #define PAGE_BYTES 4096u
 
+/* A mapping grows down, and others become part of it there: its end tells which it is. */
+INTERN_TABLE(area_table, struct stack_area, process, tid, end, kind);
+
 struct trace_log {
 	struct spool *samples;
 	struct spool *threads;
 	struct spool *fills;
-	ARRAY(struct stack_area) areas;
-	struct hash_index area_index;
+	struct area_table areas;
 };
 
 static int compare_samples(const void *a, const void *b)
@@ -72,8 +74,7 @@ void trace_log_free(struct trace_log *log)
 	spool_free(log->samples);
 	spool_free(log->threads);
 	spool_free(log->fills);
-	array_release(&log->areas);
-	hash_index_release(&log->area_index);
+	area_table_release(&log->areas);
 	free(log);
 }
 
@@ -109,39 +110,22 @@ static bool read_area(const struct wire_stack_area *record, struct stack_area *r
 	return ret->begin < ret->end;
 }
 
-/* A mapping grows down, and others become part of it there: its end tells which it is. */
-static bool is_area(const void *owner, uint32_t item, const void *key)
-{
-	const struct stack_area *area = &((const struct trace_log *)owner)->areas.items[item];
-	const struct stack_area *wanted = key;
-
-	return area->process == wanted->process && area->end == wanted->end &&
-	       area->tid == wanted->tid && area->kind == wanted->kind;
-}
-
 int trace_log_add_area(struct trace_log *log, uint32_t process,
 		       const struct wire_stack_area *record)
 {
 	struct stack_area area;
-	struct stack_area *added;
-	uint64_t hash;
 	uint32_t item;
+	int err;
 
 	if (!read_area(record, &area))
 		return 0;
 	area.process = process;
-	hash = hash_mix(hash_mix(hash_mix(area.process, area.tid), area.end), area.kind);
-	item = hash_index_find(&log->area_index, hash, is_area, log, &area);
-	if (item != HASH_INDEX_NONE) {
-		if (area.begin < log->areas.items[item].begin)
-			log->areas.items[item].begin = area.begin;
-		return 0;
-	}
-	added = array_add(&log->areas);
-	if (!added)
-		return -ENOMEM;
-	*added = area;
-	return hash_index_add(&log->area_index, hash, (uint32_t)(log->areas.length - 1));
+	err = area_table_intern(&log->areas, &area, &item);
+	if (err)
+		return err;
+	if (area.begin < log->areas.items[item].begin)
+		log->areas.items[item].begin = area.begin;
+	return 0;
 }
 
 const struct stack_area *trace_log_get_areas(const struct trace_log *log, size_t *ret_count)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/intern.h"
 
 /* Of the states of sched_switch: dead, zombie. */
 #define STATES_OF_EXIT 0x30
@@ -12,54 +12,31 @@
 /* ---- threads that no sample has shown ----------------------------------------------------- */
 
 /* Numbers by a key of two, the latest number of a key last told. */
-struct id_map {
-	struct hash_index index;
-	ARRAY(struct id_entry {
-		uint32_t first;
-		uint32_t second;
-		uint32_t id;
-	}) entries;
+struct id_entry {
+	uint32_t first;
+	uint32_t second;
+	uint32_t id;
 };
-
-static bool is_entry(const void *owner, uint32_t item, const void *key)
-{
-	const struct id_map *map = owner;
-	const struct id_entry *wanted = key;
-
-	return map->entries.items[item].first == wanted->first &&
-	       map->entries.items[item].second == wanted->second;
-}
+INTERN_TABLE(id_map, struct id_entry, first, second);
 
 static struct id_entry *find_entry(const struct id_map *map, uint32_t first, uint32_t second)
 {
-	struct id_entry wanted = {.first = first, .second = second};
-	uint32_t item =
-		hash_index_find(&map->index, hash_mix(first, second), is_entry, map, &wanted);
+	uint32_t item = id_map_find(map, &(struct id_entry){.first = first, .second = second});
 
-	return item == HASH_INDEX_NONE ? NULL : &map->entries.items[item];
+	return item == HASH_INDEX_NONE ? NULL : &map->items[item];
 }
 
 /* A key that is there gets the new number. */
 static int set_id(struct id_map *map, uint32_t first, uint32_t second, uint32_t id)
 {
-	struct id_entry *entry = find_entry(map, first, second);
+	struct id_entry entry = {.first = first, .second = second, .id = id};
+	uint32_t item;
+	int err = id_map_intern(map, &entry, &item);
 
-	if (entry) {
-		entry->id = id;
-		return 0;
-	}
-	entry = array_add(&map->entries);
-	if (!entry)
-		return -ENOMEM;
-	*entry = (struct id_entry){.first = first, .second = second, .id = id};
-	return hash_index_add(&map->index, hash_mix(first, second),
-			      (uint32_t)(map->entries.length - 1));
-}
-
-static void id_map_release(struct id_map *map)
-{
-	hash_index_release(&map->index);
-	array_release(&map->entries);
+	if (err)
+		return err;
+	map->items[item].id = id;
+	return 0;
 }
 
 struct adder {

@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "base/log.h"
 #include "process/perf_map.h"
 #include "process/proc_scan.h"
@@ -27,15 +27,15 @@ struct pid_slot {
 	uint32_t pid;
 	struct process_image *current; /* NULL: not known (any more) */
 };
+INTERN_TABLE(pid_table, struct pid_slot, pid);
 
 struct process_table {
 	char *proc_root;
 	struct file_table *files;
 	ARRAY(struct process_image *) images;
-	ARRAY(struct pid_slot) slots;
-	struct hash_index by_pid; /* to slots */
-	ARRAY(uint32_t) changed;  /* ids, in order of their change */
-	size_t num_taken;         /* of changed, from its start */
+	struct pid_table slots;
+	ARRAY(uint32_t) changed; /* ids, in order of their change */
+	size_t num_taken;        /* of changed, from its start */
 	struct process_table_stats stats;
 };
 
@@ -62,41 +62,25 @@ void process_table_free(struct process_table *table)
 		process_image_free(*image);
 	array_release(&table->images);
 	array_release(&table->changed);
-	array_release(&table->slots);
-	hash_index_release(&table->by_pid);
+	pid_table_release(&table->slots);
 	free(table->proc_root);
 	free(table);
 }
 
-static bool is_slot_of(const void *owner, uint32_t item, const void *key)
-{
-	const struct process_table *table = owner;
-	const uint32_t *pid = key;
-
-	return table->slots.items[item].pid == *pid;
-}
-
 static struct pid_slot *find_slot(const struct process_table *table, pid_t pid)
 {
-	uint32_t key = (uint32_t)pid;
-	uint32_t slot = hash_index_find(&table->by_pid, hash_mix(0, key), is_slot_of, table, &key);
+	uint32_t slot = pid_table_find(&table->slots, &(struct pid_slot){.pid = (uint32_t)pid});
 
 	return slot == HASH_INDEX_NONE ? NULL : &table->slots.items[slot];
 }
 
 static struct pid_slot *add_slot(struct process_table *table, pid_t pid)
 {
-	uint32_t number = (uint32_t)table->slots.length;
-	struct pid_slot *slot = array_add(&table->slots);
+	uint32_t slot;
 
-	if (!slot)
+	if (pid_table_add(&table->slots, &(struct pid_slot){.pid = (uint32_t)pid}, &slot))
 		return NULL;
-	slot->pid = (uint32_t)pid;
-	if (hash_index_add(&table->by_pid, hash_mix(0, slot->pid), number)) {
-		table->slots.length--;
-		return NULL;
-	}
-	return slot;
+	return &table->slots.items[slot];
 }
 
 static struct process_image *find_current(const struct process_table *table, pid_t pid)
