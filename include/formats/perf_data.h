@@ -23,7 +23,7 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/bytes.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "formats/import.h"
 #include "profile/profile.h"
 
@@ -94,11 +94,11 @@ struct perf_attr_id {
 	uint64_t count; /* of its counter, when it was last read */
 	uint32_t attr;
 };
+INTERN_TABLE(perf_attr_ids, struct perf_attr_id, id);
 
 struct perf_attrs {
 	ARRAY(struct perf_attr) items;
-	ARRAY(struct perf_attr_id) ids;
-	struct hash_index index; /* of ids */
+	struct perf_attr_ids ids;
 };
 
 void perf_attrs_release(struct perf_attrs *attrs);
@@ -203,6 +203,7 @@ struct perf_image {
 	uint32_t num_tasks;                    /* alive, as far as is known */
 	ARRAY(struct import_mapping) mappings; /* sorted by start */
 };
+INTERN_TABLE(perf_images, struct perf_image, pid);
 
 struct perf_task {
 	uint32_t tid;
@@ -211,6 +212,7 @@ struct perf_task {
 	uint32_t thread; /* of the profile; PERF_NONE: no sample under this name yet */
 	bool is_exited;
 };
+INTERN_TABLE(perf_task_table, struct perf_task, tid);
 #define PERF_NONE UINT32_MAX
 
 struct perf_module {
@@ -220,14 +222,27 @@ struct perf_module {
 	uint32_t module; /* of the profile */
 };
 
+static inline uint64_t perf_module_hash(const struct perf_module *module)
+{
+	return hash_mix(hash_bytes(module->build_id, module->build_id_size), module->path);
+}
+
+static inline bool perf_module_is_same(const struct perf_module *a, const struct perf_module *b)
+{
+	return a->path == b->path && a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, b->build_id_size);
+}
+
+INTERN_TABLE_BY(perf_modules, struct perf_module, perf_module_hash, perf_module_is_same);
+INTERN_TABLE(perf_build_ids, struct perf_module, path);
+
 struct perf_tasks {
 	struct import *import;
-	ARRAY(struct perf_image) images;
-	ARRAY(struct perf_task) tasks;
-	ARRAY(struct perf_module) modules;
-	ARRAY(struct perf_module) build_ids; /* that the file lists by path */
-	struct hash_index image_index, task_index, module_index, build_id_index;
-	size_t num_mappings; /* of all images */
+	struct perf_images images;
+	struct perf_task_table tasks;
+	struct perf_modules modules;
+	struct perf_build_ids build_ids; /* that the file lists by path */
+	size_t num_mappings;             /* of all images */
 	size_t max_mappings;
 	bool has_told_mappings;
 };

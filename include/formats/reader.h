@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "formats/format.h"
 #include "formats/import.h"
@@ -59,16 +60,15 @@ _must_check_ int reader_read_objects(struct import *import, struct json *json, c
 _must_check_ int reader_add_nameless_thread(struct import *import, uint32_t *ret);
 
 /* The processes of an input, by pid; all that have none, pid 0, are one. Zeroed at first. */
-struct processes {
-	struct hash_index index;
-	ARRAY(uint32_t) items;
-	const struct profile *profile;
+struct process_of_input {
+	uint32_t pid;
+	uint32_t process; /* of the profile */
 };
+INTERN_TABLE(processes, struct process_of_input, pid);
 
 /* comm  of a process that is new, a string of the profile. Returns 0 or -ENOMEM. */
 _must_check_ int reader_find_process(struct processes *processes, struct profile *profile,
 				     uint32_t pid, uint32_t comm, uint32_t *ret);
-void reader_processes_release(struct processes *processes);
 
 /*
  * A module of the profile, by path and build ID; it is added if there is none.

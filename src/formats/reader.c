@@ -56,42 +56,22 @@ int reader_add_nameless_thread(struct import *import, uint32_t *ret)
 	return err ? err : profile_add_thread(import->profile, &thread, ret);
 }
 
-static bool is_process(const void *owner, uint32_t item, const void *key)
-{
-	const struct processes *processes = owner;
-	const uint32_t *pid = key;
-
-	return profile_get_process(processes->profile, processes->items.items[item])->pid == *pid;
-}
-
 int reader_find_process(struct processes *processes, struct profile *profile, uint32_t pid,
 			uint32_t comm, uint32_t *ret)
 {
-	uint64_t hash = hash_mix(0, pid);
-	uint32_t found;
-	uint32_t *added;
+	struct process_of_input wanted = {.pid = pid};
+	uint32_t item = processes_find(processes, &wanted);
 	int err;
 
-	processes->profile = profile;
-	found = hash_index_find(&processes->index, hash, is_process, processes, &pid);
-	if (found != HASH_INDEX_NONE) {
-		*ret = processes->items.items[found];
+	if (item != HASH_INDEX_NONE) {
+		*ret = processes->items[item].process;
 		return 0;
 	}
-	added = array_add(&processes->items);
-	if (!added)
-		return -ENOMEM;
-	err = profile_add_process(profile, pid, comm, added);
-	*ret = *added;
-	return err ? err
-		   : hash_index_add(&processes->index, hash,
-				    (uint32_t)(processes->items.length - 1));
-}
-
-void reader_processes_release(struct processes *processes)
-{
-	hash_index_release(&processes->index);
-	array_release(&processes->items);
+	err = profile_add_process(profile, pid, comm, &wanted.process);
+	if (err)
+		return err;
+	*ret = wanted.process;
+	return processes_add(processes, &wanted, &item);
 }
 
 static uint64_t hash_module(const struct module *module)

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "formats/import.h"
 #include "formats/piece.h"
 #include "formats/reader.h"
@@ -53,6 +54,7 @@ struct callgrind_name {
 	uint32_t kind;
 	uint32_t string;
 };
+INTERN_TABLE(callgrind_name_table, struct callgrind_name, kind, id);
 
 /* Zeroed at first, but for `import` and `graph`. */
 struct callgrind_names {
@@ -67,8 +69,7 @@ struct callgrind_names {
 
 	/* Private. */
 	uint32_t thread;
-	ARRAY(struct callgrind_name) items;
-	struct hash_index index;
+	struct callgrind_name_table table;
 	struct processes processes;
 };
 

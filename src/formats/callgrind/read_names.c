@@ -12,18 +12,8 @@
 
 void callgrind_names_release(struct callgrind_names *names)
 {
-	array_release(&names->items);
-	hash_index_release(&names->index);
-	reader_processes_release(&names->processes);
-}
-
-static bool is_name(const void *owner, uint32_t item, const void *key)
-{
-	const struct callgrind_name *a =
-		&((const struct callgrind_names *)owner)->items.items[item];
-	const struct callgrind_name *b = key;
-
-	return a->id == b->id && a->kind == b->kind;
+	callgrind_name_table_release(&names->table);
+	processes_release(&names->processes);
 }
 
 int callgrind_add_string(struct callgrind_names *names, struct piece piece, uint32_t *ret)
@@ -38,9 +28,7 @@ int callgrind_read_name(struct callgrind_names *names, struct piece text,
 {
 	struct callgrind_name name = {.kind = kind};
 	const char *end = text.length ? memchr(text.start, ')', text.length) : NULL;
-	uint64_t hash;
 	uint32_t found;
-	struct callgrind_name *known;
 	int err;
 
 	if (!end || text.start[0] != '(' ||
@@ -49,15 +37,14 @@ int callgrind_read_name(struct callgrind_names *names, struct piece text,
 	text.length -= (size_t)(end - text.start) + 1;
 	text.start = end + 1;
 	text = piece_trim(text);
-	hash = hash_mix(name.kind, name.id);
-	found = hash_index_find(&names->index, hash, is_name, names, &name);
+	found = callgrind_name_table_find(&names->table, &name);
 	if (!text.length && found == HASH_INDEX_NONE) {
 		*ret = STRING_EMPTY;
 		return reader_skip_line(names->import, names->line,
 					"a number that stands for no name");
 	}
 	if (!text.length) {
-		*ret = names->items.items[found].string;
+		*ret = names->table.items[found].string;
 		return 0;
 	}
 	err = callgrind_add_string(names, text, &name.string);
@@ -65,14 +52,10 @@ int callgrind_read_name(struct callgrind_names *names, struct piece text,
 	if (err)
 		return err;
 	if (found != HASH_INDEX_NONE) {
-		names->items.items[found].string = name.string;
+		names->table.items[found].string = name.string;
 		return 0;
 	}
-	known = array_add(&names->items);
-	if (!known)
-		return -ENOMEM;
-	*known = name;
-	return hash_index_add(&names->index, hash, (uint32_t)(names->items.length - 1));
+	return callgrind_name_table_add(&names->table, &name, &found);
 }
 
 static int find_thread(struct callgrind_names *names)

@@ -493,7 +493,7 @@ int firefox_read(struct import *import)
 	if (!err)
 		err = read_all(&reader);
 	firefox_code_release(&reader.code);
-	reader_processes_release(&reader.processes);
+	processes_release(&reader.processes);
 	text_release(&reader.name);
 	text_release(&reader.process_name);
 	thread_note_release(&reader.note);

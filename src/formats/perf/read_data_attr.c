@@ -16,8 +16,7 @@
 void perf_attrs_release(struct perf_attrs *attrs)
 {
 	array_release(&attrs->items);
-	array_release(&attrs->ids);
-	hash_index_release(&attrs->index);
+	perf_attr_ids_release(&attrs->ids);
 }
 
 int perf_attrs_add(struct perf_attrs *attrs, struct bytes bytes)
@@ -48,29 +47,17 @@ int perf_attrs_add(struct perf_attrs *attrs, struct bytes bytes)
 	return 0;
 }
 
-static bool is_id(const void *owner, uint32_t item, const void *key)
-{
-	const struct perf_attrs *attrs = owner;
-
-	return attrs->ids.items[item].id == *(const uint64_t *)key;
-}
-
 static uint32_t find_id(const struct perf_attrs *attrs, uint64_t id)
 {
-	return hash_index_find(&attrs->index, hash_mix(0, id), is_id, attrs, &id);
+	return perf_attr_ids_find(&attrs->ids, &(struct perf_attr_id){.id = id});
 }
 
 int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id)
 {
-	struct perf_attr_id *added;
+	struct perf_attr_id wanted = {.id = id, .attr = (uint32_t)(attrs->items.length - 1)};
+	uint32_t item;
 
-	if (find_id(attrs, id) != HASH_INDEX_NONE)
-		return 0;
-	added = array_add(&attrs->ids);
-	if (!added)
-		return -ENOMEM;
-	*added = (struct perf_attr_id){.id = id, .attr = (uint32_t)(attrs->items.length - 1)};
-	return hash_index_add(&attrs->index, hash_mix(0, id), (uint32_t)(attrs->ids.length - 1));
+	return perf_attr_ids_intern(&attrs->ids, &wanted, &item);
 }
 
 struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id)

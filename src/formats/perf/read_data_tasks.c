@@ -31,42 +31,17 @@ void perf_tasks_release(struct perf_tasks *tasks)
 {
 	array_for_each (&tasks->images, image)
 		array_release(&image->mappings);
-	array_release(&tasks->images);
-	array_release(&tasks->tasks);
-	array_release(&tasks->modules);
-	array_release(&tasks->build_ids);
-	hash_index_release(&tasks->image_index);
-	hash_index_release(&tasks->task_index);
-	hash_index_release(&tasks->module_index);
-	hash_index_release(&tasks->build_id_index);
+	perf_images_release(&tasks->images);
+	perf_task_table_release(&tasks->tasks);
+	perf_modules_release(&tasks->modules);
+	perf_build_ids_release(&tasks->build_ids);
 }
 
 /* ---- modules ---- */
 
-static uint64_t hash_module(const struct perf_module *module)
-{
-	return hash_mix(hash_bytes(module->build_id, module->build_id_size), module->path);
-}
-
-static bool is_module(const void *owner, uint32_t item, const void *key)
-{
-	const struct perf_module *module = &((const struct perf_tasks *)owner)->modules.items[item];
-	const struct perf_module *wanted = key;
-
-	return module->path == wanted->path && module->build_id_size == wanted->build_id_size &&
-	       !memcmp(module->build_id, wanted->build_id, wanted->build_id_size);
-}
-
-static bool is_listed(const void *owner, uint32_t item, const void *key)
-{
-	const struct perf_tasks *tasks = owner;
-
-	return tasks->build_ids.items[item].path == *(const uint32_t *)key;
-}
-
 static uint32_t find_listed(const struct perf_tasks *tasks, uint32_t path)
 {
-	return hash_index_find(&tasks->build_id_index, hash_mix(0, path), is_listed, tasks, &path);
+	return perf_build_ids_find(&tasks->build_ids, &(struct perf_module){.path = path});
 }
 
 static bool is_zero(const uint8_t *bytes, size_t size)
@@ -105,7 +80,7 @@ int perf_tasks_add_build_id(struct perf_tasks *tasks, const struct perf_record *
 	struct import_kernel *kernel = &tasks->import->kernel;
 	struct bytes body = record->body;
 	struct perf_module listed = {0};
-	struct perf_module *added;
+	uint32_t item;
 	const uint8_t *id;
 	const char *path;
 	size_t size;
@@ -124,30 +99,22 @@ int perf_tasks_add_build_id(struct perf_tasks *tasks, const struct perf_record *
 		return 0;
 	}
 	err = add_path(tasks, path, &listed.path);
-	if (err || !listed.build_id_size || find_listed(tasks, listed.path) != HASH_INDEX_NONE)
+	if (err || !listed.build_id_size)
 		return err;
-	added = array_add(&tasks->build_ids);
-	if (!added)
-		return -ENOMEM;
-	*added = listed;
-	return hash_index_add(&tasks->build_id_index, hash_mix(0, listed.path),
-			      (uint32_t)(tasks->build_ids.length - 1));
+	return perf_build_ids_intern(&tasks->build_ids, &listed, &item);
 }
 
 /* The profile's module of a file; wanted has its build ID, where the record did. */
 static int add_module(struct perf_tasks *tasks, struct perf_module *wanted)
 {
 	struct module module = {.path = wanted->path};
-	struct perf_module *added;
 	uint32_t listed = find_listed(tasks, wanted->path);
-	uint64_t hash;
 	uint32_t item;
 	int err;
 
 	if (!wanted->build_id_size && listed != HASH_INDEX_NONE)
 		*wanted = tasks->build_ids.items[listed];
-	hash = hash_module(wanted);
-	item = hash_index_find(&tasks->module_index, hash, is_module, tasks, wanted);
+	item = perf_modules_find(&tasks->modules, wanted);
 	if (item != HASH_INDEX_NONE) {
 		wanted->module = tasks->modules.items[item].module;
 		return 0;
@@ -157,41 +124,21 @@ static int add_module(struct perf_tasks *tasks, struct perf_module *wanted)
 	err = profile_add_module(tasks->import->profile, &module, &wanted->module);
 	if (err)
 		return err;
-	added = array_add(&tasks->modules);
-	if (!added)
-		return -ENOMEM;
-	*added = *wanted;
-	return hash_index_add(&tasks->module_index, hash, (uint32_t)(tasks->modules.length - 1));
+	return perf_modules_add(&tasks->modules, wanted, &item);
 }
 
 /* ---- images and tasks ---- */
 
-static bool is_image(const void *owner, uint32_t item, const void *key)
-{
-	const struct perf_tasks *tasks = owner;
-
-	return tasks->images.items[item].pid == *(const uint32_t *)key;
-}
-
 static uint32_t find_image(const struct perf_tasks *tasks, uint32_t pid)
 {
-	return hash_index_find(&tasks->image_index, hash_mix(0, pid), is_image, tasks, &pid);
+	return perf_images_find(&tasks->images, &(struct perf_image){.pid = pid});
 }
 
 static int get_image(struct perf_tasks *tasks, uint32_t pid, uint32_t *ret)
 {
-	struct perf_image *image;
+	struct perf_image wanted = {.pid = pid, .process = PERF_NONE};
 
-	*ret = find_image(tasks, pid);
-	if (*ret != HASH_INDEX_NONE)
-		return 0;
-	image = array_add(&tasks->images);
-	if (!image)
-		return -ENOMEM;
-	image->pid = pid;
-	image->process = PERF_NONE;
-	*ret = (uint32_t)(tasks->images.length - 1);
-	return hash_index_add(&tasks->image_index, hash_mix(0, pid), *ret);
+	return perf_images_intern(&tasks->images, &wanted, ret);
 }
 
 static void clear_mappings(struct perf_tasks *tasks, struct perf_image *image)
@@ -200,16 +147,9 @@ static void clear_mappings(struct perf_tasks *tasks, struct perf_image *image)
 	array_release(&image->mappings);
 }
 
-static bool is_task(const void *owner, uint32_t item, const void *key)
-{
-	const struct perf_tasks *tasks = owner;
-
-	return tasks->tasks.items[item].tid == *(const uint32_t *)key;
-}
-
 static struct perf_task *find_task(const struct perf_tasks *tasks, uint32_t tid)
 {
-	uint32_t item = hash_index_find(&tasks->task_index, hash_mix(0, tid), is_task, tasks, &tid);
+	uint32_t item = perf_task_table_find(&tasks->tasks, &(struct perf_task){.tid = tid});
 
 	return item == HASH_INDEX_NONE ? NULL : &tasks->tasks.items[item];
 }
@@ -217,20 +157,18 @@ static struct perf_task *find_task(const struct perf_tasks *tasks, uint32_t tid)
 /* The task, in the image of its process. A number that is used again is another task. */
 static int get_task(struct perf_tasks *tasks, uint32_t pid, uint32_t tid, struct perf_task **ret)
 {
-	struct perf_task *task = find_task(tasks, tid);
+	struct perf_task wanted = {.tid = tid, .image = PERF_NONE};
+	struct perf_task *task;
 	uint32_t image;
+	uint32_t item;
 	int err = get_image(tasks, pid, &image);
 
-	if (!err && !task) {
-		task = array_add(&tasks->tasks);
-		err = task ? hash_index_add(&tasks->task_index, hash_mix(0, tid),
-					    (uint32_t)(tasks->tasks.length - 1))
-			   : -ENOMEM;
-		if (task)
-			*task = (struct perf_task){.tid = tid, .image = PERF_NONE};
-	}
 	if (err)
 		return err;
+	err = perf_task_table_intern(&tasks->tasks, &wanted, &item);
+	if (err)
+		return err;
+	task = &tasks->tasks.items[item];
 	if (task->image != image) {
 		if (task->image != PERF_NONE && !task->is_exited)
 			tasks->images.items[task->image].num_tasks--;

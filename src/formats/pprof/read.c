@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "formats/pprof/read.h"
 #include "formats/unnamed_code.h"
 
@@ -35,14 +36,14 @@ struct process_key {
 	uint32_t comm;
 	uint32_t process; /* in the profile */
 };
+INTERN_TABLE(process_keys, struct process_key, pid, comm);
 
 struct samples {
 	struct pprof_reader *reader;
 	struct pprof_owner last_owner;
 	bool has_last_owner;
 	uint32_t last_thread;
-	ARRAY(struct process_key) processes;
-	struct hash_index process_index;
+	struct process_keys processes;
 	ARRAY(uint64_t) location_ids; /* of one sample */
 	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
 	size_t num_values;
@@ -102,22 +103,10 @@ static int add_comm(struct samples *samples, uint64_t index, size_t offset, uint
 	return profile_add_frame_name(profile, (const char *)comm.data, comm.size, ret);
 }
 
-static bool is_process(const void *owner, uint32_t item, const void *key)
-{
-	const struct samples *samples = owner;
-	const struct process_key *process = &samples->processes.items[item];
-	const struct process_key *wanted = key;
-
-	return process->pid == wanted->pid && process->comm == wanted->comm;
-}
-
 static int add_process(struct samples *samples, uint32_t pid, uint32_t comm, uint32_t *ret)
 {
 	struct process_key wanted = {.pid = pid, .comm = comm};
-	uint64_t hash = hash_mix(hash_mix(3, pid), comm);
-	uint32_t item =
-		hash_index_find(&samples->process_index, hash, is_process, samples, &wanted);
-	struct process_key *added;
+	uint32_t item = process_keys_find(&samples->processes, &wanted);
 	int err;
 
 	if (item != HASH_INDEX_NONE) {
@@ -127,13 +116,8 @@ static int add_process(struct samples *samples, uint32_t pid, uint32_t comm, uin
 	err = profile_add_process(samples->reader->import->profile, pid, comm, &wanted.process);
 	if (err)
 		return err;
-	added = array_add(&samples->processes);
-	if (!added)
-		return -ENOMEM;
-	*added = wanted;
 	*ret = wanted.process;
-	return hash_index_add(&samples->process_index, hash,
-			      (uint32_t)(samples->processes.length - 1));
+	return process_keys_add(&samples->processes, &wanted, &item);
 }
 
 static int add_thread(struct samples *samples, const struct pprof_owner *owner, size_t offset,
@@ -328,8 +312,7 @@ int pprof_read(struct import *import)
 		err = unnamed_code_name(import, false);
 	pprof_reader_release_code(&reader);
 	pprof_index_release(&reader.index);
-	array_release(&samples.processes);
-	hash_index_release(&samples.process_index);
+	process_keys_release(&samples.processes);
 	array_release(&samples.location_ids);
 	return err;
 }

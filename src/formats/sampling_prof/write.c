@@ -16,7 +16,7 @@
 #include <inttypes.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "formats/format.h"
 #include "formats/reader.h"
 
@@ -39,14 +39,14 @@ struct edge {
 	uint32_t seen_in;
 	uint64_t count;
 };
+INTERN_TABLE(edge_table, struct edge, from, to);
 
 struct sampling_prof_writer {
 	const struct profile *profile;
 	uint32_t metric;
 	struct string_table *names; /* an element's id is its name's minus 1 */
 	ARRAY(struct sampling_prof_open_element) elements;
-	ARRAY(struct edge) edges;
-	struct hash_index edge_index;
+	struct edge_table edges;
 	ARRAY(uint32_t) frame_elements; /* by frame; NOT_MADE */
 	ARRAY(uint32_t) path;           /* stacks, innermost first */
 	uint64_t samples;               /* summed weight */
@@ -121,32 +121,15 @@ static int find_element(struct sampling_prof_writer *writer, uint32_t frame, uin
 	return 0;
 }
 
-static bool is_edge(const void *owner, uint32_t item, const void *key)
-{
-	const struct sampling_prof_writer *writer = owner;
-	const struct edge *wanted = key;
-
-	return writer->edges.items[item].from == wanted->from &&
-	       writer->edges.items[item].to == wanted->to;
-}
-
 static int find_edge(struct sampling_prof_writer *writer, uint32_t from, uint32_t to,
 		     struct edge **ret)
 {
 	struct edge wanted = {.from = from, .to = to};
-	uint64_t hash = hash_mix(hash_mix(0, from), to);
-	uint32_t id = hash_index_find(&writer->edge_index, hash, is_edge, writer, &wanted);
+	uint32_t id;
+	int err = edge_table_intern(&writer->edges, &wanted, &id);
 
-	if (id == HASH_INDEX_NONE) {
-		struct edge *added = array_add(&writer->edges);
-
-		if (!added)
-			return -ENOMEM;
-		*added = wanted;
-		id = (uint32_t)(writer->edges.length - 1);
-		if (hash_index_add(&writer->edge_index, hash, id))
-			return -ENOMEM;
-	}
+	if (err)
+		return err;
 	*ret = &writer->edges.items[id];
 	return 0;
 }
@@ -280,8 +263,7 @@ static int sampling_prof_write(const struct profile *profile, const struct forma
 		err = write_tables(&writer, opts, sink);
 	string_table_free(writer.names);
 	array_release(&writer.elements);
-	array_release(&writer.edges);
-	hash_index_release(&writer.edge_index);
+	edge_table_release(&writer.edges);
 	array_release(&writer.frame_elements);
 	array_release(&writer.path);
 	text_release(&writer.text);

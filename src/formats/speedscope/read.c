@@ -492,7 +492,7 @@ int speedscope_read(struct import *import)
 	text_release(&reader.name);
 	text_release(&reader.unit);
 	thread_note_release(&reader.note);
-	reader_processes_release(&reader.processes);
+	processes_release(&reader.processes);
 	array_release(&reader.locations);
 	array_release(&reader.open);
 	array_release(&reader.stacks);

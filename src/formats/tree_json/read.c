@@ -521,7 +521,7 @@ int tree_json_read(struct import *import)
 	json_release(&reader.json);
 	array_release(&reader.nodes);
 	array_release(&reader.baselines);
-	reader_processes_release(&reader.processes);
+	processes_release(&reader.processes);
 	text_release(&reader.metric);
 	text_release(&reader.unit);
 	text_release(&reader.baseline);

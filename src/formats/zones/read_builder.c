@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "formats/zones/read_profile.h"
 #include "formats/zones_text.h"
 #include "timeline/zone_tracker.h"
@@ -15,11 +15,11 @@ struct id {
 	uint32_t item; /* of the timeline */
 	bool is_declared;
 };
+INTERN_TABLE(known_ids, struct id, key);
 
 /* The file's ids of one kind. */
 struct id_table {
-	ARRAY(struct id) ids;
-	struct hash_index index;
+	struct known_ids ids;
 	uint32_t latest; /* found last: the next record is often about the same */
 };
 
@@ -61,19 +61,13 @@ struct zones_builder *zones_builder_new(struct import *import)
 	return builder;
 }
 
-static void id_table_release(struct id_table *table)
-{
-	array_release(&table->ids);
-	hash_index_release(&table->index);
-}
-
 static void forget_process(struct zones_builder *builder)
 {
 	zone_tracker_free(builder->zones);
 	region_map_free(builder->regions);
-	id_table_release(&builder->threads);
-	id_table_release(&builder->locations);
-	id_table_release(&builder->counters);
+	known_ids_release(&builder->threads.ids);
+	known_ids_release(&builder->locations.ids);
+	known_ids_release(&builder->counters.ids);
 	builder->zones = NULL;
 	builder->regions = NULL;
 	builder->process = TIMELINE_NONE;
@@ -105,17 +99,12 @@ static int forgive(const struct zones_builder *builder)
 	return builder->import->is_lenient ? 0 : -EBADMSG;
 }
 
-static bool is_id(const void *owner, uint32_t item, const void *key)
-{
-	return ((const struct id_table *)owner)->ids.items[item].key == *(const uint64_t *)key;
-}
-
 static struct id *find_id(struct id_table *table, uint64_t key)
 {
 	uint32_t found = table->latest;
 
 	if (found >= table->ids.length || table->ids.items[found].key != key)
-		found = hash_index_find(&table->index, hash_mix(0, key), is_id, table, &key);
+		found = known_ids_find(&table->ids, &(struct id){.key = key});
 	if (found == HASH_INDEX_NONE)
 		return NULL;
 	table->latest = found;
@@ -124,12 +113,10 @@ static struct id *find_id(struct id_table *table, uint64_t key)
 
 static int add_id(struct id_table *table, uint64_t key, uint32_t item, bool is_declared)
 {
-	struct id *id = array_add(&table->ids);
+	struct id id = {.key = key, .item = item, .is_declared = is_declared};
+	uint32_t number;
 
-	if (!id)
-		return -ENOMEM;
-	*id = (struct id){.key = key, .item = item, .is_declared = is_declared};
-	return hash_index_add(&table->index, hash_mix(0, key), (uint32_t)(table->ids.length - 1));
+	return known_ids_add(&table->ids, &id, &number);
 }
 
 static int intern(struct zones_builder *builder, struct zones_string string, uint32_t *ret)
