@@ -5,7 +5,11 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "base/text.h"
+
+INTERN_TABLE(profile_threads, struct thread, process, tid, comm, source);
+INTERN_TABLE(profile_locations, struct location, space, owner, address);
 
 struct profile {
 	struct string_table *strings;
@@ -14,12 +18,10 @@ struct profile {
 	ARRAY(struct metric) metrics;
 	ARRAY(struct module) modules;
 	ARRAY(struct process_info) processes;
-	ARRAY(struct thread) threads;
-	ARRAY(struct location) locations;
+	struct profile_threads threads;
+	struct profile_locations locations; /* found: those that have an address */
 	ARRAY(struct frame) frames;
 	ARRAY(struct sample) samples;
-	struct hash_index thread_index;
-	struct hash_index location_index;
 	struct hash_index frame_index;  /* of locations that have no address */
 	struct hash_index sample_index; /* of the samples below num_indexed_samples */
 	uint32_t num_indexed_samples;
@@ -53,12 +55,10 @@ void profile_free(struct profile *profile)
 	array_release(&profile->metrics);
 	array_release(&profile->modules);
 	array_release(&profile->processes);
-	array_release(&profile->threads);
-	array_release(&profile->locations);
+	profile_threads_release(&profile->threads);
+	profile_locations_release(&profile->locations);
 	array_release(&profile->frames);
 	array_release(&profile->samples);
-	hash_index_release(&profile->thread_index);
-	hash_index_release(&profile->location_index);
 	hash_index_release(&profile->frame_index);
 	hash_index_release(&profile->sample_index);
 	moments_free(profile->moments);
@@ -127,73 +127,17 @@ void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_
 	profile->processes.items[process].comm = comm;
 }
 
-static bool is_thread(const void *owner, uint32_t item, const void *key)
-{
-	const struct profile *profile = owner;
-	const struct thread *thread = &profile->threads.items[item];
-	const struct thread *wanted = key;
-
-	return thread->process == wanted->process && thread->tid == wanted->tid &&
-	       thread->comm == wanted->comm && thread->source == wanted->source;
-}
-
 int profile_add_thread(struct profile *profile, const struct thread *thread, uint32_t *ret)
 {
-	uint64_t hash = hash_mix(hash_mix(thread->process, thread->tid), thread->comm);
-	uint32_t id = hash_index_find(&profile->thread_index, hash, is_thread, profile, thread);
-	struct thread *added;
-
-	if (id != HASH_INDEX_NONE) {
-		*ret = id;
-		return 0;
-	}
-	added = array_add(&profile->threads);
-	if (!added)
-		return -ENOMEM;
-	*added = *thread;
-	id = (uint32_t)(profile->threads.length - 1);
-	if (hash_index_add(&profile->thread_index, hash, id)) {
-		profile->threads.length--;
-		return -ENOMEM;
-	}
-	*ret = id;
-	return 0;
-}
-
-static bool is_location(const void *owner, uint32_t item, const void *key)
-{
-	const struct profile *profile = owner;
-	const struct location *location = &profile->locations.items[item];
-	const struct location *wanted = key;
-
-	return location->address == wanted->address && location->owner == wanted->owner &&
-	       location->space == wanted->space;
+	return profile_threads_intern(&profile->threads, thread, ret);
 }
 
 int profile_add_location(struct profile *profile, enum location_space space, uint32_t owner,
 			 uint64_t address, uint32_t *ret)
 {
 	struct location wanted = {.space = (uint8_t)space, .owner = owner, .address = address};
-	uint64_t hash = hash_mix(hash_mix(space, owner), address);
-	uint32_t id =
-		hash_index_find(&profile->location_index, hash, is_location, profile, &wanted);
-	struct location *added;
 
-	if (id != HASH_INDEX_NONE) {
-		*ret = id;
-		return 0;
-	}
-	added = array_add(&profile->locations);
-	if (!added)
-		return -ENOMEM;
-	*added = wanted;
-	id = (uint32_t)(profile->locations.length - 1);
-	if (hash_index_add(&profile->location_index, hash, id)) {
-		profile->locations.length--;
-		return -ENOMEM;
-	}
-	*ret = id;
-	return 0;
+	return profile_locations_intern(&profile->locations, &wanted, ret);
 }
 
 static uint64_t hash_frame(const struct frame *frame)
