@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
-#include "base/hash.h"
 #include "base/intern.h"
 #include "formats/import.h"
 #include "formats/piece.h"
@@ -20,22 +19,22 @@ struct callgrind_function {
 	uint32_t thread;   /* of the profile */
 	uint32_t location; /* of the profile */
 };
+INTERN_TABLE(callgrind_functions, struct callgrind_function, thread, location);
 
 struct callgrind_call {
 	uint32_t caller; /* functions */
 	uint32_t callee;
 };
+INTERN_TABLE(callgrind_calls, struct callgrind_call, caller, callee);
 
 struct callgrind_graph {
 	struct import *import;
 	size_t num_events;
-	ARRAY(struct callgrind_function) functions;
-	ARRAY(struct callgrind_call) calls; /* no two of the same functions */
+	struct callgrind_functions functions;
+	struct callgrind_calls calls;
 	/* By function and by call, num_events each. Those of all functions together fit 64 bits. */
 	ARRAY(uint64_t) self_costs;
 	ARRAY(uint64_t) call_costs;
-	struct hash_index function_index;
-	struct hash_index call_index;
 };
 
 void callgrind_graph_release(struct callgrind_graph *graph);

@@ -74,79 +74,40 @@ struct callgrind_builder {
 
 void callgrind_graph_release(struct callgrind_graph *graph)
 {
-	array_release(&graph->functions);
-	array_release(&graph->calls);
+	callgrind_functions_release(&graph->functions);
+	callgrind_calls_release(&graph->calls);
 	array_release(&graph->self_costs);
 	array_release(&graph->call_costs);
-	hash_index_release(&graph->function_index);
-	hash_index_release(&graph->call_index);
-}
-
-struct callgrind_key {
-	uint32_t first;
-	uint32_t second;
-};
-
-static bool is_function(const void *owner, uint32_t item, const void *key)
-{
-	const struct callgrind_graph *graph = owner;
-	const struct callgrind_key *wanted = key;
-
-	return graph->functions.items[item].thread == wanted->first &&
-	       graph->functions.items[item].location == wanted->second;
-}
-
-static bool is_call(const void *owner, uint32_t item, const void *key)
-{
-	const struct callgrind_graph *graph = owner;
-	const struct callgrind_key *wanted = key;
-
-	return graph->calls.items[item].caller == wanted->first &&
-	       graph->calls.items[item].callee == wanted->second;
 }
 
 int callgrind_find_function(struct callgrind_graph *graph, uint32_t thread, uint32_t location,
 			    uint32_t *ret)
 {
-	struct callgrind_key key = {thread, location};
-	uint64_t hash = hash_mix(thread, location);
-	struct callgrind_function *added;
+	struct callgrind_function wanted = {.thread = thread, .location = location};
+	size_t num_before = graph->functions.length;
+	int err = callgrind_functions_intern(&graph->functions, &wanted, ret);
 
-	*ret = hash_index_find(&graph->function_index, hash, is_function, graph, &key);
-	if (*ret != HASH_INDEX_NONE)
-		return 0;
-	*ret = (uint32_t)graph->functions.length;
-	added = array_add(&graph->functions);
-	for (size_t i = 0; added && i < graph->num_events; i++)
+	if (err || graph->functions.length == num_before)
+		return err;
+	for (size_t i = 0; i < graph->num_events; i++)
 		if (!array_add(&graph->self_costs))
-			added = NULL;
-	if (!added)
-		return -ENOMEM;
-	added->thread = thread;
-	added->location = location;
-	return hash_index_add(&graph->function_index, hash, *ret);
+			return -ENOMEM;
+	return 0;
 }
 
 int callgrind_find_call(struct callgrind_graph *graph, uint32_t caller, uint32_t callee,
 			uint32_t *ret)
 {
-	struct callgrind_key key = {caller, callee};
-	uint64_t hash = hash_mix(hash_mix(1, caller), callee);
-	struct callgrind_call *added;
+	struct callgrind_call wanted = {.caller = caller, .callee = callee};
+	size_t num_before = graph->calls.length;
+	int err = callgrind_calls_intern(&graph->calls, &wanted, ret);
 
-	*ret = hash_index_find(&graph->call_index, hash, is_call, graph, &key);
-	if (*ret != HASH_INDEX_NONE)
-		return 0;
-	*ret = (uint32_t)graph->calls.length;
-	added = array_add(&graph->calls);
-	for (size_t i = 0; added && i < graph->num_events; i++)
+	if (err || graph->calls.length == num_before)
+		return err;
+	for (size_t i = 0; i < graph->num_events; i++)
 		if (!array_add(&graph->call_costs))
-			added = NULL;
-	if (!added)
-		return -ENOMEM;
-	added->caller = caller;
-	added->callee = callee;
-	return hash_index_add(&graph->call_index, hash, *ret);
+			return -ENOMEM;
+	return 0;
 }
 
 /* ---- the graph ---- */
