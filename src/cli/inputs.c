@@ -318,7 +318,7 @@ static int read_group(const struct reading *group, const struct input_options *o
 		      struct import_counts *ret_counts)
 {
 	_cleanup_(experiment_paths_release) struct experiment_paths paths = {0};
-	struct import_counts unasked;
+	struct import_counts unasked = {0};
 	struct import_counts *counts = ret_counts ? ret_counts : &unasked;
 
 	*counts = (struct import_counts){0};
