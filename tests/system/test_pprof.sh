@@ -23,7 +23,7 @@ cmp "$TMPDIR/again.pb.gz" "$TMPDIR/third.pb.gz" || fail "writing what was read g
 
 need_command protoc
 zcat "$TMPDIR/a.pb.gz" |
-    protoc --decode=pprof.Profile -I"$REPO/src/formats" pprof.proto >"$TMPDIR/decoded"
+    protoc --decode=pprof.Profile -I"$REPO/src/formats/pprof" pprof.proto >"$TMPDIR/decoded"
 grep -q '^  filename: ' "$TMPDIR/decoded" || fail "protoc sees no mappings"
 grep -qE '^string_table: "[0-9a-f]{40}"' "$TMPDIR/decoded" || fail "protoc sees no build IDs"
 total=$(awk '/^sample /{ inside = 1 } /^}/ { inside = 0 } inside && $1 == "value:" { sum += $2 }
