@@ -184,16 +184,26 @@ expect_no_frame() {
     ((count == 0)) || fail "$count samples hold '$2', expected none"
 }
 
-# A value of a JSON file by its path: stats_get FILE lost.ring_full; an object gives the sum of
-# its numbers.
+# Values of a JSON file by their paths, a line each: stats_get FILE lost.ring_full; an object gives
+# the sum of its numbers.
+# stats_get FILE PATH…
 stats_get() {
-    python3 - "$1" "$2" <<'PYTHON'
+    python3 - "$@" <<'PYTHON'
 import json, sys
-value = json.load(open(sys.argv[1]))
-for name in sys.argv[2].split("."):
-    value = value[name]
-print(sum(value.values()) if isinstance(value, dict) else value)
+stats = json.load(open(sys.argv[1]))
+for path in sys.argv[2:]:
+    value = stats
+    for name in path.split("."):
+        value = value[name]
+    print(sum(value.values()) if isinstance(value, dict) else value)
 PYTHON
+}
+
+# A number that is worth showing, not only judging; tests/kernels/run collects these.
+# figure NAME VALUE
+figure() {
+    echo "$1: $2"
+    [[ -z ${FIGURES:-} ]] || echo "$1 $2" >>"$FIGURES"
 }
 
 # fired = idle + filtered + samples + lost, from a --stats file.

@@ -10,18 +10,19 @@ record -F 999 -d 3 -o "$TMPDIR/all.folded" --stats "$TMPDIR/all.json"
 record -F 999 -d 1 -p "$program" -o "$TMPDIR/one.folded" --stats "$TMPDIR/one.json"
 record -F 999 -o "$TMPDIR/command.folded" --stats "$TMPDIR/command.json" -- "$WORKLOADS/burn" 1
 
+names=(samples lost frequency_hz version duration_ns cpus idle filtered user_stacks.complete
+    user_stacks.in_exec user_stacks.truncated user_stacks.recovered frames.total frames.named
+    frames.unnamed unwind_tables.objfiles unwind_tables.rows unwind_tables.bytes
+    unwind_tables.build_ns unwind_tables.build_wall_ns profiler.cpu_ns profiler.max_rss_bytes
+    profiler.startup_ns profiler.output_ns)
 for run in all one command; do
     expect_account_adds_up "$TMPDIR/$run.json"
-    [[ $(stats_get "$TMPDIR/$run.json" samples) = "$(folded_total "$TMPDIR/$run.folded")" ]] ||
+    stats_get "$TMPDIR/$run.json" "${names[@]}" >"$TMPDIR/values" || fail "$run: a name is missing"
+    { read -r samples && read -r lost && read -r frequency_hz; } <"$TMPDIR/values"
+    [[ $samples = "$(folded_total "$TMPDIR/$run.folded")" ]] ||
         fail "$run: samples differ from the sum of the folded file"
-    [[ $(stats_get "$TMPDIR/$run.json" lost) = 0 ]] || fail "$run: lost samples"
-    [[ $(stats_get "$TMPDIR/$run.json" frequency_hz) = 999 ]] || fail "$run: frequency_hz"
-    for name in version duration_ns cpus idle filtered user_stacks.complete user_stacks.in_exec \
-        user_stacks.truncated user_stacks.recovered frames.total frames.named frames.unnamed \
-        unwind_tables.objfiles unwind_tables.rows unwind_tables.bytes unwind_tables.build_ns unwind_tables.build_wall_ns \
-        profiler.cpu_ns profiler.max_rss_bytes profiler.startup_ns profiler.output_ns; do
-        stats_get "$TMPDIR/$run.json" "$name" >/dev/null || fail "$run: no $name"
-    done
+    [[ $lost = 0 ]] || fail "$run: lost samples"
+    [[ $frequency_hz = 999 ]] || fail "$run: frequency_hz"
 done
 
 # Two CPUs' worth of ticks at most, and at least what burn alone must have.

@@ -21,9 +21,11 @@ expect_no_frame "$TMPDIR/two.folded" hammer_kernel
 
 # New children of the process belong to it.
 kill "$other" "$first" "$second"
-start sh -c 'sleep 1; "$1" 2; exit 0' - "$WORKLOADS/forks"
+start sh -c 'until [ -e "$2" ]; do sleep 0.1; done; "$1" 2; exit 0' - "$WORKLOADS/forks" "$TMPDIR/begin"
 SECONDS=0
-record -F 1999 -d 30 -p "$PID" -o "$TMPDIR/children.folded"
-((SECONDS < 10)) || fail "the recording went on after its process had ended"
+start_recording -F 1999 -d 120 -p "$PID" -o "$TMPDIR/children.folded"
+touch "$TMPDIR/begin"
+end_recording
+((SECONDS < 60)) || fail "the recording went on after its process had ended"
 expect_frame "$TMPDIR/children.folded" parent_burn 100
 expect_frame "$TMPDIR/children.folded" child_burn 100

@@ -2,28 +2,28 @@
 # Sourced by the tests of whole user stacks, after lib.sh: how many stacks go all the way to where
 # their thread began, and which way the others went.
 
-# Share in percent of the user stacks that are complete, by a --stats file. Samples taken inside
-# execve have no stack to lose: the old one is gone, the new one has not begun.
-# whole_share STATS
-whole_share() {
-    awk -v whole="$(stats_get "$1" user_stacks.complete)" -v cut="$(count_cut "$1")" \
-        'BEGIN { printf "%.2f\n", whole + cut ? 100 * whole / (whole + cut) : 0 }'
-}
-
-count_cut() { stats_get "$1" user_stacks.truncated; }
-
-count_user_stacks() {
-    echo $(($(stats_get "$1" user_stacks.complete) + $(count_cut "$1")))
-}
-
-# The reasons that occurred, with their counts.
-list_reasons() {
+# What a --stats file has of user stacks, a line each: the share in percent of those that are complete,
+# how many there are, the reasons why some were cut with their counts, and the rest in words.
+# Samples taken inside execve have no stack to lose: the old one is gone, the new one has not begun.
+# summarize_stacks STATS
+summarize_stacks() {
     python3 - "$1" <<'PYTHON'
 import json, sys
-reasons = json.load(open(sys.argv[1]))["user_stacks"]["truncated"]
-print(", ".join(f"{name} {count}" for name, count in reasons.items() if count) or "none")
+stats = json.load(open(sys.argv[1]))
+stacks = stats["user_stacks"]
+number = stacks["complete"] + sum(stacks["truncated"].values())
+print(f"{100 * stacks['complete'] / max(number, 1):.2f}")
+print(number)
+print(", ".join(f"{name} {count}" for name, count in stacks["truncated"].items() if count) or "none")
+print(f"recovered {stacks['recovered']}, in exec {stacks['in_exec']},"
+      f" processes {stats['processes']['forks']}, lost {sum(stats['lost'].values())}")
 PYTHON
 }
+
+whole_share() { summarize_stacks "$1" | sed -n 1p; }
+count_user_stacks() { summarize_stacks "$1" | sed -n 2p; }
+list_reasons() { summarize_stacks "$1" | sed -n 3p; }
+count_cut() { stats_get "$1" user_stacks.truncated; }
 
 # The outermost frames of user stacks that begin with no known beginning; the most frequent first.
 show_outermost() {
@@ -36,15 +36,10 @@ show_outermost() {
 
 # expect_whole FOLDED STATS WHAT GATE [GOAL]: GATE leaves room for a noisy machine, GOAL does not.
 expect_whole() {
-    local folded=$1 stats=$2 what=$3 gate=$4 goal=${5:-$4} share
-    share=$(whole_share "$stats")
-    echo "$what: $share % of $(count_user_stacks "$stats") user stacks are whole" \
-        "(goal $goal %, gate $gate %);" \
-        "cut: $(list_reasons "$stats");" \
-        "recovered $(stats_get "$stats" user_stacks.recovered)," \
-        "in exec $(stats_get "$stats" user_stacks.in_exec)," \
-        "processes $(stats_get "$stats" processes.forks)," \
-        "lost $(stats_get "$stats" lost)"
+    local folded=$1 stats=$2 what=$3 gate=$4 goal=${5:-$4} share number reasons others
+    { read -r share && read -r number && read -r reasons && read -r others; } < <(summarize_stacks "$stats")
+    echo "$what: $share % of $number user stacks are whole (goal $goal %, gate $gate %);" \
+        "cut: $reasons; $others"
     awk -v share="$share" -v gate="$gate" 'BEGIN { exit !(share >= gate) }' || {
         show_outermost "$folded"
         fail "only $share % of the user stacks are whole in $what, expected $gate %"
