@@ -1,0 +1,15 @@
+#!/bin/bash
+# No BPF program costs the verifier more than half of the million instructions that it looks at, so
+# that one which looks at more of them does not refuse it.
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+# A trace with scheduling needs all programs. Of two with the same name the larger one counts.
+record -v -a --sched -d 200ms -o "$TMPDIR/all.pftrace"
+sed -nE 's/^.*\<([a-z_]+): ([0-9]+) instructions verified$/\1 \2/p' "$TMPDIR/record.err" |
+    sort -k 2nr | sort -su -k 1,1 | sort -k 2nr >"$TMPDIR/programs"
+[[ -s $TMPDIR/programs ]] || fail "no program's instructions are told"
+while read -r program instructions; do
+    figure "instructions.$program" "$instructions"
+    expect_between "instructions verified of $program" "$instructions" 1 500000
+done <"$TMPDIR/programs"

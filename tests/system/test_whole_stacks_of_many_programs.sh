@@ -1,0 +1,43 @@
+#!/bin/bash
+# User stacks are whole while many programs run at once: shells that fork, an interpreter, stripped
+# tools of the system, programs without frame pointers.
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/whole_stacks.sh"
+need_recording
+
+cat >"$TMPDIR/load.sh" <<'END'
+end=$((SECONDS + 6))
+fork_without_exec() {
+    while ((SECONDS < end)); do
+        text=
+        for ((i = 0; i < 200; i++)); do
+            text+=" $((i * 7919 % 1000))"
+        done
+        words=$(for word in $text; do echo "${word/1/one}"; done | while read -r line; do echo "$line"; done)
+    done
+}
+run_tools() {
+    while ((SECONDS < end)); do
+        seq 2000 | awk '{ sum += $1 * $1 % 7 } END { print sum }'
+        seq 5000 | gzip | gzip -d | sed 's/1/one/g' | sort -r
+    done
+}
+for program in burn nofp_deep nofp_signal threads; do
+    "$WORKLOADS/$program" 600 &
+done
+programs=$(jobs -p)
+fork_without_exec &
+shells=$!
+run_tools
+wait $shells
+kill $programs
+wait
+END
+# No table is taken from the cache: the first run on a machine is the hardest.
+record -F 499 --no-inline --no-cache -o "$TMPDIR/many.folded" --stats "$TMPDIR/many.json" -- \
+    bash "$TMPDIR/load.sh" >/dev/null
+expect_account_adds_up "$TMPDIR/many.json"
+figure whole_stacks "$(whole_share "$TMPDIR/many.json")"
+expect_whole "$TMPDIR/many.folded" "$TMPDIR/many.json" "many programs" 99.8
+samples=$(count_user_stacks "$TMPDIR/many.json")
+((samples >= 1000)) || fail "only $samples user stacks, expected at least 1000"
