@@ -188,6 +188,9 @@ test-programs: $(UNIT_TESTS) $(WORKLOADS) $(PROGRAMS)
 check: all test-programs  ## build and run every test
 	$(Q)O=$(O) tests/run
 
+kernels: all test-programs  ## boot other kernels and record there
+	$(Q)O=$(O) tests/kernels/run
+
 bench: all test-programs  ## measure against perf and FlameGraph, side by side (not a test)
 	$(Q)O=$(O) tests/bench/formats
 	$(Q)O=$(O) tests/bench/imports
@@ -274,7 +277,7 @@ help:  ## this list
 
 -include $(OBJECTS:.o=.d) $(WASM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
 	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d)
-.PHONY: FORCE all test-programs check bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
+.PHONY: FORCE all test-programs check kernels bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 .SECONDARY:
