@@ -11,4 +11,4 @@ expect_every_stack "$folded" ';__vdso_clock_gettime[; ]' \
     "$(way_to_main nofp_vdso);(read_clocks;)?(read_clock_ns_\[i\];)?([^;]+;)?__vdso_clock_gettime"
 expect_between "share of read_clocks in the vdso" \
     "$(folded_share "$folded" read_clocks __vdso_clock_gettime)" 99 100
-expect_between "share of the vdso" "$(folded_share "$folded" __vdso_clock_gettime)" 40 100
+expect_between "share of the vdso" "$(folded_share "$folded" __vdso_clock_gettime)" 20 100
