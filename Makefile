@@ -114,6 +114,12 @@ $(O)/src/%.o: src/%.c | $(GENERATED)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# Compiled for its warnings alone.
+SYNTAX := $(patsubst %.c,$(O)/syntax/%,$(SOURCES) $(wildcard tests/unit/*/test_*.c tests/programs/*.c))
+$(O)/syntax/%: %.c | $(GENERATED)
+	$(call say,SYNTAX,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MF $@.d -MT $@ -Itests/unit -DVIEWER_PAGE='""' -fsyntax-only $< && touch $@
+
 .SECONDEXPANSION:
 $(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h: src/formats/$$*/$$*.proto
 	$(call say,PROTO,$<)
@@ -184,9 +190,13 @@ $(O)/tests/workloads/%_static: tests/workloads/%.c
 	$(call say,WORKLOAD,$@)
 	$(Q)mkdir -p $(@D) && { $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -static -o $@ $< 2> $@.log || true; }
 
+syntax: $(SYNTAX)  ## every warning of the compiler (CC=clang), and nothing built
 test-programs: $(UNIT_TESTS) $(WORKLOADS) $(PROGRAMS)
 check: all test-programs  ## build and run every test
 	$(Q)O=$(O) tests/run
+
+check-all:  ## what CI runs, at length: all kernels, all packages, every test under sanitizers
+	$(Q).ci/run --all
 
 kernels: all test-programs  ## boot other kernels and record there
 	$(Q)O=$(O) tests/kernels/run
@@ -276,8 +286,8 @@ help:  ## this list
 	@sed -n '3,6s/^# *//p' Makefile
 
 -include $(OBJECTS:.o=.d) $(WASM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
-	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d)
-.PHONY: FORCE all test-programs check kernels bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
+	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d) $(SYNTAX:=.d)
+.PHONY: FORCE all syntax test-programs check check-all kernels bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -99,18 +99,32 @@ static int use_process(struct adder *adder, uint32_t pid, uint32_t *ret)
 	return set_id(&adder->known, pid, 0, *ret);
 }
 
+/*
+ * A thread inherits the name of its parent. If all its samples are from before it set its own, it
+ * still has that name in the profile; the switches have its last one.
+ */
+static int rename_thread(struct adder *adder, uint32_t id, const char *name)
+{
+	struct timeline_thread *thread = timeline_get_thread(adder->timeline, id);
+
+	if (thread->name != timeline_get_process(adder->timeline, thread->process)->name)
+		return 0;
+	return timeline_add_string(adder->timeline, name, &thread->name);
+}
+
 static int add_thread(struct adder *adder, const struct scheduled_thread *thread)
 {
+	const struct id_entry *known = find_entry(&adder->threads, thread->pid, thread->tid);
+	const char *name = schedule_store_get_name(adder->store, thread->name);
 	struct timeline_thread added = {.tid = thread->tid};
 	int err;
 
-	if (find_entry(&adder->threads, thread->pid, thread->tid))
-		return 0;
+	if (known)
+		return rename_thread(adder, known->id, name);
 	err = use_process(adder, thread->pid, &added.process);
 	if (err || added.process == TIMELINE_NONE)
 		return err;
-	err = timeline_add_string(adder->timeline,
-				  schedule_store_get_name(adder->store, thread->name), &added.name);
+	err = timeline_add_string(adder->timeline, name, &added.name);
 	return err ? err : timeline_add_thread(adder->timeline, &added, NULL);
 }
 

@@ -18,8 +18,10 @@ for ((i = 1; i <= count; i++)); do
     expect_account_adds_up "$TMPDIR/x.$i.json"
     QUERIES=()
     rm -f "$TMPDIR/expected_rows"
-    expect_rows "select count(*), sum(ts <= $end_ns), count(*) = count(callsite_id) from perf_sample" <<END
-$(stats_get "$TMPDIR/x.$i.json" samples)|0|1
+    # A sample may have been on its way when the trace before was ended, of a CPU that a hypervisor held.
+    expect_rows "select count(*), sum(ts <= $end_ns) <= 20, count(*) = count(callsite_id)
+        from perf_sample" <<END
+$(stats_get "$TMPDIR/x.$i.json" samples)|1|1
 END
     expect_rows "select sum(value != 0) from (select value, row_number() over
         (partition by track_id order by ts desc, counter.id desc) as age from counter

@@ -179,6 +179,42 @@ static void threads_that_no_sample_showed_are_added_to_their_process(void **stat
 	file_table_free(files);
 }
 
+static void set_name(struct timeline *timeline, uint32_t thread, const char *name)
+{
+	assert_int_equal(
+		timeline_add_string(timeline, name, &timeline_get_thread(timeline, thread)->name),
+		0);
+}
+
+static void a_thread_sampled_before_it_had_a_name_gets_that_of_the_switches(void **state _unused_)
+{
+	struct file_table *files = file_table_new("/nowhere", NULL);
+	struct process_table *processes = process_table_new("/nowhere", files);
+	struct wire_schedule batch = batch_of(0, 0, 0);
+	struct timeline *timeline = make_timeline();
+	struct schedule_store *store;
+
+	assert_int_equal(
+		timeline_add_string(timeline, "server", &timeline_get_process(timeline, 0)->name),
+		0);
+	set_name(timeline, 0, "server");
+	set_name(timeline, 1, "what it calls itself");
+	assert_int_equal(schedule_store_new("/tmp", &store, NULL), 0);
+	batch_name(&batch, 10, 10, "worker");
+	batch_name(&batch, 10, 11, "worker");
+	assert_int_equal(schedule_store_add(store, &batch, BATCH_BYTES(&batch)), 0);
+	assert_int_equal(trace_schedule_add(store, processes, timeline), 0);
+
+	assert_string_equal(timeline_get_string(timeline, timeline_get_thread(timeline, 0)->name),
+			    "worker");
+	assert_string_equal(timeline_get_string(timeline, timeline_get_thread(timeline, 1)->name),
+			    "what it calls itself");
+	timeline_free(timeline);
+	schedule_store_free(store);
+	process_table_free(processes);
+	file_table_free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +223,7 @@ int main(void)
 		cmocka_unit_test(an_exit_ends_it_though_the_tid_is_used_again),
 		cmocka_unit_test(nobody_stays_where_another_thread_has_come),
 		cmocka_unit_test(threads_that_no_sample_showed_are_added_to_their_process),
+		cmocka_unit_test(a_thread_sampled_before_it_had_a_name_gets_that_of_the_switches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
