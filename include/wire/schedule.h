@@ -2,7 +2,7 @@
  * What the scheduling program and user space tell each other.
  *
  * Included by both sides, as wire/wire.h is. A CPU's events are collected into batches; a batch is
- * one record of a ring. Its slots are in order of time. Names are told once: both sides keep, for
+ * one record of a ring. Its slots are in order of time. Names are reported once: both sides keep, for
  * every CPU, WIRE_SCHEDULE_NAMES names by tid modulo that number, so the name that user space has
  * in an event's place is the event's.
  */
@@ -19,8 +19,8 @@
 enum wire_schedule_kind {
 	WIRE_SCHEDULE_SWITCH = 1,           /* the CPU goes on with tid */
 	WIRE_SCHEDULE_SWITCH_PREEMPTED = 2, /* the same, though the one before wanted to run on */
-	WIRE_SCHEDULE_WAKING = 3,           /* what runs on the CPU wakes tid */
-	WIRE_SCHEDULE_WAKING_IN_INTERRUPT = 4, /* an interrupt on the CPU wakes tid */
+	WIRE_SCHEDULE_WAKEUP = 3,           /* what runs on the CPU wakes tid */
+	WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT = 4, /* an interrupt on the CPU wakes tid */
 	WIRE_SCHEDULE_NAME = 5,                /* tid's name is in the next slot */
 };
 
@@ -31,7 +31,7 @@ struct wire_schedule_event {
 	wire_u64 time_ns; /* CLOCK_BOOTTIME; of a name: the thread's pid */
 	wire_u32 tid;
 	wire_u16 state;   /* of a switch: task state | exit state, as the kernel keeps them, of the
-			     thread that leaves; of a waking: the CPU it is to run on */
+			     thread that leaves; of a wakeup: the CPU it is to run on */
 	wire_u8 priority; /* of tid, as the kernel counts: 120 is nice 0 */
 	wire_u8 kind;     /* enum wire_schedule_kind */
 };
@@ -45,11 +45,11 @@ _Static_assert(sizeof(union wire_schedule_slot) == 16, "a slot is part of the wi
 struct wire_schedule {
 	wire_u32 type;   /* WIRE_SCHEDULE */
 	wire_u32 number; /* of the CPU's batches, from 0; one that is missing was lost */
-	wire_u32 tid;    /* that ran when the batch was begun; 0: idle, or not wanted */
+	wire_u32 tid;    /* that ran by the events before; 0: idle, or not wanted */
 	wire_u16 cpu;
 	wire_u16 num_slots;    /* only these are sent */
 	wire_u32 num_switches; /* in these slots */
-	wire_u32 num_wakings;
+	wire_u32 num_wakeups;
 	union wire_schedule_slot slots[WIRE_SCHEDULE_SLOTS];
 };
 _Static_assert(sizeof(struct wire_schedule) == 24 + 16 * WIRE_SCHEDULE_SLOTS,
@@ -63,25 +63,27 @@ struct wire_schedule_cpu {
 	struct wire_schedule batch;
 	wire_u32 tid;             /* that the events told so far let run */
 	wire_u32 name_generation; /* names told in earlier generations may have been lost */
+	wire_u32 num_leaves;      /* how often that thread had left a CPU before, modulo 2^32 */
 	wire_u8 is_busy;
 	wire_u8 has_begun;
-	wire_u8 padding[6];
+	wire_u8 padding[2];
 };
 _Static_assert(sizeof(struct wire_schedule_cpu) == 24 + 16 * WIRE_SCHEDULE_SLOTS + 16,
 	       "struct wire_schedule_cpu is part of the wire format");
 
 /*
- * Per CPU. Every event that is wanted adds to `switches` or `wakings`, and then to at most one of
+ * Per CPU. Every event that is wanted adds to `switches` or `wakeups`, and then to at most one of
  * the others.
  */
 struct wire_schedule_counters {
 	wire_u64 switches;
-	wire_u64 wakings;
+	wire_u64 wakeups;
 	wire_u64 lost_ring_switches; /* no room in the ring for their batch */
-	wire_u64 lost_ring_wakings;
-	wire_u64 lost_nested; /* wakings by an interrupt while another event was being added */
+	wire_u64 lost_ring_wakeups;
+	wire_u64 lost_nested;     /* wakeups by an interrupt while another event was being added */
+	wire_u64 missed_switches; /* that the kernel did not tell of; not among `switches` */
 };
-_Static_assert(sizeof(struct wire_schedule_counters) == 40,
+_Static_assert(sizeof(struct wire_schedule_counters) == 48,
 	       "struct wire_schedule_counters is part of the wire format");
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/attributes.h"
 #include "cli/account.h"
 #include "cli/outputs.h"
+#include "symbolize/symbolizer.h"
 
 struct summary {
 	const struct account *account;
@@ -18,6 +19,7 @@ struct summary {
 	const char *stats_path; /* NULL: none was written */
 	const char *event_name;
 	bool is_kernel_restricted; /* kallsyms showed no addresses */
+	struct unread_debug_info unread_debug_info;
 	bool has_user_stacks;
 };
 

@@ -7,11 +7,11 @@
 
 /* Bits of task states, as in Linux 5.14 to 6.18 (include/linux/sched.h). */
 #define STATE_UNINTERRUPTIBLE 0x2u
-#define STATE_REPORTED        0x7fu /* running to parked: these are shown as they are */
+#define STATE_REPORTED        0x7fu /* TASK_RUNNING to TASK_PARKED: reported unchanged */
 #define STATE_NO_LOAD         0x400u
 #define STATE_RTLOCK_WAIT     0x1000u
 #define STATE_FROZEN          0x8000u
-/* What the tracepoint says of a kernel thread that waits for work. */
+/* TASK_REPORT_IDLE: the tracepoint's state of a kernel thread that waits for work. */
 #define REPORTED_IDLE 0x80u
 
 #define IDLE_PRIORITY 120
@@ -50,27 +50,41 @@ bool schedule_batch_is_valid(const void *record, size_t size)
 	return true;
 }
 
+/* A name is told just before the event that it is needed for. 0: there is none. */
+static uint64_t find_time(const struct wire_schedule *batch, uint32_t name_slot)
+{
+	uint32_t i = name_slot;
+
+	while (i < batch->num_slots && batch->slots[i].event.kind == WIRE_SCHEDULE_NAME)
+		i += 2;
+	return i < batch->num_slots ? batch->slots[i].event.time_ns : 0;
+}
+
 int schedule_batch_intern(struct wire_schedule *batch, struct string_table *strings,
-			  int (*on_thread)(uint32_t pid, uint32_t tid, uint32_t name,
-					   void *context),
+			  int (*on_thread)(const struct scheduled_name *told, void *context),
 			  void *context)
 {
 	for (uint32_t i = 0; i < batch->num_slots; i++) {
 		const struct wire_schedule_event *event = &batch->slots[i].event;
+		struct scheduled_name told;
 		char *text;
-		uint32_t name;
 		int err;
 
 		if (event->kind != WIRE_SCHEDULE_NAME)
 			continue;
+		told = (struct scheduled_name){
+			.time_ns = find_time(batch, i),
+			.pid = (uint32_t)event->time_ns,
+			.tid = event->tid,
+		};
 		text = batch->slots[++i].name;
-		err = string_table_add(strings, text, strnlen(text, WIRE_COMM_SIZE), &name);
+		err = string_table_add(strings, text, strnlen(text, WIRE_COMM_SIZE), &told.name);
 		if (err)
 			return err;
-		err = on_thread((uint32_t)event->time_ns, event->tid, name, context);
+		err = on_thread(&told, context);
 		if (err)
 			return err;
-		memcpy(text, &name, sizeof(name));
+		memcpy(text, &told.name, sizeof(told.name));
 	}
 	return 0;
 }
@@ -120,7 +134,7 @@ void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_
 	if (decoder->next_slot == batch->num_slots)
 		return;
 	if (is_after_loss) {
-		/* The second is given first. */
+		/* A stack: the second is returned first. */
 		insert(decoder, batch->slots[decoder->next_slot].event.time_ns, batch->tid);
 		insert(decoder, is_first ? begin_ns : decoder->last_ns, 0);
 	} else if (is_first) {
@@ -131,7 +145,7 @@ void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_
 static void give_switch(struct schedule_decoder *decoder, const struct sched_switch *event,
 			struct schedule_event *ret)
 {
-	ret->is_waking = false;
+	ret->is_wakeup = false;
 	ret->on_cpu = *event;
 	ret->on_cpu.previous_tid = decoder->tid;
 	decoder->tid = event->next_tid;
@@ -151,7 +165,7 @@ static void fill_switch(const struct schedule_decoder *decoder,
 	};
 }
 
-static void fill_waking(const struct schedule_decoder *decoder,
+static void fill_wakeup(const struct schedule_decoder *decoder,
 			const struct wire_schedule_event *event, struct sched_waking *ret)
 {
 	*ret = (struct sched_waking){
@@ -161,7 +175,7 @@ static void fill_waking(const struct schedule_decoder *decoder,
 		.name = find_name(decoder, event->tid),
 		.cpu = decoder->batch->cpu,
 		.target_cpu = event->state,
-		.is_in_interrupt = event->kind == WIRE_SCHEDULE_WAKING_IN_INTERRUPT,
+		.is_in_interrupt = event->kind == WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT,
 	};
 }
 
@@ -180,10 +194,10 @@ bool schedule_decoder_next(struct schedule_decoder *decoder, struct schedule_eve
 		return false;
 	event = &batch->slots[decoder->next_slot++].event;
 	decoder->last_ns = event->time_ns;
-	ret->is_waking = event->kind == WIRE_SCHEDULE_WAKING ||
-			 event->kind == WIRE_SCHEDULE_WAKING_IN_INTERRUPT;
-	if (ret->is_waking) {
-		fill_waking(decoder, event, &ret->waking);
+	ret->is_wakeup = event->kind == WIRE_SCHEDULE_WAKEUP ||
+			 event->kind == WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT;
+	if (ret->is_wakeup) {
+		fill_wakeup(decoder, event, &ret->wakeup);
 	} else {
 		fill_switch(decoder, event, &on_cpu);
 		give_switch(decoder, &on_cpu, ret);

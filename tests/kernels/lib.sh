@@ -93,7 +93,7 @@ fetch_kernel() (
 # ---- the guest's root -----------------------------------------------------------------------
 
 # What the tests call; some of it only some tests, which skip without it.
-guest_programs=(awk base64 bash basename bpftool cat chmod cmp comm cp cut dash date dd df diff dirname
+guest_programs=(awk base64 bash basename bpftool cat chmod chown cmp comm cp cut dash date dd df diff dirname
     dmesg du echo env expr false find grep gzip head hostname id ip kill ln ls mkdir mkfifo mktemp mount
     mv nice nohup nproc nsenter od paste perl pgrep pkill printf prlimit ps readlink realpath rm rmdir
     sed seq setpriv setsid sh sha256sum sleep sort stat sync tac tail tar taskset tee test timeout touch

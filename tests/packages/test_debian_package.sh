@@ -20,7 +20,7 @@ grep -q ' ./usr/bin/stackwide ' "$TMPDIR/added" || fail "no program was installe
 shorten_captures
 crontab=$ROOT/etc/cron.d/stackwide
 read -r _ _ _ _ _ user command < <(sed -n 's/^#\([*]\/5 \)/\1/p' "$crontab")
-[[ $user = root && $command = stackwide\ capture* ]] || fail "odd line of cron: $user $command"
+[[ $user = root && $command = timeout\ 20m\ nice\ -n\ -10\ setpriv\ *\ stackwide\ capture* ]] || fail "odd line of cron: $user $command"
 do_in_root env -i "$(grep ^PATH= "$crontab")" SHELL=/bin/sh /bin/sh -c "$command"
 [[ $(list_captures | cut -d' ' -f1,2) = "0 640" ]] || fail "no capture of cron: $(list_captures)"
 in_root stackwide history --dir /var/lib/stackwide --json >"$TMPDIR/history.json"

@@ -29,6 +29,7 @@ stop_background() {
     for pid in ${BACKGROUND[@]+"${BACKGROUND[@]}"}; do
         kill -KILL "$pid" 2>/dev/null || true
     done
+    BACKGROUND=()
 }
 trap stop_background EXIT
 
@@ -79,11 +80,16 @@ start_recording() {
     sleep 0.3
 }
 
+# Like grep -q, but reads all: what writes into a pipe that ends early is killed, and has failed.
+has_line() { grep "$@" >/dev/null; }
+
+# It has its events and, the last thing before it begins, has given up rights, where it can.
 is_sampling() {
     if ! kill -0 "$1" 2>/dev/null; then
         fail "the recording ended before it began"
     fi
-    find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null | grep -q .
+    find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null | has_line . &&
+        ! grep -q '^Seccomp:[[:space:]]*0' "/proc/$1/status" 2>/dev/null
 }
 
 stop_recording() {
@@ -111,10 +117,10 @@ expect_status() {
     fi
 }
 
-# Wait (10 s at most) until a command succeeds.
+# Wait until a command succeeds; a minute at most, for machines with much else to do.
 wait_until() {
-    local tries
-    for ((tries = 0; tries < 200; tries++)); do
+    local end=$((SECONDS + 60))
+    while ((SECONDS < end)); do
         "$@" && return
         sleep 0.05
     done
@@ -178,10 +184,11 @@ expect_frame() {
     fi
 }
 
+# expect_no_frame FILE FRAME [WITHIN]
 expect_no_frame() {
     local count
-    count=$(folded_count "$1" "$2")
-    ((count == 0)) || fail "$count samples hold '$2', expected none"
+    count=$(folded_count "$@")
+    ((count == 0)) || fail "$count samples hold '$2'${3:+ within $3}, expected none"
 }
 
 # Values of a JSON file by their paths, a line each: stats_get FILE lost.ring_full; an object gives

@@ -39,7 +39,7 @@ check_trace() {
     node "$REPO/tests/perfetto/query.mjs" "$TRACE_PROCESSOR" "$1" ${QUERIES[@]+"${QUERIES[@]}"} \
         >"$TMPDIR/rows" || fail "the trace processor refuses $1"
     if ((${#QUERIES[@]})); then
-        diff -U 100 "$TMPDIR/expected_rows" "$TMPDIR/rows" ||
+        diff -U 8 "$TMPDIR/expected_rows" "$TMPDIR/rows" ||
             fail "the trace processor gives other rows (+) for $1"
     fi
 }

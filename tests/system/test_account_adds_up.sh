@@ -9,10 +9,11 @@ start "$WORKLOADS/spawn" 60 "$WORKLOADS/short_lived" >/dev/null
 record -F 999 -d 3 -o "$TMPDIR/all.folded" --stats "$TMPDIR/all.json"
 record -F 999 -d 1 -p "$program" -o "$TMPDIR/one.folded" --stats "$TMPDIR/one.json"
 record -F 999 -o "$TMPDIR/command.folded" --stats "$TMPDIR/command.json" -- "$WORKLOADS/burn" 1
+stop_background
 
 names=(samples lost frequency_hz version duration_ns cpus idle filtered user_stacks.complete
-    user_stacks.in_exec user_stacks.truncated user_stacks.recovered frames.total frames.named
-    frames.unnamed unwind_tables.objfiles unwind_tables.rows unwind_tables.bytes
+    user_stacks.in_exec user_stacks.truncated user_stacks.recovered user_stacks.unproven frames.total
+    frames.named frames.sizeless frames.unnamed unwind_tables.objfiles unwind_tables.rows unwind_tables.bytes
     unwind_tables.build_ns unwind_tables.build_wall_ns profiler.cpu_ns profiler.max_rss_bytes
     profiler.startup_ns profiler.output_ns)
 for run in all one command; do

@@ -10,7 +10,7 @@ capture_program() {
     start "$WORKLOADS/tuned" 60 "$1"
     local pid=$PID
     for _ in 1 2 3; do
-        "$STACKWIDE" capture --dir "$archive" -p "$pid" -d 2s -F 499 --min-free 0
+        "$STACKWIDE" capture --dir "$archive" -p "$pid" -d 1s -F 999 --min-free 0
     done
     kill "$pid"
 }

@@ -1,12 +1,14 @@
 #!/bin/bash
 # Ctrl-C, SIGTERM and SIGHUP end a recording, which writes its outputs and succeeds.
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
 
 start "$WORKLOADS/burn" 60
+program=$PID
 for signal in INT TERM HUP; do
     start_recording -F 499 -o "$TMPDIR/$signal.folded"
-    sleep 1
+    wait_for_cpu_time 500 "$program"
     kill "-$signal" "$RECORDER"
     end_recording
     expect_frame "$TMPDIR/$signal.folded" burn_60 50

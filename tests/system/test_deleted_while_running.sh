@@ -1,20 +1,24 @@
 #!/bin/bash
 # A program that is deleted, before or while it is recorded, keeps its names.
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
 
+programs=()
 for name in early late; do
     cp "$WORKLOADS/burn" "$TMPDIR/$name"
     start "$TMPDIR/$name" 60
     wait_until runs_program "$PID" "$name"
+    programs+=("$PID")
 done
 rm "$TMPDIR/early"
 start_recording -F 1999 -o "$TMPDIR/all.folded"
 rm "$TMPDIR/late"
-sleep 2
+for program in "${programs[@]}"; do
+    wait_for_cpu_time 1000 "$program"
+done
 stop_recording
 
 for name in early late; do
-    expect_near "share of burn_60 in $name" \
-        "$(folded_share "$TMPDIR/all.folded" burn_60 "$name")" 60 8
+    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 8 1000 1999
 done

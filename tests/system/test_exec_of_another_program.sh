@@ -1,6 +1,7 @@
 #!/bin/bash
 # A process that execs another program: each part has the names of its own program.
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
 
 start_recording -F 999 -o "$TMPDIR/all.folded"
@@ -15,7 +16,7 @@ for file in "$TMPDIR"/{command,all}.folded; do
     grep -Ev "$is_starting" "$file" >"$TMPDIR/started.folded"
     expect_between "share of before_exec in execs" \
         "$(folded_share "$TMPDIR/started.folded" before_exec execs)" 90 100
-    expect_near "share of burn_60 in burn" "$(folded_share "$file" burn_60 burn)" 60 5
+    expect_share "$file" burn_60 burn 60 5 2000 999
     expect_near "share of before_exec in burn" "$(folded_share "$file" before_exec burn)" 0 0
     expect_near "share of burn_60 in execs" "$(folded_share "$file" burn_60 execs)" 0 0
 done

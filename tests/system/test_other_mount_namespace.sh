@@ -1,6 +1,7 @@
 #!/bin/bash
 # A program in a mount namespace of its own, where its path leads to another file than here.
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
 need_command unshare
 unshare -m true 2>/dev/null || skip "mount namespaces are not permitted here"
@@ -9,19 +10,23 @@ unshare -m true 2>/dev/null || skip "mount namespaces are not permitted here"
 for name in early late; do
     cp "$WORKLOADS/forks" "$TMPDIR/$name"
 done
+programs=()
 run_inside() {
     start unshare -m sh -c 'mount --bind "$1" "$2" && exec "$2" 60' - "$WORKLOADS/burn" "$1"
     wait_until runs_program "$PID" "$(basename "$1")"
+    programs+=("$PID")
 }
 
 run_inside "$TMPDIR/early"
 start_recording -F 1999 -o "$TMPDIR/all.folded"
 run_inside "$TMPDIR/late"
-sleep 2
+for program in "${programs[@]}"; do
+    wait_for_cpu_time 1000 "$program"
+done
 stop_recording
 
 for name in early late; do
     expect_near "share of burn_60 in $name" \
         "$(folded_share "$TMPDIR/all.folded" burn_60 "$name")" 60 8
+    expect_no_frame "$TMPDIR/all.folded" parent_burn "$name"
 done
-expect_no_frame "$TMPDIR/all.folded" parent_burn

@@ -61,7 +61,7 @@ if perf record "${options[@]}" -z -g -e cpu-clock -o packed.data -- ./by_frame_p
 fi
 
 # Both events are there, and are told apart.
-"$STACKWIDE" report fp.data --json 2>/dev/null | grep -qE '"name": *"page-faults(:u)?"' ||
+"$STACKWIDE" report fp.data --json 2>/dev/null | has_line -E '"name": *"page-faults(:u)?"' ||
     fail "fp.data has no metric page-faults"
 
 # The program is gone, then at hand under its build ID, its path, its name.

@@ -50,10 +50,11 @@ expect_rows "select count(*) > 100, sum(a.depth >= b.depth) from $FRAMES a join 
     where a.name = 'run_fiber' and b.name = 'keep_busy'" <<'END'
 1|0
 END
-# What runs on a fiber by its stack is on a fiber's region at that time, and nothing else is.
-expect_rows "select count(*) > 100, sum(region is null), sum(region not like 'fiber %')
+# What runs on a fiber by its stack is on a fiber's region at that time, and nothing else is. Between
+# switching to a fiber and saying so a thread may lose its CPU for long, a few times at most.
+expect_rows "select count(*) > 100, sum(region is null), sum(region not like 'fiber %') <= 3
     from $PLACED where id in (select sample from $FRAMES where name = 'run_fiber')" <<'END'
-1|0|0
+1|0|1
 END
 expect_rows "select parent_track, name, count(*) from $SLICES
     where track = 'zones' and name in ('inner', 'outer') group by 1, 2 order by 1, 2" <<'END'

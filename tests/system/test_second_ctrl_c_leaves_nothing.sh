@@ -20,7 +20,17 @@ child = subprocess.Popen(
     [sys.argv[1], "record", "-F", "4999", "-o", "new.folded", "-o", "old.folded",
      "-o", "-", "--to", "folded"], stdout=writer)
 os.close(writer)
-time.sleep(3)
+
+def is_sampling():
+    folder = f"/proc/{child.pid}/fd"
+    try:
+        return any("perf_event" in os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder))
+    except FileNotFoundError:  # closed meanwhile
+        return False
+
+while not is_sampling():
+    time.sleep(0.05)
+time.sleep(2)
 child.send_signal(signal.SIGINT)
 try:
     child.wait(timeout=2)
@@ -28,7 +38,7 @@ try:
 except subprocess.TimeoutExpired:
     pass
 child.send_signal(signal.SIGINT)
-status = child.wait(timeout=5)
+status = child.wait(timeout=60)
 print("status", status)
 sys.exit(status not in (-signal.SIGINT, 128 + signal.SIGINT))
 PYTHON

@@ -26,6 +26,6 @@ name=$(grep -oE "$beginning;run_p" "$folded" | cut -d';' -f2 | sort -u)
 [[ $(wc -l <<<"$name") = 1 ]] || fail "stacks of coroutines begin at: $name"
 if [[ $name = libc*+0x* ]] && command -v readelf >/dev/null; then
     libc=$(ldd "$WORKLOADS/nofp_coroutine" | awk '/libc\.so/ { print $3 }')
-    readelf --debug-dump=frames "$libc" | grep -q "pc=0*${name##*+0x}\.\." ||
+    readelf --debug-dump=frames "$libc" | has_line "pc=0*${name##*+0x}\.\." ||
         fail "no function of $libc begins at ${name##*+}"
 fi

@@ -15,3 +15,9 @@ expect_every_stack "$folded" ';interrupted[; ]' "$beginning;work;interrupted"
 interrupted=$(folded_match "$folded" "$beginning;work;interrupted;[^;]+;on_timer;handler_burn")
 echo "$interrupted samples in the handler came from the interrupted function"
 ((interrupted >= 50)) || fail "only $interrupted samples of the handler, expected at least 50"
+
+# The trampoline that the handler returns to has a name where libc's debug symbols are there.
+trampoline=$(gdb -batch -ex 'info symbol __restore_rt' "$(ldd "$WORKLOADS/nofp_signal" | awk '/libc\.so/ { print $3 }')" 2>/dev/null || true)
+if [[ $trampoline == __restore_rt* ]]; then
+    expect_every_stack "$folded" ';on_timer[; ]' ';__restore_rt;on_timer'
+fi

@@ -19,4 +19,8 @@ while (Date.now() < end) {
 }
 JS
 cd "$TMPDIR"
-expect_whole_load node 98.8 99.8 999 node "$TMPDIR/load.js"
+gate=98.8
+# With the sanitizers, the symbols of node take so long to read that code which is mapped meanwhile is
+# told to the sampling program too late.
+! grep -q __asan_init "$STACKWIDE" || gate=90
+expect_whole_load node "$gate" 99.8 999 node "$TMPDIR/load.js"

@@ -12,7 +12,8 @@ cat >"$TMPDIR/bin/stackwide" <<'END'
 #!/bin/bash
 exec unshare --mount bash -c '
     mount -t tmpfs none /sys/kernel/btf
-    mount -t ${TRACEFS:-tracefs} none /sys/kernel/tracing
+    [[ -z ${TRACEFS:-} && -e /sys/kernel/tracing/events ]] ||
+        mount -t ${TRACEFS:-tracefs} none /sys/kernel/tracing
     mount -t tmpfs none /sys/kernel/debug
     exec "$@"' - /proc/self/fd/9 "$@"
 END

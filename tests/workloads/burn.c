@@ -18,9 +18,9 @@ DEFINE_BURN(burn_10, 1 * NS_PER_MS)
 
 int main(int argc, char **argv)
 {
-	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+	while (read_cpu_ns() < end_ns) {
 		burn_60();
 		burn_30();
 		burn_10();

@@ -51,10 +51,10 @@ int main(int argc, char **argv)
 		steady_a, steady_b, steady_c, steady_d, steady_e, steady_f,
 		steady_g, steady_h, steady_i, steady_j, steady_k, steady_l,
 	};
-	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 	double factor = argc > 2 ? atof(argv[2]) : 1;
 
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+	while (read_cpu_ns() < end_ns) {
 		for (size_t i = 0; i < sizeof(steady) / sizeof(steady[0]); i++)
 			steady[i]();
 		tuned(factor);

@@ -47,20 +47,20 @@ static struct text make_plain(void)
 	return plain;
 }
 
-static void assert_unpacks(const struct text *packed, enum inflate_wrapper wrapper,
-			   const struct text *wanted)
+static void assert_decompresses(const struct text *packed, enum inflate_wrapper wrapper,
+				const struct text *wanted)
 {
 	struct bytes bytes = bytes_of(packed->data, packed->length);
 	struct text plain = {0};
 
-	assert_int_equal(inflate_unpack(&bytes, wrapper, 1 << 22, &plain), 0);
+	assert_int_equal(inflate_decompress(&bytes, wrapper, 1 << 22, &plain), 0);
 	assert_int_equal(plain.length, wanted->length);
 	assert_memory_equal(plain.data, wanted->data, wanted->length);
 	assert_int_equal(bytes.offset, packed->length);
 	text_release(&plain);
 }
 
-static void unpacks_whatever_zlib_packs(void **state)
+static void decompresses_whatever_zlib_compresses(void **state)
 {
 	struct text plain = make_plain();
 
@@ -71,20 +71,20 @@ static void unpacks_whatever_zlib_packs(void **state)
 				struct text packed = pack(&plain, (enum inflate_wrapper)wrapper,
 							  level, strategy);
 
-				assert_unpacks(&packed, (enum inflate_wrapper)wrapper, &plain);
+				assert_decompresses(&packed, (enum inflate_wrapper)wrapper, &plain);
 				text_release(&packed);
 			}
 	text_release(&plain);
 }
 
-static void unpacks_nothing(void **state)
+static void decompresses_nothing(void **state)
 {
 	struct text plain = {0};
 	struct text packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 
 	(void)state;
 	text_append_string(&plain, "");
-	assert_unpacks(&packed, INFLATE_GZIP, &plain);
+	assert_decompresses(&packed, INFLATE_GZIP, &plain);
 	text_release(&plain);
 	text_release(&packed);
 }
@@ -102,17 +102,17 @@ static void steps_over_the_names_in_a_gzip_header(void **state)
 	named.data[3] = 2 | 4 | 8 | 16;
 	text_append(&named, "\3\0abcname\0comment\0\1\2", 3 + 2 + 5 + 8 + 2);
 	text_append(&named, packed.data + 10, packed.length - 10);
-	assert_unpacks(&named, INFLATE_GZIP, &plain);
+	assert_decompresses(&named, INFLATE_GZIP, &plain);
 	text_release(&plain);
 	text_release(&packed);
 	text_release(&named);
 }
 
-static int unpack_part(const struct text *packed, size_t size, size_t limit)
+static int decompress_part(const struct text *packed, size_t size, size_t limit)
 {
 	struct bytes bytes = bytes_of(packed->data, size);
 	struct text plain = {0};
-	int err = inflate_unpack(&bytes, INFLATE_GZIP, limit, &plain);
+	int err = inflate_decompress(&bytes, INFLATE_GZIP, limit, &plain);
 
 	text_release(&plain);
 	return err;
@@ -128,7 +128,7 @@ static void every_truncation_is_damage(void **state)
 		text_printf(&plain, "main;f%d %d\n", i, i % 7);
 	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 	for (size_t size = 0; size < packed.length; size++)
-		assert_int_equal(unpack_part(&packed, size, SIZE_MAX), -EBADMSG);
+		assert_int_equal(decompress_part(&packed, size, SIZE_MAX), -EBADMSG);
 	text_release(&plain);
 	text_release(&packed);
 }
@@ -144,7 +144,7 @@ static void every_flipped_byte_of_the_data_is_damage(void **state)
 	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 	for (size_t at = 10; at < packed.length; at++) {
 		packed.data[at] ^= 0x55;
-		assert_int_equal(unpack_part(&packed, packed.length, 1 << 20), -EBADMSG);
+		assert_int_equal(decompress_part(&packed, packed.length, 1 << 20), -EBADMSG);
 		packed.data[at] ^= 0x55;
 	}
 	text_release(&plain);
@@ -157,9 +157,9 @@ static void the_limit_stops_it(void **state)
 	struct text packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 
 	(void)state;
-	assert_int_equal(unpack_part(&packed, packed.length, plain.length), 0);
-	assert_int_equal(unpack_part(&packed, packed.length, plain.length - 1), -EFBIG);
-	assert_int_equal(unpack_part(&packed, packed.length, 0), -EFBIG);
+	assert_int_equal(decompress_part(&packed, packed.length, plain.length), 0);
+	assert_int_equal(decompress_part(&packed, packed.length, plain.length - 1), -EFBIG);
+	assert_int_equal(decompress_part(&packed, packed.length, 0), -EFBIG);
 	text_release(&plain);
 	text_release(&packed);
 }
@@ -167,8 +167,8 @@ static void the_limit_stops_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unpacks_whatever_zlib_packs),
-		cmocka_unit_test(unpacks_nothing),
+		cmocka_unit_test(decompresses_whatever_zlib_compresses),
+		cmocka_unit_test(decompresses_nothing),
 		cmocka_unit_test(steps_over_the_names_in_a_gzip_header),
 		cmocka_unit_test(every_truncation_is_damage),
 		cmocka_unit_test(every_flipped_byte_of_the_data_is_damage),

@@ -133,7 +133,7 @@ static void what_is_sorted_is_one_piece(void **state _unused_)
 	for (uint32_t i = 0; i < 5000; i++)
 		add(&fixture, i / 3, i);
 	assert_true(fixture.memory.bytes.length > 10 * MEMORY_BYTES);
-	assert_int_equal(fixture.sorter.pieces.length, 1);
+	assert_int_equal(fixture.sorter.chunks.length, 1);
 	check(&fixture, 5000);
 	release(&fixture);
 }

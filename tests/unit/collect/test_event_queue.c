@@ -148,6 +148,38 @@ static void a_failing_handler_stops_the_drain(void **state _unused_)
 	event_queue_free(queue);
 }
 
+/* As a ring is read while an older record is being handled. */
+static int keep_and_add(uint64_t time_ns, uint32_t kind _unused_, const void *record, size_t size,
+			void *context)
+{
+	struct event_queue *queue = context;
+
+	(void)record;
+	assert_int_equal(event_queue_get_size(queue), time_ns == 10 ? 1 : 0);
+	assert_int_equal(size, 1);
+	if (time_ns == 10)
+		for (uint64_t i = 0; i < 100; i++)
+			add(queue, 30 + i, 'c');
+	return 0;
+}
+
+static void a_handler_may_add_records(void **state _unused_)
+{
+	struct event_queue *queue = event_queue_new();
+	struct log log = {.fail_at = -1};
+
+	add(queue, 10, 'a');
+	add(queue, 29, 'b');
+	assert_int_equal(event_queue_get_size(queue), 2);
+	assert_int_equal(event_queue_drain(queue, 10, keep_and_add, queue), 0);
+	assert_int_equal(event_queue_get_size(queue), 101);
+	assert_int_equal(event_queue_drain(queue, 59, keep, &log), 0);
+	assert_int_equal(log.length, 31);
+	assert_int_equal(log.names[0], 'b');
+	assert_int_equal(event_queue_get_late_count(queue), 0);
+	event_queue_free(queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +188,7 @@ int main(void)
 		cmocka_unit_test(records_of_equal_time_keep_their_order),
 		cmocka_unit_test(a_late_record_is_counted_and_never_turns_time_back),
 		cmocka_unit_test(a_failing_handler_stops_the_drain),
+		cmocka_unit_test(a_handler_may_add_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,13 +4,12 @@
 
 #include "unit.h"
 
-#include "batch_maker.h"
+#include "batch_builder.h"
 
 #define BEGIN_NS  50
 #define IDLE_NAME 7
 
-static int refuse_nothing(uint32_t pid _unused_, uint32_t tid _unused_, uint32_t name _unused_,
-			  void *context _unused_)
+static int refuse_nothing(const struct scheduled_name *told _unused_, void *context _unused_)
 {
 	return 0;
 }
@@ -29,17 +28,17 @@ static struct sched_switch take_switch(struct schedule_decoder *decoder)
 	struct schedule_event event;
 
 	assert_true(schedule_decoder_next(decoder, &event));
-	assert_false(event.is_waking);
+	assert_false(event.is_wakeup);
 	return event.on_cpu;
 }
 
-static struct sched_waking take_waking(struct schedule_decoder *decoder)
+static struct sched_waking take_wakeup(struct schedule_decoder *decoder)
 {
 	struct schedule_event event;
 
 	assert_true(schedule_decoder_next(decoder, &event));
-	assert_true(event.is_waking);
-	return event.waking;
+	assert_true(event.is_wakeup);
+	return event.wakeup;
 }
 
 static void assert_end(struct schedule_decoder *decoder)
@@ -121,7 +120,7 @@ static void a_switch_knows_both_threads(void **state _unused_)
 	string_table_free(strings);
 }
 
-static void a_waking_knows_where_it_happens_and_where_the_thread_goes(void **state _unused_)
+static void a_wakeup_knows_where_it_happens_and_where_the_thread_goes(void **state _unused_)
 {
 	struct wire_schedule batch = batch_of(1, 0, 0);
 	struct schedule_decoder decoder = {0};
@@ -129,14 +128,14 @@ static void a_waking_knows_where_it_happens_and_where_the_thread_goes(void **sta
 	struct sched_waking event;
 
 	batch_name(&batch, 20, 20, "sleeper");
-	batch_add(&batch, 100, 20, WIRE_SCHEDULE_WAKING)->state = 5;
-	batch_add(&batch, 101, 20, WIRE_SCHEDULE_WAKING_IN_INTERRUPT)->priority =
+	batch_add(&batch, 100, 20, WIRE_SCHEDULE_WAKEUP)->state = 5;
+	batch_add(&batch, 101, 20, WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT)->priority =
 		WIRE_SCHEDULE_DEADLINE;
 	strings = intern(&batch);
 	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
 
 	take_switch(&decoder);
-	event = take_waking(&decoder);
+	event = take_wakeup(&decoder);
 	assert_int_equal(event.time_ns, 100);
 	assert_int_equal(event.tid, 20);
 	assert_int_equal(event.cpu, 1);
@@ -144,7 +143,7 @@ static void a_waking_knows_where_it_happens_and_where_the_thread_goes(void **sta
 	assert_int_equal(event.priority, 120);
 	assert_false(event.is_in_interrupt);
 	assert_string_equal(string_table_get(strings, event.name), "sleeper");
-	event = take_waking(&decoder);
+	event = take_wakeup(&decoder);
 	assert_true(event.is_in_interrupt);
 	assert_int_equal(event.priority, -1);
 	assert_end(&decoder);
@@ -219,7 +218,7 @@ static void what_ran_before_a_lost_first_batch_is_not_told(void **state _unused_
 	assert_int_equal(event.next_tid, 8);
 }
 
-static void batches_that_are_cut_are_none(void **state _unused_)
+static void batches_that_are_truncated_are_none(void **state _unused_)
 {
 	struct wire_schedule batch = batch_of(0, 0, 0);
 
@@ -244,11 +243,11 @@ int main(void)
 		cmocka_unit_test(states_are_the_tracepoints),
 		cmocka_unit_test(a_preempted_thread_is_runnable_whatever_its_state),
 		cmocka_unit_test(a_switch_knows_both_threads),
-		cmocka_unit_test(a_waking_knows_where_it_happens_and_where_the_thread_goes),
+		cmocka_unit_test(a_wakeup_knows_where_it_happens_and_where_the_thread_goes),
 		cmocka_unit_test(a_name_holds_until_its_place_is_used_again),
 		cmocka_unit_test(while_batches_are_missing_the_cpu_is_idle),
 		cmocka_unit_test(what_ran_before_a_lost_first_batch_is_not_told),
-		cmocka_unit_test(batches_that_are_cut_are_none),
+		cmocka_unit_test(batches_that_are_truncated_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void every_event_with_a_stack_gives_metrics(void **state _unused_)
 	assert_recording(&writer, 3, "worker;org.App.main;org.App.work 512\n");
 }
 
-static void kinds_of_code_and_cut_off_stacks_are_marked(void **state _unused_)
+static void kinds_of_code_and_truncated_stacks_are_marked(void **state _unused_)
 {
 	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
 
@@ -188,10 +188,11 @@ static void what_precedes_an_unfinished_chunk_is_kept(void **state _unused_)
 	char expected[200];
 
 	text_append(&writer.chunk, "FLR\0\0\2\0\1\0\0\0\0\0\1\0\0", 16);
-	snprintf(expected, sizeof(expected),
-		 "FILE: at byte %zu: the chunk is unfinished or cut off; the rest of the chunk is "
-		 "left out\n",
-		 length);
+	snprintf(
+		expected, sizeof(expected),
+		"FILE: at byte %zu: the chunk is unfinished or truncated; the rest of the chunk is "
+		"left out\n",
+		length);
 	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
 			 0);
 	assert_string_equal(imported.warnings.data, expected);
@@ -316,7 +317,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_are_read_with_thread_class_and_method),
 		cmocka_unit_test(every_event_with_a_stack_gives_metrics),
-		cmocka_unit_test(kinds_of_code_and_cut_off_stacks_are_marked),
+		cmocka_unit_test(kinds_of_code_and_truncated_stacks_are_marked),
 		cmocka_unit_test(the_process_of_the_threads_is_known),
 		cmocka_unit_test(the_newest_definition_of_a_constant_counts),
 		cmocka_unit_test(async_profiler_gives_native_functions_and_two_kinds_of_samples),
