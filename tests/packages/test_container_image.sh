@@ -1,6 +1,7 @@
 #!/bin/bash
 # The Dockerfile builds, from what is committed and a Debian 12 that stands for the registry's, and its
 # image records this machine: with the host's processes, and the privileges that its head asks for.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 need_system

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The .deb in a clean Debian 12: lintian finds nothing, it installs, what cron and the unit run makes
 # captures, a changed configuration outlives reinstalling and upgrading, purging leaves nothing.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 need_deb

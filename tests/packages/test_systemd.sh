@@ -2,6 +2,7 @@
 # A real systemd, in a container of its own: the units are as it wants them, the timer fires, the
 # hardened service makes a capture with kernel functions in it, cron makes one too, and purging ends
 # the timer.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 need_deb

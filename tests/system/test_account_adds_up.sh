@@ -1,5 +1,6 @@
 #!/bin/bash
 # --stats: every name of the contract is there, and fired = idle + filtered + samples + lost.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A function is made slower between two periods: diff finds it in the archive by the periods' times,
 # and calls nothing else changed but by chance. report and convert take what lies between two times.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 

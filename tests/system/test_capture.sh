@@ -2,6 +2,7 @@
 # Captures into one archive, with limits: some are killed at any moment, some overlap. Whatever
 # happens, each file that is there can be read, the limits hold, and nothing else in the folder is
 # touched. CAPTURES=100 makes it the long run that it stands for.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The service runs without root, with the capabilities that its unit names and no others: that is
 # enough for a capture with kernel functions and other users' programs in it.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 need_command setpriv

@@ -1,5 +1,6 @@
 #!/bin/bash
 # --cgroup: only what runs in that cgroup and below it.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

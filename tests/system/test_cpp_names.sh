@@ -1,5 +1,6 @@
 #!/bin/bash
 # C++ names are demangled, without parameter lists: templates, namespaces, lambdas.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 [[ -x $WORKLOADS/cpp ]] || skip "no C++ compiler"

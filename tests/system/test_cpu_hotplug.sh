@@ -1,5 +1,6 @@
 #!/bin/bash
 # A CPU that goes away and comes back does not end a recording.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A program that is gone, and what was stripped from it, come from a debuginfod server. (Its client
 # can read a folder, too.)
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_command perf
 need_command objcopy

@@ -1,5 +1,6 @@
 #!/bin/bash
 # -d: 1, 1s, 500ms, 0.02m; anything else is a usage error.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A process that execs another program: each part has the names of its own program.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

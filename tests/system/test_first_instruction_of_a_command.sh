@@ -1,5 +1,6 @@
 #!/bin/bash
 # A command is recorded from its first instruction on, and our own work before it is not.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 

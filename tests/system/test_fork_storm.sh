@@ -1,6 +1,7 @@
 #!/bin/bash
 # While processes begin and end as fast as they can, and every CPU is busy, nothing is lost, and
 # every tick is in the account. STORM_SECONDS=60 makes it the long run that it stands for.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # No two options of a command have the same words in its help.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 
 for command in record capture convert report diff; do

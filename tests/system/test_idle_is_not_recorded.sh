@@ -1,5 +1,6 @@
 #!/bin/bash
 # Idle time is counted, but is no sample.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 

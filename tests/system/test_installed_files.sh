@@ -1,6 +1,7 @@
 #!/bin/bash
 # What `make install` puts in place: nothing that others can write, completions that the shells
 # take, a manual page for each command; uninstall leaves nothing.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 
 root=$TMPDIR/root

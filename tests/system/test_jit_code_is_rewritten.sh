@@ -1,6 +1,7 @@
 #!/bin/bash
 # Code that a program makes again at the same address has the name of its time: by the growth of its
 # perf-map, and by the times in its jitdump. The program itself says how long each ran.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 source "$(dirname "$0")/own_tmp.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # JavaScript functions are named from node's perf-map, marked _[j]; without one the summary says how
 # to have it.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command node

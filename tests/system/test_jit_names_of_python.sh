@@ -1,5 +1,6 @@
 #!/bin/bash
 # Python functions are named from the interpreter's perf-map, marked _[j].
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 source "$(dirname "$0")/own_tmp.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Where kallsyms shows no addresses, kernel frames are still there, and the summary says why they
 # have no names.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 unshare -m true 2>/dev/null || skip "mount namespaces are not permitted here"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # With 160 more binaries mapped, and all their tables built anew, we take no more than 60 MB.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command python3

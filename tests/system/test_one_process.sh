@@ -1,5 +1,6 @@
 #!/bin/bash
 # -p: only the wanted processes, with threads and children that they start; ends with them.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

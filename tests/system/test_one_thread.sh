@@ -1,5 +1,6 @@
 #!/bin/bash
 # -t: only the wanted threads.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

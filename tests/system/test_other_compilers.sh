@@ -1,5 +1,6 @@
 #!/bin/bash
 # Programs of other compilers and linked in other ways have their names too.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 command -v gcc >/dev/null || command -v clang >/dev/null || skip "needs gcc or clang"

@@ -2,6 +2,7 @@
 # perf.data is read as `perf script` reads it: the same weights, the same stacks of known
 # functions, also where only copies of the stacks were recorded. A program that is gone is found
 # below --symbols, and a debug file there.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_command perf
 need_command objcopy

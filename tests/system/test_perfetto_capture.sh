@@ -1,6 +1,7 @@
 #!/bin/bash
 # --zones takes binary captures, too: their zones lie on the tracks of the process that wrote them,
 # at the times that samples have. A program's name may be any bytes.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A process that calls exec again and again: one process in the trace for each program, in their
 # order, each with its own samples.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # --flush writes one trace after another: each is whole by itself, begins where the one before ends,
 # and has all samples of its account.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_recording

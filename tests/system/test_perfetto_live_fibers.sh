@@ -2,6 +2,7 @@
 # Fibers that move between threads, recorded while they run, with their zones and with scheduling:
 # every fiber's region shows both threads, one after the other, with arrows from one to the next;
 # its zones are whole; samples taken on a fiber lie in that fiber's region and in its occupancy.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_recording

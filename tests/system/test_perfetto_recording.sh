@@ -2,6 +2,7 @@
 # A recording as a trace: every sample is there with its time, thread, CPU and whole stack, on the
 # stack region that it was taken on; images of one pid are told apart; fibers that a program
 # declares are regions, and samples taken on a fiber lie in its occupancy.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_recording

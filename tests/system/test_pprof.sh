@@ -1,6 +1,7 @@
 #!/bin/bash
 # A recording written as pprof and as folded text is the same one: read back, the stacks are equal,
 # whatever their first frame is; and protoc, which knows nothing of us, counts the same samples.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # While recording, the recorder comes before what it records; the command, what reads others' files, and
 # the naming afterwards do not. Who has chosen a priority keeps it.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hostile/namers.sh"
 need_recording

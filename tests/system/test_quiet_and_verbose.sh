@@ -1,5 +1,6 @@
 #!/bin/bash
 # -q says nothing, -v what is being done; standard output holds data only.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Rust names of both mangling schemes are demangled, without hashes.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

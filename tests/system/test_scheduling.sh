@@ -1,6 +1,7 @@
 #!/bin/bash
 # Scheduling in a trace: slices of a CPU do not overlap, threads that hand over are woken by each
 # other, the CPU time of a thread is its own, and nothing is lost without a word.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cpu_time.sh"
 . "$(dirname "$0")/perfetto.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A program whose functions use 60, 30 and 10 % of its CPU time shows these shares.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The shares are the same when everything is recorded and the program ran before.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # With a ring much too small samples are lost, every one of them is counted, and the sum holds.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 

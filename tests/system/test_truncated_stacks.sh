@@ -1,6 +1,7 @@
 #!/bin/bash
 # A stack whose outer callers are missing says so with its outermost frame, in every output, and is
 # never taken for one that begins there. --no-annotations leaves the frame out.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Inlined calls from debug information in its rarer forms: parts that dwz moved to a file of common
 # parts, sections compressed by zstd. What is not read is said: .dwo files, missing files of dwz.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command cc

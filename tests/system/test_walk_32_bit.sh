@@ -1,6 +1,7 @@
 #!/bin/bash
 # A 32-bit program: its functions have their names, its stacks go as far as calls prove it, be there
 # frame pointers or not, and the account says why they are cut.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Stacks through functions that realign their stack are whole: the caller's frame is found by way
 # of a pointer in memory.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

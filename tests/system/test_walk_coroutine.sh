@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks of coroutines end at the frame that makecontext() has put there, whatever thread runs them.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A chain of 66 calls without frame pointers is exact in every sample, on the way down and up too.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

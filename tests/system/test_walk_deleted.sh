@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks of a program whose file is deleted, before or after its recording begins, are whole.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 source "$(dirname "$0")/whole_stacks.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks taken while a C++ exception makes its way through ten calls are whole and in order.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

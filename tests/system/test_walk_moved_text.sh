@@ -1,5 +1,6 @@
 #!/bin/bash
 # Code that mremap() moved keeps its name, although the kernel does not tell of the move.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command cc

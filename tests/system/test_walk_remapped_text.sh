@@ -2,6 +2,7 @@
 # A program puts anonymous memory in the place of its text. Whoever saw it start knows what the
 # memory holds. Who comes later has nothing to walk by, and says so: no stack counts as whole,
 # and no frame of that memory gets a name.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 source "$(dirname "$0")/whole_stacks.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A stack in a signal handler goes on from the handler's own stack to the function that was
 # interrupted, wherever that was, and to the beginning.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A signal handler runs on a stack of its own while libc, which it goes through, has no table yet:
 # the sample carries both stacks, and is walked to the beginning when the table is there.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

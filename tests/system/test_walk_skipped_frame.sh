@@ -1,6 +1,7 @@
 #!/bin/bash
 # Assembly without call-frame information leaves the frame pointer to its caller. Where the call before a
 # return address shows that following it has skipped that caller, the stack is cut and counted as cut.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

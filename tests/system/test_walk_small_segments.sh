@@ -1,6 +1,7 @@
 #!/bin/bash
 # Code that begins and ends within one page of the file, as linkers lay out small libraries and
 # programs: its stacks are whole, and its functions have their names.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # CPython's trampolines (-X perf) lie between frames that keep no frame pointer: a rule of their own
 # makes the stacks whole, wherever they lie in their memory.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Whole stacks of a real Python that makes trampolines: its functions by name, in their order.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

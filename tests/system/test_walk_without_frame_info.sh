@@ -1,6 +1,7 @@
 #!/bin/bash
 # Code that no call-frame information describes and that keeps no frame pointers is walked by rules
 # that its instructions give.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

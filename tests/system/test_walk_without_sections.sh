@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks of a program without section headers are whole: its segments lead to what describes them.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # -a -- COMMAND: everything is recorded, as long as the command runs; its status is still ours.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # User stacks are whole in hundreds of programs that are started one after another and end after
 # some milliseconds, at twice the rate too.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # User stacks are whole while many programs run at once: shells that fork, an interpreter, stripped
 # tools of the system, programs without frame pointers.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

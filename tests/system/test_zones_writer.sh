@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs that write zones with include/stackwide/zones.h: what they say they did is in the file,
 # whole and in order, on every thread, across migrations, exceptions and forks.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 
 programs=$(dirname "$WORKLOADS")/programs

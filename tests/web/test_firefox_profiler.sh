@@ -1,5 +1,6 @@
 #!/bin/bash
 # The Firefox Profiler's own code, which its command line is made of, reads what is written for it.
+# runs: beside others
 . "$(dirname "$0")/web.sh"
 fetch_package @firefox-devtools/profiler-cli 0.10.0 ||
     skip "the npm package @firefox-devtools/profiler-cli could not be fetched"

@@ -3,6 +3,7 @@
 # command line reads and writes, byte for byte.
 #
 # usage: test_viewer_core.sh [FILE…]     default: the inputs that lie in tests/
+# runs: beside others
 tests=$(cd "$(dirname "$0")" && pwd)
 : "${STACKWIDE:=$tests/../../build/stackwide}"
 export STACKWIDE

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The heatmap of time in a browser: by mouse and keys, with numbers that the command line gives for
 # the same samples cut out of the text.
+# runs: beside others
 . "$(dirname "$0")/web.sh"
 
 [[ -s $(dirname "$STACKWIDE")/viewer.html ]] || skip "the program was built without its viewer"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # While they are mapped and recorded, a user's programs are cut to nothing, cut in the middle, overwritten,
 # and replaced by a FIFO and by a device's name: nothing dies of it, and nobody waits.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/unharmed.sh"
 need_recording

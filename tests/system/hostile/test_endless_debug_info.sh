@@ -1,6 +1,7 @@
 #!/bin/bash
 # A program whose debug information takes longer to read than anybody waits: it gets names from its
 # symbols, and the others get all of theirs. A signal while naming writes what there is.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/namers.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A program whose name, path, arguments, thread names and functions hold escape sequences and newlines: none
 # reaches the terminal, in the summary or with -v, and each line of the profile is one.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/unharmed.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A user runs a program of their own, with the path (in a mount namespace of theirs) and the build ID
 # of one that root runs, and with other names in its symbol table. Neither gets the other's names.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../cpu_time.sh"
 need_recording

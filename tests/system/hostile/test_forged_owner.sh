@@ -1,6 +1,7 @@
 #!/bin/bash
 # A user's file system (FUSE) says that its file is root's; so does an overlay over it, as a user can
 # mount one. Its names are not given to root's program of the same path and build ID.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../cpu_time.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A process with 30,000 mappings of code that forks all the time: the recorder does not keep them once
 # for each child.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/unharmed.sh"
 need_recording

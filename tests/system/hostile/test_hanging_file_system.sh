@@ -1,6 +1,7 @@
 #!/bin/bash
 # A user's file system (FUSE) that stops to answer while its program runs: the recording begins, goes on
 # and ends as ever, also when it began before, and others' stacks and names do not suffer.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 need_recording
 need_command unshare

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A user's program that maps more files as code than the recorder may open: programs that others start
 # after that are opened all the same, and have whole stacks.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 need_recording
 need_command setpriv

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A user's program with 20,000 threads: the recorder stays small, for the machine and for that process.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/unharmed.sh"
 need_recording

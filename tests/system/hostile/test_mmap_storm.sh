@@ -1,6 +1,7 @@
 #!/bin/bash
 # A user's program that maps and unmaps code of a very long path as fast as it can: events of that are
 # lost, but /proc is not read all the time for it, others' stacks stay whole, and the recorder small.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/unharmed.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A user's program has the build ID of one of root's, and wrong call-frame information: its unwind not
 # kept for root's, in whichever order they run. Nor is a folder for tables taken that others may write to.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/unharmed.sh"
 need_recording

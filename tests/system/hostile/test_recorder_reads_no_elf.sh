@@ -1,6 +1,7 @@
 #!/bin/bash
 # The process that has the rights never opens an ELF file by libelf or libdw: not while it records by
 # unwind tables that have to be built, by a copy of the stack, or by frame pointers, nor at the end.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 need_recording
 

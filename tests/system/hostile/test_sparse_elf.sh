@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs of another user's whose ELF headers promise gigabytes that are holes of a sparse file, run
 # and mapped: the recorder stays small, others' stacks stay whole, and the recording ends at once.
+# runs: in turn
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/unharmed.sh"
 need_recording
