@@ -10,6 +10,7 @@
 /* clang-format on */
 #include "maps.h"
 #include "output.h"
+#include "running.h"
 #include "stack_area.h"
 #include "target_filter.h"
 #include "task.h"
@@ -17,6 +18,9 @@
 #include "wire/wire.h"
 
 char LICENSE[] SEC("license") = "GPL";
+
+/* Scheduling is recorded, too: ticks prove what runs. */
+const volatile bool tracks_running = false;
 
 /* Walk by unwind tables; else the kernel follows frame pointers. */
 const volatile bool walks_by_table = true;
@@ -185,6 +189,8 @@ static __always_inline int handle_tick(struct bpf_perf_event_data *ctx, bool tak
 
 	if (!counter || !scratch)
 		return 0; /* cannot be */
+	if (tracks_running)
+		see_running();
 	pid_tgid = begin_tick(counter);
 	if (pid_tgid)
 		take_sample(ctx, scratch, counter, pid_tgid, takes_areas);

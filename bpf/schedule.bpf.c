@@ -9,6 +9,10 @@
  * With is_filtered, only wanted threads and those next to them are reported: after a wanted thread the
  * CPU's next one is reported, with its true end, and so is a thread that wakes a wanted one, from that
  * moment on. Everything else looks as if the CPU were idle.
+ *
+ * What is not told at all shows when another thread leaves the CPU, or wakes somebody there, than the one
+ * that was the last to get it: running.h. Then is told until when the last one was seen to run, and since
+ * when the other one.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -18,6 +22,7 @@
 /* clang-format on */
 #include "wire/schedule.h"
 #include "maps.h"
+#include "running.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -49,6 +54,7 @@ static __always_inline __u32 get_tid(struct task_struct *task)
 /* What a program run works with. */
 struct run {
 	struct wire_schedule_cpu *cpu;
+	struct wire_schedule_running *running;
 	struct wire_schedule_counters *counters;
 };
 
@@ -61,8 +67,9 @@ static __always_inline bool is_target(__u64 tid)
 static __always_inline bool begin_run(struct run *run)
 {
 	run->cpu = get_per_cpu(&cpus);
+	run->running = get_per_cpu(&running_threads);
 	run->counters = get_per_cpu(&counters);
-	if (!run->cpu || !run->counters)
+	if (!run->cpu || !run->running || !run->counters)
 		return false; /* cannot be */
 	if (run->cpu->is_busy)
 		return false;
@@ -123,8 +130,8 @@ static __always_inline void read_name(struct task_struct *task, __u64 *first, __
 	*second = halves[1];
 }
 
-/* Tell a thread's name and pid, unless this CPU has lately. Idle needs none. */
-static __always_inline void emit_name(struct run *run, struct task_struct *task)
+/* Tell a thread's name and pid, unless this CPU has lately and need not again. Idle needs none. */
+static __always_inline void emit_name(struct run *run, struct task_struct *task, bool again)
 {
 	__u32 tid = get_tid(task);
 	__u32 place = tid % WIRE_SCHEDULE_NAMES;
@@ -136,7 +143,7 @@ static __always_inline void emit_name(struct run *run, struct task_struct *task)
 
 	read_name(task, &first, &second);
 	if (!tid || !emitted ||
-	    (emitted->tid == tid && emitted->generation == run->cpu->name_generation &&
+	    (!again && emitted->tid == tid && emitted->generation == run->cpu->name_generation &&
 	     emitted->halves[0] == first && emitted->halves[1] == second))
 		return;
 	emitted->tid = tid;
@@ -159,23 +166,22 @@ static __always_inline void emit_name(struct run *run, struct task_struct *task)
 	text[1] = second;
 }
 
-/* How often a thread has left a CPU: with sched_switch the kernel has counted the leaving one already. */
-static __always_inline __u32 count_leaves(struct task_struct *task)
-{
-	return TASK_FIELD(task, nvcsw) + TASK_FIELD(task, nivcsw);
-}
-
 /* NULL: nothing that is wanted. */
-static __always_inline void set_running(struct wire_schedule_cpu *cpu, struct task_struct *task)
+static __always_inline void set_running(struct run *run, __u64 time_ns, struct task_struct *task,
+					__u32 num_leaves)
 {
-	cpu->tid = task ? get_tid(task) : 0;
-	cpu->num_leaves = task ? count_leaves(task) : 0;
+	run->running->tid = task ? get_tid(task) : 0;
+	run->running->num_leaves = task ? num_leaves : 0;
+	run->running->seen_ns = time_ns;
+	run->running->other_since_ns = 0;
 }
 
 /*
- * Room for what one program run tells: three names and three events. `task` is what runs now.
+ * Room for what one program run tells: three names, an event of two slots and another. `task` is what
+ * runs now, num_leaves how often it had left a CPU before.
  */
-static __always_inline void make_room(struct run *run, struct task_struct *task)
+static __always_inline void make_room(struct run *run, __u64 time_ns, struct task_struct *task,
+				      __u32 num_leaves)
 {
 	struct wire_schedule *batch = &run->cpu->batch;
 
@@ -184,15 +190,15 @@ static __always_inline void make_room(struct run *run, struct task_struct *task)
 	if (batch->num_slots)
 		return;
 	if (!run->cpu->has_begun && is_target(get_tid(task)))
-		set_running(run->cpu, task);
+		set_running(run, time_ns, task, num_leaves);
 	if (!run->cpu->name_generation)
 		run->cpu->name_generation = 1; /* places that were never used have 0 */
 	batch->type = WIRE_SCHEDULE;
-	batch->tid = run->cpu->tid;
+	batch->tid = run->running->tid;
 	batch->cpu = bpf_get_smp_processor_id();
 	batch->num_switches = batch->num_wakeups = 0;
-	if (run->cpu->tid == get_tid(task))
-		emit_name(run, task);
+	if (run->running->tid == get_tid(task))
+		emit_name(run, task, false);
 }
 
 static __always_inline __u8 get_priority(struct task_struct *task)
@@ -209,38 +215,60 @@ static __always_inline void emit_switch(struct run *run, __u64 time_ns, struct t
 	union wire_schedule_slot *slot;
 
 	if (task)
-		emit_name(run, task);
+		emit_name(run, task, false);
 	slot = take_slot(run);
 	if (!slot)
 		return;
 	run->counters->switches++;
 	run->cpu->batch.num_switches++;
-	set_running(run->cpu, task);
+	set_running(run, time_ns, task, task ? count_leaves(task) : 0);
 	slot->event = (struct wire_schedule_event){
 		.time_ns = time_ns,
-		.tid = run->cpu->tid,
+		.tid = run->running->tid,
 		.state = state,
 		.priority = task ? get_priority(task) : 120,
 		.kind = is_preempted ? WIRE_SCHEDULE_SWITCH_PREEMPTED : WIRE_SCHEDULE_SWITCH,
 	};
 }
 
-/* Whether it is told which thread the CPU runs. */
-static __always_inline bool is_followed(const struct wire_schedule_cpu *cpu)
+/* Whether the CPU runs another thread than was told, or the same one, which has left it meanwhile. */
+static __always_inline bool is_unseen(const struct run *run, struct task_struct *task,
+				      __u32 num_leaves)
 {
-	return cpu->has_begun && (cpu->tid || !is_filtered);
+	return run->cpu->has_begun && (run->running->tid || !is_filtered) &&
+	       (run->running->tid != get_tid(task) || run->running->num_leaves != num_leaves);
 }
 
-/*
- * Some kernels do not tell of the switches of some threads (of a virtual machine's own agent, for
- * one). Then another thread leaves the CPU than the one that was the last to get it, or the same one,
- * which has left it before.
- */
-static __always_inline bool has_missed_switch(const struct wire_schedule_cpu *cpu,
-					      struct task_struct *previous)
+/* The CPU runs `task`, of which was not told; is_told: it is to be from now on. */
+static __always_inline void emit_unseen(struct run *run, __u64 time_ns, struct task_struct *task,
+					__u32 num_leaves, bool is_told)
 {
-	return is_followed(cpu) &&
-	       (cpu->tid != get_tid(previous) || cpu->num_leaves + 1 != count_leaves(previous));
+	const struct wire_schedule_running *running = run->running;
+	struct wire_schedule_unseen unseen = {
+		.told_until_ns = running->seen_ns,
+		.runs_since_ns = time_ns,
+	};
+	union wire_schedule_slot *slot;
+
+	if (running->other_since_ns && running->other_tid == get_tid(task) &&
+	    running->other_leaves == num_leaves)
+		unseen.runs_since_ns = running->other_since_ns;
+	run->counters->unseen++;
+	if (is_told)
+		emit_name(run, task, true);
+	slot = take_slot(run);
+	if (!slot)
+		return;
+	set_running(run, time_ns, is_told ? task : NULL, num_leaves);
+	slot->event = (struct wire_schedule_event){
+		.time_ns = time_ns,
+		.tid = run->running->tid,
+		.priority = is_told ? get_priority(task) : 120,
+		.kind = WIRE_SCHEDULE_UNSEEN,
+	};
+	slot = take_slot(run);
+	if (slot)
+		slot->unseen = unseen;
 }
 
 static __always_inline void add_switch(bool is_preempted, struct task_struct *previous,
@@ -248,21 +276,20 @@ static __always_inline void add_switch(bool is_preempted, struct task_struct *pr
 {
 	bool next_is_target = is_target(get_tid(next));
 	bool previous_is_target = is_filtered && is_target(get_tid(previous));
+	__u32 num_leaves = count_leaves(previous) - 1; /* before this one */
 	struct run run;
 
 	if (!begin_run(&run))
 		return; /* cannot be: interrupts are off */
-	if (next_is_target || previous_is_target || run.cpu->tid) {
+	if (next_is_target || previous_is_target || run.running->tid) {
 		__u64 time_ns = bpf_ktime_get_boot_ns();
-		bool has_missed = has_missed_switch(run.cpu, previous);
 
-		if (has_missed)
-			run.counters->missed_switches++;
-		make_room(&run, previous);
-		/* One that became wanted while it ran, or whose last beginning was missed. */
-		if ((previous_is_target || !is_filtered) &&
-		    (has_missed || run.cpu->tid != get_tid(previous)))
-			emit_switch(&run, time_ns, previous, 0, false);
+		make_room(&run, time_ns, previous, num_leaves);
+		if (is_unseen(&run, previous, num_leaves))
+			emit_unseen(&run, time_ns, previous, num_leaves,
+				    previous_is_target || !is_filtered);
+		else if (previous_is_target && run.running->tid != get_tid(previous))
+			emit_switch(&run, time_ns, previous, 0, false); /* wanted since it runs */
 		emit_switch(&run, time_ns, next_is_target || previous_is_target ? next : NULL,
 			    state | previous->exit_state, is_preempted);
 	}
@@ -337,18 +364,19 @@ static __always_inline __u16 get_target_cpu(const struct task_struct *task)
 	return task->cpu;
 }
 
-/* The waker is not the thread that is told to run. */
+/* Who wakes a wanted thread is told from that moment on. */
 static __always_inline void emit_waker(struct run *run, __u64 time_ns, struct task_struct *waker,
 				       bool is_in_interrupt)
 {
-	if (is_followed(run->cpu)) {
-		run->counters->missed_switches++;
-		/* The first is an empty slice: since when the waker runs is not known. */
+	__u32 num_leaves = count_leaves(waker);
+
+	if (is_unseen(run, waker, num_leaves))
+		emit_unseen(run, time_ns, waker, num_leaves,
+			    !is_in_interrupt || is_target(get_tid(waker)));
+	else if (run->running->tid == get_tid(waker))
+		run->running->seen_ns = time_ns;
+	else if (!is_in_interrupt)
 		emit_switch(run, time_ns, waker, 0, false);
-	} else if (is_in_interrupt) {
-		return;
-	}
-	emit_switch(run, time_ns, waker, 0, false);
 }
 
 static __always_inline void add_wakeup(struct task_struct *waker, struct task_struct *task,
@@ -369,10 +397,9 @@ static __always_inline void add_wakeup(struct task_struct *waker, struct task_st
 		return;
 	}
 	time_ns = bpf_ktime_get_boot_ns();
-	make_room(&run, waker);
-	if (run.cpu->tid != get_tid(waker))
-		emit_waker(&run, time_ns, waker, is_in_interrupt);
-	emit_name(&run, task);
+	make_room(&run, time_ns, waker, count_leaves(waker));
+	emit_waker(&run, time_ns, waker, is_in_interrupt);
+	emit_name(&run, task, false);
 	slot = take_slot(&run);
 	if (slot) {
 		run.counters->wakeups++;

@@ -64,8 +64,7 @@ struct scheduling_counts {
 	uint64_t
 		lost_nested; /* an interrupt woke a thread while another event was being recorded */
 	uint64_t lost_storage; /* the temporary file could not be written */
-	/* The kernel did not tell of them: how long the thread before ran is not known. Not in fired. */
-	uint64_t missed_switches;
+	uint64_t lost_unseen;  /* the kernel did not tell: another thread was seen to run */
 };
 
 /* They add up. Meaningful after recorder_stop(). */

@@ -22,6 +22,8 @@ enum wire_schedule_kind {
 	WIRE_SCHEDULE_WAKEUP = 3,           /* what runs on the CPU wakes tid */
 	WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT = 4, /* an interrupt on the CPU wakes tid */
 	WIRE_SCHEDULE_NAME = 5,                /* tid's name is in the next slot */
+	WIRE_SCHEDULE_UNSEEN =
+		6, /* the CPU has run tid without a word; the next slot says since when */
 };
 
 /* The priority of a thread of the deadline class, which the kernel counts as -1. */
@@ -36,8 +38,15 @@ struct wire_schedule_event {
 	wire_u8 kind;     /* enum wire_schedule_kind */
 };
 
+/* A switch that was not told: until when the CPU was seen to run what it had been told, and since when tid. */
+struct wire_schedule_unseen {
+	wire_u64 told_until_ns;
+	wire_u64 runs_since_ns;
+};
+
 union wire_schedule_slot {
 	struct wire_schedule_event event;
+	struct wire_schedule_unseen unseen;
 	char name[WIRE_COMM_SIZE];
 };
 _Static_assert(sizeof(union wire_schedule_slot) == 16, "a slot is part of the wire format");
@@ -56,19 +65,29 @@ _Static_assert(sizeof(struct wire_schedule) == 24 + 16 * WIRE_SCHEDULE_SLOTS,
 	       "struct wire_schedule is part of the wire format");
 
 /*
- * What a CPU keeps: the batch it fills, whether an event is being added just now, and what it knows
- * of the thread that runs.
+ * What a CPU runs by the events so far, and what was seen to run there since. The sampling program
+ * notes what its ticks find.
  */
+struct wire_schedule_running {
+	wire_u32 tid;        /* 0: idle, or not wanted */
+	wire_u32 num_leaves; /* how often that thread had left a CPU before, modulo 2^32 */
+	wire_u64 seen_ns;    /* when it was last seen to run */
+	wire_u32 other_tid;  /* another one that was seen after that */
+	wire_u32 other_leaves;
+	wire_u64 other_since_ns; /* when it was first seen; 0: there is none */
+};
+_Static_assert(sizeof(struct wire_schedule_running) == 32,
+	       "struct wire_schedule_running is part of the wire format");
+
+/* What a CPU keeps: the batch it fills, and whether an event is being added just now. */
 struct wire_schedule_cpu {
 	struct wire_schedule batch;
-	wire_u32 tid;             /* that the events told so far let run */
 	wire_u32 name_generation; /* names told in earlier generations may have been lost */
-	wire_u32 num_leaves;      /* how often that thread had left a CPU before, modulo 2^32 */
 	wire_u8 is_busy;
 	wire_u8 has_begun;
 	wire_u8 padding[2];
 };
-_Static_assert(sizeof(struct wire_schedule_cpu) == 24 + 16 * WIRE_SCHEDULE_SLOTS + 16,
+_Static_assert(sizeof(struct wire_schedule_cpu) == 24 + 16 * WIRE_SCHEDULE_SLOTS + 8,
 	       "struct wire_schedule_cpu is part of the wire format");
 
 /*
@@ -80,8 +99,8 @@ struct wire_schedule_counters {
 	wire_u64 wakeups;
 	wire_u64 lost_ring_switches; /* no room in the ring for their batch */
 	wire_u64 lost_ring_wakeups;
-	wire_u64 lost_nested;     /* wakeups by an interrupt while another event was being added */
-	wire_u64 missed_switches; /* that the kernel did not tell of; not among `switches` */
+	wire_u64 lost_nested; /* wakeups by an interrupt while another event was being added */
+	wire_u64 unseen;      /* switches that the kernel did not tell of; not among `switches` */
 };
 _Static_assert(sizeof(struct wire_schedule_counters) == 48,
 	       "struct wire_schedule_counters is part of the wire format");

@@ -244,10 +244,10 @@ static void print_scheduling(const struct scheduling_counts *counts, struct text
 	text_printf(ret,
 		    "  \"sched\": {\"fired\": %" PRIu64 ", \"switches\": %" PRIu64
 		    ", \"wakings\": %" PRIu64 ", \"lost\": {\"ring\": %" PRIu64
-		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 "}, \"missed\": %" PRIu64
-		    "},\n",
+		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 ", \"unseen\": %" PRIu64
+		    "}},\n",
 		    counts->fired, counts->switches, counts->wakeups, counts->lost_ring,
-		    counts->lost_nested, counts->lost_storage, counts->missed_switches);
+		    counts->lost_nested, counts->lost_storage, counts->lost_unseen);
 }
 
 void account_print_json(const struct account *account, struct text *ret)

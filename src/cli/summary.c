@@ -212,8 +212,9 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 		      "lost: woken by an interrupt inside another event");
 	append_reason(text, counts->lost_storage,
 		      "lost: no room in the temporary file; set TMPDIR to another folder");
-	append_reason(text, counts->missed_switches,
-		      "not told by the kernel: what ran before looks longer than it was");
+	append_reason(
+		text, counts->lost_unseen,
+		"lost: not told by the kernel; what ran is shown as [unknown] until it is known");
 }
 
 static void append_cost(struct text *text, const struct account *account)

@@ -254,6 +254,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
 		.leaves_children_out = recorder->opts.target.leaves_children_out,
 		.takes_areas = recorder->opts.makes_trace,
+		.tracks_running = recorder->opts.records_schedule,
 		.ring_bytes = recorder->opts.ring_bytes,
 		.on_record = on_record,
 		.context = recorder,
@@ -391,6 +392,7 @@ static int scan_target(struct recorder *recorder, struct error *error)
 static int record_schedule(struct recorder *recorder, struct error *error)
 {
 	struct scheduling_opts opts = {
+		.running_fd = sampler_get_running_fd(recorder->sampler),
 		.targets_fd = target_is_of_threads(&recorder->opts.target)
 				      ? sampler_get_targets_fd(recorder->sampler)
 				      : -1,

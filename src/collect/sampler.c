@@ -41,6 +41,7 @@ static int load(struct sampler *sampler, struct error *error)
 		.is_filtered = sampler->opts.is_filtered,
 		.leaves_children_out = sampler->opts.leaves_children_out,
 		.takes_areas = sampler->opts.takes_areas,
+		.tracks_running = sampler->opts.tracks_running,
 	};
 	int num_cpus = libbpf_num_possible_cpus();
 	int err;
@@ -204,6 +205,11 @@ int sampler_add_target(struct sampler *sampler, pid_t tid, struct error *error)
 int sampler_get_targets_fd(const struct sampler *sampler)
 {
 	return sampling_program_get_map(sampler->program, "target_tids");
+}
+
+int sampler_get_running_fd(const struct sampler *sampler)
+{
+	return sampling_program_get_map(sampler->program, "running_threads");
 }
 
 void sampler_enable(struct sampler *sampler)

@@ -27,6 +27,7 @@ struct sampler_opts {
 	bool leaves_children_out; /* of the descendants, only threads */
 	bool starts_on_exec;      /* these threads only from their next exec on */
 	bool takes_areas;         /* also report the memory areas (VMAs) of user stacks */
+	bool tracks_running;      /* ticks prove what CPUs run, for the scheduling program */
 	size_t ring_bytes; /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
 	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
@@ -61,6 +62,8 @@ void sampler_remove_cpu(struct sampler *sampler, int cpu);
 _must_check_ int sampler_add_target(struct sampler *sampler, pid_t tid, struct error *error);
 /* The filter's map, borrowed, for other programs. Key: tid; value: enum wire_target. */
 int sampler_get_targets_fd(const struct sampler *sampler);
+/* The map that the scheduling program shares; -1 without type information (BTF). */
+int sampler_get_running_fd(const struct sampler *sampler);
 
 /* Start or stop all ticks opened so far. */
 void sampler_enable(struct sampler *sampler);

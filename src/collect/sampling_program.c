@@ -66,6 +66,7 @@ static int open_typed(struct sampling_program *program)
 	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
 	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
 	bpf->rodata->walks_by_table = opts->walks_by_table;
+	bpf->rodata->tracks_running = opts->tracks_running;
 	bpf->rodata->is_filtered = opts->is_filtered;
 	bpf->rodata->leaves_children_out = opts->leaves_children_out;
 	find_pid_namespace(&bpf->rodata->pid_namespace_dev, &bpf->rodata->pid_namespace_inode);

@@ -24,7 +24,8 @@ struct sampling_program_opts {
 	bool walks_by_table;      /* user stacks; else the kernel follows frame pointers */
 	bool is_filtered;         /* only threads of the map target_tids, and their descendants */
 	bool leaves_children_out; /* of the descendants, only threads */
-	bool takes_areas; /* also the VMAs of user stacks, where the kernel has bpf_find_vma() */
+	bool takes_areas;    /* also the VMAs of user stacks, where the kernel has bpf_find_vma() */
+	bool tracks_running; /* every tick notes what runs in the map running_threads */
 };
 
 /*

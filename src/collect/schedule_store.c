@@ -15,6 +15,12 @@
 /* More than any kernel has. */
 #define MAX_CPUS 16384
 
+/* Of a CPU: 40 MB. Of more gaps only the end is shown. */
+#define MAX_GAPS (1u << 20)
+
+/* Of what runs while nobody knows. */
+#define UNKNOWN_NAME "[unknown]"
+
 /* A batch in the file. */
 struct schedule_chunk {
 	uint64_t offset : 47; /* bytes */
@@ -28,6 +34,7 @@ struct schedule_stream {
 	uint32_t next_number; /* of the batch that comes next */
 	bool has_lost;        /* a batch before it */
 	uint32_t idle_name;
+	ARRAY(struct schedule_gap) gaps;
 	/* While reading: */
 	size_t next_chunk;
 	struct wire_schedule *batch;
@@ -40,6 +47,7 @@ INTERN_TABLE(scheduled_threads, struct scheduled_thread, pid, tid);
 struct schedule_store {
 	int fd;
 	struct string_table *strings; /* of the threads' names */
+	uint32_t unknown_name;        /* in them */
 	ARRAY(uint32_t) given_names;  /* the same of the timeline */
 	uint64_t begin_ns;
 	uint64_t end;                          /* of the file */
@@ -61,7 +69,8 @@ int schedule_store_new(const char *folder, struct schedule_store **ret, struct e
 		return -ENOMEM;
 	store->fd = -1;
 	store->strings = string_table_new();
-	if (!store->strings) {
+	if (!store->strings || string_table_add(store->strings, UNKNOWN_NAME, strlen(UNKNOWN_NAME),
+						&store->unknown_name)) {
 		schedule_store_free(store);
 		return -ENOMEM;
 	}
@@ -81,6 +90,7 @@ void schedule_store_free(struct schedule_store *store)
 		return;
 	array_for_each (&store->streams, stream) {
 		array_release(&stream->chunks);
+		array_release(&stream->gaps);
 		free(stream->batch);
 	}
 	array_release(&store->streams);
@@ -134,6 +144,20 @@ static struct schedule_stream *find_stream(struct schedule_store *store, uint32_
 	return &store->streams.items[cpu];
 }
 
+static int add_gap(const struct schedule_gap *gap, void *context)
+{
+	struct schedule_stream *stream = context;
+	struct schedule_gap *added;
+
+	if (stream->gaps.length == MAX_GAPS)
+		return 0;
+	added = array_add(&stream->gaps);
+	if (!added)
+		return -ENOMEM;
+	*added = *gap;
+	return 0;
+}
+
 /* Write a batch at the end of the file. False, and counted, when that fails. */
 static bool write_batch(struct schedule_store *store, const struct wire_schedule *batch,
 			size_t size)
@@ -172,6 +196,9 @@ int schedule_store_add(struct schedule_store *store, const void *record, size_t 
 		stream->has_lost = true;
 		return 0;
 	}
+	err = schedule_batch_find_gaps(&batch, add_gap, stream);
+	if (err)
+		return err;
 	chunk = array_add(&stream->chunks);
 	if (!chunk)
 		return -ENOMEM;
@@ -251,7 +278,11 @@ static int rewind_store(void *context)
 		int got;
 
 		stream->next_chunk = 0;
-		stream->decoder = (struct schedule_decoder){0};
+		stream->decoder = (struct schedule_decoder){
+			.gaps = stream->gaps.items,
+			.num_gaps = stream->gaps.length,
+			.unknown_name = store->unknown_name,
+		};
 		got = advance(store, stream);
 		if (got < 0)
 			return got;

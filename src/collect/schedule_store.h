@@ -1,7 +1,7 @@
 /*
- * The scheduling of a recording: batches of the BPF program, kept compressed as they come in an
- * anonymous temporary file, and read back CPU by CPU, merged in order of time. Takes memory for
- * names, threads and the offsets of batches (8 bytes for 128 events), not for events.
+ * The scheduling of a recording: batches of the BPF program, kept as they come in an anonymous
+ * temporary file, and read back CPU by CPU, merged in order of time. Takes memory for names, threads,
+ * the offsets of batches (8 bytes for 128 events) and gaps, not for events.
  *
  * Not thread-safe.
  */

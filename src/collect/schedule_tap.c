@@ -107,6 +107,7 @@ static int attach(struct schedule_tap *tap, enum hook hook, struct bpf_program *
 static int open_programs(struct schedule_tap *tap, bool has_count)
 {
 	struct bpf_program *unfit;
+	int err;
 
 	tap->bpf = schedule_bpf__open();
 	if (!tap->bpf)
@@ -123,9 +124,10 @@ static int open_programs(struct schedule_tap *tap, bool has_count)
 	unfit = has_count ? tap->bpf->progs.on_wakeup_without_count : tap->bpf->progs.on_wakeup;
 	bpf_program__set_autoload(unfit, false);
 	tap->bpf->rodata->is_filtered = tap->opts.targets_fd >= 0;
-	return tap->opts.targets_fd < 0
-		       ? 0
-		       : bpf_map__reuse_fd(tap->bpf->maps.target_tids, tap->opts.targets_fd);
+	err = bpf_map__reuse_fd(tap->bpf->maps.running_threads, tap->opts.running_fd);
+	if (err || tap->opts.targets_fd < 0)
+		return err;
+	return bpf_map__reuse_fd(tap->bpf->maps.target_tids, tap->opts.targets_fd);
 }
 
 static int open_and_load(struct schedule_tap *tap, uint32_t num_rings, bool has_count, bool counts)

@@ -19,6 +19,7 @@ struct btf;
 struct schedule_tap;
 
 struct schedule_tap_opts {
+	int running_fd;    /* the sampler's map of what CPUs run, borrowed */
 	int targets_fd;    /* the sampler's filter, borrowed; -1: all threads */
 	size_t ring_bytes; /* of each ring; 0: 4 MiB. Rounded up to what the kernel accepts */
 	/* Given every batch, each CPU's in order; returns 0 or negative errno. */

@@ -24,6 +24,7 @@ static int open_all(struct scheduling *scheduling, const struct scheduling_opts 
 		    struct error *error)
 {
 	struct schedule_tap_opts tap = {
+		.running_fd = opts->running_fd,
 		.targets_fd = opts->targets_fd,
 		.ring_bytes = opts->ring_bytes,
 		.on_record = keep_batch,
@@ -86,20 +87,21 @@ struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduli
 		log_debug("the scheduling program's counters cannot be read");
 	return (struct scheduling_counts){
 		.is_recorded = true,
-		.fired = seen.switches + seen.wakeups,
+		.fired = seen.switches + seen.wakeups + seen.unseen,
 		.switches = kept.switches,
 		.wakeups = kept.wakeups,
 		.lost_ring = seen.lost_ring_switches + seen.lost_ring_wakeups,
 		.lost_nested = seen.lost_nested,
 		.lost_storage = kept.lost_switches + kept.lost_wakeups,
-		.missed_switches = seen.missed_switches,
+		.lost_unseen = seen.unseen,
 	};
 }
 
 bool scheduling_counts_are_balanced(const struct scheduling_counts *counts)
 {
 	return counts->fired == counts->switches + counts->wakeups + counts->lost_ring +
-					counts->lost_nested + counts->lost_storage;
+					counts->lost_nested + counts->lost_storage +
+					counts->lost_unseen;
 }
 
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling)

@@ -19,6 +19,7 @@
 struct scheduling;
 
 struct scheduling_opts {
+	int running_fd;     /* the sampler's map of what CPUs run */
 	int targets_fd;     /* the sampler's filter; -1: all threads */
 	size_t ring_bytes;  /* of each ring between kernel and us; 0: the default */
 	const char *folder; /* for the temporary file */
