@@ -151,6 +151,59 @@ static void every_flipped_byte_of_the_data_is_damage(void **state)
 	text_release(&packed);
 }
 
+/* Bits of a stream that zlib would not write, the first one lowest. */
+struct bit_writer {
+	struct text bytes;
+	unsigned int num_bits;
+};
+
+static void put_bit(struct bit_writer *writer, unsigned int bit)
+{
+	if (writer->num_bits++ % 8 == 0)
+		text_append_char(&writer->bytes, '\0');
+	writer->bytes.data[writer->bytes.length - 1] |= (char)(bit << (writer->num_bits - 1) % 8);
+}
+
+/* Codes are written from their highest bit on. */
+static void put_code(struct bit_writer *writer, unsigned int code, unsigned int num_bits)
+{
+	while (num_bits--)
+		put_bit(writer, code >> num_bits & 1);
+}
+
+/* "abc" and then a match of three bytes, in a block of the fixed codes (RFC 1951, section 3.2.6). */
+static int decompress_match(unsigned int distance, struct text *plain)
+{
+	struct bit_writer writer = {0};
+	struct bytes bytes;
+	int err;
+
+	put_bit(&writer, 1);     /* the last block */
+	put_code(&writer, 2, 2); /* BTYPE 01, which is a number: lowest bit first */
+	for (const char *c = "abc"; *c; c++)
+		put_code(&writer, 0x30u + (unsigned char)*c, 8);
+	put_code(&writer, 257 - 256, 7);
+	put_code(&writer, distance - 1, 5); /* without extra bits, up to 4 */
+	put_code(&writer, 0, 7);            /* the end of the block */
+	bytes = bytes_of(writer.bytes.data, writer.bytes.length);
+	err = inflate_decompress(&bytes, INFLATE_RAW, SIZE_MAX, plain);
+	text_release(&writer.bytes);
+	return err;
+}
+
+static void a_match_begins_in_the_output_and_not_before_it(void **state)
+{
+	struct text plain = {0};
+
+	(void)state;
+	assert_int_equal(decompress_match(3, &plain), 0);
+	assert_int_equal(plain.length, 6);
+	assert_memory_equal(plain.data, "abcabc", 6);
+	text_release(&plain);
+	assert_int_equal(decompress_match(4, &plain), -EBADMSG);
+	text_release(&plain);
+}
+
 static void the_limit_stops_it(void **state)
 {
 	struct text plain = make_plain();
@@ -172,6 +225,7 @@ int main(void)
 		cmocka_unit_test(steps_over_the_names_in_a_gzip_header),
 		cmocka_unit_test(every_truncation_is_damage),
 		cmocka_unit_test(every_flipped_byte_of_the_data_is_damage),
+		cmocka_unit_test(a_match_begins_in_the_output_and_not_before_it),
 		cmocka_unit_test(the_limit_stops_it),
 	};
 
