@@ -319,6 +319,46 @@ static void a_stack_in_exec_is_truncated_unless_its_memory_is_gone(void **state)
 	assert_int_equal(counts.walks[WALK_COMPLETE], 1);
 }
 
+static void add_generation(struct fixture *fixture, uint64_t time_ns, uint64_t generation)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = time_ns,
+		.generation = generation,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static uint32_t get_process(struct fixture *fixture, uint32_t sample)
+{
+	return profile_get_thread(fixture->profile,
+				  profile_get_sample(fixture->profile, sample)->thread)
+		->process;
+}
+
+/* The kernel's count of execs, which samples carry, tells on which side of an exec they are. */
+static void a_sample_belongs_to_the_image_of_its_generation(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_generation(fixture, 10, 5);
+	assert_int_equal(process_table_on_comm(fixture->processes, 20, PID, "y", true), 0);
+	add_generation(fixture, 21, 5); /* inside the exec */
+	add_generation(fixture, 22, 6);
+	assert_int_equal(profile_count_samples(fixture->profile), 2);
+	assert_int_equal(profile_get_sample(fixture->profile, 0)->value, 2);
+	assert_string_equal(process_table_get(fixture->processes, get_process(fixture, 0))->comm,
+			    "x");
+	assert_int_equal(profile_get_sample(fixture->profile, 1)->value, 1);
+	assert_string_equal(process_table_get(fixture->processes, get_process(fixture, 1))->comm,
+			    "y");
+	assert_int_equal(process_table_get_stats(fixture->processes).missed_execs, 0);
+}
+
 static void a_step_by_frame_pointer_that_no_call_proves_is_counted(void **state)
 {
 	struct fixture *fixture = *state;
@@ -446,6 +486,7 @@ int main(void)
 		fixture_test(a_stack_that_comes_again_changes_nothing),
 		fixture_test(a_truncated_record_is_ignored),
 		fixture_test(a_lone_pc_inside_exec_is_no_user_stack),
+		fixture_test(a_sample_belongs_to_the_image_of_its_generation),
 		fixture_test(user_stacks_are_counted_with_those_at_the_depth_limit),
 		table_test(a_truncated_stack_says_so_and_is_not_the_whole_one_with_the_same_pcs),
 		table_test(a_kernel_stack_without_its_user_stack_is_truncated),
