@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <seccomp.h>
 #include <sys/wait.h>
 
 #include "archive_fixture.h"
@@ -198,6 +200,22 @@ static void a_folder_is_made_only_when_asked_for(void **state)
 	assert_int_equal(archive_open(path, true, &archive, &error), -ENOTDIR);
 }
 
+/* For the rest of this process, no file system can make files without a name: NFS cannot. */
+static int forbid_nameless_files(_unused_ void **state)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	assert_non_null(filter);
+	assert_int_equal(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(openat), 1,
+					  SCMP_A2(SCMP_CMP_MASKED_EQ, O_TMPFILE, O_TMPFILE)),
+			 0);
+	assert_int_equal(seccomp_load(filter), 0);
+	seccomp_release(filter);
+	assert_int_equal(openat(AT_FDCWD, "/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), -1);
+	assert_int_equal(errno, EOPNOTSUPP);
+	return 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_init, fixture_release)
 
 int main(void)
@@ -214,6 +232,13 @@ int main(void)
 		TEST(what_a_killed_run_left_is_removed),
 		TEST(a_folder_is_made_only_when_asked_for),
 	};
+	const struct CMUnitTest tests_with_names[] = {
+		TEST(a_capture_appears_when_it_is_committed),
+		TEST(a_capture_that_is_given_up_leaves_nothing),
+		TEST(captures_of_one_second_stand_beside_each_other),
+	};
+	int num_failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return num_failed + cmocka_run_group_tests_name("every file has a name", tests_with_names,
+							forbid_nameless_files, NULL);
 }
