@@ -36,6 +36,7 @@ struct elf_writer {
 	uint16_t num_sections;
 	uint16_t type;                             /* 0: ET_DYN */
 	uint16_t machine;                          /* 0: EM_X86_64 */
+	uint64_t entry;                            /* 0: none */
 	uint64_t offsets[ELF_WRITER_SECTIONS_MAX]; /* in the file, known after writing */
 };
 
@@ -104,6 +105,7 @@ static inline struct text elf_writer_write(struct elf_writer *writer)
 		.e_type = writer->type ? writer->type : ET_DYN,
 		.e_machine = writer->machine ? writer->machine : EM_X86_64,
 		.e_version = EV_CURRENT,
+		.e_entry = writer->entry,
 		.e_phoff = sizeof(header),
 		.e_ehsize = sizeof(header),
 		.e_phentsize = sizeof(Elf64_Phdr),

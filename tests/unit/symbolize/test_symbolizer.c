@@ -20,7 +20,8 @@ struct scene {
 	struct process_table *processes;
 	struct profile *profile;
 	struct symbolizer *symbolizer;
-	uid_t owner; /* of programs that are added; 0: nobody in particular */
+	uid_t owner;    /* of programs that are added; 0: nobody in particular */
+	uint64_t entry; /* of programs that are added: where they begin; 0: nowhere */
 };
 
 static int fake_build_id(void *context _unused_, int fd, uint8_t *build_id, uint8_t *size)
@@ -134,7 +135,7 @@ static uint32_t add_program_of_size(struct scene *scene, const char *name, const
 	char names[64] = "";
 	struct file_identity identity = {
 		.path = path, .build_id = {0x12, 0x34}, .build_id_size = 2};
-	struct elf_writer writer = {0};
+	struct elf_writer writer = {.entry = scene->entry};
 	struct text bytes;
 	uint32_t file;
 
@@ -375,6 +376,28 @@ static void code_without_file_is_named_by_the_perf_map(void **state)
 	assert_frame(scene, unmapped, "[unknown]", "[unknown]", UNNAMED_NO_MAPPING);
 }
 
+static bool is_outermost(struct scene *scene, uint32_t file, uint64_t elf_address)
+{
+	uint32_t id = add_location(scene, LOCATION_ELF, file, elf_address);
+
+	return symbolizer_is_outermost(scene->symbolizer, scene->profile, id);
+}
+
+/* As of a _start that is written by hand. */
+static void undescribed_code_at_the_entry_point_is_outermost(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t offset;
+	uint32_t program;
+
+	scene->entry = 0x1020;
+	program = add_program(scene, "program", NULL, &offset);
+	assert_true(is_outermost(scene, program, 0x1020));
+	assert_true(is_outermost(scene, program, 0x1028));
+	assert_false(is_outermost(scene, program, 0x101f));
+	assert_false(is_outermost(scene, program, 0x10c0));
+}
+
 static void owners_that_do_not_exist_are_unknown(void **state)
 {
 	struct scene *scene = *state;
@@ -414,6 +437,7 @@ int main(void)
 		TEST(kernel_addresses_are_named_by_kallsyms_and_events),
 		TEST(a_restricted_kernel_is_noticed),
 		TEST(code_without_file_is_named_by_the_perf_map),
+		TEST(undescribed_code_at_the_entry_point_is_outermost),
 		TEST(owners_that_do_not_exist_are_unknown),
 		TEST(locations_that_have_frames_keep_them),
 	};
