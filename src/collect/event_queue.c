@@ -102,11 +102,13 @@ static struct queued_event take_oldest(struct event_queue *queue)
 	}
 }
 
-int event_queue_drain(struct event_queue *queue, uint64_t until_ns,
+int event_queue_drain(struct event_queue *queue, uint64_t now_ns,
 		      int (*handle)(uint64_t time_ns, uint32_t kind, const void *record,
 				    size_t size, void *context),
 		      void *context)
 {
+	uint64_t until_ns =
+		now_ns > EVENT_QUEUE_HOLD_BACK_NS ? now_ns - EVENT_QUEUE_HOLD_BACK_NS : 0;
 	int err;
 
 	while (queue->heap.length && queue->heap.items[0].time_ns <= until_ns) {

@@ -3,7 +3,8 @@
  *
  * Rings are filled by different CPUs and read one after the other, so records come out of order.
  * They are held back until no older one can come: a record may leave when the clock had passed its
- * time before all rings were read. Records of equal time leave in the order of arrival.
+ * time, by longer than a record can be on its way, before all rings were read. Records of equal time
+ * leave in the order of arrival.
  *
  * Not thread-safe.
  */
@@ -14,6 +15,13 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/clock.h"
+
+/*
+ * Longer than a record is on its way: the kernel stamps and writes it with preemption off, but the
+ * hypervisor may stop the CPU in between.
+ */
+#define EVENT_QUEUE_HOLD_BACK_NS (3 * NS_PER_MS)
 
 struct event_queue;
 
@@ -30,11 +38,13 @@ _must_check_ int event_queue_add(struct event_queue *queue, uint64_t time_ns, ui
 				 const void *record, size_t size);
 
 /*
- * Hand every record of time_ns <= until_ns to handle(), oldest first. handle() returns 0 or
- * negative errno, which stops and is returned; the record it was given counts as handled. It may add
- * records.
+ * Hand every record that no other one can overtake any more to handle(), oldest first. handle()
+ * returns 0 or negative errno, which stops and is returned; the record it was given counts as
+ * handled. It may add records.
+ *
+ * now_ns   of the clock, before the rings were read; UINT64_MAX at the end, when no more will come
  */
-_must_check_ int event_queue_drain(struct event_queue *queue, uint64_t until_ns,
+_must_check_ int event_queue_drain(struct event_queue *queue, uint64_t now_ns,
 				   int (*handle)(uint64_t time_ns, uint32_t kind,
 						 const void *record, size_t size, void *context),
 				   void *context);

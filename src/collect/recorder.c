@@ -1,9 +1,8 @@
 /*
  * Two streams meet here: samples, from the BPF program's rings, and what happened to processes,
  * from the perf rings. Both go through one queue in order of time, so that a sample sees the
- * mappings of its moment. The queue is held back by HOLD_BACK_NS, which is longer than a record can
- * be on its way: the kernel stamps and writes it with preemption off, but the hypervisor may stop
- * the CPU in between. Stacks need no order and are taken at once.
+ * mappings of its moment. The queue holds back what a record that is on its way could still overtake.
+ * Stacks need no order and are taken at once.
  */
 #include "collect/recorder.h"
 
@@ -33,7 +32,6 @@
 #include "collect/trace_schedule.h"
 #include "wire/wire.h"
 
-#define HOLD_BACK_NS        (3 * NS_PER_MS)
 #define HOTPLUG_INTERVAL_NS NS_PER_SECOND
 /*
  * Files are opened and identified, /proc is read, calls are proven between one reading of the rings and
@@ -560,7 +558,8 @@ static int follow_cpus(struct recorder *recorder, uint64_t now_ns, struct error 
 	return 0;
 }
 
-static int read_until(struct recorder *recorder, uint64_t until_ns)
+/* now_ns   as of event_queue_drain() */
+static int read_rings(struct recorder *recorder, uint64_t now_ns)
 {
 	int err = side_band_read(recorder->side_band, read_samples_meanwhile, recorder);
 
@@ -573,7 +572,7 @@ static int read_until(struct recorder *recorder, uint64_t until_ns)
 	if (err)
 		return err;
 	process_table_trim(recorder->processes, clock_now_ns());
-	err = event_queue_drain(recorder->queue, until_ns, handle, recorder);
+	err = event_queue_drain(recorder->queue, now_ns, handle, recorder);
 	if (err || !recorder->publisher)
 		return err;
 	err = publisher_update(recorder->publisher);
@@ -589,7 +588,7 @@ int recorder_read(struct recorder *recorder, struct error *error)
 
 	if (err)
 		return explain(err, "cannot go on recording", error);
-	err = read_until(recorder, now_ns - HOLD_BACK_NS);
+	err = read_rings(recorder, now_ns);
 	if (err)
 		return explain(err, "cannot go on recording", error);
 	return 0;
@@ -619,7 +618,7 @@ static int finish(struct recorder *recorder)
 	err = process_table_finish_code(recorder->processes);
 	if (err)
 		return err;
-	err = read_until(recorder, UINT64_MAX);
+	err = read_rings(recorder, UINT64_MAX);
 	if (err)
 		return err;
 	err = process_table_finish_code(recorder->processes);
