@@ -299,51 +299,64 @@ static void append_outputs(struct text *text, const struct summary *summary)
 	}
 }
 
-int summary_print(const struct summary *summary)
+int summary_append(const struct summary *summary, struct text *ret)
 {
-	_cleanup_(text_release) struct text text = {0};
 	_cleanup_(flat_table_release) struct flat_table table;
 	int err = flat_table_init_profile(&table, summary->profile, 0);
 
 	if (err)
 		return err;
-	append_ticks(&text, summary);
-	append_stacks(&text, summary, &table);
-	append_frames(&text, summary, &table);
-	append_lost(&text, summary->account);
-	append_scheduling(&text, &summary->account->ticks.scheduling);
-	append_cost(&text, summary->account);
+	append_ticks(ret, summary);
+	append_stacks(ret, summary, &table);
+	append_frames(ret, summary, &table);
+	append_lost(ret, summary->account);
+	append_scheduling(ret, &summary->account->ticks.scheduling);
+	append_cost(ret, summary->account);
 	if (table.num_rows) {
-		append_top(&text, &table, "where the time goes: by self", false);
+		append_top(ret, &table, "where the time goes: by self", false);
 		flat_table_sort_by_total(&table);
-		append_top(&text, &table, "by total (with what it calls)", true);
+		append_top(ret, &table, "by total (with what it calls)", true);
 	}
-	append_outputs(&text, summary);
-	if (text.failed)
-		return -ENOMEM;
-	fwrite(text.data, 1, text.length, stderr);
-	return 0;
+	append_outputs(ret, summary);
+	return ret->failed ? -ENOMEM : 0;
 }
 
-int summary_print_line(const struct summary *summary)
+int summary_append_line(const struct summary *summary, struct text *ret)
 {
-	_cleanup_(text_release) struct text text = {0};
 	const struct account *account = summary->account;
 	uint64_t whole = account_sum_whole(account);
 	uint64_t sum = whole + account_sum_truncated(account);
 
-	table_append_count(&text, account->ticks.samples, 0);
-	text_printf(&text, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
+	table_append_count(ret, account->ticks.samples, 0);
+	text_printf(ret, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
 	if (summary->has_user_stacks && sum)
-		text_printf(&text, ", %.1f%% of the user stacks complete", percent(whole, sum));
-	text_append_string(&text, ", lost ");
-	table_append_count(&text, account_sum_lost(account), 0);
+		text_printf(ret, ", %.1f%% of the user stacks complete", percent(whole, sum));
+	text_append_string(ret, ", lost ");
+	table_append_count(ret, account_sum_lost(account), 0);
 	for (size_t i = 0; i < summary->outputs->length; i++)
-		text_printf(&text, "%s%s", i ? ", " : ": ",
+		text_printf(ret, "%s%s", i ? ", " : ": ",
 			    output_file_get_path(summary->outputs->items[i].file));
-	text_append_char(&text, '\n');
-	if (text.failed)
-		return -ENOMEM;
-	fwrite(text.data, 1, text.length, stderr);
-	return 0;
+	text_append_char(ret, '\n');
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static int print(const struct summary *summary,
+		 int (*append)(const struct summary *summary, struct text *ret))
+{
+	_cleanup_(text_release) struct text text = {0};
+	int err = append(summary, &text);
+
+	if (!err)
+		fwrite(text.data, 1, text.length, stderr);
+	return err;
+}
+
+int summary_print(const struct summary *summary)
+{
+	return print(summary, summary_append);
+}
+
+int summary_print_line(const struct summary *summary)
+{
+	return print(summary, summary_append_line);
 }
