@@ -241,6 +241,10 @@ const tables = {
 		await goToTab(page, "threads");
 		equal((await getRows(page)).map((cells) => [cells[2], cells[1]]), [["db (200)", "50.00 %"], ["web (101)", "25.00 %"],
 			["web (102)", "25.00 %"]]);
+		await clickOn(page, ".view:not([hidden]) .table-row:has-text('web (101)')");
+		equal(await getSum(page), 250000);
+		equal(await getChips(page), ["only thread 101"]);
+		await clickOn(page, ".chip .chip-close");
 		await goToTab(page, "modules");
 		equal(Object.fromEntries((await getRows(page)).map((cells) => [cells[4], cells[3]])),
 			{ web: "50.00 %", db: "50.00 %", "libhash.so": "25.00 %", "[kernel.kallsyms]": "25.00 %" });
