@@ -362,6 +362,9 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 		publisher->statistics.frame_info_bytes += table->statistics.input_bytes;
 	}
 	give_table(publisher, file);
+	if (code->state == CODE_HAS_TABLE)
+		log_debug("the unwind table of %s is ready",
+			  file_table_get(publisher->files, file)->path);
 	unwind_table_free(table);
 }
 
