@@ -6,10 +6,11 @@ import assert from "node:assert";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import zlib from "node:zlib";
-import { Core } from "../../src/viewer/web/core.js";
 
-const [wasm, scratch, ...files] = process.argv.slice(2);
+const [wasm, script, scratch, ...files] = process.argv.slice(2);
+const { Core } = await import(pathToFileURL(script));
 const bytes = fs.readFileSync(wasm);
 const FORMATS = { firefox: ".firefox.json", folded: ".folded", json: ".json", "sampling-prof": ".sprof",
 	speedscope: ".speedscope.json", svg: ".svg", text: ".txt" };
