@@ -7,7 +7,7 @@ need_recording
 need_deb
 need_system
 need_command setpriv
-grep -q 'lintian is not installed' "$PACKAGES/deb.log" && skip "needs lintian, which is not installed"
+grep -q 'lintian is not installed' "$PACKAGES/deb.log" && skip "needs lintian (package lintian), which is not installed"
 
 copy_system
 list_files >"$TMPDIR/before"

@@ -40,8 +40,16 @@ start() {
     BACKGROUND+=("$PID")
 }
 
+# Debian's packages of programs that are called otherwise.
+declare -A PACKAGE_OF=([callgrind_annotate]=valgrind [cc]=gcc [clang++]=clang [dh]=debhelper
+    [dpkg-buildpackage]=dpkg-dev [gprofng]=binutils [go]=golang-go [java]=default-jdk-headless
+    [javac]=default-jdk-headless [ld.lld]=lld [nm]=binutils [node]=nodejs [nsenter]=util-linux
+    [objcopy]=binutils [perf]=linux-perf [protoc]=protobuf-compiler [readelf]=binutils [rpmbuild]=rpm
+    [script]=bsdutils [setcap]=libcap2-bin [setpriv]=util-linux [setsid]=util-linux [strip]=binutils
+    [systemd-nspawn]=systemd-container [unshare]=util-linux [xz]=xz-utils)
+
 need_command() {
-    command -v "$1" >/dev/null || skip "needs $1, which is not installed"
+    command -v "$1" >/dev/null || skip "needs $1 (package ${PACKAGE_OF[$1]:-$1}), which is not installed"
 }
 
 # Recording needs root, BTF and a kernel that takes our BPF. Asked of bpftool, not of the program

@@ -3,7 +3,7 @@
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
-[[ -x $WORKLOADS/cpp ]] || skip "no C++ compiler"
+[[ -x $WORKLOADS/cpp ]] || skip "needs a C++ compiler (package g++) when the tests are built"
 
 record -F 499 --no-annotations -o "$TMPDIR/out.folded" -- "$WORKLOADS/cpp" 2
 expect_near "share of Cart<int>" \

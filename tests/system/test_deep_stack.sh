@@ -11,7 +11,7 @@ done
 record -F 499 -o "$TMPDIR/deep.folded" -- "$WORKLOADS/deep" 1
 expect_between "share of the whole chain" "$(folded_share "$TMPDIR/deep.folded" "$chain")" 95 100
 
-[[ -x $WORKLOADS/deep_static ]] || skip "no static libc, so there is no static program"
+[[ -x $WORKLOADS/deep_static ]] || skip "needs a static libc (package libc6-dev) when the tests are built"
 record -F 499 -o "$TMPDIR/static.folded" -- "$WORKLOADS/deep_static" 1
 expect_between "share of the whole chain, static" \
     "$(folded_share "$TMPDIR/static.folded" "$chain")" 95 100

@@ -6,7 +6,7 @@ need_recording
 source "$(dirname "$0")/own_tmp.sh"
 source "$(dirname "$0")/python.sh"
 
-python=$(find_python) || skip "no Python interpreter that has -X perf (3.12 or newer)"
+python=$(find_python) || skip "needs a Python that has -X perf (package python3, 3.12 or newer)"
 cat >"$own_tmp/hot.py" <<'PYTHON'
 import time
 

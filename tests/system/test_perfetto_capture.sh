@@ -6,7 +6,7 @@
 . "$(dirname "$0")/perfetto.sh"
 need_recording
 need_trace_processor
-[[ -x /usr/bin/python3 ]] || skip "needs /usr/bin/python3"
+[[ -x /usr/bin/python3 ]] || skip "needs /usr/bin/python3 (package python3)"
 
 # What the library writes: a capture of a zone in which the program keeps busy.
 cat >"$TMPDIR/program.py" <<'PYTHON'

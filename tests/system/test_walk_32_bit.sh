@@ -58,7 +58,7 @@ check() {
     local name=$1 folded=$TMPDIR/$1.folded stats=$TMPDIR/$1.json samples cut
     gcc -m32 -O1 -static -nostdlib -fno-stack-protector -fno-pie -no-pie -fcf-protection=none "$2" \
         -o "$TMPDIR/$name" "$TMPDIR/program.c" 2>"$TMPDIR/gcc.err" ||
-        skip "gcc does not compile for 32 bits: $(head -n 1 "$TMPDIR/gcc.err")"
+        skip "gcc does not compile for 32 bits (package gcc-multilib): $(head -n 1 "$TMPDIR/gcc.err")"
     "$TMPDIR/$name" || skip "this kernel does not run 32-bit programs"
     shift 2
     record -F 999 -o "$folded" --stats "$stats" -- "$TMPDIR/$name"

@@ -4,7 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
-[[ -x $WORKLOADS/nofp_exceptions ]] || skip "no C++ compiler"
+[[ -x $WORKLOADS/nofp_exceptions ]] || skip "needs a C++ compiler (package g++) when the tests are built"
 
 record_walk nofp_exceptions 3
 folded=$TMPDIR/nofp_exceptions.folded

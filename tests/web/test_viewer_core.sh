@@ -13,8 +13,8 @@ skip() {
     exit 77
 }
 
-command -v node >/dev/null || skip "there is no node: scripts/install-deps --tests installs it"
-[[ -s $(dirname "$STACKWIDE")/viewer.wasm ]] || skip "the program was built without its viewer"
+command -v node >/dev/null || skip "there is no node (package nodejs): scripts/install-deps --tests installs it"
+[[ -s $(dirname "$STACKWIDE")/viewer.wasm ]] || skip "the program was built without its viewer, for want of packages that scripts/install-deps names"
 page_bytes=$(stat -c %s "$(dirname "$STACKWIDE")/viewer.html")
 if ((page_bytes > 400 * 1024)); then
     echo "FAIL the page has $page_bytes bytes, more than 400 KB"

@@ -34,9 +34,9 @@ fetch_modules() {
     ) 9>"$modules/lock"
 }
 
-CHROMIUM=$(find_chromium) || skip "there is no Chromium: scripts/install-deps --tests installs it"
-command -v node >/dev/null || skip "there is no node: scripts/install-deps --tests installs it"
-command -v npm >/dev/null || skip "there is no npm: scripts/install-deps --tests installs it"
+CHROMIUM=$(find_chromium) || skip "there is no Chromium (package chromium): scripts/install-deps --tests installs it"
+command -v node >/dev/null || skip "there is no node (package nodejs): scripts/install-deps --tests installs it"
+command -v npm >/dev/null || skip "there is no npm (package npm): scripts/install-deps --tests installs it"
 fetch_modules || skip "the npm packages of tests/web/package.json could not be fetched"
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
