@@ -13,7 +13,7 @@ need_trace_processor() {
         return
     fi
     need_command node
-    (($(node -p 'process.versions.node.split(".")[0]') >= 20)) || skip "needs node 20 or newer (package nodejs)"
+    (($(node -p 'process.versions.node.split(".")[0]') >= 18)) || skip "needs node 18 or newer (package nodejs)"
     reason=$("$REPO/tests/perfetto/fetch" "$TRACE_PROCESSOR") || {
         (($? == 77)) && skip "$reason"
         fail "the trace processor could not be fetched"
