@@ -1,6 +1,7 @@
 #!/bin/bash
 # An interrupt that wakes a thread while its CPU is adding another event to the schedule: that wakeup
 # cannot be told, and is counted as lost. Here every CPU is always adding one.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/bpf_maps.sh"
 need_recording
