@@ -1,20 +1,17 @@
 /* Three functions that use 60, 30 and 10 % of its CPU time: burn [SECONDS]. */
 #include "spin.h"
 
-/* In small turns; what a turn used too much is taken off the next one. */
-#define DEFINE_BURN(name, turn_ns)                                          \
-	static __attribute__((noinline)) void name(void)                    \
-	{                                                                   \
-		static int64_t owed_ns;                                     \
-                                                                            \
-		owed_ns += (int64_t)(turn_ns);                              \
-		if (owed_ns > 0)                                            \
-			owed_ns -= (int64_t)spin_cpu_ns((uint64_t)owed_ns); \
+#define DEFINE_BURN(name, turn_ns)                       \
+	static __attribute__((noinline)) void name(void) \
+	{                                                \
+		static double owed_ns;                   \
+                                                         \
+		spin_turn(&owed_ns, turn_ns);            \
 	}
 
-DEFINE_BURN(burn_60, 6 * NS_PER_MS)
-DEFINE_BURN(burn_30, 3 * NS_PER_MS)
-DEFINE_BURN(burn_10, 1 * NS_PER_MS)
+DEFINE_BURN(burn_60, 0.6 * NS_PER_MS)
+DEFINE_BURN(burn_30, 0.3 * NS_PER_MS)
+DEFINE_BURN(burn_10, 0.1 * NS_PER_MS)
 
 int main(int argc, char **argv)
 {

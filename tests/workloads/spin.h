@@ -51,6 +51,18 @@ static inline __attribute__((always_inline)) uint64_t spin_cpu_ns(uint64_t wante
 	return used_ns;
 }
 
+/*
+ * For a function that is to use mean_ns of CPU time whenever it is called, by and by: turns are of
+ * random length, as equal ones would go in step with the sampler, and what a turn used too much is
+ * taken off the next one.
+ */
+static inline __attribute__((always_inline)) void spin_turn(double *owed_ns, double mean_ns)
+{
+	*owed_ns += mean_ns * 2 * drand48();
+	if (*owed_ns > 0)
+		*owed_ns -= (double)spin_cpu_ns((uint64_t)*owed_ns);
+}
+
 /* "1.5" seconds in nanoseconds; fallback when there is no such argument. */
 static inline uint64_t read_duration_ns(int argc, char **argv, int index, double fallback_seconds)
 {
