@@ -18,7 +18,7 @@ skip() {
 # The reason, after what the last recording said.
 fail() {
     if [[ -s $TMPDIR/record.err ]]; then
-        sed 's/^/  record: /' "$TMPDIR/record.err"
+        tail -n 50 "$TMPDIR/record.err" | sed 's/^/  record: /'
     fi
     echo "FAILED: $*"
     exit 1
@@ -79,19 +79,29 @@ runs_program() { [[ $(cat "/proc/$1/comm") = "$2" ]]; }
 find_thread() { grep -l "^$2\$" "/proc/$1"/task/*/comm | cut -d/ -f5; }
 has_thread() { [[ -n $(find_thread "$@") ]]; }
 
-# Record in the background until stop_recording; returns once the events are there. Its own pid is
-# left in RECORDER. Bash starts background jobs deaf to Ctrl-C, hence env.
+# Record in the background until stop_recording; returns once it samples, which it says with -v (so no
+# -q here). Its own pid is left in RECORDER. Bash starts background jobs deaf to Ctrl-C, hence env.
 start_recording() {
-    start env --default-signal=INT "$STACKWIDE" record "$@" 2>"$TMPDIR/record.err"
+    : >"$TMPDIR/record.err"
+    start env --default-signal=INT "$STACKWIDE" record -v "$@" 2>"$TMPDIR/record.err"
     RECORDER=$PID
-    wait_until is_sampling "$RECORDER"
-    sleep 0.3
+    wait_until has_begun
+}
+
+# Whether the recording of $TMPDIR/record.err samples.
+has_begun() {
+    local has_ended=
+    kill -0 "$RECORDER" 2>/dev/null || has_ended=1
+    grep -q '^stackwide: debug: sampling' "$TMPDIR/record.err" && return
+    [[ -z $has_ended ]] || fail "the recording ended before it began"
+    return 1
 }
 
 # Like grep -q, but reads all: what writes into a pipe that ends early is killed, and has failed.
 has_line() { grep "$@" >/dev/null; }
 
-# It has its events and, the last thing before it begins, has given up rights, where it can.
+# For one that was started without -v: it has its events and, the last thing before it begins, has given up
+# rights, where it can.
 is_sampling() {
     if ! kill -0 "$1" 2>/dev/null; then
         fail "the recording ended before it began"

@@ -11,7 +11,7 @@ record_program() { record_cpu_time 300 "$program" -p "$program" -F 499 "$@"; }
 cd "$TMPDIR"
 
 # One recording, three outputs of it; --to belongs to the next -o.
-record_program -q -o a.folded --to folded -o b.data -o c.txt >stdout
+record_program -o a.folded --to folded -o b.data -o c.txt >stdout
 cmp a.folded b.data || fail "two folded outputs of one recording differ"
 [[ ! -s stdout ]] || fail "wrote to standard output"
 grep -q burn_60 c.txt || fail "no burn_60 in the table: $(cat c.txt)"
@@ -21,9 +21,9 @@ LC_ALL=C sort -c <(sed -E 's/ [0-9]+$//' a.folded) || fail "stacks are not sorte
 [[ -z $(sed -E 's/ [0-9]+$//' a.folded | uniq -d) ]] || fail "stacks are not unique"
 
 # Standard output, with --to after the last -o.
-record_program -q -o - --to folded >stdout
+record_program -o - --to folded >stdout
 expect_frame stdout burn_60
-record_program -q --to text -o - >stdout
+record_program --to text -o - >stdout
 grep -q burn_60 stdout || fail "no table on standard output"
 
 # A name of its own, told at the end.
@@ -42,6 +42,6 @@ grep -qF "${name#./}" record.err || fail "the name is not told"
 # An old file is replaced, and nothing else is left beside it.
 rm -f -- *
 echo "old 1" >a.folded
-record_program -q -o a.folded
+record_program -o a.folded
 ! grep -q old a.folded || fail "the old file is still there"
 [[ $(ls -A -I record.err) = a.folded ]] || fail "left behind: $(ls -A)"
