@@ -47,20 +47,3 @@ record_cpu_time() {
     wait_for_cpu_time "$1" "$2"
     stop_recording
 }
-
-# The share of FRAME in the samples of a program, which has used MS of CPU time, is SHARE ± TOLERANCE. Ticks
-# that never came may have been in any function: an emulated machine that does not run itself makes none. So
-# they count for and against it; but a quarter of all must be there.
-# expect_share FILE FRAME PROGRAM SHARE TOLERANCE MS HZ
-expect_share() {
-    local part whole
-    part=$(folded_count "$1" "$2" "$3")
-    whole=$(folded_count "$1" "$3")
-    awk -v part="$part" -v whole="$whole" -v share="$4" -v tolerance="$5" -v ticks=$(($6 * $7 / 1000)) '
-        BEGIN {
-            missing = ticks > whole ? ticks - whole : 0
-            low = 100 * part / (whole + missing)
-            high = 100 * (part + missing) / (whole + missing)
-            exit !(whole >= ticks / 4 && high >= share - tolerance && low <= share + tolerance)
-        }' || fail "$part of $whole samples of $3 hold $2, expected $4 ± $5 % of about $(($6 * $7 / 1000))"
-}

@@ -180,6 +180,29 @@ folded_share() {
     awk -v part="$part" -v whole="$whole" 'BEGIN { printf "%.2f\n", whole ? 100 * part / whole : 0 }'
 }
 
+# FRAME has SHARE percent of the samples that hold WITHIN, as far as so many samples can tell: five standard
+# deviations, which chance exceeds less than once in a million times, and one percent, for what a program
+# does besides. With TICKS, the number of samples that the program's CPU time should have made: those that
+# never came may have been in any function, as an emulated machine that does not run itself makes none; so
+# they count for it and against it, but a quarter of all must be there.
+# expect_share FILE FRAME WITHIN SHARE [TICKS]
+expect_share() {
+    local part whole bounds
+    part=$(folded_count "$1" "$2" "$3")
+    whole=$(folded_count "$1" "$3")
+    ((whole >= 30)) || fail "only $whole samples hold '$3', too few to tell the share of '$2'"
+    bounds=$(awk -v part="$part" -v whole="$whole" -v share="$4" -v ticks="${5:-0}" '
+        BEGIN {
+            missing = ticks > whole ? ticks - whole : 0
+            low = 100 * part / (whole + missing)
+            high = 100 * (part + missing) / (whole + missing)
+            margin = 500 * sqrt(share / 100 * (1 - share / 100) / whole) + 1
+            printf "%.1f ± %.1f", share, margin
+            exit !(whole >= ticks / 4 && high >= share - margin && low <= share + margin)
+        }') || fail "$part of $whole samples of '$3' hold '$2', expected $bounds %${5:+ of about $5}"
+    echo "$part of $whole samples of '$3' hold '$2', expected $bounds %"
+}
+
 # expect_near WHAT ACTUAL EXPECTED TOLERANCE
 expect_near() {
     awk -v a="$2" -v e="$3" -v t="$4" 'BEGIN { exit !(a >= e - t && a <= e + t) }' ||
