@@ -25,4 +25,4 @@ done
 # Somebody else's would name things as they like.
 record -F 499 -o "$TMPDIR/foreign.folded" -- "${in_own_tmp[@]}" ./rewrites 1 dump 65534 >"$TMPDIR/used"
 ! grep -F 'gen_' "$TMPDIR/foreign.folded" || fail "took a jitdump that belongs to another user"
-expect_frame "$TMPDIR/foreign.folded" "run_code;[anon]" 100
+expect_frame "$TMPDIR/foreign.folded" "run_code;[anon]" 30

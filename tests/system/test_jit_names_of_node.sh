@@ -23,7 +23,7 @@ start "${in_own_tmp[@]}" node --perf-basic-prof hot.js
 wait_until runs_program "$PID" node
 record -F 499 -d 100 -p "$PID" -o "$TMPDIR/out.folded"
 expect_between "samples in hotInJavaScript" \
-    "$(folded_match "$TMPDIR/out.folded" ';[^;]*hotInJavaScript[^;]*_\[j\]')" 300 3000
+    "$(folded_match "$TMPDIR/out.folded" ';[^;]*hotInJavaScript[^;]*_\[j\]')" 30 3000
 ! grep -q 'names its code' "$TMPDIR/record.err" || fail "advice for code that has names"
 start "${in_own_tmp[@]}" node hot.js
 wait_until runs_program "$PID" node

@@ -38,7 +38,11 @@ for scheme in legacy v0; do
     record_cpu_time 700 "$program" -F 499 --no-annotations -p "$program" \
         -o "$TMPDIR/$scheme.folded"
     kill "$program"
-    expect_between "$scheme: samples in shop::checkout::total" \
-        "$(folded_match "$TMPDIR/$scheme.folded" ';shop::checkout::total(::<u32>|<u32>)?[; ]')" 150 10000
+    # It does nothing else.
+    named=$(folded_match "$TMPDIR/$scheme.folded" ';shop::checkout::total(::<u32>|<u32>)?[; ]')
+    total=$(folded_total "$TMPDIR/$scheme.folded")
+    echo "$scheme: $named of $total samples are in shop::checkout::total"
+    ((named >= 30 && named * 10 >= total * 9)) ||
+        fail "$scheme: $named of $total samples are in shop::checkout::total"
     ! grep -E '_R[NI]|17h[0-9a-f]{16}' "$TMPDIR/$scheme.folded" || fail "$scheme: mangled names"
 done
