@@ -7,6 +7,8 @@
 need_recording
 
 captures=${CAPTURES:-10}
+RANDOM=${SEED:-$$}
+echo "SEED=${SEED:-$$}"
 archive=$TMPDIR/archive
 max_kb=24
 start "$WORKLOADS/inlined" 600
@@ -69,10 +71,12 @@ grep -q "since .* (process $other)" "$TMPDIR/err" || fail "says: $(cat "$TMPDIR/
 kill -TERM "$other"
 wait "$other" || fail "the other run failed"
 expect_status 0 capture
-start "${command[@]}" -d 2s
-wait_until is_sampling "$PID"
+start "${command[@]}" -d 1h
+other=$PID
+wait_until is_sampling "$other"
 expect_status 0 capture -d 1h
-wait "$PID"
+kill -TERM "$other"
+wait "$other" || fail "the other run failed"
 
 # Whoever can write the configuration says where root writes.
 config=$TMPDIR/capture.conf
