@@ -21,8 +21,8 @@ record -F 999 -o chain.folded -- sh -c './other_user 0.3; ./other_forks 0.5; "$0
     "$WORKLOADS/burn"
 expect_whole chain.folded other_user
 expect_whole chain.folded burn
-expect_frame chain.folded parent_burn 100
-expect_frame chain.folded child_burn 100
+expect_frame chain.folded parent_burn 30
+expect_frame chain.folded child_burn 30
 expect_near "share of [unknown]" "$(folded_share chain.folded '[unknown]')" 0 0.5
 
 # Short ones, one after the other.
@@ -36,11 +36,14 @@ for option in -p -t; do
     # shellcheck disable=SC2016 # the inner shell is to expand it
     start sh -c 'until [ -e begin ]; do sleep 0.1; done; ./other_user 0.5; exec ./other_user 0.5'
     # A recording that went on would go on until the runner ends it.
-    start_recording -F 999 -d 1h "$option" "$PID" -o attached.folded
+    start_recording -F 999 -d 1h "$option" "$PID" -o attached.folded -o attached.pb.gz
     touch begin
     end_recording
     expect_whole attached.folded other_user
-    expect_frame attached.folded other_user 800
+    # The child, and what the shell has become.
+    "$STACKWIDE" convert attached.pb.gz --root pid -o pids.folded
+    pids=$(grep -oE '^other_user-[0-9]+;.*;burn_60[; ]' pids.folded | cut -d';' -f1 | sort -u | wc -l)
+    ((pids == 2)) || fail "$pids processes have samples of other_user, expected 2"
 done
 
 # One that runs already.

@@ -13,7 +13,7 @@ cp "$WORKLOADS/undumpable" "$WORKLOADS/burn" .
 # expect_all_parts FILE
 expect_all_parts() {
     for part in while_dumpable while_undumpable in_child; do
-        expect_frame "$1" "main;$part" 200
+        expect_frame "$1" "main;$part" 50
     done
     expect_near "share of [unknown]" "$(folded_share "$1" '[unknown]' undumpable)" 0 0.5
     expect_whole "$1" "$2"
@@ -44,6 +44,6 @@ running=$PID
 wait_until runs_program "$running" undumpable
 wait_until test -O "/proc/$running/maps" # root owns what is in its folder now
 record_cpu_time 500 "$running" -F 999 -p "$running" -o running.folded
-expect_frame running.folded "main;while_undumpable" 200
+expect_frame running.folded "main;while_undumpable" 50
 expect_near "share of main" "$(folded_share running.folded main)" 97 3
 kill -KILL "$running"

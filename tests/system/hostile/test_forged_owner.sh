@@ -44,8 +44,7 @@ stop_recording
 for program in "plain-${programs[2]}" "overlaid-${programs[3]}"; do
     forged=$(folded_count "$TMPDIR/all.folded" evil_60 "$program")
     ((forged == 0)) || fail "$forged samples of $program have a forged name"
-    expect_near "share of burn_60 in $program" \
-        "$(folded_share "$TMPDIR/all.folded" burn_60 "$program")" 60 15
+    expect_share "$TMPDIR/all.folded" burn_60 "$program" 60 499
 done
 for program in "plain-${programs[0]}" "overlaid-${programs[1]}"; do
     [[ $(folded_count "$TMPDIR/all.folded" evil_60 "$program") -gt 20 ]] ||

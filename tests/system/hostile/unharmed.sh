@@ -1,10 +1,13 @@
 # shellcheck shell=bash
 # Sourced after lib.sh by tests in which a hostile program runs while the whole machine is recorded:
-# what it must not reach. Beside it runs $WORKLOADS/nofp_deep, of another user.
+# what it must not reach. Beside it runs nofp_deep, of another user, by a name of its own.
 
 as_attacker=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
-start_victim() { start "$WORKLOADS/nofp_deep" 60; }
+start_victim() {
+    cp "$WORKLOADS/nofp_deep" "$TMPDIR/victim_of_it"
+    start "$TMPDIR/victim_of_it" 600
+}
 
 # start_attacked [OPTION…]: the profile is to be $TMPDIR/x.folded
 start_attacked() { start_recording -F 499 -a --stats "$TMPDIR/stats.json" -o "$TMPDIR/x.folded" "$@"; }
@@ -28,7 +31,7 @@ stop_unharmed() {
     expect_between "seconds from Ctrl-C to the file" "$seconds" 0 "$(is_sanitized && echo 30 || echo 5)"
     expect_small 200
     expect_account_adds_up "$TMPDIR/stats.json"
-    expect_frame "$TMPDIR/x.folded" main 20
+    expect_frame "$TMPDIR/x.folded" victim_of_it 20
     expect_between "share of whole stacks of another user" \
-        "$(folded_share "$TMPDIR/x.folded" main nofp_deep)" 99 100
+        "$(folded_share "$TMPDIR/x.folded" main victim_of_it)" 99 100
 }
