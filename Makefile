@@ -199,7 +199,7 @@ check-all:  ## what CI runs, at length: all kernels, all packages, every test un
 	$(Q).ci/run --all
 
 kernels: all test-programs  ## boot other kernels and record there
-	$(Q)O=$(O) tests/kernels/run
+	$(Q)O=$(O) tests/kernels/run --all
 
 bench: all test-programs  ## measure against perf and FlameGraph, side by side (not a test)
 	$(Q)O=$(O) tests/bench/formats
