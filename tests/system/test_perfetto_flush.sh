@@ -1,6 +1,6 @@
 #!/bin/bash
 # --flush writes one trace after another: each is whole by itself, begins where the one before ends,
-# and has all samples of its account.
+# but for a moment that both have, and has all samples of its account.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_recording
@@ -18,7 +18,7 @@ for ((i = 1; i <= count; i++)); do
     expect_account_adds_up "$TMPDIR/x.$i.json"
     QUERIES=()
     rm -f "$TMPDIR/expected_rows"
-    # A sample may have been on its way when the trace before was ended, of a CPU that a hypervisor held.
+    # Two recordings sample at once for a moment: the next one begins before the last one is stopped.
     expect_rows "select count(*), sum(ts <= $end_ns) <= 20, count(*) = count(callsite_id)
         from perf_sample" <<END
 $(stats_get "$TMPDIR/x.$i.json" samples)|1|1
