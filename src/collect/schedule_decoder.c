@@ -238,9 +238,12 @@ static bool give_gap(struct schedule_decoder *decoder, uint64_t time_ns, struct 
 	if (decoder->next_gap == decoder->num_gaps)
 		return false;
 	gap = &decoder->gaps[decoder->next_gap];
-	at_ns = decoder->is_in_gap ? gap->end_ns : gap->begin_ns;
+	/* It begins behind what was told at the same time, and ends before. */
+	at_ns = decoder->is_in_gap ? gap->end_ns : gap->begin_ns + 1;
 	if (time_ns < at_ns)
 		return false;
+	if (!decoder->is_in_gap)
+		at_ns = gap->begin_ns;
 	on_cpu.time_ns = at_ns > decoder->last_ns ? at_ns : decoder->last_ns;
 	if (!decoder->is_in_gap && on_cpu.time_ns < gap->end_ns) {
 		decoder->is_in_gap = true;
@@ -274,7 +277,8 @@ bool schedule_decoder_next(struct schedule_decoder *decoder, struct schedule_eve
 		if (decoder->next_slot == batch->num_slots)
 			return false;
 		event = &batch->slots[decoder->next_slot].event;
-		if (give_gap(decoder, event->time_ns, ret))
+		/* What is told of a gap lies behind both. */
+		if (give_gap(decoder, event->time_ns + (event->kind == WIRE_SCHEDULE_UNSEEN), ret))
 			return true;
 		decoder->next_slot += takes_two_slots(event->kind) ? 2 : 1;
 		/* Of a gap that was not kept, the end is known. */

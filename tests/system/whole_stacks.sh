@@ -35,27 +35,11 @@ show_outermost() {
         sort -rn | head -n 12
 }
 
-# Stacks that could not be read as the kernel was just giving their thread a page: after a fork, of the
-# stack itself. For how long it is in nobody's hands is the machine's affair, in a virtual one very long.
-# count_unreadable FOLDED STATS: no more than the account has
-count_unreadable() {
-    local faults read
-    faults=$({ grep -E '^[^;]+;\[truncated\];(.*;)?(asm_exc_page_fault|el0_da|do_mem_abort)_\[k\]' "$1" ||
-        true; } | folded_total /dev/stdin)
-    read=$(stats_get "$2" user_stacks.truncated.read)
-    echo $((faults < read ? faults : read))
-}
-
 # expect_whole FOLDED STATS WHAT GATE [GOAL]: GATE leaves room for a noisy machine, GOAL does not.
 expect_whole() {
-    local folded=$1 stats=$2 what=$3 gate=$4 goal=${5:-$4} share number reasons others unreadable
+    local folded=$1 stats=$2 what=$3 gate=$4 goal=${5:-$4} share number reasons others
     { read -r share && read -r number && read -r reasons && read -r others; } < <(summarize_stacks "$stats")
-    unreadable=$(count_unreadable "$folded" "$stats")
-    share=$(awk -v share="$share" -v number="$number" -v gone="$unreadable" 'BEGIN {
-        whole = int(share * number / 100 + 0.5)
-        printf "%.2f", 100 * whole / (number > gone ? number - gone : 1)
-    }')
-    echo "$what: $share % of $number user stacks are whole (goal $goal %, gate $gate %), $unreadable left out;" \
+    echo "$what: $share % of $number user stacks are whole (goal $goal %, gate $gate %);" \
         "cut: $reasons; $others"
     awk -v share="$share" -v gate="$gate" 'BEGIN { exit !(share >= gate) }' || {
         show_outermost "$folded"

@@ -366,6 +366,9 @@ int main(void)
 		cmocka_unit_test(while_batches_are_missing_the_cpu_is_idle),
 		cmocka_unit_test(what_ran_before_a_lost_first_batch_is_not_told),
 		cmocka_unit_test(batches_that_are_truncated_are_none),
+		cmocka_unit_test(what_runs_unseen_is_unknown_until_it_is_seen),
+		cmocka_unit_test(a_thread_that_is_first_seen_when_it_leaves_has_no_time),
+		cmocka_unit_test(of_a_gap_that_was_not_kept_the_end_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
