@@ -18,7 +18,7 @@ Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 ARCH      := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-LIBRARIES := libbpf libelf libdw liblzma libprotobuf-c libzstd zlib
+LIBRARIES := libbpf libelf libdw liblzma libprotobuf-c libseccomp libzstd zlib
 WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wundef \
 	-Wcast-qual -Wimplicit-fallthrough -fno-common \
@@ -46,13 +46,15 @@ FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS  = $(filter-out -W%,$(ALL_CFLAGS)) -fno-sanitize-recover=all
 FUZZ_LIB   := $(O)/fuzz/libstackwide.a
 # The programs that system tests record: never sanitized; with frame pointers, but for nofp_*.
-WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c, \
-	$(wildcard tests/workloads/*.c tests/workloads/*.cc))) \
-	$(addprefix tests/workloads/,deep_static nofp_deep_static plugin_a.so plugin_b.so))
+WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/elf_calls.c, \
+	$(wildcard tests/workloads/*.c tests/workloads/*.cc tests/workloads/hostile/*.c))) \
+	$(addprefix tests/workloads/,deep_static nofp_deep_static plugin_a.so plugin_b.so elf_calls.so))
 WORKLOAD_FRAMES = -fno-omit-frame-pointer
 $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
 $(O)/tests/workloads/nofp_untouched: WORKLOAD_FRAMES = -fomit-frame-pointer -fno-stack-clash-protection
+$(O)/tests/workloads/hostile/endless_debug_info: WORKLOAD_FRAMES = -fno-omit-frame-pointer -g0
+$(O)/tests/workloads/nofp_undescribed: WORKLOAD_FRAMES = -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -g0
 WORKLOAD_FLAGS = -O2 -g $(WORKLOAD_FRAMES) -D_GNU_SOURCE \
 	-fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-ipa-icf) -MD -MP -MF $@.d
 # Example programs that write zones; also as C++, and with zones disabled.
@@ -66,7 +68,7 @@ WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-f
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(O)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perf/read_data_compressed.c \
 	perfetto/read_compressed.c perfetto/write%.c pprof/write%.c)
-WASM_BASE   := array cells error hash inflate json text utf8
+WASM_BASE   := array error hash inflate json table_format text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
 	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
 
@@ -210,6 +212,8 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/viewer
 	$(Q)O=$(O) tests/bench/run
 	$(Q)O=$(O) tests/bench/unwinding
+	$(Q)O=$(O) tests/bench/names
+	$(Q)O=$(O) tests/bench/completeness
 
 fuzz-targets: $(FUZZERS)
 fuzz: fuzz-targets  ## run each fuzz target for FUZZ_SECONDS (20) on its corpus
@@ -220,7 +224,7 @@ format-check:
 
 lint: format-check  ## rooms, formatting, static analysis
 	$(Q)scripts/check-rooms
-	$(Q)scripts/check-web
+	$(Q)scripts/check-web || test $$? = 77
 	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude -Isrc \
 		--enable=warning,portability --suppress=missingInclude --suppress=memleak \
 		'-D__typeof__(x)=void *' '-DLIBBPF_OPTS(t,n,...)=struct t n' src

@@ -9,7 +9,7 @@
 /* clang-format on */
 #include "maps.h"
 #include "output.h"
-#include "wanted.h"
+#include "target_filter.h"
 #include "wire/unwind.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -46,7 +46,9 @@ static __always_inline __u32 read_tid(const void *record, __u32 offset)
 SEC("tracepoint/sched/sched_process_fork")
 int on_fork(void *record)
 {
-	follow_fork((__u32)bpf_get_current_pid_tgid(), read_tid(record, fork_child_pid_offset), 0);
+	/* The record does not say whether it is a thread: user space drops a child's samples. */
+	follow_fork((__u32)bpf_get_current_pid_tgid(), read_tid(record, fork_child_pid_offset), 0,
+		    false);
 	return 0;
 }
 

@@ -90,6 +90,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	__u64 start_time;
 	__u64 self_exec_id;
+	unsigned long nvcsw, nivcsw;
 	unsigned int in_execve : 1;
 	unsigned long sas_ss_sp, sas_ss_size;
 	struct thread_struct thread;

@@ -33,22 +33,22 @@ const volatile bool is_filtered = false;
 
 /*
  * Key: tid. In a pid namespace of our own, user space names threads by the numbers they have there:
- * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_wanted, and above it what tells
- * two threads apart that had one tid. User space makes room for WIRE_MAX_WANTED where there is a
- * filter. The sampling program keeps it in step with forks (wanted.h).
+ * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_target, and above it what tells
+ * two threads apart that had one tid. User space makes room for WIRE_MAX_TARGETS where there is a
+ * filter. The sampling program keeps it in step with forks (target_filter.h).
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, __u64);
 	__type(value, __u32);
-} wanted_tids SEC(".maps");
+} target_tids SEC(".maps");
 
-static __always_inline __u32 get_wanted(__u64 key)
+static __always_inline __u32 get_target_state(__u64 key)
 {
-	__u32 *wanted = bpf_map_lookup_elem(&wanted_tids, &key);
+	__u32 *target = bpf_map_lookup_elem(&target_tids, &key);
 
-	return wanted ? *wanted & WIRE_WANTED_MASK : 0;
+	return target ? *target & WIRE_TARGET_MASK : 0;
 }
 
 /* One ring for every WIRE_CPUS_PER_RING CPUs; user space sizes both before loading. */
@@ -82,6 +82,19 @@ static __always_inline long send(void *ring, void *record, __u64 size)
 {
 	return bpf_ringbuf_output(ring, record, size,
 				  get_full_quarters(ring) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * Where only some threads are sampled, user space is not woken by every event of every process: the
+ * programs wake it when something happens to those.
+ */
+static __always_inline void wake_user_space(void)
+{
+	void *ring = get_ring();
+	__u64 record = WIRE_WAKEUP;
+
+	if (ring) /* without room in the ring it is awake */
+		bpf_ringbuf_output(ring, &record, sizeof(record), BPF_RB_FORCE_WAKEUP);
 }
 
 #endif

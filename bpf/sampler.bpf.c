@@ -10,24 +10,33 @@
 /* clang-format on */
 #include "maps.h"
 #include "output.h"
+#include "running.h"
 #include "stack_area.h"
+#include "target_filter.h"
 #include "task.h"
 #include "user_walk.h"
-#include "wanted.h"
 #include "wire/wire.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
+/* Scheduling is recorded, too: ticks prove what runs. */
+const volatile bool tracks_running = false;
+
 /* Walk by unwind tables; else the kernel follows frame pointers. */
 const volatile bool walks_by_table = true;
 
-/* Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. */
+/*
+ * Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. Whether it
+ * has them, user space finds out.
+ */
 static __always_inline __u32 get_user_stack(struct bpf_perf_event_data *ctx,
 					    struct scratch *scratch)
 {
-	if (walks_by_table && !REGISTERS_ARE_32_BIT(&scratch->registers))
+	bool is_32_bit = REGISTERS_ARE_32_BIT(&scratch->registers);
+
+	if (walks_by_table && !is_32_bit)
 		return walk_user_stack();
-	scratch->sample.walk_end = WALK_FP_CHAIN;
+	scratch->sample.walk_end = is_32_bit ? WALK_32_BIT : WALK_FP_CHAIN;
 	return get_stack(ctx, &scratch->stack, BPF_F_USER_STACK);
 }
 
@@ -55,6 +64,9 @@ __attribute__((noinline)) int send_sample(void)
 		size = sizeof(*raw);
 	raw->sample = scratch->sample;
 	raw->sample.type = WIRE_RAW_SAMPLE;
+	/* Perhaps something was mapped that user space has not read yet. */
+	if (is_filtered)
+		return bpf_ringbuf_output(ring, raw, size, BPF_RB_FORCE_WAKEUP);
 	return send(ring, raw, size);
 }
 
@@ -129,13 +141,13 @@ static __always_inline void publish_fork(__u32 parent_pid, __u32 child_pid)
 /* When the thread started, as the filter keeps it. */
 static __always_inline __u32 get_start(const struct task_struct *task)
 {
-	return (__u32)(task->start_time >> 10) << WIRE_WANTED_BITS;
+	return (__u32)(task->start_time >> 10) << WIRE_TARGET_BITS;
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	follow_fork(parent->pid, child->pid, get_start(child));
+	follow_fork(parent->pid, child->pid, get_start(child), parent->tgid != child->tgid);
 	publish_fork(parent->tgid, child->tgid);
 	return 0;
 }
@@ -177,6 +189,8 @@ static __always_inline int handle_tick(struct bpf_perf_event_data *ctx, bool tak
 
 	if (!counter || !scratch)
 		return 0; /* cannot be */
+	if (tracks_running)
+		see_running();
 	pid_tgid = begin_tick(counter);
 	if (pid_tgid)
 		take_sample(ctx, scratch, counter, pid_tgid, takes_areas);

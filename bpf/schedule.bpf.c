@@ -6,9 +6,13 @@
  * of them a second. Both tracepoints are met with interrupts off, but for a thread that wakes
  * itself; what an interrupt wakes meanwhile is counted and left out.
  *
- * With is_filtered, only wanted threads and those next to them are told: after a wanted thread the
- * CPU's next one is told, with its true end, and so is a thread that wakes a wanted one, from that
+ * With is_filtered, only wanted threads and those next to them are reported: after a wanted thread the
+ * CPU's next one is reported, with its true end, and so is a thread that wakes a wanted one, from that
  * moment on. Everything else looks as if the CPU were idle.
+ *
+ * What is not told at all shows when another thread leaves the CPU, or wakes somebody there, than the one
+ * that was the last to get it: running.h. Then is told until when the last one was seen to run, and since
+ * when the other one.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -18,6 +22,7 @@
 /* clang-format on */
 #include "wire/schedule.h"
 #include "maps.h"
+#include "running.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -26,7 +31,7 @@ PER_CPU(struct wire_schedule_cpu, cpus);
 
 PER_CPU(struct wire_schedule_counters, counters);
 
-struct told_name {
+struct emitted_name {
 	__u32 tid;
 	__u32 generation;
 	__u64 halves[2];
@@ -37,7 +42,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, WIRE_SCHEDULE_NAMES);
 	__type(key, __u32);
-	__type(value, struct told_name);
+	__type(value, struct emitted_name);
 } names SEC(".maps");
 
 /* The thread may be the running one, see task.h. */
@@ -49,20 +54,22 @@ static __always_inline __u32 get_tid(struct task_struct *task)
 /* What a program run works with. */
 struct run {
 	struct wire_schedule_cpu *cpu;
+	struct wire_schedule_running *running;
 	struct wire_schedule_counters *counters;
 };
 
-static __always_inline bool is_wanted(__u64 tid)
+static __always_inline bool is_target(__u64 tid)
 {
-	return !is_filtered || get_wanted(tid) == WIRE_WANTED;
+	return !is_filtered || get_target_state(tid) == WIRE_TARGET;
 }
 
 /* False where this CPU is adding an event already. */
 static __always_inline bool begin_run(struct run *run)
 {
 	run->cpu = get_per_cpu(&cpus);
+	run->running = get_per_cpu(&running_threads);
 	run->counters = get_per_cpu(&counters);
-	if (!run->cpu || !run->counters)
+	if (!run->cpu || !run->running || !run->counters)
 		return false; /* cannot be */
 	if (run->cpu->is_busy)
 		return false;
@@ -90,7 +97,7 @@ static __always_inline void send_batch(struct run *run)
 	    send(ring, batch,
 		 sizeof(*batch) - sizeof(batch->slots) + num_slots * sizeof(batch->slots[0]))) {
 		run->counters->lost_ring_switches += batch->num_switches;
-		run->counters->lost_ring_wakings += batch->num_wakings;
+		run->counters->lost_ring_wakeups += batch->num_wakeups;
 		run->cpu->name_generation++;
 	}
 	batch->number++;
@@ -123,26 +130,26 @@ static __always_inline void read_name(struct task_struct *task, __u64 *first, __
 	*second = halves[1];
 }
 
-/* Tell a thread's name and pid, unless this CPU has lately. Idle needs none. */
-static __always_inline void tell_name(struct run *run, struct task_struct *task)
+/* Tell a thread's name and pid, unless this CPU has lately and need not again. Idle needs none. */
+static __always_inline void emit_name(struct run *run, struct task_struct *task, bool again)
 {
 	__u32 tid = get_tid(task);
 	__u32 place = tid % WIRE_SCHEDULE_NAMES;
-	struct told_name *told = bpf_map_lookup_elem(&names, &place);
+	struct emitted_name *emitted = bpf_map_lookup_elem(&names, &place);
 	union wire_schedule_slot *slot;
 	__u64 *text;
 	__u64 first;
 	__u64 second;
 
 	read_name(task, &first, &second);
-	if (!tid || !told ||
-	    (told->tid == tid && told->generation == run->cpu->name_generation &&
-	     told->halves[0] == first && told->halves[1] == second))
+	if (!tid || !emitted ||
+	    (!again && emitted->tid == tid && emitted->generation == run->cpu->name_generation &&
+	     emitted->halves[0] == first && emitted->halves[1] == second))
 		return;
-	told->tid = tid;
-	told->generation = run->cpu->name_generation;
-	told->halves[0] = first;
-	told->halves[1] = second;
+	emitted->tid = tid;
+	emitted->generation = run->cpu->name_generation;
+	emitted->halves[0] = first;
+	emitted->halves[1] = second;
 	slot = take_slot(run);
 	if (!slot)
 		return;
@@ -159,10 +166,22 @@ static __always_inline void tell_name(struct run *run, struct task_struct *task)
 	text[1] = second;
 }
 
+/* NULL: nothing that is wanted. */
+static __always_inline void set_running(struct run *run, __u64 time_ns, struct task_struct *task,
+					__u32 num_leaves)
+{
+	run->running->tid = task ? get_tid(task) : 0;
+	run->running->num_leaves = task ? num_leaves : 0;
+	run->running->seen_ns = time_ns;
+	run->running->other_since_ns = 0;
+}
+
 /*
- * Room for what one program run tells: three names and three events. `task` is what runs now.
+ * Room for what one program run tells: three names, an event of two slots and another. `task` is what
+ * runs now, num_leaves how often it had left a CPU before.
  */
-static __always_inline void make_room(struct run *run, struct task_struct *task)
+static __always_inline void make_room(struct run *run, __u64 time_ns, struct task_struct *task,
+				      __u32 num_leaves)
 {
 	struct wire_schedule *batch = &run->cpu->batch;
 
@@ -170,16 +189,16 @@ static __always_inline void make_room(struct run *run, struct task_struct *task)
 		send_batch(run);
 	if (batch->num_slots)
 		return;
-	if (!is_filtered || (!run->cpu->has_begun && is_wanted(get_tid(task))))
-		run->cpu->tid = get_tid(task);
+	if (!run->cpu->has_begun && is_target(get_tid(task)))
+		set_running(run, time_ns, task, num_leaves);
 	if (!run->cpu->name_generation)
 		run->cpu->name_generation = 1; /* places that were never used have 0 */
 	batch->type = WIRE_SCHEDULE;
-	batch->tid = run->cpu->tid;
+	batch->tid = run->running->tid;
 	batch->cpu = bpf_get_smp_processor_id();
-	batch->num_switches = batch->num_wakings = 0;
-	if (run->cpu->tid == get_tid(task))
-		tell_name(run, task);
+	batch->num_switches = batch->num_wakeups = 0;
+	if (run->running->tid == get_tid(task))
+		emit_name(run, task, false);
 }
 
 static __always_inline __u8 get_priority(struct task_struct *task)
@@ -190,45 +209,88 @@ static __always_inline __u8 get_priority(struct task_struct *task)
 }
 
 /* The CPU goes on with `task`; NULL: with nothing that is wanted. */
-static __always_inline void tell_switch(struct run *run, __u64 time_ns, struct task_struct *task,
+static __always_inline void emit_switch(struct run *run, __u64 time_ns, struct task_struct *task,
 					__u32 state, bool is_preempted)
 {
 	union wire_schedule_slot *slot;
 
 	if (task)
-		tell_name(run, task);
+		emit_name(run, task, false);
 	slot = take_slot(run);
 	if (!slot)
 		return;
 	run->counters->switches++;
 	run->cpu->batch.num_switches++;
-	run->cpu->tid = task ? get_tid(task) : 0;
+	set_running(run, time_ns, task, task ? count_leaves(task) : 0);
 	slot->event = (struct wire_schedule_event){
 		.time_ns = time_ns,
-		.tid = run->cpu->tid,
+		.tid = run->running->tid,
 		.state = state,
 		.priority = task ? get_priority(task) : 120,
 		.kind = is_preempted ? WIRE_SCHEDULE_SWITCH_PREEMPTED : WIRE_SCHEDULE_SWITCH,
 	};
 }
 
+/* Whether the CPU runs another thread than was told, or the same one, which has left it meanwhile. */
+static __always_inline bool is_unseen(const struct run *run, struct task_struct *task,
+				      __u32 num_leaves)
+{
+	return run->cpu->has_begun && (run->running->tid || !is_filtered) &&
+	       (run->running->tid != get_tid(task) || run->running->num_leaves != num_leaves);
+}
+
+/* The CPU runs `task`, of which was not told; is_told: it is to be from now on. */
+static __always_inline void emit_unseen(struct run *run, __u64 time_ns, struct task_struct *task,
+					__u32 num_leaves, bool is_told)
+{
+	const struct wire_schedule_running *running = run->running;
+	struct wire_schedule_unseen unseen = {
+		.told_until_ns = running->seen_ns,
+		.runs_since_ns = time_ns,
+	};
+	union wire_schedule_slot *slot;
+
+	if (running->other_since_ns && running->other_tid == get_tid(task) &&
+	    running->other_leaves == num_leaves)
+		unseen.runs_since_ns = running->other_since_ns;
+	run->counters->unseen++;
+	if (is_told)
+		emit_name(run, task, true);
+	slot = take_slot(run);
+	if (!slot)
+		return;
+	set_running(run, time_ns, is_told ? task : NULL, num_leaves);
+	slot->event = (struct wire_schedule_event){
+		.time_ns = time_ns,
+		.tid = run->running->tid,
+		.priority = is_told ? get_priority(task) : 120,
+		.kind = WIRE_SCHEDULE_UNSEEN,
+	};
+	slot = take_slot(run);
+	if (slot)
+		slot->unseen = unseen;
+}
+
 static __always_inline void add_switch(bool is_preempted, struct task_struct *previous,
 				       struct task_struct *next, __u32 state)
 {
-	bool next_is_wanted = is_wanted(get_tid(next));
-	bool previous_is_wanted = is_filtered && is_wanted(get_tid(previous));
+	bool next_is_target = is_target(get_tid(next));
+	bool previous_is_target = is_filtered && is_target(get_tid(previous));
+	__u32 num_leaves = count_leaves(previous) - 1; /* before this one */
 	struct run run;
 
 	if (!begin_run(&run))
 		return; /* cannot be: interrupts are off */
-	if (next_is_wanted || previous_is_wanted || run.cpu->tid) {
+	if (next_is_target || previous_is_target || run.running->tid) {
 		__u64 time_ns = bpf_ktime_get_boot_ns();
 
-		make_room(&run, previous);
-		/* One that became wanted while it ran. */
-		if (previous_is_wanted && run.cpu->tid != get_tid(previous))
-			tell_switch(&run, time_ns, previous, 0, false);
-		tell_switch(&run, time_ns, next_is_wanted || previous_is_wanted ? next : NULL,
+		make_room(&run, time_ns, previous, num_leaves);
+		if (is_unseen(&run, previous, num_leaves))
+			emit_unseen(&run, time_ns, previous, num_leaves,
+				    previous_is_target || !is_filtered);
+		else if (previous_is_target && run.running->tid != get_tid(previous))
+			emit_switch(&run, time_ns, previous, 0, false); /* wanted since it runs */
+		emit_switch(&run, time_ns, next_is_target || previous_is_target ? next : NULL,
 			    state | previous->exit_state, is_preempted);
 	}
 	end_run(&run);
@@ -302,50 +364,64 @@ static __always_inline __u16 get_target_cpu(const struct task_struct *task)
 	return task->cpu;
 }
 
-static __always_inline void add_waking(struct task_struct *waker, struct task_struct *task,
+/* Who wakes a wanted thread is told from that moment on. */
+static __always_inline void emit_waker(struct run *run, __u64 time_ns, struct task_struct *waker,
+				       bool is_in_interrupt)
+{
+	__u32 num_leaves = count_leaves(waker);
+
+	if (is_unseen(run, waker, num_leaves))
+		emit_unseen(run, time_ns, waker, num_leaves,
+			    !is_in_interrupt || is_target(get_tid(waker)));
+	else if (run->running->tid == get_tid(waker))
+		run->running->seen_ns = time_ns;
+	else if (!is_in_interrupt)
+		emit_switch(run, time_ns, waker, 0, false);
+}
+
+static __always_inline void add_wakeup(struct task_struct *waker, struct task_struct *task,
 				       bool is_in_interrupt)
 {
 	union wire_schedule_slot *slot;
 	struct run run;
 	__u64 time_ns;
 
-	if (!is_wanted(get_tid(task)))
+	if (!is_target(get_tid(task)))
 		return;
 	if (!begin_run(&run)) {
 		run.counters = get_per_cpu(&counters);
 		if (run.counters) {
-			run.counters->wakings++;
+			run.counters->wakeups++;
 			run.counters->lost_nested++;
 		}
 		return;
 	}
 	time_ns = bpf_ktime_get_boot_ns();
-	make_room(&run, waker);
-	if (is_filtered && !is_in_interrupt && run.cpu->tid != get_tid(waker))
-		tell_switch(&run, time_ns, waker, 0, false);
-	tell_name(&run, task);
+	make_room(&run, time_ns, waker, count_leaves(waker));
+	emit_waker(&run, time_ns, waker, is_in_interrupt);
+	emit_name(&run, task, false);
 	slot = take_slot(&run);
 	if (slot) {
-		run.counters->wakings++;
-		run.cpu->batch.num_wakings++;
+		run.counters->wakeups++;
+		run.cpu->batch.num_wakeups++;
 		slot->event = (struct wire_schedule_event){
 			.time_ns = time_ns,
 			.tid = task->pid,
 			.state = get_target_cpu(task),
 			.priority = get_priority(task),
-			.kind = is_in_interrupt ? WIRE_SCHEDULE_WAKING_IN_INTERRUPT
-						: WIRE_SCHEDULE_WAKING,
+			.kind = is_in_interrupt ? WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT
+						: WIRE_SCHEDULE_WAKEUP,
 		};
 	}
 	end_run(&run);
 }
 
 SEC("tp_btf/sched_waking")
-int BPF_PROG(on_waking, struct task_struct *task)
+int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct task_struct *waker = get_current_task();
 
-	add_waking(waker, task, get_preempt_count(waker) & IN_INTERRUPT);
+	add_wakeup(waker, task, get_preempt_count(waker) & IN_INTERRUPT);
 	return 0;
 }
 
@@ -354,10 +430,10 @@ int BPF_PROG(on_waking, struct task_struct *task)
  * thread wakes, an interrupt does.
  */
 SEC("tp_btf/sched_waking")
-int BPF_PROG(on_waking_without_count, struct task_struct *task)
+int BPF_PROG(on_wakeup_without_count, struct task_struct *task)
 {
 	struct task_struct *waker = get_current_task();
 
-	add_waking(waker, task, get_tid(waker) == 0);
+	add_wakeup(waker, task, get_tid(waker) == 0);
 	return 0;
 }

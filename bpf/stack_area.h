@@ -72,7 +72,8 @@ static __always_inline void send_stack_area(const struct wire_sample *sample)
 		.user_sp = sample->user_sp,
 	};
 
-	if (!sample->user_sp || !cache || !ring)
+	/* Inside execve() there is no telling which image's stack it is. */
+	if (!sample->user_sp || !cache || !ring || (sample->flags & WIRE_SAMPLE_IN_EXEC))
 		return;
 	known = &cache->areas[(sample->tid * 2 + is_in_handler) & (KNOWN_AREAS - 1)];
 	if (is_known_area(known, mm, sample))

@@ -12,22 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/thread_label.h"
 #include "base/attributes.h"
 #include "profile/profile.h"
 
-/* What the first level of every stack is. */
-enum tree_root {
-	TREE_ROOT_COMM, /* name of the thread: nginx */
-	TREE_ROOT_PID,  /* nginx-812 */
-	TREE_ROOT_TID,  /* nginx-812/815 */
-	TREE_ROOT_NONE, /* no level of its own */
-};
-
 struct call_tree_opts {
 	enum tree_root root;
-	bool no_annotations; /* do not mark labels with _[k] kernel, _[i] inlined, _[j] JIT */
-	uint32_t metric;     /* whose samples are in the tree */
-	bool has_baseline;   /* a comparison: the samples of a second metric are in it too */
+	/* do not mark labels with _[k] kernel, _[i] inlined, _[j] JIT, and stacks with [truncated] */
+	bool no_annotations;
+	uint32_t metric;   /* whose samples are in the tree */
+	bool has_baseline; /* a comparison: the samples of a second metric are in it too */
 	uint32_t baseline;
 	bool keeps_samples; /* for call_tree_get_sample_node() */
 };
@@ -42,8 +36,8 @@ struct call_tree;
 #define CALL_TREE_NONE 0u /* where no node is meant: the root is nobody's child */
 
 /*
- * Labels are fit for folded text: without `;` and line ends. A thread that has neither a name nor
- * an id gives no first level.
+ * Labels are fit for folded text: without `;` and line ends. thread_label.h says what the first
+ * level of a thread's stacks is.
  *
  * opts may be NULL. Returns 0, -ENOMEM, or -EOVERFLOW when the weight of equal stacks leaves 64
  * bits.

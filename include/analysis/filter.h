@@ -28,6 +28,18 @@ enum filter_kind {
 	FILTER_MODULE,   /* mapped file or kernel module of any frame; path or base name */
 };
 
+#define REGEX_MAX_DEPTH 200
+/* Characters, with repetitions written out. */
+#define REGEX_MAX_LENGTH 100000
+
+/*
+ * Whether an extended regular expression may be given to regcomp(), which finds all faults but these:
+ * the C library compiles by recursion, a level for each parenthesis, and writes a part out as often as
+ * it may repeat. So a line of parentheses overflows the stack, and three nested {1,255} take
+ * gigabytes. Returns 0, or -EINVAL with place and reason in error.
+ */
+_must_check_ int regex_check_bounds(const char *regex, struct error *error);
+
 struct filter;
 
 /* "function", …; NULL for a kind beyond the last. */

@@ -27,6 +27,7 @@
 
 #include "analysis/filter.h"
 #include "analysis/frame_tree.h"
+#include "analysis/occurrences.h"
 #include "base/attributes.h"
 
 /* One frame of a fragment. */
@@ -51,19 +52,12 @@ _must_check_ int fragment_init(struct fragment *fragment, const struct frame_tre
 void fragment_release(struct fragment *fragment);
 
 /*
- * Where a fragment occurs, by node of the frame tree: looking from the root down to the node.
+ * Where a fragment occurs in the tree; one without frames, nowhere. Returns 0 or -ENOMEM.
+ *
+ * ret  zero before; the caller releases it in any case
  */
-struct occurrences {
-	/* The node at which the first occurrence ends; FRAME_TREE_ROOT when there is none. */
-	uint32_t *first_ends;
-	/* The last occurrence ends at this very node. */
-	bool *is_end;
-};
-
-/* Of a fragment without frames there are none. Returns 0 or -ENOMEM. */
-_must_check_ int occurrences_init(struct occurrences *occurrences, const struct frame_tree *tree,
-				  const struct fragment *fragment);
-void occurrences_release(struct occurrences *occurrences);
+_must_check_ int fragment_find(const struct fragment *fragment, const struct frame_tree *tree,
+			       struct occurrences *ret);
 
 enum fragment_direction {
 	FRAGMENT_CALLERS, /* everything it is called from: children are callers */

@@ -1,12 +1,17 @@
 /*
- * Making two recordings of different length comparable stack by stack.
+ * Making two recordings comparable stack by stack: by weight, when they differ in length, and by
+ * name, when the same code got another one in each run.
  */
 #ifndef ANALYSIS_NORMALIZE_H
 #define ANALYSIS_NORMALIZE_H
 
+#include <stddef.h>
+
 #include "analysis/call_tree.h"
 #include "base/attributes.h"
 #include "profile/profile.h"
+
+struct text;
 
 /*
  * Scale the samples of the baseline, so that every stack weighs what it would if the whole baseline
@@ -19,5 +24,22 @@
  * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of a side leaves 64 bits.
  */
 _must_check_ int normalize_baseline(struct profile *profile, const struct call_tree_opts *opts);
+
+/*
+ * Append a name without the addresses that some producers put into names: 0x... replaces every 0x
+ * and the hexadecimal digits behind it.
+ */
+void stripped_name_append(struct text *text, const char *name, size_t length);
+
+/*
+ * Append a name without what a virtual machine numbers differently in each run: without the numbers and addresses of Java's lambdas, method handles, proxies,
+ * accessors and hidden classes, and without async-profiler's marks of how the code ran, _[0]
+ * (interpreted) and _[1] (compiled by C1).
+ *
+ *     pkg.A$$Lambda$14/0x0000000800c03000.run    pkg.A$$Lambda.run
+ *     java.lang.invoke.LambdaForm$MH+0x7f00.invoke_[0]    java.lang.invoke.LambdaForm$MH.invoke
+ *     jdk.proxy2.$Proxy12.get                    jdk.proxy.$Proxy.get
+ */
+void canonical_name_append(struct text *text, const char *name, size_t length);
 
 #endif

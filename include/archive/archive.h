@@ -45,6 +45,16 @@ static inline void archive_freep(struct archive **archive)
  */
 _must_check_ int archive_lock(struct archive *archive, struct error *error);
 
+/* Who has the lock, as far as it is known: zero is unknown. */
+struct archive_holder {
+	uint32_t pid;
+	int64_t since_s;       /* since 1970, UTC */
+	uint32_t num_left_out; /* runs that have found it locked, one after the other */
+};
+
+/* After -EBUSY: count this run, too. */
+struct archive_holder archive_count_left_out(struct archive *archive);
+
 /* Space on the archive's file system in bytes, as far as we may use it. 0 or negative errno. */
 _must_check_ int archive_get_space(const struct archive *archive, uint64_t *ret_free_bytes,
 				   uint64_t *ret_total_bytes);
@@ -69,6 +79,8 @@ _must_check_ int archive_file_commit(struct archive_file *file, struct error *er
 void archive_file_free(struct archive_file *file);
 /* Below the archive's folder; after the commit it is the name that the capture has. */
 const char *archive_file_get_name(const struct archive_file *file);
+/* Start over, whoever has written to it. Returns 0 or negative errno. */
+_must_check_ int archive_file_rewind(struct archive_file *file);
 uint64_t archive_file_get_size(const struct archive_file *file);
 
 struct archive_capture {
@@ -103,18 +115,55 @@ struct archive_expiry {
 	uint64_t removed_bytes;
 	uint32_t num_kept;
 	uint64_t kept_bytes;
+	/* Captures that the clock alone makes too old, and how long there was none until now; 0: none. */
+	uint32_t num_spared;
+	uint64_t gap_s;
 };
 
 /*
  * Remove captures, the oldest first, that are too old, or too many for the limits; never the
- * newest, nor the one called protected_name (which may be NULL). Of those that are too old, a
- * call removes 50 at most: when the clock jumps years ahead, there is time to notice. Needs the
- * lock.
+ * newest, nor the one called protected_name (which may be NULL). Needs the lock.
+ *
+ * The clock may be wrong by years. So the age of a capture is what lies between it and now, where a
+ * pause between two captures, or until now, counts as a day at most, or as four times the usual pause
+ * where that is longer. Of those that are too old, a call removes 50 at most.
  *
  * Returns 0 or negative errno with the reason in error.
  */
 _must_check_ int archive_expire(struct archive *archive, const struct archive_limits *limits,
 				const char *protected_name, struct archive_expiry *ret,
 				struct error *error);
+
+/*
+ * The names of captures in an archive, YYYY/MM/DD/HHMMSSZ-HOST.EXTENSION: when a capture began, in
+ * UTC, and where. What is not named so is not ours.
+ */
+
+#define CAPTURE_NAME_BYTES 320
+
+/*
+ * Write "2026/11/21/030512Z-web1.pb.gz".
+ *
+ * time_s     since 1970, UTC
+ * host       what is no letter, digit, dot, dash or underscore becomes a dash; cut to 200 bytes
+ * copy       from 2 on, for further captures of one second: "030512Z-web1.2.pb.gz"; else 0
+ * extension  with its dot
+ *
+ * Returns 0 or -ERANGE (a year that has not four digits).
+ */
+_must_check_ int capture_name_make(int64_t time_s, const char *host, uint32_t copy,
+				   const char *extension, char ret[CAPTURE_NAME_BYTES]);
+
+/* Whether it is the name of a folder for years, months or days: all digits, in range. */
+bool capture_name_is_year(const char *name, int *ret);
+bool capture_name_is_month(const char *name, int *ret);
+bool capture_name_is_day(const char *name, int *ret);
+
+/*
+ * Whether a name in the folder of a day is that of a capture; of any format that can be written.
+ *
+ * ret_time_s  when it began
+ */
+bool capture_name_read(int year, int month, int day, const char *name, int64_t *ret_time_s);
 
 #endif

@@ -30,10 +30,11 @@
 _must_check_ int array_reserve_bytes(void *items_pointer, size_t *capacity, size_t wanted,
 				     size_t item_size);
 
-/* A function of its own because ARRAY() types are anonymous. */
+/* For array_insert() and array_add(): takes the members, because ARRAY() types are anonymous. */
 void *array_insert_bytes(void *items_pointer, size_t *length, size_t *capacity, size_t index,
 			 size_t item_size);
 
+/* Make room for `wanted` items in all. Returns 0 or -ENOMEM; the length stays. */
 #define array_reserve(array, wanted) \
 	array_reserve_bytes(&(array)->items, &(array)->capacity, (wanted), sizeof(*(array)->items))
 
@@ -44,8 +45,8 @@ void *array_insert_bytes(void *items_pointer, size_t *length, size_t *capacity, 
 							sizeof(*(array)->items)))
 
 /*
- * Add one zeroed item at the end; returns a pointer to it, NULL when out of memory. Where there is
- * room, which is nearly always, without a call.
+ * Add one zeroed item at the end; returns a pointer to it, NULL when out of memory. Inline where
+ * there is room, as importers add millions of items.
  */
 #define array_add(array)                                                                     \
 	((array)->length < (array)->capacity                                                 \
@@ -67,7 +68,8 @@ void *array_insert_bytes(void *items_pointer, size_t *length, size_t *capacity, 
 	     item && item < (array)->items + (array)->length; item++)
 
 /*
- * How many items at the front fulfil a condition that none behind them does, by bisection:
+ * Binary search: the number of items at the front that fulfil a condition, if none behind them
+ * does. It is also the index of the first that does not.
  *
  *	size_t count = array_count_front(&mappings, mapping, mapping->start <= pc);
  */
@@ -92,6 +94,7 @@ void *array_insert_bytes(void *items_pointer, size_t *length, size_t *capacity, 
 		low_;                                                     \
 	})
 
+/* Free the items, not what they point to. The array is empty then and may be used again. */
 #define array_release(array)                             \
 	do {                                             \
 		free((array)->items);                    \

@@ -1,5 +1,10 @@
 /*
- * Attributes that are part of a contract, and scope-bound clean-up.
+ * Attributes that are part of a function's contract, and cleanup at the end of a scope, as the
+ * kernel and systemd have it.
+ *
+ * _must_check_  the caller must look at the result
+ * _printf_      the arguments are checked against the format; positions count from 1
+ * _cleanup_     the function is called with a pointer to the variable when it leaves its scope
  */
 #ifndef BASE_ATTRIBUTES_H
 #define BASE_ATTRIBUTES_H

@@ -3,7 +3,8 @@
  * it makes the reader fail for good (`failed`), and every later read gives 0. A parser may
  * therefore read a whole record and check once.
  *
- * Bytes are little-endian unless the name says otherwise.
+ * Numbers need no alignment. They are little-endian, as is every machine that we run on; readers
+ * of big-endian formats have functions of their own.
  */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
@@ -81,6 +82,41 @@ static inline const char *bytes_string(struct bytes *bytes)
 		return NULL;
 	}
 	return bytes_take(bytes, (size_t)(end - start) + 1);
+}
+
+/*
+ * Numbers of variable length, as DWARF writes them. Bits beyond 64 are dropped.
+ *
+ * Source: DWARF 5, section 7.6.
+ */
+
+static inline uint64_t leb128_read_unsigned(struct bytes *bytes)
+{
+	uint8_t byte = bytes_u8(bytes);
+	uint64_t value = byte & 0x7f;
+
+	for (unsigned int shift = 7; byte & 0x80; shift += 7) {
+		byte = bytes_u8(bytes);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+	}
+	return value;
+}
+
+static inline int64_t leb128_read_signed(struct bytes *bytes)
+{
+	uint8_t byte = bytes_u8(bytes);
+	uint64_t value = byte & 0x7f;
+	unsigned int shift = 7;
+
+	for (; byte & 0x80; shift += 7) {
+		byte = bytes_u8(bytes);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+	}
+	if (shift < 64 && (byte & 0x40))
+		value |= ~0ull << shift;
+	return (int64_t)value;
 }
 
 #endif

@@ -1,9 +1,13 @@
 /*
- * Hashing, and an index from hashes to numbers for interning tables.
+ * Hashing, and an index from hashes to item numbers.
  *
- * The index stores 32-bit item numbers; the items themselves stay in the owner's array, and
- * the owner says whether an item is the wanted one. So one table serves strings, stacks,
- * locations and samples alike.
+ * The index stores 32-bit item numbers; the items themselves stay in the owner's array, and a
+ * function of the owner compares an item with a key. Most users want a typed intern table, which
+ * is made of an array and this index (intern.h). By hand it is used where the items are no array
+ * of plain structs, or are removed again.
+ *
+ * Hashes are the same in every run: output must not depend on chance, and inputs that collide on
+ * purpose cost time, not correctness.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -17,7 +21,7 @@
 #define HASH_INDEX_NONE UINT32_MAX
 
 struct hash_index {
-	struct hash_slot *slots; /* power-of-two open addressing */
+	struct hash_slot *slots; /* open addressing; their number is a power of two */
 	size_t num_slots;
 	size_t num_items;
 };
@@ -46,7 +50,7 @@ _must_check_ int hash_index_reserve(struct hash_index *index, size_t num_items);
 /* Add an item that is not in the index yet. Returns 0 or -ENOMEM. */
 _must_check_ int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t item);
 
-/* Take an item out that is in the index, under the hash that it was added with. */
+/* Remove an item that is in the index, under the hash that it was added with. */
 void hash_index_remove(struct hash_index *index, uint64_t hash, uint32_t item);
 
 #endif

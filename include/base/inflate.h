@@ -1,6 +1,6 @@
 /*
- * Unpacking what DEFLATE packed, for code that must do without zlib: the viewer's module. Natively
- * it serves readers whose result must be the module's to the byte.
+ * Decompression of DEFLATE, for code that has no zlib: the viewer's WebAssembly module. The native
+ * program uses it where both must give the same result and the same errors for every input.
  *
  * Pure, no I/O. Every byte may be hostile.
  */
@@ -16,18 +16,18 @@
 enum inflate_wrapper { INFLATE_RAW, INFLATE_ZLIB, INFLATE_GZIP };
 
 /*
- * Unpack one stream, with the check of its sum. What follows the stream is not looked at.
+ * Decompress one stream and check its checksum. Bytes behind the stream are not read.
  *
- * packed  read from its offset on; afterwards the offset is behind the stream, or near what is
- *         wrong
- * limit   the most bytes that may come out
- * ret     replaced by what comes out; the caller releases it
+ * compressed  read from its offset on; afterwards the offset is behind the stream, or near the
+ *             damage
+ * limit       of the decompressed size, in bytes
+ * ret         replaced by the decompressed bytes; the caller releases it
  *
- * Returns 0, -ENOMEM, -EBADMSG (damaged or cut off) or -EFBIG (more than the limit).
+ * Returns 0, -ENOMEM, -EBADMSG (damaged or truncated) or -EFBIG (more than the limit).
  *
  * Source: RFC 1950 (zlib), RFC 1951 (DEFLATE), RFC 1952 (gzip).
  */
-_must_check_ int inflate_unpack(struct bytes *packed, enum inflate_wrapper wrapper, size_t limit,
-				struct text *ret);
+_must_check_ int inflate_decompress(struct bytes *compressed, enum inflate_wrapper wrapper,
+				    size_t limit, struct text *ret);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Typed intern tables: an array whose items are found by what is in them, each kept once and known
- * by its number.
+ * Typed intern tables: an array that is also a hash table. Equal items are stored once and known by
+ * their number, the index into the array.
  *
  *	struct edge { uint32_t from, to; uint64_t weight; };
- *	INTERN_TABLE(edge_table, struct edge, from, to)       the fields that tell edges apart
+ *	INTERN_TABLE(edge_table, struct edge, from, to);      the fields that identify an edge
  *
  *	struct edge_table edges = {0};
  *	err = edge_table_intern(&edges, &(struct edge){.from = 1, .to = 2}, &number);
@@ -11,8 +11,8 @@
  *	edge_table_release(&edges);
  *
  * The table is an ARRAY() with an index, so that array_for_each() and the like work on it. Items
- * may change in place, but for the fields that they are found by. Pointers to items are valid
- * until the next one is added.
+ * may change in place, but for the fields that identify them. Pointers to items are valid until the
+ * next one is added. Items cannot be removed; use a hash_index for that.
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -28,14 +28,14 @@
 #include "base/hash.h"
 
 /*
- * A table of items that these functions tell apart:
+ * A table of items that these functions identify:
  *
  * hash     uint64_t hash(const type *item)
  * is_same  bool is_same(const type *a, const type *b)
  *
  * NAME_find     the number of the item that is the same as `wanted`, or HASH_INDEX_NONE
- * NAME_add      add an item that is not there yet. 0 or -ENOMEM: nothing has changed then
- * NAME_intern   find the item; where there is none, add it. Likewise
+ * NAME_add      add an item that is not there yet. Returns 0, or -ENOMEM with nothing changed
+ * NAME_intern   find the item; if there is none, add it. Returns as NAME_add
  */
 #define INTERN_TABLE_BY(name, type, hash, is_same)                                                \
 	struct name {                                                                             \
@@ -88,7 +88,7 @@
 	}                                                                                         \
 	_Static_assert(sizeof(struct name) > 0, "takes the semicolon")
 
-/* A table of items that differ in one of these fields, which are numbers; at most four. */
+/* A table of items that are identified by these fields, one to four, which are integers. */
 #define INTERN_TABLE(name, type, ...)                                            \
 	static inline _unused_ uint64_t name##_hash(const type *item)            \
 	{                                                                        \
@@ -105,7 +105,7 @@
                                                                                  \
 	INTERN_TABLE_BY(name, type, name##_hash, name##_is_same)
 
-/* Private. */
+/* Private: apply a macro to each of one to four fields. */
 #define INTERN_HASH_FIELD(field)             hash = hash_mix(hash, (uint64_t)item->field);
 #define INTERN_COMPARE_FIELD(field)          &&a->field == b->field
 #define INTERN_FOR_EACH_1(use, field)        use(field)

@@ -61,7 +61,7 @@ struct json {
 	struct text buffer;
 };
 
-/* The data is borrowed. A UTF-8 byte order mark is passed over. */
+/* The data is borrowed. A UTF-8 byte order mark is skipped. */
 struct json json_of(const void *data, size_t size);
 /* The one value at an offset; offsets still count from the start of the data. */
 struct json json_at(const void *data, size_t size, size_t offset);
@@ -74,9 +74,9 @@ void json_skip(struct json *json, enum json_token token);
 /* After JSON_KEY: go past its value. */
 void json_skip_value(struct json *json);
 
-/* After JSON_KEY: its string, in place of what the text holds; empty when it is none. */
+/* After JSON_KEY: replace the text by the value, a string; empty if the value is none. */
 void json_take_string(struct json *json, struct text *text);
-/* After JSON_KEY: its number; 0 when it is none that 64 bits hold. */
+/* After JSON_KEY: the value, an integer; 0 if it is none from 0 to 2^64 - 1. */
 uint64_t json_take_u64(struct json *json);
 
 /* How many objects and arrays are open. */
@@ -85,10 +85,10 @@ static inline size_t json_get_depth(const struct json *json)
 	return json->nesting.length;
 }
 
-/* Of JSON_KEY and JSON_STRING. */
+/* Whether a JSON_KEY or JSON_STRING is this text. */
 bool json_is(const struct json *json, const char *text);
 
-/* Of JSON_NUMBER. False: not an integer that 64 bits hold, and without sign. */
+/* Of JSON_NUMBER. False: not an integer from 0 to 2^64 - 1. */
 bool json_get_u64(const struct json *json, uint64_t *ret);
 double json_get_double(const struct json *json);
 

@@ -1,30 +1,48 @@
 /*
- * Output files that are there whole or not at all.
+ * Output files that appear whole or not at all: who watches a folder never reads half a profile, and
+ * a program that is killed leaves no damaged one.
  *
  * Bytes go to a file without a name (O_TMPFILE) in the target's folder, or, where the file system
  * has none, to a temporary name beside the target; output_file_commit() puts it in the target's
- * place in one step. What exists and is no regular file (a terminal, a pipe, /dev/null) is written
- * to directly.
+ * place in one step. Only a regular file of our user (with sudo also: of the one who called it) is
+ * replaced, and a symbolic link, which is not followed: where others can write to the folder, they
+ * would choose what a privileged program overwrites. A terminal, /dev/null and a pipe of ours are
+ * written to directly.
  */
 #ifndef BASE_OUTPUT_FILE_H
 #define BASE_OUTPUT_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
 
+/* Modes of files for everybody, and of those that tell what other users run. */
+#define OUTPUT_MODE         0666
+#define OUTPUT_MODE_PRIVATE 0600
+
 struct output_file;
 
 /*
- * path  "-" is standard output
- * Returns 0, or negative errno with the reason in error. Nothing is visible yet.
+ * path  "-", /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N: an open descriptor
+ * mode  the file's; the umask is taken from it. What the one that it replaces had does not count
+ *
+ * Returns 0, or negative errno with the reason in error: -EPERM when another user's file is there,
+ * -ENXIO when nobody has read a pipe for 5 s. Nothing is visible yet.
  */
-_must_check_ int output_file_open(const char *path, struct output_file **ret, struct error *error);
+_must_check_ int output_file_open(const char *path, mode_t mode, struct output_file **ret,
+				  struct error *error);
 
 /* Returns 0 or negative errno (-ENOSPC, -EPIPE, …). */
 _must_check_ int output_file_write(struct output_file *file, const void *data, size_t size);
+
+/*
+ * Start over, whoever has written to it so far. Returns 0, or negative errno; -ESPIPE for what is
+ * written directly.
+ */
+_must_check_ int output_file_rewind(struct output_file *file);
 
 /* Make the file appear. Returns 0, or negative errno with the reason in error. */
 _must_check_ int output_file_commit(struct output_file *file, struct error *error);
@@ -33,8 +51,8 @@ _must_check_ int output_file_commit(struct output_file *file, struct error *erro
 void output_file_free(struct output_file *file);
 
 /*
- * Remove the temporary name, if there is one. Async-signal-safe; may be called while another thread
- * writes and the program is about to end.
+ * Remove the temporary name, if there is one, for signal handlers of a program that is about to
+ * end. Async-signal-safe; another thread may be writing.
  */
 void output_file_abandon(const struct output_file *file);
 

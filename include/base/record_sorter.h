@@ -1,7 +1,7 @@
 /*
- * Records put into the order of their keys, however many there are: what is too much for memory
- * goes, sorted piece by piece, to a store that the caller has, and the pieces are merged when they
- * are read.
+ * External merge sort: records in the order of their keys, however many there are. What does not
+ * fit into memory goes, sorted chunk by chunk, to a store of the caller's, and the chunks are merged
+ * while they are read.
  *
  *	record_sorter_init(&sorter, store, memory_bytes);
  *	record_sorter_add(&sorter, key, data, size) …
@@ -9,7 +9,7 @@
  *	while ((got = record_sorter_next(&sorter, &record)) > 0) …
  *	record_sorter_release(&sorter);
  *
- * Memory: memory_bytes, and half as much again while they are sorted; for every piece in the store
+ * Memory: memory_bytes, and half as much again while they are sorted; for every chunk in the store
  * one sixteenth of it while they are merged. Records of one key keep the order they were added in.
  */
 #ifndef BASE_RECORD_SORTER_H
@@ -22,7 +22,8 @@
 #include "base/array.h"
 #include "base/attributes.h"
 
-/* Bytes at offsets, which are told when they are added. Both return 0 or negative errno. */
+/* Append-only storage. append() says at which offset the bytes are. Both return 0 or negative errno.
+ */
 struct record_store {
 	int (*append)(void *context, const void *data, size_t size, uint64_t *ret_offset);
 	int (*read)(void *context, uint64_t offset, void *data, size_t size);
@@ -40,15 +41,15 @@ struct record_place {
 	size_t offset; /* in `bytes` */
 };
 
-/* Sorted records in the store, or, the last one, in memory. */
-struct record_piece {
-	uint64_t offset; /* in the store, of what is not in `bytes` yet */
-	uint64_t left;   /* bytes there */
-	uint8_t *bytes;  /* what was read of it */
+/* A run of sorted records in the store; the last run may be in memory. */
+struct record_chunk {
+	uint64_t offset; /* in the store, of the part that is not read yet */
+	uint64_t left;   /* length of that part in bytes */
+	uint8_t *bytes;  /* buffer of what was read */
 	size_t capacity;
 	size_t length;
-	size_t taken; /* of these */
-	uint64_t key; /* of the record that is next */
+	size_t taken; /* bytes of the buffer that were returned */
+	uint64_t key; /* of the next record */
 };
 
 struct record_sorter {
@@ -58,11 +59,11 @@ struct record_sorter {
 	ARRAY(struct record_place) places; /* of the records in bytes */
 	bool is_unsorted;
 	uint64_t last_key;
-	ARRAY(struct record_piece) pieces;
-	/* While reading: pieces that have a record to give, as a heap. */
+	ARRAY(struct record_chunk) chunks;
+	/* While reading: chunks that have records left, as a heap (heap.h). */
 	ARRAY(uint32_t) heap;
 	size_t next_place;
-	bool has_taken; /* from the piece on top of the heap */
+	bool has_taken; /* from the chunk on top of the heap */
 };
 
 /* store is borrowed; NULL: there is none. */
@@ -73,7 +74,7 @@ void record_sorter_release(struct record_sorter *sorter);
 /* size  at most UINT32_MAX. Returns 0, -ENOMEM, -EOVERFLOW or a store's error. */
 _must_check_ int record_sorter_add(struct record_sorter *sorter, uint64_t key, const void *data,
 				   size_t size);
-/* All are there. The same errors. */
+/* No more records will be added; sorts. Returns as record_sorter_add(). */
 _must_check_ int record_sorter_finish(struct record_sorter *sorter);
 /* Returns 1 and the next record, 0 after the last, or negative errno. */
 _must_check_ int record_sorter_next(struct record_sorter *sorter, struct sorted_record *ret);

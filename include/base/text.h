@@ -29,7 +29,7 @@ void text_append_char(struct text *text, char c);
 void text_append_number(struct text *text, uint64_t number); /* decimal */
 void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
 
-/* Cut back to `length` bytes, at most the present length. */
+/* Shorten to `length` bytes, at most the present length. The memory is kept for reuse. */
 void text_truncate(struct text *text, size_t length);
 
 static inline bool string_equals(const char *a, const char *b)
@@ -50,7 +50,7 @@ static inline bool string_ends_with(const char *string, const char *suffix)
 	return length >= suffix_length && string_equals(string + length - suffix_length, suffix);
 }
 
-/* What a hexadecimal digit of any case is worth; UINT32_MAX when it is none. */
+/* The value of a hexadecimal digit of any case; UINT32_MAX if it is none. */
 static inline uint32_t hex_digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -65,8 +65,8 @@ static inline bool is_hex_digit(char c)
 }
 
 /*
- * Read the hexadecimal digits that a text begins with. Returns how many there are; 0, and nothing
- * in `ret`, when there is none or their value does not fit.
+ * Read the hexadecimal digits that a text begins with. Returns their number; 0, with `ret` unset, if
+ * there is none or the value does not fit 64 bits.
  */
 size_t hex_read(const char *text, size_t length, uint64_t *ret);
 

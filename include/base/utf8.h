@@ -20,7 +20,7 @@
  * ret  its code point; UTF8_REPLACEMENT_CODE_POINT for a byte that begins no character, or only a
  *      part of one, an overlong form, a surrogate, or what is beyond U+10FFFF
  *
- * Returns how many bytes it takes: 1 for a broken one, so that what follows is looked at anew.
+ * Returns its length in bytes: 1 for a broken one, so that decoding resumes at the next byte.
  *
  * Source: The Unicode Standard, table 3-7 (well-formed byte sequences).
  */
@@ -41,10 +41,10 @@ bool utf8_is_control(uint32_t code_point);
 /* Append a character by its code point, at most U+10FFFF. */
 void utf8_append_code_point(struct text *text, uint32_t code_point);
 
-/* Append what is well-formed as it is; in place of every other byte, U+FFFD. */
+/* Append a string; every byte that is not part of well-formed UTF-8 becomes U+FFFD. */
 void utf8_append(struct text *text, const char *string, size_t length);
 
-/* The same, where a NUL would end the text: U+FFFD comes in its place, too. */
+/* The same for formats in which a NUL would end the string: it becomes U+FFFD, too. */
 void utf8_append_name(struct text *text, const char *string, size_t length);
 
 #endif

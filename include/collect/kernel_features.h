@@ -1,24 +1,28 @@
 /*
- * What the running kernel has of what is not everywhere: found by asking it, never by its version.
+ * Features that not every kernel has, found by trying them, never by the version: distributions
+ * backport features and leave others out.
  *
- * The probes of helpers load tiny BPF programs. Without the right to do that the answers mean
- * nothing.
+ * The probes of helpers load tiny BPF programs. Without the permission to do that they always say
+ * no; see kernel_can_be_asked().
  */
 #ifndef COLLECT_KERNEL_FEATURES_H
 #define COLLECT_KERNEL_FEATURES_H
 
 #include <stdbool.h>
 
-/* Whether we may load BPF programs, to ask by. */
+/*
+ * Whether we may load BPF programs, so that the other functions can probe. To be called first: from
+ * then on what libbpf says of features that are missing is shown with -v only.
+ */
 bool kernel_can_be_asked(void);
 /* Type information (BTF) of the kernel. */
 bool kernel_has_types(void);
-/* The memory that a stack pointer lies in can be looked up: bpf_find_vma(), Linux 5.17. */
+/* The VMA that a stack pointer lies in can be looked up: bpf_find_vma(), Linux 5.17. */
 bool kernel_has_find_vma(void);
-/* The helper that tells where user registers are saved: bpf_task_pt_regs(), Linux 5.15. */
+/* User registers can be found from inside the kernel: bpf_task_pt_regs(), Linux 5.15. */
 bool kernel_has_task_registers(void);
 /* Events of mappings carry the build ID of the file: perf's build_id, Linux 5.12. */
-bool kernel_tells_build_ids(void);
+bool kernel_reports_build_ids(void);
 /* Memory of BPF maps counts against RLIMIT_MEMLOCK: before Linux 5.11. */
 bool kernel_counts_bpf_as_locked(void);
 

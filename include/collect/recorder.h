@@ -3,8 +3,8 @@
  *
  *	recorder_new() → recorder_start() → recorder_read() again and again → recorder_stop()
  *
- * and then what it is: its profile, its account, what it knows of the code that ran (with which
- * the profile's locations get names), and its trace.
+ * and then the results: the profile, the account, the code that ran (which the symbolizer needs),
+ * and the trace.
  *
  * Needs the privileges of sampling. Not thread-safe.
  */
@@ -18,12 +18,96 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "collect/account.h"
 #include "collect/target.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 #include "profile/profile.h"
 #include "timeline/timeline.h"
+#include "wire/unwind.h"
+
+/*
+ * What a recording counts: what became of every tick, how complete the user stacks are, and the
+ * cost of the unwind tables. Plain values.
+ */
+
+/*
+ * A user stack that the kernel walked by frame pointers, and its samples. Whether it is complete is
+ * known only after symbolizing: by the name of its outermost frame.
+ */
+struct user_stack_count {
+	uint32_t stack; /* in the profile, without kernel levels; STACK_EMPTY: the walk failed */
+	uint64_t num_samples;
+	uint64_t num_at_limit; /* of these, walks that the kernel's depth limit ended */
+};
+
+/* Unwind tables that were made, or taken from the cache. */
+struct unwind_table_counts {
+	uint64_t num_objfiles; /* with a table */
+	uint64_t num_rows;
+	uint64_t size_bytes;       /* of kernel memory for rows and rules */
+	uint64_t frame_info_bytes; /* of .eh_frame and .debug_frame that tables were made from */
+	uint64_t build_ns;         /* CPU time, summed over the worker threads */
+	uint64_t build_wall_ns;    /* the same by the clock: with waiting, and what comes before and
+				      after a table is made */
+	uint64_t worker_cpu_ns;    /* of the processes that make them, until now */
+	uint64_t worker_rss_bytes; /* their largest memory, beyond ours; after recorder_stop() */
+	uint64_t num_dropped;      /* tables and processes that did not fit into the BPF maps */
+};
+
+/* What became of every event of the scheduler; `switches` and `wakeups` are those that were kept. */
+struct scheduling_counts {
+	bool is_recorded;
+	uint64_t fired;
+	uint64_t switches;
+	uint64_t wakeups;
+	uint64_t lost_ring; /* the ring was full */
+	uint64_t
+		lost_nested; /* an interrupt woke a thread while another event was being recorded */
+	uint64_t lost_storage; /* the temporary file could not be written */
+	uint64_t lost_unseen;  /* the kernel did not tell: another thread was seen to run */
+};
+
+/* They add up. Meaningful after recorder_stop(). */
+bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
+
+/* Return addresses that were checked; see call_check.h. */
+struct call_check_counts {
+	uint64_t checked; /* each once per file */
+	uint64_t failed;  /* of these, not after a call */
+};
+
+/* Of every tick: fired = idle + filtered + samples + what was lost. */
+struct recorder_account {
+	uint64_t fired;
+	uint64_t idle;
+	uint64_t filtered;
+	uint64_t samples;
+	uint64_t lost_ring_sample;
+	uint64_t lost_ring_stack;
+	uint64_t lost_unknown_stack;
+	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how that ended */
+	uint64_t recovered;            /* of the complete ones, those walked later */
+	uint64_t unproven;       /* of the complete ones: no call proves a step by frame pointer */
+	uint64_t in_exec;        /* samples whose user stack an exec had taken away */
+	uint64_t lost_side_band; /* process events: not samples */
+	uint64_t late_events;    /* that came too late to be sorted by time */
+	uint64_t unfollowed;     /* new threads that did not fit into the filter */
+	uint64_t duration_ns;    /* from start to stop, or to now */
+	uint32_t num_cpus;       /* online at the start */
+	struct process_table_stats processes;
+	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
+	struct unwind_table_counts tables;   /* all 0 without tables */
+	struct scheduling_counts scheduling; /* all 0 unless it is recorded */
+	struct call_check_counts calls;      /* all 0 unless calls are checked */
+};
+
+/* The account adds up. Meaningful after recorder_stop(). */
+static inline bool recorder_account_is_balanced(const struct recorder_account *account)
+{
+	return account->fired == account->idle + account->filtered + account->samples +
+					 account->lost_ring_sample + account->lost_ring_stack +
+					 account->lost_unknown_stack;
+}
 
 struct recorder;
 
@@ -31,9 +115,10 @@ enum user_stacks { USER_STACKS_NONE, USER_STACKS_FP, USER_STACKS_TABLE };
 
 /* How user stacks are walked by table. */
 struct unwind_table_opts {
-	bool no_fp_steps; /* not even where it is known that there is no call-frame information */
-	bool no_cache;    /* neither take tables from the disk nor keep them there */
+	bool no_fp_steps; /* no frame pointers even in code that has no call-frame information */
+	bool no_cache;    /* do not use the cache of tables on disk */
 	const char *cache_folder; /* NULL: /var/cache/stackwide. Copied */
+	uid_t worker_user; /* whom processes become that read foreign files, if we are root */
 };
 
 struct recorder_opts {
@@ -42,12 +127,12 @@ struct recorder_opts {
 	enum user_stacks user_stacks;
 	bool no_kernel_stacks;
 	struct unwind_table_opts tables;
-	bool keeps_moments;    /* of the samples, in the profile */
+	bool keeps_timestamps; /* of the samples, in the profile */
 	bool makes_trace;      /* for recorder_build_trace(); else only sums are kept */
 	bool records_schedule; /* switches between threads and who wakes whom, in the trace too */
 	bool checks_calls;     /* that every return address follows a call; for tests */
 	size_t ring_bytes;     /* of each ring between kernel and us; 0: the default */
-	const char *temporary_folder; /* where what is too much for memory is kept; borrowed */
+	const char *temporary_folder; /* for data that does not fit into memory; borrowed */
 };
 
 /*
@@ -66,21 +151,27 @@ static inline void recorder_freep(struct recorder **recorder)
 
 void recorder_start(struct recorder *recorder);
 
-/* Readable when there is something that should be read soon; read every 100 ms anyway. */
+/*
+ * `next` has started and `last` is about to be stopped: both sample for a moment. From now on each
+ * tick belongs to one of them, and counts as filtered in the other.
+ */
+void recorder_hand_over(struct recorder *last, struct recorder *next);
+
+/* Readable when a ring should be read soon; call recorder_read() every 100 ms anyway. */
 int recorder_get_fd(const struct recorder *recorder);
 
-/* Take in what the kernel has. Returns 0 or -ENOMEM (or another errno) with error filled. */
+/* Read all rings and process them. Returns 0 or -ENOMEM (or another errno) with error filled. */
 _must_check_ int recorder_read(struct recorder *recorder, struct error *error);
 
-/* None of the processes or threads that were asked for is left. */
+/* Whether none of the target's processes or threads is left. */
 bool recorder_has_ended(const struct recorder *recorder);
 
-/* Stop ticking and take in the rest. Returns as recorder_read(). */
+/* Stop sampling and process the rest. Returns as recorder_read(). */
 _must_check_ int recorder_stop(struct recorder *recorder, struct error *error);
 
 /*
- * What the processes pids have become: those of them that still run, and all that they have
- * started since, for a recording that takes over.
+ * The live descendants of these processes, and those of them that still run, as the target of a
+ * recording that takes over.
  *
  * ret   pids; the caller frees
  *
@@ -89,10 +180,10 @@ _must_check_ int recorder_stop(struct recorder *recorder, struct error *error);
 _must_check_ int recorder_list_descendants(const struct recorder *recorder, const pid_t *pids,
 					   size_t num_pids, pid_t **ret, size_t *ret_count);
 
-/* What ticks: the name of the event. A literal. */
+/* The sampling event, "cycles" or "cpu-clock". A literal. */
 const char *recorder_get_event_name(const struct recorder *recorder);
 
-/* Before recorder_stop() counts lag behind by what is still in the rings. */
+/* Before recorder_stop(), events that are still in the rings are not counted. */
 struct recorder_account recorder_get_account(const struct recorder *recorder);
 /* Of user stacks by frame pointer. Borrowed until the next recorder_read(). */
 const struct user_stack_count *recorder_get_user_stacks(const struct recorder *recorder,
@@ -108,7 +199,7 @@ struct kernel_code {
 	char name[128];
 };
 
-/* All borrowed until recorder_free(). In the profile, modules and processes have their numbers. */
+/* All borrowed until recorder_free(). Modules and processes have the same ids in the profile. */
 struct recorded_code {
 	const struct file_table *files;
 	const struct process_table *processes;
@@ -119,20 +210,20 @@ struct recorded_code {
 struct recorded_code recorder_get_code(const struct recorder *recorder);
 
 /*
- * Add the trace of a recording that has stopped to a timeline: threads, samples, on which stack
- * regions they were taken, and the scheduling. Processes and threads that the timeline has already,
- * by pid and tid, are the same. The timeline reads from the recorder's temporary files: free it
- * first. What these files have lost is missing.
+ * Add the trace of a recording that has stopped to a timeline: threads, samples, the stack regions
+ * that they were taken on, and the scheduling. Processes and threads that the timeline has already
+ * are identified by pid and tid. The timeline reads from the recorder's temporary files: free it
+ * first. Events that these files have lost are missing.
  *
  * Only with makes_trace. Returns 0, -ENOMEM, or negative errno of reading the files.
  */
 _must_check_ int recorder_build_trace(const struct recorder *recorder, struct timeline *timeline);
 
-/* What the trace lacks, because a temporary file could not be written. */
+/* What the trace lacks because a temporary file could not be written. */
 struct trace_losses {
-	uint64_t num_samples;  /* that there would be */
-	uint64_t lost_samples; /* of these */
-	uint64_t lost_fills;   /* values of how full stacks were */
+	uint64_t num_samples;  /* of the recording */
+	uint64_t lost_samples; /* of these, missing */
+	uint64_t lost_fills;   /* fills of stack regions that are missing */
 	int error;             /* errno of the first loss; 0: nothing is lost */
 };
 

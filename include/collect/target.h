@@ -1,6 +1,4 @@
-/*
- * What is to be sampled, and the threads and CPUs that make it up.
- */
+/* The target of a recording: which threads and CPUs are sampled. */
 #ifndef COLLECT_TARGET_H
 #define COLLECT_TARGET_H
 
@@ -10,12 +8,11 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "process/process_table.h"
 
 enum target_kind {
 	TARGET_SYSTEM,    /* all CPUs */
-	TARGET_PROCESSES, /* ids are pids: all their threads, and what these start */
-	TARGET_THREADS,   /* ids are tids, and what these start */
+	TARGET_PROCESSES, /* ids are pids: all their threads, and descendants */
+	TARGET_THREADS,   /* ids are tids: these threads, and descendants */
 	TARGET_CGROUP,    /* a cgroup and the groups below it */
 };
 
@@ -23,12 +20,25 @@ struct target {
 	enum target_kind kind;
 	const pid_t *ids; /* borrowed */
 	size_t num_ids;
-	const char *cgroup_path; /* as the user gave it; borrowed */
-	bool may_be_gone;        /* ids that are not there any more are left out */
-	bool starts_on_exec; /* sampling begins when the (one) process has executed its program */
+	const char *cgroup_path;  /* as the user gave it; borrowed */
+	bool may_be_gone;         /* ids that do not exist (any more) are skipped */
+	bool starts_on_exec;      /* sampling begins with the exec of the (only) process */
+	bool leaves_children_out; /* of processes: only their threads */
 };
 
-/* Whether only some threads are wanted, and what they start: those of ids. */
+/* What /proc says of a process or thread now. */
+struct target_state {
+	char comm[64];
+	char letter; /* R S D Z T …, see proc(5) */
+	pid_t parent_pid;
+	bool is_kernel_thread;
+	bool has_ended; /* a zombie, of whose threads none is left */
+};
+
+/* Returns 0, or -ESRCH when there is none. */
+_must_check_ int target_read_state(pid_t id, struct target_state *ret);
+
+/* Whether the target is made of threads and descendants, and needs the BPF program's filter. */
 bool target_is_of_threads(const struct target *target);
 
 /*
@@ -40,16 +50,13 @@ bool target_is_of_threads(const struct target *target);
 _must_check_ int target_for_each_thread(pid_t pid, int (*visit)(pid_t tid, void *context),
 					void *context);
 
-/*
- * Read from /proc what the target needs: its processes where it is made of processes or threads;
- * else all. Those that are gone are left out. Returns 0 or negative errno.
- */
-_must_check_ int target_scan(const struct target *target, struct process_table *processes);
-
 /* The process that a thread belongs to, or -ESRCH. */
 _must_check_ pid_t target_get_pid(pid_t tid);
 
-/* Whether a process or thread is there and not a zombie. */
+/*
+ * Whether a process or thread exists and has not ended. Where only a process's first thread has, the
+ * process shows as a zombie and yet goes on.
+ */
 bool target_is_alive(pid_t id);
 
 /*

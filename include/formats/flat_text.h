@@ -1,6 +1,4 @@
-/*
- * The flat table as text, as the format `text` and the command `report` have it.
- */
+/* The flat table as text: the format `text`, and what the command `report` prints. */
 #ifndef FORMATS_FLAT_TEXT_H
 #define FORMATS_FLAT_TEXT_H
 
@@ -15,7 +13,7 @@ struct flat_text_opts {
 	const char *metric_name;
 	const char *metric_unit;
 	size_t max_rows;    /* 0: all */
-	size_t num_columns; /* names are cut so that lines have no more than these; 0: uncut */
+	size_t num_columns; /* names are truncated so that lines fit; 0: never */
 	bool has_color;     /* for a terminal: the heading is bold */
 };
 

@@ -2,8 +2,8 @@
  * The formats that are read and written, one line each in a table: found by name, by a file's
  * extension, or by content.
  *
- * Bytes go out through a sink, so that formats neither open files nor know where they write. How
- * they come in is told in import.h.
+ * Bytes go out through a sink, so that formats neither open files nor know where they write: to a
+ * file, through gzip, into another format. How they come in is described in import.h.
  */
 #ifndef FORMATS_FORMAT_H
 #define FORMATS_FORMAT_H
@@ -28,7 +28,7 @@ struct timeline;
 struct svg_opts;
 
 struct format_opts {
-	/* Also says which metric is written, and compared with which, where a format holds one. */
+	/* Includes the metric that is written, and its baseline, where a format holds one only. */
 	struct call_tree_opts tree;
 	const struct svg_opts *svg;      /* of a flame graph; NULL: as usual */
 	const struct timeline *timeline; /* NULL: there is none */
@@ -36,11 +36,11 @@ struct format_opts {
 	bool is_compressed;              /* where the format leaves the choice */
 };
 
-/* What the content says about the format. */
+/* How well the content fits a format. */
 enum detection {
 	DETECTED_NOT,
-	DETECTED_BY_NAME, /* nothing speaks against it, if the extension says so */
-	DETECTED_MAYBE,   /* could be; the extension decides */
+	DETECTED_BY_NAME, /* not excluded: only with the right extension */
+	DETECTED_MAYBE,   /* possible: unless another format has the extension */
 	DETECTED_SURE,    /* nothing else looks like this */
 };
 
@@ -48,12 +48,12 @@ struct format {
 	const char *name;      /* for --to and --from */
 	const char *extension; /* with its dot; "" when it has none of its own */
 	const char *summary;   /* for the help */
-	bool has_times;        /* when written: it tells what happened when */
-	bool has_moments;      /* when written: it tells when the samples were taken */
+	bool has_times;        /* written files hold a timeline */
+	bool has_timestamps;   /* written files hold the times of the samples */
 	/* NULL when it is not written. Returns 0, -ENOMEM, or what the sink returned. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink);
-	/* Looks at the first bytes, or at all. NULL: content tells nothing. */
+	/* By the first bytes, or all of them. NULL: the content is not distinctive. */
 	enum detection (*detect)(const uint8_t *data, size_t size);
 	/* For formats that are folders: whether these are the files of one. NULL: it is none. */
 	bool (*detect_members)(const char *const *members, size_t num_members);
@@ -84,7 +84,7 @@ extern const struct format format_chrome_trace;
 extern const struct format format_cpuprofile;
 extern const struct format format_diff_folded;
 extern const struct format format_async_profiler;
-extern const struct format format_er;
+extern const struct format format_gprofng;
 extern const struct format format_firefox;
 extern const struct format format_folded;
 extern const struct format format_heapprofile;
@@ -111,5 +111,26 @@ const char *format_get_metric_unit(const struct profile *profile, uint32_t metri
  */
 _must_check_ int sink_drain(const struct sink *sink, struct text *text);
 _must_check_ int sink_flush(const struct sink *sink, struct text *text);
+
+/*
+ * A sink that compresses what it gets with gzip and passes it on to another. The same bytes in give
+ * the same bytes out: no time and no name is stored.
+ */
+
+struct gzip_sink;
+
+/* target is borrowed. Returns NULL when out of memory. */
+struct gzip_sink *gzip_sink_new(const struct sink *target);
+void gzip_sink_free(struct gzip_sink *gzip);
+static inline void gzip_sink_freep(struct gzip_sink **gzip)
+{
+	gzip_sink_free(*gzip);
+}
+
+/* The sink to write to; valid until gzip_sink_free(). */
+const struct sink *gzip_sink_get(const struct gzip_sink *gzip);
+
+/* Flush the compressor and write gzip's trailer. Returns 0 or what the target returned. */
+_must_check_ int gzip_sink_finish(struct gzip_sink *gzip);
 
 #endif

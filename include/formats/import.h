@@ -22,12 +22,12 @@
 
 struct timeline;
 
-/* What the reader of a report must know about the input; all numbers start at 0. */
+/* How much of the input is in the profile, and what is not: for reports. Zeroed at first. */
 struct import_counts {
 	uint64_t records;          /* stacks, events or lines that went into the profile */
-	uint64_t skipped;          /* malformed ones; each had a warning, unless there were many */
-	uint64_t unknown_events;   /* well-formed, of a kind that is not understood */
-	uint64_t truncated_stacks; /* whose producer had cut them */
+	uint64_t skipped;          /* malformed records; the first 20 had a warning each */
+	uint64_t unknown_events;   /* well-formed records of a kind that we do not know */
+	uint64_t truncated_stacks; /* truncated by the producer */
 	uint64_t lost_samples;     /* that the producer says it lost */
 	uint64_t pruned_weight;    /* left out by the producer because it was too small to draw */
 };
@@ -41,7 +41,7 @@ struct import_mapping {
 };
 #define IMPORT_NO_MODULE UINT32_MAX
 
-/* A thread's registers and a copy of the top of its stack, as a producer kept them. */
+/* A thread's registers and a copy of the top of its stack, as perf record --call-graph dwarf. */
 struct import_stack {
 	struct wire_registers registers;
 	const uint8_t *bytes;                  /* from registers.sp on */
@@ -50,12 +50,15 @@ struct import_stack {
 	size_t num_mappings;
 };
 
-/* Set in a pc that is no return address; user addresses end far below. */
+/*
+ * Set in a pc that walk() returns if it is no return address, as that of a signal frame: the
+ * caller of walk() must not subtract 1 from it. User addresses end far below.
+ */
 #define IMPORT_PC_EXACT (1ull << 63)
 
 /*
- * The kernel whose addresses the locations of LOCATION_KERNEL are, as far as the input says. Their
- * owner is the import's source, because each input may be of another kernel.
+ * The kernel that locations of LOCATION_KERNEL belong to, as far as the input says. The owner of
+ * such a location is the import's source, because each input may be of another kernel.
  */
 struct import_kernel {
 	uint64_t text; /* where its code begins (_text or _stext); 0: unknown */
@@ -82,7 +85,7 @@ struct import {
 
 	/* Where to. Threads get `source`, an id of profile_add_source(). */
 	struct profile *profile;
-	struct timeline *timeline; /* what has a time goes there too; NULL: not wanted */
+	struct timeline *timeline; /* gets whatever has a time; NULL: nobody needs it */
 	uint32_t source;
 
 	/* How. */
@@ -93,19 +96,19 @@ struct import {
 
 	/* A line for a person, without newline: "FILE:12: malformed, skipping". May be NULL. */
 	void (*warn)(void *context, const char *line);
-	/* All bytes before `consumed` are done with; called now and then. May be NULL. */
+	/* Progress: bytes before `consumed` are not read again and may be unmapped. May be NULL. */
 	void (*advance)(void *context, size_t consumed);
 	/*
-	 * Walk a copied stack, which takes the files that lie mapped there and is therefore the
-	 * caller's. Writes at most max_pcs addresses, innermost first, and their number, at least
-	 * one. Returns 1 when the walk got to the outermost frame, 0 when it ended before, or
-	 * -ENOMEM. NULL: copied stacks are cut after their innermost frame.
+	 * Walk a copied stack. That takes the unwind information of the mapped files, and importers
+	 * open no files, so the caller does it. Writes at most max_pcs addresses, innermost first,
+	 * and their number, at least one. Returns 1 when the walk reached the outermost frame, 0
+	 * when it ended before, or -ENOMEM. NULL: copied stacks have only their innermost frame.
 	 */
 	int (*walk)(void *context, const struct import_stack *stack, uint64_t *pcs, size_t max_pcs,
 		    size_t *ret_num);
 	void *context;
 
-	/* What came of it. */
+	/* Results. */
 	struct import_counts counts;
 	struct import_kernel kernel;
 	struct error error; /* the reason, with file and place, when the import failed */
@@ -127,16 +130,30 @@ void import_skip_line(struct import *import, uint64_t line, const char *format, 
 /* Count a malformed record and warn "FOLDER/MEMBER: at byte N: …", for the first 20 of an input. */
 void import_skip_member(struct import *import, const char *member, uint64_t offset,
 			const char *format, ...) _printf_(4, 5);
-/* What the error says after the file's name, for a warning in its place. */
+/* The error's message without the file's name, for a warning instead of the error. */
 const char *import_get_reason(const struct import *import);
 /*
- * Keep the counts with the source, as tallies "import.skipped" and so on, unless the file has told
- * them of the one that it was made of. Not the records, of which every file has some. Returns 0 or
- * -ENOMEM.
+ * Keep the counts with the source, as tallies "import.skipped" and so on, so that a profile that was
+ * converted still says what its origin lacked. If the file holds such tallies of its own origin,
+ * these stay. Returns 0 or -ENOMEM.
  */
 _must_check_ int import_keep_counts(const struct import *import);
 
 /* Warn "FILE: …". */
 void import_warn(struct import *import, const char *format, ...) _printf_(2, 3);
+
+/*
+ * Give a frame to every location that has none: "libc.so.6+0x28a40" (the offset in the file),
+ * "[kernel]+0x1b3520" (from where the kernel's code begins, if that is known) and
+ * UNNAMED_NO_SYMBOL,
+ * "[unknown]" and UNNAMED_NO_MAPPING.
+ *
+ * is_kernel_only  the kernel's alone, and of them those of this import
+ * reason          UNNAMED_NO_SYMBOL as above, or another one for all
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int unsymbolized_code_name(struct import *import, bool is_kernel_only,
+					enum unnamed_reason reason);
 
 #endif

@@ -1,6 +1,10 @@
 /*
- * The whole profile as text inside an SVG file: every metric, thread and stack with all frames,
- * drawn or not. Only addresses, build IDs and the reasons of missing names stay out.
+ * Our own format: the whole profile as text inside an SVG file or a page of the viewer. Every
+ * metric, thread and stack with all frames, drawn or not, so that the picture that people keep and
+ * mail is also the data. Only addresses, build IDs and the reasons of missing names stay out.
+ *
+ * Text, because it must survive XML tools, editors and mail; short, by numbers that count from the
+ * line before, because it is added to every picture. Each kind of line has a letter:
  *
  *     <metadata id="stackwide-profile">
  *     stackwide profile 1

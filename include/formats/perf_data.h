@@ -1,11 +1,11 @@
 /*
- * The file that `perf record` writes, perf.data, taken apart: what the parts of its reader share.
+ * perf.data, the file that `perf record` writes: what the parts of its reader share.
  *
  *	read_data.c             records; the importer itself
- *	read_data_meta.c        what stands around them: attributes, features
+ *	read_data_meta.c        header, attributes and features, in a file or in a pipe's records
  *	read_data_attr.c        what was measured, and which event a record belongs to
- *	read_data_sample.c      one sample taken apart
- *	read_data_queue.c       records into order of time
+ *	read_data_sample.c      parses one sample
+ *	read_data_queue.c       sorts records by time
  *	read_data_compressed.c  compressed records; not in the viewer
  *	read_data_tasks.c       processes, their mappings, and threads
  *	read_data_stack.c       a sample's addresses as a stack of the profile
@@ -70,7 +70,7 @@ struct perf_record {
 	uint32_t type; /* enum perf_type, or one that is not in it */
 	uint16_t misc;
 	struct bytes body; /* after the header */
-	uint64_t place;    /* in the file, of it or of the compressed record that it comes from */
+	uint64_t place;    /* offset in the file, of it or of the compressed record it was in */
 };
 
 /* ---- events ---- */
@@ -84,14 +84,14 @@ struct perf_attr {
 	uint64_t branch_sample_type;
 	uint64_t user_registers; /* mask */
 	bool is_frequency;
-	bool has_trailers; /* records that are no samples end in thread, time and id */
+	bool has_trailers; /* sample_id_all: records that are no samples end in thread, time, id */
 	uint32_t name;     /* string of the profile; STRING_NONE: not known (yet) */
 	uint32_t metric;   /* METRIC_NONE: there was no sample yet */
 };
 
 struct perf_attr_id {
 	uint64_t id;
-	uint64_t count; /* of its counter, when it was last read */
+	uint64_t count; /* value of its counter when it was last read */
 	uint32_t attr;
 };
 INTERN_TABLE(perf_attr_ids, struct perf_attr_id, id);
@@ -110,15 +110,15 @@ _must_check_ int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id);
 /* The attribute of an id, or NULL. */
 struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id);
 /*
- * The attribute of an id whose counter has been read, or NULL. *ret is how far it has gone since
- * it was last read.
+ * The attribute of an id whose counter has been read, or NULL. *ret is by how much the counter has
+ * grown since the last time.
  */
 struct perf_attr *perf_attrs_count(struct perf_attrs *attrs, uint64_t id, uint64_t count,
 				   uint64_t *ret);
 /* The attribute that a record belongs to, or NULL. */
 struct perf_attr *perf_attrs_find_record(const struct perf_attrs *attrs,
 					 const struct perf_record *record);
-/* When it happened; 0: it does not say. */
+/* The time of a record, of the recording's clock; 0: it has none. */
 uint64_t perf_attr_get_time(const struct perf_attr *attr, const struct perf_record *record);
 /* The metric of the attribute's samples. Returns 0 or -ENOMEM. */
 _must_check_ int perf_attr_add_metric(struct perf_attr *attr, struct profile *profile,
@@ -130,8 +130,7 @@ struct perf_sample {
 	uint64_t ip;
 	uint32_t pid, tid;
 	uint64_t period; /* weight; at least 1 */
-	/* Of a group of events that is read as a whole: for each its count, its id, perhaps more.
-	 */
+	/* PERF_FORMAT_GROUP: for each event of the group its count, its id, perhaps more. */
 	struct bytes counters;
 	size_t counter_bytes; /* of each */
 	bool has_chain;
@@ -145,11 +144,12 @@ bool perf_sample_parse(const struct perf_attr *attr, struct bytes body, struct p
 
 /* ---- order ---- */
 
-/* Bytes that compressed records gave, and how many queued records lie in them. */
+/* Decompressed bytes, which live as long as queued records refer to them. */
 struct perf_chunk {
 	uint8_t *data;
 	size_t size;
 	size_t num_queued;
+	bool is_being_read; /* more of its records may be queued */
 };
 
 struct perf_queued {
@@ -162,7 +162,7 @@ struct perf_queued {
 struct perf_queue {
 	ARRAY(struct perf_queued) items;
 	uint64_t latest_ns;
-	uint64_t limit_ns;  /* of the last round: no earlier record comes any more */
+	uint64_t limit_ns;  /* of the last round: no earlier record will come */
 	size_t chunk_bytes; /* kept for queued records */
 };
 
@@ -177,30 +177,31 @@ _must_check_ int perf_queue_add(struct perf_queue *queue, const struct perf_queu
 _must_check_ int perf_queue_flush(struct perf_queue *queue, uint64_t limit_ns, size_t max_items,
 				  int (*deliver)(void *context, const struct perf_queued *item),
 				  void *context);
-/* A round is finished: the limit for the flush that is due now. */
+/* PERF_FINISHED_ROUND: returns the limit for the flush that is due now. */
 uint64_t perf_queue_finish_round(struct perf_queue *queue);
 
 /* ---- compressed records ---- */
 
-struct perf_unpacker;
+struct perf_decompressor;
 
 /* Returns 0, -ENOMEM or -ENOTSUP (this build cannot). */
-_must_check_ int perf_unpacker_new(struct perf_unpacker **ret);
-void perf_unpacker_free(struct perf_unpacker *unpacker);
+_must_check_ int perf_decompressor_new(struct perf_decompressor **ret);
+void perf_decompressor_free(struct perf_decompressor *decompressor);
 /*
- * The next piece of the stream, appended to what is left in `text`: whole records and perhaps the
+ * Decompress the next part of the stream, appended to the chunk: whole records and perhaps the
  * beginning of one. Returns 0, -EBADMSG (damaged), -EFBIG (over max_bytes) or -ENOMEM.
  */
-_must_check_ int perf_unpacker_add(struct perf_unpacker *unpacker, struct bytes packed,
-				   size_t max_bytes, struct perf_chunk *chunk);
+_must_check_ int perf_decompressor_add(struct perf_decompressor *decompressor,
+				       struct bytes compressed, size_t max_bytes,
+				       struct perf_chunk *chunk);
 
 /* ---- processes ---- */
 
 /* A program that a process runs. */
 struct perf_image {
 	uint32_t pid;
-	uint32_t process;                      /* of the profile; PERF_NONE: no sample yet */
-	uint32_t num_tasks;                    /* alive, as far as is known */
+	uint32_t process;   /* of the profile; PERF_NONE: no sample yet */
+	uint32_t num_tasks; /* threads that have not exited, as far as is known */
 	ARRAY(struct import_mapping) mappings; /* sorted by start */
 };
 INTERN_TABLE(perf_images, struct perf_image, pid);
@@ -244,16 +245,16 @@ struct perf_tasks {
 	struct perf_build_ids build_ids; /* that the file lists by path */
 	size_t num_mappings;             /* of all images */
 	size_t max_mappings;
-	bool has_told_mappings;
+	bool has_emitted_mappings;
 };
 
 void perf_tasks_init(struct perf_tasks *tasks, struct import *import);
 void perf_tasks_release(struct perf_tasks *tasks);
 
-/* What the file lists under PERF_BUILD_ID. Malformed ones are ignored. Returns 0 or -ENOMEM. */
+/* A record PERF_BUILD_ID. Malformed ones are ignored. Returns 0 or -ENOMEM. */
 _must_check_ int perf_tasks_add_build_id(struct perf_tasks *tasks,
 					 const struct perf_record *record);
-/* Side-band records. Returns 0, -EBADMSG (malformed, nothing told) or -ENOMEM. */
+/* Side-band records. Returns 0, -EBADMSG (malformed; the caller reports it) or -ENOMEM. */
 _must_check_ int perf_tasks_on_mmap(struct perf_tasks *tasks, const struct perf_record *record);
 _must_check_ int perf_tasks_on_comm(struct perf_tasks *tasks, const struct perf_record *record);
 _must_check_ int perf_tasks_on_fork(struct perf_tasks *tasks, const struct perf_record *record);
@@ -270,7 +271,7 @@ const struct import_mapping *perf_image_find_mapping(const struct perf_image *im
 
 /* ---- the recording ---- */
 
-/* What is known of it. */
+/* All that is known of a recording besides its records. */
 struct perf_meta {
 	struct import *import;
 	struct perf_attrs attrs;
@@ -283,26 +284,26 @@ struct perf_section {
 	uint64_t size;
 };
 
-/* As much of a section as the file has. */
-struct bytes perf_section_cut(const struct import *import, struct perf_section section);
+/* The bytes of a section; fewer if the file is truncated. */
+struct bytes perf_section_slice(const struct import *import, struct perf_section section);
 
-/* The next record of some bytes, which begin at `place`. False: it is not whole or malformed. */
+/* Take the next record; the bytes begin at file offset `place`. False: truncated or malformed. */
 bool perf_record_take(struct bytes *bytes, uint64_t place, struct perf_record *ret);
-/* Step over the data that follows some records and is not counted in their size. */
+/* Skip the data that follows some records (AUX, tracing data) and is not part of their size. */
 void perf_record_skip_data(const struct perf_record *record, struct bytes *bytes);
 
 /*
- * All about a file, but for its records: *ret says where those are. Returns 0, -ENOMEM, or -EBADMSG
- * with the reason in import->error.
+ * Read header, attributes and features of a file; *ret is the section with the records. Returns 0,
+ * -ENOMEM, or -EBADMSG with the reason in import->error.
  */
 _must_check_ int perf_meta_read_header(struct perf_meta *meta, struct perf_section *ret);
-/* The same out of the records of a pipe, before any of the others is looked at. */
+/* The same for the output of a pipe, where they are records; done before the others are read. */
 _must_check_ int perf_meta_read_records(struct perf_meta *meta, struct perf_section area);
 
 /*
- * Metrics are made when they are met. The one that is taken if none is asked for should be that of
- * the event that was asked for first: make those of all that have samples among the records, as
- * far as these are not compressed. Returns 0 or -ENOMEM.
+ * Add the metrics of all events that have samples, in the order of the command line of perf record.
+ * Otherwise they would come in the order of their first samples, and the first metric of a profile
+ * is what is shown by default. Samples in compressed records are not found. Returns 0 or -ENOMEM.
  */
 _must_check_ int perf_meta_order_metrics(struct perf_meta *meta, struct perf_section area);
 
@@ -317,7 +318,7 @@ enum perf_level_kind {
 };
 
 struct perf_level {
-	uint64_t pc; /* of a return address, 1 less: in the call */
+	uint64_t pc; /* a return address minus 1, which is in the call */
 	enum perf_level_kind kind;
 };
 
@@ -326,6 +327,7 @@ struct perf_stacks {
 	ARRAY(struct perf_level) levels; /* of one sample, innermost first */
 	uint64_t *pcs;                   /* of one walk */
 	uint64_t num_complete;           /* walks to the outermost frame */
+	bool is_truncated;               /* callers of this sample's levels are missing */
 };
 
 void perf_stacks_release(struct perf_stacks *stacks);

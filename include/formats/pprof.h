@@ -1,18 +1,18 @@
 /*
  * pprof's profile format: its reader, and what reader and writer agree on.
  *
- * A profile is a protobuf message (src/formats/pprof/pprof.proto), compressed with gzip. What the
- * format has no field for is kept where other tools ignore it:
+ * A profile is a protobuf message (src/formats/pprof/pprof.proto), compressed with gzip. What we
+ * know and the format has no field for goes to places that other tools ignore or just print:
  *
  *  - A function's `name` is its full name, its `system_name` the one of folded text.
- *  - The mapping's file name tells kernel code, "[kernel]" or "[kernel:MODULE]", and code made at
- *    run time, "[jit]" or "[jit:MODULE]".
+ *  - The mapping's file name marks kernel code, "[kernel]" or "[kernel:MODULE]", and code of JITs,
+ *    "[jit]" or "[jit:MODULE]".
  *  - Comments: "stackwide VERSION", the numbers of struct sampling, as "complete_stacks=12", and
- *    the account of the recording (struct tally), as "account.lost.ring_sample=3". Of several
- *    recordings they are summed up; the number of CPUs is then left out.
+ *    the account of the recording (struct tally), as "account.lost.ring_sample=3". Those of several
+ *    recordings are added up; the number of CPUs is then left out.
  *
- * Addresses count within the file: a mapping stands for the whole file, at an address that is
- * nothing but distinct.
+ * Addresses are file offsets plus the start of the mapping, which stands for the whole file. The
+ * starts are synthetic: all that matters is that mappings do not overlap.
  */
 #ifndef FORMATS_PPROF_H
 #define FORMATS_PPROF_H

@@ -46,7 +46,7 @@ _must_check_ int reader_fail_json(struct import *import, const struct json *json
 
 /*
  * After JSON_KEY: call read() after the JSON_OBJECT of every item of a list; it goes to the item's
- * JSON_OBJECT_END. What is no list is passed over. An item that is no object is an error.
+ * JSON_OBJECT_END. What is no list is skipped. An item that is no object is an error.
  *
  * expected  what the items are, for that error: "a node"
  *
@@ -56,8 +56,8 @@ _must_check_ int reader_fail_json(struct import *import, const struct json *json
 _must_check_ int reader_read_objects(struct import *import, struct json *json, const char *expected,
 				     int (*read)(void *context, struct json *json), void *context);
 
-/* The thread of inputs that know no threads: without name and id. Returns 0 or -ENOMEM. */
-_must_check_ int reader_add_nameless_thread(struct import *import, uint32_t *ret);
+/* A thread without name and id, for samples that name none. Returns 0 or -ENOMEM. */
+_must_check_ int reader_add_anonymous_thread(struct import *import, uint32_t *ret);
 
 /* The processes of an input, by pid; all that have none, pid 0, are one. Zeroed at first. */
 struct process_of_input {
@@ -85,8 +85,8 @@ bool reader_has_frames(const struct profile *profile, const struct location *loc
 		       const struct frame *frames, size_t num_frames);
 
 /*
- * Cut a FlameGraph annotation, _[k] _[i] _[j], off the end of a name: the new length. What it says
- * goes into *frame; a kernel frame without module gets the module [kernel].
+ * Strip a FlameGraph annotation, _[k] _[i] _[j], from the end of a name: *length is the new length.
+ * Sets the frame's kind or is_inlined; a kernel frame without module gets the module [kernel].
  */
 _must_check_ int reader_strip_annotation(struct profile *profile, const char *name, size_t *length,
 					 struct frame *frame);

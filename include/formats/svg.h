@@ -15,7 +15,7 @@
 #include "base/attributes.h"
 #include "formats/format.h"
 
-/* Which colours frames get; within it a name has always the same. */
+/* The colours of frames, as flamegraph.pl's --color. A name has the same colour in every graph. */
 enum svg_palette {
 	SVG_PALETTE_AUTO, /* as java where frames are annotated (kernel, inlined, JIT); else hot */
 	SVG_PALETTE_HOT,
@@ -35,7 +35,7 @@ enum svg_palette {
 	SVG_PALETTE_ORANGE,
 };
 
-/* What decides a frame's width in a comparison. */
+/* Which weight is a frame's width in a comparison. */
 enum svg_width_basis {
 	SVG_WIDTH_AFTER, /* its weight after; what has vanished is not seen */
 	SVG_WIDTH_MAX,   /* the larger of its weights; more where its callees need it */
@@ -65,5 +65,28 @@ struct svg_opts {
 const char *svg_palette_get_name(enum svg_palette palette);
 /* Returns 0 or -EINVAL. */
 _must_check_ int svg_palette_find(const char *name, enum svg_palette *ret);
+
+/*
+ * A frame's title, parsed: `NAME (1,234 samples, 5.67%)`, as flamegraph.pl writes it; in
+ * comparisons `NAME (4 samples, 66.67%; +66.67%)`.
+ */
+struct svg_title {
+	size_t name_length; /* the name is at the beginning */
+	uint64_t count;     /* rounded */
+	const char *unit;   /* "samples"; part of the title */
+	size_t unit_length;
+	bool has_change;
+	double change_percent; /* of the whole weight after */
+};
+
+/* False when the text is something else. */
+bool svg_title_parse(const char *text, size_t length, struct svg_title *ret);
+
+/*
+ * A decimal number at the beginning, `-12.5`.
+ *
+ * Returns how many bytes it has; 0 when there is none or it is beyond 10^18.
+ */
+size_t svg_parse_number(const char *text, size_t length, double *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The files in a tar archive, as slices of it: nothing is copied but their names. Reads what GNU
  * tar, BSD tar and POSIX write (ustar, pax, long names); links, devices and sparse files are
- * stepped over.
+ * skipped.
  *
  * Source: POSIX.1-2017, pax, "ustar Interchange Format"; GNU tar manual, "Basic Tar Format".
  */
@@ -27,15 +27,15 @@ struct tar {
 	ARRAY(struct tar_file) files; /* as they come; a later one replaces an earlier one */
 	struct text names;            /* relative paths without `.` and `..`, each with its NUL */
 	size_t fault_offset;
-	const char *fault; /* what ended the reading early, at fault_offset; NULL: nothing */
+	const char *fault; /* why reading ended early, at fault_offset; NULL: it did not */
 };
 
 /* Whether the bytes begin with the header of a tar archive. */
 bool tar_detect(const uint8_t *data, size_t size);
 
 /*
- * What is damaged or cut off ends the list, with `fault`. Returns 0 or -ENOMEM; release in any
- * case.
+ * List the files of an archive. Damage or truncation ends the list and sets `fault`. Returns 0 or
+ * -ENOMEM; release in any case.
  */
 _must_check_ int tar_read(struct tar *tar, const uint8_t *data, size_t size);
 void tar_release(struct tar *tar);

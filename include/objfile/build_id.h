@@ -1,6 +1,4 @@
-/*
- * Build IDs: the note by which a linker names the code it made.
- */
+/* Build IDs: a hash that the linker puts into a note, and that identifies the code of a file. */
 #ifndef OBJFILE_BUILD_ID_H
 #define OBJFILE_BUILD_ID_H
 

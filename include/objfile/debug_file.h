@@ -1,5 +1,6 @@
 /*
- * Separate debug files: what `strip` took away, kept in a file of its own.
+ * Separate debug files: symbols and debug information that were stripped from a program and are
+ * shipped in a file of their own.
  *
  * A file is taken only when its build ID, or the checksum in the link to it, says that it belongs
  * to the program. Names come from untrusted files: only regular files are ever opened, so that
@@ -15,6 +16,16 @@
 
 #include "base/attributes.h"
 
+/*
+ * Opens files for who may not open any, as a process without rights. What it gives is looked at as if
+ * anyone had put it there.
+ */
+struct debug_opener {
+	/* An absolute path. Returns a descriptor, which the caller closes, or negative errno. */
+	int (*open)(void *context, const char *path);
+	void *context;
+};
+
 /* All borrowed. */
 struct debug_file_query {
 	Elf *elf;               /* the stripped program */
@@ -22,13 +33,15 @@ struct debug_file_query {
 	const char *path;       /* where the program lies: a link is searched beside it */
 	const char *debug_root; /* "/usr/lib/debug"; several have `:` between them */
 	const uint8_t *build_id;
-	uint8_t build_id_size; /* 0: it has none */
+	uint8_t build_id_size;             /* 0: it has none */
+	const struct debug_opener *opener; /* NULL: files are opened here */
 };
 
 /*
  * Find DEBUG_ROOT/.build-id/xx/yyyy.debug; then the file of .gnu_debuglink beside the program, in
  * .debug beside it, below DEBUG_ROOT and in it; then what has the program's path or name below
  * DEBUG_ROOT, also with .debug behind, if it has its build ID and a symbol table.
+ * What lies beside the program must be root's, ours, or of the user and the file system of the program.
  *
  * ret   open for reading; the caller closes it
  *
@@ -42,9 +55,35 @@ _must_check_ int debug_file_open(const struct debug_file_query *query, int *ret)
 bool debug_file_is_one(int fd);
 
 /*
- * The file that .gnu_debugaltlink names (what dwz found common to several debug files), below
- * debug_root only. Returns 0, -ENODATA (there is no link) or -ENOENT.
+ * The alternate file of .gnu_debugaltlink, where dwz puts what several debug files share; only below
+ * debug_root and below the folder of the program (its path and descriptor), of which the same holds.
+ * Of the query only path, fd, debug_root and opener count. Returns 0, -ENODATA (there is no link) or
+ * -ENOENT.
  */
-_must_check_ int debug_file_open_alternate(Dwarf *dwarf, const char *debug_root, int *ret);
+_must_check_ int debug_file_open_alternate(Dwarf *dwarf, const struct debug_file_query *query,
+					   int *ret);
+
+/*
+ * Files from debuginfod servers, by way of libdw, which loads the client where it is installed.
+ *
+ * This goes to the network: only commands that a person waits for may do it, and only if the person
+ * has configured servers.
+ */
+
+/* Whether servers are configured (DEBUGINFOD_URLS). */
+bool debuginfod_is_enabled(void);
+
+/*
+ * The program or library with a build ID, and its separate debug information.
+ *
+ * ret   open for reading; the caller closes it
+ *
+ * Returns 0 or -ENOENT.
+ *
+ * Source: debuginfod_find_debuginfo(3), elfutils/libdwfl.h.
+ */
+_must_check_ int debuginfod_find_program(const uint8_t *build_id, uint8_t build_id_size, int *ret);
+_must_check_ int debuginfod_find_debug_file(const uint8_t *build_id, uint8_t build_id_size,
+					    int *ret);
 
 #endif

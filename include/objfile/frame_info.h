@@ -1,6 +1,6 @@
 /*
- * What call-frame information (.eh_frame) says about functions: where they begin and end, and
- * which are the outermost of their thread. It is there in stripped files too.
+ * Functions by call-frame information (.eh_frame): where they begin and end, and which are the
+ * outermost of their thread. Stripped files have it, too.
  *
  * Not thread-safe.
  */
@@ -35,6 +35,20 @@ void frame_info_free(struct frame_info *info);
  */
 _must_check_ int frame_info_find_function(struct frame_info *info, uint64_t elf_address,
 					  uint64_t *ret_start);
+
+/* Of a function, or of a gap between two. */
+struct code_bounds {
+	uint64_t start; /* ELF addresses */
+	uint64_t end;   /* first address after it */
+};
+
+/*
+ * The bounds of the function that holds the address. Returns -ENOENT when none does, with the bounds
+ * of the gap: where the function before it ends (0: there is none) and where the next one starts
+ * (UINT64_MAX). On -ENOMEM *ret is not set.
+ */
+_must_check_ int frame_info_find_bounds(struct frame_info *info, uint64_t elf_address,
+					struct code_bounds *ret);
 
 enum frame_outermost {
 	FRAME_HAS_CALLER,

@@ -25,7 +25,7 @@ struct go_table {
 	struct bytes index;     /* address and description of each function, and the last end */
 	struct bytes functions; /* descriptions, from where their offsets count */
 	struct bytes names;     /* likewise */
-	struct bytes depths;    /* likewise */
+	struct bytes pcsp;      /* likewise */
 	uint64_t text_start;    /* ELF address that is added to those in the table */
 	uint64_t size;          /* of the section, in bytes */
 	uint32_t num_functions;
@@ -34,10 +34,10 @@ struct go_table {
 };
 
 struct go_function {
-	const char *name;       /* "main.main", "main.(*T).Run.func1" */
-	uint64_t start;         /* ELF address */
-	uint64_t end;           /* start of the next function: with the padding before it */
-	uint32_t depths_offset; /* 0: depths are not known */
+	const char *name;     /* "main.main", "main.(*T).Run.func1" */
+	uint64_t start;       /* ELF address */
+	uint64_t end;         /* start of the next function: with the padding before it */
+	uint32_t pcsp_offset; /* 0: depths are not known */
 };
 
 /*
@@ -56,7 +56,7 @@ bool go_table_find(Elf *elf, struct go_table *ret);
 bool go_table_read(const struct go_table *table, uint32_t index, struct go_function *ret);
 
 /* A walk over the depths of the stack in one function, in order of address. */
-struct go_depths {
+struct go_pcsp {
 	struct bytes bytes;
 	uint64_t end;  /* ELF address up to which the depth holds */
 	int64_t depth; /* bytes between the stack pointer and the return address */
@@ -64,11 +64,10 @@ struct go_depths {
 	bool is_started;
 };
 
-/* start, depths_offset   those of struct go_function */
-struct go_depths go_depths_start(const struct go_table *table, uint64_t start,
-				 uint32_t depths_offset);
+/* start, pcsp_offset   those of struct go_function */
+struct go_pcsp go_pcsp_start(const struct go_table *table, uint64_t start, uint32_t pcsp_offset);
 
 /* Step to the next depth, which begins where the one before ended. Returns false at the end. */
-bool go_depths_next(struct go_depths *depths);
+bool go_pcsp_next(struct go_pcsp *pcsp);
 
 #endif

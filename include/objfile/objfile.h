@@ -13,13 +13,16 @@
 #define OBJFILE_OBJFILE_H
 
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
 #include "base/error.h"
 #include "objfile/build_id.h"
+#include "objfile/debug_file.h"
 #include "objfile/frame_info.h"
 #include "objfile/symbol_table.h"
 
@@ -49,6 +52,9 @@ static inline void objfile_unrefp(struct objfile **objfile)
  */
 void objfile_allow_downloads(struct objfile *objfile);
 
+/* From now on, debug files are opened by somebody else. Borrowed until the last unref. */
+void objfile_set_opener(struct objfile *objfile, const struct debug_opener *opener);
+
 /* All borrowed until the last unref. */
 const char *objfile_get_path(const struct objfile *objfile);
 const uint8_t *objfile_get_build_id(const struct objfile *objfile, uint8_t *ret_size);
@@ -61,6 +67,45 @@ uint64_t objfile_get_base(const struct objfile *objfile);
 /* Whether it has a full symbol table of its own, not only the dynamic one. */
 bool objfile_has_symtab(const struct objfile *objfile);
 
+/* A part of the file that is loaded (PT_LOAD), and where it lies in the ELF's own address space. */
+struct objfile_segment {
+	uint64_t file_offset;
+	uint64_t file_size; /* in bytes */
+	uint64_t elf_address;
+	uint64_t memory_size; /* in bytes */
+	bool is_executable;
+};
+
+/* What is needed of a file to place its mappings; it stands alone, without the objfile. */
+struct objfile_layout {
+	ARRAY(struct objfile_segment) segments;
+};
+
+/* Where a part of the file lies in memory. */
+struct objfile_mapping {
+	uint64_t start;
+	uint64_t end;         /* first address after it */
+	uint64_t file_offset; /* of start, in bytes */
+};
+
+/*
+ * What has been added to the ELF addresses of a mapping. The segment that the mapping shows decides,
+ * an executable one where it shows several. Returns 0 or -ENOENT.
+ */
+_must_check_ int objfile_layout_get_bias(const struct objfile_layout *layout,
+					 const struct objfile_mapping *mapping, uint64_t *ret);
+
+/*
+ * The bytes of an executable segment at the ELF address, as they are in the file, which is open at
+ * fd. Returns 0 or -ENOENT (not all of them are there).
+ */
+_must_check_ int objfile_layout_read_code(const struct objfile_layout *layout, int fd,
+					  uint64_t elf_address, void *ret, size_t size);
+
+/* Borrowed until the last unref. */
+const struct objfile_layout *objfile_get_layout(const struct objfile *objfile);
+int objfile_get_fd(const struct objfile *objfile);
+
 /*
  * Where a byte of the file lies in the ELF's own address space, by PT_LOAD; an executable segment
  * is preferred where two share a page of the file. Returns 0 or -ENOENT.
@@ -68,27 +113,21 @@ bool objfile_has_symtab(const struct objfile *objfile);
 _must_check_ int objfile_get_elf_address(const struct objfile *objfile, uint64_t file_offset,
 					 uint64_t *ret);
 
-/*
- * What has been added to the ELF addresses of a mapping that starts at the address, and at the byte
- * of the file. A mapping begins at a page, its segment perhaps inside that page, so the page's last
- * byte is what counts. Returns 0 or -ENOENT.
- */
-_must_check_ int objfile_get_bias(const struct objfile *objfile, uint64_t start,
-				  uint64_t file_offset, uint64_t *ret);
+/* As objfile_layout_get_bias(). */
+_must_check_ int objfile_get_bias(const struct objfile *objfile,
+				  const struct objfile_mapping *mapping, uint64_t *ret);
 
 /* Whether an executable segment holds the ELF address. */
 bool objfile_is_code(const struct objfile *objfile, uint64_t elf_address);
 
-/*
- * The bytes of an executable segment at the ELF address, as they are in the file. Returns 0 or
- * -ENOENT (not all of them are there).
- */
+/* As objfile_layout_read_code(). */
 _must_check_ int objfile_read_code(const struct objfile *objfile, uint64_t elf_address, void *ret,
 				   size_t size);
 
 /*
  * The function symbol that holds the address: of the file itself; where that has no .symtab also
- * of .gnu_debugdata and of the separate debug file.
+ * of .gnu_debugdata and of the separate debug file. A symbol without size reaches to the end of
+ * the function that it is in, as objfile_find_function() has it.
  *
  * ret   the name is borrowed until the last unref
  *
@@ -96,6 +135,33 @@ _must_check_ int objfile_read_code(const struct objfile *objfile, uint64_t elf_a
  */
 _must_check_ int objfile_find_symbol(struct objfile *objfile, uint64_t elf_address,
 				     struct symbol *ret);
+
+/*
+ * The start of the function that holds the address, whether it has a name or not: as call-frame
+ * information says; behind a symbol without size also as the instructions themselves show it, and
+ * where nothing describes it as the padding before it does, if functions around have some.
+ * Returns 0, -ENOENT or -ENOMEM.
+ */
+_must_check_ int objfile_find_function(struct objfile *objfile, uint64_t elf_address,
+				       uint64_t *ret_start);
+
+/* What a call instruction says about the frame below the one that it returns to. */
+enum call_proof {
+	CALL_UNPROVEN,  /* it is indirect, or where it leads cannot be followed */
+	CALL_PROVEN,    /* it leads there */
+	CALL_DISPROVEN, /* it leads elsewhere: a frame between the two is missing */
+};
+
+#define OBJFILE_ELSEWHERE UINT64_MAX
+
+/*
+ * Whether the call that ends at return_address has led to the frame at `callee`, by itself or by tail
+ * calls. Both are ELF addresses; callee is OBJFILE_ELSEWHERE for code of no or another file.
+ *
+ * Each is worked out once. Returns 0 or -ENOMEM. Only of x86-64 code is anything proven.
+ */
+_must_check_ int objfile_prove_call(struct objfile *objfile, uint64_t return_address,
+				    uint64_t callee, enum call_proof *ret);
 
 /* Call-frame information; see frame_info.h. Returns 0 or -ENOMEM; borrowed until the last unref. */
 _must_check_ int objfile_get_frame_info(struct objfile *objfile, struct frame_info **ret);
@@ -107,10 +173,20 @@ _must_check_ int objfile_get_frame_info(struct objfile *objfile, struct frame_in
  */
 Dwarf *objfile_get_dwarf(struct objfile *objfile);
 
+/* Whether objfile_get_dwarf() found debug information that refers to such a missing file. */
+bool objfile_lacks_alternate(const struct objfile *objfile);
+
 /* Size in bytes of the debug sections that objfile_get_dwarf() holds in memory; 0: none. */
 uint64_t objfile_get_dwarf_size(const struct objfile *objfile);
 
 /* Give back the memory of debug information; it is read again when next asked for. */
 void objfile_close_dwarf(struct objfile *objfile);
+
+/*
+ * Sections of an ELF file by name.
+ */
+
+/* The first section of this name that has bytes in the file, readable or not; NULL: none. */
+Elf_Scn *elf_section_find(Elf *elf, const char *wanted, GElf_Shdr *ret);
 
 #endif

@@ -38,6 +38,9 @@ _must_check_ int range_map_finish(struct range_map *map);
 /* The range that holds the address, or NULL. Borrowed until the map changes. */
 const struct range *range_map_find(const struct range_map *map, uint64_t address);
 
+/* The last range that starts at or below the address, or NULL. */
+const struct range *range_map_find_last(const struct range_map *map, uint64_t address);
+
 /* The first range that starts above the address, or NULL. */
 const struct range *range_map_find_next(const struct range_map *map, uint64_t address);
 

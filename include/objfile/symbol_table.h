@@ -18,7 +18,8 @@ struct symbol_table;
 struct symbol {
 	const char *name;   /* as the linker sees it (mangled) */
 	uint64_t start;     /* ELF address */
-	bool is_size_known; /* else it was taken to reach to the next symbol */
+	uint64_t end;       /* first address after it, at most: where the next symbol starts */
+	bool is_size_known; /* else the end is only a limit */
 };
 
 /*
@@ -27,11 +28,13 @@ struct symbol {
  *
  *  - Functions count, and symbols without type where the section is executable (assembly).
  *  - An address belongs to the innermost symbol whose size covers it. A symbol without size
- *    reaches to the next symbol or to the end of its section, and never into a sized one.
+ *    may reach to the next symbol or to the end of its section, and never into a sized one; how
+ *    far it does is for the caller to find out.
+ *  - Stubs of the first file's procedure linkage table are named after what they call: "abs@plt".
  *  - Of several names for one range the best stays, as symbol_names_compare() has it, after the
  *    binding: global, weak, local.
  *
- * ret   the names in it are borrowed from elfs, which must outlive it
+ * ret   names in it are borrowed from elfs, which must outlive it
  *
  * Returns 0 or -ENOMEM. What cannot be read is left out.
  *

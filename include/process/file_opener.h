@@ -1,6 +1,6 @@
 /*
- * Finding the bytes of a mapped file: which of the places where it may be seen holds the file
- * that was mapped, and not one that took its place.
+ * Opens the file of a mapping: of several paths that may lead to it, one that holds the file that
+ * was mapped, and not one that has replaced it.
  */
 #ifndef PROCESS_FILE_OPENER_H
 #define PROCESS_FILE_OPENER_H
@@ -12,14 +12,32 @@
 #include "base/attributes.h"
 #include "process/file_table.h"
 
+struct slow_opener;
+
 struct opened_file {
-	int fd; /* -1 when no place holds the file; the caller closes it */
+	int fd;         /* -1 if no path leads to the file, or it is known; the caller closes it */
+	uint32_t known; /* its number, or FILE_NONE */
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES]; /* read from the file */
 	uint8_t build_id_size;                     /* 0: it has none, or nobody can read it */
 	uint32_t dev_major;                        /* of the open file */
 	uint32_t dev_minor;
 	uint64_t inode;
 	bool another_was_found; /* fd is -1, and a path leads to a file with another identity */
+};
+
+/* What is common to all searches. */
+struct file_opener {
+	const char *proc_root;
+	struct slow_opener *slow_opener;    /* NULL: file systems are waited for */
+	struct file_build_id_reader reader; /* its function may be NULL */
+	/*
+	 * The number of the file that was found, by device and inode (and by build ID where the
+	 * identity has one): then it is not opened. FILE_NONE where it is not known.
+	 */
+	uint32_t (*find_known)(const struct file_identity *identity,
+			       const struct opened_file *found, const void *context);
+	const void *context;
+	bool own_view_only; /* look for it only as the process sees it */
 };
 
 /*
@@ -30,8 +48,8 @@ struct opened_file {
  *
  * Returns 0 or -ENOMEM.
  */
-_must_check_ int file_opener_open(const char *proc_root, file_build_id_reader read_build_id,
-				  pid_t pid, pid_t parent_pid, uint64_t start, uint64_t end,
+_must_check_ int file_opener_open(const struct file_opener *opener, pid_t pid, pid_t parent_pid,
+				  uint64_t start, uint64_t end,
 				  const struct file_identity *identity, struct opened_file *ret);
 
 /*

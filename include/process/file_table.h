@@ -18,8 +18,9 @@
 #define FILE_NONE               UINT32_MAX /* memory that no file backs */
 
 struct file_table;
+struct slow_opener;
 
-/* What a mapping says of its file. Zero fields are unknown. */
+/* The identity of a file by one of its mappings. Zero fields are unknown. */
 struct file_identity {
 	const char *path; /* as the process sees it; "[vdso]" for the vdso. Borrowed for the call */
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
@@ -33,29 +34,44 @@ struct mapped_file {
 	char *path; /* without the kernel's " (deleted)" */
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
 	uint8_t build_id_size;
+	/* Of the open file (fstat); as the mapping says of one that is not open. */
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint64_t inode;
 	int fd; /* open for reading, owned by the table; -1 when it could not be opened (yet) */
+	uid_t owner;           /* file_owner_get(); FILE_OWNER_UNKNOWN when it is not open */
 	bool build_id_differs; /* a file was found at the path, but not the one that was mapped */
 };
 
 /*
  * Reads the build ID of an open ELF file: returns 0 or negative errno, and sets the id (at most
- * FILE_BUILD_ID_MAX_BYTES) and its size.
+ * FILE_BUILD_ID_MAX_BYTES) and its size. Called for each file that the table may keep, once it is open.
  */
-typedef int (*file_build_id_reader)(int fd, uint8_t *build_id, uint8_t *size);
+struct file_build_id_reader {
+	int (*read)(void *context, int fd, uint8_t *build_id, uint8_t *size);
+	void *context;
+};
 
 /*
  * proc_root   folder that holds PID/…: "/proc", or a test's copy of one. Copied.
- * read_build_id   given by the owner because reading ELF is the room objfile's job. May be NULL:
- *                 then files at a path are told apart by inode only.
+ * reader      given by the owner because reading ELF is the room objfile's job. Copied. May be NULL:
+ *             then files at a path are distinguished by inode only.
  *
  * At most the soft limit of open files minus 256 are kept open (64 at least); the limit is read
- * here. NULL when out of memory.
+ * here. Processes of one user, but root, get no more of them than they leave to others. NULL when out of
+ * memory.
  */
-struct file_table *file_table_new(const char *proc_root, file_build_id_reader read_build_id);
+struct file_table *file_table_new(const char *proc_root, const struct file_build_id_reader *reader);
 void file_table_free(struct file_table *table);
+
+/*
+ * From now on, files of file systems that may not answer (FUSE, NFS) are asked for by another process, and
+ * given up after a second. Returns 0 or negative errno.
+ */
+_must_check_ int file_table_start_opener(struct file_table *table);
+
+/* For what else has to be opened so. Borrowed; NULL: it was not started. */
+struct slow_opener *file_table_get_opener(const struct file_table *table);
 
 /*
  * The number of the file that process pid maps at [start, end); opened at first sight.
@@ -63,8 +79,11 @@ void file_table_free(struct file_table *table);
  * root (parent_pid, 0 when unknown) and our own; a path is taken only when its identity agrees.
  * A file that could not be opened is tried again when it is seen again.
  *
- * A file is known again by its build ID and path when the identity has a build ID, else by
- * device, inode and path.
+ * Files are the same if path, device and inode are, as fstat() says of them when they are open; or if
+ * path, build ID and owner are, as in containers of one image. Path and build ID alone are what
+ * anybody can say of a file of theirs. So each mapping is looked at, but for those of which the kernel
+ * says the device and inode of a file that is open. Where that cannot be (the process is gone, say),
+ * it is taken for a file of the same path and build ID that root or we own, if one is known.
  *
  * ret   FILE_NONE when the path is one of the kernel's names for memory: "", "//anon", "[heap]",
  *       "/SYSV00000000", "anon_inode:…", …; also for a "/memfd:…" that cannot be opened
@@ -76,8 +95,8 @@ _must_check_ int file_table_add(struct file_table *table, pid_t pid, pid_t paren
 				uint32_t *ret);
 
 /*
- * A file that somebody looks for elsewhere, under the next number: nothing is opened until
- * file_table_set_found(). A table of such files is none of mapped files: do not mix the two.
+ * Add a file of a recording that is read, under the next number. The caller searches for it and
+ * calls file_table_set_found(). Not to be mixed with file_table_add() in one table.
  *
  * identity  path and build ID, as they were recorded
  *
@@ -87,7 +106,7 @@ _must_check_ int file_table_add_sought(struct file_table *table,
 				       const struct file_identity *identity);
 
 /*
- * What came of looking for it.
+ * The result of the search.
  *
  * fd                 open for reading, or -1: none was found. The table takes ownership, and closes
  *                    it when too many are open
@@ -99,7 +118,7 @@ void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool 
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file);
 uint32_t file_table_get_count(const struct file_table *table);
 
-/* How many files were not opened because the limit of open files was reached. */
+/* The number of files that were not opened because of the limit of open files. */
 uint64_t file_table_get_unopened_count(const struct file_table *table);
 
 #endif

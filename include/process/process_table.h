@@ -1,10 +1,9 @@
 /*
  * Processes over time, as /proc and the kernel's side-band events show them.
  *
- * The table is fed events and asked about samples in order of time, so what it holds is always
- * the state at the time of the latest event. A process image (struct process) is one program run
- * by one pid: an exec or a reused pid starts a new image. Images are never removed: samples refer
- * to them.
+ * Events and samples come in order of time, so the table always has the state at the time of the
+ * latest event. A process image (struct process) is one program run by one pid: an exec or a reused
+ * pid starts a new image. Images are never removed, as samples refer to them.
  *
  * Not thread-safe.
  */
@@ -36,10 +35,9 @@ struct process {
 				about it are already in it, and are ignored */
 	uint64_t generation; /* the kernel's exec counter, or GENERATION_UNKNOWN */
 	uint32_t mappings_version; /* grows with every change of the mappings */
-	bool is_exited;
-	bool was_scanned;     /* /proc/PID/maps was read, or inherited from one that was */
-	int perf_map_fd;      /* opened by process_table_open_perf_map(), owned by the table; -1 */
-	char comm[COMM_SIZE]; /* NUL-terminated */
+	bool is_exited; /* as far as is known: a mapping that is made later shows that it was not */
+	bool was_scanned;         /* /proc/PID/maps was read, or inherited from one that was */
+	char comm[COMM_SIZE];     /* NUL-terminated */
 	struct process *previous; /* the image that this pid ran before its exec; NULL when none */
 };
 
@@ -49,40 +47,65 @@ void process_table_free(struct process_table *table);
 
 /*
  * Read every process below proc_root; each as of a time read before its maps are.
+ * process_table_scan_some() asks is_wanted() about each first.
  * process_table_scan_pid() reads one; -ENOENT when it is not there (any more). Scanning a pid
  * that has an image refreshes this image.
  */
 _must_check_ int process_table_scan(struct process_table *table);
+_must_check_ int process_table_scan_some(struct process_table *table,
+					 bool (*is_wanted)(pid_t pid, void *context),
+					 void *context);
 _must_check_ int process_table_scan_pid(struct process_table *table, pid_t pid);
 
 /* The events. Each returns 0 or -ENOMEM. time_ns never falls from call to call. */
 _must_check_ int process_table_on_fork(struct process_table *table, uint64_t time_ns, pid_t pid,
 				       pid_t parent_pid);
-/* comm_exec: the comm is the sign of a finished exec, as PERF_RECORD_MISC_COMM_EXEC says. */
+/* comm_exec: the record has PERF_RECORD_MISC_COMM_EXEC, which marks a finished exec. */
 _must_check_ int process_table_on_comm(struct process_table *table, uint64_t time_ns, pid_t pid,
 				       const char *comm, bool is_exec);
+/*
+ * file   its number where it was opened when the event came, as the process may be gone, or its pid
+ *        be another's, by now; FILE_NONE, or a file that is not open: it is looked for now
+ */
 _must_check_ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t pid,
 				       uint64_t start, uint64_t end, uint64_t file_offset,
-				       const struct file_identity *identity);
+				       const struct file_identity *identity, uint32_t file);
 _must_check_ int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t pid);
 
 /*
  * The image that a sample of pid belongs to. generation is the kernel's exec counter read with the
  * sample (GENERATION_UNKNOWN when the kernel has none).
  *
- * The current image's generation is adopted from the first sample that has one; after that
+ * The current image's generation is adopted from the first sample that has one and is not inside
+ * execve(): the kernel counts the exec a moment after the event that begins the new image, so that
+ * a sample between the two has the number of the image before. After that
  *  - a sample with an older one was taken inside exec, before the new image began: the image
  *    before (*ret_is_in_exec is set, also when that image is not known);
  *  - a sample with a newer one means an exec whose event was lost: a new image is started and read
  *    from /proc.
  * An unknown pid is read from /proc, and has an image without mappings when that fails.
- * An exited process keeps answering until its pid is used again.
+ * An exited process is found until its pid is reused.
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int process_table_find(struct process_table *table, uint64_t time_ns, pid_t pid,
-				    uint64_t generation, struct process **ret,
+				    uint64_t generation, bool is_in_execve, struct process **ret,
 				    bool *ret_is_in_exec);
+
+/*
+ * Forget the mappings of processes that ended two seconds before now_ns (clock_now_ns()) and for which nobody
+ * has called process_table_find(): programs that are started without end would fill the memory.
+ */
+void process_table_trim(struct process_table *table, uint64_t now_ns);
+
+/*
+ * A sample has a pc in no mapping. The kernel does not tell of mappings that mremap() moves, so the
+ * process's maps are read again: at once, and while that finds nothing new, after 100 ms and longer
+ * and longer pauses. What is found where nothing was known is a mapping for samples that are younger
+ * than the reading. Returns 0 or -ENOMEM.
+ */
+_must_check_ int process_table_look_for_moved(struct process_table *table, uint64_t time_ns,
+					      uint32_t id);
 
 /* Images by id; the pointer stays valid until process_table_free(). */
 const struct process *process_table_get(const struct process_table *table, uint32_t id);
@@ -92,8 +115,8 @@ uint32_t process_table_get_count(const struct process_table *table);
 const struct mapping *process_get_mappings(const struct process *process, size_t *ret_count);
 
 /*
- * Take one image out of those that are new, changed their mappings, learnt their generation or
- * ended since they were last taken. Returns false when there is none.
+ * Take one image from the list of changes: those that are new, whose mappings changed, whose
+ * generation became known, or that exited. Returns false when the list is empty.
  */
 bool process_table_take_changed(struct process_table *table, uint32_t *ret_id);
 
@@ -101,22 +124,69 @@ bool process_table_take_changed(struct process_table *table, uint32_t *ret_id);
 const struct mapping *process_find_mapping(const struct process *process, uint64_t pc);
 
 /*
- * Open the process's perf-map while the process can still be asked for it, and keep it open in
- * perf_map_fd. Called when code in memory that no file backs is first seen; call it as often as you
- * like: a missing perf-map is looked for again after 100 ms (of time_ns), at the process's exit,
- * and at the end.
+ * Code that processes generate is named by their perf-map and their jitdump.
+ *
+ * process_table_follow_code()  find these files of a process while it can still be asked for them,
+ *                              and read them. Called when code in memory that no file backs is
+ *                              seen; call it as often as you like: what is missing is looked for
+ *                              again after 100 ms (of time_ns), at the process's exit, and at the
+ *                              end
+ * process_table_watch_code()   from now on there is a descriptor that is readable when there is
+ *                              something to read in such files. It is returned, borrowed; or
+ *                              negative errno
+ * process_table_read_code()    read what was appended, if the descriptor told so or now and then.
+ *                              To be called before samples up to now_ns are placed
+ * process_table_finish_code()  at the end: look once more for files that did not exist before, and
+ *                              read all to their ends
+ *
+ * They return 0 or -ENOMEM. What is read has limits, of which stats tell: 64 MiB of names of a process
+ * (what comes later is left out), 256 MiB of all (or process_table_limit_code(); then a process loses
+ * its names, the largest one of the user whose names take the most), 128 MiB of a perf-map, 8 MiB of
+ * files in a tenth of a second, and 512 MiB at the end.
  */
-void process_table_open_perf_map(struct process_table *table, uint64_t time_ns, uint32_t id);
+_must_check_ int process_table_follow_code(struct process_table *table, uint64_t time_ns,
+					   uint32_t id);
+int process_table_watch_code(struct process_table *table);
+_must_check_ int process_table_read_code(struct process_table *table, uint64_t now_ns);
+_must_check_ int process_table_finish_code(struct process_table *table);
 
-/* At the end: look once more for the perf-maps that were not there when they were asked for. */
-void process_table_finish_perf_maps(struct process_table *table);
+void process_table_limit_code(struct process_table *table, uint64_t limit_bytes);
+
+/*
+ * What the generated code at pc was called at time_ns; NULL when no name is known that is as old.
+ * The first name that it ever had is also that of the time before: code is named when it is done,
+ * or later. Borrowed until code is read again.
+ */
+const char *process_find_code(const struct process *process, uint64_t pc, uint64_t time_ns);
+const char *process_find_first_code(const struct process *process, uint64_t pc);
+
+/* Two moments with the same number have the same names. 0: there are none. */
+uint64_t process_get_code_version(const struct process *process, uint64_t time_ns);
+
+/* Whether code at pc is in memory that no file backs, or none that is an ELF file. */
+bool process_table_is_generated(const struct process_table *table, const struct process *process,
+				uint64_t pc);
+
+/* Whether memory that no file backs may hold CPython's trampolines (unwind/walk.h). */
+bool process_table_has_trampolines(const struct process_table *table,
+				   const struct process *process);
+
+/*
+ * Whether the code that the process generates is known to keep frame pointers: a walk along them
+ * through other code may leave out frames and get to the outermost one all the same. Found out when
+ * it is asked first, by its mappings and options.
+ */
+bool process_table_keeps_frame_pointers(struct process_table *table, uint32_t id);
 
 /* What happened, for the account. */
 struct process_table_stats {
 	uint64_t forks; /* new processes, not threads */
 	uint64_t execs;
 	uint64_t exits;
-	uint64_t missed_execs; /* noticed by a sample's generation only */
+	uint64_t missed_execs;  /* noticed by a sample's generation only */
+	uint64_t cut_code_maps; /* processes whose generated code has more names than are kept */
+	uint32_t first_cut_pid; /* one of these */
+	char first_cut_comm[COMM_SIZE];
 };
 struct process_table_stats process_table_get_stats(const struct process_table *table);
 

@@ -19,10 +19,11 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "profile/moments.h"
+#include "base/text.h"
 #include "profile/provenance.h"
 #include "profile/stack_table.h"
 #include "profile/string_table.h"
+#include "profile/timestamps.h"
 
 #define BUILD_ID_MAX_BYTES 20
 
@@ -48,6 +49,7 @@ enum unnamed_reason {
 	UNNAMED_NO_FILE,          /* the mapped file could not be opened */
 	UNNAMED_BUILD_ID_DIFFERS, /* the file found is not the one that was mapped */
 	UNNAMED_NO_SYMBOL,        /* the file, kernel or perf-map has no name for the address */
+	UNNAMED_NOT_REACHED,      /* the naming ended before it */
 	NUM_UNNAMED_REASONS,
 };
 
@@ -55,6 +57,8 @@ enum unnamed_reason {
 const char *unnamed_reason_get_name(enum unnamed_reason reason);
 
 enum frame_kind { FRAME_USER, FRAME_KERNEL, FRAME_JIT };
+
+#define JIT_MODULE "[jit]" /* the module of a FRAME_JIT that was recorded */
 
 struct frame {
 	/* For people: demangled, without parameter list, without annotation such as _[k]. Fit for
@@ -73,6 +77,7 @@ struct location {
 	uint32_t owner;
 	uint8_t space;          /* enum location_space */
 	uint8_t unnamed_reason; /* enum unnamed_reason */
+	bool is_sizeless;     /* the symbol that names its function does not say where that ends */
 	uint32_t first_frame; /* innermost first: frames [first_frame, first_frame + num_frames) */
 	uint32_t num_frames;  /* 0 before symbolizing; then at least 1 */
 };
@@ -170,6 +175,17 @@ uint32_t profile_find_stack(const struct profile *profile, uint32_t parent, uint
  */
 _must_check_ int profile_add_frame_location(struct profile *profile, const struct frame *frame,
 					    uint32_t *ret);
+/*
+ * Callers that are not known: a stack that does not reach to where its thread began has this frame
+ * as the outermost, as it would look like another root otherwise. Files that are read may have such
+ * a frame elsewhere: folded text begins with the thread.
+ */
+#define TRUNCATED_FRAME_NAME "[truncated]"
+/* Put that frame on a stack; STACK_EMPTY, where it is the outermost. Returns 0 or -ENOMEM. */
+_must_check_ int profile_add_truncated_frame(struct profile *profile, uint32_t parent,
+					     uint32_t *ret);
+/* Whether a location is nothing but that frame. */
+bool profile_is_truncated_frame(const struct profile *profile, uint32_t location);
 /* Name and unit are copied; a name may be there with several units. */
 _must_check_ int profile_add_metric(struct profile *profile, const char *name, const char *unit,
 				    uint32_t *ret);
@@ -189,17 +205,17 @@ _must_check_ int profile_add_new_sample(struct profile *profile, uint32_t thread
  * From now on keep when samples were taken, as far as those who add them know. It costs 24 bytes
  * for each that was taken. Returns 0 or -ENOMEM.
  */
-_must_check_ int profile_keep_moments(struct profile *profile);
+_must_check_ int profile_keep_timestamps(struct profile *profile);
 /* NULL: they are not kept. */
-struct moments *profile_get_moments(const struct profile *profile);
+struct timestamps *profile_get_timestamps(const struct profile *profile);
 /*
  * After profile_add_sample(): so much of that sample's weight was taken at this time. Does nothing
- * where moments are not kept, for a weight of 0 and for a sample that is not there. Returns 0 or
+ * where timestamps are not kept, for a weight of 0 and for a sample that is not there. Returns 0 or
  * -ENOMEM.
  */
-_must_check_ int profile_add_moment(struct profile *profile, uint32_t thread, uint32_t stack,
-				    uint32_t metric, uint64_t weight, uint64_t time_ns);
-/* See moments_set_clock(). */
+_must_check_ int profile_add_timestamp(struct profile *profile, uint32_t thread, uint32_t stack,
+				       uint32_t metric, uint64_t weight, uint64_t time_ns);
+/* See timestamps_set_clock(). */
 _must_check_ int profile_set_clock(struct profile *profile, uint32_t source, uint64_t zero_ns);
 
 /* Another weight for a sample that is there. */
@@ -211,6 +227,9 @@ void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t
 _must_check_ int profile_set_frames(struct profile *profile, uint32_t location,
 				    const struct frame *frames, size_t num_frames,
 				    enum unnamed_reason reason);
+
+/* The symbol that the location's last frame is named by has no size. */
+void profile_mark_sizeless(struct profile *profile, uint32_t location);
 
 /*
  * Free what only adding needs, when all has been added. It is made again should more be added.
@@ -267,6 +286,45 @@ uint32_t profile_count_sources(const struct profile *profile);
 /* A stack's innermost location and its caller's stack; see stack_table.h. */
 uint32_t profile_get_stack_location(const struct profile *profile, uint32_t stack);
 uint32_t profile_get_stack_parent(const struct profile *profile, uint32_t stack);
+/* The location of a stack's outermost level; the stack is not STACK_EMPTY. */
+uint32_t profile_find_outermost(const struct profile *profile, uint32_t stack);
 uint32_t profile_count_stacks(const struct profile *profile);
+
+/*
+ * Adding one profile to another.
+ */
+
+/*
+ * Add everything of `from`: strings, modules, processes, sources with all that is known of them,
+ * threads, metrics, locations with their frames, stacks, samples. What is equal is one afterwards:
+ * metrics by name and unit, modules by path and build ID, stacks by their locations. Processes and
+ * sources stay apart, and with them their threads. An address that has other frames in both
+ * profiles (another kernel, a replaced file) is two locations, of which the second has no address.
+ *
+ * In which order profiles are merged makes no difference but to ids.
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the weights of a stack together leave 64 bits. After an
+ * error part of `from` has been added.
+ */
+_must_check_ int profile_merge(struct profile *into, const struct profile *from);
+
+/* A metric that is merged under another name and unit. */
+struct merged_metric {
+	uint32_t metric; /* of the profile that it comes from */
+	const char *name;
+	const char *unit;
+};
+
+struct profile_merge_opts {
+	/* Only the samples of these metrics; none: all, under their own names. */
+	const struct merged_metric *metrics;
+	size_t num_metrics;
+	/* Appends to `text` what the names of functions and threads become; NULL: they stay. */
+	void (*change_name)(struct text *text, const char *name, size_t length);
+};
+
+/* The same with options; NULL: without. */
+_must_check_ int profile_merge_with(struct profile *into, const struct profile *from,
+				    const struct profile_merge_opts *opts);
 
 #endif

@@ -43,7 +43,7 @@ extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 
 #define STACKWIDE_RING_BYTES 65536u
 #define STACKWIDE_UNIT       32u   /* sizes of records are multiples of it */
-#define STACKWIDE_LONGEST    4000u /* bytes of a text; the rest is cut off */
+#define STACKWIDE_LONGEST    4000u /* bytes of a text; the rest is truncated */
 #define STACKWIDE_LINE_BYTES 32768u
 
 struct stackwide_record {
@@ -63,7 +63,7 @@ struct stackwide_record {
 struct stackwide_ring {
 	struct stackwide_ring *next;
 	uint32_t tid;
-	unsigned int generation; /* of the file that its thread is told in */
+	unsigned int generation; /* of the file that its thread is reported in */
 	int is_busy;             /* its thread is writing a record */
 	uint64_t head;           /* bytes written ever; by its thread */
 	uint64_t tail;           /* bytes emptied ever; under the lock */
@@ -221,7 +221,7 @@ STACKWIDE_INSIDE void stackwide_zones_end_line(char *end)
 	stackwide_zones_state.length = (unsigned int)(end - stackwide_zones_state.output);
 }
 
-STACKWIDE_INSIDE void stackwide_zones_tell_stack(const struct stackwide_stack *stack)
+STACKWIDE_INSIDE void stackwide_zones_emit_stack(const struct stackwide_stack *stack)
 {
 	char *out = stackwide_zones_put_word(stackwide_zones_begin_line(), "STACK,");
 
@@ -254,11 +254,11 @@ STACKWIDE_INSIDE void stackwide_zones_keep_stack(uint64_t begin, uint64_t end, c
 	grown->end = end;
 	snprintf(grown->name, sizeof(grown->name), "%s", name);
 	if (state->is_on == STACKWIDE_ON)
-		stackwide_zones_tell_stack(grown);
+		stackwide_zones_emit_stack(grown);
 }
 
 /* The thread and its stack; once for each tid, though one thread may have it after another. */
-STACKWIDE_INSIDE void stackwide_zones_tell_thread(struct stackwide_ring *ring)
+STACKWIDE_INSIDE void stackwide_zones_emit_thread(struct stackwide_ring *ring)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
 	uint32_t *grown;
@@ -280,7 +280,7 @@ STACKWIDE_INSIDE void stackwide_zones_tell_thread(struct stackwide_ring *ring)
 	stackwide_zones_end_line(stackwide_zones_put_text(out, ring->name, strlen(ring->name)));
 }
 
-STACKWIDE_INSIDE void stackwide_zones_tell_location(struct stackwide_location *location,
+STACKWIDE_INSIDE void stackwide_zones_emit_location(struct stackwide_location *location,
 						    int is_counter)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -310,12 +310,12 @@ STACKWIDE_INSIDE char *stackwide_zones_put_place(char *out, const char *command,
 	return stackwide_zones_put_long(out, record->pointer, &stackwide_zones_state.pointer);
 }
 
-STACKWIDE_INSIDE void stackwide_zones_tell_value(const struct stackwide_record *record)
+STACKWIDE_INSIDE void stackwide_zones_emit_value(const struct stackwide_record *record)
 {
 	int64_t value = (int64_t)record->pointer;
 	char *out;
 
-	stackwide_zones_tell_location(record->of.location, 1);
+	stackwide_zones_emit_location(record->of.location, 1);
 	out = stackwide_zones_put_word(stackwide_zones_begin_line(), "COUNTER_VALUE,");
 	out = stackwide_zones_put_number(out, record->of.location->id);
 	*out++ = ',';
@@ -327,12 +327,12 @@ STACKWIDE_INSIDE void stackwide_zones_tell_value(const struct stackwide_record *
 		stackwide_zones_put_number(out, value < 0 ? 0 - record->pointer : record->pointer));
 }
 
-STACKWIDE_INSIDE void stackwide_zones_tell_start(const struct stackwide_ring *ring,
+STACKWIDE_INSIDE void stackwide_zones_emit_start(const struct stackwide_ring *ring,
 						 const struct stackwide_record *record)
 {
 	char *out;
 
-	stackwide_zones_tell_location(record->of.location, 0);
+	stackwide_zones_emit_location(record->of.location, 0);
 	out = stackwide_zones_put_place(stackwide_zones_begin_line(), "ZONE_START,", record);
 	*out++ = ',';
 	out = stackwide_zones_put_number(out, ring->tid);
@@ -342,18 +342,18 @@ STACKWIDE_INSIDE void stackwide_zones_tell_start(const struct stackwide_ring *ri
 	stackwide_zones_end_line(stackwide_zones_put_number(out, record->of.location->id));
 }
 
-STACKWIDE_INSIDE void stackwide_zones_tell(const struct stackwide_ring *ring,
+STACKWIDE_INSIDE void stackwide_zones_emit(const struct stackwide_ring *ring,
 					   const struct stackwide_record *record)
 {
 	const char *text = (const char *)(record + 1);
 	char *out;
 
 	if (record->type == STACKWIDE_START) {
-		stackwide_zones_tell_start(ring, record);
+		stackwide_zones_emit_start(ring, record);
 		return;
 	}
 	if (record->type == STACKWIDE_VALUE) {
-		stackwide_zones_tell_value(record);
+		stackwide_zones_emit_value(record);
 		return;
 	}
 	out = stackwide_zones_begin_line();

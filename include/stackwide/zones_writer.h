@@ -39,10 +39,10 @@ STACKWIDE_INSIDE void stackwide_zones_drain(struct stackwide_ring *ring, uint64_
 	struct stackwide_record *record;
 
 	if (ring->generation != stackwide_zones_state.generation)
-		stackwide_zones_tell_thread(ring);
+		stackwide_zones_emit_thread(ring);
 	while ((record = stackwide_zones_peek(ring, limit_ns))) {
 		if (record->generation == (uint16_t)stackwide_zones_state.generation)
-			stackwide_zones_tell(ring, record);
+			stackwide_zones_emit(ring, record);
 		__atomic_store_n(&ring->tail, ring->tail + record->size, __ATOMIC_RELEASE);
 	}
 }
@@ -94,7 +94,7 @@ STACKWIDE_INSIDE void stackwide_zones_start_file(void)
 	__atomic_store_n(&state->generation, state->generation + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&state->is_on, STACKWIDE_ON, __ATOMIC_RELAXED);
 	for (unsigned int i = 0; i < state->num_stacks; i++)
-		stackwide_zones_tell_stack(&state->stacks[i]);
+		stackwide_zones_emit_stack(&state->stacks[i]);
 }
 
 STACKWIDE_CALLED void stackwide_zones_flush(void)
@@ -295,7 +295,7 @@ STACKWIDE_CALLED void stackwide_zones_add_stack(const void *lowest, uint64_t siz
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* Room for a record in one piece; the thread's ring is busy until it is published. */
+/* Contiguous room for a record; the thread's ring is busy until it is published. */
 STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_reserve(struct stackwide_ring *ring,
 								  size_t text_length)
 {

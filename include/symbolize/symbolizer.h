@@ -12,11 +12,35 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "objfile/debug_file.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 #include "profile/profile.h"
 
 struct symbolizer;
+
+/* How much of a file is read, in ascending order of caution. */
+enum symbolizer_caution {
+	READ_ALL,
+	READ_SYMBOLS, /* no debug information */
+	READ_NOTHING, /* its locations are left without frames */
+};
+
+/*
+ * What a process needs that names for another one, and may be ended in the middle of it. All may be
+ * zero.
+ */
+struct symbolizer_duty {
+	const struct debug_opener *opener; /* of debug files, when we may open none; borrowed */
+	const uint8_t *cautions; /* of each file: enum symbolizer_caution; borrowed. NULL: all 0 */
+	uint32_t num_cautions;
+	/* Whether a location has got its names before, from another process. */
+	bool (*is_named)(uint32_t location, void *context);
+	/* A file is about to be read, or (FILE_NONE) no file. */
+	void (*begin)(uint32_t file, void *context);
+	/* A location has its frames. Returns 0 or negative errno, which ends the naming. */
+	int (*named)(uint32_t location, void *context);
+};
 
 struct symbolizer_opts {
 	bool no_inlines; /* neither inlined calls nor source lines: debug information stays shut */
@@ -26,7 +50,8 @@ struct symbolizer_opts {
 	bool allows_downloads;  /* of debug files, from servers that DEBUGINFOD_URLS names */
 	/* Called now and then while locations are named; NULL is fine. */
 	void (*progress)(uint32_t num_done, uint32_t num_total, void *context);
-	void *context;
+	struct symbolizer_duty duty;
+	void *context; /* of the functions above */
 };
 
 /*
@@ -51,12 +76,19 @@ _must_check_ int symbolizer_add_kernel_symbol(struct symbolizer *symbolizer, uin
 					      uint64_t size_bytes, const char *name);
 
 /*
+ * Read the kernel's symbols now, and not again: for who may not open files later. Returns 0 or
+ * -ENOMEM.
+ */
+_must_check_ int symbolizer_read_kernel(struct symbolizer *symbolizer);
+
+/*
  * Give frames to every location that has none yet. A frame never gets its neighbour's name; what
  * has no name becomes, in this order of preference,
  *
  *	objfile+0x1a40        offset: ELF address at which .eh_frame says the function starts
  *	[objfile]             UNNAMED_NO_SYMBOL, UNNAMED_NO_FILE or UNNAMED_BUILD_ID_DIFFERS
- *	[anon]                code in memory that no file backs, not in a perf-map: UNNAMED_NO_SYMBOL
+ *	[anon]                code in memory that no file backs and that its process does not name:
+ *	                      UNNAMED_NO_SYMBOL
  *	[unknown]             UNNAMED_NO_MAPPING
  *	module+0x10, [kernel] kernel addresses that kallsyms does not name (these are named, and
  *	                      UNNAMED_NO_SYMBOL, in this order)
@@ -76,5 +108,14 @@ bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile
 
 /* kallsyms showed no addresses (kptr_restrict without CAP_SYSLOG); known after naming. */
 bool symbolizer_is_kernel_restricted(const struct symbolizer *symbolizer);
+
+/* Debug information that was found and is not complete, so that inlined calls are missing. */
+struct unread_debug_info {
+	const char *path; /* the first program with such, borrowed; NULL: none */
+	bool is_split; /* the rest is in .dwo or .dwp files (-gsplit-dwarf), else in one by dwz */
+};
+
+/* Known after naming; the path is borrowed until symbolizer_free(). */
+struct unread_debug_info symbolizer_get_unread_debug_info(const struct symbolizer *symbolizer);
 
 #endif

@@ -165,10 +165,10 @@ struct sched_waking {
 };
 
 struct schedule_event {
-	bool is_waking;
+	bool is_wakeup;
 	union {
 		struct sched_switch on_cpu;
-		struct sched_waking waking;
+		struct sched_waking wakeup;
 	};
 };
 
@@ -249,7 +249,7 @@ TIMELINE_ITEMS(in_use, regions_in_use)
 TIMELINE_ITEMS(counter_track, counter_track)
 TIMELINE_ITEMS(counter_value, counter_value)
 TIMELINE_ITEMS(switch, sched_switch)
-TIMELINE_ITEMS(waking, sched_waking)
+TIMELINE_ITEMS(wakeup, sched_waking)
 TIMELINE_ITEMS(sample, timeline_sample)
 TIMELINE_ITEMS(clock, clock_snapshot)
 
@@ -328,5 +328,12 @@ _must_check_ int timeline_next_fill(const struct timeline *timeline, uint64_t *p
 
 /* No zone, counter value, occupancy, switch or sample, and no source of any. */
 bool timeline_is_empty(const struct timeline *timeline);
+
+/*
+ * Whether the clocks of two snapshots have advanced by different amounts, so that they must be
+ * compared again: while a machine sleeps, CLOCK_MONOTONIC stands still and CLOCK_BOOTTIME goes on;
+ * and CLOCK_REALTIME may be set.
+ */
+bool clock_has_jumped(const struct clock_snapshot *before, const struct clock_snapshot *after);
 
 #endif

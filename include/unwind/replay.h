@@ -1,6 +1,6 @@
 /*
- * The walk of a stack that was copied, by whoever keeps the tables: a recording's own, where they
- * came too late for the kernel, or those of the files that a foreign recording names.
+ * Walks a copy of a stack: that of a raw sample, for which the BPF program lacked a table, or one in
+ * a perf.data file of perf record --call-graph dwarf. The caller has the tables.
  */
 #ifndef UNWIND_REPLAY_H
 #define UNWIND_REPLAY_H
@@ -12,7 +12,7 @@
 #include "wire/registers.h"
 #include "wire/unwind.h"
 
-struct objfile;
+struct objfile_layout;
 struct unwind_table;
 
 /* Memory as it was when the stack was copied. */
@@ -29,11 +29,12 @@ struct replay_stack {
 					     interrupted; else empty */
 };
 
-/* What is mapped at an address, and known of it. */
+/* The code that is mapped at an address. */
 struct replay_code {
 	struct unwind_mapping mapping;
-	const struct objfile *objfile;    /* for its bytes; NULL: they cannot be read */
-	const struct unwind_table *table; /* find_rule's own; may be NULL */
+	const struct objfile_layout *layout; /* for its bytes; NULL: they cannot be read */
+	int fd;                              /* likewise */
+	const struct unwind_table *table;    /* find_rule's own; may be NULL */
 };
 
 struct replay_source {

@@ -1,7 +1,7 @@
 /*
- * The rules of one table, each kept once: many rows share few rules.
+ * The rules of one table, each stored once, as a table has few different ones.
  *
- * Bounded in size and in time per rule, whatever rules come: they are made from untrusted bytes.
+ * Bounded in size and in time per rule, because rules are made from untrusted bytes.
  */
 #ifndef UNWIND_RULE_DICTIONARY_H
 #define UNWIND_RULE_DICTIONARY_H
@@ -24,8 +24,8 @@ struct rule_dictionary {
 	ARRAY(struct unwind_rule) rules;
 	uint16_t *slots;    /* open addressing; RULE_NONE: free, and no slot has RULE_UNSUPPORTED */
 	uint32_t num_slots; /* a power of two */
-	unsigned int shift; /* what leaves the number of a slot of a hash */
-	uint64_t num_spilled; /* how often a rule found no room */
+	unsigned int shift; /* hash >> shift is a slot */
+	uint64_t num_spilled; /* rows whose rule found no room */
 };
 
 /* Returns 0 or -ENOMEM; release it in any case. */
@@ -36,7 +36,7 @@ void rule_dictionary_release(struct rule_dictionary *dictionary);
 _must_check_ int rule_dictionary_add_slowly(struct rule_dictionary *dictionary,
 					    const struct unwind_rule *rule, uint16_t *ret);
 
-/* Its upper bits are the good ones: every bit of a factor counts in them. */
+/* A multiplicative hash: the upper bits depend on all bits of the rule. */
 static inline uint32_t rule_dictionary_hash(const struct unwind_rule *rule)
 {
 	uint64_t first;
@@ -57,7 +57,7 @@ _must_check_ static inline int rule_dictionary_add(struct rule_dictionary *dicti
 {
 	uint16_t index = dictionary->slots[rule_dictionary_hash(rule) >> dictionary->shift];
 
-	/* Nearly always it is there, where it is looked for first. A free slot has rule 0. */
+	/* Nearly always the first slot has the rule. A free slot has rule 0. */
 	if (index == RULE_NONE || memcmp(&dictionary->rules.items[index], rule, sizeof(*rule)) != 0)
 		return rule_dictionary_add_slowly(dictionary, rule, ret);
 	*ret = index;

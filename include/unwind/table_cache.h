@@ -1,9 +1,8 @@
 /*
  * Unwind tables kept on disk from run to run: one file per build ID in a folder of our own.
  *
- * The cache is an aid: every failure means only that the table must be built. A file is believed
- * when nobody else can have written it, its checksum is right, and its content could not make a
- * walk misbehave.
+ * The cache is optional: every failure only means that the table must be built. A file is used if
+ * nobody else can have written it, its checksum is right, and its content is valid.
  *
  * Any number of threads may use one cache, but only one at a time for the same build ID.
  */
@@ -18,13 +17,13 @@
 #include "unwind/unwind_table.h"
 
 /* To be raised whenever a table of the same file would look different. */
-#define TABLE_CACHE_VERSION 8
+#define TABLE_CACHE_VERSION 9
 
 struct table_cache;
 
 /*
  * folder       "/var/cache/stackwide"; made (mode 0700) when it is missing. Copied
- * limit_bytes  size of all files together; beyond it those that were not used for longest go
+ * limit_bytes  size of all files together; beyond it the least recently used are removed
  *
  * Returns 0, -EPERM (the folder is a symbolic link, belongs to somebody else, or others may write
  * to it) or another negative errno.
@@ -32,6 +31,10 @@ struct table_cache;
 _must_check_ int table_cache_open(const char *folder, uint64_t limit_bytes,
 				  struct table_cache **ret, struct error *error);
 void table_cache_free(struct table_cache *cache); /* NULL is fine; the files stay */
+static inline void table_cache_freep(struct table_cache **cache)
+{
+	table_cache_free(*cache);
+}
 
 /*
  * ret   the caller frees it. Its list of unsupported functions is empty.
@@ -44,8 +47,8 @@ _must_check_ int table_cache_load(const struct table_cache *cache, const uint8_t
 				  struct error *error);
 
 /*
- * Keep a table. Whoever writes an ELF file chooses its build ID: only tables of files that no
- * ordinary user can write may be kept, else he could give them to everybody else's processes.
+ * Store a table. Whoever writes an ELF file chooses its build ID, so only tables of files that just
+ * root can write may be stored: others could impersonate libc.
  *
  * Returns 0, -EINVAL (no build ID), -EFBIG (more than the limit), -EPERM (what is in its place is
  * not our file) or another negative errno.
@@ -53,5 +56,13 @@ _must_check_ int table_cache_load(const struct table_cache *cache, const uint8_t
 _must_check_ int table_cache_store(struct table_cache *cache, const uint8_t *build_id,
 				   uint8_t build_id_size, const struct unwind_table *table,
 				   struct error *error);
+
+/*
+ * The same form in memory (memfd_create(2)), from a process that may have been taken over: what it
+ * wrote is copied before it is looked at. Both return 0 or negative errno; reading -EINVAL (not a
+ * whole and valid table).
+ */
+_must_check_ int table_image_write(int fd, const struct unwind_table *table);
+_must_check_ int table_image_read(int fd, struct unwind_table **ret);
 
 #endif

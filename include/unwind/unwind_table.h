@@ -56,12 +56,12 @@ struct unwind_table {
 };
 
 /*
- * Build the table from .eh_frame; for functions that it does not know from .debug_frame, and then
- * from the table that Go programs carry.
+ * Build the table from .eh_frame; for functions that it does not know from .debug_frame, then from
+ * the table that Go programs carry, and then from the code itself, where its instructions prove it.
  *
  * objfile  borrowed for the call. What is read of it stays in memory until its last unref, so
  *          that a builder had better open one of its own.
- * ret      the caller frees it. A file without call-frame information gives a table without pages.
+ * ret      the caller frees it. A file of which nothing is known gives a table without pages.
  *
  * - Where functions overlap, a later start ends the one before; of two with the same start the one
  *   that comes first in the file stays.
@@ -88,15 +88,15 @@ _must_check_ int unwind_table_find(const struct unwind_table *table, uint64_t el
 				   struct unwind_rule *ret);
 
 /*
- * Whether the table keeps what is said of it above, and every value is one that wire/unwind.h
- * names, so that a walk by it cannot go astray. Tables of unwind_table_new() are valid.
+ * Whether the table has the properties above, and every value is one of wire/unwind.h, so that a
+ * walk cannot read outside of it. Tables of unwind_table_new() are valid.
  */
 bool unwind_table_is_valid(const struct unwind_table *table);
 
-/* False: nothing describes the file's code, which may have been built with frame pointers. */
-static inline bool unwind_table_has_call_frame_info(const struct unwind_table *table)
+/* False: nothing is known of the file's code; it may have been built with frame pointers. */
+static inline bool unwind_table_has_rows(const struct unwind_table *table)
 {
-	return table->statistics.num_functions != 0;
+	return table->num_rows != 0;
 }
 
 /* Bytes of pages, rows and rules. */

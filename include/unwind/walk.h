@@ -1,20 +1,20 @@
 /*
- * The walk: from a thread's registers to the addresses of its stack, by unwind tables.
+ * The stack walk: from a thread's registers to the return addresses of its stack, by unwind tables.
  *
- * One text, compiled three ways: into the BPF program, into the replay of raw stacks in user space,
- * and into tests. Whoever includes it defines WALK_INLINE (how the functions here are declared)
+ * The same code is compiled three times: into the BPF program, into the replay of raw stacks in user
+ * space, and into tests. The includer defines WALK_INLINE (how the functions here are declared)
  * before, and after it the three functions declared below struct walk.
  *
- * rbp and rbx are restored lazily: a rule says where they were saved, and most frames never ask.
- * The step holds no loop, so that the verifier can check it once; the includer calls it at most
- * WIRE_MAX_FRAMES times.
+ * rbp and rbx are restored lazily: only the address where they were saved is kept, since most frames
+ * never need the value. A step has no loop, so that the verifier checks it once; the includer calls
+ * it at most WIRE_MAX_FRAMES times.
  */
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H
 
 #include "wire/unwind.h"
 
-/* Farther apart than this, two frame pointers are no chain. */
+/* A caller's frame pointer farther away than this is taken for garbage. */
 #define WALK_FP_STRIDE_MAX (1u << 20)
 /* No code lies below: the first page is never mapped. */
 #define WALK_PC_MIN 4096
@@ -26,10 +26,7 @@
 #define WALK_CONTEXT_RIP 168
 
 struct walk {
-	/*
-	 * Of the frame that is looked at, as far as they are followed (pc, sp, rbp, rbx); the
-	 * others as the innermost frame has them.
-	 */
+	/* pc, sp, rbp and rbx of the present frame; the others of the innermost frame. */
 	struct wire_registers registers;
 	wire_u64 fp_address; /* where rbp was saved; registers.fp is valid while this is 0 */
 	wire_u64 bx_address; /* likewise */
@@ -42,7 +39,7 @@ struct walk {
 	wire_u8 is_innermost;
 	wire_u8 is_fp_lost; /* rbp is not known any more */
 	wire_u8 is_bx_lost;
-	wire_u8 is_scratch_lost; /* the innermost frame's registers are not the present frame's */
+	wire_u8 is_scratch_lost; /* the present frame's scratch registers are unknown */
 	wire_u32 num_fp_steps;   /* taken by frame pointer */
 };
 
@@ -53,7 +50,7 @@ WALK_INLINE int walk_find_mapping(struct walk *walk, wire_u64 pc);
 /* The rule for an address by the table of walk->mapping, or NULL. */
 WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address);
 
-/* Everything but the process's mappings, which are none. */
+/* Initialize all but the process's mappings. */
 WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *registers)
 {
 	walk->registers = *registers;
@@ -72,10 +69,10 @@ WALK_INLINE int walk_stop(struct walk *walk, enum walk_end end)
 	return 1;
 }
 
-/* No code lies in the first page, and none where the kernel is: that bit is WIRE_PC_EXACT. */
+/* No code lies in the first page, and none where the kernel is: these bits are the marks. */
 WALK_INLINE int walk_is_user_pc(wire_u64 pc)
 {
-	return pc >= WALK_PC_MIN && !(pc & WIRE_PC_EXACT);
+	return pc >= WALK_PC_MIN && !(pc & WIRE_PC_MARKS);
 }
 
 WALK_INLINE int walk_restore_fp(struct walk *walk)
@@ -102,8 +99,11 @@ WALK_INLINE int walk_restore_bx(struct walk *walk)
 	return 0;
 }
 
-/* Follow the frame pointer, where code is known to have no call-frame information. */
-WALK_INLINE int walk_step_fp(struct walk *walk)
+/*
+ * Follow the frame pointer, in code that has no call-frame information. Such code may have left it as
+ * it was, and then its caller is skipped: the step is marked, and call instructions tell later.
+ */
+WALK_INLINE int walk_step_fp(struct walk *walk, wire_u64 *pcs)
 {
 	wire_u64 caller_fp;
 	wire_u64 caller_pc;
@@ -124,13 +124,14 @@ WALK_INLINE int walk_step_fp(struct walk *walk)
 	walk->registers.pc = caller_pc;
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
-	walk->is_bx_lost = 1; /* nothing says whether this code has changed it */
+	walk->is_bx_lost = 1; /* this code may have changed it */
 	walk->is_scratch_lost = 1;
 	walk->num_fp_steps++;
+	pcs[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] |= WIRE_PC_FP_STEP;
 	return 0;
 }
 
-/* Whether a call instruction ends at pc: E8, or FF /2 in its usual lengths. */
+/* Whether a call instruction ends at pc: E8, or FF /2 in its usual lengths; the last two have SIB. */
 WALK_INLINE int walk_follows_call(struct walk *walk, wire_u64 pc)
 {
 	wire_u64 code;
@@ -138,26 +139,84 @@ WALK_INLINE int walk_follows_call(struct walk *walk, wire_u64 pc)
 	if (walk_read(walk, pc - 8, &code))
 		return 0;
 	return (code >> 24 & 0xff) == 0xe8 || (code >> 48 & 0x38ff) == 0x10ff ||
-	       (code >> 40 & 0x38ff) == 0x10ff || (code >> 16 & 0x38ff) == 0x10ff;
+	       (code >> 40 & 0x38ff) == 0x10ff || (code >> 16 & 0x38ff) == 0x10ff ||
+	       (code >> 32 & 0xffff) == 0x54ff || (code >> 8 & 0xffff) == 0x94ff;
+}
+
+/*
+ * Whether `push %rbp` has been executed, and next is `mov %rsp,%rbp` in one of its two encodings. That
+ * rbp is on top of the stack would not do: earlier calls leave such words behind.
+ */
+WALK_INLINE int walk_has_pushed_fp(struct walk *walk)
+{
+	wire_u64 code;
+
+	if (walk_read(walk, walk->registers.pc - 1, &code))
+		return 0;
+	code &= 0xffffffff;
+	return code == 0xe5894855 || code == 0xec8b4855;
 }
 
 /*
  * The innermost function has no rule although its file has a table: start-up code (crti.o,
- * crtbegin.o), assembly. At its first instruction, which is where pages are touched first, the
- * return address is on top of the stack, and its frame pointer is still the caller's. Returns 0, or
- * 1 when it is not so.
+ * crtbegin.o), assembly, V8's builtins. At its first instruction, which is where pages are touched
+ * first, and in a function that pushes nothing, the return address is on top of the stack, and the
+ * frame pointer is still the caller's. So it is behind the first `push %rbp`. The step is marked, for
+ * a function with a frame may have such a word there by chance. Returns 0, or 1 when it is not so.
  */
-WALK_INLINE int walk_step_entry(struct walk *walk)
+WALK_INLINE int walk_step_entry(struct walk *walk, wire_u64 *pcs)
 {
+	wire_u64 sp = walk->registers.sp;
 	wire_u64 caller_pc;
 
-	if (!walk->is_innermost || walk_read(walk, walk->registers.sp, &caller_pc) ||
-	    !walk_is_user_pc(caller_pc) || !walk_follows_call(walk, caller_pc))
+	if (!walk->is_innermost || walk_read(walk, sp, &caller_pc))
+		return 1;
+	if (walk_has_pushed_fp(walk)) {
+		sp += 8;
+		if (walk_read(walk, sp, &caller_pc))
+			return 1;
+	}
+	if (!walk_is_user_pc(caller_pc) || !walk_follows_call(walk, caller_pc))
 		return 1;
 	walk->registers.pc = caller_pc;
-	walk->registers.sp += 8;
+	walk->registers.sp = sp + 8;
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
+	pcs[0] |= WIRE_PC_ENTRY_STEP;
+	return 0;
+}
+
+/*
+ * CPython (-X perf) gives each function a trampoline, which lies between the frames of the
+ * interpreter that runs it and of the one that calls it, and leaves the frame pointer alone:
+ *
+ *	48 83 ec 08   sub $8,%rsp
+ *	ff d1         call *%rcx
+ *	48 83 c4 08   add $8,%rsp
+ *	c3            ret
+ *
+ * Returns 0, or 1 when there is none at pc. Its last instruction alone is not recognized.
+ */
+WALK_INLINE int walk_step_trampoline(struct walk *walk)
+{
+	wire_u64 cfa = walk->registers.sp + 16;
+	wire_u64 caller_pc;
+	wire_u64 code;
+
+	if (walk_read(walk, walk->registers.pc - (walk->is_exact ? 0 : 6), &code))
+		return 1;
+	if (code == 0x8348d1ff08ec8348)
+		cfa -= walk->is_exact ? 8 : 0;
+	else if (!walk->is_exact || ((code & 0xffffffffffffff) != 0xc308c48348d1ff &&
+				     (code & 0xffffffffff) != 0xc308c48348))
+		return 1;
+	if (walk_read(walk, cfa - 8, &caller_pc) || !walk_is_user_pc(caller_pc))
+		return 1;
+	walk->registers.pc = caller_pc;
+	walk->registers.sp = cfa;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	walk->is_scratch_lost = 1;
 	return 0;
 }
 
@@ -205,7 +264,7 @@ WALK_INLINE int walk_step_longjmp(struct walk *walk)
 	return walk_is_user_pc(walk->registers.pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
 }
 
-/* Whether a register that nobody saves leads to the caller. */
+/* Whether the CFA is computed from a scratch register (r10 and the like). */
 WALK_INLINE int walk_is_by_scratch(const struct unwind_rule *rule)
 {
 	return rule->cfa_op >= UNWIND_CFA_R10 && rule->cfa_op <= UNWIND_CFA_R11;
@@ -227,9 +286,9 @@ WALK_INLINE wire_u64 walk_get_scratch(const struct walk *walk, wire_u8 op)
 }
 
 /*
- * Go has left a goroutine's stack for the thread's, to call C: it keeps the address of the
- * goroutine's description, whose second word is the end of its stack, and how far from there it
- * was. The return address is at that place.
+ * runtime.asmcgocall has switched from a goroutine's stack to g0, to call C. It has saved the address
+ * of the goroutine (struct g), whose second word is the end of its stack (stack.hi), and the
+ * distance of the stack pointer from there. The return address is at that place.
  */
 WALK_INLINE int walk_find_goroutine(struct walk *walk, wire_u64 saved, wire_u64 *cfa)
 {
@@ -244,7 +303,7 @@ WALK_INLINE int walk_find_goroutine(struct walk *walk, wire_u64 saved, wire_u64 
 	return 0;
 }
 
-/* The canonical frame address by a rule. 0, or 1 with the walk ended. */
+/* Compute the canonical frame address by a rule. Returns 0, or 1 with the walk ended. */
 WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule, wire_u64 *cfa)
 {
 	wire_u8 op = rule->cfa_op;
@@ -286,9 +345,9 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 }
 
 /*
- * Remember where the caller's rbp and rbx are. This frame's rbp must be read where they hang on it.
- * When it does not point into the frame, it is the caller's again, and so is rbx: GCC's rules for
- * realigned frames stay in force after the `leave` that ends them.
+ * Note where the caller's rbp and rbx are saved. If that is relative to this frame's rbp, its value
+ * must be read now. If it does not point into the frame, it is the caller's again, and so is rbx:
+ * GCC's rules for realigned frames stay in force after the `leave` that ends them.
  */
 WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule *rule, wire_u64 cfa)
 {
@@ -322,7 +381,7 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 	return 0;
 }
 
-/* No frame address is to be computed. */
+/* Rules without a CFA: the outermost frame, contexts in memory, no information. */
 WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
 {
 	if (rule->cfa_offset) /* walk->registers.pc is where it begins, and follows no call */
@@ -353,7 +412,7 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 	 * innermost may not have pushed anything. */
 	if ((cfa < walk->registers.sp || (cfa == walk->registers.sp && !walk->is_innermost)) &&
 	    rule->cfa_op != UNWIND_CFA_GOROUTINE)
-		return walk_stop(walk, WALK_STUCK);
+		return walk_stop(walk, WALK_NON_INCREASING_CFA);
 	if (rule->ra_op == UNWIND_RA_IN_DI) {
 		caller_pc = walk->registers.di;
 	} else if (rule->ra_op == UNWIND_RA_IN_CX) {
@@ -361,7 +420,7 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 	} else if (walk_read(walk, cfa - 8, &caller_pc)) {
 		return walk_stop(walk, WALK_READ_FAILED);
 	}
-	/* Its callees have left the register alone, if they are as they should be. */
+	/* Calls clobber scratch registers, so this is only plausible if the result follows a call. */
 	if (walk_is_by_scratch(rule) && !walk->is_innermost && !walk_follows_call(walk, caller_pc))
 		return walk_stop(walk, WALK_UNSUPPORTED);
 	if (walk_save_registers(walk, rule, cfa))
@@ -393,14 +452,17 @@ WALK_INLINE int walk_step(struct walk *walk, wire_u64 *pcs)
 		return walk_stop(walk, WALK_NO_MAPPING);
 	if (walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE)
 		rule = walk_find_rule(walk, pc - walk->mapping.bias);
+	else if ((walk->mapping.flags & UNWIND_MAPPING_HAS_TRAMPOLINES) &&
+		 !walk_step_trampoline(walk))
+		return 0;
 	else if (!(walk->mapping.flags & UNWIND_MAPPING_HAS_NO_CFI))
 		return walk_stop(walk, WALK_NO_TABLE);
 	if (rule && rule->cfa_op != UNWIND_CFA_NONE)
 		return walk_step_rule(walk, rule, pcs);
-	if ((walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE) && !walk_step_entry(walk))
+	if ((walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE) && !walk_step_entry(walk, pcs))
 		return 0;
 	if (walk->mapping.flags & UNWIND_MAPPING_HAS_NO_CFI)
-		return walk_step_fp(walk);
+		return walk_step_fp(walk, pcs);
 	return walk_stop(walk, WALK_NO_RULE);
 }
 

@@ -2,7 +2,7 @@
  * What the scheduling program and user space tell each other.
  *
  * Included by both sides, as wire/wire.h is. A CPU's events are collected into batches; a batch is
- * one record of a ring. Its slots are in order of time. Names are told once: both sides keep, for
+ * one record of a ring. Its slots are in order of time. Names are reported once: both sides keep, for
  * every CPU, WIRE_SCHEDULE_NAMES names by tid modulo that number, so the name that user space has
  * in an event's place is the event's.
  */
@@ -19,9 +19,11 @@
 enum wire_schedule_kind {
 	WIRE_SCHEDULE_SWITCH = 1,           /* the CPU goes on with tid */
 	WIRE_SCHEDULE_SWITCH_PREEMPTED = 2, /* the same, though the one before wanted to run on */
-	WIRE_SCHEDULE_WAKING = 3,           /* what runs on the CPU wakes tid */
-	WIRE_SCHEDULE_WAKING_IN_INTERRUPT = 4, /* an interrupt on the CPU wakes tid */
+	WIRE_SCHEDULE_WAKEUP = 3,           /* what runs on the CPU wakes tid */
+	WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT = 4, /* an interrupt on the CPU wakes tid */
 	WIRE_SCHEDULE_NAME = 5,                /* tid's name is in the next slot */
+	WIRE_SCHEDULE_UNSEEN =
+		6, /* the CPU has run tid without a word; the next slot says since when */
 };
 
 /* The priority of a thread of the deadline class, which the kernel counts as -1. */
@@ -31,13 +33,20 @@ struct wire_schedule_event {
 	wire_u64 time_ns; /* CLOCK_BOOTTIME; of a name: the thread's pid */
 	wire_u32 tid;
 	wire_u16 state;   /* of a switch: task state | exit state, as the kernel keeps them, of the
-			     thread that leaves; of a waking: the CPU it is to run on */
+			     thread that leaves; of a wakeup: the CPU it is to run on */
 	wire_u8 priority; /* of tid, as the kernel counts: 120 is nice 0 */
 	wire_u8 kind;     /* enum wire_schedule_kind */
 };
 
+/* A switch that was not told: until when the CPU was seen to run what it had been told, and since when tid. */
+struct wire_schedule_unseen {
+	wire_u64 told_until_ns;
+	wire_u64 runs_since_ns;
+};
+
 union wire_schedule_slot {
 	struct wire_schedule_event event;
+	struct wire_schedule_unseen unseen;
 	char name[WIRE_COMM_SIZE];
 };
 _Static_assert(sizeof(union wire_schedule_slot) == 16, "a slot is part of the wire format");
@@ -45,43 +54,55 @@ _Static_assert(sizeof(union wire_schedule_slot) == 16, "a slot is part of the wi
 struct wire_schedule {
 	wire_u32 type;   /* WIRE_SCHEDULE */
 	wire_u32 number; /* of the CPU's batches, from 0; one that is missing was lost */
-	wire_u32 tid;    /* that ran when the batch was begun; 0: idle, or not wanted */
+	wire_u32 tid;    /* that ran by the events before; 0: idle, or not wanted */
 	wire_u16 cpu;
 	wire_u16 num_slots;    /* only these are sent */
 	wire_u32 num_switches; /* in these slots */
-	wire_u32 num_wakings;
+	wire_u32 num_wakeups;
 	union wire_schedule_slot slots[WIRE_SCHEDULE_SLOTS];
 };
 _Static_assert(sizeof(struct wire_schedule) == 24 + 16 * WIRE_SCHEDULE_SLOTS,
 	       "struct wire_schedule is part of the wire format");
 
 /*
- * What a CPU keeps: the batch it fills, whether an event is being added just now, and what it knows
- * of the thread that runs.
+ * What a CPU runs by the events so far, and what was seen to run there since. The sampling program
+ * notes what its ticks find.
  */
+struct wire_schedule_running {
+	wire_u32 tid;        /* 0: idle, or not wanted */
+	wire_u32 num_leaves; /* how often that thread had left a CPU before, modulo 2^32 */
+	wire_u64 seen_ns;    /* when it was last seen to run */
+	wire_u32 other_tid;  /* another one that was seen after that */
+	wire_u32 other_leaves;
+	wire_u64 other_since_ns; /* when it was first seen; 0: there is none */
+};
+_Static_assert(sizeof(struct wire_schedule_running) == 32,
+	       "struct wire_schedule_running is part of the wire format");
+
+/* What a CPU keeps: the batch it fills, and whether an event is being added just now. */
 struct wire_schedule_cpu {
 	struct wire_schedule batch;
-	wire_u32 tid;             /* that the events told so far let run */
 	wire_u32 name_generation; /* names told in earlier generations may have been lost */
 	wire_u8 is_busy;
 	wire_u8 has_begun;
-	wire_u8 padding[6];
+	wire_u8 padding[2];
 };
-_Static_assert(sizeof(struct wire_schedule_cpu) == 24 + 16 * WIRE_SCHEDULE_SLOTS + 16,
+_Static_assert(sizeof(struct wire_schedule_cpu) == 24 + 16 * WIRE_SCHEDULE_SLOTS + 8,
 	       "struct wire_schedule_cpu is part of the wire format");
 
 /*
- * Per CPU. Every event that is wanted adds to `switches` or `wakings`, and then to at most one of
+ * Per CPU. Every event that is wanted adds to `switches` or `wakeups`, and then to at most one of
  * the others.
  */
 struct wire_schedule_counters {
 	wire_u64 switches;
-	wire_u64 wakings;
+	wire_u64 wakeups;
 	wire_u64 lost_ring_switches; /* no room in the ring for their batch */
-	wire_u64 lost_ring_wakings;
-	wire_u64 lost_nested; /* wakings by an interrupt while another event was being added */
+	wire_u64 lost_ring_wakeups;
+	wire_u64 lost_nested; /* wakeups by an interrupt while another event was being added */
+	wire_u64 unseen;      /* switches that the kernel did not tell of; not among `switches` */
 };
-_Static_assert(sizeof(struct wire_schedule_counters) == 40,
+_Static_assert(sizeof(struct wire_schedule_counters) == 48,
 	       "struct wire_schedule_counters is part of the wire format");
 
 #endif

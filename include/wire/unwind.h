@@ -14,8 +14,11 @@
 
 #define UNWIND_PAGE_SHIFT 16
 
-/* Set in a user pc of a stack that is no return address; user addresses end far below. */
-#define WIRE_PC_EXACT (1ull << 63)
+/* Marks of a user pc of a stack; user addresses end far below. */
+#define WIRE_PC_EXACT      (1ull << 63) /* it is no return address */
+#define WIRE_PC_FP_STEP    (1ull << 62) /* its caller was found by frame pointer */
+#define WIRE_PC_ENTRY_STEP (1ull << 61) /* its caller was found on top of the stack */
+#define WIRE_PC_MARKS      (WIRE_PC_EXACT | WIRE_PC_FP_STEP | WIRE_PC_ENTRY_STEP)
 
 /* Sorted by pc_low within a page; the first row of a page that has rows has pc_low 0. */
 struct unwind_row {
@@ -114,17 +117,22 @@ struct unwind_shard {
 /* Why a walk ended. Sent with every sample. */
 enum walk_end {
 	WALK_UNFINISHED = 0,
-	WALK_COMPLETE,    /* at a frame that is marked the outermost */
-	WALK_NO_PROCESS,  /* its mappings were not published yet */
-	WALK_NO_MAPPING,  /* nothing known is mapped there */
-	WALK_NO_TABLE,    /* its file's table is not built yet */
-	WALK_NO_RULE,     /* the table has nothing for the address */
-	WALK_UNSUPPORTED, /* the table's rule is not one of ours */
-	WALK_READ_FAILED, /* the stack could not be read */
-	WALK_TOO_DEEP,    /* WIRE_MAX_FRAMES */
-	WALK_STUCK,       /* the caller's frame would lie below */
-	WALK_FP_CHAIN,    /* code without call-frame information, and no frame pointer either */
+	WALK_COMPLETE,           /* at a frame that is marked the outermost */
+	WALK_NO_PROCESS,         /* its mappings were not published yet */
+	WALK_NO_MAPPING,         /* nothing known is mapped there */
+	WALK_NO_TABLE,           /* its file's table is not built yet */
+	WALK_NO_RULE,            /* the table has nothing for the address */
+	WALK_UNSUPPORTED,        /* the table's rule is not one of ours */
+	WALK_READ_FAILED,        /* the stack could not be read */
+	WALK_TOO_DEEP,           /* WIRE_MAX_FRAMES */
+	WALK_NON_INCREASING_CFA, /* the caller's frame would lie below */
+	WALK_FP_CHAIN, /* code without call-frame information, and no frame pointer either */
 	WALK_NO_RETURN_ADDRESS, /* it is no address of code */
+	WALK_SKIPPED_FRAME,     /* a step by frame pointer left out a caller; only user space finds
+				   that */
+	WALK_JIT_CODE, /* it went by frame pointer through generated code that may not keep them;
+			  only user space knows that */
+	WALK_32_BIT,   /* the thread runs 32-bit code: the kernel has followed its frame pointers */
 	NUM_WALK_ENDS,
 };
 
@@ -133,6 +141,7 @@ enum unwind_mapping_flag {
 	/* Known to have no call-frame information (JIT, anonymous code): frame pointers may be
 	   followed. With HAS_TABLE: only where the table has no rule. */
 	UNWIND_MAPPING_HAS_NO_CFI = 1 << 1,
+	UNWIND_MAPPING_HAS_TRAMPOLINES = 1 << 2, /* CPython's may be in it, see walk.h; no table */
 };
 
 /* One executable mapping of a process, as the walk wants it. */

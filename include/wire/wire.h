@@ -26,6 +26,7 @@ enum wire_record_type {
 	WIRE_RAW_SAMPLE = 3,
 	WIRE_STACK_AREA = 4,
 	WIRE_SCHEDULE = 5, /* wire/schedule.h */
+	WIRE_WAKEUP = 6,   /* nothing but its type: it is sent to wake user space */
 };
 
 enum wire_sample_flag {
@@ -123,17 +124,17 @@ _Static_assert(sizeof(struct wire_stack_area) == 64,
 	       "struct wire_stack_area is part of the wire format");
 
 /* Threads that a filter can hold at a time. */
-#define WIRE_MAX_WANTED 65536
+#define WIRE_MAX_TARGETS 65536
 /* On a tid in a filter that is the number in our pid namespace, not in the first one. */
 #define WIRE_NAMED_IN_NAMESPACE (1ull << 32)
 
-enum wire_wanted {
-	WIRE_WANTED = 1,
-	WIRE_WANTED_FROM_EXEC = 2, /* only when it has executed a program */
+enum wire_target {
+	WIRE_TARGET = 1,
+	WIRE_TARGET_FROM_EXEC = 2, /* only when it has executed a program */
 };
 /* Above so many bits of it: low bits of when the thread started; 0 where user space named it. */
-#define WIRE_WANTED_BITS 8
-#define WIRE_WANTED_MASK ((1u << WIRE_WANTED_BITS) - 1)
+#define WIRE_TARGET_BITS 8
+#define WIRE_TARGET_MASK ((1u << WIRE_TARGET_BITS) - 1)
 
 /*
  * What became of every run of the sampling program, per CPU; each run adds to `fired` and to

@@ -15,10 +15,10 @@
 #include <errno.h>
 
 #include "analysis/frame_labels.h"
+#include "analysis/stack_paths.h"
 #include "base/array.h"
 
 #define UNKNOWN_LABEL "[unknown]"
-#define NOT_MADE      UINT32_MAX
 #define WORD_BITS     64
 
 struct links {
@@ -60,68 +60,50 @@ struct call_tree_builder {
 	struct call_tree *tree;
 	const struct profile *profile;
 	struct call_tree_opts opts;
-	uint32_t *sample_nodes;      /* by sample; NULL: the sample's stack */
-	ARRAY(uint32_t) path;        /* stacks from the innermost to the outermost */
-	ARRAY(uint32_t) stack_nodes; /* by stack, below the root level last used; NOT_MADE */
-	uint32_t stack_nodes_root;
+	uint32_t *sample_nodes; /* by sample; NULL: the sample's stack */
 	struct text label;
 };
-
-static bool is_nameless(const struct call_tree_builder *maker, const struct thread *thread)
-{
-	return thread->comm == STRING_EMPTY && !thread->tid &&
-	       !profile_get_process(maker->profile, thread->process)->pid;
-}
 
 static int add_unknown_label(struct call_tree *tree, uint32_t *ret)
 {
 	return frame_labels_add_text(&tree->labels, UNKNOWN_LABEL, strlen(UNKNOWN_LABEL), ret);
 }
 
-/* A pid that the input does not tell is marked as stackcollapse-perf.pl does it. */
-static void append_pid(struct text *name, uint32_t pid)
+static int add_thread(void *context, uint32_t thread, uint32_t *node)
 {
-	if (pid)
-		text_printf(name, "-%u", pid);
-	else
-		text_append_string(name, "-?");
-}
-
-/* The node that stands for the sample's thread. */
-static int make_root_node(struct call_tree_builder *maker, uint32_t thread_id, uint32_t *ret)
-{
-	const struct thread *thread = profile_get_thread(maker->profile, thread_id);
-	uint32_t pid = profile_get_process(maker->profile, thread->process)->pid;
-	struct text *name = &maker->label;
+	struct call_tree_builder *builder = context;
+	struct text *name = &builder->label;
 	uint32_t label;
 	int err;
 
-	*ret = CALL_TREE_ROOT;
-	if (maker->opts.root == TREE_ROOT_NONE || is_nameless(maker, thread))
+	if (!thread_has_label(builder->profile, thread, builder->opts.root))
 		return 0;
 	text_truncate(name, 0);
-	text_append(name, profile_get_string(maker->profile, thread->comm),
-		    profile_get_string_length(maker->profile, thread->comm));
-	if (thread->comm == STRING_EMPTY)
-		text_append_string(name, UNKNOWN_LABEL);
-	if (maker->opts.root == TREE_ROOT_PID || maker->opts.root == TREE_ROOT_TID)
-		append_pid(name, pid);
-	if (maker->opts.root == TREE_ROOT_TID)
-		text_printf(name, "/%u", thread->tid);
+	thread_label_append(builder->profile, thread, builder->opts.root, name);
 	if (name->failed)
 		return -ENOMEM;
-	err = frame_labels_add_text(&maker->tree->labels, name->data, name->length, &label);
-	return err ? err : stack_table_add(maker->tree->nodes, CALL_TREE_ROOT, label, ret);
+	err = frame_labels_add_text(&builder->tree->labels, name->data, name->length, &label);
+	return err ? err : stack_table_add(builder->tree->nodes, *node, label, node);
+}
+
+/* That a stack is truncated is an annotation, too. */
+static bool is_left_out(const struct call_tree_builder *builder, uint32_t location)
+{
+	return builder->opts.no_annotations &&
+	       profile_is_truncated_frame(builder->profile, location);
 }
 
 /* The levels of one location: the function, then what was inlined into it. */
-static int add_location(struct call_tree_builder *maker, uint32_t location_id, uint32_t *node)
+static int add_location(void *context, uint32_t location_id, uint32_t *node)
 {
-	const struct location *location = profile_get_location(maker->profile, location_id);
-	struct call_tree *tree = maker->tree;
+	struct call_tree_builder *builder = context;
+	const struct location *location = profile_get_location(builder->profile, location_id);
+	struct call_tree *tree = builder->tree;
 	uint32_t label;
 	int err;
 
+	if (is_left_out(builder, location_id))
+		return 0;
 	if (!location->num_frames) { /* not symbolized */
 		err = add_unknown_label(tree, &label);
 		if (err)
@@ -139,116 +121,80 @@ static int add_location(struct call_tree_builder *maker, uint32_t location_id, u
 	return 0;
 }
 
-static int forget_stack_nodes(struct call_tree_builder *maker, uint32_t root)
+/*
+ * Samples of other metrics make no nodes: a tree of the lesser metric would else hold all stacks.
+ */
+static bool is_shown(const void *context, const struct sample *sample)
 {
-	uint32_t count = profile_count_stacks(maker->profile);
+	const struct call_tree_builder *builder = context;
 
-	if (array_reserve(&maker->stack_nodes, count))
-		return -ENOMEM;
-	maker->stack_nodes.length = count;
-	for (uint32_t i = 0; i < count; i++)
-		maker->stack_nodes.items[i] = NOT_MADE;
-	maker->stack_nodes.items[STACK_EMPTY] = root;
-	maker->stack_nodes_root = root;
-	return 0;
+	return sample->metric == builder->opts.metric ||
+	       (builder->opts.has_baseline && sample->metric == builder->opts.baseline);
 }
 
-/* The node of a stack; the part of it that is known already is not walked again. */
-static int add_stack(struct call_tree_builder *maker, uint32_t root, uint32_t stack, uint32_t *ret)
+/* A stack of which nothing was shown keeps its weight: the root itself is no line of folded text. */
+static int name_empty_stacks(struct call_tree_builder *builder)
 {
-	uint32_t node;
-	int err = maker->stack_nodes_root != root ? forget_stack_nodes(maker, root) : 0;
+	uint32_t label;
+	int err = add_unknown_label(builder->tree, &label);
 
 	if (err)
 		return err;
-	maker->path.length = 0;
-	while (maker->stack_nodes.items[stack] == NOT_MADE) {
-		uint32_t *level = array_add(&maker->path);
+	for (uint32_t i = 0; i < profile_count_samples(builder->profile); i++) {
+		const struct sample *sample = profile_get_sample(builder->profile, i);
+		uint32_t *node = &builder->sample_nodes[i];
 
-		if (!level)
-			return -ENOMEM;
-		*level = stack;
-		stack = profile_get_stack_parent(maker->profile, stack);
-	}
-	node = maker->stack_nodes.items[stack];
-	while (maker->path.length) {
-		stack = maker->path.items[--maker->path.length];
-		err = add_location(maker, profile_get_stack_location(maker->profile, stack), &node);
-		if (err)
-			return err;
-		maker->stack_nodes.items[stack] = node;
-	}
-	*ret = node;
-	return 0;
-}
-
-static bool is_wanted(const struct call_tree_builder *maker, const struct sample *sample)
-{
-	return sample->metric == maker->opts.metric ||
-	       (maker->opts.has_baseline && sample->metric == maker->opts.baseline);
-}
-
-struct by_thread {
-	uint32_t thread;
-	uint32_t sample;
-};
-
-static int compare_by_thread(const void *a, const void *b)
-{
-	const struct by_thread *x = a;
-	const struct by_thread *y = b;
-
-	return x->thread != y->thread ? (x->thread < y->thread ? -1 : 1)
-				      : (x->sample > y->sample) - (x->sample < y->sample);
-}
-
-/* Samples of one thread after the other, so that its stacks are known when they come again. */
-static int make_nodes(struct call_tree_builder *maker)
-{
-	uint32_t count = profile_count_samples(maker->profile);
-	_cleanup_free_ struct by_thread *order = calloc(count ? count : 1, sizeof(*order));
-
-	maker->tree->nodes = stack_table_new();
-	maker->sample_nodes = calloc(count ? count : 1, sizeof(*maker->sample_nodes));
-	if (!order || !maker->tree->nodes || !maker->sample_nodes)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = (struct by_thread){profile_get_sample(maker->profile, i)->thread, i};
-	qsort(order, count, sizeof(*order), compare_by_thread);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sample *sample = profile_get_sample(maker->profile, order[i].sample);
-		uint32_t root;
-		int err;
-
-		if (!is_wanted(maker, sample))
+		if (*node != CALL_TREE_ROOT || sample->stack == STACK_EMPTY ||
+		    !is_shown(builder, sample))
 			continue;
-		err = make_root_node(maker, sample->thread, &root);
-		if (err)
-			return err;
-		err = add_stack(maker, root, sample->stack, &maker->sample_nodes[order[i].sample]);
+		err = stack_table_add(builder->tree->nodes, CALL_TREE_ROOT, label, node);
 		if (err)
 			return err;
 	}
-	stack_table_trim(maker->tree->nodes);
 	return 0;
 }
 
-static bool has_thread_levels(const struct call_tree_builder *maker)
+static int make_nodes(struct call_tree_builder *builder)
 {
-	if (maker->opts.root == TREE_ROOT_NONE)
-		return false;
-	for (uint32_t i = 0; i < profile_count_threads(maker->profile); i++)
-		if (!is_nameless(maker, profile_get_thread(maker->profile, i)))
+	const struct stack_paths_steps steps = {
+		.takes = is_shown,
+		.add_thread = add_thread,
+		.add_location = add_location,
+		.context = builder,
+	};
+	int err;
+
+	builder->tree->nodes = stack_table_new();
+	if (!builder->tree->nodes)
+		return -ENOMEM;
+	err = stack_paths_find(builder->profile, &steps, &builder->sample_nodes);
+	if (err)
+		return err;
+	if (builder->opts.no_annotations) {
+		err = name_empty_stacks(builder);
+		if (err)
+			return err;
+	}
+	/* Nodes are only read from now on. */
+	stack_table_trim(builder->tree->nodes);
+	return 0;
+}
+
+static bool has_thread_levels(const struct call_tree_builder *builder)
+{
+	for (uint32_t i = 0; i < profile_count_threads(builder->profile); i++)
+		if (thread_has_label(builder->profile, i, builder->opts.root))
 			return true;
 	return false;
 }
 
 /*
  * Give every location its label. *ret: whether each has one, of its own; if not, not all may have
- * been given one.
+ * been given one. It ends at the first location that shows the profile to be no tree of labels.
  */
-static int label_locations(struct call_tree *tree, bool *ret)
+static int label_locations(struct call_tree_builder *builder, bool *ret)
 {
+	struct call_tree *tree = builder->tree;
 	const struct profile *profile = tree->profile;
 	uint32_t count = profile_count_locations(profile);
 	uint32_t max_labels = profile_count_strings(profile) + profile_count_frames(profile);
@@ -263,7 +209,7 @@ static int label_locations(struct call_tree *tree, bool *ret)
 		uint32_t *label = &tree->location_labels[i];
 		int err;
 
-		if (location->num_frames != 1)
+		if (location->num_frames != 1 || is_left_out(builder, i))
 			return 0;
 		err = frame_labels_add_frame(&tree->labels, location->first_frame, label);
 		if (err)
@@ -277,22 +223,22 @@ static int label_locations(struct call_tree *tree, bool *ret)
 }
 
 /* Find the nodes, in the profile or by making them. */
-static int find_nodes(struct call_tree_builder *maker)
+static int find_nodes(struct call_tree_builder *builder)
 {
-	struct call_tree *tree = maker->tree;
+	struct call_tree *tree = builder->tree;
 	bool is_tree = false;
 	int err;
 
-	if (!has_thread_levels(maker)) {
-		err = label_locations(tree, &is_tree);
+	if (!has_thread_levels(builder)) {
+		err = label_locations(builder, &is_tree);
 		if (err)
 			return err;
 	}
 	if (is_tree) {
-		tree->count = profile_count_stacks(maker->profile);
+		tree->count = profile_count_stacks(builder->profile);
 		return 0;
 	}
-	err = make_nodes(maker);
+	err = make_nodes(builder);
 	if (err)
 		return err;
 	tree->count = stack_table_get_count(tree->nodes);
@@ -300,28 +246,28 @@ static int find_nodes(struct call_tree_builder *maker)
 }
 
 /* Samples to nodes; the totals are the nodes' own weights as yet. */
-static int add_weights(struct call_tree_builder *maker)
+static int add_weights(struct call_tree_builder *builder)
 {
-	struct call_tree *tree = maker->tree;
+	struct call_tree *tree = builder->tree;
 
 	tree->totals = calloc(tree->count, sizeof(*tree->totals));
 	tree->has_samples = allocate_bits(tree->count);
-	if (maker->opts.has_baseline)
+	if (builder->opts.has_baseline)
 		tree->baseline_totals = calloc(tree->count, sizeof(*tree->baseline_totals));
 	if (!tree->totals || !tree->has_samples ||
-	    (maker->opts.has_baseline && !tree->baseline_totals))
+	    (builder->opts.has_baseline && !tree->baseline_totals))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < profile_count_samples(maker->profile); i++) {
-		const struct sample *sample = profile_get_sample(maker->profile, i);
-		uint32_t node = maker->sample_nodes ? maker->sample_nodes[i] : sample->stack;
+	for (uint32_t i = 0; i < profile_count_samples(builder->profile); i++) {
+		const struct sample *sample = profile_get_sample(builder->profile, i);
+		uint32_t node = builder->sample_nodes ? builder->sample_nodes[i] : sample->stack;
 
-		if (!is_wanted(maker, sample))
+		if (!is_shown(builder, sample))
 			continue;
 		set_bit(tree->has_samples, node);
-		if (sample->metric == maker->opts.metric &&
+		if (sample->metric == builder->opts.metric &&
 		    __builtin_add_overflow(tree->totals[node], sample->value, &tree->totals[node]))
 			return -EOVERFLOW;
-		if (maker->opts.has_baseline && sample->metric == maker->opts.baseline &&
+		if (builder->opts.has_baseline && sample->metric == builder->opts.baseline &&
 		    __builtin_add_overflow(tree->baseline_totals[node], sample->value,
 					   &tree->baseline_totals[node]))
 			return -EOVERFLOW;
@@ -438,40 +384,37 @@ static int link_children(struct call_tree *tree)
 	return 0;
 }
 
-static int fill_tree(struct call_tree_builder *maker)
+static int fill_tree(struct call_tree_builder *builder)
 {
-	int err =
-		frame_labels_init(&maker->tree->labels, maker->profile, maker->opts.no_annotations);
+	int err = frame_labels_init(&builder->tree->labels, builder->profile,
+				    builder->opts.no_annotations);
 
 	if (err)
 		return err;
-	err = find_nodes(maker);
+	err = find_nodes(builder);
 	if (err)
 		return err;
-	return add_weights(maker);
+	return add_weights(builder);
 }
 
 int call_tree_new(const struct profile *profile, const struct call_tree_opts *opts,
 		  struct call_tree **ret)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = calloc(1, sizeof(*tree));
-	struct call_tree_builder maker = {
-		.profile = profile, .tree = tree, .stack_nodes_root = NOT_MADE};
+	struct call_tree_builder builder = {.profile = profile, .tree = tree};
 	int err;
 
 	if (!tree)
 		return -ENOMEM;
 	if (opts)
-		maker.opts = *opts;
+		builder.opts = *opts;
 	tree->profile = profile;
-	err = fill_tree(&maker);
-	array_release(&maker.path);
-	array_release(&maker.stack_nodes);
-	text_release(&maker.label);
-	if (maker.opts.keeps_samples)
-		tree->sample_nodes = maker.sample_nodes;
+	err = fill_tree(&builder);
+	text_release(&builder.label);
+	if (builder.opts.keeps_samples)
+		tree->sample_nodes = builder.sample_nodes;
 	else
-		free(maker.sample_nodes);
+		free(builder.sample_nodes);
 	if (err)
 		return err;
 	err = link_children(tree);
@@ -522,6 +465,7 @@ uint32_t call_tree_get_next_sibling(const struct call_tree *tree, uint32_t node)
 	return tree->links[node].next_sibling;
 }
 
+/* May wrap around on the way, and is right in the end, as the totals were. */
 static uint64_t subtract_children(const struct call_tree *tree, const uint64_t *totals,
 				  uint32_t node)
 {
@@ -533,6 +477,7 @@ static uint64_t subtract_children(const struct call_tree *tree, const uint64_t *
 	return self;
 }
 
+/* A node without samples has no weight of its own, and its children need not be visited. */
 uint64_t call_tree_get_self(const struct call_tree *tree, uint32_t node)
 {
 	return has_bit(tree->has_samples, node) ? subtract_children(tree, tree->totals, node) : 0;

@@ -10,6 +10,10 @@
 /* Of the changes that are called real, this share may be so by chance. */
 #define FALSE_SHARE 0.05
 
+/*
+ * num_samples is what the confidence rests on. Where it is not known the weight itself is taken,
+ * which is right where that counts samples.
+ */
 struct side {
 	uint64_t sum;
 	double num_samples;
@@ -90,7 +94,7 @@ static struct share get_side(double share, const struct side *side)
  * Benjamini and Hochberg: of the changes in order of their chance, the k-th is real if it or one
  * behind it is less likely than k / (number of changes) * FALSE_SHARE.
  */
-static int tell_noise(struct diff_table *table, bool of_total, const struct side *before,
+static int mark_noise(struct diff_table *table, bool of_total, const struct side *before,
 		      const struct side *after)
 {
 	ARRAY(struct diff_candidate) candidates = {0};
@@ -102,7 +106,15 @@ static int tell_noise(struct diff_table *table, bool of_total, const struct side
 		struct diff_change *change = of_total ? &row->total : &row->self;
 		struct diff_candidate *added;
 
+		/*
+		 * A function without weight on either side (in the column of self weights, one with
+		 * totals alone) was not compared.
+		 */
 		num_compared += change->before || change->after;
+		/*
+		 * Too likely to be among the real ones, whatever the rank: the greatest chance that
+		 * is asked for is FALSE_SHARE.
+		 */
 		if (change->low <= 0 && change->high >= 0)
 			continue;
 		added = array_add(&candidates);
@@ -138,6 +150,7 @@ static int compare_changes(double a, double b)
 	return (fabs(a) < fabs(b)) - (fabs(a) > fabs(b));
 }
 
+/* To the last difference: tables of the same data are the same, though qsort() is not stable. */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct diff_row *a = left;
@@ -180,10 +193,10 @@ static int fill(struct diff_table *table, const struct diff_opts *opts, struct s
 	err = make_rows(table, before, after);
 	if (err)
 		return err;
-	err = tell_noise(table, false, before, after);
+	err = mark_noise(table, false, before, after);
 	if (err)
 		return err;
-	err = tell_noise(table, true, before, after);
+	err = mark_noise(table, true, before, after);
 	if (err)
 		return err;
 	table->before_sum = before->sum;

@@ -1,3 +1,11 @@
+/*
+ * A filter says of each sample whether it matches: by its stack or by its thread. Neither is asked
+ * sample by sample. A pattern is compared with each frame once; then one pass from the root down,
+ * in which every node inherits what its parent has found, says of each stack whether it holds such
+ * a frame. Samples look at their node.
+ *
+ * Filters are put together by and: each leaves in the selection what passes it, too.
+ */
 #include "analysis/filter.h"
 
 #include <errno.h>
@@ -120,7 +128,10 @@ static bool matches_frame(const struct matches *matches, uint32_t id)
 	return false;
 }
 
-/* The path of a mapped file is known by location only. */
+/*
+ * The path of a mapped file is known by location only. So it depends on the stack's location, not
+ * on the frame: two files of one base name have frames of the same module.
+ */
 static int match_module_paths(struct matches *matches)
 {
 	const struct profile *profile = matches->tree->profile;
@@ -175,7 +186,7 @@ static int match_fragment(struct matches *matches)
 
 	if (err)
 		return err;
-	err = occurrences_init(&occurrences, tree, &fragment);
+	err = fragment_find(&fragment, tree, &occurrences);
 	if (err)
 		return err;
 	for (uint32_t node = 1; node < tree->num_nodes; node++)
@@ -231,6 +242,10 @@ static int match_stacks(struct matches *matches)
 	return 0;
 }
 
+/*
+ * A file filter is about source files and about inputs: "all of yesterday.folded" is asked the same
+ * way.
+ */
 static bool matches_thread(const struct matches *matches, const struct thread *thread)
 {
 	const struct profile *profile = matches->tree->profile;

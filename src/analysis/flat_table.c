@@ -5,6 +5,10 @@
 
 #include "analysis/function_list.h"
 
+/*
+ * Names decide last, so that the same profile gives the same table: qsort() alone promises no order
+ * of equal rows.
+ */
 static int compare_names(const struct flat_row *a, const struct flat_row *b)
 {
 	int order = strcmp(a->function, b->function);
@@ -36,6 +40,7 @@ static int compare_total(const void *left, const void *right)
 	return compare_names(a, b);
 }
 
+/* Functions that no selected sample has get no row; one that has samples of weight 0 does. */
 static int make_rows(struct flat_table *table, const struct function_list *list,
 		     const struct function_weight *weights)
 {

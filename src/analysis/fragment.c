@@ -5,11 +5,17 @@
 
 #include "base/text.h"
 
-#define NO_STATE UINT32_MAX
+struct fragment_in_tree {
+	const struct fragment *fragment;
+	const struct frame_tree *tree;
+};
 
 static const char *const annotations[] = {"_[k]", "_[i]", "_[j]"};
 
-/* Without its mark, if it has one; else as it is. */
+/*
+ * Without its mark, if it has one; else as it is. The whole text is tried first: names that end
+ * like a mark exist, if hardly.
+ */
 static struct fragment_frame find_frame(const struct frame_tree *tree, const char *text,
 					size_t length)
 {
@@ -34,7 +40,7 @@ int fragment_init(struct fragment *fragment, const struct frame_tree *tree, cons
 	*fragment = (struct fragment){0};
 	for (const char *c = text; c && *c; c++)
 		num_frames += *c == ';';
-	if (num_frames >= NO_STATE)
+	if (num_frames >= UINT32_MAX)
 		return -ENOMEM;
 	fragment->frames = calloc(num_frames ? num_frames : 1, sizeof(*fragment->frames));
 	if (!fragment->frames)
@@ -54,52 +60,21 @@ void fragment_release(struct fragment *fragment)
 	*fragment = (struct fragment){0};
 }
 
-/*
- * Knuth, Morris and Pratt: having met the first `state` frames of the fragment, and now one that
- * is not the next, go on as if nexts[state] of them had been met. States whose next frame is the
- * same are left out, so that few steps are needed at one node.
- */
-static void prepare_states(const struct fragment *fragment, uint32_t *nexts)
+static uint32_t get_name(const void *context, uint32_t node)
 {
-	const struct fragment_frame *frames = fragment->frames;
-	uint32_t num_frames = (uint32_t)fragment->num_frames;
-	uint32_t border = NO_STATE;
+	const struct fragment_in_tree *in = context;
 
-	nexts[0] = NO_STATE;
-	for (uint32_t state = 0; state < num_frames;) {
-		while (border != NO_STATE && frames[state].name != frames[border].name)
-			border = nexts[border];
-		state++;
-		border++; /* NO_STATE becomes 0 */
-		nexts[state] = state < num_frames && frames[state].name == frames[border].name
-				       ? nexts[border]
-				       : border;
-	}
-}
-
-static uint32_t step(const struct fragment *fragment, const uint32_t *nexts, uint32_t state,
-		     uint32_t name)
-{
-	while (state != NO_STATE &&
-	       (state == fragment->num_frames || fragment->frames[state].name != name))
-		state = nexts[state];
-	return state + 1;
-}
-
-static bool wants_annotations(const struct fragment *fragment)
-{
-	for (size_t i = 0; i < fragment->num_frames; i++)
-		if (fragment->frames[i].annotation)
-			return true;
-	return false;
+	return frame_tree_get_name(in->tree, in->tree->frames[node]);
 }
 
 /* The names have been compared: do the marks agree too? */
-static bool has_annotations(const struct frame_tree *tree, const struct fragment *fragment,
-			    uint32_t node)
+static bool has_annotations(const void *context, uint32_t node)
 {
-	for (size_t i = fragment->num_frames; i-- > 0; node = tree->parents[node]) {
-		const char *wanted = fragment->frames[i].annotation;
+	const struct fragment_in_tree *in = context;
+	const struct frame_tree *tree = in->tree;
+
+	for (size_t i = in->fragment->num_frames; i-- > 0; node = tree->parents[node]) {
+		const char *wanted = in->fragment->frames[i].annotation;
 
 		if (!wanted)
 			continue;
@@ -112,48 +87,27 @@ static bool has_annotations(const struct frame_tree *tree, const struct fragment
 	return true;
 }
 
-static void find_occurrences(struct occurrences *occurrences, const struct frame_tree *tree,
-			     const struct fragment *fragment, const uint32_t *nexts,
-			     uint32_t *states)
+int fragment_find(const struct fragment *fragment, const struct frame_tree *tree,
+		  struct occurrences *ret)
 {
-	bool has_marks = wants_annotations(fragment);
+	struct fragment_in_tree in = {fragment, tree};
+	struct named_tree names_of_tree = {
+		.num_nodes = tree->num_nodes,
+		.parents = tree->parents,
+		.get_name = get_name,
+		.context = &in,
+	};
+	size_t num_names = fragment->num_frames;
+	_cleanup_free_ uint32_t *names = calloc(num_names + 1, sizeof(*names));
 
-	for (uint32_t node = 1; node < tree->num_nodes; node++) {
-		uint32_t parent = tree->parents[node];
-		uint32_t name = frame_tree_get_name(tree, tree->frames[node]);
-
-		states[node] = step(fragment, nexts, states[parent], name);
-		occurrences->is_end[node] = states[node] == fragment->num_frames &&
-					    (!has_marks || has_annotations(tree, fragment, node));
-		occurrences->first_ends[node] = occurrences->first_ends[parent];
-		if (occurrences->first_ends[node] == FRAME_TREE_ROOT && occurrences->is_end[node])
-			occurrences->first_ends[node] = node;
-	}
-}
-
-int occurrences_init(struct occurrences *occurrences, const struct frame_tree *tree,
-		     const struct fragment *fragment)
-{
-	_cleanup_free_ uint32_t *nexts = calloc(fragment->num_frames + 1, sizeof(*nexts));
-	_cleanup_free_ uint32_t *states = calloc(tree->num_nodes, sizeof(*states));
-
-	occurrences->first_ends = calloc(tree->num_nodes, sizeof(*occurrences->first_ends));
-	occurrences->is_end = calloc(tree->num_nodes, sizeof(*occurrences->is_end));
-	if (!nexts || !states || !occurrences->first_ends || !occurrences->is_end)
+	if (!names)
 		return -ENOMEM;
-	if (!fragment->num_frames)
-		return 0;
-	for (size_t i = 0; i < fragment->num_frames; i++)
-		if (fragment->frames[i].name == STRING_NONE)
-			return 0;
-	prepare_states(fragment, nexts);
-	find_occurrences(occurrences, tree, fragment, nexts, states);
-	return 0;
-}
-
-void occurrences_release(struct occurrences *occurrences)
-{
-	free(occurrences->first_ends);
-	free(occurrences->is_end);
-	*occurrences = (struct occurrences){0};
+	for (size_t i = 0; i < fragment->num_frames; i++) {
+		names[i] = fragment->frames[i].name;
+		if (names[i] == STRING_NONE) /* in no stack: as if nothing were looked for */
+			num_names = 0;
+		if (fragment->frames[i].annotation)
+			names_of_tree.confirms = has_annotations;
+	}
+	return occurrences_init(ret, &names_of_tree, names, num_names);
 }

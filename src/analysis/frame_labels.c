@@ -82,6 +82,7 @@ int frame_labels_add_text(struct frame_labels *labels, const char *text, size_t 
 	return clean_and_add(labels, ret);
 }
 
+/* Most names need no change: their label is the name's own string, and no text is made. */
 int frame_labels_add_frame(struct frame_labels *labels, uint32_t id, uint32_t *ret)
 {
 	const struct frame *frame = profile_get_frame(labels->profile, id);
@@ -114,6 +115,7 @@ const char *frame_labels_get(const struct frame_labels *labels, uint32_t label, 
 	return string_table_get(labels->own, label - num_strings);
 }
 
+/* Of ids, not of labels: many of the profile's strings are no label of anything. */
 uint32_t frame_labels_get_count(const struct frame_labels *labels)
 {
 	return profile_count_strings(labels->profile) + string_table_get_count(labels->own);

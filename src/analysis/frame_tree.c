@@ -1,3 +1,12 @@
+/*
+ * A node for every frame of every stack of the profile's prefix tree: a location with inlined calls
+ * is several nodes, one below the other. Stacks that differ in addresses alone keep their own
+ * nodes; what joins them is the name, when it is asked for.
+ *
+ * Parents get smaller numbers than their children, because a stack's id is greater than its
+ * caller's. All passes over the tree rest on that: forwards, parents come first; backwards,
+ * children do.
+ */
 #include "analysis/frame_tree.h"
 
 #include <errno.h>
@@ -10,6 +19,10 @@ static uint32_t count_levels(const struct location *location)
 	return location->num_frames ? location->num_frames : 1;
 }
 
+/*
+ * Counted in 64 bits first: a hostile profile may have many stacks, each of a location with many
+ * frames.
+ */
 static uint64_t count_nodes(const struct profile *profile)
 {
 	uint32_t count = profile_count_stacks(profile);
@@ -73,6 +86,7 @@ int frame_tree_init(struct frame_tree *tree, const struct profile *profile)
 	tree->frames[FRAME_TREE_ROOT] = FRAME_NONE;
 	for (uint32_t stack = 1; stack < profile_count_stacks(profile); stack++)
 		node = add_stack(tree, stack, node);
+	/* Backwards, and each is put in front: siblings end up in the order of their numbers. */
 	for (node = tree->num_nodes; node-- > 1;) {
 		tree->next_siblings[node] = tree->first_children[tree->parents[node]];
 		tree->first_children[tree->parents[node]] = node;
@@ -114,6 +128,10 @@ const char *frame_tree_get_name_text(const struct frame_tree *tree, uint32_t fra
 	return name;
 }
 
+/*
+ * One mark only, as FlameGraph has it: a kernel function that was inlined is marked as the
+ * kernel's.
+ */
 const char *frame_get_annotation(const struct frame *frame)
 {
 	if (frame->kind == FRAME_KERNEL)

@@ -1,8 +1,22 @@
+/*
+ * A function is a name in a module. Several frames may be one (its lines, its copies inlined
+ * elsewhere), and what a table counts is functions: so each frame's function is found once, and
+ * samples are then weighed by numbers alone.
+ *
+ * Self is the weight of samples whose innermost frame is the function. Total is that of samples
+ * which have it anywhere, once each: of the nodes of a recursive function on a path, only the
+ * outermost counts. add_totals() walks down the tree and keeps, for each function, how often it is
+ * on the present path.
+ *
+ * All sums are over samples of one metric, and the sum of all these is checked for overflow:
+ * nothing else can exceed it.
+ */
 #include "analysis/function_list.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/occurrences.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -41,7 +55,10 @@ static bool is_perf_map(const char *module)
 	return digits && string_equals(module + digits, ".map");
 }
 
-/* The function's module; *ret_id tells modules apart. */
+/*
+ * The function's module; *ret_id tells modules apart. Two runs of a program have two perf-PID.map
+ * files, and would have no function in common.
+ */
 static const char *make_module(const struct function_list_builder *builder, uint32_t frame,
 			       uint32_t *ret_id)
 {
@@ -81,6 +98,7 @@ static int add_frame(struct function_list_builder *builder, uint32_t frame, uint
 	return hash_index_add(&builder->index, hash, *ret);
 }
 
+/* Behind the frames comes one for code without any, so that by_frame[num_frames] is [unknown]. */
 static int build(struct function_list_builder *builder)
 {
 	struct function_list *list = builder->list;
@@ -156,12 +174,10 @@ static int add_samples(struct scale *scale, uint32_t metric, const struct select
 			scale->weights[get_function(scale->list, node)].self += sample->value;
 	}
 	*ret_sum = sum;
-	for (uint32_t node = tree->num_nodes; node-- > 1;) {
-		if (!scale->is_used[node])
-			continue;
-		scale->is_used[tree->parents[node]] = true;
-		scale->node_weights[tree->parents[node]] += scale->node_weights[node];
-	}
+	occurrences_add_up(NULL, tree->parents, tree->num_nodes, scale->node_weights);
+	for (uint32_t node = tree->num_nodes; node-- > 1;)
+		if (scale->is_used[node])
+			scale->is_used[tree->parents[node]] = true;
 	return 0;
 }
 
@@ -174,6 +190,10 @@ static void enter(struct scale *scale, uint32_t node)
 		scale->weights[function].total += scale->node_weights[node];
 }
 
+/*
+ * Subtrees without a sample that counts are stepped over: with a filter they are most of the tree,
+ * and their functions do not occur.
+ */
 static uint32_t find_used(const struct scale *scale, uint32_t node)
 {
 	while (node != FRAME_TREE_ROOT && !scale->is_used[node])

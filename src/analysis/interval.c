@@ -1,3 +1,12 @@
+/*
+ * Shares of samples are binomial, and a share of 0 or of few samples has an interval, too: Wilson's
+ * stays within 0 and 1 and is honest for small numbers, unlike the one by the standard error.
+ *
+ * The interval of a difference is put together from those of both shares (Newcombe, "Interval
+ * estimation for the difference between independent proportions", 1998, method 10). The chance of a
+ * change is read off it backwards: the number of standard deviations at which the interval just
+ * reaches 0, by halving, as a two-sided tail of the normal distribution.
+ */
 #include "analysis/interval.h"
 
 #include <math.h>
@@ -14,12 +23,14 @@ static struct interval get_interval(struct share share, double deviations)
 	double center;
 	double half;
 
+	/* Without samples any share is possible. */
 	if (n <= 0)
 		return (struct interval){0, 1};
 	center = (share.share + square / (2 * n)) / (1 + square / n);
 	half = deviations / (1 + square / n) *
 	       sqrt(share.share * (1 - share.share) / n + square / (4 * n * n));
 	return (struct interval){
+		/* The share itself is within, whatever rounding does. */
 		.low = fmax(0, fmin(share.share, center - half)),
 		.high = fmin(1, fmax(share.share, center + half)),
 	};
@@ -53,6 +64,7 @@ double interval_get_chance(struct share before, struct share after)
 
 	if (before.num_samples <= 0 || after.num_samples <= 0 || before.share == after.share)
 		return 1;
+	/* 40 halvings of 40 are below 1e-10. */
 	for (int i = 0; i < 40; i++) {
 		double middle = (low + high) / 2;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/filter.h"
 #include "base/text.h"
 
 /* Between slashes. */
@@ -17,6 +18,7 @@ static bool is_regex(const char *text)
 static int compile(struct pattern *pattern, const char *text, struct error *error)
 {
 	_cleanup_free_ char *regex = strndup(text + 1, strlen(text) - 2);
+	struct error bounds = {0};
 	char reason[128];
 	int err;
 
@@ -26,6 +28,9 @@ static int compile(struct pattern *pattern, const char *text, struct error *erro
 		return error_set(error, -EINVAL,
 				 "the regular expression between the slashes of "
 				 "'//' is missing");
+	if (regex_check_bounds(regex, &bounds))
+		return error_set(error, -EINVAL, "the regular expression %.200s is too large: %s",
+				 text, bounds.message);
 	err = regcomp(&pattern->regex, regex, REG_EXTENDED | REG_NOSUB);
 	if (!err)
 		return 0;
@@ -59,6 +64,7 @@ bool pattern_matches(const struct pattern *pattern, const char *text)
 	return regexec(&pattern->regex, text, 0, NULL, 0) == 0;
 }
 
+/* A person writes "libc.so.6" as well as the whole path. */
 bool pattern_matches_path(const struct pattern *pattern, const char *path)
 {
 	return pattern_matches(pattern, path) || pattern_matches(pattern, path_basename(path));

@@ -1,15 +1,25 @@
+/*
+ * An archive outlives every program that writes to it, so that each step is one that may be the
+ * last. A capture is written to a file without a name; its bytes reach the disk before the name
+ * does, and the folder with the name after that. Whoever finds a name therefore finds a whole
+ * capture, also after a power cut.
+ *
+ * A name that is there is never replaced: captures of one second get numbers. Everything is opened
+ * relative to descriptors, and no symbolic link is followed below the archive's folder: an archive
+ * may be written with privileges.
+ */
 #include "archive/archive.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 #include "archive/archive_folder.h"
-#include "archive/capture_name.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -27,7 +37,6 @@ struct archive_file {
 	char temporary[64];            /* in the folder of the day; empty: it has no name */
 	int folder_fd;                 /* of the day */
 	int fd;
-	uint64_t size_bytes;
 	bool is_committed;
 };
 
@@ -43,6 +52,7 @@ int archive_open(const char *path, bool is_new, struct archive **ret, struct err
 		archive_free(archive);
 		return error_set(error, -ENOMEM, "out of memory");
 	}
+	/* Should mkdir() fail, its errno is what is reported: archive->fd is still -1. */
 	if (!is_new || !mkdir(path, FOLDER_MODE) || errno == EEXIST)
 		archive->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (archive->fd < 0) {
@@ -78,8 +88,52 @@ static int remove_leftover(int year _unused_, int month _unused_, int day _unuse
 	return 0;
 }
 
+/* What the lock's file says: "PID SINCE LEFT_OUT". It is for people, and lost without harm. */
+static void write_holder(int fd, const struct archive_holder *holder)
+{
+	char text[64];
+	int length = snprintf(text, sizeof(text), "%u %" PRId64 " %u\n", holder->pid,
+			      holder->since_s, holder->num_left_out);
+
+	if (length <= 0 || ftruncate(fd, 0) || pwrite(fd, text, (size_t)length, 0) != length)
+		return;
+}
+
+static struct archive_holder read_holder(int fd)
+{
+	struct archive_holder holder = {0};
+	char text[64] = "";
+
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%" SCNu32 " %" SCNd64 " %" SCNu32, &holder.pid, &holder.since_s,
+		   &holder.num_left_out) != 3)
+		return (struct archive_holder){0};
+	return holder;
+}
+
+struct archive_holder archive_count_left_out(struct archive *archive)
+{
+	_cleanup_close_ int fd =
+		openat(archive->fd, ARCHIVE_LOCK_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	struct archive_holder holder = {0};
+
+	if (fd < 0)
+		return holder;
+	holder = read_holder(fd);
+	holder.num_left_out++;
+	write_holder(fd, &holder);
+	return holder;
+}
+
+/*
+ * The lock is tied to this process, and gone with it however it ends: not with the last of those that it
+ * has forked, which have its open files. The lock's file stays:
+ * were it removed, one program could lock the old file and another one a new one of the same name.
+ * Under the lock nobody else writes, so that each temporary name is that of a run that was killed.
+ */
 int archive_lock(struct archive *archive, struct error *error)
 {
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	int err;
 
 	archive->lock_fd = openat(archive->fd, ARCHIVE_LOCK_NAME,
@@ -87,19 +141,22 @@ int archive_lock(struct archive *archive, struct error *error)
 	if (archive->lock_fd < 0)
 		return error_set(error, -errno, "cannot lock the archive '%s': %s", archive->path,
 				 strerror(errno));
-	if (flock(archive->lock_fd, LOCK_EX | LOCK_NB)) {
-		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	if (fcntl(archive->lock_fd, F_SETLK, &lock)) {
+		err = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
 		close(archive->lock_fd);
 		archive->lock_fd = -1;
 		return error_set(error, err, "cannot lock the archive '%s': %s", archive->path,
 				 strerror(err == -EBUSY ? EWOULDBLOCK : -err));
 	}
+	write_holder(archive->lock_fd,
+		     &(struct archive_holder){.pid = (uint32_t)getpid(), .since_s = time(NULL)});
 	err = archive_walk(archive, 0, 99991231, remove_leftover, NULL);
 	return err ? error_set(error, err, "cannot read the archive '%s': %s", archive->path,
 			       strerror(-err))
 		   : 0;
 }
 
+/* f_bavail, not f_bfree: without what is reserved for root. */
 int archive_get_space(const struct archive *archive, uint64_t *ret_free_bytes,
 		      uint64_t *ret_total_bytes)
 {
@@ -112,7 +169,10 @@ int archive_get_space(const struct archive *archive, uint64_t *ret_free_bytes,
 	return 0;
 }
 
-/* Make one folder and open it; *fd, the one it is in, is closed. */
+/*
+ * Make one folder and open it; *fd, the one it is in, is closed. Another program may make the
+ * folder at the same moment, which is as good.
+ */
 static int descend(int *fd, const char *name)
 {
 	int below = -errno;
@@ -154,7 +214,7 @@ static int open_temporary(struct archive_file *file)
 {
 	file->fd = openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
 	if (file->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-		/* NFS and others have no nameless files. */
+		/* NFS and others have no anonymous files. */
 		snprintf(file->temporary, sizeof(file->temporary),
 			 ARCHIVE_TEMPORARY_PREFIX "%d" ARCHIVE_TEMPORARY_SUFFIX, getpid());
 		file->fd = openat(file->folder_fd, file->temporary,
@@ -208,15 +268,13 @@ int archive_file_new(struct archive *archive, int64_t time_s, const char *host,
 
 int archive_file_write(struct archive_file *file, const void *data, size_t size)
 {
-	int err = file_write_fd(file->fd, data, size);
-
-	if (err)
-		return err;
-	file->size_bytes += size;
-	return 0;
+	return file_write_fd(file->fd, data, size);
 }
 
-/* Give the file its name, if that is free. Returns 0 or negative errno. */
+/*
+ * Give the file its name, if that is free. Returns 0 or negative errno. Neither way replaces a
+ * file: linkat() never does, and renameat2() is told not to.
+ */
 static int link_file(struct archive_file *file)
 {
 	const char *name = path_basename(file->name);
@@ -233,6 +291,7 @@ static int link_file(struct archive_file *file)
 	return linkat(AT_FDCWD, descriptor, file->folder_fd, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
+/* The bytes first, then the name, then the folder: see above. */
 int archive_file_commit(struct archive_file *file, struct error *error)
 {
 	int err = fsync(file->fd) ? -errno : link_file(file);
@@ -272,7 +331,14 @@ const char *archive_file_get_name(const struct archive_file *file)
 	return file->name;
 }
 
+int archive_file_rewind(struct archive_file *file)
+{
+	return lseek(file->fd, 0, SEEK_SET) < 0 || ftruncate(file->fd, 0) ? -errno : 0;
+}
+
 uint64_t archive_file_get_size(const struct archive_file *file)
 {
-	return file->size_bytes;
+	struct stat status;
+
+	return fstat(file->fd, &status) ? 0 : (uint64_t)status.st_size;
 }

@@ -1,3 +1,12 @@
+/*
+ * What to remove is decided from a list that is made once, the oldest capture first, by counting
+ * down from what there is. Free space is asked for again before each one, since others write to the
+ * file system, too, and a file that is removed may still be held open.
+ *
+ * Three things guard against a clock that is wrong: the newest capture is always kept, one call
+ * removes but a few of those that are too old, and how old they are the captures tell, too: a clock
+ * in the year 2038 makes a pause of years, in which nothing aged.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -7,6 +16,7 @@
 #include "archive/archive_folder.h"
 #include "base/text.h"
 
+/* See archive_expire(): a clock that has jumped ahead must not empty the archive at once. */
 #define MAX_TOO_OLD 50
 
 struct expiry {
@@ -15,8 +25,76 @@ struct expiry {
 	const char *protected_name;
 	struct archive_list list;
 	struct archive_expiry result;
-	uint32_t num_too_old; /* that were removed */
+	uint32_t num_too_old;   /* that were removed */
+	ARRAY(uint64_t) ages_s; /* of each capture */
 };
+
+#define DAY_S       86400
+#define LONG_PAUSES 4 /* a pause that is so many times the usual one is no age */
+
+static int compare_pauses(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left;
+	uint64_t b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Captures that are not from the future, which come last. */
+static size_t count_past(const struct expiry *expiry)
+{
+	size_t count = expiry->list.captures.length;
+
+	while (count && expiry->list.captures.items[count - 1].time_s > expiry->limits->now_s)
+		count--;
+	return count;
+}
+
+/* What a pause counts at most. ages_s is used for the pauses, before it gets the ages. */
+static uint64_t get_longest_pause(struct expiry *expiry, size_t count)
+{
+	const struct archive_capture *captures = expiry->list.captures.items;
+	uint64_t *pauses = expiry->ages_s.items;
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i + 1 < count; i++)
+		pauses[i] = (uint64_t)(captures[i + 1].time_s - captures[i].time_s);
+	if (count > 2) {
+		qsort(pauses, count - 1, sizeof(*pauses), compare_pauses);
+		longest = LONG_PAUSES * pauses[(count - 1) / 2];
+	}
+	return longest > DAY_S ? longest : DAY_S;
+}
+
+/* Those from the future have no age: their clock or ours is wrong. Times come from names. */
+static int measure_ages(struct expiry *expiry)
+{
+	const struct archive_capture *captures = expiry->list.captures.items;
+	size_t count = count_past(expiry);
+	uint64_t longest;
+	uint64_t age_s = 0;
+
+	for (size_t i = 0; i < expiry->list.captures.length; i++) {
+		uint64_t *added = array_add(&expiry->ages_s);
+
+		if (!added)
+			return -ENOMEM;
+		*added = 0;
+	}
+	if (!count)
+		return 0;
+	longest = get_longest_pause(expiry, count);
+	for (size_t i = count; i-- > 0;) {
+		int64_t next_s = i + 1 < count ? captures[i + 1].time_s : expiry->limits->now_s;
+		uint64_t pause_s = (uint64_t)next_s - (uint64_t)captures[i].time_s;
+
+		if (i + 1 == count && pause_s > longest)
+			expiry->result.gap_s = pause_s;
+		age_s += pause_s < longest ? pause_s : longest;
+		expiry->ages_s.items[i] = age_s;
+	}
+	return 0;
+}
 
 /* The folders of day, month and year, as far as nothing is left in them. */
 static void remove_folders(struct archive *archive, const char *name)
@@ -31,16 +109,22 @@ static void remove_folders(struct archive *archive, const char *name)
 	}
 }
 
-static bool is_too_old(const struct expiry *expiry, const struct archive_capture *capture)
+static bool is_too_old(struct expiry *expiry, size_t index)
 {
-	int64_t age_s;
+	const struct archive_capture *capture = &expiry->list.captures.items[index];
+	uint64_t keep_s = expiry->limits->keep_s;
 
-	if (!expiry->limits->keep_s || expiry->num_too_old == MAX_TOO_OLD)
+	if (!keep_s || capture->time_s > expiry->limits->now_s)
 		return false;
-	return !__builtin_sub_overflow(expiry->limits->now_s, capture->time_s, &age_s) &&
-	       age_s > 0 && (uint64_t)age_s > expiry->limits->keep_s;
+	if (expiry->ages_s.items[index] <= keep_s) {
+		expiry->result.num_spared +=
+			(uint64_t)expiry->limits->now_s - (uint64_t)capture->time_s > keep_s;
+		return false;
+	}
+	return expiry->num_too_old < MAX_TOO_OLD;
 }
 
+/* Where the space cannot be asked for, nothing is removed for want of it. */
 static bool is_space_short(const struct expiry *expiry)
 {
 	uint64_t free_bytes;
@@ -60,9 +144,9 @@ static bool is_protected(const struct expiry *expiry, size_t index)
 }
 
 /* Whether a capture has to go, the older ones being gone. */
-static bool must_go(struct expiry *expiry, const struct archive_capture *capture)
+static bool must_go(struct expiry *expiry, size_t index)
 {
-	if (is_too_old(expiry, capture)) {
+	if (is_too_old(expiry, index)) {
 		expiry->num_too_old++;
 		return true;
 	}
@@ -71,7 +155,10 @@ static bool must_go(struct expiry *expiry, const struct archive_capture *capture
 	       is_space_short(expiry);
 }
 
-/* Not through a symbolic link, which somebody may have put in a folder's place just now. */
+/*
+ * Not through a symbolic link, which somebody may have put in a folder's place just now. A file
+ * that is gone already is fine.
+ */
 static int remove_file(const struct archive *archive, const char *name)
 {
 	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -112,18 +199,20 @@ int archive_expire(struct archive *archive, const struct archive_limits *limits,
 
 	if (err)
 		return err;
+	err = measure_ages(&expiry);
 	expiry.result.num_kept = (uint32_t)expiry.list.captures.length;
 	array_for_each (&expiry.list.captures, capture)
 		expiry.result.kept_bytes += capture->size_bytes;
-	for (size_t i = 0; i < expiry.list.captures.length; i++) {
+	for (size_t i = 0; !err && i < expiry.list.captures.length; i++) {
 		const struct archive_capture *capture = &expiry.list.captures.items[i];
 
-		if (is_protected(&expiry, i) || !must_go(&expiry, capture))
+		if (is_protected(&expiry, i) || !must_go(&expiry, i))
 			continue;
 		err = remove_capture(&expiry, capture);
-		if (err)
-			break;
 	}
+	if (!expiry.result.num_spared)
+		expiry.result.gap_s = 0;
+	array_release(&expiry.ages_s);
 	archive_list_release(&expiry.list);
 	*ret = expiry.result;
 	return err ? error_set(error, err, "cannot remove old captures of '%s': %s", archive->path,

@@ -1,3 +1,12 @@
+/*
+ * An archive is four levels of folders, YYYY/MM/DD/capture. Whole years, months and days are left
+ * out by their names, so that asking for a day of an archive of years opens a handful of folders.
+ * Only names that the archive itself would give are entered; there is no other depth, and no
+ * recursion beyond it.
+ *
+ * A folder may vanish while it is being walked, when expiry runs at the same time; that is no
+ * error.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -6,10 +15,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "archive/archive.h"
 #include "archive/archive_folder.h"
-#include "archive/capture_name.h"
 #include "base/text.h"
 
+/*
+ * The days are numbers as 20261121, in which greater is later; year, month and day are those of the
+ * folder that is open.
+ */
 struct archive_walk {
 	int first_day;
 	int last_day;
@@ -25,7 +38,7 @@ enum level { LEVEL_YEARS, LEVEL_MONTHS, LEVEL_DAYS, LEVEL_CAPTURES };
 static int walk_folder(struct archive_walk *walk, int fd, enum level level);
 
 /* Whether a folder's name is one of ours and its days are wanted. */
-static bool is_wanted(struct archive_walk *walk, enum level level, const char *name)
+static bool is_match(struct archive_walk *walk, enum level level, const char *name)
 {
 	int first = walk->first_day;
 	int last = walk->last_day;
@@ -72,11 +85,12 @@ static int walk_folder(struct archive_walk *walk, int fd, enum level level)
 		close(fd);
 		return err;
 	}
+	/* readdir() returns NULL at the end as well as for an error, and only errno tells which. */
 	while ((errno = 0, entry = readdir(folder))) {
 		if (level == LEVEL_CAPTURES)
 			err = walk->enter(walk->year, walk->month, walk->day, dirfd(folder),
 					  entry->d_name, walk->context);
-		else if (is_wanted(walk, level, entry->d_name))
+		else if (is_match(walk, level, entry->d_name))
 			err = enter_folder(walk, dirfd(folder), entry->d_name,
 					   (enum level)(level + 1));
 		if (err)
@@ -105,6 +119,7 @@ struct listing {
 	int64_t until_s;
 };
 
+/* A name in range costs nothing; only then is the file looked at. */
 static int add_capture(int year, int month, int day, int fd, const char *name, void *context)
 {
 	struct listing *listing = context;
@@ -123,6 +138,10 @@ static int add_capture(int year, int month, int day, int fd, const char *name, v
 	if (!added)
 		return -ENOMEM;
 	added->time_s = time_s;
+	/*
+	 * What it takes on the disk, which is what removing it gives back; st_blocks counts 512
+	 * bytes whatever the file system's block size (stat(3)).
+	 */
 	added->size_bytes = (uint64_t)status.st_blocks * 512;
 	if (asprintf(&added->name, "%04d/%02d/%02d/%s", year, month, day, name) < 0) {
 		added->name = NULL;
@@ -131,6 +150,7 @@ static int add_capture(int year, int month, int day, int fd, const char *name, v
 	return 0;
 }
 
+/* strverscmp() knows numbers: the tenth capture of a second comes after the ninth. */
 static int compare_captures(const void *left, const void *right)
 {
 	const struct archive_capture *a = left;

@@ -1,4 +1,4 @@
-#include "archive/capture_name.h"
+#include "archive/archive.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "formats/format.h"
 
+/* So that the name of the file stays below NAME_MAX, 255 bytes, with time, number and extension. */
 #define MAX_HOST_BYTES 200
 
 static bool is_host_character(char c)
@@ -16,6 +17,10 @@ static bool is_host_character(char c)
 	       c == '.' || c == '-' || c == '_';
 }
 
+/*
+ * A host's name is a foreign string: a slash in it must not lead to another folder. Only characters
+ * that need no quotes in a shell stay.
+ */
 int capture_name_make(int64_t time_s, const char *host, uint32_t copy, const char *extension,
 		      char ret[CAPTURE_NAME_BYTES])
 {
@@ -40,7 +45,10 @@ int capture_name_make(int64_t time_s, const char *host, uint32_t copy, const cha
 	return 0;
 }
 
-/* A number of exactly so many digits, in a range. */
+/*
+ * A number of exactly so many digits, in a range. sscanf() and strtol() would also take signs,
+ * blanks and fewer digits, and so names that are not ours.
+ */
 static bool read_digits(const char *text, size_t num_digits, int low, int high, int *ret)
 {
 	int number = 0;
@@ -98,6 +106,7 @@ bool capture_name_read(int year, int month, int day, const char *name, int64_t *
 	    !read_digits(name + 4, 2, 0, 60, &utc.tm_sec) || name[6] != 'Z' || name[7] != '-' ||
 	    !is_host_and_extension(name + 8))
 		return false;
+	/* timegm() makes the 3rd of March of a 31st of February, and says so in utc. */
 	*ret_time_s = (int64_t)timegm(&utc);
 	return utc.tm_mday == day; /* no 31st of February */
 }

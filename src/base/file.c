@@ -21,6 +21,10 @@ int file_read_fd(int fd, size_t limit_bytes, struct text *ret)
 			err = -errno;
 		if (got <= 0)
 			break;
+		/*
+		 * The size of a file in /proc is 0, and any other may grow meanwhile: the limit is
+		 * checked against what has been read.
+		 */
 		if (ret->length - before + (size_t)got > limit_bytes) {
 			err = -EFBIG;
 			break;
@@ -43,6 +47,44 @@ int file_read_at(int dir_fd, const char *path, size_t limit_bytes, struct text *
 	if (fd < 0)
 		return -errno;
 	return file_read_fd(fd, limit_bytes, ret);
+}
+
+/* A handle of it, which tells what it is and cannot be read. */
+static int find_regular(int dir_fd, const char *path, int flags, struct stat *ret_status)
+{
+	_cleanup_close_ int handle = openat(dir_fd, path, O_PATH | O_CLOEXEC | flags);
+	int found = handle;
+
+	if (handle < 0 || fstat(handle, ret_status))
+		return -errno;
+	if (S_ISLNK(ret_status->st_mode))
+		return -ELOOP;
+	if (!S_ISREG(ret_status->st_mode))
+		return -ENOTSUP;
+	handle = -1;
+	return found;
+}
+
+int file_open_found(int handle)
+{
+	char link[64];
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
+	fd = open(link, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int file_open_regular(int dir_fd, const char *path, int flags, struct stat *ret_status)
+{
+	struct stat status;
+	_cleanup_close_ int handle = find_regular(dir_fd, path, flags, &status);
+
+	if (handle < 0)
+		return handle;
+	if (ret_status)
+		*ret_status = status;
+	return file_open_found(handle);
 }
 
 int file_write_fd(int fd, const void *data, size_t size)
@@ -71,6 +113,10 @@ int file_write_at(int fd, const void *data, size_t size, uint64_t offset)
 
 		if (written < 0 && errno == EINTR)
 			continue;
+		/*
+		 * pwrite() of something returns 0 on no file system that we know; it must not be an
+		 * endless loop.
+		 */
 		if (written <= 0)
 			return written < 0 ? -errno : -ENOSPC;
 		next += written;
@@ -89,6 +135,7 @@ int file_read_range(int fd, void *data, size_t size, uint64_t offset)
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		/* The end of the file comes too early: somebody has truncated it. */
 		if (got <= 0)
 			return got < 0 ? -errno : -EIO;
 		next += got;
@@ -105,7 +152,7 @@ const char *file_get_temporary_folder(void)
 	return folder && *folder ? folder : "/var/tmp";
 }
 
-int file_open_nameless(const char *folder, struct error *error)
+int file_open_anonymous(const char *folder, struct error *error)
 {
 	_cleanup_free_ char *path = NULL;
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);

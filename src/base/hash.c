@@ -14,6 +14,10 @@ static uint32_t hash_fold(uint64_t hash)
 	return (uint32_t)((hash * 0xff51afd7ed558ccdull) >> 32);
 }
 
+/*
+ * The size is mixed in first: else a string and the same one with NUL bytes behind it would
+ * collide.
+ */
 uint64_t hash_bytes(const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
@@ -36,6 +40,11 @@ void hash_index_release(struct hash_index *index)
 	*index = (struct hash_index){0};
 }
 
+/*
+ * Linear probing. There is always a free slot to end at, since the table is at most three quarters
+ * full. The 32 bits of the hash are compared first: they spare a look at nearly every wrong item,
+ * which lies somewhere else in memory.
+ */
 uint32_t hash_index_find(const struct hash_index *index, uint64_t hash,
 			 bool (*is_item)(const void *owner, uint32_t item, const void *key),
 			 const void *owner, const void *key)

@@ -1,8 +1,8 @@
 #include "base/heap.h"
 
-/* Let the number at a place sink to where it belongs. */
-static void sink(uint32_t *heap, size_t length, size_t place, heap_is_before *is_before,
-		 const void *owner)
+/* The children of i are 2i + 1 and 2i + 2. Move the element at `place` below all that precede it. */
+static void move_down(uint32_t *heap, size_t length, size_t place, heap_is_before *is_before,
+		      const void *owner)
 {
 	for (;;) {
 		size_t least = place;
@@ -20,14 +20,14 @@ static void sink(uint32_t *heap, size_t length, size_t place, heap_is_before *is
 	}
 }
 
-void heap_make(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner)
+void heap_heapify(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner)
 {
 	for (size_t place = length / 2; place-- > 0;)
-		sink(heap, length, place, is_before, owner);
+		move_down(heap, length, place, is_before, owner);
 }
 
-void heap_mend(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner)
+void heap_sift_down(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner)
 {
 	if (length)
-		sink(heap, length, 0, is_before, owner);
+		move_down(heap, length, 0, is_before, owner);
 }

@@ -1,8 +1,16 @@
 /*
- * Bits come from the low end of every byte, but the bits of a code in the order of its digits. So a
- * table by the next bits of the input is filled with the digits turned round. Codes of up to
- * TABLE_BITS bits, which are nearly all, are found there; longer ones by counting: codes of one
- * length are consecutive numbers, and follow on from those of the length before.
+ * A decoder of DEFLATE (RFC 1951) and of its two wrappers, zlib (RFC 1950) and gzip (RFC 1952): the
+ * viewer's core reads compressed profiles where there is no zlib.
+ *
+ * The stream is a sequence of blocks, each stored or Huffman-coded. Bits are taken from the low end
+ * of every byte, but a Huffman code is stored from its highest bit on. So the decoding table, which
+ * is indexed by the next TABLE_BITS bits of the input, is filled at the reversed codes. Codes of up
+ * to TABLE_BITS bits, which are nearly all, take one look-up there; a longer one is decoded bit by
+ * bit, as the codes are canonical: those of one length are consecutive numbers, and follow on from
+ * those of the length before.
+ *
+ * The output is its own window: a match may reach back over all that was written, which is no less
+ * than what the format allows.
  */
 #include "base/inflate.h"
 
@@ -32,7 +40,7 @@ struct inflate_code {
 };
 
 struct inflater {
-	struct bytes *packed;
+	struct bytes *compressed;
 	uint64_t bits; /* taken from the input, not used yet */
 	unsigned int num_bits;
 	size_t limit;
@@ -46,10 +54,11 @@ struct inflater {
 /* As many bits as there are; at least 32, but at the end of the input. */
 static inline void fill(struct inflater *inflater)
 {
-	struct bytes *packed = inflater->packed;
+	struct bytes *compressed = inflater->compressed;
 
-	while (inflater->num_bits <= 56 && packed->offset < packed->size) {
-		inflater->bits |= (uint64_t)packed->data[packed->offset++] << inflater->num_bits;
+	while (inflater->num_bits <= 56 && compressed->offset < compressed->size) {
+		inflater->bits |= (uint64_t)compressed->data[compressed->offset++]
+				  << inflater->num_bits;
 		inflater->num_bits += 8;
 	}
 }
@@ -70,14 +79,15 @@ static inline bool take_bits(struct inflater *inflater, unsigned int count, uint
 /* Up to the next byte; bytes that were taken ahead go back. */
 static void align(struct inflater *inflater)
 {
-	inflater->packed->offset -= inflater->num_bits / 8;
+	inflater->compressed->offset -= inflater->num_bits / 8;
 	inflater->bits = 0;
 	inflater->num_bits = 0;
 }
 
 /* ---- codes -------------------------------------------------------------------------------- */
 
-static uint32_t turn_round(uint32_t number, unsigned int num_bits)
+/* Codes are written from their highest bit on, into bits that are taken from the lowest on. */
+static uint32_t reverse(uint32_t number, unsigned int num_bits)
 {
 	uint32_t turned = 0;
 
@@ -125,7 +135,7 @@ static bool make_code(struct inflate_code *code, const uint8_t *lengths, size_t 
 		if (!length)
 			continue;
 		code->symbols[places[length]++] = (uint16_t)i;
-		first = turn_round(next[length]++, length);
+		first = reverse(next[length]++, length);
 		for (uint32_t at = first; length <= TABLE_BITS && at < 1u << TABLE_BITS;
 		     at += 1u << length)
 			code->table[at] = (uint16_t)(i << 4 | length);
@@ -186,6 +196,7 @@ static int make_room(struct inflater *inflater, size_t size)
 	return 0;
 }
 
+/* Byte by byte: a distance that is shorter than the length repeats what it writes. */
 static int copy_match(struct inflater *inflater, size_t distance, size_t length)
 {
 	struct text *output = inflater->output;
@@ -247,19 +258,20 @@ static int take_coded(struct inflater *inflater)
 {
 	for (;;) {
 		unsigned int symbol = take_symbol(inflater, &inflater->literals);
-		int err = 0;
+		int err;
 
 		if (symbol < END_OF_BLOCK) {
 			err = make_room(inflater, 1);
-			if (!err)
-				inflater->output->data[inflater->output->length++] = (char)symbol;
+			if (err)
+				return err;
+			inflater->output->data[inflater->output->length++] = (char)symbol;
 		} else if (symbol == END_OF_BLOCK) {
 			return 0;
 		} else {
 			err = take_match(inflater, symbol - FIRST_LENGTH);
+			if (err)
+				return err;
 		}
-		if (err)
-			return err;
 	}
 }
 
@@ -271,19 +283,21 @@ static int take_stored(struct inflater *inflater)
 	int err;
 
 	align(inflater);
-	size = bytes_u16(inflater->packed);
-	complement = bytes_u16(inflater->packed);
-	if (inflater->packed->failed || (size ^ complement) != UINT16_MAX)
+	size = bytes_u16(inflater->compressed);
+	complement = bytes_u16(inflater->compressed);
+	if (inflater->compressed->failed || (size ^ complement) != UINT16_MAX)
 		return DAMAGED;
-	data = bytes_take(inflater->packed, size);
+	data = bytes_take(inflater->compressed, size);
 	err = data ? make_room(inflater, size) : DAMAGED;
-	if (!err && size)
+	if (err)
+		return err;
+	if (size)
 		memcpy(inflater->output->data + inflater->output->length, data, size);
-	if (!err)
-		inflater->output->length += size;
-	return err;
+	inflater->output->length += size;
+	return 0;
 }
 
+/* RFC 1951, section 3.2.6. */
 static bool make_fixed_codes(struct inflater *inflater)
 {
 	uint8_t lengths[NUM_LITERALS];
@@ -329,6 +343,10 @@ static bool take_lengths(struct inflater *inflater, uint8_t *lengths, size_t cou
 	return true;
 }
 
+/*
+ * RFC 1951, section 3.2.7: the lengths of both codes, as one list. Its own code is made in the
+ * place of that of the distances, which is not needed before.
+ */
 static bool take_codes(struct inflater *inflater)
 {
 	static const uint8_t order[NUM_LENGTHS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
@@ -364,9 +382,9 @@ static bool take_codes(struct inflater *inflater)
 static int take_blocks(struct inflater *inflater)
 {
 	uint32_t is_last = 0;
-	int err = 0;
+	int err;
 
-	while (!err && !is_last) {
+	while (!is_last) {
 		uint32_t kind;
 
 		if (!take_bits(inflater, 1, &is_last) || !take_bits(inflater, 2, &kind))
@@ -377,13 +395,16 @@ static int take_blocks(struct inflater *inflater)
 			err = make_fixed_codes(inflater) ? take_coded(inflater) : DAMAGED;
 		else
 			err = kind == 2 && take_codes(inflater) ? take_coded(inflater) : DAMAGED;
+		if (err)
+			return err;
 	}
-	align(inflater);
-	return err;
+	align(inflater); /* the wrapper's sum follows on a byte of its own */
+	return 0;
 }
 
 /* ---- wrappers ----------------------------------------------------------------------------- */
 
+/* CRC-32, of the reflected polynomial (RFC 1952, section 8). */
 static uint32_t sum_gzip(const struct text *text)
 {
 	uint32_t table[256];
@@ -399,6 +420,7 @@ static uint32_t sum_gzip(const struct text *text)
 	return ~sum;
 }
 
+/* Adler-32 (RFC 1950, section 9). */
 static uint32_t sum_zlib(const struct text *text)
 {
 	uint32_t low = 1;
@@ -412,81 +434,81 @@ static uint32_t sum_zlib(const struct text *text)
 }
 
 /* No preset dictionary, a window that can be. */
-static bool skip_zlib_header(struct bytes *packed)
+static bool skip_zlib_header(struct bytes *compressed)
 {
-	uint8_t method = bytes_u8(packed);
-	uint8_t flags = bytes_u8(packed);
+	uint8_t method = bytes_u8(compressed);
+	uint8_t flags = bytes_u8(compressed);
 
-	return !packed->failed && (method & 15) == 8 && method >> 4 <= 7 && !(flags & 32) &&
+	return !compressed->failed && (method & 15) == 8 && method >> 4 <= 7 && !(flags & 32) &&
 	       (method << 8 | flags) % 31 == 0;
 }
 
-static bool skip_gzip_header(struct bytes *packed)
+static bool skip_gzip_header(struct bytes *compressed)
 {
 	enum { HAS_SUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16, RESERVED = 224 };
-	uint16_t magic = bytes_u16(packed);
-	uint8_t method = bytes_u8(packed);
-	uint8_t flags = bytes_u8(packed);
+	uint16_t magic = bytes_u16(compressed);
+	uint8_t method = bytes_u8(compressed);
+	uint8_t flags = bytes_u8(compressed);
 
-	bytes_skip(packed, 6); /* time, level, system */
-	if (packed->failed || magic != 0x8b1f || method != 8 || flags & RESERVED)
+	bytes_skip(compressed, 6); /* time, level, system */
+	if (compressed->failed || magic != 0x8b1f || method != 8 || flags & RESERVED)
 		return false;
 	if (flags & HAS_EXTRA)
-		bytes_skip(packed, bytes_u16(packed));
+		bytes_skip(compressed, bytes_u16(compressed));
 	if (flags & HAS_NAME)
-		(void)bytes_string(packed); /* a failure stays in packed */
+		(void)bytes_string(compressed); /* a failure stays in packed */
 	if (flags & HAS_COMMENT)
-		(void)bytes_string(packed); /* the same */
+		(void)bytes_string(compressed); /* the same */
 	if (flags & HAS_SUM)
-		bytes_skip(packed, 2);
-	return !packed->failed;
+		bytes_skip(compressed, 2);
+	return !compressed->failed;
 }
 
-static bool skip_header(struct bytes *packed, enum inflate_wrapper wrapper)
+static bool skip_header(struct bytes *compressed, enum inflate_wrapper wrapper)
 {
 	switch (wrapper) {
 	case INFLATE_RAW:
 		return true;
 	case INFLATE_ZLIB:
-		return skip_zlib_header(packed);
+		return skip_zlib_header(compressed);
 	case INFLATE_GZIP:
-		return skip_gzip_header(packed);
+		return skip_gzip_header(compressed);
 	}
 	return false;
 }
 
-static bool check_sum(struct bytes *packed, enum inflate_wrapper wrapper, const struct text *text)
+static bool check_sum(struct bytes *compressed, enum inflate_wrapper wrapper,
+		      const struct text *text)
 {
 	uint32_t sum;
 
 	if (wrapper == INFLATE_RAW)
 		return true;
-	sum = bytes_u32(packed);
+	sum = bytes_u32(compressed);
 	if (wrapper == INFLATE_ZLIB)
-		return !packed->failed && __builtin_bswap32(sum) == sum_zlib(text);
-	return bytes_u32(packed) == (uint32_t)text->length && !packed->failed &&
+		return !compressed->failed && __builtin_bswap32(sum) == sum_zlib(text);
+	return bytes_u32(compressed) == (uint32_t)text->length && !compressed->failed &&
 	       sum == sum_gzip(text);
 }
 
-int inflate_unpack(struct bytes *packed, enum inflate_wrapper wrapper, size_t limit,
-		   struct text *ret)
+int inflate_decompress(struct bytes *compressed, enum inflate_wrapper wrapper, size_t limit,
+		       struct text *ret)
 {
-	struct inflater *inflater = calloc(1, sizeof(*inflater)); /* much for a small stack */
-	bool is_begun = skip_header(packed, wrapper);
-	int err = inflater ? 0 : -ENOMEM;
+	/* Its tables are much for a small stack. */
+	_cleanup_free_ struct inflater *inflater = calloc(1, sizeof(*inflater));
+	bool is_begun = skip_header(compressed, wrapper);
+	int err;
 
 	text_truncate(ret, 0);
-	text_append_string(ret, "");
-	if (!err && !is_begun)
-		err = DAMAGED;
-	if (!err) {
-		*inflater = (struct inflater){.packed = packed, .limit = limit, .output = ret};
-		err = take_blocks(inflater);
-	}
-	if (!err && ret->data)
-		ret->data[ret->length] = '\0';
-	if (!err && !check_sum(packed, wrapper, ret))
-		err = DAMAGED;
-	free(inflater);
-	return ret->failed ? -ENOMEM : err;
+	text_append_string(ret, ""); /* no bytes at all are a string, too */
+	if (!inflater || ret->failed)
+		return -ENOMEM;
+	if (!is_begun)
+		return DAMAGED;
+	*inflater = (struct inflater){.compressed = compressed, .limit = limit, .output = ret};
+	err = take_blocks(inflater);
+	if (err)
+		return err;
+	ret->data[ret->length] = '\0';
+	return check_sum(compressed, wrapper, ret) ? 0 : DAMAGED;
 }

@@ -1,3 +1,20 @@
+/*
+ * The state says what may come next, the nesting what it is in; there is no recursion, so that a
+ * document of a million brackets costs a million bytes and no stack. The nesting is never empty
+ * where something is left: json_next() gets to leave() only in a state that enter() has made, or
+ * after a value in brackets.
+ *
+ * A token without escapes is borrowed from the data. Only a string that has a backslash is copied,
+ * from the start, into the one buffer that all of them share: hence "borrowed until the next
+ * token".
+ *
+ * A fault is final. The offset stays where it was found, and every later call fails, so that a
+ * reader may look at the result once, at the end of its loop.
+ *
+ * What is not checked is UTF-8: names in traces are bytes of a foreign program, and a reader would
+ * rather show one broken letter than refuse the file. Who writes them again replaces what is broken
+ * (json_append_string()).
+ */
 #include "base/json.h"
 
 #include <stdio.h>
@@ -69,6 +86,7 @@ static enum json_token leave(struct json *json)
 	return bracket == '{' ? JSON_OBJECT_END : JSON_ARRAY_END;
 }
 
+/* hex_read() stops at the first byte that is no digit, so that fewer than four are a fault. */
 static bool parse_hex(const struct json *json, size_t offset, uint32_t *ret)
 {
 	uint64_t value;
@@ -100,6 +118,9 @@ static bool append_escaped_unit(struct json *json)
 	return true;
 }
 
+/*
+ * strchr() finds the NUL at the end as well: a NUL byte in the data is therefore asked for first.
+ */
 static bool append_escaped(struct json *json)
 {
 	static const char letters[] = "\"\\/bfnrt";
@@ -143,6 +164,10 @@ static enum json_token read_escaped(struct json *json, size_t start, enum json_t
 	return token;
 }
 
+/*
+ * Control characters end the string as a fault (RFC 8259, section 7): a quote that is missing is
+ * then found on its line, and not where the next one happens to be.
+ */
 static enum json_token read_string(struct json *json, enum json_token token)
 {
 	size_t start = ++json->next;
@@ -171,6 +196,10 @@ static bool skip_digits(struct json *json)
 	return json->next > start;
 }
 
+/*
+ * The number is kept as text. Trace formats have 64-bit ids and times, which a double would round;
+ * whoever wants a double asks for one.
+ */
 static enum json_token read_number(struct json *json)
 {
 	size_t start = json->next;
@@ -199,6 +228,7 @@ static enum json_token read_number(struct json *json)
 	return JSON_NUMBER;
 }
 
+/* What follows the word is seen by the next call: "nullx" is null and then a fault. */
 static enum json_token read_word(struct json *json)
 {
 	static const struct {
@@ -297,6 +327,7 @@ enum json_token json_next(struct json *json)
 	return JSON_FAILED;
 }
 
+/* The depth counts the value's own bracket: it has ended when fewer are open. */
 void json_skip(struct json *json, enum json_token token)
 {
 	size_t depth = json->nesting.length;
@@ -312,6 +343,10 @@ void json_skip_value(struct json *json)
 	json_skip(json, json_next(json));
 }
 
+/*
+ * The empty string is appended so that there is a NUL to point at, also in a text that was never
+ * written to.
+ */
 void json_take_string(struct json *json, struct text *text)
 {
 	enum json_token token = json_next(json);
@@ -324,6 +359,7 @@ void json_take_string(struct json *json, struct text *text)
 		json_skip(json, token);
 }
 
+/* json_skip() does nothing for a number, so that its text may be looked at afterwards. */
 uint64_t json_take_u64(struct json *json)
 {
 	enum json_token token = json_next(json);
@@ -338,6 +374,7 @@ bool json_is(const struct json *json, const char *text)
 	return json->length == strlen(text) && memcmp(json->text, text, json->length) == 0;
 }
 
+/* Refuses "-1", "1.0" and "1e3", too: none is digits throughout. */
 bool json_get_u64(const struct json *json, uint64_t *ret)
 {
 	uint64_t value = 0;

@@ -2,7 +2,16 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/attributes.h"
+#include "base/table_format.h"
+#include "base/text.h"
+
+/*
+ * The only global state of the program that changes (see the house style): set once by the options,
+ * before there are threads.
+ */
 static enum log_level current_level = LOG_LEVEL_NORMAL;
 
 void log_set_level(enum log_level level)
@@ -15,11 +24,26 @@ enum log_level log_get_level(void)
 	return current_level;
 }
 
+/*
+ * Names of foreign files and what is in them come along: nothing that a terminal would act on is
+ * printed. Locked, so that the lines of two threads do not mix.
+ */
 static void _printf_(2, 0) print_line(const char *prefix, const char *format, va_list arguments)
 {
+	_cleanup_(text_release) struct text shown = {0};
+	_cleanup_free_ char *line = NULL;
+	int length = vasprintf(&line, format, arguments);
+
+	if (length < 0)
+		line = NULL;
+	else
+		table_append_name(&shown, line, (size_t)length, TABLE_UNLIMITED_WIDTH);
 	flockfile(stderr);
 	fputs(prefix, stderr);
-	vfprintf(stderr, format, arguments);
+	if (line && !shown.failed)
+		fwrite(shown.data, 1, shown.length, stderr);
+	else
+		fputs("out of memory", stderr);
 	fputc('\n', stderr);
 	funlockfile(stderr);
 }

@@ -1,104 +1,194 @@
 #include "base/output_file.h"
-#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 
+/* How long a pipe of ours may be without a reader. */
+#define MAX_WAIT_NS (5 * NS_PER_SECOND)
+#define PAUSE_US    10000
+
 struct output_file {
-	char *path;      /* as the caller gave it */
-	char *target;    /* where it is to appear; NULL: written directly */
-	char *temporary; /* name beside the target */
-	bool is_named;   /* the temporary name exists */
+	char *path;         /* as the caller gave it */
+	int folder_fd;      /* of the file to appear; -1: written directly */
+	const char *name;   /* in the folder: the end of path */
+	char *temporary;    /* name in the same folder */
+	bool has_temporary; /* it exists */
 	int fd;
 	uint64_t size_bytes;
 };
 
-static int open_direct(struct output_file *file)
+/* The whole text as a decimal number up to INT_MAX; -1: it is none. */
+static int read_number(const char *text)
 {
-	if (string_equals(file->path, "-"))
-		file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	else
-		file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	return *text >= '0' && *text <= '9' && !*end && number <= INT_MAX ? (int)number : -1;
+}
+
+/* The number of an open descriptor that a path names; -1: none. */
+static int get_descriptor(const char *path)
+{
+	if (string_equals(path, "-") || string_equals(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (string_equals(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	if (string_starts_with(path, "/dev/fd/"))
+		return read_number(path + strlen("/dev/fd/"));
+	if (string_starts_with(path, "/proc/self/fd/"))
+		return read_number(path + strlen("/proc/self/fd/"));
+	return -1;
+}
+
+/*
+ * The copy of a descriptor gets a number above 2, and is closed like any other file at the end,
+ * which leaves the original open.
+ */
+static int copy_descriptor(struct output_file *file, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	return file->fd < 0 ? -errno : 0;
 }
 
-/* Fill target and temporary; a symbolic link is followed, so that it stays a link. */
-static int choose_names(struct output_file *file)
+/* Whether we may replace it or write to it: it is ours, or of the user who has called us by sudo. */
+static bool is_ours(const struct stat *status)
 {
-	const char *base;
+	const char *caller = geteuid() ? NULL : getenv("SUDO_UID");
 
-	file->target = realpath(file->path, NULL);
-	if (!file->target)
-		file->target = strdup(file->path);
-	if (!file->target)
+	return status->st_uid == geteuid() ||
+	       (caller && status->st_uid == (uid_t)read_number(caller));
+}
+
+/* Another one may have taken its place since it was looked at. */
+static int check_same(const struct output_file *file, const struct stat *expected)
+{
+	struct stat status;
+
+	if (fstat(file->fd, &status))
+		return -errno;
+	return status.st_dev == expected->st_dev && status.st_ino == expected->st_ino ? 0 : -EAGAIN;
+}
+
+/* A pipe that nobody reads is not waited for by open(2), as there is no end to that. */
+static int open_device(struct output_file *file, const struct stat *status)
+{
+	uint64_t deadline_ns = clock_now_ns() + MAX_WAIT_NS;
+	int flags;
+
+	for (;;) {
+		file->fd =
+			open(file->path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+		if (file->fd >= 0)
+			break;
+		if (errno != ENXIO || !S_ISFIFO(status->st_mode) || clock_now_ns() > deadline_ns)
+			return -errno;
+		usleep(PAUSE_US);
+	}
+	flags = fcntl(file->fd, F_GETFL);
+	if (flags < 0 || fcntl(file->fd, F_SETFL, flags & ~O_NONBLOCK))
+		return -errno;
+	return check_same(file, status);
+}
+
+static int open_temporary(struct output_file *file, mode_t mode)
+{
+	file->fd = openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+	if (file->fd >= 0)
+		return 0;
+	/*
+	 * EISDIR: what does not know O_TMPFILE sees a folder that is opened for writing (open(2)).
+	 */
+	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
+		return -errno;
+	/* NFS and others have no anonymous files. */
+	file->fd = openat(file->folder_fd, file->temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC,
+			  mode);
+	file->has_temporary = file->fd >= 0;
+	return file->fd < 0 ? -errno : 0;
+}
+
+/* The pid in the name keeps two programs apart that write the same file at a time. */
+static int open_replacement(struct output_file *file, mode_t mode)
+{
+	_cleanup_free_ char *folder = NULL;
+
+	file->name = path_basename(file->path);
+	if (!*file->name)
+		return -EISDIR;
+	folder = strndup(file->path, (size_t)(file->name - file->path));
+	if (!folder)
 		return -ENOMEM;
-	base = path_basename(file->target);
-	if (asprintf(&file->temporary, "%.*s.%s.%d.tmp", (int)(base - file->target), file->target,
-		     base, getpid()) < 0) {
+	if (asprintf(&file->temporary, ".%s.%d.tmp", file->name, getpid()) < 0) {
 		file->temporary = NULL;
 		return -ENOMEM;
 	}
-	return 0;
-}
-
-static int open_temporary(struct output_file *file)
-{
-	_cleanup_free_ char *folder = strdup(file->target);
-	char *slash;
-
-	if (!folder)
-		return -ENOMEM;
-	slash = strrchr(folder, '/');
-	if (slash)
-		slash[slash == folder] = '\0';
-	file->fd = open(slash ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-	if (file->fd >= 0)
-		return 0;
-	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
+	file->folder_fd = open(*folder ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (file->folder_fd < 0)
 		return -errno;
-	/* NFS and others have no nameless files. */
-	file->fd = open(file->temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-	file->is_named = file->fd >= 0;
-	return file->fd < 0 ? -errno : 0;
+	return open_temporary(file, mode);
 }
 
-static int open_for(struct output_file *file)
+/*
+ * A link is replaced, not followed: where others may write to the folder, they would choose what we
+ * overwrite.
+ */
+static int open_for(struct output_file *file, mode_t mode, struct error *error)
 {
+	int descriptor = get_descriptor(file->path);
 	struct stat status;
-	bool exists = !string_equals(file->path, "-") && stat(file->path, &status) == 0;
-	int err;
 
-	if (string_equals(file->path, "-") || (exists && !S_ISREG(status.st_mode))) {
-		if (exists && S_ISDIR(status.st_mode))
-			return -EISDIR;
-		return open_direct(file);
-	}
-	err = choose_names(file);
-	if (!err)
-		err = open_temporary(file);
-	if (!err && exists)
-		(void)!fchmod(file->fd, status.st_mode & 07777); /* else it has our umask's mode */
-	return err;
+	if (descriptor >= 0)
+		return copy_descriptor(file, descriptor);
+	if (lstat(file->path, &status) || S_ISLNK(status.st_mode))
+		return open_replacement(file, mode);
+	if (S_ISDIR(status.st_mode))
+		return -EISDIR;
+	if (S_ISCHR(status.st_mode))
+		return open_device(file, &status);
+	if (!is_ours(&status))
+		return error_set(
+			error, -EPERM,
+			"cannot write '%s': what is there belongs to another user (uid %u)",
+			file->path, status.st_uid);
+	if (S_ISFIFO(status.st_mode))
+		return open_device(file, &status);
+	if (!S_ISREG(status.st_mode))
+		return error_set(error, -EINVAL,
+				 "cannot write '%s': what is there is no regular file", file->path);
+	return open_replacement(file, mode);
 }
 
-int output_file_open(const char *path, struct output_file **ret, struct error *error)
+int output_file_open(const char *path, mode_t mode, struct output_file **ret, struct error *error)
 {
 	struct output_file *file = calloc(1, sizeof(*file));
+	struct error reason = {0};
 	int err;
 
 	if (!file)
 		return -ENOMEM;
-	file->fd = -1;
+	file->fd = file->folder_fd = -1;
 	file->path = strdup(path);
-	err = file->path ? open_for(file) : -ENOMEM;
+	err = file->path ? open_for(file, mode, &reason) : -ENOMEM;
 	if (err) {
 		output_file_free(file);
+		if (reason.message[0])
+			return error_set(error, err, "%s", reason.message);
 		return error_set(error, err, "cannot write '%s': %s", path, strerror(-err));
 	}
 	*ret = file;
@@ -109,37 +199,57 @@ int output_file_write(struct output_file *file, const void *data, size_t size)
 {
 	int err = file_write_fd(file->fd, data, size);
 
-	if (!err)
-		file->size_bytes += size;
-	return err;
+	if (err)
+		return err;
+	file->size_bytes += size;
+	return 0;
 }
 
+int output_file_rewind(struct output_file *file)
+{
+	if (file->folder_fd < 0)
+		return -ESPIPE;
+	if (lseek(file->fd, 0, SEEK_SET) < 0 || ftruncate(file->fd, 0))
+		return -errno;
+	file->size_bytes = 0;
+	return 0;
+}
+
+/*
+ * The file has no name yet: its descriptor in /proc is the only way to name it without a privilege
+ * (open(2), O_TMPFILE; AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH). Where the target exists, it gets
+ * the temporary name first, and renameat() replaces the target in one step.
+ */
 static int make_visible(struct output_file *file)
 {
 	char descriptor[64];
 
-	if (!file->is_named) {
+	if (!file->has_temporary) {
 		snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", file->fd);
-		if (!linkat(AT_FDCWD, descriptor, AT_FDCWD, file->target, AT_SYMLINK_FOLLOW))
+		if (!linkat(AT_FDCWD, descriptor, file->folder_fd, file->name, AT_SYMLINK_FOLLOW))
 			return 0;
 		if (errno != EEXIST)
 			return -errno;
-		/* linkat() replaces nothing; rename() does. */
-		unlink(file->temporary);
-		if (linkat(AT_FDCWD, descriptor, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW))
+		/* linkat() replaces nothing; renameat() does. */
+		unlinkat(file->folder_fd, file->temporary, 0);
+		if (linkat(AT_FDCWD, descriptor, file->folder_fd, file->temporary,
+			   AT_SYMLINK_FOLLOW))
 			return -errno;
-		file->is_named = true;
+		file->has_temporary = true;
 	}
-	if (rename(file->temporary, file->target))
+	if (renameat(file->folder_fd, file->temporary, file->folder_fd, file->name))
 		return -errno;
-	file->is_named = false;
+	file->has_temporary = false;
 	return 0;
 }
 
 int output_file_commit(struct output_file *file, struct error *error)
 {
-	int err = file->target ? make_visible(file) : 0;
+	int err;
 
+	if (file->folder_fd < 0)
+		return 0;
+	err = make_visible(file);
 	if (err)
 		return error_set(error, err, "cannot write '%s': %s", file->path, strerror(-err));
 	return 0;
@@ -147,8 +257,8 @@ int output_file_commit(struct output_file *file, struct error *error)
 
 void output_file_abandon(const struct output_file *file)
 {
-	if (file->is_named)
-		unlink(file->temporary);
+	if (file->has_temporary)
+		unlinkat(file->folder_fd, file->temporary, 0);
 }
 
 void output_file_free(struct output_file *file)
@@ -158,8 +268,9 @@ void output_file_free(struct output_file *file)
 	output_file_abandon(file);
 	if (file->fd >= 0)
 		close(file->fd);
+	if (file->folder_fd >= 0)
+		close(file->folder_fd);
 	free(file->path);
-	free(file->target);
 	free(file->temporary);
 	free(file);
 }

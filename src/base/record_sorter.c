@@ -1,6 +1,6 @@
 /*
- * In memory and in the store a record is its key, its size and its bytes. A piece is written when
- * memory is full; the last one stays in memory. Pieces that follow one another in order, as those
+ * In memory and in the store a record is its key, its size and its bytes. A chunk is written when
+ * memory is full; the last one stays in memory. Chunks that follow one another in order, as those
  * of a file that is sorted already, are one.
  */
 #include "base/record_sorter.h"
@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 
+/* Key and size, as they lie in memory: the store is read by the process that wrote it. */
 #define HEAD_BYTES       12
 #define WRITE_BYTES      65536
 #define SMALLEST_READ    4096
@@ -23,9 +24,9 @@ void record_sorter_init(struct record_sorter *sorter, const struct record_store 
 
 void record_sorter_release(struct record_sorter *sorter)
 {
-	array_for_each (&sorter->pieces, piece)
-		free(piece->bytes);
-	array_release(&sorter->pieces);
+	array_for_each (&sorter->chunks, chunk)
+		free(chunk->bytes);
+	array_release(&sorter->chunks);
 	array_release(&sorter->heap);
 	array_release(&sorter->bytes);
 	array_release(&sorter->places);
@@ -49,6 +50,7 @@ static size_t get_size(const uint8_t *record)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
+/* The offset decides between equal keys: qsort() alone would not keep their order. */
 static int compare_places(const void *left, const void *right)
 {
 	const struct record_place *a = left;
@@ -67,30 +69,35 @@ static void sort_places(struct record_sorter *sorter)
 	sorter->is_unsorted = false;
 }
 
-/* Behind the last piece, if it goes on there; else as a new one. */
+/* Behind the last chunk, if it goes on there; else as a new one. */
 static int add_stored(struct record_sorter *sorter, uint64_t offset, size_t size, bool is_new)
 {
-	size_t count = sorter->pieces.length;
-	struct record_piece *piece = count ? &sorter->pieces.items[count - 1] : NULL;
+	size_t count = sorter->chunks.length;
+	struct record_chunk *chunk = count ? &sorter->chunks.items[count - 1] : NULL;
 
-	if (is_new || !piece || piece->offset + piece->left != offset) {
-		piece = array_add(&sorter->pieces);
-		if (!piece)
+	if (is_new || !chunk || chunk->offset + chunk->left != offset) {
+		chunk = array_add(&sorter->chunks);
+		if (!chunk)
 			return -ENOMEM;
-		piece->offset = offset;
+		chunk->offset = offset;
 	}
-	piece->left += size;
+	chunk->left += size;
 	return 0;
 }
 
+/* is_new is true for the first piece of a chunk at most: the others follow it. */
 static int write_chunk(struct record_sorter *sorter, const void *data, size_t size, bool *is_new)
 {
 	uint64_t offset;
-	int err = size ? sorter->store->append(sorter->store->context, data, size, &offset) : 0;
+	int err;
 
-	if (!err && size)
-		err = add_stored(sorter, offset, size, *is_new);
-	*is_new &= !size;
+	if (!size)
+		return 0;
+	err = sorter->store->append(sorter->store->context, data, size, &offset);
+	if (err)
+		return err;
+	err = add_stored(sorter, offset, size, *is_new);
+	*is_new = false;
 	return err;
 }
 
@@ -98,40 +105,47 @@ static int write_chunk(struct record_sorter *sorter, const void *data, size_t si
 static int write_places(struct record_sorter *sorter, bool is_new, uint8_t *chunk)
 {
 	size_t length = 0;
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < sorter->places.length; i++) {
+	for (size_t i = 0; i < sorter->places.length; i++) {
 		const uint8_t *record = sorter->bytes.items + sorter->places.items[i].offset;
 		size_t size = HEAD_BYTES + get_size(record);
 
 		if (size > WRITE_BYTES - length) {
 			err = write_chunk(sorter, chunk, length, &is_new);
+			if (err)
+				return err;
 			length = 0;
 		}
-		if (!err && size > WRITE_BYTES) {
+		if (size > WRITE_BYTES) {
 			err = write_chunk(sorter, record, size, &is_new);
+			if (err)
+				return err;
 			continue;
 		}
 		memcpy(chunk + length, record, size);
 		length += size;
 	}
-	return err ? err : write_chunk(sorter, chunk, length, &is_new);
+	return write_chunk(sorter, chunk, length, &is_new);
 }
 
-/* Write what is in memory as a piece. */
+/* Write what is in memory as a chunk. */
 static int spill(struct record_sorter *sorter)
 {
-	uint8_t *chunk = malloc(WRITE_BYTES);
+	_cleanup_free_ uint8_t *chunk = malloc(WRITE_BYTES);
 	bool is_new;
 	int err;
 
 	if (!chunk)
 		return -ENOMEM;
 	sort_places(sorter);
-	is_new = sorter->pieces.length && sorter->places.items[0].key < sorter->last_key;
+	/*
+	 * A chunk that does not begin below the last key of the one before goes on with it. Equal
+	 * keys are in order, too: the earlier ones came first.
+	 */
+	is_new = sorter->chunks.length && sorter->places.items[0].key < sorter->last_key;
 	sorter->last_key = sorter->places.items[sorter->places.length - 1].key;
 	err = write_places(sorter, is_new, chunk);
-	free(chunk);
 	sorter->bytes.length = 0;
 	sorter->places.length = 0;
 	return err;
@@ -166,10 +180,10 @@ int record_sorter_add(struct record_sorter *sorter, uint64_t key, const void *da
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Have at least `wanted` bytes of the piece in memory; there are so many. */
-static int load(struct record_sorter *sorter, struct record_piece *piece, size_t wanted)
+/* Have at least `wanted` bytes of the chunk in memory; there are so many. */
+static int load(struct record_sorter *sorter, struct record_chunk *chunk, size_t wanted)
 {
-	size_t held = piece->length - piece->taken;
+	size_t held = chunk->length - chunk->taken;
 	size_t room = sorter->memory_bytes / READS_PER_MEMORY;
 	size_t more;
 	int err;
@@ -180,62 +194,70 @@ static int load(struct record_sorter *sorter, struct record_piece *piece, size_t
 		room = SMALLEST_READ;
 	if (room < wanted)
 		room = wanted;
-	if (array_reserve_bytes(&piece->bytes, &piece->capacity, room, 1))
+	if (array_reserve_bytes(&chunk->bytes, &chunk->capacity, room, 1))
 		return -ENOMEM;
-	memmove(piece->bytes, piece->bytes + piece->taken, held);
-	more = piece->left < room - held ? (size_t)piece->left : room - held;
-	err = sorter->store->read(sorter->store->context, piece->offset, piece->bytes + held, more);
+	memmove(chunk->bytes, chunk->bytes + chunk->taken, held);
+	more = chunk->left < room - held ? (size_t)chunk->left : room - held;
+	err = sorter->store->read(sorter->store->context, chunk->offset, chunk->bytes + held, more);
 	if (err)
 		return err;
-	piece->taken = 0;
-	piece->length = held + more;
-	piece->offset += more;
-	piece->left -= more;
-	return piece->length < wanted ? -EIO : 0;
+	chunk->taken = 0;
+	chunk->length = held + more;
+	chunk->offset += more;
+	chunk->left -= more;
+	return chunk->length < wanted ? -EIO : 0;
 }
 
-static bool has_more(const struct record_piece *piece)
+static bool has_more(const struct record_chunk *chunk)
 {
-	return piece->taken < piece->length || piece->left;
+	return chunk->taken < chunk->length || chunk->left;
 }
 
+/* Of equal keys, the chunk that was written first comes first: that is the order of adding. */
 static bool is_before(const void *owner, uint32_t a, uint32_t b)
 {
 	const struct record_sorter *sorter = owner;
-	uint64_t left = sorter->pieces.items[a].key;
-	uint64_t right = sorter->pieces.items[b].key;
+	uint64_t left = sorter->chunks.items[a].key;
+	uint64_t right = sorter->chunks.items[b].key;
 
 	return left != right ? left < right : a < b;
 }
 
-static int load_head(struct record_sorter *sorter, struct record_piece *piece)
+static int load_head(struct record_sorter *sorter, struct record_chunk *chunk)
 {
-	int err = load(sorter, piece, HEAD_BYTES);
+	int err = load(sorter, chunk, HEAD_BYTES);
 
-	if (!err)
-		piece->key = get_key(piece->bytes + piece->taken);
-	return err;
+	if (err)
+		return err;
+	chunk->key = get_key(chunk->bytes + chunk->taken);
+	return 0;
 }
 
 int record_sorter_finish(struct record_sorter *sorter)
 {
-	int err = 0;
+	int err;
 
+	if (!sorter->chunks.length) {
+		sort_places(sorter);
+		return 0;
+	}
 	/* What is left in memory is merged from the store like the rest. */
-	if (sorter->pieces.length && sorter->places.length)
+	if (sorter->places.length) {
 		err = spill(sorter);
-	sort_places(sorter);
-	for (size_t i = 0; !err && i < sorter->pieces.length; i++) {
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < sorter->chunks.length; i++) {
 		uint32_t *added = array_add(&sorter->heap);
 
 		if (!added)
 			return -ENOMEM;
 		*added = (uint32_t)i;
-		err = load_head(sorter, &sorter->pieces.items[i]);
+		err = load_head(sorter, &sorter->chunks.items[i]);
+		if (err)
+			return err;
 	}
-	if (err || !sorter->pieces.length)
-		return err;
-	heap_make(sorter->heap.items, sorter->heap.length, is_before, sorter);
+	heap_heapify(sorter->heap.items, sorter->heap.length, is_before, sorter);
 	array_release(&sorter->bytes);
 	return 0;
 }
@@ -254,7 +276,7 @@ static int next_in_memory(struct record_sorter *sorter, struct sorted_record *re
 /* Only now: the caller may have looked at the record until this call. */
 static int move_on(struct record_sorter *sorter)
 {
-	struct record_piece *top = &sorter->pieces.items[sorter->heap.items[0]];
+	struct record_chunk *top = &sorter->chunks.items[sorter->heap.items[0]];
 	int err = 0;
 
 	top->taken += HEAD_BYTES + get_size(top->bytes + top->taken);
@@ -262,31 +284,32 @@ static int move_on(struct record_sorter *sorter)
 		err = load_head(sorter, top);
 	} else {
 		free(top->bytes);
-		*top = (struct record_piece){0};
+		*top = (struct record_chunk){0};
 		sorter->heap.items[0] = sorter->heap.items[--sorter->heap.length];
 	}
-	heap_mend(sorter->heap.items, sorter->heap.length, is_before, sorter);
+	heap_sift_down(sorter->heap.items, sorter->heap.length, is_before, sorter);
 	return err;
 }
 
 int record_sorter_next(struct record_sorter *sorter, struct sorted_record *ret)
 {
-	struct record_piece *top;
+	struct record_chunk *top;
 	size_t size;
 	int err = 0;
 
-	if (!sorter->pieces.length)
+	if (!sorter->chunks.length)
 		return next_in_memory(sorter, ret);
 	if (sorter->has_taken)
 		err = move_on(sorter);
 	sorter->has_taken = false;
 	if (err || !sorter->heap.length)
 		return err;
-	top = &sorter->pieces.items[sorter->heap.items[0]];
+	top = &sorter->chunks.items[sorter->heap.items[0]];
 	size = get_size(top->bytes + top->taken);
 	err = load(sorter, top, HEAD_BYTES + size);
 	if (err)
 		return err;
+	/* Not before load(), which may move the bytes. */
 	*ret = (struct sorted_record){top->key, top->bytes + top->taken + HEAD_BYTES, size};
 	sorter->has_taken = true;
 	return 1;

@@ -1,7 +1,11 @@
 /*
- * Items are collected in a block, which is put into order and written when it is full. As most come
- * in order, a block most often continues the one before: together they are a run. Reading merges
- * the runs.
+ * An external merge sort of items of one size. Items are collected in a block, which is sorted and
+ * appended to the file when it is full. As most items come in order already, a block most often
+ * continues the one before, and together they are one run: a recording has few runs, however many
+ * blocks. Reading merges the runs through a heap; each holds one page in memory.
+ *
+ * The writer is reported no error: it is in the middle of a recording that must go on. What cannot be
+ * stored is counted, with the first errno.
  */
 #include "base/spool.h"
 
@@ -52,7 +56,7 @@ int spool_new(const char *folder, size_t item_bytes, int (*compare)(const void *
 	spool->item_bytes = item_bytes;
 	spool->compare = compare;
 	spool->last = malloc(item_bytes);
-	spool->fd = spool->last ? file_open_nameless(folder, error) : -ENOMEM;
+	spool->fd = spool->last ? file_open_anonymous(folder, error) : -ENOMEM;
 	if (spool->fd < 0) {
 		err = spool->fd;
 		spool_free(spool);
@@ -79,6 +83,7 @@ void spool_free(struct spool *spool)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
+/* At least one item, also if a single one is larger than the block. */
 static size_t items_of(const struct spool *spool, size_t size_bytes)
 {
 	size_t count = size_bytes / spool->item_bytes;
@@ -114,6 +119,7 @@ static bool block_is_sorted(const struct spool *spool)
 	return true;
 }
 
+/* Numbers are sorted and not the items: qsort_r() alone is not stable, and items may be large. */
 static int sort_block(struct spool *spool)
 {
 	_cleanup_free_ uint32_t *numbers = NULL;
@@ -138,14 +144,16 @@ static int sort_block(struct spool *spool)
 	return 0;
 }
 
-/* Write the block behind what is there, and make it part of a run. */
+/* Sort the block, write it behind what is there, and make it part of a run. */
 static int write_block(struct spool *spool)
 {
 	size_t size = spool->in_block * spool->item_bytes;
 	struct spool_run *run;
-	int err = file_write_at(spool->fd, spool->block, size,
-				spool->counts.kept * spool->item_bytes);
+	int err = sort_block(spool);
 
+	if (err)
+		return err;
+	err = file_write_at(spool->fd, spool->block, size, spool->counts.kept * spool->item_bytes);
 	if (err)
 		return err;
 	if (!spool->runs.length || is_before(spool, spool->block, spool->last)) {
@@ -174,9 +182,7 @@ static void flush(struct spool *spool)
 
 	if (!spool->in_block)
 		return;
-	err = sort_block(spool);
-	if (!err)
-		err = write_block(spool);
+	err = write_block(spool);
 	if (err)
 		lose(spool, spool->in_block, err);
 	spool->in_block = 0;
@@ -240,6 +246,10 @@ static bool run_is_before(const void *owner, uint32_t a, uint32_t b)
 	return is_before(spool, left, right) || (a < b && !is_before(spool, right, left));
 }
 
+/*
+ * Writing has ended when reading begins: the block's memory goes to the pages. May be called again,
+ * to read all from the start.
+ */
 int spool_rewind(struct spool *spool)
 {
 	flush(spool);
@@ -259,7 +269,7 @@ int spool_rewind(struct spool *spool)
 		if (err)
 			return err;
 	}
-	heap_make(spool->heap.items, spool->heap.length, run_is_before, spool);
+	heap_heapify(spool->heap.items, spool->heap.length, run_is_before, spool);
 	return 0;
 }
 
@@ -280,6 +290,6 @@ int spool_next(struct spool *spool, void *ret)
 	}
 	if (err)
 		return err;
-	heap_mend(spool->heap.items, spool->heap.length, run_is_before, spool);
+	heap_sift_down(spool->heap.items, spool->heap.length, run_is_before, spool);
 	return 1;
 }

@@ -11,7 +11,10 @@ void text_release(struct text *text)
 	*text = (struct text){0};
 }
 
-/* Room for `more` bytes and the final NUL. */
+/*
+ * Room for `more` bytes and the final NUL. Once it has failed, a text stays so and takes nothing
+ * more: who appends looks at `failed` once, at the end.
+ */
 static bool text_reserve(struct text *text, size_t more)
 {
 	size_t wanted;
@@ -57,6 +60,7 @@ void text_append_number(struct text *text, uint64_t number)
 	text_append(text, digits + first, sizeof(digits) - first);
 }
 
+/* Twice: the first time only to know the length. */
 void text_printf(struct text *text, const char *format, ...)
 {
 	va_list arguments;
@@ -83,6 +87,7 @@ void text_truncate(struct text *text, size_t length)
 	text->data[length] = '\0';
 }
 
+/* More than 64 bits are no number, rather than its lower part. */
 size_t hex_read(const char *text, size_t length, uint64_t *ret)
 {
 	uint64_t value = 0;

@@ -2,7 +2,10 @@
 
 #include <string.h>
 
-/* How many bytes a character has that begins like this; 0 for none. */
+/*
+ * How many bytes a character has that begins like this; 0 for none. C0 and C1 could only begin
+ * overlong forms of ASCII, F5 and above only what lies beyond U+10FFFF (RFC 3629, section 3).
+ */
 static size_t get_length(uint8_t first)
 {
 	if (first < 0x80)
@@ -16,6 +19,11 @@ static size_t get_length(uint8_t first)
 	return 0;
 }
 
+/*
+ * What is broken is one byte long, so that whoever goes on finds the next whole character. The
+ * smallest code point of each length refuses overlong forms, by which a check for a slash or a
+ * quote would be passed; surrogates are no characters.
+ */
 size_t utf8_decode(const char *data, size_t size, uint32_t *ret)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -42,6 +50,10 @@ size_t utf8_decode(const char *data, size_t size, uint32_t *ret)
 	return length;
 }
 
+/*
+ * C0, DEL and C1; then the marks and overrides of writing direction, and the separators of lines
+ * and paragraphs: they would show a name in another order than its bytes, or break its line.
+ */
 bool utf8_is_control(uint32_t code_point)
 {
 	return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) ||
@@ -83,6 +95,7 @@ void utf8_append(struct text *text, const char *string, size_t length)
 	text_append(text, string + plain, length - plain);
 }
 
+/* NUL is good UTF-8, but ends a C string: whoever gets the name would see but a part of it. */
 void utf8_append_name(struct text *text, const char *string, size_t length)
 {
 	const char *nul;

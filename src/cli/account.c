@@ -32,25 +32,20 @@ const char *truncation_get_name(enum truncation truncation)
 		return "stuck";
 	case TRUNCATED_NO_RETURN_ADDRESS:
 		return "no_return_address";
+	case TRUNCATED_SKIPPED_FRAME:
+		return "skipped_frame";
+	case TRUNCATED_JIT_CODE:
+		return "jit_code";
+	case TRUNCATED_32_BIT:
+		return "32_bit";
 	case NUM_TRUNCATIONS:
 		break;
 	}
 	return "unknown";
 }
 
-static uint32_t find_outermost(const struct profile *profile, uint32_t stack)
-{
-	uint32_t parent = profile_get_stack_parent(profile, stack);
-
-	while (parent != STACK_EMPTY) {
-		stack = parent;
-		parent = profile_get_stack_parent(profile, stack);
-	}
-	return profile_get_stack_location(profile, stack);
-}
-
 static void count_user_stacks(struct account *account, struct recorder *recorder,
-			      struct symbolizer *symbolizer)
+			      const struct names *names)
 {
 	const struct profile *profile = recorder_get_profile(recorder);
 	size_t count;
@@ -61,8 +56,8 @@ static void count_user_stacks(struct account *account, struct recorder *recorder
 
 		if (stacks[i].stack == STACK_EMPTY) {
 			account->truncated_user_stacks[TRUNCATED_NO_STACK] += stacks[i].num_samples;
-		} else if (symbolizer_is_outermost(symbolizer, profile,
-						   find_outermost(profile, stacks[i].stack))) {
+		} else if (names_are_outermost(names,
+					       profile_find_outermost(profile, stacks[i].stack))) {
 			account->complete_user_stacks += stacks[i].num_samples;
 		} else {
 			account->truncated_user_stacks[TRUNCATED_DEPTH] += at_limit;
@@ -72,7 +67,7 @@ static void count_user_stacks(struct account *account, struct recorder *recorder
 	}
 }
 
-/* User stacks that were walked by table say themselves how they ended. */
+/* A walk by table knows how it ended, unlike one by frame pointers. */
 static void count_walks(struct account *account)
 {
 	static const enum truncation truncations[NUM_WALK_ENDS] = {
@@ -84,9 +79,12 @@ static void count_walks(struct account *account)
 		[WALK_UNSUPPORTED] = TRUNCATED_UNSUPPORTED,
 		[WALK_READ_FAILED] = TRUNCATED_READ,
 		[WALK_TOO_DEEP] = TRUNCATED_DEPTH,
-		[WALK_STUCK] = TRUNCATED_STUCK,
+		[WALK_NON_INCREASING_CFA] = TRUNCATED_STUCK,
 		[WALK_FP_CHAIN] = TRUNCATED_FRAME_POINTER,
 		[WALK_NO_RETURN_ADDRESS] = TRUNCATED_NO_RETURN_ADDRESS,
+		[WALK_SKIPPED_FRAME] = TRUNCATED_SKIPPED_FRAME,
+		[WALK_JIT_CODE] = TRUNCATED_JIT_CODE,
+		[WALK_32_BIT] = TRUNCATED_32_BIT,
 	};
 
 	for (size_t end = 0; end < NUM_WALK_ENDS; end++) {
@@ -108,6 +106,9 @@ static void count_frames(struct account *account, const struct profile *profile)
 			const struct location *location = profile_get_location(
 				profile, profile_get_stack_location(profile, stack));
 
+			if (location->space == LOCATION_NAMED) /* [truncated]: no code */
+				continue;
+			account->sizeless_frames += location->is_sizeless ? sample->value : 0;
 			if (location->unnamed_reason == UNNAMED_NOT)
 				account->named_frames += sample->value * location->num_frames;
 			else
@@ -116,13 +117,16 @@ static void count_frames(struct account *account, const struct profile *profile)
 	}
 }
 
-void account_count(struct account *account, struct recorder *recorder,
-		   struct symbolizer *symbolizer)
+void account_count(struct account *account, struct recorder *recorder, const struct names *names)
 {
-	account->ticks = recorder_get_account(recorder);
-	count_user_stacks(account, recorder, symbolizer);
+	count_user_stacks(account, recorder, names);
 	count_walks(account);
 	count_frames(account, recorder_get_profile(recorder));
+}
+
+uint64_t account_sum_whole(const struct account *account)
+{
+	return account->complete_user_stacks + account->ticks.in_exec;
 }
 
 uint64_t account_sum_truncated(const struct account *account)
@@ -176,7 +180,9 @@ int account_keep(const struct account *account, struct profile *profile)
 		{"user_stacks.complete", account->complete_user_stacks},
 		{"user_stacks.in_exec", ticks->in_exec},
 		{"user_stacks.recovered", ticks->recovered},
+		{"user_stacks.unproven", ticks->unproven},
 		{"frames.named", account->named_frames},
+		{"frames.sizeless", account->sizeless_frames},
 	};
 	int err;
 
@@ -217,10 +223,13 @@ static void print_reasons(const struct account *account, struct text *ret)
 		text_printf(ret, "%s\"%s\": %" PRIu64, i ? ", " : "",
 			    truncation_get_name((enum truncation)i),
 			    account->truncated_user_stacks[i]);
-	text_printf(ret, "}, \"recovered\": %" PRIu64 "},\n", account->ticks.recovered);
+	text_printf(ret, "}, \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",
+		    account->ticks.recovered, account->ticks.unproven);
 	text_printf(ret,
-		    "  \"frames\": {\"total\": %" PRIu64 ", \"named\": %" PRIu64 ", \"unnamed\": {",
-		    account->named_frames + account_sum_unnamed(account), account->named_frames);
+		    "  \"frames\": {\"total\": %" PRIu64 ", \"named\": %" PRIu64
+		    ", \"sizeless\": %" PRIu64 ", \"unnamed\": {",
+		    account->named_frames + account_sum_unnamed(account), account->named_frames,
+		    account->sizeless_frames);
 	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
 		text_printf(ret, "%s\"%s\": %" PRIu64, i > UNNAMED_NOT + 1 ? ", " : "",
 			    unnamed_reason_get_name((enum unnamed_reason)i),
@@ -235,9 +244,10 @@ static void print_scheduling(const struct scheduling_counts *counts, struct text
 	text_printf(ret,
 		    "  \"sched\": {\"fired\": %" PRIu64 ", \"switches\": %" PRIu64
 		    ", \"wakings\": %" PRIu64 ", \"lost\": {\"ring\": %" PRIu64
-		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 "}},\n",
-		    counts->fired, counts->switches, counts->wakings, counts->lost_ring,
-		    counts->lost_nested, counts->lost_storage);
+		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 ", \"unseen\": %" PRIu64
+		    "}},\n",
+		    counts->fired, counts->switches, counts->wakeups, counts->lost_ring,
+		    counts->lost_nested, counts->lost_storage, counts->lost_unseen);
 }
 
 void account_print_json(const struct account *account, struct text *ret)
@@ -270,9 +280,11 @@ void account_print_json(const struct account *account, struct text *ret)
 	text_printf(ret,
 		    "  \"processes\": {\"forks\": %" PRIu64 ", \"execs\": %" PRIu64
 		    ", \"exits\": %" PRIu64 ", \"missed_execs\": %" PRIu64
-		    ", \"lost_events\": %" PRIu64 ", \"late_events\": %" PRIu64 "},\n",
+		    ", \"lost_events\": %" PRIu64 ", \"late_events\": %" PRIu64
+		    ", \"cut_code_maps\": %" PRIu64 ", \"unopened_files\": %" PRIu64 "},\n",
 		    ticks->processes.forks, ticks->processes.execs, ticks->processes.exits,
-		    ticks->processes.missed_execs, ticks->lost_side_band, ticks->late_events);
+		    ticks->processes.missed_execs, ticks->lost_side_band, ticks->late_events,
+		    ticks->processes.cut_code_maps, ticks->unopened_files);
 	text_printf(ret,
 		    "  \"profiler\": {\"cpu_ns\": %" PRIu64 ", \"total_cpu_ns\": %" PRIu64
 		    ", \"max_rss_bytes\": %" PRIu64 ", \"recording_rss_bytes\": %" PRIu64

@@ -11,21 +11,24 @@
 #include "base/text.h"
 #include "collect/recorder.h"
 #include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/naming.h"
 
 /* Why a user stack is not complete. */
 enum truncation {
-	TRUNCATED_FRAME_POINTER, /* the code keeps no frame pointer: the chain broke */
-	TRUNCATED_DEPTH,         /* deeper than is walked */
+	TRUNCATED_FRAME_POINTER, /* code without frame pointers broke the chain */
+	TRUNCATED_DEPTH,         /* the depth limit was reached */
 	TRUNCATED_NO_STACK,      /* nothing could be read */
-	TRUNCATED_NO_PROCESS,  /* its mappings were not known yet, and its raw stack did not help */
-	TRUNCATED_NO_MAPPING,  /* nothing known is mapped at an address of the stack */
-	TRUNCATED_NO_TABLE,    /* the file's table was not there */
-	TRUNCATED_NO_RULE,     /* the table has nothing for the address */
-	TRUNCATED_UNSUPPORTED, /* the rule is not one of ours */
-	TRUNCATED_READ,        /* a part of the stack could not be read */
-	TRUNCATED_STUCK,       /* the rules lead in a circle */
-	TRUNCATED_NO_RETURN_ADDRESS, /* what should be one is none */
+	TRUNCATED_NO_PROCESS,    /* its mappings were not known yet, nor later for its raw stack */
+	TRUNCATED_NO_MAPPING,    /* an address of the stack is in no known mapping */
+	TRUNCATED_NO_TABLE,      /* the file's unwind table was not ready */
+	TRUNCATED_NO_RULE,       /* the table has no rule for the address */
+	TRUNCATED_UNSUPPORTED,   /* the call-frame information is not expressible as a rule */
+	TRUNCATED_READ,          /* a part of the stack could not be read */
+	TRUNCATED_STUCK,         /* the CFA does not increase: wrong rules */
+	TRUNCATED_NO_RETURN_ADDRESS, /* the value found does not point into code */
+	TRUNCATED_SKIPPED_FRAME,     /* a step by frame pointer left out a caller */
+	TRUNCATED_JIT_CODE, /* JIT code that is not known to keep frame pointers: perhaps not whole */
+	TRUNCATED_32_BIT,   /* of a 32-bit program: by frame pointer, as far as calls prove it */
 	NUM_TRUNCATIONS,
 };
 
@@ -34,7 +37,8 @@ struct account {
 	uint32_t frequency_hz;
 	uint64_t complete_user_stacks;
 	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
-	uint64_t named_frames; /* frames are counted once for every sample they are in */
+	uint64_t named_frames;    /* frames are counted once for every sample they are in */
+	uint64_t sizeless_frames; /* of the named ones: by symbols without size */
 	uint64_t unnamed_frames[NUM_UNNAMED_REASONS];
 	uint64_t startup_ns;          /* from the program's start to the first tick */
 	uint64_t recording_cpu_ns;    /* our CPU time between start and stop */
@@ -44,18 +48,25 @@ struct account {
 	uint64_t output_ns;           /* from the last tick to finished files */
 };
 
-/* Fill what recorder, symbolizer and profile know; the rest is the caller's to set. */
-void account_count(struct account *account, struct recorder *recorder,
-		   struct symbolizer *symbolizer);
+/*
+ * Fill in what recorder, names and profile know; the caller sets the rest, the ticks before: the
+ * kernel need not be asked then.
+ */
+void account_count(struct account *account, struct recorder *recorder, const struct names *names);
 
 uint64_t account_sum_truncated(const struct account *account);
+/*
+ * User stacks that lack nothing: those that are complete, and those of threads in an exec that has
+ * taken the old program's away, whose stack is the kernel's alone.
+ */
+uint64_t account_sum_whole(const struct account *account);
 uint64_t account_sum_unnamed(const struct account *account);
 uint64_t account_sum_lost(const struct account *account);
 
 const char *truncation_get_name(enum truncation truncation);
 
 /*
- * Give the profile what a reader of it must know: its tallies, named as in the JSON object.
+ * Add the account's counts to the profile as tallies, named as in the JSON object, for its readers.
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int account_keep(const struct account *account, struct profile *profile);

@@ -8,7 +8,7 @@
 #include "archive/archive.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/time_words.h"
+#include "cli/time_spec.h"
 
 int archive_inputs_handle(struct archive_inputs *inputs, int id, const char *value)
 {
@@ -33,6 +33,7 @@ void input_paths_release(struct input_paths *paths)
 	array_release(&paths->items);
 }
 
+/* dir NULL: the name is a path already. */
 static int add_path(struct input_paths *paths, const char *dir, const char *name)
 {
 	char **added = array_add(&paths->items);
@@ -50,9 +51,9 @@ static int add_path(struct input_paths *paths, const char *dir, const char *name
 
 static int read_time(const char *option, const char *text, int64_t now_s, int64_t *ret)
 {
-	if (!time_words_read(text, now_s, ret))
+	if (!time_spec_read(text, now_s, ret))
 		return EXIT_DONE;
-	log_error("%s '%s': expected a time: " TIME_WORDS_EXPECTED, option, text);
+	log_error("%s '%s': expected a time: " TIME_SPEC_EXPECTED, option, text);
 	return EXIT_USAGE;
 }
 
@@ -69,27 +70,29 @@ static void print_time(int64_t time_s, char *ret, size_t size)
 static int list_captures(const char *dir, int64_t since_s, int64_t until_s, struct input_paths *ret)
 {
 	_cleanup_(archive_freep) struct archive *archive = NULL;
-	struct archive_list list = {0};
+	_cleanup_(archive_list_release) struct archive_list list = {0};
 	struct error error = {0};
-	int status = EXIT_DONE;
 
 	if (archive_open(dir, false, &archive, &error) ||
 	    archive_list_init(&list, archive, since_s, until_s, &error)) {
 		log_error("%s", error.message);
 		return EXIT_FAILED;
 	}
-	for (size_t i = 0; !status && i < list.captures.length; i++)
-		status = add_path(ret, dir, list.captures.items[i].name);
+	array_for_each (&list.captures, capture) {
+		int status = add_path(ret, dir, capture->name);
+
+		if (status)
+			return status;
+	}
 	if (!list.captures.length) {
 		char since[64], until[64];
 
 		print_time(since_s, since, sizeof(since));
 		print_time(until_s, until, sizeof(until));
 		log_error("there is no capture in '%s' from %s to %s", dir, since, until);
-		status = EXIT_FAILED;
+		return EXIT_FAILED;
 	}
-	archive_list_release(&list);
-	return status;
+	return EXIT_DONE;
 }
 
 int archive_inputs_list(const struct archive_inputs *inputs, char *const *operands,
@@ -98,7 +101,7 @@ int archive_inputs_list(const struct archive_inputs *inputs, char *const *operan
 	int64_t now_s = (int64_t)time(NULL);
 	int64_t since_s = INT64_MIN;
 	int64_t until_s = now_s + 1; /* what began in this second too */
-	int status = EXIT_DONE;
+	int status;
 
 	*ret = (struct input_paths){0};
 	if (!inputs->dir && (inputs->since || inputs->until)) {
@@ -109,20 +112,29 @@ int archive_inputs_list(const struct archive_inputs *inputs, char *const *operan
 		log_error("unexpected '%s': give files or --dir, not both", operands[0]);
 		return EXIT_USAGE;
 	}
-	for (size_t i = 0; !status && i < num_operands; i++)
+	for (size_t i = 0; i < num_operands; i++) {
 		status = add_path(ret, NULL, operands[i]);
+		if (status)
+			return status;
+	}
 	if (!inputs->dir)
-		return status;
-	if (inputs->since)
+		return EXIT_DONE;
+	if (inputs->since) {
 		status = read_time("--since", inputs->since, now_s, &since_s);
-	if (!status && inputs->until)
+		if (status)
+			return status;
+	}
+	if (inputs->until) {
 		status = read_time("--until", inputs->until, now_s, &until_s);
-	if (!status && until_s <= since_s) {
+		if (status)
+			return status;
+	}
+	if (until_s <= since_s) {
 		log_error("--until '%s' is not after --since '%s'",
 			  inputs->until ? inputs->until : "now", inputs->since);
-		status = EXIT_USAGE;
+		return EXIT_USAGE;
 	}
-	return status ? status : list_captures(inputs->dir, since_s, until_s, ret);
+	return list_captures(inputs->dir, since_s, until_s, ret);
 }
 
 int archive_inputs_list_range(const char *dir, const char *option, const char *range,
@@ -132,14 +144,14 @@ int archive_inputs_list_range(const char *dir, const char *option, const char *r
 	int64_t until_s;
 
 	*ret = (struct input_paths){0};
-	switch (time_words_read_range(range, (int64_t)time(NULL), &since_s, &until_s)) {
+	switch (time_spec_read_range(range, (int64_t)time(NULL), &since_s, &until_s)) {
 	case 0:
 		return list_captures(dir, since_s, until_s, ret);
 	case -ERANGE:
 		log_error("%s '%s': the end is not after the beginning", option, range);
 		break;
 	default:
-		log_error("%s '%s': expected FROM..TO, each a time: " TIME_WORDS_EXPECTED, option,
+		log_error("%s '%s': expected FROM..TO, each a time: " TIME_SPEC_EXPECTED, option,
 			  range);
 	}
 	return EXIT_USAGE;

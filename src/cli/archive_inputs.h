@@ -1,6 +1,6 @@
 /*
- * Inputs out of an archive: --dir, --since and --until in the place of files, the same in every
- * command that reads profiles.
+ * Inputs from an archive: --dir, --since and --until instead of files, the same in every command
+ * that reads profiles.
  */
 #ifndef CLI_ARCHIVE_INPUTS_H
 #define CLI_ARCHIVE_INPUTS_H
@@ -12,17 +12,17 @@
 #include "base/attributes.h"
 #include "cli/options.h"
 
-/* Ids apart from those of the commands' own options, and of characters. */
+/* Ids that differ from those of the commands' own options. */
 enum archive_option { OPTION_ARCHIVE = 800, OPTION_SINCE, OPTION_UNTIL };
 
 /* Lines for a command's table. */
-#define ARCHIVE_OPTION_SPECS                                                               \
-	{OPTION_ARCHIVE, 0, "dir", "DIR", "read the captures of an archive, not files"},   \
-		{OPTION_SINCE, 0, "since", "TIME",                                         \
-		 "of the archive: from this time on; 03:12, today,\nyesterday, -2h, "      \
-		 "2026-11-21, 2026-11-21T03:12:05Z"},                                      \
-	{                                                                                  \
-		OPTION_UNTIL, 0, "until", "TIME", "of the archive: before this time (now)" \
+#define ARCHIVE_OPTION_SPECS                                                                 \
+	{OPTION_ARCHIVE, 0, "dir", "DIR", "read the captures of an archive, not files"},     \
+		{OPTION_SINCE, 0, "since", "TIME",                                           \
+		 "archive: captures from this time on; 03:12, today,\nyesterday, -2h, "      \
+		 "2026-11-21, 2026-11-21T03:12:05Z"},                                        \
+	{                                                                                    \
+		OPTION_UNTIL, 0, "until", "TIME", "archive: captures before this time (now)" \
 	}
 
 struct archive_inputs {
@@ -44,7 +44,7 @@ struct input_paths {
  * command  to name in messages
  * ret      the caller releases it
  *
- * Returns an exit status; what is wrong has been told, also when there is no capture.
+ * Returns an exit status; errors have been printed. That there is no capture is one.
  */
 _must_check_ int archive_inputs_list(const struct archive_inputs *inputs, char *const *operands,
 				     size_t num_operands, const char *command,

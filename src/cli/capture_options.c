@@ -18,7 +18,7 @@
 #define DEFAULT_FREE_PERCENT 5
 
 enum capture_option {
-	OPTION_DIR = 700, /* above all characters and the ids of others */
+	OPTION_DIR = 700, /* above the ids of other option groups */
 	OPTION_KEEP,
 	OPTION_MAX_SIZE,
 	OPTION_MIN_FREE,
@@ -39,7 +39,7 @@ const struct option_spec capture_option_specs[] = {
 	{OPTION_RANDOM_DELAY, 0, "random-delay", "TIME",
 	 "wait at first, up to so long: machines of a fleet do\nnot begin all at once"},
 	{OPTION_CONFIG, 0, "config", "FILE",
-	 "take options from FILE, by their long names; those\nof the command line go before"},
+	 "read options from FILE, by their long names; the\ncommand line overrides them"},
 	{OPTION_TO, 0, "to", "FORMAT", "format of the capture (pprof)"},
 	RECORD_TARGET_SPECS,
 	RECORD_SAMPLING_SPECS,
@@ -125,7 +125,10 @@ static int handle(int id, const char *value, void *context)
 	return record_options_handle(&options->record, id, value);
 }
 
-/* The first round: where the configuration is. */
+/*
+ * The first pass over the command line only looks for --config: the file's options have to be
+ * handled first, so that those of the command line override them.
+ */
 static int find_config(int id, const char *value, void *context)
 {
 	struct capture_options *options = context;
@@ -135,6 +138,7 @@ static int find_config(int id, const char *value, void *context)
 	return 0;
 }
 
+/* A file does not name another one. */
 static const struct option_spec *find_spec(const char *name)
 {
 	for (const struct option_spec *spec = capture_option_specs; spec->name; spec++)
@@ -156,6 +160,10 @@ static char *trim(char *text)
 	return text;
 }
 
+/*
+ * The line is taken apart in place: name and value stay in the text, which lives as long as the
+ * options.
+ */
 static int read_line(struct capture_options *options, char *line, const char *path,
 		     unsigned int number, struct error *error)
 {
@@ -206,20 +214,48 @@ static int fail_to_read(const char *path, int err)
 	return err;
 }
 
-static int read_config(struct capture_options *options)
+/*
+ * A capture is made with privileges, and the file says where to: whoever can write it can have files
+ * written and removed. It is root's or ours; with sudo also of the one who has called it.
+ */
+static int check_config(const char *path, const struct stat *status)
 {
-	_cleanup_close_ int fd = open(options->config_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct error error = {0};
-	struct stat status;
-	int err;
+	const char *caller = geteuid() ? NULL : getenv("SUDO_UID");
+	uint64_t caller_uid = 0;
 
-	if (fd < 0 || fstat(fd, &status))
-		return fail_to_read(options->config_path, -errno);
-	if (status.st_mode & S_IWOTH) {
-		log_error("'%s' can be written by everybody: chmod o-w %s", options->config_path,
-			  options->config_path);
+	if (caller && option_read_number(caller, 0, UINT32_MAX, &caller_uid))
+		caller_uid = 0;
+	if (status->st_uid != 0 && status->st_uid != geteuid() && status->st_uid != caller_uid) {
+		log_error("'%s' belongs to another user (uid %u), who could have files written and "
+			  "removed: chown root %s",
+			  path, status->st_uid, path);
 		return -EPERM;
 	}
+	if (status->st_mode & S_IWOTH) {
+		log_error("'%s' can be written by everybody: chmod o-w %s", path, path);
+		return -EPERM;
+	}
+	if ((status->st_mode & S_IWGRP) && status->st_gid != 0 && status->st_gid != getegid()) {
+		log_error("'%s' can be written by another group (gid %u): chmod g-w %s", path,
+			  status->st_gid, path);
+		return -EPERM;
+	}
+	return 0;
+}
+
+static int read_config(struct capture_options *options)
+{
+	struct stat status;
+	/* A FIFO of this name must not hang a service at its start. */
+	_cleanup_close_ int fd = file_open_regular(AT_FDCWD, options->config_path, 0, &status);
+	struct error error = {0};
+	int err;
+
+	if (fd < 0)
+		return fail_to_read(options->config_path, fd);
+	err = check_config(options->config_path, &status);
+	if (err)
+		return err;
 	err = file_read_fd(fd, MAX_CONFIG_BYTES, &options->config);
 	if (err)
 		return fail_to_read(options->config_path, err);

@@ -1,6 +1,6 @@
 /*
- * The options of `stackwide capture`, from the command line and from a configuration file that has
- * them by their long names.
+ * The options of `stackwide capture`, from the command line and from a configuration file with the
+ * same long names. The command line takes precedence.
  */
 #ifndef CLI_CAPTURE_OPTIONS_H
 #define CLI_CAPTURE_OPTIONS_H
@@ -17,9 +17,9 @@ struct capture_options {
 	struct record_options record;
 	const char *dir;
 	const struct format *format;
-	uint64_t keep_s;         /* 0: for good */
-	uint64_t max_size_bytes; /* 0: any */
-	uint64_t min_free_bytes; /* 0: any, or see the next */
+	uint64_t keep_s;         /* 0: forever */
+	uint64_t max_size_bytes; /* 0: no limit */
+	uint64_t min_free_bytes; /* 0: no limit, or min_free_percent */
 	uint32_t min_free_percent;
 	uint64_t random_delay_ns;
 	const char *config_path; /* NULL: none */

@@ -1,6 +1,6 @@
 /*
- * `stackwide capture`: one recording into an archive, for cron and timers. Silent when all is well
- * and nobody watches, because cron mails what it reads.
+ * `stackwide capture`: one recording into an archive, for cron and timers. Silent without a terminal
+ * if all is well, because cron mails all output.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,27 +18,34 @@
 #include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/recording.h"
-#include "cli/stopper.h"
+#include "cli/stop_request.h"
 
+/* Runs in a row that may find another one at work. */
+#define MAX_LEFT_OUT       3
 #define LOWEST_PRIORITY    19
-#define LOWEST_IO_PRIORITY 7 /* of best effort: the idle class may wait for ever */
+#define LOWEST_IO_PRIORITY 7 /* of best effort: the idle class may starve */
 
 struct capture_command {
 	struct capture_options options;
 	uint64_t start_ns; /* of the program, less the random delay */
 	struct archive *archive;
-	struct outputs outputs; /* none: the archive takes the bytes */
-	struct stopper *stopper;
+	struct outputs outputs; /* empty: the archive takes the bytes */
+	struct stop_request *stop_request;
 	struct recording recording;
-	struct archive_expiry expired; /* before and after, summed up */
+	struct archive_file *file;
+	struct archive_expiry expired; /* before and after the recording, added up */
 };
 
-static int tell(int status, const struct error *error)
+static int report(int status, const struct error *error)
 {
 	log_error("%s", error->message);
 	return status;
 }
 
+/*
+ * The number need not be hard to guess, and a machine that has just been booted must not wait for
+ * entropy.
+ */
 static void wait_for_turn(uint64_t max_delay_ns)
 {
 	uint64_t number = 0;
@@ -66,9 +73,9 @@ static void lower_io_priority(void)
 }
 
 /*
- * Not before the samples are in. Setting up needs a tenth of a second of CPU time: on a machine
- * with much to do it would take half a minute at the lowest priority, and what was to be seen would
- * be over; and a recorder that is not let run loses samples.
+ * Called after sampling, for symbolizing and writing. Setting up takes a tenth of a second of CPU
+ * time: on a busy machine that would be half a minute at the lowest priority, and the event of
+ * interest would be over; and a recorder that gets no CPU loses samples.
  */
 static void lower_priority(void)
 {
@@ -76,24 +83,44 @@ static void lower_priority(void)
 		log_debug("the priority cannot be lowered");
 }
 
-/* -EBUSY is no failure: the other run does the work. */
+/* Another capture is running, and does the work; one that runs for ever is a failure of all. */
+static int leave_out(struct capture_command *capture)
+{
+	struct archive_holder holder = archive_count_left_out(capture->archive);
+	char since[64] = "?";
+	struct tm local;
+	time_t since_s = (time_t)holder.since_s;
+
+	if (holder.num_left_out < MAX_LEFT_OUT) {
+		log_warning("another capture into '%s' is still running: this one is left out",
+			    capture->options.dir);
+		return EXIT_DONE;
+	}
+	if (holder.since_s && localtime_r(&since_s, &local))
+		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S", &local);
+	log_error("another capture into '%s' has been running since %s (process %u): this one is "
+		  "left out, as were %u before it; end that process if it hangs",
+		  capture->options.dir, since, holder.pid, holder.num_left_out - 1);
+	return EXIT_FAILED;
+}
+
 static int open_archive(struct capture_command *capture, bool *ret_is_busy)
 {
 	struct error error = {0};
 	int err = archive_open(capture->options.dir, true, &capture->archive, &error);
 
 	*ret_is_busy = false;
-	if (!err)
-		err = archive_lock(capture->archive, &error);
+	if (err)
+		return report(EXIT_FAILED, &error);
+	err = archive_lock(capture->archive, &error);
 	if (err == -EBUSY) {
-		log_warning("another capture into '%s' is still running: this one is left out",
-			    capture->options.dir);
 		*ret_is_busy = true;
-		return EXIT_DONE;
+		return leave_out(capture);
 	}
-	return err ? tell(EXIT_FAILED, &error) : EXIT_DONE;
+	return err ? report(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
+/* Divided first: the size of a file system times a hundred may leave 64 bits. */
 static uint64_t get_min_free(const struct capture_command *capture, uint64_t total_bytes)
 {
 	if (capture->options.min_free_percent)
@@ -115,7 +142,12 @@ static int expire(struct capture_command *capture, uint64_t min_free_bytes,
 	int err = archive_expire(capture->archive, &limits, protected_name, &expiry, &error);
 
 	if (err)
-		return tell(EXIT_FAILED, &error);
+		return report(EXIT_FAILED, &error);
+	if (expiry.num_spared && expiry.gap_s)
+		log_warning("no capture was made for %" PRIu64
+			    " days, or the clock is wrong: %u older "
+			    "captures are kept until the new ones have aged",
+			    expiry.gap_s / 86400, expiry.num_spared);
 	capture->expired.num_removed += expiry.num_removed;
 	capture->expired.removed_bytes += expiry.removed_bytes;
 	capture->expired.num_kept = expiry.num_kept;
@@ -123,7 +155,13 @@ static int expire(struct capture_command *capture, uint64_t min_free_bytes,
 	return EXIT_DONE;
 }
 
-/* Room for the capture, before anything is recorded. */
+static int fail_to_see(const struct capture_command *capture, int err)
+{
+	log_error("cannot see how full '%s' is: %s", capture->options.dir, strerror(-err));
+	return EXIT_FAILED;
+}
+
+/* Expire old captures before recording, so that there is room for the new one. */
 static int make_room(struct capture_command *capture)
 {
 	uint64_t free_bytes = 0;
@@ -134,16 +172,19 @@ static int make_room(struct capture_command *capture)
 
 	min_free_bytes = get_min_free(capture, total_bytes);
 	status = expire(capture, min_free_bytes, NULL);
-	if (!err)
-		err = archive_get_space(capture->archive, &free_bytes, &total_bytes);
-	if (status || (!err && free_bytes >= min_free_bytes))
+	if (status)
 		return status;
+	/* Age and size were enforced even if the free space of the disk is unknown. */
 	if (err)
-		log_error("cannot see how full '%s' is: %s", capture->options.dir, strerror(-err));
-	else
-		log_error("the disk of '%s' is too full: %" PRIu64 " MB are free, %" PRIu64
-			  " MB must stay so (--min-free)",
-			  capture->options.dir, free_bytes >> 20, min_free_bytes >> 20);
+		return fail_to_see(capture, err);
+	err = archive_get_space(capture->archive, &free_bytes, &total_bytes);
+	if (err)
+		return fail_to_see(capture, err);
+	if (free_bytes >= min_free_bytes)
+		return EXIT_DONE;
+	log_error("the disk of '%s' is too full: %" PRIu64 " MB are free, %" PRIu64
+		  " MB must stay so (--min-free)",
+		  capture->options.dir, free_bytes >> 20, min_free_bytes >> 20);
 	return EXIT_FAILED;
 }
 
@@ -155,8 +196,8 @@ static int record(struct capture_command *capture)
 	uint64_t end_ns;
 	int status;
 
-	capture->stopper = stopper_new(&capture->outputs);
-	if (!capture->stopper) {
+	capture->stop_request = stop_request_new(&capture->outputs);
+	if (!capture->stop_request) {
 		log_error("cannot start a thread: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
@@ -166,17 +207,17 @@ static int record(struct capture_command *capture)
 	status = recording_set_up(recording, &target);
 	if (status)
 		return status;
+	recording_give_up_rights(recording);
 	recording_start(recording, capture->start_ns);
 	end_ns = clock_now_ns() + capture->options.record.duration_ns;
-	while (!status && clock_now_ns() < end_ns && !stopper_get_signal(capture->stopper) &&
-	       !recorder_has_ended(recording->recorder))
-		status = recording_read(recording, end_ns, stopper_get_fd(capture->stopper), -1);
-	if (!status)
-		status = recording_stop(recording);
-	if (status)
-		return status;
-	lower_priority();
-	return recording_finish(recording);
+	while (clock_now_ns() < end_ns && !stop_request_get_signal(capture->stop_request) &&
+	       !recorder_has_ended(recording->recorder)) {
+		status = recording_read(recording, end_ns,
+					stop_request_get_fd(capture->stop_request), -1);
+		if (status)
+			return status;
+	}
+	return recording_stop(recording);
 }
 
 static int write_bytes(void *context, const void *data, size_t size)
@@ -184,7 +225,7 @@ static int write_bytes(void *context, const void *data, size_t size)
 	return archive_file_write(context, data, size);
 }
 
-static void show_capture(const struct capture_command *capture, const struct archive_file *file)
+static void show_capture(const struct capture_command *capture)
 {
 	const struct recorder_account *ticks = &capture->recording.account.ticks;
 
@@ -195,48 +236,77 @@ static void show_capture(const struct capture_command *capture, const struct arc
 		"captured %" PRIu64 " samples in %.1f s: %s/%s (%" PRIu64
 		" bytes); %u captures (%" PRIu64 " MB) are kept, %u were removed\n",
 		ticks->samples, (double)ticks->duration_ns / 1e9, capture->options.dir,
-		archive_file_get_name(file), archive_file_get_size(file), capture->expired.num_kept,
-		capture->expired.kept_bytes >> 20, capture->expired.num_removed);
+		archive_file_get_name(capture->file), archive_file_get_size(capture->file),
+		capture->expired.num_kept, capture->expired.kept_bytes >> 20,
+		capture->expired.num_removed);
 }
 
-static int write_file(struct capture_command *capture, struct archive_file *file)
+static int write_profile(const struct profile *profile, void *context)
 {
+	struct capture_command *capture = context;
 	struct format_opts opts = {.is_compressed = true};
-	struct sink sink = {.write = write_bytes, .context = file};
+	struct sink sink = {.write = write_bytes, .context = capture->file};
+	int err = capture->options.format->write(profile, &opts, &sink);
+
+	if (!err)
+		return EXIT_DONE;
+	log_error("cannot write to '%s': %s", capture->options.dir, strerror(-err));
+	return EXIT_FAILED;
+}
+
+/* Expires once more, now that the new capture is whole and counts among the others. */
+static int commit_profile(void *context)
+{
+	struct capture_command *capture = context;
 	struct error error = {0};
-	int err = capture->options.format->write(recorder_get_profile(capture->recording.recorder),
-						 &opts, &sink);
 	int status;
 
-	if (err)
-		(void)error_set(&error, err, "cannot write to '%s': %s", capture->options.dir,
-				strerror(-err));
-	else
-		err = archive_file_commit(file, &error);
-	if (err)
-		return tell(EXIT_FAILED, &error);
-	status = expire(capture, 0, archive_file_get_name(file));
-	if (!status)
-		show_capture(capture, file);
-	return status;
+	if (archive_file_commit(capture->file, &error))
+		return report(EXIT_FAILED, &error);
+	status = expire(capture, 0, archive_file_get_name(capture->file));
+	if (status)
+		return status;
+	show_capture(capture);
+	return EXIT_DONE;
 }
 
-static int keep(struct capture_command *capture)
+static int rewind_file(void *context)
+{
+	struct capture_command *capture = context;
+
+	return archive_file_rewind(capture->file);
+}
+
+/* A capture goes by the time when sampling began, not by that of writing. */
+static int open_file(struct capture_command *capture)
 {
 	int64_t time_s = (int64_t)(capture->recording.begin_clocks.realtime_ns / NS_PER_SECOND);
-	struct archive_file *file;
 	struct error error = {0};
 	char host[256] = "";
-	int status;
 
 	if (gethostname(host, sizeof(host) - 1) || !host[0])
 		strcpy(host, "localhost");
 	if (archive_file_new(capture->archive, time_s, host, capture->options.format->extension,
-			     &file, &error))
-		return tell(EXIT_FAILED, &error);
-	status = write_file(capture, file);
-	archive_file_free(file);
-	return status;
+			     &capture->file, &error))
+		return report(EXIT_FAILED, &error);
+	return EXIT_DONE;
+}
+
+/* Name, write and keep what was recorded. */
+static int keep(struct capture_command *capture)
+{
+	const struct recording_keeper keeper = {write_profile, commit_profile, rewind_file,
+						capture};
+	int stop_fd = stop_request_get_signal(capture->stop_request)
+			      ? -1
+			      : stop_request_get_fd(capture->stop_request);
+	int status = open_file(capture);
+
+	if (status)
+		return status;
+	lower_priority();
+	capture->recording.keeper = &keeper;
+	return recording_finish(&capture->recording, stop_fd);
 }
 
 static int run(struct capture_command *capture)
@@ -251,8 +321,9 @@ static int run(struct capture_command *capture)
 	if (status || is_busy)
 		return status;
 	status = make_room(capture);
-	if (!status)
-		status = record(capture);
+	if (status)
+		return status;
+	status = record(capture);
 	return status ? status : keep(capture);
 }
 
@@ -264,8 +335,9 @@ static int run_capture(int argc, char **argv)
 
 	if (!parsed)
 		status = run(&capture);
+	archive_file_free(capture.file);
 	recording_release(&capture.recording);
-	stopper_free(capture.stopper);
+	stop_request_free(capture.stop_request);
 	archive_free(capture.archive);
 	capture_options_release(&capture.options);
 	return status;
@@ -276,17 +348,17 @@ const struct command command_capture = {
 	.summary = "record once into an archive, for cron and timers",
 	.usage = "Usage: stackwide capture --dir DIR [-d TIME] [OPTION...]\n"
 		 "       stackwide capture --config FILE [OPTION...]",
-	.help = "A capture is a file DIR/YYYY/MM/DD/HHMMSSZ-HOST.pb.gz, named by when it began, in UTC.\n"
-		"It appears whole or not at all. When another run is still at work on DIR, this one\n"
-		"says so and ends. The oldest captures go by --keep, --max-size and --min-free; the\n"
-		"newest and what is no capture stay. Naming and writing run at the lowest priority.\n"
-		"Captures say nothing when all is well, unless a terminal listens.\n\n"
+	.help = "A capture is a file DIR/YYYY/MM/DD/HHMMSSZ-HOST.pb.gz, named by its start time in UTC. It\n"
+		"is written completely or not at all. If another run is still working on DIR, this one\n"
+		"says so and exits. --keep, --max-size and --min-free remove the oldest captures, never\n"
+		"the newest one or any other file. Symbolizing and writing run at the lowest priority.\n"
+		"A successful run prints nothing, unless standard error is a terminal.\n\n"
 		"Examples:\n"
 		"  sudo stackwide capture --dir /var/lib/stackwide -d 30s --keep 14d --max-size 2G\n"
 		"  stackwide history --dir /var/lib/stackwide --since yesterday\n"
 		"  stackwide report --dir /var/lib/stackwide --since 03:00 --until 03:30\n\n"
-		"Exit status: 0 done (also when another run was at work), 1 failed, 2 usage, 4 not\n"
-		"permitted or not supported by this kernel.\n",
+		"Exit status: 0 done (also if another run was working, but not for the third time in\n"
+		"a row), 1 failed, 2 usage, 4 not permitted or not supported by this kernel.\n",
 	.options = capture_option_specs,
 	.run = run_capture,
 };

@@ -40,7 +40,7 @@ static int handle(int id, const char *value, void *context)
 	return output_options_handle(&conversion->options, id, value, "convert");
 }
 
-static int tell(int status, const struct error *error)
+static int report(int status, const struct error *error)
 {
 	log_error("%s", error->message);
 	return status;
@@ -64,9 +64,13 @@ static int write_profile(struct convert_command *conversion, const struct profil
 	err = outputs_write(&conversion->outputs, profile, &opts, &error);
 	if (err == -EOVERFLOW)
 		return inputs_fail(profile, err, error.message);
-	return err ? tell(EXIT_FAILED, &error) : EXIT_DONE;
+	return err ? report(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
+/*
+ * The files to write are opened before any input is read: who mistypes a path need not wait to
+ * learn it.
+ */
 static int convert(struct convert_command *conversion, char **paths, size_t num_paths)
 {
 	const struct output_request *requests = conversion->options.requests.items;
@@ -81,13 +85,14 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 	}
 	if (outputs_init(&conversion->outputs, requests, conversion->options.requests.length,
 			 &error))
-		return tell(EXIT_USAGE, &error);
-	if (outputs_have_moments(&conversion->outputs) && profile_keep_moments(profile)) {
+		return report(EXIT_USAGE, &error);
+	if (outputs_have_timestamps(&conversion->outputs) && profile_keep_timestamps(profile)) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	if (outputs_open(&conversion->outputs, requests, 0, &error))
-		return tell(EXIT_FAILED, &error);
+	if (outputs_open(&conversion->outputs, requests, 0, OUTPUT_MODE, &error))
+		return report(EXIT_FAILED, &error);
+	/* Zones that only become a trace need not fit into memory. */
 	if (num_paths == 1 &&
 	    zones_conversion_run(paths[0], &conversion->inputs, &conversion->outputs,
 				 conversion->options.is_compressed, &status))
@@ -129,7 +134,7 @@ const struct command command_convert = {
 		"Usage: stackwide convert IN... -o OUT [-o OUT...] [OPTION...]\n"
 		"       stackwide convert --dir DIR [--since TIME] [--until TIME] -o OUT [OPTION...]",
 	.help = "'stackwide help formats' lists what can be read and written. Several inputs are merged. A\n"
-		"format that holds one metric gets that of --metric, or the first.\n\n"
+		"format that holds a single metric gets the one of --metric, else the first.\n\n"
 		"Examples:\n"
 		"  stackwide convert a.folded b.folded -o both.folded\n"
 		"  perf script | stackwide convert - --from perf-script -o perf.folded\n"

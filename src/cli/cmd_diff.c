@@ -1,14 +1,13 @@
 /*
  * `stackwide diff`: what has changed between two recordings.
  *
- * Both are read into one profile, so that what they have in common is there once. The metrics of
- * the first get other names meanwhile, so that equal ones stay apart.
+ * Both are read into one profile, so that equal frames and stacks have equal ids. The metrics of the
+ * first are renamed meanwhile, because importers would merge metrics of equal name.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "analysis/normalize.h"
-#include "analysis/stripped_name.h"
 #include "base/log.h"
 #include "cli/archive_inputs.h"
 #include "cli/command.h"
@@ -16,9 +15,9 @@
 #include "cli/inputs.h"
 #include "cli/output_options.h"
 #include "cli/outputs.h"
-#include "profile/merge.h"
+#include "profile/profile.h"
 
-/* What no importer calls a metric. */
+/* A prefix that no importer gives to a metric. */
 #define ASIDE_PREFIX "\001before "
 
 enum diff_option {
@@ -42,13 +41,14 @@ static const struct option_spec diff_options[] = {
 	INPUT_OPTION_SPECS,
 	{OPTION_ARCHIVE, 0, "dir", "DIR", "compare captures of an archive, not files"},
 	{OPTION_BEFORE, 0, "before", "FROM..TO",
-	 "of the archive: the captures of this time; yesterday\n03:00..yesterday 04:00, -2h..-1h"},
-	{OPTION_AFTER, 0, "after", "FROM..TO", "the captures to compare them with"},
+	 "archive: captures of this time; yesterday\n03:00..yesterday 04:00, -2h..-1h"},
+	{OPTION_AFTER, 0, "after", "FROM..TO", "archive: captures to compare them with"},
 	OUTPUT_FRAME_SPECS,
 	SVG_OPTION_SPECS,
 	{0},
 };
 
+/* Index 0 of the pairs is before, 1 is after. */
 struct diff_command {
 	struct input_options inputs;
 	struct output_options options;
@@ -58,7 +58,7 @@ struct diff_command {
 	bool is_json;
 	size_t top;
 	struct profile *profile;
-	struct diff_side sides[2];
+	struct diff_input sides[2];
 	struct archive_inputs archive;
 	const char *ranges[2];       /* of the archive's time */
 	struct input_paths paths[2]; /* of the files of each side */
@@ -97,13 +97,13 @@ static int handle(int id, const char *value, void *context)
 	return -EINVAL;
 }
 
-static int tell(int status, const struct error *error)
+static int report(int status, const struct error *error)
 {
 	log_error("%s", error->message);
 	return status;
 }
 
-/* Metric `name` of those from `first` on, or the first, or of a comparison what is after. */
+/* The metric `name` among those from `first` on; without a name the first, or METRIC_AFTER. */
 static uint32_t find_metric(const struct profile *profile, uint32_t first, const char *name)
 {
 	uint32_t count = profile_count_metrics(profile);
@@ -123,8 +123,8 @@ static void append_metrics(struct text *text, const struct profile *profile, uin
 }
 
 /* An input without samples has no metric: then there is an empty one. */
-static int choose_metric(struct diff_command *session, uint32_t first, const struct diff_side *side,
-			 uint32_t *ret)
+static int choose_metric(struct diff_command *session, uint32_t first,
+			 const struct diff_input *side, uint32_t *ret)
 {
 	_cleanup_(text_release) struct text names = {0};
 	struct profile *profile = session->profile;
@@ -156,9 +156,10 @@ static bool is_samples(const struct profile *profile, uint32_t metric)
 }
 
 /*
- * How many samples the weight stands for. Where it counts samples, as many; else as many as the
- * input counts in another metric. Else it is unknown, and taken as low as it may be, so that less
- * is called a change: a record is at least one sample, of one metric or, in other formats, of all.
+ * The number of samples behind a weight, which the confidence interval needs. If the metric counts
+ * samples, its sum; else the sum of another metric of the input that does. Else it is unknown, and
+ * the lower bound is taken, so that fewer differences count as changes: a record is at least one
+ * sample, of one metric or, in other formats, of all.
  */
 static uint64_t count_samples(const struct profile *profile, uint32_t first, uint32_t metric,
 			      const struct import_counts *counts)
@@ -185,29 +186,30 @@ static uint64_t count_samples(const struct profile *profile, uint32_t first, uin
 /* All files of one side. */
 static int read_files(struct diff_command *session, size_t i, struct import_counts *ret)
 {
-	int status = EXIT_DONE;
-
-	for (size_t k = 0; !status && k < session->paths[i].items.length; k++) {
+	array_for_each (&session->paths[i].items, path) {
 		struct import_counts counts = {0};
+		int status =
+			inputs_read_file(*path, &session->inputs, session->profile, NULL, &counts);
 
-		status = inputs_read_file(session->paths[i].items.items[k], &session->inputs,
-					  session->profile, NULL, &counts);
+		if (status)
+			return status;
 		ret->records += counts.records;
 	}
-	return status;
+	return EXIT_DONE;
 }
 
 static int read_side(struct diff_command *session, size_t i)
 {
 	struct profile *profile = session->profile;
-	struct diff_side *side = &session->sides[i];
+	struct diff_input *side = &session->sides[i];
 	struct import_counts counts = {0};
 	uint32_t first = profile_count_metrics(profile);
 	uint32_t metric;
 	int status = read_files(session, i, &counts);
 
-	if (!status)
-		status = choose_metric(session, first, side, &metric);
+	if (status)
+		return status;
+	status = choose_metric(session, first, side, &metric);
 	if (status)
 		return status;
 	side->metric_name = strdup(format_get_metric_name(profile, metric));
@@ -219,6 +221,7 @@ static int read_side(struct diff_command *session, size_t i)
 	return EXIT_DONE;
 }
 
+/* From now on the metrics of the second input are new ones, whatever they are called. */
 static int set_aside(struct profile *profile)
 {
 	int err;
@@ -236,7 +239,7 @@ static int set_aside(struct profile *profile)
 	return 0;
 }
 
-/* A profile with nothing but both metrics, where the inputs have more, or names that change. */
+/* Copy both metrics into a new profile, if the inputs have more, or names must be made canonical. */
 static int extract(struct diff_command *session)
 {
 	const struct merged_metric metrics[] = {
@@ -262,10 +265,14 @@ static int extract(struct diff_command *session)
 	return 0;
 }
 
+/*
+ * In the common case, one metric each and names as they are, renaming is enough and nothing is
+ * copied.
+ */
 static int make_comparison(struct diff_command *session)
 {
 	struct profile *profile = session->profile;
-	const struct diff_side *sides = session->sides;
+	const struct diff_input *sides = session->sides;
 	int err;
 
 	if (!string_equals(sides[0].metric_unit, sides[1].metric_unit))
@@ -303,7 +310,7 @@ static int read_sides(struct diff_command *session)
 	return err ? inputs_fail(session->profile, err, NULL) : EXIT_DONE;
 }
 
-/* One that holds a single number a stack would silently keep half of it. */
+/* A format with one number for each stack would silently drop one of the two. */
 static bool holds_comparison(const struct format *format)
 {
 	static const char *const names[] = {"diff.folded", "svg", "json", "html", "pprof"};
@@ -322,7 +329,7 @@ static int open_outputs(struct diff_command *session)
 	if (!session->options.requests.length)
 		return EXIT_DONE;
 	if (outputs_init(&session->outputs, requests, session->options.requests.length, &error))
-		return tell(EXIT_USAGE, &error);
+		return report(EXIT_USAGE, &error);
 	for (size_t i = 0; i < session->outputs.length; i++) {
 		const struct format *format = session->outputs.items[i].format;
 
@@ -332,8 +339,8 @@ static int open_outputs(struct diff_command *session)
 			  format->name);
 		return EXIT_USAGE;
 	}
-	if (outputs_open(&session->outputs, requests, 0, &error))
-		return tell(EXIT_FAILED, &error);
+	if (outputs_open(&session->outputs, requests, 0, OUTPUT_MODE, &error))
+		return report(EXIT_FAILED, &error);
 	return EXIT_DONE;
 }
 
@@ -357,7 +364,7 @@ static int write_outputs(struct diff_command *session)
 	err = outputs_write(&session->outputs, session->profile, &opts, &error);
 	if (err == -EOVERFLOW)
 		return inputs_fail(session->profile, err, NULL);
-	return err ? tell(EXIT_FAILED, &error) : EXIT_DONE;
+	return err ? report(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
 static int write_table(void *context, const struct sink *sink)
@@ -383,19 +390,19 @@ static int print_table(struct diff_command *session)
 		.after_samples = session->sides[1].num_samples,
 	};
 	struct error error = {0};
-	struct frame_tree tree;
+	_cleanup_(frame_tree_release) struct frame_tree tree;
 	int status = EXIT_DONE;
 	int err = frame_tree_init(&tree, session->profile);
 
-	if (!err)
-		err = diff_table_init(&session->table, &tree, &opts);
+	if (err)
+		return inputs_fail(session->profile, err, NULL);
 	session->terminal = terminal_get();
+	err = diff_table_init(&session->table, &tree, &opts);
 	if (err)
 		status = inputs_fail(session->profile, err, NULL);
 	else if (terminal_write(write_table, session, &error))
-		status = tell(EXIT_FAILED, &error);
-	diff_table_release(&session->table);
-	frame_tree_release(&tree);
+		status = report(EXIT_FAILED, &error);
+	diff_table_release(&session->table); /* it borrows the tree */
 	return status;
 }
 
@@ -403,9 +410,10 @@ static int print_table(struct diff_command *session)
 static int find_files(struct diff_command *session, char **operands)
 {
 	static const char *const options[] = {"--before", "--after"};
-	int status = EXIT_DONE;
 
-	for (size_t i = 0; !status && i < 2; i++) {
+	for (size_t i = 0; i < 2; i++) {
+		int status;
+
 		session->sides[i].path = operands ? operands[i] : session->ranges[i];
 		if (operands)
 			status = archive_inputs_list(&session->archive, &operands[i], 1, "diff",
@@ -413,23 +421,30 @@ static int find_files(struct diff_command *session, char **operands)
 		else
 			status = archive_inputs_list_range(session->archive.dir, options[i],
 							   session->ranges[i], &session->paths[i]);
+		if (status)
+			return status;
 	}
-	return status;
+	return EXIT_DONE;
 }
 
 static int compare(struct diff_command *session, char **paths)
 {
 	int status = find_files(session, paths);
 
-	if (!status)
-		status = open_outputs(session);
-	if (!status)
-		status = read_sides(session);
-	if (!status && (!session->outputs.length || session->is_json))
+	if (status)
+		return status;
+	status = open_outputs(session);
+	if (status)
+		return status;
+	status = read_sides(session);
+	if (status)
+		return status;
+	if (!session->outputs.length || session->is_json) {
 		status = print_table(session);
-	if (!status && session->outputs.length)
-		status = write_outputs(session);
-	return status;
+		if (status)
+			return status;
+	}
+	return session->outputs.length ? write_outputs(session) : EXIT_DONE;
 }
 
 static void release(struct diff_command *session)
@@ -475,17 +490,17 @@ const struct command command_diff = {
 	.summary = "show what has changed between two profiles, and what may be noise",
 	.usage = "Usage: stackwide diff BEFORE AFTER [-o OUT...] [OPTION...]\n"
 		 "       stackwide diff --dir DIR --before FROM..TO --after FROM..TO [OPTION...]",
-	.help = "Without -o, a table of functions: the share of each in all samples before and after, by self\n"
-		"(the samples it was running in) and by total (those it was on the stack of); the change in\n"
-		"percentage points; and the interval that holds the true change in 95 of 100 cases, given how\n"
-		"many samples there were. First come the functions whose self share has changed, the greatest\n"
-		"change first; then those of which only the total has; then the rest. A change marked ~ could be\n"
-		"noise: so many functions are compared that some of them move without cause.\n\n"
-		"With -o, both profiles go stack by stack into a file: .diff.folded has both counts, .svg is a\n"
-		"flame graph in which red has grown and blue has shrunk. A stack of one profile has 0 in the\n"
-		"other.\n\n"
-		"Recordings are taken for independent samples. Weights that are none (nanoseconds, bytes) count\n"
-		"as many samples as the input counts beside them, else as it has records.\n\n"
+	.help = "Without -o, prints a table of functions: the share of each in all samples before and after, by\n"
+		"self (samples in which it was running) and by total (samples in which it was on the stack); the\n"
+		"change in percentage points; and its 95 % confidence interval, given the number of samples.\n"
+		"Functions whose self share changed come first, the largest change on top; then those of which\n"
+		"only the total changed; then the rest. A change marked ~ may be noise: where many functions are\n"
+		"compared, some of them change by chance.\n\n"
+		"With -o, writes both profiles stack by stack: .diff.folded has both counts, .svg is a flame\n"
+		"graph in which red has grown and blue has shrunk. A stack that only one profile has counts 0\n"
+		"in the other.\n\n"
+		"Samples are taken to be independent. For weights that are not samples (nanoseconds, bytes), the\n"
+		"number of samples is the input's sample count if it has one, else its number of records.\n\n"
 		"Examples:\n"
 		"  stackwide diff monday.folded tuesday.folded --top 20\n"
 		"  stackwide diff before.folded after.folded -o changes.svg\n"

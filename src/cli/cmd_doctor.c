@@ -1,19 +1,20 @@
 /*
- * `stackwide doctor`: what this machine lets us do, what is missing, and what to do about it. Last,
- * a short recording, which alone decides the exit status.
+ * `stackwide doctor`: which features this machine supports and permits, and how to get the others.
+ * Finally a short recording, which alone decides the exit status.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/confinement.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
-#include "collect/bpf_log.h"
 #include "collect/kernel_features.h"
 #include "collect/recorder.h"
 
@@ -30,13 +31,17 @@ static void print_finding(const struct finding *finding)
 	fflush(stdout);
 }
 
-/* Be busy until then, so that there is something to sample on any machine. */
+/* Use CPU until then, so that there is something to sample even on an idle machine. */
 static void spin_until(uint64_t end_ns)
 {
 	while (clock_now_ns() < end_ns)
 		;
 }
 
+/*
+ * What all checks together cannot say: whether it works. Half a second gives about a hundred
+ * samples of each busy CPU.
+ */
 static int try_recording(struct recorder_account *ret, const char **ret_event_name,
 			 struct error *error)
 {
@@ -44,6 +49,7 @@ static int try_recording(struct recorder_account *ret, const char **ret_event_na
 		.target = {.kind = TARGET_SYSTEM},
 		.frequency_hz = TEST_FREQUENCY_HZ,
 		.user_stacks = USER_STACKS_TABLE,
+		.tables = {.worker_user = CONFINEMENT_DEFAULT_USER},
 	};
 	_cleanup_(recorder_freep) struct recorder *recorder = NULL;
 	int err = recorder_new(&opts, &recorder, error);
@@ -67,8 +73,8 @@ static int try_recording(struct recorder_account *ret, const char **ret_event_na
 	return 0;
 }
 
-static void tell_account(const struct recorder_account *account, const char *event_name,
-			 struct finding *ret)
+static void report_account(const struct recorder_account *account, const char *event_name,
+			   struct finding *ret)
 {
 	uint64_t lost =
 		account->lost_ring_sample + account->lost_ring_stack + account->lost_unknown_stack;
@@ -99,23 +105,41 @@ static int record_for_test(void)
 		snprintf(finding.detail, sizeof(finding.detail), "%.250s",
 			 error.message[0] ? error.message : strerror(-err));
 	else
-		tell_account(&account, event_name, &finding);
+		report_account(&account, event_name, &finding);
 	print_finding(&finding);
 	if (err == -EPERM || err == -ENOTSUP)
 		return EXIT_NOT_PERMITTED;
 	return finding.is_ok ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* kernel_can_be_asked() is called first: the others stand behind it in the order of the members. */
 static struct kernel_answers ask_kernel(void)
 {
-	bpf_log_start();
 	return (struct kernel_answers){
 		.can_be_asked = kernel_can_be_asked(),
 		.has_find_vma = kernel_has_find_vma(),
 		.has_task_registers = kernel_has_task_registers(),
-		.tells_build_ids = kernel_tells_build_ids(),
+		.reports_build_ids = kernel_reports_build_ids(),
 		.counts_bpf_as_locked = kernel_counts_bpf_as_locked(),
 	};
+}
+
+/* A process that tries it. What holds is its exit status. */
+static unsigned int try_confinement(void)
+{
+	struct confinement confinement = {.user = CONFINEMENT_DEFAULT_USER};
+	int wait_status = 0;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return 0;
+	if (!pid)
+		_exit((int)confinement_enter(&confinement));
+	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(wait_status) ? (unsigned int)WEXITSTATUS(wait_status) : 0;
 }
 
 static int refuse(int id _unused_, const char *value _unused_, void *context _unused_)
@@ -141,6 +165,7 @@ static int run_doctor(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	doctor.kernel = ask_kernel();
+	doctor.confinement = try_confinement();
 	for (size_t i = 0; doctor_check(&doctor, i, &finding); i++)
 		print_finding(&finding);
 	return record_for_test();
@@ -148,11 +173,11 @@ static int run_doctor(int argc, char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "show what this machine lets us do, and what is missing",
+	.summary = "check what can be recorded on this machine, and what is missing",
 	.usage = "Usage: stackwide doctor",
-	.help = "A line for each thing that matters: ok, or what is missing, what follows from that, and\n"
-		"the command that mends it. The last line is a real recording of half a second: what\n"
-		"is missing above it is no obstacle when this one is ok.\n\n"
+	.help = "Prints a line for each requirement: ok, or what is missing, the consequence, and the\n"
+		"command that fixes it. The last line is a real recording of half a second: if that is\n"
+		"ok, nothing above it prevents recording.\n\n"
 		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",
 	.options = doctor_options,
 	.run = run_doctor,

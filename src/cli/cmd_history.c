@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
-#include "archive/capture_name.h"
+#include "archive/archive.h"
 #include "base/log.h"
 #include "cli/archive_inputs.h"
 #include "cli/command.h"
@@ -40,7 +40,10 @@ static int handle(int id, const char *value, void *context)
 	return 0;
 }
 
-/* The time in DIR/2026/11/21/030512Z-web1.pb.gz; the path was made from that. */
+/*
+ * The time in DIR/2026/11/21/030512Z-web1.pb.gz; the path was made from that. 0 for a path that is
+ * none of an archive's.
+ */
 static int64_t find_time(const char *path)
 {
 	const char *name = path_basename(path);
@@ -68,7 +71,7 @@ static void print_row(const struct history *history, const struct history_row *r
 	fwrite(text.data, 1, text.length, stdout);
 }
 
-/* One capture. A file that cannot be read has been told, and is left out. */
+/* One capture. A file that cannot be read has been reported, and is skipped. */
 static int add_capture(struct history *history, char *path)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
@@ -95,7 +98,7 @@ static size_t get_columns(void)
 	struct winsize window;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) || window.ws_col < 20)
-		return 0; /* no terminal, or one of no use */
+		return 0; /* no terminal, or of unknown or tiny width */
 	return window.ws_col;
 }
 
@@ -117,22 +120,21 @@ static void print_end(const struct history *history)
 
 static int show(struct history *history)
 {
-	struct input_paths paths;
+	_cleanup_(input_paths_release) struct input_paths paths = {0};
 	int status = archive_inputs_list(&history->archive, NULL, 0, "history", &paths);
-	int err = 0;
 
-	if (!status && history->is_json)
+	if (status)
+		return status;
+	if (history->is_json)
 		fputs("{\n  \"version\": \"" STACKWIDE_VERSION "\",\n  \"captures\": [", stdout);
-	for (size_t i = 0; !status && !err && i < paths.items.length; i++)
-		err = add_capture(history, paths.items.items[i]);
-	if (err) {
+	array_for_each (&paths.items, path) {
+		if (!add_capture(history, *path))
+			continue;
 		log_error("out of memory");
-		status = EXIT_FAILED;
+		return EXIT_FAILED;
 	}
-	if (!status)
-		print_end(history);
-	input_paths_release(&paths);
-	return !status && history->num_unreadable ? EXIT_BAD_INPUT : status;
+	print_end(history);
+	return history->num_unreadable ? EXIT_BAD_INPUT : EXIT_DONE;
 }
 
 static int run_history(int argc, char **argv)
@@ -158,9 +160,9 @@ const struct command command_history = {
 	.name = "history",
 	.summary = "list the captures of an archive",
 	.usage = "Usage: stackwide history --dir DIR [--since TIME] [--until TIME] [--json]",
-	.help = "Of each capture: when it began (local time), its length and samples, how many CPUs were\n"
-		"busy on average, how many of its user stacks are whole, and which process and which\n"
-		"function were busiest. A terminal also gets the load over time as a line of bars.\n\n"
+	.help = "Shows the start of each capture (local time), its duration and number of samples, the\n"
+		"average number of busy CPUs, the share of complete user stacks, and its hottest process\n"
+		"and function. On a terminal, also the load over time as a line of bars.\n\n"
 		"Examples:\n"
 		"  stackwide history --dir /var/lib/stackwide --since yesterday --until today\n"
 		"  stackwide history --dir /var/lib/stackwide --since -2h --json\n",

@@ -1,10 +1,10 @@
 /*
- * `stackwide record`: sets up, waits, names, writes, sums up. Each step is one function that
- * returns 0 or an exit status and has told the user why.
+ * `stackwide record`: set up, sample, symbolize, write, print a summary. Each step is one function
+ * that returns 0 or an exit status and has printed the reason.
  *
  * With --flush there is one recording after the other. The next one is set up while the last still
- * samples; when they have changed places, the last one's frames are named and its files written by
- * a thread of its own. So no tick is lost between them, and no memory is kept from one to the next.
+ * samples; after the switch, a thread symbolizes the last one and writes its files. So no tick is
+ * lost between them, and no memory is kept from one to the next.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -19,7 +19,8 @@
 #include "cli/outputs.h"
 #include "cli/record_options.h"
 #include "cli/recording.h"
-#include "cli/stopper.h"
+#include "cli/stop_request.h"
+#include "cli/target_hints.h"
 #include "cli/workload.h"
 #include "collect/recorder.h"
 
@@ -27,7 +28,7 @@ struct record_command {
 	struct record_options options;
 	uint64_t start_ns; /* of the program */
 	struct outputs outputs;
-	struct stopper *stopper;
+	struct stop_request *stop_request;
 	struct workload workload; /* pid 0: none */
 	struct recording recording;
 	struct recording finishing; /* the one before, on its way to its files */
@@ -61,6 +62,10 @@ static int choose_formats(struct record_command *session)
 	return 0;
 }
 
+/*
+ * A command without a target is itself the target; with -a it runs while the whole machine is
+ * sampled.
+ */
 static struct target choose_target(const struct record_command *session)
 {
 	struct target target = record_options_get_target(&session->options);
@@ -73,40 +78,67 @@ static struct target choose_target(const struct record_command *session)
 	return target;
 }
 
+/* With --user as the one who has called sudo. */
+static int start_workload(struct record_command *session, struct error *error)
+{
+	const struct record_options *options = &session->options;
+	const char *name = getenv("SUDO_USER");
+	struct workload_user user;
+	int err;
+
+	if (!options->is_for_user)
+		return workload_start(&session->workload, options->command, NULL,
+				      session->stop_request, error);
+	if (!name)
+		return error_set(error, -ENOENT,
+				 "--user runs the command as the one who has called sudo, but "
+				 "SUDO_USER is not set");
+	err = workload_user_init(&user, name, error);
+	if (err)
+		return err;
+	err = workload_start(&session->workload, options->command, &user, session->stop_request,
+			     error);
+	workload_user_release(&user);
+	return err;
+}
+
 static int set_up(struct record_command *session)
 {
 	struct target target;
 	struct error error = {0};
+	int status;
 
-	session->stopper = stopper_new(&session->outputs);
-	if (!session->stopper) {
+	session->stop_request = stop_request_new(&session->outputs);
+	if (!session->stop_request) {
 		log_error("cannot start a thread: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	if (session->options.command && workload_start(&session->workload, session->options.command,
-						       session->stopper, &error)) {
+	if (session->options.command && start_workload(session, &error)) {
 		log_error("%s", error.message);
 		return EXIT_FAILED;
 	}
 	target = choose_target(session);
 	session->recording.options = &session->options;
 	session->recording.outputs = &session->outputs;
-	return recording_set_up(&session->recording, &target);
+	status = recording_set_up(&session->recording, &target);
+	if (!status)
+		recording_give_up_rights(&session->recording);
+	return status;
 }
 
-/* Files that cannot be written are known at once, also when they will only be written later. */
+/* Open files now, even if they are written much later: who mistypes a path learns it at once. */
 static int open_outputs(struct record_command *session)
 {
 	int status;
 
 	session->recording.number = session->options.flush_ns ? 1 : 0;
 	status = recording_open_outputs(&session->recording);
-	if (!status && session->options.flush_ns) {
-		outputs_close(&session->outputs);
-		output_file_free(session->recording.stats_file);
-		session->recording.stats_file = NULL;
-	}
-	return status;
+	if (status || !session->options.flush_ns)
+		return status;
+	outputs_close(&session->outputs);
+	output_file_free(session->recording.stats_file);
+	session->recording.stats_file = NULL;
+	return 0;
 }
 
 static int start(struct record_command *session)
@@ -133,33 +165,18 @@ static bool has_target_ended(struct record_command *session)
 	return true;
 }
 
-/* Record until end_ns, until the target or the command has ended, or a signal came. */
-static int record_until(struct record_command *session, uint64_t end_ns, bool *ret_is_over)
-{
-	int status = 0;
-
-	*ret_is_over = false;
-	while (!status && !*ret_is_over && clock_now_ns() < end_ns) {
-		*ret_is_over = stopper_get_signal(session->stopper) || has_target_ended(session);
-		if (!*ret_is_over)
-			status = recording_read(
-				&session->recording, end_ns, stopper_get_fd(session->stopper),
-				session->workload.pid ? session->workload.pid_fd : -1);
-	}
-	return status;
-}
-
 /* A flush of an interval without samples writes nothing. */
 static int finish_flush(struct recording *recording)
 {
 	int status = recording_open_outputs(recording);
 
 	if (!status)
-		status = recording_finish(recording);
+		status = recording_finish(recording, -1);
 	outputs_close(recording->outputs);
 	return status;
 }
 
+/* The flag is set last: whoever sees it may join the thread without waiting long. */
 static void *run_finisher(void *context)
 {
 	struct record_command *session = context;
@@ -178,10 +195,10 @@ static void join_finisher(struct record_command *session)
 	pthread_join(session->finisher, NULL);
 	session->has_finisher = false;
 	recording_release(&session->finishing);
-	malloc_trim(0); /* or memory that one recording needed is kept for good */
+	malloc_trim(0); /* else glibc keeps the memory that one recording needed */
 }
 
-/* Hand the stopped recording to a thread, or finish it here when there can be none. */
+/* Hand the stopped recording to a thread; if none can be created, finish it here. */
 static void start_finisher(struct record_command *session, struct recording *stopped)
 {
 	session->finishing = *stopped;
@@ -205,13 +222,15 @@ static int inherit_target(const struct record_command *session, struct target *t
 	target->starts_on_exec = false;
 	if (target->kind != TARGET_PROCESSES)
 		return 0;
+	target->may_be_gone = true;
+	if (target->leaves_children_out)
+		return 0;
 	if (recorder_list_descendants(session->recording.recorder, target->ids, target->num_ids,
 				      ids, &target->num_ids)) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
 	target->ids = *ids;
-	target->may_be_gone = true;
 	return 0;
 }
 
@@ -224,16 +243,18 @@ static int flush(struct record_command *session)
 	struct target target;
 	int status = inherit_target(session, &target, &ids);
 
-	/* All have ended: the session does too, in a moment. */
-	if (!status && target.kind == TARGET_PROCESSES && !target.num_ids)
+	if (status)
+		return status;
+	/* All have exited: so will the session, shortly. */
+	if (target.kind == TARGET_PROCESSES && !target.num_ids)
 		return 0;
-	if (!status)
-		status = recording_set_up(&next, &target);
+	status = recording_set_up(&next, &target);
 	if (status) {
 		recording_release(&next);
 		return status;
 	}
 	recording_start(&next, clock_now_ns());
+	recorder_hand_over(last.recorder, next.recorder);
 	session->recording = next;
 	status = recording_stop(&last);
 	if (status)
@@ -243,12 +264,33 @@ static int flush(struct record_command *session)
 	return status;
 }
 
-/* A flush waits until the files of the one before are written. */
-static bool can_flush(struct record_command *session)
+/* At once, as it holds all of its recording. */
+static void join_finisher_if_done(struct record_command *session)
 {
 	if (session->has_finisher && __atomic_load_n(&session->is_finished, __ATOMIC_ACQUIRE))
 		join_finisher(session);
-	return !session->has_finisher;
+}
+
+/* Record until end_ns, until the target or the command has ended, or a signal came. */
+static int record_until(struct record_command *session, uint64_t end_ns, bool *ret_is_over)
+{
+	int other_fd = session->workload.pid ? session->workload.pid_fd : -1;
+
+	*ret_is_over = false;
+	while (clock_now_ns() < end_ns) {
+		int status;
+
+		join_finisher_if_done(session);
+		*ret_is_over =
+			stop_request_get_signal(session->stop_request) || has_target_ended(session);
+		if (*ret_is_over)
+			return 0;
+		status = recording_read(&session->recording, end_ns,
+					stop_request_get_fd(session->stop_request), other_fd);
+		if (status)
+			return status;
+	}
+	return 0;
 }
 
 static int record(struct record_command *session)
@@ -259,44 +301,61 @@ static int record(struct record_command *session)
 	uint64_t flush_ns = session->options.flush_ns;
 	uint64_t next_ns = flush_ns ? clock_now_ns() + flush_ns : UINT64_MAX;
 	bool is_over = false;
-	int status = 0;
 
-	while (!status && !is_over && clock_now_ns() < end_ns) {
-		status = record_until(session, next_ns < end_ns ? next_ns : end_ns, &is_over);
-		if (status || is_over || clock_now_ns() >= end_ns || clock_now_ns() < next_ns)
+	while (!is_over && clock_now_ns() < end_ns) {
+		int status = record_until(session, next_ns < end_ns ? next_ns : end_ns, &is_over);
+
+		if (status)
+			return status;
+		if (is_over || clock_now_ns() >= end_ns || clock_now_ns() < next_ns)
 			continue;
-		if (can_flush(session)) {
-			status = flush(session);
-			next_ns += flush_ns;
-		} else {
+		/*
+		 * Writing takes longer than the interval: this one becomes longer, and memory stays
+		 * bounded by two recordings.
+		 */
+		if (session->has_finisher) {
 			next_ns = clock_now_ns() + 10 * NS_PER_MS;
+			continue;
 		}
+		status = flush(session);
+		if (status)
+			return status;
+		next_ns += flush_ns;
 	}
 	session->is_time_over = clock_now_ns() >= end_ns;
-	return status ? status : recording_stop(&session->recording);
+	return recording_stop(&session->recording);
+}
+
+/* A signal that ended the recording does not end the naming, too. */
+static int get_stop_fd(const struct record_command *session)
+{
+	return stop_request_get_signal(session->stop_request)
+		       ? -1
+		       : stop_request_get_fd(session->stop_request);
 }
 
 static int finish(struct record_command *session)
 {
 	if (!session->options.flush_ns)
-		return recording_finish(&session->recording);
+		return recording_finish(&session->recording, get_stop_fd(session));
 	join_finisher(session);
 	if (!recording_is_empty(&session->recording)) {
 		session->recording.number = ++session->num_flushes;
 		session->finish_status |= finish_flush(&session->recording);
 	}
 	if (!session->num_flushes)
-		log_warning("there are no samples: what was to be sampled did not run");
+		target_hints_explain_no_samples(&session->options,
+						clock_now_ns() - session->start_ns);
 	return session->finish_status ? EXIT_FAILED : 0;
 }
 
 /*
- * A command that outlives the recording is told to end: at once where the time is over or we were
- * told to end by name. At Ctrl-C the terminal has told it already.
+ * Terminate a command that outlives the recording: at once if the duration is over or a signal was
+ * sent to us only. At Ctrl-C the terminal has signalled the command as well.
  */
 static void stop_workload(struct record_command *session)
 {
-	int number = stopper_get_signal(session->stopper);
+	int number = stop_request_get_signal(session->stop_request);
 
 	if (session->workload.pid && !workload_has_ended(&session->workload) && number != SIGINT)
 		workload_signal(&session->workload, number ? number : SIGTERM);
@@ -305,7 +364,7 @@ static void stop_workload(struct record_command *session)
 /* The exit status that the command's end makes ours. */
 static int finish_workload(struct record_command *session)
 {
-	bool was_stopped = stopper_get_signal(session->stopper);
+	bool was_stopped = stop_request_get_signal(session->stop_request);
 	struct workload *workload = &session->workload;
 
 	if (!workload->pid)
@@ -318,7 +377,7 @@ static int finish_workload(struct record_command *session)
 			return 0;
 		}
 	}
-	/* When the time was over, the end was our doing. */
+	/* After the duration, the command was terminated by us: no failure of its own. */
 	return session->is_time_over && !was_stopped ? 0 : workload_get_exit_status(workload);
 }
 
@@ -327,14 +386,18 @@ static int run_session(struct record_command *session)
 	int workload_status;
 	int status = choose_formats(session);
 
-	if (!status)
-		status = set_up(session);
-	if (!status)
-		status = open_outputs(session);
-	if (!status)
-		status = start(session);
-	if (!status)
-		status = record(session);
+	if (status)
+		return status;
+	status = set_up(session);
+	if (status)
+		return status;
+	status = open_outputs(session);
+	if (status)
+		return status;
+	status = start(session);
+	if (status)
+		return status;
+	status = record(session);
 	if (status)
 		return status;
 	stop_workload(session);
@@ -354,7 +417,7 @@ static int run_record(int argc, char **argv)
 	join_finisher(&session);
 	workload_close(&session.workload);
 	recording_release(&session.recording);
-	stopper_free(session.stopper);
+	stop_request_free(session.stop_request);
 	outputs_release(&session.outputs);
 	record_options_release(&session.options);
 	return status;
@@ -368,7 +431,7 @@ const struct command command_record = {
 		 "       stackwide record [OPTION...] -- COMMAND...  a command and what it starts",
 	.help = "Without -o, the profile goes to stackwide-HOST-YYYYmmddTHHMMSS.html in the working\n"
 		"directory: the viewer with the profile in it, one page for any browser, that every command\n"
-		"reads again. Ctrl-C finishes and writes; a second Ctrl-C gives up and leaves no file.\n\n"
+		"reads again. Ctrl-C stops and writes; a second Ctrl-C aborts and leaves no file.\n\n"
 		"Examples:\n"
 		"  sudo stackwide record -d 10\n"
 		"  sudo stackwide record -F 999 -p 812 -d 30s -o nginx.folded\n"

@@ -31,7 +31,7 @@ static const struct option_spec report_options[] = {
 	{OPTION_INCLUDE, 0, "include", "KIND:PATTERN",
 	 "only samples that match; may be repeated: all filters\nmust let a sample pass"},
 	{OPTION_EXCLUDE, 0, "exclude", "KIND:PATTERN", "only samples that do not match"},
-	{OPTION_JSON, 0, "json", NULL, "for programs"},
+	{OPTION_JSON, 0, "json", NULL, "print JSON"},
 	INPUT_OPTION_SPECS,
 	ARCHIVE_OPTION_SPECS,
 	{0},
@@ -50,6 +50,10 @@ struct report_command {
 	struct terminal terminal;
 };
 
+/*
+ * The slot is there before the filter: release() frees what is in it, which is NULL as long as
+ * there is none.
+ */
 static int add_filter(struct report_command *session, const char *text, bool excludes)
 {
 	struct error error = {0};
@@ -96,6 +100,10 @@ static int handle(int id, const char *value, void *context)
 {
 	struct report_command *session = context;
 
+	/*
+	 * Options that several commands have carry ids from ranges of their own, above those of a
+	 * command.
+	 */
 	if (id >= (int)OPTION_ARCHIVE)
 		return archive_inputs_handle(&session->archive, id, value);
 	if (id >= (int)OPTION_FROM)
@@ -120,7 +128,7 @@ static int handle(int id, const char *value, void *context)
 	return -EINVAL;
 }
 
-/* A question that nothing answers is more often a slip than meant. */
+/* A filter or fragment that matches nothing is more often a typo than intended. */
 static void warn_of_nothing(const struct report_command *session)
 {
 	const struct report *report = &session->report;
@@ -131,9 +139,12 @@ static void warn_of_nothing(const struct report_command *session)
 	if (!has_samples && report->selection)
 		log_warning("no sample passes the filters");
 	else if (report->fragment && !session->answer.callees.nodes[0].total)
-		log_warning("no stack that is looked at contains '%s'", report->fragment);
+		log_warning("no stack that passes the filters contains '%s'", report->fragment);
 }
 
+/*
+ * The answer borrows from the tree, and the tree from the profile: all three live until release().
+ */
 static int find_answer(struct report_command *session)
 {
 	int err = frame_tree_init(&session->tree, session->profile);
@@ -170,8 +181,9 @@ static int report(struct report_command *session, char **paths, size_t num_paths
 	if (!session->profile)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL);
-	if (!status)
-		status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
+	if (status)
+		return status;
+	status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
 	if (status)
 		return status;
 	session->report.metric = chosen.metric;
@@ -223,28 +235,28 @@ const struct command command_report = {
 	.summary = "show which functions weigh most, what calls them, what they call",
 	.usage = "Usage: stackwide report IN... [OPTION...]\n"
 		 "       stackwide report --dir DIR [--since TIME] [--until TIME] [OPTION...]",
-	.help = "The table has, for every function, its own weight (self: the samples it was running in) and\n"
-		"that with all it calls (total: the samples it was on the stack of), each with its share of\n"
-		"all samples looked at. A recursive function counts once a sample. Functions of equal name in\n"
-		"different modules have rows of their own. 'stackwide help formats' lists what can be read;\n"
-		"several inputs are taken together.\n\n"
-		"A FRAGMENT is a stretch of frames, each called by the one before: malloc, or main;run;malloc.\n"
-		"Where it occurs several times in a stack, the caller is that of the first occurrence and the\n"
-		"callee that of the last, so that callers add up to the fragment's weight, and so do callees\n"
-		"and its own.\n\n"
-		"A filter's KIND says what is compared with PATTERN:\n"
-		"  function   the name of any frame of the stack, as main or, marked, as read_[k]\n"
-		"  fragment   the stack: does it contain main;run? A /regex/ is asked of the whole stack\n"
+	.help = "For every function the table shows its self weight (samples in which it was running) and its\n"
+		"total weight (samples in which it was on the stack), each with its share of all samples that\n"
+		"pass the filters. A recursive function counts once per sample. Functions of the same name in\n"
+		"different modules have separate rows. 'stackwide help formats' lists the formats that can be\n"
+		"read; several inputs are merged.\n\n"
+		"A FRAGMENT is a sequence of frames, each called by the previous one: malloc, or\n"
+		"main;run;malloc. Where it occurs several times in a stack, its caller is that of the first\n"
+		"occurrence and its callee that of the last, so that the callers add up to the fragment's\n"
+		"total, and the callees and its self weight do, too.\n\n"
+		"The KIND of a filter says what PATTERN is compared with:\n"
+		"  function   the name of any frame of the stack: main or, with its annotation, read_[k]\n"
+		"  fragment   consecutive frames of the stack: main;run; a /regex/ matches the whole stack\n"
 		"  thread     the thread's name or id        process   the process's name or id\n"
-		"  file       the input, or the source file of any frame; whole path or last part\n"
-		"  module     the program, library or kernel module of any frame: its last part, or its\n"
-		"             whole path where the input gives it with the code's address, as pprof's does\n"
-		"PATTERN is the whole name, or between slashes a POSIX extended regular expression.\n\n"
+		"  file       the input, or the source file of any frame; full path or last component\n"
+		"  module     the program, library or kernel module of any frame; last component, or full\n"
+		"             path where the input has one, as pprof's does\n"
+		"PATTERN is the full name, or a POSIX extended regular expression between slashes.\n\n"
 		"Examples:\n"
-		"  stackwide report profile.folded --top 20             the twenty functions to look at first\n"
-		"  stackwide report profile.folded --sort total         from the outside in\n"
+		"  stackwide report profile.folded --top 20             the twenty hottest functions\n"
+		"  stackwide report profile.folded --sort total         callers before callees\n"
 		"  stackwide report profile.folded --callers malloc     who allocates?\n"
-		"  stackwide report profile.folded --callees 'main;run' where does run, called by main, spend it?\n"
+		"  stackwide report profile.folded --callees 'main;run' what does run, called by main, call?\n"
 		"  stackwide report a.folded b.folded --exclude function:idle --include 'module:/^libc/'\n"
 		"  stackwide report --dir /var/lib/stackwide --since 03:00 --until 03:30\n"
 		"  perf script | stackwide report - --from perf-script --json | jq .functions[0]\n\n"

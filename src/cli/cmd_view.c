@@ -51,7 +51,7 @@ static int write_page(const char *path, const struct profile *profile)
 	struct sink sink = {.write = write_bytes};
 	int err;
 
-	if (output_file_open(path, &file, &error)) {
+	if (output_file_open(path, OUTPUT_MODE, &file, &error)) {
 		log_error("%s", error.message);
 		return EXIT_FAILED;
 	}
@@ -69,7 +69,11 @@ static int write_page(const char *path, const struct profile *profile)
 	return EXIT_DONE;
 }
 
-/* A name that nobody can have guessed, for the browser to read. The caller frees. */
+/*
+ * A temporary file with an unpredictable name, for the browser to read. The caller frees.
+ * Unpredictable, and made with mkostemps(): in a folder that all may write to, nobody can have put
+ * a link in its place.
+ */
 static char *make_temporary(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -89,7 +93,10 @@ static char *make_temporary(void)
 	return path;
 }
 
-/* Whether a browser was asked to show the page; it goes on when we have ended. */
+/*
+ * Whether a browser could be started; it keeps running after we have exited. The path is an
+ * argument of the script, and no part of it: it may hold anything.
+ */
 static bool open_browser(const char *path)
 {
 	/* The shell splits $BROWSER, and ends before the browser does. */
@@ -111,6 +118,7 @@ static bool open_browser(const char *path)
 	       WEXITSTATUS(status) == 0;
 }
 
+/* The page stays when we exit: the browser may read it at any time. */
 static int show(const struct profile *profile)
 {
 	_cleanup_free_ char *path = make_temporary();
@@ -119,7 +127,7 @@ static int show(const struct profile *profile)
 	if (status)
 		return status;
 	if (!open_browser(path))
-		log_warning("there is no browser to show it: open this file in one");
+		log_warning("no browser found: open this file in one");
 	puts(path);
 	return EXIT_DONE;
 }
@@ -130,11 +138,11 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 	int status = EXIT_DONE;
 
 	if (!viewer_page_exists()) {
-		log_error("this stackwide was built without its viewer; build it again with "
+		log_error("this stackwide was built without the viewer; rebuild it with "
 			  "wasi-libc and lld installed");
 		return EXIT_FAILED;
 	}
-	if (num_paths && (!profile || profile_keep_moments(profile))) {
+	if (num_paths && (!profile || profile_keep_timestamps(profile))) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
@@ -160,9 +168,9 @@ const struct command command_view = {
 	.name = "view",
 	.summary = "show profiles of any format in the browser",
 	.usage = "Usage: stackwide view [IN...] [-o FILE.html] [OPTION...]",
-	.help = "The page is one file that works offline, in any browser, on any machine; more profiles can\n"
-		"be dropped on it. Without IN it is empty. The browser is that of $BROWSER or of the\n"
-		"desktop; where there is none, the page's path is printed.\n\n"
+	.help = "The page is a single file that works offline, in any browser, on any machine; more profiles\n"
+		"can be dropped onto it. Without IN it is empty. It is opened with $BROWSER or the desktop's\n"
+		"browser; without one, the path of the page is printed.\n\n"
 		"Examples:\n"
 		"  stackwide view night.folded\n"
 		"  stackwide view before.pb.gz after.pb.gz -o report.html\n",

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 
 void code_copies_release(struct code_copies *copies)
@@ -10,31 +11,19 @@ void code_copies_release(struct code_copies *copies)
 	tar_release(&copies->tar);
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, data, size);
-
-		if (written <= 0)
-			return false;
-		data += written;
-		size -= (size_t)written;
-	}
-	return true;
-}
-
-/* The bytes as a file of memory: who reads ELF wants a descriptor. */
+/* Bytes as a memfd, because the ELF reader takes a descriptor. */
 static int open_bytes(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("copy of code", MFD_CLOEXEC);
 
-	if (fd >= 0 && !write_all(fd, data, size)) {
+	if (fd >= 0 && file_write_fd(fd, data, size)) {
 		close(fd);
 		return -1;
 	}
 	return fd;
 }
 
+/* A later file of the same path replaces an earlier one, as when tar extracts them. */
 static int open_in_archive(struct code_copies *copies, const char *path)
 {
 	const struct import *import = copies->import;

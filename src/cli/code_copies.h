@@ -1,6 +1,4 @@
-/*
- * Copies of programs and libraries that an input holds itself.
- */
+/* Copies of programs and libraries inside of an input, as gprofng's archives/. */
 #ifndef CLI_CODE_COPIES_H
 #define CLI_CODE_COPIES_H
 

@@ -1,15 +1,24 @@
+/*
+ * For a file of a recording, the same file here. Folders that the user names come first, by build
+ * ID and then by path, whole or its last part; then the path itself on this machine, perf's cache
+ * of files (~/.debug), and a debuginfod server, if the environment names one.
+ *
+ * With a build ID in the recording only a file with that ID is taken. Without one the path has to
+ * do. Recorded paths are foreign: they may lead nowhere but to a regular file.
+ */
 #include "cli/code_finder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "objfile/build_id.h"
 #include "objfile/debug_file.h"
-#include "objfile/debuginfod.h"
 #include "process/file_opener.h"
 
 struct search {
@@ -22,15 +31,17 @@ struct search {
 
 /*
  * Only regular files: a recording may name a device, and opening one may have effects. So may
- * reading what the kernel makes up, whose size it says is 0.
+ * reading files of /proc and /sys, which are regular but have size 0.
  */
 static int open_regular(const char *path)
 {
 	struct stat status;
+	int fd = file_open_regular(AT_FDCWD, path, 0, &status);
 
-	if (stat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size)
-		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || status.st_size)
+		return fd;
+	close(fd);
+	return -ENODATA;
 }
 
 static bool has_build_id(int fd, const struct module *module)
@@ -43,8 +54,11 @@ static bool has_build_id(int fd, const struct module *module)
 	return size == module->build_id_size && !memcmp(found, module->build_id, size);
 }
 
-/* Takes ownership of fd. A debug file under the program's name is no program. */
-static int take_if_wanted(struct search *search, int fd)
+/*
+ * Takes ownership of fd. A debug file under the program's name is no program. Such a
+ * file has the right build ID, and symbols, but not the program's code.
+ */
+static int take_if_matching(struct search *search, int fd)
 {
 	bool is_debug_file = fd >= 0 && debug_file_is_one(fd);
 
@@ -69,10 +83,10 @@ static _printf_(2, 3) int try_path(struct search *search, const char *format, ..
 		path = NULL;
 		return -1;
 	}
-	return take_if_wanted(search, open_regular(path));
+	return take_if_matching(search, open_regular(path));
 }
 
-/* A recorded path is foreign: below a folder it must not lead out of it. */
+/* Recorded paths are untrusted: "../" must not lead out of a folder. */
 static bool leads_out(const char *path)
 {
 	return strstr(path, "/../") || string_ends_with(path, "/..");
@@ -96,16 +110,17 @@ static int search_here(struct search *search)
 	const char *home = search->finder->home;
 	int fd = -1;
 
+	/* The vdso has no path: ours is compared like any other file. */
 	if (string_equals(search->path, "[vdso]") && file_opener_open_vdso(&fd))
 		fd = -1;
 	if (fd >= 0)
-		fd = take_if_wanted(search, fd);
+		fd = take_if_matching(search, fd);
 	else if (search->path[0] == '/')
 		fd = try_path(search, "%s", search->path);
 	if (fd < 0 && home && search->hex[0])
 		fd = try_path(search, "%s/.debug/.build-id/%.2s/%s/elf", home, search->hex,
 			      search->hex + 2);
-	if (fd < 0 && search->hex[0] && debuginfod_is_wanted() &&
+	if (fd < 0 && search->hex[0] && debuginfod_is_enabled() &&
 	    debuginfod_find_program(search->module->build_id, search->module->build_id_size, &fd))
 		fd = -1;
 	return fd;
@@ -123,6 +138,7 @@ int code_finder_open(const struct code_finder *finder, const char *path,
 		fd = search_folder(&search, finder->folders[i]);
 	if (fd < 0)
 		fd = search_here(&search);
+	/* A wrong file was there, and no right one: the user is told which of both it is. */
 	*ret_differs = fd < 0 && search.differs;
 	return fd;
 }

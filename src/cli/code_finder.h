@@ -1,6 +1,4 @@
-/*
- * The files whose code a recording ran, looked for on the machine that reads it.
- */
+/* Finds the files of a recording's modules on the machine that reads it. */
 #ifndef CLI_CODE_FINDER_H
 #define CLI_CODE_FINDER_H
 
@@ -12,7 +10,7 @@
 #include "profile/profile.h"
 
 struct code_finder {
-	const char *const *folders; /* of --symbols: asked first, in this order */
+	const char *const *folders; /* of --symbols: searched first, in this order */
 	size_t num_folders;
 	const char *home; /* holds perf's own store, .debug; NULL: none */
 };

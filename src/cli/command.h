@@ -10,7 +10,7 @@
 
 /* Exit status of every command; a workload's own status may take the place of EXIT_DONE. */
 enum exit_status {
-	EXIT_SHOW_HELP = -1, /* a command's wish; the program then ends with EXIT_DONE */
+	EXIT_SHOW_HELP = -1, /* asks main() to print the help and exit with EXIT_DONE */
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
@@ -21,8 +21,8 @@ enum exit_status {
 struct command {
 	const char *name;
 	const char *summary;               /* one line, for the list of commands */
-	const char *usage;                 /* lines that say how it is called */
-	const char *help;                  /* what to know beyond the options; may be NULL */
+	const char *usage;                 /* lines "Usage: stackwide …" */
+	const char *help;                  /* text below the options; may be NULL */
 	const struct option_spec *options; /* ended by an entry without name */
 	bool is_hidden;                    /* for developers: help does not list it */
 	/* argv[0] is "stackwide NAME". Returns an exit status. */

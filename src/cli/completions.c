@@ -1,6 +1,6 @@
 /*
- * Completions for bash, zsh and fish. What the value of an option can be is told by what the
- * option table calls it: FILE, DIR, FORMAT, PID, or words in small letters with bars between them.
+ * Completions for bash, zsh and fish. The name of an option's value in the table says what it can
+ * be: FILE, DIR, FORMAT, PID, or a list of words, "on|off".
  */
 #include <string.h>
 
@@ -8,12 +8,16 @@
 #include "cli/format_list.h"
 #include "cli/generated_text.h"
 
+/* Options without help work and are not advertised. */
 static bool is_shown(const struct option_spec *option)
 {
 	return option->help != NULL;
 }
 
-/* The help in one line; what the shell reads specially is left out. */
+/*
+ * The help on one line, without characters that are special to the shell. Dropping a character is
+ * enough: the text is for reading.
+ */
 static void print_help(const struct option_spec *option, const char *special, FILE *out)
 {
 	for (const char *c = option->help; *c; c++) {
@@ -24,7 +28,7 @@ static void print_help(const struct option_spec *option, const char *special, FI
 	}
 }
 
-/* "on|off" is "on off"; what is in capitals stands for other things. Returns how many there are. */
+/* "on|off" becomes "on off"; placeholders in capitals are skipped. Returns the number of words. */
 static size_t print_words(const char *argument, FILE *out)
 {
 	size_t count = 0;
@@ -195,7 +199,7 @@ void completions_print_zsh(const struct command *const *commands, FILE *out)
 	for (const struct command *const *command = commands; *command; command++)
 		if (!(*command)->is_hidden)
 			fprintf(out, "        '%s:%s'\n", (*command)->name, (*command)->summary);
-	fputs("        'help:tell more'\n    )\n    _describe command commands\n    return\nfi\n"
+	fputs("        'help:show help'\n    )\n    _describe command commands\n    return\nfi\n"
 	      "local command=$words[2]\n"
 	      "shift words\n((CURRENT--))\ncase $command in\n",
 	      out);
@@ -246,7 +250,7 @@ void completions_print_fish(const struct command *const *commands, FILE *out)
 			(*command)->name, (*command)->summary);
 		for_each_option(*command, print_fish_option, out);
 	}
-	fputs("complete -c stackwide -n __fish_use_subcommand -f -a help -d 'tell more'\n"
+	fputs("complete -c stackwide -n __fish_use_subcommand -f -a help -d 'show help'\n"
 	      "complete -c stackwide -n '__fish_seen_subcommand_from help' -f -a '",
 	      out);
 	print_command_names(commands, out);

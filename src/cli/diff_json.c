@@ -9,7 +9,7 @@ static void append_string(struct text *text, const char *string)
 	json_append_string(text, string, strlen(string));
 }
 
-static void append_side(struct text *text, const char *name, const struct diff_side *side,
+static void append_side(struct text *text, const char *name, const struct diff_input *side,
 			uint64_t sum)
 {
 	text_printf(text, "  \"%s\": {\"name\": ", name);

@@ -13,17 +13,17 @@
 #include "formats/format.h"
 
 /* One of the two recordings. All strings are borrowed. */
-struct diff_side {
+struct diff_input {
 	const char *path;
 	char *metric_name; /* as the input calls it */
 	char *metric_unit;
-	uint64_t num_samples; /* that were drawn; 0: as many as the weight says */
+	uint64_t num_samples; /* behind the weight; 0: the weight counts samples */
 };
 
 struct diff_report {
 	const struct diff_table *table;
-	const struct diff_side *before;
-	const struct diff_side *after;
+	const struct diff_input *before;
+	const struct diff_input *after;
 	size_t top; /* at most so many functions; 0: all */
 };
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "base/cells.h"
+#include "base/table_format.h"
 #include "cli/diff_report.h"
 
 /* Columns before the names, with both intervals and without the second. */
@@ -22,14 +22,17 @@
 struct diff_layout {
 	size_t num_rows;
 	size_t name;       /* columns that names fill */
-	size_t name_limit; /* that they are cut to */
+	size_t name_limit; /* to which they are truncated */
 	size_t module_limit;
 	bool is_wide;
 	bool has_color;
 	bool has_modules;
 };
 
-/* Names, and modules if they fit, in what a terminal leaves. */
+/*
+ * Names, and modules if they fit, in what a terminal leaves. Modules are the first to go: names
+ * tell more. MIN_NAME_COLUMNS may make a line longer than the terminal.
+ */
 static void fit(struct diff_layout *layout, size_t num_columns)
 {
 	size_t used = layout->is_wide ? ROW_COLUMNS : NARROW_ROW_COLUMNS;
@@ -51,8 +54,8 @@ static struct diff_layout get_layout(const struct diff_report *report,
 	struct diff_layout layout = {
 		.num_rows = table->num_rows,
 		.name = strlen("function"),
-		.name_limit = CELL_UNLIMITED,
-		.module_limit = CELL_UNLIMITED,
+		.name_limit = TABLE_UNLIMITED_WIDTH,
+		.module_limit = TABLE_UNLIMITED_WIDTH,
 		.is_wide = !terminal->num_columns || terminal->num_columns >= WIDE_COLUMNS,
 		.has_color = terminal->has_color,
 	};
@@ -61,7 +64,7 @@ static struct diff_layout get_layout(const struct diff_report *report,
 		layout.num_rows = report->top;
 	for (size_t i = 0; i < layout.num_rows; i++) {
 		const struct diff_row *row = &table->rows[i];
-		size_t width = cell_get_name_width(row->function, row->function_length);
+		size_t width = table_get_name_width(row->function, row->function_length);
 
 		if (width > layout.name)
 			layout.name = width;
@@ -74,21 +77,25 @@ static struct diff_layout get_layout(const struct diff_report *report,
 	return layout;
 }
 
-static void append_side(struct text *text, const char *name, const struct diff_side *side,
+/*
+ * The number of samples is told where it was not simply the weight, because every interval rests on
+ * it.
+ */
+static void append_side(struct text *text, const char *name, const struct diff_input *side,
 			uint64_t sum)
 {
 	bool is_count = !*side->metric_unit || string_equals(side->metric_unit, "count");
 	const char *what = is_count ? side->metric_name : side->metric_unit;
 
 	text_printf(text, "%-7s ", name);
-	cell_append_count(text, sum, 0);
+	table_append_count(text, sum, 0);
 	text_append_char(text, ' ');
-	cell_append_name(text, what, strlen(what), CELL_UNLIMITED);
+	table_append_name(text, what, strlen(what), TABLE_UNLIMITED_WIDTH);
 	text_append_string(text, " in ");
-	cell_append_name(text, side->path, strlen(side->path), CELL_UNLIMITED);
+	table_append_name(text, side->path, strlen(side->path), TABLE_UNLIMITED_WIDTH);
 	if (side->num_samples && side->num_samples != sum) {
 		text_append_string(text, ", taken as ");
-		cell_append_count(text, side->num_samples, 0);
+		table_append_count(text, side->num_samples, 0);
 		text_append_string(text, " independent samples");
 	}
 	text_append_char(text, '\n');
@@ -111,12 +118,13 @@ static void append_heading(struct text *text, const struct diff_layout *layout)
 		text_printf(text, "%7s  ", "change");
 	text_append_string(text, " function");
 	if (layout->has_modules) {
-		cell_append_blanks(text, layout->name - strlen("function"));
+		table_append_blanks(text, layout->name - strlen("function"));
 		text_append_string(text, "  module");
 	}
 	text_printf(text, "%s\n", normal);
 }
 
+/* Red is more, blue is less, as in differential flame graphs. What may be noise has no colour. */
 static void append_change(struct text *text, const struct diff_change *change,
 			  const struct diff_layout *layout)
 {
@@ -159,12 +167,12 @@ static void append_row(struct text *text, const struct diff_row *row,
 		text_append_char(text, ' ');
 	}
 	text_append_char(text, ' ');
-	columns = cell_append_name(text, row->function, row->function_length, layout->name_limit);
+	columns = table_append_name(text, row->function, row->function_length, layout->name_limit);
 	if (layout->has_modules && *row->module) {
 		if (columns < layout->name)
-			cell_append_blanks(text, layout->name - columns);
+			table_append_blanks(text, layout->name - columns);
 		text_append_string(text, "  ");
-		cell_append_name(text, row->module, strlen(row->module), layout->module_limit);
+		table_append_name(text, row->module, strlen(row->module), layout->module_limit);
 	}
 	text_append_string(text, is_dim ? NORMAL "\n" : "\n");
 }

@@ -1,3 +1,10 @@
+/*
+ * Every check looks at one thing that a recording needs or would be better with, says what it has
+ * found in a word or two, and, where something is missing, names the command that mends it. Checks
+ * change nothing. They read through a descriptor of the root, so that tests can put a folder there,
+ * and ask the kernel nothing by themselves: what can only be found out by trying is in
+ * doctor->kernel.
+ */
 #include "cli/doctor.h"
 
 #include <errno.h>
@@ -10,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/confinement.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -18,6 +26,7 @@
 #define MIN_OPEN_FILES 4096
 #define INITIAL_PID_NS "pid:[4026531836]" /* Linux include/linux/proc_ns.h PROC_PID_INIT_INO */
 
+/* Both return true: the check's own result only says whether it applies. */
 static _printf_(2, 3) bool is_fine(struct finding *finding, const char *format, ...)
 {
 	va_list arguments;
@@ -45,6 +54,7 @@ static _printf_(3, 4) bool is_missing(struct finding *finding, const char *fix, 
 
 /*
  * The beginning of a file below the root, without its last newline; false when it cannot be read.
+ * O_NONBLOCK: below a root that is not the machine's, any of these may be a FIFO.
  */
 static bool read_start(const struct doctor *doctor, const char *path, char *buffer, size_t size)
 {
@@ -92,6 +102,10 @@ static bool read_status(const struct doctor *doctor, const char *name, char *ret
 	return true;
 }
 
+/*
+ * CapEff of /proc/self/status is the effective set as a hexadecimal number, one bit a capability
+ * (capabilities(7)).
+ */
 static bool has_capability(const struct doctor *doctor, unsigned int number)
 {
 	char set[64];
@@ -151,7 +165,7 @@ static bool check_build_ids(const struct doctor *doctor, struct finding *ret)
 {
 	if (is_unknown(doctor, ret))
 		return true;
-	if (doctor->kernel.tells_build_ids)
+	if (doctor->kernel.reports_build_ids)
 		return is_fine(ret, "come with the events of mappings");
 	return is_missing(ret, "boot Linux 5.12 or newer, where that matters",
 			  "do not come with the events of mappings: a file that is gone before it "
@@ -202,6 +216,7 @@ static const struct capability *find_missing(const struct doctor *doctor,
 	return NULL;
 }
 
+/* CAP_SYS_ADMIN held both before Linux 5.8 split them off, and still does. */
 static bool check_capabilities(const struct doctor *doctor, struct finding *ret)
 {
 	static const struct capability needed[] = {
@@ -214,7 +229,7 @@ static bool check_capabilities(const struct doctor *doctor, struct finding *ret)
 	if (!missing)
 		return is_fine(ret, "CAP_BPF and CAP_PERFMON");
 	if (has_capability(doctor, CAP_SYS_ADMIN))
-		return is_fine(ret, "CAP_SYS_ADMIN, which stands for CAP_BPF and CAP_PERFMON");
+		return is_fine(ret, "CAP_SYS_ADMIN, which includes CAP_BPF and CAP_PERFMON");
 	return is_missing(ret, "sudo stackwide doctor", "%s, to %s", missing->name, missing->use);
 }
 
@@ -238,6 +253,10 @@ static bool check_file_access(const struct doctor *doctor, struct finding *ret)
 			  missing->name, missing->use);
 }
 
+/*
+ * Of perf_event_paranoid, 1 and above forbids events of a whole CPU, 2 and above kernel samples, to
+ * those without CAP_PERFMON.
+ */
 static bool check_paranoid(const struct doctor *doctor, struct finding *ret)
 {
 	long level;
@@ -253,6 +272,7 @@ static bool check_paranoid(const struct doctor *doctor, struct finding *ret)
 			  level);
 }
 
+/* The mode in brackets is the one that is on: "none [integrity] confidentiality". */
 static bool check_lockdown(const struct doctor *doctor, struct finding *ret)
 {
 	char modes[128];
@@ -276,6 +296,10 @@ static bool check_jit(const struct doctor *doctor, struct finding *ret)
 			  "BPF programs are interpreted: sampling costs several times as much");
 }
 
+/*
+ * perf rings are locked memory: perf_event_mlock_kb for each CPU is free, more counts against the
+ * user's limit.
+ */
 static bool check_ring_memory(const struct doctor *doctor, struct finding *ret)
 {
 	long limit_kb;
@@ -304,6 +328,7 @@ static bool read_hard_limit(const struct doctor *doctor, unsigned long *ret)
 	return line && sscanf(line, "Max open files %*s %lu", ret) == 1;
 }
 
+/* The hard limit, since a recording raises the soft one to it. */
 static bool check_open_files(const struct doctor *doctor, struct finding *ret)
 {
 	unsigned long limit;
@@ -391,6 +416,10 @@ static bool check_cgroup(const struct doctor *doctor, struct finding *ret)
 			  "version 2 is not mounted: --cgroup has nothing to name");
 }
 
+/*
+ * The inode of the first process namespace is fixed in the kernel; any other number is a namespace
+ * below it.
+ */
 static bool check_container(const struct doctor *doctor, struct finding *ret)
 {
 	char name[64] = "";
@@ -407,14 +436,33 @@ static bool check_container(const struct doctor *doctor, struct finding *ret)
 	return is_fine(ret, is_container ? "in one, but it sees all processes" : "not in one");
 }
 
+/* Without it recording works, but a program that exploits a fault of ours can do more. */
+static bool check_confinement(const struct doctor *doctor, struct finding *ret)
+{
+	if (!(doctor->confinement & CONFINED_CAPABILITIES))
+		return is_missing(
+			ret, "give stackwide no_new_privs and capset(2)",
+			"processes that read programs cannot give up their rights: frames "
+			"are not named");
+	if (!(doctor->confinement & CONFINED_USER))
+		return is_missing(ret, "give the container CAP_SETUID and CAP_SETGID",
+				  "who reads programs remains root, though without capabilities");
+	if (!(doctor->confinement & CONFINED_SYSTEM_CALLS))
+		return is_missing(ret, "a kernel with CONFIG_SECCOMP_FILTER",
+				  "seccomp: who reads programs could open files and start others");
+	return is_fine(ret,
+		       "who reads programs has no rights, and can open, start and send nothing");
+}
+
 static bool check_cache(const struct doctor *doctor, struct finding *ret)
 {
 	if (exists(doctor, "var/cache/stackwide"))
 		return is_fine(ret, "/var/cache/stackwide");
-	return is_missing(ret,
-			  doctor->is_root ? "mkdir -p /var/cache/stackwide"
-					  : "sudo mkdir -p /var/cache/stackwide",
-			  "unwind tables are not kept; the first recording as root begins it");
+	return is_missing(
+		ret,
+		doctor->is_root ? "mkdir -p /var/cache/stackwide"
+				: "sudo mkdir -p /var/cache/stackwide",
+		"unwind tables are not cached yet; the first recording as root creates the cache");
 }
 
 bool doctor_check(const struct doctor *doctor, size_t index, struct finding *ret)
@@ -443,6 +491,7 @@ bool doctor_check(const struct doctor *doctor, size_t index, struct finding *ret
 		{"debuginfod", check_debuginfod},
 		{"cgroups", check_cgroup},
 		{"container", check_container},
+		{"confinement", check_confinement},
 		{"table cache", check_cache},
 	};
 

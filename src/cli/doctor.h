@@ -23,13 +23,14 @@ struct kernel_answers {
 	bool can_be_asked; /* else the others say nothing */
 	bool has_find_vma;
 	bool has_task_registers;
-	bool tells_build_ids;
+	bool reports_build_ids;
 	bool counts_bpf_as_locked;
 };
 
 struct doctor {
-	int root_fd;  /* of the folder that stands for / */
-	bool is_root; /* the user is root; in messages */
+	int root_fd;              /* of the folder that stands for / */
+	unsigned int confinement; /* enum confinement_part: what holds for who reads programs */
+	bool is_root;             /* the user is root; in messages */
 	struct kernel_answers kernel;
 };
 

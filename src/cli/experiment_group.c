@@ -1,3 +1,8 @@
+/*
+ * A group of experiments of Oracle's Performance Analyzer and gprofng: a text file whose first line
+ * is FIRST_LINE and whose others each name an experiment, a folder. Lines with # are comments.
+ * Relative names start at the group's own folder.
+ */
 #include "cli/experiment_group.h"
 
 #include <errno.h>
@@ -17,6 +22,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* Not resolved any further: whoever opens the path looks at what it is. */
 static int add_path(struct experiment_paths *paths, const char *group_path, const char *line,
 		    size_t length)
 {

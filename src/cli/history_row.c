@@ -1,3 +1,10 @@
+/*
+ * One line of the history is made of one capture, which is then forgotten: an archive has
+ * thousands. So a row has copies of the few names that it shows.
+ *
+ * Load is CPU time by time that has passed, in CPUs: samples times their period, by the duration.
+ * What a capture does not tell is -1 and shown as a dash, not as zero.
+ */
 #include "cli/history_row.h"
 
 #include <errno.h>
@@ -47,6 +54,7 @@ static int find_busiest_process(struct history_row *row, const struct profile *p
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
+		/* The first metric, which the busiest function is of as well. */
 		if (sample->metric == 0)
 			names[num_names++] = (struct name_weight){
 				get_process_name(profile, sample->thread), sample->value};
@@ -69,6 +77,7 @@ static int find_busiest_process(struct history_row *row, const struct profile *p
 	return row->process ? 0 : -ENOMEM;
 }
 
+/* Rows come in the order of self weight. */
 static int find_busiest_function(struct history_row *row, const struct profile *profile)
 {
 	_cleanup_(flat_table_release) struct flat_table table = {0};
@@ -164,6 +173,7 @@ static void append_time(struct text *text, int64_t time_s, bool is_for_people)
 	text_append_string(text, buffer);
 }
 
+/* The last column is padded like the others. */
 static void trim_end(struct text *text)
 {
 	while (text->length && text->data[text->length - 1] == ' ')
@@ -234,7 +244,11 @@ void history_row_print_json(const struct history_row *row, struct text *text)
 	text_append_char(text, '}');
 }
 
-/* The highest load of each stretch of time; below 0 where there is none. */
+/*
+ * The highest load of each stretch of time; below 0 where there is none. The width of a column is a
+ * stretch of time, and captures are not evenly spread: several share a column, others are empty.
+ * The highest is shown, because a peak is what one looks for.
+ */
 static double fill_columns(const struct history_row *rows, size_t num_rows, size_t num_columns,
 			   double *columns)
 {

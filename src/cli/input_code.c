@@ -1,3 +1,13 @@
+/*
+ * Code of recordings that were made elsewhere or long ago: for each file that has code without
+ * names, the same file is looked for here, by build ID where the recording has one, and opened;
+ * then the symbolizer treats it like a file of a running process. What is not found is named by
+ * file and offset.
+ *
+ * The kernel is one more file, but one that lies nowhere as it ran. It is named only when it is
+ * certainly the running one, that is, of the same build and loaded at the same address; otherwise
+ * every name would be that of another function.
+ */
 #include "cli/input_code.h"
 
 #include <errno.h>
@@ -12,7 +22,7 @@
 #include "cli/code_copies.h"
 #include "cli/code_finder.h"
 #include "cli/stack_walker.h"
-#include "formats/unnamed_code.h"
+#include "formats/import.h"
 #include "objfile/build_id.h"
 #include "process/process_table.h"
 #include "symbolize/symbolizer.h"
@@ -22,6 +32,10 @@
 #define NOTES_ALIGN     4
 #define DEBUG_ROOT      "/usr/lib/debug"
 
+/*
+ * Modules of the profile and files of the table have the same numbers, which list_modules() sees
+ * to.
+ */
 struct input_code {
 	struct import *import;
 	struct code_finder finder;
@@ -35,6 +49,7 @@ struct input_code {
 
 static int find_module_file(void *context, uint32_t module);
 
+/* The user's folders come before the system's. */
 static char *join_roots(const char *const *folders, size_t num_folders)
 {
 	_cleanup_(text_release) struct text roots = {0};
@@ -56,7 +71,7 @@ struct input_code *input_code_new(struct import *import, const char *const *fold
 	code->copies.import = import;
 	code->finder = (struct code_finder){folders, num_folders, getenv("HOME")};
 	code->debug_root = join_roots(folders, num_folders);
-	code->files = file_table_new(PROC_ROOT, build_id_read_fd);
+	code->files = file_table_new(PROC_ROOT, NULL);
 	code->processes = code->files ? process_table_new(PROC_ROOT, code->files) : NULL;
 	code->walker = code->files ? stack_walker_new(code->files, find_module_file, code) : NULL;
 	if (!code->debug_root || !code->processes || !code->walker) {
@@ -81,7 +96,7 @@ void input_code_free(struct input_code *code)
 
 /* ---- files ---- */
 
-/* A place for every module of the profile, under its number. */
+/* Add every module of the profile to the file table, under the same number. */
 static int list_modules(struct input_code *code)
 {
 	const struct profile *profile = code->import->profile;
@@ -105,7 +120,7 @@ static int list_modules(struct input_code *code)
 	return 0;
 }
 
-/* A file is looked for when it is needed: a recording maps far more than it ran. */
+/* Files are searched when needed: a recording maps far more files than it runs code of. */
 static int find_module_file(void *context, uint32_t number)
 {
 	struct input_code *code = context;
@@ -136,6 +151,7 @@ int input_code_walk(struct input_code *code, const struct import_stack *stack, u
 
 /* ---- the kernel ---- */
 
+/* /sys/kernel/notes holds the ELF notes of the running kernel's image; everybody may read it. */
 static bool has_running_build_id(const struct import_kernel *kernel)
 {
 	_cleanup_free_ uint8_t *notes = malloc(NOTES_MAX_BYTES);
@@ -152,7 +168,7 @@ static bool has_running_build_id(const struct import_kernel *kernel)
 	       id_size == kernel->build_id_size && !memcmp(id, kernel->build_id, id_size);
 }
 
-/* Pipes have no build IDs. */
+/* For recordings through a pipe, which have no build ID of the kernel. */
 static bool has_running_release(const struct import_kernel *kernel)
 {
 	struct utsname names;
@@ -161,7 +177,10 @@ static bool has_running_release(const struct import_kernel *kernel)
 	       string_equals(names.release, kernel->release);
 }
 
-/* The kernel's code lies at another address after each boot, if it is told to. */
+/*
+ * With KASLR, the kernel's text address identifies the boot. Where addresses are hidden
+ * (kptr_restrict) all of them are 0, and no kernel is the running one.
+ */
 static bool has_running_address(const struct import_kernel *kernel)
 {
 	FILE *file = fopen(PROC_ROOT "/kallsyms", "re");
@@ -176,6 +195,10 @@ static bool has_running_address(const struct import_kernel *kernel)
 		uint64_t address;
 		char name[16];
 
+		/*
+		 * Names longer than 15 bytes are cut, and thereby none of the two that are looked
+		 * for.
+		 */
 		if (sscanf(line, "%" SCNx64 " %*c %15s", &address, name) != 2)
 			continue;
 		is_found = string_equals(name, "_text") || string_equals(name, "_stext");
@@ -198,7 +221,7 @@ static int name_other_kernel(struct import *import)
 		return 0;
 	import_warn(import, "recorded under another kernel, or where /proc/kallsyms shows no "
 			    "addresses: kernel functions have no names");
-	return unnamed_code_name(import, true);
+	return unsymbolized_code_name(import, true, UNNAMED_NO_SYMBOL);
 }
 
 /* The files of all locations without frames. */

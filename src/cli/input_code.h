@@ -1,7 +1,6 @@
 /*
- * Names for the code of inputs that have only its addresses, and walks over the stacks that they
- * have only copied: by copies in the input and by the files of this machine. One for each input
- * that is read.
+ * Symbolizes inputs that have addresses only, and walks stacks that they have as copies: by program
+ * files inside of the input and on this machine. One for each input that is read.
  */
 #ifndef CLI_INPUT_CODE_H
 #define CLI_INPUT_CODE_H
@@ -29,8 +28,8 @@ _must_check_ int input_code_walk(struct input_code *code, const struct import_st
 				 uint64_t *pcs, size_t max_pcs, size_t *ret_num);
 
 /*
- * Give frames to all locations that have none. The kernel's get names only when the input was
- * recorded under the kernel that runs now; if not, import->warn() is told.
+ * Give frames to all locations that have none. Kernel addresses get names only if the input was
+ * recorded under the running kernel and boot; if not, import->warn() is called.
  *
  * progress  called now and then, with the context
  *

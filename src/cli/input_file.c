@@ -1,3 +1,14 @@
+/*
+ * An input is read into anonymous memory as a whole, then decompressed, because importers look at
+ * bytes anywhere. It is memory of our own (mmap(), not malloc()) for two reasons: it grows by
+ * mremap() without being copied, and what has been consumed can be given back page by page while
+ * the profile grows.
+ *
+ * Inputs are untrusted. A gzip file of a few kilobytes may expand to gigabytes: decompression stops
+ * when what came out is out of proportion to what went in so far. Names of files in a folder come
+ * from the input as well: they may have no part "..", be no symbolic link themselves, and no FIFO
+ * is waited for.
+ */
 #include "cli/input_file.h"
 
 #include <dirent.h>
@@ -11,20 +22,21 @@
 #include <zlib.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/text.h"
 
-#define FIRST_BYTES (1u << 20) /* of an input whose size is not known */
+#define FIRST_BYTES (1u << 20) /* first allocation for an input of unknown size */
 /* Memory is given back in steps of this. */
 #define RELEASE_BYTES (4u << 20)
 /*
- * What gzip data may unpack to, at every place in it: any real profile, no bomb. A bomb is known
- * when so much of it lies in memory.
+ * The limit of decompressed bytes for the compressed bytes read so far: above any real profile, but
+ * low enough to stop a decompression bomb early.
  */
-#define UNPACK_FREE_BYTES (48u << 20)
-#define UNPACK_RATIO      50
-#define UNPACK_STEP_BYTES (1u << 20)
+#define DECOMPRESS_FREE_BYTES (48u << 20)
+#define DECOMPRESS_RATIO      50
+#define DECOMPRESS_STEP_BYTES (1u << 20)
 
-/* Pages of our own, not of the file: a file that shrinks while it is read cannot kill us. */
+/* Anonymous pages, not a mapping of the file: if that was truncated, we would get SIGBUS. */
 struct pages {
 	uint8_t *data; /* NULL: none */
 	size_t size;   /* bytes in use */
@@ -38,7 +50,7 @@ struct member {
 
 struct input_file {
 	struct pages pages;
-	size_t released; /* bytes at the beginning whose memory is gone */
+	size_t released; /* bytes at the beginning whose memory was given back */
 	int folder_fd;   /* -1: it is none */
 	ARRAY(struct member) members;
 	ARRAY(char *) paths; /* of the files below the folder, once they were asked for */
@@ -74,6 +86,7 @@ static int reserve_pages(struct pages *pages, size_t wanted)
 	return 0;
 }
 
+/* Pipes say no size: their memory doubles. */
 static int read_pages(int fd, struct pages *pages)
 {
 	struct stat status;
@@ -105,27 +118,32 @@ static bool is_gzip(const struct pages *pages)
 	       pages->data[2] == 8;
 }
 
-/* Inflate until the end of the input, or of this member of it. */
-static int inflate_member(z_stream *stream, const struct pages *packed, struct pages *ret)
+/*
+ * Inflate until the end of the input, or of this member of it. Output goes in steps of
+ * DECOMPRESS_STEP_BYTES, so that the ratio is looked at often; zlib's counts have 32 bits.
+ */
+static int inflate_member(z_stream *stream, const struct pages *compressed, struct pages *ret)
 {
 	int state = Z_OK;
 
 	while (state == Z_OK) {
-		size_t taken = (size_t)(stream->next_in - packed->data);
+		size_t taken = (size_t)(stream->next_in - compressed->data);
 		size_t room;
 		int err;
 
-		if (ret->size / UNPACK_RATIO > taken + UNPACK_FREE_BYTES / UNPACK_RATIO)
+		if (ret->size / DECOMPRESS_RATIO > taken + DECOMPRESS_FREE_BYTES / DECOMPRESS_RATIO)
 			return -EFBIG;
 		if (ret->size == ret->mapped || !ret->data) {
 			err = reserve_pages(ret, ret->mapped ? ret->mapped * 2 : FIRST_BYTES);
 			if (err)
 				return err;
 		}
-		stream->avail_in =
-			packed->size - taken > 1u << 30 ? 1u << 30 : (uInt)(packed->size - taken);
+		stream->avail_in = compressed->size - taken > 1u << 30
+					   ? 1u << 30
+					   : (uInt)(compressed->size - taken);
 		room = ret->mapped - ret->size;
-		stream->avail_out = room > UNPACK_STEP_BYTES ? UNPACK_STEP_BYTES : (uInt)room;
+		stream->avail_out =
+			room > DECOMPRESS_STEP_BYTES ? DECOMPRESS_STEP_BYTES : (uInt)room;
 		stream->next_out = ret->data + ret->size;
 		state = inflate(stream, Z_NO_FLUSH);
 		ret->size = (size_t)(stream->next_out - ret->data);
@@ -134,21 +152,22 @@ static int inflate_member(z_stream *stream, const struct pages *packed, struct p
 }
 
 /* A file may be several gzip files one after the other. */
-static int inflate_pages(const struct pages *packed, struct pages *ret, size_t *ret_offset)
+static int inflate_pages(const struct pages *compressed, struct pages *ret, size_t *ret_offset)
 {
-	z_stream stream = {.next_in = packed->data};
+	z_stream stream = {.next_in = compressed->data};
 	int err;
 
+	/* A window of 2^15 bytes, and 16 for gzip's header (zlib.h). */
 	if (inflateInit2(&stream, 15 + 16) != Z_OK)
 		return -ENOMEM;
 	for (;;) {
 		const uint8_t *next;
 
-		err = inflate_member(&stream, packed, ret);
+		err = inflate_member(&stream, compressed, ret);
 		next = stream.next_in;
-		*ret_offset = (size_t)(next - packed->data);
-		/* What follows and is no gzip data is padding, as for gzip itself. */
-		if (err || packed->size - *ret_offset < 3 || next[0] != 0x1f || next[1] != 0x8b)
+		*ret_offset = (size_t)(next - compressed->data);
+		/* Trailing bytes that are no gzip data are ignored, as gzip itself does. */
+		if (err || compressed->size - *ret_offset < 3 || next[0] != 0x1f || next[1] != 0x8b)
 			break;
 		if (inflateReset(&stream) != Z_OK) {
 			err = -ENOMEM;
@@ -159,54 +178,50 @@ static int inflate_pages(const struct pages *packed, struct pages *ret, size_t *
 	return err;
 }
 
-static int unpack(struct pages *pages, const char *name, struct error *error)
+static int decompress(struct pages *pages, const char *name, struct error *error)
 {
-	struct pages unpacked = {0};
+	struct pages decompressed = {0};
 	size_t offset = 0;
-	int err = inflate_pages(pages, &unpacked, &offset);
+	int err = inflate_pages(pages, &decompressed, &offset);
 
 	if (err == -EFBIG)
 		err = error_set(error, -EBADMSG,
-				"%s: at byte %zu: the compressed data unpacks to over %d times "
-				"its size; unpack it with gunzip if that is right",
-				name, offset, UNPACK_RATIO);
+				"%s: at byte %zu: the compressed data expands to over %d times "
+				"its size; decompress it with gunzip if that is right",
+				name, offset, DECOMPRESS_RATIO);
 	else if (err == -EBADMSG)
-		error_set(error, err, "%s: at byte %zu: the compressed data is damaged or cut off",
-			  name, offset);
+		error_set(error, err,
+			  "%s: at byte %zu: the compressed data is damaged or truncated", name,
+			  offset);
 	else if (err)
 		error_set(error, err, "%s: %s", name, strerror(-err));
 	if (err) {
-		release_pages(&unpacked);
+		release_pages(&decompressed);
 		return err;
 	}
 	release_pages(pages);
-	*pages = unpacked;
+	*pages = decompressed;
 	return 0;
 }
 
-/* -EISDIR leaves the descriptor with the caller's file. */
-static int load(struct input_file *file, const char *path, struct error *error)
+/* A folder is kept open. */
+static int load(struct input_file *file, int fd, const char *name, struct error *error)
 {
-	bool is_stdin = string_equals(path, "-");
-	const char *name = is_stdin ? "standard input" : path;
-	_cleanup_close_ int opened = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	int err;
+	int err = read_pages(fd, &file->pages);
 
-	if (!is_stdin && opened < 0)
-		return error_set(error, -errno, "cannot open '%s': %s", path, strerror(errno));
-	err = read_pages(is_stdin ? STDIN_FILENO : opened, &file->pages);
-	if (err == -EISDIR && !is_stdin) {
+	if (err == -EISDIR && fd != STDIN_FILENO) {
 		release_pages(&file->pages);
-		file->folder_fd = opened;
-		opened = -1;
-		return 0;
+		file->folder_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		return file->folder_fd < 0 ? error_set(error, -errno, "cannot open '%s': %s", name,
+						       strerror(errno))
+					   : 0;
 	}
 	if (err)
 		return error_set(error, err, "cannot read '%s': %s", name, strerror(-err));
-	return is_gzip(&file->pages) ? unpack(&file->pages, name, error) : 0;
+	return is_gzip(&file->pages) ? decompress(&file->pages, name, error) : 0;
 }
 
-int input_file_open(const char *path, struct input_file **ret, struct error *error)
+int input_file_open_fd(int fd, const char *path, struct input_file **ret, struct error *error)
 {
 	struct input_file *file = calloc(1, sizeof(*file));
 	int err;
@@ -214,13 +229,25 @@ int input_file_open(const char *path, struct input_file **ret, struct error *err
 	if (!file)
 		return error_set(error, -ENOMEM, "out of memory");
 	file->folder_fd = -1;
-	err = load(file, path, error);
+	err = load(file, fd, path, error);
 	if (err) {
 		input_file_free(file);
 		return err;
 	}
 	*ret = file;
 	return 0;
+}
+
+int input_file_open(const char *path, struct input_file **ret, struct error *error)
+{
+	_cleanup_close_ int opened = -1;
+
+	if (string_equals(path, "-"))
+		return input_file_open_fd(STDIN_FILENO, "standard input", ret, error);
+	opened = open(path, O_RDONLY | O_CLOEXEC);
+	if (opened < 0)
+		return error_set(error, -errno, "cannot open '%s': %s", path, strerror(errno));
+	return input_file_open_fd(opened, path, ret, error);
 }
 
 void input_file_free(struct input_file *file)
@@ -256,7 +283,7 @@ bool input_file_is_folder(const struct input_file *file)
 	return file->folder_fd >= 0;
 }
 
-/* Foreign data says which files it wants: none above the folder. */
+/* The input names the files, and it is untrusted: no "../". */
 static bool leads_out(const char *path)
 {
 	if (path[0] == '/' || !path[0])
@@ -269,6 +296,7 @@ static bool leads_out(const char *path)
 	return false;
 }
 
+/* Takes the pages, which live as long as the file. */
 static int add_member(struct input_file *file, const char *path, struct pages *pages)
 {
 	struct member *added = array_add(&file->members);
@@ -299,24 +327,26 @@ int input_file_open_member(struct input_file *file, const char *path, const uint
 			return 0;
 		}
 	}
-	fd = openat(file->folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = file_open_regular(file->folder_fd, path, O_NOFOLLOW, NULL);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = read_pages(fd, &pages);
-	if (!err)
-		err = add_member(file, path, &pages);
-	if (err) {
-		release_pages(&pages);
-		return err;
-	}
+	if (err)
+		goto err;
+	err = add_member(file, path, &pages);
+	if (err)
+		goto err;
 	*ret_data = pages.data;
 	*ret_size = pages.size;
 	return 0;
+err:
+	release_pages(&pages);
+	return err;
 }
 
 /* ---- what a folder holds ---- */
 
-/* For a folder that was given by mistake, such as /. */
+/* Against listing the whole file system, if the user gives / by mistake. */
 #define MAX_FOLDER_DEPTH 4
 #define MAX_PATHS        65536
 
@@ -398,6 +428,10 @@ int input_file_list_members(struct input_file *file, const char *const **ret_mem
 	return err;
 }
 
+/*
+ * Bytes before the offset read as zero from now on: an importer says so only when it does not go
+ * back.
+ */
 void input_file_advance(struct input_file *file, size_t offset)
 {
 	size_t end = offset & ~(size_t)(RELEASE_BYTES - 1);

@@ -1,6 +1,6 @@
 /*
- * An input in memory: a file, standard input, or a folder whose files are opened by name. What is
- * compressed by gzip is unpacked.
+ * An input in memory: a file, standard input, or a folder whose files are opened by name. Gzip data
+ * is decompressed.
  */
 #ifndef CLI_INPUT_FILE_H
 #define CLI_INPUT_FILE_H
@@ -17,10 +17,13 @@ struct input_file;
 /*
  * path  "-" is standard input; borrowed
  *
- * Returns 0, or negative errno with the reason in error: -EBADMSG for gzip data that is damaged or
- * unpacks to more than anybody means to open.
+ * Returns 0, or negative errno with the reason in error: -EBADMSG for gzip data that is damaged or a
+ * decompression bomb.
  */
 _must_check_ int input_file_open(const char *path, struct input_file **ret, struct error *error);
+/* The same of a file that is open; path is its name for messages. fd is borrowed. */
+_must_check_ int input_file_open_fd(int fd, const char *path, struct input_file **ret,
+				    struct error *error);
 void input_file_free(struct input_file *file);
 
 /* Bytes of a file; NULL and 0 of a folder. Borrowed until input_file_free(). */

@@ -1,25 +1,24 @@
 /*
- * Every command that reads goes through here, so that all of them take the same inputs and answer
- * in the same words. A format's reader only turns bytes into a profile: it opens no files, prints
- * nothing and knows no machine. Whatever it needs of the world around it is a callback of struct
- * import: another file of a folder, a warning, progress, the walk of a copied stack.
+ * All commands that read profiles do it here, so that they accept the same inputs and print the same
+ * messages. An importer only turns bytes into a profile: it opens no files and prints nothing.
+ * Whatever it needs of the system is a callback of struct import: another file of a folder, a
+ * warning, progress, the walk of a copied stack.
  *
  *	open (input_file.c: file, pipe or folder; decompressed)
- *	  → which format? What --from says, else what the bytes are, else the name
+ *	  → choose the format: by --from, else by content, else by name
  *	  → read, into the one profile of all inputs, as a source of its own
- *	  → name code that the file left as addresses (input_code.c), while its source is known
+ *	  → symbolize code that the file has as addresses (input_code.c), while its source is known
  *
- * A format is recognised by content before its name is asked, because names lie more often. Of a
- * folder the names inside it are the content. A group of experiments is no format: it is a list of
- * inputs, each of which goes the same way; it comes from elsewhere, so nothing but folders is
- * followed.
+ * The content is more reliable than the name, so it decides first. The content of a folder is the
+ * names of its files. A group of gprofng experiments is no format but a list of inputs, each of
+ * which is read like this; as the list is untrusted, only folders are accepted in it.
  *
- * What is wrong with an input is told here, once, with the input's name, and becomes an exit
- * status: EXIT_BAD_INPUT where the bytes are at fault, EXIT_FAILED where it is the machine. What
- * was read before an error stays in the profile, which the command then throws away.
+ * An error of an input is printed here, once, with the input's name, and becomes an exit status:
+ * EXIT_BAD_INPUT if the content is wrong, EXIT_FAILED for errors of the system. What was read before
+ * the error stays in the profile, which the command then discards.
  *
- * Limits: an input is in memory as a whole while it is read. The exception, zones that become
- * nothing but a trace, does not come here (zones_conversion.c).
+ * Limits: an input is in memory as a whole while it is read. The exception, zones that are converted
+ * to a trace, is in zones_conversion.c.
  */
 #include "cli/inputs.h"
 
@@ -27,7 +26,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/common_name.h"
+#include "analysis/normalize.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
@@ -35,7 +34,7 @@
 #include "cli/input_code.h"
 #include "cli/input_file.h"
 #include "cli/progress.h"
-#include "formats/zones_text.h"
+#include "formats/zones.h"
 
 static int add_symbols(struct input_options *options, const char *folder)
 {
@@ -80,13 +79,13 @@ int input_options_handle(struct input_options *options, int id, const char *valu
 	case OPTION_SYMBOLS:
 		return add_symbols(options, value);
 	case OPTION_COMMON_NAMES:
-		options->has_common_names = true;
+		options->has_canonical_names = true;
 		return 0;
 	}
 	return -EINVAL;
 }
 
-/* What an importer's callbacks need. */
+/* The context of an importer's callbacks. */
 struct reading {
 	struct input_file *file;
 	struct input_code *code;
@@ -110,7 +109,7 @@ static void advance(void *context, size_t consumed)
 	struct reading *reading = context;
 
 	input_file_advance(reading->file, consumed);
-	/* Only work that takes over a second is worth a line. */
+	/* No progress line for work of less than a second. */
 	if (progress_is_due(&reading->progress) &&
 	    clock_now_ns() - reading->progress.start_ns > NS_PER_SECOND)
 		progress_print(&reading->progress, "reading %s: %zu of %zu MB", reading->name,
@@ -143,7 +142,7 @@ static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
 			       reading->name, num_done, num_total);
 }
 
-/* By content, then by extension, which may have .gz behind it. */
+/* By content, then by extension, without .gz. */
 static const struct format *detect_file(const struct reading *reading)
 {
 	const uint8_t *data = input_file_get_data(reading->file);
@@ -155,7 +154,7 @@ static const struct format *detect_file(const struct reading *reading)
 	return format_detect(name ? name : reading->name, data, size);
 }
 
-/* A folder's format is in its files, else in its name. */
+/* The format of a folder: by the names of its files, else by its own name. */
 static const struct format *choose_format(const struct reading *reading,
 					  const struct input_options *options)
 {
@@ -175,7 +174,7 @@ static const struct format *choose_format(const struct reading *reading,
 	return NULL;
 }
 
-/* What of the input is whole. Captures in binary are written at once. */
+/* The size of the complete records. Text that is still being written may end within a line. */
 static size_t get_whole_size(const struct reading *reading, const struct input_options *options)
 {
 	const uint8_t *data = input_file_get_data(reading->file);
@@ -238,7 +237,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	progress_clear(&reading->progress);
 	if (ret_counts)
 		*ret_counts = import.counts;
-	/* To a format of single files a folder looks like an empty one. */
+	/* An importer of single files has seen a folder as an empty file: say what is wrong. */
 	if (input_file_is_folder(reading->file) && !reading->has_opened_member && err != -ENOMEM)
 		err = import_fail_byte(&import, 0, "expected a file, as %s is one, not a folder",
 				       format->name);
@@ -252,7 +251,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	return EXIT_DONE;
 }
 
-static int tell_out_of_memory(void)
+static int report_out_of_memory(void)
 {
 	log_error("out of memory");
 	return EXIT_FAILED;
@@ -266,7 +265,7 @@ static int read_open_file(struct reading *reading, const struct input_options *o
 
 	progress_init(&reading->progress);
 	if (input_file_list_members(reading->file, &reading->members, &reading->num_members))
-		return tell_out_of_memory();
+		return report_out_of_memory();
 	format = choose_format(reading, options);
 	if (!format) {
 		log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
@@ -287,7 +286,7 @@ static void add_counts(struct import_counts *sum, const struct import_counts *co
 	sum->pruned_weight += counts->pruned_weight;
 }
 
-/* A group is foreign: what it may name are folders, and no device that never ends. */
+/* A group is untrusted: only folders may be members, no devices that can be read forever. */
 static int read_group_member(const struct reading *group, const char *path,
 			     const struct input_options *options, struct profile *profile,
 			     struct timeline *timeline, struct import_counts *counts)
@@ -324,7 +323,7 @@ static int read_group(const struct reading *group, const struct input_options *o
 	*counts = (struct import_counts){0};
 	if (experiment_group_read(&paths, group->name, input_file_get_data(group->file),
 				  input_file_get_size(group->file)))
-		return tell_out_of_memory();
+		return report_out_of_memory();
 	if (!paths.items.length) {
 		log_error("%s: at byte 0: the group names no experiments", group->name);
 		return EXIT_BAD_INPUT;
@@ -342,14 +341,14 @@ static int read_group(const struct reading *group, const struct input_options *o
 static int make_common(struct profile *profile, struct text *text, uint32_t *name)
 {
 	text_truncate(text, 0);
-	common_name_append(text, profile_get_string(profile, *name),
-			   profile_get_string_length(profile, *name));
+	canonical_name_append(text, profile_get_string(profile, *name),
+			      profile_get_string_length(profile, *name));
 	return text->failed ? -ENOMEM
 			    : string_table_add(profile_get_strings(profile),
 					       text->data ? text->data : "", text->length, name);
 }
 
-/* Of the frames that a file has added. */
+/* --common-names, for the frames that a file has added. */
 static int make_names_common(struct profile *profile, uint32_t first_frame)
 {
 	_cleanup_(text_release) struct text text = {0};
@@ -359,7 +358,7 @@ static int make_names_common(struct profile *profile, uint32_t first_frame)
 
 		if (make_common(profile, &text, &frame.name) ||
 		    make_common(profile, &text, &frame.full_name))
-			return tell_out_of_memory();
+			return report_out_of_memory();
 		profile_set_frame_names(profile, i, frame.name, frame.full_name);
 	}
 	return EXIT_DONE;
@@ -371,7 +370,8 @@ int inputs_read_file(const char *path, const struct input_options *options, stru
 	struct reading reading = {.name = string_equals(path, "-") ? "standard input" : path};
 	uint32_t num_frames = profile_count_frames(profile);
 	struct error error = {0};
-	int err = input_file_open(path, &reading.file, &error);
+	int err = options->fd ? input_file_open_fd(*options->fd, path, &reading.file, &error)
+			      : input_file_open(path, &reading.file, &error);
 	int status;
 
 	if (err) {
@@ -384,7 +384,7 @@ int inputs_read_file(const char *path, const struct input_options *options, stru
 	else
 		status = read_open_file(&reading, options, profile, timeline, ret_counts);
 	input_file_free(reading.file);
-	if (status || !options->has_common_names)
+	if (status || !options->has_canonical_names)
 		return status;
 	return make_names_common(profile, num_frames);
 }
@@ -423,7 +423,7 @@ static int find_metric(const struct profile *profile, const char *name, uint32_t
 	return EXIT_USAGE;
 }
 
-/* A comparison is taken alone: what else was read with it would be missing without a word. */
+/* A comparison is shown alone: warn that metrics of other inputs are not. */
 static void warn_of_others(const struct profile *profile, const struct call_tree_opts *tree)
 {
 	_cleanup_(text_release) struct text names = {0};
@@ -468,7 +468,10 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 	return EXIT_DONE;
 }
 
-/* The name of the input with which the sum of a metric goes beyond the limit; NULL: with none. */
+/*
+ * The first input with which the sum of a metric exceeds the limit; NULL: none. Only to name the
+ * culprit: the sums are made again in the order of the samples, up to the input that goes too far.
+ */
 static const char *find_input_beyond(const struct profile *profile, uint64_t limit)
 {
 	uint32_t num_metrics = profile_count_metrics(profile);

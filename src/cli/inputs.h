@@ -1,6 +1,4 @@
-/*
- * The files that a command was given, read into one profile.
- */
+/* Reads the inputs of a command into one profile. */
 #ifndef CLI_INPUTS_H
 #define CLI_INPUTS_H
 
@@ -11,7 +9,7 @@
 #include "cli/options.h"
 #include "formats/format.h"
 
-/* Ids apart from those of the commands' own options. */
+/* Ids that differ from those of the commands' own options. */
 enum input_option {
 	OPTION_FROM = 600,
 	OPTION_METRIC,
@@ -24,8 +22,7 @@ enum input_option {
 /* Lines for a command's table. */
 #define INPUT_OPTION_SPECS                                                               \
 	{OPTION_FROM, 0, "from", "FORMAT",                                               \
-	 "format of the inputs (else: seen by content, then\n"                           \
-	 "by extension)"},                                                               \
+	 "format of the inputs (else: by content, then by\nextension)"},                 \
 		{OPTION_METRIC, 0, "metric", "NAME",                                     \
 		 "what to weigh by, where an input has several\n"                        \
 		 "metrics (else: the first)"},                                           \
@@ -39,10 +36,10 @@ enum input_option {
 	{                                                                                \
 		OPTION_COMMON_NAMES, 0, "common-names", NULL,                            \
 			"Java: one name for lambdas, proxies and others\n"               \
-			"that have other numbers in each run"                            \
+			"that are numbered differently in each run"                      \
 	}
 
-/* Folders that may be given. */
+/* The most folders of --symbols. */
 #define SYMBOL_FOLDERS_MAX 16
 
 struct input_options {
@@ -52,8 +49,9 @@ struct input_options {
 	size_t num_symbols;
 	bool is_strict;
 	bool is_lenient;
-	bool has_common_names;
-	bool is_growing; /* somebody may be writing: a last line without end is left out */
+	bool has_canonical_names;
+	bool is_growing; /* may still be written to: an incomplete last line is ignored */
+	const int *fd;   /* of the file, which is open: the path is its name. NULL: it is opened */
 };
 
 /* One of the options above. Returns 0, or negative (usage error, told). */
@@ -64,20 +62,20 @@ _must_check_ int input_options_handle(struct input_options *options, int id, con
  *
  * timeline  gets what has a time; may be NULL
  *
- * Returns an exit status; what is wrong has been told.
+ * Returns an exit status; errors have been printed.
  */
 _must_check_ int inputs_read(char *const *paths, size_t num_paths,
 			     const struct input_options *options, struct profile *profile,
 			     struct timeline *timeline);
 
-/* The same for one file. ret_counts says what came of it; may be NULL. */
+/* The same for one file, with its import counts; ret_counts may be NULL. */
 _must_check_ int inputs_read_file(const char *path, const struct input_options *options,
 				  struct profile *profile, struct timeline *timeline,
 				  struct import_counts *ret_counts);
 
 /*
- * The metric that the user chose, or the first; of a comparison both. Sets metric and baseline.
- * When there are several and none was chosen, says so.
+ * Set metric and baseline: the metric that the user chose, or the first; both of a comparison. If
+ * there are several and none was chosen, a note says so.
  *
  * Returns an exit status; what is wrong has been told.
  */
@@ -86,8 +84,8 @@ _must_check_ int inputs_choose_metric(const struct profile *profile,
 				      struct call_tree_opts *tree);
 
 /*
- * Tell why what was read cannot be counted or shown, and where a sum of weights was too large, the
- * input with which it became so. An exit status.
+ * Print why the profile cannot be analyzed or written; if a sum of weights overflowed, with the input
+ * that caused it. Returns an exit status.
  *
  * profile  what was read; NULL: nothing yet
  * err      as analysis or a format returns it

@@ -1,3 +1,11 @@
+/*
+ * The first argument chooses a command; everything else is the command's own. A command is a
+ * descriptor (command.h) at the end of its file, from which its help, its manual and the
+ * completions are made as well, so that none of them can be forgotten.
+ *
+ * Without arguments the help goes to standard error and the status is that of wrong usage: a script
+ * that lost its arguments must not look as if it had done something.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/format_list.h"
 
+/* The command that makes manuals and completions is for the build, and in no list. */
 static const struct command *find_command(const char *name)
 {
 	for (const struct command *const *command = command_get_all(); *command; command++)
@@ -29,7 +38,7 @@ static void print_commands(FILE *out)
 	      "  sudo stackwide record -d 10              the whole machine for ten seconds\n"
 	      "  sudo stackwide record -p PID -d 10       one process\n"
 	      "  sudo stackwide record -- COMMAND         a command, from its start to its end\n\n"
-	      "'stackwide help COMMAND' tells more.\n",
+	      "'stackwide help COMMAND' lists its options.\n",
 	      out);
 }
 
@@ -77,13 +86,17 @@ static int run_help(const char *name)
 	return EXIT_DONE;
 }
 
+/*
+ * A command that was asked for help by an option returns EXIT_SHOW_HELP, since only here its
+ * descriptor is at hand.
+ */
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	char name[64];
 	int status;
 
 	snprintf(name, sizeof(name), "stackwide %s", command->name);
-	argv[0] = name; /* what getopt_long begins its messages with */
+	argv[0] = name; /* the prefix of getopt_long's messages */
 	status = command->run(argc, argv);
 	if (status == EXIT_SHOW_HELP) {
 		print_command_help(command, stdout);

@@ -1,13 +1,14 @@
-/*
- * A manual page from what a command says of itself: summary, usage, options, help.
- */
+/* Makes a manual page of a command's descriptor: summary, usage, options, help. */
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/format_list.h"
 #include "cli/generated_text.h"
 
-/* A character as man(7) has it. */
+/*
+ * A character, escaped for man(7). A plain "-" would be typeset as a hyphen, which nobody can paste
+ * into a shell.
+ */
 static void print_char(char c, FILE *out)
 {
 	if (c == '\\')
@@ -18,7 +19,7 @@ static void print_char(char c, FILE *out)
 		fputc(c, out);
 }
 
-/* Text in lines; a line that begins with a dot or a quote is no request. */
+/* Text; a dot or a quote at the start of a line is escaped, else it would be a request. */
 static void print_text(const char *text, FILE *out)
 {
 	bool is_line_start = true;
@@ -31,7 +32,7 @@ static void print_text(const char *text, FILE *out)
 	}
 }
 
-/* Usage and help are laid out by their author; they stay so. */
+/* Usage and help keep their line breaks and indentation. */
 static void print_as_it_is(const char *text, FILE *out)
 {
 	fputs(".nf\n", out);

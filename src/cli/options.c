@@ -14,7 +14,7 @@
 
 static const struct option_spec common_options[] = {
 	{OPTION_QUIET, 'q', "quiet", NULL, "print errors only"},
-	{OPTION_VERBOSE, 'v', "verbose", NULL, "say more about what is done"},
+	{OPTION_VERBOSE, 'v', "verbose", NULL, "print details of what is done"},
 	{OPTION_HELP, 'h', "help", NULL, "print this help"},
 	{0},
 };
@@ -74,7 +74,7 @@ static int handle_option(const struct option_spec *specs, int found,
 		id = find_id(common_options, found);
 	switch (id) {
 	case 0:
-		log_error("see 'stackwide help' for the options"); /* getopt_long has said why */
+		log_error("see 'stackwide help' for the options"); /* getopt_long printed why */
 		return -EINVAL;
 	case OPTION_HELP:
 		return 1;
@@ -104,7 +104,7 @@ int options_parse(const struct option_spec *specs, int argc, char **argv,
 	text_append_string(&tables.short_options, "");
 	if (!array_add(&tables.long_options) || tables.short_options.failed)
 		return -ENOMEM;
-	optind = 0; /* glibc: start anew, whatever was parsed before */
+	optind = 0; /* glibc: reinitialize, as argv may have been parsed before */
 	while ((found = getopt_long(argc, argv, tables.short_options.data,
 				    tables.long_options.items, NULL)) != -1) {
 		err = handle_option(specs, found, handle, context);

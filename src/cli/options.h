@@ -15,8 +15,8 @@ struct option_spec {
 	int id;               /* for the command's handler; above 0 */
 	char short_name;      /* 0: none */
 	const char *name;     /* long name, without dashes */
-	const char *argument; /* what its value is called; NULL: takes none */
-	const char *help;     /* NULL: a developer's option that the help does not show */
+	const char *argument; /* name of its value, "FILE"; NULL: takes none */
+	const char *help;     /* NULL: a hidden option for developers */
 };
 
 /* -h, -q and -v, which all commands have. */
@@ -47,7 +47,7 @@ _must_check_ int option_read_duration(const char *value, uint64_t *ret_ns);
 /* Decimal digits only, from low to high. */
 _must_check_ int option_read_number(const char *value, uint64_t low, uint64_t high, uint64_t *ret);
 
-/* Of --top; what is wrong with it is told. */
+/* The value of --top; errors are printed. */
 _must_check_ int option_read_top(const char *value, size_t *ret);
 
 /* 4096, 500M, 2G: K, M, G and T are powers of 1024. */

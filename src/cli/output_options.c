@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* --to before -o waits for it; --to after the last -o is that one's. */
+/* --to belongs to the next -o, or to the last one if none follows. */
 static int add_output(struct output_options *options, const char *path)
 {
 	struct output_request *request = array_add(&options->requests);

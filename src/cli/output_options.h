@@ -1,6 +1,4 @@
-/*
- * The options that say what is written and how; the same in every command that writes profiles.
- */
+/* The options for output files and formats; the same in every command that writes profiles. */
 #ifndef CLI_OUTPUT_OPTIONS_H
 #define CLI_OUTPUT_OPTIONS_H
 
@@ -9,7 +7,7 @@
 #include "cli/outputs.h"
 #include "cli/svg_options.h"
 
-/* Ids apart from those of the commands' own options. */
+/* Ids that differ from those of the commands' own options. */
 enum output_option {
 	OPTION_OUTPUT = 500,
 	OPTION_TO,
@@ -38,12 +36,13 @@ enum output_option {
 	 "(nginx-812/815) or none"},                                                     \
 	{                                                                                \
 		OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,                        \
-			"do not mark frames with _[k] kernel, _[i] inlined,\n_[j] JIT"   \
+			"do not mark frames with _[k] kernel, _[i] inlined,\n"           \
+			"_[j] JIT, nor stacks with [truncated]"                          \
 	}
 
 struct output_options {
 	ARRAY(struct output_request) requests; /* paths and formats are borrowed from argv */
-	const char *pending_format;            /* of a --to that waits for its -o */
+	const char *pending_format;            /* of a --to whose -o has not come yet */
 	struct call_tree_opts tree;
 	bool is_compressed;
 	struct svg_opts svg;

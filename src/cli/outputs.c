@@ -1,3 +1,8 @@
+/*
+ * Outputs are opened before the work begins, and appear after all of them have been written: a
+ * recording whose third file cannot be written leaves none of them. Standard output and devices are
+ * the exception, for they are written to directly.
+ */
 #include "cli/outputs.h"
 
 #include <errno.h>
@@ -9,7 +14,7 @@
 #include "cli/format_list.h"
 #include "viewer/page.h"
 
-/* Of a file whose name is made up, too. */
+/* The format of a file without -o, which gets a generated name. */
 static const struct format *choose_default(void)
 {
 	if (viewer_page_exists())
@@ -19,6 +24,7 @@ static const struct format *choose_default(void)
 	return &format_svg;
 }
 
+/* The order of what decides: --to, the page where no file is named, the name's extension. */
 static int choose_format(const struct output_request *request, const struct format **ret,
 			 struct error *error)
 {
@@ -42,7 +48,7 @@ static int choose_format(const struct output_request *request, const struct form
 	*ret = format_list_find_path(request->path);
 	if (!*ret)
 		return error_set(error, -EINVAL,
-				 "the name '%s' does not tell its format; end it in .folded or "
+				 "the name '%s' does not say its format; end it in .folded or "
 				 "another extension of 'stackwide help formats', or add --to",
 				 request->path);
 	return 0;
@@ -73,15 +79,18 @@ bool outputs_have_times(const struct outputs *outputs)
 	return false;
 }
 
-bool outputs_have_moments(const struct outputs *outputs)
+bool outputs_have_timestamps(const struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->length; i++)
-		if (outputs->items[i].format->has_moments)
+		if (outputs->items[i].format->has_timestamps)
 			return true;
 	return false;
 }
 
-/* The caller frees. NULL when out of memory. */
+/*
+ * The caller frees. NULL when out of memory. profile.folded becomes profile.2.folded: the extension
+ * stays last, so that the file's format can still be told by it.
+ */
 static char *number_path(const char *path, const char *extension, uint32_t number)
 {
 	size_t length = strlen(path) - strlen(extension);
@@ -98,22 +107,23 @@ static const char *guess_extension(const char *path)
 	return dot && dot != path_basename(path) ? dot : "";
 }
 
-int output_file_open_numbered(const char *path, uint32_t number, struct output_file **ret,
-			      struct error *error)
+int output_file_open_numbered(const char *path, uint32_t number, mode_t mode,
+			      struct output_file **ret, struct error *error)
 {
 	const struct format *format = format_list_find_path(path);
 	const char *extension = format ? format->extension : guess_extension(path);
 	_cleanup_free_ char *name = NULL;
 
+	/* Standard output has no name to number. */
 	if (!number || string_equals(path, "-"))
-		return output_file_open(path, ret, error);
+		return output_file_open(path, mode, ret, error);
 	name = number_path(path, extension, number);
-	return name ? output_file_open(name, ret, error)
+	return name ? output_file_open(name, mode, ret, error)
 		    : error_set(error, -ENOMEM, "out of memory");
 }
 
 int outputs_open(struct outputs *outputs, const struct output_request *requests, uint32_t number,
-		 struct error *error)
+		 mode_t mode, struct error *error)
 {
 	for (size_t i = 0; i < outputs->length; i++) {
 		struct output *output = &outputs->items[i];
@@ -125,7 +135,7 @@ int outputs_open(struct outputs *outputs, const struct output_request *requests,
 			if (!name)
 				return error_set(error, -ENOMEM, "out of memory");
 		}
-		err = output_file_open_numbered(name ? name : requests[i].path, number,
+		err = output_file_open_numbered(name ? name : requests[i].path, number, mode,
 						&output->file, error);
 		if (err)
 			return err;
@@ -138,8 +148,8 @@ static int write_bytes(void *context, const void *data, size_t size)
 	return output_file_write(context, data, size);
 }
 
-int outputs_write(struct outputs *outputs, const struct profile *profile,
-		  const struct format_opts *opts, struct error *error)
+int outputs_fill(struct outputs *outputs, const struct profile *profile,
+		 const struct format_opts *opts, struct error *error)
 {
 	int err;
 
@@ -156,14 +166,43 @@ int outputs_write(struct outputs *outputs, const struct profile *profile,
 			return error_set(error, err, "cannot write '%s': %s",
 					 output_file_get_path(output->file), strerror(-err));
 	}
+	return 0;
+}
+
+int outputs_rewind(struct outputs *outputs)
+{
 	for (size_t i = 0; i < outputs->length; i++) {
-		err = output_file_commit(outputs->items[i].file, error);
+		int err = output_file_rewind(outputs->items[i].file);
+
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
+int outputs_commit(struct outputs *outputs, struct error *error)
+{
+	for (size_t i = 0; i < outputs->length; i++) {
+		int err = output_file_commit(outputs->items[i].file, error);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int outputs_write(struct outputs *outputs, const struct profile *profile,
+		  const struct format_opts *opts, struct error *error)
+{
+	int err = outputs_fill(outputs, profile, opts, error);
+
+	return err ? err : outputs_commit(outputs, error);
+}
+
+/*
+ * Called while another thread may be opening or writing: it only reads pointers that are either
+ * NULL or a file.
+ */
 void outputs_abandon(const struct outputs *outputs)
 {
 	for (size_t i = 0; outputs && i < outputs->length; i++)
@@ -188,6 +227,10 @@ void outputs_release(struct outputs *outputs)
 	*outputs = (struct outputs){0};
 }
 
+/*
+ * A host's name is whatever its administrator has set, also with a slash, which would lead to
+ * another folder.
+ */
 char *outputs_make_name(const char *extension)
 {
 	time_t now = time(NULL);

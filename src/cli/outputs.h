@@ -42,21 +42,29 @@ _must_check_ int outputs_init(struct outputs *outputs, const struct output_reque
  * Open all files.
  *
  * number  from 1, for before the extensions: profile.2.folded; 0: none
+ * mode    as of output_file_open()
  *
  * Returns 0 or negative errno with the reason in error.
  */
 _must_check_ int outputs_open(struct outputs *outputs, const struct output_request *requests,
-			      uint32_t number, struct error *error);
+			      uint32_t number, mode_t mode, struct error *error);
 /* Whether some output tells what happened when, so that it needs a timeline. */
 bool outputs_have_times(const struct outputs *outputs);
 /* Whether some output tells when the samples were taken, so that the profile must keep it. */
-bool outputs_have_moments(const struct outputs *outputs);
+bool outputs_have_timestamps(const struct outputs *outputs);
 /* Give up the open files and whatever was written, but keep the formats. */
 void outputs_close(struct outputs *outputs);
 /*
- * Write the profile to all, then make all appear. Returns 0 or negative errno with error;
- * -EOVERFLOW where it is the profile's weights that cannot be written.
+ * Write the profile to all. Returns 0 or negative errno with error; -EOVERFLOW where it is the
+ * profile's weights that cannot be written.
  */
+_must_check_ int outputs_fill(struct outputs *outputs, const struct profile *profile,
+			      const struct format_opts *opts, struct error *error);
+/* Start over, whoever has written to them. Returns 0, or negative errno where that cannot be. */
+_must_check_ int outputs_rewind(struct outputs *outputs);
+/* Make all appear. Returns 0 or negative errno with error. */
+_must_check_ int outputs_commit(struct outputs *outputs, struct error *error);
+/* Both. */
 _must_check_ int outputs_write(struct outputs *outputs, const struct profile *profile,
 			       const struct format_opts *opts, struct error *error);
 /* Without outputs_write() before, nothing of them is left. */
@@ -66,7 +74,7 @@ void outputs_release(struct outputs *outputs);
 void outputs_abandon(const struct outputs *outputs);
 
 /* One more file of the same kind: output_file_open() with a number before the extension. */
-_must_check_ int output_file_open_numbered(const char *path, uint32_t number,
+_must_check_ int output_file_open_numbered(const char *path, uint32_t number, mode_t mode,
 					   struct output_file **ret, struct error *error);
 
 /* "stackwide-HOST-YYYYmmddTHHMMSS.EXT", local time. NULL when out of memory; the caller frees. */

@@ -1,6 +1,6 @@
 /*
- * One line on the terminal that tells how far long work is. Silent when standard error is no
- * terminal or the user wants quiet.
+ * A progress line on the terminal for long work. Silent if standard error is no terminal, and with
+ * --quiet.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
@@ -19,7 +19,7 @@ struct progress {
 
 void progress_init(struct progress *progress);
 
-/* Whether an update is due: saves working it out. */
+/* Whether an update is due: call it before computing one. */
 bool progress_is_due(const struct progress *progress);
 void progress_print(struct progress *progress, const char *format, ...) _printf_(2, 3);
 

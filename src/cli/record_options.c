@@ -2,13 +2,19 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/confinement.h"
 #include "base/log.h"
 #include "base/text.h"
 
 #define DEFAULT_FREQUENCY_HZ 99
 #define MAX_FREQUENCY_HZ     1000000
+
+#define MAX_RING_BYTES          (1u << 30)
+#define DEFAULT_NAMING_LIMIT_NS (60 * NS_PER_SECOND)
 
 const struct option_spec record_option_specs[] = {
 	RECORD_TARGET_SPECS,
@@ -18,13 +24,14 @@ const struct option_spec record_option_specs[] = {
 	OUTPUT_COMPRESS_SPEC,
 	OUTPUT_FRAME_SPECS,
 	RECORD_SAMPLING_SPECS,
+	{OPTION_USER, 0, "user", NULL,
+	 "run COMMAND not as root, but as the user who has\ncalled sudo ($SUDO_USER)"},
 	{OPTION_SCHED, 0, "sched", NULL,
-	 "into a trace (.pftrace): scheduling, too: which thread ran\nwhen, why it stopped, who woke "
-	 "it"},
+	 "add scheduling to the trace (.pftrace): which thread\nran when, why it stopped, who woke it"},
 	{OPTION_FLUSH, 0, "flush", "TIME",
-	 "write the files every TIME and start over; they get a\nnumber: profile.1.folded"},
+	 "write the files every TIME and start new ones, which\nare numbered: profile.1.folded"},
 	{OPTION_ZONES, 0, "zones", "FILE[,FILE...]",
-	 "add to a .pftrace the zones that programs write into\nFILE meanwhile (see stackwide-zones(3))"},
+	 "add to the .pftrace the zones that programs write to\nFILE while recording (see stackwide-zones(3))"},
 	{OPTION_STATS, 0, "stats", "FILE", "write the account of the run as JSON"},
 	SVG_OPTION_SPECS,
 	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
@@ -90,7 +97,7 @@ static int add_zones(struct record_options *options, const char *value)
 	return copy ? 0 : -ENOMEM;
 }
 
-/* Without -o there is one file whose name is made up. */
+/* Without -o, one file with a generated name. */
 static int finish_outputs(struct record_options *options)
 {
 	if (!options->outputs.requests.length)
@@ -131,6 +138,20 @@ static int read_word(struct record_options *options, int id, const char *value)
 	return 0;
 }
 
+/* A name or a number; root would be no other. */
+static int read_user(struct record_options *options, const char *value)
+{
+	const struct passwd *user = getpwnam(value);
+	uint64_t number = user ? user->pw_uid : 0;
+
+	if (!user && option_read_number(value, 1, UINT32_MAX - 1, &number))
+		return refuse("--naming-user", value, "there is no such user");
+	if (!number)
+		return refuse("--naming-user", value, "expected a user without rights");
+	options->naming_user = (uid_t)number;
+	return 0;
+}
+
 int record_options_handle(struct record_options *options, int id, const char *value)
 {
 	if (id >= (int)OPTION_OUTPUT)
@@ -142,6 +163,10 @@ int record_options_handle(struct record_options *options, int id, const char *va
 	case OPTION_PID:
 	case OPTION_TID:
 		return read_ids(options, id, value);
+	case OPTION_CHILDREN:
+	case OPTION_NO_CHILDREN:
+		options->leaves_children_out = id == OPTION_NO_CHILDREN;
+		return 0;
 	case OPTION_CGROUP:
 		options->cgroup_path = value;
 		return 0;
@@ -176,9 +201,21 @@ int record_options_handle(struct record_options *options, int id, const char *va
 	case OPTION_STATS:
 		options->stats_path = value;
 		return 0;
+	case OPTION_NAMING_LIMIT:
+		if (option_read_duration(value, &options->naming_limit_ns))
+			return refuse("--naming-limit", value,
+				      "expected a time such as 60, 500ms or 5m");
+		return 0;
+	case OPTION_NAMING_USER:
+		return read_user(options, value);
+	case OPTION_USER:
+		options->is_for_user = true;
+		return 0;
 	case OPTION_BUFFER_SIZE:
-		if (option_read_number(value, 1, 1u << 30, &options->ring_bytes))
-			return refuse("--buffer-size", value, "expected a number of bytes");
+		if (option_read_size(value, &options->ring_bytes) || !options->ring_bytes ||
+		    options->ring_bytes > MAX_RING_BYTES)
+			return refuse("--buffer-size", value,
+				      "expected a size up to 1G, such as 64K or 4M");
 		return 0;
 	}
 	return -EINVAL;
@@ -198,6 +235,14 @@ int record_options_check(const struct record_options *options)
 		log_error("give only one of --all, --pid, --tid and --cgroup");
 		return -EINVAL;
 	}
+	if (options->leaves_children_out && !options->pids.length) {
+		log_error("--no-children goes with --pid only");
+		return -EINVAL;
+	}
+	if (options->is_for_user && !options->command) {
+		log_error("--user goes with a command only: '-- COMMAND...'");
+		return -EINVAL;
+	}
 	if (options->flush_ns && options->tids.length) {
 		log_error("--flush does not go with --tid; record the threads' process (--pid)");
 		return -EINVAL;
@@ -214,6 +259,8 @@ void record_options_init(struct record_options *options)
 	*options = (struct record_options){
 		.frequency_hz = DEFAULT_FREQUENCY_HZ,
 		.user_stacks = USER_STACKS_TABLE,
+		.naming_limit_ns = DEFAULT_NAMING_LIMIT_NS,
+		.naming_user = CONFINEMENT_DEFAULT_USER,
 	};
 }
 
@@ -228,7 +275,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		end++;
 	if (end < argc) {
 		options->command = argv + end + 1;
-		argv[end] = NULL; /* getopt_long wants the array to end here */
+		argv[end] = NULL; /* getopt_long expects a NULL behind argc items */
 		if (!options->command[0]) {
 			log_error("there is no command after '--'");
 			return -EINVAL;
@@ -260,7 +307,8 @@ struct target record_options_get_target(const struct record_options *options)
 	if (options->pids.length)
 		return (struct target){.kind = TARGET_PROCESSES,
 				       .ids = options->pids.items,
-				       .num_ids = options->pids.length};
+				       .num_ids = options->pids.length,
+				       .leaves_children_out = options->leaves_children_out};
 	if (options->tids.length)
 		return (struct target){.kind = TARGET_THREADS,
 				       .ids = options->tids.items,

@@ -1,6 +1,4 @@
-/*
- * The options of `stackwide record`, from the command line to what is to be done.
- */
+/* The options of `stackwide record`, parsed and checked. */
 #ifndef CLI_RECORD_OPTIONS_H
 #define CLI_RECORD_OPTIONS_H
 
@@ -14,7 +12,7 @@
 #include "collect/recorder.h"
 #include "collect/target.h"
 
-/* Of what all commands that record take, and of `record` alone. */
+/* Options of all commands that record, and of `record` alone. */
 enum record_option {
 	OPTION_ALL = 1,
 	OPTION_PID,
@@ -32,19 +30,27 @@ enum record_option {
 	OPTION_BUFFER_SIZE,
 	OPTION_CHECK_CALLS,
 	OPTION_ZONES,
+	OPTION_CHILDREN,
+	OPTION_NO_CHILDREN,
+	OPTION_NAMING_LIMIT,
+	OPTION_NAMING_USER,
+	OPTION_USER,
 };
 
 /* Lines for a command's table. */
-#define RECORD_TARGET_SPECS                                                                 \
-	{OPTION_ALL, 'a', "all", NULL, "sample the whole machine (the default)"},           \
-		{OPTION_PID, 'p', "pid", "PID[,PID...]",                                    \
-		 "sample these processes and what they start; ends\nwhen they do"},         \
-		{OPTION_TID, 't', "tid", "TID[,TID...]",                                    \
-		 "sample these threads and what they start"},                               \
-		{OPTION_CGROUP, 0, "cgroup", "PATH",                                        \
-		 "sample a cgroup (v2) and the groups below it"},                           \
-	{                                                                                   \
-		OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)" \
+#define RECORD_TARGET_SPECS                                                                                \
+	{OPTION_ALL, 'a', "all", NULL, "sample the whole machine (the default)"},                          \
+		{OPTION_PID, 'p', "pid", "PID[,PID...]",                                                   \
+		 "sample these processes, their children and what they\nstart; ends when they do"},        \
+		{OPTION_CHILDREN, 0, "children", NULL,                                                     \
+		 "with -p: also children, those that are there already\nand those to come (the default)"}, \
+		{OPTION_NO_CHILDREN, 0, "no-children", NULL, "with -p: these processes alone"},            \
+		{OPTION_TID, 't', "tid", "TID[,TID...]",                                                   \
+		 "sample these threads and what they start"},                                              \
+		{OPTION_CGROUP, 0, "cgroup", "PATH",                                                       \
+		 "sample a cgroup (v2) and the groups below it"},                                          \
+	{                                                                                                  \
+		OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)"                \
 	}
 #define RECORD_SAMPLING_SPECS                                                             \
 	{OPTION_USER_STACKS, 0, "user-stacks", "auto|table|fp|none",                      \
@@ -54,23 +60,33 @@ enum record_option {
 		 "whether to take kernel stacks (on)"},                                   \
 		{OPTION_NO_CACHE, 0, "no-cache", NULL,                                    \
 		 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"}, \
+		{OPTION_NO_INLINE, 0, "no-inline", NULL,                                  \
+		 "do not show inlined calls: debug information is not\nread"},            \
+		{OPTION_NAMING_LIMIT, 0, "naming-limit", "TIME",                          \
+		 "time for the names at the end (60s): what has none by\n"                \
+		 "then is given as file and offset"},                                     \
 	{                                                                                 \
-		OPTION_NO_INLINE, 0, "no-inline", NULL,                                   \
-			"do not show inlined calls: debug information is not\nread"       \
+		OPTION_NAMING_USER, 0, "naming-user", "USER",                             \
+			"whom the processes become that read programs and\n"              \
+			"write the files (nobody), if root records"                       \
 	}
 
 struct record_options {
 	bool wants_system; /* -a */
 	ARRAY(pid_t) pids;
+	bool leaves_children_out; /* --no-children: of the pids */
 	ARRAY(pid_t) tids;
 	const char *cgroup_path;
-	char **command; /* what stands after --; NULL: none */
+	char **command;   /* the arguments after --; NULL: none */
+	bool is_for_user; /* --user: the command is run as $SUDO_USER */
 	uint32_t frequency_hz;
-	uint64_t duration_ns;          /* 0: until it is stopped */
+	uint64_t duration_ns;          /* 0: unlimited */
 	struct output_options outputs; /* at least one request */
-	uint64_t flush_ns;             /* 0: one piece */
+	uint64_t flush_ns;             /* 0: one file */
 	const char *stats_path;
 	ARRAY(char *) zones_paths; /* of --zones; owned */
+	uint64_t naming_limit_ns;
+	uid_t naming_user;
 	bool no_kernel_stacks;
 	enum user_stacks user_stacks;
 	bool no_fp_steps; /* --user-stacks table: never by frame pointer */
@@ -95,7 +111,7 @@ _must_check_ int record_options_handle(struct record_options *options, int id, c
 _must_check_ int record_options_check(const struct record_options *options);
 void record_options_release(struct record_options *options);
 
-/* What -p, -t and --cgroup name; without any, the system. Its lists are the options'. */
+/* The target of -p, -t and --cgroup; the whole system without them. Borrows from the options. */
 struct target record_options_get_target(const struct record_options *options);
 
 #endif

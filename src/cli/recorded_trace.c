@@ -1,6 +1,7 @@
 #include "cli/recorded_trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -10,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 
+/* uname() now is that of the recording: the machine has not been booted in between. */
 static int add_system(const struct recording *recording, struct timeline *timeline)
 {
 	struct timeline_system system = {
@@ -37,6 +39,9 @@ static int add_system(const struct recording *recording, struct timeline *timeli
 	return 0;
 }
 
+/*
+ * The first clock snapshot is that of the start; readers convert times by the last one before them.
+ */
 static int fill(const struct recording *recording, struct timeline *timeline)
 {
 	int err = add_system(recording, timeline);
@@ -54,24 +59,47 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 	return recorder_build_trace(recording->recorder, timeline);
 }
 
-/* The zones' profile is not the recording's: it weighs something else. */
+/* Zones get a profile of their own: their weights are durations, not samples. */
 static int read_zones(const struct recording *recording, struct timeline *timeline)
 {
-	static const struct input_options options = {.format = "zones", .is_growing = true};
+	struct input_options options = {.format = "zones", .is_growing = true};
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
-	int status = EXIT_DONE;
 
 	if (!profile) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	array_for_each (&recording->options->zones_paths, path)
-		if (!status)
-			status = inputs_read_file(*path, &options, profile, timeline, NULL);
-	return status;
+	for (size_t i = 0; i < recording->zones_fds.length; i++) {
+		int status;
+
+		options.fd = &recording->zones_fds.items[i];
+		status = inputs_read_file(recording->options->zones_paths.items[i], &options,
+					  profile, timeline, NULL);
+		if (status)
+			return status;
+	}
+	return recording->zones_fds.length < recording->options->zones_paths.length ? EXIT_FAILED
+										    : EXIT_DONE;
 }
 
-/* Whether everything is in the files that the trace is made from; what is not is told. */
+void recorded_trace_open_zones(struct recording *recording)
+{
+	array_for_each (&recording->options->zones_paths, path) {
+		int *added = array_add(&recording->zones_fds);
+
+		if (!added)
+			return;
+		*added = string_equals(*path, "-") ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+						   : open(*path, O_RDONLY | O_CLOEXEC);
+		if (*added >= 0)
+			continue;
+		log_error("cannot open '%s': %s", *path, strerror(errno));
+		recording->zones_fds.length--;
+		return;
+	}
+}
+
+/* Report samples and fills that could not be written to the recorder's temporary files. */
 static int check_files(const struct recorder *recorder)
 {
 	struct trace_losses losses = recorder_get_trace_losses(recorder);
@@ -79,7 +107,7 @@ static int check_files(const struct recorder *recorder)
 	if (!losses.error)
 		return EXIT_DONE;
 	log_error("the trace lacks %" PRIu64 " of %" PRIu64 " samples and %" PRIu64
-		  " values of how full stacks were, which could not be kept in a temporary file: "
+		  " values of stack fill, which could not be stored in a temporary file: "
 		  "%s; set TMPDIR to a folder with room",
 		  losses.lost_samples, losses.num_samples, losses.lost_fills,
 		  strerror(losses.error));
@@ -92,7 +120,7 @@ int recorded_trace_make(const struct recording *recording, struct timeline **ret
 	int status = timeline ? read_zones(recording, timeline) : EXIT_DONE;
 	int err;
 
-	/* A recording cannot be made again: it is written without what is wrong with the zones. */
+	/* A recording cannot be repeated: if the zones are damaged, it is written without them. */
 	if (status) {
 		log_warning("the trace is written without the zones");
 		timeline_free(timeline);

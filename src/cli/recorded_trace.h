@@ -1,12 +1,13 @@
-/*
- * The timeline of a recording, for outputs that tell what happened when.
- */
+/* Makes the timeline of a recording, for outputs with times. */
 #ifndef CLI_RECORDED_TRACE_H
 #define CLI_RECORDED_TRACE_H
 
 #include "base/attributes.h"
 #include "cli/recording.h"
 #include "timeline/timeline.h"
+
+/* Open the files of --zones, for who may not open any later. What cannot be opened is told. */
+void recorded_trace_open_zones(struct recording *recording);
 
 /*
  * recording  stopped, its frames named

@@ -1,6 +1,6 @@
 /*
- * One recording from the first tick to finished files, as the commands that record have it in
- * common. Each step returns 0 or an exit status, and has told the user why.
+ * One recording from the first tick to finished files: shared by the commands that record. Each step
+ * returns 0 or an exit status, and has printed the reason.
  */
 #ifndef CLI_RECORDING_H
 #define CLI_RECORDING_H
@@ -14,28 +14,48 @@
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/record_options.h"
-#include "symbolize/symbolizer.h"
 #include "timeline/timeline.h"
 
-/* Zero it, but for what is said to be the caller's. */
+/*
+ * Who takes the profile instead of the outputs. Each returns an exit status and has printed the
+ * reason.
+ */
+struct recording_keeper {
+	/* In a process without rights: to files that are open. */
+	int (*write)(const struct profile *profile, void *context);
+	/* Then, in ours. */
+	int (*commit)(void *context);
+	/* In ours, after the process has died: start over. Returns 0 or negative errno. */
+	int (*rewind)(void *context);
+	void *context;
+};
+
+/* Zeroed at first, but for the members that the caller sets. */
 struct recording {
 	const struct record_options *options; /* the caller's */
 	struct outputs *outputs;              /* the caller's, with their formats */
 	uint32_t number; /* the caller's: of the files of a flush, from 1; 0: there is one */
 	bool is_silent;  /* the caller's: it sums up itself */
+	const struct recording_keeper *keeper; /* the caller's; NULL: the outputs */
+	mode_t output_mode;
 	struct output_file *stats_file;
 	struct recorder *recorder;
-	struct symbolizer *symbolizer;
 	struct account account;
 	struct progress progress;
 	uint64_t begin_cpu_ns;
 	struct clock_snapshot begin_clocks;
 	ARRAY(struct clock_snapshot) later_clocks; /* when they had jumped */
+	ARRAY(int) zones_fds;                      /* of --zones, in that order */
 	uint64_t stop_ns;
 };
 
 /* Load, open, read /proc. */
 _must_check_ int recording_set_up(struct recording *recording, const struct target *target);
+/*
+ * After the first recording has been set up: from then on we have no more rights than sampling needs,
+ * and than setting up another one does, if there will be any.
+ */
+void recording_give_up_rights(const struct recording *recording);
 /* Open the files, with the recording's number in their names. */
 _must_check_ int recording_open_outputs(struct recording *recording);
 /* start_ns  when the user began to wait */
@@ -46,10 +66,13 @@ _must_check_ int recording_read(struct recording *recording, uint64_t end_ns, in
 				int other_fd);
 _must_check_ int recording_stop(struct recording *recording);
 /*
- * Name the frames, write the outputs and the account, tell the user. May run on a thread of its
- * own while another recording goes on, whose cost then counts as this one's too.
+ * Symbolize, write the outputs and the account, print the summary: in other processes, see
+ * finishing.c. May run on a thread of its own while another recording goes on; CPU time then
+ * includes that of the other.
+ *
+ * stop_fd  when it becomes readable, naming ends and what there is is written; -1: none
  */
-_must_check_ int recording_finish(struct recording *recording);
+_must_check_ int recording_finish(struct recording *recording, int stop_fd);
 bool recording_is_empty(const struct recording *recording);
 void recording_release(struct recording *recording);
 

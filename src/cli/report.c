@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+/* Of all metrics, not just the one that is shown: JSON has them. */
 static int sum_metrics(struct report_answer *answer)
 {
 	const struct report *report = answer->report;
@@ -21,6 +22,10 @@ static int sum_metrics(struct report_answer *answer)
 	return 0;
 }
 
+/*
+ * Depth 0 is all levels. Callers and callees of the fragment are listed in either case, so that the
+ * other direction needs one level.
+ */
 static int answer_fragment(struct report_answer *answer)
 {
 	const struct report *report = answer->report;

@@ -1,5 +1,5 @@
 /*
- * What `stackwide report` answers: the flat table, or callers and callees of a fragment; as text
+ * The output of `stackwide report`: the flat table, or callers and callees of a fragment; as text
  * for people or as JSON for programs.
  */
 #ifndef CLI_REPORT_H
@@ -38,7 +38,7 @@ struct report_answer {
 };
 
 /*
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weights of a metric together leave 64 bits. May be
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the weights of a metric together exceed 64 bits. May be
  * released in any case.
  */
 _must_check_ int report_answer_init(struct report_answer *answer, const struct report *report);

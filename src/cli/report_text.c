@@ -1,16 +1,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/cells.h"
+#include "base/table_format.h"
 #include "cli/report.h"
 #include "formats/flat_text.h"
 
 #define PERCENT_COLUMNS 7 /* 100.00% */
-/* What is deeper is not indented further: its depth is written instead. */
+/* Deeper levels are not indented further: their depth is printed instead. */
 #define MAX_INDENT       40
 #define MIN_NAME_COLUMNS 20
 
-/* What all lines of one report need. */
+/* Shared by all lines of a report. */
 struct report_lines {
 	const struct report_answer *answer;
 	const struct terminal *terminal;
@@ -39,6 +39,11 @@ static struct flat_text_opts get_text_opts(const struct report_answer *answer,
 	};
 }
 
+static void report_lines_release(struct report_lines *lines)
+{
+	text_release(&lines->text);
+}
+
 static void append_heading(struct report_lines *lines, const char *heading)
 {
 	text_printf(&lines->text, "%s%s%s\n", lines->terminal->has_color ? "\033[1m" : "", heading,
@@ -47,21 +52,22 @@ static void append_heading(struct report_lines *lines, const char *heading)
 
 static void append_value(struct report_lines *lines, uint64_t value)
 {
-	cell_append_blanks(&lines->text, 2);
-	cell_append_count(&lines->text, value, lines->value_columns);
+	table_append_blanks(&lines->text, 2);
+	table_append_count(&lines->text, value, lines->value_columns);
 	text_printf(&lines->text, " %6.2f%%  ", percent(value, lines->sum));
 }
 
+/* A narrow terminal wraps the line rather than show no name at all. */
 static void append_name(struct report_lines *lines, const char *name, size_t length, size_t indent)
 {
 	size_t used = 2 + lines->value_columns + 1 + PERCENT_COLUMNS + 2 + indent;
-	size_t left = CELL_UNLIMITED;
+	size_t left = TABLE_UNLIMITED_WIDTH;
 
 	if (lines->terminal->num_columns)
 		left = lines->terminal->num_columns > used + MIN_NAME_COLUMNS
 			       ? lines->terminal->num_columns - used
 			       : MIN_NAME_COLUMNS;
-	cell_append_name(&lines->text, name, length, left);
+	table_append_name(&lines->text, name, length, left);
 	text_append_char(&lines->text, '\n');
 }
 
@@ -77,10 +83,10 @@ static void append_node(struct report_lines *lines, const struct fragment_node *
 	append_value(lines, node->total);
 	start = lines->text.length;
 	if (depth > MAX_INDENT) {
-		cell_append_blanks(&lines->text, (size_t)2 * MAX_INDENT);
+		table_append_blanks(&lines->text, (size_t)2 * MAX_INDENT);
 		text_printf(&lines->text, "[%zu] ", depth);
 	} else {
-		cell_append_blanks(&lines->text, 2 * depth);
+		table_append_blanks(&lines->text, 2 * depth);
 	}
 	append_name(lines, name, length, lines->text.length - start);
 }
@@ -109,7 +115,10 @@ static void append_list(struct report_lines *lines, const struct fragment_tree *
 	text_append_char(&lines->text, '\n');
 }
 
-/* The next node in depth-first order; 0 after the last. */
+/*
+ * The next node in depth-first order; 0 after the last. Without recursion: a tree is as deep as the
+ * deepest stack. --top limits the children of each node, not the lines of all.
+ */
 static uint32_t go_on(const struct report *report, const struct fragment_tree *tree, uint32_t node,
 		      size_t *depth)
 {
@@ -150,17 +159,18 @@ static int write_tree(struct report_lines *lines, const struct fragment_tree *tr
 	return 0;
 }
 
+/* Both directions are always summed up, at least one level deep; only one is shown as a tree. */
 static int write_fragment(const struct report_answer *answer, const struct terminal *terminal,
 			  const struct sink *sink)
 {
 	const struct report *report = answer->report;
 	uint64_t sum = answer->sums[report->metric];
 	struct flat_text_opts opts = get_text_opts(answer, terminal);
-	struct report_lines lines = {
+	_cleanup_(report_lines_release) struct report_lines lines = {
 		.answer = answer,
 		.terminal = terminal,
 		.sum = sum,
-		.value_columns = cell_get_count_width(sum),
+		.value_columns = table_get_count_width(sum),
 	};
 	int err;
 
@@ -173,10 +183,7 @@ static int write_fragment(const struct report_answer *answer, const struct termi
 	err = write_tree(
 		&lines, report->direction == FRAGMENT_CALLERS ? &answer->callers : &answer->callees,
 		sink);
-	if (!err)
-		err = sink_flush(sink, &lines.text);
-	text_release(&lines.text);
-	return err;
+	return err ? err : sink_flush(sink, &lines.text);
 }
 
 int report_write_text(const struct report_answer *answer, const struct terminal *terminal,

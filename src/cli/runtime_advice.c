@@ -6,8 +6,8 @@
 #include "base/attributes.h"
 
 /* The name of code in memory that no file backs and no perf-map names. */
-#define NAMELESS "[anon]"
-/* Less of it is not worth a word: one in so many. */
+#define ANONYMOUS_CODE "[anon]"
+/* No advice for less than this share of the weight: 1 / MIN_SHARE. */
 #define MIN_SHARE 100
 
 struct runtime {
@@ -17,6 +17,10 @@ struct runtime {
 	const char *names[2];       /* lines; NULL: no more */
 };
 
+/*
+ * What makes a runtime tell perf, and with it us, the names of the code that it compiles, or keep
+ * frame pointers in it.
+ */
 static const struct runtime runtimes[] = {
 	{"libjvm.so",
 	 "Java",
@@ -28,6 +32,7 @@ static const struct runtime runtimes[] = {
 	{"libcoreclr.so", ".NET", NULL, {"DOTNET_PerfMapEnabled=1 in its environment", NULL}},
 };
 
+/* libnode.so.108 is libnode.so, and node_exporter is not node. */
 static bool is_shown(const struct runtime *runtime, const struct flat_table *table)
 {
 	size_t length = strlen(runtime->module);
@@ -51,13 +56,13 @@ void runtime_advice_append_frame_pointers(struct text *text, const struct flat_t
 				    runtimes[i].frame_pointers);
 }
 
-static bool has_nameless_code(const struct flat_table *table)
+static bool has_unsymbolized_code(const struct flat_table *table)
 {
 	for (size_t i = 0; i < table->num_rows; i++) {
 		const struct flat_row *row = &table->rows[i];
 
-		if (row->function_length == strlen(NAMELESS) &&
-		    memcmp(row->function, NAMELESS, row->function_length) == 0)
+		if (row->function_length == strlen(ANONYMOUS_CODE) &&
+		    memcmp(row->function, ANONYMOUS_CODE, row->function_length) == 0)
 			return row->total >= table->sum / MIN_SHARE;
 	}
 	return false;
@@ -66,7 +71,7 @@ static bool has_nameless_code(const struct flat_table *table)
 void runtime_advice_append_names(struct text *text, const struct flat_table *table,
 				 const char *indent)
 {
-	if (!has_nameless_code(table))
+	if (!has_unsymbolized_code(table))
 		return;
 	for (size_t i = 0; i < ARRAY_LENGTH(runtimes); i++) {
 		const struct runtime *runtime = &runtimes[i];

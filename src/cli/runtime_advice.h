@@ -1,6 +1,6 @@
 /*
- * What to do about code that a language's runtime compiles while it runs: without help from the
- * runtime it has no names, and in some no frame pointers.
+ * Advice on JIT compiled code: the options that make a language's runtime write a perf-map, without
+ * which its code is unsymbolized, or keep frame pointers.
  */
 #ifndef CLI_RUNTIME_ADVICE_H
 #define CLI_RUNTIME_ADVICE_H
@@ -9,8 +9,7 @@
 #include "base/text.h"
 
 /*
- * Append the options of those runtimes that the table shows and that have one; nothing where there
- * is none.
+ * Append the options for frame pointers of the runtimes that occur in the table, if any.
  *
  * indent  what each line begins with
  */

@@ -1,3 +1,11 @@
+/*
+ * Stacks that were copied while recording are walked by the same code as in the kernel
+ * (unwind/walk.h), with the files that are found here. A stack is walked in the mappings of its own
+ * moment, which the importer knows.
+ *
+ * A wrong table is worse than none, so that a file that is not certainly the recorded one is a
+ * missing one: the walk ends there, and the stack counts as truncated.
+ */
 #include "cli/stack_walker.h"
 
 #include <errno.h>
@@ -54,7 +62,14 @@ void stack_walker_free(struct stack_walker *walker)
 	free(walker);
 }
 
-/* Without call-frame information the frame pointer may be followed; without the file, nothing. */
+static int read_table(const struct mapped_file *file, struct code *code, struct error *error)
+{
+	int err = objfile_open(file->fd, file->path, NULL, &code->objfile, NULL);
+
+	return err ? err : unwind_table_new(code->objfile, &code->table, error);
+}
+
+/* A file without call-frame information is walked by frame pointers; a missing file not at all. */
 static int open_code(const struct stack_walker *walker, uint32_t module, struct code *code)
 {
 	const struct mapped_file *file;
@@ -67,15 +82,13 @@ static int open_code(const struct stack_walker *walker, uint32_t module, struct 
 	file = file_table_get(walker->files, module);
 	if (file->fd < 0)
 		return 0;
-	err = objfile_open(file->fd, file->path, NULL, &code->objfile, NULL);
-	if (!err)
-		err = unwind_table_new(code->objfile, &code->table, &error);
+	err = read_table(file, code, &error);
 	if (err == -ENOMEM)
 		return err;
 	if (err && error.message[0])
 		log_debug("%s, skipping", error.message);
 	code->flags = UNWIND_MAPPING_HAS_NO_CFI;
-	if (code->table && unwind_table_has_call_frame_info(code->table))
+	if (code->table && unwind_table_has_rows(code->table))
 		code->flags |= UNWIND_MAPPING_HAS_TABLE;
 	return 0;
 }
@@ -92,7 +105,7 @@ static int get_code(struct stack_walker *walker, uint32_t module, struct code **
 	return code->was_sought ? 0 : open_code(walker, module, code);
 }
 
-/* What the walk of one stack asks for. */
+/* The context of the walk of one stack. */
 struct walker_replay {
 	struct stack_walker *walker;
 	const struct import_stack *stack;
@@ -108,35 +121,110 @@ static const struct import_mapping *find_mapping(const struct import_stack *stac
 		       : NULL;
 }
 
-static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
+/*
+ * The file at the pc, NULL where none can be read, and its mapping. False: nothing is mapped there, or
+ * memory has run out, which is told by replay->err.
+ */
+static bool find_mapped(struct walker_replay *replay, uint64_t pc, const struct code **ret_code,
+			struct unwind_mapping *ret)
 {
-	struct walker_replay *replay = context;
 	const struct import_mapping *mapping = find_mapping(replay->stack, pc);
 	struct code *code;
 
+	*ret_code = NULL;
 	if (!mapping)
 		return false;
-	ret->mapping = (struct unwind_mapping){.start = mapping->start, .end = mapping->end};
+	*ret = (struct unwind_mapping){.start = mapping->start, .end = mapping->end};
+	/*
+	 * Code that no file backs has no call-frame information; frame pointers are all there may
+	 * be.
+	 */
 	if (mapping->module == IMPORT_NO_MODULE) {
-		ret->mapping.flags = UNWIND_MAPPING_HAS_NO_CFI;
+		ret->flags = UNWIND_MAPPING_HAS_NO_CFI;
 		return true;
 	}
 	replay->err = get_code(replay->walker, mapping->module, &code);
 	if (replay->err)
 		return false;
-	ret->mapping.flags = code->flags;
+	ret->flags = code->flags;
 	if (!code->objfile)
 		return true;
-	ret->objfile = code->objfile;
-	ret->table = code->table;
-	return !objfile_get_bias(code->objfile, mapping->start, mapping->file_offset,
-				 (uint64_t *)&ret->mapping.bias);
+	*ret_code = code;
+	return !objfile_get_bias(
+		code->objfile,
+		&(struct objfile_mapping){mapping->start, mapping->end, mapping->file_offset},
+		(uint64_t *)&ret->bias);
+}
+
+/* False ends the walk. */
+static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
+{
+	const struct code *code;
+	bool is_found = find_mapped(context, pc, &code, &ret->mapping);
+
+	if (code) {
+		ret->layout = objfile_get_layout(code->objfile);
+		ret->fd = objfile_get_fd(code->objfile);
+		ret->table = code->table;
+	}
+	return is_found;
 }
 
 static bool find_rule(void *context _unused_, const struct replay_code *code, uint64_t elf_address,
 		      struct unwind_rule *ret)
 {
 	return !unwind_table_find(code->table, elf_address, ret);
+}
+
+/*
+ * Whether a step by frame pointer has skipped a frame, by the call that the return address follows;
+ * see objfile_prove_call(). Files were opened by the walk.
+ */
+static int is_frame_skipped(struct walker_replay *replay, uint64_t callee_pc,
+			    uint64_t return_address, bool *ret)
+{
+	const struct code *code; /* until the next file is opened */
+	struct objfile *caller;
+	struct unwind_mapping mapping;
+	uint64_t callee_address = OBJFILE_ELSEWHERE;
+	enum call_proof proof;
+	int err;
+
+	*ret = false;
+	if (!find_mapped(replay, return_address - 1, &code, &mapping) || !code)
+		return replay->err;
+	caller = code->objfile;
+	return_address -= mapping.bias;
+	if (find_mapped(replay, callee_pc, &code, &mapping) && code && code->objfile == caller)
+		callee_address = callee_pc - mapping.bias;
+	err = objfile_prove_call(caller, return_address, callee_address, &proof);
+	*ret = !err && proof == CALL_DISPROVEN;
+	return err ? err : replay->err;
+}
+
+/* Cut the stack at the first frame whose caller was skipped, and take off the marks of the steps. */
+static int check_fp_steps(struct walker_replay *replay, uint64_t *pcs, uint32_t *num_frames,
+			  enum walk_end *end)
+{
+	for (uint32_t i = 0; i < *num_frames; i++) {
+		bool is_by_fp = pcs[i] & WIRE_PC_FP_STEP;
+		bool is_skipped;
+		int err;
+
+		pcs[i] &= ~(WIRE_PC_FP_STEP | WIRE_PC_ENTRY_STEP);
+		if (!is_by_fp || i + 1 == *num_frames)
+			continue;
+		err = is_frame_skipped(replay,
+				       (pcs[i] & ~WIRE_PC_EXACT) - !(pcs[i] & WIRE_PC_EXACT),
+				       pcs[i + 1] & ~WIRE_PC_MARKS, &is_skipped);
+		if (err)
+			return err;
+		if (!is_skipped)
+			continue;
+		*num_frames = i + 1;
+		*end = WALK_SKIPPED_FRAME;
+	}
+	return 0;
 }
 
 int stack_walker_walk(struct stack_walker *walker, const struct import_stack *stack, uint64_t *pcs,
@@ -155,10 +243,12 @@ int stack_walker_walk(struct stack_walker *walker, const struct import_stack *st
 	};
 	uint32_t num_frames;
 	enum walk_end end = replay_walk(&copy, &source, walked, &num_frames);
-	size_t count = num_frames < max_pcs ? num_frames : max_pcs;
+	size_t count;
+	int err = replay.err ? replay.err : check_fp_steps(&replay, walked, &num_frames, &end);
 
-	if (replay.err)
-		return replay.err;
+	if (err)
+		return err;
+	count = num_frames < max_pcs ? num_frames : max_pcs;
 	memcpy(pcs, walked, count * sizeof(*pcs));
 	*ret_num = count;
 	return end == WALK_COMPLETE;

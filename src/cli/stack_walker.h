@@ -1,6 +1,6 @@
 /*
- * Copied user stacks of a recording walked by unwind tables, which are built here, when a walk
- * first comes to their file.
+ * Walks copied user stacks of an input (perf record --call-graph dwarf) by unwind tables, which are
+ * built when a walk first needs them.
  */
 #ifndef CLI_STACK_WALKER_H
 #define CLI_STACK_WALKER_H

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "analysis/flat_table.h"
-#include "base/cells.h"
+#include "base/table_format.h"
 #include "cli/runtime_advice.h"
 #include "viewer/page.h"
 
@@ -24,7 +24,7 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void append_part(struct text *text, uint64_t part, uint64_t whole, const char *what)
 {
-	cell_append_count(text, part, 0);
+	table_append_count(text, part, 0);
 	text_printf(text, " %s (%.1f%%)", what, percent(part, whole));
 }
 
@@ -34,7 +34,7 @@ static void append_reason(struct text *text, uint64_t count, const char *reason)
 	if (!count)
 		return;
 	text_append_string(text, INDENT);
-	cell_append_count(text, count, 0);
+	table_append_count(text, count, 0);
 	text_printf(text, " %s\n", reason);
 }
 
@@ -42,14 +42,14 @@ static void append_ticks(struct text *text, const struct summary *summary)
 {
 	const struct recorder_account *ticks = &summary->account->ticks;
 
-	cell_append_count(text, ticks->samples, 0);
+	table_append_count(text, ticks->samples, 0);
 	text_printf(text, " samples in %.1f s on %u CPU%s at %u Hz (%s)",
 		    (double)ticks->duration_ns / 1e9, ticks->num_cpus,
 		    ticks->num_cpus == 1 ? "" : "s", summary->account->frequency_hz,
 		    summary->event_name);
 	if (ticks->idle) {
 		text_append_string(text, "; idle: ");
-		cell_append_count(text, ticks->idle, 0);
+		table_append_count(text, ticks->idle, 0);
 		text_append_string(text, " ticks");
 	}
 	text_append_char(text, '\n');
@@ -77,9 +77,15 @@ static const char *explain_truncation(enum truncation truncation)
 	case TRUNCATED_READ:
 		return "end where the stack could not be read";
 	case TRUNCATED_STUCK:
-		return "do not lead to an outer frame";
+		return "do not reach an outermost frame";
 	case TRUNCATED_NO_RETURN_ADDRESS:
 		return "end at a return address that is none";
+	case TRUNCATED_SKIPPED_FRAME:
+		return "end where a frame pointer skips a caller";
+	case TRUNCATED_JIT_CODE:
+		return "go through JIT code that may not keep frame pointers";
+	case TRUNCATED_32_BIT:
+		return "are of 32-bit programs: as far as their calls prove it";
 	case NUM_TRUNCATIONS:
 		break;
 	}
@@ -90,22 +96,27 @@ static void append_stacks(struct text *text, const struct summary *summary,
 			  const struct flat_table *table)
 {
 	const struct account *account = summary->account;
-	/* Inside exec there is no stack to be had: neither complete nor cut. */
-	uint64_t sum = account->complete_user_stacks + account_sum_truncated(account);
+	uint64_t whole = account_sum_whole(account);
+	uint64_t sum = whole + account_sum_truncated(account);
+	uint64_t lack_frame_pointers = 0;
 
 	if (!summary->has_user_stacks || !sum)
 		return;
 	text_append_string(text, "  user stacks  ");
-	append_part(text, account->complete_user_stacks, sum, "complete");
+	append_part(text, whole, sum, "complete");
 	text_append_char(text, '\n');
+	append_reason(text, account->ticks.in_exec, "of these are in an exec, whole in the kernel");
+	append_reason(text, account->ticks.unproven,
+		      "of these by frame pointer, unproven: calls are indirect or cannot be read");
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
 		uint64_t count = account->truncated_user_stacks[i];
 
 		append_reason(text, count, explain_truncation((enum truncation)i));
-		if (i == TRUNCATED_FRAME_POINTER && count >= sum / 100 && count)
-			runtime_advice_append_frame_pointers(text, table, INDENT);
+		if (i == TRUNCATED_FRAME_POINTER || i == TRUNCATED_JIT_CODE)
+			lack_frame_pointers += count;
 	}
-	append_reason(text, account->ticks.in_exec, "were being replaced by exec");
+	if (lack_frame_pointers && lack_frame_pointers >= sum / 100)
+		runtime_advice_append_frame_pointers(text, table, INDENT);
 }
 
 static const char *explain_unnamed(enum unnamed_reason reason)
@@ -119,11 +130,25 @@ static const char *explain_unnamed(enum unnamed_reason reason)
 		return "in files that were replaced";
 	case UNNAMED_NO_SYMBOL:
 		return "in code without symbols";
+	case UNNAMED_NOT_REACHED:
+		return "not reached by the naming, which was ended";
 	case UNNAMED_NOT:
 	case NUM_UNNAMED_REASONS:
 		break;
 	}
 	return "";
+}
+
+static void append_unread(struct text *text, const struct unread_debug_info *unread)
+{
+	if (!unread->path)
+		return;
+	text_printf(text,
+		    INDENT "inlined calls are missing: debug information of\n" INDENT "%s is in ",
+		    unread->path);
+	text_append_string(text, unread->is_split ? ".dwo files, which are not read;\n" INDENT
+						    "build without -gsplit-dwarf\n"
+						  : "a file of dwz that is not there\n");
 }
 
 static void append_frames(struct text *text, const struct summary *summary,
@@ -137,10 +162,15 @@ static void append_frames(struct text *text, const struct summary *summary,
 	text_append_string(text, "  frames       ");
 	append_part(text, account->named_frames, sum, "named");
 	text_append_char(text, '\n');
+	/* Few are in every recording: libc and the dynamic linker start by such code. */
+	if (account->sizeless_frames >= sum / 100)
+		append_reason(text, account->sizeless_frames,
+			      "named by symbols without size, which tell no end");
 	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
 		append_reason(text, account->unnamed_frames[i],
 			      explain_unnamed((enum unnamed_reason)i));
 	runtime_advice_append_names(text, table, INDENT);
+	append_unread(text, &summary->unread_debug_info);
 	if (summary->is_kernel_restricted)
 		text_append_string(text, INDENT "kernel functions have no names: /proc/kallsyms is "
 						"restricted;\n" INDENT
@@ -173,15 +203,18 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 	if (!counts->is_recorded)
 		return;
 	text_append_string(text, "  scheduling   ");
-	cell_append_count(text, counts->switches, 0);
+	table_append_count(text, counts->switches, 0);
 	text_append_string(text, " switches and ");
-	cell_append_count(text, counts->wakings, 0);
-	text_append_string(text, " wakings\n");
+	table_append_count(text, counts->wakeups, 0);
+	text_append_string(text, " wakeups\n");
 	append_reason(text, counts->lost_ring, "lost: found the ring full");
 	append_reason(text, counts->lost_nested,
 		      "lost: woken by an interrupt inside another event");
 	append_reason(text, counts->lost_storage,
 		      "lost: no room in the temporary file; set TMPDIR to another folder");
+	append_reason(
+		text, counts->lost_unseen,
+		"lost: not told by the kernel; what ran is shown as [unknown] until it is known");
 }
 
 static void append_cost(struct text *text, const struct account *account)
@@ -215,7 +248,7 @@ static void append_name(struct text *text, const struct flat_row *row, size_t co
 	if (name.failed)
 		text->failed = true;
 	else
-		cell_append_name(text, name.data, name.length, columns);
+		table_append_name(text, name.data, name.length, columns);
 }
 
 static void append_top(struct text *text, const struct flat_table *table, const char *title,
@@ -236,6 +269,13 @@ static void append_top(struct text *text, const struct flat_table *table, const 
 	}
 }
 
+/* The user's own path, and what a script of his has made it of. */
+static void append_written(struct text *text, const char *path)
+{
+	text_append_string(text, "wrote ");
+	table_append_name(text, path, strlen(path), SIZE_MAX);
+}
+
 static void append_outputs(struct text *text, const struct summary *summary)
 {
 	text_append_char(text, '\n');
@@ -245,63 +285,78 @@ static void append_outputs(struct text *text, const struct summary *summary)
 
 		if (string_equals(path, "-"))
 			continue;
-		text_printf(text, "wrote %s (%s, ", path, output->format->name);
-		cell_append_count(text, output_file_get_size(output->file), 0);
+		append_written(text, path);
+		text_printf(text, " (%s, ", output->format->name);
+		table_append_count(text, output_file_get_size(output->file), 0);
 		text_append_string(text, output->format == &format_html
 						 ? " bytes): open it with a browser, on any "
 						   "machine\n"
 						 : " bytes)\n");
 	}
-	if (summary->stats_path && !string_equals(summary->stats_path, "-"))
-		text_printf(text, "wrote %s (account of the run)\n", summary->stats_path);
+	if (summary->stats_path && !string_equals(summary->stats_path, "-")) {
+		append_written(text, summary->stats_path);
+		text_append_string(text, " (account of the run)\n");
+	}
 }
 
-int summary_print(const struct summary *summary)
+int summary_append(const struct summary *summary, struct text *ret)
 {
-	_cleanup_(text_release) struct text text = {0};
 	_cleanup_(flat_table_release) struct flat_table table;
 	int err = flat_table_init_profile(&table, summary->profile, 0);
 
 	if (err)
 		return err;
-	append_ticks(&text, summary);
-	append_stacks(&text, summary, &table);
-	append_frames(&text, summary, &table);
-	append_lost(&text, summary->account);
-	append_scheduling(&text, &summary->account->ticks.scheduling);
-	append_cost(&text, summary->account);
+	append_ticks(ret, summary);
+	append_stacks(ret, summary, &table);
+	append_frames(ret, summary, &table);
+	append_lost(ret, summary->account);
+	append_scheduling(ret, &summary->account->ticks.scheduling);
+	append_cost(ret, summary->account);
 	if (table.num_rows) {
-		append_top(&text, &table, "where the time goes: by self", false);
+		append_top(ret, &table, "where the time goes: by self", false);
 		flat_table_sort_by_total(&table);
-		append_top(&text, &table, "by total (with what it calls)", true);
+		append_top(ret, &table, "by total (with what it calls)", true);
 	}
-	append_outputs(&text, summary);
-	if (text.failed)
-		return -ENOMEM;
-	fwrite(text.data, 1, text.length, stderr);
-	return 0;
+	append_outputs(ret, summary);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+int summary_append_line(const struct summary *summary, struct text *ret)
+{
+	const struct account *account = summary->account;
+	uint64_t whole = account_sum_whole(account);
+	uint64_t sum = whole + account_sum_truncated(account);
+
+	table_append_count(ret, account->ticks.samples, 0);
+	text_printf(ret, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
+	if (summary->has_user_stacks && sum)
+		text_printf(ret, ", %.1f%% of the user stacks complete", percent(whole, sum));
+	text_append_string(ret, ", lost ");
+	table_append_count(ret, account_sum_lost(account), 0);
+	for (size_t i = 0; i < summary->outputs->length; i++)
+		text_printf(ret, "%s%s", i ? ", " : ": ",
+			    output_file_get_path(summary->outputs->items[i].file));
+	text_append_char(ret, '\n');
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static int print(const struct summary *summary,
+		 int (*append)(const struct summary *summary, struct text *ret))
+{
+	_cleanup_(text_release) struct text text = {0};
+	int err = append(summary, &text);
+
+	if (!err)
+		fwrite(text.data, 1, text.length, stderr);
+	return err;
+}
+
+int summary_print(const struct summary *summary)
+{
+	return print(summary, summary_append);
 }
 
 int summary_print_line(const struct summary *summary)
 {
-	_cleanup_(text_release) struct text text = {0};
-	const struct account *account = summary->account;
-	uint64_t truncated = account_sum_truncated(account);
-	uint64_t walked = account->complete_user_stacks + truncated;
-
-	cell_append_count(&text, account->ticks.samples, 0);
-	text_printf(&text, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
-	if (summary->has_user_stacks && walked)
-		text_printf(&text, ", %.1f%% of the user stacks complete",
-			    percent(account->complete_user_stacks, walked));
-	text_append_string(&text, ", lost ");
-	cell_append_count(&text, account_sum_lost(account), 0);
-	for (size_t i = 0; i < summary->outputs->length; i++)
-		text_printf(&text, "%s%s", i ? ", " : ": ",
-			    output_file_get_path(summary->outputs->items[i].file));
-	text_append_char(&text, '\n');
-	if (text.failed)
-		return -ENOMEM;
-	fwrite(text.data, 1, text.length, stderr);
-	return 0;
+	return print(summary, summary_append_line);
 }

@@ -8,8 +8,10 @@
 #include <stdbool.h>
 
 #include "base/attributes.h"
+#include "base/text.h"
 #include "cli/account.h"
 #include "cli/outputs.h"
+#include "symbolize/symbolizer.h"
 
 struct summary {
 	const struct account *account;
@@ -18,12 +20,17 @@ struct summary {
 	const char *stats_path; /* NULL: none was written */
 	const char *event_name;
 	bool is_kernel_restricted; /* kallsyms showed no addresses */
+	struct unread_debug_info unread_debug_info;
 	bool has_user_stacks;
 };
 
-/* Print to standard error. Returns 0 or -ENOMEM. */
-_must_check_ int summary_print(const struct summary *summary);
+/* Append it. Returns 0 or -ENOMEM. */
+_must_check_ int summary_append(const struct summary *summary, struct text *ret);
 /* In one line, for one flush of many. */
+_must_check_ int summary_append_line(const struct summary *summary, struct text *ret);
+
+/* Print them to standard error. Return 0 or -ENOMEM. */
+_must_check_ int summary_print(const struct summary *summary);
 _must_check_ int summary_print_line(const struct summary *summary);
 
 #endif

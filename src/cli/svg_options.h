@@ -24,7 +24,7 @@ enum svg_option {
 
 /* Lines for a command's table. */
 #define SVG_OPTION_SPECS                                                                        \
-	{OPTION_TITLE, 0, "title", "TEXT", "SVG: what stands above the flame graph"},           \
+	{OPTION_TITLE, 0, "title", "TEXT", "SVG: title above the flame graph"},                 \
 		{OPTION_SUBTITLE, 0, "subtitle", "TEXT", "SVG: a second line below the title"}, \
 		{OPTION_NOTES, 0, "notes", "TEXT", "SVG: a description within the file"},       \
 		{OPTION_COUNT_NAME, 0, "count-name", "TEXT", "SVG: what is counted (samples)"}, \
@@ -41,7 +41,7 @@ enum svg_option {
 		 "SVG: merge stacks from the innermost frame on"},                              \
 		{OPTION_INVERTED, 0, "inverted", NULL, "SVG: the root is at the top"},          \
 	{                                                                                       \
-		OPTION_NEGATE, 0, "negate", NULL, "SVG: a comparison shows decreases in red"    \
+		OPTION_NEGATE, 0, "negate", NULL, "SVG: in a comparison, show decreases in red" \
 	}
 
 /*

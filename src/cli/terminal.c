@@ -33,7 +33,7 @@ int terminal_write(int (*write)(void *context, const struct sink *sink), void *c
 		   struct error *error)
 {
 	struct output_file *file = NULL;
-	int err = output_file_open("-", &file, error);
+	int err = output_file_open("-", OUTPUT_MODE, &file, error);
 	struct sink sink = {.write = write_bytes, .context = file};
 
 	if (err)

@@ -1,29 +1,78 @@
+/*
+ * A command that is recorded from its first instruction on has to exist before it runs: the
+ * recorder needs its pid. So a child is forked that waits at a gate, a pipe, and executes the
+ * command when the gate is opened by a byte; if we die before, the gate closes and it exits.
+ *
+ * Whether execvp() has worked is told by a second pipe, which is closed by a successful exec
+ * (O_CLOEXEC) and carries an errno otherwise. How the command ends is waited for by a pidfd, which
+ * poll() can watch beside the recorder's own descriptor.
+ */
 #include "cli/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static void run_child(int gate_fd, int error_fd, char *const *argv, const struct stopper *stopper)
+#include "base/text.h"
+
+/*
+ * Capabilities that were given to stackwide alone, by its service or by setpriv, are not for the
+ * command: a file that only we may read would be open to it. Those of root stay root's.
+ */
+static void drop_given_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capget, &header, sets))
+		return;
+	for (size_t i = 0; i < ARRAY_LENGTH(sets); i++)
+		sets[i].inheritable = 0;
+	(void)syscall(SYS_capset, &header, sets);
+}
+
+/* The groups were looked up before the fork. Returns 0 or errno. */
+static int become(const struct workload_user *user)
+{
+	if (setgroups(user->num_groups, user->groups) ||
+	    setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
+		return errno;
+	return 0;
+}
+
+/* Only what is safe after fork(): the parent has threads. */
+static void run_child(int gate_fd, int error_fd, char *const *argv,
+		      const struct workload_user *user, const struct stop_request *stop_request)
 {
 	char go;
 	int failure;
 
-	stopper_undo_in_child(stopper);
+	stop_request_undo_in_child(stop_request);
+	drop_given_capabilities();
 	if (read(gate_fd, &go, 1) != 1)
 		_exit(1); /* the parent gave up */
-	execvp(argv[0], argv);
-	failure = errno;
+	failure = user ? become(user) : 0;
+	if (!failure) {
+		execvpe(argv[0], argv, user ? user->environment : environ);
+		failure = errno;
+	}
 	(void)!write(error_fd, &failure, sizeof(failure));
 	_exit(1);
 }
 
-int workload_start(struct workload *workload, char *const *argv, const struct stopper *stopper,
-		   struct error *error)
+int workload_start(struct workload *workload, char *const *argv, const struct workload_user *user,
+		   const struct stop_request *stop_request, struct error *error)
 {
 	int gate[2];
 	int failure[2];
@@ -41,7 +90,7 @@ int workload_start(struct workload *workload, char *const *argv, const struct st
 	workload->pid = fork();
 	if (workload->pid == 0) {
 		close(gate[1]);
-		run_child(gate[0], failure[1], argv, stopper);
+		run_child(gate[0], failure[1], argv, user, stop_request);
 	}
 	close(gate[0]);
 	close(failure[1]);
@@ -103,6 +152,7 @@ bool workload_wait(struct workload *workload, int timeout_ms)
 	return workload_has_ended(workload);
 }
 
+/* As shells count: 128 and the signal. */
 int workload_get_exit_status(const struct workload *workload)
 {
 	if (WIFSIGNALED(workload->status))
@@ -121,4 +171,80 @@ void workload_close(struct workload *workload)
 	if (workload->pid_fd >= 0)
 		close(workload->pid_fd);
 	workload->gate_fd = workload->error_fd = workload->pid_fd = -1;
+}
+
+/* ---- another user ---- */
+
+static int look_up_groups(const struct passwd *entry, struct workload_user *user)
+{
+	int count = 0;
+
+	(void)getgrouplist(entry->pw_name, entry->pw_gid, NULL, &count);
+	user->groups = calloc(count > 0 ? (size_t)count : 1, sizeof(*user->groups));
+	if (!user->groups)
+		return -ENOMEM;
+	if (count > 0 && getgrouplist(entry->pw_name, entry->pw_gid, user->groups, &count) < 0)
+		return -EAGAIN; /* the groups have just changed */
+	user->num_groups = (size_t)count;
+	return 0;
+}
+
+/* Ours, with the variables that name the user. */
+static int make_environment(const struct passwd *entry, struct workload_user *user)
+{
+	static const char *const replaced[] = {"HOME=", "USER=", "LOGNAME=", "SHELL="};
+	const char *const values[] = {entry->pw_dir, entry->pw_name, entry->pw_name,
+				      entry->pw_shell};
+	size_t count = 0;
+
+	while (environ[count])
+		count++;
+	user->environment = calloc(count + ARRAY_LENGTH(replaced) + 1, sizeof(char *));
+	if (!user->environment)
+		return -ENOMEM;
+	count = 0;
+	for (size_t i = 0; environ[i]; i++) {
+		bool is_replaced = false;
+
+		for (size_t k = 0; k < ARRAY_LENGTH(replaced); k++)
+			is_replaced |= string_starts_with(environ[i], replaced[k]);
+		if (!is_replaced)
+			user->environment[count++] = environ[i];
+	}
+	for (size_t k = 0; k < ARRAY_LENGTH(replaced); k++)
+		if (asprintf(&user->own[k], "%s%s", replaced[k], values[k]) < 0) {
+			user->own[k] = NULL;
+			return -ENOMEM;
+		}
+	for (size_t k = 0; k < ARRAY_LENGTH(replaced); k++)
+		user->environment[count++] = user->own[k];
+	return 0;
+}
+
+int workload_user_init(struct workload_user *user, const char *name, struct error *error)
+{
+	const struct passwd *entry = getpwnam(name);
+	int err;
+
+	*user = (struct workload_user){0};
+	if (!entry)
+		return error_set(error, -ENOENT, "there is no user '%s' (SUDO_USER)", name);
+	user->uid = entry->pw_uid;
+	user->gid = entry->pw_gid;
+	err = look_up_groups(entry, user);
+	if (!err)
+		err = make_environment(entry, user);
+	if (!err)
+		return 0;
+	workload_user_release(user);
+	return error_set(error, err, "cannot look up the user '%s': %s", name, strerror(-err));
+}
+
+void workload_user_release(struct workload_user *user)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(user->own); i++)
+		free(user->own[i]);
+	free(user->environment);
+	free(user->groups);
+	*user = (struct workload_user){0};
 }

@@ -10,7 +10,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "cli/stopper.h"
+#include "cli/stop_request.h"
 
 struct workload {
 	pid_t pid; /* 0: there is none */
@@ -20,9 +20,31 @@ struct workload {
 	int status;   /* of waitpid(); -1 while it runs */
 };
 
-/* argv ends with NULL. The signals of the child are as they were before stopper. 0 or -errno. */
+/* Whom a command is run as. */
+struct workload_user {
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups;
+	size_t num_groups;
+	char **environment; /* ends with NULL */
+	char *own[4];       /* variables that are the user's */
+};
+
+/* By name. Returns 0 or negative errno with the reason in error. */
+_must_check_ int workload_user_init(struct workload_user *user, const char *name,
+				    struct error *error);
+void workload_user_release(struct workload_user *user);
+
+/*
+ * argv  ends with NULL
+ * user  NULL: ours
+ *
+ * The signals of the child are as they were before the stop request; capabilities that were given to
+ * us alone (ambient, inheritable) are not the child's. Returns 0 or -errno.
+ */
 _must_check_ int workload_start(struct workload *workload, char *const *argv,
-				const struct stopper *stopper, struct error *error);
+				const struct workload_user *user,
+				const struct stop_request *stop_request, struct error *error);
 
 /* Let it execute its program. Returns 0, or -errno with error when that cannot be run. */
 _must_check_ int workload_release(struct workload *workload, char *const *argv,

@@ -1,3 +1,12 @@
+/*
+ * An input that only becomes a trace is converted in passes and is never in memory as a whole;
+ * zones_conversion_run() says whether that is possible: a regular file (it is read three times),
+ * not compressed, of zones, to one output that is a trace. Anything else goes the way of all
+ * inputs.
+ *
+ * The size is taken once. A program that goes on writing zones makes the file longer meanwhile, and
+ * all passes must see the same bytes.
+ */
 #include "cli/zones_conversion.h"
 
 #include <errno.h>
@@ -12,8 +21,8 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "formats/perfetto_zones.h"
-#include "formats/zones_text.h"
+#include "formats/perfetto.h"
+#include "formats/zones.h"
 
 /* Of the input, to know its format. */
 #define FIRST_BYTES (1u << 20)
@@ -42,6 +51,7 @@ static int rewind_input(void *context)
 	return error_set(&conversion->error, -errno, "cannot read '%s': %m", conversion->path);
 }
 
+/* Returns 0 bytes at the end of what there was at the start. */
 static int read_input(void *context, void *data, size_t size, size_t *ret_size)
 {
 	struct zones_file_conversion *conversion = context;
@@ -62,7 +72,7 @@ static int read_input(void *context, void *data, size_t size, size_t *ret_size)
 
 /* ---- what is too much for memory ---------------------------------------------------------- */
 
-static int tell_spill(struct zones_file_conversion *conversion, int err)
+static int report_spill(struct zones_file_conversion *conversion, int err)
 {
 	return error_set(&conversion->error, err,
 			 "cannot keep what must be sorted in a temporary file in '%s': %s; set "
@@ -70,6 +80,7 @@ static int tell_spill(struct zones_file_conversion *conversion, int err)
 			 file_get_temporary_folder(), strerror(-err));
 }
 
+/* The file is made when it is needed first: most inputs fit into memory. */
 static int append_spill(void *context, const void *data, size_t size, uint64_t *ret_offset)
 {
 	struct zones_file_conversion *conversion = context;
@@ -77,13 +88,13 @@ static int append_spill(void *context, const void *data, size_t size, uint64_t *
 
 	if (conversion->spill_fd < 0) {
 		conversion->spill_fd =
-			file_open_nameless(file_get_temporary_folder(), &conversion->error);
+			file_open_anonymous(file_get_temporary_folder(), &conversion->error);
 		if (conversion->spill_fd < 0)
 			return conversion->spill_fd;
 	}
 	err = file_write_at(conversion->spill_fd, data, size, conversion->spilled);
 	if (err)
-		return tell_spill(conversion, err);
+		return report_spill(conversion, err);
 	*ret_offset = conversion->spilled;
 	conversion->spilled += size;
 	return 0;
@@ -94,7 +105,7 @@ static int read_spill(void *context, uint64_t offset, void *data, size_t size)
 	struct zones_file_conversion *conversion = context;
 	int err = file_read_range(conversion->spill_fd, data, size, offset);
 
-	return err ? tell_spill(conversion, err) : 0;
+	return err ? report_spill(conversion, err) : 0;
 }
 
 /* ---- the conversion ----------------------------------------------------------------------- */
@@ -128,6 +139,12 @@ static void advance(void *context, size_t consumed)
 			       (unsigned long long)conversion->size >> 20);
 }
 
+static int fail(const struct zones_file_conversion *conversion, int err)
+{
+	log_error("%s", conversion->error.message[0] ? conversion->error.message : strerror(-err));
+	return EXIT_FAILED;
+}
+
 static int convert(struct zones_file_conversion *conversion, const struct input_options *options,
 		   bool is_compressed)
 {
@@ -145,17 +162,19 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 	int err = perfetto_write_zones(&import, &source, &store, is_compressed, &sink);
 
 	progress_clear(&conversion->progress);
+	/*
+	 * The importer says what is wrong with the content, the conversion what is wrong with the
+	 * system.
+	 */
 	if (err && import.error.message[0]) {
 		log_error("%s", import.error.message);
 		return EXIT_BAD_INPUT;
 	}
-	if (!err)
-		err = output_file_commit(conversion->file, &conversion->error);
-	if (err) {
-		log_error("%s", conversion->error.message[0] ? conversion->error.message
-							     : strerror(-err));
-		return EXIT_FAILED;
-	}
+	if (err)
+		return fail(conversion, err);
+	err = output_file_commit(conversion->file, &conversion->error);
+	if (err)
+		return fail(conversion, err);
 	log_debug("%s: zones, %llu records, %llu skipped; %llu bytes sorted on disk",
 		  conversion->path, (unsigned long long)import.counts.records,
 		  (unsigned long long)import.counts.skipped,
@@ -165,7 +184,7 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 
 /* ---- whether it is one -------------------------------------------------------------------- */
 
-/* A file that is compressed must be unpacked as a whole, for which memory is the place. */
+/* A file that is compressed must be decompressed as a whole, for which memory is the place. */
 static bool is_file_of_zones(int fd, const char *path, const struct input_options *options)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(FIRST_BYTES);

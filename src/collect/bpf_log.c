@@ -44,7 +44,7 @@ void bpf_log_start(void)
 	libbpf_set_print(print_libbpf);
 }
 
-bool bpf_log_is_wanted(void)
+bool bpf_log_is_enabled(void)
 {
 	return log_get_level() == LOG_LEVEL_VERBOSE;
 }

@@ -28,6 +28,9 @@ int bpf_ring_init(struct bpf_ring *ring, int fd, size_t size_bytes)
 		munmap(consumed, page);
 		return err;
 	}
+	/* Processes without rights are forked of us. */
+	(void)madvise(consumed, page, MADV_DONTFORK);
+	(void)madvise(produced, page + size_bytes, MADV_DONTFORK);
 	*ring = (struct bpf_ring){
 		.fd = fd,
 		.consumed = consumed,
@@ -50,7 +53,7 @@ void bpf_ring_release(struct bpf_ring *ring)
 	*ring = (struct bpf_ring){.fd = -1};
 }
 
-/* The bytes at a position, in one piece; NULL when out of memory. */
+/* The bytes at a position, contiguous; NULL when out of memory. */
 static const void *get_record(struct bpf_ring *ring, uint64_t position, size_t size)
 {
 	size_t start = position & (ring->size_bytes - 1);
@@ -78,7 +81,7 @@ int bpf_ring_read(struct bpf_ring *ring,
 		int err = 0;
 
 		if (length & BPF_RINGBUF_BUSY_BIT)
-			break; /* being written; what follows it has to wait as well */
+			break; /* reserved but not submitted: records behind it have to wait as well */
 		if (!(length & BPF_RINGBUF_DISCARD_BIT)) {
 			const void *record = get_record(ring, position + BPF_RINGBUF_HDR_SZ, size);
 

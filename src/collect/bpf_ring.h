@@ -2,7 +2,7 @@
  * One ring that BPF programs write records to (BPF_MAP_TYPE_RINGBUF).
  *
  * libbpf's reader maps the data twice in a row, so that records do not wrap, and both mappings
- * count as memory of ours. Here it is mapped once, and a record that wraps is copied together.
+ * count towards our RSS. Here it is mapped once, and the rare record that wraps is copied.
  *
  * Source: Documentation/bpf/ringbuf.rst in the kernel.
  *
@@ -24,7 +24,7 @@ struct bpf_ring {
 	const uint64_t *produced; /* in that page: bytes ever written */
 	const char *data;
 	size_t size_bytes;   /* of the data; a power of two */
-	struct text wrapped; /* a record put together */
+	struct text wrapped; /* copy of a record that wraps */
 };
 
 /*
@@ -36,7 +36,7 @@ _must_check_ int bpf_ring_init(struct bpf_ring *ring, int fd, size_t size_bytes)
 void bpf_ring_release(struct bpf_ring *ring);
 
 /*
- * Hand every record that is there and complete to handle(), in the order in which they were begun.
+ * Pass every complete record to handle(), in the order in which they were reserved.
  *
  * record  8-byte aligned; valid during the call
  * handle  returns 0 or negative errno, which stops after this record and is returned

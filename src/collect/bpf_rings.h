@@ -19,7 +19,7 @@ struct bpf_rings {
 	int epoll_fd; /* readable when one of them is */
 };
 
-/* Of a machine with so many CPUs. */
+/* The number of rings for so many CPUs. */
 uint32_t bpf_rings_get_count(uint32_t num_cpus);
 
 /*

@@ -1,6 +1,7 @@
 /*
- * A check of walks that needs no debug information: what precedes a return address must be a call
- * instruction. For tests; it reads every return address's code once.
+ * A check of stack walks that needs no debug information: a return address must follow a call
+ * instruction. A walk that went wrong picks up other values from the stack, which mostly do not.
+ * For tests; it reads the code before each return address once.
  *
  * Not for the return address of a signal handler, which the kernel put there.
  */
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "collect/account.h"
+#include "collect/recorder.h"
 #include "process/file_table.h"
 
 struct call_check;
@@ -21,7 +22,7 @@ struct call_check *call_check_new(const struct file_table *files);
 void call_check_free(struct call_check *check);
 
 /*
- * file, file_offset   of a return address; files that are not open are passed over
+ * file, file_offset   of a return address; files that are not open are skipped
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int call_check_add(struct call_check *check, uint32_t file, uint64_t file_offset);

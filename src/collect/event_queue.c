@@ -19,6 +19,7 @@ struct event_queue {
 	uint64_t num_added;
 	uint64_t num_late;
 	uint64_t last_time_ns; /* of the last event handed out */
+	size_t size;           /* of all records */
 };
 
 struct event_queue *event_queue_new(void)
@@ -61,6 +62,7 @@ int event_queue_add(struct event_queue *queue, uint64_t time_ns, uint32_t kind, 
 		return -ENOMEM;
 	}
 	memcpy(copy, record, size);
+	queue->size += size;
 	*event = (struct queued_event){
 		.time_ns = time_ns,
 		.number = queue->num_added++,
@@ -100,19 +102,22 @@ static struct queued_event take_oldest(struct event_queue *queue)
 	}
 }
 
-int event_queue_drain(struct event_queue *queue, uint64_t until_ns,
+int event_queue_drain(struct event_queue *queue, uint64_t now_ns,
 		      int (*handle)(uint64_t time_ns, uint32_t kind, const void *record,
 				    size_t size, void *context),
 		      void *context)
 {
+	uint64_t until_ns =
+		now_ns > EVENT_QUEUE_HOLD_BACK_NS ? now_ns - EVENT_QUEUE_HOLD_BACK_NS : 0;
 	int err;
 
 	while (queue->heap.length && queue->heap.items[0].time_ns <= until_ns) {
 		struct queued_event event = take_oldest(queue);
 
-		/* A late event is handled at the time that the others have reached. */
+		/* A late event gets the time of the last one: time must not go back for handlers. */
 		if (event.time_ns > queue->last_time_ns)
 			queue->last_time_ns = event.time_ns;
+		queue->size -= event.size;
 		err = handle(queue->last_time_ns, event.kind, event.record, event.size, context);
 		free(event.record);
 		if (err)
@@ -129,4 +134,9 @@ uint64_t event_queue_get_late_count(const struct event_queue *queue)
 size_t event_queue_get_length(const struct event_queue *queue)
 {
 	return queue->heap.length;
+}
+
+size_t event_queue_get_size(const struct event_queue *queue)
+{
+	return queue->size;
 }

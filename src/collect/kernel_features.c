@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <unistd.h>
 
+#include "collect/bpf_log.h"
 #include "collect/perf_ring.h"
 
 bool kernel_has_types(void)
@@ -18,9 +19,14 @@ static bool has_helper(enum bpf_func_id helper)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, helper, NULL) == 1;
 }
 
-/* A kernel that refuses to look at the question denies nothing: not even what no kernel has. */
+/*
+ * libbpf's probes load a tiny program and look at the error. Without the right to load programs
+ * they cannot tell "not permitted" from "not there"; asking for a helper that no kernel has shows
+ * whether their answers mean anything.
+ */
 bool kernel_can_be_asked(void)
 {
+	bpf_log_start();
 	return !has_helper((enum bpf_func_id)INT_MAX);
 }
 
@@ -34,7 +40,7 @@ bool kernel_has_task_registers(void)
 	return has_helper(BPF_FUNC_task_pt_regs);
 }
 
-bool kernel_tells_build_ids(void)
+bool kernel_reports_build_ids(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -53,7 +59,10 @@ bool kernel_tells_build_ids(void)
 	return fd >= 0;
 }
 
-/* The helper came with the same version as the accounting by cgroups, as libbpf knows too. */
+/*
+ * Linux 5.11 charges BPF memory to cgroups instead of RLIMIT_MEMLOCK. There is no probe for that,
+ * but for a helper that came with the same version; libbpf does the same.
+ */
 bool kernel_counts_bpf_as_locked(void)
 {
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SOCKET_FILTER, BPF_FUNC_ktime_get_coarse_ns,

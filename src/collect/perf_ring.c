@@ -11,11 +11,11 @@ int perf_event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int perf_ring_init(struct perf_ring *ring, int fd, size_t wanted_bytes)
+int perf_ring_init(struct perf_ring *ring, int fd, size_t requested_bytes)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 
-	for (size_t size = wanted_bytes; size >= page_bytes; size /= 2) {
+	for (size_t size = requested_bytes; size >= page_bytes; size /= 2) {
 		void *pages =
 			mmap(NULL, page_bytes + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 

@@ -21,20 +21,20 @@ struct perf_ring {
 	int fd;
 	struct perf_event_mmap_page *pages; /* control page, then the data */
 	size_t size_bytes;                  /* of the data; a power of two */
-	struct text record;                 /* the record last read, put together */
+	struct text record;                 /* copy of the record last read */
 };
 
 /*
- * Map the ring of an event. Asks for wanted_bytes (power of two) and takes less, down to a
+ * Map the ring of an event. Asks for requested_bytes (power of two) and takes less, down to a
  * page, where the kernel allows no more locked memory. Takes ownership of fd on success.
  *
  * Returns 0 or negative errno (-EPERM: even a page was too much).
  */
-_must_check_ int perf_ring_init(struct perf_ring *ring, int fd, size_t wanted_bytes);
+_must_check_ int perf_ring_init(struct perf_ring *ring, int fd, size_t requested_bytes);
 void perf_ring_release(struct perf_ring *ring);
 
 /*
- * Hand every record that is in the ring now to handle(), whole and in ring order. handle()
+ * Pass every record that is in the ring now to handle(), contiguous and in ring order. handle()
  * returns 0 or negative errno, which stops and is returned.
  */
 _must_check_ int perf_ring_read(struct perf_ring *ring,

@@ -1,23 +1,23 @@
 /*
- * The sampling program can walk a user stack only where it has been told what is mapped and how to
- * unwind it: it cannot read files, nor wait for anybody. So every process's mappings are written
- * into kernel memory as soon as they are known, and the unwind tables of their files as soon as
- * they are made. Whoever comes too early is no error: the program sends the stack's bytes instead,
- * and publisher_walk() walks them later, by the same tables.
+ * The sampling program can walk a user stack only where it knows what is mapped and how to unwind
+ * it: it cannot read files, nor wait. So every process's mappings are written into BPF maps as soon
+ * as they are known, and the unwind tables of their files as soon as they are built. A sample that
+ * comes too early is no error: the program sends the stack's bytes instead, and publisher_walk()
+ * walks them later, by the same tables.
  *
  * A file's code goes through states, from CODE_UNKNOWN to one that stays. Its table takes
  * milliseconds to seconds to make, so worker threads do it (table_builder.c), or it comes from the
- * cache on disk; meanwhile its mappings are published without a table, so that the addresses of
- * everything else hold. When the table is there, every record of a mapping of that file is told,
- * whichever process it belongs to: slot_files says which records these are. A file is wanted once
- * more by each process that maps it, and the most wanted is built first.
+ * cache on disk; meanwhile its mappings are published without a table, so that all other mappings
+ * can be used. When the table is ready, every mapping record of that file is updated, whichever
+ * process it belongs to: slot_files says which records these are. Each process that maps a file
+ * counts as a request for its table, and the file with the most requests is built first.
  *
  * The kernel reads without a lock while this writes. What keeps that safe is order, and
  * unwind_store.c has it: rows before pages, pages before the mapping, mappings before the process.
  * A change of mappings is a new run of records that takes the place of the old one.
  *
- * Files are read through the descriptors of the file table, which has opened what was mapped: an
- * objfile is kept open here for its addresses (and for replay for its code), not for its name.
+ * Files are read through the descriptors of the file table, which has opened what was mapped, and by
+ * processes without rights (elf_worker.h); here only bytes of code, for replay.
  *
  * Limits: rows, pages and mappings have room for a machine of usual size (wire/unwind.h). Beyond
  * it processes and tables are dropped and counted in num_dropped, and their stacks end early; the
@@ -34,7 +34,6 @@
 #include "base/log.h"
 #include "collect/raw_stack.h"
 #include "collect/table_builder.h"
-#include "objfile/objfile.h"
 #include "unwind/replay.h"
 
 #define MAX_WORKERS       2
@@ -47,12 +46,11 @@ enum code_state {
 	CODE_HAS_TABLE,
 	CODE_HAS_NO_CFI, /* it is known that there is no call-frame information */
 	CODE_UNREADABLE, /* it cannot be opened, so far */
-	CODE_DROPPED,    /* there was no room for its table */
+	CODE_DROPPED,    /* there was no room for its table, or nobody can read it in time */
 };
 
 struct code {
 	enum code_state state;
-	struct objfile *objfile; /* for addresses only; NULL: not ELF */
 	struct unwind_placement placement;
 	uint32_t flags; /* of its mappings */
 };
@@ -64,6 +62,7 @@ struct published {
 
 struct publisher {
 	const struct file_table *files;
+	const struct elf_files *elf_files;
 	struct process_table *processes;
 	struct unwind_store *store;
 	struct table_cache *cache; /* NULL: none */
@@ -74,10 +73,12 @@ struct publisher {
 	ARRAY(struct unwind_mapping) scratch;
 	uint32_t no_cfi_flag; /* of mappings without call-frame information; 0: they are not walked
 			       */
+	uint64_t num_taken;   /* answers of the builder */
+	uid_t worker_user;
 	struct unwind_table_counts statistics;
 };
 
-/* Without a cache tables are built at every run, and nothing else changes. */
+/* A cache that cannot be opened only costs time: tables are built at every run. */
 static void open_cache(struct publisher *publisher, const struct unwind_table_opts *opts)
 {
 	struct error error = {0};
@@ -93,7 +94,7 @@ static void prepare_table(const struct unwind_table *table, void *context)
 {
 	const struct publisher *publisher = context;
 
-	if (unwind_table_has_call_frame_info(table))
+	if (unwind_table_has_rows(table))
 		unwind_store_prepare(publisher->store, table);
 }
 
@@ -102,6 +103,7 @@ static int start_builder(struct publisher *publisher)
 	long num_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct table_builder_opts opts = {
 		.num_threads = num_cpus < MAX_WORKERS ? 1 : MAX_WORKERS,
+		.user = publisher->worker_user,
 		.cache = publisher->cache,
 		.on_table = prepare_table,
 		.context = publisher,
@@ -110,30 +112,38 @@ static int start_builder(struct publisher *publisher)
 	return table_builder_new(&opts, &publisher->builder);
 }
 
-int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-		  struct process_table *processes, const struct unwind_table_opts *opts,
-		  struct publisher **ret)
+static void publisher_freep(struct publisher **publisher)
 {
-	struct publisher *publisher = calloc(1, sizeof(*publisher));
-	int err = publisher ? unwind_store_new(maps, &publisher->store) : -ENOMEM;
+	publisher_free(*publisher);
+}
 
-	if (!err) {
-		open_cache(publisher, opts);
-		err = start_builder(publisher);
-	}
-	if (!err && array_reserve(&publisher->slot_files, UNWIND_MAX_MAPPINGS))
-		err = -ENOMEM;
-	if (err) {
-		publisher_free(publisher);
+int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
+		  const struct elf_files *elf_files, struct process_table *processes,
+		  const struct unwind_table_opts *opts, struct publisher **ret)
+{
+	_cleanup_(publisher_freep) struct publisher *publisher = calloc(1, sizeof(*publisher));
+	int err;
+
+	if (!publisher)
+		return -ENOMEM;
+	publisher->no_cfi_flag = opts->no_fp_steps ? 0 : UNWIND_MAPPING_HAS_NO_CFI;
+	publisher->worker_user = opts->worker_user;
+	publisher->files = files;
+	publisher->elf_files = elf_files;
+	publisher->processes = processes;
+	err = unwind_store_new(maps, &publisher->store);
+	if (err)
 		return err;
-	}
-	memset(publisher->slot_files.items, 0xff,
+	if (array_reserve(&publisher->slot_files, UNWIND_MAX_MAPPINGS))
+		return -ENOMEM;
+	memset(publisher->slot_files.items, 0xff, /* FILE_NONE */
 	       UNWIND_MAX_MAPPINGS * sizeof(*publisher->slot_files.items));
 	publisher->slot_files.length = UNWIND_MAX_MAPPINGS;
-	publisher->no_cfi_flag = opts->no_fp_steps ? 0 : UNWIND_MAPPING_HAS_NO_CFI;
-	publisher->files = files;
-	publisher->processes = processes;
-	*ret = publisher;
+	open_cache(publisher, opts);
+	err = start_builder(publisher);
+	if (err)
+		return err;
+	*ret = return_ptr(publisher);
 	return 0;
 }
 
@@ -144,8 +154,6 @@ void publisher_free(struct publisher *publisher)
 	table_builder_free(publisher->builder);
 	table_cache_free(publisher->cache);
 	unwind_store_free(publisher->store);
-	array_for_each (&publisher->codes, code)
-		objfile_unref(code->objfile);
 	array_release(&publisher->codes);
 	array_release(&publisher->published);
 	array_release(&publisher->slot_files);
@@ -153,21 +161,23 @@ void publisher_free(struct publisher *publisher)
 	free(publisher);
 }
 
-/* Open the file for its addresses, and ask for its table. */
+/* Ask for the file's table. */
 static int begin_code(struct publisher *publisher, struct code *code, uint32_t file)
 {
 	const struct mapped_file *mapped = file_table_get(publisher->files, file);
+	const struct objfile_layout *layout;
 	int err;
 
 	if (mapped->fd < 0) {
 		code->state = CODE_UNREADABLE;
 		return 0;
 	}
-	err = objfile_open(mapped->fd, mapped->path, NULL, &code->objfile, NULL);
+	err = elf_files_get_layout(publisher->elf_files, mapped, &layout);
 	if (err == -ENOMEM)
 		return err;
-	if (err == -EMFILE || err == -ENFILE) {
-		publisher->statistics.num_dropped++; /* tried again when it is mapped again */
+	if (err == -ETIMEDOUT || err == -ECHILD || err == -EBADMSG) {
+		code->state = CODE_DROPPED;
+		publisher->statistics.num_dropped++;
 		return 0;
 	}
 	if (err) {
@@ -177,15 +187,8 @@ static int begin_code(struct publisher *publisher, struct code *code, uint32_t f
 		return 0;
 	}
 	err = table_builder_add(publisher->builder, file, mapped);
-	if (err == -ENOMEM)
+	if (err)
 		return err;
-	if (err) {
-		/* No descriptor is left: perhaps there is one when it is mapped the next time. */
-		objfile_unref(code->objfile);
-		code->objfile = NULL;
-		publisher->statistics.num_dropped++;
-		return 0;
-	}
 	code->state = CODE_QUEUED;
 	return 0;
 }
@@ -203,20 +206,46 @@ static int get_code(struct publisher *publisher, uint32_t file, struct code **re
 	    (code->state == CODE_UNREADABLE && file_table_get(publisher->files, file)->fd >= 0))
 		return begin_code(publisher, code, file);
 	if (code->state == CODE_QUEUED)
-		table_builder_want(publisher->builder, file);
+		table_builder_request(publisher->builder, file);
 	return 0;
 }
 
-static void describe(const struct publisher *publisher, const struct code *code,
-		     const struct mapping *mapping, struct unwind_mapping *ret)
+/* Flags of the process's mappings that no file backs. */
+static uint32_t choose_generated_flags(const struct publisher *publisher,
+				       const struct process *process)
 {
+	return publisher->no_cfi_flag |
+	       (process_table_has_trampolines(publisher->processes, process)
+			? UNWIND_MAPPING_HAS_TRAMPOLINES
+			: 0);
+}
+
+/* Where the mapping's file lies; NULL: it is not ELF. */
+static const struct objfile_layout *get_layout(const struct publisher *publisher, uint32_t file)
+{
+	const struct objfile_layout *layout;
+
+	return elf_files_get_layout(publisher->elf_files, file_table_get(publisher->files, file),
+				    &layout)
+		       ? NULL
+		       : layout;
+}
+
+/* code is NULL where no file backs the mapping: then it has generated_flags. */
+static void describe(const struct publisher *publisher, const struct code *code,
+		     uint32_t generated_flags, const struct mapping *mapping,
+		     struct unwind_mapping *ret)
+{
+	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
+	const struct objfile_layout *layout;
+
 	*ret = (struct unwind_mapping){.start = mapping->start, .end = mapping->end};
 	if (!code) {
-		ret->flags = publisher->no_cfi_flag;
+		ret->flags = generated_flags;
 		return;
 	}
-	if (code->objfile &&
-	    objfile_get_bias(code->objfile, mapping->start, mapping->file_offset, &ret->bias)) {
+	layout = get_layout(publisher, mapping->file);
+	if (layout && objfile_layout_get_bias(layout, &mapped, &ret->bias)) {
 		ret->end = ret->start; /* no address is in it, whatever table it gets */
 		return;
 	}
@@ -231,18 +260,22 @@ static int describe_all(struct publisher *publisher, const struct process *proce
 {
 	size_t count;
 	const struct mapping *mappings = process_get_mappings(process, &count);
+	uint32_t generated_flags = choose_generated_flags(publisher, process);
 
 	publisher->scratch.length = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct unwind_mapping *record = array_add(&publisher->scratch);
 		struct code *code = NULL;
-		int err = record ? 0 : -ENOMEM;
 
-		if (!err && mappings[i].file != FILE_NONE)
-			err = get_code(publisher, mappings[i].file, &code);
-		if (err)
-			return err;
-		describe(publisher, code, &mappings[i], record);
+		if (!record)
+			return -ENOMEM;
+		if (mappings[i].file != FILE_NONE) {
+			int err = get_code(publisher, mappings[i].file, &code);
+
+			if (err)
+				return err;
+		}
+		describe(publisher, code, generated_flags, &mappings[i], record);
 	}
 	*ret_count = count;
 	return 0;
@@ -315,12 +348,13 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 	struct code *code = &publisher->codes.items[file];
 	int err;
 
+	publisher->num_taken++;
 	code->state = CODE_HAS_NO_CFI;
 	code->flags = publisher->no_cfi_flag;
-	if (table && unwind_table_has_call_frame_info(table)) {
+	if (table && unwind_table_has_rows(table)) {
 		err = unwind_store_add_table(publisher->store, table, &code->placement);
 		code->state = err ? CODE_DROPPED : CODE_HAS_TABLE;
-		/* A table says also where there is nothing: V8's builtins inside node, assembly. */
+		/* A table may have gaps without CFI: V8's builtins inside node, assembly. */
 		code->flags = err ? 0 : UNWIND_MAPPING_HAS_TABLE | publisher->no_cfi_flag;
 		publisher->statistics.num_dropped += err != 0;
 		publisher->statistics.num_objfiles += !err;
@@ -328,6 +362,9 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 		publisher->statistics.frame_info_bytes += table->statistics.input_bytes;
 	}
 	give_table(publisher, file);
+	if (code->state == CODE_HAS_TABLE)
+		log_debug("the unwind table of %s is ready",
+			  file_table_get(publisher->files, file)->path);
 	unwind_table_free(table);
 }
 
@@ -335,13 +372,16 @@ int publisher_update(struct publisher *publisher)
 {
 	struct unwind_table *table;
 	uint32_t id;
-	int err = 0;
 
-	while (!err && process_table_take_changed(publisher->processes, &id))
-		err = publish(publisher, id);
-	while (!err && table_builder_take(publisher->builder, &id, &table))
+	while (process_table_take_changed(publisher->processes, &id)) {
+		int err = publish(publisher, id);
+
+		if (err)
+			return err;
+	}
+	while (table_builder_take(publisher->builder, &id, &table))
 		take_table(publisher, id, table);
-	return err;
+	return 0;
 }
 
 int publisher_get_fd(const struct publisher *publisher)
@@ -349,37 +389,50 @@ int publisher_get_fd(const struct publisher *publisher)
 	return table_builder_get_fd(publisher->builder);
 }
 
-bool publisher_wait(struct publisher *publisher)
+bool publisher_wait(struct publisher *publisher, uint64_t until_ns)
 {
 	struct unwind_table *table;
 	uint32_t file;
 
-	if (!table_builder_wait(publisher->builder))
+	if (!table_builder_wait(publisher->builder, until_ns))
 		return false;
 	while (table_builder_take(publisher->builder, &file, &table))
 		take_table(publisher, file, table);
 	return true;
 }
 
+void publisher_finish(struct publisher *publisher)
+{
+	table_builder_finish(publisher->builder);
+}
+
 struct unwind_table_counts publisher_get_statistics(const struct publisher *publisher)
 {
 	struct unwind_table_counts statistics = publisher->statistics;
+	struct elf_worker_cost cost = table_builder_get_cost(publisher->builder);
 
 	statistics.num_rows = unwind_store_get_row_count(publisher->store);
 	statistics.size_bytes = unwind_store_get_size(publisher->store);
 	statistics.build_wall_ns = table_builder_get_wall_ns(publisher->builder);
+	statistics.worker_cpu_ns = cost.cpu_ns;
+	statistics.worker_rss_bytes = cost.max_rss_bytes;
 	return statistics;
 }
 
-/* What a walk of a raw sample asks for. */
+uint64_t publisher_get_taken_count(const struct publisher *publisher)
+{
+	return publisher->num_taken;
+}
+
+/* The context of a walk of a raw sample. */
 struct publisher_replay {
 	struct publisher *publisher;
 	const struct process *process;
 };
 
 /*
- * A process that was gone, or had executed another program, before it could be published has asked
- * for no tables: its raw stacks do.
+ * A process that exited or called exec before it could be published has requested no tables: its
+ * raw stacks do so here.
  */
 static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 {
@@ -395,9 +448,13 @@ static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 			(struct unwind_mapping){.start = mapping->start, .end = mapping->end};
 		return true;
 	}
-	describe(replay->publisher, code, mapping, &ret->mapping);
-	if (code && ret->mapping.end > ret->mapping.start)
-		ret->objfile = code->objfile;
+	describe(replay->publisher, code,
+		 code ? 0 : choose_generated_flags(replay->publisher, replay->process), mapping,
+		 &ret->mapping);
+	if (code && ret->mapping.end > ret->mapping.start) {
+		ret->layout = get_layout(replay->publisher, mapping->file);
+		ret->fd = file_table_get(replay->publisher->files, mapping->file)->fd;
+	}
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Keeps the kernel's side of unwinding up to date: the mappings of every process as soon as they
+ * Keeps the BPF maps that unwinding needs up to date: the mappings of every process as soon as they
  * are known, and their tables when they are built.
  *
  * Not thread-safe.
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/elf_files.h"
 #include "collect/recorder.h"
 #include "collect/unwind_store.h"
 #include "process/file_table.h"
@@ -20,23 +21,26 @@
 
 struct publisher;
 
-/* files and processes are borrowed. Returns 0 or negative errno. */
+/* All but maps and opts are borrowed. Returns 0 or negative errno. */
 _must_check_ int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-			       struct process_table *processes,
+			       const struct elf_files *elf_files, struct process_table *processes,
 			       const struct unwind_table_opts *opts, struct publisher **ret);
 void publisher_free(struct publisher *publisher);
 
-/* Publish what changed, and tables that are finished. Returns 0 or -ENOMEM. */
+/* Publish mappings that changed, and tables that are finished. Returns 0 or -ENOMEM. */
 _must_check_ int publisher_update(struct publisher *publisher);
 
 /* Readable when tables are finished. */
 int publisher_get_fd(const struct publisher *publisher);
 
-/* Wait for one more table and publish it. Returns false when none is being built. */
-bool publisher_wait(struct publisher *publisher);
+/*
+ * Wait for one more table until this moment (clock_now_ns()), and publish it. Returns false when none is
+ * being built, or none was ready in time.
+ */
+bool publisher_wait(struct publisher *publisher, uint64_t until_ns);
 
 /*
- * Walk a raw stack by the tables that are there by now.
+ * Walk a raw stack by the tables that are ready now.
  *
  * ret  filled in but for its type and hash
  *
@@ -44,6 +48,12 @@ bool publisher_wait(struct publisher *publisher);
  */
 enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
 			     const struct wire_raw_sample *raw, struct wire_stack *ret);
+
+/* Files whose table has come, or will never come: a walk that lacked one gets further only after that. */
+uint64_t publisher_get_taken_count(const struct publisher *publisher);
+
+/* No more tables are needed. */
+void publisher_finish(struct publisher *publisher);
 
 struct unwind_table_counts publisher_get_statistics(const struct publisher *publisher);
 

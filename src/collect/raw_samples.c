@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "collect/raw_stack.h"
 
-/* Kept stacks may take this much memory; beyond it a stack is added as far as its walk gets. */
+/* A bound on the memory of kept stacks; beyond it, a sample is added with an incomplete stack. */
 #define MAX_KEPT_BYTES (64u << 20)
 
 struct kept_raw_sample {
@@ -16,22 +16,23 @@ struct kept_raw_sample {
 };
 
 struct raw_samples {
-	struct intake *intake;
+	struct sample_ingest *ingest;
 	struct publisher *publisher;
 	struct process_table *processes;
 	ARRAY(struct kept_raw_sample) kept;
 	size_t kept_bytes;
+	uint64_t num_taken; /* by the publisher, when they were last tried */
 	struct wire_stack walked;
 };
 
-struct raw_samples *raw_samples_new(struct intake *intake, struct publisher *publisher,
+struct raw_samples *raw_samples_new(struct sample_ingest *ingest, struct publisher *publisher,
 				    struct process_table *processes)
 {
 	struct raw_samples *samples = calloc(1, sizeof(*samples));
 
 	if (!samples)
 		return NULL;
-	samples->intake = intake;
+	samples->ingest = ingest;
 	samples->publisher = publisher;
 	samples->processes = processes;
 	return samples;
@@ -60,7 +61,7 @@ static size_t get_size(const struct wire_raw_sample *record)
 	return offsetof(struct wire_raw_sample, bytes) + raw_stack_get_size(record);
 }
 
-/* Walk, and add the sample unless it is worth waiting for a table. 1: it is. */
+/* Walk, and add the sample. Returns 1 without adding it if a table is being built that it needs. */
 static int walk_and_add(struct raw_samples *samples, const struct kept_raw_sample *kept,
 			bool may_wait)
 {
@@ -73,8 +74,8 @@ static int walk_and_add(struct raw_samples *samples, const struct kept_raw_sampl
 	sample.type = WIRE_SAMPLE;
 	sample.walk_end = (uint8_t)end;
 	samples->walked.type = WIRE_STACK;
-	return intake_add_recovered(samples->intake, &sample, kept->process, kept->is_in_exec,
-				    &samples->walked);
+	return sample_ingest_add_recovered(samples->ingest, &sample, kept->process,
+					   kept->is_in_exec, &samples->walked);
 }
 
 static int keep(struct raw_samples *samples, const struct kept_raw_sample *kept)
@@ -103,8 +104,9 @@ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 
 	if (!raw_stack_is_whole(record, size))
 		return 0;
-	err = process_table_find(samples->processes, time_ns, (pid_t)record->sample.pid,
-				 record->sample.generation, &process, &kept.is_in_exec);
+	err = process_table_find(
+		samples->processes, time_ns, (pid_t)record->sample.pid, record->sample.generation,
+		record->sample.flags & WIRE_SAMPLE_IN_EXEC, &process, &kept.is_in_exec);
 	if (err)
 		return err;
 	kept.process = process;
@@ -115,9 +117,14 @@ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 
 int raw_samples_retry(struct raw_samples *samples, bool is_final)
 {
+	uint64_t num_taken = publisher_get_taken_count(samples->publisher);
 	size_t num_left = 0;
 	int err = 0;
 
+	if (num_taken == samples->num_taken && !is_final)
+		return 0;
+	samples->num_taken = num_taken;
+	/* After an error the others are only freed. */
 	for (size_t i = 0; i < samples->kept.length; i++) {
 		struct kept_raw_sample *kept = &samples->kept.items[i];
 

@@ -1,6 +1,6 @@
 /*
- * Samples that came with their raw stack, because a table was missing: walked when the tables are
- * there.
+ * Samples that came with a copy of their stack, because the BPF program lacked a table: walked when
+ * the tables are ready.
  *
  * Not thread-safe.
  */
@@ -12,32 +12,32 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "collect/intake.h"
 #include "collect/publisher.h"
+#include "collect/sample_ingest.h"
 #include "process/process_table.h"
 #include "wire/wire.h"
 
 struct raw_samples;
 
 /* Everything is borrowed. Returns NULL when out of memory. */
-struct raw_samples *raw_samples_new(struct intake *intake, struct publisher *publisher,
+struct raw_samples *raw_samples_new(struct sample_ingest *ingest, struct publisher *publisher,
 				    struct process_table *processes);
 void raw_samples_free(struct raw_samples *samples);
 
 /*
- * Walk the stack of a record (size as it came) and add the sample to the intake; where a table is
- * still being built, keep it. Called in order of time. Returns 0 or negative errno.
+ * Walk the stack of a record and add the sample; if a table is still being built, keep the record
+ * and try again later. Called in order of time. Returns 0 or negative errno.
  */
 _must_check_ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 				 const struct wire_raw_sample *record, size_t size);
 
 /*
- * Try the kept ones again. is_final: no further table will come, so that all are added, as far as
- * their walks get.
+ * Try the kept ones again. is_final: no further table will come, so all are added, those whose walk
+ * does not reach the end with an incomplete stack.
  */
 _must_check_ int raw_samples_retry(struct raw_samples *samples, bool is_final);
 
-/* How many are kept. */
+/* The number of samples that are kept. */
 size_t raw_samples_get_count(const struct raw_samples *samples);
 
 #endif

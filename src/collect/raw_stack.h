@@ -11,13 +11,13 @@
 #include "unwind/replay.h"
 #include "wire/wire.h"
 
-/* Whether a record that came with this size in bytes has all that it says it has. */
+/* Whether the sizes inside of a record fit the size in bytes that it came with. */
 bool raw_stack_is_whole(const struct wire_raw_sample *record, size_t size);
 
 /* Bytes of both stacks; of a record that is whole. */
 size_t raw_stack_get_size(const struct wire_raw_sample *record);
 
-/* What a record that is whole holds, borrowed from it. */
+/* The stack of a whole record as the replay takes it; borrowed from the record. */
 struct replay_stack raw_stack_for_replay(const struct wire_raw_sample *record);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "collect/trace_log.h"
 
-/* From a sample on, a thread of the profile is another one of the timeline. */
+/* From this sample on, a thread of the profile is another one of the timeline: its tid was reused. */
 struct thread_change {
 	uint64_t number;
 	uint32_t profile_thread;

@@ -1,6 +1,6 @@
 /*
- * The samples of a recording as a timeline reads them: from the log's file, which says nothing of
- * the timeline's threads. Memory goes to threads, not to samples.
+ * The samples of a recording as a source that a timeline reads: straight from the log's file, with
+ * the profile's threads translated into the timeline's. Takes memory for threads, not for samples.
  */
 #ifndef COLLECT_RECORDED_SAMPLES_H
 #define COLLECT_RECORDED_SAMPLES_H
@@ -31,7 +31,7 @@ void recorded_samples_free(struct recorded_samples *samples);
 _must_check_ int recorded_samples_set_thread(struct recorded_samples *samples, uint64_t number,
 					     uint32_t profile_thread, uint32_t thread);
 
-/* Make them the timeline's, which owns them from now on. */
+/* Attach the samples to a timeline, which takes ownership. */
 void recorded_samples_give(struct recorded_samples *samples, struct timeline *timeline);
 
 #endif

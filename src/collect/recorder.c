@@ -1,9 +1,8 @@
 /*
  * Two streams meet here: samples, from the BPF program's rings, and what happened to processes,
  * from the perf rings. Both go through one queue in order of time, so that a sample sees the
- * mappings of its moment. The queue is held back by HOLD_BACK_NS, which is longer than a record can
- * be on its way: the kernel stamps and writes it with preemption off, but the hypervisor may stop
- * the CPU in between. Stacks need no order and are taken at once.
+ * mappings of its moment. The queue holds back what a record that is on its way could still overtake.
+ * Stacks need no order and are taken at once.
  */
 #include "collect/recorder.h"
 
@@ -20,10 +19,10 @@
 #include "base/log.h"
 #include "collect/call_check.h"
 #include "collect/event_queue.h"
-#include "collect/heirs.h"
-#include "collect/intake.h"
+#include "collect/live_descendants.h"
 #include "collect/publisher.h"
 #include "collect/raw_samples.h"
+#include "collect/sample_ingest.h"
 #include "collect/sampler.h"
 #include "collect/scheduling.h"
 #include "collect/side_band.h"
@@ -31,23 +30,32 @@
 #include "collect/trace_builder.h"
 #include "collect/trace_log.h"
 #include "collect/trace_schedule.h"
-#include "objfile/build_id.h"
 #include "wire/wire.h"
 
-#define HOLD_BACK_NS        (3 * NS_PER_MS)
 #define HOTPLUG_INTERVAL_NS NS_PER_SECOND
+/*
+ * Files are opened and identified, /proc is read, calls are proven between one reading of the rings and
+ * the next. Samples are read meanwhile this often, up to so much that waits its turn: no ring is to fill
+ * up, as a sample brings its stack along only where there is room.
+ */
+#define MEANWHILE_NS     (20 * NS_PER_MS)
+#define MAX_QUEUED_BYTES (64u << 20)
+/* How long tables are waited for at the end, by stacks that need them. */
+#define TABLE_WAIT_NS (3 * NS_PER_SECOND)
 
 enum record_kind { RECORD_SAMPLE, RECORD_RAW_SAMPLE, RECORD_SIDE_BAND, RECORD_STACK_AREA };
 
 struct recorder {
 	struct recorder_opts opts;
 	struct profile *profile;
+	struct elf_files *elf_files;
 	struct file_table *files;
 	struct process_table *processes;
 	struct event_queue *queue;
 	struct side_band *side_band;
 	struct sampler *sampler;
-	struct intake *intake;
+	struct sample_ingest *ingest;
+	struct fp_step_check *fp_step_check;
 	struct call_check *call_check;   /* NULL: calls are not checked */
 	struct publisher *publisher;     /* NULL: user stacks are not walked by table */
 	struct raw_samples *raw_samples; /* likewise */
@@ -58,13 +66,47 @@ struct recorder {
 	bool *cpus; /* that we sample or listen to; num_possible_cpus long */
 	size_t num_possible_cpus;
 	struct target_threads threads; /* for thread targets */
-	bool listens_to_all;           /* side band of the whole machine */
 	bool is_running;
 	uint32_t num_cpus;
 	uint64_t start_ns;
 	uint64_t stop_ns;
 	uint64_t next_hotplug_ns;
+	uint64_t next_meanwhile_ns; /* when samples are read again, whatever else is being done */
+	/* Samples after from_ns and up to until_ns are ours, others the recording's beside it. */
+	uint64_t from_ns;
+	uint64_t until_ns;
+	uint64_t num_of_others;
 };
+
+/*
+ * Whether a sample is of a child that is to be left out. Not every kernel tells the sampling program
+ * that it is one.
+ */
+static bool is_left_out(const struct recorder *recorder, const struct wire_sample *sample)
+{
+	const struct target_id process = {(pid_t)sample->pid};
+
+	return recorder->opts.target.leaves_children_out &&
+	       target_ids_find(&recorder->threads.pids, &process) == HASH_INDEX_NONE;
+}
+
+/* Process events come for the target only. A sample proves who belongs to it, should they be lost. */
+static int add_sample(struct recorder *recorder, uint32_t kind, const struct wire_sample *sample,
+		      size_t size)
+{
+	if (target_is_of_threads(&recorder->opts.target)) {
+		int err;
+
+		if (is_left_out(recorder, sample)) {
+			recorder->num_of_others++;
+			return 0;
+		}
+		err = side_band_follow(recorder->side_band, (pid_t)sample->pid);
+		if (err)
+			return err;
+	}
+	return event_queue_add(recorder->queue, sample->time_ns, kind, sample, size);
+}
 
 /* A record of the BPF program's rings. */
 static int on_record(const void *data, size_t size, void *context)
@@ -73,13 +115,11 @@ static int on_record(const void *data, size_t size, void *context)
 	const wire_u32 *type = data;
 
 	if (size >= sizeof(*type) && *type == WIRE_STACK)
-		return intake_add_stack(recorder->intake, data, size);
+		return sample_ingest_add_stack(recorder->ingest, data, size);
 	if (size >= sizeof(struct wire_sample) && *type == WIRE_SAMPLE)
-		return event_queue_add(recorder->queue, ((const struct wire_sample *)data)->time_ns,
-				       RECORD_SAMPLE, data, sizeof(struct wire_sample));
+		return add_sample(recorder, RECORD_SAMPLE, data, sizeof(struct wire_sample));
 	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_SAMPLE)
-		return event_queue_add(recorder->queue, ((const struct wire_sample *)data)->time_ns,
-				       RECORD_RAW_SAMPLE, data, size);
+		return add_sample(recorder, RECORD_RAW_SAMPLE, data, size);
 	if (size >= sizeof(struct wire_stack_area) && *type == WIRE_STACK_AREA)
 		return event_queue_add(recorder->queue,
 				       ((const struct wire_stack_area *)data)->time_ns,
@@ -96,26 +136,51 @@ static int handle_area(struct recorder *recorder, const void *record)
 
 	memcpy(&area, record, sizeof(area));
 	err = process_table_find(recorder->processes, area.time_ns, (pid_t)area.pid,
-				 area.generation, &process, &is_in_exec);
+				 area.generation, false, &process, &is_in_exec);
 	if (err || is_in_exec || !recorder->trace_log)
 		return err;
 	return trace_log_add_area(recorder->trace_log, process->id, &area);
+}
+
+static int read_samples(struct recorder *recorder)
+{
+	int err = sampler_read(recorder->sampler);
+
+	recorder->next_meanwhile_ns = clock_now_ns() + MEANWHILE_NS;
+	return err ? err : scheduling_read(recorder->scheduling);
+}
+
+static int read_samples_meanwhile(void *context)
+{
+	struct recorder *recorder = context;
+
+	if (clock_now_ns() < recorder->next_meanwhile_ns ||
+	    event_queue_get_size(recorder->queue) > MAX_QUEUED_BYTES)
+		return 0;
+	return read_samples(recorder);
 }
 
 static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t size, void *context)
 {
 	struct recorder *recorder = context;
 	struct wire_sample sample;
+	int err = read_samples_meanwhile(recorder);
 
+	if (err)
+		return err;
 	if (kind == RECORD_SIDE_BAND)
 		return side_band_apply(recorder->side_band, time_ns, record, size);
+	if (time_ns <= recorder->from_ns || time_ns > recorder->until_ns) {
+		recorder->num_of_others += kind != RECORD_STACK_AREA;
+		return 0;
+	}
 	if (kind == RECORD_RAW_SAMPLE)
 		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
 	if (kind == RECORD_STACK_AREA)
 		return handle_area(recorder, record);
 	memcpy(&sample, record, sizeof(sample));
 	sample.time_ns = time_ns;
-	return intake_add_sample(recorder->intake, &sample);
+	return sample_ingest_add_sample(recorder->ingest, &sample);
 }
 
 static int make_parts(struct recorder *recorder, struct error *error)
@@ -128,37 +193,50 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	recorder->num_possible_cpus = (size_t)num_cpus;
 	recorder->cpus = calloc(recorder->num_possible_cpus, sizeof(*recorder->cpus));
 	recorder->profile = profile_new();
-	recorder->files = file_table_new("/proc", build_id_read_fd);
+	err = elf_files_new(recorder->opts.tables.worker_user, &recorder->elf_files);
+	if (err)
+		return err;
+	recorder->files =
+		file_table_new("/proc", &(struct file_build_id_reader){elf_files_read_build_id,
+								       recorder->elf_files});
+	if (!recorder->files)
+		return -ENOMEM;
+	err = file_table_start_opener(recorder->files);
+	if (err)
+		return err;
 	recorder->queue = event_queue_new();
 	recorder->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (recorder->epoll_fd < 0)
 		return -errno;
 	if (!recorder->cpus || !recorder->profile || !recorder->files || !recorder->queue)
 		return -ENOMEM;
-	if (recorder->opts.keeps_moments && profile_keep_moments(recorder->profile))
+	if (recorder->opts.keeps_timestamps && profile_keep_timestamps(recorder->profile))
 		return -ENOMEM;
 	recorder->processes = process_table_new("/proc", recorder->files);
 	if (!recorder->processes)
 		return -ENOMEM;
 	recorder->side_band = side_band_new(recorder->queue, RECORD_SIDE_BAND, recorder->files,
 					    recorder->processes);
-	recorder->intake = intake_new(recorder->profile, recorder->files, recorder->processes,
-				      sampler_read_max_depth(), recorder->opts.user_stacks);
-	if (!recorder->side_band || !recorder->intake)
+	recorder->ingest =
+		sample_ingest_new(recorder->profile, recorder->files, recorder->processes,
+				  sampler_read_max_depth(), recorder->opts.user_stacks);
+	recorder->fp_step_check = fp_step_check_new(recorder->files, recorder->elf_files);
+	if (!recorder->side_band || !recorder->ingest || !recorder->fp_step_check)
 		return -ENOMEM;
-	/* What the user did not ask for costs nothing. */
+	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
+	/* A trace log is kept only for traces. */
 	if (recorder->opts.makes_trace) {
 		err = trace_log_new(recorder->opts.temporary_folder, &recorder->trace_log, error);
 		if (err)
 			return err;
-		intake_set_trace_log(recorder->intake, recorder->trace_log);
+		sample_ingest_set_trace_log(recorder->ingest, recorder->trace_log);
 		side_band_set_trace_log(recorder->side_band, recorder->trace_log);
 	}
 	if (recorder->opts.checks_calls) {
 		recorder->call_check = call_check_new(recorder->files);
 		if (!recorder->call_check)
 			return -ENOMEM;
-		intake_set_call_check(recorder->intake, recorder->call_check);
+		sample_ingest_set_call_check(recorder->ingest, recorder->call_check);
 	}
 	return 0;
 }
@@ -172,7 +250,9 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
 		.is_filtered = target_is_of_threads(&recorder->opts.target),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
+		.leaves_children_out = recorder->opts.target.leaves_children_out,
 		.takes_areas = recorder->opts.makes_trace,
+		.tracks_running = recorder->opts.records_schedule,
 		.ring_bytes = recorder->opts.ring_bytes,
 		.on_record = on_record,
 		.context = recorder,
@@ -188,32 +268,19 @@ static int start_publishing(struct recorder *recorder)
 
 	if (recorder->opts.user_stacks != USER_STACKS_TABLE)
 		return 0;
-	err = publisher_new(&maps, recorder->files, recorder->processes, &recorder->opts.tables,
-			    &recorder->publisher);
+	err = publisher_new(&maps, recorder->files, recorder->elf_files, recorder->processes,
+			    &recorder->opts.tables, &recorder->publisher);
 	if (err)
 		return err;
 	recorder->raw_samples =
-		raw_samples_new(recorder->intake, recorder->publisher, recorder->processes);
+		raw_samples_new(recorder->ingest, recorder->publisher, recorder->processes);
 	return recorder->raw_samples ? 0 : -ENOMEM;
-}
-
-static int listen_to_cpu(struct recorder *recorder, int cpu)
-{
-	if (recorder->listens_to_all)
-		return side_band_open(recorder->side_band, -1, cpu);
-	array_for_each (&recorder->threads.tids, tid) {
-		int err = side_band_open(recorder->side_band, *tid, cpu);
-
-		if (err && err != -ESRCH)
-			return err;
-	}
-	return 0;
 }
 
 /* Listen to a CPU and sample it. One that went away meanwhile is none. */
 static int open_cpu(struct recorder *recorder, int cpu, struct error *error)
 {
-	int err = listen_to_cpu(recorder, cpu);
+	int err = side_band_open(recorder->side_band, cpu);
 
 	if (err == -ENODEV)
 		return 0;
@@ -236,8 +303,19 @@ static void watch_fd(int fd, void *context)
 	struct recorder *recorder = context;
 	struct epoll_event event = {.events = EPOLLIN};
 
-	/* One that is watched already says EEXIST; without a watch, reading is only later. */
+	/* EEXIST: watched already. Any other failure only delays reading to the next interval. */
 	(void)epoll_ctl(recorder->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* Without a watch, names of generated code are read a little later. */
+static void watch_code(struct recorder *recorder)
+{
+	int fd = process_table_watch_code(recorder->processes);
+
+	if (fd >= 0)
+		watch_fd(fd, recorder);
+	else
+		log_debug("perf-maps cannot be watched: %s", strerror(-fd));
 }
 
 static int open_cpus(struct recorder *recorder, struct error *error)
@@ -261,27 +339,61 @@ static int open_cpus(struct recorder *recorder, struct error *error)
 	return 0;
 }
 
-/*
- * An event for every thread on every CPU is what the kernel asks for to tell only about these
- * threads. With too many threads for our file descriptors, listen to the whole machine instead.
- */
-static bool must_listen_to_all(const struct recorder *recorder, size_t num_cpus)
+/* What happens to other processes than the target's is not wanted. */
+static int follow_target(struct recorder *recorder)
 {
-	struct rlimit limit;
+	const struct target *target = &recorder->opts.target;
 
-	if (!target_is_of_threads(&recorder->opts.target))
-		return true;
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return false;
-	return (recorder->threads.tids.length + 2) * num_cpus > limit.rlim_cur / 2;
+	for (size_t i = 0; i < target->num_ids; i++) {
+		pid_t pid = target_get_pid(target->ids[i]);
+		/* Also one that is gone: following nobody would be following all. */
+		int err = side_band_follow(recorder->side_band, pid > 0 ? pid : target->ids[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * Put the target into the filter, now that forks are reported, and read its processes from /proc; for
+ * the whole system and cgroups, all. Processes that are gone are skipped.
+ */
+static int scan_target(struct recorder *recorder, struct error *error)
+{
+	const struct target *target = &recorder->opts.target;
+	int err;
+
+	if (!target_is_of_threads(target))
+		return process_table_scan(recorder->processes);
+	err = target_threads_add(&recorder->threads, target, recorder->sampler, error);
+	if (err)
+		return err;
+	for (size_t i = 0; i < target->num_ids && target->kind == TARGET_THREADS; i++) {
+		pid_t pid = target_get_pid(target->ids[i]);
+
+		err = pid > 0 ? process_table_scan_pid(recorder->processes, pid) : 0;
+		if (err && err != -ENOENT)
+			return err;
+	}
+	array_for_each (&recorder->threads.pids, pid) {
+		err = side_band_follow(recorder->side_band, pid->id);
+		if (err)
+			return err;
+		err = process_table_scan_pid(recorder->processes, pid->id);
+		if (err && err != -ENOENT)
+			return err;
+	}
+	return 0;
 }
 
 static int record_schedule(struct recorder *recorder, struct error *error)
 {
 	struct scheduling_opts opts = {
-		.wanted_fd = target_is_of_threads(&recorder->opts.target)
-				     ? sampler_get_wanted_fd(recorder->sampler)
-				     : -1,
+		.running_fd = sampler_get_running_fd(recorder->sampler),
+		.targets_fd = target_is_of_threads(&recorder->opts.target)
+				      ? sampler_get_targets_fd(recorder->sampler)
+				      : -1,
 		.ring_bytes = recorder->opts.ring_bytes,
 		.folder = recorder->opts.temporary_folder,
 	};
@@ -313,6 +425,9 @@ static int open_all(struct recorder *recorder, struct error *error)
 		err = target_threads_list(&recorder->threads, target, error);
 		if (err)
 			return err;
+		err = follow_target(recorder);
+		if (err)
+			return err;
 	}
 	err = load_sampler(recorder, error);
 	if (err)
@@ -320,17 +435,12 @@ static int open_all(struct recorder *recorder, struct error *error)
 	err = start_publishing(recorder);
 	if (err)
 		return err;
-	recorder->listens_to_all = must_listen_to_all(recorder, recorder->num_possible_cpus);
 	watch_fd(sampler_get_fd(recorder->sampler), recorder);
+	watch_code(recorder);
 	err = open_cpus(recorder, error);
 	if (err)
 		return err;
-	if (target_is_of_threads(target)) {
-		err = target_threads_want(&recorder->threads, target, recorder->sampler, error);
-		if (err)
-			return err;
-	}
-	err = target_scan(target, recorder->processes);
+	err = scan_target(recorder, error);
 	if (err)
 		return err;
 	if (recorder->publisher) {
@@ -342,7 +452,7 @@ static int open_all(struct recorder *recorder, struct error *error)
 	return record_schedule(recorder, error);
 }
 
-/* Where nobody who knew more did. */
+/* A generic message, unless a callee that knew more has set one. */
 static int explain(int err, const char *what, struct error *error)
 {
 	if (error && !error->message[0])
@@ -359,6 +469,7 @@ int recorder_new(const struct recorder_opts *opts, struct recorder **ret, struct
 		return -ENOMEM;
 	recorder->opts = *opts;
 	recorder->epoll_fd = recorder->cgroup_fd = -1;
+	recorder->until_ns = UINT64_MAX;
 	if (error)
 		error->message[0] = '\0';
 	err = open_all(recorder, error);
@@ -379,12 +490,14 @@ void recorder_free(struct recorder *recorder)
 	publisher_free(recorder->publisher);
 	sampler_free(recorder->sampler);
 	side_band_free(recorder->side_band);
-	intake_free(recorder->intake);
+	sample_ingest_free(recorder->ingest);
+	fp_step_check_free(recorder->fp_step_check);
 	call_check_free(recorder->call_check);
 	trace_log_free(recorder->trace_log);
 	event_queue_free(recorder->queue);
 	process_table_free(recorder->processes);
 	file_table_free(recorder->files);
+	elf_files_free(recorder->elf_files);
 	profile_free(recorder->profile);
 	if (recorder->epoll_fd >= 0)
 		close(recorder->epoll_fd);
@@ -408,7 +521,7 @@ int recorder_get_fd(const struct recorder *recorder)
 	return recorder->epoll_fd;
 }
 
-/* Follow CPUs that were taken offline or brought online. Looks for them now and then. */
+/* CPU hotplug: sample CPUs that came online, close those that went offline. Polls now and then. */
 static int follow_cpus(struct recorder *recorder, uint64_t now_ns, struct error *error)
 {
 	_cleanup_free_ bool *online = NULL;
@@ -445,19 +558,21 @@ static int follow_cpus(struct recorder *recorder, uint64_t now_ns, struct error 
 	return 0;
 }
 
-static int read_until(struct recorder *recorder, uint64_t until_ns)
+/* now_ns   as of event_queue_drain() */
+static int read_rings(struct recorder *recorder, uint64_t now_ns)
 {
-	int err = side_band_read(recorder->side_band);
+	int err = side_band_read(recorder->side_band, read_samples_meanwhile, recorder);
 
 	if (err)
 		return err;
-	err = sampler_read(recorder->sampler);
+	err = read_samples(recorder);
 	if (err)
 		return err;
-	err = scheduling_read(recorder->scheduling);
+	err = process_table_read_code(recorder->processes, clock_now_ns());
 	if (err)
 		return err;
-	err = event_queue_drain(recorder->queue, until_ns, handle, recorder);
+	process_table_trim(recorder->processes, clock_now_ns());
+	err = event_queue_drain(recorder->queue, now_ns, handle, recorder);
 	if (err || !recorder->publisher)
 		return err;
 	err = publisher_update(recorder->publisher);
@@ -473,7 +588,7 @@ int recorder_read(struct recorder *recorder, struct error *error)
 
 	if (err)
 		return explain(err, "cannot go on recording", error);
-	err = read_until(recorder, now_ns - HOLD_BACK_NS);
+	err = read_rings(recorder, now_ns);
 	if (err)
 		return explain(err, "cannot go on recording", error);
 	return 0;
@@ -489,21 +604,32 @@ bool recorder_has_ended(const struct recorder *recorder)
 	return true;
 }
 
-/* Take in what is left in the kernel, and then what waited for something to be complete. */
+/* Read the rings a last time, then process the queue to its end, and the raw stacks. */
 static int finish(struct recorder *recorder)
 {
 	int err = scheduling_stop(recorder->scheduling);
 
 	if (err)
 		return err;
-	err = read_until(recorder, UINT64_MAX);
+	err = side_band_catch_up(recorder->side_band);
 	if (err)
 		return err;
-	process_table_finish_perf_maps(recorder->processes);
+	/* Before the last samples are placed, and for those whose code is first seen in them. */
+	err = process_table_finish_code(recorder->processes);
+	if (err)
+		return err;
+	err = read_rings(recorder, UINT64_MAX);
+	if (err)
+		return err;
+	err = process_table_finish_code(recorder->processes);
+	if (err)
+		return err;
 	if (recorder->publisher) {
-		/* Raw stacks wait for tables, and what is still being built is waited for. */
+		uint64_t until_ns = clock_now_ns() + TABLE_WAIT_NS;
+
+		/* Raw stacks need tables: wait for those that are still being built. */
 		while (raw_samples_get_count(recorder->raw_samples) &&
-		       publisher_wait(recorder->publisher)) {
+		       publisher_wait(recorder->publisher, until_ns)) {
 			err = raw_samples_retry(recorder->raw_samples, false);
 			if (err)
 				return err;
@@ -511,8 +637,16 @@ static int finish(struct recorder *recorder)
 		err = raw_samples_retry(recorder->raw_samples, true);
 		if (err)
 			return err;
+		publisher_finish(recorder->publisher);
 	}
-	return intake_finish(recorder->intake);
+	err = sample_ingest_finish(recorder->ingest);
+	elf_files_finish(recorder->elf_files);
+	return err;
+}
+
+void recorder_hand_over(struct recorder *last, struct recorder *next)
+{
+	last->until_ns = next->from_ns = clock_now_ns();
 }
 
 int recorder_stop(struct recorder *recorder, struct error *error)
@@ -530,7 +664,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 
 struct recorder_account recorder_get_account(const struct recorder *recorder)
 {
-	struct intake_counts counts = intake_get_counts(recorder->intake);
+	struct sample_ingest_counts counts = sample_ingest_get_counts(recorder->ingest);
 	struct wire_counters ticks = {0};
 	uint64_t end_ns = recorder->is_running ? clock_now_ns() : recorder->stop_ns;
 	struct recorder_account account;
@@ -540,7 +674,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 	account = (struct recorder_account){
 		.fired = ticks.fired,
 		.idle = ticks.idle,
-		.filtered = ticks.filtered,
+		.filtered = ticks.filtered + recorder->num_of_others,
 		.samples = counts.samples,
 		.lost_ring_sample = ticks.lost_ring_sample,
 		.lost_ring_stack = ticks.lost_ring_stack,
@@ -552,11 +686,15 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.duration_ns = end_ns - recorder->start_ns,
 		.num_cpus = recorder->num_cpus,
 		.recovered = counts.recovered,
+		.unproven = counts.unproven,
 		.processes = process_table_get_stats(recorder->processes),
+		.unopened_files = file_table_get_unopened_count(recorder->files),
 	};
 	memcpy(account.walks, counts.walks, sizeof(account.walks));
 	if (recorder->publisher)
 		account.tables = publisher_get_statistics(recorder->publisher);
+	account.tables.worker_cpu_ns += elf_files_get_cost(recorder->elf_files).cpu_ns;
+	account.tables.worker_rss_bytes += elf_files_get_cost(recorder->elf_files).max_rss_bytes;
 	if (recorder->scheduling)
 		account.scheduling = scheduling_get_counts(recorder->scheduling);
 	if (recorder->call_check)
@@ -567,7 +705,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 const struct user_stack_count *recorder_get_user_stacks(const struct recorder *recorder,
 							size_t *ret_count)
 {
-	return intake_get_user_stacks(recorder->intake, ret_count);
+	return sample_ingest_get_user_stacks(recorder->ingest, ret_count);
 }
 
 struct profile *recorder_get_profile(struct recorder *recorder)
@@ -586,7 +724,7 @@ struct recorded_code recorder_get_code(const struct recorder *recorder)
 int recorder_list_descendants(const struct recorder *recorder, const pid_t *pids, size_t num_pids,
 			      pid_t **ret, size_t *ret_count)
 {
-	return heirs_list(recorder->processes, pids, num_pids, ret, ret_count);
+	return live_descendants_list(recorder->processes, pids, num_pids, ret, ret_count);
 }
 
 int recorder_build_trace(const struct recorder *recorder, struct timeline *timeline)

@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "collect/bpf_rings.h"
-#include "collect/refusal.h"
+#include "collect/permission_probe.h"
 #include "collect/sampling_program.h"
 
 #define DEFAULT_RING_BYTES (8u << 20)
@@ -29,7 +29,7 @@ struct sampler {
 	struct sampling_program *program;
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
-	bool uses_cycles; /* hardware cycles; else the CPU clock */
+	bool uses_cycles; /* hardware cycles; else the software event cpu-clock */
 };
 
 static int load(struct sampler *sampler, struct error *error)
@@ -39,7 +39,9 @@ static int load(struct sampler *sampler, struct error *error)
 		.no_user_stacks = sampler->opts.no_user_stacks,
 		.walks_by_table = sampler->opts.walks_by_table,
 		.is_filtered = sampler->opts.is_filtered,
+		.leaves_children_out = sampler->opts.leaves_children_out,
 		.takes_areas = sampler->opts.takes_areas,
+		.tracks_running = sampler->opts.tracks_running,
 	};
 	int num_cpus = libbpf_num_possible_cpus();
 	int err;
@@ -107,7 +109,7 @@ static int explain_event_failure(const struct sampler *sampler, int code, struct
 		return code;
 	if (code == -EPERM || code == -EACCES)
 		return error_set(error, -EPERM, "not permitted to sample: %s",
-				 refusal_explain_call(SYS_perf_event_open));
+				 permission_probe_explain_call(SYS_perf_event_open));
 	if (code == -EMFILE)
 		return error_set(error, code,
 				 "too many open files: a perf event is needed per CPU; raise the "
@@ -120,7 +122,7 @@ static int explain_event_failure(const struct sampler *sampler, int code, struct
 	return error_set(error, -ENOTSUP, "the kernel refused a perf event: %s", strerror(-code));
 }
 
-/* cgroup_fd is -1 where all threads tick. */
+/* cgroup_fd  -1: all threads of the CPU */
 static int open_event(const struct sampler *sampler, int cgroup_fd, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -188,21 +190,26 @@ void sampler_remove_cpu(struct sampler *sampler, int cpu)
 	}
 }
 
-int sampler_want_thread(struct sampler *sampler, pid_t tid, struct error *error)
+int sampler_add_target(struct sampler *sampler, pid_t tid, struct error *error)
 {
 	bool is_in_namespace = sampling_program_is_in_namespace(sampler->program);
 	uint64_t key = (uint32_t)tid | (is_in_namespace ? WIRE_NAMED_IN_NAMESPACE : 0);
-	uint32_t wanted = sampler->opts.starts_on_exec ? WIRE_WANTED_FROM_EXEC : WIRE_WANTED;
+	uint32_t target = sampler->opts.starts_on_exec ? WIRE_TARGET_FROM_EXEC : WIRE_TARGET;
 
-	if (!bpf_map_update_elem(sampler_get_wanted_fd(sampler), &key, &wanted, BPF_ANY))
+	if (!bpf_map_update_elem(sampler_get_targets_fd(sampler), &key, &target, BPF_ANY))
 		return 0;
 	return error_set(error, -errno, "more than %d threads to sample: sample all with -a",
-			 WIRE_MAX_WANTED);
+			 WIRE_MAX_TARGETS);
 }
 
-int sampler_get_wanted_fd(const struct sampler *sampler)
+int sampler_get_targets_fd(const struct sampler *sampler)
 {
-	return sampling_program_get_map(sampler->program, "wanted_tids");
+	return sampling_program_get_map(sampler->program, "target_tids");
+}
+
+int sampler_get_running_fd(const struct sampler *sampler)
+{
+	return sampling_program_get_map(sampler->program, "running_threads");
 }
 
 void sampler_enable(struct sampler *sampler)

@@ -22,11 +22,13 @@ struct sampler_opts {
 	uint32_t frequency_hz; /* ticks per second, on each CPU */
 	bool no_kernel_stacks;
 	bool no_user_stacks;
-	bool walks_by_table; /* user stacks; else the kernel follows frame pointers */
-	bool is_filtered;    /* only the threads of sampler_want_thread(), and what they start */
-	bool starts_on_exec; /* these threads only when they have executed a program */
-	bool takes_areas;    /* the memory that user stacks lie in, too */
-	size_t ring_bytes;   /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
+	bool walks_by_table;      /* user stacks; else the kernel follows frame pointers */
+	bool is_filtered;         /* only threads of sampler_add_target() and their descendants */
+	bool leaves_children_out; /* of the descendants, only threads */
+	bool starts_on_exec;      /* these threads only from their next exec on */
+	bool takes_areas;         /* also report the memory areas (VMAs) of user stacks */
+	bool tracks_running;      /* ticks prove what CPUs run, for the scheduling program */
+	size_t ring_bytes; /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
 	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
 	void *context;
@@ -54,18 +56,20 @@ _must_check_ int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int 
 void sampler_remove_cpu(struct sampler *sampler, int cpu);
 
 /*
- * With a filter: this thread is wanted, and what it starts from now on. Returns 0 or negative errno
+ * With a filter: sample this thread and all that it starts from now on. Returns 0 or negative errno
  * with error filled.
  */
-_must_check_ int sampler_want_thread(struct sampler *sampler, pid_t tid, struct error *error);
-/* The filter's map, borrowed, for other programs. Key: tid; value: enum wire_wanted. */
-int sampler_get_wanted_fd(const struct sampler *sampler);
+_must_check_ int sampler_add_target(struct sampler *sampler, pid_t tid, struct error *error);
+/* The filter's map, borrowed, for other programs. Key: tid; value: enum wire_target. */
+int sampler_get_targets_fd(const struct sampler *sampler);
+/* The map that the scheduling program shares; -1 without type information (BTF). */
+int sampler_get_running_fd(const struct sampler *sampler);
 
 /* Start or stop all ticks opened so far. */
 void sampler_enable(struct sampler *sampler);
 void sampler_disable(struct sampler *sampler);
 
-/* One descriptor that is readable when the rings want to be read. */
+/* A descriptor that is readable when a ring should be read. */
 int sampler_get_fd(const struct sampler *sampler);
 /* Pass all records of the rings on. Returns 0 or what on_record() returned. */
 _must_check_ int sampler_read(struct sampler *sampler);

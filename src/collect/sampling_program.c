@@ -16,7 +16,7 @@
 #include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
 #include "collect/kernel_features.h"
-#include "collect/refusal.h"
+#include "collect/permission_probe.h"
 #include "wire/wire.h"
 #include <fp_sampler.skel.h>
 #include <sampler.skel.h>
@@ -28,7 +28,7 @@ struct sampling_program {
 	struct sampling_program_opts opts;
 	struct sampler_bpf *typed;      /* one of these two */
 	struct fp_sampler_bpf *untyped; /* for kernels without type information */
-	struct bpf_object *object;      /* of the one */
+	struct bpf_object *object;      /* of whichever is loaded */
 	struct bpf_program *tick;
 	struct bpf_link *hooks[NUM_HOOKS]; /* NULL: not attached */
 };
@@ -36,8 +36,8 @@ struct sampling_program {
 /* ---- opening ------------------------------------------------------------------------------ */
 
 /*
- * In a pid namespace of our own, processes are known by the numbers they have there, as everything
- * else that we read (/proc, perf records) counts them. The first namespace has a fixed inode.
+ * In a container, the BPF program must report pids of our pid namespace, because /proc and perf
+ * records do so. 0 for the initial namespace, which has a fixed inode.
  */
 static void find_pid_namespace(volatile __u64 *ret_dev, volatile __u64 *ret_inode)
 {
@@ -66,7 +66,9 @@ static int open_typed(struct sampling_program *program)
 	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
 	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
 	bpf->rodata->walks_by_table = opts->walks_by_table;
+	bpf->rodata->tracks_running = opts->tracks_running;
 	bpf->rodata->is_filtered = opts->is_filtered;
+	bpf->rodata->leaves_children_out = opts->leaves_children_out;
 	find_pid_namespace(&bpf->rodata->pid_namespace_dev, &bpf->rodata->pid_namespace_inode);
 	return 0;
 }
@@ -144,6 +146,7 @@ static int open_untyped(struct sampling_program *program, struct error *error)
 	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
 	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
 	bpf->rodata->is_filtered = opts->is_filtered;
+	bpf->rodata->leaves_children_out = opts->leaves_children_out;
 	find_pid_namespace(&bpf->rodata->pid_namespace_dev, &bpf->rodata->pid_namespace_inode);
 	return opts->is_filtered ? find_offsets(bpf, error) : 0;
 }
@@ -174,7 +177,7 @@ static int open_and_load(struct sampling_program *program, uint32_t num_cpus, bo
 	if (err)
 		return err;
 	if (program->opts.is_filtered) {
-		err = set_max_entries(program, "wanted_tids", WIRE_MAX_WANTED);
+		err = set_max_entries(program, "target_tids", WIRE_MAX_TARGETS);
 		if (err)
 			return err;
 	}
@@ -195,7 +198,7 @@ static void close_object(struct sampling_program *program)
 
 static int load(struct sampling_program *program, uint32_t num_cpus, struct error *error)
 {
-	bool counts = bpf_log_is_wanted();
+	bool counts = bpf_log_is_enabled();
 	int err = open_and_load(program, num_cpus, counts, error);
 
 	if (!err || !counts || (error && error->message[0]))
@@ -204,7 +207,10 @@ static int load(struct sampling_program *program, uint32_t num_cpus, struct erro
 	return open_and_load(program, num_cpus, false, error);
 }
 
-/* Published mappings can do without: more raw stacks are taken then. A filter cannot. */
+/*
+ * Without hooks, published mappings outlive their process for a while, which costs more raw stacks;
+ * a filter could not follow forks.
+ */
 static int attach_hooks(struct sampling_program *program)
 {
 	static const char *const names[NUM_HOOKS] = {"on_fork", "on_exec", "on_exit", "on_free"};
@@ -226,7 +232,7 @@ static int attach_hooks(struct sampling_program *program)
 	return 0;
 }
 
-/* Whether BPF memory counts as locked memory, and there may not be enough of that. */
+/* Whether BPF memory counts as locked memory, and RLIMIT_MEMLOCK may be too low for it. */
 static bool is_memory_limited(void)
 {
 	struct rlimit limit;
@@ -247,7 +253,7 @@ static int explain_failure(int code, struct error *error)
 				 "CAP_SYS_RESOURCE");
 	if (code == -EPERM || code == -EACCES)
 		return error_set(error, -EPERM, "not permitted to load BPF programs: %s",
-				 refusal_explain_call(SYS_bpf));
+				 permission_probe_explain_call(SYS_bpf));
 	return error_set(error, -ENOTSUP,
 			 "this kernel refused the sampling program (%s); Linux 5.10 and newer are "
 			 "known to take it, -v shows the kernel's reason",

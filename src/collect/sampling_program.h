@@ -1,6 +1,6 @@
 /*
- * The sampling program: choosing and loading the one that this kernel takes, and the hooks that
- * keep it in step with fork, exec and exit.
+ * The sampling program: choosing and loading the one that this kernel supports, and attaching its
+ * hooks to fork, exec and exit.
  *
  * There are two. The usual one needs the kernel's type information (BTF). The other does without,
  * and follows user stacks by frame pointers only.
@@ -21,9 +21,11 @@ struct sampling_program;
 struct sampling_program_opts {
 	bool no_kernel_stacks;
 	bool no_user_stacks;
-	bool walks_by_table; /* user stacks; else the kernel follows frame pointers */
-	bool is_filtered;    /* only threads of the map wanted_tids, and what they start */
-	bool takes_areas; /* the memory that user stacks lie in, too, where the kernel can tell */
+	bool walks_by_table;      /* user stacks; else the kernel follows frame pointers */
+	bool is_filtered;         /* only threads of the map target_tids, and their descendants */
+	bool leaves_children_out; /* of the descendants, only threads */
+	bool takes_areas;    /* also the VMAs of user stacks, where the kernel has bpf_find_vma() */
+	bool tracks_running; /* every tick notes what runs in the map running_threads */
 };
 
 /*
@@ -42,9 +44,9 @@ static inline void sampling_program_freep(struct sampling_program **program)
 
 /* What a perf event is to run at every tick; borrowed. */
 int sampling_program_get_fd(const struct sampling_program *program);
-/* A map of the program by its name in bpf/; borrowed. -1 where this program has none of it. */
+/* A map of the program by its name in bpf/; borrowed. -1 if this program has none. */
 int sampling_program_get_map(const struct sampling_program *program, const char *name);
-/* Processes are counted as in a pid namespace of our own. */
+/* Whether the program reports pids of our own pid namespace, not of the initial one. */
 bool sampling_program_is_in_namespace(const struct sampling_program *program);
 
 #endif

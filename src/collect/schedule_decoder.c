@@ -7,14 +7,17 @@
 
 /* Bits of task states, as in Linux 5.14 to 6.18 (include/linux/sched.h). */
 #define STATE_UNINTERRUPTIBLE 0x2u
-#define STATE_REPORTED        0x7fu /* running to parked: these are shown as they are */
+#define STATE_REPORTED        0x7fu /* TASK_RUNNING to TASK_PARKED: reported unchanged */
 #define STATE_NO_LOAD         0x400u
 #define STATE_RTLOCK_WAIT     0x1000u
 #define STATE_FROZEN          0x8000u
-/* What the tracepoint says of a kernel thread that waits for work. */
+/* TASK_REPORT_IDLE: the tracepoint's state of a kernel thread that waits for work. */
 #define REPORTED_IDLE 0x80u
 
 #define IDLE_PRIORITY 120
+
+/* TASK_INTERRUPTIBLE: of the threads that stand for the unknown, when they are not needed. */
+#define STATE_SLEEPING 1
 
 uint16_t schedule_decode_state(uint32_t state, bool is_preempted)
 {
@@ -36,6 +39,11 @@ uint16_t schedule_decode_state(uint32_t state, bool is_preempted)
 	return (uint16_t)highest;
 }
 
+static bool takes_two_slots(uint8_t kind)
+{
+	return kind == WIRE_SCHEDULE_NAME || kind == WIRE_SCHEDULE_UNSEEN;
+}
+
 bool schedule_batch_is_valid(const void *record, size_t size)
 {
 	const struct wire_schedule *batch = record;
@@ -45,32 +53,81 @@ bool schedule_batch_is_valid(const void *record, size_t size)
 	    size < HEADER_BYTES + batch->num_slots * sizeof(batch->slots[0]))
 		return false;
 	for (uint32_t i = 0; i < batch->num_slots; i++)
-		if (batch->slots[i].event.kind == WIRE_SCHEDULE_NAME && ++i == batch->num_slots)
+		if (takes_two_slots(batch->slots[i].event.kind) && ++i == batch->num_slots)
 			return false;
 	return true;
 }
 
+/* A name is told just before the event that it is needed for. 0: there is none. */
+static uint64_t find_time(const struct wire_schedule *batch, uint32_t name_slot)
+{
+	uint32_t i = name_slot;
+
+	while (i < batch->num_slots && batch->slots[i].event.kind == WIRE_SCHEDULE_NAME)
+		i += 2;
+	return i < batch->num_slots ? batch->slots[i].event.time_ns : 0;
+}
+
 int schedule_batch_intern(struct wire_schedule *batch, struct string_table *strings,
-			  int (*on_thread)(uint32_t pid, uint32_t tid, uint32_t name,
-					   void *context),
+			  int (*on_thread)(const struct scheduled_name *told, void *context),
 			  void *context)
 {
 	for (uint32_t i = 0; i < batch->num_slots; i++) {
 		const struct wire_schedule_event *event = &batch->slots[i].event;
+		struct scheduled_name told;
 		char *text;
-		uint32_t name;
 		int err;
 
+		if (event->kind == WIRE_SCHEDULE_UNSEEN)
+			i++;
 		if (event->kind != WIRE_SCHEDULE_NAME)
 			continue;
+		told = (struct scheduled_name){
+			.time_ns = find_time(batch, i),
+			.pid = (uint32_t)event->time_ns,
+			.tid = event->tid,
+		};
 		text = batch->slots[++i].name;
-		err = string_table_add(strings, text, strnlen(text, WIRE_COMM_SIZE), &name);
+		err = string_table_add(strings, text, strnlen(text, WIRE_COMM_SIZE), &told.name);
 		if (err)
 			return err;
-		err = on_thread((uint32_t)event->time_ns, event->tid, name, context);
+		err = on_thread(&told, context);
 		if (err)
 			return err;
-		memcpy(text, &name, sizeof(name));
+		memcpy(text, &told.name, sizeof(told.name));
+	}
+	return 0;
+}
+
+/* The name of a thread that was not told comes just before it. */
+int schedule_batch_find_gaps(const struct wire_schedule *batch,
+			     int (*on_gap)(const struct schedule_gap *gap, void *context),
+			     void *context)
+{
+	uint32_t name = 0;
+
+	for (uint32_t i = 0; i < batch->num_slots; i++) {
+		const struct wire_schedule_event *event = &batch->slots[i].event;
+		struct schedule_gap gap;
+		int err;
+
+		if (!takes_two_slots(event->kind))
+			continue;
+		i++;
+		if (event->kind == WIRE_SCHEDULE_NAME) {
+			memcpy(&name, batch->slots[i].name, sizeof(name));
+			continue;
+		}
+		gap = (struct schedule_gap){
+			.begin_ns = batch->slots[i].unseen.told_until_ns,
+			.end_ns = batch->slots[i].unseen.runs_since_ns,
+			.tid = event->tid,
+			.name = name,
+			.priority = event->priority,
+		};
+		err = on_gap(&gap, context);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -120,7 +177,7 @@ void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_
 	if (decoder->next_slot == batch->num_slots)
 		return;
 	if (is_after_loss) {
-		/* The second is given first. */
+		/* A stack: the second is returned first. */
 		insert(decoder, batch->slots[decoder->next_slot].event.time_ns, batch->tid);
 		insert(decoder, is_first ? begin_ns : decoder->last_ns, 0);
 	} else if (is_first) {
@@ -131,10 +188,16 @@ void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_
 static void give_switch(struct schedule_decoder *decoder, const struct sched_switch *event,
 			struct schedule_event *ret)
 {
-	ret->is_waking = false;
+	ret->is_wakeup = false;
 	ret->on_cpu = *event;
 	ret->on_cpu.previous_tid = decoder->tid;
 	decoder->tid = event->next_tid;
+	decoder->last_ns = event->time_ns;
+}
+
+static int32_t priority_of(uint8_t priority)
+{
+	return priority == WIRE_SCHEDULE_DEADLINE ? -1 : priority;
 }
 
 static void fill_switch(const struct schedule_decoder *decoder,
@@ -143,7 +206,7 @@ static void fill_switch(const struct schedule_decoder *decoder,
 	*ret = (struct sched_switch){
 		.time_ns = event->time_ns,
 		.next_tid = (int32_t)event->tid,
-		.next_priority = event->priority == WIRE_SCHEDULE_DEADLINE ? -1 : event->priority,
+		.next_priority = priority_of(event->priority),
 		.next_name = find_name(decoder, event->tid),
 		.cpu = decoder->batch->cpu,
 		.previous_state = schedule_decode_state(
@@ -151,18 +214,52 @@ static void fill_switch(const struct schedule_decoder *decoder,
 	};
 }
 
-static void fill_waking(const struct schedule_decoder *decoder,
+static void fill_wakeup(const struct schedule_decoder *decoder,
 			const struct wire_schedule_event *event, struct sched_waking *ret)
 {
 	*ret = (struct sched_waking){
 		.time_ns = event->time_ns,
 		.tid = (int32_t)event->tid,
-		.priority = event->priority == WIRE_SCHEDULE_DEADLINE ? -1 : event->priority,
+		.priority = priority_of(event->priority),
 		.name = find_name(decoder, event->tid),
 		.cpu = decoder->batch->cpu,
 		.target_cpu = event->state,
-		.is_in_interrupt = event->kind == WIRE_SCHEDULE_WAKING_IN_INTERRUPT,
+		.is_in_interrupt = event->kind == WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT,
 	};
+}
+
+/* Where the next event, at a time, lies behind the beginning or the end of a gap, that comes first. */
+static bool give_gap(struct schedule_decoder *decoder, uint64_t time_ns, struct schedule_event *ret)
+{
+	struct sched_switch on_cpu = {.cpu = decoder->batch->cpu};
+	const struct schedule_gap *gap;
+	uint64_t at_ns;
+
+	if (decoder->next_gap == decoder->num_gaps)
+		return false;
+	gap = &decoder->gaps[decoder->next_gap];
+	/* It begins behind what was told at the same time, and ends before. */
+	at_ns = decoder->is_in_gap ? gap->end_ns : gap->begin_ns + 1;
+	if (time_ns < at_ns)
+		return false;
+	if (!decoder->is_in_gap)
+		at_ns = gap->begin_ns;
+	on_cpu.time_ns = at_ns > decoder->last_ns ? at_ns : decoder->last_ns;
+	if (!decoder->is_in_gap && on_cpu.time_ns < gap->end_ns) {
+		decoder->is_in_gap = true;
+		on_cpu.next_tid = SCHEDULE_FIRST_UNKNOWN_TID + decoder->batch->cpu;
+		on_cpu.next_priority = IDLE_PRIORITY;
+		on_cpu.next_name = decoder->unknown_name;
+	} else {
+		on_cpu.previous_state = decoder->is_in_gap ? STATE_SLEEPING : 0;
+		decoder->is_in_gap = false;
+		decoder->next_gap++;
+		on_cpu.next_tid = (int32_t)gap->tid;
+		on_cpu.next_priority = priority_of(gap->priority);
+		on_cpu.next_name = gap->tid ? gap->name : decoder->idle_name;
+	}
+	give_switch(decoder, &on_cpu, ret);
+	return true;
 }
 
 bool schedule_decoder_next(struct schedule_decoder *decoder, struct schedule_event *ret)
@@ -175,15 +272,24 @@ bool schedule_decoder_next(struct schedule_decoder *decoder, struct schedule_eve
 		give_switch(decoder, &decoder->inserted[--decoder->num_inserted], ret);
 		return true;
 	}
-	take_names(decoder);
-	if (decoder->next_slot == batch->num_slots)
-		return false;
-	event = &batch->slots[decoder->next_slot++].event;
+	for (;;) {
+		take_names(decoder);
+		if (decoder->next_slot == batch->num_slots)
+			return false;
+		event = &batch->slots[decoder->next_slot].event;
+		/* What is told of a gap lies behind both. */
+		if (give_gap(decoder, event->time_ns + (event->kind == WIRE_SCHEDULE_UNSEEN), ret))
+			return true;
+		decoder->next_slot += takes_two_slots(event->kind) ? 2 : 1;
+		/* Of a gap that was not kept, the end is known. */
+		if (event->kind != WIRE_SCHEDULE_UNSEEN || decoder->tid != (int32_t)event->tid)
+			break;
+	}
 	decoder->last_ns = event->time_ns;
-	ret->is_waking = event->kind == WIRE_SCHEDULE_WAKING ||
-			 event->kind == WIRE_SCHEDULE_WAKING_IN_INTERRUPT;
-	if (ret->is_waking) {
-		fill_waking(decoder, event, &ret->waking);
+	ret->is_wakeup = event->kind == WIRE_SCHEDULE_WAKEUP ||
+			 event->kind == WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT;
+	if (ret->is_wakeup) {
+		fill_wakeup(decoder, event, &ret->wakeup);
 	} else {
 		fill_switch(decoder, event, &on_cpu);
 		give_switch(decoder, &on_cpu, ret);

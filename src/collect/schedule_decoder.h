@@ -1,5 +1,5 @@
 /*
- * The scheduling of one CPU: batches of the BPF program into switches and wakings.
+ * Decodes the scheduling of one CPU: batches of the BPF program into switches and wakeups.
  *
  * Batches must be whole, as schedule_batch_is_valid() says, with the names in their slots replaced
  * by strings: schedule_batch_intern().
@@ -16,39 +16,81 @@
 #include "timeline/timeline.h"
 #include "wire/schedule.h"
 
-/* Zero it. */
+/*
+ * What a CPU runs while it is not known: one thread for each CPU, from this tid on. Above every tid of
+ * Linux (PID_MAX_LIMIT).
+ */
+#define SCHEDULE_FIRST_UNKNOWN_TID 0x400000
+
+/*
+ * A time in which a CPU did not run what it had been told: it is not known what ran from begin to end,
+ * and a thread that no event had told from then on.
+ */
+struct schedule_gap {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint32_t tid;
+	uint32_t name; /* string; of tid 0 there is none */
+	uint8_t priority;
+};
+
+/* Zero it; then set gaps, which are of this CPU, in order, and borrowed. */
 struct schedule_decoder {
+	const struct schedule_gap *gaps;
+	size_t num_gaps;
+	size_t next_gap;
+	bool is_in_gap;
 	const struct wire_schedule *batch;
 	uint32_t next_slot;
 	uint32_t idle_name;
-	int32_t tid;                         /* that runs after the events given so far */
-	uint64_t last_ns;                    /* of these events */
-	uint32_t names[WIRE_SCHEDULE_NAMES]; /* strings, by place of the tid */
-	struct sched_switch inserted[2];     /* to be given before the batch's own events */
+	uint32_t unknown_name;
+	int32_t tid;                         /* running after the events returned so far */
+	uint64_t last_ns;                    /* of the last of these events */
+	uint32_t names[WIRE_SCHEDULE_NAMES]; /* strings, by slot of the tid */
+	struct sched_switch inserted[2];     /* returned before the batch's own events */
 	uint32_t num_inserted;
 };
 
-/* Whether a record of a ring is a batch: its type, its size, every name with its text. */
+/* Whether a record of a ring is a batch: its type, its size, every slot that is the second of two. */
 bool schedule_batch_is_valid(const void *record, size_t size);
+
+/* What a thread was called at a time. */
+struct scheduled_name {
+	uint64_t time_ns; /* 0: not known */
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t name; /* string */
+};
 
 /*
  * Replace the text of every name by its id in strings.
  *
- * on_thread  told every thread whose name is there; returns 0 or negative errno
+ * on_thread  called for every thread that has a name; returns 0 or negative errno
  * Returns 0, -ENOMEM or what on_thread() returned.
  */
 _must_check_ int schedule_batch_intern(struct wire_schedule *batch, struct string_table *strings,
-				       int (*on_thread)(uint32_t pid, uint32_t tid, uint32_t name,
+				       int (*on_thread)(const struct scheduled_name *told,
 							void *context),
 				       void *context);
 
 /*
+ * The gaps of a batch whose names are interned.
+ *
+ * on_gap  called for each, in order; returns 0 or negative errno
+ * Returns 0 or what on_gap() returned.
+ */
+_must_check_ int schedule_batch_find_gaps(const struct wire_schedule *batch,
+					  int (*on_gap)(const struct schedule_gap *gap,
+							void *context),
+					  void *context);
+
+/*
  * Begin with the CPU's next batch, which is borrowed until the one after it.
  *
- * begin_ns   when the recording of this CPU began: what runs then is told with that time
- * idle_name  string: what the CPU's idle thread is called
+ * begin_ns   when the recording of this CPU began: a switch to what ran then gets that time
+ * idle_name  string: name of the CPU's idle thread
  *
- * Where batches are missing, the CPU is idle between the last event and the first that is there.
+ * Where batches were lost, the CPU is shown as idle from the last event before to the first after.
  */
 void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_schedule *batch,
 			    bool is_after_loss, uint64_t begin_ns, uint32_t idle_name);

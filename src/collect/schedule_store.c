@@ -15,8 +15,14 @@
 /* More than any kernel has. */
 #define MAX_CPUS 16384
 
+/* Of a CPU: 40 MB. Of more gaps only the end is shown. */
+#define MAX_GAPS (1u << 20)
+
+/* Of what runs while nobody knows. */
+#define UNKNOWN_NAME "[unknown]"
+
 /* A batch in the file. */
-struct schedule_piece {
+struct schedule_chunk {
 	uint64_t offset : 47; /* bytes */
 	uint64_t is_after_loss : 1;
 	uint64_t size_bytes : 16;
@@ -24,12 +30,13 @@ struct schedule_piece {
 
 /* Everything of one CPU. */
 struct schedule_stream {
-	ARRAY(struct schedule_piece) pieces;
+	ARRAY(struct schedule_chunk) chunks;
 	uint32_t next_number; /* of the batch that comes next */
 	bool has_lost;        /* a batch before it */
 	uint32_t idle_name;
+	ARRAY(struct schedule_gap) gaps;
 	/* While reading: */
-	size_t next_piece;
+	size_t next_chunk;
 	struct wire_schedule *batch;
 	struct schedule_decoder decoder;
 	struct schedule_event event; /* its next one */
@@ -40,13 +47,14 @@ INTERN_TABLE(scheduled_threads, struct scheduled_thread, pid, tid);
 struct schedule_store {
 	int fd;
 	struct string_table *strings; /* of the threads' names */
+	uint32_t unknown_name;        /* in them */
 	ARRAY(uint32_t) given_names;  /* the same of the timeline */
 	uint64_t begin_ns;
 	uint64_t end;                          /* of the file */
 	ARRAY(struct schedule_stream) streams; /* by CPU */
 	struct scheduled_threads threads;
 	struct schedule_store_counts counts;
-	/* CPUs that have an event to give, as a heap: the one with the oldest is first. */
+	/* CPUs that have events left, as a heap (heap.h): the one with the oldest is first. */
 	ARRAY(uint32_t) heap;
 };
 
@@ -61,11 +69,12 @@ int schedule_store_new(const char *folder, struct schedule_store **ret, struct e
 		return -ENOMEM;
 	store->fd = -1;
 	store->strings = string_table_new();
-	if (!store->strings) {
+	if (!store->strings || string_table_add(store->strings, UNKNOWN_NAME, strlen(UNKNOWN_NAME),
+						&store->unknown_name)) {
 		schedule_store_free(store);
 		return -ENOMEM;
 	}
-	store->fd = file_open_nameless(folder, error);
+	store->fd = file_open_anonymous(folder, error);
 	if (store->fd < 0) {
 		err = store->fd;
 		schedule_store_free(store);
@@ -80,7 +89,8 @@ void schedule_store_free(struct schedule_store *store)
 	if (!store)
 		return;
 	array_for_each (&store->streams, stream) {
-		array_release(&stream->pieces);
+		array_release(&stream->chunks);
+		array_release(&stream->gaps);
 		free(stream->batch);
 	}
 	array_release(&store->streams);
@@ -100,16 +110,22 @@ void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static int add_thread(uint32_t pid, uint32_t tid, uint32_t name, void *context)
+/* The batches of several CPUs do not come in the order of their times. */
+static int add_thread(const struct scheduled_name *told, void *context)
 {
 	struct schedule_store *store = context;
-	struct scheduled_thread thread = {.pid = pid, .tid = tid, .name = name};
+	struct scheduled_thread thread = {.pid = told->pid, .tid = told->tid};
+	struct scheduled_thread *known;
 	uint32_t id;
 	int err = scheduled_threads_intern(&store->threads, &thread, &id);
 
 	if (err)
 		return err;
-	store->threads.items[id].name = name;
+	known = &store->threads.items[id];
+	if (told->time_ns < known->named_ns)
+		return 0;
+	known->name = told->name;
+	known->named_ns = told->time_ns;
 	return 0;
 }
 
@@ -128,6 +144,20 @@ static struct schedule_stream *find_stream(struct schedule_store *store, uint32_
 	return &store->streams.items[cpu];
 }
 
+static int add_gap(const struct schedule_gap *gap, void *context)
+{
+	struct schedule_stream *stream = context;
+	struct schedule_gap *added;
+
+	if (stream->gaps.length == MAX_GAPS)
+		return 0;
+	added = array_add(&stream->gaps);
+	if (!added)
+		return -ENOMEM;
+	*added = *gap;
+	return 0;
+}
+
 /* Write a batch at the end of the file. False, and counted, when that fails. */
 static bool write_batch(struct schedule_store *store, const struct wire_schedule *batch,
 			size_t size)
@@ -136,11 +166,11 @@ static bool write_batch(struct schedule_store *store, const struct wire_schedule
 
 	if (written == (ssize_t)size)
 		return true;
-	if (!store->counts.lost_switches && !store->counts.lost_wakings)
+	if (!store->counts.lost_switches && !store->counts.lost_wakeups)
 		log_debug("scheduling is lost, the temporary file cannot be written: %s",
 			  written < 0 ? strerror(errno) : "no room");
 	store->counts.lost_switches += batch->num_switches;
-	store->counts.lost_wakings += batch->num_wakings;
+	store->counts.lost_wakeups += batch->num_wakeups;
 	return false;
 }
 
@@ -148,7 +178,7 @@ int schedule_store_add(struct schedule_store *store, const void *record, size_t 
 {
 	struct wire_schedule batch;
 	struct schedule_stream *stream;
-	struct schedule_piece *piece;
+	struct schedule_chunk *chunk;
 	int err;
 
 	if (!schedule_batch_is_valid(record, size) || size > sizeof(batch))
@@ -166,10 +196,13 @@ int schedule_store_add(struct schedule_store *store, const void *record, size_t 
 		stream->has_lost = true;
 		return 0;
 	}
-	piece = array_add(&stream->pieces);
-	if (!piece)
+	err = schedule_batch_find_gaps(&batch, add_gap, stream);
+	if (err)
+		return err;
+	chunk = array_add(&stream->chunks);
+	if (!chunk)
 		return -ENOMEM;
-	*piece = (struct schedule_piece){
+	*chunk = (struct schedule_chunk){
 		.offset = store->end,
 		.is_after_loss = stream->has_lost,
 		.size_bytes = (uint16_t)size,
@@ -177,26 +210,26 @@ int schedule_store_add(struct schedule_store *store, const void *record, size_t 
 	stream->has_lost = false;
 	store->end += size;
 	store->counts.switches += batch.num_switches;
-	store->counts.wakings += batch.num_wakings;
+	store->counts.wakeups += batch.num_wakeups;
 	store->counts.size_bytes = store->end;
 	return 0;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static int read_piece(const struct schedule_store *store, struct schedule_stream *stream)
+static int read_chunk(const struct schedule_store *store, struct schedule_stream *stream)
 {
-	const struct schedule_piece *piece = &stream->pieces.items[stream->next_piece++];
+	const struct schedule_chunk *chunk = &stream->chunks.items[stream->next_chunk++];
 	ssize_t got;
 
 	if (!stream->batch)
 		stream->batch = calloc(1, sizeof(*stream->batch));
 	if (!stream->batch)
 		return -ENOMEM;
-	got = pread(store->fd, stream->batch, piece->size_bytes, (off_t)piece->offset);
-	if (got != (ssize_t)piece->size_bytes)
+	got = pread(store->fd, stream->batch, chunk->size_bytes, (off_t)chunk->offset);
+	if (got != (ssize_t)chunk->size_bytes)
 		return got < 0 ? -errno : -EIO;
-	schedule_decoder_begin(&stream->decoder, stream->batch, piece->is_after_loss,
+	schedule_decoder_begin(&stream->decoder, stream->batch, chunk->is_after_loss,
 			       store->begin_ns, stream->idle_name);
 	return 0;
 }
@@ -210,9 +243,9 @@ static int advance(const struct schedule_store *store, struct schedule_stream *s
 		if (stream->decoder.batch &&
 		    schedule_decoder_next(&stream->decoder, &stream->event))
 			return 1;
-		if (stream->next_piece == stream->pieces.length)
+		if (stream->next_chunk == stream->chunks.length)
 			return 0;
-		err = read_piece(store, stream);
+		err = read_chunk(store, stream);
 		if (err)
 			return err;
 	}
@@ -222,7 +255,7 @@ static uint64_t get_time(const struct schedule_store *store, uint32_t cpu)
 {
 	const struct schedule_event *event = &store->streams.items[cpu].event;
 
-	return event->is_waking ? event->waking.time_ns : event->on_cpu.time_ns;
+	return event->is_wakeup ? event->wakeup.time_ns : event->on_cpu.time_ns;
 }
 
 static bool is_before(const void *owner, uint32_t a, uint32_t b)
@@ -244,8 +277,12 @@ static int rewind_store(void *context)
 		uint32_t *added;
 		int got;
 
-		stream->next_piece = 0;
-		stream->decoder = (struct schedule_decoder){0};
+		stream->next_chunk = 0;
+		stream->decoder = (struct schedule_decoder){
+			.gaps = stream->gaps.items,
+			.num_gaps = stream->gaps.length,
+			.unknown_name = store->unknown_name,
+		};
 		got = advance(store, stream);
 		if (got < 0)
 			return got;
@@ -255,7 +292,7 @@ static int rewind_store(void *context)
 		else if (got)
 			return -ENOMEM;
 	}
-	heap_make(store->heap.items, store->heap.length, is_before, store);
+	heap_heapify(store->heap.items, store->heap.length, is_before, store);
 	return 0;
 }
 
@@ -271,14 +308,14 @@ static int next_event(void *context, void *ret_item)
 		return 0;
 	stream = &store->streams.items[store->heap.items[0]];
 	*ret = stream->event;
-	name = ret->is_waking ? &ret->waking.name : &ret->on_cpu.next_name;
+	name = ret->is_wakeup ? &ret->wakeup.name : &ret->on_cpu.next_name;
 	*name = store->given_names.items[*name];
 	got = advance(store, stream);
 	if (got < 0)
 		return got;
 	if (!got)
 		store->heap.items[0] = store->heap.items[--store->heap.length];
-	heap_mend(store->heap.items, store->heap.length, is_before, store);
+	heap_sift_down(store->heap.items, store->heap.length, is_before, store);
 	return 1;
 }
 

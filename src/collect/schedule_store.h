@@ -1,7 +1,7 @@
 /*
- * The scheduling of a recording: batches of the BPF program, kept in a temporary file without a
- * name as they come, and read again CPU by CPU, merged in order of time. Memory goes to names,
- * threads and the places of batches (8 bytes for 128 events), not to events.
+ * The scheduling of a recording: batches of the BPF program, kept as they come in an anonymous
+ * temporary file, and read back CPU by CPU, merged in order of time. Takes memory for names, threads,
+ * the offsets of batches (8 bytes for 128 events) and gaps, not for events.
  *
  * Not thread-safe.
  */
@@ -21,14 +21,15 @@ struct schedule_store;
 struct scheduled_thread {
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t name; /* for schedule_store_get_name(): the last one that was told */
+	uint32_t name;     /* for schedule_store_get_name(): the last one that it had */
+	uint64_t named_ns; /* when it had that name; 0: not known */
 };
 
 struct schedule_store_counts {
 	uint64_t switches; /* that are kept */
-	uint64_t wakings;
-	uint64_t lost_switches; /* there was no room for them in the file */
-	uint64_t lost_wakings;
+	uint64_t wakeups;
+	uint64_t lost_switches; /* not written, as on a full disk */
+	uint64_t lost_wakeups;
 	uint64_t size_bytes; /* of the file */
 };
 
@@ -41,18 +42,18 @@ _must_check_ int schedule_store_new(const char *folder, struct schedule_store **
 				    struct error *error);
 void schedule_store_free(struct schedule_store *store);
 
-/* What runs when a CPU's events begin has run since then. */
+/* Threads that run when the first events of their CPU come have run since this time. */
 void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns);
 
 /*
- * Keep a batch; what is none is ignored. Batches of one CPU come in order. One that cannot be
+ * Keep a batch; malformed records are ignored. Batches of one CPU come in order. One that cannot be
  * written is counted as lost. Returns 0 or -ENOMEM.
  */
 _must_check_ int schedule_store_add(struct schedule_store *store, const void *record, size_t size);
 
 /*
- * Make all events the timeline's, in order of time. The store must outlive it, and gives to one
- * timeline at a time. Returns 0 or -ENOMEM.
+ * Become the timeline's source of events, in order of time. The store must outlive the timeline and
+ * serves one at a time. Returns 0 or -ENOMEM.
  */
 _must_check_ int schedule_store_give(struct schedule_store *store, struct timeline *timeline);
 

@@ -17,13 +17,13 @@
 
 #define DEFAULT_RING_BYTES (4u << 20)
 
-enum hook { HOOK_SWITCH, HOOK_WAKING, NUM_HOOKS };
+enum hook { HOOK_SWITCH, HOOK_WAKEUP, NUM_HOOKS };
 
 struct schedule_tap {
 	struct schedule_tap_opts opts;
 	struct schedule_bpf *bpf;
-	struct bpf_program *switch_program; /* the ones that fit this kernel */
-	struct bpf_program *waking_program;
+	struct bpf_program *switch_program; /* the variants that fit this kernel */
+	struct bpf_program *wakeup_program;
 	struct bpf_link *links[NUM_HOOKS]; /* NULL: not attached */
 	struct bpf_rings rings;
 	uint64_t nested_misses; /* that the kernel itself counted */
@@ -55,7 +55,7 @@ enum switch_arguments schedule_tap_probe_switch(const struct btf *btf)
 		type = btf__type_by_id(btf, type->type);
 	if (!type || !btf_is_func_proto(type))
 		return SWITCH_UNKNOWN;
-	/* The first is the tracepoint's own, the second says whether it was preempted. */
+	/* Parameter 0 is the tracepoint's context, 1 is `preempt`. */
 	parameters = btf_params(type);
 	count = btf_vlen(type);
 	if (count >= 4 && is_task_pointer(btf, parameters[2].type) &&
@@ -86,7 +86,7 @@ static struct bpf_program *choose_switch_program(const struct schedule_bpf *bpf)
 	return NULL;
 }
 
-/* The program counts threads as the machine does; in a container the rest of us does not. */
+/* The program reports tids of the initial pid namespace, which mean nothing in a container. */
 static bool is_in_pid_namespace(void)
 {
 	static const ino_t first_namespace = 0xeffffffc; /* PROC_PID_INIT_INO */
@@ -107,6 +107,7 @@ static int attach(struct schedule_tap *tap, enum hook hook, struct bpf_program *
 static int open_programs(struct schedule_tap *tap, bool has_count)
 {
 	struct bpf_program *unfit;
+	int err;
 
 	tap->bpf = schedule_bpf__open();
 	if (!tap->bpf)
@@ -118,14 +119,15 @@ static int open_programs(struct schedule_tap *tap, bool has_count)
 	bpf_program__set_autoload(tap->bpf->progs.on_switch_state_last, false);
 	bpf_program__set_autoload(tap->bpf->progs.on_switch_state_second, false);
 	bpf_program__set_autoload(tap->switch_program, true);
-	tap->waking_program =
-		has_count ? tap->bpf->progs.on_waking : tap->bpf->progs.on_waking_without_count;
-	unfit = has_count ? tap->bpf->progs.on_waking_without_count : tap->bpf->progs.on_waking;
+	tap->wakeup_program =
+		has_count ? tap->bpf->progs.on_wakeup : tap->bpf->progs.on_wakeup_without_count;
+	unfit = has_count ? tap->bpf->progs.on_wakeup_without_count : tap->bpf->progs.on_wakeup;
 	bpf_program__set_autoload(unfit, false);
-	tap->bpf->rodata->is_filtered = tap->opts.wanted_fd >= 0;
-	return tap->opts.wanted_fd < 0
-		       ? 0
-		       : bpf_map__reuse_fd(tap->bpf->maps.wanted_tids, tap->opts.wanted_fd);
+	tap->bpf->rodata->is_filtered = tap->opts.targets_fd >= 0;
+	err = bpf_map__reuse_fd(tap->bpf->maps.running_threads, tap->opts.running_fd);
+	if (err || tap->opts.targets_fd < 0)
+		return err;
+	return bpf_map__reuse_fd(tap->bpf->maps.target_tids, tap->opts.targets_fd);
 }
 
 static int open_and_load(struct schedule_tap *tap, uint32_t num_rings, bool has_count, bool counts)
@@ -150,12 +152,12 @@ static void close_programs(struct schedule_tap *tap)
 
 static int load_programs(struct schedule_tap *tap, uint32_t num_rings)
 {
-	bool counts = bpf_log_is_wanted();
+	bool counts = bpf_log_is_enabled();
 	int err = open_and_load(tap, num_rings, true, counts);
 	bool has_count = err != -ENOENT;
 
 	if (!has_count) {
-		/* A symbol that this kernel does not show. */
+		/* This kernel does not export a symbol that the program needs: do without. */
 		close_programs(tap);
 		err = open_and_load(tap, num_rings, false, counts);
 	}
@@ -188,7 +190,7 @@ static int explain(int code, struct error *error)
 			"not permitted to record scheduling; run with sudo, or with CAP_BPF "
 			"and CAP_PERFMON");
 	return error_set(error, -ENOTSUP,
-			 "this kernel refused to tell of its scheduling (%s); record without "
+			 "this kernel does not allow recording its scheduling (%s); record without "
 			 "--sched, -v shows the kernel's reason",
 			 strerror(-code));
 }
@@ -239,7 +241,7 @@ void schedule_tap_free(struct schedule_tap *tap)
 
 int schedule_tap_start(struct schedule_tap *tap, struct error *error)
 {
-	int err = attach(tap, HOOK_WAKING, tap->waking_program);
+	int err = attach(tap, HOOK_WAKEUP, tap->wakeup_program);
 
 	if (err)
 		return explain(err, error);
@@ -249,20 +251,20 @@ int schedule_tap_start(struct schedule_tap *tap, struct error *error)
 	return 0;
 }
 
-/* Wakings that the kernel left out because the same program was interrupted. */
+/* Wakeups that the kernel skipped because they interrupted the same program on this CPU. */
 static uint64_t read_misses(const struct schedule_tap *tap)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(tap->waking_program), &info, &size))
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(tap->wakeup_program), &info, &size))
 		return 0;
 	return info.recursion_misses;
 }
 
 /*
  * Wait until no CPU is inside a program any more. The kernel does that when an inner map is
- * replaced (maybe_wait_bpf_programs()), be it by itself.
+ * replaced (maybe_wait_bpf_programs()), even by the same map.
  */
 static int wait_for_programs(const struct schedule_tap *tap)
 {
@@ -274,7 +276,7 @@ static int wait_for_programs(const struct schedule_tap *tap)
 	return 0;
 }
 
-/* Pass on the batches that the CPUs have begun. */
+/* Pass on the batches that CPUs have begun and not sent yet. */
 static int read_begun_batches(const struct schedule_tap *tap)
 {
 	int num_cpus = libbpf_num_possible_cpus();
@@ -336,7 +338,7 @@ int schedule_tap_read_counters(const struct schedule_tap *tap, struct wire_sched
 
 	if (err)
 		return err;
-	sum.wakings += tap->nested_misses;
+	sum.wakeups += tap->nested_misses;
 	sum.lost_nested += tap->nested_misses;
 	*ret = sum;
 	return 0;

@@ -19,7 +19,8 @@ struct btf;
 struct schedule_tap;
 
 struct schedule_tap_opts {
-	int wanted_fd;     /* the sampler's filter, borrowed; -1: all threads are wanted */
+	int running_fd;    /* the sampler's map of what CPUs run, borrowed */
+	int targets_fd;    /* the sampler's filter, borrowed; -1: all threads */
 	size_t ring_bytes; /* of each ring; 0: 4 MiB. Rounded up to what the kernel accepts */
 	/* Given every batch, each CPU's in order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
@@ -38,10 +39,10 @@ void schedule_tap_free(struct schedule_tap *tap);
 /* Begin to record. Returns 0 or -ENOTSUP with error filled. */
 _must_check_ int schedule_tap_start(struct schedule_tap *tap, struct error *error);
 
-/* Stop, and pass on what every CPU still keeps. Returns as schedule_tap_read(). */
+/* Stop, and pass on the batches that CPUs have not filled. Returns as schedule_tap_read(). */
 _must_check_ int schedule_tap_stop(struct schedule_tap *tap);
 
-/* One descriptor that is readable when the rings want to be read. */
+/* A descriptor that is readable when a ring should be read. */
 int schedule_tap_get_fd(const struct schedule_tap *tap);
 /* Pass the batches of the rings on. Returns 0, what on_record() returned, or negative errno. */
 _must_check_ int schedule_tap_read(struct schedule_tap *tap);
@@ -50,11 +51,11 @@ _must_check_ int schedule_tap_read(struct schedule_tap *tap);
 _must_check_ int schedule_tap_read_counters(const struct schedule_tap *tap,
 					    struct wire_schedule_counters *ret);
 
-/* Which arguments the tracepoint sched_switch has, behind whether the thread was preempted. */
+/* The arguments of the tracepoint sched_switch, behind `preempt`. */
 enum switch_arguments {
 	SWITCH_PREVIOUS_NEXT,       /* until Linux 5.17 */
-	SWITCH_STATE_PREVIOUS_NEXT, /* 5.18 as it came out */
-	SWITCH_PREVIOUS_NEXT_STATE, /* since */
+	SWITCH_STATE_PREVIOUS_NEXT, /* Linux 5.18 */
+	SWITCH_PREVIOUS_NEXT_STATE, /* from its stable updates on */
 	SWITCH_UNKNOWN,
 };
 

@@ -24,7 +24,8 @@ static int open_all(struct scheduling *scheduling, const struct scheduling_opts 
 		    struct error *error)
 {
 	struct schedule_tap_opts tap = {
-		.wanted_fd = opts->wanted_fd,
+		.running_fd = opts->running_fd,
+		.targets_fd = opts->targets_fd,
 		.ring_bytes = opts->ring_bytes,
 		.on_record = keep_batch,
 		.context = scheduling,
@@ -86,19 +87,21 @@ struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduli
 		log_debug("the scheduling program's counters cannot be read");
 	return (struct scheduling_counts){
 		.is_recorded = true,
-		.fired = seen.switches + seen.wakings,
+		.fired = seen.switches + seen.wakeups + seen.unseen,
 		.switches = kept.switches,
-		.wakings = kept.wakings,
-		.lost_ring = seen.lost_ring_switches + seen.lost_ring_wakings,
+		.wakeups = kept.wakeups,
+		.lost_ring = seen.lost_ring_switches + seen.lost_ring_wakeups,
 		.lost_nested = seen.lost_nested,
-		.lost_storage = kept.lost_switches + kept.lost_wakings,
+		.lost_storage = kept.lost_switches + kept.lost_wakeups,
+		.lost_unseen = seen.unseen,
 	};
 }
 
 bool scheduling_counts_are_balanced(const struct scheduling_counts *counts)
 {
-	return counts->fired == counts->switches + counts->wakings + counts->lost_ring +
-					counts->lost_nested + counts->lost_storage;
+	return counts->fired == counts->switches + counts->wakeups + counts->lost_ring +
+					counts->lost_nested + counts->lost_storage +
+					counts->lost_unseen;
 }
 
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling)

@@ -1,6 +1,6 @@
 /*
- * The scheduling of a recording's target, from the BPF program into a temporary file: what the
- * recorder does for it in a handful of calls. Losses here never cost a sample.
+ * The scheduling of a recording's target, from the BPF program (schedule_tap.h) into a temporary
+ * file (schedule_store.h). Losses here never cost a sample.
  *
  * Not thread-safe.
  */
@@ -13,19 +13,20 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "collect/account.h"
+#include "collect/recorder.h"
 #include "collect/schedule_store.h"
 
 struct scheduling;
 
 struct scheduling_opts {
-	int wanted_fd;      /* the sampler's filter; -1: all threads are wanted */
+	int running_fd;     /* the sampler's map of what CPUs run */
+	int targets_fd;     /* the sampler's filter; -1: all threads */
 	size_t ring_bytes;  /* of each ring between kernel and us; 0: the default */
 	const char *folder; /* for the temporary file */
 };
 
 /*
- * Record from now on what concerns wanted threads.
+ * Record the switches and wakeups of the target's threads from now on.
  *
  * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or another negative
  * errno with error filled.

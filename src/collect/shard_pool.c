@@ -1,7 +1,7 @@
 /*
- * Shards are few megabytes in all, and none too many is to lie idle; but whoever puts one into the
- * map waits, as long for several as for one. So what is needed is counted in rows, and made at once
- * for all tables that are about to be copied.
+ * Putting a shard into the BPF map waits for an RCU grace period, as long for several as for one.
+ * So the rows of all tables that are about to be copied are added up, and the shards for them are
+ * made in one batch. Not more than that, because a shard is locked kernel memory.
  */
 #include "collect/shard_pool.h"
 
@@ -15,18 +15,17 @@
 
 #include "base/attributes.h"
 
-/* What remains free at the end of a shard, because the next page's rows do not fit: most often less
-   than this. */
+/* Rows at the end of a shard that stay free because the next page does not fit: mostly fewer. */
 #define END_ROWS 2000
-/* Shards that one batch has. */
+/* The most shards in a batch. */
 #define BATCH_MAX 16
-/* The kernel puts the map's own data before the value, into a page. */
+/* The kernel puts the map's header before the value, in a page of its own. */
 #define MAP_BYTES 4096
 
 struct shard_pool {
 	int shards_fd;
 	pthread_mutex_t making; /* held while shards are made, which takes time */
-	pthread_mutex_t lock;   /* of what follows, held for a moment */
+	pthread_mutex_t lock;   /* of the members below, held shortly */
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
 	uint32_t num_made;
 	uint32_t num_taken;
@@ -73,12 +72,13 @@ static int make_memory(struct unwind_shard **ret, int *ret_fd)
 		close(fd);
 		return err;
 	}
+	(void)madvise(memory, sizeof(**ret), MADV_DONTFORK); /* not for what is forked of us */
 	*ret = memory;
 	*ret_fd = fd;
 	return 0;
 }
 
-/* Shards that are on their way into the map. */
+/* Shards that are about to be put into the map. */
 struct batch {
 	uint32_t count;
 	uint32_t numbers[BATCH_MAX];
@@ -86,7 +86,7 @@ struct batch {
 	struct unwind_shard *shards[BATCH_MAX];
 };
 
-/* Gives how many are in the map now. Kernels before 5.19 take only one at a time. */
+/* Returns the number of shards that were put. Before Linux 5.19 there is no batch operation. */
 static uint32_t put_batch(int shards_fd, const struct batch *batch)
 {
 	uint32_t count = batch->count;
@@ -121,8 +121,9 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 		if (err)
 			break;
 	}
+	/* If one could not be made, those before it are put all the same. */
 	num_put = batch.count ? put_batch(pool->shards_fd, &batch) : 0;
-	if (!err && !num_put)
+	if (!num_put && !err)
 		err = -errno;
 	pthread_mutex_lock(&pool->lock);
 	for (uint32_t i = 0; i < num_put; i++)
@@ -136,7 +137,7 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 	return num_put ? 0 : err;
 }
 
-/* Shards that are to be made. */
+/* The number of shards that announced tables need and that do not exist yet. */
 static uint32_t count_missing(struct shard_pool *pool)
 {
 	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
@@ -207,7 +208,7 @@ int shard_pool_take(struct shard_pool *pool, struct unwind_shard **ret)
 		return 0;
 	}
 	pthread_mutex_lock(&pool->making);
-	shard = take_ready(pool); /* perhaps one was being made */
+	shard = take_ready(pool); /* another thread may have made one meanwhile */
 	if (!shard)
 		err = make_shards(pool, 1);
 	pthread_mutex_unlock(&pool->making);

@@ -23,8 +23,8 @@ struct shard_pool *shard_pool_new(int shards_fd);
 void shard_pool_free(struct shard_pool *pool); /* gives back the memory of all shards */
 
 /*
- * A table of so many rows is going to be copied: make the shards that it needs. Called by the
- * thread that can wait. A failure shows when the shards are taken.
+ * Announce a table with this number of rows, and make the shards that it needs. Called by a thread
+ * that may wait. A failure shows when the shards are taken.
  */
 void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows);
 
@@ -35,7 +35,7 @@ void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows);
  */
 void shard_pool_finish(struct shard_pool *pool, uint32_t num_rows, uint32_t num_left);
 
-/* Bytes of kernel memory, of all shards that were made. */
+/* Kernel memory of all shards, in bytes. */
 uint64_t shard_pool_get_size(struct shard_pool *pool);
 
 /*

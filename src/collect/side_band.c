@@ -1,39 +1,73 @@
+/*
+ * Events are those of a CPU, whoever runs there; where only some processes are wanted, the records of
+ * others are dropped as soon as they are read. The kernel could do that: an event that belongs to a
+ * thread and is inherited by what it starts. But such events end where they are needed: at an exec
+ * that raises privileges (set-user-id, file capabilities) or that its user may not look into, the
+ * kernel removes all events of the task, and tells neither what the new program maps nor what it
+ * starts. To notice that and to read /proc instead comes too late for a process that is gone in
+ * milliseconds. Events of CPUs are none of the task's, need no right that sampling does not need too,
+ * and are one for each CPU instead of one for each thread and CPU. What they cost more is a copy and
+ * a look into a hash table for each record of a process that is not wanted; nobody is woken by these.
+ *
+ * Whether a process is wanted is known when its parent's fork was read. All rings are therefore read
+ * before any record is looked at, and the records put in order of time: the kernel writes a fork
+ * before the child runs, so that it is in the same round as the child's first record, or an earlier
+ * one.
+ */
 #include "collect/side_band.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/clock.h"
+#include "base/intern.h"
 #include "base/log.h"
 #include "collect/perf_ring.h"
-#include "collect/refusal.h"
+#include "collect/permission_probe.h"
 
 #define RING_BYTES (512u << 10) /* per CPU; a few thousand records */
+/*
+ * Where few of the records are about processes that are wanted. Records of those are read soon all
+ * the same, because the sampling program wakes us: at the exec and at the end of such a process, and
+ * when it meets code of it that it has not been told of.
+ */
+#define FILTERED_WATERMARK_BYTES (RING_BYTES / 8)
+
+/*
+ * Anybody can make events faster than they are read. Reading /proc again takes at most this part of the
+ * time, and is not done more often than this.
+ */
+#define SCAN_TIME_FACTOR 20
+#define SCAN_PAUSE_NS    (100 * NS_PER_MS)
 
 struct cpu_ring {
 	int cpu;
 	struct perf_ring ring;
 };
 
-struct thread_event {
-	int cpu;
-	int fd; /* writes into the ring of its CPU */
+/* A pid and whether the process that has it now is wanted. */
+struct followed_pid {
+	uint32_t pid;
+	bool is_followed;
 };
+INTERN_TABLE(followed_pids, struct followed_pid, pid);
 
 struct side_band {
 	struct event_queue *queue;
 	uint32_t kind;
 	struct file_table *files;
 	struct process_table *processes;
-	struct trace_log *trace_log; /* NULL: nobody asks for threads */
+	struct trace_log *trace_log; /* also gets new threads; NULL: none */
 	ARRAY(struct cpu_ring) rings;
-	ARRAY(struct thread_event) thread_events;
+	struct followed_pids followed; /* empty: everybody is wanted */
 	ARRAY(struct kernel_code) kernel_code;
 	uint64_t num_lost;
+	bool is_behind;        /* events were lost, and /proc has not been read since */
+	uint64_t next_scan_ns; /* not before then */
 	bool has_no_build_ids; /* this kernel cannot put build IDs into its records */
 };
 
@@ -60,25 +94,47 @@ void side_band_free(struct side_band *side_band)
 {
 	if (!side_band)
 		return;
-	array_for_each (&side_band->thread_events, event)
-		close(event->fd);
 	array_for_each (&side_band->rings, ring)
 		perf_ring_release(&ring->ring);
-	array_release(&side_band->thread_events);
+	followed_pids_release(&side_band->followed);
 	array_release(&side_band->rings);
 	array_release(&side_band->kernel_code);
 	free(side_band);
 }
 
-static struct cpu_ring *find_ring(struct side_band *side_band, int cpu)
+int side_band_follow(struct side_band *side_band, pid_t pid)
 {
-	array_for_each (&side_band->rings, ring)
-		if (ring->cpu == cpu)
-			return ring;
-	return NULL;
+	uint32_t number;
+	int err = followed_pids_intern(&side_band->followed,
+				       &(struct followed_pid){.pid = (uint32_t)pid}, &number);
+
+	if (err)
+		return err;
+	side_band->followed.items[number].is_followed = true;
+	return 0;
 }
 
-static int open_event(struct side_band *side_band, pid_t tid, int cpu)
+static bool follows_all(const struct side_band *side_band)
+{
+	return side_band->followed.length == 0;
+}
+
+static struct followed_pid *find_followed(const struct side_band *side_band, uint32_t pid)
+{
+	uint32_t number =
+		followed_pids_find(&side_band->followed, &(struct followed_pid){.pid = pid});
+
+	return number == HASH_INDEX_NONE ? NULL : &side_band->followed.items[number];
+}
+
+static bool is_followed(pid_t pid, void *context)
+{
+	const struct followed_pid *found = find_followed(context, (uint32_t)pid);
+
+	return found && found->is_followed;
+}
+
+static int open_event(struct side_band *side_band, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -91,32 +147,36 @@ static int open_event(struct side_band *side_band, pid_t tid, int cpu)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
-		.ksymbol = tid == -1,
-		.inherit = tid != -1,
+		.ksymbol = 1,
 		.exclude_kernel = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_BOOTTIME,
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = follows_all(side_band) ? 1 : FILTERED_WATERMARK_BYTES,
 	};
 	int fd;
 
 	attr.build_id = !side_band->has_no_build_ids;
-	fd = perf_event_open(&attr, tid, cpu);
+	fd = perf_event_open(&attr, -1, cpu);
 	if (fd == -EINVAL && attr.build_id) {
 		/* Before Linux 5.12. The file is then known by device and inode. */
 		attr.build_id = 0;
-		fd = perf_event_open(&attr, tid, cpu);
+		fd = perf_event_open(&attr, -1, cpu);
 		side_band->has_no_build_ids = fd >= 0;
 	}
 	return fd;
 }
 
-static int add_ring(struct side_band *side_band, int cpu, int fd)
+int side_band_open(struct side_band *side_band, int cpu)
 {
-	struct cpu_ring *ring = array_add(&side_band->rings);
-	int err = ring ? perf_ring_init(&ring->ring, fd, RING_BYTES) : -ENOMEM;
+	int fd = open_event(side_band, cpu);
+	struct cpu_ring *ring;
+	int err;
 
+	if (fd < 0)
+		return fd;
+	ring = array_add(&side_band->rings);
+	err = ring ? perf_ring_init(&ring->ring, fd, RING_BYTES) : -ENOMEM;
 	if (err) {
 		if (ring)
 			side_band->rings.length--;
@@ -127,47 +187,18 @@ static int add_ring(struct side_band *side_band, int cpu, int fd)
 	return 0;
 }
 
-int side_band_open(struct side_band *side_band, pid_t tid, int cpu)
-{
-	struct cpu_ring *ring = find_ring(side_band, cpu);
-	int fd = open_event(side_band, tid, cpu);
-	struct thread_event *event;
-
-	if (fd < 0)
-		return fd;
-	if (!ring)
-		return add_ring(side_band, cpu, fd);
-	event = array_add(&side_band->thread_events);
-	if (!event || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->ring.fd)) {
-		int err = event ? -errno : -ENOMEM;
-
-		if (event)
-			side_band->thread_events.length--;
-		close(fd);
-		return err;
-	}
-	*event = (struct thread_event){.cpu = cpu, .fd = fd};
-	return 0;
-}
-
 int side_band_explain(int err, struct error *error)
 {
 	if (err && error && !error->message[0])
 		(void)error_set(error, err, "cannot listen to process events: %s",
 				err == -EPERM || err == -EACCES
-					? refusal_explain_call(SYS_perf_event_open)
+					? permission_probe_explain_call(SYS_perf_event_open)
 					: strerror(-err));
 	return err;
 }
 
 void side_band_close_cpu(struct side_band *side_band, int cpu)
 {
-	for (size_t i = side_band->thread_events.length; i-- > 0;) {
-		if (side_band->thread_events.items[i].cpu != cpu)
-			continue;
-		close(side_band->thread_events.items[i].fd);
-		array_remove(&side_band->thread_events, i);
-	}
 	for (size_t i = side_band->rings.length; i-- > 0;) {
 		if (side_band->rings.items[i].cpu != cpu)
 			continue;
@@ -224,37 +255,162 @@ static bool read_mmap(const struct perf_event_header *header, struct mmap_record
 	return !bytes.failed && !__builtin_add_overflow(ret->start, length, &ret->end);
 }
 
-static void open_mapped_file(struct side_band *side_band, const struct perf_event_header *header)
+/* Returns the file's number, or FILE_NONE. Running out of memory shows when the record is applied. */
+static uint32_t open_mapped_file(struct side_band *side_band,
+				 const struct perf_event_header *header)
 {
 	struct mmap_record record;
 	uint32_t file;
 
-	if (read_mmap(header, &record) && record.identity.path[0] == '/' &&
-	    !string_starts_with(record.identity.path, "//anon"))
-		/* Only the file matters now; running out of memory shows when it is applied. */
-		(void)!file_table_add(side_band->files, (pid_t)record.pid, 0, record.start,
-				      record.end, &record.identity, &file);
+	if (!read_mmap(header, &record) || record.identity.path[0] != '/' ||
+	    string_starts_with(record.identity.path, "//anon") ||
+	    file_table_add(side_band->files, (pid_t)record.pid, 0, record.start, record.end,
+			   &record.identity, &file))
+		return FILE_NONE;
+	return file;
 }
 
-static int enqueue(const struct perf_event_header *header, void *context)
+/*
+ * Whether a record is about somebody who is wanted. A fork decides about the child, also where its
+ * pid was that of another process before. An exit decides nothing: the kernel reports one, too, when
+ * it removes the events of a task that goes on (see above).
+ */
+static int judge(struct side_band *side_band, const struct perf_event_header *header,
+		 bool *ret_is_wanted)
 {
-	struct side_band *side_band = context;
-	struct bytes bytes = bytes_of(header, header->size);
+	struct bytes bytes = bytes_of(header + 1, header->size - sizeof(*header));
+	uint32_t pid = bytes_u32(&bytes);
+	uint32_t parent_pid = bytes_u32(&bytes); /* of a fork */
+	struct followed_pid *followed;
+
+	*ret_is_wanted = true;
+	if (follows_all(side_band) || header->type == PERF_RECORD_KSYMBOL ||
+	    header->type == PERF_RECORD_LOST)
+		return 0;
+	if (header->type == PERF_RECORD_FORK && pid != parent_pid &&
+	    is_followed((pid_t)parent_pid, side_band))
+		return side_band_follow(side_band, (pid_t)pid);
+	followed = find_followed(side_band, pid);
+	if (followed && header->type == PERF_RECORD_FORK && pid != parent_pid)
+		followed->is_followed = false;
+	*ret_is_wanted = followed && followed->is_followed;
+	return 0;
+}
+
+/* A record that was read in this round. */
+struct round_record {
 	uint64_t time_ns;
+	size_t offset; /* in the bytes of the round */
+};
 
-	/* sample_id_all: every record but samples ends in pid, tid and time. */
-	bytes_skip(&bytes, header->size - sizeof(time_ns));
-	time_ns = bytes_u64(&bytes);
-	if (header->type == PERF_RECORD_MMAP2)
-		open_mapped_file(side_band, header);
-	return event_queue_add(side_band->queue, time_ns, side_band->kind, header, header->size);
+/* What all rings held at once. */
+struct round {
+	struct text bytes;
+	ARRAY(struct round_record) records;
+};
+
+/* What we add to each record in the queue; of the size of a multiple of eight bytes, as records are. */
+struct record_trailer {
+	uint32_t file; /* of a mapping, opened when the record was read; FILE_NONE: not so */
+	uint32_t padding;
+};
+
+static void round_release(struct round *round)
+{
+	text_release(&round->bytes);
+	array_release(&round->records);
 }
 
-int side_band_read(struct side_band *side_band)
+static int add_to_round(const struct perf_event_header *header, void *context)
 {
-	array_for_each (&side_band->rings, ring) {
-		int err = perf_ring_read(&ring->ring, enqueue, side_band);
+	static const struct record_trailer no_trailer = {.file = FILE_NONE};
+	struct round *round = context;
+	struct round_record *record = array_add(&round->records);
+	struct bytes bytes = bytes_of(header, header->size);
 
+	if (!record)
+		return -ENOMEM;
+	/* sample_id_all: every record but samples ends in pid, tid and time. */
+	bytes_skip(&bytes, header->size - sizeof(record->time_ns));
+	record->time_ns = bytes_u64(&bytes);
+	record->offset = round->bytes.length;
+	text_append(&round->bytes, (const char *)header, header->size);
+	text_append(&round->bytes, (const char *)&no_trailer, sizeof(no_trailer));
+	return round->bytes.failed ? -ENOMEM : 0;
+}
+
+/* By time; those of one time in order of arrival. */
+static int compare_records(const void *a_record, const void *b_record)
+{
+	const struct round_record *a = a_record;
+	const struct round_record *b = b_record;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+int side_band_catch_up(struct side_band *side_band)
+{
+	uint64_t begin_ns = clock_now_ns();
+	int err;
+
+	if (!side_band->is_behind)
+		return 0;
+	side_band->is_behind = false;
+	log_debug("%llu process events were lost so far; reading /proc again",
+		  (unsigned long long)side_band->num_lost);
+	/* A child whose fork was lost is followed from its first sample on. */
+	err = follows_all(side_band)
+		      ? process_table_scan(side_band->processes)
+		      : process_table_scan_some(side_band->processes, is_followed, side_band);
+	side_band->next_scan_ns =
+		clock_now_ns() + SCAN_PAUSE_NS + SCAN_TIME_FACTOR * (clock_now_ns() - begin_ns);
+	return err;
+}
+
+static int catch_up_when_due(struct side_band *side_band)
+{
+	return clock_now_ns() < side_band->next_scan_ns ? 0 : side_band_catch_up(side_band);
+}
+
+int side_band_read(struct side_band *side_band, int (*on_file)(void *context), void *context)
+{
+	_cleanup_(round_release) struct round round = {0};
+	int err = catch_up_when_due(side_band);
+
+	if (err)
+		return err;
+
+	array_for_each (&side_band->rings, ring) {
+		err = perf_ring_read(&ring->ring, add_to_round, &round);
+		if (err)
+			return err;
+	}
+	if (round.records.length)
+		qsort(round.records.items, round.records.length, sizeof(*round.records.items),
+		      compare_records);
+	array_for_each (&round.records, record) {
+		/* Records are padded to eight bytes, and the text begins where malloc() says. */
+		const struct perf_event_header *header =
+			(const void *)(round.bytes.data + record->offset);
+		struct record_trailer *trailer =
+			(void *)(round.bytes.data + record->offset + header->size);
+		bool is_wanted;
+
+		err = judge(side_band, header, &is_wanted);
+		if (err)
+			return err;
+		if (!is_wanted)
+			continue;
+		if (header->type == PERF_RECORD_MMAP2) {
+			trailer->file = open_mapped_file(side_band, header);
+			err = on_file(context);
+			if (err)
+				return err;
+		}
+		err = event_queue_add(side_band->queue, record->time_ns, side_band->kind, header,
+				      header->size + sizeof(*trailer));
 		if (err)
 			return err;
 	}
@@ -264,12 +420,14 @@ int side_band_read(struct side_band *side_band)
 static int apply_mmap(struct side_band *side_band, uint64_t time_ns,
 		      const struct perf_event_header *header)
 {
+	const struct record_trailer *trailer = (const void *)((const char *)header + header->size);
 	struct mmap_record record;
 
 	if (!read_mmap(header, &record))
 		return 0;
 	return process_table_on_mmap(side_band->processes, time_ns, (pid_t)record.pid, record.start,
-				     record.end, record.file_offset, &record.identity);
+				     record.end, record.file_offset, &record.identity,
+				     trailer->file);
 }
 
 static int apply_comm(struct side_band *side_band, uint64_t time_ns,
@@ -337,16 +495,15 @@ static int apply_lost(struct side_band *side_band, const struct perf_event_heade
 	bytes_skip(&bytes, 8); /* event id */
 	num_lost = bytes_u64(&bytes);
 	side_band->num_lost += num_lost;
-	log_debug("the kernel dropped %llu process events; reading /proc again",
-		  (unsigned long long)num_lost);
-	return process_table_scan(side_band->processes);
+	side_band->is_behind = true;
+	return catch_up_when_due(side_band);
 }
 
 int side_band_apply(struct side_band *side_band, uint64_t time_ns, const void *record, size_t size)
 {
 	const struct perf_event_header *header = record;
 
-	if (size < sizeof(*header))
+	if (size < sizeof(*header) || size < header->size + sizeof(struct record_trailer))
 		return 0;
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:

@@ -1,7 +1,6 @@
 /*
- * What the kernel tells about processes while we sample: new mappings, names, forks, exits,
- * kernel symbols. Read from perf rings into the event queue; applied to the process table when
- * their time comes.
+ * Side-band records of perf events: new mappings, names, forks, exits, kernel symbols. Read from
+ * perf rings into the event queue; applied to the process table when their time comes.
  *
  * A mapped file is opened as soon as its record is read, before the record's turn in the queue,
  * because its process may be gone by then.
@@ -34,16 +33,19 @@ struct side_band *side_band_new(struct event_queue *queue, uint32_t kind, struct
 				struct process_table *processes);
 void side_band_free(struct side_band *side_band);
 
-/* Note in this log, too, which threads begin. Borrowed. */
+/* Also add new threads to this log. Borrowed. */
 void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log);
 
 /*
- * Listen to what happens on one CPU; to all threads (tid -1), or to one thread and the threads
- * and processes that it will start. Events of threads share one ring per CPU.
+ * Take only what happens to this process and to others that are named so, and to all that they
+ * start; else everything. Called before listening, and whenever a process turns out to be wanted.
  *
- * Returns 0 or negative errno (-ESRCH: no such thread; -ENODEV: no such CPU).
+ * Returns 0 or -ENOMEM.
  */
-_must_check_ int side_band_open(struct side_band *side_band, pid_t tid, int cpu);
+_must_check_ int side_band_follow(struct side_band *side_band, pid_t pid);
+
+/* Listen to what happens on one CPU. Returns 0 or negative errno (-ENODEV: no such CPU). */
+_must_check_ int side_band_open(struct side_band *side_band, int cpu);
 
 /* Say why that failed, unless the error says something already. Returns err. */
 int side_band_explain(int err, struct error *error);
@@ -55,14 +57,25 @@ void side_band_close_cpu(struct side_band *side_band, int cpu);
 void side_band_for_each_fd(struct side_band *side_band, void (*visit)(int fd, void *context),
 			   void *context);
 
-/* Read all rings into the queue. Returns 0 or -ENOMEM. */
-_must_check_ int side_band_read(struct side_band *side_band);
+/*
+ * Read all rings into the queue. Returns 0, -ENOMEM, or what on_file() returned.
+ *
+ * on_file   called after each mapped file, as it may take long to open one; not NULL
+ */
+_must_check_ int side_band_read(struct side_band *side_band, int (*on_file)(void *context),
+				void *context);
 
 /* Apply a queued record. Returns 0 or -ENOMEM. */
 _must_check_ int side_band_apply(struct side_band *side_band, uint64_t time_ns, const void *record,
 				 size_t size);
 
-/* Records that the kernel could not deliver. After a loss all of /proc is read again. */
+/*
+ * If records were lost since /proc was read, read it again. That happens of itself when records are read
+ * or applied, but not all the time: before the end, once more. Returns 0 or -ENOMEM.
+ */
+_must_check_ int side_band_catch_up(struct side_band *side_band);
+
+/* Records that the kernel could not deliver. */
 uint64_t side_band_get_lost_count(const struct side_band *side_band);
 
 /* In order of arrival; borrowed until the next side_band_apply(). */

@@ -10,16 +10,16 @@
 #include "timeline/region_map.h"
 
 /*
- * Larger than a stack that somebody has made by hand, and than that of a thread: there may be many
- * stacks in such a mapping, or a part of it is the stack.
+ * A mapping larger than this is no single stack of a fiber or thread: it may hold many stacks, or
+ * other data beside one.
  */
 #define MAX_OTHER_BYTES  (16ull << 20)
 #define MAX_THREAD_BYTES (64ull << 20)
 
 /* The regions of one process, by its id of the process table. */
 struct process_regions {
-	struct region_map *map; /* NULL: it was not asked for yet */
-	size_t next_area;       /* in areas: what is declared next */
+	struct region_map *map; /* NULL: no sample yet */
+	size_t next_area;       /* in areas: the next one to add, in order of time */
 	size_t end_area;
 };
 
@@ -101,7 +101,7 @@ void stack_regions_free(struct stack_regions *regions)
 	free(regions);
 }
 
-/* What the program itself has told goes before everything else. */
+/* Regions that the program declared by zones take precedence over all others. */
 static int adopt_declared(struct stack_regions *regions, struct region_map *map)
 {
 	uint32_t count = timeline_count_region(regions->timeline);
@@ -128,7 +128,7 @@ static struct kernel_region *find_kernel_region(struct stack_regions *regions, u
 	return &regions->kernel_regions.items[place];
 }
 
-/* Two stacks in one mapping: the upper one begins where the lower one ends. */
+/* Split a mapping with two stacks: the upper one begins where the lower one ends. */
 static int part_neighbours(struct stack_regions *regions, struct region_map *map,
 			   struct stack_area *area, uint32_t other)
 {
@@ -144,8 +144,8 @@ static int part_neighbours(struct stack_regions *regions, struct region_map *map
 }
 
 /*
- * An area overlaps a region. Returns 0 when the area, maybe smaller now, can be tried again, and 1
- * when it is better left out.
+ * Resolve an overlap of an area with a known region. Returns 0 if the area, possibly made smaller,
+ * can be tried again, 1 if it shall be dropped.
  */
 static int make_way(struct stack_regions *regions, struct region_map *map, struct stack_area *area,
 		    uint64_t mapping_begin, uint32_t other)

@@ -1,8 +1,8 @@
 /*
- * Which stack region a sample was taken on: from the memory that the kernel showed, from what a
- * program declares, and where neither says anything, by the implicit rule of region_map.h.
+ * The stack region that a sample was taken on: declared by the program's zones, else by the VMA
+ * that the kernel reported, else by the implicit rule of region_map.h.
  *
- * Memory that is used anew, by another thread, is another region from then on.
+ * Memory that is reused by another thread is another region from then on.
  */
 #ifndef COLLECT_STACK_REGIONS_H
 #define COLLECT_STACK_REGIONS_H
@@ -20,7 +20,7 @@ struct stack_regions;
 struct kernel_region {
 	uint32_t region;  /* of the timeline */
 	uint32_t process; /* of the timeline */
-	uint32_t tid;     /* 0: no thread's */
+	uint32_t tid;     /* of the owner; 0: no thread */
 	enum stack_kind kind;
 	uint64_t mapping_begin;
 };
@@ -35,7 +35,7 @@ struct stack_regions *stack_regions_new(const struct trace_log *log, struct time
 void stack_regions_free(struct stack_regions *regions);
 
 /*
- * The region that a process's stack pointer was in. Asked in order of time.
+ * The region that a process's stack pointer is in. Calls must be in order of time.
  *
  * process            id of the process table
  * timeline_process   the same process in the timeline

@@ -5,25 +5,34 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/confinement.h"
+#include "base/file.h"
 #include "base/log.h"
-#include "objfile/objfile.h"
 
 struct job {
 	uint32_t file;
-	uint32_t num_wanted;
-	int fd;
+	uint32_t num_requests;
+	int fd; /* borrowed */
+	uid_t owner;
 	char *path;
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
-	uint8_t build_id_size; /* 0: not to be looked for in the cache, nor kept there */
+	uint8_t build_id_size; /* 0: not cached */
 };
 
 struct result {
 	uint32_t file;
 	struct unwind_table *table;
+};
+
+struct table_builder;
+
+struct builder_thread {
+	struct table_builder *builder;
+	struct elf_worker *worker;
+	pthread_t id;
 };
 
 struct table_builder {
@@ -37,57 +46,55 @@ struct table_builder {
 	uint64_t wall_ns; /* from when jobs were taken until they were done, summed */
 	bool is_closing;
 	int event_fd;
-	pthread_t *threads;
+	struct builder_thread *threads;
 	unsigned int num_threads;
+	struct elf_worker_cost ended; /* after table_builder_finish() */
 };
 
 static void release_job(struct job *job)
 {
-	close(job->fd);
 	free(job->path);
 }
 
-static struct unwind_table *build_table(const struct job *job)
-{
-	struct unwind_table *table = NULL;
-	struct objfile *objfile = NULL;
-	struct error error = {0};
-	int err = objfile_open(job->fd, job->path, NULL, &objfile, &error);
-
-	if (!err)
-		err = unwind_table_new(objfile, &table, &error);
-	objfile_unref(objfile);
-	if (err)
-		log_debug("%s has no unwind table: %s", job->path,
-			  error.message[0] ? error.message : strerror(-err));
-	return err ? NULL : table;
-}
-
-static struct unwind_table *get_table(struct table_builder *builder, const struct job *job)
+static struct unwind_table *build_table(const struct builder_thread *thread, const struct job *job)
 {
 	struct unwind_table *table;
 	struct error error = {0};
+	const struct elf_source_file file = {
+		.fd = job->fd, .owner = job->owner, .number = job->file, .path = job->path};
+	int err = elf_worker_build_table(thread->worker, &file, &table, &error);
 
-	if (!builder->opts.cache || !job->build_id_size)
-		return build_table(job);
-	if (!table_cache_load(builder->opts.cache, job->build_id, job->build_id_size, &table,
-			      &error))
+	if (!err)
 		return table;
-	table = build_table(job);
-	if (table && table_cache_store(builder->opts.cache, job->build_id, job->build_id_size,
-				       table, &error))
-		log_debug("%s: its unwind table is not kept: %s", job->path, error.message);
+	log_debug("%s has no unwind table: %s", job->path,
+		  error.message[0] ? error.message : strerror(-err));
+	return NULL;
+}
+
+static struct unwind_table *get_table(const struct builder_thread *thread, const struct job *job)
+{
+	struct table_cache *cache = thread->builder->opts.cache;
+	struct unwind_table *table;
+	struct error error = {0};
+
+	if (!cache || !job->build_id_size)
+		return build_table(thread, job);
+	if (!table_cache_load(cache, job->build_id, job->build_id_size, &table, &error))
+		return table;
+	table = build_table(thread, job);
+	if (table && table_cache_store(cache, job->build_id, job->build_id_size, table, &error))
+		log_debug("%s: its unwind table is not cached: %s", job->path, error.message);
 	return table;
 }
 
-/* The job that is wanted most. The lock is held. */
+/* The job with the most requests. The lock is held. */
 static struct job take_job(struct table_builder *builder)
 {
 	size_t best = 0;
 	struct job job;
 
 	for (size_t i = 1; i < builder->jobs.length; i++)
-		if (builder->jobs.items[i].num_wanted > builder->jobs.items[best].num_wanted)
+		if (builder->jobs.items[i].num_requests > builder->jobs.items[best].num_requests)
 			best = i;
 	job = builder->jobs.items[best];
 	array_remove(&builder->jobs, best);
@@ -106,10 +113,13 @@ static void add_result(struct table_builder *builder, uint32_t file, struct unwi
 	pthread_cond_signal(&builder->has_result);
 }
 
-static void *run_worker(void *context)
+static void *run_thread(void *context)
 {
-	struct table_builder *builder = context;
+	struct builder_thread *thread = context;
+	struct table_builder *builder = thread->builder;
 
+	/* It begins before the recorder has given up its own. */
+	(void)!confinement_keep_sampling_rights(false);
 	pthread_mutex_lock(&builder->lock);
 	while (!builder->is_closing) {
 		struct unwind_table *table;
@@ -124,7 +134,7 @@ static void *run_worker(void *context)
 		builder->num_running++;
 		pthread_mutex_unlock(&builder->lock);
 		start_ns = clock_now_ns();
-		table = get_table(builder, &job);
+		table = get_table(thread, &job);
 		if (table && builder->opts.on_table)
 			builder->opts.on_table(table, builder->opts.context);
 		release_job(&job);
@@ -137,9 +147,36 @@ static void *run_worker(void *context)
 	return NULL;
 }
 
+/* All processes come before all threads: a fork keeps what other threads have locked. */
+static int start_workers(struct table_builder *builder)
+{
+	for (unsigned int i = 0; i < builder->opts.num_threads; i++) {
+		int err = elf_worker_new(builder->opts.user, &builder->threads[i].worker);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int start_threads(struct table_builder *builder)
+{
+	for (; builder->num_threads < builder->opts.num_threads; builder->num_threads++) {
+		struct builder_thread *thread = &builder->threads[builder->num_threads];
+		int err;
+
+		thread->builder = builder;
+		err = pthread_create(&thread->id, NULL, run_thread, thread);
+		if (err)
+			return -err;
+	}
+	return 0;
+}
+
 int table_builder_new(const struct table_builder_opts *opts, struct table_builder **ret)
 {
 	struct table_builder *builder = calloc(1, sizeof(*builder));
+	int err;
 
 	if (!builder)
 		return -ENOMEM;
@@ -153,29 +190,48 @@ int table_builder_new(const struct table_builder_opts *opts, struct table_builde
 		table_builder_free(builder);
 		return -ENOMEM;
 	}
-	for (; builder->num_threads < opts->num_threads; builder->num_threads++) {
-		int err = pthread_create(&builder->threads[builder->num_threads], NULL, run_worker,
-					 builder);
-
-		if (err) {
-			table_builder_free(builder);
-			return -err;
-		}
+	err = start_workers(builder);
+	if (!err)
+		err = start_threads(builder);
+	if (err) {
+		table_builder_free(builder);
+		return err;
 	}
 	*ret = builder;
 	return 0;
+}
+
+void table_builder_finish(struct table_builder *builder)
+{
+	pthread_mutex_lock(&builder->lock);
+	builder->is_closing = true;
+	pthread_cond_broadcast(&builder->has_job);
+	pthread_mutex_unlock(&builder->lock);
+	for (unsigned int i = 0; i < builder->num_threads; i++)
+		elf_worker_cancel(builder->threads[i].worker);
+	for (unsigned int i = 0; i < builder->num_threads; i++)
+		pthread_join(builder->threads[i].id, NULL);
+	builder->num_threads = 0;
+	for (unsigned int i = 0; builder->threads && i < builder->opts.num_threads; i++) {
+		struct elf_worker **worker = &builder->threads[i].worker;
+		struct elf_worker_cost cost;
+
+		if (!*worker)
+			continue;
+		elf_worker_stop(*worker);
+		cost = elf_worker_get_cost(*worker);
+		builder->ended.cpu_ns += cost.cpu_ns;
+		builder->ended.max_rss_bytes += cost.max_rss_bytes;
+		elf_worker_free(*worker);
+		*worker = NULL;
+	}
 }
 
 void table_builder_free(struct table_builder *builder)
 {
 	if (!builder)
 		return;
-	pthread_mutex_lock(&builder->lock);
-	builder->is_closing = true;
-	pthread_cond_broadcast(&builder->has_job);
-	pthread_mutex_unlock(&builder->lock);
-	for (unsigned int i = 0; i < builder->num_threads; i++)
-		pthread_join(builder->threads[i], NULL);
+	table_builder_finish(builder);
 	array_for_each (&builder->jobs, job)
 		release_job(job);
 	array_for_each (&builder->results, result)
@@ -191,27 +247,20 @@ void table_builder_free(struct table_builder *builder)
 	free(builder);
 }
 
-/*
- * Whether no ordinary user can have chosen what the file says, its build ID included: else he could
- * give his table to everybody who maps the file that he names.
- */
-static bool is_trusted(int fd)
-{
-	struct stat status;
-
-	return !fstat(fd, &status) && status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH));
-}
-
 int table_builder_add(struct table_builder *builder, uint32_t file,
 		      const struct mapped_file *mapped)
 {
-	struct job job = {.file = file, .num_wanted = 1};
+	struct job job = {.file = file, .num_requests = 1, .owner = mapped->owner};
 	struct job *added;
 
-	job.fd = fcntl(mapped->fd, F_DUPFD_CLOEXEC, 3);
-	if (job.fd < 0)
-		return -errno;
-	if (is_trusted(job.fd)) {
+	if (mapped->fd < 0)
+		return -EBADF;
+	job.fd = mapped->fd;
+	/*
+	 * The cache is shared by build ID: a user could write a file with the build ID of libc and a
+	 * wrong table, which everybody's libc would get.
+	 */
+	if (job.owner == 0) {
 		memcpy(job.build_id, mapped->build_id, mapped->build_id_size);
 		job.build_id_size = mapped->build_id_size;
 	}
@@ -230,12 +279,12 @@ int table_builder_add(struct table_builder *builder, uint32_t file,
 	return 0;
 }
 
-void table_builder_want(struct table_builder *builder, uint32_t file)
+void table_builder_request(struct table_builder *builder, uint32_t file)
 {
 	pthread_mutex_lock(&builder->lock);
 	array_for_each (&builder->jobs, job)
 		if (job->file == file)
-			job->num_wanted++;
+			job->num_requests++;
 	pthread_mutex_unlock(&builder->lock);
 }
 
@@ -263,13 +312,17 @@ int table_builder_get_fd(const struct table_builder *builder)
 	return builder->event_fd;
 }
 
-bool table_builder_wait(struct table_builder *builder)
+bool table_builder_wait(struct table_builder *builder, uint64_t until_ns)
 {
+	const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
+				       .tv_nsec = (long)(until_ns % NS_PER_SECOND)};
 	bool has_result;
+	int err = 0;
 
 	pthread_mutex_lock(&builder->lock);
-	while (!builder->results.length && (builder->jobs.length || builder->num_running))
-		pthread_cond_wait(&builder->has_result, &builder->lock);
+	while (!builder->results.length && (builder->jobs.length || builder->num_running) && !err)
+		err = pthread_cond_clockwait(&builder->has_result, &builder->lock, CLOCK_MONOTONIC,
+					     &until);
 	has_result = builder->results.length > 0;
 	pthread_mutex_unlock(&builder->lock);
 	return has_result;
@@ -283,4 +336,17 @@ uint64_t table_builder_get_wall_ns(struct table_builder *builder)
 	wall_ns = builder->wall_ns;
 	pthread_mutex_unlock(&builder->lock);
 	return wall_ns;
+}
+
+struct elf_worker_cost table_builder_get_cost(const struct table_builder *builder)
+{
+	struct elf_worker_cost sum = builder->ended;
+
+	for (unsigned int i = 0; i < builder->num_threads; i++) {
+		struct elf_worker_cost cost = elf_worker_get_cost(builder->threads[i].worker);
+
+		sum.cpu_ns += cost.cpu_ns;
+		sum.max_rss_bytes += cost.max_rss_bytes;
+	}
+	return sum;
 }

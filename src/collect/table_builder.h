@@ -1,6 +1,7 @@
 /*
- * Worker threads that build unwind tables, the most wanted file first, so that neither sampling nor
- * the reading of process events waits for them.
+ * Builds unwind tables, the file with the most requests first, so that neither sampling nor the reading
+ * of process events waits for them: by threads, each of which has a process without rights that reads
+ * the files (elf_worker.h).
  *
  * Functions are called from one thread, the owner's.
  */
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/elf_worker.h"
 #include "process/file_table.h"
 #include "unwind/table_cache.h"
 #include "unwind/unwind_table.h"
@@ -19,6 +21,7 @@ struct table_builder;
 
 struct table_builder_opts {
 	unsigned int num_threads;
+	uid_t user; /* whom the processes become, if we are root */
 	/* Borrowed; tables of files that no ordinary user can write are taken from it and put into
 	   it. NULL: none */
 	struct table_cache *cache;
@@ -34,15 +37,16 @@ struct table_builder_opts {
  */
 _must_check_ int table_builder_new(const struct table_builder_opts *opts,
 				   struct table_builder **ret);
-/* Lets running builds end; what waits is not begun. */
+/* No more tables are needed: builds that are running are given up, and queued ones dropped. */
+void table_builder_finish(struct table_builder *builder);
 void table_builder_free(struct table_builder *builder);
 
-/* Ask for the table of a file that is open. Returns 0 or negative errno. */
+/* Queue the table of a file, which stays open until the builder is freed. Returns 0 or negative errno. */
 _must_check_ int table_builder_add(struct table_builder *builder, uint32_t file,
 				   const struct mapped_file *mapped);
 
-/* The file is wanted once more: it moves ahead of those that are wanted less. */
-void table_builder_want(struct table_builder *builder, uint32_t file);
+/* One more request for a queued file: it moves ahead of those with fewer. */
+void table_builder_request(struct table_builder *builder, uint32_t file);
 
 /*
  * Take one finished table, which is the caller's then; NULL where the file is not ELF or not of
@@ -51,13 +55,18 @@ void table_builder_want(struct table_builder *builder, uint32_t file);
 bool table_builder_take(struct table_builder *builder, uint32_t *ret_file,
 			struct unwind_table **ret_table);
 
-/* Readable when something is finished. */
+/* Readable when a table is finished. */
 int table_builder_get_fd(const struct table_builder *builder);
+
+/* CPU time and largest memory of the processes, summed; all of the memory after they have ended. */
+struct elf_worker_cost table_builder_get_cost(const struct table_builder *builder);
 
 /* How long the threads have worked on tables, waiting included, summed over them. */
 uint64_t table_builder_get_wall_ns(struct table_builder *builder);
 
-/* Wait until something is finished. Returns false when nothing is asked for any more. */
-bool table_builder_wait(struct table_builder *builder);
+/*
+ * Wait until a table is finished, or until this moment (clock_now_ns()). Returns false if none is then.
+ */
+bool table_builder_wait(struct table_builder *builder, uint64_t until_ns);
 
 #endif

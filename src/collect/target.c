@@ -13,6 +13,9 @@
 #include "base/file.h"
 #include "base/text.h"
 
+/* In the flags of /proc/PID/stat. Source: include/linux/sched.h. */
+#define PF_KTHREAD 0x00200000
+
 static void closedirp(DIR **folder)
 {
 	if (*folder)
@@ -59,31 +62,36 @@ pid_t target_get_pid(pid_t tid)
 	return line ? (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10) : -ESRCH;
 }
 
-int target_scan(const struct target *target, struct process_table *processes)
+int target_read_state(pid_t id, struct target_state *ret)
 {
-	if (!target_is_of_threads(target))
-		return process_table_scan(processes);
-	for (size_t i = 0; i < target->num_ids; i++) {
-		pid_t pid = target_get_pid(target->ids[i]);
-		int err = pid > 0 ? process_table_scan_pid(processes, pid) : 0;
+	_cleanup_(text_release) struct text stat = {0};
+	unsigned long num_threads = 0;
+	unsigned int flags = 0;
+	const char *name;
+	const char *fields;
+	char path[64];
 
-		if (err && err != -ENOENT)
-			return err;
-	}
+	*ret = (struct target_state){0};
+	snprintf(path, sizeof(path), "/proc/%d/stat", id);
+	if (file_read_at(AT_FDCWD, path, 4096, &stat) || !stat.length)
+		return -ESRCH;
+	name = strchr(stat.data, '(');
+	fields = strrchr(stat.data, ')'); /* the last one: the name may hold any character */
+	if (!name || !fields || fields < name ||
+	    sscanf(fields, ") %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %lu",
+		   &ret->letter, &ret->parent_pid, &flags, &num_threads) != 4)
+		return -ESRCH;
+	snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)(fields - name - 1), name + 1);
+	ret->is_kernel_thread = flags & PF_KTHREAD;
+	ret->has_ended = ret->letter == 'X' || (ret->letter == 'Z' && num_threads <= 1);
 	return 0;
 }
 
 bool target_is_alive(pid_t id)
 {
-	_cleanup_(text_release) struct text stat = {0};
-	char path[64];
-	const char *state;
+	struct target_state state;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", id);
-	if (file_read_at(AT_FDCWD, path, 4096, &stat) || !stat.length)
-		return false;
-	state = strrchr(stat.data, ')'); /* the name before it may hold anything */
-	return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+	return !target_read_state(id, &state) && !state.has_ended;
 }
 
 /* Where cgroup2 is mounted; text is left empty when it is not. */

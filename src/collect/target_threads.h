@@ -8,15 +8,22 @@
 
 #include <sys/types.h>
 
-#include "base/array.h"
 #include "base/attributes.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "collect/sampler.h"
 #include "collect/target.h"
 
+struct target_id {
+	pid_t id;
+};
+INTERN_TABLE(target_ids, struct target_id, id);
+
 /* All zero is empty. */
 struct target_threads {
-	ARRAY(pid_t) tids; /* each once */
+	struct target_ids tids;
+	/* Of a target of processes: these, and their descendants unless they are left out. */
+	struct target_ids pids;
 };
 
 void target_threads_release(struct target_threads *threads);
@@ -30,12 +37,13 @@ _must_check_ int target_threads_list(struct target_threads *threads, const struc
 				     struct error *error);
 
 /*
- * Tell the sampler that it wants every thread, then those that were started meanwhile by a thread
- * that was not wanted yet.
+ * Add every thread to the sampler's filter, and those of descendants, then those that were started
+ * meanwhile by threads that were not in the filter yet. The sampler follows what a thread starts from
+ * the moment on that it is in the filter, so that what is missing then is there to be seen.
  *
  * Returns 0 or negative errno with error filled; a thread that is gone is no error.
  */
-_must_check_ int target_threads_want(struct target_threads *threads, const struct target *target,
-				     struct sampler *sampler, struct error *error);
+_must_check_ int target_threads_add(struct target_threads *threads, const struct target *target,
+				    struct sampler *sampler, struct error *error);
 
 #endif

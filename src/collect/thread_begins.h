@@ -1,6 +1,6 @@
 /*
- * When the thread that has a tid began. The kernel gives tids anew: two threads of one process may
- * have had one tid, one after the other.
+ * When the thread that has a tid began. The kernel reuses tids: two threads of one process may have
+ * had the same, one after the other.
  */
 #ifndef COLLECT_THREAD_BEGINS_H
 #define COLLECT_THREAD_BEGINS_H
@@ -23,10 +23,10 @@ struct thread_begins;
 struct thread_begins *thread_begins_new(struct spool *spool);
 void thread_begins_free(struct thread_begins *begins);
 
-/* Go on to a time, which does not go back. Returns 0, -ENOMEM, or an error of the spool. */
+/* Advance to a time, which must not go back. Returns 0, -ENOMEM, or an error of the spool. */
 _must_check_ int thread_begins_go_to(struct thread_begins *begins, uint64_t time_ns);
 
-/* When the thread that has the tid at this time began; 0: before anybody looked. */
+/* When the thread that has the tid at this time began; 0: before the recording. */
 uint64_t thread_begins_find(const struct thread_begins *begins, uint32_t pid, uint32_t tid);
 
 #endif

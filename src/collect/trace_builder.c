@@ -1,7 +1,8 @@
 /*
- * What is known of stacks comes from two sides: samples, whose stack pointer lies in some region,
- * and zones that the program reported, each of which began on a thread and lies in a region. Both
- * are walked together in order of time, because either tells who left which region when.
+ * Which thread was on which stack region, from when to when? Two sources know something: samples,
+ * whose stack pointer lies in some region, and zones that the program reported, each of which began
+ * on a thread and lies in a region. Both are merged in order of time, because an event of either
+ * kind ends what the other kind began: a thread that is seen on a region has left the one before.
  */
 #include "collect/trace_builder.h"
 
@@ -16,12 +17,9 @@
 #include "collect/stack_regions.h"
 #include "collect/thread_begins.h"
 #include "timeline/occupancy_tracker.h"
-#include "timeline/zone_walk.h"
+#include "timeline/zone_tracker.h"
 
-/*
- * A fill is told anew when it has changed by an eighth: a trace is for the eye, and each costs 25
- * bytes.
- */
+/* A fill is emitted again when it changed by an eighth: less is not visible, and costs 25 bytes. */
 #define MIN_FILL_CHANGE(bytes) ((bytes) / 8)
 
 /* A zone begins or ends. */
@@ -32,9 +30,9 @@ struct zone_event {
 	uint32_t is_end : 1;
 };
 
-/* What the region's fill shows. */
+/* The fill of a region as the trace shows it. */
 struct fill_state {
-	uint64_t bytes; /* that were told last; 0: nothing is to be taken back */
+	uint64_t bytes; /* as emitted last; 0: nothing has to be reset */
 	uint32_t num_open_zones;
 };
 
@@ -49,7 +47,7 @@ struct trace_builder {
 	struct stack_regions *regions;
 	struct occupancy_tracker *occupancies;
 	struct recorded_samples *samples;
-	uint64_t num_samples;           /* that were walked through */
+	uint64_t num_samples;           /* processed so far */
 	ARRAY(struct fill_state) fills; /* by region */
 	ARRAY(struct zone_event) zone_events;
 	size_t next_zone_event;
@@ -106,8 +104,8 @@ static uint32_t find_thread(const struct trace_builder *builder,
 }
 
 /*
- * Whether a thread that had the tid has it still. One that the program itself told of is one: its
- * zones cannot be told apart by thread.
+ * Whether the thread of the timeline is still the one with this tid, and not an earlier one. Threads
+ * that the program's zones declared are never split: their zones have only the tid.
  */
 static bool is_still(const struct trace_builder *builder, uint32_t thread, uint64_t start_ns)
 {
@@ -115,7 +113,7 @@ static bool is_still(const struct trace_builder *builder, uint32_t thread, uint6
 	       timeline_get_thread(builder->timeline, thread)->start_ns == start_ns;
 }
 
-/* Add a thread, in the place of the one that had its tid before. */
+/* Add a thread; lookups by its tid find it instead of the earlier one. */
 static int replace_thread(struct trace_builder *builder, const struct timeline_thread *thread,
 			  uint32_t *ret)
 {
@@ -131,7 +129,7 @@ static int replace_thread(struct trace_builder *builder, const struct timeline_t
 
 /*
  * The timeline's thread for one of the profile at the present time. A thread that was renamed is
- * several of the profile, but one of the timeline; one whose tid was used again is the reverse.
+ * several in the profile, but one in the timeline; a tid that was reused is the reverse.
  */
 static int use_thread(struct trace_builder *builder, uint32_t id, uint32_t *ret)
 {
@@ -163,7 +161,7 @@ static int use_thread(struct trace_builder *builder, uint32_t id, uint32_t *ret)
 	return 0;
 }
 
-/* The name that it had last; but what the program itself calls it stays. */
+/* The last name of the thread, unless the program's zones gave it one. */
 static int name_thread(struct trace_builder *builder, uint32_t profile_thread, uint32_t thread)
 {
 	const struct profile *profile = builder->source->profile;
@@ -176,7 +174,7 @@ static int name_thread(struct trace_builder *builder, uint32_t profile_thread, u
 				   &named->name);
 }
 
-/* When a process of the timeline, known by its zones only, last began one. */
+/* The begin of the last zone of a process of the timeline. */
 static uint64_t find_last_zone_ns(const struct timeline *timeline, uint32_t process)
 {
 	uint64_t last_ns = 0;
@@ -191,7 +189,7 @@ static uint64_t find_last_zone_ns(const struct timeline *timeline, uint32_t proc
 	return last_ns;
 }
 
-/* The pid that a process of the timeline has, or that of the process that one of its threads is. */
+/* The pid of a process of the timeline; if zones did not say it, by the tid of a main thread. */
 static uint32_t find_pid(const struct trace_builder *builder, uint32_t process)
 {
 	const struct profile *profile = builder->source->profile;
@@ -211,9 +209,9 @@ static uint32_t find_pid(const struct trace_builder *builder, uint32_t process)
 }
 
 /*
- * A process that the timeline has from zones is the image of the recording with its pid: of several
- * the last that had begun before the last zone (the event of an exec may be lost: then the image
- * begins at its first sample).
+ * Match a process of the zones with an image of the recording that has its pid. After execs there
+ * are several: take the last one that began before the last zone. (If the event of an exec was
+ * lost, the image begins at its first sample.)
  */
 static int match_process(struct trace_builder *builder, uint32_t id)
 {
@@ -237,7 +235,7 @@ static int match_process(struct trace_builder *builder, uint32_t id)
 	known->start_ns = best->start_ns;
 	if (known->pid)
 		return 0;
-	known->pid = best->pid; /* and so there is no name either */
+	known->pid = best->pid; /* zones that had no pid had no name */
 	return timeline_add_string(builder->timeline, best->comm, &known->name);
 }
 
@@ -276,11 +274,11 @@ static struct fill_state *use_fill(struct trace_builder *builder, uint32_t regio
 	return &builder->fills.items[region];
 }
 
-static bool is_about(uint64_t told, uint64_t bytes)
+static bool is_about(uint64_t reported, uint64_t bytes)
 {
-	uint64_t change = told < bytes ? bytes - told : told - bytes;
+	uint64_t change = reported < bytes ? bytes - reported : reported - bytes;
 
-	return told && change <= MIN_FILL_CHANGE(told);
+	return reported && change <= MIN_FILL_CHANGE(reported);
 }
 
 static int set_fill(struct trace_builder *builder, uint32_t region, uint64_t time_ns,
@@ -298,7 +296,7 @@ static int set_fill(struct trace_builder *builder, uint32_t region, uint64_t tim
 	return 0;
 }
 
-/* A thread goes away from a region. What zones that are open there use stays. */
+/* A thread leaves a region: its fill goes back to 0, unless zones are open there. */
 static int leave_region(struct trace_builder *builder, uint32_t region, uint64_t time_ns)
 {
 	struct fill_state *state;
@@ -334,7 +332,7 @@ static int compare_zone_events(const void *a, const void *b)
 	return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* What the zones say about occupancy is put together anew, with what the samples say. */
+/* Occupancies by zones are dropped and made anew, from zones and samples together. */
 static int collect_zone_events(struct trace_builder *builder)
 {
 	_cleanup_(zone_walk_release) struct zone_walk walk;
@@ -369,7 +367,7 @@ static int add_zone_event(struct trace_builder *builder, const struct zone_event
 
 	if (!fill)
 		return -ENOMEM;
-	/* The zones tell their fill themselves; with the last one it is 0. */
+	/* Zones emit their own fill, which ends at 0 with the last one. */
 	fill->bytes = 0;
 	if (event->is_end) {
 		fill->num_open_zones--;
@@ -396,8 +394,8 @@ static int add_zones_until(struct trace_builder *builder, uint64_t time_ns)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-static int place_sample(struct trace_builder *builder, const struct timed_sample *sample,
-			uint32_t process, uint32_t thread)
+static int resolve_sample(struct trace_builder *builder, const struct timed_sample *sample,
+			  uint32_t process, uint32_t thread)
 {
 	const struct stack_region *region;
 	uint32_t id;
@@ -431,14 +429,14 @@ static int walk_sample(struct trace_builder *builder, const struct timed_sample 
 	err = name_thread(builder, sample->thread, thread);
 	if (err)
 		return err;
-	err = place_sample(builder, sample, process, thread);
+	err = resolve_sample(builder, sample, process, thread);
 	if (err)
 		return err;
 	builder->num_samples++;
 	return 0;
 }
 
-/* Where a region was last in use, its fill goes back to 0. */
+/* At the end of its last occupancy, a region's fill goes back to 0. */
 static int finish_fills(struct trace_builder *builder)
 {
 	uint32_t count = timeline_count_occupancy(builder->timeline);

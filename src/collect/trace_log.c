@@ -10,7 +10,7 @@
 
 #define PAGE_BYTES 4096u
 
-/* A mapping grows down, and others become part of it there: its end tells which it is. */
+/* Stacks grow down, and the kernel merges mappings there: only the end identifies one. */
 INTERN_TABLE(area_table, struct stack_area, process, tid, end, kind);
 
 struct trace_log {

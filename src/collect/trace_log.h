@@ -1,6 +1,6 @@
 /*
- * What a recording keeps only for a trace: each sample by itself, with its time, where a profile
- * needs no more than sums; and the memory that stacks were seen in. Kept only when it is asked for.
+ * What a trace needs beyond a profile, which only has sums: each single sample with its time, and
+ * the memory areas that stacks were seen in. Kept only if a trace is asked for.
  *
  * Not thread-safe.
  */
@@ -35,10 +35,10 @@ enum stack_kind { STACK_MAIN, STACK_THREAD, STACK_SIGNAL, STACK_OTHER };
 /* Memory that a stack was seen in. */
 struct stack_area {
 	uint64_t first_ns; /* when it was first seen */
-	uint64_t begin;    /* of its mapping, or of the signal stack; the lowest that it had */
+	uint64_t begin;    /* of its mapping, or of the signal stack; the lowest seen */
 	uint64_t end;
 	uint32_t process; /* id of the process table */
-	uint32_t tid;     /* whose stack it is; 0: anybody's */
+	uint32_t tid;     /* of the owner; 0: unknown */
 	enum stack_kind kind;
 };
 
@@ -54,24 +54,24 @@ static inline void trace_log_freep(struct trace_log **log)
 	trace_log_free(*log);
 }
 
-/* In any order. One that there is no room for is counted as lost by the spool. */
+/* Add a sample, in any order. The spool counts samples that it could not write. */
 void trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample);
 
 /*
- * Note where a process (id of the process table) has a stack; what is known already changes
- * nothing. Records that make no sense are ignored. Returns 0 or -ENOMEM.
+ * Add a stack area of a process (id of the process table), if it is new. Malformed records are
+ * ignored. Returns 0 or -ENOMEM.
  */
 _must_check_ int trace_log_add_area(struct trace_log *log, uint32_t process,
 				    const struct wire_stack_area *record);
 
-/* Note that a thread began, of a process that was there. */
+/* Add the begin of a thread in a process that existed. */
 void trace_log_add_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid);
 
 /* All struct timed_sample, in order of time. Borrowed. */
 struct spool *trace_log_get_samples(struct trace_log *log);
 /* All struct thread_begin, in order of time. Borrowed. */
 struct spool *trace_log_get_threads(struct trace_log *log);
-/* A place for the struct region_fill that are made of them, in order of time. Borrowed. */
+/* An empty spool for struct region_fill, which the trace builder fills. Borrowed. */
 struct spool *trace_log_get_fills(struct trace_log *log);
 /* In the order in which they were first seen. */
 const struct stack_area *trace_log_get_areas(const struct trace_log *log, size_t *ret_count);

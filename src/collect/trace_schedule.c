@@ -11,7 +11,7 @@
 
 /* ---- threads that no sample has shown ----------------------------------------------------- */
 
-/* Numbers by a key of two, the latest number of a key last told. */
+/* A map from two numbers to one; a key that is added again gets the new value. */
 struct id_entry {
 	uint32_t first;
 	uint32_t second;
@@ -74,7 +74,7 @@ static int index_all(struct adder *adder)
 	return 0;
 }
 
-/* The timeline's process; TIMELINE_NONE when nobody knows the pid. */
+/* The timeline's process with this pid; TIMELINE_NONE if it is unknown. */
 static int use_process(struct adder *adder, uint32_t pid, uint32_t *ret)
 {
 	const struct id_entry *entry = find_entry(&adder->known, pid, 0);
@@ -156,7 +156,7 @@ static int add_threads(const struct schedule_store *store, const struct process_
 
 /* ---- occupancies -------------------------------------------------------------------------- */
 
-/* A thread left its CPU: it exited, or had not come back when the recording ended. */
+/* A thread left its CPU for good: it exited, or did not run again until the recording ended. */
 struct departure {
 	uint64_t time_ns;
 	uint32_t tid;
@@ -165,7 +165,7 @@ struct departure {
 
 struct departures {
 	ARRAY(struct departure) list; /* in order of time, but for the last one of each tid */
-	struct id_map open;           /* by tid: the one that is none if the thread comes back */
+	struct id_map open; /* by tid: the last one, which is void if the thread runs again */
 };
 
 static int note_switch(struct departures *departures, const struct sched_switch *event)
@@ -191,7 +191,7 @@ static int note_switch(struct departures *departures, const struct sched_switch 
 	return set_id(&departures->open, departure.tid, 0, (uint32_t)(departures->list.length - 1));
 }
 
-/* One that came back has not departed: its time is behind everything. */
+/* The thread runs again: void its departure by a time after all others. */
 static void note_return(struct departures *departures, const struct sched_switch *event)
 {
 	struct id_entry *open = find_entry(&departures->open, (uint32_t)event->next_tid, 0);
@@ -210,7 +210,7 @@ static int find_departures(const struct timeline *timeline, struct departures *r
 	if (err)
 		return err;
 	while ((got = source->next(source->context, &event)) > 0) {
-		if (event.is_waking)
+		if (event.is_wakeup)
 			continue;
 		err = note_switch(ret, &event.on_cpu);
 		if (err)
@@ -231,7 +231,7 @@ static int compare_departures(const void *a, const void *b)
 	return left->time_ns < right->time_ns ? -1 : left->time_ns > right->time_ns;
 }
 
-/* The first departure of the thread at or behind a time; UINT64_MAX: none. */
+/* The first departure of the thread at or after a time; UINT64_MAX: none. */
 static uint64_t find_departure(const struct departures *departures, uint64_t tid, uint64_t time_ns)
 {
 	size_t place = array_count_front(
@@ -243,7 +243,7 @@ static uint64_t find_departure(const struct departures *departures, uint64_t tid
 	return departures->list.items[place].time_ns;
 }
 
-/* The last occupancy of each thread, and the one behind each occupancy on its region. */
+/* The last occupancy of each thread, and the next one on the same region for each occupancy. */
 struct neighbours {
 	uint32_t *last;      /* by thread; TIMELINE_NONE: it has none */
 	uint32_t *following; /* by occupancy; TIMELINE_NONE: it is the last there */

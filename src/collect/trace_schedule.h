@@ -1,5 +1,5 @@
 /*
- * The scheduling of a recording into its timeline: the switches and wakings themselves, the threads
+ * The scheduling of a recording into its timeline: the switches and wakeups themselves, the threads
  * that no sample has shown, and when threads left their stack regions for good.
  */
 #ifndef COLLECT_TRACE_SCHEDULE_H
@@ -11,10 +11,9 @@
 #include "timeline/timeline.h"
 
 /*
- * Processes that the timeline has already, by pid and start, and threads, by tid in a process of
- * that pid, are the same. Threads are added to processes that the timeline or the table knows; of
- * the others the events alone tell. A thread's last occupancy goes on until the thread exits, or
- * leaves its CPU and does not come back.
+ * Processes are identified by pid and start, threads by tid in a process of that pid. Threads are
+ * added to processes that the timeline or the table knows; others are only in the events. A thread's
+ * last occupancy is prolonged until the thread exits, or leaves its CPU for good.
  *
  * store     must outlive the timeline
  * timeline  has the recording's samples and their occupancies
@@ -26,8 +25,8 @@ _must_check_ int trace_schedule_add(struct schedule_store *store,
 				    struct timeline *timeline);
 
 /*
- * Only the last: prolong the last occupancy of each thread by the switches that the timeline's
- * source tells. Exposed for tests. Returns 0, -ENOMEM or the source's error.
+ * Only the last step: prolong the last occupancy of each thread by the switches of the timeline's
+ * source. Exposed for tests. Returns 0, -ENOMEM or the source's error.
  */
 _must_check_ int trace_schedule_prolong_occupancies(struct timeline *timeline);
 

@@ -11,11 +11,11 @@
 #include "unwind/rule_dictionary.h"
 
 /*
- * How long the sampling program, or a child that was forked with a copy of its parent's entry, may
- * still refer to records that were replaced.
+ * How long mapping records that were replaced are not reused: the sampling program may be reading
+ * them, and a child that was just forked has a copy of its parent's entry, which refers to them.
  */
-#define QUARANTINE_NS (2 * NS_PER_SECOND)
-/* Free runs are kept by length, up to this; longer ones in the last list. */
+#define GRACE_PERIOD_NS (2 * NS_PER_SECOND)
+/* Free runs of records are listed by length, up to this; longer ones in the last list. */
 #define MAX_RUN 64
 
 struct retired {
@@ -31,7 +31,7 @@ struct unwind_store {
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS]; /* the pool's */
 	uint32_t num_shards;
 	uint32_t num_shard_rows;      /* in use in the last shard */
-	struct rule_dictionary rules; /* what the last shard's rules are */
+	struct rule_dictionary rules; /* of the last shard */
 	uint32_t num_pages;
 	uint32_t num_mappings; /* ever used */
 	uint64_t num_rows;
@@ -43,7 +43,10 @@ static void *map_memory(int fd, size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	return memory == MAP_FAILED ? NULL : memory;
+	if (memory == MAP_FAILED)
+		return NULL;
+	(void)madvise(memory, size, MADV_DONTFORK); /* not for what is forked of us */
+	return memory;
 }
 
 int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret)
@@ -103,7 +106,7 @@ static int add_shard(struct unwind_store *store)
 	return 0;
 }
 
-/* Numbers that a table's rules have in the shard being filled; 0: not asked for yet. */
+/* By rule of a table, its number in the shard being filled; 0: none yet. */
 struct rule_numbers {
 	uint16_t *by_rule;
 	size_t count;
@@ -115,7 +118,7 @@ static void rule_numbers_release(struct rule_numbers *numbers)
 	free(numbers->by_rule);
 }
 
-/* The rule's number in the last shard, which all its tables share. -ENOSPC: it wants a new one. */
+/* The rule's number in the last shard, whose tables share rules. -ENOSPC: a new shard is needed. */
 static int add_rule(struct unwind_store *store, const struct unwind_rule *rule, uint16_t *ret)
 {
 	struct unwind_shard *shard = store->shards[store->num_shards - 1];
@@ -145,7 +148,7 @@ static int number_rule(struct unwind_store *store, struct rule_numbers *numbers,
 	return err;
 }
 
-/* Copy one page's rows into the last shard. -ENOSPC: it wants a new one. */
+/* Copy one page's rows into the last shard. -ENOSPC: a new shard is needed. */
 static int copy_rows(struct unwind_store *store, struct rule_numbers *numbers,
 		     const struct unwind_rule *rules, const struct unwind_row *rows, uint32_t count,
 		     struct unwind_page *ret)
@@ -239,21 +242,24 @@ int unwind_store_add_table(struct unwind_store *store, const struct unwind_table
 	return err;
 }
 
-/* Runs whose quarantine is over become free. */
+/* Runs whose grace period is over become free. */
 static int release_retired(struct unwind_store *store, uint64_t now_ns)
 {
 	size_t done = 0;
+	int err = 0;
 
 	for (; done < store->retired.length; done++) {
 		struct retired *old = &store->retired.items[done];
 		uint32_t list = old->range.count < MAX_RUN ? old->range.count : MAX_RUN;
 		struct unwind_range *run;
 
-		if (now_ns - old->since_ns < QUARANTINE_NS)
+		if (now_ns - old->since_ns < GRACE_PERIOD_NS)
 			break;
 		run = array_add(&store->free_runs[list]);
-		if (!run)
-			return -ENOMEM;
+		if (!run) {
+			err = -ENOMEM;
+			break; /* out of memory; runs that were freed must not be freed again */
+		}
 		*run = old->range;
 	}
 	if (done) {
@@ -261,10 +267,10 @@ static int release_retired(struct unwind_store *store, uint64_t now_ns)
 		memmove(store->retired.items, store->retired.items + done,
 			store->retired.length * sizeof(*store->retired.items));
 	}
-	return 0;
+	return err;
 }
 
-/* Runs have a few spare records, so that lengths repeat and are used again. */
+/* Round up run lengths, so that few different ones occur and free runs fit. */
 static uint32_t round_up(uint32_t count)
 {
 	return (count + 7) & ~7u;
@@ -310,14 +316,14 @@ int unwind_store_publish(struct unwind_store *store, pid_t pid, uint64_t generat
 	uint32_t key = (uint32_t)pid;
 	int err = release_retired(store, now_ns);
 
-	if (!err && count)
+	if (err)
+		goto err;
+	if (count) {
 		err = take_run(store, count, &run);
-	if (err) {
-		unwind_store_remove(store, pid, now_ns, range);
-		return err;
-	}
-	if (count)
+		if (err)
+			goto err;
 		memcpy(store->mappings + run.first, mappings, count * sizeof(*mappings));
+	}
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	entry.first_mapping = run.first;
 	entry.num_mappings = count;
@@ -326,6 +332,10 @@ int unwind_store_publish(struct unwind_store *store, pid_t pid, uint64_t generat
 	if (retire(store, now_ns, range))
 		return -ENOMEM;
 	*range = run;
+	return err;
+err:
+	/* The published mappings are outdated, and there is no room for new ones: have none. */
+	unwind_store_remove(store, pid, now_ns, range);
 	return err;
 }
 
@@ -336,7 +346,7 @@ void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 
 	/* The sampling program may have removed it at the process's exit. */
 	(void)bpf_map_delete_elem(store->maps.processes_fd, &key);
-	/* Out of memory, the range is lost to use, which does no harm. */
+	/* Out of memory: the range is never reused, which does no harm. */
 	(void)!retire(store, now_ns, range);
 }
 

@@ -1,11 +1,10 @@
 /*
- * The kernel's side of the unwind tables: rows, rules and pages in shared memory, and the mappings
- * of every process that refer to them. Written here with plain stores, read by the sampling
- * program.
+ * The unwind tables in BPF maps: rows, rules and pages in memory that is shared with the kernel, and
+ * the mappings of every process that refer to them. Written here, read by the sampling program.
  *
- * What is read without a lock is complete before it is published: rows before the pages that lead
- * to them, pages before the mapping's flag, mappings before the process entry. Space of replaced
- * mappings is used again only after a while.
+ * The sampling program reads without a lock, so data is complete before it is reachable: rows before
+ * the pages that refer to them, pages before the mapping's flag, mappings before the process entry.
+ * Records of replaced mappings are reused only after a grace period.
  *
  * Not thread-safe, but for unwind_store_prepare().
  */
@@ -31,7 +30,7 @@ struct unwind_maps {
 	int processes_fd;
 };
 
-/* Where a file's table is. */
+/* Where a file's table is in the maps. */
 struct unwind_placement {
 	uint32_t first_page;
 	uint32_t num_pages;
@@ -49,8 +48,8 @@ _must_check_ int unwind_store_new(const struct unwind_maps *maps, struct unwind_
 void unwind_store_free(struct unwind_store *store);
 
 /*
- * A table is about to be added: make room for it, which takes time. The only function that any
- * thread may call at any time.
+ * Make room for a table that is about to be added, which takes milliseconds. The only function that
+ * any thread may call at any time.
  */
 void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table);
 
@@ -63,22 +62,22 @@ _must_check_ int unwind_store_add_table(struct unwind_store *store,
 					struct unwind_placement *ret);
 
 /*
- * Make these the mappings of a process, in place of its old range, which is given back.
+ * Publish the mappings of a process, and retire the range that it had before.
  *
  * Returns 0, -ENOSPC (no room: the process has none now) or another negative errno.
  */
 _must_check_ int unwind_store_publish(struct unwind_store *store, pid_t pid, uint64_t generation,
 				      const struct unwind_mapping *mappings, uint32_t count,
 				      uint64_t now_ns, struct unwind_range *range);
-/* Give a process's range back, and its entry too. */
+/* Remove a process's entry and retire its range. */
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 			 struct unwind_range *range);
 
-/* A published record, to be given its table when that is ready. */
+/* Set the table of a mapping record that is published already. */
 void unwind_store_set_table(struct unwind_store *store, uint32_t slot,
 			    const struct unwind_mapping *mapping);
 
-/* As the sampling program finds it; NULL when there is none. */
+/* The rule that the sampling program would find; NULL when there is none. */
 const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *store,
 						 const struct unwind_mapping *mapping,
 						 uint64_t elf_address);

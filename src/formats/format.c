@@ -1,3 +1,7 @@
+/*
+ * The table of formats and how an input's format is found. In the order of names, as help and
+ * completions print it; the order decides nothing, since no two formats are sure of one content.
+ */
 #include "formats/format.h"
 
 #include <string.h>
@@ -9,7 +13,7 @@ static const struct format *const formats[] = {
 	&format_chrome_trace,
 	&format_cpuprofile,
 	&format_diff_folded,
-	&format_er,
+	&format_gprofng,
 	&format_firefox,
 	&format_folded,
 	&format_heapprofile,
@@ -42,6 +46,7 @@ const struct format *format_find_name(const char *name)
 	return NULL;
 }
 
+/* The longest extension wins: x.diff.folded is a differential file, not a folded one. */
 const struct format *format_find_path(const char *path)
 {
 	const struct format *found = NULL;
@@ -60,7 +65,7 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 	const struct format *possible = NULL;
 
 	if (!data)
-		data = (const uint8_t *)""; /* the C library takes no NULL, be it of 0 bytes */
+		data = (const uint8_t *)""; /* memcmp(NULL, …, 0) is undefined */
 	for (const struct format *const *format = formats; *format; format++) {
 		enum detection detection;
 

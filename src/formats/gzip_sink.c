@@ -1,4 +1,8 @@
-#include "formats/gzip_sink.h"
+/*
+ * A sink in front of a sink. zlib's gzip header has time 0 and no name unless they are set, which is
+ * what makes the output reproducible.
+ */
+#include "formats/format.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,40 +21,46 @@ struct gzip_sink {
 	uint8_t chunk[CHUNK_BYTES];
 };
 
-/* Compress what the stream's input holds; with Z_FINISH, to the end mark. */
+/*
+ * Compress the stream's input; with Z_FINISH, also flush and write the trailer. Until the chunk is
+ * not filled any more: then zlib has taken all of its input.
+ */
 static int deflate_input(struct gzip_sink *gzip, int flush)
 {
-	int err = 0;
-
 	do {
 		size_t made;
+		int err;
 
 		gzip->stream.next_out = gzip->chunk;
 		gzip->stream.avail_out = sizeof(gzip->chunk);
-		(void)deflate(&gzip->stream, flush); /* fails only for a stream that is broken */
+		(void)deflate(&gzip->stream, flush); /* fails only if the stream is misused */
 		made = sizeof(gzip->chunk) - gzip->stream.avail_out;
-		if (made)
-			err = gzip->target->write(gzip->target->context, gzip->chunk, made);
-	} while (!err && gzip->stream.avail_out == 0);
-	return err;
+		if (!made)
+			return 0;
+		err = gzip->target->write(gzip->target->context, gzip->chunk, made);
+		if (err)
+			return err;
+	} while (gzip->stream.avail_out == 0);
+	return 0;
 }
 
 static int write_compressed(void *context, const void *data, size_t size)
 {
 	struct gzip_sink *gzip = context;
 	const Bytef *left = data;
-	int err = 0;
-
-	while (!err && size) {
+	while (size) {
 		size_t part = size < INT_MAX ? size : INT_MAX;
+		int err;
 
 		gzip->stream.next_in = left;
 		gzip->stream.avail_in = (uInt)part;
 		err = deflate_input(gzip, Z_NO_FLUSH);
+		if (err)
+			return err;
 		left += part;
 		size -= part;
 	}
-	return err;
+	return 0;
 }
 
 struct gzip_sink *gzip_sink_new(const struct sink *target)

@@ -1,25 +1,28 @@
 /*
- * Our own pages: the viewer with a profile in it, as `view`, `record` and the page itself write
- * them. A script element of the page holds, in base64 and packed by gzip, the block that flame
- * graphs have too (native.h), whose first line tells its version.
+ * Reading our own pages: the viewer with a profile in it, as `view`, `record` and the page itself
+ * write them. The profile is in a script element that browsers do not run, as base64 of gzip of the
+ * block that flame graphs have as well (native.h). Its first line holds its version, so an older
+ * program can refuse a page instead of misreading it.
+ *
+ * base/inflate.h rather than zlib, because this reader is part of the page itself.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/inflate.h"
-#include "formats/piece.h"
 #include "formats/reader.h"
+#include "formats/slice.h"
 
 /* The page's style and markup are before the slot, and less than that. */
 #define DETECTION_BYTES 262144
 #define PROLOGUE_BYTES  1024
-/* Unpacked profiles are about 10 times as large as packed ones. */
-#define UNPACK_RATIO      50
-#define UNPACK_FREE_BYTES (64u << 20)
+/* A profile is about 10 times as large as its gzip; a hostile page would expand to any size. */
+#define DECOMPRESS_RATIO      50
+#define DECOMPRESS_FREE_BYTES (64u << 20)
 
 static const char slot[] = "<script type=\"text/plain\" id=\"profile\"";
 
-/* Where the slot's text begins and ends in the file. False: there is none. */
+/* The text of the script element. '>' inside of an attribute's quotes does not end the tag. */
 static bool find_slot(const struct import *import, size_t *ret_begin, size_t *ret_end)
 {
 	const char *data = (const char *)import->data;
@@ -74,32 +77,33 @@ static int decode(struct import *import, size_t begin, size_t end, struct text *
 	return ret->failed ? -ENOMEM : 0;
 }
 
-static int unpack(struct import *import, size_t begin, struct text *packed, struct text *ret)
+static int decompress(struct import *import, size_t begin, struct text *compressed,
+		      struct text *ret)
 {
-	struct bytes bytes = bytes_of(packed->data, packed->length);
-	size_t limit = packed->length > SIZE_MAX / UNPACK_RATIO - UNPACK_FREE_BYTES
+	struct bytes bytes = bytes_of(compressed->data, compressed->length);
+	size_t limit = compressed->length > SIZE_MAX / DECOMPRESS_RATIO - DECOMPRESS_FREE_BYTES
 			       ? SIZE_MAX
-			       : packed->length * UNPACK_RATIO + UNPACK_FREE_BYTES;
-	int err = inflate_unpack(&bytes, INFLATE_GZIP, limit, ret);
+			       : compressed->length * DECOMPRESS_RATIO + DECOMPRESS_FREE_BYTES;
+	int err = inflate_decompress(&bytes, INFLATE_GZIP, limit, ret);
 
 	if (err == -EFBIG)
 		return import_fail_byte(import, begin,
-					"the profile in the page unpacks to over %d times its size",
-					UNPACK_RATIO);
+					"the profile in the page expands to over %d times its size",
+					DECOMPRESS_RATIO);
 	if (err == -EBADMSG)
 		return import_fail_byte(import, begin,
-					"the profile in the page is damaged or cut off");
+					"the profile in the page is damaged or truncated");
 	return err;
 }
 
-/* As the file that it would be, had it been written as SVG. */
+/* The block is what the SVG reader looks for: let it read this as if it was such a file. */
 static int read_block(struct import *import, const struct text *block)
 {
 	_cleanup_(text_release) struct text name = {0};
 	struct import inner = *import;
 	int err;
 
-	text_printf(&name, "%.200s (unpacked)", import->name);
+	text_printf(&name, "%.200s (profile)", import->name);
 	if (name.failed)
 		return -ENOMEM;
 	inner.name = name.data;
@@ -114,7 +118,7 @@ static int read_block(struct import *import, const struct text *block)
 
 int html_read(struct import *import)
 {
-	_cleanup_(text_release) struct text packed = {0};
+	_cleanup_(text_release) struct text compressed = {0};
 	_cleanup_(text_release) struct text block = {0};
 	size_t begin = 0;
 	size_t end = 0;
@@ -122,24 +126,26 @@ int html_read(struct import *import)
 
 	if (!find_slot(import, &begin, &end))
 		return import_fail_byte(import, 0, "expected a page of stackwide's viewer");
-	err = decode(import, begin, end, &packed);
+	err = decode(import, begin, end, &compressed);
 	if (err)
 		return err;
-	if (!packed.length)
+	if (!compressed.length)
 		return import_fail_byte(import, begin,
 					"the page is the viewer alone: there is no profile in it");
-	err = unpack(import, begin, &packed, &block);
-	text_release(&packed);
-	return err ? err : read_block(import, &block);
+	err = decompress(import, begin, &compressed, &block);
+	text_release(&compressed);
+	if (err)
+		return err;
+	return read_block(import, &block);
 }
 
 enum detection html_detect(const uint8_t *data, size_t size)
 {
-	struct piece page = {(const char *)data, size < DETECTION_BYTES ? size : DETECTION_BYTES};
-	struct piece prologue = {page.start,
+	struct slice page = {(const char *)data, size < DETECTION_BYTES ? size : DETECTION_BYTES};
+	struct slice prologue = {page.start,
 				 page.length < PROLOGUE_BYTES ? page.length : PROLOGUE_BYTES};
 
-	return piece_contains(prologue, "<html") && piece_contains(page, slot) ? DETECTED_SURE
+	return slice_contains(prologue, "<html") && slice_contains(page, slot) ? DETECTED_SURE
 									       : DETECTED_NOT;
 }
 

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/text.h"
 
-/* An input that is not what it was taken for would otherwise fill the terminal. */
+/* An input whose format was guessed wrong would fill the terminal. */
 #define MAX_MALFORMED_WARNINGS 20
 #define MAX_NAME_BYTES         200 /* of a file, in a message */
 
@@ -23,6 +23,7 @@ _printf_(3, 0) static int fail(struct import *import, const char *place, const c
 			 place, reason);
 }
 
+/* The name may be cut in the message, hence strnlen(). */
 const char *import_get_reason(const struct import *import)
 {
 	const char *message = import->error.message;
@@ -70,7 +71,7 @@ static void print_member_place(char *place, const struct import *import, const c
 
 	snprintf(place, MEMBER_PLACE_BYTES, "%s%.100s: at byte %" PRIu64, has_slash ? "" : "/",
 		 member, offset);
-	/* The names in an archive are foreign, too. */
+	/* Names in an archive are foreign bytes: no escape sequences for the terminal. */
 	for (char *c = place; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
@@ -90,6 +91,10 @@ int import_fail_member(struct import *import, const char *member, uint64_t offse
 	return err;
 }
 
+/*
+ * Both the name and the reason are bounded, so that a hostile name cannot push the reason out of
+ * the line.
+ */
 _printf_(3, 0) static void warn(struct import *import, const char *place, const char *format,
 				va_list args)
 {
@@ -103,6 +108,7 @@ _printf_(3, 0) static void warn(struct import *import, const char *place, const 
 	import->warn(import->context, line);
 }
 
+/* Counted in any case, told only at first. */
 _printf_(3, 0) static void skip(struct import *import, const char *place, const char *format,
 				va_list args)
 {
@@ -145,7 +151,7 @@ void import_warn(struct import *import, const char *format, ...)
 	va_end(args);
 }
 
-/* Only what this import has added is looked at: it came last. */
+/* Whether the file itself said what was skipped when it was made. What this import added is last. */
 static bool has_counts(const struct import *import)
 {
 	const struct provenance *provenance = profile_get_provenance(import->profile);
@@ -174,13 +180,17 @@ int import_keep_counts(const struct import *import)
 		{"import.lost_samples", import->counts.lost_samples},
 		{"import.pruned_weight", import->counts.pruned_weight},
 	};
-	int err = 0;
+	int err;
 
 	if (has_counts(import))
 		return 0;
-	for (size_t i = 0; !err && i < ARRAY_LENGTH(counts); i++)
-		if (counts[i].count)
+	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
+		if (counts[i].count) {
 			err = profile_add_tally(import->profile, import->source, counts[i].name,
 						counts[i].count);
-	return err;
+			if (err)
+				return err;
+		}
+	}
+	return 0;
 }

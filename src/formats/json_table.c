@@ -1,3 +1,15 @@
+/*
+ * Tables in JSON, row by row. Firefox profiles have them in two layouts:
+ *
+ *	columns   {"length": 2, "stack": [3, 4], "time": [0.1, 0.2]}
+ *	rows      {"schema": {"stack": 0, "time": 1}, "data": [[3, 0.1], [4, 0.2]]}
+ *
+ * A table of columns is read by one tokenizer for each column, all moving one item a row; a table
+ * of rows by one tokenizer, and the schema says which item of a row belongs to which column. Either
+ * way nothing is copied: the whole document stays in the caller's memory, and a cell is a view of
+ * it. The price is that the text of the table is scanned once to find its columns, and once more
+ * for each column that is read.
+ */
 #include "formats/json_table.h"
 
 #include <math.h>
@@ -13,12 +25,12 @@ void json_take_place(struct json *json, size_t base, size_t *ret)
 	json_skip(json, token);
 }
 
-/* Go into the array at a place. */
+/* Point a column's tokenizer at the array that begins at `place`. */
 static void open_column(struct json_table *table, struct json_column *column, size_t place)
 {
 	enum json_token token;
 
-	json_release(&column->json);
+	json_release(&column->json); /* of a key that comes twice, the last one counts */
 	column->base = place;
 	column->json = json_of(table->data + place, table->size - place);
 	token = json_next(&column->json);
@@ -116,7 +128,7 @@ static struct json_cell take_cell(const struct json_column *column, enum json_to
 	return cell;
 }
 
-/* [3, null, 1.5] */
+/* "[3, null, 1.5]". Rows may be shorter than the schema: what is missing is null. */
 static bool read_row(struct json_table *table)
 {
 	struct json *json = &table->rows.json;
@@ -168,7 +180,10 @@ bool json_cell_get_u64(const struct json_cell *cell, uint64_t *ret)
 	return cell->token == JSON_NUMBER && json_get_u64(&number, ret);
 }
 
-/* Digits with at most one point, shifted: "1.25" by three decimals is 1250. */
+/*
+ * A decimal number times a power of ten: "1.25" with three decimals is 1250. Exact where a double is
+ * not: its 53 bits do not hold the nanoseconds since 1970.
+ */
 static bool get_exact(const struct json_cell *cell, unsigned int decimals, uint64_t *ret)
 {
 	uint64_t value = 0;

@@ -5,7 +5,7 @@
  *	{"prefix": [null, 0], "frame": [0, 1], "length": 2}
  *	{"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]}
  *
- * Nothing of a table is kept in memory: columns are read side by side where they stand.
+ * No part of a table is copied: columns are read side by side where they stand.
  */
 #ifndef FORMATS_JSON_TABLE_H
 #define FORMATS_JSON_TABLE_H
@@ -20,7 +20,7 @@
 #define JSON_TABLE_MAX_COLUMNS 8
 #define JSON_TABLE_NOWHERE     SIZE_MAX
 
-/* Of a column that is not there, or ends early: JSON_NULL. */
+/* A cell. Of a column that is missing or ends early: JSON_NULL. */
 struct json_cell {
 	enum json_token token;
 	const char *text; /* of a number: as it is written; borrowed from the data */
@@ -48,9 +48,9 @@ struct json_table {
 };
 
 /*
- * data   whole and sound JSON: something else has gone through all of it; borrowed
+ * data   complete and valid JSON, which the caller has checked; borrowed
  * place  where the table begins, in bytes; JSON_TABLE_NOWHERE is one without rows
- * names  of the columns that are wanted, ended by NULL; the first one says how many rows there are
+ * names  of the columns to read, ended by NULL; the first one says how many rows there are
  */
 void json_table_open(struct json_table *table, const uint8_t *data, size_t size, size_t place,
 		     const char *const *names);
@@ -65,7 +65,7 @@ bool json_table_has(const struct json_table *table, size_t column);
 /* Whether this string stands in the place of a column. */
 bool json_table_says(const struct json_table *table, size_t column, const char *text);
 
-/* False: no integer without sign that 64 bits hold. */
+/* False: not an integer from 0 to 2^64 - 1. */
 bool json_cell_get_u64(const struct json_cell *cell, uint64_t *ret);
 
 /*
@@ -74,7 +74,7 @@ bool json_cell_get_u64(const struct json_cell *cell, uint64_t *ret);
  */
 bool json_cell_get_scaled(const struct json_cell *cell, unsigned int decimals, uint64_t *ret);
 
-/* After JSON_KEY: note where its value stands in the data, and pass over it. */
+/* After JSON_KEY: note where its value stands in the data, and skip it. */
 void json_take_place(struct json *json, size_t base, size_t *ret);
 
 #endif

@@ -1,3 +1,13 @@
+/*
+ * A copy of a profile in which every location is one named frame.
+ *
+ * Two changes are made to each stack on the way: a location with inlined calls becomes a level for
+ * each of its frames, and an address is forgotten, so that two call sites in one function (the same
+ * function, file and line) become the same level. What was several stacks may therefore be one
+ * afterwards, and its weights are added up. Ids of the copy are its own: maps from old to new ids
+ * of stacks, threads and processes are filled as samples need them, so that what no sample refers
+ * to is not copied. Metrics and sources are all copied, in their order, and keep their ids.
+ */
 #include "formats/named_profile.h"
 
 #include <errno.h>
@@ -10,11 +20,11 @@
 struct copier {
 	const struct profile *from;
 	struct profile *to;
-	uint32_t *stacks;           /* by stack of `from`; NOT_COPIED */
+	uint32_t *stacks;           /* by stack of `from`: that of `to`, or NOT_COPIED */
 	uint32_t *threads;          /* by thread */
 	uint32_t *processes;        /* by process */
 	const uint8_t *is_left_out; /* by source; NULL: none is */
-	ARRAY(uint32_t) path;
+	ARRAY(uint32_t) path;       /* stacks that are being copied, innermost first */
 };
 
 bool named_profile_is_needless(const struct profile *profile)
@@ -28,6 +38,7 @@ bool named_profile_is_needless(const struct profile *profile)
 	return true;
 }
 
+/* Replace the id of a string in one profile by its id in the other. */
 static int copy_string(struct copier *copier, uint32_t *string)
 {
 	return string_table_add(profile_get_strings(copier->to),
@@ -38,39 +49,48 @@ static int copy_string(struct copier *copier, uint32_t *string)
 static int copy_metrics(struct copier *copier)
 {
 	uint32_t ignored;
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_metrics(copier->from); i++) {
+	for (uint32_t i = 0; i < profile_count_metrics(copier->from); i++) {
 		const struct metric *metric = profile_get_metric(copier->from, i);
 
 		err = profile_add_metric(copier->to, profile_get_string(copier->from, metric->name),
 					 profile_get_string(copier->from, metric->unit), &ignored);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
-/* What is known of a source, or, as source 0, of a profile that has none. */
+/* The sampling and the tallies of a source; source 0 stands for a profile without sources. */
 static int copy_account(struct copier *copier, uint32_t source)
 {
 	const struct provenance *from = profile_get_provenance(copier->from);
 	struct provenance *to = profile_get_provenance(copier->to);
 	const struct sampling *sampling = provenance_find_sampling(from, source);
-	int err = 0;
+	int err;
 
 	if (sampling)
 		provenance_add_sampling(to, source, sampling);
-	for (uint32_t i = 0; !err && i < provenance_count_tallies(from); i++) {
+	for (uint32_t i = 0; i < provenance_count_tallies(from); i++) {
 		struct tally tally = *provenance_get_tally(from, i);
 
 		if (tally.source != source)
 			continue;
 		err = copy_string(copier, &tally.name);
-		if (!err)
-			err = provenance_add_tally(to, source, tally.name, tally.count);
+		if (err)
+			return err;
+		err = provenance_add_tally(to, source, tally.name, tally.count);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
+/*
+ * A source that is left out is there all the same, without what is known of it: others keep their
+ * numbers.
+ */
 static int copy_source(struct copier *copier, uint32_t source)
 {
 	uint32_t name = profile_get_source(copier->from, source);
@@ -78,10 +98,12 @@ static int copy_source(struct copier *copier, uint32_t source)
 	uint32_t copied;
 	int err = copy_string(copier, &name);
 
-	if (!err)
-		err = copy_string(copier, &label);
-	if (!err)
-		err = profile_add_source(copier->to, name, &copied);
+	if (err)
+		return err;
+	err = copy_string(copier, &label);
+	if (err)
+		return err;
+	err = profile_add_source(copier->to, name, &copied);
 	if (err)
 		return err;
 	provenance_set_label(profile_get_provenance(copier->to), copied, label);
@@ -93,45 +115,55 @@ static int copy_source(struct copier *copier, uint32_t source)
 static int copy_sources(struct copier *copier)
 {
 	uint32_t count = profile_count_sources(copier->from);
-	int err = count ? 0 : copy_account(copier, 0);
 
-	for (uint32_t i = 0; !err && i < count; i++)
-		err = copy_source(copier, i);
-	return err;
+	if (!count)
+		return copy_account(copier, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		int err = copy_source(copier, i);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-static int copy_process(struct copier *copier, uint32_t *process)
+static int copy_process(struct copier *copier, uint32_t id, uint32_t *ret)
 {
-	struct process_info info = *profile_get_process(copier->from, *process);
-	uint32_t *known = &copier->processes[*process];
-	int err = 0;
+	struct process_info info = *profile_get_process(copier->from, id);
+	uint32_t *known = &copier->processes[id];
+	int err;
 
 	if (*known == NOT_COPIED) {
 		err = copy_string(copier, &info.comm);
-		if (!err)
-			err = profile_add_process(copier->to, info.pid, info.comm, known);
+		if (err)
+			return err;
+		err = profile_add_process(copier->to, info.pid, info.comm, known);
+		if (err)
+			return err;
 	}
-	if (!err)
-		*process = *known;
-	return err;
+	*ret = *known;
+	return 0;
 }
 
 static int copy_thread(struct copier *copier, uint32_t id, uint32_t *ret)
 {
 	struct thread thread = *profile_get_thread(copier->from, id);
 	uint32_t *known = &copier->threads[id];
-	int err = 0;
+	int err;
 
 	if (*known == NOT_COPIED) {
-		err = copy_process(copier, &thread.process);
-		if (!err)
-			err = copy_string(copier, &thread.comm);
-		if (!err)
-			err = profile_add_thread(copier->to, &thread, known);
+		err = copy_process(copier, thread.process, &thread.process);
+		if (err)
+			return err;
+		err = copy_string(copier, &thread.comm);
+		if (err)
+			return err;
+		err = profile_add_thread(copier->to, &thread, known);
+		if (err)
+			return err;
 	}
-	if (!err)
-		*ret = *known;
-	return err;
+	*ret = *known;
+	return 0;
 }
 
 static int add_level(struct copier *copier, const struct frame *frame, uint32_t *stack)
@@ -139,35 +171,43 @@ static int add_level(struct copier *copier, const struct frame *frame, uint32_t 
 	uint32_t location;
 	int err = profile_add_frame_location(copier->to, frame, &location);
 
-	return err ? err : profile_add_stack(copier->to, *stack, location, stack);
+	if (err)
+		return err;
+	return profile_add_stack(copier->to, *stack, location, stack);
 }
 
-/* The levels of one location: the function, then what was inlined into it. */
+/* Frames of a location are innermost first, so the function itself is the last one. */
 static int copy_location(struct copier *copier, uint32_t id, uint32_t *stack)
 {
 	const struct location *location = profile_get_location(copier->from, id);
-	struct frame frame = {0};
-	int err = 0;
+	int err;
 
-	for (uint32_t i = location->num_frames; !err && i-- > 0;) {
-		frame = *profile_get_frame(copier->from, location->first_frame + i);
-		err = copy_string(copier, &frame.name);
-		if (!err)
-			err = copy_string(copier, &frame.full_name);
-		if (!err)
-			err = copy_string(copier, &frame.module);
-		if (!err)
-			err = copy_string(copier, &frame.file);
-		if (!err)
-			err = add_level(copier, &frame, stack);
+	if (!location->num_frames) {
+		struct frame frame = {0};
+
+		err = profile_add_string(copier->to, UNKNOWN_NAME, &frame.name);
+		if (err)
+			return err;
+		frame.full_name = frame.name;
+		return add_level(copier, &frame, stack);
 	}
-	if (location->num_frames)
-		return err;
-	err = profile_add_string(copier->to, UNKNOWN_NAME, &frame.name);
-	frame.full_name = frame.name;
-	return err ? err : add_level(copier, &frame, stack);
+	for (uint32_t i = location->num_frames; i-- > 0;) {
+		struct frame frame = *profile_get_frame(copier->from, location->first_frame + i);
+		uint32_t *strings[] = {&frame.name, &frame.full_name, &frame.module, &frame.file};
+
+		for (size_t j = 0; j < ARRAY_LENGTH(strings); j++) {
+			err = copy_string(copier, strings[j]);
+			if (err)
+				return err;
+		}
+		err = add_level(copier, &frame, stack);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
+/* Up to the nearest caller that was copied before, and then down again level by level. */
 static int copy_stack(struct copier *copier, uint32_t stack, uint32_t *ret)
 {
 	uint32_t copied;
@@ -196,36 +236,51 @@ static int copy_stack(struct copier *copier, uint32_t stack, uint32_t *ret)
 	return 0;
 }
 
-static int copy_moments(struct copier *copier)
+/* Timestamps of the samples that were copied; their threads and stacks are known by now. */
+static int copy_timestamps(struct copier *copier)
 {
-	const struct moments *moments = profile_get_moments(copier->from);
-	size_t count = moments ? moments_count(moments) : 0;
-	int err = moments ? profile_keep_moments(copier->to) : 0;
+	const struct timestamps *timestamps = profile_get_timestamps(copier->from);
+	int err;
 
-	for (size_t i = 0; !err && i < count; i++) {
-		const struct moment *moment = moments_get(moments, i);
-		const struct sample *sample = profile_get_sample(copier->from, moment->sample);
+	if (!timestamps)
+		return 0;
+	err = profile_keep_timestamps(copier->to);
+	if (err)
+		return err;
+	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		const struct sample *sample = profile_get_sample(copier->from, timestamp->sample);
 
+		/*
+		 * A thread is of one source: it was left out with all of its samples, or not at
+		 * all.
+		 */
 		if (copier->threads[sample->thread] == NOT_COPIED)
 			continue;
-		err = profile_add_moment(copier->to, copier->threads[sample->thread],
-					 copier->stacks[sample->stack], sample->metric,
-					 moment->weight, moment->time_ns);
+		err = profile_add_timestamp(copier->to, copier->threads[sample->thread],
+					    copier->stacks[sample->stack], sample->metric,
+					    timestamp->weight, timestamp->time_ns);
+		if (err)
+			return err;
 	}
-	for (uint32_t i = 0; !err && moments && i <= profile_count_sources(copier->from); i++) {
+	/* Source 0 may have a clock where there is no source. */
+	for (uint32_t i = 0; i <= profile_count_sources(copier->from); i++) {
 		uint64_t zero_ns;
 
-		if (moments_find_clock(moments, i, &zero_ns))
-			err = profile_set_clock(copier->to, i, zero_ns);
+		if (!timestamps_find_clock(timestamps, i, &zero_ns))
+			continue;
+		err = profile_set_clock(copier->to, i, zero_ns);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int copy_samples(struct copier *copier)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_samples(copier->from); i++) {
+	for (uint32_t i = 0; i < profile_count_samples(copier->from); i++) {
 		const struct sample *sample = profile_get_sample(copier->from, i);
 		uint32_t source = profile_get_thread(copier->from, sample->thread)->source;
 		uint32_t thread;
@@ -234,13 +289,16 @@ static int copy_samples(struct copier *copier)
 		if (copier->is_left_out && copier->is_left_out[source])
 			continue;
 		err = copy_thread(copier, sample->thread, &thread);
-		if (!err)
-			err = copy_stack(copier, sample->stack, &stack);
-		if (!err)
-			err = profile_add_sample(copier->to, thread, stack, sample->metric,
-						 sample->value);
+		if (err)
+			return err;
+		err = copy_stack(copier, sample->stack, &stack);
+		if (err)
+			return err;
+		err = profile_add_sample(copier->to, thread, stack, sample->metric, sample->value);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* All NOT_COPIED; NULL when out of memory. */
@@ -253,10 +311,19 @@ static uint32_t *make_map(uint32_t count)
 	return map;
 }
 
+static void release_copier(struct copier *copier)
+{
+	profile_free(copier->to);
+	free(copier->stacks);
+	free(copier->threads);
+	free(copier->processes);
+	array_release(&copier->path);
+}
+
 int named_profile_copy_without(const struct profile *profile, const uint8_t *is_left_out,
 			       struct profile **ret)
 {
-	struct copier copier = {
+	_cleanup_(release_copier) struct copier copier = {
 		.is_left_out = is_left_out,
 		.from = profile,
 		.to = profile_new(),
@@ -264,27 +331,25 @@ int named_profile_copy_without(const struct profile *profile, const uint8_t *is_
 		.threads = make_map(profile_count_threads(profile)),
 		.processes = make_map(profile_count_processes(profile)),
 	};
-	int err = -ENOMEM;
+	int err;
 
-	if (copier.to && copier.stacks && copier.threads && copier.processes) {
-		copier.stacks[STACK_EMPTY] = STACK_EMPTY;
-		err = copy_metrics(&copier);
-	}
-	if (!err)
-		err = copy_sources(&copier);
-	if (!err)
-		err = copy_samples(&copier);
-	if (!err)
-		err = copy_moments(&copier);
-	free(copier.stacks);
-	free(copier.threads);
-	free(copier.processes);
-	array_release(&copier.path);
+	if (!copier.to || !copier.stacks || !copier.threads || !copier.processes)
+		return -ENOMEM;
+	copier.stacks[STACK_EMPTY] = STACK_EMPTY;
+	err = copy_metrics(&copier);
 	if (err)
-		profile_free(copier.to);
-	else
-		*ret = copier.to;
-	return err;
+		return err;
+	err = copy_sources(&copier);
+	if (err)
+		return err;
+	err = copy_samples(&copier);
+	if (err)
+		return err;
+	err = copy_timestamps(&copier);
+	if (err)
+		return err;
+	*ret = return_ptr(copier.to);
+	return 0;
 }
 
 int named_profile_copy(const struct profile *profile, struct profile **ret)

@@ -1,14 +1,11 @@
-/*
- * A profile reduced to what has a name: for formats that know frames and no addresses.
- */
+/* A profile without addresses: for formats that only have named frames. */
 #ifndef FORMATS_NAMED_PROFILE_H
 #define FORMATS_NAMED_PROFILE_H
 
 #include "base/attributes.h"
 #include "profile/profile.h"
 
-/* Whether every location is a frame without address already, so that the profile is its own copy.
- */
+/* Whether every location is a frame without address already, so that no copy is needed. */
 bool named_profile_is_needless(const struct profile *profile);
 
 /*
@@ -18,7 +15,7 @@ bool named_profile_is_needless(const struct profile *profile);
  *
  * ret  the caller frees it
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of one stack leaves 64 bits.
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the weight of one stack exceeds 64 bits.
  */
 _must_check_ int named_profile_copy(const struct profile *profile, struct profile **ret);
 

@@ -27,7 +27,7 @@ struct protobuf_field {
 	struct bytes body; /* of PROTOBUF_BYTES */
 };
 
-/* 0 and bytes->failed when it is cut off or longer than 64 bits. */
+/* 0 and bytes->failed when it is truncated or longer than 64 bits. */
 static inline uint64_t protobuf_read_varint(struct bytes *bytes)
 {
 	uint64_t value = 0;

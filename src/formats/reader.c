@@ -14,6 +14,7 @@ int reader_skip_line(struct import *import, uint64_t line, const char *reason)
 	return 0;
 }
 
+/* A damaged file may have millions of them: one warning for all. */
 int reader_skip_byte(struct import *import, uint64_t offset, const char *reason)
 {
 	if (import->is_strict)
@@ -41,21 +42,34 @@ int reader_read_objects(struct import *import, struct json *json, const char *ex
 		json_skip(json, token);
 		return 0;
 	}
-	while (!err && (token = json_next(json)) == JSON_OBJECT)
+	while ((token = json_next(json)) == JSON_OBJECT) {
 		err = read(context, json);
-	if (!err && token != JSON_ARRAY_END && token != JSON_FAILED)
+		if (err)
+			return err;
+	}
+	if (token != JSON_ARRAY_END && token != JSON_FAILED)
 		err = import_fail_byte(import, json->offset, "expected %s", expected);
 	return err;
 }
 
-int reader_add_nameless_thread(struct import *import, uint32_t *ret)
+/*
+ * The process is new each time: inputs that say nothing of their processes are not known to be of
+ * the same one.
+ */
+int reader_add_anonymous_thread(struct import *import, uint32_t *ret)
 {
 	struct thread thread = {.source = import->source};
 	int err = profile_add_process(import->profile, 0, STRING_EMPTY, &thread.process);
 
-	return err ? err : profile_add_thread(import->profile, &thread, ret);
+	if (err)
+		return err;
+	return profile_add_thread(import->profile, &thread, ret);
 }
 
+/*
+ * A pid that is used again is taken for the same process: most formats give nothing to tell them
+ * apart.
+ */
 int reader_find_process(struct processes *processes, struct profile *profile, uint32_t pid,
 			uint32_t comm, uint32_t *ret)
 {
@@ -92,18 +106,21 @@ int reader_find_module(struct hash_index *modules, struct profile *profile,
 		       const struct module *module, uint32_t *ret)
 {
 	uint64_t hash = hash_module(module);
-	int err = 0;
+	int err;
 
-	/* Those that the profile had before. */
-	for (uint32_t i = modules->num_items; !err && i < profile_count_modules(profile); i++)
+	/* The index lags behind the profile: other inputs and other functions add modules, too. */
+	for (uint32_t i = modules->num_items; i < profile_count_modules(profile); i++) {
 		err = hash_index_add(modules, hash_module(profile_get_module(profile, i)), i);
-	if (err)
-		return err;
+		if (err)
+			return err;
+	}
 	*ret = hash_index_find(modules, hash, is_module, profile, module);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
 	err = profile_add_module(profile, module, ret);
-	return err ? err : hash_index_add(modules, hash, *ret);
+	if (err)
+		return err;
+	return hash_index_add(modules, hash, *ret);
 }
 
 static bool is_same_frame(const struct frame *a, const struct frame *b)
@@ -125,6 +142,10 @@ bool reader_has_frames(const struct profile *profile, const struct location *loc
 	return true;
 }
 
+/*
+ * As stackcollapse-perf.pl and flamegraph.pl agree on them: _[k] kernel, _[i] inlined, _[j]
+ * compiled at run time.
+ */
 int reader_strip_annotation(struct profile *profile, const char *name, size_t *length,
 			    struct frame *frame)
 {
@@ -149,6 +170,7 @@ int reader_strip_annotation(struct profile *profile, const char *name, size_t *l
 	return 0;
 }
 
+/* Unlike strtoull(): no sign, no blanks, no locale, no NUL needed at the end. */
 bool parse_u64(const char *text, size_t length, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -172,7 +194,8 @@ int reader_add_sample(struct import *import, uint64_t offset, uint32_t thread, u
 
 	if (err == -EOVERFLOW)
 		return import_fail_byte(import, offset, "the weights of a stack exceed 64 bits");
-	if (!err)
-		import->counts.records++;
-	return err;
+	if (err)
+		return err;
+	import->counts.records++;
+	return 0;
 }

@@ -1,3 +1,7 @@
+/*
+ * Formats that write one list for each metric and thread need the samples in that order; the
+ * profile has them as they came. Within a list they stay so.
+ */
 #include "formats/sample_order.h"
 
 #include <errno.h>

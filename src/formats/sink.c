@@ -1,6 +1,4 @@
-/*
- * What writers of formats share. Not in format.c, which knows all writers.
- */
+/* What writers share. Not in format.c, since that links all of them into whoever needs one. */
 #include <errno.h>
 
 #include "formats/format.h"
@@ -23,9 +21,11 @@ const char *format_get_metric_unit(const struct profile *profile, uint32_t metri
 
 int sink_flush(const struct sink *sink, struct text *text)
 {
-	int err = text->failed ? -ENOMEM : 0;
+	int err = 0;
 
-	if (!err && text->length)
+	if (text->failed)
+		err = -ENOMEM;
+	else if (text->length)
 		err = sink->write(sink->context, text->data, text->length);
 	text_truncate(text, 0);
 	return err;

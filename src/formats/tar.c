@@ -1,3 +1,8 @@
+/*
+ * An archive is a sequence of blocks of 512 bytes: a header, its file's content padded to a block,
+ * the next header, until a block of zeros. A path of more than 100 bytes, or a large size, is in a
+ * record of its own before the header, of GNU's kind (type L) or pax's (types x and g).
+ */
 #include "formats/tar.h"
 
 #include <errno.h>
@@ -7,7 +12,7 @@
 
 #define BLOCK_BYTES 512
 
-/* Where a header has what: offset and length of its fields. */
+/* Offsets and lengths of a header's fields. */
 enum { NAME = 0, NAME_BYTES = 100 };
 enum { SIZE = 124, SIZE_BYTES = 12 };
 enum { CHECKSUM = 148, CHECKSUM_BYTES = 8 };
@@ -15,10 +20,10 @@ enum { TYPE = 156 };
 enum { MAGIC = 257, MAGIC_BYTES = 5 };
 enum { PREFIX = 345, PREFIX_BYTES = 155 };
 
-/* A name longer than any path of Linux is no name. */
+/* PATH_MAX: longer names are damaged or hostile. */
 #define MAX_NAME_BYTES 4096
 
-/* What records before a file's header say about it. */
+/* Fields of the next file that records before its header override. */
 struct overrides {
 	const char *name; /* borrowed from the archive; NULL: none */
 	size_t name_length;
@@ -34,7 +39,7 @@ struct tar_reader {
 	struct overrides overrides;
 };
 
-/* Octal digits between blanks, or, where the first bit is set, a big-endian number. */
+/* Octal digits between blanks or, if the first bit is set (GNU, for over 8 GB), big-endian. */
 static bool parse_number(const uint8_t *field, size_t length, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -43,6 +48,7 @@ static bool parse_number(const uint8_t *field, size_t length, uint64_t *ret)
 	if (field[0] & 0x80) {
 		value = field[0] & 0x7f;
 		for (i = 1; i < length; i++) {
+			/* The next byte would leave 63 bits. */
 			if (value >> 55)
 				return false;
 			value = value << 8 | field[i];
@@ -58,7 +64,11 @@ static bool parse_number(const uint8_t *field, size_t length, uint64_t *ret)
 	return i == length || field[i] == ' ' || field[i] == '\0';
 }
 
-/* The sum of the header's bytes, with its own field as blanks. */
+/*
+ * Check the checksum: the sum of the header's bytes, with its own field taken as blanks. Without
+ * the checksum anything with a name in front would be an archive. Old programs summed signed bytes;
+ * those archives are refused where names have bytes above 0x7f.
+ */
 static bool is_header(const uint8_t *header)
 {
 	uint64_t wanted;
@@ -90,7 +100,10 @@ static void stop(struct tar_reader *reader, const char *fault)
 	reader->tar->fault_offset = reader->offset;
 }
 
-/* Append a path without its empty parts and those that are `.`; false when a part is `..`. */
+/*
+ * Append a path without its empty parts and those that are `.`; false when a part is `..`. Files
+ * are looked up by their paths below the archive's top: no path leads out of it.
+ */
 static bool append_path(struct text *names, const char *path, size_t length)
 {
 	const char *end = path + length;
@@ -111,7 +124,7 @@ static bool append_path(struct text *names, const char *path, size_t length)
 	return true;
 }
 
-/* The name that a header or the records before it give; false for one that leads out. */
+/* The name by the records before the header, else by the header; false if it has a part "..". */
 static bool append_name(const struct tar_reader *reader, const uint8_t *header)
 {
 	const char *text = (const char *)header;
@@ -123,7 +136,7 @@ static bool append_name(const struct tar_reader *reader, const uint8_t *header)
 	if (reader->overrides.name) {
 		is_fit = append_path(names, reader->overrides.name, reader->overrides.name_length);
 	} else {
-		/* GNU's own kind has other things there. */
+		/* In GNU's old format ("ustar  ") these bytes have another meaning. */
 		is_fit = memcmp(text + MAGIC, "ustar\0", MAGIC_BYTES + 1) != 0 ||
 			 append_path(names, text + PREFIX, length);
 		is_fit =
@@ -170,6 +183,10 @@ static void take_pax(struct overrides *overrides, const char *key, size_t length
 	}
 }
 
+/*
+ * LENGTH counts itself, the blank and the line feed. A record that contradicts itself ends the
+ * list: there is no way to find the next one.
+ */
 static void read_pax(struct overrides *overrides, const char *text, size_t size)
 {
 	size_t offset = 0;
@@ -193,6 +210,11 @@ static bool has_content(uint8_t type)
 	return type < '1' || type > '6';
 }
 
+/*
+ * Records before a header hold for the next file alone: they are forgotten with every entry that is
+ * none of them. Type g, of which the next files would all have the same name or size, and K, the
+ * target of a link, say nothing that is needed.
+ */
 static int read_entry(struct tar_reader *reader, const uint8_t *header, size_t size)
 {
 	const char *content = (const char *)header + BLOCK_BYTES;
@@ -224,7 +246,11 @@ static int read_entry(struct tar_reader *reader, const uint8_t *header, size_t s
 	return err;
 }
 
-/* The size of an entry's content; false when it is not all there. */
+/*
+ * The size of an entry's content; false when it is not all there. Links, devices and folders may
+ * have a size, and have no content. A record's own size is in its header: what a record before it
+ * says is about the file.
+ */
 static bool get_size(const struct tar_reader *reader, const uint8_t *header, size_t *ret)
 {
 	uint64_t size;
@@ -250,7 +276,7 @@ int tar_read(struct tar *tar, const uint8_t *data, size_t size)
 		int err;
 
 		if (size - reader.offset < BLOCK_BYTES) {
-			stop(&reader, "the archive is cut off");
+			stop(&reader, "the archive is truncated");
 			return 0;
 		}
 		if (is_end(header))
@@ -260,7 +286,7 @@ int tar_read(struct tar *tar, const uint8_t *data, size_t size)
 			return 0;
 		}
 		if (!get_size(&reader, header, &content)) {
-			stop(&reader, "a file of the archive is cut off");
+			stop(&reader, "a file of the archive is truncated");
 			return 0;
 		}
 		err = read_entry(&reader, header, content);
@@ -268,10 +294,10 @@ int tar_read(struct tar *tar, const uint8_t *data, size_t size)
 			return err;
 		content += (BLOCK_BYTES - content % BLOCK_BYTES) % BLOCK_BYTES;
 		if (content > size - reader.offset - BLOCK_BYTES)
-			content = size - reader.offset - BLOCK_BYTES; /* its padding is cut off */
+			content = size - reader.offset - BLOCK_BYTES; /* the padding is missing */
 		reader.offset += BLOCK_BYTES + content;
 	}
-	stop(&reader, "the archive is cut off");
+	stop(&reader, "the archive is truncated");
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 
 enum { NUM_TEXTS = 4 };
 
+/* In the order of get_text() and of `strings` in thread_note_append(). */
 static const char *const keys[NUM_TEXTS] = {"metric", "unit", "comm", "process"};
 
 static struct text *get_text(struct thread_note *note, size_t index)
@@ -20,6 +21,10 @@ void thread_note_release(struct thread_note *note)
 		text_release(get_text(note, i));
 }
 
+/*
+ * The empty string makes room: data is never NULL, and a note that says nothing reads as empty
+ * texts.
+ */
 void thread_note_clear(struct thread_note *note)
 {
 	for (size_t i = 0; i < NUM_TEXTS; i++) {
@@ -30,6 +35,7 @@ void thread_note_clear(struct thread_note *note)
 	note->is_given = false;
 }
 
+/* Members that are not known are of a later version. */
 static void take_member(struct thread_note *note, struct json *json)
 {
 	for (size_t i = 0; i < NUM_TEXTS; i++) {
@@ -50,6 +56,10 @@ void thread_note_take(struct thread_note *note, struct json *json)
 {
 	enum json_token token = json_next(json);
 
+	/*
+	 * An array has to be stepped over, an object is read below, and any other token is over
+	 * already.
+	 */
 	json_skip(json, token == JSON_ARRAY ? token : JSON_NULL);
 	if (token != JSON_OBJECT)
 		return;

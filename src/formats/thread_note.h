@@ -1,6 +1,6 @@
 /*
- * What we say about a thread in formats of JSON that have no place for it, so that nothing is lost
- * on the way back: a member of our own.
+ * Thread and metric of a sample in JSON formats that have no field for them: a member of our own,
+ * which other programs ignore, so that nothing is lost when we read the file again.
  *
  *	"stackwide":{"metric":"cpu","unit":"nanoseconds","comm":"make","process":"make","pid":1,"tid":2}
  */
@@ -30,7 +30,7 @@ struct thread_note {
 void thread_note_release(struct thread_note *note);
 void thread_note_clear(struct thread_note *note);
 
-/* Read the member's value, of which nothing is expected. Out of memory: thread_note_has_failed() */
+/* Read the member's value; what is malformed is ignored. Then check thread_note_has_failed(). */
 void thread_note_take(struct thread_note *note, struct json *json);
 bool thread_note_has_failed(const struct thread_note *note);
 

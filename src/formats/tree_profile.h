@@ -1,6 +1,4 @@
-/*
- * From a call tree to a profile whose stacks are reversed.
- */
+/* Makes a profile with reversed stacks of a call tree: for reversed flame graphs. */
 #ifndef FORMATS_TREE_PROFILE_H
 #define FORMATS_TREE_PROFILE_H
 
@@ -20,7 +18,7 @@ struct tree_profile_opts {
  * ret       the caller frees it
  * ret_opts  for a call tree of it
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of equal stacks leaves 64 bits.
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the weight of equal stacks exceeds 64 bits.
  */
 _must_check_ int tree_profile_new(const struct call_tree *tree,
 				  const struct tree_profile_opts *opts, struct profile **ret,

@@ -1,3 +1,10 @@
+/*
+ * What follows a `<` decides what it is; only tags are returned. A `>` in quotes does not end a
+ * tag, which SVG titles and attributes of foreign tools do contain. Nothing is checked that no
+ * reader needs: whoever wants nesting counts the tags itself, and what is unclosed ends the input.
+ *
+ * Each byte is looked at once, but for attributes, which are taken apart when they are asked for.
+ */
 #include "formats/xml_scanner.h"
 
 #include <string.h>
@@ -17,7 +24,7 @@ static bool starts_with(const struct xml_scanner *scanner, size_t offset, const 
 	       memcmp(scanner->data + offset, string, length) == 0;
 }
 
-/* Where the string next ends; the end of the input when it is not there. */
+/* The offset behind the next occurrence of the string; the end of the input if there is none. */
 static size_t find_after(const struct xml_scanner *scanner, size_t offset, const char *string)
 {
 	const char *found =
@@ -26,7 +33,7 @@ static size_t find_after(const struct xml_scanner *scanner, size_t offset, const
 	return found ? (size_t)(found - scanner->data) + strlen(string) : scanner->size;
 }
 
-/* Where the tag's `>` is; a `>` in quotes is none. The end of the input when there is none. */
+/* The tag's `>`, not counting those in quotes; the end of the input if there is none. */
 static size_t find_tag_end(const struct xml_scanner *scanner, size_t offset)
 {
 	while (offset < scanner->size) {
@@ -41,7 +48,10 @@ static size_t find_tag_end(const struct xml_scanner *scanner, size_t offset)
 	return scanner->size;
 }
 
-/* `offset` is at the `<`, `end` at the `>`. */
+/*
+ * `offset` is at the `<`, `end` at the `>`. The attributes of `<path d="…"/>` end in the slash,
+ * which take_attribute() steps over.
+ */
 static void fill_tag(const struct xml_scanner *scanner, size_t offset, size_t end,
 		     struct xml_tag *tag)
 {
@@ -71,6 +81,10 @@ bool xml_next_tag(struct xml_scanner *scanner, struct xml_tag *ret)
 
 		if (!open)
 			break;
+		/*
+		 * Before the general case: comments and CDATA may hold `>`, and quotes that are not
+		 * closed.
+		 */
 		if (starts_with(scanner, offset, "<!--")) {
 			scanner->offset = find_after(scanner, offset + 4, "-->");
 		} else if (starts_with(scanner, offset, "<![CDATA[")) {
@@ -82,6 +96,11 @@ bool xml_next_tag(struct xml_scanner *scanner, struct xml_tag *ret)
 			scanner->offset = end == scanner->size ? end : end + 1;
 			if (end == scanner->size)
 				break;
+			/*
+			 * A declaration, <!DOCTYPE …>. One with an internal subset ends too early,
+			 * and its rest is taken for tags of names that nobody looks for. Its
+			 * entities are never expanded: no billion laughs.
+			 */
 			if (starts_with(scanner, offset, "<!"))
 				continue;
 			fill_tag(scanner, offset, end, ret);
@@ -99,7 +118,11 @@ bool xml_slice_equals(struct xml_slice slice, const char *string)
 	return slice.length == strlen(string) && memcmp(slice.data, string, slice.length) == 0;
 }
 
-/* One `name="value"` of the rest, which then is shorter; false at its end. */
+/*
+ * Take one `name="value"` off the front of the rest; false at the end. Anything but name="value"
+ * ends the list: HTML's attributes without value do not occur where this is used, and what stands
+ * behind them is not found.
+ */
 static bool take_attribute(struct xml_slice *rest, struct xml_slice *name, struct xml_slice *value)
 {
 	const char *data = rest->data;
@@ -140,7 +163,7 @@ bool xml_find_attribute(const struct xml_tag *tag, const char *name, struct xml_
 	return false;
 }
 
-/* What stands between `&#` and `;`. */
+/* A character reference, without `&#` and `;`: "65" or "x41". */
 static bool read_code_point(struct xml_slice digits, uint32_t *ret)
 {
 	uint32_t base = digits.length && digits.data[0] == 'x' ? 16 : 10;
@@ -160,7 +183,10 @@ static bool read_code_point(struct xml_slice digits, uint32_t *ret)
 	return digits.length > start;
 }
 
-/* What stands between `&` and `;`. */
+/*
+ * Append the character of a reference, without `&` and `;`: "lt", "#65". A file's own entities are
+ * not known, and stay as they are written.
+ */
 static bool append_reference(struct text *text, struct xml_slice name)
 {
 	static const struct {
@@ -182,6 +208,10 @@ static bool append_reference(struct text *text, struct xml_slice name)
 	return true;
 }
 
+/*
+ * From the & to its ;, of which "&#x10ffff;" is the longest without leading zeros. Without a bound,
+ * text with many & and no ; would be searched to its end for each.
+ */
 #define MAX_REFERENCE_BYTES 12
 
 void xml_decode(struct text *text, struct xml_slice slice)

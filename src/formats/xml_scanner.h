@@ -1,5 +1,5 @@
 /*
- * The tags of a piece of XML, one after the other. Nesting is not checked, and nothing is
+ * The tags of a slice of XML, one after the other. Nesting is not checked, and nothing is
  * allocated: a scanner for readers that look for a few elements in foreign files.
  */
 #ifndef FORMATS_XML_SCANNER_H
@@ -37,13 +37,13 @@ static inline struct xml_scanner xml_scan(const uint8_t *data, size_t size)
 }
 
 /*
- * The next tag. Comments, CDATA sections, declarations and processing instructions are stepped
- * over. False at the end, which what has no end of its own counts as too.
+ * The next tag. Comments, CDATA sections, declarations and processing instructions are skipped.
+ * False at the end of the input, or if a tag or comment is not closed.
  */
 bool xml_next_tag(struct xml_scanner *scanner, struct xml_tag *ret);
 
 bool xml_slice_equals(struct xml_slice slice, const char *string);
-/* The value of an attribute, with references as they stand there. */
+/* The value of an attribute, with references (&lt;) undecoded. */
 bool xml_find_attribute(const struct xml_tag *tag, const char *name, struct xml_slice *ret);
 
 /* Append with &lt; &gt; &amp; &quot; &apos; and numbers replaced; other references are kept. */

@@ -4,6 +4,11 @@
 
 #include "base/utf8.h"
 
+/*
+ * XML 1.0, section 2.2: of the control characters only tab, line feed and carriage return; neither
+ * surrogates (which utf8_decode() refuses) nor U+FFFE and U+FFFF. Carriage return is left out,
+ * because XML readers turn it into a line feed.
+ */
 size_t xml_measure_character(const char *data, size_t size)
 {
 	uint32_t code_point;
@@ -15,7 +20,7 @@ size_t xml_measure_character(const char *data, size_t size)
 	return length;
 }
 
-/* Letters, digits and most signs: what stands for itself wherever it comes. */
+/* Characters that need no escape in text or attributes. The backslash is our own escape. */
 static bool is_plain(unsigned char c)
 {
 	return c >= ' ' && c < 0x7f && c != '&' && c != '<' && c != '>' && c != '"' && c != '\\';
@@ -30,7 +35,7 @@ static size_t measure_plain(const char *data, size_t length)
 	return plain;
 }
 
-/* Whether the character has a name of its own in XML, which then is appended. */
+/* Append XML's reference for a character; false when it needs none. */
 static bool append_entity(struct text *text, char c)
 {
 	switch (c) {
@@ -50,6 +55,10 @@ static bool append_entity(struct text *text, char c)
 	return false;
 }
 
+/*
+ * For people: a line break is a blank, and what XML cannot hold is U+FFFD. xml_append_exact() keeps
+ * everything.
+ */
 void xml_append(struct text *text, const char *data, size_t length)
 {
 	while (length) {

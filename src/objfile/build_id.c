@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 #include "base/bytes.h"
+#include "objfile/elf_file.h"
 
-/* Notes are tens of bytes; a segment beyond this is no linker's work. */
+/* Notes are tens of bytes; a larger segment is damaged or hostile. */
 #define NOTES_MAX_BYTES (1u << 20)
 
 static bool is_build_id(uint32_t type, const void *name, uint32_t name_size)
@@ -17,7 +18,7 @@ static bool is_build_id(uint32_t type, const void *name, uint32_t name_size)
 	       memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0;
 }
 
-/* Step over the padding after a note's name or bytes; the last note may lack it. */
+/* Skip the padding after a note's name or descriptor; the last note may lack it. */
 static void skip_padding(struct bytes *bytes, size_t align)
 {
 	size_t padding = -bytes->offset & (align - 1);
@@ -135,17 +136,12 @@ int build_id_read_elf(Elf *elf, uint8_t *ret, uint8_t *ret_size)
 
 int build_id_read_fd(int fd, uint8_t *ret, uint8_t *ret_size)
 {
-	int err;
 	Elf *elf;
+	int err = elf_file_begin(fd, &elf);
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf)
-		return -EINVAL;
-	if (elf_kind(elf) == ELF_K_ELF)
-		err = build_id_read_elf(elf, ret, ret_size);
-	else
-		err = -ENOEXEC;
+	if (err)
+		return err;
+	err = build_id_read_elf(elf, ret, ret_size);
 	elf_end(elf);
 	return err;
 }

@@ -11,27 +11,16 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "objfile/build_id.h"
+#include "objfile/elf_file.h"
 
-/*
- * Opening a device may have effects (tapes rewind, watchdogs start), and the path may be a user's
- * doing. So the file is looked at before it is opened.
- */
-static int open_regular_file(const char *path)
+/* The path comes from an untrusted file. */
+static int open_regular_file(const struct debug_opener *opener, const char *path)
 {
-	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
-	char link[64];
-	struct stat status;
-	int fd;
-
-	if (handle < 0 || fstat(handle, &status))
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -ENOENT;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
-	fd = open(link, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return opener ? opener->open(opener->context, path)
+		      : file_open_regular(AT_FDCWD, path, 0, NULL);
 }
 
 static bool is_same_file(int a, int b)
@@ -52,13 +41,32 @@ static bool has_build_id(int fd, const void *build_id, size_t size)
 	       memcmp(found, build_id, size) == 0;
 }
 
+/*
+ * Whether a file beside the program may give it names: root's or ours, or one of whoever could have
+ * written the program as well. The folder may be one of a container's, which is another user's here.
+ */
+static bool is_believed(const struct debug_file_query *query, int fd)
+{
+	struct stat status;
+	struct stat program_status;
+
+	/* Who opens files for us has looked. */
+	return query->opener || file_owner_is_trusted(file_owner_get(fd)) ||
+	       (fstat(fd, &status) == 0 && fstat(query->fd, &program_status) == 0 &&
+		status.st_dev == program_status.st_dev && status.st_uid == program_status.st_uid);
+}
+
 /* The checksum of .gnu_debuglink is zlib's. */
 static bool has_checksum(int fd, uint32_t wanted)
 {
 	unsigned char chunk[65536];
 	uLong checksum = crc32(0, NULL, 0);
+	struct stat status;
 	off_t offset = 0;
 
+	/* Terabytes of a hole would be read for hours. */
+	if (fstat(fd, &status) || (uint64_t)status.st_size > elf_file_get_allowed_bytes(&status))
+		return false;
 	for (;;) {
 		ssize_t got = pread(fd, chunk, sizeof(chunk), offset);
 
@@ -92,7 +100,7 @@ static bool format_build_id_path(const char *root, const uint8_t *build_id, size
 	return true;
 }
 
-/* Take the next folder off a list with `:` between them. False at its end. */
+/* Take the next folder of a list "A:B". False at its end. */
 static bool take_root(const char **roots, char *ret, size_t capacity)
 {
 	size_t length;
@@ -109,8 +117,10 @@ static bool take_root(const char **roots, char *ret, size_t capacity)
 	return false;
 }
 
-static int open_by_build_id(const char *roots, const uint8_t *build_id, size_t size)
+static int open_by_build_id(const struct debug_file_query *query, const uint8_t *build_id,
+			    size_t size)
 {
+	const char *roots = query->debug_root;
 	char root[PATH_MAX];
 	char path[PATH_MAX];
 
@@ -119,7 +129,7 @@ static int open_by_build_id(const char *roots, const uint8_t *build_id, size_t s
 
 		if (!format_build_id_path(root, build_id, size, path, sizeof(path)))
 			continue;
-		fd = open_regular_file(path);
+		fd = open_regular_file(query->opener, path);
 		if (fd < 0)
 			continue;
 		if (has_build_id(fd, build_id, size))
@@ -129,8 +139,8 @@ static int open_by_build_id(const char *roots, const uint8_t *build_id, size_t s
 	return -ENOENT;
 }
 
-/* A file that the link names is the right one by build ID; where it has none, by checksum. */
-static bool is_wanted(const struct debug_file_query *query, int fd, uint32_t checksum)
+/* Whether a file belongs to the program: by build ID, or without one by the link's checksum. */
+static bool is_match(const struct debug_file_query *query, int fd, uint32_t checksum)
 {
 	uint8_t found[BUILD_ID_SIZE_MAX];
 	uint8_t found_size;
@@ -144,8 +154,8 @@ static bool is_wanted(const struct debug_file_query *query, int fd, uint32_t che
 }
 
 /* The file that a link names, at one of its places. */
-static _printf_(3, 4) int try_link(const struct debug_file_query *query, uint32_t checksum,
-				   const char *format, ...)
+static _printf_(4, 5) int try_link(const struct debug_file_query *query, uint32_t checksum,
+				   bool is_beside, const char *format, ...)
 {
 	char path[PATH_MAX];
 	va_list arguments;
@@ -157,8 +167,8 @@ static _printf_(3, 4) int try_link(const struct debug_file_query *query, uint32_
 	va_end(arguments);
 	if (length < 0 || (size_t)length >= sizeof(path))
 		return -ENOENT;
-	fd = open_regular_file(path);
-	if (fd < 0 || is_wanted(query, fd, checksum))
+	fd = open_regular_file(query->opener, path);
+	if (fd < 0 || ((!is_beside || is_believed(query, fd)) && is_match(query, fd, checksum)))
 		return fd;
 	close(fd);
 	return -ENOENT;
@@ -173,23 +183,25 @@ static int open_by_link(const struct debug_file_query *query)
 	const char *name = dwelf_elf_gnu_debuglink(query->elf, &checksum);
 	int fd;
 
-	/* The link names a file, not a path: nobody shall lead us elsewhere. */
+	/* The link holds a file name; "../../etc/x" in it would lead us elsewhere. */
 	if (!name || !*name || strchr(name, '/') || query->path[0] != '/')
 		return -ENOENT;
-	fd = try_link(query, checksum, "%.*s%s", folder_length, query->path, name);
+	fd = try_link(query, checksum, true, "%.*s%s", folder_length, query->path, name);
 	if (fd < 0)
-		fd = try_link(query, checksum, "%.*s.debug/%s", folder_length, query->path, name);
+		fd = try_link(query, checksum, true, "%.*s.debug/%s", folder_length, query->path,
+			      name);
 	while (fd < 0 && take_root(&roots, root, sizeof(root))) {
-		fd = try_link(query, checksum, "%s%.*s%s", root, folder_length, query->path, name);
+		fd = try_link(query, checksum, false, "%s%.*s%s", root, folder_length, query->path,
+			      name);
 		if (fd < 0)
-			fd = try_link(query, checksum, "%s/%s", root, name);
+			fd = try_link(query, checksum, false, "%s/%s", root, name);
 	}
 	return fd;
 }
 
 /* ---- by the program's own name ---- */
 
-/* What the section headers of a file say; of one without headers, nothing. */
+/* What a file holds by its section headers; all false without headers. */
 struct contents {
 	bool has_sections;
 	bool has_code; /* code that is in the file */
@@ -202,9 +214,9 @@ static struct contents read_contents(int fd)
 	Elf_Scn *section = NULL;
 	Elf *elf;
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	while (elf && (section = elf_nextscn(elf, section))) {
+	if (elf_file_begin(fd, &elf))
+		return contents;
+	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;
 
 		if (!gelf_getshdr(section, &header))
@@ -235,7 +247,7 @@ static int try_name(const struct debug_file_query *query, const char *root, cons
 
 	if (length < 0 || (size_t)length >= sizeof(path))
 		return -ENOENT;
-	fd = open_regular_file(path);
+	fd = open_regular_file(query->opener, path);
 	if (fd < 0)
 		return fd;
 	if (!is_same_file(fd, query->fd) &&
@@ -267,7 +279,7 @@ static int open_by_name(const struct debug_file_query *query)
 
 int debug_file_open(const struct debug_file_query *query, int *ret)
 {
-	int fd = open_by_build_id(query->debug_root, query->build_id, query->build_id_size);
+	int fd = open_by_build_id(query, query->build_id, query->build_id_size);
 
 	if (fd < 0)
 		fd = open_by_link(query);
@@ -294,12 +306,33 @@ static const char *get_path_below_root(const char *name)
 	return strstr(name, "..") ? NULL : name;
 }
 
-int debug_file_open_alternate(Dwarf *dwarf, const char *debug_root, int *ret)
+/* Beside the program, where dwz leaves the file that it is told to make. */
+static int open_beside(const struct debug_file_query *query, const char *name)
 {
+	const char *program = query->path;
+	int folder_length = (int)(path_basename(program) - program);
+	char path[PATH_MAX];
+	int length;
+	int fd;
+
+	if (program[0] != '/' || name[0] == '/' || strstr(name, ".."))
+		return -ENOENT;
+	length = snprintf(path, sizeof(path), "%.*s%s", folder_length, program, name);
+	fd = length > 0 && (size_t)length < sizeof(path) ? open_regular_file(query->opener, path)
+							 : -ENOENT;
+	if (fd < 0 || is_believed(query, fd))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+int debug_file_open_alternate(Dwarf *dwarf, const struct debug_file_query *query, int *ret)
+{
+	const char *link;
 	const char *name;
 	const void *build_id;
-	ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id);
-	const char *roots = debug_root;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &link, &build_id);
+	const char *roots = query->debug_root;
 	char root[PATH_MAX];
 	char path[PATH_MAX];
 	int length;
@@ -309,12 +342,18 @@ int debug_file_open_alternate(Dwarf *dwarf, const char *debug_root, int *ret)
 		return -ENODATA;
 	if (size < 0 || size > BUILD_ID_SIZE_MAX)
 		return -ENOENT;
-	fd = open_by_build_id(debug_root, build_id, (size_t)size);
-	name = get_path_below_root(name);
+	fd = open_by_build_id(query, build_id, (size_t)size);
+	if (fd < 0)
+		fd = open_beside(query, link);
+	if (fd >= 0 && !has_build_id(fd, build_id, (size_t)size)) {
+		close(fd);
+		fd = -ENOENT;
+	}
+	name = get_path_below_root(link);
 	while (fd < 0 && name && take_root(&roots, root, sizeof(root))) {
 		length = snprintf(path, sizeof(path), "%s/%s", root, name);
 		if (length > 0 && (size_t)length < sizeof(path))
-			fd = open_regular_file(path);
+			fd = open_regular_file(query->opener, path);
 		if (fd >= 0 && !has_build_id(fd, build_id, (size_t)size)) {
 			close(fd);
 			fd = -ENOENT;

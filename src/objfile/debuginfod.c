@@ -1,4 +1,4 @@
-#include "objfile/debuginfod.h"
+#include "objfile/debug_file.h"
 
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Of a module that exists only to be asked about. */
+/* Address of the dummy module that libdwfl needs for a query. */
 #define MODULE_START 0x10000
 #define MODULE_END   0x20000
 
-bool debuginfod_is_wanted(void)
+bool debuginfod_is_enabled(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
@@ -51,7 +51,7 @@ int debuginfod_find_program(const uint8_t *build_id, uint8_t build_id_size, int 
 int debuginfod_find_debug_file(const uint8_t *build_id, uint8_t build_id_size, int *ret)
 {
 	static char nowhere[] = "";
-	static char *debuginfo_path = nowhere; /* only the servers are asked */
+	static char *debuginfo_path = nowhere; /* no local search: only servers are queried */
 	static const Dwfl_Callbacks callbacks = {.debuginfo_path = &debuginfo_path};
 	Dwfl *dwfl = dwfl_begin(&callbacks);
 	Dwfl_Module *module = report(dwfl, build_id, build_id_size);

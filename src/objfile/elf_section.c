@@ -1,4 +1,4 @@
-#include "objfile/elf_section.h"
+#include "objfile/objfile.h"
 
 #include "base/text.h"
 

@@ -7,8 +7,13 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "objfile/elf_section.h"
+#include "objfile/objfile.h"
 #include "objfile/range_map.h"
+
+/* Of .eh_frame_hdr: the encodings and the first pointer. */
+#define HEADER_BYTES 16
+/* Where no section tells its end, .eh_frame is read up to this size. */
+#define SEGMENT_MAX_BYTES (64u << 20)
 
 /* The bytes of .eh_frame and where they are in memory. */
 struct frame_info_section {
@@ -20,14 +25,14 @@ struct frame_info_section {
 struct frame_info {
 	Elf *elf;
 	struct frame_info_section section;
-	struct text image; /* a file made of .eh_frame alone; see open_image() */
+	struct text image; /* a synthetic ELF file with .eh_frame only; see open_image() */
 	Elf *image_elf;
 	Dwarf_CFI *cfi; /* NULL: none */
 	bool are_functions_read;
 	struct range_map functions; /* values mean nothing */
 };
 
-/* Read one pointer. Forms that no .eh_frame of a linked program has make the reader fail. */
+/* Read one pointer. Encodings that do not occur in linked programs make the reader fail. */
 static uint64_t read_pointer(struct bytes *bytes, uint8_t encoding,
 			     const struct frame_info_section *section)
 {
@@ -66,6 +71,11 @@ static uint64_t read_pointer(struct bytes *bytes, uint8_t encoding,
 	return section->address_size == 8 ? value : (uint32_t)value;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Without section headers: PT_GNU_EH_FRAME points at a header, which points at .eh_frame. */
 static bool find_by_segment(Elf *elf, struct frame_info_section *ret)
 {
@@ -80,8 +90,8 @@ static bool find_by_segment(Elf *elf, struct frame_info_section *ret)
 		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_GNU_EH_FRAME ||
 		    segment.p_filesz < 4)
 			continue;
-		header = elf_getdata_rawchunk(elf, (int64_t)segment.p_offset, segment.p_filesz,
-					      ELF_T_BYTE);
+		header = elf_getdata_rawchunk(elf, (int64_t)segment.p_offset,
+					      smaller(segment.p_filesz, HEADER_BYTES), ELF_T_BYTE);
 	}
 	if (!header)
 		return false;
@@ -101,8 +111,9 @@ static bool find_by_segment(Elf *elf, struct frame_info_section *ret)
 			continue;
 		uint64_t skipped = address - segment.p_vaddr;
 
-		ret->data = elf_getdata_rawchunk(elf, (int64_t)(segment.p_offset + skipped),
-						 segment.p_filesz - skipped, ELF_T_BYTE);
+		ret->data = elf_getdata_rawchunk(
+			elf, (int64_t)(segment.p_offset + skipped),
+			smaller(segment.p_filesz - skipped, SEGMENT_MAX_BYTES), ELF_T_BYTE);
 		ret->elf_address = address;
 		return ret->data != NULL;
 	}
@@ -110,9 +121,9 @@ static bool find_by_segment(Elf *elf, struct frame_info_section *ret)
 }
 
 /*
- * libdw looks at PT_GNU_EH_FRAME by itself where there is no section, but reads the whole file into
- * memory for it, and loses what it read before. So it gets a file that has the section, and
- * nothing else. Returns NULL when it cannot be made.
+ * Without section headers, libdw finds .eh_frame by PT_GNU_EH_FRAME itself, but reads the whole file
+ * into memory for that. So it gets a synthetic file that has the section and nothing else. Returns
+ * NULL when it cannot be made.
  */
 static Elf *open_image(struct frame_info *info)
 {
@@ -244,7 +255,7 @@ static int add_function(struct frame_info *info, const struct frame_info_section
 	return address ? range_map_add(&info->functions, address, end, 0) : 0;
 }
 
-/* Whether libdw gives the next entry, and where the one after it is. */
+/* Read the next entry by libdw, and the offset of the one after it. */
 static bool next_entry(Elf *elf, const struct frame_info_section *section, Dwarf_Off *offset,
 		       Dwarf_CFI_Entry *ret)
 {
@@ -266,11 +277,11 @@ static int read_functions(struct frame_info *info)
 	Dwarf_Off known_cie = UINT64_MAX; /* whose encoding we hold */
 	uint8_t encoding = DW_EH_PE_omit;
 	Dwarf_CFI_Entry entry;
-	int err = 0;
+	int err;
 
 	if (!section->data || !section->data->d_buf)
 		return 0;
-	while (!err && next_entry(info->elf, section, &offset, &entry)) {
+	while (next_entry(info->elf, section, &offset, &entry)) {
 		Dwarf_CFI_Entry cie;
 		Dwarf_Off cie_offset;
 
@@ -282,15 +293,19 @@ static int read_functions(struct frame_info *info)
 			    !dwarf_cfi_cie_p(&cie) || !read_encoding(&cie.cie, section, &encoding))
 				encoding = DW_EH_PE_omit;
 		}
-		if (encoding != DW_EH_PE_omit)
-			err = add_function(info, section, &entry.fde, encoding);
+		if (encoding == DW_EH_PE_omit)
+			continue;
+		err = add_function(info, section, &entry.fde, encoding);
+		if (err)
+			return err;
 	}
-	return err ? err : range_map_finish(&info->functions);
+	return range_map_finish(&info->functions);
 }
 
-int frame_info_find_function(struct frame_info *info, uint64_t elf_address, uint64_t *ret_start)
+int frame_info_find_bounds(struct frame_info *info, uint64_t elf_address, struct code_bounds *ret)
 {
-	const struct range *range;
+	const struct range *next;
+	const struct range *last;
 
 	if (!info->are_functions_read) {
 		int err = read_functions(info);
@@ -299,10 +314,25 @@ int frame_info_find_function(struct frame_info *info, uint64_t elf_address, uint
 			return err;
 		info->are_functions_read = true;
 	}
-	range = range_map_find(&info->functions, elf_address);
-	if (!range)
-		return -ENOENT;
-	*ret_start = range->start;
+	last = range_map_find_last(&info->functions, elf_address);
+	if (last && elf_address < last->end) {
+		*ret = (struct code_bounds){last->start, last->end};
+		return 0;
+	}
+	next = range_map_find_next(&info->functions, elf_address);
+	ret->start = last ? last->end : 0;
+	ret->end = next ? next->start : UINT64_MAX;
+	return -ENOENT;
+}
+
+int frame_info_find_function(struct frame_info *info, uint64_t elf_address, uint64_t *ret_start)
+{
+	struct code_bounds bounds;
+	int err = frame_info_find_bounds(info, elf_address, &bounds);
+
+	if (err)
+		return err;
+	*ret_start = bounds.start;
 	return 0;
 }
 
@@ -318,7 +348,7 @@ enum frame_outermost frame_info_is_outermost(struct frame_info *info, uint64_t e
 	if (!info->cfi || dwarf_cfi_addrframe(info->cfi, elf_address, &frame))
 		return FRAME_NOT_DESCRIBED;
 	return_register = dwarf_frame_info(frame, NULL, NULL, NULL);
-	/* libdw's sign for "undefined" (the same value would be ops == NULL). */
+	/* libdw's way to say "undefined" ("same value" would be ops == NULL). */
 	if (return_register >= 0 &&
 	    dwarf_frame_register(frame, return_register, memory, &ops, &num_ops) == 0 &&
 	    num_ops == 0 && ops == memory)

@@ -1,5 +1,5 @@
 /*
- * The section begins with a header, whose form depends on the version:
+ * pclntab, Go's table of functions. It begins with a header, whose layout depends on the version:
  *
  *	Go 1.2    magic  number of functions  index…          offsets count from the section's start
  *	Go 1.16   magic  number of functions  number of files  5 offsets: names … depths, functions
@@ -14,8 +14,8 @@
 
 #include <gelf.h>
 
-#include "base/leb128.h"
-#include "objfile/elf_section.h"
+#include "base/bytes.h"
+#include "objfile/objfile.h"
 
 #define MAGIC_1_2  0xfffffffbu
 #define MAGIC_1_16 0xfffffffau
@@ -25,10 +25,13 @@
 #define ADDRESS_BYTES      8
 #define TEXT_START_OFFSET  24  /* in the header */
 #define MODULE_TEXT_OFFSET 176 /* in the program's description */
-/* In a function's description, between where its name and where its depths are. */
+/* In a function's description (_func), between nameOff and pcsp. */
 #define BEFORE_DEPTHS_BYTES 8
 /* The linker puts the table at a multiple of 32. */
 #define TABLE_ALIGN 32
+
+/* Tables of large programs have some dozens of megabytes. */
+#define PLACE_MAX_BYTES (256u << 20)
 
 /* A section with an address, and its bytes. */
 struct go_place {
@@ -38,7 +41,7 @@ struct go_place {
 
 static bool read_place(Elf_Scn *scn, const GElf_Shdr *header, struct go_place *ret)
 {
-	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+	Elf_Data *data = scn && header->sh_size <= PLACE_MAX_BYTES ? elf_rawdata(scn, NULL) : NULL;
 
 	if (!data || !data->d_buf || (header->sh_flags & SHF_COMPRESSED))
 		return false;
@@ -53,7 +56,7 @@ static bool find_place(Elf *elf, const char *name, struct go_place *ret)
 	return read_place(elf_section_find(elf, name, &header), &header, ret);
 }
 
-/* A copy that reads from the offset on; failed where there is nothing. */
+/* A cursor that starts at the offset; failed if that is outside. */
 static struct bytes bytes_from(const struct bytes *bytes, uint64_t offset)
 {
 	struct bytes from = bytes_of(bytes->data, bytes->size);
@@ -105,7 +108,7 @@ static bool find_section(Elf *elf, struct go_place *ret)
 	       find_among_data(elf, ret);
 }
 
-/* The address that the dynamic linker will put there; 0 when it will put none. */
+/* The address that the dynamic linker relocates this word to; 0 if it does not. */
 static uint64_t find_relocation(Elf *elf, uint64_t elf_address)
 {
 	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
@@ -155,7 +158,7 @@ static void read_header_of_1_2(const struct bytes *section, struct go_table *ret
 	ret->index = bytes_from(section, 16);
 	ret->functions = *section;
 	ret->names = *section;
-	ret->depths = *section;
+	ret->pcsp = *section;
 }
 
 static void read_header(const struct bytes *section, bool has_text_start, struct go_table *ret)
@@ -168,7 +171,7 @@ static void read_header(const struct bytes *section, bool has_text_start, struct
 	bytes_skip(&header, has_text_start ? 16 : 8);
 	ret->names = bytes_from(section, bytes_u64(&header));
 	bytes_skip(&header, 16);
-	ret->depths = bytes_from(section, bytes_u64(&header));
+	ret->pcsp = bytes_from(section, bytes_u64(&header));
 	ret->functions = bytes_from(section, bytes_u64(&header));
 	ret->index = ret->functions;
 	if (header.failed)
@@ -220,33 +223,32 @@ bool go_table_read(const struct go_table *table, uint32_t index, struct go_funct
 		.name = bytes_string(&name),
 		.start = table->text_start + start,
 		.end = table->text_start + end,
-		.depths_offset = bytes_u32(&function),
+		.pcsp_offset = bytes_u32(&function),
 	};
 	return !entry.failed && !function.failed && ret->name && ret->start < ret->end;
 }
 
-struct go_depths go_depths_start(const struct go_table *table, uint64_t start,
-				 uint32_t depths_offset)
+struct go_pcsp go_pcsp_start(const struct go_table *table, uint64_t start, uint32_t pcsp_offset)
 {
-	return (struct go_depths){
-		.bytes = bytes_from(&table->depths, depths_offset),
+	return (struct go_pcsp){
+		.bytes = bytes_from(&table->pcsp, pcsp_offset),
 		.end = start,
 		.depth = -1,
 		.code_align = table->code_align,
 	};
 }
 
-bool go_depths_next(struct go_depths *depths)
+bool go_pcsp_next(struct go_pcsp *pcsp)
 {
-	uint64_t change = leb128_read_unsigned(&depths->bytes);
-	uint64_t distance = leb128_read_unsigned(&depths->bytes);
+	uint64_t change = leb128_read_unsigned(&pcsp->bytes);
+	uint64_t distance = leb128_read_unsigned(&pcsp->bytes);
 
 	/* The change is 0 at the end, but the first one may be 0 as well. */
-	if (depths->bytes.failed || (depths->is_started && change == 0) || distance == 0 ||
+	if (pcsp->bytes.failed || (pcsp->is_started && change == 0) || distance == 0 ||
 	    distance > UINT32_MAX)
 		return false;
-	depths->is_started = true;
-	depths->depth += (int32_t)(change & 1 ? ~(change >> 1) : change >> 1);
-	depths->end += distance * depths->code_align;
+	pcsp->is_started = true;
+	pcsp->depth += (int32_t)(change & 1 ? ~(change >> 1) : change >> 1);
+	pcsp->end += distance * pcsp->code_align;
 	return true;
 }

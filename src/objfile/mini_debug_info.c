@@ -4,13 +4,13 @@
 #include <lzma.h>
 #include <stdint.h>
 
-#include "objfile/elf_section.h"
+#include "objfile/objfile.h"
 
-/* A symbol table of a few megabytes is large; a bomb shall not fill the memory. */
-#define UNPACKED_MAX_BYTES (256u << 20)
-#define DECODER_MAX_BYTES  (128u << 20)
+/* A symbol table of a few megabytes is large: this is against decompression bombs. */
+#define DECOMPRESSED_MAX_BYTES (256u << 20)
+#define DECODER_MAX_BYTES      (128u << 20)
 
-static int unpack(lzma_stream *stream, struct text *ret)
+static int decompress(lzma_stream *stream, struct text *ret)
 {
 	uint8_t chunk[65536];
 	size_t before = ret->length;
@@ -20,7 +20,7 @@ static int unpack(lzma_stream *stream, struct text *ret)
 		stream->next_out = chunk;
 		stream->avail_out = sizeof(chunk);
 		status = lzma_code(stream, LZMA_FINISH);
-		if (ret->length - before > UNPACKED_MAX_BYTES)
+		if (ret->length - before > DECOMPRESSED_MAX_BYTES)
 			return -EINVAL;
 		text_append(ret, chunk, sizeof(chunk) - stream->avail_out);
 		if (ret->failed)
@@ -44,7 +44,7 @@ int mini_debug_info_read(Elf *elf, struct text *ret)
 		return -ENOMEM;
 	stream.next_in = packed->d_buf;
 	stream.avail_in = packed->d_size;
-	err = unpack(&stream, ret);
+	err = decompress(&stream, ret);
 	lzma_end(&stream);
 	if (err)
 		text_truncate(ret, before);

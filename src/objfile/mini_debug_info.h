@@ -1,6 +1,6 @@
 /*
- * .gnu_debugdata: an ELF file with further function symbols, packed with xz, inside a stripped
- * program ("MiniDebugInfo").
+ * .gnu_debugdata ("MiniDebugInfo"): an ELF file with more function symbols, compressed by xz, inside
+ * of a stripped program. Fedora ships its packages with it.
  */
 #ifndef OBJFILE_MINI_DEBUG_INFO_H
 #define OBJFILE_MINI_DEBUG_INFO_H
@@ -11,7 +11,7 @@
 #include "base/text.h"
 
 /*
- * Unpack the section of an open ELF file.
+ * Decompress the section of an open ELF file.
  *
  * ret   the bytes of the inner ELF file are appended; the caller releases it. Unchanged on failure.
  *

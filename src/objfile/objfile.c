@@ -9,22 +9,20 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "objfile/call_proof.h"
+#include "objfile/code_flow.h"
 #include "objfile/debug_file.h"
-#include "objfile/debuginfod.h"
+#include "objfile/dwarf_source.h"
+#include "objfile/elf_file.h"
+#include "objfile/function_start.h"
 #include "objfile/mini_debug_info.h"
+#include "objfile/range_map.h"
 
-#define PAGE_BYTES 4096
+/* Code behind a symbol without size is followed this far. */
+#define FLOW_MAX_BYTES (4ull << 20)
 
-/* libdw keeps every debug section in memory: beyond this, lines and inlined calls go missing. */
-#define DEBUG_SECTIONS_MAX_BYTES (2ull << 30)
-
-struct segment {
-	uint64_t file_offset;
-	uint64_t file_size;
-	uint64_t elf_address;
-	uint64_t memory_size;
-	bool is_executable;
-};
+/* Where code cannot be followed, a symbol without size reaches this far. */
+#define UNKNOWN_FUNCTION_BYTES 4096
 
 /* A file that libelf reads from. */
 struct elf_source {
@@ -37,25 +35,35 @@ struct objfile {
 	char *path;
 	char *debug_root; /* NULL: no separate debug files */
 	bool allows_downloads;
+	const struct debug_opener *opener; /* of debug files; NULL: we may open them */
 	struct elf_source main;
-	ARRAY(struct segment) segments;
+	struct objfile_layout layout;
 	uint64_t entry;
+	uint16_t machine;
 	uint8_t build_id[BUILD_ID_SIZE_MAX];
 	uint8_t build_id_size;
 	bool has_symtab;
 
 	bool was_debug_file_sought;
 	bool was_dwarf_sought;
+	bool lacks_alternate;
 	struct elf_source debug; /* the separate debug file */
-	struct elf_source alternate;
-	Dwarf *dwarf;
-	uint64_t dwarf_size; /* in bytes, of its debug sections */
-	Dwarf *alternate_dwarf;
+	struct dwarf_source dwarf;
+	int alternate_fd;
+	struct dwarf_source alternate; /* what the debug information refers to (dwz) */
+
+	/*
+	 * The stretch of code without description that was followed last, and the functions found
+	 * there. Addresses are asked for in ascending order, so that one is enough.
+	 */
+	struct code_bounds followed;
+	struct range_map flow_functions;
 
 	struct symbol_table *symbols; /* NULL: not read yet */
-	struct text mini_bytes;       /* unpacked .gnu_debugdata */
+	struct text mini_bytes;       /* decompressed .gnu_debugdata */
 	Elf *mini_elf;
 	struct frame_info *frame_info; /* NULL: not read yet */
+	struct proven_calls calls;     /* that were asked for */
 };
 
 static void elf_source_close(struct elf_source *source)
@@ -69,15 +77,11 @@ static void elf_source_close(struct elf_source *source)
 /* Takes ownership of fd. */
 static int elf_source_open(int fd, struct elf_source *ret)
 {
-	ret->fd = fd;
-	elf_version(EV_CURRENT);
-	/* Not by mmap: a user may cut his file short at any time. */
-	ret->elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (ret->elf && elf_kind(ret->elf) == ELF_K_ELF)
-		return 0;
-	int err = ret->elf ? -ENOEXEC : -EINVAL;
+	int err = elf_file_begin(fd, &ret->elf);
 
-	elf_source_close(ret);
+	ret->fd = fd;
+	if (err)
+		elf_source_close(ret);
 	return err;
 }
 
@@ -88,17 +92,17 @@ static int read_segments(struct objfile *objfile)
 	if (elf_getphdrnum(objfile->main.elf, &num_segments))
 		return -EINVAL;
 	for (size_t i = 0; i < num_segments; i++) {
-		struct segment *segment;
+		struct objfile_segment *segment;
 		GElf_Phdr header;
 
 		if (!gelf_getphdr(objfile->main.elf, (int)i, &header))
 			return -EINVAL;
 		if (header.p_type != PT_LOAD)
 			continue;
-		segment = array_add(&objfile->segments);
+		segment = array_add(&objfile->layout.segments);
 		if (!segment)
 			return -ENOMEM;
-		*segment = (struct segment){
+		*segment = (struct objfile_segment){
 			.file_offset = header.p_offset,
 			.file_size = header.p_filesz,
 			.elf_address = header.p_vaddr,
@@ -128,6 +132,7 @@ static int read_headers(struct objfile *objfile)
 	if (!gelf_getehdr(objfile->main.elf, &header))
 		return -EINVAL;
 	objfile->entry = header.e_entry;
+	objfile->machine = header.e_machine;
 	err = read_segments(objfile);
 	if (err)
 		return err;
@@ -144,7 +149,7 @@ static struct objfile *objfile_new(const char *path, const char *debug_root)
 	if (!objfile)
 		return NULL;
 	objfile->num_refs = 1;
-	objfile->main.fd = objfile->debug.fd = objfile->alternate.fd = -1;
+	objfile->main.fd = objfile->debug.fd = objfile->alternate_fd = -1;
 	objfile->path = strdup(path);
 	objfile->debug_root = debug_root ? strdup(debug_root) : NULL;
 	if (!objfile->path || (debug_root && !objfile->debug_root)) {
@@ -189,11 +194,13 @@ void objfile_unref(struct objfile *objfile)
 	objfile_close_dwarf(objfile);
 	symbol_table_free(objfile->symbols);
 	frame_info_free(objfile->frame_info);
+	proven_calls_release(&objfile->calls);
+	range_map_release(&objfile->flow_functions);
 	elf_end(objfile->mini_elf);
 	text_release(&objfile->mini_bytes);
 	elf_source_close(&objfile->debug);
 	elf_source_close(&objfile->main);
-	array_release(&objfile->segments);
+	array_release(&objfile->layout.segments);
 	free(objfile->debug_root);
 	free(objfile->path);
 	free(objfile);
@@ -202,6 +209,11 @@ void objfile_unref(struct objfile *objfile)
 void objfile_allow_downloads(struct objfile *objfile)
 {
 	objfile->allows_downloads = true;
+}
+
+void objfile_set_opener(struct objfile *objfile, const struct debug_opener *opener)
+{
+	objfile->opener = opener;
 }
 
 const char *objfile_get_path(const struct objfile *objfile)
@@ -213,6 +225,16 @@ const uint8_t *objfile_get_build_id(const struct objfile *objfile, uint8_t *ret_
 {
 	*ret_size = objfile->build_id_size;
 	return objfile->build_id;
+}
+
+const struct objfile_layout *objfile_get_layout(const struct objfile *objfile)
+{
+	return &objfile->layout;
+}
+
+int objfile_get_fd(const struct objfile *objfile)
+{
+	return objfile->main.fd;
 }
 
 Elf *objfile_get_elf(const struct objfile *objfile)
@@ -229,7 +251,7 @@ uint64_t objfile_get_base(const struct objfile *objfile)
 {
 	uint64_t base = UINT64_MAX;
 
-	array_for_each (&objfile->segments, segment)
+	array_for_each (&objfile->layout.segments, segment)
 		if (segment->elf_address >= segment->file_offset &&
 		    segment->elf_address - segment->file_offset < base)
 			base = segment->elf_address - segment->file_offset;
@@ -243,9 +265,9 @@ bool objfile_has_symtab(const struct objfile *objfile)
 
 int objfile_get_elf_address(const struct objfile *objfile, uint64_t file_offset, uint64_t *ret)
 {
-	const struct segment *found = NULL;
+	const struct objfile_segment *found = NULL;
 
-	array_for_each (&objfile->segments, segment) {
+	array_for_each (&objfile->layout.segments, segment) {
 		if (file_offset < segment->file_offset ||
 		    file_offset - segment->file_offset >= segment->file_size)
 			continue;
@@ -258,24 +280,15 @@ int objfile_get_elf_address(const struct objfile *objfile, uint64_t file_offset,
 	return 0;
 }
 
-int objfile_get_bias(const struct objfile *objfile, uint64_t start, uint64_t file_offset,
+int objfile_get_bias(const struct objfile *objfile, const struct objfile_mapping *mapping,
 		     uint64_t *ret)
 {
-	const uint64_t last = PAGE_BYTES - 1;
-	uint64_t elf_address;
-
-	if (!objfile_get_elf_address(objfile, file_offset + last, &elf_address))
-		*ret = start + last - elf_address;
-	else if (!objfile_get_elf_address(objfile, file_offset, &elf_address))
-		*ret = start - elf_address;
-	else
-		return -ENOENT;
-	return 0;
+	return objfile_layout_get_bias(&objfile->layout, mapping, ret);
 }
 
 bool objfile_is_code(const struct objfile *objfile, uint64_t elf_address)
 {
-	array_for_each (&objfile->segments, segment) {
+	array_for_each (&objfile->layout.segments, segment) {
 		if (segment->is_executable && elf_address >= segment->elf_address &&
 		    elf_address - segment->elf_address < segment->memory_size)
 			return true;
@@ -285,23 +298,12 @@ bool objfile_is_code(const struct objfile *objfile, uint64_t elf_address)
 
 int objfile_read_code(const struct objfile *objfile, uint64_t elf_address, void *ret, size_t size)
 {
-	array_for_each (&objfile->segments, segment) {
-		uint64_t skipped = elf_address - segment->elf_address;
-
-		if (!segment->is_executable || elf_address < segment->elf_address ||
-		    skipped > segment->file_size || size > segment->file_size - skipped)
-			continue;
-		return pread(objfile->main.fd, ret, size,
-			     (off_t)(segment->file_offset + skipped)) == (ssize_t)size
-			       ? 0
-			       : -ENOENT;
-	}
-	return -ENOENT;
+	return objfile_layout_read_code(&objfile->layout, objfile->main.fd, elf_address, ret, size);
 }
 
 static int download_debug_file(const struct objfile *objfile, int *ret)
 {
-	if (!objfile->allows_downloads || !objfile->build_id_size || !debuginfod_is_wanted())
+	if (!objfile->allows_downloads || !objfile->build_id_size || !debuginfod_is_enabled())
 		return -ENOENT;
 	return debuginfod_find_debug_file(objfile->build_id, objfile->build_id_size, ret);
 }
@@ -316,17 +318,16 @@ static Elf *get_debug_elf(struct objfile *objfile)
 		.debug_root = objfile->debug_root,
 		.build_id = objfile->build_id,
 		.build_id_size = objfile->build_id_size,
+		.opener = objfile->opener,
 	};
 	int fd;
-	int err;
 
 	if (objfile->was_debug_file_sought || !objfile->debug_root)
 		return objfile->debug.elf;
 	objfile->was_debug_file_sought = true;
-	err = debug_file_open(&query, &fd);
-	if (err)
-		err = download_debug_file(objfile, &fd);
-	if (!err && elf_source_open(fd, &objfile->debug))
+	if (debug_file_open(&query, &fd) && download_debug_file(objfile, &fd))
+		return NULL; /* there is none, here or at a server */
+	if (elf_source_open(fd, &objfile->debug))
 		log_debug("%s: its debug file is not ELF, skipping", objfile->path);
 	return objfile->debug.elf;
 }
@@ -357,29 +358,212 @@ static int read_symbols(struct objfile *objfile)
 	return symbol_table_new(elfs, num_elfs, &objfile->symbols);
 }
 
-int objfile_find_symbol(struct objfile *objfile, uint64_t elf_address, struct symbol *ret)
+/* Find the functions of a stretch of code that nothing describes. */
+static int follow_code(struct objfile *objfile, const struct code_bounds *stretch)
+{
+	uint64_t size = stretch->end - stretch->start;
+	_cleanup_free_ uint8_t *code = NULL;
+	int err;
+
+	if (size > FLOW_MAX_BYTES)
+		size = FLOW_MAX_BYTES;
+	code = malloc(size);
+	if (!code)
+		return -ENOMEM;
+	range_map_release(&objfile->flow_functions);
+	objfile->followed = (struct code_bounds){0};
+	if (objfile->machine == EM_X86_64 &&
+	    !objfile_read_code(objfile, stretch->start, code, size))
+		err = code_flow_split(code, size, stretch->start, &objfile->flow_functions);
+	else
+		err = range_map_add(&objfile->flow_functions, stretch->start,
+				    stretch->start + (size < UNKNOWN_FUNCTION_BYTES
+							      ? size
+							      : UNKNOWN_FUNCTION_BYTES),
+				    0);
+	if (err)
+		return err;
+	err = range_map_finish(&objfile->flow_functions);
+	if (err)
+		return err;
+	objfile->followed = *stretch;
+	return 0;
+}
+
+/*
+ * The function that holds the address; symbol is the one without size that may reach there, NULL
+ * where there is none.
+ */
+static int find_bounds(struct objfile *objfile, const struct symbol *symbol, uint64_t elf_address,
+		       struct code_bounds *ret)
 {
 	struct frame_info *frame_info;
-	struct symbol symbol;
-	uint64_t start;
-	int err = objfile->symbols ? 0 : read_symbols(objfile);
+	const struct range *function;
+	struct code_bounds stretch;
+	int err = objfile_get_frame_info(objfile, &frame_info);
 
 	if (err)
 		return err;
-	err = symbol_table_find(objfile->symbols, elf_address, &symbol);
-	if (err)
+	err = frame_info_find_bounds(frame_info, elf_address, &stretch);
+	if (!err)
+		*ret = stretch;
+	if (err != -ENOENT || !symbol)
 		return err;
-	/* A symbol without size must not run on into a function that has none of its own. */
-	if (!symbol.is_size_known) {
-		err = objfile_get_frame_info(objfile, &frame_info);
+	if (stretch.start < symbol->start)
+		stretch.start = symbol->start;
+	if (stretch.end > symbol->end)
+		stretch.end = symbol->end;
+	if (elf_address < objfile->followed.start || elf_address >= objfile->followed.end) {
+		err = follow_code(objfile, &stretch);
 		if (err)
 			return err;
-		err = frame_info_find_function(frame_info, elf_address, &start);
-		if (err == -ENOMEM || (!err && start > symbol.start))
-			return err ? err : -ENOENT;
+	}
+	function = range_map_find(&objfile->flow_functions, elf_address);
+	if (!function)
+		return -ENOENT;
+	*ret = (struct code_bounds){function->start, function->end};
+	return 0;
+}
+
+static int find_candidate(struct objfile *objfile, uint64_t elf_address, struct symbol *ret)
+{
+	int err = objfile->symbols ? 0 : read_symbols(objfile);
+
+	return err ? err : symbol_table_find(objfile->symbols, elf_address, ret);
+}
+
+/*
+ * A signal handler returns to the begin of a trampoline, which no call is before. Unwinders look for
+ * the address before it all the same, so glibc lets the description of __restore_rt begin a byte
+ * early.
+ */
+static int find_trampoline(struct objfile *objfile, uint64_t elf_address, struct symbol *ret)
+{
+	struct frame_info *frame_info;
+	struct code_bounds bounds;
+	int err = objfile_get_frame_info(objfile, &frame_info);
+
+	if (err)
+		return err;
+	err = frame_info_find_bounds(frame_info, elf_address, &bounds);
+	if (err)
+		return err;
+	if (bounds.start != elf_address || bounds.end - bounds.start < 2)
+		return -ENOENT;
+	err = find_candidate(objfile, elf_address + 1, ret);
+	if (err)
+		return err;
+	if (ret->start != elf_address + 1)
+		return -ENOENT;
+	ret->start = elf_address;
+	return 0;
+}
+
+int objfile_find_symbol(struct objfile *objfile, uint64_t elf_address, struct symbol *ret)
+{
+	struct code_bounds bounds;
+	struct symbol symbol;
+	int err = find_candidate(objfile, elf_address, &symbol);
+
+	if (err == -ENOENT)
+		err = find_trampoline(objfile, elf_address, &symbol);
+	if (err)
+		return err;
+	if (!symbol.is_size_known) {
+		err = find_bounds(objfile, &symbol, elf_address, &bounds);
+		if (err)
+			return err;
+		if (bounds.start > symbol.start)
+			return -ENOENT;
 	}
 	*ret = symbol;
 	return 0;
+}
+
+/* What of the gap around the address is executable code in the file; empty where it is none. */
+static struct code_bounds clip_to_code(const struct objfile *objfile, uint64_t elf_address,
+				       struct code_bounds gap)
+{
+	array_for_each (&objfile->layout.segments, segment) {
+		uint64_t end = segment->elf_address + segment->file_size;
+
+		if (!segment->is_executable || elf_address < segment->elf_address ||
+		    elf_address >= end)
+			continue;
+		if (gap.start < segment->elf_address)
+			gap.start = segment->elf_address;
+		if (gap.end > end)
+			gap.end = end;
+		if (elf_address - gap.start > FUNCTION_START_REACH)
+			gap.start = elf_address - FUNCTION_START_REACH;
+		if (gap.end - elf_address > FUNCTION_START_REACH)
+			gap.end = elf_address + FUNCTION_START_REACH;
+		return gap;
+	}
+	return (struct code_bounds){elf_address, elf_address};
+}
+
+/* The start of a function that nothing describes, by what lies before it. */
+static int find_start(struct objfile *objfile, uint64_t elf_address, uint64_t *ret)
+{
+	_cleanup_free_ uint8_t *code = NULL;
+	struct frame_info *frame_info;
+	struct code_bounds gap;
+	struct symbol symbol;
+	size_t size;
+	size_t start;
+	int err = objfile_get_frame_info(objfile, &frame_info);
+
+	if (err)
+		return err;
+	if (objfile->machine != EM_X86_64 ||
+	    frame_info_find_bounds(frame_info, elf_address, &gap) != -ENOENT)
+		return -ENOENT;
+	gap = clip_to_code(objfile, elf_address, gap);
+	size = gap.end - gap.start;
+	if (!size)
+		return -ENOENT;
+	code = malloc(size);
+	if (!code)
+		return -ENOMEM;
+	if (objfile_read_code(objfile, gap.start, code, size) ||
+	    !function_start_find(code, size, gap.start, elf_address - gap.start, &start))
+		return -ENOENT;
+	/* The address would be in that function, had it not ended before. */
+	err = find_candidate(objfile, gap.start + start, &symbol);
+	if (err != -ENOENT)
+		return err ? err : -ENOENT;
+	*ret = gap.start + start;
+	return 0;
+}
+
+int objfile_find_function(struct objfile *objfile, uint64_t elf_address, uint64_t *ret_start)
+{
+	struct code_bounds bounds;
+	struct symbol symbol;
+	int err = find_candidate(objfile, elf_address, &symbol);
+	bool is_behind_symbol = !err;
+
+	if (err && err != -ENOENT)
+		return err;
+	err = find_bounds(objfile, !err && !symbol.is_size_known ? &symbol : NULL, elf_address,
+			  &bounds);
+	if (err == -ENOENT && !is_behind_symbol)
+		return find_start(objfile, elf_address, ret_start);
+	if (err)
+		return err;
+	*ret_start = bounds.start;
+	return 0;
+}
+
+struct proven_calls *objfile_get_proven_calls(struct objfile *objfile)
+{
+	return objfile->machine == EM_X86_64 || objfile->machine == EM_386 ? &objfile->calls : NULL;
+}
+
+bool objfile_is_32_bit(const struct objfile *objfile)
+{
+	return objfile->machine == EM_386;
 }
 
 int objfile_get_frame_info(struct objfile *objfile, struct frame_info **ret)
@@ -388,112 +572,81 @@ int objfile_get_frame_info(struct objfile *objfile, struct frame_info **ret)
 
 	if (!objfile->frame_info)
 		err = frame_info_new(objfile->main.elf, &objfile->frame_info);
-	if (!err)
-		*ret = objfile->frame_info;
-	return err;
-}
-
-/* Whether the file has debug information, of a size that we want to hold: *ret_size, in bytes. */
-static bool has_debug_info(Elf *elf, const char *path, uint64_t *ret_size)
-{
-	bool is_found = false;
-	uint64_t size = 0;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		GElf_Shdr header;
-		GElf_Chdr packed;
-		const char *name;
-
-		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (!name ||
-		    (!string_starts_with(name, ".debug_") && !string_starts_with(name, ".zdebug_")))
-			continue;
-		if ((header.sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &packed))
-			header.sh_size = packed.ch_size;
-		if (header.sh_size > DEBUG_SECTIONS_MAX_BYTES)
-			size = DEBUG_SECTIONS_MAX_BYTES;
-		size += header.sh_size;
-		if (string_ends_with(name, "debug_info") && header.sh_size)
-			is_found = true;
-	}
-	if (is_found && size > DEBUG_SECTIONS_MAX_BYTES) {
-		log_debug("%s: debug information is too large, skipping", path);
-		return false;
-	}
-	*ret_size = size;
-	return is_found;
+	if (err)
+		return err;
+	*ret = objfile->frame_info;
+	return 0;
 }
 
 /*
- * libdw would open the alternate file by itself, at any path that the file says. We choose it;
- * without it, references into it would make wrong names, so that there are better none.
+ * libdw would open the alternate file at any path that the (untrusted) file names. We open it
+ * ourselves. Without it, references into it would give wrong names, so DWARF is not used then.
  */
 static int open_alternate(struct objfile *objfile)
 {
-	int fd;
-	int err = objfile->debug_root
-			  ? debug_file_open_alternate(objfile->dwarf, objfile->debug_root, &fd)
-			  : -ENOENT;
+	struct debug_file_query query = {
+		.path = objfile->path,
+		.fd = objfile->main.fd,
+		.debug_root = objfile->debug_root,
+		.opener = objfile->opener,
+	};
+	int err = objfile->debug_root ? debug_file_open_alternate(objfile->dwarf.dwarf, &query,
+								  &objfile->alternate_fd)
+				      : -ENOENT;
 
 	if (err)
 		return err;
-	err = elf_source_open(fd, &objfile->alternate);
+	err = dwarf_source_open(objfile->alternate_fd, objfile->path, &objfile->alternate);
 	if (err)
-		return err;
-	objfile->alternate_dwarf = dwarf_begin_elf(objfile->alternate.elf, DWARF_C_READ, NULL);
-	if (!objfile->alternate_dwarf)
 		return -EINVAL;
-	dwarf_setalt(objfile->dwarf, objfile->alternate_dwarf);
+	dwarf_setalt(objfile->dwarf.dwarf, objfile->alternate.dwarf);
 	return 0;
+}
+
+static int open_dwarf(struct objfile *objfile)
+{
+	int err = dwarf_source_open(objfile->main.fd, objfile->path, &objfile->dwarf);
+
+	if (err && get_debug_elf(objfile))
+		err = dwarf_source_open(objfile->debug.fd, objfile->path, &objfile->dwarf);
+	return err;
 }
 
 Dwarf *objfile_get_dwarf(struct objfile *objfile)
 {
-	Elf *elf = objfile->main.elf;
-	uint64_t size;
 	int err;
 
 	if (objfile->was_dwarf_sought)
-		return objfile->dwarf;
+		return objfile->dwarf.dwarf;
 	objfile->was_dwarf_sought = true;
-	if (!has_debug_info(elf, objfile->path, &size)) {
-		elf = get_debug_elf(objfile);
-		if (!elf || !has_debug_info(elf, objfile->path, &size))
-			return NULL;
-	}
-	objfile->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (!objfile->dwarf)
+	if (open_dwarf(objfile))
 		return NULL;
-	objfile->dwarf_size = size;
 	err = open_alternate(objfile);
 	if (err && err != -ENODATA) {
 		log_debug("%s: the file its debug information refers to is missing, skipping",
 			  objfile->path);
 		objfile_close_dwarf(objfile);
 		objfile->was_dwarf_sought = true;
+		objfile->lacks_alternate = true;
 	}
-	return objfile->dwarf;
+	return objfile->dwarf.dwarf;
 }
 
 void objfile_close_dwarf(struct objfile *objfile)
 {
-	if (objfile->dwarf)
-		dwarf_end(objfile->dwarf);
-	if (objfile->alternate_dwarf)
-		dwarf_end(objfile->alternate_dwarf);
-	elf_source_close(&objfile->alternate);
-	objfile->dwarf = NULL;
-	objfile->alternate_dwarf = NULL;
-	objfile->dwarf_size = 0;
+	dwarf_source_close(&objfile->dwarf);
+	dwarf_source_close(&objfile->alternate);
+	cleanup_closep(&objfile->alternate_fd);
+	objfile->alternate_fd = -1;
 	objfile->was_dwarf_sought = false;
+}
+
+bool objfile_lacks_alternate(const struct objfile *objfile)
+{
+	return objfile->lacks_alternate;
 }
 
 uint64_t objfile_get_dwarf_size(const struct objfile *objfile)
 {
-	return objfile->dwarf_size;
+	return objfile->dwarf.size + objfile->alternate.size;
 }

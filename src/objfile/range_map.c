@@ -20,7 +20,7 @@ int range_map_add(struct range_map *map, uint64_t start, uint64_t end, uint32_t 
 	return 0;
 }
 
-/* Outer before inner; of equal ranges the one that stays comes last, as the innermost. */
+/* Outer before inner; of equal ranges, the one that wins comes last, as the innermost. */
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct range *a = left;
@@ -33,20 +33,20 @@ static int compare_ranges(const void *left, const void *right)
 	return (a->value < b->value) - (a->value > b->value);
 }
 
-/* The pieces of a map while it is cut, and the ranges that are still open, outermost first. */
+/* The disjoint chunks of a map so far, and the ranges that are still open, outermost first. */
 struct cutter {
-	struct range_map pieces;
+	struct range_map chunks;
 	ARRAY(struct range) open;
-	uint64_t position; /* everything below it is in pieces */
+	uint64_t position; /* everything below it is in chunks */
 };
 
-/* Emit what is left of the open ranges below `limit`, innermost first. */
-static int cut_until(struct cutter *cutter, uint64_t limit)
+/* Emit the rest of the open ranges up to `limit`, innermost first. */
+static int split_until(struct cutter *cutter, uint64_t limit)
 {
 	while (cutter->open.length) {
 		const struct range *top = &cutter->open.items[cutter->open.length - 1];
 		uint64_t end = top->end < limit ? top->end : limit;
-		int err = range_map_add(&cutter->pieces, cutter->position, end, top->value);
+		int err = range_map_add(&cutter->chunks, cutter->position, end, top->value);
 
 		if (err)
 			return err;
@@ -66,7 +66,7 @@ static int cut(struct cutter *cutter, const struct range_map *map)
 	array_for_each (&map->ranges, range) {
 		struct range *top;
 
-		err = cut_until(cutter, range->start);
+		err = split_until(cutter, range->start);
 		if (err)
 			return err;
 		cutter->position = range->start;
@@ -75,7 +75,7 @@ static int cut(struct cutter *cutter, const struct range_map *map)
 			return -ENOMEM;
 		*top = *range;
 	}
-	return cut_until(cutter, UINT64_MAX);
+	return split_until(cutter, UINT64_MAX);
 }
 
 int range_map_finish(struct range_map *map)
@@ -89,11 +89,11 @@ int range_map_finish(struct range_map *map)
 	err = cut(&cutter, map);
 	array_release(&cutter.open);
 	if (err) {
-		range_map_release(&cutter.pieces);
+		range_map_release(&cutter.chunks);
 		return err;
 	}
 	range_map_release(map);
-	*map = cutter.pieces;
+	*map = cutter.chunks;
 	return 0;
 }
 
@@ -103,13 +103,18 @@ static size_t count_up_to(const struct range_map *map, uint64_t address)
 	return array_count_front(&map->ranges, range, range->start <= address);
 }
 
-const struct range *range_map_find(const struct range_map *map, uint64_t address)
+const struct range *range_map_find_last(const struct range_map *map, uint64_t address)
 {
 	size_t count = count_up_to(map, address);
 
-	if (!count || address >= map->ranges.items[count - 1].end)
-		return NULL;
-	return &map->ranges.items[count - 1];
+	return count ? &map->ranges.items[count - 1] : NULL;
+}
+
+const struct range *range_map_find(const struct range_map *map, uint64_t address)
+{
+	const struct range *last = range_map_find_last(map, address);
+
+	return last && address < last->end ? last : NULL;
 }
 
 const struct range *range_map_find_next(const struct range_map *map, uint64_t address)

@@ -2,32 +2,48 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "objfile/go_table.h"
+#include "objfile/plt.h"
 #include "objfile/range_map.h"
 
 /* After every symbol. */
 #define RANK_OF_GO_TABLE 8
+#define RANK_OF_STUB     9
+
+/*
+ * The names of a hostile file may all be ends of one string of megabytes, and comparing them whole
+ * would take minutes.
+ */
+#define COMPARED_BYTES 1024
 
 struct symbol_candidate {
 	uint64_t start;
 	uint64_t end; /* equal to start: size unknown */
 	uint64_t section_end;
 	const char *name;
-	uint8_t rank; /* the lower the better: by type, then by binding */
+	uint8_t rank; /* lower is better: by type, then by binding */
+	bool is_ifunc;
 };
 
 struct symbol_table {
 	ARRAY(struct symbol_candidate) candidates;
+	ARRAY(char *) stub_names;
 	struct range_map map; /* values: index in candidates */
 };
 
 static size_t count_underscores(const char *name)
 {
-	return strspn(name, "_");
+	size_t count = 0;
+
+	while (count < COMPARED_BYTES && name[count] == '_')
+		count++;
+	return count;
 }
 
 int symbol_names_compare(const char *a, const char *b)
@@ -39,11 +55,11 @@ int symbol_names_compare(const char *a, const char *b)
 
 	if (underscores_a != underscores_b)
 		return underscores_a < underscores_b ? -1 : 1;
-	length_a = strlen(a);
-	length_b = strlen(b);
+	length_a = strnlen(a, COMPARED_BYTES);
+	length_b = strnlen(b, COMPARED_BYTES);
 	if (length_a != length_b)
 		return length_a < length_b ? -1 : 1;
-	return strcmp(a, b);
+	return strncmp(a, b, COMPARED_BYTES);
 }
 
 /* Executable sections; the values mean nothing. */
@@ -65,8 +81,8 @@ static int map_code_sections(Elf *elf, struct range_map *ret)
 }
 
 /*
- * Assembly labels have no type. Mapping symbols of ARM and RISC-V ("$x", "$d.1") and labels that
- * the assembler keeps to itself (".L1", ".annobin_…") name no function.
+ * Labels in assembly have no type, and may well be functions. Mapping symbols of ARM and RISC-V
+ * ("$x", "$d.1") and local labels (".L1", ".annobin_…") are none.
  */
 static bool is_function_name(const char *name, unsigned char type)
 {
@@ -90,7 +106,7 @@ static uint8_t rank_symbol(const GElf_Sym *symbol)
 	}
 }
 
-/* The names of a symbol section. Only strings that end inside it are handed out. */
+/* The string table of a symbol section. Strings without a NUL inside of it are not used. */
 struct string_section {
 	const char *data;
 	size_t size; /* up to and with the last NUL */
@@ -149,6 +165,7 @@ static int add_symbol(struct symbol_table *table, const struct range_map *sectio
 				     .end = symbol->st_value + symbol->st_size,
 				     .name = name,
 				     .rank = rank_symbol(symbol),
+				     .is_ifunc = type == STT_GNU_IFUNC,
 			     });
 }
 
@@ -158,27 +175,30 @@ static int add_symbol_section(struct symbol_table *table, const struct range_map
 	struct string_section strings = open_strings(elf, header->sh_link);
 	Elf_Data *data = elf_getdata(scn, NULL);
 	GElf_Sym symbol;
-	int err = 0;
+	int err;
 
 	if (!data || !strings.size)
 		return 0;
-	for (int i = 0; !err && gelf_getsym(data, i, &symbol); i++)
+	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
 		err = add_symbol(table, sections, strings, &symbol);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-/* The names of Go's own table stay when the symbols are stripped. */
+/* Go's pclntab has names even in stripped programs. */
 static int add_go_table(struct symbol_table *table, const struct range_map *sections, Elf *elf)
 {
 	struct go_table functions;
-	int err = 0;
+	int err;
 
 	if (!go_table_find(elf, &functions))
 		return 0;
-	for (uint32_t i = 0; !err && i < functions.num_functions; i++) {
+	for (uint32_t i = 0; i < functions.num_functions; i++) {
 		struct go_function function;
 
-		if (go_table_read(&functions, i, &function) && function.name[0])
+		if (go_table_read(&functions, i, &function) && function.name[0]) {
 			err = add_candidate(table, sections,
 					    (struct symbol_candidate){
 						    .start = function.start,
@@ -186,27 +206,32 @@ static int add_go_table(struct symbol_table *table, const struct range_map *sect
 						    .name = function.name,
 						    .rank = RANK_OF_GO_TABLE,
 					    });
+			if (err)
+				return err;
+		}
 	}
-	return err;
+	return 0;
 }
 
 static int add_elf(struct symbol_table *table, Elf *elf)
 {
-	struct range_map sections = {0};
+	_cleanup_(range_map_release) struct range_map sections = {0};
 	int err = map_code_sections(elf, &sections);
 
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn && !err; scn = elf_nextscn(elf, scn)) {
+	if (err)
+		return err;
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
 		GElf_Shdr header;
 
 		if (!gelf_getshdr(scn, &header))
 			continue;
-		if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-			err = add_symbol_section(table, &sections, elf, scn, &header);
+		if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)
+			continue;
+		err = add_symbol_section(table, &sections, elf, scn, &header);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = add_go_table(table, &sections, elf);
-	range_map_release(&sections);
-	return err;
+	return add_go_table(table, &sections, elf);
 }
 
 /* The better of two names for one start comes first. */
@@ -220,6 +245,73 @@ static int compare_candidates(const void *left, const void *right)
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
 	return symbol_names_compare(a->name, b->name);
+}
+
+static void sort_candidates(struct symbol_table *table)
+{
+	if (table->candidates.length)
+		qsort(table->candidates.items, table->candidates.length,
+		      sizeof(*table->candidates.items), compare_candidates);
+}
+
+/* The function whose implementation is chosen by code at this address; NULL: not known. */
+static const char *find_ifunc(const struct symbol_table *table, uint64_t resolver,
+			      size_t num_sorted)
+{
+	const struct symbol_candidate *items = table->candidates.items;
+	size_t i = count_front(items, num_sorted, candidate, candidate->start < resolver);
+
+	for (; i < num_sorted && items[i].start == resolver; i++)
+		if (items[i].is_ifunc)
+			return items[i].name;
+	return NULL;
+}
+
+/* "abs@plt", or "*ABS*+0x9f550@plt" as binutils has it. NULL when out of memory. */
+static char *make_stub_name(const char *symbol, uint64_t resolver)
+{
+	char *name;
+	int length = symbol ? asprintf(&name, "%s@plt", symbol)
+			    : asprintf(&name, "*ABS*+0x%" PRIx64 "@plt", resolver);
+
+	return length < 0 ? NULL : name;
+}
+
+/* Symbols must be there and sorted: ifuncs take their names from them. */
+static int add_stubs(struct symbol_table *table, Elf *elf)
+{
+	_cleanup_(range_map_release) struct range_map sections = {0};
+	_cleanup_(plt_release) struct plt plt = {0};
+	size_t num_sorted = table->candidates.length;
+	int err = plt_read(elf, &plt);
+
+	if (err || !plt.stubs.length)
+		return err;
+	err = map_code_sections(elf, &sections);
+	if (err)
+		return err;
+	array_for_each (&plt.stubs, stub) {
+		const char *symbol = stub->symbol;
+		char **name = array_add(&table->stub_names);
+
+		if (!name)
+			return -ENOMEM;
+		if (!symbol)
+			symbol = find_ifunc(table, stub->resolver, num_sorted);
+		*name = make_stub_name(symbol, stub->resolver);
+		if (!*name)
+			return -ENOMEM;
+		err = add_candidate(table, &sections,
+				    (struct symbol_candidate){
+					    .start = stub->start,
+					    .end = stub->end,
+					    .name = *name,
+					    .rank = RANK_OF_STUB,
+				    });
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int map_sized(struct symbol_table *table)
@@ -242,11 +334,11 @@ static int map_sized(struct symbol_table *table)
  */
 static int map_unsized(struct symbol_table *table)
 {
-	struct range_map gaps = {0};
+	_cleanup_(range_map_release) struct range_map gaps = {0};
 	uint64_t next_label = UINT64_MAX;
-	int err = 0;
+	int err;
 
-	for (size_t i = table->candidates.length; i-- > 0 && !err;) {
+	for (size_t i = table->candidates.length; i-- > 0;) {
 		const struct symbol_candidate *label = &table->candidates.items[i];
 		const struct range *next;
 		uint64_t end = label->section_end;
@@ -263,35 +355,47 @@ static int map_unsized(struct symbol_table *table)
 		if (next_label < end)
 			end = next_label;
 		err = range_map_add(&gaps, label->start, end, (uint32_t)i);
+		if (err)
+			return err;
 		next_label = label->start;
 	}
 	array_for_each (&gaps.ranges, gap) {
-		if (!err)
-			err = range_map_add(&table->map, gap->start, gap->end, gap->value);
+		err = range_map_add(&table->map, gap->start, gap->end, gap->value);
+		if (err)
+			return err;
 	}
-	range_map_release(&gaps);
-	return err ? err : range_map_finish(&table->map);
+	return range_map_finish(&table->map);
+}
+
+static void symbol_table_freep(struct symbol_table **table)
+{
+	symbol_table_free(*table);
 }
 
 int symbol_table_new(Elf *const elfs[], size_t num_elfs, struct symbol_table **ret)
 {
-	struct symbol_table *table = calloc(1, sizeof(*table));
-	int err = table ? 0 : -ENOMEM;
+	_cleanup_(symbol_table_freep) struct symbol_table *table = calloc(1, sizeof(*table));
+	int err;
 
-	for (size_t i = 0; i < num_elfs && !err; i++)
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < num_elfs; i++) {
 		err = add_elf(table, elfs[i]);
-	if (!err && table->candidates.length)
-		qsort(table->candidates.items, table->candidates.length,
-		      sizeof(*table->candidates.items), compare_candidates);
-	if (!err)
-		err = map_sized(table);
-	if (!err)
-		err = map_unsized(table);
-	if (err) {
-		symbol_table_free(table);
-		return err;
+		if (err)
+			return err;
 	}
-	*ret = table;
+	sort_candidates(table);
+	err = num_elfs ? add_stubs(table, elfs[0]) : 0;
+	if (err)
+		return err;
+	sort_candidates(table);
+	err = map_sized(table);
+	if (err)
+		return err;
+	err = map_unsized(table);
+	if (err)
+		return err;
+	*ret = return_ptr(table);
 	return 0;
 }
 
@@ -299,6 +403,9 @@ void symbol_table_free(struct symbol_table *table)
 {
 	if (!table)
 		return;
+	array_for_each (&table->stub_names, name)
+		free(*name);
+	array_release(&table->stub_names);
 	array_release(&table->candidates);
 	range_map_release(&table->map);
 	free(table);
@@ -315,6 +422,7 @@ int symbol_table_find(const struct symbol_table *table, uint64_t elf_address, st
 	*ret = (struct symbol){
 		.name = candidate->name,
 		.start = candidate->start,
+		.end = range->end,
 		.is_size_known = candidate->end != candidate->start,
 	};
 	return 0;

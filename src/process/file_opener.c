@@ -9,61 +9,54 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
+#include "process/foreign_file.h"
 
 /* Of a vdso; those of today have 4 to 16 KiB. */
 #define VDSO_MAX_BYTES (256u << 10)
 
-static int open_regular(const char *path, struct opened_file *ret)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-
-	if (fd < 0 || fstat(fd, &status))
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -ENOENT;
-	*ret = (struct opened_file){
-		.fd = fd,
-		.dev_major = major(status.st_dev),
-		.dev_minor = minor(status.st_dev),
-		.inode = status.st_ino,
-	};
-	fd = -1;
-	return 0;
-}
-
 /*
- * Build IDs decide where the mapping has one: a file without one is then another file. Device
- * numbers are not compared, because those of btrfs and overlayfs differ between maps and stat.
- * A map_files link needs no inode check: it leads to the mapped file, whatever its numbers.
+ * If the mapping has a build ID, it decides: a file without one is then another file. Otherwise the
+ * inode does, but not the device, because those of btrfs and overlayfs differ between maps and stat.
+ * A map_files link needs no check: it always leads to the mapped file.
  */
-static bool is_wanted(const struct opened_file *opened, const struct file_identity *identity,
-		      bool can_read_build_id, bool is_map_files)
+static bool is_match(const struct opened_file *opened, const struct file_identity *identity,
+		     bool can_read_build_id, bool is_right_inode)
 {
 	if (identity->build_id_size && can_read_build_id)
 		return identity->build_id_size == opened->build_id_size &&
 		       memcmp(identity->build_id, opened->build_id, opened->build_id_size) == 0;
-	return is_map_files || !identity->inode || identity->inode == opened->inode;
+	return is_right_inode;
 }
 
-/* Returns 0 when the file is there and is the wanted one, else negative errno. */
-static int try_path(const char *path, file_build_id_reader read_build_id,
-		    const struct file_identity *identity, bool is_map_files,
-		    struct opened_file *ret)
+/* Returns 0 if what was found is the mapped file, else negative errno. */
+static int try_found(const struct file_opener *opener, const struct foreign_file *found,
+		     const struct file_identity *identity, bool is_map_files,
+		     struct opened_file *ret)
 {
-	struct opened_file opened = {0};
-	int err = open_regular(path, &opened);
+	struct opened_file opened = {.fd = -1,
+				     .dev_major = found->dev_major,
+				     .dev_minor = found->dev_minor,
+				     .inode = found->inode};
+	bool is_right_inode = is_map_files || !identity->inode || identity->inode == opened.inode;
 
-	if (err)
-		return err;
-	if (!read_build_id || read_build_id(opened.fd, opened.build_id, &opened.build_id_size))
+	opened.known = opener->find_known(identity, &opened, opener->context);
+	if (opened.known != FILE_NONE && (identity->build_id_size || is_right_inode)) {
+		*ret = opened;
+		return 0;
+	}
+	opened.known = FILE_NONE;
+	opened.fd = foreign_file_open(opener->slow_opener, found);
+	if (opened.fd < 0)
+		return opened.fd;
+	if (!opener->reader.read || opener->reader.read(opener->reader.context, opened.fd,
+							opened.build_id, &opened.build_id_size))
 		opened.build_id_size = 0;
 	assert(opened.build_id_size <= FILE_BUILD_ID_MAX_BYTES);
-	if (!is_wanted(&opened, identity, read_build_id != NULL, is_map_files)) {
+	if (!is_match(&opened, identity, opener->reader.read != NULL, is_right_inode)) {
 		close(opened.fd);
 		return -ESTALE;
 	}
@@ -71,43 +64,62 @@ static int try_path(const char *path, file_build_id_reader read_build_id,
 	return 0;
 }
 
+/*
+ * Where the file of a mapping may be found, the surest first: the kernel's own link to it, which
+ * needs a capability; the path as the process sees it, or its parent, if it is gone by now; the
+ * path as we see it.
+ */
 enum place { MAP_FILES, OWN_ROOT, PARENT_ROOT, OUR_ROOT, NUM_PLACES };
 
-static void print_place(struct text *text, enum place place, const char *proc_root, pid_t pid,
-			uint64_t start, uint64_t end, const char *path)
+static int find_at(const struct file_opener *opener, enum place place, pid_t pid, uint64_t start,
+		   uint64_t end, const char *path, struct foreign_file *ret)
 {
+	_cleanup_(text_release) struct text place_path = {0};
+
 	if (place == MAP_FILES)
-		text_printf(text, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, proc_root, pid, start,
-			    end);
+		text_printf(&place_path, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, opener->proc_root,
+			    pid, start, end);
 	else if (place == OUR_ROOT)
-		text_append_string(text, path);
+		text_append_string(&place_path, "/");
 	else
-		text_printf(text, "%s/%d/root%s", proc_root, pid, path);
+		text_printf(&place_path, "%s/%d/root", opener->proc_root, pid);
+	if (place_path.failed)
+		return -ENOMEM;
+	return place == MAP_FILES
+		       ? foreign_file_follow(place_path.data, ret)
+		       : foreign_file_find(opener->slow_opener, place_path.data, path, 0, ret);
 }
 
-int file_opener_open(const char *proc_root, file_build_id_reader read_build_id, pid_t pid,
-		     pid_t parent_pid, uint64_t start, uint64_t end,
-		     const struct file_identity *identity, struct opened_file *ret)
+int file_opener_open(const struct file_opener *opener, pid_t pid, pid_t parent_pid, uint64_t start,
+		     uint64_t end, const struct file_identity *identity, struct opened_file *ret)
 {
 	bool another_was_found = false;
+	enum place end_place = opener->own_view_only ? PARENT_ROOT : NUM_PLACES;
 
-	for (enum place place = MAP_FILES; place < NUM_PLACES; place++) {
-		_cleanup_(text_release) struct text path = {0};
+	for (enum place place = MAP_FILES; place < end_place; place++) {
+		struct foreign_file found;
 		int err;
 
 		if (place == PARENT_ROOT && !parent_pid)
 			continue;
-		print_place(&path, place, proc_root, place == PARENT_ROOT ? parent_pid : pid, start,
-			    end, identity->path);
-		if (path.failed)
-			return -ENOMEM;
-		err = try_path(path.data, read_build_id, identity, place == MAP_FILES, ret);
+		err = find_at(opener, place, place == PARENT_ROOT ? parent_pid : pid, start, end,
+			      identity->path, &found);
+		if (err == -ENOMEM)
+			return err;
+		if (!err) {
+			err = try_found(opener, &found, identity, place == MAP_FILES, ret);
+			close(found.handle);
+		}
 		if (!err)
 			return 0;
+		/* The other places are likely on the same file system. */
+		if (err == -ETIMEDOUT)
+			break;
 		if (err == -ESTALE && place != MAP_FILES)
 			another_was_found = true;
 	}
-	*ret = (struct opened_file){.fd = -1, .another_was_found = another_was_found};
+	*ret = (struct opened_file){
+		.fd = -1, .known = FILE_NONE, .another_was_found = another_was_found};
 	return 0;
 }
 
@@ -132,21 +144,6 @@ static size_t vdso_size(const char *image)
 	return size;
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, data, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		data += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 int file_opener_open_vdso(int *ret)
 {
 	_cleanup_close_ int fd = -1;
@@ -158,9 +155,10 @@ int file_opener_open_vdso(int *ret)
 	if (vdso_size(image) > VDSO_MAX_BYTES)
 		return -EFBIG;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
-	if (fd < 0)
+	/* A memfd begins with 0777; it is our word, and nobody else's. */
+	if (fd < 0 || fchmod(fd, 0600))
 		return -errno;
-	err = write_all(fd, image, vdso_size(image));
+	err = file_write_fd(fd, image, vdso_size(image));
 	if (err)
 		return err;
 	*ret = fd;

@@ -1,9 +1,15 @@
 /*
- * A file has one number but may be named in two ways: a scan of /proc knows its device and inode,
- * an event its build ID. Both lead to the number: a build ID that was read from the opened file
- * is indexed like one that an event brought, and the other way round with the inode. Device and
- * inode are kept apart from the files, because one file may have several: every container
- * sees it on an overlayfs of its own.
+ * A file has one number but two identities: a scan of /proc reports its device and inode, a mapping
+ * event its build ID. There is an index for each.
+ *
+ * Both are claims. Two files of one path and build ID are one only if one user owns both, and what
+ * owns a file is known when it is open; device and inode that the kernel reports of a mapping are not
+ * always those of the file (btrfs, overlayfs), and are given to another file system when theirs is
+ * gone. They are sure while they are those of a file that is open here, and only then.
+ *
+ * Containers of one image have each file on a device of their own. To know it again without reading
+ * its build ID, its device and inode are kept as an alias, if the file is root's or ours: where an
+ * alias is wrong by now, another file gets their names, and not they those of another.
  */
 #include "process/file_table.h"
 
@@ -11,38 +17,58 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "base/text.h"
+#include "process/code_owner.h"
 #include "process/file_opener.h"
+#include "process/slow_opener.h"
 
 #define DELETED_SUFFIX " (deleted)"
 #define MEMFD_PREFIX   "/memfd:"
 #define SYSV_PREFIX    "/SYSV"
-#define RESERVED_FDS   256 /* for everything else that the program opens */
+#define RESERVED_FDS   256 /* for all other files and events of the program */
 #define OPEN_FILES_MIN 64
 #define FOUR_GIB       (1ull << 32)
 
-struct inode_alias {
+/* Where a file was found, too, that is one with another. */
+struct file_alias {
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint64_t inode;
 	uint32_t file;
 };
 
+/* Files that were opened as a user's processes mapped them. */
+struct user_files {
+	uid_t user;
+	size_t num_open;
+};
+INTERN_TABLE(user_files_table, struct user_files, user);
+
 struct file_table {
 	char *proc_root;
-	file_build_id_reader read_build_id;
+	struct file_build_id_reader reader;
+	struct slow_opener *slow_opener; /* NULL: none was started */
 	ARRAY(struct mapped_file) files;
-	ARRAY(struct inode_alias) aliases;
+	ARRAY(struct file_alias) aliases;
 	struct hash_index by_build_id; /* and path, to files */
-	struct hash_index by_inode;    /* and device and path, to aliases */
+	struct hash_index by_inode;    /* and device and path, to files */
+	struct hash_index by_alias;    /* likewise, to aliases */
+	struct user_files_table users;
 	size_t max_open;
 	size_t num_open;
 	uint64_t num_unopened;
 };
 
+/*
+ * Each file stays open as long as the table lives: its path may lead elsewhere, or nowhere, a
+ * moment later.
+ */
 static size_t open_files_limit(void)
 {
 	struct rlimit limit;
@@ -52,14 +78,51 @@ static size_t open_files_limit(void)
 	return limit.rlim_cur - RESERVED_FDS;
 }
 
-struct file_table *file_table_new(const char *proc_root, file_build_id_reader read_build_id)
+static bool is_full(const struct file_table *table)
+{
+	return table->num_open >= table->max_open;
+}
+
+/*
+ * A user may have as many as are left, so that there are always some for the next one. Whose a file is
+ * says nothing: anybody can map the system's.
+ *
+ * Returns whether one more is too many; else counts it. Without memory nobody is refused.
+ */
+static bool is_share_used_up(struct file_table *table, pid_t pid)
+{
+	struct code_owner process;
+	struct user_files wanted;
+	struct user_files *user;
+	uint32_t number;
+
+	if (is_full(table))
+		return true;
+	/* Until then everybody may. */
+	if (table->num_open < table->max_open / 4)
+		return false;
+	/* Those that are gone already have one share. */
+	if (code_owner_read(table->proc_root, pid, &process))
+		process.uid = FILE_OWNER_UNKNOWN;
+	wanted = (struct user_files){process.uid, 0};
+	if (process.uid == 0 || user_files_table_intern(&table->users, &wanted, &number))
+		return false;
+	user = &table->users.items[number];
+	if (user->num_open >= table->max_open - table->num_open)
+		return true;
+	user->num_open++;
+	return false;
+}
+
+struct file_table *file_table_new(const char *proc_root, const struct file_build_id_reader *reader)
 {
 	struct file_table *table = calloc(1, sizeof(*table));
 
 	if (!table)
 		return NULL;
 	table->proc_root = strdup(proc_root);
-	table->read_build_id = read_build_id;
+	if (reader)
+		table->reader = *reader;
 	table->max_open = open_files_limit();
 	if (!table->proc_root) {
 		file_table_free(table);
@@ -77,11 +140,24 @@ void file_table_free(struct file_table *table)
 		free(file->path);
 	}
 	array_release(&table->files);
-	array_release(&table->aliases);
 	hash_index_release(&table->by_build_id);
 	hash_index_release(&table->by_inode);
+	hash_index_release(&table->by_alias);
+	user_files_table_release(&table->users);
+	array_release(&table->aliases);
+	slow_opener_free(table->slow_opener);
 	free(table->proc_root);
 	free(table);
+}
+
+int file_table_start_opener(struct file_table *table)
+{
+	return table->slow_opener ? 0 : slow_opener_new(&table->slow_opener);
+}
+
+struct slow_opener *file_table_get_opener(const struct file_table *table)
+{
+	return table->slow_opener;
 }
 
 static uint64_t build_id_hash(const struct file_identity *identity)
@@ -90,15 +166,28 @@ static uint64_t build_id_hash(const struct file_identity *identity)
 			hash_bytes(identity->path, strlen(identity->path)));
 }
 
-static bool has_build_id(const void *owner, uint32_t item, const void *key)
+static bool is_same_build_id(const struct mapped_file *file, const uint8_t *build_id, uint8_t size)
 {
-	const struct file_table *table = owner;
-	const struct mapped_file *file = &table->files.items[item];
-	const struct file_identity *identity = key;
+	return file->build_id_size == size && memcmp(file->build_id, build_id, size) == 0;
+}
 
-	return file->build_id_size == identity->build_id_size &&
-	       memcmp(file->build_id, identity->build_id, identity->build_id_size) == 0 &&
-	       string_equals(file->path, identity->path);
+struct build_id_key {
+	const struct file_identity *identity;
+	uid_t owner; /* FILE_OWNER_UNKNOWN: of a file that is not open */
+};
+
+/* The path counts, too: copies of one file are files of their own. */
+static bool has_build_id(const void *table_items, uint32_t item, const void *key)
+{
+	const struct file_table *table = table_items;
+	const struct mapped_file *file = &table->files.items[item];
+	const struct build_id_key *wanted = key;
+
+	return is_same_build_id(file, wanted->identity->build_id,
+				wanted->identity->build_id_size) &&
+	       (wanted->owner == FILE_OWNER_UNKNOWN ? file->fd < 0
+						    : file->owner == wanted->owner) &&
+	       string_equals(file->path, wanted->identity->path);
 }
 
 static uint64_t inode_hash(const struct file_identity *identity)
@@ -109,60 +198,124 @@ static uint64_t inode_hash(const struct file_identity *identity)
 	return hash_mix(hash, hash_bytes(identity->path, strlen(identity->path)));
 }
 
-static bool has_inode(const void *owner, uint32_t item, const void *key)
+struct inode_key {
+	const struct file_identity *identity;
+	bool is_open;
+	bool has_build_id; /* that of the identity is wanted, too */
+};
+
+static bool has_inode(const void *table_items, uint32_t item, const void *key)
 {
-	const struct file_table *table = owner;
-	const struct inode_alias *alias = &table->aliases.items[item];
-	const struct file_identity *identity = key;
+	const struct file_table *table = table_items;
+	const struct mapped_file *file = &table->files.items[item];
+	const struct inode_key *wanted = key;
+	const struct file_identity *identity = wanted->identity;
+
+	return file->inode == identity->inode && file->dev_major == identity->dev_major &&
+	       file->dev_minor == identity->dev_minor && (file->fd >= 0) == wanted->is_open &&
+	       (!wanted->has_build_id ||
+		is_same_build_id(file, identity->build_id, identity->build_id_size)) &&
+	       string_equals(file->path, identity->path);
+}
+
+static bool has_alias(const void *table_items, uint32_t item, const void *key)
+{
+	const struct file_table *table = table_items;
+	const struct file_alias *alias = &table->aliases.items[item];
+	const struct mapped_file *file = &table->files.items[alias->file];
+	const struct inode_key *wanted = key;
+	const struct file_identity *identity = wanted->identity;
 
 	return alias->inode == identity->inode && alias->dev_major == identity->dev_major &&
 	       alias->dev_minor == identity->dev_minor &&
-	       string_equals(table->files.items[alias->file].path, identity->path);
+	       (!wanted->has_build_id ||
+		is_same_build_id(file, identity->build_id, identity->build_id_size)) &&
+	       string_equals(file->path, identity->path);
 }
 
+/* owner   FILE_OWNER_UNKNOWN: the file of this build ID that could not be opened */
 static uint32_t find_by_build_id(const struct file_table *table,
-				 const struct file_identity *identity)
+				 const struct file_identity *identity, uid_t owner)
 {
+	struct build_id_key key = {.identity = identity, .owner = owner};
+
 	if (!identity->build_id_size)
 		return FILE_NONE;
 	return hash_index_find(&table->by_build_id, build_id_hash(identity), has_build_id, table,
-			       identity);
+			       &key);
 }
 
-static uint32_t find_by_inode(const struct file_table *table, const struct file_identity *identity)
+static uint32_t find_by_inode(const struct file_table *table, const struct inode_key *key)
 {
-	uint32_t alias =
-		hash_index_find(&table->by_inode, inode_hash(identity), has_inode, table, identity);
+	return hash_index_find(&table->by_inode, inode_hash(key->identity), has_inode, table, key);
+}
 
+/* An open file by the device and inode of one that is open, too. */
+static uint32_t find_open(const struct file_table *table, const struct file_identity *identity,
+			  bool has_build_id)
+{
+	struct inode_key key = {
+		.identity = identity, .is_open = true, .has_build_id = has_build_id};
+	uint32_t file = find_by_inode(table, &key);
+	uint32_t alias;
+
+	if (file != FILE_NONE)
+		return file;
+	alias = hash_index_find(&table->by_alias, inode_hash(identity), has_alias, table, &key);
 	return alias == HASH_INDEX_NONE ? FILE_NONE : table->aliases.items[alias].file;
 }
 
-static int index_build_id(struct file_table *table, const struct file_identity *identity,
-			  uint32_t file)
+static int add_alias(struct file_table *table, const struct file_identity *identity, uint32_t file)
 {
-	if (!identity->build_id_size || find_by_build_id(table, identity) != FILE_NONE)
-		return 0;
-	return hash_index_add(&table->by_build_id, build_id_hash(identity), file);
-}
+	struct file_alias *alias = array_add(&table->aliases);
 
-static int index_inode(struct file_table *table, const struct file_identity *identity,
-		       uint32_t file)
-{
-	struct inode_alias *alias;
-
-	if (find_by_inode(table, identity) != FILE_NONE)
-		return 0;
-	alias = array_add(&table->aliases);
 	if (!alias)
 		return -ENOMEM;
-	*alias = (struct inode_alias){
+	*alias = (struct file_alias){
 		.dev_major = identity->dev_major,
 		.dev_minor = identity->dev_minor,
 		.inode = identity->inode,
 		.file = file,
 	};
-	return hash_index_add(&table->by_inode, inode_hash(identity),
+	return hash_index_add(&table->by_alias, inode_hash(identity),
 			      (uint32_t)(table->aliases.length - 1));
+}
+
+static void set_identity(struct mapped_file *file, const struct file_identity *identity)
+{
+	memcpy(file->build_id, identity->build_id, identity->build_id_size);
+	file->build_id_size = identity->build_id_size;
+	file->dev_major = identity->dev_major;
+	file->dev_minor = identity->dev_minor;
+	file->inode = identity->inode;
+}
+
+/* Enter a file under what is known of it now. */
+static int index_file(struct file_table *table, uint32_t number)
+{
+	const struct mapped_file *file = &table->files.items[number];
+	struct file_identity identity = {
+		.path = file->path,
+		.build_id_size = file->build_id_size,
+		.dev_major = file->dev_major,
+		.dev_minor = file->dev_minor,
+		.inode = file->inode,
+	};
+	int err;
+
+	memcpy(identity.build_id, file->build_id, file->build_id_size);
+	/* Whose owner is not known is found by device and inode alone. */
+	if (identity.build_id_size && (file->fd < 0 || file->owner != FILE_OWNER_UNKNOWN) &&
+	    find_by_build_id(table, &identity, file->owner) == FILE_NONE) {
+		err = hash_index_add(&table->by_build_id, build_id_hash(&identity), number);
+		if (err)
+			return err;
+	}
+	if (find_by_inode(table, &(struct inode_key){.identity = &identity,
+						     .is_open = file->fd >= 0,
+						     .has_build_id = true}) != FILE_NONE)
+		return 0;
+	return hash_index_add(&table->by_inode, inode_hash(&identity), number);
 }
 
 /* A new file that is not open. */
@@ -178,122 +331,147 @@ static int add_file(struct file_table *table, const char *path, uint32_t *ret)
 		return -ENOMEM;
 	}
 	file->fd = -1;
+	file->owner = FILE_OWNER_UNKNOWN;
 	*ret = (uint32_t)(table->files.length - 1);
 	return 0;
 }
 
-/* What the open file says of itself fills the gaps of what its mapping said. */
-static void complete_identity(struct file_identity *identity, const struct opened_file *opened)
-{
-	if (!identity->build_id_size) {
-		memcpy(identity->build_id, opened->build_id, opened->build_id_size);
-		identity->build_id_size = opened->build_id_size;
-	}
-	if (!identity->inode) {
-		identity->dev_major = opened->dev_major;
-		identity->dev_minor = opened->dev_minor;
-		identity->inode = opened->inode;
-	}
-}
-
-/* Take what the identity knows and the file does not. */
-static void complete_file(struct mapped_file *file, const struct file_identity *identity)
-{
-	if (!file->build_id_size) {
-		memcpy(file->build_id, identity->build_id, identity->build_id_size);
-		file->build_id_size = identity->build_id_size;
-	}
-	if (!file->inode) {
-		file->dev_major = identity->dev_major;
-		file->dev_minor = identity->dev_minor;
-		file->inode = identity->inode;
-	}
-}
-
-/* Takes ownership of the descriptor; closes it when the file has one already. */
-static void keep_open_file(struct file_table *table, struct mapped_file *file,
-			   const struct opened_file *opened)
-{
-	if (file->fd >= 0) {
-		if (opened->fd >= 0)
-			close(opened->fd);
-		return;
-	}
-	if (opened->fd < 0) {
-		file->build_id_differs |= opened->another_was_found;
-		return;
-	}
-	file->fd = opened->fd;
-	file->build_id_differs = false;
-	table->num_open++;
-}
-
 /*
- * Enter what was found out about a mapping's file.
+ * The file has been opened: from now on it is what was opened. Takes ownership of the descriptor.
  *
- * file        its number when it is known already, or FILE_NONE
- * identity    as the mapping says
- * opened      its descriptor is owned by the table from here on
+ * identity  as get_full_identity() says
  */
-static int add_opened(struct file_table *table, uint32_t file, const struct file_identity *identity,
-		      const struct opened_file *opened, uint32_t *ret)
+static int set_open(struct file_table *table, uint32_t number, const struct file_identity *identity,
+		    int fd, uid_t owner)
 {
-	_cleanup_close_ int fd = opened->fd; /* until the table has it */
+	struct mapped_file *file = &table->files.items[number];
+
+	file->fd = fd;
+	file->owner = owner;
+	file->build_id_differs = false;
+	set_identity(file, identity);
+	table->num_open++;
+	return index_file(table, number);
+}
+
+/* What the kernel says of a mapping, with what is known of its open file instead. */
+static struct file_identity get_full_identity(const struct file_identity *identity,
+					      const struct opened_file *opened)
+{
 	struct file_identity full = *identity;
+
+	full.dev_major = opened->dev_major;
+	full.dev_minor = opened->dev_minor;
+	full.inode = opened->inode;
+	if (opened->build_id_size) {
+		memcpy(full.build_id, opened->build_id, opened->build_id_size);
+		full.build_id_size = opened->build_id_size;
+	}
+	return full;
+}
+
+/* A file that nobody could open before, under either identity that the kernel gives. */
+static uint32_t find_unopened(const struct file_table *table, const struct file_identity *identity)
+{
+	if (identity->build_id_size)
+		return find_by_build_id(table, identity, FILE_OWNER_UNKNOWN);
+	return find_by_inode(table, &(struct inode_key){.identity = identity});
+}
+
+/* Root's or our file of this path and build ID, which nobody else can have forged. */
+static uint32_t find_trusted(const struct file_table *table, const struct file_identity *identity)
+{
+	uint32_t file = find_by_build_id(table, identity, 0);
+
+	return file == FILE_NONE ? find_by_build_id(table, identity, geteuid()) : file;
+}
+
+/* The mapping's file cannot be opened; nothing is known of it but what the kernel says. */
+static int add_unopened(struct file_table *table, const struct file_identity *identity,
+			bool is_limited, bool another_was_found, uint32_t *ret)
+{
+	uint32_t number = find_trusted(table, identity);
 	int err;
 
-	if (opened->fd >= 0)
-		complete_identity(&full, opened);
-	if (file == FILE_NONE)
-		file = find_by_build_id(table, &full);
-	if (file == FILE_NONE) {
-		err = add_file(table, full.path, &file);
+	if (number != FILE_NONE) {
+		*ret = number;
+		return 0;
+	}
+	number = find_unopened(table, identity);
+	if (number == FILE_NONE) {
+		err = add_file(table, identity->path, &number);
 		if (err)
 			return err;
-	}
-	keep_open_file(table, &table->files.items[file], opened);
-	fd = -1;
-	complete_file(&table->files.items[file], &full);
-
-	err = index_build_id(table, &full, file);
-	if (err)
-		return err;
-	if (full.inode) {
-		err = index_inode(table, &full, file);
+		set_identity(&table->files.items[number], identity);
+		err = index_file(table, number);
 		if (err)
 			return err;
+		table->num_unopened += is_limited;
 	}
-	/* Without any number the path alone must do. */
-	if (!identity->inode && !identity->build_id_size) {
-		err = index_inode(table, identity, file);
-		if (err)
-			return err;
-	}
-	*ret = file;
+	table->files.items[number].build_id_differs |= another_was_found;
+	*ret = number;
 	return 0;
 }
 
-/* A 32-bit process has a vdso of its own, of which we have no copy. */
+/*
+ * A file was opened. One that could not be opened before is now only if the file is root's or ours:
+ * whose mappings it stands for is not known.
+ */
+static int add_opened(struct file_table *table, pid_t pid, const struct file_identity *identity,
+		      const struct opened_file *opened, uint32_t *ret)
+{
+	_cleanup_close_ int fd = opened->fd; /* until the table has it */
+	struct file_identity full = get_full_identity(identity, opened);
+	uid_t owner;
+	int err;
+
+	*ret = find_open(table, &full, true);
+	if (*ret != FILE_NONE)
+		return 0;
+	owner = file_owner_get(fd);
+	if (owner != FILE_OWNER_UNKNOWN)
+		*ret = find_by_build_id(table, &full, owner);
+	if (*ret != FILE_NONE)
+		return file_owner_is_trusted(owner) ? add_alias(table, &full, *ret) : 0;
+	if (is_share_used_up(table, pid))
+		return add_unopened(table, identity, true, false, ret);
+	if (file_owner_is_trusted(owner))
+		*ret = find_unopened(table, identity);
+	if (*ret == FILE_NONE) {
+		err = add_file(table, identity->path, ret);
+		if (err)
+			return err;
+	}
+	err = set_open(table, *ret, &full, fd, owner);
+	fd = -1;
+	return err;
+}
+
+/*
+ * A 32-bit process has a vdso of its own, of which we have no copy. The vdso has neither device nor
+ * inode nor path; its name stands for all of these in the index.
+ */
 static int add_vdso(struct file_table *table, uint64_t end, uint32_t *ret)
 {
 	bool is_ours = sizeof(void *) == 4 || end > FOUR_GIB;
 	struct file_identity identity = {.path = is_ours ? "[vdso]" : "[vdso32]"};
 	struct opened_file opened = {.fd = -1};
-	uint32_t file = find_by_inode(table, &identity);
+	uint32_t file =
+		find_by_inode(table, &(struct inode_key){.identity = &identity, .is_open = true});
 
 	if (file != FILE_NONE) {
 		*ret = file;
 		return 0;
 	}
-	if (is_ours && file_opener_open_vdso(&opened.fd))
-		opened.fd = -1;
-	if (opened.fd >= 0 && table->read_build_id &&
-	    table->read_build_id(opened.fd, opened.build_id, &opened.build_id_size))
+	if (!is_ours || file_opener_open_vdso(&opened.fd))
+		return add_unopened(table, &identity, false, false, ret);
+	if (table->reader.read && table->reader.read(table->reader.context, opened.fd,
+						     opened.build_id, &opened.build_id_size))
 		opened.build_id_size = 0;
-	return add_opened(table, FILE_NONE, &identity, &opened, ret);
+	return add_opened(table, 0, &identity, &opened, ret);
 }
 
-/* The prefix and the eight digits of its key. */
+/* "/SYSV00000000": System V shared memory, with the eight digits of its key. */
 static bool is_sysv_memory(const char *path)
 {
 	const char *key = path + strlen(SYSV_PREFIX);
@@ -302,7 +480,7 @@ static bool is_sysv_memory(const char *path)
 	       strspn(key, "0123456789abcdef") == 8;
 }
 
-/* Anonymous shared memory and huge pages have files inside the kernel, at paths that are not. */
+/* Names that the kernel gives to memory without a file in any file system. */
 static bool is_memory(const char *path)
 {
 	return path[0] != '/' || string_equals(path, "//anon") ||
@@ -328,29 +506,54 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 	return true;
 }
 
+/* See struct file_opener. A file that is rewritten in its place has another build ID by now. */
+static uint32_t find_known(const struct file_identity *identity, const struct opened_file *found,
+			   const void *context)
+{
+	struct file_identity full = get_full_identity(identity, found);
+
+	return find_open(context, &full, identity->build_id_size > 0);
+}
+
 /* As file_table_add(), for an identity whose path and build ID are cleaned up. */
 static int add_file_at_path(struct file_table *table, pid_t pid, pid_t parent_pid, uint64_t start,
 			    uint64_t end, const struct file_identity *identity, uint32_t *ret)
 {
-	struct opened_file opened = {.fd = -1};
-	bool is_full = table->num_open >= table->max_open;
-	uint32_t file = identity->build_id_size ? find_by_build_id(table, identity)
-						: find_by_inode(table, identity);
+	struct file_opener opener = {
+		.proc_root = table->proc_root,
+		.slow_opener = table->slow_opener,
+		.reader = table->reader,
+		.find_known = find_known,
+		.context = table,
+		.own_view_only = find_trusted(table, identity) != FILE_NONE,
+	};
+	struct opened_file opened;
+	int err;
 
-	if (file != FILE_NONE && (is_full || table->files.items[file].fd >= 0)) {
-		*ret = file;
-		return 0;
+	if (identity->inode && !identity->build_id_size) {
+		*ret = find_by_inode(table,
+				     &(struct inode_key){.identity = identity, .is_open = true});
+		if (*ret != FILE_NONE)
+			return 0;
 	}
-	if (is_full)
-		table->num_unopened++;
-	else if (file_opener_open(table->proc_root, table->read_build_id, pid, parent_pid, start,
-				  end, identity, &opened))
-		return -ENOMEM;
-	if (opened.fd < 0 && string_starts_with(identity->path, MEMFD_PREFIX)) {
+	/*
+	 * A file that could not be opened is tried again with each new mapping of it: another
+	 * process may see it.
+	 */
+	err = file_opener_open(&opener, pid, parent_pid, start, end, identity, &opened);
+	if (err)
+		return err;
+	*ret = opened.known;
+	if (opened.known != FILE_NONE)
+		return 0;
+	if (opened.fd >= 0)
+		return add_opened(table, pid, identity, &opened, ret);
+	/* A memfd that nobody can open is memory that no file backs. */
+	if (string_starts_with(identity->path, MEMFD_PREFIX)) {
 		*ret = FILE_NONE;
 		return 0;
 	}
-	return add_opened(table, file, identity, &opened, ret);
+	return add_unopened(table, identity, false, opened.another_was_found, ret);
 }
 
 int file_table_add(struct file_table *table, pid_t pid, pid_t parent_pid, uint64_t start,
@@ -375,6 +578,7 @@ int file_table_add(struct file_table *table, pid_t pid, pid_t parent_pid, uint64
 	return add_file_at_path(table, pid, parent_pid, start, end, &clean, ret);
 }
 
+/* For files of a recording, whose numbers are the caller's: no index, each call adds one. */
 int file_table_add_sought(struct file_table *table, const struct file_identity *identity)
 {
 	struct mapped_file *file;
@@ -395,12 +599,13 @@ void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool 
 
 	assert(file < table->files.length && found->fd < 0);
 	found->build_id_differs = build_id_differs;
-	if (fd >= 0 && table->num_open >= table->max_open) {
+	if (fd >= 0 && is_full(table)) {
 		table->num_unopened++;
 		close(fd);
 		return;
 	}
 	found->fd = fd;
+	found->owner = fd >= 0 ? file_owner_get(fd) : FILE_OWNER_UNKNOWN;
 	table->num_open += fd >= 0;
 }
 

@@ -1,12 +1,46 @@
+/*
+ * The mappings of a process, in order and without overlap. A new one replaces whatever it covers,
+ * as mmap() does: of a mapping that it covers in part, the rest stays, before it, behind it, or
+ * both. So the list is what events and scans have said last about each address.
+ *
+ * Only executable mappings are in it. What is unmapped is not heard of, as perf reports no
+ * munmap(): the list may hold code that is gone, until something else lies there.
+ */
 #include "process/mapping_list.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "process/file_table.h"
 
 void mapping_list_release(struct mapping_list *list)
 {
+	if (list->num_refs && --*list->num_refs) {
+		*list = (struct mapping_list){0};
+		return;
+	}
+	free(list->num_refs);
+	list->num_refs = NULL;
 	array_release(&list->sorted);
+}
+
+/* What a list has before it changes, with room for so many mappings. */
+static int make_own(struct mapping_list *list, size_t capacity)
+{
+	struct mapping_list own = {0};
+
+	if (!list->num_refs || *list->num_refs == 1)
+		return array_reserve(&list->sorted, capacity) ? -ENOMEM : 0;
+	if (array_reserve(&own.sorted, capacity))
+		return -ENOMEM;
+	if (list->sorted.length)
+		memcpy(own.sorted.items, list->sorted.items,
+		       list->sorted.length * sizeof(*own.sorted.items));
+	own.sorted.length = list->sorted.length;
+	--*list->num_refs;
+	*list = own;
+	return 0;
 }
 
 /* Index of the first mapping that ends after address; the length when there is none. */
@@ -33,6 +67,10 @@ static bool mapping_equals(const struct mapping *a, const struct mapping *b)
 	       a->file == b->file;
 }
 
+/*
+ * Events repeat what a scan has found, and the other way round: a list that has not changed need
+ * not be published again.
+ */
 static bool says_nothing_new(const struct mapping *old, const struct mapping *new)
 {
 	struct mapping part;
@@ -47,44 +85,47 @@ int mapping_list_add(struct mapping_list *list, const struct mapping *mapping, b
 {
 	size_t first = first_ending_after(list, mapping->start);
 	size_t next = first; /* the first one behind the new mapping */
-	struct mapping pieces[3];
-	size_t num_pieces = 0;
+	struct mapping chunks[3];
+	size_t num_chunks = 0;
 	struct mapping *items;
 
-	/* One mapping at most turns into three. */
-	if (array_reserve(&list->sorted, list->sorted.length + 2))
-		return -ENOMEM;
-	items = list->sorted.items;
-	if (first < list->sorted.length && says_nothing_new(&items[first], mapping)) {
+	if (first < list->sorted.length && says_nothing_new(&list->sorted.items[first], mapping)) {
 		*ret_is_changed = false;
 		return 0;
 	}
+	/* At most, one mapping is split in two by the new one: two items more. */
+	if (make_own(list, list->sorted.length + 2))
+		return -ENOMEM;
+	items = list->sorted.items;
 	while (next < list->sorted.length && items[next].start < mapping->end)
 		next++;
 
 	if (next > first && items[first].start < mapping->start)
-		pieces[num_pieces++] = part_of(&items[first], items[first].start, mapping->start);
-	pieces[num_pieces++] = *mapping;
+		chunks[num_chunks++] = part_of(&items[first], items[first].start, mapping->start);
+	chunks[num_chunks++] = *mapping;
 	if (next > first && items[next - 1].end > mapping->end)
-		pieces[num_pieces++] = part_of(&items[next - 1], mapping->end, items[next - 1].end);
+		chunks[num_chunks++] = part_of(&items[next - 1], mapping->end, items[next - 1].end);
 
-	memmove(items + first + num_pieces, items + next,
+	memmove(items + first + num_chunks, items + next,
 		(list->sorted.length - next) * sizeof(*items));
-	memcpy(items + first, pieces, num_pieces * sizeof(*items));
-	list->sorted.length = list->sorted.length - (next - first) + num_pieces;
+	memcpy(items + first, chunks, num_chunks * sizeof(*items));
+	list->sorted.length = list->sorted.length - (next - first) + num_chunks;
 	*ret_is_changed = true;
 	return 0;
 }
 
-int mapping_list_copy(struct mapping_list *list, const struct mapping_list *other)
+int mapping_list_share(struct mapping_list *list, struct mapping_list *other)
 {
 	if (!other->sorted.length)
 		return 0;
-	if (array_reserve(&list->sorted, other->sorted.length))
-		return -ENOMEM;
-	memcpy(list->sorted.items, other->sorted.items,
-	       other->sorted.length * sizeof(*other->sorted.items));
-	list->sorted.length = other->sorted.length;
+	if (!other->num_refs) {
+		other->num_refs = malloc(sizeof(*other->num_refs));
+		if (!other->num_refs)
+			return -ENOMEM;
+		*other->num_refs = 1;
+	}
+	++*other->num_refs;
+	*list = *other;
 	return 0;
 }
 
@@ -105,4 +146,11 @@ const struct mapping *mapping_list_find(const struct mapping_list *list, uint64_
 	if (i == list->sorted.length || pc < list->sorted.items[i].start)
 		return NULL;
 	return &list->sorted.items[i];
+}
+
+bool mapping_list_overlaps(const struct mapping_list *list, uint64_t start, uint64_t end)
+{
+	size_t i = first_ending_after(list, start);
+
+	return i < list->sorted.length && list->sorted.items[i].start < end;
 }

@@ -21,7 +21,10 @@ static bool take_char(struct line_rest *rest, char wanted)
 	return true;
 }
 
-/* At least one digit, and no value above `max`. */
+/*
+ * At least one digit, and no value above `max`. Unlike sscanf(), refuses what does not fit instead
+ * of taking its lower part.
+ */
 static bool take_number(struct line_rest *rest, unsigned base, uint64_t max, uint64_t *ret)
 {
 	const char *start = rest->at;
@@ -54,7 +57,10 @@ static bool take_permissions(struct line_rest *rest, bool *ret_is_executable)
 	return true;
 }
 
-/* Cut the suffix off, if it is there. */
+/*
+ * Remove the suffix " (deleted)", if it is there. A file may be called "a (deleted)" without being
+ * so; the kernel leaves that ambiguous.
+ */
 static bool take_deleted_suffix(struct line_rest *path)
 {
 	size_t length = strlen(DELETED_SUFFIX);
@@ -67,9 +73,9 @@ static bool take_deleted_suffix(struct line_rest *path)
 }
 
 /*
- * A newline is the only character that the kernel escapes here, not even the backslash: any other
- * escape is part of the file's name. Paths beyond PATH_MAX exist (openat() makes them); they
- * get the name that perf events give them.
+ * The kernel escapes newlines here and nothing else, not even backslashes: any other escape is part
+ * of the file's name. Paths beyond PATH_MAX exist (openat() makes them); they get the same name as
+ * in perf events.
  */
 static void copy_path(char *ret, size_t size, struct line_rest path)
 {
@@ -88,6 +94,10 @@ static void copy_path(char *ret, size_t size, struct line_rest path)
 	ret[length] = '\0';
 }
 
+/*
+ * START-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, all but the inode hexadecimal. The path is
+ * what is left, blanks included.
+ */
 int proc_mapping_read(const char *line, size_t length, struct proc_mapping *ret,
 		      struct error *error)
 {

@@ -11,34 +11,22 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "process/proc_file.h"
 #include "process/proc_maps.h"
 
 #define SMALL_FILE_MAX_BYTES (64u << 10)
 #define MAPS_MAX_BYTES       (256u << 20)
 
 /* Fields of /proc/PID/stat, counted from the one after the comm, which is the third. */
-#define STAT_PARENT_PID 1
-#define STAT_START_TIME 19
-
-int proc_file_read(const char *proc_root, pid_t pid, const char *name, size_t limit_bytes,
-		   struct text *ret)
-{
-	_cleanup_(text_release) struct text path = {0};
-	int err;
-
-	text_printf(&path, "%s/%d/%s", proc_root, pid, name);
-	if (path.failed)
-		return -ENOMEM;
-	err = file_read_at(AT_FDCWD, path.data, limit_bytes, ret);
-	/* A process that ends between open and read. */
-	return err == -ESRCH ? -ENOENT : err;
-}
+#define STAT_PARENT_PID  1
+#define STAT_NUM_THREADS 17
+#define STAT_START_TIME  19
 
 /*
- * Kernel workers show more here than their comm: "kworker/0:1-events", "kworker/u8:2+flush". The
- * name without its work is what samples and events carry.
+ * /proc shows more than the comm of kernel workers: "kworker/0:1-events", "kworker/u8:2+flush".
+ * Samples and events have the comm without the work.
  */
-static void cut_worker_description(char *comm)
+static void strip_worker_description(char *comm)
 {
 	char *colon = string_starts_with(comm, "kworker/") ? strchr(comm, ':') : NULL;
 
@@ -56,10 +44,11 @@ static int read_comm(const char *proc_root, pid_t pid, struct proc_entry *entry)
 	if (text.length && text.data[text.length - 1] == '\n')
 		text_truncate(&text, text.length - 1);
 	snprintf(entry->comm, sizeof(entry->comm), "%s", text.data ? text.data : "");
-	cut_worker_description(entry->comm);
+	strip_worker_description(entry->comm);
 	return 0;
 }
 
+/* Times in /proc are in clock ticks, of which sysconf() says how many a second has. */
 static uint64_t ticks_to_ns(uint64_t ticks)
 {
 	uint64_t ns_per_tick = NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -79,7 +68,11 @@ static void read_stat_fields(const char *text, struct proc_entry *entry)
 	for (int field = 0; *at && field <= STAT_START_TIME; field++) {
 		at += strspn(at, " ");
 		if (field == 0)
+			/* The state: Z a zombie, X dead (proc_pid_stat(5)). */
 			entry->is_zombie = *at == 'Z' || *at == 'X';
+		else if (field == STAT_NUM_THREADS)
+			/* The first thread has ended, and others go on. */
+			entry->is_zombie &= strtoul(at, NULL, 10) <= 1;
 		else if (field == STAT_PARENT_PID)
 			entry->parent_pid = (uint32_t)strtoul(at, NULL, 10);
 		else if (field == STAT_START_TIME)
@@ -112,6 +105,9 @@ struct mappings_reader {
 	struct mapping_list *list;
 };
 
+/*
+ * Data is not code: mappings that cannot be executed are left out, and with them most of the files.
+ */
 static int add_mapping(const struct proc_mapping *mapping, void *context)
 {
 	struct mappings_reader *reader = context;
@@ -136,6 +132,51 @@ static int add_mapping(const struct proc_mapping *mapping, void *context)
 	return mapping_list_add(reader->list, &new, &is_changed);
 }
 
+/* Returns the pid that a folder's name says, or 0. */
+static pid_t pid_of_name(const char *name)
+{
+	char *end;
+	unsigned long pid;
+
+	if (!isdigit((unsigned char)name[0]))
+		return 0;
+	pid = strtoul(name, &end, 10);
+	return *end == '\0' && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/*
+ * /proc/PID shows the memory of the process's first thread, which has none any more where only that
+ * thread has ended. Those of other threads are not listed, but there: /proc/TID.
+ *
+ * text     gets the maps of the first thread that has some; stays empty where none has
+ * ret_tid  that thread
+ */
+static int read_maps_of_threads(const char *proc_root, pid_t pid, struct text *text, pid_t *ret_tid)
+{
+	_cleanup_(text_release) struct text path = {0};
+	const struct dirent *entry;
+	DIR *folder;
+	int err = 0;
+
+	text_printf(&path, "%s/%d/task", proc_root, pid);
+	if (path.failed)
+		return -ENOMEM;
+	folder = opendir(path.data);
+	while (folder && !err && !text->length && (entry = readdir(folder))) {
+		pid_t tid = pid_of_name(entry->d_name);
+
+		if (!tid || tid == pid)
+			continue;
+		err = proc_file_read(proc_root, tid, "maps", MAPS_MAX_BYTES, text);
+		if (err == -ENOENT) /* it ended */
+			err = 0;
+		*ret_tid = tid;
+	}
+	if (folder)
+		closedir(folder);
+	return err;
+}
+
 int proc_mappings_read(const char *proc_root, pid_t pid, pid_t parent_pid, struct file_table *files,
 		       struct mapping_list *list)
 {
@@ -149,24 +190,14 @@ int proc_mappings_read(const char *proc_root, pid_t pid, pid_t parent_pid, struc
 	struct error error = {0};
 	int err = proc_file_read(proc_root, pid, "maps", MAPS_MAX_BYTES, &text);
 
+	if (!err && !text.length)
+		err = read_maps_of_threads(proc_root, pid, &text, &reader.pid);
 	if (err)
 		return err;
 	err = proc_maps_for_each(text.data, text.length, add_mapping, &reader, &error);
 	if (err == -EINVAL)
 		log_debug("%s/%d/maps: %s, skipping the rest", proc_root, pid, error.message);
 	return err;
-}
-
-/* Returns the pid that a folder's name says, or 0. */
-static pid_t pid_of_name(const char *name)
-{
-	char *end;
-	unsigned long pid;
-
-	if (!isdigit((unsigned char)name[0]))
-		return 0;
-	pid = strtoul(name, &end, 10);
-	return *end == '\0' && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
 int proc_for_each_pid(const char *proc_root, int (*visit)(pid_t pid, void *context), void *context)

@@ -1,7 +1,7 @@
 /*
- * Reader of the folders /proc/PID: which there are, and what they say of a process.
+ * Reads the folders /proc/PID.
  *
- * A process may end while it is read; what was read until then counts.
+ * A process may exit while it is read; what was read until then counts.
  */
 #ifndef PROCESS_PROC_SCAN_H
 #define PROCESS_PROC_SCAN_H
@@ -19,7 +19,7 @@
 struct proc_entry {
 	char comm[64];       /* NUL-terminated; kernel workers have more than 15 bytes */
 	uint32_t parent_pid; /* 0 when unknown */
-	uint64_t start_ns;   /* when the process began, cut to 10 ms; 0 when unknown */
+	uint64_t start_ns;   /* when the process began, rounded down to 10 ms; 0 when unknown */
 	bool is_zombie;
 };
 
@@ -48,15 +48,5 @@ _must_check_ int proc_mappings_read(const char *proc_root, pid_t pid, pid_t pare
  */
 _must_check_ int proc_for_each_pid(const char *proc_root, int (*visit)(pid_t pid, void *context),
 				   void *context);
-
-/*
- * Read the file /proc/PID/NAME, at most limit_bytes.
- *
- * ret   appended to; the caller releases it
- *
- * Returns 0, -ENOENT (also when the process is gone) or another negative errno.
- */
-_must_check_ int proc_file_read(const char *proc_root, pid_t pid, const char *name,
-				size_t limit_bytes, struct text *ret);
 
 #endif

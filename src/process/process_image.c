@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 struct process_image *process_image_new(uint32_t id, pid_t pid, uint64_t start_ns)
 {
 	struct process_image *image = calloc(1, sizeof(*image));
@@ -14,17 +16,23 @@ struct process_image *process_image_new(uint32_t id, pid_t pid, uint64_t start_n
 	image->process.pid = (uint32_t)pid;
 	image->process.start_ns = start_ns;
 	image->process.generation = GENERATION_UNKNOWN;
-	image->process.perf_map_fd = -1;
+	jit_files_init(&image->jit);
 	return image;
+}
+
+void process_image_forget_code(struct process_image *image)
+{
+	jit_files_release(&image->jit);
+	mapping_list_release(&image->mappings);
+	mapping_list_release(&image->latest);
+	mapping_list_release(&image->moved);
 }
 
 void process_image_free(struct process_image *image)
 {
 	if (!image)
 		return;
-	cleanup_closep(&image->process.perf_map_fd);
-	mapping_list_release(&image->mappings);
-	mapping_list_release(&image->latest);
+	process_image_forget_code(image);
 	free(image);
 }
 
@@ -36,13 +44,13 @@ void process_image_set_comm(struct process_image *image, const char *comm)
 	image->process.comm[length] = '\0';
 }
 
-int process_image_inherit(struct process_image *image, const struct process_image *parent)
+int process_image_inherit(struct process_image *image, struct process_image *parent)
 {
 	process_image_set_comm(image, parent->process.comm);
 	image->process.parent_pid = parent->process.pid;
 	image->process.generation = parent->process.generation;
 	image->process.was_scanned = parent->process.was_scanned;
-	return mapping_list_copy(&image->mappings, &parent->mappings);
+	return mapping_list_share(&image->mappings, &parent->mappings);
 }
 
 static int add_mapping(struct process_image *image, const struct mapping *mapping)
@@ -68,6 +76,10 @@ static int add_mappings(struct process_image *image, const struct mapping_list *
 	return 0;
 }
 
+/*
+ * Beside the list of all, those of the latest moment are kept: an exec of the same time may claim
+ * them (process_image_take_latest()).
+ */
 int process_image_map(struct process_image *image, uint64_t time_ns, const struct mapping *mapping)
 {
 	bool is_changed;
@@ -87,8 +99,8 @@ int process_image_take_latest(struct process_image *image, const struct process_
 }
 
 /*
- * An ending process has lost its mappings already, and a malformed line hides what comes after it:
- * in both cases the mappings that are known stay.
+ * An exiting process has no mappings any more, and a malformed line ends the reading early: in both
+ * cases the mappings that were known stay.
  */
 static int take_scanned(struct process_image *image, struct mapping_list *scanned, bool is_complete)
 {
@@ -101,6 +113,39 @@ static int take_scanned(struct process_image *image, struct mapping_list *scanne
 	image->mappings = *scanned;
 	*scanned = old;
 	image->process.mappings_version++;
+	return 0;
+}
+
+int process_image_read_moved(struct process_image *image, const char *proc_root,
+			     struct file_table *files)
+{
+	const struct process *process = &image->process;
+	int err;
+
+	image->moved.sorted.length = 0;
+	err = proc_mappings_read(proc_root, (pid_t)process->pid, (pid_t)process->parent_pid, files,
+				 &image->moved);
+	/* Older samples may be of a time, even of a program, that did not have these mappings. */
+	image->moved_ns = err && err != -EINVAL ? 0 : clock_now_ns();
+	return err == -ENOMEM ? err : 0;
+}
+
+int process_image_take_moved(struct process_image *image, uint64_t time_ns, bool *ret_is_changed)
+{
+	uint32_t version = image->process.mappings_version;
+	int err = 0;
+
+	*ret_is_changed = false;
+	if (!image->moved_ns || time_ns < image->moved_ns)
+		return 0;
+	image->moved_ns = 0;
+	array_for_each (&image->moved.sorted, mapping) {
+		if (!mapping_list_overlaps(&image->mappings, mapping->start, mapping->end))
+			err = add_mapping(image, mapping);
+		if (err)
+			return err;
+	}
+	*ret_is_changed = image->process.mappings_version != version;
 	return 0;
 }
 
@@ -119,9 +164,11 @@ int process_image_refresh(struct process_image *image, const char *proc_root,
 	process->parent_pid = entry->parent_pid;
 	process->is_exited |= entry->is_zombie;
 	image->proc_start_ns = entry->start_ns;
+	/* The maps may not be read, or are gone: what events have told stays. */
 	if (err && err != -EINVAL)
 		return 0;
 	process->as_of_ns = as_of_ns;
 	process->was_scanned = true;
+	image->was_mapped_in_scan = scanned.sorted.length > 0;
 	return take_scanned(image, &scanned, err == 0);
 }

@@ -1,6 +1,6 @@
 /*
- * One program run by one pid, with all that the process table keeps about it. For the process
- * table; others see the struct process in it.
+ * A process image with the private data of the process table. Others only see the struct process in
+ * it.
  */
 #ifndef PROCESS_PROCESS_IMAGE_H
 #define PROCESS_PROCESS_IMAGE_H
@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
+#include "process/jit_files.h"
 #include "process/mapping_list.h"
 #include "process/proc_scan.h"
 #include "process/process_table.h"
@@ -18,34 +19,43 @@
 struct process_image {
 	struct process process; /* first: the table hands out pointers to it */
 	struct mapping_list mappings;
-	bool is_listed_as_changed; /* and waits to be taken */
-	/* What was mapped by events of the latest time at which something was. */
+	bool is_listed_as_changed; /* is in the table's list of changes */
+	bool is_sampled;           /* somebody has asked for it */
+	/* Mappings of the latest mapping events, all of one time. */
 	struct mapping_list latest;
 	uint64_t latest_ns;
 	uint64_t proc_start_ns;    /* of the process, as /proc says; 0 when it never was read */
-	uint64_t next_perf_map_ns; /* no perf-map is looked for before */
-	bool wants_perf_map;       /* there was code that only a perf-map can name */
+	bool was_mapped_in_scan;   /* the last scan found mappings: it had not ended by then */
+	struct jit_files jit;      /* that name the code that it generates */
+	bool is_runtime_known;     /* was asked about frame pointers */
+	bool keeps_frame_pointers; /* its answer */
+	struct mapping_list moved; /* read after the events; in effect from moved_ns on */
+	uint64_t moved_ns;         /* 0: there are none */
+	uint64_t next_move_ns;     /* when to look for moved mappings again */
+	uint64_t move_pause_ns;    /* between the last look and the next */
 };
 
 /* An image without mappings, comm and generation. NULL when out of memory. */
 struct process_image *process_image_new(uint32_t id, pid_t pid, uint64_t start_ns);
 void process_image_free(struct process_image *image);
 
-/* A comm that is too long is cut. */
+/* Give back the memory of all that is known of its code. */
+void process_image_forget_code(struct process_image *image);
+
+/* A comm that is too long is truncated. */
 void process_image_set_comm(struct process_image *image, const char *comm);
 
-/* Make image (new) what a fork of parent is at first. Returns 0 or -ENOMEM. */
-_must_check_ int process_image_inherit(struct process_image *image,
-				       const struct process_image *parent);
+/* Give a new image what a child inherits from its parent at fork. Returns 0 or -ENOMEM. */
+_must_check_ int process_image_inherit(struct process_image *image, struct process_image *parent);
 
-/* Add what an event of time_ns says was mapped. Returns 0 or -ENOMEM. */
+/* Apply a mapping event of time_ns. Returns 0 or -ENOMEM. */
 _must_check_ int process_image_map(struct process_image *image, uint64_t time_ns,
 				   const struct mapping *mapping);
 
 /*
- * Give image (new) what its previous image was told to have mapped at time_ns, the time of the
- * exec between them. The new program's mappings are reported after its name, but perhaps by another
- * CPU: when the clock gives both the same time, their order is lost.
+ * Move mappings of time_ns, the time of an exec, from the image before the exec to the new one. The
+ * kernel reports the new program's mappings after its name, but possibly on another CPU: if both
+ * have the same time, their order is lost.
  *
  * Returns 0 or -ENOMEM.
  */
@@ -53,7 +63,22 @@ _must_check_ int process_image_take_latest(struct process_image *image,
 					   const struct process_image *previous, uint64_t time_ns);
 
 /*
- * Bring the image up to what /proc says.
+ * Read the maps for process_image_take_moved(). Returns 0 or -ENOMEM; maps that may not be read are
+ * no failure.
+ */
+_must_check_ int process_image_read_moved(struct process_image *image, const char *proc_root,
+					  struct file_table *files);
+
+/*
+ * Add what was read to the mappings, where they have a gap, if the time has come. Known mappings
+ * stay: who puts other memory in their place may have copied the same code there. Returns 0 or
+ * -ENOMEM.
+ */
+_must_check_ int process_image_take_moved(struct process_image *image, uint64_t time_ns,
+					  bool *ret_is_changed);
+
+/*
+ * Update the image from /proc.
  *
  * entry      what was read about its process
  * as_of_ns   a time before anything was read

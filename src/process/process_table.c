@@ -1,10 +1,9 @@
 /*
- * What is known of a process comes from two sides: events, which are exact but begin late, and
- * /proc, which knows everything but only of the moment in which it is read. A scan is therefore
- * stamped with a time read before it (as_of_ns): events older than the stamp are in the scan
- * already, younger ones are applied to it. Events of the time while /proc was being read come
- * twice, which does no harm: each sets a state that was true at its own time, and the last one
- * sets the state at the end.
+ * A process is known from two sources: events, which are exact but begin with the recording, and
+ * /proc, which is complete but only a snapshot. A scan is therefore stamped with a time taken before
+ * it (as_of_ns): events older than the stamp are in the scan already, younger ones are applied to
+ * it. Events from while /proc was being read are applied although the scan has them, which does no
+ * harm: each sets a state that was true at its own time, and the last one sets the final state.
  */
 #include "process/process_table.h"
 
@@ -12,16 +11,36 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/intern.h"
 #include "base/log.h"
-#include "process/perf_map.h"
+#include "process/jit_files.h"
+#include "process/jit_runtime.h"
 #include "process/proc_scan.h"
 #include "process/process_image.h"
 
-#define PERF_MAP_RETRY_NS (100 * NS_PER_MS)
+/* How long a process is kept as it was after its end, for samples that come late. */
+#define KEPT_NS (2 * NS_PER_SECOND)
+
+#define JIT_SEARCH_INTERVAL_NS (100 * NS_PER_MS)
+/* How often to ask after files that nobody tells us of: all, or those of a file system that cannot. */
+#define JIT_READ_INTERVAL_NS      (100 * NS_PER_MS)
+#define JIT_UNWATCHED_INTERVAL_NS (10 * NS_PER_MS)
+/* As much as is read of them, of all processes together, in a tenth of a second, while samples wait. */
+#define JIT_STEP_BYTES (8u << 20)
+/* As much as is read, of all, when the recording has ended. */
+#define JIT_FINAL_BYTES     (512u << 20)
+#define JIT_FINAL_ONE_BYTES (128u << 20) /* of one */
+/* As much memory as the names of all processes may take. */
+#define JIT_MAX_BYTES (256u << 20)
+
+/* Pauses between looks for moved mappings; they double while nothing is found. */
+#define MOVE_PAUSE_MIN_NS (100 * NS_PER_MS)
+#define MOVE_PAUSE_MAX_NS (60 * NS_PER_SECOND)
 
 struct pid_slot {
 	uint32_t pid;
@@ -29,13 +48,38 @@ struct pid_slot {
 };
 INTERN_TABLE(pid_table, struct pid_slot, pid);
 
+/* The names of the code that the processes of a user generate. */
+struct user_code {
+	uid_t uid;
+	uint64_t size_bytes;
+	struct process_image *largest;
+};
+INTERN_TABLE(user_code_table, struct user_code, uid);
+
+/* One that has exited, or called exec. */
+struct ended_image {
+	uint32_t id;
+	uint64_t seen_ns;
+};
+
+/* Images are never removed while the table lives: samples that come late may be of any of them. */
 struct process_table {
 	char *proc_root;
 	struct file_table *files;
 	ARRAY(struct process_image *) images;
+	ARRAY(struct ended_image) ended; /* in the order in which that was seen */
+	size_t num_trimmed;              /* of these, from the start */
 	struct pid_table slots;
 	ARRAY(uint32_t) changed; /* ids, in order of their change */
 	size_t num_taken;        /* of changed, from its start */
+	ARRAY(uint32_t) jits;    /* ids of those whose jit_files are read while they grow */
+	int watch_fd;            /* inotify; -1: none */
+	uint64_t next_jit_read_ns;
+	size_t first_jit;        /* of jits: where reading goes on */
+	uint64_t jit_left_bytes; /* may be read until next_jit_step_ns */
+	uint64_t next_jit_step_ns;
+	uint64_t jit_bytes;       /* memory of the names of all */
+	uint64_t jit_limit_bytes; /* of that */
 	struct process_table_stats stats;
 };
 
@@ -46,6 +90,9 @@ struct process_table *process_table_new(const char *proc_root, struct file_table
 	if (!table)
 		return NULL;
 	table->files = files;
+	table->watch_fd = -1;
+	table->jit_left_bytes = JIT_STEP_BYTES;
+	table->jit_limit_bytes = JIT_MAX_BYTES;
 	table->proc_root = strdup(proc_root);
 	if (!table->proc_root) {
 		process_table_free(table);
@@ -61,7 +108,10 @@ void process_table_free(struct process_table *table)
 	array_for_each (&table->images, image)
 		process_image_free(*image);
 	array_release(&table->images);
+	array_release(&table->ended);
 	array_release(&table->changed);
+	array_release(&table->jits);
+	cleanup_closep(&table->watch_fd);
 	pid_table_release(&table->slots);
 	free(table->proc_root);
 	free(table);
@@ -105,6 +155,7 @@ static int note_change(struct process_table *table, struct process_image *image)
 	return 0;
 }
 
+/* Each changed image once, however many changes it had since it was taken last. */
 bool process_table_take_changed(struct process_table *table, uint32_t *ret_id)
 {
 	if (table->num_taken == table->changed.length) {
@@ -116,6 +167,38 @@ bool process_table_take_changed(struct process_table *table, uint32_t *ret_id)
 	return true;
 }
 
+/* Without memory it stays as it is. */
+static void note_end(struct process_table *table, const struct process_image *image)
+{
+	struct ended_image *ended = array_add(&table->ended);
+
+	if (ended)
+		*ended = (struct ended_image){image->process.id, clock_now_ns()};
+}
+
+static void trim(const struct process_table *table, struct process_image *image)
+{
+	bool has_ended =
+		image->process.is_exited || image != find_current(table, (pid_t)image->process.pid);
+
+	if (has_ended && !image->is_sampled && !image->jit.size_bytes && !image->jit.is_wanted)
+		process_image_forget_code(image);
+}
+
+void process_table_trim(struct process_table *table, uint64_t now_ns)
+{
+	struct ended_image *ended = table->ended.items;
+	size_t *num = &table->num_trimmed;
+
+	while (*num < table->ended.length && ended[*num].seen_ns + KEPT_NS <= now_ns)
+		trim(table, table->images.items[ended[(*num)++].id]);
+	if (*num * 2 < table->ended.length || !*num)
+		return;
+	table->ended.length -= *num;
+	memmove(ended, ended + *num, table->ended.length * sizeof(*ended));
+	*num = 0;
+}
+
 /* The pid belongs to another process now. */
 static void forget_current(struct process_table *table, pid_t pid)
 {
@@ -124,7 +207,8 @@ static void forget_current(struct process_table *table, pid_t pid)
 	if (!slot || !slot->current)
 		return;
 	slot->current->process.is_exited = true;
-	/* Out of memory, what was published of it is not taken back, which does no harm. */
+	note_end(table, slot->current);
+	/* Out of memory: what was published of it stays published, which does no harm. */
 	(void)!note_change(table, slot->current);
 	slot->current = NULL;
 }
@@ -152,7 +236,7 @@ static struct process_image *start_image(struct process_table *table, pid_t pid,
 	return note_change(table, *item) ? NULL : *item;
 }
 
-/* The same process runs another program from time_ns on. NULL when out of memory. */
+/* An exec at time_ns: the next image of the same process. NULL when out of memory. */
 static struct process_image *start_next_image(struct process_table *table,
 					      struct process_image *previous, uint64_t time_ns)
 {
@@ -161,12 +245,16 @@ static struct process_image *start_next_image(struct process_table *table,
 	if (!next)
 		return NULL;
 	next->process.previous = &previous->process;
+	note_end(table, previous);
 	next->process.parent_pid = previous->process.parent_pid;
 	next->proc_start_ns = previous->proc_start_ns;
 	return next;
 }
 
-/* Whether /proc shows another process than the one that had this pid. */
+/*
+ * Whether /proc shows another process than the one that had this pid. Start times are those of
+ * /proc, rounded down to a clock tick, and decide where both are known.
+ */
 static bool is_other_process(const struct process_image *image, const struct proc_entry *entry)
 {
 	if (image->proc_start_ns && entry->start_ns)
@@ -202,17 +290,34 @@ int process_table_scan_pid(struct process_table *table, pid_t pid)
 	return process_image_refresh(image, table->proc_root, table->files, &entry, as_of_ns);
 }
 
+struct scan {
+	struct process_table *table;
+	bool (*is_wanted)(pid_t pid, void *context); /* NULL: each is */
+	void *context;
+};
+
 static int scan_visited(pid_t pid, void *context)
 {
-	int err = process_table_scan_pid(context, pid);
+	const struct scan *scan = context;
+	int err = 0;
 
+	if (!scan->is_wanted || scan->is_wanted(pid, scan->context))
+		err = process_table_scan_pid(scan->table, pid);
 	/* Processes end while we read, and not everything may be read. */
 	return err == -ENOMEM ? err : 0;
 }
 
+int process_table_scan_some(struct process_table *table,
+			    bool (*is_wanted)(pid_t pid, void *context), void *context)
+{
+	struct scan scan = {.table = table, .is_wanted = is_wanted, .context = context};
+
+	return proc_for_each_pid(table->proc_root, scan_visited, &scan);
+}
+
 int process_table_scan(struct process_table *table)
 {
-	return proc_for_each_pid(table->proc_root, scan_visited, table);
+	return process_table_scan_some(table, NULL, NULL);
 }
 
 /* The current image of pid; one not known yet is read from /proc, or begins empty. */
@@ -234,15 +339,15 @@ static int find_or_read(struct process_table *table, uint64_t time_ns, pid_t pid
 	return 0;
 }
 
-/* Older than the scan, which has seen its effect. */
+/* Whether the event is older than the scan, which includes its effect then. */
 static bool is_known_already(const struct process_image *image, uint64_t time_ns)
 {
 	return time_ns < image->process.as_of_ns;
 }
 
 /*
- * A fork by a process that nobody told us of. The child's own entry in /proc says most; when the
- * child is gone, that of its parent must do.
+ * A fork by an unknown process. The child's entry in /proc is best; if the child is gone, that of
+ * its parent has to do.
  */
 static int read_child_of_unknown(struct process_table *table, pid_t pid, pid_t parent_pid,
 				 bool *ret_is_done)
@@ -259,10 +364,11 @@ int process_table_on_fork(struct process_table *table, uint64_t time_ns, pid_t p
 			  pid_t parent_pid)
 {
 	const struct process_image *old = find_current(table, pid);
-	const struct process_image *parent;
+	struct process_image *parent;
 	struct process_image *child;
 
 	table->stats.forks++;
+	/* The scan has seen the child already. */
 	if (old && old->process.as_of_ns && old->process.as_of_ns >= time_ns)
 		return 0;
 	forget_current(table, pid);
@@ -308,13 +414,13 @@ int process_table_on_comm(struct process_table *table, uint64_t time_ns, pid_t p
 	if (err)
 		return err;
 	if (is_known_already(image, time_ns)) {
-		/* The counter was learnt from a sample that is older still. */
+		/* The counter comes from a sample that is older than the event. */
 		if (!is_exec || image->process.generation == GENERATION_UNKNOWN)
 			return 0;
 		image->process.generation++;
 		return note_change(table, image);
 	}
-	/* Of a process that was never seen before, the first image is the one after the exec. */
+	/* The first image of a process that was unknown is the one after the exec. */
 	if (is_exec && is_known)
 		return on_exec(table, time_ns, image, comm);
 	process_image_set_comm(image, comm);
@@ -322,9 +428,10 @@ int process_table_on_comm(struct process_table *table, uint64_t time_ns, pid_t p
 }
 
 int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t pid, uint64_t start,
-			  uint64_t end, uint64_t file_offset, const struct file_identity *identity)
+			  uint64_t end, uint64_t file_offset, const struct file_identity *identity,
+			  uint32_t file)
 {
-	struct mapping mapping = {.start = start, .end = end};
+	struct mapping mapping = {.start = start, .end = end, .file = file};
 	struct process_image *image;
 	int err = find_or_read(table, time_ns, pid, &image);
 
@@ -332,43 +439,158 @@ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t p
 		return err;
 	if (is_known_already(image, time_ns) || start >= end)
 		return 0;
-	err = file_table_add(table->files, pid, (pid_t)image->process.parent_pid, start, end,
-			     identity, &mapping.file);
-	if (err)
-		return err;
+	if (file == FILE_NONE || file_table_get(table->files, file)->fd < 0) {
+		err = file_table_add(table->files, pid, (pid_t)image->process.parent_pid, start,
+				     end, identity, &mapping.file);
+		if (err)
+			return err;
+	}
 	/* Events count the pages of anonymous memory from address 0, maps does not count them. */
 	if (mapping.file != FILE_NONE)
 		mapping.file_offset = file_offset;
+	image->process.is_exited = false;
 	err = note_change(table, image);
 	return err ? err : process_image_map(image, time_ns, &mapping);
 }
 
-static void try_perf_map(struct process_table *table, struct process_image *image)
+/* The first one of all is remembered by name. */
+static void note_cut(struct process_table *table, const struct process_image *image)
 {
-	struct error error = {0};
-	int err = perf_map_open(table->proc_root, (pid_t)image->process.pid,
-				&image->process.perf_map_fd, &error);
+	struct process_table_stats *stats = &table->stats;
 
-	if (err && err != -ENOENT)
-		log_debug("%s, skipping", error.message);
+	if (!stats->cut_code_maps++) {
+		stats->first_cut_pid = image->process.pid;
+		memcpy(stats->first_cut_comm, image->process.comm, COMM_SIZE);
+	}
 }
 
+static int add_to_user(struct user_code_table *users, struct process_image *image)
+{
+	struct user_code wanted = {.uid = image->jit.owner};
+	struct user_code *user;
+	uint32_t number;
+	int err = user_code_table_intern(users, &wanted, &number);
+
+	if (err)
+		return err;
+	user = &users->items[number];
+	user->size_bytes += image->jit.size_bytes;
+	if (!user->largest || image->jit.size_bytes > user->largest->jit.size_bytes)
+		user->largest = image;
+	return 0;
+}
+
+/*
+ * The names of all processes take too much: those of one are forgotten, the largest of the user whose
+ * names take the most. So nobody loses names by those of others before these have lost theirs.
+ */
+static int empty_largest(struct process_table *table)
+{
+	struct user_code_table users = {0};
+	const struct user_code *most = NULL;
+	struct process_image *image;
+	int err = 0;
+
+	for (size_t i = 0; i < table->images.length && !err; i++)
+		if (table->images.items[i]->jit.size_bytes)
+			err = add_to_user(&users, table->images.items[i]);
+	array_for_each (&users, user)
+		if (!most || user->size_bytes > most->size_bytes)
+			most = user;
+	if (!err && most) {
+		image = most->largest;
+		table->jit_bytes -= image->jit.size_bytes;
+		if (!image->jit.was_cut)
+			note_cut(table, image);
+		jit_files_empty(&image->jit);
+	}
+	user_code_table_release(&users);
+	return err;
+}
+
+static int read_jit_files(struct process_table *table, struct process_image *image,
+			  uint64_t *left_bytes)
+{
+	uint64_t size_bytes = image->jit.size_bytes;
+	bool was_cut = image->jit.was_cut;
+	int err = jit_files_read(&image->jit, left_bytes);
+
+	table->jit_bytes += image->jit.size_bytes - size_bytes;
+	if (image->jit.was_cut && !was_cut)
+		note_cut(table, image);
+	while (!err && table->jit_bytes > table->jit_limit_bytes)
+		err = empty_largest(table);
+	return err;
+}
+
+static int search_jit_files(struct process_table *table, struct process_image *image,
+			    uint64_t *left_bytes)
+{
+	int err = jit_files_search(&image->jit, table->proc_root, (pid_t)image->process.pid,
+				   table->files, &image->mappings, table->watch_fd);
+
+	return err ? err : read_jit_files(table, image, left_bytes);
+}
+
+/*
+ * Not every exit is the end. The kernel also reports the one of the first thread while others go on,
+ * and, after an exec that raises privileges, that it stopped to monitor the task; the mappings of
+ * the new program follow. Whoever maps something lives: see process_table_on_mmap().
+ */
 int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t pid)
 {
 	struct process_image *image = find_current(table, pid);
+	int err;
 
 	table->stats.exits++;
 	/* An exit before the image's start is that of an earlier process with this pid. */
 	if (!image || time_ns < image->process.start_ns)
 		return 0;
+	/* Whoever ends gives back its memory first. */
+	if (is_known_already(image, time_ns) && image->was_mapped_in_scan)
+		return 0;
 	image->process.is_exited = true;
-	/* The last moment at which the process can be asked where its perf-map is. */
-	if (image->wants_perf_map && image->process.perf_map_fd < 0)
-		try_perf_map(table, image);
+	note_end(table, image);
+	/* The last chance to find its perf-map by way of /proc/PID/root. */
+	if (image->jit.is_wanted) {
+		err = search_jit_files(table, image, &table->jit_left_bytes);
+		if (err)
+			return err;
+	}
 	return note_change(table, image);
 }
 
-/* A sample says that there was an exec of which no event came. */
+int process_table_look_for_moved(struct process_table *table, uint64_t time_ns, uint32_t id)
+{
+	struct process_image *image;
+
+	assert(id < table->images.length);
+	image = table->images.items[id];
+	if (time_ns < image->next_move_ns || image->process.is_exited ||
+	    image != find_current(table, (pid_t)image->process.pid))
+		return 0;
+	image->move_pause_ns *= 2;
+	if (image->move_pause_ns < MOVE_PAUSE_MIN_NS)
+		image->move_pause_ns = MOVE_PAUSE_MIN_NS;
+	if (image->move_pause_ns > MOVE_PAUSE_MAX_NS)
+		image->move_pause_ns = MOVE_PAUSE_MAX_NS;
+	/* Samples that were waiting meanwhile ask for nothing new. */
+	image->next_move_ns = clock_now_ns() + image->move_pause_ns;
+	return process_image_read_moved(image, table->proc_root, table->files);
+}
+
+static int take_moved(struct process_table *table, struct process_image *image, uint64_t time_ns)
+{
+	bool is_changed;
+	int err = process_image_take_moved(image, time_ns, &is_changed);
+
+	if (err || !is_changed)
+		return err;
+	image->move_pause_ns = image->next_move_ns = 0;
+	return note_change(table, image);
+}
+
+/* A sample's generation shows an exec whose event was lost. */
 static int on_missed_exec(struct process_table *table, uint64_t time_ns,
 			  struct process_image *previous, uint64_t generation,
 			  struct process_image **ret)
@@ -389,7 +611,10 @@ static int on_missed_exec(struct process_table *table, uint64_t time_ns,
 	return process_image_refresh(image, table->proc_root, table->files, &entry, as_of_ns);
 }
 
-/* The image that pid ran when its exec counter stood at generation, as far as it is known. */
+/*
+ * The image that pid ran when its exec counter stood at generation, as far as it is known. From the
+ * newest back, until the counter is not above the sample's.
+ */
 static struct process *find_earlier(struct process *process, uint64_t generation)
 {
 	do {
@@ -399,8 +624,8 @@ static struct process *find_earlier(struct process *process, uint64_t generation
 	return process;
 }
 
-int process_table_find(struct process_table *table, uint64_t time_ns, pid_t pid,
-		       uint64_t generation, struct process **ret, bool *ret_is_in_exec)
+static int find_image(struct process_table *table, uint64_t time_ns, pid_t pid, uint64_t generation,
+		      bool is_in_execve, struct process **ret, bool *ret_is_in_exec)
 {
 	struct process_image *image;
 	struct process *process;
@@ -408,7 +633,12 @@ int process_table_find(struct process_table *table, uint64_t time_ns, pid_t pid,
 
 	if (err)
 		return err;
+	err = take_moved(table, image, time_ns);
+	if (err)
+		return err;
 	process = &image->process;
+	if (process->generation == GENERATION_UNKNOWN && is_in_execve)
+		generation = GENERATION_UNKNOWN;
 	if (generation != GENERATION_UNKNOWN && process->generation == GENERATION_UNKNOWN) {
 		process->generation = generation;
 		err = note_change(table, image);
@@ -420,6 +650,10 @@ int process_table_find(struct process_table *table, uint64_t time_ns, pid_t pid,
 		*ret_is_in_exec = false;
 		return 0;
 	}
+	/*
+	 * The sample is older than the exec that has been seen: it was taken while that was under
+	 * way, or it comes late.
+	 */
 	if (generation < process->generation) {
 		*ret = process->previous ? find_earlier(process, generation) : process;
 		*ret_is_in_exec = true;
@@ -431,6 +665,17 @@ int process_table_find(struct process_table *table, uint64_t time_ns, pid_t pid,
 	*ret = &image->process;
 	*ret_is_in_exec = false;
 	return 0;
+}
+
+int process_table_find(struct process_table *table, uint64_t time_ns, pid_t pid,
+		       uint64_t generation, bool is_in_execve, struct process **ret,
+		       bool *ret_is_in_exec)
+{
+	int err = find_image(table, time_ns, pid, generation, is_in_execve, ret, ret_is_in_exec);
+
+	if (!err)
+		((struct process_image *)*ret)->is_sampled = true;
+	return err;
 }
 
 const struct process *process_table_get(const struct process_table *table, uint32_t id)
@@ -459,27 +704,174 @@ const struct mapping *process_find_mapping(const struct process *process, uint64
 	return mapping_list_find(&image->mappings, pc);
 }
 
-void process_table_open_perf_map(struct process_table *table, uint64_t time_ns, uint32_t id)
+int process_table_follow_code(struct process_table *table, uint64_t time_ns, uint32_t id)
+{
+	struct process_image *image;
+	uint32_t *listed;
+
+	assert(id < table->images.length);
+	image = table->images.items[id];
+	/* /proc/PID is the current image's: too late for earlier ones. */
+	if (image != find_current(table, (pid_t)image->process.pid))
+		return 0;
+	if (time_ns < image->jit.next_search_ns)
+		return 0;
+	image->jit.next_search_ns = time_ns + JIT_SEARCH_INTERVAL_NS;
+	if (!image->jit.is_wanted) {
+		listed = array_add(&table->jits);
+		if (!listed)
+			return -ENOMEM;
+		*listed = id;
+		image->jit.is_wanted = true;
+	}
+	if (image->jit.perf_map && image->jit.jitdump)
+		return 0;
+	return search_jit_files(table, image, &table->jit_left_bytes);
+}
+
+void process_table_limit_code(struct process_table *table, uint64_t limit_bytes)
+{
+	table->jit_limit_bytes = limit_bytes;
+}
+
+int process_table_watch_code(struct process_table *table)
+{
+	if (table->watch_fd < 0)
+		table->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	return table->watch_fd < 0 ? -errno : table->watch_fd;
+}
+
+/*
+ * Whether a watched file changed; which one matters little, as there are few. What is not taken,
+ * because somebody writes faster than we read, is there the next time.
+ */
+static bool take_changes(struct process_table *table)
+{
+	char events[65536];
+
+	return table->watch_fd >= 0 && read(table->watch_fd, events, sizeof(events)) > 0;
+}
+
+/* Where not all may be read, the next time begins with what was not. */
+static int read_all_code(struct process_table *table, uint64_t *left_bytes)
+{
+	size_t num_jits = table->jits.length;
+
+	if (table->first_jit >= num_jits)
+		table->first_jit = 0;
+	for (size_t i = 0; i < num_jits && *left_bytes; i++) {
+		size_t number = (table->first_jit + i) % num_jits;
+		uint32_t id = table->jits.items[number];
+		int err = read_jit_files(table, table->images.items[id], left_bytes);
+
+		if (err)
+			return err;
+		if (!*left_bytes)
+			table->first_jit = number + 1;
+	}
+	return 0;
+}
+
+int process_table_read_code(struct process_table *table, uint64_t now_ns)
+{
+	size_t num_left = 0;
+	int err;
+
+	if (!take_changes(table) && now_ns < table->next_jit_read_ns)
+		return 0;
+	table->next_jit_read_ns =
+		now_ns + (table->watch_fd < 0 ? JIT_UNWATCHED_INTERVAL_NS : JIT_READ_INTERVAL_NS);
+	if (now_ns >= table->next_jit_step_ns) {
+		table->jit_left_bytes = JIT_STEP_BYTES;
+		table->next_jit_step_ns = now_ns + JIT_READ_INTERVAL_NS;
+	}
+	err = read_all_code(table, &table->jit_left_bytes);
+	if (err)
+		return err;
+	for (size_t i = 0; i < table->jits.length; i++) {
+		uint32_t id = table->jits.items[i];
+		struct process_image *image = table->images.items[id];
+
+		if (!image->process.is_exited)
+			table->jits.items[num_left++] = id;
+		else
+			image->jit.is_wanted = false;
+	}
+	table->jits.length = num_left;
+	return 0;
+}
+
+int process_table_finish_code(struct process_table *table)
+{
+	uint64_t left_bytes = JIT_FINAL_BYTES;
+
+	array_for_each (&table->images, image) {
+		uint64_t most_bytes =
+			left_bytes < JIT_FINAL_ONE_BYTES ? left_bytes : JIT_FINAL_ONE_BYTES;
+		uint64_t unused_bytes = most_bytes;
+		int err = (*image)->jit.is_wanted ? search_jit_files(table, *image, &unused_bytes)
+						  : read_jit_files(table, *image, &unused_bytes);
+
+		if (err)
+			return err;
+		left_bytes -= most_bytes - unused_bytes;
+	}
+	return 0;
+}
+
+uint64_t process_get_code_version(const struct process *process, uint64_t time_ns)
+{
+	const struct process_image *image = (const struct process_image *)process;
+
+	return jit_files_get_version(&image->jit, time_ns);
+}
+
+const char *process_find_code(const struct process *process, uint64_t pc, uint64_t time_ns)
+{
+	const struct process_image *image = (const struct process_image *)process;
+
+	return jit_files_find(&image->jit, pc, time_ns);
+}
+
+const char *process_find_first_code(const struct process *process, uint64_t pc)
+{
+	const struct process_image *image = (const struct process_image *)process;
+
+	return jit_files_find_first(&image->jit, pc);
+}
+
+bool process_table_is_generated(const struct process_table *table, const struct process *process,
+				uint64_t pc)
+{
+	const struct mapping *mapping = process_find_mapping(process, pc);
+
+	return !mapping || mapping->file == FILE_NONE ||
+	       jit_runtime_is_memory(table->files, mapping);
+}
+
+bool process_table_has_trampolines(const struct process_table *table, const struct process *process)
+{
+	const struct process_image *image = (const struct process_image *)process;
+
+	return jit_runtime_has_trampolines(table->files, &image->mappings);
+}
+
+bool process_table_keeps_frame_pointers(struct process_table *table, uint32_t id)
 {
 	struct process_image *image;
 
 	assert(id < table->images.length);
 	image = table->images.items[id];
-	/* An earlier image's code is gone, and with it the process that could be asked. */
-	if (image != find_current(table, (pid_t)image->process.pid))
-		return;
-	image->wants_perf_map = true;
-	if (image->process.perf_map_fd >= 0 || time_ns < image->next_perf_map_ns)
-		return;
-	image->next_perf_map_ns = time_ns + PERF_MAP_RETRY_NS;
-	try_perf_map(table, image);
-}
-
-void process_table_finish_perf_maps(struct process_table *table)
-{
-	array_for_each (&table->images, image)
-		if ((*image)->wants_perf_map && (*image)->process.perf_map_fd < 0)
-			try_perf_map(table, *image);
+	if (!image->is_runtime_known) {
+		image->is_runtime_known = true;
+		/* /proc/PID is the current image's. */
+		image->keeps_frame_pointers =
+			image == find_current(table, (pid_t)image->process.pid) &&
+			jit_runtime_keeps_frame_pointers(table->proc_root,
+							 (pid_t)image->process.pid, table->files,
+							 &image->mappings);
+	}
+	return image->keeps_frame_pointers;
 }
 
 struct process_table_stats process_table_get_stats(const struct process_table *table)

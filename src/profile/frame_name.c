@@ -18,12 +18,15 @@ const char *unnamed_reason_get_name(enum unnamed_reason reason)
 		return "build_id_differs";
 	case UNNAMED_NO_SYMBOL:
 		return "no_symbol";
+	case UNNAMED_NOT_REACHED:
+		return "not_reached";
 	case NUM_UNNAMED_REASONS:
 		break;
 	}
 	return "unknown";
 }
 
+/* Bytes above 0x7f are parts of UTF-8 characters, and no blanks. */
 static bool is_blank(char c)
 {
 	return (unsigned char)c <= ' ' || c == 0x7f;

@@ -1,4 +1,22 @@
-#include "profile/merge.h"
+/*
+ * Everything of one profile is added to another, from what has no parts to what is made of all:
+ * metrics, modules, sources, processes, threads, locations, stacks, samples, timestamps. For each
+ * kind there is an array of the new ids by the old ones, which the later kinds are translated with.
+ * Ids are dense, so that plain arrays do.
+ *
+ * Strings are translated when they are met first. Most strings of a large profile are names, and
+ * who merges some of its metrics under changed names would else add names that nothing refers to.
+ *
+ * Stacks need no recursion: a stack's parent always has a smaller id than itself, and is translated
+ * when its turn comes.
+ *
+ * What was read from different files is not the same only because it has the same number: a pid of
+ * another machine is another process, and a kernel address may be of another kernel. Processes are
+ * therefore never merged, and where an address has frames already that differ from those that come,
+ * it becomes a location by name (merge_location()). Files of one path are the same if they have the
+ * same build ID, and are not known to be without one.
+ */
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <string.h>
@@ -131,6 +149,10 @@ static int separate_sources(struct merger *merger)
 	return 0;
 }
 
+/*
+ * A recording that meets nothing but recordings stays without sources: everything is under 0 on
+ * both sides.
+ */
 static uint32_t map_source(const struct merger *merger, uint32_t source)
 {
 	return merger->sources[source] == STRING_NONE ? 0 : merger->sources[source];
@@ -164,6 +186,10 @@ static int merge_account(struct merger *merger)
 	return 0;
 }
 
+/*
+ * Each source of the other profile becomes a new one, also if its name is known: the same file may
+ * be given twice, and then its weights count twice.
+ */
 static int merge_sources(struct merger *merger)
 {
 	int err = separate_sources(merger);
@@ -190,6 +216,7 @@ static int merge_sources(struct merger *merger)
 	return merge_account(merger);
 }
 
+/* The command of a process is changed as that of its threads is. */
 static int merge_processes(struct merger *merger)
 {
 	int err;
@@ -287,6 +314,7 @@ static int map_frames(struct merger *merger, const struct location *location)
 	return 0;
 }
 
+/* Field by field: the struct has padding. */
 static bool is_same_frame(const struct frame *a, const struct frame *b)
 {
 	return a->name == b->name && a->full_name == b->full_name && a->module == b->module &&
@@ -294,6 +322,10 @@ static bool is_same_frame(const struct frame *a, const struct frame *b)
 	       a->is_inlined == b->is_inlined;
 }
 
+/*
+ * Whether the location has just the frames of merger->frames, which hold ids of the profile that it
+ * is in.
+ */
 static bool has_frames(const struct merger *merger, uint32_t location_id)
 {
 	const struct location *location = profile_get_location(merger->into, location_id);
@@ -307,7 +339,12 @@ static bool has_frames(const struct merger *merger, uint32_t location_id)
 	return true;
 }
 
-/* A location that is nothing but its frames. */
+/*
+ * A location that is nothing but its frames. A frame without name must keep the reason why it has
+ * none, and a location of several frames has inlined calls: neither is what
+ * profile_add_frame_location() makes. Such a location gets an address of its own, the number of
+ * locations so far, which is never there twice.
+ */
 static int add_frames(struct merger *merger, enum unnamed_reason reason, uint32_t *ret)
 {
 	int err;
@@ -322,6 +359,9 @@ static int add_frames(struct merger *merger, enum unnamed_reason reason, uint32_
 				  reason);
 }
 
+/*
+ * Owners are compared with the counts: a recording has kernel locations of owner 0, and no source.
+ */
 static uint32_t map_owner(const struct merger *merger, const struct location *location)
 {
 	if (location_is_in_module(location) &&
@@ -336,6 +376,13 @@ static uint32_t map_owner(const struct merger *merger, const struct location *lo
 	return location->owner;
 }
 
+/*
+ * Whether the address was there is seen from the number of locations: one that was added is the
+ * last. One that was there already, and has other frames, keeps them, and the one that comes goes
+ * by its frames alone.
+ *
+ * A location of which the symbolizer has said nothing yet has no frames and gets none.
+ */
 static int merge_location(struct merger *merger, const struct location *location, uint32_t *ret)
 {
 	enum unnamed_reason reason = (enum unnamed_reason)location->unnamed_reason;
@@ -378,6 +425,7 @@ static int merge_stacks(struct merger *merger)
 	return 0;
 }
 
+/* Weights of samples that become one are added up, which is what may leave 64 bits. */
 static int merge_samples(struct merger *merger)
 {
 	int err;
@@ -397,29 +445,31 @@ static int merge_samples(struct merger *merger)
 }
 
 /* Where both profiles keep them. */
-static int merge_moments(struct merger *merger)
+static int merge_timestamps(struct merger *merger)
 {
-	const struct moments *moments = profile_get_moments(merger->from);
-	size_t count = moments && profile_get_moments(merger->into) ? moments_count(moments) : 0;
+	const struct timestamps *timestamps = profile_get_timestamps(merger->from);
+	size_t count = timestamps && profile_get_timestamps(merger->into)
+			       ? timestamps_count(timestamps)
+			       : 0;
 	int err;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct moment *moment = moments_get(moments, i);
-		const struct sample *sample = profile_get_sample(merger->from, moment->sample);
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		const struct sample *sample = profile_get_sample(merger->from, timestamp->sample);
 
 		if (merger->metrics[sample->metric] == METRIC_NONE)
 			continue;
-		err = profile_add_moment(merger->into, merger->threads[sample->thread],
-					 merger->stacks[sample->stack],
-					 merger->metrics[sample->metric], moment->weight,
-					 moment->time_ns);
+		err = profile_add_timestamp(merger->into, merger->threads[sample->thread],
+					    merger->stacks[sample->stack],
+					    merger->metrics[sample->metric], timestamp->weight,
+					    timestamp->time_ns);
 		if (err)
 			return err;
 	}
-	for (uint32_t i = 0; moments && i < profile_count_sources(merger->from); i++) {
+	for (uint32_t i = 0; timestamps && i < profile_count_sources(merger->from); i++) {
 		uint64_t zero_ns;
 
-		if (!moments_find_clock(moments, i, &zero_ns))
+		if (!timestamps_find_clock(timestamps, i, &zero_ns))
 			continue;
 		err = profile_set_clock(merger->into, merger->sources[i], zero_ns);
 		if (err)
@@ -428,6 +478,7 @@ static int merge_moments(struct merger *merger)
 	return 0;
 }
 
+/* One more than there are, so that there is a sources[0] also for a profile without sources. */
 static uint32_t *allocate(uint32_t count)
 {
 	uint32_t *ids = calloc((size_t)count + 1, sizeof(*ids));
@@ -507,7 +558,7 @@ int profile_merge_with(struct profile *into, const struct profile *from,
 	err = merge_samples(&merger);
 	if (err)
 		return err;
-	return merge_moments(&merger);
+	return merge_timestamps(&merger);
 }
 
 int profile_merge(struct profile *into, const struct profile *from)

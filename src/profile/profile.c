@@ -1,3 +1,20 @@
+/*
+ * Most of a profile is dense arrays with a way to find an equal item: strings and stacks have
+ * tables of their own, threads and locations with an address are intern tables. Two kinds are found
+ * by an index that is kept by hand here.
+ *
+ * Locations without address lie in the same array as those with one, so that a stack needs one
+ * number a level, but not in its index: what makes two of them equal is their frame, not three
+ * integers. Their address is their own id.
+ *
+ * Samples are indexed late. A file that is read stack by stack in its own order (folded text, a
+ * profile of ours) adds each sample behind all others in the order of compare_samples(): then
+ * nobody needs to look for it, and no index is made. The first sample that does not come so has all
+ * of them indexed. That saves a hash table as large as the samples for the common case, and costs
+ * nothing but a comparison otherwise.
+ *
+ * Ids are 32 bits wide; HASH_INDEX_NONE is never one.
+ */
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -25,8 +42,8 @@ struct profile {
 	struct hash_index frame_index;  /* of locations that have no address */
 	struct hash_index sample_index; /* of the samples below num_indexed_samples */
 	uint32_t num_indexed_samples;
-	uint32_t last_sample;    /* the greatest in the order of compare_samples() */
-	struct moments *moments; /* NULL: not wanted */
+	uint32_t last_sample;          /* the greatest in the order of compare_samples() */
+	struct timestamps *timestamps; /* NULL: not wanted */
 };
 
 struct profile *profile_new(void)
@@ -61,7 +78,7 @@ void profile_free(struct profile *profile)
 	array_release(&profile->samples);
 	hash_index_release(&profile->frame_index);
 	hash_index_release(&profile->sample_index);
-	moments_free(profile->moments);
+	timestamps_free(profile->timestamps);
 	free(profile);
 }
 
@@ -140,6 +157,10 @@ int profile_add_location(struct profile *profile, enum location_space space, uin
 	return profile_locations_intern(&profile->locations, &wanted, ret);
 }
 
+/*
+ * Of the fields that is_frame_location() compares, all of them: a frame that differs in its line
+ * alone is another location.
+ */
 static uint64_t hash_frame(const struct frame *frame)
 {
 	uint64_t hash = hash_mix(hash_mix(2, frame->name), frame->full_name);
@@ -149,6 +170,7 @@ static uint64_t hash_frame(const struct frame *frame)
 				      frame->is_inlined);
 }
 
+/* The index holds locations, not frames: a location of an importer has exactly one. */
 static bool is_frame_location(const void *owner, uint32_t item, const void *key)
 {
 	const struct profile *profile = owner;
@@ -162,6 +184,11 @@ static bool is_frame_location(const void *owner, uint32_t item, const void *key)
 	       frame->is_inlined == wanted->is_inlined;
 }
 
+/*
+ * The location is there before its frame, since profile_set_frames() writes into it. Should memory
+ * run out, it is taken back, so that no location without frames is left; the frame itself stays in
+ * its array, where nothing refers to it.
+ */
 int profile_add_frame_location(struct profile *profile, const struct frame *frame, uint32_t *ret)
 {
 	uint64_t hash = hash_frame(frame);
@@ -179,14 +206,40 @@ int profile_add_frame_location(struct profile *profile, const struct frame *fram
 	profile->locations.items[profile->locations.length++] =
 		(struct location){.space = LOCATION_NAMED, .address = id};
 	err = profile_set_frames(profile, id, frame, 1, UNNAMED_NOT);
-	if (!err)
-		err = hash_index_add(&profile->frame_index, hash, id);
-	if (err) {
-		profile->locations.length--;
-		return err;
-	}
+	if (err)
+		goto err;
+	err = hash_index_add(&profile->frame_index, hash, id);
+	if (err)
+		goto err;
 	*ret = id;
 	return 0;
+err:
+	profile->locations.length--;
+	return err;
+}
+
+int profile_add_truncated_frame(struct profile *profile, uint32_t parent, uint32_t *ret)
+{
+	struct frame frame = {0};
+	uint32_t location;
+	int err = profile_add_string(profile, TRUNCATED_FRAME_NAME, &frame.name);
+
+	if (err)
+		return err;
+	frame.full_name = frame.name;
+	err = profile_add_frame_location(profile, &frame, &location);
+	return err ? err : profile_add_stack(profile, parent, location, ret);
+}
+
+bool profile_is_truncated_frame(const struct profile *profile, uint32_t location)
+{
+	const struct location *found = profile_get_location(profile, location);
+	uint32_t name;
+
+	if (found->space != LOCATION_NAMED || found->num_frames != 1)
+		return false;
+	name = profile_get_frame(profile, found->first_frame)->name;
+	return strcmp(profile_get_string(profile, name), TRUNCATED_FRAME_NAME) == 0;
 }
 
 int profile_add_stack(struct profile *profile, uint32_t parent, uint32_t location, uint32_t *ret)
@@ -309,35 +362,40 @@ int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack,
 	return profile_add_new_sample(profile, thread, stack, metric, weight);
 }
 
-int profile_keep_moments(struct profile *profile)
+int profile_keep_timestamps(struct profile *profile)
 {
-	if (!profile->moments)
-		profile->moments = moments_new();
-	return profile->moments ? 0 : -ENOMEM;
+	if (!profile->timestamps)
+		profile->timestamps = timestamps_new();
+	return profile->timestamps ? 0 : -ENOMEM;
 }
 
-struct moments *profile_get_moments(const struct profile *profile)
+struct timestamps *profile_get_timestamps(const struct profile *profile)
 {
-	return profile->moments;
+	return profile->timestamps;
 }
 
-int profile_add_moment(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
-		       uint64_t weight, uint64_t time_ns)
+/*
+ * Looks for the sample that was just added, which mostly is the last one: find_sample() sees that
+ * without an index.
+ */
+int profile_add_timestamp(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
+			  uint64_t weight, uint64_t time_ns)
 {
 	struct sample wanted = {thread, stack, metric, weight};
 	uint32_t id;
 	int err;
 
-	if (!profile->moments || !weight)
+	if (!profile->timestamps || !weight)
 		return 0;
 	err = find_sample(profile, &wanted, &id);
-	return err || id == HASH_INDEX_NONE ? err
-					    : moments_add(profile->moments, id, time_ns, weight);
+	return err || id == HASH_INDEX_NONE
+		       ? err
+		       : timestamps_add(profile->timestamps, id, time_ns, weight);
 }
 
 int profile_set_clock(struct profile *profile, uint32_t source, uint64_t zero_ns)
 {
-	return profile->moments ? moments_set_clock(profile->moments, source, zero_ns) : 0;
+	return profile->timestamps ? timestamps_set_clock(profile->timestamps, source, zero_ns) : 0;
 }
 
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value)
@@ -352,6 +410,7 @@ void profile_trim(struct profile *profile)
 	profile->num_indexed_samples = 0;
 }
 
+/* A location that gets frames once more leaves the old ones behind, unused. */
 int profile_set_frames(struct profile *profile, uint32_t location, const struct frame *frames,
 		       size_t num_frames, enum unnamed_reason reason)
 {
@@ -369,6 +428,12 @@ int profile_set_frames(struct profile *profile, uint32_t location, const struct 
 	return 0;
 }
 
+void profile_mark_sizeless(struct profile *profile, uint32_t location)
+{
+	profile->locations.items[location].is_sizeless = true;
+}
+
+/* One after the other: a profile has few metrics. */
 int profile_add_metric(struct profile *profile, const char *name, const char *unit, uint32_t *ret)
 {
 	struct metric wanted;
@@ -538,6 +603,17 @@ void profile_set_frame_names(struct profile *profile, uint32_t id, uint32_t name
 uint32_t profile_get_stack_location(const struct profile *profile, uint32_t stack)
 {
 	return stack_table_get_level(profile->stacks, stack);
+}
+
+uint32_t profile_find_outermost(const struct profile *profile, uint32_t stack)
+{
+	uint32_t parent = profile_get_stack_parent(profile, stack);
+
+	while (parent != STACK_EMPTY) {
+		stack = parent;
+		parent = profile_get_stack_parent(profile, stack);
+	}
+	return profile_get_stack_location(profile, stack);
 }
 
 uint32_t profile_get_stack_parent(const struct profile *profile, uint32_t stack)

@@ -1,3 +1,10 @@
+/*
+ * Recordings are kept by source, or by themselves as long as there is none, and once more as the
+ * sum of all, which is what most readers ask for and borrow.
+ *
+ * Counts come from files that may say anything. They are added up without overflow: the greatest
+ * number stands for "more than that", which is still a better answer than a small one.
+ */
 #include "profile/provenance.h"
 
 #include <errno.h>
@@ -7,11 +14,16 @@
 #include "base/array.h"
 #include "base/hash.h"
 
+/*
+ * A sampling of zeros is possible (a file that says nothing but that it was recorded), hence the
+ * flag.
+ */
 struct source_recording {
 	struct sampling sampling;
 	bool exists;
 };
 
+/* Strings of the profile, as all here. */
 struct source {
 	uint32_t name;
 	uint32_t label;
@@ -48,6 +60,10 @@ int provenance_add_source(struct provenance *provenance, uint32_t name, uint32_t
 	if (!added)
 		return -ENOMEM;
 	*added = (struct source){.name = name, .label = name};
+	/*
+	 * What was recorded before belongs to this source now. Tallies need no such step: those of
+	 * a recording stand under source 0, and this one has that number.
+	 */
 	if (provenance->sources.length == 1) {
 		added->recording = provenance->sourceless;
 		provenance->sourceless = (struct source_recording){0};
@@ -83,6 +99,10 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/*
+ * A period is one number for all samples, or none: weights of different periods cannot be turned
+ * into time by it.
+ */
 static void add_recording(struct source_recording *recording, const struct sampling *sampling)
 {
 	struct sampling *sum = &recording->sampling;
@@ -173,6 +193,10 @@ const struct tally *provenance_get_tally(const struct provenance *provenance, ui
 	return &provenance->tallies.items[id];
 }
 
+/*
+ * The sum stays as it is: nothing comes, nothing goes. The key of a tally holds its source, so that
+ * it has to leave the index before this changes.
+ */
 int provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t to)
 {
 	struct source *source = &provenance->sources.items[from];

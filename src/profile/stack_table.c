@@ -143,6 +143,10 @@ int stack_table_settle(struct stack_table *table)
 	return 0;
 }
 
+/*
+ * Lists of more than SHORT_LIST are sorted by level and halved until they are short; the rest is
+ * compared one by one, which for a list in order of ids is all there is.
+ */
 static uint32_t find_child(const struct stack_table *table, uint32_t parent, uint32_t level)
 {
 	const struct stack_child *list = table->children + table->first_child[parent];

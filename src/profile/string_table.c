@@ -8,6 +8,7 @@
 /* Texts lie in chunks that never move, so that a borrowed string stays valid. */
 #define CHUNK_BYTES 65536
 
+/* The length is kept because a string may hold NUL bytes: a file's names are bytes. */
 struct string_entry {
 	const char *data;
 	size_t length;
@@ -64,6 +65,10 @@ static char *store(struct string_table *table, const char *string, size_t length
 	char **chunk;
 	char *copy;
 
+	/*
+	 * What is left of the chunk before is not used any more; a string that is longer than a
+	 * chunk gets one of its size.
+	 */
 	if (size > table->chunk_size - table->chunk_used) {
 		size_t chunk_size = size > CHUNK_BYTES ? size : CHUNK_BYTES;
 
@@ -101,6 +106,7 @@ int string_table_add(struct string_table *table, const char *string, size_t leng
 		return -ENOMEM;
 	*entry = wanted;
 	id = (uint32_t)(table->entries.length - 1);
+	/* The bytes in their chunk stay; they are freed with the table. */
 	if (hash_index_add(&table->index, hash, id)) {
 		table->entries.length--;
 		return -ENOMEM;

@@ -4,21 +4,23 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/log.h"
 
-/* Debug information up to this size is kept for the next profile. */
-#define KEPT_DEBUG_BYTES (32ull << 20)
+/* Debug information is kept for the next profile up to this size, of one file and of all. */
+#define KEPT_DEBUG_BYTES     (32ull << 20)
+#define ALL_KEPT_DEBUG_BYTES (128ull << 20)
 
 struct code_file {
 	struct objfile *objfile;
 	struct inlines *inlines;
 	bool were_inlines_sought;
+	uint64_t kept_debug_bytes;
 };
 
-/* What stands behind one number of the file table. */
+/* The file of one number of the file table. */
 struct slot {
 	bool was_sought;
 	struct code_file *code_file; /* NULL: none. May be shared with other slots */
@@ -28,8 +30,10 @@ struct code_files {
 	const struct file_table *files;
 	char *debug_root;
 	bool allows_downloads;
+	const struct debug_opener *opener;
 	ARRAY(struct slot) slots; /* by number in the file table */
 	ARRAY(struct code_file *) opened;
+	uint64_t kept_debug_bytes; /* sum of theirs */
 };
 
 static void code_file_close_inlines(struct code_file *code_file)
@@ -66,6 +70,11 @@ void code_files_allow_downloads(struct code_files *code_files)
 	code_files->allows_downloads = true;
 }
 
+void code_files_set_opener(struct code_files *code_files, const struct debug_opener *opener)
+{
+	code_files->opener = opener;
+}
+
 void code_files_free(struct code_files *code_files)
 {
 	if (!code_files)
@@ -79,21 +88,17 @@ void code_files_free(struct code_files *code_files)
 }
 
 /*
- * A build ID is only a claim: any user can give his program the build ID of another's, and names to
- * its functions. So files are one only when they have the same owner, too.
+ * A build ID is only a claim: any user can link a program with the build ID of libc and other
+ * names. So files are merged only if they have the same owner, too.
  */
 static bool are_one(const struct mapped_file *a, const struct mapped_file *b)
 {
-	struct stat status_a;
-	struct stat status_b;
-
 	return a->build_id_size && a->build_id_size == b->build_id_size &&
 	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0 &&
-	       fstat(a->fd, &status_a) == 0 && fstat(b->fd, &status_b) == 0 &&
-	       status_a.st_uid == status_b.st_uid;
+	       file_owner_is_same(a->owner, b->owner);
 }
 
-/* Among files that are one: keep the better of two. NULL loses. Takes ownership of both. */
+/* Of two files with the same code, keep one with a symbol table. NULL loses. Owns both. */
 static struct objfile *choose(struct objfile *kept, struct objfile *other)
 {
 	if (!kept || (other && !objfile_has_symtab(kept) && objfile_has_symtab(other))) {
@@ -114,6 +119,7 @@ static struct objfile *open_file(const struct code_files *code_files,
 	if (objfile_open(mapped->fd, mapped->path, code_files->debug_root, &objfile, &error) == 0) {
 		if (code_files->allows_downloads)
 			objfile_allow_downloads(objfile);
+		objfile_set_opener(objfile, code_files->opener);
 		return objfile;
 	}
 	log_debug("%s, skipping", error.message);
@@ -137,7 +143,7 @@ static struct code_file *add_opened(struct code_files *code_files, struct objfil
 	return code_file;
 }
 
-/* Open the file together with all that are one with it. */
+/* Open the file, and the others of the table that are merged with it. */
 static int open_slot(struct code_files *code_files, uint32_t file)
 {
 	const struct mapped_file *mapped = file_table_get(code_files->files, file);
@@ -216,10 +222,16 @@ int code_file_get_inlines(struct code_file *code_file, struct inlines **ret)
 	return 0;
 }
 
-void code_file_trim(struct code_file *code_file)
+void code_files_trim(struct code_files *code_files, struct code_file *code_file)
 {
-	if (objfile_get_dwarf_size(code_file->objfile) <= KEPT_DEBUG_BYTES)
-		return;
-	code_file_close_inlines(code_file);
-	objfile_close_dwarf(code_file->objfile);
+	uint64_t size = objfile_get_dwarf_size(code_file->objfile);
+	uint64_t others = code_files->kept_debug_bytes - code_file->kept_debug_bytes;
+
+	if (size > KEPT_DEBUG_BYTES || others + size > ALL_KEPT_DEBUG_BYTES) {
+		code_file_close_inlines(code_file);
+		objfile_close_dwarf(code_file->objfile);
+		size = 0;
+	}
+	code_file->kept_debug_bytes = size;
+	code_files->kept_debug_bytes = others + size;
 }

@@ -1,7 +1,7 @@
 /*
- * The ELF files behind the numbers of a file table, opened when they are first asked for. Files
- * of equal build ID and owner are one: they share symbols and debug information, and the one with
- * the fullest symbol table stands for all.
+ * The ELF files of a file table, opened at the first use. Files of equal build ID and owner (who is known) are
+ * merged: they share symbols and debug information, and the one with the largest symbol table is
+ * used for all.
  *
  * Not thread-safe.
  */
@@ -27,6 +27,8 @@ struct code_file;
 struct code_files *code_files_new(const struct file_table *files, const char *debug_root);
 /* Debug files may come from servers, as in objfile_allow_downloads(). */
 void code_files_allow_downloads(struct code_files *code_files);
+/* As objfile_set_opener(). */
+void code_files_set_opener(struct code_files *code_files, const struct debug_opener *opener);
 void code_files_free(struct code_files *code_files);
 
 /*
@@ -41,13 +43,14 @@ _must_check_ int code_files_get(struct code_files *code_files, uint32_t file,
 struct objfile *code_file_get_objfile(const struct code_file *code_file);
 
 /*
- * ret   borrowed until code_file_trim(); NULL when there is no debug information
+ * ret   borrowed until code_files_trim(); NULL when there is no debug information
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int code_file_get_inlines(struct code_file *code_file, struct inlines **ret);
 
-/* No more is asked about this file for now: give back its debug information, if it is large. */
-void code_file_trim(struct code_file *code_file);
+/* Free the debug information, if it or that of all is large, as no more addresses of the file will
+   come. */
+void code_files_trim(struct code_files *code_files, struct code_file *code_file);
 
 #endif

@@ -5,6 +5,8 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -41,7 +43,7 @@ void demangler_free(struct demangler *demangler)
 	free(demangler);
 }
 
-/* Suffixes of parts and copies of a function, each perhaps followed by a number (".part.0"). */
+/* Suffixes of compilers for parts and copies of a function, as ".part.0" or ".cold". */
 static bool is_clone_word(const char *word, size_t length)
 {
 	static const char *const words[] = {
@@ -56,7 +58,7 @@ static bool is_clone_word(const char *word, size_t length)
 }
 
 /* The length of the symbol's first `length` bytes without their last clone suffix, if any. */
-static size_t cut_clone_suffix(const char *symbol, size_t length)
+static size_t strip_clone_suffix(const char *symbol, size_t length)
 {
 	size_t end = length;
 	const char *dot;
@@ -82,7 +84,7 @@ static size_t get_plain_length(const char *symbol)
 	size_t length = at ? (size_t)(at - symbol) : strlen(symbol);
 
 	for (;;) {
-		size_t shorter = cut_clone_suffix(symbol, length);
+		size_t shorter = strip_clone_suffix(symbol, length);
 
 		if (shorter == length)
 			return length;
@@ -90,26 +92,26 @@ static size_t get_plain_length(const char *symbol)
 	}
 }
 
-/* What the demangler has printed so far. */
+/* The demangler's output so far. */
 struct printed {
 	struct text text;
 	jmp_buf too_long;
 };
 
-static void print_piece(const char *piece, size_t length, void *opaque)
+static void print_slice(const char *chunk, size_t length, void *opaque)
 {
 	struct printed *printed = opaque;
 
 	/*
-	 * Substitutions let a name of n bytes unfold to 2^n, and the callback has no other way
-	 * to say "enough".
+	 * Substitutions can make 2^n bytes of a symbol of n bytes, and the callback has no other
+	 * way to stop the demangler.
 	 */
 	if (printed->text.length + length > DEMANGLED_MAX_BYTES || printed->text.failed)
 		longjmp(printed->too_long, 1);
-	text_append(&printed->text, piece, length);
+	text_append(&printed->text, chunk, length);
 }
 
-/* The lifetimes that a binder ("G" and a number in base 62) says it has; at most the limit. */
+/* The number of lifetimes of a binder ("G" and a number in base 62); at most the limit. */
 static size_t count_bound_lifetimes(const char *binder, size_t limit)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -126,10 +128,10 @@ static size_t count_bound_lifetimes(const char *binder, size_t limit)
 }
 
 /*
- * Whether a Rust symbol binds more lifetimes than a name may have bytes. The demangler counts
- * them one by one, up to 2^64, and calls nobody where the name does not show them. A binder
- * follows the sign of a function type or of a trait object. An identifier may look like one:
- * its symbol then stays as it is.
+ * Whether a Rust symbol binds more lifetimes than a name may have bytes. The demangler counts them
+ * one by one, up to 2^64, without calling back, so it would hang. A binder follows the letter of a
+ * function type or of a trait object. An identifier may look like one by chance: its symbol then
+ * stays mangled.
  */
 static bool binds_too_much(const char *symbol)
 {
@@ -152,10 +154,10 @@ static bool demangle(struct printed *printed, const char *symbol, int options)
 		return true;
 	}
 	/* Rust first: its older scheme looks like C++. Without DMGL_VERBOSE it drops the hash. */
-	if (rust_demangle_callback(symbol, 0, print_piece, printed))
+	if (rust_demangle_callback(symbol, 0, print_slice, printed))
 		return true;
 	text_truncate(&printed->text, 0);
-	if (cplus_demangle_v3_callback(symbol, options, print_piece, printed))
+	if (cplus_demangle_v3_callback(symbol, options, print_slice, printed))
 		return true;
 	text_truncate(&printed->text, 0);
 	return false;
@@ -166,7 +168,7 @@ static bool is_mangled(const char *symbol)
 	return string_starts_with(symbol, "_Z") || string_starts_with(symbol, "_R");
 }
 
-/* The name in other words, or the symbol itself. NULL when out of memory. */
+/* The demangled name, or a copy of the symbol. NULL when out of memory. */
 static char *demangle_or_copy(const char *symbol, int options)
 {
 	struct printed printed = {0};
@@ -179,23 +181,71 @@ static char *demangle_or_copy(const char *symbol, int options)
 	return strdup(symbol);
 }
 
-static int make_names(const char *symbol, struct cached_name *ret)
+/* A stub that calls a function is named after it ("_Z3foov@plt"). */
+#define STUB_SUFFIX "@plt"
+
+static int append_stub_suffix(char **name)
+{
+	char *longer;
+
+	if (!*name || asprintf(&longer, "%s" STUB_SUFFIX, *name) < 0)
+		return -ENOMEM;
+	free(*name);
+	*name = longer;
+	return 0;
+}
+
+static int make_function_names(const char *symbol, struct cached_name *ret)
 {
 	_cleanup_free_ char *plain = strndup(symbol, get_plain_length(symbol));
 
 	if (!plain)
 		return -ENOMEM;
-	ret->symbol = strdup(symbol);
 	ret->name = demangle_or_copy(plain, DMGL_NO_OPTS);
 	ret->full_name = demangle_or_copy(symbol, DMGL_PARAMS | DMGL_ANSI);
 	/*
-	 * A version or a suffix that the demangler does not know keeps the whole from demangling.
+	 * The demangler rejects the whole symbol for a version or a suffix that it does not know.
 	 */
 	if (ret->full_name && is_mangled(symbol) && string_equals(ret->full_name, symbol)) {
 		free(ret->full_name);
 		ret->full_name = demangle_or_copy(plain, DMGL_PARAMS | DMGL_ANSI);
 	}
-	return ret->symbol && ret->name && ret->full_name ? 0 : -ENOMEM;
+	return ret->name && ret->full_name ? 0 : -ENOMEM;
+}
+
+/*
+ * The length of a Go symbol without the calling convention, which the linker appends where a
+ * function has a second entry for the other one. Go's own tables and profiles do not have it.
+ */
+static size_t strip_go_convention(const char *symbol, size_t length)
+{
+	static const char *const suffixes[] = {".abi0", ".abiinternal"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(suffixes); i++) {
+		size_t suffix_length = strlen(suffixes[i]);
+
+		if (length > suffix_length &&
+		    memcmp(symbol + length - suffix_length, suffixes[i], suffix_length) == 0)
+			return length - suffix_length;
+	}
+	return length;
+}
+
+static int make_names(const char *symbol, struct cached_name *ret)
+{
+	bool is_stub = string_ends_with(symbol, STUB_SUFFIX);
+	size_t length = strlen(symbol) - (is_stub ? strlen(STUB_SUFFIX) : 0);
+	_cleanup_free_ char *function = strndup(symbol, strip_go_convention(symbol, length));
+	int err;
+
+	ret->symbol = strdup(symbol);
+	if (!function || !ret->symbol)
+		return -ENOMEM;
+	err = make_function_names(function, ret);
+	if (err || !is_stub)
+		return err;
+	err = append_stub_suffix(&ret->name);
+	return err ? err : append_stub_suffix(&ret->full_name);
 }
 
 static bool is_cached_name(const void *owner, uint32_t item, const void *key)

@@ -1,9 +1,9 @@
 /*
- * Linker names to names for people: C++ and both Rust schemes, and the suffixes that compilers
- * give to the parts and copies they make of a function.
+ * Demangling: C++ and both Rust schemes, and the suffixes that compilers give to the parts and
+ * copies that they make of a function.
  *
- * Names are untrusted: the result is cut at DEMANGLED_MAX_BYTES, so that a short name cannot
- * unfold into gigabytes. Not thread-safe.
+ * Names are untrusted: the result is truncated at DEMANGLED_MAX_BYTES, since a short symbol can
+ * stand for gigabytes. Not thread-safe.
  */
 #ifndef SYMBOLIZE_DEMANGLE_H
 #define SYMBOLIZE_DEMANGLE_H
@@ -12,7 +12,7 @@
 
 #define DEMANGLED_MAX_BYTES 16384
 
-/* Remembers what it demangled: profiles ask for the same names again and again. */
+/* Caches its results: the same names come again and again. */
 struct demangler;
 
 struct demangled_name {
@@ -24,7 +24,7 @@ struct demangler *demangler_new(void); /* NULL when out of memory */
 void demangler_free(struct demangler *demangler);
 
 /*
- * symbol   as the linker sees it; one that is not mangled comes back as it is, less its suffix
+ * symbol   as the linker sees it; one that is not mangled is returned without its suffix
  * ret      borrowed until demangler_free()
  *
  * Returns 0 or -ENOMEM.

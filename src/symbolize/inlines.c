@@ -5,8 +5,8 @@
  *	one unit     address ranges of its functions                 read once per unit
  *	one function blocks and inlined calls that hold the address  walked for every address
  *
- * The tree of a function says where each call was inlined from (DW_AT_call_line belongs to the
- * caller), so names and lines are shifted by one level:
+ * An entry for an inlined call has the name of the callee, but DW_AT_call_line is a line of the
+ * caller, so names and lines are shifted by one level:
  *
  *	frame 0   name of the innermost inlined call    line from the line table
  *	frame 1   name of the call around it            call line of frame 0's entry
@@ -30,11 +30,12 @@
 /* Many entries may share one long list of ranges: 16 million are 400 MB. */
 #define RANGES_MAX (16u << 20)
 
-/* Entries and ranges looked at for one address; the largest real functions have some 10^5. */
+/* Entries and ranges visited for one address; the largest real functions have some 10^5. */
 #define STEPS_MAX (1u << 20)
 
 struct unit {
 	Dwarf_Die die;
+	bool is_split; /* its functions are in a .dwo file */
 	bool are_functions_read;
 	ARRAY(Dwarf_Die) functions;
 	struct range_map map; /* values: index in functions */
@@ -61,7 +62,7 @@ static int add_ranges(struct inlines *inlines, struct range_map *map, Dwarf_Die 
 
 		if (inlines->num_ranges++ > RANGES_MAX)
 			break;
-		/* Functions that the linker dropped have address 0, or as good as -1. */
+		/* Functions that the linker dropped have address 0, or -1 or -2 (lld). */
 		if (!objfile_is_code(inlines->objfile, start))
 			continue;
 		err = range_map_add(map, start, end, value);
@@ -87,7 +88,7 @@ static int add_function(struct inlines *inlines, struct unit *unit, Dwarf_Die *d
 	return 0;
 }
 
-/* Entries that have functions among their children. */
+/* Entries that may have functions among their children. */
 static bool is_container(Dwarf_Die *die)
 {
 	switch (dwarf_tag(die)) {
@@ -150,7 +151,7 @@ static int read_functions(struct inlines *inlines, struct unit *unit)
 	return err ? err : range_map_finish(&unit->map);
 }
 
-static int add_unit(struct inlines *inlines, const Dwarf_Die *die)
+static int add_unit(struct inlines *inlines, const Dwarf_Die *die, bool is_split)
 {
 	uint32_t index = (uint32_t)inlines->units.length;
 	size_t before = inlines->map.ranges.length;
@@ -160,10 +161,11 @@ static int add_unit(struct inlines *inlines, const Dwarf_Die *die)
 	if (!unit)
 		return -ENOMEM;
 	unit->die = *die;
+	unit->is_split = is_split;
 	err = add_ranges(inlines, &inlines->map, &unit->die, index);
 	if (err || inlines->map.ranges.length > before)
 		return err;
-	/* A unit that does not say where its code is: ask its functions. */
+	/* A unit without address ranges: take those of its functions. */
 	err = read_functions(inlines, unit);
 	if (err)
 		return err;
@@ -190,7 +192,7 @@ static int read_units(struct inlines *inlines)
 
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		err = add_unit(inlines, &die);
+		err = add_unit(inlines, &die, type == DW_UT_skeleton);
 		if (err)
 			return err;
 	}
@@ -228,7 +230,7 @@ void inlines_free(struct inlines *inlines)
 	free(inlines);
 }
 
-/* One address on its way down a function's tree. */
+/* The search for one address in the tree of a function. */
 struct inline_walk {
 	uint64_t elf_address;
 	unsigned int num_steps;
@@ -261,7 +263,7 @@ static bool is_block(int tag)
 	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
-/* Collect the inlined calls below `scope` that hold the address. Returns whether there is one. */
+/* Collect the inlined calls below `scope` that hold the address. Returns whether any does. */
 static bool walk_down(struct inline_walk *walk, Dwarf_Die *scope, unsigned int depth)
 {
 	Dwarf_Off last = dwarf_dieoffset(scope);
@@ -311,7 +313,7 @@ static const char *get_name(Dwarf_Die *die)
 	return NULL;
 }
 
-/* libdw's word for a file without name. */
+/* libdw calls a file without a name "???". */
 static const char *known_file(const char *file)
 {
 	return file && strcmp(file, "???") != 0 ? file : NULL;
@@ -365,6 +367,7 @@ int inlines_find(struct inlines *inlines, uint64_t elf_address, struct source_fr
 		function = &unit->functions.items[range->value];
 		(void)walk_down(&walk, function, 0); /* no inlined call is fine */
 	}
+	ret->is_split = unit->is_split;
 	ret->length = walk.num_calls + 1;
 	memset(ret->items, 0, ret->length * sizeof(ret->items[0]));
 	get_line(unit, elf_address, &ret->items[0]);

@@ -1,14 +1,14 @@
 /*
- * What debug information says about a code address: the function, the calls that were inlined
- * there, and the source lines.
+ * Function, inlined calls and source lines of a code address, by DWARF debug information.
  *
- * Debug information is untrusted input: depth and amount of every walk are bounded, and what is
- * beyond the bound goes missing. Not thread-safe.
+ * Debug information is untrusted input: depth and length of every walk are bounded, and what is
+ * beyond the bounds is not found. Not thread-safe.
  */
 #ifndef SYMBOLIZE_INLINES_H
 #define SYMBOLIZE_INLINES_H
 
 #include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +20,8 @@
 struct inlines;
 
 struct source_frame {
-	const char *name; /* for the linker (mangled) where there is one; NULL: unknown */
+	const char
+		*name; /* linkage name (mangled) if there is one, else the plain; NULL: unknown */
 	const char *file; /* NULL: unknown */
 	uint32_t line;    /* from 1; 0: unknown */
 };
@@ -29,6 +30,7 @@ struct source_frame {
 struct source_frames {
 	struct source_frame items[SOURCE_FRAMES_MAX];
 	size_t length;
+	bool is_split; /* inlined calls are in a .dwo file, and missing here */
 };
 
 /*

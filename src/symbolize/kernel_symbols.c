@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/file.h"
@@ -14,16 +17,16 @@
 #define MODULES_MAX_BYTES  (16u << 20)
 #define PAGE_BYTES         4096ull
 
-/* The kernel packs small BPF programs into pieces of this size and alignment (bpf_prog_pack). */
+/* The kernel packs small BPF programs into chunks of this size and alignment (bpf_prog_pack). */
 #define BPF_PACK_BYTES (2ull << 20)
 
-#define NO_NAME UINT32_MAX /* not a name: data that ends the text before it */
+#define NO_NAME UINT32_MAX /* a data symbol, kept only because it ends the function before it */
 
 struct kallsyms_entry {
 	uint64_t address;
 	uint32_t name;   /* offset in text, or NO_NAME */
 	uint32_t module; /* offset in text; 0: the kernel itself */
-	char type;       /* as kallsyms has it: 'T' global, 't' local, 'W' or 'w' weak */
+	char type;       /* of kallsyms: 'T' global, 't' local, 'W' or 'w' weak */
 };
 
 struct module_range {
@@ -45,7 +48,7 @@ struct added_symbol {
 };
 
 struct kernel_symbols {
-	struct text text; /* kallsyms; names are cut out of it in place */
+	struct text text; /* kallsyms, with NULs put in: entries refer to names in it */
 	struct text modules_text;
 	struct text modules_as_read; /* to see whether modules came or went */
 	bool is_loaded;
@@ -61,7 +64,7 @@ struct kernel_symbols *kernel_symbols_new(void)
 	return calloc(1, sizeof(struct kernel_symbols));
 }
 
-/* Forget what was read; what was added stays. */
+/* Drop what was read from files; code that was added by events stays. */
 static void clear(struct kernel_symbols *symbols)
 {
 	text_release(&symbols->text);
@@ -84,7 +87,7 @@ void kernel_symbols_free(struct kernel_symbols *symbols)
 	free(symbols);
 }
 
-/* Read a number of a text that ends with a NUL; NULL when there is none, else where it ends. */
+/* Read a number. Returns the character behind it; NULL if there is none. */
 static char *read_hex(char *from, uint64_t *ret)
 {
 	size_t num_digits = hex_read(from, 2 * sizeof(*ret) + 1, ret);
@@ -92,7 +95,7 @@ static char *read_hex(char *from, uint64_t *ret)
 	return num_digits ? from + num_digits : NULL;
 }
 
-/* Labels of the linker script say where text begins and ends, and name no function. */
+/* _stext, _etext and the like are labels of the linker script, not functions. */
 static bool is_bound(struct kernel_symbols *symbols, const char *name, uint64_t address)
 {
 	if (string_equals(name, "_stext"))
@@ -114,8 +117,8 @@ static bool is_text_type(char type)
 }
 
 /*
- * "[nf_tables]" is cut to what /proc/modules has. "[bpf]" is no module and stays. Symbols that the
- * kernel makes for itself ("[__builtin__kprobes]") are the kernel's.
+ * "[nf_tables]" loses its brackets, as /proc/modules has none. "[bpf]" is no module and keeps them.
+ * Pseudo modules of generated code ("[__builtin__kprobes]") count as the kernel itself.
  */
 static uint32_t read_module_column(struct kernel_symbols *symbols, char *column)
 {
@@ -276,8 +279,28 @@ static int read_proc_file(const char *proc_root, const char *name, size_t limit,
 
 	if (asprintf(&path, "%s/%s", proc_root, name) < 0)
 		return -ENOMEM;
-	/* A kernel without the file, or without the right to read it, names nothing. */
+	/* A file that is missing or not readable counts as empty. */
 	return file_read_at(AT_FDCWD, path, limit, ret) == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* Whether standard input is the kernel's list, as a service gets it that may not open it itself. */
+static bool is_list_given(void)
+{
+	char path[sizeof("/proc/kallsyms") + 1];
+	struct statfs system;
+	ssize_t length = readlink("/proc/self/fd/0", path, sizeof(path));
+
+	return length == (ssize_t)strlen("/proc/kallsyms") &&
+	       strncmp(path, "/proc/kallsyms", (size_t)length) == 0 &&
+	       !fstatfs(STDIN_FILENO, &system) && system.f_type == PROC_SUPER_MAGIC;
+}
+
+static int read_list(const char *proc_root, struct text *ret)
+{
+	if (string_equals(proc_root, "/proc") && is_list_given() &&
+	    lseek(STDIN_FILENO, 0, SEEK_SET) == 0)
+		return file_read_fd(STDIN_FILENO, KALLSYMS_MAX_BYTES, ret) == -ENOMEM ? -ENOMEM : 0;
+	return read_proc_file(proc_root, "kallsyms", KALLSYMS_MAX_BYTES, ret);
 }
 
 static bool texts_are_equal(const struct text *a, const struct text *b)
@@ -295,7 +318,7 @@ int kernel_symbols_load(struct kernel_symbols *symbols, const char *proc_root)
 		return err;
 	if (symbols->is_loaded && texts_are_equal(&modules, &symbols->modules_as_read))
 		return 0;
-	err = read_proc_file(proc_root, "kallsyms", KALLSYMS_MAX_BYTES, &kallsyms);
+	err = read_list(proc_root, &kallsyms);
 	if (err)
 		return err;
 	err = kernel_symbols_load_text(symbols, kallsyms.data, kallsyms.length, modules.data,
@@ -370,7 +393,7 @@ static const char *get_module_name(const struct kernel_symbols *symbols,
 	return entry->module ? symbols->text.data + entry->module : "[kernel]";
 }
 
-/* Where code that begins at the entry must end, whatever comes behind it. */
+/* The upper bound for the end of a symbol, if no other symbol follows before. */
 static uint64_t get_limit(const struct kernel_symbols *symbols, const struct kallsyms_entry *entry)
 {
 	uint64_t address = entry->address;

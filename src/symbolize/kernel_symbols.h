@@ -1,5 +1,6 @@
 /*
- * Names of kernel code: the kernel itself, its modules, BPF programs.
+ * Names of kernel code: the kernel itself, its modules, BPF programs. By kallsyms and by the
+ * PERF_RECORD_KSYMBOL events of the recording, as BPF programs may be gone at its end.
  *
  * Not thread-safe.
  */
@@ -24,7 +25,8 @@ struct kernel_symbols *kernel_symbols_new(void); /* NULL when out of memory */
 void kernel_symbols_free(struct kernel_symbols *symbols);
 
 /*
- * Read PROC_ROOT/kallsyms and PROC_ROOT/modules. When they were read before and the modules are
+ * Read PROC_ROOT/kallsyms and PROC_ROOT/modules; of the running kernel ("/proc") standard input, where that
+ * is /proc/kallsyms. When they were read before and the modules are
  * still the same, nothing happens. Files that cannot be read count as empty.
  *
  * Returns 0 or -ENOMEM.
@@ -42,15 +44,15 @@ _must_check_ int kernel_symbols_load_text(struct kernel_symbols *symbols, const 
 					  size_t modules_size);
 
 /*
- * Add code by event, of known size; it goes before what is loaded, and the latest goes first. name
- * is copied. Returns 0 or -ENOMEM.
+ * Add code by event, of known size. It takes precedence over kallsyms, and later events over earlier
+ * ones. name is copied. Returns 0 or -ENOMEM.
  */
 _must_check_ int kernel_symbols_add(struct kernel_symbols *symbols, uint64_t start,
 				    uint64_t size_bytes, const char *name);
 
 /*
- * What holds the address. A symbol reaches to the next one, but not beyond the end of kernel text
- * (_etext, _einittext), of its module, or, where no such end is known, of its page.
+ * The symbol that holds the address. It reaches to the next one, but not beyond the end of kernel
+ * text (_etext, _einittext), of its module or, where no such end is known, of its page.
  *
  * ret   borrowed until the next load
  *

@@ -1,25 +1,30 @@
 /*
- * A location is an address and the place that it lies in: a mapped file, the kernel, or memory of
- * one process. Each is named once, however many stacks lead through it, and after the recording, so
- * that naming costs the recorded machine nothing while it is watched. The files are read through
- * the descriptors that the file table opened when it saw them mapped: a path may lead to other
- * bytes by now, or to nothing.
+ * A location is an address in a mapped file, in the kernel, or in memory of one process. Each is
+ * symbolized once, however many stacks contain it, and after the recording, so that the recorded
+ * machine is not disturbed. Files are read through the descriptors that the file table opened when
+ * it saw them mapped: by now a path may lead to another file, or to nothing.
  *
- * Code in a file asks, from the best answer to the least: debug information (the function, the
- * calls inlined there, their lines), symbol tables, call-frame information (where a function
- * begins, not what it is called), and then the file's own name, with the reason kept. The function
- * itself is called what its symbol says, and only where there is none what debug information says.
- * An address beyond a symbol's end does not get that symbol's name: a wrong name costs a reader
- * more than none.
+ * Sources of names for code in a file, best first:
  *
- * Locations are named in order of their files, because debug information is by far the largest
- * thing here: one file's is open at a time, and given back after the file's last location, unless
- * it is small.
+ *	debug information             function, inlined calls, lines
+ *	symbol tables                 function
+ *	call-frame information        where a function begins, without a name
+ *	the file's own name           with the reason why there is no better
  *
- * Limits: code of JIT compilers is named by the perf-map as it is at the end, where the newest
- * entry of an address wins; what was there before under the same address gets its name. Kernel
- * code that went away meanwhile has a name only when symbolizer_add_kernel_symbol() was told: BPF
- * programs, not modules.
+ * The name of the function itself comes from its symbol, and only if there is none from debug
+ * information, so that profiles with and without debug files can be compared. An address beyond
+ * the end of a symbol does not get that symbol's name: a wrong name is worse than none.
+ *
+ * Locations are sorted by file, because debug information is by far the largest data here: that of
+ * one file is open at a time, and closed after the file's last location, unless it is small.
+ *
+ * Generated code whose address had another name before has its frames when it comes here: whoever
+ * adds a sample knows its time. The first name of an address is given here, also to the time before
+ * it was known.
+ *
+ * Limits: Kernel code that was unloaded
+ * meanwhile has a name only if it was reported by symbolizer_add_kernel_symbol(): BPF programs, not
+ * modules.
  */
 #include "symbolize/symbolizer.h"
 
@@ -33,7 +38,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "process/perf_map.h"
 #include "symbolize/code_files.h"
 #include "symbolize/demangle.h"
 #include "symbolize/inlines.h"
@@ -47,11 +51,6 @@
 
 #define GENERATED_NAME_BYTES (PATH_MAX + 64)
 
-struct jit {
-	struct perf_map *map; /* NULL: none yet */
-	bool is_fresh;        /* read during this call of symbolizer_name_profile() */
-};
-
 struct symbolizer {
 	const struct process_table *processes;
 	const struct file_table *files;
@@ -59,9 +58,11 @@ struct symbolizer {
 	char *proc_root;
 	struct code_files *code_files;
 	struct kernel_symbols *kernel;
-	bool is_kernel_fresh; /* as is_fresh above */
+	bool is_kernel_fresh; /* read during this call of symbolizer_name_profile() */
+	bool is_kernel_kept;  /* read for all calls */
 	struct demangler *demangler;
-	ARRAY(struct jit) jits; /* by process id */
+	char *unread_path; /* of struct unread_debug_info */
+	bool is_unread_split;
 };
 
 struct symbolizer *symbolizer_new(const struct file_table *files,
@@ -82,6 +83,8 @@ struct symbolizer *symbolizer_new(const struct file_table *files,
 	symbolizer->code_files = code_files_new(files, debug_root);
 	if (symbolizer->code_files && symbolizer->opts.allows_downloads)
 		code_files_allow_downloads(symbolizer->code_files);
+	if (symbolizer->code_files)
+		code_files_set_opener(symbolizer->code_files, symbolizer->opts.duty.opener);
 	symbolizer->kernel = kernel_symbols_new();
 	symbolizer->demangler = demangler_new();
 	if (!symbolizer->proc_root || !symbolizer->code_files || !symbolizer->kernel ||
@@ -96,12 +99,10 @@ void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
-	array_for_each (&symbolizer->jits, jit)
-		perf_map_free(jit->map);
-	array_release(&symbolizer->jits);
 	code_files_free(symbolizer->code_files);
 	kernel_symbols_free(symbolizer->kernel);
 	demangler_free(symbolizer->demangler);
+	free(symbolizer->unread_path);
 	free(symbolizer->proc_root);
 	free(symbolizer);
 }
@@ -117,7 +118,22 @@ bool symbolizer_is_kernel_restricted(const struct symbolizer *symbolizer)
 	return kernel_symbols_is_restricted(symbolizer->kernel);
 }
 
-/* The frames of one location on their way into the profile. */
+struct unread_debug_info symbolizer_get_unread_debug_info(const struct symbolizer *symbolizer)
+{
+	return (struct unread_debug_info){symbolizer->unread_path, symbolizer->is_unread_split};
+}
+
+/* Remember the first one. */
+static int note_unread(struct symbolizer *symbolizer, const struct objfile *objfile, bool is_split)
+{
+	if (symbolizer->unread_path)
+		return 0;
+	symbolizer->unread_path = strdup(objfile_get_path(objfile));
+	symbolizer->is_unread_split = is_split;
+	return symbolizer->unread_path ? 0 : -ENOMEM;
+}
+
+/* The frames of one location, while they are being collected. */
 struct naming {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
@@ -126,6 +142,7 @@ struct naming {
 	struct frame frames[SOURCE_FRAMES_MAX];
 	size_t num_frames;
 	enum unnamed_reason reason;
+	bool is_sizeless; /* the symbol that named the function has no size */
 };
 
 /* Add the next outer frame. */
@@ -165,7 +182,7 @@ static _printf_(2, 3) int add_generated_frame(struct naming *naming, const char 
 	return add_frame(naming, name, name);
 }
 
-/* The module's name stands for the function's. The vdso has its brackets already. */
+/* A frame named "[MODULE]", for lack of a function. "[vdso]" has its brackets already. */
 static int add_unnamed_frame(struct naming *naming, enum unnamed_reason reason)
 {
 	naming->reason = reason;
@@ -179,21 +196,19 @@ static int add_unnamed_frame(struct naming *naming, enum unnamed_reason reason)
 static int add_function_frame(struct naming *naming, struct objfile *objfile, uint64_t elf_address,
 			      const char *debug_name)
 {
-	struct frame_info *frame_info;
 	struct symbol symbol;
 	uint64_t start;
 	int err = objfile_find_symbol(objfile, elf_address, &symbol);
 
 	if (err == -ENOMEM)
 		return err;
-	if (!err)
+	if (!err) {
+		naming->is_sizeless = !symbol.is_size_known;
 		return add_symbol_frame(naming, symbol.name);
+	}
 	if (debug_name)
 		return add_symbol_frame(naming, debug_name);
-	err = objfile_get_frame_info(objfile, &frame_info);
-	if (err)
-		return err;
-	err = frame_info_find_function(frame_info, elf_address, &start);
+	err = objfile_find_function(objfile, elf_address, &start);
 	if (err == -ENOMEM)
 		return err;
 	if (err)
@@ -201,14 +216,24 @@ static int add_function_frame(struct naming *naming, struct objfile *objfile, ui
 	return add_generated_frame(naming, "%s+0x%" PRIx64, naming->module, start);
 }
 
-static int name_code(struct naming *naming, struct code_file *code_file, uint64_t elf_address)
+static enum symbolizer_caution get_caution(const struct symbolizer *symbolizer, uint32_t file)
+{
+	const struct symbolizer_duty *duty = &symbolizer->opts.duty;
+
+	return duty->cautions && file < duty->num_cautions
+		       ? (enum symbolizer_caution)duty->cautions[file]
+		       : READ_ALL;
+}
+
+static int name_code(struct naming *naming, struct code_file *code_file, uint64_t elf_address,
+		     enum symbolizer_caution caution)
 {
 	struct objfile *objfile = code_file_get_objfile(code_file);
 	struct inlines *inlines = NULL;
 	struct source_frames source;
 	int err;
 
-	if (!naming->symbolizer->opts.no_inlines) {
+	if (!naming->symbolizer->opts.no_inlines && caution == READ_ALL) {
 		err = code_file_get_inlines(code_file, &inlines);
 		if (err)
 			return err;
@@ -216,6 +241,12 @@ static int name_code(struct naming *naming, struct code_file *code_file, uint64_
 	err = inlines ? inlines_find(inlines, elf_address, &source) : -ENOENT;
 	if (err && err != -ENOENT)
 		return err;
+	if ((!err && source.is_split) || (!inlines && objfile_lacks_alternate(objfile))) {
+		int note_err = note_unread(naming->symbolizer, objfile, !err);
+
+		if (note_err)
+			return note_err;
+	}
 	if (err) {
 		source.length = 1;
 		source.items[0] = (struct source_frame){0};
@@ -279,7 +310,26 @@ static int name_in_file(struct naming *naming, const struct location *location)
 		return err;
 	if (err || get_elf_address(code_file_get_objfile(code_file), location, &elf_address))
 		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
-	return name_code(naming, code_file, elf_address);
+	return name_code(naming, code_file, elf_address, get_caution(symbolizer, location->owner));
+}
+
+static int load_kernel(struct symbolizer *symbolizer)
+{
+	int err;
+
+	if (symbolizer->is_kernel_fresh)
+		return 0;
+	err = kernel_symbols_load(symbolizer->kernel, symbolizer->proc_root);
+	symbolizer->is_kernel_fresh = !err;
+	return err;
+}
+
+int symbolizer_read_kernel(struct symbolizer *symbolizer)
+{
+	int err = load_kernel(symbolizer);
+
+	symbolizer->is_kernel_kept = !err;
+	return err;
 }
 
 static int name_in_kernel(struct naming *naming, const struct location *location)
@@ -290,12 +340,9 @@ static int name_in_kernel(struct naming *naming, const struct location *location
 
 	naming->kind = FRAME_KERNEL;
 	naming->module = "[kernel]";
-	if (!symbolizer->is_kernel_fresh) {
-		err = kernel_symbols_load(symbolizer->kernel, symbolizer->proc_root);
-		if (err)
-			return err;
-		symbolizer->is_kernel_fresh = true;
-	}
+	err = load_kernel(symbolizer);
+	if (err)
+		return err;
 	if (kernel_symbols_find(symbolizer->kernel, location->address, &symbol))
 		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
 	naming->module = symbol.module;
@@ -304,53 +351,19 @@ static int name_in_kernel(struct naming *naming, const struct location *location
 	return add_generated_frame(naming, "%s+0x%" PRIx64, symbol.module, symbol.offset);
 }
 
-/*
- * The perf-map of a process as it is now, *ret, or NULL when it has none. What could be read of a
- * map that became unreadable still counts.
- */
-static int get_perf_map(struct symbolizer *symbolizer, const struct process *process,
-			struct perf_map **ret)
-{
-	struct jit *jit;
-
-	*ret = NULL;
-	if (process->perf_map_fd < 0)
-		return 0;
-	while (symbolizer->jits.length <= process->id) {
-		jit = array_add(&symbolizer->jits);
-		if (!jit)
-			return -ENOMEM;
-	}
-	jit = &symbolizer->jits.items[process->id];
-	if (!jit->map)
-		jit->map = perf_map_new();
-	if (!jit->map)
-		return -ENOMEM;
-	if (!jit->is_fresh && perf_map_refresh(jit->map, process->perf_map_fd) == -ENOMEM)
-		return -ENOMEM;
-	jit->is_fresh = true;
-	*ret = jit->map;
-	return 0;
-}
-
 static int name_in_process(struct naming *naming, const struct location *location)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
 	const struct process *process = NULL;
-	struct perf_map *map = NULL;
-	const char *name;
-	int err;
+	const char *name = NULL;
 
 	if (location->owner < process_table_get_count(symbolizer->processes)) {
 		process = process_table_get(symbolizer->processes, location->owner);
-		err = get_perf_map(symbolizer, process, &map);
-		if (err)
-			return err;
+		name = process_find_first_code(process, location->address);
 	}
-	name = map ? perf_map_find(map, location->address) : NULL;
 	if (name) {
 		naming->kind = FRAME_JIT;
-		naming->module = "[jit]";
+		naming->module = JIT_MODULE;
 		return add_frame(naming, name, name);
 	}
 	if (process && process_find_mapping(process, location->address)) {
@@ -373,6 +386,7 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 	naming.kind = FRAME_USER;
 	naming.num_frames = 0;
 	naming.reason = UNNAMED_NOT;
+	naming.is_sizeless = false;
 	switch ((enum location_space)location.space) {
 	case LOCATION_NAMED:
 		return 0;
@@ -389,10 +403,15 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 	}
 	if (err)
 		return err;
-	return profile_set_frames(profile, id, naming.frames, naming.num_frames, naming.reason);
+	err = profile_set_frames(profile, id, naming.frames, naming.num_frames, naming.reason);
+	if (!err && naming.is_sizeless)
+		profile_mark_sizeless(profile, id);
+	if (!err && symbolizer->opts.duty.named)
+		err = symbolizer->opts.duty.named(id, symbolizer->opts.context);
+	return err;
 }
 
-/* One location to be named; sorted, so that files are read one after the other. */
+/* One location to symbolize; sorted by file. */
 struct task {
 	uint32_t location;
 	uint32_t owner;
@@ -406,16 +425,19 @@ static int compare_tasks(const void *left, const void *right)
 	const struct task *a = left;
 	const struct task *b = right;
 
+	/* Kernel and generated code first: their names are certain to come, and soon. */
 	if (a->space != b->space)
-		return a->space < b->space ? -1 : 1;
+		return a->space > b->space ? -1 : 1;
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
 	return (a->address > b->address) - (a->address < b->address);
 }
 
 /* Every location without frames. Returns NULL when out of memory; the caller frees it. */
-static struct task *list_tasks(const struct profile *profile, size_t *ret_num)
+static struct task *list_tasks(const struct symbolizer *symbolizer, const struct profile *profile,
+			       size_t *ret_num)
 {
+	const struct symbolizer_opts *opts = &symbolizer->opts;
 	uint32_t num_locations = profile_count_locations(profile);
 	struct task *tasks = calloc((size_t)num_locations + 1, sizeof(*tasks));
 	size_t num_tasks = 0;
@@ -425,43 +447,60 @@ static struct task *list_tasks(const struct profile *profile, size_t *ret_num)
 	for (uint32_t i = 0; i < num_locations; i++) {
 		const struct location *location = profile_get_location(profile, i);
 
-		if (!location->num_frames && location->space != LOCATION_NAMED)
-			tasks[num_tasks++] = (struct task){
-				.location = i,
-				.owner = location->owner,
-				.address = location->address,
-				.space = location->space,
-				.is_in_module = location_is_in_module(location),
-			};
+		if (location->num_frames || location->space == LOCATION_NAMED)
+			continue;
+		if (opts->duty.is_named && opts->duty.is_named(i, opts->context))
+			continue;
+		if (location_is_in_module(location) &&
+		    get_caution(symbolizer, location->owner) == READ_NOTHING)
+			continue;
+		tasks[num_tasks++] = (struct task){
+			.location = i,
+			.owner = location->owner,
+			.address = location->address,
+			.space = location->space,
+			.is_in_module = location_is_in_module(location),
+		};
 	}
 	qsort(tasks, num_tasks, sizeof(*tasks), compare_tasks);
 	*ret_num = num_tasks;
 	return tasks;
 }
 
+static void begin(const struct symbolizer *symbolizer, uint32_t file)
+{
+	const struct symbolizer_opts *opts = &symbolizer->opts;
+
+	if (opts->duty.begin)
+		opts->duty.begin(file, opts->context);
+}
+
 int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profile)
 {
 	const struct symbolizer_opts *opts = &symbolizer->opts;
 	size_t num_tasks;
-	_cleanup_free_ struct task *tasks = list_tasks(profile, &num_tasks);
+	_cleanup_free_ struct task *tasks = list_tasks(symbolizer, profile, &num_tasks);
 
 	if (!tasks)
 		return -ENOMEM;
-	symbolizer->is_kernel_fresh = false;
-	array_for_each (&symbolizer->jits, jit)
-		jit->is_fresh = false;
+	symbolizer->is_kernel_fresh = symbolizer->is_kernel_kept;
 	for (size_t i = 0; i < num_tasks; i++) {
 		const struct task *task = &tasks[i];
+		bool is_first_of_owner =
+			!i || task[-1].space != task->space || task[-1].owner != task->owner;
 		bool is_last_of_owner = i + 1 == num_tasks || task[1].space != task->space ||
 					task[1].owner != task->owner;
 		struct code_file *code_file;
-		int err = name_location(symbolizer, profile, task->location);
+		int err;
 
+		if (is_first_of_owner)
+			begin(symbolizer, task->is_in_module ? task->owner : FILE_NONE);
+		err = name_location(symbolizer, profile, task->location);
 		if (err)
 			return err;
 		if (is_last_of_owner && task->is_in_module &&
 		    code_files_get(symbolizer->code_files, task->owner, &code_file) == 0)
-			code_file_trim(code_file);
+			code_files_trim(symbolizer->code_files, code_file);
 		if (opts->progress && ((i + 1) % PROGRESS_STEP == 0 || i + 1 == num_tasks))
 			opts->progress((uint32_t)(i + 1), (uint32_t)num_tasks, opts->context);
 	}
@@ -479,7 +518,10 @@ bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile
 	uint64_t entry;
 
 	if (!location_is_in_module(location) ||
-	    code_files_get(symbolizer->code_files, location->owner, &code_file))
+	    get_caution(symbolizer, location->owner) == READ_NOTHING)
+		return false;
+	begin(symbolizer, location->owner);
+	if (code_files_get(symbolizer->code_files, location->owner, &code_file))
 		return false;
 	objfile = code_file_get_objfile(code_file);
 	if (get_elf_address(objfile, location, &elf_address) ||

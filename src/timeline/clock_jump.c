@@ -1,5 +1,3 @@
-#include "timeline/clock_jump.h"
-
 #include "timeline/timeline.h"
 
 /* Clocks are read one after the other, and something may come between. */

@@ -1,3 +1,13 @@
+/*
+ * Two tables that say the same from both sides: a thread's present occupancy, and the thread on
+ * each region. They change together in occupancy_tracker_enter() and end_occupancy() only.
+ *
+ * Evidence may come late: samples and zones come from different sources, each in order, but not
+ * with each other. An occupancy that has ended is never changed, so that it can be handed to a
+ * consumer at once; instead each side remembers from when on it is free, and what comes with an
+ * earlier time begins then. Occupancies thus never overlap, at the price that a short one may
+ * shrink to nothing.
+ */
 #include "timeline/occupancy_tracker.h"
 
 #include <errno.h>
@@ -71,7 +81,7 @@ static int keep(struct occupancy_tracker *tracker, const struct occupancy *occup
 			: timeline_add_occupancy(tracker->timeline, occupancy, NULL);
 }
 
-static int tell_begin(struct occupancy_tracker *tracker, const struct occupancy *occupancy)
+static int emit_begin(struct occupancy_tracker *tracker, const struct occupancy *occupancy)
 {
 	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
 
@@ -110,6 +120,10 @@ int occupancy_tracker_enter(struct occupancy_tracker *tracker, uint32_t thread, 
 		return err;
 	state = &tracker->threads.items[thread];
 	place = &tracker->regions.items[region];
+	/*
+	 * Seen where it was known to be: the occupancy goes on, with the pointer that it began
+	 * with.
+	 */
 	if (place->thread == thread) {
 		occupancy_tracker_touch(tracker, region, time_ns);
 		return 0;
@@ -129,7 +143,7 @@ int occupancy_tracker_enter(struct occupancy_tracker *tracker, uint32_t thread, 
 					    .region = region,
 					    .thread = thread};
 	place->thread = thread;
-	return tell_begin(tracker, &state->present);
+	return emit_begin(tracker, &state->present);
 }
 
 int occupancy_tracker_leave(struct occupancy_tracker *tracker, uint32_t thread, uint64_t time_ns)
@@ -160,6 +174,7 @@ uint32_t occupancy_tracker_find_region(const struct occupancy_tracker *tracker, 
 						: TIMELINE_NONE;
 }
 
+/* Until the last evidence, not until the end of the recording: nobody has seen what came after. */
 int occupancy_tracker_finish(struct occupancy_tracker *tracker)
 {
 	int err;

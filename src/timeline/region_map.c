@@ -1,3 +1,20 @@
+/*
+ * Two lists in order of their ends, each searched by halving. A pointer belongs to the first region
+ * whose end is not below it, if that one begins low enough: regions of one list do not overlap, so
+ * that no other can hold it.
+ *
+ * Ends count as inside. A stack pointer that equals the end is that of an empty stack, which is
+ * where a thread's first zone may well be. Only where the next region begins at that address does
+ * the pointer belong to the next one.
+ *
+ * Implicit regions know no begin. They are extended down by what is seen, up to
+ * IMPLICIT_REACH_BYTES at a time: what is farther away is taken for another stack. That may split
+ * one deep stack into two, which is wrong in the harmless way: two stacks taken for one would nest
+ * the zones of one thread in those of another.
+ *
+ * Declared regions win: they are looked up first, also where an implicit one had been guessed at
+ * the same place before the declaration came.
+ */
 #include "timeline/region_map.h"
 
 #include <errno.h>
@@ -88,6 +105,10 @@ static const struct region_map_entry *find_overlapping(const struct region_map *
 	return NULL;
 }
 
+/*
+ * Room first: a region that is in the timeline but not in the map would never be found, and made
+ * again with every pointer.
+ */
 static int add_region(struct region_map *map, struct entries *entries,
 		      const struct stack_region *region, uint32_t *ret)
 {
@@ -144,6 +165,10 @@ int region_map_adopt(struct region_map *map, uint32_t id)
 	return add_entry(&map->declared, region, id);
 }
 
+/*
+ * A region may have been replaced by another one with the same end; then there is nothing to
+ * remove.
+ */
 void region_map_remove(struct region_map *map, uint32_t region)
 {
 	const struct stack_region *removed = timeline_get_region(map->timeline, region);

@@ -1,3 +1,19 @@
+/*
+ * Plain arrays of what happened, and a table of strings. Three things are more than that:
+ *
+ * Attributes of a zone are a ring through one array: the zone knows the last, the last knows the
+ * first. So one number in the zone is enough for adding at the end and for reading from the start.
+ * A zone may have a parameter of one name only once; since nobody can say how many a zone has, they
+ * are found by an index over all zones.
+ *
+ * A zone's id is used again after timeline_remove_zone(), which is called only where a consumer
+ * takes the zones: then there are never more ids than zones were open at one time. Ids of zones
+ * that are kept never change.
+ *
+ * Samples and fills may go on in a source (a spool on disk), because a recording of an hour may
+ * have more of them than memory holds; who reads them does not see where the array ends and the
+ * source begins.
+ */
 #include "timeline/timeline.h"
 
 #include <errno.h>
@@ -6,6 +22,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
+/* Every array is indexed by the ids that the header speaks of. */
 struct timeline {
 	struct string_table *strings;
 	struct timeline_system system;
@@ -28,7 +45,7 @@ struct timeline {
 	ARRAY(struct counter_track) counter_track;
 	ARRAY(struct counter_value) counter_value;
 	ARRAY(struct sched_switch) switches;
-	ARRAY(struct sched_waking) waking;
+	ARRAY(struct sched_waking) wakeup;
 	ARRAY(struct timeline_sample) sample;
 	ARRAY(struct clock_snapshot) clock;
 };
@@ -77,7 +94,7 @@ void timeline_free(struct timeline *timeline)
 	array_release(&timeline->counter_track);
 	array_release(&timeline->counter_value);
 	array_release(&timeline->switches);
-	array_release(&timeline->waking);
+	array_release(&timeline->wakeup);
 	array_release(&timeline->sample);
 	array_release(&timeline->clock);
 	free(timeline);
@@ -144,10 +161,11 @@ ITEMS(in_use, regions_in_use, in_use)
 ITEMS(counter_track, counter_track, counter_track)
 ITEMS(counter_value, counter_value, counter_value)
 ITEMS(switch, sched_switch, switches)
-ITEMS(waking, sched_waking, waking)
+ITEMS(wakeup, sched_waking, wakeup)
 ITEMS(sample, timeline_sample, sample)
 ITEMS(clock, clock_snapshot, clock)
 
+/* The last removed id is the first to be used again: its memory is most likely in the cache. */
 int timeline_add_zone(struct timeline *timeline, const struct zone *zone, uint32_t *ret)
 {
 	uint32_t id = (uint32_t)timeline->zone.length;
@@ -162,6 +180,10 @@ int timeline_add_zone(struct timeline *timeline, const struct zone *zone, uint32
 	return 0;
 }
 
+/*
+ * When nothing is open, all ids are free, and the array can start again, which also empties the
+ * list of free ids. Their memory stays for the zones to come.
+ */
 int timeline_remove_zone(struct timeline *timeline, uint32_t zone)
 {
 	uint32_t *removed = array_add(&timeline->removed_zones);
@@ -203,7 +225,10 @@ static bool is_parameter(const void *owner, uint32_t item, const void *key)
 	       timeline->attribute.items[item].name == wanted->name;
 }
 
-/* Put a new attribute at the end of its zone's ring; its id, or TIMELINE_NONE. */
+/*
+ * Put a new attribute at the end of its zone's ring; its id, or TIMELINE_NONE. Room is made in both
+ * arrays before either grows: they have the same length at all times.
+ */
 static uint32_t append_attribute(struct timeline *timeline, uint32_t zone,
 				 const struct zone_attribute *attribute)
 {
@@ -232,6 +257,7 @@ static uint32_t append_attribute(struct timeline *timeline, uint32_t zone,
 	return id;
 }
 
+/* Categories and flows may come several times and have no name to be found by. */
 int timeline_add_attribute(struct timeline *timeline, uint32_t zone,
 			   const struct zone_attribute *attribute)
 {
@@ -316,6 +342,10 @@ static int next_of_source(const struct timeline_source *source, uint64_t count, 
 	return err ? err : source->next(source->context, ret);
 }
 
+/*
+ * The position counts what was added; the one behind means "in the source", whose own position is
+ * the reader's. That is why there can be one reader at a time.
+ */
 int timeline_next_sample(const struct timeline *timeline, uint64_t *position,
 			 struct timeline_sample *ret)
 {

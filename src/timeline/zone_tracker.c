@@ -1,3 +1,19 @@
+/*
+ * A zone is known by its pointer, an address on the stack. No two open zones of a process have the
+ * same one, so that an end names its begin by it. The pointer also tells the region, by the region
+ * map.
+ *
+ * A region has one chain of open zones, the innermost first, through zone.parent. A begin is put in
+ * front; an end must be of the innermost, or is refused: what to do about a lost end is for the
+ * reader to say, which knows its format.
+ *
+ * Beside zones two things come out. A zone that begins on a region shows that its thread is there,
+ * and when a region's outermost zone ends, its thread goes back to where it called from: a fiber
+ * that is resumed from a zone of the thread's own stack, and is done. The time of each region's
+ * first begin and last end gives how many regions are in use at a time, and how many bytes they
+ * have. These are collected and summed up at the end, because events of different regions may come
+ * in any order.
+ */
 #include "timeline/zone_tracker.h"
 
 #include <errno.h>
@@ -92,6 +108,7 @@ static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time
 	size_t count = tracker->changes.length;
 	struct use_change *change;
 
+	/* A consumer sums up by itself: what it takes is too much to be kept here. */
 	if (consumer)
 		return consumer->change_use(consumer->context, region, time_ns, is_begin);
 	change = array_add(&tracker->changes);
@@ -122,7 +139,7 @@ static uint32_t find_caller(const struct zone_tracker *tracker, uint32_t thread)
 	return region;
 }
 
-static int tell_begin(struct zone_tracker *tracker, uint32_t id)
+static int emit_begin(struct zone_tracker *tracker, uint32_t id)
 {
 	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
 
@@ -150,14 +167,22 @@ static int push_zone(struct zone_tracker *tracker, struct zone_region_state *sta
 	err = hash_index_add(&tracker->open, hash_pointer(zone->pointer), id);
 	if (err)
 		return err;
+	/*
+	 * The zone is open from here on, whatever the consumer or the occupancy tracker answers: an
+	 * error of theirs ends the work.
+	 */
 	state->innermost = id;
 	state->last_ns = zone->begin_ns;
-	err = tell_begin(tracker, id);
+	err = emit_begin(tracker, id);
 	return err ? err
 		   : occupancy_tracker_enter(tracker->occupancies, zone->thread, zone->region,
 					     zone->pointer, zone->begin_ns);
 }
 
+/*
+ * Until it ends, a zone has its begin as its end, so that what is written of a timeline that was
+ * cut off has no negative duration.
+ */
 int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
 		       uint64_t time_ns, uint32_t location)
 {
@@ -216,6 +241,11 @@ static int hand_over(struct zone_tracker *tracker, uint32_t id)
 	return err || !consumer ? err : timeline_remove_zone(tracker->timeline, id);
 }
 
+/*
+ * The consumer gets the zone while the one around it is still known as its parent. The zone may be
+ * read afterwards although it is removed: its id is free, but nothing is added meanwhile that could
+ * take it.
+ */
 static int pop_zone(struct zone_tracker *tracker, uint32_t id, uint64_t time_ns)
 {
 	struct zone *zone = timeline_get_zone(tracker->timeline, id);
@@ -282,6 +312,7 @@ static int add_uses(struct zone_tracker *tracker, uint32_t process)
 	return 0;
 }
 
+/* A region's last event may be later than the end that is given; no zone may end before it. */
 int zone_tracker_finish(struct zone_tracker *tracker, uint64_t time_ns)
 {
 	for (uint32_t region = 0; region < tracker->states.length; region++) {

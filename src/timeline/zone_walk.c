@@ -1,4 +1,4 @@
-#include "timeline/zone_walk.h"
+#include "timeline/zone_tracker.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,6 +21,10 @@ void zone_walk_release(struct zone_walk *walk)
 	walk->innermost = NULL;
 }
 
+/*
+ * The innermost open zone's pointer stands for the stack pointer; where nothing is open, nothing is
+ * known to be in use.
+ */
 static uint64_t get_fill(const struct timeline *timeline, uint32_t zone)
 {
 	const struct zone *innermost;

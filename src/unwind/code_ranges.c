@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-/* What .dynamic says about the kind of file. */
+/* The kind of file by .dynamic. */
 struct dynamic_facts {
 	bool is_position_independent_program;
 	bool needs_libraries;
@@ -15,21 +15,23 @@ struct dynamic_facts {
 static int add_segments(struct code_ranges *ranges, Elf *elf)
 {
 	size_t num_segments;
-	int err = 0;
 
 	if (elf_getphdrnum(elf, &num_segments))
 		return 0;
-	for (size_t i = 0; !err && i < num_segments; i++) {
+	for (size_t i = 0; i < num_segments; i++) {
 		GElf_Phdr segment;
 		uint64_t end;
+		int err;
 
 		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
 		    !(segment.p_flags & PF_X) ||
 		    __builtin_add_overflow(segment.p_vaddr, segment.p_memsz, &end))
 			continue;
 		err = range_map_add(&ranges->segments, segment.p_vaddr, end, 0);
+		if (err)
+			return err;
 	}
-	return err ? err : range_map_finish(&ranges->segments);
+	return range_map_finish(&ranges->segments);
 }
 
 static uint64_t count_text_bytes(const struct code_ranges *ranges, Elf *elf)
@@ -70,7 +72,7 @@ static const void *read_address(Elf *elf, size_t num_segments, uint64_t address,
 	return NULL;
 }
 
-/* Whether the file's own name, which is at the address, begins like this. */
+/* Whether the file's DT_SONAME, which is at the address, begins like this. */
 static bool is_named(Elf *elf, size_t num_segments, uint64_t address, const char *start)
 {
 	size_t length = strlen(start);
@@ -139,8 +141,8 @@ static bool has_segment(Elf *elf, size_t num_segments, uint32_t type)
 }
 
 /*
- * Whether the entry point is outermost. In programs and in ld.so it is; libraries that old linkers
- * made name the start of their text there, and the vdso has one that means nothing.
+ * Whether the entry point is an outermost frame. In programs and in ld.so it is; in libraries of old
+ * linkers it is just the start of the text, and that of the vdso means nothing.
  */
 static bool is_entry_outermost(Elf *elf, size_t num_segments, const GElf_Ehdr *header,
 			       const struct dynamic_facts *facts)

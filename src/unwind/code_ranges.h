@@ -1,5 +1,5 @@
 /*
- * Where the code of an ELF file lies, and whether its entry point is where processes begin.
+ * The code of an ELF file: its executable segments, and the entry point if processes begin there.
  *
  * Not thread-safe, as libelf is not.
  */
@@ -16,8 +16,8 @@
 struct code_ranges {
 	struct range_map segments; /* executable PT_LOAD, by ELF address */
 	uint64_t text_bytes;       /* of executable sections; without section headers of segments */
-	uint64_t entry;            /* ELF address of code that nobody called; 0: none */
-	bool may_have_c_library;   /* it is one, or linked to all that it needs */
+	uint64_t entry;            /* ELF address of an entry point that has no caller; 0: none */
+	bool may_have_c_library;   /* it is libc, or statically linked */
 };
 
 /* Returns 0 or -ENOMEM; release it in any case. What cannot be read is left out. */

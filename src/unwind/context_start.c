@@ -1,3 +1,4 @@
+/* Recognized by its instructions, as in swapcontext.c. Builds with CET begin with endbr64. */
 #include "unwind/context_start.h"
 
 #include <string.h>

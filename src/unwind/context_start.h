@@ -1,6 +1,6 @@
 /*
- * Where the stacks of coroutines begin that makecontext() has made: __start_context of the C
- * library. Nobody calls it; its address lies on the new stack as if somebody had.
+ * __start_context of the C library, the outermost function of stacks that makecontext() has set up.
+ * Nobody calls it; makecontext() puts its address on the new stack like a return address.
  *
  * glibc does not mark it as the outermost frame, and describes it as a function like any other.
  */
@@ -17,8 +17,8 @@
 #define CONTEXT_START_MAX_BYTES 32
 
 /*
- * Whether the function at the ELF address, size bytes long, takes its stack pointer from rbx before
- * all else: what was on the stack when it was entered is gone, so that it has no caller.
+ * Whether the function at the ELF address, size bytes long, first of all loads its stack pointer
+ * from rbx: what was on the stack before is gone, so it has no caller.
  *
  * Source: glibc, sysdeps/unix/sysv/linux/x86_64/__start_context.S.
  */

@@ -2,7 +2,7 @@
 
 #include <dwarf.h>
 
-#include "base/leb128.h"
+#include "base/bytes.h"
 #include "wire/unwind.h"
 
 bool frame_expression_read_base(struct bytes *expression, uint8_t *ret_op, int64_t *ret_offset)
@@ -16,6 +16,10 @@ bool frame_expression_read_base(struct bytes *expression, uint8_t *ret_op, int64
 
 bool frame_expression_match_plt(struct bytes expression, int64_t *ret_boundary)
 {
+	/*
+	 * CFA = rsp + 8 + ((rip & 15) >= boundary ? 8 : 0), as GNU ld writes it; breg16, the return
+	 * address column, is rip here.
+	 */
 	static const uint8_t pattern[] = {DW_OP_breg7, 8,         DW_OP_breg16, 0,
 					  DW_OP_lit15, DW_OP_and, DW_OP_lit0,   DW_OP_ge,
 					  DW_OP_lit3,  DW_OP_shl, DW_OP_plus};

@@ -1,6 +1,6 @@
 /*
- * The expressions of call-frame instructions, as far as rules can say what they mean. They are not
- * executed but recognised: very few forms are in use.
+ * DWARF expressions in call-frame instructions. They are not executed but recognized as one of the
+ * few forms that are in use and that our rules can express.
  *
  * Source: DWARF 5, section 2.5; what GCC, clang, GNU ld and OpenSSL's assembly write.
  */
@@ -13,21 +13,22 @@
 #include "base/bytes.h"
 
 /*
- * Whether the expression begins with rbp + offset or rsp + offset; step over that.
+ * Whether the expression begins with rbp + offset or rsp + offset; if so, skip that.
  *
  * ret_op  DW_OP_breg6 or DW_OP_breg7
  */
 bool frame_expression_read_base(struct bytes *expression, uint8_t *ret_op, int64_t *ret_offset);
 
 /*
- * What linkers write for a procedure linkage table: each slot of 16 bytes jumps through a pointer,
- * and from a certain byte on it has pushed its number. Linkers differ only in that byte.
+ * The expression that linkers write for a procedure linkage table: each slot of 16 bytes jumps
+ * through the GOT, and from a certain byte on it has pushed its index. Linkers differ only in that
+ * byte.
  */
 bool frame_expression_match_plt(struct bytes expression, int64_t *ret_boundary);
 
 /*
- * rbp + offset or rsp + offset, and the 8 bytes there, and perhaps 8 more. Returns an
- * enum unwind_cfa_op, UNWIND_CFA_UNSUPPORTED for all else.
+ * *(rbp + offset) or *(rsp + offset), or that plus 8. Returns an enum unwind_cfa_op,
+ * UNWIND_CFA_UNSUPPORTED for all else.
  */
 uint8_t frame_expression_match_deref(struct bytes expression, int64_t *ret_offset);
 

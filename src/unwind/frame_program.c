@@ -1,16 +1,15 @@
 /*
- * A program is a list of instructions that go through a function's code from its start. Most say
- * where something is from here on; the others step forward. At each step the state, if it has
- * changed, becomes a row:
+ * The interpreter of call-frame instructions. They describe a function's code from its start on:
+ * some change the state (how to compute the CFA, where a register is saved), the others advance the
+ * address. At each advance the state becomes a row, if it has changed:
  *
  *	                        rsp + 8         1000: push rbp
  *	advance 1; offset 16    rsp + 16        1001: mov rbp, rsp
  *	advance 3; register rbp rbp + 16        1004: …
  *
- * The state holds more than a rule can say, because a later instruction may make it expressible
- * again: the rule is made when the row is. What no rule can say becomes UNWIND_CFA_UNSUPPORTED, or
- * for rbp and rbx a register that counts as lost. Expressions are not executed but recognised: very
- * few forms are in use.
+ * The state can express more than a rule, because a later instruction may bring it back to what a
+ * rule can express: rules are made with the rows. A state without a rule becomes
+ * UNWIND_CFA_UNSUPPORTED; where only rbp or rbx cannot be expressed, that register counts as lost.
  */
 #include "unwind/frame_program.h"
 
@@ -18,7 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/leb128.h"
+#include "base/bytes.h"
 #include "unwind/frame_expression.h"
 
 struct machine {
@@ -30,7 +29,7 @@ struct machine {
 	uint64_t end;
 	struct frame_state initial;
 	struct frame_state state;
-	bool is_changed; /* since the row before */
+	bool is_changed; /* since the last row */
 	unsigned int num_remembered;
 	struct frame_state remembered[FRAME_PROGRAM_MAX_REMEMBERED];
 };
@@ -51,9 +50,9 @@ _Static_assert((int)FRAME_SAVED_SAME == UNWIND_REGISTER_SAME &&
 	       "what make_rule() copies");
 
 /*
- * The rule for the present state. The states of compiled code are almost all of one kind, whose
- * rule is put together without a detour: a table is made of little else. Field by field, because a
- * processor waits when it is to read as a whole what it has just written in pieces.
+ * The rule for the present state. Almost all states of compiled code are of one kind, which has a
+ * fast path here, as this is where building a table spends its time. Fields are written one by one:
+ * a wide read of parts that were just written would stall on store forwarding.
  */
 static inline void make_rule(struct machine *machine, struct unwind_rule *ret)
 {
@@ -84,7 +83,7 @@ static void add_row(struct machine *machine)
 	make_rule(machine, &row->rule);
 }
 
-/* Make a row of the present state if it has changed. There is room for it. */
+/* Add a row for the present state if it has changed. Room is reserved. */
 static inline void emit(struct machine *machine)
 {
 	if (!machine->is_changed || !machine->rows || machine->pc >= machine->end)
@@ -93,7 +92,7 @@ static inline void emit(struct machine *machine)
 	add_row(machine);
 }
 
-/* Returns false when the address is not behind the present one. */
+/* Returns false if the address is not above the present one. */
 static bool set_pc(struct machine *machine, uint64_t pc)
 {
 	if (pc < machine->pc)
@@ -106,7 +105,7 @@ static bool set_pc(struct machine *machine, uint64_t pc)
 
 static bool advance(struct machine *machine, uint64_t delta)
 {
-	/* Wraps only where the product or the sum is absurd, and then mostly goes back. */
+	/* Overflow needs an absurd delta, and then mostly goes back, which set_pc() refuses. */
 	return set_pc(machine, machine->pc + delta * machine->cie->code_align);
 }
 
@@ -115,7 +114,7 @@ static int64_t factored(const struct machine *machine, uint64_t offset)
 	return (int64_t)(offset * (uint64_t)machine->cie->data_align);
 }
 
-/* The register's place in the state; NULL when it is none that we follow. */
+/* The register's part of the state; NULL for registers that we do not track. */
 static struct frame_register *find_register(struct frame_state *state, uint64_t number)
 {
 	switch (number) {
@@ -262,7 +261,7 @@ static bool restore_state(struct machine *machine)
 	return true;
 }
 
-/* Instructions that say how to compute the CFA. */
+/* Instructions that define the CFA. */
 static bool execute_cfa(struct machine *machine, uint8_t instruction)
 {
 	struct bytes *code = &machine->code;
@@ -292,7 +291,7 @@ static bool execute_cfa(struct machine *machine, uint8_t instruction)
 	}
 }
 
-/* Instructions that say where a register is saved. */
+/* Instructions that define where a register is saved. */
 static bool execute_register(struct machine *machine, uint8_t instruction)
 {
 	struct bytes *code = &machine->code;
@@ -327,7 +326,7 @@ static bool execute_register(struct machine *machine, uint8_t instruction)
 		set_register_expression(machine, number, take_expression(code));
 		return true;
 	case DW_CFA_val_expression:
-		(void)take_expression(code); /* a value, not a place: no rule has that */
+		(void)take_expression(code); /* val_expression: rules have no values */
 		set_register(machine, number, FRAME_SAVED_ELSEWHERE, 0);
 		return true;
 	case DW_CFA_val_offset:
@@ -364,7 +363,7 @@ static bool execute_extended(struct machine *machine, uint8_t instruction)
 	case DW_CFA_restore_state:
 		return restore_state(machine);
 	case DW_CFA_GNU_args_size:
-		(void)leb128_read_unsigned(code); /* what a call pushed; of no interest to us */
+		(void)leb128_read_unsigned(code); /* GNU_args_size, for exceptions only */
 		return true;
 	case DW_CFA_def_cfa:
 	case DW_CFA_def_cfa_sf:
@@ -398,9 +397,9 @@ static bool execute(struct machine *machine)
 }
 
 /*
- * The instructions that most programs consist of: short steps, pushes and pops, a state for the
- * code behind a return, and the zeros at the end. The same as execute() does, without its detours.
- * Gives their length, or 0 when it is for execute() to do.
+ * A fast path for the instructions that most programs consist of: short advances, pushes and pops,
+ * remember and restore, and the padding at the end. Does the same as execute(). Returns the length
+ * of the instruction, or 0 if it is left to execute().
  */
 static inline size_t execute_usual(struct machine *machine, const uint8_t *code)
 {
@@ -415,7 +414,7 @@ static inline size_t execute_usual(struct machine *machine, const uint8_t *code)
 	if (instruction == DW_CFA_restore_state)
 		return restore_state(machine) ? 1 : 0;
 	if (code[1] & 0x80)
-		return 0; /* the number goes on */
+		return 0; /* a LEB128 number of several bytes */
 	if (instruction == DW_CFA_def_cfa_offset)
 		return set_cfa_offset(machine, code[1]) ? 2 : 0;
 	if ((instruction & 0xc0) != DW_CFA_offset)
@@ -474,7 +473,7 @@ void frame_program_start(const struct frame_reader *reader, const struct frame_c
 	machine.end = UINT64_MAX;
 	machine.is_changed = false;
 	machine.num_remembered = 0;
-	/* Callee-saved registers are kept unless something is said; all others are unknown. */
+	/* By default, callee-saved registers are unchanged; all others are unknown. */
 	machine.state = (struct frame_state){
 		.ra = {.where = FRAME_SAVED_ELSEWHERE},
 		.cfa_op = UNWIND_CFA_UNSUPPORTED,
@@ -493,7 +492,7 @@ int frame_program_run(const struct frame_reader *reader, const struct frame_func
 	struct machine machine;
 	int err;
 
-	/* A row takes an instruction of at least one byte, the first one takes none. */
+	/* Each row but the first takes an advance of at least one byte. */
 	err = array_reserve(&rows->rows, is_too_long ? 1 : (size_t)function->program_size + 1);
 	if (err)
 		return err;

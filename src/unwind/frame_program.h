@@ -1,8 +1,8 @@
 /*
- * Call-frame instructions to rules: what a function's entry says, executed, row by row.
+ * Executes call-frame instructions: from the entry of a function to its rows of rules.
  *
- * Of all registers only those are followed that lead to the next frame: the canonical frame
- * address (CFA), the return address, the frame pointer and rbx. x86-64.
+ * Only what leads to the next frame is tracked: the canonical frame address (CFA), the return
+ * address, the frame pointer and rbx (which some functions compute the CFA from). x86-64.
  *
  * Thread-safe: there is no state but what the caller passes.
  */
@@ -31,7 +31,7 @@ struct frame_row {
 /* Rows of one function, in order of address. All zero is empty; reused from call to call. */
 struct frame_rows {
 	ARRAY(struct frame_row) rows;
-	/* Rows in which rbp or rbx is saved where no rule can say; it counts as lost there. */
+	/* Rows in which rbp or rbx is saved where rules cannot express it; it counts as lost there. */
 	uint64_t num_lost_registers;
 };
 

@@ -1,5 +1,5 @@
 /*
- * A section is a row of entries, each with its length in front:
+ * A section is a sequence of entries, each with its length in front:
  *
  *	length  0                 functions' common part (CIE)
  *	length  where its CIE is  start  size  instructions     function (FDE)
@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/leb128.h"
+#include "base/bytes.h"
 #include "base/text.h"
 
 #define LENGTH_64_BIT     0xffffffffu
@@ -129,18 +129,18 @@ static void read_id(const struct frame_section *section, bool is_64_bit, struct 
 }
 
 /*
- * The entry at *offset or after it, as there may be zeros between: ld.so and crtend.o bring
- * terminators along, and linkers put further entries behind them. Returns false at the end;
- * *is_cut says whether the last one reaches beyond it.
+ * The next entry at or after *offset. Terminators (a length of 0) are skipped: ld.so and crtend.o
+ * contain them, and linkers put more entries behind them. Returns false at the end; *is_truncated
+ * says whether the last entry reaches beyond it.
  */
 static bool next_entry(const struct frame_section *section, uint64_t *offset,
-		       struct frame_entry *ret, bool *is_cut)
+		       struct frame_entry *ret, bool *is_truncated)
 {
 	struct bytes bytes = bytes_of(section->data, section->size);
 	uint64_t length = 0;
 	bool is_64_bit;
 
-	*is_cut = false;
+	*is_truncated = false;
 	for (bytes.offset = *offset; !length && bytes_left(&bytes); length = bytes_u32(&bytes))
 		*offset = bytes.offset;
 	if (!length && !bytes.failed)
@@ -151,7 +151,7 @@ static bool next_entry(const struct frame_section *section, uint64_t *offset,
 	else if (length >= LENGTH_RESERVED)
 		bytes.failed = true;
 	if (bytes.failed || length > bytes_left(&bytes)) {
-		*is_cut = true;
+		*is_truncated = true;
 		return false;
 	}
 	*ret = (struct frame_entry){.bytes = bytes, .offset = *offset};
@@ -161,7 +161,7 @@ static bool next_entry(const struct frame_section *section, uint64_t *offset,
 	return true;
 }
 
-/* Read the data that the letters of an augmentation that begins with z announce. */
+/* Read the augmentation data of a "z…" augmentation, letter by letter. */
 static bool read_augmentation(struct frame_cie *cie, const char *letters, struct bytes *bytes,
 			      const struct frame_section *section)
 {
@@ -195,7 +195,7 @@ static bool read_augmentation(struct frame_cie *cie, const char *letters, struct
 	return !bytes->failed;
 }
 
-/* What follows the version. Returns false when the form is not known. */
+/* The part behind the version. Returns false for an unknown augmentation. */
 static bool read_cie_body(struct frame_cie *cie, uint8_t version, struct bytes *bytes,
 			  const struct frame_section *section)
 {
@@ -294,7 +294,7 @@ static int add_function(struct frame_reader *reader, struct frame_entry *entry, 
 	return 0;
 }
 
-/* What one pass over a section looks for, and where it is. */
+/* The state of one pass over a section. */
 struct pass {
 	const struct frame_section *section;
 	bool wants_cies;
@@ -321,19 +321,22 @@ static int read_entries(struct frame_reader *reader, struct pass *pass)
 {
 	struct frame_entry entry;
 	uint64_t offset = 0;
-	bool is_cut;
-	int err = 0;
+	bool is_truncated;
 
-	while (!err && next_entry(pass->section, &offset, &entry, &is_cut)) {
+	while (next_entry(pass->section, &offset, &entry, &is_truncated)) {
+		int err = 0;
+
 		if (entry.is_malformed)
 			reader->num_malformed += pass->wants_cies;
 		else if (entry.is_cie)
 			err = pass->wants_cies ? add_cie(reader, &entry) : 0;
 		else if (pass->wants_functions)
 			err = add_function_of(reader, pass, &entry);
+		if (err)
+			return err;
 	}
-	reader->num_malformed += is_cut && pass->wants_cies;
-	return err;
+	reader->num_malformed += is_truncated && pass->wants_cies;
+	return 0;
 }
 
 int frame_reader_add_section(struct frame_reader *reader, const struct frame_section *section)

@@ -1,9 +1,9 @@
 /*
- * Call-frame information, entry by entry: which functions there are, and which bytes describe
- * them. What the bytes mean is frame_program.h's job.
+ * Reads .eh_frame and .debug_frame: the entries of functions, and the instructions in them, which
+ * frame_program.h executes.
  *
- * Sections are untrusted: an entry that is broken is counted and left out, the time is linear in
- * the size. Offsets are bytes from the start of the entry's section.
+ * Sections are untrusted: malformed entries are counted and left out, and the time is linear in the
+ * size. Offsets are bytes from the start of the entry's section.
  *
  * Not thread-safe; different readers are independent.
  */
@@ -20,7 +20,7 @@
 
 #define FRAME_READER_SECTIONS_MAX 2
 
-/* Common information entry: what several functions share. */
+/* Common information entry, which several functions share. */
 struct frame_cie {
 	uint64_t code_align;
 	int64_t data_align;

@@ -3,7 +3,7 @@
 /* From glibc's __restore_rt: the interrupted rsp is in the ucontext, that the kernel put at rsp. */
 #define SIGNAL_FRAME_SP_OFFSET 160
 
-/* What is said relative to rsp can be said relative to the CFA where that is relative to rsp. */
+/* An rsp-relative place is CFA-relative where the CFA is rsp-relative. */
 static struct frame_register relate_to_cfa(const struct frame_state *state,
 					   struct frame_register saved)
 {
@@ -17,7 +17,7 @@ static struct frame_register relate_to_cfa(const struct frame_state *state,
 	return saved;
 }
 
-/* Returns false when the register is saved where the rule cannot say. */
+/* Returns false if rules cannot express where the register is saved. */
 static bool set_register_rule(const struct frame_state *state, struct frame_register saved,
 			      wire_u8 *op, short *offset)
 {
@@ -47,7 +47,7 @@ static bool set_register_rule(const struct frame_state *state, struct frame_regi
 	return false;
 }
 
-/* Returns false when the return address is not where a rule can say. */
+/* Returns false if rules cannot express where the return address is. */
 static bool set_ra_rule(const struct frame_state *state, struct unwind_rule *rule)
 {
 	struct frame_register saved = relate_to_cfa(state, state->ra);
@@ -71,7 +71,7 @@ static bool is_cfa_register(const struct frame_state *state, uint64_t number)
 	return state->is_cfa_register && state->cfa_register == number && !state->cfa_offset;
 }
 
-/* What glibc says of longjmp from where it has decoded the saved addresses. */
+/* The state that glibc describes for longjmp once it has decoded the saved addresses. */
 static bool is_longjmp(const struct frame_state *state)
 {
 	return is_cfa_register(state, REGISTER_DI) &&
@@ -81,7 +81,7 @@ static bool is_longjmp(const struct frame_state *state)
 	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 0);
 }
 
-/* What glibc says of setcontext while it loads the registers. */
+/* The state that glibc describes for setcontext while it loads the registers. */
 static bool is_setcontext(const struct frame_state *state)
 {
 	return is_cfa_register(state, REGISTER_DX) &&

@@ -1,8 +1,8 @@
 /*
- * What call-frame instructions say at one address, and the rule that it is. x86-64.
+ * The state of call-frame instructions at one address, and its conversion to a rule. x86-64.
  *
- * A state holds more than a rule can say, because a later instruction may make it expressible
- * again.
+ * A state can express more than a rule: a later instruction may bring it back to what a rule can
+ * express.
  */
 #ifndef UNWIND_FRAME_RULE_H
 #define UNWIND_FRAME_RULE_H
@@ -39,7 +39,7 @@ enum frame_saved {
 	FRAME_SAVED_AT_SP,       /* at this frame's rsp + offset */
 	FRAME_SAVED_IN_REGISTER, /* in the register whose DWARF number the offset is */
 	FRAME_SAVED_UNDEFINED,
-	FRAME_SAVED_ELSEWHERE, /* the rule is none that we know, or there is none */
+	FRAME_SAVED_ELSEWHERE, /* undefined, or of a form that we do not know */
 };
 
 /* Where the caller's value of a register is. */
@@ -62,11 +62,11 @@ struct frame_state {
 };
 
 /*
- * The rule of a state; those without a caller are all alike, so that they are few.
+ * The rule of a state. States without a caller all give the same rule.
  *
  * ret  UNWIND_CFA_UNSUPPORTED where there is no such rule
  *
- * Returns false when rbp or rbx is saved where no rule can say; it counts as lost then.
+ * Returns false if rules cannot express where rbp or rbx is saved; it counts as lost then.
  */
 bool frame_rule_make(const struct frame_state *state, bool is_signal_frame,
 		     struct unwind_rule *ret);

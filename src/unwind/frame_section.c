@@ -1,14 +1,22 @@
+/*
+ * .eh_frame is loaded with the program, so that it can be found where section headers were
+ * stripped: PT_GNU_EH_FRAME leads to .eh_frame_hdr, and that to .eh_frame, but neither says where
+ * .eh_frame ends. The header's search table names the last function, though, and behind that one
+ * comes a terminator.
+ */
 #include "unwind/frame_section.h"
 
 #include <dwarf.h>
 #include <errno.h>
 
 #include "base/bytes.h"
-#include "objfile/elf_section.h"
+#include "objfile/objfile.h"
 #include "unwind/frame_reader.h"
 
 /* What is read of the last entry, whose size is not known before. */
 #define LAST_ENTRY_MAX_BYTES (1u << 20)
+/* Of a segment, which says nothing about what is in it, and may be a hole of a sparse file. */
+#define SEGMENT_MAX_BYTES (64u << 20)
 
 static bool is_readable(Elf *elf)
 {
@@ -34,7 +42,7 @@ struct frame_header {
 
 static bool read_frame_header(Elf *elf, const GElf_Phdr *segment, struct frame_header *ret)
 {
-	Elf_Data *data = segment->p_filesz > FRAME_SECTION_MAX_BYTES
+	Elf_Data *data = segment->p_filesz > SEGMENT_MAX_BYTES
 				 ? NULL
 				 : elf_getdata_rawchunk(elf, (int64_t)segment->p_offset,
 							segment->p_filesz, ELF_T_BYTE);
@@ -110,6 +118,8 @@ static int read_from_segments(Elf *elf, size_t num_segments, const struct frame_
 		/* The segment may go on with much that is not wanted. */
 		if (last_entry && last_entry < size && size - last_entry > LAST_ENTRY_MAX_BYTES)
 			size = last_entry + LAST_ENTRY_MAX_BYTES;
+		if (size > SEGMENT_MAX_BYTES)
+			return -ENOENT;
 		err = take_data(elf_getdata_rawchunk(elf, (int64_t)(segment.p_offset + skipped),
 						     size, ELF_T_BYTE),
 				ret);
@@ -155,6 +165,7 @@ int frame_section_find_eh_frame(Elf *elf, struct frame_section *ret)
 		err = header.sh_size > FRAME_SECTION_MAX_BYTES
 			      ? -ENOENT
 			      : take_data(elf_rawdata(scn, NULL), &section);
+		/* What addresses in the section may be relative to. */
 		if (elf_section_find(elf, ".text", &header))
 			section.text_address = header.sh_addr;
 		if (elf_section_find(elf, ".got", &header))
@@ -162,16 +173,17 @@ int frame_section_find_eh_frame(Elf *elf, struct frame_section *ret)
 	} else {
 		err = find_by_segment(elf, &section);
 	}
-	if (!err)
-		*ret = section;
-	return err;
+	if (err)
+		return err;
+	*ret = section;
+	return 0;
 }
 
 int frame_section_find_debug_frame(Elf *elf, struct frame_section *ret)
 {
 	struct frame_section section = {.is_debug_frame = true};
 	GElf_Shdr header;
-	GElf_Chdr packed;
+	GElf_Chdr compression;
 	Elf_Scn *scn;
 	int err;
 
@@ -181,12 +193,13 @@ int frame_section_find_debug_frame(Elf *elf, struct frame_section *ret)
 	if (!scn || header.sh_size > FRAME_SECTION_MAX_BYTES)
 		return -ENOENT;
 	if (header.sh_flags & SHF_COMPRESSED) {
-		if (!gelf_getchdr(scn, &packed) || packed.ch_size > FRAME_SECTION_MAX_BYTES ||
-		    elf_compress(scn, 0, 0) < 0)
+		if (!gelf_getchdr(scn, &compression) ||
+		    compression.ch_size > FRAME_SECTION_MAX_BYTES || elf_compress(scn, 0, 0) < 0)
 			return -ENOENT;
 	}
 	err = take_data(elf_rawdata(scn, NULL), &section);
-	if (!err)
-		*ret = section;
-	return err;
+	if (err)
+		return err;
+	*ret = section;
+	return 0;
 }

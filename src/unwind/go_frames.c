@@ -24,7 +24,7 @@ int go_frames_add(Elf *elf, struct frame_reader *reader, struct go_runtime *runt
 			continue;
 		}
 		go_runtime_add(runtime, &function);
-		if (!function.depths_offset)
+		if (!function.pcsp_offset)
 			continue;
 		added = array_add(&reader->functions);
 		if (!added)
@@ -33,7 +33,7 @@ int go_frames_add(Elf *elf, struct frame_reader *reader, struct go_runtime *runt
 			.start = function.start,
 			.size = (uint32_t)(function.end - function.start),
 			.cie = FRAME_CIE_OF_GO,
-			.program_offset = function.depths_offset,
+			.program_offset = function.pcsp_offset,
 		};
 	}
 	return 0;
@@ -54,23 +54,26 @@ int go_frames_run(struct go_frames *frames, struct frame_function *function,
 {
 	uint64_t end = function->start + function->size;
 	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_UNSUPPORTED};
-	struct go_depths depths =
-		go_depths_start(&frames->table, function->start, function->program_offset);
+	struct go_pcsp pcsp =
+		go_pcsp_start(&frames->table, function->start, function->program_offset);
 	uint64_t start = function->start; /* of the next row */
-	int err = 0;
+	int err;
 
 	rows->rows.length = 0;
-	while (!err && start < end && frames->num_rows_left && go_depths_next(&depths)) {
+	while (start < end && frames->num_rows_left && go_pcsp_next(&pcsp)) {
 		rule = (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
-		if (depths.depth >= 0 && depths.depth <= INT32_MAX - RETURN_ADDRESS_BYTES) {
+		if (pcsp.depth >= 0 && pcsp.depth <= INT32_MAX - RETURN_ADDRESS_BYTES) {
 			rule.cfa_op = UNWIND_CFA_SP;
-			rule.cfa_offset = (int)depths.depth + RETURN_ADDRESS_BYTES;
+			rule.cfa_offset = (int)pcsp.depth + RETURN_ADDRESS_BYTES;
 		}
 		err = add_row(rows, start, rule);
-		start = depths.end;
+		if (err)
+			return err;
+		start = pcsp.end;
 		frames->num_rows_left--;
 	}
+	/* The table ends before the function does: the rest has no rule. */
 	if (start > function->start && start < end)
 		function->size = (uint32_t)(start - function->start);
-	return err || rows->rows.length ? err : add_row(rows, start, rule);
+	return rows->rows.length ? 0 : add_row(rows, start, rule);
 }

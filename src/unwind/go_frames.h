@@ -1,9 +1,9 @@
 /*
- * Call-frame information from the table of functions that Go programs carry. It is all that is left
- * of it in a stripped program (-ldflags=-s): Go writes no .eh_frame.
+ * Call-frame information from Go's pclntab. Go writes no .eh_frame, so in a stripped program
+ * (-ldflags=-s) there is nothing else.
  *
- * It says what Go's .debug_frame says: the CFA is the stack pointer and the depth, the return
- * address is below it, and registers are not followed. x86-64.
+ * It is equivalent to Go's .debug_frame: the CFA is the stack pointer plus the SP delta, the return
+ * address is below it, and registers are not tracked. x86-64.
  */
 #ifndef UNWIND_GO_FRAMES_H
 #define UNWIND_GO_FRAMES_H
@@ -16,13 +16,12 @@
 #include "unwind/frame_reader.h"
 #include "unwind/go_runtime.h"
 
-/* Stands for the table as the common part of a function. */
+/* In frame_function.cie: the function comes from pclntab. */
 #define FRAME_CIE_OF_GO (UINT32_MAX - 1)
 
 struct go_frames {
 	struct go_table table;
-	/* Functions may share what describes them, so that it is this that bounds time and memory.
-	 */
+	/* Bounds time and memory: many functions may refer to the same pcsp table. */
 	uint64_t num_rows_left;
 };
 

@@ -1,3 +1,9 @@
+/*
+ * Functions of the runtime are found by name, as pclntab is never stripped. Where in them the stack
+ * is switched is described nowhere: we search the code for the two forms of instructions that load
+ * the stack pointer, byte by byte, without decoding the instructions between. go_runtime.h says
+ * which versions were examined.
+ */
 #include "unwind/go_runtime.h"
 
 #include <string.h>
@@ -24,7 +30,7 @@ static const struct {
 	{"runtime.sigreturn__sigaction", GO_SIGNAL_RETURN},
 };
 
-/* The name may end in a mark of its calling convention: runtime.goexit.abi0. */
+/* The name may have a suffix for its calling convention: runtime.goexit.abi0. */
 static enum go_role get_role_of_name(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(roles); i++) {

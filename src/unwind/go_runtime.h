@@ -1,17 +1,17 @@
 /*
- * What the call-frame information of Go programs does not say: where stacks begin.
+ * Where stacks begin in Go programs, which their call-frame information does not say.
  *
- * A goroutine's stack begins with a return address into runtime.goexit, a thread's own stack with
- * runtime.rt0_go, runtime.mstart or runtime.clone. What has to run on the thread's own stack is
- * called by functions that exchange the stack pointer: from there on theirs is the first frame.
- * A signal handler returns to runtime.sigreturn, which is described as if it had been called.
+ * A goroutine's stack begins with a return address into runtime.goexit, a thread's own stack (g0)
+ * with runtime.rt0_go, runtime.mstart or runtime.clone. Code that has to run on g0 is called by
+ * functions that switch the stack pointer: after that, their frame is the outermost. A signal
+ * handler returns to runtime.sigreturn, which is described like a function that was called.
  *
- * runtime.asmcgocall, which calls C, keeps there where it was on the goroutine's stack, so that the
- * walk goes on.
+ * runtime.asmcgocall, which calls C on g0, saves its position on the goroutine's stack, so the walk
+ * can continue there.
  *
- * runtime.cgocallback goes from C back to the stack of the goroutine that has called C, and puts
- * the start of a function there as if that had called it. Behind it is the true return address,
- * that of runtime.asmcgocall, by which the goroutine had left the stack.
+ * runtime.cgocallback goes from C back to the stack of the goroutine that has called C, and pushes
+ * the address of a function there as a fake return address. Behind it is the real one, that of
+ * runtime.asmcgocall, by which the goroutine had left the stack.
  */
 #ifndef UNWIND_GO_RUNTIME_H
 #define UNWIND_GO_RUNTIME_H
@@ -25,7 +25,7 @@
 #define GO_RUNTIME_FUNCTIONS_MAX 32
 /* Of a function that exchanges stacks; the longest has 174 in Go 1.19. */
 #define GO_RUNTIME_SWITCH_MAX_BYTES 512
-/* What runtime.cgocallback puts on the stack before the return address that counts. */
+/* The fake return address of runtime.cgocallback, before the real one. */
 #define GO_RUNTIME_PUSHED_BYTES 8
 
 enum go_role {
@@ -49,7 +49,7 @@ struct go_runtime {
 };
 
 /*
- * Remember the function if it has a role.
+ * Add the function if it has a role.
  *
  * Source: Go 1.19 to 1.22, src/runtime/asm_amd64.s and sys_linux_amd64.s.
  */
@@ -71,7 +71,7 @@ bool go_runtime_find_switch(const struct objfile *objfile, uint64_t elf_address,
 			    uint64_t *ret_start, uint64_t *ret_end);
 
 /*
- * Where runtime.asmcgocall, once it is on the thread's own stack, has kept where it was.
+ * Where runtime.asmcgocall, once it is on g0, has saved its position on the goroutine's stack.
  *
  * start, end   what go_runtime_find_switch() gave
  * ret_start    the first instruction after it was kept

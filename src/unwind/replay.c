@@ -1,3 +1,8 @@
+/*
+ * The walk itself is walk.h, the same code that runs in BPF. Here are its callbacks, which read from
+ * a copy of the stack instead of the thread's memory. Code is read from its file, where it is the
+ * same; all other memory cannot be read.
+ */
 #include "unwind/replay.h"
 
 #include <string.h>
@@ -31,10 +36,12 @@ static int read_code(const struct replay *replay, uint64_t address, uint64_t *re
 {
 	struct replay_code code = {0};
 
-	if (!replay->source->find_code(replay->source->context, address, &code) || !code.objfile)
+	if (!replay->source->find_code(replay->source->context, address, &code) || !code.layout)
 		return -1;
-	return objfile_read_code(code.objfile, address - code.mapping.bias, ret, sizeof(*ret)) ? -1
-											       : 0;
+	return objfile_layout_read_code(code.layout, code.fd, address - code.mapping.bias, ret,
+					sizeof(*ret))
+		       ? -1
+		       : 0;
 }
 
 static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)

@@ -1,3 +1,8 @@
+/*
+ * A hash table of rules. Nearly every row has a rule that is there already, so the lookup of the
+ * first slot is inline in the header, and the table is sparse, so that the first slot is the right
+ * one. Here is the rest: adding rules and growing the table.
+ */
 #include "unwind/rule_dictionary.h"
 
 #include <errno.h>
@@ -6,12 +11,9 @@
 #include <string.h>
 
 #define FIRST_NUM_SLOTS 4096
-/* Most slots are free, so that nearly every rule is found at the first one that is looked at. */
+/* Most slots are free, so that nearly every rule is found at the first probe. */
 #define SLOTS_PER_RULE 4
-/*
- * How far a rule may lie from where its hash points. Only rules that were made to collide lie
- * farther; they get no room.
- */
+/* Probes for one rule. Only a file that was made to collide needs more: such rules are dropped. */
 #define PROBES_MAX 128
 
 static int make_slots(struct rule_dictionary *dictionary, uint32_t num_slots)
@@ -77,8 +79,7 @@ static int grow(struct rule_dictionary *dictionary)
 	for (size_t i = RULE_UNSUPPORTED + 1; i < dictionary->rules.length; i++) {
 		uint16_t *slot = find_slot(dictionary, &dictionary->rules.items[i]);
 
-		/* Without a slot the rule stays for the rows that it has, and is not found again.
-		 */
+		/* A rule without a slot stays valid for its rows, and is not found again. */
 		if (slot)
 			*slot = (uint16_t)i;
 	}

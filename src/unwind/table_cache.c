@@ -1,6 +1,16 @@
 /*
- * A file is a header, then rules, pages and rows as they are in memory. It is native-endian, as
- * the machine that wrote it is the one that reads it.
+ * A table takes seconds to build for a large program and depends only on its file, so tables are
+ * kept on disk, named by build ID and version. A file is a header, then rules, pages and rows as
+ * they are in memory, in native byte order, since it is read by the machine that wrote it.
+ *
+ * The tables decide how stacks of the whole machine are walked, and a recorder runs as root: a
+ * folder or file that others may write to is refused, symbolic links are not followed, and every
+ * index in a table is checked (unwind_table_is_valid()). The checksum is against disk errors and
+ * incomplete writes, not against an attacker.
+ *
+ * Files are written by rename, so several recorders may share a folder without a lock. Above the
+ * size limit, the least recently used files are removed; using a file sets its mtime, because many
+ * file systems are mounted without atime.
  */
 #include "unwind/table_cache.h"
 
@@ -50,7 +60,7 @@ struct table_cache {
 	_Atomic uint64_t size_bytes; /* of all files, as far as we know */
 };
 
-/* A file of the cache, when files are looked over. */
+/* A file of the cache in a listing. */
 struct cache_file {
 	char name[NAME_SIZE];
 	uint64_t size_bytes;
@@ -109,25 +119,38 @@ static int note_file(const struct table_cache *cache, const char *name,
 	return 0;
 }
 
+static void cache_listing_release(struct cache_listing *listing)
+{
+	array_release(&listing->files);
+}
+
+static void closedirp(DIR **folder)
+{
+	if (*folder)
+		closedir(*folder);
+}
+
 /* The caller releases the listing, also after a failure. */
 static int list_files(const struct table_cache *cache, struct cache_listing *listing)
 {
 	int fd = openat(cache->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-	int err = folder ? 0 : -errno;
+	_cleanup_(closedirp) DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
 
-	if (!folder && fd >= 0)
-		close(fd);
-	while (!err) {
-		const struct dirent *entry = readdir(folder);
+	if (!folder) {
+		int err = -errno;
 
-		if (!entry)
-			break;
-		err = note_file(cache, entry->d_name, listing);
+		if (fd >= 0)
+			close(fd);
+		return err;
 	}
-	if (folder)
-		closedir(folder);
-	return err;
+	while ((entry = readdir(folder))) {
+		int err = note_file(cache, entry->d_name, listing);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int compare_use(const void *a, const void *b)
@@ -142,26 +165,26 @@ static int compare_use(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* Remove what was not used for longest until the limit is kept. */
+/* Remove the least recently used files until the limit is kept. */
 static int trim(struct table_cache *cache)
 {
-	struct cache_listing listing = {0};
+	_cleanup_(cache_listing_release) struct cache_listing listing = {0};
 	int err = list_files(cache, &listing);
 
-	if (!err && listing.files.length)
+	if (err)
+		return err;
+	if (listing.files.length)
 		qsort(listing.files.items, listing.files.length, sizeof(*listing.files.items),
 		      compare_use);
 	array_for_each (&listing.files, file) {
-		if (err || listing.size_bytes <= cache->limit_bytes)
+		if (listing.size_bytes <= cache->limit_bytes)
 			break;
-		/* Somebody else may have removed it: gone is gone. */
+		/* It fails if another process has removed the file, which is fine. */
 		(void)unlinkat(cache->folder_fd, file->name, 0);
 		listing.size_bytes -= file->size_bytes;
 	}
-	if (!err)
-		atomic_store(&cache->size_bytes, listing.size_bytes);
-	array_release(&listing.files);
-	return err;
+	atomic_store(&cache->size_bytes, listing.size_bytes);
+	return 0;
 }
 
 static int open_folder(struct table_cache *cache, struct error *error)
@@ -185,7 +208,7 @@ static int open_folder(struct table_cache *cache, struct error *error)
 int table_cache_open(const char *folder, uint64_t limit_bytes, struct table_cache **ret,
 		     struct error *error)
 {
-	struct table_cache *cache = calloc(1, sizeof(*cache));
+	_cleanup_(table_cache_freep) struct table_cache *cache = calloc(1, sizeof(*cache));
 	int err;
 
 	if (!cache)
@@ -193,18 +216,15 @@ int table_cache_open(const char *folder, uint64_t limit_bytes, struct table_cach
 	cache->folder_fd = -1;
 	cache->limit_bytes = limit_bytes;
 	cache->folder = strdup(folder);
-	err = cache->folder ? open_folder(cache, error)
-			    : error_set(error, -ENOMEM, "%s: out of memory", folder);
-	if (!err) {
-		err = trim(cache);
-		if (err)
-			error_set(error, err, "%s: %s", folder, strerror(-err));
-	}
-	if (err) {
-		table_cache_free(cache);
+	if (!cache->folder)
+		return error_set(error, -ENOMEM, "%s: out of memory", folder);
+	err = open_folder(cache, error);
+	if (err)
 		return err;
-	}
-	*ret = cache;
+	err = trim(cache);
+	if (err)
+		return error_set(error, err, "%s: %s", folder, strerror(-err));
+	*ret = return_ptr(cache);
 	return 0;
 }
 
@@ -218,7 +238,7 @@ void table_cache_free(struct table_cache *cache)
 	free(cache);
 }
 
-/* The checksum of a file: its header with no checksum in it, and what follows. */
+/* The checksum of a file covers its header, with 0 in place of the checksum, and the rest. */
 static uint64_t start_checksum(struct cache_header header)
 {
 	header.checksum = 0;
@@ -260,7 +280,7 @@ static bool is_header_of(const struct cache_header *header, const uint8_t *build
 	return memcmp(header->magic, magic, sizeof(magic)) == 0 &&
 	       header->version == TABLE_CACHE_VERSION && header->header_bytes == sizeof(*header) &&
 	       header->build_id_size == build_id_size &&
-	       memcmp(header->build_id, build_id, build_id_size) == 0;
+	       (!build_id_size || memcmp(header->build_id, build_id, build_id_size) == 0);
 }
 
 /* The table in these bytes; NULL when they are broken. */
@@ -305,6 +325,14 @@ static int open_file(const struct table_cache *cache, const char *name, int *ret
 	return 0;
 }
 
+static int read_file(const struct table_cache *cache, const char *name, int *ret_fd,
+		     struct text *content)
+{
+	int err = open_file(cache, name, ret_fd);
+
+	return err ? err : file_read_fd(*ret_fd, FILE_MAX_BYTES, content);
+}
+
 int table_cache_load(const struct table_cache *cache, const uint8_t *build_id,
 		     uint8_t build_id_size, struct unwind_table **ret, struct error *error)
 {
@@ -316,9 +344,7 @@ int table_cache_load(const struct table_cache *cache, const uint8_t *build_id,
 
 	if (make_name(build_id, build_id_size, name))
 		return error_set(error, -ENOENT, "%s: no build ID to look for", cache->folder);
-	err = open_file(cache, name, &fd);
-	if (!err)
-		err = file_read_fd(fd, FILE_MAX_BYTES, &content);
+	err = read_file(cache, name, &fd, &content);
 	if (err)
 		return error_set(error, err, "%s/%s: %s", cache->folder, name, strerror(-err));
 	if (!content.length)
@@ -329,26 +355,59 @@ int table_cache_load(const struct table_cache *cache, const uint8_t *build_id,
 	if (!table)
 		return error_set(error, -EINVAL, "%s/%s: at byte %zu: not a whole unwind table",
 				 cache->folder, name, bytes.offset);
-	/* In use again; when that cannot be noted the file only goes sooner. */
+	/* Mark it as used; a failure only means that it is removed sooner. */
 	(void)futimens(fd, NULL);
 	*ret = table;
 	return 0;
 }
 
-static int write_table(struct output_file *file, const struct cache_header *header,
+typedef int (*byte_writer)(void *context, const void *data, size_t size);
+
+static int write_table(byte_writer write, void *context, const struct cache_header *header,
 		       const struct unwind_table *table)
 {
-	int err = output_file_write(file, header, sizeof(*header));
+	int err = write(context, header, sizeof(*header));
 
-	if (!err)
-		err = output_file_write(file, table->rules,
-					table->num_rules * sizeof(*table->rules));
-	if (!err)
-		err = output_file_write(file, table->pages,
-					table->num_pages * sizeof(*table->pages));
-	if (!err)
-		err = output_file_write(file, table->rows, table->num_rows * sizeof(*table->rows));
-	return err;
+	if (err)
+		return err;
+	err = write(context, table->rules, table->num_rules * sizeof(*table->rules));
+	if (err)
+		return err;
+	err = write(context, table->pages, table->num_pages * sizeof(*table->pages));
+	if (err)
+		return err;
+	return write(context, table->rows, table->num_rows * sizeof(*table->rows));
+}
+
+static int write_to_output(void *context, const void *data, size_t size)
+{
+	return output_file_write(context, data, size);
+}
+
+static struct cache_header make_header(const struct unwind_table *table, const uint8_t *build_id,
+				       uint8_t build_id_size)
+{
+	struct cache_header header = {
+		.version = TABLE_CACHE_VERSION,
+		.header_bytes = sizeof(header),
+		.build_id_size = build_id_size,
+		.num_pages = table->num_pages,
+		.num_rows = table->num_rows,
+		.num_rules = table->num_rules,
+		.first_page = table->first_page,
+		.statistics = table->statistics,
+	};
+
+	memcpy(header.magic, magic, sizeof(magic));
+	if (build_id_size)
+		memcpy(header.build_id, build_id, build_id_size);
+	header.checksum = get_checksum(&header, table);
+	return header;
+}
+
+static void close_output(struct output_file **file)
+{
+	output_file_free(*file);
 }
 
 static int write_file(const struct table_cache *cache, const char *name,
@@ -356,29 +415,23 @@ static int write_file(const struct table_cache *cache, const char *name,
 		      struct error *error)
 {
 	_cleanup_free_ char *path = NULL;
-	struct output_file *file;
+	_cleanup_(close_output) struct output_file *file = NULL;
 	int err;
 
 	if (asprintf(&path, "%s/%s", cache->folder, name) < 0) {
 		path = NULL;
 		return error_set(error, -ENOMEM, "%s: out of memory", name);
 	}
-	err = output_file_open(path, &file, error);
+	err = output_file_open(path, OUTPUT_MODE_PRIVATE, &file, error);
 	if (err)
 		return err;
-	err = write_table(file, header, table);
+	err = write_table(write_to_output, file, header, table);
 	if (err)
-		error_set(error, err, "%s: %s", path, strerror(-err));
-	else
-		err = output_file_commit(file, error);
-	output_file_free(file);
-	/* Whatever the umask is; a file that others may write to is not read again. */
-	if (!err && fchmodat(cache->folder_fd, name, 0600, 0))
-		err = error_set(error, -errno, "%s: %s", path, strerror(errno));
-	return err;
+		return error_set(error, err, "%s: %s", path, strerror(-err));
+	return output_file_commit(file, error);
 }
 
-/* Whether nothing is in the place of the file, or an older file of ours. */
+/* Whether the name is free, or taken by an older file of ours. */
 static bool is_place_ours(const struct table_cache *cache, const char *name)
 {
 	struct stat status;
@@ -391,16 +444,7 @@ static bool is_place_ours(const struct table_cache *cache, const char *name)
 int table_cache_store(struct table_cache *cache, const uint8_t *build_id, uint8_t build_id_size,
 		      const struct unwind_table *table, struct error *error)
 {
-	struct cache_header header = {
-		.version = TABLE_CACHE_VERSION,
-		.header_bytes = sizeof(header),
-		.build_id_size = build_id_size,
-		.num_pages = table->num_pages,
-		.num_rows = table->num_rows,
-		.num_rules = table->num_rules,
-		.first_page = table->first_page,
-		.statistics = table->statistics,
-	};
+	struct cache_header header;
 	uint64_t size_bytes = sizeof(header) + unwind_table_get_size_bytes(table);
 	char name[NAME_SIZE];
 	int err;
@@ -412,9 +456,7 @@ int table_cache_store(struct table_cache *cache, const uint8_t *build_id, uint8_
 				 name);
 	if (!is_place_ours(cache, name))
 		return error_set(error, -EPERM, "%s/%s: not our file", cache->folder, name);
-	memcpy(header.magic, magic, sizeof(magic));
-	memcpy(header.build_id, build_id, build_id_size);
-	header.checksum = get_checksum(&header, table);
+	header = make_header(table, build_id, build_id_size);
 	err = write_file(cache, name, &header, table, error);
 	if (err)
 		return err;
@@ -422,4 +464,34 @@ int table_cache_store(struct table_cache *cache, const uint8_t *build_id, uint8_
 		return 0;
 	err = trim(cache);
 	return err ? error_set(error, err, "%s: %s", cache->folder, strerror(-err)) : 0;
+}
+
+/* ---- from process to process ---- */
+
+static int write_to_fd(void *context, const void *data, size_t size)
+{
+	return file_write_fd(*(int *)context, data, size);
+}
+
+int table_image_write(int fd, const struct unwind_table *table)
+{
+	struct cache_header header = make_header(table, NULL, 0);
+
+	return write_table(write_to_fd, &fd, &header, table);
+}
+
+int table_image_read(int fd, struct unwind_table **ret)
+{
+	_cleanup_(text_release) struct text content = {0};
+	struct bytes bytes;
+	int err;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	err = file_read_fd(fd, FILE_MAX_BYTES, &content);
+	if (err)
+		return err;
+	bytes = bytes_of(content.data, content.length);
+	*ret = content.length ? parse(&bytes, NULL, 0) : NULL;
+	return *ret ? 0 : -EINVAL;
 }

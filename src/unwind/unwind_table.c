@@ -1,11 +1,19 @@
 /*
- * A table is made in one pass over the functions in order of address. Each function's instructions
- * are executed to rows; a row goes to the end of the table, unless its rule is the one before.
- * Where a row is the first of its page, the rule before it is repeated at the page's start, so that
- * a lookup never leaves its page:
+ * A table is built in one pass over the functions in order of address. Each function's instructions
+ * are executed, and the rows appended to the table, unless the rule stays the same. A row belongs
+ * to a page of code (UNWIND_PAGE_SHIFT) and has its address within it in 16 bits. The rule that is
+ * in force at the start of a page is repeated there, so that a lookup never leaves its page:
  *
  *	pages   [0]────────────┐   [1]: none   [2]─┐
  *	rows    0:none 1a40:r7 1a41:r8 …           0:r8 0310:none
+ *
+ * Functions come from .eh_frame, .debug_frame and Go's pclntab; where they overlap, the first of
+ * these wins. Some code is described wrongly or not at all, and is recognized by its instructions
+ * instead: glibc's swapcontext and __start_context, Go's stack switches. The entry point of a
+ * program is outermost.
+ *
+ * Limits: x86-64, 64-bit files. A function too far from the first one gets no page; a state that
+ * rules cannot express becomes UNWIND_CFA_UNSUPPORTED. Both are counted in the statistics.
  */
 #include "unwind/unwind_table.h"
 
@@ -15,22 +23,24 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "objfile/instruction.h"
+#include "unwind/code_frames.h"
 #include "unwind/code_ranges.h"
 #include "unwind/context_start.h"
-#include "unwind/context_switch.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
 #include "unwind/frame_sort.h"
 #include "unwind/go_frames.h"
 #include "unwind/go_runtime.h"
 #include "unwind/rule_dictionary.h"
+#include "unwind/swapcontext.h"
 
 #define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
 /* Between functions lies padding: compilers align to 16 or 32 bytes, to 64 at most. */
 #define PADDING_MAX_BYTES 64
-/* What an entry point needs to call the first function, generously. */
+/* The length of start-up code at an entry point, generously. */
 #define ENTRY_BYTES 64
-/* Stands for the entry point in the list of functions. */
+/* In frame_function.cie: the function is the entry point, without call-frame information. */
 #define CIE_OF_ENTRY UINT32_MAX
 
 struct unwind_table_builder {
@@ -39,6 +49,7 @@ struct unwind_table_builder {
 	struct frame_reader reader;
 	struct go_runtime go;
 	struct go_frames go_frames;
+	struct code_frames code_frames;
 	ARRAY(struct frame_state) initial; /* of the reader's common parts */
 	struct frame_rows function_rows;
 	struct rule_dictionary dictionary;
@@ -53,6 +64,7 @@ static void table_builder_release(struct unwind_table_builder *builder)
 {
 	code_ranges_release(&builder->code);
 	frame_reader_release(&builder->reader);
+	code_frames_release(&builder->code_frames);
 	array_release(&builder->initial);
 	frame_rows_release(&builder->function_rows);
 	rule_dictionary_release(&builder->dictionary);
@@ -65,21 +77,48 @@ static int read_sections(struct unwind_table_builder *builder, Elf *elf)
 {
 	struct unwind_statistics *statistics = &builder->table->statistics;
 	struct frame_section section;
-	int err = 0;
+	int err;
 
 	if (frame_section_find_eh_frame(elf, &section) == 0) {
 		statistics->input_bytes += section.size;
 		err = frame_reader_add_section(&builder->reader, &section);
+		if (err)
+			return err;
 	}
-	if (!err && frame_section_find_debug_frame(elf, &section) == 0) {
+	if (frame_section_find_debug_frame(elf, &section) == 0) {
 		statistics->input_bytes += section.size;
 		err = frame_reader_add_section(&builder->reader, &section);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = go_frames_add(elf, &builder->reader, &builder->go, &builder->go_frames);
+	err = go_frames_add(elf, &builder->reader, &builder->go, &builder->go_frames);
+	if (err)
+		return err;
 	statistics->input_bytes += builder->go_frames.table.size;
 	statistics->num_malformed = builder->reader.num_malformed;
-	return err;
+	return 0;
+}
+
+/* Up to where something else begins that it calls: musl's second part of the start-up code. */
+static uint32_t measure_entry(const struct unwind_table_builder *builder)
+{
+	uint8_t code[ENTRY_BYTES];
+	struct instruction instruction;
+	uint32_t size = ENTRY_BYTES;
+
+	if (objfile_read_code(builder->objfile, builder->code.entry, code, sizeof(code)))
+		return size;
+	for (uint32_t offset = 0; offset < size; offset += instruction.length) {
+		int64_t target;
+
+		if (!instruction_decode(code + offset, sizeof(code) - offset, &instruction))
+			break;
+		target = (int64_t)offset + instruction.length + instruction.distance;
+		if (instruction.kind == INSTRUCTION_CALL && instruction.distance &&
+		    target > offset && target < size)
+			size = (uint32_t)target;
+	}
+	return size;
 }
 
 static int add_entry_point(struct unwind_table_builder *builder)
@@ -92,7 +131,7 @@ static int add_entry_point(struct unwind_table_builder *builder)
 	if (!function)
 		return -ENOMEM;
 	function->start = builder->code.entry;
-	function->size = ENTRY_BYTES;
+	function->size = measure_entry(builder);
 	function->cie = CIE_OF_ENTRY;
 	return 0;
 }
@@ -117,7 +156,7 @@ static uint64_t get_end(const struct frame_function *function)
 	return function->start + function->size;
 }
 
-/* What lies outside of the code describes nothing; what reaches beyond its segment is cut. */
+/* Drop functions outside of executable segments, and truncate those that reach beyond one. */
 static void clip_to_code(struct unwind_table_builder *builder)
 {
 	struct frame_function *kept = builder->reader.functions.items;
@@ -138,7 +177,7 @@ static void clip_to_code(struct unwind_table_builder *builder)
 		builder->reader.functions.length = (size_t)(kept - builder->reader.functions.items);
 }
 
-/* How much a function's source is worth: smaller is better. */
+/* The rank of a function's source: smaller is better. */
 static unsigned int get_rank(const struct unwind_table_builder *builder,
 			     const struct frame_function *function)
 {
@@ -171,7 +210,19 @@ static void trim_functions(struct unwind_table_builder *builder)
 	builder->reader.functions.length = length;
 }
 
-/* Leave out what lies too far from the first function to have a page. */
+/* What nothing describes, from the code itself. */
+static int add_code(struct unwind_table_builder *builder, Elf *elf)
+{
+	size_t num_described = builder->reader.functions.length;
+	int err = code_frames_add(elf, &builder->reader, &builder->code_frames);
+
+	if (err || builder->reader.functions.length == num_described)
+		return err;
+	clip_to_code(builder);
+	return frame_sort(builder->reader.functions.items, builder->reader.functions.length);
+}
+
+/* Drop functions too far from the first one to have a page. */
 static void limit_pages(struct unwind_table_builder *builder)
 {
 	size_t length = builder->reader.functions.length;
@@ -230,13 +281,13 @@ static int add_first_row(struct unwind_table_builder *builder, uint64_t page, ui
 	int err = is_needed ? open_page(builder, page, pc_low == 0)
 			    : open_page(builder, page - 1, false);
 
-	if (!err && is_needed)
-		err = append_row(builder, pc_low, rule);
+	if (err)
+		return err;
 	builder->last_rule = rule;
-	return err;
+	return is_needed ? append_row(builder, pc_low, rule) : 0;
 }
 
-/* From the address on the rule holds. */
+/* Append a row: the rule is in force from this address on. */
 static inline int add_row(struct unwind_table_builder *builder, uint64_t elf_address, uint16_t rule)
 {
 	uint64_t page = (elf_address >> UNWIND_PAGE_SHIFT) - builder->first_page;
@@ -288,11 +339,13 @@ static int add_uncalled_rows(struct unwind_table_builder *builder,
 			     const struct frame_function *function, uint64_t last_end,
 			     uint8_t cfa_op)
 {
-	int err = 0;
+	if (last_end && function->start > last_end) {
+		int err = add_special_row(builder, function->start - 1, cfa_op, 1);
 
-	if (last_end && function->start > last_end)
-		err = add_special_row(builder, function->start - 1, cfa_op, 1);
-	return err ? err : add_special_row(builder, function->start, cfa_op, 0);
+		if (err)
+			return err;
+	}
+	return add_special_row(builder, function->start, cfa_op, 0);
 }
 
 /* In a function's rows: from start up to end another rule holds. */
@@ -322,14 +375,14 @@ static int override_rows(struct frame_rows *rows, const struct frame_function *f
 }
 
 /* What swapcontext's entry does not say. */
-static int mend_context_switch(struct unwind_table_builder *builder,
-			       const struct frame_function *function)
+static int mend_swapcontext(struct unwind_table_builder *builder,
+			    const struct frame_function *function)
 {
 	const struct unwind_rule in_context = {.cfa_op = UNWIND_CFA_CONTEXT};
 	uint64_t start;
 	uint64_t end;
 
-	if (!context_switch_find(builder->objfile, function->start, function->size, &start, &end))
+	if (!swapcontext_find(builder->objfile, function->start, function->size, &start, &end))
 		return 0;
 	return override_rows(&builder->function_rows, function, start, end, &in_context);
 }
@@ -364,6 +417,8 @@ static int mend_go_switch(struct unwind_table_builder *builder,
 /* Replace the rows by the function's. */
 static int read_rows(struct unwind_table_builder *builder, struct frame_function *function)
 {
+	if (function->cie == FRAME_CIE_OF_CODE)
+		return code_frames_run(&builder->code_frames, function, &builder->function_rows);
 	if (function->cie == FRAME_CIE_OF_GO)
 		return go_frames_run(&builder->go_frames, function, &builder->function_rows);
 	return frame_program_run(&builder->reader, function, &builder->initial.items[function->cie],
@@ -388,24 +443,27 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 	case GO_CALL:
 	case GO_CALLBACK:
 		err = mend_go_switch(builder, function, role);
+		if (err)
+			return err;
 		break;
 	case GO_SIGNAL_RETURN:
 		return add_uncalled_rows(builder, function, last_end, UNWIND_CFA_SIGNAL);
 	}
-	/* There are many such functions, and each is to be read. */
-	if (!err && builder->code.may_have_c_library && has_no_frame(builder)) {
+	/* There are many such functions, and the code of each must be read. */
+	if (builder->code.may_have_c_library && has_no_frame(builder)) {
 		if (context_start_is_at(builder->objfile, function->start, function->size))
 			return add_uncalled_rows(builder, function, last_end, UNWIND_CFA_STOP);
-		err = mend_context_switch(builder, function);
+		err = mend_swapcontext(builder, function);
+		if (err)
+			return err;
 	}
-	if (err)
-		return err;
 	array_for_each (&builder->function_rows.rows, row) {
 		uint16_t rule;
 
 		err = rule_dictionary_add(&builder->dictionary, &row->rule, &rule);
-		if (!err)
-			err = add_row(builder, row->elf_address, rule);
+		if (err)
+			return err;
+		err = add_row(builder, row->elf_address, rule);
 		if (err)
 			return err;
 		num_unsupported += rule == RULE_UNSUPPORTED;
@@ -417,18 +475,19 @@ static int add_functions(struct unwind_table_builder *builder)
 {
 	struct unwind_statistics *statistics = &builder->table->statistics;
 	uint64_t last_end = 0; /* of the function before */
-	int err = 0;
+	int err;
 
 	array_for_each (&builder->reader.functions, function) {
-		if (function->start - last_end > PADDING_MAX_BYTES && last_end)
+		if (function->start - last_end > PADDING_MAX_BYTES && last_end) {
 			err = add_row(builder, last_end, RULE_NONE);
-		if (err)
-			return err;
+			if (err)
+				return err;
+		}
 		if (function->cie == CIE_OF_ENTRY) {
 			err = add_special_row(builder, function->start, UNWIND_CFA_STOP, 0);
 		} else {
 			err = add_function_rows(builder, function, last_end);
-			statistics->num_functions++;
+			statistics->num_functions += function->cie != FRAME_CIE_OF_CODE;
 			statistics->covered_bytes += function->size;
 		}
 		if (err)
@@ -473,14 +532,18 @@ static int build(struct unwind_table_builder *builder, Elf *elf)
 {
 	int err = code_ranges_init(&builder->code, elf);
 
-	if (!err)
-		err = rule_dictionary_init(&builder->dictionary);
-	if (!err)
-		err = read_sections(builder, elf);
-	if (!err)
-		err = add_entry_point(builder);
-	if (!err)
-		err = start_programs(builder);
+	if (err)
+		return err;
+	err = rule_dictionary_init(&builder->dictionary);
+	if (err)
+		return err;
+	err = read_sections(builder, elf);
+	if (err)
+		return err;
+	err = add_entry_point(builder);
+	if (err)
+		return err;
+	err = start_programs(builder);
 	if (err)
 		return err;
 	clip_to_code(builder);
@@ -488,6 +551,9 @@ static int build(struct unwind_table_builder *builder, Elf *elf)
 	if (err)
 		return err;
 	trim_functions(builder);
+	err = add_code(builder, elf);
+	if (err)
+		return err;
 	limit_pages(builder);
 	err = add_functions(builder);
 	return err ? err : finish(builder);

@@ -9,6 +9,10 @@
 #include "viewer/time_grid.h"
 #include "viewer/times.h"
 
+/*
+ * Bytes above 0x7f go through as they are: the page decodes the answer as UTF-8, and replaces what
+ * is none.
+ */
 static void append_string(struct text *text, const char *data, size_t length)
 {
 	text_append_char(text, '"');
@@ -33,13 +37,14 @@ static void append_key_string(struct text *text, const char *key, const char *va
 	text_append_char(text, ',');
 }
 
+/* In quotes: JavaScript's numbers hold 53 bits. */
 static void append_key_number(struct text *text, const char *key, uint64_t value)
 {
 	append_string(text, key, strlen(key));
 	text_printf(text, ":\"%" PRIu64 "\",", value);
 }
 
-/* A list or an object that may have ended in a comma. */
+/* Every item is written with a comma behind it: take back the last one's. */
 static void append_end(struct text *text, const char *end)
 {
 	if (!text->failed && text->length && text->data[text->length - 1] == ',')
@@ -78,7 +83,10 @@ struct source_sum {
 	uint32_t metric; /* that weight is of */
 };
 
-/* By source. NULL when out of memory. */
+/*
+ * By source. Weights of different metrics cannot be added, so that a source is measured by the
+ * first one that it has. NULL when out of memory.
+ */
 static struct source_sum *add_up_sources(const struct session *session)
 {
 	const struct profile *profile = session_get_profile(session);
@@ -159,11 +167,15 @@ void answer_overview(struct session *session, struct text *text)
 	_cleanup_free_ struct time_span *spans = NULL;
 	int err = times_find_spans(profile, &spans);
 
+	if (!totals || !sums || err) {
+		text->failed = true; /* what the caller asks about */
+		return;
+	}
 	text_append_string(text, "{\"sources\":[");
-	for (uint32_t i = 0; !err && sums && i < session_count_sources(session); i++)
+	for (uint32_t i = 0; i < session_count_sources(session); i++)
 		append_source(session, i, &sums[i], spans[i].exists, text);
 	append_end(text, "],\"metrics\":[");
-	for (uint32_t i = 0; totals && i < profile_count_metrics(profile); i++) {
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++) {
 		text_append_char(text, '{');
 		append_key_string(text, "name", format_get_metric_name(profile, i));
 		append_key_string(text, "unit", format_get_metric_unit(profile, i));
@@ -171,7 +183,6 @@ void answer_overview(struct session *session, struct text *text)
 		append_end(text, "},");
 	}
 	append_end(text, "]}");
-	text->failed |= !totals || !sums || err;
 }
 
 static void append_u32(struct text *text, uint32_t value)
@@ -179,6 +190,10 @@ static void append_u32(struct text *text, uint32_t value)
 	text_append(text, &value, sizeof(value));
 }
 
+/*
+ * Names are one block of bytes with offsets, so that the page can decode one by itself: most are
+ * never shown.
+ */
 void answer_symbols(const struct graph *graph, struct text *text)
 {
 	uint32_t offset = 0;
@@ -207,10 +222,12 @@ void answer_functions(const struct graph *graph, struct text *text)
 		append_u32(text, function->module);
 		append_u32(text, function->kind | (function->is_inlined ? NODE_INLINED : 0u) |
 					 (function->is_thread ? NODE_THREAD : 0u));
+		/* So that a function is four numbers, 16 bytes. */
 		append_u32(text, 0);
 	}
 }
 
+/* Only strings that are modules: the table holds every name of the profile. */
 void answer_modules(const struct graph *graph, struct text *text)
 {
 	uint32_t count = string_table_get_count(profile_get_strings(graph->profile));
@@ -253,7 +270,7 @@ void answer_threads(const struct graph *graph, struct text *text)
 int answer_view(struct session *session, struct text *text)
 {
 	const struct weights *weights = session_get_weights(session);
-	bool has_fragment = session_get_look(session)->fragment_length > 0;
+	bool has_fragment = session_get_query(session)->fragment_length > 0;
 	struct flame *callees = session_get_flame(session, FLAME_CALLEES);
 	struct flame *callers = callees;
 	const struct flame_node *callee;
@@ -303,6 +320,7 @@ int answer_time_grid(const struct session *session, uint32_t max_columns, struct
 	return 0;
 }
 
+/* Expanding makes the children of one node; their numbers follow one another. */
 int answer_children(struct flame *flame, uint32_t id, struct text *text)
 {
 	uint32_t first;

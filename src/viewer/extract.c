@@ -2,8 +2,10 @@
  * Stacks are copied level by level of the graph, not of the profile: a level is one function with
  * the kind of its node, so that stacks which differed in addresses alone become one.
  *
- * A stack that is cut loses its thread's level, unless that is in the fragment; its thread is then
- * a nameless one, as in formats that know no threads.
+ * With a fragment, what lies below its first occurrence (callers) or above its last one (callees)
+ * is not shown, and the stack is truncated there. Such a stack loses its thread's level, unless
+ * that is in the fragment; its thread is then one without name and id, as in formats that know no
+ * threads.
  */
 #include "viewer/extract.h"
 
@@ -14,18 +16,23 @@
 #include "viewer/fragments.h"
 
 struct extractor {
-	const struct session_look *look;
+	const struct session_query *query;
 	const struct graph *graph;
 	const struct weights *weights;
 	const struct weights_opts *opts;
 	struct profile *target;
-	uint8_t *marks;       /* by node; NULL: no fragment */
-	uint32_t *threads;    /* by thread of the profile, plus 1; 0: not copied */
-	uint32_t bare_thread; /* of stacks that are cut */
+	struct occurrences occurrences; /* of the fragment, if there is one */
+	uint32_t *threads;              /* by thread of the profile, plus 1; 0: not copied */
+	uint32_t bare_thread;           /* of truncated stacks */
 	uint32_t metric;
 	uint32_t baseline_metric;
 	ARRAY(uint32_t) path; /* nodes from the innermost to the outermost */
 };
+
+static bool has_fragment(const struct extractor *extractor)
+{
+	return extractor->query->fragment_length > 0;
+}
 
 static int copy_string(struct extractor *extractor, uint32_t string, uint32_t *ret)
 {
@@ -39,7 +46,7 @@ static int copy_string(struct extractor *extractor, uint32_t string, uint32_t *r
 static int add_metrics(struct extractor *extractor)
 {
 	const struct profile *source = extractor->graph->profile;
-	const struct metric *metric = profile_get_metric(source, extractor->look->metric);
+	const struct metric *metric = profile_get_metric(source, extractor->query->metric);
 	const char *unit = profile_get_string(source, metric->unit);
 	int err;
 
@@ -53,20 +60,23 @@ static int add_metrics(struct extractor *extractor)
 		   : profile_add_metric(extractor->target, METRIC_AFTER, unit, &extractor->metric);
 }
 
+/* All of them, so that the threads' numbers of sources stay right. */
 static int add_sources(struct extractor *extractor)
 {
 	const struct profile *source = extractor->graph->profile;
-	int err = 0;
 
-	for (uint32_t i = 0; !err && i < profile_count_sources(source); i++) {
+	for (uint32_t i = 0; i < profile_count_sources(source); i++) {
 		uint32_t name;
 		uint32_t id;
+		int err = copy_string(extractor, profile_get_source(source, i), &name);
 
-		err = copy_string(extractor, profile_get_source(source, i), &name);
-		if (!err)
-			err = profile_add_source(extractor->target, name, &id);
+		if (err)
+			return err;
+		err = profile_add_source(extractor->target, name, &id);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int add_bare_thread(struct extractor *extractor)
@@ -77,6 +87,7 @@ static int add_bare_thread(struct extractor *extractor)
 	return err ? err : profile_add_thread(extractor->target, &thread, &extractor->bare_thread);
 }
 
+/* Processes are not looked for: one may come several times, once for each of its threads. */
 static int copy_thread(struct extractor *extractor, uint32_t id, uint32_t *ret)
 {
 	const struct profile *source = extractor->graph->profile;
@@ -90,15 +101,19 @@ static int copy_thread(struct extractor *extractor, uint32_t id, uint32_t *ret)
 		return 0;
 	}
 	err = copy_string(extractor, process->comm, &comm);
-	if (!err)
-		err = profile_add_process(extractor->target, process->pid, comm, &thread.process);
-	if (!err)
-		err = copy_string(extractor, thread.comm, &thread.comm);
-	if (!err)
-		err = profile_add_thread(extractor->target, &thread, ret);
-	if (!err)
-		extractor->threads[id] = *ret + 1;
-	return err;
+	if (err)
+		return err;
+	err = profile_add_process(extractor->target, process->pid, comm, &thread.process);
+	if (err)
+		return err;
+	err = copy_string(extractor, thread.comm, &thread.comm);
+	if (err)
+		return err;
+	err = profile_add_thread(extractor->target, &thread, ret);
+	if (err)
+		return err;
+	extractor->threads[id] = *ret + 1;
+	return 0;
 }
 
 static int add_level(struct extractor *extractor, uint32_t node, uint32_t *stack)
@@ -112,51 +127,37 @@ static int add_level(struct extractor *extractor, uint32_t node, uint32_t *stack
 	uint32_t location;
 	int err = copy_string(extractor, function->name, &frame.name);
 
+	if (err)
+		return err;
 	frame.full_name = frame.name;
-	if (!err)
-		err = copy_string(extractor, function->module, &frame.module);
-	if (!err)
-		err = profile_add_frame_location(extractor->target, &frame, &location);
+	err = copy_string(extractor, function->module, &frame.module);
+	if (err)
+		return err;
+	err = profile_add_frame_location(extractor->target, &frame, &location);
 	return err ? err : profile_add_stack(extractor->target, *stack, location, stack);
-}
-
-/* The last node at or below `node` on its path where the fragment ends; GRAPH_ROOT: none. */
-static uint32_t find_last(const struct extractor *extractor, uint32_t node)
-{
-	while (node != GRAPH_ROOT && !extractor->marks[node])
-		node = extractor->graph->parents[node];
-	return node;
-}
-
-static uint32_t find_first(const struct extractor *extractor, uint32_t node)
-{
-	uint32_t first = GRAPH_ROOT;
-
-	for (; node != GRAPH_ROOT; node = extractor->graph->parents[node])
-		if (extractor->marks[node])
-			first = node;
-	return first;
 }
 
 /*
  * extractor->path: the nodes to show of the stack that ends at `node`. Returns 0, -ENOMEM, or
- * -ENOENT when the fragment is not in it.
+ * -ENOENT when the fragment is not in it. Callers: from the first occurrence outwards. Callees:
+ * from the innermost frame to where the last occurrence begins.
  */
 static int cut(struct extractor *extractor, uint32_t node)
 {
 	const struct graph *graph = extractor->graph;
 	uint32_t stop = GRAPH_ROOT; /* the first node that is not shown */
 
-	if (extractor->marks && extractor->look->direction == FLAME_CALLERS)
-		node = find_first(extractor, node);
-	else if (extractor->marks)
-		stop = find_last(extractor, node);
-	if (extractor->marks &&
-	    (node == GRAPH_ROOT ||
-	     (stop == GRAPH_ROOT && extractor->look->direction == FLAME_CALLEES)))
-		return -ENOENT;
-	for (uint32_t i = 0; stop != GRAPH_ROOT && i < extractor->look->fragment_length; i++)
-		stop = graph->parents[stop];
+	if (has_fragment(extractor)) {
+		if (extractor->occurrences.first_ends[node] == GRAPH_ROOT)
+			return -ENOENT;
+		if (extractor->query->direction == FLAME_CALLERS)
+			node = extractor->occurrences.first_ends[node];
+		else
+			stop = occurrence_get_caller(graph->parents,
+						     occurrences_find_last(&extractor->occurrences,
+									   graph->parents, node),
+						     extractor->query->fragment_length);
+	}
 	extractor->path.length = 0;
 	for (; node != stop; node = graph->parents[node]) {
 		uint32_t *added = array_add(&extractor->path);
@@ -178,83 +179,82 @@ static int add_sample(struct extractor *extractor, uint32_t id, bool is_baseline
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	if (!extractor->marks)
+	if (!has_fragment(extractor)) {
 		err = copy_thread(extractor, sample->thread, &thread);
-	for (size_t i = extractor->path.length; !err && i-- > 0;) {
+		if (err)
+			return err;
+	}
+	for (size_t i = extractor->path.length; i-- > 0;) {
 		uint32_t node = extractor->path.items[i];
 
-		if (extractor->marks || !(graph->flags[node] & NODE_THREAD))
-			err = add_level(extractor, node, &stack);
+		/* The thread itself goes with the sample: writers make the level of it again. */
+		if (!has_fragment(extractor) && graph->flags[node] & NODE_THREAD)
+			continue;
+		err = add_level(extractor, node, &stack);
+		if (err)
+			return err;
 	}
-	if (err)
-		return err;
 	return profile_add_sample(extractor->target, thread, stack,
 				  is_baseline ? extractor->baseline_metric : extractor->metric,
 				  weights_get_value(graph, extractor->opts, id));
 }
 
-static int add_samples(struct extractor *extractor)
-{
-	const struct graph *graph = extractor->graph;
-	int err = 0;
-
-	for (uint32_t i = 0; !err && i < profile_count_samples(graph->profile); i++) {
-		enum source_side side = weights_classify(graph, extractor->opts, i);
-
-		if (side != SIDE_OFF)
-			err = add_sample(extractor, i, side == SIDE_BASELINE);
-	}
-	return err;
-}
-
-static int mark(struct extractor *extractor)
-{
-	uint32_t length = extractor->look->fragment_length;
-	_cleanup_free_ struct fragment_level *levels = calloc((size_t)length + 1, sizeof(*levels));
-
-	extractor->marks = malloc(extractor->graph->num_nodes);
-	if (!levels || !extractor->marks)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < length; i++)
-		levels[i] = (struct fragment_level){extractor->look->fragment[i], SYMBOL_NONE};
-	fragment_mark(extractor->graph, levels, length, extractor->marks);
-	return 0;
-}
-
 static int extract(struct extractor *extractor)
 {
-	int err = extractor->look->fragment_length ? mark(extractor) : 0;
+	const struct profile *profile = extractor->graph->profile;
+	int err = graph_find_fragment(extractor->graph, extractor->query->fragment,
+				      extractor->query->fragment_length, &extractor->occurrences);
 
-	extractor->threads = calloc((size_t)profile_count_threads(extractor->graph->profile) + 1,
-				    sizeof(*extractor->threads));
+	if (err)
+		return err;
+	extractor->threads =
+		calloc((size_t)profile_count_threads(profile) + 1, sizeof(*extractor->threads));
 	extractor->target = profile_new();
 	if (!extractor->threads || !extractor->target)
 		return -ENOMEM;
-	if (!err)
-		err = add_sources(extractor);
-	if (!err)
-		err = add_metrics(extractor);
-	if (!err && extractor->marks)
+	err = add_sources(extractor);
+	if (err)
+		return err;
+	err = add_metrics(extractor);
+	if (err)
+		return err;
+	if (has_fragment(extractor)) {
 		err = add_bare_thread(extractor);
-	return err ? err : add_samples(extractor);
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		enum source_side side = weights_classify(extractor->graph, extractor->opts, i);
+
+		if (side == SIDE_OFF)
+			continue;
+		err = add_sample(extractor, i, side == SIDE_BASELINE);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void extractor_release(struct extractor *extractor)
+{
+	occurrences_release(&extractor->occurrences);
+	free(extractor->threads);
+	array_release(&extractor->path);
+	profile_free(extractor->target);
 }
 
 int extract_view(struct session *session, struct profile **ret)
 {
-	struct extractor extractor = {
-		.look = session_get_look(session),
+	_cleanup_(extractor_release) struct extractor extractor = {
+		.query = session_get_query(session),
 		.graph = session_get_graph(session),
 		.weights = session_get_weights(session),
 		.opts = session_get_weights_opts(session),
 	};
 	int err = extract(&extractor);
 
-	free(extractor.marks);
-	free(extractor.threads);
-	array_release(&extractor.path);
 	if (err)
-		profile_free(extractor.target);
-	else
-		*ret = extractor.target;
-	return err;
+		return err;
+	*ret = return_ptr(extractor.target);
+	return 0;
 }

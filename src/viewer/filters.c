@@ -1,3 +1,8 @@
+/*
+ * Filters are those of the command line, so that a page and a report with the same filters show the
+ * same samples; only ranges of time are the viewer's own. A search, on the other hand, drops
+ * nothing: it is for eyes, and therefore ignores letter case and finds parts of names.
+ */
 #include "viewer/filters.h"
 
 #include <errno.h>
@@ -33,29 +38,38 @@ static int add_filter(struct filter_list *list, const char *line, size_t length,
 	return added ? filter_new(text + 1, text[0] == '-', added, error) : -ENOMEM;
 }
 
+/* One filter a line, for a pattern may hold anything but a line's end. */
 int filters_apply(const struct frame_tree *tree, const char *filters, struct selection *ret,
 		  struct error *error)
 {
 	_cleanup_(release_list) struct filter_list list = {0};
-	int err = 0;
+	size_t length;
 
-	while (!err && *filters) {
-		size_t length = strcspn(filters, "\n");
+	for (; *filters; filters += length + (filters[length] == '\n')) {
+		int err;
 
-		if (length && !times_is_filter(filters, length))
-			err = add_filter(&list, filters, length, error);
-		filters += length + (filters[length] == '\n');
+		length = strcspn(filters, "\n");
+		if (!length || times_is_filter(filters, length))
+			continue;
+		err = add_filter(&list, filters, length, error);
+		if (err)
+			return err;
 	}
-	return err ? err : selection_init(ret, tree, list.items.items, list.items.length);
+	return selection_init(ret, tree, list.items.items, list.items.length);
 }
 
 static int match_expression(const struct graph *graph, const char *text, uint8_t *is_match,
 			    struct error *error)
 {
 	regex_t regex;
-	int failure = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB | REG_ICASE);
+	struct error bounds = {0};
 	char reason[128];
+	int failure;
 
+	if (regex_check_bounds(text, &bounds))
+		return error_set(error, -EINVAL, "the expression '%.200s' is too large: %s", text,
+				 bounds.message);
+	failure = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB | REG_ICASE);
 	if (failure) {
 		regerror(failure, &regex, reason, sizeof(reason));
 		return error_set(error, -EINVAL, "the expression '%.200s' is wrong: %s", text,

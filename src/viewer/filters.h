@@ -16,7 +16,7 @@
  * The samples that pass filters as the command line has them.
  *
  * filters  lines "+KIND:PATTERN" (only what matches) and "-KIND:PATTERN" (only what does not), all
- *          of which must hold; those of the kind "time" are passed over: see times.h
+ *          of which must hold; those of the kind "time" are skipped: see times.h
  * ret      the caller releases it
  *
  * Returns 0, -ENOMEM, or -EINVAL with the reason in error.

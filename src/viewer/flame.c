@@ -3,10 +3,10 @@
  * one step, to the children or to the caller, and groups where they arrive by symbol. So a node
  * costs what its entries' neighbours are, and nodes that are too narrow to be seen cost nothing.
  *
- * Where the fragment repeats, marks tell the occurrences apart: an occurrence ends at a marked
- * node. For callees the subtrees of marked nodes are disjoint, each without the marked ones in it
- * (the last occurrence decides); for callers, only marked nodes without a marked one below them on
- * the path count, with all their weight (the first decides).
+ * A fragment may occur more than once in a stack. For callees the last occurrence decides: every
+ * node that an occurrence ends at is an entry, with its subtree up to the next such nodes, so that
+ * the entries share nothing. For callers the first decides: an entry is a node that an occurrence
+ * ends at, but none on the path to it, with its whole subtree.
  */
 #include "viewer/flame.h"
 
@@ -44,7 +44,7 @@ struct flame {
 	const struct weights *weights;
 	struct flame_opts opts;
 	uint32_t *fragment;
-	uint8_t *marks; /* by graph node; NULL: no fragment */
+	struct occurrences occurrences; /* of the fragment, if there is one */
 	/* By graph node: total without what lies in nested occurrences. */
 	const uint64_t *drawn;
 	const uint64_t *baseline; /* the same; NULL: nothing is compared */
@@ -60,6 +60,11 @@ struct flame {
 	ARRAY(uint32_t) places; /* of groups in drawing order */
 };
 
+/*
+ * Widths are weights, but in a comparison shares: half of the width for what a node has of the sum
+ * that is shown, half for what it has of the baseline's. So the longer recording does not hide the
+ * other one.
+ */
 static double measure(const struct flame *flame, uint64_t total, uint64_t baseline)
 {
 	const struct weights *weights = flame->weights;
@@ -74,40 +79,43 @@ static double measure(const struct flame *flame, uint64_t total, uint64_t baseli
 	return width;
 }
 
-/* Totals that leave out what belongs to a later occurrence. */
-static void add_up(const struct graph *graph, const uint8_t *marks, const uint64_t *self,
-		   uint64_t *weights)
+static bool has_fragment(const struct flame *flame)
 {
+	return flame->opts.fragment_length > 0;
+}
+
+/* What the nodes weigh up to the next occurrence of the fragment. */
+static uint64_t *add_up(const struct flame *flame, const uint64_t *self)
+{
+	const struct graph *graph = flame->graph;
+	uint64_t *weights = malloc(graph->num_nodes * sizeof(*weights));
+
+	if (!weights)
+		return NULL;
 	memcpy(weights, self, graph->num_nodes * sizeof(*weights));
-	for (uint32_t i = graph->num_nodes - 1; i > 0; i--)
-		if (!marks[i])
-			weights[graph->parents[i]] += weights[i];
+	occurrences_add_up(flame->occurrences.is_end, graph->parents, graph->num_nodes, weights);
+	return weights;
 }
 
 static int weigh(struct flame *flame)
 {
-	const struct graph *graph = flame->graph;
 	const struct weights *weights = flame->weights;
-	size_t size = graph->num_nodes * sizeof(uint64_t);
 
 	flame->drawn = weights->total;
 	flame->baseline = weights->baseline_total;
-	/* Callers are weighed as they are met. */
-	if (!flame->marks || flame->opts.direction == FLAME_CALLERS)
+	/* Callers: entries bring along the weight of the stacks that they stand for. */
+	if (!has_fragment(flame) || flame->opts.direction == FLAME_CALLERS)
 		return 0;
-	flame->own_drawn = malloc(size);
-	flame->own_baseline = flame->baseline ? malloc(size) : NULL;
-	if (!flame->own_drawn || (flame->baseline && !flame->own_baseline))
+	flame->drawn = flame->own_drawn = add_up(flame, weights->self);
+	if (!flame->drawn)
 		return -ENOMEM;
-	add_up(graph, flame->marks, weights->self, flame->own_drawn);
-	flame->drawn = flame->own_drawn;
 	if (!flame->baseline)
 		return 0;
-	add_up(graph, flame->marks, weights->baseline_self, flame->own_baseline);
-	flame->baseline = flame->own_baseline;
-	return 0;
+	flame->baseline = flame->own_baseline = add_up(flame, weights->baseline_self);
+	return flame->baseline ? 0 : -ENOMEM;
 }
 
+/* What weighs nothing on either side is not drawn, and would only have to be carried along. */
 static int add_entry(struct flame *flame, uint32_t node, uint64_t weight, uint64_t baseline)
 {
 	if (!weight && !baseline)
@@ -123,40 +131,42 @@ static int add_entry(struct flame *flame, uint32_t node, uint64_t weight, uint64
 static int add_callee_entries(struct flame *flame)
 {
 	const struct graph *graph = flame->graph;
-	int err = 0;
 
-	if (!flame->marks)
+	if (!has_fragment(flame))
 		return add_entry(flame, GRAPH_ROOT, flame->drawn[GRAPH_ROOT],
 				 flame->baseline ? flame->baseline[GRAPH_ROOT] : 0);
-	for (uint32_t i = 1; !err && i < graph->num_nodes; i++)
-		if (flame->marks[i])
-			err = add_entry(flame, i, flame->drawn[i],
-					flame->baseline ? flame->baseline[i] : 0);
-	return err;
+	for (uint32_t i = 1; i < graph->num_nodes; i++) {
+		int err;
+
+		if (!flame->occurrences.is_end[i])
+			continue;
+		err = add_entry(flame, i, flame->drawn[i],
+				flame->baseline ? flame->baseline[i] : 0);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-/* Where the outermost level of the occurrence that ends at a node is. */
-static uint32_t find_start(const struct flame *flame, uint32_t node)
-{
-	for (uint32_t i = 1; i < flame->opts.fragment_length; i++)
-		node = flame->graph->parents[node];
-	return node;
-}
-
+/* The first occurrence in every stack, by the node of its outermost level. */
 static int add_first_occurrences(struct flame *flame)
 {
 	const struct graph *graph = flame->graph;
 	const struct weights *weights = flame->weights;
-	_cleanup_free_ uint8_t *is_inside = calloc(graph->num_nodes, 1);
-	int err = is_inside ? 0 : -ENOMEM;
 
-	for (uint32_t i = 1; !err && i < graph->num_nodes; i++) {
-		is_inside[i] = flame->marks[i] | is_inside[graph->parents[i]];
-		if (flame->marks[i] && !is_inside[graph->parents[i]])
-			err = add_entry(flame, find_start(flame, i), weights->total[i],
-					flame->baseline ? weights->baseline_total[i] : 0);
+	for (uint32_t i = 1; i < graph->num_nodes; i++) {
+		uint32_t start;
+		int err;
+
+		if (flame->occurrences.first_ends[i] != i)
+			continue;
+		start = occurrence_get_caller(graph->parents, i, flame->opts.fragment_length - 1);
+		err = add_entry(flame, start, weights->total[i],
+				flame->baseline ? weights->baseline_total[i] : 0);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* Without a fragment: every stack from its innermost frame. */
@@ -164,15 +174,19 @@ static int add_leaf_entries(struct flame *flame)
 {
 	const struct weights *weights = flame->weights;
 	size_t num_leaves = 0;
-	int err;
 
 	for (uint32_t i = 0; i < flame->graph->num_nodes; i++)
 		num_leaves += weights->self[i] || (flame->baseline && weights->baseline_self[i]);
-	err = array_reserve(&flame->entries, num_leaves);
-	for (uint32_t i = 0; !err && i < flame->graph->num_nodes; i++)
-		err = add_entry(flame, i, weights->self[i],
-				flame->baseline ? weights->baseline_self[i] : 0);
-	return err;
+	if (array_reserve(&flame->entries, num_leaves))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < flame->graph->num_nodes; i++) {
+		int err = add_entry(flame, i, weights->self[i],
+				    flame->baseline ? weights->baseline_self[i] : 0);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* What begins here (callers), or ends here (callees), of an entry. */
@@ -200,6 +214,10 @@ static void count_entry(const struct flame *flame, const struct flame_entry *ent
 	count_self(flame, entry, group);
 }
 
+/*
+ * group_of says in one look whether there is a group for the symbol; it is cleared by the groups,
+ * not as a whole, since a profile may have a million symbols.
+ */
 static int add_arrival(struct flame *flame, const struct flame_entry *entry)
 {
 	const struct graph *graph = flame->graph;
@@ -228,20 +246,27 @@ static int arrive_at_children(struct flame *flame, const struct flame_entry *fro
 {
 	const struct graph *graph = flame->graph;
 	uint32_t end = graph->first_child[from->node + 1];
-	int err = 0;
 
-	for (uint32_t i = graph->first_child[from->node]; !err && i < end; i++) {
+	for (uint32_t i = graph->first_child[from->node]; i < end; i++) {
 		uint32_t child = graph->children[i];
 		struct flame_entry entry = {child, flame->drawn[child],
 					    flame->baseline ? flame->baseline[child] : 0};
+		int err;
 
-		if ((entry.weight || entry.baseline) && !(flame->marks && flame->marks[child]))
-			err = add_arrival(flame, &entry);
+		if ((!entry.weight && !entry.baseline) ||
+		    (has_fragment(flame) && flame->occurrences.is_end[child]))
+			continue;
+		err = add_arrival(flame, &entry);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
-/* Entries that meet at one caller go on as one. */
+/*
+ * Entries that meet at one caller go on as one. Entries come in the order of graph nodes, in which
+ * siblings are often neighbours: only the last arrival is compared.
+ */
 static int arrive_at_caller(struct flame *flame, const struct flame_entry *from, bool is_leaf)
 {
 	struct flame_entry entry = *from;
@@ -263,6 +288,7 @@ static int arrive_at_caller(struct flame *flame, const struct flame_entry *from,
 	return 0;
 }
 
+/* Those of the node that was expanded before, wholly or not. */
 static void forget_groups(struct flame *flame)
 {
 	array_for_each (&flame->groups, group)
@@ -341,7 +367,10 @@ static void fill_node(const struct flame *flame, const struct flame_group *group
 	};
 }
 
-/* Children from the groups, their entries side by side. */
+/*
+ * Children from the groups. Entries of one child lie behind each other, though they were met in
+ * any order: a counting sort, with the groups as digits.
+ */
 static int add_children(struct flame *flame, uint32_t parent)
 {
 	size_t first = flame->nodes.length;
@@ -374,29 +403,33 @@ int flame_expand(struct flame *flame, uint32_t id)
 {
 	const struct flame_node *node = &flame->nodes.items[id];
 	bool is_leaf = node->symbol == SYMBOL_NONE;
-	int err = 0;
+	int err;
 
 	if (node->is_expanded)
 		return 0;
+	forget_groups(flame);
 	/*
 	 * At least; callers are never more. Growing would copy a million of them again and again.
 	 */
-	err = array_reserve(&flame->arrivals, node->num_entries);
-	for (uint32_t i = 0; !err && i < node->num_entries; i++) {
+	if (array_reserve(&flame->arrivals, node->num_entries))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < node->num_entries; i++) {
 		struct flame_entry entry = flame->entries.items[node->first_entry + i];
 
 		err = flame->opts.direction == FLAME_CALLEES
 			      ? arrive_at_children(flame, &entry)
 			      : arrive_at_caller(flame, &entry, is_leaf);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = order_groups(flame);
-	if (!err)
-		err = add_children(flame, id);
-	if (!err)
-		flame->nodes.items[id].is_expanded = true;
-	forget_groups(flame);
-	return err;
+	err = order_groups(flame);
+	if (err)
+		return err;
+	err = add_children(flame, id);
+	if (err)
+		return err;
+	flame->nodes.items[id].is_expanded = true;
+	return 0;
 }
 
 /* The rows of the fragment, one node each; the entries belong to the last. */
@@ -447,58 +480,51 @@ static int add_entries(struct flame *flame)
 {
 	if (flame->opts.direction == FLAME_CALLEES)
 		return add_callee_entries(flame);
-	return flame->marks ? add_first_occurrences(flame) : add_leaf_entries(flame);
+	return has_fragment(flame) ? add_first_occurrences(flame) : add_leaf_entries(flame);
 }
 
-static int mark_fragment(struct flame *flame)
+static int find_fragment(struct flame *flame)
 {
 	uint32_t length = flame->opts.fragment_length;
-	_cleanup_free_ struct fragment_level *levels = calloc((size_t)length + 1, sizeof(*levels));
 
-	flame->marks = malloc(flame->graph->num_nodes);
+	if (!length)
+		return 0;
 	flame->fragment = calloc(length, sizeof(*flame->fragment));
-	if (!levels || !flame->marks || !flame->fragment)
+	if (!flame->fragment)
 		return -ENOMEM;
 	memcpy(flame->fragment, flame->opts.fragment, length * sizeof(*flame->fragment));
-	for (uint32_t i = 0; i < length; i++)
-		levels[i] = (struct fragment_level){flame->fragment[i], SYMBOL_NONE};
-	fragment_mark(flame->graph, levels, length, flame->marks);
-	return 0;
+	return graph_find_fragment(flame->graph, flame->fragment, length, &flame->occurrences);
 }
 
 static int build(struct flame *flame)
 {
-	int err = flame->opts.fragment_length ? mark_fragment(flame) : 0;
+	int err = find_fragment(flame);
 
-	if (!err)
-		err = weigh(flame);
-	if (!err)
-		err = add_entries(flame);
-	if (!err)
-		err = add_base(flame);
-	if (!err) {
-		flame->group_of =
-			calloc((size_t)flame->graph->num_symbols + 1, sizeof(*flame->group_of));
-		err = flame->group_of ? 0 : -ENOMEM;
-	}
-	return err;
+	if (err)
+		return err;
+	err = weigh(flame);
+	if (err)
+		return err;
+	err = add_entries(flame);
+	if (err)
+		return err;
+	flame->group_of = calloc((size_t)flame->graph->num_symbols + 1, sizeof(*flame->group_of));
+	return flame->group_of ? add_base(flame) : -ENOMEM;
 }
 
 struct flame *flame_new(const struct graph *graph, const struct weights *weights,
 			const struct flame_opts *opts)
 {
-	struct flame *flame = calloc(1, sizeof(*flame));
+	_cleanup_(flame_freep) struct flame *flame = calloc(1, sizeof(*flame));
 
 	if (!flame)
 		return NULL;
 	flame->graph = graph;
 	flame->weights = weights;
 	flame->opts = *opts;
-	if (build(flame)) {
-		flame_free(flame);
+	if (build(flame))
 		return NULL;
-	}
-	return flame;
+	return return_ptr(flame);
 }
 
 void flame_free(struct flame *flame)
@@ -506,7 +532,7 @@ void flame_free(struct flame *flame)
 	if (!flame)
 		return;
 	free(flame->fragment);
-	free(flame->marks);
+	occurrences_release(&flame->occurrences);
 	free(flame->own_drawn);
 	free(flame->own_baseline);
 	free(flame->group_of);
@@ -541,9 +567,9 @@ static uint64_t measure_callees(const struct flame *flame, const uint8_t *is_mat
 	const struct graph *graph = flame->graph;
 	uint64_t weight = 0;
 
-	state[GRAPH_ROOT] = flame->marks ? 0 : IN_VIEW;
+	state[GRAPH_ROOT] = has_fragment(flame) ? 0 : IN_VIEW;
 	for (uint32_t i = 1; i < graph->num_nodes; i++) {
-		if (flame->marks && flame->marks[i])
+		if (has_fragment(flame) && flame->occurrences.is_end[i])
 			state[i] = IN_VIEW | (fragment_matches ? MATCHED : 0);
 		else
 			state[i] = state[graph->parents[i]];

@@ -62,6 +62,10 @@ struct flame;
 struct flame *flame_new(const struct graph *graph, const struct weights *weights,
 			const struct flame_opts *opts);
 void flame_free(struct flame *flame);
+static inline void flame_freep(struct flame **flame)
+{
+	flame_free(*flame);
+}
 
 /* Borrowed until the next call that may expand a node. */
 const struct flame_node *flame_get_node(const struct flame *flame, uint32_t node);

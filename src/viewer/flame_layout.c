@@ -1,7 +1,13 @@
+/*
+ * From the base outwards, a node is expanded only when it was found to be on the screen and wide
+ * enough. There is room for so many such nodes in a row, so that a screen costs what can be seen on
+ * it, however large the profile is; the rest of the flame is made when somebody zooms into it.
+ */
 #include "viewer/flame_layout.h"
 
 #include <errno.h>
 
+/* In halves, because the page reads boxes as words of 32 bits. */
 static void split(uint64_t value, uint32_t halves[2])
 {
 	halves[0] = (uint32_t)value;
@@ -80,11 +86,11 @@ static int add_node(struct flame_layout *layout, struct flame *flame,
 	return push_children(layout, flame, viewport, flame_get_node(flame, id));
 }
 
+/* A stack of nodes instead of recursion: a flame may be as deep as the deepest stack. */
 int flame_layout_make(struct flame_layout *layout, struct flame *flame,
 		      const struct flame_viewport *viewport)
 {
 	uint32_t *base;
-	int err = 0;
 
 	layout->boxes.length = 0;
 	layout->pending.length = 0;
@@ -94,10 +100,14 @@ int flame_layout_make(struct flame_layout *layout, struct flame *flame,
 	if (!base)
 		return -ENOMEM;
 	*base = 0;
-	while (!err && layout->pending.length)
-		err = add_node(layout, flame, viewport,
-			       layout->pending.items[--layout->pending.length]);
-	return err;
+	while (layout->pending.length) {
+		int err = add_node(layout, flame, viewport,
+				   layout->pending.items[--layout->pending.length]);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 void flame_layout_release(struct flame_layout *layout)

@@ -4,19 +4,19 @@
 #ifndef VIEWER_FRAGMENTS_H
 #define VIEWER_FRAGMENTS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/occurrences.h"
+#include "base/attributes.h"
 #include "viewer/graph.h"
 
-/* A level of a fragment. Filters match names of functions and of threads alike. */
-struct fragment_level {
-	uint32_t symbol;
-	uint32_t other_symbol; /* one that is as good; or SYMBOL_NONE */
-};
-
-/* Set marks[node] to 1 where an occurrence of the fragment ends, else to 0. */
-void fragment_mark(const struct graph *graph, const struct fragment_level *levels,
-		   size_t num_levels, uint8_t *marks);
+/*
+ * symbols  the fragment, outermost first; of length 0 it occurs nowhere
+ * ret      by node of the graph; zero before, and the caller releases it in any case
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int graph_find_fragment(const struct graph *graph, const uint32_t *symbols,
+				     uint32_t length, struct occurrences *ret);
 
 #endif

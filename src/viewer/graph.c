@@ -1,127 +1,123 @@
 /*
- * Making a graph. Where every location is one function and no thread level is wanted, as in
- * everything read from folded text, the profile's prefix tree of stacks is the wanted tree
- * already and only its columns are copied. Else paths are interned anew.
+ * Making a graph: functions and symbols are interned, every location gets its levels (the function
+ * and what was inlined into it), and a node is a path of levels.
+ *
+ * Where every location is one function and no thread has a level, as in everything read from
+ * folded text, the profile's prefix tree of stacks is such a tree of paths already, and only its
+ * columns are copied. Otherwise paths (analysis/stack_paths.h) are interned in a second table of
+ * stacks, of which the levels are functions: locations that differ in their addresses alone become one.
+ *
+ * What the graph adds to analysis/call_tree.h, which joins frames by label: flags that tell kernel,
+ * inlined and recursive frames apart, children in one array, and names ranked once, so that the
+ * page can be drawn again for every movement of the mouse.
  */
 #include "viewer/graph.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/stack_paths.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "base/text.h"
 
 #define UNKNOWN_NAME "[unknown]"
 #define NOT_MADE     UINT32_MAX
 
+/*
+ * What makes a row of the flat table: the name, the module, and whether the kernel runs it. User
+ * and JIT code are one kind here: a function that was seen before and after it was compiled is one.
+ */
+static uint64_t hash_function(const struct graph_function *function)
+{
+	uint64_t kind = function->is_thread | (function->kind == FRAME_KERNEL ? 2 : 0);
+
+	return hash_mix(hash_mix(kind, function->name), function->module);
+}
+
+static bool is_same_function(const struct graph_function *a, const struct graph_function *b)
+{
+	return a->name == b->name && a->module == b->module && a->is_thread == b->is_thread &&
+	       (a->kind == FRAME_KERNEL) == (b->kind == FRAME_KERNEL);
+}
+
+INTERN_TABLE_BY(graph_functions, struct graph_function, hash_function, is_same_function);
+INTERN_TABLE(graph_symbols, struct graph_symbol, name, is_thread);
+
 struct graph_builder {
 	struct graph *graph;
 	struct profile *profile;
-	ARRAY(struct graph_function) functions;
-	ARRAY(struct graph_symbol) symbols;
-	struct hash_index function_index;
-	struct hash_index symbol_index;
+	struct graph_functions functions;
+	struct graph_symbols symbols;
 	uint32_t *first_level; /* by location: its levels, outermost first, in level_functions */
 	ARRAY(uint32_t) level_functions;
 	ARRAY(uint8_t) level_flags;
 	uint32_t *thread_functions; /* by thread; NOT_MADE: no level of its own */
 	struct stack_table *paths;  /* levels are functions */
 	ARRAY(uint8_t) path_flags;  /* by path */
-	ARRAY(uint32_t) pending;    /* stacks from the innermost to the outermost */
 };
 
-struct graph_symbol_key {
-	uint32_t name;
-	bool is_thread;
-};
-
-static bool is_symbol(const void *owner, uint32_t item, const void *key)
+static void graph_builder_release(struct graph_builder *builder)
 {
-	const struct graph_builder *maker = owner;
-	const struct graph_symbol_key *wanted = key;
-
-	return maker->symbols.items[item].name == wanted->name &&
-	       maker->symbols.items[item].is_thread == wanted->is_thread;
+	graph_functions_release(&builder->functions);
+	graph_symbols_release(&builder->symbols);
+	array_release(&builder->level_functions);
+	array_release(&builder->level_flags);
+	array_release(&builder->path_flags);
+	stack_table_free(builder->paths);
+	free(builder->first_level);
+	free(builder->thread_functions);
 }
 
-/* The symbol of a function that is about to be added. */
-static int add_symbol(struct graph_builder *maker, uint32_t name, bool is_thread, uint32_t *ret)
-{
-	struct graph_symbol_key key = {name, is_thread};
-	uint64_t hash = hash_mix(is_thread, name);
-	uint32_t id = hash_index_find(&maker->symbol_index, hash, is_symbol, maker, &key);
-	struct graph_symbol *added;
-
-	if (id == HASH_INDEX_NONE) {
-		id = (uint32_t)maker->symbols.length;
-		added = array_add(&maker->symbols);
-		if (!added || hash_index_add(&maker->symbol_index, hash, id))
-			return -ENOMEM;
-		*added = (struct graph_symbol){
-			.name = name,
-			.function = (uint32_t)maker->functions.length,
-			.is_thread = is_thread,
-		};
-	}
-	*ret = id;
-	return 0;
-}
-
-static bool is_function(const void *owner, uint32_t item, const void *key)
-{
-	const struct graph_builder *maker = owner;
-	const struct graph_function *function = &maker->functions.items[item];
-	const struct graph_function *wanted = key;
-
-	return function->name == wanted->name && function->module == wanted->module &&
-	       function->is_thread == wanted->is_thread &&
-	       (function->kind == FRAME_KERNEL) == (wanted->kind == FRAME_KERNEL);
-}
-
-static int add_function(struct graph_builder *maker, const struct graph_function *wanted,
+/*
+ * A symbol's function is the first that has its name; others of the name (in other modules) lead to
+ * the same symbol.
+ */
+static int add_function(struct graph_builder *builder, struct graph_function function,
 			uint32_t *ret)
 {
-	uint64_t kind = wanted->is_thread | (wanted->kind == FRAME_KERNEL ? 2 : 0);
-	uint64_t hash = hash_mix(hash_mix(kind, wanted->name), wanted->module);
-	uint32_t id = hash_index_find(&maker->function_index, hash, is_function, maker, wanted);
-	struct graph_function *added;
-	uint32_t symbol;
+	struct graph_symbol symbol = {
+		.name = function.name,
+		.function = (uint32_t)builder->functions.length,
+		.is_thread = function.is_thread,
+	};
+	uint32_t id = graph_functions_find(&builder->functions, &function);
 
-	if (id == HASH_INDEX_NONE) {
-		id = (uint32_t)maker->functions.length;
-		if (add_symbol(maker, wanted->name, wanted->is_thread, &symbol))
-			return -ENOMEM;
-		added = array_add(&maker->functions);
-		if (!added || hash_index_add(&maker->function_index, hash, id))
-			return -ENOMEM;
-		*added = *wanted;
-		added->symbol = symbol;
+	if (id != HASH_INDEX_NONE) {
+		*ret = id;
+		return 0;
 	}
-	*ret = id;
-	return 0;
+	if (graph_symbols_intern(&builder->symbols, &symbol, &function.symbol))
+		return -ENOMEM;
+	return graph_functions_add(&builder->functions, &function, ret);
 }
 
-static int add_level(struct graph_builder *maker, const struct graph_function *function)
+static int add_level(struct graph_builder *builder, const struct graph_function *function)
 {
-	uint32_t *id = array_add(&maker->level_functions);
-	uint8_t *flags = array_add(&maker->level_flags);
+	uint32_t *id = array_add(&builder->level_functions);
+	uint8_t *flags = array_add(&builder->level_flags);
 
 	if (!id || !flags)
 		return -ENOMEM;
 	*flags = function->kind | (function->is_inlined ? NODE_INLINED : 0);
-	return add_function(maker, function, id);
+	return add_function(builder, *function, id);
 }
 
-static int add_location(struct graph_builder *maker, uint32_t id)
+/* The levels of a location, outermost first. */
+static int add_location(struct graph_builder *builder, uint32_t id)
 {
-	const struct location *location = profile_get_location(maker->profile, id);
+	const struct location *location = profile_get_location(builder->profile, id);
 	struct graph_function function = {0};
-	int err = 0;
+	int err;
 
-	for (uint32_t i = location->num_frames; !err && i-- > 0;) {
+	if (!location->num_frames) { /* not symbolized */
+		err = profile_add_string(builder->profile, UNKNOWN_NAME, &function.name);
+		return err ? err : add_level(builder, &function);
+	}
+	for (uint32_t i = location->num_frames; i-- > 0;) {
 		const struct frame *frame =
-			profile_get_frame(maker->profile, location->first_frame + i);
+			profile_get_frame(builder->profile, location->first_frame + i);
 
 		function = (struct graph_function){
 			.name = frame->name,
@@ -129,70 +125,63 @@ static int add_location(struct graph_builder *maker, uint32_t id)
 			.kind = frame->kind,
 			.is_inlined = frame->is_inlined,
 		};
-		err = add_level(maker, &function);
+		err = add_level(builder, &function);
+		if (err)
+			return err;
 	}
-	if (!err && !location->num_frames) {
-		err = profile_add_string(maker->profile, UNKNOWN_NAME, &function.name);
-		if (!err)
-			err = add_level(maker, &function);
-	}
-	return err;
+	return 0;
 }
 
-static int add_locations(struct graph_builder *maker)
+static int add_locations(struct graph_builder *builder)
 {
-	uint32_t count = profile_count_locations(maker->profile);
-	int err = 0;
+	uint32_t count = profile_count_locations(builder->profile);
 
-	maker->first_level = calloc((size_t)count + 1, sizeof(*maker->first_level));
-	if (!maker->first_level)
+	builder->first_level = calloc((size_t)count + 1, sizeof(*builder->first_level));
+	if (!builder->first_level)
 		return -ENOMEM;
-	for (uint32_t i = 0; !err && i < count; i++) {
-		err = add_location(maker, i);
-		maker->first_level[i + 1] = (uint32_t)maker->level_functions.length;
+	for (uint32_t i = 0; i < count; i++) {
+		int err = add_location(builder, i);
+
+		if (err)
+			return err;
+		builder->first_level[i + 1] = (uint32_t)builder->level_functions.length;
 	}
-	return err;
+	return 0;
 }
 
-static int add_thread(struct graph_builder *maker, uint32_t id, enum tree_root root)
+static int add_thread(struct graph_builder *builder, uint32_t id, enum tree_root root)
 {
-	const struct thread *thread = profile_get_thread(maker->profile, id);
-	uint32_t pid = profile_get_process(maker->profile, thread->process)->pid;
 	_cleanup_(text_release) struct text label = {0};
 	struct graph_function function = {.is_thread = true};
 	int err;
 
-	maker->thread_functions[id] = NOT_MADE;
-	if (root == TREE_ROOT_NONE || (thread->comm == STRING_EMPTY && !thread->tid && !pid))
+	builder->thread_functions[id] = NOT_MADE;
+	if (!thread_has_label(builder->profile, id, root))
 		return 0;
-	text_append_string(&label, thread->comm == STRING_EMPTY
-					   ? UNKNOWN_NAME
-					   : profile_get_string(maker->profile, thread->comm));
-	if (root == TREE_ROOT_PID)
-		text_printf(&label, "-%u", pid);
-	if (root == TREE_ROOT_TID)
-		text_printf(&label, "-%u/%u", pid, thread->tid);
+	thread_label_append(builder->profile, id, root, &label);
 	if (label.failed)
 		return -ENOMEM;
-	err = profile_add_string(maker->profile, label.data, &function.name);
-	return err ? err : add_function(maker, &function, &maker->thread_functions[id]);
+	err = profile_add_string(builder->profile, label.data, &function.name);
+	return err ? err : add_function(builder, function, &builder->thread_functions[id]);
 }
 
 /* ret_any: whether there is a thread level at all. */
-static int add_threads(struct graph_builder *maker, enum tree_root root, bool *ret_any)
+static int add_threads(struct graph_builder *builder, enum tree_root root, bool *ret_any)
 {
-	uint32_t count = profile_count_threads(maker->profile);
-	int err = 0;
+	uint32_t count = profile_count_threads(builder->profile);
 
 	*ret_any = false;
-	maker->thread_functions = calloc((size_t)count + 1, sizeof(*maker->thread_functions));
-	if (!maker->thread_functions)
+	builder->thread_functions = calloc((size_t)count + 1, sizeof(*builder->thread_functions));
+	if (!builder->thread_functions)
 		return -ENOMEM;
-	for (uint32_t i = 0; !err && i < count; i++) {
-		err = add_thread(maker, i, root);
-		*ret_any |= maker->thread_functions[i] != NOT_MADE;
+	for (uint32_t i = 0; i < count; i++) {
+		int err = add_thread(builder, i, root);
+
+		if (err)
+			return err;
+		*ret_any |= builder->thread_functions[i] != NOT_MADE;
 	}
-	return err;
+	return 0;
 }
 
 static int allocate_nodes(struct graph *graph, uint32_t num_nodes)
@@ -204,156 +193,104 @@ static int allocate_nodes(struct graph *graph, uint32_t num_nodes)
 	return graph->parents && graph->node_functions && graph->flags ? 0 : -ENOMEM;
 }
 
-/* Whether a stack of locations and a path of functions are the same thing. */
-static bool is_plain(const struct graph_builder *maker)
+/*
+ * Whether a stack of locations and a path of functions are the same thing. As many levels as
+ * locations means one each; as many functions as locations, that no two of them are of the same
+ * function.
+ */
+static bool is_plain(const struct graph_builder *builder)
 {
-	uint32_t num_locations = profile_count_locations(maker->profile);
+	uint32_t num_locations = profile_count_locations(builder->profile);
 
-	return maker->level_functions.length == num_locations &&
-	       maker->functions.length == num_locations;
+	return builder->level_functions.length == num_locations &&
+	       builder->functions.length == num_locations;
 }
 
-static int copy_stacks(struct graph_builder *maker)
+static int copy_stacks(struct graph_builder *builder)
 {
-	struct graph *graph = maker->graph;
-	uint32_t count = profile_count_stacks(maker->profile);
+	struct graph *graph = builder->graph;
+	uint32_t count = profile_count_stacks(builder->profile);
 
-	if (allocate_nodes(graph, count))
+	graph->sample_nodes = calloc((size_t)profile_count_samples(builder->profile) + 1,
+				     sizeof(*graph->sample_nodes));
+	if (!graph->sample_nodes || allocate_nodes(graph, count))
 		return -ENOMEM;
 	for (uint32_t i = 1; i < count; i++) {
-		uint32_t level = profile_get_stack_location(maker->profile, i);
+		uint32_t level = profile_get_stack_location(builder->profile, i);
 
-		graph->parents[i] = profile_get_stack_parent(maker->profile, i);
-		graph->node_functions[i] = maker->level_functions.items[level];
-		graph->flags[i] = maker->level_flags.items[level];
+		graph->parents[i] = profile_get_stack_parent(builder->profile, i);
+		graph->node_functions[i] = builder->level_functions.items[level];
+		graph->flags[i] = builder->level_flags.items[level];
 	}
-	for (uint32_t i = 0; i < profile_count_samples(maker->profile); i++)
-		graph->sample_nodes[i] = profile_get_sample(maker->profile, i)->stack;
+	for (uint32_t i = 0; i < profile_count_samples(builder->profile); i++)
+		graph->sample_nodes[i] = profile_get_sample(builder->profile, i)->stack;
 	return 0;
 }
 
-static int add_path(struct graph_builder *maker, uint32_t *path, uint32_t function, uint8_t flags)
+/*
+ * Go one level on from a path. Flags are those of the first location that came by on this path;
+ * what differs later (an address that was inlined, and one that was not) has no node of its own.
+ */
+static int add_path(struct graph_builder *builder, uint32_t *path, uint32_t function, uint8_t flags)
 {
-	int err = stack_table_add(maker->paths, *path, function, path);
+	int err = stack_table_add(builder->paths, *path, function, path);
 	uint8_t *added;
 
-	while (!err && maker->path_flags.length <= *path) {
-		added = array_add(&maker->path_flags);
-		if (!added)
-			return -ENOMEM;
-		*added = flags;
-	}
-	return err;
+	if (err || *path < builder->path_flags.length)
+		return err;
+	added = array_add(&builder->path_flags);
+	if (!added)
+		return -ENOMEM;
+	*added = flags;
+	return 0;
 }
 
-static int add_location_path(struct graph_builder *maker, uint32_t *path, uint32_t location)
+static int add_thread_path(void *context, uint32_t thread, uint32_t *path)
 {
-	int err = 0;
+	struct graph_builder *builder = context;
+	uint32_t function = builder->thread_functions[thread];
 
-	for (uint32_t i = maker->first_level[location];
-	     !err && i < maker->first_level[location + 1]; i++)
-		err = add_path(maker, path, maker->level_functions.items[i],
-			       maker->level_flags.items[i]);
-	return err;
+	return function == NOT_MADE ? 0 : add_path(builder, path, function, NODE_THREAD);
 }
 
-/* What is known of the stacks below one thread level: made[s].path is good while .root fits. */
-struct made {
-	uint32_t root;
-	uint32_t path;
-};
-
-static int add_stack_path(struct graph_builder *maker, struct made *made, uint32_t root,
-			  uint32_t stack, uint32_t *ret)
+static int add_location_path(void *context, uint32_t location, uint32_t *path)
 {
-	uint32_t path;
-	int err = 0;
+	struct graph_builder *builder = context;
 
-	maker->pending.length = 0;
-	while (stack != STACK_EMPTY && made[stack].root != root) {
-		uint32_t *level = array_add(&maker->pending);
+	for (uint32_t i = builder->first_level[location]; i < builder->first_level[location + 1];
+	     i++) {
+		int err = add_path(builder, path, builder->level_functions.items[i],
+				   builder->level_flags.items[i]);
 
-		if (!level)
-			return -ENOMEM;
-		*level = stack;
-		stack = profile_get_stack_parent(maker->profile, stack);
+		if (err)
+			return err;
 	}
-	path = stack == STACK_EMPTY ? root : made[stack].path;
-	while (!err && maker->pending.length) {
-		stack = maker->pending.items[--maker->pending.length];
-		err = add_location_path(maker, &path,
-					profile_get_stack_location(maker->profile, stack));
-		made[stack] = (struct made){root, path};
-	}
-	*ret = path;
-	return err;
+	return 0;
 }
 
-/* Samples ordered by their thread's function, so that known stacks stay known. */
-static uint32_t *order_samples(const struct graph_builder *maker)
+static int intern_paths(struct graph_builder *builder)
 {
-	uint32_t count = profile_count_samples(maker->profile);
-	size_t num_buckets = maker->functions.length + 2;
-	uint32_t *order = calloc((size_t)count + 1, sizeof(*order));
-	_cleanup_free_ uint32_t *starts = calloc(num_buckets + 1, sizeof(*starts));
-
-	if (!order || !starts) {
-		free(order);
-		return NULL;
-	}
-	for (uint32_t i = 0; i < count; i++) /* NOT_MADE + 1 is bucket 0 */
-		starts[maker->thread_functions[profile_get_sample(maker->profile, i)->thread] + 1 +
-		       1]++;
-	for (size_t i = 0; i < num_buckets; i++)
-		starts[i + 1] += starts[i];
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t thread = profile_get_sample(maker->profile, i)->thread;
-
-		order[starts[maker->thread_functions[thread] + 1]++] = i;
-	}
-	return order;
-}
-
-static int make_paths(struct graph_builder *maker)
-{
-	uint32_t num_samples = profile_count_samples(maker->profile);
-	_cleanup_free_ uint32_t *order = order_samples(maker);
-	_cleanup_free_ struct made *made =
-		calloc((size_t)profile_count_stacks(maker->profile) + 1, sizeof(*made));
-	int err = order && made && array_add(&maker->path_flags) ? 0 : -ENOMEM;
-
-	/* No path is a root that was asked for yet: STACK_EMPTY is one that may be. */
-	for (uint32_t i = 0; !err && i < profile_count_stacks(maker->profile); i++)
-		made[i].root = NOT_MADE;
-	for (uint32_t i = 0; !err && i < num_samples; i++) {
-		const struct sample *sample = profile_get_sample(maker->profile, order[i]);
-		uint32_t function = maker->thread_functions[sample->thread];
-		uint32_t root = STACK_EMPTY;
-
-		if (function != NOT_MADE)
-			err = add_path(maker, &root, function, NODE_THREAD);
-		if (!err)
-			err = add_stack_path(maker, made, root, sample->stack,
-					     &maker->graph->sample_nodes[order[i]]);
-	}
-	return err;
-}
-
-static int intern_paths(struct graph_builder *maker)
-{
-	struct graph *graph = maker->graph;
+	const struct stack_paths_steps steps = {
+		.add_thread = add_thread_path,
+		.add_location = add_location_path,
+		.context = builder,
+	};
+	struct graph *graph = builder->graph;
 	int err;
 
-	maker->paths = stack_table_new();
-	err = maker->paths ? make_paths(maker) : -ENOMEM;
-	if (!err)
-		err = allocate_nodes(graph, stack_table_get_count(maker->paths));
+	builder->paths = stack_table_new();
+	/* The root has no flags. */
+	if (!builder->paths || !array_add(&builder->path_flags))
+		return -ENOMEM;
+	err = stack_paths_find(builder->profile, &steps, &graph->sample_nodes);
 	if (err)
 		return err;
+	if (allocate_nodes(graph, stack_table_get_count(builder->paths)))
+		return -ENOMEM;
 	for (uint32_t i = 1; i < graph->num_nodes; i++) {
-		graph->parents[i] = stack_table_get_parent(maker->paths, i);
-		graph->node_functions[i] = stack_table_get_level(maker->paths, i);
-		graph->flags[i] = maker->path_flags.items[i];
+		graph->parents[i] = stack_table_get_parent(builder->paths, i);
+		graph->node_functions[i] = stack_table_get_level(builder->paths, i);
+		graph->flags[i] = builder->path_flags.items[i];
 	}
 	return 0;
 }
@@ -397,6 +334,10 @@ static int find_repeats(struct graph *graph)
 
 	if (!next || !on_path || !module_on_path)
 		return -ENOMEM;
+	/*
+	 * next[node] is the first child that has not been entered yet: that is all that a
+	 * depth-first walk needs to know.
+	 */
 	memcpy(next, graph->first_child, graph->num_nodes * sizeof(*next));
 	for (;;) {
 		if (next[node] < graph->first_child[node + 1]) {
@@ -418,6 +359,7 @@ struct ranked {
 	uint32_t symbol;
 };
 
+/* Bytes, not a locale: the order of UTF-8 is that of its code points. */
 static int compare_ranked(const void *left, const void *right)
 {
 	const struct ranked *a = left;
@@ -431,6 +373,7 @@ static int compare_ranked(const void *left, const void *right)
 	return a->symbol < b->symbol ? -1 : a->symbol > b->symbol;
 }
 
+/* Children sorted by name compare two numbers then, instead of two strings. */
 static int rank_names(struct graph *graph)
 {
 	_cleanup_free_ struct ranked *ranked =
@@ -451,59 +394,48 @@ static int rank_names(struct graph *graph)
 	return 0;
 }
 
-static int make(struct graph_builder *maker, enum tree_root root)
+static int build(struct graph_builder *builder, enum tree_root root)
 {
-	struct graph *graph = maker->graph;
+	struct graph *graph = builder->graph;
 	bool has_threads;
-	int err = add_locations(maker);
-	bool plain = is_plain(maker);
+	bool plain;
+	int err;
 
-	graph->sample_nodes = calloc((size_t)profile_count_samples(maker->profile) + 1,
-				     sizeof(*graph->sample_nodes));
-	if (!err)
-		err = graph->sample_nodes ? add_threads(maker, root, &has_threads) : -ENOMEM;
-	if (!err)
-		err = plain && !has_threads ? copy_stacks(maker) : intern_paths(maker);
+	err = add_locations(builder);
 	if (err)
 		return err;
-	graph->functions = maker->functions.items;
-	graph->num_functions = (uint32_t)maker->functions.length;
-	graph->symbols = maker->symbols.items;
-	graph->num_symbols = (uint32_t)maker->symbols.length;
-	maker->functions.items = NULL;
-	maker->symbols.items = NULL;
+	plain = is_plain(builder); /* before threads are among the functions */
+	err = add_threads(builder, root, &has_threads);
+	if (err)
+		return err;
+	err = plain && !has_threads ? copy_stacks(builder) : intern_paths(builder);
+	if (err)
+		return err;
+	graph->num_functions = (uint32_t)builder->functions.length;
+	graph->functions = return_ptr(builder->functions.items);
+	graph->num_symbols = (uint32_t)builder->symbols.length;
+	graph->symbols = return_ptr(builder->symbols.items);
 	err = link_children(graph);
-	if (!err)
-		err = find_repeats(graph);
+	if (err)
+		return err;
+	err = find_repeats(graph);
 	return err ? err : rank_names(graph);
 }
 
 struct graph *graph_new(struct profile *profile, enum tree_root root)
 {
-	struct graph *graph = calloc(1, sizeof(*graph));
-	struct graph_builder maker = {.graph = graph, .profile = profile};
-	int err = -ENOMEM;
+	_cleanup_(graph_freep) struct graph *graph = calloc(1, sizeof(*graph));
+	_cleanup_(graph_builder_release) struct graph_builder builder = {
+		.graph = graph,
+		.profile = profile,
+	};
 
-	if (graph) {
-		graph->profile = profile;
-		err = make(&maker, root);
-	}
-	array_release(&maker.functions);
-	array_release(&maker.symbols);
-	array_release(&maker.level_functions);
-	array_release(&maker.level_flags);
-	array_release(&maker.path_flags);
-	array_release(&maker.pending);
-	hash_index_release(&maker.function_index);
-	hash_index_release(&maker.symbol_index);
-	stack_table_free(maker.paths);
-	free(maker.first_level);
-	free(maker.thread_functions);
-	if (err) {
-		graph_free(graph);
+	if (!graph)
 		return NULL;
-	}
-	return graph;
+	graph->profile = profile;
+	if (build(&builder, root))
+		return NULL;
+	return return_ptr(graph);
 }
 
 void graph_free(struct graph *graph)

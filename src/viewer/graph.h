@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/call_tree.h"
+#include "analysis/thread_label.h"
 #include "base/attributes.h"
 #include "profile/profile.h"
 
@@ -74,6 +74,10 @@ struct graph {
  */
 struct graph *graph_new(struct profile *profile, enum tree_root root);
 void graph_free(struct graph *graph);
+static inline void graph_freep(struct graph **graph)
+{
+	graph_free(*graph);
+}
 
 static inline uint32_t graph_get_symbol(const struct graph *graph, uint32_t node)
 {

@@ -1,3 +1,4 @@
+/* The block of our own format, in as much of an SVG file as its reader looks for. */
 #include "viewer/pack.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ int pack_write(const struct profile *profile, const uint8_t *is_left_out, const 
 {
 	int err = write_string(sink, "<svg xmlns=\"http://www.w3.org/2000/svg\">\n");
 
-	if (!err)
-		err = native_write_times(profile, is_left_out, sink);
+	if (err)
+		return err;
+	err = native_write_times(profile, is_left_out, sink);
 	return err ? err : write_string(sink, "</svg>\n");
 }

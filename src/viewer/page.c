@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "formats/gzip_sink.h"
+#include "formats/format.h"
 #include "formats/reader.h"
 #include "formats/svg.h"
 #include "viewer/pack.h"
@@ -31,6 +31,7 @@ __asm__(".section .rodata\n"
 extern const char viewer_page[];
 extern const uint64_t viewer_page_size;
 
+/* A build without the viewer's tools makes an empty file. */
 bool viewer_page_exists(void)
 {
 	return viewer_page_size > 0;
@@ -52,6 +53,15 @@ struct encoder {
 	size_t column;
 };
 
+static void encoder_release(struct encoder *encoder)
+{
+	text_release(&encoder->text);
+}
+
+/*
+ * Three bytes are four digits of six bits (RFC 4648, section 4). The held bytes that are missing at
+ * the end are zero, as they were cleared after the last group.
+ */
 static void encode(struct encoder *encoder)
 {
 	static const char digits[] =
@@ -68,6 +78,7 @@ static void encode(struct encoder *encoder)
 	memset(encoder->held, 0, sizeof(encoder->held));
 	encoder->num_held = 0;
 	encoder->column += sizeof(four);
+	/* Lines, for editors and mail: one line of megabytes is slow in both. */
 	if (encoder->column == 120) {
 		text_append_char(&encoder->text, '\n');
 		encoder->column = 0;
@@ -87,24 +98,31 @@ static int write_encoded(void *context, const void *data, size_t size)
 	return sink_drain(encoder->target, &encoder->text);
 }
 
+/* From the outside in: text, gzip, base64, page; nothing is in memory as a whole. */
 static int write_profile(const struct profile *profile, const struct sink *sink)
 {
-	struct encoder encoder = {.target = sink};
+	_cleanup_(encoder_release) struct encoder encoder = {.target = sink};
 	struct sink encoded = {.write = write_encoded, .context = &encoder};
 	_cleanup_(gzip_sink_freep) struct gzip_sink *gzip = gzip_sink_new(&encoded);
-	int err = gzip ? pack_write(profile, NULL, gzip_sink_get(gzip)) : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = gzip_sink_finish(gzip);
-	if (!err && encoder.num_held)
+	if (!gzip)
+		return -ENOMEM;
+	err = pack_write(profile, NULL, gzip_sink_get(gzip));
+	if (err)
+		return err;
+	err = gzip_sink_finish(gzip);
+	if (err)
+		return err;
+	if (encoder.num_held)
 		encode(&encoder);
-	if (!err)
-		err = sink_flush(sink, &encoder.text);
-	text_release(&encoder.text);
-	return err;
+	return sink_flush(sink, &encoder.text);
 }
 
-/* As an attribute's value. */
+/*
+ * As an attribute's value. The title is a file's name, and foreign: it must not end the attribute
+ * or the tag.
+ */
 static void append_attribute(struct text *text, const char *value)
 {
 	for (; *value; value++) {
@@ -137,13 +155,15 @@ int viewer_page_write(const struct profile *profile, const char *title, const st
 	if (tag.failed)
 		return -ENOMEM;
 	err = sink->write(sink->context, viewer_page, (size_t)(slot - viewer_page));
-	if (!err)
-		err = sink->write(sink->context, tag.data, tag.length);
-	if (!err)
-		err = write_profile(profile, sink);
-	return err ? err
-		   : sink->write(sink->context, rest,
-				 viewer_page_size - (size_t)(rest - viewer_page));
+	if (err)
+		return err;
+	err = sink->write(sink->context, tag.data, tag.length);
+	if (err)
+		return err;
+	err = write_profile(profile, sink);
+	if (err)
+		return err;
+	return sink->write(sink->context, rest, viewer_page_size - (size_t)(rest - viewer_page));
 }
 
 /* "recording of 2026-11-21 16:39", local time. False when the profile is none. */
@@ -175,7 +195,7 @@ const struct format format_html = {
 	.name = "html",
 	.extension = ".html",
 	.summary = "the viewer with the profile in it: one page, for any browser",
-	.has_moments = true,
+	.has_timestamps = true,
 	.write = write_html,
 	.detect = html_detect,
 	.read = html_read,

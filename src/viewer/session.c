@@ -1,3 +1,13 @@
+/*
+ * What is worked out is kept until something that it was made of changes, so that looking at
+ * another fragment costs a flame, another filter the weights, and only another file all of it:
+ *
+ *	profile ──┬── graph ────────────────────┬── weights ──┬── flame of callees
+ *	          └── frame tree ── selection ──┘             └── flame of callers
+ *
+ * Each forget_…() drops one of these and all that follows from it. Everything is made when it is
+ * asked for first: the callers of all stacks are a million entries that few people look at.
+ */
 #include "viewer/session.h"
 
 #include <errno.h>
@@ -9,6 +19,10 @@
 #include "viewer/pack.h"
 #include "viewer/times.h"
 
+/*
+ * Weights are of a metric, the files' sides and the filters, and are kept with what they were made
+ * of: are_weights_good() compares.
+ */
 struct session {
 	struct profile *profile;
 	ARRAY(struct session_source) sources; /* by source of the profile */
@@ -29,7 +43,7 @@ struct session {
 	struct selection selection;
 	uint64_t *timed_values; /* see times_apply() */
 
-	struct session_look look;
+	struct session_query query;
 	uint32_t *fragment;
 	struct flame *flames[2]; /* by direction; NULL: not asked for yet */
 };
@@ -41,7 +55,7 @@ struct session *session_new(void)
 	if (!session)
 		return NULL;
 	session->profile = profile_new();
-	if (!session->profile || profile_keep_moments(session->profile)) {
+	if (!session->profile || profile_keep_timestamps(session->profile)) {
 		profile_free(session->profile);
 		free(session);
 		return NULL;
@@ -118,7 +132,7 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 
 	if (!name)
 		return -ENOMEM;
-	if (string_ends_with(name, ".gz")) /* it has been unpacked */
+	if (string_ends_with(name, ".gz")) /* it has been decompressed */
 		name[length - strlen(".gz")] = '\0';
 	format = format_name && *format_name ? format_find_name(format_name)
 					     : format_detect(name, import->data, import->size);
@@ -167,7 +181,8 @@ static bool has_threads(const struct session *session, uint32_t source)
 
 /*
  * A report names the files that it was made of. They take its place, but for one alone, whose
- * samples are the report's own.
+ * samples are the report's own. Sources that have no thread have no samples; they are kept, because
+ * numbers of sources are those of the profile, but not shown.
  */
 static uint32_t sort_out(struct session *session, uint32_t container)
 {
@@ -188,7 +203,7 @@ static uint32_t sort_out(struct session *session, uint32_t container)
 int session_import(struct session *session, const char *name, const uint8_t *data, size_t size,
 		   const char *format_name, uint32_t *ret_source, struct error *error)
 {
-	struct text warnings = {0};
+	_cleanup_(text_release) struct text warnings = {0};
 	const struct format *format = NULL;
 	struct import import = {
 		.name = name,
@@ -200,18 +215,20 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 	};
 	struct session_source *source;
 	uint32_t string;
-	int err = profile_add_string(session->profile, name, &string);
+	int err;
 
 	session->is_stale = true;
 	forget_tree(session);
-	if (!err)
-		err = profile_add_source(session->profile, string, &import.source);
-	if (!err)
-		err = read_bytes(&import, format_name, &format, error);
-	if (add_sources(session) || import.source >= session->sources.length) {
-		text_release(&warnings);
+	err = profile_add_string(session->profile, name, &string);
+	if (err)
+		return err;
+	err = profile_add_source(session->profile, string, &import.source);
+	if (err)
+		return err;
+	err = read_bytes(&import, format_name, &format, error);
+	/* What was read before an error is in the profile, and has its sources: they are gone. */
+	if (add_sources(session))
 		return err ? err : -ENOMEM;
-	}
 	for (size_t i = import.source; err && i < session->sources.length; i++)
 		session->sources.items[i].is_gone = true;
 	source = &session->sources.items[import.source];
@@ -219,9 +236,11 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 	source->size = size;
 	source->counts = import.counts;
 	source->warnings = warnings;
-	if (!err)
-		*ret_source = sort_out(session, import.source);
-	return err;
+	warnings = (struct text){0};
+	if (err)
+		return err;
+	*ret_source = sort_out(session, import.source);
+	return 0;
 }
 
 uint32_t session_count_sources(const struct session *session)
@@ -234,6 +253,10 @@ struct session_source *session_get_source(struct session *session, uint32_t sour
 	return &session->sources.items[source];
 }
 
+/*
+ * The name is kept twice: with the profile, where files that are written get it from, and here for
+ * the page.
+ */
 int session_rename_source(struct session *session, uint32_t source, const char *name)
 {
 	char *copy = strdup(name);
@@ -249,6 +272,10 @@ int session_rename_source(struct session *session, uint32_t source, const char *
 	return 0;
 }
 
+/*
+ * A graph is made of everything that was read, shown or not: switching a file off needs only other
+ * weights.
+ */
 int session_prepare(struct session *session, enum tree_root root)
 {
 	if (session->graph && !session->is_stale && session->graph_root == root)
@@ -278,39 +305,43 @@ static int gather_sides(struct session *session)
 	return 0;
 }
 
-static bool are_weights_good(const struct session *session, const struct session_look *look)
+static bool are_weights_good(const struct session *session, const struct session_query *query)
 {
 	size_t count = session->sources.length;
 
-	return session->has_weights && session->weights_opts.metric == look->metric &&
-	       session->weights_opts.baseline_metric == look->baseline_metric &&
-	       string_equals(session->filters, look->filters ? look->filters : "") &&
+	return session->has_weights && session->weights_opts.metric == query->metric &&
+	       session->weights_opts.baseline_metric == query->baseline_metric &&
+	       string_equals(session->filters, query->filters ? query->filters : "") &&
 	       session->num_sides_of_weights == count &&
 	       memcmp(session->sides, session->sides_of_weights, count) == 0;
 }
 
 static int filter_samples(struct session *session, struct error *error)
 {
-	int err = 0;
+	int err;
 
 	if (!session->filters[0])
 		return 0;
 	if (!session->has_tree) {
 		err = frame_tree_init(&session->tree, session->profile);
-		session->has_tree = !err;
+		if (err) {
+			frame_tree_release(&session->tree);
+			return err;
+		}
+		session->has_tree = true;
 	}
-	if (!err)
-		err = filters_apply(&session->tree, session->filters, &session->selection, error);
-	if (!err)
-		session->weights_opts.selection = &session->selection;
-	if (!err)
-		err = times_apply(session->profile, session->filters, &session->timed_values,
-				  error);
+	err = filters_apply(&session->tree, session->filters, &session->selection, error);
+	if (err)
+		return err;
+	err = times_apply(session->profile, session->filters, &session->timed_values, error);
+	if (err)
+		return err;
+	session->weights_opts.selection = &session->selection;
 	session->weights_opts.values = session->timed_values;
-	return err;
+	return 0;
 }
 
-static int weigh(struct session *session, const struct session_look *look, struct error *error)
+static int weigh(struct session *session, const struct session_query *query, struct error *error)
 {
 	size_t count = session->sources.length;
 	uint8_t *sides = realloc(session->sides_of_weights, count + 1);
@@ -323,54 +354,72 @@ static int weigh(struct session *session, const struct session_look *look, struc
 	session->num_sides_of_weights = (uint32_t)count;
 	forget_weights(session);
 	free(session->filters);
-	session->filters = strdup(look->filters ? look->filters : "");
+	session->filters = strdup(query->filters ? query->filters : "");
 	if (!session->filters)
 		return -ENOMEM;
 	session->weights_opts = (struct weights_opts){
-		.metric = look->metric,
-		.baseline_metric = look->baseline_metric,
+		.metric = query->metric,
+		.baseline_metric = query->baseline_metric,
 		.sides = sides,
 	};
 	err = filter_samples(session, error);
-	if (!err)
-		err = weights_init(&session->weights, session->graph, &session->weights_opts);
-	session->has_weights = !err;
-	return err;
+	if (err)
+		return err;
+	err = weights_init(&session->weights, session->graph, &session->weights_opts);
+	if (err)
+		return err;
+	session->has_weights = true;
+	return 0;
 }
 
-static int keep_look(struct session *session, const struct session_look *look)
+/*
+ * The fragment is copied before the old one is freed: the caller may pass the one that it got from
+ * session_get_query().
+ */
+static int keep_query(struct session *session, const struct session_query *query)
 {
-	size_t length = look->fragment_length;
+	size_t length = query->fragment_length;
 	uint32_t *fragment = calloc(length + 1, sizeof(*fragment));
 
 	if (!fragment)
 		return -ENOMEM;
 	if (length)
-		memcpy(fragment, look->fragment, length * sizeof(*fragment));
-	if (length != session->look.fragment_length || look->order != session->look.order ||
+		memcpy(fragment, query->fragment, length * sizeof(*fragment));
+	if (length != session->query.fragment_length || query->order != session->query.order ||
 	    (length && memcmp(fragment, session->fragment, length * sizeof(*fragment)) != 0))
 		forget_flames(session);
 	free(session->fragment);
 	session->fragment = fragment;
-	session->look = *look;
-	session->look.fragment = fragment;
-	session->look.filters = session->filters;
-	session->look.root = session->graph_root;
+	session->query = *query;
+	session->query.fragment = fragment;
+	session->query.filters = session->filters;
+	session->query.root = session->graph_root;
 	return 0;
 }
 
-int session_look(struct session *session, const struct session_look *look, struct error *error)
+/*
+ * Symbols of a fragment are numbers of a graph, and another file makes another graph: the page may
+ * be late.
+ */
+int session_query(struct session *session, const struct session_query *query, struct error *error)
 {
-	int err = gather_sides(session);
+	int err;
 
-	for (uint32_t i = 0; i < look->fragment_length; i++)
-		if (look->fragment[i] >= session->graph->num_symbols)
+	for (uint32_t i = 0; i < query->fragment_length; i++)
+		if (query->fragment[i] >= session->graph->num_symbols)
 			return error_set(error, -EINVAL, "the fragment is of another profile");
-	if (!err && !are_weights_good(session, look))
-		err = weigh(session, look, error);
-	return err ? err : keep_look(session, look);
+	err = gather_sides(session);
+	if (err)
+		return err;
+	if (!are_weights_good(session, query)) {
+		err = weigh(session, query, error);
+		if (err)
+			return err;
+	}
+	return keep_query(session, query);
 }
 
+/* Without anything removed the profile is written as it is, and needs no copy. */
 int session_pack(const struct session *session, const struct sink *sink)
 {
 	size_t count = session->sources.length;
@@ -406,18 +455,18 @@ const struct weights_opts *session_get_weights_opts(const struct session *sessio
 	return &session->weights_opts;
 }
 
-const struct session_look *session_get_look(const struct session *session)
+const struct session_query *session_get_query(const struct session *session)
 {
-	return &session->look;
+	return &session->query;
 }
 
 struct flame *session_get_flame(struct session *session, enum flame_direction direction)
 {
 	struct flame_opts opts = {
-		.fragment = session->look.fragment,
-		.fragment_length = session->look.fragment_length,
+		.fragment = session->query.fragment,
+		.fragment_length = session->query.fragment_length,
 		.direction = direction,
-		.order = session->look.order,
+		.order = session->query.order,
 	};
 
 	if (!session->flames[direction])

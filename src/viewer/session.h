@@ -61,8 +61,8 @@ _must_check_ int session_rename_source(struct session *session, uint32_t source,
  */
 _must_check_ int session_pack(const struct session *session, const struct sink *sink);
 
-/* What the view is made of. The changes take effect with the next session_look(). */
-struct session_look {
+/* What the view is made of. The changes take effect with the next session_query(). */
+struct session_query {
 	enum tree_root root;
 	uint32_t metric;
 	uint32_t baseline_metric; /* METRIC_NONE: nothing is compared within the files */
@@ -80,16 +80,16 @@ _must_check_ int session_prepare(struct session *session, enum tree_root root);
  *
  * Returns 0, -ENOMEM, -EOVERFLOW, or -EINVAL with the reason in error (a filter).
  */
-_must_check_ int session_look(struct session *session, const struct session_look *look,
-			      struct error *error);
+_must_check_ int session_query(struct session *session, const struct session_query *query,
+			       struct error *error);
 
 struct profile *session_get_profile(const struct session *session);
 /* NULL before session_prepare(). */
 const struct graph *session_get_graph(const struct session *session);
-/* NULL before session_look(). */
+/* NULL before session_query(). */
 const struct weights *session_get_weights(const struct session *session);
 const struct weights_opts *session_get_weights_opts(const struct session *session);
-const struct session_look *session_get_look(const struct session *session);
+const struct session_query *session_get_query(const struct session *session);
 /* Of the fragment that is looked at, in either direction. NULL when out of memory. */
 struct flame *session_get_flame(struct session *session, enum flame_direction direction);
 

@@ -1,8 +1,14 @@
+/*
+ * A node's total has the weight of all stacks that come through it. Added up over the nodes of a
+ * function, a recursive call would count these stacks again: such a node, which the graph marks
+ * with NODE_REPEATS, adds nothing, as its weight is in the total of the function's node nearer to
+ * the root already. The same holds for modules.
+ */
 #include "viewer/tables.h"
 
 #include <errno.h>
 
-/* Drop the rows without weight. */
+/* Drop the rows without weight; the others keep their order. */
 static size_t squeeze(struct table_row *rows, size_t count)
 {
 	size_t kept = 0;
@@ -13,6 +19,7 @@ static size_t squeeze(struct table_row *rows, size_t count)
 	return kept;
 }
 
+/* The row's number is its id until squeeze() moves it. */
 static struct table_row *make_rows(size_t count)
 {
 	struct table_row *rows = calloc(count + 1, sizeof(*rows));
@@ -71,6 +78,7 @@ int table_of_modules(const struct graph *graph, const struct weights *weights,
 	return 0;
 }
 
+/* By samples, since the graph's nodes know no threads. */
 int table_of_threads(const struct graph *graph, const struct weights_opts *opts,
 		     struct table_row **ret, size_t *ret_count)
 {

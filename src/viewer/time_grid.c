@@ -1,3 +1,9 @@
+/*
+ * A row is the time that one cell stands for, 20 ms at the finest. It gets coarser where the clock
+ * of the samples is, and until the longest file fits the columns there are.
+ *
+ * What was seen and has no time is the remainder: all that counts, less what went into a cell.
+ */
 #include "viewer/time_grid.h"
 
 #include <errno.h>
@@ -10,38 +16,12 @@
 #define NS_PER_MS     1000000ull
 #define FINEST_ROW_NS (20 * NS_PER_MS)
 
-/* By node: whether the fragment is on the path to it. NULL: every node counts. */
-static int mark_nodes(const struct session *session, uint8_t **ret)
-{
-	const struct session_look *look = session_get_look(session);
-	const struct graph *graph = session_get_graph(session);
-	uint32_t length = look->fragment_length;
-	_cleanup_free_ struct fragment_level *levels = calloc((size_t)length + 1, sizeof(*levels));
-	uint8_t *marks;
-
-	*ret = NULL;
-	if (!length)
-		return 0;
-	marks = malloc(graph->num_nodes);
-	if (!levels || !marks) {
-		free(marks);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < length; i++)
-		levels[i] = (struct fragment_level){look->fragment[i], SYMBOL_NONE};
-	fragment_mark(graph, levels, length, marks);
-	for (uint32_t i = 1; i < graph->num_nodes; i++)
-		marks[i] |= marks[graph->parents[i]];
-	*ret = marks;
-	return 0;
-}
-
 /* How long the longest file that is shown is, and when it was where it is the only one. */
 static uint64_t measure(struct time_grid *grid, const struct session *session,
 			const struct time_span *spans)
 {
 	const struct profile *profile = session_get_profile(session);
-	const struct moments *moments = profile_get_moments(profile);
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
 	const uint8_t *sides = session_get_weights_opts(session)->sides;
 	uint64_t longest_ns = 0;
 	uint32_t num_sources = 0;
@@ -52,7 +32,7 @@ static uint64_t measure(struct time_grid *grid, const struct session *session,
 
 		if (!spans[i].exists || sides[i] == SIDE_OFF)
 			continue;
-		if (!num_sources++ && moments_find_clock(moments, i, &zero_ns))
+		if (!num_sources++ && timestamps_find_clock(timestamps, i, &zero_ns))
 			grid->start_ms = (spans[i].first_ns + zero_ns) / NS_PER_MS;
 		if (length_ns > longest_ns)
 			longest_ns = length_ns;
@@ -63,30 +43,32 @@ static uint64_t measure(struct time_grid *grid, const struct session *session,
 	return longest_ns;
 }
 
+/* Steps are multiples of each other, and of the clock's: each timestamp falls into one cell. */
 static void choose_columns(struct time_grid *grid, uint64_t length_ns, uint64_t resolution_ns,
 			   uint32_t max_columns)
 {
 	uint64_t row_ns = FINEST_ROW_NS;
 
 	while (row_ns < resolution_ns || length_ns / row_ns / TIME_GRID_ROWS >= max_columns)
-		row_ns = moments_get_coarser_ns(row_ns);
+		row_ns = timestamps_get_coarser_ns(row_ns);
 	grid->row_ms = row_ns / NS_PER_MS;
 	grid->num_columns = grid->span_ms ? (uint32_t)(length_ns / row_ns / TIME_GRID_ROWS) + 1 : 0;
 }
 
-/* By sample: 1 where it counts. */
+/* By sample: 1 where it counts, also outside the ranges of time that filters let through. */
 static uint8_t *choose_samples(struct time_grid *grid, const struct session *session,
-			       const uint8_t *marks)
+			       const struct occurrences *occurrences)
 {
 	const struct graph *graph = session_get_graph(session);
 	struct weights_opts opts = *session_get_weights_opts(session);
+	bool has_fragment = session_get_query(session)->fragment_length > 0;
 	uint32_t count = profile_count_samples(graph->profile);
 	uint8_t *is_chosen = calloc((size_t)count + 1, 1);
 
 	opts.values = NULL;
 	for (uint32_t i = 0; is_chosen && i < count; i++) {
 		if (weights_classify(graph, &opts, i) != SIDE_SHOWN ||
-		    (marks && !marks[graph->sample_nodes[i]]))
+		    (has_fragment && occurrences->first_ends[graph->sample_nodes[i]] == GRAPH_ROOT))
 			continue;
 		is_chosen[i] = 1;
 		grid->timeless += profile_get_sample(graph->profile, i)->value;
@@ -97,38 +79,41 @@ static uint8_t *choose_samples(struct time_grid *grid, const struct session *ses
 static void fill(struct time_grid *grid, const struct profile *profile,
 		 const struct time_span *spans, const uint8_t *is_chosen)
 {
-	const struct moments *moments = profile_get_moments(profile);
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
 
-	for (size_t i = 0; i < moments_count(moments); i++) {
-		const struct moment *moment = moments_get(moments, i);
-		uint32_t thread = profile_get_sample(profile, moment->sample)->thread;
+	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		uint32_t thread = profile_get_sample(profile, timestamp->sample)->thread;
 		uint32_t source = profile_get_thread(profile, thread)->source;
-		uint64_t time_ms = (moment->time_ns - spans[source].first_ns) / NS_PER_MS;
+		uint64_t time_ms = (timestamp->time_ns - spans[source].first_ns) / NS_PER_MS;
 
-		if (!is_chosen[moment->sample])
+		if (!is_chosen[timestamp->sample])
 			continue;
-		grid->cells[time_ms / grid->row_ms] += moment->weight;
-		grid->timeless -= moment->weight;
+		grid->cells[time_ms / grid->row_ms] += timestamp->weight;
+		grid->timeless -= timestamp->weight;
 	}
 }
 
 int time_grid_init(struct time_grid *grid, const struct session *session, uint32_t max_columns)
 {
 	const struct profile *profile = session_get_profile(session);
-	const struct moments *moments = profile_get_moments(profile);
+	const struct session_query *query = session_get_query(session);
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
 	_cleanup_free_ struct time_span *spans = NULL;
-	_cleanup_free_ uint8_t *marks = NULL;
+	_cleanup_(occurrences_release) struct occurrences occurrences = {0};
 	_cleanup_free_ uint8_t *is_chosen = NULL;
 	int err = times_find_spans(profile, &spans);
 
 	*grid = (struct time_grid){0};
-	if (!err)
-		err = mark_nodes(session, &marks);
 	if (err)
 		return err;
-	is_chosen = choose_samples(grid, session, marks);
-	choose_columns(grid, measure(grid, session, spans), moments_get_resolution_ns(moments),
-		       max_columns);
+	err = graph_find_fragment(session_get_graph(session), query->fragment,
+				  query->fragment_length, &occurrences);
+	if (err)
+		return err;
+	is_chosen = choose_samples(grid, session, &occurrences);
+	choose_columns(grid, measure(grid, session, spans),
+		       timestamps_get_resolution_ns(timestamps), max_columns);
 	grid->cells = calloc((size_t)grid->num_columns * TIME_GRID_ROWS + 1, sizeof(*grid->cells));
 	if (!is_chosen || !grid->cells) {
 		time_grid_release(grid);

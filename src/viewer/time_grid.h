@@ -27,7 +27,7 @@ struct time_grid {
 };
 
 /*
- * Of the view as session_look() worked it out. Where the files that are shown have no times there
+ * Of the view as session_query() worked it out. Where the files that are shown have no times there
  * is no column.
  *
  * max_columns  at least 1; what is longer gets columns of more seconds

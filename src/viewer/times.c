@@ -1,3 +1,10 @@
+/*
+ * A sample of the profile may stand for many observations that were equal but for their time, so
+ * that a filter by time does not select samples but gives each the part of its weight that is
+ * inside. A part may have no time at all. It is left out where any range asks for times, and stays
+ * where ranges only exclude: hence the two directions of weigh(), which begins with nothing and
+ * adds, or begins with everything and subtracts.
+ */
 #include "viewer/times.h"
 
 #include <errno.h>
@@ -10,30 +17,30 @@
 #define NS_PER_MS 1000000ull
 #define KIND      "time:"
 
-static uint32_t get_source(const struct profile *profile, const struct moment *moment)
+static uint32_t get_source(const struct profile *profile, const struct timestamp *timestamp)
 {
-	uint32_t thread = profile_get_sample(profile, moment->sample)->thread;
+	uint32_t thread = profile_get_sample(profile, timestamp->sample)->thread;
 
 	return profile_get_thread(profile, thread)->source;
 }
 
 int times_find_spans(const struct profile *profile, struct time_span **ret)
 {
-	const struct moments *moments = profile_get_moments(profile);
-	size_t count = moments ? moments_count(moments) : 0;
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	size_t count = timestamps ? timestamps_count(timestamps) : 0;
 	struct time_span *spans =
 		calloc((size_t)profile_count_sources(profile) + 1, sizeof(*spans));
 
 	if (!spans)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		const struct moment *moment = moments_get(moments, i);
-		struct time_span *span = &spans[get_source(profile, moment)];
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		struct time_span *span = &spans[get_source(profile, timestamp)];
 
-		if (!span->exists || moment->time_ns < span->first_ns)
-			span->first_ns = moment->time_ns;
-		if (moment->time_ns > span->last_ns)
-			span->last_ns = moment->time_ns;
+		if (!span->exists || timestamp->time_ns < span->first_ns)
+			span->first_ns = timestamp->time_ns;
+		if (timestamp->time_ns > span->last_ns)
+			span->last_ns = timestamp->time_ns;
 		span->exists = true;
 	}
 	*ret = spans;
@@ -53,12 +60,20 @@ struct ranges {
 	bool take_timeless; /* all of them exclude */
 };
 
+static void ranges_release(struct ranges *ranges)
+{
+	array_release(&ranges->items);
+}
+
 bool times_is_filter(const char *line, size_t length)
 {
 	return length > strlen(KIND) && (line[0] == '+' || line[0] == '-') &&
 	       memcmp(line + 1, KIND, strlen(KIND)) == 0;
 }
 
+/*
+ * Milliseconds count from the first sample of each file, so that files can be laid upon each other.
+ */
 static int add_range(struct ranges *ranges, const char *line, size_t length, struct error *error)
 {
 	size_t head = 1 + strlen(KIND);
@@ -95,8 +110,8 @@ static bool contains(const struct ranges *ranges, uint64_t time_ms)
 
 static int weigh(const struct profile *profile, const struct ranges *ranges, uint64_t *values)
 {
-	const struct moments *moments = profile_get_moments(profile);
-	size_t count = moments ? moments_count(moments) : 0;
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	size_t count = timestamps ? timestamps_count(timestamps) : 0;
 	_cleanup_free_ struct time_span *spans = NULL;
 	int err = times_find_spans(profile, &spans);
 
@@ -105,15 +120,19 @@ static int weigh(const struct profile *profile, const struct ranges *ranges, uin
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++)
 		values[i] = ranges->take_timeless ? profile_get_sample(profile, i)->value : 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct moment *moment = moments_get(moments, i);
-		uint64_t first_ns = spans[get_source(profile, moment)].first_ns;
-		bool is_inside = contains(ranges, (moment->time_ns - first_ns) / NS_PER_MS);
-		uint64_t *value = &values[moment->sample];
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		uint64_t first_ns = spans[get_source(profile, timestamp)].first_ns;
+		bool is_inside = contains(ranges, (timestamp->time_ns - first_ns) / NS_PER_MS);
+		uint64_t *value = &values[timestamp->sample];
 
 		if (is_inside && !ranges->take_timeless)
-			*value += moment->weight;
+			*value += timestamp->weight;
 		else if (!is_inside && ranges->take_timeless)
-			*value -= moment->weight < *value ? moment->weight : *value;
+			/*
+			 * A sample's timestamps never weigh more than it does; this is only a
+			 * guard.
+			 */
+			*value -= timestamp->weight < *value ? timestamp->weight : *value;
 	}
 	return 0;
 }
@@ -121,25 +140,25 @@ static int weigh(const struct profile *profile, const struct ranges *ranges, uin
 int times_apply(const struct profile *profile, const char *filters, uint64_t **ret_values,
 		struct error *error)
 {
-	struct ranges ranges = {.take_timeless = true};
-	uint64_t *values = NULL;
-	int err = 0;
+	_cleanup_(ranges_release) struct ranges ranges = {.take_timeless = true};
+	_cleanup_free_ uint64_t *values = NULL;
+	size_t length;
+	int err;
 
-	while (!err && *filters) {
-		size_t length = strcspn(filters, "\n");
-
-		if (times_is_filter(filters, length))
-			err = add_range(&ranges, filters, length, error);
-		filters += length + (filters[length] == '\n');
+	for (; *filters; filters += length + (filters[length] == '\n')) {
+		length = strcspn(filters, "\n");
+		if (!times_is_filter(filters, length))
+			continue;
+		err = add_range(&ranges, filters, length, error);
+		if (err)
+			return err;
 	}
-	if (!err && ranges.items.length) {
+	if (ranges.items.length) {
 		values = calloc((size_t)profile_count_samples(profile) + 1, sizeof(*values));
 		err = values ? weigh(profile, &ranges, values) : -ENOMEM;
+		if (err)
+			return err;
 	}
-	array_release(&ranges.items);
-	if (err)
-		free(values);
-	else
-		*ret_values = values;
-	return err;
+	*ret_values = return_ptr(values);
+	return 0;
 }

@@ -1,8 +1,18 @@
+/*
+ * Samples give their weight to the node that their stack ends at; one pass from the leaves to the
+ * root, which needs no more than that parents have smaller numbers, makes totals of it.
+ */
 #include "viewer/weights.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/occurrences.h"
+
+/*
+ * A sample whose weight a time filter has taken away counts as not selected; one that had none from
+ * the start stays.
+ */
 enum source_side weights_classify(const struct graph *graph, const struct weights_opts *opts,
 				  uint32_t id)
 {
@@ -15,6 +25,10 @@ enum source_side weights_classify(const struct graph *graph, const struct weight
 	    (opts->values && !opts->values[id] && sample->value))
 		return SIDE_OFF;
 	side = opts->sides[profile_get_thread(graph->profile, sample->thread)->source];
+	/*
+	 * A comparison within the files (before and after as metrics) goes before the sides of the
+	 * files.
+	 */
 	if (side != SIDE_OFF && opts->baseline_metric != METRIC_NONE)
 		side = sample->metric == opts->metric ? SIDE_SHOWN : SIDE_BASELINE;
 	return side;
@@ -45,10 +59,13 @@ static int add_samples(struct weights *weights, const struct graph *graph,
 static void add_up(const struct graph *graph, const uint64_t *self, uint64_t *total)
 {
 	memcpy(total, self, graph->num_nodes * sizeof(*total));
-	for (uint32_t i = graph->num_nodes - 1; i > 0; i--)
-		total[graph->parents[i]] += total[i];
+	occurrences_add_up(NULL, graph->parents, graph->num_nodes, total);
 }
 
+/*
+ * Also without a sample on either side: the columns of a comparison are there from the moment it is
+ * asked for.
+ */
 static bool is_comparison(const struct graph *graph, const struct weights_opts *opts)
 {
 	if (opts->baseline_metric != METRIC_NONE)
@@ -82,16 +99,18 @@ int weights_init(struct weights *weights, const struct graph *graph,
 
 	*weights = (struct weights){0};
 	err = allocate(weights, graph, has_baseline);
-	if (!err)
-		err = add_samples(weights, graph, opts);
-	if (err) {
-		weights_release(weights);
-		return err;
-	}
+	if (err)
+		goto err;
+	err = add_samples(weights, graph, opts);
+	if (err)
+		goto err;
 	add_up(graph, weights->self, weights->total);
 	if (has_baseline)
 		add_up(graph, weights->baseline_self, weights->baseline_total);
 	return 0;
+err:
+	weights_release(weights);
+	return err;
 }
 
 void weights_release(struct weights *weights)

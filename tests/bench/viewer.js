@@ -61,8 +61,7 @@ async function drop(page, file) {
 
 /* Milliseconds from the drop until the flame is on the screen. */
 const waitForFlame = (page) => page.evaluate(() => new Promise((resolve) => {
-	const { flame } = window.stackwide;
-	const look = () => (flame.boxes.length > 1 && document.getElementById("progress").hidden
+	const look = () => (window.stackwide.isShown() && document.getElementById("progress").hidden
 		? setTimeout(() => resolve(performance.now() - window.droppedAt)) : requestAnimationFrame(look));
 
 	requestAnimationFrame(look);
@@ -70,26 +69,28 @@ const waitForFlame = (page) => page.evaluate(() => new Promise((resolve) => {
 
 /* A change of what is looked at, until it is on the screen. The function that many stacks share. */
 const measureStep = (page, step) => page.evaluate(async (name) => {
-	const { model, search, flame } = window.stackwide;
-	const level = () => model.getLevel(flame.boxes.symbol(flame.rows[Math.min(2, flame.rows.length - 1)][0]));
+	const { stackwide } = window;
+	const { rows } = stackwide.getFlame();
+	const { name: frame, isThread } = rows[Math.min(2, rows.length - 1)][0];
+	const { direction } = stackwide.getState();
+	const box = document.getElementById("search");
+	const result = document.getElementById("search-result");
 	const steps = {
-		select: () => model.update({ fragment: [level()], direction: "callees" }),
-		direction: () => model.update({ direction: model.state.direction === "callees" ? "callers" : "callees" }),
-		clear: () => model.update({ fragment: [], filters: [], direction: "callees" }),
-		filter: () => model.addFilter({ kind: "function", pattern: level().name, excludes: true }),
+		select: () => stackwide.update({ fragment: [{ name: frame, isThread }], direction: "callees" }),
+		direction: () => stackwide.update({ direction: direction === "callees" ? "callers" : "callees" }),
+		clear: () => stackwide.update({ fragment: [], filters: [], direction: "callees" }),
+		filter: () => stackwide.update({ filters: [{ kind: "function", pattern: frame, excludes: true }] }),
 		search: () => {
-			search.box.value = "alloc";
-			search.run();
+			box.value = "alloc";
+			box.dispatchEvent(new Event("input"));
 		},
 	};
-	const isDone = name === "search" ? () => search.matches : () => flame.revision === model.revision && !flame.isLayingOut;
-	const revision = model.revision;
+	const isDone = name === "search" ? () => result.dataset.count !== undefined : () => stackwide.isShown();
 	const start = performance.now();
 
-	steps[name]();
+	await steps[name]();
 	await new Promise((resolve) => {
-		const look = () => ((name === "search" || model.revision > revision) && isDone()
-			? setTimeout(resolve) : requestAnimationFrame(look));
+		const look = () => (isDone() ? setTimeout(resolve) : requestAnimationFrame(look));
 		requestAnimationFrame(look);
 	});
 	return performance.now() - start;

@@ -5,5 +5,5 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	return fuzz_folder(&format_er, data, size);
+	return fuzz_folder(&format_gprofng, data, size);
 }

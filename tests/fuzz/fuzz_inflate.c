@@ -17,7 +17,7 @@ static void require(bool condition)
 }
 
 /* Negative when it is damaged or longer than the room. */
-static long unpack_by_zlib(const uint8_t *data, size_t size, uint8_t *room)
+static long decompress_by_zlib(const uint8_t *data, size_t size, uint8_t *room)
 {
 	z_stream stream = {.next_in = (unsigned char *)(uintptr_t)data, .avail_in = (uInt)size};
 	int state;
@@ -35,8 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static uint8_t room[LIMIT];
 	struct bytes bytes = bytes_of(data, size);
 	struct text text = {0};
-	long wanted = unpack_by_zlib(data, size, room);
-	int err = inflate_unpack(&bytes, INFLATE_RAW, LIMIT, &text);
+	long wanted = decompress_by_zlib(data, size, room);
+	int err = inflate_decompress(&bytes, INFLATE_RAW, LIMIT, &text);
 
 	require((wanted < 0) == (err != 0));
 	require(text.length <= LIMIT);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text_release(&text);
 	for (int wrapper = INFLATE_ZLIB; wrapper <= INFLATE_GZIP; wrapper++) {
 		bytes = bytes_of(data, size);
-		err = inflate_unpack(&bytes, (enum inflate_wrapper)wrapper, LIMIT, &text);
+		err = inflate_decompress(&bytes, (enum inflate_wrapper)wrapper, LIMIT, &text);
 		text_release(&text);
 	}
 	return 0;

@@ -24,12 +24,18 @@ static void look_up(struct objfile *objfile, uint64_t elf_address)
 	struct symbol symbol;
 	uint64_t start;
 
+	enum call_proof proof;
+
+	require(objfile_prove_call(objfile, elf_address, elf_address + 1, &proof) == 0);
+	require(proof <= CALL_DISPROVEN);
 	if (objfile_find_symbol(objfile, elf_address, &symbol) == 0) {
 		require(symbol.name[0] != '\0');
 		require(symbol.start <= elf_address);
 	}
 	require(objfile_get_frame_info(objfile, &frame_info) == 0);
 	if (frame_info_find_function(frame_info, elf_address, &start) == 0)
+		require(start <= elf_address);
+	if (objfile_find_function(objfile, elf_address, &start) == 0)
 		require(start <= elf_address);
 	(void)frame_info_is_outermost(frame_info, elf_address);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/jit_code.h"
 #include "process/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,8 +19,8 @@ static void require(bool condition)
 
 static void require_same(const struct perf_map *a, const struct perf_map *b, uint64_t pc)
 {
-	const char *name_a = perf_map_find(a, pc);
-	const char *name_b = perf_map_find(b, pc);
+	const char *name_a = jit_code_find(perf_map_get_code(a), pc, SIZE_MAX);
+	const char *name_b = jit_code_find(perf_map_get_code(b), pc, SIZE_MAX);
 
 	require(!name_a == !name_b);
 	require(!name_a || strcmp(name_a, name_b) == 0);
@@ -39,19 +40,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data;
 	size_t cut = end_of_middle_line(text, size);
 	struct perf_map *whole = perf_map_new();
-	struct perf_map *pieces = perf_map_new();
+	struct perf_map *chunks = perf_map_new();
 
-	require(whole && pieces);
+	require(whole && chunks);
 	require(perf_map_add_text(whole, text, size) == 0);
-	require(perf_map_add_text(pieces, text, cut) == 0);
-	require(perf_map_add_text(pieces, text + cut, size - cut) == 0);
-	require(perf_map_get_malformed_count(whole) == perf_map_get_malformed_count(pieces));
+	require(perf_map_add_text(chunks, text, cut) == 0);
+	require(perf_map_add_text(chunks, text + cut, size - cut) == 0);
+	require(perf_map_get_malformed_count(whole) == perf_map_get_malformed_count(chunks));
 	for (uint64_t pc = 0; pc < 0x40; pc++) {
-		require_same(whole, pieces, pc);
-		require_same(whole, pieces, 0x1000 + pc);
-		require_same(whole, pieces, UINT64_MAX - pc);
+		require_same(whole, chunks, pc);
+		require_same(whole, chunks, 0x1000 + pc);
+		require_same(whole, chunks, UINT64_MAX - pc);
 	}
 	perf_map_free(whole);
-	perf_map_free(pieces);
+	perf_map_free(chunks);
 	return 0;
 }

@@ -167,6 +167,12 @@ static bool is_jump(const struct scene *scene)
 	       scene->last_op == UNWIND_CFA_JUMP;
 }
 
+/* Likewise, at any frame: the goroutine's stack lies anywhere. */
+static bool is_goroutine(const struct scene *scene)
+{
+	return scene->last_op == UNWIND_CFA_GOROUTINE;
+}
+
 /* Each step adds one frame, and leads up the stack unless all registers were exchanged. */
 static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 {
@@ -185,8 +191,8 @@ static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 			break;
 		}
 		require(walk->num_frames == before.num_frames + 1);
-		require((pcs[before.num_frames] & ~WIRE_PC_EXACT) ==
-			(before.registers.pc & ~WIRE_PC_EXACT));
+		require((pcs[before.num_frames] & ~WIRE_PC_MARKS) ==
+			(before.registers.pc & ~WIRE_PC_MARKS));
 		require(!before.is_exact || (pcs[before.num_frames] & WIRE_PC_EXACT));
 		if (is_ended)
 			break;
@@ -196,9 +202,13 @@ static unsigned int walk_all(struct scene *scene, uint64_t *pcs)
 			scene->last_op == UNWIND_CFA_CONTEXT || scene->is_landing_pad);
 		require(before.is_innermost || scene->last_op == UNWIND_CFA_SIGNAL ||
 			!is_jump(scene));
-		require(is_jump(scene) || walk->registers.sp > before.registers.sp ||
+		require(is_jump(scene) || is_goroutine(scene) ||
+			walk->registers.sp > before.registers.sp ||
 			(walk->registers.sp == before.registers.sp && before.is_innermost));
-		require(walk->registers.pc >= WALK_PC_MIN && !(walk->registers.pc & WIRE_PC_EXACT));
+		require(walk->registers.pc >= WALK_PC_MIN && !(walk->registers.pc & WIRE_PC_MARKS));
+		require(!(pcs[before.num_frames] & WIRE_PC_FP_STEP) ==
+				(walk->num_fp_steps == before.num_fp_steps) ||
+			(before.registers.pc & WIRE_PC_FP_STEP));
 	} while (!is_ended);
 	return num_steps;
 }

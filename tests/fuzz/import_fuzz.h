@@ -57,15 +57,15 @@ static inline void fuzz_pack(const struct profile *profile)
 	struct sink sink = {.write = fuzz_keep, .context = &text};
 	struct import import = {.name = "PAGE", .profile = profile_new()};
 
-	require(import.profile && profile_keep_moments(import.profile) == 0);
+	require(import.profile && profile_keep_timestamps(import.profile) == 0);
 	require(profile_add_source(import.profile, STRING_EMPTY, &import.source) == 0);
 	text_append_string(&text, "<svg>");
 	if (native_write_times(profile, NULL, &sink) == 0) {
 		import.data = (const uint8_t *)text.data;
 		import.size = text.length;
 		require(format_svg.read(&import) == 0);
-		require(!moments_count(profile_get_moments(profile)) ==
-			!moments_count(profile_get_moments(import.profile)));
+		require(!timestamps_count(profile_get_timestamps(profile)) ==
+			!timestamps_count(profile_get_timestamps(import.profile)));
 	}
 	profile_free(import.profile);
 	text_release(&text);
@@ -87,7 +87,7 @@ static inline int fuzz_read(const struct format *format, const uint8_t *data, si
 	int err;
 
 	require(profile && profile_add_source(profile, STRING_EMPTY, &import.source) == 0);
-	require(profile_keep_moments(profile) == 0);
+	require(profile_keep_timestamps(profile) == 0);
 	err = format->read(&import);
 	require(!err || err == -EBADMSG || err == -EOVERFLOW);
 	require(!err == !import.error.message[0]);
@@ -95,7 +95,7 @@ static inline int fuzz_read(const struct format *format, const uint8_t *data, si
 		fuzz_write(&format_folded, profile);
 	if (!err && format->write)
 		fuzz_write(format, profile);
-	if (!err && moments_count(profile_get_moments(profile)))
+	if (!err && timestamps_count(profile_get_timestamps(profile)))
 		fuzz_pack(profile);
 	profile_free(profile);
 	return err;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "formats/format.h"
-#include "formats/perfetto_zones.h"
+#include "formats/perfetto.h"
 #include "timeline/timeline.h"
 
 static inline void require(bool condition)
@@ -48,38 +48,38 @@ static inline bool rewrite(const void *data, size_t size, bool is_lenient, struc
 	return !err;
 }
 
-struct pieces {
+struct chunks {
 	const uint8_t *data;
 	size_t size;
 	size_t offset;
 };
 
-static inline int rewind_pieces(void *context)
+static inline int rewind_chunks(void *context)
 {
-	((struct pieces *)context)->offset = 0;
+	((struct chunks *)context)->offset = 0;
 	return 0;
 }
 
 /* Pieces of different sizes, so that records are cut everywhere. */
-static inline int read_piece(void *context, void *data, size_t size, size_t *ret_size)
+static inline int read_chunk(void *context, void *data, size_t size, size_t *ret_size)
 {
-	struct pieces *pieces = context;
-	size_t left = pieces->size - pieces->offset;
-	size_t wanted = 1 + pieces->offset % 61;
+	struct chunks *chunks = context;
+	size_t left = chunks->size - chunks->offset;
+	size_t wanted = 1 + chunks->offset % 61;
 
 	*ret_size = wanted < size ? wanted : size;
 	if (*ret_size > left)
 		*ret_size = left;
-	memcpy(data, pieces->data + pieces->offset, *ret_size);
-	pieces->offset += *ret_size;
+	memcpy(data, chunks->data + chunks->offset, *ret_size);
+	chunks->offset += *ret_size;
 	return 0;
 }
 
 /* Whether the bytes, a piece at a time, become a trace. */
-static inline bool convert_pieces(const void *data, size_t size, bool is_lenient)
+static inline bool convert_chunks(const void *data, size_t size, bool is_lenient)
 {
-	struct pieces pieces = {.data = data, .size = size};
-	struct zones_source source = {rewind_pieces, read_piece, &pieces};
+	struct chunks chunks = {.data = data, .size = size};
+	struct zones_source source = {rewind_chunks, read_chunk, &chunks};
 	struct import import = {.name = "x", .is_lenient = is_lenient};
 	struct text trace = {0};
 	struct sink sink = {.write = append, .context = &trace};
@@ -96,13 +96,13 @@ static inline void zones_round_trip(const void *data, size_t size, bool is_lenie
 	struct text twice = {0};
 
 	if (rewrite(data, size, is_lenient, &once)) {
-		require(convert_pieces(data, size, is_lenient));
+		require(convert_chunks(data, size, is_lenient));
 		require(rewrite(once.data, once.length, false, &twice));
 		require(once.length == twice.length);
 		require(!once.length || memcmp(once.data, twice.data, once.length) == 0);
 	} else {
 		/* Whether times add up to too much is a question of the profile. */
-		(void)convert_pieces(data, size, is_lenient);
+		(void)convert_chunks(data, size, is_lenient);
 	}
 	text_release(&once);
 	text_release(&twice);

@@ -4,6 +4,7 @@
 set -u
 export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
 
+. "$(dirname "${BASH_SOURCE[0]}")/../debian_mirror.sh"
 kernels_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repo=$(cd "$kernels_folder/../.." && pwd)
 O=${O:-build}
@@ -16,6 +17,17 @@ fi
 
 # What a kernel is called here, and the Debian suite that has it.
 KERNELS=(5.10:bullseye 6.1:bookworm 6.12:trixie newest:sid)
+
+# The kernel that is meant, so that a guest does the same today and in a year: its package, the
+# version, and the SHA-256 of the vmlinuz in it. The newest is meant to change.
+declare -A PINNED=(
+    [bullseye]="linux-image-5.10.0-32-cloud-amd64=5.10.223-1 \
+3d50697d478a4114f7924f7e020027ddce11ef32ed8f1e548952191f179cfe02"
+    [bookworm]="linux-image-6.1.0-50-cloud-amd64=6.1.176-1 \
+3d616aa853fe11b1c0ea99a1cdb4fb6ddc9010ba7c4562de700ad94264989654"
+    [trixie]="linux-image-6.12.117+deb13-cloud-amd64=6.12.117-1 \
+ed8f0dbdbefe3994093937f5ee934818ae902b88cb0b6bc423811c10d55b87b0"
+)
 
 # The entry of KERNELS that a version or a suite means.
 find_kernel() {
@@ -31,23 +43,15 @@ why_not() {
     if [[ $(uname -m) != x86_64 ]]; then
         echo "guests are x86-64 and run this machine's programs, which are not"
     elif ! type -P qemu-system-x86_64 >/dev/null; then
-        echo "needs qemu-system-x86_64, which is not installed"
+        echo "needs qemu-system-x86_64 (package qemu-system-x86), which is not installed"
     elif ! type -P cpio >/dev/null; then
-        echo "needs cpio, which is not installed"
+        echo "needs cpio (package cpio), which is not installed"
     else
         return 1
     fi
 }
 
 # ---- kernels --------------------------------------------------------------------------------
-
-# The Debian mirror that this machine uses.
-find_mirror() {
-    local configured
-    configured=$(grep -rhoE '^(deb |URIs:).*' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
-        grep -oE 'https?://[^ ]+/debian/?( |$)' | head -n 1 | tr -d ' ')
-    echo "${DEBIAN_MIRROR:-${configured:-http://deb.debian.org/debian}}"
-}
 
 # apt with lists of its own, in this folder. Nothing it fetches runs anywhere but in a guest, and
 # this machine need not know the keys of later suites.
@@ -60,40 +64,75 @@ private_apt() {
         -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User=root "$@"
 }
 
-# The package of a suite's kernel for virtual machines, small and with all that a guest needs built in:
-# linux-image-…, or linux-binary-…, where that is what the other one depends on.
+# The package of a suite's current kernel for virtual machines, small and with all that a guest needs
+# built in: linux-image-…, or linux-binary-…, where that is what the other one depends on.
 name_kernel_package() {
     private_apt apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
         --no-replaces linux-image-cloud-amd64 |
         grep -E '^linux-(image|binary)-[0-9].*-cloud-amd64$' | sort | head -n 1
 }
 
-find_vmlinuz() { find "$cache/$1" -name 'vmlinuz*' -type f 2>/dev/null | head -n 1; }
+find_vmlinuz() { find "$1" -name 'vmlinuz*' -type f 2>/dev/null | head -n 1; }
+has_sum() { sha256sum --quiet -c - <<<"$2  $1" >/dev/null 2>&1; }
 
-# Leaves the kernel of a suite in $cache/SUITE; when that fails, the reason is the last line.
-# fetch_kernel SUITE
-fetch_kernel() (
-    mirror=$(find_mirror) folder=$cache/$1.new package=''
-    [[ -z $(find_vmlinuz "$1") ]] || exit 0
+# unpack_kernel PACKAGE FOLDER
+unpack_kernel() {
+    mkdir "$2"
+    private_apt apt-get -qq download "$1" || { echo "$mirror does not give $1"; return 1; }
+    dpkg-deb --fsys-tarfile ./*.deb | tar -C "$2" -x --wildcards '*/vmlinuz*' ||
+        { echo "$1 cannot be unpacked"; return 1; }
+    echo "$1" >"$2/package"
+}
+
+# Put the pinned kernel of a suite into $cache/SUITE, or its current one where the mirror no longer
+# has that, which is said.
+# ask_mirror SUITE PINNED-PACKAGE SUM
+ask_mirror() (
+    suite=$1 pinned=$2 sum=$3 folder=$cache/$1.new
+    mirror=$(find_mirror) || { echo "$mirror"; exit 1; }
     type -P apt-get dpkg-deb >/dev/null || { echo "there is no apt-get to fetch it with"; exit 1; }
     rm -rf "${folder:?}"
-    mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" "$folder/kernel" &&
-        cd "$folder" || exit 1
-    echo "deb [trusted=yes] $mirror $1 main" >list
-    private_apt apt-get -qq update && package=$(name_kernel_package)
-    [[ -n $package ]] || { echo "$mirror has no kernel of $1"; exit 1; }
-    private_apt apt-get -qq download "$package" || { echo "$mirror does not give $package"; exit 1; }
-    dpkg-deb --fsys-tarfile "$package"_*.deb | tar -C kernel -x --wildcards '*/vmlinuz*' ||
-        { echo "$package cannot be unpacked"; exit 1; }
-    rm -rf "${cache:?}/$1"
-    mv kernel "$cache/$1"
-    rm -rf "$folder"
+    trap 'rm -rf "${folder:?}"' EXIT
+    mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" && cd "$folder" || exit 1
+    echo "deb [trusted=yes] $mirror $suite main" >list
+    private_apt apt-get -qq -o APT::Update::Error-Mode=any update ||
+        { echo "$mirror does not give the packages of $suite"; exit 1; }
+    package=$pinned
+    if [[ -z $(private_apt apt-cache show "${pinned:-none}" 2>/dev/null) ]]; then
+        package=$(name_kernel_package)
+        [[ -n $package ]] || { echo "$mirror has no kernel of $suite"; exit 1; }
+        package="$package=$(private_apt apt-cache show --no-all-versions "$package" |
+            sed -n 's/^Version: //p')"
+    fi
+    if [[ $package = "$pinned" || $package != "$(cat "$cache/$suite/package" 2>/dev/null)" ]]; then
+        unpack_kernel "$package" kernel || exit 1
+        [[ $package != "$pinned" ]] || has_sum "$(find_vmlinuz kernel)" "$sum" ||
+            { echo "$package of $mirror is not the file that is meant"; exit 1; }
+        rm -rf "${cache:?}/$suite"
+        mv kernel "$cache/$suite" || exit 1
+    fi
+    [[ -z $pinned || $package = "$pinned" ]] || echo "$package, as $mirror no longer has $pinned"
 )
+
+# Leaves a kernel of a suite in $cache/SUITE: the pinned one, or another, which the last line says. When
+# none can be had, it fails, and the last line is the reason.
+# fetch_kernel SUITE
+fetch_kernel() {
+    local suite=$1 pinned sum cached reason
+    read -r pinned sum <<<"${PINNED[$1]:-}"
+    cached=$(find_vmlinuz "$cache/$suite")
+    [[ -z $cached ]] || { [[ -n $pinned ]] && ! has_sum "$cached" "$sum"; } || return 0
+    reason=$(ask_mirror "$suite" "$pinned" "$sum" 2>/dev/null) || {
+        [[ -n $cached ]] || { printf '%s\n' "$reason"; return 1; }
+        reason="$(basename "$cached") of an earlier time: $(tail -n 1 <<<"$reason")"
+    }
+    [[ -z $reason ]] || printf '%s\n' "$reason"
+}
 
 # ---- the guest's root -----------------------------------------------------------------------
 
 # What the tests call; some of it only some tests, which skip without it.
-guest_programs=(awk base64 bash basename bpftool cat chmod cmp comm cp cut dash date dd df diff dirname
+guest_programs=(awk base64 bash basename bpftool cat chmod chown cmp comm cp cut dash date dd df diff dirname
     dmesg du echo env expr false find grep gzip head hostname id ip kill ln ls mkdir mkfifo mktemp mount
     mv nice nohup nproc nsenter od paste perl pgrep pkill printf prlimit ps readlink realpath rm rmdir
     sed seq setpriv setsid sh sha256sum sleep sort stat sync tac tail tar taskset tee test timeout touch
@@ -184,7 +223,7 @@ boot() {
     timeout -k 5 "$seconds" qemu-system-x86_64 -accel tcg,thread=single -cpu "$(name_cpu)" \
         -smp "${GUEST_CPUS:-2}" -m "${GUEST_MEMORY:-2048}" -nodefaults -display none -no-reboot \
         -serial stdio -serial "file:$name.results" -pidfile "$name.pid" \
-        -kernel "$(find_vmlinuz "$suite")" -initrd "$root.cpio" \
+        -kernel "$(find_vmlinuz "$cache/$suite")" -initrd "$root.cpio" \
         -append "console=ttyS0 panic=-1 quiet mitigations=off" </dev/null 2>&1 | tr -d '\r'
 }
 

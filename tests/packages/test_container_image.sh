@@ -1,6 +1,7 @@
 #!/bin/bash
-# The Dockerfile builds, from what is committed and a Debian 12 that stands for the registry's, and its
+# The Dockerfile builds, from what is committed and a Debian 12 that stands for the published one, and its
 # image records this machine: with the host's processes, and the privileges that its head asks for.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 need_system
@@ -14,7 +15,7 @@ trap 'build rm --all >/dev/null 2>&1; build rmi --all --force >/dev/null 2>&1; s
 
 base=$(build from scratch)
 build add --quiet "$base" "$PACKAGES/minimal.tar" / >/dev/null
-build commit --quiet --rm "$base" docker.io/library/debian:12-slim >/dev/null
+build commit --quiet --rm "$base" debian:12-slim >/dev/null
 mkdir "$TMPDIR/source"
 git -c safe.directory='*' -C "$REPO" archive HEAD | tar -x -C "$TMPDIR/source"
 build bud --pull-never --tag stackwide --file "$TMPDIR/source/packaging/Dockerfile" "$TMPDIR/source" \

@@ -1,12 +1,13 @@
 #!/bin/bash
 # The .deb in a clean Debian 12: lintian finds nothing, it installs, what cron and the unit run makes
 # captures, a changed configuration outlives reinstalling and upgrading, purging leaves nothing.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 need_deb
 need_system
 need_command setpriv
-grep -q 'lintian is not installed' "$PACKAGES/deb.log" && skip "needs lintian, which is not installed"
+grep -q 'lintian is not installed' "$PACKAGES/deb.log" && skip "needs lintian (package lintian), which is not installed"
 
 copy_system
 list_files >"$TMPDIR/before"
@@ -20,7 +21,7 @@ grep -q ' ./usr/bin/stackwide ' "$TMPDIR/added" || fail "no program was installe
 shorten_captures
 crontab=$ROOT/etc/cron.d/stackwide
 read -r _ _ _ _ _ user command < <(sed -n 's/^#\([*]\/5 \)/\1/p' "$crontab")
-[[ $user = root && $command = stackwide\ capture* ]] || fail "odd line of cron: $user $command"
+[[ $user = root && $command = timeout\ 20m\ nice\ -n\ -10\ setpriv\ *\ stackwide\ capture* ]] || fail "odd line of cron: $user $command"
 do_in_root env -i "$(grep ^PATH= "$crontab")" SHELL=/bin/sh /bin/sh -c "$command"
 [[ $(list_captures | cut -d' ' -f1,2) = "0 640" ]] || fail "no capture of cron: $(list_captures)"
 in_root stackwide history --dir /var/lib/stackwide --json >"$TMPDIR/history.json"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The RPM is built from its spec, holds what `make install` puts in place and nothing else, installs,
 # and leaves nothing when it is erased. On Debian the macros of Fedora are given by hand.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_command rpmbuild
 

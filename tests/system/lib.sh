@@ -18,7 +18,7 @@ skip() {
 # The reason, after what the last recording said.
 fail() {
     if [[ -s $TMPDIR/record.err ]]; then
-        sed 's/^/  record: /' "$TMPDIR/record.err"
+        tail -n 50 "$TMPDIR/record.err" | sed 's/^/  record: /'
     fi
     echo "FAILED: $*"
     exit 1
@@ -29,6 +29,7 @@ stop_background() {
     for pid in ${BACKGROUND[@]+"${BACKGROUND[@]}"}; do
         kill -KILL "$pid" 2>/dev/null || true
     done
+    BACKGROUND=()
 }
 trap stop_background EXIT
 
@@ -39,8 +40,16 @@ start() {
     BACKGROUND+=("$PID")
 }
 
+# Debian's packages of programs that are called otherwise.
+declare -A PACKAGE_OF=([callgrind_annotate]=valgrind [cc]=gcc [clang++]=clang [dh]=debhelper
+    [dpkg-buildpackage]=dpkg-dev [gprofng]=binutils [go]=golang-go [java]=default-jdk-headless
+    [javac]=default-jdk-headless [ld.lld]=lld [nm]=binutils [node]=nodejs [nsenter]=util-linux
+    [objcopy]=binutils [perf]=linux-perf [protoc]=protobuf-compiler [readelf]=binutils [rpmbuild]=rpm
+    [script]=bsdutils [setcap]=libcap2-bin [setpriv]=util-linux [setsid]=util-linux [strip]=binutils
+    [systemd-nspawn]=systemd-container [unshare]=util-linux [xz]=xz-utils)
+
 need_command() {
-    command -v "$1" >/dev/null || skip "needs $1, which is not installed"
+    command -v "$1" >/dev/null || skip "needs $1 (package ${PACKAGE_OF[$1]:-$1}), which is not installed"
 }
 
 # Recording needs root, BTF and a kernel that takes our BPF. Asked of bpftool, not of the program
@@ -70,20 +79,35 @@ runs_program() { [[ $(cat "/proc/$1/comm") = "$2" ]]; }
 find_thread() { grep -l "^$2\$" "/proc/$1"/task/*/comm | cut -d/ -f5; }
 has_thread() { [[ -n $(find_thread "$@") ]]; }
 
-# Record in the background until stop_recording; returns once the events are there. Its own pid is
-# left in RECORDER. Bash starts background jobs deaf to Ctrl-C, hence env.
+# Record in the background until stop_recording; returns once it samples, which it says with -v (so no
+# -q here). Its own pid is left in RECORDER. Bash starts background jobs deaf to Ctrl-C, hence env.
 start_recording() {
-    start env --default-signal=INT "$STACKWIDE" record "$@" 2>"$TMPDIR/record.err"
+    : >"$TMPDIR/record.err"
+    start env --default-signal=INT "$STACKWIDE" record -v "$@" 2>"$TMPDIR/record.err"
     RECORDER=$PID
-    wait_until is_sampling "$RECORDER"
-    sleep 0.3
+    wait_until has_begun
 }
 
+# Whether the recording of $TMPDIR/record.err samples.
+has_begun() {
+    local has_ended=
+    kill -0 "$RECORDER" 2>/dev/null || has_ended=1
+    grep -q '^stackwide: debug: sampling' "$TMPDIR/record.err" && return
+    [[ -z $has_ended ]] || fail "the recording ended before it began"
+    return 1
+}
+
+# Like grep -q, but reads all: what writes into a pipe that ends early is killed, and has failed.
+has_line() { grep "$@" >/dev/null; }
+
+# For one that was started without -v: it has its events and, the last thing before it begins, has given up
+# rights, where it can.
 is_sampling() {
     if ! kill -0 "$1" 2>/dev/null; then
         fail "the recording ended before it began"
     fi
-    find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null | grep -q .
+    find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null | has_line . &&
+        ! grep -q '^Seccomp:[[:space:]]*0' "/proc/$1/status" 2>/dev/null
 }
 
 stop_recording() {
@@ -111,10 +135,10 @@ expect_status() {
     fi
 }
 
-# Wait (10 s at most) until a command succeeds.
+# Wait until a command succeeds; a minute at most, for machines with much else to do.
 wait_until() {
-    local tries
-    for ((tries = 0; tries < 200; tries++)); do
+    local end=$((SECONDS + 60))
+    while ((SECONDS < end)); do
         "$@" && return
         sleep 0.05
     done
@@ -156,6 +180,29 @@ folded_share() {
     awk -v part="$part" -v whole="$whole" 'BEGIN { printf "%.2f\n", whole ? 100 * part / whole : 0 }'
 }
 
+# FRAME has SHARE percent of the samples that hold WITHIN, as far as so many samples can tell: five standard
+# deviations, which chance exceeds less than once in a million times, and one percent, for what a program
+# does besides. With TICKS, the number of samples that the program's CPU time should have made: those that
+# never came may have been in any function, as an emulated machine that does not run itself makes none; so
+# they count for it and against it, but a quarter of all must be there.
+# expect_share FILE FRAME WITHIN SHARE [TICKS]
+expect_share() {
+    local part whole bounds
+    part=$(folded_count "$1" "$2" "$3")
+    whole=$(folded_count "$1" "$3")
+    ((whole >= 30)) || fail "only $whole samples hold '$3', too few to tell the share of '$2'"
+    bounds=$(awk -v part="$part" -v whole="$whole" -v share="$4" -v ticks="${5:-0}" '
+        BEGIN {
+            missing = ticks > whole ? ticks - whole : 0
+            low = 100 * part / (whole + missing)
+            high = 100 * (part + missing) / (whole + missing)
+            margin = 500 * sqrt(share / 100 * (1 - share / 100) / whole) + 1
+            printf "%.1f ± %.1f", share, margin
+            exit !(whole >= ticks / 4 && high >= share - margin && low <= share + margin)
+        }') || fail "$part of $whole samples of '$3' hold '$2', expected $bounds %${5:+ of about $5}"
+    echo "$part of $whole samples of '$3' hold '$2', expected $bounds %"
+}
+
 # expect_near WHAT ACTUAL EXPECTED TOLERANCE
 expect_near() {
     awk -v a="$2" -v e="$3" -v t="$4" 'BEGIN { exit !(a >= e - t && a <= e + t) }' ||
@@ -178,10 +225,11 @@ expect_frame() {
     fi
 }
 
+# expect_no_frame FILE FRAME [WITHIN]
 expect_no_frame() {
     local count
-    count=$(folded_count "$1" "$2")
-    ((count == 0)) || fail "$count samples hold '$2', expected none"
+    count=$(folded_count "$@")
+    ((count == 0)) || fail "$count samples hold '$2'${3:+ within $3}, expected none"
 }
 
 # Values of a JSON file by their paths, a line each: stats_get FILE lost.ring_full; an object gives

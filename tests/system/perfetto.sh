@@ -13,7 +13,7 @@ need_trace_processor() {
         return
     fi
     need_command node
-    (($(node -p 'process.versions.node.split(".")[0]') >= 20)) || skip "needs node 20 or newer"
+    (($(node -p 'process.versions.node.split(".")[0]') >= 18)) || skip "needs node 18 or newer (package nodejs)"
     reason=$("$REPO/tests/perfetto/fetch" "$TRACE_PROCESSOR") || {
         (($? == 77)) && skip "$reason"
         fail "the trace processor could not be fetched"
@@ -39,7 +39,7 @@ check_trace() {
     node "$REPO/tests/perfetto/query.mjs" "$TRACE_PROCESSOR" "$1" ${QUERIES[@]+"${QUERIES[@]}"} \
         >"$TMPDIR/rows" || fail "the trace processor refuses $1"
     if ((${#QUERIES[@]})); then
-        diff -U 100 "$TMPDIR/expected_rows" "$TMPDIR/rows" ||
+        diff -U 8 "$TMPDIR/expected_rows" "$TMPDIR/rows" ||
             fail "the trace processor gives other rows (+) for $1"
     fi
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What callgrind recorded is read as its own reader reads it: every function costs itself the same,
 # for every event, and so does what one costs with all that it calls, unless it calls itself.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 need_command valgrind
 need_command callgrind_annotate

@@ -1,5 +1,6 @@
 #!/bin/bash
 # No space for a capture: status 1, one line that says so, and the archive is as it was.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
 

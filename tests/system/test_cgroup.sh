@@ -1,6 +1,8 @@
 #!/bin/bash
 # --cgroup: only what runs in that cgroup and below it.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
 
 mount_point=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -17,12 +19,17 @@ mkdir "$group/below"
 
 start "$WORKLOADS/syscalls" 60
 start "$WORKLOADS/burn" 60
+burn=$PID
 echo "$PID" >"$group/cgroup.procs" || skip "cannot move a process into a cgroup"
 start "$WORKLOADS/deep" 60
+deep=$PID
 echo "$PID" >"$group/below/cgroup.procs"
 
 for path in "$group" "${group#"$mount_point"/}" "${group#"$mount_point"}"; do
-    record -F 499 -d 1 --cgroup "$path" -o "$TMPDIR/out.folded"
+    start_recording -F 499 --cgroup "$path" -o "$TMPDIR/out.folded"
+    wait_for_cpu_time 300 "$burn"
+    wait_for_cpu_time 300 "$deep"
+    stop_recording
     expect_frame "$TMPDIR/out.folded" burn_60 30
     expect_frame "$TMPDIR/out.folded" level_65 30
     expect_no_frame "$TMPDIR/out.folded" hammer_kernel
@@ -32,7 +39,7 @@ expect_status 1 "$STACKWIDE" record -d 1 --cgroup "$group/missing" -o "$TMPDIR/n
 grep -q "missing" "$TMPDIR/err" || fail "does not name the cgroup: $(cat "$TMPDIR/err")"
 
 # A path is one of the cgroup tree, also where the root has a folder of that name.
-record -F 499 -d 1 --cgroup / -o "$TMPDIR/root.folded"
+record_cpu_time 300 "$burn" -F 499 --cgroup / -o "$TMPDIR/root.folded"
 expect_frame "$TMPDIR/root.folded" burn_60
 expect_status 1 "$STACKWIDE" record -d 1 --cgroup /usr -o "$TMPDIR/none.folded"
 grep -q "cannot open cgroup '$mount_point/usr'" "$TMPDIR/err" || fail "said: $(cat "$TMPDIR/err")"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # scripts/check-rooms refuses every way around the architecture, and nothing else.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 
 tree=$TMPDIR/tree

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A trace in the JSON of Chrome becomes the one that the trace processor makes of it: the same
 # slices, with the same times, nested the same, and the same counters.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_command python3

@@ -1,5 +1,6 @@
 #!/bin/bash
 # -- COMMAND: its exit status is ours, its input and output are untouched.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,10 +1,11 @@
 #!/bin/bash
 # A program that is gone, and what was stripped from it, come from a debuginfod server. (Its client
 # can read a folder, too.)
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_command perf
 need_command objcopy
-ldconfig -p | grep -q libdebuginfod.so.1 || skip "needs libdebuginfod, which is not installed"
+ldconfig -p | has_line libdebuginfod.so.1 || skip "needs libdebuginfod (package libdebuginfod1), which is not installed"
 cd "$TMPDIR"
 cp "$WORKLOADS/deep" program
 id=$(readelf -n program | sed -n 's/.*Build ID: *//p')

@@ -1,20 +1,25 @@
 #!/bin/bash
 # A program that is deleted, before or while it is recorded, keeps its names.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
 
-for name in early late; do
+programs=()
+for name in deleted_early deleted_late; do
     cp "$WORKLOADS/burn" "$TMPDIR/$name"
     start "$TMPDIR/$name" 60
     wait_until runs_program "$PID" "$name"
+    programs+=("$PID")
 done
-rm "$TMPDIR/early"
+rm "$TMPDIR/deleted_early"
 start_recording -F 1999 -o "$TMPDIR/all.folded"
-rm "$TMPDIR/late"
-sleep 2
+rm "$TMPDIR/deleted_late"
+for program in "${programs[@]}"; do
+    wait_for_cpu_time 1000 "$program"
+done
 stop_recording
 
-for name in early late; do
-    expect_near "share of burn_60 in $name" \
-        "$(folded_share "$TMPDIR/all.folded" burn_60 "$name")" 60 8
+for name in deleted_early deleted_late; do
+    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 1999
 done

@@ -2,6 +2,7 @@
 # What is written for the Firefox Profiler keeps to the schema that its repository documents: every
 # table has its columns, all of the length that it says, every index is in the table that it means,
 # callers come before those they call, and the samples weigh what they weighed.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 need_command node
 

@@ -2,6 +2,7 @@
 # Files of other tools that know code by its address in the ELF file only, a Perfetto trace and a
 # profile as samply writes it: our own rooms name it, by the program at its path, or below --symbols;
 # another program is not taken for it.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 need_command python3
 need_command cc

@@ -1,6 +1,7 @@
 #!/bin/bash
 # While processes begin and end as fast as they can, and every CPU is busy, nothing is lost, and
 # every tick is in the account. STORM_SECONDS=60 makes it the long run that it stands for.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
@@ -12,7 +13,16 @@ for _ in $(seq "$(nproc)"); do
     start bash -c 'while :; do (: | :); done'
 done
 start bash -c 'while :; do "$1/execs" "$1/burn" 1; "$1/forks" 1; done' - "$WORKLOADS"
-record -a -F 999 -d "$seconds" -o "$TMPDIR/storm.folded" --stats "$TMPDIR/storm.json"
+# A ring that has room for all, however late it is read: half of it takes no copies of stacks.
+start_recording -a -F 999 --buffer-size 256M -o "$TMPDIR/storm.folded" --stats "$TMPDIR/storm.json"
+begun=$SECONDS
+# Processes and threads that have begun since the machine started.
+count_forks() { awk '$1 == "processes" { print $2 }' /proc/stat; }
+before=$(count_forks)
+until ((SECONDS >= begun + seconds && $(count_forks) > before + 40 * seconds)); do
+    sleep 0.1
+done
+stop_recording
 { read -r samples && read -r forks && read -r execs && read -r lost && read -r unfollowed; } < <(
     stats_get "$TMPDIR/storm.json" samples processes.forks processes.execs lost unfollowed_threads)
 figure storm.samples "$samples"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What gprofng has recorded has the totals that gprofng itself displays: CPU time, allocations and
 # leaks, of a process and its child, from the folder as from a tar archive of it.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 need_command gprofng
 

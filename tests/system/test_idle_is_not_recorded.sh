@@ -1,5 +1,6 @@
 #!/bin/bash
 # Idle time is counted, but is no sample.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 
@@ -9,5 +10,6 @@ idle_time() { awk '$1 == "cpu" { print $5 + $6 }' /proc/stat; }
 before=$(idle_time)
 record -F 499 -d 2 --root pid -o "$TMPDIR/out.folded" --stats "$TMPDIR/stats.json"
 ! grep -E '^(swapper|[^;]*-0;)' "$TMPDIR/out.folded" || fail "the idle task has samples"
-(($(idle_time) - before > 5)) || skip "the machine was never idle"
+# What was before the first tick and after the last one is in it, too.
+(($(idle_time) - before > 60)) || skip "the machine was hardly ever idle"
 expect_between "idle ticks" "$(stats_get "$TMPDIR/stats.json" idle)" 1 1e9

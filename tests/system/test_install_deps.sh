@@ -1,6 +1,7 @@
 #!/bin/bash
 # scripts/install-deps asks each package manager for what is missing, by the names it has there, and
 # runs none when nothing is missing. The managers here only write down what they are asked.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 
 stub=$TMPDIR/bin

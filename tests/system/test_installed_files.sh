@@ -1,6 +1,7 @@
 #!/bin/bash
 # What `make install` puts in place: nothing that others can write, completions that the shells
 # take, a manual page for each command; uninstall leaves nothing.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 
 root=$TMPDIR/root
@@ -49,7 +50,7 @@ complete_bash() {
 [[ $(complete_bash rec) = record ]] || fail "'rec' completes to: $(complete_bash rec)"
 [[ $(complete_bash record --freq) = --frequency ]] || fail "no options are completed"
 [[ $(complete_bash record --kernel-stacks o | paste -sd ' ') = "on off" ]] || fail "no values are"
-complete_bash convert --to pp | grep -qx pprof || fail "no formats are completed"
+complete_bash convert --to pp | has_line -x pprof || fail "no formats are completed"
 [[ -z $(complete_bash record --check) ]] || fail "an option of developers is completed"
 [[ $(complete_bash record --user-stacks '' | paste -sd ' ') = "auto table fp none" ]] ||
     fail "no kinds of stacks are completed"

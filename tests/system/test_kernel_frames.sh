@@ -1,5 +1,6 @@
 #!/bin/bash
 # Kernel frames stand above the user frames that called them, marked _[k].
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 
@@ -13,7 +14,7 @@ kernel_share() {
 
 run
 expect_between "share of kernel time" "$(kernel_share)" 80 100
-expect_between "share of hammer_kernel" "$(folded_share "$TMPDIR/out.folded" hammer_kernel)" 90 100
+expect_between "share of hammer_kernel" "$(folded_share "$TMPDIR/out.folded" hammer_kernel main)" 90 100
 # The read system call and the zero device have these names on every kernel since 4.17.
 grep -Eq ';(__x64_|__arm64_)?(sys_read|ksys_read|vfs_read)_\[k\];' "$TMPDIR/out.folded" ||
     fail "no read system call: $(head -n 5 "$TMPDIR/out.folded")"
@@ -21,7 +22,7 @@ grep -Eq ';(__x64_|__arm64_)?(sys_read|ksys_read|vfs_read)_\[k\];' "$TMPDIR/out.
 
 run --kernel-stacks off
 ! grep -F '_[k]' "$TMPDIR/out.folded" || fail "kernel frames although they are off"
-expect_between "share of hammer_kernel" "$(folded_share "$TMPDIR/out.folded" hammer_kernel)" 90 100
+expect_between "share of hammer_kernel" "$(folded_share "$TMPDIR/out.folded" hammer_kernel main)" 90 100
 
 run --user-stacks none
 expect_no_frame "$TMPDIR/out.folded" hammer_kernel

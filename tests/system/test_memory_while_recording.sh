@@ -1,5 +1,6 @@
 #!/bin/bash
 # With 160 more binaries mapped, and all their tables built anew, we take no more than 60 MB.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command python3
@@ -29,5 +30,9 @@ record -d 10 --no-cache -o "$TMPDIR/out.folded" --stats "$TMPDIR/stats.json"
 objfiles=$(stats_get "$TMPDIR/stats.json" unwind_tables.objfiles)
 ((objfiles >= 160)) || fail "only $objfiles tables"
 megabytes=$(($(stats_get "$TMPDIR/stats.json" profiler.recording_rss_bytes) >> 20))
-echo "$megabytes MB with $objfiles tables of $(stats_get "$TMPDIR/stats.json" unwind_tables.rows) rows"
-((megabytes <= 60)) || fail "$megabytes MB while recording, expected at most 60"
+rows=$(stats_get "$TMPDIR/stats.json" unwind_tables.rows)
+# What else runs on the machine has tables, too: 4 bytes for each of their rows, and 5 % more.
+others=$((objfiles > 180 ? objfiles - 180 : 0))
+limit=$((60 + rows / objfiles * others * 42 / 10 / 1000000))
+echo "$megabytes MB with $objfiles tables of $rows rows, at most $limit"
+((megabytes <= limit)) || fail "$megabytes MB while recording, expected at most $limit"

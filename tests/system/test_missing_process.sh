@@ -1,5 +1,6 @@
 #!/bin/bash
 # A PID or TID that does not exist is an error that names it.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

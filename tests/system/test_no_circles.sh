@@ -1,5 +1,6 @@
 #!/bin/bash
 # No files of src/ need each other in a circle; and scripts/find-circles finds one where there is.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 
 need_command cc

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Without the privileges: status 4 and one line that names what is missing.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 [[ $(id -u) = 0 ]] || skip "needs root, to give its privileges up"
 need_command setpriv

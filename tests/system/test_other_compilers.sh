@@ -1,5 +1,6 @@
 #!/bin/bash
 # Programs of other compilers and linked in other ways have their names too.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 command -v gcc >/dev/null || command -v clang >/dev/null || skip "needs gcc or clang"
@@ -15,8 +16,9 @@ expect_inlined() {
         return
     }
     record -F 499 -o "$TMPDIR/$name.folded" -- "$TMPDIR/$name" 0.7
+    expect_frame "$TMPDIR/$name.folded" main 30
     expect_between "share of the chain in $name" \
-        "$(folded_share "$TMPDIR/$name.folded" 'main;outer;middle_i_[i];inner_i_[i]')" 90 100
+        "$(folded_share "$TMPDIR/$name.folded" 'main;outer;middle_i_[i];inner_i_[i]' main)" 90 100
 }
 
 for compiler in gcc clang; do

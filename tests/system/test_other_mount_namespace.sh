@@ -1,27 +1,32 @@
 #!/bin/bash
 # A program in a mount namespace of its own, where its path leads to another file than here.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
 need_command unshare
 unshare -m true 2>/dev/null || skip "mount namespaces are not permitted here"
 
 # Outside, the path is `forks`; inside, `burn`. One starts before the recording, one during it.
-for name in early late; do
+for name in mounted_early mounted_late; do
     cp "$WORKLOADS/forks" "$TMPDIR/$name"
 done
+programs=()
 run_inside() {
     start unshare -m sh -c 'mount --bind "$1" "$2" && exec "$2" 60' - "$WORKLOADS/burn" "$1"
     wait_until runs_program "$PID" "$(basename "$1")"
+    programs+=("$PID")
 }
 
-run_inside "$TMPDIR/early"
+run_inside "$TMPDIR/mounted_early"
 start_recording -F 1999 -o "$TMPDIR/all.folded"
-run_inside "$TMPDIR/late"
-sleep 2
+run_inside "$TMPDIR/mounted_late"
+for program in "${programs[@]}"; do
+    wait_for_cpu_time 1000 "$program"
+done
 stop_recording
 
-for name in early late; do
-    expect_near "share of burn_60 in $name" \
-        "$(folded_share "$TMPDIR/all.folded" burn_60 "$name")" 60 8
+for name in mounted_early mounted_late; do
+    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 1999
+    expect_no_frame "$TMPDIR/all.folded" parent_burn "$name"
 done
-expect_no_frame "$TMPDIR/all.folded" parent_burn

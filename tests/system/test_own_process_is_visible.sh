@@ -1,5 +1,6 @@
 #!/bin/bash
 # What the profiler itself costs can be seen in the profile.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -2,6 +2,7 @@
 # perf.data is read as `perf script` reads it: the same weights, the same stacks of known
 # functions, also where only copies of the stacks were recorded. A program that is gone is found
 # below --symbols, and a debug file there.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_command perf
 need_command objcopy
@@ -61,7 +62,7 @@ if perf record "${options[@]}" -z -g -e cpu-clock -o packed.data -- ./by_frame_p
 fi
 
 # Both events are there, and are told apart.
-"$STACKWIDE" report fp.data --json 2>/dev/null | grep -qE '"name": *"page-faults(:u)?"' ||
+"$STACKWIDE" report fp.data --json 2>/dev/null | has_line -E '"name": *"page-faults(:u)?"' ||
     fail "fp.data has no metric page-faults"
 
 # The program is gone, then at hand under its build ID, its path, its name.

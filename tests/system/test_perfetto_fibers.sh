@@ -1,6 +1,7 @@
 #!/bin/bash
 # Fibers that move between threads, as a trace: every fiber's track shows both threads, one after
 # the other, its zones are whole across the moves, and arrows lead from thread to thread.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_trace_processor

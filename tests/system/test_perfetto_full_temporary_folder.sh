@@ -1,6 +1,7 @@
 #!/bin/bash
 # No space for the samples of a trace while it is recorded: one line tells how many are missing, and
 # the rest is written; status 1.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A trace that is read agrees with what the trace processor finds in the same file: number of
 # samples, weight of the flame graph's root, weight of a thread's stacks; time in zones.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_command python3

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Zones as a Perfetto trace: what went in is what the trace processor finds, every attribute, every
 # track in its place, and every fill ends at 0.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_trace_processor

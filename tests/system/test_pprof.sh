@@ -1,16 +1,24 @@
 #!/bin/bash
 # A recording written as pprof and as folded text is the same one: read back, the stacks are equal,
 # whatever their first frame is; and protoc, which knows nothing of us, counts the same samples.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cpu_time.sh"
 need_recording
 
-start "$WORKLOADS/inlined" 20
-record -d 1 -F 499 -o "$TMPDIR/a.pb.gz" -o "$TMPDIR/a.folded"
+start "$WORKLOADS/inlined" 600
+program=$PID
+start "$WORKLOADS/syscalls" 600
+in_kernel=$PID
+start_recording -F 499 -p "$program,$in_kernel" -o "$TMPDIR/a.pb.gz" -o "$TMPDIR/a.folded"
+wait_for_cpu_time 300 "$program"
+wait_for_cpu_time 300 "$in_kernel"
+stop_recording
 for root in comm pid tid none; do
     "$STACKWIDE" convert "$TMPDIR/a.pb.gz" --root $root -o "$TMPDIR/$root.folded"
 done
 cmp "$TMPDIR/comm.folded" "$TMPDIR/a.folded" || fail "pprof and folded text differ"
-grep -q -- "-$PID/$PID;" "$TMPDIR/tid.folded" || fail "no thread $PID/$PID in the labels"
+grep -q -- "-$program/$program;" "$TMPDIR/tid.folded" || fail "no thread $program/$program in the labels"
 grep -qF '_[k]' "$TMPDIR/a.folded" || fail "no kernel frames: nothing is compared"
 grep -qF '_[i]' "$TMPDIR/a.folded" || fail "no inlined frames: nothing is compared"
 expect_near "total without root frames" "$(folded_total "$TMPDIR/none.folded")" \

@@ -1,9 +1,10 @@
 #!/bin/bash
 # -q says nothing, -v what is being done; standard output holds data only.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 
-run() { expect_status 0 "$STACKWIDE" record "$@" -d 500ms -o "$TMPDIR/out.folded"; }
+run() { expect_status 0 "$STACKWIDE" record -F 499 "$@" -o "$TMPDIR/out.folded" -- "$WORKLOADS/burn" 0.2; }
 
 run -q
 [[ ! -s $TMPDIR/err ]] || fail "quiet, but said: $(cat "$TMPDIR/err")"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # On a terminal tables fit its width and have colour, unless NO_COLOR is set; elsewhere neither.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_command script
 

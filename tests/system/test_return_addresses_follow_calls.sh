@@ -1,5 +1,6 @@
 #!/bin/bash
 # In whole stacks of stock programs every return address is preceded by a call instruction.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,8 @@
 #!/bin/bash
 # --root: the first frame of every stack.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
 
 start "$WORKLOADS/threads" 60 2
@@ -12,7 +14,7 @@ first_frames() { sed -E 's/ [0-9]+$//' "$TMPDIR/out.folded" | cut -d';' -f1 | so
 expect_roots() {
     local expected=$1
     shift
-    record -F 199 -d 1 -p "$program" "$@" -o "$TMPDIR/out.folded"
+    record_cpu_time 500 "$program" -F 199 -p "$program" "$@" -o "$TMPDIR/out.folded"
     [[ $(first_frames) = "$expected " ]] || fail "$*: '$(first_frames)', expected '$expected '"
 }
 
@@ -20,6 +22,6 @@ expect_roots "worker-a worker-b"
 expect_roots "worker-a worker-b" --root comm
 expect_roots "worker-a-$program worker-b-$program" --root pid
 expect_roots "worker-a-$program/$(find_thread "$program" worker-a) worker-b-$program/$(find_thread "$program" worker-b)" --root tid
-record -F 199 -d 1 -p "$program" --root none -o "$TMPDIR/out.folded"
+record_cpu_time 1000 "$program" -F 199 -p "$program" --root none -o "$TMPDIR/out.folded"
 ! grep -q '^worker' "$TMPDIR/out.folded" || fail "--root none has root frames: $(first_frames)"
-expect_frame "$TMPDIR/out.folded" work_a 50
+expect_frame "$TMPDIR/out.folded" work_a 20

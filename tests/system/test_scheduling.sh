@@ -1,20 +1,33 @@
 #!/bin/bash
 # Scheduling in a trace: slices of a CPU do not overlap, threads that hand over are woken by each
 # other, the CPU time of a thread is its own, and nothing is lost without a word.
+# runs: in turn
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cpu_time.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_recording
 need_trace_processor
 
 # check_handover TRACE: of one process, with the figures that it gave in $TMPDIR/figures.
 check_handover() {
-    local tid cpu_ns rounds
-    read -r tid cpu_ns rounds <"$TMPDIR/figures"
+    local tid cpu_ns sleeps
+    read -r tid cpu_ns sleeps <"$TMPDIR/figures"
     QUERIES=()
     rm -f "$TMPDIR/expected_rows"
     expect_rows "select count(*) from (select cpu, ts, lag(ts + dur) over (partition by cpu order by ts)
         as before from sched) where ts < before" <<'END'
 0
+END
+    # The kernel charges the switch to nobody, some microseconds of each slice, nor what interrupts
+    # and the host take: on a busy machine that is a good part of the time that a thread is on a CPU.
+    # Where the kernel hid that it came to a CPU, it is not known what ran there until it was seen.
+    expect_rows "select num_slices > 0, total + unknown > $cpu_ns * 0.97 and
+            total < $cpu_ns * 1.3 + num_slices * 20000
+        from (select sum(dur) as total, count(*) as num_slices
+            from sched join thread using(utid) where tid = $tid),
+        (select ifnull(sum(dur), 0) as unknown from sched join thread using(utid)
+            where name = '[unknown]')" <<'END'
+1|1
 END
     expect_rows "select thread.name, state from thread_state join thread using(utid)
         where thread.name in ('ping', 'pong') and state in ('Running', 'R', 'S', 'X')
@@ -29,7 +42,7 @@ pong|S
 pong|X
 END
     # Ping is woken by pong alone; almost, as whoever starts or ends may have a hand in it.
-    expect_rows "select count(*) > 0.9 * $rounds, sum(w.name = 'pong') > 0.99 * count(*)
+    expect_rows "select count(*) > 0.9 * $sleeps, sum(w.name = 'pong') > 0.99 * count(*)
         from thread_state s join thread t using(utid) join thread w on w.utid = s.waker_utid
         where t.name = 'ping' and s.state = 'R'" <<'END'
 1|1
@@ -54,7 +67,8 @@ check_handover "$TMPDIR/command.pftrace"
 [[ $(count_sched ring) = 0 ]] || fail "$(count_sched ring) events found the ring full"
 QUERIES=()
 rm -f "$TMPDIR/expected_rows"
-expect_rows "select count(*) <= $(count_sched switches) + (select count(distinct cpu) from sched)
+expect_rows "select count(*) <= $(count_sched switches) + 2 * $(count_sched unseen) +
+        (select count(distinct cpu) from sched)
     and count(*) >= $(count_sched switches) from sched" <<'END'
 1
 END
@@ -73,7 +87,9 @@ wait_until has_thread "$wanted" burner
 wait_until has_thread "$other" burner
 ids() { find "/proc/$1/task" -mindepth 1 -maxdepth 1 -printf '%f,' | sed 's/,$//'; }
 wanted_ids=$(ids "$wanted") other_ids=$(ids "$other") burner=$(find_thread "$wanted" burner)
-record --sched -o "$TMPDIR/one.pftrace" --stats "$TMPDIR/stats" -d 2 -p "$wanted"
+start_recording --sched -o "$TMPDIR/one.pftrace" --stats "$TMPDIR/stats" -p "$wanted"
+wait_for_cpu_time 300 "$wanted" "$burner"
+stop_recording
 QUERIES=()
 rm -f "$TMPDIR/expected_rows"
 expect_rows "select sum(tid in ($wanted_ids)) > 100, sum(tid in ($other_ids))
@@ -88,16 +104,13 @@ END
 check_trace "$TMPDIR/one.pftrace"
 
 # How often the threads of a process have gone to sleep.
-count_sleeps() { awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/task"/*/status; }
-is_recording() { grep -q 'debug: sampling' "$TMPDIR/record.err"; }
+count_switches() { cat "/proc/$1/task"/*/status | awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum }'; }
 
-# A small ring that nobody reads during more switches than it has room for: what is lost is counted,
-# and the trace is sound.
-start_recording -v -a --sched --buffer-size 4096 -o "$TMPDIR/lossy.pftrace" --stats "$TMPDIR/stats"
-wait_until is_recording
+# A small ring that nobody reads during many switches: what is lost is counted, and the trace is sound.
+start_recording -a --sched --buffer-size 4096 -o "$TMPDIR/lossy.pftrace" --stats "$TMPDIR/stats"
 kill -STOP "$RECORDER"
-before=$(count_sleeps "$wanted")
-while (($(count_sleeps "$wanted") < before + 1000)); do
+before=$(count_switches "$wanted")
+until (($(count_switches "$wanted") > before + 1000)); do
     sleep 0.05
 done
 kill -CONT "$RECORDER"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A stripped program is named from its debug file, found by build ID and by debuglink, from its
 # .gnu_debugdata, and without any of them by the bounds of its functions.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command objcopy

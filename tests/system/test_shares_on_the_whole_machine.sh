@@ -1,13 +1,21 @@
 #!/bin/bash
 # The shares are the same when everything is recorded and the program ran before.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 need_recording
+keep_cpus_busy
 
-# Ahead of whatever else this machine does: the shares want many samples.
-start nice -n -10 "$WORKLOADS/burn" 60
-wait_until runs_program "$PID" burn
-record -F 999 -d 5 --root pid -o "$TMPDIR/all.folded"
-expect_between "samples of burn" "$(folded_count "$TMPDIR/all.folded" "burn-$PID")" 2000 5200
-expect_near "share of burn_60" "$(folded_share "$TMPDIR/all.folded" burn_60 "burn-$PID")" 60 3
-expect_near "share of burn_30" "$(folded_share "$TMPDIR/all.folded" burn_30 "burn-$PID")" 30 3
-expect_near "share of burn_10" "$(folded_share "$TMPDIR/all.folded" burn_10 "burn-$PID")" 10 3
+start "$WORKLOADS/burn" 60
+program=$PID
+wait_until runs_program "$program" burn
+before=$(cpu_ms "$program")
+record_cpu_time 4000 "$program" -F 999 --root pid -o "$TMPDIR/all.folded" --stats "$TMPDIR/all.json"
+used=$(($(cpu_ms "$program") - before))
+# Some was used before the first tick and after the last one.
+expect_between "samples of burn in $used ms" "$(folded_count "$TMPDIR/all.folded" "burn-$program")" \
+    $(($(expected_samples 4000 "$TMPDIR/all.json") * 9 / 10)) \
+    $(($(expected_samples "$used" "$TMPDIR/all.json") * 11 / 10))
+expect_share "$TMPDIR/all.folded" burn_60 "burn-$program" 60 3996
+expect_share "$TMPDIR/all.folded" burn_30 "burn-$program" 30 3996
+expect_share "$TMPDIR/all.folded" burn_10 "burn-$program" 10 3996

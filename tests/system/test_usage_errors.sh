@@ -1,5 +1,6 @@
 #!/bin/bash
 # What cannot be meant is status 2, told on standard error, before anything is done.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 
 # usage_error WORD ARGUMENT…: the message holds WORD.

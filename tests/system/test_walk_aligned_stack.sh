@@ -1,11 +1,12 @@
 #!/bin/bash
 # Stacks through functions that realign their stack are whole: the caller's frame is found by way
 # of a pointer in memory.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 need_command readelf
-readelf --debug-dump=frames "$WORKLOADS/nofp_drap" | grep -q 'DW_CFA_def_cfa_expression (DW_OP_breg6' ||
+readelf --debug-dump=frames "$WORKLOADS/nofp_drap" | has_line 'DW_CFA_def_cfa_expression (DW_OP_breg6' ||
     skip "this compiler has another way to realign a stack"
 
 record_walk nofp_drap 3

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks of coroutines end at the frame that makecontext() has put there, whatever thread runs them.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
@@ -26,6 +27,6 @@ name=$(grep -oE "$beginning;run_p" "$folded" | cut -d';' -f2 | sort -u)
 [[ $(wc -l <<<"$name") = 1 ]] || fail "stacks of coroutines begin at: $name"
 if [[ $name = libc*+0x* ]] && command -v readelf >/dev/null; then
     libc=$(ldd "$WORKLOADS/nofp_coroutine" | awk '/libc\.so/ { print $3 }')
-    readelf --debug-dump=frames "$libc" | grep -q "pc=0*${name##*+0x}\.\." ||
+    readelf --debug-dump=frames "$libc" | has_line "pc=0*${name##*+0x}\.\." ||
         fail "no function of $libc begins at ${name##*+}"
 fi

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A chain of 66 calls without frame pointers is exact in every sample, on the way down and up too.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
@@ -14,7 +15,7 @@ for level in $(seq 65 -1 0); do
 done
 beginning=$(way_to_main nofp_deep)
 # Before all of that main has libc read its argument.
-reading="(;nofp_deep\+0x[0-9a-f]+)?(;(libc|ld-linux)[^;]*\+0x[0-9a-f]+|;_*strto[^;]*|;_dl_[^;]*)+"
+reading="(;nofp_deep\+0x[0-9a-f]+)?(;(libc|ld-linux)[^;]*\+0x[0-9a-f]+|;_*(GI_+)?strto[^;]*(;[^;l][^;]*)*|;_dl_[^;]*|;[^;]+@plt)+"
 expect_every_stack "$folded" ';(main|level_[0-9]+)[; ]' \
     "$beginning($reading|(;nofp_deep\+0x[0-9a-f]+)?(;(__)?clock_gettime(@plt)?|;__vdso_clock_gettime(;\[vdso\]\+0x[0-9a-f]+)?)*$wanted)(;[^;]+_\[k\])* [0-9]+\$"
 echo "at the end of the chain $(folded_share "$folded" level_65) %," \

@@ -1,9 +1,10 @@
 #!/bin/bash
 # Stacks taken while a C++ exception makes its way through ten calls are whole and in order.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
-[[ -x $WORKLOADS/nofp_exceptions ]] || skip "no C++ compiler"
+[[ -x $WORKLOADS/nofp_exceptions ]] || skip "needs a C++ compiler (package g++) when the tests are built"
 
 record_walk nofp_exceptions 3
 folded=$TMPDIR/nofp_exceptions.folded

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks are whole however the linker has laid out the segments.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks are whole and in order while a program jumps out of ten calls again and again.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks of a program that was executed out of memory, and has no file, are whole.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A process that is gone before the recorder reads of it, as on a busy machine, has whole stacks all
 # the same: the tables of a program that nobody else runs are built for its raw stacks.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

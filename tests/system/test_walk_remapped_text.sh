@@ -2,7 +2,9 @@
 # A program puts anonymous memory in the place of its text. Whoever saw it start knows what the
 # memory holds. Who comes later has nothing to walk by, and says so: no stack counts as whole,
 # and no frame of that memory gets a name.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/cpu_time.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
@@ -12,8 +14,8 @@ expect_every_stack "$TMPDIR/nofp_remap.folded" ';burn_down[; ]' "$(way_to_main n
 expect_frame "$TMPDIR/nofp_remap.folded" "main$chain" 50
 
 start "$WORKLOADS/nofp_remap" 60
-sleep 0.5
-record -F 999 --no-inline -p "$PID" -d 1.5 -o "$TMPDIR/late.folded" --stats "$TMPDIR/late.json"
+wait_for_cpu_time 100 "$PID"
+record_cpu_time 1000 "$PID" -F 999 --no-inline -p "$PID" -o "$TMPDIR/late.folded" --stats "$TMPDIR/late.json"
 expect_account_adds_up "$TMPDIR/late.json"
 echo "seen late: $(stats_get "$TMPDIR/late.json" user_stacks.complete) whole;" \
     "cut: $(list_reasons "$TMPDIR/late.json")"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks in the vdso, code that no file holds, are whole.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks of a program without section headers are whole: its segments lead to what describes them.
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
@@ -24,7 +25,7 @@ PYTHON
 
 cp "$WORKLOADS/nofp_deep" "$TMPDIR/bare"
 strip_sections "$TMPDIR/bare"
-! readelf -SW "$TMPDIR/bare" 2>/dev/null | grep -q eh_frame || fail "the sections are still there"
+! readelf -SW "$TMPDIR/bare" 2>/dev/null | has_line eh_frame || fail "the sections are still there"
 expect_deep bare "$TMPDIR/bare" 2
 # Without symbols functions are named by where they begin.
 expect_frame "$TMPDIR/bare.folded" "$(grep -oE 'bare\+0x[0-9a-f]+' "$TMPDIR/bare.folded" | head -n 1)" 50

@@ -1,6 +1,7 @@
 #!/bin/bash
 # User stacks through code that was compiled while it runs are whole, and so are those of the
 # engine's own threads.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
@@ -19,4 +20,8 @@ while (Date.now() < end) {
 }
 JS
 cd "$TMPDIR"
-expect_whole_load node 98.8 99.8 999 node "$TMPDIR/load.js"
+gate=98.8
+# With the sanitizers, the symbols of node take so long to read that code which is mapped meanwhile is
+# told to the sampling program too late.
+! grep -q __asan_init "$STACKWIDE" || gate=90
+expect_whole_load node "$gate" 99.8 999 node "$TMPDIR/load.js"

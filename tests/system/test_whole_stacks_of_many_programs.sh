@@ -1,14 +1,15 @@
 #!/bin/bash
 # User stacks are whole while many programs run at once: shells that fork, an interpreter, stripped
 # tools of the system, programs without frame pointers.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
+# The programs that burn run until they have used so much CPU time, the others as long as one of them.
 cat >"$TMPDIR/load.sh" <<'END'
-end=$((SECONDS + 6))
 fork_without_exec() {
-    while ((SECONDS < end)); do
+    while kill -0 $last 2>/dev/null; do
         text=
         for ((i = 0; i < 200; i++)); do
             text+=" $((i * 7919 % 1000))"
@@ -17,20 +18,17 @@ fork_without_exec() {
     done
 }
 run_tools() {
-    while ((SECONDS < end)); do
+    while kill -0 $last 2>/dev/null; do
         seq 2000 | awk '{ sum += $1 * $1 % 7 } END { print sum }'
         seq 5000 | gzip | gzip -d | sed 's/1/one/g' | sort -r
     done
 }
 for program in burn nofp_deep nofp_signal threads; do
-    "$WORKLOADS/$program" 600 &
+    "$WORKLOADS/$program" 0.7 &
 done
-programs=$(jobs -p)
+last=$!
 fork_without_exec &
-shells=$!
 run_tools
-wait $shells
-kill $programs
 wait
 END
 # No table is taken from the cache: the first run on a machine is the hardest.

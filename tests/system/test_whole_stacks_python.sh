@@ -1,11 +1,12 @@
 #!/bin/bash
 # User stacks of a Python interpreter are whole: in deep recursion, in JSON and regular expressions.
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 # The distribution's own, built without frame pointers, before any that was put in front of it.
 python=/usr/bin/python3
-[[ -x $python ]] || python=$(command -v python3) || skip "needs python3, which is not installed"
+[[ -x $python ]] || python=$(command -v python3) || skip "needs python3 (package python3), which is not installed"
 
 expect_whole_load python-recursion 98.8 99.8 999 "$python" -c '
 import time

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs that write zones with include/stackwide/zones.h: what they say they did is in the file,
 # whole and in order, on every thread, across migrations, exceptions and forks.
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 
 programs=$(dirname "$WORKLOADS")/programs
@@ -27,9 +28,10 @@ for jobs in 3 5000; do
     run_zones "$TMPDIR/threads.zones" "$programs/zones_threads" $jobs
     expect_zones "$TMPDIR/threads.zones" $((3 * jobs))
 done
-head -n 1 "$TMPDIR/threads.zones" | grep -q '^#! process [0-9]* zones_threads' ||
+head -n 1 "$TMPDIR/threads.zones" | has_line '^#! process [0-9]* zones_threads' ||
     fail "the file does not say whose it is"
-(($(grep -c '^THREAD,[0-9]*,"worker"$' "$TMPDIR/threads.zones") == 3)) || fail "not 3 workers"
+(($(grep -c '^THREAD,[0-9]*,"worker"$' "$TMPDIR/threads.zones") == 3)) ||
+    fail "not 3 workers: $(grep -c "^THREAD" "$TMPDIR/threads.zones") threads, $(grep "^THREAD" "$TMPDIR/threads.zones" | tr "\n" " ")"
 grep -q '^STACK,[0-9]*,[0-9]*,"worker"$' "$TMPDIR/threads.zones" || fail "no stack of a worker"
 grep -q '^STACK,[0-9]*,[0-9]*,"\[stack\]"$' "$TMPDIR/threads.zones" || fail "no main stack"
 (($(grep -c '^COUNTER_VALUE,' "$TMPDIR/threads.zones") == 5000)) || fail "not every count is there"
@@ -61,7 +63,7 @@ grep -q "^#! process $child " "$TMPDIR/child.zones" || fail "the child's file na
     fail "a file was written without being asked for"
 run_zones "$TMPDIR/none.zones" "$programs/zones_threads.disabled" 10
 [[ ! -e $TMPDIR/none.zones ]] || fail "the disabled build wrote a file"
-nm "$programs/zones_threads.disabled" | grep -q stackwide_ && fail "the disabled build holds code"
+nm "$programs/zones_threads.disabled" | has_line stackwide_ && fail "the disabled build holds code"
 
 # All files of a program write into one.
 need_command cc

@@ -26,7 +26,7 @@ async function runTests(tests, options = {}, forbidden = ["error", "warning"]) {
 		const page = await context.newPage();
 		const complaints = [];
 
-		page.setDefaultTimeout(10000);
+		page.setDefaultTimeout(30000);
 		page.on("pageerror", (error) => complaints.push(error.message));
 		page.on("console", (message) => {
 			if (forbidden.includes(message.type()))

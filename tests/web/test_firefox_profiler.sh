@@ -1,15 +1,15 @@
 #!/bin/bash
 # The Firefox Profiler's own code, which its command line is made of, reads what is written for it.
+# runs: beside others
 . "$(dirname "$0")/web.sh"
-fetch_package @firefox-devtools/profiler-cli 0.10.0 ||
-    skip "the npm package @firefox-devtools/profiler-cli could not be fetched"
 
 printf 'nginx;main;f;g_[i] 3\nnginx;main;f;sys_[k] 2\nnginx;main;h "\\ é 5\n' >"$scratch/a.folded"
 "$STACKWIDE" convert "$scratch/a.folded" -o "$scratch/a.firefox.json" || exit
 
+profiler_cli=$NODE_PATH/@firefox-devtools/profiler-cli/dist/profiler-cli.js
 # It keeps a process in the background between its commands.
-profiler() { HOME=$scratch node "$PACKAGE/dist/profiler-cli.js" "$@" --session stackwide; }
-trap 'HOME=$scratch node "$PACKAGE/dist/profiler-cli.js" stop stackwide >/dev/null 2>&1; rm -rf "$scratch"' EXIT
+profiler() { HOME=$scratch node "$profiler_cli" "$@" --session stackwide; }
+trap 'HOME=$scratch node "$profiler_cli" stop stackwide >/dev/null 2>&1; rm -rf "$scratch"' EXIT
 
 profiler load "$scratch/a.firefox.json" >"$scratch/said" 2>&1 # a slow machine: not ready in time
 for ((i = 0; i < 30; i++)); do

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A flame graph's behaviour in a browser: zoom, search, links, keyboard, dark mode.
+# runs: beside others
 . "$(dirname "$0")/web.sh"
 
 cat >"$scratch/graph.json" <<'END'

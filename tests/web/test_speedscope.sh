@@ -1,6 +1,7 @@
 #!/bin/bash
 # Another reader than ours: speedscope, as its npm package, finds in our pprof and speedscope files the
 # stacks that are in the folded text, with equal weights.
+# runs: beside others
 . "$(dirname "$0")/web.sh"
 
 cat >"$scratch/stacks.folded" <<'END'

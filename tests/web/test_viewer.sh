@@ -1,6 +1,7 @@
 #!/bin/bash
 # The viewer's page in a browser: every behaviour, by mouse, keys and drops, with numbers that the
 # command line gives for the same files.
+# runs: beside others
 . "$(dirname "$0")/web.sh"
 . "$(dirname "$0")/viewer_files.sh"
 

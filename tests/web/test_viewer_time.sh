@@ -1,9 +1,10 @@
 #!/bin/bash
 # The heatmap of time in a browser: by mouse and keys, with numbers that the command line gives for
 # the same samples cut out of the text.
+# runs: beside others
 . "$(dirname "$0")/web.sh"
 
-[[ -s $(dirname "$STACKWIDE")/viewer.html ]] || skip "the program was built without its viewer"
+[[ -s $(dirname "$STACKWIDE")/viewer.html ]] || skip "the program was built without its viewer, for want of packages that scripts/install-deps names"
 
 # make_samples FIRST_S COUNT: every 37 ms, of three threads and five functions.
 make_samples() {

@@ -4,8 +4,8 @@ const assert = require("node:assert");
 const fs = require("node:fs");
 const { runTests } = require("./browser.js");
 const { addFiles, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips, getCrumbs,
-	getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, settle,
-} = require("./viewer_page.js");
+	getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, setTheme, settle,
+	update } = require("./viewer_page.js");
 
 const equal = assert.deepStrictEqual;
 const shared = "file://" + file("report.html");
@@ -162,7 +162,7 @@ const fragments = {
 			await page.fill(".fragment-input", fragment);
 			await press(page, "Enter");
 			const seen = await page.evaluate(() => ["callers", "callees"].map((which) =>
-				window.stackwide.views.relatives[which].rows.map((row) => [row.name, row.total])));
+				window.stackwide.getRows(which).map((row) => [row.name, row.total])));
 			equal([await getNumber(page, "#inclusive"), await getNumber(page, "#exclusive")],
 				[wanted.inclusive, wanted.exclusive]);
 			equal(seen[0].sort(), wanted.callers.map(name).filter(([caller]) => caller !== "[root]").sort());
@@ -241,6 +241,10 @@ const tables = {
 		await goToTab(page, "threads");
 		equal((await getRows(page)).map((cells) => [cells[2], cells[1]]), [["db (200)", "50.00 %"], ["web (101)", "25.00 %"],
 			["web (102)", "25.00 %"]]);
+		await clickOn(page, ".view:not([hidden]) .table-row:has-text('web (101)')");
+		equal(await getSum(page), 250000);
+		equal(await getChips(page), ["only thread 101"]);
+		await clickOn(page, ".chip .chip-close");
 		await goToTab(page, "modules");
 		equal(Object.fromEntries((await getRows(page)).map((cells) => [cells[4], cells[3]])),
 			{ web: "50.00 %", db: "50.00 %", "libhash.so": "25.00 %", "[kernel.kallsyms]": "25.00 %" });
@@ -259,7 +263,7 @@ const filters = {
 		await clickFrame(page, "h", { button: "right" });
 		await chooseItem(page, "Only stacks with this function");
 		equal(await getSum(page), 12);
-		await clickFrame(page, "g", { button: "right", nth: 0 });
+		await clickFrame(page, "g", { button: "right", nth: 1 });
 		await chooseItem(page, "Without this fragment");
 		equal(await getChips(page), ["only function h", "without fragment go;f;g"]);
 		equal(await getSum(page), 5);
@@ -287,8 +291,7 @@ const filters = {
 			for (const [key, option] of [["in", "--include"], ["out", "--exclude"]]) {
 				const [kind, ...pattern] = filter.split(":");
 
-				await page.evaluate(([which, wanted, excludes]) => window.stackwide.model.update({
-					filters: [{ kind: which, pattern: wanted, excludes }] }), [kind, pattern.join(":"), key === "out"]);
+				await update(page, { filters: [{ kind, pattern: pattern.join(":"), excludes: key === "out" }] });
 				equal([filter, option, await getSum(page)],
 					[filter, option, report(["perf.txt"], option, filter).total]);
 			}
@@ -466,18 +469,19 @@ const hands = {
 		await settle(page);
 		const zoomed = await findFrame(page, "k");
 		assert.ok(Math.abs(zoomed.x - x) < 400 && await page.isVisible("#minimap"));
-		assert.ok(await page.evaluate(() => window.stackwide.flame.to - window.stackwide.flame.from < 0.2));
+		const seen = await page.evaluate(() => window.stackwide.getFlame());
+		assert.ok(seen.to - seen.from < 0.2);
 		await page.click("#minimap", { position: { x: 5, y: 10 } });
 		await settle(page);
-		equal(await page.evaluate(() => window.stackwide.flame.from), 0);
+		equal(await page.evaluate(() => window.stackwide.getFlame().from), 0);
 		await page.focus("#flame");
 		await press(page, "0");
-		equal(await page.evaluate(() => window.stackwide.flame.to), 1);
+		equal(await page.evaluate(() => window.stackwide.getFlame().to), 1);
 	},
 	"it looks well by day and by night": async (page) => {
 		await openViewer(page, ["perf.txt", "loop.folded"]);
-		for (const theme of ["light", "dark", "contrast"]) {
-			await page.evaluate((wanted) => window.stackwide.setTheme(wanted), theme);
+		for (const [theme, label] of [["light", "Light"], ["dark", "Dark"], ["contrast", "High contrast"]]) {
+			await setTheme(page, label);
 			for (const tab of ["flame", "flat", "relatives", "tree", "files"]) {
 				await goToTab(page, tab);
 				await page.screenshot({ path: file(`shots/${tab}-${theme}.png`) });

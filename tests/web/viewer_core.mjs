@@ -6,10 +6,11 @@ import assert from "node:assert";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import zlib from "node:zlib";
-import { Core } from "../../src/viewer/web/core.js";
 
-const [wasm, scratch, ...files] = process.argv.slice(2);
+const [wasm, script, scratch, ...files] = process.argv.slice(2);
+const { Core } = await import(pathToFileURL(script));
 const bytes = fs.readFileSync(wasm);
 const FORMATS = { firefox: ".firefox.json", folded: ".folded", json: ".json", "sampling-prof": ".sprof",
 	speedscope: ".speedscope.json", svg: ".svg", text: ".txt" };
@@ -36,7 +37,7 @@ async function readByCore(file) {
 		const find = (name) => metrics.findIndex((metric) => metric.name === name);
 		const isComparison = find("before") >= 0 && find("after") >= 0;
 
-		core.call("core_look", isComparison ? find("after") : 0, isComparison ? find("before") : METRIC_NONE, "",
+		core.call("core_query", isComparison ? find("after") : 0, isComparison ? find("before") : METRIC_NONE, "",
 			new Uint8Array(0), 0, 0, 0);
 		for (const format of Object.keys(FORMATS))
 			result[format] = Buffer.from(core.ask("core_export", format, 1));

@@ -5,13 +5,17 @@ const assert = require("node:assert");
 const fs = require("node:fs");
 const { execFileSync } = require("node:child_process");
 const { runTests } = require("./browser.js");
-const { addFiles, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips, getCrumbs, getFrames,
+const { addFiles, addFilter, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips, getCrumbs, getFrames,
 	getRows, getSum, goToTab, openViewer, press, report, settle } = require("./viewer_page.js");
 
 const equal = assert.deepStrictEqual;
 const STACKWIDE = process.env.STACKWIDE;
-const getNames = (page) => page.evaluate(() => window.stackwide.model.getSources().map((source) => source.name).sort());
-const getZoom = (page) => page.evaluate(() => [window.stackwide.flame.from, window.stackwide.flame.to]);
+const getNames = (page) => page.evaluate(() => window.stackwide.getSources().map((source) => source.name).sort());
+const getZoom = (page) => page.evaluate(() => {
+	const { from, to } = window.stackwide.getFlame();
+
+	return [from, to];
+});
 
 /* ---- folders and pages -------------------------------------------------------------------- */
 
@@ -26,7 +30,7 @@ const opening = {
 		await openViewer(page);
 		await dropFiles(page, ["small.er"]);
 		const { metrics } = report(["small.er"]);
-		const seen = await page.evaluate(() => window.stackwide.model.metrics.map(({ name, unit, total }) => ({ name, unit, total })));
+		const seen = await page.evaluate(() => window.stackwide.getMetrics());
 		const byName = (a, b) => (a.name < b.name ? -1 : 1);
 		equal(await getNames(page), ["small.er"]);
 		equal(seen.sort(byName), metrics.sort(byName));
@@ -73,7 +77,7 @@ const exporting = {
 		await openViewer(page, [], { url: "file://" + path });
 		equal(await getCrumbs(page), ["All", "main"]);
 		equal(await getSum(page), 1000000);
-		equal(await page.evaluate(() => window.stackwide.model.getSources().length), 2);
+		equal(await page.evaluate(() => window.stackwide.getSources().length), 2);
 	},
 	"names, files that are off and those that were removed stay so in the saved page": async (page) => {
 		await openViewer(page, ["perf.txt", "loop.folded", "other.folded"]);
@@ -155,7 +159,7 @@ const outputs = {
 		await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
 		await openViewer(page, ["loop.folded"]);
 		for (const [item, wanted] of [["Copy the name", "g"], ["Copy the stack", "go\nf\ng"], ["Copy as a folded line", "go;f;g"]]) {
-			await clickFrame(page, "g", { button: "right", nth: 0 });
+			await clickFrame(page, "g", { button: "right", nth: 1 });
 			await chooseItem(page, item);
 			equal(await page.evaluate(() => navigator.clipboard.readText()), wanted);
 		}
@@ -176,7 +180,7 @@ const long = {
 	"100,000 rows scroll, and only those in sight are made": async (page) => {
 		await openViewer(page, ["many.folded"]);
 		await goToTab(page, "flat");
-		equal(await page.evaluate(() => window.stackwide.views.flat.table.rows.length), 100000);
+		equal(await page.evaluate(() => window.stackwide.getRows("flat").length), 100000);
 		const seen = await page.evaluate(async () => {
 			const body = document.querySelector("#flat .table-scroll");
 			const most = [0, ""];
@@ -200,7 +204,7 @@ const long = {
 const places = {
 	"another colour or tab leaves the part of the flame that is looked at": async (page) => {
 		await openViewer(page, ["loop.folded"]);
-		await page.evaluate(() => window.stackwide.flame.zoomTo(0.25, 0.5));
+		await page.evaluate(() => window.stackwide.zoom(0.25, 0.5));
 		await settle(page);
 		await clickOn(page, "#colors");
 		await chooseItem(page, "By own share");
@@ -220,7 +224,7 @@ const steps = {
 		const changes = [
 			() => page.selectOption("#metric", "page-faults/count"),
 			() => clickOn(page, "#down"),
-			() => page.evaluate(() => window.stackwide.model.addFilter({ kind: "function", pattern: "main", excludes: true })),
+			() => addFilter(page, { kind: "function", pattern: "main", excludes: true }),
 			async () => {
 				await clickOn(page, "#colors");
 				await page.locator(".menu-item").nth(1).click();

@@ -9,13 +9,7 @@ const [folder, empty] = process.argv.slice(2);
 const file = (name) => folder + "/" + name;
 
 /* Wait until what was asked for is on the screen. */
-const settle = (page) => page.evaluate(async () => {
-	await window.stackwide.model.queue;
-	for (let i = 0; i < 3; i++) {
-		await window.stackwide.model.client.call("formats");
-		await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-	}
-});
+const settle = (page) => page.evaluate(() => window.stackwide.settle());
 
 async function openViewer(page, names = [], { url = "file://" + empty, hash = "" } = {}) {
 	await page.goto(url + hash);
@@ -26,10 +20,10 @@ async function openViewer(page, names = [], { url = "file://" + empty, hash = ""
 }
 
 async function addFiles(page, names) {
-	const before = await page.evaluate(() => window.stackwide.model.sources.length);
+	const before = await page.evaluate(() => window.stackwide.countSources());
 
 	await page.setInputFiles("#file-input", names.map(file));
-	await page.waitForFunction((count) => window.stackwide.model.sources.length >= count &&
+	await page.waitForFunction((count) => window.stackwide.countSources() >= count &&
 		document.getElementById("progress").hidden, before + names.length);
 	await settle(page);
 }
@@ -38,41 +32,26 @@ async function addFiles(page, names) {
 async function dropFiles(page, names, { count = names.length } = {}) {
 	const session = await page.context().newCDPSession(page);
 	const data = { items: [], files: names.map(file), dragOperationsMask: 1 };
-	const before = await page.evaluate(() => window.stackwide.model.sources.length);
+	const before = await page.evaluate(() => window.stackwide.countSources());
 
 	for (const type of ["dragEnter", "dragOver", "drop"])
 		await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
-	await page.waitForFunction((wanted) => window.stackwide.model.sources.length >= wanted &&
+	await page.waitForFunction((wanted) => window.stackwide.countSources() >= wanted &&
 		document.getElementById("progress").hidden, before + count);
 	await settle(page);
 }
 
 /* Frames that are drawn: "name total", row by row from the base, from left to right. */
-const getFrames = (page) => page.evaluate(() => {
-	const { flame, model } = window.stackwide;
-
-	return flame.rows.map((row) => row.map((i) => {
-		const symbol = flame.boxes.symbol(i);
-
-		return (symbol === 0xffffffff ? "all" : model.names.getName(symbol)) + " " + flame.boxes.total(i);
-	}));
-});
+const getFrames = (page) => page.evaluate(() =>
+	window.stackwide.getFlame().rows.map((row) => row.map(({ name, total }) => name + " " + total)));
 
 /* Where a frame is on the screen: the nth of that name, counted from the base. */
 const findFrame = (page, name, nth = 0) => page.evaluate(([wanted, number]) => {
-	const { flame, model } = window.stackwide;
-	const area = flame.area.getBoundingClientRect();
-	const ratio = window.devicePixelRatio;
+	const frame = window.stackwide.getFlame().rows.flat().filter(({ name }) => name === wanted)[number];
 
-	for (let i = 0, seen = 0; i < flame.boxes.length; i++) {
-		const symbol = flame.boxes.symbol(i);
-		const label = symbol === 0xffffffff ? "all" : model.names.getName(symbol);
-
-		if (label === wanted && seen++ === number)
-			return { x: area.left + (flame.boxes.x(i) + flame.boxes.width(i) / 2) / ratio,
-				y: area.top + flame.painter.getY(flame.getScene(), flame.boxes.depth(i)) + 10 };
-	}
-	throw new Error("no frame " + wanted + " is drawn");
+	if (!frame)
+		throw new Error("no frame " + wanted + " is drawn");
+	return { x: frame.x + frame.width / 2, y: frame.y + 10 };
 }, [name, nth]);
 
 async function clickFrame(page, name, { nth = 0, button = "left", shift = false } = {}) {
@@ -105,10 +84,20 @@ const goToTab = (page, tab) => clickOn(page, "#tab-" + tab);
 const getCrumbs = (page) => page.$$eval("#crumbs .crumb", (all) => all.map((crumb) => crumb.textContent));
 const getNumber = (page, selector) => page.$eval(selector, (element) => Number(element.dataset.value));
 const getChips = (page) => page.$$eval(".chip-text", (all) => all.map((chip) => chip.textContent));
+const update = (page, patch) => page.evaluate((wanted) => window.stackwide.update(wanted), patch);
+/* Add a filter to those that are there. */
+const addFilter = (page, filter) => page.evaluate((wanted) => window.stackwide.update({
+	filters: [...window.stackwide.getState().filters, wanted] }), filter);
+
+async function setTheme(page, label) {
+	await clickOn(page, "#theme");
+	await chooseItem(page, label);
+}
+
 /* Cells of the rows of the table that is shown. */
 const getRows = (page) => page.$$eval(".view:not([hidden]) .table-row", (rows) =>
 	rows.map((row) => Array.from(row.children, (cell) => cell.textContent)));
-const getSum = (page) => page.evaluate(() => window.stackwide.model.numbers.sum);
+const getSum = (page) => page.evaluate(() => window.stackwide.getSum());
 
 /* What the command line says of the same files. */
 const report = (names, ...args) => JSON.parse(execFileSync(process.env.STACKWIDE,
@@ -126,5 +115,6 @@ async function download(page, label) {
 	return path;
 }
 
-module.exports = { addFiles, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips,
-	getCrumbs, getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, settle };
+module.exports = { addFiles, addFilter, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips,
+	getCrumbs, getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, setTheme, settle,
+	update };

@@ -3,22 +3,13 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 const { runTests, takeScreenshot } = require("./browser.js");
-const { addFiles, clickOn, download, file, getChips, getNumber, getRows, getSum, goToTab, openViewer, press, report, settle,
-} = require("./viewer_page.js");
+const { addFiles, addFilter, clickOn, download, file, getChips, getNumber, getRows, getSum, goToTab, openViewer, press, report, setTheme, settle,
+	update } = require("./viewer_page.js");
 
 const equal = assert.deepStrictEqual;
-const ROWS = 50;
 
 /* Where the cell of a millisecond is on the screen. */
-const findTime = (page, ms) => page.evaluate(([wanted, rows]) => {
-	const { plot, grid, canvas } = window.stackwide.heatmap;
-	const box = canvas.getBoundingClientRect();
-	const cell = Math.floor(wanted / grid.rowMs);
-	const ratio = window.devicePixelRatio;
-
-	return { x: box.left + (plot.left + (Math.floor(cell / rows) + 0.5) * plot.cell) / ratio,
-		y: box.top + (plot.top + plot.height - (cell % rows + 0.5) * plot.row) / ratio };
-}, [ms, ROWS]);
+const findTime = (page, ms) => page.evaluate((wanted) => window.stackwide.findTime(wanted), ms);
 
 async function hover(page, ms) {
 	const { x, y } = await findTime(page, ms);
@@ -38,7 +29,7 @@ async function drag(page, from, to) {
 const getRange = (page) => page.$eval("#heatmap-range", (one) =>
 	[one.dataset.from, one.dataset.to, one.dataset.value].map(Number));
 const isOffered = (page) => page.isVisible("#tab-time");
-const sumCells = (page) => page.evaluate(() => window.stackwide.heatmap.grid.sum);
+const sumCells = (page) => page.evaluate(() => window.stackwide.getHeatmap().sum);
 
 async function openTime(page, names = ["timed.txt"], options = {}) {
 	await openViewer(page, names, options);
@@ -66,7 +57,7 @@ const tests = {
 	"all cells together are what the command line says": async (page) => {
 		await openTime(page);
 		equal(await sumCells(page), TOTAL);
-		equal(await page.evaluate(() => window.stackwide.heatmap.grid.columns), 12);
+		equal(await page.evaluate(() => window.stackwide.getHeatmap().columns), 12);
 	},
 	"a cell tells its time and its weight": async (page) => {
 		await openTime(page);
@@ -85,7 +76,7 @@ const tests = {
 		await goToTab(page, "threads");
 		equal((await getRows(page)).length, 3);
 		await goToTab(page, "flat");
-		const shown = await page.evaluate(() => window.stackwide.views.flat.table.rows.map((row) =>
+		const shown = await page.evaluate(() => window.stackwide.getRows("flat").map((row) =>
 			[row.name, row.self, row.total]).sort());
 		equal(shown, CUT.functions.map(({ name, self, total }) => [name, self, total]).sort());
 	},
@@ -133,13 +124,10 @@ const tests = {
 	},
 	"the heatmap shows the fragment and the threads that are looked at": async (page) => {
 		await openTime(page);
-		await page.evaluate(() => {
-			const { model } = window.stackwide;
-			return model.update({ fragment: [{ name: "main", isThread: false }, { name: "emit", isThread: false }] });
-		});
+		await update(page, { fragment: [{ name: "main", isThread: false }, { name: "emit", isThread: false }] });
 		await settle(page);
 		equal(await sumCells(page), report(["timed.txt"], "--include", "fragment:main;emit").total);
-		await page.evaluate(() => window.stackwide.model.addFilter({ kind: "thread", pattern: "11", excludes: false }));
+		await addFilter(page, { kind: "thread", pattern: "11", excludes: false });
 		await settle(page);
 		equal(await sumCells(page), report(["timed.txt"], "--include", "fragment:main;emit", "--include", "thread:11").total);
 	},
@@ -158,20 +146,19 @@ const tests = {
 	"recordings of different hours lie over each other": async (page) => {
 		await openTime(page, [], { url: "file://" + file("both.html") });
 		equal(await sumCells(page), report(["timed.txt", "later.txt"]).total);
-		equal(await page.evaluate(() => window.stackwide.heatmap.grid.columns), 12);
+		equal(await page.evaluate(() => window.stackwide.getHeatmap().columns), 12);
 		await goToTab(page, "files");
 		await clickOn(page, ".card:first-child .segments button:has-text('Off')");
 		await goToTab(page, "time");
-		equal(await page.evaluate(() => window.stackwide.heatmap.grid.columns), 3);
+		equal(await page.evaluate(() => window.stackwide.getHeatmap().columns), 3);
 		equal(await sumCells(page), report(["later.txt"]).total);
 	},
 	"it looks well by day and by night": async (page) => {
 		await openTime(page);
 		await drag(page, 2040, 6379);
 		await page.mouse.move(5, 5);
-		for (const theme of ["light", "dark", "contrast"]) {
-			await page.evaluate((wanted) => window.stackwide.setTheme(wanted), theme);
-			await settle(page);
+		for (const [theme, label] of [["light", "Light"], ["dark", "Dark"], ["contrast", "High contrast"]]) {
+			await setTheme(page, label);
 			await takeScreenshot(page, file(`shots/time-${theme}.png`));
 		}
 		equal(fs.readdirSync(file("shots")).length, 3);

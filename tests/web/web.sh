@@ -1,7 +1,7 @@
 # Sourced by the tests of pages: finds Chromium and fetches what drives it.
 #
 # Sets STACKWIDE, scratch (an empty folder) and CHROMIUM. Tests are skipped, by name, where
-# Chromium, node or the pinned npm package cannot be had.
+# Chromium, node or the npm packages, whose versions and sums are in package-lock.json, cannot be had.
 # shellcheck shell=bash
 set -u
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -34,24 +34,9 @@ fetch_modules() {
     ) 9>"$modules/lock"
 }
 
-# fetch_package NAME VERSION: another program's package, once; its folder is left in PACKAGE.
-fetch_package() {
-    local folder
-    folder=$(dirname "$STACKWIDE")/npm/${1##*/}-$2
-    PACKAGE=$folder/node_modules/$1
-    [[ -e $folder/fetched ]] && return
-    mkdir -p "$folder" || return
-    (
-        flock 9 || exit
-        [[ -e $folder/fetched ]] && exit
-        npm install --prefix "$folder" --no-save --no-audit --no-fund --ignore-scripts "$1@$2" >&2 &&
-            touch "$folder/fetched"
-    ) 9>"$folder/lock"
-}
-
-CHROMIUM=$(find_chromium) || skip "there is no Chromium: scripts/install-deps --tests installs it"
-command -v node >/dev/null || skip "there is no node: scripts/install-deps --tests installs it"
-command -v npm >/dev/null || skip "there is no npm: scripts/install-deps --tests installs it"
+CHROMIUM=$(find_chromium) || skip "there is no Chromium (package chromium): scripts/install-deps --tests installs it"
+command -v node >/dev/null || skip "there is no node (package nodejs): scripts/install-deps --tests installs it"
+command -v npm >/dev/null || skip "there is no npm (package npm): scripts/install-deps --tests installs it"
 fetch_modules || skip "the npm packages of tests/web/package.json could not be fetched"
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT

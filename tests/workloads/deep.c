@@ -6,7 +6,7 @@ static volatile int num_returns;
 
 static __attribute__((noinline)) void level_65(void)
 {
-	spin_wall_ns(duration_ns);
+	spin_cpu_ns(duration_ns);
 	num_returns++;
 }
 

@@ -30,7 +30,7 @@ static __attribute__((noinline)) void go_down(int depth)
 	else if (num_turns)
 		spin_turns();
 	else
-		spin_wall_ns(duration_ns);
+		spin_cpu_ns(duration_ns);
 	__asm__ volatile("" ::"r"(room) : "memory");
 	num_returns++;
 }

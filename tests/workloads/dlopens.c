@@ -27,13 +27,13 @@ static __attribute__((noinline)) int run_plugin(const char *folder, const char *
 
 int main(int argc, char **argv)
 {
-	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 	char self[PATH_MAX] = "";
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
 	dirname(self);
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns)
+	while (read_cpu_ns() < end_ns)
 		if (run_plugin(self, "plugin_a.so", "plugin_a_burn") != 0 ||
 		    run_plugin(self, "plugin_b.so", "plugin_b_burn") != 0)
 			return 1;

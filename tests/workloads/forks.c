@@ -7,12 +7,12 @@
 
 static __attribute__((noinline)) void parent_burn(uint64_t duration_ns)
 {
-	spin_wall_ns(duration_ns);
+	spin_cpu_ns(duration_ns);
 }
 
 static __attribute__((noinline)) void child_burn(uint64_t duration_ns)
 {
-	spin_wall_ns(duration_ns);
+	spin_cpu_ns(duration_ns);
 }
 
 static __attribute__((noinline)) void sleeper_nap(uint64_t duration_ns)

@@ -6,30 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "generated_code.h"
 #include "spin.h"
-
-/* A function that counts its argument down to 0, with a frame. */
-#if defined(__x86_64__)
-static const unsigned char code[] = {
-	0x55,             /* push %rbp */
-	0x48, 0x89, 0xe5, /* mov %rsp, %rbp */
-	0x48, 0xff, 0xcf, /* 1: dec %rdi */
-	0x75, 0xfb,       /* jne 1b */
-	0x5d,             /* pop %rbp */
-	0xc3,             /* ret */
-};
-#elif defined(__aarch64__)
-static const unsigned char code[] = {
-	0xfd, 0x7b, 0xbf, 0xa9, /* stp x29, x30, [sp, #-16]! */
-	0xfd, 0x03, 0x00, 0x91, /* mov x29, sp */
-	0x00, 0x04, 0x00, 0xf1, /* 1: subs x0, x0, #1 */
-	0xe1, 0xff, 0xff, 0x54, /* b.ne 1b */
-	0xfd, 0x7b, 0xc1, 0xa8, /* ldp x29, x30, [sp], #16 */
-	0xc0, 0x03, 0x5f, 0xd6, /* ret */
-};
-#else
-static const unsigned char code[1];
-#endif
 
 #define SPACING 4096
 
@@ -49,7 +27,7 @@ static __attribute__((noinline)) void run_code(const unsigned char *start, uint6
 {
 	void (*count_down)(long) = (void (*)(long))(uintptr_t)start;
 
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns)
+	while (read_cpu_ns() < end_ns)
 		count_down(100000);
 }
 
@@ -57,7 +35,7 @@ int main(int argc, char **argv)
 {
 	uint64_t duration_ns = read_duration_ns(argc, argv, 1, 1);
 	uint64_t delay_ns = read_duration_ns(argc, argv, 2, 0);
-	uint64_t start_ns = read_clock_ns(CLOCK_MONOTONIC);
+	uint64_t start_ns = read_cpu_ns();
 	unsigned char *memory;
 
 	if (sizeof(code) == 1)

@@ -61,7 +61,7 @@ static void make(ucontext_t *context, char *stack, void (*run)(int), int number)
 
 static void *run_pairs(void *first)
 {
-	for (int number = *(int *)first; read_clock_ns(CLOCK_MONOTONIC) < end_ns; number++) {
+	for (int number = *(int *)first; read_cpu_ns() < end_ns; number++) {
 		struct pair *pair = &pairs[number % NUM_PAIRS];
 
 		if (pthread_mutex_trylock(&pair->is_running))
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 	int first[2] = {0, 1};
 	pthread_t thread;
 
-	end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 	for (int number = 0; number < NUM_PAIRS; number++) {
 		struct pair *pair = &pairs[number];
 

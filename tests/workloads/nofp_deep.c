@@ -54,9 +54,10 @@ LEVEL(64, 65)
 
 int main(int argc, char **argv)
 {
-	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns)
-		level_00();
+	while (read_cpu_ns() < end_ns)
+		for (int turn = 0; turn < 100; turn++)
+			level_00();
 	return num_returns == 0;
 }

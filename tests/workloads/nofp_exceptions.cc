@@ -45,10 +45,11 @@ __attribute__((noinline)) static int catch_it()
 
 int main(int argc, char **argv)
 {
-	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 	int num_caught = 0;
 
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns)
-		num_caught += catch_it();
+	while (read_cpu_ns() < end_ns)
+		for (int turn = 0; turn < 10; turn++)
+			num_caught += catch_it();
 	return num_caught == 0;
 }

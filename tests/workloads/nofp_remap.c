@@ -35,13 +35,13 @@ static __attribute__((noinline)) int remap_text(char *start, size_t size)
 
 int main(int argc, char **argv)
 {
-	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 	uintptr_t start = (uintptr_t)burn_down & ~4095ul;
 	uintptr_t end = ((uintptr_t)etext + 4095) & ~4095ul;
 
 	if (remap_text((char *)start, end - start))
 		return 1;
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns)
+	while (read_cpu_ns() < end_ns)
 		burn_down(8);
 	return num_returns == 0;
 }

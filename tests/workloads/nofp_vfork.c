@@ -40,9 +40,9 @@ static __attribute__((noinline)) void start_idle_child(void)
 
 int main(int argc, char **argv)
 {
-	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+	while (read_cpu_ns() < end_ns) {
 		start_child();
 		for (int i = 0; i < 60; i++)
 			start_idle_child();

@@ -5,5 +5,5 @@ void plugin_a_burn(void);
 
 void plugin_a_burn(void)
 {
-	spin_wall_ns(100 * NS_PER_MS);
+	spin_cpu_ns(100 * NS_PER_MS);
 }

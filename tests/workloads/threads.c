@@ -9,7 +9,7 @@ static uint64_t duration_ns;
 #define DEFINE_WORK(letter)                                       \
 	static __attribute__((noinline)) void work_##letter(void) \
 	{                                                         \
-		spin_wall_ns(duration_ns);                        \
+		spin_cpu_ns(duration_ns);                         \
 	}
 
 DEFINE_WORK(a)

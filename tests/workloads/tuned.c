@@ -6,23 +6,12 @@
 
 #define TURN_NS (NS_PER_MS / 2)
 
-/*
- * Turns are small, and of random length: equal ones would go in step with the sampler. What a turn
- * used too much is taken off the next one.
- */
-static inline __attribute__((always_inline)) void take_turn(double *owed_ns, double mean_ns)
-{
-	*owed_ns += mean_ns * 2 * drand48();
-	if (*owed_ns > 0)
-		*owed_ns -= (double)spin_cpu_ns((uint64_t)*owed_ns);
-}
-
 #define DEFINE_STEADY(name)                              \
 	static __attribute__((noinline)) void name(void) \
 	{                                                \
 		static double owed_ns;                   \
                                                          \
-		take_turn(&owed_ns, TURN_NS);            \
+		spin_turn(&owed_ns, TURN_NS);            \
 	}
 
 DEFINE_STEADY(steady_a)
@@ -42,7 +31,7 @@ static __attribute__((noinline)) void tuned(double factor)
 {
 	static double owed_ns;
 
-	take_turn(&owed_ns, factor * TURN_NS);
+	spin_turn(&owed_ns, factor * TURN_NS);
 }
 
 int main(int argc, char **argv)
@@ -51,10 +40,10 @@ int main(int argc, char **argv)
 		steady_a, steady_b, steady_c, steady_d, steady_e, steady_f,
 		steady_g, steady_h, steady_i, steady_j, steady_k, steady_l,
 	};
-	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
 	double factor = argc > 2 ? atof(argv[2]) : 1;
 
-	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+	while (read_cpu_ns() < end_ns) {
 		for (size_t i = 0; i < sizeof(steady) / sizeof(steady[0]); i++)
 			steady[i]();
 		tuned(factor);

@@ -1,22 +1,33 @@
 /*
- * The pages that async-profiler writes. Flame graphs are a script of calls, one frame each, callers
- * before what they call.
+ * The HTML pages that async-profiler writes, of three kinds: flame graphs, call trees, heat maps.
+ * None is a data format; each is a program that draws itself, and what we read are the lines of it
+ * that hold data. So a new version of async-profiler may need new code here. Pages have no version
+ * number: it is recognized by parts of the script.
  *
- * Version 2 gives everything:    f(level, left, width, type, 'title')
- * From version 3 on titles stand in a table, each written as what it shares with the one before
- * and the rest, and numbers count from the last frame:
+ * Flame graphs are a script of function calls, one a frame, callers before callees:
  *
- *	f(key, level, left, width)    n(key, width) the next sibling    u(key, width) a first child
+ *	version 1    SVG, which formats/svg reads
+ *	version 2    f(level, left, width, type, 'title')
+ *	version 3    const cpool = ['main', …];
+ *	             f(key, level, left, width)    n(key, width)    u(key, width)
  *
- * where the key is the title's number times 8 and the type of the frame. A width left out is the
- * last one. What the writer has pruned is a gap, and stays with the caller.
+ * From version 3 on, titles stand in a table, each as the length of the prefix that it shares with
+ * the one before, and the rest. The key is the number of the title times 8, plus the type of the
+ * frame. f() is absolute, n() the next sibling of the last frame, u() its first child; a width that
+ * is left out is that of the last frame.
+ *
+ * Type numbers changed their meaning in version 2.8; only the number of colours in the page tells.
+ *
+ * The writer leaves out frames below a minimum width. They are gaps among the callees, and their
+ * weight stays with the caller.
  *
  * Up to version 3 `reverse = true` says that stacks begin with the innermost frame. From version 4
- * on there is only `inverted`, which is also true for a page that is just drawn upside down; then
+ * on there is only `inverted`, which is also true for a page that is just drawn upside down. Then
  * the outermost frames decide: if most of the weight is in functions that threads start with, the
  * stacks are not reversed.
  *
- * Call trees are nested lists, with the same numbers (read_tree.h).
+ * Call trees are nested lists with the same numbers (read_tree.c). Heat maps are compressed
+ * (read_heatmap.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -26,8 +37,8 @@
 #include "formats/async_profiler/read_titles.h"
 #include "formats/async_profiler/read_tree.h"
 #include "formats/format.h"
-#include "formats/piece.h"
 #include "formats/reader.h"
+#include "formats/slice.h"
 #include "formats/xml_scanner.h"
 
 #define DETECTION_BYTES 65536
@@ -39,7 +50,7 @@
 #define NO_NODE UINT32_MAX
 #define NO_NAME UINT32_MAX
 
-/* What a page holds, by a piece of its script or markup. */
+/* Parts of the script or markup that only pages of this version and kind have. */
 static const char version_2[] = "function f(level, left, width, type, title";
 static const char version_3[] = "function unpack(cpool)";
 static const char tree[] = "<title>Tree view</title>";
@@ -64,47 +75,50 @@ struct async_profiler_reader {
 	bool is_inverted;
 	bool has_deltas;
 	bool is_tree;
-	uint32_t tree_level; /* of the list that the page is in; 0: before the first */
-	uint64_t self;       /* of the last frame in a tree */
-	unsigned int num_colors;
-	uint64_t level; /* of the last frame */
+	uint32_t tree_level;     /* of the list that the page is in; 0: before the first */
+	uint64_t self;           /* of the last frame in a tree */
+	unsigned int num_colors; /* that the page declares, one for each type of frames */
+	uint64_t level;          /* of the last frame, which n() and u() count from */
 	uint64_t width;
 	struct async_profiler_titles titles;
 	ARRAY(struct async_profiler_node) nodes;
 	ARRAY(uint32_t) path; /* the last node of every level */
-	struct piece units;
+	struct slice units;
 	uint32_t metric;
 	uint32_t thread; /* of stacks that name none */
 	uint64_t num_steps;
 };
 
-static bool take_line(struct async_profiler_reader *reader, struct piece *ret)
+static bool take_line(struct async_profiler_reader *reader, struct slice *ret)
 {
 	if (!lines_take(&reader->lines, ret))
 		return false;
-	*ret = piece_trim(*ret);
+	*ret = slice_trim(*ret);
 	return true;
 }
 
 static int read_titles(struct async_profiler_reader *reader)
 {
-	struct piece line;
-	int err = 0;
+	struct slice line;
+	int err;
 
-	while (!err && take_line(reader, &line) && !piece_starts_with(line, "]"))
-		if (line.length) {
-			err = async_profiler_titles_add(&reader->titles, line.start, line.length);
-			if (err == -EINVAL)
-				err = reader_skip_line(reader->import, reader->lines.number,
-						       "expected a title in quotes");
-		}
-	return err;
+	while (take_line(reader, &line) && !slice_starts_with(line, "]")) {
+		if (!line.length)
+			continue;
+		err = async_profiler_titles_add(&reader->titles, line.start, line.length);
+		if (err == -EINVAL)
+			err = reader_skip_line(reader->import, reader->lines.number,
+					       "expected a title in quotes");
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* ---- frames ---- */
 
-/* The numbers in a call's brackets; fewer than MAX_ARGUMENTS leave the others 0. */
-static bool parse_arguments(struct piece rest, uint64_t *arguments, size_t *ret_count)
+/* The numbers in a call's parentheses; arguments that are left out stay 0. */
+static bool parse_arguments(struct slice rest, uint64_t *arguments, size_t *ret_count)
 {
 	*ret_count = 0;
 	while (rest.length && *ret_count < MAX_ARGUMENTS) {
@@ -126,6 +140,7 @@ static bool parse_arguments(struct piece rest, uint64_t *arguments, size_t *ret_
 	return false;
 }
 
+/* Frames come in preorder: the caller is the last frame of the level above. */
 static int add_node(struct async_profiler_reader *reader, struct async_profiler_node node)
 {
 	struct async_profiler_node *added;
@@ -151,10 +166,10 @@ static int add_node(struct async_profiler_reader *reader, struct async_profiler_
 }
 
 /* f(level,left,width,type,'title') */
-static int read_plain_frame(struct async_profiler_reader *reader, struct piece line)
+static int read_plain_frame(struct async_profiler_reader *reader, struct slice line)
 {
 	const char *quote = memchr(line.start, '\'', line.length);
-	struct piece rest = {quote, quote ? (size_t)(line.start + line.length - quote) : 0};
+	struct slice rest = {quote, quote ? (size_t)(line.start + line.length - quote) : 0};
 	struct text title = {0};
 	char numbers[100];
 	size_t length = quote ? (size_t)(quote - line.start) - 2 : 0;
@@ -167,7 +182,7 @@ static int read_plain_frame(struct async_profiler_reader *reader, struct piece l
 		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
 	memcpy(numbers, line.start + 2, length);
 	numbers[length - 1] = ')'; /* in place of the comma */
-	if (!parse_arguments((struct piece){numbers, length}, arguments, &count) || count != 4 ||
+	if (!parse_arguments((struct slice){numbers, length}, arguments, &count) || count != 4 ||
 	    arguments[0] > UINT32_MAX ||
 	    !async_profiler_take_string(rest.start, rest.length, false, &title)) {
 		text_release(&title);
@@ -181,12 +196,14 @@ static int read_plain_frame(struct async_profiler_reader *reader, struct piece l
 						    title.length ? title.data : "", title.length,
 						    &node.name);
 	text_release(&title);
-	return err ? err : add_node(reader, node);
+	if (err)
+		return err;
+	return add_node(reader, node);
 }
 
-static int read_frame(struct async_profiler_reader *reader, struct piece line)
+static int read_frame(struct async_profiler_reader *reader, struct slice line)
 {
-	struct piece rest = {line.start + 2, line.length - 2};
+	struct slice rest = {line.start + 2, line.length - 2};
 	uint64_t arguments[MAX_ARGUMENTS] = {0};
 	struct async_profiler_node node = {0};
 	uint64_t level = reader->level;
@@ -218,7 +235,7 @@ static int read_frame(struct async_profiler_reader *reader, struct piece line)
 	return add_node(reader, node);
 }
 
-static bool is_frame(struct piece line)
+static bool is_frame(struct slice line)
 {
 	return line.length > 3 && line.start[1] == '(' &&
 	       (line.start[0] == 'f' || line.start[0] == 'u' || line.start[0] == 'n') &&
@@ -226,14 +243,14 @@ static bool is_frame(struct piece line)
 }
 
 /* const units = 'samples'; */
-static struct piece find_quoted(struct piece line)
+static struct slice find_quoted(struct slice line)
 {
 	const char *start = memchr(line.start, '\'', line.length);
 	const char *end = memrchr(line.start, '\'', line.length);
 
 	if (!start || end <= start)
-		return (struct piece){line.start, 0};
-	return (struct piece){start + 1, (size_t)(end - start) - 1};
+		return (struct slice){line.start, 0};
+	return (struct slice){start + 1, (size_t)(end - start) - 1};
 }
 
 /* ---- call trees ---- */
@@ -243,7 +260,9 @@ static int add_tree_root(struct async_profiler_reader *reader, uint64_t total)
 	struct async_profiler_node node = {.width = total};
 	int err = profile_add_string(reader->import->profile, "all", &node.name);
 
-	return err ? err : add_node(reader, node);
+	if (err)
+		return err;
+	return add_node(reader, node);
 }
 
 static int add_tree_frame(struct async_profiler_reader *reader,
@@ -251,22 +270,27 @@ static int add_tree_frame(struct async_profiler_reader *reader,
 {
 	struct async_profiler_node node = {
 		.level = reader->tree_level, .type = frame->type, .width = frame->total};
-	struct text name = {0};
-	int err = reader->nodes.length ? 0 : add_tree_root(reader, 0);
+	_cleanup_(text_release) struct text name = {0};
+	int err;
 
+	if (!reader->nodes.length) {
+		err = add_tree_root(reader, 0);
+		if (err)
+			return err;
+	}
 	xml_decode(&name, (struct xml_slice){frame->name.start, frame->name.length});
 	if (name.failed)
-		err = -ENOMEM;
-	if (!err)
-		err = profile_add_frame_name(reader->import->profile, name.data ? name.data : "",
-					     name.length, &node.name);
-	text_release(&name);
+		return -ENOMEM;
+	err = profile_add_frame_name(reader->import->profile, name.data ? name.data : "",
+				     name.length, &node.name);
+	if (err)
+		return err;
 	reader->is_reversed = !frame->has_self;
 	reader->self = frame->self;
-	return err ? err : add_node(reader, node);
+	return add_node(reader, node);
 }
 
-/* "<li>..." stands for all that the frame above it calls. */
+/* "<li>..." stands in place of all callees of the frame above it: the tree is cut at a depth. */
 static void count_pruned(struct async_profiler_reader *reader)
 {
 	size_t count = reader->nodes.length;
@@ -276,61 +300,61 @@ static void count_pruned(struct async_profiler_reader *reader)
 		reader->import->counts.pruned_weight += total - reader->self;
 }
 
-static int read_tree_line(struct async_profiler_reader *reader, struct piece line)
+static int read_tree_line(struct async_profiler_reader *reader, struct slice line)
 {
 	struct async_profiler_tree_frame frame;
 	uint64_t total;
 
-	if (piece_starts_with(line, "<ul")) {
+	if (slice_starts_with(line, "<ul")) {
 		reader->tree_level++;
-	} else if (piece_starts_with(line, "</ul>")) {
+	} else if (slice_starts_with(line, "</ul>")) {
 		reader->tree_level -= reader->tree_level > 0;
-	} else if (piece_starts_with(line, "<li>...")) {
+	} else if (slice_starts_with(line, "<li>...")) {
 		count_pruned(reader);
-	} else if (piece_starts_with(line, "<li>") || piece_starts_with(line, "<li ")) {
+	} else if (slice_starts_with(line, "<li>") || slice_starts_with(line, "<li ")) {
 		if (async_profiler_tree_parse_frame(line, &frame))
 			return add_tree_frame(reader, &frame);
 		return reader_skip_line(reader->import, reader->lines.number, "expected a frame");
 	} else if (!reader->nodes.length &&
 		   async_profiler_tree_parse_total(line, &reader->units, &total)) {
 		return add_tree_root(reader, total);
-	} else if (line.length > 4 && piece_starts_with(line, ".t") &&
-		   piece_starts_with((struct piece){line.start + 3, line.length - 3}, " {")) {
+	} else if (line.length > 4 && slice_starts_with(line, ".t") &&
+		   slice_starts_with((struct slice){line.start + 3, line.length - 3}, " {")) {
 		reader->num_colors++;
 	}
 	return 0;
 }
 
-static int read_line(struct async_profiler_reader *reader, struct piece line)
+static int read_line(struct async_profiler_reader *reader, struct slice line)
 {
 	if (reader->is_tree)
 		return read_tree_line(reader, line);
 	if (is_frame(line))
 		return reader->has_table ? read_frame(reader, line)
 					 : read_plain_frame(reader, line);
-	if (piece_starts_with(line, "const cpool = [")) {
+	if (slice_starts_with(line, "const cpool = [")) {
 		reader->has_table = true;
 		return read_titles(reader);
 	}
-	if (piece_starts_with(line, "[0x"))
+	if (slice_starts_with(line, "[0x"))
 		reader->num_colors++;
-	else if (piece_starts_with(line, "d="))
+	else if (slice_starts_with(line, "d="))
 		reader->has_deltas = true;
-	else if (piece_starts_with(line, "var reverse = true") ||
-		 piece_starts_with(line, "let reverse = true"))
+	else if (slice_starts_with(line, "var reverse = true") ||
+		 slice_starts_with(line, "let reverse = true"))
 		reader->is_reversed = true;
-	else if (piece_starts_with(line, "let inverted = true"))
+	else if (slice_starts_with(line, "let inverted = true"))
 		reader->is_inverted = true;
-	else if (piece_starts_with(line, "const units = "))
+	else if (slice_starts_with(line, "const units = "))
 		reader->units = find_quoted(line);
-	else if (piece_starts_with(line, tree))
+	else if (slice_starts_with(line, tree))
 		reader->is_tree = true;
 	return 0;
 }
 
 /* ---- stacks ---- */
 
-/* By the number of colors, which is how the page itself tells them. */
+/* The type by today's numbers. Before version 2.8 there were five types, and five colours. */
 static unsigned int get_type(const struct async_profiler_reader *reader, unsigned int type)
 {
 	/* Java, inlined, kernel, C++, native; Java was compiled or not. */
@@ -348,24 +372,27 @@ static int add_frame(struct async_profiler_reader *reader, const struct async_pr
 	uint32_t location;
 	int err = async_profiler_set_kind(profile, get_type(reader, node->type), &frame);
 
-	if (!err)
-		err = profile_add_frame_location(profile, &frame, &location);
-	return err ? err : profile_add_stack(profile, *stack, location, stack);
+	if (err)
+		return err;
+	err = profile_add_frame_location(profile, &frame, &location);
+	if (err)
+		return err;
+	return profile_add_stack(profile, *stack, location, stack);
 }
 
 static bool parse_thread(const struct async_profiler_reader *reader,
-			 const struct async_profiler_node *node, struct piece *ret_comm,
+			 const struct async_profiler_node *node, struct slice *ret_comm,
 			 uint32_t *ret_tid)
 {
 	const struct profile *profile = reader->import->profile;
-	struct piece name = {profile_get_string(profile, node->name),
+	struct slice name = {profile_get_string(profile, node->name),
 			     profile_get_string_length(profile, node->name)};
 
 	return node->level == 1 && async_profiler_parse_thread(name, ret_comm, ret_tid);
 }
 
 static int add_thread(struct async_profiler_reader *reader, struct async_profiler_node *node,
-		      struct piece comm, uint32_t tid)
+		      struct slice comm, uint32_t tid)
 {
 	struct profile *profile = reader->import->profile;
 	struct thread thread = {.source = reader->import->source, .tid = tid};
@@ -373,14 +400,19 @@ static int add_thread(struct async_profiler_reader *reader, struct async_profile
 				   &thread.comm);
 
 	thread.process = profile_get_thread(profile, reader->thread)->process;
-	return err ? err : profile_add_thread(profile, &thread, &node->thread);
+	if (err)
+		return err;
+	return profile_add_thread(profile, &thread, &node->thread);
 }
 
-/* What a node inherits, and its own frame where that comes after its parent's. */
+/*
+ * A node's thread and stack. With reversed stacks a node has no stack of its own yet: its frames are
+ * added from the innermost one on, in make_reversed_stack().
+ */
 static int place_node(struct async_profiler_reader *reader, struct async_profiler_node *node)
 {
 	const struct async_profiler_node *parent = NULL;
-	struct piece comm;
+	struct slice comm;
 	uint32_t tid;
 
 	if (node->level)
@@ -395,28 +427,31 @@ static int place_node(struct async_profiler_reader *reader, struct async_profile
 }
 
 /*
- * The stack of a node whose stack leads from it to the first level. Such stacks share nothing that
- * the page shows, so a small page could hold any number of levels.
+ * The stack of a node in a reversed graph: its own frame is the outermost, that of level 1 the leaf.
+ * In the page stacks share their leaves, in the profile their callers: what is one node there is as
+ * many stacks here as it is deep, and a small page could make any number of them.
  */
 static int make_reversed_stack(struct async_profiler_reader *reader,
 			       const struct async_profiler_node *node, uint32_t *stack)
 {
 	const struct async_profiler_node *nodes = reader->nodes.items;
 	uint64_t max_stacks = MAX_REVERSED_STACKS + reader->import->size / 8;
-	struct piece comm;
+	struct slice comm;
 	uint32_t tid;
-	int err = 0;
+	int err;
 
-	for (const struct async_profiler_node *at = node; !err && at->level;
-	     at = &nodes[at->parent]) {
+	for (const struct async_profiler_node *at = node; at->level; at = &nodes[at->parent]) {
 		if (++reader->num_steps > MAX_REVERSED_STEPS ||
 		    profile_count_stacks(reader->import->profile) > max_stacks)
 			return import_fail_line(reader->import, reader->lines.number,
 						"the reversed stacks are too many and too deep");
-		if (!parse_thread(reader, at, &comm, &tid))
+		if (!parse_thread(reader, at, &comm, &tid)) {
 			err = add_frame(reader, at, stack);
+			if (err)
+				return err;
+		}
 	}
-	return err;
+	return 0;
 }
 
 static int add_sample(struct async_profiler_reader *reader, struct async_profiler_node *node)
@@ -426,7 +461,7 @@ static int add_sample(struct async_profiler_reader *reader, struct async_profile
 
 	if (err || node->children >= node->width)
 		return err;
-	/* What is not in any frame was pruned. */
+	/* Weight of the root that no frame covers was in frames too narrow to be drawn. */
 	if (!node->level) {
 		reader->import->counts.pruned_weight += node->width - node->children;
 		err = add_frame(reader, node, &stack);
@@ -457,12 +492,12 @@ static bool is_thread_start(const char *name)
 	return string_ends_with(name, ".main");
 }
 
-/* Whether most of the weight is in outermost frames that threads start with. */
+/* Whether at least half of the weight is in outermost frames that threads start with. */
 static bool begins_with_thread_starts(const struct async_profiler_reader *reader)
 {
 	uint64_t known = 0;
 	uint64_t all = 0;
-	struct piece comm;
+	struct slice comm;
 	uint32_t tid;
 
 	for (size_t i = 1; i < reader->nodes.length; i++) {
@@ -486,13 +521,13 @@ static void decide_direction(struct async_profiler_reader *reader)
 		return;
 	reader->is_reversed = !begins_with_thread_starts(reader);
 	import_warn(reader->import,
-		    "the file does not tell whether its stacks are reversed; they are taken as %s",
+		    "the file does not say whether its stacks are reversed; they are taken as %s",
 		    reader->is_reversed ? "reversed" : "drawn upside down only");
 }
 
 static int add_metric(struct async_profiler_reader *reader)
 {
-	/* A tree has a counter where a flame graph says nothing, of time or bytes for example. */
+	/* A call tree says "counter" for whatever its values are, where a flame graph has a unit. */
 	static const char *const metrics[][3] = {
 		{"ns", "time", "nanoseconds"},
 		{"bytes", "bytes", "bytes"},
@@ -502,7 +537,7 @@ static int add_metric(struct async_profiler_reader *reader)
 	const char *const *metric = samples;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(metrics); i++)
-		if (piece_equals(reader->units, metrics[i][0]))
+		if (slice_equals(reader->units, metrics[i][0]))
 			metric = metrics[i];
 	return profile_add_metric(reader->import->profile, metric[1], metric[2], &reader->metric);
 }
@@ -511,14 +546,20 @@ static int add_samples(struct async_profiler_reader *reader)
 {
 	int err = add_metric(reader);
 
+	if (err)
+		return err;
 	/* A tree that does not tell the total of all. */
 	if (reader->is_tree && reader->nodes.items[0].width < reader->nodes.items[0].children)
 		reader->nodes.items[0].width = reader->nodes.items[0].children;
-	if (!err)
-		err = reader_add_nameless_thread(reader->import, &reader->thread);
+	err = reader_add_anonymous_thread(reader->import, &reader->thread);
+	if (err)
+		return err;
 	decide_direction(reader);
-	for (uint32_t id = 0; !err && id < reader->nodes.length; id++)
+	for (uint32_t id = 0; id < reader->nodes.length; id++) {
 		err = add_sample(reader, &reader->nodes.items[id]);
+		if (err)
+			return err;
+	}
 	if (reader->is_tree && reader->import->counts.pruned_weight)
 		import_warn(
 			reader->import,
@@ -526,26 +567,29 @@ static int add_samples(struct async_profiler_reader *reader)
 			"for the callers of these",
 			100.0 * (double)reader->import->counts.pruned_weight /
 				(double)reader->nodes.items[0].width);
-	if (!err && reader->has_deltas)
+	if (reader->has_deltas)
 		import_warn(reader->import, "the differences in the file are left out");
-	return err;
+	return 0;
 }
 
 static int read_page(struct async_profiler_reader *reader)
 {
 	struct import *import = reader->import;
-	struct piece page = {reader->lines.next, import->size};
-	struct piece line;
+	struct slice page = {reader->lines.next, import->size};
+	struct slice line;
 	int err = 0;
 
-	if (piece_contains(page, ASYNC_PROFILER_HEATMAP_MARK))
+	if (slice_contains(page, ASYNC_PROFILER_HEATMAP_MARK))
 		return async_profiler_read_heatmap(import);
-	while (!err && take_line(reader, &line))
+	while (take_line(reader, &line)) {
 		err = read_line(reader, line);
-	if (!err && !reader->nodes.length)
-		err = import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
-				       "expected a flame graph of async-profiler");
-	return err ? err : add_samples(reader);
+		if (err)
+			return err;
+	}
+	if (!reader->nodes.length)
+		return import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
+					"expected a flame graph of async-profiler");
+	return add_samples(reader);
 }
 
 static int read_async_profiler(struct import *import)
@@ -562,13 +606,13 @@ static int read_async_profiler(struct import *import)
 
 static enum detection detect(const uint8_t *data, size_t size)
 {
-	struct piece page = {(const char *)data, size < DETECTION_BYTES ? size : DETECTION_BYTES};
+	struct slice page = {(const char *)data, size < DETECTION_BYTES ? size : DETECTION_BYTES};
 
-	if (!piece_contains(page, "<html"))
+	if (!slice_contains(page, "<html"))
 		return DETECTED_NOT;
-	return piece_contains(page, version_2) || piece_contains(page, version_3) ||
-			       piece_contains(page, tree_script) ||
-			       piece_contains(page, ASYNC_PROFILER_HEATMAP_MARK)
+	return slice_contains(page, version_2) || slice_contains(page, version_3) ||
+			       slice_contains(page, tree_script) ||
+			       slice_contains(page, ASYNC_PROFILER_HEATMAP_MARK)
 		       ? DETECTED_SURE
 		       : DETECTED_NOT;
 }

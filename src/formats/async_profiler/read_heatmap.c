@@ -1,18 +1,23 @@
 /*
- * The heat maps of async-profiler: every sample with its stack, in steps of 20 ms.
+ * The heat maps of async-profiler (version 4 on): every sample with its stack, in steps of 20 ms.
  *
  * Two texts of digits (unpack.h) and a list of strings hold all:
  *
  *   methods     class and name, as numbers of strings; position in the bytecode, line, type
- *   executions  methods that stacks begin with · how many samples each step has, as a code ·
- *               pieces of stacks, each another piece and one method more, callers first ·
- *               the pieces of every sample, one after the other; the numbers of all this
+ *   executions  the methods that stacks begin with
+ *               how many samples each step of 20 ms has, in a Huffman code
+ *               synonyms, then chunks: each another chunk and one method more, callers first
+ *               synonyms, then the chunks of all samples, one after the other
+ *               at the very end: how many of each there are
  *
- * A piece that begins with the first method of a stack begins the next sample. Pieces that are used
- * often have short numbers of their own, before all others.
+ * This is LZ78, the idea behind compress(1), with methods in place of bytes: a sample is
+ * a few chunks, each of which was seen before as a whole. There is no mark between samples. A chunk
+ * that begins with the first method of a stack begins the next sample. Synonyms are short numbers
+ * for the chunks that are used most, and come before all others.
  *
- * Pieces share what they have in common, so that a small page can hold huge stacks: what is
- * unfolded is limited.
+ * As chunks nest, a page of a megabyte can hold stacks of any size: what is unfolded is limited.
+ *
+ * Source: async-profiler, one.heatmap and the script of its page.
  */
 #include "formats/async_profiler/read_heatmap.h"
 
@@ -22,6 +27,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "formats/async_profiler/unpack.h"
 #include "formats/reader.h"
 #include "timeline/timeline.h"
@@ -33,27 +39,28 @@
 #define NUM_COUNTS      5
 
 /* More than any real page has. */
-#define MAX_SYNONYMS    65536
-#define MAX_PIECE_DEPTH 65536
-#define MAX_STEPS       100000000
-#define MAX_STACKS      1500000
-#define MAX_KNOWN       1000000
+#define MAX_SYNONYMS      65536
+#define MAX_SLICE_NESTING 65536
+#define MAX_STEPS         100000000
+#define MAX_STACKS        1500000
+#define MAX_KNOWN         1000000
 
-#define AT_START UINT32_MAX /* before the first piece of a stack */
-#define STARTS   (1u << 31) /* in a piece's method: the piece begins a stack */
+#define AT_START UINT32_MAX /* before the first chunk of a stack */
+#define STARTS   (1u << 31) /* in a chunk's method: the chunk begins a stack */
 
-struct piece_of_stack {
+struct stack_slice {
 	uint32_t parent; /* 0: begins with the method */
 	uint32_t method; /* from 1; with STARTS */
 };
 
-/* What a piece makes of the stack before it. */
-struct known {
-	uint32_t before;
-	uint32_t piece;
-	uint32_t stack;
+/* A stack, one chunk, and the stack with the chunk on it: most samples repeat known steps. */
+struct heatmap_step {
+	uint32_t before; /* the stack; AT_START: the sample begins */
+	uint32_t slice;
+	uint32_t stack; /* with the chunk */
 	uint32_t thread;
 };
+INTERN_TABLE(heatmap_step_table, struct heatmap_step, before, slice);
 
 struct sample_in_work {
 	uint32_t stack;
@@ -65,13 +72,12 @@ struct async_profiler_heatmap_reader {
 	struct import *import;
 	struct async_profiler_methods methods;
 	ARRAY(uint32_t) synonyms;
-	ARRAY(struct piece_of_stack) pieces;
+	ARRAY(struct stack_slice) slices;
 	ARRAY(uint32_t) path;
-	ARRAY(struct known) known;
-	struct hash_index known_index;
+	struct heatmap_step_table known;
 	struct async_profiler_packed data;
 	struct async_profiler_code steps;
-	uint32_t num_pieces, num_steps, num_chunks, num_samples;
+	uint32_t num_slices, num_steps, num_chunks, num_samples;
 	uint64_t start_ms;
 	uint64_t step;         /* the next one */
 	uint32_t left_in_step; /* samples */
@@ -94,10 +100,10 @@ static int fail_here(const struct async_profiler_heatmap_reader *reader, const c
 
 /* ---- executions ---- */
 
-/* The last digits say how much there is. */
+/* They are the last digits, as the writer knows them only after all else. */
 static int read_counts(struct async_profiler_heatmap_reader *reader)
 {
-	uint32_t *const counts[NUM_COUNTS] = {&reader->num_pieces, &reader->num_steps, NULL,
+	uint32_t *const counts[NUM_COUNTS] = {&reader->num_slices, &reader->num_steps, NULL,
 					      &reader->num_chunks, &reader->num_samples};
 	struct async_profiler_packed tail = reader->data;
 	size_t size = NUM_COUNTS * DIGITS_OF_COUNT;
@@ -129,7 +135,10 @@ static int read_starts(struct async_profiler_heatmap_reader *reader)
 	return 0;
 }
 
-/* They are read again when the samples are: not to keep them is what bounds the memory. */
+/*
+ * Skip the counts of samples by step, and remember where they are: they are decoded a second time
+ * along with the samples, as an hour has 180,000 of them, and a damaged page says any number.
+ */
 static int pass_steps(struct async_profiler_heatmap_reader *reader)
 {
 	int err = async_profiler_code_init(&reader->steps, &reader->data);
@@ -165,8 +174,8 @@ static int read_synonyms(struct async_profiler_heatmap_reader *reader)
 	return 0;
 }
 
-/* A piece that is there already. */
-static bool take_piece(struct async_profiler_heatmap_reader *reader, uint32_t *ret)
+/* A chunk that is there already. */
+static bool take_slice(struct async_profiler_heatmap_reader *reader, uint32_t *ret)
 {
 	size_t num_synonyms = reader->synonyms.length;
 	uint32_t number;
@@ -176,128 +185,114 @@ static bool take_piece(struct async_profiler_heatmap_reader *reader, uint32_t *r
 	if (number < num_synonyms)
 		number = reader->synonyms.items[number];
 	*ret = number - (uint32_t)num_synonyms;
-	return number >= num_synonyms && *ret < reader->pieces.length;
+	return number >= num_synonyms && *ret < reader->slices.length;
 }
 
-/* The first one is none, which those that begin with their method have as their parent. */
-static int read_pieces(struct async_profiler_heatmap_reader *reader)
+/* Chunk 0 is empty: the parent of chunks of one method. */
+static int read_chunks(struct async_profiler_heatmap_reader *reader)
 {
-	for (uint32_t i = 0; i < reader->num_pieces; i++) {
-		struct piece_of_stack piece = {0};
-		struct piece_of_stack *added;
+	for (uint32_t i = 0; i < reader->num_slices; i++) {
+		struct stack_slice slice = {0};
+		struct stack_slice *added;
 
 		if (i) {
-			if (!take_piece(reader, &piece.parent) ||
-			    !async_profiler_packed_take_number(&reader->data, &piece.method) ||
-			    !piece.method || piece.method > reader->methods.items.length)
-				return fail_here(reader, "a piece of a stack");
-			if (piece.parent ? reader->pieces.items[piece.parent].method & STARTS
-					 : reader->methods.items.items[piece.method - 1].is_start)
-				piece.method |= STARTS;
+			if (!take_slice(reader, &slice.parent) ||
+			    !async_profiler_packed_take_number(&reader->data, &slice.method) ||
+			    !slice.method || slice.method > reader->methods.items.length)
+				return fail_here(reader, "a part of a stack");
+			if (slice.parent ? reader->slices.items[slice.parent].method & STARTS
+					 : reader->methods.items.items[slice.method - 1].is_start)
+				slice.method |= STARTS;
 		}
-		added = array_add(&reader->pieces);
+		added = array_add(&reader->slices);
 		if (!added)
 			return -ENOMEM;
-		*added = piece;
+		*added = slice;
 	}
 	return 0;
 }
 
 /* ---- stacks ---- */
 
-static bool is_known(const void *owner, uint32_t item, const void *key)
-{
-	const struct known *a =
-		&((const struct async_profiler_heatmap_reader *)owner)->known.items[item];
-	const struct known *b = key;
-
-	return a->before == b->before && a->piece == b->piece;
-}
-
-static uint64_t hash_known(const struct known *known)
-{
-	return hash_mix(hash_mix(0, known->before), known->piece);
-}
-
-/* The methods of a piece, the last one first. */
-static int find_path(struct async_profiler_heatmap_reader *reader, uint32_t piece)
+/* The methods of a chunk, the last one first. */
+static int find_path(struct async_profiler_heatmap_reader *reader, uint32_t slice)
 {
 	reader->path.length = 0;
-	for (; piece; piece = reader->pieces.items[piece].parent) {
+	for (; slice; slice = reader->slices.items[slice].parent) {
 		uint32_t *method = array_add(&reader->path);
 
 		if (!method)
 			return -ENOMEM;
-		*method = reader->pieces.items[piece].method & ~STARTS;
-		if (++reader->work > MAX_STEPS || reader->path.length > MAX_PIECE_DEPTH)
+		*method = reader->slices.items[slice].method & ~STARTS;
+		if (++reader->work > MAX_STEPS || reader->path.length > MAX_SLICE_NESTING)
 			return fail_here(reader, "stacks that are fewer and less deep");
 	}
 	return 0;
 }
 
-static int unfold_piece(struct async_profiler_heatmap_reader *reader, struct known *known)
+static int unfold_slice(struct async_profiler_heatmap_reader *reader, struct heatmap_step *step)
 {
 	struct profile *profile = reader->import->profile;
 	uint64_t max_stacks = MAX_STACKS + reader->import->size / 8;
-	int err = find_path(reader, known->piece);
+	int err = find_path(reader, step->slice);
 
-	known->stack = known->before == AT_START ? STACK_EMPTY : known->before;
-	for (size_t i = reader->path.length; !err && i; i--) {
+	step->stack = step->before == AT_START ? STACK_EMPTY : step->before;
+	if (err)
+		return err;
+	for (size_t i = reader->path.length; i; i--) {
 		struct async_profiler_method method;
 
 		err = async_profiler_methods_find(&reader->methods, reader->path.items[i - 1],
 						  &method);
-		if (!err && known->before == AT_START && i == reader->path.length)
-			known->thread = method.thread;
-		if (!err && method.location != ASYNC_PROFILER_NO_LOCATION)
-			err = profile_add_stack(profile, known->stack, method.location,
-						&known->stack);
-		if (!err && profile_count_stacks(profile) > max_stacks)
-			err = fail_here(reader, "stacks that are fewer and less deep");
+		if (err)
+			return err;
+		if (step->before == AT_START && i == reader->path.length)
+			step->thread = method.thread;
+		if (method.location != ASYNC_PROFILER_NO_LOCATION) {
+			err = profile_add_stack(profile, step->stack, method.location,
+						&step->stack);
+			if (err)
+				return err;
+		}
+		if (profile_count_stacks(profile) > max_stacks)
+			return fail_here(reader, "stacks that are fewer and less deep");
 	}
-	return err;
+	return 0;
 }
 
-static int add_known(struct async_profiler_heatmap_reader *reader, const struct known *known)
+/* Put a chunk on the sample's stack. */
+static int add_chunk(struct async_profiler_heatmap_reader *reader, struct sample_in_work *sample,
+		     uint32_t slice)
 {
-	struct known *added;
+	struct heatmap_step step = {
+		.before = sample->is_open ? sample->stack : AT_START,
+		.slice = slice,
+	};
+	uint32_t known = heatmap_step_table_find(&reader->known, &step);
+	int err;
 
-	if (reader->known.length >= MAX_KNOWN)
-		return 0;
-	added = array_add(&reader->known);
-	if (!added)
-		return -ENOMEM;
-	*added = *known;
-	return hash_index_add(&reader->known_index, hash_known(known),
-			      (uint32_t)(reader->known.length - 1));
-}
-
-/* Put a piece on the sample's stack. */
-static int add_piece(struct async_profiler_heatmap_reader *reader, struct sample_in_work *sample,
-		     uint32_t piece)
-{
-	struct known known = {.before = sample->is_open ? sample->stack : AT_START, .piece = piece};
-	uint32_t found =
-		hash_index_find(&reader->known_index, hash_known(&known), is_known, reader, &known);
-	int err = 0;
-
-	if (found != HASH_INDEX_NONE) {
-		known = reader->known.items[found];
+	if (known != HASH_INDEX_NONE) {
+		step = reader->known.items[known];
 	} else {
-		err = unfold_piece(reader, &known);
-		if (!err)
-			err = add_known(reader, &known);
+		err = unfold_slice(reader, &step);
+		if (err)
+			return err;
+		if (reader->known.length < MAX_KNOWN) {
+			err = heatmap_step_table_add(&reader->known, &step, &known);
+			if (err)
+				return err;
+		}
 	}
-	sample->stack = known.stack;
+	sample->stack = step.stack;
 	if (!sample->is_open)
-		sample->thread = known.thread;
+		sample->thread = step.thread;
 	sample->is_open = true;
-	return err;
+	return 0;
 }
 
 /* ---- samples ---- */
 
-/* The time of the next sample; the last step's when the steps do not have so many. */
+/* The time of the next sample: the begin of its step, or of the last one when steps run out. */
 static uint64_t take_time(struct async_profiler_heatmap_reader *reader)
 {
 	bool has_samples =
@@ -328,9 +323,12 @@ static int find_timeline_thread(struct async_profiler_heatmap_reader *reader,
 	if (reader->timeline_process == TIMELINE_NONE)
 		err = timeline_add_process(timeline, &process, &reader->timeline_process);
 	added.process = reader->timeline_process;
-	if (!err)
-		err = timeline_add_string(timeline, comm, &added.name);
-	return err ? err : timeline_add_thread(timeline, &added, &thread->timeline);
+	if (err)
+		return err;
+	err = timeline_add_string(timeline, comm, &added.name);
+	if (err)
+		return err;
+	return timeline_add_thread(timeline, &added, &thread->timeline);
 }
 
 static int add_sample(struct async_profiler_heatmap_reader *reader,
@@ -345,36 +343,42 @@ static int add_sample(struct async_profiler_heatmap_reader *reader,
 				    (uint64_t)(reader->data.next - reader->import->data),
 				    thread->profile, sample->stack, reader->metric, 1);
 
-	if (!err)
-		err = profile_add_moment(reader->import->profile, thread->profile, sample->stack,
-					 reader->metric, 1, timed.time_ns);
-	reader->samples_read++;
-	if (err || !reader->import->timeline || reader->metric > UINT8_MAX)
+	if (err)
 		return err;
+	err = profile_add_timestamp(reader->import->profile, thread->profile, sample->stack,
+				    reader->metric, 1, timed.time_ns);
+	if (err)
+		return err;
+	reader->samples_read++;
+	if (!reader->import->timeline || reader->metric > UINT8_MAX)
+		return 0;
 	err = find_timeline_thread(reader, thread);
+	if (err)
+		return err;
 	timed.thread = thread->timeline;
-	return err ? err : timeline_add_sample(reader->import->timeline, &timed, NULL);
+	return timeline_add_sample(reader->import->timeline, &timed, NULL);
 }
 
 static int read_samples(struct async_profiler_heatmap_reader *reader)
 {
 	struct sample_in_work sample = {0};
-	uint32_t piece;
-	int err = 0;
+	uint32_t slice;
+	int err;
 
-	for (uint32_t i = 0; !err && i < reader->num_chunks; i++) {
-		if (!take_piece(reader, &piece) || !piece)
-			return fail_here(reader, "a piece of a sample");
-		if (sample.is_open && reader->pieces.items[piece].method & STARTS) {
+	for (uint32_t i = 0; i < reader->num_chunks; i++) {
+		if (!take_slice(reader, &slice) || !slice)
+			return fail_here(reader, "a part of a sample");
+		if (sample.is_open && reader->slices.items[slice].method & STARTS) {
 			err = add_sample(reader, &sample);
+			if (err)
+				return err;
 			sample.is_open = false;
 		}
-		if (!err)
-			err = add_piece(reader, &sample, piece);
+		err = add_chunk(reader, &sample, slice);
+		if (err)
+			return err;
 	}
-	if (!err && sample.is_open)
-		err = add_sample(reader, &sample);
-	return err;
+	return sample.is_open ? add_sample(reader, &sample) : 0;
 }
 
 static int read_executions(struct async_profiler_heatmap_reader *reader)
@@ -382,25 +386,33 @@ static int read_executions(struct async_profiler_heatmap_reader *reader)
 	int err = async_profiler_methods_find_digits(&reader->methods, ASYNC_PROFILER_HEATMAP_MARK,
 						     &reader->data);
 
-	if (!err)
-		err = read_counts(reader);
-	if (!err)
-		err = read_starts(reader);
-	if (!err)
-		err = pass_steps(reader);
-	if (!err)
-		err = read_synonyms(reader);
-	if (!err)
-		err = read_pieces(reader);
-	if (!err)
-		err = read_synonyms(reader);
-	return err ? err : read_samples(reader);
+	if (err)
+		return err;
+	err = read_counts(reader);
+	if (err)
+		return err;
+	err = read_starts(reader);
+	if (err)
+		return err;
+	err = pass_steps(reader);
+	if (err)
+		return err;
+	err = read_synonyms(reader);
+	if (err)
+		return err;
+	err = read_chunks(reader);
+	if (err)
+		return err;
+	err = read_synonyms(reader);
+	if (err)
+		return err;
+	return read_samples(reader);
 }
 
 /* let startMs = 1700000000000; */
 static void read_start(struct async_profiler_heatmap_reader *reader)
 {
-	struct piece text;
+	struct slice text;
 
 	if (async_profiler_find_after(reader->methods.page, "let startMs = ", &text)) {
 		size_t digits = 0;
@@ -418,19 +430,25 @@ static int read_page(struct async_profiler_heatmap_reader *reader)
 {
 	int err = profile_add_metric(reader->import->profile, "samples", "count", &reader->metric);
 
-	if (!err)
-		err = async_profiler_methods_init(&reader->methods, reader->import);
+	if (err)
+		return err;
+	err = async_profiler_methods_init(&reader->methods, reader->import);
 	if (err)
 		return err;
 	read_start(reader);
 	err = read_executions(reader);
-	if (!err && reader->start_ms) /* its times are the calendar's */
+	if (err)
+		return err;
+	if (reader->start_ms) { /* its times are the calendar's */
 		err = profile_set_clock(reader->import->profile, reader->import->source, 0);
-	if (!err && reader->samples_read != reader->num_samples)
-		import_warn(reader->import, "the page tells of %lu samples and holds %lu",
+		if (err)
+			return err;
+	}
+	if (reader->samples_read != reader->num_samples)
+		import_warn(reader->import, "the page announces %lu samples and holds %lu",
 			    (unsigned long)reader->num_samples,
 			    (unsigned long)reader->samples_read);
-	return err;
+	return 0;
 }
 
 int async_profiler_read_heatmap(struct import *import)
@@ -442,10 +460,9 @@ int async_profiler_read_heatmap(struct import *import)
 	int err = read_page(&reader);
 
 	array_release(&reader.synonyms);
-	array_release(&reader.pieces);
+	array_release(&reader.slices);
 	array_release(&reader.path);
-	array_release(&reader.known);
-	hash_index_release(&reader.known_index);
+	heatmap_step_table_release(&reader.known);
 	async_profiler_code_release(&reader.steps);
 	async_profiler_methods_release(&reader.methods);
 	return err;

@@ -12,7 +12,7 @@
 #include "base/attributes.h"
 #include "formats/async_profiler/unpack.h"
 #include "formats/import.h"
-#include "formats/piece.h"
+#include "formats/slice.h"
 
 /* What every page with a heat map holds, before anything that may be large. */
 #define ASYNC_PROFILER_HEATMAP_MARK "<pre id=\"executionsHeatmap\">"
@@ -44,7 +44,7 @@ struct async_profiler_thread {
 
 struct async_profiler_methods {
 	struct import *import;
-	struct piece page;
+	struct slice page;
 	ARRAY(size_t) strings; /* offsets in the page, of the quote */
 	ARRAY(struct async_profiler_method) items;
 	ARRAY(struct async_profiler_thread) threads;
@@ -68,7 +68,7 @@ _must_check_ int async_profiler_methods_find_digits(const struct async_profiler_
 						    struct async_profiler_packed *ret);
 
 /* The part of the page after the mark; false when there is none. */
-bool async_profiler_find_after(struct piece page, const char *mark, struct piece *ret);
+bool async_profiler_find_after(struct slice page, const char *mark, struct slice *ret);
 
 /* "FILE: at byte N: expected … of a heat map". Returns -EBADMSG. */
 int async_profiler_heatmap_fail(struct import *import, const void *at, const char *expected);

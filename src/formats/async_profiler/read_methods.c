@@ -1,6 +1,8 @@
 /*
- * The methods of a heat map and their names: class and name are numbers of strings, which the
- * page has as a list.
+ * The methods of a heat map: class and name are numbers of strings, which the page has as a list.
+ * Names are put together when a sample needs them, as the page's script does.
+ *
+ * async-profiler makes a thread of a frame: "[main tid=7]" is the first "method" of its stacks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 #define MAX_NAME_BYTES 16777216
 
 #define NO_LINE       0xffff
-#define CLASSLESS_MIN 3 /* types of frames whose class may be no part of the name */
+#define CLASSLESS_MIN 3 /* native, C++ and kernel frames: in some versions the class is hidden */
 #define CLASSLESS_MAX 5
 
 int async_profiler_heatmap_fail(struct import *import, const void *at, const char *expected)
@@ -24,14 +26,14 @@ int async_profiler_heatmap_fail(struct import *import, const void *at, const cha
 				"expected %s of a heat map", expected);
 }
 
-bool async_profiler_find_after(struct piece page, const char *mark, struct piece *ret)
+bool async_profiler_find_after(struct slice page, const char *mark, struct slice *ret)
 {
 	const char *found = memmem(page.start, page.length, mark, strlen(mark));
 
 	if (!found)
 		return false;
 	found += strlen(mark);
-	*ret = (struct piece){found, (size_t)(page.start + page.length - found)};
+	*ret = (struct slice){found, (size_t)(page.start + page.length - found)};
 	return true;
 }
 
@@ -39,7 +41,7 @@ bool async_profiler_find_after(struct piece page, const char *mark, struct piece
 int async_profiler_methods_find_digits(const struct async_profiler_methods *methods,
 				       const char *mark, struct async_profiler_packed *ret)
 {
-	struct piece text = methods->page;
+	struct slice text = methods->page;
 	const char *end = NULL;
 
 	if (async_profiler_find_after(methods->page, mark, &text))
@@ -51,10 +53,13 @@ int async_profiler_methods_find_digits(const struct async_profiler_methods *meth
 	return 0;
 }
 
-/* let cpool = ["java/lang/Thread","run",]; */
+/*
+ * let cpool = ["java/lang/Thread","run",]; a list in JavaScript. Strings are found by their
+ * quotes, and stay in the page.
+ */
 static int read_strings(struct async_profiler_methods *methods)
 {
-	struct piece text;
+	struct slice text;
 	size_t *offset;
 
 	if (!async_profiler_find_after(methods->page, "let cpool = [", &text))
@@ -76,6 +81,10 @@ static int read_strings(struct async_profiler_methods *methods)
 					   "the end of the names");
 }
 
+/*
+ * The numbers of a method, one behind the other in a packed form (unpack.c); line and type have a
+ * fixed width.
+ */
 static int read_methods(struct async_profiler_methods *methods)
 {
 	struct async_profiler_packed data;
@@ -113,7 +122,7 @@ static void append_string(const struct async_profiler_methods *methods, uint32_t
 	const char *end = methods->page.start + methods->page.length;
 	const char *at;
 
-	number -= methods->numbers_from_1; /* 0 becomes one that no string has */
+	number -= methods->numbers_from_1; /* 0, no string, wraps to a number that none has */
 	if (number >= methods->strings.length)
 		return;
 	at = methods->page.start + methods->strings.items[number] + 1;
@@ -123,7 +132,7 @@ static void append_string(const struct async_profiler_methods *methods, uint32_t
 	}
 }
 
-/* As the page itself puts them together. */
+/* Class, dot, method; either may be missing. The page's script decides which classes it hides. */
 static int make_name(struct async_profiler_methods *methods,
 		     const struct async_profiler_method *method, struct text *name,
 		     bool *ret_is_class)
@@ -151,14 +160,15 @@ static int make_name(struct async_profiler_methods *methods,
 	return 0;
 }
 
-static int add_thread(struct async_profiler_methods *methods, struct piece comm, uint32_t tid,
+/* Of the one process that there is: the page tells of no others. */
+static int add_thread(struct async_profiler_methods *methods, struct slice comm, uint32_t tid,
 		      uint32_t *ret)
 {
 	struct profile *profile = methods->import->profile;
-	uint32_t nameless = methods->threads.items[0].profile;
+	uint32_t anonymous = methods->threads.items[0].profile;
 	struct thread thread = {.source = methods->import->source,
 				.tid = tid,
-				.process = profile_get_thread(profile, nameless)->process};
+				.process = profile_get_thread(profile, anonymous)->process};
 	struct async_profiler_thread *added = array_add(&methods->threads);
 	int err;
 
@@ -168,7 +178,9 @@ static int add_thread(struct async_profiler_methods *methods, struct piece comm,
 	added->timeline = TIMELINE_NONE;
 	added->tid = tid;
 	*ret = (uint32_t)(methods->threads.length - 1);
-	return err ? err : profile_add_thread(profile, &thread, &added->profile);
+	if (err)
+		return err;
+	return profile_add_thread(profile, &thread, &added->profile);
 }
 
 static int add_location(struct async_profiler_methods *methods,
@@ -177,19 +189,22 @@ static int add_location(struct async_profiler_methods *methods,
 {
 	struct profile *profile = methods->import->profile;
 	struct frame frame = {.line = method->line == NO_LINE ? 0 : method->line};
-	/* A class at the end says what was allocated or waited for; its color is a mere color. */
+	/* A class without a method is what was allocated or waited for: its type is only a colour. */
 	int err = is_class ? 0 : async_profiler_set_kind(profile, method->type, &frame);
 
-	if (!err)
-		err = profile_add_frame_name(profile, name->data, name->length, &frame.name);
+	if (err)
+		return err;
+	err = profile_add_frame_name(profile, name->data, name->length, &frame.name);
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(profile, &frame, &method->location);
+	if (err)
+		return err;
+	return profile_add_frame_location(profile, &frame, &method->location);
 }
 
 static int make_method(struct async_profiler_methods *methods, struct async_profiler_method *method)
 {
 	_cleanup_(text_release) struct text name = {0};
-	struct piece comm;
+	struct slice comm;
 	uint32_t tid;
 	bool is_class;
 	int err = make_name(methods, method, &name, &is_class);
@@ -199,7 +214,7 @@ static int make_method(struct async_profiler_methods *methods, struct async_prof
 	if (err)
 		return err;
 	if (method->is_start &&
-	    async_profiler_parse_thread((struct piece){name.data, name.length}, &comm, &tid))
+	    async_profiler_parse_thread((struct slice){name.data, name.length}, &comm, &tid))
 		return add_thread(methods, comm, tid, &method->thread);
 	return add_location(methods, method, &name, is_class);
 }
@@ -216,18 +231,21 @@ int async_profiler_methods_find(struct async_profiler_methods *methods, uint32_t
 
 int async_profiler_methods_init(struct async_profiler_methods *methods, struct import *import)
 {
-	struct async_profiler_thread *nameless = array_add(&methods->threads);
-	int err = nameless ? reader_add_nameless_thread(import, &nameless->profile) : -ENOMEM;
+	struct async_profiler_thread *anonymous = array_add(&methods->threads);
+	int err = anonymous ? reader_add_anonymous_thread(import, &anonymous->profile) : -ENOMEM;
 
 	if (err)
 		return err;
-	nameless->timeline = TIMELINE_NONE;
+	anonymous->timeline = TIMELINE_NONE;
 	methods->import = import;
-	methods->page = (struct piece){(const char *)import->data, import->size};
-	methods->numbers_from_1 = piece_contains(methods->page, "cpool[className - 1]");
-	methods->hides_classes = piece_contains(methods->page, "if (type >= 3 && type <= 5)");
+	methods->page = (struct slice){(const char *)import->data, import->size};
+	/* Versions differ in these two points, and the page's own script is what tells. */
+	methods->numbers_from_1 = slice_contains(methods->page, "cpool[className - 1]");
+	methods->hides_classes = slice_contains(methods->page, "if (type >= 3 && type <= 5)");
 	err = read_strings(methods);
-	return err ? err : read_methods(methods);
+	if (err)
+		return err;
+	return read_methods(methods);
 }
 
 void async_profiler_methods_release(struct async_profiler_methods *methods)

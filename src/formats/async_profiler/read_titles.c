@@ -1,3 +1,7 @@
+/*
+ * The table is sorted, so that titles begin like the one before them. The first character of a line
+ * says with how many characters: ' ' plus that number, at most '~' - ' '. The first title has none.
+ */
 #include "formats/async_profiler/read_titles.h"
 
 #include <errno.h>
@@ -14,6 +18,10 @@ void async_profiler_titles_release(struct async_profiler_titles *titles)
 	array_release(&titles->names);
 }
 
+/*
+ * A string of JavaScript in single quotes. Which characters are escaped depends on the version:
+ * quotes always, backslashes where they are escaped themselves.
+ */
 bool async_profiler_take_string(const char *start, size_t length, bool has_backslashes,
 				struct text *text)
 {
@@ -40,7 +48,7 @@ static const char *get_title(const struct async_profiler_titles *titles, size_t 
 	return titles->text.data ? titles->text.data + start : "";
 }
 
-/* All but the first begin with a character that says how much they share with the one before. */
+/* own  the text of a line: the shared length as a character, and the rest; the first, the title */
 static void append_title(struct async_profiler_titles *titles, const struct text *own)
 {
 	size_t count = titles->offsets.length;
@@ -77,6 +85,7 @@ int async_profiler_titles_add(struct async_profiler_titles *titles, const char *
 	return is_string ? 0 : -EINVAL;
 }
 
+/* Names are made when a frame has them: a table has titles that nothing uses. */
 int async_profiler_titles_find(struct async_profiler_titles *titles, struct profile *profile,
 			       uint32_t number, uint32_t *ret)
 {
@@ -91,7 +100,8 @@ int async_profiler_titles_find(struct async_profiler_titles *titles, struct prof
 	return err;
 }
 
-bool async_profiler_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret_tid)
+/* "[main tid=7]": the last "tid=" counts, as a thread may be called anything. */
+bool async_profiler_parse_thread(struct slice name, struct slice *ret_comm, uint32_t *ret_tid)
 {
 	const char *mark = NULL;
 	uint64_t tid;
@@ -104,11 +114,15 @@ bool async_profiler_parse_thread(struct piece name, struct piece *ret_comm, uint
 	if (!mark || !parse_u64(mark + 4, (size_t)(name.start + name.length - mark) - 5, &tid) ||
 	    tid > UINT32_MAX || (mark > name.start + 1 && mark[-1] != ' '))
 		return false;
-	*ret_comm = piece_trim((struct piece){name.start + 1, (size_t)(mark - name.start) - 1});
+	*ret_comm = slice_trim((struct slice){name.start + 1, (size_t)(mark - name.start) - 1});
 	*ret_tid = (uint32_t)tid;
 	return true;
 }
 
+/*
+ * Types of async-profiler's frames: 0 interpreted, 1 compiled by JIT, 2 inlined, 3 native, 4 C++, 5
+ * kernel, 6 compiled by C1.
+ */
 int async_profiler_set_kind(struct profile *profile, unsigned int type, struct frame *frame)
 {
 	static const unsigned int compiled = 1, inlined = 2, kernel = 5, compiled_too = 6;

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/text.h"
-#include "formats/piece.h"
+#include "formats/slice.h"
 #include "profile/profile.h"
 
 struct async_profiler_titles {
@@ -39,7 +39,7 @@ bool async_profiler_take_string(const char *start, size_t length, bool has_backs
 				struct text *text);
 
 /* "[worker tid=815]" or "[tid=815]", which stands for a thread. False when it is none. */
-bool async_profiler_parse_thread(struct piece name, struct piece *ret_comm, uint32_t *ret_tid);
+bool async_profiler_parse_thread(struct slice name, struct slice *ret_comm, uint32_t *ret_tid);
 
 /* What the type of a frame says, from version 2.8 on. Returns 0 or -ENOMEM. */
 _must_check_ int async_profiler_set_kind(struct profile *profile, unsigned int type,

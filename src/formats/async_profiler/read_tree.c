@@ -1,9 +1,13 @@
 /*
- * Up to version 2.9:  <li><div>[0] 79.69% 1,180 self: 0.00% 0</div><span class="t1"> main</span>
- * From 3.0 on:        <li><div>79.69% [1,180] &#8226; self: 0.00% [0]</div> <span
- * class="t1">main</span>
+ * A frame of a call tree is a line:
  *
- * Version 1 calls its colors by their names. Without children the div has a class.
+ *	up to version 2.9:
+ *	<li><div>[0] 79.69% 1,180 self: 0.00% 0</div><span class="t1"> main</span>
+ *	from version 3.0 on:
+ *	<li><div>79.69% [1,180] &#8226; self: 0.00% [0]</div> <span class="t1">main</span>
+ *
+ * Version 1 names its colours ("green") where later ones number them ("t1"). The div of a frame
+ * without callees has a class as well. The callees follow in a nested <ul>.
  */
 #include "formats/async_profiler/read_tree.h"
 
@@ -11,16 +15,16 @@
 
 #include "base/array.h"
 
-static struct piece after(struct piece piece, const char *mark)
+static struct slice after(struct slice slice, const char *mark)
 {
-	const char *found = memmem(piece.start, piece.length, mark, strlen(mark));
-	const char *start = found ? found + strlen(mark) : piece.start + piece.length;
+	const char *found = memmem(slice.start, slice.length, mark, strlen(mark));
+	const char *start = found ? found + strlen(mark) : slice.start + slice.length;
 
-	return (struct piece){start, (size_t)(piece.start + piece.length - start)};
+	return (struct slice){start, (size_t)(slice.start + slice.length - start)};
 }
 
 /* 1,234,567 at the beginning; false when there is no digit, or more than 64 bits hold. */
-static bool parse_count(struct piece text, uint64_t *ret)
+static bool parse_count(struct slice text, uint64_t *ret)
 {
 	uint64_t count = 0;
 	size_t i = 0;
@@ -41,49 +45,49 @@ static bool parse_count(struct piece text, uint64_t *ret)
 }
 
 /* What follows the next share: "79.69% 1,180" or "79.69% [1,180]". */
-static bool parse_share(struct piece text, uint64_t *ret)
+static bool parse_share(struct slice text, uint64_t *ret)
 {
-	struct piece count = piece_trim(after(text, "%"));
+	struct slice count = slice_trim(after(text, "%"));
 
 	if (count.length && count.start[0] == '[')
-		count = (struct piece){count.start + 1, count.length - 1};
+		count = (struct slice){count.start + 1, count.length - 1};
 	return parse_count(count, ret);
 }
 
-static uint8_t parse_type(struct piece class)
+static uint8_t parse_type(struct slice class)
 {
 	static const char *const colors[] = {"green\"", "aqua\"", "brown\"", "yellow\"", "red\""};
 
 	for (uint8_t i = 0; i < ARRAY_LENGTH(colors); i++)
-		if (piece_starts_with(class, colors[i]))
+		if (slice_starts_with(class, colors[i]))
 			return i;
 	return class.length > 1 && class.start[0] == 't' ? (uint8_t)((class.start[1] - '0') & 7)
 							 : 0;
 }
 
-bool async_profiler_tree_parse_frame(struct piece line, struct async_profiler_tree_frame *ret)
+bool async_profiler_tree_parse_frame(struct slice line, struct async_profiler_tree_frame *ret)
 {
 	static const char end_of_name[] = "</span>";
-	struct piece class = after(line, "<span class=\"");
-	struct piece name = after(class, ">");
-	struct piece self = after(line, " self: ");
+	struct slice class = after(line, "<span class=\"");
+	struct slice name = after(class, ">");
+	struct slice self = after(line, " self: ");
 
-	if (!piece_starts_with(line, "<li><div") || !piece_ends_with(name, end_of_name) ||
+	if (!slice_starts_with(line, "<li><div") || !slice_ends_with(name, end_of_name) ||
 	    !parse_share(after(line, ">"), &ret->total))
 		return false;
 	ret->has_self = self.start < class.start && parse_share(self, &ret->self);
 	if (!ret->has_self)
 		ret->self = 0;
 	ret->type = parse_type(class);
-	ret->name = (struct piece){name.start, name.length - strlen(end_of_name)};
+	ret->name = (struct slice){name.start, name.length - strlen(end_of_name)};
 	return true;
 }
 
-bool async_profiler_tree_parse_total(struct piece line, struct piece *ret_units,
+bool async_profiler_tree_parse_total(struct slice line, struct slice *ret_units,
 				     uint64_t *ret_total)
 {
-	struct piece units = after(line, " view, total ");
-	struct piece total = after(units, ": ");
+	struct slice units = after(line, " view, total ");
+	struct slice total = after(units, ": ");
 
 	if (!parse_count(total, ret_total))
 		return false;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "formats/piece.h"
+#include "formats/slice.h"
 
 /* A frame of the tree. */
 struct async_profiler_tree_frame {
@@ -15,18 +15,18 @@ struct async_profiler_tree_frame {
 	uint64_t self;
 	bool has_self;     /* false in a tree that begins with the innermost frames */
 	uint8_t type;      /* the number of its color in the page, as in flame graphs */
-	struct piece name; /* with references as they stand there */
+	struct slice name; /* with references as they stand there */
 };
 
 /* False when the line holds no frame. */
-bool async_profiler_tree_parse_frame(struct piece line, struct async_profiler_tree_frame *ret);
+bool async_profiler_tree_parse_frame(struct slice line, struct async_profiler_tree_frame *ret);
 
 /*
  * The line above the tree, "Call tree view, total samples: 1,180".
  *
  * ret_units  "samples", or "counter" for what else was counted
  */
-bool async_profiler_tree_parse_total(struct piece line, struct piece *ret_units,
+bool async_profiler_tree_parse_total(struct slice line, struct slice *ret_units,
 				     uint64_t *ret_total);
 
 #endif

@@ -1,3 +1,9 @@
+/*
+ * The page has to hold binary data as text that HTML and JavaScript leave alone: bytes below 128,
+ * without '<', '&' and a few more. That leaves 123 digits. A number of variable length is in base
+ * 61, and a digit that is not the last one is 61 larger; fixed ones take 6 bits a digit; the
+ * Huffman code takes 27 bits in four digits (123^4 is more than 2^27).
+ */
 #include "formats/async_profiler/unpack.h"
 
 #include <errno.h>
@@ -10,7 +16,7 @@
 
 bool async_profiler_packed_take_digit(struct async_profiler_packed *packed, uint32_t *ret)
 {
-	/* Digits that HTML would not keep as they are: the bytes from 123 on stand for them. */
+	/* Bytes that HTML would not keep as they are; those from 123 on are written instead. */
 	static const uint8_t replaced[] = {'>', '<', '&', '\r', '\0'};
 	uint8_t byte;
 
@@ -56,6 +62,7 @@ bool async_profiler_packed_take_bits(struct async_profiler_packed *packed, unsig
 	return true;
 }
 
+/* The table is a list of value and length of the code, by length, as a canonical code allows. */
 int async_profiler_code_init(struct async_profiler_code *code, struct async_profiler_packed *packed)
 {
 	uint32_t num_values;
@@ -113,7 +120,10 @@ static bool take_bit(struct async_profiler_code *code, uint32_t *ret)
 	return true;
 }
 
-/* The codes of one length follow each other, and those of the next length follow them. */
+/*
+ * Canonical Huffman decoding: codes of one length are consecutive numbers, and the first code of the
+ * next length is the one after the last, with a zero behind. So counts by length are enough.
+ */
 bool async_profiler_code_take(struct async_profiler_code *code, uint32_t *ret)
 {
 	uint64_t first = 0;  /* code of this length */

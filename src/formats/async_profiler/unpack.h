@@ -27,8 +27,8 @@ bool async_profiler_packed_take_bits(struct async_profiler_packed *packed, unsig
 #define ASYNC_PROFILER_MAX_CODE_BITS 56
 
 /*
- * Numbers in a canonical Huffman code, 27 bits in four digits of base 123. Copying it (but for the
- * values, which are shared) is a place to read from once more.
+ * Numbers in a canonical Huffman code, 27 bits in four digits of base 123. A copy of the struct is a
+ * second position to read from; values belong to the original.
  */
 struct async_profiler_code {
 	ARRAY(uint32_t) values;                                /* those with short codes first */

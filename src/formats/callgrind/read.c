@@ -1,18 +1,30 @@
 /*
- * Profiles of callgrind, of cachegrind, and of what writes the same, as Xdebug does: functions,
- * the events that they caused, and the calls between two of them. See read_stacks.c for how
- * stacks are made of these.
+ * Profiles of callgrind, of cachegrind, and of what writes the same format, as Xdebug does:
+ * functions, the events that they caused, and the calls between two of them. There are no stacks in
+ * such a file; read_stacks.c estimates them.
  *
  *	events: Ir Dr                 what the numbers count
  *	fl=(1) main.c                 the file of what follows; (1) stands for it from now on
  *	fn=(1) main                   the function
  *	16 400 20                     line 16: 400 Ir and 20 Dr of its own
  *	cfn=(2) f
- *	calls=3 50                    main calls f three times; that begins in line 50
- *	+1 900                        from the next line; all that costs 900 Ir
+ *	calls=3 50                    main calls f three times; f begins in line 50
+ *	+1 900                        the call is in line 17; all three together cost 900 Ir
  *
- * A function is told apart by its name, file and object. What is inlined (fi=, fe=) belongs to the
- * function that it is in.
+ * Name compression: "(1) main" defines number 1 as main, a later "(1)" is main again. Objects, files
+ * and functions have numbers of their own; cfn= uses those of fn=, and so on (read_names.c).
+ * Position compression: a line's number may be relative to the one before, or "*" for the same.
+ *
+ * A line "calls=" changes the meaning of the next one: its costs are those of the calls, with all
+ * that the callee called, and must not be added to the caller's own.
+ *
+ * A file may consist of parts, one for each thread or each dump, which have their own headers and
+ * may count other events, but share the numbers of names. So all lines "events:" are read before
+ * the first cost. "totals:" says what the costs of a part add up to: a difference means that a line
+ * was misread or is missing, and is reported.
+ *
+ * A function is distinguished by its name, file and object. Code that was inlined into it (fi=,
+ * fe=) counts as its own: the format has no name of the function that it came from.
  *
  * Source: the manual of Valgrind, "Callgrind Format Specification".
  */
@@ -21,8 +33,8 @@
 
 #include "base/text.h"
 #include "formats/callgrind/read.h"
-#include "formats/piece.h"
 #include "formats/reader.h"
+#include "formats/slice.h"
 
 #define FORMAT_MARK     "# callgrind format"
 #define MAX_EVENTS      64
@@ -34,9 +46,9 @@
 #define BYTES_PER_COST 3u
 
 struct callgrind_event {
-	struct piece name;
+	struct slice name;
 	uint64_t sum;
-	uint64_t told; /* by the file itself */
+	uint64_t reported; /* by the file itself */
 };
 
 struct callgrind_reader {
@@ -47,34 +59,34 @@ struct callgrind_reader {
 	uint32_t metrics[MAX_EVENTS];
 
 	/* Of the part. */
-	size_t columns[MAX_EVENTS]; /* events, by column */
+	size_t columns[MAX_EVENTS]; /* the event that each number of a cost line counts */
 	size_t num_columns;
 	size_t num_positions;
 	unsigned int num_parts;
 	unsigned int num_totals;
 
-	/* Where the next line is. Strings, functions. */
+	/* What the next cost line belongs to: strings of the profile, functions of the graph. */
 	uint32_t object;
 	uint32_t file;
 	uint32_t called_object; /* STRING_NONE: the same */
 	uint32_t called_file;
 	uint32_t function; /* HASH_INDEX_NONE: none yet */
 	uint32_t called;
-	bool is_call; /* what the next line costs */
+	bool is_call; /* the next cost line is that of a calls= line */
 	bool has_negative;
 };
 
-/* ---- pieces of a line ---- */
+/* ---- slices of a line ---- */
 
-static struct piece skip_bytes(struct piece piece, size_t count)
+static struct slice skip_bytes(struct slice slice, size_t count)
 {
-	return piece_trim((struct piece){piece.start + count, piece.length - count});
+	return slice_trim((struct slice){slice.start + count, slice.length - count});
 }
 
-/* The next word, which is cut off; empty when there is none. */
-static struct piece take_word(struct piece *rest)
+/* Take the next word off the front; empty when there is none. */
+static struct slice take_word(struct slice *rest)
 {
-	struct piece word = piece_trim(*rest);
+	struct slice word = slice_trim(*rest);
 	size_t length = 0;
 
 	while (length < word.length && !is_blank_char(word.start[length]))
@@ -85,29 +97,29 @@ static struct piece take_word(struct piece *rest)
 }
 
 /* Decimal, or 0x1f. */
-static bool get_number(struct piece word, uint64_t *ret)
+static bool get_number(struct slice word, uint64_t *ret)
 {
-	if (!piece_starts_with(word, "0x"))
+	if (!slice_starts_with(word, "0x"))
 		return parse_u64(word.start, word.length, ret);
 	word = skip_bytes(word, 2);
 	return word.length && hex_read(word.start, word.length, ret) == word.length;
 }
 
 /* 15, +3, -0x10, * */
-static bool is_position(struct piece word)
+static bool is_position(struct slice word)
 {
 	uint64_t ignored;
 
 	if (word.length == 1 && word.start[0] == '*')
 		return true;
 	if (word.length && (word.start[0] == '+' || word.start[0] == '-'))
-		word = (struct piece){word.start + 1, word.length - 1};
+		word = (struct slice){word.start + 1, word.length - 1};
 	return get_number(word, &ignored);
 }
 
 /* ---- the header ---- */
 
-static size_t find_event(const struct callgrind_reader *reader, struct piece name)
+static size_t find_event(const struct callgrind_reader *reader, struct slice name)
 {
 	size_t event = 0;
 
@@ -118,17 +130,17 @@ static size_t find_event(const struct callgrind_reader *reader, struct piece nam
 	return event;
 }
 
-/* All events must be known before there are costs: parts may have different ones. */
+/* Arrays of costs have a fixed width, so the events of all parts are collected first. */
 static int find_events(struct callgrind_reader *reader)
 {
 	struct lines lines = lines_of(reader->import->data, reader->import->size);
-	struct piece line;
+	struct slice line;
 
 	while (lines_take(&lines, &line)) {
-		struct piece name;
+		struct slice name;
 
-		line = piece_trim(line);
-		if (!piece_starts_with(line, "events:"))
+		line = slice_trim(line);
+		if (!slice_starts_with(line, "events:"))
 			continue;
 		line = skip_bytes(line, strlen("events:"));
 		while ((name = take_word(&line)).length) {
@@ -151,20 +163,23 @@ static int add_metrics(struct callgrind_reader *reader)
 {
 	struct profile *profile = reader->import->profile;
 	uint32_t name;
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < reader->graph.num_events; i++) {
+	for (size_t i = 0; i < reader->graph.num_events; i++) {
 		err = callgrind_add_string(&reader->names, reader->events[i].name, &name);
-		if (!err)
-			err = profile_add_metric(profile, profile_get_string(profile, name),
-						 "count", &reader->metrics[i]);
+		if (err)
+			return err;
+		err = profile_add_metric(profile, profile_get_string(profile, name), "count",
+					 &reader->metrics[i]);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
-static void read_events(struct callgrind_reader *reader, struct piece text)
+static void read_events(struct callgrind_reader *reader, struct slice text)
 {
-	struct piece name;
+	struct slice name;
 
 	reader->num_columns = 0;
 	reader->num_parts++;
@@ -172,7 +187,7 @@ static void read_events(struct callgrind_reader *reader, struct piece text)
 		reader->columns[reader->num_columns++] = find_event(reader, name);
 }
 
-static void read_positions(struct callgrind_reader *reader, struct piece text)
+static void read_positions(struct callgrind_reader *reader, struct slice text)
 {
 	reader->num_positions = 0;
 	while (reader->num_positions < MAX_POSITIONS && take_word(&text).length)
@@ -180,22 +195,23 @@ static void read_positions(struct callgrind_reader *reader, struct piece text)
 }
 
 /* What all costs of a part add up to. */
-static void read_totals(struct callgrind_reader *reader, struct piece text)
+static void read_totals(struct callgrind_reader *reader, struct slice text)
 {
 	reader->num_totals++;
 	for (size_t i = 0; i < reader->num_columns; i++) {
-		uint64_t *told = &reader->events[reader->columns[i]].told;
+		uint64_t *reported = &reader->events[reader->columns[i]].reported;
 		uint64_t value;
 
 		if (get_number(take_word(&text), &value) &&
-		    __builtin_add_overflow(*told, value, told))
-			*told = UINT64_MAX;
+		    __builtin_add_overflow(*reported, value, reported))
+			*reported = UINT64_MAX;
 	}
 }
 
-static int read_command(struct callgrind_reader *reader, struct piece text)
+/* "cmd: /usr/bin/work 7": the comm is the base name of the program. */
+static int read_command(struct callgrind_reader *reader, struct slice text)
 {
-	struct piece word = take_word(&text);
+	struct slice word = take_word(&text);
 
 	for (size_t i = word.length; i-- > 0;) {
 		if (word.start[i] == '/') {
@@ -207,28 +223,28 @@ static int read_command(struct callgrind_reader *reader, struct piece text)
 	return word.length ? callgrind_add_string(&reader->names, word, &reader->names.comm) : 0;
 }
 
-static int read_header(struct callgrind_reader *reader, struct piece line)
+static int read_header(struct callgrind_reader *reader, struct slice line)
 {
 	const char *colon = memchr(line.start, ':', line.length);
-	struct piece key = {line.start, colon ? (size_t)(colon - line.start) : 0};
-	struct piece value;
+	struct slice key = {line.start, colon ? (size_t)(colon - line.start) : 0};
+	struct slice value;
 
 	if (!colon)
 		return reader_skip_line(reader->import, reader->names.line, "malformed");
 	value = skip_bytes(line, key.length + 1);
-	if (piece_starts_with(line, "events:")) {
+	if (slice_starts_with(line, "events:")) {
 		read_events(reader, value);
-	} else if (piece_starts_with(line, "positions:")) {
+	} else if (slice_starts_with(line, "positions:")) {
 		read_positions(reader, value);
-	} else if (piece_starts_with(line, "totals:")) {
+	} else if (slice_starts_with(line, "totals:")) {
 		read_totals(reader, value);
-	} else if (piece_starts_with(line, "cmd:")) {
+	} else if (slice_starts_with(line, "cmd:")) {
 		return read_command(reader, value);
-	} else if (piece_starts_with(line, "pid:")) {
+	} else if (slice_starts_with(line, "pid:")) {
 		reader->names.has_thread = false;
 		if (!parse_u64(value.start, value.length, &reader->names.pid))
 			reader->names.pid = 0;
-	} else if (piece_starts_with(line, "thread:")) {
+	} else if (slice_starts_with(line, "thread:")) {
 		reader->names.has_thread = false;
 		if (!parse_u64(value.start, value.length, &reader->names.tid))
 			reader->names.tid = 0;
@@ -238,6 +254,7 @@ static int read_header(struct callgrind_reader *reader, struct piece line)
 
 /* ---- the body ---- */
 
+/* "fn=(7) a" is 9 bytes but needs num_events costs of 8 bytes: a hostile file declares 64 events. */
 static bool has_room(const struct callgrind_reader *reader)
 {
 	const struct callgrind_graph *graph = &reader->graph;
@@ -246,7 +263,7 @@ static bool has_room(const struct callgrind_reader *reader)
 	       FREE_COSTS + reader->import->size / BYTES_PER_COST;
 }
 
-static int add_cost(struct callgrind_reader *reader, struct piece word, uint64_t *sum, bool is_self,
+static int add_cost(struct callgrind_reader *reader, struct slice word, uint64_t *sum, bool is_self,
 		    struct callgrind_event *event)
 {
 	uint64_t value;
@@ -265,14 +282,15 @@ static int add_cost(struct callgrind_reader *reader, struct piece word, uint64_t
 	return 0;
 }
 
-static int read_costs(struct callgrind_reader *reader, struct piece text)
+/* "16 400 20": positions, which are not used, then costs; the last columns may be left out if 0. */
+static int read_costs(struct callgrind_reader *reader, struct slice text)
 {
 	struct callgrind_graph *graph = &reader->graph;
 	bool is_self = !reader->is_call;
 	uint32_t call = 0;
 	uint64_t *sums;
-	struct piece word;
-	int err = 0;
+	struct slice word;
+	int err;
 
 	if (!reader->num_columns)
 		return import_fail_line(reader->import, reader->names.line,
@@ -280,37 +298,44 @@ static int read_costs(struct callgrind_reader *reader, struct piece text)
 	for (size_t i = 0; i < reader->num_positions; i++)
 		if (!is_position(take_word(&text)))
 			return reader_skip_line(reader->import, reader->names.line, "malformed");
-	if (reader->function == HASH_INDEX_NONE)
+	if (reader->function == HASH_INDEX_NONE) {
 		err = callgrind_find_named(&reader->names, reader->object, reader->file,
 					   STRING_EMPTY, &reader->function);
-	if (!err && reader->is_call)
+		if (err)
+			return err;
+	}
+	if (reader->is_call) {
 		err = callgrind_find_call(graph, reader->function, reader->called, &call);
+		if (err)
+			return err;
+	}
 	reader->is_call = false;
-	if (err)
-		return err;
 	sums = is_self ? &graph->self_costs.items[reader->function * graph->num_events]
 		       : &graph->call_costs.items[call * graph->num_events];
-	for (size_t i = 0; !err && i < reader->num_columns && (word = take_word(&text)).length;
-	     i++) {
+	for (size_t i = 0; i < reader->num_columns && (word = take_word(&text)).length; i++) {
 		size_t event = reader->columns[i];
 
 		err = add_cost(reader, word, &sums[event], is_self, &reader->events[event]);
+		if (err)
+			return err;
 	}
 	reader->import->counts.records++;
-	return err;
+	return 0;
 }
 
-static int read_function(struct callgrind_reader *reader, struct piece text)
+static int read_function(struct callgrind_reader *reader, struct slice text)
 {
 	uint32_t name;
 	int err = callgrind_read_name(&reader->names, text, CALLGRIND_FUNCTION, &name);
 
-	return err ? err
-		   : callgrind_find_named(&reader->names, reader->object, reader->file, name,
-					  &reader->function);
+	if (err)
+		return err;
+	return callgrind_find_named(&reader->names, reader->object, reader->file, name,
+				    &reader->function);
 }
 
-static int read_called(struct callgrind_reader *reader, struct piece text)
+/* cob= and cfi= come before cfn= and count for one call; without them it is the caller's file. */
+static int read_called(struct callgrind_reader *reader, struct slice text)
 {
 	uint32_t object = reader->called_object;
 	uint32_t file = reader->called_file;
@@ -318,10 +343,11 @@ static int read_called(struct callgrind_reader *reader, struct piece text)
 	int err = callgrind_read_name(&reader->names, text, CALLGRIND_FUNCTION, &name);
 
 	reader->called_object = reader->called_file = STRING_NONE;
-	return err ? err
-		   : callgrind_find_named(
-			     &reader->names, object == STRING_NONE ? reader->object : object,
-			     file == STRING_NONE ? reader->file : file, name, &reader->called);
+	if (err)
+		return err;
+	return callgrind_find_named(&reader->names, object == STRING_NONE ? reader->object : object,
+				    file == STRING_NONE ? reader->file : file, name,
+				    &reader->called);
 }
 
 static int read_calls(struct callgrind_reader *reader)
@@ -332,39 +358,39 @@ static int read_calls(struct callgrind_reader *reader)
 	return 0;
 }
 
-/* What has no use here, as jumps have none, is passed over, but for the names that it tells. */
-static int read_specification(struct callgrind_reader *reader, struct piece line, size_t length)
+/* Jumps (jump=, jcnd=) are skipped, but jfi= and jfn= may define names that are used later. */
+static int read_specification(struct callgrind_reader *reader, struct slice line, size_t length)
 {
-	struct piece value = skip_bytes(line, length + 1);
+	struct slice value = skip_bytes(line, length + 1);
 	uint32_t ignored;
 
-	if (piece_starts_with(line, "fn="))
+	if (slice_starts_with(line, "fn="))
 		return read_function(reader, value);
-	if (piece_starts_with(line, "cfn="))
+	if (slice_starts_with(line, "cfn="))
 		return read_called(reader, value);
-	if (piece_starts_with(line, "calls="))
+	if (slice_starts_with(line, "calls="))
 		return read_calls(reader);
-	if (piece_starts_with(line, "fl=") || piece_starts_with(line, "fi=") ||
-	    piece_starts_with(line, "fe="))
+	if (slice_starts_with(line, "fl=") || slice_starts_with(line, "fi=") ||
+	    slice_starts_with(line, "fe="))
 		return callgrind_read_name(&reader->names, value, CALLGRIND_FILE, &reader->file);
-	if (piece_starts_with(line, "cfi=") || piece_starts_with(line, "cfl="))
+	if (slice_starts_with(line, "cfi=") || slice_starts_with(line, "cfl="))
 		return callgrind_read_name(&reader->names, value, CALLGRIND_FILE,
 					   &reader->called_file);
-	if (piece_starts_with(line, "ob="))
+	if (slice_starts_with(line, "ob="))
 		return callgrind_read_name(&reader->names, value, CALLGRIND_OBJECT,
 					   &reader->object);
-	if (piece_starts_with(line, "jfi=") || piece_starts_with(line, "jfl="))
+	if (slice_starts_with(line, "jfi=") || slice_starts_with(line, "jfl="))
 		return callgrind_read_name(&reader->names, value, CALLGRIND_FILE, &ignored);
-	if (piece_starts_with(line, "jfn="))
+	if (slice_starts_with(line, "jfn="))
 		return callgrind_read_name(&reader->names, value, CALLGRIND_FUNCTION, &ignored);
-	if (piece_starts_with(line, "cob="))
+	if (slice_starts_with(line, "cob="))
 		return callgrind_read_name(&reader->names, value, CALLGRIND_OBJECT,
 					   &reader->called_object);
 	return 0;
 }
 
 /* "fn" of "fn=main"; 0 when the line is none such. */
-static size_t get_specification(struct piece line)
+static size_t get_specification(struct slice line)
 {
 	size_t length = 0;
 
@@ -373,7 +399,7 @@ static size_t get_specification(struct piece line)
 	return length < line.length && line.start[length] == '=' ? length : 0;
 }
 
-static int read_line(struct callgrind_reader *reader, struct piece line)
+static int read_line(struct callgrind_reader *reader, struct slice line)
 {
 	size_t length;
 
@@ -393,19 +419,21 @@ static int read_line(struct callgrind_reader *reader, struct piece line)
 static int read_lines(struct callgrind_reader *reader)
 {
 	struct lines lines = lines_of(reader->import->data, reader->import->size);
-	struct piece line;
-	int err = 0;
+	struct slice line;
+	int err;
 
-	while (!err && lines_take(&lines, &line)) {
+	while (lines_take(&lines, &line)) {
 		reader->names.line = lines.number;
-		err = read_line(reader, piece_trim(line));
+		err = read_line(reader, slice_trim(line));
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- all of it ---- */
 
-static void tell_oddities(const struct callgrind_reader *reader)
+static void report_oddities(const struct callgrind_reader *reader)
 {
 	bool has_totals = reader->num_totals && reader->num_totals == reader->num_parts;
 
@@ -414,20 +442,25 @@ static void tell_oddities(const struct callgrind_reader *reader)
 	for (size_t i = 0; i < reader->graph.num_events; i++) {
 		const struct callgrind_event *event = &reader->events[i];
 
-		if (!has_totals || event->sum == event->told)
+		if (!has_totals || event->sum == event->reported)
 			continue;
-		import_warn(reader->import,
-			    "the costs add up to %llu %.*s, but the file tells of %llu",
+		import_warn(reader->import, "the costs add up to %llu %.*s, but the file says %llu",
 			    (unsigned long long)event->sum,
 			    (int)(event->name.length < 40 ? event->name.length : 40),
-			    event->name.start, (unsigned long long)event->told);
+			    event->name.start, (unsigned long long)event->reported);
 		return;
 	}
 }
 
+static void callgrind_reader_release(struct callgrind_reader *reader)
+{
+	callgrind_graph_release(&reader->graph);
+	callgrind_names_release(&reader->names);
+}
+
 static int read_callgrind(struct import *import)
 {
-	struct callgrind_reader reader = {
+	_cleanup_(callgrind_reader_release) struct callgrind_reader reader = {
 		.import = import,
 		.graph = {.import = import},
 		.names = {.import = import, .graph = &reader.graph},
@@ -439,20 +472,19 @@ static int read_callgrind(struct import *import)
 	};
 	int err = find_events(&reader);
 
-	if (!err)
-		err = add_metrics(&reader);
-	if (!err)
-		err = read_lines(&reader);
-	if (!err)
-		tell_oddities(&reader);
-	if (!err)
-		err = callgrind_add_stacks(&reader.graph, reader.metrics);
-	callgrind_graph_release(&reader.graph);
-	callgrind_names_release(&reader.names);
-	return err;
+	if (err)
+		return err;
+	err = add_metrics(&reader);
+	if (err)
+		return err;
+	err = read_lines(&reader);
+	if (err)
+		return err;
+	report_oddities(&reader);
+	return callgrind_add_stacks(&reader.graph, reader.metrics);
 }
 
-static bool is_header(struct piece line)
+static bool is_header(struct slice line)
 {
 	static const char *const keys[] = {
 		"version:", "creator:", "pid:",    "cmd:",       "part:",   "thread:",
@@ -461,7 +493,7 @@ static bool is_header(struct piece line)
 	if (!line.length || line.start[0] == '#')
 		return true;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (piece_starts_with(line, keys[i]))
+		if (slice_starts_with(line, keys[i]))
 			return true;
 	return false;
 }
@@ -470,13 +502,13 @@ static bool is_header(struct piece line)
 static enum detection detect(const uint8_t *data, size_t size)
 {
 	struct lines lines = lines_of(data, size);
-	struct piece line;
+	struct slice line;
 
 	for (int i = 0; i < DETECTION_LINES && lines_take(&lines, &line); i++) {
-		line = piece_trim(line);
-		if (i == 0 && piece_starts_with(line, FORMAT_MARK))
+		line = slice_trim(line);
+		if (i == 0 && slice_starts_with(line, FORMAT_MARK))
 			return DETECTED_SURE;
-		if (piece_starts_with(line, "events:"))
+		if (slice_starts_with(line, "events:"))
 			return DETECTED_SURE;
 		if (!is_header(line))
 			return DETECTED_NOT;

@@ -12,8 +12,8 @@
 #include "base/attributes.h"
 #include "base/intern.h"
 #include "formats/import.h"
-#include "formats/piece.h"
 #include "formats/reader.h"
+#include "formats/slice.h"
 
 struct callgrind_function {
 	uint32_t thread;   /* of the profile */
@@ -45,7 +45,7 @@ _must_check_ int callgrind_find_function(struct callgrind_graph *graph, uint32_t
 _must_check_ int callgrind_find_call(struct callgrind_graph *graph, uint32_t caller,
 				     uint32_t callee, uint32_t *ret);
 
-/* Each kind has numbers of its own. */
+/* Numbers of compressed names are counted by kind: (1) may be an object and a function. */
 enum callgrind_name_kind { CALLGRIND_OBJECT, CALLGRIND_FILE, CALLGRIND_FUNCTION };
 
 struct callgrind_name {
@@ -74,13 +74,13 @@ struct callgrind_names {
 
 void callgrind_names_release(struct callgrind_names *names);
 
-_must_check_ int callgrind_add_string(struct callgrind_names *names, struct piece piece,
+_must_check_ int callgrind_add_string(struct callgrind_names *names, struct slice slice,
 				      uint32_t *ret);
 /*
  * "name", "(1) name", or "(1)" for a name that was there before: a string of the profile. 0,
  * -ENOMEM, or -EBADMSG when the import is strict and the number stands for nothing.
  */
-_must_check_ int callgrind_read_name(struct callgrind_names *names, struct piece text,
+_must_check_ int callgrind_read_name(struct callgrind_names *names, struct slice text,
 				     enum callgrind_name_kind kind, uint32_t *ret);
 /* The function with these, which are strings. 0 or -ENOMEM. */
 _must_check_ int callgrind_find_named(struct callgrind_names *names, uint32_t object, uint32_t file,

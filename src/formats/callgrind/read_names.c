@@ -1,6 +1,9 @@
 /*
- * Reading callgrind's profiles: names, of which each may have a number that stands for it later,
- * and the functions that they make up.
+ * Reading callgrind's profiles: compressed names, and the functions that they make up.
+ *
+ * "(12) memcpy" defines a number and uses the name at once, "(12)" uses it again, and a plain name
+ * has no number. A number may be defined a second time, as where Xdebug appends to a file: then the
+ * newer name counts from there on.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,14 +19,14 @@ void callgrind_names_release(struct callgrind_names *names)
 	processes_release(&names->processes);
 }
 
-int callgrind_add_string(struct callgrind_names *names, struct piece piece, uint32_t *ret)
+int callgrind_add_string(struct callgrind_names *names, struct slice slice, uint32_t *ret)
 {
-	return string_table_add(profile_get_strings(names->import->profile), piece.start,
-				piece.length, ret);
+	return string_table_add(profile_get_strings(names->import->profile), slice.start,
+				slice.length, ret);
 }
 
 /* "name", "(1) name", or "(1)" for a name that was there before. */
-int callgrind_read_name(struct callgrind_names *names, struct piece text,
+int callgrind_read_name(struct callgrind_names *names, struct slice text,
 			enum callgrind_name_kind kind, uint32_t *ret)
 {
 	struct callgrind_name name = {.kind = kind};
@@ -36,12 +39,11 @@ int callgrind_read_name(struct callgrind_names *names, struct piece text,
 		return callgrind_add_string(names, text, ret);
 	text.length -= (size_t)(end - text.start) + 1;
 	text.start = end + 1;
-	text = piece_trim(text);
+	text = slice_trim(text);
 	found = callgrind_name_table_find(&names->table, &name);
 	if (!text.length && found == HASH_INDEX_NONE) {
 		*ret = STRING_EMPTY;
-		return reader_skip_line(names->import, names->line,
-					"a number that stands for no name");
+		return reader_skip_line(names->import, names->line, "a number that has no name");
 	}
 	if (!text.length) {
 		*ret = names->table.items[found].string;
@@ -73,10 +75,12 @@ static int find_thread(struct callgrind_names *names)
 	names->has_thread = true;
 	err = reader_find_process(&names->processes, profile, (uint32_t)names->pid, names->comm,
 				  &thread.process);
-	return err ? err : profile_add_thread(profile, &thread, &names->thread);
+	if (err)
+		return err;
+	return profile_add_thread(profile, &thread, &names->thread);
 }
 
-/* Of a path its last part; none for what stands for no name. */
+/* The base name of an object's path; "???" is callgrind's word for unknown. */
 static int add_module(struct callgrind_names *names, uint32_t object, uint32_t *ret)
 {
 	const char *path = profile_get_string(names->import->profile, object);
@@ -95,15 +99,20 @@ int callgrind_find_named(struct callgrind_names *names, uint32_t object, uint32_
 	uint32_t location;
 	int err = find_thread(names);
 
-	if (!err)
-		err = add_module(names, object, &frame.module);
+	if (err)
+		return err;
+	err = add_module(names, object, &frame.module);
 	if (string_equals(profile_get_string(profile, file), UNKNOWN))
 		frame.file = STRING_EMPTY;
-	if (!err)
-		err = profile_add_frame_name(profile, profile_get_string(profile, name),
-					     profile_get_string_length(profile, name), &frame.name);
+	if (err)
+		return err;
+	err = profile_add_frame_name(profile, profile_get_string(profile, name),
+				     profile_get_string_length(profile, name), &frame.name);
 	frame.full_name = frame.name;
-	if (!err)
-		err = profile_add_frame_location(profile, &frame, &location);
-	return err ? err : callgrind_find_function(names->graph, names->thread, location, ret);
+	if (err)
+		return err;
+	err = profile_add_frame_location(profile, &frame, &location);
+	if (err)
+		return err;
+	return callgrind_find_function(names->graph, names->thread, location, ret);
 }

@@ -2,26 +2,31 @@
  * Reading callgrind's profiles: stacks out of calls between two functions.
  *
  * The file knows what a function costs itself, and what its calls to another one cost in all, but
- * not which of these belong to which of its own callers. It is taken that they do so in proportion:
- * the stacks of a function share its own cost, and each of its calls, as they share its total. So a
- * flame graph is an estimate. What is exact:
+ * not which of these belong to which of its own callers:
+ *
+ *	a ──30──► f ──20──► x        Did f call x because of a, or because of b? We assume both, in
+ *	b ──10──► f ──20──► y        proportion: a;f;x 15, a;f;y 15, b;f;x 5, b;f;y 5.
+ *
+ * The stacks of a function share its own cost, and each of its calls, as they share its total.
+ * gprof makes the same assumption. So a flame graph is an estimate. What is exact:
  *
  *	- what every function costs itself, and with it the total: integers are shared out such that
  *	  nothing remains;
  *	- what the calls from one function to another cost in all, as long as these calls add up to
  *	  what the functions cost, and there are not too many stacks.
  *
- * For a function, rows are its stacks and columns are itself and its calls. Row by row, what is
- * left of the columns is cut where the row's part of their running sum ends. Every cell is thereby
- * its share, rounded up or down, and rows and columns keep their sums.
+ * How a function is shared out: think of a table, whose rows are its stacks and whose columns are
+ * its own cost and its calls. Row by row, what is left of the columns is cut where the row's share
+ * of their running sum ends. Every cell is thereby its exact share, rounded up or down, and rows
+ * and columns keep their sums: integers are never lost to rounding.
  *
- * Calls that lead back to where the way from the outermost function comes from (recursion) are left
- * out: their cost holds that of other calls again. Where calls to a function then add up to more
- * than it costs, they share what it costs; where they add up to less, the rest is a stack that
- * begins with it.
+ * Functions are handled callers first, so a depth-first search orders them. Its back edges are
+ * recursive calls, and are left out: their cost is part of that of the outer call already. Where the
+ * other calls to a function then add up to more than it costs, they share what it costs; where they
+ * add up to less, the rest is a stack that begins with the function.
  *
- * Of the stacks of a function the heaviest are kept, the others become one below OTHER_CALLERS:
- * there may be as many as there are ways through the program.
+ * There may be as many stacks as there are paths through the call graph, exponentially many. Of
+ * each function the heaviest are kept, and the others become one below OTHER_CALLERS.
  */
 #include <assert.h>
 #include <errno.h>
@@ -33,7 +38,7 @@
 
 #define OTHER_CALLERS "[other callers]"
 
-/* How many stacks are tried, over all events: so much memory that they take. */
+/* A bound on memory: stacks that are made, over all events. Larger files may have more. */
 #define FREE_STACKS     400000u
 #define BYTES_PER_STACK 8u
 #define MIN_STACKS      4u /* of a function */
@@ -42,7 +47,7 @@
 
 #define NONE UINT32_MAX
 
-/* Of a function, where it is called from. */
+/* One of the stacks that a function is called from. */
 struct context {
 	uint64_t weight;
 	uint32_t stack; /* of the caller */
@@ -62,7 +67,7 @@ struct callgrind_builder {
 	uint32_t *order;    /* functions, callers before those that they call */
 	bool *is_left_out;  /* by call: recursion */
 	uint64_t *totals;   /* by function: itself and its calls */
-	uint64_t *realized; /* by call: what it costs here */
+	uint64_t *realized; /* by call: what it costs in the profile, see realize_calls() */
 	uint32_t *first;    /* by function: of its contexts */
 	ARRAY(struct context) contexts;
 	ARRAY(struct context) rows;
@@ -125,8 +130,8 @@ static void sort_calls(const struct callgrind_graph *graph, bool by_callee, uint
 		sum += first[i];
 		first[i] = sum;
 	}
-	/* first[i] is where the list of i begins; it moves to its end, which is where the next one
-	   begins, so that the lists are shifted back below. */
+	/* A counting sort: first[i], the begin of list i, moves to its end while the list is filled.
+	   That is the begin of list i + 1, so a shift by one puts all right again. */
 	for (uint32_t i = 0; i < graph->calls.length; i++) {
 		const struct callgrind_call *call = &graph->calls.items[i];
 
@@ -150,82 +155,97 @@ struct steps {
 	size_t capacity;
 };
 
-static int open_function(const struct callgrind_builder *maker, struct steps *steps,
+static void steps_release(struct steps *steps)
+{
+	array_release(steps);
+}
+
+static int open_function(const struct callgrind_builder *builder, struct steps *steps,
 			 uint32_t function, uint8_t *visits)
 {
 	struct step *step = array_add(steps);
 
 	if (!step)
 		return -ENOMEM;
-	*step = (struct step){function, maker->first_out[function]};
+	*step = (struct step){function, builder->first_out[function]};
 	visits[function] = VISIT_OPEN;
 	return 0;
 }
 
 /*
- * Go down from a function: calls to one that is still open lead back. Writes functions into the
- * order from its end on.
+ * Depth-first search from a function, with a stack of our own, as call graphs may be deep. A call to
+ * a function that is still open is recursive. Functions that are done are put into the order from
+ * its end on, which is the reverse postorder: callers before callees.
  */
-static int visit(struct callgrind_builder *maker, uint32_t start, uint8_t *visits, size_t *place)
+static int visit(struct callgrind_builder *builder, uint32_t start, uint8_t *visits, size_t *place)
 {
-	const struct callgrind_graph *graph = maker->graph;
-	struct steps steps = {0};
-	int err = open_function(maker, &steps, start, visits);
+	const struct callgrind_graph *graph = builder->graph;
+	_cleanup_(steps_release) struct steps steps = {0};
+	int err = open_function(builder, &steps, start, visits);
 
-	while (!err && steps.length) {
+	if (err)
+		return err;
+	while (steps.length) {
 		struct step *step = &steps.items[steps.length - 1];
 		uint32_t call;
 		uint32_t callee;
 
-		if (step->next == maker->first_out[step->function + 1]) {
+		if (step->next == builder->first_out[step->function + 1]) {
 			visits[step->function] = VISIT_DONE;
-			maker->order[--*place] = step->function;
+			builder->order[--*place] = step->function;
 			steps.length--;
 			continue;
 		}
-		call = maker->out[step->next++];
+		call = builder->out[step->next++];
 		callee = graph->calls.items[call].callee;
-		maker->is_left_out[call] = visits[callee] == VISIT_OPEN;
-		if (visits[callee] == VISIT_NOT)
-			err = open_function(maker, &steps, callee, visits);
+		builder->is_left_out[call] = visits[callee] == VISIT_OPEN;
+		if (visits[callee] != VISIT_NOT)
+			continue;
+		err = open_function(builder, &steps, callee, visits);
+		if (err)
+			return err;
 	}
-	array_release(&steps);
-	return err;
+	return 0;
 }
 
-/* Functions that nobody calls first; the others are in rings that nobody calls. */
-static int order_functions(struct callgrind_builder *maker)
+/* First from the functions that nobody calls; what is left is in cycles that nobody calls. */
+static int order_functions(struct callgrind_builder *builder)
 {
-	size_t count = maker->graph->functions.length;
+	size_t count = builder->graph->functions.length;
 	_cleanup_free_ uint8_t *visits = calloc(count + 1, 1);
 	size_t place = count;
-	int err = visits ? 0 : -ENOMEM;
+	int err;
 
+	if (!visits)
+		return -ENOMEM;
 	for (int round = 0; round < 2; round++) {
-		for (uint32_t i = 0; !err && i < count; i++) {
-			bool is_called = maker->first_in[i] < maker->first_in[i + 1];
+		for (uint32_t i = 0; i < count; i++) {
+			bool is_called = builder->first_in[i] < builder->first_in[i + 1];
 
-			if (visits[i] == VISIT_NOT && (round || !is_called))
-				err = visit(maker, i, visits, &place);
+			if (visits[i] != VISIT_NOT || (is_called && !round))
+				continue;
+			err = visit(builder, i, visits, &place);
+			if (err)
+				return err;
 		}
 	}
-	return err;
+	return 0;
 }
 
-static uint64_t get_self(const struct callgrind_builder *maker, uint32_t function)
+static uint64_t get_self(const struct callgrind_builder *builder, uint32_t function)
 {
-	const struct callgrind_graph *graph = maker->graph;
+	const struct callgrind_graph *graph = builder->graph;
 
-	return graph->self_costs.items[function * graph->num_events + maker->event];
+	return graph->self_costs.items[function * graph->num_events + builder->event];
 }
 
-static uint64_t get_call(const struct callgrind_builder *maker, uint32_t call)
+static uint64_t get_call(const struct callgrind_builder *builder, uint32_t call)
 {
-	const struct callgrind_graph *graph = maker->graph;
+	const struct callgrind_graph *graph = builder->graph;
 
-	return maker->is_left_out[call]
+	return builder->is_left_out[call]
 		       ? 0
-		       : graph->call_costs.items[call * graph->num_events + maker->event];
+		       : graph->call_costs.items[call * graph->num_events + builder->event];
 }
 
 /* a * b / c; b is at most c. */
@@ -234,45 +254,46 @@ static uint64_t scale(unsigned __int128 a, uint64_t b, unsigned __int128 c)
 	return c ? (uint64_t)(a * b / c) : 0;
 }
 
-/* What each call to a function costs here: no more than the function does, in all. */
-static void realize_calls(struct callgrind_builder *maker, uint32_t function)
+/* What each call to a function costs in the profile: together no more than the function. */
+static void realize_calls(struct callgrind_builder *builder, uint32_t function)
 {
 	unsigned __int128 demand = 0;
 	unsigned __int128 passed = 0;
-	uint64_t total = maker->totals[function];
+	uint64_t total = builder->totals[function];
 	uint64_t given = 0;
 
-	for (uint32_t i = maker->first_in[function]; i < maker->first_in[function + 1]; i++)
-		demand += get_call(maker, maker->in[i]);
-	for (uint32_t i = maker->first_in[function]; i < maker->first_in[function + 1]; i++) {
-		uint64_t cost = get_call(maker, maker->in[i]);
+	for (uint32_t i = builder->first_in[function]; i < builder->first_in[function + 1]; i++)
+		demand += get_call(builder, builder->in[i]);
+	for (uint32_t i = builder->first_in[function]; i < builder->first_in[function + 1]; i++) {
+		uint64_t cost = get_call(builder, builder->in[i]);
 		uint64_t end;
 
-		maker->realized[maker->in[i]] = cost;
+		builder->realized[builder->in[i]] = cost;
 		if (demand <= total)
 			continue;
-		/* Shifted so that the product fits: that far beyond the total it is a guess. */
+		/* Both shifted so that the product fits 128 bits: a file whose calls exceed 2^64
+		   makes no sense anyway. */
 		passed += cost;
 		end = demand >> 64 ? scale(passed >> 32, total, demand >> 32)
 				   : scale(passed, total, demand);
 		end = end > total ? total : end;
-		maker->realized[maker->in[i]] = end - given;
+		builder->realized[builder->in[i]] = end - given;
 		given = end;
 	}
 }
 
-/* Every unit of cost belongs to one function, and goes up one way: totals fit 64 bits as well. */
-static void sum_up(struct callgrind_builder *maker)
+/* Callees first. Self costs fit 64 bits together, and each goes up one path: so do the totals. */
+static void sum_up(struct callgrind_builder *builder)
 {
-	for (size_t i = maker->graph->functions.length; i-- > 0;) {
-		uint32_t function = maker->order[i];
-		uint64_t total = get_self(maker, function);
+	for (size_t i = builder->graph->functions.length; i-- > 0;) {
+		uint32_t function = builder->order[i];
+		uint64_t total = get_self(builder, function);
 
-		for (uint32_t c = maker->first_out[function]; c < maker->first_out[function + 1];
-		     c++)
-			total += maker->realized[maker->out[c]];
-		maker->totals[function] = total;
-		realize_calls(maker, function);
+		for (uint32_t c = builder->first_out[function];
+		     c < builder->first_out[function + 1]; c++)
+			total += builder->realized[builder->out[c]];
+		builder->totals[function] = total;
+		realize_calls(builder, function);
 	}
 }
 
@@ -288,21 +309,21 @@ static int compare_weights(const void *left, const void *right)
 	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-/* How many stacks a function may have: its part of those that are left. */
-static size_t get_max_stacks(const struct callgrind_builder *maker, size_t num_left,
+/* How many stacks a function may have: an equal part of the budget that is left. */
+static size_t get_max_stacks(const struct callgrind_builder *builder, size_t num_left,
 			     size_t calls_left)
 {
-	const struct callgrind_graph *graph = maker->graph;
+	const struct callgrind_graph *graph = builder->graph;
 	uint64_t all = (FREE_STACKS + graph->import->size / BYTES_PER_STACK) / graph->num_events;
-	uint64_t left = all > maker->num_tried ? all - maker->num_tried : 0;
+	uint64_t left = all > builder->num_tried ? all - builder->num_tried : 0;
 	uint64_t part = left / (num_left + calls_left + 1);
 
 	return part < MIN_STACKS ? MIN_STACKS : part > MAX_STACKS ? MAX_STACKS : (size_t)part;
 }
 
-static int add_row(struct callgrind_builder *maker, const struct context *context)
+static int add_row(struct callgrind_builder *builder, const struct context *context)
 {
-	struct context *row = array_add(&maker->rows);
+	struct context *row = array_add(&builder->rows);
 
 	if (!row)
 		return -ENOMEM;
@@ -310,53 +331,63 @@ static int add_row(struct callgrind_builder *maker, const struct context *contex
 	return 0;
 }
 
-/* Where a function is called from; their weights are its total. */
-static int collect_rows(struct callgrind_builder *maker, uint32_t function, size_t max_rows)
+/*
+ * The stacks that a function is called from, heaviest first; their weights add up to its total.
+ * What no call accounts for starts with the function itself; what is too deep or one too many goes
+ * to OTHER_CALLERS.
+ */
+static int collect_rows(struct callgrind_builder *builder, uint32_t function, size_t max_rows)
 {
-	struct context other = {.stack = maker->other_callers, .depth = 1};
-	struct context root = {.weight = maker->totals[function]};
-	int err = 0;
+	struct context other = {.stack = builder->other_callers, .depth = 1};
+	struct context root = {.weight = builder->totals[function]};
+	int err;
 
-	maker->rows.length = 0;
-	for (uint32_t i = maker->first[function]; !err && i != NONE;
-	     i = maker->contexts.items[i].next) {
-		const struct context *context = &maker->contexts.items[i];
+	builder->rows.length = 0;
+	for (uint32_t i = builder->first[function]; i != NONE;
+	     i = builder->contexts.items[i].next) {
+		const struct context *context = &builder->contexts.items[i];
 
 		root.weight -= context->weight;
-		if (context->depth >= MAX_DEPTH)
+		if (context->depth >= MAX_DEPTH) {
 			other.weight += context->weight;
-		else
-			err = add_row(maker, context);
+			continue;
+		}
+		err = add_row(builder, context);
+		if (err)
+			return err;
 	}
-	if (!err && root.weight)
-		err = add_row(maker, &root);
-	if (err)
-		return err;
-	qsort(maker->rows.items, maker->rows.length, sizeof(*maker->rows.items), compare_weights);
-	while (maker->rows.length > max_rows)
-		other.weight += maker->rows.items[--maker->rows.length].weight;
-	maker->has_merged |= other.weight != 0;
-	return other.weight ? add_row(maker, &other) : 0;
+	if (root.weight) {
+		err = add_row(builder, &root);
+		if (err)
+			return err;
+	}
+	qsort(builder->rows.items, builder->rows.length, sizeof(*builder->rows.items),
+	      compare_weights);
+	while (builder->rows.length > max_rows)
+		other.weight += builder->rows.items[--builder->rows.length].weight;
+	builder->has_merged |= other.weight != 0;
+	return other.weight ? add_row(builder, &other) : 0;
 }
 
-static int add_context(struct callgrind_builder *maker, uint32_t function,
+static int add_context(struct callgrind_builder *builder, uint32_t function,
 		       const struct context *context)
 {
-	struct context *added = maker->contexts.length < NONE ? array_add(&maker->contexts) : NULL;
+	struct context *added =
+		builder->contexts.length < NONE ? array_add(&builder->contexts) : NULL;
 
 	if (!added)
 		return -ENOMEM;
 	*added = *context;
-	added->next = maker->first[function];
-	maker->first[function] = (uint32_t)(maker->contexts.length - 1);
+	added->next = builder->first[function];
+	builder->first[function] = (uint32_t)(builder->contexts.length - 1);
 	return 0;
 }
 
-/* One stack of a function: its part of what is left goes to samples and to what is called. */
-static int share_row(struct callgrind_builder *maker, uint32_t function, const struct context *row,
-		     uint64_t left)
+/* One row: its share of each column becomes a sample (self) or a stack of the callee. */
+static int share_row(struct callgrind_builder *builder, uint32_t function,
+		     const struct context *row, uint64_t left)
 {
-	const struct callgrind_graph *graph = maker->graph;
+	const struct callgrind_graph *graph = builder->graph;
 	const struct callgrind_function *itself = &graph->functions.items[function];
 	struct context inner = {.depth = row->depth + 1};
 	unsigned __int128 passed = 0;
@@ -364,146 +395,167 @@ static int share_row(struct callgrind_builder *maker, uint32_t function, const s
 	int err = profile_add_stack(graph->import->profile, row->stack, itself->location,
 				    &inner.stack);
 
-	for (size_t i = 0; !err && i < maker->columns.length; i++) {
+	if (err)
+		return err;
+	for (size_t i = 0; i < builder->columns.length; i++) {
 		uint64_t end;
 
-		passed += maker->columns.items[i];
+		passed += builder->columns.items[i];
 		end = scale(passed, row->weight, left);
 		inner.weight = end - given;
 		given = end;
-		maker->columns.items[i] -= inner.weight;
+		builder->columns.items[i] -= inner.weight;
 		if (!inner.weight)
 			continue;
-		maker->shared += i == 0 ? inner.weight : 0;
+		builder->shared += i == 0 ? inner.weight : 0;
 		if (i == 0)
 			err = reader_add_sample(graph->import, 0, itself->thread, inner.stack,
-						maker->metric, inner.weight);
+						builder->metric, inner.weight);
 		else
 			err = add_context(
-				maker,
-				graph->calls.items[maker->out[maker->first_out[function] + i - 1]]
+				builder,
+				graph->calls
+					.items[builder->out[builder->first_out[function] + i - 1]]
 					.callee,
 				&inner);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
-static int share_function(struct callgrind_builder *maker, uint32_t function, size_t max_rows)
+static int share_function(struct callgrind_builder *builder, uint32_t function, size_t max_rows)
 {
-	uint64_t left = maker->totals[function];
+	uint64_t left = builder->totals[function];
 	uint64_t *column;
-	int err = left ? collect_rows(maker, function, max_rows) : 0;
+	int err;
 
-	if (err || !left)
+	if (!left)
+		return 0;
+	err = collect_rows(builder, function, max_rows);
+	if (err)
 		return err;
-	maker->columns.length = 0;
-	for (uint32_t c = maker->first_out[function]; c <= maker->first_out[function + 1]; c++) {
-		column = array_add(&maker->columns);
+	builder->columns.length = 0;
+	for (uint32_t c = builder->first_out[function]; c <= builder->first_out[function + 1];
+	     c++) {
+		column = array_add(&builder->columns);
 		if (!column)
 			return -ENOMEM;
-		*column = c == maker->first_out[function] ? get_self(maker, function)
-							  : maker->realized[maker->out[c - 1]];
+		*column = c == builder->first_out[function]
+				  ? get_self(builder, function)
+				  : builder->realized[builder->out[c - 1]];
 	}
-	maker->num_tried += maker->rows.length * maker->columns.length;
-	for (size_t i = 0; !err && i < maker->rows.length; i++) {
-		err = share_row(maker, function, &maker->rows.items[i], left);
-		left -= maker->rows.items[i].weight;
+	builder->num_tried += builder->rows.length * builder->columns.length;
+	for (size_t i = 0; i < builder->rows.length; i++) {
+		err = share_row(builder, function, &builder->rows.items[i], left);
+		if (err)
+			return err;
+		left -= builder->rows.items[i].weight;
 	}
-	return err;
+	return 0;
 }
 
-static int share_event(struct callgrind_builder *maker)
+static int share_event(struct callgrind_builder *builder)
 {
-	const struct callgrind_graph *graph = maker->graph;
+	const struct callgrind_graph *graph = builder->graph;
 	size_t calls_left = graph->calls.length;
 	uint64_t total = 0;
-	int err = 0;
+	int err;
 
-	maker->shared = 0;
-	maker->num_tried = 0;
-	maker->contexts.length = 0;
-	memset(maker->first, 0xff, (graph->functions.length + 1) * sizeof(*maker->first));
-	sum_up(maker);
-	for (size_t i = 0; !err && i < graph->functions.length; i++) {
-		uint32_t function = maker->order[i];
-		size_t max_rows = get_max_stacks(maker, graph->functions.length - i, calls_left);
+	builder->shared = 0;
+	builder->num_tried = 0;
+	builder->contexts.length = 0;
+	memset(builder->first, 0xff, (graph->functions.length + 1) * sizeof(*builder->first));
+	sum_up(builder);
+	for (size_t i = 0; i < graph->functions.length; i++) {
+		uint32_t function = builder->order[i];
+		size_t max_rows = get_max_stacks(builder, graph->functions.length - i, calls_left);
 
-		err = share_function(maker, function, max_rows);
-		calls_left -= maker->first_out[function + 1] - maker->first_out[function];
-		total += get_self(maker, function);
+		err = share_function(builder, function, max_rows);
+		if (err)
+			return err;
+		calls_left -= builder->first_out[function + 1] - builder->first_out[function];
+		total += get_self(builder, function);
 	}
-	assert(err || maker->shared == total);
-	return err;
+	assert(builder->shared == total);
+	return 0;
 }
 
 /* ---- all of it ---- */
 
-static int maker_init(struct callgrind_builder *maker)
+static int builder_init(struct callgrind_builder *builder)
 {
-	struct profile *profile = maker->graph->import->profile;
-	size_t num_functions = maker->graph->functions.length + 2;
-	size_t num_calls = maker->graph->calls.length + 1;
+	struct profile *profile = builder->graph->import->profile;
+	size_t num_functions = builder->graph->functions.length + 2;
+	size_t num_calls = builder->graph->calls.length + 1;
 	struct frame frame = {0};
 	uint32_t location;
 	int err;
 
-	maker->first_out = calloc(num_functions, sizeof(*maker->first_out));
-	maker->out = calloc(num_calls, sizeof(*maker->out));
-	maker->first_in = calloc(num_functions, sizeof(*maker->first_in));
-	maker->in = calloc(num_calls, sizeof(*maker->in));
-	maker->order = calloc(num_functions, sizeof(*maker->order));
-	maker->is_left_out = calloc(num_calls, sizeof(*maker->is_left_out));
-	maker->totals = calloc(num_functions, sizeof(*maker->totals));
-	maker->realized = calloc(num_calls, sizeof(*maker->realized));
-	maker->first = calloc(num_functions, sizeof(*maker->first));
-	if (!maker->first_out || !maker->out || !maker->first_in || !maker->in || !maker->order ||
-	    !maker->is_left_out || !maker->totals || !maker->realized || !maker->first)
+	builder->first_out = calloc(num_functions, sizeof(*builder->first_out));
+	builder->out = calloc(num_calls, sizeof(*builder->out));
+	builder->first_in = calloc(num_functions, sizeof(*builder->first_in));
+	builder->in = calloc(num_calls, sizeof(*builder->in));
+	builder->order = calloc(num_functions, sizeof(*builder->order));
+	builder->is_left_out = calloc(num_calls, sizeof(*builder->is_left_out));
+	builder->totals = calloc(num_functions, sizeof(*builder->totals));
+	builder->realized = calloc(num_calls, sizeof(*builder->realized));
+	builder->first = calloc(num_functions, sizeof(*builder->first));
+	if (!builder->first_out || !builder->out || !builder->first_in || !builder->in ||
+	    !builder->order || !builder->is_left_out || !builder->totals || !builder->realized ||
+	    !builder->first)
 		return -ENOMEM;
 	err = profile_add_string(profile, OTHER_CALLERS, &frame.name);
 	frame.full_name = frame.name;
-	if (!err)
-		err = profile_add_frame_location(profile, &frame, &location);
-	return err ? err : profile_add_stack(profile, STACK_EMPTY, location, &maker->other_callers);
+	if (err)
+		return err;
+	err = profile_add_frame_location(profile, &frame, &location);
+	if (err)
+		return err;
+	return profile_add_stack(profile, STACK_EMPTY, location, &builder->other_callers);
 }
 
-static void maker_release(struct callgrind_builder *maker)
+static void builder_release(struct callgrind_builder *builder)
 {
-	free(maker->first_out);
-	free(maker->out);
-	free(maker->first_in);
-	free(maker->in);
-	free(maker->order);
-	free(maker->is_left_out);
-	free(maker->totals);
-	free(maker->realized);
-	free(maker->first);
-	array_release(&maker->contexts);
-	array_release(&maker->rows);
-	array_release(&maker->columns);
+	free(builder->first_out);
+	free(builder->out);
+	free(builder->first_in);
+	free(builder->in);
+	free(builder->order);
+	free(builder->is_left_out);
+	free(builder->totals);
+	free(builder->realized);
+	free(builder->first);
+	array_release(&builder->contexts);
+	array_release(&builder->rows);
+	array_release(&builder->columns);
 }
 
 int callgrind_add_stacks(struct callgrind_graph *graph, const uint32_t *metrics)
 {
-	struct callgrind_builder maker = {.graph = graph};
-	int err = maker_init(&maker);
+	_cleanup_(builder_release) struct callgrind_builder builder = {.graph = graph};
+	int err = builder_init(&builder);
 
-	if (!err) {
-		sort_calls(graph, false, maker.first_out, maker.out);
-		sort_calls(graph, true, maker.first_in, maker.in);
-		err = order_functions(&maker);
+	if (err)
+		return err;
+	sort_calls(graph, false, builder.first_out, builder.out);
+	sort_calls(graph, true, builder.first_in, builder.in);
+	err = order_functions(&builder);
+	if (err)
+		return err;
+	for (size_t i = 0; i < graph->num_events; i++) {
+		builder.event = i;
+		builder.metric = metrics[i];
+		err = share_event(&builder);
+		if (err)
+			return err;
 	}
-	for (size_t i = 0; !err && i < graph->num_events; i++) {
-		maker.event = i;
-		maker.metric = metrics[i];
-		err = share_event(&maker);
-	}
-	if (!err && graph->calls.length)
+	if (graph->calls.length)
 		import_warn(graph->import,
 			    "stacks are estimated from what calls one function another; what "
 			    "functions cost themselves is exact");
-	if (!err && maker.has_merged)
+	if (builder.has_merged)
 		import_warn(graph->import,
 			    "there are too many stacks: the lightest are below " OTHER_CALLERS);
-	maker_release(&maker);
-	return err;
+	return 0;
 }

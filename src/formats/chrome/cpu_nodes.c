@@ -1,3 +1,18 @@
+/*
+ * A tree of nodes is read in three steps, because a node may name a parent that comes later, in
+ * another chunk of the trace.
+ *
+ *  1. Nodes are added as they come, with the id of their parent, or parents with lists of the ids
+ *     of their children: V8 writes `parent` in traces and `children` in files.
+ *  2. link_nodes() turns ids into indices, and chrome_cpu_nodes_place() gives every node its stack.
+ *     Ids come from a file, so that there may be cycles; they are broken at the node where they
+ *     close.
+ *  3. Samples refer to nodes by id and add to their counts and times, and every node that has any
+ *     becomes a sample of the profile. (They may be read before the stacks are there.)
+ *
+ * Of two nodes with one id both stay in the array, but the index knows only the first: the two are
+ * therefore no INTERN_TABLE().
+ */
 #include "formats/chrome/cpu_nodes.h"
 
 #include <errno.h>
@@ -44,6 +59,10 @@ static bool take_number(struct json *json, uint64_t *ret)
 	return token == JSON_NUMBER && json_get_u64(json, ret);
 }
 
+/*
+ * The children's nodes may come later: only their ids are kept. The parent is the node that is
+ * being read, the last one.
+ */
 static int read_children(struct chrome_cpu_nodes *nodes, struct json *json)
 {
 	enum json_token token = json_next(json);
@@ -67,6 +86,10 @@ static int read_children(struct chrome_cpu_nodes *nodes, struct json *json)
 	return 0;
 }
 
+/*
+ * The texts are those of `nodes`, used again for every node; a name or url that is missing leaves
+ * them empty.
+ */
 uint64_t chrome_cpu_nodes_read_call_frame(struct chrome_cpu_nodes *nodes, struct json *json)
 {
 	enum json_token token = json_next(json);
@@ -99,23 +122,30 @@ int chrome_cpu_nodes_add_location(struct chrome_cpu_nodes *nodes, uint64_t line,
 {
 	struct profile *profile = nodes->import->profile;
 	struct frame frame = {0};
-	int err = nodes->name.failed || nodes->url.failed ? -ENOMEM : 0;
+	int err;
 
-	if (!err && nodes->name.length)
+	if (nodes->name.failed || nodes->url.failed)
+		return -ENOMEM;
+	if (nodes->name.length)
 		err = profile_add_frame_name(profile, nodes->name.data, nodes->name.length,
 					     &frame.name);
-	else if (!err)
+	else
 		err = profile_add_string(profile, ANONYMOUS, &frame.name);
-	if (!err && nodes->url.length) {
+	if (err)
+		return err;
+	/* A line is one of a file; native functions have neither. */
+	if (nodes->url.length) {
 		err = string_table_add(profile_get_strings(profile), nodes->url.data,
 				       nodes->url.length, &frame.file);
+		if (err)
+			return err;
 		frame.line = line <= UINT32_MAX ? (uint32_t)line : 0;
 	}
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(profile, &frame, ret);
+	return profile_add_frame_location(profile, &frame, ret);
 }
 
-/* The node that was added last. */
+/* The node that was added last. One with an id that is taken stays without samples. */
 static int index_node(struct chrome_cpu_nodes *nodes, size_t offset)
 {
 	uint32_t id = (uint32_t)nodes->nodes.length - 1;
@@ -131,34 +161,36 @@ static int read_node(void *context, struct json *json)
 	struct chrome_cpu_nodes *nodes = context;
 	size_t offset = json->offset;
 	struct chrome_cpu_node *node = array_add(&nodes->nodes);
-	uint32_t id = (uint32_t)nodes->nodes.length - 1;
 	uint64_t line = 0;
-	int err = node ? 0 : -ENOMEM;
+	int err;
 
+	if (!node)
+		return -ENOMEM;
 	text_truncate(&nodes->name, 0);
 	text_truncate(&nodes->url, 0);
-	while (!err && json_next(json) == JSON_KEY) {
-		node = &nodes->nodes.items[id];
-		if (json_is(json, "id"))
+	while (json_next(json) == JSON_KEY) {
+		if (json_is(json, "id")) {
 			node->id = json_take_u64(json);
-		else if (json_is(json, "hitCount"))
+		} else if (json_is(json, "hitCount")) {
 			node->hit_count = json_take_u64(json);
-		else if (json_is(json, "parent"))
+		} else if (json_is(json, "parent")) {
 			node->has_parent = take_number(json, &node->parent_id);
-		else if (json_is(json, "callFrame"))
+		} else if (json_is(json, "callFrame")) {
 			line = chrome_cpu_nodes_read_call_frame(nodes, json);
-		else if (json_is(json, "children"))
+		} else if (json_is(json, "children")) {
 			err = read_children(nodes, json);
-		else
+			if (err)
+				return err;
+		} else {
 			json_skip_value(json);
+		}
 	}
-	if (err)
-		return err;
-	node = &nodes->nodes.items[id];
 	node->parent = NO_NODE;
 	node->is_root = nodes->name.length && string_equals(nodes->name.data, ROOT);
 	err = chrome_cpu_nodes_add_location(nodes, line, &node->location);
-	return err ? err : index_node(nodes, offset);
+	if (err)
+		return err;
+	return index_node(nodes, offset);
 }
 
 int chrome_cpu_nodes_add(struct chrome_cpu_nodes *nodes, uint64_t id, const uint64_t *parent_id,
@@ -194,6 +226,7 @@ int chrome_cpu_nodes_read_member(struct chrome_cpu_nodes *nodes, struct json *js
 	return 0;
 }
 
+/* From ids to indices. A node that names its parent needs no list of children to have it. */
 static void link_nodes(struct chrome_cpu_nodes *nodes)
 {
 	array_for_each (&nodes->nodes, node) {
@@ -211,12 +244,15 @@ static void link_nodes(struct chrome_cpu_nodes *nodes)
 	}
 }
 
-/* The stack of a node, after those of its parents; a circle of them is cut. */
+/*
+ * The stack of a node, after those of its parents; a cycle is broken. Up the parents until one is
+ * placed or was met on this very way (is_open), then down again. is_open is never taken back: what
+ * was open is placed at the end.
+ */
 static int place_node(struct chrome_cpu_nodes *nodes, uint32_t id)
 {
 	struct chrome_cpu_node *items = nodes->nodes.items;
 	uint32_t stack = STACK_EMPTY;
-	int err = 0;
 
 	nodes->path.length = 0;
 	for (; id != NO_NODE && !items[id].is_placed && !items[id].is_open; id = items[id].parent) {
@@ -229,26 +265,33 @@ static int place_node(struct chrome_cpu_nodes *nodes, uint32_t id)
 	}
 	if (id != NO_NODE && items[id].is_placed)
 		stack = items[id].stack;
-	while (!err && nodes->path.length) {
+	while (nodes->path.length) {
 		struct chrome_cpu_node *node = &items[nodes->path.items[--nodes->path.length]];
 
-		if (!node->is_root)
-			err = profile_add_stack(nodes->import->profile, stack, node->location,
-						&stack);
+		if (!node->is_root) {
+			int err = profile_add_stack(nodes->import->profile, stack, node->location,
+						    &stack);
+
+			if (err)
+				return err;
+		}
 		node->stack = stack;
 		node->is_placed = true;
 	}
-	return err;
+	return 0;
 }
 
 int chrome_cpu_nodes_place(struct chrome_cpu_nodes *nodes)
 {
-	int err = 0;
+	int err;
 
 	link_nodes(nodes);
-	for (uint32_t id = 0; !err && id < nodes->nodes.length; id++)
+	for (uint32_t id = 0; id < nodes->nodes.length; id++) {
 		err = place_node(nodes, id);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t id, uint32_t *ret)
@@ -262,7 +305,7 @@ bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t 
 
 /* ---- samples ---- */
 
-/* The node that was hit last was so until now. */
+/* Time goes on: the node that was hit last gets it, for it was running until now. */
 static int pass_time(struct chrome_cpu_nodes *nodes, size_t offset, uint64_t time_us)
 {
 	uint64_t *sum;
@@ -277,21 +320,13 @@ static int pass_time(struct chrome_cpu_nodes *nodes, size_t offset, uint64_t tim
 	return 0;
 }
 
-static int keep_hit(struct chrome_cpu_nodes *nodes, uint32_t node)
-{
-	struct chrome_cpu_hit *hit = array_add(&nodes->hits);
-
-	if (!hit)
-		return -ENOMEM;
-	*hit = (struct chrome_cpu_hit){.node = node, .time_us = nodes->start_us + nodes->passed_us};
-	return 0;
-}
-
 static int add_hit(struct chrome_cpu_nodes *nodes, const struct json *json, enum json_token token)
 {
+	struct chrome_cpu_hit *hit;
 	uint64_t id;
 	uint32_t node;
 
+	/* A sample that is skipped takes its time with it: nobody knows whose it is. */
 	nodes->last = 0;
 	if (token != JSON_NUMBER || !json_get_u64(json, &id))
 		return reader_skip_byte(nodes->import, json->offset,
@@ -303,10 +338,16 @@ static int add_hit(struct chrome_cpu_nodes *nodes, const struct json *json, enum
 	nodes->nodes.items[node].samples++;
 	nodes->last = 1 + (uint64_t)node;
 	nodes->import->counts.records++;
-	return profile_get_moments(nodes->import->profile) ? keep_hit(nodes, node) : 0;
+	if (!profile_get_timestamps(nodes->import->profile))
+		return 0;
+	hit = array_add(&nodes->hits);
+	if (!hit)
+		return -ENOMEM;
+	*hit = (struct chrome_cpu_hit){.node = node, .time_us = nodes->start_us + nodes->passed_us};
+	return 0;
 }
 
-/* Clocks that went back give the same time again. */
+/* A clock that went back gives a delta below 0: no time has passed then. */
 static uint64_t read_delta(struct json *deltas, bool *has_delta)
 {
 	enum json_token token = json_next(deltas);
@@ -314,91 +355,109 @@ static uint64_t read_delta(struct json *deltas, bool *has_delta)
 
 	*has_delta = token != JSON_ARRAY_END && token != JSON_FAILED;
 	if (token == JSON_NUMBER)
-		(void)json_get_u64(deltas, &delta); /* one below 0 is 0 */
+		(void)json_get_u64(deltas, &delta); /* false: below 0, and delta stays 0 */
 	json_skip(deltas, token);
 	return delta;
 }
 
+/*
+ * Both lists are read side by side. A list of deltas may be shorter: the rest of the samples has no
+ * time.
+ */
 static int read_hits(struct chrome_cpu_nodes *nodes, struct json *samples, struct json *deltas)
 {
 	bool has_delta = deltas && json_next(deltas) == JSON_ARRAY;
 	enum json_token token;
-	int err = 0;
+	int err;
 
 	if (json_next(samples) != JSON_ARRAY)
 		return 0;
 	nodes->has_samples = true;
-	while (!err && (token = json_next(samples)) != JSON_ARRAY_END) {
+	while ((token = json_next(samples)) != JSON_ARRAY_END) {
 		uint64_t delta = has_delta ? read_delta(deltas, &has_delta) : 0;
 
 		if (token == JSON_FAILED)
 			return reader_fail_json(nodes->import, samples, 0);
 		json_skip(samples, token);
 		err = pass_time(nodes, samples->offset, delta);
+		if (err)
+			return err;
 		if (__builtin_add_overflow(nodes->passed_us, delta, &nodes->passed_us))
 			nodes->passed_us = UINT64_MAX;
-		if (!err)
-			err = add_hit(nodes, samples, token);
+		err = add_hit(nodes, samples, token);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 int chrome_cpu_nodes_read_samples(struct chrome_cpu_nodes *nodes,
 				  const struct chrome_cpu_sample_lists *lists)
 {
 	const struct import *import = nodes->import;
-	struct json samples = json_at(import->data, import->size, lists->samples);
-	struct json deltas = json_at(import->data, import->size, lists->deltas);
-	int err = lists->samples ? read_hits(nodes, &samples, lists->deltas ? &deltas : NULL) : 0;
+	_cleanup_(json_release) struct json samples = {0};
+	_cleanup_(json_release) struct json deltas = {0};
 
-	json_release(&samples);
-	json_release(&deltas);
-	return err;
+	if (!lists->samples)
+		return 0;
+	samples = json_at(import->data, import->size, lists->samples);
+	if (!lists->deltas)
+		return read_hits(nodes, &samples, NULL);
+	deltas = json_at(import->data, import->size, lists->deltas);
+	return read_hits(nodes, &samples, &deltas);
 }
 
+/* hitCount counts the same samples as the list does, where there is one. */
 static int add_node(struct chrome_cpu_nodes *nodes, const struct chrome_cpu_node *node,
 		    uint32_t thread, uint32_t metric, uint32_t time_metric)
 {
 	struct profile *profile = nodes->import->profile;
 	uint64_t count = nodes->has_samples ? node->samples : node->hit_count;
 	uint64_t time_ns;
-	int err = 0;
+	int err;
 
-	if (count)
+	if (count) {
 		err = profile_add_sample(profile, thread, node->stack, metric, count);
-	if (count && !nodes->has_samples)
-		nodes->import->counts.records++;
-	if (err == -EOVERFLOW)
-		return import_fail_byte(nodes->import, 0, "the weights of a stack exceed 64 bits");
-	if (err || !node->time_us)
-		return err;
+		nodes->import->counts.records += !nodes->has_samples;
+		if (err == -EOVERFLOW)
+			return import_fail_byte(nodes->import, 0,
+						"the weights of a stack exceed 64 bits");
+		if (err)
+			return err;
+	}
+	if (!node->time_us)
+		return 0;
 	if (__builtin_mul_overflow(node->time_us, 1000, &time_ns))
 		time_ns = UINT64_MAX;
 	err = profile_add_sample(profile, thread, node->stack, time_metric, time_ns);
-	return err == -EOVERFLOW ? import_fail_byte(nodes->import, 0, "the times exceed 64 bits")
-				 : err;
+	if (err == -EOVERFLOW)
+		return import_fail_byte(nodes->import, 0, "the times exceed 64 bits");
+	return err;
 }
 
 /* When the samples of both metrics were taken; what is beyond 64 bits is left out. */
-static int add_moments(struct chrome_cpu_nodes *nodes, uint32_t thread, uint32_t metric,
-		       uint32_t time_metric)
+static int add_timestamps(struct chrome_cpu_nodes *nodes, uint32_t thread, uint32_t metric,
+			  uint32_t time_metric)
 {
 	struct profile *profile = nodes->import->profile;
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < nodes->hits.length; i++) {
+	for (size_t i = 0; i < nodes->hits.length; i++) {
 		const struct chrome_cpu_hit *hit = &nodes->hits.items[i];
 		const struct chrome_cpu_node *node = &nodes->nodes.items[hit->node];
 
 		if (hit->time_us > UINT64_MAX / 1000 || node->time_us > UINT64_MAX / 1000)
 			continue;
-		err = profile_add_moment(profile, thread, node->stack, metric, 1,
-					 hit->time_us * 1000);
-		if (!err)
-			err = profile_add_moment(profile, thread, node->stack, time_metric,
-						 hit->duration_us * 1000, hit->time_us * 1000);
+		err = profile_add_timestamp(profile, thread, node->stack, metric, 1,
+					    hit->time_us * 1000);
+		if (err)
+			return err;
+		err = profile_add_timestamp(profile, thread, node->stack, time_metric,
+					    hit->duration_us * 1000, hit->time_us * 1000);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 int chrome_cpu_nodes_finish(struct chrome_cpu_nodes *nodes, uint32_t thread)
@@ -409,13 +468,26 @@ int chrome_cpu_nodes_finish(struct chrome_cpu_nodes *nodes, uint32_t thread)
 	uint32_t time_metric = 0;
 	int err = profile_add_metric(profile, "samples", "count", &metric);
 
-	if (!err && nodes->has_samples)
+	if (err)
+		return err;
+	if (nodes->has_samples) {
 		err = profile_add_metric(profile, "time", "nanoseconds", &time_metric);
-	if (!err && nodes->end_us > passed_us)
+		if (err)
+			return err;
+	}
+	/* The last node runs until the end of the profile, where that is known. */
+	if (nodes->end_us > passed_us) {
 		err = pass_time(nodes, 0, nodes->end_us - passed_us);
-	if (!err)
-		err = chrome_cpu_nodes_place(nodes);
-	for (size_t i = 0; !err && i < nodes->nodes.length; i++)
+		if (err)
+			return err;
+	}
+	err = chrome_cpu_nodes_place(nodes);
+	if (err)
+		return err;
+	for (size_t i = 0; i < nodes->nodes.length; i++) {
 		err = add_node(nodes, &nodes->nodes.items[i], thread, metric, time_metric);
-	return err ? err : add_moments(nodes, thread, metric, time_metric);
+		if (err)
+			return err;
+	}
+	return add_timestamps(nodes, thread, metric, time_metric);
 }

@@ -39,7 +39,7 @@ struct chrome_cpu_child {
 	uint32_t parent;
 };
 
-/* A sample, where its time is wanted. */
+/* A sample, where the profile keeps timestamps. */
 struct chrome_cpu_hit {
 	uint64_t time_us; /* since what start_us counts from */
 	uint64_t duration_us;
@@ -75,7 +75,7 @@ struct chrome_cpu_sample_lists {
 
 /*
  * After a key of a profile's object, or of a chunk's: take its value, more nodes among them, or
- * pass over it. Returns 0, -ENOMEM, or -EBADMSG with the place.
+ * skip it. Returns 0, -ENOMEM, or -EBADMSG with the offset.
  */
 _must_check_ int chrome_cpu_nodes_read_member(struct chrome_cpu_nodes *nodes, struct json *json,
 					      struct chrome_cpu_sample_lists *lists);

@@ -14,6 +14,12 @@
  *
  * Operations get a thread of their own in their process, because they overlap what threads do.
  *
+ * Events may come in any order, and names of threads after what they did. While the text is read,
+ * an event therefore only becomes an entry in a list of slices or of samples, beside the track
+ * (read_tracks.c) that it is on; when all is read, slices are sorted and nested (read_slices.c),
+ * samples get their stacks (read_samples.c), and threads their names. Arguments are not kept: the
+ * event's offset is, and they are read again where they stand when a timeline wants them.
+ *
  * Source: "Trace Event Format", the document of Chrome's trace viewer.
  */
 #include <errno.h>
@@ -34,7 +40,7 @@ struct chrome_reader {
 	struct chrome_tracks tracks;
 	struct chrome_samples samples;
 	struct chrome_slices slices;
-	struct chrome_timeline *timeline; /* NULL: not wanted */
+	struct chrome_timeline *timeline; /* NULL: nobody asks for one */
 	uint64_t shift_ns;                /* is added to the times of events: none is before 0 */
 	struct chrome_event event;
 	struct text phase;
@@ -60,7 +66,7 @@ static bool take_duration(struct json *json, uint64_t *ret)
 	return is_good;
 }
 
-/* The number behind a minus, or 0. */
+/* The digits behind a minus; 0 where there are none. */
 static uint64_t read_negative(const char *text, const char *end)
 {
 	struct json_cell cell = {.token = JSON_NUMBER, .text = text};
@@ -73,8 +79,10 @@ static uint64_t read_negative(const char *text, const char *end)
 }
 
 /*
- * Bazel counts from the moment that its server was asked, and tells of what was before. Our times
- * have no sign, so that all of them are moved on by the earliest.
+ * Bazel's clock starts when its server is asked, and it reports what was before with negative
+ * times. Ours have no sign, so that all of them are shifted by the earliest. It must be known
+ * before the first event is read; a search for the bytes is much faster than another pass over the
+ * JSON, and a match inside a string does no more than shift all times.
  */
 static uint64_t find_shift(const struct import *import)
 {
@@ -169,6 +177,7 @@ static int read_member(struct chrome_reader *reader, struct json *json)
 	return 0;
 }
 
+/* What the phases mean is in the table at the top. Those of an operation are asynchronous. */
 static int handle_event(struct chrome_reader *reader)
 {
 	const struct chrome_event *event = &reader->event;
@@ -222,6 +231,7 @@ static int read_event(struct chrome_reader *reader, struct json *json)
 	if (event->name.failed || event->category.failed || event->id.failed ||
 	    event->frame.failed || reader->phase.failed)
 		return -ENOMEM;
+	/* An event that the end of the text cuts short may lack anything: it does not count. */
 	return token == JSON_OBJECT_END ? handle_event(reader) : 0;
 }
 
@@ -232,7 +242,7 @@ static int read_event(struct chrome_reader *reader, struct json *json)
  *
  * depth  of what may end so; 0: nothing
  */
-static int tell_broken(struct chrome_reader *reader, const struct json *json, size_t depth)
+static int report_broken(struct chrome_reader *reader, const struct json *json, size_t depth)
 {
 	struct import *import = reader->import;
 
@@ -252,54 +262,54 @@ static int read_events(struct chrome_reader *reader, struct json *json, bool *re
 	enum json_token token = JSON_FAILED;
 	int err = 0;
 
-	while (!err && (token = json_next(json)) != JSON_ARRAY_END) {
+	while ((token = json_next(json)) != JSON_ARRAY_END) {
 		if (token == JSON_FAILED) {
 			*ret_broke = true;
-			return tell_broken(reader, json, depth);
+			return report_broken(reader, json, depth);
 		}
 		if (token == JSON_OBJECT)
 			err = read_event(reader, json);
 		else
 			json_skip(json, token);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* {"traceEvents": […], "stackFrames": {…}, …} */
 static int read_object(struct chrome_reader *reader, struct json *json, bool *ret_broke)
 {
 	bool has_events = false;
-	enum json_token token = JSON_FAILED;
-	int err = 0;
+	enum json_token token;
 
-	while (!err && !*ret_broke && (token = json_next(json)) == JSON_KEY) {
+	while ((token = json_next(json)) == JSON_KEY) {
 		if (json_is(json, "stackFrames")) {
 			json_take_place(json, 0, &reader->samples.frames_place);
 		} else if (json_is(json, "samples")) {
 			json_take_place(json, 0, &reader->samples.samples_place);
 		} else if (!json_is(json, "traceEvents")) {
 			json_skip_value(json);
+		} else if ((token = json_next(json)) == JSON_ARRAY) {
+			int err = read_events(reader, json, ret_broke);
+
+			if (err || *ret_broke)
+				return err;
+			has_events = true;
 		} else {
-			token = json_next(json);
-			has_events |= token == JSON_ARRAY;
-			if (token == JSON_ARRAY)
-				err = read_events(reader, json, ret_broke);
-			else
-				json_skip(json, token);
+			json_skip(json, token);
 		}
 	}
-	if (err || *ret_broke)
-		return err;
 	if (!has_events && token != JSON_FAILED)
 		return import_fail_byte(reader->import, 0, "expected a list of events");
 	*ret_broke = token == JSON_FAILED;
-	return *ret_broke ? tell_broken(reader, json, 1) : 0;
+	return *ret_broke ? report_broken(reader, json, 1) : 0;
 }
 
 static int read_json_text(struct chrome_reader *reader)
 {
 	struct import *import = reader->import;
-	struct json json = json_of(import->data, import->size);
+	_cleanup_(json_release) struct json json = json_of(import->data, import->size);
 	enum json_token token = json_next(&json);
 	bool broke = false;
 	int err = 0;
@@ -309,11 +319,10 @@ static int read_json_text(struct chrome_reader *reader)
 	else if (token == JSON_OBJECT)
 		err = read_object(reader, &json, &broke);
 	else if (token != JSON_FAILED)
-		err = import_fail_byte(import, json.offset, "expected a list of events");
-	if (!err && !broke && json_next(&json) != JSON_END)
-		err = tell_broken(reader, &json, 0);
-	json_release(&json);
-	return err;
+		return import_fail_byte(import, json.offset, "expected a list of events");
+	if (err || broke)
+		return err;
+	return json_next(&json) == JSON_END ? 0 : report_broken(reader, &json, 0);
 }
 
 static int read_trace(struct chrome_reader *reader)
@@ -342,49 +351,52 @@ static int read_trace(struct chrome_reader *reader)
 	return 0;
 }
 
+static void release_reader(struct chrome_reader *reader)
+{
+	chrome_slices_release(&reader->slices);
+	chrome_samples_release(&reader->samples);
+	chrome_timeline_free(reader->timeline);
+	chrome_tracks_release(&reader->tracks);
+	chrome_event_release(&reader->event);
+	text_release(&reader->phase);
+}
+
 static int read_chrome_trace(struct import *import)
 {
-	struct chrome_reader reader = {.import = import, .shift_ns = find_shift(import)};
-	int err = -ENOMEM;
+	_cleanup_(release_reader) struct chrome_reader reader = {.import = import,
+								 .shift_ns = find_shift(import)};
 
 	chrome_tracks_init(&reader.tracks, import);
-	if (import->timeline)
-		reader.timeline = chrome_timeline_new(import, &reader.tracks);
 	chrome_samples_init(&reader.samples, import, &reader.tracks);
+	if (import->timeline) {
+		reader.timeline = chrome_timeline_new(import, &reader.tracks);
+		if (!reader.timeline)
+			return -ENOMEM;
+	}
 	chrome_slices_init(&reader.slices, import, &reader.tracks, reader.timeline);
-	if (!import->timeline || reader.timeline)
-		err = read_trace(&reader);
-	chrome_slices_release(&reader.slices);
-	chrome_samples_release(&reader.samples);
-	chrome_timeline_free(reader.timeline);
-	chrome_tracks_release(&reader.tracks);
-	chrome_event_release(&reader.event);
-	text_release(&reader.phase);
-	return err;
+	return read_trace(&reader);
 }
 
 /* A list of objects of which the first has a phase, or an object with such a list. */
 static enum detection detect(const uint8_t *data, size_t size)
 {
-	struct json json = json_of(data, size);
+	_cleanup_(json_release) struct json json = json_of(data, size);
 	bool is_list = json_next(&json) == JSON_ARRAY;
-	enum detection detection = DETECTED_NOT;
 
-	for (int i = 0; i < DETECTION_TOKENS && detection == DETECTED_NOT; i++) {
+	for (int i = 0; i < DETECTION_TOKENS; i++) {
 		enum json_token token = json_next(&json);
 
 		if (token == JSON_FAILED || token == JSON_END)
-			break;
+			return DETECTED_NOT;
 		if (is_list && json_get_depth(&json) < 2 && token != JSON_OBJECT)
-			break; /* the first object has ended */
+			return DETECTED_NOT; /* the first object has ended */
 		if (token != JSON_KEY)
 			continue;
 		if ((is_list && json_get_depth(&json) == 2 && json_is(&json, "ph")) ||
 		    (!is_list && json_get_depth(&json) == 1 && json_is(&json, "traceEvents")))
-			detection = DETECTED_SURE;
+			return DETECTED_SURE;
 	}
-	json_release(&json);
-	return detection;
+	return DETECTED_NOT;
 }
 
 const struct format format_chrome_trace = {

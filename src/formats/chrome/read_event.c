@@ -1,3 +1,9 @@
+/*
+ * One event at a time is held, in one struct whose texts keep their memory: a trace has millions.
+ * Members come in any order, so that what an event means is known only when all are read; its
+ * `args` and its stack are therefore kept as places in the input, and read again if they are
+ * wanted.
+ */
 #include "formats/chrome/read_event.h"
 
 #include <errno.h>
@@ -37,6 +43,7 @@ int chrome_add_string(struct profile *profile, const struct text *text, uint32_t
 				text->length, ret);
 }
 
+/* Ids are strings ("0x1f") or numbers, and are compared as they are written. */
 void chrome_take_id(struct json *json, struct text *text)
 {
 	enum json_token token = json_next(json);

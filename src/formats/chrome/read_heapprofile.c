@@ -3,7 +3,12 @@
  * sampling") and `node --heap-prof` write it; and CPU profiles of V8 before 2017, which are built
  * alike: a tree of nodes in each other, below `head`.
  *
- * The root is no frame, as in cpu_nodes.c.
+ *	{"head": {"callFrame": {…}, "selfSize": 0, "children": [{"callFrame": {…}, …}]}}
+ *
+ * Nodes are read without recursion, as begins and ends, with a stack of the levels that are open: a
+ * file must not be able to exhaust the C stack. A node's location is made when its children begin,
+ * because the texts of its function are kept in one place for all; its weight at its end. Ids are
+ * made here, so that the nodes can go to cpu_nodes.c. The root is no frame, as there.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +32,7 @@ struct chrome_heap_level {
 	uint32_t location;
 	bool has_location;
 	bool is_root;
-	bool is_cut; /* it is the one around it */
+	bool is_truncated; /* too deep: it counts as the one around it */
 };
 
 struct chrome_heap_weight {
@@ -42,7 +47,7 @@ struct chrome_heap_reader {
 	ARRAY(struct chrome_heap_level) levels; /* outermost first */
 	ARRAY(struct chrome_heap_weight) weights;
 	uint64_t num_nodes;
-	uint64_t num_cut;
+	uint64_t num_truncated;
 	bool has_head;
 };
 
@@ -60,15 +65,18 @@ static int begin_node(struct chrome_heap_reader *reader, const struct json *json
 	*level = (struct chrome_heap_level){.id = ++reader->num_nodes, .offset = json->offset};
 	if (reader->levels.length > MAX_LEVELS) {
 		level->id = level[-1].id;
-		level->is_cut = level->has_location = true;
-		reader->num_cut++;
+		level->is_truncated = level->has_location = true;
+		reader->num_truncated++;
 	}
 	text_truncate(&reader->nodes.name, 0);
 	text_truncate(&reader->nodes.url, 0);
 	return 0;
 }
 
-/* What has been told of the function is all; children, who have their own, may follow. */
+/*
+ * The members of a function are all known when its children begin or when it ends, whichever is
+ * first: V8 writes them before the children.
+ */
 static int settle_function(struct chrome_heap_reader *reader)
 {
 	struct chrome_heap_level *level = get_last(reader);
@@ -90,13 +98,18 @@ static int end_node(struct chrome_heap_reader *reader)
 		reader->levels.length > 1 ? get_last(reader) - 1 : NULL;
 	struct chrome_heap_weight *added;
 
+	if (err)
+		return err;
 	reader->levels.length--;
-	if (!err && !level.is_root && !level.is_cut)
+	if (!level.is_root && !level.is_truncated) {
 		err = chrome_cpu_nodes_add(&reader->nodes, level.id,
 					   parent && !parent->is_root ? &parent->id : NULL,
 					   level.location, level.offset);
-	if (err || (!level.bytes && !level.hits))
-		return err;
+		if (err)
+			return err;
+	}
+	if (!level.bytes && !level.hits)
+		return 0;
 	added = array_add(&reader->weights);
 	if (!added)
 		return -ENOMEM;
@@ -131,45 +144,51 @@ static int read_member(struct chrome_heap_reader *reader, struct json *json)
 /* After the key `head`. */
 static int read_head(struct chrome_heap_reader *reader, struct json *json)
 {
-	int err = 0;
-
 	reader->has_head = true;
 	do {
 		enum json_token token = json_next(json);
+		int err = 0;
 
 		if (token == JSON_FAILED)
-			return 0; /* told about by the caller */
+			return 0; /* the caller's next token is the same, and reported there */
 		if (token == JSON_OBJECT)
 			err = begin_node(reader, json);
 		else if (token == JSON_OBJECT_END)
 			err = end_node(reader);
 		else if (token == JSON_KEY)
 			err = read_member(reader, json);
-	} while (!err && reader->levels.length);
-	return err;
+		if (err)
+			return err;
+	} while (reader->levels.length);
+	return 0;
 }
 
 static int read_members(struct chrome_heap_reader *reader, struct json *json)
 {
 	struct import *import = reader->nodes.import;
 	enum json_token token = json_next(json);
-	int err = 0;
 
 	if (token != JSON_OBJECT && token != JSON_FAILED)
 		return import_fail_byte(import, json->offset, "expected an object with a head");
-	while (!err && (token = json_next(json)) == JSON_KEY) {
-		if (json_is(json, "head") && !reader->has_head)
-			err = read_head(reader, json);
-		else
+	while ((token = json_next(json)) == JSON_KEY) {
+		int err;
+
+		if (!json_is(json, "head") || reader->has_head) {
 			json_skip_value(json);
+			continue;
+		}
+		err = read_head(reader, json);
+		if (err)
+			return err;
 	}
-	if (!err && token != JSON_FAILED)
+	/* Behind the object there must be nothing. */
+	if (token != JSON_FAILED)
 		token = json_next(json);
-	if (!err && token == JSON_FAILED)
-		err = reader_fail_json(import, json, 0);
-	if (!err && !reader->num_nodes)
-		err = import_fail_byte(import, 0, "expected an object with a head");
-	return err;
+	if (token == JSON_FAILED)
+		return reader_fail_json(import, json, 0);
+	if (!reader->num_nodes)
+		return import_fail_byte(import, 0, "expected an object with a head");
+	return 0;
 }
 
 static int add_weight(struct chrome_heap_reader *reader, const struct chrome_heap_weight *weight,
@@ -186,7 +205,9 @@ static int add_weight(struct chrome_heap_reader *reader, const struct chrome_hea
 		return 0;
 	err = profile_add_metric(import->profile, is_bytes ? "inuse_space" : "samples",
 				 is_bytes ? "bytes" : "count", &metric);
-	return err ? err : reader_add_sample(import, weight->offset, thread, stack, metric, value);
+	if (err)
+		return err;
+	return reader_add_sample(import, weight->offset, thread, stack, metric, value);
 }
 
 static int add_weights(struct chrome_heap_reader *reader)
@@ -195,57 +216,70 @@ static int add_weights(struct chrome_heap_reader *reader)
 	uint32_t metric;
 	int err = chrome_cpu_nodes_place(&reader->nodes);
 
-	if (!err)
-		err = reader_add_nameless_thread(reader->nodes.import, &thread);
-	for (int is_bytes = 1; !err && is_bytes >= 0; is_bytes--)
-		array_for_each (&reader->weights, weight)
-			if (!err)
-				err = add_weight(reader, weight, thread, is_bytes);
-	if (!err && !reader->weights.length)
-		err = profile_add_metric(reader->nodes.import->profile, "inuse_space", "bytes",
-					 &metric);
-	return err;
+	if (err)
+		return err;
+	err = reader_add_anonymous_thread(reader->nodes.import, &thread);
+	if (err)
+		return err;
+	/* Bytes first: where a file has both, they are the metric that is shown. */
+	for (int is_bytes = 1; is_bytes >= 0; is_bytes--) {
+		array_for_each (&reader->weights, weight) {
+			err = add_weight(reader, weight, thread, is_bytes);
+			if (err)
+				return err;
+		}
+	}
+	/* A heap without allocations is an empty profile, but not one without metrics. */
+	if (!reader->weights.length)
+		return profile_add_metric(reader->nodes.import->profile, "inuse_space", "bytes",
+					  &metric);
+	return 0;
+}
+
+static void release_reader(struct chrome_heap_reader *reader)
+{
+	chrome_cpu_nodes_release(&reader->nodes);
+	array_release(&reader->levels);
+	array_release(&reader->weights);
 }
 
 static int read_heapprofile(struct import *import)
 {
-	struct chrome_heap_reader reader = {.nodes.import = import};
-	struct json json = json_of(import->data, import->size);
+	_cleanup_(release_reader) struct chrome_heap_reader reader = {.nodes.import = import};
+	_cleanup_(json_release) struct json json = json_of(import->data, import->size);
 	int err = read_members(&reader, &json);
 
-	if (!err)
-		err = add_weights(&reader);
-	if (!err && reader.num_cut)
+	if (err)
+		return err;
+	err = add_weights(&reader);
+	if (err)
+		return err;
+	if (reader.num_truncated)
 		import_warn(import, "%llu nodes lie deeper than %d levels: they weigh there",
-			    (unsigned long long)reader.num_cut, MAX_LEVELS);
-	json_release(&json);
-	chrome_cpu_nodes_release(&reader.nodes);
-	array_release(&reader.levels);
-	array_release(&reader.weights);
-	return err;
+			    (unsigned long long)reader.num_truncated, MAX_LEVELS);
+	return 0;
 }
 
 /* A head that weighs. */
 static enum detection detect(const uint8_t *data, size_t size)
 {
-	struct json json = json_of(data, size);
+	_cleanup_(json_release) struct json json = json_of(data, size);
 	bool has_head = false;
-	bool has_weight = false;
 
-	if (json_next(&json) == JSON_OBJECT) {
-		for (int i = 0; i < DETECTION_TOKENS && !has_weight; i++) {
-			enum json_token token = json_next(&json);
+	if (json_next(&json) != JSON_OBJECT)
+		return DETECTED_NOT;
+	for (int i = 0; i < DETECTION_TOKENS; i++) {
+		enum json_token token = json_next(&json);
 
-			if (token == JSON_FAILED || token == JSON_END)
-				break;
-			has_head |= token == JSON_KEY && json_get_depth(&json) == 1 &&
-				    json_is(&json, "head");
-			has_weight = has_head && token == JSON_KEY &&
-				     (json_is(&json, "selfSize") || json_is(&json, "hitCount"));
-		}
+		if (token == JSON_FAILED || token == JSON_END)
+			return DETECTED_NOT;
+		if (token != JSON_KEY)
+			continue;
+		has_head |= json_get_depth(&json) == 1 && json_is(&json, "head");
+		if (has_head && (json_is(&json, "selfSize") || json_is(&json, "hitCount")))
+			return DETECTED_SURE;
 	}
-	json_release(&json);
-	return has_weight ? DETECTED_SURE : DETECTED_NOT;
+	return DETECTED_NOT;
 }
 
 const struct format format_heapprofile = {

@@ -1,6 +1,13 @@
 /*
- * Reading traces of Chrome: samples. V8's CPU profiles come in chunks, each an event; samples of
- * other profilers name a stack frame, whose parents are its stack, or list the names of theirs.
+ * Reading traces of Chrome: samples, of which there are three kinds.
+ *
+ *	V8's CPU profiles come in chunks, each an event with nodes and samples; cpu_nodes.c.
+ *	Samples as events have their stack in them, a list of names, or the id of a stack frame.
+ *	Samples in a list `samples` beside that of the events have the id of a stack frame.
+ *
+ * Stack frames are in an object `stackFrames`, each with the id of its parent, so that they are a
+ * tree as V8's nodes are, and treated alike. The object may come after the samples: until all is
+ * read, a sample has the id alone.
  */
 #include <errno.h>
 #include <string.h>
@@ -44,7 +51,10 @@ bool chrome_is_chunk(const struct chrome_event *event)
 	       string_equals(event->name.data, "CpuProfile");
 }
 
-/* The thread is that of the first event: chunks come from a thread of the profiler's own. */
+/*
+ * The profile that a chunk is of. Its thread is that of the first event: the other chunks come from
+ * a thread of the profiler's own.
+ */
 static int find_profile(struct chrome_samples *samples, const struct chrome_event *event,
 			struct chrome_profile **ret)
 {
@@ -53,19 +63,21 @@ static int find_profile(struct chrome_samples *samples, const struct chrome_even
 	uint32_t track;
 	int err = chrome_add_string(samples->import->profile, &event->id, &id);
 
-	/* There are few: one a thread. */
-	for (size_t i = samples->profiles.length; !err && i-- > 0;) {
+	if (err)
+		return err;
+	/* There are few, one a thread, and a chunk is mostly of one of the last. */
+	for (size_t i = samples->profiles.length; i-- > 0;) {
 		*ret = &samples->profiles.items[i];
 		if ((*ret)->id == id && (*ret)->pid == event->pid)
 			return 0;
 	}
-	if (!err)
-		err = chrome_tracks_find(samples->tracks, event, false, &track);
+	err = chrome_tracks_find(samples->tracks, event, false, &track);
 	if (err)
 		return err;
 	*ret = NULL;
 	if (track == HASH_INDEX_NONE)
 		return 0;
+	/* Profiles are searched one by one: a hostile trace must not have many. */
 	if (samples->profiles.length >= MAX_PROFILES) {
 		samples->has_too_many = true;
 		return 0;
@@ -85,41 +97,46 @@ static int read_cpu_profile(struct chrome_cpu_nodes *nodes, struct json *json,
 			    struct chrome_cpu_sample_lists *lists)
 {
 	enum json_token token = json_next(json);
-	int err = 0;
+	int err;
 
 	if (token != JSON_OBJECT) {
 		json_skip(json, token);
 		return 0;
 	}
-	while (!err && json_next(json) == JSON_KEY)
+	while (json_next(json) == JSON_KEY) {
 		err = chrome_cpu_nodes_read_member(nodes, json, lists);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
+/* {"cpuProfile": {"nodes": […], "samples": […]}, "timeDeltas": […]} */
 static int read_data(struct chrome_cpu_nodes *nodes, struct json *json,
 		     struct chrome_cpu_sample_lists *lists)
 {
 	enum json_token token = json_next(json);
-	int err = 0;
 
 	if (token != JSON_OBJECT) {
 		json_skip(json, token);
 		return 0;
 	}
-	while (!err && json_next(json) == JSON_KEY) {
-		if (json_is(json, "cpuProfile"))
-			err = read_cpu_profile(nodes, json, lists);
-		else
-			err = chrome_cpu_nodes_read_member(nodes, json, lists);
+	while (json_next(json) == JSON_KEY) {
+		int err = json_is(json, "cpuProfile")
+				  ? read_cpu_profile(nodes, json, lists)
+				  : chrome_cpu_nodes_read_member(nodes, json, lists);
+
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 int chrome_samples_read_chunk(struct chrome_samples *samples, const struct chrome_event *event)
 {
+	_cleanup_(json_release) struct json json = {0};
 	struct chrome_cpu_sample_lists lists = {0};
 	struct chrome_profile *profile;
-	struct json json;
 	int err;
 
 	if (event->args == CHROME_NOWHERE)
@@ -129,32 +146,37 @@ int chrome_samples_read_chunk(struct chrome_samples *samples, const struct chrom
 		return err;
 	json = chrome_open(samples->import, event->args);
 	if (json_next(&json) == JSON_OBJECT) {
-		while (!err && json_next(&json) == JSON_KEY) {
-			if (json_is(&json, "data"))
-				err = read_data(&profile->nodes, &json, &lists);
-			else
+		while (json_next(&json) == JSON_KEY) {
+			if (!json_is(&json, "data")) {
 				json_skip_value(&json);
+				continue;
+			}
+			err = read_data(&profile->nodes, &json, &lists);
+			if (err)
+				return err;
 		}
 	}
-	json_release(&json);
-	return err ? err : chrome_cpu_nodes_read_samples(&profile->nodes, &lists);
+	return chrome_cpu_nodes_read_samples(&profile->nodes, &lists);
 }
 
 static int finish_profiles(struct chrome_samples *samples)
 {
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < samples->profiles.length; i++) {
+	for (size_t i = 0; i < samples->profiles.length; i++) {
 		struct chrome_profile *profile = &samples->profiles.items[i];
 		uint32_t thread;
 
 		if (!profile->nodes.nodes.length)
 			continue;
 		err = chrome_tracks_get_thread(samples->tracks, profile->track, &thread);
-		if (!err)
-			err = chrome_cpu_nodes_finish(&profile->nodes, thread);
+		if (err)
+			return err;
+		err = chrome_cpu_nodes_finish(&profile->nodes, thread);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- stack frames ---- */
@@ -165,14 +187,20 @@ static int add_location(struct chrome_samples *samples, uint32_t *ret)
 	struct frame frame = {0};
 	int err = chrome_add_string(samples->import->profile, &samples->module, &frame.module);
 
-	if (!err)
-		err = profile_add_frame_name(profile, samples->name.data, samples->name.length,
-					     &frame.name);
+	if (err)
+		return err;
+	err = profile_add_frame_name(profile, samples->name.data, samples->name.length,
+				     &frame.name);
+	if (err)
+		return err;
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(profile, &frame, ret);
+	return profile_add_frame_location(profile, &frame, ret);
 }
 
-/* After the key, "5": {"category": "libc.so", "name": "main", "parent": "1"} */
+/*
+ * After the key, "5": {"category": "libc.so", "name": "main", "parent": "1"}. Ids are interned as
+ * strings of the profile, and the numbers of these strings are the ids of nodes.
+ */
 static int read_frame(struct chrome_samples *samples, struct json *json)
 {
 	size_t offset = json->offset;
@@ -185,13 +213,15 @@ static int read_frame(struct chrome_samples *samples, struct json *json)
 	int err = string_table_add(profile_get_strings(samples->import->profile), json->text,
 				   json->length, &id);
 
+	if (err)
+		return err;
 	text_truncate(&samples->name, 0);
 	text_append_string(&samples->name, "");
 	text_truncate(&samples->module, 0);
 	token = json_next(json);
 	if (token != JSON_OBJECT)
 		json_skip(json, token);
-	while (!err && token == JSON_OBJECT && json_next(json) == JSON_KEY) {
+	while (token == JSON_OBJECT && json_next(json) == JSON_KEY) {
 		if (json_is(json, "name")) {
 			json_take_string(json, &samples->name);
 		} else if (json_is(json, "category")) {
@@ -200,32 +230,37 @@ static int read_frame(struct chrome_samples *samples, struct json *json)
 			chrome_take_id(json, &samples->id);
 			has_parent = samples->id.length;
 			err = chrome_add_string(samples->import->profile, &samples->id, &parent);
+			if (err)
+				return err;
 		} else {
 			json_skip_value(json);
 		}
 	}
-	if (!err)
-		err = add_location(samples, &location);
+	err = add_location(samples, &location);
+	if (err)
+		return err;
 	parent_id = parent;
-	return err ? err
-		   : chrome_cpu_nodes_add(&samples->frames, id, has_parent ? &parent_id : NULL,
-					  location, offset);
+	return chrome_cpu_nodes_add(&samples->frames, id, has_parent ? &parent_id : NULL, location,
+				    offset);
 }
 
 static int read_frames(struct chrome_samples *samples)
 {
-	struct json json;
-	int err = 0;
+	_cleanup_(json_release) struct json json = {0};
 
 	samples->frames.import = samples->import;
 	if (samples->frames_place == CHROME_NOWHERE)
 		return 0;
 	json = chrome_open(samples->import, samples->frames_place);
-	if (json_next(&json) == JSON_OBJECT)
-		while (!err && json_next(&json) == JSON_KEY)
-			err = read_frame(samples, &json);
-	json_release(&json);
-	return err ? err : chrome_cpu_nodes_place(&samples->frames);
+	if (json_next(&json) == JSON_OBJECT) {
+		while (json_next(&json) == JSON_KEY) {
+			int err = read_frame(samples, &json);
+
+			if (err)
+				return err;
+		}
+	}
+	return chrome_cpu_nodes_place(&samples->frames);
 }
 
 /* ---- samples ---- */
@@ -233,30 +268,35 @@ static int read_frames(struct chrome_samples *samples)
 /* ["main", "f"]: the outermost comes first. */
 static int read_stack(struct chrome_samples *samples, size_t place, uint32_t *ret)
 {
-	struct json json = chrome_open(samples->import, place);
-	enum json_token token = json_next(&json);
-	int err = 0;
+	_cleanup_(json_release) struct json json = chrome_open(samples->import, place);
 
 	*ret = STACK_EMPTY;
 	text_truncate(&samples->module, 0);
-	while (!err && token == JSON_ARRAY) {
+	if (json_next(&json) != JSON_ARRAY)
+		return 0;
+	for (;;) {
 		enum json_token level = json_next(&json);
 		uint32_t location;
+		int err;
 
 		if (level == JSON_ARRAY_END || level == JSON_FAILED)
-			break;
+			return 0;
 		text_truncate(&samples->name, 0);
 		if (level == JSON_STRING || level == JSON_NUMBER)
 			text_append(&samples->name, json.text, json.length);
 		json_skip(&json, level);
-		err = samples->name.failed ? -ENOMEM : add_location(samples, &location);
-		if (!err)
-			err = profile_add_stack(samples->import->profile, *ret, location, ret);
+		if (samples->name.failed)
+			return -ENOMEM;
+		err = add_location(samples, &location);
+		if (err)
+			return err;
+		err = profile_add_stack(samples->import->profile, *ret, location, ret);
+		if (err)
+			return err;
 	}
-	json_release(&json);
-	return err;
 }
 
+/* Kept until the end: the stack frames may come after the samples. */
 static int add_sample(struct chrome_samples *samples, const struct chrome_sample *sample)
 {
 	struct chrome_sample *added = array_add(&samples->items);
@@ -293,7 +333,9 @@ int chrome_samples_read_event(struct chrome_samples *samples, const struct chrom
 		return err;
 	/* What such events are called is not what they count. */
 	err = find_metric(samples, "", &sample.metric);
-	return err ? err : add_sample(samples, &sample);
+	if (err)
+		return err;
+	return add_sample(samples, &sample);
 }
 
 /* {"cpu": 0, "tid": 1, "ts": 1000, "name": "cycles:HG", "sf": 3, "weight": 1} */
@@ -302,44 +344,45 @@ static int read_global_sample(void *context, struct json *json)
 	struct chrome_samples *samples = context;
 	struct chrome_sample sample = {.weight = 1};
 	uint64_t tid = 0;
-	int err = 0;
+	int err;
 
 	text_truncate(&samples->name, 0);
 	text_truncate(&samples->id, 0);
-	while (!err && json_next(json) == JSON_KEY) {
-		if (json_is(json, "tid"))
+	while (json_next(json) == JSON_KEY) {
+		if (json_is(json, "tid")) {
 			err = chrome_take_number(samples->import->profile, json, &tid);
-		else if (json_is(json, "weight"))
+			if (err)
+				return err;
+		} else if (json_is(json, "weight")) {
 			sample.weight = json_take_u64(json);
-		else if (json_is(json, "sf"))
+		} else if (json_is(json, "sf")) {
 			chrome_take_id(json, &samples->id);
-		else if (json_is(json, "name"))
+		} else if (json_is(json, "name")) {
 			json_take_string(json, &samples->name);
-		else
+		} else {
 			json_skip_value(json);
+		}
 	}
-	if (!err)
-		err = chrome_tracks_find_tid(samples->tracks, tid, &sample.track);
+	err = chrome_tracks_find_tid(samples->tracks, tid, &sample.track);
 	if (err || sample.track == HASH_INDEX_NONE)
 		return err;
 	err = chrome_add_string(samples->import->profile, &samples->id, &sample.frame);
-	if (!err)
-		err = find_metric(samples, samples->name.length ? samples->name.data : "",
-				  &sample.metric);
-	return err ? err : add_sample(samples, &sample);
+	if (err)
+		return err;
+	err = find_metric(samples, samples->name.length ? samples->name.data : "", &sample.metric);
+	if (err)
+		return err;
+	return add_sample(samples, &sample);
 }
 
 int chrome_samples_read_list(struct chrome_samples *samples)
 {
-	struct json json;
-	int err;
+	_cleanup_(json_release) struct json json = {0};
 
 	if (samples->samples_place == CHROME_NOWHERE)
 		return 0;
 	json = chrome_open(samples->import, samples->samples_place);
-	err = reader_read_objects(samples->import, &json, "a sample", read_global_sample, samples);
-	json_release(&json);
-	return err;
+	return reader_read_objects(samples->import, &json, "a sample", read_global_sample, samples);
 }
 
 int chrome_samples_finish(struct chrome_samples *samples)
@@ -347,10 +390,12 @@ int chrome_samples_finish(struct chrome_samples *samples)
 	uint64_t num_unknown = 0;
 	int err = finish_profiles(samples);
 
-	if (!err && samples->items.length)
-		err = read_frames(samples);
-	for (size_t i = 0; !err && i < samples->items.length; i++) {
-		const struct chrome_sample *sample = &samples->items.items[i];
+	if (err || !samples->items.length)
+		return err;
+	err = read_frames(samples);
+	if (err)
+		return err;
+	array_for_each (&samples->items, sample) {
 		uint32_t stack = sample->frame;
 		uint32_t thread;
 
@@ -360,14 +405,17 @@ int chrome_samples_finish(struct chrome_samples *samples)
 			continue;
 		}
 		err = chrome_tracks_get_thread(samples->tracks, sample->track, &thread);
-		if (!err)
-			err = reader_add_sample(samples->import, 0, thread, stack, sample->metric,
-						sample->weight);
+		if (err)
+			return err;
+		err = reader_add_sample(samples->import, 0, thread, stack, sample->metric,
+					sample->weight);
+		if (err)
+			return err;
 	}
 	samples->import->counts.skipped += num_unknown;
 	if (num_unknown)
 		import_warn(samples->import,
 			    "%llu samples have a stack that is not there, skipping",
 			    (unsigned long long)num_unknown);
-	return err;
+	return 0;
 }

@@ -49,7 +49,7 @@ void chrome_samples_init(struct chrome_samples *samples, struct import *import,
 			 struct chrome_tracks *tracks);
 void chrome_samples_release(struct chrome_samples *samples);
 
-/* Whether an event of phase P or I is a piece of a CPU profile of V8. */
+/* Whether an event of phase P or I is a chunk of a CPU profile of V8. */
 bool chrome_is_chunk(const struct chrome_event *event);
 _must_check_ int chrome_samples_read_chunk(struct chrome_samples *samples,
 					   const struct chrome_event *event);

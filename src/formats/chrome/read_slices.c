@@ -3,7 +3,17 @@
  * innermost, and zones.
  *
  * Slices may come in any order, and begin and end in events of their own; the slices of a track
- * should nest. What would outlast the slice around it is cut: clocks are rounded.
+ * should nest. When all are there, they are sorted twice:
+ *
+ *  - by track and time, to join each end with the innermost begin before it that has none
+ *    (match_slices);
+ *  - by track, begin and, of what begins at once, the longer first, which is the order of a walk
+ *    over the tree of slices, parents before children (nest_slices). A list of the slices that are
+ *    open is then all it takes: what has ended when the next one begins leaves the list and weighs
+ *    its duration less those of its children.
+ *
+ * What would outlast the slice around it is truncated. Most of that is rounding, for times are
+ * microseconds and often whole ones, and is not worth a warning.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +47,7 @@ struct chrome_finisher {
 	ARRAY(uint32_t) begun;         /* slices whose end is not known yet */
 	uint64_t num_strays;           /* ends without a begin */
 	uint64_t num_endless;
-	uint64_t num_cut;
+	uint64_t num_truncated;
 	uint64_t num_too_deep;
 };
 
@@ -57,8 +67,10 @@ static int find_location(struct profile *profile, const struct text *name, uint3
 	struct frame frame = {0};
 	int err = profile_add_frame_name(profile, name->data, name->length, &frame.name);
 
+	if (err)
+		return err;
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(profile, &frame, ret);
+	return profile_add_frame_location(profile, &frame, ret);
 }
 
 int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *event,
@@ -79,9 +91,12 @@ int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *e
 		slices->has_too_many = true;
 		return 0;
 	}
-	if (kind != CHROME_END)
+	if (kind != CHROME_END) {
 		err = find_location(slices->import->profile, &event->name, &slice.location);
-	added = err ? NULL : array_add(&slices->items);
+		if (err)
+			return err;
+	}
+	added = array_add(&slices->items);
 	if (!added)
 		return -ENOMEM;
 	if (__builtin_add_overflow(slice.start_ns, event->dur_ns, &slice.end_ns))
@@ -100,6 +115,10 @@ int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *e
 			return (a) < (b) ? -1 : 1; \
 	} while (0)
 
+/*
+ * Of one time, events count in the order of the file: an end and a begin at once mean two slices,
+ * one after the other.
+ */
 static int compare_by_time(const void *left, const void *right)
 {
 	const struct chrome_slice *a = left;
@@ -161,16 +180,17 @@ static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 	return 0;
 }
 
-/* Make one of what begins and what ends. */
+/* Make one slice of a begin and its end. */
 static int match_slices(struct chrome_finisher *finisher)
 {
 	struct chrome_slice *slices = finisher->slices->items.items;
 	size_t count = finisher->slices->items.length;
 	uint64_t end_ns = 0;
-	int err = 0;
 
 	qsort(slices, count, sizeof(*slices), compare_by_time);
-	for (size_t i = 0; !err && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
+		int err;
+
 		if (i && slices[i].track != slices[i - 1].track) {
 			close_slices(finisher, end_ns);
 			end_ns = 0;
@@ -178,29 +198,36 @@ static int match_slices(struct chrome_finisher *finisher)
 		if (slices[i].end_ns > end_ns)
 			end_ns = slices[i].end_ns;
 		err = match_slice(finisher, (uint32_t)i);
+		if (err)
+			return err;
 	}
 	close_slices(finisher, end_ns);
-	return err;
+	return 0;
 }
 
 /* ---- nesting ---- */
 
-/* The stack of the innermost slice, after those around it. */
+/*
+ * The stack of the innermost slice, after those around it. Stacks are made no sooner than something
+ * weighs, so that a slice whose children take all of its time leaves none behind.
+ */
 static int find_stack(struct chrome_finisher *finisher, uint32_t *ret)
 {
 	struct open_slice *open = finisher->open.items;
 	size_t depth = finisher->open.length;
-	int err = 0;
 
 	while (depth && open[depth - 1].stack == STACK_EMPTY)
 		depth--;
 	*ret = depth ? open[depth - 1].stack : STACK_EMPTY;
-	for (; !err && depth < finisher->open.length; depth++) {
-		err = profile_add_stack(finisher->slices->import->profile, *ret,
-					open[depth].location, ret);
+	for (; depth < finisher->open.length; depth++) {
+		int err = profile_add_stack(finisher->slices->import->profile, *ret,
+					    open[depth].location, ret);
+
+		if (err)
+			return err;
 		open[depth].stack = *ret;
 	}
-	return err;
+	return 0;
 }
 
 static int add_weight(struct chrome_finisher *finisher, uint32_t track, uint64_t self_ns)
@@ -210,29 +237,37 @@ static int add_weight(struct chrome_finisher *finisher, uint32_t track, uint64_t
 	uint32_t stack;
 	int err = chrome_tracks_get_thread(slices->tracks, track, &thread);
 
-	if (!err)
-		err = find_stack(finisher, &stack);
-	return err ? err
-		   : reader_add_sample(slices->import, 0, thread, stack, finisher->metric, self_ns);
+	if (err)
+		return err;
+	err = find_stack(finisher, &stack);
+	if (err)
+		return err;
+	return reader_add_sample(slices->import, 0, thread, stack, finisher->metric, self_ns);
 }
 
 /* Those that have ended by then weigh what they have left. */
 static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64_t time_ns)
 {
-	int err = 0;
-
-	while (!err && finisher->open.length) {
+	while (finisher->open.length) {
 		struct open_slice *top = &finisher->open.items[finisher->open.length - 1];
 
 		if (top->end_ns > time_ns)
-			break;
-		if (top->self_ns)
-			err = add_weight(finisher, track, top->self_ns);
+			return 0;
+		if (top->self_ns) {
+			int err = add_weight(finisher, track, top->self_ns);
+
+			if (err)
+				return err;
+		}
 		finisher->open.length--;
 	}
-	return err;
+	return 0;
 }
 
+/*
+ * The parent's own time shrinks by the child's; truncated to its end before, the child can take no
+ * more than there is.
+ */
 static int enter_slice(struct chrome_finisher *finisher, struct chrome_slice *slice)
 {
 	struct chrome_slices *slices = finisher->slices;
@@ -241,23 +276,26 @@ static int enter_slice(struct chrome_finisher *finisher, struct chrome_slice *sl
 		.location = slice->location, .stack = STACK_EMPTY, .zone = TIMELINE_NONE};
 	struct open_slice *added = array_add(&finisher->open);
 	struct open_slice *outer = depth ? &finisher->open.items[depth - 1] : NULL;
-	int err = 0;
 
 	if (!added)
 		return -ENOMEM;
 	if (outer && outer->end_ns < slice->end_ns) {
-		finisher->num_cut += slice->end_ns - outer->end_ns > ROUNDING_NS;
+		finisher->num_truncated += slice->end_ns - outer->end_ns > ROUNDING_NS;
 		slice->end_ns = outer->end_ns;
 	}
 	inner.end_ns = slice->end_ns;
 	inner.self_ns = slice->end_ns - slice->start_ns;
 	if (outer)
 		outer->self_ns -= inner.self_ns;
-	if (slices->timeline)
-		err = chrome_timeline_add(slices->timeline, slice, depth,
-					  outer ? outer->zone : TIMELINE_NONE, &inner.zone);
+	if (slices->timeline) {
+		int err = chrome_timeline_add(slices->timeline, slice, depth,
+					      outer ? outer->zone : TIMELINE_NONE, &inner.zone);
+
+		if (err)
+			return err;
+	}
 	*added = inner;
-	return err;
+	return 0;
 }
 
 static int nest_slices(struct chrome_finisher *finisher)
@@ -265,27 +303,32 @@ static int nest_slices(struct chrome_finisher *finisher)
 	const struct chrome_slices *all = finisher->slices;
 	struct chrome_slice *slices = all->items.items;
 	uint32_t track = 0;
-	int err = 0;
+	int err;
 
 	qsort(slices, all->items.length, sizeof(*slices), compare_by_nesting);
-	for (size_t i = 0; !err && i < all->items.length; i++) {
+	for (size_t i = 0; i < all->items.length; i++) {
 		struct chrome_slice *slice = &slices[i];
 		bool is_other = i && slice->track != slices[i - 1].track;
 
 		err = leave_slices(finisher, track, is_other ? UINT64_MAX : slice->start_ns);
+		if (err)
+			return err;
 		track = slice->track;
 		if (slice->kind == CHROME_NOTHING ||
 		    (slice->kind == CHROME_INSTANT && !all->timeline))
 			continue;
-		if (finisher->open.length >= MAX_DEPTH)
+		if (finisher->open.length >= MAX_DEPTH) {
 			finisher->num_too_deep++;
-		else if (!err)
-			err = enter_slice(finisher, slice);
+			continue;
+		}
+		err = enter_slice(finisher, slice);
+		if (err)
+			return err;
 	}
-	return err ? err : leave_slices(finisher, track, UINT64_MAX);
+	return leave_slices(finisher, track, UINT64_MAX);
 }
 
-static void tell_losses(const struct chrome_finisher *finisher)
+static void report_losses(const struct chrome_finisher *finisher)
 {
 	struct import *import = finisher->slices->import;
 
@@ -299,27 +342,35 @@ static void tell_losses(const struct chrome_finisher *finisher)
 	if (finisher->num_too_deep)
 		import_warn(import, "%llu slices are inside more than %d others, skipping",
 			    (unsigned long long)finisher->num_too_deep, MAX_DEPTH);
-	if (finisher->num_cut)
-		import_warn(import, "%llu slices outlast the one that they are in: they are cut",
-			    (unsigned long long)finisher->num_cut);
+	if (finisher->num_truncated)
+		import_warn(import,
+			    "%llu slices outlast the one that they are in: they are truncated",
+			    (unsigned long long)finisher->num_truncated);
+}
+
+static void release_finisher(struct chrome_finisher *finisher)
+{
+	array_release(&finisher->open);
+	array_release(&finisher->begun);
 }
 
 int chrome_slices_finish(struct chrome_slices *slices)
 {
-	struct chrome_finisher finisher = {.slices = slices};
+	_cleanup_(release_finisher) struct chrome_finisher finisher = {.slices = slices};
 	int err;
 
 	if (!slices->items.length)
 		return 0;
 	err = profile_add_metric(slices->import->profile, ZONES_METRIC_NAME, ZONES_METRIC_UNIT,
 				 &finisher.metric);
-	if (!err)
-		err = match_slices(&finisher);
-	if (!err)
-		err = nest_slices(&finisher);
-	if (!err)
-		tell_losses(&finisher);
-	array_release(&finisher.open);
-	array_release(&finisher.begun);
-	return err;
+	if (err)
+		return err;
+	err = match_slices(&finisher);
+	if (err)
+		return err;
+	err = nest_slices(&finisher);
+	if (err)
+		return err;
+	report_losses(&finisher);
+	return 0;
 }

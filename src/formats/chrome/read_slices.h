@@ -35,7 +35,7 @@ struct chrome_slice {
 struct chrome_slices {
 	struct import *import; /* borrowed, as the following two */
 	struct chrome_tracks *tracks;
-	struct chrome_timeline *timeline; /* NULL: not wanted */
+	struct chrome_timeline *timeline; /* NULL: nobody asks for one */
 	ARRAY(struct chrome_slice) items;
 	bool has_too_many; /* some were left out */
 };

@@ -1,29 +1,35 @@
 /*
  * Reading traces of Chrome: zones and counters for a timeline.
  *
- * Zones lie on stack regions; every track gets one, with bounds out of thin air, and pointers that
- * grow down with each zone inside another. What a zone has beside its times is read where its event
- * stands in the input.
+ * A timeline puts zones on stack regions, which a trace of Chrome knows nothing of. Every track
+ * therefore gets a synthetic one, above all real addresses, and each zone a stack pointer below
+ * that of the zone around it. What a zone has beside its times is read where its event stands in
+ * the input, so that it is not kept until all slices are nested.
+ *
+ * The timeline has ids of its own for processes, locations and tracks; maps from the ids of the
+ * profile to those of the timeline are filled as they are needed.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/intern.h"
 #include "formats/chrome/read_slices.h"
 #include "formats/chrome/read_timeline.h"
 #include "timeline/timeline.h"
 
 /* Above the addresses of user space. */
-#define MADE_UP_BEGIN  (1ull << 56)
-#define MADE_UP_SIZE   (1ull << 20)
-#define POINTER_STEP   16u
-#define MAX_PARAMETERS 32u /* of a zone */
+#define SYNTHETIC_BEGIN (1ull << 56)
+#define SYNTHETIC_SIZE  (1ull << 20)
+#define POINTER_STEP    16u
+#define MAX_PARAMETERS  32u /* of a zone */
 
-struct counter {
+struct chrome_counter {
 	uint32_t process; /* of the profile */
 	uint32_t name;    /* string of the timeline */
 	uint32_t track;
 };
+INTERN_TABLE(chrome_counters, struct chrome_counter, process, name);
 
 struct chrome_place {
 	uint32_t thread;
@@ -34,13 +40,11 @@ struct chrome_timeline {
 	struct import *import;
 	struct chrome_tracks *tracks;
 	struct timeline *timeline;
-	/* The timeline's ids by those of the profile, and by track; TIMELINE_NONE: not there yet.
-	 */
+	/* The timeline's ids, by the profile's and by track; TIMELINE_NONE: not there yet. */
 	ARRAY(uint32_t) processes;
 	ARRAY(uint32_t) locations;
 	ARRAY(struct chrome_place) places;
-	ARRAY(struct counter) counters;
-	struct hash_index counter_index;
+	struct chrome_counters counters;
 	struct text name;
 };
 
@@ -63,13 +67,12 @@ void chrome_timeline_free(struct chrome_timeline *timeline)
 	array_release(&timeline->processes);
 	array_release(&timeline->locations);
 	array_release(&timeline->places);
-	array_release(&timeline->counters);
-	hash_index_release(&timeline->counter_index);
+	chrome_counters_release(&timeline->counters);
 	text_release(&timeline->name);
 	free(timeline);
 }
 
-/* ---- what is there already ---- */
+/* ---- from the profile to the timeline ---- */
 
 static int copy_string(struct chrome_timeline *timeline, uint32_t string, uint32_t *ret)
 {
@@ -103,15 +106,20 @@ static int find_process(struct chrome_timeline *timeline, uint32_t id, uint32_t 
 int chrome_timeline_finish(struct chrome_timeline *timeline)
 {
 	const struct profile *profile = timeline->import->profile;
-	int err = 0;
 
-	for (uint32_t i = 0; !err && i < timeline->processes.length; i++)
-		if (timeline->processes.items[i] != TIMELINE_NONE)
-			err = copy_string(timeline, profile_get_process(profile, i)->comm,
-					  &timeline_get_process(timeline->timeline,
-								timeline->processes.items[i])
-						   ->name);
-	return err;
+	for (uint32_t i = 0; i < timeline->processes.length; i++) {
+		uint32_t id = timeline->processes.items[i];
+		uint32_t name;
+		int err;
+
+		if (id == TIMELINE_NONE)
+			continue;
+		err = copy_string(timeline, profile_get_process(profile, i)->comm, &name);
+		if (err)
+			return err;
+		timeline_get_process(timeline->timeline, id)->name = name;
+	}
+	return 0;
 }
 
 static int find_location(struct chrome_timeline *timeline, uint32_t id, uint32_t *ret)
@@ -120,7 +128,7 @@ static int find_location(struct chrome_timeline *timeline, uint32_t id, uint32_t
 	const struct location *location = profile_get_location(profile, id);
 	struct source_location added = {0};
 	uint32_t *known;
-	int err = 0;
+	int err;
 
 	while (timeline->locations.length <= id) {
 		known = array_add(&timeline->locations);
@@ -132,32 +140,39 @@ static int find_location(struct chrome_timeline *timeline, uint32_t id, uint32_t
 	if (*known == TIMELINE_NONE) {
 		err = copy_string(timeline, profile_get_frame(profile, location->first_frame)->name,
 				  &added.name);
-		if (!err)
-			err = timeline_add_location(timeline->timeline, &added, known);
+		if (err)
+			return err;
+		err = timeline_add_location(timeline->timeline, &added, known);
+		if (err)
+			return err;
 	}
 	*ret = *known;
-	return err;
+	return 0;
 }
 
 static int add_place(struct chrome_timeline *timeline, uint32_t id, struct chrome_place *place)
 {
 	const struct chrome_track *track = &timeline->tracks->items.items[id];
+	/* An async track has an id of its own kind, which is no thread's. */
 	struct timeline_thread thread = {.tid = track->is_async ? 0 : track->id};
 	struct stack_region region = {
-		.begin = MADE_UP_BEGIN + id * MADE_UP_SIZE,
-		.end = MADE_UP_BEGIN + (id + 1ull) * MADE_UP_SIZE,
+		.begin = SYNTHETIC_BEGIN + id * SYNTHETIC_SIZE,
+		.end = SYNTHETIC_BEGIN + (id + 1ull) * SYNTHETIC_SIZE,
 		.kind = REGION_DECLARED,
 	};
 	int err = find_process(timeline, track->process, &thread.process);
 
-	if (!err)
-		err = copy_string(timeline, track->name, &thread.name);
+	if (err)
+		return err;
+	err = copy_string(timeline, track->name, &thread.name);
 	if (err)
 		return err;
 	region.process = thread.process;
 	region.name = thread.name;
 	err = timeline_add_thread(timeline->timeline, &thread, &place->thread);
-	return err ? err : timeline_add_region(timeline->timeline, &region, &place->region);
+	if (err)
+		return err;
+	return timeline_add_region(timeline->timeline, &region, &place->region);
 }
 
 static int find_place(struct chrome_timeline *timeline, uint32_t track, struct chrome_place *ret)
@@ -180,30 +195,33 @@ static int find_place(struct chrome_timeline *timeline, uint32_t track, struct c
 
 /* ---- what an event says ---- */
 
-/* The value of a token; false when it is an object, a list or nothing. */
-static bool get_value(struct chrome_timeline *timeline, const struct json *json,
-		      enum json_token token, struct zone_attribute *ret, int *err)
+/* The value of a token. *ret_has_value is false when it is an object, a list or nothing. */
+static int get_value(struct chrome_timeline *timeline, const struct json *json,
+		     enum json_token token, struct zone_attribute *ret, bool *ret_has_value)
 {
+	*ret_has_value = true;
 	switch (token) {
 	case JSON_STRING:
 		ret->type = VALUE_STRING;
-		*err = timeline_add_bytes(timeline->timeline, json->text, json->length,
+		return timeline_add_bytes(timeline->timeline, json->text, json->length,
 					  &ret->value.string);
-		return true;
+	/* Whole numbers stay exact: many are ids and addresses, which a double would round. */
 	case JSON_NUMBER:
 		ret->type = VALUE_U64;
 		if (json_get_u64(json, &ret->value.u64))
-			return true;
+			return 0;
 		ret->type = VALUE_DOUBLE;
 		ret->value.number = json_get_double(json);
-		return isfinite(ret->value.number);
+		*ret_has_value = isfinite(ret->value.number);
+		return 0;
 	case JSON_TRUE:
 	case JSON_FALSE:
 		ret->type = VALUE_BOOL;
 		ret->value.boolean = token == JSON_TRUE;
-		return true;
+		return 0;
 	default:
-		return false;
+		*ret_has_value = false;
+		return 0;
 	}
 }
 
@@ -211,26 +229,40 @@ static int add_parameters(struct chrome_timeline *timeline, struct json *json, u
 {
 	enum json_token token = json_next(json);
 	unsigned int count = 0;
-	int err = 0;
 
 	if (token != JSON_OBJECT) {
 		json_skip(json, token);
 		return 0;
 	}
-	while (!err && json_next(json) == JSON_KEY) {
+	while (json_next(json) == JSON_KEY) {
 		struct zone_attribute attribute = {.kind = ATTRIBUTE_PARAMETER};
+		bool has_value;
+		int err = timeline_add_bytes(timeline->timeline, json->text, json->length,
+					     &attribute.name);
 
-		err = timeline_add_bytes(timeline->timeline, json->text, json->length,
-					 &attribute.name);
+		if (err)
+			return err;
 		token = json_next(json);
-		if (!err && count < MAX_PARAMETERS &&
-		    get_value(timeline, json, token, &attribute, &err) && !err) {
+		/*
+		 * A bound for hostile traces, whose every event could have as many as its size
+		 * allows.
+		 */
+		if (count >= MAX_PARAMETERS) {
+			json_skip(json, token);
+			continue;
+		}
+		err = get_value(timeline, json, token, &attribute, &has_value);
+		if (err)
+			return err;
+		if (has_value) {
 			err = timeline_add_attribute(timeline->timeline, zone, &attribute);
+			if (err)
+				return err;
 			count++;
 		}
 		json_skip(json, token);
 	}
-	return err;
+	return 0;
 }
 
 /* "blink,devtools" */
@@ -239,42 +271,47 @@ static int add_categories(struct chrome_timeline *timeline, struct json *json, u
 	struct zone_attribute attribute = {.kind = ATTRIBUTE_CATEGORY, .type = VALUE_STRING};
 	const char *text;
 	size_t length;
-	int err = 0;
+	int err;
 
 	json_take_string(json, &timeline->name);
 	if (timeline->name.failed)
 		return -ENOMEM;
 	text = timeline->name.length ? timeline->name.data : "";
-	for (unsigned int i = 0; !err && *text && i < MAX_PARAMETERS; i++) {
+	for (unsigned int i = 0; *text && i < MAX_PARAMETERS; i++) {
 		length = strcspn(text, ",");
 		if (length) {
 			err = timeline_add_bytes(timeline->timeline, text, length,
 						 &attribute.value.string);
-			if (!err)
-				err = timeline_add_attribute(timeline->timeline, zone, &attribute);
+			if (err)
+				return err;
+			err = timeline_add_attribute(timeline->timeline, zone, &attribute);
+			if (err)
+				return err;
 		}
 		text += length + (text[length] == ',');
 	}
-	return err;
+	return 0;
 }
 
 static int add_attributes(struct chrome_timeline *timeline, size_t offset, uint32_t zone)
 {
-	struct json json = chrome_open(timeline->import, offset);
-	int err = 0;
+	_cleanup_(json_release) struct json json = chrome_open(timeline->import, offset);
 
-	if (json_next(&json) == JSON_OBJECT) {
-		while (!err && json_next(&json) == JSON_KEY) {
-			if (json_is(&json, "cat"))
-				err = add_categories(timeline, &json, zone);
-			else if (json_is(&json, "args"))
-				err = add_parameters(timeline, &json, zone);
-			else
-				json_skip_value(&json);
-		}
+	if (json_next(&json) != JSON_OBJECT)
+		return 0;
+	while (json_next(&json) == JSON_KEY) {
+		int err = 0;
+
+		if (json_is(&json, "cat"))
+			err = add_categories(timeline, &json, zone);
+		else if (json_is(&json, "args"))
+			err = add_parameters(timeline, &json, zone);
+		else
+			json_skip_value(&json);
+		if (err)
+			return err;
 	}
-	json_release(&json);
-	return err;
+	return 0;
 }
 
 int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_slice *slice,
@@ -289,38 +326,32 @@ int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_sl
 	struct chrome_place place;
 	int err = find_place(timeline, slice->track, &place);
 
-	if (!err)
-		err = find_location(timeline, slice->location, &zone.location);
+	if (err)
+		return err;
+	err = find_location(timeline, slice->location, &zone.location);
 	if (err)
 		return err;
 	zone.name = timeline_get_location(timeline->timeline, zone.location)->name;
 	zone.thread = place.thread;
 	zone.region = place.region;
+	/* The depth is bounded (read_slices.c), so that the pointer stays within the region. */
 	zone.pointer = timeline_get_region(timeline->timeline, zone.region)->end -
 		       (depth + 1) * POINTER_STEP;
 	err = timeline_add_zone(timeline->timeline, &zone, ret);
-	return err ? err : add_attributes(timeline, slice->offset, *ret);
+	if (err)
+		return err;
+	return add_attributes(timeline, slice->offset, *ret);
 }
 
 /* ---- counters ---- */
 
-static bool is_counter(const void *owner, uint32_t item, const void *key)
-{
-	const struct counter *a = &((const struct chrome_timeline *)owner)->counters.items[item];
-	const struct counter *b = key;
-
-	return a->process == b->process && a->name == b->name;
-}
-
-/* What counts is named by the event and, unless it says nothing, by the member. */
+/* A counter is named by the event and, unless it is just called "value", by the member. */
 static int find_counter(struct chrome_timeline *timeline, const struct chrome_event *event,
 			const struct json *json, uint32_t track, uint32_t *ret)
 {
-	struct counter counter = {.process = timeline->tracks->items.items[track].process};
+	struct chrome_counter counter = {.process = timeline->tracks->items.items[track].process};
 	struct counter_track added = {0};
-	uint64_t hash;
-	uint32_t found;
-	struct counter *known;
+	uint32_t id;
 	int err;
 
 	text_truncate(&timeline->name, 0);
@@ -329,26 +360,26 @@ static int find_counter(struct chrome_timeline *timeline, const struct chrome_ev
 		text_append_char(&timeline->name, ' ');
 		text_append(&timeline->name, json->text, json->length);
 	}
-	err = timeline->name.failed ? -ENOMEM
-				    : timeline_add_bytes(timeline->timeline, timeline->name.data,
-							 timeline->name.length, &counter.name);
-	hash = hash_mix(counter.process, counter.name);
-	found = hash_index_find(&timeline->counter_index, hash, is_counter, timeline, &counter);
-	if (err || found != HASH_INDEX_NONE) {
-		*ret = err ? 0 : timeline->counters.items[found].track;
+	if (timeline->name.failed)
+		return -ENOMEM;
+	err = timeline_add_bytes(timeline->timeline, timeline->name.data, timeline->name.length,
+				 &counter.name);
+	if (err)
 		return err;
+	id = chrome_counters_find(&timeline->counters, &counter);
+	if (id != HASH_INDEX_NONE) {
+		*ret = timeline->counters.items[id].track;
+		return 0;
 	}
 	added.name = counter.name;
 	err = find_process(timeline, counter.process, &added.process);
-	if (!err)
-		err = timeline_add_counter_track(timeline->timeline, &added, &counter.track);
-	known = err ? NULL : array_add(&timeline->counters);
-	if (!known)
-		return -ENOMEM;
-	*known = counter;
+	if (err)
+		return err;
+	err = timeline_add_counter_track(timeline->timeline, &added, &counter.track);
+	if (err)
+		return err;
 	*ret = counter.track;
-	return hash_index_add(&timeline->counter_index, hash,
-			      (uint32_t)(timeline->counters.length - 1));
+	return chrome_counters_add(&timeline->counters, &counter, &id);
 }
 
 static int add_counter(struct chrome_timeline *timeline, const struct chrome_event *event,
@@ -359,10 +390,12 @@ static int add_counter(struct chrome_timeline *timeline, const struct chrome_eve
 	uint64_t number;
 	int err = find_counter(timeline, event, json, track, &value.track);
 
-	token = json_next(json);
-	if (err || token != JSON_NUMBER) {
-		json_skip(json, token);
+	if (err)
 		return err;
+	token = json_next(json);
+	if (token != JSON_NUMBER) {
+		json_skip(json, token);
+		return 0;
 	}
 	if (json_get_u64(json, &number) && number <= INT64_MAX) {
 		value.type = VALUE_I64;
@@ -377,16 +410,19 @@ static int add_counter(struct chrome_timeline *timeline, const struct chrome_eve
 
 int chrome_timeline_add_counters(struct chrome_timeline *timeline, const struct chrome_event *event)
 {
-	struct json json;
+	_cleanup_(json_release) struct json json = {0};
 	uint32_t track;
 	int err = chrome_tracks_find(timeline->tracks, event, false, &track);
 
 	if (err || track == HASH_INDEX_NONE || event->args == CHROME_NOWHERE || !event->has_ts)
 		return err;
 	json = chrome_open(timeline->import, event->args);
-	if (json_next(&json) == JSON_OBJECT)
-		while (!err && json_next(&json) == JSON_KEY)
-			err = add_counter(timeline, event, &json, track);
-	json_release(&json);
-	return err;
+	if (json_next(&json) != JSON_OBJECT)
+		return 0;
+	while (json_next(&json) == JSON_KEY) {
+		err = add_counter(timeline, event, &json, track);
+		if (err)
+			return err;
+	}
+	return 0;
 }

@@ -1,5 +1,12 @@
 /*
  * Reading traces of Chrome: processes, threads, and operations that no thread has.
+ *
+ * A track is added when an event is first met on it; its thread in the profile only when something
+ * on it weighs (chrome_tracks_get_thread), because its name may come at any time, and because
+ * traces name many threads that do nothing.
+ *
+ * Some producers write names in the place of pids and tids. A name becomes a number above all that
+ * a system gives: NAMED_IDS plus the string's id.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,116 +30,73 @@ void chrome_tracks_init(struct chrome_tracks *tracks, struct import *import)
 
 void chrome_tracks_release(struct chrome_tracks *tracks)
 {
-	array_release(&tracks->items);
-	hash_index_release(&tracks->index);
+	chrome_track_table_release(&tracks->items);
 	hash_index_release(&tracks->tid_index);
-	array_release(&tracks->processes);
-	hash_index_release(&tracks->process_index);
+	chrome_processes_release(&tracks->processes);
 	text_release(&tracks->text);
 }
 
 /* ---- processes ---- */
 
-static bool is_process(const void *owner, uint32_t item, const void *key)
-{
-	const struct chrome_tracks *tracks = owner;
-
-	return tracks->processes.items[item].pid == *(const uint64_t *)key;
-}
-
 static int find_process(struct chrome_tracks *tracks, uint64_t pid, uint32_t *ret)
 {
-	uint64_t hash = hash_mix(0, pid);
-	uint32_t found = hash_index_find(&tracks->process_index, hash, is_process, tracks, &pid);
-	struct chrome_process *added;
+	struct chrome_process process = {.pid = pid};
+	uint32_t id = chrome_processes_find(&tracks->processes, &process);
 	int err;
 
-	if (found != HASH_INDEX_NONE) {
-		*ret = tracks->processes.items[found].process;
+	if (id != HASH_INDEX_NONE) {
+		*ret = tracks->processes.items[id].process;
 		return 0;
 	}
-	added = array_add(&tracks->processes);
-	if (!added)
-		return -ENOMEM;
-	added->pid = pid;
 	err = profile_add_process(tracks->import->profile, pid < NAMED_IDS ? (uint32_t)pid : 0,
-				  pid < NAMED_IDS ? STRING_EMPTY : (uint32_t)pid, &added->process);
-	*ret = added->process;
-	return err ? err
-		   : hash_index_add(&tracks->process_index, hash,
-				    (uint32_t)(tracks->processes.length - 1));
+				  pid < NAMED_IDS ? STRING_EMPTY : (uint32_t)pid, &process.process);
+	if (err)
+		return err;
+	*ret = process.process;
+	return chrome_processes_add(&tracks->processes, &process, &id);
 }
 
 /* ---- tracks ---- */
 
-struct track_key {
-	uint64_t pid;
-	uint64_t id;
-	bool is_async;
-};
-
-static bool is_track(const void *owner, uint32_t item, const void *key)
+static bool has_tid(const void *owner, uint32_t item, const void *key)
 {
 	const struct chrome_tracks *tracks = owner;
-	const struct chrome_track *track = &tracks->items.items[item];
-	const struct track_key *wanted = key;
 
-	return track->pid == wanted->pid && track->id == wanted->id &&
-	       track->is_async == wanted->is_async;
+	return tracks->items.items[item].id == *(const uint64_t *)key;
 }
 
-static uint64_t hash_key(const struct track_key *key)
+/* key  pid, id and is_async of a track */
+static int find_track(struct chrome_tracks *tracks, const struct chrome_track *key, uint32_t *ret)
 {
-	return hash_mix(hash_mix(key->is_async, key->pid), key->id);
-}
-
-static bool is_any(const void *owner, uint32_t item, const void *key)
-{
-	return ((const struct chrome_tracks *)owner)->items.items[item].id ==
-	       *(const uint64_t *)key;
-}
-
-static int add_track(struct chrome_tracks *tracks, const struct track_key *key, uint32_t *ret)
-{
-	struct chrome_track *track = array_add(&tracks->items);
-	uint32_t id = (uint32_t)tracks->items.length - 1;
+	struct chrome_track track = *key;
 	uint64_t tid_hash = hash_mix(0, key->id);
 	int err;
 
-	if (!track)
-		return -ENOMEM;
-	track->pid = key->pid;
-	track->id = key->id;
-	track->is_async = key->is_async;
-	if (!key->is_async && key->id >= NAMED_IDS)
-		track->name = (uint32_t)key->id;
-	err = find_process(tracks, key->pid, &track->process);
-	if (!err)
-		err = hash_index_add(&tracks->index, hash_key(key), id);
-	if (!err && !key->is_async &&
-	    hash_index_find(&tracks->tid_index, tid_hash, is_any, tracks, &key->id) ==
-		    HASH_INDEX_NONE)
-		err = hash_index_add(&tracks->tid_index, tid_hash, id);
-	*ret = id;
-	return err;
-}
-
-static int find_track(struct chrome_tracks *tracks, const struct track_key *key, uint32_t *ret)
-{
-	*ret = hash_index_find(&tracks->index, hash_key(key), is_track, tracks, key);
+	*ret = chrome_track_table_find(&tracks->items, key);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
 	if (tracks->items.length >= FREE_TRACKS + tracks->import->size / BYTES_PER_TRACK) {
 		tracks->has_too_many = true;
 		return 0;
 	}
-	return add_track(tracks, key, ret);
+	if (!key->is_async && key->id >= NAMED_IDS)
+		track.name = (uint32_t)key->id;
+	err = find_process(tracks, key->pid, &track.process);
+	if (err)
+		return err;
+	err = chrome_track_table_add(&tracks->items, &track, ret);
+	if (err)
+		return err;
+	if (key->is_async || hash_index_find(&tracks->tid_index, tid_hash, has_tid, tracks,
+					     &key->id) != HASH_INDEX_NONE)
+		return 0;
+	return hash_index_add(&tracks->tid_index, tid_hash, *ret);
 }
 
 int chrome_tracks_find(struct chrome_tracks *tracks, const struct chrome_event *event,
 		       bool is_async, uint32_t *ret)
 {
-	struct track_key key = {.pid = event->pid, .id = event->tid, .is_async = is_async};
+	struct chrome_track key = {.pid = event->pid, .id = event->tid, .is_async = is_async};
 
 	if (is_async) {
 		key.id = hash_mix(hash_bytes(event->category.data, event->category.length),
@@ -145,9 +109,9 @@ int chrome_tracks_find(struct chrome_tracks *tracks, const struct chrome_event *
 
 int chrome_tracks_find_tid(struct chrome_tracks *tracks, uint64_t tid, uint32_t *ret)
 {
-	struct track_key key = {.id = tid};
+	struct chrome_track key = {.id = tid};
 
-	*ret = hash_index_find(&tracks->tid_index, hash_mix(0, tid), is_any, tracks, &tid);
+	*ret = hash_index_find(&tracks->tid_index, hash_mix(0, tid), has_tid, tracks, &tid);
 	return *ret == HASH_INDEX_NONE ? find_track(tracks, &key, ret) : 0;
 }
 
@@ -155,19 +119,21 @@ int chrome_take_number(struct profile *profile, struct json *json, uint64_t *ret
 {
 	enum json_token token = json_next(json);
 	uint32_t name;
-	int err = 0;
+	int err;
 
 	if (token == JSON_NUMBER) {
-		/* What no system has, below 0 or too large, is told apart by its digits. */
+		/* What no system has, below 0 or too large, is distinguished by its digits. */
 		if (!json_get_u64(json, ret) || *ret >= NAMED_IDS)
 			*ret = (uint32_t)hash_bytes(json->text, json->length);
 	} else if (token == JSON_STRING && !parse_u64(json->text, json->length, ret)) {
 		err = string_table_add(profile_get_strings(profile), json->text, json->length,
 				       &name);
+		if (err)
+			return err;
 		*ret = NAMED_IDS + name;
 	}
 	json_skip(json, token);
-	return err;
+	return 0;
 }
 
 /* ---- names ---- */
@@ -175,7 +141,7 @@ int chrome_take_number(struct profile *profile, struct json *json, uint64_t *ret
 /* {"name": "CrRendererMain"} */
 static int read_name(struct chrome_tracks *tracks, const struct chrome_event *event, uint32_t *ret)
 {
-	struct json json = chrome_open(tracks->import, event->args);
+	_cleanup_(json_release) struct json json = chrome_open(tracks->import, event->args);
 
 	text_truncate(&tracks->text, 0);
 	if (json_next(&json) == JSON_OBJECT) {
@@ -186,14 +152,13 @@ static int read_name(struct chrome_tracks *tracks, const struct chrome_event *ev
 				json_skip_value(&json);
 		}
 	}
-	json_release(&json);
 	return chrome_add_string(tracks->import->profile, &tracks->text, ret);
 }
 
 int chrome_tracks_read_name(struct chrome_tracks *tracks, const struct chrome_event *event)
 {
 	bool is_thread = string_equals(event->name.data, "thread_name");
-	uint32_t track = HASH_INDEX_NONE;
+	uint32_t track;
 	uint32_t name;
 	int err;
 
@@ -201,8 +166,9 @@ int chrome_tracks_read_name(struct chrome_tracks *tracks, const struct chrome_ev
 	    (!is_thread && !string_equals(event->name.data, "process_name")))
 		return 0;
 	err = read_name(tracks, event, &name);
-	if (!err)
-		err = chrome_tracks_find(tracks, event, false, &track);
+	if (err)
+		return err;
+	err = chrome_tracks_find(tracks, event, false, &track);
 	if (err || track == HASH_INDEX_NONE)
 		return err;
 	if (is_thread)
@@ -213,7 +179,7 @@ int chrome_tracks_read_name(struct chrome_tracks *tracks, const struct chrome_ev
 	return 0;
 }
 
-/* That of its process, where it has none; else its number tells it apart. */
+/* A thread without a name gets that of its process, or else one made of its number. */
 static int name_track(struct chrome_tracks *tracks, struct chrome_track *track)
 {
 	struct profile *profile = tracks->import->profile;
@@ -230,26 +196,27 @@ static int name_track(struct chrome_tracks *tracks, struct chrome_track *track)
 	return chrome_add_string(tracks->import->profile, &tracks->text, &track->name);
 }
 
-static int add_thread(struct chrome_tracks *tracks, struct chrome_track *track)
+int chrome_tracks_get_thread(struct chrome_tracks *tracks, uint32_t id, uint32_t *ret)
 {
-	struct profile *profile = tracks->import->profile;
-	int err = name_track(tracks, track);
-	struct thread thread = {
-		.process = track->process,
-		.tid = track->is_async || track->id >= NAMED_IDS ? 0 : (uint32_t)track->id,
-		.comm = track->name,
-		.source = tracks->import->source,
-	};
+	struct chrome_track *track = &tracks->items.items[id];
+	int err;
 
-	return err ? err : profile_add_thread(profile, &thread, &track->thread);
-}
+	if (!track->has_thread) {
+		struct thread thread = {
+			.process = track->process,
+			.tid = track->is_async || track->id >= NAMED_IDS ? 0 : (uint32_t)track->id,
+			.source = tracks->import->source,
+		};
 
-int chrome_tracks_get_thread(struct chrome_tracks *tracks, uint32_t track, uint32_t *ret)
-{
-	struct chrome_track *found = &tracks->items.items[track];
-	int err = found->has_thread ? 0 : add_thread(tracks, found);
-
-	found->has_thread = !err;
-	*ret = found->thread;
-	return err;
+		err = name_track(tracks, track);
+		if (err)
+			return err;
+		thread.comm = track->name;
+		err = profile_add_thread(tracks->import->profile, &thread, &track->thread);
+		if (err)
+			return err;
+		track->has_thread = true;
+	}
+	*ret = track->thread;
+	return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "formats/chrome/read_event.h"
 
 /* What slices are on: a thread, or an asynchronous operation of a process. */
@@ -18,23 +19,23 @@ struct chrome_track {
 	uint64_t id;      /* tid, or a hash of what tells the operation apart */
 	uint32_t name;    /* string */
 	uint32_t process; /* of the profile */
-	uint32_t thread;  /* of the profile; of an operation: a made up one */
+	uint32_t thread;  /* of the profile; of an operation: a synthetic one */
 	bool has_thread;
 	bool is_async;
 };
+INTERN_TABLE(chrome_track_table, struct chrome_track, is_async, pid, id);
 
 struct chrome_process {
 	uint64_t pid;
 	uint32_t process; /* of the profile */
 };
+INTERN_TABLE(chrome_processes, struct chrome_process, pid);
 
 struct chrome_tracks {
 	struct import *import; /* borrowed */
-	ARRAY(struct chrome_track) items;
-	struct hash_index index;
+	struct chrome_track_table items;
 	struct hash_index tid_index; /* of threads: the first with the tid, of whatever process */
-	ARRAY(struct chrome_process) processes;
-	struct hash_index process_index;
+	struct chrome_processes processes;
 	bool has_too_many; /* some were left out */
 	struct text text;
 };

@@ -6,7 +6,12 @@
  * A thread has samples, each the number of a stack, perhaps with a weight: how many samples it
  * stands for, milliseconds, or bytes. Memory that was allocated has tables of its own. Where the
  * tables of stacks, frames and functions stand, in each thread or shared, is a matter of the
- * version. The text is gone through three times, and only numbers are kept.
+ * version.
+ *
+ * Members come in any order, and what is needed first often comes last, so that the text is gone
+ * through three times: for the members of a process, whose offsets are noted; for those of each
+ * thread, likewise; and for the tables, in the order in which they need each other (read_code.c).
+ * No part of the text is copied, and tables become arrays of numbers.
  *
  * Sources: docs-developer/CHANGELOG-formats.md and src/types/ of the profiler's repository.
  */
@@ -56,7 +61,10 @@ static struct json open_json(const struct firefox_reader *reader, size_t place)
 
 /* ---- samples ---- */
 
-/* How the weights in a table are to be read. */
+/*
+ * How the weights in a table are to be read. The metric is whole numbers: milliseconds with
+ * decimals are shifted to become nanoseconds.
+ */
 struct firefox_weights {
 	uint32_t metric;
 	uint32_t opposite;     /* of weights below 0; METRIC_NONE: there must be none */
@@ -64,14 +72,14 @@ struct firefox_weights {
 	uint64_t time_ns;      /* of the row, where a table has the time since the one before */
 };
 
-/* Of a sample, on the calendar where the process tells when it began. */
+/* When a sample was taken: since 1970, or since the process began where it does not say when. */
 static bool find_time(const struct firefox_reader *reader, const struct json_table *table,
 		      struct firefox_weights *weights, uint64_t *ret_ns)
 {
 	enum { TIME = 3, TIME_DELTA = 4 };
 	uint64_t time_ns;
 
-	if (reader->note.is_given) /* made up */
+	if (reader->note.is_given) /* ours, whose times only lay the samples out in a row */
 		return false;
 	if (json_table_has(table, TIME_DELTA)) {
 		if (json_cell_get_scaled(&table->cells[TIME_DELTA], 6, &time_ns))
@@ -119,10 +127,10 @@ static int add_sample(struct firefox_reader *reader, const struct json_table *ta
 					"a sample without a weight");
 	err = reader_add_sample(reader->import, stack_cell->offset, reader->thread, stack, metric,
 				weight);
-	if (!err && has_time)
-		err = profile_add_moment(reader->import->profile, reader->thread, stack, metric,
-					 weight, time_ns);
-	return err;
+	if (err || !has_time)
+		return err;
+	return profile_add_timestamp(reader->import->profile, reader->thread, stack, metric, weight,
+				     time_ns);
 }
 
 static int add_metric(struct firefox_reader *reader, const char *name, const char *unit,
@@ -156,17 +164,20 @@ static int get_weights(struct firefox_reader *reader, const struct json_table *t
 	return add_metric(reader, "samples", "count", &weights->metric);
 }
 
+/* A native deallocation is a sample with the same stack and a weight below 0. */
 static int get_allocation_weights(struct firefox_reader *reader, bool is_native,
 				  struct firefox_weights *weights)
 {
 	int err = add_metric(reader, is_native ? "native-allocations" : "js-allocations", "bytes",
 			     &weights->metric);
 
+	if (err)
+		return err;
 	weights->opposite = METRIC_NONE;
 	weights->decimals = 0;
-	if (!err && is_native)
-		err = add_metric(reader, "native-deallocations", "bytes", &weights->opposite);
-	return err;
+	if (!is_native)
+		return 0;
+	return add_metric(reader, "native-deallocations", "bytes", &weights->opposite);
 }
 
 static int read_samples(struct firefox_reader *reader, size_t place, bool is_allocations,
@@ -175,7 +186,7 @@ static int read_samples(struct firefox_reader *reader, size_t place, bool is_all
 	static const char *const names[] = {"stack", "weight",     "weightType",
 					    "time",  "timeDeltas", NULL};
 	struct firefox_weights weights = {0};
-	struct json_table table;
+	_cleanup_(json_table_close) struct json_table table = {0};
 	int err;
 
 	if (place == JSON_TABLE_NOWHERE)
@@ -183,10 +194,14 @@ static int read_samples(struct firefox_reader *reader, size_t place, bool is_all
 	json_table_open(&table, reader->import->data, reader->import->size, place, names);
 	err = is_allocations ? get_allocation_weights(reader, is_native, &weights)
 			     : get_weights(reader, &table, &weights);
-	while (!err && json_table_next(&table))
+	if (err)
+		return err;
+	while (json_table_next(&table)) {
 		err = add_sample(reader, &table, &weights);
-	json_table_close(&table);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* ---- threads ---- */
@@ -268,15 +283,22 @@ static int add_thread(struct firefox_reader *reader)
 
 	if (note->is_given)
 		process = &note->process;
-	if (!err)
-		err = string_table_add(strings, process->data, process->length, &process_name);
-	if (!err)
-		err = reader_find_process(&reader->processes, profile, (uint32_t)pid, process_name,
-					  &thread.process);
-	return err ? err : profile_add_thread(profile, &thread, &reader->thread);
+	if (err)
+		return err;
+	err = string_table_add(strings, process->data, process->length, &process_name);
+	if (err)
+		return err;
+	err = reader_find_process(&reader->processes, profile, (uint32_t)pid, process_name,
+				  &thread.process);
+	if (err)
+		return err;
+	return profile_add_thread(profile, &thread, &reader->thread);
 }
 
-/* The tables of the thread, or the shared ones, which are read once. */
+/*
+ * The tables of the thread, or the shared ones, which are read once. Versions in between share only
+ * strings and sources.
+ */
 static int read_code(struct firefox_reader *reader)
 {
 	struct firefox_places places = reader->own;
@@ -306,7 +328,8 @@ static void forget_thread(struct firefox_reader *reader)
 	reader->pid = reader->tid = 0;
 }
 
-static int read_thread(struct firefox_reader *reader, struct json *json, size_t base)
+static int read_thread(struct firefox_reader *reader, struct json *json, size_t base,
+		       int depth _unused_)
 {
 	int err;
 
@@ -318,37 +341,46 @@ static int read_thread(struct firefox_reader *reader, struct json *json, size_t 
 		return -ENOMEM;
 	reader->num_threads++;
 	err = add_thread(reader);
-	if (!err)
-		err = read_code(reader);
-	if (!err)
-		err = read_samples(reader, reader->places.samples, false, false);
-	if (!err)
-		err = read_samples(reader, reader->places.js_allocations, true, false);
-	if (!err)
-		err = read_samples(reader, reader->places.native_allocations, true, true);
-	return err;
+	if (err)
+		return err;
+	err = read_code(reader);
+	if (err)
+		return err;
+	err = read_samples(reader, reader->places.samples, false, false);
+	if (err)
+		return err;
+	err = read_samples(reader, reader->places.js_allocations, true, false);
+	if (err)
+		return err;
+	return read_samples(reader, reader->places.native_allocations, true, true);
 }
 
-static int read_threads(struct firefox_reader *reader)
+/* Read what is in the object that the tokenizer is in; `base` is where the tokenizer began. */
+typedef int read_object(struct firefox_reader *reader, struct json *json, size_t base, int depth);
+
+/* Every object of the array at `base`; what else stands in it is left out. */
+static int read_objects(struct firefox_reader *reader, size_t base, int depth, read_object *read)
 {
-	size_t base = reader->threads;
-	struct json json;
+	_cleanup_(json_release) struct json json = {0};
 	enum json_token token;
-	int err = 0;
 
 	if (base == JSON_TABLE_NOWHERE)
 		return 0;
 	json = open_json(reader, base);
-	if (json_next(&json) == JSON_ARRAY)
-		while (!err && (token = json_next(&json)) != JSON_ARRAY_END &&
-		       token != JSON_FAILED) {
-			if (token == JSON_OBJECT)
-				err = read_thread(reader, &json, base);
-			else
-				json_skip(&json, token);
+	if (json_next(&json) != JSON_ARRAY)
+		return 0;
+	while ((token = json_next(&json)) != JSON_ARRAY_END && token != JSON_FAILED) {
+		int err;
+
+		if (token != JSON_OBJECT) {
+			json_skip(&json, token);
+			continue;
 		}
-	json_release(&json);
-	return err;
+		err = read(reader, &json, base, depth);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* ---- processes ---- */
@@ -366,25 +398,27 @@ static uint64_t take_start(struct json *json)
 static int read_meta(struct firefox_reader *reader, struct json *json)
 {
 	enum json_token token = json_next(json);
-	int err = 0;
 
 	if (token != JSON_OBJECT) {
 		json_skip(json, token);
 		return 0;
 	}
-	while (!err && (token = json_next(json)) == JSON_KEY) {
+	while (json_next(json) == JSON_KEY) {
 		if (json_is(json, "categories")) {
-			err = firefox_code_read_categories(&reader->code, json);
-		} else {
-			if (json_is(json, "preprocessedProfileVersion"))
-				reader->code.is_raw = false;
-			if (json_is(json, "startTime"))
-				reader->start_ns = take_start(json);
-			else
-				json_skip_value(json);
+			int err = firefox_code_read_categories(&reader->code, json);
+
+			if (err)
+				return err;
+			continue;
 		}
+		if (json_is(json, "preprocessedProfileVersion"))
+			reader->code.is_raw = false;
+		if (json_is(json, "startTime"))
+			reader->start_ns = take_start(json);
+		else
+			json_skip_value(json);
 	}
-	return err;
+	return 0;
 }
 
 static int read_process_member(struct firefox_reader *reader, struct json *json, size_t base)
@@ -413,91 +447,99 @@ static int read_process_member(struct firefox_reader *reader, struct json *json,
 	return 0;
 }
 
-/* The members of the object that the reader of JSON is in, and then what they hold. */
+/*
+ * The members of the object that the tokenizer is in: offsets, which the caller reads on from. One
+ * set of them is enough, for a process is done with before the next one.
+ */
 static int read_process(struct firefox_reader *reader, struct json *json, size_t base)
 {
-	int err = 0;
-
 	reader->libs = reader->threads = reader->subprocesses = JSON_TABLE_NOWHERE;
 	reader->start_ns = 0;
 	reader->shared = FIREFOX_NO_PLACES;
 	reader->is_shared_read = false;
-	while (!err && json_next(json) == JSON_KEY)
-		err = read_process_member(reader, json, base);
-	return err;
+	while (json_next(json) == JSON_KEY) {
+		int err = read_process_member(reader, json, base);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-static int read_subprocesses(struct firefox_reader *reader, size_t place, int depth)
+static int read_subprocess(struct firefox_reader *reader, struct json *json, size_t base, int depth)
 {
-	struct json json;
-	enum json_token token;
-	int err = 0;
+	int err = read_process(reader, json, base);
 
-	if (place == JSON_TABLE_NOWHERE || depth > MAX_DEPTH)
-		return 0;
-	json = open_json(reader, place);
-	if (json_next(&json) != JSON_ARRAY) {
-		json_release(&json);
-		return 0;
+	if (err)
+		return err;
+	err = firefox_code_read_libs(&reader->code, reader->libs);
+	if (err)
+		return err;
+	err = read_objects(reader, reader->threads, depth, read_thread);
+	if (err || depth == MAX_DEPTH)
+		return err;
+	return read_objects(reader, reader->subprocesses, depth + 1, read_subprocess);
+}
+
+/* The first pass, over all of the text, also checks that it is sound: the others need not. */
+static int read_text(struct firefox_reader *reader)
+{
+	_cleanup_(json_release) struct json json = open_json(reader, 0);
+	enum json_token token = json_next(&json);
+
+	if (token == JSON_OBJECT) {
+		int err = read_process(reader, &json, 0);
+
+		if (err)
+			return err;
+	} else if (token != JSON_FAILED) {
+		return import_fail_byte(reader->import, json.offset,
+					"expected an object with threads");
 	}
-	while (!err && (token = json_next(&json)) != JSON_ARRAY_END && token != JSON_FAILED) {
-		if (token != JSON_OBJECT) {
-			json_skip(&json, token);
-			continue;
-		}
-		err = read_process(reader, &json, place);
-		if (!err)
-			err = firefox_code_read_libs(&reader->code, reader->libs);
-		if (!err)
-			err = read_threads(reader);
-		if (!err)
-			err = read_subprocesses(reader, reader->subprocesses, depth + 1);
-	}
-	json_release(&json);
-	return err;
+	if (json_next(&json) != JSON_END)
+		return reader_fail_json(reader->import, &json, 0);
+	if (reader->threads == JSON_TABLE_NOWHERE)
+		return import_fail_byte(reader->import, 0, "expected an object with threads");
+	return 0;
 }
 
 static int read_all(struct firefox_reader *reader)
 {
-	struct json json = open_json(reader, 0);
-	enum json_token token = json_next(&json);
-	int err = 0;
+	int err;
 
-	reader->code.is_raw = true;
-	if (token == JSON_OBJECT)
-		err = read_process(reader, &json, 0);
-	else if (token != JSON_FAILED)
-		err = import_fail_byte(reader->import, json.offset,
-				       "expected an object with threads");
-	if (!err)
-		token = json_next(&json);
-	if (!err && token != JSON_END)
-		err = reader_fail_json(reader->import, &json, 0);
-	json_release(&json);
-	if (!err && reader->threads == JSON_TABLE_NOWHERE)
-		err = import_fail_byte(reader->import, 0, "expected an object with threads");
-	if (!err)
-		err = firefox_code_read_libs(&reader->code, reader->libs);
-	if (!err && reader->start_ns)
+	reader->code.is_raw = true; /* until `meta` says otherwise */
+	err = read_text(reader);
+	if (err)
+		return err;
+	err = firefox_code_read_libs(&reader->code, reader->libs);
+	if (err)
+		return err;
+	if (reader->start_ns) {
 		err = profile_set_clock(reader->import->profile, reader->import->source, 0);
-	if (!err)
-		err = read_threads(reader);
-	return err ? err : read_subprocesses(reader, reader->subprocesses, 1);
+		if (err)
+			return err;
+	}
+	err = read_objects(reader, reader->threads, 0, read_thread);
+	if (err)
+		return err;
+	return read_objects(reader, reader->subprocesses, 1, read_subprocess);
+}
+
+static void release_reader(struct firefox_reader *reader)
+{
+	firefox_code_release(&reader->code);
+	processes_release(&reader->processes);
+	text_release(&reader->name);
+	text_release(&reader->process_name);
+	thread_note_release(&reader->note);
 }
 
 int firefox_read(struct import *import)
 {
-	struct firefox_reader reader = {.import = import};
-	int err = firefox_code_init(&reader.code, import);
+	_cleanup_(release_reader) struct firefox_reader reader = {.import = import};
 
-	if (!err)
-		err = read_all(&reader);
-	firefox_code_release(&reader.code);
-	processes_release(&reader.processes);
-	text_release(&reader.name);
-	text_release(&reader.process_name);
-	thread_note_release(&reader.note);
-	return err;
+	firefox_code_init(&reader.code, import);
+	return read_all(&reader);
 }
 
 /* ---- detection ---- */
@@ -537,20 +579,18 @@ static bool is_meta_ours(struct json *json)
 
 enum detection firefox_detect(const uint8_t *data, size_t size)
 {
-	struct json json = json_of(data, size);
-	bool is_ours = false;
+	_cleanup_(json_release) struct json json = json_of(data, size);
 
-	if (json_next(&json) == JSON_OBJECT) {
-		while (json_next(&json) == JSON_KEY) {
-			if (json_is(&json, "meta")) {
-				is_ours = json_next(&json) == JSON_OBJECT && is_meta_ours(&json);
-				break;
-			}
-			if (!may_come_first(&json))
-				break;
-			json_skip_value(&json);
-		}
+	if (json_next(&json) != JSON_OBJECT)
+		return DETECTED_NOT;
+	while (json_next(&json) == JSON_KEY) {
+		if (json_is(&json, "meta"))
+			return json_next(&json) == JSON_OBJECT && is_meta_ours(&json)
+				       ? DETECTED_SURE
+				       : DETECTED_NOT;
+		if (!may_come_first(&json))
+			return DETECTED_NOT;
+		json_skip_value(&json);
 	}
-	json_release(&json);
-	return is_ours ? DETECTED_SURE : DETECTED_NOT;
+	return DETECTED_NOT;
 }

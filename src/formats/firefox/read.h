@@ -12,6 +12,8 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
+#include "base/hash.h"
+#include "base/intern.h"
 #include "formats/json_table.h"
 #include "formats/reader.h"
 
@@ -43,6 +45,38 @@ struct firefox_lib {
 	uint8_t build_id_size; /* in bytes; 0: unknown */
 };
 
+/* What frames of one function have in common. Strings of the profile, which may be empty. */
+struct firefox_func {
+	uint32_t name;
+	uint32_t file;
+	uint32_t module;
+	uint32_t line;
+	uint64_t address; /* that is its name, in `lib` */
+	uint32_t lib;     /* index + 1; 0: it has a real name */
+};
+
+static inline uint64_t firefox_func_hash(const struct firefox_func *func)
+{
+	uint64_t hash = hash_mix(hash_mix(hash_mix(0, func->name), func->file), func->module);
+
+	return hash_mix(hash_mix(hash_mix(hash, func->line), func->address), func->lib);
+}
+
+static inline bool firefox_func_is_same(const struct firefox_func *a, const struct firefox_func *b)
+{
+	return a->name == b->name && a->file == b->file && a->module == b->module &&
+	       a->line == b->line && a->address == b->address && a->lib == b->lib;
+}
+
+INTERN_TABLE_BY(firefox_func_table, struct firefox_func, firefox_func_hash, firefox_func_is_same);
+
+/* By string of the profile; 0: nothing was made of it yet. */
+struct firefox_made {
+	uint32_t *items;
+	size_t length;
+	size_t capacity;
+};
+
 struct firefox_code {
 	struct import *import;
 	bool is_raw;          /* as the browser gives it: frames are text, tables are rows */
@@ -50,20 +84,20 @@ struct firefox_code {
 	ARRAY(struct firefox_lib) libs; /* in raw files by start; else as they are listed */
 	size_t strings_place; /* of those that are read; they may be shared by all threads */
 	size_t sources_place;
-	ARRAY(uint32_t) strings;        /* of the profile; the others by index in the file */
-	ARRAY(uint32_t) sources;        /* index of a string */
-	ARRAY(uint32_t) modules;        /* string, by resource */
-	ARRAY(uint32_t) resource_libs;  /* index in libs + 1; 0: none */
-	ARRAY(uint32_t) funcs;          /* id in func_keys */
-	ARRAY(uint32_t) locations;      /* by frame; FIREFOX_NONE: it has no function */
-	ARRAY(uint32_t) stacks;         /* of the profile; FIREFOX_NONE: a broken one */
-	ARRAY(uint32_t) made;           /* what a string of the profile was made into; 0: nothing */
-	struct string_table *func_keys; /* bytes of struct firefox_func */
+	ARRAY(uint32_t) strings;             /* of the profile; the others by index in the file */
+	ARRAY(uint32_t) sources;             /* index of a string */
+	ARRAY(uint32_t) modules;             /* string, by resource */
+	ARRAY(uint32_t) resource_libs;       /* index in libs + 1; 0: none */
+	ARRAY(uint32_t) funcs;               /* index in all_funcs */
+	ARRAY(uint32_t) locations;           /* by frame; FIREFOX_NONE: it has no function */
+	ARRAY(uint32_t) stacks;              /* of the profile; FIREFOX_NONE: a broken one */
+	struct firefox_made names;           /* of frames, in processed files */
+	struct firefox_made text_funcs;      /* 1 + index in all_funcs, in raw ones */
+	struct firefox_func_table all_funcs; /* of all threads */
 	struct text text;
 };
 
-/* Returns 0 or -ENOMEM. */
-_must_check_ int firefox_code_init(struct firefox_code *code, struct import *import);
+void firefox_code_init(struct firefox_code *code, struct import *import);
 void firefox_code_release(struct firefox_code *code);
 
 /* The lists of a process, at the value after a key. */

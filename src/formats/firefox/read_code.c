@@ -4,8 +4,18 @@
  * may be a library; the names of the columns changed with the versions. In raw ones a frame is a
  * text: "name", "name (file:line:column)" or "0xaddress".
  *
- * Functions that are equal are one, and texts are taken apart once, so that small numbers in a
- * file cannot make much of it.
+ *	stackTable  →  frameTable  →  funcTable  →  stringArray
+ *	 prefix         line           resource  →  resourceTable  →  libs (read_libs.c)
+ *	                category       source    →  sources
+ *
+ * Every table refers to the one behind it by index, so that they are read from right to left, each
+ * into an array of what its rows have become in the profile. With the tables of the next thread the
+ * arrays are filled again; what is shared by all threads (strings, sources) is read once.
+ *
+ * Functions that are equal are one, and a text is parsed once, however many rows refer to it: many
+ * small numbers that refer to a long text must not cost its length each. What a text was made into
+ * is kept: the name of a frame in processed files, a function in raw ones. A browser's file may
+ * hold processes of both kinds.
  */
 #include "formats/firefox/read.h"
 
@@ -24,23 +34,11 @@
 #define MAX_HEX_LENGTH      18
 #define MAX_MODULE_LENGTH   4096 /* that goes into names */
 
-struct firefox_func {
-	uint32_t name;
-	uint32_t file;
-	uint32_t module;
-	uint32_t line;
-	uint64_t address; /* that is its name, in `lib` */
-	uint32_t lib;     /* index + 1; 0: it has a real name */
-	uint32_t unused;  /* 0: its bytes are compared */
-};
-
-int firefox_code_init(struct firefox_code *code, struct import *import)
+void firefox_code_init(struct firefox_code *code, struct import *import)
 {
 	code->import = import;
 	code->strings_place = JSON_TABLE_NOWHERE;
 	code->sources_place = JSON_TABLE_NOWHERE;
-	code->func_keys = string_table_new();
-	return code->func_keys ? 0 : -ENOMEM;
 }
 
 void firefox_code_release(struct firefox_code *code)
@@ -54,8 +52,9 @@ void firefox_code_release(struct firefox_code *code)
 	array_release(&code->funcs);
 	array_release(&code->locations);
 	array_release(&code->stacks);
-	array_release(&code->made);
-	string_table_free(code->func_keys);
+	array_release(&code->names);
+	array_release(&code->text_funcs);
+	firefox_func_table_release(&code->all_funcs);
 	text_release(&code->text);
 }
 
@@ -70,7 +69,10 @@ static void open_table(const struct firefox_code *code, struct json_table *table
 	json_table_open(table, code->import->data, code->import->size, place, names);
 }
 
-/* The item that a cell is the index of; `otherwise` where it is none. */
+/*
+ * The item that a cell is the index of; `otherwise` where it is none. Cells are foreign: a negative
+ * number, a text and an index beyond the table are all "none".
+ */
 static uint32_t get_item(const struct json_cell *cell, const uint32_t *items, size_t length,
 			 uint32_t otherwise)
 {
@@ -110,6 +112,7 @@ static int read_category(struct firefox_code *code, struct json *json)
 		json_take_string(json, &code->text);
 		if (code->text.failed)
 			return -ENOMEM;
+		/* "Kernel", or "Kernel (vmlinux)" and the like. */
 		if (string_starts_with(code->text.data, "Kernel"))
 			*kind = FRAME_KERNEL;
 		else if (string_equals(code->text.data, "JIT"))
@@ -121,28 +124,31 @@ static int read_category(struct firefox_code *code, struct json *json)
 int firefox_code_read_categories(struct firefox_code *code, struct json *json)
 {
 	enum json_token token = json_next(json);
-	int err = 0;
 
 	code->kinds.length = 0;
 	if (token != JSON_ARRAY) {
 		json_skip(json, token);
 		return 0;
 	}
-	while (!err && (token = json_next(json)) == JSON_OBJECT)
-		err = read_category(code, json);
-	for (; !err && token != JSON_ARRAY_END && token != JSON_FAILED; token = json_next(json))
+	while ((token = json_next(json)) == JSON_OBJECT) {
+		int err = read_category(code, json);
+
+		if (err)
+			return err;
+	}
+	for (; token != JSON_ARRAY_END && token != JSON_FAILED; token = json_next(json))
 		json_skip(json, token);
-	return err;
+	return 0;
 }
 
 /* ---- strings ---- */
 
+/* Threads of newer files share one list, which is then at the same place. */
 static int read_strings(struct firefox_code *code, size_t place)
 {
 	struct string_table *strings = profile_get_strings(code->import->profile);
-	struct json json;
+	_cleanup_(json_release) struct json json = {0};
 	enum json_token token;
-	int err = 0;
 
 	if (place == code->strings_place)
 		return 0;
@@ -151,48 +157,54 @@ static int read_strings(struct firefox_code *code, size_t place)
 	if (place == JSON_TABLE_NOWHERE)
 		return 0;
 	json = open_json(code, place);
-	token = json_next(&json);
-	while (!err && token != JSON_FAILED && (token = json_next(&json)) != JSON_ARRAY_END &&
-	       token != JSON_FAILED) {
+	if (json_next(&json) == JSON_FAILED)
+		return 0;
+	while ((token = json_next(&json)) != JSON_ARRAY_END && token != JSON_FAILED) {
 		uint32_t *string = array_add(&code->strings);
 
 		if (!string)
-			err = -ENOMEM;
-		else if (token == JSON_STRING)
-			err = string_table_add(strings, json.text, json.length, string);
-		else
+			return -ENOMEM;
+		if (token == JSON_STRING) {
+			int err = string_table_add(strings, json.text, json.length, string);
+
+			if (err)
+				return err;
+		} else {
 			json_skip(&json, token);
+		}
 	}
-	json_release(&json);
-	return err;
+	return 0;
 }
 
 /* What was made of a string, to be made and set to something when it is 0. */
-static uint32_t *get_made(struct firefox_code *code, uint32_t string)
+static uint32_t *get_made(struct firefox_made *made, uint32_t string)
 {
-	while (code->made.length <= string)
-		if (!array_add(&code->made))
+	while (made->length <= string)
+		if (!array_add(made))
 			return NULL;
-	return &code->made.items[string];
+	return &made->items[string];
 }
 
-/* The name of a frame. Long ones are many bytes: each is looked at once. */
+/* The name of a frame. */
 static int get_name(struct firefox_code *code, uint32_t string, uint32_t *ret)
 {
 	struct profile *profile = code->import->profile;
-	uint32_t *made = get_made(code, string);
-	int err = 0;
+	uint32_t *made = get_made(&code->names, string);
 
 	if (!made)
 		return -ENOMEM;
-	if (!*made)
-		err = profile_add_frame_name(profile, profile_get_string(profile, string),
-					     profile_get_string_length(profile, string), made);
+	if (!*made) {
+		int err = profile_add_frame_name(profile, profile_get_string(profile, string),
+						 profile_get_string_length(profile, string), made);
+
+		if (err)
+			return err;
+	}
 	*ret = *made;
-	return err;
+	return 0;
 }
 
-/* libc.so.6+0x1a40 in place of the address alone. */
+/* libc.so.6+0x1a40 in place of the address alone, which would be another function elsewhere. */
 static int name_address(struct firefox_code *code, uint32_t module, const char *address,
 			uint32_t *ret)
 {
@@ -207,6 +219,7 @@ static int name_address(struct firefox_code *code, uint32_t module, const char *
 	return profile_add_frame_name(profile, code->text.data, code->text.length, ret);
 }
 
+/* MAX_HEX_LENGTH is "0x" and the 16 digits of 64 bits. */
 static bool is_address(const char *text, size_t length)
 {
 	return length > 2 && length <= MAX_HEX_LENGTH && string_starts_with(text, "0x") &&
@@ -215,73 +228,54 @@ static bool is_address(const char *text, size_t length)
 
 /* ---- functions ---- */
 
-static int add_func(struct firefox_code *code, const struct firefox_func *func, uint32_t *ret)
-{
-	return string_table_add(code->func_keys, (const char *)func, sizeof(*func), ret);
-}
-
-static struct firefox_func get_func(const struct firefox_code *code, uint32_t id)
-{
-	struct firefox_func func;
-
-	memcpy(&func, string_table_get(code->func_keys, id), sizeof(func));
-	return func;
-}
-
 static int read_sources(struct firefox_code *code, size_t place)
 {
 	static const char *const names[] = {"filename", NULL};
-	struct json_table table;
-	int err = 0;
+	_cleanup_(json_table_close) struct json_table table = {0};
 
 	if (place == code->sources_place)
 		return 0;
 	code->sources_place = place;
 	code->sources.length = 0;
 	open_table(code, &table, place, names);
-	while (!err && json_table_next(&table)) {
+	while (json_table_next(&table)) {
 		uint32_t *source = array_add(&code->sources);
 		uint64_t index;
 
 		if (!source)
-			err = -ENOMEM;
-		else if (json_cell_get_u64(&table.cells[0], &index) && index < code->strings.length)
+			return -ENOMEM;
+		if (json_cell_get_u64(&table.cells[0], &index) && index < code->strings.length)
 			*source = code->strings.items[index];
 	}
-	json_table_close(&table);
-	return err;
+	return 0;
 }
 
+/* Resources that are no libraries (add-ons, web hosts) name no module. */
 static int read_resources(struct firefox_code *code, size_t place)
 {
 	enum { NAME, TYPE, LIB };
 	static const char *const names[] = {"name", "type", "lib", NULL};
-	struct json_table table;
-	uint64_t index;
-	uint64_t type;
-	int err = 0;
+	_cleanup_(json_table_close) struct json_table table = {0};
 
 	code->modules.length = 0;
 	code->resource_libs.length = 0;
 	open_table(code, &table, place, names);
-	while (!err && json_table_next(&table)) {
+	while (json_table_next(&table)) {
 		uint32_t *module = array_add(&code->modules);
 		uint32_t *lib = array_add(&code->resource_libs);
-		uint32_t name = get_item(&table.cells[NAME], code->strings.items,
-					 code->strings.length, STRING_EMPTY);
+		uint64_t index;
+		uint64_t type;
 
-		if (!module || !lib) {
-			err = -ENOMEM;
-		} else if (json_cell_get_u64(&table.cells[TYPE], &type) &&
-			   type == RESOURCE_IS_LIBRARY) {
-			*module = name;
-			if (json_cell_get_u64(&table.cells[LIB], &index) &&
-			    index < code->libs.length)
-				*lib = (uint32_t)index + 1;
-		}
+		if (!module || !lib)
+			return -ENOMEM;
+		if (!json_cell_get_u64(&table.cells[TYPE], &type) || type != RESOURCE_IS_LIBRARY)
+			continue;
+		*module = get_item(&table.cells[NAME], code->strings.items, code->strings.length,
+				   STRING_EMPTY);
+		if (json_cell_get_u64(&table.cells[LIB], &index) && index < code->libs.length)
+			*lib = (uint32_t)index + 1;
 	}
-	json_table_close(&table);
-	return err;
+	return 0;
 }
 
 static int read_func(struct firefox_code *code, const struct json_table *table)
@@ -294,6 +288,7 @@ static int read_func(struct firefox_code *code, const struct json_table *table)
 		get_item(&cells[NAME], code->strings.items, code->strings.length, STRING_EMPTY);
 	struct firefox_func func = {.line = get_line(&cells[LINE])};
 	const char *name = profile_get_string(profile, string);
+	bool is_named = !is_address(name, profile_get_string_length(profile, string));
 	int err;
 
 	if (!id)
@@ -309,41 +304,41 @@ static int read_func(struct firefox_code *code, const struct json_table *table)
 		func.lib = get_item(&cells[RESOURCE], code->resource_libs.items,
 				    code->resource_libs.length, 0);
 	}
-	if (is_address(name, profile_get_string_length(profile, string)))
-		func.address = strtoull(name, NULL, 16);
-	else
+	/* A function with a name needs no library to be looked up in. */
+	if (is_named)
 		func.lib = 0;
-	if (func.module != STRING_EMPTY &&
-	    profile_get_string_length(profile, func.module) < MAX_MODULE_LENGTH &&
-	    is_address(name, profile_get_string_length(profile, string)))
+	else
+		func.address = strtoull(name, NULL, 16);
+	if (!is_named && func.module != STRING_EMPTY &&
+	    profile_get_string_length(profile, func.module) < MAX_MODULE_LENGTH)
 		err = name_address(code, func.module, name, &func.name);
 	else
 		err = get_name(code, string, &func.name);
-	return err ? err : add_func(code, &func, id);
+	if (err)
+		return err;
+	return firefox_func_table_intern(&code->all_funcs, &func, id);
 }
 
 static int read_funcs(struct firefox_code *code, size_t place)
 {
 	static const char *const names[] = {"name",       "resource", "source", "fileName",
 					    "lineNumber", "flags",    NULL};
-	struct json_table table;
-	int err = 0;
+	_cleanup_(json_table_close) struct json_table table = {0};
 
 	code->funcs.length = 0;
 	open_table(code, &table, place, names);
-	while (!err && json_table_next(&table))
-		err = read_func(code, &table);
-	json_table_close(&table);
-	return err;
+	while (json_table_next(&table)) {
+		int err = read_func(code, &table);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* ---- frames as text ---- */
 
-static int add_part(struct firefox_code *code, const char *part, size_t length, uint32_t *ret)
-{
-	return string_table_add(profile_get_strings(code->import->profile), part, length, ret);
-}
-
+/* Libraries are in the order of their starts, and do not overlap in a process. */
 static int make_address(struct firefox_code *code, uint64_t pc, struct firefox_func *func)
 {
 	char address[32];
@@ -361,8 +356,8 @@ static int make_address(struct firefox_code *code, uint64_t pc, struct firefox_f
 	return profile_add_string(code->import->profile, address, &func->name);
 }
 
-/* Cut a number after a colon off the end; 0 where there is none. */
-static uint64_t cut_number(const char *text, size_t *length)
+/* Strip a number after a colon off the end; 0 where there is none. */
+static uint64_t strip_number(const char *text, size_t *length)
 {
 	size_t start = *length;
 	uint64_t number = 0;
@@ -380,27 +375,30 @@ static uint64_t cut_number(const char *text, size_t *length)
 static int make_text(struct firefox_code *code, const char *text, size_t length,
 		     struct firefox_func *func)
 {
+	struct string_table *strings = profile_get_strings(code->import->profile);
 	const char *open = length && text[length - 1] == ')' ? memrchr(text, '(', length) : NULL;
-	size_t place_length = open ? (size_t)(text + length - 1 - (open + 1)) : 0;
-	const char *place = open ? open + 1 : NULL;
 	int err = 0;
 
 	if (open && open - text >= 2 && open[-1] == ' ') {
-		uint64_t last = cut_number(place, &place_length);
-		uint64_t line = last ? cut_number(place, &place_length) : 0;
+		const char *place = open + 1;
+		size_t place_length = (size_t)(text + length - 1 - place);
+		uint64_t last = strip_number(place, &place_length);
+		uint64_t line = last ? strip_number(place, &place_length) : 0;
 
 		if (!line)
-			line = last;
+			line = last; /* there was no column */
 		if (line) {
-			err = add_part(code, place, place_length, &func->file);
+			err = string_table_add(strings, place, place_length, &func->file);
 			func->line = line <= UINT32_MAX ? (uint32_t)line : 0;
 			length = (size_t)(open - 1 - text);
 		} else if (place_length > 3 && memcmp(place, "in ", 3) == 0) {
-			err = add_part(code, place + 3, place_length - 3, &func->module);
+			err = string_table_add(strings, place + 3, place_length - 3, &func->module);
 			length = (size_t)(open - 1 - text);
 		}
 	}
-	return err ? err : profile_add_frame_name(code->import->profile, text, length, &func->name);
+	if (err)
+		return err;
+	return profile_add_frame_name(code->import->profile, text, length, &func->name);
 }
 
 static int make_func(struct firefox_code *code, uint32_t string, uint32_t *ret)
@@ -409,21 +407,28 @@ static int make_func(struct firefox_code *code, uint32_t string, uint32_t *ret)
 	size_t length = profile_get_string_length(code->import->profile, string);
 	struct firefox_func func = {0};
 	uint32_t *made;
-	int err = 0;
+	int err;
 
 	if (is_address(text, length)) { /* it means something else in each process */
 		err = make_address(code, strtoull(text, NULL, 16), &func);
-		return err ? err : add_func(code, &func, ret);
+		if (err)
+			return err;
+		return firefox_func_table_intern(&code->all_funcs, &func, ret);
 	}
-	made = get_made(code, string);
+	made = get_made(&code->text_funcs, string);
 	if (!made)
 		return -ENOMEM;
-	if (!*made)
+	if (!*made) {
 		err = make_text(code, text, length, &func);
-	if (!err && !*made)
-		err = add_func(code, &func, made);
-	*ret = *made;
-	return err;
+		if (err)
+			return err;
+		err = firefox_func_table_intern(&code->all_funcs, &func, made);
+		if (err)
+			return err;
+		++*made;
+	}
+	*ret = *made - 1;
+	return 0;
 }
 
 /* ---- frames and stacks ---- */
@@ -433,7 +438,7 @@ static int add_location(struct firefox_code *code, const struct json_table *tabl
 {
 	enum { FUNC, LINE, CATEGORY, INLINE_DEPTH, FLAGS };
 	const struct json_cell *cells = table->cells;
-	struct firefox_func func = get_func(code, id);
+	struct firefox_func func = code->all_funcs.items[id];
 	struct frame frame = {.name = func.name, .file = func.file, .module = func.module};
 	uint64_t flags = get_flags(table, FLAGS, FRAME_HAS_CATEGORY);
 	uint64_t depth;
@@ -458,35 +463,43 @@ static int read_frames(struct firefox_code *code, size_t place)
 	static const char *const processed[] = {"func",        "line",  "category",
 						"inlineDepth", "flags", NULL};
 	static const char *const raw[] = {"location", "line", "category", NULL};
-	struct json_table table;
-	int err = 0;
+	_cleanup_(json_table_close) struct json_table table = {0};
 
 	code->locations.length = 0;
 	open_table(code, &table, place, code->is_raw ? raw : processed);
-	while (!err && json_table_next(&table)) {
+	while (json_table_next(&table)) {
 		uint32_t *location = array_add(&code->locations);
-		uint32_t func = FIREFOX_NONE;
+		uint32_t func = code->is_raw ? get_item(&table.cells[0], code->strings.items,
+							code->strings.length, FIREFOX_NONE)
+					     : get_item(&table.cells[0], code->funcs.items,
+							code->funcs.length, FIREFOX_NONE);
+		int err;
 
 		if (!location)
-			err = -ENOMEM;
-		else
-			func = code->is_raw ? get_item(&table.cells[0], code->strings.items,
-						       code->strings.length, FIREFOX_NONE)
-					    : get_item(&table.cells[0], code->funcs.items,
-						       code->funcs.length, FIREFOX_NONE);
-		if (!err && code->is_raw && func != FIREFOX_NONE)
+			return -ENOMEM;
+		/*
+		 * A row that cannot be read stays in its place, so that the indexes of the others
+		 * are right.
+		 */
+		*location = FIREFOX_NONE;
+		if (func == FIREFOX_NONE)
+			continue;
+		if (code->is_raw) { /* it is a string until now */
 			err = make_func(code, func, &func);
-		if (!err) {
-			*location = FIREFOX_NONE;
-			if (func != FIREFOX_NONE)
-				err = add_location(code, &table, func, location);
+			if (err)
+				return err;
 		}
+		err = add_location(code, &table, func, location);
+		if (err)
+			return err;
 	}
-	json_table_close(&table);
-	return err;
+	return 0;
 }
 
-/* The stack that the new one is below: named by its index, or by how far back it stands. */
+/*
+ * The stack that the new one is called from: by its index, or by how far back in the table it is. A
+ * caller always comes before, so that there can be no cycle.
+ */
 static bool find_parent(const struct firefox_code *code, const struct json_table *table,
 			size_t index, uint32_t *ret)
 {
@@ -513,21 +526,19 @@ static bool find_parent(const struct firefox_code *code, const struct json_table
 static int read_stacks(struct firefox_code *code, size_t place)
 {
 	static const char *const names[] = {"frame", "prefix", "prefixOffset", NULL};
-	struct json_table table;
-	int err = 0;
+	_cleanup_(json_table_close) struct json_table table = {0};
 
 	code->stacks.length = 0;
 	open_table(code, &table, place, names);
-	while (!err && json_table_next(&table)) {
+	while (json_table_next(&table)) {
 		uint32_t *stack = array_add(&code->stacks);
 		uint32_t parent;
 		uint32_t location = get_item(&table.cells[0], code->locations.items,
 					     code->locations.length, FIREFOX_NONE);
+		int err;
 
-		if (!stack) {
-			err = -ENOMEM;
-			break;
-		}
+		if (!stack)
+			return -ENOMEM;
 		*stack = FIREFOX_NONE;
 		if (location != FIREFOX_NONE &&
 		    find_parent(code, &table, code->stacks.length - 1, &parent))
@@ -535,22 +546,29 @@ static int read_stacks(struct firefox_code *code, size_t place)
 		else
 			err = reader_skip_byte(code->import, table.cells[0].offset,
 					       "a stack whose frame or caller does not exist");
+		if (err)
+			return err;
 	}
-	json_table_close(&table);
-	return err;
+	return 0;
 }
 
 int firefox_code_read(struct firefox_code *code, const struct firefox_places *places)
 {
 	int err = read_strings(code, places->strings);
 
-	if (!err)
-		err = read_sources(code, places->sources);
-	if (!err)
-		err = read_resources(code, places->resources);
-	if (!err)
-		err = read_funcs(code, places->funcs);
-	if (!err)
-		err = read_frames(code, places->frames);
-	return err ? err : read_stacks(code, places->stacks);
+	if (err)
+		return err;
+	err = read_sources(code, places->sources);
+	if (err)
+		return err;
+	err = read_resources(code, places->resources);
+	if (err)
+		return err;
+	err = read_funcs(code, places->funcs);
+	if (err)
+		return err;
+	err = read_frames(code, places->frames);
+	if (err)
+		return err;
+	return read_stacks(code, places->stacks);
 }

@@ -1,7 +1,8 @@
 /*
  * Libraries in the Firefox Profiler's files. The browser's own say where they were mapped. In
- * processed ones code belongs to them by their place in the list, and samply leaves it nameless:
- * a function is called by its address, which counts from where the file's first byte would lie.
+ * processed ones code belongs to them by their index in the list, and samply leaves it
+ * unsymbolized: a function is called by its address, which counts from where the file's first byte
+ * would lie.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,10 +15,10 @@
 static int take_string(struct firefox_code *code, struct json *json, uint32_t *ret)
 {
 	json_take_string(json, &code->text);
-	return code->text.failed ? -ENOMEM
-				 : string_table_add(profile_get_strings(code->import->profile),
-						    code->text.data ? code->text.data : "",
-						    code->text.length, ret);
+	if (code->text.failed)
+		return -ENOMEM;
+	return string_table_add(profile_get_strings(code->import->profile),
+				code->text.data ? code->text.data : "", code->text.length, ret);
 }
 
 static int get_digit(char c)
@@ -58,11 +59,13 @@ static int take_build_id(struct firefox_code *code, struct json *json, struct fi
 static int read_lib(struct firefox_code *code, struct json *json)
 {
 	struct firefox_lib *lib = array_add(&code->libs);
-	int err = lib ? 0 : -ENOMEM;
 
-	if (lib)
-		lib->module = FIREFOX_NONE;
-	while (!err && json_next(json) == JSON_KEY) {
+	if (!lib)
+		return -ENOMEM;
+	lib->module = FIREFOX_NONE;
+	while (json_next(json) == JSON_KEY) {
+		int err = 0;
+
 		if (json_is(json, "start"))
 			lib->start = json_take_u64(json);
 		else if (json_is(json, "end"))
@@ -77,8 +80,10 @@ static int read_lib(struct firefox_code *code, struct json *json)
 			err = take_build_id(code, json, lib);
 		else
 			json_skip_value(json);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int compare_libs(const void *left, const void *right)
@@ -92,24 +97,24 @@ static int compare_libs(const void *left, const void *right)
 int firefox_code_read_libs(struct firefox_code *code, size_t place)
 {
 	const struct import *import = code->import;
-	struct json json;
-	enum json_token token;
-	int err = 0;
+	_cleanup_(json_release) struct json json = {0};
 
 	code->libs.length = 0;
 	if (place == JSON_TABLE_NOWHERE)
 		return 0;
 	json = json_of(import->data + place, import->size - place);
-	if (json_next(&json) == JSON_ARRAY) {
-		while (!err && code->libs.length < MAX_LIBS &&
-		       (token = json_next(&json)) == JSON_OBJECT)
-			err = read_lib(code, &json);
-		if (code->is_raw && code->libs.length)
-			qsort(code->libs.items, code->libs.length, sizeof(*code->libs.items),
-			      compare_libs);
+	if (json_next(&json) != JSON_ARRAY)
+		return 0;
+	while (code->libs.length < MAX_LIBS && json_next(&json) == JSON_OBJECT) {
+		int err = read_lib(code, &json);
+
+		if (err)
+			return err;
 	}
-	json_release(&json);
-	return err;
+	/* Raw files refer to libraries by address, and the others by index: these keep their order. */
+	if (code->is_raw && code->libs.length)
+		qsort(code->libs.items, code->libs.length, sizeof(*code->libs.items), compare_libs);
+	return 0;
 }
 
 int firefox_code_add_address(struct firefox_code *code, uint32_t index, uint64_t address,
@@ -117,16 +122,18 @@ int firefox_code_add_address(struct firefox_code *code, uint32_t index, uint64_t
 {
 	struct firefox_lib *lib = &code->libs.items[index];
 	struct profile *profile = code->import->profile;
-	int err = 0;
 
 	if (lib->module == FIREFOX_NONE) {
 		struct module module = {
 			.path = lib->path != STRING_EMPTY ? lib->path : lib->name,
 			.build_id_size = lib->build_id_size,
 		};
+		int err;
 
 		memcpy(module.build_id, lib->build_id, lib->build_id_size);
 		err = profile_add_module(profile, &module, &lib->module);
+		if (err)
+			return err;
 	}
-	return err ? err : profile_add_location(profile, LOCATION_ELF, lib->module, address, ret);
+	return profile_add_location(profile, LOCATION_ELF, lib->module, address, ret);
 }

@@ -29,7 +29,11 @@
 
 /* ---- libraries ---- */
 
-/* The build ID, and what Breakpad makes of it: its first 16 bytes as a GUID, and an age. */
+/*
+ * The build ID, and what Breakpad makes of it: its first 16 bytes as a GUID, and an age. Symbol
+ * servers look a library up by either; the GUID's first three numbers are little-endian in a build
+ * ID.
+ */
 static void append_build_id(struct text *text, const struct module *module)
 {
 	static const uint8_t order[] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -76,7 +80,10 @@ static const struct sample *get_sample(const struct firefox_writer *writer, uint
 	return profile_get_sample(writer->profile, writer->order[writer->first + row]);
 }
 
-/* Of a unit that is a time: how many decimals milliseconds have then; -1: it is none. */
+/*
+ * The format's weights of time are milliseconds: how many decimals they need for what is in a unit;
+ * -1: it is no time.
+ */
 static int get_time_decimals(const struct firefox_writer *writer, uint32_t metric)
 {
 	const char *unit = format_get_metric_unit(writer->profile, metric);
@@ -122,7 +129,7 @@ static void append_weight(struct firefox_writer *writer, uint32_t row)
 	append_decimal(&writer->text, sample->value, decimals < 0 ? 0 : decimals);
 }
 
-/* A sample begins where the one before ends. */
+/* The profile has sums and no times: a sample begins where the one before it ends. */
 static void append_time_delta(struct firefox_writer *writer, uint32_t row)
 {
 	const struct sample *sample;
@@ -162,31 +169,32 @@ static int write_samples(struct firefox_writer *writer)
 				     ARRAY_LENGTH(columns));
 }
 
-/* The first thread to bear a number has it as it is; the others get their place in the file. */
-static int append_tid(struct firefox_writer *writer, uint32_t tid, uint32_t place)
+/*
+ * The first thread to bear a number has it as it is; the others get their index in the file. The
+ * profiler tells threads apart by their number alone.
+ */
+static int append_tid(struct firefox_writer *writer, uint32_t tid, uint32_t index)
 {
-	uint32_t count = string_table_get_count(writer->tids);
-	uint32_t id;
-	int err = string_table_add(writer->tids, (const char *)&tid, sizeof(tid), &id);
+	const struct firefox_id id = {tid};
+	uint32_t item;
 
-	if (err || id == count)
-		text_printf(&writer->text, "\"%u\"", tid);
-	else
-		text_printf(&writer->text, "\"%u.%u\"", tid, place);
-	return err;
+	if (firefox_ids_find(&writer->tids, &id) != HASH_INDEX_NONE) {
+		text_printf(&writer->text, "\"%u.%u\"", tid, index);
+		return 0;
+	}
+	text_printf(&writer->text, "\"%u\"", tid);
+	return firefox_ids_add(&writer->tids, &id, &item);
 }
 
 /* A process has at most one main thread. */
 static int append_is_main(struct firefox_writer *writer, uint32_t pid, uint32_t tid)
 {
-	uint32_t count = string_table_get_count(writer->pids);
-	uint32_t id = count - 1;
-	int err = 0;
+	const struct firefox_id id = {pid};
+	bool is_main = pid && pid == tid && firefox_ids_find(&writer->pids, &id) == HASH_INDEX_NONE;
+	uint32_t item;
 
-	if (pid && pid == tid)
-		err = string_table_add(writer->pids, (const char *)&pid, sizeof(pid), &id);
-	text_printf(&writer->text, ",\"isMainThread\":%s", id == count ? "true" : "false");
-	return err;
+	text_printf(&writer->text, ",\"isMainThread\":%s", is_main ? "true" : "false");
+	return is_main ? firefox_ids_add(&writer->pids, &id, &item) : 0;
 }
 
 static void append_profile_string(struct firefox_writer *writer, const char *key, uint32_t string)
@@ -200,7 +208,7 @@ static void append_profile_string(struct firefox_writer *writer, const char *key
 static void append_thread_name(struct firefox_writer *writer, const struct thread *thread)
 {
 	uint32_t metric = get_sample(writer, 0)->metric;
-	struct text name = {0};
+	_cleanup_(text_release) struct text name = {0};
 
 	text_append(&name, profile_get_string(writer->profile, thread->comm),
 		    profile_get_string_length(writer->profile, thread->comm));
@@ -211,10 +219,9 @@ static void append_thread_name(struct firefox_writer *writer, const struct threa
 	text_append_string(&writer->text, "\"name\":");
 	json_append_string(&writer->text, name.data ? name.data : "", name.length);
 	writer->text.failed |= name.failed;
-	text_release(&name);
 }
 
-static int append_thread_head(struct firefox_writer *writer, uint32_t place)
+static int append_thread_head(struct firefox_writer *writer, uint32_t index)
 {
 	const struct sample *sample = get_sample(writer, 0);
 	const struct thread *thread = profile_get_thread(writer->profile, sample->thread);
@@ -228,42 +235,55 @@ static int append_thread_head(struct firefox_writer *writer, uint32_t place)
 	append_profile_string(writer, "processName",
 			      process->comm == STRING_EMPTY ? thread->comm : process->comm);
 	text_printf(text, ",\"pid\":\"%u\",\"tid\":", process->pid);
-	err = append_tid(writer, thread->tid, place);
-	if (!err)
-		err = append_is_main(writer, process->pid, thread->tid);
+	err = append_tid(writer, thread->tid, index);
+	if (err)
+		return err;
+	err = append_is_main(writer, process->pid, thread->tid);
+	if (err)
+		return err;
 	text_append_string(text, ",\"processType\":\"default\",\"processStartupTime\":0,"
 				 "\"processShutdownTime\":null,\"registerTime\":0,"
 				 "\"unregisterTime\":null,\"pausedRanges\":[],\n");
 	thread_note_append(text, writer->profile, sample);
-	return err;
+	return 0;
 }
 
-static int write_thread(struct firefox_writer *writer, uint32_t place)
+static int write_thread(struct firefox_writer *writer, uint32_t index)
 {
-	int err = append_thread_head(writer, place);
+	int err = append_thread_head(writer, index);
 
-	if (!err)
-		err = write_samples(writer);
+	if (err)
+		return err;
+	err = write_samples(writer);
+	if (err)
+		return err;
 	text_append_string(&writer->text,
 			   "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
 			   "\"phase\":[],\"category\":[],\"length\":0}}");
-	return err;
+	return 0;
 }
 
+/*
+ * Samples are in the order of thread and metric, so that each thread of the file is a range of
+ * them.
+ */
 static int write_threads(struct firefox_writer *writer)
 {
 	uint32_t count = profile_count_samples(writer->profile);
-	uint32_t place = 0;
-	int err = 0;
+	uint32_t index = 0;
 
 	text_append_string(&writer->text, "\"threads\":[");
-	for (writer->first = 0; !err && writer->first < count; writer->first = writer->end) {
+	for (writer->first = 0; writer->first < count; writer->first = writer->end) {
+		int err;
+
 		writer->end = sample_order_find_end(writer->profile, writer->order, writer->first);
-		text_append_string(&writer->text, place ? ",\n" : "\n");
-		err = write_thread(writer, place++);
+		text_append_string(&writer->text, index ? ",\n" : "\n");
+		err = write_thread(writer, index++);
+		if (err)
+			return err;
 	}
 	text_append_string(&writer->text, "]}\n");
-	return err;
+	return 0;
 }
 
 /* ---- the whole ---- */
@@ -299,57 +319,72 @@ static int write_all(struct firefox_writer *writer)
 {
 	int err = sample_order_new(writer->profile, &writer->order);
 
-	if (!err)
-		err = firefox_collect(writer);
+	if (err)
+		return err;
+	err = firefox_collect(writer);
 	if (err)
 		return err;
 	append_meta(writer);
 	err = write_libs(writer);
-	if (!err)
-		err = firefox_write_shared(writer);
-	if (!err)
-		err = write_threads(writer);
-	return err ? err : sink_flush(writer->sink, &writer->text);
+	if (err)
+		return err;
+	err = firefox_write_shared(writer);
+	if (err)
+		return err;
+	err = write_threads(writer);
+	if (err)
+		return err;
+	return sink_flush(writer->sink, &writer->text);
+}
+
+/* The profile's locations are named frames. */
+static void release_writer(struct firefox_writer *writer)
+{
+	string_table_free(writer->strings);
+	string_table_free(writer->files);
+	string_table_free(writer->modules);
+	firefox_func_keys_release(&writer->func_keys);
+	firefox_ids_release(&writer->pids);
+	firefox_ids_release(&writer->tids);
+	free(writer->funcs);
+	free(writer->module_of);
+	free(writer->order);
+	text_release(&writer->text);
 }
 
 /* The profile's locations are named frames. */
 static int write_named(const struct profile *profile, const struct profile *original,
 		       const struct sink *sink)
 {
-	struct firefox_writer writer = {.profile = profile, .original = original, .sink = sink};
-	struct string_table **tables[] = {&writer.strings,   &writer.files, &writer.modules,
-					  &writer.func_keys, &writer.pids,  &writer.tids};
-	int err = 0;
+	_cleanup_(release_writer) struct firefox_writer writer = {
+		.profile = profile,
+		.original = original,
+		.sink = sink,
+		.strings = string_table_new(),
+		.files = string_table_new(),
+		.modules = string_table_new(),
+		.period_ns = profile_get_sampling(original)->period_ns,
+	};
 
-	writer.period_ns = profile_get_sampling(original)->period_ns;
+	if (!writer.strings || !writer.files || !writer.modules)
+		return -ENOMEM;
 	if (!writer.period_ns)
 		writer.period_ns = DEFAULT_PERIOD_NS;
-	for (size_t i = 0; i < ARRAY_LENGTH(tables); i++) {
-		*tables[i] = string_table_new();
-		if (!*tables[i])
-			err = -ENOMEM;
-	}
-	if (!err)
-		err = write_all(&writer);
-	for (size_t i = 0; i < ARRAY_LENGTH(tables); i++)
-		string_table_free(*tables[i]);
-	free(writer.funcs);
-	free(writer.module_of);
-	free(writer.order);
-	text_release(&writer.text);
-	return err;
+	return write_all(&writer);
 }
 
 static int firefox_write(const struct profile *profile, const struct format_opts *opts _unused_,
 			 const struct sink *sink)
 {
-	struct profile *named = NULL;
-	int err = 0;
+	struct profile *named;
+	int err;
 
-	if (!named_profile_is_needless(profile))
-		err = named_profile_copy(profile, &named);
-	if (!err)
-		err = write_named(named ? named : profile, profile, sink);
+	if (named_profile_is_needless(profile))
+		return write_named(profile, profile, sink);
+	err = named_profile_copy(profile, &named);
+	if (err)
+		return err;
+	err = write_named(named, profile, sink);
 	profile_free(named);
 	return err;
 }

@@ -9,25 +9,40 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/intern.h"
 #include "base/text.h"
 #include "formats/format.h"
 #include "profile/profile.h"
+
+/* Strings of the profile; file and module may be empty. */
+struct firefox_func_key {
+	uint32_t name;
+	uint32_t file;
+	uint32_t module;
+};
+INTERN_TABLE(firefox_func_keys, struct firefox_func_key, name, file, module);
+
+/* A pid or tid. */
+struct firefox_id {
+	uint32_t id;
+};
+INTERN_TABLE(firefox_ids, struct firefox_id, id);
 
 struct firefox_writer {
 	const struct profile *profile;  /* whose locations are named frames */
 	const struct profile *original; /* which knows modules */
 	const struct sink *sink;
 	struct text text;
-	struct string_table *strings;   /* of the format, by id */
-	struct string_table *files;     /* the others by id minus 1; the first is empty */
-	struct string_table *modules;   /* names */
-	struct string_table *func_keys; /* name, file and module */
-	struct string_table *pids;      /* that a main thread was written of */
-	struct string_table *tids;      /* that are taken */
-	uint32_t *funcs;                /* by location: func_keys */
-	uint32_t *module_of;            /* by module: of the original, or UINT32_MAX */
-	uint32_t *order;                /* samples by metric and thread */
-	uint32_t first, end;            /* in order: the thread being written */
+	struct string_table *strings; /* of the format, by id */
+	struct string_table *files;   /* by id minus 1, as modules: the first string is empty */
+	struct string_table *modules; /* names */
+	struct firefox_func_keys func_keys;
+	struct firefox_ids pids; /* that a main thread was written of */
+	struct firefox_ids tids; /* that are taken */
+	uint32_t *funcs;         /* by location: func_keys */
+	uint32_t *module_of;     /* by module: of the original, or UINT32_MAX */
+	uint32_t *order;         /* samples by metric and thread */
+	uint32_t first, end;     /* in order: the thread being written */
 	uint64_t period_ns;
 };
 

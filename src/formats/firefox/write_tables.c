@@ -1,6 +1,11 @@
 /*
  * The tables of code in the Firefox Profiler's format: stacks, frames, functions, resources, which
  * are modules, and strings.
+ *
+ * Stacks and locations of the profile are rows of the format as they are: stack n is row n - 1, for
+ * the empty stack has none, and location n, which is one frame, is row n. Functions, files, modules
+ * and strings are numbered again (firefox_collect), before anything is written. A table is written
+ * column by column, each cell by a function that appends the value of a row.
  */
 #include "formats/firefox/write.h"
 
@@ -11,18 +16,13 @@
 
 enum category { CATEGORY_OTHER, CATEGORY_USER, CATEGORY_KERNEL, CATEGORY_JIT, CATEGORY_INLINED };
 
+/* Categories decide colours in the Firefox Profiler; the order is that of enum category. */
 static const char categories[] =
 	"[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"JIT\",\"color\":\"green\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"Inlined\",\"color\":\"lightblue\",\"subcategories\":[\"Other\"]}]";
-
-struct func {
-	uint32_t name; /* strings of the profile; file and module may be empty */
-	uint32_t file;
-	uint32_t module;
-};
 
 /* ---- tables ---- */
 
@@ -39,7 +39,7 @@ static int copy_string(const struct firefox_writer *writer, uint32_t string,
 				profile_get_string_length(writer->profile, string), ret);
 }
 
-/* Its number in a table that has it. */
+/* Its number in a table that has it. Every string was put there by firefox_collect(). */
 static uint32_t find_string(const struct firefox_writer *writer, const struct string_table *table,
 			    uint32_t string)
 {
@@ -47,36 +47,40 @@ static uint32_t find_string(const struct firefox_writer *writer, const struct st
 				 profile_get_string_length(writer->profile, string));
 }
 
-static struct func get_func(const struct firefox_writer *writer, uint32_t row)
+static const struct firefox_func_key *get_func(const struct firefox_writer *writer, uint32_t row)
 {
-	struct func func;
-
-	memcpy(&func, string_table_get(writer->func_keys, row + 1), sizeof(func));
-	return func;
+	return &writer->func_keys.items[row];
 }
 
 static int collect_func(struct firefox_writer *writer, uint32_t location)
 {
 	const struct frame *frame = get_frame(writer, location);
-	struct func func = {.name = frame->name, .file = frame->file, .module = frame->module};
-	uint32_t id;
-	int err = copy_string(writer, func.name, writer->strings, &id);
+	const struct firefox_func_key func = {
+		.name = frame->name, .file = frame->file, .module = frame->module};
+	const struct {
+		uint32_t string;
+		struct string_table *table;
+	} copies[] = {
+		{func.name, writer->strings},   {func.file, writer->strings},
+		{func.module, writer->strings}, {func.file, writer->files},
+		{func.module, writer->modules},
+	};
 
-	if (!err)
-		err = copy_string(writer, func.file, writer->strings, &id);
-	if (!err)
-		err = copy_string(writer, func.module, writer->strings, &id);
-	if (!err)
-		err = copy_string(writer, func.file, writer->files, &id);
-	if (!err)
-		err = copy_string(writer, func.module, writer->modules, &id);
-	if (!err)
-		err = string_table_add(writer->func_keys, (const char *)&func, sizeof(func), &id);
-	writer->funcs[location] = id - 1;
-	return err;
+	for (size_t i = 0; i < ARRAY_LENGTH(copies); i++) {
+		uint32_t id;
+		int err = copy_string(writer, copies[i].string, copies[i].table, &id);
+
+		if (err)
+			return err;
+	}
+	return firefox_func_keys_intern(&writer->func_keys, &func, &writer->funcs[location]);
 }
 
-/* Which file of the original a module's name stands for: the first of that name. */
+/*
+ * Which file of the original a module's name stands for: the first of that name. The profile that
+ * is written has modules' base names only, as its locations have no addresses; build IDs are those
+ * of the original's files.
+ */
 static int find_modules(struct firefox_writer *writer)
 {
 	uint32_t count = string_table_get_count(writer->modules);
@@ -101,14 +105,17 @@ static int find_modules(struct firefox_writer *writer)
 int firefox_collect(struct firefox_writer *writer)
 {
 	uint32_t count = profile_count_locations(writer->profile);
-	int err = 0;
+	int err;
 
 	writer->funcs = calloc(count ? count : 1, sizeof(*writer->funcs));
 	if (!writer->funcs)
 		return -ENOMEM;
-	for (uint32_t location = 0; !err && location < count; location++)
+	for (uint32_t location = 0; location < count; location++) {
 		err = collect_func(writer, location);
-	return err ? err : find_modules(writer);
+		if (err)
+			return err;
+	}
+	return find_modules(writer);
 }
 
 /* ---- columns ---- */
@@ -116,28 +123,32 @@ int firefox_collect(struct firefox_writer *writer)
 int firefox_write_column(struct firefox_writer *writer, uint32_t count,
 			 const struct firefox_column *column)
 {
-	int err = 0;
-
 	text_printf(&writer->text, "\"%s\":[", column->name);
-	for (uint32_t row = 0; !err && row < count; row++) {
+	for (uint32_t row = 0; row < count; row++) {
+		int err;
+
 		if (row)
 			text_append_char(&writer->text, ',');
 		column->append(writer, row);
 		err = sink_drain(writer->sink, &writer->text);
+		if (err)
+			return err;
 	}
 	text_append_string(&writer->text, "],\n");
-	return err;
+	return 0;
 }
 
 int firefox_write_columns(struct firefox_writer *writer, uint32_t count,
 			  const struct firefox_column *columns, size_t num_columns)
 {
-	int err = 0;
+	for (size_t i = 0; i < num_columns; i++) {
+		int err = firefox_write_column(writer, count, &columns[i]);
 
-	for (size_t i = 0; !err && i < num_columns; i++)
-		err = firefox_write_column(writer, count, &columns[i]);
+		if (err)
+			return err;
+	}
 	text_printf(&writer->text, "\"length\":%u},\n", count);
-	return err;
+	return 0;
 }
 
 static void append_null(struct firefox_writer *writer, uint32_t row _unused_)
@@ -217,10 +228,13 @@ static void append_frame_line(struct firefox_writer *writer, uint32_t row)
 static void append_func_name(struct firefox_writer *writer, uint32_t row)
 {
 	text_append_number(&writer->text,
-			   find_string(writer, writer->strings, get_func(writer, row).name));
+			   find_string(writer, writer->strings, get_func(writer, row)->name));
 }
 
-/* The number of one that may be empty, and then is `none`. */
+/*
+ * The number of one that may be empty, and then is `none`. Number 0 of each table is the empty
+ * string, which is no row.
+ */
 static void append_index(struct firefox_writer *writer, const struct string_table *table,
 			 uint32_t string, const char *none)
 {
@@ -232,12 +246,12 @@ static void append_index(struct firefox_writer *writer, const struct string_tabl
 
 static void append_func_resource(struct firefox_writer *writer, uint32_t row)
 {
-	append_index(writer, writer->modules, get_func(writer, row).module, "-1");
+	append_index(writer, writer->modules, get_func(writer, row)->module, "-1");
 }
 
 static void append_func_source(struct firefox_writer *writer, uint32_t row)
 {
-	append_index(writer, writer->files, get_func(writer, row).file, "null");
+	append_index(writer, writer->files, get_func(writer, row)->file, "null");
 }
 
 /* A module, or a file, as a string of the format. */
@@ -306,29 +320,30 @@ int firefox_write_shared(struct firefox_writer *writer)
 		 ARRAY_LENGTH(stacks)},
 		{"frameTable", profile_count_locations(writer->profile), frames,
 		 ARRAY_LENGTH(frames)},
-		{"funcTable", string_table_get_count(writer->func_keys) - 1, funcs,
-		 ARRAY_LENGTH(funcs)},
+		{"funcTable", (uint32_t)writer->func_keys.length, funcs, ARRAY_LENGTH(funcs)},
 		{"resourceTable", string_table_get_count(writer->modules) - 1, resources,
 		 ARRAY_LENGTH(resources)},
+		/* The table must be there, if empty. */
 		{"nativeSymbols", 0, symbols, ARRAY_LENGTH(symbols)},
 		{"sources", string_table_get_count(writer->files) - 1, sources,
 		 ARRAY_LENGTH(sources)},
 	};
-	int err = 0;
+	int err;
 
 	text_append_string(&writer->text, "\"shared\":{");
-	for (size_t i = 0; !err && i < ARRAY_LENGTH(tables); i++) {
+	for (size_t i = 0; i < ARRAY_LENGTH(tables); i++) {
 		text_printf(&writer->text, "\"%s\":{", tables[i].name);
 		err = firefox_write_columns(writer, tables[i].count, tables[i].columns,
 					    tables[i].num_columns);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = firefox_write_column(writer, string_table_get_count(writer->strings),
-					   &strings);
-	if (!err)
-		text_truncate(&writer->text, writer->text.length - 2); /* the comma */
+	err = firefox_write_column(writer, string_table_get_count(writer->strings), &strings);
+	if (err)
+		return err;
+	text_truncate(&writer->text, writer->text.length - strlen(",\n"));
 	text_append_string(&writer->text, "},\n");
-	return err;
+	return 0;
 }
 
 void firefox_append_categories(struct text *text)

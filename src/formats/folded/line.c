@@ -1,3 +1,8 @@
+/*
+ * A line is split from its end, as names may hold spaces and digits: "a;operator new 5 12" has the
+ * weight 12 and, in the differential kind, 5 and 12. Space is what Unicode calls White_Space,
+ * because inferno trims that.
+ */
 #include "formats/folded/line.h"
 
 #include <errno.h>
@@ -60,19 +65,18 @@ static int take_count(const uint8_t *data, size_t *size, uint64_t *ret)
 {
 	size_t start = *size;
 	uint64_t count = 0;
-	int err = 0;
+	bool is_too_large = false;
 
 	while (start && data[start - 1] >= '0' && data[start - 1] <= '9')
 		start--;
 	if (start == *size || !get_space_at_end(data, start))
 		return -EBADMSG;
-	for (size_t i = start; i < *size && !err; i++)
-		if (__builtin_mul_overflow(count, 10, &count) ||
-		    __builtin_add_overflow(count, data[i] - '0', &count))
-			err = -ERANGE;
+	for (size_t i = start; i < *size && !is_too_large; i++)
+		is_too_large = __builtin_mul_overflow(count, 10, &count) ||
+			       __builtin_add_overflow(count, data[i] - '0', &count);
 	*size = trim_end(data, start);
 	*ret = count;
-	return err;
+	return is_too_large ? -ERANGE : 0;
 }
 
 int folded_line_parse(const uint8_t *data, size_t size, size_t num_counts, struct folded_line *ret)

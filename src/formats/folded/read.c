@@ -1,20 +1,28 @@
 /*
- * Folded stacks: one line a stack, and how many samples it has.
+ * Folded stacks: one line a stack, and how many samples it has. Files of gigabytes are common, so
+ * this reader is built for speed.
  *
- * Stacks mostly come sorted, so that a line begins as the one before it: what the two have in
- * common need not be looked at again. And in text that is sorted all the way, a stack that goes on
- * where the line before ends or differs was never there before, with one exception:
+ * flamegraph.pl's stackcollapse scripts sort their output. In sorted text a line shares a prefix
+ * with the one before it, whose frames are still known (`frames`): only the rest of the line is
+ * parsed. And the first frame of the rest makes a stack that is new, which needs no search in the
+ * stack table, with one exception:
  *
  *     a 1
  *     a b 2
  *     a;x 3
  *
- * The frame a is on top of a line of its own, and other lines came between. Lines that the present
- * one begins with are therefore remembered (`outer`); none but these can hold a frame that comes
- * back. What is new needs no search, but for the stacks of files that were read before; these are
- * settled, and come by in their own order if those files were sorted too.
+ * ' ' sorts before ';', so the stack a;x continues a line that is not the one before. Lines that are
+ * a prefix of the present one are therefore remembered (`outer`); no other line can have a frame
+ * that comes back.
  *
- * Text that is not sorted is read the same way with a search for every frame.
+ * Stacks of files that were read before are searched for. Those were settled, that is, put into an
+ * order in which a search takes few steps.
+ *
+ * Text that is not sorted is read the same way, with a search for every new frame. The first line
+ * that is out of order switches to that for the rest of the file.
+ *
+ * What the format cannot say: a frame's module or line, and ';' in a name. A frame's kind comes from
+ * the annotations of stackcollapse-perf.pl: _[k] _[i] _[j].
  */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +33,7 @@
 #include "formats/reader.h"
 
 #define ADVANCE_BYTES (1u << 20)
-/* So many lines of a file tell whether it is folded text. */
+/* Lines that must look like folded text for a file to be detected as such. */
 #define DETECT_LINES 8
 
 #define NOT_MADE UINT32_MAX
@@ -33,7 +41,7 @@
 #define INLINED_KIND (FRAME_JIT + 1)
 #define NUM_KINDS    (INLINED_KIND + 1)
 
-/* The frames of a line up to some place, as a stack of the profile. */
+/* The first bytes of a line, up to the end of a frame, as a stack of the profile. */
 struct outline {
 	size_t length; /* in bytes of the line, without the `;` */
 	uint32_t stack;
@@ -46,7 +54,7 @@ struct folded_reader {
 	uint32_t thread;
 	uint64_t line;           /* number of the present line, from 1 */
 	uint64_t first_bad_line; /* 0: there was none */
-	/* The last stack that was read: its bytes, and what they are by frame. */
+	/* The last stack that was read: its bytes, borrowed from the file, and its frames. */
 	const uint8_t *stack;
 	size_t length;
 	ARRAY(struct outline) frames;
@@ -57,6 +65,7 @@ struct folded_reader {
 	ARRAY(uint32_t) locations[NUM_KINDS]; /* by name; NOT_MADE */
 };
 
+/* Eight bytes at a time: long common prefixes are where the time goes. */
 static size_t get_common_length(const uint8_t *a, const uint8_t *b, size_t length)
 {
 	size_t common = 0;
@@ -74,6 +83,7 @@ static size_t get_common_length(const uint8_t *a, const uint8_t *b, size_t lengt
 	return common;
 }
 
+/* Locations by name and kind: `read` and `read_[k]` are two. */
 static int add_location(struct folded_reader *reader, const uint8_t *label, size_t length,
 			uint32_t *ret)
 {
@@ -84,23 +94,26 @@ static int add_location(struct folded_reader *reader, const uint8_t *label, size
 	size_t kind = frame.is_inlined ? INLINED_KIND : frame.kind;
 	uint32_t *location;
 
-	if (!err)
-		err = string_table_add(profile_get_strings(profile), name, length, &frame.name);
-	while (!err && reader->locations[kind].length <= frame.name) {
-		location = array_add(&reader->locations[kind]);
-		if (location)
-			*location = NOT_MADE;
-		else
-			err = -ENOMEM;
-	}
 	if (err)
 		return err;
+	err = string_table_add(profile_get_strings(profile), name, length, &frame.name);
+	if (err)
+		return err;
+	while (reader->locations[kind].length <= frame.name) {
+		location = array_add(&reader->locations[kind]);
+		if (!location)
+			return -ENOMEM;
+		*location = NOT_MADE;
+	}
 	location = &reader->locations[kind].items[frame.name];
 	frame.full_name = frame.name;
-	if (*location == NOT_MADE)
+	if (*location == NOT_MADE) {
 		err = profile_add_frame_location(profile, &frame, location);
+		if (err)
+			return err;
+	}
 	*ret = *location;
-	return err;
+	return 0;
 }
 
 /* The stack of an earlier line that is the present one's first `length` bytes. */
@@ -112,7 +125,7 @@ static uint32_t find_outer(const struct folded_reader *reader, size_t length)
 	return STACK_EMPTY;
 }
 
-/* In sorted text a level that comes after others was in no line before; in other files, maybe. */
+/* In sorted text only files that were read before can hold this stack already. */
 static int add_level(struct folded_reader *reader, uint32_t parent, uint32_t location,
 		     uint32_t *ret)
 {
@@ -129,7 +142,7 @@ static int add_level(struct folded_reader *reader, uint32_t parent, uint32_t loc
 	return 0;
 }
 
-/* The frames from byte `start` on, which the last stack does not have. */
+/* Parse the frames from byte `start` on, where the stack differs from the last one. */
 static int add_frames(struct folded_reader *reader, const uint8_t *stack, size_t length,
 		      size_t start)
 {
@@ -137,11 +150,11 @@ static int add_frames(struct folded_reader *reader, const uint8_t *stack, size_t
 	struct outline *frame;
 	uint32_t location;
 	bool is_first = true;
-	int err = 0;
+	int err;
 
 	if (reader->frames.length)
 		id = reader->frames.items[reader->frames.length - 1].stack;
-	while (!err && start <= length) {
+	while (start <= length) {
 		const uint8_t *next = memchr(stack + start, ';', length - start);
 		size_t end = next ? (size_t)(next - stack) : length;
 		uint32_t known = is_first && next ? find_outer(reader, end) : STACK_EMPTY;
@@ -151,20 +164,25 @@ static int add_frames(struct folded_reader *reader, const uint8_t *stack, size_t
 			id = known;
 		} else {
 			err = add_location(reader, stack + start, end - start, &location);
-			if (!err)
-				err = add_level(reader, id, location, &id);
+			if (err)
+				return err;
+			err = add_level(reader, id, location, &id);
+			if (err)
+				return err;
 		}
-		frame = err ? NULL : array_add(&reader->frames);
-		if (!err && !frame)
-			err = -ENOMEM;
-		else if (!err)
-			*frame = (struct outline){end, id};
+		frame = array_add(&reader->frames);
+		if (!frame)
+			return -ENOMEM;
+		*frame = (struct outline){end, id};
 		start = end + 1;
 	}
-	return err;
+	return 0;
 }
 
-/* Keep what the last stack has in common with one whose first `common` bytes are its own. */
+/*
+ * Drop the frames of the last stack beyond the common prefix. One that ends right there is dropped,
+ * too, if the new line's frame goes on: `ma` is no frame of `main`.
+ */
 static void keep_common(struct folded_reader *reader, const uint8_t *stack, size_t length,
 			size_t common)
 {
@@ -213,25 +231,28 @@ static int add_stack(struct folded_reader *reader, const uint8_t *stack, size_t 
 	return 0;
 }
 
-/* A side of a comparison that has no samples is not there, unless that holds for both. */
+/* A count of 0 adds no sample, but a stack whose counts are all 0 keeps one, so as not to vanish. */
 static int add_samples(struct folded_reader *reader, const struct folded_line *line, uint32_t stack)
 {
 	int (*add)(struct profile *, uint32_t, uint32_t, uint32_t, uint64_t) =
 		reader->is_sorted && !reader->is_repeated ? profile_add_new_sample
 							  : profile_add_sample;
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < reader->num_counts; i++) {
+	for (size_t i = 0; i < reader->num_counts; i++) {
 		bool is_last = i + 1 == reader->num_counts;
 
-		if (line->counts[i] || (is_last && !line->counts[0]))
-			err = add(reader->import->profile, reader->thread, stack,
-				  reader->metrics[i], line->counts[i]);
+		if (!line->counts[i] && (!is_last || line->counts[0]))
+			continue;
+		err = add(reader->import->profile, reader->thread, stack, reader->metrics[i],
+			  line->counts[i]);
+		if (err == -EOVERFLOW)
+			return import_fail_line(reader->import, reader->line,
+						"the counts of this stack exceed 64 bits in sum");
+		if (err)
+			return err;
 	}
-	if (err == -EOVERFLOW)
-		return import_fail_line(reader->import, reader->line,
-					"the counts of this stack exceed 64 bits in sum");
-	return err;
+	return 0;
 }
 
 static int skip_line(struct folded_reader *reader)
@@ -254,22 +275,24 @@ static int read_line(struct folded_reader *reader, const uint8_t *data, size_t s
 	if (err == -ERANGE)
 		return import_fail_line(reader->import, reader->line, "a count exceeds 64 bits");
 	err = add_stack(reader, line.stack, line.length, &stack);
-	if (!err)
-		err = add_samples(reader, &line, stack);
-	if (!err)
-		reader->import->counts.records++;
-	return err;
+	if (err)
+		return err;
+	err = add_samples(reader, &line, stack);
+	if (err)
+		return err;
+	reader->import->counts.records++;
+	return 0;
 }
 
-/* The last stack's bytes are still needed; what lies before them is not. */
-static void advance(const struct folded_reader *reader, size_t *told)
+/* Report progress, and let go of the file up to the last stack, whose bytes are still needed. */
+static void advance(const struct folded_reader *reader, size_t *reported)
 {
 	const struct import *import = reader->import;
 	size_t done = reader->length ? (size_t)(reader->stack - import->data) : 0;
 
-	if (import->advance && done - *told >= ADVANCE_BYTES) {
+	if (import->advance && done - *reported >= ADVANCE_BYTES) {
 		import->advance(import->context, done);
-		*told = done;
+		*reported = done;
 	}
 }
 
@@ -277,55 +300,68 @@ static int read_lines(struct folded_reader *reader)
 {
 	const struct import *import = reader->import;
 	const size_t mark = strlen(BYTE_ORDER_MARK);
-	size_t told = 0;
+	size_t reported = 0;
 	size_t start = 0;
-	int err = 0;
+	int err;
 
 	if (import->size >= mark && !memcmp(import->data, BYTE_ORDER_MARK, mark))
 		start = mark;
-	while (!err && start < import->size) {
+	while (start < import->size) {
 		const uint8_t *data = import->data + start;
 		const uint8_t *newline = memchr(data, '\n', import->size - start);
 		size_t size = newline ? (size_t)(newline - data) : import->size - start;
 
 		reader->line++;
 		err = read_line(reader, data, size);
+		if (err)
+			return err;
 		start += size + 1;
-		advance(reader, &told);
+		advance(reader, &reported);
 	}
-	if (!err && reader->first_bad_line && !import->counts.records)
+	if (reader->first_bad_line && !import->counts.records)
 		return import_fail_line(reader->import, reader->first_bad_line,
 					"malformed, as every line: expected a stack and %s",
 					reader->num_counts == 1 ? "a count" : "two counts");
-	return err;
+	return 0;
 }
 
 static int prepare(struct folded_reader *reader, const char *const *metrics)
 {
 	struct profile *profile = reader->import->profile;
-	int err = reader_add_nameless_thread(reader->import, &reader->thread);
+	int err = reader_add_anonymous_thread(reader->import, &reader->thread);
 
-	for (size_t i = 0; !err && i < reader->num_counts; i++)
+	if (err)
+		return err;
+	for (size_t i = 0; i < reader->num_counts; i++) {
 		err = profile_add_metric(profile, metrics[i], "count", &reader->metrics[i]);
-	if (!err)
-		err = profile_settle_stacks(profile);
+		if (err)
+			return err;
+	}
+	err = profile_settle_stacks(profile);
+	if (err)
+		return err;
 	reader->first_own = profile_count_stacks(profile);
 	reader->is_sorted = true;
-	return err;
+	return 0;
+}
+
+static void folded_reader_release(struct folded_reader *reader)
+{
+	array_release(&reader->frames);
+	array_release(&reader->outer);
+	for (size_t i = 0; i < NUM_KINDS; i++)
+		array_release(&reader->locations[i]);
 }
 
 static int read_metrics(struct import *import, const char *const *metrics, size_t num_metrics)
 {
-	struct folded_reader reader = {.import = import, .num_counts = num_metrics};
+	_cleanup_(folded_reader_release) struct folded_reader reader = {.import = import,
+									.num_counts = num_metrics};
 	int err = prepare(&reader, metrics);
 
-	if (!err)
-		err = read_lines(&reader);
-	array_release(&reader.frames);
-	array_release(&reader.outer);
-	for (size_t i = 0; i < NUM_KINDS; i++)
-		array_release(&reader.locations[i]);
-	return err;
+	if (err)
+		return err;
+	return read_lines(&reader);
 }
 
 int folded_read(struct import *import)

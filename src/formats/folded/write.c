@@ -2,11 +2,12 @@
  * Folded stacks: one line a stack, frames joined by `;`, a space, the weight. Lines are
  * sorted bytewise by stack. The differential kind has two weights, before and after.
  *
- * Written straight from the call tree, whose nodes have their children in order of labels. Below
- * one node there are, for every child, up to two things to write: the line of the stack that ends
- * there, which sorts as the label, and the lines of the stacks that go on, which sort as the label
- * and `;`. Between the two come siblings whose labels are longer: "a b" stands between "a" and
- * "a;x". What goes on therefore waits until such siblings are done.
+ * Sorting all lines would need all of them in memory. They are written in order straight from the
+ * call tree instead, whose nodes have their children in order of labels. Below one node there are,
+ * for every child, up to two things to write: the line of the stack that ends there, which sorts as
+ * the label, and the lines of its callees, which sort as the label and `;`. Siblings with longer
+ * labels may come between the two, since ' ' sorts before ';': "a", "a b", "a;x". A child's callees
+ * therefore wait until such siblings are done.
  */
 #include "formats/folded/write.h"
 
@@ -15,7 +16,7 @@
 
 #include "base/array.h"
 
-/* A child whose own line is written, and whose stacks that go on are not. */
+/* A child whose own line is written, and whose callees are not. */
 struct waiting {
 	uint32_t node;
 	const char *label;
@@ -25,7 +26,7 @@ struct waiting {
 /* A node whose children are being written. */
 struct folded_level {
 	uint32_t next;        /* child; CALL_TREE_NONE after the last */
-	size_t num_waiting;   /* how many children wait that are of levels further out */
+	size_t num_waiting;   /* children of levels further out that wait */
 	size_t prefix_length; /* of the line: what stands before the children's labels */
 };
 
@@ -54,7 +55,7 @@ static int enter(struct folded_writer *writer, uint32_t node)
 	return 0;
 }
 
-/* Whether a label and `;` sorts before another label, which sorts after the label itself. */
+/* Whether "waiting;" sorts before the label, which is known to sort after "waiting". */
 static bool goes_before(const struct waiting *waiting, const char *label, size_t length)
 {
 	return length <= waiting->label_length ||
@@ -62,7 +63,7 @@ static bool goes_before(const struct waiting *waiting, const char *label, size_t
 	       memcmp(label, waiting->label, waiting->label_length) != 0;
 }
 
-/* Readers drop a byte order mark at the start of a file: one that belongs to a frame needs another.
+/* Readers drop a byte order mark at the start of a file: a frame that begins so needs a second one.
  */
 static bool starts_with_mark(const struct folded_writer *writer, const char *label, size_t length)
 {
@@ -92,7 +93,7 @@ static int write_line(struct folded_writer *writer, uint32_t node, const char *l
 	return sink_drain(writer->sink, output);
 }
 
-/* Write the next thing below the innermost level: a child's line, or all below a child. */
+/* One step at the innermost level: write the next child's line, or enter a waiting child. */
 static int write_next(struct folded_writer *writer)
 {
 	struct folded_level *level = &writer->levels.items[writer->levels.length - 1];
@@ -127,25 +128,34 @@ static int write_next(struct folded_writer *writer)
 							 : 0;
 }
 
+static void folded_writer_release(struct folded_writer *writer)
+{
+	array_release(&writer->levels);
+	array_release(&writer->waiting);
+	text_release(&writer->line);
+	text_release(&writer->output);
+}
+
 static int write_tree(const struct profile *profile, const struct call_tree_opts *opts,
 		      const struct sink *sink)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
-	struct folded_writer writer = {.sink = sink, .is_comparison = opts->has_baseline};
+	_cleanup_(folded_writer_release) struct folded_writer writer = {
+		.sink = sink, .is_comparison = opts->has_baseline};
 	int err = call_tree_new(profile, opts, &tree);
 
+	if (err)
+		return err;
 	writer.tree = tree;
-	if (!err)
-		err = enter(&writer, CALL_TREE_ROOT);
-	while (!err && writer.levels.length)
+	err = enter(&writer, CALL_TREE_ROOT);
+	if (err)
+		return err;
+	while (writer.levels.length) {
 		err = write_next(&writer);
-	if (!err)
-		err = sink_flush(sink, &writer.output);
-	array_release(&writer.levels);
-	array_release(&writer.waiting);
-	text_release(&writer.line);
-	text_release(&writer.output);
-	return err;
+		if (err)
+			return err;
+	}
+	return sink_flush(sink, &writer.output);
 }
 
 static int write_folded(const struct profile *profile, const struct format_opts *opts,
@@ -157,7 +167,7 @@ static int write_folded(const struct profile *profile, const struct format_opts 
 	return write_tree(profile, &tree, sink);
 }
 
-/* A profile that is no comparison is compared with nothing. */
+/* A profile that is no comparison is written as if all of it was new: 0 before. */
 static int write_diff_folded(const struct profile *profile, const struct format_opts *opts,
 			     const struct sink *sink)
 {
@@ -175,7 +185,7 @@ static int write_diff_folded(const struct profile *profile, const struct format_
 	return write_tree(profile, &tree, sink);
 }
 
-/* What a line holds tells nothing: a stack of the plain kind may end in a blank and a number. */
+/* By name only: "a;b 5 12" may as well be a plain line whose last frame is "b 5". */
 static enum detection diff_folded_detect(const uint8_t *data _unused_, size_t size _unused_)
 {
 	return DETECTED_BY_NAME;

@@ -1,17 +1,28 @@
 /*
- * Experiments of Oracle Studio and gprofng: a folder NAME.er, or a tar archive of it.
+ * Experiments of Oracle Studio and gprofng. `gprofng collect app` writes no file but a folder:
  *
- *	read_files.c     the files of the input
- *	read_log.c       log.xml: the process, its threads, how packets are laid out
- *	read_map.c       map.xml: what lay where, and when
- *	read_java.c      jclasses: names of Java methods
- *	read_packets.c   the packets of a data file
- *	read_stacks.c    data.frameinfo: stacks by number
- *	read_metrics.c   what a packet weighs
- *	read_archives.c  copies of the programs and libraries
+ *	test.1.er/
+ *	  log.xml          the process, its threads, how packets are laid out    read_log.c
+ *	  map.xml          mappings over time                                    read_map.c
+ *	  jclasses         names of Java methods                                 read_java.c
+ *	  profile, heaptrace, iotrace, synctrace, hwcounters, …
+ *	                   samples as packets, one file for each kind of data    read_packets.c,
+ *	                                                                         read_metrics.c
+ *	  data.frameinfo   stacks by number                                      read_stacks.c
+ *	  archives/        copies of programs and libraries                      read_archives.c
+ *	  _f1.er/          the same again for a process that this one forked
  *
- * Every folder of the input that has a log.xml is an experiment; those of processes that the first
- * one started lie in its folder. All are merged, as gprofng does, each with its own process.
+ * A packet is a header of 4 bytes and fields, of which log.xml has names and offsets: the kernel's
+ * thread id, the time, the number of a stack, and what the kind of data measures. There are no
+ * names of functions, only addresses, so map.xml and the mapped files are needed to symbolize; the
+ * copies in archives/ are used where the originals are gone.
+ *
+ * Every folder of the input that has a log.xml is an experiment. All are merged into one profile,
+ * as gprofng does, each with its own process. Since users move experiments with tar, an archive of
+ * such folders is read as well (read_files.c).
+ *
+ * Limits: a forked process has no command line of its own, and an experiment that was ended by a
+ * signal lacks the end of its files.
  *
  * Source: binutils, gprofng; Oracle Developer Studio, the manual pages of collect and er_print.
  */
@@ -28,15 +39,16 @@
 #include "formats/gprofng/read_metrics.h"
 #include "formats/gprofng/read_packets.h"
 #include "formats/gprofng/read_stacks.h"
+#include "formats/import.h"
 #include "formats/reader.h"
-#include "formats/unnamed_code.h"
 
 #define LOG_NAME "log.xml"
 
 struct known_thread {
 	uint64_t tid;
-	uint32_t thread;
+	uint32_t thread; /* of the profile */
 };
+INTERN_TABLE(known_thread_table, struct known_thread, tid);
 
 /* Where an experiment is. */
 struct folder {
@@ -67,31 +79,23 @@ struct gprofng_reader {
 	struct gprofng_stacks stacks;
 	struct gprofng_metrics metrics;
 	uint32_t process;
-	ARRAY(struct known_thread) threads;
-	struct hash_index thread_index;
+	struct known_thread_table threads;
 };
 
-static void release(struct gprofng_reader *reader)
+static void gprofng_reader_release(struct gprofng_reader *reader)
 {
 	gprofng_log_release(&reader->log);
 	gprofng_map_release(&reader->map);
 	gprofng_java_release(&reader->java);
 	gprofng_stacks_release(&reader->stacks);
 	gprofng_metrics_release(&reader->metrics);
-	array_release(&reader->threads);
-	hash_index_release(&reader->thread_index);
+	known_thread_table_release(&reader->threads);
 }
 
 /* ---- threads ---- */
 
-static bool is_thread(const void *owner, uint32_t item, const void *key)
-{
-	const struct gprofng_reader *reader = owner;
-
-	return reader->threads.items[item].tid == *(const uint64_t *)key;
-}
-
-/* What was forked has no command line, but "(fork)": it is called as the first process. */
+/* A forked process has "(fork)" in place of a command line: it gets the name of the first process.
+ */
 static int find_comm(struct gprofng_reader *reader, uint32_t *ret)
 {
 	const char *command = reader->log.text.data + reader->log.command;
@@ -115,7 +119,7 @@ static int add_process(struct gprofng_reader *reader)
 				   &reader->process);
 }
 
-/* Java's threads have names; the others are called as their process. */
+/* log.xml names threads of Java only; the others get the name of their process. */
 static int add_thread(struct gprofng_reader *reader, uint64_t tid, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
@@ -128,29 +132,27 @@ static int add_thread(struct gprofng_reader *reader, uint64_t tid, uint32_t *ret
 	};
 	int err = name ? profile_add_frame_name(profile, name, strlen(name), &thread.comm) : 0;
 
-	return err ? err : profile_add_thread(profile, &thread, ret);
+	if (err)
+		return err;
+	return profile_add_thread(profile, &thread, ret);
 }
 
 static int find_thread(struct gprofng_reader *reader, uint64_t tid, uint32_t *ret)
 {
-	uint64_t hash = hash_mix(0, tid);
-	uint32_t item = hash_index_find(&reader->thread_index, hash, is_thread, reader, &tid);
-	struct known_thread *added;
+	struct known_thread thread = {.tid = tid};
+	uint32_t number = known_thread_table_find(&reader->threads, &thread);
 	int err;
 
-	if (item != HASH_INDEX_NONE) {
-		*ret = reader->threads.items[item].thread;
-		return 0;
+	if (number == HASH_INDEX_NONE) {
+		err = add_thread(reader, tid, &thread.thread);
+		if (err)
+			return err;
+		err = known_thread_table_add(&reader->threads, &thread, &number);
+		if (err)
+			return err;
 	}
-	added = array_add(&reader->threads);
-	if (!added)
-		return -ENOMEM;
-	added->tid = tid;
-	err = add_thread(reader, tid, &added->thread);
-	*ret = added->thread;
-	return err ? err
-		   : hash_index_add(&reader->thread_index, hash,
-				    (uint32_t)(reader->threads.length - 1));
+	*ret = reader->threads.items[number].thread;
+	return 0;
 }
 
 /* ---- packets ---- */
@@ -169,7 +171,7 @@ static void read_fields(const struct gprofng_reader *reader, const struct gprofn
 	}
 }
 
-/* Whether all fields of the packet are there. */
+/* Whether the packet is as long as its layout in log.xml says; a damaged one may not be. */
 static bool is_whole(const struct gprofng_reader *reader, const struct gprofng_packet *packet,
 		     const struct gprofng_record *record)
 {
@@ -205,19 +207,22 @@ static int read_packet(struct gprofng_reader *reader, const struct gprofng_data_
 		return skip_packet(reader, file, record);
 	read_fields(reader, packet, record, &values);
 	err = find_thread(reader, values.numbers[GPROFNG_LWPID], &values.thread);
-	if (!err)
-		err = gprofng_stacks_find(&reader->stacks, values.numbers[GPROFNG_FRINFO],
-					  values.numbers[GPROFNG_TSTAMP], &values.stack);
-	if (!err)
-		err = gprofng_metrics_add(&reader->metrics, data_file, &values);
-	if (!err)
-		reader->import->counts.records++;
-	return err;
+	if (err)
+		return err;
+	err = gprofng_stacks_find(&reader->stacks, values.numbers[GPROFNG_FRINFO],
+				  values.numbers[GPROFNG_TSTAMP], &values.stack);
+	if (err)
+		return err;
+	err = gprofng_metrics_add(&reader->metrics, data_file, &values);
+	if (err)
+		return err;
+	reader->import->counts.records++;
+	return 0;
 }
 
-/* The layouts of a file's packets by their kind; NULL: there are none. */
+/* How log.xml lays out the packets of one file, by kind; NULL: the file has no such packets. */
 struct layouts {
-	const struct gprofng_packet *items[NUM_ER_KINDS];
+	const struct gprofng_packet *items[NUM_GPROFNG_KINDS];
 };
 
 static int find_layouts(struct gprofng_reader *reader, uint32_t file, struct layouts *ret)
@@ -250,34 +255,44 @@ static int read_data_file(struct gprofng_reader *reader, uint32_t index)
 	reader->metrics.path = file.path;
 	packets.file = &file;
 	err = find_layouts(reader, index, &layouts);
-	while (!err && (got = gprofng_packets_next(&packets, &record)) > 0) {
-		if (record.type < NUM_ER_KINDS && layouts.items[record.type])
+	if (err)
+		return err;
+	while ((got = gprofng_packets_next(&packets, &record)) > 0) {
+		if (record.type < NUM_GPROFNG_KINDS && layouts.items[record.type])
 			err = read_packet(reader, data_file, &file, layouts.items[record.type],
 					  &record);
 		else
 			reader->import->counts.unknown_events++;
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = got;
-	return err ? err : gprofng_metrics_add_leaks(&reader->metrics);
+	err = got;
+	if (err)
+		return err;
+	return gprofng_metrics_add_leaks(&reader->metrics);
 }
 
-/* The clock comes first: the first metric is what is shown. */
+/* Clock samples first: the first metric of a profile is what is shown by default. */
 static int read_data_files(struct gprofng_reader *reader)
 {
 	const struct gprofng_log *log = &reader->log;
-	int err = 0;
+	int err;
 
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; !err && i < log->files.length; i++)
-			if ((log->files.items[i].ticks_us != 0) == (pass == 0))
-				err = read_data_file(reader, i);
-	return err;
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < log->files.length; i++) {
+			if ((log->files.items[i].ticks_us != 0) != (pass == 0))
+				continue;
+			err = read_data_file(reader, i);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
 }
 
 /* ---- experiments ---- */
 
-/* A file that may be missing: its content is then empty. */
+/* A file that experiments need not have, as jclasses: a missing one is empty. */
 static int open_optional(struct gprofng_reader *reader, const char *name, struct gprofng_file *ret)
 {
 	int err =
@@ -298,7 +313,9 @@ static int read_log(struct gprofng_reader *reader)
 
 	if (err == -ENOENT)
 		return import_fail_byte(reader->import, 0, "expected a file " LOG_NAME);
-	return err ? err : gprofng_log_read(&reader->log, reader->import, &file);
+	if (err)
+		return err;
+	return gprofng_log_read(&reader->log, reader->import, &file);
 }
 
 static int read_names(struct gprofng_reader *reader, struct gprofng_modules *modules)
@@ -306,12 +323,15 @@ static int read_names(struct gprofng_reader *reader, struct gprofng_modules *mod
 	struct gprofng_file file;
 	int err = open_optional(reader, "map.xml", &file);
 
-	if (!err)
-		err = gprofng_map_read(&reader->map, reader->import->profile, modules, &reader->log,
-				       &file);
-	if (!err)
-		err = open_optional(reader, "jclasses", &file);
-	return err ? err : gprofng_java_read(&reader->java, reader->import, &reader->log, &file);
+	if (err)
+		return err;
+	err = gprofng_map_read(&reader->map, reader->import->profile, modules, &reader->log, &file);
+	if (err)
+		return err;
+	err = open_optional(reader, "jclasses", &file);
+	if (err)
+		return err;
+	return gprofng_java_read(&reader->java, reader->import, &reader->log, &file);
 }
 
 static int read_stacks(struct gprofng_reader *reader)
@@ -324,12 +344,14 @@ static int read_stacks(struct gprofng_reader *reader)
 	reader->stacks.map = &reader->map;
 	reader->stacks.java = &reader->java;
 	reader->stacks.process = reader->process;
-	return err ? err : gprofng_stacks_read(&reader->stacks, &file);
+	if (err)
+		return err;
+	return gprofng_stacks_read(&reader->stacks, &file);
 }
 
 static int read_experiment(struct experiments *experiments, const struct folder *folder)
 {
-	struct gprofng_reader reader = {
+	_cleanup_(gprofng_reader_release) struct gprofng_reader reader = {
 		.import = experiments->import,
 		.experiments = experiments,
 		.files = &experiments->files,
@@ -338,21 +360,27 @@ static int read_experiment(struct experiments *experiments, const struct folder 
 	};
 	int err = read_log(&reader);
 
-	if (!err)
-		err = read_names(&reader, &experiments->modules);
-	if (!err)
-		err = add_process(&reader);
-	if (!err)
-		err = read_stacks(&reader);
-	if (!err)
-		err = gprofng_metrics_init(&reader.metrics, reader.import, &reader.log);
-	if (!err)
-		err = read_data_files(&reader);
-	release(&reader);
-	return err;
+	if (err)
+		return err;
+	err = read_names(&reader, &experiments->modules);
+	if (err)
+		return err;
+	err = add_process(&reader);
+	if (err)
+		return err;
+	err = read_stacks(&reader);
+	if (err)
+		return err;
+	err = gprofng_metrics_init(&reader.metrics, reader.import, &reader.log);
+	if (err)
+		return err;
+	return read_data_files(&reader);
 }
 
-/* Whether a path is that of an experiment's log, and where its folder's part ends. */
+/*
+ * Whether a path is the log of an experiment, and the length of its folder's path. A program may
+ * have a log.xml of its own, which is then below archives/.
+ */
 static bool is_log(const char *path, size_t *ret_folder_length)
 {
 	size_t length = strlen(path) - strlen(path_basename(path));
@@ -361,7 +389,10 @@ static bool is_log(const char *path, size_t *ret_folder_length)
 	return string_equals(path + length, LOG_NAME) && !strstr(path, "archives/");
 }
 
-/* Processes that another one started have folders in its own: _f1.er, _f1_x1.er, … */
+/*
+ * Descendants have folders inside that of the first process: _f1.er for its first fork, _f1_x1.er
+ * for the first exec of that, and so on.
+ */
 static size_t get_founder_length(const char *path, size_t length)
 {
 	size_t start = length ? length - 1 : 0;
@@ -444,8 +475,9 @@ static int read_experiments(struct experiments *experiments)
 	struct import *import = experiments->import;
 	int err = list_folders(experiments);
 
-	if (!err)
-		err = read_folders(experiments);
+	if (err)
+		return err;
+	err = read_folders(experiments);
 	if (err)
 		return err;
 	if (import->counts.records) {
@@ -461,19 +493,25 @@ static int read_experiments(struct experiments *experiments)
 				"expected an experiment: a folder with a file " LOG_NAME);
 }
 
-static int read_er(struct import *import)
+static void experiments_release(struct experiments *experiments)
 {
-	struct experiments experiments = {.import = import};
+	array_release(&experiments->folders);
+	gprofng_modules_release(&experiments->modules);
+	gprofng_files_release(&experiments->files);
+}
+
+static int read_gprofng(struct import *import)
+{
+	_cleanup_(experiments_release) struct experiments experiments = {.import = import};
 	int err = gprofng_files_init(&experiments.files, import);
 
-	if (!err)
-		err = read_experiments(&experiments);
-	if (!err && !import->will_name_code)
-		err = unnamed_code_name(import, false);
-	array_release(&experiments.folders);
-	gprofng_modules_release(&experiments.modules);
-	gprofng_files_release(&experiments.files);
-	return err;
+	if (err)
+		return err;
+	err = read_experiments(&experiments);
+	if (err)
+		return err;
+	return import->will_name_code ? 0
+				      : unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);
 }
 
 static enum detection detect(const uint8_t *data, size_t size)
@@ -491,11 +529,11 @@ static bool detect_members(const char *const *members, size_t num_members)
 	return false;
 }
 
-const struct format format_er = {
+const struct format format_gprofng = {
 	.name = "er",
 	.extension = ".er",
 	.summary = "experiments of gprofng and Oracle Studio: a folder, or a tar of it",
 	.detect = detect,
 	.detect_members = detect_members,
-	.read = read_er,
+	.read = read_gprofng,
 };

@@ -1,3 +1,8 @@
+/*
+ * The copies in archives/ are named as their originals, with an underscore and a hash behind:
+ * libc.so.6_mn9iofwnakb. archive.log says which is whose; where it is missing, the name has to do.
+ * Two originals with the same name then cannot be distinguished, and the first copy is taken.
+ */
 #include "formats/gprofng/read_archives.h"
 
 #include <errno.h>
@@ -9,9 +14,8 @@
 #define FOLDER         "archives/"
 #define MAX_LINE_BYTES 16384
 
-/* A copy is called as its original, with an underscore and so many characters behind. */
-#define HASH_LENGTH    11
-#define MAX_SAME_NAMES 64 /* names that begin alike and are looked at */
+#define HASH_LENGTH    11 /* characters behind the underscore */
+#define MAX_SAME_NAMES 64 /* names with the same beginning that are tried */
 
 /* Where the copies are, by path of the original. */
 struct copy {
@@ -93,17 +97,19 @@ static int read_log(struct copies *copies, const struct gprofng_files *files,
 {
 	const char *line = (const char *)log->data;
 	const char *end = line + log->size;
-	int err = 0;
+	int err;
 
-	while (!err && line < end) {
+	while (line < end) {
 		const char *stop = memchr(line, '\n', (size_t)(end - line));
 
 		if (!stop)
 			stop = end;
 		err = read_line(copies, files, profile, log, line, stop);
+		if (err)
+			return err;
 		line = stop + 1;
 	}
-	return err;
+	return 0;
 }
 
 static int compare_copies(const void *a, const void *b)
@@ -118,23 +124,26 @@ static int compare_copies(const void *a, const void *b)
 
 static int read_logs(struct copies *copies, struct gprofng_files *files, struct profile *profile)
 {
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < files->items.length; i++) {
+	for (size_t i = 0; i < files->items.length; i++) {
 		struct gprofng_file log;
 
 		if (!string_equals(path_basename(files->items.items[i].path), "archive.log"))
 			continue;
 		err = gprofng_files_open(files, "", 0, files->items.items[i].path, &log);
 		if (err == -ENOENT)
-			err = 0;
-		else if (!err)
-			err = read_log(copies, files, profile, &log);
+			continue;
+		if (err)
+			return err;
+		err = read_log(copies, files, profile, &log);
+		if (err)
+			return err;
 	}
 	if (copies->items.length)
 		qsort(copies->items.items, copies->items.length, sizeof(*copies->items.items),
 		      compare_copies);
-	return err;
+	return 0;
 }
 
 static const struct copy *find_path(const struct copies *copies, uint32_t path)
@@ -179,7 +188,7 @@ static int list_names(struct copies *copies, const struct gprofng_files *files)
 	return 0;
 }
 
-/* The first copy that is called as the file, with a hash behind; NULL: none. */
+/* The first copy with this name and a hash behind it; NULL: none. */
 static const char *find_name(const struct copies *copies, const char *name)
 {
 	size_t length = strlen(name);
@@ -211,22 +220,33 @@ static int find_for_module(const struct gprofng_files *files, const struct copie
 	if (!found)
 		return 0;
 	err = profile_add_string(profile, found, &string);
-	if (!err)
-		profile_set_module_copy(profile, module, string);
-	return err;
+	if (err)
+		return err;
+	profile_set_module_copy(profile, module, string);
+	return 0;
+}
+
+static void copies_release(struct copies *copies)
+{
+	array_release(&copies->items);
+	array_release(&copies->names);
 }
 
 int gprofng_archives_find(struct gprofng_files *files, struct profile *profile,
 			  const struct gprofng_modules *modules)
 {
-	struct copies copies = {0};
+	_cleanup_(copies_release) struct copies copies = {0};
 	int err = read_logs(&copies, files, profile);
 
-	if (!err)
-		err = list_names(&copies, files);
-	for (size_t i = 0; !err && i < modules->items.length; i++)
-		err = find_for_module(files, &copies, profile, modules->items.items[i]);
-	array_release(&copies.items);
-	array_release(&copies.names);
-	return err;
+	if (err)
+		return err;
+	err = list_names(&copies, files);
+	if (err)
+		return err;
+	for (size_t i = 0; i < modules->length; i++) {
+		err = find_for_module(files, &copies, profile, modules->items[i].module);
+		if (err)
+			return err;
+	}
+	return 0;
 }

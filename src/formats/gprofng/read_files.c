@@ -82,9 +82,10 @@ int gprofng_files_init(struct gprofng_files *files, struct import *import)
 		return import_fail_byte(import, 0,
 					"expected the folder of an experiment, or a tar archive of "
 					"it");
-	if (!err)
-		sort_files(files);
-	return err;
+	if (err)
+		return err;
+	sort_files(files);
+	return 0;
 }
 
 void gprofng_files_release(struct gprofng_files *files)

@@ -36,7 +36,7 @@ void gprofng_files_release(struct gprofng_files *files);
 
 /*
  * The content of folder/name; folder is "" or ends in a slash, folder_length bytes of it count.
- * What cannot be read is told, and counts as missing.
+ * What cannot be read is reported, and counts as missing.
  *
  * ret  borrowed until gprofng_files_release()
  *
@@ -46,7 +46,7 @@ _must_check_ int gprofng_files_open(struct gprofng_files *files, const char *fol
 				    size_t folder_length, const char *name,
 				    struct gprofng_file *ret);
 
-/* The first path that is not less than folder/name: there the paths begin that start so. */
+/* The first path that is not less than folder/name: where paths with this prefix begin. */
 size_t gprofng_files_find(const struct gprofng_files *files, const char *folder,
 			  size_t folder_length, const char *name);
 

@@ -1,3 +1,7 @@
+/*
+ * jclasses: a packet for each class that the JVM loaded, and after it one for each of its methods.
+ * The number of a method that was unloaded may be given to another; the last one counts.
+ */
 #include "formats/gprofng/read_java.h"
 
 #include <errno.h>
@@ -8,6 +12,7 @@
 
 enum { CLASS_LOADED = 0x0a03, METHOD_LOADED = 0x0b03 };
 
+/* Offsets in a packet. Names are NUL-terminated, unless the packet is damaged. */
 enum { CLASS_NAME = 24, METHOD_ID = 16, METHOD_NAME = 24 };
 
 #define MAX_NAME_BYTES 1024
@@ -54,29 +59,29 @@ int gprofng_java_read(struct gprofng_java *java, struct import *import,
 	struct gprofng_packets packets = {import, file, 0, log->is_big_endian};
 	struct gprofng_record record;
 	uint32_t class_name = 0;
-	int err = 0;
+	int got;
+	int err;
 
 	java->file = *file;
 	if (file->size > UINT32_MAX) /* offsets are kept in 32 bits */
 		return 0;
-	while (!err) {
-		int got = gprofng_packets_next(&packets, &record);
-
-		if (got <= 0) {
-			err = got;
-			break;
-		}
+	while ((got = gprofng_packets_next(&packets, &record)) > 0) {
 		if (record.type == CLASS_LOADED)
 			class_name = record.size > CLASS_NAME
 					     ? (uint32_t)(record.offset + CLASS_NAME)
 					     : 0;
-		else if (record.type == METHOD_LOADED)
-			err = add_method(java, &record, class_name);
+		if (record.type != METHOD_LOADED)
+			continue;
+		err = add_method(java, &record, class_name);
+		if (err)
+			return err;
 	}
-	if (!err && java->methods.length)
+	if (got)
+		return got;
+	if (java->methods.length)
 		qsort(java->methods.items, java->methods.length, sizeof(*java->methods.items),
 		      compare_methods);
-	return err;
+	return 0;
 }
 
 /* The string at an offset of the file. */
@@ -136,5 +141,7 @@ int gprofng_java_find(struct gprofng_java *java, struct profile *profile, uint64
 	err = profile_add_frame_name(profile, java->text.data ? java->text.data : "",
 				     java->text.length, &frame.name);
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(profile, &frame, ret);
+	if (err)
+		return err;
+	return profile_add_frame_location(profile, &frame, ret);
 }

@@ -1,3 +1,17 @@
+/*
+ * log.xml: the collector appends an element whenever something happens, so that the file is valid up
+ * to where a process was killed; the rest of the last page is NUL bytes. What matters here:
+ *
+ *	<experiment version="12.4">
+ *	<system hostname="…" arch="x86_64" …>
+ *	<process wsize="64" pid="4711">./work 7</process>
+ *	<profile name="profile" ptimer="10007" numstates="1">
+ *	  <profdata fname="profile"/>
+ *	  <profpckt kind="8">
+ *	    <field name="LWPID" offset="8" type="UINT64"/>
+ *
+ * Offsets of fields differ between versions and processors, so no layout is built in.
+ */
 #include "formats/gprofng/read_log.h"
 
 #include <errno.h>
@@ -7,7 +21,7 @@
 #include "formats/reader.h"
 
 #define OLDEST_VERSION 12
-#define MAX_COUNTERS   64 /* of which a processor counts at once; more than any has */
+#define MAX_COUNTERS   64 /* more than any processor counts at once */
 
 static const char *const role_names[] = {
 	[GPROFNG_LWPID] = "LWPID",     [GPROFNG_TSTAMP] = "TSTAMP", [GPROFNG_FRINFO] = "FRINFO",
@@ -25,10 +39,10 @@ struct gprofng_log_reader {
 	struct import *import;
 	const struct gprofng_file *file;
 	struct gprofng_log *log;
-	struct gprofng_data_file
-		profile;     /* the element <profile> that is open; its file comes later */
-	uint32_t file_index; /* UINT32_MAX: not told yet */
-	bool is_packet_open;
+	/* Of the open element <profile>; the <profdata> in it names the file. */
+	struct gprofng_data_file profile;
+	uint32_t file_index; /* of the open <profile>; UINT32_MAX: no <profdata> yet */
+	bool is_packet_open; /* whether <field>s belong to the last packet */
 };
 
 void gprofng_log_release(struct gprofng_log *log)
@@ -91,7 +105,7 @@ uint64_t gprofng_parse_seconds(struct xml_slice slice)
 	return seconds * 1000000000 + fraction;
 }
 
-/* A byte that is no ASCII stands as %e6%. Works in place. */
+/* The collector writes a byte beyond ASCII as %e6%. Works in place. */
 static void unescape(struct text *text, size_t start)
 {
 	size_t end = start;
@@ -238,7 +252,7 @@ static int read_profile(struct gprofng_log_reader *reader, const struct xml_tag 
 	return 0;
 }
 
-/* Several profiles may have one file. */
+/* Profiles may share a file: all hardware counters do. */
 static int read_file_name(struct gprofng_log_reader *reader, const struct xml_tag *tag)
 {
 	struct gprofng_log *log = reader->log;
@@ -249,7 +263,7 @@ static int read_file_name(struct gprofng_log_reader *reader, const struct xml_ta
 		return -ENOMEM;
 	/* No more profiles have files than there are kinds of data. */
 	if (!log->text.data[name] || strchr(log->text.data + name, '/') ||
-	    log->files.length >= NUM_ER_KINDS)
+	    log->files.length >= NUM_GPROFNG_KINDS)
 		return 0;
 	for (uint32_t i = 0; i < log->files.length; i++) {
 		if (string_equals(log->text.data + log->files.items[i].name,
@@ -274,7 +288,7 @@ static int read_packet(struct gprofng_log_reader *reader, const struct xml_tag *
 	struct gprofng_packet *packet;
 
 	reader->is_packet_open = false;
-	if (tag->is_closing || reader->file_index == UINT32_MAX || kind >= NUM_ER_KINDS)
+	if (tag->is_closing || reader->file_index == UINT32_MAX || kind >= NUM_GPROFNG_KINDS)
 		return 0;
 	packet = array_add(&log->packets);
 	if (!packet)
@@ -288,7 +302,7 @@ static int read_packet(struct gprofng_log_reader *reader, const struct xml_tag *
 	return 0;
 }
 
-/* 0 for what is no number. */
+/* In bytes; 0 for what is no number, as the type STRING. */
 static uint8_t get_width(struct xml_slice type)
 {
 	if (xml_slice_equals(type, "INT32") || xml_slice_equals(type, "UINT32"))
@@ -308,9 +322,9 @@ static int read_field(struct gprofng_log_reader *reader, const struct xml_tag *t
 	if (!reader->is_packet_open || !xml_find_attribute(tag, "name", &name) ||
 	    !xml_find_attribute(tag, "type", &type) || !get_width(type) || offset > UINT16_MAX)
 		return 0;
-	while (role < NUM_ER_ROLES && !xml_slice_equals(name, role_names[role]))
+	while (role < NUM_GPROFNG_ROLES && !xml_slice_equals(name, role_names[role]))
 		role++;
-	if (role == NUM_ER_ROLES)
+	if (role == NUM_GPROFNG_ROLES)
 		return 0;
 	field = array_add(&log->fields);
 	if (!field)
@@ -367,25 +381,23 @@ int gprofng_log_read(struct gprofng_log *log, struct import *import,
 		.import = import, .file = file, .log = log, .file_index = UINT32_MAX};
 	struct xml_scanner scanner = gprofng_scan(file);
 	struct xml_tag tag;
-	bool is_first = true;
-	int err = 0;
+	int err;
 
 	text_append_char(&log->text, '\0'); /* the empty string, at 0 */
-	while (!err && xml_next_tag(&scanner, &tag)) {
-		if (is_first && !xml_slice_equals(tag.name, "experiment"))
-			break;
-		is_first = false;
-		err = read_tag(&reader, &tag);
-	}
-	if (!err && is_first)
+	if (!xml_next_tag(&scanner, &tag) || !xml_slice_equals(tag.name, "experiment"))
 		return import_fail_member(import, file->path, 0,
 					  "expected the element <experiment>");
+	do {
+		err = read_tag(&reader, &tag);
+		if (err)
+			return err;
+	} while (xml_next_tag(&scanner, &tag));
 	if (log->text.failed)
 		return -ENOMEM;
-	if (!err && log->java_threads.length)
+	if (log->java_threads.length)
 		qsort(log->java_threads.items, log->java_threads.length,
 		      sizeof(*log->java_threads.items), compare_threads);
-	return err;
+	return 0;
 }
 
 const char *gprofng_log_find_java_thread(const struct gprofng_log *log, uint64_t tid)

@@ -44,7 +44,7 @@ enum gprofng_role {
 	GPROFNG_IORQST,
 	GPROFNG_HWCTAG,
 	GPROFNG_HWCINT,
-	NUM_ER_ROLES,
+	NUM_GPROFNG_ROLES,
 };
 
 /* Of a packet, as gprofng numbers them. */
@@ -57,7 +57,7 @@ enum gprofng_kind {
 	GPROFNG_MEMORY_COUNTER = 7,
 	GPROFNG_CLOCK = 8,
 	GPROFNG_IO = 19,
-	NUM_ER_KINDS,
+	NUM_GPROFNG_KINDS,
 };
 
 struct gprofng_field {

@@ -1,13 +1,26 @@
+/*
+ * map.xml: what the process mapped, and when.
+ *
+ *	<event kind="map" object="segment" tstamp="0.012" vaddr="0x400000" size="4096"
+ *	       foffset="+0x1000" name="/usr/bin/work"/>
+ *	<event kind="unmap" tstamp="1.5" vaddr="0x400000"/>
+ *
+ * An unmap has no size: it ends what begins at the same address. A map without an unmap before it
+ * does so, too, as the collector misses some. Ranges are sorted by start; `ends` makes it possible
+ * to stop a search: no range up to i reaches beyond ends[i].
+ *
+ * Functions that JITs and the kernel provide lie in a second list, since they are inside of a
+ * segment at times ([vdso], a JIT's cache), and the innermost meaning counts.
+ */
 #include "formats/gprofng/read_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How many ranges that overlap are looked through for one address. */
+/* How many overlapping ranges are tried for one address: hostile files may have any number. */
 #define MAX_OVERLAPPING 64
-/* Stacks are made anew after a change; a program that changes its code all the time has its limit.
- */
+/* Stacks are made again after each change, which a JIT may cause thousands of. */
 #define MAX_CHANGES 64
 
 struct gprofng_map_reader {
@@ -17,12 +30,6 @@ struct gprofng_map_reader {
 	uint64_t origin_ns;
 	struct text text;
 };
-
-void gprofng_modules_release(struct gprofng_modules *modules)
-{
-	array_release(&modules->items);
-	hash_index_release(&modules->index);
-}
 
 static void release_ranges(struct gprofng_ranges *ranges)
 {
@@ -39,41 +46,22 @@ void gprofng_map_release(struct gprofng_map *map)
 
 /* ---- modules ---- */
 
-struct wanted_module {
-	const struct profile *profile;
-	uint32_t path;
-};
-
-static bool is_module(const void *owner, uint32_t item, const void *key)
-{
-	const struct gprofng_modules *modules = owner;
-	const struct wanted_module *wanted = key;
-
-	return profile_get_module(wanted->profile, modules->items.items[item])->path ==
-	       wanted->path;
-}
-
 static int find_module(struct gprofng_map_reader *reader, uint32_t path, uint32_t *ret)
 {
-	struct gprofng_modules *modules = reader->modules;
-	struct wanted_module wanted = {reader->profile, path};
+	struct gprofng_module wanted = {.path = path};
 	struct module module = {.path = path};
-	uint64_t hash = hash_mix(0, path);
-	uint32_t item = hash_index_find(&modules->index, hash, is_module, modules, &wanted);
-	uint32_t *added;
+	uint32_t number = gprofng_modules_find(reader->modules, &wanted);
 	int err;
 
-	if (item != HASH_INDEX_NONE) {
-		*ret = modules->items.items[item];
+	if (number != HASH_INDEX_NONE) {
+		*ret = reader->modules->items[number].module;
 		return 0;
 	}
-	added = array_add(&modules->items);
-	if (!added)
-		return -ENOMEM;
-	err = profile_add_module(reader->profile, &module, added);
-	*ret = *added;
-	return err ? err
-		   : hash_index_add(&modules->index, hash, (uint32_t)(modules->items.length - 1));
+	err = profile_add_module(reader->profile, &module, &wanted.module);
+	if (err)
+		return err;
+	*ret = wanted.module;
+	return gprofng_modules_add(reader->modules, &wanted, &number);
 }
 
 /* ---- events ---- */
@@ -109,7 +97,9 @@ static int set_segment(struct gprofng_map_reader *reader, const struct xml_tag *
 
 	range->kind = GPROFNG_SEGMENT;
 	range->value = gprofng_find_number(tag, "foffset");
-	return err ? err : find_module(reader, path, &range->name);
+	if (err)
+		return err;
+	return find_module(reader, path, &range->name);
 }
 
 static int set_function(struct gprofng_map_reader *reader, const struct xml_tag *tag,
@@ -171,7 +161,9 @@ static int read_event(struct gprofng_map_reader *reader, const struct xml_tag *t
 	range.start_ns += reader->origin_ns;
 	if (is_unmap) {
 		err = add_range(&map->files, &range);
-		return err ? err : add_range(&map->functions, &range);
+		if (err)
+			return err;
+		return add_range(&map->functions, &range);
 	}
 	if (!xml_slice_equals(kind, "map"))
 		return 0;
@@ -219,8 +211,8 @@ static int add_change(struct gprofng_map *map, uint64_t time_ns)
 }
 
 /*
- * What begins where another began ends that; then the ends themselves go. Ranges that begin
- * elsewhere and overlap are told apart when they are looked up.
+ * End each range where the next one with the same start begins, then drop the unmaps. Ranges that
+ * overlap with different starts stay; gprofng_map_find() chooses among them.
  */
 static int close_ranges(struct gprofng_map *map, struct gprofng_ranges *ranges)
 {
@@ -260,31 +252,44 @@ static int note_ends(struct gprofng_ranges *ranges)
 	return 0;
 }
 
+static void gprofng_map_reader_release(struct gprofng_map_reader *reader)
+{
+	text_release(&reader->text);
+}
+
 int gprofng_map_read(struct gprofng_map *map, struct profile *profile,
 		     struct gprofng_modules *modules, const struct gprofng_log *log,
 		     const struct gprofng_file *file)
 {
-	struct gprofng_map_reader reader = {map, profile, modules, log->start_ns, {0}};
+	_cleanup_(gprofng_map_reader_release) struct gprofng_map_reader reader = {
+		map, profile, modules, log->start_ns, {0}};
 	struct xml_scanner scanner = gprofng_scan(file);
 	struct xml_tag tag;
-	int err = 0;
+	int err;
 
-	while (!err && xml_next_tag(&scanner, &tag))
-		if (xml_slice_equals(tag.name, "event"))
-			err = read_event(&reader, &tag);
-	text_release(&reader.text);
-	if (!err)
-		err = close_ranges(map, &map->files);
-	if (!err)
-		err = close_ranges(map, &map->functions);
-	if (!err)
-		err = note_ends(&map->files);
-	if (!err)
-		err = note_ends(&map->functions);
-	if (!err && map->changes.length)
+	while (xml_next_tag(&scanner, &tag)) {
+		if (!xml_slice_equals(tag.name, "event"))
+			continue;
+		err = read_event(&reader, &tag);
+		if (err)
+			return err;
+	}
+	err = close_ranges(map, &map->files);
+	if (err)
+		return err;
+	err = close_ranges(map, &map->functions);
+	if (err)
+		return err;
+	err = note_ends(&map->files);
+	if (err)
+		return err;
+	err = note_ends(&map->functions);
+	if (err)
+		return err;
+	if (map->changes.length)
 		qsort(map->changes.items, map->changes.length, sizeof(*map->changes.items),
 		      compare_times);
-	return err;
+	return 0;
 }
 
 /* ---- lookup ---- */
@@ -295,7 +300,10 @@ static size_t count_starts(const struct gprofng_ranges *ranges, uint64_t pc)
 	return array_count_front(&ranges->items, range, range->start <= pc);
 }
 
-/* Of those that were there at the time the one that came last, else the one nearest. */
+/*
+ * Of the ranges that hold pc: one that was mapped at that time, and of several segments the one
+ * mapped last; where none was, the one with the nearest start.
+ */
 static const struct gprofng_range *find_range(const struct gprofng_ranges *ranges, uint64_t pc,
 					      uint64_t time_ns)
 {

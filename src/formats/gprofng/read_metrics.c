@@ -1,3 +1,11 @@
+/*
+ * What a packet adds to which metrics. A packet of the clock has ticks in one of twelve states of a
+ * thread, so that a thread's time is known even while it waits (Solaris; on Linux there is only CPU
+ * time). Packets of calls, as malloc() or read(), count 1 and the bytes or the time that they took.
+ *
+ * A leak is an allocation that nothing frees. Packets are not in order of time (read_packets.h), so
+ * the events of the heap are kept, sorted at the end of their file, and matched by address.
+ */
 #include "formats/gprofng/read_metrics.h"
 
 #include <errno.h>
@@ -12,8 +20,7 @@
 /* Values of GPROFNG_HTYPE. */
 enum { HEAP_MALLOC, HEAP_FREE, HEAP_REALLOC, HEAP_MMAP, HEAP_MUNMAP };
 
-/* Values of GPROFNG_IOTYPE; those of calls that failed come in the same order after NUM_IO_TYPES.
- */
+/* Values of GPROFNG_IOTYPE. From NUM_IO_TYPES on, the same again for calls that failed. */
 enum { IO_READ, IO_WRITE, IO_OPEN, IO_CLOSE, IO_OTHER, NUM_IO_TYPES };
 
 enum { STATE_USER, STATE_SYSTEM, STATE_TRAP, STATE_LINUX_CPU = 10, STATE_KERNEL_CPU, NUM_STATES };
@@ -21,7 +28,7 @@ enum { STATE_USER, STATE_SYSTEM, STATE_TRAP, STATE_LINUX_CPU = 10, STATE_KERNEL_
 static const struct {
 	const char *name;
 	const char *unit;
-} kinds[NUM_ER_METRICS] = {
+} kinds[NUM_GPROFNG_METRICS] = {
 	[GPROFNG_METRIC_CPU] = {"cpu", "nanoseconds"},
 	[GPROFNG_METRIC_THREAD_TIME] = {"thread_time", "nanoseconds"},
 	[GPROFNG_METRIC_USER_CPU] = {"user_cpu", "nanoseconds"},
@@ -60,7 +67,7 @@ int gprofng_metrics_init(struct gprofng_metrics *metrics, struct import *import,
 			 const struct gprofng_log *log)
 {
 	*metrics = (struct gprofng_metrics){.import = import, .log = log, .path = ""};
-	for (size_t i = 0; i < NUM_ER_METRICS; i++)
+	for (size_t i = 0; i < NUM_GPROFNG_METRICS; i++)
 		metrics->ids[i] = METRIC_NONE;
 	for (size_t i = 0; i < log->counters.length; i++) {
 		uint32_t *added = array_add(&metrics->counters);
@@ -99,7 +106,9 @@ static int add_weight(struct gprofng_metrics *metrics, const struct gprofng_valu
 	if (*id == METRIC_NONE)
 		err = profile_add_metric(metrics->import->profile, kinds[metric].name,
 					 kinds[metric].unit, id);
-	return err ? err : add(metrics, values, *id, weight);
+	if (err)
+		return err;
+	return add(metrics, values, *id, weight);
 }
 
 /* ---- the clock ---- */
@@ -109,7 +118,7 @@ static bool is_cpu(uint64_t state)
 	return state <= STATE_TRAP || state == STATE_LINUX_CPU || state == STATE_KERNEL_CPU;
 }
 
-/* A recording that knows one state only has CPU time and nothing else. */
+/* On Linux, collectors know one state only: there CPU time is all that can be told apart. */
 static int add_state(struct gprofng_metrics *metrics, const struct gprofng_data_file *file,
 		     const struct gprofng_values *values, uint64_t state, uint64_t ticks)
 {
@@ -128,22 +137,27 @@ static int add_state(struct gprofng_metrics *metrics, const struct gprofng_data_
 	if (err || file->num_states <= 1)
 		return err;
 	err = add_weight(metrics, values, GPROFNG_METRIC_THREAD_TIME, time_ns);
-	if (!err)
-		err = add_weight(metrics, values,
-				 GPROFNG_METRIC_USER_CPU + (enum gprofng_metric)state, time_ns);
-	return err;
+	if (err)
+		return err;
+	return add_weight(metrics, values, GPROFNG_METRIC_USER_CPU + (enum gprofng_metric)state,
+			  time_ns);
 }
 
+/* A packet of older collectors has the ticks of all states at once. */
 static int add_old_clock(struct gprofng_metrics *metrics, const struct gprofng_data_file *file,
 			 const struct gprofng_values *values)
 {
-	int err = 0;
+	int err;
 
-	for (uint64_t state = 0; !err && state <= GPROFNG_TSTOP - GPROFNG_UCPU; state++)
-		if (values->numbers[GPROFNG_UCPU + state])
+	for (uint64_t state = 0; state <= GPROFNG_TSTOP - GPROFNG_UCPU; state++) {
+		if (values->numbers[GPROFNG_UCPU + state]) {
 			err = add_state(metrics, file, values, state,
 					values->numbers[GPROFNG_UCPU + state]);
-	return err;
+			if (err)
+				return err;
+		}
+	}
+	return 0;
 }
 
 /* ---- counters, waiting, input and output ---- */
@@ -155,7 +169,7 @@ static int add_counter(struct gprofng_metrics *metrics, const struct gprofng_val
 	uint32_t *id;
 	int err = 0;
 
-	/* A counter that overflowed while the collector looked away is negative. */
+	/* The collector marks a count that it could not read by the highest bit. */
 	if (values->numbers[GPROFNG_HWCINT] > INT64_MAX)
 		return 0;
 	while (index < log->counters.length &&
@@ -170,10 +184,12 @@ static int add_counter(struct gprofng_metrics *metrics, const struct gprofng_val
 		err = profile_add_metric(metrics->import->profile,
 					 log->text.data + log->counters.items[index].name, "count",
 					 id);
-	return err ? err : add(metrics, values, *id, values->numbers[GPROFNG_HWCINT]);
+	if (err)
+		return err;
+	return add(metrics, values, *id, values->numbers[GPROFNG_HWCINT]);
 }
 
-/* From a request to its end; clocks of processors may disagree. */
+/* From the request to its end, 0 where clocks of two processors disagree on the order. */
 static uint64_t get_duration(const struct gprofng_values *values, enum gprofng_role request)
 {
 	uint64_t start = values->numbers[request];
@@ -187,7 +203,9 @@ static int add_wait(struct gprofng_metrics *metrics, const struct gprofng_values
 	int err = add_weight(metrics, values, GPROFNG_METRIC_SYNC_WAIT,
 			     get_duration(values, GPROFNG_SRQST));
 
-	return err ? err : add_weight(metrics, values, GPROFNG_METRIC_SYNC_WAITS, 1);
+	if (err)
+		return err;
+	return add_weight(metrics, values, GPROFNG_METRIC_SYNC_WAITS, 1);
 }
 
 static int add_io(struct gprofng_metrics *metrics, const struct gprofng_values *values)
@@ -204,9 +222,13 @@ static int add_io(struct gprofng_metrics *metrics, const struct gprofng_values *
 	else if (type == IO_WRITE)
 		first = GPROFNG_METRIC_WRITE_TIME;
 	err = add_weight(metrics, values, first, get_duration(values, GPROFNG_IORQST));
-	if (!err && bytes && bytes <= INT64_MAX && type <= IO_WRITE)
+	if (err)
+		return err;
+	if (bytes && bytes <= INT64_MAX && type <= IO_WRITE)
 		err = add_weight(metrics, values, first + 1, bytes);
-	return err ? err : add_weight(metrics, values, first + 2, 1);
+	if (err)
+		return err;
+	return add_weight(metrics, values, first + 2, 1);
 }
 
 /* ---- the heap ---- */
@@ -236,7 +258,9 @@ static int add_heap(struct gprofng_metrics *metrics, const struct gprofng_values
 	if (type == HEAP_FREE || type == HEAP_MUNMAP || !size)
 		return 0;
 	err = add_weight(metrics, values, GPROFNG_METRIC_ALLOC, size);
-	return err ? err : add_weight(metrics, values, GPROFNG_METRIC_ALLOCS, 1);
+	if (err)
+		return err;
+	return add_weight(metrics, values, GPROFNG_METRIC_ALLOCS, 1);
 }
 
 static int compare_events(const void *a, const void *b)
@@ -256,7 +280,7 @@ static bool is_address(const void *owner, uint32_t item, const void *key)
 	return metrics->heap.items[item].address == *(const uint64_t *)key;
 }
 
-/* The memory at the address is free. */
+/* Take the allocation at the address, if one is live, out of the leaks. */
 static void free_address(struct gprofng_metrics *metrics, struct hash_index *live, uint64_t address)
 {
 	uint64_t hash = hash_mix(0, address);
@@ -268,7 +292,10 @@ static void free_address(struct gprofng_metrics *metrics, struct hash_index *liv
 	hash_index_remove(live, hash, item);
 }
 
-/* What is there already stays a leak: nobody was seen to free it. */
+/*
+ * What is live at the same address already was freed by something that the collector did not see;
+ * it stays a leak, as gprofng reports it.
+ */
 static int allocate(struct gprofng_metrics *metrics, struct hash_index *live, uint32_t item)
 {
 	const struct gprofng_heap_event *event = &metrics->heap.items[item];
@@ -282,10 +309,10 @@ static int allocate(struct gprofng_metrics *metrics, struct hash_index *live, ui
 
 static int find_freed(struct gprofng_metrics *metrics)
 {
-	struct hash_index live = {0};
-	int err = 0;
+	_cleanup_(hash_index_release) struct hash_index live = {0};
+	int err;
 
-	for (uint32_t i = 0; !err && i < metrics->heap.length; i++) {
+	for (uint32_t i = 0; i < metrics->heap.length; i++) {
 		const struct gprofng_heap_event *event = &metrics->heap.items[i];
 		bool is_free = event->type == HEAP_FREE || event->type == HEAP_MUNMAP;
 
@@ -293,13 +320,15 @@ static int find_freed(struct gprofng_metrics *metrics)
 			free_address(metrics, &live, event->address);
 		else if (event->old_address)
 			free_address(metrics, &live, event->old_address);
-		if (!is_free && event->size && event->address)
-			err = allocate(metrics, &live, i);
-		else
+		if (is_free || !event->size || !event->address) {
 			metrics->heap.items[i].is_freed = true;
+			continue;
+		}
+		err = allocate(metrics, &live, i);
+		if (err)
+			return err;
 	}
-	hash_index_release(&live);
-	return err;
+	return 0;
 }
 
 int gprofng_metrics_add_leaks(struct gprofng_metrics *metrics)
@@ -311,17 +340,22 @@ int gprofng_metrics_add_leaks(struct gprofng_metrics *metrics)
 	qsort(metrics->heap.items, metrics->heap.length, sizeof(*metrics->heap.items),
 	      compare_events);
 	err = find_freed(metrics);
+	if (err)
+		return err;
 	array_for_each (&metrics->heap, event) {
 		struct gprofng_values values = {.thread = event->thread, .stack = event->stack};
 
-		if (err || event->is_freed)
+		if (event->is_freed)
 			continue;
 		err = add_weight(metrics, &values, GPROFNG_METRIC_LEAK, event->size);
-		if (!err)
-			err = add_weight(metrics, &values, GPROFNG_METRIC_LEAKS, 1);
+		if (err)
+			return err;
+		err = add_weight(metrics, &values, GPROFNG_METRIC_LEAKS, 1);
+		if (err)
+			return err;
 	}
 	metrics->heap.length = 0;
-	return err;
+	return 0;
 }
 
 int gprofng_metrics_add(struct gprofng_metrics *metrics, const struct gprofng_data_file *file,

@@ -44,16 +44,16 @@ enum gprofng_metric {
 	GPROFNG_METRIC_IO_ERROR_TIME,
 	GPROFNG_METRIC_IO_ERROR_BYTES,
 	GPROFNG_METRIC_IO_ERRORS,
-	NUM_ER_METRICS,
+	NUM_GPROFNG_METRICS,
 };
 
-/* A packet taken apart. */
+/* A parsed packet. */
 struct gprofng_values {
 	size_t offset; /* in its file */
 	uint32_t kind; /* enum gprofng_kind */
 	uint32_t thread;
 	uint32_t stack;
-	uint64_t numbers[NUM_ER_ROLES]; /* 0 where the packet has no such field */
+	uint64_t numbers[NUM_GPROFNG_ROLES]; /* 0 where the packet has no such field */
 };
 
 /* An event of the heap, kept until all are known. */
@@ -74,7 +74,7 @@ struct gprofng_metrics {
 	struct import *import;
 	const struct gprofng_log *log;
 	const char *path; /* of the file that is read, for messages */
-	uint32_t ids[NUM_ER_METRICS];
+	uint32_t ids[NUM_GPROFNG_METRICS];
 	ARRAY(uint32_t) counters; /* by index in log->counters */
 	ARRAY(struct gprofng_heap_event) heap;
 };
@@ -85,7 +85,7 @@ _must_check_ int gprofng_metrics_init(struct gprofng_metrics *metrics, struct im
 void gprofng_metrics_release(struct gprofng_metrics *metrics);
 
 /*
- * Add what a packet weighs; of those that leave out what they weigh, nothing.
+ * Add a packet's weights to its thread and stack; a field that it lacks weighs nothing.
  *
  * file  that it comes from
  *

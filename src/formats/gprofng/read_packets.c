@@ -1,8 +1,13 @@
+/*
+ * A packet begins with its size and type, 2 bytes each. Each CPU appends to a block of its own, so
+ * that collecting needs no lock; a block that was not filled ends in a packet of type EMPTY or
+ * CLOSED, which spans the rest.
+ */
 #include "formats/gprofng/read_packets.h"
 
 #include <errno.h>
 
-/* Blocks are a multiple of this. */
+/* Blocks are a multiple of this: after damage, reading goes on at the next one. */
 #define BLOCK_BYTES 16384
 
 enum { EMPTY = 0, CLOSED = 65535 };
@@ -54,7 +59,7 @@ int gprofng_packets_next(struct gprofng_packets *packets, struct gprofng_record 
 		};
 		ret->type = (uint32_t)gprofng_record_get(ret, 2, 2);
 		ret->size = (size_t)gprofng_record_get(ret, 0, 2);
-		/* A filler of 65536 bytes has the size 0. */
+		/* A filler of 65536 bytes: its size does not fit 16 bits. */
 		if (!ret->size) {
 			skip_block(packets);
 			continue;

@@ -1,3 +1,23 @@
+/*
+ * data.frameinfo: stacks by number. The collector hashes a stack to a number of 64 bits, its uid,
+ * writes number and addresses once, and from then on only the number. Two stacks that share their
+ * callers share them in the file as well:
+ *
+ *	uid 7   [leaf, caller]           → link 5
+ *	uid 9   [other leaf, caller]     → link 5
+ *	uid 5   [caller of both, main]
+ *
+ * A "chain" is such a list with its link. It is made into a stack of the profile when a packet
+ * names it, rootwards first, and remembers its stack, so that a deep stack costs once.
+ *
+ * What an address means depends on the time, because libraries are unloaded and JITs write over
+ * their code: a chain is made again for packets of another epoch of the map. A program that
+ * maps and unmaps all the time would make that quadratic; beyond MAX_WORK_PER_BYTE the first
+ * meaning is kept.
+ *
+ * In a Java process a packet leads to two chains, the native one and that of Java methods. The user
+ * of a Java program expects the latter.
+ */
 #include "formats/gprofng/read_stacks.h"
 
 #include <errno.h>
@@ -5,25 +25,24 @@
 
 #include "formats/gprofng/read_packets.h"
 
-/* Types of packets, and kinds of what is in a frame packet. */
+/* Types of packets, and kinds of the parts of a frame packet. Source: gprofng, data_pckts.h. */
 enum { FRAME_PACKET = 11, UID_PACKET = 17 };
 enum { STACK_INFO = 1, JAVA_INFO = 2 };
-#define LINKED 0x80000000u
+#define LINKED 0x80000000u /* in a kind: the last 8 bytes are the uid of the callers */
 
 #define INFO_HEADER_BYTES 16 /* of a frame packet, of each of its parts, and of a uid packet */
 
-/* Addresses that are none. */
+/* Values that stand in place of an address. */
 #define LEAF_CHECK      UINT64_MAX
 #define TRUNCATED       (UINT64_MAX - 1)
 #define UNWIND_FAILED   (UINT64_MAX - 2)
-#define FIRST_32_BIT    0xfffffffdull /* they, in a process of 32 bits */
-#define MAX_DEPTH       4096          /* a collector goes half as deep */
-#define JAVA_PAIR_BYTES 16
+#define FIRST_32_BIT    0xfffffffdull /* the same values in a process of 32 bits begin here */
+#define MAX_DEPTH       4096          /* twice what a collector walks */
+#define JAVA_PAIR_BYTES 16            /* a bytecode index, which is not used, and a method's id */
 
-/* Beyond so much work for each byte, changes of the map are ignored. */
+/* Addresses looked up for each byte of the file; beyond, changes of the map are ignored. */
 #define MAX_WORK_PER_BYTE 8
 
-#define TRUNCATED_NAME     "[truncated]"
 #define UNWIND_FAILED_NAME "[unwind failed]"
 #define UNKNOWN_NAME       "[unknown]"
 #define NO_JAVA_STACK_NAME "<no Java callstack recorded>"
@@ -31,95 +50,52 @@ enum { STACK_INFO = 1, JAVA_INFO = 2 };
 
 void gprofng_stacks_release(struct gprofng_stacks *stacks)
 {
-	array_release(&stacks->chains);
-	array_release(&stacks->stacks);
+	gprofng_chain_table_release(&stacks->chains);
+	gprofng_stack_table_release(&stacks->stacks);
 	array_release(&stacks->path);
-	hash_index_release(&stacks->chain_index);
-	hash_index_release(&stacks->stack_index);
 }
 
 /* ---- what the file holds ---- */
-
-static uint64_t hash_chain(uint64_t uid, bool is_java)
-{
-	return hash_mix(is_java, uid);
-}
-
-static bool is_chain(const void *owner, uint32_t item, const void *key)
-{
-	const struct gprofng_stacks *stacks = owner;
-	const struct gprofng_chain *chain = &stacks->chains.items[item];
-	const struct gprofng_chain *wanted = key;
-
-	return chain->uid == wanted->uid && chain->is_java == wanted->is_java;
-}
 
 static uint32_t find_chain(const struct gprofng_stacks *stacks, uint64_t uid, bool is_java)
 {
 	struct gprofng_chain wanted = {.uid = uid, .is_java = is_java};
 
-	return hash_index_find(&stacks->chain_index, hash_chain(uid, is_java), is_chain, stacks,
-			       &wanted);
+	return gprofng_chain_table_find(&stacks->chains, &wanted);
 }
 
-static bool is_stack(const void *owner, uint32_t item, const void *key)
-{
-	const struct gprofng_stacks *stacks = owner;
-
-	return stacks->stacks.items[item].uid == *(const uint64_t *)key;
-}
-
-static uint32_t find_stack(const struct gprofng_stacks *stacks, uint64_t uid)
-{
-	return hash_index_find(&stacks->stack_index, hash_mix(0, uid), is_stack, stacks, &uid);
-}
-
-/* What [start, end) of a record holds: addresses, and the uid of what goes on. */
+/* A chain of what [start, end) of a record holds: addresses and, if it is linked, a uid. */
 static int add_chain(struct gprofng_stacks *stacks, const struct gprofng_record *record,
 		     size_t start, size_t end, struct gprofng_chain chain, bool is_linked)
 {
-	struct gprofng_chain *added;
+	uint32_t ignored;
 
 	if (is_linked && end - start >= 8) {
 		end -= 8;
 		chain.link = gprofng_record_get(record, end, 8);
 	}
-	if ((start == end && !chain.link) ||
-	    find_chain(stacks, chain.uid, chain.is_java) != HASH_INDEX_NONE)
-		return 0; /* the first one counts */
+	if (start == end && !chain.link)
+		return 0;
 	chain.offset = (uint32_t)(record->offset + start);
 	chain.size = (uint32_t)(end - start);
-	added = array_add(&stacks->chains);
-	if (!added)
-		return -ENOMEM;
-	*added = chain;
-	return hash_index_add(&stacks->chain_index, hash_chain(chain.uid, chain.is_java),
-			      (uint32_t)(stacks->chains.length - 1));
+	/* The collector forgets stacks and then writes them again: the first one counts. */
+	return gprofng_chain_table_intern(&stacks->chains, &chain, &ignored);
 }
 
-static int add_stack(struct gprofng_stacks *stacks, const struct gprofng_stack *stack)
-{
-	struct gprofng_stack *added;
-
-	if (find_stack(stacks, stack->uid) != HASH_INDEX_NONE)
-		return 0;
-	added = array_add(&stacks->stacks);
-	if (!added)
-		return -ENOMEM;
-	*added = *stack;
-	return hash_index_add(&stacks->stack_index, hash_mix(0, stack->uid),
-			      (uint32_t)(stacks->stacks.length - 1));
-}
-
+/*
+ * A frame packet: a uid, which data packets name, and one or more parts. A process with a Java
+ * virtual machine has two parts, the native stack and the Java one, each with a uid of its own.
+ */
 static int read_frame(struct gprofng_stacks *stacks, const struct gprofng_record *record)
 {
 	struct gprofng_stack stack = {.uid = gprofng_record_get(record, 8, 8)};
 	size_t offset = (size_t)gprofng_record_get(record, 4, 4);
-	int err = 0;
+	uint32_t ignored;
+	int err;
 
 	if (offset < INFO_HEADER_BYTES)
 		return 0;
-	while (!err && offset < record->size && record->size - offset >= INFO_HEADER_BYTES) {
+	while (offset < record->size && record->size - offset >= INFO_HEADER_BYTES) {
 		uint64_t size = gprofng_record_get(record, offset, 4);
 		uint32_t kind = (uint32_t)gprofng_record_get(record, offset + 4, 4);
 		struct gprofng_chain chain = {.uid = gprofng_record_get(record, offset + 8, 8)};
@@ -131,15 +107,18 @@ static int read_frame(struct gprofng_stacks *stacks, const struct gprofng_record
 			stack.java = chain.uid;
 		else if ((kind & ~LINKED) == STACK_INFO)
 			stack.native = chain.uid;
-		if (chain.is_java || (kind & ~LINKED) == STACK_INFO)
+		if (chain.is_java || (kind & ~LINKED) == STACK_INFO) {
 			err = add_chain(stacks, record, offset + INFO_HEADER_BYTES,
 					offset + (size_t)size, chain, kind & LINKED);
+			if (err)
+				return err;
+		}
 		offset += (size_t)size;
 	}
-	return err ? err : add_stack(stacks, &stack);
+	return gprofng_stack_table_intern(&stacks->stacks, &stack, &ignored);
 }
 
-/* A stack by itself, which packets may name, too. */
+/* A uid packet: a chain by itself. Others link to it, and data packets may name it directly. */
 static int read_uid(struct gprofng_stacks *stacks, const struct gprofng_record *record)
 {
 	uint32_t flags = (uint32_t)gprofng_record_get(record, 4, 4);
@@ -181,7 +160,9 @@ static int add_named(struct gprofng_stacks *stacks, const char *name, uint32_t *
 	int err = profile_add_string(stacks->import->profile, name, &frame.name);
 
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(stacks->import->profile, &frame, ret);
+	if (err)
+		return err;
+	return profile_add_frame_location(stacks->import->profile, &frame, ret);
 }
 
 static int add_function(struct gprofng_stacks *stacks, const struct gprofng_range *range,
@@ -193,7 +174,7 @@ static int add_function(struct gprofng_stacks *stacks, const struct gprofng_rang
 	return profile_add_frame_location(stacks->import->profile, &frame, ret);
 }
 
-/* The addresses of callers are already those of their calls. */
+/* The collector has already moved return addresses back to their calls. */
 static int locate(struct gprofng_stacks *stacks, uint64_t pc, uint64_t time_ns, uint32_t *ret)
 {
 	struct profile *profile = stacks->import->profile;
@@ -216,11 +197,8 @@ static int locate(struct gprofng_stacks *stacks, uint64_t pc, uint64_t time_ns, 
 
 static int push_truncated(struct gprofng_stacks *stacks, uint32_t *stack)
 {
-	uint32_t location;
-	int err = add_named(stacks, TRUNCATED_NAME, &location);
-
 	stacks->import->counts.truncated_stacks++;
-	return err ? err : profile_add_stack(stacks->import->profile, *stack, location, stack);
+	return profile_add_truncated_frame(stacks->import->profile, *stack, stack);
 }
 
 /* Put the frame of an address on a stack. */
@@ -240,17 +218,21 @@ static int push_address(struct gprofng_stacks *stacks, uint64_t pc, uint64_t tim
 		err = add_named(stacks, UNWIND_FAILED_NAME, &location);
 	else
 		err = locate(stacks, pc, time_ns, &location);
-	return err ? err : profile_add_stack(stacks->import->profile, *stack, location, stack);
+	if (err)
+		return err;
+	return profile_add_stack(stacks->import->profile, *stack, location, stack);
 }
 
-/* A method, or, where there is none, why. */
+/* A method; number 0 stands for a stack that the JVM did not give. */
 static int push_method(struct gprofng_stacks *stacks, uint64_t id, uint32_t *stack)
 {
 	uint32_t location;
 	int err = id ? gprofng_java_find(stacks->java, stacks->import->profile, id, &location)
 		     : add_named(stacks, NO_JAVA_STACK_NAME, &location);
 
-	return err ? err : profile_add_stack(stacks->import->profile, *stack, location, stack);
+	if (err)
+		return err;
+	return profile_add_stack(stacks->import->profile, *stack, location, stack);
 }
 
 /* ---- chains ---- */
@@ -261,7 +243,7 @@ static size_t get_element_size(const struct gprofng_stacks *stacks,
 	return chain->is_java ? JAVA_PAIR_BYTES : stacks->log->is_32_bit ? 4 : 8;
 }
 
-/* Put what a chain holds, without its link, on a stack; rootward elements are last. */
+/* Put a chain's own elements on a stack of its callers. The file has the leaf first. */
 static int push_chain(struct gprofng_stacks *stacks, const struct gprofng_chain *chain,
 		      uint64_t time_ns, uint32_t *stack)
 {
@@ -290,7 +272,7 @@ static int push_chain(struct gprofng_stacks *stacks, const struct gprofng_chain 
 	return 0;
 }
 
-/* Whether a chain's stack is there as the map has it now. */
+/* Whether a chain's stack is known, and its addresses mean the same in this epoch. */
 static bool is_made(const struct gprofng_stacks *stacks, const struct gprofng_chain *chain,
 		    uint32_t epoch)
 {
@@ -299,19 +281,19 @@ static bool is_made(const struct gprofng_stacks *stacks, const struct gprofng_ch
 }
 
 /*
- * List the chains from `first` on to the root, up to one that is made. What is deeper than any
- * stack, be it because the links go in a circle, is cut.
+ * List the chains from `first` on to the root, or up to one that is made already. What is deeper
+ * than any stack is truncated: the links of a damaged file may go in a circle.
  *
- * ret_is_cut  whether more would follow
+ * ret_is_truncated  whether callers are missing
  */
 static int list_path(struct gprofng_stacks *stacks, uint32_t first, uint32_t epoch,
-		     bool *ret_is_cut)
+		     bool *ret_is_truncated)
 {
 	size_t depth = 0;
 	uint32_t id = first;
 
 	stacks->path.length = 0;
-	*ret_is_cut = false;
+	*ret_is_truncated = false;
 	while (id != HASH_INDEX_NONE) {
 		const struct gprofng_chain *chain = &stacks->chains.items[id];
 		uint32_t *added;
@@ -322,7 +304,7 @@ static int list_path(struct gprofng_stacks *stacks, uint32_t first, uint32_t epo
 			depth += chain->size / get_element_size(stacks, chain);
 		if (stacks->path.length &&
 		    (depth > MAX_DEPTH || stacks->path.length >= MAX_DEPTH)) {
-			*ret_is_cut = true;
+			*ret_is_truncated = true;
 			return 0;
 		}
 		added = array_add(&stacks->path);
@@ -332,7 +314,7 @@ static int list_path(struct gprofng_stacks *stacks, uint32_t first, uint32_t epo
 		if (is_made(stacks, chain, epoch) || !chain->link)
 			return 0;
 		id = find_chain(stacks, chain->link, chain->is_java);
-		*ret_is_cut = id == HASH_INDEX_NONE;
+		*ret_is_truncated = id == HASH_INDEX_NONE;
 	}
 	return 0;
 }
@@ -343,14 +325,18 @@ static int make_chain(struct gprofng_stacks *stacks, uint32_t first, uint64_t ti
 	uint32_t epoch = gprofng_map_get_epoch(stacks->map, time_ns);
 	uint32_t stack = STACK_EMPTY;
 	size_t depth = 0;
-	bool is_cut;
-	int err = list_path(stacks, first, epoch, &is_cut);
+	bool is_truncated;
+	int err = list_path(stacks, first, epoch, &is_truncated);
 
-	if (!err && is_cut) {
+	if (err)
+		return err;
+	if (is_truncated) {
 		err = push_truncated(stacks, &stack);
+		if (err)
+			return err;
 		depth = 1;
 	}
-	for (size_t i = stacks->path.length; !err && i-- > 0;) {
+	for (size_t i = stacks->path.length; i-- > 0;) {
 		struct gprofng_chain *chain = &stacks->chains.items[stacks->path.items[i]];
 
 		if (is_made(stacks, chain, epoch)) {
@@ -359,6 +345,8 @@ static int make_chain(struct gprofng_stacks *stacks, uint32_t first, uint64_t ti
 			continue;
 		}
 		err = push_chain(stacks, chain, time_ns, &stack);
+		if (err)
+			return err;
 		depth += chain->size / get_element_size(stacks, chain);
 		chain->is_made = true;
 		chain->epoch = epoch;
@@ -366,7 +354,7 @@ static int make_chain(struct gprofng_stacks *stacks, uint32_t first, uint64_t ti
 		chain->depth = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
 	}
 	*ret = stack;
-	return err;
+	return 0;
 }
 
 static int make_named(struct gprofng_stacks *stacks, const char *name, uint32_t *ret)
@@ -374,14 +362,16 @@ static int make_named(struct gprofng_stacks *stacks, const char *name, uint32_t 
 	uint32_t location;
 	int err = add_named(stacks, name, &location);
 
-	return err ? err : profile_add_stack(stacks->import->profile, STACK_EMPTY, location, ret);
+	if (err)
+		return err;
+	return profile_add_stack(stacks->import->profile, STACK_EMPTY, location, ret);
 }
 
 int gprofng_stacks_find(struct gprofng_stacks *stacks, uint64_t uid, uint64_t time_ns,
 			uint32_t *ret)
 {
-	uint32_t id = find_stack(stacks, uid);
 	struct gprofng_stack stack = {.uid = uid, .native = uid};
+	uint32_t id = gprofng_stack_table_find(&stacks->stacks, &stack);
 	uint32_t chain;
 
 	if (id != HASH_INDEX_NONE)
@@ -391,7 +381,7 @@ int gprofng_stacks_find(struct gprofng_stacks *stacks, uint64_t uid, uint64_t ti
 		if (chain != HASH_INDEX_NONE)
 			return make_chain(stacks, chain, time_ns, ret);
 	}
-	/* The threads that a virtual machine has for itself. */
+	/* Threads of the JVM itself, as its compilers and collectors, have no Java stack. */
 	if (stacks->java->methods.length)
 		return make_named(stacks, MACHINE_NAME, ret);
 	chain = find_chain(stacks, stack.native, false);

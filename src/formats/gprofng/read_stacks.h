@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "formats/gprofng/read_files.h"
 #include "formats/gprofng/read_java.h"
 #include "formats/gprofng/read_log.h"
@@ -31,6 +31,7 @@ struct gprofng_chain {
 	uint32_t epoch; /* of the map, for which it was made */
 	uint32_t stack; /* in the profile */
 };
+INTERN_TABLE(gprofng_chain_table, struct gprofng_chain, is_java, uid);
 
 /* What a packet's number leads to. */
 struct gprofng_stack {
@@ -38,6 +39,7 @@ struct gprofng_stack {
 	uint64_t native; /* uids of chains; 0: none */
 	uint64_t java;
 };
+INTERN_TABLE(gprofng_stack_table, struct gprofng_stack, uid);
 
 /* Zeroed at first. */
 struct gprofng_stacks {
@@ -47,10 +49,8 @@ struct gprofng_stacks {
 	struct gprofng_java *java;
 	uint32_t process; /* of the profile */
 	struct gprofng_file file;
-	ARRAY(struct gprofng_chain) chains;
-	ARRAY(struct gprofng_stack) stacks;
-	struct hash_index chain_index;
-	struct hash_index stack_index;
+	struct gprofng_chain_table chains;
+	struct gprofng_stack_table stacks;
 	ARRAY(uint32_t) path; /* chains on the way to the root */
 	uint64_t work;        /* addresses looked up so far */
 };

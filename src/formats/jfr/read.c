@@ -1,6 +1,20 @@
 /*
- * Java Flight Recorder. A file is a sequence of chunks, each with its own metadata and constants;
- * see read_chunk.c.
+ * Java Flight Recorder, as HotSpot and async-profiler write it.
+ *
+ * A file is a sequence of chunks. Each can be read by itself, with its own class numbers and
+ * constants, so that recordings can be joined with cat:
+ *
+ *	header       where metadata and the last checkpoint are, start time, ticks per second
+ *	event …      size, class, fields
+ *	checkpoint   constants: threads, stack traces, methods, symbols; there may be several
+ *	event …
+ *	metadata     the classes: names, fields, their types and units
+ *
+ * An event says neither how many fields it has nor how long they are; only the metadata does, so
+ * it is read first (read_schema.c). Fields name threads and stacks by the keys of constants, which
+ * are often written after the events that use them, so the checkpoints come next (read_chunk.c).
+ * Then the events are walked three times: for the pid, for the first metric, for the samples. Time
+ * is cheap here, as an event of no interest is skipped by its size.
  *
  * Every event that has a stack trace is a sample: one metric counts the events of a class, and
  * one more sums each of its fields that are a duration or an amount of data. They are named by
@@ -8,8 +22,12 @@
  * applications come along.
  *
  * Two producers use jdk.ExecutionSample, with different meanings of the thread's state: for
- * HotSpot every one is a thread that runs Java; async-profiler gives threads in other states than
- * the default one in its wall-clock mode, which is a metric of its own here.
+ * HotSpot every one is a thread that runs Java; async-profiler's wall-clock mode uses it for
+ * threads that wait, too, and gives them another state than STATE_DEFAULT. These are counted by a
+ * metric of their own here.
+ *
+ * Source: OpenJDK, jdk.jfr.internal.consumer (ChunkHeader, ChunkParser, MetadataReader);
+ * async-profiler, flightRecorder.cpp.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +43,7 @@
 #define NO_METRIC         UINT32_MAX
 #define MAX_WEIGHTS       16 /* of one class */
 
-/* What an event adds to the sum of one of its fields. */
+/* A field of an event that is summed, in nanoseconds or bytes. */
 struct jfr_weight {
 	uint32_t field;
 	uint64_t value;
@@ -42,8 +60,10 @@ struct jfr_reader {
 	size_t chunk_offset; /* in the file */
 	struct jfr_chunk chunk;
 	struct jfr_names names;
-	ARRAY(uint32_t) metrics; /* by class: the one that counts; NO_METRIC: not made */
-	ARRAY(uint32_t) sums;    /* by field */
+	/* By class, the metric that counts its events; by field, the one that sums it. NO_METRIC
+	   until an event needs it. Both last for a chunk: the next one numbers its classes anew. */
+	ARRAY(uint32_t) metrics;
+	ARRAY(uint32_t) sums;
 	uint32_t wall_metric;
 	uint64_t pid;
 	struct text text;
@@ -99,7 +119,10 @@ static uint64_t scale(uint64_t value, uint64_t factor)
 	return __builtin_mul_overflow(value, factor, &value) ? 0 : value;
 }
 
-/* In nanoseconds or bytes. Values below 0 mean that there is none. */
+/*
+ * In nanoseconds or bytes. Durations below 0 stand for "unknown" and "forever" (Long.MIN_VALUE, as
+ * the timeout of jdk.ThreadPark): they add nothing.
+ */
 static uint64_t convert(const struct jfr_reader *reader, enum jfr_unit unit, uint64_t value)
 {
 	uint64_t frequency = reader->chunk.ticks_per_second;
@@ -146,6 +169,7 @@ static void add_weight(const struct jfr_reader *reader, struct jfr_event *event,
 		event->weights[event->num_weights++] = (struct jfr_weight){field_id, value};
 }
 
+/* Fields are found by name, as their order differs between versions of the JDK. */
 static int read_fields(struct jfr_reader *reader, struct jfr_cursor *input, struct jfr_event *event)
 {
 	uint32_t end = event->class->first_field + event->class->num_fields;
@@ -183,7 +207,7 @@ static int count_event(struct jfr_reader *reader, const struct jfr_event *event,
 		ret->metric = reader->wall_metric;
 		return err;
 	}
-	/* One event stands for so many in a row. */
+	/* A thread that waits is one event with a count, instead of one event a tick. */
 	if (is_class_named(reader, event->class, WALL_CLOCK_SAMPLE) &&
 	    event->values.classes[JFR_SAMPLES] != JFR_NONE)
 		ret->value = event->values.numbers[JFR_SAMPLES];
@@ -192,9 +216,9 @@ static int count_event(struct jfr_reader *reader, const struct jfr_event *event,
 	return err;
 }
 
-/* A sample that is there was taken when its event began. */
-static int add_moment(struct jfr_reader *reader, const struct jfr_event *event, uint32_t thread,
-		      uint32_t stack, uint32_t metric, uint64_t weight)
+/* Durations count at the time that their event began. */
+static int add_timestamp(struct jfr_reader *reader, const struct jfr_event *event, uint32_t thread,
+			 uint32_t stack, uint32_t metric, uint64_t weight)
 {
 	struct profile *profile = reader->import->profile;
 	uint64_t time_ns;
@@ -202,7 +226,7 @@ static int add_moment(struct jfr_reader *reader, const struct jfr_event *event, 
 	if (event->values.classes[JFR_START_TIME] == JFR_NONE ||
 	    !jfr_chunk_find_time(&reader->chunk, event->values.numbers[JFR_START_TIME], &time_ns))
 		return 0;
-	return profile_add_moment(profile, thread, stack, metric, weight, time_ns);
+	return profile_add_timestamp(profile, thread, stack, metric, weight, time_ns);
 }
 
 static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
@@ -212,16 +236,20 @@ static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
 	int err = add_metric(reader, event->class,
 			     &reader->chunk.schema.fields.items[weight->field], metric);
 
-	if (!err)
-		err = profile_add_sample(reader->import->profile, thread, stack, *metric,
-					 weight->value);
-	if (!err)
-		err = add_moment(reader, event, thread, stack, *metric, weight->value);
-	return err == -EOVERFLOW ? fail_in_chunk(reader, event->offset, "a sum exceeds 64 bits")
-				 : err;
+	if (err)
+		return err;
+	err = profile_add_sample(reader->import->profile, thread, stack, *metric, weight->value);
+	if (err == -EOVERFLOW)
+		return fail_in_chunk(reader, event->offset, "a sum exceeds 64 bits");
+	if (err)
+		return err;
+	return add_timestamp(reader, event, thread, stack, *metric, weight->value);
 }
 
-/* An event without a stack is no sample, unless it is of a class that can be nothing else. */
+/*
+ * An event without a stack is no sample: JFR leaves the stack out of events that it was told not to
+ * trace. Samplers that failed to walk a stack still sampled, so jdk.…Sample counts without one.
+ */
 static bool is_sample(struct jfr_reader *reader, const struct jfr_event *event)
 {
 	if (event->values.numbers[JFR_STACK_TRACE])
@@ -240,22 +268,37 @@ static int add_event(struct jfr_reader *reader, const struct jfr_event *event)
 	uint32_t stack;
 	int err = count_event(reader, event, &count);
 
-	if (!err)
-		err = jfr_names_find_thread(&reader->names, &event->values, &thread);
-	if (!err)
-		err = jfr_names_find_stack(&reader->names, &event->values, &stack);
+	if (err)
+		return err;
+	err = jfr_names_find_thread(&reader->names, &event->values, &thread);
+	if (err)
+		return err;
+	err = jfr_names_find_stack(&reader->names, &event->values, &stack);
 	if (err == -EBADMSG)
 		return fail_in_chunk(reader, event->offset, "the stack of an event is damaged");
-	if (!err)
-		err = reader_add_sample(import, offset, thread, stack, count.metric, count.value);
-	if (!err)
-		err = add_moment(reader, event, thread, stack, count.metric, count.value);
-	for (size_t i = 0; !err && i < event->num_weights; i++)
+	if (err)
+		return err;
+	err = reader_add_sample(import, offset, thread, stack, count.metric, count.value);
+	if (err)
+		return err;
+	err = add_timestamp(reader, event, thread, stack, count.metric, count.value);
+	if (err)
+		return err;
+	for (size_t i = 0; i < event->num_weights; i++) {
 		err = add_to_sum(reader, event, &event->weights[i], thread, stack);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-/* ret_type  0: metadata, 1: a checkpoint; the input then stands at the first field */
+/*
+ * Size and class of the event at the offset. The sizes chain the events of a chunk, so a wrong one
+ * costs all that follow.
+ *
+ * ret       behind the head, at the first field; its end is that of the event
+ * ret_type  number of the class; 0: metadata, 1: a checkpoint
+ */
 static int read_event_head(struct jfr_reader *reader, size_t offset, struct jfr_cursor *ret,
 			   uint64_t *ret_type)
 {
@@ -290,7 +333,7 @@ static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_curso
 	return err || !is_sample(reader, &event) ? err : add_event(reader, &event);
 }
 
-/* The process of the threads is told by an event that may come late. */
+/* jdk.JVMInformation holds the pid, and may come after the samples that need it. */
 static int find_pid(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
 		    uint64_t type)
 {
@@ -308,8 +351,8 @@ static int find_pid(struct jfr_reader *reader, size_t offset, struct jfr_cursor 
 }
 
 /*
- * Metrics are made as their events come, but the first one of the profile is that of what the
- * threads ran, wherever it comes.
+ * Metrics are added as their events come, but the first one of a profile is what is shown when the
+ * user asks for none: it shall be the execution samples, even after an allocation or a lock.
  */
 static int make_first_metric(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
 			     uint64_t type)
@@ -323,7 +366,9 @@ static int make_first_metric(struct jfr_reader *reader, size_t offset, struct jf
 	    !is_class_named(reader, event.class, EXECUTION_SAMPLE))
 		return 0;
 	err = read_fields(reader, input, &event);
-	return err ? err : count_event(reader, &event, &ignored);
+	if (err)
+		return err;
+	return count_event(reader, &event, &ignored);
 }
 
 static int for_each_event(struct jfr_reader *reader,
@@ -331,19 +376,21 @@ static int for_each_event(struct jfr_reader *reader,
 				      struct jfr_cursor *input, uint64_t type))
 {
 	size_t offset = JFR_HEADER_BYTES;
-	int err = 0;
+	int err;
 
-	while (!err && offset < reader->chunk.input.size) {
+	while (offset < reader->chunk.input.size) {
 		struct jfr_cursor input;
 		uint64_t type;
 
 		err = read_event_head(reader, offset, &input, &type);
 		if (err)
-			break;
+			return err;
 		err = work(reader, offset, &input, type);
+		if (err)
+			return err;
 		offset = input.size;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- chunks ---- */
@@ -352,8 +399,9 @@ static int prepare(struct jfr_reader *reader)
 {
 	int err = array_reserve(&reader->metrics, reader->chunk.schema.classes.length);
 
-	if (!err)
-		err = array_reserve(&reader->sums, reader->chunk.schema.fields.length);
+	if (err)
+		return err;
+	err = array_reserve(&reader->sums, reader->chunk.schema.fields.length);
 	if (err)
 		return err;
 	reader->metrics.length = reader->chunk.schema.classes.length;
@@ -369,18 +417,24 @@ static int read_events(struct jfr_reader *reader)
 {
 	int err = prepare(reader);
 
-	if (!err)
-		err = for_each_event(reader, find_pid);
-	if (!err)
-		err = for_each_event(reader, make_first_metric);
-	if (!err)
-		err = for_each_event(reader, read_event);
-	return err;
+	if (err)
+		return err;
+	err = for_each_event(reader, find_pid);
+	if (err)
+		return err;
+	err = for_each_event(reader, make_first_metric);
+	if (err)
+		return err;
+	return for_each_event(reader, read_event);
 }
 
 /*
- * Returns 0 to go on, -ENODATA when no further chunk can be found, -EBADMSG for a damaged one that
- * can be passed over, with the reason in the import.
+ * Read the chunk at chunk_offset; release names and chunk in any case.
+ *
+ * ret_size  of the chunk in bytes; 0: its header does not say where the next one begins
+ *
+ * Returns 0, -ENOMEM, -ENODATA for a chunk that its producer has not finished, or -EBADMSG for a
+ * damaged one, with the reason in the import.
  */
 static int read_chunk(struct jfr_reader *reader, size_t *ret_size)
 {
@@ -390,21 +444,19 @@ static int read_chunk(struct jfr_reader *reader, size_t *ret_size)
 
 	*ret_size = reader->chunk.metadata_offset ? reader->chunk.input.size : 0;
 	if (err == -EBADMSG)
-		err = fail_in_chunk(reader, reader->chunk.fault.offset, reader->chunk.fault.what);
-	if (!err)
-		err = read_events(reader);
-	jfr_names_release(&reader->names);
-	jfr_chunk_release(&reader->chunk);
-	return err;
+		return fail_in_chunk(reader, reader->chunk.fault.offset, reader->chunk.fault.what);
+	if (err)
+		return err;
+	return read_events(reader);
 }
 
-/* What is wrong with a chunk costs only what follows in it. */
+/* A damaged or unfinished chunk costs what follows in it, with a warning, but not the others. */
 static int forgive(struct jfr_reader *reader, int err)
 {
 	struct import *import = reader->import;
 
 	if (err == -ENODATA)
-		err = fail_in_chunk(reader, 0, "the chunk is unfinished or cut off");
+		err = fail_in_chunk(reader, 0, "the chunk is unfinished or truncated");
 	if (err != -EBADMSG || import->is_strict)
 		return err;
 	import->counts.skipped++;
@@ -415,43 +467,49 @@ static int forgive(struct jfr_reader *reader, int err)
 static int read_chunks(struct jfr_reader *reader)
 {
 	struct import *import = reader->import;
-	struct error last;
-	int err = 0;
 
-	while (!err && reader->chunk_offset < import->size) {
+	while (reader->chunk_offset < import->size) {
 		size_t size;
+		int err = read_chunk(reader, &size);
 
-		err = read_chunk(reader, &size);
+		jfr_names_release(&reader->names);
+		jfr_chunk_release(&reader->chunk);
 		err = forgive(reader, err);
+		if (err)
+			return err;
 		if (!size)
 			break;
 		reader->chunk_offset += size;
 		if (import->advance)
 			import->advance(import->context, reader->chunk_offset);
 	}
-	last = import->error;
-	if (err)
-		return err;
-	if (!import->counts.records && last.message[0])
+	if (import->counts.records) {
+		import->error = (struct error){0}; /* what was forgiven is no error */
+		return 0;
+	}
+	if (import->error.message[0])
 		return -EBADMSG;
-	import->error = (struct error){0};
-	if (!import->counts.records)
-		return import_fail_byte(import, import->size,
-					"no event in the recording has a stack trace");
-	return 0;
+	return import_fail_byte(import, import->size,
+				"no event in the recording has a stack trace");
+}
+
+static void jfr_reader_release(struct jfr_reader *reader)
+{
+	array_release(&reader->metrics);
+	array_release(&reader->sums);
+	text_release(&reader->text);
 }
 
 static int read_jfr(struct import *import)
 {
-	struct jfr_reader reader = {.import = import, .wall_metric = NO_METRIC};
+	_cleanup_(jfr_reader_release) struct jfr_reader reader = {.import = import,
+								  .wall_metric = NO_METRIC};
 	int err = read_chunks(&reader);
 
-	if (!err) /* as the headers of the chunks tell the time */
-		err = profile_set_clock(import->profile, import->source, 0);
-	array_release(&reader.metrics);
-	array_release(&reader.sums);
-	text_release(&reader.text);
-	return err;
+	if (err)
+		return err;
+	/* The headers of the chunks have the calendar's time. */
+	return profile_set_clock(import->profile, import->source, 0);
 }
 
 static enum detection detect(const uint8_t *data, size_t size)

@@ -1,10 +1,20 @@
 /*
- * A chunk is a header of 68 bytes, then events. One event holds the metadata: a table of strings
- * and a tree of elements that describes every class. Others, the checkpoints, hold constants; each
- * names the one before it, and the header names the last. A key may be defined again: the newest
+ * A chunk is a header of 68 bytes, then events. Two kinds of events are not samples but serve the
+ * others: the metadata (class 0), and checkpoints (class 1), which hold constant pools. The header
+ * has the offset of the metadata and of the last checkpoint; every checkpoint has the distance to
+ * the one before it:
+ *
+ *	header ──────────────────────────────────────┐
+ *	          checkpoint ◄── checkpoint ◄── checkpoint
+ *
+ * A key may be defined again, as by a recorder that flushes what it has every second: the newest
  * definition counts, so the chain is followed backwards and what is known already is kept.
  *
- * Constants are found again by their offset and are decoded when they are needed.
+ * Reading a pool means walking over all its values, as a constant does not say how long it is. Only
+ * key and offset are kept of each: most constants of a large recording are methods and symbols that
+ * no sample needs, and the others are decoded when a sample names them (read_names.c).
+ *
+ * While the JVM runs, the last chunk is unfinished: its header says 0 for size and offsets.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,26 +22,11 @@
 #include "formats/jfr/read_chunk.h"
 #include "formats/jfr/read_value.h"
 
-static bool is_constant(const void *owner, uint32_t item, const void *key)
-{
-	const struct jfr_chunk *chunk = owner;
-	const struct jfr_constant *wanted = key;
-
-	return chunk->constants.items[item].key == wanted->key &&
-	       chunk->constants.items[item].class == wanted->class;
-}
-
-static uint64_t hash_constant(uint32_t class, uint64_t key)
-{
-	return hash_mix(hash_mix(0, class), key);
-}
-
 struct jfr_constant *jfr_chunk_find_constant(const struct jfr_chunk *chunk, uint32_t class,
 					     uint64_t key)
 {
 	struct jfr_constant wanted = {.class = class, .key = key};
-	uint32_t found = hash_index_find(&chunk->constant_index, hash_constant(class, key),
-					 is_constant, chunk, &wanted);
+	uint32_t found = jfr_constant_table_find(&chunk->constants, &wanted);
 
 	return found == HASH_INDEX_NONE ? NULL : &chunk->constants.items[found];
 }
@@ -62,20 +57,14 @@ void jfr_chunk_read_string(const struct jfr_chunk *chunk, struct jfr_cursor *inp
 
 static int add_constant(struct jfr_chunk *chunk, uint32_t class, uint64_t key, size_t offset)
 {
-	struct jfr_constant *constant;
+	struct jfr_constant constant = {
+		.key = key, .class = class, .offset = (uint32_t)offset, .made = JFR_NONE};
+	uint32_t ignored;
 
-	if (!chunk->schema.classes.items[class].is_pool_wanted ||
-	    jfr_chunk_find_constant(chunk, class, key))
+	if (!chunk->schema.classes.items[class].is_pool_used)
 		return 0;
-	constant = array_add(&chunk->constants);
-	if (!constant)
-		return -ENOMEM;
-	constant->key = key;
-	constant->class = class;
-	constant->offset = (uint32_t)offset;
-	constant->made = JFR_NONE;
-	return hash_index_add(&chunk->constant_index, hash_constant(class, key),
-			      (uint32_t)(chunk->constants.length - 1));
+	/* Checkpoints are read from the last to the first: what is there already is newer. */
+	return jfr_constant_table_intern(&chunk->constants, &constant, &ignored);
 }
 
 static int read_pool(struct jfr_chunk *chunk, struct jfr_cursor *input)
@@ -84,29 +73,31 @@ static int read_pool(struct jfr_chunk *chunk, struct jfr_cursor *input)
 	uint32_t class = jfr_schema_find_class_index(&chunk->schema, jfr_read_long(input));
 	uint64_t count = jfr_read_int(input);
 	struct jfr_field value = {.class = class};
-	int err = 0;
+	int err;
 
 	if (input->failed || class == HASH_INDEX_NONE)
 		return jfr_fail(&chunk->fault, start, "a pool of constants has no known class");
-	for (uint64_t i = 0; !err && i < count; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		uint64_t key = jfr_read_long(input);
 		size_t offset = input->offset;
 
-		(void)jfr_read_field(&chunk->schema, input, &value); /* passed over */
+		(void)jfr_read_field(&chunk->schema, input, &value); /* skipped */
 		if (input->failed)
 			return jfr_fail(&chunk->fault, offset, "a constant is damaged");
 		err = add_constant(chunk, class, key, offset);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
-/* ret_delta  to the checkpoint before it; 0: there is none */
+/* ret_delta  to the checkpoint before it, in bytes, negative; 0: there is none */
 static int read_checkpoint(struct jfr_chunk *chunk, size_t offset, int64_t *ret_delta)
 {
 	struct jfr_cursor input = chunk->input;
 	uint64_t size;
 	uint64_t num_pools;
-	int err = 0;
+	int err;
 
 	input.offset = offset;
 	size = jfr_read_int(&input);
@@ -118,11 +109,14 @@ static int read_checkpoint(struct jfr_chunk *chunk, size_t offset, int64_t *ret_
 	(void)jfr_read_long(&input); /* start and duration */
 	(void)jfr_read_long(&input);
 	*ret_delta = (int64_t)jfr_read_long(&input);
-	(void)jfr_read_byte(&input); /* its kind */
+	(void)jfr_read_byte(&input); /* flush, header, statics or thread: all hold pools */
 	num_pools = jfr_read_int(&input);
-	for (uint64_t i = 0; !err && i < num_pools; i++)
+	for (uint64_t i = 0; i < num_pools; i++) {
 		err = read_pool(chunk, &input);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int read_checkpoints(struct jfr_chunk *chunk)
@@ -131,7 +125,9 @@ static int read_checkpoints(struct jfr_chunk *chunk)
 	int64_t delta = 0;
 	int err = read_checkpoint(chunk, offset, &delta);
 
-	while (!err && delta) {
+	if (err)
+		return err;
+	while (delta) {
 		uint64_t distance = 0 - (uint64_t)delta; /* the smallest delta has no negative */
 
 		if (delta > 0 || distance > offset - JFR_HEADER_BYTES)
@@ -139,10 +135,13 @@ static int read_checkpoints(struct jfr_chunk *chunk)
 					"a checkpoint does not lead to one before it");
 		offset -= distance;
 		err = read_checkpoint(chunk, offset, &delta);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
+/* Offsets as in OpenJDK's ChunkHeader; big-endian, whether or not the events are compressed. */
 static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size)
 {
 	struct jfr_cursor header = {.data = data, .size = size, .offset = 4};
@@ -189,7 +188,7 @@ static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size
 
 bool jfr_chunk_find_time(const struct jfr_chunk *chunk, uint64_t ticks, uint64_t *ret_ns)
 {
-	/* An event may have begun before its chunk. */
+	/* A long event belongs to the chunk that it ended in, and may have begun before it. */
 	__int128 passed = (int64_t)(ticks - chunk->start_ticks);
 	__int128 time_ns;
 
@@ -206,15 +205,16 @@ int jfr_chunk_init(struct jfr_chunk *chunk, const uint8_t *data, size_t size)
 
 	*chunk = (struct jfr_chunk){0};
 	err = read_header(chunk, data, size);
-	if (!err)
-		err = jfr_schema_init(&chunk->schema, &chunk->input, chunk->metadata_offset,
-				      &chunk->fault);
-	return err ? err : read_checkpoints(chunk);
+	if (err)
+		return err;
+	err = jfr_schema_init(&chunk->schema, &chunk->input, chunk->metadata_offset, &chunk->fault);
+	if (err)
+		return err;
+	return read_checkpoints(chunk);
 }
 
 void jfr_chunk_release(struct jfr_chunk *chunk)
 {
 	jfr_schema_release(&chunk->schema);
-	array_release(&chunk->constants);
-	hash_index_release(&chunk->constant_index);
+	jfr_constant_table_release(&chunk->constants);
 }

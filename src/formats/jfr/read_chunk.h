@@ -10,21 +10,22 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "base/text.h"
 #include "formats/jfr/read_cursor.h"
 #include "formats/jfr/read_schema.h"
 
 #define JFR_HEADER_BYTES 68
 
-/* A constant. */
+/* One entry of a constant pool, not decoded. */
 struct jfr_constant {
 	uint64_t key;
 	uint32_t class;
 	uint32_t offset;  /* of its value in the chunk */
-	uint32_t made;    /* what the reader made of it; JFR_NONE */
-	uint8_t made_for; /* the role; a damaged file may name one constant in several */
+	uint32_t made;    /* id of the thread, method or stack decoded from it; JFR_NONE: not yet */
+	uint8_t made_for; /* the role that it was decoded as; a damaged file may use several */
 };
+INTERN_TABLE(jfr_constant_table, struct jfr_constant, class, key);
 
 struct jfr_chunk {
 	struct jfr_cursor input; /* over the whole chunk */
@@ -34,8 +35,7 @@ struct jfr_chunk {
 	size_t metadata_offset;
 	size_t checkpoint_offset;
 	struct jfr_schema schema;
-	ARRAY(struct jfr_constant) constants;
-	struct hash_index constant_index;
+	struct jfr_constant_table constants;
 	struct jfr_fault fault; /* of a failure */
 };
 
@@ -48,13 +48,13 @@ struct jfr_chunk {
 _must_check_ int jfr_chunk_init(struct jfr_chunk *chunk, const uint8_t *data, size_t size);
 void jfr_chunk_release(struct jfr_chunk *chunk);
 
-/* When that was, on CLOCK_REALTIME. False when the chunk's header makes no sense of it. */
+/* A time in ticks, on CLOCK_REALTIME. False where the chunk's header gives no rate for them. */
 bool jfr_chunk_find_time(const struct jfr_chunk *chunk, uint64_t ticks, uint64_t *ret_ns);
 
 /* The constant, or NULL. */
 struct jfr_constant *jfr_chunk_find_constant(const struct jfr_chunk *chunk, uint32_t class,
 					     uint64_t key);
-/* Append a string as UTF-8; one that is a constant is looked up. */
+/* Append a string as UTF-8; where only the key of a constant stands there, that one's text. */
 void jfr_chunk_read_string(const struct jfr_chunk *chunk, struct jfr_cursor *input,
 			   struct text *text);
 

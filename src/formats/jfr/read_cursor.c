@@ -1,3 +1,7 @@
+/*
+ * Integers are compressed when bit 0 of the header's features says so, which is what HotSpot does
+ * by default; async-profiler does the same. Lengths and keys then take one to nine bytes.
+ */
 #include "formats/jfr/read_cursor.h"
 
 #include <errno.h>
@@ -11,6 +15,7 @@ int jfr_fail(struct jfr_fault *fault, size_t offset, const char *what)
 	return -EBADMSG;
 }
 
+/* A failure is sticky: readers look at it once, behind several values, and get zeros until then. */
 uint8_t jfr_read_byte(struct jfr_cursor *input)
 {
 	if (input->failed || input->offset >= input->size) {
@@ -37,7 +42,8 @@ uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width)
 	return value;
 }
 
-/* Seven bits a byte, the lowest first; a ninth byte holds eight. */
+/* Seven bits a byte, the lowest first. Unlike in DWARF, a ninth byte is the last, and all its eight
+   bits count: 8 * 7 + 8 is 64. */
 static uint64_t read_leb128(struct jfr_cursor *input)
 {
 	uint64_t value = 0;
@@ -59,6 +65,7 @@ uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes)
 	return input->is_compressed ? read_leb128(input) : jfr_read_big_endian(input, width_bytes);
 }
 
+/* In the order of the format's numbers, which a byte before each string gives. */
 enum string_encoding {
 	STRING_NULL,
 	STRING_IS_EMPTY,
@@ -68,6 +75,7 @@ enum string_encoding {
 	STRING_LATIN1,
 };
 
+/* Java's strings may hold half a surrogate pair, which UTF-8 cannot. */
 static void read_utf16(struct jfr_cursor *input, uint64_t count, struct text *text)
 {
 	uint32_t high = 0;
@@ -93,6 +101,7 @@ static void read_utf16(struct jfr_cursor *input, uint64_t count, struct text *te
 		utf8_append_code_point(text, UTF8_REPLACEMENT_CODE_POINT);
 }
 
+/* A string may stand in the constant pool: then its key is returned, and nothing is appended. */
 uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
 {
 	uint8_t encoding = jfr_read_byte(input);
@@ -103,6 +112,7 @@ uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
 		return 0;
 	if (encoding == STRING_CONSTANT)
 		return jfr_read_long(input);
+	/* Of UTF-8 in bytes, of the others in characters. No character takes less than a byte. */
 	length = jfr_read_int(input);
 	if (encoding > STRING_LATIN1 || length > input->size - input->offset) {
 		input->failed = true;

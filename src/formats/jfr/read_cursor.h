@@ -32,7 +32,9 @@ struct jfr_fault {
 int jfr_fail(struct jfr_fault *fault, size_t offset, const char *what);
 
 uint8_t jfr_read_byte(struct jfr_cursor *input);
+/* A number of that many bytes, which no setting compresses: of a header, or a float. */
 uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width_bytes);
+/* A number that takes so many bytes where integers are not compressed. */
 uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes);
 static inline uint64_t jfr_read_int(struct jfr_cursor *input)
 {
@@ -43,13 +45,11 @@ static inline uint64_t jfr_read_long(struct jfr_cursor *input)
 	return jfr_read_integer(input, 8);
 }
 /*
- * Pass over a string or, where text is not NULL, append it. Returns the key of one that is a
- * constant, of which nothing is appended; else 0.
+ * Skip a string or, where text is not NULL, append it as UTF-8. Returns the key of a string that is
+ * a constant, of which nothing is appended; else 0.
  */
 uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text);
-/*
- * Whether the string there is this text, which is ASCII. The cursor is a copy: it does not move.
- */
+/* Whether the string at the cursor is this text, which is ASCII. The caller's cursor stays. */
 bool jfr_string_equals(struct jfr_cursor input, const char *text);
 
 #endif

@@ -1,9 +1,18 @@
 /*
- * Names: class and method with a dot between them. async-profiler gives native functions too: their
- * class is the file and their method the symbol.
+ * From an event's keys to threads and stacks of the profile, by way of the chunk's constants:
  *
- * A stack that the virtual machine has cut off lacks its outermost frames; it stands under a frame
- * [truncated], as it would otherwise seem to start where it was cut.
+ *	event.stackTrace → StackTrace {truncated, frames[]}
+ *	                     frame {method, lineNumber, type}
+ *	                       method → Method {type → Class {name → Symbol}, name → Symbol}
+ *
+ * A constant is decoded when the first event names it, and keeps what it became (`made`).
+ *
+ * A frame is named by class and method with a dot between them. async-profiler records native and
+ * kernel functions as well: their class is the mapped file and their method the symbol.
+ *
+ * A stack that is deeper than the recorder's limit (64 frames, unless stackdepth says more) lacks
+ * its outermost frames. It gets a root [truncated], as it would otherwise look like a thread that
+ * starts in the middle of the program.
  */
 #include "formats/jfr/read_names.h"
 
@@ -12,14 +21,12 @@
 
 #include "formats/reader.h"
 
-#define UNKNOWN   "?"
-#define TRUNCATED "[truncated]"
+#define UNKNOWN "?"
 
 void jfr_names_release(struct jfr_names *names)
 {
 	array_release(&names->methods);
-	array_release(&names->frames);
-	hash_index_release(&names->frame_index);
+	jfr_frame_table_release(&names->frames);
 	array_release(&names->path);
 	text_release(&names->text);
 	*names = (struct jfr_names){0};
@@ -57,7 +64,7 @@ static void set_made(struct jfr_constant *constant, enum jfr_role role, uint32_t
 	constant->made_for = (uint8_t)role;
 }
 
-/* Append a string that a role has the offset of. */
+/* Append the string field with this role, if the struct has one. */
 static void append_text(struct jfr_names *names, const struct jfr_values *values,
 			enum jfr_role role)
 {
@@ -70,7 +77,8 @@ static void append_text(struct jfr_names *names, const struct jfr_values *values
 	jfr_chunk_read_string(names->chunk, &input, &names->text);
 }
 
-/* Append the symbol that a role has the key of, or the string where it is one. */
+/* Append a name, which is the key of a Symbol in classes and methods, and a plain string elsewhere.
+ */
 static void append_symbol(struct jfr_names *names, const struct jfr_values *values,
 			  enum jfr_role role)
 {
@@ -95,8 +103,9 @@ static int add_process(struct jfr_names *names)
 	err = profile_add_string(profile, "java", &comm);
 	if (names->pid > UINT32_MAX)
 		names->pid = 0;
-	return err ? err
-		   : profile_add_process(profile, (uint32_t)names->pid, comm, &names->process);
+	if (err)
+		return err;
+	return profile_add_process(profile, (uint32_t)names->pid, comm, &names->process);
 }
 
 static int add_thread(struct jfr_names *names, const struct jfr_values *values, uint32_t *ret)
@@ -119,7 +128,9 @@ static int add_thread(struct jfr_names *names, const struct jfr_values *values, 
 		return -ENOMEM;
 	err = profile_add_frame_name(profile, names->text.length ? names->text.data : "",
 				     names->text.length, &thread.comm);
-	return err ? err : profile_add_thread(profile, &thread, ret);
+	if (err)
+		return err;
+	return profile_add_thread(profile, &thread, ret);
 }
 
 int jfr_names_find_thread(struct jfr_names *names, const struct jfr_values *event, uint32_t *ret)
@@ -129,10 +140,10 @@ int jfr_names_find_thread(struct jfr_names *names, const struct jfr_values *even
 	int err;
 
 	if (!read_constant(names, event, JFR_THREAD, &values, &constant)) {
-		if (names->nameless_thread == JFR_NONE &&
-		    reader_add_nameless_thread(names->import, &names->nameless_thread))
+		if (names->anonymous_thread == JFR_NONE &&
+		    reader_add_anonymous_thread(names->import, &names->anonymous_thread))
 			return -ENOMEM;
-		*ret = names->nameless_thread;
+		*ret = names->anonymous_thread;
 		return 0;
 	}
 	if (is_made(constant, JFR_THREAD)) {
@@ -140,9 +151,10 @@ int jfr_names_find_thread(struct jfr_names *names, const struct jfr_values *even
 		return 0;
 	}
 	err = add_thread(names, &values, ret);
-	if (!err)
-		set_made(constant, JFR_THREAD, *ret);
-	return err;
+	if (err)
+		return err;
+	set_made(constant, JFR_THREAD, *ret);
+	return 0;
 }
 
 bool jfr_names_is_default_state(struct jfr_names *names, const struct jfr_values *event)
@@ -157,7 +169,8 @@ bool jfr_names_is_default_state(struct jfr_names *names, const struct jfr_values
 
 /* ---- frames ---- */
 
-/* The class, with dots, and the method. */
+/* java/util/HashMap and put become java.util.HashMap.put; libc.so.6 and memcpy a module and a name.
+ */
 static int add_method(struct jfr_names *names, const struct jfr_values *values,
 		      struct jfr_method *method)
 {
@@ -215,7 +228,11 @@ static int find_method(struct jfr_names *names, const struct jfr_values *frame, 
 	return 0;
 }
 
-/* What kind of code the frame's type says. Returns whether it is not Java's. */
+/*
+ * The kind of code by the frame's type: "Interpreted", "JIT compiled", "Inlined", "Native", and with
+ * async-profiler "C++", "Kernel" and "C1 compiled". Returns whether class and method are those of a
+ * native function; HotSpot's "Native" is a Java method, of which the code is native.
+ */
 static bool set_kind(struct jfr_names *names, const struct jfr_values *values, struct frame *frame)
 {
 	struct jfr_values type = {0};
@@ -237,30 +254,18 @@ static bool set_kind(struct jfr_names *names, const struct jfr_values *values, s
 				   string_equals(name, "Kernel"));
 }
 
-static bool is_frame(const void *owner, uint32_t item, const void *key)
-{
-	const struct jfr_names *names = owner;
-	const struct jfr_frame *frame = &names->frames.items[item];
-	const struct jfr_frame *wanted = key;
-
-	return frame->method == wanted->method && frame->type == wanted->type &&
-	       frame->line == wanted->line;
-}
-
 static int find_location(struct jfr_names *names, const struct jfr_values *values, uint32_t *ret)
 {
 	struct jfr_frame wanted = {.method = values->numbers[JFR_METHOD],
 				   .type = values->numbers[JFR_TYPE],
 				   .line = (uint32_t)values->numbers[JFR_LINE_NUMBER]};
-	uint64_t hash = hash_mix(hash_mix(hash_mix(0, wanted.method), wanted.type), wanted.line);
-	uint32_t id = hash_index_find(&names->frame_index, hash, is_frame, names, &wanted);
+	uint32_t number = jfr_frame_table_find(&names->frames, &wanted);
 	struct frame frame = {.line = wanted.line};
-	struct jfr_frame *added;
 	struct jfr_method method;
 	int err;
 
-	if (id != HASH_INDEX_NONE) {
-		*ret = names->frames.items[id].location;
+	if (number != HASH_INDEX_NONE) {
+		*ret = names->frames.items[number].location;
 		return 0;
 	}
 	err = find_method(names, values, set_kind(names, values, &frame), &method);
@@ -271,12 +276,10 @@ static int find_location(struct jfr_names *names, const struct jfr_values *value
 	if (frame.line > INT32_MAX) /* below 0: not known */
 		frame.line = 0;
 	err = profile_add_frame_location(names->import->profile, &frame, &wanted.location);
-	added = err ? NULL : array_add(&names->frames);
-	if (!added)
-		return -ENOMEM;
-	*added = wanted;
+	if (err)
+		return err;
 	*ret = wanted.location;
-	return hash_index_add(&names->frame_index, hash, (uint32_t)(names->frames.length - 1));
+	return jfr_frame_table_add(&names->frames, &wanted, &number);
 }
 
 static int read_frames(struct jfr_names *names, const struct jfr_values *trace)
@@ -318,9 +321,12 @@ static int add_outermost(struct jfr_names *names, const char *name, uint32_t *st
 	int err = profile_add_string(profile, name, &frame.name);
 
 	frame.full_name = frame.name;
-	if (!err)
-		err = profile_add_frame_location(profile, &frame, &location);
-	return err ? err : profile_add_stack(profile, STACK_EMPTY, location, stack);
+	if (err)
+		return err;
+	err = profile_add_frame_location(profile, &frame, &location);
+	if (err)
+		return err;
+	return profile_add_stack(profile, STACK_EMPTY, location, stack);
 }
 
 static int add_stack(struct jfr_names *names, const struct jfr_values *trace, uint32_t *ret)
@@ -328,14 +334,20 @@ static int add_stack(struct jfr_names *names, const struct jfr_values *trace, ui
 	uint32_t stack = STACK_EMPTY;
 	int err = read_frames(names, trace);
 
-	if (!err && trace->classes[JFR_TRUNCATED] != JFR_NONE && trace->numbers[JFR_TRUNCATED])
-		err = add_outermost(names, TRUNCATED, &stack);
-	while (!err && names->path.length)
+	if (err)
+		return err;
+	if (trace->classes[JFR_TRUNCATED] != JFR_NONE && trace->numbers[JFR_TRUNCATED])
+		err = profile_add_truncated_frame(names->import->profile, STACK_EMPTY, &stack);
+	if (err)
+		return err;
+	while (names->path.length) {
 		err = profile_add_stack(names->import->profile, stack,
 					names->path.items[--names->path.length], &stack);
-	if (!err)
-		*ret = stack;
-	return err;
+		if (err)
+			return err;
+	}
+	*ret = stack;
+	return 0;
 }
 
 int jfr_names_find_stack(struct jfr_names *names, const struct jfr_values *event, uint32_t *ret)
@@ -360,7 +372,7 @@ int jfr_names_find_stack(struct jfr_names *names, const struct jfr_values *event
 	return 0;
 }
 
-/* Only async-profiler knows frames of the kernel. */
+/* Whether async-profiler wrote the chunk: only its frame types include "Kernel". */
 static bool has_kernel_frames(struct jfr_names *names)
 {
 	for (size_t i = 0; i < names->chunk->constants.length; i++) {
@@ -385,8 +397,10 @@ static bool has_kernel_frames(struct jfr_names *names)
 
 int jfr_names_init(struct jfr_names *names, struct import *import, struct jfr_chunk *chunk)
 {
-	*names = (struct jfr_names){
-		.import = import, .chunk = chunk, .process = JFR_NONE, .nameless_thread = JFR_NONE};
+	*names = (struct jfr_names){.import = import,
+				    .chunk = chunk,
+				    .process = JFR_NONE,
+				    .anonymous_thread = JFR_NONE};
 	names->is_async = has_kernel_frames(names);
 	return names->text.failed ? -ENOMEM : 0;
 }

@@ -9,19 +9,23 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "base/text.h"
 #include "formats/import.h"
 #include "formats/jfr/read_chunk.h"
 #include "formats/jfr/read_value.h"
 
-/* A frame as a stack trace has it. */
+/*
+ * A frame as a stack trace has it: frames are no constants, but stand in full in every trace, so
+ * the same one comes many times.
+ */
 struct jfr_frame {
-	uint64_t method;
-	uint64_t type;
+	uint64_t method; /* key of jdk.types.Method */
+	uint64_t type;   /* key of jdk.types.FrameType */
 	uint32_t line;
-	uint32_t location;
+	uint32_t location; /* in the profile */
 };
+INTERN_TABLE(jfr_frame_table, struct jfr_frame, method, type, line);
 
 struct jfr_method {
 	uint32_t name;
@@ -35,10 +39,9 @@ struct jfr_names {
 	bool is_async;           /* async-profiler wrote it */
 	uint64_t pid;            /* 0: not known */
 	uint32_t process;
-	uint32_t nameless_thread;
+	uint32_t anonymous_thread;
 	ARRAY(struct jfr_method) methods;
-	ARRAY(struct jfr_frame) frames;
-	struct hash_index frame_index;
+	struct jfr_frame_table frames;
 	ARRAY(uint32_t) path; /* locations of the stack that is being made, innermost first */
 	struct text text;
 };
@@ -48,13 +51,20 @@ _must_check_ int jfr_names_init(struct jfr_names *names, struct import *import,
 				struct jfr_chunk *chunk);
 void jfr_names_release(struct jfr_names *names);
 
-/* The thread that the values of an event name. Returns 0, -ENOMEM or -EBADMSG (damaged). */
+/*
+ * The thread that the values of an event name; a thread without a name where they name none.
+ * Returns 0 or -ENOMEM.
+ */
 _must_check_ int jfr_names_find_thread(struct jfr_names *names, const struct jfr_values *event,
 				       uint32_t *ret);
+/*
+ * The stack of an event; one frame "?" where the chunk lacks its stack trace. Returns 0, -ENOMEM
+ * or -EBADMSG (damaged).
+ */
 _must_check_ int jfr_names_find_stack(struct jfr_names *names, const struct jfr_values *event,
 				      uint32_t *ret);
 
-/* Whether async-profiler gives the thread no state, as it does when it samples CPU time. */
+/* Whether the sampled thread has no state or STATE_DEFAULT, as in async-profiler's CPU samples. */
 bool jfr_names_is_default_state(struct jfr_names *names, const struct jfr_values *event);
 
 #endif

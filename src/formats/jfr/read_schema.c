@@ -1,6 +1,17 @@
 /*
- * The metadata of a chunk: a table of strings, and a tree of elements that name classes, their
- * fields, and what the fields mean.
+ * The metadata of a chunk: a table of strings, and a tree of elements like that of an XML file, in
+ * which every name and value is the number of a string:
+ *
+ *	root
+ *	  metadata
+ *	    class name="jdk.ThreadPark" id="112"
+ *	      field name="duration" class="5"
+ *	        annotation class="190" value="TICKS"        5 is long, 190 jdk.jfr.Timespan
+ *	      field name="stackTrace" class="74" constantPool="true"
+ *	  region locale="en_US"
+ *
+ * Numbers of classes differ from JVM to JVM; only the names are stable. A class may be used before
+ * it is described, so fields keep the class's id until the whole tree is read (resolve()).
  */
 #include "formats/jfr/read_schema.h"
 
@@ -10,17 +21,9 @@
 #define MAX_DEPTH  24
 #define MAX_VALUES 2000
 
-static bool is_class(const void *owner, uint32_t item, const void *key)
-{
-	const struct jfr_schema *schema = owner;
-	const uint64_t *id = key;
-
-	return schema->classes.items[item].id == *id;
-}
-
 uint32_t jfr_schema_find_class_index(const struct jfr_schema *schema, uint64_t id)
 {
-	return hash_index_find(&schema->class_index, hash_mix(0, id), is_class, schema, &id);
+	return jfr_class_table_find(&schema->classes, &(struct jfr_class){.id = id});
 }
 
 const struct jfr_class *jfr_schema_find_class(const struct jfr_schema *schema, uint64_t id)
@@ -40,6 +43,7 @@ bool jfr_schema_string_equals(const struct jfr_schema *schema, uint32_t string, 
 	return jfr_string_equals(input, text);
 }
 
+/* By name alone: no two classes that we read use one of these names with different meanings. */
 static uint32_t parse_role(const struct jfr_schema *schema, uint32_t name)
 {
 	static const struct {
@@ -73,6 +77,7 @@ static uint32_t parse_role(const struct jfr_schema *schema, uint32_t name)
 	return JFR_OTHER;
 }
 
+/* Numbers are written as strings of digits, as in XML. */
 static uint64_t parse_number(const struct jfr_schema *schema, uint32_t string)
 {
 	struct text text = {0};
@@ -82,14 +87,14 @@ static uint64_t parse_number(const struct jfr_schema *schema, uint32_t string)
 	if (string >= schema->strings.length)
 		return 0;
 	input.offset = schema->strings.items[string].offset;
-	(void)jfr_read_plain_string(&input, &text); /* a constant cannot be known yet */
+	(void)jfr_read_plain_string(&input, &text); /* no constants are known before the metadata */
 	for (size_t i = 0; i < text.length && text.data[i] >= '0' && text.data[i] <= '9'; i++)
 		number = number * 10 + (uint64_t)(text.data[i] - '0');
 	text_release(&text);
 	return number;
 }
 
-/* What an annotation says of a field; its class is known when all are read. */
+/* An annotation of a field; what its class is, is known when all are read. */
 struct annotation {
 	uint32_t field;
 	uint64_t class_id;
@@ -116,6 +121,7 @@ struct attributes {
 	bool is_array;
 };
 
+/* What an element does not have stays 0 or JFR_NONE; keys that are not known are left out. */
 static void read_attributes(struct metadata *metadata, struct attributes *ret)
 {
 	struct jfr_schema *schema = metadata->schema;
@@ -141,6 +147,8 @@ static void read_attributes(struct metadata *metadata, struct attributes *ret)
 	}
 }
 
+/* Primitive types are classes as well, without fields; `pools` are those that we look things up in.
+ */
 static void set_kind(const struct jfr_schema *schema, struct jfr_class *class)
 {
 	static const struct {
@@ -170,23 +178,23 @@ static void set_kind(const struct jfr_schema *schema, struct jfr_class *class)
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LENGTH(pools); i++)
-		class->is_pool_wanted |= jfr_schema_string_equals(schema, class->name, pools[i]);
+		class->is_pool_used |= jfr_schema_string_equals(schema, class->name, pools[i]);
 }
 
 static int add_class(struct jfr_schema *schema, const struct attributes *attributes)
 {
-	struct jfr_class *class = array_add(&schema->classes);
+	struct jfr_class class = {
+		.id = attributes->id,
+		.name = attributes->name,
+		.first_field = (uint32_t)schema->fields.length,
+	};
+	uint32_t ignored; /* always the last one */
 
-	if (!class)
-		return -ENOMEM;
-	class->id = attributes->id;
-	class->name = attributes->name;
-	class->first_field = (uint32_t)schema->fields.length;
-	set_kind(schema, class);
-	return hash_index_add(&schema->class_index, hash_mix(0, class->id),
-			      (uint32_t)(schema->classes.length - 1));
+	set_kind(schema, &class);
+	return jfr_class_table_add(&schema->classes, &class, &ignored);
 }
 
+/* Fields lie behind those of the class before: a class has a range of them. */
 static int add_field(struct jfr_schema *schema, const struct attributes *attributes)
 {
 	struct jfr_class *class = &schema->classes.items[schema->classes.length - 1];
@@ -216,6 +224,7 @@ static int add_annotation(struct metadata *metadata, const struct attributes *at
 	return 0;
 }
 
+/* A count that is too high ends where the input fails. */
 static int read_element(struct metadata *metadata, enum owner owner, int depth)
 {
 	struct jfr_schema *schema = metadata->schema;
@@ -238,9 +247,14 @@ static int read_element(struct metadata *metadata, enum owner owner, int depth)
 	} else if (owner == OWNER_FIELD && jfr_schema_string_equals(schema, kind, "annotation")) {
 		err = add_annotation(metadata, &attributes);
 	}
-	for (uint64_t i = 0; !err && i < count; i++)
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < count; i++) {
 		err = read_element(metadata, inner, depth + 1);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static enum jfr_unit parse_unit(const struct jfr_schema *schema, uint32_t value)
@@ -263,8 +277,9 @@ static enum jfr_unit parse_unit(const struct jfr_schema *schema, uint32_t value)
 }
 
 /*
- * Count the values of a class with those of the structs in it, which may be many in few bytes of
- * metadata, and none of which needs to have a byte in an event.
+ * Count the values of a class with those of the structs in it. A hostile file can nest structs so
+ * that a few bytes of metadata make billions of values, none of which takes a byte in an event:
+ * such a class is marked, and reading it fails.
  */
 static void measure_class(struct jfr_schema *schema, uint32_t id, int depth)
 {
@@ -316,6 +331,7 @@ static int resolve(struct metadata *metadata)
 	return 0;
 }
 
+/* Only where each begins is kept: most are compared with one name and never needed again. */
 static int read_strings(struct metadata *metadata)
 {
 	uint64_t count = jfr_read_int(&metadata->input);
@@ -326,7 +342,7 @@ static int read_strings(struct metadata *metadata)
 		if (!string)
 			return -ENOMEM;
 		string->offset = (uint32_t)metadata->input.offset;
-		(void)jfr_read_plain_string(&metadata->input, NULL); /* passed over */
+		(void)jfr_read_plain_string(&metadata->input, NULL); /* skipped */
 		if (metadata->input.failed)
 			return jfr_fail(metadata->fault, metadata->input.offset,
 					"the metadata's strings are damaged");
@@ -334,10 +350,15 @@ static int read_strings(struct metadata *metadata)
 	return 0;
 }
 
+static void metadata_release(struct metadata *metadata)
+{
+	array_release(&metadata->annotations);
+}
+
 int jfr_schema_init(struct jfr_schema *schema, const struct jfr_cursor *chunk, size_t offset,
 		    struct jfr_fault *fault)
 {
-	struct metadata metadata = {
+	_cleanup_(metadata_release) struct metadata metadata = {
 		.schema = schema, .fault = fault, .offset = offset, .input = *chunk};
 	int err;
 
@@ -349,18 +370,17 @@ int jfr_schema_init(struct jfr_schema *schema, const struct jfr_cursor *chunk, s
 	for (int i = 0; i < 3; i++)
 		(void)jfr_read_long(&metadata.input);
 	err = read_strings(&metadata);
-	if (!err)
-		err = read_element(&metadata, OWNER_NONE, 0);
-	if (!err)
-		err = resolve(&metadata);
-	array_release(&metadata.annotations);
-	return err;
+	if (err)
+		return err;
+	err = read_element(&metadata, OWNER_NONE, 0);
+	if (err)
+		return err;
+	return resolve(&metadata);
 }
 
 void jfr_schema_release(struct jfr_schema *schema)
 {
 	array_release(&schema->strings);
-	array_release(&schema->classes);
+	jfr_class_table_release(&schema->classes);
 	array_release(&schema->fields);
-	hash_index_release(&schema->class_index);
 }

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "formats/jfr/read_cursor.h"
 
 #define JFR_NONE UINT32_MAX
@@ -72,9 +72,10 @@ struct jfr_class {
 	uint8_t width;       /* in bytes, of numbers that are not compressed */
 	uint16_t num_values; /* with those of the structs in it; 0: not known yet */
 	bool is_endless;     /* contains itself, or far too much */
-	bool is_pool_wanted;
+	bool is_pool_used;
 	bool has_stack;
 };
+INTERN_TABLE(jfr_class_table, struct jfr_class, id);
 
 struct jfr_string {
 	uint32_t offset; /* of the encoded string */
@@ -83,9 +84,8 @@ struct jfr_string {
 struct jfr_schema {
 	struct jfr_cursor chunk; /* over the whole of it */
 	ARRAY(struct jfr_string) strings;
-	ARRAY(struct jfr_class) classes;
-	ARRAY(struct jfr_field) fields;
-	struct hash_index class_index;
+	struct jfr_class_table classes;
+	ARRAY(struct jfr_field) fields; /* of all classes, one class after the other */
 };
 
 /*

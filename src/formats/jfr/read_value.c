@@ -1,3 +1,10 @@
+/*
+ * Values lie in an event one after the other, without tags or lengths: what cannot be read cannot
+ * be stepped over, and neither can what follows. So every field is read by its class, also those
+ * that nobody wants.
+ *
+ * A value that is not a number is given as its offset in the chunk, for whoever wants to read it.
+ */
 #include "formats/jfr/read_value.h"
 
 /* A class that contains itself must end; no class of the JDK is as deep. */
@@ -39,12 +46,16 @@ static uint64_t read_value(const struct jfr_schema *schema, struct jfr_cursor *i
 	if (!field->is_array)
 		return field->is_pooled ? jfr_read_long(input)
 					: read_single(schema, input, field->class, depth);
+	/*
+	 * The count may be anything; each element has to take bytes, so that the chunk's end ends
+	 * the loop.
+	 */
 	count = jfr_read_int(input);
 	for (uint64_t i = 0; i < count && !input->failed; i++) {
 		size_t before = input->offset;
 
 		if (field->is_pooled)
-			(void)jfr_read_long(input); /* passed over */
+			(void)jfr_read_long(input); /* skipped */
 		else
 			(void)read_single(schema, input, field->class, depth);
 		/* Elements without bytes could be any number. */
@@ -72,6 +83,7 @@ uint64_t jfr_read_field(const struct jfr_schema *schema, struct jfr_cursor *inpu
 	return read_value(schema, input, field, 0);
 }
 
+/* The fields that have a role, by role; the last one of several. */
 void jfr_read_struct(const struct jfr_schema *schema, struct jfr_cursor *input, uint32_t class,
 		     struct jfr_values *ret)
 {

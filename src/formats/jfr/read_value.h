@@ -16,7 +16,7 @@ struct jfr_values {
 };
 
 /*
- * Read one field: its number or key; of strings, arrays and structs, which are passed over, the
+ * Read one field: its number or key; of strings, arrays and structs, which are skipped, the
  * offset.
  */
 uint64_t jfr_read_field(const struct jfr_schema *schema, struct jfr_cursor *input,

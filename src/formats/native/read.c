@@ -1,5 +1,14 @@
 /*
- * Line by line; every number that points at something is checked against what there is.
+ * Reading our own format (native.h): one pass, line by line. A line may only refer to lines before
+ * it, so each kind has a table from its number in the file to the id in import->profile. These
+ * differ, because the profile may hold other files already and equal strings, frames and stacks are
+ * merged. Every number that refers to something is checked against its table.
+ *
+ * The file ends in a line "end": a file that was truncated while it was copied is an error, unlike
+ * in the formats of others, since nothing else would tell that samples are missing.
+ *
+ * Letters that are not known are an error as well. A newer version with more than is described in
+ * native.h must change the number in the head.
  */
 #include "formats/native.h"
 
@@ -12,12 +21,16 @@
 
 #define MAX_NUMBERS 6
 #define NS_PER_MS   1000000ull
-/* More than anybody opens together, and what is known of them. */
+/* Bounds for hostile files: more than anybody opens together. */
 #define MAX_SOURCES 65536
 #define MAX_TALLIES 20000
 
+/*
+ * Numbers that the line does not have are 0, which is what leaving them out means; `count` tells
+ * the two apart.
+ */
 struct line {
-	size_t offset; /* of the file */
+	size_t offset; /* in the file */
 	struct xml_slice text;
 	char letter;           /* '\0' when it does not begin with one */
 	struct xml_slice rest; /* after the letter */
@@ -82,6 +95,7 @@ static bool take_blank(struct xml_slice *rest)
 	return is_there;
 }
 
+/* Between two numbers stands exactly one blank. */
 static bool take_number(struct xml_slice *rest, uint64_t *ret)
 {
 	return take_digits(rest, ret) && (take_blank(rest) || !rest->length);
@@ -129,7 +143,7 @@ static bool next_line(struct loader *loader, struct line *line)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* \xHH, after references were replaced. In place. */
+/* \xHH, in place. XML's own references, as &lt;, were replaced before. */
 static bool unescape(struct text *text)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -156,6 +170,10 @@ static bool unescape(struct text *text)
 	return true;
 }
 
+/*
+ * Names are foreign bytes. XML's references are replaced first, then \xHH, which stands for what
+ * XML cannot hold and for the backslash itself.
+ */
 static int read_name(struct loader *loader, const struct line *line)
 {
 	_cleanup_(text_release) struct text text = {0};
@@ -215,13 +233,13 @@ static int read_source(struct loader *loader, const struct line *line)
 	    !find_name(loader, line->numbers[1] ? line->numbers[1] : line->numbers[0], &label))
 		return fail(loader, line, "a source: o NAME LABEL");
 	err = profile_add_source(loader->import->profile, name, added);
-	if (!err)
-		provenance_set_label(profile_get_provenance(loader->import->profile), *added,
-				     label);
-	return err;
+	if (err)
+		return err;
+	provenance_set_label(profile_get_provenance(loader->import->profile), *added, label);
+	return 0;
 }
 
-/* Whose recordings and tallies follow. */
+/* The source that lines r, a and c are about: the last one declared, else the file itself. */
 static uint32_t get_last_source(const struct loader *loader)
 {
 	size_t count = loader->sources.length;
@@ -229,6 +247,7 @@ static uint32_t get_last_source(const struct loader *loader)
 	return count ? loader->sources.items[count - 1] : loader->import->source;
 }
 
+/* Numbers that are missing are 0, "not known". */
 static int read_sampling(struct loader *loader, const struct line *line)
 {
 	struct sampling sampling = {
@@ -245,13 +264,17 @@ static int read_sampling(struct loader *loader, const struct line *line)
 	return 0;
 }
 
-/* What the times of the last source count from, and when that was. */
+/*
+ * The zero of the last source's times, and the calendar's time of it if known. Differences of times
+ * wrap around: a START above REAL is a clock whose zero is before 1970.
+ */
 static int read_clock(struct loader *loader, const struct line *line)
 {
 	size_t index = loader->sources.length ? loader->sources.length - 1 : 0;
 
 	if (line->count < 1 || line->count > 2)
 		return fail(loader, line, "a clock: c START REAL");
+	/* The index is bounded by MAX_SOURCES, not by a number of the file. */
 	while (loader->starts_ns.length <= index)
 		if (!array_add(&loader->starts_ns))
 			return -ENOMEM;
@@ -273,11 +296,14 @@ static int read_tally(struct loader *loader, const struct line *line)
 				    get_last_source(loader), name, line->numbers[0]);
 }
 
-/* One alone is not told apart from the file that is read. */
+/*
+ * A file with one source shall look as if that source had been read itself, and not as a file with
+ * one file in it: what is known of the source is handed over to the file.
+ */
 static int forget_single_source(struct loader *loader)
 {
 	struct profile *profile = loader->import->profile;
-	const struct moments *moments = profile_get_moments(profile);
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
 	uint64_t zero_ns;
 	int err;
 
@@ -285,7 +311,8 @@ static int forget_single_source(struct loader *loader)
 		return 0;
 	err = provenance_hand_over(profile_get_provenance(profile), loader->sources.items[0],
 				   loader->import->source);
-	if (err || !moments || !moments_find_clock(moments, loader->sources.items[0], &zero_ns))
+	if (err || !timestamps ||
+	    !timestamps_find_clock(timestamps, loader->sources.items[0], &zero_ns))
 		return err;
 	return profile_set_clock(profile, loader->import->source, zero_ns);
 }
@@ -347,6 +374,7 @@ static int read_frame(struct loader *loader, const struct line *line)
 
 /* ---- stacks and samples ------------------------------------------------------------------- */
 
+/* BACK leads to a stack that has been read, or to none: a file cannot make a cycle. */
 static int read_stack(struct loader *loader, const struct line *line)
 {
 	uint32_t *added = array_add(&loader->stacks);
@@ -387,8 +415,8 @@ static int read_sample(struct loader *loader, const struct line *line)
 }
 
 /* "20", "-3", "20*5": a time after the one before and, unless all are equal, its weight. */
-static bool take_moment(struct loader *loader, struct xml_slice *rest, bool is_first,
-			uint64_t *time_ms, uint64_t *weight)
+static bool take_timestamp(struct loader *loader, struct xml_slice *rest, bool is_first,
+			   uint64_t *time_ms, uint64_t *weight)
 {
 	bool is_negative = is_first && rest->length && rest->data[0] == '-';
 	uint64_t delta_ms;
@@ -397,6 +425,10 @@ static bool take_moment(struct loader *loader, struct xml_slice *rest, bool is_f
 	rest->length -= is_negative;
 	if (!take_digits(rest, &delta_ms))
 		return false;
+	/*
+	 * May wrap around; what comes of it is too large for nanoseconds, and refused by the
+	 * caller, or just a wrong time.
+	 */
 	*time_ms = is_negative ? *time_ms - delta_ms : *time_ms + delta_ms;
 	if (is_first)
 		loader->time_ms = *time_ms;
@@ -411,35 +443,42 @@ static bool take_moment(struct loader *loader, struct xml_slice *rest, bool is_f
 }
 
 /* The times of the sample before. */
-static int read_moments(struct loader *loader, const struct line *line)
+static int read_timestamps(struct loader *loader, const struct line *line)
 {
 	const struct sample *sample = &loader->sample;
 	struct xml_slice rest = line->rest;
 	uint64_t time_ms = loader->time_ms;
 	uint64_t left = sample->value;
 	uint64_t count = 1;
-	int err = 0;
+	int err;
 
+	/*
+	 * Weights that are left out are even shares, for which the number of times must be known
+	 * first.
+	 */
 	for (size_t i = 0; i < rest.length; i++)
 		count += rest.data[i] == ' ';
-	for (bool is_first = true; !err && (rest.length || is_first); is_first = false) {
+	for (bool is_first = true; rest.length || is_first; is_first = false) {
 		uint64_t weight;
 		uint64_t time_ns;
 
 		if (!loader->has_sample ||
-		    !take_moment(loader, &rest, is_first, &time_ms, &weight) ||
+		    !take_timestamp(loader, &rest, is_first, &time_ms, &weight) ||
 		    __builtin_mul_overflow(time_ms, NS_PER_MS, &time_ns) ||
 		    __builtin_add_overflow(time_ns, loader->start_ns, &time_ns))
 			return fail(loader, line, "times of a sample: w TIME*WEIGHT");
 		if (!weight)
 			weight = sample->value / count;
+		/* The weights of a sample's timestamps never exceed its value (timestamps.h). */
 		if (__builtin_sub_overflow(left, weight, &left))
 			return fail(loader, line, "times that weigh no more than their sample");
-		err = profile_add_moment(loader->import->profile, sample->thread, sample->stack,
-					 sample->metric, weight, time_ns);
+		err = profile_add_timestamp(loader->import->profile, sample->thread, sample->stack,
+					    sample->metric, weight, time_ns);
+		if (err)
+			return err;
 	}
 	loader->has_sample = false;
-	return err;
+	return 0;
 }
 
 static int choose_thread(struct loader *loader, const struct line *line)
@@ -466,7 +505,7 @@ static int read_line(struct loader *loader, struct line *line)
 		return 0;
 	}
 	if (line->letter == 'w')
-		return read_moments(loader, line);
+		return read_timestamps(loader, line);
 	if (!take_numbers(line))
 		return fail(loader, line, "decimal numbers of at most 64 bits");
 	if (line->is_negative && !loader->is_in_samples)
@@ -511,30 +550,38 @@ static int read_lines(struct loader *loader)
 	if (!next_line(loader, &line) || (!xml_slice_equals(line.text, NATIVE_HEAD) &&
 					  !xml_slice_equals(line.text, NATIVE_HEAD_TIMES)))
 		return fail(loader, &line, "'" NATIVE_HEAD "'; was it written by a later version?");
-	while (!err && !loader->is_complete && next_line(loader, &line))
+	while (!loader->is_complete && next_line(loader, &line)) {
 		err = read_line(loader, &line);
-	if (!err && !loader->is_complete) {
+		if (err)
+			return err;
+	}
+	if (!loader->is_complete) {
 		line.offset = loader->end;
-		err = fail(loader, &line, "more of the profile: the file was cut off");
+		err = fail(loader, &line, "more of the profile: the file is truncated");
 	}
 	return err;
 }
 
+static void loader_release(struct loader *loader)
+{
+	array_release(&loader->starts_ns);
+	array_release(&loader->thread_sources);
+	array_release(&loader->names);
+	array_release(&loader->metrics);
+	array_release(&loader->sources);
+	array_release(&loader->processes);
+	array_release(&loader->threads);
+	array_release(&loader->frames);
+	array_release(&loader->stacks);
+}
+
 int native_read(struct import *import, size_t begin, size_t end)
 {
-	struct loader loader = {.import = import, .offset = begin, .end = end};
+	_cleanup_(loader_release) struct loader loader = {
+		.import = import, .offset = begin, .end = end};
 	int err = read_lines(&loader);
 
-	if (!err)
-		err = forget_single_source(&loader);
-	array_release(&loader.starts_ns);
-	array_release(&loader.thread_sources);
-	array_release(&loader.names);
-	array_release(&loader.metrics);
-	array_release(&loader.sources);
-	array_release(&loader.processes);
-	array_release(&loader.threads);
-	array_release(&loader.frames);
-	array_release(&loader.stacks);
-	return err;
+	if (err)
+		return err;
+	return forget_single_source(&loader);
 }

@@ -1,10 +1,16 @@
 /*
- * A stack line: pc, symbol, offset, and in brackets the file.
+ * A stack line of `perf script`: pc, symbol, offset, and in brackets the file.
  *
  *	  7f1e214c24d9 Foo::bar(int)+0x19 (/usr/lib/libfoo.so)
  *
+ * None of the three ends where it seems to: symbols have blanks and brackets in them, files too,
+ * and any part may be missing, by the fields that perf was asked to print. The line is therefore
+ * taken apart from both ends: the pc off its front, the file and then the offset off its end, and
+ * what is left is the symbol. A recording has few different lines, so that what a line without its
+ * pc and offset gave is looked up by its text.
+ *
  * The rules are those of stackcollapse-perf.pl. A symbol `a->b` is an outer function and what was
- * inlined into it (perf-map-agent writes them so for Java); argument lists are cut, except
+ * inlined into it (perf-map-agent writes them so for Java); argument lists are stripped, except
  * (anonymous namespace) and Go's receivers `.(*T).`; quotes go; [unknown] becomes the file's name.
  * A frame is the kernel's when its file is in square brackets or is a vmlinux. Unlike there,
  * `operator->` is a name, and the frames that perf marks as (inlined) are inlined ones.
@@ -16,15 +22,15 @@
 
 #include "base/text.h"
 #include "formats/perf/frame.h"
-#include "formats/piece.h"
+#include "formats/slice.h"
 
 #define UNKNOWN   "[unknown]"
 #define NO_SYMBOL " "
 #define ANONYMOUS "(anonymous namespace)"
 
 struct frame_line {
-	struct piece symbol;
-	struct piece file; /* empty when none is printed */
+	struct slice symbol;
+	struct slice file; /* empty when none is printed */
 };
 
 int perf_frames_init(struct perf_frames *frames, struct profile *profile)
@@ -48,7 +54,7 @@ static bool is_word(char c)
 
 bool perf_frame_has_pc(const char *line, size_t length)
 {
-	struct piece rest = piece_trim((struct piece){line, length});
+	struct slice rest = slice_trim((struct slice){line, length});
 	size_t digits = 0;
 
 	while (digits < rest.length && is_hex_digit(rest.start[digits]))
@@ -56,8 +62,8 @@ bool perf_frame_has_pc(const char *line, size_t length)
 	return digits && digits < rest.length && is_blank_char(rest.start[digits]);
 }
 
-/* Cut "+0x19" off. */
-static struct piece strip_offset(struct piece symbol)
+/* Strip "+0x19". */
+static struct slice strip_offset(struct slice symbol)
 {
 	size_t length = symbol.length;
 
@@ -69,29 +75,31 @@ static struct piece strip_offset(struct piece symbol)
 	return symbol;
 }
 
-/* The file stands between the last " (" and the last ")". A deleted one is printed "(FILE
- * (deleted))". */
-static bool split_file(struct piece *symbol, struct piece *ret_file)
+/*
+ * The file stands between the last " (" and the last ")". A deleted one is printed as
+ * "(FILE (deleted))".
+ */
+static bool split_file(struct slice *symbol, struct slice *ret_file)
 {
 	const char *close = memrchr(symbol->start, ')', symbol->length);
 	size_t end = close ? (size_t)(close - symbol->start) : 0;
-	struct piece inner = {symbol->start, end};
+	struct slice inner = {symbol->start, end};
 
-	if (piece_ends_with(inner, " (deleted)"))
+	if (slice_ends_with(inner, " (deleted)"))
 		inner.length -= strlen(" (deleted)");
 	end = inner.length;
 	while (end >= 2 && !(symbol->start[end - 1] == '(' && symbol->start[end - 2] == ' '))
 		end--;
 	if (end < 2)
 		return false;
-	*ret_file = (struct piece){symbol->start + end, inner.length - end};
+	*ret_file = (struct slice){symbol->start + end, inner.length - end};
 	symbol->length = end - 2;
 	return true;
 }
 
 static bool parse_line(const char *text, size_t length, struct frame_line *ret)
 {
-	struct piece rest = piece_trim((struct piece){text, length});
+	struct slice rest = slice_trim((struct slice){text, length});
 	size_t word = 0;
 
 	while (word < rest.length && is_word(rest.start[word]))
@@ -103,17 +111,17 @@ static bool parse_line(const char *text, size_t length, struct frame_line *ret)
 	*ret = (struct frame_line){.symbol = rest, .file = {rest.start, 0}};
 	if (!split_file(&ret->symbol, &ret->file) && !perf_frame_has_pc(text, length))
 		return false;
-	ret->symbol = strip_offset(piece_trim(ret->symbol));
+	ret->symbol = strip_offset(slice_trim(ret->symbol));
 	return true;
 }
 
-static bool is_kernel(struct piece file)
+static bool is_kernel(struct slice file)
 {
-	return file.length && (file.start[0] == '[' || piece_ends_with(file, "vmlinux")) &&
-	       !piece_contains(file, "unknown");
+	return file.length && (file.start[0] == '[' || slice_ends_with(file, "vmlinux")) &&
+	       !slice_contains(file, "unknown");
 }
 
-static bool is_jit(struct piece file)
+static bool is_jit(struct slice file)
 {
 	static const char prefix[] = "/tmp/perf-";
 	const char *found = memmem(file.start, file.length, prefix, strlen(prefix));
@@ -126,7 +134,7 @@ static bool is_jit(struct piece file)
 	return p && p > digits && end - p >= 4 && memcmp(p, ".map", 4) == 0;
 }
 
-static struct piece get_base_name(struct piece file)
+static struct slice get_base_name(struct slice file)
 {
 	const char *slash = memrchr(file.start, '/', file.length);
 
@@ -138,47 +146,48 @@ static struct piece get_base_name(struct piece file)
 }
 
 /* net/http.(*Client).Do */
-static bool is_go_method(struct piece name)
+static bool is_go_method(struct slice name)
 {
 	const char *open = memmem(name.start, name.length, ".(", 2);
 
 	return open && memmem(open + 2, (size_t)(name.start + name.length - open) - 2, ").", 2);
 }
 
-static struct piece cut_arguments(struct piece name)
+/* From the first bracket on. In Go a bracket may be a receiver: such a name has no arguments. */
+static struct slice strip_arguments(struct slice name)
 {
 	if (is_go_method(name))
 		return name;
 	for (size_t i = 0; i < name.length; i++) {
-		struct piece rest = {name.start + i, name.length - i};
+		struct slice rest = {name.start + i, name.length - i};
 
-		if (rest.start[0] == '(' && !piece_starts_with(rest, ANONYMOUS))
-			return (struct piece){name.start, i};
+		if (rest.start[0] == '(' && !slice_starts_with(rest, ANONYMOUS))
+			return (struct slice){name.start, i};
 	}
 	return name;
 }
 
-static int add_name(struct profile *profile, struct piece symbol, struct piece file, bool is_java,
+static int add_name(struct profile *profile, struct slice symbol, struct slice file, bool is_java,
 		    uint32_t *ret)
 {
 	_cleanup_(text_release) struct text text = {0};
-	struct piece name = symbol;
+	struct slice name = symbol;
 	size_t length = 0;
 	size_t skipped;
 
-	if (piece_equals(symbol, UNKNOWN) && file.length && !piece_equals(file, UNKNOWN)) {
+	if (slice_equals(symbol, UNKNOWN) && file.length && !slice_equals(file, UNKNOWN)) {
 		name = get_base_name(file);
 		text_append_char(&text, '[');
 		text_append(&text, name.start, name.length);
 		text_append_char(&text, ']');
-		name = (struct piece){text.data, text.length};
+		name = (struct slice){text.data, text.length};
 	} else {
 		text_append(&text, symbol.start, symbol.length);
 		name.start = text.data;
 	}
 	if (text.failed)
 		return -ENOMEM;
-	name = cut_arguments(name);
+	name = strip_arguments(name);
 	for (size_t i = 0; i < name.length; i++)
 		if (text.data[i] != '"' && text.data[i] != '\'')
 			text.data[length++] = text.data[i];
@@ -186,46 +195,56 @@ static int add_name(struct profile *profile, struct piece symbol, struct piece f
 	return profile_add_frame_name(profile, text.data + skipped, length - skipped, ret);
 }
 
-static int add_level(struct perf_frames *frames, struct piece symbol, struct piece file,
+static int add_level(struct perf_frames *frames, struct slice symbol, struct slice file,
 		     bool is_java, bool is_inlined)
 {
 	struct profile *profile = frames->profile;
-	struct piece module = get_base_name(file);
-	struct frame frame = {.is_inlined = is_inlined || piece_equals(file, "inlined")};
+	struct slice module = get_base_name(file);
+	bool is_marked = slice_equals(file, "inlined"); /* in place of the file */
+	struct frame frame = {.is_inlined = is_inlined || is_marked};
 	uint32_t *added;
 	int err = add_name(profile, symbol, file, is_java, &frame.name);
 
-	if (!err && !symbol.length)
-		err = profile_add_string(profile, NO_SYMBOL, &frame.name);
 	if (err)
 		return err;
+	if (!symbol.length) {
+		err = profile_add_string(profile, NO_SYMBOL, &frame.name);
+		if (err)
+			return err;
+	}
 	if (is_kernel(file))
 		frame.kind = FRAME_KERNEL;
 	else if (is_jit(file))
 		frame.kind = FRAME_JIT;
 	frame.full_name = frame.name;
-	if (symbol.length)
+	if (symbol.length) {
 		err = profile_add_frame_name(profile, symbol.start, symbol.length,
 					     &frame.full_name);
-	if (!err && module.length && !piece_equals(file, UNKNOWN) && !piece_equals(file, "inlined"))
+		if (err)
+			return err;
+	}
+	if (module.length && !slice_equals(file, UNKNOWN) && !is_marked) {
 		err = string_table_add(profile_get_strings(profile), module.start, module.length,
 				       &frame.module);
-	added = err ? NULL : array_add(&frames->locations);
+		if (err)
+			return err;
+	}
+	added = array_add(&frames->locations);
 	if (!added)
 		return -ENOMEM;
 	return profile_add_frame_location(profile, &frame, added);
 }
 
 /* The length up to the next "->", unless that belongs to `operator->`. */
-static size_t find_inlined(struct piece symbol)
+static size_t find_inlined(struct slice symbol)
 {
 	static const char operator[] = "operator";
 
 	for (size_t i = 0; i + 1 < symbol.length; i++) {
-		struct piece before = {symbol.start, i};
+		struct slice before = {symbol.start, i};
 
 		if (symbol.start[i] == '-' && symbol.start[i + 1] == '>' &&
-		    !piece_ends_with(before, operator))
+		    !slice_ends_with(before, operator))
 			return i;
 	}
 	return symbol.length;
@@ -233,23 +252,25 @@ static size_t find_inlined(struct piece symbol)
 
 static int add_levels(struct perf_frames *frames, const struct frame_line *line, bool is_java)
 {
-	struct piece symbol = line->symbol;
+	struct slice symbol = line->symbol;
 	bool is_inlined = false;
-	int err = 0;
 
 	/* The name of a process in brackets is no frame. */
-	if (symbol.length && symbol.start[0] == '(' && !piece_starts_with(symbol, ANONYMOUS))
+	if (symbol.length && symbol.start[0] == '(' && !slice_starts_with(symbol, ANONYMOUS))
 		return 0;
+	/* Once even without a symbol: such a frame has a name, too. */
 	do {
-		struct piece part = {symbol.start, find_inlined(symbol)};
+		struct slice part = {symbol.start, find_inlined(symbol)};
 		size_t used = part.length == symbol.length ? part.length : part.length + 2;
+		int err = add_level(frames, part, line->file, is_java, is_inlined);
 
-		err = add_level(frames, part, line->file, is_java, is_inlined);
+		if (err)
+			return err;
 		is_inlined = true;
 		symbol.start += used;
 		symbol.length -= used;
-	} while (!err && symbol.length);
-	return err;
+	} while (symbol.length);
+	return 0;
 }
 
 /* What the locations depend on, which leaves out the pc and the offset. */
@@ -273,8 +294,9 @@ int perf_frames_find(struct perf_frames *frames, const char *line, size_t length
 	if (!parse_line(line, length, &parsed))
 		return -EINVAL;
 	err = make_key(frames, &parsed, is_java);
-	if (!err)
-		err = string_table_add(frames->keys, frames->key.data, frames->key.length, &id);
+	if (err)
+		return err;
+	err = string_table_add(frames->keys, frames->key.data, frames->key.length, &id);
 	if (err)
 		return err;
 	if (id < frames->levels.length) {
@@ -286,7 +308,9 @@ int perf_frames_find(struct perf_frames *frames, const char *line, size_t length
 			return -ENOMEM;
 	ret->first = (uint32_t)frames->locations.length;
 	err = add_levels(frames, &parsed, is_java);
+	if (err)
+		return err;
 	ret->count = (uint32_t)frames->locations.length - ret->first;
 	frames->levels.items[id] = *ret;
-	return err;
+	return 0;
 }

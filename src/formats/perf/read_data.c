@@ -3,14 +3,23 @@
  *
  *	file    header (magic, where what is), attributes, records, features
  *	pipe    magic, and then records only, among them the attributes and the features
- *	folder  such a file, `data`, and with `--threads` the records of each thread of perf,
- *`data.N`
+ *	folder  such a file, `data`, and with `--threads` a file `data.N` with the records of each
+ *	        thread of perf
  *
  * A feature is a section of its own at the end of a file; its header has a bit for each. Records
  * carry what the kernel said (samples and side band) and what perf adds to it. What the kernel said
- * is put into order of time (read_data_queue.c), the rest is taken as it comes.
+ * is put into order of time (read_data_queue.c), the rest is taken as it comes: a mapping must be
+ * known before the sample that needs it, and forgotten after the exec that ends it.
  *
- * What is left of a damaged file is read up to the damage.
+ *	attributes, features  →  read_data_meta.c, read_data_attr.c
+ *	records               →  queue  →  apply()  →  tasks: who runs what, mapped where
+ *	                                            →  samples: parsed, made a stack, added
+ *
+ * Compressed records hold other records; these join the queue by way of a chunk (decompress). Files of
+ * threads are each in order of time already and are merged (read_streams).
+ *
+ * A damaged file is read up to the damage. Every size in it may be wrong: perf_section_slice() and
+ * perf_record_take() are the only ways to its bytes.
  */
 #include "formats/perf_data.h"
 
@@ -21,8 +30,8 @@
 
 #include "base/text.h"
 #include "formats/format.h"
+#include "formats/import.h"
 #include "formats/reader.h"
-#include "formats/unnamed_code.h"
 
 #define MAGIC             "PERFILE2"
 #define FOREIGN_MAGIC     "2ELIFREP" /* of a machine with the other order of bytes */
@@ -31,12 +40,12 @@
 
 /* Records that wait for their order; those of a round are far fewer. */
 #define MAX_QUEUED       (1u << 19)
-#define MAX_QUEUED_BYTES (16u << 20) /* of unpacked records among them */
+#define MAX_QUEUED_BYTES (16u << 20) /* of decompressed records among them */
 
-/* What compressed records may unpack to: any real profile, no bomb. */
-#define UNPACK_FREE_BYTES (64u << 20)
-#define UNPACK_RATIO      100
-#define MAX_CHUNK_BYTES   (16u << 20) /* of one compressed record */
+/* What compressed records may decompress to: any real profile, no bomb. */
+#define DECOMPRESS_FREE_BYTES (64u << 20)
+#define DECOMPRESS_RATIO      100
+#define MAX_CHUNK_BYTES       (16u << 20) /* of one compressed record */
 
 #define MEMBER        "data"
 #define STREAM_PREFIX "data."
@@ -56,9 +65,9 @@ struct perf_data_reader {
 	struct perf_meta meta;
 	struct perf_stacks stacks;
 	struct perf_queue queue;
-	struct perf_unpacker *unpacker; /* NULL: nothing compressed yet */
-	struct bytes leftover;          /* of unpacked bytes: the beginning of a record; ours */
-	uint64_t unpacked_bytes;
+	struct perf_decompressor *decompressor; /* NULL: nothing compressed yet */
+	struct bytes leftover;                  /* decompressed: the beginning of a record; ours */
+	uint64_t decompressed_bytes;
 	bool is_over;               /* what follows cannot be read */
 	uint64_t first_ns, last_ns; /* of samples */
 };
@@ -76,9 +85,9 @@ static int add_group(struct perf_data_reader *reader, const struct perf_record *
 {
 	struct import *import = reader->import;
 	struct bytes counters = sample->counters;
-	int err = 0;
+	int err;
 
-	while (!err && bytes_left(&counters)) {
+	while (bytes_left(&counters)) {
 		uint64_t count = bytes_u64(&counters);
 		uint64_t id = bytes_u64(&counters);
 		struct perf_attr *attr = perf_attrs_count(&reader->meta.attrs, id, count, &count);
@@ -88,11 +97,13 @@ static int add_group(struct perf_data_reader *reader, const struct perf_record *
 		if (!attr || !count)
 			continue;
 		err = perf_attr_add_metric(attr, import->profile, &metric);
-		if (!err)
-			err = reader_add_sample(import, record->place, thread, stack, metric,
-						count);
+		if (err)
+			return err;
+		err = reader_add_sample(import, record->place, thread, stack, metric, count);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int add_sample(struct perf_data_reader *reader, const struct perf_record *record)
@@ -110,6 +121,7 @@ static int add_sample(struct perf_data_reader *reader, const struct perf_record 
 					"a sample of an event that the file does not describe");
 	if (!perf_sample_parse(attr, record->body, &sample))
 		return reader_skip_byte(import, record->place, "a malformed sample");
+	/* Registers of another machine say nothing to import->walk(). */
 	sample.has_stack &= !reader->meta.is_foreign;
 	time_ns = perf_attr_get_time(attr, record);
 	if (time_ns && (!reader->first_ns || time_ns < reader->first_ns))
@@ -117,20 +129,22 @@ static int add_sample(struct perf_data_reader *reader, const struct perf_record 
 	if (time_ns > reader->last_ns)
 		reader->last_ns = time_ns;
 	err = perf_tasks_find(&reader->meta.tasks, sample.pid, sample.tid, &thread, &image);
-	if (!err)
-		err = perf_stacks_add(&reader->stacks, image, &sample,
-				      record->misc & PERF_MISC_CPU_MODE, &stack);
-	if (!err && sample.counters.size)
+	if (err)
+		return err;
+	err = perf_stacks_add(&reader->stacks, image, &sample, record->misc & PERF_MISC_CPU_MODE,
+			      &stack);
+	if (err)
+		return err;
+	if (sample.counters.size)
 		return add_group(reader, record, &sample, thread, stack);
-	if (!err)
-		err = perf_attr_add_metric(attr, import->profile, &metric);
-	if (!err)
-		err = reader_add_sample(import, record->place, thread, stack, metric,
-					sample.period);
-	if (!err && time_ns)
-		err = profile_add_moment(import->profile, thread, stack, metric, sample.period,
-					 time_ns);
-	return err;
+	err = perf_attr_add_metric(attr, import->profile, &metric);
+	if (err)
+		return err;
+	err = reader_add_sample(import, record->place, thread, stack, metric, sample.period);
+	if (err || !time_ns)
+		return err;
+	return profile_add_timestamp(import->profile, thread, stack, metric, sample.period,
+				     time_ns);
 }
 
 static int add_lost(struct perf_data_reader *reader, const struct perf_record *record)
@@ -203,15 +217,17 @@ static int finish_round(struct perf_data_reader *reader, uint64_t place)
 	uint64_t limit_ns = perf_queue_finish_round(&reader->queue);
 	int err = perf_queue_flush(&reader->queue, limit_ns, SIZE_MAX, deliver, reader);
 
-	if (!err)
-		advance(reader, place);
-	return err;
+	if (err)
+		return err;
+	advance(reader, place);
+	return 0;
 }
 
 static int queue_record(struct perf_data_reader *reader, const struct perf_record *record,
 			struct perf_chunk *chunk)
 {
 	const struct perf_attr *attr = perf_attrs_find_record(&reader->meta.attrs, record);
+	struct perf_queue *queue = &reader->queue;
 	struct perf_queued item = {
 		.time_ns = attr ? perf_attr_get_time(attr, record) : 0,
 		.place = record->place,
@@ -220,17 +236,19 @@ static int queue_record(struct perf_data_reader *reader, const struct perf_recor
 	};
 	int err;
 
+	/* Records that perf synthesizes of what ran before it began: no time, and they come first. */
 	if (!item.time_ns)
 		return apply(reader, record);
-	err = perf_queue_add(&reader->queue, &item);
-	if (!err && (reader->queue.items.length >= MAX_QUEUED ||
-		     reader->queue.chunk_bytes >= MAX_QUEUED_BYTES))
-		err = perf_queue_flush(&reader->queue, UINT64_MAX,
-				       reader->queue.items.length / 2 + 1, deliver, reader);
-	return err;
+	err = perf_queue_add(queue, &item);
+	if (err)
+		return err;
+	if (queue->items.length < MAX_QUEUED && queue->chunk_bytes < MAX_QUEUED_BYTES)
+		return 0;
+	/* A file without rounds: the older half goes, which is in order unless a CPU is far behind. */
+	return perf_queue_flush(queue, UINT64_MAX, queue->items.length / 2 + 1, deliver, reader);
 }
 
-static int unpack(struct perf_data_reader *reader, const struct perf_record *record);
+static int decompress(struct perf_data_reader *reader, const struct perf_record *record);
 
 /*
  * All whole records. -ENODATA: the one at bytes->offset is not whole.
@@ -242,7 +260,7 @@ static int read_records(struct perf_data_reader *reader, struct bytes *bytes, ui
 {
 	int err = 0;
 
-	while (!err && !reader->is_over && bytes_left(bytes)) {
+	while (!reader->is_over && bytes_left(bytes)) {
 		size_t start = bytes->offset;
 		struct perf_record record;
 
@@ -256,16 +274,18 @@ static int read_records(struct perf_data_reader *reader, struct bytes *bytes, ui
 		if (record.type == PERF_FINISHED_ROUND)
 			err = finish_round(reader, record.place);
 		else if (record.type == PERF_COMPRESSED || record.type == PERF_COMPRESSED2)
-			err = chunk ? 0 : unpack(reader, &record);
+			err = chunk ? 0 : decompress(reader, &record);
 		else if (record.type < PERF_USER_TYPES)
 			err = queue_record(reader, &record, chunk);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- compressed records ---- */
 
-/* Each piece needs those before it. */
+/* Each chunk needs those before it: there is nothing to be read behind one that is lost. */
 static int end_at(struct perf_data_reader *reader, uint64_t place, const char *reason)
 {
 	reader->is_over = true;
@@ -294,12 +314,10 @@ static void drop_leftover(struct perf_data_reader *reader)
 	reader->leftover = (struct bytes){0};
 }
 
-/* The unpacked bytes, behind what the last ones had left over. */
-static int fill_chunk(struct perf_data_reader *reader, struct bytes packed,
+/* The decompressed bytes, behind what the last ones had left over. */
+static int fill_chunk(struct perf_data_reader *reader, struct bytes compressed,
 		      struct perf_chunk *chunk)
 {
-	int err;
-
 	chunk->data = malloc(reader->leftover.size + 1);
 	if (!chunk->data)
 		return -ENOMEM;
@@ -307,8 +325,13 @@ static int fill_chunk(struct perf_data_reader *reader, struct bytes packed,
 		memcpy(chunk->data, reader->leftover.data, reader->leftover.size);
 	chunk->size = reader->leftover.size;
 	drop_leftover(reader);
-	err = reader->unpacker ? 0 : perf_unpacker_new(&reader->unpacker);
-	return err ? err : perf_unpacker_add(reader->unpacker, packed, MAX_CHUNK_BYTES, chunk);
+	if (!reader->decompressor) {
+		int err = perf_decompressor_new(&reader->decompressor);
+
+		if (err)
+			return err;
+	}
+	return perf_decompressor_add(reader->decompressor, compressed, MAX_CHUNK_BYTES, chunk);
 }
 
 static int read_chunk(struct perf_data_reader *reader, uint64_t place, struct perf_chunk *chunk)
@@ -319,48 +342,60 @@ static int read_chunk(struct perf_data_reader *reader, uint64_t place, struct pe
 	/* The rest of the last record comes with the next bytes. */
 	if (err == -ENODATA)
 		err = keep_leftover(reader, chunk, bytes.offset);
-	if (!err && reader->leftover.size > UINT16_MAX)
-		err = end_at(reader, place,
-			     "compressed data that holds no records: what follows is lost");
-	return err;
+	if (err)
+		return err;
+	if (reader->leftover.size > UINT16_MAX)
+		return end_at(reader, place,
+			      "compressed data that holds no records: what follows is lost");
+	return 0;
 }
 
-static int unpack(struct perf_data_reader *reader, const struct perf_record *record)
+/* The reader itself holds the chunk until all of it is read, and then only the queue does. */
+static void end_reading(struct perf_chunk **chunk)
 {
-	struct bytes packed = record->body;
-	struct perf_chunk *chunk = calloc(1, sizeof(*chunk));
-	uint64_t limit = (uint64_t)reader->import->size * UNPACK_RATIO + UNPACK_FREE_BYTES;
-	uint64_t size = packed.size;
+	if (!*chunk)
+		return;
+	(*chunk)->is_being_read = false;
+	if (!(*chunk)->num_queued)
+		perf_chunk_free(*chunk);
+}
+
+static int decompress(struct perf_data_reader *reader, const struct perf_record *record)
+{
+	struct bytes compressed = record->body;
+	_cleanup_(end_reading) struct perf_chunk *chunk = calloc(1, sizeof(*chunk));
+	uint64_t limit = (uint64_t)reader->import->size * DECOMPRESS_RATIO + DECOMPRESS_FREE_BYTES;
+	uint64_t size = compressed.size;
 	int err;
 
 	if (!chunk)
 		return -ENOMEM;
+	chunk->is_being_read = true;
 	if (record->type == PERF_COMPRESSED2)
-		size = bytes_u64(&packed);
-	packed = bytes_of(packed.data + packed.offset, packed.size - packed.offset);
-	if (size < packed.size)
-		packed.size = (size_t)size;
-	chunk->num_queued = 1; /* ours, until all is read */
-	err = fill_chunk(reader, packed, chunk);
-	reader->unpacked_bytes += chunk->size;
-	if (err == -EFBIG || (!err && reader->unpacked_bytes > limit))
-		err = end_at(reader, record->place,
-			     "compressed data that unpacks to too much: what follows is lost");
-	else if (err == -EBADMSG)
-		err = end_at(reader, record->place,
-			     "damaged compressed data: what follows is lost");
-	else if (err == -ENOTSUP)
-		err = fail_at(reader, record->place,
-			      "the records are compressed, which only the command line can read");
-	else if (!err)
-		err = read_chunk(reader, record->place, chunk);
-	if (--chunk->num_queued == 0)
-		perf_chunk_free(chunk);
-	return err;
+		size = bytes_u64(&compressed);
+	compressed =
+		bytes_of(compressed.data + compressed.offset, compressed.size - compressed.offset);
+	if (size < compressed.size)
+		compressed.size = (size_t)size;
+	err = fill_chunk(reader, compressed, chunk);
+	reader->decompressed_bytes += chunk->size;
+	if (err == -EFBIG || (err == 0 && reader->decompressed_bytes > limit))
+		return end_at(reader, record->place,
+			      "compressed data that expands to too much: what follows is lost");
+	if (err == -EBADMSG)
+		return end_at(reader, record->place,
+			      "damaged compressed data: what follows is lost");
+	if (err == -ENOTSUP)
+		return fail_at(reader, record->place,
+			       "the records are compressed, which only the command line can read");
+	if (err)
+		return err;
+	return read_chunk(reader, record->place, chunk);
 }
 
 /* ---- files of threads ---- */
 
+/* Go to the next record of a stream. */
 static int take_next(struct perf_data_reader *reader, struct perf_data_stream *stream)
 {
 	const struct perf_attr *attr;
@@ -373,7 +408,7 @@ static int take_next(struct perf_data_reader *reader, struct perf_data_stream *s
 		stream->is_over = true;
 		return reader_skip_byte(
 			reader->import, start,
-			"a thread's record is cut off or malformed: what follows is lost");
+			"a thread's record is truncated or malformed: what follows is lost");
 	}
 	perf_record_skip_data(&stream->next, &stream->bytes);
 	attr = perf_attrs_find_record(&reader->meta.attrs, &stream->next);
@@ -394,25 +429,32 @@ static struct perf_data_stream *find_earliest(const struct perf_data_reader *rea
 	return found;
 }
 
+/* Merge the files of threads; there are as many as perf had threads, some for each CPU at most. */
 static int read_streams(struct perf_data_reader *reader)
 {
 	struct perf_data_stream *stream;
-	int err = 0;
+	int err;
 
-	array_for_each (&reader->streams, each)
-		if (!err)
-			err = take_next(reader, each);
-	while (!err && !reader->is_over && (stream = find_earliest(reader))) {
+	array_for_each (&reader->streams, each) {
+		err = take_next(reader, each);
+		if (err)
+			return err;
+	}
+	while (!reader->is_over && (stream = find_earliest(reader))) {
 		struct perf_record record = stream->next;
 
+		err = 0;
 		if (record.type == PERF_COMPRESSED || record.type == PERF_COMPRESSED2)
-			err = unpack(reader, &record);
+			err = decompress(reader, &record);
 		else if (record.type < PERF_USER_TYPES)
 			err = queue_record(reader, &record, NULL);
-		if (!err)
-			err = take_next(reader, stream);
+		if (err)
+			return err;
+		err = take_next(reader, stream);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int open_streams(struct perf_data_reader *reader)
@@ -438,24 +480,27 @@ static int open_streams(struct perf_data_reader *reader)
 /* ---- the file ---- */
 
 /* What is before a damage counts. */
-static int read_area(struct perf_data_reader *reader, struct perf_section area, bool is_cut_off)
+static int read_area(struct perf_data_reader *reader, struct perf_section area, bool is_truncated)
 {
 	struct import *import = reader->import;
-	struct bytes bytes = perf_section_cut(reader->import, area);
+	struct bytes bytes = perf_section_slice(reader->import, area);
 	int err = perf_meta_order_metrics(&reader->meta, area);
 
-	if (!err)
-		err = read_records(reader, &bytes, area.offset, NULL);
+	if (err)
+		return err;
+	err = read_records(reader, &bytes, area.offset, NULL);
 	if (err == -ENODATA)
-		err = reader_skip_byte(import, area.offset + bytes.offset,
-				       "the record is cut off or malformed: what follows is lost");
-	else if (!err && (is_cut_off || bytes.failed))
-		err = reader_skip_byte(import, import->size, "the file is cut off");
-	if (!err)
-		err = read_streams(reader);
-	if (!err)
-		err = perf_queue_flush(&reader->queue, UINT64_MAX, SIZE_MAX, deliver, reader);
-	return err;
+		err = reader_skip_byte(
+			import, area.offset + bytes.offset,
+			"the record is truncated or malformed: what follows is lost");
+	else if (err == 0 && (is_truncated || bytes.failed))
+		err = reader_skip_byte(import, import->size, "the file is truncated");
+	if (err)
+		return err;
+	err = read_streams(reader);
+	if (err)
+		return err;
+	return perf_queue_flush(&reader->queue, UINT64_MAX, SIZE_MAX, deliver, reader);
 }
 
 static int read_body(struct perf_data_reader *reader)
@@ -464,13 +509,13 @@ static int read_body(struct perf_data_reader *reader)
 	struct bytes header = bytes_of(import->data, import->size);
 	struct perf_section area = {0};
 	uint64_t header_size;
-	bool is_cut_off;
+	bool is_truncated;
 	int err;
 
 	bytes_skip(&header, MAGIC_BYTES);
 	header_size = bytes_u64(&header);
 	if (header.failed)
-		return fail_at(reader, 0, "the header is cut off");
+		return fail_at(reader, 0, "the header is truncated");
 	if (header_size == PIPE_HEADER_BYTES) {
 		area = (struct perf_section){PIPE_HEADER_BYTES, import->size - PIPE_HEADER_BYTES};
 		err = perf_meta_read_records(&reader->meta, area);
@@ -480,11 +525,11 @@ static int read_body(struct perf_data_reader *reader)
 	if (err)
 		return err;
 	/* perf writes the size of the records when it ends: if it was killed, there is none. */
-	is_cut_off =
+	is_truncated =
 		!area.size || area.size > import->size || area.offset > import->size - area.size;
 	if (!area.size)
 		area.size = import->size;
-	return read_area(reader, area, is_cut_off);
+	return read_area(reader, area, is_truncated);
 }
 
 /* Returns 0, or what the importer returns. */
@@ -506,12 +551,24 @@ static int finish(struct perf_data_reader *reader)
 			    "%" PRIu64 " samples or other records were lost while recording",
 			    counts->lost_samples);
 	profile_add_sampling(import->profile, &sampling);
-	return import->will_name_code ? 0 : unnamed_code_name(import, false);
+	return import->will_name_code ? 0
+				      : unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);
+}
+
+static void release_reader(struct perf_data_reader *reader)
+{
+	perf_queue_release(&reader->queue);
+	drop_leftover(reader);
+	perf_decompressor_free(reader->decompressor);
+	perf_stacks_release(&reader->stacks);
+	perf_tasks_release(&reader->meta.tasks);
+	perf_attrs_release(&reader->meta.attrs);
+	array_release(&reader->streams);
 }
 
 static int read_file(struct import *import)
 {
-	struct perf_data_reader reader = {
+	_cleanup_(release_reader) struct perf_data_reader reader = {
 		.import = import, .meta.import = import, .stacks.import = import};
 	int err;
 
@@ -525,18 +582,12 @@ static int read_file(struct import *import)
 		return import_fail_byte(import, 0, "expected " MAGIC);
 	perf_tasks_init(&reader.meta.tasks, import);
 	err = open_streams(&reader);
-	if (!err)
-		err = read_body(&reader);
-	if (!err)
-		err = finish(&reader);
-	perf_queue_release(&reader.queue);
-	drop_leftover(&reader);
-	perf_unpacker_free(reader.unpacker);
-	perf_stacks_release(&reader.stacks);
-	perf_tasks_release(&reader.meta.tasks);
-	perf_attrs_release(&reader.meta.attrs);
-	array_release(&reader.streams);
-	return err;
+	if (err)
+		return err;
+	err = read_body(&reader);
+	if (err)
+		return err;
+	return finish(&reader);
 }
 
 static int read_perf_data(struct import *import)

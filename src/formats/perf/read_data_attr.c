@@ -1,3 +1,12 @@
+/*
+ * Attributes: what was measured, one of each event that perf opened, and which of them a record
+ * belongs to.
+ *
+ * A record does not name its attribute but has the id of a counter, of which there is one for each
+ * event and CPU or thread. Where the id stands depends on the sample_type of the attribute, which
+ * is what one wants to know; perf therefore sees to it that all attributes of a file put it at the
+ * same place, and the first of them says where. A file with one attribute needs no ids.
+ */
 #include <errno.h>
 
 #include "base/text.h"
@@ -117,7 +126,6 @@ static uint64_t read_at(struct bytes body, size_t offset)
 	return bytes_u64(&body);
 }
 
-/* All attributes of a file put the id at the same place: it is what tells them apart. */
 struct perf_attr *perf_attrs_find_record(const struct perf_attrs *attrs,
 					 const struct perf_record *record)
 {
@@ -137,7 +145,7 @@ struct perf_attr *perf_attrs_find_record(const struct perf_attrs *attrs,
 	if (!is_sample)
 		offset = record->body.size - offset;
 	found = perf_attrs_find(attrs, read_at(record->body, offset));
-	/* What perf makes up itself, before it samples, has no id. */
+	/* Records that perf synthesizes of what ran before it began have no id. */
 	return found || is_sample ? found : first;
 }
 

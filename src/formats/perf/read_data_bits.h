@@ -1,8 +1,8 @@
 /*
- * The bits of sample_type and read_format, in order: a sample has its parts in the order of these
- * bits, but for IDENTIFIER, which comes first.
+ * The bits of sample_type and read_format. A sample has its parts in the order of these bits, but
+ * for three of them: IDENTIFIER comes first, STREAM_ID right after ID, and READ after PERIOD.
  *
- * Source: Linux include/uapi/linux/perf_event.h.
+ * Source: Linux include/uapi/linux/perf_event.h, PERF_RECORD_SAMPLE.
  */
 #ifndef FORMATS_PERF_READ_DATA_BITS_H
 #define FORMATS_PERF_READ_DATA_BITS_H

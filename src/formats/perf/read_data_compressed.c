@@ -1,6 +1,8 @@
 /*
- * `perf record -z` packs what it writes as one zstd stream, flushed at the end of each record that
- * has a piece of it.
+ * `perf record -z` compresses what it writes as one zstd stream, flushed at the end of each record
+ * that has a chunk of it. A chunk therefore decompresses to all that was put into it, but needs the
+ * chunks before it, and the records inside need not begin and end with it. The decompressor and its
+ * window live as long as the file is read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,32 +16,33 @@
 #define MAX_WINDOW_LOG 25
 #define STEP_BYTES     65536 /* free space for each call */
 
-struct perf_unpacker {
+struct perf_decompressor {
 	ZSTD_DStream *stream;
 };
 
-int perf_unpacker_new(struct perf_unpacker **ret)
+int perf_decompressor_new(struct perf_decompressor **ret)
 {
-	struct perf_unpacker *unpacker = calloc(1, sizeof(*unpacker));
+	struct perf_decompressor *decompressor = calloc(1, sizeof(*decompressor));
 
-	if (!unpacker)
+	if (!decompressor)
 		return -ENOMEM;
-	unpacker->stream = ZSTD_createDStream();
-	if (!unpacker->stream || ZSTD_isError(ZSTD_DCtx_setParameter(
-					 unpacker->stream, ZSTD_d_windowLogMax, MAX_WINDOW_LOG))) {
-		perf_unpacker_free(unpacker);
+	decompressor->stream = ZSTD_createDStream();
+	if (!decompressor->stream ||
+	    ZSTD_isError(ZSTD_DCtx_setParameter(decompressor->stream, ZSTD_d_windowLogMax,
+						MAX_WINDOW_LOG))) {
+		perf_decompressor_free(decompressor);
 		return -ENOMEM;
 	}
-	*ret = unpacker;
+	*ret = decompressor;
 	return 0;
 }
 
-void perf_unpacker_free(struct perf_unpacker *unpacker)
+void perf_decompressor_free(struct perf_decompressor *decompressor)
 {
-	if (!unpacker)
+	if (!decompressor)
 		return;
-	ZSTD_freeDStream(unpacker->stream);
-	free(unpacker);
+	ZSTD_freeDStream(decompressor->stream);
+	free(decompressor);
 }
 
 static int get_error(size_t result)
@@ -71,10 +74,10 @@ static int reserve(struct perf_chunk *chunk, size_t *capacity)
 	return 0;
 }
 
-int perf_unpacker_add(struct perf_unpacker *unpacker, struct bytes packed, size_t max_bytes,
-		      struct perf_chunk *chunk)
+int perf_decompressor_add(struct perf_decompressor *decompressor, struct bytes compressed,
+			  size_t max_bytes, struct perf_chunk *chunk)
 {
-	ZSTD_inBuffer in = {packed.data, packed.size, 0};
+	ZSTD_inBuffer in = {compressed.data, compressed.size, 0};
 	size_t limit = chunk->size + max_bytes;
 	size_t capacity = chunk->size;
 	bool is_full = false;
@@ -88,7 +91,7 @@ int perf_unpacker_add(struct perf_unpacker *unpacker, struct bytes packed, size_
 		if (err)
 			return err;
 		out = (ZSTD_outBuffer){chunk->data, capacity, chunk->size};
-		result = ZSTD_decompressStream(unpacker->stream, &out, &in);
+		result = ZSTD_decompressStream(decompressor->stream, &out, &in);
 		if (ZSTD_isError(result))
 			return get_error(result);
 		is_full = out.pos == out.size;

@@ -22,7 +22,8 @@ static int fail_at(struct perf_meta *meta, uint64_t place, const char *reason)
 	return import_fail_byte(meta->import, place, "%s", reason);
 }
 
-struct bytes perf_section_cut(const struct import *import, struct perf_section section)
+/* Cut to what the file has: a recording that was interrupted has sections beyond its end. */
+struct bytes perf_section_slice(const struct import *import, struct perf_section section)
 {
 	size_t size = import->size;
 
@@ -35,15 +36,21 @@ struct bytes perf_section_cut(const struct import *import, struct perf_section s
 
 /* ---- attributes and features ---- */
 
+/* Ids tie samples and records to their event, where there are several (PERF_SAMPLE_IDENTIFIER). */
 static int add_attr(struct perf_meta *meta, struct bytes attr, struct bytes ids, uint64_t place)
 {
 	int err = perf_attrs_add(&meta->attrs, attr);
 
 	if (err == -EBADMSG)
 		return fail_at(meta, place, "expected the attributes of an event");
-	while (!err && bytes_left(&ids) >= 8)
+	if (err)
+		return err;
+	while (bytes_left(&ids) >= 8) {
 		err = perf_attrs_add_id(&meta->attrs, bytes_u64(&ids));
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* A string of a feature: its length, with padding, and its bytes. */
@@ -66,9 +73,8 @@ static int read_descriptions(struct perf_meta *meta, struct bytes bytes)
 {
 	uint32_t count = bytes_u32(&bytes);
 	uint32_t attr_size = bytes_u32(&bytes);
-	int err = 0;
 
-	for (uint32_t i = 0; !err && i < count && bytes_left(&bytes); i++) {
+	for (uint32_t i = 0; i < count && bytes_left(&bytes); i++) {
 		struct perf_attr *attr = NULL;
 		uint32_t num_ids;
 		struct bytes name;
@@ -76,20 +82,26 @@ static int read_descriptions(struct perf_meta *meta, struct bytes bytes)
 		bytes_skip(&bytes, attr_size);
 		num_ids = bytes_u32(&bytes);
 		name = take_string(&bytes);
+		/* The first id leads to the attribute; without ids they are in the same order. */
 		if (num_ids)
 			attr = perf_attrs_find(&meta->attrs, bytes_u64(&bytes));
 		else if (i < meta->attrs.items.length)
 			attr = &meta->attrs.items.items[i];
-		if (num_ids > 1 && num_ids - 1 <= bytes_left(&bytes) / 8)
+		if (num_ids > 1 && num_ids - 1 > bytes_left(&bytes) / 8)
+			return 0;
+		if (num_ids > 1)
 			bytes_skip(&bytes, (size_t)(num_ids - 1) * 8);
-		else if (num_ids > 1)
-			break;
-		if (attr && name.size && !bytes.failed)
-			err = set_name(meta, attr, name);
+		if (attr && name.size && !bytes.failed) {
+			int err = set_name(meta, attr, name);
+
+			if (err)
+				return err;
+		}
 	}
-	return err;
+	return 0;
 }
 
+/* struct perf_event_header: type, misc, size; the size is that of the whole record. */
 bool perf_record_take(struct bytes *bytes, uint64_t place, struct perf_record *ret)
 {
 	uint16_t size;
@@ -104,6 +116,7 @@ bool perf_record_take(struct bytes *bytes, uint64_t place, struct perf_record *r
 	return bytes_take(bytes, size - PERF_HEADER_BYTES) != NULL;
 }
 
+/* Two kinds of records have data behind them that their size does not count. */
 void perf_record_skip_data(const struct perf_record *record, struct bytes *bytes)
 {
 	struct bytes body = record->body;
@@ -117,11 +130,14 @@ void perf_record_skip_data(const struct perf_record *record, struct bytes *bytes
 static int read_build_ids(struct perf_meta *meta, struct bytes bytes, uint64_t place)
 {
 	struct perf_record record;
-	int err = 0;
 
-	while (!err && bytes_left(&bytes) && perf_record_take(&bytes, place, &record))
-		err = perf_tasks_add_build_id(&meta->tasks, &record);
-	return err;
+	while (bytes_left(&bytes) && perf_record_take(&bytes, place, &record)) {
+		int err = perf_tasks_add_build_id(&meta->tasks, &record);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int read_feature(struct perf_meta *meta, uint64_t feature, struct bytes bytes,
@@ -140,6 +156,7 @@ static int read_feature(struct perf_meta *meta, uint64_t feature, struct bytes b
 		if (text.size < sizeof(kernel->release))
 			memcpy(kernel->release, text.data, text.size);
 		return 0;
+	/* Addresses and registers of another architecture must not be unwound. */
 	case FEATURE_ARCH:
 		text = take_string(&bytes);
 		meta->is_foreign = text.size && (text.size != strlen("x86_64") ||
@@ -149,27 +166,33 @@ static int read_feature(struct perf_meta *meta, uint64_t feature, struct bytes b
 	return 0;
 }
 
-/* Behind the records of a file, for each bit of the header: where the feature is. */
+/*
+ * Behind the records of a file, for each bit of the header: where the feature is. The sections of
+ * the features have no names: the n-th belongs to the n-th bit that is set.
+ */
 static int read_features(struct perf_meta *meta, struct perf_section records, struct bytes bits)
 {
 	struct perf_section table = {records.offset + records.size, FEATURE_BITS * 16};
-	struct bytes sections = perf_section_cut(meta->import, table);
-	int err = 0;
+	struct bytes sections = perf_section_slice(meta->import, table);
 
 	if (!records.size || table.offset < records.offset)
 		return 0;
-	for (size_t i = 0; !err && i < FEATURE_BITS; i++) {
+	for (size_t i = 0; i < FEATURE_BITS; i++) {
 		struct perf_section section;
+		int err;
 
 		if (!(bits.data[i / 8] >> i % 8 & 1))
 			continue;
 		section.offset = bytes_u64(&sections);
 		section.size = bytes_u64(&sections);
-		if (!sections.failed)
-			err = read_feature(meta, i, perf_section_cut(meta->import, section),
-					   section.offset);
+		if (sections.failed)
+			return 0;
+		err = read_feature(meta, i, perf_section_slice(meta->import, section),
+				   section.offset);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int read_meta(struct perf_meta *meta, const struct perf_record *record)
@@ -212,18 +235,18 @@ static int read_meta(struct perf_meta *meta, const struct perf_record *record)
 
 int perf_meta_read_records(struct perf_meta *meta, struct perf_section area)
 {
-	struct bytes bytes = perf_section_cut(meta->import, area);
-	int err = 0;
+	struct bytes bytes = perf_section_slice(meta->import, area);
+	struct perf_record record;
 
-	while (!err && bytes_left(&bytes)) {
-		struct perf_record record;
+	while (bytes_left(&bytes) && perf_record_take(&bytes, area.offset, &record)) {
+		int err;
 
-		if (!perf_record_take(&bytes, area.offset, &record))
-			break;
 		perf_record_skip_data(&record, &bytes);
 		err = read_meta(meta, &record);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 int perf_meta_read_header(struct perf_meta *meta, struct perf_section *ret)
@@ -233,7 +256,7 @@ int perf_meta_read_header(struct perf_meta *meta, struct perf_section *ret)
 	uint64_t attr_size;
 	const uint8_t *bits;
 	struct bytes bytes;
-	int err = 0;
+	int err;
 
 	bytes_skip(&header, PIPE_HEADER_BYTES);
 	attr_size = bytes_u64(&header);
@@ -244,31 +267,35 @@ int perf_meta_read_header(struct perf_meta *meta, struct perf_section *ret)
 	bytes_skip(&header, 16); /* names of events, of old */
 	bits = bytes_take(&header, FEATURE_BITS / 8);
 	if (!bits)
-		return fail_at(meta, 0, "the header is cut off");
+		return fail_at(meta, 0, "the header is truncated");
 	if (attr_size <= 16)
 		return fail_at(meta, PIPE_HEADER_BYTES, "expected the size of attributes");
-	bytes = perf_section_cut(meta->import, attrs);
+	bytes = perf_section_slice(meta->import, attrs);
 	/* Each is followed by where its ids are. */
-	while (!err && bytes_left(&bytes) >= attr_size) {
+	while (bytes_left(&bytes) >= attr_size) {
 		uint64_t place = attrs.offset + bytes.offset;
 		struct bytes attr =
 			bytes_of(bytes_take(&bytes, (size_t)attr_size - 16), attr_size - 16);
 		struct perf_section ids = {.offset = bytes_u64(&bytes)};
 
 		ids.size = bytes_u64(&bytes);
-		err = add_attr(meta, attr, perf_section_cut(meta->import, ids), place);
+		err = add_attr(meta, attr, perf_section_slice(meta->import, ids), place);
+		if (err)
+			return err;
 	}
-	return err ? err : read_features(meta, *ret, bytes_of(bits, FEATURE_BITS / 8));
+	return read_features(meta, *ret, bytes_of(bits, FEATURE_BITS / 8));
 }
 
+/*
+ * Events without samples get no metric. Reading stops when all have been met, which is mostly soon.
+ */
 int perf_meta_order_metrics(struct perf_meta *meta, struct perf_section area)
 {
 	struct perf_attrs *attrs = &meta->attrs;
-	struct bytes bytes = perf_section_cut(meta->import, area);
+	struct bytes bytes = perf_section_slice(meta->import, area);
 	bool is_met[MAX_ORDERED_ATTRS] = {false};
 	size_t num_missing = attrs->items.length;
 	struct perf_record record;
-	int err = 0;
 
 	if (num_missing < 2 || num_missing > MAX_ORDERED_ATTRS)
 		return 0;
@@ -282,12 +309,15 @@ int perf_meta_order_metrics(struct perf_meta *meta, struct perf_section area)
 		is_met[attr - attrs->items.items] = true;
 		num_missing--;
 	}
-	for (size_t i = 0; !err && i < attrs->items.length; i++) {
+	for (size_t i = 0; i < attrs->items.length; i++) {
 		uint32_t metric;
+		int err;
 
-		if (is_met[i])
-			err = perf_attr_add_metric(&attrs->items.items[i], meta->import->profile,
-						   &metric);
+		if (!is_met[i])
+			continue;
+		err = perf_attr_add_metric(&attrs->items.items[i], meta->import->profile, &metric);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }

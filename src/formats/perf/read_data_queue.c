@@ -1,7 +1,16 @@
 /*
- * Every CPU writes its records in order of time, and perf takes them CPU by CPU. After each round
- * over all CPUs it writes PERF_FINISHED_ROUND: whatever comes later is younger than what the round
- * before had. So a record waits for two rounds at most.
+ * Records into order of time.
+ *
+ * Every CPU has a ring buffer of its own, whose records are in order, and perf copies out what is
+ * in them CPU by CPU. After each round over all CPUs it writes PERF_FINISHED_ROUND: whatever comes
+ * later is younger than what the round before had, because that was in the buffers when this round
+ * began. So a record waits for two rounds at most.
+ *
+ *	round 1: cpu0 {1 5} cpu1 {2 9}      finished: nothing may go yet
+ *	round 2: cpu0 {6 12} cpu1 {10 11}   finished: all up to 9, the latest of round 1
+ *
+ * What is queued is sorted when a round ends. A record that comes out of compressed data refers to
+ * the chunk that it lies in, which is freed with the last such record.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,12 +25,14 @@ void perf_chunk_free(struct perf_chunk *chunk)
 	free(chunk);
 }
 
+/* The record has left the queue; its chunk goes when it was the last one in it. */
 static void let_go(struct perf_queue *queue, const struct perf_queued *item)
 {
 	if (!item->chunk || --item->chunk->num_queued)
 		return;
 	queue->chunk_bytes -= item->chunk->size;
-	perf_chunk_free(item->chunk);
+	if (!item->chunk->is_being_read)
+		perf_chunk_free(item->chunk);
 }
 
 void perf_queue_release(struct perf_queue *queue)
@@ -68,6 +79,7 @@ int perf_queue_flush(struct perf_queue *queue, uint64_t limit_ns, size_t max_ite
 	if (!queue->items.length)
 		return 0;
 	qsort(items, queue->items.length, sizeof(*items), compare);
+	/* Those before an error have been delivered and leave the queue as well. */
 	while (!err && num_done < num_due && items[num_done].time_ns <= limit_ns)
 		err = deliver(context, &items[num_done++]);
 	for (size_t i = 0; i < num_done; i++)

@@ -1,3 +1,9 @@
+/*
+ * One sample taken apart. It has no tags: the bits of sample_type say which parts there are, their
+ * order is fixed (read_data_bits.h), and the length of some stands in the part itself. What is of
+ * no use is skipped to get to what follows it; parts that are not known here come after all that
+ * is read.
+ */
 #include "formats/perf/read_data_bits.h"
 #include "formats/perf_data.h"
 
@@ -108,7 +114,7 @@ static bool read_chain(struct bytes *body, struct perf_sample *sample)
 	return skip_items(body, length, 8);
 }
 
-/* The weight of a sample that does not tell: as perf takes it, a frequency, too. */
+/* The weight of a sample without one. perf uses this field even where it is a frequency. */
 static uint64_t get_usual_period(const struct perf_attr *attr)
 {
 	return attr->sample_period ? attr->sample_period : 1;

@@ -1,3 +1,15 @@
+/*
+ * A sample of perf.data as a stack of the profile.
+ *
+ * The kernel walked what it could: its own stack, and the user stack by frame pointers. That is the
+ * chain, addresses with marks between them that say whose code follows. With `--call-graph dwarf`
+ * the chain ends where user code begins, and beside it are the user's registers and a copy of the
+ * top of the user stack, which import->walk() turns into addresses. Levels are collected innermost
+ * first, each with the kind of its code, and then become locations from the outermost in.
+ *
+ * Addresses are return addresses, but for the innermost of each kind, where the CPU was or where
+ * the kernel was entered; a return address is made 1 less, so that it lies in the call.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -72,24 +84,26 @@ static int add_level(struct perf_stacks *stacks, enum perf_level_kind kind, uint
 static int add_chain(struct perf_stacks *stacks, struct bytes chain, enum perf_level_kind kind)
 {
 	bool is_exact = true;
-	int err = 0;
 
-	while (!err && bytes_left(&chain)) {
+	while (bytes_left(&chain)) {
 		uint64_t pc = bytes_u64(&chain);
 
 		if (pc < CONTEXT_MIN) {
-			err = add_level(stacks, kind, pc, is_exact);
+			int err = add_level(stacks, kind, pc, is_exact);
+
+			if (err)
+				return err;
 			is_exact = false;
 			continue;
 		}
 		kind = get_context(pc, kind);
 		is_exact = true;
 		if (pc == CONTEXT_USER_DEFERRED) {
-			stacks->import->counts.truncated_stacks++;
-			break;
+			stacks->is_truncated = true;
+			return 0;
 		}
 	}
-	return err;
+	return 0;
 }
 
 static int walk(struct perf_stacks *stacks, const struct perf_image *image,
@@ -97,7 +111,7 @@ static int walk(struct perf_stacks *stacks, const struct perf_image *image,
 {
 	struct import *import = stacks->import;
 	size_t count = 1;
-	int err = 0;
+	int is_complete = 0;
 
 	if (!stacks->pcs)
 		stacks->pcs = calloc(MAX_WALKED, sizeof(*stacks->pcs));
@@ -107,22 +121,26 @@ static int walk(struct perf_stacks *stacks, const struct perf_image *image,
 	stack->num_mappings = image->mappings.length;
 	stacks->pcs[0] = stack->registers.pc | IMPORT_PC_EXACT;
 	if (import->walk)
-		err = import->walk(import->context, stack, stacks->pcs, MAX_WALKED, &count);
-	if (err < 0)
-		return err;
-	import->counts.truncated_stacks += !err;
-	stacks->num_complete += err;
-	err = 0;
-	for (size_t i = 0; !err && i < count; i++) {
+		is_complete = import->walk(import->context, stack, stacks->pcs, MAX_WALKED, &count);
+	if (is_complete < 0)
+		return is_complete;
+	stacks->is_truncated |= !is_complete;
+	stacks->num_complete += is_complete;
+	for (size_t i = 0; i < count; i++) {
 		uint64_t pc = stacks->pcs[i];
+		int err = add_level(stacks, PERF_LEVEL_USER, pc & ~IMPORT_PC_EXACT,
+				    pc & IMPORT_PC_EXACT);
 
-		err = add_level(stacks, PERF_LEVEL_USER, pc & ~IMPORT_PC_EXACT,
-				pc & IMPORT_PC_EXACT);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
-/* Code of other machines is one level, whatever its depth. */
+/*
+ * Code of other machines, a guest or the hypervisor, has no names here. It is one level, whatever
+ * its depth.
+ */
 static int add_foreign_location(struct profile *profile, enum perf_level_kind kind, uint32_t *ret)
 {
 	const char *name = kind == PERF_LEVEL_HYPERVISOR     ? "[hypervisor]"
@@ -131,8 +149,10 @@ static int add_foreign_location(struct profile *profile, enum perf_level_kind ki
 	struct frame frame = {.kind = kind == PERF_LEVEL_GUEST ? FRAME_USER : FRAME_KERNEL};
 	int err = profile_add_string(profile, name, &frame.name);
 
+	if (err)
+		return err;
 	frame.full_name = frame.module = frame.name;
-	return err ? err : profile_add_frame_location(profile, &frame, ret);
+	return profile_add_frame_location(profile, &frame, ret);
 }
 
 static int add_location(struct perf_stacks *stacks, const struct perf_image *image,
@@ -154,39 +174,46 @@ static int add_location(struct perf_stacks *stacks, const struct perf_image *ima
 				    level->pc - mapping->start + mapping->file_offset, ret);
 }
 
-static int place(struct perf_stacks *stacks, const struct perf_image *image, uint32_t *ret)
+int perf_stacks_add(struct perf_stacks *stacks, const struct perf_image *image,
+		    const struct perf_sample *sample, unsigned int cpu_mode, uint32_t *ret)
 {
+	enum perf_level_kind kind = get_kind(cpu_mode);
+	struct import_stack copied = sample->stack;
 	uint32_t stack = STACK_EMPTY;
 	int err = 0;
 
-	for (size_t i = stacks->levels.length; !err && i-- > 0;) {
+	stacks->levels.length = 0;
+	stacks->is_truncated = false;
+	if (sample->has_chain)
+		err = add_chain(stacks, sample->chain, kind);
+	else if (sample->ip && (kind != PERF_LEVEL_USER || !sample->has_stack))
+		err = add_level(stacks, kind, sample->ip, true);
+	if (err)
+		return err;
+	if (sample->has_stack) {
+		err = walk(stacks, image, &copied);
+		if (err)
+			return err;
+	}
+	stacks->import->counts.truncated_stacks += stacks->is_truncated;
+	if (stacks->is_truncated && stacks->levels.length) {
+		err = profile_add_truncated_frame(stacks->import->profile, stack, &stack);
+		if (err)
+			return err;
+	}
+	for (size_t i = stacks->levels.length; i-- > 0;) {
 		const struct perf_level *level = &stacks->levels.items[i];
 		uint32_t location;
 
 		if (level->kind > PERF_LEVEL_KERNEL && i && level[-1].kind == level->kind)
 			continue;
 		err = add_location(stacks, image, level, &location);
-		if (!err)
-			err = profile_add_stack(stacks->import->profile, stack, location, &stack);
+		if (err)
+			return err;
+		err = profile_add_stack(stacks->import->profile, stack, location, &stack);
+		if (err)
+			return err;
 	}
-	if (!err)
-		*ret = stack;
-	return err;
-}
-
-int perf_stacks_add(struct perf_stacks *stacks, const struct perf_image *image,
-		    const struct perf_sample *sample, unsigned int cpu_mode, uint32_t *ret)
-{
-	enum perf_level_kind kind = get_kind(cpu_mode);
-	struct import_stack stack = sample->stack;
-	int err = 0;
-
-	stacks->levels.length = 0;
-	if (sample->has_chain)
-		err = add_chain(stacks, sample->chain, kind);
-	else if (sample->ip && (kind != PERF_LEVEL_USER || !sample->has_stack))
-		err = add_level(stacks, kind, sample->ip, true);
-	if (!err && sample->has_stack)
-		err = walk(stacks, image, &stack);
-	return err ? err : place(stacks, image, ret);
+	*ret = stack;
+	return 0;
 }

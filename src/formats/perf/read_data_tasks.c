@@ -1,6 +1,14 @@
 /*
- * Processes as the records show them, each at the time of its record. An exec gives a process a
- * new image under the same number: the profile's process is left behind with its samples.
+ * Processes as the records show them, each at the time of its record.
+ *
+ * A task is a thread of the kernel, by tid; an image is the program that a process runs, by pid. An
+ * exec gives a process a new image under the same number: its mappings go, and the profile's
+ * process is left behind with the samples that it has; the next sample makes another. A fork copies
+ * the mappings of the parent; an image without living tasks needs none any more, which is what
+ * bounds the memory on a machine that forks all day.
+ *
+ * Modules are files by path and build ID. The build ID comes with the mapping, where the kernel
+ * reported it (5.12 and later, with --buildid-mmap), or from the list at the end of the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -44,6 +52,7 @@ static uint32_t find_listed(const struct perf_tasks *tasks, uint32_t path)
 	return perf_build_ids_find(&tasks->build_ids, &(struct perf_module){.path = path});
 }
 
+/* A build ID of zeros stands for none. */
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -60,6 +69,7 @@ static void set_build_id(uint8_t *id, uint8_t *id_size, const void *from, size_t
 	*id_size = (uint8_t)size;
 }
 
+/* A file that was deleted meanwhile is looked for under its name all the same. */
 static int add_path(struct perf_tasks *tasks, const char *path, uint32_t *ret)
 {
 	size_t length = strlen(path);
@@ -104,7 +114,7 @@ int perf_tasks_add_build_id(struct perf_tasks *tasks, const struct perf_record *
 	return perf_build_ids_intern(&tasks->build_ids, &listed, &item);
 }
 
-/* The profile's module of a file; wanted has its build ID, where the record did. */
+/* The profile's module of a file. `wanted` has its build ID, where the record did. */
 static int add_module(struct perf_tasks *tasks, struct perf_module *wanted)
 {
 	struct module module = {.path = wanted->path};
@@ -179,23 +189,13 @@ static int get_task(struct perf_tasks *tasks, uint32_t pid, uint32_t tid, struct
 	return 0;
 }
 
-static int set_comm(struct perf_tasks *tasks, struct perf_task *task, uint32_t comm)
-{
-	const struct perf_image *image = &tasks->images.items[task->image];
-
-	task->comm = comm;
-	task->thread = PERF_NONE;
-	if (image->process != PERF_NONE && task->tid == image->pid)
-		profile_set_process_comm(tasks->import->profile, image->process, comm);
-	return 0;
-}
-
 int perf_tasks_on_comm(struct perf_tasks *tasks, const struct perf_record *record)
 {
 	struct bytes body = record->body;
 	uint32_t pid = bytes_u32(&body);
 	uint32_t tid = bytes_u32(&body);
 	const char *name = bytes_string(&body);
+	struct perf_image *image;
 	struct perf_task *task;
 	uint32_t comm;
 	int err;
@@ -203,18 +203,23 @@ int perf_tasks_on_comm(struct perf_tasks *tasks, const struct perf_record *recor
 	if (!name)
 		return -EBADMSG;
 	err = get_task(tasks, pid, tid, &task);
-	if (!err)
-		err = profile_add_frame_name(tasks->import->profile, name,
-					     strnlen(name, COMM_BYTES_MAX), &comm);
 	if (err)
 		return err;
+	err = profile_add_frame_name(tasks->import->profile, name, strnlen(name, COMM_BYTES_MAX),
+				     &comm);
+	if (err)
+		return err;
+	image = &tasks->images.items[task->image];
 	if (record->misc & PERF_MISC_COMM_EXEC) {
-		struct perf_image *image = &tasks->images.items[task->image];
-
 		clear_mappings(tasks, image);
 		image->process = PERF_NONE;
 	}
-	return set_comm(tasks, task, comm);
+	/* A thread of the profile has one name: under a new one there will be a new thread. */
+	task->comm = comm;
+	task->thread = PERF_NONE;
+	if (image->process != PERF_NONE && task->tid == image->pid)
+		profile_set_process_comm(tasks->import->profile, image->process, comm);
+	return 0;
 }
 
 /* The child has its parent's mappings, as long as there is room for that. */
@@ -229,10 +234,10 @@ static int inherit(struct perf_tasks *tasks, uint32_t child, uint32_t parent)
 	if (!count)
 		return 0;
 	if (tasks->num_mappings + count > tasks->max_mappings) {
-		if (!tasks->has_told_mappings)
+		if (!tasks->has_emitted_mappings)
 			import_warn(tasks->import, "more mappings than fit into memory: code of "
 						   "some processes stays unknown");
-		tasks->has_told_mappings = true;
+		tasks->has_emitted_mappings = true;
 		return 0;
 	}
 	if (array_reserve(&to->mappings, count))
@@ -308,7 +313,7 @@ static int find_process(struct perf_tasks *tasks, struct perf_image *image)
 	return profile_add_process(tasks->import->profile, image->pid, comm, &image->process);
 }
 
-/* Of which no record told: as perf calls it. */
+/* The name of a task that no record names: as perf calls it. */
 static int add_usual_comm(struct perf_tasks *tasks, uint32_t tid, uint32_t *ret)
 {
 	char name[16];
@@ -327,22 +332,28 @@ int perf_tasks_find(struct perf_tasks *tasks, uint32_t pid, uint32_t tid, uint32
 
 	if (err)
 		return err;
-	if (task->comm == STRING_NONE)
+	if (task->comm == STRING_NONE) {
 		err = add_usual_comm(tasks, tid, &task->comm);
+		if (err)
+			return err;
+	}
 	image = &tasks->images.items[task->image];
-	if (!err && (task->thread == PERF_NONE || image->process == PERF_NONE ||
-		     profile_get_thread(profile, task->thread)->process != image->process)) {
+	if (task->thread == PERF_NONE || image->process == PERF_NONE ||
+	    profile_get_thread(profile, task->thread)->process != image->process) {
 		struct thread thread = {
 			.tid = tid, .comm = task->comm, .source = tasks->import->source};
 
 		err = find_process(tasks, image);
+		if (err)
+			return err;
 		thread.process = image->process;
-		if (!err)
-			err = profile_add_thread(profile, &thread, &task->thread);
+		err = profile_add_thread(profile, &thread, &task->thread);
+		if (err)
+			return err;
 	}
 	*ret_thread = task->thread;
 	*ret_image = image;
-	return err;
+	return 0;
 }
 
 /* ---- mappings ---- */
@@ -362,7 +373,9 @@ const struct import_mapping *perf_image_find_mapping(const struct perf_image *im
 	return &image->mappings.items[i];
 }
 
-static struct import_mapping cut(const struct import_mapping *mapping, uint64_t start, uint64_t end)
+/* A part of a mapping. */
+static struct import_mapping slice(const struct import_mapping *mapping, uint64_t start,
+				   uint64_t end)
 {
 	struct import_mapping part = *mapping;
 
@@ -372,17 +385,25 @@ static struct import_mapping cut(const struct import_mapping *mapping, uint64_t 
 	return part;
 }
 
-/* What it overlaps is not mapped any more: nobody reports what is unmapped. */
+/*
+ * Insert a mapping. What it overlaps is not mapped any more, for nobody reports what is unmapped:
+ * the first and the last of these may keep a part before and behind it.
+ *
+ *	before  |--a--|  |--b--|  |--c--|
+ *	new          |---------------|
+ *	after   |-a--|------new------|-c|
+ */
 static int map(struct perf_tasks *tasks, struct perf_image *image,
 	       const struct import_mapping *mapping)
 {
 	size_t first = find_ending_after(image, mapping->start);
 	size_t length = image->mappings.length;
 	size_t next = first; /* behind the new mapping */
-	struct import_mapping pieces[3];
-	size_t num_pieces = 0;
+	struct import_mapping slices[3];
+	size_t num_chunks = 0;
 	struct import_mapping *items;
 
+	/* Left out without a word: what it would have shown is code that nobody knows. */
 	if (length + 2 > MAX_MAPPINGS || tasks->num_mappings + 2 > tasks->max_mappings)
 		return 0;
 	if (array_reserve(&image->mappings, length + 2))
@@ -391,13 +412,13 @@ static int map(struct perf_tasks *tasks, struct perf_image *image,
 	while (next < length && items[next].start < mapping->end)
 		next++;
 	if (next > first && items[first].start < mapping->start)
-		pieces[num_pieces++] = cut(&items[first], items[first].start, mapping->start);
-	pieces[num_pieces++] = *mapping;
+		slices[num_chunks++] = slice(&items[first], items[first].start, mapping->start);
+	slices[num_chunks++] = *mapping;
 	if (next > first && items[next - 1].end > mapping->end)
-		pieces[num_pieces++] = cut(&items[next - 1], mapping->end, items[next - 1].end);
-	memmove(items + first + num_pieces, items + next, (length - next) * sizeof(*items));
-	memcpy(items + first, pieces, num_pieces * sizeof(*items));
-	image->mappings.length = length - (next - first) + num_pieces;
+		slices[num_chunks++] = slice(&items[next - 1], mapping->end, items[next - 1].end);
+	memmove(items + first + num_chunks, items + next, (length - next) * sizeof(*items));
+	memcpy(items + first, slices, num_chunks * sizeof(*items));
+	image->mappings.length = length - (next - first) + num_chunks;
 	tasks->num_mappings += image->mappings.length;
 	tasks->num_mappings -= length;
 	return 0;
@@ -414,7 +435,10 @@ static bool is_memory(const char *path)
 	       string_starts_with(path, "/memfd:");
 }
 
-/* A mapping of the kernel itself. Of a kernel module it does not matter: kallsyms knows it. */
+/*
+ * A mapping of the kernel itself. Of a kernel module it does not matter: kallsyms knows it. The
+ * first mapping of the kernel has its text's address as its file offset.
+ */
 static void note_kernel(struct perf_tasks *tasks, const char *path, uint64_t text,
 			const struct perf_module *module)
 {
@@ -435,14 +459,19 @@ static int map_file(struct perf_tasks *tasks, uint32_t pid, const char *path,
 	uint32_t image;
 	int err = get_image(tasks, pid, &image);
 
+	if (err)
+		return err;
 	mapping->module = IMPORT_NO_MODULE;
-	if (!err && !is_memory(path)) {
+	if (!is_memory(path)) {
 		err = add_path(tasks, path, &module->path);
-		if (!err)
-			err = add_module(tasks, module);
+		if (err)
+			return err;
+		err = add_module(tasks, module);
+		if (err)
+			return err;
 		mapping->module = module->module;
 	}
-	return err ? err : map(tasks, &tasks->images.items[image], mapping);
+	return map(tasks, &tasks->images.items[image], mapping);
 }
 
 int perf_tasks_on_mmap(struct perf_tasks *tasks, const struct perf_record *record)
@@ -464,6 +493,7 @@ int perf_tasks_on_mmap(struct perf_tasks *tasks, const struct perf_record *recor
 		bytes_skip(&body, 8); /* protection and flags */
 	}
 	path = bytes_string(&body);
+	/* The second number of the record is the mapping's length. */
 	if (!path || __builtin_add_overflow(mapping.start, mapping.end, &mapping.end))
 		return -EBADMSG;
 	if (identity && (record->misc & PERF_MISC_BUILD_ID))

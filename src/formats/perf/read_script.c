@@ -11,8 +11,14 @@
  *
  * A sample that no blank line ends is left out, there and here: what follows may be missing.
  *
- * Stack lines repeat: what they say, but for the address, is the key to their locations. The input
- * is let go of as it is read.
+ * What a line is cannot be seen from the line alone. Names of threads may have blanks, brackets and
+ * numbers in them, and `-F` selects which fields are printed. An indented line after a header is
+ * a frame if it looks like one and not like a header even more (is_header_of_words); any other line
+ * must be a header, and the header's ids are looked for word by word until the rest of the line
+ * makes sense behind them (parse_header).
+ *
+ * Lines repeat: what a stack line says, but for the address, is the key to its locations, and the
+ * beginning of a header the key to its thread. Input that has been read is released as it goes.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,8 +26,8 @@
 #include "base/array.h"
 #include "formats/format.h"
 #include "formats/perf/frame.h"
-#include "formats/piece.h"
 #include "formats/reader.h"
+#include "formats/slice.h"
 
 #define ADVANCE_BYTES   (1u << 20)
 #define DETECTION_LINES 1000
@@ -53,16 +59,16 @@ struct perf_script_reader {
 };
 
 struct header {
-	struct piece owner; /* comm and ids */
-	struct piece comm;
-	struct piece pid; /* empty when only the tid is there */
-	struct piece tid;
-	struct piece event; /* may be empty */
+	struct slice owner; /* comm and ids */
+	struct slice comm;
+	struct slice pid; /* empty when only the tid is there */
+	struct slice tid;
+	struct slice event; /* may be empty */
 	bool has_period;
 	bool has_time;
-	struct piece time; /* "75695.008865:" */
+	struct slice time; /* "75695.008865:" */
 	uint64_t period;
-	struct piece rest; /* after the event */
+	struct slice rest; /* after the event */
 };
 
 static bool is_digit(char c)
@@ -70,35 +76,35 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Take the next word off a piece; an empty one at its end. */
-static struct piece take_word(struct piece *piece)
+/* Take the next word off a slice; an empty one at its end. */
+static struct slice take_word(struct slice *slice)
 {
-	struct piece word = *piece = piece_trim(*piece);
+	struct slice word = *slice = slice_trim(*slice);
 
-	for (word.length = 0; word.length < piece->length; word.length++)
+	for (word.length = 0; word.length < slice->length; word.length++)
 		if (is_blank_char(word.start[word.length]))
 			break;
-	piece->start += word.length;
-	piece->length -= word.length;
+	slice->start += word.length;
+	slice->length -= word.length;
 	return word;
 }
 
-static size_t count_digits(struct piece piece)
+static size_t count_digits(struct slice slice)
 {
 	size_t count = 0;
 
-	while (count < piece.length && is_digit(piece.start[count]))
+	while (count < slice.length && is_digit(slice.start[count]))
 		count++;
 	return count;
 }
 
 /* "812" or "812/815". */
-static bool parse_ids(struct piece word, struct header *header)
+static bool parse_ids(struct slice word, struct header *header)
 {
 	size_t digits = count_digits(word);
-	struct piece tid = {word.start + digits + 1, word.length - digits - 1};
+	struct slice tid = {word.start + digits + 1, word.length - digits - 1};
 
-	header->pid = (struct piece){word.start, 0};
+	header->pid = (struct slice){word.start, 0};
 	header->tid = word;
 	if (!digits || digits == word.length)
 		return digits;
@@ -107,10 +113,10 @@ static bool parse_ids(struct piece word, struct header *header)
 	return word.start[digits] == '/' && tid.length && count_digits(tid) == tid.length;
 }
 
-static bool is_time(struct piece word)
+static bool is_time(struct slice word)
 {
 	size_t digits = count_digits(word);
-	struct piece rest = {word.start + digits + 1, word.length - digits - 1};
+	struct slice rest = {word.start + digits + 1, word.length - digits - 1};
 
 	if (!digits || digits == word.length || word.start[word.length - 1] != ':')
 		return false;
@@ -119,7 +125,7 @@ static bool is_time(struct piece word)
 }
 
 /* Seconds, and digits of their fraction. False when it is beyond 64 bits of nanoseconds. */
-static bool parse_time(struct piece word, uint64_t *ret_ns)
+static bool parse_time(struct slice word, uint64_t *ret_ns)
 {
 	uint64_t time_ns = 0;
 	uint64_t digit_ns = 1000000000;
@@ -137,14 +143,14 @@ static bool parse_time(struct piece word, uint64_t *ret_ns)
 }
 
 /* What follows the ids: [003] flags 75695.008865: 250000 cycles:u: and text that is the event's. */
-static bool parse_event(struct piece rest, struct header *header)
+static bool parse_event(struct slice rest, struct header *header)
 {
 	int others = 0;
 
 	header->has_period = header->has_time = false;
-	header->event = (struct piece){rest.start, 0};
+	header->event = (struct slice){rest.start, 0};
 	for (;;) {
-		struct piece word = take_word(&rest);
+		struct slice word = take_word(&rest);
 
 		if (!word.length || header->event.length)
 			return false;
@@ -161,8 +167,8 @@ static bool parse_event(struct piece rest, struct header *header)
 			header->has_period = true;
 		} else if (word.length > 1 && word.start[word.length - 1] == ':' &&
 			   word.start[0] != '[') {
-			header->event = (struct piece){word.start, word.length - 1};
-			header->rest = piece_trim(rest);
+			header->event = (struct slice){word.start, word.length - 1};
+			header->rest = slice_trim(rest);
 			return true;
 		} else if (header->has_period || is_digit(word.start[0]) || ++others > 2) {
 			return false;
@@ -171,12 +177,12 @@ static bool parse_event(struct piece rest, struct header *header)
 }
 
 /* Without comm: both ids, and all that the event needs. */
-static bool parse_nameless(struct piece line, struct header *ret)
+static bool parse_anonymous(struct slice line, struct header *ret)
 {
-	struct piece rest = piece_trim(line);
-	struct piece word = take_word(&rest);
+	struct slice rest = slice_trim(line);
+	struct slice word = take_word(&rest);
 
-	ret->comm = (struct piece){word.start, 0};
+	ret->comm = (struct slice){word.start, 0};
 	ret->owner = word;
 	return parse_ids(word, ret) && ret->pid.length && parse_event(rest, ret) && ret->has_time;
 }
@@ -185,11 +191,11 @@ static bool parse_nameless(struct piece line, struct header *ret)
  * A name may hold blanks and numbers: the ids are the first after which the rest makes sense, or
  * else the first that look like ids. A blank follows them even where nothing else is printed.
  */
-static bool parse_header(struct piece line, struct header *ret)
+static bool parse_header(struct slice line, struct header *ret)
 {
-	struct piece rest = piece_trim(line);
+	struct slice rest = slice_trim(line);
 	const char *start = rest.start;
-	struct piece word = take_word(&rest);
+	struct slice word = take_word(&rest);
 	struct header found = {0};
 	bool ends_with_blank = line.length && is_blank_char(line.start[line.length - 1]);
 	bool is_found = false;
@@ -199,8 +205,8 @@ static bool parse_header(struct piece line, struct header *ret)
 		word = take_word(&rest);
 		if (!parse_ids(word, ret) || (!rest.length && !ends_with_blank))
 			continue;
-		ret->comm = (struct piece){start, (size_t)(comm_end - start)};
-		ret->owner = (struct piece){start, (size_t)(word.start + word.length - start)};
+		ret->comm = (struct slice){start, (size_t)(comm_end - start)};
+		ret->owner = (struct slice){start, (size_t)(word.start + word.length - start)};
 		if (parse_event(rest, ret))
 			return true;
 		if (!is_found)
@@ -211,11 +217,11 @@ static bool parse_header(struct piece line, struct header *ret)
 	ret->event.length = 0;
 	ret->has_period = false;
 	ret->rest.length = 0;
-	return is_found || parse_nameless(line, ret);
+	return is_found || parse_anonymous(line, ret);
 }
 
 /* A comm may look like an address: "  cc1 10730/10730 [000] 39209.1: sched:sched_switch: ...". */
-static bool is_header_of_words(struct piece line)
+static bool is_header_of_words(struct slice line)
 {
 	struct header header = {0};
 
@@ -229,7 +235,7 @@ static bool is_header_of_words(struct piece line)
  * The number of a text: *ret points at it, until the next call; *ret_is_new says that the text has
  * none yet and the caller gives it one.
  */
-static int numbers_find(struct numbers *numbers, struct piece text, uint32_t **ret,
+static int numbers_find(struct numbers *numbers, struct slice text, uint32_t **ret,
 			bool *ret_is_new)
 {
 	uint32_t id;
@@ -245,40 +251,43 @@ static int numbers_find(struct numbers *numbers, struct piece text, uint32_t **r
 	return 0;
 }
 
-static int add_string(struct perf_script_reader *reader, struct piece piece, uint32_t *ret)
+static int add_string(struct perf_script_reader *reader, struct slice slice, uint32_t *ret)
 {
-	return string_table_add(profile_get_strings(reader->import->profile), piece.start,
-				piece.length, ret);
+	return string_table_add(profile_get_strings(reader->import->profile), slice.start,
+				slice.length, ret);
 }
 
 /* stackcollapse-perf.pl writes the blanks of a name as `_`, and so does everybody after it. */
-static int add_comm(struct perf_script_reader *reader, struct piece piece, uint32_t *ret)
+static int add_comm(struct perf_script_reader *reader, struct slice slice, uint32_t *ret)
 {
 	char comm[256];
 
-	if (piece.length > sizeof(comm))
-		piece.length = sizeof(comm);
-	memcpy(comm, piece.start, piece.length);
-	for (size_t i = 0; i < piece.length; i++)
+	if (slice.length > sizeof(comm))
+		slice.length = sizeof(comm);
+	memcpy(comm, slice.start, slice.length);
+	for (size_t i = 0; i < slice.length; i++)
 		if (is_blank_char(comm[i]))
 			comm[i] = '_';
-	return add_string(reader, (struct piece){comm, piece.length}, ret);
+	return add_string(reader, (struct slice){comm, slice.length}, ret);
 }
 
 static int find_process(struct perf_script_reader *reader, const struct header *header,
 			uint32_t pid, uint32_t comm, uint32_t *ret)
 {
-	struct piece key = header->pid.length ? header->pid : header->comm;
-	struct profile *profile = reader->import->profile;
+	struct slice key = header->pid.length ? header->pid : header->comm;
 	uint32_t *process;
 	bool is_new;
 	int err = numbers_find(&reader->processes, key, &process, &is_new);
 
-	if (!err && is_new)
-		err = profile_add_process(profile, pid, comm, process);
-	if (!err)
-		*ret = *process;
-	return err;
+	if (err)
+		return err;
+	if (is_new) {
+		err = profile_add_process(reader->import->profile, pid, comm, process);
+		if (err)
+			return err;
+	}
+	*ret = *process;
+	return 0;
 }
 
 static int find_thread(struct perf_script_reader *reader, const struct header *header)
@@ -301,33 +310,35 @@ static int find_thread(struct perf_script_reader *reader, const struct header *h
 			tid = 0;
 		thread.tid = (uint32_t)tid;
 		err = add_comm(reader, header->comm, &thread.comm);
-		if (!err)
-			err = find_process(reader, header, (uint32_t)pid, thread.comm,
-					   &thread.process);
+		if (err)
+			return err;
+		err = find_process(reader, header, (uint32_t)pid, thread.comm, &thread.process);
 		if (err)
 			return err;
 		if (pid && pid == tid)
 			profile_set_process_comm(profile, thread.process, thread.comm);
 		err = profile_add_thread(profile, &thread, known);
+		if (err)
+			return err;
 	}
 	reader->thread = *known;
-	return err;
+	return 0;
 }
 
 /* The periods of the clocks are nanoseconds. */
-static bool is_clock(struct piece event)
+static bool is_clock(struct slice event)
 {
 	const char *colon = memchr(event.start, ':', event.length);
 
 	if (colon)
 		event.length = (size_t)(colon - event.start);
-	return piece_equals(event, "cpu-clock") || piece_equals(event, "task-clock");
+	return slice_equals(event, "cpu-clock") || slice_equals(event, "task-clock");
 }
 
 static int find_metric(struct perf_script_reader *reader, const struct header *header)
 {
 	struct profile *profile = reader->import->profile;
-	struct piece event = header->event;
+	struct slice event = header->event;
 	bool is_time = header->has_period && is_clock(event);
 	uint32_t *known;
 	uint32_t name;
@@ -335,17 +346,21 @@ static int find_metric(struct perf_script_reader *reader, const struct header *h
 	int err;
 
 	if (!event.length)
-		event = (struct piece){"samples", strlen("samples")};
+		event = (struct slice){"samples", strlen("samples")};
 	err = numbers_find(&reader->metrics, event, &known, &is_new);
-	if (!err && is_new) {
+	if (err)
+		return err;
+	if (is_new) {
 		err = add_string(reader, event, &name);
-		if (!err)
-			err = profile_add_metric(profile, profile_get_string(profile, name),
-						 is_time ? "nanoseconds" : "count", known);
+		if (err)
+			return err;
+		err = profile_add_metric(profile, profile_get_string(profile, name),
+					 is_time ? "nanoseconds" : "count", known);
+		if (err)
+			return err;
 	}
-	if (!err)
-		reader->metric = *known;
-	return err;
+	reader->metric = *known;
+	return 0;
 }
 
 /* ---- samples ---- */
@@ -359,29 +374,31 @@ static int finish_sample(struct perf_script_reader *reader)
 {
 	struct import *import = reader->import;
 	uint32_t stack = STACK_EMPTY;
-	int err = 0;
+	int err;
 
 	if (!reader->is_open)
 		return 0;
 	reader->is_open = false;
-	while (!err && reader->stack.length) {
+	while (reader->stack.length) {
 		struct perf_levels levels = reader->stack.items[--reader->stack.length];
 
-		for (uint32_t i = 0; !err && i < levels.count; i++)
+		for (uint32_t i = 0; i < levels.count; i++) {
 			err = profile_add_stack(import->profile, stack,
 						reader->frames.locations.items[levels.first + i],
 						&stack);
+			if (err)
+				return err;
+		}
 	}
-	if (!err)
-		err = reader_add_sample(import, get_offset(reader), reader->thread, stack,
-					reader->metric, reader->weight);
-	if (!err && reader->has_time)
-		err = profile_add_moment(import->profile, reader->thread, stack, reader->metric,
-					 reader->weight, reader->time_ns);
-	return err;
+	err = reader_add_sample(import, get_offset(reader), reader->thread, stack, reader->metric,
+				reader->weight);
+	if (err || !reader->has_time)
+		return err;
+	return profile_add_timestamp(import->profile, reader->thread, stack, reader->metric,
+				     reader->weight, reader->time_ns);
 }
 
-static int add_frame(struct perf_script_reader *reader, struct piece line, bool *ret_is_frame)
+static int add_frame(struct perf_script_reader *reader, struct slice line, bool *ret_is_frame)
 {
 	struct perf_levels levels;
 	struct perf_levels *added;
@@ -389,10 +406,10 @@ static int add_frame(struct perf_script_reader *reader, struct piece line, bool 
 				   &levels);
 
 	*ret_is_frame = err != -EINVAL;
-	if (err)
-		return err == -EINVAL ? 0 : err;
-	if (!levels.count)
+	if (err == -EINVAL)
 		return 0;
+	if (err || !levels.count)
+		return err;
 	added = array_add(&reader->stack);
 	if (!added)
 		return -ENOMEM;
@@ -401,7 +418,7 @@ static int add_frame(struct perf_script_reader *reader, struct piece line, bool 
 }
 
 /* Side-band records, which perf script prints on request, are no samples. */
-static bool is_side_band(struct perf_script_reader *reader, struct piece line)
+static bool is_side_band(struct perf_script_reader *reader, struct slice line)
 {
 	const char *lost = memmem(line.start, line.length, "PERF_RECORD_LOST", 16);
 	uint64_t count;
@@ -420,7 +437,7 @@ static bool is_side_band(struct perf_script_reader *reader, struct piece line)
 }
 
 /* Without call chains a sample is one line, and its frame stands after the event. */
-static int read_frame_of_header(struct perf_script_reader *reader, struct piece rest)
+static int read_frame_of_header(struct perf_script_reader *reader, struct slice rest)
 {
 	bool is_frame;
 	int err;
@@ -429,10 +446,12 @@ static int read_frame_of_header(struct perf_script_reader *reader, struct piece 
 	    !perf_frame_has_pc(rest.start, rest.length))
 		return 0;
 	err = add_frame(reader, rest, &is_frame);
-	return err || !is_frame ? err : finish_sample(reader);
+	if (err || !is_frame)
+		return err;
+	return finish_sample(reader);
 }
 
-static int read_header(struct perf_script_reader *reader, struct piece line, bool *ret_is_header)
+static int read_header(struct perf_script_reader *reader, struct slice line, bool *ret_is_header)
 {
 	struct header header = {0};
 	bool is_other = is_side_band(reader, line);
@@ -446,8 +465,9 @@ static int read_header(struct perf_script_reader *reader, struct piece line, boo
 	if (err || is_other)
 		return err;
 	err = find_thread(reader, &header);
-	if (!err)
-		err = find_metric(reader, &header);
+	if (err)
+		return err;
+	err = find_metric(reader, &header);
 	if (err)
 		return err;
 	reader->is_java = header.comm.length >= 4 && memcmp(header.comm.start, "java", 4) == 0;
@@ -458,7 +478,7 @@ static int read_header(struct perf_script_reader *reader, struct piece line, boo
 }
 
 /* With srcline, every frame is followed by a line such as "  nginx.c:812". */
-static bool is_source_line(struct piece line)
+static bool is_source_line(struct slice line)
 {
 	size_t digits = 0;
 
@@ -467,19 +487,17 @@ static bool is_source_line(struct piece line)
 	return digits && digits < line.length && line.start[line.length - 1 - digits] == ':';
 }
 
-static int read_line(struct perf_script_reader *reader, struct piece line)
+static int read_line(struct perf_script_reader *reader, struct slice line)
 {
-	bool is_indented = is_blank_char(line.start[0]);
 	bool is_known = false;
-	int err = 0;
+	int err;
 
-	if (is_indented && reader->is_open && !is_header_of_words(line)) {
+	if (is_blank_char(line.start[0]) && reader->is_open && !is_header_of_words(line)) {
 		err = add_frame(reader, line, &is_known);
 		if (err || is_known)
 			return err;
 	}
-	if (!is_known)
-		err = read_header(reader, line, &is_known);
+	err = read_header(reader, line, &is_known);
 	if (err || is_known || is_source_line(line))
 		return err;
 	if (perf_frame_has_pc(line.start, line.length))
@@ -493,31 +511,42 @@ static int read_lines(struct perf_script_reader *reader)
 {
 	struct import *import = reader->import;
 	size_t advanced = 0;
-	struct piece line;
-	int err = 0;
+	struct slice line;
+	int err;
 
-	while (!err && lines_take(&reader->lines, &line)) {
+	while (lines_take(&reader->lines, &line)) {
+		err = 0;
 		if (!line.length)
 			err = finish_sample(reader);
 		else if (line.start[0] != '#')
 			err = read_line(reader, line);
+		if (err)
+			return err;
 		if (import->advance && get_offset(reader) - advanced >= ADVANCE_BYTES) {
 			advanced = get_offset(reader);
 			import->advance(import->context, advanced);
 		}
 	}
-	if (!err && reader->has_single_lines && !reader->stack.length)
+	/* Where samples are single lines, the last one is as whole as the others. */
+	if (reader->has_single_lines && !reader->stack.length) {
 		err = finish_sample(reader);
-	if (!err && reader->is_open)
-		err = reader_skip_line(import, reader->lines.number,
-				       "the last sample may be cut off, as no blank line follows");
-	if (!err && !import->counts.records)
-		err = import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
-				       "no sample found; expected the output of 'perf script'");
-	return err;
+		if (err)
+			return err;
+	}
+	if (reader->is_open) {
+		err = reader_skip_line(
+			import, reader->lines.number,
+			"the last sample may be truncated, as no blank line follows");
+		if (err)
+			return err;
+	}
+	if (!import->counts.records)
+		return import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
+					"no sample found; expected the output of 'perf script'");
+	return 0;
 }
 
-static void release(struct perf_script_reader *reader)
+static void release_reader(struct perf_script_reader *reader)
 {
 	struct numbers *all[] = {&reader->threads, &reader->processes, &reader->metrics};
 
@@ -531,26 +560,27 @@ static void release(struct perf_script_reader *reader)
 
 static int read_perf_script(struct import *import)
 {
-	struct perf_script_reader reader = {.import = import,
-					    .lines = lines_of(import->data, import->size),
-					    .threads.texts = string_table_new(),
-					    .processes.texts = string_table_new(),
-					    .metrics.texts = string_table_new()};
+	_cleanup_(release_reader) struct perf_script_reader reader = {
+		.import = import,
+		.lines = lines_of(import->data, import->size),
+		.threads.texts = string_table_new(),
+		.processes.texts = string_table_new(),
+		.metrics.texts = string_table_new(),
+	};
 	int err = perf_frames_init(&reader.frames, import->profile);
 
+	if (err)
+		return err;
 	if (!reader.threads.texts || !reader.processes.texts || !reader.metrics.texts)
-		err = -ENOMEM;
-	if (!err)
-		err = read_lines(&reader);
-	release(&reader);
-	return err;
+		return -ENOMEM;
+	return read_lines(&reader);
 }
 
 /* A header, which may lack the event, followed by a frame. */
 static enum detection detect(const uint8_t *data, size_t size)
 {
 	struct lines lines = lines_of(data, size);
-	struct piece line;
+	struct slice line;
 	bool was_header = false;
 	bool has_event = false;
 

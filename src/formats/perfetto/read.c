@@ -1,28 +1,41 @@
 /*
- * Reading Perfetto traces, our own and those of other tools: samples, slices, counters, and who
- * they are of.
+ * Reading Perfetto traces, our own and those of other tools: samples, slices, counters, and which
+ * threads they belong to.
  *
- * A trace is read packet by packet, twice: processes, threads and tracks may be described after
- * they are used, so descriptors come first. What packets refer to by number is known from the
- * packet on that tells of it, per sequence, until the sequence clears its state. Packets may be
- * packed into others.
+ * A trace is a protobuf message of nothing but packets. It is read twice:
  *
- * Fields that we do not know are skipped, and so are packets whose sequence has lost its state. A
- * trace that was cut off is read up to the cut.
+ *	descriptors   processes, threads, tracks, symbols: they may come after their first use
+ *	events        everything else, in the order of the file
+ *
+ * Packets come in sequences, one for each writer, which the file interleaves. Within a sequence,
+ * names, frames and stacks are interned: told in full once, referred to by number ("iid") from
+ * then on, until a packet clears the sequence's state. Numbers, the default clock and the clocks
+ * with small ids mean something within their sequence only (read_sequences.c, read_interned.c).
+ *
+ * Samples and counter values go into the profile and the timeline at once. Slices must be sorted
+ * first and are kept until the end, when read_zones.c makes zones of them; heap profiles are
+ * kept, too, because the last dump of a stack replaces those before it.
+ *
+ * Fields that we do not know are skipped, as in all of protobuf. So are packets that need state
+ * which their sequence has lost. A truncated trace is read up to where it ends. Compressed packets
+ * hold packets, but no compressed ones. All that is kept is bounded by the size of the trace
+ * (perfetto_has_room()), because a small file may claim a lot.
+ *
+ * Source: google/perfetto v55.3, protos/perfetto/trace.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "formats/import.h"
+#include "formats/perfetto.h"
 #include "formats/perfetto/read.h"
-#include "formats/perfetto_reader.h"
 #include "formats/reader.h"
-#include "formats/unnamed_code.h"
 
-/* What packed packets may unpack to: as for compressed files. */
-#define UNPACK_FREE_BYTES (64u << 20)
-#define UNPACK_RATIO      50
-/* Of one packet, beside twice the trace's size: what is in memory at once. */
-#define UNPACK_AT_ONCE_BYTES (32u << 20)
+/* What compressed packets may expand to, in all: as for compressed files. */
+#define DECOMPRESS_FREE_BYTES (64u << 20)
+#define DECOMPRESS_RATIO      50
+/* What one packet may, beside twice the trace's size: that much is in memory at once. */
+#define DECOMPRESS_AT_ONCE_BYTES (32u << 20)
 
 #define ADVANCE_BYTES     (1u << 20)
 #define NUM_DETECT_FIELDS 32
@@ -42,7 +55,7 @@ enum packet_field {
 	PACKET_DROPPED = 42,
 	PACKET_THREAD = 44, /* whose sequence it is */
 	PACKET_SYSTEM_INFO = 45,
-	PACKET_PACKED = 50,
+	PACKET_COMPRESSED = 50,
 	PACKET_STREAMING_PROFILE = 54,
 	PACKET_CLOCK = 58,
 	PACKET_DEFAULTS = 59,
@@ -86,9 +99,9 @@ struct rounds {
 	struct perfetto_reader *reader;
 	enum round round;
 	uint64_t num_packets;
-	uint64_t num_unpacked; /* bytes that may still be unpacked */
-	size_t told;           /* bytes that were said to be done with */
-	struct text unpacked;
+	uint64_t num_decompressible; /* bytes that may still be decompressed */
+	size_t emitted;              /* bytes that were said to be done with */
+	struct text decompressed;
 };
 
 /* ---- fields ------------------------------------------------------------------------------- */
@@ -128,7 +141,7 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 		case PACKET_TRACK_EVENT:
 		case PACKET_THREAD:
 		case PACKET_SYSTEM_INFO:
-		case PACKET_PACKED:
+		case PACKET_COMPRESSED:
 		case PACKET_STREAMING_PROFILE:
 		case PACKET_HEAP:
 		case PACKET_TRACK:
@@ -151,7 +164,7 @@ static int read_defaults(struct perfetto_reader *reader, struct perfetto_sequenc
 	struct protobuf_field inner;
 	int err = 0;
 
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == PACKET_CLOCK && field.type == PROTOBUF_VARINT)
 			sequence->default_clock = (uint32_t)field.value;
 		else if (field.number == 12 && field.type == PROTOBUF_BYTES)
@@ -160,11 +173,13 @@ static int read_defaults(struct perfetto_reader *reader, struct perfetto_sequenc
 			while (protobuf_next(&field.body, &inner))
 				if (inner.number == 11 && inner.type == PROTOBUF_VARINT)
 					sequence->default_track = inner.value;
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
-/* When a packet says it is from, as CLOCK_BOOTTIME. */
+/* The packet's timestamp on CLOCK_BOOTTIME. An incremental clock moves on by the call. */
 static uint64_t find_time(struct perfetto_reader *reader, const struct raw_packet *raw,
 			  struct perfetto_sequence *sequence)
 {
@@ -175,7 +190,10 @@ static uint64_t find_time(struct perfetto_reader *reader, const struct raw_packe
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
-/* Before clocks are known: only what needs no conversion. */
+/*
+ * The first round. Clocks are not known yet, so that only a time on CLOCK_BOOTTIME says from when on
+ * a pid or tid belongs to what is described.
+ */
 static int read_descriptors(struct perfetto_reader *reader, const struct raw_packet *raw)
 {
 	bool is_boottime = !raw->has_clock || raw->clock == PERFETTO_BOOTTIME;
@@ -243,7 +261,6 @@ static int read_events(struct perfetto_reader *reader, const struct raw_packet *
 {
 	struct perfetto_sequence *sequence =
 		raw->sequence ? perfetto_sequences_find(&reader->sequences, raw->sequence) : NULL;
-	int err = 0;
 
 	if (raw->sequence && !sequence)
 		return perfetto_has_room(&reader->trace, reader->sequences.items.length, 64)
@@ -257,38 +274,47 @@ static int read_events(struct perfetto_reader *reader, const struct raw_packet *
 		reader->num_stateless++;
 		return 0;
 	}
-	if (sequence && raw->defaults.size)
-		err = read_defaults(reader, sequence, raw->defaults);
-	if (!err && sequence && raw->interned.size)
-		err = perfetto_read_interned(&reader->code, sequence, raw->interned);
-	return err ? err : read_data(reader, raw, sequence);
+	if (sequence && raw->defaults.size) {
+		int err = read_defaults(reader, sequence, raw->defaults);
+
+		if (err)
+			return err;
+	}
+	if (sequence && raw->interned.size) {
+		int err = perfetto_read_interned(&reader->code, sequence, raw->interned);
+
+		if (err)
+			return err;
+	}
+	return read_data(reader, raw, sequence);
 }
 
-static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packed);
+static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_compressed);
 
-static int read_packed(struct rounds *rounds, struct bytes packed)
+static int read_compressed(struct rounds *rounds, struct bytes compressed)
 {
 	struct perfetto_reader *reader = rounds->reader;
-	uint64_t at_once = 2 * (uint64_t)reader->trace.import->size + UNPACK_AT_ONCE_BYTES;
-	size_t limit = rounds->num_unpacked < at_once ? rounds->num_unpacked : at_once;
-	int err = perfetto_unpack(packed, limit, &rounds->unpacked);
+	uint64_t at_once = 2 * (uint64_t)reader->trace.import->size + DECOMPRESS_AT_ONCE_BYTES;
+	size_t limit = rounds->num_decompressible < at_once ? rounds->num_decompressible : at_once;
+	int err = perfetto_decompress(compressed, limit, &rounds->decompressed);
 
 	if (err == -EFBIG)
 		return import_fail_byte(
 			reader->trace.import, reader->trace.offset,
-			"compressed packets that unpack to far more than their size");
+			"compressed packets that expand to far more than their size");
 	if (err == -EBADMSG && rounds->round == ROUND_DESCRIPTORS)
-		return 0; /* told about in the other round */
+		return 0; /* reported in the other round */
 	if (err == -EBADMSG)
 		return reader_skip_byte(reader->trace.import, reader->trace.offset,
 					"damaged compressed packets");
 	if (err)
 		return err;
-	rounds->num_unpacked -= rounds->unpacked.length;
-	return read_packets(rounds, bytes_of(rounds->unpacked.data, rounds->unpacked.length), true);
+	rounds->num_decompressible -= rounds->decompressed.length;
+	return read_packets(rounds,
+			    bytes_of(rounds->decompressed.data, rounds->decompressed.length), true);
 }
 
-static int read_packet(struct rounds *rounds, struct bytes message, bool is_packed)
+static int read_packet(struct rounds *rounds, struct bytes message, bool is_compressed)
 {
 	struct raw_packet raw = {0};
 
@@ -298,71 +324,77 @@ static int read_packet(struct rounds *rounds, struct bytes message, bool is_pack
 			       ? 0
 			       : reader_skip_byte(rounds->reader->trace.import,
 						  rounds->reader->trace.offset, "a broken packet");
-	if (raw.kind == PACKET_PACKED)
-		return is_packed ? 0 : read_packed(rounds, raw.data);
+	if (raw.kind == PACKET_COMPRESSED)
+		return is_compressed ? 0 : read_compressed(rounds, raw.data);
 	if (rounds->round == ROUND_DESCRIPTORS)
 		return read_descriptors(rounds->reader, &raw);
 	return read_events(rounds->reader, &raw);
 }
 
-/* That the trace is cut off is told once; what is whole of packed packets is none of it. */
-static int tell_cut(struct rounds *rounds, size_t offset, bool is_packed)
+/* Warn once that the trace is truncated, in the second round; refuse what holds no packet. */
+static int report_truncated(struct rounds *rounds, size_t offset, bool is_compressed)
 {
 	struct import *import = rounds->reader->trace.import;
 
-	if (!is_packed && !rounds->num_packets)
+	if (!is_compressed && !rounds->num_packets)
 		return import_fail_byte(import, offset, "expected a packet of a Perfetto trace");
 	if (rounds->round == ROUND_DESCRIPTORS)
 		return 0;
 	if (import->is_strict)
-		return import_fail_byte(import, offset, "the trace is cut off");
+		return import_fail_byte(import, offset, "the trace is truncated");
 	import->counts.skipped++;
-	import_warn(import, "at byte %zu: the trace is cut off", offset);
+	import_warn(import, "at byte %zu: the trace is truncated", offset);
 	return 0;
 }
 
-static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_packed)
+static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_compressed)
 {
 	struct perfetto_reader *reader = rounds->reader;
 	struct import *import = reader->trace.import;
 	struct protobuf_field field;
-	int err = 0;
 
-	if (!is_packed)
+	if (!is_compressed)
 		reader->trace.offset = 0;
-	while (!err && protobuf_next(&bytes, &field)) {
+	while (protobuf_next(&bytes, &field)) {
 		if (rounds->round == ROUND_DESCRIPTORS)
 			reader->trace.num_bytes += field.body.size;
-		if (field.number == 1 && field.type == PROTOBUF_BYTES)
-			err = read_packet(rounds, field.body, is_packed);
-		if (is_packed)
+		if (field.number == 1 && field.type == PROTOBUF_BYTES) {
+			int err = read_packet(rounds, field.body, is_compressed);
+
+			if (err)
+				return err;
+		}
+		if (is_compressed)
 			continue;
 		reader->trace.offset = bytes.offset;
 		if (rounds->round == ROUND_EVENTS && import->advance &&
-		    bytes.offset - rounds->told >= ADVANCE_BYTES) {
+		    bytes.offset - rounds->emitted >= ADVANCE_BYTES) {
 			import->advance(import->context, bytes.offset);
-			rounds->told = bytes.offset;
+			rounds->emitted = bytes.offset;
 		}
 	}
-	if (!err && (bytes.failed || (!is_packed && !rounds->num_packets)))
-		err = tell_cut(rounds, reader->trace.offset, is_packed);
-	return err;
+	if (bytes.failed || (!is_compressed && !rounds->num_packets))
+		return report_truncated(rounds, reader->trace.offset, is_compressed);
+	return 0;
 }
 
 static int read_round(struct perfetto_reader *reader, enum round round)
 {
 	const struct import *import = reader->trace.import;
-	struct rounds rounds = {.reader = reader, .round = round};
-	int err;
+	struct rounds rounds = {
+		.reader = reader,
+		.round = round,
+		.num_decompressible =
+			(uint64_t)import->size * DECOMPRESS_RATIO + DECOMPRESS_FREE_BYTES,
+	};
+	int err = read_packets(&rounds, bytes_of(import->data, import->size), false);
 
-	rounds.num_unpacked = (uint64_t)import->size * UNPACK_RATIO + UNPACK_FREE_BYTES;
-	err = read_packets(&rounds, bytes_of(import->data, import->size), false);
-	text_release(&rounds.unpacked);
+	text_release(&rounds.decompressed);
 	return err;
 }
 
-/* What was left out, and why. */
-static void tell_losses(struct perfetto_reader *reader)
+/* Warnings for what was left out, and why. */
+static void report_losses(struct perfetto_reader *reader)
 {
 	struct import *import = reader->trace.import;
 
@@ -413,15 +445,17 @@ static int read_trace(struct perfetto_reader *reader)
 	if (err)
 		return err;
 	perfetto_samples_finish(&reader->samples);
-	tell_losses(reader);
-	return import->will_name_code ? 0 : unnamed_code_name(import, false);
+	report_losses(reader);
+	return import->will_name_code ? 0
+				      : unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);
 }
 
 int perfetto_read(struct import *import)
 {
-	struct timeline *own_timeline = import->timeline ? NULL : timeline_new();
+	_cleanup_(timeline_freep) struct timeline *own_timeline =
+		import->timeline ? NULL : timeline_new();
 	struct timeline *timeline = import->timeline ? import->timeline : own_timeline;
-	struct perfetto_reader reader = {
+	_cleanup_(release) struct perfetto_reader reader = {
 		.trace = {.import = import, .timeline = timeline},
 		.clocks = {.trace = &reader.trace},
 		.sequences = {.trace = &reader.trace},
@@ -435,16 +469,13 @@ int perfetto_read(struct import *import)
 			  .samples = &reader.samples,
 			  .threads = &reader.threads},
 	};
-	int err = timeline ? read_trace(&reader) : -ENOMEM;
 
-	release(&reader);
-	timeline_free(own_timeline);
-	return err;
+	return timeline ? read_trace(&reader) : -ENOMEM;
 }
 
 /* ---- detection ---------------------------------------------------------------------------- */
 
-/* Whether a field can be one of a packet: those that every version has, in their types. */
+/* Whether a field can be one of a packet: those that we know must have the right wire type. */
 static bool is_fitting(const struct protobuf_field *field)
 {
 	switch (field->number) {
@@ -459,7 +490,7 @@ static bool is_fitting(const struct protobuf_field *field)
 	case PACKET_TRACK_EVENT:
 	case PACKET_INTERNED:
 	case PACKET_SYSTEM_INFO:
-	case PACKET_PACKED:
+	case PACKET_COMPRESSED:
 	case PACKET_DEFAULTS:
 	case PACKET_TRACK:
 	case PACKET_SAMPLE:
@@ -476,16 +507,18 @@ static bool count_fitting(struct bytes message, unsigned int *num_known)
 	while (protobuf_next(&message, &field)) {
 		if (!is_fitting(&field))
 			return false;
-		*num_known += field.number == PACKET_SEQUENCE || field.number == PACKET_PACKED ||
+		*num_known += field.number == PACKET_SEQUENCE ||
+			      field.number == PACKET_COMPRESSED ||
 			      field.number == PACKET_CLOCK_SNAPSHOT || field.number == PACKET_TRACK;
 	}
 	return !message.failed;
 }
 
 /*
- * The format has no mark: nothing but packets, one after the other. A packet has a sequence, is
- * packed, or is one of those that a trace begins with; what else begins so is a pprof profile,
- * whose first message holds two small numbers.
+ * The format has no magic number: nothing but packets, one after the other. A packet has a
+ * sequence, is compressed, or is one of those that a trace begins with. The other format that
+ * begins with the same byte is an uncompressed pprof profile, whose first message holds two small
+ * numbers and none of these fields.
  */
 enum detection perfetto_detect(const uint8_t *data, size_t size)
 {

@@ -17,13 +17,14 @@
 #include "base/attributes.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "base/text.h"
 #include "formats/import.h"
 #include "formats/protobuf_reader.h"
 #include "timeline/timeline.h"
 
 /* Ids from here on are our writer's invention: the number is not known. */
-#define PERFETTO_MADE_UP_ID 2000000000u
+#define PERFETTO_SYNTHETIC_ID 2000000000u
 
 #define PERFETTO_NONE     UINT32_MAX
 #define PERFETTO_BOOTTIME 6 /* the clock */
@@ -33,7 +34,7 @@ struct perfetto_trace {
 	struct import *import;     /* borrowed */
 	struct timeline *timeline; /* of the import; where it wants none, for the reader alone */
 	size_t offset;             /* in the file, of the packet that is being read */
-	uint64_t num_bytes;        /* of packets, unpacked: bounds what is kept of them */
+	uint64_t num_bytes;        /* of packets, decompressed: bounds what is kept of them */
 };
 
 /* ---- what is referred to by number -------------------------------------------------------- */
@@ -67,6 +68,7 @@ struct perfetto_entry {
 	uint32_t kind;
 	uint32_t value;
 };
+INTERN_TABLE(perfetto_entries, struct perfetto_entry, kind, iid);
 
 struct perfetto_mapping {
 	uint32_t path; /* strings of the profile */
@@ -78,14 +80,13 @@ struct perfetto_frame {
 	uint64_t address;
 	uint32_t mapping; /* PERFETTO_NONE */
 	bool has_address;
-	bool is_elf_address; /* of ours; those of others are */
-	bool is_nameless;    /* its address is all that is known: see read_code.c */
+	bool is_elf_address;  /* of ours; those of others are */
+	bool is_unsymbolized; /* its address is all that is known: see read_code.c */
 };
 
 /* Of one sequence, until its state is cleared. */
 struct perfetto_interned {
-	ARRAY(struct perfetto_entry) entries;
-	struct hash_index index;
+	struct perfetto_entries entries;
 	ARRAY(struct perfetto_source) sources;
 	ARRAY(struct perfetto_mapping) mappings;
 	ARRAY(struct perfetto_frame) frames;
@@ -130,11 +131,11 @@ struct perfetto_sequence {
 	ARRAY(struct perfetto_clock) clocks;
 	struct perfetto_interned *interned; /* NULL before it has told of anything */
 };
+INTERN_TABLE(perfetto_sequence_table, struct perfetto_sequence, id);
 
 struct perfetto_sequences {
 	struct perfetto_trace *trace; /* borrowed */
-	ARRAY(struct perfetto_sequence) items;
-	struct hash_index index;
+	struct perfetto_sequence_table items;
 	uint32_t last; /* that was found */
 };
 
@@ -172,14 +173,14 @@ struct perfetto_unknown {
 	bool is_thread;
 	uint32_t item; /* of the timeline */
 };
+INTERN_TABLE(perfetto_unknown_table, struct perfetto_unknown, is_thread, pid, tid);
 
 /* Processes and threads. */
 struct perfetto_threads {
 	struct perfetto_trace *trace;             /* borrowed */
 	ARRAY(struct perfetto_process) processes; /* by pid and time, once all are there */
 	ARRAY(struct perfetto_thread) items;      /* by pid, tid and time */
-	ARRAY(struct perfetto_unknown) unknown;
-	struct hash_index unknown_index;
+	struct perfetto_unknown_table unknown;
 	ARRAY(uint32_t) profile_threads; /* by thread of the timeline; their ids plus one */
 	ARRAY(uint32_t) profile_processes;
 };
@@ -219,12 +220,12 @@ struct perfetto_track {
 	bool is_guessed; /* the bounds of a region */
 	uint8_t role;    /* enum perfetto_role */
 };
+INTERN_TABLE(perfetto_tracks_by_uuid, struct perfetto_track, uuid);
 
 struct perfetto_track_table {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
-	ARRAY(struct perfetto_track) items;
-	struct hash_index index;
+	struct perfetto_tracks_by_uuid items;
 	uint32_t last; /* that was found */
 };
 
@@ -246,15 +247,15 @@ struct perfetto_symbol {
 	uint32_t path; /* strings of the profile */
 	uint32_t build_id;
 	uint64_t address;
-	uint32_t first_line; /* in symbol_lines; innermost first */
+	uint32_t first_line; /* in perfetto_symbols.lines; innermost first */
 	uint32_t num_lines;
 };
+INTERN_TABLE(perfetto_symbol_table, struct perfetto_symbol, path, build_id, address);
 
 struct perfetto_symbols {
 	struct perfetto_trace *trace; /* borrowed */
-	ARRAY(struct perfetto_symbol) items;
+	struct perfetto_symbol_table items;
 	ARRAY(struct frame) lines;
-	struct hash_index index; /* by file and address */
 };
 
 /* Turns mappings, frames and callstacks into what a profile has. */
@@ -276,6 +277,7 @@ struct perfetto_heap_stack {
 	uint64_t time_ns;
 	uint64_t values[6]; /* by metric */
 };
+INTERN_TABLE(perfetto_heap_stacks, struct perfetto_heap_stack, pid, heap, stack);
 
 struct perfetto_samples {
 	struct perfetto_trace *trace;     /* borrowed */
@@ -304,10 +306,9 @@ struct perfetto_heaps {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_samples *samples; /* borrowed: counts stacks that are not there */
 	struct perfetto_threads *threads; /* borrowed */
-	ARRAY(struct perfetto_heap_stack) stacks;
-	struct hash_index index;
+	struct perfetto_heap_stacks stacks;
 	uint32_t num_dumps; /* that have begun */
-	uint64_t num_cut;
+	uint64_t num_truncated;
 	struct text text;
 };
 

@@ -1,6 +1,10 @@
 /*
  * Reading Perfetto traces: every sequence may count its time on a clock of its own. Snapshots say
- * what several clocks showed at the same moment.
+ * what several clocks showed at the same time; from one that holds CLOCK_BOOTTIME, or a clock that
+ * is known already, follows the offset of every other clock in it. A clock that no snapshot told
+ * of is taken for CLOCK_BOOTTIME.
+ *
+ * A snapshot holds for the packets behind it, until the next one replaces its offsets.
  */
 #include <errno.h>
 
@@ -26,6 +30,7 @@ static bool is_own_clock(uint64_t id)
 		found_;                               \
 	})
 
+/* A clock of a sequence is looked up in that alone: others may have one of the same number. */
 static struct perfetto_clock *find_clock(struct perfetto_clocks *clocks,
 					 struct perfetto_sequence *sequence, uint64_t id)
 {
@@ -34,12 +39,13 @@ static struct perfetto_clock *find_clock(struct perfetto_clocks *clocks,
 	return sequence ? FIND_CLOCK(&sequence->clocks, id) : NULL;
 }
 
-/* A moment on one clock, as a snapshot tells it. */
+/* What one clock showed at the time of a snapshot. */
 struct perfetto_clock_reading {
 	struct perfetto_clock clock;
 	uint64_t time_ns;
 };
 
+/* Numbers may be in a unit of the clock's own; the multiplier makes nanoseconds of them. */
 static struct perfetto_clock_reading read_clock(struct bytes message)
 {
 	struct perfetto_clock_reading reading = {.clock.multiplier = 1};
@@ -80,9 +86,9 @@ static int set_clock(struct perfetto_clocks *clocks, struct perfetto_sequence *s
 	return 0;
 }
 
-/* The boot clock's time of a snapshot, else the time of its first clock. */
-static uint64_t find_moment(struct perfetto_clocks *clocks,
-			    const struct perfetto_clock_reading *readings, size_t count)
+/* The snapshot's time on CLOCK_BOOTTIME, else that of its first clock. */
+static uint64_t find_timestamp(struct perfetto_clocks *clocks,
+			       const struct perfetto_clock_reading *readings, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (readings[i].clock.id == PERFETTO_BOOTTIME)
@@ -126,19 +132,27 @@ int perfetto_clocks_read_snapshot(struct perfetto_clocks *clocks,
 	struct perfetto_clock_reading readings[MAX_CLOCKS];
 	struct protobuf_field field;
 	size_t count = 0;
-	uint64_t moment_ns;
+	uint64_t timestamp_ns;
 	int err;
 
 	while (protobuf_next(&message, &field))
 		if (field.number == 1 && field.type == PROTOBUF_BYTES && count < MAX_CLOCKS)
 			readings[count++] = read_clock(field.body);
-	moment_ns = find_moment(clocks, readings, count);
+	timestamp_ns = find_timestamp(clocks, readings, count);
 	err = keep_snapshot(clocks, readings, count);
-	for (size_t i = 0; !err && i < count; i++) {
-		readings[i].clock.offset_ns = moment_ns - readings[i].time_ns;
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
+		/*
+		 * Wraps around where the clock is ahead; adding it to a time of the clock wraps
+		 * back.
+		 */
+		readings[i].clock.offset_ns = timestamp_ns - readings[i].time_ns;
 		err = set_clock(clocks, sequence, &readings[i].clock);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 uint64_t perfetto_clocks_convert(struct perfetto_clocks *clocks, struct perfetto_sequence *sequence,
@@ -152,6 +166,10 @@ uint64_t perfetto_clocks_convert(struct perfetto_clocks *clocks, struct perfetto
 	if (!clock)
 		return time;
 	time *= clock->multiplier;
+	/*
+	 * What has passed since the packet before: packets of a sequence must be converted in their
+	 * order, and each once.
+	 */
 	if (clock->is_incremental)
 		time = clock->last_ns += time;
 	return time + clock->offset_ns;

@@ -1,8 +1,16 @@
 /*
- * Reading Perfetto traces: mappings, frames and stacks. See read_interned.c.
+ * Reading Perfetto traces: mappings, frames and stacks, which are interned (see read_interned.c).
  *
- * Our own traces keep the addresses of code, which are file offsets. Those of others are ELF
- * addresses, and they are kept where nothing else is known: who has the files can name them.
+ * A profile has locations, each a code address with the frames of its inlined calls; a trace has
+ * one frame for each call, inlined or not. So consecutive frames of one mapping and address are
+ * put together again (find_group()).
+ *
+ *	our own traces       the address is a file offset and becomes the location's, so that a
+ *	                     trace read and written again stays the same
+ *	named by others      the address is lost: locations of the same names are one
+ *	unsymbolized         the ELF address is kept: whoever has the file can symbolize it later
+ *
+ * Names that `traceconv symbolize` appended to the trace win over those of the producer.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +18,7 @@
 #include "formats/perfetto/read.h"
 #include "formats/reader.h"
 
-/* What has no use for more is refused. */
+/* Of a path; more are of no use. */
 #define MAX_PATH_PARTS 64
 #define KERNEL_MODULE  "[kernel]"
 
@@ -18,16 +26,16 @@ enum frame_kind_value { KIND_KERNEL = 2, KIND_JIT = 4 };
 
 /* ---- mappings and frames ------------------------------------------------------------------ */
 
-/* A path may be told in parts. */
+/* A path may be interned in parts, each of them between slashes. */
 static void append_path_part(struct perfetto_code *code, const struct perfetto_interned *interned,
 			     uint64_t iid, uint32_t *num_parts)
 {
 	const struct profile *profile = code->trace->import->profile;
 	uint32_t part = perfetto_interned_find(interned, PERFETTO_INTERNED_PATH, iid);
 
-	if (part == PERFETTO_NONE || (*num_parts)++ == MAX_PATH_PARTS)
+	if (part == PERFETTO_NONE || *num_parts == MAX_PATH_PARTS)
 		return;
-	if (*num_parts > 1)
+	if ((*num_parts)++)
 		text_append_char(&code->text, '/');
 	text_append(&code->text, profile_get_string(profile, part),
 		    profile_get_string_length(profile, part));
@@ -80,9 +88,10 @@ int perfetto_code_read_mapping(struct perfetto_code *code, struct perfetto_inter
 	else
 		err = perfetto_add_profile_string(
 			code->trace, bytes_of(code->text.data, code->text.length), &mapping->path);
-	return err ? err
-		   : perfetto_interned_put(interned, PERFETTO_INTERNED_MAPPING, iid,
-					   (uint32_t)(interned->mappings.length - 1));
+	if (err)
+		return err;
+	return perfetto_interned_put(interned, PERFETTO_INTERNED_MAPPING, iid,
+				     (uint32_t)(interned->mappings.length - 1));
 }
 
 static bool is_in_brackets(const char *path, const char *prefix)
@@ -120,7 +129,7 @@ static int add_name(struct perfetto_code *code, uint32_t string, bool is_ours, u
 	return profile_add_frame_name(profile, name, length, ret);
 }
 
-/* Code without a name is called by its module. */
+/* Unsymbolized code goes by its module and address. */
 static int add_unnamed(struct perfetto_code *code, const struct perfetto_frame *frame,
 		       uint32_t *ret)
 {
@@ -191,7 +200,7 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 	}
 }
 
-/* Those who find no name may say so by an empty one. */
+/* A producer that found no symbol may say so by an empty name. */
 static bool has_no_name(const struct perfetto_code *code, uint32_t function)
 {
 	return function == PERFETTO_NONE ||
@@ -229,13 +238,16 @@ int perfetto_code_read_frame(struct perfetto_code *code, const struct perfetto_s
 	file = perfetto_interned_find(interned, PERFETTO_INTERNED_SOURCE_PATH, fields.file);
 	frame->frame.file = file == PERFETTO_NONE ? STRING_EMPTY : file;
 	err = find_module(code, interned, frame->mapping, &frame->frame);
-	if (!err && has_no_name(code, function)) {
+	if (err)
+		return err;
+	if (has_no_name(code, function)) {
 		function = PERFETTO_NONE;
-		frame->is_nameless = !sequence->is_ours && is_in_file(interned, frame);
+		frame->is_unsymbolized = !sequence->is_ours && is_in_file(interned, frame);
 		err = add_unnamed(code, frame, &frame->frame.name);
-	} else if (!err)
+	} else {
 		err = add_name(code, short_name == PERFETTO_NONE ? function : short_name,
 			       sequence->is_ours, &frame->frame.name);
+	}
 	if (err)
 		return err;
 	frame->frame.full_name = function == PERFETTO_NONE ? frame->frame.name : function;
@@ -267,9 +279,10 @@ static int add_address(struct perfetto_code *code, const struct perfetto_interne
 
 	if (space != LOCATION_KERNEL)
 		err = add_module(code, &interned->mappings.items[frame->mapping], &module);
-	return err ? err
-		   : profile_add_location(code->trace->import->profile, space, module,
-					  frame->address, ret);
+	if (err)
+		return err;
+	return profile_add_location(code->trace->import->profile, space, module, frame->address,
+				    ret);
 }
 
 /* The location of code->frames by its address. -EEXIST when that has other frames. */
@@ -300,16 +313,18 @@ static int add_at_address(struct perfetto_code *code, const struct perfetto_inte
 static int add_by_name(struct perfetto_code *code, uint32_t *stack)
 {
 	struct profile *profile = code->trace->import->profile;
-	int err = 0;
 
-	for (size_t i = code->frames.length; !err && i-- > 0;) {
+	for (size_t i = code->frames.length; i-- > 0;) {
 		uint32_t location;
+		int err = profile_add_frame_location(profile, &code->frames.items[i], &location);
 
-		err = profile_add_frame_location(profile, &code->frames.items[i], &location);
-		if (!err)
-			err = profile_add_stack(profile, *stack, location, stack);
+		if (err)
+			return err;
+		err = profile_add_stack(profile, *stack, location, stack);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static const struct perfetto_frame *get_frame(const struct perfetto_code *code,
@@ -330,13 +345,13 @@ static size_t find_group(const struct perfetto_code *code, const struct perfetto
 	size_t end = first + 1;
 
 	if (!outer->has_address || !outer->address || outer->mapping == PERFETTO_NONE ||
-	    outer->is_nameless)
+	    outer->is_unsymbolized)
 		return 1;
 	for (; end < code->stack.length; end++) {
 		const struct perfetto_frame *inner = get_frame(code, interned, end);
 
 		if (inner->mapping != outer->mapping || inner->address != outer->address ||
-		    !inner->has_address || inner->is_nameless || inner == outer)
+		    !inner->has_address || inner->is_unsymbolized || inner == outer)
 			break;
 		if (inner == get_frame(code, interned, end - 1))
 			break;
@@ -344,7 +359,7 @@ static size_t find_group(const struct perfetto_code *code, const struct perfetto
 	return end - first;
 }
 
-/* As was found out after the recording. -ENOENT when nothing was. */
+/* Fill code->frames from the appended symbols; -ENOENT where there are none. */
 static int add_symbol(struct perfetto_code *code, const struct perfetto_interned *interned,
 		      const struct perfetto_frame *frame)
 {
@@ -368,9 +383,9 @@ static int add_symbol(struct perfetto_code *code, const struct perfetto_interned
 	return 0;
 }
 
-/* As the producer told it: a name for each level. */
-static int add_told_names(struct perfetto_code *code, const struct perfetto_sequence *sequence,
-			  size_t first, size_t count)
+/* Fill code->frames as the producer named them: one for each level. */
+static int add_emitted_names(struct perfetto_code *code, const struct perfetto_sequence *sequence,
+			     size_t first, size_t count)
 {
 	code->frames.length = 0;
 	for (size_t i = count; i-- > 0;) {
@@ -396,19 +411,24 @@ static int add_group(struct perfetto_code *code, const struct perfetto_sequence 
 
 	if (!sequence->is_ours && is_in_file(interned, outer))
 		err = add_symbol(code, interned, outer);
-	if (err == -ENOENT && outer->is_nameless) {
+	if (err == -ENOENT && outer->is_unsymbolized) {
 		err = add_address(code, interned, outer, LOCATION_ELF, &location);
-		return err ? err
-			   : profile_add_stack(code->trace->import->profile, *stack, location,
-					       stack);
+		if (err)
+			return err;
+		return profile_add_stack(code->trace->import->profile, *stack, location, stack);
 	}
 	if (err == -ENOENT)
-		err = add_told_names(code, sequence, first, count);
-	if (!err)
-		err = is_at_address ? add_at_address(code, interned, outer, &location) : -EEXIST;
+		err = add_emitted_names(code, sequence, first, count);
+	if (err)
+		return err;
+	if (!is_at_address)
+		return add_by_name(code, stack);
+	err = add_at_address(code, interned, outer, &location);
 	if (err == -EEXIST)
 		return add_by_name(code, stack);
-	return err ? err : profile_add_stack(code->trace->import->profile, *stack, location, stack);
+	if (err)
+		return err;
+	return profile_add_stack(code->trace->import->profile, *stack, location, stack);
 }
 
 static int add_level(struct perfetto_code *code, struct perfetto_interned *interned, uint64_t iid)
@@ -418,7 +438,7 @@ static int add_level(struct perfetto_code *code, struct perfetto_interned *inter
 
 	if (!added)
 		return -ENOMEM;
-	if (frame == PERFETTO_NONE) { /* it has no name: as if it had been told so */
+	if (frame == PERFETTO_NONE) { /* never interned: a frame without a name */
 		struct perfetto_frame *unknown = array_add(&interned->frames);
 
 		if (!unknown)
@@ -441,28 +461,34 @@ int perfetto_code_read_callstack(struct perfetto_code *code,
 	uint32_t stack = STACK_EMPTY;
 	struct protobuf_field field;
 	uint64_t iid = 0;
-	int err = 0;
+	int err;
 
 	code->stack.length = 0;
-	while (!err && protobuf_next(&message, &field)) {
-		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
 			iid = field.value;
-		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
+		} else if (field.number == 2 && field.type == PROTOBUF_VARINT) {
 			err = add_level(code, sequence->interned, field.value);
-		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			while (!err && bytes_left(&field.body))
+			if (err)
+				return err;
+		} else if (field.number == 2 && field.type == PROTOBUF_BYTES) {
+			while (bytes_left(&field.body)) {
 				err = add_level(code, sequence->interned,
 						protobuf_read_varint(&field.body));
+				if (err)
+					return err;
+			}
+		}
 	}
-	for (size_t i = 0; !err && i < code->stack.length;) {
+	for (size_t i = 0; i < code->stack.length;) {
 		size_t count = find_group(code, sequence->interned, i);
 
 		err = add_group(code, sequence, i, count, &stack);
 		i += count;
+		if (err)
+			return err;
 	}
-	return err ? err
-		   : perfetto_interned_put(sequence->interned, PERFETTO_INTERNED_CALLSTACK, iid,
-					   stack);
+	return perfetto_interned_put(sequence->interned, PERFETTO_INTERNED_CALLSTACK, iid, stack);
 }
 
 void perfetto_code_release(struct perfetto_code *code)

@@ -2,13 +2,13 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto.h"
 
-int perfetto_unpack(struct bytes packed, size_t limit, struct text *ret)
+int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret)
 {
-	z_stream stream = {.next_in = packed.data, .avail_in = (uInt)packed.size};
+	z_stream stream = {.next_in = compressed.data, .avail_in = (uInt)compressed.size};
 	uint8_t chunk[16384];
-	int state = packed.size <= UINT32_MAX ? inflateInit(&stream) : Z_DATA_ERROR;
+	int state = compressed.size <= UINT32_MAX ? inflateInit(&stream) : Z_DATA_ERROR;
 
 	text_truncate(ret, 0);
 	if (state != Z_OK)

@@ -1,8 +1,12 @@
 /*
- * Reading Perfetto traces: slices begin and end, counters change.
+ * Reading Perfetto traces: track events, by which slices begin and end and counters change.
  *
- * Values of counters go into the timeline as they come. Slices are kept until all are there:
- * packets need not be in order of time.
+ * Values of counters go into the timeline as they come. The begins and ends of slices are kept, in
+ * a list for each track, until all are there: packets need not be in order of time, and an end
+ * says only its track, not its slice (read_zones.c).
+ *
+ * An event is read twice: first its numbers, since its track decides what becomes of it, then, if
+ * it is a slice's, its attributes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +17,7 @@
 #define MAX_ANNOTATION_DEPTH 4
 #define MAX_NAME_BYTES       1024
 
-/* In which our writer puts the parameters of a zone. */
+/* The annotation in which our writer puts the parameters of a zone, which have no prefix. */
 #define PARAMETERS_NAME "Parameters"
 
 enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_COUNTER = 4 };
@@ -43,6 +47,7 @@ static double to_double(uint64_t bits)
 	return value;
 }
 
+/* A number that the sequence has not told (its packet was lost) gives the empty string. */
 static uint32_t find_string(const struct perfetto_packet *packet, enum perfetto_interned_kind kind,
 			    uint64_t iid)
 {
@@ -57,15 +62,17 @@ static int read_source(struct perfetto_slices *slices, struct bytes message,
 	struct protobuf_field field;
 	int err = 0;
 
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 2 && field.type == PROTOBUF_BYTES)
 			err = perfetto_add_string(slices->trace, field.body, &event->file);
 		else if (field.number == 3 && field.type == PROTOBUF_BYTES)
 			err = perfetto_add_string(slices->trace, field.body, &event->function);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
 			event->line = (uint32_t)field.value;
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static void use_source(const struct perfetto_packet *packet, uint64_t iid,
@@ -81,7 +88,7 @@ static void use_source(const struct perfetto_packet *packet, uint64_t iid,
 	event->line = source->line;
 }
 
-/* The first of a list, packed or not. */
+/* The first number of a repeated field, packed or not. */
 static uint64_t read_first(const struct protobuf_field *field)
 {
 	struct bytes body = field->body;
@@ -89,6 +96,7 @@ static uint64_t read_first(const struct protobuf_field *field)
 	return field->type == PROTOBUF_BYTES ? protobuf_read_varint(&body) : field->value;
 }
 
+/* Numbers of fields are those of track_event.proto. */
 static int read_event_field(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			    const struct protobuf_field *field, struct perfetto_track_event *event)
 {
@@ -126,6 +134,10 @@ static int read_event_field(struct perfetto_slices *slices, const struct perfett
 
 /* ---- attributes --------------------------------------------------------------------------- */
 
+/*
+ * The attributes of a slice are a list, the last one first; numbers count from 1, so that 0 ends
+ * it.
+ */
 static int add_attribute(struct perfetto_slices *slices, const struct zone_attribute *attribute,
 			 uint32_t *last)
 {
@@ -142,7 +154,10 @@ static int add_attribute(struct perfetto_slices *slices, const struct zone_attri
 	return 0;
 }
 
-/* The value of an annotation; false when it has none that we can hold. */
+/*
+ * The value of an annotation; *has_value is false when the field is none that we can hold. A
+ * pointer is a number like any other here.
+ */
 static int read_value(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 		      const struct protobuf_field *field, struct zone_attribute *attribute,
 		      bool *has_value)
@@ -186,7 +201,7 @@ static bool is_value(const struct protobuf_field *field)
 	return field->type == (field->number == 6 ? PROTOBUF_BYTES : PROTOBUF_VARINT);
 }
 
-/* The name behind what slices->text holds; of an item of an array, its number. */
+/* Append an annotation's name to slices->text, after a dot; of an array's item, "[number]". */
 static void append_name(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			struct bytes message, size_t item)
 {
@@ -216,7 +231,7 @@ static void append_name(struct perfetto_slices *slices, const struct perfetto_pa
 		text_printf(&slices->text, "[%zu]", item);
 }
 
-/* What is in an annotation is named after both, but for our own parameters. */
+/* Nested annotations become attributes with dotted names, but for our own parameters. */
 static int read_annotation(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			   struct bytes message, size_t item, unsigned int depth, uint32_t *last)
 {
@@ -233,54 +248,67 @@ static int read_annotation(struct perfetto_slices *slices, const struct perfetto
 	if (!depth && slices->text.length == strlen(PARAMETERS_NAME) &&
 	    !memcmp(slices->text.data, PARAMETERS_NAME, slices->text.length))
 		text_truncate(&slices->text, length);
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if ((field.number == 11 || field.number == 12) && field.type == PROTOBUF_BYTES) {
 			if (depth < MAX_ANNOTATION_DEPTH)
 				err = read_annotation(slices, packet, field.body, num_items++,
 						      depth + 1, last);
+			if (err)
+				return err;
 			continue;
 		}
-		err = is_value(&field) ? read_value(slices, packet, &field, &attribute, &has_value)
-				       : 0;
-		if (err || !is_value(&field) || !has_value)
+		if (!is_value(&field))
+			continue;
+		err = read_value(slices, packet, &field, &attribute, &has_value);
+		if (err)
+			return err;
+		if (!has_value)
 			continue;
 		err = timeline_add_bytes(slices->trace->timeline,
 					 slices->text.length ? slices->text.data : "",
 					 slices->text.length, &attribute.name);
-		if (!err)
-			err = add_attribute(slices, &attribute, last);
+		if (err)
+			return err;
+		err = add_attribute(slices, &attribute, last);
+		if (err)
+			return err;
 	}
 	text_truncate(&slices->text, length);
-	return err;
+	return 0;
 }
 
-/* A list of categories or flows: numbers one by one or packed. */
+static int read_number(struct perfetto_slices *slices, const struct perfetto_packet *packet,
+		       uint64_t number, struct zone_attribute *attribute, uint32_t *last)
+{
+	if (attribute->kind == ATTRIBUTE_CATEGORY)
+		attribute->value.string = find_string(packet, PERFETTO_INTERNED_CATEGORY, number);
+	else
+		attribute->value.u64 = number;
+	return add_attribute(slices, attribute, last);
+}
+
+/*
+ * A list of categories or flows: one field for each, or all of them packed into one, as varints
+ * (categories) or as fixed 64-bit numbers (flows).
+ */
 static int read_numbers(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			const struct protobuf_field *field, struct zone_attribute *attribute,
 			uint32_t *last)
 {
 	struct bytes body = field->body;
-	bool is_flow = attribute->kind != ATTRIBUTE_CATEGORY;
-	int err = 0;
 
-	while (!err) {
-		uint64_t value = field->value;
+	if (field->type != PROTOBUF_BYTES)
+		return read_number(slices, packet, field->value, attribute, last);
+	while (bytes_left(&body)) {
+		uint64_t number = attribute->kind == ATTRIBUTE_CATEGORY
+					  ? protobuf_read_varint(&body)
+					  : bytes_u64(&body);
+		int err = read_number(slices, packet, number, attribute, last);
 
-		if (field->type == PROTOBUF_BYTES) {
-			if (!bytes_left(&body))
-				break;
-			value = is_flow ? bytes_u64(&body) : protobuf_read_varint(&body);
-		}
-		if (is_flow)
-			attribute->value.u64 = value;
-		else
-			attribute->value.string =
-				find_string(packet, PERFETTO_INTERNED_CATEGORY, value);
-		err = add_attribute(slices, attribute, last);
-		if (field->type != PROTOBUF_BYTES)
-			break;
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int read_attribute(struct perfetto_slices *slices, const struct perfetto_packet *packet,
@@ -294,7 +322,9 @@ static int read_attribute(struct perfetto_slices *slices, const struct perfetto_
 		return read_numbers(slices, packet, field, &attribute, last);
 	case 22:
 		err = perfetto_add_string(slices->trace, field->body, &attribute.value.string);
-		return err ? err : add_attribute(slices, &attribute, last);
+		if (err)
+			return err;
+		return add_attribute(slices, &attribute, last);
 	case 4:
 		text_truncate(&slices->text, 0);
 		return field->type == PROTOBUF_BYTES
@@ -336,7 +366,9 @@ static int find_location(struct perfetto_slices *slices, const struct perfetto_t
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
 	err = timeline_add_location(slices->trace->timeline, &location, ret);
-	return err ? err : hash_index_add(&slices->locations, hash, *ret);
+	if (err)
+		return err;
+	return hash_index_add(&slices->locations, hash, *ret);
 }
 
 static int add_event(struct perfetto_slices *slices, struct perfetto_track *track,
@@ -379,11 +411,17 @@ static int read_slice(struct perfetto_slices *slices, const struct perfetto_pack
 		slices->last_ns = packet->time_ns;
 	if (!slices->trace->import->timeline && track->role != PERFETTO_REGION)
 		message.size = message.offset; /* a profile has no use for attributes */
-	while (!err && protobuf_next(&message, &field))
+	while (protobuf_next(&message, &field)) {
 		err = read_attribute(slices, packet, &field, &added.attribute);
-	if (!err && event->type == EVENT_BEGIN)
+		if (err)
+			return err;
+	}
+	if (event->type == EVENT_BEGIN) {
 		err = find_location(slices, event, &added.location);
-	return err ? err : add_event(slices, track, &added);
+		if (err)
+			return err;
+	}
+	return add_event(slices, track, &added);
 }
 
 /* ---- counters ----------------------------------------------------------------------------- */
@@ -396,11 +434,11 @@ static int find_counter(struct perfetto_slices *slices, struct perfetto_track *t
 	if (track->item != TIMELINE_NONE)
 		return 0;
 	err = perfetto_owners_find_process(slices->tracks, track, &counter.process);
-	if (!err &&
-	    string_equals(timeline_get_string(slices->trace->timeline, counter.unit), "value"))
+	if (err)
+		return err;
+	if (string_equals(timeline_get_string(slices->trace->timeline, counter.unit), "value"))
 		counter.unit = STRING_EMPTY; /* as our writer has it */
-	return err ? err
-		   : timeline_add_counter_track(slices->trace->timeline, &counter, &track->item);
+	return timeline_add_counter_track(slices->trace->timeline, &counter, &track->item);
 }
 
 static int add_value(struct perfetto_slices *slices, const struct perfetto_packet *packet,
@@ -409,8 +447,12 @@ static int add_value(struct perfetto_slices *slices, const struct perfetto_packe
 	struct counter_value value = {.time_ns = packet->time_ns, .type = VALUE_I64};
 	int err = find_counter(slices, track);
 
+	if (err)
+		return err;
 	value.track = track->item;
+	/* Unsigned, since a hostile value may overflow. */
 	value.value.i64 = (int64_t)((uint64_t)event->value * (uint64_t)track->multiplier);
+	/* Such a counter's values are changes: they are summed up as they come. */
 	if (track->is_incremental) {
 		track->sum = (int64_t)((uint64_t)track->sum + (uint64_t)value.value.i64);
 		value.value.i64 = track->sum;
@@ -419,9 +461,9 @@ static int add_value(struct perfetto_slices *slices, const struct perfetto_packe
 		value.type = VALUE_DOUBLE;
 		value.value.number = event->floating_value * (double)track->multiplier;
 		if (!__builtin_isfinite(value.value.number))
-			return err;
+			return 0;
 	}
-	return err ? err : timeline_add_counter_value(slices->trace->timeline, &value, NULL);
+	return timeline_add_counter_value(slices->trace->timeline, &value, NULL);
 }
 
 static int read_counter(struct perfetto_slices *slices, const struct perfetto_packet *packet,
@@ -456,10 +498,11 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 	struct protobuf_field field;
 	int err = 0;
 
-	while (!err && protobuf_next(&rest, &field))
+	while (protobuf_next(&rest, &field)) {
 		err = read_event_field(slices, packet, &field, &event);
-	if (err)
-		return err;
+		if (err)
+			return err;
+	}
 	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {
 		slices->trace->import->counts
 			.unknown_events++; /* instants, what came with later versions */

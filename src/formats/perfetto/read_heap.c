@@ -14,7 +14,7 @@ enum heap_field {
 	HEAP_FREED = 3,
 	HEAP_NUM_ALLOCATED = 5,
 	HEAP_NUM_FREED = 6,
-	HEAP_MAX = 8, /* where the producer was told to tell of the greatest heap only */
+	HEAP_MAX = 8, /* with dump_at_max: of the largest heap only */
 	HEAP_NUM_MAX = 9,
 	NUM_HEAP_FIELDS = 10,
 };
@@ -36,43 +36,12 @@ static const struct heap_metric metrics[] = {
 };
 
 #define NUM_METRICS (sizeof(metrics) / sizeof(metrics[0]))
-/* What is not malloc's goes under its own name. */
+/* malloc's: metrics of other heaps begin with the heap's name. */
 #define USUAL_HEAP "libc.malloc"
 /* Of one trace. */
 #define MAX_HEAPS 16
 
-static uint64_t hash_stack(const struct perfetto_heap_stack *stack)
-{
-	return hash_mix(hash_mix(stack->pid, stack->heap), stack->stack);
-}
-
-static bool is_stack(const void *owner, uint32_t item, const void *key)
-{
-	const struct perfetto_heap_stack *stack =
-		&((const struct perfetto_heaps *)owner)->stacks.items[item];
-	const struct perfetto_heap_stack *wanted = key;
-
-	return stack->pid == wanted->pid && stack->heap == wanted->heap &&
-	       stack->stack == wanted->stack;
-}
-
-static struct perfetto_heap_stack *find_stack(struct perfetto_heaps *heaps,
-					      const struct perfetto_heap_stack *key)
-{
-	uint32_t found = hash_index_find(&heaps->index, hash_stack(key), is_stack, heaps, key);
-	struct perfetto_heap_stack *added;
-
-	if (found != HASH_INDEX_NONE)
-		return &heaps->stacks.items[found];
-	found = (uint32_t)heaps->stacks.length;
-	added = array_add(&heaps->stacks);
-	if (!added || hash_index_add(&heaps->index, hash_stack(key), found))
-		return NULL;
-	*added = *key;
-	return added;
-}
-
-/* Frees of more than there was: what was allocated before the profile began. */
+/* Never negative: what was allocated before the recording may be freed in it. */
 static uint64_t get_value(const struct heap_metric *metric, const uint64_t *fields)
 {
 	uint64_t freed = metric->freed == HEAP_CALLSTACK ? 0 : fields[metric->freed];
@@ -80,12 +49,18 @@ static uint64_t get_value(const struct heap_metric *metric, const uint64_t *fiel
 	return fields[metric->field] > freed ? fields[metric->field] - freed : 0;
 }
 
+/*
+ * A later dump replaces what an earlier one said of the stack, for it counts from the beginning,
+ * too.
+ */
 static int read_sample(struct perfetto_heaps *heaps, const struct perfetto_packet *packet,
 		       struct perfetto_heap_stack *key, struct bytes message)
 {
 	uint64_t fields[NUM_HEAP_FIELDS] = {0};
 	struct perfetto_heap_stack *stack;
 	struct protobuf_field field;
+	uint32_t number;
+	int err;
 
 	while (protobuf_next(&message, &field))
 		if (field.type == PROTOBUF_VARINT && field.number < NUM_HEAP_FIELDS)
@@ -94,12 +69,13 @@ static int read_sample(struct perfetto_heaps *heaps, const struct perfetto_packe
 		return 0;
 	key->stack = perfetto_samples_find_stack(heaps->samples, packet->sequence,
 						 fields[HEAP_CALLSTACK]);
-	stack = find_stack(heaps, key);
-	if (!stack)
-		return -ENOMEM;
+	err = perfetto_heap_stacks_intern(&heaps->stacks, key, &number);
+	if (err)
+		return err;
+	stack = &heaps->stacks.items[number];
 	_Static_assert(NUM_METRICS == sizeof(stack->values) / sizeof(stack->values[0]),
 		       "a value for each metric");
-	/* Stacks of several numbers may be equal, and are summed up. */
+	/* Stacks with several numbers may be equal to us; within one dump they are summed up. */
 	for (size_t i = 0; i < NUM_METRICS; i++) {
 		uint64_t value = get_value(&metrics[i], fields);
 
@@ -120,23 +96,28 @@ static int read_dump(struct perfetto_heaps *heaps, const struct perfetto_packet 
 	struct perfetto_heap_stack key = {.time_ns = packet->time_ns};
 	struct bytes rest = message;
 	struct protobuf_field field;
-	bool is_cut = false;
+	bool is_truncated = false;
 	int err = 0;
 
-	while (!err && protobuf_next(&rest, &field)) {
+	while (protobuf_next(&rest, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			key.pid = (uint32_t)field.value;
 		else if (field.number == 11 && field.type == PROTOBUF_BYTES)
 			err = perfetto_add_profile_string(heaps->trace, field.body, &key.heap);
 		else if ((field.number == 4 || field.number == 7 || field.number == 8) &&
 			 field.type == PROTOBUF_VARINT) /* rejected, overrun, corrupted */
-			is_cut |= field.value != 0;
+			is_truncated |= field.value != 0;
+		if (err)
+			return err;
 	}
-	heaps->num_cut += is_cut;
-	while (!err && protobuf_next(&message, &field))
+	heaps->num_truncated += is_truncated;
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 2 && field.type == PROTOBUF_BYTES)
 			err = read_sample(heaps, packet, &key, field.body);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int perfetto_heaps_read(struct perfetto_heaps *heaps, const struct perfetto_packet *packet,
@@ -149,14 +130,17 @@ int perfetto_heaps_read(struct perfetto_heaps *heaps, const struct perfetto_pack
 
 	if (!heaps->num_dumps)
 		heaps->num_dumps = 1;
-	while (!err && protobuf_next(&rest, &field)) {
+	while (protobuf_next(&rest, &field)) {
 		if (field.number == 5 && field.type == PROTOBUF_BYTES)
 			err = read_dump(heaps, packet, field.body);
 		else if (field.number == 6 && field.type == PROTOBUF_VARINT)
 			is_continued = field.value != 0;
+		if (err)
+			return err;
 	}
+	/* A dump may be spread over several packets, all but the last of which say so. */
 	heaps->num_dumps += !is_continued;
-	return err;
+	return 0;
 }
 
 /* ---- into the profile --------------------------------------------------------------------- */
@@ -185,20 +169,22 @@ static int add_value(struct perfetto_heaps *heaps, const struct perfetto_heap_st
 	int err = perfetto_threads_find(heaps->threads, stack->pid, stack->pid, stack->time_ns,
 					&thread);
 
-	if (!err)
-		err = perfetto_threads_get_profile_id(heaps->threads, thread, &thread);
-	if (!err)
-		err = add_metric(heaps, stack->heap, &metrics[kind], &metric);
-	if (!err)
-		err = profile_add_sample(profile, thread, stack->stack, metric,
-					 stack->values[kind]);
+	if (err)
+		return err;
+	err = perfetto_threads_get_profile_id(heaps->threads, thread, &thread);
+	if (err)
+		return err;
+	err = add_metric(heaps, stack->heap, &metrics[kind], &metric);
+	if (err)
+		return err;
+	err = profile_add_sample(profile, thread, stack->stack, metric, stack->values[kind]);
 	if (err == -EOVERFLOW)
-		err = import_fail_byte(heaps->trace->import, heaps->trace->offset,
-				       "the weights of a stack exceed 64 bits");
+		return import_fail_byte(heaps->trace->import, heaps->trace->offset,
+					"the weights of a stack exceed 64 bits");
 	return err;
 }
 
-/* Bounds the number of metrics: a heap more becomes part of the usual one. */
+/* Bounds the number of metrics: heaps beyond MAX_HEAPS are counted as malloc's. */
 static void merge_heaps(struct perfetto_heaps *heaps)
 {
 	uint32_t names[MAX_HEAPS];
@@ -218,23 +204,24 @@ static void merge_heaps(struct perfetto_heaps *heaps)
 
 int perfetto_heaps_finish(struct perfetto_heaps *heaps)
 {
-	int err = 0;
-
 	merge_heaps(heaps);
-	for (size_t kind = 0; kind < NUM_METRICS; kind++)
-		array_for_each (&heaps->stacks, stack)
-			if (!err && stack->values[kind])
-				err = add_value(heaps, stack, kind);
+	for (size_t kind = 0; kind < NUM_METRICS; kind++) {
+		array_for_each (&heaps->stacks, stack) {
+			int err = stack->values[kind] ? add_value(heaps, stack, kind) : 0;
+
+			if (err)
+				return err;
+		}
+	}
 	heaps->trace->import->counts.records += heaps->stacks.length;
-	if (heaps->num_cut)
+	if (heaps->num_truncated)
 		import_warn(heaps->trace->import, "%llu heap profiles of processes are not whole",
-			    (unsigned long long)heaps->num_cut);
-	return err;
+			    (unsigned long long)heaps->num_truncated);
+	return 0;
 }
 
 void perfetto_heaps_release(struct perfetto_heaps *heaps)
 {
-	array_release(&heaps->stacks);
-	hash_index_release(&heaps->index);
+	perfetto_heap_stacks_release(&heaps->stacks);
 	text_release(&heaps->text);
 }

@@ -22,10 +22,12 @@ static int put_short_name(struct perfetto_code *code, struct perfetto_interned *
 		return 0;
 	err = perfetto_add_profile_string(code->trace, bytes_of(function.data + start, length),
 					  &value);
-	return err ? err
-		   : perfetto_interned_put(interned, PERFETTO_INTERNED_SHORT_NAME, iid, value);
+	if (err)
+		return err;
+	return perfetto_interned_put(interned, PERFETTO_INTERNED_SHORT_NAME, iid, value);
 }
 
+/* Names of events go to the timeline, names of code to the profile. */
 static int read_string(struct perfetto_code *code, struct perfetto_interned *interned,
 		       enum perfetto_interned_kind kind, struct bytes message)
 {
@@ -57,7 +59,9 @@ static int read_string(struct perfetto_code *code, struct perfetto_interned *int
 		return err;
 	err = is_of_timeline ? perfetto_add_string(code->trace, string, &value)
 			     : perfetto_add_profile_string(code->trace, string, &value);
-	return err ? err : perfetto_interned_put(interned, kind, iid, value);
+	if (err)
+		return err;
+	return perfetto_interned_put(interned, kind, iid, value);
 }
 
 static int read_source(struct perfetto_code *code, struct perfetto_interned *interned,
@@ -70,7 +74,7 @@ static int read_source(struct perfetto_code *code, struct perfetto_interned *int
 
 	if (!source)
 		return -ENOMEM;
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			iid = field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
@@ -79,10 +83,11 @@ static int read_source(struct perfetto_code *code, struct perfetto_interned *int
 			err = perfetto_add_string(code->trace, field.body, &source->function);
 		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
 			source->line = (uint32_t)field.value;
+		if (err)
+			return err;
 	}
-	return err ? err
-		   : perfetto_interned_put(interned, PERFETTO_INTERNED_SOURCE_LOCATION, iid,
-					   (uint32_t)(interned->sources.length - 1));
+	return perfetto_interned_put(interned, PERFETTO_INTERNED_SOURCE_LOCATION, iid,
+				     (uint32_t)(interned->sources.length - 1));
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
@@ -140,6 +145,7 @@ static unsigned int find_round(const struct protobuf_field *field)
 	return 0;
 }
 
+/* Four times over the message, once for each round: what a number refers to is there, then. */
 int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence *sequence,
 			   struct bytes message)
 {
@@ -149,15 +155,18 @@ int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence 
 		sequence->interned = perfetto_interned_new();
 	if (!sequence->interned)
 		return -ENOMEM;
-	for (unsigned int round = 1; !err && round <= 4; round++) {
+	for (unsigned int round = 1; round <= 4; round++) {
 		struct bytes rest = message;
 		struct protobuf_field field;
 
-		while (!err && protobuf_next(&rest, &field))
+		while (protobuf_next(&rest, &field)) {
 			if (find_round(&field) == round)
 				err = read_kind(code, sequence,
 						(enum perfetto_interned_kind)field.number,
 						field.body);
+			if (err)
+				return err;
+		}
 	}
-	return err;
+	return 0;
 }

@@ -1,5 +1,8 @@
 /*
- * Reading Perfetto traces: whose the slices and values of a track are.
+ * Reading Perfetto traces: which thread or process the slices and values of a track belong to.
+ *
+ * Tracks form trees by parent_uuid, with a process or thread on top of most. What is on a tree
+ * without either belongs to pid 0, and its slices to a synthetic thread named after their track.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,28 +12,32 @@
 /* Tracks may name each other as parents, in a ring too. */
 #define MAX_TRACK_DEPTH 16
 
-/* Threads of which nothing else is told are part of the timeline, too. */
+/* Threads that have a descriptor, but no event, are part of the timeline, too. */
 static int use_described(struct perfetto_track_table *tracks)
 {
+	struct perfetto_threads *threads = tracks->threads;
 	uint32_t ignored;
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < tracks->items.length; i++) {
-		const struct perfetto_track *track = &tracks->items.items[i];
-
-		if (track->process != PERFETTO_NONE)
+	array_for_each (&tracks->items, track) {
+		if (track->process != PERFETTO_NONE) {
 			err = perfetto_threads_use_process(
-				tracks->threads, &tracks->threads->processes.items[track->process],
-				&ignored);
-		if (!err && track->thread != PERFETTO_NONE)
-			err = perfetto_threads_use(
-				tracks->threads, &tracks->threads->items.items[track->thread],
-				tracks->threads->items.items[track->thread].since_ns, &ignored);
+				threads, &threads->processes.items[track->process], &ignored);
+			if (err)
+				return err;
+		}
+		if (track->thread != PERFETTO_NONE) {
+			struct perfetto_thread *thread = &threads->items.items[track->thread];
+
+			err = perfetto_threads_use(threads, thread, thread->since_ns, &ignored);
+			if (err)
+				return err;
+		}
 	}
-	return err;
+	return 0;
 }
 
-/* Tracks point at the order in the file until here. */
+/* Sort threads by id and time; the indices that tracks have of them change with that. */
 static int sort_threads(struct perfetto_track_table *tracks)
 {
 	struct perfetto_threads *threads = tracks->threads;
@@ -60,7 +67,7 @@ int perfetto_owners_prepare(struct perfetto_track_table *tracks)
 	return tracks->trace->import->timeline ? use_described(tracks) : 0;
 }
 
-/* The process or thread at the top of the track's branch; else what is topmost. */
+/* The topmost ancestor of a track, or the track itself: with luck a process or thread. */
 static const struct perfetto_track *find_top(const struct perfetto_track_table *tracks,
 					     const struct perfetto_track *track)
 {
@@ -100,7 +107,7 @@ uint32_t perfetto_owners_get_pid(const struct perfetto_track_table *tracks,
 	return top->thread == PERFETTO_NONE ? 0 : tracks->threads->items.items[top->thread].pid;
 }
 
-/* Slices of no thread are of one that has the name of their track, or of their region. */
+/* Slices of no thread get a synthetic one, named after their track, or after their region. */
 int perfetto_owners_find_thread(struct perfetto_track_table *tracks, struct perfetto_track *track,
 				uint32_t *ret)
 {
@@ -121,9 +128,12 @@ int perfetto_owners_find_thread(struct perfetto_track_table *tracks, struct perf
 		err = perfetto_threads_use(tracks->threads, thread, thread->since_ns, ret);
 	} else {
 		err = perfetto_owners_find_process(tracks, track, &process);
-		if (!err)
-			err = perfetto_threads_add(tracks->threads, process, 0, named->name, ret);
+		if (err)
+			return err;
+		err = perfetto_threads_add(tracks->threads, process, 0, named->name, ret);
 	}
-	track->owner = err ? TIMELINE_NONE : *ret;
-	return err;
+	if (err)
+		return err;
+	track->owner = *ret;
+	return 0;
 }

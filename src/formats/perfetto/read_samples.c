@@ -39,7 +39,7 @@ int perfetto_read_sample_defaults(struct perfetto_trace *trace, struct perfetto_
 	while (protobuf_next(&message, &field))
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
 			timebase = field.body;
-	while (!err && protobuf_next(&timebase, &field)) {
+	while (protobuf_next(&timebase, &field)) {
 		if (field.type == PROTOBUF_VARINT && field.number == TIMEBASE_FREQUENCY)
 			sequence->frequency = (uint32_t)field.value;
 		if (field.type != PROTOBUF_BYTES)
@@ -52,8 +52,10 @@ int perfetto_read_sample_defaults(struct perfetto_trace *trace, struct perfetto_
 							  &sequence->metric_unit);
 			sequence->is_ours = true;
 		}
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static bool is_recording(const struct perfetto_sequence *sequence)
@@ -71,10 +73,11 @@ static int keep_frequency(struct perfetto_samples *samples,
 		samples->trace->timeline, profile_get_string(profile, sequence->metric_name),
 		profile_get_string_length(profile, sequence->metric_name), &system.sample_metric);
 
+	if (err)
+		return err;
 	system.sample_frequency = sequence->frequency;
-	if (!err)
-		timeline_set_system(samples->trace->timeline, &system);
-	return err;
+	timeline_set_system(samples->trace->timeline, &system);
+	return 0;
 }
 
 static int find_metric(struct perfetto_samples *samples, struct perfetto_sequence *sequence)
@@ -82,6 +85,7 @@ static int find_metric(struct perfetto_samples *samples, struct perfetto_sequenc
 	struct profile *profile = samples->trace->import->profile;
 	const char *name = "samples";
 	const char *unit = "count";
+	uint32_t num_metrics;
 	int err;
 
 	if (sequence->metric != PERFETTO_NONE)
@@ -90,13 +94,14 @@ static int find_metric(struct perfetto_samples *samples, struct perfetto_sequenc
 		name = profile_get_string(profile, sequence->metric_name);
 		unit = profile_get_string(profile, sequence->metric_unit);
 	}
-	if (samples->num_metrics == MAX_METRICS)
+	num_metrics = profile_count_metrics(profile);
+	err = profile_add_metric(profile, name, unit, &sequence->metric);
+	if (err)
+		return err;
+	if (profile_count_metrics(profile) > num_metrics && ++samples->num_metrics > MAX_METRICS)
 		return import_fail_byte(samples->trace->import, samples->trace->offset,
 					"samples of more than %d kinds", MAX_METRICS);
-	err = profile_add_metric(profile, name, unit, &sequence->metric);
-	if (!err && profile_count_metrics(profile) > samples->num_metrics)
-		samples->num_metrics++;
-	return err || !is_recording(sequence) ? err : keep_frequency(samples, sequence);
+	return is_recording(sequence) ? keep_frequency(samples, sequence) : 0;
 }
 
 static void count_recorded(struct perfetto_samples *samples, const struct timeline_sample *sample)
@@ -144,17 +149,19 @@ static int add_sample(struct perfetto_samples *samples, struct perfetto_sequence
 	uint32_t thread;
 	int err = find_metric(samples, sequence);
 
-	if (!err)
-		err = perfetto_threads_get_profile_id(samples->threads, sample->thread, &thread);
-	if (!err)
-		err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric,
-					 weight);
+	if (err)
+		return err;
+	err = perfetto_threads_get_profile_id(samples->threads, sample->thread, &thread);
+	if (err)
+		return err;
+	err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric, weight);
 	if (err == -EOVERFLOW)
 		return import_fail_byte(import, samples->trace->offset,
 					"the weights of a stack exceed 64 bits");
-	if (!err)
-		err = profile_add_moment(import->profile, thread, sample->stack, sequence->metric,
-					 sample->weight, sample->time_ns);
+	if (err)
+		return err;
+	err = profile_add_timestamp(import->profile, thread, sample->stack, sequence->metric,
+				    sample->weight, sample->time_ns);
 	if (err)
 		return err;
 	if (is_recording(sequence))
@@ -208,7 +215,9 @@ int perfetto_samples_read(struct perfetto_samples *samples, const struct perfett
 	sample.stack = perfetto_samples_find_stack(samples, sequence, values[SAMPLE_CALLSTACK]);
 	err = perfetto_threads_find(samples->threads, (uint32_t)values[SAMPLE_PID],
 				    (uint32_t)values[SAMPLE_TID], packet->time_ns, &sample.thread);
-	return err ? err : add_sample(samples, sequence, &sample);
+	if (err)
+		return err;
+	return add_sample(samples, sequence, &sample);
 }
 
 /* ---- samples of Chrome, many in a packet -------------------------------------------------- */
@@ -240,8 +249,10 @@ int perfetto_samples_read_streamed(struct perfetto_samples *samples,
 	int err = perfetto_threads_find(samples->threads, sequence->pid, sequence->tid, time_ns,
 					&thread);
 
+	if (err)
+		return err;
 	sequence->is_ours = false;
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number != 1 || field.type != PROTOBUF_VARINT)
 			continue;
 		while (protobuf_next(&deltas, &delta)) {
@@ -251,6 +262,8 @@ int perfetto_samples_read_streamed(struct perfetto_samples *samples,
 			}
 		}
 		err = add_streamed(samples, packet, thread, field.value, time_ns);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }

@@ -3,36 +3,18 @@
  */
 #include "formats/perfetto/read.h"
 
-static bool is_sequence(const void *owner, uint32_t item, const void *key)
-{
-	return ((const struct perfetto_sequences *)owner)->items.items[item].id ==
-	       *(const uint32_t *)key;
-}
-
-static struct perfetto_sequence *add_sequence(struct perfetto_sequences *sequences, uint32_t id)
-{
-	struct perfetto_sequence *added;
-
-	if (!perfetto_has_room(sequences->trace, sequences->items.length, 64))
-		return NULL;
-	added = array_add(&sequences->items);
-	if (!added)
-		return NULL;
-	added->id = id;
-	added->metric = PERFETTO_NONE;
-	sequences->last = (uint32_t)(sequences->items.length - 1);
-	return hash_index_add(&sequences->index, hash_mix(0, id), sequences->last) ? NULL : added;
-}
-
 struct perfetto_sequence *perfetto_sequences_find(struct perfetto_sequences *sequences, uint32_t id)
 {
+	struct perfetto_sequence sequence = {.id = id, .metric = PERFETTO_NONE};
 	uint32_t found = sequences->last;
 
+	/* Most packets are of the sequence of the one before. */
 	if (found >= sequences->items.length || sequences->items.items[found].id != id)
-		found = hash_index_find(&sequences->index, hash_mix(0, id), is_sequence, sequences,
-					&id);
-	if (found == HASH_INDEX_NONE)
-		return add_sequence(sequences, id);
+		found = perfetto_sequence_table_find(&sequences->items, &sequence);
+	if (found == HASH_INDEX_NONE &&
+	    (!perfetto_has_room(sequences->trace, sequences->items.length, 64) ||
+	     perfetto_sequence_table_add(&sequences->items, &sequence, &found)))
+		return NULL;
 	sequences->last = found;
 	return &sequences->items.items[found];
 }
@@ -57,6 +39,5 @@ void perfetto_sequences_release(struct perfetto_sequences *sequences)
 		perfetto_interned_free(sequence->interned);
 		array_release(&sequence->clocks);
 	}
-	array_release(&sequences->items);
-	hash_index_release(&sequences->index);
+	perfetto_sequence_table_release(&sequences->items);
 }

@@ -1,7 +1,13 @@
 /*
  * Reading Perfetto traces: processes and threads.
  *
- * Of several descriptors of one pid or tid each counts from the time of its packet on.
+ * A pid or tid may be described several times: an exec or a reused id gives it a new process.
+ * Each descriptor counts from the time of its packet on. So descriptors are collected first, then
+ * sorted by id and time, and an event finds its process by bisection with its own time. An event
+ * before the first descriptor belongs to that one; ids that nothing describes get a process or
+ * thread of their own.
+ *
+ * Processes and threads go into the timeline at their first use, and from there into the profile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +52,7 @@ static int describe_thread(struct perfetto_threads *threads, const struct perfet
 	return 0;
 }
 
-/* Of a command line the first word's last part. */
+/* The base name of a command line's first word. */
 static int add_base_name(struct perfetto_threads *threads, struct bytes path, uint32_t *ret)
 {
 	size_t start = path.size;
@@ -65,7 +71,7 @@ int perfetto_threads_read_process(struct perfetto_threads *threads, struct bytes
 	bool has_name = false;
 	int err = 0;
 
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			process.pid = (uint32_t)field.value;
 		else if (field.number == 7 && field.type == PROTOBUF_VARINT)
@@ -76,8 +82,10 @@ int perfetto_threads_read_process(struct perfetto_threads *threads, struct bytes
 			err = perfetto_add_string(threads->trace, field.body, &process.name);
 			has_name = true;
 		}
+		if (err)
+			return err;
 	}
-	return err ? err : describe_process(threads, &process, ret);
+	return describe_process(threads, &process, ret);
 }
 
 int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes message,
@@ -87,7 +95,7 @@ int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes 
 	struct protobuf_field field;
 	int err = 0;
 
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			thread.pid = (uint32_t)field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
@@ -96,8 +104,10 @@ int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes 
 			err = perfetto_add_string(threads->trace, field.body, &thread.name);
 			thread.has_name = true;
 		}
+		if (err)
+			return err;
 	}
-	return err ? err : describe_thread(threads, &thread, ret);
+	return describe_thread(threads, &thread, ret);
 }
 
 /* ---- the process tree --------------------------------------------------------------------- */
@@ -111,15 +121,17 @@ static int read_tree_process(struct perfetto_threads *threads, struct bytes mess
 	uint32_t ignored;
 	int err = 0;
 
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
 			process.pid = (uint32_t)field.value;
 		} else if (field.number == 3 && field.type == PROTOBUF_BYTES && !has_name) {
 			err = add_base_name(threads, field.body, &process.name);
 			has_name = true;
 		}
+		if (err)
+			return err;
 	}
-	return err ? err : describe_process(threads, &process, &ignored);
+	return describe_process(threads, &process, &ignored);
 }
 
 static int read_tree_thread(struct perfetto_threads *threads, struct bytes message,
@@ -130,15 +142,17 @@ static int read_tree_thread(struct perfetto_threads *threads, struct bytes messa
 	uint32_t ignored;
 	int err = 0;
 
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			thread.tid = (uint32_t)field.value;
 		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
 			thread.pid = (uint32_t)field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
 			err = perfetto_add_string(threads->trace, field.body, &thread.name);
+		if (err)
+			return err;
 	}
-	return err ? err : describe_thread(threads, &thread, &ignored);
+	return describe_thread(threads, &thread, &ignored);
 }
 
 int perfetto_threads_read_tree(struct perfetto_threads *threads, struct bytes message,
@@ -147,13 +161,15 @@ int perfetto_threads_read_tree(struct perfetto_threads *threads, struct bytes me
 	struct protobuf_field field;
 	int err = 0;
 
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_BYTES)
 			err = read_tree_process(threads, field.body, since_ns);
 		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
 			err = read_tree_thread(threads, field.body, since_ns);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- in order ----------------------------------------------------------------------------- */
@@ -197,7 +213,7 @@ void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_p
 		thread_places[threads->items.items[i].order] = i;
 }
 
-/* How many items sort before or with the key: the last of them counts at its time. */
+/* Upper bound: how many items sort before or with the key. The last one counts at its time. */
 #define FIND_PLACE(array, key, compare)                                    \
 	({                                                                 \
 		size_t low_ = 0;                                           \
@@ -216,66 +232,50 @@ void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_p
 
 /* ---- what nothing describes --------------------------------------------------------------- */
 
-static bool is_unknown(const void *owner, uint32_t item, const void *key)
-{
-	const struct perfetto_unknown *a =
-		&((const struct perfetto_threads *)owner)->unknown.items[item];
-	const struct perfetto_unknown *b = key;
-
-	return a->pid == b->pid && a->tid == b->tid && a->is_thread == b->is_thread;
-}
-
-static uint64_t hash_unknown(const struct perfetto_unknown *unknown)
-{
-	return hash_mix(hash_mix(unknown->is_thread, unknown->pid), unknown->tid);
-}
-
 static bool find_unknown(const struct perfetto_threads *threads,
 			 const struct perfetto_unknown *wanted, uint32_t *ret)
 {
-	uint32_t found = hash_index_find(&threads->unknown_index, hash_unknown(wanted), is_unknown,
-					 threads, wanted);
+	uint32_t found = perfetto_unknown_table_find(&threads->unknown, wanted);
 
-	if (found != HASH_INDEX_NONE)
-		*ret = threads->unknown.items[found].item;
-	return found != HASH_INDEX_NONE;
-}
-
-static int add_unknown(struct perfetto_threads *threads, const struct perfetto_unknown *unknown)
-{
-	struct perfetto_unknown *added = array_add(&threads->unknown);
-
-	if (!added)
-		return -ENOMEM;
-	*added = *unknown;
-	return hash_index_add(&threads->unknown_index, hash_unknown(unknown),
-			      (uint32_t)(threads->unknown.length - 1));
+	if (found == HASH_INDEX_NONE)
+		return false;
+	*ret = threads->unknown.items[found].item;
+	return true;
 }
 
 /* ---- processes ---------------------------------------------------------------------------- */
 
+/* Ids from PERFETTO_SYNTHETIC_ID on are those that our writer made up where there were none. */
 int perfetto_threads_use_process(struct perfetto_threads *threads, struct perfetto_process *known,
 				 uint32_t *ret)
 {
 	struct timeline_process process = {
-		.pid = known->pid < PERFETTO_MADE_UP_ID ? known->pid : 0,
+		.pid = known->pid < PERFETTO_SYNTHETIC_ID ? known->pid : 0,
 		.name = known->name,
 		.start_ns = known->start_ns,
 	};
-	int err = 0;
 
-	if (known->process == TIMELINE_NONE)
-		err = timeline_add_process(threads->trace->timeline, &process, &known->process);
+	if (known->process == TIMELINE_NONE) {
+		int err = timeline_add_process(threads->trace->timeline, &process, &known->process);
+
+		if (err)
+			return err;
+	}
 	*ret = known->process;
-	return err;
+	return 0;
 }
 
+/*
+ * Of several that had this pid, the latest that began before; where the time is before all of them,
+ * the first.
+ */
 int perfetto_threads_find_process(struct perfetto_threads *threads, uint32_t pid, uint64_t time_ns,
 				  uint32_t *ret)
 {
 	struct perfetto_process key = {.pid = pid, .since_ns = time_ns, .order = UINT32_MAX};
 	struct perfetto_unknown unknown = {.pid = pid};
-	struct timeline_process process = {.pid = pid < PERFETTO_MADE_UP_ID ? pid : 0};
+	struct timeline_process process = {.pid = pid < PERFETTO_SYNTHETIC_ID ? pid : 0};
+	uint32_t ignored;
 	size_t place = FIND_PLACE(&threads->processes, &key, compare_processes);
 	int err;
 
@@ -287,8 +287,10 @@ int perfetto_threads_find_process(struct perfetto_threads *threads, uint32_t pid
 	if (find_unknown(threads, &unknown, ret))
 		return 0;
 	err = timeline_add_process(threads->trace->timeline, &process, ret);
+	if (err)
+		return err;
 	unknown.item = *ret;
-	return err ? err : add_unknown(threads, &unknown);
+	return perfetto_unknown_table_add(&threads->unknown, &unknown, &ignored);
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -299,30 +301,32 @@ int perfetto_threads_add(struct perfetto_threads *threads, uint32_t process, uin
 	struct timeline_thread thread = {
 		.process = process,
 		.name = name,
-		.tid = tid < PERFETTO_MADE_UP_ID ? tid : 0,
+		.tid = tid < PERFETTO_SYNTHETIC_ID ? tid : 0,
 	};
 
 	return timeline_add_thread(threads->trace->timeline, &thread, ret);
 }
 
-/* A thread that no name is told of goes by that of its process. */
+/* A thread without a name goes by that of its process. */
 int perfetto_threads_use(struct perfetto_threads *threads, struct perfetto_thread *known,
 			 uint64_t time_ns, uint32_t *ret)
 {
 	uint32_t name = known->name;
 	uint32_t process;
-	int err = 0;
+	int err;
 
 	if (known->thread == TIMELINE_NONE) {
 		err = perfetto_threads_find_process(threads, known->pid, time_ns, &process);
-		if (!err && !known->has_name && name == STRING_EMPTY)
+		if (err)
+			return err;
+		if (!known->has_name && name == STRING_EMPTY)
 			name = timeline_get_process(threads->trace->timeline, process)->name;
-		if (!err)
-			err = perfetto_threads_add(threads, process, known->tid, name,
-						   &known->thread);
+		err = perfetto_threads_add(threads, process, known->tid, name, &known->thread);
+		if (err)
+			return err;
 	}
 	*ret = known->thread;
-	return err;
+	return 0;
 }
 
 static bool has_ids(const struct perfetto_threads *threads, size_t place, uint32_t pid,
@@ -332,6 +336,7 @@ static bool has_ids(const struct perfetto_threads *threads, size_t place, uint32
 	       threads->items.items[place].tid == tid;
 }
 
+/* As with processes. A thread that nothing describes is made once, and known by its ids. */
 int perfetto_threads_find(struct perfetto_threads *threads, uint32_t pid, uint32_t tid,
 			  uint64_t time_ns, uint32_t *ret)
 {
@@ -340,6 +345,7 @@ int perfetto_threads_find(struct perfetto_threads *threads, uint32_t pid, uint32
 	struct perfetto_unknown unknown = {.pid = pid, .tid = tid, .is_thread = true};
 	size_t place = FIND_PLACE(&threads->items, &key, compare_threads);
 	uint32_t process;
+	uint32_t ignored;
 	int err;
 
 	if (place && has_ids(threads, place - 1, pid, tid))
@@ -350,12 +356,15 @@ int perfetto_threads_find(struct perfetto_threads *threads, uint32_t pid, uint32
 	if (find_unknown(threads, &unknown, ret))
 		return 0;
 	err = perfetto_threads_find_process(threads, pid, time_ns, &process);
-	if (!err)
-		err = perfetto_threads_add(
-			threads, process, tid,
-			timeline_get_process(threads->trace->timeline, process)->name, ret);
+	if (err)
+		return err;
+	err = perfetto_threads_add(threads, process, tid,
+				   timeline_get_process(threads->trace->timeline, process)->name,
+				   ret);
+	if (err)
+		return err;
 	unknown.item = *ret;
-	return err ? err : add_unknown(threads, &unknown);
+	return perfetto_unknown_table_add(&threads->unknown, &unknown, &ignored);
 }
 
 /* ---- the profile -------------------------------------------------------------------------- */
@@ -390,18 +399,22 @@ static int get_profile_process(struct perfetto_threads *threads, uint32_t id, ui
 	const struct timeline_process *process = timeline_get_process(threads->trace->timeline, id);
 	uint32_t *slot = GET_SLOT(threads->profile_processes, id);
 	uint32_t comm;
-	int err = slot ? 0 : -ENOMEM;
+	int err;
 
-	if (!err && !*slot) {
+	if (!slot)
+		return -ENOMEM;
+	if (!*slot) {
 		err = copy_string(threads, process->name, &comm);
-		if (!err)
-			err = profile_add_process(threads->trace->import->profile, process->pid,
-						  comm, slot);
-		*slot += !err;
+		if (err)
+			return err;
+		err = profile_add_process(threads->trace->import->profile, process->pid, comm,
+					  slot);
+		if (err)
+			return err;
+		++*slot;
 	}
-	if (!err)
-		*ret = *slot - 1;
-	return err;
+	*ret = *slot - 1;
+	return 0;
 }
 
 int perfetto_threads_get_profile_id(struct perfetto_threads *threads, uint32_t id, uint32_t *ret)
@@ -410,27 +423,31 @@ int perfetto_threads_get_profile_id(struct perfetto_threads *threads, uint32_t i
 	struct thread thread = {.tid = (uint32_t)info->tid,
 				.source = threads->trace->import->source};
 	uint32_t *slot = GET_SLOT(threads->profile_threads, id);
-	int err = slot ? 0 : -ENOMEM;
+	int err;
 
-	if (!err && !*slot) {
+	if (!slot)
+		return -ENOMEM;
+	if (!*slot) {
 		err = copy_string(threads, info->name, &thread.comm);
-		if (!err)
-			err = get_profile_process(threads, info->process, &thread.process);
-		if (!err)
-			err = profile_add_thread(threads->trace->import->profile, &thread, slot);
-		*slot += !err;
+		if (err)
+			return err;
+		err = get_profile_process(threads, info->process, &thread.process);
+		if (err)
+			return err;
+		err = profile_add_thread(threads->trace->import->profile, &thread, slot);
+		if (err)
+			return err;
+		++*slot;
 	}
-	if (!err)
-		*ret = *slot - 1;
-	return err;
+	*ret = *slot - 1;
+	return 0;
 }
 
 void perfetto_threads_release(struct perfetto_threads *threads)
 {
 	array_release(&threads->processes);
 	array_release(&threads->items);
-	array_release(&threads->unknown);
-	hash_index_release(&threads->unknown_index);
+	perfetto_unknown_table_release(&threads->unknown);
 	array_release(&threads->profile_threads);
 	array_release(&threads->profile_processes);
 }

@@ -1,7 +1,9 @@
 /*
  * Reading Perfetto traces: tracks.
  *
- * A descriptor may come after what it describes, so a first round reads them all.
+ * A descriptor may come after the events on its track, so the first round reads them all. Once
+ * they are complete, each track gets a role: our own writer's tracks (see write_tracks.h) are
+ * recognized by name and parent, so that regions, fill and zones come back as what they were.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 
 /* ---- descriptors -------------------------------------------------------------------------- */
 
+/* Units are an enum of the protocol: unspecified, nanoseconds, count, bytes. */
 static int read_counter(struct perfetto_track_table *tracks, struct bytes message,
 			struct perfetto_track *track)
 {
@@ -26,7 +29,7 @@ static int read_counter(struct perfetto_track_table *tracks, struct bytes messag
 	int err = 0;
 
 	track->is_counter = true;
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number == 3 && field.type == PROTOBUF_VARINT && field.value < 4)
 			err = timeline_add_string(tracks->trace->timeline, units[field.value],
 						  &track->unit);
@@ -36,8 +39,10 @@ static int read_counter(struct perfetto_track_table *tracks, struct bytes messag
 			track->is_incremental = field.value != 0;
 		else if (field.number == 6 && field.type == PROTOBUF_BYTES)
 			err = perfetto_add_string(tracks->trace, field.body, &track->unit);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* "[0x1000, 0x2000), …": the bounds of a stack region, as our writer describes them. */
@@ -91,34 +96,6 @@ static int read_descriptor_field(struct perfetto_track_table *tracks,
 	return 0;
 }
 
-static bool is_track(const void *owner, uint32_t item, const void *key)
-{
-	return ((const struct perfetto_track_table *)owner)->items.items[item].uuid ==
-	       *(const uint64_t *)key;
-}
-
-static struct perfetto_track *find_track(const struct perfetto_track_table *tracks, uint64_t uuid)
-{
-	uint32_t found =
-		hash_index_find(&tracks->index, hash_mix(0, uuid), is_track, tracks, &uuid);
-
-	return found == HASH_INDEX_NONE ? NULL : &tracks->items.items[found];
-}
-
-static int add_track(struct perfetto_track_table *tracks, const struct perfetto_track *track)
-{
-	struct perfetto_track *added;
-
-	if (!perfetto_has_room(tracks->trace, tracks->items.length, 32))
-		return 0;
-	added = array_add(&tracks->items);
-	if (!added)
-		return -ENOMEM;
-	*added = *track;
-	return hash_index_add(&tracks->index, hash_mix(0, track->uuid),
-			      (uint32_t)(tracks->items.length - 1));
-}
-
 static const struct perfetto_track new_track = {
 	.process = PERFETTO_NONE,
 	.thread = PERFETTO_NONE,
@@ -129,6 +106,14 @@ static const struct perfetto_track new_track = {
 	.multiplier = 1,
 };
 
+static struct perfetto_track *find_track(const struct perfetto_track_table *tracks, uint64_t uuid)
+{
+	uint32_t found = perfetto_tracks_by_uuid_find(&tracks->items,
+						      &(struct perfetto_track){.uuid = uuid});
+
+	return found == HASH_INDEX_NONE ? NULL : &tracks->items.items[found];
+}
+
 /* A track may be described several times, each time with more. */
 int perfetto_track_table_read(struct perfetto_track_table *tracks, struct bytes message,
 			      uint64_t since_ns)
@@ -136,15 +121,20 @@ int perfetto_track_table_read(struct perfetto_track_table *tracks, struct bytes 
 	struct perfetto_track track = new_track;
 	struct perfetto_track *known;
 	struct protobuf_field field;
+	uint32_t ignored;
 	int err = 0;
 
-	while (!err && protobuf_next(&message, &field))
+	while (protobuf_next(&message, &field)) {
 		err = read_descriptor_field(tracks, &field, since_ns, &track);
-	if (err)
-		return err;
+		if (err)
+			return err;
+	}
 	known = find_track(tracks, track.uuid);
 	if (!known)
-		return add_track(tracks, &track);
+		return perfetto_has_room(tracks->trace, tracks->items.length, 32)
+			       ? perfetto_tracks_by_uuid_add(&tracks->items, &track, &ignored)
+			       : 0;
+	/* What was said first stays; a description that comes later only adds. */
 	if (!known->parent_uuid)
 		known->parent_uuid = track.parent_uuid;
 	if (known->name == STRING_EMPTY)
@@ -169,7 +159,10 @@ int perfetto_track_table_read(struct perfetto_track_table *tracks, struct bytes 
 
 /* ---- in order ----------------------------------------------------------------------------- */
 
-/* What our own writer describes, by its place below the track of its process. */
+/*
+ * Recognize the tracks of our own writer, by their names and what they are below. A name alone is
+ * not enough, since any program may have a counter called "fill".
+ */
 static enum perfetto_role find_role(const struct perfetto_track_table *tracks,
 				    const struct perfetto_track *track)
 {
@@ -207,16 +200,19 @@ void perfetto_track_table_set_roles(struct perfetto_track_table *tracks)
 struct perfetto_track *perfetto_track_table_find(struct perfetto_track_table *tracks, uint64_t uuid)
 {
 	struct perfetto_track track = new_track;
+	uint32_t found = tracks->last;
 
-	if (tracks->last < tracks->items.length && tracks->items.items[tracks->last].uuid == uuid)
-		return &tracks->items.items[tracks->last];
-	if (!find_track(tracks, uuid)) {
-		track.uuid = uuid;
-		if (add_track(tracks, &track))
-			return NULL;
-	}
-	tracks->last = hash_index_find(&tracks->index, hash_mix(0, uuid), is_track, tracks, &uuid);
-	return tracks->last == HASH_INDEX_NONE ? NULL : &tracks->items.items[tracks->last];
+	track.uuid = uuid;
+	/* Most events are on the track of the one before. */
+	if (found >= tracks->items.length || tracks->items.items[found].uuid != uuid)
+		found = perfetto_tracks_by_uuid_find(&tracks->items, &track);
+	/* An event on a track that nothing describes gets one: its name is lost, not its slices. */
+	if (found == HASH_INDEX_NONE &&
+	    (!perfetto_has_room(tracks->trace, tracks->items.length, 32) ||
+	     perfetto_tracks_by_uuid_add(&tracks->items, &track, &found)))
+		return NULL;
+	tracks->last = found;
+	return &tracks->items.items[found];
 }
 
 struct perfetto_track *perfetto_track_table_get_parent(const struct perfetto_track_table *tracks,
@@ -230,6 +226,5 @@ struct perfetto_track *perfetto_track_table_get_parent(const struct perfetto_tra
 
 void perfetto_track_table_release(struct perfetto_track_table *tracks)
 {
-	array_release(&tracks->items);
-	hash_index_release(&tracks->index);
+	perfetto_tracks_by_uuid_release(&tracks->items);
 }

@@ -1,9 +1,13 @@
 /*
- * Reading Perfetto traces: zones out of slices that begin and end.
+ * Reading Perfetto traces: zones from the begins and ends of slices, when all are there.
  *
- * Zones lie on stack regions. Our own traces have a track for each, and its slices say which
- * thread was on it when a zone began. Every other track with slices gets a region of its own, with
- * bounds out of thin air, and pointers that grow down with each zone inside another.
+ * A timeline's zones lie on stack regions. Our own traces have a track for each region, and its
+ * slices say which thread was on it when a zone began. Every other track with slices gets a
+ * synthetic region, above all addresses of user space, and the pointers of its zones grow down
+ * with their depth, as those of a program would.
+ *
+ * An end closes the innermost open slice of its track. An end with none open is skipped; slices
+ * that are open at the end of the trace end with its last event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,9 +16,9 @@
 #include "formats/zones/read_profile.h"
 
 /* Above the addresses of user space. */
-#define MADE_UP_BEGIN (1ull << 56)
-#define MADE_UP_SIZE  (1ull << 20)
-#define POINTER_STEP  16u
+#define SYNTHETIC_BEGIN (1ull << 56)
+#define SYNTHETIC_SIZE  (1ull << 20)
+#define POINTER_STEP    16u
 
 struct perfetto_finisher {
 	struct perfetto_slices *slices;
@@ -37,7 +41,10 @@ static int compare_events(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
-/* Events of one moment stay as they are in the file. */
+/*
+ * Events with the same timestamp keep the order of the file. Only tracks whose events came out of
+ * order: most do not.
+ */
 static int sort_events(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
 	struct perfetto_event *events = finisher->slices->events.items;
@@ -76,7 +83,9 @@ static int use_region(struct perfetto_slices *slices, struct perfetto_track *tra
 	if (track->item != TIMELINE_NONE)
 		return 0;
 	err = perfetto_owners_find_process(slices->tracks, track, &region.process);
-	return err ? err : timeline_add_region(slices->trace->timeline, &region, &track->item);
+	if (err)
+		return err;
+	return timeline_add_region(slices->trace->timeline, &region, &track->item);
 }
 
 /* A region for a track that is about none. */
@@ -90,8 +99,8 @@ static int make_region(struct perfetto_finisher *finisher, struct perfetto_track
 		return err;
 	if (track->name == STRING_EMPTY)
 		track->name = timeline_get_thread(slices->trace->timeline, owner)->name;
-	track->region_begin = MADE_UP_BEGIN + finisher->num_regions++ * MADE_UP_SIZE;
-	track->region_end = track->region_begin + MADE_UP_SIZE;
+	track->region_begin = SYNTHETIC_BEGIN + finisher->num_regions++ * SYNTHETIC_SIZE;
+	track->region_end = track->region_begin + SYNTHETIC_SIZE;
 	return use_region(slices, track);
 }
 
@@ -102,8 +111,10 @@ int perfetto_slices_add_fill(struct perfetto_slices *slices, const struct perfet
 	struct region_fill fill = {.time_ns = packet->time_ns, .bytes = bytes};
 	int err = use_region(slices, region);
 
+	if (err)
+		return err;
 	fill.region = region->item;
-	return err ? err : timeline_add_fill(slices->trace->timeline, &fill, NULL);
+	return timeline_add_fill(slices->trace->timeline, &fill, NULL);
 }
 
 /* Number and size come in two events, in this order. */
@@ -127,7 +138,10 @@ int perfetto_slices_add_in_use(struct perfetto_slices *slices, const struct perf
 
 /* ---- occupancies -------------------------------------------------------------------------- */
 
-/* The thread that a slice is named after: "worker [1001]". */
+/*
+ * The thread that a slice is named after: "worker [1001]". Our writer's names have the tid in
+ * brackets; a name may hold brackets itself, so the last one counts.
+ */
 static int find_occupant(struct perfetto_slices *slices, const struct perfetto_track *track,
 			 const struct perfetto_event *event, uint32_t *ret)
 {
@@ -168,15 +182,21 @@ static int begin_occupancy(struct perfetto_slices *slices, struct perfetto_track
 	return timeline_add_occupancy(slices->trace->timeline, &occupancy, NULL);
 }
 
+/* Slices of a region's track do not nest: whatever comes next ends the one before. */
 static int finish_occupancies(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
 	struct perfetto_slices *slices = finisher->slices;
 	uint32_t open = TIMELINE_NONE;
 	uint32_t e = track->first_event;
-	int err = e == PERFETTO_NONE ? 0 : use_region(slices, track);
+	int err;
 
+	if (e == PERFETTO_NONE)
+		return 0;
+	err = use_region(slices, track);
+	if (err)
+		return err;
 	track->first_occupancy = timeline_count_occupancy(slices->trace->timeline);
-	for (; !err && e != PERFETTO_NONE; e = slices->events.items[e].next) {
+	for (; e != PERFETTO_NONE; e = slices->events.items[e].next) {
 		const struct perfetto_event *event = &slices->events.items[e];
 
 		if (open != TIMELINE_NONE)
@@ -187,15 +207,17 @@ static int finish_occupancies(struct perfetto_finisher *finisher, struct perfett
 			continue;
 		open = timeline_count_occupancy(slices->trace->timeline);
 		err = begin_occupancy(slices, track, event);
+		if (err)
+			return err;
 	}
-	if (!err && open != TIMELINE_NONE)
+	if (open != TIMELINE_NONE)
 		timeline_get_occupancy(slices->trace->timeline, open)->end_ns = slices->last_ns;
-	return err;
+	return 0;
 }
 
 /* ---- zones -------------------------------------------------------------------------------- */
 
-/* Attributes are linked from the last to the first. */
+/* Attributes were linked while they were read, the last one first: reverse the list in place. */
 static int add_attributes(struct perfetto_slices *slices, uint32_t zone, uint32_t last)
 {
 	struct perfetto_attribute *items = slices->attributes.items;
@@ -209,13 +231,19 @@ static int add_attributes(struct perfetto_slices *slices, uint32_t zone, uint32_
 		reversed = last;
 		last = before;
 	}
-	for (; !err && reversed; reversed = items[reversed - 1].attribute.next)
+	for (; reversed; reversed = items[reversed - 1].attribute.next) {
 		err = timeline_add_attribute(slices->trace->timeline, zone,
 					     &items[reversed - 1].attribute);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-/* Who was on the region; *place moves on through its occupancies. */
+/*
+ * Who was on the region; *place moves on through its occupancies. Both are in order of time, so
+ * that one pass over the occupancies serves all zones.
+ */
 static bool find_on_region(const struct perfetto_slices *slices,
 			   const struct perfetto_track *region, uint64_t time_ns, uint32_t *place,
 			   uint32_t *ret)
@@ -256,22 +284,24 @@ static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_
 	return timeline_add_zone(slices->trace->timeline, &zone, added);
 }
 
+/* Attributes may come with the end as well as with the begin. */
 static int finish_slice(struct perfetto_finisher *finisher, const struct perfetto_track *region,
 			const struct perfetto_event *event, uint32_t thread)
 {
 	struct perfetto_slices *slices = finisher->slices;
 	bool is_end = event->location == TIMELINE_NONE;
 	uint32_t zone;
-	int err = 0;
 
 	if (is_end && !finisher->open.length) {
 		slices->num_skipped++;
 		return 0;
 	}
-	if (!is_end)
-		err = begin_zone(finisher, region, event, thread);
-	if (err)
-		return err;
+	if (!is_end) {
+		int err = begin_zone(finisher, region, event, thread);
+
+		if (err)
+			return err;
+	}
 	zone = finisher->open.items[finisher->open.length - 1];
 	finisher->open.length -= is_end;
 	timeline_get_zone(slices->trace->timeline, zone)->end_ns = event->time_ns;
@@ -292,15 +322,20 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 	if (track->first_event == PERFETTO_NONE)
 		return 0;
 	err = region == track ? make_region(finisher, track) : use_region(slices, region);
-	for (uint32_t e = track->first_event; !err && e != PERFETTO_NONE;
+	if (err)
+		return err;
+	for (uint32_t e = track->first_event; e != PERFETTO_NONE;
 	     e = slices->events.items[e].next) {
 		const struct perfetto_event *event = &slices->events.items[e];
 
 		if (event->location != TIMELINE_NONE &&
 		    !find_on_region(slices, region, event->time_ns, &place, &owner))
 			err = perfetto_owners_find_thread(slices->tracks, track, &owner);
-		if (!err)
-			err = finish_slice(finisher, region, event, owner);
+		if (err)
+			return err;
+		err = finish_slice(finisher, region, event, owner);
+		if (err)
+			return err;
 	}
 	finisher->num_open += finisher->open.length;
 	array_for_each (&finisher->open, zone)
@@ -309,31 +344,50 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 	return err;
 }
 
+/* Regions first: a zone's thread is the one that is on its region at the time. */
+static int finish_tracks(struct perfetto_finisher *finisher)
+{
+	struct perfetto_track_table *tracks = finisher->slices->tracks;
+	int err = 0;
+
+	array_for_each (&tracks->items, track) {
+		if (track->is_unsorted)
+			err = sort_events(finisher, track);
+		if (err)
+			return err;
+	}
+	array_for_each (&tracks->items, track) {
+		if (track->role == PERFETTO_REGION)
+			err = finish_occupancies(finisher, track);
+		if (err)
+			return err;
+	}
+	array_for_each (&tracks->items, track) {
+		if (track->role != PERFETTO_REGION)
+			err = finish_track(finisher, track);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int perfetto_slices_finish(struct perfetto_slices *slices)
 {
 	struct perfetto_finisher finisher = {.slices = slices};
-	int err = 0;
+	int err = finish_tracks(&finisher);
 
-	for (size_t i = 0; !err && i < slices->tracks->items.length; i++)
-		if (slices->tracks->items.items[i].is_unsorted)
-			err = sort_events(&finisher, &slices->tracks->items.items[i]);
-	for (size_t i = 0; !err && i < slices->tracks->items.length; i++)
-		if (slices->tracks->items.items[i].role == PERFETTO_REGION)
-			err = finish_occupancies(&finisher, &slices->tracks->items.items[i]);
-	for (size_t i = 0; !err && i < slices->tracks->items.length; i++)
-		if (slices->tracks->items.items[i].role != PERFETTO_REGION)
-			err = finish_track(&finisher, &slices->tracks->items.items[i]);
-	if (!err && finisher.num_open)
-		import_warn(slices->trace->import, "%llu slices were still open at the end",
-			    (unsigned long long)finisher.num_open);
 	array_release(&finisher.open);
 	array_release(&finisher.sorted);
+	if (err)
+		return err;
+	if (finisher.num_open)
+		import_warn(slices->trace->import, "%llu slices were still open at the end",
+			    (unsigned long long)finisher.num_open);
 	/* What comes next takes memory, too. */
 	array_release(&slices->events);
 	array_release(&slices->attributes);
-	return err ? err
-		   : zones_profile_add(slices->trace->import, slices->trace->timeline,
-				       slices->first_zone);
+	return zones_profile_add(slices->trace->import, slices->trace->timeline,
+				 slices->first_zone);
 }
 
 void perfetto_slices_release(struct perfetto_slices *slices)

@@ -1,62 +1,85 @@
 /*
  * Perfetto traces: what ui.perfetto.dev and trace_processor open.
  *
- * A trace is a sequence of packets, written as they come: memory goes to what packets refer to
- * (names, stacks), not to the packets. The parts are in perfetto_*.c: threads and tracks, events on
- * tracks, scheduling, samples.
+ * A trace is a list of packets, written as they come: memory goes to what packets refer to (names,
+ * stacks), not to the packets. Each kind of data has a sequence of its own, with its own interned
+ * names, and the sequences follow one another in the file:
+ *
+ *	write_sched.c     clocks and kernel, which readers need first; scheduling
+ *	write_tracks.c    processes and threads; other tracks before their first use
+ *	write_samples.c   samples, with write_stacks.c for what they refer to
+ *	write_events.c    zones, occupancies, counters, with write_names.c for their names
+ *
+ * write_stream.c encodes packets and passes them on. write_zones.c writes a trace of zones that do
+ * not fit into memory, without a timeline of them.
  */
 #include <errno.h>
 
+#include "formats/perfetto.h"
 #include "formats/perfetto/write_events.h"
 #include "formats/perfetto/write_samples.h"
 #include "formats/perfetto/write_sched.h"
 #include "formats/perfetto/write_stream.h"
 #include "formats/perfetto/write_tracks.h"
-#include "formats/perfetto_reader.h"
 
 static int write_timeline(const struct profile *profile, const struct timeline *timeline,
 			  struct perfetto_stream *stream)
 {
-	struct perfetto_tracks *tracks = perfetto_tracks_new(timeline, stream);
-	int err = tracks ? perfetto_write_system(timeline, stream) : -ENOMEM;
+	_cleanup_(perfetto_tracks_freep) struct perfetto_tracks *tracks =
+		perfetto_tracks_new(timeline, stream);
+	int err;
 
-	if (!err)
-		err = perfetto_tracks_describe_threads(tracks);
-	if (!err)
-		err = perfetto_write_sched(timeline, stream);
-	if (!err)
-		err = perfetto_write_samples(profile, timeline, tracks, stream);
-	if (!err)
-		err = perfetto_write_events(timeline, tracks, stream);
-	perfetto_tracks_free(tracks);
-	return err ? err : perfetto_stream_finish(stream);
+	if (!tracks)
+		return -ENOMEM;
+	err = perfetto_write_system(timeline, stream);
+	if (err)
+		return err;
+	err = perfetto_tracks_describe_threads(tracks);
+	if (err)
+		return err;
+	err = perfetto_write_sched(timeline, stream);
+	if (err)
+		return err;
+	err = perfetto_write_samples(profile, timeline, tracks, stream);
+	if (err)
+		return err;
+	err = perfetto_write_events(timeline, tracks, stream);
+	if (err)
+		return err;
+	return perfetto_stream_finish(stream);
 }
 
 /* ---- a profile without times -------------------------------------------------------------- */
 
 static int copy_threads(const struct profile *profile, struct timeline *timeline)
 {
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_processes(profile); i++) {
+	for (uint32_t i = 0; i < profile_count_processes(profile); i++) {
 		const struct process_info *info = profile_get_process(profile, i);
 		struct timeline_process process = {.pid = info->pid};
 
 		err = timeline_add_string(timeline, profile_get_string(profile, info->comm),
 					  &process.name);
-		if (!err)
-			err = timeline_add_process(timeline, &process, NULL);
+		if (err)
+			return err;
+		err = timeline_add_process(timeline, &process, NULL);
+		if (err)
+			return err;
 	}
-	for (uint32_t i = 0; !err && i < profile_count_threads(profile); i++) {
+	for (uint32_t i = 0; i < profile_count_threads(profile); i++) {
 		const struct thread *info = profile_get_thread(profile, i);
 		struct timeline_thread thread = {.process = info->process, .tid = info->tid};
 
 		err = timeline_add_string(timeline, profile_get_string(profile, info->comm),
 					  &thread.name);
-		if (!err)
-			err = timeline_add_thread(timeline, &thread, NULL);
+		if (err)
+			return err;
+		err = timeline_add_thread(timeline, &thread, NULL);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /*
@@ -65,10 +88,15 @@ static int copy_threads(const struct profile *profile, struct timeline *timeline
  */
 static int write_profile(const struct profile *profile, struct perfetto_stream *stream)
 {
-	struct timeline *timeline = timeline_new();
-	int err = timeline ? copy_threads(profile, timeline) : -ENOMEM;
+	_cleanup_(timeline_freep) struct timeline *timeline = timeline_new();
+	int err;
 
-	for (uint32_t i = 0; !err && i < profile_count_samples(profile); i++) {
+	if (!timeline)
+		return -ENOMEM;
+	err = copy_threads(profile, timeline);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 		struct timeline_sample timed = {
 			.time_ns = i + 1ull,
@@ -78,29 +106,29 @@ static int write_profile(const struct profile *profile, struct perfetto_stream *
 			.metric = (uint8_t)sample->metric,
 		};
 
-		if (sample->metric <= UINT8_MAX)
-			err = timeline_add_sample(timeline, &timed, NULL);
+		if (sample->metric > UINT8_MAX)
+			continue;
+		err = timeline_add_sample(timeline, &timed, NULL);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = write_timeline(profile, timeline, stream);
-	timeline_free(timeline);
-	return err;
+	return write_timeline(profile, timeline, stream);
 }
 
 static int write_pftrace(const struct profile *profile, const struct format_opts *opts,
 			 const struct sink *sink)
 {
-	struct perfetto_stream *stream = perfetto_stream_new(sink, opts->is_compressed);
+	_cleanup_(perfetto_stream_freep) struct perfetto_stream *stream =
+		perfetto_stream_new(sink, opts->is_compressed);
 	bool has_times = opts->timeline && !timeline_is_empty(opts->timeline);
-	int err = -ENOMEM;
 
-	if (stream && !has_times && profile_count_samples(profile))
-		err = write_profile(profile, stream);
-	else if (stream)
-		err = opts->timeline ? write_timeline(profile, opts->timeline, stream)
-				     : perfetto_stream_finish(stream);
-	perfetto_stream_free(stream);
-	return err;
+	if (!stream)
+		return -ENOMEM;
+	if (!has_times && profile_count_samples(profile))
+		return write_profile(profile, stream);
+	if (opts->timeline)
+		return write_timeline(profile, opts->timeline, stream);
+	return perfetto_stream_finish(stream);
 }
 
 const struct format format_pftrace = {

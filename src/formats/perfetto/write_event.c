@@ -1,3 +1,15 @@
+/*
+ * An event refers to names by numbers of its sequence. A name is told with the first packet that
+ * uses it (interned_data), which is why names are collected while the event is made, and forgotten
+ * when it is added.
+ *
+ * What a sequence has told is its state, which a reader must keep until it is told to drop it. So
+ * that nobody has to hold the names of a whole recording, the state is cleared after every
+ * PERFETTO_STATE_BYTES, and names are told again when they are used again.
+ *
+ * The structs of protobuf-c only point: all that an event points at lives in the writer, until the
+ * next event starts.
+ */
 #include "formats/perfetto/write_event.h"
 
 #include <errno.h>
@@ -33,7 +45,7 @@ static int add_packet(struct perfetto_event_writer *writer, const Perfetto__Trac
 	return err;
 }
 
-/* Begin the sequence, or begin it anew: what was told before is forgotten. */
+/* Begin the sequence, or begin it again: what was emitted before is forgotten. */
 static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
@@ -60,6 +72,7 @@ int perfetto_event_writer_begin_sequence(struct perfetto_event_writer *writer,
 	return clear_state(writer, true);
 }
 
+/* The lists keep their memory from event to event. */
 Perfetto__TrackEvent *perfetto_event_writer_start(struct perfetto_event_writer *writer,
 						  enum perfetto_event_type type,
 						  uint64_t track_uuid)
@@ -99,10 +112,11 @@ int perfetto_event_writer_add(struct perfetto_event_writer *writer, uint64_t tim
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT;
 	packet.track_event = event;
 	err = add_packet(writer, &packet);
+	/* Only now: the packet pointed at them. */
 	perfetto_names_flush(writer->names);
-	if (!err && writer->state_bytes >= PERFETTO_STATE_BYTES)
-		err = clear_state(writer, false);
-	return err;
+	if (err)
+		return err;
+	return writer->state_bytes < PERFETTO_STATE_BYTES ? 0 : clear_state(writer, false);
 }
 
 /* ---- what an event carries ---------------------------------------------------------------- */
@@ -148,7 +162,9 @@ int perfetto_event_writer_add_category(struct perfetto_event_writer *writer,
 	uint64_t number;
 	int err = use_string(writer, PERFETTO_CATEGORY, category, &number);
 
-	return err ? err : ADD_NUMBER(writer->categories, number);
+	if (err)
+		return err;
+	return ADD_NUMBER(writer->categories, number);
 }
 
 int perfetto_event_writer_add_flow(struct perfetto_event_writer *writer, uint64_t flow,
@@ -169,6 +185,7 @@ void perfetto_event_writer_set_counter(struct perfetto_event_writer *writer, uin
 	writer->event.extra_counter_values = &writer->counter_value;
 }
 
+/* Numbers stay numbers: Perfetto's queries can compare and sum them. */
 static int set_value(struct perfetto_event_writer *writer, Perfetto__DebugAnnotation *annotation,
 		     const struct zone_attribute *attribute,
 		     const struct perfetto_event_string *string)
@@ -211,7 +228,9 @@ int perfetto_event_writer_add_parameter(struct perfetto_event_writer *writer,
 	annotation->has_name_iid = 1;
 	err = perfetto_names_use(writer->names, PERFETTO_ANNOTATION_NAME, parameter->name,
 				 &annotation->name_iid);
-	return err ? err : set_value(writer, annotation, parameter, string);
+	if (err)
+		return err;
+	return set_value(writer, annotation, parameter, string);
 }
 
 static int use_text(struct perfetto_event_writer *writer, enum perfetto_name_kind kind,
@@ -238,7 +257,10 @@ int perfetto_event_writer_add_annotation(struct perfetto_event_writer *writer, c
 	return use_text(writer, PERFETTO_ANNOTATION_NAME, name, &annotation->name_iid);
 }
 
-/* From here on the annotations do not move. */
+/*
+ * From here on the annotations do not move. protobuf-c wants an array of pointers; one to each
+ * while the array of annotations grows would be to memory that has moved.
+ */
 static int point_to_annotations(struct perfetto_event_writer *writer)
 {
 	size_t count = writer->annotations.length;

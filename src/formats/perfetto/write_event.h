@@ -1,6 +1,6 @@
 /*
  * Events on the tracks of a Perfetto trace, one at a time: start one, say what it carries, add it.
- * A writer writes one sequence at a time, and takes care of the names that are told on it.
+ * A writer writes one sequence at a time, and takes care of the names that are emitted on it.
  */
 #ifndef FORMATS_PERFETTO_WRITE_EVENT_H
 #define FORMATS_PERFETTO_WRITE_EVENT_H

@@ -12,7 +12,7 @@
 #include "base/text.h"
 
 /*
- * Append the packet, as a field of a trace, if it is one with an event and nothing that is told
+ * Append the packet, as a field of a trace, if it is one with an event and nothing that is emitted
  * for the first time.
  *
  * Returns 1 when it is appended, 0 when protobuf-c must do it, or -ENOMEM.

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "formats/perfetto/write_slices.h"
-#include "timeline/zone_walk.h"
+#include "timeline/zone_tracker.h"
 
 struct perfetto_events_writer {
 	const struct timeline *timeline;
@@ -43,17 +43,26 @@ static int begin_zone(struct perfetto_events_writer *writer, const struct zone_s
 	struct perfetto_event_string name = {.id = zone->name};
 	int err = perfetto_start_zone(&writer->events, writer->tracks, zone, step->fill_bytes);
 
-	if (!err)
-		err = perfetto_event_writer_set_name(&writer->events, &name);
-	while (!err &&
-	       (attribute = timeline_next_attribute(writer->timeline, step->zone, attribute)))
+	if (err)
+		return err;
+	err = perfetto_event_writer_set_name(&writer->events, &name);
+	if (err)
+		return err;
+	while ((attribute = timeline_next_attribute(writer->timeline, step->zone, attribute))) {
 		err = add_attribute(&writer->events, attribute);
-	if (!err)
-		err = perfetto_event_writer_close_parameters(&writer->events);
-	return err ? err : perfetto_event_writer_add(&writer->events, step->time_ns);
+		if (err)
+			return err;
+	}
+	err = perfetto_event_writer_close_parameters(&writer->events);
+	if (err)
+		return err;
+	return perfetto_event_writer_add(&writer->events, step->time_ns);
 }
 
-/* depths  how many zones are open, by region */
+/*
+ * depths  how many zones are open, by region. The depth is counted for zones that are left out,
+ * too, so that an end is left out just where its begin was.
+ */
 static int write_zone_step(struct perfetto_events_writer *writer, const struct zone_step *step,
 			   uint32_t *depths)
 {
@@ -73,23 +82,34 @@ static int write_zones(struct perfetto_events_writer *writer)
 {
 	_cleanup_free_ uint32_t *depths =
 		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*depths));
-	struct zone_walk walk;
+	_cleanup_(zone_walk_release) struct zone_walk walk = {0};
 	struct zone_step step;
-	int err = zone_walk_init(&walk, writer->timeline);
+	int err;
 
-	if (!err && !depths)
-		err = -ENOMEM;
-	if (!err && timeline_count_zone(writer->timeline))
-		err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_EVENTS);
-	while (!err && zone_walk_next(&walk, &step))
+	if (!timeline_count_zone(writer->timeline))
+		return 0;
+	if (!depths)
+		return -ENOMEM;
+	err = zone_walk_init(&walk, writer->timeline);
+	if (err)
+		return err;
+	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_EVENTS);
+	if (err)
+		return err;
+	while (zone_walk_next(&walk, &step)) {
 		err = write_zone_step(writer, &step, depths);
-	zone_walk_release(&walk);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* ---- occupancies -------------------------------------------------------------------------- */
 
-/* By occupancy: the next one of its region, if another thread's. */
+/*
+ * By occupancy: the next one of its region, if another thread's. Backwards, so that the following
+ * occupancy of each region is known: those of one region are in order.
+ */
 static uint32_t *find_hand_overs(const struct timeline *timeline)
 {
 	uint32_t count = timeline_count_occupancy(timeline);
@@ -115,6 +135,10 @@ static uint32_t *find_hand_overs(const struct timeline *timeline)
 	return next;
 }
 
+/*
+ * A flow's number is the occupancy's that it comes from, with a mark in the upper half that no
+ * program is likely to use for its own flows.
+ */
 static int begin_slices(struct perfetto_events_writer *writer, uint32_t id, bool is_handed_over,
 			uint64_t *flow_in)
 {
@@ -125,8 +149,10 @@ static int begin_slices(struct perfetto_events_writer *writer, uint32_t id, bool
 					      timeline_get_string(writer->timeline, name),
 					      flow_in[occupancy->region], flow_out);
 
+	if (err)
+		return err;
 	flow_in[occupancy->region] = flow_out;
-	return err ? err : perfetto_begin_thread_slice(&writer->events, writer->tracks, occupancy);
+	return perfetto_begin_thread_slice(&writer->events, writer->tracks, occupancy);
 }
 
 static int end_slices(struct perfetto_events_writer *writer, uint32_t id)
@@ -135,9 +161,10 @@ static int end_slices(struct perfetto_events_writer *writer, uint32_t id)
 	int err = perfetto_end_region_slice(&writer->events, writer->tracks, occupancy->region, 0,
 					    occupancy->end_ns);
 
-	return err ? err
-		   : perfetto_end_thread_slice(&writer->events, writer->tracks, occupancy->thread,
-					       occupancy->end_ns);
+	if (err)
+		return err;
+	return perfetto_end_thread_slice(&writer->events, writer->tracks, occupancy->thread,
+					 occupancy->end_ns);
 }
 
 /* The begin of an occupancy is step 2 * id, its end the step behind. */
@@ -161,15 +188,19 @@ static int compare_steps(const void *a, const void *b, void *timeline)
 	return (left > right) - (left < right);
 }
 
+/*
+ * Events of a sequence should be in order of time, for each that comes late has a longer timestamp.
+ */
 static uint64_t *sort_steps(const struct timeline *timeline, size_t count)
 {
 	uint64_t *steps = malloc((count + 1) * sizeof(*steps));
 
-	for (size_t i = 0; steps && i < count; i++)
+	if (!steps)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
 		steps[i] = i;
-	if (steps)
-		qsort_r(steps, count, sizeof(*steps), compare_steps,
-			(struct timeline *)(uintptr_t)timeline);
+	qsort_r(steps, count, sizeof(*steps), compare_steps,
+		(struct timeline *)(uintptr_t)timeline);
 	return steps;
 }
 
@@ -180,17 +211,24 @@ static int write_occupancies(struct perfetto_events_writer *writer)
 	_cleanup_free_ uint64_t *steps = sort_steps(writer->timeline, count);
 	_cleanup_free_ uint64_t *flow_in =
 		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*flow_in));
-	int err = next && steps && flow_in ? 0 : -ENOMEM;
+	int err;
 
-	if (!err && count)
-		err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
-	for (size_t i = 0; !err && i < count; i++) {
+	if (!count)
+		return 0;
+	if (!next || !steps || !flow_in)
+		return -ENOMEM;
+	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
 		uint32_t id = (uint32_t)(steps[i] / 2);
 
 		err = steps[i] % 2 ? end_slices(writer, id)
 				   : begin_slices(writer, id, next[id] != TIMELINE_NONE, flow_in);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- counters ----------------------------------------------------------------------------- */
@@ -200,65 +238,95 @@ static int write_fills(struct perfetto_events_writer *writer)
 	struct region_fill fill;
 	uint64_t position = 0;
 	int got = timeline_next_fill(writer->timeline, &position, &fill);
-	int err =
-		got > 0 ? perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_FILLS) : 0;
+	int err;
 
-	for (; !err && got > 0; got = timeline_next_fill(writer->timeline, &position, &fill)) {
+	if (got <= 0)
+		return got;
+	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_FILLS);
+	if (err)
+		return err;
+	for (; got > 0; got = timeline_next_fill(writer->timeline, &position, &fill)) {
 		uint64_t track;
 
 		err = perfetto_tracks_use_fill(writer->tracks, fill.region, &track);
-		if (!err)
-			err = perfetto_event_writer_add_counter(&writer->events, track,
-								fill.time_ns, (int64_t)fill.bytes);
+		if (err)
+			return err;
+		err = perfetto_event_writer_add_counter(&writer->events, track, fill.time_ns,
+							(int64_t)fill.bytes);
+		if (err)
+			return err;
 	}
-	return err ? err : got;
+	return got;
 }
 
 static int write_totals(struct perfetto_events_writer *writer)
 {
 	uint32_t count = timeline_count_in_use(writer->timeline);
-	int err =
-		count ? perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_TOTALS) : 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < count; i++)
+	if (!count)
+		return 0;
+	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_TOTALS);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < count; i++) {
 		err = perfetto_write_use(&writer->events, writer->tracks,
 					 timeline_get_in_use(writer->timeline, i));
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int write_counters(struct perfetto_events_writer *writer)
 {
 	uint32_t count = timeline_count_counter_value(writer->timeline);
-	int err = count ? perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_COUNTERS)
-			: 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < count; i++) {
+	if (!count)
+		return 0;
+	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_COUNTERS);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < count; i++) {
 		const struct counter_value *value = timeline_get_counter_value(writer->timeline, i);
 		uint64_t track;
 
 		err = perfetto_tracks_use_counter(writer->tracks, value->track, &track);
-		if (!err)
-			err = perfetto_event_writer_add_value(&writer->events, track, value);
+		if (err)
+			return err;
+		err = perfetto_event_writer_add_value(&writer->events, track, value);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
+}
+
+static void events_writer_release(struct perfetto_events_writer *writer)
+{
+	perfetto_event_writer_release(&writer->events);
 }
 
 int perfetto_write_events(const struct timeline *timeline, struct perfetto_tracks *tracks,
 			  struct perfetto_stream *stream)
 {
-	struct perfetto_events_writer writer = {.timeline = timeline, .tracks = tracks};
+	_cleanup_(events_writer_release) struct perfetto_events_writer writer = {
+		.timeline = timeline, .tracks = tracks};
 	int err = perfetto_event_writer_init(&writer.events, timeline, stream);
 
-	if (!err)
-		err = write_zones(&writer);
-	if (!err)
-		err = write_occupancies(&writer);
-	if (!err)
-		err = write_fills(&writer);
-	if (!err)
-		err = write_totals(&writer);
-	if (!err)
-		err = write_counters(&writer);
-	perfetto_event_writer_release(&writer.events);
-	return err;
+	if (err)
+		return err;
+	err = write_zones(&writer);
+	if (err)
+		return err;
+	err = write_occupancies(&writer);
+	if (err)
+		return err;
+	err = write_fills(&writer);
+	if (err)
+		return err;
+	err = write_totals(&writer);
+	if (err)
+		return err;
+	return write_counters(&writer);
 }

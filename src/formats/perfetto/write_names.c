@@ -2,12 +2,12 @@
 
 #include <errno.h>
 
+#include "base/arena.h"
 #include "base/array.h"
-#include "base/kept.h"
 #include "base/utf8.h"
 
 /*
- * What is told by one id: strings of the timeline have even ones, texts of our own, which lie in a
+ * What is emitted by one id: strings of the timeline have even ones, texts of our own, which lie in a
  * table of their own, odd ones.
  */
 static uint32_t id_of_string(uint32_t string)
@@ -20,11 +20,15 @@ static uint32_t id_of_text(uint32_t text)
 	return text * 2 + 1;
 }
 
+/*
+ * A name has numbers of its own in each kind, because event names, categories and the like are
+ * tables of their own in the protocol.
+ */
 struct perfetto_names {
 	const struct timeline *timeline;
 	struct string_table *texts;
-	struct perfetto_told told[NUM_PERFETTO_NAME_KINDS];
-	struct perfetto_told told_locations;
+	struct perfetto_emitted emitted[NUM_PERFETTO_NAME_KINDS];
+	struct perfetto_emitted emitted_locations;
 	/* What is new: the messages and their strings, all of them to be freed by the flush. */
 	Perfetto__InternedData data;
 	ARRAY(Perfetto__EventName *) events;
@@ -32,7 +36,7 @@ struct perfetto_names {
 	ARRAY(Perfetto__DebugAnnotationName *) annotations;
 	ARRAY(Perfetto__InternedString *) values;
 	ARRAY(Perfetto__SourceLocation *) locations;
-	struct kept garbage; /* what messages are made of, until they are written */
+	struct arena garbage; /* what messages are made of, until they are written */
 };
 
 struct perfetto_names *perfetto_names_new(const struct timeline *timeline)
@@ -56,19 +60,22 @@ void perfetto_names_free(struct perfetto_names *names)
 		return;
 	perfetto_names_flush(names);
 	for (size_t i = 0; i < NUM_PERFETTO_NAME_KINDS; i++)
-		perfetto_told_release(&names->told[i]);
-	perfetto_told_release(&names->told_locations);
+		perfetto_emitted_release(&names->emitted[i]);
+	perfetto_emitted_release(&names->emitted_locations);
 	array_release(&names->events);
 	array_release(&names->categories);
 	array_release(&names->annotations);
 	array_release(&names->values);
 	array_release(&names->locations);
-	kept_release(&names->garbage);
+	arena_release(&names->garbage);
 	string_table_free(names->texts);
 	free(names);
 }
 
-/* A copy of a string as the format takes it; NULL when out of memory. */
+/*
+ * A copy of a string as the format takes it; NULL when out of memory. The format's strings are
+ * UTF-8 and end at a NUL: utf8_append_name() replaces what is neither.
+ */
 static char *fit(struct perfetto_names *names, const struct string_table *strings, uint32_t string,
 		 size_t *ret_length)
 {
@@ -80,28 +87,28 @@ static char *fit(struct perfetto_names *names, const struct string_table *string
 	*ret_length = text.length;
 	if (text.failed)
 		text_release(&text);
-	return kept_add(&names->garbage, text.data);
+	return arena_add(&names->garbage, text.data);
 }
 
 /* Put a new message of one type, with its number and its name, at the end of its list. */
-#define ADD_NAME(names, list, type, init, number, text)                             \
-	({                                                                          \
-		type *message_ = kept_add(&(names)->garbage, malloc(sizeof(type))); \
-		type **added_ = message_ ? array_add(&(list)) : NULL;               \
-                                                                                    \
-		if (added_) {                                                       \
-			*message_ = (type)init;                                     \
-			message_->has_iid = 1;                                      \
-			message_->iid = (number);                                   \
-			message_->name = (text);                                    \
-			*added_ = message_;                                         \
-		}                                                                   \
-		added_ ? 0 : -ENOMEM;                                               \
+#define ADD_NAME(names, list, type, init, number, text)                              \
+	({                                                                           \
+		type *message_ = arena_add(&(names)->garbage, malloc(sizeof(type))); \
+		type **added_ = message_ ? array_add(&(list)) : NULL;                \
+                                                                                     \
+		if (added_) {                                                        \
+			*message_ = (type)init;                                      \
+			message_->has_iid = 1;                                       \
+			message_->iid = (number);                                    \
+			message_->name = (text);                                     \
+			*added_ = message_;                                          \
+		}                                                                    \
+		added_ ? 0 : -ENOMEM;                                                \
 	})
 
 static int add_value(struct perfetto_names *names, uint64_t number, char *text, size_t length)
 {
-	Perfetto__InternedString *message = kept_add(&names->garbage, malloc(sizeof(*message)));
+	Perfetto__InternedString *message = arena_add(&names->garbage, malloc(sizeof(*message)));
 	Perfetto__InternedString **added = message ? array_add(&names->values) : NULL;
 
 	if (!added)
@@ -145,7 +152,7 @@ static int use(struct perfetto_names *names, enum perfetto_name_kind kind,
 	bool is_new;
 	size_t length;
 	char *text;
-	int err = perfetto_told_add(&names->told[kind], id, ret, &is_new);
+	int err = perfetto_emitted_add(&names->emitted[kind], id, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
@@ -160,13 +167,19 @@ int perfetto_names_use(struct perfetto_names *names, enum perfetto_name_kind kin
 		   ret);
 }
 
+/*
+ * For a consumer of zones, whose texts are no strings of the timeline. Each text is kept until the
+ * state is cleared, however many there are.
+ */
 int perfetto_names_use_bytes(struct perfetto_names *names, enum perfetto_name_kind kind,
 			     const char *text, size_t length, uint64_t *ret)
 {
 	uint32_t id;
 	int err = string_table_add(names->texts, text, length, &id);
 
-	return err ? err : use(names, kind, names->texts, id, id_of_text(id), ret);
+	if (err)
+		return err;
+	return use(names, kind, names->texts, id, id_of_text(id), ret);
 }
 
 int perfetto_names_use_location(struct perfetto_names *names, uint32_t location, uint64_t *ret)
@@ -177,11 +190,11 @@ int perfetto_names_use_location(struct perfetto_names *names, uint32_t location,
 	Perfetto__SourceLocation *message;
 	size_t length;
 	bool is_new;
-	int err = perfetto_told_add(&names->told_locations, location, ret, &is_new);
+	int err = perfetto_emitted_add(&names->emitted_locations, location, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
-	message = kept_add(&names->garbage, malloc(sizeof(*message)));
+	message = arena_add(&names->garbage, malloc(sizeof(*message)));
 	added = message ? array_add(&names->locations) : NULL;
 	if (!added)
 		return -ENOMEM;
@@ -200,7 +213,8 @@ Perfetto__InternedData *perfetto_names_get_new(struct perfetto_names *names)
 {
 	Perfetto__InternedData *data = &names->data;
 
-	if (!names->garbage.pieces.length)
+	/* Nothing was made: the packet has no interned data at all. */
+	if (!names->garbage.blocks.length)
 		return NULL;
 	*data = (Perfetto__InternedData)PERFETTO__INTERNED_DATA__INIT;
 	data->n_event_names = names->events.length;
@@ -218,7 +232,7 @@ Perfetto__InternedData *perfetto_names_get_new(struct perfetto_names *names)
 
 void perfetto_names_flush(struct perfetto_names *names)
 {
-	kept_clear(&names->garbage);
+	arena_clear(&names->garbage);
 	names->events.length = 0;
 	names->categories.length = 0;
 	names->annotations.length = 0;
@@ -226,7 +240,10 @@ void perfetto_names_flush(struct perfetto_names *names)
 	names->locations.length = 0;
 }
 
-/* Where there is no memory for a new table, the old one is as good. */
+/*
+ * Where there is no memory for a new table, the old one is as good. Ids of texts begin anew with
+ * the new table: what was told by the old ones is forgotten, too.
+ */
 static void forget_texts(struct perfetto_names *names)
 {
 	struct string_table *texts = string_table_new();
@@ -236,7 +253,7 @@ static void forget_texts(struct perfetto_names *names)
 	string_table_free(names->texts);
 	names->texts = texts;
 	for (size_t i = 0; i < NUM_PERFETTO_NAME_KINDS; i++)
-		perfetto_told_release(&names->told[i]);
+		perfetto_emitted_release(&names->emitted[i]);
 }
 
 void perfetto_names_clear(struct perfetto_names *names)
@@ -244,6 +261,6 @@ void perfetto_names_clear(struct perfetto_names *names)
 	perfetto_names_flush(names);
 	forget_texts(names);
 	for (size_t i = 0; i < NUM_PERFETTO_NAME_KINDS; i++)
-		perfetto_told_clear(&names->told[i]);
-	perfetto_told_clear(&names->told_locations);
+		perfetto_emitted_clear(&names->emitted[i]);
+	perfetto_emitted_clear(&names->emitted_locations);
 }

@@ -1,5 +1,5 @@
 /*
- * The names of a sequence of Perfetto events: each is told in full once, with the packet that
+ * The names of a sequence of Perfetto events: each is emitted in full once, with the packet that
  * needs it first, and from then on by number.
  */
 #ifndef FORMATS_PERFETTO_WRITE_NAMES_H
@@ -40,7 +40,7 @@ _must_check_ int perfetto_names_use_location(struct perfetto_names *names, uint3
 Perfetto__InternedData *perfetto_names_get_new(struct perfetto_names *names);
 /* The packet is written. */
 void perfetto_names_flush(struct perfetto_names *names);
-/* The sequence's state is cleared: everything must be told again. */
+/* The sequence's state is cleared: everything must be emitted again. */
 void perfetto_names_clear(struct perfetto_names *names);
 
 #endif

@@ -1,3 +1,13 @@
+/*
+ * Stacks are lists of frames' numbers, which are varints: numbers below 128 take one byte, those
+ * below 16,384 two. So what most stacks have gets the small numbers. Among numbers of one length it
+ * makes no difference which frame has which, and there they go by place in the code, so that
+ * neighbours have similar numbers.
+ *
+ * How many stacks contain a location is counted over the tree, not by walking each stack: from the
+ * leaves to the root, a stack adds its count to the stack that it continues, which always has a
+ * smaller id.
+ */
 #include "formats/perfetto/write_numbers.h"
 
 #include <errno.h>
@@ -88,6 +98,10 @@ static void sort_locations(const struct profile *profile, uint32_t *uses, uint32
 	for (size_t begin = 0, end; begin < count; begin = end) {
 		unsigned num_bytes = count_bytes(number);
 
+		/*
+		 * A location has as many numbers as it has frames; the last one may reach into the
+		 * next length, which does no harm.
+		 */
 		for (end = begin; end < count && count_bytes(number) == num_bytes; end++)
 			number += profile_get_location(profile, order[end])->num_frames;
 		qsort_r(order + begin, end - begin, sizeof(*order), compare_places,

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "formats/perfetto/write_stacks.h"
 
+/* Values of enums of Perfetto's protocol: PerfEvents.Counter and Profiling.StackUnwindError. */
 #define COUNTER_CPU_CLOCK        1
 #define UNWIND_ERROR_INFORMATION 3
 
@@ -26,6 +27,10 @@ struct perfetto_samples_writer {
 	uint64_t state_start;
 };
 
+/*
+ * Every metric has a sequence of its own: what a sample's count is of stands in the defaults of its
+ * sequence.
+ */
 static void begin_packet(const struct perfetto_samples_writer *writer,
 			 Perfetto__TracePacket *packet)
 {
@@ -56,11 +61,10 @@ static int clear_state(struct perfetto_samples_writer *writer, bool is_first)
 	Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
 	Perfetto__PerfSampleDefaults samples = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
 	Perfetto__PerfTimebase timebase = PERFETTO__PERF_TIMEBASE__INIT;
-	struct text name = {0};
-	struct text unit = {0};
+	_cleanup_(text_release) struct text name = {0};
+	_cleanup_(text_release) struct text unit = {0};
 	uint32_t metric_unit;
 	Perfetto__TracePacket packet;
-	int err;
 
 	perfetto_stacks_clear(writer->stacks);
 	writer->state_start = perfetto_stream_get_size(writer->stream);
@@ -69,6 +73,10 @@ static int clear_state(struct perfetto_samples_writer *writer, bool is_first)
 	packet.has_first_packet_on_sequence = is_first;
 	packet.first_packet_on_sequence = is_first;
 	append_timebase(writer, &name);
+	/*
+	 * The counter is one of the protocol's list, in which most metrics are not: the name says
+	 * what it was.
+	 */
 	timebase.has_frequency = system->sample_frequency != 0;
 	timebase.frequency = system->sample_frequency;
 	timebase.has_counter = 1;
@@ -84,12 +92,10 @@ static int clear_state(struct perfetto_samples_writer *writer, bool is_first)
 	defaults.has_timestamp_clock_id = 1;
 	defaults.timestamp_clock_id = PERFETTO_CLOCK_OF_SEQUENCE;
 	packet.trace_packet_defaults = &defaults;
-	err = name.failed || unit.failed ? -ENOMEM : perfetto_stream_add(writer->stream, &packet);
-	text_release(&name);
-	text_release(&unit);
-	return err;
+	return name.failed || unit.failed ? -ENOMEM : perfetto_stream_add(writer->stream, &packet);
 }
 
+/* A sample without stack has no call stack, rather than an empty one. */
 static int write_sample(struct perfetto_samples_writer *writer,
 			const struct timeline_sample *sample)
 {
@@ -121,22 +127,33 @@ static int write_sample(struct perfetto_samples_writer *writer,
 	return perfetto_stream_add(writer->stream, &packet);
 }
 
-/* Write the samples that were collected, and begin the state anew when it has become large. */
+/* Write the samples that were collected, and begin the state again when it has become large. */
 static int flush(struct perfetto_samples_writer *writer)
 {
 	uint64_t size = perfetto_stream_get_size(writer->stream) - writer->state_start;
-	int err = 0;
+	int err;
 
-	if (!writer->has_begun || size >= PERFETTO_STATE_BYTES)
+	/*
+	 * Stacks are told before the samples that have them, so that the state can be cleared only
+	 * here, between two batches.
+	 */
+	if (!writer->has_begun || size >= PERFETTO_STATE_BYTES) {
 		err = clear_state(writer, !writer->has_begun);
+		if (err)
+			return err;
+	}
 	writer->has_begun = true;
-	if (!err)
-		err = perfetto_stacks_tell(writer->stacks, SEQUENCE_SAMPLES + writer->metric,
-					   writer->samples, writer->num_samples);
-	for (size_t i = 0; !err && i < writer->num_samples; i++)
+	err = perfetto_stacks_emit(writer->stacks, SEQUENCE_SAMPLES + writer->metric,
+				   writer->samples, writer->num_samples);
+	if (err)
+		return err;
+	for (size_t i = 0; i < writer->num_samples; i++) {
 		err = write_sample(writer, &writer->samples[i]);
+		if (err)
+			return err;
+	}
 	writer->num_samples = 0;
-	return err;
+	return 0;
 }
 
 static int write_metric(struct perfetto_samples_writer *writer, uint32_t metric)
@@ -148,23 +165,31 @@ static int write_metric(struct perfetto_samples_writer *writer, uint32_t metric)
 	writer->metric = metric;
 	writer->has_begun = false;
 	while ((got = timeline_next_sample(writer->timeline, &position, &sample)) > 0) {
-		int err = 0;
-
 		if (sample.metric != metric)
 			continue;
 		writer->samples[writer->num_samples++] = sample;
-		if (writer->num_samples == SAMPLES_AT_A_TIME)
-			err = flush(writer);
-		if (err)
-			return err;
+		if (writer->num_samples == SAMPLES_AT_A_TIME) {
+			int err = flush(writer);
+
+			if (err)
+				return err;
+		}
 	}
-	return !got && writer->num_samples ? flush(writer) : got;
+	if (got < 0)
+		return got;
+	return writer->num_samples ? flush(writer) : 0;
+}
+
+static void samples_writer_release(struct perfetto_samples_writer *writer)
+{
+	perfetto_stacks_free(writer->stacks);
+	free(writer->samples);
 }
 
 int perfetto_write_samples(const struct profile *profile, const struct timeline *timeline,
 			   const struct perfetto_tracks *tracks, struct perfetto_stream *stream)
 {
-	struct perfetto_samples_writer writer = {
+	_cleanup_(samples_writer_release) struct perfetto_samples_writer writer = {
 		.profile = profile,
 		.timeline = timeline,
 		.tracks = tracks,
@@ -172,16 +197,20 @@ int perfetto_write_samples(const struct profile *profile, const struct timeline 
 		.samples = malloc(SAMPLES_AT_A_TIME * sizeof(*writer.samples)),
 	};
 	uint32_t num_metrics = profile_count_metrics(profile);
-	int err = writer.samples ? 0 : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = perfetto_stacks_new(profile, timeline, stream, &writer.stacks);
+	if (!writer.samples)
+		return -ENOMEM;
+	err = perfetto_stacks_new(profile, timeline, stream, &writer.stacks);
+	if (err)
+		return err;
 	/* Sequences of further metrics would be those of events. */
 	if (num_metrics > SEQUENCE_EVENTS - SEQUENCE_SAMPLES)
 		num_metrics = SEQUENCE_EVENTS - SEQUENCE_SAMPLES;
-	for (uint32_t metric = 0; !err && metric < num_metrics; metric++)
+	for (uint32_t metric = 0; metric < num_metrics; metric++) {
 		err = write_metric(&writer, metric);
-	perfetto_stacks_free(writer.stacks);
-	free(writer.samples);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }

@@ -1,14 +1,21 @@
+/*
+ * Scheduling events as the compact bundles that ftrace data has in a trace: one packet for some
+ * events of one CPU, whose fields are columns (times, tids, states, …), because columns compress
+ * well. Times are differences to the event before, and names are indices into a table of the
+ * bundle.
+ */
 #include "formats/perfetto/write_sched.h"
 
 #include <errno.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/intern.h"
 #include "base/utf8.h"
 
+/* Of Perfetto's BuiltinClock. */
 enum clock_id { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME = 6 };
 
-/* How many switches and wakings a bundle holds. */
+/* How many switches and wakeups a bundle holds. */
 #define BUNDLE_EVENTS 1024
 
 /* TRACE_FLAG_HARDIRQ of linux/trace_events.h. */
@@ -100,43 +107,59 @@ static int start_clocks(const struct timeline *timeline, struct perfetto_stream 
 	struct timeline_sample sample;
 	struct region_fill fill;
 	uint64_t position = 0;
-	int err;
+	int got;
 
-	while ((err = timeline_next_sample(timeline, &position, &sample)) > 0)
+	while ((got = timeline_next_sample(timeline, &position, &sample)) > 0)
 		if (SEQUENCE_SAMPLES + sample.metric < SEQUENCE_EVENTS)
 			is_used[SEQUENCE_SAMPLES + sample.metric] = true;
+	if (got < 0)
+		return got;
 	position = 0;
-	if (!err)
-		err = timeline_next_fill(timeline, &position, &fill);
-	is_used[SEQUENCE_FILLS] = err > 0;
-	if (err < 0)
-		return err;
-	err = 0;
-	for (uint32_t i = 0; !err && i < END_OF_SEQUENCES; i++)
-		if (is_used[i])
-			err = perfetto_stream_start_clock(stream, i, start_ns);
-	return err;
+	got = timeline_next_fill(timeline, &position, &fill);
+	if (got < 0)
+		return got;
+	is_used[SEQUENCE_FILLS] = got > 0;
+	for (uint32_t i = 0; i < END_OF_SEQUENCES; i++) {
+		int err = is_used[i] ? perfetto_stream_start_clock(stream, i, start_ns) : 0;
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int perfetto_write_system(const struct timeline *timeline, struct perfetto_stream *stream)
 {
 	uint64_t start_ns = 0;
-	int err = 0;
+	int err;
 
 	if (timeline_count_clock(timeline)) {
 		err = write_clock(timeline_get_clock(timeline, 0), stream);
+		if (err)
+			return err;
 		start_ns = timeline_get_clock(timeline, 0)->boottime_ns;
 	}
-	if (!err)
-		err = start_clocks(timeline, stream, start_ns);
-	for (uint32_t i = 1; !err && i < timeline_count_clock(timeline); i++)
+	/* Before the other snapshots: readers refuse those that go back in time. */
+	err = start_clocks(timeline, stream, start_ns);
+	if (err)
+		return err;
+	for (uint32_t i = 1; i < timeline_count_clock(timeline); i++) {
 		err = write_clock(timeline_get_clock(timeline, i), stream);
-	if (!err && timeline_get_system(timeline)->kernel_release != STRING_EMPTY)
-		err = write_kernel(timeline, stream);
-	return err;
+		if (err)
+			return err;
+	}
+	if (timeline_get_system(timeline)->kernel_release == STRING_EMPTY)
+		return 0;
+	return write_kernel(timeline, stream);
 }
 
 /* ---- scheduling --------------------------------------------------------------------------- */
+
+/* A name that a bundle has: a string of the timeline. */
+struct bundle_name {
+	uint32_t string;
+};
+INTERN_TABLE(bundle_names, struct bundle_name, string);
 
 /* The columns of a CPU's bundle that is being filled. */
 struct bundle {
@@ -151,11 +174,10 @@ struct bundle {
 	ARRAY(int32_t) waking_priorities;
 	ARRAY(uint32_t) waking_names;
 	ARRAY(uint32_t) waking_flags;
-	ARRAY(uint32_t) strings; /* names told in this bundle, of the timeline */
-	ARRAY(char *) names;     /* the same as the format takes them */
-	struct hash_index name_index;
+	struct bundle_names strings; /* its intern table: what columns of names refer to */
+	ARRAY(char *) names;         /* the same as the format takes them */
 	uint64_t last_switch_ns;
-	uint64_t last_waking_ns;
+	uint64_t last_wakeup_ns;
 };
 
 struct bundles {
@@ -185,8 +207,8 @@ static void bundle_clear(struct bundle *bundle)
 	bundle->waking_times.length = bundle->waking_tids.length = 0;
 	bundle->waking_cpus.length = bundle->waking_priorities.length = 0;
 	bundle->waking_names.length = bundle->waking_flags.length = 0;
-	bundle->strings.length = bundle->names.length = 0;
-	hash_index_release(&bundle->name_index);
+	bundle->names.length = 0;
+	bundle_names_release(&bundle->strings);
 }
 
 static void bundle_release(struct bundle *bundle)
@@ -203,7 +225,6 @@ static void bundle_release(struct bundle *bundle)
 	array_release(&bundle->waking_priorities);
 	array_release(&bundle->waking_names);
 	array_release(&bundle->waking_flags);
-	array_release(&bundle->strings);
 	array_release(&bundle->names);
 }
 
@@ -267,32 +288,32 @@ static struct bundle *find_bundle(struct bundles *bundles, uint32_t cpu)
 	return &bundles->cpus.items[cpu];
 }
 
-static bool is_name(const void *owner, uint32_t item, const void *key)
-{
-	return ((const struct bundle *)owner)->strings.items[item] == *(const uint32_t *)key;
-}
-
+/*
+ * The table of names belongs to a bundle and begins anew with each, so that bundles can be read by
+ * themselves.
+ */
 static int use_name(struct bundles *bundles, struct bundle *bundle, uint32_t string, uint32_t *ret)
 {
-	uint64_t hash = hash_mix(0, string);
+	struct bundle_name key = {.string = string};
 	char *name;
-	int err;
+	int err = bundle_names_intern(&bundle->strings, &key, ret);
 
-	*ret = hash_index_find(&bundle->name_index, hash, is_name, bundle, &string);
-	if (*ret != HASH_INDEX_NONE)
-		return 0;
-	*ret = (uint32_t)bundle->names.length;
-	name = fit(bundles->timeline, string);
-	err = name ? PUSH(bundle->names, name) : -ENOMEM;
-	if (err) {
-		free(name);
+	if (err || *ret < bundle->names.length)
 		return err;
-	}
-	err = PUSH(bundle->strings, string);
-	return err ? err : hash_index_add(&bundle->name_index, hash, *ret);
+	name = fit(bundles->timeline, string);
+	if (!name)
+		return -ENOMEM;
+	err = PUSH(bundle->names, name);
+	if (err)
+		free(name);
+	return err;
 }
 
-/* The first time of a bundle is absolute, the others are distances; they cannot be negative. */
+/*
+ * The first time of a bundle is absolute, the others are distances; they cannot be negative. Events
+ * of one CPU come in order; should one not, it gets the time of the one before, for a distance is
+ * an unsigned number.
+ */
 static uint64_t encode_time(uint64_t time_ns, size_t count, uint64_t *last_ns)
 {
 	uint64_t distance = time_ns > *last_ns ? time_ns - *last_ns : 0;
@@ -321,7 +342,7 @@ static int add_switch(struct bundles *bundles, const struct sched_switch *event)
 	return bundle->switch_times.length < BUNDLE_EVENTS ? 0 : write_bundle(bundles, event->cpu);
 }
 
-static int add_waking(struct bundles *bundles, const struct sched_waking *event)
+static int add_wakeup(struct bundles *bundles, const struct sched_waking *event)
 {
 	struct bundle *bundle = find_bundle(bundles, event->cpu);
 	uint64_t time;
@@ -329,7 +350,7 @@ static int add_waking(struct bundles *bundles, const struct sched_waking *event)
 
 	if (!bundle || use_name(bundles, bundle, event->name, &name))
 		return -ENOMEM;
-	time = encode_time(event->time_ns, bundle->waking_times.length, &bundle->last_waking_ns);
+	time = encode_time(event->time_ns, bundle->waking_times.length, &bundle->last_wakeup_ns);
 	if (PUSH(bundle->waking_times, time) || PUSH(bundle->waking_tids, event->tid) ||
 	    PUSH(bundle->waking_cpus, (int32_t)event->target_cpu) ||
 	    PUSH(bundle->waking_priorities, event->priority) || PUSH(bundle->waking_names, name) ||
@@ -338,27 +359,32 @@ static int add_waking(struct bundles *bundles, const struct sched_waking *event)
 	return bundle->waking_times.length < BUNDLE_EVENTS ? 0 : write_bundle(bundles, event->cpu);
 }
 
+/*
+ * Two lists, each in order of time, are merged; a switch comes before a wakeup of the same moment.
+ */
 static int add_stored(struct bundles *bundles)
 {
 	const struct timeline *timeline = bundles->timeline;
 	uint32_t num_switches = timeline_count_switch(timeline);
-	uint32_t num_wakings = timeline_count_waking(timeline);
+	uint32_t num_wakeups = timeline_count_wakeup(timeline);
 	int err = 0;
 
-	for (uint32_t s = 0, w = 0; !err && (s < num_switches || w < num_wakings);) {
+	for (uint32_t s = 0, w = 0; s < num_switches || w < num_wakeups;) {
 		const struct sched_switch *next = NULL;
 
 		if (s < num_switches)
 			next = timeline_get_switch(timeline, s);
-		if (next && (w == num_wakings ||
-			     next->time_ns <= timeline_get_waking(timeline, w)->time_ns)) {
+		if (next && (w == num_wakeups ||
+			     next->time_ns <= timeline_get_wakeup(timeline, w)->time_ns)) {
 			err = add_switch(bundles, next);
 			s++;
 		} else {
-			err = add_waking(bundles, timeline_get_waking(timeline, w++));
+			err = add_wakeup(bundles, timeline_get_wakeup(timeline, w++));
 		}
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int add_from_source(struct bundles *bundles)
@@ -371,26 +397,41 @@ static int add_from_source(struct bundles *bundles)
 	if (!source)
 		return 0;
 	err = source->rewind(source->context);
-	while (!err && (got = source->next(source->context, &event))) {
+	if (err)
+		return err;
+	while ((got = source->next(source->context, &event))) {
 		if (got < 0)
 			return got;
-		err = event.is_waking ? add_waking(bundles, &event.waking)
+		err = event.is_wakeup ? add_wakeup(bundles, &event.wakeup)
 				      : add_switch(bundles, &event.on_cpu);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
+}
+
+static void bundles_release(struct bundles *bundles)
+{
+	array_for_each (&bundles->cpus, bundle)
+		bundle_release(bundle);
+	array_release(&bundles->cpus);
 }
 
 int perfetto_write_sched(const struct timeline *timeline, struct perfetto_stream *stream)
 {
-	struct bundles bundles = {.timeline = timeline, .stream = stream};
+	_cleanup_(bundles_release) struct bundles bundles = {.timeline = timeline,
+							     .stream = stream};
 	int err = add_stored(&bundles);
 
-	if (!err)
-		err = add_from_source(&bundles);
-	for (uint32_t cpu = 0; !err && cpu < bundles.cpus.length; cpu++)
+	if (err)
+		return err;
+	err = add_from_source(&bundles);
+	if (err)
+		return err;
+	for (uint32_t cpu = 0; cpu < bundles.cpus.length; cpu++) {
 		err = write_bundle(&bundles, cpu);
-	array_for_each (&bundles.cpus, bundle)
-		bundle_release(bundle);
-	array_release(&bundles.cpus);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }

@@ -14,7 +14,7 @@
 _must_check_ int perfetto_write_system(const struct timeline *timeline,
 				       struct perfetto_stream *stream);
 
-/* Switches and wakings, a bundle for some of each CPU. Returns 0 or a stream's error. */
+/* Switches and wakeups, a bundle for some of each CPU. Returns 0 or a stream's error. */
 _must_check_ int perfetto_write_sched(const struct timeline *timeline,
 				      struct perfetto_stream *stream);
 

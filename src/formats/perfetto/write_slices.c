@@ -1,8 +1,17 @@
+/*
+ * The events of zones and occupancies, with the tracks that they are on. A track is declared when
+ * its first event asks for its id (perfetto_tracks_use_…()), so that a trace has no empty tracks.
+ *
+ * A zone changes the fill of its region, which is a counter with a track of its own. The value
+ * rides on the zone's event, as an "extra counter", and needs no packet: zones are most of such a
+ * trace.
+ */
 #include "formats/perfetto/write_slices.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
+/* The caller adds the event, after what only it knows: name, categories, flows, parameters. */
 int perfetto_start_zone(struct perfetto_event_writer *writer, struct perfetto_tracks *tracks,
 			const struct zone *zone, uint64_t fill_bytes)
 {
@@ -11,8 +20,9 @@ int perfetto_start_zone(struct perfetto_event_writer *writer, struct perfetto_tr
 	Perfetto__TrackEvent *event;
 	int err = perfetto_tracks_use_zones(tracks, zone->region, &track);
 
-	if (!err)
-		err = perfetto_tracks_use_fill(tracks, zone->region, &fill_track);
+	if (err)
+		return err;
+	err = perfetto_tracks_use_fill(tracks, zone->region, &fill_track);
 	if (err)
 		return err;
 	event = perfetto_event_writer_start(writer, EVENT_BEGIN, track);
@@ -29,8 +39,9 @@ int perfetto_end_zone(struct perfetto_event_writer *writer, struct perfetto_trac
 	uint64_t fill_track;
 	int err = perfetto_tracks_use_zones(tracks, region, &track);
 
-	if (!err)
-		err = perfetto_tracks_use_fill(tracks, region, &fill_track);
+	if (err)
+		return err;
+	err = perfetto_tracks_use_fill(tracks, region, &fill_track);
 	if (err)
 		return err;
 	perfetto_event_writer_start(writer, EVENT_END, track);
@@ -44,8 +55,9 @@ int perfetto_write_fill(struct perfetto_event_writer *writer, struct perfetto_tr
 	uint64_t track;
 	int err = perfetto_tracks_use_fill(tracks, region, &track);
 
-	return err ? err
-		   : perfetto_event_writer_add_counter(writer, track, time_ns, (int64_t)fill_bytes);
+	if (err)
+		return err;
+	return perfetto_event_writer_add_counter(writer, track, time_ns, (int64_t)fill_bytes);
 }
 
 static int add_stack_category(struct perfetto_event_writer *writer)
@@ -72,6 +84,11 @@ static int set_thread_name(struct perfetto_event_writer *writer, const char *nam
 	return perfetto_event_writer_set_name(writer, &string);
 }
 
+/*
+ * An occupancy is drawn twice: on the region's track under the thread's name, and on the thread's
+ * track under the region's name. A flow leads from one thread's stay on a region to the next one's;
+ * flow_in ends here, flow_out goes on.
+ */
 int perfetto_begin_region_slice(struct perfetto_event_writer *writer,
 				struct perfetto_tracks *tracks, const struct occupancy *occupancy,
 				const char *thread_name, uint64_t flow_in, uint64_t flow_out)
@@ -85,21 +102,37 @@ int perfetto_begin_region_slice(struct perfetto_event_writer *writer,
 	perfetto_event_writer_start(writer, EVENT_BEGIN, track);
 	err = set_thread_name(writer, thread_name,
 			      perfetto_tracks_get_tid(tracks, occupancy->thread));
-	if (!err)
-		err = add_stack_category(writer);
-	if (!err && flow_in)
+	if (err)
+		return err;
+	err = add_stack_category(writer);
+	if (err)
+		return err;
+	if (flow_in) {
 		err = perfetto_event_writer_add_flow(writer, flow_in, true);
-	if (!err && flow_out)
+		if (err)
+			return err;
+	}
+	if (flow_out) {
 		err = perfetto_event_writer_add_flow(writer, flow_out, false);
-	if (!err)
-		err = perfetto_event_writer_add_annotation(writer, "tid", tid, false);
-	if (!err && occupancy->pointer)
+		if (err)
+			return err;
+	}
+	/* The program's own number, which need not be the tid that the trace has for the thread. */
+	err = perfetto_event_writer_add_annotation(writer, "tid", tid, false);
+	if (err)
+		return err;
+	if (occupancy->pointer) {
 		err = perfetto_event_writer_add_annotation(writer, "sp", occupancy->pointer, true);
-	if (!err)
-		err = perfetto_event_writer_close_annotations(writer);
-	return err ? err : perfetto_event_writer_add(writer, occupancy->begin_ns);
+		if (err)
+			return err;
+	}
+	err = perfetto_event_writer_close_annotations(writer);
+	if (err)
+		return err;
+	return perfetto_event_writer_add(writer, occupancy->begin_ns);
 }
 
+/* An end needs no name: it closes the innermost slice of its track. */
 int perfetto_end_region_slice(struct perfetto_event_writer *writer, struct perfetto_tracks *tracks,
 			      uint32_t region, uint64_t flow_out, uint64_t time_ns)
 {
@@ -109,9 +142,12 @@ int perfetto_end_region_slice(struct perfetto_event_writer *writer, struct perfe
 	if (err)
 		return err;
 	perfetto_event_writer_start(writer, EVENT_END, track);
-	if (flow_out)
+	if (flow_out) {
 		err = perfetto_event_writer_add_flow(writer, flow_out, false);
-	return err ? err : perfetto_event_writer_add(writer, time_ns);
+		if (err)
+			return err;
+	}
+	return perfetto_event_writer_add(writer, time_ns);
 }
 
 int perfetto_begin_thread_slice(struct perfetto_event_writer *writer,
@@ -126,9 +162,12 @@ int perfetto_begin_thread_slice(struct perfetto_event_writer *writer,
 		return err;
 	perfetto_event_writer_start(writer, EVENT_BEGIN, track);
 	err = perfetto_event_writer_set_name(writer, &name);
-	if (!err)
-		err = add_stack_category(writer);
-	return err ? err : perfetto_event_writer_add(writer, occupancy->begin_ns);
+	if (err)
+		return err;
+	err = add_stack_category(writer);
+	if (err)
+		return err;
+	return perfetto_event_writer_add(writer, occupancy->begin_ns);
 }
 
 int perfetto_end_thread_slice(struct perfetto_event_writer *writer, struct perfetto_tracks *tracks,
@@ -150,11 +189,11 @@ int perfetto_write_use(struct perfetto_event_writer *writer, struct perfetto_tra
 	uint64_t size_track;
 	int err = perfetto_tracks_use_totals(tracks, use->process, &number_track, &size_track);
 
-	if (!err)
-		err = perfetto_event_writer_add_counter(writer, number_track, use->time_ns,
-							use->number);
-	if (!err)
-		err = perfetto_event_writer_add_counter(writer, size_track, use->time_ns,
-							(int64_t)use->bytes);
-	return err;
+	if (err)
+		return err;
+	err = perfetto_event_writer_add_counter(writer, number_track, use->time_ns, use->number);
+	if (err)
+		return err;
+	return perfetto_event_writer_add_counter(writer, size_track, use->time_ns,
+						 (int64_t)use->bytes);
 }

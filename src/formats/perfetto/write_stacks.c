@@ -1,14 +1,21 @@
 /*
- * A stack is told as the numbers of its frames, outermost first; a frame as function, mapping and
- * address. A call that was inlined is a frame of its own, at the address of the function that it
- * was inlined into.
+ * A stack is interned as the numbers of its frames, outermost first; a frame as function, mapping
+ * and address. An inlined call is a frame of its own, at the address of the function that it was
+ * inlined into.
+ *
+ * Messages of protobuf-c are trees of pointers. What a packet needs is allocated chunk by chunk
+ * into `garbage` and freed at once when the packet is written.
+ *
+ * Stacks are most of a trace, so that their order matters for its compressed size: locations are
+ * emitted in the order of the code, stacks in that of a depth-first walk through the tree of
+ * stacks (rank_stacks()), so that neighbours begin alike.
  */
 #include "formats/perfetto/write_stacks.h"
 
 #include <errno.h>
 
+#include "base/arena.h"
 #include "base/array.h"
-#include "base/kept.h"
 #include "base/utf8.h"
 #include "formats/perfetto/write_numbers.h"
 
@@ -20,26 +27,26 @@
 enum frame_kind_value { KIND_NATIVE = 1, KIND_KERNEL = 2, KIND_JIT = 4 };
 
 /* What is told about on a sequence, by kind, and by which id of the profile. */
-enum told_kind {
-	TOLD_FUNCTION, /* string */
-	TOLD_SOURCE,   /* string */
-	TOLD_PATH,     /* string */
-	TOLD_BUILD_ID, /* module */
-	TOLD_MAPPING,  /* module, and behind these, string */
-	TOLD_LOCATION,
-	TOLD_STACK,
-	NUM_TOLD_KINDS,
+enum emitted_kind {
+	EMITTED_FUNCTION, /* string */
+	EMITTED_SOURCE,   /* string */
+	EMITTED_PATH,     /* string */
+	EMITTED_BUILD_ID, /* module */
+	EMITTED_MAPPING,  /* module, and behind these, string */
+	EMITTED_LOCATION,
+	EMITTED_STACK,
+	NUM_EMITTED_KINDS,
 };
 
 struct perfetto_stacks {
 	const struct profile *profile;
 	struct perfetto_stream *stream;
 	uint32_t sequence;
-	struct perfetto_told told[NUM_TOLD_KINDS];
-	uint32_t *short_names;   /* by function that was told: the name that was told with it */
+	struct perfetto_emitted emitted[NUM_EMITTED_KINDS];
+	uint32_t *short_names; /* by function that was emitted: the name that was emitted with it */
 	uint32_t *frame_numbers; /* by frame */
 	uint32_t *ranks;         /* by stack: its place when those that begin alike lie together */
-	/* What is to be told. */
+	/* What is to be emitted. */
 	ARRAY(uint32_t) new_stacks;
 	ARRAY(uint32_t) new_locations;
 	/* New for the packet that is being made; all of it freed with it. */
@@ -50,13 +57,13 @@ struct perfetto_stacks {
 	ARRAY(Perfetto__Mapping *) mappings;
 	ARRAY(Perfetto__Frame *) frames;
 	ARRAY(Perfetto__Callstack *) callstacks;
-	struct kept garbage; /* what messages are made of, until they are written */
-	size_t size_bytes;   /* about */
+	struct arena garbage; /* what messages are made of, until they are written */
+	size_t size_bytes;    /* about */
 };
 
 static void discard(struct perfetto_stacks *stacks)
 {
-	kept_clear(&stacks->garbage);
+	arena_clear(&stacks->garbage);
 	stacks->functions.length = 0;
 	stacks->sources.length = 0;
 	stacks->paths.length = 0;
@@ -69,12 +76,15 @@ static void discard(struct perfetto_stacks *stacks)
 
 /* ---- what a stack is made of -------------------------------------------------------------- */
 
-/* A message with these bytes, of which a copy is made. */
+/*
+ * A message with these bytes, of which a copy is made. Build IDs are bytes; what is text has been
+ * made UTF-8 by fit().
+ */
 static Perfetto__InternedString *new_string(struct perfetto_stacks *stacks, uint64_t number,
 					    const void *data, size_t length)
 {
-	Perfetto__InternedString *string = kept_add(&stacks->garbage, malloc(sizeof(*string)));
-	uint8_t *copy = kept_add(&stacks->garbage, malloc(length + 1));
+	Perfetto__InternedString *string = arena_add(&stacks->garbage, malloc(sizeof(*string)));
+	uint8_t *copy = arena_add(&stacks->garbage, malloc(length + 1));
 
 	if (!string || !copy)
 		return NULL;
@@ -100,13 +110,10 @@ static void fit(const struct perfetto_stacks *stacks, uint32_t string, struct te
 static Perfetto__InternedString *new_text(struct perfetto_stacks *stacks, uint64_t number,
 					  uint32_t string)
 {
-	Perfetto__InternedString *message;
-	struct text text = {0};
+	_cleanup_(text_release) struct text text = {0};
 
 	fit(stacks, string, &text);
-	message = text.failed ? NULL : new_string(stacks, number, text.data, text.length);
-	text_release(&text);
-	return message;
+	return text.failed ? NULL : new_string(stacks, number, text.data, text.length);
 }
 
 #define PUSH(list, message)                                                              \
@@ -119,44 +126,47 @@ static Perfetto__InternedString *new_text(struct perfetto_stacks *stacks, uint64
 	})
 
 /* Tell the string `id` once, into the list of its kind; its number goes to *ret. */
-#define USE_STRING(stacks, kind, list, id, ret)                                                \
-	({                                                                                     \
-		bool is_new_;                                                                  \
-		int err_ = perfetto_told_add(&(stacks)->told[kind], (id), (ret), &is_new_);    \
-                                                                                               \
-		if (!err_ && is_new_) {                                                        \
-			Perfetto__InternedString *message_ = new_text((stacks), *(ret), (id)); \
-			err_ = PUSH((stacks)->list, message_);                                 \
-		}                                                                              \
-		err_;                                                                          \
+#define USE_STRING(stacks, kind, list, id, ret)                                                   \
+	({                                                                                        \
+		bool is_new_;                                                                     \
+		int err_ = perfetto_emitted_add(&(stacks)->emitted[kind], (id), (ret), &is_new_); \
+                                                                                                  \
+		if (!err_ && is_new_) {                                                           \
+			Perfetto__InternedString *message_ = new_text((stacks), *(ret), (id));    \
+			err_ = PUSH((stacks)->list, message_);                                    \
+		}                                                                                 \
+		err_;                                                                             \
 	})
 
 /* Where in a function's message its short name is; false when it is not. */
 static bool find_short_name(const struct perfetto_stacks *stacks, uint32_t short_name,
 			    Perfetto__InternedString *function)
 {
-	struct text text = {0};
-	const uint8_t *found = NULL;
+	_cleanup_(text_release) struct text text = {0};
+	const uint8_t *found;
 
 	fit(stacks, short_name, &text);
-	if (!text.failed && text.length)
-		found = memmem(function->str.data, function->str.len, text.data, text.length);
-	if (found) {
-		function->short_start = (uint32_t)(found - function->str.data);
-		function->has_short_start = function->short_start != 0;
-		function->has_short_length = 1;
-		function->short_length = (uint32_t)text.length;
-	}
-	text_release(&text);
-	return found != NULL;
+	if (text.failed || !text.length)
+		return false;
+	found = memmem(function->str.data, function->str.len, text.data, text.length);
+	if (!found)
+		return false;
+	function->short_start = (uint32_t)(found - function->str.data);
+	function->has_short_start = function->short_start != 0;
+	function->has_short_length = 1;
+	function->short_length = (uint32_t)text.length;
+	return true;
 }
 
+/*
+ * A full name is told once, with one short name. A frame that has another one gets that by itself.
+ */
 static int use_function(struct perfetto_stacks *stacks, uint32_t name, uint32_t short_name,
 			uint64_t *ret)
 {
 	Perfetto__InternedString *message;
 	bool is_new;
-	int err = perfetto_told_add(&stacks->told[TOLD_FUNCTION], name, ret, &is_new);
+	int err = perfetto_emitted_add(&stacks->emitted[EMITTED_FUNCTION], name, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
@@ -169,6 +179,10 @@ static int use_function(struct perfetto_stacks *stacks, uint32_t name, uint32_t 
 	return PUSH(stacks->functions, message);
 }
 
+/*
+ * Most short names are a part of the full one, and are told as its start and length; the others as
+ * names of their own.
+ */
 static int use_names(struct perfetto_stacks *stacks, const struct frame *frame,
 		     Perfetto__Frame *message)
 {
@@ -186,7 +200,7 @@ static int use_build_id(struct perfetto_stacks *stacks, uint32_t module, uint64_
 	const struct module *file = profile_get_module(stacks->profile, module);
 	Perfetto__InternedString *message;
 	bool is_new;
-	int err = perfetto_told_add(&stacks->told[TOLD_BUILD_ID], module, ret, &is_new);
+	int err = perfetto_emitted_add(&stacks->emitted[EMITTED_BUILD_ID], module, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
@@ -207,12 +221,12 @@ static int use_mapping(struct perfetto_stacks *stacks, uint32_t path, uint32_t m
 	Perfetto__Mapping *mapping;
 	uint64_t *paths;
 	bool is_new;
-	int err = perfetto_told_add(&stacks->told[TOLD_MAPPING], key, ret, &is_new);
+	int err = perfetto_emitted_add(&stacks->emitted[EMITTED_MAPPING], key, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
-	mapping = kept_add(&stacks->garbage, malloc(sizeof(*mapping)));
-	paths = kept_add(&stacks->garbage, malloc(sizeof(*paths)));
+	mapping = arena_add(&stacks->garbage, malloc(sizeof(*mapping)));
+	paths = arena_add(&stacks->garbage, malloc(sizeof(*paths)));
 	if (!mapping || !paths)
 		return -ENOMEM;
 	*mapping = (Perfetto__Mapping)PERFETTO__MAPPING__INIT;
@@ -223,10 +237,13 @@ static int use_mapping(struct perfetto_stacks *stacks, uint32_t path, uint32_t m
 	if (module != NO_MODULE && profile_get_module(stacks->profile, module)->build_id_size) {
 		mapping->has_build_id = 1;
 		err = use_build_id(stacks, module, &mapping->build_id);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = USE_STRING(stacks, TOLD_PATH, paths, path, paths);
-	return err ? err : PUSH(stacks->mappings, mapping);
+	err = USE_STRING(stacks, EMITTED_PATH, paths, path, paths);
+	if (err)
+		return err;
+	return PUSH(stacks->mappings, mapping);
 }
 
 static int use_mapping_of(struct perfetto_stacks *stacks, const struct location *location,
@@ -256,7 +273,7 @@ static int add_frame(struct perfetto_stacks *stacks, const struct location *loca
 {
 	enum frame_kind_value kind = get_kind(profile_get_frame(stacks->profile, id));
 	const struct frame *frame = profile_get_frame(stacks->profile, id);
-	Perfetto__Frame *message = kept_add(&stacks->garbage, malloc(sizeof(*message)));
+	Perfetto__Frame *message = arena_add(&stacks->garbage, malloc(sizeof(*message)));
 	int err;
 
 	if (!message)
@@ -275,16 +292,21 @@ static int add_frame(struct perfetto_stacks *stacks, const struct location *loca
 	message->has_is_inlined = frame->is_inlined;
 	message->is_inlined = frame->is_inlined;
 	err = use_names(stacks, frame, message);
-	if (!err)
-		err = use_mapping_of(stacks, location, frame, &message->mapping_id);
-	if (!err && frame->file != STRING_EMPTY) {
+	if (err)
+		return err;
+	err = use_mapping_of(stacks, location, frame, &message->mapping_id);
+	if (err)
+		return err;
+	if (frame->file != STRING_EMPTY) {
 		message->has_source_path_iid = 1;
 		message->has_line_number = 1;
 		message->line_number = frame->line;
-		err = USE_STRING(stacks, TOLD_SOURCE, sources, frame->file,
+		err = USE_STRING(stacks, EMITTED_SOURCE, sources, frame->file,
 				 &message->source_path_iid);
+		if (err)
+			return err;
 	}
-	return err ? err : PUSH(stacks->frames, message);
+	return PUSH(stacks->frames, message);
 }
 
 /* ---- packets ------------------------------------------------------------------------------ */
@@ -296,7 +318,7 @@ static int flush(struct perfetto_stacks *stacks)
 	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
 	int err;
 
-	if (!stacks->garbage.pieces.length)
+	if (!stacks->garbage.blocks.length)
 		return 0;
 	data.n_function_names = stacks->functions.length;
 	data.function_names = stacks->functions.items;
@@ -327,14 +349,17 @@ static int flush_when_full(struct perfetto_stacks *stacks)
 	return stacks->size_bytes < PACKET_BYTES ? 0 : flush(stacks);
 }
 
-static int tell_location(struct perfetto_stacks *stacks, uint32_t id)
+static int emit_location(struct perfetto_stacks *stacks, uint32_t id)
 {
 	const struct location *location = profile_get_location(stacks->profile, id);
-	int err = 0;
 
-	for (uint32_t i = 0; !err && i < location->num_frames; i++)
-		err = add_frame(stacks, location, location->first_frame + i);
-	return err ? err : flush_when_full(stacks);
+	for (uint32_t i = 0; i < location->num_frames; i++) {
+		int err = add_frame(stacks, location, location->first_frame + i);
+
+		if (err)
+			return err;
+	}
+	return flush_when_full(stacks);
 }
 
 static size_t count_frames(const struct perfetto_stacks *stacks, uint32_t stack)
@@ -348,11 +373,11 @@ static size_t count_frames(const struct perfetto_stacks *stacks, uint32_t stack)
 	return count;
 }
 
-static int tell_stack(struct perfetto_stacks *stacks, uint32_t stack)
+static int emit_stack(struct perfetto_stacks *stacks, uint32_t stack)
 {
 	size_t count = count_frames(stacks, stack);
-	Perfetto__Callstack *message = kept_add(&stacks->garbage, malloc(sizeof(*message)));
-	uint64_t *frames = kept_add(&stacks->garbage, malloc((count + 1) * sizeof(*frames)));
+	Perfetto__Callstack *message = arena_add(&stacks->garbage, malloc(sizeof(*message)));
+	uint64_t *frames = arena_add(&stacks->garbage, malloc((count + 1) * sizeof(*frames)));
 	int err;
 
 	if (!message || !frames)
@@ -370,8 +395,10 @@ static int tell_stack(struct perfetto_stacks *stacks, uint32_t stack)
 			frames[--count] = stacks->frame_numbers[location->first_frame + i];
 	}
 	err = PUSH(stacks->callstacks, message);
+	if (err)
+		return err;
 	stacks->size_bytes += message->n_frame_ids * 3;
-	return err ? err : flush_when_full(stacks);
+	return flush_when_full(stacks);
 }
 
 /* ---- in which order ----------------------------------------------------------------------- */
@@ -393,89 +420,103 @@ static int compare_locations(const void *a, const void *b, void *context)
 				       profile_get_location(stacks->profile, *(const uint32_t *)b));
 }
 
-/* Note the stack, and the locations that only it has. */
+/* Note what is not told yet of these: the stack, and the locations on it. */
 static int note_stack(struct perfetto_stacks *stacks, uint32_t stack)
 {
 	uint64_t ignored;
+	uint32_t *added;
 	bool is_new;
-	int err = perfetto_told_add(&stacks->told[TOLD_STACK], stack, &ignored, &is_new);
-	uint32_t *added = !err && is_new ? array_add(&stacks->new_stacks) : NULL;
+	int err = perfetto_emitted_add(&stacks->emitted[EMITTED_STACK], stack, &ignored, &is_new);
 
 	if (err || !is_new)
 		return err;
+	added = array_add(&stacks->new_stacks);
 	if (!added)
 		return -ENOMEM;
 	*added = stack;
 	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(stacks->profile, stack)) {
 		uint32_t location = profile_get_stack_location(stacks->profile, stack);
 
-		err = perfetto_told_add(&stacks->told[TOLD_LOCATION], location, &ignored, &is_new);
-		added = !err && is_new ? array_add(&stacks->new_locations) : NULL;
-		if (err || (is_new && !added))
+		err = perfetto_emitted_add(&stacks->emitted[EMITTED_LOCATION], location, &ignored,
+					   &is_new);
+		if (err)
+			return err;
+		if (!is_new)
+			continue;
+		added = array_add(&stacks->new_locations);
+		if (!added)
 			return -ENOMEM;
-		if (is_new)
-			*added = location;
+		*added = location;
 	}
 	return 0;
 }
 
-int perfetto_stacks_tell(struct perfetto_stacks *stacks, uint32_t sequence,
+int perfetto_stacks_emit(struct perfetto_stacks *stacks, uint32_t sequence,
 			 const struct timeline_sample *samples, size_t count)
 {
-	int err = 0;
+	int err;
 
 	stacks->sequence = sequence;
 	stacks->new_stacks.length = 0;
 	stacks->new_locations.length = 0;
-	for (size_t i = 0; !err && i < count; i++)
-		if (samples[i].stack != STACK_EMPTY)
-			err = note_stack(stacks, samples[i].stack);
-	if (err || !stacks->new_stacks.length)
-		return err;
+	for (size_t i = 0; i < count; i++) {
+		if (samples[i].stack == STACK_EMPTY)
+			continue;
+		err = note_stack(stacks, samples[i].stack);
+		if (err)
+			return err;
+	}
+	if (!stacks->new_stacks.length)
+		return 0;
 	if (stacks->new_locations.length)
 		qsort_r(stacks->new_locations.items, stacks->new_locations.length,
 			sizeof(*stacks->new_locations.items), compare_locations, stacks);
 	qsort_r(stacks->new_stacks.items, stacks->new_stacks.length,
 		sizeof(*stacks->new_stacks.items), compare_ranks, stacks);
-	array_for_each (&stacks->new_locations, location)
-		if (!err)
-			err = tell_location(stacks, *location);
-	array_for_each (&stacks->new_stacks, stack)
-		if (!err)
-			err = tell_stack(stacks, *stack);
-	return err ? err : flush(stacks);
+	/* Frames before the callstacks that refer to them. */
+	array_for_each (&stacks->new_locations, location) {
+		err = emit_location(stacks, *location);
+		if (err)
+			return err;
+	}
+	array_for_each (&stacks->new_stacks, stack) {
+		err = emit_stack(stacks, *stack);
+		if (err)
+			return err;
+	}
+	return flush(stacks);
 }
 
 uint64_t perfetto_stacks_get_number(const struct perfetto_stacks *stacks, uint32_t stack)
 {
-	return stacks->told[TOLD_STACK].numbers[stack];
+	return stacks->emitted[EMITTED_STACK].numbers[stack];
 }
 
 void perfetto_stacks_clear(struct perfetto_stacks *stacks)
 {
-	for (size_t i = 0; i < NUM_TOLD_KINDS; i++)
-		perfetto_told_clear(&stacks->told[i]);
+	for (size_t i = 0; i < NUM_EMITTED_KINDS; i++)
+		perfetto_emitted_clear(&stacks->emitted[i]);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------- */
 
-/* The place of each stack when every one is followed by those that continue it. */
+/*
+ * The position of each stack in a depth-first walk, without recursion: a subtree takes as many
+ * positions as it has stacks, and parents have smaller ids than their children.
+ */
 static uint32_t *rank_stacks(const struct profile *profile)
 {
 	uint32_t count = profile_count_stacks(profile);
 	_cleanup_free_ uint32_t *sizes = calloc((size_t)count + 1, sizeof(*sizes));
 	_cleanup_free_ uint32_t *nexts = calloc((size_t)count + 1, sizeof(*nexts));
-	uint32_t *ranks = calloc((size_t)count + 1, sizeof(*ranks));
+	_cleanup_free_ uint32_t *ranks = calloc((size_t)count + 1, sizeof(*ranks));
 
-	if (!sizes || !nexts || !ranks) {
-		free(ranks);
+	if (!sizes || !nexts || !ranks)
 		return NULL;
-	}
-	/* A stack comes behind the one that it continues. So do those that continue it: as many
-	   places are theirs. */
+	/* The sizes of subtrees, from the leaves up. */
 	for (uint32_t stack = count; stack-- > 1;)
 		sizes[profile_get_stack_parent(profile, stack)] += ++sizes[stack];
-	/* Where the next continuation of each goes. */
+	/* From the root down: nexts[] is where the next child of each goes. */
 	for (uint32_t stack = 1; stack < count; stack++) {
 		uint32_t *next = &nexts[profile_get_stack_parent(profile, stack)];
 
@@ -483,29 +524,33 @@ static uint32_t *rank_stacks(const struct profile *profile)
 		nexts[stack] = *next + 1;
 		*next += sizes[stack];
 	}
-	return ranks;
+	return return_ptr(ranks);
+}
+
+static void stacks_freep(struct perfetto_stacks **stacks)
+{
+	perfetto_stacks_free(*stacks);
 }
 
 int perfetto_stacks_new(const struct profile *profile, const struct timeline *timeline,
 			struct perfetto_stream *stream, struct perfetto_stacks **ret)
 {
-	struct perfetto_stacks *stacks = calloc(1, sizeof(*stacks));
-	int err = stacks ? 0 : -ENOMEM;
+	_cleanup_(stacks_freep) struct perfetto_stacks *stacks = calloc(1, sizeof(*stacks));
+	int err;
 
-	if (err)
-		return err;
+	if (!stacks)
+		return -ENOMEM;
 	stacks->profile = profile;
 	stacks->stream = stream;
 	stacks->short_names = calloc((size_t)profile_count_strings(profile) + 1, sizeof(uint32_t));
 	stacks->ranks = rank_stacks(profile);
-	err = stacks->short_names && stacks->ranks ? 0 : -ENOMEM;
-	if (!err)
-		err = perfetto_number_frames(profile, timeline, &stacks->frame_numbers);
+	if (!stacks->short_names || !stacks->ranks)
+		return -ENOMEM;
+	err = perfetto_number_frames(profile, timeline, &stacks->frame_numbers);
 	if (err)
-		perfetto_stacks_free(stacks);
-	else
-		*ret = stacks;
-	return err;
+		return err;
+	*ret = return_ptr(stacks);
+	return 0;
 }
 
 void perfetto_stacks_free(struct perfetto_stacks *stacks)
@@ -513,8 +558,8 @@ void perfetto_stacks_free(struct perfetto_stacks *stacks)
 	if (!stacks)
 		return;
 	discard(stacks);
-	for (size_t i = 0; i < NUM_TOLD_KINDS; i++)
-		perfetto_told_release(&stacks->told[i]);
+	for (size_t i = 0; i < NUM_EMITTED_KINDS; i++)
+		perfetto_emitted_release(&stacks->emitted[i]);
 	free(stacks->short_names);
 	free(stacks->frame_numbers);
 	free(stacks->ranks);
@@ -527,6 +572,6 @@ void perfetto_stacks_free(struct perfetto_stacks *stacks)
 	array_release(&stacks->mappings);
 	array_release(&stacks->frames);
 	array_release(&stacks->callstacks);
-	kept_release(&stacks->garbage);
+	arena_release(&stacks->garbage);
 	free(stacks);
 }

@@ -1,3 +1,16 @@
+/*
+ * A trace is one protobuf message with a single repeated field, its packets: each can be written as
+ * soon as it is made, as tag, length and bytes. Packets are collected to chunks. With compression,
+ * a chunk becomes the one field of another packet, which readers unpack where they meet it;
+ * compression begins anew with each.
+ *
+ * Most packets are events of few kinds, which perfetto_append_event() encodes by itself, faster
+ * than protobuf-c does; the rest is left to that.
+ *
+ * Times are most of an event. Each sequence gets a clock of its own that is incremental: a
+ * timestamp is what has passed since the one before. The clock cannot go back, so that what comes
+ * late has its own time, on CLOCK_BOOTTIME, and leaves the clock alone.
+ */
 #include "formats/perfetto/write_stream.h"
 
 #include <errno.h>
@@ -42,6 +55,10 @@ void perfetto_stream_free(struct perfetto_stream *stream)
 	free(stream);
 }
 
+/*
+ * Base 128, the lowest 7 bits first; the highest bit says that more bytes follow (protobuf,
+ * "Encoding").
+ */
 static size_t write_varint(uint8_t *destination, size_t value)
 {
 	size_t length = 0;
@@ -62,6 +79,7 @@ static int encode(struct text *text, const Perfetto__TracePacket *packet)
 	if (appended)
 		return appended < 0 ? appended : 0;
 	length = perfetto__trace_packet__get_packed_size(packet);
+	/* 16 bytes are enough for the tag and the longest length. */
 	if (array_reserve_bytes(&text->data, &text->capacity, text->length + length + 16, 1))
 		return -ENOMEM;
 	end = (uint8_t *)text->data + text->length;
@@ -169,38 +187,40 @@ void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePac
 	*clock = time_ns;
 }
 
-/* ---- what is told ------------------------------------------------------------------------- */
+/* ---- what is emitted ------------------------------------------------------------------------- */
 
-int perfetto_told_add(struct perfetto_told *told, uint32_t id, uint64_t *ret_number,
-		      bool *ret_is_new)
+/* The reserve may give more than was asked for, and all of it is zeroed: 0 is "not told". */
+int perfetto_emitted_add(struct perfetto_emitted *emitted, uint32_t id, uint64_t *ret_number,
+			 bool *ret_is_new)
 {
-	size_t before = told->num_ids;
+	size_t before = emitted->num_ids;
 
 	if (id >= before) {
 		size_t num_ids = before;
 
-		if (array_reserve_bytes(&told->numbers, &num_ids, (size_t)id + 1,
-					sizeof(*told->numbers)))
+		if (array_reserve_bytes(&emitted->numbers, &num_ids, (size_t)id + 1,
+					sizeof(*emitted->numbers)))
 			return -ENOMEM;
-		memset(told->numbers + before, 0, (num_ids - before) * sizeof(*told->numbers));
-		told->num_ids = num_ids;
+		memset(emitted->numbers + before, 0,
+		       (num_ids - before) * sizeof(*emitted->numbers));
+		emitted->num_ids = num_ids;
 	}
-	*ret_is_new = !told->numbers[id];
+	*ret_is_new = !emitted->numbers[id];
 	if (*ret_is_new)
-		told->numbers[id] = ++told->last_number;
-	*ret_number = told->numbers[id];
+		emitted->numbers[id] = ++emitted->last_number;
+	*ret_number = emitted->numbers[id];
 	return 0;
 }
 
-void perfetto_told_clear(struct perfetto_told *told)
+void perfetto_emitted_clear(struct perfetto_emitted *emitted)
 {
-	if (told->num_ids)
-		memset(told->numbers, 0, told->num_ids * sizeof(*told->numbers));
-	told->last_number = 0;
+	if (emitted->num_ids)
+		memset(emitted->numbers, 0, emitted->num_ids * sizeof(*emitted->numbers));
+	emitted->last_number = 0;
 }
 
-void perfetto_told_release(struct perfetto_told *told)
+void perfetto_emitted_release(struct perfetto_emitted *emitted)
 {
-	free(told->numbers);
-	*told = (struct perfetto_told){0};
+	free(emitted->numbers);
+	*emitted = (struct perfetto_emitted){0};
 }

@@ -33,6 +33,10 @@ struct perfetto_stream;
  */
 struct perfetto_stream *perfetto_stream_new(const struct sink *sink, bool is_compressed);
 void perfetto_stream_free(struct perfetto_stream *stream);
+static inline void perfetto_stream_freep(struct perfetto_stream **stream)
+{
+	perfetto_stream_free(*stream);
+}
 
 /* Append a packet. Returns 0, -ENOMEM, or what the sink returned. */
 _must_check_ int perfetto_stream_add(struct perfetto_stream *stream,
@@ -45,8 +49,8 @@ _must_check_ int perfetto_stream_finish(struct perfetto_stream *stream);
 uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream);
 
 /*
- * Times are most of what a packet is. On the sequences from SEQUENCE_SAMPLES on they are told as
- * what has passed since the packet before, on a clock of the sequence; what comes late is told on
+ * Times are most of what a packet is. On the sequences from SEQUENCE_SAMPLES on they are emitted as
+ * what has passed since the packet before, on a clock of the sequence; what comes late is emitted on
  * CLOCK_BOOTTIME. Start the clocks of all sequences at the same time, before any packet of theirs.
  */
 _must_check_ int perfetto_stream_start_clock(struct perfetto_stream *stream, uint32_t sequence,
@@ -60,11 +64,11 @@ void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePac
 #define PERFETTO_CLOCK_OF_SEQUENCE 64
 
 /*
- * What a number on a sequence stands for is told once, until the sequence's state is cleared, which
+ * What a number on a sequence stands for is emitted once, until the sequence's state is cleared, which
  * bounds the memory of readers. Gives numbers, from 1 on, to ids, which are 0 to whatever: what
  * comes first gets the small ones, which are short.
  */
-struct perfetto_told {
+struct perfetto_emitted {
 	uint32_t *numbers; /* by id; 0: not told */
 	size_t num_ids;    /* there is room for */
 	uint32_t last_number;
@@ -73,10 +77,10 @@ struct perfetto_told {
 /*
  * The number of an id, and whether it has not been told yet; from now on it has. 0, or -ENOMEM.
  */
-_must_check_ int perfetto_told_add(struct perfetto_told *told, uint32_t id, uint64_t *ret_number,
-				   bool *ret_is_new);
-void perfetto_told_clear(struct perfetto_told *told);
-void perfetto_told_release(struct perfetto_told *told);
+_must_check_ int perfetto_emitted_add(struct perfetto_emitted *emitted, uint32_t id,
+				      uint64_t *ret_number, bool *ret_is_new);
+void perfetto_emitted_clear(struct perfetto_emitted *emitted);
+void perfetto_emitted_release(struct perfetto_emitted *emitted);
 
 /* How many bytes a sequence writes before it clears its state. */
 #define PERFETTO_STATE_BYTES (16u << 20)

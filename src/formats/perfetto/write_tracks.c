@@ -13,25 +13,29 @@
 #define UNIT_BYTES    3
 
 /* Of processes whose pid no input tells, and of threads; above every pid of Linux. */
-#define FIRST_MADE_UP_ID 2000000000u
+#define FIRST_SYNTHETIC_ID 2000000000u
 
 /* uuids are small numbers, one block a kind: process, region and so on. */
 #define UUIDS_OF_PROCESS 4u /* itself, Stacks, the two counters of regions in use */
 #define UUIDS_OF_THREAD  2u /* itself, stack in use */
 #define UUIDS_OF_REGION  3u /* itself, zones, fill */
 
+/*
+ * uuids identify tracks in the whole trace. Small ones are short, and make plain arrays by uuid
+ * possible.
+ */
 struct perfetto_tracks {
 	const struct timeline *timeline;
 	struct perfetto_stream *stream;
 	uint64_t first_thread_uuid;
 	uint64_t first_region_uuid;
 	uint64_t first_counter_uuid;
-	uint32_t *pids;            /* by process */
-	uint32_t *tids;            /* by thread */
-	bool *took_over;           /* by process: its pid was another one's before */
-	bool *thread_took_over;    /* by thread: its tid was another one's of the process before */
-	int32_t *ranks;            /* by process: of its region that was used last */
-	struct perfetto_told told; /* tracks that are described, by uuid */
+	uint32_t *pids;         /* by process */
+	uint32_t *tids;         /* by thread */
+	bool *took_over;        /* by process: its pid was another one's before */
+	bool *thread_took_over; /* by thread: its tid was another one's of the process before */
+	int32_t *ranks;         /* by process: of its region that was used last */
+	struct perfetto_emitted emitted; /* tracks that are described, by uuid */
 	struct text name;
 	struct text description;
 };
@@ -50,7 +54,7 @@ static void guess_pids(struct perfetto_tracks *tracks)
 		const struct timeline_thread *thread = timeline_get_thread(tracks->timeline, i);
 		uint32_t *pid = &tracks->pids[thread->process];
 
-		if (!*pid && thread->tid && thread->tid < FIRST_MADE_UP_ID)
+		if (!*pid && thread->tid && thread->tid < FIRST_SYNTHETIC_ID)
 			*pid = (uint32_t)thread->tid;
 	}
 }
@@ -58,12 +62,12 @@ static void guess_pids(struct perfetto_tracks *tracks)
 /* Two processes may have had one pid after another, but a guess must be unique. */
 static int choose_pids(struct perfetto_tracks *tracks)
 {
-	struct hash_index index = {0};
-	uint32_t made_up = FIRST_MADE_UP_ID;
+	_cleanup_(hash_index_release) struct hash_index index = {0};
+	uint32_t synthetic = FIRST_SYNTHETIC_ID;
 	int err = 0;
 
 	guess_pids(tracks);
-	for (uint32_t i = 0; !err && i < timeline_count_process(tracks->timeline); i++) {
+	for (uint32_t i = 0; i < timeline_count_process(tracks->timeline); i++) {
 		uint32_t *pid = &tracks->pids[i];
 		bool is_guess = !timeline_get_process(tracks->timeline, i)->pid;
 
@@ -71,11 +75,12 @@ static int choose_pids(struct perfetto_tracks *tracks)
 			*pid = timeline_get_process(tracks->timeline, i)->pid;
 		else if (!*pid || hash_index_find(&index, hash_mix(0, *pid), is_pid, tracks, pid) !=
 					  HASH_INDEX_NONE)
-			*pid = made_up++;
+			*pid = synthetic++;
 		err = hash_index_add(&index, hash_mix(0, *pid), i);
+		if (err)
+			return err;
 	}
-	hash_index_release(&index);
-	return err;
+	return 0;
 }
 
 /*
@@ -84,10 +89,10 @@ static int choose_pids(struct perfetto_tracks *tracks)
  */
 static int find_successors(struct perfetto_tracks *tracks)
 {
-	struct hash_index index = {0};
+	_cleanup_(hash_index_release) struct hash_index index = {0};
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < timeline_count_process(tracks->timeline); i++) {
+	for (uint32_t i = 0; i < timeline_count_process(tracks->timeline); i++) {
 		const uint32_t *pid = &tracks->pids[i];
 		uint64_t hash = hash_mix(0, *pid);
 		uint32_t first = hash_index_find(&index, hash, is_pid, tracks, pid);
@@ -103,9 +108,10 @@ static int find_successors(struct perfetto_tracks *tracks)
 			hash_index_remove(&index, hash, first);
 		}
 		err = hash_index_add(&index, hash, i);
+		if (err)
+			return err;
 	}
-	hash_index_release(&index);
-	return err;
+	return 0;
 }
 
 struct thread_key {
@@ -135,15 +141,15 @@ static bool is_taken(const struct perfetto_tracks *tracks, const struct hash_ind
 
 /*
  * Programs may call threads by any number; readers before v55 take 31 bits. The kernel may give a
- * tid anew; then it says when the thread began.
+ * tid again; then it says when the thread began.
  */
 static int choose_tids(struct perfetto_tracks *tracks)
 {
-	struct hash_index index = {0};
-	uint32_t made_up = FIRST_MADE_UP_ID;
+	_cleanup_(hash_index_release) struct hash_index index = {0};
+	uint32_t synthetic = FIRST_SYNTHETIC_ID;
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < timeline_count_thread(tracks->timeline); i++) {
+	for (uint32_t i = 0; i < timeline_count_thread(tracks->timeline); i++) {
 		const struct timeline_thread *thread = timeline_get_thread(tracks->timeline, i);
 		struct thread_key key = {thread->process, (uint32_t)thread->tid & INT32_MAX};
 
@@ -151,12 +157,13 @@ static int choose_tids(struct perfetto_tracks *tracks)
 			tracks->thread_took_over[i] = is_taken(tracks, &index, &key);
 		else
 			while (is_taken(tracks, &index, &key))
-				key.tid = made_up++ & INT32_MAX;
+				key.tid = synthetic++ & INT32_MAX;
 		tracks->tids[i] = key.tid;
 		err = hash_index_add(&index, hash_tid(&key), i);
+		if (err)
+			return err;
 	}
-	hash_index_release(&index);
-	return err;
+	return 0;
 }
 
 uint32_t perfetto_tracks_get_pid(const struct perfetto_tracks *tracks, uint32_t process)
@@ -207,7 +214,7 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 	free(tracks->ranks);
 	free(tracks->took_over);
 	free(tracks->thread_took_over);
-	perfetto_told_release(&tracks->told);
+	perfetto_emitted_release(&tracks->emitted);
 	text_release(&tracks->name);
 	text_release(&tracks->description);
 	free(tracks);
@@ -215,7 +222,10 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 
 /* ---- descriptors -------------------------------------------------------------------------- */
 
-/* A timeline's string as the format takes it; valid until the next call. */
+/*
+ * A timeline's string as the format takes it; valid until the next call. Returns NULL when out of
+ * memory; add_descriptor_at() looks at that.
+ */
 static char *fit_name(struct perfetto_tracks *tracks, uint32_t string)
 {
 	const struct string_table *strings = timeline_get_strings(tracks->timeline);
@@ -258,16 +268,17 @@ static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence
 	return add_descriptor_at(tracks, sequence, 0, descriptor);
 }
 
-/* Whether the track is yet to be described; a uuid is a number of the table of what is told. */
+/* Whether the track is yet to be described; a uuid is a number of the table of what is emitted. */
 static int begin_track(struct perfetto_tracks *tracks, uint64_t uuid, bool *ret_is_new)
 {
 	uint64_t number;
 
 	return uuid < UINT32_MAX
-		       ? perfetto_told_add(&tracks->told, (uint32_t)uuid, &number, ret_is_new)
+		       ? perfetto_emitted_add(&tracks->emitted, (uint32_t)uuid, &number, ret_is_new)
 		       : -ENOMEM;
 }
 
+/* From 1, since 0 is the uuid of no track. */
 static uint64_t process_uuid(uint32_t process)
 {
 	return 1 + (uint64_t)process * UUIDS_OF_PROCESS;
@@ -291,8 +302,11 @@ static uint64_t get_begin(const struct perfetto_tracks *tracks, uint32_t process
 		       : 0;
 }
 
-/* The thread that had the tid before is gone: readers would take the new one for the same. */
-static int end_predecessor(struct perfetto_tracks *tracks, uint32_t thread)
+/*
+ * The thread that had the tid before is gone, with its process when it was the main thread: readers
+ * would take the new one for the same.
+ */
+static int end_predecessor(struct perfetto_tracks *tracks, uint32_t tid, uint64_t start_ns)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__FtraceEventBundle bundle = PERFETTO__FTRACE_EVENT_BUNDLE__INIT;
@@ -302,12 +316,12 @@ static int end_predecessor(struct perfetto_tracks *tracks, uint32_t thread)
 
 	/* Readers sort by time, and not always by place in the file then. */
 	event.has_timestamp = 1;
-	event.timestamp = timeline_get_thread(tracks->timeline, thread)->start_ns - 1;
+	event.timestamp = start_ns - 1;
 	event.has_pid = 1;
 	event.event_case = PERFETTO__FTRACE_EVENT__EVENT_SCHED_PROCESS_FREE;
 	event.sched_process_free = &body;
 	body.has_pid = 1;
-	body.pid = (int32_t)tracks->tids[thread];
+	body.pid = (int32_t)tid;
 	bundle.has_cpu = 1;
 	bundle.n_event = ARRAY_LENGTH(events);
 	bundle.event = events;
@@ -318,12 +332,19 @@ static int end_predecessor(struct perfetto_tracks *tracks, uint32_t thread)
 	return perfetto_stream_add(tracks->stream, &packet);
 }
 
+/* A pid above INT32_MAX, which only an input can make up, becomes negative. */
 static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
 {
 	const struct timeline_process *process = timeline_get_process(tracks->timeline, id);
 	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Perfetto__ProcessDescriptor body = PERFETTO__PROCESS_DESCRIPTOR__INIT;
 
+	if (tracks->took_over[id]) {
+		int err = end_predecessor(tracks, tracks->pids[id], process->start_ns);
+
+		if (err)
+			return err;
+	}
 	body.has_pid = 1;
 	body.pid = (int32_t)tracks->pids[id];
 	body.process_name = fit_name(tracks, process->name);
@@ -340,11 +361,13 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Perfetto__ThreadDescriptor body = PERFETTO__THREAD_DESCRIPTOR__INIT;
 	uint64_t begin_ns = get_begin(tracks, thread->process);
-	int err = 0;
 
 	if (tracks->thread_took_over[id]) {
+		int err = end_predecessor(tracks, tracks->tids[id], thread->start_ns);
+
+		if (err)
+			return err;
 		begin_ns = thread->start_ns;
-		err = end_predecessor(tracks, id);
 	}
 	body.has_pid = 1;
 	body.pid = (int32_t)tracks->pids[thread->process];
@@ -353,7 +376,7 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	body.thread_name = fit_name(tracks, thread->name);
 	descriptor.uuid = thread_uuid(tracks, id);
 	descriptor.thread = &body;
-	return err ? err : add_descriptor_at(tracks, SEQUENCE_SYSTEM, begin_ns, &descriptor);
+	return add_descriptor_at(tracks, SEQUENCE_SYSTEM, begin_ns, &descriptor);
 }
 
 static bool is_late_thread(const struct perfetto_tracks *tracks, uint32_t thread)
@@ -367,13 +390,19 @@ static int describe_owners(struct perfetto_tracks *tracks, bool is_late)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < timeline_count_process(tracks->timeline); i++)
+	for (uint32_t i = 0; i < timeline_count_process(tracks->timeline); i++) {
 		if (tracks->took_over[i] == is_late)
 			err = describe_process(tracks, i);
-	for (uint32_t i = 0; !err && i < timeline_count_thread(tracks->timeline); i++)
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < timeline_count_thread(tracks->timeline); i++) {
 		if (is_late_thread(tracks, i) == is_late)
 			err = describe_thread(tracks, i);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* To readers, a packet without time has that of the last one before it. */
@@ -381,7 +410,9 @@ int perfetto_tracks_describe_threads(struct perfetto_tracks *tracks)
 {
 	int err = describe_owners(tracks, false);
 
-	return err ? err : describe_owners(tracks, true);
+	if (err)
+		return err;
+	return describe_owners(tracks, true);
 }
 
 /*
@@ -445,6 +476,7 @@ static int use_group(struct perfetto_tracks *tracks, uint32_t process, uint64_t 
 	return describe_group(tracks, *ret, process_uuid(process), 0, NULL);
 }
 
+/* The reader takes the bounds from here again (read_tracks.c). */
 static char *describe_bounds(struct perfetto_tracks *tracks, const struct stack_region *region)
 {
 	text_truncate(&tracks->description, 0);
@@ -501,6 +533,7 @@ int perfetto_tracks_use_fill(struct perfetto_tracks *tracks, uint32_t region, ui
 	return use_below_region(tracks, region, 2, "fill", UNIT_BYTES, ret);
 }
 
+/* The thread itself was described before all events (perfetto_tracks_describe_threads()). */
 int perfetto_tracks_use_thread_stack(struct perfetto_tracks *tracks, uint32_t thread, uint64_t *ret)
 {
 	bool is_new;
@@ -541,6 +574,7 @@ int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uint32_t id, uin
 	return add_descriptor(tracks, SEQUENCE_EVENTS, &descriptor);
 }
 
+/* Both counters or none: they change together. */
 int perfetto_tracks_use_totals(struct perfetto_tracks *tracks, uint32_t process,
 			       uint64_t *ret_number, uint64_t *ret_size)
 {

@@ -16,6 +16,7 @@
 #ifndef FORMATS_PERFETTO_WRITE_TRACKS_H
 #define FORMATS_PERFETTO_WRITE_TRACKS_H
 
+#include "base/attributes.h"
 #include "formats/perfetto/write_stream.h"
 #include "timeline/timeline.h"
 
@@ -25,6 +26,10 @@ struct perfetto_tracks;
 struct perfetto_tracks *perfetto_tracks_new(const struct timeline *timeline,
 					    struct perfetto_stream *stream);
 void perfetto_tracks_free(struct perfetto_tracks *tracks);
+static inline void perfetto_tracks_freep(struct perfetto_tracks **tracks)
+{
+	perfetto_tracks_free(*tracks);
+}
 
 /* Describe all processes and threads, on a sequence of their own. 0 or a stream's error. */
 _must_check_ int perfetto_tracks_describe_threads(struct perfetto_tracks *tracks);

@@ -1,3 +1,14 @@
+/*
+ * A zone's begin packet holds its name and attributes, but these are reported between its begin
+ * and its end. The zone that began last is pending: it is written as soon as something else begins
+ * or ends. What is reported for a zone after that is late:
+ *
+ *	first pass     late records go to a sorter, keyed by the zone's number
+ *	second pass    the sorter is read alongside: at each begin, take_late() has its records
+ *
+ * Numbers count zones as they begin, the same in both passes. An input that changed meanwhile
+ * is found by their total, or by a region or thread that was not declared (-ESTALE).
+ */
 #include "formats/perfetto/write_zone_stream.h"
 
 #include <errno.h>
@@ -13,7 +24,10 @@
 /* Beside the kinds of attributes: the zone's name. */
 #define LATE_NAME 255
 
-/* What a zone carries, put aside; its string is behind. */
+/*
+ * A late name or attribute of a zone; the bytes of its string follow. Written to the store and read
+ * back by the same process, in its own byte order.
+ */
 struct late_record {
 	uint64_t value;
 	uint32_t name; /* string of the first pass's timeline */
@@ -22,6 +36,7 @@ struct late_record {
 	uint8_t unused[2];
 };
 
+/* Strings are offsets, since the text they are in moves when it grows. */
 struct carried {
 	struct zone_attribute attribute;
 	size_t string; /* where in stream->strings */
@@ -81,6 +96,10 @@ static bool is_parameter(const void *owner, uint32_t item, const void *key)
 	return stream->carried.items[item].attribute.name == *(const uint32_t *)key;
 }
 
+/*
+ * Parameters are taken out of the index one by one: emptying it would touch all of its slots for
+ * each zone.
+ */
 static void forget_carried(struct perfetto_zone_stream *stream)
 {
 	for (uint32_t i = 0; i < stream->carried.length; i++) {
@@ -141,19 +160,18 @@ static int carry_name(struct perfetto_zone_stream *stream, const char *name, siz
 
 /* ---- what comes late ---------------------------------------------------------------------- */
 
+/* Only in the first pass: in the second, the same record has been added at the zone's begin. */
 static int put_aside(struct perfetto_zone_stream *stream, uint32_t zone,
 		     const struct late_record *record, const char *string, size_t length)
 {
-	struct text bytes = {0};
-	int err;
+	_cleanup_(text_release) struct text bytes = {0};
 
 	text_append(&bytes, record, sizeof(*record));
 	text_append(&bytes, string ? string : "", length);
-	err = bytes.failed ? -ENOMEM
-			   : record_sorter_add(&stream->late, stream->numbers.items[zone],
-					       bytes.data, bytes.length);
-	text_release(&bytes);
-	return err;
+	if (bytes.failed)
+		return -ENOMEM;
+	return record_sorter_add(&stream->late, stream->numbers.items[zone], bytes.data,
+				 bytes.length);
 }
 
 static int take_record(struct perfetto_zone_stream *stream, const struct sorted_record *sorted)
@@ -170,10 +188,13 @@ static int take_record(struct perfetto_zone_stream *stream, const struct sorted_
 		return carry_name(stream, string, length);
 	attribute.kind = record.kind;
 	attribute.type = record.type;
+	/* All values but strings have at most 64 bits, and are copied as such. */
 	attribute.value.u64 = record.value;
 	err = timeline_add_bytes(stream->timeline, string_table_get(strings, record.name),
 				 string_table_get_length(strings, record.name), &attribute.name);
-	return err ? err : carry(stream, &attribute, string, length);
+	if (err)
+		return err;
+	return carry(stream, &attribute, string, length);
 }
 
 static int move_to_next_late(struct perfetto_zone_stream *stream)
@@ -184,23 +205,28 @@ static int move_to_next_late(struct perfetto_zone_stream *stream)
 	return got < 0 ? got : 0;
 }
 
-/* What the first pass has put aside for the pending zone. */
+/* Add the late records of the pending zone, and skip those of zones that are not there. */
 static int take_late(struct perfetto_zone_stream *stream)
 {
 	uint64_t number = stream->numbers.items[stream->pending];
-	int err = 0;
+	int err;
 
-	while (!err && stream->has_late && stream->next_late.key <= number) {
-		if (stream->next_late.key == number)
+	while (stream->has_late && stream->next_late.key <= number) {
+		if (stream->next_late.key == number) {
 			err = take_record(stream, &stream->next_late);
-		if (!err)
-			err = move_to_next_late(stream);
+			if (err)
+				return err;
+		}
+		err = move_to_next_late(stream);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- zones -------------------------------------------------------------------------------- */
 
+/* What is in use once only this zone is left open: from the region's end to the zone's pointer. */
 static uint64_t get_fill(const struct perfetto_zone_stream *stream, uint32_t region, uint32_t zone)
 {
 	return zone == TIMELINE_NONE ? 0
@@ -234,24 +260,32 @@ static int write_begin(struct perfetto_zone_stream *stream)
 	struct perfetto_event_string name = {.id = zone->name};
 	int err = take_late(stream);
 
-	if (!err && stream->is_too_deep)
+	if (err)
+		return err;
+	/* The fill is written nevertheless: it is a counter, which has no depth. */
+	if (stream->is_too_deep)
 		return perfetto_write_fill(&stream->zones, stream->tracks, zone->region,
 					   get_fill(stream, zone->region, stream->pending),
 					   zone->begin_ns);
 	if (stream->has_name)
 		name = (struct perfetto_event_string){.data = stream->name.data,
 						      .length = stream->name.length};
-	if (!err)
-		err = perfetto_start_zone(&stream->zones, stream->tracks, zone,
-					  get_fill(stream, zone->region, stream->pending));
-	if (!err)
-		err = perfetto_event_writer_set_name(&stream->zones, &name);
-	array_for_each (&stream->carried, carried)
-		if (!err)
-			err = add_carried(stream, carried);
-	if (!err)
-		err = perfetto_event_writer_close_parameters(&stream->zones);
-	return err ? err : perfetto_event_writer_add(&stream->zones, zone->begin_ns);
+	err = perfetto_start_zone(&stream->zones, stream->tracks, zone,
+				  get_fill(stream, zone->region, stream->pending));
+	if (err)
+		return err;
+	err = perfetto_event_writer_set_name(&stream->zones, &name);
+	if (err)
+		return err;
+	array_for_each (&stream->carried, carried) {
+		err = add_carried(stream, carried);
+		if (err)
+			return err;
+	}
+	err = perfetto_event_writer_close_parameters(&stream->zones);
+	if (err)
+		return err;
+	return perfetto_event_writer_add(&stream->zones, zone->begin_ns);
 }
 
 /* What comes for the pending zone from now on is late. */
@@ -278,16 +312,16 @@ static int begin_zone(void *context, uint32_t zone)
 	uint32_t region = timeline_get_zone(stream->timeline, zone)->region;
 	int err = flush(stream);
 
-	if (!err && !is_known(stream, timeline_get_zone(stream->timeline, zone)))
-		err = -ESTALE;
-	while (!err && stream->numbers.length <= zone)
-		if (!array_add(&stream->numbers))
-			err = -ENOMEM;
-	while (!err && stream->depths.length <= region)
-		if (!array_add(&stream->depths))
-			err = -ENOMEM;
 	if (err)
 		return err;
+	if (!is_known(stream, timeline_get_zone(stream->timeline, zone)))
+		return -ESTALE;
+	while (stream->numbers.length <= zone)
+		if (!array_add(&stream->numbers))
+			return -ENOMEM;
+	while (stream->depths.length <= region)
+		if (!array_add(&stream->depths))
+			return -ENOMEM;
 	stream->is_too_deep = stream->depths.items[region]++ >= MAX_SLICE_DEPTH;
 	stream->num_left_out += stream->is_too_deep && stream->is_writing;
 	stream->numbers.items[zone] = stream->num_zones++;
@@ -374,8 +408,9 @@ static int begin_occupancy(void *context, const struct occupancy *occupancy)
 	name = timeline_get_thread(stream->declared, occupancy->thread)->name;
 	err = perfetto_begin_region_slice(&stream->occupancies, stream->tracks, occupancy,
 					  timeline_get_string(stream->declared, name), flow, 0);
-	return err ? err
-		   : perfetto_begin_thread_slice(&stream->occupancies, stream->tracks, occupancy);
+	if (err)
+		return err;
+	return perfetto_begin_thread_slice(&stream->occupancies, stream->tracks, occupancy);
 }
 
 static int end_occupancy(void *context, const struct occupancy *occupancy)
@@ -399,6 +434,7 @@ static int change_use(void *context, uint32_t region, uint64_t time_ns, bool is_
 	struct perfetto_zone_stream *stream = context;
 	const struct stack_region *used = timeline_get_region(stream->timeline, region);
 	uint64_t bytes = used->kind == REGION_DECLARED ? used->end - used->begin : 0;
+	/* Differences, wrapped around where they are negative: sums of them come out right. */
 	uint64_t change[] = {is_begin ? 1 : -1ull, is_begin ? bytes : -bytes};
 
 	return stream->is_writing
@@ -413,24 +449,28 @@ static int write_uses(struct perfetto_zone_stream *stream, uint32_t process)
 	bool has_use = false;
 	int err = record_sorter_finish(&stream->uses);
 
-	while (!err) {
+	if (err)
+		return err;
+	for (;;) {
 		struct sorted_record record;
 		uint64_t change[2];
 		int got = record_sorter_next(&stream->uses, &record);
 
 		if (got < 0)
 			return got;
-		if (has_use && (!got || record.key != use.time_ns))
+		if (has_use && (!got || record.key != use.time_ns)) {
 			err = perfetto_write_use(&stream->totals, stream->tracks, &use);
+			if (err)
+				return err;
+		}
 		if (!got)
-			break;
+			return 0;
 		memcpy(change, record.data, sizeof(change));
 		use.time_ns = record.key;
 		use.number += (uint32_t)change[0];
 		use.bytes += change[1];
 		has_use = true;
 	}
-	return err;
 }
 
 static int finish_uses(void *context, uint32_t process)
@@ -442,6 +482,7 @@ static int finish_uses(void *context, uint32_t process)
 		return 0;
 	if (process >= timeline_count_process(stream->declared))
 		return -ESTALE;
+	/* Each process has counters of its own: the sorter begins anew for the next. */
 	err = write_uses(stream, process);
 	record_sorter_release(&stream->uses);
 	record_sorter_init(&stream->uses, stream->store, SORTER_BYTES);
@@ -460,7 +501,9 @@ static int add_counter_value(void *context, const struct counter_value *value)
 	if (value->track >= timeline_count_counter_track(stream->declared))
 		return -ESTALE;
 	err = perfetto_tracks_use_counter(stream->tracks, value->track, &track);
-	return err ? err : perfetto_event_writer_add_value(&stream->counters, track, value);
+	if (err)
+		return err;
+	return perfetto_event_writer_add_value(&stream->counters, track, value);
 }
 
 /* ---- the passes --------------------------------------------------------------------------- */
@@ -523,9 +566,12 @@ static int begin_sequence(struct perfetto_zone_stream *stream, struct perfetto_e
 {
 	int err = perfetto_event_writer_init(writer, stream->timeline, stream->packets);
 
-	if (!err && is_used)
-		err = perfetto_stream_start_clock(stream->packets, sequence, 0);
-	return err || !is_used ? err : perfetto_event_writer_begin_sequence(writer, sequence);
+	if (err || !is_used)
+		return err;
+	err = perfetto_stream_start_clock(stream->packets, sequence, 0);
+	if (err)
+		return err;
+	return perfetto_event_writer_begin_sequence(writer, sequence);
 }
 
 static int begin_sequences(struct perfetto_zone_stream *stream)
@@ -533,14 +579,16 @@ static int begin_sequences(struct perfetto_zone_stream *stream)
 	bool has_zones = stream->num_zones != 0;
 	int err = begin_sequence(stream, &stream->zones, SEQUENCE_EVENTS, has_zones);
 
-	if (!err)
-		err = begin_sequence(stream, &stream->occupancies, SEQUENCE_OCCUPANCIES, has_zones);
-	if (!err)
-		err = begin_sequence(stream, &stream->totals, SEQUENCE_TOTALS, has_zones);
-	if (!err)
-		err = begin_sequence(stream, &stream->counters, SEQUENCE_COUNTERS,
-				     stream->num_counter_values != 0);
-	return err;
+	if (err)
+		return err;
+	err = begin_sequence(stream, &stream->occupancies, SEQUENCE_OCCUPANCIES, has_zones);
+	if (err)
+		return err;
+	err = begin_sequence(stream, &stream->totals, SEQUENCE_TOTALS, has_zones);
+	if (err)
+		return err;
+	return begin_sequence(stream, &stream->counters, SEQUENCE_COUNTERS,
+			      stream->num_counter_values != 0);
 }
 
 int perfetto_zone_stream_write(struct perfetto_zone_stream *stream, struct timeline *timeline,
@@ -548,34 +596,45 @@ int perfetto_zone_stream_write(struct perfetto_zone_stream *stream, struct timel
 {
 	int err = record_sorter_finish(&stream->late);
 
+	if (err)
+		return err;
 	stream->timeline = timeline;
 	stream->packets = packets;
 	timeline_set_consumer(timeline, &stream->consumer);
 	stream->tracks = perfetto_tracks_new(stream->declared, packets);
-	if (!err)
-		err = stream->tracks ? perfetto_write_system(stream->declared, packets) : -ENOMEM;
-	if (!err)
-		err = begin_sequences(stream);
-	if (!err)
-		err = perfetto_tracks_describe_threads(stream->tracks);
-	if (!err)
-		err = move_to_next_late(stream);
+	if (!stream->tracks)
+		return -ENOMEM;
+	err = perfetto_write_system(stream->declared, packets);
+	if (err)
+		return err;
+	err = begin_sequences(stream);
+	if (err)
+		return err;
+	err = perfetto_tracks_describe_threads(stream->tracks);
+	if (err)
+		return err;
+	err = move_to_next_late(stream);
+	if (err)
+		return err;
 	forget_carried(stream);
 	stream->is_writing = true;
 	stream->num_surveyed_zones = stream->num_zones;
 	stream->num_zones = 0;
-	return err;
+	return 0;
 }
 
+/* Occupancies whose end was held back, for who might have come next, end now. */
 int perfetto_zone_stream_finish(struct perfetto_zone_stream *stream, uint64_t *ret_num_left_out)
 {
-	int err = stream->num_zones == stream->num_surveyed_zones ? 0 : -ESTALE;
-
-	for (uint32_t region = 0; !err && region < stream->regions.length; region++) {
+	if (stream->num_zones != stream->num_surveyed_zones)
+		return -ESTALE;
+	for (uint32_t region = 0; region < stream->regions.length; region++) {
 		uint64_t flow;
+		int err = end_slice(stream, region, TIMELINE_NONE, &flow);
 
-		err = end_slice(stream, region, TIMELINE_NONE, &flow);
+		if (err)
+			return err;
 	}
 	*ret_num_left_out = stream->num_left_out;
-	return err ? err : perfetto_stream_finish(stream->packets);
+	return perfetto_stream_finish(stream->packets);
 }

@@ -1,4 +1,14 @@
-#include "formats/perfetto_zones.h"
+/*
+ * A file of zones of any size becomes a trace in three passes, none of which holds it. The first
+ * one finds what is declared, which may stand behind its first use. The second one makes a timeline
+ * with a consumer that surveys it: what there is, and what comes too late for the begin of its
+ * zone. The third one, with a new timeline, writes.
+ *
+ * A chunk ends anywhere. What a reader has not used, the part of a record, is moved to the front of
+ * the buffer, and the next bytes come behind it; the buffer grows only for a record that is longer
+ * than itself.
+ */
+#include "formats/perfetto.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +18,7 @@
 #include "formats/perfetto/write_zone_stream.h"
 #include "formats/zones/read_lines.h"
 
-#define PIECE_BYTES (256u << 10)
+#define CHUNK_BYTES (256u << 10)
 /* That tell text and binary apart. */
 #define KIND_BYTES 16
 
@@ -23,55 +33,61 @@ struct perfetto_zones_conversion {
 	size_t capacity;
 };
 
-/* ---- pieces ------------------------------------------------------------------------------- */
+/* ---- chunks ------------------------------------------------------------------------------- */
 
-/* More bytes behind what there is; a record may be longer than a piece. */
-static int add_bytes(struct perfetto_zones_conversion *conversion, struct zones_piece *piece)
+/* More bytes behind what there is; a record may be longer than a chunk. */
+static int add_bytes(struct perfetto_zones_conversion *conversion, struct zones_chunk *chunk)
 {
 	size_t got;
-	int err = 0;
+	int err;
 
-	if (conversion->capacity - piece->size < PIECE_BYTES / 2)
+	if (conversion->capacity - chunk->size < CHUNK_BYTES / 2) {
 		err = array_reserve_bytes(&conversion->bytes, &conversion->capacity,
-					  piece->size + PIECE_BYTES, 1);
-	if (!err)
-		err = conversion->source->read(conversion->source->context,
-					       conversion->bytes + piece->size,
-					       conversion->capacity - piece->size, &got);
+					  chunk->size + CHUNK_BYTES, 1);
+		if (err)
+			return err;
+	}
+	err = conversion->source->read(conversion->source->context, conversion->bytes + chunk->size,
+				       conversion->capacity - chunk->size, &got);
 	if (err)
 		return err;
-	piece->data = conversion->bytes;
-	piece->size += got;
-	piece->is_last = !got;
+	chunk->data = conversion->bytes;
+	chunk->size += got;
+	chunk->is_last = !got;
 	return 0;
 }
 
 static int read_through(struct perfetto_zones_conversion *conversion,
-			int (*take)(struct zones_reader *reader, const struct zones_piece *piece,
+			int (*take)(struct zones_reader *reader, const struct zones_chunk *chunk,
 				    size_t *ret_used))
 {
-	struct zones_piece piece = {0};
+	struct zones_chunk chunk = {0};
 	int err = conversion->source->rewind(conversion->source->context);
 
-	while (!err && !piece.is_last) {
+	if (err)
+		return err;
+	while (!chunk.is_last) {
 		size_t used;
 
-		err = add_bytes(conversion, &piece);
-		if (!err && !piece.is_last && piece.size < KIND_BYTES)
-			continue;
-		if (!err && !conversion->reader)
-			conversion->reader =
-				zones_reader_new(conversion->import, piece.data, piece.size);
-		if (!err)
-			err = conversion->reader ? take(conversion->reader, &piece, &used)
-						 : -ENOMEM;
+		err = add_bytes(conversion, &chunk);
 		if (err)
-			break;
-		piece.size -= used;
-		piece.offset += used;
-		memmove(conversion->bytes, conversion->bytes + used, piece.size);
+			return err;
+		/* The first read may give fewer bytes than tell the kind. */
+		if (!chunk.is_last && chunk.size < KIND_BYTES)
+			continue;
+		if (!conversion->reader)
+			conversion->reader =
+				zones_reader_new(conversion->import, chunk.data, chunk.size);
+		if (!conversion->reader)
+			return -ENOMEM;
+		err = take(conversion->reader, &chunk, &used);
+		if (err)
+			return err;
+		chunk.size -= used;
+		chunk.offset += used;
+		memmove(conversion->bytes, conversion->bytes + used, chunk.size);
 	}
-	return err;
+	return 0;
 }
 
 /* ---- passes ------------------------------------------------------------------------------- */
@@ -79,18 +95,20 @@ static int read_through(struct perfetto_zones_conversion *conversion,
 /* All zones once, into a timeline with a consumer. */
 static int read_zones(struct perfetto_zones_conversion *conversion, struct timeline *timeline)
 {
-	struct zones_builder *builder;
+	_cleanup_(zones_builder_freep) struct zones_builder *builder = NULL;
 	int err;
 
 	conversion->import->timeline = timeline;
 	builder = zones_builder_new(conversion->import);
-	err = builder ? zones_reader_begin(conversion->reader, builder) : -ENOMEM;
-	if (!err)
-		err = read_through(conversion, zones_reader_read);
-	if (!err)
-		err = zones_builder_finish(builder);
-	zones_builder_free(builder);
-	return err;
+	if (!builder)
+		return -ENOMEM;
+	err = zones_reader_begin(conversion->reader, builder);
+	if (err)
+		return err;
+	err = read_through(conversion, zones_reader_read);
+	if (err)
+		return err;
+	return zones_builder_finish(builder);
 }
 
 /* What there is to tell has been told when the zones are read once more. */
@@ -113,22 +131,27 @@ static int convert(struct perfetto_zones_conversion *conversion, struct perfetto
 	uint64_t num_left_out;
 	int err = read_through(conversion, zones_reader_scan);
 
+	if (err)
+		return err;
 	perfetto_zone_stream_survey(conversion->stream, conversion->declared);
-	if (!err)
-		err = read_zones(conversion, conversion->declared);
+	err = read_zones(conversion, conversion->declared);
 	if (err)
 		return err;
 	err = perfetto_zone_stream_write(conversion->stream, conversion->timeline, packets);
-	if (!err)
-		err = read_zones_again(conversion);
-	if (!err)
-		err = perfetto_zone_stream_finish(conversion->stream, &num_left_out);
-	if (!err && num_left_out)
+	if (err)
+		return err;
+	err = read_zones_again(conversion);
+	if (err)
+		return err;
+	err = perfetto_zone_stream_finish(conversion->stream, &num_left_out);
+	if (err)
+		return err;
+	if (num_left_out)
 		import_warn(conversion->import,
 			    "%" PRIu64 " zones are left out of the trace: they lie more than %d "
 			    "deep in others, and Perfetto takes no deeper ones",
 			    num_left_out, MAX_SLICE_DEPTH);
-	return err;
+	return 0;
 }
 
 int perfetto_write_zones(struct import *import, const struct zones_source *source,
@@ -148,6 +171,7 @@ int perfetto_write_zones(struct import *import, const struct zones_source *sourc
 
 	if (conversion.stream && conversion.declared && conversion.timeline && packets)
 		err = convert(&conversion, packets);
+	/* The third pass found something else than the second: somebody is writing to the file. */
 	if (err == -ESTALE)
 		err = import_fail_byte(import, 0, "the file changed while it was read");
 	import->timeline = timeline;

@@ -1,11 +1,16 @@
 /*
  * Reading pprof's profile format, of whatever producer.
  *
- * The message is read in place, by fields, in three rounds, because what is named may come after
- * what names it: the first counts strings, mappings, locations and functions; the second notes
- * where they are (read_index.c); the third reads the samples, and with them the locations that they
- * name. protobuf-c could unpack the message whole, but would take ten times its size, and
- * an allocation for each number, and the viewer would have to carry it along.
+ * The message is read in place, by fields, in three passes, because what is referred to may come
+ * after what refers to it: the first counts strings, mappings, locations and functions; the second
+ * notes their offsets (read_index.c); the third reads the samples, and with them the locations that
+ * they refer to.
+ *
+ *	sample  →  location ids  →  mapping id, lines  →  function ids  →  string numbers
+ *	        →  labels: pid, tid, names of thread and process, for which the format has no field
+ *
+ * protobuf-c could parse the message whole, but would take ten times its size, and an allocation
+ * for each number, and the viewer would have to carry it along. (Writing, it is used.)
  */
 #include "formats/pprof.h"
 
@@ -13,8 +18,8 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "formats/import.h"
 #include "formats/pprof/read.h"
-#include "formats/unnamed_code.h"
 
 /* Of the first sample type, where a profile begins; two numbers of at most ten bytes. */
 #define MAX_TYPE_BYTES    22
@@ -23,7 +28,10 @@
 enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum label_field { LABEL_KEY = 1, LABEL_STRING = 2, LABEL_NUMBER = 3 };
 
-/* Who a sample is of, as its labels say; strings by their place in the file. */
+/*
+ * Who a sample is of, as its labels say; strings by their number in the file. Compared by memcmp():
+ * four numbers of one size, without padding.
+ */
 struct pprof_owner {
 	uint64_t pid;
 	uint64_t tid;
@@ -128,19 +136,23 @@ static int add_thread(struct samples *samples, const struct pprof_owner *owner, 
 	uint32_t process_comm;
 	int err;
 
+	/* Samples of a thread mostly follow each other. */
 	if (samples->has_last_owner && !memcmp(owner, &samples->last_owner, sizeof(*owner))) {
 		*ret = samples->last_thread;
 		return 0;
 	}
 	thread.tid = owner->tid <= UINT32_MAX ? (uint32_t)owner->tid : 0;
 	err = add_comm(samples, owner->thread, offset, &thread.comm);
-	if (!err)
-		err = add_comm(samples, owner->process, offset, &process_comm);
-	if (!err)
-		err = add_process(samples, owner->pid <= UINT32_MAX ? (uint32_t)owner->pid : 0,
-				  process_comm, &thread.process);
-	if (!err)
-		err = profile_add_thread(import->profile, &thread, ret);
+	if (err)
+		return err;
+	err = add_comm(samples, owner->process, offset, &process_comm);
+	if (err)
+		return err;
+	err = add_process(samples, owner->pid <= UINT32_MAX ? (uint32_t)owner->pid : 0,
+			  process_comm, &thread.process);
+	if (err)
+		return err;
+	err = profile_add_thread(import->profile, &thread, ret);
 	if (err)
 		return err;
 	samples->last_owner = *owner;
@@ -163,43 +175,49 @@ static int add_value(struct samples *samples, uint64_t value)
 {
 	if (samples->num_values < PPROF_MAX_SAMPLE_TYPES)
 		samples->values[samples->num_values] = value;
-	samples->num_values++; /* too many are told apart by their number */
+	samples->num_values++; /* too many are distinguished by their number */
 	return 0;
 }
 
-/* A list of numbers, packed or one a field. */
+/* A list of numbers: in one field, one after the other ("packed"), or one a field. */
 static int read_numbers(struct samples *samples, struct protobuf_field field,
 			int (*add)(struct samples *samples, uint64_t value), size_t offset)
 {
-	int err = 0;
-
 	if (field.type == PROTOBUF_VARINT)
 		return add(samples, field.value);
-	while (!err && bytes_left(&field.body)) {
+	while (bytes_left(&field.body)) {
 		uint64_t value = protobuf_read_varint(&field.body);
+		int err;
 
-		err = field.body.failed ? import_fail_byte(samples->reader->import, offset,
-							   "a broken list of numbers")
-					: add(samples, value);
+		if (field.body.failed)
+			return import_fail_byte(samples->reader->import, offset,
+						"a broken list of numbers");
+		err = add(samples, value);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
+/* Locations are innermost first, and stacks are made from the outermost on. */
 static int add_stack(struct samples *samples, size_t offset, uint32_t *ret)
 {
 	struct profile *profile = samples->reader->import->profile;
-	int err = 0;
+	int err;
 
 	*ret = STACK_EMPTY;
-	for (size_t i = samples->location_ids.length; !err && i-- > 0;) {
+	for (size_t i = samples->location_ids.length; i-- > 0;) {
 		uint32_t location;
 
 		err = pprof_reader_add_location(samples->reader, samples->location_ids.items[i],
 						offset, &location);
-		if (!err)
-			err = profile_add_stack(profile, *ret, location, ret);
+		if (err)
+			return err;
+		err = profile_add_stack(profile, *ret, location, ret);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* The values that are not 0; where all are, the first, so that the stack is not lost. */
@@ -207,19 +225,22 @@ static int add_values(struct samples *samples, uint32_t thread, uint32_t stack, 
 {
 	struct import *import = samples->reader->import;
 	bool is_zero = true;
-	int err = 0;
 
 	for (size_t i = 0; i < samples->reader->num_metrics; i++)
 		is_zero &= samples->values[i] == 0;
-	for (size_t i = 0; !err && i < samples->reader->num_metrics; i++)
-		if (samples->values[i] || (is_zero && i == 0))
-			err = profile_add_sample(import->profile, thread, stack,
-						 samples->reader->metrics[i], samples->values[i]);
-	if (err == -EOVERFLOW) {
-		(void)import_fail_byte(import, offset, "a sum of samples leaves 64 bits");
-		return err;
+	for (size_t i = 0; i < samples->reader->num_metrics; i++) {
+		int err;
+
+		if (!samples->values[i] && (!is_zero || i))
+			continue;
+		err = profile_add_sample(import->profile, thread, stack,
+					 samples->reader->metrics[i], samples->values[i]);
+		if (err == -EOVERFLOW) /* which is what is returned, with this reason */
+			(void)import_fail_byte(import, offset, "a sum of samples leaves 64 bits");
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int read_sample_field(struct samples *samples, struct protobuf_field field, size_t offset,
@@ -244,19 +265,22 @@ static int read_sample(struct samples *samples, struct bytes message, size_t off
 	struct pprof_owner owner = {0};
 	uint32_t thread;
 	uint32_t stack;
-	int err = 0;
+	int err;
 
 	samples->location_ids.length = 0;
 	samples->num_values = 0;
-	while (!err && protobuf_next(&message, &field))
+	while (protobuf_next(&message, &field)) {
 		err = read_sample_field(samples, field, offset, &owner);
-	if (err)
-		return err;
+		if (err)
+			return err;
+	}
 	if (message.failed)
 		return import_fail_byte(import, offset, "a broken sample");
+	/* More or fewer values than sample types could only be guessed at. */
 	if (samples->num_values != samples->reader->num_metrics)
 		return import_fail_byte(import, offset, "a sample with %zu values, expected %zu",
 					samples->num_values, samples->reader->num_metrics);
+	/* The difference of two profiles, as `pprof -diff_base -proto` writes it. */
 	for (size_t i = 0; i < samples->num_values; i++) {
 		if (samples->values[i] > INT64_MAX) {
 			samples->num_negative++;
@@ -265,56 +289,77 @@ static int read_sample(struct samples *samples, struct bytes message, size_t off
 		}
 	}
 	err = add_thread(samples, &owner, offset, &thread);
-	if (!err)
-		err = add_stack(samples, offset, &stack);
-	if (!err)
-		err = add_values(samples, thread, stack, offset);
-	import->counts.records += !err;
-	return err;
+	if (err)
+		return err;
+	err = add_stack(samples, offset, &stack);
+	if (err)
+		return err;
+	err = add_values(samples, thread, stack, offset);
+	if (err)
+		return err;
+	import->counts.records++;
+	return 0;
 }
 
-/* The third round. No byte is done with before the end: samples name what lies anywhere. */
+/*
+ * The third pass. import->advance() is never called: samples refer to what lies anywhere, so that
+ * no byte is done with before the end.
+ */
 static int read_samples(struct samples *samples)
 {
 	struct import *import = samples->reader->import;
 	struct bytes bytes = bytes_of(import->data, import->size);
 	struct protobuf_field field;
 	size_t offset = 0;
-	int err = 0;
 
-	while (!err && protobuf_next(&bytes, &field)) {
-		if (field.number == PPROF_FIELD_SAMPLE && field.type == PROTOBUF_BYTES)
-			err = read_sample(samples, field.body, offset);
+	while (protobuf_next(&bytes, &field)) {
+		if (field.number == PPROF_FIELD_SAMPLE && field.type == PROTOBUF_BYTES) {
+			int err = read_sample(samples, field.body, offset);
+
+			if (err)
+				return err;
+		}
 		offset = bytes.offset;
 	}
-	if (!err && samples->num_negative)
+	if (samples->num_negative)
 		import_warn(import, "%llu samples have negative values, skipping",
 			    (unsigned long long)samples->num_negative);
-	return err;
+	return 0;
+}
+
+static void release_samples(struct samples *samples)
+{
+	process_keys_release(&samples->processes);
+	array_release(&samples->location_ids);
+}
+
+static void release_reader(struct pprof_reader *reader)
+{
+	pprof_reader_release_code(reader);
+	pprof_index_release(&reader->index);
 }
 
 int pprof_read(struct import *import)
 {
-	struct pprof_reader reader = {.import = import};
-	struct samples samples = {.reader = &reader};
+	_cleanup_(release_reader) struct pprof_reader reader = {.import = import};
+	_cleanup_(release_samples) struct samples samples = {.reader = &reader};
 	int err;
 
 	if (import->size > UINT32_MAX)
 		return import_fail_byte(import, UINT32_MAX, "a profile of at most 4 GiB");
 	err = pprof_index_init(&reader.index, import);
-	if (!err)
-		err = pprof_reader_read_header(&reader);
-	if (!err)
-		err = pprof_reader_prepare_code(&reader);
-	if (!err)
-		err = read_samples(&samples);
-	if (!err && !import->will_name_code)
-		err = unnamed_code_name(import, false);
-	pprof_reader_release_code(&reader);
-	pprof_index_release(&reader.index);
-	process_keys_release(&samples.processes);
-	array_release(&samples.location_ids);
-	return err;
+	if (err)
+		return err;
+	err = pprof_reader_read_header(&reader);
+	if (err)
+		return err;
+	err = pprof_reader_prepare_code(&reader);
+	if (err)
+		return err;
+	err = read_samples(&samples);
+	if (err || import->will_name_code)
+		return err;
+	return unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);
 }
 
 /* A ValueType: nothing but two numbers. */
@@ -348,8 +393,8 @@ static bool is_field(const struct protobuf_field *field)
 }
 
 /*
- * The format has no mark. Its fields are looked at until there were many, or they end, or are cut
- * off: each must fit, and more than the sample type must be there.
+ * The format has no magic number. Its fields are looked at until there were many, or they end, or
+ * are truncated: each must fit, and more than the sample type must be there.
  */
 enum detection pprof_detect(const uint8_t *data, size_t size)
 {

@@ -17,6 +17,7 @@
 #define MAX_LINES         4096
 #define MAX_MESSAGE_BYTES 4096
 
+/* Field numbers of profile.proto, as everywhere below. */
 enum mapping_field {
 	MAPPING_START = 2,
 	MAPPING_LIMIT = 3,
@@ -48,12 +49,13 @@ struct pprof_code {
 	enum unnamed_reason reason;
 };
 
+/* Strings of the file are slices of it, without NUL. */
 static bool starts_with(struct bytes string, const char *prefix)
 {
 	return string.size >= strlen(prefix) && !memcmp(string.data, prefix, strlen(prefix));
 }
 
-static struct bytes cut_bytes(struct bytes string, size_t from, size_t to)
+static struct bytes slice_bytes(struct bytes string, size_t from, size_t to)
 {
 	return bytes_of(string.data + from, to - from);
 }
@@ -64,7 +66,7 @@ static int add_string(struct pprof_reader *reader, struct bytes string, uint32_t
 				string.size ? (const char *)string.data : "", string.size, ret);
 }
 
-/* "[kernel:nf_tables]" is "nf_tables", what else is in brackets stays, a path is cut. */
+/* Of "[kernel:nf_tables]" nf_tables, of a path its last part; what else is in brackets stays. */
 static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 {
 	struct bytes name = mapping->filename;
@@ -73,7 +75,7 @@ static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 		const char *prefix = i ? PPROF_JIT_MODULE : PPROF_KERNEL_MODULE;
 
 		if (starts_with(name, prefix) && name.data[name.size - 1] == ']')
-			return cut_bytes(name, strlen(prefix), name.size - 1);
+			return slice_bytes(name, strlen(prefix), name.size - 1);
 	}
 	if (starts_with(name, "[kernel")) /* perf says [kernel.kallsyms] or [kernel.vmlinux] */
 		return bytes_of(PPROF_KERNEL, strlen(PPROF_KERNEL));
@@ -81,10 +83,11 @@ static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 		return name;
 	for (size_t i = name.size; i > 0; i--)
 		if (name.data[i - 1] == '/')
-			return cut_bytes(name, i, name.size);
+			return slice_bytes(name, i, name.size);
 	return name;
 }
 
+/* The format has no field for it: only the names that producers give to mappings tell. */
 static enum frame_kind find_kind(struct bytes filename, uint64_t start)
 {
 	if (starts_with(filename, "[kernel") || starts_with(filename, "[guest.kernel"))
@@ -112,6 +115,10 @@ static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
 					(unsigned long long)id);
 	offset = reader->index.mappings.offsets[place];
 	message = pprof_index_get_field(&reader->index, offset).body;
+	/*
+	 * A mapping is read anew for each of its locations: with a long one, the time would be the
+	 * product of both.
+	 */
 	if (message.size > MAX_MESSAGE_BYTES)
 		return import_fail_byte(reader->import, offset, "a mapping of %zu bytes",
 					message.size);
@@ -131,16 +138,21 @@ static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
 	}
 	err = pprof_index_get_string(&reader->index, strings[0], "a mapping's file name", offset,
 				     &ret->filename);
-	if (!err)
-		err = pprof_index_get_string(&reader->index, strings[1], "a build ID", offset,
-					     &ret->build_id);
+	if (err)
+		return err;
+	err = pprof_index_get_string(&reader->index, strings[1], "a build ID", offset,
+				     &ret->build_id);
 	if (err)
 		return err;
 	ret->kind = find_kind(ret->filename, ret->start);
 	return add_string(reader, find_module_name(ret), &ret->module_name);
 }
 
-/* The name for folded text: our own as it was, unless it would break a line. */
+/*
+ * The name for folded text: our own as it was, unless it would break a line. A writer of ours puts
+ * the name for folded text into system_name and the full one into name; other writers have the
+ * mangled name in system_name (_Z C++, _R Rust), and the one to be shown in name.
+ */
 static int add_name(struct pprof_reader *reader, struct bytes name, struct bytes system_name,
 		    uint32_t *ret)
 {
@@ -156,6 +168,7 @@ static int add_name(struct pprof_reader *reader, struct bytes name, struct bytes
 				      name.size ? (const char *)name.data : "", name.size, ret);
 }
 
+/* Once for each function, however many locations name it. */
 static int read_function(struct pprof_reader *reader, uint32_t place, struct pprof_names *ret)
 {
 	size_t offset = reader->index.functions.offsets[place];
@@ -170,22 +183,30 @@ static int read_function(struct pprof_reader *reader, uint32_t place, struct ppr
 			strings[field.number] = field.value;
 	err = pprof_index_get_string(&reader->index, strings[FUNCTION_NAME], "a function's name",
 				     offset, &name);
-	if (!err)
-		err = pprof_index_get_string(&reader->index, strings[FUNCTION_SYSTEM_NAME],
-					     "a function's system name", offset, &system_name);
-	if (!err)
-		err = pprof_index_get_string(&reader->index, strings[FUNCTION_FILE],
-					     "a source file", offset, &file);
-	if (!err)
-		err = add_name(reader, name, system_name, &ret->name);
-	if (!err && name.size)
+	if (err)
+		return err;
+	err = pprof_index_get_string(&reader->index, strings[FUNCTION_SYSTEM_NAME],
+				     "a function's system name", offset, &system_name);
+	if (err)
+		return err;
+	err = pprof_index_get_string(&reader->index, strings[FUNCTION_FILE], "a source file",
+				     offset, &file);
+	if (err)
+		return err;
+	err = add_name(reader, name, system_name, &ret->name);
+	if (err)
+		return err;
+	ret->full_name = ret->name;
+	if (name.size) {
 		err = add_string(reader, name, &ret->full_name);
-	else
-		ret->full_name = ret->name;
-	if (!err)
-		err = add_string(reader, file, &ret->file);
-	ret->is_known = !err;
-	return err;
+		if (err)
+			return err;
+	}
+	err = add_string(reader, file, &ret->file);
+	if (err)
+		return err;
+	ret->is_known = true;
+	return 0;
 }
 
 static int add_frame(struct pprof_reader *reader, const struct pprof_code *code, struct bytes line)
@@ -207,7 +228,9 @@ static int add_frame(struct pprof_reader *reader, const struct pprof_code *code,
 	}
 	if (line.failed)
 		return import_fail_byte(reader->import, code->offset, "a broken line");
+	/* The field is signed and of 64 bits; what is no line of a file is unknown. */
 	frame->line = number <= UINT32_MAX ? (uint32_t)number : 0;
+	/* A line without function is a place in a file and nothing more. */
 	if (!function)
 		return profile_add_frame_name(reader->import->profile, "", 0, &frame->name);
 	if (!pprof_table_find(&reader->index.functions, function, &place))
@@ -226,7 +249,7 @@ static int add_frame(struct pprof_reader *reader, const struct pprof_code *code,
 	return 0;
 }
 
-/* Code without names is called by its module. */
+/* Unsymbolized code is called by its module. */
 static int add_unnamed_frame(struct pprof_reader *reader, struct pprof_code *code)
 {
 	struct profile *profile = reader->import->profile;
@@ -244,6 +267,7 @@ static int add_unnamed_frame(struct pprof_reader *reader, struct pprof_code *cod
 	return profile_add_frame_name(profile, *module ? name.data : "", name.length, &frame->name);
 }
 
+/* Whether the address leads to a byte of a file or of the kernel. */
 static bool has_place(const struct pprof_code *code)
 {
 	const struct pprof_source_mapping *mapping = &code->mapping;
@@ -252,7 +276,10 @@ static bool has_place(const struct pprof_code *code)
 	       code->address >= mapping->start && code->address < mapping->limit;
 }
 
-/* Code for which nobody has looked for names yet: whoever has the file may. */
+/*
+ * Code that nobody has tried to symbolize yet: whoever has the file may. has_functions says that
+ * somebody has looked; a path that is not absolute leads to no file.
+ */
 static bool is_to_be_named(const struct pprof_code *code)
 {
 	return has_place(code) && !code->mapping.has_functions &&
@@ -262,31 +289,36 @@ static bool is_to_be_named(const struct pprof_code *code)
 static int read_lines(struct pprof_reader *reader, struct pprof_code *code, struct bytes message)
 {
 	struct protobuf_field field;
-	int err = 0;
+	int err;
 
 	reader->frames.length = 0;
-	while (!err && protobuf_next(&message, &field)) {
+	while (protobuf_next(&message, &field)) {
 		if (field.number != LOCATION_LINE || field.type != PROTOBUF_BYTES)
 			continue;
 		if (reader->frames.length == MAX_LINES)
 			return import_fail_byte(reader->import, code->offset,
 						"a location with more than %d lines", MAX_LINES);
 		err = add_frame(reader, code, field.body);
+		if (err)
+			return err;
 	}
-	if (!err && !reader->frames.length && !is_to_be_named(code))
+	if (!reader->frames.length && !is_to_be_named(code)) {
 		err = add_unnamed_frame(reader, code);
-	if (err)
-		return err;
+		if (err)
+			return err;
+	}
 	array_for_each (&reader->frames, frame) {
 		if (!frame->full_name)
 			frame->full_name = frame->name;
 		frame->module = code->mapping.module_name;
 		frame->kind = (uint8_t)code->mapping.kind;
+		/* All but the last, the outermost, are inlined into the next. */
 		frame->is_inlined = frame + 1 < reader->frames.items + reader->frames.length;
 	}
 	return 0;
 }
 
+/* The field is any string; a build ID as Linux has it is an even number of hexadecimal digits. */
 static int read_build_id(struct bytes text, struct module *module)
 {
 	size_t size = text.size / 2;
@@ -304,6 +336,7 @@ static int read_build_id(struct bytes text, struct module *module)
 	return 0;
 }
 
+/* A build ID that is none of ours is dropped, and the path alone identifies the file. */
 static int add_module(struct pprof_reader *reader, const struct pprof_source_mapping *mapping,
 		      uint32_t *ret)
 {
@@ -322,29 +355,35 @@ static int add_module(struct pprof_reader *reader, const struct pprof_source_map
 static int add_at_address(struct pprof_reader *reader, const struct pprof_code *code, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
-	bool is_kernel = code->mapping.kind == FRAME_KERNEL;
 	const struct location *location;
-	uint64_t address = code->address;
-	uint32_t module = 0;
-	int err = is_kernel ? 0 : add_module(reader, &code->mapping, &module);
+	uint32_t module;
+	int err;
 
-	if (!is_kernel)
-		address += code->mapping.file_offset - code->mapping.start;
-	if (!err)
-		err = profile_add_location(profile, is_kernel ? LOCATION_KERNEL : LOCATION_FILE,
-					   module, address, ret);
+	if (code->mapping.kind == FRAME_KERNEL) {
+		err = profile_add_location(profile, LOCATION_KERNEL, 0, code->address, ret);
+	} else {
+		err = add_module(reader, &code->mapping, &module);
+		if (err)
+			return err;
+		err = profile_add_location(
+			profile, LOCATION_FILE, module,
+			/*
+			 * Wraps around where a mapping contradicts itself, and is a number like any
+			 * other then.
+			 */
+			code->address - code->mapping.start + code->mapping.file_offset, ret);
+	}
 	if (err)
 		return err;
 	location = profile_get_location(profile, *ret);
 	if (!reader->frames.length)
 		return 0;
-	if (location->num_frames)
-		return reader_has_frames(reader->import->profile, location, reader->frames.items,
-					 reader->frames.length)
-			       ? 0
-			       : -EEXIST;
-	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
-				  code->reason);
+	if (!location->num_frames)
+		return profile_set_frames(profile, *ret, reader->frames.items,
+					  reader->frames.length, code->reason);
+	return reader_has_frames(profile, location, reader->frames.items, reader->frames.length)
+		       ? 0
+		       : -EEXIST;
 }
 
 /* A location by its frames alone. */
@@ -355,20 +394,13 @@ static int add_by_name(struct pprof_reader *reader, uint32_t *ret)
 
 	if (reader->frames.length == 1)
 		return profile_add_frame_location(profile, reader->frames.items, ret);
+	/* Several frames have no key that would find them again: the address is a fresh number. */
 	err = profile_add_location(profile, LOCATION_NAMED, 0, profile_count_locations(profile),
 				   ret);
-	return err ? err
-		   : profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
-					UNNAMED_NOT);
-}
-
-static int add_location(struct pprof_reader *reader, const struct pprof_code *code, uint32_t *ret)
-{
-	int err = -EEXIST;
-
-	if (has_place(code))
-		err = add_at_address(reader, code, ret);
-	return err == -EEXIST ? add_by_name(reader, ret) : err;
+	if (err)
+		return err;
+	return profile_set_frames(profile, *ret, reader->frames.items, reader->frames.length,
+				  UNNAMED_NOT);
 }
 
 static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *ret)
@@ -378,7 +410,7 @@ static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *
 	struct bytes rest = message;
 	struct protobuf_field field;
 	uint64_t mapping_id = 0;
-	int err = 0;
+	int err;
 
 	while (protobuf_next(&rest, &field)) {
 		if (field.type == PROTOBUF_VARINT && field.number == LOCATION_MAPPING)
@@ -389,11 +421,20 @@ static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *
 	if (rest.failed)
 		return import_fail_byte(reader->import, code.offset, "a broken location");
 	code.has_mapping = mapping_id != 0;
-	if (mapping_id)
+	if (mapping_id) {
 		err = read_mapping(reader, mapping_id, code.offset, &code.mapping);
-	if (!err)
-		err = read_lines(reader, &code, message);
-	return err ? err : add_location(reader, &code, ret);
+		if (err)
+			return err;
+	}
+	err = read_lines(reader, &code, message);
+	if (err)
+		return err;
+	if (has_place(&code)) {
+		err = add_at_address(reader, &code, ret);
+		if (err != -EEXIST)
+			return err;
+	}
+	return add_by_name(reader, ret);
 }
 
 int pprof_reader_prepare_code(struct pprof_reader *reader)

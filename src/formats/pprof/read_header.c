@@ -11,7 +11,10 @@
 #define MAX_ACCOUNT_NAMES 256
 #define MAX_ACCOUNT_NAME  64
 
-/* A ValueType: its two strings. Borrowed from the profile's string table. */
+/*
+ * A ValueType: its two strings. Borrowed from the profile's string table. Both strings become
+ * strings of the profile: metrics need them with a NUL.
+ */
 static int read_type(struct pprof_reader *reader, struct bytes message, size_t offset,
 		     const char *ret[2])
 {
@@ -28,9 +31,10 @@ static int read_type(struct pprof_reader *reader, struct bytes message, size_t o
 		int err = pprof_index_get_string(&reader->index, strings[i], "a sample type",
 						 offset, &string);
 
-		if (!err)
-			err = string_table_add(profile_get_strings(profile),
-					       (const char *)string.data, string.size, &id);
+		if (err)
+			return err;
+		err = string_table_add(profile_get_strings(profile), (const char *)string.data,
+				       string.size, &id);
 		if (err)
 			return err;
 		ret[i] = profile_get_string(profile, id);
@@ -38,6 +42,7 @@ static int read_type(struct pprof_reader *reader, struct bytes message, size_t o
 	return 0;
 }
 
+/* Two types of the same name and unit become one metric: their values are added up. */
 static int add_sample_type(struct pprof_reader *reader, struct bytes message, size_t offset)
 {
 	struct import *import = reader->import;
@@ -48,11 +53,14 @@ static int add_sample_type(struct pprof_reader *reader, struct bytes message, si
 		return import_fail_byte(import, offset, "more than %d sample types",
 					PPROF_MAX_SAMPLE_TYPES);
 	err = read_type(reader, message, offset, strings);
-	if (!err)
-		err = profile_add_metric(import->profile, strings[0], strings[1],
-					 &reader->metrics[reader->num_metrics]);
-	reader->num_metrics += !err;
-	return err;
+	if (err)
+		return err;
+	err = profile_add_metric(import->profile, strings[0], strings[1],
+				 &reader->metrics[reader->num_metrics]);
+	if (err)
+		return err;
+	reader->num_metrics++;
+	return 0;
 }
 
 static bool starts_with(struct bytes comment, const char *word)
@@ -88,7 +96,10 @@ static bool is_in_account_name(uint8_t character)
 	       character == '_' || character == '.';
 }
 
-/* "account.NAME=COUNT" */
+/*
+ * "account.NAME=COUNT". Comments are free text, so that only files which say that we wrote them are
+ * believed. Names are checked letter by letter: they are shown to people, and written again.
+ */
 static int read_account(struct pprof_reader *reader, struct bytes comment)
 {
 	char name[MAX_ACCOUNT_NAME + 1] = {0};
@@ -112,6 +123,9 @@ static int read_account(struct pprof_reader *reader, struct bytes comment)
 				 read_number(comment, start + length + 1));
 }
 
+/*
+ * A comment of another writer that begins with the same words would have to end in a number, too.
+ */
 static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offset,
 			struct sampling *sampling)
 {
@@ -130,18 +144,19 @@ static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offs
 static int read_comments(struct pprof_reader *reader, struct protobuf_field field, size_t offset,
 			 struct sampling *sampling)
 {
-	int err = 0;
-
 	if (field.type == PROTOBUF_VARINT)
 		return read_comment(reader, field.value, offset, sampling);
-	while (!err && bytes_left(&field.body)) {
+	while (bytes_left(&field.body)) {
 		uint64_t index = protobuf_read_varint(&field.body);
+		int err;
 
-		err = field.body.failed
-			      ? import_fail_byte(reader->import, offset, "broken comments")
-			      : read_comment(reader, index, offset, sampling);
+		if (field.body.failed)
+			return import_fail_byte(reader->import, offset, "broken comments");
+		err = read_comment(reader, index, offset, sampling);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* Nothing is negative here but by mistake. */
@@ -172,15 +187,23 @@ static int read_header_field(struct pprof_reader *reader, struct protobuf_field 
 		sampling->period_ns = read_positive(field.value);
 		return 0;
 	case PPROF_FIELD_PERIOD_TYPE:
-		err = has_bytes ? read_type(reader, field.body, offset, strings) : 0;
-		*is_cpu_time = has_bytes && !err && !strcmp(strings[0], "cpu") &&
-			       !strcmp(strings[1], "nanoseconds");
-		return err;
+		*is_cpu_time = false;
+		if (!has_bytes)
+			return 0;
+		err = read_type(reader, field.body, offset, strings);
+		if (err)
+			return err;
+		*is_cpu_time = string_equals(strings[0], "cpu") &&
+			       string_equals(strings[1], "nanoseconds");
+		return 0;
 	}
 	return 0;
 }
 
-/* The string that says which sample type is to be shown; 0: none. */
+/*
+ * The string that says which sample type is to be shown; 0: none. Read by itself, since the field
+ * may stand anywhere, also behind the sample types.
+ */
 static uint64_t find_default_type(const struct import *import)
 {
 	struct bytes bytes = bytes_of(import->data, import->size);
@@ -203,25 +226,31 @@ static int add_default_type(struct pprof_reader *reader)
 	uint64_t wanted = find_default_type(import);
 	struct bytes bytes = bytes_of(import->data, import->size);
 	struct protobuf_field field;
-	int err = 0;
 
-	while (!err && protobuf_next(&bytes, &field)) {
+	while (protobuf_next(&bytes, &field)) {
 		struct bytes message = field.body;
 		struct protobuf_field name;
 		const char *strings[2];
 		uint32_t metric;
+		int err;
 
 		if (field.number != PPROF_FIELD_SAMPLE_TYPE || field.type != PROTOBUF_BYTES)
 			continue;
 		err = read_type(reader, field.body, 0, strings);
-		if (err || !protobuf_next(&message, &name) || name.number != 1)
+		if (err)
+			return err;
+		if (!protobuf_next(&message, &name) || name.number != 1)
 			continue;
 		if (wanted ? name.value == wanted : string_equals(strings[0], "inuse_space"))
 			return profile_add_metric(import->profile, strings[0], strings[1], &metric);
 	}
-	return err;
+	return 0;
 }
 
+/*
+ * Whether we wrote the file is known from its first comment, which we write before those of the
+ * account.
+ */
 int pprof_reader_read_header(struct pprof_reader *reader)
 {
 	struct import *import = reader->import;
@@ -232,14 +261,17 @@ int pprof_reader_read_header(struct pprof_reader *reader)
 	size_t offset = 0;
 	int err = add_default_type(reader);
 
-	while (!err && protobuf_next(&bytes, &field)) {
-		err = read_header_field(reader, field, offset, &sampling, &is_cpu_time);
-		offset = bytes.offset;
-	}
 	if (err)
 		return err;
+	while (protobuf_next(&bytes, &field)) {
+		err = read_header_field(reader, field, offset, &sampling, &is_cpu_time);
+		if (err)
+			return err;
+		offset = bytes.offset;
+	}
 	if (!reader->num_metrics)
 		return import_fail_byte(import, import->size, "expected a sample type");
+	/* The period of anything but time, bytes between two samples of the heap, is not ours. */
 	if (!is_cpu_time)
 		sampling.period_ns = 0;
 	profile_add_sampling(import->profile, &sampling);

@@ -1,6 +1,8 @@
 /*
- * Where a pprof profile's strings, mappings, locations and functions are, found in two rounds: what
- * is named may come after what names it, and how many there are is known after the first.
+ * Where a pprof profile's strings, mappings, locations and functions are, found in two passes: the
+ * first counts, so that the second can fill arrays of just that size. Strings are numbered in the
+ * order in which they come; the others have ids in them (read_table.c). What is kept of each is its
+ * offset, 4 bytes: the message itself stays where it is.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include "formats/pprof.h"
 #include "formats/pprof/read.h"
 
+/* Read again, each time: decoding a field's head costs less than a larger table. */
 struct protobuf_field pprof_index_get_field(const struct pprof_index *index, size_t offset)
 {
 	struct bytes bytes = bytes_of(index->import->data, index->import->size);
@@ -21,6 +24,7 @@ struct protobuf_field pprof_index_get_field(const struct pprof_index *index, siz
 int pprof_index_get_string(const struct pprof_index *index, uint64_t number, const char *what,
 			   size_t offset, struct bytes *ret)
 {
+	/* Number 0 is the empty string also in files that have no strings at all. */
 	if (number >= index->num_strings && number)
 		return import_fail_byte(index->import, offset, "there is no string %llu for %s",
 					(unsigned long long)number, what);
@@ -44,7 +48,7 @@ static struct pprof_table *find_table(struct pprof_index *index, uint32_t field_
 	return NULL;
 }
 
-/* The first round. */
+/* The first pass. Fields are checked here: what can be read now can be read later. */
 static int count_fields(struct pprof_index *index)
 {
 	struct bytes bytes = bytes_of(index->import->data, index->import->size);
@@ -67,6 +71,7 @@ static int count_fields(struct pprof_index *index)
 	return 0;
 }
 
+/* One more of everything, so that nothing is of size 0. */
 static int reserve(struct pprof_index *index)
 {
 	int err;
@@ -84,7 +89,7 @@ static int reserve(struct pprof_index *index)
 	return pprof_table_reserve(&index->functions);
 }
 
-/* The second round: where everything is. */
+/* The second pass: where everything is. */
 static int note_fields(struct pprof_index *index)
 {
 	struct bytes bytes = bytes_of(index->import->data, index->import->size);
@@ -116,7 +121,9 @@ int pprof_index_init(struct pprof_index *index, struct import *import)
 
 	*index = (struct pprof_index){.import = import};
 	err = count_fields(index);
-	return err ? err : note_fields(index);
+	if (err)
+		return err;
+	return note_fields(index);
 }
 
 void pprof_index_release(struct pprof_index *index)

@@ -1,3 +1,9 @@
+/*
+ * Messages by id. Producers count their ids from 1, in which case an array by id is the smallest
+ * and fastest table; but the format allows any 64 bits. Where the largest id is far above the
+ * number of messages, the ids are sorted and searched instead, so that a small file cannot ask for
+ * much memory.
+ */
 #include <errno.h>
 
 #include "formats/pprof/read.h"
@@ -11,6 +17,7 @@ struct pprof_place {
 	uint32_t place;
 };
 
+/* A message without id has the id 0, which nothing may refer to. */
 static bool read_id(struct bytes message, uint64_t *ret)
 {
 	struct protobuf_field field;
@@ -57,6 +64,10 @@ void pprof_table_add(struct pprof_table *table, uint32_t place, struct bytes mes
 	table->offsets[place] = (uint32_t)offset;
 	if (table->sorted)
 		table->sorted[place] = (struct pprof_place){.id = id, .place = place};
+	/*
+	 * Of two messages with one id the first counts, as it does in the sorted table, where it is
+	 * found first.
+	 */
 	else if (!table->places[id])
 		table->places[id] = place + 1;
 }

@@ -1,9 +1,13 @@
 /*
  * Writing pprof's profile format.
  *
- * The parts of the message are written one after the other and packed one at a time, so that only
- * the tables are in memory: samples first, which tells the locations that are needed; their
- * mappings; the locations, which tells the functions; then these and the strings.
+ * The parts of the message are written one after the other, each serialized alone, so that only the
+ * tables are in memory. The order is that of need: samples first, after which it is known which
+ * locations are needed; their mappings; the locations, and with them the functions; then these, and
+ * the strings, which all of them have added to.
+ *
+ * A sample of pprof has a value for each metric, ours are one a metric: those of one thread and
+ * stack are put together (list_samples).
  *
  * A location of pprof is a code address with the calls inlined there. Ours are the same when a
  * recorder made them; an importer of folded text has every inlined call as a location of its own,
@@ -20,7 +24,7 @@
 
 #include <pprof.pb-c.h>
 
-#include "formats/gzip_sink.h"
+#include "formats/format.h"
 #include "formats/pprof/write.h"
 
 /* Locations that are inlined into one another and become one. */
@@ -28,26 +32,30 @@
 
 static int write_sample_types(struct pprof_writer *writer)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; !err && i < profile_count_metrics(writer->profile); i++) {
+	for (uint32_t i = 0; i < profile_count_metrics(writer->profile); i++) {
 		const struct metric *metric = profile_get_metric(writer->profile, i);
 		Pprof__ValueType type = PPROF__VALUE_TYPE__INIT;
 		uint32_t name;
 		uint32_t unit;
+		int err = pprof_writer_copy_string(writer, metric->name, &name);
 
-		err = pprof_writer_copy_string(writer, metric->name, &name);
-		if (!err)
-			err = pprof_writer_copy_string(writer, metric->unit, &unit);
 		if (err)
-			break;
+			return err;
+		err = pprof_writer_copy_string(writer, metric->unit, &unit);
+		if (err)
+			return err;
 		type.type = name;
 		type.unit = unit;
 		err = pprof_writer_put(writer, PPROF_FIELD_SAMPLE_TYPE, &type.base);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
+/*
+ * Of the location's last frame, its outermost: whether the next location is where it was inlined.
+ */
 static bool ends_inlined(const struct profile *profile, uint32_t id)
 {
 	const struct location *location = profile_get_location(profile, id);
@@ -65,34 +73,39 @@ static int mark_location(struct pprof_writer *writer, uint32_t chain)
 	return 0;
 }
 
-/* The ids of a sample's locations, innermost first. */
+/*
+ * The ids of a sample's locations, innermost first. MAX_CHAIN bounds what a profile that says
+ * "inlined" of everything would make of a deep stack: one location, and a recursion of its depth.
+ */
 static int list_locations(struct pprof_writer *writer, uint32_t stack)
 {
 	const struct profile *profile = writer->profile;
-	int err = 0;
 
 	writer->location_ids.length = 0;
-	while (!err && stack != STACK_EMPTY) {
+	while (stack != STACK_EMPTY) {
 		uint32_t chain = STACK_EMPTY;
 		bool goes_on = true;
 		uint64_t *added;
+		int err;
 
-		for (int i = 0; !err && goes_on && i < MAX_CHAIN && stack != STACK_EMPTY; i++) {
+		for (int i = 0; goes_on && i < MAX_CHAIN && stack != STACK_EMPTY; i++) {
 			uint32_t location = profile_get_stack_location(profile, stack);
 
 			err = stack_table_add(writer->chains, chain, location, &chain);
+			if (err)
+				return err;
 			goes_on = ends_inlined(profile, location);
 			stack = profile_get_stack_parent(profile, stack);
 		}
-		if (!err)
-			err = mark_location(writer, chain);
+		err = mark_location(writer, chain);
+		if (err)
+			return err;
 		added = array_add(&writer->location_ids);
-		if (!err && !added)
-			err = -ENOMEM;
-		if (!err)
-			*added = chain;
+		if (!added)
+			return -ENOMEM;
+		*added = chain;
 	}
-	return err;
+	return 0;
 }
 
 struct labels {
@@ -101,6 +114,9 @@ struct labels {
 	size_t length;
 };
 
+/*
+ * A label has a number or a string; 0 and the empty string are not written, for they say nothing.
+ */
 static int add_label(struct pprof_writer *writer, struct labels *labels, const char *key,
 		     uint32_t number, uint32_t string)
 {
@@ -112,14 +128,18 @@ static int add_label(struct pprof_writer *writer, struct labels *labels, const c
 		return 0;
 	pprof__label__init(label);
 	err = pprof_writer_add_string(writer, key, strlen(key), &id);
+	if (err)
+		return err;
 	label->key = id;
 	label->num = number;
-	if (!err && string != STRING_EMPTY) {
+	if (string != STRING_EMPTY) {
 		err = pprof_writer_copy_string(writer, string, &id);
+		if (err)
+			return err;
 		label->str = id;
 	}
 	labels->pointers[labels->length++] = label;
-	return err;
+	return 0;
 }
 
 static int make_labels(struct pprof_writer *writer, uint32_t thread_id, struct labels *labels)
@@ -130,13 +150,15 @@ static int make_labels(struct pprof_writer *writer, uint32_t thread_id, struct l
 
 	labels->length = 0;
 	err = add_label(writer, labels, "pid", process->pid, STRING_EMPTY);
-	if (!err)
-		err = add_label(writer, labels, "tid", thread->tid, STRING_EMPTY);
-	if (!err)
-		err = add_label(writer, labels, "thread", 0, thread->comm);
-	if (!err)
-		err = add_label(writer, labels, "process", 0, process->comm);
-	return err;
+	if (err)
+		return err;
+	err = add_label(writer, labels, "tid", thread->tid, STRING_EMPTY);
+	if (err)
+		return err;
+	err = add_label(writer, labels, "thread", 0, thread->comm);
+	if (err)
+		return err;
+	return add_label(writer, labels, "process", 0, process->comm);
 }
 
 /* The samples of one thread's stack, one for each metric that has any. */
@@ -169,18 +191,23 @@ static int compare_by_place(const void *left, const void *right)
 	return (a->sample > b->sample) - (a->sample < b->sample);
 }
 
-/* All samples, those of one group next to each other. NULL when out of memory. */
+/*
+ * All samples, those of one group next to each other, and the groups in the order of their first
+ * samples: a profile that is read and written again keeps its order. NULL when out of memory.
+ */
 static struct pprof_group *list_samples(const struct profile *profile)
 {
 	uint32_t count = profile_count_samples(profile);
 	struct pprof_group *groups = calloc((size_t)count + 1, sizeof(*groups));
 
-	for (uint32_t i = 0; groups && i < count; i++) {
+	if (!groups)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
 		groups[i] = (struct pprof_group){sample->thread, sample->stack, i, i};
 	}
-	if (!groups || profile_count_metrics(profile) < 2)
+	if (profile_count_metrics(profile) < 2)
 		return groups;
 	qsort(groups, count, sizeof(*groups), compare_by_stack);
 	for (uint32_t i = 1; i < count; i++)
@@ -198,8 +225,9 @@ static int write_sample(struct pprof_writer *writer, const struct pprof_group *g
 	struct labels labels;
 	int err = list_locations(writer, group->stack);
 
-	if (!err)
-		err = make_labels(writer, group->thread, &labels);
+	if (err)
+		return err;
+	err = make_labels(writer, group->thread, &labels);
 	if (err)
 		return err;
 	sample.n_location_id = writer->location_ids.length;
@@ -218,20 +246,25 @@ static int write_samples(struct pprof_writer *writer)
 	uint32_t num_values = profile_count_metrics(profile);
 	_cleanup_free_ struct pprof_group *groups = list_samples(profile);
 	_cleanup_free_ int64_t *values = calloc((size_t)num_values + 1, sizeof(*values));
-	int err = groups && values ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !err && i < count; i++) {
+	if (!groups || !values)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
 		const struct sample *sample = profile_get_sample(profile, groups[i].sample);
+		int err;
 
+		/* The format's values are signed. */
 		if (sample->value > INT64_MAX)
 			return -EOVERFLOW;
 		values[sample->metric] = (int64_t)sample->value;
 		if (i + 1 < count && groups[i + 1].first == groups[i].first)
 			continue;
 		err = write_sample(writer, &groups[i], values);
+		if (err)
+			return err;
 		memset(values, 0, num_values * sizeof(*values));
 	}
-	return err;
+	return 0;
 }
 
 static _printf_(3, 4) int add_comment(struct pprof_writer *writer, struct text *tail,
@@ -246,8 +279,10 @@ static _printf_(3, 4) int add_comment(struct pprof_writer *writer, struct text *
 	vsnprintf(comment, sizeof(comment), format, arguments);
 	va_end(arguments);
 	err = pprof_writer_add_string(writer, comment, strlen(comment), &id);
+	if (err)
+		return err;
 	pprof_append_number(tail, PPROF_FIELD_COMMENT, id);
-	return err;
+	return 0;
 }
 
 /* Append a count that is known, as a comment. */
@@ -257,7 +292,10 @@ static int add_count(struct pprof_writer *writer, struct text *tail, const char 
 	return count ? add_comment(writer, tail, "%s%" PRIu64, name, count) : 0;
 }
 
-/* What came of reading a file is not said of the next one. */
+/*
+ * What came of reading a file is not said of the next one. The number of CPUs of several recordings
+ * is no sum.
+ */
 static bool is_kept(const struct profile *profile, const struct tally *tally)
 {
 	const char *name = profile_get_string(profile, tally->name);
@@ -274,24 +312,29 @@ static int add_account(struct pprof_writer *writer, struct text *tail)
 	uint32_t num_tallies = provenance_count_tallies(provenance);
 	_cleanup_free_ uint64_t *sums =
 		calloc(profile_count_strings(profile), sizeof(*sums)); /* by name */
-	int err = sums ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !err && i < num_tallies; i++) {
+	if (!sums)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < num_tallies; i++) {
 		const struct tally *tally = provenance_get_tally(provenance, i);
 		uint64_t *sum = &sums[tally->name];
 
 		if (is_kept(profile, tally) && __builtin_add_overflow(*sum, tally->count, sum))
 			*sum = UINT64_MAX;
 	}
-	for (uint32_t i = 0; !err && i < num_tallies; i++) {
+	for (uint32_t i = 0; i < num_tallies; i++) {
 		uint32_t name = provenance_get_tally(provenance, i)->name;
+		int err;
 
-		if (sums[name])
-			err = add_comment(writer, tail, PPROF_ACCOUNT "%s=%" PRIu64,
-					  profile_get_string(profile, name), sums[name]);
+		if (!sums[name])
+			continue;
+		err = add_comment(writer, tail, PPROF_ACCOUNT "%s=%" PRIu64,
+				  profile_get_string(profile, name), sums[name]);
+		if (err)
+			return err;
 		sums[name] = 0;
 	}
-	return err;
+	return 0;
 }
 
 /* Readers would show the last sample type; ours is the first. */
@@ -303,59 +346,76 @@ static int add_default_type(struct pprof_writer *writer, struct text *tail)
 	if (profile_count_metrics(writer->profile) < 2)
 		return 0;
 	err = pprof_writer_copy_string(writer, profile_get_metric(writer->profile, 0)->name, &name);
-	if (!err)
-		pprof_append_number(tail, PPROF_FIELD_DEFAULT_TYPE, name);
-	return err;
+	if (err)
+		return err;
+	pprof_append_number(tail, PPROF_FIELD_DEFAULT_TYPE, name);
+	return 0;
 }
 
-/* The fields behind the string table; their strings must be in it. */
+/*
+ * The fields behind the string table; their strings must be in it. Single numbers come last, since
+ * all strings must be in the table before it is written. In protobuf the order of fields means
+ * nothing.
+ */
 static int make_tail(struct pprof_writer *writer, struct text *tail)
 {
 	const struct sampling *sampling = profile_get_sampling(writer->profile);
 	_cleanup_(text_release) struct text type = {0};
-	uint32_t cpu = STRING_EMPTY;
-	uint32_t unit = STRING_EMPTY;
+	uint32_t cpu;
+	uint32_t unit;
 	int err = add_comment(writer, tail, PPROF_COMMENT STACKWIDE_VERSION);
 
-	if (!err)
-		err = add_count(writer, tail, PPROF_COMPLETE_STACKS, sampling->complete_stacks);
-	if (!err)
-		err = add_count(writer, tail, PPROF_TRUNCATED_STACKS, sampling->truncated_stacks);
-	if (!err)
-		err = add_count(writer, tail, PPROF_LOST_SAMPLES, sampling->lost_samples);
-	if (!err)
-		err = add_account(writer, tail);
-	if (!err)
-		err = add_default_type(writer, tail);
+	if (err)
+		return err;
+	err = add_count(writer, tail, PPROF_COMPLETE_STACKS, sampling->complete_stacks);
+	if (err)
+		return err;
+	err = add_count(writer, tail, PPROF_TRUNCATED_STACKS, sampling->truncated_stacks);
+	if (err)
+		return err;
+	err = add_count(writer, tail, PPROF_LOST_SAMPLES, sampling->lost_samples);
+	if (err)
+		return err;
+	err = add_account(writer, tail);
+	if (err)
+		return err;
+	err = add_default_type(writer, tail);
+	if (err)
+		return err;
 	if (sampling->start_ns)
 		pprof_append_number(tail, PPROF_FIELD_TIME, sampling->start_ns);
 	if (sampling->duration_ns)
 		pprof_append_number(tail, PPROF_FIELD_DURATION, sampling->duration_ns);
-	if (err || !sampling->period_ns)
+	if (!sampling->period_ns)
+		return 0;
+	err = pprof_writer_add_string(writer, "cpu", strlen("cpu"), &cpu);
+	if (err)
 		return err;
-	err = pprof_writer_add_string(writer, "cpu", 3, &cpu);
-	if (!err)
-		err = pprof_writer_add_string(writer, "nanoseconds", 11, &unit);
+	err = pprof_writer_add_string(writer, "nanoseconds", strlen("nanoseconds"), &unit);
+	if (err)
+		return err;
 	pprof_append_number(&type, 1, cpu);
 	pprof_append_number(&type, 2, unit);
 	pprof_append_bytes(tail, PPROF_FIELD_PERIOD_TYPE, type.data, type.length);
 	pprof_append_number(tail, PPROF_FIELD_PERIOD, sampling->period_ns);
 	tail->failed |= type.failed;
-	return err;
+	return 0;
 }
 
 static int write_strings(struct pprof_writer *writer)
 {
 	uint32_t count = string_table_get_count(writer->strings);
-	int err = 0;
+	int err;
 
-	for (uint32_t id = 0; !err && id < count; id++) {
+	for (uint32_t id = 0; id < count; id++) {
 		pprof_append_bytes(&writer->output, PPROF_FIELD_STRING,
 				   string_table_get(writer->strings, id),
 				   string_table_get_length(writer->strings, id));
 		err = sink_drain(writer->sink, &writer->output);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int write_message(struct pprof_writer *writer)
@@ -363,48 +423,55 @@ static int write_message(struct pprof_writer *writer)
 	_cleanup_(text_release) struct text tail = {0};
 	int err = write_sample_types(writer);
 
-	if (!err)
-		err = write_samples(writer);
-	if (!err)
-		err = pprof_writer_put_code(writer);
-	if (!err)
-		err = make_tail(writer, &tail);
-	if (!err)
-		err = write_strings(writer);
+	if (err)
+		return err;
+	err = write_samples(writer);
+	if (err)
+		return err;
+	err = pprof_writer_put_code(writer);
+	if (err)
+		return err;
+	err = make_tail(writer, &tail);
+	if (err)
+		return err;
+	err = write_strings(writer);
+	if (err)
+		return err;
 	text_append(&writer->output, tail.data, tail.length);
 	writer->output.failed |= tail.failed;
-	return err ? err : sink_flush(writer->sink, &writer->output);
+	return sink_flush(writer->sink, &writer->output);
+}
+
+static void release_writer(struct pprof_writer *writer)
+{
+	string_table_free(writer->strings);
+	stack_table_free(writer->chains);
+	array_release(&writer->is_location);
+	pprof_mappings_release(&writer->mappings);
+	pprof_functions_release(&writer->functions);
+	array_release(&writer->location_ids);
+	text_release(&writer->output);
+	text_release(&writer->scratch);
 }
 
 static int write_pprof(const struct profile *profile, const struct format_opts *opts _unused_,
 		       const struct sink *sink)
 {
 	_cleanup_(gzip_sink_freep) struct gzip_sink *gzip = gzip_sink_new(sink);
-	struct pprof_writer writer = {
+	_cleanup_(release_writer) struct pprof_writer writer = {
 		.profile = profile,
 		.sink = gzip ? gzip_sink_get(gzip) : NULL,
 		.strings = string_table_new(),
-		.mapping_keys = string_table_new(),
-		.function_keys = string_table_new(),
 		.chains = stack_table_new(),
 	};
-	int err = -ENOMEM;
+	int err;
 
-	if (gzip && writer.strings && writer.mapping_keys && writer.function_keys && writer.chains)
-		err = write_message(&writer);
-	if (!err)
-		err = gzip_sink_finish(gzip);
-	string_table_free(writer.strings);
-	string_table_free(writer.mapping_keys);
-	string_table_free(writer.function_keys);
-	stack_table_free(writer.chains);
-	array_release(&writer.is_location);
-	array_release(&writer.mappings);
-	array_release(&writer.functions);
-	array_release(&writer.location_ids);
-	text_release(&writer.output);
-	text_release(&writer.scratch);
-	return err;
+	if (!gzip || !writer.strings || !writer.chains)
+		return -ENOMEM;
+	err = write_message(&writer);
+	if (err)
+		return err;
+	return gzip_sink_finish(gzip);
 }
 
 const struct format format_pprof = {

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
+#include "base/intern.h"
 #include "base/text.h"
 #include "formats/format.h"
 #include "formats/pprof.h"
@@ -23,23 +24,23 @@ struct pprof_mapping {
 	uint64_t low, high; /* of the addresses in it; high below low: it has none */
 	uint64_t start, limit;
 };
+INTERN_TABLE(pprof_mappings, struct pprof_mapping, filename, build_id);
 
 struct pprof_function {
 	uint32_t name, system_name, filename; /* strings */
 };
+INTERN_TABLE(pprof_functions, struct pprof_function, name, system_name, filename);
 
 struct pprof_writer {
 	const struct profile *profile;
 	const struct sink *sink;
 	struct text output;
-	struct string_table *strings;      /* of the format; the others hold the bytes of keys */
-	struct string_table *mapping_keys; /* id: of the mapping */
-	struct string_table *function_keys;
+	struct string_table *strings; /* of the format */
 	struct stack_table *chains;
-	ARRAY(bool) is_location;                /* by chain; beyond: no */
-	ARRAY(struct pprof_mapping) mappings;   /* by id; 0 is none */
-	ARRAY(struct pprof_function) functions; /* by id; 0 is none */
-	ARRAY(uint64_t) location_ids;           /* of one sample */
+	ARRAY(bool) is_location;          /* by chain; beyond: no */
+	struct pprof_mappings mappings;   /* by id minus 1 */
+	struct pprof_functions functions; /* by id minus 1 */
+	ARRAY(uint64_t) location_ids;     /* of one sample */
 	struct text scratch;
 };
 

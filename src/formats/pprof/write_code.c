@@ -1,5 +1,12 @@
 /*
  * Writing pprof's profile format: mappings, locations and functions. See write.c.
+ *
+ * Our addresses count within a file, pprof's within a process. Each file therefore becomes a
+ * mapping of the whole file, from its first byte to behind its last address that is needed, and
+ * these are laid out one behind the other in an address space that never was. Kernel addresses are
+ * absolute and stay.
+ *
+ *	0x1000 |-- a.out --| |-- libc.so.6 --| …   0xffffffff81000000 |-- [kernel] --|
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +28,11 @@ static void append_special(struct text *text, const char *whole, const char *pre
 		text_printf(text, "%s%s]", prefix, module);
 }
 
-/* File name and build ID of a location's mapping; the name is empty when it has none. */
+/*
+ * File name and build ID of a location's mapping; the name is empty when it has none. The outermost
+ * frame of a location names the function whose code it is; the others were inlined into it, and may
+ * be of other kinds.
+ */
 static void describe_mapping(const struct profile *profile, const struct location *location,
 			     struct text *name, struct text *build_id)
 {
@@ -51,34 +62,29 @@ static void describe_mapping(const struct profile *profile, const struct locatio
 	}
 }
 
+/*
+ * *ret is the mapping's id, or 0: code without a file's name has none. Files are told apart by name
+ * and build ID, not by our module: the kernel and JIT code have none.
+ */
 static int add_mapping(struct pprof_writer *writer, const struct text *name,
 		       const struct text *build_id, uint32_t *ret)
 {
 	struct pprof_mapping mapping = {.low = UINT64_MAX};
-	struct pprof_mapping *added;
-	uint32_t key[2];
+	uint32_t index;
 	int err = pprof_writer_add_string(writer, name->data, name->length, &mapping.filename);
 
-	if (!err)
-		err = pprof_writer_add_string(writer, build_id->data, build_id->length,
-					      &mapping.build_id);
 	if (err)
 		return err;
-	if (mapping.filename == STRING_EMPTY) {
-		*ret = 0;
-		return 0;
-	}
-	key[0] = mapping.filename;
-	key[1] = mapping.build_id;
-	err = string_table_add(writer->mapping_keys, (const char *)key, sizeof(key), ret);
-	if (err || *ret < writer->mappings.length)
+	err = pprof_writer_add_string(writer, build_id->data, build_id->length, &mapping.build_id);
+	if (err)
 		return err;
-	while (writer->mappings.length <= *ret) {
-		added = array_add(&writer->mappings);
-		if (!added)
-			return -ENOMEM;
-		*added = mapping;
-	}
+	*ret = 0;
+	if (mapping.filename == STRING_EMPTY)
+		return 0;
+	err = pprof_mappings_intern(&writer->mappings, &mapping, &index);
+	if (err)
+		return err;
+	*ret = index + 1;
 	return 0;
 }
 
@@ -122,7 +128,7 @@ static int list_mappings(struct pprof_writer *writer, uint32_t *mapping_ids)
 			return err;
 		if (!mapping_ids[chain] || !has_address(location))
 			continue;
-		mapping = &writer->mappings.items[mapping_ids[chain]];
+		mapping = &writer->mappings.items[mapping_ids[chain] - 1];
 		mapping->is_file = location->space == LOCATION_FILE;
 		if (location->address < mapping->low)
 			mapping->low = location->address;
@@ -132,8 +138,12 @@ static int list_mappings(struct pprof_writer *writer, uint32_t *mapping_ids)
 	return 0;
 }
 
-/* Lay the files out one behind the other; what does not fit has no addresses. */
-static void place_mapping(struct pprof_mapping *mapping, uint64_t *next_start)
+/*
+ * Lay the files out one behind the other; what does not fit has no addresses. The first page stays
+ * free, so that no address is 0, which means "unknown". The kernel's mapping begins at its lowest
+ * address that is needed.
+ */
+static void assign_address(struct pprof_mapping *mapping, uint64_t *next_start)
 {
 	uint64_t start = mapping->is_file ? *next_start : 0;
 	uint64_t limit;
@@ -150,47 +160,50 @@ static void place_mapping(struct pprof_mapping *mapping, uint64_t *next_start)
 static int write_mappings(struct pprof_writer *writer)
 {
 	uint64_t next_start = PAGE_BYTES;
-	int err = 0;
 
-	for (uint32_t id = 1; !err && id < writer->mappings.length; id++) {
-		struct pprof_mapping *mapping = &writer->mappings.items[id];
+	for (uint32_t i = 0; i < writer->mappings.length; i++) {
+		struct pprof_mapping *mapping = &writer->mappings.items[i];
 		Pprof__Mapping message = PPROF__MAPPING__INIT;
+		int err;
 
-		place_mapping(mapping, &next_start);
-		message.id = id;
+		assign_address(mapping, &next_start);
+		message.id = i + 1;
 		message.memory_start = mapping->start;
 		message.memory_limit = mapping->limit;
 		message.filename = mapping->filename;
 		message.build_id = mapping->build_id;
+		/*
+		 * pprof would else look for the files and symbolize again, with what lies on its
+		 * own machine.
+		 */
 		message.has_functions = message.has_filenames = true;
 		message.has_line_numbers = message.has_inline_frames = true;
 		err = pprof_writer_put(writer, PPROF_FIELD_MAPPING, &message.base);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int add_function(struct pprof_writer *writer, const struct frame *frame, uint32_t *ret)
 {
 	struct pprof_function function;
-	struct pprof_function *added;
 	uint32_t full_name = frame->full_name ? frame->full_name : frame->name;
+	uint32_t index;
 	int err = pprof_writer_copy_string(writer, full_name, &function.name);
 
-	if (!err)
-		err = pprof_writer_copy_string(writer, frame->name, &function.system_name);
-	if (!err)
-		err = pprof_writer_copy_string(writer, frame->file, &function.filename);
-	if (!err)
-		err = string_table_add(writer->function_keys, (const char *)&function,
-				       sizeof(function), ret);
-	if (err || *ret < writer->functions.length)
+	if (err)
 		return err;
-	while (writer->functions.length <= *ret) {
-		added = array_add(&writer->functions);
-		if (!added)
-			return -ENOMEM;
-		*added = function;
-	}
+	err = pprof_writer_copy_string(writer, frame->name, &function.system_name);
+	if (err)
+		return err;
+	err = pprof_writer_copy_string(writer, frame->file, &function.filename);
+	if (err)
+		return err;
+	err = pprof_functions_intern(&writer->functions, &function, &index);
+	if (err)
+		return err;
+	*ret = index + 1;
 	return 0;
 }
 
@@ -204,8 +217,11 @@ static int add_line(struct pprof_writer *writer, struct pprof_lines *lines, uint
 	const struct frame *frame = profile_get_frame(writer->profile, frame_id);
 	Pprof__Line *line = array_add(&lines->items);
 	uint32_t function;
-	int err = line ? add_function(writer, frame, &function) : -ENOMEM;
+	int err;
 
+	if (!line)
+		return -ENOMEM;
+	err = add_function(writer, frame, &function);
 	if (err)
 		return err;
 	pprof__line__init(line);
@@ -214,85 +230,109 @@ static int add_line(struct pprof_writer *writer, struct pprof_lines *lines, uint
 	return 0;
 }
 
-/* The lines of a chain, innermost first. */
+/* The lines of a chain, innermost first. Recursive, but no deeper than MAX_CHAIN. */
 static int list_lines(struct pprof_writer *writer, uint32_t chain, struct pprof_lines *lines)
 {
 	const struct location *location = get_outermost(writer, chain);
 	uint32_t inner = stack_table_get_parent(writer->chains, chain);
-	int err = inner == STACK_EMPTY ? 0 : list_lines(writer, inner, lines);
+	int err;
 
-	for (uint32_t i = 0; !err && i < location->num_frames; i++)
+	if (inner != STACK_EMPTY) {
+		err = list_lines(writer, inner, lines);
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < location->num_frames; i++) {
 		err = add_line(writer, lines, location->first_frame + i);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int write_location(struct pprof_writer *writer, uint32_t chain, uint32_t mapping_id,
 			  struct pprof_lines *lines)
 {
 	const struct location *location = get_outermost(writer, chain);
+	const struct pprof_mapping *mapping =
+		mapping_id ? &writer->mappings.items[mapping_id - 1] : NULL;
 	Pprof__Location message = PPROF__LOCATION__INIT;
 	int err;
 
 	lines->items.length = 0;
 	lines->pointers.length = 0;
 	err = list_lines(writer, chain, lines);
-	if (!err)
-		err = array_reserve(&lines->pointers, lines->items.length);
+	if (err)
+		return err;
+	err = array_reserve(&lines->pointers, lines->items.length);
 	if (err)
 		return err;
 	for (size_t i = 0; i < lines->items.length; i++)
 		lines->pointers.items[lines->pointers.length++] = &lines->items.items[i];
 	message.id = chain;
 	message.mapping_id = mapping_id;
-	if (has_address(location) && writer->mappings.items[mapping_id].limit)
+	if (has_address(location) && mapping && mapping->limit)
 		message.address =
-			location->address + (location->space == LOCATION_FILE
-						     ? writer->mappings.items[mapping_id].start
-						     : 0);
+			location->address + (location->space == LOCATION_FILE ? mapping->start : 0);
 	message.n_line = lines->items.length;
 	message.line = lines->pointers.items;
 	return pprof_writer_put(writer, PPROF_FIELD_LOCATION, &message.base);
+}
+
+static void release_lines(struct pprof_lines *lines)
+{
+	array_release(&lines->items);
+	array_release(&lines->pointers);
 }
 
 static int write_locations(struct pprof_writer *writer)
 {
 	size_t count = writer->is_location.length;
 	_cleanup_free_ uint32_t *mapping_ids = calloc(count + 1, sizeof(*mapping_ids));
-	struct pprof_lines lines = {0};
-	int err = mapping_ids && array_add(&writer->mappings) ? 0 : -ENOMEM; /* the first is none */
+	_cleanup_(release_lines) struct pprof_lines lines = {0};
+	int err;
 
-	if (!err)
-		err = list_mappings(writer, mapping_ids);
-	if (!err)
-		err = write_mappings(writer);
-	for (uint32_t chain = 1; !err && chain < count; chain++)
-		if (writer->is_location.items[chain])
-			err = write_location(writer, chain, mapping_ids[chain], &lines);
-	array_release(&lines.items);
-	array_release(&lines.pointers);
-	return err;
+	if (!mapping_ids)
+		return -ENOMEM;
+	err = list_mappings(writer, mapping_ids);
+	if (err)
+		return err;
+	err = write_mappings(writer);
+	if (err)
+		return err;
+	for (uint32_t chain = 1; chain < count; chain++) {
+		if (!writer->is_location.items[chain])
+			continue;
+		err = write_location(writer, chain, mapping_ids[chain], &lines);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int write_functions(struct pprof_writer *writer)
 {
-	int err = 0;
-
-	for (uint32_t id = 1; !err && id < writer->functions.length; id++) {
-		const struct pprof_function *function = &writer->functions.items[id];
+	for (uint32_t i = 0; i < writer->functions.length; i++) {
+		const struct pprof_function *function = &writer->functions.items[i];
 		Pprof__Function message = PPROF__FUNCTION__INIT;
+		int err;
 
-		message.id = id;
+		message.id = i + 1;
 		message.name = function->name;
 		message.system_name = function->system_name;
 		message.filename = function->filename;
 		err = pprof_writer_put(writer, PPROF_FIELD_FUNCTION, &message.base);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 int pprof_writer_put_code(struct pprof_writer *writer)
 {
 	int err = write_locations(writer);
 
-	return err ? err : write_functions(writer);
+	if (err)
+		return err;
+	return write_functions(writer);
 }

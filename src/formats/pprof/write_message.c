@@ -13,6 +13,7 @@ struct buffer {
 	struct text *text;
 };
 
+/* protobuf's strings are UTF-8; a parser may refuse the whole message for one that is not. */
 int pprof_writer_add_string(struct pprof_writer *writer, const char *string, size_t length,
 			    uint32_t *ret)
 {
@@ -36,12 +37,14 @@ static void append_varint(struct text *text, uint64_t value)
 	text_append_char(text, (char)value);
 }
 
+/* The key: the field's number and, in its lowest three bits, the wire type; 0 is a varint. */
 void pprof_append_number(struct text *text, uint32_t field, uint64_t value)
 {
 	append_varint(text, field << 3);
 	append_varint(text, value);
 }
 
+/* Wire type 2: a length, and so many bytes. */
 void pprof_append_bytes(struct text *text, uint32_t field, const void *data, size_t size)
 {
 	append_varint(text, field << 3 | 2);
@@ -54,6 +57,10 @@ static void append_packed(ProtobufCBuffer *base, size_t size, const uint8_t *dat
 	text_append(((struct buffer *)base)->text, data, size);
 }
 
+/*
+ * The profile is one message; a part of it is a field that holds a message, and can be written
+ * alone.
+ */
 int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
 		     const ProtobufCMessage *message)
 {

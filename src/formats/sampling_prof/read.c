@@ -1,22 +1,22 @@
 /*
- * SamplingProf's tables hold no stacks, only counts of elements and of calls between them; see
- * write.c. The stacks are rebuilt from the calls: every element gets one stack,
- * that of its most frequent callers, and its own samples go there. Self counts are thereby
- * always exact. All else is exact where no element has a second caller; if one has, a warning
- * says so.
+ * SamplingProf's tables (write.c shows them) hold no stacks, only counts of elements and of calls
+ * between them. Stacks are rebuilt: every element gets one, the path to it in a spanning tree of
+ * the call graph, and its self count goes there. The tree grows from the root, always by the most
+ * frequent call that leads to an element not in it yet (Prim's algorithm for a maximum spanning
+ * tree, with a heap of the calls that lead out of the tree).
  *
- * Direct recursion: one call of an element to itself is in the stack when all its samples had it.
+ * Self counts are always exact. Totals and callers are exact as long as no element has a second
+ * caller; if one has, a warning says so.
  *
- * The stacks are the paths of a tree that grows from the root, always by the most frequent call
- * that leads to an element not in it yet.
+ * Direct recursion: the element is in its stack twice if all its samples had a call to itself.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
-#include "formats/piece.h"
+#include "base/intern.h"
 #include "formats/reader.h"
+#include "formats/slice.h"
 
 #define NS_PER_MS 1000000u
 #define NO_CALLER UINT32_MAX
@@ -37,6 +37,7 @@ struct sampling_prof_element {
 	uint32_t caller;     /* in the tree; NO_CALLER */
 	uint32_t first_call; /* of the calls it makes, when they are sorted by caller */
 };
+INTERN_TABLE(sampling_prof_element_table, struct sampling_prof_element, id);
 
 /* A call between two different elements. */
 struct call {
@@ -52,15 +53,14 @@ struct sampling_prof_reader {
 	uint32_t metric;
 	uint32_t thread;
 	uint64_t runtime_ms;
-	ARRAY(struct sampling_prof_element) elements;
-	struct hash_index element_index; /* by id */
+	struct sampling_prof_element_table elements;
 	ARRAY(struct call) calls;
 	ARRAY(uint32_t) heap;  /* calls that leave the tree, the most frequent first */
 	ARRAY(uint32_t) order; /* elements as they came into the tree */
 };
 
 /* Milliseconds, perhaps with decimals, which are dropped. */
-static bool parse_runtime(struct piece line, uint64_t *ret)
+static bool parse_runtime(struct slice line, uint64_t *ret)
 {
 	const char *dot = memchr(line.start, '.', line.length);
 	size_t whole = dot ? (size_t)(dot - line.start) : line.length;
@@ -72,7 +72,7 @@ static bool parse_runtime(struct piece line, uint64_t *ret)
 }
 
 /* Numbers with commas between them, exactly so many. */
-static bool parse_numbers(struct piece line, uint64_t *numbers, size_t count)
+static bool parse_numbers(struct slice line, uint64_t *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *comma = memchr(line.start, ',', line.length);
@@ -86,21 +86,19 @@ static bool parse_numbers(struct piece line, uint64_t *numbers, size_t count)
 	return true;
 }
 
-static bool is_wanted(const void *owner, uint32_t item, const void *key)
-{
-	const struct sampling_prof_reader *reader = owner;
-	const uint64_t *id = key;
-
-	return reader->elements.items[item].id == *id;
-}
-
 static uint32_t find_element(const struct sampling_prof_reader *reader, uint64_t id)
 {
-	return hash_index_find(&reader->element_index, hash_mix(0, id), is_wanted, reader, &id);
+	struct sampling_prof_element wanted = {.id = id};
+
+	return sampling_prof_element_table_find(&reader->elements, &wanted);
 }
 
-/* Where ":LINE:" stands in FILE:LINE:FUNCTION; the whole length when it does not. */
-static size_t find_line(struct piece name, size_t *ret_end, uint64_t *ret_line)
+/*
+ * Where ":LINE:" stands in FILE:LINE:FUNCTION; the whole length when it does not. The first place
+ * that fits wins, since a function may have colons and digits, too (C++), but hardly the path
+ * before it.
+ */
+static size_t find_line(struct slice name, size_t *ret_end, uint64_t *ret_line)
 {
 	for (size_t i = 0; i < name.length; i++) {
 		size_t end = i + 1;
@@ -119,35 +117,40 @@ static size_t find_line(struct piece name, size_t *ret_end, uint64_t *ret_line)
 	return name.length;
 }
 
-static int add_location(struct sampling_prof_reader *reader, struct piece name, uint32_t *ret)
+static int add_location(struct sampling_prof_reader *reader, struct slice name, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	struct frame frame = {0};
 	uint64_t line = 0;
 	size_t function = 0;
 	size_t place = find_line(name, &function, &line);
-	int err = 0;
+	int err;
 
+	/* An element that is no FILE:LINE:FUNCTION is a function's name as a whole. */
 	if (!function)
 		place = 0;
 	frame.line = (uint32_t)line;
-	if (place)
+	if (place) {
 		err = string_table_add(profile_get_strings(profile), name.start, place,
 				       line ? &frame.file : &frame.module);
-	if (!err)
-		err = profile_add_frame_name(profile, name.start + function, name.length - function,
-					     &frame.name);
+		if (err)
+			return err;
+	}
+	err = profile_add_frame_name(profile, name.start + function, name.length - function,
+				     &frame.name);
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(profile, &frame, ret);
+	if (err)
+		return err;
+	return profile_add_frame_location(profile, &frame, ret);
 }
 
 /* The name may hold commas: the id stands after the last one. */
-static int read_element(struct sampling_prof_reader *reader, struct piece line)
+static int read_element(struct sampling_prof_reader *reader, struct slice line)
 {
 	const char *comma = memrchr(line.start, ',', line.length);
-	struct piece name = {line.start, comma ? (size_t)(comma - line.start) : 0};
+	struct slice name = {line.start, comma ? (size_t)(comma - line.start) : 0};
 	struct sampling_prof_element element = {.caller = NO_CALLER};
-	struct sampling_prof_element *added;
+	uint32_t ignored;
 	int err;
 
 	if (!comma || !parse_u64(comma + 1, line.length - name.length - 1, &element.id) ||
@@ -157,15 +160,11 @@ static int read_element(struct sampling_prof_reader *reader, struct piece line)
 	err = add_location(reader, name, &element.location);
 	if (err)
 		return err;
-	added = array_add(&reader->elements);
-	if (!added)
-		return -ENOMEM;
-	*added = element;
-	return hash_index_add(&reader->element_index, hash_mix(0, element.id),
-			      (uint32_t)(reader->elements.length - 1));
+	return sampling_prof_element_table_add(&reader->elements, &element, &ignored);
 }
 
-static int read_counts(struct sampling_prof_reader *reader, struct piece line)
+/* A sample that counts for an element itself counts for its total, too. */
+static int read_counts(struct sampling_prof_reader *reader, struct slice line)
 {
 	uint64_t numbers[3];
 	struct sampling_prof_element *element;
@@ -184,10 +183,11 @@ static int read_counts(struct sampling_prof_reader *reader, struct piece line)
 	return 0;
 }
 
-static int read_call(struct sampling_prof_reader *reader, struct piece line)
+/* A call to itself is no edge of a tree; its count says in how many samples it happened. */
+static int read_call(struct sampling_prof_reader *reader, struct slice line)
 {
 	bool is_root = line.length > 3 && memcmp(line.start, "-1,", 3) == 0;
-	struct piece rest = {line.start + 3 * is_root, line.length - 3 * is_root};
+	struct slice rest = {line.start + 3 * is_root, line.length - 3 * is_root};
 	uint64_t numbers[3];
 	uint32_t from = NO_CALLER;
 	uint32_t to = NOT_FOUND;
@@ -211,7 +211,7 @@ static int read_call(struct sampling_prof_reader *reader, struct piece line)
 	return 0;
 }
 
-static int read_line(struct sampling_prof_reader *reader, struct piece line)
+static int read_line(struct sampling_prof_reader *reader, struct slice line)
 {
 	switch (reader->table) {
 	case TABLE_RUNTIME:
@@ -239,10 +239,13 @@ static bool has_counts(const struct sampling_prof_reader *reader)
 	return false;
 }
 
-/* The tables of a profile without samples: the runtime, and three lines between nothing. */
+/*
+ * The tables of a profile without samples: the runtime, and three lines between nothing. The lines
+ * are a copy: they are counted without being taken from the reader.
+ */
 static bool is_empty_profile(struct lines lines, uint64_t *ret_runtime_ms)
 {
-	struct piece line;
+	struct slice line;
 	bool is_empty = lines_take(&lines, &line) && parse_runtime(line, ret_runtime_ms);
 
 	while (is_empty && lines_take(&lines, &line))
@@ -250,13 +253,14 @@ static bool is_empty_profile(struct lines lines, uint64_t *ret_runtime_ms)
 	return is_empty && lines.number >= NUM_TABLES;
 }
 
+/* A table ends at an empty line; several of them are one end, and those before it are none. */
 static int read_tables(struct sampling_prof_reader *reader)
 {
 	bool is_in_table = false;
-	struct piece line;
+	struct slice line;
 	int err = 0;
 
-	while (!err && lines_take(&reader->lines, &line)) {
+	while (lines_take(&reader->lines, &line)) {
 		if (line.length) {
 			is_in_table = true;
 			err = read_line(reader, line);
@@ -264,12 +268,16 @@ static int read_tables(struct sampling_prof_reader *reader)
 			is_in_table = false;
 			reader->table++;
 		}
+		if (err)
+			return err;
 	}
-	if (!err && (reader->table < TABLE_CALLS || !reader->elements.length))
+	if (reader->table < TABLE_CALLS || !reader->elements.length)
 		err = import_fail_line(reader->import,
 				       reader->lines.number ? reader->lines.number : 1,
 				       "the file ends before its last table");
-	if (!err && !has_counts(reader))
+	if (err)
+		return err;
+	if (!has_counts(reader))
 		err = import_fail_line(reader->import, reader->lines.number,
 				       "no element has a self and a total");
 	return err;
@@ -287,6 +295,10 @@ static int compare_calls(const void *left, const void *right)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
+/*
+ * Of equal counts the call of smaller number, so that the same file gives the same tree wherever it
+ * is read.
+ */
 static bool is_before(const struct sampling_prof_reader *reader, uint32_t a, uint32_t b)
 {
 	const struct call *calls = reader->calls.items;
@@ -333,12 +345,15 @@ static uint32_t heap_take(struct sampling_prof_reader *reader)
 
 static int add_calls_of(struct sampling_prof_reader *reader, uint32_t from, size_t first)
 {
-	int err = 0;
+	int err;
 
-	for (size_t i = first;
-	     !err && i < reader->calls.length && reader->calls.items[i].from == from; i++)
+	for (size_t i = first; i < reader->calls.length && reader->calls.items[i].from == from;
+	     i++) {
 		err = heap_add(reader, (uint32_t)i);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int add_to_tree(struct sampling_prof_reader *reader, uint32_t caller, uint32_t id)
@@ -355,29 +370,40 @@ static int add_to_tree(struct sampling_prof_reader *reader, uint32_t caller, uin
 	element->is_in_tree = true;
 	element->caller = caller;
 	err = profile_add_stack(profile, parent, element->location, &element->stack);
-	if (!err && element->recursions && element->recursions == element->total)
+	if (err)
+		return err;
+	if (element->recursions && element->recursions == element->total)
 		err = profile_add_stack(profile, element->stack, element->location,
 					&element->stack);
-	return err ? err : add_calls_of(reader, id, element->first_call);
+	if (err)
+		return err;
+	return add_calls_of(reader, id, element->first_call);
 }
 
 static int grow_tree(struct sampling_prof_reader *reader)
 {
-	int err = 0;
+	int err;
 
-	while (!err && reader->heap.length) {
+	while (reader->heap.length) {
 		struct call call = reader->calls.items[heap_take(reader)];
 
-		if (!reader->elements.items[call.to].is_in_tree)
+		if (!reader->elements.items[call.to].is_in_tree) {
 			err = add_to_tree(reader, call.from, call.to);
+			if (err)
+				return err;
+		}
 	}
-	return err;
+	return 0;
 }
 
+/*
+ * Calls are sorted by caller, so that those of one element are neighbours from first_call on.
+ * NO_CALLER is the greatest number: calls from the root are at the end.
+ */
 static int build_tree(struct sampling_prof_reader *reader)
 {
 	size_t first_root;
-	int err = 0;
+	int err;
 
 	if (reader->calls.length)
 		qsort(reader->calls.items, reader->calls.length, sizeof(struct call),
@@ -392,20 +418,30 @@ static int build_tree(struct sampling_prof_reader *reader)
 		if (reader->calls.items[first_root].from == NO_CALLER)
 			break;
 	err = add_calls_of(reader, NO_CALLER, first_root);
-	if (!err)
-		err = grow_tree(reader);
+	if (err)
+		return err;
+	err = grow_tree(reader);
+	if (err)
+		return err;
 	/* What nothing leads to from a root is one. */
-	for (uint32_t id = 0; !err && id < reader->elements.length; id++) {
+	for (uint32_t id = 0; id < reader->elements.length; id++) {
 		if (reader->elements.items[id].is_in_tree)
 			continue;
 		err = add_to_tree(reader, NO_CALLER, id);
-		if (!err)
-			err = grow_tree(reader);
+		if (err)
+			return err;
+		err = grow_tree(reader);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
-/* Whether the stacks give the totals, from the leaves up, and the calls that the file says. */
+/*
+ * Whether the stacks give the totals, from the leaves up, and the calls that the file says. From
+ * the last element that came into the tree to the first, which is from the leaves up: a callee is
+ * always later than its caller.
+ */
 static bool is_exact(struct sampling_prof_reader *reader)
 {
 	bool exact = true;
@@ -434,38 +470,46 @@ static bool is_exact(struct sampling_prof_reader *reader)
 static int add_samples(struct sampling_prof_reader *reader)
 {
 	struct sampling sampling = {0};
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < reader->elements.length; i++) {
+	for (size_t i = 0; i < reader->elements.length; i++) {
 		const struct sampling_prof_element *element = &reader->elements.items[i];
 
-		if (element->self)
-			err = reader_add_sample(reader->import, 0, reader->thread, element->stack,
-						reader->metric, element->self);
+		if (!element->self)
+			continue;
+		err = reader_add_sample(reader->import, 0, reader->thread, element->stack,
+					reader->metric, element->self);
+		if (err)
+			return err;
 	}
 	if (__builtin_mul_overflow(reader->runtime_ms, NS_PER_MS, &sampling.duration_ns))
 		sampling.duration_ns = UINT64_MAX;
 	profile_add_sampling(reader->import->profile, &sampling);
-	return err;
+	return 0;
 }
 
 static int read_profile(struct sampling_prof_reader *reader)
 {
 	struct import *import = reader->import;
-	int err = reader_add_nameless_thread(import, &reader->thread);
+	int err = reader_add_anonymous_thread(import, &reader->thread);
 
-	if (!err)
-		err = profile_add_metric(import->profile, "samples", "count", &reader->metric);
-	if (!err && is_empty_profile(reader->lines, &reader->runtime_ms))
+	if (err)
+		return err;
+	err = profile_add_metric(import->profile, "samples", "count", &reader->metric);
+	if (err)
+		return err;
+	if (is_empty_profile(reader->lines, &reader->runtime_ms))
 		return add_samples(reader);
-	if (!err)
-		err = read_tables(reader);
-	if (!err)
-		err = build_tree(reader);
-	if (!err && !is_exact(reader))
+	err = read_tables(reader);
+	if (err)
+		return err;
+	err = build_tree(reader);
+	if (err)
+		return err;
+	if (!is_exact(reader))
 		import_warn(import, "the file has no stacks, and its calls fit several: self "
 				    "counts are exact, totals and callers may not be");
-	return err ? err : add_samples(reader);
+	return add_samples(reader);
 }
 
 int sampling_prof_read(struct import *import)
@@ -474,8 +518,7 @@ int sampling_prof_read(struct import *import)
 					      .lines = lines_of(import->data, import->size)};
 	int err = read_profile(&reader);
 
-	array_release(&reader.elements);
-	hash_index_release(&reader.element_index);
+	sampling_prof_element_table_release(&reader.elements);
 	array_release(&reader.calls);
 	array_release(&reader.heap);
 	array_release(&reader.order);
@@ -486,7 +529,7 @@ int sampling_prof_read(struct import *import)
 enum detection sampling_prof_detect(const uint8_t *data, size_t size)
 {
 	struct lines lines = lines_of(data, size);
-	struct piece first[3];
+	struct slice first[3];
 	const char *comma;
 	uint64_t number;
 

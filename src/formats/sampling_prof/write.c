@@ -41,6 +41,10 @@ struct edge {
 };
 INTERN_TABLE(edge_table, struct edge, from, to);
 
+/*
+ * Names are interned as text, since several frames (addresses, full names, kinds) may be one
+ * element; frame_elements keeps that from being done for each sample.
+ */
 struct sampling_prof_writer {
 	const struct profile *profile;
 	uint32_t metric;
@@ -69,6 +73,10 @@ static bool is_element(const char *name, size_t length)
 	return false;
 }
 
+/*
+ * A line break would end the element's line; a comma does no harm, because the id is behind the
+ * last one.
+ */
 static void append_name(struct sampling_prof_writer *writer, uint32_t string)
 {
 	size_t start = writer->text.length;
@@ -80,6 +88,10 @@ static void append_name(struct sampling_prof_writer *writer, uint32_t string)
 			writer->text.data[i] = ' ';
 }
 
+/*
+ * A name that already has the form, because it was read from such a file, is not given another
+ * place in front. Without a line the module stands in the file's place.
+ */
 static void make_element_name(struct sampling_prof_writer *writer, const struct frame *frame)
 {
 	const char *name = profile_get_string(writer->profile, frame->name);
@@ -143,8 +155,9 @@ static int add_level(struct sampling_prof_writer *writer, uint32_t frame, uint32
 	uint32_t id;
 	int err = find_element(writer, frame, &id);
 
-	if (!err)
-		err = find_edge(writer, *caller, id, &edge);
+	if (err)
+		return err;
+	err = find_edge(writer, *caller, id, &edge);
 	if (err)
 		return err;
 	element = &writer->elements.items[id];
@@ -174,34 +187,44 @@ static int add_sample(struct sampling_prof_writer *writer, const struct sample *
 			return -ENOMEM;
 		*level = stack;
 	}
-	while (!err && writer->path.length) {
+	while (writer->path.length) {
 		uint32_t stack = writer->path.items[--writer->path.length];
 		const struct location *location = profile_get_location(
 			writer->profile, profile_get_stack_location(writer->profile, stack));
 
-		for (uint32_t i = location->num_frames; !err && i-- > 0;)
+		for (uint32_t i = location->num_frames; i-- > 0;) {
 			err = add_level(writer, location->first_frame + i, number, sample->value,
 					&caller);
+			if (err)
+				return err;
+		}
 	}
-	if (!err && caller != NO_CALLER)
+	if (caller != NO_CALLER)
 		writer->elements.items[caller].self += sample->value;
-	return err;
+	return 0;
 }
 
 static int add_samples(struct sampling_prof_writer *writer)
 {
 	uint32_t count = profile_count_samples(writer->profile);
-	int err = 0;
+	int err;
 
-	for (uint32_t i = 0; !err && i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct sample *sample = profile_get_sample(writer->profile, i);
 
-		if (sample->metric == writer->metric && sample->value)
+		if (sample->metric == writer->metric && sample->value) {
 			err = add_sample(writer, sample, i + 1);
+			if (err)
+				return err;
+		}
 	}
-	return err;
+	return 0;
 }
 
+/*
+ * From what is known best to what is only likely: what the user says, the recording's duration, CPU
+ * time, the tool's own interval.
+ */
 static uint64_t find_runtime_ms(const struct sampling_prof_writer *writer,
 				const struct format_opts *opts)
 {
@@ -224,50 +247,63 @@ static int write_tables(struct sampling_prof_writer *writer, const struct format
 			const struct sink *sink)
 {
 	struct text *text = &writer->text;
-	int err = 0;
+	int err;
 
 	text_truncate(text, 0);
 	text_printf(text, "%" PRIu64 "\n\n", find_runtime_ms(writer, opts));
-	for (uint32_t id = 0; !err && id < writer->elements.length; id++) {
+	for (uint32_t id = 0; id < writer->elements.length; id++) {
 		text_append(text, string_table_get(writer->names, id + 1),
 			    string_table_get_length(writer->names, id + 1));
 		text_printf(text, ",%u\n", id);
 		err = sink_drain(sink, text);
+		if (err)
+			return err;
 	}
 	text_append_char(text, '\n');
-	for (uint32_t id = 0; !err && id < writer->elements.length; id++) {
+	for (uint32_t id = 0; id < writer->elements.length; id++) {
 		text_printf(text, "%u,%" PRIu64 ",%" PRIu64 "\n", id,
 			    writer->elements.items[id].self, writer->elements.items[id].total);
 		err = sink_drain(sink, text);
+		if (err)
+			return err;
 	}
 	text_append_char(text, '\n');
-	for (size_t i = 0; !err && i < writer->edges.length; i++) {
+	for (size_t i = 0; i < writer->edges.length; i++) {
 		const struct edge *edge = &writer->edges.items[i];
 
 		text_printf(text, "%" PRId64 ",%u,%" PRIu64 "\n",
 			    edge->from == NO_CALLER ? -1 : (int64_t)edge->from, edge->to,
 			    edge->count);
 		err = sink_drain(sink, text);
+		if (err)
+			return err;
 	}
-	return err ? err : sink_flush(sink, text);
+	return sink_flush(sink, text);
+}
+
+static void sampling_prof_writer_release(struct sampling_prof_writer *writer)
+{
+	string_table_free(writer->names);
+	array_release(&writer->elements);
+	edge_table_release(&writer->edges);
+	array_release(&writer->frame_elements);
+	array_release(&writer->path);
+	text_release(&writer->text);
 }
 
 static int sampling_prof_write(const struct profile *profile, const struct format_opts *opts,
 			       const struct sink *sink)
 {
-	struct sampling_prof_writer writer = {
+	_cleanup_(sampling_prof_writer_release) struct sampling_prof_writer writer = {
 		.profile = profile, .metric = opts->tree.metric, .names = string_table_new()};
-	int err = writer.names ? add_samples(&writer) : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = write_tables(&writer, opts, sink);
-	string_table_free(writer.names);
-	array_release(&writer.elements);
-	edge_table_release(&writer.edges);
-	array_release(&writer.frame_elements);
-	array_release(&writer.path);
-	text_release(&writer.text);
-	return err;
+	if (!writer.names)
+		return -ENOMEM;
+	err = add_samples(&writer);
+	if (err)
+		return err;
+	return write_tables(&writer, opts, sink);
 }
 
 const struct format format_sampling_prof = {

@@ -1,10 +1,26 @@
 /*
- * Speedscope's JSON: profiles that are sampled, lists of frames with a list of weights beside
- * them, or evented, frames that open and close at points in time. Frames are numbers in a table,
- * which may come last: the text is gone through twice, and keeps nothing else in memory.
+ * Speedscope's JSON: a table of frames, and profiles that refer to them by index.
+ *
+ *	{"shared": {"frames": [{"name": "main"}, {"name": "read"}]},
+ *	 "profiles": [
+ *	  {"type": "sampled", "unit": "none", "samples": [[0, 1], [0]], "weights": [2, 1]},
+ *	  {"type": "evented", "unit": "milliseconds", "endValue": 7,
+ *	   "events": [{"type": "O", "frame": 0, "at": 0}, {"type": "C", "frame": 0, "at": 7}]}]}
+ *
+ * A sampled profile has a list of stacks, outermost frame first, and a list of weights beside it.
+ * In an evented one frames open and close at points in time; the time between two events is the
+ * weight of the stack that was open then.
+ *
+ * The table may come after the profiles that need it, so two passes are made over the text: the
+ * first reads the frames and counts the profiles, the second reads the profiles. Only the
+ * location of each frame is kept in memory. Samples and weights stand apart in the text, and are
+ * read by two tokenizers side by side.
  *
  * All profiles are read. Where there are several, each is a thread with its name, unless we wrote
- * it and know better. Times become nanoseconds.
+ * it: then a note of ours (formats/thread_note.h) says which thread and metric it is of. Times
+ * become nanoseconds.
+ *
+ * Source: src/lib/file-format-spec.ts of speedscope's repository.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,7 +34,7 @@
 
 #define MAX_VALUE 9.2e18 /* that 63 bits hold */
 
-/* Where the values of a profile stand in the text; 0: it has none. */
+/* Offsets of a profile's lists in the text, in bytes; 0: it has none. */
 struct parts {
 	size_t samples;
 	size_t weights;
@@ -57,8 +73,8 @@ static int read_frame(void *context, struct json *json)
 {
 	struct speedscope_reader *reader = context;
 	struct profile *profile = reader->import->profile;
-	struct text name = {0};
-	struct text file = {0};
+	_cleanup_(text_release) struct text name = {0};
+	_cleanup_(text_release) struct text file = {0};
 	struct frame frame = {0};
 	uint64_t line = 0;
 	uint32_t *location = array_add(&reader->locations);
@@ -66,6 +82,8 @@ static int read_frame(void *context, struct json *json)
 	size_t length;
 	int err;
 
+	if (!location)
+		return -ENOMEM;
 	while ((token = json_next(json)) == JSON_KEY) {
 		if (json_is(json, "name"))
 			json_take_string(json, &name);
@@ -76,49 +94,50 @@ static int read_frame(void *context, struct json *json)
 		else
 			json_skip_value(json);
 	}
+	if (name.failed || file.failed)
+		return -ENOMEM;
 	length = name.length;
-	err = !location || name.failed || file.failed ? -ENOMEM : 0;
-	if (!err)
-		err = reader_strip_annotation(profile, name.data ? name.data : "", &length, &frame);
-	if (!err)
-		err = profile_add_frame_name(profile, name.data ? name.data : "", length,
-					     &frame.name);
-	if (!err && file.length)
+	err = reader_strip_annotation(profile, name.data ? name.data : "", &length, &frame);
+	if (err)
+		return err;
+	err = profile_add_frame_name(profile, name.data ? name.data : "", length, &frame.name);
+	if (err)
+		return err;
+	if (file.length) {
 		err = string_table_add(profile_get_strings(profile), file.data, file.length,
 				       &frame.file);
+		if (err)
+			return err;
+	}
 	frame.full_name = frame.name;
 	frame.line = line <= UINT32_MAX ? (uint32_t)line : 0;
-	if (!err)
-		err = profile_add_frame_location(profile, &frame, location);
-	text_release(&name);
-	text_release(&file);
-	return err;
-}
-
-static int read_frames(struct speedscope_reader *reader, struct json *json)
-{
-	return reader_read_objects(reader->import, json, "a frame, which is an object", read_frame,
-				   reader);
+	return profile_add_frame_location(profile, &frame, location);
 }
 
 static int read_shared(struct speedscope_reader *reader, struct json *json)
 {
 	enum json_token token = json_next(json);
-	int err = 0;
 
 	if (token != JSON_OBJECT) {
 		json_skip(json, token);
 		return 0;
 	}
-	while (!err && (token = json_next(json)) == JSON_KEY) {
-		if (json_is(json, "frames"))
-			err = read_frames(reader, json);
-		else
+	while (json_next(json) == JSON_KEY) {
+		int err;
+
+		if (!json_is(json, "frames")) {
 			json_skip_value(json);
+			continue;
+		}
+		err = reader_read_objects(reader->import, json, "a frame, which is an object",
+					  read_frame, reader);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
+/* Whether there are several decides whether their names are those of threads. */
 static int count_profiles(struct speedscope_reader *reader, struct json *json)
 {
 	enum json_token token = json_next(json);
@@ -137,7 +156,10 @@ static int count_profiles(struct speedscope_reader *reader, struct json *json)
 
 /* ---- samples ---- */
 
-/* A number in the metric's unit. */
+/*
+ * A number in the metric's unit. Speedscope's weights are doubles; integers in a unit that needs no
+ * conversion are taken as they are written, for a double holds only 53 bits of them.
+ */
 static bool get_value(struct speedscope_reader *reader, const struct json *json, uint64_t *ret)
 {
 	double value;
@@ -167,21 +189,30 @@ static int read_stack(struct speedscope_reader *reader, struct json *json, uint3
 {
 	enum json_token token;
 	uint64_t frame;
-	int err = 0;
 
 	*ret = STACK_EMPTY;
 	*ret_good = true;
-	while (!err && (token = json_next(json)) != JSON_ARRAY_END && token != JSON_FAILED) {
-		if (token == JSON_NUMBER && json_get_u64(json, &frame) &&
-		    frame < reader->locations.length)
-			err = add_level(reader, frame, ret);
-		else
+	while ((token = json_next(json)) != JSON_ARRAY_END && token != JSON_FAILED) {
+		int err;
+
+		if (token != JSON_NUMBER || !json_get_u64(json, &frame) ||
+		    frame >= reader->locations.length) {
+			/*
+			 * Read on to the end of the list nevertheless: the next sample stands
+			 * behind it.
+			 */
 			*ret_good = false;
-		json_skip(json, token);
+			json_skip(json, token);
+			continue;
+		}
+		err = add_level(reader, frame, ret);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
+/* The weight is taken in any case, also of a sample that is skipped: both lists go on together. */
 static int read_sample(struct speedscope_reader *reader, struct json *samples, struct json *weights)
 {
 	size_t offset = reader->parts.samples + samples->offset;
@@ -204,28 +235,31 @@ static int read_sample(struct speedscope_reader *reader, struct json *samples, s
 				 weight);
 }
 
-/* Samples and weights stand apart: two readers go side by side. */
+/* Samples and weights stand apart: two tokenizers go side by side. */
 static int read_samples(struct speedscope_reader *reader)
 {
 	const struct import *import = reader->import;
 	const struct parts *parts = &reader->parts;
-	struct json samples = json_of(import->data + parts->samples, import->size - parts->samples);
-	struct json weights = json_of(import->data + parts->weights, import->size - parts->weights);
+	_cleanup_(json_release) struct json samples =
+		json_of(import->data + parts->samples, import->size - parts->samples);
+	_cleanup_(json_release) struct json weights =
+		json_of(import->data + parts->weights, import->size - parts->weights);
 	bool has_weights = parts->weights;
 	enum json_token token;
-	int err = 0;
 
 	if (json_next(&samples) != JSON_ARRAY || (has_weights && json_next(&weights) != JSON_ARRAY))
-		err = fail_expected(reader, parts->samples, "lists of samples and of weights");
-	while (!err && (token = json_next(&samples)) == JSON_ARRAY)
-		err = read_sample(reader, &samples, has_weights ? &weights : NULL);
-	if (!err && token == JSON_FAILED)
-		err = reader_fail_json(reader->import, &samples, parts->samples);
-	else if (!err && token != JSON_ARRAY_END)
-		err = fail_expected(reader, parts->samples + samples.offset, "a list of frames");
-	json_release(&samples);
-	json_release(&weights);
-	return err;
+		return fail_expected(reader, parts->samples, "lists of samples and of weights");
+	while ((token = json_next(&samples)) == JSON_ARRAY) {
+		int err = read_sample(reader, &samples, has_weights ? &weights : NULL);
+
+		if (err)
+			return err;
+	}
+	if (token == JSON_FAILED)
+		return reader_fail_json(reader->import, &samples, parts->samples);
+	if (token != JSON_ARRAY_END)
+		return fail_expected(reader, parts->samples + samples.offset, "a list of frames");
+	return 0;
 }
 
 /* ---- events ---- */
@@ -263,6 +297,7 @@ static struct speedscope_event read_event(struct speedscope_reader *reader, stru
 	return event;
 }
 
+/* Stacks of what is open are kept beside the frames, so that closing one needs no search. */
 static uint32_t get_open_stack(const struct speedscope_reader *reader)
 {
 	return reader->stacks.length ? reader->stacks.items[reader->stacks.length - 1]
@@ -282,7 +317,7 @@ static int open_frame(struct speedscope_reader *reader, uint64_t frame)
 	return add_level(reader, frame, added);
 }
 
-/* What was open until now has run for that long. */
+/* Time goes on to `time`: what was open since *now gets the difference as its weight. */
 static int pass_time(struct speedscope_reader *reader, size_t offset, uint64_t *now, uint64_t time)
 {
 	uint64_t duration = time - *now;
@@ -311,8 +346,10 @@ static int apply_event(struct speedscope_reader *reader, size_t offset,
 		return reader_skip_byte(reader->import, offset,
 					"the end of a frame that is not innermost");
 	err = pass_time(reader, offset, now, event->time);
-	if (err || event->opens)
-		return err ? err : open_frame(reader, event->frame);
+	if (err)
+		return err;
+	if (event->opens)
+		return open_frame(reader, event->frame);
 	reader->open.length--;
 	reader->stacks.length--;
 	return 0;
@@ -322,27 +359,29 @@ static int read_events(struct speedscope_reader *reader)
 {
 	const struct import *import = reader->import;
 	size_t base = reader->parts.events;
-	struct json json = json_of(import->data + base, import->size - base);
+	_cleanup_(json_release) struct json json =
+		json_of(import->data + base, import->size - base);
 	enum json_token token = json_next(&json);
 	uint64_t now = 0;
 	double end = floor(reader->end_value * reader->factor + 0.5);
-	int err = 0;
 
 	reader->open.length = reader->stacks.length = 0;
 	if (token != JSON_ARRAY)
-		err = fail_expected(reader, base, "a list of events");
-	while (!err && (token = json_next(&json)) == JSON_OBJECT) {
+		return fail_expected(reader, base, "a list of events");
+	while ((token = json_next(&json)) == JSON_OBJECT) {
 		size_t offset = base + json.offset;
 		struct speedscope_event event = read_event(reader, &json);
+		int err = apply_event(reader, offset, &event, &now);
 
-		err = apply_event(reader, offset, &event, &now);
+		if (err)
+			return err;
 	}
-	if (!err && token == JSON_FAILED)
-		err = reader_fail_json(reader->import, &json, base);
-	if (!err && end <= MAX_VALUE && end > (double)now)
-		err = pass_time(reader, base, &now, (uint64_t)end);
-	json_release(&json);
-	return err;
+	if (token == JSON_FAILED)
+		return reader_fail_json(reader->import, &json, base);
+	/* Frames that nobody closed are open until the profile ends. */
+	if (end <= MAX_VALUE && end > (double)now)
+		return pass_time(reader, base, &now, (uint64_t)end);
+	return 0;
 }
 
 /* ---- profiles ---- */
@@ -381,21 +420,28 @@ static int set_thread(struct speedscope_reader *reader)
 	const struct text *comm = note->is_given ? &note->comm : &reader->name;
 	uint32_t process = STRING_EMPTY;
 	uint32_t pid = 0;
-	int err = 0;
+	int err;
 
 	if (note->is_given && note->pid <= UINT32_MAX && note->tid <= UINT32_MAX) {
 		pid = (uint32_t)note->pid;
 		thread.tid = (uint32_t)note->tid;
 	}
-	if (comm->length && (note->is_given || reader->num_profiles > 1))
+	/* The name of the only profile is that of the file or of the program: it tells nothing. */
+	if (comm->length && (note->is_given || reader->num_profiles > 1)) {
 		err = string_table_add(strings, comm->data, comm->length, &thread.comm);
-	if (!err && note->process.length)
+		if (err)
+			return err;
+	}
+	if (note->process.length) {
 		err = string_table_add(strings, note->process.data, note->process.length, &process);
-	if (!err)
-		err = reader_find_process(&reader->processes, profile, pid,
-					  process == STRING_EMPTY ? thread.comm : process,
-					  &thread.process);
-	return err ? err : profile_add_thread(profile, &thread, &reader->thread);
+		if (err)
+			return err;
+	}
+	err = reader_find_process(&reader->processes, profile, pid,
+				  process == STRING_EMPTY ? thread.comm : process, &thread.process);
+	if (err)
+		return err;
+	return profile_add_thread(profile, &thread, &reader->thread);
 }
 
 static void read_member(struct speedscope_reader *reader, struct json *json)
@@ -436,13 +482,17 @@ static int read_profile(void *context, struct json *json)
 	if (token == JSON_FAILED)
 		return 0;
 	err = set_metric(reader);
-	if (!err)
-		err = set_thread(reader);
-	if (!err && reader->parts.samples)
+	if (err)
+		return err;
+	err = set_thread(reader);
+	if (err)
+		return err;
+	if (reader->parts.samples) {
 		err = read_samples(reader);
-	if (!err && reader->parts.events)
-		err = read_events(reader);
-	return err;
+		if (err)
+			return err;
+	}
+	return reader->parts.events ? read_events(reader) : 0;
 }
 
 static int read_profiles(struct speedscope_reader *reader, struct json *json)
@@ -451,78 +501,84 @@ static int read_profiles(struct speedscope_reader *reader, struct json *json)
 				   read_profile, reader);
 }
 
-/* Go through the text, with these two for the members that matter. */
+/* One pass over the text, with these two for the members that matter. */
 static int read_text(struct speedscope_reader *reader,
 		     int (*read_table)(struct speedscope_reader *reader, struct json *json),
 		     int (*read_list)(struct speedscope_reader *reader, struct json *json))
 {
-	struct json json = json_of(reader->import->data, reader->import->size);
+	_cleanup_(json_release) struct json json =
+		json_of(reader->import->data, reader->import->size);
 	enum json_token token = json_next(&json);
 	int err = 0;
 
 	if (token != JSON_OBJECT && token != JSON_FAILED)
-		err = fail_expected(reader, json.offset, "an object with profiles");
-	while (!err && (token = json_next(&json)) == JSON_KEY) {
+		return fail_expected(reader, json.offset, "an object with profiles");
+	while ((token = json_next(&json)) == JSON_KEY) {
 		if (read_table && json_is(&json, "shared"))
 			err = read_table(reader, &json);
 		else if (json_is(&json, "profiles"))
 			err = read_list(reader, &json);
 		else
 			json_skip_value(&json);
+		if (err)
+			return err;
 	}
-	if (!err && token != JSON_FAILED)
+	if (token != JSON_FAILED)
 		token = json_next(&json);
-	if (!err && token == JSON_FAILED)
-		err = reader_fail_json(reader->import, &json, 0);
-	json_release(&json);
-	return err;
+	if (token == JSON_FAILED)
+		return reader_fail_json(reader->import, &json, 0);
+	return 0;
+}
+
+static void release_reader(struct speedscope_reader *reader)
+{
+	text_release(&reader->name);
+	text_release(&reader->unit);
+	thread_note_release(&reader->note);
+	processes_release(&reader->processes);
+	array_release(&reader->locations);
+	array_release(&reader->open);
+	array_release(&reader->stacks);
 }
 
 int speedscope_read(struct import *import)
 {
-	struct speedscope_reader reader = {.import = import};
+	_cleanup_(release_reader) struct speedscope_reader reader = {.import = import};
 	int err = read_text(&reader, read_shared, count_profiles);
 
-	if (!err && !reader.has_profiles)
-		err = import_fail_byte(import, 0, "expected an object with profiles");
-	if (!err)
-		err = read_text(&reader, NULL, read_profiles);
-	if (!err && reader.has_decimals)
+	if (err)
+		return err;
+	if (!reader.has_profiles)
+		return import_fail_byte(import, 0, "expected an object with profiles");
+	err = read_text(&reader, NULL, read_profiles);
+	if (err)
+		return err;
+	if (reader.has_decimals)
 		import_warn(import, "weights with decimals are rounded");
-	text_release(&reader.name);
-	text_release(&reader.unit);
-	thread_note_release(&reader.note);
-	processes_release(&reader.processes);
-	array_release(&reader.locations);
-	array_release(&reader.open);
-	array_release(&reader.stacks);
-	return err;
+	return 0;
 }
 
 /* Its schema is named, or it has profiles and a shared table. */
 enum detection speedscope_detect(const uint8_t *data, size_t size)
 {
-	struct json json = json_of(data, size);
-	enum detection detection = DETECTED_NOT;
+	_cleanup_(json_release) struct json json = json_of(data, size);
 	bool has_profiles = false;
 	bool has_shared = false;
 
-	if (json_next(&json) == JSON_OBJECT) {
-		while (detection == DETECTED_NOT && json_next(&json) == JSON_KEY) {
-			bool is_schema = json_is(&json, "$schema");
-			enum json_token token;
+	if (json_next(&json) != JSON_OBJECT)
+		return DETECTED_NOT;
+	while (json_next(&json) == JSON_KEY) {
+		bool is_schema = json_is(&json, "$schema");
+		enum json_token token;
 
-			has_profiles |= json_is(&json, "profiles");
-			has_shared |= json_is(&json, "shared");
-			token = json_next(&json);
-			if ((has_profiles && has_shared) ||
-			    (is_schema && token == JSON_STRING &&
-			     memmem(json.text, json.length, "speedscope", 10)))
-				detection = DETECTED_SURE;
-			else
-				json_skip(&json, token);
-		}
+		has_profiles |= json_is(&json, "profiles");
+		has_shared |= json_is(&json, "shared");
+		token = json_next(&json);
+		if ((has_profiles && has_shared) ||
+		    (is_schema && token == JSON_STRING &&
+		     memmem(json.text, json.length, "speedscope", 10)))
+			return DETECTED_SURE;
+		json_skip(&json, token);
 	}
-	json_release(&json);
-	return detection;
+	return DETECTED_NOT;
 }

@@ -1,9 +1,12 @@
 /*
  * Speedscope's JSON: a table of frames, and for every thread and metric a profile of samples, each
- * a list of frames from the outermost in, with a list of weights beside it.
+ * a list of frames from the outermost in, with a list of weights beside it (read.c shows one).
+ *
+ * The profiles are written first, frames are numbered as they are met, and the table comes last:
+ * what is in memory is the table, never the samples. Speedscope does not mind the order.
  *
  * Speedscope has units but no names of metrics, and names but no ids of threads; both stand in an
- * object `stackwide` of each profile, which it passes over.
+ * object `stackwide` of each profile, which it skips.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -71,7 +74,10 @@ static int add_frame(struct speedscope_writer *writer, const struct frame *frame
 	return string_table_add(writer->frames, object.data, object.length, ret);
 }
 
-/* frame  of the profile; NO_INDEX: one that has no name */
+/*
+ * frame  of the profile; NO_INDEX: one that has no name. A frame of the profile is turned into text
+ * once; what differs in nothing that is written has one number.
+ */
 static int use_frame(struct speedscope_writer *writer, uint32_t frame, uint32_t *ret)
 {
 	uint32_t *index;
@@ -105,16 +111,16 @@ static int append_frame(struct speedscope_writer *writer, uint32_t frame, bool *
 	uint32_t index;
 	int err = use_frame(writer, frame, &index);
 
-	if (!err)
-		text_printf(&writer->text, "%s%u", *is_first ? "" : ",", index);
+	if (err)
+		return err;
+	text_printf(&writer->text, "%s%u", *is_first ? "" : ",", index);
 	*is_first = false;
-	return err;
+	return 0;
 }
 
 static int append_stack(struct speedscope_writer *writer, uint32_t stack)
 {
 	bool is_first = true;
-	int err = 0;
 
 	writer->path.length = 0;
 	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(writer->profile, stack)) {
@@ -125,20 +131,28 @@ static int append_stack(struct speedscope_writer *writer, uint32_t stack)
 		*level = stack;
 	}
 	text_append_char(&writer->text, '[');
-	while (!err && writer->path.length) {
+	while (writer->path.length) {
 		uint32_t level = writer->path.items[--writer->path.length];
 		const struct location *location = profile_get_location(
 			writer->profile, profile_get_stack_location(writer->profile, level));
+		int err;
 
-		if (!location->num_frames)
+		if (!location->num_frames) {
 			err = append_frame(writer, NO_INDEX, &is_first);
-		for (uint32_t i = location->num_frames; !err && i-- > 0;)
+			if (err)
+				return err;
+		}
+		for (uint32_t i = location->num_frames; i-- > 0;) {
 			err = append_frame(writer, location->first_frame + i, &is_first);
+			if (err)
+				return err;
+		}
 	}
 	text_append_char(&writer->text, ']');
-	return err;
+	return 0;
 }
 
+/* The units of speedscope's schema; what is none of these has none there. */
 static const char *get_unit(const struct speedscope_writer *writer, uint32_t metric)
 {
 	static const char *const known[] = {"nanoseconds", "microseconds", "milliseconds",
@@ -153,7 +167,7 @@ static const char *get_unit(const struct speedscope_writer *writer, uint32_t met
 
 static void append_name(struct speedscope_writer *writer, const struct thread *thread, uint32_t pid)
 {
-	struct text name = {0};
+	_cleanup_(text_release) struct text name = {0};
 
 	text_append(&name, profile_get_string(writer->profile, thread->comm),
 		    profile_get_string_length(writer->profile, thread->comm));
@@ -162,28 +176,17 @@ static void append_name(struct speedscope_writer *writer, const struct thread *t
 	json_append_string(&writer->text, name.length ? name.data : "all",
 			   name.length ? name.length : 3);
 	writer->text.failed |= name.failed;
-	text_release(&name);
 }
 
-static int append_profile_head(struct speedscope_writer *writer, const struct sample *sample,
-			       uint64_t total)
-{
-	const struct thread *thread = profile_get_thread(writer->profile, sample->thread);
-	uint32_t pid = profile_get_process(writer->profile, thread->process)->pid;
-
-	text_append_string(&writer->text, "{\"type\":\"sampled\",\"name\":");
-	append_name(writer, thread, pid);
-	text_printf(&writer->text, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64,
-		    get_unit(writer, sample->metric), total);
-	text_append_char(&writer->text, ',');
-	thread_note_append(&writer->text, writer->profile, sample);
-	return writer->text.failed ? -ENOMEM : 0;
-}
-
-/* The samples order[first] to order[end - 1], which are of one thread and metric. */
+/*
+ * The samples order[first] to order[end - 1], which are of one thread and metric. The end of all
+ * weights stands before them, so that they are summed up first.
+ */
 static int write_profile(struct speedscope_writer *writer, uint32_t first, uint32_t end)
 {
 	const struct profile *profile = writer->profile;
+	const struct sample *sample = profile_get_sample(profile, writer->order[first]);
+	const struct thread *thread = profile_get_thread(profile, sample->thread);
 	uint64_t total = 0;
 	int err;
 
@@ -191,23 +194,32 @@ static int write_profile(struct speedscope_writer *writer, uint32_t first, uint3
 		if (__builtin_add_overflow(
 			    total, profile_get_sample(profile, writer->order[i])->value, &total))
 			return -EOVERFLOW;
-	err = append_profile_head(writer, profile_get_sample(profile, writer->order[first]), total);
+	text_append_string(&writer->text, "{\"type\":\"sampled\",\"name\":");
+	append_name(writer, thread, profile_get_process(profile, thread->process)->pid);
+	text_printf(&writer->text, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",",
+		    get_unit(writer, sample->metric), total);
+	thread_note_append(&writer->text, profile, sample);
 	text_append_string(&writer->text, ",\n\"samples\":[");
-	for (uint32_t i = first; !err && i < end; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		if (i > first)
 			text_append_char(&writer->text, ',');
 		err = append_stack(writer, profile_get_sample(profile, writer->order[i])->stack);
-		if (!err)
-			err = sink_drain(writer->sink, &writer->text);
+		if (err)
+			return err;
+		err = sink_drain(writer->sink, &writer->text);
+		if (err)
+			return err;
 	}
 	text_append_string(&writer->text, "],\n\"weights\":[");
-	for (uint32_t i = first; !err && i < end; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		text_printf(&writer->text, "%s%" PRIu64, i > first ? "," : "",
 			    profile_get_sample(profile, writer->order[i])->value);
 		err = sink_drain(writer->sink, &writer->text);
+		if (err)
+			return err;
 	}
 	text_append_string(&writer->text, "]}");
-	return err;
+	return 0;
 }
 
 static int write_profiles(struct speedscope_writer *writer)
@@ -215,11 +227,12 @@ static int write_profiles(struct speedscope_writer *writer)
 	uint32_t count = profile_count_samples(writer->profile);
 	uint32_t num_profiles = 0;
 	bool has_active = false;
-	int err = 0;
+	int err;
 
-	for (uint32_t first = 0; !err && first < count;) {
+	for (uint32_t first = 0; first < count;) {
 		uint32_t end = sample_order_find_end(writer->profile, writer->order, first);
 
+		/* What a person has asked for by --metric is shown first. */
 		if (!has_active &&
 		    profile_get_sample(writer->profile, writer->order[first])->metric ==
 			    writer->opts->tree.metric) {
@@ -228,25 +241,30 @@ static int write_profiles(struct speedscope_writer *writer)
 		}
 		text_append_string(&writer->text, num_profiles++ ? ",\n" : "\n");
 		err = write_profile(writer, first, end);
+		if (err)
+			return err;
 		first = end;
 	}
-	return err;
+	return 0;
 }
 
 static int write_frames(struct speedscope_writer *writer)
 {
 	uint32_t count = string_table_get_count(writer->frames);
-	int err = 0;
 
 	text_append_string(&writer->text, "],\n\"shared\":{\"frames\":[");
-	for (uint32_t id = 1; !err && id < count; id++) {
+	for (uint32_t id = 1; id < count; id++) {
+		int err;
+
 		text_append_string(&writer->text, id > 1 ? ",\n" : "\n");
 		text_append(&writer->text, string_table_get(writer->frames, id),
 			    string_table_get_length(writer->frames, id));
 		err = sink_drain(writer->sink, &writer->text);
+		if (err)
+			return err;
 	}
 	text_printf(&writer->text, "]},\n\"activeProfileIndex\":%u}\n", writer->active);
-	return err;
+	return 0;
 }
 
 static int write_all(struct speedscope_writer *writer)
@@ -259,9 +277,12 @@ static int write_all(struct speedscope_writer *writer)
 			   "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 			   "\"exporter\":\"stackwide@" STACKWIDE_VERSION "\",\n\"profiles\":[");
 	err = write_profiles(writer);
-	if (!err)
-		err = write_frames(writer);
-	return err ? err : sink_flush(writer->sink, &writer->text);
+	if (err)
+		return err;
+	err = write_frames(writer);
+	if (err)
+		return err;
+	return sink_flush(writer->sink, &writer->text);
 }
 
 static int speedscope_write(const struct profile *profile, const struct format_opts *opts,

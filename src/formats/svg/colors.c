@@ -31,14 +31,14 @@ int svg_palette_find(const char *name, enum svg_palette *ret)
 	return -EINVAL;
 }
 
-/* What a name's hash decides, each evenly from 0 to 255. */
+/* Three numbers from a name's hash, each evenly distributed from 0 to 255. */
 struct shade {
 	uint8_t first;
 	uint8_t second;
 	uint8_t third;
 };
 
-/* FNV-1a, and a last mixing; written here so that colours never change with other hashes. */
+/* FNV-1a and a finalizer. Not base/hash.h, so that colours stay when that hash changes. */
 static struct shade get_shade(const char *name, size_t length)
 {
 	uint32_t hash = 2166136261u;
@@ -117,7 +117,10 @@ size_t svg_measure_name(const char *label, size_t length)
 	return length;
 }
 
-/* java/lang/String, Ljava/lang/String */
+/*
+ * java/lang/String, Ljava/lang/String. By the packages that nearly all Java code is in, as
+ * flamegraph.pl does it.
+ */
 static bool is_java_name(const char *name, size_t length)
 {
 	static const char *const roots[] = {"java/", "javax/", "jdk/", "net/",
@@ -131,6 +134,7 @@ static bool is_java_name(const char *name, size_t length)
 	return false;
 }
 
+/* Java is green, inlined Java aqua, C++ yellow, the kernel orange, C red, as in flamegraph.pl. */
 static enum svg_palette choose_java(char annotation, const char *name, size_t length)
 {
 	if (annotation == 'j')
@@ -153,6 +157,7 @@ static enum svg_palette choose_perl(char annotation, const char *name, size_t le
 	return annotation == 'k' ? SVG_PALETTE_ORANGE : SVG_PALETTE_RED;
 }
 
+/* A builtin has no file (aqua); node's names contain ':' for lines and ' ' for anonymous. */
 static enum svg_palette choose_js(char annotation, const char *name, size_t length)
 {
 	if (annotation == 'j')

@@ -1,6 +1,13 @@
 /*
- * A frame is as wide as its weight, and its callees stand within it. As flamegraph.pl sorts
- * stacks as text, what ran in the frame itself comes first, then the callees in order of name.
+ * A frame is as wide as its weight, and its callees stand on it. As flamegraph.pl sorts stacks as
+ * text, the frame's self weight comes first, at the left, then the callees in order of name:
+ *
+ *	        ┌─ a ─┬── b ──┐
+ *	┌─ main ┴─────┴───────┤
+ *	 self     callees
+ *
+ * Start and width are integers in units of weight, so callees never stick out by rounding; only the
+ * writer makes pixels of them. A frame that is too narrow is left out with all above it.
  *
  * In a comparison a frame is as wide as its weight afterwards. With SVG_WIDTH_MAX it is as wide as
  * the larger of both weights; but never narrower than its callees together, which may be when some
@@ -23,7 +30,7 @@ static uint64_t get_width(const struct svg_layout *layout, uint32_t node)
 	return layout->widths ? layout->widths[node] : call_tree_get_total(layout->tree, node);
 }
 
-/* What of a frame's width no callee stands on. */
+/* The part of a frame's width that no callee stands on: where its first callee starts. */
 static uint64_t get_own_width(const struct svg_layout *layout, uint32_t node)
 {
 	const struct call_tree *tree = layout->tree;
@@ -42,7 +49,7 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* A parent's id is smaller than its children's: from the last to the first, these are done. */
+/* A parent's id is smaller than its children's: from the last to the first, children are done. */
 static int make_max_widths(struct svg_layout *layout)
 {
 	const struct call_tree *tree = layout->tree;
@@ -127,7 +134,7 @@ static int push(struct svg_walk *walk, uint32_t node, uint64_t start)
 	return 0;
 }
 
-/* From here the walk goes on with the callees. */
+/* Continue the walk with the callees of this frame. */
 static int enter(struct svg_walk *walk, const struct svg_frame *frame)
 {
 	uint32_t child = call_tree_get_first_child(walk->layout->tree, frame->node);

@@ -1,7 +1,15 @@
 /*
- * Flame graphs that were saved as SVG. Ours have the profile in them; of others the call tree is
- * made out from what is drawn (read_drawing.h). What was too narrow to be drawn then counts for
- * its caller.
+ * Flame graphs that were saved as SVG, since people keep these and not the data behind them. Ours
+ * have the profile in them (native.h), and the picture is ignored. Of those of other programs the
+ * call tree is reconstructed from the picture, in three steps:
+ *
+ *	read_drawing.c   the boxes: place, width, and the title that was meant for people
+ *	read_title.c     "NAME (1,234 samples, 5.67%)"
+ *	read_linking.c   which box stands on which
+ *
+ * and here every box becomes a stack, whose weight is its count without that of its callees. The
+ * limits are those of the picture: frames too narrow to be drawn count for their callers, there are
+ * no threads, and changes in comparisons are rounded to a hundredth of a percent.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -111,10 +119,12 @@ static int add_metrics(struct filler *filler)
 	if (!filler->drawing->is_comparison)
 		return profile_add_metric(profile, name, unit, &filler->metric);
 	err = profile_add_metric(profile, METRIC_BEFORE, unit, &filler->before);
-	return err ? err : profile_add_metric(profile, METRIC_AFTER, unit, &filler->metric);
+	if (err)
+		return err;
+	return profile_add_metric(profile, METRIC_AFTER, unit, &filler->metric);
 }
 
-/* What ended here before, by the rounded change that the title tells. */
+/* The self weight before, from that of after and the rounded percentage in the title. */
 static uint64_t get_before(const struct filler *filler, const struct svg_box *box)
 {
 	double change = box->change_percent * (double)filler->drawing->total / 100;
@@ -136,13 +146,15 @@ static int add_weight(struct filler *filler, const struct svg_box *box)
 		return 0;
 	err = reader_add_sample(import, offset, filler->thread, box->stack, filler->metric,
 				box->rest);
-	if (!err && filler->drawing->is_comparison)
+	if (err)
+		return err;
+	if (filler->drawing->is_comparison)
 		err = reader_add_sample(import, offset, filler->thread, box->stack, filler->before,
 					before);
 	return err;
 }
 
-/* Annotations are in files of programs that did not take them off. */
+/* inferno and older versions of flamegraph.pl keep annotations, as _[k], in titles. */
 static int add_location(struct filler *filler, uint32_t name, uint32_t *ret)
 {
 	struct profile *profile = filler->import->profile;
@@ -151,24 +163,28 @@ static int add_location(struct filler *filler, uint32_t name, uint32_t *ret)
 	struct frame frame = {0};
 	int err = reader_strip_annotation(profile, string, &length, &frame);
 
-	if (!err)
-		err = string_table_add(profile_get_strings(profile), string, length, &frame.name);
+	if (err)
+		return err;
+	err = string_table_add(profile_get_strings(profile), string, length, &frame.name);
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(profile, &frame, ret);
+	if (err)
+		return err;
+	return profile_add_frame_location(profile, &frame, ret);
 }
 
-/* Folded text has no stack without frames. */
+/* Samples of `all` itself need a frame: a stack without any cannot be written as folded text. */
 static int name_root(struct filler *filler, struct svg_box *root)
 {
 	uint32_t name;
 	uint32_t location;
 	int err = profile_add_string(filler->import->profile, "[unknown]", &name);
 
-	if (!err)
-		err = add_location(filler, name, &location);
-	return err ? err
-		   : profile_add_stack(filler->import->profile, STACK_EMPTY, location,
-				       &root->stack);
+	if (err)
+		return err;
+	err = add_location(filler, name, &location);
+	if (err)
+		return err;
+	return profile_add_stack(filler->import->profile, STACK_EMPTY, location, &root->stack);
 }
 
 static int add_boxes(struct filler *filler)
@@ -176,29 +192,35 @@ static int add_boxes(struct filler *filler)
 	struct svg_box *boxes = filler->drawing->boxes.items;
 	size_t count = filler->drawing->boxes.length;
 	bool has_root = boxes[0].is_root && (count == 1 || boxes[1].y != boxes[0].y);
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		uint32_t location;
 
 		boxes[i].stack = boxes[i].caller == SVG_NO_FRAME ? STACK_EMPTY
 								 : boxes[boxes[i].caller].stack;
-		if (i || !has_root) {
-			err = add_location(filler, boxes[i].name, &location);
-			if (!err)
-				err = profile_add_stack(filler->import->profile, boxes[i].stack,
-							location, &boxes[i].stack);
-		}
-		if (!err && (i || !has_root))
-			err = add_weight(filler, &boxes[i]);
+		if (i == 0 && has_root)
+			continue; /* it stands for all, and needs a name only for what ends there */
+		err = add_location(filler, boxes[i].name, &location);
+		if (err)
+			return err;
+		err = profile_add_stack(filler->import->profile, boxes[i].stack, location,
+					&boxes[i].stack);
+		if (err)
+			return err;
+		err = add_weight(filler, &boxes[i]);
+		if (err)
+			return err;
 	}
-	if (err || !has_root || !boxes[0].rest)
-		return err;
+	if (!has_root || !boxes[0].rest)
+		return 0;
 	err = name_root(filler, &boxes[0]);
-	return err ? err : add_weight(filler, &boxes[0]);
+	if (err)
+		return err;
+	return add_weight(filler, &boxes[0]);
 }
 
-static void tell_pruned(struct import *import, const struct svg_drawing *drawing)
+static void report_pruned(struct import *import, const struct svg_drawing *drawing)
 {
 	import->counts.pruned_weight += drawing->pruned;
 	if (drawing->pruned)
@@ -208,27 +230,38 @@ static void tell_pruned(struct import *import, const struct svg_drawing *drawing
 			    100.0 * (double)drawing->pruned / (double)drawing->total);
 }
 
+static int fill_profile(struct filler *filler)
+{
+	int err = svg_drawing_link(filler->drawing);
+
+	if (err)
+		return err;
+	err = add_metrics(filler);
+	if (err)
+		return err;
+	err = reader_add_anonymous_thread(filler->import, &filler->thread);
+	if (err)
+		return err;
+	return add_boxes(filler);
+}
+
 static int read_drawing(struct import *import)
 {
-	struct svg_drawing drawing = {0};
+	_cleanup_(svg_drawing_release) struct svg_drawing drawing = {0};
 	struct filler filler = {.import = import, .drawing = &drawing};
 	int err = svg_drawing_read(&drawing, import);
 
-	if (!err)
-		err = svg_drawing_link(&drawing);
-	if (!err)
-		err = add_metrics(&filler);
-	if (!err)
-		err = reader_add_nameless_thread(import, &filler.thread);
-	if (!err)
-		err = add_boxes(&filler);
-	if (!err)
-		tell_pruned(import, &drawing);
+	if (err)
+		return err;
+	err = fill_profile(&filler);
 	if (err == -EOVERFLOW)
-		error_set(&import->error, err, "%.200s: at byte %zu: the weights leave 64 bits",
-			  import->name, drawing.start);
-	svg_drawing_release(&drawing);
-	return err;
+		return error_set(&import->error, err,
+				 "%.200s: at byte %zu: the weights leave 64 bits", import->name,
+				 drawing.start);
+	if (err)
+		return err;
+	report_pruned(import, &drawing);
+	return 0;
 }
 
 int svg_read(struct import *import)

@@ -1,21 +1,32 @@
+/*
+ * The boxes of a picture, tag by tag. Programs and their versions differ in where they put a
+ * frame's title and place; each <rect> takes what the tags before it said:
+ *
+ *	<g …><title>NAME (N samples, P%)</title><rect x= y= width= …/>    flamegraph.pl, inferno
+ *	<g … onmouseover="s('NAME (N samples, P%)')" …><rect …/>          older ones
+ *	<rect … onmouseover="s('…')" …/>                                  the oldest
+ *
+ * Places may be in pixels, in percent (inferno) or, in data-x or fg:x, exact in units of weight. A
+ * page that was saved while zoomed in has the true places in _orig_x.
+ */
 #include "formats/svg/read_drawing.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "formats/svg_title.h"
+#include "formats/svg.h"
 #include "formats/xml_scanner.h"
 
-/* What the tags so far say about the next <rect>. */
+/* The state between tags: what is known of the next <rect>. */
 struct svg_drawing_reader {
 	struct svg_drawing *drawing;
 	struct import *import;
 	struct text text;       /* decoded title or handler */
 	struct svg_title title; /* points into text */
 	bool has_title;         /* text and title are of the present group */
-	bool has_plain_title;   /* text is something else: --nameattr can replace titles */
-	bool is_graph;          /* something only flame graphs have was seen */
-	bool wants_name;        /* the last box is named by the <text> that follows */
+	bool has_plain_title;   /* text is a title without a count: --nameattr can replace titles */
+	bool is_graph;          /* an id or class was seen that only flame graphs have */
+	bool wants_name;        /* the last box gets its name from the <text> that follows */
 };
 
 void svg_drawing_release(struct svg_drawing *drawing)
@@ -83,7 +94,7 @@ static bool is_root_name(const char *name, size_t length)
 	       (length == 11 && memcmp(name, "all samples", 11) == 0);
 }
 
-/* Where the box stands. Files saved while zoomed keep the true place in attributes of their own. */
+/* The first box decides whether the places of all are exact: the two cannot be mixed. */
 static bool read_place(struct svg_drawing_reader *reader, const struct xml_tag *tag,
 		       struct svg_box *box)
 {
@@ -105,7 +116,7 @@ static bool read_place(struct svg_drawing_reader *reader, const struct xml_tag *
 	       find_number(tag, width, &box->width);
 }
 
-/* Files of this kind are folded text by origin: a name is taken as it is where it can be. */
+/* Names come from folded text, so they need no cleaning, unless something else wrote the file. */
 static int add_name(struct svg_drawing_reader *reader, const char *name, size_t length,
 		    uint32_t *ret)
 {
@@ -150,7 +161,7 @@ static int add_box(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 	return 0;
 }
 
-/* The text within a box that has no title of its own: its name, if it was not cut. */
+/* A box with a plain title has its name in its <text>, unless that ends in the dots of a cut. */
 static int rename_last(struct svg_drawing_reader *reader, struct xml_slice slice)
 {
 	struct svg_drawing *drawing = reader->drawing;
@@ -197,35 +208,42 @@ static int read_tag(struct svg_drawing_reader *reader, const struct xml_tag *tag
 	} else if (xml_slice_equals(tag->name, "svg")) {
 		reader->is_graph |= has_attribute(tag, "id", "frames");
 	} else if (xml_slice_equals(tag->name, "rect")) {
-		(void)take_handler(reader, tag); /* else the group has told */
+		(void)take_handler(reader, tag); /* else the title is that of the group */
 		if (reader->has_title || reader->has_plain_title)
 			return add_box(reader, tag);
 	}
 	return 0;
 }
 
+static void svg_drawing_reader_release(struct svg_drawing_reader *reader)
+{
+	text_release(&reader->text);
+}
+
 int svg_drawing_read(struct svg_drawing *drawing, struct import *import)
 {
-	struct svg_drawing_reader reader = {.drawing = drawing, .import = import};
+	_cleanup_(svg_drawing_reader_release) struct svg_drawing_reader reader = {
+		.drawing = drawing, .import = import};
 	struct xml_scanner scanner = xml_scan(import->data, import->size);
 	struct xml_tag tag;
 	bool is_svg = false;
-	int err = 0;
+	int err;
 
-	while (!err && xml_next_tag(&scanner, &tag)) {
+	while (xml_next_tag(&scanner, &tag)) {
 		if (!is_svg && xml_slice_equals(tag.name, "svg"))
 			drawing->start = tag.offset;
 		is_svg |= xml_slice_equals(tag.name, "svg");
 		err = read_tag(&reader, &tag);
+		if (err)
+			return err;
 	}
-	if (!err && (reader.text.failed || drawing->unit.failed))
-		err = -ENOMEM;
-	text_release(&reader.text);
-	if (!err && !is_svg)
+	if (reader.text.failed || drawing->unit.failed)
+		return -ENOMEM;
+	if (!is_svg)
 		return import_fail_byte(import, 0, "expected an SVG picture");
-	if (!err && !drawing->boxes.length)
+	if (!drawing->boxes.length)
 		return import_fail_byte(import, drawing->start,
 					"this SVG picture is not a flame graph that is known here: "
 					"nothing in it says 'NAME (COUNT samples, PERCENT%%)'");
-	return err;
+	return 0;
 }

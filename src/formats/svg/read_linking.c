@@ -1,14 +1,20 @@
 /*
- * From boxes to a call tree. Rows are sorted by their height and boxes by place; a box is called
- * by that one of the row before whose extent it stands on.
+ * From boxes to a call tree: which box stands on which.
  *
- * Pixels are rounded to a tenth, so a box may seem to stand beside its caller, and several may
- * seem to be at one place. What also tells is the counts: callees together never have more than
+ *	y=1       ┌ c ┐            Boxes are grouped into rows by y, and each row is sorted by x. The
+ *	y=2   ┌─ b ───┐┌ d ┐       caller of a box is the box of the row before that its middle is on:
+ *	y=3   ┌───── a ────┐       here c is called by b, b and d by a.
+ *
+ * Whether the root is at the top or at the bottom is not written anywhere: the row with the larger
+ * sum of counts is nearer to the root.
+ *
+ * Pixels are rounded to a tenth, so a box may seem to stand beside its caller, and several narrow
+ * boxes may seem to be at one place. Counts decide then: callees together never have more than
  * their caller.
  *
- * All known programs put what ran in a frame itself to the left of its callees. What is free
- * right of the first callee therefore was there and was too narrow to be drawn. Left of it nobody
- * can tell.
+ * How much was too narrow to be drawn can be estimated. All known programs put a frame's self
+ * weight to the left of its callees, so whatever is free to the right of the first callee was a
+ * callee that is missing. What is free to the left of it may be either.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,7 +24,7 @@
 #define ROUNDING       0.11 /* pixels */
 #define MAX_CANDIDATES 64   /* boxes at one place; hostile files may have any number */
 #define NO_CALLER      5
-#define MAX_ROWS_BACK  4 /* to look for a caller in, where a row has a hole */
+#define MAX_ROWS_BACK  4 /* in which a caller is searched, where boxes are missing in a row */
 
 struct row {
 	size_t first;
@@ -76,7 +82,10 @@ static bool has_root(const struct linker *linker, const struct row *row)
 	return row->end == row->first + 1 && linker->drawing->boxes.items[row->first].is_root;
 }
 
-/* Sums never grow away from the root. On a tie `all` decides; else the root is at the bottom. */
+/*
+ * Rows never have more weight than those nearer to the root. On a tie the row of `all` is the root;
+ * without it the root is at the bottom, as in most flame graphs.
+ */
 static bool is_root_at_top(const struct linker *linker)
 {
 	const struct row *top = &linker->rows.items[0];
@@ -87,8 +96,8 @@ static bool is_root_at_top(const struct linker *linker)
 	return has_root(linker, top) && !has_root(linker, bottom);
 }
 
-/* The boxes too, so that callers come first. */
-static void turn_round(struct linker *linker)
+/* Turn rows and boxes around, so that callers come first. */
+static void reverse(struct linker *linker)
 {
 	struct svg_box *boxes = linker->drawing->boxes.items;
 	size_t count = linker->drawing->boxes.length;
@@ -112,7 +121,7 @@ static void turn_round(struct linker *linker)
 	}
 }
 
-/* How much speaks against the caller, from 0 to NO_CALLER. */
+/* The evidence against this caller, from 0 to NO_CALLER: place first, then counts. */
 static int judge(const struct linker *linker, const struct svg_box *caller,
 		 const struct svg_box *box)
 {
@@ -128,7 +137,7 @@ static int judge(const struct linker *linker, const struct svg_box *caller,
 	return caller->count >= box->count ? (is_within ? 2 : 3) : 4;
 }
 
-/* The box of a row that the box stands on, or SVG_NO_FRAME. */
+/* The best caller in this row, or SVG_NO_FRAME. Searches to the left from the box's middle. */
 static uint32_t find_in_row(const struct linker *linker, const struct row *row,
 			    const struct svg_box *box)
 {
@@ -136,7 +145,7 @@ static uint32_t find_in_row(const struct linker *linker, const struct row *row,
 	double middle = box->x + box->width / 2;
 	uint32_t best = SVG_NO_FRAME;
 	int best_judgement = NO_CALLER;
-	/* Up to the first that begins right of the middle. */
+	/* Boxes that begin right of the middle cannot be callers. */
 	size_t place = row->first + count_front(boxes + row->first, row->end - row->first, other,
 						other->x <= middle + linker->tolerance);
 
@@ -154,7 +163,7 @@ static uint32_t find_in_row(const struct linker *linker, const struct row *row,
 	return best;
 }
 
-/* In the row before, or in one further down, or in the first; or whatever has a root: the root. */
+/* In the row before; failing that, in rows nearer to the root; failing that, the root itself. */
 static uint32_t find_caller(const struct linker *linker, size_t row, const struct svg_box *box)
 {
 	uint32_t caller = SVG_NO_FRAME;
@@ -200,7 +209,7 @@ static int link_boxes(struct linker *linker)
 	return 0;
 }
 
-/* Titles that were replaced do not tell the count. */
+/* Titles that --nameattr replaced have no count: take it from the width. */
 static void measure_counts(struct svg_drawing *drawing)
 {
 	double widest = 0;
@@ -220,7 +229,7 @@ static void measure_counts(struct svg_drawing *drawing)
 	}
 }
 
-/* The free extent right of every box's first callee. */
+/* Sum up the free width to the right of every box's first callee: see the top of the file. */
 static int find_pruned(struct svg_drawing *drawing, double tolerance)
 {
 	size_t count = drawing->boxes.length;
@@ -257,9 +266,14 @@ static int find_pruned(struct svg_drawing *drawing, double tolerance)
 	return 0;
 }
 
+static void linker_release(struct linker *linker)
+{
+	array_release(&linker->rows);
+}
+
 int svg_drawing_link(struct svg_drawing *drawing)
 {
-	struct linker linker = {
+	_cleanup_(linker_release) struct linker linker = {
 		.drawing = drawing,
 		.tolerance = drawing->is_exact ? 0 : ROUNDING,
 	};
@@ -271,12 +285,12 @@ int svg_drawing_link(struct svg_drawing *drawing)
 	qsort(drawing->boxes.items, drawing->boxes.length, sizeof(*drawing->boxes.items),
 	      compare_boxes);
 	err = split_rows(&linker);
-	if (!err && !is_root_at_top(&linker))
-		turn_round(&linker);
-	if (!err)
-		err = link_boxes(&linker);
-	if (!err)
-		err = find_pruned(drawing, linker.tolerance);
-	array_release(&linker.rows);
-	return err;
+	if (err)
+		return err;
+	if (!is_root_at_top(&linker))
+		reverse(&linker);
+	err = link_boxes(&linker);
+	if (err)
+		return err;
+	return find_pruned(drawing, linker.tolerance);
 }

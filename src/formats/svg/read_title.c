@@ -2,7 +2,7 @@
  * Names hold brackets and commas of their own, so that the title is read from its end: `%)`, the
  * percentage, the word or words that are counted, the count.
  */
-#include "formats/svg_title.h"
+#include "formats/svg.h"
 
 #include <string.h>
 

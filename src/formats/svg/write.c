@@ -1,10 +1,25 @@
 /*
- * The document: heading, buttons, frames, script, profile. Measures, ids, classes and titles are
- * those of flamegraph.pl, so that what was written for its files (links, programs that read them)
- * works with ours.
+ * The flame graph as a document: heading, buttons, frames, script, profile.
  *
- * A frame's exact start and width in units of weight are in data-x and data-w, because pixels are
- * rounded to a tenth: zooming would magnify the error, and searching would sum it up.
+ *	┌──────────────── Flame Graph ────────────────┐  PAD_TOP: title, "Reset Zoom", "Search"
+ *	│            ┌─────┐                          │
+ *	│   ┌────────┴──┬──┴──────┐                   │  a row of FRAME_HEIGHT for each level;
+ *	│┌──┴───────────┴─────────┴──────────────────┐│  inverted: the root's row is the first
+ *	│└──────────────────── all ──────────────────┘│
+ *	└─────────────────────────────────────────────┘  PAD_BOTTOM: details of the frame, "Matched"
+ *
+ * Measures, ids, classes and titles are those of flamegraph.pl, so that what was written for its
+ * files (links into a graph, programs that read them) works with ours. A frame is a group of three:
+ *
+ *	<g><title>NAME (1,234 samples, 5.67%)</title><rect …/><text …>NAM..</text></g>
+ *
+ * Two things are added. A frame's exact start and width in units of weight are in data-x and
+ * data-w, because pixels are rounded to a tenth: zooming would magnify the error, and searching
+ * would sum it up. And the whole profile is in an element that browsers ignore (native.h), so that
+ * the file can be opened again without loss, with the frames that are too narrow to be drawn and
+ * with all metrics.
+ *
+ * Frames are written as the walk over the layout yields them; only the call tree is in memory.
  */
 #include "formats/svg.h"
 
@@ -58,7 +73,7 @@ static void append_count(struct text *output, uint64_t count)
 	}
 }
 
-/* The change of what ends at the node, as it is to be shown. */
+/* The change of a node's self weight; is_negated swaps what counts as more. */
 static uint64_t get_change(const struct painter *painter, uint32_t node, bool *ret_is_more)
 {
 	uint64_t before = call_tree_get_baseline(painter->tree, node);
@@ -103,7 +118,7 @@ static void append_title(struct painter *painter, const struct svg_frame *frame)
 	text_append_string(&painter->output, ")</title>");
 }
 
-/* As much of the name as there is room for. */
+/* The name or, if it has more characters than there is room for, its beginning and two dots. */
 static void append_short_name(struct text *output, const char *name, size_t length, size_t room)
 {
 	size_t kept = 0; /* bytes before the two dots */
@@ -140,7 +155,7 @@ static struct svg_color get_color(const struct painter *painter, const struct sv
 	return svg_get_frame_color(painter->opts.palette, label, length);
 }
 
-/* On a strong blue, which only a comparison has, black cannot be read. */
+/* Black text has too little contrast on the strong blue that large decreases get. */
 static const char *choose_text_class(struct svg_color color)
 {
 	return color.blue == 255 && color.red < 93 ? " class=\"light\"" : "";
@@ -282,10 +297,13 @@ static int write_document(struct painter *painter, const struct profile *profile
 	text_append_string(&painter->output, svg_script_js);
 	text_append_string(&painter->output, "]]>\n</script>\n");
 	err = sink_flush(painter->sink, &painter->output);
-	if (!err)
-		err = native_write(profile, painter->sink);
+	if (err)
+		return err;
+	err = native_write(profile, painter->sink);
 	text_append_string(&painter->output, "</svg>\n");
-	return err ? err : sink_flush(painter->sink, &painter->output);
+	if (err)
+		return err;
+	return sink_flush(painter->sink, &painter->output);
 }
 
 /* ---- settings ----------------------------------------------------------------------------- */
@@ -306,7 +324,7 @@ static bool has_annotations(const struct profile *profile)
 	return false;
 }
 
-/* What is counted: "samples", and for what has a unit of its own, the unit. */
+/* What titles count: the unit of the metric; of mere counts, the metric's name. */
 static const char *choose_count_name(const struct profile *profile,
 				     const struct format_opts *format)
 {
@@ -359,7 +377,7 @@ static int paint(struct painter *painter, const struct profile *profile)
 	return write_document(painter, profile);
 }
 
-/* The tree that is drawn, which may be another than that of the profile's stacks. */
+/* Draw a tree, which need not be that of the embedded profile's stacks. */
 static int draw(struct painter *painter, const struct call_tree *tree,
 		const struct profile *embedded)
 {
@@ -374,7 +392,7 @@ static int draw(struct painter *painter, const struct call_tree *tree,
 	return err;
 }
 
-/* What is embedded is not reversed. */
+/* Only the picture is reversed: who opens the file again wants the stacks as they were. */
 static int draw_reversed(struct painter *painter, const struct call_tree *tree,
 			 const struct profile *profile)
 {
@@ -388,9 +406,12 @@ static int draw_reversed(struct painter *painter, const struct call_tree *tree,
 	struct call_tree_opts reversed_opts;
 	int err = tree_profile_new(tree, &opts, &reversed, &reversed_opts);
 
-	if (!err)
-		err = call_tree_new(reversed, &reversed_opts, &reversed_tree);
-	return err ? err : draw(painter, reversed_tree, profile);
+	if (err)
+		return err;
+	err = call_tree_new(reversed, &reversed_opts, &reversed_tree);
+	if (err)
+		return err;
+	return draw(painter, reversed_tree, profile);
 }
 
 static int svg_write(const struct profile *profile, const struct format_opts *opts,

@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "base/cells.h"
+#include "base/table_format.h"
 #include "formats/flat_text.h"
 
 #define PERCENT_COLUMNS 7 /* 100.00% */
@@ -18,7 +18,7 @@ struct text_layout {
 	size_t value;  /* columns of a weight */
 	size_t name;   /* columns that names fill */
 	size_t module; /* 0: no row has one */
-	bool is_cut;
+	bool is_truncated;
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -36,14 +36,15 @@ static size_t min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* Without a terminal nothing is cut: programs and editors get whole names. */
 static struct text_layout get_layout(const struct flat_table *table,
 				     const struct flat_text_opts *opts)
 {
 	struct text_layout layout = {
 		.num_rows = opts->max_rows ? min(opts->max_rows, table->num_rows) : table->num_rows,
-		.value = max(cell_get_count_width(table->sum), strlen("total")),
+		.value = max(table_get_count_width(table->sum), strlen("total")),
 		.name = strlen("function"),
-		.is_cut = opts->num_columns,
+		.is_truncated = opts->num_columns,
 	};
 	size_t used = 2 * (layout.value + 1 + PERCENT_COLUMNS) + 4;
 
@@ -51,11 +52,11 @@ static struct text_layout get_layout(const struct flat_table *table,
 		const struct flat_row *row = &table->rows[i];
 
 		layout.name =
-			max(layout.name, cell_get_name_width(row->function, row->function_length));
+			max(layout.name, table_get_name_width(row->function, row->function_length));
 		layout.module = max(layout.module, strlen(row->module));
 	}
 	layout.name = min(layout.name, MAX_NAME_COLUMNS);
-	if (!layout.is_cut)
+	if (!layout.is_truncated)
 		return layout;
 	layout.module = min(layout.module, MAX_MODULE_COLUMNS);
 	if (layout.module)
@@ -70,14 +71,15 @@ void flat_text_append_sum(struct text *text, uint64_t sum, const struct flat_tex
 	bool is_count = !*opts->metric_unit || string_equals(opts->metric_unit, "count");
 
 	text_append_string(text, "total: ");
-	cell_append_count(text, sum, 0);
+	table_append_count(text, sum, 0);
 	text_append_char(text, ' ');
 	if (!is_count) {
-		cell_append_name(text, opts->metric_unit, strlen(opts->metric_unit),
-				 CELL_UNLIMITED);
+		table_append_name(text, opts->metric_unit, strlen(opts->metric_unit),
+				  TABLE_UNLIMITED_WIDTH);
 		text_append_string(text, " (");
 	}
-	cell_append_name(text, opts->metric_name, strlen(opts->metric_name), CELL_UNLIMITED);
+	table_append_name(text, opts->metric_name, strlen(opts->metric_name),
+			  TABLE_UNLIMITED_WIDTH);
 	text_append_string(text, is_count ? "\n\n" : ")\n\n");
 }
 
@@ -91,7 +93,7 @@ static void append_heading(struct text *text, const struct text_layout *layout,
 	text_printf(text, "%*s %*s  %*s %*s  function", value, "self", PERCENT_COLUMNS, "self%",
 		    value, "total", PERCENT_COLUMNS, "total%");
 	if (layout->module) {
-		cell_append_blanks(text, layout->name - strlen("function"));
+		table_append_blanks(text, layout->name - strlen("function"));
 		text_append_string(text, "  module");
 	}
 	text_append_string(text, opts->has_color ? "\033[0m\n" : "\n");
@@ -102,18 +104,18 @@ static void append_row(struct text *text, const struct flat_row *row, uint64_t s
 {
 	size_t columns;
 
-	cell_append_count(text, row->self, layout->value);
+	table_append_count(text, row->self, layout->value);
 	text_printf(text, " %6.2f%%  ", percent(row->self, sum));
-	cell_append_count(text, row->total, layout->value);
+	table_append_count(text, row->total, layout->value);
 	text_printf(text, " %6.2f%%  ", percent(row->total, sum));
-	columns = cell_append_name(text, row->function, row->function_length,
-				   layout->is_cut ? layout->name : CELL_UNLIMITED);
+	columns = table_append_name(text, row->function, row->function_length,
+				    layout->is_truncated ? layout->name : TABLE_UNLIMITED_WIDTH);
 	if (*row->module) {
 		if (columns < layout->name)
-			cell_append_blanks(text, layout->name - columns);
+			table_append_blanks(text, layout->name - columns);
 		text_append_string(text, "  ");
-		cell_append_name(text, row->module, strlen(row->module),
-				 layout->is_cut ? layout->module : CELL_UNLIMITED);
+		table_append_name(text, row->module, strlen(row->module),
+				  layout->is_truncated ? layout->module : TABLE_UNLIMITED_WIDTH);
 	}
 	text_append_char(text, '\n');
 }
@@ -123,15 +125,17 @@ int flat_text_write(const struct flat_table *table, const struct flat_text_opts 
 {
 	_cleanup_(text_release) struct text output = {0};
 	struct text_layout layout = get_layout(table, opts);
-	int err = 0;
+	int err;
 
 	flat_text_append_sum(&output, table->sum, opts);
 	append_heading(&output, &layout, opts);
-	for (size_t i = 0; !err && i < layout.num_rows; i++) {
+	for (size_t i = 0; i < layout.num_rows; i++) {
 		append_row(&output, &table->rows[i], table->sum, &layout);
 		err = sink_drain(sink, &output);
+		if (err)
+			return err;
 	}
-	return err ? err : sink_flush(sink, &output);
+	return sink_flush(sink, &output);
 }
 
 static int write_text(const struct profile *profile, const struct format_opts *opts,
@@ -144,7 +148,9 @@ static int write_text(const struct profile *profile, const struct format_opts *o
 	};
 	int err = flat_table_init_profile(&table, profile, opts->tree.metric);
 
-	return err ? err : flat_text_write(&table, &text_opts, sink);
+	if (err)
+		return err;
+	return flat_text_write(&table, &text_opts, sink);
 }
 
 const struct format format_text = {

@@ -1,16 +1,19 @@
 /*
- * Flame graphs as JSON trees: nodes with a name, a value and children. Keys are long or short
- * (name, value, children; n, v, c) and come in any order; others are passed over.
+ * Flame graphs as JSON trees, as d3-flame-graph and its relatives use them. Nobody has specified the
+ * format; write.c shows ours. All agree on nodes with a name, a value and children. Keys are long
+ * (name, value, children) or short (n, v, c), in any order; others are skipped.
  *
- * Some tools write the value of the whole subtree, some that of the node alone, and none says
- * which. If the children of the outermost node together exceed it, or those of more than every
- * hundredth node do, values are the nodes' own. (A few may exceed it by rounding.)
+ * Where producers differ, the reader has to guess:
  *
- * The outermost node stands for all stacks and is no frame, if it has such a name and no value of
- * its own. Several trees may stand in an array.
+ * - Some write the value of the whole subtree, some that of the node alone, and none says which. If
+ *   the children of the root together exceed it, or those of more than one in a hundred nodes
+ *   exceed theirs, values are the nodes' own. (A few exceed it by rounding.)
+ * - The root stands for all stacks and is no frame if it has a name like "all" and no samples of its
+ *   own. Several trees may stand in an array.
  *
- * Nodes are kept in the order in which they begin, so a node's parent stands before it, and trees
- * of any depth are worked through without recursion.
+ * Nodes are stored in preorder: a node's parent has a smaller index. So subtrees are added up from
+ * the last node to the first, stacks are made from the first to the last, and depth costs no
+ * recursion.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,12 +24,12 @@
 
 #define NO_NODE           UINT32_MAX
 #define DETECTION_TOKENS  4000
-#define BROKEN_NODE_SHARE 100 /* one in so many may exceed its parent */
+#define BROKEN_NODE_SHARE 100 /* of one in so many nodes the children may exceed the value */
 
 struct tree_json_node {
-	uint32_t parent; /* NO_NODE: outermost */
-	uint32_t name;   /* string */
-	uint64_t value;
+	uint32_t parent;   /* NO_NODE: outermost */
+	uint32_t name;     /* string */
+	uint64_t value;    /* of the subtree, or of the node alone: see has_self_values */
 	uint64_t children; /* sum of their values, saturated */
 	uint8_t kind;      /* enum frame_kind */
 	bool is_inlined;
@@ -82,6 +85,10 @@ static struct tree_json_node *get_current(struct tree_json_reader *reader)
 
 /* ---- members of a node ---- */
 
+/*
+ * Our own names are taken as they were in the profile; foreign ones may hold a semicolon or a line
+ * break.
+ */
 static int read_name(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
@@ -121,6 +128,10 @@ static int read_number(struct tree_json_reader *reader, uint64_t *ret)
 	if (json_get_u64(&reader->json, ret))
 		return 0;
 	value = json_get_double(&reader->json);
+	/*
+	 * The greatest double below 2^64 is 18446744073709549568 (2^64 - 2048). Written so that a
+	 * NaN fails as well.
+	 */
 	if (!(value >= 0 && value < 18446744073709549568.0))
 		return fail_expected(reader, "a number from 0 to 2^64");
 	*ret = (uint64_t)(value + 0.5);
@@ -140,17 +151,23 @@ static int read_value(struct tree_json_reader *reader)
 	return err;
 }
 
+/*
+ * An array of its own, because only comparisons have it. Nodes without one have 0: they were not
+ * there before.
+ */
 static int read_baseline(struct tree_json_reader *reader)
 {
 	uint64_t value;
 	int err = read_number(reader, &value);
 
-	while (!err && reader->baselines.length <= reader->current)
+	if (err)
+		return err;
+	while (reader->baselines.length <= reader->current) {
 		if (!array_add(&reader->baselines))
-			err = -ENOMEM;
-	if (!err)
-		reader->baselines.items[reader->current] = value;
-	return err;
+			return -ENOMEM;
+	}
+	reader->baselines.items[reader->current] = value;
+	return 0;
 }
 
 static int read_text(struct tree_json_reader *reader, struct text *text)
@@ -212,18 +229,25 @@ static int read_meta_member(struct tree_json_reader *reader)
 	return 0;
 }
 
+/*
+ * Our own mark, in the first node. It decides how the names behind it are read, so that the writer
+ * puts it first.
+ */
 static int read_meta(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
-	int err = 0;
+	int err;
 
 	if (token != JSON_OBJECT) {
 		json_skip(&reader->json, token);
 		return 0;
 	}
-	while (!err && (token = json_next(&reader->json)) == JSON_KEY)
+	while ((token = json_next(&reader->json)) == JSON_KEY) {
 		err = read_meta_member(reader);
-	return err ? err : token == JSON_FAILED ? fail(reader) : 0;
+		if (err)
+			return err;
+	}
+	return token == JSON_FAILED ? fail(reader) : 0;
 }
 
 static int read_library_type(struct tree_json_reader *reader)
@@ -245,7 +269,7 @@ static int read_library_type(struct tree_json_reader *reader)
 	return 0;
 }
 
-/* The children are read as the next tokens. */
+/* Only the bracket: the children are the tokens that read_nodes() gets next. */
 static int read_children(struct tree_json_reader *reader)
 {
 	enum json_token token = json_next(&reader->json);
@@ -282,6 +306,7 @@ static int read_member(struct tree_json_reader *reader)
 	return 0;
 }
 
+/* One loop for all depths: '{' opens a child of `current`, '}' returns to its parent. */
 static int read_nodes(struct tree_json_reader *reader)
 {
 	for (;;) {
@@ -315,6 +340,10 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/*
+ * Sums are saturated: a file whose values add up to more than 64 bits mostly has children above
+ * their parent's value, and is told by that.
+ */
 static void add_up(struct tree_json_reader *reader)
 {
 	uint64_t num_parents = 0;
@@ -341,6 +370,10 @@ static void add_up(struct tree_json_reader *reader)
 		reader->has_self_values = true;
 }
 
+/*
+ * In values of subtrees rounding may make the children exceed their parent by a little: there is no
+ * negative time.
+ */
 static uint64_t get_self(const struct tree_json_reader *reader, const struct tree_json_node *node)
 {
 	if (reader->has_self_values)
@@ -348,7 +381,10 @@ static uint64_t get_self(const struct tree_json_reader *reader, const struct tre
 	return node->value > node->children ? node->value - node->children : 0;
 }
 
-/* Whether an outermost node only stands for all stacks. */
+/*
+ * Whether a root only stands for all stacks. A root with samples of its own is a frame, whatever it
+ * is called: leaving it out would lose them.
+ */
 static bool is_all(const struct tree_json_reader *reader, const struct tree_json_node *node)
 {
 	static const char *const names[] = {"all",   "root",      "(root)", "[root]",
@@ -365,8 +401,8 @@ static bool is_all(const struct tree_json_reader *reader, const struct tree_json
 	return false;
 }
 
-/* Cut "-812" or "/815" off the end of a thread's name; "-?" is an id that is not known. */
-static bool cut_id(const char *name, size_t *length, char mark, uint32_t *ret)
+/* Take "-812" or "/815" off the end of a thread's name; "-?" is an id that is not known. */
+static bool take_id(const char *name, size_t *length, char mark, uint32_t *ret)
 {
 	const char *found = memrchr(name, mark, *length);
 	size_t start = found ? (size_t)(found - name) : 0;
@@ -383,7 +419,7 @@ static bool cut_id(const char *name, size_t *length, char mark, uint32_t *ret)
 	return true;
 }
 
-/* The thread that a node of the first level is. */
+/* A node of the first level that our writer made of a thread: "java-812/815". */
 static int add_thread(struct tree_json_reader *reader, struct tree_json_node *node)
 {
 	struct profile *profile = reader->import->profile;
@@ -394,14 +430,16 @@ static int add_thread(struct tree_json_reader *reader, struct tree_json_node *no
 	int err;
 
 	if (reader->root == TREE_ROOT_TID)
-		(void)cut_id(name, &length, '/', &thread.tid); /* it has none then */
+		(void)take_id(name, &length, '/', &thread.tid); /* it has none then */
 	if (reader->root != TREE_ROOT_COMM)
-		(void)cut_id(name, &length, '-', &pid);
+		(void)take_id(name, &length, '-', &pid);
 	err = string_table_add(profile_get_strings(profile), name, length, &thread.comm);
-	if (!err)
-		err = reader_find_process(&reader->processes, profile, pid, thread.comm,
-					  &thread.process);
-	return err ? err : profile_add_thread(profile, &thread, &node->thread);
+	if (err)
+		return err;
+	err = reader_find_process(&reader->processes, profile, pid, thread.comm, &thread.process);
+	if (err)
+		return err;
+	return profile_add_thread(profile, &thread, &node->thread);
 }
 
 static int add_stack(struct tree_json_reader *reader, struct tree_json_node *node)
@@ -425,11 +463,15 @@ static int add_stack(struct tree_json_reader *reader, struct tree_json_node *nod
 		return add_thread(reader, node);
 	if (frame.kind == FRAME_KERNEL)
 		err = profile_add_string(profile, "[kernel]", &frame.module);
-	if (!err)
-		err = profile_add_frame_location(profile, &frame, &location);
-	return err ? err : profile_add_stack(profile, node->stack, location, &node->stack);
+	if (err)
+		return err;
+	err = profile_add_frame_location(profile, &frame, &location);
+	if (err)
+		return err;
+	return profile_add_stack(profile, node->stack, location, &node->stack);
 }
 
+/* A leaf of value 0 is kept: somebody wrote it down, and a writer of ours writes it again. */
 static int add_weight(struct tree_json_reader *reader, const struct tree_json_node *node,
 		      uint32_t metric)
 {
@@ -448,23 +490,29 @@ static int add_metric(struct tree_json_reader *reader, const struct text *name, 
 
 static int add_samples(struct tree_json_reader *reader, uint32_t metric)
 {
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < reader->nodes.length; i++)
+	for (size_t i = 0; i < reader->nodes.length; i++) {
 		err = add_weight(reader, &reader->nodes.items[i], metric);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int add_stacks(struct tree_json_reader *reader)
 {
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < reader->nodes.length; i++)
+	for (size_t i = 0; i < reader->nodes.length; i++) {
 		err = add_stack(reader, &reader->nodes.items[i]);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-/* The values before take the place of those after. */
+/* The same once more with the values of before in place of those of after. */
 static int add_baselines(struct tree_json_reader *reader, uint32_t metric)
 {
 	for (size_t i = 0; i < reader->nodes.length; i++) {
@@ -483,13 +531,20 @@ static int add_weights(struct tree_json_reader *reader)
 	bool is_comparison = reader->baselines.length && reader->baseline.length;
 	uint32_t before;
 	uint32_t after;
-	int err = is_comparison ? add_metric(reader, &reader->baseline, &before) : 0;
+	int err;
 
-	if (!err)
-		err = add_metric(reader, &reader->metric, &after);
-	if (!err)
-		err = add_samples(reader, after);
-	return err || !is_comparison ? err : add_baselines(reader, before);
+	if (is_comparison) {
+		err = add_metric(reader, &reader->baseline, &before);
+		if (err)
+			return err;
+	}
+	err = add_metric(reader, &reader->metric, &after);
+	if (err)
+		return err;
+	err = add_samples(reader, after);
+	if (err)
+		return err;
+	return is_comparison ? add_baselines(reader, before) : 0;
 }
 
 static int read_tree(struct tree_json_reader *reader)
@@ -497,38 +552,48 @@ static int read_tree(struct tree_json_reader *reader)
 	struct import *import = reader->import;
 	int err = read_nodes(reader);
 
-	if (!err && !reader->nodes.length)
-		err = import_fail_byte(import, 0, "expected a tree of names and values");
-	if (!err)
-		err = reader_add_nameless_thread(import, &reader->thread);
+	if (err)
+		return err;
+	if (!reader->nodes.length)
+		return import_fail_byte(import, 0, "expected a tree of names and values");
+	err = reader_add_anonymous_thread(import, &reader->thread);
 	if (err)
 		return err;
 	add_up(reader);
 	err = add_stacks(reader);
-	return err ? err : add_weights(reader);
+	if (err)
+		return err;
+	return add_weights(reader);
+}
+
+static void tree_json_reader_release(struct tree_json_reader *reader)
+{
+	json_release(&reader->json);
+	array_release(&reader->nodes);
+	array_release(&reader->baselines);
+	processes_release(&reader->processes);
+	text_release(&reader->metric);
+	text_release(&reader->unit);
+	text_release(&reader->baseline);
 }
 
 int tree_json_read(struct import *import)
 {
-	struct tree_json_reader reader = {.import = import,
-					  .json = json_of(import->data, import->size),
-					  .current = NO_NODE,
-					  .root = TREE_ROOT_NONE};
+	_cleanup_(tree_json_reader_release) struct tree_json_reader reader = {
+		.import = import,
+		.json = json_of(import->data, import->size),
+		.current = NO_NODE,
+		.root = TREE_ROOT_NONE};
 	int err = read_tree(&reader);
 
-	if (!err && reader.has_decimals)
+	if (err)
+		return err;
+	if (reader.has_decimals)
 		import_warn(import, "values with decimals are rounded");
-	json_release(&reader.json);
-	array_release(&reader.nodes);
-	array_release(&reader.baselines);
-	processes_release(&reader.processes);
-	text_release(&reader.metric);
-	text_release(&reader.unit);
-	text_release(&reader.baseline);
-	return err;
+	return 0;
 }
 
-/* Keys that other formats have; a tree may hold their like only further in. */
+/* Keys of other formats that are JSON, which come early in their files. */
 static bool is_foreign_key(const struct json *json)
 {
 	static const char *const keys[] = {"$schema",     "shared", "profiles", "nodes",
@@ -541,6 +606,11 @@ static bool is_foreign_key(const struct json *json)
 	return false;
 }
 
+/*
+ * "name" and "value" are keys of many JSON files. Those of a trace or another profile come with one
+ * of the foreign keys first; the number of tokens bounds what is read of a large file that has
+ * neither.
+ */
 enum detection tree_json_detect(const uint8_t *data, size_t size)
 {
 	struct json json = json_of(data, size);

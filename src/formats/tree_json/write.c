@@ -5,7 +5,8 @@
  *
  * A value is that of the whole subtree. In a comparison every node also has `baseline`, the value
  * before, and `delta`, the change. `meta.root` says that the first level is threads, and how they
- * are written, so that they can be read as threads again.
+ * are written, so that they can be read as threads again. Libraries skip the keys that they do not
+ * know.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -76,8 +77,8 @@ static void open_node(struct tree_json_writer *writer, uint32_t node)
 }
 
 /*
- * After the values of a node: its first child or, where that is the end, brackets up to the next
- * node. Returns that; the root after the last.
+ * What follows the values of a node: the opening bracket of its children or, if it has none, the
+ * closing brackets up to the next node in preorder. Returns that node; the root after the last.
  */
 static uint32_t go_on(struct tree_json_writer *writer, uint32_t node)
 {
@@ -106,7 +107,7 @@ static void append_member(struct tree_json_writer *writer, const char *key, cons
 	json_append_string(&writer->text, value, strlen(value));
 }
 
-/* NULL when the first level is not threads, or not of all stacks. */
+/* How the first level names threads. NULL when it does not, or when some stack has no thread. */
 static const char *get_root(const struct tree_json_writer *writer)
 {
 	static const char *const names[] = {
@@ -154,13 +155,21 @@ static int write_tree(struct tree_json_writer *writer)
 	if (err)
 		return err;
 	open_root(writer);
-	for (node = go_on(writer, node); !err && node != CALL_TREE_ROOT;
-	     node = go_on(writer, node)) {
+	for (node = go_on(writer, node); node != CALL_TREE_ROOT; node = go_on(writer, node)) {
 		open_node(writer, node);
 		err = sink_drain(writer->sink, &writer->text);
+		if (err)
+			return err;
 	}
 	text_append_char(&writer->text, '\n');
-	return err ? err : sink_flush(writer->sink, &writer->text);
+	return sink_flush(writer->sink, &writer->text);
+}
+
+static void tree_json_writer_release(struct tree_json_writer *writer)
+{
+	free(writer->totals);
+	free(writer->baselines);
+	text_release(&writer->text);
 }
 
 static int tree_json_write(const struct profile *profile, const struct format_opts *opts,
@@ -168,15 +177,12 @@ static int tree_json_write(const struct profile *profile, const struct format_op
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	int err = call_tree_new(profile, &opts->tree, &tree);
-	struct tree_json_writer writer = {
+	_cleanup_(tree_json_writer_release) struct tree_json_writer writer = {
 		.profile = profile, .opts = opts, .sink = sink, .tree = tree};
 
-	if (!err)
-		err = write_tree(&writer);
-	free(writer.totals);
-	free(writer.baselines);
-	text_release(&writer.text);
-	return err;
+	if (err)
+		return err;
+	return write_tree(&writer);
 }
 
 const struct format format_json = {

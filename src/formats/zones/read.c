@@ -12,15 +12,18 @@
  * A line that starts with `#` is a comment. One kind of comment means something to us: after
  * ZONES_PROCESS_MARK come a pid and a name, and what follows is from that process. Programs that
  * know no processes see a comment.
+ *
+ * There are two passes (read_lines.h): the first one reads only STACK records, because all regions
+ * of a process must be known before its first zone. It runs over every byte of files of gigabytes,
+ * so that scan_line() decides by a line's first byte whether to look closer.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "formats/format.h"
+#include "formats/zones.h"
 #include "formats/zones/read_lines.h"
-#include "formats/zones_builder.h"
-#include "formats/zones_text.h"
 
 /* A STACK record; its numbers. */
 struct declared_stack {
@@ -39,7 +42,7 @@ struct zones_file_reader {
 	struct import *import;
 	struct zones_builder *builder;
 	struct zones_line line;
-	/* Of the piece. */
+	/* Of the chunk. */
 	const char *data;
 	size_t size;
 	size_t newline; /* the one that was found last; size when there was none */
@@ -62,8 +65,9 @@ static int read_stack(struct zones_file_reader *reader)
 	struct declared_stack *added;
 	int err = zones_line_read_pointer(&reader->line, 1, &stack.begin);
 
-	if (!err)
-		err = zones_line_read_pointer(&reader->line, 2, &stack.end);
+	if (err)
+		return err;
+	err = zones_line_read_pointer(&reader->line, 2, &stack.end);
 	if (err)
 		return err;
 	added = array_add(&reader->stacks);
@@ -79,7 +83,9 @@ static int read_thread(struct zones_file_reader *reader)
 	uint64_t tid;
 	int err = zones_line_read_id(&reader->line, 1, "a thread id", &tid);
 
-	return err ? err : zones_builder_add_thread(reader->builder, tid, reader->line.fields[2]);
+	if (err)
+		return err;
+	return zones_builder_add_thread(reader->builder, tid, reader->line.fields[2]);
 }
 
 static int read_location(struct zones_file_reader *reader)
@@ -88,12 +94,13 @@ static int read_location(struct zones_file_reader *reader)
 	uint32_t number;
 	int err = zones_line_read_id(&reader->line, 1, "a location id", &id);
 
-	if (!err)
-		err = zones_line_read_u32(&reader->line, 5, "a line number", &number);
-	return err ? err
-		   : zones_builder_add_location(reader->builder, id, reader->line.fields[2],
-						reader->line.fields[3], reader->line.fields[4],
-						number);
+	if (err)
+		return err;
+	err = zones_line_read_u32(&reader->line, 5, "a line number", &number);
+	if (err)
+		return err;
+	return zones_builder_add_location(reader->builder, id, reader->line.fields[2],
+					  reader->line.fields[3], reader->line.fields[4], number);
 }
 
 static int read_zone_start(struct zones_file_reader *reader)
@@ -104,13 +111,18 @@ static int read_zone_start(struct zones_file_reader *reader)
 	uint64_t location;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
 
-	if (!err)
-		err = zones_line_read_id(&reader->line, 2, "a thread id", &tid);
-	if (!err)
-		err = zones_line_read_unsigned(&reader->line, 3, "a time", &time_ns);
-	if (!err)
-		err = zones_line_read_id(&reader->line, 4, "a location id", &location);
-	return err ? err : zones_builder_begin(reader->builder, pointer, tid, time_ns, location);
+	if (err)
+		return err;
+	err = zones_line_read_id(&reader->line, 2, "a thread id", &tid);
+	if (err)
+		return err;
+	err = zones_line_read_unsigned(&reader->line, 3, "a time", &time_ns);
+	if (err)
+		return err;
+	err = zones_line_read_id(&reader->line, 4, "a location id", &location);
+	if (err)
+		return err;
+	return zones_builder_begin(reader->builder, pointer, tid, time_ns, location);
 }
 
 static int read_zone_end(struct zones_file_reader *reader)
@@ -119,9 +131,12 @@ static int read_zone_end(struct zones_file_reader *reader)
 	uint64_t time_ns;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
 
-	if (!err)
-		err = zones_line_read_unsigned(&reader->line, 2, "a time", &time_ns);
-	return err ? err : zones_builder_end(reader->builder, pointer, time_ns);
+	if (err)
+		return err;
+	err = zones_line_read_unsigned(&reader->line, 2, "a time", &time_ns);
+	if (err)
+		return err;
+	return zones_builder_end(reader->builder, pointer, time_ns);
 }
 
 static int read_zone_name(struct zones_file_reader *reader)
@@ -129,7 +144,9 @@ static int read_zone_name(struct zones_file_reader *reader)
 	uint64_t pointer;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
 
-	return err ? err : zones_builder_set_name(reader->builder, pointer, reader->line.fields[2]);
+	if (err)
+		return err;
+	return zones_builder_set_name(reader->builder, pointer, reader->line.fields[2]);
 }
 
 static int read_zone_parameter(struct zones_file_reader *reader)
@@ -137,10 +154,10 @@ static int read_zone_parameter(struct zones_file_reader *reader)
 	uint64_t pointer;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
 
-	return err ? err
-		   : zones_builder_add_string_parameter(reader->builder, pointer,
-							reader->line.fields[2],
-							reader->line.fields[3]);
+	if (err)
+		return err;
+	return zones_builder_add_string_parameter(reader->builder, pointer, reader->line.fields[2],
+						  reader->line.fields[3]);
 }
 
 static int read_any_flow(struct zones_file_reader *reader, bool is_terminating)
@@ -149,9 +166,12 @@ static int read_any_flow(struct zones_file_reader *reader, bool is_terminating)
 	uint64_t flow;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
 
-	if (!err)
-		err = zones_line_read_unsigned(&reader->line, 2, "a flow id", &flow);
-	return err ? err : zones_builder_add_flow(reader->builder, pointer, flow, is_terminating);
+	if (err)
+		return err;
+	err = zones_line_read_unsigned(&reader->line, 2, "a flow id", &flow);
+	if (err)
+		return err;
+	return zones_builder_add_flow(reader->builder, pointer, flow, is_terminating);
 }
 
 static int read_zone_flow(struct zones_file_reader *reader)
@@ -169,8 +189,9 @@ static int read_zone_category(struct zones_file_reader *reader)
 	uint64_t pointer;
 	int err = zones_line_read_pointer(&reader->line, 1, &pointer);
 
-	return err ? err
-		   : zones_builder_add_category(reader->builder, pointer, reader->line.fields[2]);
+	if (err)
+		return err;
+	return zones_builder_add_category(reader->builder, pointer, reader->line.fields[2]);
 }
 
 static int read_counter_track(struct zones_file_reader *reader)
@@ -178,7 +199,9 @@ static int read_counter_track(struct zones_file_reader *reader)
 	uint64_t id;
 	int err = zones_line_read_id(&reader->line, 1, "a counter id", &id);
 
-	return err ? err : zones_builder_add_counter(reader->builder, id, reader->line.fields[2]);
+	if (err)
+		return err;
+	return zones_builder_add_counter(reader->builder, id, reader->line.fields[2]);
 }
 
 static int read_counter_value(struct zones_file_reader *reader)
@@ -187,11 +210,15 @@ static int read_counter_value(struct zones_file_reader *reader)
 	uint64_t id;
 	int err = zones_line_read_id(&reader->line, 1, "a counter id", &id);
 
-	if (!err)
-		err = zones_line_read_unsigned(&reader->line, 2, "a time", &value.time_ns);
-	if (!err)
-		err = zones_line_read_value(&reader->line, 3, &value);
-	return err ? err : zones_builder_add_counter_value(reader->builder, id, &value);
+	if (err)
+		return err;
+	err = zones_line_read_unsigned(&reader->line, 2, "a time", &value.time_ns);
+	if (err)
+		return err;
+	err = zones_line_read_value(&reader->line, 3, &value);
+	if (err)
+		return err;
+	return zones_builder_add_counter_value(reader->builder, id, &value);
 }
 
 #define STACK_COMMAND 0
@@ -228,7 +255,7 @@ static const struct zones_command *find_command(struct zones_string name)
 #define FAIL(reader, ...) import_fail_line((reader)->import, (reader)->line.number, __VA_ARGS__)
 
 /* What the builder found wrong: an error, or a warning where it went on. */
-static int tell_problem(struct zones_file_reader *reader, int err)
+static int report_problem(struct zones_file_reader *reader, int err)
 {
 	const char *problem = zones_builder_get_problem(reader->builder);
 
@@ -256,7 +283,7 @@ static int read_record(struct zones_file_reader *reader)
 	if (reader->line.num_fields != command->num_arguments + 1)
 		return FAIL(reader, "%s takes %zu arguments, not %zu", command->name,
 			    command->num_arguments, reader->line.num_fields - 1);
-	return command->read ? tell_problem(reader, command->read(reader)) : 0;
+	return command->read ? report_problem(reader, command->read(reader)) : 0;
 }
 
 /* Whether the comment names a process; what does not look exactly so is a comment like any other.
@@ -312,17 +339,17 @@ static struct zones_string find_line(struct zones_file_reader *reader, size_t st
 	return (struct zones_string){data + start, end - start};
 }
 
-/* How much of the piece is whole lines. A CR at its end may be the first half of a line's end. */
-static size_t find_whole_lines(const struct zones_piece *piece)
+/* How much of the chunk is whole lines. A CR at its end may be the first half of a line's end. */
+static size_t find_whole_lines(const struct zones_chunk *chunk)
 {
 	const uint8_t *end = NULL;
 
-	if (piece->is_last || !piece->size)
-		return piece->size;
-	end = memrchr(piece->data, '\n', piece->size);
+	if (chunk->is_last || !chunk->size)
+		return chunk->size;
+	end = memrchr(chunk->data, '\n', chunk->size);
 	if (!end)
-		end = memrchr(piece->data, '\r', piece->size - 1);
-	return end ? (size_t)(end - piece->data) + 1 : 0;
+		end = memrchr(chunk->data, '\r', chunk->size - 1);
+	return end ? (size_t)(end - chunk->data) + 1 : 0;
 }
 
 static bool has_byte_order_mark(const uint8_t *data, size_t size)
@@ -331,17 +358,17 @@ static bool has_byte_order_mark(const uint8_t *data, size_t size)
 }
 
 /* Where the first line starts. */
-static size_t begin_piece(struct zones_file_reader *reader, const struct zones_piece *piece,
+static size_t begin_chunk(struct zones_file_reader *reader, const struct zones_chunk *chunk,
 			  size_t used)
 {
-	reader->data = (const char *)piece->data;
+	reader->data = (const char *)chunk->data;
 	reader->size = used;
 	reader->has_newline = false;
-	if (piece->offset)
+	if (chunk->offset)
 		return 0;
 	reader->line.number = 0;
 	reader->section = 0;
-	return has_byte_order_mark(piece->data, used) ? 3 : 0;
+	return has_byte_order_mark(chunk->data, used) ? 3 : 0;
 }
 
 /* ---- the first pass: stacks --------------------------------------------------------------- */
@@ -351,7 +378,7 @@ static size_t begin_piece(struct zones_file_reader *reader, const struct zones_p
  * below must not land in a region that was guessed.
  */
 
-/* A line that is a whole STACK record; what is wrong with another is told when it is read. */
+/* A line that is a whole STACK record; what is wrong with another is reported when it is read. */
 static bool is_stack_record(struct zones_file_reader *reader, struct zones_string line)
 {
 	reader->line.data = line.data;
@@ -376,49 +403,54 @@ static int scan_line(struct zones_file_reader *reader, struct zones_string line)
 	return read_stack(reader);
 }
 
-/* What is wrong with a stack is told when its section begins. */
-static int scan_lines(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
+/* What is wrong with a stack is reported when its section begins. */
+static int scan_lines(struct zones_reader *base, const struct zones_chunk *chunk, size_t *ret_used)
 {
 	struct zones_file_reader *reader = (struct zones_file_reader *)base;
-	size_t used = find_whole_lines(piece);
-	size_t start = begin_piece(reader, piece, used);
-	int err = 0;
+	size_t used = find_whole_lines(chunk);
+	size_t start = begin_chunk(reader, chunk, used);
 
 	*ret_used = used;
-	while (!err && start < used && !reader->bad_stack.message[0])
-		err = scan_line(reader, find_line(reader, start, &start));
-	if (err == -EBADMSG) {
-		reader->bad_stack = reader->import->error;
-		reader->bad_section = reader->section;
-		err = 0;
+	while (start < used && !reader->bad_stack.message[0]) {
+		int err = scan_line(reader, find_line(reader, start, &start));
+
+		if (err == -EBADMSG) {
+			reader->bad_stack = reader->import->error;
+			reader->bad_section = reader->section;
+		} else if (err) {
+			return err;
+		}
 	}
-	return err;
+	return 0;
 }
 
 static int declare_stacks(struct zones_file_reader *reader)
 {
 	uint64_t number = reader->line.number;
-	int err = 0;
 
-	for (; !err && reader->next_stack < reader->stacks.length; reader->next_stack++) {
+	for (; reader->next_stack < reader->stacks.length; reader->next_stack++) {
 		const struct declared_stack *stack = &reader->stacks.items[reader->next_stack];
 		struct zones_string name = {"", 0};
+		int err;
 
 		if (stack->section != reader->section)
 			break;
 		if (stack->name_length)
 			name = (struct zones_string){reader->stack_names.data + stack->name,
 						     stack->name_length};
+		/* What is wrong with it is told of its own line. */
 		reader->line.number = stack->line;
-		err = tell_problem(reader, zones_builder_add_stack(reader->builder, stack->begin,
-								   stack->end, name));
+		err = report_problem(reader, zones_builder_add_stack(reader->builder, stack->begin,
+								     stack->end, name));
+		if (err)
+			return err;
 	}
 	reader->line.number = number;
-	if (!err && reader->bad_stack.message[0] && reader->bad_section == reader->section) {
+	if (reader->bad_stack.message[0] && reader->bad_section == reader->section) {
 		reader->import->error = reader->bad_stack;
 		return -EBADMSG;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- the second pass ---------------------------------------------------------------------- */
@@ -447,34 +479,38 @@ static int read_line(struct zones_file_reader *reader, struct zones_string line)
 			return 0;
 		reader->section++;
 		err = zones_builder_start_process(reader->builder, pid, name);
-		return err ? err : declare_stacks(reader);
+		if (err)
+			return err;
+		return declare_stacks(reader);
 	}
 	reader->line.data = line.data;
 	reader->line.length = line.length;
 	return read_record(reader);
 }
 
-static int read_lines(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
+static int read_lines(struct zones_reader *base, const struct zones_chunk *chunk, size_t *ret_used)
 {
 	struct zones_file_reader *reader = (struct zones_file_reader *)base;
 	struct import *import = reader->import;
-	size_t used = find_whole_lines(piece);
-	size_t start = begin_piece(reader, piece, used);
-	size_t told = 0;
-	int err = 0;
+	size_t used = find_whole_lines(chunk);
+	size_t start = begin_chunk(reader, chunk, used);
+	size_t reported = 0;
 
 	*ret_used = used;
-	while (!err && start < used) {
+	while (start < used) {
 		struct zones_string line = find_line(reader, start, &start);
+		int err;
 
 		reader->line.number++;
 		err = read_line(reader, line);
-		if (import->advance && start - told >= ZONES_ADVANCE_BYTES) {
-			import->advance(import->context, piece->offset + start);
-			told = start;
+		if (err)
+			return err;
+		if (import->advance && start - reported >= ZONES_ADVANCE_BYTES) {
+			import->advance(import->context, chunk->offset + start);
+			reported = start;
 		}
 	}
-	return err;
+	return 0;
 }
 
 static void free_reader(struct zones_reader *base)

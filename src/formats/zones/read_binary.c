@@ -15,10 +15,9 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/hash.h"
+#include "base/intern.h"
+#include "formats/zones.h"
 #include "formats/zones/read_lines.h"
-#include "formats/zones_builder.h"
-#include "formats/zones_text.h"
 
 #define CAPTURE_INIT 0x00000001464f5250ull /* "PROF" and the version, as one word */
 #define MAX_WARNINGS 20
@@ -91,6 +90,7 @@ struct named_string {
 	size_t start; /* in capture->texts */
 	size_t length;
 };
+INTERN_TABLE(named_strings, struct named_string, id);
 
 struct stack_record {
 	uint64_t begin;
@@ -117,8 +117,7 @@ struct zones_capture {
 	bool has_ended;   /* what follows is nothing */
 	struct text texts;
 	ARRAY(struct stack_record) stacks;
-	ARRAY(struct named_string) strings;
-	struct hash_index string_index;
+	struct named_strings strings;
 	ARRAY(struct location_record) locations;
 	size_t num_declared; /* of these */
 	struct hash_index location_index;
@@ -127,19 +126,13 @@ struct zones_capture {
 
 /* ---- strings and locations ---------------------------------------------------------------- */
 
-static bool is_string(const void *owner, uint32_t item, const void *key)
-{
-	return ((const struct zones_capture *)owner)->strings.items[item].id ==
-	       *(const uint64_t *)key;
-}
-
 static bool is_location(const void *owner, uint32_t item, const void *key)
 {
 	return ((const struct zones_capture *)owner)->locations.items[item].id ==
 	       *(const uint64_t *)key;
 }
 
-/* A copy, because the piece that a record lies in goes away. */
+/* A copy, because the chunk that a record lies in goes away. */
 static int keep_text(struct zones_capture *capture, struct zones_string string, size_t *ret)
 {
 	*ret = capture->texts.length;
@@ -153,10 +146,10 @@ static struct zones_string get_text(const struct zones_capture *capture, size_t 
 	return (struct zones_string){length ? capture->texts.data + start : "", length};
 }
 
+/* A cut capture may lack a string that was due. */
 static struct zones_string find_string(const struct zones_capture *capture, uint64_t id)
 {
-	uint32_t found =
-		hash_index_find(&capture->string_index, hash_mix(0, id), is_string, capture, &id);
+	uint32_t found = named_strings_find(&capture->strings, &(struct named_string){.id = id});
 
 	if (found == HASH_INDEX_NONE)
 		return (struct zones_string){UNKNOWN_NAME, strlen(UNKNOWN_NAME)};
@@ -170,20 +163,17 @@ static bool has_location(const struct zones_capture *capture, uint64_t id)
 			       &id) != HASH_INDEX_NONE;
 }
 
+/* The first one of an id counts. */
 static int add_string(struct zones_capture *capture, uint64_t id, struct zones_string string)
 {
-	uint32_t item = (uint32_t)capture->strings.length;
-	struct named_string *added;
-	size_t start;
+	struct named_string added = {.id = id, .length = string.length};
+	uint32_t ignored;
 
-	if (hash_index_find(&capture->string_index, hash_mix(0, id), is_string, capture, &id) !=
-	    HASH_INDEX_NONE)
+	if (named_strings_find(&capture->strings, &added) != HASH_INDEX_NONE)
 		return 0;
-	added = keep_text(capture, string, &start) ? NULL : array_add(&capture->strings);
-	if (!added)
+	if (keep_text(capture, string, &added.start))
 		return -ENOMEM;
-	*added = (struct named_string){.id = id, .start = start, .length = string.length};
-	return hash_index_add(&capture->string_index, hash_mix(0, id), item);
+	return named_strings_add(&capture->strings, &added, &ignored);
 }
 
 static int add_location(struct zones_capture *capture, const struct location_record *location)
@@ -218,23 +208,23 @@ static int add_stack(struct zones_capture *capture, const struct record *record)
 /* What an earlier pass made up for want of a declaration is forgotten. */
 static int declare_locations(struct zones_capture *capture)
 {
-	int err = 0;
-
 	while (capture->locations.length > capture->num_declared) {
 		uint32_t last = (uint32_t)--capture->locations.length;
 		uint64_t id = capture->locations.items[last].id;
 
 		hash_index_remove(&capture->location_index, hash_mix(0, id), last);
 	}
-	for (size_t i = 0; !err && i < capture->locations.length; i++) {
+	for (size_t i = 0; i < capture->locations.length; i++) {
 		const struct location_record *location = &capture->locations.items[i];
-
-		err = zones_builder_add_location(
+		int err = zones_builder_add_location(
 			capture->builder, location->id, find_string(capture, location->name),
 			find_string(capture, location->function),
 			find_string(capture, location->file), location->line);
+
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -244,7 +234,8 @@ static int declare_locations(struct zones_capture *capture)
 
 /*
  * The next record; *ret_is_end when there is none. One that is cut is an end, too. Returns 0 or
- * -EBADMSG.
+ * -EBADMSG. A record has no length: one of an unknown type ends the reading, for nobody knows where
+ * the next one begins.
  */
 static int take_record(struct zones_capture *capture, struct bytes *bytes, uint64_t offset,
 		       bool *ret_is_end)
@@ -276,7 +267,7 @@ static int take_record(struct zones_capture *capture, struct bytes *bytes, uint6
  * The library checks nothing, and the original reader goes on with what is declared twice; so do
  * we, and tell it.
  */
-static int tell_problem(struct zones_capture *capture, int err)
+static int report_problem(struct zones_capture *capture, int err)
 {
 	const char *problem = capture->builder ? zones_builder_get_problem(capture->builder) : "";
 
@@ -294,17 +285,18 @@ static int tell_problem(struct zones_capture *capture, int err)
  */
 static int declare_stacks(struct zones_capture *capture)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < capture->stacks.length; i++) {
+	for (size_t i = 0; i < capture->stacks.length; i++) {
 		const struct stack_record *stack = &capture->stacks.items[i];
+		int err;
 
 		capture->record.offset = stack->offset;
 		err = zones_builder_add_stack(capture->builder, stack->begin, stack->end,
 					      get_text(capture, stack->name, stack->name_length));
-		err = tell_problem(capture, err == -EBADMSG ? 0 : err);
+		err = report_problem(capture, err == -EBADMSG ? 0 : err);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int read_declaration(struct zones_capture *capture)
@@ -333,17 +325,18 @@ static int begin_zone(struct zones_capture *capture, const uint64_t *words)
 	struct location_record unknown = {.id = words[3]};
 	struct zones_string name = {UNKNOWN_NAME, strlen(UNKNOWN_NAME)};
 	struct zones_string empty = {"", 0};
-	int err = 0;
+	int err;
 
 	if (!has_location(capture, unknown.id)) {
 		err = add_location(capture, &unknown);
-		if (!err)
-			err = zones_builder_add_location(capture->builder, unknown.id, name, empty,
-							 empty, 0);
+		if (err)
+			return err;
+		err = zones_builder_add_location(capture->builder, unknown.id, name, empty, empty,
+						 0);
+		if (err)
+			return err;
 	}
-	return err ? err
-		   : zones_builder_begin(capture->builder, words[0], words[1], words[2],
-					 unknown.id);
+	return zones_builder_begin(capture->builder, words[0], words[1], words[2], unknown.id);
 }
 
 static int add_parameter(struct zones_capture *capture, enum value_type type)
@@ -364,6 +357,7 @@ static int add_counter_value(struct zones_capture *capture, enum value_type type
 	const uint64_t *words = capture->record.words;
 	struct counter_value value = {.time_ns = words[1], .type = (uint8_t)type};
 
+	/* Signed, or a double: 64 bits in any case. */
 	memcpy(&value.value, &words[2], sizeof(words[2]));
 	if (type == VALUE_DOUBLE && !isfinite(value.value.number))
 		return FAIL(capture, "expected a finite number");
@@ -419,36 +413,40 @@ static int read_event(struct zones_capture *capture)
 	return 0;
 }
 
-static int read_records(struct zones_capture *capture, const struct zones_piece *piece,
+static int read_records(struct zones_capture *capture, const struct zones_chunk *chunk,
 			int (*read)(struct zones_capture *capture), size_t *ret_used)
 {
-	struct bytes bytes = bytes_of(piece->data, piece->size);
+	struct bytes bytes = bytes_of(chunk->data, chunk->size);
 	struct import *import = capture->import;
-	size_t told = 0;
+	size_t reported = 0;
 	bool is_end = capture->has_ended;
-	int err = 0;
 
-	while (!err && !is_end) {
-		err = take_record(capture, &bytes, piece->offset, &is_end);
-		if (!err && !is_end)
-			err = tell_problem(capture, read(capture));
+	while (!is_end) {
+		int err = take_record(capture, &bytes, chunk->offset, &is_end);
+
+		if (err)
+			return err;
+		err = is_end ? 0 : report_problem(capture, read(capture));
+		if (err)
+			return err;
 		if (import->advance && read == read_event &&
-		    bytes.offset - told >= ZONES_ADVANCE_BYTES) {
+		    bytes.offset - reported >= ZONES_ADVANCE_BYTES) {
 			import->advance(import->context, capture->record.offset);
-			told = bytes.offset;
+			reported = bytes.offset;
 		}
 	}
+	/* An END record, not the end of the chunk. */
 	capture->has_ended |= is_end && !bytes.failed;
-	*ret_used = bytes.failed && !piece->is_last
-			    ? (size_t)(capture->record.offset - piece->offset)
-			    : piece->size;
-	return err;
+	*ret_used = bytes.failed && !chunk->is_last
+			    ? (size_t)(capture->record.offset - chunk->offset)
+			    : chunk->size;
+	return 0;
 }
 
-static int scan_piece(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
+static int scan_chunk(struct zones_reader *base, const struct zones_chunk *chunk, size_t *ret_used)
 {
 	struct zones_capture *capture = (struct zones_capture *)base;
-	int err = read_records(capture, piece, read_declaration, ret_used);
+	int err = read_records(capture, chunk, read_declaration, ret_used);
 
 	capture->num_declared = capture->locations.length;
 	return err;
@@ -462,21 +460,25 @@ static int begin_events(struct zones_reader *base, struct zones_builder *builder
 	capture->builder = builder;
 	capture->has_ended = false;
 	err = declare_stacks(capture);
-	return err ? err : declare_locations(capture);
+	if (err)
+		return err;
+	return declare_locations(capture);
 }
 
-static int read_piece(struct zones_reader *base, const struct zones_piece *piece, size_t *ret_used)
+static int read_chunk(struct zones_reader *base, const struct zones_chunk *chunk, size_t *ret_used)
 {
 	struct zones_capture *capture = (struct zones_capture *)base;
 	bool had_ended = capture->has_ended;
-	int err = read_records(capture, piece, read_event, ret_used);
+	int err = read_records(capture, chunk, read_event, ret_used);
 
-	if (!err && piece->is_last && !had_ended && !capture->has_ended &&
-	    capture->record.offset < piece->offset + piece->size)
+	if (err)
+		return err;
+	if (chunk->is_last && !had_ended && !capture->has_ended &&
+	    capture->record.offset < chunk->offset + chunk->size)
 		import_warn(capture->import,
 			    "at byte %" PRIu64 ": the capture ends inside a record",
 			    capture->record.offset);
-	return err;
+	return 0;
 }
 
 static void free_capture(struct zones_reader *base)
@@ -486,9 +488,8 @@ static void free_capture(struct zones_reader *base)
 	capture->import->is_lenient = capture->was_lenient;
 	text_release(&capture->texts);
 	array_release(&capture->stacks);
-	array_release(&capture->strings);
+	named_strings_release(&capture->strings);
 	array_release(&capture->locations);
-	hash_index_release(&capture->string_index);
 	hash_index_release(&capture->location_index);
 	free(capture);
 }
@@ -499,7 +500,7 @@ struct zones_reader *zones_capture_reader_new(struct import *import)
 
 	if (!capture)
 		return NULL;
-	capture->base = (struct zones_reader){scan_piece, begin_events, read_piece, free_capture};
+	capture->base = (struct zones_reader){scan_chunk, begin_events, read_chunk, free_capture};
 	capture->import = import;
 	capture->was_lenient = import->is_lenient;
 	import->is_lenient = true;

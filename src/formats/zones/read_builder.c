@@ -1,4 +1,12 @@
-#include "formats/zones_builder.h"
+/*
+ * Records become zones, counters and threads of a timeline. The work is done by its trackers
+ * (timeline/zone_tracker.h and the like); here the ids of the file are mapped to those of the
+ * timeline, and their errors turned into words.
+ *
+ * Where the timeline has a consumer (a trace that is written while the zones are read), zones and
+ * values go to that, and nothing is kept for a profile.
+ */
+#include "formats/zones.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +15,6 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "formats/zones/read_profile.h"
-#include "formats/zones_text.h"
 #include "timeline/zone_tracker.h"
 
 struct id {
@@ -37,7 +44,7 @@ struct zones_builder {
 	struct id_table counters;
 	uint64_t last_ns;
 	struct error problem;
-	char told[sizeof(((struct error *)NULL)->message)];
+	char reported[sizeof(((struct error *)NULL)->message)];
 };
 
 struct zones_builder *zones_builder_new(struct import *import)
@@ -50,6 +57,10 @@ struct zones_builder *zones_builder_new(struct import *import)
 	builder->process = TIMELINE_NONE;
 	builder->own_timeline = import->timeline ? NULL : timeline_new();
 	builder->timeline = import->timeline ? import->timeline : builder->own_timeline;
+	/*
+	 * The import's timeline may hold zones of other inputs: first_zone is the first of this
+	 * one.
+	 */
 	if (builder->timeline) {
 		builder->first_zone = timeline_count_zone(builder->timeline);
 		builder->occupancies = occupancy_tracker_new(builder->timeline);
@@ -61,6 +72,10 @@ struct zones_builder *zones_builder_new(struct import *import)
 	return builder;
 }
 
+/*
+ * Ids and addresses belong to a process, and mean nothing in the next one. The occupancy tracker
+ * stays: it goes by the timeline's threads and regions, which are of one process each.
+ */
 static void forget_process(struct zones_builder *builder)
 {
 	zone_tracker_free(builder->zones);
@@ -84,16 +99,17 @@ void zones_builder_free(struct zones_builder *builder)
 	free(builder);
 }
 
+/* A copy is handed out, since reading clears the problem itself. */
 const char *zones_builder_get_problem(struct zones_builder *builder)
 {
 	if (!builder->problem.message[0])
 		return "";
-	memcpy(builder->told, builder->problem.message, sizeof(builder->told));
+	memcpy(builder->reported, builder->problem.message, sizeof(builder->reported));
 	builder->problem.message[0] = '\0';
-	return builder->told;
+	return builder->reported;
 }
 
-/* What --lenient forgives; the problem is told either way. */
+/* For problems that --lenient forgives: they are reported as warnings then. */
 static int forgive(const struct zones_builder *builder)
 {
 	return builder->import->is_lenient ? 0 : -EBADMSG;
@@ -129,8 +145,9 @@ static int begin_process(struct zones_builder *builder, uint32_t pid, struct zon
 	struct timeline_process process = {.pid = pid};
 	int err = intern(builder, name, &process.name);
 
-	if (!err)
-		err = timeline_add_process(builder->timeline, &process, &builder->process);
+	if (err)
+		return err;
+	err = timeline_add_process(builder->timeline, &process, &builder->process);
 	if (err)
 		return err;
 	builder->regions = region_map_new(builder->timeline, builder->process);
@@ -149,6 +166,10 @@ static int need_process(struct zones_builder *builder)
 	return builder->zones ? 0 : begin_process(builder, 0, name);
 }
 
+/*
+ * Zones that are open when their program ends (it was killed, or its recording stopped) end at the
+ * last time that any record of the process tells.
+ */
 static int end_process(struct zones_builder *builder)
 {
 	size_t num_open = builder->zones ? zone_tracker_count_open(builder->zones) : 0;
@@ -167,7 +188,9 @@ int zones_builder_start_process(struct zones_builder *builder, uint32_t pid,
 {
 	int err = end_process(builder);
 
-	return err ? err : begin_process(builder, pid, name);
+	if (err)
+		return err;
+	return begin_process(builder, pid, name);
 }
 
 int zones_builder_add_stack(struct zones_builder *builder, uint64_t begin, uint64_t end,
@@ -185,8 +208,9 @@ int zones_builder_add_stack(struct zones_builder *builder, uint64_t begin, uint6
 				 "the stack begins at %" PRIu64 ", not before its end, %" PRIu64,
 				 begin, end);
 	err = intern(builder, name, &string);
-	if (!err)
-		err = region_map_declare(builder->regions, begin, end, string, &region);
+	if (err)
+		return err;
+	err = region_map_declare(builder->regions, begin, end, string, &region);
 	if (err != -EEXIST)
 		return err;
 	other = timeline_get_region(builder->timeline, region);
@@ -202,17 +226,21 @@ static int add_thread(struct zones_builder *builder, uint64_t tid, uint32_t name
 	uint32_t id;
 	int err = timeline_add_thread(builder->timeline, &thread, &id);
 
-	return err ? err : add_id(&builder->threads, tid, id, is_declared);
+	if (err)
+		return err;
+	return add_id(&builder->threads, tid, id, is_declared);
 }
 
+/* A thread may have been used before it is declared; then only its name is new. */
 int zones_builder_add_thread(struct zones_builder *builder, uint64_t tid, struct zones_string name)
 {
 	int err = need_process(builder);
 	struct id *known;
 	uint32_t string;
 
-	if (!err)
-		err = intern(builder, name, &string);
+	if (err)
+		return err;
+	err = intern(builder, name, &string);
 	if (err)
 		return err;
 	known = find_id(&builder->threads, tid);
@@ -229,6 +257,10 @@ int zones_builder_add_thread(struct zones_builder *builder, uint64_t tid, struct
 	return 0;
 }
 
+/*
+ * A second declaration adds a location and moves the id to it: zones that have begun keep the one
+ * they began with.
+ */
 int zones_builder_add_location(struct zones_builder *builder, uint64_t id, struct zones_string name,
 			       struct zones_string function, struct zones_string file,
 			       uint32_t line)
@@ -264,9 +296,12 @@ static int add_counter(struct zones_builder *builder, uint64_t id, struct zones_
 	uint32_t item;
 	int err = intern(builder, name, &track.name);
 
-	if (!err)
-		err = timeline_add_counter_track(builder->timeline, &track, &item);
-	return err ? err : add_id(&builder->counters, id, item, is_declared);
+	if (err)
+		return err;
+	err = timeline_add_counter_track(builder->timeline, &track, &item);
+	if (err)
+		return err;
+	return add_id(&builder->counters, id, item, is_declared);
 }
 
 int zones_builder_add_counter(struct zones_builder *builder, uint64_t id, struct zones_string name)
@@ -325,12 +360,16 @@ int zones_builder_add_counter_value(struct zones_builder *builder, uint64_t id,
 	struct counter_value added = *value;
 	int err = need_process(builder);
 
-	if (!err)
-		err = check_time(builder, added.time_ns);
-	if (!err && !find_id(&builder->counters, id))
-		err = add_undeclared_counter(builder, id);
 	if (err)
 		return err;
+	err = check_time(builder, added.time_ns);
+	if (err)
+		return err;
+	if (!find_id(&builder->counters, id)) {
+		err = add_undeclared_counter(builder, id);
+		if (err)
+			return err;
+	}
 	added.track = find_id(&builder->counters, id)->item;
 	note_time(builder, added.time_ns);
 	consumer = timeline_get_consumer(builder->timeline);
@@ -347,8 +386,9 @@ static int find_thread(struct zones_builder *builder, uint64_t tid, uint32_t *re
 
 	if (!known) {
 		err = timeline_add_string(builder->timeline, TIMELINE_UNNAMED_THREAD, &name);
-		if (!err)
-			err = add_thread(builder, tid, name, false);
+		if (err)
+			return err;
+		err = add_thread(builder, tid, name, false);
 		if (err)
 			return err;
 		known = find_id(&builder->threads, tid);
@@ -357,8 +397,8 @@ static int find_thread(struct zones_builder *builder, uint64_t tid, uint32_t *re
 	return 0;
 }
 
-static int tell_begin_problem(struct zones_builder *builder, int err, uint64_t pointer,
-			      uint64_t time_ns)
+static int report_begin_problem(struct zones_builder *builder, int err, uint64_t pointer,
+				uint64_t time_ns)
 {
 	if (err == -EBUSY)
 		return error_set(&builder->problem, -EBADMSG,
@@ -383,19 +423,25 @@ int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_
 		return error_set(&builder->problem, -EBADMSG,
 				 "location %" PRIu64 " is not declared", location);
 	err = check_time(builder, time_ns);
-	if (!err)
-		err = find_thread(builder, tid, &thread);
-	if (!err)
-		err = zone_tracker_begin(builder->zones, pointer, thread, time_ns, known->item);
 	if (err)
-		return tell_begin_problem(builder, err, pointer, time_ns);
+		return err;
+	err = find_thread(builder, tid, &thread);
+	if (err)
+		return err;
+	err = zone_tracker_begin(builder->zones, pointer, thread, time_ns, known->item);
+	if (err)
+		return report_begin_problem(builder, err, pointer, time_ns);
 	note_time(builder, time_ns);
+	/*
+	 * Zones are the records of such an import; where they are kept, zones_profile_add() counts
+	 * them.
+	 */
 	if (timeline_get_consumer(builder->timeline))
 		builder->import->counts.records++;
 	return 0;
 }
 
-static int tell_not_open(struct zones_builder *builder, uint64_t pointer)
+static int report_not_open(struct zones_builder *builder, uint64_t pointer)
 {
 	return error_set(&builder->problem, -EBADMSG, "no zone is open at pointer %" PRIu64,
 			 pointer);
@@ -405,12 +451,14 @@ int zones_builder_end(struct zones_builder *builder, uint64_t pointer, uint64_t 
 {
 	int err = need_process(builder);
 
-	if (!err)
-		err = check_time(builder, time_ns);
-	if (!err)
-		err = zone_tracker_end(builder->zones, pointer, time_ns);
+	if (err)
+		return err;
+	err = check_time(builder, time_ns);
+	if (err)
+		return err;
+	err = zone_tracker_end(builder->zones, pointer, time_ns);
 	if (err == -ENOENT)
-		return tell_not_open(builder, pointer);
+		return report_not_open(builder, pointer);
 	if (err == -EINVAL)
 		return error_set(&builder->problem, -EBADMSG,
 				 "the zone at pointer %" PRIu64
@@ -420,9 +468,10 @@ int zones_builder_end(struct zones_builder *builder, uint64_t pointer, uint64_t 
 		return error_set(&builder->problem, -EBADMSG,
 				 "the time %" PRIu64 " is before the last one on the zone's stack",
 				 time_ns);
-	if (!err)
-		note_time(builder, time_ns);
-	return err;
+	if (err)
+		return err;
+	note_time(builder, time_ns);
+	return 0;
 }
 
 static int find_open(struct zones_builder *builder, uint64_t pointer, uint32_t *ret)
@@ -432,9 +481,13 @@ static int find_open(struct zones_builder *builder, uint64_t pointer, uint32_t *
 	if (err)
 		return err;
 	*ret = zone_tracker_find_open(builder->zones, pointer);
-	return *ret == TIMELINE_NONE ? tell_not_open(builder, pointer) : 0;
+	return *ret == TIMELINE_NONE ? report_not_open(builder, pointer) : 0;
 }
 
+/*
+ * A consumer gets the name itself: names that are different for each zone would fill the timeline's
+ * strings.
+ */
 int zones_builder_set_name(struct zones_builder *builder, uint64_t pointer,
 			   struct zones_string name)
 {
@@ -442,9 +495,11 @@ int zones_builder_set_name(struct zones_builder *builder, uint64_t pointer,
 	uint32_t zone;
 	int err = find_open(builder, pointer, &zone);
 
-	if (!err && consumer)
+	if (err)
+		return err;
+	if (consumer)
 		return consumer->rename_zone(consumer->context, zone, name.data, name.length);
-	return err ? err : intern(builder, name, &timeline_get_zone(builder->timeline, zone)->name);
+	return intern(builder, name, &timeline_get_zone(builder->timeline, zone)->name);
 }
 
 /* string  its value, where that is one */
@@ -455,12 +510,17 @@ static int add_attribute(struct zones_builder *builder, uint64_t pointer,
 	uint32_t zone;
 	int err = find_open(builder, pointer, &zone);
 
-	if (!err && consumer)
+	if (err)
+		return err;
+	if (consumer)
 		return consumer->add_attribute(consumer->context, zone, attribute, string.data,
 					       string.length);
-	if (!err && string.data)
+	if (string.data) {
 		err = intern(builder, string, &attribute->value.string);
-	return err ? err : timeline_add_attribute(builder->timeline, zone, attribute);
+		if (err)
+			return err;
+	}
+	return timeline_add_attribute(builder->timeline, zone, attribute);
 }
 
 int zones_builder_add_flow(struct zones_builder *builder, uint64_t pointer, uint64_t flow,
@@ -482,14 +542,17 @@ int zones_builder_add_category(struct zones_builder *builder, uint64_t pointer,
 	return add_attribute(builder, pointer, &attribute, category);
 }
 
+/* The parameter's name is interned also for a consumer: there are few of these. */
 int zones_builder_add_parameter(struct zones_builder *builder, uint64_t pointer,
 				struct zones_string name, const struct zone_attribute *value)
 {
 	struct zone_attribute attribute = *value;
 	int err = intern(builder, name, &attribute.name);
 
+	if (err)
+		return err;
 	attribute.kind = ATTRIBUTE_PARAMETER;
-	return err ? err : add_attribute(builder, pointer, &attribute, (struct zones_string){0});
+	return add_attribute(builder, pointer, &attribute, (struct zones_string){0});
 }
 
 int zones_builder_add_string_parameter(struct zones_builder *builder, uint64_t pointer,
@@ -498,16 +561,21 @@ int zones_builder_add_string_parameter(struct zones_builder *builder, uint64_t p
 	struct zone_attribute attribute = {.kind = ATTRIBUTE_PARAMETER, .type = VALUE_STRING};
 	int err = intern(builder, name, &attribute.name);
 
-	return err ? err : add_attribute(builder, pointer, &attribute, value);
+	if (err)
+		return err;
+	return add_attribute(builder, pointer, &attribute, value);
 }
 
 int zones_builder_finish(struct zones_builder *builder)
 {
 	int err = end_process(builder);
 
-	if (!err)
-		err = occupancy_tracker_finish(builder->occupancies);
-	if (!err && !timeline_get_consumer(builder->timeline))
-		err = zones_profile_add(builder->import, builder->timeline, builder->first_zone);
-	return err;
+	if (err)
+		return err;
+	err = occupancy_tracker_finish(builder->occupancies);
+	if (err)
+		return err;
+	if (timeline_get_consumer(builder->timeline))
+		return 0;
+	return zones_profile_add(builder->import, builder->timeline, builder->first_zone);
 }

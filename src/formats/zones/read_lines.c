@@ -1,8 +1,12 @@
+/*
+ * Zones that are in memory as a whole are one chunk, the last one. perfetto/write_zones.c reads
+ * larger inputs chunk by chunk, by the same passes.
+ */
 #include "formats/zones/read_lines.h"
 
 #include <errno.h>
 
-#include "formats/zones_text.h"
+#include "formats/zones.h"
 
 struct zones_reader *zones_reader_new(struct import *import, const uint8_t *data, size_t size)
 {
@@ -16,10 +20,10 @@ void zones_reader_free(struct zones_reader *reader)
 		reader->free(reader);
 }
 
-int zones_reader_scan(struct zones_reader *reader, const struct zones_piece *piece,
+int zones_reader_scan(struct zones_reader *reader, const struct zones_chunk *chunk,
 		      size_t *ret_used)
 {
-	return reader->scan(reader, piece, ret_used);
+	return reader->scan(reader, chunk, ret_used);
 }
 
 int zones_reader_begin(struct zones_reader *reader, struct zones_builder *builder)
@@ -27,29 +31,36 @@ int zones_reader_begin(struct zones_reader *reader, struct zones_builder *builde
 	return reader->begin(reader, builder);
 }
 
-int zones_reader_read(struct zones_reader *reader, const struct zones_piece *piece,
+int zones_reader_read(struct zones_reader *reader, const struct zones_chunk *chunk,
 		      size_t *ret_used)
 {
-	return reader->read(reader, piece, ret_used);
+	return reader->read(reader, chunk, ret_used);
+}
+
+static void reader_freep(struct zones_reader **reader)
+{
+	zones_reader_free(*reader);
 }
 
 int zones_read(struct import *import)
 {
-	struct zones_piece whole = {.data = import->data, .size = import->size, .is_last = true};
-	struct zones_reader *reader = zones_reader_new(import, import->data, import->size);
-	struct zones_builder *builder = zones_builder_new(import);
+	struct zones_chunk whole = {.data = import->data, .size = import->size, .is_last = true};
+	_cleanup_(reader_freep) struct zones_reader *reader =
+		zones_reader_new(import, import->data, import->size);
+	_cleanup_(zones_builder_freep) struct zones_builder *builder = zones_builder_new(import);
 	size_t used;
-	int err = reader && builder ? 0 : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = zones_reader_scan(reader, &whole, &used);
-	if (!err)
-		err = zones_reader_begin(reader, builder);
-	if (!err)
-		err = zones_reader_read(reader, &whole, &used);
-	if (!err)
-		err = zones_builder_finish(builder);
-	zones_builder_free(builder);
-	zones_reader_free(reader);
-	return err;
+	if (!reader || !builder)
+		return -ENOMEM;
+	err = zones_reader_scan(reader, &whole, &used);
+	if (err)
+		return err;
+	err = zones_reader_begin(reader, builder);
+	if (err)
+		return err;
+	err = zones_reader_read(reader, &whole, &used);
+	if (err)
+		return err;
+	return zones_builder_finish(builder);
 }

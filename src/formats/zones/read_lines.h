@@ -1,12 +1,12 @@
 /*
- * The two readers of zones, text and binary: they take an input piece by piece, so that it need not
+ * The two readers of zones, text and binary: they take an input chunk by chunk, so that it need not
  * be in memory as a whole, and twice, because what is declared may stand behind its use. After the
  * first pass it may be read as often as wanted.
  *
  *	reader = zones_reader_new(import, data, size);
- *	zones_reader_scan(reader, &piece, &used) …
+ *	zones_reader_scan(reader, &chunk, &used) …
  *	zones_reader_begin(reader, builder);
- *	zones_reader_read(reader, &piece, &used) …
+ *	zones_reader_read(reader, &chunk, &used) …
  *	zones_builder_finish(builder);
  *
  * All functions return 0, -ENOMEM, or -EBADMSG with the reason in import->error.
@@ -15,10 +15,10 @@
 #define FORMATS_ZONES_READ_LINES_H
 
 #include "formats/import.h"
-#include "formats/zones_builder.h"
+#include "formats/zones.h"
 
-/* What of a piece is not used, because its last record is cut, comes again before the next one. */
-struct zones_piece {
+/* What of a chunk is not used, because its last record is cut, comes again before the next one. */
+struct zones_chunk {
 	const uint8_t *data;
 	size_t size;
 	uint64_t offset; /* in the input, in bytes */
@@ -32,20 +32,20 @@ struct zones_reader *zones_reader_new(struct import *import, const uint8_t *data
 void zones_reader_free(struct zones_reader *reader);
 
 /* The first pass: what is declared. */
-_must_check_ int zones_reader_scan(struct zones_reader *reader, const struct zones_piece *piece,
+_must_check_ int zones_reader_scan(struct zones_reader *reader, const struct zones_chunk *chunk,
 				   size_t *ret_used);
 
 /* The start of a later pass, which fills this builder. */
 _must_check_ int zones_reader_begin(struct zones_reader *reader, struct zones_builder *builder);
 /* Calls import->advance(). */
-_must_check_ int zones_reader_read(struct zones_reader *reader, const struct zones_piece *piece,
+_must_check_ int zones_reader_read(struct zones_reader *reader, const struct zones_chunk *chunk,
 				   size_t *ret_used);
 
 /* What one of the two readers is; the others call it through this. */
 struct zones_reader {
-	int (*scan)(struct zones_reader *reader, const struct zones_piece *piece, size_t *ret_used);
+	int (*scan)(struct zones_reader *reader, const struct zones_chunk *chunk, size_t *ret_used);
 	int (*begin)(struct zones_reader *reader, struct zones_builder *builder);
-	int (*read)(struct zones_reader *reader, const struct zones_piece *piece, size_t *ret_used);
+	int (*read)(struct zones_reader *reader, const struct zones_chunk *chunk, size_t *ret_used);
 	void (*free)(struct zones_reader *reader);
 };
 

@@ -1,3 +1,8 @@
+/*
+ * Two passes over the zones: parents come before their children, so that the first one can add a
+ * zone's stack below its parent's and subtract its duration from that. What is left after it is
+ * each zone's own time, which the second pass adds as samples.
+ */
 #include "formats/zones/read_profile.h"
 
 #include <errno.h>
@@ -16,6 +21,7 @@ struct zones_conversion {
 	uint32_t *locations;
 };
 
+/* All bytes 0xff are TIMELINE_NONE. */
 static uint32_t *new_ids(uint32_t count)
 {
 	uint32_t *ids = malloc(((size_t)count + 1) * sizeof(*ids));
@@ -57,38 +63,46 @@ static int copy_string(const struct zones_conversion *conversion, uint32_t strin
 				  timeline_get_string(conversion->timeline, string), ret);
 }
 
+/* Only what zones refer to gets into the profile: a timeline may hold other inputs. */
 static int find_process(struct zones_conversion *conversion, uint32_t id, uint32_t *ret)
 {
 	const struct timeline_process *process = timeline_get_process(conversion->timeline, id);
+	uint32_t *known = &conversion->processes[id];
 	uint32_t comm;
-	int err = 0;
+	int err;
 
-	if (conversion->processes[id] == TIMELINE_NONE) {
+	if (*known == TIMELINE_NONE) {
 		err = copy_string(conversion, process->name, &comm);
-		if (!err)
-			err = profile_add_process(conversion->import->profile, process->pid, comm,
-						  &conversion->processes[id]);
+		if (err)
+			return err;
+		err = profile_add_process(conversion->import->profile, process->pid, comm, known);
+		if (err)
+			return err;
 	}
-	*ret = conversion->processes[id];
-	return err;
+	*ret = *known;
+	return 0;
 }
 
 static int find_thread(struct zones_conversion *conversion, uint32_t id, uint32_t *ret)
 {
 	const struct timeline_thread *thread = timeline_get_thread(conversion->timeline, id);
 	struct thread added = {.tid = (uint32_t)thread->tid, .source = conversion->import->source};
-	int err = 0;
+	uint32_t *known = &conversion->threads[id];
+	int err;
 
-	if (conversion->threads[id] == TIMELINE_NONE) {
+	if (*known == TIMELINE_NONE) {
 		err = copy_string(conversion, thread->name, &added.comm);
-		if (!err)
-			err = find_process(conversion, thread->process, &added.process);
-		if (!err)
-			err = profile_add_thread(conversion->import->profile, &added,
-						 &conversion->threads[id]);
+		if (err)
+			return err;
+		err = find_process(conversion, thread->process, &added.process);
+		if (err)
+			return err;
+		err = profile_add_thread(conversion->import->profile, &added, known);
+		if (err)
+			return err;
 	}
-	*ret = conversion->threads[id];
-	return err;
+	*ret = *known;
+	return 0;
 }
 
 static int add_location(struct zones_conversion *conversion, const struct zone *zone, uint32_t *ret)
@@ -101,10 +115,13 @@ static int add_location(struct zones_conversion *conversion, const struct zone *
 					 string_table_get(strings, zone->name),
 					 string_table_get_length(strings, zone->name), &frame.name);
 
-	if (!err)
-		err = copy_string(conversion, source->file, &frame.file);
+	if (err)
+		return err;
+	err = copy_string(conversion, source->file, &frame.file);
+	if (err)
+		return err;
 	frame.full_name = frame.name;
-	return err ? err : profile_add_frame_location(conversion->import->profile, &frame, ret);
+	return profile_add_frame_location(conversion->import->profile, &frame, ret);
 }
 
 /* A zone that has its location's name has its frame, too. */
@@ -112,14 +129,17 @@ static int find_location(struct zones_conversion *conversion, const struct zone 
 			 uint32_t *ret)
 {
 	uint32_t *known = &conversion->locations[zone->location];
-	int err = 0;
 
 	if (timeline_get_location(conversion->timeline, zone->location)->name != zone->name)
 		return add_location(conversion, zone, ret);
-	if (*known == TIMELINE_NONE)
-		err = add_location(conversion, zone, known);
+	if (*known == TIMELINE_NONE) {
+		int err = add_location(conversion, zone, known);
+
+		if (err)
+			return err;
+	}
 	*ret = *known;
-	return err;
+	return 0;
 }
 
 static int add_stack(struct zones_conversion *conversion, uint32_t id)
@@ -132,6 +152,10 @@ static int add_stack(struct zones_conversion *conversion, uint32_t id)
 
 	if (err)
 		return err;
+	/*
+	 * Zones of a region nest, so that the sum of the inner ones is never more than the outer
+	 * one's time.
+	 */
 	conversion->self_ns[index] = zone->end_ns - zone->begin_ns;
 	if (zone->parent != TIMELINE_NONE) {
 		parent = conversion->stacks[zone->parent - conversion->first_zone];
@@ -149,29 +173,40 @@ static int add_sample(struct zones_conversion *conversion, uint32_t id)
 	uint32_t thread;
 	int err = find_thread(conversion, zone->thread, &thread);
 
-	return err ? err
-		   : profile_add_sample(conversion->import->profile, thread,
-					conversion->stacks[index], conversion->metric,
-					conversion->self_ns[index]);
+	if (err)
+		return err;
+	return profile_add_sample(conversion->import->profile, thread, conversion->stacks[index],
+				  conversion->metric, conversion->self_ns[index]);
 }
 
 int zones_profile_add(struct import *import, const struct timeline *timeline, uint32_t first_zone)
 {
-	struct zones_conversion conversion = {
+	_cleanup_(conversion_release) struct zones_conversion conversion = {
 		.import = import, .timeline = timeline, .first_zone = first_zone};
 	uint32_t count = timeline_count_zone(timeline);
-	int err = count > first_zone ? conversion_init(&conversion) : 0;
+	int err;
 
-	for (uint32_t id = first_zone; !err && id < count; id++)
+	if (count <= first_zone)
+		return 0;
+	err = conversion_init(&conversion);
+	if (err)
+		return err;
+	for (uint32_t id = first_zone; id < count; id++) {
 		err = add_stack(&conversion, id);
-	for (uint32_t id = first_zone; !err && id < count; id++)
+		if (err)
+			return err;
+	}
+	/* A zone's own time is known only when all zones inside it are there. */
+	for (uint32_t id = first_zone; id < count; id++) {
 		err = add_sample(&conversion, id);
-	if (err == -EOVERFLOW)
-		err = error_set(&import->error, err,
-				"%.200s: the times of the zones add up to more "
-				"than 64 bits hold",
-				import->name);
+		if (err == -EOVERFLOW)
+			return error_set(&import->error, err,
+					 "%.200s: the times of the zones add up to more than 64 "
+					 "bits hold",
+					 import->name);
+		if (err)
+			return err;
+	}
 	import->counts.records += count - first_zone;
-	conversion_release(&conversion);
-	return err;
+	return 0;
 }

@@ -1,4 +1,12 @@
-#include "formats/zones_text.h"
+/*
+ * The fields of one line of zones as text. Fields are slices of the line; only one that has doubled
+ * quotes needs a copy, which goes into one buffer for the whole line. That buffer gets its room
+ * before the first field, so that it does not move while fields point into it.
+ *
+ * What can only mean one thing is read: a sign, leading zeros, blanks around a field, a pointer in
+ * hexadecimal. Everything else is refused with the line's number and the text in question.
+ */
+#include "formats/zones.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,6 +15,7 @@
 
 #include "base/array.h"
 
+/* Neither CR nor LF, which belong to the ends of lines. No isspace(): it asks the locale. */
 bool zones_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\v' || c == '\f';
@@ -91,6 +100,9 @@ static int take_field(struct zones_line *line, struct zones_string *ret, bool *r
 	return 0;
 }
 
+/*
+ * Fields beyond ZONES_MAX_FIELDS are counted, so that the caller can say that there are too many.
+ */
 int zones_line_split(struct zones_line *line)
 {
 	bool has_more = true;
@@ -115,6 +127,7 @@ int zones_line_split(struct zones_line *line)
 	return 0;
 }
 
+/* Cut at a byte, which may be within a character; it is for a message. */
 struct zones_shown zones_show(struct zones_string string)
 {
 	struct zones_shown shown = {""};
@@ -164,6 +177,7 @@ bool zones_read_digits(struct zones_string digits, uint64_t *ret, bool *ret_over
 	return digits.length > 0;
 }
 
+/* "-0" is 0. */
 int zones_line_read_unsigned(struct zones_line *line, size_t index, const char *what, uint64_t *ret)
 {
 	struct zones_string digits = line->fields[index];
@@ -175,6 +189,10 @@ int zones_line_read_unsigned(struct zones_line *line, size_t index, const char *
 	return 0;
 }
 
+/*
+ * Ids are compared and nothing else: whatever happens beyond 64 bits happens to all of them in the
+ * same way.
+ */
 int zones_line_read_id(struct zones_line *line, size_t index, const char *what, uint64_t *ret)
 {
 	struct zones_string digits = line->fields[index];
@@ -201,7 +219,10 @@ int zones_line_read_pointer(struct zones_line *line, size_t index, uint64_t *ret
 	return 0;
 }
 
-/* A decimal as C and JSON write it: no hexadecimal, no names for infinity. */
+/*
+ * A decimal as C and JSON write it: no hexadecimal, no names for infinity. strtod() alone would
+ * take "0x1p3", "inf" and "nan" as well.
+ */
 static bool is_decimal(struct zones_string number)
 {
 	size_t i = 0;
@@ -229,6 +250,7 @@ static bool is_decimal(struct zones_string number)
 static int read_decimal(struct zones_line *line, size_t index, struct counter_value *ret)
 {
 	struct zones_string field = line->fields[index];
+	/* %f prints a double with up to 309 digits before the point. */
 	char text[512];
 
 	if (!is_decimal(field) || field.length >= sizeof(text))
@@ -240,6 +262,10 @@ static int read_decimal(struct zones_line *line, size_t index, struct counter_va
 	return isfinite(ret->value.number) ? 0 : bad_number(line, index, "a finite number");
 }
 
+/*
+ * An unsigned number above INT64_MAX becomes a double, which loses its last digits: a trace's
+ * counters have signed integers or doubles.
+ */
 int zones_line_read_value(struct zones_line *line, size_t index, struct counter_value *ret)
 {
 	struct zones_string digits = line->fields[index];
@@ -263,9 +289,10 @@ int zones_line_read_u32(struct zones_line *line, size_t index, const char *what,
 	uint64_t value;
 	int err = zones_line_read_unsigned(line, index, what, &value);
 
-	if (!err && value > UINT32_MAX)
+	if (err)
+		return err;
+	if (value > UINT32_MAX)
 		return bad_number(line, index, what);
-	if (!err)
-		*ret = (uint32_t)value;
-	return err;
+	*ret = (uint32_t)value;
+	return 0;
 }

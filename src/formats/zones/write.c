@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "formats/zones_text.h"
-#include "timeline/zone_walk.h"
+#include "formats/zones.h"
+#include "timeline/zone_tracker.h"
 
 enum entry_kind { ENTRY_BEGIN, ENTRY_END, ENTRY_COUNTER };
 
@@ -62,6 +62,10 @@ static uint64_t raise(uint64_t *latest_ns, uint64_t time_ns)
 	return *latest_ns;
 }
 
+/*
+ * An entry must not come before what must stand before it: a begin not before other begins of its
+ * process (see above), and nothing before what else happened on its region.
+ */
 static int add_step(struct zones_writer *writer, const struct zone_step *step)
 {
 	const struct zone *zone = timeline_get_zone(writer->timeline, step->zone);
@@ -76,29 +80,35 @@ static int add_step(struct zones_writer *writer, const struct zone_step *step)
 
 static int collect_zones(struct zones_writer *writer)
 {
-	struct zone_walk walk;
+	_cleanup_(zone_walk_release) struct zone_walk walk;
 	struct zone_step step;
 	int err = zone_walk_init(&walk, writer->timeline);
 
-	while (!err && zone_walk_next(&walk, &step))
+	if (err)
+		return err;
+	while (zone_walk_next(&walk, &step)) {
 		err = add_step(writer, &step);
-	zone_walk_release(&walk);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
+/* Counters have no such order among them; their own time decides. */
 static int collect_counters(struct zones_writer *writer)
 {
 	const struct timeline *timeline = writer->timeline;
-	int err = 0;
 
-	for (uint32_t i = 0; !err && i < timeline_count_counter_value(timeline); i++) {
+	for (uint32_t i = 0; i < timeline_count_counter_value(timeline); i++) {
 		const struct counter_value *value = timeline_get_counter_value(timeline, i);
+		int err = add_entry(writer, ENTRY_COUNTER,
+				    timeline_get_counter_track(timeline, value->track)->process, i,
+				    value->time_ns);
 
-		err = add_entry(writer, ENTRY_COUNTER,
-				timeline_get_counter_track(timeline, value->track)->process, i,
-				value->time_ns);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -145,7 +155,11 @@ static void append_string(struct zones_writer *writer, uint32_t string)
 		     string_table_get_length(strings, string));
 }
 
-/* As short as it can be and still be the same number, no integer, when it is read. */
+/*
+ * As short as it can be and still be the same number, no integer, when it is read. 15 digits are
+ * always exact in a double, 17 are always enough. ".0" keeps a whole number from being read as an
+ * integer.
+ */
 static void append_double(struct zones_writer *writer, double number)
 {
 	char digits[40];
@@ -232,6 +246,10 @@ static void append_stacks(struct zones_writer *writer, uint32_t process)
 	}
 }
 
+/*
+ * Locations are numbered anew in each section, because the ids of a section are its own, and only
+ * those that its zones use are declared: a timeline of several inputs holds those of all.
+ */
 static void append_locations(struct zones_writer *writer)
 {
 	uint32_t number = 0;
@@ -250,6 +268,7 @@ static void append_locations(struct zones_writer *writer)
 	}
 }
 
+/* Numbers from 1 through all processes: unlike those of locations they need no translation. */
 static void append_counter_tracks(struct zones_writer *writer, uint32_t process)
 {
 	for (uint32_t i = 0; i < timeline_count_counter_track(writer->timeline); i++) {
@@ -365,7 +384,6 @@ static int write_process(struct zones_writer *writer, uint32_t process, size_t *
 {
 	const struct zones_entry *entries = writer->entries.items;
 	size_t end = *next;
-	int err = 0;
 
 	mark_locations(writer, process, *next);
 	while (end < writer->entries.length && entries[end].process == process)
@@ -375,13 +393,17 @@ static int write_process(struct zones_writer *writer, uint32_t process, size_t *
 	append_stacks(writer, process);
 	append_locations(writer);
 	append_counter_tracks(writer, process);
-	for (; !err && *next < end; (*next)++) {
+	for (; *next < end; (*next)++) {
+		int err;
+
 		append_entry(writer, &entries[*next]);
 		writer->has_output = true;
 		err = sink_drain(writer->sink, &writer->output);
+		if (err)
+			return err;
 	}
 	writer->has_output |= writer->output.length > 0;
-	return err;
+	return 0;
 }
 
 static int writer_init(struct zones_writer *writer)
@@ -401,18 +423,23 @@ static int write_timeline(struct zones_writer *writer)
 	size_t next = 0;
 	int err = writer_init(writer);
 
-	if (!err)
-		err = collect_zones(writer);
-	if (!err)
-		err = collect_counters(writer);
+	if (err)
+		return err;
+	err = collect_zones(writer);
+	if (err)
+		return err;
+	err = collect_counters(writer);
 	if (err)
 		return err;
 	if (writer->entries.length)
 		qsort(writer->entries.items, writer->entries.length, sizeof(struct zones_entry),
 		      compare_entries);
-	for (uint32_t i = 0; !err && i < timeline_count_process(writer->timeline); i++)
+	for (uint32_t i = 0; i < timeline_count_process(writer->timeline); i++) {
 		err = write_process(writer, i, &next);
-	return err ? err : sink_flush(writer->sink, &writer->output);
+		if (err)
+			return err;
+	}
+	return sink_flush(writer->sink, &writer->output);
 }
 
 static int write_zones(const struct profile *profile _unused_, const struct format_opts *opts,

@@ -15,6 +15,10 @@
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
+/*
+ * What an export returns is 0, or negative errno with a message. Bytes stay where they are until
+ * the next call: the page copies what it wants to keep.
+ */
 struct core {
 	struct session *session;
 	struct flame_layout layout;
@@ -42,9 +46,9 @@ int EXPORT(core_symbols)(struct core *core);
 int EXPORT(core_functions)(struct core *core);
 int EXPORT(core_modules)(struct core *core);
 int EXPORT(core_threads)(struct core *core);
-int EXPORT(core_look)(struct core *core, uint32_t metric, uint32_t baseline_metric,
-		      const char *filters, const uint32_t *fragment, uint32_t fragment_length,
-		      uint32_t direction, uint32_t order);
+int EXPORT(core_query)(struct core *core, uint32_t metric, uint32_t baseline_metric,
+		       const char *filters, const uint32_t *fragment, uint32_t fragment_length,
+		       uint32_t direction, uint32_t order);
 int EXPORT(core_layout)(struct core *core, double from, double to, double width_px,
 			double min_width_px);
 int EXPORT(core_children)(struct core *core, uint32_t direction, uint32_t node);
@@ -93,6 +97,10 @@ const char *core_get_error(const struct core *core)
 	return core->error.message;
 }
 
+/*
+ * The answer's memory is given back, not kept: a WebAssembly memory only ever grows, and the
+ * largest answer would stay.
+ */
 static struct text *begin(struct core *core)
 {
 	text_release(&core->answer);
@@ -105,7 +113,7 @@ static struct text *begin(struct core *core)
 /* Give the text as answer, unless something failed. */
 static int finish(struct core *core, int err)
 {
-	if (!err && core->answer.failed)
+	if (core->answer.failed && !err)
 		err = -ENOMEM;
 	if (err == -ENOMEM && !core->error.message[0])
 		error_set(&core->error, err, "out of memory");
@@ -118,6 +126,10 @@ static int finish(struct core *core, int err)
 	return 0;
 }
 
+/*
+ * Returns the number of the source, which is what the page goes on with, or an error. The data is
+ * the caller's; what is needed of it is in the profile.
+ */
 int core_import(struct core *core, const char *name, const uint8_t *data, size_t size,
 		const char *format)
 {
@@ -129,6 +141,7 @@ int core_import(struct core *core, const char *name, const uint8_t *data, size_t
 	return err ? finish(core, err) : (int)source;
 }
 
+/* Nothing is computed: the next query sees that a side has changed. */
 int core_set_side(struct core *core, uint32_t source, uint32_t side)
 {
 	begin(core);
@@ -191,11 +204,11 @@ int core_threads(struct core *core)
 	return finish(core, 0);
 }
 
-int core_look(struct core *core, uint32_t metric, uint32_t baseline_metric, const char *filters,
-	      const uint32_t *fragment, uint32_t fragment_length, uint32_t direction,
-	      uint32_t order)
+int core_query(struct core *core, uint32_t metric, uint32_t baseline_metric, const char *filters,
+	       const uint32_t *fragment, uint32_t fragment_length, uint32_t direction,
+	       uint32_t order)
 {
-	struct session_look look = {
+	struct session_query query = {
 		.metric = metric,
 		.baseline_metric = baseline_metric,
 		.filters = filters,
@@ -205,7 +218,7 @@ int core_look(struct core *core, uint32_t metric, uint32_t baseline_metric, cons
 		.order = (enum flame_order)order,
 	};
 	struct text *text = begin(core);
-	int err = session_look(core->session, &look, &core->error);
+	int err = session_query(core->session, &query, &core->error);
 
 	return finish(core, err ? err : answer_view(core->session, text));
 }
@@ -217,10 +230,14 @@ int core_layout(struct core *core, double from, double to, double width_px, doub
 	int err;
 
 	begin(core);
-	flame = session_get_flame(core->session, session_get_look(core->session)->direction);
+	flame = session_get_flame(core->session, session_get_query(core->session)->direction);
 	err = flame ? flame_layout_make(&core->layout, flame, &viewport) : -ENOMEM;
 	if (err)
 		return finish(core, err);
+	/*
+	 * Boxes are laid out for every movement of the mouse: they are answered from where they are
+	 * made, without a copy.
+	 */
 	core->bytes = core->layout.boxes.items;
 	core->size = core->layout.boxes.length * sizeof(struct flame_box);
 	return 0;
@@ -239,6 +256,7 @@ int core_children(struct core *core, uint32_t direction, uint32_t node)
 	return finish(core, answer_children(flame, node, text));
 }
 
+/* Numbers that the page passes. */
 enum table_kind { TABLE_FUNCTIONS, TABLE_MODULES, TABLE_THREADS };
 
 int core_table(struct core *core, uint32_t kind)
@@ -257,9 +275,10 @@ int core_table(struct core *core, uint32_t kind)
 	else
 		err = table_of_threads(graph, session_get_weights_opts(core->session), &rows,
 				       &count);
-	if (!err)
-		text_append(text, rows, count * sizeof(*rows));
-	return finish(core, err);
+	if (err)
+		return finish(core, err);
+	text_append(text, rows, count * sizeof(*rows));
+	return finish(core, 0);
 }
 
 int core_time_grid(struct core *core, uint32_t max_columns)
@@ -275,20 +294,22 @@ int core_search(struct core *core, const char *pattern, uint32_t is_regex)
 	struct text *text = begin(core);
 	const struct graph *graph = session_get_graph(core->session);
 	struct flame *flame =
-		session_get_flame(core->session, session_get_look(core->session)->direction);
+		session_get_flame(core->session, session_get_query(core->session)->direction);
 	_cleanup_free_ uint8_t *is_match = calloc((size_t)graph->num_symbols + 1, 1);
 	uint64_t weight = 0;
-	int err = flame && is_match ? 0 : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = filters_match_symbols(graph, pattern, is_regex, is_match, &core->error);
-	if (!err)
-		err = flame_measure_matches(flame, is_match, &weight);
-	if (!err) {
-		text_append(text, &weight, sizeof(weight));
-		text_append(text, is_match, graph->num_symbols);
-	}
-	return finish(core, err);
+	if (!flame || !is_match)
+		return finish(core, -ENOMEM);
+	err = filters_match_symbols(graph, pattern, is_regex, is_match, &core->error);
+	if (err)
+		return finish(core, err);
+	err = flame_measure_matches(flame, is_match, &weight);
+	if (err)
+		return finish(core, err);
+	text_append(text, &weight, sizeof(weight));
+	text_append(text, is_match, graph->num_symbols);
+	return finish(core, 0);
 }
 
 static int append(void *context, const void *data, size_t size)
@@ -302,33 +323,37 @@ static int append(void *context, const void *data, size_t size)
 /* is_whole  everything that was read, as if converted; else the view */
 int core_export(struct core *core, const char *name, uint32_t is_whole)
 {
-	const struct session_look *look = session_get_look(core->session);
+	const struct session_query *query = session_get_query(core->session);
 	struct sink sink = {.write = append, .context = begin(core)};
 	const struct format *format = format_find_name(name);
-	struct format_opts opts = {.tree = {.root = look->root,
-					    .metric = look->metric,
-					    .baseline = look->baseline_metric,
-					    .has_baseline = look->baseline_metric != METRIC_NONE}};
-	struct profile *extracted = NULL;
-	int err = 0;
+	struct format_opts opts = {.tree = {.root = query->root,
+					    .metric = query->metric,
+					    .baseline = query->baseline_metric,
+					    .has_baseline = query->baseline_metric != METRIC_NONE}};
+	_cleanup_(profile_freep) struct profile *extracted = NULL;
+	const struct profile *profile = session_get_profile(core->session);
+	int err;
 
 	if (!format || !format->write)
 		return finish(core,
 			      error_set(&core->error, -EINVAL, "'%s' cannot be written", name));
+	/*
+	 * A view is a profile of its own: with one metric, or with two if it is a comparison, under
+	 * the names that comparisons have.
+	 */
 	if (!is_whole) {
 		err = extract_view(core->session, &extracted);
+		if (err)
+			return finish(core, err);
+		profile = extracted;
 		opts.tree.has_baseline = session_get_weights(core->session)->baseline_self != NULL;
 		opts.tree.metric = 0;
-		if (!err && opts.tree.has_baseline) {
+		if (opts.tree.has_baseline) {
 			opts.tree.metric = profile_find_metric(extracted, METRIC_AFTER);
 			opts.tree.baseline = profile_find_metric(extracted, METRIC_BEFORE);
 		}
 	}
-	if (!err)
-		err = format->write(extracted ? extracted : session_get_profile(core->session),
-				    &opts, &sink);
-	profile_free(extracted);
-	return finish(core, err);
+	return finish(core, format->write(profile, &opts, &sink));
 }
 
 /* Everything that is open, for a page that carries it. */

@@ -7,7 +7,7 @@
 #include "base/inflate.h"
 #include "formats/format.h"
 #include "formats/perf_data.h"
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto.h"
 #include "formats/pprof.h"
 
 const struct format format_pprof = {
@@ -26,27 +26,27 @@ const struct format format_pftrace = {
 	.read = perfetto_read,
 };
 
-int perfetto_unpack(struct bytes packed, size_t limit, struct text *ret)
+int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret)
 {
-	return inflate_unpack(&packed, INFLATE_ZLIB, limit, ret);
+	return inflate_decompress(&compressed, INFLATE_ZLIB, limit, ret);
 }
 
-int perf_unpacker_new(struct perf_unpacker **ret)
+int perf_decompressor_new(struct perf_decompressor **ret)
 {
 	(void)ret;
 	return -ENOTSUP;
 }
 
-void perf_unpacker_free(struct perf_unpacker *unpacker)
+void perf_decompressor_free(struct perf_decompressor *decompressor)
 {
-	(void)unpacker;
+	(void)decompressor;
 }
 
-int perf_unpacker_add(struct perf_unpacker *unpacker, struct bytes packed, size_t max_bytes,
-		      struct perf_chunk *chunk)
+int perf_decompressor_add(struct perf_decompressor *decompressor, struct bytes compressed,
+			  size_t max_bytes, struct perf_chunk *chunk)
 {
-	(void)unpacker;
-	(void)packed;
+	(void)decompressor;
+	(void)compressed;
 	(void)max_bytes;
 	(void)chunk;
 	return -ENOTSUP;

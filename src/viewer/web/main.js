@@ -8,6 +8,7 @@ import { Files, FilesView } from './files.js';
 import { FlameView } from './flame.js';
 import { FlatView } from './flat.js';
 import { HeatmapView } from './heatmap.js';
+import { Inspection } from './inspection.js';
 import { listenToKeys, makeBindings, showSheet } from './keys.js';
 import { LISTS, ListView } from './lists.js';
 import { openMenu } from './menu.js';
@@ -417,8 +418,8 @@ async function start() {
 		profile.textContent = '';
 		await page.files.open([{ name: profile.dataset.name ?? 'profile', blob: new Blob([/** @type {any} */ (bytes)]) }]);
 	}
+	/** @type {any} */ (window).stackwide = new Inspection(page);
 	document.documentElement.dataset.ready = 'yes';
-	/** @type {any} */ (window).stackwide = page; // for tests, and for the curious at the console
 }
 
 start().catch((error) => {

@@ -66,6 +66,8 @@ function describeRecording(source) {
 		facts.push(['Complete user stacks', formatPercent(get('complete_stacks'), stacks), get('complete_stacks') < stacks * 0.95]);
 		facts.push(['Truncated user stacks', group(get('truncated_stacks'))]);
 		facts.push(...describeReasons(getReasons(source, 'user_stacks.truncated'), stacks));
+		const unproven = tallies['user_stacks.unproven'] ?? 0;
+		if (unproven) facts.push(['Complete by frame pointer, unproven', group(unproven)]);
 	}
 	facts.push(['Lost samples', group(get('lost_samples')), get('lost_samples') > 0]);
 	facts.push(...describeReasons(getReasons(source, 'lost'), (tallies.samples ?? 0) + get('lost_samples')));

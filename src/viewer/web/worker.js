@@ -99,7 +99,7 @@ const methods = {
 	},
 
 	look(metric, baseline, filters, fragment, direction, order) {
-		return getCore().askJson('core_look', metric, baseline, filters, asBytes(fragment), fragment.length,
+		return getCore().askJson('core_query', metric, baseline, filters, asBytes(fragment), fragment.length,
 			direction, order);
 	},
 

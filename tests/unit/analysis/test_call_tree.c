@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "analysis/call_tree.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 static struct call_tree *make_tree(const struct profile *profile)
 {
@@ -29,17 +29,17 @@ static void children_come_in_bytewise_order(void **state _unused_)
 {
 	static const char *const expected[] = {"", "a", "a b", "ab", "b", "\xc3\xa9"};
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct call_tree *tree;
 	uint32_t child;
 
-	maker_add_sample(profile, thread, "\xc3\xa9;x", 1);
-	maker_add_sample(profile, thread, "b", 1);
-	maker_add_sample(profile, thread, "ab;x", 1);
-	maker_add_sample(profile, thread, ";x", 1);
-	maker_add_sample(profile, thread, "a b", 1);
-	maker_add_sample(profile, thread, "a;x", 1);
-	maker_add_sample(profile, thread, "b;y", 1);
+	builder_add_sample(profile, thread, "\xc3\xa9;x", 1);
+	builder_add_sample(profile, thread, "b", 1);
+	builder_add_sample(profile, thread, "ab;x", 1);
+	builder_add_sample(profile, thread, ";x", 1);
+	builder_add_sample(profile, thread, "a b", 1);
+	builder_add_sample(profile, thread, "a;x", 1);
+	builder_add_sample(profile, thread, "b;y", 1);
 	tree = make_tree(profile);
 	child = call_tree_get_first_child(tree, CALL_TREE_ROOT);
 	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++) {
@@ -57,14 +57,14 @@ static void children_come_in_bytewise_order(void **state _unused_)
 static void totals_hold_the_node_and_all_below(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct call_tree *tree;
 	uint32_t a;
 
-	maker_add_sample(profile, thread, "a;x", 1);
-	maker_add_sample(profile, thread, "a", 2);
-	maker_add_sample(profile, thread, "a;y;z", 4);
-	maker_add_sample(profile, thread, "b", 8);
+	builder_add_sample(profile, thread, "a;x", 1);
+	builder_add_sample(profile, thread, "a", 2);
+	builder_add_sample(profile, thread, "a;y;z", 4);
+	builder_add_sample(profile, thread, "b", 8);
 	tree = make_tree(profile);
 	a = find_child(tree, CALL_TREE_ROOT, "a");
 	assert_int_equal(call_tree_get_total(tree, CALL_TREE_ROOT), 15);
@@ -78,14 +78,14 @@ static void totals_hold_the_node_and_all_below(void **state _unused_)
 	profile_free(profile);
 }
 
-static void a_total_beyond_64_bits_is_told_and_spoils_no_self_weight(void **state _unused_)
+static void a_total_beyond_64_bits_is_reported_and_spoils_no_self_weight(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct call_tree *tree;
 
-	maker_add_sample(profile, thread, "a", UINT64_MAX);
-	maker_add_sample(profile, thread, "b", 1);
+	builder_add_sample(profile, thread, "a", UINT64_MAX);
+	builder_add_sample(profile, thread, "b", 1);
 	tree = make_tree(profile);
 	assert_true(call_tree_has_overflown_total(tree));
 	assert_int_equal(call_tree_get_self(tree, find_child(tree, CALL_TREE_ROOT, "a")),
@@ -98,12 +98,12 @@ static void a_total_beyond_64_bits_is_told_and_spoils_no_self_weight(void **stat
 static void equal_stacks_of_two_threads_may_not_leave_64_bits(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t one = maker_add_thread(profile, 1, 1, "t");
-	uint32_t two = maker_add_thread(profile, 1, 2, "t");
+	uint32_t one = builder_add_thread(profile, 1, 1, "t");
+	uint32_t two = builder_add_thread(profile, 1, 2, "t");
 	struct call_tree *tree = NULL;
 
-	maker_add_sample(profile, one, "a", UINT64_MAX);
-	maker_add_sample(profile, two, "a", 1);
+	builder_add_sample(profile, one, "a", UINT64_MAX);
+	builder_add_sample(profile, two, "a", 1);
 	assert_int_equal(call_tree_new(profile, NULL, &tree), -EOVERFLOW);
 	assert_null(tree);
 	profile_free(profile);
@@ -112,13 +112,13 @@ static void equal_stacks_of_two_threads_may_not_leave_64_bits(void **state _unus
 static void a_comparison_holds_both_sides(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct call_tree_opts opts = {.root = TREE_ROOT_NONE, .has_baseline = true};
 	struct call_tree *tree;
 	uint32_t a;
 
-	maker_add_sample(profile, thread, "a;x", 1);
-	maker_add_sample(profile, thread, "a;y", 2);
+	builder_add_sample(profile, thread, "a;x", 1);
+	builder_add_sample(profile, thread, "a;y", 2);
 	assert_int_equal(profile_add_metric(profile, METRIC_BEFORE, "count", &opts.baseline), 0);
 	assert_int_equal(profile_add_sample(profile, thread, profile_get_sample(profile, 0)->stack,
 					    opts.baseline, 4),
@@ -136,12 +136,12 @@ static void a_comparison_holds_both_sides(void **state _unused_)
 static void samples_of_another_metric_are_not_in_the_tree(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct call_tree_opts opts = {.root = TREE_ROOT_NONE};
 	struct call_tree *tree;
 
-	maker_add_sample(profile, thread, "a;x", 1);
-	maker_add_sample(profile, thread, "b", 2);
+	builder_add_sample(profile, thread, "a;x", 1);
+	builder_add_sample(profile, thread, "b", 2);
 	assert_int_equal(profile_add_metric(profile, "other", "count", &opts.metric), 0);
 	assert_int_equal(profile_add_sample(profile, thread, profile_get_sample(profile, 0)->stack,
 					    opts.metric, 4),
@@ -159,7 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(children_come_in_bytewise_order),
 		cmocka_unit_test(totals_hold_the_node_and_all_below),
-		cmocka_unit_test(a_total_beyond_64_bits_is_told_and_spoils_no_self_weight),
+		cmocka_unit_test(a_total_beyond_64_bits_is_reported_and_spoils_no_self_weight),
 		cmocka_unit_test(equal_stacks_of_two_threads_may_not_leave_64_bits),
 		cmocka_unit_test(a_comparison_holds_both_sides),
 		cmocka_unit_test(samples_of_another_metric_are_not_in_the_tree),

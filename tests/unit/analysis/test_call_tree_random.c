@@ -3,7 +3,7 @@
  * outermost frame first, and sums over equal beginnings of it.
  */
 #include "analysis/call_tree.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 #define NUM_PROFILES  400
 #define MAX_SAMPLES   40
@@ -155,8 +155,8 @@ static void make_scene(struct scene *scene, uint64_t seed)
 		.baseline = pick(scene, 2),
 	};
 	for (uint32_t i = 0; i < 3; i++)
-		threads[i] = is_plain ? maker_add_thread(scene->profile, 0, 0, "")
-				      : maker_add_thread(scene->profile, i, i, i ? "t" : "");
+		threads[i] = is_plain ? builder_add_thread(scene->profile, 0, 0, "")
+				      : builder_add_thread(scene->profile, i, i, i ? "t" : "");
 	num_locations = add_locations(scene, is_plain);
 	for (uint32_t i = pick(scene, MAX_SAMPLES); i-- > 0;) {
 		uint32_t stack = STACK_EMPTY;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 #define NUM_STACKS 80
 #define NUM_PAIRS  200
@@ -19,7 +19,7 @@ static struct pair make_pair(void)
 {
 	struct pair pair = {.profile = profile_new()};
 
-	maker_add_thread(pair.profile, 0, 0, "");
+	builder_add_thread(pair.profile, 0, 0, "");
 	assert_int_equal(
 		profile_add_metric(pair.profile, METRIC_BEFORE, "count", &pair.opts.before), 0);
 	assert_int_equal(profile_add_metric(pair.profile, METRIC_AFTER, "count", &pair.opts.after),
@@ -29,7 +29,7 @@ static struct pair make_pair(void)
 
 static void add_stack(struct pair *pair, const char *folded, uint64_t before, uint64_t after)
 {
-	uint32_t stack = maker_add_stack(pair->profile, folded);
+	uint32_t stack = builder_add_stack(pair->profile, folded);
 
 	assert_int_equal(profile_add_sample(pair->profile, 0, stack, pair->opts.before, before), 0);
 	assert_int_equal(profile_add_sample(pair->profile, 0, stack, pair->opts.after, after), 0);

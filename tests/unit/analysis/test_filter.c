@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 /* Two inputs, three threads, frames of every kind. Weights are powers of two, so that the weight
    of a selection says which samples are in it. */
@@ -19,16 +19,16 @@ static struct profile *make_profile(void)
 			profile_add_string(profile, i ? "/data/b.folded" : "a.folded", &id), 0);
 		assert_int_equal(profile_add_source(profile, id, &id), 0);
 	}
-	maker_add_thread(profile, 812, 812, "nginx");
-	maker_add_thread(profile, 0, 0, "");
+	builder_add_thread(profile, 812, 812, "nginx");
+	builder_add_thread(profile, 0, 0, "");
 	assert_int_equal(profile_add_string(profile, "nginx", &id), 0);
 	assert_int_equal(profile_add_process(profile, 812, id, &thread.process), 0);
 	assert_int_equal(profile_add_string(profile, "worker", &thread.comm), 0);
 	assert_int_equal(profile_add_thread(profile, &thread, &id), 0);
-	maker_add_sample(profile, 0, "main;serve;read_[k]", 1);
-	maker_add_sample(profile, 0, "main;serve;serve_one;log", 2);
-	maker_add_sample(profile, 1, "main;log", 4);
-	maker_add_sample(profile, 2, "work;serve;log", 8);
+	builder_add_sample(profile, 0, "main;serve;read_[k]", 1);
+	builder_add_sample(profile, 0, "main;serve;serve_one;log", 2);
+	builder_add_sample(profile, 1, "main;log", 4);
+	builder_add_sample(profile, 2, "work;serve;log", 8);
 	return profile;
 }
 

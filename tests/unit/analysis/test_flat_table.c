@@ -1,6 +1,6 @@
 #include "analysis/flat_table.h"
 
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 static const struct flat_row *find_row(const struct flat_table *table, const char *name)
 {
@@ -14,12 +14,12 @@ static const struct flat_row *find_row(const struct flat_table *table, const cha
 static void self_and_total_are_summed_over_samples(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct flat_table table;
 
-	maker_add_sample(profile, thread, "main;a;b", 5);
-	maker_add_sample(profile, thread, "main;a", 3);
-	maker_add_sample(profile, thread, "main;c", 2);
+	builder_add_sample(profile, thread, "main;a;b", 5);
+	builder_add_sample(profile, thread, "main;a", 3);
+	builder_add_sample(profile, thread, "main;c", 2);
 	assert_int_equal(flat_table_init_profile(&table, profile, 0), 0);
 	assert_int_equal(table.sum, 10);
 	assert_int_equal(find_row(&table, "main")->self, 0);
@@ -33,10 +33,10 @@ static void self_and_total_are_summed_over_samples(void **state _unused_)
 static void a_recursive_function_counts_once_per_sample(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct flat_table table;
 
-	maker_add_sample(profile, thread, "main;a;b;a;b;a", 4);
+	builder_add_sample(profile, thread, "main;a;b;a;b;a", 4);
 	assert_int_equal(flat_table_init_profile(&table, profile, 0), 0);
 	assert_int_equal(find_row(&table, "a")->self, 4);
 	assert_int_equal(find_row(&table, "a")->total, 4);
@@ -48,11 +48,11 @@ static void a_recursive_function_counts_once_per_sample(void **state _unused_)
 static void rows_are_sorted_by_self_or_by_total(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct flat_table table;
 
-	maker_add_sample(profile, thread, "main;big", 5);
-	maker_add_sample(profile, thread, "main;small", 1);
+	builder_add_sample(profile, thread, "main;big", 5);
+	builder_add_sample(profile, thread, "main;small", 1);
 	assert_int_equal(flat_table_init_profile(&table, profile, 0), 0);
 	assert_string_equal(table.rows[0].function, "big");
 	assert_string_equal(table.rows[1].function, "small");
@@ -84,7 +84,7 @@ static void functions_of_equal_name_in_different_modules_stay_apart(void **state
 	uint32_t metric;
 	uint32_t stack;
 
-	maker_add_thread(profile, 1, 1, "t");
+	builder_add_thread(profile, 1, 1, "t");
 	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
 	stack = add_in_module(profile, STACK_EMPTY, "read", "libc.so.6");
 	stack = add_in_module(profile, stack, "read", "[kernel]");
@@ -102,15 +102,15 @@ static void functions_of_equal_name_in_different_modules_stay_apart(void **state
 static void only_functions_of_selected_samples_have_rows(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	uint8_t is_selected[] = {0, 1, 1};
 	struct selection selection = {is_selected, 3};
 	struct flat_table table;
 	struct frame_tree tree;
 
-	maker_add_sample(profile, thread, "main;a;b", 5);
-	maker_add_sample(profile, thread, "main;a", 3);
-	maker_add_sample(profile, thread, "main;zero", 0);
+	builder_add_sample(profile, thread, "main;a;b", 5);
+	builder_add_sample(profile, thread, "main;a", 3);
+	builder_add_sample(profile, thread, "main;zero", 0);
 	assert_int_equal(frame_tree_init(&tree, profile), 0);
 	assert_int_equal(flat_table_init(&table, &tree, 0, &selection), 0);
 	assert_int_equal(table.num_rows, 3);
@@ -125,12 +125,12 @@ static void only_functions_of_selected_samples_have_rows(void **state _unused_)
 static void a_location_without_frames_is_an_unknown_function(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct flat_table table;
 	uint32_t location;
 	uint32_t stack;
 
-	maker_add_sample(profile, thread, "main", 1);
+	builder_add_sample(profile, thread, "main", 1);
 	assert_int_equal(profile_add_location(profile, LOCATION_KERNEL, 0, 64, &location), 0);
 	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
 	assert_int_equal(profile_add_sample(profile, thread, stack, 0, 7), 0);
@@ -147,7 +147,7 @@ static void totals_of_random_recursive_stacks_are_right(void **state _unused_)
 
 	for (int round = 0; round < 200; round++) {
 		struct profile *profile = profile_new();
-		uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+		uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 		uint64_t self[4] = {0};
 		uint64_t total[4] = {0};
 		struct flat_table table;
@@ -165,7 +165,7 @@ static void totals_of_random_recursive_stacks_are_right(void **state _unused_)
 			for (int letter = 0; letter < 4; letter++)
 				if (strchr(stack, 'a' + letter))
 					total[letter] += (uint64_t)i;
-			maker_add_sample(profile, thread, stack, (uint64_t)i);
+			builder_add_sample(profile, thread, stack, (uint64_t)i);
 		}
 		assert_int_equal(flat_table_init_profile(&table, profile, 0), 0);
 		for (size_t i = 0; i < table.num_rows; i++) {

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 /* What a fragment came to, in the words of the tests: "name weight, name weight". */
 struct outcome {
@@ -59,14 +59,14 @@ static struct outcome measure(const struct profile *profile, const char *text)
 static struct profile *make_profile(const char *const *lines)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 
 	for (; *lines; lines++) {
 		const char *space = strrchr(*lines, ' ');
 		char stack[256];
 
 		snprintf(stack, sizeof(stack), "%.*s", (int)(space - *lines), *lines);
-		maker_add_sample(profile, thread, stack, strtoull(space + 1, NULL, 10));
+		builder_add_sample(profile, thread, stack, strtoull(space + 1, NULL, 10));
 	}
 	return profile;
 }
@@ -146,7 +146,7 @@ static void the_fragment_without_frames_is_the_whole_tree(void **state _unused_)
 static void a_very_deep_recursion_is_measured(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 	_cleanup_(text_release) struct text stack = {0};
 	_cleanup_(text_release) struct text fragment = {0};
 
@@ -154,7 +154,7 @@ static void a_very_deep_recursion_is_measured(void **state _unused_)
 		text_append_string(&stack, i ? ";a" : "a");
 	for (int i = 0; i < 1000; i++)
 		text_append_string(&fragment, i ? ";a" : "a");
-	maker_add_sample(profile, thread, stack.data, 3);
+	builder_add_sample(profile, thread, stack.data, 3);
 	assert_int_equal(measure(profile, fragment.data).exclusive, 3);
 	profile_free(profile);
 }
@@ -344,7 +344,7 @@ static void check_profile(uint32_t seed)
 	uint32_t metric;
 	char letters[5];
 
-	maker_add_thread(profile, 0, 0, "");
+	builder_add_thread(profile, 0, 0, "");
 	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
 	for (size_t i = 0; i < NUM_STACKS; i++) {
 		uint32_t depth = 1 + random_below(&seed, MAX_DEPTH);

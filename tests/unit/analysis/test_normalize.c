@@ -2,14 +2,14 @@
 
 #include <errno.h>
 
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 static struct profile *make_profile(void)
 {
 	struct profile *profile = profile_new();
 	uint32_t metric;
 
-	maker_add_thread(profile, 0, 0, "");
+	builder_add_thread(profile, 0, 0, "");
 	assert_int_equal(profile_add_metric(profile, METRIC_BEFORE, "count", &metric), 0);
 	assert_int_equal(profile_add_metric(profile, METRIC_AFTER, "count", &metric), 0);
 	return profile;
@@ -19,7 +19,7 @@ static struct profile *make_profile(void)
 static uint32_t add_stack(struct profile *profile, const char *folded, uint64_t before,
 			  uint64_t after)
 {
-	uint32_t stack = maker_add_stack(profile, folded);
+	uint32_t stack = builder_add_stack(profile, folded);
 
 	assert_int_equal(profile_add_sample(profile, 0, stack, 0, before), 0);
 	assert_int_equal(profile_add_sample(profile, 0, stack, 1, after), 0);

@@ -1,4 +1,4 @@
-#include "analysis/stripped_name.h"
+#include "analysis/normalize.h"
 
 #include <string.h>
 

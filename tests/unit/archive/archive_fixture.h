@@ -13,6 +13,7 @@
 #include "archive/archive.h"
 #include "base/text.h"
 /* clang-format off */
+#include "test_folder.h"
 #include "unit.h"
 /* clang-format on */
 
@@ -20,7 +21,7 @@
 #define DAY  86400ll
 
 struct fixture {
-	char path[256];
+	char path[TEST_PATH_BYTES];
 	struct archive *archive;
 };
 
@@ -33,11 +34,8 @@ static inline int fixture_remove(const char *path, const struct stat *status _un
 static inline int fixture_init(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	const char *folder = getenv("TMPDIR");
 
-	snprintf(fixture->path, sizeof(fixture->path), "%s/archive-XXXXXX",
-		 folder ? folder : "/tmp");
-	assert_non_null(mkdtemp(fixture->path));
+	test_folder_make(fixture->path);
 	assert_int_equal(archive_open(fixture->path, false, &fixture->archive, NULL), 0);
 	assert_int_equal(archive_lock(fixture->archive, NULL), 0);
 	*state = fixture;

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <seccomp.h>
 #include <sys/wait.h>
 
 #include "archive_fixture.h"
@@ -94,18 +96,30 @@ static void what_is_not_ours_is_not_listed(void **state)
 	fixture_assert_lists(fixture, "2026/11/21/120000Z-host.folded");
 }
 
+/* 0, or why another process that has opened the archive itself does not get the lock. */
+static int lock_in_other_process(const struct fixture *fixture)
+{
+	struct archive *archive;
+	int status;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(archive_open(fixture->path, false, &archive, NULL)
+			      ? EINVAL
+			      : -archive_lock(archive, NULL));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
 static void one_at_a_time_has_the_lock(void **state)
 {
 	struct fixture *fixture = *state;
-	struct archive *second;
-	struct error error = {0};
 
-	assert_int_equal(archive_open(fixture->path, false, &second, NULL), 0);
-	assert_int_equal(archive_lock(second, &error), -EBUSY);
+	assert_int_equal(lock_in_other_process(fixture), EBUSY);
 	archive_free(fixture->archive);
 	fixture->archive = NULL;
-	assert_int_equal(archive_lock(second, &error), 0);
-	archive_free(second);
+	assert_int_equal(lock_in_other_process(fixture), 0);
 }
 
 static void the_lock_goes_with_the_one_that_had_it(void **state)
@@ -125,6 +139,34 @@ static void the_lock_goes_with_the_one_that_had_it(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(archive_open(fixture->path, false, &fixture->archive, NULL), 0);
 	assert_int_equal(archive_lock(fixture->archive, NULL), 0);
+}
+
+/* Nor do those hold it who were forked by it, and live on. */
+static void the_lock_does_not_wait_for_children(void **state)
+{
+	struct fixture *fixture = *state;
+	int fds[2];
+	pid_t child;
+	char byte;
+
+	archive_free(fixture->archive);
+	fixture->archive = NULL;
+	assert_int_equal(pipe(fds), 0);
+	child = fork();
+	if (!child) {
+		struct archive *archive;
+		bool has_lock = archive_open(fixture->path, false, &archive, NULL) == 0 &&
+				archive_lock(archive, NULL) == 0;
+
+		close(fds[1]);
+		if (!fork())
+			_exit(read(fds[0], &byte, 1) != 0); /* until the test lets it go */
+		_exit(!has_lock);
+	}
+	close(fds[0]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(lock_in_other_process(fixture), 0);
+	close(fds[1]);
 }
 
 static void what_a_killed_run_left_is_removed(void **state)
@@ -158,6 +200,22 @@ static void a_folder_is_made_only_when_asked_for(void **state)
 	assert_int_equal(archive_open(path, true, &archive, &error), -ENOTDIR);
 }
 
+/* For the rest of this process, no file system can make files without a name: NFS cannot. */
+static int forbid_nameless_files(_unused_ void **state)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	assert_non_null(filter);
+	assert_int_equal(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(openat), 1,
+					  SCMP_A2(SCMP_CMP_MASKED_EQ, O_TMPFILE, O_TMPFILE)),
+			 0);
+	assert_int_equal(seccomp_load(filter), 0);
+	seccomp_release(filter);
+	assert_int_equal(openat(AT_FDCWD, "/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), -1);
+	assert_int_equal(errno, EOPNOTSUPP);
+	return 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_init, fixture_release)
 
 int main(void)
@@ -170,9 +228,17 @@ int main(void)
 		TEST(what_is_not_ours_is_not_listed),
 		TEST(one_at_a_time_has_the_lock),
 		TEST(the_lock_goes_with_the_one_that_had_it),
+		TEST(the_lock_does_not_wait_for_children),
 		TEST(what_a_killed_run_left_is_removed),
 		TEST(a_folder_is_made_only_when_asked_for),
 	};
+	const struct CMUnitTest tests_with_names[] = {
+		TEST(a_capture_appears_when_it_is_committed),
+		TEST(a_capture_that_is_given_up_leaves_nothing),
+		TEST(captures_of_one_second_stand_beside_each_other),
+	};
+	int num_failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return num_failed + cmocka_run_group_tests_name("every file has a name", tests_with_names,
+							forbid_nameless_files, NULL);
 }

@@ -94,6 +94,46 @@ static void a_clock_that_jumps_ahead_costs_fifty_captures_at_most(void **state)
 			 10);
 }
 
+static void a_clock_that_jumps_ahead_makes_no_capture_too_old(void **state)
+{
+	struct archive_limits limits = {.now_s = NOON + 4500 * DAY, .keep_s = 14 * DAY};
+	struct archive_expiry expiry;
+
+	for (int i = 0; i < 5; i++)
+		fixture_add(*state, NOON + i * 300, 1);
+	expiry = expire(*state, limits, NULL);
+	assert_int_equal(expiry.num_removed, 0);
+	assert_int_equal(expiry.num_spared, 4);
+	assert_int_equal(expiry.gap_s, 4500 * DAY - 4 * 300);
+	/* Captures are made with that clock, too: the pause is one between two of them now. */
+	for (int i = 0; i < 5; i++)
+		fixture_add(*state, limits.now_s + i * 300, 1);
+	limits.now_s += 5 * 300;
+	expiry = expire(*state, limits, NULL);
+	assert_int_equal(expiry.num_removed, 0);
+	assert_int_equal(expiry.gap_s, 0);
+}
+
+static void captures_before_a_pause_age_with_those_after_it(void **state)
+{
+	struct archive_limits limits = {.now_s = NOON + 44 * DAY, .keep_s = 14 * DAY};
+
+	fixture_add(*state, NOON, 1);
+	/* The machine was off for a month. */
+	for (int i = 0; i < 14; i++)
+		fixture_add(*state, NOON + (30 + i) * DAY, 1);
+	assert_int_equal(expire(*state, limits, NULL).num_removed, 1);
+}
+
+static void captures_that_are_seldom_age_by_the_calendar(void **state)
+{
+	struct archive_limits limits = {.now_s = NOON + 35 * DAY, .keep_s = 20 * DAY};
+
+	for (int i = 0; i < 5; i++)
+		fixture_add(*state, NOON + i * 7 * DAY, 1);
+	assert_int_equal(expire(*state, limits, NULL).num_removed, 3);
+}
+
 static void without_limits_nothing_goes(void **state)
 {
 	add_blocks(*state, 3);
@@ -148,6 +188,9 @@ int main(void)
 		TEST(the_capture_just_made_stays_when_the_clock_was_set_back),
 		TEST(captures_of_the_future_are_not_too_old),
 		TEST(a_clock_that_jumps_ahead_costs_fifty_captures_at_most),
+		TEST(a_clock_that_jumps_ahead_makes_no_capture_too_old),
+		TEST(captures_before_a_pause_age_with_those_after_it),
+		TEST(captures_that_are_seldom_age_by_the_calendar),
 		TEST(without_limits_nothing_goes),
 		TEST(space_is_made_on_a_full_disk),
 		TEST(files_of_others_stay_and_so_do_their_folders),

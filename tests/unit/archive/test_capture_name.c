@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "archive/capture_name.h"
+#include "archive/archive.h"
 #include "base/text.h"
 #include "unit.h"
 

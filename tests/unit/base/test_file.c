@@ -1,15 +1,19 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "open_watch.h"
+#include "test_folder.h"
 #include "unit.h"
 
 static void what_is_written_at_an_offset_is_read_from_it(void **state _unused_)
 {
 	struct error error;
-	int fd = file_open_nameless(file_get_temporary_folder(), &error);
+	int fd = file_open_anonymous(file_get_temporary_folder(), &error);
 	char bytes[4] = {0};
 
 	assert_true(fd >= 0);
@@ -23,7 +27,7 @@ static void what_is_written_at_an_offset_is_read_from_it(void **state _unused_)
 static void less_than_the_range_is_an_error(void **state _unused_)
 {
 	struct error error;
-	int fd = file_open_nameless(file_get_temporary_folder(), &error);
+	int fd = file_open_anonymous(file_get_temporary_folder(), &error);
 	char bytes[4];
 
 	assert_true(fd >= 0);
@@ -45,11 +49,44 @@ static void the_environment_says_where_temporary_files_go(void **state _unused_)
 	free(before);
 }
 
+static void only_a_regular_file_is_opened(void **state _unused_)
+{
+	char folder[TEST_PATH_BYTES];
+	struct stat status;
+	int folder_fd;
+	int watch;
+	int fd;
+
+	test_folder_make(folder);
+	folder_fd = open(folder, O_PATH | O_DIRECTORY);
+	close(openat(folder_fd, "file", O_WRONLY | O_CREAT, 0600));
+	assert_int_equal(symlinkat("file", folder_fd, "link"), 0);
+	assert_int_equal(mkfifoat(folder_fd, "pipe", 0600), 0);
+
+	fd = file_open_regular(folder_fd, "link", 0, &status);
+	assert_true(fd >= 0);
+	assert_true(S_ISREG(status.st_mode));
+	close(fd);
+	assert_int_equal(file_open_regular(folder_fd, "link", O_NOFOLLOW, NULL), -ELOOP);
+	assert_int_equal(file_open_regular(folder_fd, "none", 0, NULL), -ENOENT);
+	assert_int_equal(file_open_regular(folder_fd, ".", 0, NULL), -ENOTSUP);
+	assert_int_equal(file_open_regular(AT_FDCWD, "/dev/null", 0, NULL), -ENOTSUP);
+	assert_int_equal(fchdir(folder_fd), 0);
+	watch = open_watch_begin("pipe");
+	assert_int_equal(file_open_regular(folder_fd, "pipe", 0, NULL), -ENOTSUP);
+	assert_false(open_watch_end(watch));
+
+	assert_int_equal(unlink("file") || unlink("link") || unlink("pipe"), 0);
+	assert_int_equal(chdir("/") || rmdir(folder), 0);
+	close(folder_fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_at_an_offset_is_read_from_it),
 		cmocka_unit_test(less_than_the_range_is_an_error),
+		cmocka_unit_test(only_a_regular_file_is_opened),
 		cmocka_unit_test(the_environment_says_where_temporary_files_go),
 	};
 

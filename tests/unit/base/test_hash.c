@@ -26,7 +26,7 @@ static void every_item_is_found_again_after_growth(void **state _unused_)
 	hash_index_release(&index);
 }
 
-static void items_of_equal_hash_are_told_apart(void **state _unused_)
+static void items_of_equal_hash_are_distinguished(void **state _unused_)
 {
 	uint64_t numbers[] = {10, 20, 30};
 	uint64_t missing = 40;
@@ -123,7 +123,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_item_is_found_again_after_growth),
-		cmocka_unit_test(items_of_equal_hash_are_told_apart),
+		cmocka_unit_test(items_of_equal_hash_are_distinguished),
 		cmocka_unit_test(an_empty_index_finds_nothing),
 		cmocka_unit_test(hashes_depend_on_every_byte_and_on_length),
 		cmocka_unit_test(names_that_differ_at_the_end_have_slots_of_their_own),

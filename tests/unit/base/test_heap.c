@@ -30,12 +30,12 @@ static void numbers_come_out_in_order(void **state _unused_)
 			values[i] = rand() % 100;
 			heap[i] = i;
 		}
-		heap_make(heap, length, is_less, values);
+		heap_heapify(heap, length, is_less, values);
 		for (size_t left = length; left;) {
 			assert_true(values[heap[0]] >= last);
 			last = values[heap[0]];
 			heap[0] = heap[--left];
-			heap_mend(heap, left, is_less, values);
+			heap_sift_down(heap, left, is_less, values);
 		}
 	}
 }
@@ -45,10 +45,10 @@ static void the_first_gives_way_when_it_has_grown(void **state _unused_)
 	int values[] = {5, 3, 8};
 	uint32_t heap[] = {0, 1, 2};
 
-	heap_make(heap, 3, is_less, values);
+	heap_heapify(heap, 3, is_less, values);
 	assert_int_equal(heap[0], 1);
 	values[1] = 6;
-	heap_mend(heap, 3, is_less, values);
+	heap_sift_down(heap, 3, is_less, values);
 	assert_int_equal(heap[0], 0);
 }
 

@@ -47,20 +47,20 @@ static struct text make_plain(void)
 	return plain;
 }
 
-static void assert_unpacks(const struct text *packed, enum inflate_wrapper wrapper,
-			   const struct text *wanted)
+static void assert_decompresses(const struct text *packed, enum inflate_wrapper wrapper,
+				const struct text *wanted)
 {
 	struct bytes bytes = bytes_of(packed->data, packed->length);
 	struct text plain = {0};
 
-	assert_int_equal(inflate_unpack(&bytes, wrapper, 1 << 22, &plain), 0);
+	assert_int_equal(inflate_decompress(&bytes, wrapper, 1 << 22, &plain), 0);
 	assert_int_equal(plain.length, wanted->length);
 	assert_memory_equal(plain.data, wanted->data, wanted->length);
 	assert_int_equal(bytes.offset, packed->length);
 	text_release(&plain);
 }
 
-static void unpacks_whatever_zlib_packs(void **state)
+static void decompresses_whatever_zlib_compresses(void **state)
 {
 	struct text plain = make_plain();
 
@@ -71,20 +71,20 @@ static void unpacks_whatever_zlib_packs(void **state)
 				struct text packed = pack(&plain, (enum inflate_wrapper)wrapper,
 							  level, strategy);
 
-				assert_unpacks(&packed, (enum inflate_wrapper)wrapper, &plain);
+				assert_decompresses(&packed, (enum inflate_wrapper)wrapper, &plain);
 				text_release(&packed);
 			}
 	text_release(&plain);
 }
 
-static void unpacks_nothing(void **state)
+static void decompresses_nothing(void **state)
 {
 	struct text plain = {0};
 	struct text packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 
 	(void)state;
 	text_append_string(&plain, "");
-	assert_unpacks(&packed, INFLATE_GZIP, &plain);
+	assert_decompresses(&packed, INFLATE_GZIP, &plain);
 	text_release(&plain);
 	text_release(&packed);
 }
@@ -102,17 +102,17 @@ static void steps_over_the_names_in_a_gzip_header(void **state)
 	named.data[3] = 2 | 4 | 8 | 16;
 	text_append(&named, "\3\0abcname\0comment\0\1\2", 3 + 2 + 5 + 8 + 2);
 	text_append(&named, packed.data + 10, packed.length - 10);
-	assert_unpacks(&named, INFLATE_GZIP, &plain);
+	assert_decompresses(&named, INFLATE_GZIP, &plain);
 	text_release(&plain);
 	text_release(&packed);
 	text_release(&named);
 }
 
-static int unpack_part(const struct text *packed, size_t size, size_t limit)
+static int decompress_part(const struct text *packed, size_t size, size_t limit)
 {
 	struct bytes bytes = bytes_of(packed->data, size);
 	struct text plain = {0};
-	int err = inflate_unpack(&bytes, INFLATE_GZIP, limit, &plain);
+	int err = inflate_decompress(&bytes, INFLATE_GZIP, limit, &plain);
 
 	text_release(&plain);
 	return err;
@@ -128,7 +128,7 @@ static void every_truncation_is_damage(void **state)
 		text_printf(&plain, "main;f%d %d\n", i, i % 7);
 	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 	for (size_t size = 0; size < packed.length; size++)
-		assert_int_equal(unpack_part(&packed, size, SIZE_MAX), -EBADMSG);
+		assert_int_equal(decompress_part(&packed, size, SIZE_MAX), -EBADMSG);
 	text_release(&plain);
 	text_release(&packed);
 }
@@ -144,11 +144,64 @@ static void every_flipped_byte_of_the_data_is_damage(void **state)
 	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 	for (size_t at = 10; at < packed.length; at++) {
 		packed.data[at] ^= 0x55;
-		assert_int_equal(unpack_part(&packed, packed.length, 1 << 20), -EBADMSG);
+		assert_int_equal(decompress_part(&packed, packed.length, 1 << 20), -EBADMSG);
 		packed.data[at] ^= 0x55;
 	}
 	text_release(&plain);
 	text_release(&packed);
+}
+
+/* Bits of a stream that zlib would not write, the first one lowest. */
+struct bit_writer {
+	struct text bytes;
+	unsigned int num_bits;
+};
+
+static void put_bit(struct bit_writer *writer, unsigned int bit)
+{
+	if (writer->num_bits++ % 8 == 0)
+		text_append_char(&writer->bytes, '\0');
+	writer->bytes.data[writer->bytes.length - 1] |= (char)(bit << (writer->num_bits - 1) % 8);
+}
+
+/* Codes are written from their highest bit on. */
+static void put_code(struct bit_writer *writer, unsigned int code, unsigned int num_bits)
+{
+	while (num_bits--)
+		put_bit(writer, code >> num_bits & 1);
+}
+
+/* "abc" and then a match of three bytes, in a block of the fixed codes (RFC 1951, section 3.2.6). */
+static int decompress_match(unsigned int distance, struct text *plain)
+{
+	struct bit_writer writer = {0};
+	struct bytes bytes;
+	int err;
+
+	put_bit(&writer, 1);     /* the last block */
+	put_code(&writer, 2, 2); /* BTYPE 01, which is a number: lowest bit first */
+	for (const char *c = "abc"; *c; c++)
+		put_code(&writer, 0x30u + (unsigned char)*c, 8);
+	put_code(&writer, 257 - 256, 7);
+	put_code(&writer, distance - 1, 5); /* without extra bits, up to 4 */
+	put_code(&writer, 0, 7);            /* the end of the block */
+	bytes = bytes_of(writer.bytes.data, writer.bytes.length);
+	err = inflate_decompress(&bytes, INFLATE_RAW, SIZE_MAX, plain);
+	text_release(&writer.bytes);
+	return err;
+}
+
+static void a_match_begins_in_the_output_and_not_before_it(void **state)
+{
+	struct text plain = {0};
+
+	(void)state;
+	assert_int_equal(decompress_match(3, &plain), 0);
+	assert_int_equal(plain.length, 6);
+	assert_memory_equal(plain.data, "abcabc", 6);
+	text_release(&plain);
+	assert_int_equal(decompress_match(4, &plain), -EBADMSG);
+	text_release(&plain);
 }
 
 static void the_limit_stops_it(void **state)
@@ -157,9 +210,9 @@ static void the_limit_stops_it(void **state)
 	struct text packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 
 	(void)state;
-	assert_int_equal(unpack_part(&packed, packed.length, plain.length), 0);
-	assert_int_equal(unpack_part(&packed, packed.length, plain.length - 1), -EFBIG);
-	assert_int_equal(unpack_part(&packed, packed.length, 0), -EFBIG);
+	assert_int_equal(decompress_part(&packed, packed.length, plain.length), 0);
+	assert_int_equal(decompress_part(&packed, packed.length, plain.length - 1), -EFBIG);
+	assert_int_equal(decompress_part(&packed, packed.length, 0), -EFBIG);
 	text_release(&plain);
 	text_release(&packed);
 }
@@ -167,11 +220,12 @@ static void the_limit_stops_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unpacks_whatever_zlib_packs),
-		cmocka_unit_test(unpacks_nothing),
+		cmocka_unit_test(decompresses_whatever_zlib_compresses),
+		cmocka_unit_test(decompresses_nothing),
 		cmocka_unit_test(steps_over_the_names_in_a_gzip_header),
 		cmocka_unit_test(every_truncation_is_damage),
 		cmocka_unit_test(every_flipped_byte_of_the_data_is_damage),
+		cmocka_unit_test(a_match_begins_in_the_output_and_not_before_it),
 		cmocka_unit_test(the_limit_stops_it),
 	};
 

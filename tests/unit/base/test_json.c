@@ -83,7 +83,7 @@ static void escapes_are_resolved(void **state _unused_)
 	assert_spelled("\"\\ud83dx\\ude00\"", "s:\xef\xbf\xbdx\xef\xbf\xbd $");
 }
 
-static void what_breaks_the_grammar_is_told_with_its_place(void **state _unused_)
+static void what_breaks_the_grammar_is_reported_with_its_place(void **state _unused_)
 {
 	assert_spelled("", "!0 expected a value");
 	assert_spelled("{\"a\" 1}", "{!5 expected ':' after a key");
@@ -104,7 +104,7 @@ static void what_breaks_the_grammar_is_told_with_its_place(void **state _unused_
 	assert_spelled("[[", "[[!2 expected a value");
 }
 
-static void a_value_can_be_passed_over(void **state _unused_)
+static void a_value_can_be_skipped(void **state _unused_)
 {
 	static const char document[] = "{\"a\":{\"x\":[1,{\"y\":2}]},\"b\":7}";
 	struct json json = json_of(document, strlen(document));
@@ -177,8 +177,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_value_is_a_token),
 		cmocka_unit_test(escapes_are_resolved),
-		cmocka_unit_test(what_breaks_the_grammar_is_told_with_its_place),
-		cmocka_unit_test(a_value_can_be_passed_over),
+		cmocka_unit_test(what_breaks_the_grammar_is_reported_with_its_place),
+		cmocka_unit_test(a_value_can_be_skipped),
 		cmocka_unit_test(numbers_are_whole_or_double),
 		cmocka_unit_test(a_million_levels_are_no_more_than_a_million_bytes),
 		cmocka_unit_test(strings_are_written_as_valid_json),

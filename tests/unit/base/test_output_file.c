@@ -2,25 +2,29 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "test_folder.h"
 #include "unit.h"
 
 /* Each test runs in an empty folder of its own. */
 static int enter_folder(void **state)
 {
-	char *folder = strdup("/tmp/stackwide-test-XXXXXX");
+	char *folder = malloc(TEST_PATH_BYTES);
 
+	assert_non_null(folder);
+	test_folder_make(folder);
 	*state = folder;
-	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+	return chdir(folder);
 }
 
 static int leave_folder(void **state)
 {
-	char command[128];
+	char command[TEST_PATH_BYTES + 16];
 	int err;
 
 	snprintf(command, sizeof(command), "rm -rf '%s'", (char *)*state);
@@ -44,7 +48,7 @@ static void assert_content(const char *path, const char *expected)
 {
 	struct text text = {0};
 
-	assert_int_equal(file_read_at(-100 /* AT_FDCWD */, path, 1000, &text), 0);
+	assert_int_equal(file_read_at(AT_FDCWD, path, 1000, &text), 0);
 	assert_string_equal(text.data, expected);
 	text_release(&text);
 }
@@ -62,7 +66,7 @@ static void nothing_is_visible_before_the_commit(void **state _unused_)
 {
 	struct output_file *file;
 
-	assert_int_equal(output_file_open("x.folded", &file, NULL), 0);
+	assert_int_equal(output_file_open("x.folded", OUTPUT_MODE, &file, NULL), 0);
 	assert_int_equal(output_file_write(file, "a 1\n", 4), 0);
 	assert_int_equal(access("x.folded", F_OK), -1);
 	assert_int_equal(output_file_commit(file, NULL), 0);
@@ -77,55 +81,140 @@ static void giving_up_keeps_the_old_file_and_nothing_else(void **state _unused_)
 	struct output_file *file;
 
 	put("x.folded", "old");
-	assert_int_equal(output_file_open("x.folded", &file, NULL), 0);
+	assert_int_equal(output_file_open("x.folded", OUTPUT_MODE, &file, NULL), 0);
 	assert_int_equal(output_file_write(file, "new", 3), 0);
 	output_file_free(file);
 	assert_content("x.folded", "old");
 	assert_int_equal(count_entries(), 1);
 }
 
-static void a_commit_replaces_the_old_file_and_keeps_its_mode(void **state _unused_)
+static void write_new(const char *path, mode_t mode)
 {
 	struct output_file *file;
-	struct stat status;
 
-	put("x.folded", "old");
-	assert_int_equal(chmod("x.folded", 0600), 0);
-	assert_int_equal(output_file_open("x.folded", &file, NULL), 0);
+	assert_int_equal(output_file_open(path, mode, &file, NULL), 0);
 	assert_int_equal(output_file_write(file, "new", 3), 0);
 	assert_int_equal(output_file_commit(file, NULL), 0);
 	output_file_free(file);
-	assert_content("x.folded", "new");
-	assert_int_equal(stat("x.folded", &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0600);
+	assert_content(path, "new");
+}
+
+static mode_t get_mode(const char *path)
+{
+	struct stat status;
+
+	assert_int_equal(lstat(path, &status), 0);
+	return status.st_mode;
+}
+
+static void a_commit_replaces_the_old_file_and_not_its_mode(void **state _unused_)
+{
+	put("x.folded", "old");
+	assert_int_equal(chmod("x.folded", 06777), 0);
+	write_new("x.folded", OUTPUT_MODE_PRIVATE);
+	assert_int_equal(get_mode("x.folded"), S_IFREG | 0600);
 	assert_int_equal(count_entries(), 1);
 }
 
-static void a_symbolic_link_stays_one(void **state _unused_)
+static void a_link_is_replaced_and_its_target_left_alone(void **state _unused_)
 {
-	struct output_file *file;
-	struct stat status;
-
 	put("target", "old");
 	assert_int_equal(symlink("target", "x.folded"), 0);
-	assert_int_equal(output_file_open("x.folded", &file, NULL), 0);
+	assert_int_equal(symlink("nowhere", "y.folded"), 0);
+	write_new("x.folded", OUTPUT_MODE);
+	write_new("y.folded", OUTPUT_MODE);
+	assert_true(S_ISREG(get_mode("x.folded")));
+	assert_true(S_ISREG(get_mode("y.folded")));
+	assert_content("target", "old");
+	assert_int_equal(access("nowhere", F_OK), -1);
+}
+
+static void a_folder_that_is_replaced_meanwhile_is_still_the_one(void **state _unused_)
+{
+	struct output_file *file;
+
+	assert_int_equal(mkdir("folder", 0777), 0);
+	assert_int_equal(output_file_open("folder/x", OUTPUT_MODE, &file, NULL), 0);
+	assert_int_equal(output_file_write(file, "new", 3), 0);
+	assert_int_equal(mkdir("other", 0777), 0);
+	assert_int_equal(rename("folder", "moved"), 0);
+	assert_int_equal(symlink("other", "folder"), 0);
+	assert_int_equal(output_file_commit(file, NULL), 0);
+	output_file_free(file);
+	assert_content("moved/x", "new");
+	assert_int_equal(access("other/x", F_OK), -1);
+}
+
+static void what_belongs_to_others_is_refused(void **state _unused_)
+{
+	struct output_file *file;
+	struct error error;
+
+	if (geteuid())
+		skip();
+	put("x.folded", "old");
+	assert_int_equal(chown("x.folded", 4321, 0), 0);
+	assert_int_equal(output_file_open("x.folded", OUTPUT_MODE, &file, &error), -EPERM);
+	assert_string_equal(error.message, "cannot write 'x.folded': what is there belongs to "
+					   "another user (uid 4321)");
+	assert_int_equal(mkfifo("pipe", 0666), 0);
+	assert_int_equal(chown("pipe", 4321, 0), 0);
+	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, &error), -EPERM);
+	/* Of the one who has called us by sudo. */
+	setenv("SUDO_UID", "4321", 1);
+	write_new("x.folded", OUTPUT_MODE);
+	unsetenv("SUDO_UID");
+}
+
+static void a_pipe_that_nobody_reads_is_not_waited_for_without_end(void **state _unused_)
+{
+	struct output_file *file;
+	char text[8] = "";
+	int fd;
+
+	assert_int_equal(mkfifo("pipe", 0666), 0);
+	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, NULL), -ENXIO);
+	fd = open("pipe", O_RDONLY | O_NONBLOCK);
+	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, NULL), 0);
 	assert_int_equal(output_file_write(file, "new", 3), 0);
 	assert_int_equal(output_file_commit(file, NULL), 0);
 	output_file_free(file);
-	assert_int_equal(lstat("x.folded", &status), 0);
-	assert_true(S_ISLNK(status.st_mode));
-	assert_content("target", "new");
+	assert_int_equal(read(fd, text, sizeof(text)), 3);
+	assert_string_equal(text, "new");
+	close(fd);
+}
+
+static void an_open_descriptor_is_written_to_whatever_it_leads_to(void **state _unused_)
+{
+	struct output_file *file;
+	struct error error;
+	char path[32];
+	int fd = open("x.folded", O_WRONLY | O_CREAT, 0600);
+
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	assert_int_equal(write(fd, "an ", 3), 3);
+	assert_int_equal(output_file_open(path, OUTPUT_MODE, &file, NULL), 0);
+	assert_int_equal(output_file_write(file, "end", 3), 0);
+	assert_int_equal(output_file_commit(file, NULL), 0);
+	output_file_free(file);
+	close(fd);
+	assert_content("x.folded", "an end");
+	assert_int_equal(output_file_open(path, OUTPUT_MODE, &file, &error), -EBADF);
+	fd = open("x.folded", O_RDONLY);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(output_file_open(path, OUTPUT_MODE, &file, &error), -EBADF);
+	close(fd);
 }
 
 static void devices_are_written_to_directly(void **state _unused_)
 {
 	struct output_file *file;
 
-	assert_int_equal(output_file_open("/dev/null", &file, NULL), 0);
+	assert_int_equal(output_file_open("/dev/null", OUTPUT_MODE, &file, NULL), 0);
 	assert_int_equal(output_file_write(file, "x", 1), 0);
 	assert_int_equal(output_file_commit(file, NULL), 0);
 	output_file_free(file);
-	assert_int_equal(output_file_open("/dev/full", &file, NULL), 0);
+	assert_int_equal(output_file_open("/dev/full", OUTPUT_MODE, &file, NULL), 0);
 	assert_int_equal(output_file_write(file, "x", 1), -ENOSPC);
 	output_file_free(file);
 }
@@ -135,11 +224,11 @@ static void a_missing_folder_and_a_folder_are_refused(void **state _unused_)
 	struct output_file *file;
 	struct error error;
 
-	assert_int_equal(output_file_open("none/x.folded", &file, &error), -ENOENT);
+	assert_int_equal(output_file_open("none/x.folded", OUTPUT_MODE, &file, &error), -ENOENT);
 	assert_string_equal(error.message,
 			    "cannot write 'none/x.folded': No such file or directory");
 	assert_int_equal(mkdir("folder", 0777), 0);
-	assert_int_equal(output_file_open("folder", &file, &error), -EISDIR);
+	assert_int_equal(output_file_open("folder", OUTPUT_MODE, &file, &error), -EISDIR);
 }
 
 #define folder_test(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
@@ -149,8 +238,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		folder_test(nothing_is_visible_before_the_commit),
 		folder_test(giving_up_keeps_the_old_file_and_nothing_else),
-		folder_test(a_commit_replaces_the_old_file_and_keeps_its_mode),
-		folder_test(a_symbolic_link_stays_one),
+		folder_test(a_commit_replaces_the_old_file_and_not_its_mode),
+		folder_test(a_link_is_replaced_and_its_target_left_alone),
+		folder_test(a_folder_that_is_replaced_meanwhile_is_still_the_one),
+		folder_test(what_belongs_to_others_is_refused),
+		folder_test(a_pipe_that_nobody_reads_is_not_waited_for_without_end),
+		folder_test(an_open_descriptor_is_written_to_whatever_it_leads_to),
 		folder_test(devices_are_written_to_directly),
 		folder_test(a_missing_folder_and_a_folder_are_refused),
 	};

@@ -1,6 +1,7 @@
 #include "base/record_sorter.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 /* clang-format off */
@@ -133,7 +134,7 @@ static void what_is_sorted_is_one_piece(void **state _unused_)
 	for (uint32_t i = 0; i < 5000; i++)
 		add(&fixture, i / 3, i);
 	assert_true(fixture.memory.bytes.length > 10 * MEMORY_BYTES);
-	assert_int_equal(fixture.sorter.pieces.length, 1);
+	assert_int_equal(fixture.sorter.chunks.length, 1);
 	check(&fixture, 5000);
 	release(&fixture);
 }
@@ -186,6 +187,37 @@ static void a_full_disk_is_reported(void **state _unused_)
 	release(&fixture);
 }
 
+static void sort_in_every_way(void)
+{
+	struct fixture fixture;
+
+	sort_random(false, 500, 100);
+	sort_random(true, 2000, 100);
+	/* Given up in the middle of reading: there are chunks that have buffers. */
+	init(&fixture, true);
+	for (uint32_t i = 0; i < 2000; i++)
+		add(&fixture, 2000 - i, i);
+	assert_int_equal(record_sorter_finish(&fixture.sorter), 0);
+	assert_int_equal(record_sorter_next(&fixture.sorter, &(struct sorted_record){0}), 1);
+	release(&fixture);
+}
+
+/* What a sanitizer would see at the end, also where there is none. */
+static void all_memory_is_given_back(void **state _unused_)
+{
+	enum { NUM_ROUNDS = 32 };
+	size_t before;
+
+	/* The allocator keeps small pieces for the next time, and counts them. */
+	for (int i = 0; i < NUM_ROUNDS; i++)
+		sort_in_every_way();
+	before = mallinfo2().uordblks;
+	for (int i = 0; i < NUM_ROUNDS; i++)
+		sort_in_every_way();
+	/* Less than the smallest allocation of each round. */
+	assert_true(mallinfo2().uordblks < before + NUM_ROUNDS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +226,7 @@ int main(void)
 		cmocka_unit_test(what_fits_into_memory_is_not_stored),
 		cmocka_unit_test(a_record_may_be_larger_than_memory),
 		cmocka_unit_test(a_full_disk_is_reported),
+		cmocka_unit_test(all_memory_is_given_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "test_folder.h"
 #include "unit.h"
 
-#define FOLDER "/tmp"
 /* Several blocks. */
 #define MANY 100000u
 
@@ -28,7 +28,8 @@ static struct spool *make_spool(int (*compare)(const void *, const void *))
 {
 	struct spool *spool;
 
-	assert_int_equal(spool_new(FOLDER, sizeof(struct item), compare, &spool, NULL), 0);
+	assert_int_equal(
+		spool_new(test_parent_folder(), sizeof(struct item), compare, &spool, NULL), 0);
 	return spool;
 }
 

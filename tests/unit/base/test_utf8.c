@@ -8,11 +8,11 @@
 #include "unit.h"
 /* clang-format on */
 
-static void assert_decodes(const char *bytes, uint32_t wanted, size_t wanted_size)
+static void assert_decodes(const char *bytes, uint32_t wanted, size_t requested_size)
 {
 	uint32_t code_point;
 
-	assert_int_equal(utf8_decode(bytes, strlen(bytes), &code_point), wanted_size);
+	assert_int_equal(utf8_decode(bytes, strlen(bytes), &code_point), requested_size);
 	assert_int_equal(code_point, wanted);
 }
 

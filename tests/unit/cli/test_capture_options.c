@@ -29,7 +29,7 @@ static int read_config(struct capture_options *options, const char *config, stru
 	return capture_options_read(options, buffer, "x.conf", error);
 }
 
-static void an_archive_is_bounded_unless_told_otherwise(void **state _unused_)
+static void an_archive_is_bounded_by_default(void **state _unused_)
 {
 	struct capture_options options;
 
@@ -134,7 +134,7 @@ static void mistakes_in_a_configuration_have_a_line(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_archive_is_bounded_unless_told_otherwise),
+		cmocka_unit_test(an_archive_is_bounded_by_default),
 		cmocka_unit_test(limits_are_read),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(a_configuration_has_the_options_by_long_name),

@@ -11,6 +11,7 @@
 #include "base/attributes.h"
 
 /* clang-format off */
+#include "test_folder.h"
 #include "unit.h"
 /* clang-format on */
 
@@ -18,14 +19,12 @@
 
 #define ID_BYTES 4
 
-static char folder[256];
+static char folder[TEST_PATH_BYTES];
 
 static int make_folder(void **state _unused_)
 {
-	const char *parent = getenv("TMPDIR");
-
-	snprintf(folder, sizeof(folder), "%s/code_finder.XXXXXX", parent ? parent : "/tmp");
-	return mkdtemp(folder) ? 0 : -1;
+	test_folder_make(folder);
+	return 0;
 }
 
 static int remove_folder(void **state _unused_)

@@ -8,6 +8,7 @@
 #include "base/attributes.h"
 #include "base/text.h"
 #include "cli/doctor.h"
+#include "test_folder.h"
 #include "unit.h"
 
 #define CAPS_OF_ROOT "CapEff:\t000001ffffffffff\n"
@@ -15,18 +16,15 @@
 
 /* A machine of files below a folder. */
 struct machine {
-	char path[256];
+	char path[TEST_PATH_BYTES];
 	struct doctor doctor;
 };
 
 static int set_up(void **state)
 {
 	struct machine *machine = calloc(1, sizeof(*machine));
-	const char *folder = getenv("TMPDIR");
 
-	snprintf(machine->path, sizeof(machine->path), "%s/doctor-XXXXXX",
-		 folder ? folder : "/tmp");
-	assert_non_null(mkdtemp(machine->path));
+	test_folder_make(machine->path);
 	machine->doctor.root_fd = open(machine->path, O_RDONLY | O_DIRECTORY);
 	assert_true(machine->doctor.root_fd >= 0);
 	*state = machine;
@@ -104,7 +102,7 @@ static void the_kernel_is_named_whatever_its_version(void **state)
 	assert_ok(*state, "kernel");
 }
 
-static void what_a_kernel_lacks_is_told(void **state)
+static void what_a_kernel_lacks_is_reported(void **state)
 {
 	struct machine *machine = *state;
 
@@ -113,7 +111,7 @@ static void what_a_kernel_lacks_is_told(void **state)
 	assert_missing(machine, "build IDs", "5.12");
 	assert_ok(machine, "user registers");
 	assert_non_null(strstr(look_up(machine, "user registers").detail, "bpf_task_pt_regs"));
-	machine->doctor.kernel.has_find_vma = machine->doctor.kernel.tells_build_ids = true;
+	machine->doctor.kernel.has_find_vma = machine->doctor.kernel.reports_build_ids = true;
 	assert_ok(machine, "stack lookup");
 	assert_ok(machine, "build IDs");
 }
@@ -147,7 +145,7 @@ static void locked_memory_matters_where_bpf_counts_as_such(void **state)
 	assert_ok(machine, "locked memory");
 }
 
-static void missing_capabilities_are_told(void **state)
+static void missing_capabilities_are_reported(void **state)
 {
 	put(*state, "proc/self/status", "Name:\tx\n" CAPS_OF_ROOT);
 	assert_ok(*state, "capabilities");
@@ -181,7 +179,7 @@ static void lockdown_matters_when_it_is_confidentiality(void **state)
 	assert_missing(*state, "lockdown", "lockdown=integrity");
 }
 
-static void hidden_kernel_addresses_are_told(void **state)
+static void hidden_kernel_addresses_are_reported(void **state)
 {
 	put(*state, "proc/self/status", "Name:\tx\n" CAPS_OF_ROOT);
 	assert_missing(*state, "kallsyms", "CONFIG_KALLSYMS");
@@ -197,7 +195,7 @@ static void hidden_kernel_addresses_are_told(void **state)
 	assert_missing(*state, "kallsyms", "sudo stackwide");
 }
 
-static void limits_are_told(void **state)
+static void limits_are_reported(void **state)
 {
 	put(*state, "proc/self/limits",
 	    "Limit                     Soft Limit           Hard Limit           Units\n"
@@ -211,14 +209,14 @@ static void limits_are_told(void **state)
 	assert_missing(*state, "ring memory", "kernel.perf_event_mlock_kb=516");
 }
 
-static void an_interpreted_bpf_is_told(void **state)
+static void an_interpreted_bpf_is_reported(void **state)
 {
 	assert_ok(*state, "BPF compiler");
 	put(*state, "proc/sys/net/core/bpf_jit_enable", "0\n");
 	assert_missing(*state, "BPF compiler", "sysctl net.core.bpf_jit_enable=1");
 }
 
-static void a_namespace_of_its_own_is_told(void **state)
+static void a_namespace_of_its_own_is_reported(void **state)
 {
 	struct machine *machine = *state;
 
@@ -232,7 +230,7 @@ static void a_namespace_of_its_own_is_told(void **state)
 	assert_missing(machine, "container", "--pid=host");
 }
 
-static void what_a_file_is_there_for_is_told_by_its_absence(void **state)
+static void what_a_file_is_there_for_is_reported_by_its_absence(void **state)
 {
 	assert_missing(*state, "BTF", "CONFIG_DEBUG_INFO_BTF");
 	put(*state, "sys/kernel/btf/vmlinux", "");
@@ -251,17 +249,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_kernel_is_named_whatever_its_version),
-		TEST(what_a_kernel_lacks_is_told),
+		TEST(what_a_kernel_lacks_is_reported),
 		TEST(a_kernel_that_cannot_be_asked_denies_nothing),
 		TEST(locked_memory_matters_where_bpf_counts_as_such),
-		TEST(missing_capabilities_are_told),
+		TEST(missing_capabilities_are_reported),
 		TEST(a_paranoid_kernel_holds_back_only_the_unprivileged),
 		TEST(lockdown_matters_when_it_is_confidentiality),
-		TEST(hidden_kernel_addresses_are_told),
-		TEST(limits_are_told),
-		TEST(an_interpreted_bpf_is_told),
-		TEST(a_namespace_of_its_own_is_told),
-		TEST(what_a_file_is_there_for_is_told_by_its_absence),
+		TEST(hidden_kernel_addresses_are_reported),
+		TEST(limits_are_reported),
+		TEST(an_interpreted_bpf_is_reported),
+		TEST(a_namespace_of_its_own_is_reported),
+		TEST(what_a_file_is_there_for_is_reported_by_its_absence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,21 +1,21 @@
 #include "base/json.h"
 #include "cli/history_row.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 static struct profile *make_profile(void)
 {
 	struct profile *profile = profile_new();
-	uint32_t a = maker_add_thread(profile, 1, 1, "nginx");
-	uint32_t b = maker_add_thread(profile, 2, 2, "nginx");
-	uint32_t c = maker_add_thread(profile, 3, 3, "postgres");
+	uint32_t a = builder_add_thread(profile, 1, 1, "nginx");
+	uint32_t b = builder_add_thread(profile, 2, 2, "nginx");
+	uint32_t c = builder_add_thread(profile, 3, 3, "postgres");
 	struct sampling sampling = {.duration_ns = 2000000000,
 				    .period_ns = 10000000,
 				    .complete_stacks = 3,
 				    .truncated_stacks = 1};
 
-	maker_add_sample(profile, a, "main;serve", 40);
-	maker_add_sample(profile, b, "main;serve;read_[k]", 30);
-	maker_add_sample(profile, c, "main;scan", 50);
+	builder_add_sample(profile, a, "main;serve", 40);
+	builder_add_sample(profile, b, "main;serve;read_[k]", 30);
+	builder_add_sample(profile, c, "main;scan", 50);
 	profile_add_sampling(profile, &sampling);
 	return profile;
 }
@@ -64,7 +64,7 @@ static void json_is_json_whatever_the_names_are(void **state _unused_)
 	struct history_row row;
 	struct json json;
 
-	maker_add_sample(profile, maker_add_thread(profile, 1, 1, "a\"\\\n\xff"), "f\"", 1);
+	builder_add_sample(profile, builder_add_thread(profile, 1, 1, "a\"\\\n\xff"), "f\"", 1);
 	assert_int_equal(history_row_init(&row, "dir\"/x", 1795262400, profile), 0);
 	history_row_print_json(&row, &text);
 	assert_non_null(strstr(text.data, "\"time\": \"2026-11-21T12:00:00Z\""));
@@ -77,15 +77,15 @@ static void json_is_json_whatever_the_names_are(void **state _unused_)
 	profile_free(profile);
 }
 
-static void long_names_are_cut_between_characters(void **state _unused_)
+static void long_names_are_truncated_between_characters(void **state _unused_)
 {
 	struct profile *profile = profile_new();
 	struct text text = {0};
 	struct history_row row;
 
 	/* 25 bytes, then characters of two: the cut at 26 would be inside the first. */
-	maker_add_sample(profile, maker_add_thread(profile, 1, 1, "t"),
-			 "aaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa9\xc3\xa9\xc3\xa9", 1);
+	builder_add_sample(profile, builder_add_thread(profile, 1, 1, "t"),
+			   "aaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa9\xc3\xa9\xc3\xa9", 1);
 	assert_int_equal(history_row_init(&row, "x", 0, profile), 0);
 	history_row_print(&row, &text);
 	assert_non_null(strstr(text.data, "aaaaaaaaaaaaaaaaaaaaaaaaa..\n"));
@@ -122,7 +122,7 @@ int main(void)
 		cmocka_unit_test(a_row_sums_a_capture_up),
 		cmocka_unit_test(what_is_not_known_is_not_claimed),
 		cmocka_unit_test(json_is_json_whatever_the_names_are),
-		cmocka_unit_test(long_names_are_cut_between_characters),
+		cmocka_unit_test(long_names_are_truncated_between_characters),
 		cmocka_unit_test(the_sparkline_has_a_bar_where_a_capture_is),
 		cmocka_unit_test(without_load_there_is_no_sparkline),
 	};

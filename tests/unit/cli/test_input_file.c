@@ -13,17 +13,16 @@
 #include "base/text.h"
 
 /* clang-format off */
+#include "test_folder.h"
 #include "unit.h"
 /* clang-format on */
 
-static char folder[256];
+static char folder[TEST_PATH_BYTES];
 
 static int make_folder(void **state _unused_)
 {
-	const char *parent = getenv("TMPDIR");
-
-	snprintf(folder, sizeof(folder), "%s/input_file.XXXXXX", parent ? parent : "/tmp");
-	return mkdtemp(folder) ? 0 : -1;
+	test_folder_make(folder);
+	return 0;
 }
 
 static int remove_folder(void **state _unused_)
@@ -87,7 +86,7 @@ static void an_empty_file_has_no_bytes(void **state _unused_)
 	input_file_free(file);
 }
 
-static void gzip_files_one_after_the_other_are_unpacked(void **state _unused_)
+static void gzip_files_one_after_the_other_are_decompressed(void **state _unused_)
 {
 	uint8_t packed[256];
 	size_t size = pack("a;b 1\n", 6, packed, sizeof(packed));
@@ -125,7 +124,7 @@ static void a_decompression_bomb_is_refused(void **state _unused_)
 	size = pack(zeros, size, packed, 1u << 20);
 	assert_int_equal(input_file_open(write_file("bomb.gz", packed, size), &file, &error),
 			 -EBADMSG);
-	assert_non_null(strstr(error.message, "unpacks to over"));
+	assert_non_null(strstr(error.message, "expands to over"));
 	/* Known by its beginning, before the rest lies in memory. */
 	assert_true(strtoul(strstr(error.message, "at byte ") + 8, NULL, 10) < size / 4);
 	free(zeros);
@@ -224,7 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plain_file_is_read_as_it_is),
 		cmocka_unit_test(an_empty_file_has_no_bytes),
-		cmocka_unit_test(gzip_files_one_after_the_other_are_unpacked),
+		cmocka_unit_test(gzip_files_one_after_the_other_are_decompressed),
 		cmocka_unit_test(gzip_data_that_ends_early_is_bad_input),
 		cmocka_unit_test(a_decompression_bomb_is_refused),
 		cmocka_unit_test(members_of_a_folder_are_opened_by_name),

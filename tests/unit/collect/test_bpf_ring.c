@@ -93,7 +93,7 @@ static void records_come_in_order_and_are_consumed(void **state _unused_)
 	release_ring(&fixture);
 }
 
-static void a_discarded_record_is_passed_over(void **state _unused_)
+static void a_discarded_record_is_skipped(void **state _unused_)
 {
 	struct fixture fixture = {0};
 
@@ -157,7 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_come_in_order_and_are_consumed),
-		cmocka_unit_test(a_discarded_record_is_passed_over),
+		cmocka_unit_test(a_discarded_record_is_skipped),
 		cmocka_unit_test(a_record_that_is_being_written_holds_up_what_follows),
 		cmocka_unit_test(a_record_that_wraps_is_put_together),
 		cmocka_unit_test(a_failure_stops_after_its_record),

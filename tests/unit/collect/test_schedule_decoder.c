@@ -4,13 +4,13 @@
 
 #include "unit.h"
 
-#include "batch_maker.h"
+#include "batch_builder.h"
 
-#define BEGIN_NS  50
-#define IDLE_NAME 7
+#define BEGIN_NS     50
+#define IDLE_NAME    7
+#define UNKNOWN_NAME 8
 
-static int refuse_nothing(uint32_t pid _unused_, uint32_t tid _unused_, uint32_t name _unused_,
-			  void *context _unused_)
+static int refuse_nothing(const struct scheduled_name *told _unused_, void *context _unused_)
 {
 	return 0;
 }
@@ -29,17 +29,17 @@ static struct sched_switch take_switch(struct schedule_decoder *decoder)
 	struct schedule_event event;
 
 	assert_true(schedule_decoder_next(decoder, &event));
-	assert_false(event.is_waking);
+	assert_false(event.is_wakeup);
 	return event.on_cpu;
 }
 
-static struct sched_waking take_waking(struct schedule_decoder *decoder)
+static struct sched_waking take_wakeup(struct schedule_decoder *decoder)
 {
 	struct schedule_event event;
 
 	assert_true(schedule_decoder_next(decoder, &event));
-	assert_true(event.is_waking);
-	return event.waking;
+	assert_true(event.is_wakeup);
+	return event.wakeup;
 }
 
 static void assert_end(struct schedule_decoder *decoder)
@@ -121,7 +121,7 @@ static void a_switch_knows_both_threads(void **state _unused_)
 	string_table_free(strings);
 }
 
-static void a_waking_knows_where_it_happens_and_where_the_thread_goes(void **state _unused_)
+static void a_wakeup_knows_where_it_happens_and_where_the_thread_goes(void **state _unused_)
 {
 	struct wire_schedule batch = batch_of(1, 0, 0);
 	struct schedule_decoder decoder = {0};
@@ -129,14 +129,14 @@ static void a_waking_knows_where_it_happens_and_where_the_thread_goes(void **sta
 	struct sched_waking event;
 
 	batch_name(&batch, 20, 20, "sleeper");
-	batch_add(&batch, 100, 20, WIRE_SCHEDULE_WAKING)->state = 5;
-	batch_add(&batch, 101, 20, WIRE_SCHEDULE_WAKING_IN_INTERRUPT)->priority =
+	batch_add(&batch, 100, 20, WIRE_SCHEDULE_WAKEUP)->state = 5;
+	batch_add(&batch, 101, 20, WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT)->priority =
 		WIRE_SCHEDULE_DEADLINE;
 	strings = intern(&batch);
 	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
 
 	take_switch(&decoder);
-	event = take_waking(&decoder);
+	event = take_wakeup(&decoder);
 	assert_int_equal(event.time_ns, 100);
 	assert_int_equal(event.tid, 20);
 	assert_int_equal(event.cpu, 1);
@@ -144,7 +144,7 @@ static void a_waking_knows_where_it_happens_and_where_the_thread_goes(void **sta
 	assert_int_equal(event.priority, 120);
 	assert_false(event.is_in_interrupt);
 	assert_string_equal(string_table_get(strings, event.name), "sleeper");
-	event = take_waking(&decoder);
+	event = take_wakeup(&decoder);
 	assert_true(event.is_in_interrupt);
 	assert_int_equal(event.priority, -1);
 	assert_end(&decoder);
@@ -219,7 +219,7 @@ static void what_ran_before_a_lost_first_batch_is_not_told(void **state _unused_
 	assert_int_equal(event.next_tid, 8);
 }
 
-static void batches_that_are_cut_are_none(void **state _unused_)
+static void batches_that_are_truncated_are_none(void **state _unused_)
 {
 	struct wire_schedule batch = batch_of(0, 0, 0);
 
@@ -231,11 +231,128 @@ static void batches_that_are_cut_are_none(void **state _unused_)
 	assert_false(schedule_batch_is_valid(&batch, 3));
 	batch.num_slots--; /* the name's text is missing */
 	assert_false(schedule_batch_is_valid(&batch, sizeof(batch)));
+	batch.slots[batch.num_slots - 1].event.kind = WIRE_SCHEDULE_UNSEEN; /* its second slot is */
+	assert_false(schedule_batch_is_valid(&batch, sizeof(batch)));
 	batch.num_slots = WIRE_SCHEDULE_SLOTS + 1;
 	assert_false(schedule_batch_is_valid(&batch, BATCH_BYTES(&batch)));
 	batch.num_slots = 1;
 	batch.type = WIRE_STACK;
 	assert_false(schedule_batch_is_valid(&batch, sizeof(batch)));
+}
+
+/* What the kernel did not tell: 8 was seen until 300, 9 since 500, and leaves at 700. */
+static struct wire_schedule batch_with_gap(void)
+{
+	struct wire_schedule batch = batch_of(3, 0, 8);
+	struct wire_schedule_event *event;
+
+	batch_name(&batch, 8, 8, "told");
+	batch_add(&batch, 200, 8, WIRE_SCHEDULE_SWITCH);
+	batch_name(&batch, 4, 4, "sleeper");
+	batch_add(&batch, 400, 4, WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT);
+	batch_name(&batch, 9, 9, "unseen");
+	event = batch_add(&batch, 700, 9, WIRE_SCHEDULE_UNSEEN);
+	event->priority = 100;
+	batch.slots[batch.num_slots++].unseen =
+		(struct wire_schedule_unseen){.told_until_ns = 300, .runs_since_ns = 500};
+	batch_add(&batch, 700, 0, WIRE_SCHEDULE_SWITCH)->state = 1;
+	return batch;
+}
+
+static int keep_gap(const struct schedule_gap *gap, void *context)
+{
+	*(struct schedule_gap *)context = *gap;
+	return 0;
+}
+
+static void what_runs_unseen_is_unknown_until_it_is_seen(void **state _unused_)
+{
+	struct wire_schedule batch = batch_with_gap();
+	struct schedule_gap gap;
+	struct schedule_decoder decoder = {
+		.gaps = &gap, .num_gaps = 1, .unknown_name = UNKNOWN_NAME};
+	struct string_table *strings = intern(&batch);
+	struct sched_switch event;
+
+	assert_true(schedule_batch_is_valid(&batch, BATCH_BYTES(&batch)));
+	assert_int_equal(schedule_batch_find_gaps(&batch, keep_gap, &gap), 0);
+	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
+	assert_int_equal(take_switch(&decoder).time_ns, BEGIN_NS);
+	assert_int_equal(take_switch(&decoder).time_ns, 200);
+
+	event = take_switch(&decoder);
+	assert_int_equal(event.time_ns, 300);
+	assert_int_equal(event.previous_tid, 8);
+	assert_int_equal(event.next_tid, SCHEDULE_FIRST_UNKNOWN_TID + 3);
+	assert_int_equal(event.next_name, UNKNOWN_NAME);
+	assert_int_equal(take_wakeup(&decoder).time_ns, 400);
+	event = take_switch(&decoder);
+	assert_int_equal(event.time_ns, 500);
+	assert_int_equal(event.previous_tid, SCHEDULE_FIRST_UNKNOWN_TID + 3);
+	assert_int_equal(event.next_tid, 9);
+	assert_int_equal(event.next_priority, 100);
+	assert_string_equal(string_table_get(strings, event.next_name), "unseen");
+	event = take_switch(&decoder);
+	assert_int_equal(event.time_ns, 700);
+	assert_int_equal(event.previous_tid, 9);
+	assert_int_equal(event.previous_state, 1);
+	assert_int_equal(event.next_tid, 0);
+	assert_end(&decoder);
+	string_table_free(strings);
+}
+
+/* Nothing between proves more than the last event does. */
+static void a_thread_that_is_first_seen_when_it_leaves_has_no_time(void **state _unused_)
+{
+	struct wire_schedule batch = batch_of(0, 0, 8);
+	struct schedule_gap gap;
+	struct schedule_decoder decoder = {.gaps = &gap, .num_gaps = 1};
+	struct string_table *strings;
+	struct sched_switch event;
+
+	batch_add(&batch, 200, 8, WIRE_SCHEDULE_SWITCH);
+	batch_add(&batch, 700, 0, WIRE_SCHEDULE_UNSEEN);
+	batch.slots[batch.num_slots++].unseen =
+		(struct wire_schedule_unseen){.told_until_ns = 200, .runs_since_ns = 700};
+	batch_add(&batch, 700, 5, WIRE_SCHEDULE_SWITCH);
+	strings = intern(&batch);
+	assert_int_equal(schedule_batch_find_gaps(&batch, keep_gap, &gap), 0);
+	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
+	take_switch(&decoder);
+	take_switch(&decoder);
+	event = take_switch(&decoder);
+	assert_int_equal(event.time_ns, 200);
+	assert_int_equal(event.next_tid, SCHEDULE_FIRST_UNKNOWN_TID);
+	event = take_switch(&decoder);
+	assert_int_equal(event.time_ns, 700);
+	assert_int_equal(event.next_tid, 0);
+	assert_int_equal(event.next_name, IDLE_NAME);
+	event = take_switch(&decoder);
+	assert_int_equal(event.time_ns, 700);
+	assert_int_equal(event.previous_tid, 0);
+	assert_int_equal(event.next_tid, 5);
+	assert_end(&decoder);
+	string_table_free(strings);
+}
+
+static void of_a_gap_that_was_not_kept_the_end_is_told(void **state _unused_)
+{
+	struct wire_schedule batch = batch_with_gap();
+	struct schedule_decoder decoder = {0};
+	struct string_table *strings = intern(&batch);
+	struct sched_switch event;
+
+	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
+	take_switch(&decoder);
+	take_switch(&decoder);
+	assert_int_equal(take_wakeup(&decoder).time_ns, 400);
+	event = take_switch(&decoder);
+	assert_int_equal(event.time_ns, 700);
+	assert_int_equal(event.previous_tid, 8);
+	assert_int_equal(event.next_tid, 9);
+	assert_int_equal(take_switch(&decoder).next_tid, 0);
+	assert_end(&decoder);
+	string_table_free(strings);
 }
 
 int main(void)
@@ -244,11 +361,14 @@ int main(void)
 		cmocka_unit_test(states_are_the_tracepoints),
 		cmocka_unit_test(a_preempted_thread_is_runnable_whatever_its_state),
 		cmocka_unit_test(a_switch_knows_both_threads),
-		cmocka_unit_test(a_waking_knows_where_it_happens_and_where_the_thread_goes),
+		cmocka_unit_test(a_wakeup_knows_where_it_happens_and_where_the_thread_goes),
 		cmocka_unit_test(a_name_holds_until_its_place_is_used_again),
 		cmocka_unit_test(while_batches_are_missing_the_cpu_is_idle),
 		cmocka_unit_test(what_ran_before_a_lost_first_batch_is_not_told),
-		cmocka_unit_test(batches_that_are_cut_are_none),
+		cmocka_unit_test(batches_that_are_truncated_are_none),
+		cmocka_unit_test(what_runs_unseen_is_unknown_until_it_is_seen),
+		cmocka_unit_test(a_thread_that_is_first_seen_when_it_leaves_has_no_time),
+		cmocka_unit_test(of_a_gap_that_was_not_kept_the_end_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

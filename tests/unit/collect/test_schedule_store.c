@@ -3,17 +3,16 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "test_folder.h"
 #include "unit.h"
 
-#include "batch_maker.h"
-
-#define FOLDER "/tmp"
+#include "batch_builder.h"
 
 static struct schedule_store *make_store(void)
 {
 	struct schedule_store *store;
 
-	assert_int_equal(schedule_store_new(FOLDER, &store, NULL), 0);
+	assert_int_equal(schedule_store_new(test_parent_folder(), &store, NULL), 0);
 	schedule_store_set_begin(store, 1);
 	return store;
 }
@@ -35,7 +34,7 @@ static struct timeline *give(struct schedule_store *store)
 
 static uint64_t time_of(const struct schedule_event *event)
 {
-	return event->is_waking ? event->waking.time_ns : event->on_cpu.time_ns;
+	return event->is_wakeup ? event->wakeup.time_ns : event->on_cpu.time_ns;
 }
 
 /* Read all; gives their number, and fails when one is older than the one before. */
@@ -73,7 +72,7 @@ static void events_of_all_cpus_come_in_order_of_time(void **state _unused_)
 			random = random * 1103515245 + 12345;
 			times[cpu] += random >> 24;
 			batch_add(&batch, times[cpu], 1 + cpu,
-				  k % 2 ? WIRE_SCHEDULE_WAKING : WIRE_SCHEDULE_SWITCH);
+				  k % 2 ? WIRE_SCHEDULE_WAKEUP : WIRE_SCHEDULE_SWITCH);
 		}
 		add(store, &batch);
 	}
@@ -82,7 +81,7 @@ static void events_of_all_cpus_come_in_order_of_time(void **state _unused_)
 	assert_int_equal(count_ordered(timeline), 200 * 7 + 5);
 	assert_int_equal(count_ordered(timeline), 200 * 7 + 5);
 	assert_int_equal(schedule_store_get_counts(store).switches, 200 * 4);
-	assert_int_equal(schedule_store_get_counts(store).wakings, 200 * 3);
+	assert_int_equal(schedule_store_get_counts(store).wakeups, 200 * 3);
 	timeline_free(timeline);
 	schedule_store_free(store);
 }
@@ -127,6 +126,29 @@ static void a_thread_is_known_once_by_its_last_name(void **state _unused_)
 	assert_int_equal(threads[0].pid, 30);
 	assert_int_equal(threads[0].tid, 31);
 	assert_string_equal(schedule_store_get_name(store, threads[0].name), "make");
+	schedule_store_free(store);
+}
+
+/* A CPU with few switches sends its batch long after the thread got its name on another one. */
+static void the_last_name_is_that_of_the_last_time(void **state _unused_)
+{
+	struct schedule_store *store = make_store();
+	struct wire_schedule late = batch_of(1, 0, 0);
+	struct wire_schedule early = batch_of(0, 0, 0);
+	const struct scheduled_thread *threads;
+	size_t count;
+
+	batch_name(&late, 30, 31, "ping");
+	batch_add(&late, 200, 31, WIRE_SCHEDULE_SWITCH);
+	batch_name(&early, 30, 31, "handover");
+	batch_name(&early, 30, 32, "pong");
+	batch_add(&early, 100, 31, WIRE_SCHEDULE_SWITCH);
+	add(store, &late);
+	add(store, &early);
+	threads = schedule_store_get_threads(store, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(schedule_store_get_name(store, threads[0].name), "ping");
+	assert_string_equal(schedule_store_get_name(store, threads[1].name), "pong");
 	schedule_store_free(store);
 }
 
@@ -179,6 +201,7 @@ int main(void)
 		cmocka_unit_test(events_of_all_cpus_come_in_order_of_time),
 		cmocka_unit_test(names_are_the_timelines),
 		cmocka_unit_test(a_thread_is_known_once_by_its_last_name),
+		cmocka_unit_test(the_last_name_is_that_of_the_last_time),
 		cmocka_unit_test(a_missing_batch_leaves_a_gap),
 		cmocka_unit_test(what_is_no_batch_is_ignored),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),

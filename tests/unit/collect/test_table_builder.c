@@ -4,6 +4,7 @@
  */
 #include "collect/table_builder.h"
 
+#include "test_folder.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -14,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "unwind/table_fixture.h"
 
@@ -25,7 +28,7 @@ static struct mapped_file mapped_of(int fd)
 {
 	static char path[] = "/test/file";
 
-	return (struct mapped_file){.path = path, .fd = fd};
+	return (struct mapped_file){.path = path, .fd = fd, .owner = file_owner_get(fd)};
 }
 
 static struct table_builder *start(unsigned int num_threads)
@@ -38,18 +41,12 @@ static struct table_builder *start(unsigned int num_threads)
 	return builder;
 }
 
+/* The file stays open until the test ends, as the file table's do. */
 static void add(struct table_builder *builder, uint32_t file, int fd)
 {
 	struct mapped_file mapped = mapped_of(fd);
 
 	assert_int_equal(table_builder_add(builder, file, &mapped), 0);
-}
-
-/* The builder keeps the file open itself. */
-static void add_and_close(struct table_builder *builder, uint32_t file, int fd)
-{
-	add(builder, file, fd);
-	close(fd);
 }
 
 static int open_own_program(void)
@@ -85,7 +82,7 @@ static uint32_t take_next(struct table_builder *builder, struct unwind_table **r
 {
 	uint32_t file;
 
-	assert_true(table_builder_wait(builder));
+	assert_true(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	assert_true(table_builder_take(builder, &file, ret));
 	return file;
 }
@@ -103,7 +100,7 @@ static void every_file_that_is_asked_for_gets_its_table(_unused_ void **state)
 	bool is_taken[NUM_FILES] = {false};
 
 	for (uint32_t i = 0; i < NUM_FILES; i++)
-		add_and_close(builder, i, i % 2 ? open_own_program() : open_small_program());
+		add(builder, i, i % 2 ? open_own_program() : open_small_program());
 	for (uint32_t i = 0; i < NUM_FILES; i++) {
 		struct unwind_table *table;
 		uint32_t file = take_next(builder, &table);
@@ -112,12 +109,12 @@ static void every_file_that_is_asked_for_gets_its_table(_unused_ void **state)
 		assert_false(is_taken[file]);
 		is_taken[file] = true;
 		assert_non_null(table);
-		assert_true(unwind_table_has_call_frame_info(table));
+		assert_true(unwind_table_has_rows(table));
 		if (file % 2 == 0)
 			assert_int_equal(table->statistics.num_functions, 1);
 		unwind_table_free(table);
 	}
-	assert_false(table_builder_wait(builder));
+	assert_false(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	table_builder_free(builder);
 }
 
@@ -127,7 +124,7 @@ static void the_table_is_that_of_the_file(_unused_ void **state)
 	struct unwind_table *table;
 	struct unwind_rule rule;
 
-	add_and_close(builder, 7, open_small_program());
+	add(builder, 7, open_small_program());
 	assert_int_equal(take_next(builder, &table), 7);
 	assert_int_equal(unwind_table_find(table, TEXT, &rule), 0);
 	assert_int_equal(rule.cfa_op, UNWIND_CFA_SP);
@@ -141,7 +138,7 @@ static void a_file_that_is_not_elf_has_no_table(_unused_ void **state)
 	struct table_builder *builder = start(1);
 	struct unwind_table *table = (struct unwind_table *)builder;
 
-	add_and_close(builder, 3, open_no_elf());
+	add(builder, 3, open_no_elf());
 	assert_int_equal(take_next(builder, &table), 3);
 	assert_null(table);
 	table_builder_free(builder);
@@ -154,10 +151,10 @@ static void a_file_that_is_empty_or_cut_has_no_table(_unused_ void **state)
 	int cut = open_small_program();
 
 	assert_int_equal(ftruncate(cut, 40), 0);
-	add_and_close(builder, 1, open_bytes("", 0));
+	add(builder, 1, open_bytes("", 0));
 	assert_int_equal(take_next(builder, &table), 1);
 	assert_null(table);
-	add_and_close(builder, 2, cut);
+	add(builder, 2, cut);
 	assert_int_equal(take_next(builder, &table), 2);
 	assert_null(table);
 	table_builder_free(builder);
@@ -170,7 +167,7 @@ static void a_file_of_another_machine_has_no_table(_unused_ void **state)
 	struct table_builder *builder = start(1);
 	struct unwind_table *table;
 
-	add_and_close(builder, 1, open_bytes(bytes.data, bytes.length));
+	add(builder, 1, open_bytes(bytes.data, bytes.length));
 	take_next(builder, &table);
 	assert_null(table);
 	text_release(&bytes);
@@ -183,7 +180,7 @@ static void a_file_that_is_not_open_is_refused(_unused_ void **state)
 	struct mapped_file mapped = mapped_of(-1);
 
 	assert_int_equal(table_builder_add(builder, 1, &mapped), -EBADF);
-	assert_false(table_builder_wait(builder));
+	assert_false(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	table_builder_free(builder);
 }
 
@@ -193,10 +190,10 @@ static void where_nothing_is_asked_for_nothing_is_waited_for(_unused_ void **sta
 	struct unwind_table *table;
 	uint32_t file;
 
-	assert_false(table_builder_wait(builder));
+	assert_false(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	assert_false(table_builder_take(builder, &file, &table));
-	table_builder_want(builder, 1);
-	assert_false(table_builder_wait(builder));
+	table_builder_request(builder, 1);
+	assert_false(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	table_builder_free(builder);
 }
 
@@ -205,11 +202,11 @@ static void what_is_finished_is_waited_for_until_it_is_taken(_unused_ void **sta
 	struct table_builder *builder = start(1);
 	struct unwind_table *table;
 
-	add_and_close(builder, 1, open_no_elf());
-	assert_true(table_builder_wait(builder));
-	assert_true(table_builder_wait(builder));
+	add(builder, 1, open_no_elf());
+	assert_true(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
+	assert_true(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	take_next(builder, &table);
-	assert_false(table_builder_wait(builder));
+	assert_false(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	table_builder_free(builder);
 }
 
@@ -220,8 +217,8 @@ static void the_descriptor_is_readable_while_something_is_finished(_unused_ void
 	uint32_t file;
 
 	assert_false(is_readable(builder));
-	add_and_close(builder, 1, open_no_elf());
-	assert_true(table_builder_wait(builder));
+	add(builder, 1, open_no_elf());
+	assert_true(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	assert_true(is_readable(builder));
 	take_next(builder, &table);
 	assert_false(table_builder_take(builder, &file, &table));
@@ -236,7 +233,7 @@ static struct table_builder *start_with_held_worker(void)
 
 	log_set_level(LOG_LEVEL_VERBOSE);
 	flockfile(stderr);
-	add_and_close(builder, 0, open_no_elf());
+	add(builder, 0, open_no_elf());
 	return builder;
 }
 
@@ -253,10 +250,10 @@ static void the_file_that_is_wanted_most_comes_first(_unused_ void **state)
 	size_t num_taken = 0;
 
 	for (uint32_t i = 1; i <= 4; i++)
-		add_and_close(builder, i, open_small_program());
-	table_builder_want(builder, 2);
-	table_builder_want(builder, 3);
-	table_builder_want(builder, 3);
+		add(builder, i, open_small_program());
+	table_builder_request(builder, 2);
+	table_builder_request(builder, 3);
+	table_builder_request(builder, 3);
 	release_worker();
 	/* File 0 comes when the thread has begun, which may be late. */
 	for (int i = 0; i < 5; i++) {
@@ -273,28 +270,21 @@ static void the_file_that_is_wanted_most_comes_first(_unused_ void **state)
 
 static void what_waits_when_the_builder_is_freed_is_let_go(_unused_ void **state)
 {
-	int first_free = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	struct table_builder *builder;
-	int fd;
+	struct table_builder *builder = start_with_held_worker();
 
-	close(first_free);
-	builder = start_with_held_worker();
 	for (uint32_t i = 1; i < NUM_FILES; i++)
-		add_and_close(builder, i, open_own_program());
+		add(builder, i, open_own_program());
 	release_worker();
 	table_builder_free(builder);
 	log_set_level(LOG_LEVEL_NORMAL);
-	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	assert_int_equal(fd, first_free);
-	close(fd);
 }
 
 static void tables_that_nobody_took_are_freed(_unused_ void **state)
 {
 	struct table_builder *builder = start(1);
 
-	add_and_close(builder, 1, open_small_program());
-	assert_true(table_builder_wait(builder));
+	add(builder, 1, open_small_program());
+	assert_true(table_builder_wait(builder, clock_now_ns() + 60 * NS_PER_SECOND));
 	table_builder_free(builder);
 	table_builder_free(NULL);
 }
@@ -303,22 +293,23 @@ static void tables_that_nobody_took_are_freed(_unused_ void **state)
 static bool is_kept(mode_t mode)
 {
 	static const uint8_t id[ID_SIZE] = {1, 2, 3};
-	char folder[] = "/tmp/stackwide-test-XXXXXX";
+	char folder[TEST_PATH_BYTES];
 	int fd = open_small_program();
-	struct mapped_file mapped = mapped_of(fd);
+	struct mapped_file mapped;
 	struct unwind_table *table = NULL;
 	struct table_builder *builder;
 	struct table_cache *cache;
-	char command[64];
+	char command[TEST_PATH_BYTES + 16];
 	bool is_there;
 
-	assert_non_null(mkdtemp(folder));
+	test_folder_make(folder);
 	assert_int_equal(table_cache_open(folder, 1 << 20, &cache, NULL), 0);
 	assert_int_equal(
 		table_builder_new(&(struct table_builder_opts){.num_threads = 1, .cache = cache},
 				  &builder),
 		0);
 	assert_int_equal(fchmod(fd, mode), 0);
+	mapped = mapped_of(fd);
 	memcpy(mapped.build_id, id, ID_SIZE);
 	mapped.build_id_size = ID_SIZE;
 	assert_int_equal(table_builder_add(builder, 1, &mapped), 0);
@@ -362,7 +353,7 @@ static void a_table_is_shown_before_it_is_handed_over(_unused_ void **state)
 									.context = &num_rows},
 					   &builder),
 			 0);
-	add_and_close(builder, 1, open_own_program());
+	add(builder, 1, open_own_program());
 	take_next(builder, &table);
 	assert_non_null(table);
 	assert_true(table->num_rows > 0);

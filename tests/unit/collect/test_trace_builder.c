@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test_folder.h"
 #include "unit.h"
 
 #define PID    100
@@ -25,7 +26,7 @@ static int set_up(void **state)
 	fixture->profile = profile_new();
 	fixture->files = file_table_new("/nonexistent", NULL);
 	fixture->processes = process_table_new("/nonexistent", fixture->files);
-	assert_int_equal(trace_log_new("/tmp", &fixture->log, NULL), 0);
+	assert_int_equal(trace_log_new(test_parent_folder(), &fixture->log, NULL), 0);
 	fixture->timeline = timeline_new();
 	assert_int_equal(process_table_on_fork(fixture->processes, 1, PID, 1), 0);
 	assert_int_equal(process_table_on_comm(fixture->processes, 2, PID, "game", false), 0);
@@ -361,7 +362,7 @@ static void a_tid_that_a_later_thread_has_is_another_thread(void **state)
 			    "renamed");
 }
 
-static void a_thread_that_the_program_told_of_is_one_however_often_its_tid_is_used(void **state)
+static void a_thread_that_the_program_declared_is_one_however_often_its_tid_is_used(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -397,7 +398,7 @@ int main(void)
 		TEST(what_a_program_calls_its_thread_stays),
 		TEST(a_reused_pid_is_another_process_with_another_thread),
 		TEST(a_tid_that_a_later_thread_has_is_another_thread),
-		TEST(a_thread_that_the_program_told_of_is_one_however_often_its_tid_is_used),
+		TEST(a_thread_that_the_program_declared_is_one_however_often_its_tid_is_used),
 		TEST(a_renamed_thread_is_one_with_its_last_name),
 		TEST(a_thread_stack_ends_above_the_thread_pointer_and_has_the_threads_name),
 		TEST(stacks_of_two_threads_in_one_mapping_are_two_regions),

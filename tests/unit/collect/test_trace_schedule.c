@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "test_folder.h"
 #include "unit.h"
 
-#include "batch_maker.h"
+#include "batch_builder.h"
 #include "process/file_table.h"
 
 struct schedule {
@@ -27,7 +28,7 @@ static int next_event(void *context, void *ret_item)
 
 	if (schedule->next == schedule->length)
 		return 0;
-	ret->is_waking = false;
+	ret->is_wakeup = false;
 	ret->on_cpu = schedule->events[schedule->next++];
 	return 1;
 }
@@ -156,7 +157,7 @@ static void threads_that_no_sample_showed_are_added_to_their_process(void **stat
 	struct schedule_store *store;
 	const struct timeline_thread *thread;
 
-	assert_int_equal(schedule_store_new("/tmp", &store, NULL), 0);
+	assert_int_equal(schedule_store_new(test_parent_folder(), &store, NULL), 0);
 	assert_int_equal(process_table_on_comm(processes, 5, 20, "server", true), 0);
 	batch_name(&batch, 10, 11, "is there");
 	batch_name(&batch, 10, 12, "sleeper");
@@ -199,7 +200,7 @@ static void a_thread_sampled_before_it_had_a_name_gets_that_of_the_switches(void
 		0);
 	set_name(timeline, 0, "server");
 	set_name(timeline, 1, "what it calls itself");
-	assert_int_equal(schedule_store_new("/tmp", &store, NULL), 0);
+	assert_int_equal(schedule_store_new(test_parent_folder(), &store, NULL), 0);
 	batch_name(&batch, 10, 10, "worker");
 	batch_name(&batch, 10, 11, "worker");
 	assert_int_equal(schedule_store_add(store, &batch, BATCH_BYTES(&batch)), 0);

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "formats/format.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 struct imported {
 	struct profile *profile;

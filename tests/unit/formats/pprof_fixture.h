@@ -11,7 +11,7 @@
 #include <pprof.pb-c.h>
 
 #include "formats/pprof.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 static inline int fixture_append(void *context, const void *data, size_t size)
 {
@@ -56,7 +56,7 @@ static inline struct text fixture_write_plain(const struct profile *profile)
 }
 
 /* What the format says is written, for protobuf-c's eyes. */
-static inline Pprof__Profile *fixture_unpack(const struct profile *profile)
+static inline Pprof__Profile *fixture_decompress(const struct profile *profile)
 {
 	struct text plain = fixture_write_plain(profile);
 	Pprof__Profile *message = pprof__profile__unpack(NULL, plain.length, (uint8_t *)plain.data);

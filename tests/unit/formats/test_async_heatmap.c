@@ -65,10 +65,10 @@ static void make_page(struct text *page, const struct text *executions, const st
 	text_append_string(page, script);
 }
 
-static void put_counts(struct text *text, unsigned int pieces, unsigned int steps,
+static void put_counts(struct text *text, unsigned int slices, unsigned int steps,
 		       unsigned int chunks, unsigned int samples)
 {
-	put_bits(text, pieces, 5);
+	put_bits(text, slices, 5);
 	put_bits(text, steps, 5);
 	put_bits(text, 99, 5);
 	put_bits(text, chunks, 5);
@@ -160,22 +160,22 @@ static void samples_have_the_times_of_their_steps(void **state _unused_)
 	text_release(&page);
 }
 
-static void moments_are_kept_where_they_are_wanted(void **state _unused_)
+static void timestamps_are_kept_where_they_are_wanted(void **state _unused_)
 {
 	struct text page = {0};
 	struct imported imported = {.profile = profile_new()};
-	struct moments *moments;
+	struct timestamps *timestamps;
 	uint64_t zero_ns = 1;
 	uint64_t weight = 0;
 
 	make_small_page(&page);
-	assert_int_equal(profile_keep_moments(imported.profile), 0);
+	assert_int_equal(profile_keep_timestamps(imported.profile), 0);
 	assert_int_equal(imported_read(&imported, FORMAT, page.data, page.length), 0);
-	moments = profile_get_moments(imported.profile);
-	for (size_t i = 0; i < moments_count(moments); i++)
-		weight += moments_get(moments, i)->weight;
+	timestamps = profile_get_timestamps(imported.profile);
+	for (size_t i = 0; i < timestamps_count(timestamps); i++)
+		weight += timestamps_get(timestamps, i)->weight;
 	assert_int_equal(weight, imported.import.counts.records);
-	assert_true(moments_find_clock(moments, 0, &zero_ns));
+	assert_true(timestamps_find_clock(timestamps, 0, &zero_ns));
 	assert_int_equal(zero_ns, 0);
 	imported_release(&imported);
 	text_release(&page);
@@ -289,7 +289,7 @@ int main(void)
 		cmocka_unit_test(stacks_and_threads_are_read),
 		cmocka_unit_test(lines_are_kept_where_they_are_known),
 		cmocka_unit_test(samples_have_the_times_of_their_steps),
-		cmocka_unit_test(moments_are_kept_where_they_are_wanted),
+		cmocka_unit_test(timestamps_are_kept_where_they_are_wanted),
 		cmocka_unit_test(older_pages_number_their_names_from_1),
 		cmocka_unit_test(a_cut_page_is_refused_with_the_place),
 		cmocka_unit_test(small_pages_do_not_unfold_to_huge_stacks),

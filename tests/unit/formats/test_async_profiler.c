@@ -53,11 +53,11 @@ static void reversed_stacks_are_turned_round(void **state _unused_)
 static void an_inverted_page_is_guessed_at(void **state _unused_)
 {
 	assert_warned(FORMAT, PAGE_3 "let inverted = true;\n" TITLES "n(3,4)\nu(32)\nu(16)\n",
-		      "FILE: the file does not tell whether its stacks are reversed; they are "
+		      "FILE: the file does not say whether its stacks are reversed; they are "
 		      "taken as drawn upside down only\n",
 		      "main;it's\\ 4\n");
 	assert_warned(FORMAT, PAGE_3 "let inverted = true;\n" TITLES "n(3,4)\nu(16)\nu(32)\n",
-		      "FILE: the file does not tell whether its stacks are reversed; they are "
+		      "FILE: the file does not say whether its stacks are reversed; they are "
 		      "taken as reversed\n",
 		      "main;it's\\ 4\n");
 }

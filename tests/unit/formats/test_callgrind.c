@@ -103,7 +103,7 @@ static void a_function_is_shared_among_its_callers_in_proportion(void **state _u
 		      ESTIMATED, "a;f 17\na;f;g 16\nb 1\nb;f 33\nb;f;g 34\n");
 }
 
-static void recursion_is_cut(void **state _unused_)
+static void recursion_is_truncated(void **state _unused_)
 {
 	assert_warned(FORMAT,
 		      "events: Ir\nfn=main\n1 1\ncfn=f\ncalls=1 0\n1 10\nfn=f\n1 6\ncfn=f\n"
@@ -154,22 +154,22 @@ static void threads_are_kept_apart(void **state _unused_)
 	imported_release(&imported);
 }
 
-static void totals_that_differ_are_told(void **state _unused_)
+static void totals_that_differ_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Ir\nfn=f\n1 2\ntotals: 3\n",
-		      "FILE: the costs add up to 2 Ir, but the file tells of 3\n", "f 2\n");
+		      "FILE: the costs add up to 2 Ir, but the file says 3\n", "f 2\n");
 }
 
-static void malformed_lines_are_told(void **state _unused_)
+static void malformed_lines_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Ir\nfn=f\n1 2\nx\n1 2x\nfn=(3)\ncalls=1 1\n",
 		      "FILE:4: malformed, skipping\nFILE:5: malformed, skipping\n"
-		      "FILE:6: a number that stands for no name, skipping\n"
+		      "FILE:6: a number that has no name, skipping\n"
 		      "FILE:7: a call of nothing, skipping\n",
 		      "f 2\n");
 }
 
-static void costs_below_zero_are_told(void **state _unused_)
+static void costs_below_zero_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Time Memory\nfn=f\n1 2 -16\n",
 		      "FILE: costs below 0 are left out\n", "f 2\n");
@@ -356,14 +356,14 @@ int main(void)
 		cmocka_unit_test(inlined_code_belongs_to_its_function),
 		cmocka_unit_test(functions_of_one_name_in_two_files_are_two),
 		cmocka_unit_test(a_function_is_shared_among_its_callers_in_proportion),
-		cmocka_unit_test(recursion_is_cut),
+		cmocka_unit_test(recursion_is_truncated),
 		cmocka_unit_test(a_ring_that_nobody_calls_begins_somewhere),
 		cmocka_unit_test(what_no_call_accounts_for_is_a_stack_of_its_own),
 		cmocka_unit_test(parts_are_summed),
 		cmocka_unit_test(threads_are_kept_apart),
-		cmocka_unit_test(totals_that_differ_are_told),
-		cmocka_unit_test(malformed_lines_are_told),
-		cmocka_unit_test(costs_below_zero_are_told),
+		cmocka_unit_test(totals_that_differ_are_reported),
+		cmocka_unit_test(malformed_lines_are_reported),
+		cmocka_unit_test(costs_below_zero_are_reported),
 		cmocka_unit_test(what_has_no_events_is_refused),
 		cmocka_unit_test(costs_beyond_64_bits_are_refused),
 		cmocka_unit_test(the_content_tells_the_format),

@@ -57,7 +57,7 @@ static void a_list_may_end_without_its_bracket(void **state _unused_)
 		      "thread 1;a 1000\n");
 }
 
-static void an_event_that_is_cut_is_told(void **state _unused_)
+static void an_event_that_is_truncated_is_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("X", "a", "1") ",\"dur\":1},{\"ph\":\"X\"",
 		      "FILE: at byte 63: the rest of the events cannot be read, skipping this and "
@@ -72,16 +72,16 @@ static void slices_without_end_last_until_their_threads(void **state _unused_)
 		      "thread 1;a 1000\nthread 1;a;b 2000\n");
 }
 
-static void ends_without_begin_are_told(void **state _unused_)
+static void ends_without_begin_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("E", "a", "1") "}," AT("X", "b", "2") ",\"dur\":2}]",
 		      "FILE: 1 ends of slices that did not begin, skipping\n", "thread 1;b 2000\n");
 }
 
-static void what_outlasts_the_slice_around_it_is_cut(void **state _unused_)
+static void what_outlasts_the_slice_around_it_is_truncated(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("X", "a", "1") ",\"dur\":4}," AT("X", "b", "3") ",\"dur\":9}]",
-		      "FILE: 1 slices outlast the one that they are in: they are cut\n",
+		      "FILE: 1 slices outlast the one that they are in: they are truncated\n",
 		      "thread 1;a 2000\nthread 1;a;b 2000\n");
 	/* Times are rounded to microseconds: no word about those. */
 	assert_stacks(FORMAT, "[" AT("X", "a", "1") ",\"dur\":4}," AT("X", "b", "3") ",\"dur\":3}]",
@@ -154,7 +154,7 @@ static void ids_may_be_any_number(void **state _unused_)
 	"\",\"name\":\"" name "\",\"ts\":" ts "}"
 
 /* They overlap, and nest below the ones of the same category, id and process only. */
-static void operations_are_told_apart_by_their_ids(void **state _unused_)
+static void operations_are_distinguished_by_their_ids(void **state _unused_)
 {
 	assert_stacks(
 		FORMAT,
@@ -235,7 +235,7 @@ static void samples_may_stand_beside_the_events(void **state _unused_)
 		0, "Main;f 5\n");
 }
 
-static void samples_of_no_frame_are_told(void **state _unused_)
+static void samples_of_no_frame_are_reported(void **state _unused_)
 {
 	assert_warned(
 		FORMAT,
@@ -244,7 +244,7 @@ static void samples_of_no_frame_are_told(void **state _unused_)
 		"FILE: 1 samples have a stack that is not there, skipping\n", "thread 1;f 1\n");
 }
 
-static void frames_in_a_ring_are_cut(void **state _unused_)
+static void frames_in_a_ring_are_truncated(void **state _unused_)
 {
 	assert_stacks(
 		FORMAT,
@@ -383,22 +383,22 @@ int main(void)
 		cmocka_unit_test(begins_and_ends_are_slices),
 		cmocka_unit_test(events_may_come_in_any_order),
 		cmocka_unit_test(a_list_may_end_without_its_bracket),
-		cmocka_unit_test(an_event_that_is_cut_is_told),
+		cmocka_unit_test(an_event_that_is_truncated_is_reported),
 		cmocka_unit_test(slices_without_end_last_until_their_threads),
-		cmocka_unit_test(ends_without_begin_are_told),
-		cmocka_unit_test(what_outlasts_the_slice_around_it_is_cut),
+		cmocka_unit_test(ends_without_begin_are_reported),
+		cmocka_unit_test(what_outlasts_the_slice_around_it_is_truncated),
 		cmocka_unit_test(begins_without_end_do_not_nest_without_bound),
 		cmocka_unit_test(threads_and_processes_have_names),
 		cmocka_unit_test(ids_may_be_names),
 		cmocka_unit_test(ids_may_be_any_number),
-		cmocka_unit_test(operations_are_told_apart_by_their_ids),
+		cmocka_unit_test(operations_are_distinguished_by_their_ids),
 		cmocka_unit_test(ids_may_be_global),
 		cmocka_unit_test(chunks_of_a_cpu_profile_are_one),
 		cmocka_unit_test(samples_have_stack_frames),
 		cmocka_unit_test(samples_may_list_their_stack),
 		cmocka_unit_test(samples_may_stand_beside_the_events),
-		cmocka_unit_test(samples_of_no_frame_are_told),
-		cmocka_unit_test(frames_in_a_ring_are_cut),
+		cmocka_unit_test(samples_of_no_frame_are_reported),
+		cmocka_unit_test(frames_in_a_ring_are_truncated),
 		cmocka_unit_test(what_is_no_list_of_events_is_refused),
 		cmocka_unit_test(the_content_tells_the_format),
 		cmocka_unit_test(slices_are_zones),

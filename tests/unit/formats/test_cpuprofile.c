@@ -42,7 +42,7 @@ static void files_and_lines_are_kept(void **state _unused_)
 	imported_release(&imported);
 }
 
-static void a_circle_of_nodes_is_cut(void **state _unused_)
+static void a_circle_of_nodes_is_truncated(void **state _unused_)
 {
 	assert_stacks(FORMAT,
 		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"a\"},\"hitCount\":1,"
@@ -108,7 +108,7 @@ int main(void)
 		cmocka_unit_test(time_is_that_up_to_the_next_sample),
 		cmocka_unit_test(without_samples_the_counts_of_the_nodes_are_taken),
 		cmocka_unit_test(files_and_lines_are_kept),
-		cmocka_unit_test(a_circle_of_nodes_is_cut),
+		cmocka_unit_test(a_circle_of_nodes_is_truncated),
 		cmocka_unit_test(samples_of_unknown_nodes_are_skipped),
 		cmocka_unit_test(a_deep_chain_of_nodes_is_read),
 		cmocka_unit_test(what_is_no_profile_is_refused),

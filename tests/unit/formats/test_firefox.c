@@ -150,6 +150,27 @@ static void raw_profiles_have_rows_and_frames_as_text(void **state _unused_)
 	imported_release(&imported);
 }
 
+/*
+ * A text is the name of a function in processed processes, and a whole frame in raw ones: what was made
+ * of it in one must not be taken for what it is in the other.
+ */
+static void the_same_text_is_a_function_here_and_a_frame_there(void **state _unused_)
+{
+	static const char mixed[] =
+		"{\"meta\":{\"version\":31,\"stackwalk\":1},\"threads\":[{\"name\":\"Raw\","
+		"\"funcTable\":{\"name\":[1,1]},"
+		"\"samples\":{\"schema\":{\"stack\":0},\"data\":[[0]]},"
+		"\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},\"data\":[[null,0]]},"
+		"\"frameTable\":{\"schema\":{\"location\":0},\"data\":[[1]]},"
+		"\"stringTable\":[\"other\",\"run (a.js:3)\"]}],"
+		"\"processes\":[{\"meta\":{\"preprocessedProfileVersion\":50},"
+		"\"threads\":[{\"name\":\"Processed\",\"samples\":{\"stack\":[0]},"
+		"\"stackTable\":{\"frame\":[0],\"prefix\":[null]},\"frameTable\":{\"func\":[0]},"
+		"\"funcTable\":{\"name\":[0]},\"stringArray\":[\"run (a.js:3)\"]}]}]}";
+
+	assert_stacks(FORMAT, mixed, 0, "Processed;run (a.js:3) 1\nRaw;run 1\n");
+}
+
 static void what_does_not_exist_is_skipped(void **state _unused_)
 {
 	assert_warned(
@@ -177,15 +198,15 @@ static void what_is_no_profile_is_refused(void **state _unused_)
 static struct profile *make_profile(void)
 {
 	struct profile *profile = profile_new();
-	uint32_t first = maker_add_thread(profile, 812, 812, "ngi\"nx");
-	uint32_t second = maker_add_thread(profile, 812, 815, "worker");
-	uint32_t third = maker_add_thread(profile, 0, 0, "");
+	uint32_t first = builder_add_thread(profile, 812, 812, "ngi\"nx");
+	uint32_t second = builder_add_thread(profile, 812, 815, "worker");
+	uint32_t third = builder_add_thread(profile, 0, 0, "");
 	uint32_t time;
 	uint32_t alloc;
 
-	maker_add_sample(profile, first, "main;f;sys_[k]", 2);
-	maker_add_sample(profile, second, "main;f_[j];g_[i]", 3);
-	maker_add_sample(profile, third, "main", 0);
+	builder_add_sample(profile, first, "main;f;sys_[k]", 2);
+	builder_add_sample(profile, second, "main;f_[j];g_[i]", 3);
+	builder_add_sample(profile, third, "main", 0);
 	assert_int_equal(profile_add_metric(profile, "cpu", "nanoseconds", &time), 0);
 	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &alloc), 0);
 	assert_int_equal(profile_add_sample(profile, first, 1, time, 18014398509481983), 0);
@@ -250,7 +271,7 @@ static void the_format_is_known_by_its_meta(void **state _unused_)
 }
 
 /* Code without names, as samply writes it. */
-static const char nameless[] =
+static const char anonymous[] =
 	"{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":44,\"interval\":1},"
 	"\"libs\":[{\"name\":\"a\"},{\"name\":\"libx.so\",\"path\":\"/opt/libx.so\",\"codeId\":\"abCD\"}],"
 	"\"threads\":[{\"name\":\"t\",\"pid\":1,\"tid\":1,\"stringArray\":[\"0x1234\",\"libx.so\",\"main\"],"
@@ -260,13 +281,14 @@ static const char nameless[] =
 	"\"stackTable\":{\"length\":2,\"prefix\":[null,0],\"frame\":[1,0]},"
 	"\"samples\":{\"length\":1,\"stack\":[1],\"time\":[0]}}]}";
 
-static void nameless_code_is_left_to_a_caller_who_will_name_it(void **state _unused_)
+static void unsymbolized_code_is_left_to_a_caller_who_will_name_it(void **state _unused_)
 {
 	struct imported imported = {.import.will_name_code = true};
 	const struct location *location = NULL;
 	const struct module *module;
 
-	assert_int_equal(imported_read(&imported, &format_firefox, nameless, strlen(nameless)), 0);
+	assert_int_equal(imported_read(&imported, &format_firefox, anonymous, strlen(anonymous)),
+			 0);
 	for (uint32_t i = 0; i < profile_count_locations(imported.profile); i++)
 		if (!profile_get_location(imported.profile, i)->num_frames)
 			location = profile_get_location(imported.profile, i);
@@ -280,9 +302,9 @@ static void nameless_code_is_left_to_a_caller_who_will_name_it(void **state _unu
 	imported_release(&imported);
 }
 
-static void nameless_code_is_called_by_its_place_elsewhere(void **state _unused_)
+static void unsymbolized_code_is_called_by_its_place_elsewhere(void **state _unused_)
 {
-	assert_stacks(&format_firefox, nameless, 0, "t;main;libx.so+0x1234 1\n");
+	assert_stacks(&format_firefox, anonymous, 0, "t;main;libx.so+0x1234 1\n");
 }
 
 int main(void)
@@ -296,12 +318,13 @@ int main(void)
 		cmocka_unit_test(an_address_without_a_name_is_shown_in_its_module),
 		cmocka_unit_test(allocations_are_metrics_of_their_own),
 		cmocka_unit_test(raw_profiles_have_rows_and_frames_as_text),
+		cmocka_unit_test(the_same_text_is_a_function_here_and_a_frame_there),
 		cmocka_unit_test(what_does_not_exist_is_skipped),
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test(what_is_written_is_read_again),
 		cmocka_unit_test(the_format_is_known_by_its_meta),
-		cmocka_unit_test(nameless_code_is_left_to_a_caller_who_will_name_it),
-		cmocka_unit_test(nameless_code_is_called_by_its_place_elsewhere),
+		cmocka_unit_test(unsymbolized_code_is_left_to_a_caller_who_will_name_it),
+		cmocka_unit_test(unsymbolized_code_is_called_by_its_place_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "formats/format.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 static int append(void *context, const void *data, size_t size)
 {
@@ -32,16 +32,16 @@ static const struct call_tree_opts no_root = {.root = TREE_ROOT_NONE};
 static void lines_are_sorted_bytewise_by_stack(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 
 	/* A blank sorts before the `;` of the stacks that go on, and that before letters. */
-	maker_add_sample(profile, thread, "a;x", 1);
-	maker_add_sample(profile, thread, "ab", 2);
-	maker_add_sample(profile, thread, "a b", 3);
-	maker_add_sample(profile, thread, "a", 4);
-	maker_add_sample(profile, thread, "a b;c", 5);
-	maker_add_sample(profile, thread, "a\xc3\xa9", 6);
-	maker_add_sample(profile, thread, "a;x;y", 7);
+	builder_add_sample(profile, thread, "a;x", 1);
+	builder_add_sample(profile, thread, "ab", 2);
+	builder_add_sample(profile, thread, "a b", 3);
+	builder_add_sample(profile, thread, "a", 4);
+	builder_add_sample(profile, thread, "a b;c", 5);
+	builder_add_sample(profile, thread, "a\xc3\xa9", 6);
+	builder_add_sample(profile, thread, "a;x;y", 7);
 	assert_folded(profile, no_root, "a 4\na b 3\na b;c 5\na;x 1\na;x;y 7\nab 2\na\xc3\xa9 6\n");
 	profile_free(profile);
 }
@@ -49,12 +49,12 @@ static void lines_are_sorted_bytewise_by_stack(void **state _unused_)
 static void stacks_of_equal_names_are_one_line(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t a = maker_add_thread(profile, 1, 1, "t");
-	uint32_t b = maker_add_thread(profile, 1, 2, "t");
+	uint32_t a = builder_add_thread(profile, 1, 1, "t");
+	uint32_t b = builder_add_thread(profile, 1, 2, "t");
 
-	maker_add_sample(profile, a, "main;f", 1);
-	maker_add_sample(profile, a, "main;f", 2);
-	maker_add_sample(profile, b, "main;f", 4);
+	builder_add_sample(profile, a, "main;f", 1);
+	builder_add_sample(profile, a, "main;f", 2);
+	builder_add_sample(profile, b, "main;f", 4);
 	assert_folded(profile, (struct call_tree_opts){0}, "t;main;f 7\n");
 	profile_free(profile);
 }
@@ -62,9 +62,9 @@ static void stacks_of_equal_names_are_one_line(void **state _unused_)
 static void the_root_frame_tells_thread_process_or_nothing(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 812, 815, "nginx");
+	uint32_t thread = builder_add_thread(profile, 812, 815, "nginx");
 
-	maker_add_sample(profile, thread, "main", 1);
+	builder_add_sample(profile, thread, "main", 1);
 	assert_folded(profile, (struct call_tree_opts){.root = TREE_ROOT_COMM}, "nginx;main 1\n");
 	assert_folded(profile, (struct call_tree_opts){.root = TREE_ROOT_PID},
 		      "nginx-812;main 1\n");
@@ -77,9 +77,9 @@ static void the_root_frame_tells_thread_process_or_nothing(void **state _unused_
 static void kernel_inlined_and_jit_frames_are_marked(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 
-	maker_add_sample(profile, thread, "jit_[j];in_[i];sys_[k]", 1);
+	builder_add_sample(profile, thread, "jit_[j];in_[i];sys_[k]", 1);
 	assert_folded(profile, no_root, "jit_[j];in_[i];sys_[k] 1\n");
 	assert_folded(profile,
 		      (struct call_tree_opts){.root = TREE_ROOT_NONE, .no_annotations = true},
@@ -90,9 +90,9 @@ static void kernel_inlined_and_jit_frames_are_marked(void **state _unused_)
 static void names_cannot_break_the_line(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "a;b\n");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "a;b\n");
 
-	maker_add_sample(profile, thread, "x\ny;\tpadded ; ;;z", 1);
+	builder_add_sample(profile, thread, "x\ny;\tpadded ; ;;z", 1);
 	assert_folded(profile, (struct call_tree_opts){0}, "a:b ;x y;\tpadded ; ;;z 1\n");
 	profile_free(profile);
 }
@@ -100,9 +100,9 @@ static void names_cannot_break_the_line(void **state _unused_)
 static void a_sample_without_stack_is_its_thread(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "kworker/0:1");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "kworker/0:1");
 
-	maker_add_sample(profile, thread, "", 3);
+	builder_add_sample(profile, thread, "", 3);
 	assert_folded(profile, (struct call_tree_opts){0}, "kworker/0:1 3\n");
 	profile_free(profile);
 }
@@ -118,12 +118,12 @@ static void an_empty_profile_is_an_empty_file(void **state _unused_)
 static void a_deep_stack_is_written_whole(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct text deep = {0};
 
 	for (int i = 0; i < 100000; i++)
 		text_printf(&deep, "%sf", i ? ";" : "");
-	maker_add_sample(profile, thread, deep.data, 1);
+	builder_add_sample(profile, thread, deep.data, 1);
 	text_append_string(&deep, " 1\n");
 	assert_folded(profile, no_root, deep.data);
 	text_release(&deep);
@@ -133,11 +133,11 @@ static void a_deep_stack_is_written_whole(void **state _unused_)
 static void a_full_disk_is_reported(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct format_opts opts = {0};
 	struct sink sink = {.write = refuse};
 
-	maker_add_sample(profile, thread, "main", 1);
+	builder_add_sample(profile, thread, "main", 1);
 	assert_int_equal(format_folded.write(profile, &opts, &sink), -ENOSPC);
 	assert_int_equal(format_text.write(profile, &opts, &sink), -ENOSPC);
 	profile_free(profile);

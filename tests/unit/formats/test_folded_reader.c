@@ -213,6 +213,19 @@ static void annotations_become_kinds_and_come_back(void **state _unused_)
 	imported_release(&imported);
 }
 
+static void truncations_are_annotations(void **state _unused_)
+{
+	const char *text = "[truncated] 1\na;[truncated];b 2\na;[truncated];b;c 3\na;b 4\n";
+	struct imported imported = {0};
+
+	assert_stays(text);
+	assert_int_equal(imported_read(&imported, &format_folded, text, strlen(text)), 0);
+	assert_written(&format_folded, imported.profile,
+		       (struct call_tree_opts){.no_annotations = true},
+		       "[unknown] 1\na;b 6\na;b;c 3\n");
+	imported_release(&imported);
+}
+
 /* The line of a stack that goes on later, with longer names between. */
 static void sorted_text_keeps_one_node_a_stack(void **state _unused_)
 {
@@ -324,7 +337,7 @@ static void a_deep_stack_and_a_long_name_survive(void **state _unused_)
 	text_release(&text);
 }
 
-static void told(void *context, size_t consumed)
+static void reported(void *context, size_t consumed)
 {
 	*(size_t *)context = consumed;
 }
@@ -333,7 +346,7 @@ static void what_was_read_is_given_back(void **state _unused_)
 {
 	struct text text = {0};
 	size_t consumed = 0;
-	struct imported imported = {.import.advance = told, .import.context = &consumed};
+	struct imported imported = {.import.advance = reported, .import.context = &consumed};
 
 	for (int i = 0; i < 1 << 18; i++)
 		text_printf(&text, "main;f%06d 1\n", i);
@@ -436,6 +449,7 @@ int main(void)
 		cmocka_unit_test(zero_counts_are_kept),
 		cmocka_unit_test(counts_have_64_bits_and_no_more),
 		cmocka_unit_test(annotations_become_kinds_and_come_back),
+		cmocka_unit_test(truncations_are_annotations),
 		cmocka_unit_test(sorted_text_keeps_one_node_a_stack),
 		cmocka_unit_test(order_makes_no_difference),
 		cmocka_unit_test(a_second_file_is_added_to_the_first),

@@ -1,7 +1,7 @@
 #include "gprofng_writer.h"
 #include "import_fixture.h"
 
-#define FORMAT (&format_er)
+#define FORMAT (&format_gprofng)
 
 /* Two functions have names: code that the kernel gave, and stacks that were cut. */
 #define VDSO      0x7004
@@ -157,7 +157,7 @@ static void a_linked_stack_goes_on_in_another_wherever_it_is(void **state _unuse
 		   "work;[truncated];__vdso_time;__vdso_time;__vdso_time 10000000\n");
 }
 
-static void links_in_a_circle_are_cut(void **state _unused_)
+static void links_in_a_circle_are_truncated(void **state _unused_)
 {
 	struct gprofng_writer writer = make_clock("1");
 	struct imported imported = {0};
@@ -372,7 +372,7 @@ static void copies_in_the_archives_are_found(void **state _unused_)
 	imported_release(&imported);
 }
 
-static void damage_costs_its_block_and_is_told(void **state _unused_)
+static void damage_costs_its_block_and_is_reported(void **state _unused_)
 {
 	struct gprofng_writer writer = make_clock("1");
 	struct imported imported = {0};
@@ -456,7 +456,7 @@ int main(void)
 		cmocka_unit_test(addresses_become_offsets_in_files),
 		cmocka_unit_test(code_is_called_by_its_place_where_nobody_has_the_file),
 		cmocka_unit_test(a_linked_stack_goes_on_in_another_wherever_it_is),
-		cmocka_unit_test(links_in_a_circle_are_cut),
+		cmocka_unit_test(links_in_a_circle_are_truncated),
 		cmocka_unit_test(a_stack_that_is_not_there_is_unknown),
 		cmocka_unit_test(fillers_between_blocks_are_stepped_over),
 		cmocka_unit_test(allocations_count_and_what_stays_leaks),
@@ -466,7 +466,7 @@ int main(void)
 		cmocka_unit_test(java_is_shown_as_its_user_sees_it),
 		cmocka_unit_test(processes_that_were_forked_are_merged),
 		cmocka_unit_test(copies_in_the_archives_are_found),
-		cmocka_unit_test(damage_costs_its_block_and_is_told),
+		cmocka_unit_test(damage_costs_its_block_and_is_reported),
 		cmocka_unit_test(the_first_damage_ends_a_strict_import),
 		cmocka_unit_test(what_cannot_be_read_names_the_file),
 		cmocka_unit_test(an_archive_of_an_experiment_is_recognised),

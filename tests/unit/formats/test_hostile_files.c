@@ -58,7 +58,7 @@ struct inputs {
 	size_t length;
 };
 
-enum change { CHANGE_NONE, CHANGE_CUT, CHANGE_BIT, CHANGE_BYTE };
+enum change { CHANGE_NONE, CHANGE_TRUNCATED, CHANGE_BIT, CHANGE_BYTE };
 
 /* What the child is at, for the parent to tell. */
 struct progress {
@@ -164,7 +164,7 @@ static void read_changed(struct progress *progress, const struct input *input, e
 {
 	static const uint8_t values[] = {0, 0xff, 0x7f, 0x80, '0', '9', '"', '<'};
 	size_t offset = input->size ? random % input->size : 0;
-	size_t size = change == CHANGE_CUT ? offset : input->size;
+	size_t size = change == CHANGE_TRUNCATED ? offset : input->size;
 	uint8_t *copy = malloc(size ? size : 1); /* of exactly the size, for the sanitizers */
 
 	if (!copy)
@@ -227,7 +227,8 @@ static void read_all_changed(struct progress *progress, const struct inputs *inp
 		for (size_t i = 0; i < inputs->length && run < runs; i++)
 			if (inputs->items[i].format == format) {
 				read_changed(progress, &inputs->items[i],
-					     CHANGE_CUT + run / count % 3, next_random(&random));
+					     CHANGE_TRUNCATED + run / count % 3,
+					     next_random(&random));
 				run++;
 			}
 }
@@ -250,7 +251,7 @@ static struct progress *share_progress(void)
 
 static void tell(const struct progress *progress, const char *what)
 {
-	static const char *const changes[] = {"as it is", "cut off", "with a bit flipped",
+	static const char *const changes[] = {"as it is", "truncated", "with a bit flipped",
 					      "with a byte replaced"};
 
 	print_error("%s, %s at byte %zu, run %u: %s; %s\n", progress->input,
@@ -403,7 +404,7 @@ static void changed_inputs_of_every_format_are_read_or_refused(void **state)
 struct bomb {
 	const char *format;
 	const char *begin;
-	const char *piece;
+	const char *chunk;
 	size_t times;
 	const char *end; /* NULL: it has none */
 };
@@ -445,11 +446,11 @@ static bool nesting_explodes(const struct bomb *bomb)
 
 	text_append_string(&text, bomb->begin);
 	for (size_t i = 0; i < bomb->times; i++)
-		text_append_string(&text, bomb->piece);
+		text_append_string(&text, bomb->chunk);
 	for (size_t i = 0; bomb->end && i < bomb->times; i++)
 		text_append_string(&text, bomb->end);
 	snprintf(name, sizeof(name), "%s: %zu times %.100s", bomb->format, bomb->times,
-		 bomb->piece);
+		 bomb->chunk);
 	has_exploded = explodes(name, format_find_name(bomb->format), &text);
 	text_release(&text);
 	return has_exploded;

@@ -14,7 +14,7 @@ static const char packed[] =
 	"n1WjtVZiVAN03mY2nBmd6auUeXwUZ+wp7tvkVivGn+GXIUHAxD6uNkkbt2fIkp5dkFg4LeCRsAFGuooc8UYNtpBR\n"
 	"S7tgixom2ROeIYEGgkMIySKhNhjo1O+VHPwcHeANWx2ymNEAAAA=\n";
 /* The same with "stackwide profile 9". */
-static const char packed_later[] =
+static const char compressed_later[] =
 	"H4sIAAAAAAACAz2OzQ6CMBCE7/sUG+7SLmj8CfAuG1qkkZaGVurjuybqaWa+zOHr0n7Hl19C6qs553hTqpRSl7Zet7tq\n"
 	"tNZKHtUAnbeZDWdGZ/oqZR4fxRl7iNs6ucXK48/wy/AKARP7uNgkbVyfIUt6dkFi5jSDR8IGGOmMBBEv1GALGbW0E7ao\n"
 	"YZI94RESaCDYhZAsEmqDgU79rETwIzrAGxsqcZTRAAAA\n";
@@ -63,12 +63,12 @@ static void line_ends_in_the_data_do_not_matter(void **state _unused_)
 	assert_page("", data.data);
 }
 
-static void a_later_version_is_told_in_one_line(void **state _unused_)
+static void a_later_version_is_reported_in_one_line(void **state _unused_)
 {
-	_cleanup_(text_release) struct text page = make_page("", packed_later);
+	_cleanup_(text_release) struct text page = make_page("", compressed_later);
 
 	assert_refused(FORMAT, page.data,
-		       "FILE (unpacked): at byte 75: expected 'stackwide profile 1'; was it "
+		       "FILE (profile): at byte 75: expected 'stackwide profile 1'; was it "
 		       "written by a later version?");
 }
 
@@ -92,7 +92,7 @@ static void damage_is_refused(void **state _unused_)
 	static const char page[] = PAGE("H4sIAAAAAAAC/////w==");
 
 	assert_refused(FORMAT, page,
-		       "FILE: at byte 78: the profile in the page is damaged or cut off");
+		       "FILE: at byte 78: the profile in the page is damaged or truncated");
 }
 
 static void every_truncation_is_refused(void **state _unused_)
@@ -130,7 +130,7 @@ int main(void)
 		cmocka_unit_test(a_page_gives_the_profile_in_it),
 		cmocka_unit_test(the_name_of_the_page_may_hold_anything),
 		cmocka_unit_test(line_ends_in_the_data_do_not_matter),
-		cmocka_unit_test(a_later_version_is_told_in_one_line),
+		cmocka_unit_test(a_later_version_is_reported_in_one_line),
 		cmocka_unit_test(the_viewer_alone_is_no_profile),
 		cmocka_unit_test(what_is_no_base64_is_refused_by_its_place),
 		cmocka_unit_test(damage_is_refused),

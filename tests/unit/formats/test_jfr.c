@@ -60,7 +60,7 @@ static void every_event_with_a_stack_gives_metrics(void **state _unused_)
 	assert_recording(&writer, 3, "worker;org.App.main;org.App.work 512\n");
 }
 
-static void kinds_of_code_and_cut_off_stacks_are_marked(void **state _unused_)
+static void kinds_of_code_and_truncated_stacks_are_marked(void **state _unused_)
 {
 	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
 
@@ -170,6 +170,34 @@ static void async_profiler_gives_native_functions_and_two_kinds_of_samples(void 
 	text_release(&writer.chunk);
 }
 
+/* A thread that waits is one event for all the ticks that it was seen at. */
+static void a_sample_of_the_wall_clock_counts_for_all_its_ticks(void **state _unused_)
+{
+	static const char event_class[] =
+		"  class id=23 name=profiler.WallClockSample superType=jdk.jfr.Event\n"
+		"   field name=startTime class=6\n"
+		"   field name=sampledThread class=36 constantPool=true\n"
+		"   field name=stackTrace class=35 constantPool=true\n"
+		"   field name=samples class=5\n";
+	struct text metadata = {0};
+	struct jfr_writer writer;
+
+	text_printf(&metadata, "%s%s", jfr_metadata, event_class);
+	writer = jfr_writer_new(metadata.data);
+	text_release(&metadata);
+	for (uint64_t samples = 20; samples <= 21; samples++) {
+		jfr_begin(&writer, 23);
+		jfr_put(&writer, 1000);
+		jfr_put(&writer, 1);
+		jfr_put(&writer, 1);
+		jfr_put(&writer, samples);
+		jfr_end(&writer);
+	}
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	assert_recording(&writer, 0, "worker;org.App.main;org.App.work 41\n");
+}
+
 static void chunks_follow_each_other(void **state _unused_)
 {
 	struct jfr_writer writer = make_recording();
@@ -188,10 +216,11 @@ static void what_precedes_an_unfinished_chunk_is_kept(void **state _unused_)
 	char expected[200];
 
 	text_append(&writer.chunk, "FLR\0\0\2\0\1\0\0\0\0\0\1\0\0", 16);
-	snprintf(expected, sizeof(expected),
-		 "FILE: at byte %zu: the chunk is unfinished or cut off; the rest of the chunk is "
-		 "left out\n",
-		 length);
+	snprintf(
+		expected, sizeof(expected),
+		"FILE: at byte %zu: the chunk is unfinished or truncated; the rest of the chunk is "
+		"left out\n",
+		length);
 	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
 			 0);
 	assert_string_equal(imported.warnings.data, expected);
@@ -316,10 +345,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_are_read_with_thread_class_and_method),
 		cmocka_unit_test(every_event_with_a_stack_gives_metrics),
-		cmocka_unit_test(kinds_of_code_and_cut_off_stacks_are_marked),
+		cmocka_unit_test(kinds_of_code_and_truncated_stacks_are_marked),
 		cmocka_unit_test(the_process_of_the_threads_is_known),
 		cmocka_unit_test(the_newest_definition_of_a_constant_counts),
 		cmocka_unit_test(async_profiler_gives_native_functions_and_two_kinds_of_samples),
+		cmocka_unit_test(a_sample_of_the_wall_clock_counts_for_all_its_ticks),
 		cmocka_unit_test(chunks_follow_each_other),
 		cmocka_unit_test(what_precedes_an_unfinished_chunk_is_kept),
 		cmocka_unit_test(a_damaged_chunk_costs_only_itself),

@@ -8,11 +8,11 @@
 static void values_are_those_of_whole_subtrees(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 812, 815, "nginx");
+	uint32_t thread = builder_add_thread(profile, 812, 815, "nginx");
 
-	maker_add_sample(profile, thread, "main;b_[k]", 2);
-	maker_add_sample(profile, thread, "main;a \"x\"", 4);
-	maker_add_sample(profile, thread, "main", 1);
+	builder_add_sample(profile, thread, "main;b_[k]", 2);
+	builder_add_sample(profile, thread, "main;a \"x\"", 4);
+	builder_add_sample(profile, thread, "main", 1);
 	assert_written(
 		FORMAT, profile, (struct call_tree_opts){.root = TREE_ROOT_NONE},
 		META
@@ -44,10 +44,10 @@ static void an_empty_profile_is_an_empty_tree(void **state _unused_)
 static void a_comparison_has_both_values_and_the_change(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 	uint32_t before;
 	uint32_t after;
-	uint32_t location = maker_add_location(profile, (char[]){"f"});
+	uint32_t location = builder_add_location(profile, (char[]){"f"});
 	uint32_t stack;
 
 	assert_int_equal(profile_add_metric(profile, METRIC_BEFORE, "count", &before), 0);
@@ -68,13 +68,13 @@ static void a_comparison_has_both_values_and_the_change(void **state _unused_)
 static void a_total_beyond_64_bits_is_not_written(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 	size_t written = 0;
 	struct sink sink = {.write = imported_append, .context = &written};
 	struct format_opts opts = {0};
 
-	maker_add_sample(profile, thread, "a", UINT64_MAX);
-	maker_add_sample(profile, thread, "b", 1);
+	builder_add_sample(profile, thread, "a", UINT64_MAX);
+	builder_add_sample(profile, thread, "b", 1);
 	assert_int_equal(format_json.write(profile, &opts, &sink), -EOVERFLOW);
 	profile_free(profile);
 }
@@ -82,13 +82,13 @@ static void a_total_beyond_64_bits_is_not_written(void **state _unused_)
 static void threads_and_marks_survive(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 812, 815, "a-b/c");
+	uint32_t thread = builder_add_thread(profile, 812, 815, "a-b/c");
 	struct format_opts opts = {.tree.root = TREE_ROOT_TID};
 	struct text written = {0};
 	struct sink sink = {.write = imported_append, .context = &written};
 	struct imported imported = {0};
 
-	maker_add_sample(profile, thread, "main; x;;sys_[k];jit_[j];in_[i];odd_[w]", 2);
+	builder_add_sample(profile, thread, "main; x;;sys_[k];jit_[j];in_[i];odd_[w]", 2);
 	assert_int_equal(format_json.write(profile, &opts, &sink), 0);
 	assert_int_equal(imported_read(&imported, FORMAT, written.data, written.length), 0);
 	assert_written(&format_folded, imported.profile, opts.tree,

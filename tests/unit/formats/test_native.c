@@ -1,17 +1,17 @@
 #include <stdio.h>
 
-#include "svg_maker.h"
+#include "svg_builder.h"
 
 static struct text write_svg(const struct profile *profile)
 {
-	return svg_maker_write(&format_svg, profile, &(struct format_opts){0});
+	return svg_builder_write(&format_svg, profile, &(struct format_opts){0});
 }
 
 static struct profile *read_svg(const struct text *svg)
 {
 	struct import import;
 
-	if (svg_maker_read(svg->data, svg->length, NULL, &import))
+	if (svg_builder_read(svg->data, svg->length, NULL, &import))
 		fail_msg("%s", import.error.message);
 	return import.profile;
 }
@@ -27,8 +27,8 @@ static void assert_same_folded(const struct profile *a, const struct profile *b)
 	assert_int_equal(profile_count_metrics(a), profile_count_metrics(b));
 	for (uint32_t metric = 0; metric < profile_count_metrics(a); metric++) {
 		struct format_opts opts = {.tree = {.root = TREE_ROOT_TID, .metric = metric}};
-		struct text of_a = svg_maker_write(&format_folded, a, &opts);
-		struct text of_b = svg_maker_write(&format_folded, b, &opts);
+		struct text of_a = svg_builder_write(&format_folded, a, &opts);
+		struct text of_b = svg_builder_write(&format_folded, b, &opts);
 
 		assert_string_equal(format_get_metric_name(a, metric),
 				    format_get_metric_name(b, metric));
@@ -156,7 +156,7 @@ static void what_is_written_is_read_back(void **state _unused_)
 static void a_frame_keeps_module_file_and_line(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 7, 8, "t");
+	uint32_t thread = builder_add_thread(profile, 7, 8, "t");
 	struct frame frame = {.line = 42, .kind = FRAME_JIT, .is_inlined = true};
 	struct profile *again;
 	const struct frame *read;
@@ -192,7 +192,7 @@ static void a_frame_keeps_module_file_and_line(void **state _unused_)
 static void addresses_with_inlined_calls_become_levels(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 7, 8, "t");
+	uint32_t thread = builder_add_thread(profile, 7, 8, "t");
 	uint32_t metric;
 	struct profile *again;
 	struct text svg;
@@ -223,12 +223,12 @@ static void addresses_with_inlined_calls_become_levels(void **state _unused_)
 static void frames_too_narrow_to_draw_are_read_back(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 7, 8, "t");
+	uint32_t thread = builder_add_thread(profile, 7, 8, "t");
 	struct text svg;
 	struct profile *again;
 
-	maker_add_sample(profile, thread, "narrow", 1);
-	maker_add_sample(profile, thread, "wide", 1000000);
+	builder_add_sample(profile, thread, "narrow", 1);
+	builder_add_sample(profile, thread, "wide", 1000000);
 	svg = write_svg(profile);
 	assert_null(strstr(svg.data, "<title>narrow"));
 	again = read_svg(&svg);
@@ -241,14 +241,14 @@ static void frames_too_narrow_to_draw_are_read_back(void **state _unused_)
 static void a_deep_stack_is_read_back(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 	struct text deep = {0};
 	struct text svg;
 	struct profile *again;
 
 	for (int i = 0; i < 100000; i++)
 		text_printf(&deep, "%sf", i ? ";" : "");
-	maker_add_sample(profile, thread, deep.data, 1);
+	builder_add_sample(profile, thread, deep.data, 1);
 	svg = write_svg(profile);
 	again = read_svg(&svg);
 	assert_same_folded(profile, again);
@@ -277,7 +277,7 @@ static void add_sample_of(struct profile *profile, uint32_t source)
 
 	assert_int_equal(profile_add_process(profile, 1, STRING_EMPTY, &thread.process), 0);
 	assert_int_equal(profile_add_thread(profile, &thread, &id), 0);
-	maker_add_sample(profile, id, "a", 1);
+	builder_add_sample(profile, id, "a", 1);
 }
 
 static void labels_and_accounts_stay_with_their_source(void **state _unused_)
@@ -337,20 +337,20 @@ static void account_of_a_single_source_is_that_of_the_file(void **state _unused_
 static void assert_refused(const char *part, const char *replacement, const char *reason)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 7, 8, "t");
+	uint32_t thread = builder_add_thread(profile, 7, 8, "t");
 	struct text changed = {0};
 	struct import import;
 	struct text svg;
 	char *found;
 
-	maker_add_sample(profile, thread, "a;b", 3);
+	builder_add_sample(profile, thread, "a;b", 3);
 	svg = write_svg(profile);
 	found = strstr(strstr(svg.data, "<metadata"), part);
 	assert_non_null(found);
 	text_append(&changed, svg.data, (size_t)(found - svg.data));
 	text_append_string(&changed, replacement);
 	text_append_string(&changed, found + strlen(part));
-	assert_int_equal(svg_maker_read(changed.data, changed.length, NULL, &import), -EBADMSG);
+	assert_int_equal(svg_builder_read(changed.data, changed.length, NULL, &import), -EBADMSG);
 	if (!strstr(import.error.message, reason))
 		fail_msg("'%s' does not say '%s'", import.error.message, reason);
 	text_release(&changed);
@@ -380,7 +380,7 @@ static void a_broken_profile_is_refused(void **state _unused_)
 	assert_refused("\n2 3\n", "\n2 3 1\n", "a sample");
 	assert_refused("\n2 3\n", "\n2 18446744073709551616\n", "64 bits");
 	assert_refused("\n2 3\n", "\nq 3\n", "one of the lines");
-	assert_refused("\nend\n", "\n", "cut off");
+	assert_refused("\nend\n", "\n", "truncated");
 }
 
 int main(void)

@@ -334,7 +334,7 @@ static void copied_stacks_are_walked_by_the_caller(void **state _unused_)
 	imported_release(&imported);
 }
 
-static void copied_stacks_are_cut_where_nobody_walks(void **state _unused_)
+static void copied_stacks_are_truncated_where_nobody_walks(void **state _unused_)
 {
 	struct perf_writer writer;
 	struct imported imported = {0};
@@ -346,11 +346,13 @@ static void copied_stacks_are_cut_where_nobody_walks(void **state _unused_)
 	read_records(&imported, &writer);
 	assert_int_equal(imported.import.counts.truncated_stacks, 1);
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
-		       "run;run+0x410 1\n");
+		       "run;[truncated];run+0x410 1\n");
+	assert_written(&format_folded, imported.profile,
+		       (struct call_tree_opts){.no_annotations = true}, "run;run+0x410 1\n");
 	imported_release(&imported);
 }
 
-static void lost_records_are_told(void **state _unused_)
+static void lost_records_are_reported(void **state _unused_)
 {
 	struct perf_writer writer;
 
@@ -365,7 +367,7 @@ static void lost_records_are_told(void **state _unused_)
 		    "run;run+0x410 1\n");
 }
 
-static void a_cut_off_file_gives_what_is_before(void **state _unused_)
+static void a_truncated_file_gives_what_is_before(void **state _unused_)
 {
 	struct perf_writer writer;
 	struct imported imported = {0};
@@ -378,14 +380,14 @@ static void a_cut_off_file_gives_what_is_before(void **state _unused_)
 	file = perf_writer_finish(&writer);
 	assert_int_equal(imported_read(&imported, &format_perf_data, file.data, file.length - 1),
 			 0);
-	assert_non_null(strstr(imported.warnings.data, "cut off"));
+	assert_non_null(strstr(imported.warnings.data, "truncated"));
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
 		       "run;run+0x410 1\n");
 	imported_release(&imported);
 	text_release(&file);
 }
 
-static void no_byte_flipped_or_cut_off_does_harm(void **state _unused_)
+static void no_byte_flipped_or_truncated_does_harm(void **state _unused_)
 {
 	struct perf_writer writer;
 	struct text file;
@@ -398,13 +400,13 @@ static void no_byte_flipped_or_cut_off_does_harm(void **state _unused_)
 	for (size_t i = 0; i < 2 * file.length; i++) {
 		struct imported imported = {0};
 		size_t at = i % file.length;
-		bool is_cut = i >= file.length;
+		bool is_truncated = i >= file.length;
 		int err;
 
-		file.data[at] = (char)(file.data[at] ^ (is_cut ? 0 : 0xff));
+		file.data[at] = (char)(file.data[at] ^ (is_truncated ? 0 : 0xff));
 		err = imported_read(&imported, &format_perf_data, file.data,
-				    is_cut ? at : file.length);
-		file.data[at] = (char)(file.data[at] ^ (is_cut ? 0 : 0xff));
+				    is_truncated ? at : file.length);
+		file.data[at] = (char)(file.data[at] ^ (is_truncated ? 0 : 0xff));
 		assert_true(err == 0 || err == -EBADMSG);
 		assert_int_equal(err == 0, imported.import.error.message[0] == '\0');
 		imported_release(&imported);
@@ -437,10 +439,10 @@ int main(void)
 		cmocka_unit_test(modules_have_the_build_ids_of_the_record_or_of_the_file),
 		cmocka_unit_test(code_is_left_to_a_caller_who_will_name_it),
 		cmocka_unit_test(copied_stacks_are_walked_by_the_caller),
-		cmocka_unit_test(copied_stacks_are_cut_where_nobody_walks),
-		cmocka_unit_test(lost_records_are_told),
-		cmocka_unit_test(a_cut_off_file_gives_what_is_before),
-		cmocka_unit_test(no_byte_flipped_or_cut_off_does_harm),
+		cmocka_unit_test(copied_stacks_are_truncated_where_nobody_walks),
+		cmocka_unit_test(lost_records_are_reported),
+		cmocka_unit_test(a_truncated_file_gives_what_is_before),
+		cmocka_unit_test(no_byte_flipped_or_truncated_does_harm),
 		cmocka_unit_test(the_other_byte_order_is_refused),
 	};
 

@@ -47,7 +47,7 @@ static struct text write_packed(size_t cut)
 	return perf_writer_finish(&writer);
 }
 
-static void packed_records_may_be_cut_anywhere(void **state _unused_)
+static void compressed_records_may_be_cut_anywhere(void **state _unused_)
 {
 	for (size_t cut = 0; cut < 300; cut += 7) {
 		struct text file = write_packed(cut);
@@ -63,7 +63,7 @@ static void packed_records_may_be_cut_anywhere(void **state _unused_)
 	}
 }
 
-static void what_is_before_damaged_packed_records_counts(void **state _unused_)
+static void what_is_before_damaged_compressed_records_counts(void **state _unused_)
 {
 	struct text file = write_packed(260);
 	struct imported imported = {0};
@@ -82,7 +82,55 @@ static void what_is_before_damaged_packed_records_counts(void **state _unused_)
 	text_release(&file);
 }
 
-static void a_bomb_does_not_unpack(void **state _unused_)
+static void begin_chunk(struct perf_writer *inner)
+{
+	text_release(&inner->records);
+	perf_writer_init(inner, USUAL, false);
+}
+
+/*
+ * A mapping that another CPU wrote later than the sample in it, but that is older: the queue puts
+ * them in order, also when chunks have left it before.
+ */
+static void compressed_records_of_several_cpus_come_in_order_of_time(void **state _unused_)
+{
+	struct perf_sample_spec spec = {3, 7, 7, 11, 250, 0, {USER, 0x1010}, {0}, {0}};
+	ZSTD_CStream *stream = ZSTD_createCStream();
+	struct imported imported = {0};
+	struct perf_writer inner;
+	struct perf_writer writer;
+	struct text file;
+
+	perf_writer_init(&inner, USUAL, false);
+	perf_writer_init(&writer, USUAL, false);
+	perf_add_event(&writer, 0, 0, 100, 11, "cycles:u");
+	for (unsigned int i = 0; i < 4; i++) {
+		uint32_t pid = 7 + i;
+
+		spec.pid = spec.tid = pid;
+		spec.time_ns = 100 * i + 50;
+		perf_add_sample(&inner, &spec);
+		perf_add_sample(&inner, &spec);
+		add_packed(&writer, stream, inner.records.data, inner.records.length);
+		begin_chunk(&inner);
+		perf_add_comm(&inner, 100 * i + 10, pid, pid, "run", true);
+		perf_add_mmap(&inner, 100 * i + 11, pid, 0x1000, 0x1000, 0x400, "/bin/run", 0);
+		add_packed(&writer, stream, inner.records.data, inner.records.length);
+		begin_chunk(&inner);
+		perf_add_round(&writer);
+	}
+	ZSTD_freeCStream(stream);
+	text_release(&inner.records);
+	file = perf_writer_finish(&writer);
+	assert_int_equal(imported_read(&imported, &format_perf_data, file.data, file.length), 0);
+	assert_string_equal(imported.warnings.data, "");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "run;run+0x410 2000\n");
+	imported_release(&imported);
+	text_release(&file);
+}
+
+static void a_bomb_does_not_expand(void **state _unused_)
 {
 	size_t size = 17u << 20;
 	char *zeros = calloc(1, size);
@@ -97,7 +145,7 @@ static void a_bomb_does_not_unpack(void **state _unused_)
 	file = perf_writer_finish(&writer);
 	assert_int_equal(imported_read(&imported, &format_perf_data, file.data, file.length),
 			 -EBADMSG);
-	assert_non_null(strstr(imported.warnings.data, "unpacks to too much"));
+	assert_non_null(strstr(imported.warnings.data, "expands to too much"));
 	imported_release(&imported);
 	text_release(&file);
 	ZSTD_freeCStream(stream);
@@ -107,9 +155,10 @@ static void a_bomb_does_not_unpack(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packed_records_may_be_cut_anywhere),
-		cmocka_unit_test(what_is_before_damaged_packed_records_counts),
-		cmocka_unit_test(a_bomb_does_not_unpack),
+		cmocka_unit_test(compressed_records_may_be_cut_anywhere),
+		cmocka_unit_test(what_is_before_damaged_compressed_records_counts),
+		cmocka_unit_test(compressed_records_of_several_cpus_come_in_order_of_time),
+		cmocka_unit_test(a_bomb_does_not_expand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

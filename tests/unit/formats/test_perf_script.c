@@ -143,7 +143,7 @@ static void unknown_frames_are_named_by_their_file(void **state _unused_)
 		      0, "a;[unknown];[libc.so.6];[[kernel.kallsyms]]_[k] 1\n");
 }
 
-static void offsets_arguments_and_quotes_are_cut(void **state _unused_)
+static void offsets_arguments_and_quotes_are_stripped(void **state _unused_)
 {
 	assert_stacks(FORMAT,
 		      "a 1 1.5: cycles: \n"
@@ -193,7 +193,7 @@ static void a_frame_keeps_its_file_and_its_whole_name(void **state _unused_)
 	imported_release(&imported);
 }
 
-static void processes_of_a_frame_and_source_lines_are_passed_over(void **state _unused_)
+static void processes_of_a_frame_and_source_lines_are_skipped(void **state _unused_)
 {
 	assert_stacks(FORMAT,
 		      "a 1 1.5: cycles: \r\n\t 1 f+0x1 (/x)\r\n  file.c:12\r\n"
@@ -223,10 +223,10 @@ static void what_is_no_sample_is_skipped_with_its_line(void **state _unused_)
 		      "a;f 1\n");
 }
 
-static void a_cut_off_sample_is_left_out(void **state _unused_)
+static void a_truncated_sample_is_left_out(void **state _unused_)
 {
 	assert_warned(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\na 1 1.5: cycles: \n\t 1 g (/x)\n",
-		      "FILE:5: the last sample may be cut off, as no blank line follows, "
+		      "FILE:5: the last sample may be truncated, as no blank line follows, "
 		      "skipping\n",
 		      "a;f 1\n");
 }
@@ -289,14 +289,14 @@ int main(void)
 		cmocka_unit_test(other_texts_are_not_taken_for_it),
 		cmocka_unit_test(frames_of_the_kernel_and_of_jit_code_are_marked),
 		cmocka_unit_test(unknown_frames_are_named_by_their_file),
-		cmocka_unit_test(offsets_arguments_and_quotes_are_cut),
+		cmocka_unit_test(offsets_arguments_and_quotes_are_stripped),
 		cmocka_unit_test(inlined_functions_are_frames_of_their_own),
 		cmocka_unit_test(only_java_loses_the_leading_l),
 		cmocka_unit_test(a_frame_keeps_its_file_and_its_whole_name),
-		cmocka_unit_test(processes_of_a_frame_and_source_lines_are_passed_over),
+		cmocka_unit_test(processes_of_a_frame_and_source_lines_are_skipped),
 		cmocka_unit_test(side_band_records_are_no_samples),
 		cmocka_unit_test(what_is_no_sample_is_skipped_with_its_line),
-		cmocka_unit_test(a_cut_off_sample_is_left_out),
+		cmocka_unit_test(a_truncated_sample_is_left_out),
 		cmocka_unit_test(the_first_malformed_line_ends_a_strict_import),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_refused),
 		cmocka_unit_test(a_text_without_samples_is_refused),

@@ -2,16 +2,16 @@
 #include <zlib.h>
 
 #include "formats/protobuf_reader.h"
-#include "profile_maker.h"
-#include "timeline/timeline_maker.h"
+#include "profile_builder.h"
+#include "timeline/timeline_builder.h"
 #include "trace_checker.h"
-#include "zones_maker.h"
+#include "zones_builder.h"
 
 static Perfetto__Trace *write_timeline(const struct profile *profile, struct timeline *timeline)
 {
 	struct format_opts opts = {.timeline = timeline};
 	struct text written = {0};
-	struct sink sink = {.write = maker_append, .context = &written};
+	struct sink sink = {.write = builder_append, .context = &written};
 	Perfetto__Trace *trace;
 
 	text_append_string(&written, "");
@@ -26,9 +26,9 @@ static Perfetto__Trace *write_zones(const char *text)
 	struct zones_read_result result;
 	Perfetto__Trace *trace;
 
-	maker_read_zones(text, &result);
+	builder_read_zones(text, &result);
 	trace = write_timeline(result.profile, result.timeline);
-	maker_release(&result);
+	builder_release(&result);
 	return trace;
 }
 
@@ -230,7 +230,7 @@ static void samples_have_their_weight_and_their_stack_outermost_first(void **sta
 	Perfetto__Trace *trace;
 	uint32_t stack;
 
-	maker_add_sample(profile, maker_add_thread(profile, 5, 6, "t"), "main;work;sys_[k]", 1);
+	builder_add_sample(profile, builder_add_thread(profile, 5, 6, "t"), "main;work;sys_[k]", 1);
 	stack = profile_get_sample(profile, 0)->stack;
 	tracked_init(&tracked);
 	add_sample(tracked.timeline, 100, tracked_add_thread(&tracked, 6), stack);
@@ -255,7 +255,7 @@ static void samples_have_their_weight_and_their_stack_outermost_first(void **sta
 	profile_free(profile);
 }
 
-static void times_are_steps_and_late_ones_are_told_in_full(void **state _unused_)
+static void times_are_steps_and_late_ones_are_reported_in_full(void **state _unused_)
 {
 	static const uint64_t times[] = {1000000, 1000200, 1000100, 1000300};
 	struct clock_snapshot clock = {.boottime_ns = 900000, .monotonic_ns = 1, .realtime_ns = 1};
@@ -263,7 +263,7 @@ static void times_are_steps_and_late_ones_are_told_in_full(void **state _unused_
 	struct tracked tracked;
 	Perfetto__Trace *trace;
 
-	maker_add_sample(profile, maker_add_thread(profile, 5, 6, "t"), "main", 1);
+	builder_add_sample(profile, builder_add_thread(profile, 5, 6, "t"), "main", 1);
 	tracked_init(&tracked);
 	assert_int_equal(timeline_add_clock(tracked.timeline, &clock, NULL), 0);
 	tracked_add_thread(&tracked, 6);
@@ -283,13 +283,13 @@ static void times_are_steps_and_late_ones_are_told_in_full(void **state _unused_
 static struct profile *make_pairs(uint32_t num_locations, const uint32_t (*pairs)[2], size_t count)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 5, 6, "t");
+	uint32_t thread = builder_add_thread(profile, 5, 6, "t");
 	uint32_t metric;
 
 	for (uint32_t i = 0; i < num_locations; i++) {
 		char name[] = "f";
 
-		assert_int_equal(maker_add_location(profile, name), i);
+		assert_int_equal(builder_add_location(profile, name), i);
 	}
 	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
 	for (size_t i = 0; i < count; i++) {
@@ -325,7 +325,7 @@ static void the_frame_of_most_stacks_has_a_short_number(void **state _unused_)
 	profile_free(profile);
 }
 
-static void stacks_that_begin_alike_are_told_one_after_another(void **state _unused_)
+static void stacks_that_begin_alike_are_reported_one_after_another(void **state _unused_)
 {
 	static const uint32_t pairs[][2] = {{0, 1}, {2, 1}, {0, 3}};
 	struct profile *profile = make_pairs(4, pairs, 3);
@@ -347,11 +347,11 @@ static void a_profile_without_times_becomes_samples_one_after_another(void **sta
 {
 	struct profile *profile = profile_new();
 	struct timeline *timeline = timeline_new();
-	uint32_t thread = maker_add_thread(profile, 5, 6, "t");
+	uint32_t thread = builder_add_thread(profile, 5, 6, "t");
 	Perfetto__Trace *trace;
 
-	maker_add_sample(profile, thread, "main;a", 7);
-	maker_add_sample(profile, thread, "main;b", 9);
+	builder_add_sample(profile, thread, "main;a", 7);
+	builder_add_sample(profile, thread, "main;b", 9);
 	trace = write_timeline(profile, timeline);
 	assert_int_equal(count_packets(trace, SAMPLES), 2);
 	assert_int_equal(find_packet(trace, SAMPLES, 0)->perf_sample->timebase_count, 7);
@@ -380,12 +380,12 @@ static void scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release(voi
 					     .next_priority = 120,
 					     .cpu = i % 2,
 					     .previous_state = TASK_STATE_PREEMPTED};
-		struct sched_waking waking = {
+		struct sched_waking wakeup = {
 			.time_ns = 1001 + 10 * i, .tid = 5, .cpu = i % 2, .is_in_interrupt = true};
 
 		assert_int_equal(timeline_add_switch(timeline, &event, NULL), 0);
 		if (i % 10 == 0)
-			assert_int_equal(timeline_add_waking(timeline, &waking, NULL), 0);
+			assert_int_equal(timeline_add_wakeup(timeline, &wakeup, NULL), 0);
 	}
 	trace = write_timeline(profile, timeline);
 	assert_int_equal(count_packets(trace, BUNDLES), 4);
@@ -416,9 +416,9 @@ static int next_of_source(void *context, void *ret_item)
 	int *at = context;
 	struct schedule_event *ret = ret_item;
 
-	*ret = (struct schedule_event){.is_waking = *at == 1};
-	if (ret->is_waking)
-		ret->waking = (struct sched_waking){.time_ns = 20, .tid = 8};
+	*ret = (struct schedule_event){.is_wakeup = *at == 1};
+	if (ret->is_wakeup)
+		ret->wakeup = (struct sched_waking){.time_ns = 20, .tid = 8};
 	else
 		ret->on_cpu = (struct sched_switch){.time_ns = 10 + 20 * (uint64_t)*at,
 						    .next_tid = *at ? 0 : 7};
@@ -451,7 +451,7 @@ static void scheduling_is_taken_from_its_source(void **state _unused_)
 	profile_free(profile);
 }
 
-static void clocks_are_told_first(void **state _unused_)
+static void clocks_are_reported_first(void **state _unused_)
 {
 	struct profile *profile = profile_new();
 	struct timeline *timeline = timeline_new();
@@ -484,7 +484,7 @@ static void clocks_are_compared_again_after_the_machine_slept(void **state _unus
 	struct tracked tracked;
 	Perfetto__Trace *trace;
 
-	maker_add_sample(profile, maker_add_thread(profile, 5, 6, "t"), "main", 1);
+	builder_add_sample(profile, builder_add_thread(profile, 5, 6, "t"), "main", 1);
 	tracked_init(&tracked);
 	assert_int_equal(timeline_add_clock(tracked.timeline, &before, NULL), 0);
 	assert_int_equal(timeline_add_clock(tracked.timeline, &after, NULL), 0);
@@ -515,9 +515,11 @@ static void compressed_packets_hold_the_same_trace(void **state _unused_)
 	uint8_t unpacked[65536];
 	uLongf size = sizeof(unpacked);
 
-	maker_read_zones("LOCATION,1,A,a,a.c,1\nZONE_START,8000,1,1,1\nZONE_END,8000,2\n", &result);
-	plain = maker_write(&format_pftrace, &result, (struct format_opts){0});
-	packed = maker_write(&format_pftrace, &result, (struct format_opts){.is_compressed = true});
+	builder_read_zones("LOCATION,1,A,a,a.c,1\nZONE_START,8000,1,1,1\nZONE_END,8000,2\n",
+			   &result);
+	plain = builder_write(&format_pftrace, &result, (struct format_opts){0});
+	packed = builder_write(&format_pftrace, &result,
+			       (struct format_opts){.is_compressed = true});
 	assert_true(packed.length < plain.length);
 	bytes = bytes_of(packed.data, packed.length);
 	assert_true(protobuf_next(&bytes, &packet) && packet.number == 1);
@@ -527,7 +529,7 @@ static void compressed_packets_hold_the_same_trace(void **state _unused_)
 	assert_memory_equal(unpacked, plain.data, size);
 	text_release(&plain);
 	text_release(&packed);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static int refuse(void *context _unused_, const void *data _unused_, size_t size _unused_)
@@ -541,10 +543,10 @@ static void a_full_disk_is_reported(void **state _unused_)
 	struct format_opts opts = {0};
 	struct sink sink = {.write = refuse};
 
-	maker_read_zones("THREAD, 1, a\n", &result);
+	builder_read_zones("THREAD, 1, a\n", &result);
 	opts.timeline = result.timeline;
 	assert_int_equal(format_pftrace.write(result.profile, &opts, &sink), -ENOSPC);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 int main(void)
@@ -559,13 +561,13 @@ int main(void)
 		cmocka_unit_test(processes_without_pid_get_different_ones),
 		cmocka_unit_test(a_long_sequence_begins_anew),
 		cmocka_unit_test(samples_have_their_weight_and_their_stack_outermost_first),
-		cmocka_unit_test(times_are_steps_and_late_ones_are_told_in_full),
+		cmocka_unit_test(times_are_steps_and_late_ones_are_reported_in_full),
 		cmocka_unit_test(the_frame_of_most_stacks_has_a_short_number),
-		cmocka_unit_test(stacks_that_begin_alike_are_told_one_after_another),
+		cmocka_unit_test(stacks_that_begin_alike_are_reported_one_after_another),
 		cmocka_unit_test(a_profile_without_times_becomes_samples_one_after_another),
 		cmocka_unit_test(scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release),
 		cmocka_unit_test(scheduling_is_taken_from_its_source),
-		cmocka_unit_test(clocks_are_told_first),
+		cmocka_unit_test(clocks_are_reported_first),
 		cmocka_unit_test(clocks_are_compared_again_after_the_machine_slept),
 		cmocka_unit_test(compressed_packets_hold_the_same_trace),
 		cmocka_unit_test(a_full_disk_is_reported),

@@ -1,10 +1,10 @@
 #include "import_fixture.h"
-#include "trace_maker.h"
-#include "zones_maker.h"
+#include "trace_builder.h"
+#include "zones_builder.h"
 
 static int read_trace(const struct text *trace, struct zones_read_result *ret)
 {
-	return maker_read(&format_pftrace, trace->data, trace->length, false, ret);
+	return builder_read(&format_pftrace, trace->data, trace->length, false, ret);
 }
 
 /* A profile with everything that our own traces keep of code. */
@@ -31,7 +31,7 @@ static struct profile *make_code(void)
 	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
 	assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
 	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
-	thread = maker_add_thread(profile, 5, 7, "worker");
+	thread = builder_add_thread(profile, 5, 7, "worker");
 	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 4096), 0);
 	return profile;
 }
@@ -73,7 +73,7 @@ static void code_is_what_was_written(void **state _unused_)
 	assert_memory_equal(module->build_id, "\1\2\0", 3);
 	assert_string_equal(format_get_metric_name(result.profile, 0), "alloc");
 	assert_string_equal(format_get_metric_unit(result.profile, 0), "bytes");
-	maker_release(&result);
+	builder_release(&result);
 	text_release(&trace);
 	profile_free(profile);
 }
@@ -98,27 +98,27 @@ static void names_that_are_not_the_functions_own_come_back(void **state _unused_
 		assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
 	}
 	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
-	assert_int_equal(
-		profile_add_sample(profile, maker_add_thread(profile, 1, 1, "t"), stack, metric, 7),
-		0);
+	assert_int_equal(profile_add_sample(profile, builder_add_thread(profile, 1, 1, "t"), stack,
+					    metric, 7),
+			 0);
 	trace = write_trace(profile);
 	assert_int_equal(read_trace(&trace, &result), 0);
 	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
 		       "t;f;f;call f 7\n");
-	maker_release(&result);
+	builder_release(&result);
 	text_release(&trace);
 	profile_free(profile);
 }
 
 /* ---- of other tools ----------------------------------------------------------------------- */
 
-static void nameless_code_of_others_is_known_by_its_elf_address(void **state _unused_)
+static void unsymbolized_code_of_others_is_known_by_its_elf_address(void **state _unused_)
 {
 	struct imported imported = {.import.will_name_code = true};
-	struct text trace = make_nameless();
+	struct text trace = make_anonymous();
 	const struct location *location;
 	const struct module *module;
-	uint32_t num_nameless = 0;
+	uint32_t num_anonymous = 0;
 
 	assert_int_equal(imported_read(&imported, &format_pftrace, trace.data, trace.length), 0);
 	for (uint32_t i = 0; i < profile_count_locations(imported.profile); i++) {
@@ -126,48 +126,116 @@ static void nameless_code_of_others_is_known_by_its_elf_address(void **state _un
 		if (location->num_frames)
 			continue;
 		assert_int_equal(location->space, LOCATION_ELF);
-		assert_int_equal(location->address, 0x1231 + num_nameless++);
+		assert_int_equal(location->address, 0x1231 + num_anonymous++);
 		module = profile_get_module(imported.profile, location->owner);
 		assert_string_equal(profile_get_string(imported.profile, module->path),
 				    "/opt/app/libx.so");
 		assert_int_equal(module->build_id_size, 2);
 		assert_memory_equal(module->build_id, "\xab\xcd", 2);
 	}
-	assert_int_equal(num_nameless, 2);
+	assert_int_equal(num_anonymous, 2);
 	imported_release(&imported);
 	text_release(&trace);
 }
 
-static void nameless_code_is_called_by_its_place_where_nobody_names_it(void **state _unused_)
+static void unsymbolized_code_is_called_by_its_place_where_nobody_names_it(void **state _unused_)
 {
-	struct text trace = make_nameless();
+	struct text trace = make_anonymous();
 	struct zones_read_result result;
 
 	assert_int_equal(read_trace(&trace, &result), 0);
 	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
 		       "[unknown];main;libx.so+0x1231;libx.so+0x1232 1\n");
-	maker_release(&result);
+	builder_release(&result);
 	text_release(&trace);
 }
 
 static void elf_addresses_come_back_as_such(void **state _unused_)
 {
-	struct text foreign = make_nameless();
+	struct text foreign = make_anonymous();
 	struct zones_read_result result;
 	struct text trace;
 	uint32_t num_found = 0;
 
 	assert_int_equal(read_trace(&foreign, &result), 0);
 	trace = write_trace(result.profile);
-	maker_release(&result);
+	builder_release(&result);
 	assert_int_equal(read_trace(&trace, &result), 0);
 	for (uint32_t i = 0; i < profile_count_locations(result.profile); i++)
 		if (profile_get_location(result.profile, i)->space == LOCATION_ELF)
 			num_found++;
 	assert_int_equal(num_found, 2);
-	maker_release(&result);
+	builder_release(&result);
 	text_release(&trace);
 	text_release(&foreign);
+}
+
+/* The first 64 parts name the file well enough; all behind them are left out, not only one. */
+static void a_path_of_very_many_parts_is_cut(void **state _unused_)
+{
+	struct imported imported = {.import.will_name_code = true};
+	struct text trace = {0};
+	struct text data = {0};
+	struct text item = {0};
+	const struct module *module;
+
+	put_numbered(&data, 17, 1, "a");
+	put(&item, 1, 1);
+	for (int i = 0; i < 70; i++)
+		put(&item, 7, 1);
+	put_message(&data, 19, &item);
+	put(&item, 1, 1);
+	put(&item, 3, 1);
+	put(&item, 4, 0x1230);
+	put_message(&data, 6, &item);
+	put(&item, 1, 1);
+	put(&item, 2, 1);
+	put_message(&data, 7, &item);
+	put_packet(&trace, 1, CLEARED, 1, INTERNED, &data);
+	put_sample(&trace, 1, 2);
+	assert_int_equal(imported_read(&imported, &format_pftrace, trace.data, trace.length), 0);
+	assert_int_equal(profile_count_locations(imported.profile), 1);
+	module = profile_get_module(imported.profile,
+				    profile_get_location(imported.profile, 0)->owner);
+	assert_int_equal(strlen(profile_get_string(imported.profile, module->path)), 2 * 64);
+	imported_release(&imported);
+	text_release(&trace);
+}
+
+/* A sequence of our own samples of one kind, "m0", "m1", …, with one sample. */
+static void put_kind(struct text *trace, uint32_t sequence, uint32_t kind)
+{
+	_cleanup_(text_release) struct text name = {0};
+	struct text timebase = {0};
+	struct text defaults = {0};
+
+	text_printf(&name, "m%u", kind);
+	put_stack(trace, sequence, CLEARED, "f");
+	put_string(&timebase, 10, name.data);
+	put_string(&timebase, 1000, "count");
+	put_message(&defaults, 1, &timebase);
+	put_message(&timebase, 12, &defaults);
+	put_packet(trace, sequence, NEEDED, 1, DEFAULTS, &timebase);
+	put_sample(trace, sequence, 2);
+}
+
+static void as_many_kinds_of_samples_as_fit_may_come_again(void **state _unused_)
+{
+	struct imported imported = {0};
+	struct imported refused = {0};
+	struct text trace = {0};
+
+	for (uint32_t i = 0; i < 64; i++)
+		put_kind(&trace, i + 1, i);
+	put_kind(&trace, 65, 5);
+	assert_int_equal(imported_read(&imported, &format_pftrace, trace.data, trace.length), 0);
+	assert_int_equal(profile_count_metrics(imported.profile), 64);
+	imported_release(&imported);
+	put_kind(&trace, 66, 64);
+	assert_int_equal(imported_read(&refused, &format_pftrace, trace.data, trace.length),
+			 -EBADMSG);
+	imported_release(&refused);
+	text_release(&trace);
 }
 
 int main(void)
@@ -175,9 +243,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_what_was_written),
 		cmocka_unit_test(names_that_are_not_the_functions_own_come_back),
-		cmocka_unit_test(nameless_code_of_others_is_known_by_its_elf_address),
-		cmocka_unit_test(nameless_code_is_called_by_its_place_where_nobody_names_it),
+		cmocka_unit_test(unsymbolized_code_of_others_is_known_by_its_elf_address),
+		cmocka_unit_test(unsymbolized_code_is_called_by_its_place_where_nobody_names_it),
 		cmocka_unit_test(elf_addresses_come_back_as_such),
+		cmocka_unit_test(a_path_of_very_many_parts_is_cut),
+		cmocka_unit_test(as_many_kinds_of_samples_as_fit_may_come_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void events_are_the_bytes_that_protobuf_c_writes(void **state _unused_)
 	}
 }
 
-static void what_is_told_for_the_first_time_is_left_to_protobuf_c(void **state _unused_)
+static void what_is_reported_for_the_first_time_is_left_to_protobuf_c(void **state _unused_)
 {
 	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
 	uint64_t random = 1;
@@ -167,7 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_the_bytes_that_protobuf_c_writes),
-		cmocka_unit_test(what_is_told_for_the_first_time_is_left_to_protobuf_c),
+		cmocka_unit_test(what_is_reported_for_the_first_time_is_left_to_protobuf_c),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

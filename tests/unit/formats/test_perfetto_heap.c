@@ -1,6 +1,6 @@
 #include "import_fixture.h"
-#include "trace_maker.h"
-#include "zones_maker.h"
+#include "trace_builder.h"
+#include "zones_builder.h"
 
 struct dump {
 	const char *heap;
@@ -90,7 +90,7 @@ static void other_heaps_than_that_of_malloc_have_their_name(void **state _unused
 	assert_heap(&trace, expected, 4);
 }
 
-static void a_heap_profile_that_is_not_whole_is_told(void **state _unused_)
+static void a_heap_profile_that_is_not_whole_is_reported(void **state _unused_)
 {
 	struct imported imported = {0};
 	struct text trace = {0};
@@ -110,7 +110,7 @@ int main(void)
 		cmocka_unit_test(a_heap_profile_tells_what_is_in_use_and_what_was_allocated),
 		cmocka_unit_test(the_last_dump_holds_those_before),
 		cmocka_unit_test(other_heaps_than_that_of_malloc_have_their_name),
-		cmocka_unit_test(a_heap_profile_that_is_not_whole_is_told),
+		cmocka_unit_test(a_heap_profile_that_is_not_whole_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

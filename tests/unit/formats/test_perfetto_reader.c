@@ -1,16 +1,16 @@
 #include <zlib.h>
 
 #include "base/array.h"
-#include "formats/perfetto_reader.h"
+#include "formats/perfetto.h"
 #include "import_fixture.h"
-#include "trace_maker.h"
-#include "zones_maker.h"
+#include "trace_builder.h"
+#include "zones_builder.h"
 
 /* ---- what comes of them ------------------------------------------------------------------- */
 
 static int read_trace(const struct text *trace, struct zones_read_result *ret)
 {
-	return maker_read(&format_pftrace, trace->data, trace->length, false, ret);
+	return builder_read(&format_pftrace, trace->data, trace->length, false, ret);
 }
 
 /* The trace, which is emptied, as folded text of its first metric, and the warnings about it. */
@@ -21,7 +21,7 @@ static void assert_trace(struct text *trace, const char *expected, const char *w
 	assert_int_equal(read_trace(trace, &result), 0);
 	assert_written(&format_folded, result.profile, (struct call_tree_opts){0}, expected);
 	assert_string_equal(result.warnings.data, warnings);
-	maker_release(&result);
+	builder_release(&result);
 	text_release(trace);
 }
 
@@ -109,7 +109,7 @@ static void a_recording_counts_samples_and_knows_their_period(void **state _unus
 	assert_int_equal(profile_get_sampling(result.profile)->duration_ns, 20);
 	assert_int_equal(timeline_get_sample(result.timeline, 1)->weight, 1000);
 	assert_int_equal(timeline_get_system(result.timeline)->sample_frequency, 99);
-	maker_release(&result);
+	builder_release(&result);
 	text_release(&trace);
 }
 
@@ -293,7 +293,7 @@ static void zones_come_back_as_they_were(void **state _unused_)
 	struct zones_read_result second;
 	struct text trace;
 
-	assert_int_equal(maker_read(&format_zones, zones, strlen(zones), false, &first), 0);
+	assert_int_equal(builder_read(&format_zones, zones, strlen(zones), false, &first), 0);
 	trace = write_result(&format_pftrace, &first);
 	assert_int_equal(read_trace(&trace, &second), 0);
 	assert_string_equal(second.warnings.data, "");
@@ -301,8 +301,8 @@ static void zones_come_back_as_they_were(void **state _unused_)
 			 write_result(&format_folded, &second));
 	assert_same_text(write_result(&format_zones, &first), write_result(&format_zones, &second));
 	text_release(&trace);
-	maker_release(&first);
-	maker_release(&second);
+	builder_release(&first);
+	builder_release(&second);
 }
 
 static void every_zone_has_the_thread_it_began_on(void **state _unused_)
@@ -311,15 +311,15 @@ static void every_zone_has_the_thread_it_began_on(void **state _unused_)
 	struct zones_read_result second;
 	struct text trace;
 
-	assert_int_equal(maker_read(&format_zones, zones, strlen(zones), false, &first), 0);
+	assert_int_equal(builder_read(&format_zones, zones, strlen(zones), false, &first), 0);
 	trace = write_result(&format_pftrace, &first);
 	assert_int_equal(read_trace(&trace, &second), 0);
 	assert_written(&format_folded, second.profile,
 		       (struct call_tree_opts){.root = TREE_ROOT_TID},
 		       "main-900/1;work 130\nworker-900/2;work;wait 30\n");
 	text_release(&trace);
-	maker_release(&first);
-	maker_release(&second);
+	builder_release(&first);
+	builder_release(&second);
 }
 
 /* ---- hostile ------------------------------------------------------------------------------ */
@@ -331,14 +331,14 @@ static struct text make_trace(bool is_compressed)
 	struct text text = {0};
 	struct sink sink = {.write = imported_append, .context = &text};
 
-	assert_int_equal(maker_read(&format_zones, zones, strlen(zones), false, &result), 0);
+	assert_int_equal(builder_read(&format_zones, zones, strlen(zones), false, &result), 0);
 	opts.timeline = result.timeline;
 	assert_int_equal(format_pftrace.write(result.profile, &opts, &sink), 0);
-	maker_release(&result);
+	builder_release(&result);
 	return text;
 }
 
-static void a_trace_that_is_cut_off_is_read_up_to_the_cut(void **state _unused_)
+static void a_trace_that_is_truncated_is_read_up_to_the_cut(void **state _unused_)
 {
 	struct text trace = make_trace(false);
 	unsigned int num_refused = 0;
@@ -351,7 +351,7 @@ static void a_trace_that_is_cut_off_is_read_up_to_the_cut(void **state _unused_)
 		assert_true(err == 0 || err == -EBADMSG);
 		assert_true(err == 0 || result.error.message[0]);
 		num_refused += err != 0;
-		maker_release(&result);
+		builder_release(&result);
 	}
 	assert_in_range(num_refused, 1, 32); /* where not one packet is whole */
 	text_release(&trace);
@@ -370,13 +370,13 @@ static void broken_bytes_never_crash(void **state _unused_)
 			err = read_trace(&trace, &result);
 			assert_true(err == 0 || result.error.message[0]);
 			trace.data[at] ^= (char)0xa5;
-			maker_release(&result);
+			builder_release(&result);
 		}
 		text_release(&trace);
 	}
 }
 
-static void packets_that_unpack_without_end_are_refused(void **state _unused_)
+static void packets_that_expand_without_end_are_refused(void **state _unused_)
 {
 	uLongf size = 1u << 20;
 	_cleanup_free_ uint8_t *plain = calloc(1, 80u << 20);
@@ -391,8 +391,8 @@ static void packets_that_unpack_without_end_are_refused(void **state _unused_)
 	put_message(&trace, 1, &packet);
 	assert_true(trace.length < 200000);
 	assert_int_equal(read_trace(&trace, &result), -EBADMSG);
-	assert_non_null(strstr(result.error.message, "unpack to far more"));
-	maker_release(&result);
+	assert_non_null(strstr(result.error.message, "expand to far more"));
+	builder_release(&result);
 	text_release(&trace);
 }
 
@@ -432,9 +432,9 @@ int main(void)
 		cmocka_unit_test(times_before_and_after_a_sleep_are_those_of_the_boot_clock),
 		cmocka_unit_test(zones_come_back_as_they_were),
 		cmocka_unit_test(every_zone_has_the_thread_it_began_on),
-		cmocka_unit_test(a_trace_that_is_cut_off_is_read_up_to_the_cut),
+		cmocka_unit_test(a_trace_that_is_truncated_is_read_up_to_the_cut),
 		cmocka_unit_test(broken_bytes_never_crash),
-		cmocka_unit_test(packets_that_unpack_without_end_are_refused),
+		cmocka_unit_test(packets_that_expand_without_end_are_refused),
 		cmocka_unit_test(a_trace_is_known_by_its_packets),
 	};
 

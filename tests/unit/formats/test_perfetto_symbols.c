@@ -1,6 +1,6 @@
 #include "import_fixture.h"
-#include "trace_maker.h"
-#include "zones_maker.h"
+#include "trace_builder.h"
+#include "zones_builder.h"
 
 static void put_line(struct text *address, const char *function, const char *file, uint32_t number)
 {
@@ -12,10 +12,10 @@ static void put_line(struct text *address, const char *function, const char *fil
 	put_message(address, 2, &line);
 }
 
-/* Names for the first nameless address of make_nameless(), where the file has this build ID. */
+/* Names for the first nameless address of make_anonymous(), where the file has this build ID. */
 static struct text make_named(const char *build_id)
 {
-	struct text trace = make_nameless();
+	struct text trace = make_anonymous();
 	struct text symbols = {0};
 	struct text address = {0};
 

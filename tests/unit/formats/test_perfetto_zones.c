@@ -1,8 +1,8 @@
 #include <perfetto.pb-c.h>
 
 #include "trace_checker.h"
-#include "zones_maker.h"
-#include "zones_pieces.h"
+#include "zones_builder.h"
+#include "zones_chunks.h"
 
 static uint32_t choose(uint64_t *state, uint32_t below)
 {
@@ -83,8 +83,9 @@ static void describe(const struct text *trace, struct text *ret)
 	struct text zones;
 
 	perfetto__trace__free_unpacked(check_trace(trace), NULL);
-	assert_int_equal(maker_read(&format_pftrace, trace->data, trace->length, false, &read), 0);
-	zones = maker_write(&format_zones, &read, (struct format_opts){0});
+	assert_int_equal(builder_read(&format_pftrace, trace->data, trace->length, false, &read),
+			 0);
+	zones = builder_write(&format_zones, &read, (struct format_opts){0});
 	text_append(ret, zones.data, zones.length);
 	for (uint32_t i = 0; i < timeline_count_occupancy(read.timeline); i++) {
 		const struct occupancy *occupancy = timeline_get_occupancy(read.timeline, i);
@@ -100,52 +101,52 @@ static void describe(const struct text *trace, struct text *ret)
 			    (unsigned long long)use->bytes, (unsigned long long)use->time_ns);
 	}
 	text_release(&zones);
-	maker_release(&read);
+	builder_release(&read);
 }
 
-static int convert(struct pieces *pieces, struct import *import, struct text *ret)
+static int convert(struct chunks *chunks, struct import *import, struct text *ret)
 {
-	struct sink sink = {.write = maker_append, .context = ret};
+	struct sink sink = {.write = builder_append, .context = ret};
 
 	import->name = "x";
 	text_append_string(ret, "");
-	if (!pieces->last_size)
-		pieces->last_size = pieces->size;
-	return pieces_convert(pieces, import, &sink);
+	if (!chunks->last_size)
+		chunks->last_size = chunks->size;
+	return chunks_convert(chunks, import, &sink);
 }
 
 /* The trace is the one that is made of zones in memory. */
-static void assert_same_trace(const struct text *zones, size_t piece_bytes, size_t *ret_stored)
+static void assert_same_trace(const struct text *zones, size_t chunk_bytes, size_t *ret_stored)
 {
 	struct zones_read_result read;
-	struct pieces pieces = {
-		.data = zones->data, .size = zones->length, .piece_bytes = piece_bytes};
+	struct chunks chunks = {
+		.data = zones->data, .size = zones->length, .chunk_bytes = chunk_bytes};
 	struct text warnings = {0};
-	struct import import = {.warn = maker_warn, .context = &warnings};
+	struct import import = {.warn = builder_warn, .context = &warnings};
 	struct text streamed = {0};
 	struct text stored;
 	struct text expected = {0};
 	struct text got = {0};
 
 	text_append_string(&warnings, "");
-	assert_int_equal(maker_read(&format_zones, zones->data, zones->length, false, &read), 0);
-	stored = maker_write(&format_pftrace, &read, (struct format_opts){0});
+	assert_int_equal(builder_read(&format_zones, zones->data, zones->length, false, &read), 0);
+	stored = builder_write(&format_pftrace, &read, (struct format_opts){0});
 	describe(&stored, &expected);
-	assert_int_equal(convert(&pieces, &import, &streamed), 0);
+	assert_int_equal(convert(&chunks, &import, &streamed), 0);
 	describe(&streamed, &got);
 	assert_string_equal(got.data, expected.data);
 	assert_string_equal(warnings.data, read.warnings.data);
-	*ret_stored = pieces.stored.length;
-	maker_release(&read);
+	*ret_stored = chunks.stored.length;
+	builder_release(&read);
 	text_release(&warnings);
 	text_release(&streamed);
 	text_release(&stored);
 	text_release(&expected);
 	text_release(&got);
-	text_release(&pieces.stored);
+	text_release(&chunks.stored);
 }
 
-static void zones_in_pieces_give_the_trace_of_zones_in_memory(void **state _unused_)
+static void zones_in_chunks_give_the_trace_of_zones_in_memory(void **state _unused_)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct text zones = {0};
@@ -195,17 +196,17 @@ static void errors_are_those_of_zones_in_memory(void **state _unused_)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
 		size_t size = texts[i][0] == '\x10' ? i + 2 : strlen(texts[i]);
-		struct pieces pieces = {.data = texts[i], .size = size, .piece_bytes = 3};
+		struct chunks chunks = {.data = texts[i], .size = size, .chunk_bytes = 3};
 		struct import import = {0};
 		struct text streamed = {0};
 		struct zones_read_result read;
-		int err = maker_read(&format_zones, texts[i], size, false, &read);
+		int err = builder_read(&format_zones, texts[i], size, false, &read);
 
-		assert_int_equal(convert(&pieces, &import, &streamed), err);
+		assert_int_equal(convert(&chunks, &import, &streamed), err);
 		assert_string_equal(import.error.message, read.error.message);
-		maker_release(&read);
+		builder_release(&read);
 		text_release(&streamed);
-		text_release(&pieces.stored);
+		text_release(&chunks.stored);
 	}
 }
 
@@ -216,19 +217,19 @@ static void a_file_that_changes_meanwhile_is_refused(void **state _unused_)
 
 	make_program(&zones, 3, 100);
 	for (size_t size = 0; size < zones.length; size += 7) {
-		struct pieces pieces = {.data = zones.data,
+		struct chunks chunks = {.data = zones.data,
 					.size = size,
 					.last_size = zones.length,
-					.piece_bytes = 100};
+					.chunk_bytes = 100};
 		struct import import = {0};
 		struct text streamed = {0};
-		int err = convert(&pieces, &import, &streamed);
+		int err = convert(&chunks, &import, &streamed);
 
 		/* Where only an attribute came or went, nobody can know. */
 		num_refused += err == -EBADMSG;
 		assert_int_equal(err != 0, import.error.message[0] != 0);
 		text_release(&streamed);
-		text_release(&pieces.stored);
+		text_release(&chunks.stored);
 	}
 	assert_true(num_refused > 10);
 	text_release(&zones);
@@ -237,7 +238,7 @@ static void a_file_that_changes_meanwhile_is_refused(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(zones_in_pieces_give_the_trace_of_zones_in_memory),
+		cmocka_unit_test(zones_in_chunks_give_the_trace_of_zones_in_memory),
 		cmocka_unit_test(what_comes_late_and_is_too_much_for_memory_is_stored),
 		cmocka_unit_test(errors_are_those_of_zones_in_memory),
 		cmocka_unit_test(a_file_that_changes_meanwhile_is_refused),

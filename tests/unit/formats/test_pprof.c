@@ -55,7 +55,7 @@ static void add_sample(struct profile *profile, uint32_t thread, uint32_t locati
 static struct profile *make_file_profile(void)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 12, 13, "worker");
+	uint32_t thread = builder_add_thread(profile, 12, 13, "worker");
 	uint32_t module = add_module(profile, "/usr/lib/libx.so", 0x01);
 
 	add_sample(profile, thread,
@@ -72,7 +72,7 @@ static void one_sample_type_stands_for_each_metric(void **state _unused_)
 
 	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
 	assert_int_equal(profile_add_sample(profile, 0, 1, metric, 500), 0);
-	message = fixture_unpack(profile);
+	message = fixture_decompress(profile);
 	assert_int_equal(message->n_sample_type, 2);
 	assert_string_equal(get_string(message, message->sample_type[1]->type), "alloc");
 	assert_string_equal(get_string(message, message->sample_type[1]->unit), "bytes");
@@ -88,7 +88,7 @@ static void one_sample_type_stands_for_each_metric(void **state _unused_)
 static void labels_say_whose_a_sample_is(void **state _unused_)
 {
 	struct profile *profile = make_file_profile();
-	Pprof__Profile *message = fixture_unpack(profile);
+	Pprof__Profile *message = fixture_decompress(profile);
 	Pprof__Label **labels = message->sample[0]->label;
 
 	assert_int_equal(message->sample[0]->n_label, 4);
@@ -106,7 +106,7 @@ static void labels_say_whose_a_sample_is(void **state _unused_)
 static void mappings_have_paths_and_build_ids(void **state _unused_)
 {
 	struct profile *profile = make_file_profile();
-	Pprof__Profile *message = fixture_unpack(profile);
+	Pprof__Profile *message = fixture_decompress(profile);
 	Pprof__Mapping *mapping = message->mapping[0];
 
 	assert_int_equal(message->n_mapping, 1);
@@ -124,7 +124,7 @@ static void mappings_have_paths_and_build_ids(void **state _unused_)
 static void functions_have_their_full_names_and_lines(void **state _unused_)
 {
 	struct profile *profile = make_file_profile();
-	Pprof__Profile *message = fixture_unpack(profile);
+	Pprof__Profile *message = fixture_decompress(profile);
 	Pprof__Function *function = message->function[0];
 
 	assert_string_equal(get_string(message, function->name), "a::f(int, char)");
@@ -138,12 +138,12 @@ static void functions_have_their_full_names_and_lines(void **state _unused_)
 static void inlined_calls_are_lines_of_one_location(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 	Pprof__Profile *message;
 	Pprof__Location *location;
 
-	maker_add_sample(profile, thread, "main;f;g_[i];h_[i]", 1);
-	message = fixture_unpack(profile);
+	builder_add_sample(profile, thread, "main;f;g_[i];h_[i]", 1);
+	message = fixture_decompress(profile);
 	assert_int_equal(message->n_location, 2);
 	assert_int_equal(message->sample[0]->n_location_id, 2);
 	location = message->location[0]->n_line == 3 ? message->location[0] : message->location[1];
@@ -164,15 +164,15 @@ static void folded_text_comes_back_as_it_was(void **state _unused_)
 	static const enum tree_root roots[] = {TREE_ROOT_COMM, TREE_ROOT_PID, TREE_ROOT_TID,
 					       TREE_ROOT_NONE};
 	struct profile *profile = profile_new();
-	uint32_t a = maker_add_thread(profile, 10, 11, "a b");
-	uint32_t b = maker_add_thread(profile, 10, 12, "\xc3\xa9");
+	uint32_t a = builder_add_thread(profile, 10, 11, "a b");
+	uint32_t b = builder_add_thread(profile, 10, 12, "\xc3\xa9");
 	struct profile *again;
 
-	maker_add_sample(profile, a, "main;run;sys_[k];irq_[k]", 1);
-	maker_add_sample(profile, b, "main;jit_[j];x_[i];y_[i]", 2);
-	maker_add_sample(profile, b, "main;x_[i];y", 3);
-	maker_add_sample(profile, b, "main;;  padded ;std::f(int)", 0);
-	maker_add_sample(profile, b, "", 5);
+	builder_add_sample(profile, a, "main;run;sys_[k];irq_[k]", 1);
+	builder_add_sample(profile, b, "main;jit_[j];x_[i];y_[i]", 2);
+	builder_add_sample(profile, b, "main;x_[i];y", 3);
+	builder_add_sample(profile, b, "main;;  padded ;std::f(int)", 0);
+	builder_add_sample(profile, b, "", 5);
 	again = fixture_go_round(profile);
 	for (size_t i = 0; i < ARRAY_LENGTH(roots); i++) {
 		struct text before = fixture_fold(profile, roots[i], 0);
@@ -189,13 +189,13 @@ static void folded_text_comes_back_as_it_was(void **state _unused_)
 static void every_metric_comes_back(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct profile *again;
 	uint32_t metric;
 	struct text folded;
 
-	maker_add_sample(profile, thread, "main;f", 1);
-	maker_add_sample(profile, thread, "main", 2);
+	builder_add_sample(profile, thread, "main;f", 1);
+	builder_add_sample(profile, thread, "main", 2);
 	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
 	assert_int_equal(profile_add_sample(profile, thread, 1, metric, INT64_MAX), 0);
 	again = fixture_go_round(profile);
@@ -213,16 +213,16 @@ static void every_metric_comes_back(void **state _unused_)
 static void the_first_metric_is_the_one_to_be_shown(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct import import = {0};
 	Pprof__Profile *message;
 	struct profile *again;
 	uint32_t metric;
 
-	maker_add_sample(profile, thread, "main;f", 1);
+	builder_add_sample(profile, thread, "main;f", 1);
 	assert_int_equal(profile_add_metric(profile, "alloc", "bytes", &metric), 0);
 	assert_int_equal(profile_add_sample(profile, thread, 1, metric, 7), 0);
-	message = fixture_unpack(profile);
+	message = fixture_decompress(profile);
 	assert_int_equal(message->default_sample_type, message->sample_type[0]->type);
 	message->default_sample_type = message->sample_type[1]->type;
 	assert_int_equal(fixture_read_message(message, &again, &import), 0);
@@ -236,7 +236,7 @@ static void the_first_metric_is_the_one_to_be_shown(void **state _unused_)
 static void of_gos_heap_what_is_in_use_comes_first(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct import import = {0};
 	Pprof__Profile *message;
 	struct profile *again;
@@ -244,8 +244,8 @@ static void of_gos_heap_what_is_in_use_comes_first(void **state _unused_)
 
 	assert_int_equal(profile_add_metric(profile, "alloc_space", "bytes", &metric), 0);
 	assert_int_equal(profile_add_metric(profile, "inuse_space", "bytes", &metric), 0);
-	maker_add_sample(profile, thread, "main;f", 1);
-	message = fixture_unpack(profile);
+	builder_add_sample(profile, thread, "main;f", 1);
+	message = fixture_decompress(profile);
 	message->default_sample_type = 0;
 	assert_int_equal(fixture_read_message(message, &again, &import), 0);
 	assert_string_equal(format_get_metric_name(again, 0), "inuse_space");
@@ -290,7 +290,7 @@ static void how_it_was_recorded_comes_back(void **state _unused_)
 	struct profile *again;
 
 	profile_add_sampling(profile, &sampling);
-	message = fixture_unpack(profile);
+	message = fixture_decompress(profile);
 	assert_int_equal(message->time_nanos, sampling.start_ns);
 	assert_int_equal(message->duration_nanos, sampling.duration_ns);
 	assert_int_equal(message->period, sampling.period_ns);
@@ -357,10 +357,10 @@ static void accounts_of_several_recordings_are_written_as_one(void **state _unus
 static void strings_are_utf8_whatever_the_names_are(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 	struct profile *again;
 
-	maker_add_sample(profile, thread, "\xff-\xc3;\xe2\x82\xac", 1);
+	builder_add_sample(profile, thread, "\xff-\xc3;\xe2\x82\xac", 1);
 	again = fixture_go_round(profile);
 	fixture_assert_folded(again, "\xef\xbf\xbd-\xef\xbf\xbd;\xe2\x82\xac 1\n");
 	profile_free(again);
@@ -374,7 +374,7 @@ static void a_weight_beyond_63_bits_is_refused(void **state _unused_)
 	struct text written = {0};
 	struct sink sink = {.write = fixture_append, .context = &written};
 
-	maker_add_sample(profile, maker_add_thread(profile, 0, 0, ""), "a", 1ull << 63);
+	builder_add_sample(profile, builder_add_thread(profile, 0, 0, ""), "a", 1ull << 63);
 	assert_int_equal(format_pprof.write(profile, &opts, &sink), -EOVERFLOW);
 	text_release(&written);
 	profile_free(profile);
@@ -383,7 +383,7 @@ static void a_weight_beyond_63_bits_is_refused(void **state _unused_)
 static void an_offset_at_the_end_of_all_numbers_is_written_without(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 	uint32_t module = add_module(profile, "/x", 1);
 	struct profile *again;
 

@@ -333,7 +333,7 @@ static void numbers_need_not_be_packed(void **state _unused_)
 	profile_free(profile);
 }
 
-static void a_cut_off_profile_is_read_or_refused(void **state _unused_)
+static void a_truncated_profile_is_read_or_refused(void **state _unused_)
 {
 	struct scene scene;
 	uint8_t data[512];
@@ -404,7 +404,7 @@ int main(void)
 		cmocka_unit_test(what_is_named_must_be_there),
 		cmocka_unit_test(a_sample_needs_a_value_for_each_type),
 		cmocka_unit_test(numbers_need_not_be_packed),
-		cmocka_unit_test(a_cut_off_profile_is_read_or_refused),
+		cmocka_unit_test(a_truncated_profile_is_read_or_refused),
 		cmocka_unit_test(a_location_of_endless_lines_is_refused),
 		cmocka_unit_test(other_files_are_not_taken_for_pprof),
 	};

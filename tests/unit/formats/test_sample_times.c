@@ -12,17 +12,17 @@
 /* "TIME_MS*WEIGHT TIME_MS*WEIGHT" of one metric, in order of samples and times. */
 static void assert_times(const struct profile *profile, uint32_t metric, const char *expected)
 {
-	struct moments *moments = profile_get_moments(profile);
+	struct timestamps *timestamps = profile_get_timestamps(profile);
 	struct text text = {0};
 
 	text_append_string(&text, "");
-	moments_sort(moments);
-	for (size_t i = 0; i < moments_count(moments); i++) {
-		const struct moment *moment = moments_get(moments, i);
+	timestamps_sort(timestamps);
+	for (size_t i = 0; i < timestamps_count(timestamps); i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
 
-		if (profile_get_sample(profile, moment->sample)->metric == metric)
+		if (profile_get_sample(profile, timestamp->sample)->metric == metric)
 			text_printf(&text, "%s%" PRIu64 "*%" PRIu64, text.length ? " " : "",
-				    moment->time_ns / 1000000, moment->weight);
+				    timestamp->time_ns / 1000000, timestamp->weight);
 	}
 	assert_string_equal(text.data, expected);
 	text_release(&text);
@@ -33,7 +33,7 @@ static struct imported read_timed(const struct format *format, const void *data,
 	struct imported imported = {.profile = profile_new()};
 	int err;
 
-	assert_int_equal(profile_keep_moments(imported.profile), 0);
+	assert_int_equal(profile_keep_timestamps(imported.profile), 0);
 	err = imported_read(&imported, format, data, size);
 	assert_string_equal(imported.import.error.message, "");
 	assert_int_equal(err, 0);
@@ -44,7 +44,7 @@ static void assert_clock(const struct profile *profile, uint64_t expected_zero_n
 {
 	uint64_t zero_ns;
 
-	assert_true(moments_find_clock(profile_get_moments(profile), 0, &zero_ns));
+	assert_true(timestamps_find_clock(profile_get_timestamps(profile), 0, &zero_ns));
 	assert_int_equal(zero_ns, expected_zero_ns);
 }
 
@@ -134,7 +134,7 @@ static void traces_have_times_and_the_clock_of_the_calendar(void **state _unused
 	struct imported imported;
 	uint32_t stack;
 
-	maker_add_sample(profile, maker_add_thread(profile, 5, 6, "t"), "main;work", 14);
+	builder_add_sample(profile, builder_add_thread(profile, 5, 6, "t"), "main;work", 14);
 	stack = profile_get_sample(profile, 0)->stack;
 	assert_int_equal(timeline_add_clock(timeline, &clock, NULL), 0);
 	assert_int_equal(timeline_add_process(timeline, &process, NULL), 0);

@@ -7,11 +7,11 @@ static const struct call_tree_opts samples = {0};
 static struct profile *make_profile(void)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 
-	maker_add_sample(profile, thread, "m.c:1:main;f.c:2:fib;f.c:2:fib;f.c:2:fib", 2);
-	maker_add_sample(profile, thread, "m.c:1:main;f.c:3:a;f.c:4:b;f.c:3:a;f.c:4:b", 1);
-	maker_add_sample(profile, thread, "m.c:1:main", 1);
+	builder_add_sample(profile, thread, "m.c:1:main;f.c:2:fib;f.c:2:fib;f.c:2:fib", 2);
+	builder_add_sample(profile, thread, "m.c:1:main;f.c:3:a;f.c:4:b;f.c:3:a;f.c:4:b", 1);
+	builder_add_sample(profile, thread, "m.c:1:main", 1);
 	return profile;
 }
 
@@ -30,7 +30,7 @@ static void elements_and_calls_count_once_per_sample(void **state _unused_)
 static void an_element_is_file_line_function_or_module_zero_function(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct frame frame = {.line = 7};
 	uint32_t location;
 	uint32_t stack;
@@ -46,7 +46,7 @@ static void an_element_is_file_line_function_or_module_zero_function(void **stat
 	assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
 	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
 	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 1), 0);
-	maker_add_sample(profile, thread, "plain", 2);
+	builder_add_sample(profile, thread, "plain", 2);
 	assert_written(FORMAT, profile, samples,
 		       "300\n\na.c:7:run, fast,0\nlibx.so:0:run, fast,1\n:0:plain,2\n\n"
 		       "0,0,1\n1,1,1\n2,2,2\n\n-1,0,1\n0,1,1\n-1,2,2\n");
@@ -56,12 +56,12 @@ static void an_element_is_file_line_function_or_module_zero_function(void **stat
 static void the_runtime_is_what_the_caller_knows(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 1, 1, "t");
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	struct format_opts opts = {.observed_ms = 1234};
 	struct text written = {0};
 	struct sink sink = {.write = imported_append, .context = &written};
 
-	maker_add_sample(profile, thread, "f", 1);
+	builder_add_sample(profile, thread, "f", 1);
 	assert_int_equal(format_sampling_prof.write(profile, &opts, &sink), 0);
 	assert_string_equal(written.data, "1234\n\n:0:f,0\n\n0,1,1\n\n-1,0,1\n");
 	text_release(&written);

@@ -62,8 +62,8 @@ static void several_profiles_are_threads(void **state _unused_)
 static void what_is_written_is_read_again(void **state _unused_)
 {
 	struct profile *profile = profile_new();
-	uint32_t first = maker_add_thread(profile, 812, 815, "ngi\"nx");
-	uint32_t second = maker_add_thread(profile, 0, 0, "");
+	uint32_t first = builder_add_thread(profile, 812, 815, "ngi\"nx");
+	uint32_t second = builder_add_thread(profile, 0, 0, "");
 	struct format_opts opts = {0};
 	struct text written = {0};
 	struct text again = {0};
@@ -71,9 +71,9 @@ static void what_is_written_is_read_again(void **state _unused_)
 	struct imported imported = {0};
 	uint32_t metric;
 
-	maker_add_sample(profile, first, "main;f;sys_[k]", 2);
-	maker_add_sample(profile, first, "main;f_[j];g_[i]", 3);
-	maker_add_sample(profile, second, "main", 0);
+	builder_add_sample(profile, first, "main;f;sys_[k]", 2);
+	builder_add_sample(profile, first, "main;f_[j];g_[i]", 3);
+	builder_add_sample(profile, second, "main", 0);
 	assert_int_equal(profile_add_metric(profile, "time", "microseconds", &metric), 0);
 	assert_int_equal(profile_add_sample(profile, first, 1, metric, 77), 0);
 	assert_int_equal(format_speedscope.write(profile, &opts, &sink), 0);

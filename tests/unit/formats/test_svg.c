@@ -1,12 +1,12 @@
 #include <stdio.h>
 
-#include "svg_maker.h"
+#include "svg_builder.h"
 
 /* A profile of some folded lines, "a;b 3\n…", without threads. */
 static struct profile *make_profile(const char *lines)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 	_cleanup_free_ char *copy = strdup(lines);
 	char *rest = copy;
 	char *line;
@@ -15,7 +15,7 @@ static struct profile *make_profile(const char *lines)
 		char *blank = strrchr(line, ' ');
 
 		*blank = '\0';
-		maker_add_sample(profile, thread, line, strtoull(blank + 1, NULL, 10));
+		builder_add_sample(profile, thread, line, strtoull(blank + 1, NULL, 10));
 	}
 	return profile;
 }
@@ -24,7 +24,7 @@ static struct text write_lines(const char *lines, const struct svg_opts *svg)
 {
 	struct profile *profile = make_profile(lines);
 	struct format_opts opts = {.svg = svg};
-	struct text written = svg_maker_write(&format_svg, profile, &opts);
+	struct text written = svg_builder_write(&format_svg, profile, &opts);
 
 	profile_free(profile);
 	return written;
@@ -77,7 +77,7 @@ static void add_compared(struct profile *profile, uint32_t thread, const char *f
 static struct profile *make_comparison(void)
 {
 	struct profile *profile = profile_new();
-	uint32_t thread = maker_add_thread(profile, 0, 0, "");
+	uint32_t thread = builder_add_thread(profile, 0, 0, "");
 
 	add_compared(profile, thread, "main;foo", 1, 2);
 	add_compared(profile, thread, "main;foo;bar", 0, 4);
@@ -92,7 +92,7 @@ static struct text write_comparison(const struct svg_opts *svg)
 		.tree = {.has_baseline = true, .metric = 1, .baseline = 0},
 		.svg = svg,
 	};
-	struct text written = svg_maker_write(&format_svg, profile, &opts);
+	struct text written = svg_builder_write(&format_svg, profile, &opts);
 
 	profile_free(profile);
 	return written;
@@ -203,7 +203,7 @@ static void what_is_counted_can_be_named(void **state _unused_)
 	text_release(&svg);
 }
 
-static void a_name_is_cut_to_its_frame(void **state _unused_)
+static void a_name_is_truncated_to_its_frame(void **state _unused_)
 {
 	/* 100 of 1180 samples are 100 pixels, room for 14 characters; 21 pixels for none. */
 	struct text svg = write_lines("abcdefghijklmnop 100\nb\xc3\xa9"
@@ -390,7 +390,7 @@ int main(void)
 		cmocka_unit_test(a_width_is_kept),
 		cmocka_unit_test(counts_have_commas),
 		cmocka_unit_test(what_is_counted_can_be_named),
-		cmocka_unit_test(a_name_is_cut_to_its_frame),
+		cmocka_unit_test(a_name_is_truncated_to_its_frame),
 		cmocka_unit_test(any_name_makes_valid_xml),
 		cmocka_unit_test(titles_and_notes_are_escaped),
 		cmocka_unit_test(annotations_are_not_in_the_text),

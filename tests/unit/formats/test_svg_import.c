@@ -1,4 +1,4 @@
-#include "svg_maker.h"
+#include "svg_builder.h"
 
 #define HEAD "<?xml version=\"1.0\"?>\n<svg version=\"1.1\" width=\"1200\">\n"
 #define BOX(title, x, y, width)                                                                 \
@@ -139,7 +139,7 @@ static void the_unit_becomes_the_metric(void **state _unused_)
 	static const char svg[] = HEAD BOX("all (2.6 ms, 100%)", "10.0", "69", "1180.0") "</svg>";
 	struct import import;
 
-	assert_int_equal(svg_maker_read(svg, strlen(svg), NULL, &import), 0);
+	assert_int_equal(svg_builder_read(svg, strlen(svg), NULL, &import), 0);
 	assert_string_equal(format_get_metric_name(import.profile, 0), "ms");
 	assert_string_equal(format_get_metric_unit(import.profile, 0), "milliseconds");
 	assert_int_equal(profile_get_sample(import.profile, 0)->value, 3);
@@ -160,11 +160,11 @@ static void a_comparison_gives_before_and_after(void **state _unused_)
 	struct text before;
 	struct text after;
 
-	assert_int_equal(svg_maker_read(svg, strlen(svg), NULL, &import), 0);
+	assert_int_equal(svg_builder_read(svg, strlen(svg), NULL, &import), 0);
 	opts.tree.metric = profile_find_metric(import.profile, METRIC_BEFORE);
-	before = svg_maker_write(&format_folded, import.profile, &opts);
+	before = svg_builder_write(&format_folded, import.profile, &opts);
 	opts.tree.metric = profile_find_metric(import.profile, METRIC_AFTER);
-	after = svg_maker_write(&format_folded, import.profile, &opts);
+	after = svg_builder_write(&format_folded, import.profile, &opts);
 	assert_string_equal(before.data, "main;foo 1\nmain;foo;bar 0\nmain;gone 3\n");
 	assert_string_equal(after.data, "main;foo 2\nmain;foo;bar 4\nmain;gone 0\n");
 	text_release(&before);
@@ -172,7 +172,7 @@ static void a_comparison_gives_before_and_after(void **state _unused_)
 	profile_free(import.profile);
 }
 
-static void what_was_too_narrow_is_told(void **state _unused_)
+static void what_was_too_narrow_is_reported(void **state _unused_)
 {
 	/* a calls x (50), y (30) and, between them, what 20 pixels were free for. */
 	static const char svg[] =
@@ -183,7 +183,7 @@ static void what_was_too_narrow_is_told(void **state _unused_)
 	struct text warnings = {0};
 	struct import import;
 
-	assert_int_equal(svg_maker_read(svg, strlen(svg), &warnings, &import), 0);
+	assert_int_equal(svg_builder_read(svg, strlen(svg), &warnings, &import), 0);
 	assert_int_equal(import.counts.pruned_weight, 20);
 	assert_non_null(strstr(warnings.data, "x.svg: at least 16.95 % of the weight"));
 	text_release(&warnings);
@@ -196,7 +196,7 @@ static void assert_refused(const char *svg, const char *message)
 {
 	struct import import;
 
-	assert_int_equal(svg_maker_read(svg, strlen(svg), NULL, &import), -EBADMSG);
+	assert_int_equal(svg_builder_read(svg, strlen(svg), NULL, &import), -EBADMSG);
 	assert_non_null(strstr(import.error.message, message));
 	profile_free(import.profile);
 }
@@ -235,7 +235,7 @@ static void weights_beyond_64_bits_are_refused(void **state _unused_)
 		BOX("b (18446744073709551615 samples, 50.00%)", "600.0", "69", "590.0") "</svg>";
 	struct import import;
 
-	assert_int_equal(svg_maker_read(svg, strlen(svg), NULL, &import), -EOVERFLOW);
+	assert_int_equal(svg_builder_read(svg, strlen(svg), NULL, &import), -EOVERFLOW);
 	assert_string_not_equal(import.error.message, "");
 	profile_free(import.profile);
 }
@@ -256,7 +256,7 @@ int main(void)
 		cmocka_unit_test(annotations_become_kinds),
 		cmocka_unit_test(the_unit_becomes_the_metric),
 		cmocka_unit_test(a_comparison_gives_before_and_after),
-		cmocka_unit_test(what_was_too_narrow_is_told),
+		cmocka_unit_test(what_was_too_narrow_is_reported),
 		cmocka_unit_test(other_pictures_are_refused_politely),
 		cmocka_unit_test(the_first_element_decides_what_it_is),
 		cmocka_unit_test(weights_beyond_64_bits_are_refused),

@@ -1,4 +1,4 @@
-#include "formats/svg_title.h"
+#include "formats/svg.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void assert_title(const char *text, const char *name, uint64_t count, con
 	assert_memory_equal(title.unit, unit, strlen(unit));
 }
 
-static void name_count_and_unit_are_told_apart(void **state _unused_)
+static void name_count_and_unit_are_distinguished(void **state _unused_)
 {
 	assert_title("main (1,234 samples, 5.67%)", "main", 1234, "samples");
 	assert_title("all (1 ms, 100%)", "all", 1, "ms");
@@ -93,7 +93,7 @@ static void numbers_end_where_they_end(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(name_count_and_unit_are_told_apart),
+		cmocka_unit_test(name_count_and_unit_are_distinguished),
 		cmocka_unit_test(the_last_brackets_count),
 		cmocka_unit_test(counts_are_rounded),
 		cmocka_unit_test(a_change_is_read),

@@ -102,9 +102,9 @@ static void a_size_beyond_the_archive_ends_it(void **state _unused_)
 
 	tar_put_file(&archive, "a", "1");
 	tar_put_raw(&archive, "b", '0', "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "2", 1);
-	assert_files(&archive, "a=1\n1024: a file of the archive is cut off");
+	assert_files(&archive, "a=1\n1024: a file of the archive is truncated");
 	tar_put_raw(&archive, "b", '0', "77777777777", "2", 1);
-	assert_files(&archive, "0: a file of the archive is cut off");
+	assert_files(&archive, "0: a file of the archive is truncated");
 }
 
 static void damage_ends_the_list(void **state _unused_)
@@ -117,7 +117,7 @@ static void damage_ends_the_list(void **state _unused_)
 	assert_files(&archive, "a=1\n1024: this is no header of a tar archive");
 	tar_put_file(&archive, "a", "1");
 	archive.length -= 600;
-	assert_files(&archive, "0: the archive is cut off");
+	assert_files(&archive, "0: the archive is truncated");
 }
 
 static void only_a_header_with_the_right_sum_is_one(void **state _unused_)

@@ -1,4 +1,4 @@
-#include "zones_maker.h"
+#include "zones_builder.h"
 
 #define LOCATION_1 "LOCATION, 1, A, a, a.c, 1\n"
 
@@ -17,9 +17,9 @@ static void assert_bad(const char *text, const char *message)
 {
 	struct zones_read_result result;
 
-	assert_int_equal(maker_read(&format_zones, text, strlen(text), false, &result), -EBADMSG);
+	assert_int_equal(builder_read(&format_zones, text, strlen(text), false, &result), -EBADMSG);
 	assert_string_equal(result.error.message, message);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void assert_written(const char *text, const char *expected)
@@ -27,11 +27,11 @@ static void assert_written(const char *text, const char *expected)
 	struct zones_read_result result;
 	struct text written;
 
-	maker_read_zones(text, &result);
-	written = maker_write(&format_zones, &result, (struct format_opts){0});
+	builder_read_zones(text, &result);
+	written = builder_write(&format_zones, &result, (struct format_opts){0});
 	assert_string_equal(written.data, expected);
 	text_release(&written);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void assert_same_when_written(const char *text)
@@ -45,10 +45,10 @@ static void a_zone_has_its_location_its_thread_and_its_times(void **state _unuse
 	const struct zone *zone;
 	const struct source_location *location;
 
-	maker_read_zones("THREAD, 7, worker\n"
-			 "LOCATION, 3, Load, load_level, src/level.c, 42\n"
-			 "ZONE_START, 8000, 7, 100, 3\nZONE_END, 8000, 250\n",
-			 &result);
+	builder_read_zones("THREAD, 7, worker\n"
+			   "LOCATION, 3, Load, load_level, src/level.c, 42\n"
+			   "ZONE_START, 8000, 7, 100, 3\nZONE_END, 8000, 250\n",
+			   &result);
 	zone = zone_of(&result, 0);
 	location = timeline_get_location(result.timeline, zone->location);
 	assert_string_equal(string_of(&result, zone->name), "Load");
@@ -60,7 +60,7 @@ static void a_zone_has_its_location_its_thread_and_its_times(void **state _unuse
 	assert_string_equal(
 		string_of(&result, timeline_get_thread(result.timeline, zone->thread)->name),
 		"worker");
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void every_attribute_of_a_zone_survives(void **state _unused_)
@@ -79,13 +79,13 @@ static void attributes_go_to_the_zone_they_name_not_to_the_innermost(void **stat
 {
 	struct zones_read_result result;
 
-	maker_read_zones(LOCATION_1
-			 "ZONE_START, 8000, 1, 10, 1\nZONE_START, 7000, 1, 20, 1\n"
-			 "ZONE_NAME, 8000, outer\nZONE_END, 7000, 30\nZONE_END, 8000, 40\n",
-			 &result);
+	builder_read_zones(LOCATION_1
+			   "ZONE_START, 8000, 1, 10, 1\nZONE_START, 7000, 1, 20, 1\n"
+			   "ZONE_NAME, 8000, outer\nZONE_END, 7000, 30\nZONE_END, 8000, 40\n",
+			   &result);
 	assert_string_equal(string_of(&result, zone_of(&result, 0)->name), "outer");
 	assert_string_equal(string_of(&result, zone_of(&result, 1)->name), "A");
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void counters_are_whole_numbers_or_decimals(void **state _unused_)
@@ -93,10 +93,10 @@ static void counters_are_whole_numbers_or_decimals(void **state _unused_)
 	struct zones_read_result result;
 	const struct counter_value *values;
 
-	maker_read_zones("COUNTER_TRACK, 9, load\nCOUNTER_VALUE, 9, 5, -9223372036854775808\n"
-			 "COUNTER_VALUE, 9, 6, 1.5\nCOUNTER_VALUE, 9, 7, -2.5e-1\n"
-			 "COUNTER_VALUE, 9, 8, 18446744073709551615\nCOUNTER_VALUE, 9, 9, +4\n",
-			 &result);
+	builder_read_zones("COUNTER_TRACK, 9, load\nCOUNTER_VALUE, 9, 5, -9223372036854775808\n"
+			   "COUNTER_VALUE, 9, 6, 1.5\nCOUNTER_VALUE, 9, 7, -2.5e-1\n"
+			   "COUNTER_VALUE, 9, 8, 18446744073709551615\nCOUNTER_VALUE, 9, 9, +4\n",
+			   &result);
 	assert_int_equal(timeline_count_counter_value(result.timeline), 5);
 	values = timeline_get_counter_value(result.timeline, 0);
 	assert_true(values[0].type == VALUE_I64 && values[0].value.i64 == INT64_MIN);
@@ -104,7 +104,7 @@ static void counters_are_whole_numbers_or_decimals(void **state _unused_)
 	assert_true(values[2].value.number == -0.25);
 	assert_true(values[3].type == VALUE_DOUBLE && values[3].value.number > 1.8e19);
 	assert_true(values[4].value.i64 == 4);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void decimals_are_written_as_the_shortest_ones_that_are_the_same(void **state _unused_)
@@ -174,29 +174,29 @@ static void a_thread_is_unknown_until_it_is_declared(void **state _unused_)
 {
 	struct zones_read_result result;
 
-	maker_read_zones(LOCATION_1 "ZONE_START, 8000, 1, 10, 1\nZONE_END, 8000, 20\n"
-				    "ZONE_START, 80000, 2, 10, 1\nZONE_END, 80000, 20\n"
-				    "THREAD, 1, late\n",
-			 &result);
+	builder_read_zones(LOCATION_1 "ZONE_START, 8000, 1, 10, 1\nZONE_END, 8000, 20\n"
+				      "ZONE_START, 80000, 2, 10, 1\nZONE_END, 80000, 20\n"
+				      "THREAD, 1, late\n",
+			   &result);
 	assert_string_equal(string_of(&result, timeline_get_thread(result.timeline, 0)->name),
 			    "late");
 	assert_string_equal(string_of(&result, timeline_get_thread(result.timeline, 1)->name),
 			    "Unknown");
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void open_zones_end_at_the_last_time_with_a_warning(void **state _unused_)
 {
 	struct zones_read_result result;
 
-	maker_read_zones(LOCATION_1 "COUNTER_TRACK, 1, c\nZONE_START, 8000, 1, 10, 1\n"
-				    "COUNTER_VALUE, 1, 70, 0\nZONE_START, 80000, 2, 20, 1\n",
-			 &result);
+	builder_read_zones(LOCATION_1 "COUNTER_TRACK, 1, c\nZONE_START, 8000, 1, 10, 1\n"
+				      "COUNTER_VALUE, 1, 70, 0\nZONE_START, 80000, 2, 20, 1\n",
+			   &result);
 	assert_int_equal(zone_of(&result, 0)->end_ns, 70);
 	assert_int_equal(zone_of(&result, 1)->end_ns, 70);
 	assert_string_equal(result.warnings.data,
 			    "x: 2 zones were still open at the end: they end at 70 ns\n");
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void errors_name_the_line(void **state _unused_)
@@ -272,7 +272,7 @@ static void leniently_duplicates_and_undeclared_counters_are_warnings(void **sta
 				   "ZONE_START,8000,1,1,1\nZONE_END,8000,2\n";
 	struct zones_read_result result;
 
-	assert_int_equal(maker_read(&format_zones, text, strlen(text), true, &result), 0);
+	assert_int_equal(builder_read(&format_zones, text, strlen(text), true, &result), 0);
 	assert_string_equal(result.warnings.data, "x:2: thread 1 is declared a second time\n"
 						  "x:4: location 1 is declared a second time\n"
 						  "x:6: counter track 1 is declared a second time\n"
@@ -281,9 +281,9 @@ static void leniently_duplicates_and_undeclared_counters_are_warnings(void **sta
 	assert_string_equal(string_of(&result, zone_of(&result, 0)->name), "B");
 	assert_string_equal(
 		string_of(&result, timeline_get_counter_track(result.timeline, 0)->name), "d");
-	maker_release(&result);
-	assert_int_equal(maker_read(&format_zones, "ZONE_END,1,1", 12, true, &result), -EBADMSG);
-	maker_release(&result);
+	builder_release(&result);
+	assert_int_equal(builder_read(&format_zones, "ZONE_END,1,1", 12, true, &result), -EBADMSG);
+	builder_release(&result);
 }
 
 static void sections_of_several_processes_do_not_mix(void **state _unused_)
@@ -309,10 +309,10 @@ static void a_name_with_a_line_end_stays_on_its_line(void **state _unused_)
 	assert_int_equal(timeline_add_process(result.timeline, &process, NULL), 0);
 	assert_int_equal(timeline_add_string(result.timeline, "a\nb\r", &thread.name), 0);
 	assert_int_equal(timeline_add_thread(result.timeline, &thread, NULL), 0);
-	written = maker_write(&format_zones, &result, (struct format_opts){0});
+	written = builder_write(&format_zones, &result, (struct format_opts){0});
 	assert_string_equal(written.data, "#! process 5 p 2\nTHREAD, 1, \"a b \"\n");
 	text_release(&written);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void events_are_written_in_order_of_time(void **state _unused_)
@@ -339,13 +339,13 @@ static void a_stack_holds_zones_that_stand_before_it(void **state _unused_)
 {
 	struct zones_read_result result;
 
-	maker_read_zones(LOCATION_1 "ZONE_START, 0x3800, 1, 10, 1\nSTACK, 0x2000, 0x4000, s\n"
-				    "ZONE_START, 0x3700, 1, 20, 1\nZONE_END, 0x3700, 30\n"
-				    "ZONE_END, 0x3800, 40\n",
-			 &result);
+	builder_read_zones(LOCATION_1 "ZONE_START, 0x3800, 1, 10, 1\nSTACK, 0x2000, 0x4000, s\n"
+				      "ZONE_START, 0x3700, 1, 20, 1\nZONE_END, 0x3700, 30\n"
+				      "ZONE_END, 0x3800, 40\n",
+			   &result);
 	assert_int_equal(timeline_count_region(result.timeline), 1);
 	assert_int_equal(zone_of(&result, 1)->parent, 0);
-	maker_release(&result);
+	builder_release(&result);
 	assert_bad("# 1\nSTACK, 1, 5, a\nSTACK, 2, 3, b\n",
 		   "x:3: the stack overlaps 'a', which is at [1, 4096)");
 }
@@ -364,15 +364,15 @@ static void as_a_profile_a_stack_of_zones_weighs_its_own_time(void **state _unus
 	struct zones_read_result result;
 	struct text folded;
 
-	maker_read_zones("THREAD,1,main\n" LOCATION_1 "LOCATION,2,B,b,b.c,2\n"
-			 "ZONE_START,8000,1,0,1\nZONE_START,7000,1,10,2\nZONE_END,7000,30\n"
-			 "ZONE_START,7000,1,40,2\nZONE_END,7000,45\nZONE_END,8000,100\n",
-			 &result);
-	folded = maker_write(&format_folded, &result, (struct format_opts){0});
+	builder_read_zones("THREAD,1,main\n" LOCATION_1 "LOCATION,2,B,b,b.c,2\n"
+			   "ZONE_START,8000,1,0,1\nZONE_START,7000,1,10,2\nZONE_END,7000,30\n"
+			   "ZONE_START,7000,1,40,2\nZONE_END,7000,45\nZONE_END,8000,100\n",
+			   &result);
+	folded = builder_write(&format_folded, &result, (struct format_opts){0});
 	assert_string_equal(folded.data, "main;A 75\nmain;A;B 25\n");
 	assert_string_equal(format_get_metric_unit(result.profile, 0), "nanoseconds");
 	text_release(&folded);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void the_format_is_known_by_its_first_record(void **state _unused_)

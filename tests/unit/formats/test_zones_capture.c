@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "zones_maker.h"
+#include "zones_builder.h"
 
 /* Records in the order of the library's own declarations. */
 enum { STRING = 17, LOCATION, STACK, THREAD, START, END, NAME, BOOL, I64, U64, DOUBLE, TEXT };
@@ -44,7 +44,7 @@ static void begin(struct text *capture)
 
 static int read_capture(struct text *capture, struct zones_read_result *ret)
 {
-	int err = maker_read(&format_zones, capture->data, capture->length, false, ret);
+	int err = builder_read(&format_zones, capture->data, capture->length, false, ret);
 
 	text_release(capture);
 	return err;
@@ -57,10 +57,10 @@ static void assert_written(struct text *capture, const char *expected, const cha
 
 	assert_int_equal(read_capture(capture, &result), 0);
 	assert_string_equal(result.warnings.data, warnings);
-	written = maker_write(&format_zones, &result, (struct format_opts){0});
+	written = builder_write(&format_zones, &result, (struct format_opts){0});
 	assert_string_equal(written.data, expected);
 	text_release(&written);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static uint64_t bits_of(double number)
@@ -133,7 +133,7 @@ static void parameters_keep_their_types(void **state _unused_)
 	assert_true(attribute->type == VALUE_BOOL && attribute->value.boolean);
 	attribute = timeline_next_attribute(result.timeline, 0, attribute);
 	assert_true(attribute->type == VALUE_DOUBLE && attribute->value.number == 2.5);
-	maker_release(&result);
+	builder_release(&result);
 }
 
 static void strings_and_locations_may_come_after_their_use(void **state _unused_)
@@ -200,25 +200,25 @@ static void errors_name_the_byte(void **state _unused_)
 	text_append(&capture, "\x10PROF\x02\0\0", 9);
 	assert_int_equal(read_capture(&capture, &result), -EBADMSG);
 	assert_string_equal(result.error.message, "x: at byte 0: expected a capture of version 1");
-	maker_release(&result);
+	builder_release(&result);
 	begin(&capture);
 	text_append(&capture, "\x23", 1);
 	assert_int_equal(read_capture(&capture, &result), -EBADMSG);
 	assert_string_equal(result.error.message,
 			    "x: at byte 9: expected the type of a record, not 35");
-	maker_release(&result);
+	builder_release(&result);
 	begin(&capture);
 	ADD(&capture, END, 8000, 1);
 	assert_int_equal(read_capture(&capture, &result), -EBADMSG);
 	assert_string_equal(result.error.message, "x: at byte 9: no zone is open at pointer 8000");
-	maker_release(&result);
+	builder_release(&result);
 	begin(&capture);
 	ADD(&capture, COUNTER, 1);
 	add_text(&capture, "");
 	ADD(&capture, DOUBLE_VALUE, 1, 1, bits_of(NAN));
 	assert_int_equal(read_capture(&capture, &result), -EBADMSG);
 	assert_string_equal(result.error.message, "x: at byte 20: expected a finite number");
-	maker_release(&result);
+	builder_release(&result);
 }
 
 int main(void)

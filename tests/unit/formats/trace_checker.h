@@ -8,7 +8,7 @@
 #include <perfetto.pb-c.h>
 
 #include "base/utf8.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 #define MAX_SEQUENCES 32
 #define STATE_CLEARED 1

@@ -1,5 +1,5 @@
 /*
- * ELF files (64 bit, x86-64, position-independent) written by tests, section by section.
+ * ELF files (64 bit, position-independent) written by tests, section by section.
  *
  *	struct elf_writer writer = {0};
  *	elf_writer_add(&writer, (struct elf_section){.name = ".text", …});
@@ -35,6 +35,8 @@ struct elf_writer {
 	struct elf_section sections[ELF_WRITER_SECTIONS_MAX];
 	uint16_t num_sections;
 	uint16_t type;                             /* 0: ET_DYN */
+	uint16_t machine;                          /* 0: EM_X86_64 */
+	uint64_t entry;                            /* 0: none */
 	uint64_t offsets[ELF_WRITER_SECTIONS_MAX]; /* in the file, known after writing */
 };
 
@@ -101,8 +103,9 @@ static inline struct text elf_writer_write(struct elf_writer *writer)
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			    EV_CURRENT},
 		.e_type = writer->type ? writer->type : ET_DYN,
-		.e_machine = EM_X86_64,
+		.e_machine = writer->machine ? writer->machine : EM_X86_64,
 		.e_version = EV_CURRENT,
+		.e_entry = writer->entry,
 		.e_phoff = sizeof(header),
 		.e_ehsize = sizeof(header),
 		.e_phentsize = sizeof(Elf64_Phdr),

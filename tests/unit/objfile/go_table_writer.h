@@ -22,8 +22,8 @@ enum go_version { GO_1_2, GO_1_16, GO_1_18, GO_1_20 };
 struct go_table_writer_function {
 	const char *name;
 	uint64_t start;
-	const uint8_t *depths; /* as in the file: changes and distances, and a 0; borrowed */
-	size_t depths_size;    /* 0: none are known */
+	const uint8_t *pcsp; /* as in the file: changes and distances, and a 0; borrowed */
+	size_t pcsp_size;    /* 0: none are known */
 };
 
 struct go_table_writer {
@@ -36,11 +36,11 @@ struct go_table_writer {
 };
 
 static inline void go_table_writer_add(struct go_table_writer *writer, const char *name,
-				       uint64_t start, const uint8_t *depths, size_t depths_size)
+				       uint64_t start, const uint8_t *pcsp, size_t pcsp_size)
 {
 	assert_true(writer->num_functions < GO_TABLE_WRITER_FUNCTIONS_MAX);
 	writer->functions[writer->num_functions++] =
-		(struct go_table_writer_function){name, start, depths, depths_size};
+		(struct go_table_writer_function){name, start, pcsp, pcsp_size};
 }
 
 /* size  in bytes, at most 8 */
@@ -52,35 +52,34 @@ static inline void go_table_append(struct text *text, uint64_t value, size_t siz
 /* Parts of the table; offsets in it count from where a part begins, plus the base. */
 struct go_table_parts {
 	struct text names;
-	struct text depths;
+	struct text pcsp;
 	struct text index; /* with the descriptions behind it */
 };
 
 static inline void go_table_describe(struct go_table_parts *parts, size_t address_size,
 				     const struct go_table_writer_function *function,
-				     uint64_t address, uint64_t names_base, uint64_t depths_base)
+				     uint64_t address, uint64_t names_base, uint64_t pcsp_base)
 {
 	go_table_append(&parts->index, address, address_size);
 	go_table_append(&parts->index, names_base + parts->names.length, 4);
 	go_table_append(&parts->index, 0, 8);
-	go_table_append(&parts->index,
-			function->depths_size ? depths_base + parts->depths.length : 0, 4);
+	go_table_append(&parts->index, function->pcsp_size ? pcsp_base + parts->pcsp.length : 0, 4);
 	for (int i = 0; i < 3; i++)
 		go_table_append(&parts->index, 0, 8); /* what we do not read */
 	text_append(&parts->names, function->name, strlen(function->name) + 1);
-	text_append(&parts->depths, function->depths, function->depths_size);
+	text_append(&parts->pcsp, function->pcsp, function->pcsp_size);
 }
 
 static inline struct go_table_parts go_table_make_parts(const struct go_table_writer *writer,
 							size_t address_size, uint64_t index_base,
-							uint64_t names_base, uint64_t depths_base)
+							uint64_t names_base, uint64_t pcsp_base)
 {
 	uint64_t text_start = address_size == 4 ? writer->text_start : 0;
 	size_t index_size = (2 * writer->num_functions + 1) * address_size;
 	size_t description_size = address_size + 40;
 	struct go_table_parts parts = {0};
 
-	text_append_char(&parts.depths, '\0');
+	text_append_char(&parts.pcsp, '\0');
 	for (size_t i = 0; i < writer->num_functions; i++) {
 		go_table_append(&parts.index, writer->functions[i].start - text_start,
 				address_size);
@@ -90,7 +89,7 @@ static inline struct go_table_parts go_table_make_parts(const struct go_table_wr
 	go_table_append(&parts.index, writer->end - text_start, address_size);
 	for (size_t i = 0; i < writer->num_functions; i++)
 		go_table_describe(&parts, address_size, &writer->functions[i],
-				  writer->functions[i].start - text_start, names_base, depths_base);
+				  writer->functions[i].start - text_start, names_base, pcsp_base);
 	return parts;
 }
 
@@ -102,10 +101,10 @@ static inline struct text go_table_writer_write(const struct go_table_writer *wr
 			    writer->num_functions * (address_size + 40);
 	/* Go 1.2 has one base for all offsets; names and depths then lie at fixed places. */
 	bool is_old = writer->version == GO_1_2;
-	uint64_t depths_place = 16 + index_size;
-	uint64_t names_place = depths_place + 256;
+	uint64_t pcsp_place = 16 + index_size;
+	uint64_t names_place = pcsp_place + 256;
 	struct go_table_parts parts =
-		is_old ? go_table_make_parts(writer, address_size, 16, names_place, depths_place)
+		is_old ? go_table_make_parts(writer, address_size, 16, names_place, pcsp_place)
 		       : go_table_make_parts(writer, address_size, 0, 0, 0);
 	struct text bytes = {0};
 	size_t header_size = writer->version >= GO_1_18 ? 72 : 64;
@@ -115,7 +114,7 @@ static inline struct text go_table_writer_write(const struct go_table_writer *wr
 	go_table_append(&bytes, writer->num_functions, 8);
 	if (is_old) {
 		text_append(&bytes, parts.index.data, parts.index.length);
-		text_append(&bytes, parts.depths.data, parts.depths.length);
+		text_append(&bytes, parts.pcsp.data, parts.pcsp.length);
 		while (bytes.length < names_place)
 			text_append_char(&bytes, '\0');
 		text_append(&bytes, parts.names.data, parts.names.length);
@@ -127,13 +126,13 @@ static inline struct text go_table_writer_write(const struct go_table_writer *wr
 		go_table_append(&bytes, 0, 8);
 		go_table_append(&bytes, 0, 8);
 		go_table_append(&bytes, header_size + parts.names.length, 8);
-		go_table_append(&bytes, header_size + parts.names.length + parts.depths.length, 8);
+		go_table_append(&bytes, header_size + parts.names.length + parts.pcsp.length, 8);
 		text_append(&bytes, parts.names.data, parts.names.length);
-		text_append(&bytes, parts.depths.data, parts.depths.length);
+		text_append(&bytes, parts.pcsp.data, parts.pcsp.length);
 		text_append(&bytes, parts.index.data, parts.index.length);
 	}
 	text_release(&parts.names);
-	text_release(&parts.depths);
+	text_release(&parts.pcsp);
 	text_release(&parts.index);
 	assert_false(bytes.failed);
 	return bytes;

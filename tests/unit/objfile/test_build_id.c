@@ -60,7 +60,7 @@ static void padding_may_lack_at_the_end(void **state)
 	assert_int_equal(size, 3);
 }
 
-static void a_long_build_id_is_cut(void **state)
+static void a_long_build_id_is_truncated(void **state)
 {
 	uint8_t note[16 + 32] = {4, 0, 0, 0, 32, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
 	uint8_t id[BUILD_ID_SIZE_MAX];
@@ -174,7 +174,7 @@ int main(void)
 		cmocka_unit_test(other_notes_are_stepped_over),
 		cmocka_unit_test(notes_of_eight_byte_alignment_are_read),
 		cmocka_unit_test(padding_may_lack_at_the_end),
-		cmocka_unit_test(a_long_build_id_is_cut),
+		cmocka_unit_test(a_long_build_id_is_truncated),
 		cmocka_unit_test(notes_without_a_build_id_say_so),
 		cmocka_unit_test(sizes_beyond_the_end_are_malformed),
 		cmocka_unit_test(the_build_id_of_a_file_is_read_and_its_position_stays),

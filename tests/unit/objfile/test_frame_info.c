@@ -1,6 +1,7 @@
 /*
  * Function bounds of .eh_frame, compared with the symbol table of a program compiled here and now.
  */
+#include "test_folder.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -28,10 +29,12 @@ struct program {
 static int set_up(void **state)
 {
 	struct program *program = calloc(1, sizeof(*program));
-	char path[] = "/tmp/stackwide-test-XXXXXX";
+	char path[TEST_PATH_BYTES];
 	char command[1024];
-	int fd = mkstemp(path);
+	int fd;
 
+	snprintf(path, sizeof(path), "%s/program-XXXXXX", test_parent_folder());
+	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	close(fd);
 	snprintf(command, sizeof(command),

@@ -19,8 +19,8 @@
 #define TABLE     0x500000
 #define MODULE    0x600000
 
-static const uint8_t depths_of_main[] = {2, 4, 0x30, 0x20, 0x2f, 0x1c, 0};
-static const uint8_t depths_of_run[] = {2, 0x80, 1, 0};
+static const uint8_t pcsp_of_main[] = {2, 4, 0x30, 0x20, 0x2f, 0x1c, 0};
+static const uint8_t pcsp_of_run[] = {2, 0x80, 1, 0};
 
 static struct go_table_writer make_writer(enum go_version version)
 {
@@ -31,9 +31,9 @@ static struct go_table_writer make_writer(enum go_version version)
 		.end = GO_START + 0x100,
 	};
 
-	go_table_writer_add(&writer, "main.main", GO_START, depths_of_main, sizeof(depths_of_main));
-	go_table_writer_add(&writer, "main.(*T).Run.func1", GO_START + 0x40, depths_of_run,
-			    sizeof(depths_of_run));
+	go_table_writer_add(&writer, "main.main", GO_START, pcsp_of_main, sizeof(pcsp_of_main));
+	go_table_writer_add(&writer, "main.(*T).Run.func1", GO_START + 0x40, pcsp_of_run,
+			    sizeof(pcsp_of_run));
 	go_table_writer_add(&writer, "runtime.etext", GO_START + 0xc0, NULL, 0);
 	return writer;
 }
@@ -145,22 +145,22 @@ static void a_depth_holds_up_to_an_address(_unused_ void **state)
 	struct text table = go_table_writer_write(&writer);
 	struct elf_writer elf = {0};
 	struct go_function function;
-	struct go_depths depths;
+	struct go_pcsp pcsp;
 	struct opened opened;
 
 	add_text(&elf);
 	add_data(&elf, ".gopclntab", TABLE, table.data, table.length);
 	opened = open_table(&elf);
 	assert_true(go_table_read(&opened.table, 0, &function));
-	depths = go_depths_start(&opened.table, function.start, function.depths_offset);
+	pcsp = go_pcsp_start(&opened.table, function.start, function.pcsp_offset);
 	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++) {
-		assert_true(go_depths_next(&depths));
-		assert_int_equal(depths.end, expected[i].end);
-		assert_int_equal(depths.depth, expected[i].depth);
+		assert_true(go_pcsp_next(&pcsp));
+		assert_int_equal(pcsp.end, expected[i].end);
+		assert_int_equal(pcsp.depth, expected[i].depth);
 	}
-	assert_false(go_depths_next(&depths));
+	assert_false(go_pcsp_next(&pcsp));
 	assert_true(go_table_read(&opened.table, 2, &function));
-	assert_int_equal(function.depths_offset, 0);
+	assert_int_equal(function.pcsp_offset, 0);
 	close_table(&opened);
 	text_release(&table);
 }

@@ -15,17 +15,18 @@
 
 #include "base/attributes.h"
 #include "base/text.h"
+#include "test_folder.h"
 #include "unit.h"
 
 struct fake_proc {
-	char root[64];
+	char root[TEST_PATH_BYTES];
 };
 
 static inline struct fake_proc fake_proc_new(void)
 {
-	struct fake_proc proc = {.root = "/tmp/fake_proc-XXXXXX"};
+	struct fake_proc proc;
 
-	assert_non_null(mkdtemp(proc.root));
+	test_folder_make(proc.root);
 	return proc;
 }
 
@@ -64,6 +65,17 @@ static inline void fake_proc_write(const struct fake_proc *proc, const char *pat
 
 	unlink(full.data);
 	file = fopen(full.data, "we");
+	assert_non_null(file);
+	fputs(content, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static inline void fake_proc_append(const struct fake_proc *proc, const char *path,
+				    const char *content)
+{
+	_cleanup_(text_release) struct text full = fake_proc_path(proc, path);
+	FILE *file = fopen(full.data, "ae");
+
 	assert_non_null(file);
 	fputs(content, file);
 	assert_int_equal(fclose(file), 0);

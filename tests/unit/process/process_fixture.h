@@ -66,8 +66,9 @@ static inline void on_mmap(struct fixture *fixture, uint64_t time_ns, pid_t pid,
 {
 	struct file_identity identity = {.path = path};
 
-	assert_int_equal(
-		process_table_on_mmap(fixture->table, time_ns, pid, start, end, 0, &identity), 0);
+	assert_int_equal(process_table_on_mmap(fixture->table, time_ns, pid, start, end, 0,
+					       &identity, FILE_NONE),
+			 0);
 }
 
 static inline void on_exit_of(struct fixture *fixture, uint64_t time_ns, pid_t pid)
@@ -81,8 +82,8 @@ static inline struct process *find_in_exec(struct fixture *fixture, uint64_t tim
 	struct process *process;
 	bool found_in_exec;
 
-	assert_int_equal(process_table_find(fixture->table, time_ns, pid, generation, &process,
-					    &found_in_exec),
+	assert_int_equal(process_table_find(fixture->table, time_ns, pid, generation, false,
+					    &process, &found_in_exec),
 			 0);
 	assert_int_equal(found_in_exec, is_in_exec);
 	assert_int_equal(process->pid, pid);

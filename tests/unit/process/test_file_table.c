@@ -15,9 +15,10 @@
 
 #define START 0x1000
 #define END   0x2000
+#define USER  65534
 
 /* Test files carry their build ID as text: "ID" and four bytes. */
-static int read_test_build_id(int fd, uint8_t *build_id, uint8_t *size)
+static int read_test_build_id(void *context _unused_, int fd, uint8_t *build_id, uint8_t *size)
 {
 	char text[6];
 
@@ -38,7 +39,8 @@ static int set_up(void **state)
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
 	fixture->proc = fake_proc_new();
-	fixture->files = file_table_new(fixture->proc.root, read_test_build_id);
+	fixture->files = file_table_new(fixture->proc.root,
+					&(struct file_build_id_reader){read_test_build_id, NULL});
 	*state = fixture;
 	return 0;
 }
@@ -327,6 +329,125 @@ static void containers_with_their_own_devices_share_a_file(void **state)
 	assert_int_equal(file_table_get_count(fixture->files), 1);
 }
 
+static void give_to(struct fixture *fixture, const char *path, uid_t user)
+{
+	_cleanup_(text_release) struct text full = fake_proc_path(&fixture->proc, path);
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(full.data, user, user), 0);
+}
+
+static void a_users_file_with_the_build_id_of_roots_is_another_one(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t forged;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine forged");
+	give_to(fixture, "8/root/lib/a.so", USER);
+	fake_proc_write(&fixture->proc, "9/root/lib/a.so", "IDmine");
+	forged = add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0));
+	file = add(fixture, 9, 0, identity_of("/lib/a.so", "mine", 0));
+
+	assert_content(fixture, file, "IDmine");
+	assert_content(fixture, forged, "IDmine forged");
+	assert_int_equal(add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0)), forged);
+	assert_int_equal(file_table_get(fixture->files, forged)->owner, USER);
+}
+
+static void a_scan_does_not_take_a_users_file_for_roots(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine forged");
+	give_to(fixture, "8/root/lib/a.so", USER);
+	fake_proc_write(&fixture->proc, "9/root/lib/a.so", "IDmine");
+	add(fixture, 8, 0,
+	    identity_of("/lib/a.so", NULL, fake_proc_get_inode(&fixture->proc, "8/root/lib/a.so")));
+
+	assert_content(fixture,
+		       add(fixture, 9, 0,
+			   identity_of("/lib/a.so", NULL,
+				       fake_proc_get_inode(&fixture->proc, "9/root/lib/a.so"))),
+		       "IDmine");
+}
+
+static void files_of_one_user_share_a_build_id(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	for (int pid = 8; pid <= 9; pid++) {
+		const char *path = pid == 8 ? "8/root/lib/a.so" : "9/root/lib/a.so";
+
+		fake_proc_write(&fixture->proc, path, "IDmine");
+		give_to(fixture, path, USER);
+	}
+	file = add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0));
+	assert_int_equal(add(fixture, 9, 0, identity_of("/lib/a.so", "mine", 0)), file);
+}
+
+static void a_mapping_that_cannot_be_looked_at_is_of_roots_file_or_of_none(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t unknown;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine forged");
+	give_to(fixture, "8/root/lib/a.so", USER);
+	add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0));
+	unknown = add(fixture, 7, 0, identity_of("/lib/a.so", "mine", 0));
+	assert_not_open(fixture, unknown, false);
+
+	/* A user's file that is found afterwards does not become the unknown one. */
+	fake_proc_write(&fixture->proc, "6/root/lib/a.so", "IDmine");
+	give_to(fixture, "6/root/lib/a.so", USER + 1);
+	add(fixture, 6, 0, identity_of("/lib/a.so", "mine", 0));
+	assert_not_open(fixture, unknown, false);
+
+	fake_proc_write(&fixture->proc, "9/root/lib/a.so", "IDmine");
+	file = add(fixture, 9, 0, identity_of("/lib/a.so", "mine", 0));
+	assert_content(fixture, file, "IDmine");
+	assert_int_equal(add(fixture, 7, 0, identity_of("/lib/a.so", "mine", 0)), file);
+}
+
+static void files_that_others_may_write_are_known_by_inode_alone(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	for (int pid = 8; pid <= 9; pid++) {
+		const char *name = pid == 8 ? "8/root/lib/a.so" : "9/root/lib/a.so";
+		_cleanup_(text_release) struct text path = {0};
+
+		fake_proc_write(&fixture->proc, name, "IDmine");
+		path = fake_proc_path(&fixture->proc, name);
+		assert_int_equal(chmod(path.data, 0666), 0);
+	}
+	file = add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0));
+	assert_int_not_equal(add(fixture, 9, 0, identity_of("/lib/a.so", "mine", 0)), file);
+	assert_int_equal(add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0)), file);
+}
+
+static void a_file_rewritten_in_its_place_is_another_one(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t file;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "");
+	fake_proc_append(&fixture->proc, "8/root/lib/a.so", "IDmine");
+	file = add(fixture, 8, 0, identity_of("/lib/a.so", "mine", 0));
+	{
+		_cleanup_(text_release) struct text path =
+			fake_proc_path(&fixture->proc, "8/root/lib/a.so");
+
+		assert_int_equal(truncate(path.data, 0), 0);
+	}
+	fake_proc_append(&fixture->proc, "8/root/lib/a.so", "IDnext");
+	assert_int_not_equal(add(fixture, 8, 0, identity_of("/lib/a.so", "next", 0)), file);
+}
+
 static void a_build_id_of_zeros_is_none(void **state)
 {
 	struct fixture *fixture = *state;
@@ -416,32 +537,69 @@ static void the_vdso_of_a_32_bit_process_is_another_one(void **state)
 	assert_int_not_equal(add_at_end(fixture, "[vdso]", 0x7fff00002000), file);
 }
 
-static void no_more_files_are_opened_than_the_limit_allows(void **state)
+/* A table that may keep 64 files open. */
+static void limit_open_files(struct fixture *fixture)
 {
-	struct fixture *fixture = *state;
 	struct rlimit before;
 	struct rlimit low;
-	char path[32];
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	low = (struct rlimit){.rlim_cur = 256, .rlim_max = before.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
 	file_table_free(fixture->files);
-	fixture->files = file_table_new(fixture->proc.root, read_test_build_id);
+	fixture->files = file_table_new(fixture->proc.root,
+					&(struct file_build_id_reader){read_test_build_id, NULL});
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
 
-	for (int i = 0; i < 70; i++) {
-		snprintf(path, sizeof(path), "8/root/lib/%d.so", i);
+/* The process maps so many files of its own; returns how many of them were opened. */
+static int open_many(struct fixture *fixture, pid_t pid, const char *uids, int count)
+{
+	int num_opened = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%d/status", pid);
+	if (uids)
+		fake_proc_write(&fixture->proc, path, uids);
+	for (int i = 0; i < count; i++) {
+		int prefix = snprintf(path, sizeof(path), "%d/root", pid);
+		uint32_t file;
+
+		snprintf(path + prefix, sizeof(path) - (size_t)prefix, "/lib/%d-%d.so", pid, i);
 		fake_proc_write(&fixture->proc, path, "bytes");
-		add(fixture, 8, 0, identity_of(path + strlen("8/root"), NULL, 0));
+		file = add(fixture, pid, 0, identity_of(path + prefix, NULL, 0));
+		num_opened += file_table_get(fixture->files, file)->fd >= 0;
 	}
-	/* Seen again, the file counts no second time. */
-	add(fixture, 8, 0, identity_of("/lib/69.so", NULL, 0));
+	return num_opened;
+}
 
+static void no_more_files_are_opened_than_the_limit_allows(void **state)
+{
+	struct fixture *fixture = *state;
+
+	limit_open_files(fixture);
+	assert_int_equal(open_many(fixture, 8, "Name:\tx\nUid:\t0\t0\t0\t0\n", 70), 64);
+	/* Seen again, the file counts no second time. */
+	add(fixture, 8, 0, identity_of("/lib/8-69.so", NULL, 0));
 	assert_int_equal(file_table_get_count(fixture->files), 70);
 	assert_true(file_table_get(fixture->files, 63)->fd >= 0);
 	assert_int_equal(file_table_get(fixture->files, 64)->fd, -1);
 	assert_int_equal(file_table_get_unopened_count(fixture->files), 6);
+}
+
+static void a_user_gets_no_more_open_files_than_are_left(void **state)
+{
+	struct fixture *fixture = *state;
+
+	limit_open_files(fixture);
+	/* A quarter of 64, and half of the rest. */
+	assert_int_equal(open_many(fixture, 8, "Uid:\t0\t1000\t0\t0\n", 70), 16 + 24);
+	assert_int_equal(open_many(fixture, 9, "Uid:\t1000\t1000\t1000\t1000\n", 10), 0);
+	assert_int_equal(open_many(fixture, 10, "Uid:\t1001\t1001\t1001\t1001\n", 10), 10);
+	assert_int_equal(open_many(fixture, 11, NULL, 10), 7);
+	assert_int_equal(open_many(fixture, 12, NULL, 10), 0);
+	assert_int_equal(open_many(fixture, 13, "Uid:\t0\t0\t0\t0\n", 10), 7);
+	assert_int_equal(file_table_get_unopened_count(fixture->files), 30 + 10 + 3 + 10 + 3);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -488,6 +646,12 @@ int main(void)
 		TEST(a_scanned_file_is_known_again_by_an_event),
 		TEST(a_file_of_an_event_is_known_again_by_a_scan),
 		TEST(containers_with_their_own_devices_share_a_file),
+		TEST(a_users_file_with_the_build_id_of_roots_is_another_one),
+		TEST(a_scan_does_not_take_a_users_file_for_roots),
+		TEST(files_of_one_user_share_a_build_id),
+		TEST(a_mapping_that_cannot_be_looked_at_is_of_roots_file_or_of_none),
+		TEST(files_that_others_may_write_are_known_by_inode_alone),
+		TEST(a_file_rewritten_in_its_place_is_another_one),
 		TEST(a_build_id_of_zeros_is_none),
 		TEST(names_of_memory_are_no_files),
 		TEST(names_like_those_of_memory_are_files),
@@ -495,6 +659,7 @@ int main(void)
 		TEST(the_vdso_is_one_file_for_all_processes),
 		TEST(the_vdso_of_a_32_bit_process_is_another_one),
 		TEST(no_more_files_are_opened_than_the_limit_allows),
+		TEST(a_user_gets_no_more_open_files_than_are_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,18 +137,44 @@ static void the_end_is_outside(_unused_ void **state)
 	assert_null(mapping_list_find(&list, 40));
 }
 
-static void a_copy_equals_its_original_until_one_changes(_unused_ void **state)
+static void shared_mappings_are_equal_until_one_list_changes(_unused_ void **state)
 {
 	_cleanup_(mapping_list_release) struct mapping_list list = {0};
-	_cleanup_(mapping_list_release) struct mapping_list copy = {0};
+	_cleanup_(mapping_list_release) struct mapping_list child = {0};
 
-	assert_int_equal(mapping_list_copy(&copy, &list), 0);
+	assert_int_equal(mapping_list_share(&child, &list), 0);
 	add(&list, 10, 20, 0, 1);
-	assert_false(mapping_list_equals(&copy, &list));
-	assert_int_equal(mapping_list_copy(&copy, &list), 0);
-	assert_true(mapping_list_equals(&copy, &list));
+	assert_false(mapping_list_equals(&child, &list));
+	assert_int_equal(mapping_list_share(&child, &list), 0);
+	assert_true(mapping_list_equals(&child, &list));
 	add(&list, 10, 20, 0, 2);
-	assert_false(mapping_list_equals(&copy, &list));
+	assert_false(mapping_list_equals(&child, &list));
+	assert_int_equal(mapping_list_find(&list, 10)->file, 2);
+	assert_int_equal(mapping_list_find(&child, 10)->file, 1);
+}
+
+/* Each with its own end, in any order. */
+static void descendants_share_mappings_until_they_change(_unused_ void **state)
+{
+	struct mapping_list lists[4] = {0};
+
+	add(&lists[0], 10, 20, 0, 1);
+	for (size_t i = 1; i < 4; i++)
+		assert_int_equal(mapping_list_share(&lists[i], &lists[i - 1]), 0);
+	for (size_t i = 1; i < 4; i++)
+		assert_ptr_equal(lists[i].sorted.items, lists[0].sorted.items);
+	/* Nothing new is no change. */
+	assert_false(add(&lists[2], 10, 20, 0, 1));
+	assert_ptr_equal(lists[2].sorted.items, lists[0].sorted.items);
+	add(&lists[2], 30, 40, 0, 2);
+	assert_ptr_not_equal(lists[2].sorted.items, lists[0].sorted.items);
+	mapping_list_release(&lists[0]);
+	mapping_list_release(&lists[3]);
+	assert_int_equal(mapping_list_find(&lists[1], 10)->file, 1);
+	assert_null(mapping_list_find(&lists[1], 30));
+	assert_int_equal(mapping_list_find(&lists[2], 30)->file, 2);
+	mapping_list_release(&lists[2]);
+	mapping_list_release(&lists[1]);
 }
 
 /* The oracle: for every address, what was mapped last. */
@@ -199,7 +225,8 @@ int main(void)
 		cmocka_unit_test(a_part_of_the_same_mapping_changes_nothing),
 		cmocka_unit_test(memory_has_no_file_offset_after_a_split),
 		cmocka_unit_test(the_end_is_outside),
-		cmocka_unit_test(a_copy_equals_its_original_until_one_changes),
+		cmocka_unit_test(shared_mappings_are_equal_until_one_list_changes),
+		cmocka_unit_test(descendants_share_mappings_until_they_change),
 		cmocka_unit_test(any_order_of_mappings_shows_the_latest_at_every_address),
 	};
 

@@ -2,15 +2,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/attributes.h"
+#include "base/clock.h"
 #include "base/text.h"
+#include "code_names.h"
 #include "fake_proc.h"
+#include "open_watch.h"
 #include "unit.h"
 
 static struct perf_map *map_of(const char *text)
@@ -22,15 +28,14 @@ static struct perf_map *map_of(const char *text)
 	return map;
 }
 
+static const char *find_name(const struct perf_map *map, uint64_t pc)
+{
+	return jit_code_find(perf_map_get_code(map), pc, SIZE_MAX);
+}
+
 static void assert_name(const struct perf_map *map, uint64_t pc, const char *name)
 {
-	const char *found = perf_map_find(map, pc);
-
-	if (!name)
-		assert_null(found);
-	else if (!found || !string_equals(found, name))
-		fail_msg("at %#lx: %s instead of %s", (unsigned long)pc, found ? found : "nothing",
-			 name);
+	assert_code_name(perf_map_get_code(map), UINT64_MAX, pc, name);
 }
 
 static void code_is_found_from_its_start_to_before_its_end(_unused_ void **state)
@@ -107,11 +112,12 @@ static void malformed_lines_are_skipped_and_counted(_unused_ void **state)
 				      "1000 1g name\n"
 				      "0x 10 name\n"
 				      "ffffffffffffffff 2 wraps\n"
+				      "0 4000000000000000 2 much\n"
 				      "10000000000000000 2 too large\n"
 				      "\n"
 				      "2000 10 good\n");
 
-	assert_int_equal(perf_map_get_malformed_count(map), 10);
+	assert_int_equal(perf_map_get_malformed_count(map), 11);
 	assert_name(map, 0x1000, NULL);
 	assert_name(map, 0x2000, "good");
 	perf_map_free(map);
@@ -154,7 +160,7 @@ static void any_overlap_shows_the_last_line_at_every_address(_unused_ void **sta
 			assert_int_equal(perf_map_add_text(map, text.data, text.length), 0);
 		}
 		for (int at = 0; at < SIZE; at++) {
-			const char *name = perf_map_find(map, (uint64_t)at);
+			const char *name = find_name(map, (uint64_t)at);
 
 			assert_int_equal(name ? atoi(name) : -1, last[at]);
 		}
@@ -182,14 +188,71 @@ static void refreshing_reads_what_was_appended(_unused_ void **state)
 	_cleanup_close_ int fd = file_of("1000 10 a\n");
 	struct perf_map *map = perf_map_new();
 
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 	assert_name(map, 0x1000, "a");
 	append(fd, "1000 10 b\n");
 	assert_name(map, 0x1000, "a");
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 	assert_name(map, 0x1000, "b");
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 	assert_name(map, 0x1000, "b");
+	perf_map_free(map);
+}
+
+static const char *find_name_at(const struct perf_map *map, uint64_t pc, uint64_t time_ns)
+{
+	const struct jit_code *code = perf_map_get_code(map);
+
+	return jit_code_find(code, pc, jit_code_count_until(code, time_ns));
+}
+
+static void what_was_appended_is_newer_than_the_last_reading(_unused_ void **state)
+{
+	_cleanup_close_ int fd = file_of("1000 10 a\n2000 10 b\n3000 10 c\n");
+	struct perf_map *map = perf_map_new();
+	struct stat status;
+	uint64_t read_ns;
+
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	read_ns = clock_now_ns();
+	append(fd, "1000 10 d\n2000 10 e\n");
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	assert_int_equal(fstat(fd, &status), 0);
+
+	assert_string_equal(find_name_at(map, 0x1000, 0), "a");
+	assert_string_equal(find_name_at(map, 0x2000, 0), "b");
+	assert_string_equal(find_name_at(map, 0x1000, read_ns - NS_PER_SECOND), "a");
+	assert_string_equal(find_name_at(map, 0x1000, read_ns), "d");
+	/* The last line is as old as the file, or as the line before it. */
+	assert_string_equal(
+		find_name_at(map, 0x2000, clock_from_calendar_ns(&status.st_mtim) - 20 * NS_PER_MS),
+		"b");
+	assert_string_equal(find_name_at(map, 0x2000, clock_now_ns()), "e");
+	perf_map_free(map);
+}
+
+static int file_of_many(unsigned num_lines)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	for (unsigned i = 0; i < num_lines; i++)
+		text_printf(&text, "%x 10 f%u\n", i * 16, i);
+	return file_of(text.data);
+}
+
+static void much_is_read_in_steps(_unused_ void **state)
+{
+	_cleanup_close_ int fd = file_of_many(20000);
+	struct perf_map *map = perf_map_new();
+
+	assert_int_equal(perf_map_refresh(map, fd, 1), 0);
+	assert_name(map, 0, "f0");
+	assert_name(map, 19999 * 16, NULL);
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(perf_map_refresh(map, fd, 1), 0);
+	assert_name(map, 19999 * 16, "f19999");
+	/* They were there when it was opened, all but the last one. */
+	assert_string_equal(find_name_at(map, 19998 * 16, 0), "f19998");
 	perf_map_free(map);
 }
 
@@ -198,10 +261,10 @@ static void half_a_line_waits_for_its_rest(_unused_ void **state)
 	_cleanup_close_ int fd = file_of("1000 10 na");
 	struct perf_map *map = perf_map_new();
 
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 	assert_name(map, 0x1000, NULL);
 	append(fd, "me\n");
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 	assert_name(map, 0x1000, "name");
 	assert_int_equal(perf_map_get_malformed_count(map), 0);
 	perf_map_free(map);
@@ -212,27 +275,24 @@ static void a_file_that_shrank_is_read_anew(_unused_ void **state)
 	_cleanup_close_ int fd = file_of("1000 10 a\n2000 10 b\nrubbish\n");
 	struct perf_map *map = perf_map_new();
 
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 	assert_int_equal(ftruncate(fd, 0), 0);
 	append(fd, "1000 10 c\n");
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 
 	assert_name(map, 0x1000, "c");
-	assert_name(map, 0x2000, NULL);
+	/* Nothing says that this code is gone. */
+	assert_name(map, 0x2000, "b");
 	assert_int_equal(perf_map_get_malformed_count(map), 0);
 	perf_map_free(map);
 }
 
 static void a_file_of_many_pieces_is_read_whole(_unused_ void **state)
 {
-	_cleanup_(text_release) struct text text = {0};
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = file_of_many(20000);
 	struct perf_map *map = perf_map_new();
 
-	for (unsigned i = 0; i < 20000; i++)
-		text_printf(&text, "%x 10 f%u\n", i * 16, i);
-	fd = file_of(text.data);
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 
 	assert_name(map, 0, "f0");
 	assert_name(map, 19999 * 16 + 15, "f19999");
@@ -251,7 +311,7 @@ static void an_endless_line_is_skipped(_unused_ void **state)
 		text_append_char(&text, 'x');
 	text_append_string(&text, "\n3000 10 c\n");
 	fd = file_of(text.data);
-	assert_int_equal(perf_map_refresh(map, fd), 0);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
 
 	assert_name(map, 0x1000, "a");
 	assert_name(map, 0x2000, NULL);
@@ -267,8 +327,60 @@ static void a_file_beyond_the_limit_is_refused_at_its_end(_unused_ void **state)
 
 	/* A hole of zeros: one endless line. */
 	assert_int_equal(ftruncate(fd, (off_t)513 << 20), 0);
-	assert_int_equal(perf_map_refresh(map, fd), -EFBIG);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), -EFBIG);
 	assert_name(map, 0x1000, "a");
+	perf_map_free(map);
+}
+
+static void more_names_than_are_kept_are_left_out(_unused_ void **state)
+{
+	_cleanup_(text_release) struct text text = {0};
+	_cleanup_close_ int fd = -1;
+	struct perf_map *map = perf_map_new();
+
+	for (unsigned i = 1; i < 800000; i++)
+		text_printf(&text, "%x000 10 f%u\n", i, i);
+	fd = file_of(text.data);
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), -EFBIG);
+	assert_name(map, 0x1000, "f1");
+	assert_name(map, 799999ull << 12, NULL);
+	assert_in_range(jit_code_get_size_bytes(perf_map_get_code(map)), 63 << 20, 64 << 20);
+	perf_map_free(map);
+}
+
+static void a_file_that_grows_is_not_read_from_its_start(_unused_ void **state)
+{
+	_cleanup_close_ int fd = file_of_many(20000);
+	struct perf_map *map = perf_map_new();
+	uint64_t before;
+
+	assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	before = perf_map_get_total_bytes(map);
+	for (unsigned i = 0; i < 100; i++) {
+		append(fd, "1000 10 a\n");
+		assert_int_equal(perf_map_refresh(map, fd, UINT64_MAX), 0);
+	}
+	assert_int_equal(perf_map_get_total_bytes(map), before + 100 * strlen("1000 10 a\n"));
+	perf_map_free(map);
+}
+
+static void a_file_that_shrinks_again_and_again_is_done_with(_unused_ void **state)
+{
+	_cleanup_(text_release) struct text rubbish = {0};
+	_cleanup_close_ int fd = file_of("");
+	struct perf_map *map = perf_map_new();
+	unsigned num_read = 0;
+
+	for (unsigned i = 0; i < 1 << 20; i++)
+		text_append_string(&rubbish, "rubbish\n");
+	while (num_read < 100) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		append(fd, num_read % 2 ? "" : rubbish.data);
+		if (perf_map_refresh(map, fd, UINT64_MAX))
+			break;
+		num_read++;
+	}
+	assert_in_range(num_read, 10, 40);
 	perf_map_free(map);
 }
 
@@ -288,7 +400,7 @@ static struct fake_proc proc_with_status(unsigned uid, const char *pids)
 static int open_map(const struct fake_proc *proc, struct error *error)
 {
 	int fd = -1;
-	int err = perf_map_open(proc->root, PID, &fd, error);
+	int err = perf_map_open(NULL, proc->root, PID, &fd, error);
 
 	if (!err)
 		close(fd);
@@ -318,16 +430,46 @@ static void without_inner_pids_the_pid_names_the_file(_unused_ void **state)
 	fake_proc_remove(&proc);
 }
 
+/* In a process that sees `folder` as /: its exit status. */
+static int open_map_below(const char *folder)
+{
+	int fd;
+
+	/* A user namespace of its own may change its root, too. */
+	if (chroot(folder) && (unshare(CLONE_NEWUSER) || chroot(folder)))
+		return 77;
+	return perf_map_open(NULL, "/proc", PID, &fd, NULL) ? 1 : 0;
+}
+
 static void our_own_folder_comes_second(_unused_ void **state)
 {
-	struct fake_proc proc = proc_with_status(getuid(), "7");
-	int fd = open("/tmp/perf-2000000001.map", O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct fake_proc root = fake_proc_new();
+	/* There, files of ours belong to the user that is nobody's number. */
+	uid_t uid = getuid() ? 65534 : 0;
+	char text[64];
+	pid_t child;
+	int status;
 
-	assert_true(fd >= 0);
-	assert_int_equal(open_map(&proc, NULL), 0);
-	assert_int_equal(unlink("/tmp/perf-2000000001.map"), 0);
-	close(fd);
-	fake_proc_remove(&proc);
+	snprintf(text, sizeof(text), "Name:\tjit\nUid:\t%u\t%u\t0\t0\n", uid, uid);
+	fake_proc_write(&root, "proc/2000000001/status", text);
+	fake_proc_write(&root, "tmp/perf-2000000001.map", "");
+	/* What was looked at is opened by its descriptor. */
+	for (int fd = 0; fd < 64; fd++) {
+		_cleanup_(text_release) struct text link = {0};
+
+		snprintf(text, sizeof(text), "proc/self/fd/%d", fd);
+		link = fake_proc_path(&root, text);
+		assert_int_equal(symlink("/tmp/perf-2000000001.map", link.data), 0);
+	}
+	child = fork();
+	if (child == 0)
+		_exit(open_map_below(root.root));
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	fake_proc_remove(&root);
+	if (status == 77 << 8)
+		skip();
+	assert_int_equal(status, 0);
 }
 
 static void an_unknown_process_has_no_perf_map(_unused_ void **state)
@@ -350,14 +492,18 @@ static void links_are_refused(_unused_ void **state)
 	fake_proc_remove(&proc);
 }
 
-static void a_fifo_is_refused_without_waiting(_unused_ void **state)
+static void a_fifo_is_refused_without_being_opened(_unused_ void **state)
 {
 	struct fake_proc proc = proc_with_status(getuid(), "7");
 	_cleanup_(text_release) struct text path =
 		fake_proc_path(&proc, "2000000001/root/tmp/perf-7.map");
 
+	int watch;
+
 	assert_int_equal(mkfifo(path.data, 0600), 0);
+	watch = open_watch_begin(path.data);
 	assert_int_equal(open_map(&proc, NULL), -EPERM);
+	assert_false(open_watch_end(watch));
 	fake_proc_remove(&proc);
 }
 
@@ -392,17 +538,22 @@ int main(void)
 		cmocka_unit_test(a_name_with_a_nul_is_malformed),
 		cmocka_unit_test(any_overlap_shows_the_last_line_at_every_address),
 		cmocka_unit_test(refreshing_reads_what_was_appended),
+		cmocka_unit_test(what_was_appended_is_newer_than_the_last_reading),
+		cmocka_unit_test(much_is_read_in_steps),
 		cmocka_unit_test(half_a_line_waits_for_its_rest),
 		cmocka_unit_test(a_file_that_shrank_is_read_anew),
 		cmocka_unit_test(a_file_of_many_pieces_is_read_whole),
 		cmocka_unit_test(an_endless_line_is_skipped),
 		cmocka_unit_test(a_file_beyond_the_limit_is_refused_at_its_end),
+		cmocka_unit_test(more_names_than_are_kept_are_left_out),
+		cmocka_unit_test(a_file_that_grows_is_not_read_from_its_start),
+		cmocka_unit_test(a_file_that_shrinks_again_and_again_is_done_with),
 		cmocka_unit_test(the_pid_inside_the_container_names_the_file),
 		cmocka_unit_test(without_inner_pids_the_pid_names_the_file),
 		cmocka_unit_test(our_own_folder_comes_second),
 		cmocka_unit_test(an_unknown_process_has_no_perf_map),
 		cmocka_unit_test(links_are_refused),
-		cmocka_unit_test(a_fifo_is_refused_without_waiting),
+		cmocka_unit_test(a_fifo_is_refused_without_being_opened),
 		cmocka_unit_test(the_file_of_another_user_is_refused),
 	};
 

@@ -118,6 +118,29 @@ static void only_executable_mappings_are_read(_unused_ void **state)
 	fake_proc_remove(&proc);
 }
 
+static void a_process_lives_on_after_its_first_thread(_unused_ void **state)
+{
+	struct fake_proc proc = fake_proc_new();
+	struct file_table *files = file_table_new(proc.root, NULL);
+	_cleanup_(mapping_list_release) struct mapping_list list = {0};
+	struct proc_entry entry;
+
+	fake_proc_write(&proc, "812/comm", "a\n");
+	fake_proc_write(&proc, "812/stat",
+			"812 (a) Z 1 1 1 0 -1 4 1 2 3 4 5 6 7 8 20 0 2 0 250 0 0\n");
+	fake_proc_write(&proc, "812/maps", "");
+	fake_proc_write(&proc, "812/task/812/comm", "a\n");
+	fake_proc_write(&proc, "812/task/815/comm", "a\n");
+	fake_proc_write(&proc, "815/maps", "2000-3000 r-xp 00001000 fe:00 12 /no/such/a\n");
+	assert_int_equal(proc_entry_read(proc.root, 812, &entry), 0);
+	assert_int_equal(proc_mappings_read(proc.root, 812, 0, files, &list), 0);
+
+	assert_false(entry.is_zombie);
+	assert_int_equal(list.sorted.length, 1);
+	file_table_free(files);
+	fake_proc_remove(&proc);
+}
+
 static void what_comes_before_a_malformed_line_counts(_unused_ void **state)
 {
 	struct fake_proc proc = fake_proc_new();
@@ -190,6 +213,7 @@ int main(void)
 		cmocka_unit_test(a_cut_stat_has_no_parent),
 		cmocka_unit_test(a_kernel_worker_has_its_name_without_its_work),
 		cmocka_unit_test(only_executable_mappings_are_read),
+		cmocka_unit_test(a_process_lives_on_after_its_first_thread),
 		cmocka_unit_test(what_comes_before_a_malformed_line_counts),
 		cmocka_unit_test(only_numbers_are_processes),
 		cmocka_unit_test(the_visitor_can_stop),

@@ -287,6 +287,21 @@ static void an_exit_older_than_the_scan_ends_a_zombie(void **state)
 	assert_true(process->is_exited);
 }
 
+/* Such as the one that the kernel reports of a set-user-id program which it begins. */
+static void an_exit_older_than_the_scan_does_not_end_who_has_mappings(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	add_process(fixture, PID, "a", "1000-2000 r-xp 0 fe:00 12 /no/a\n");
+	scan(fixture);
+	process = find(fixture, clock_now_ns(), PID, NO_GEN);
+	on_exit_of(fixture, process->as_of_ns - 1, PID);
+	assert_false(process->is_exited);
+	on_exit_of(fixture, process->as_of_ns, PID);
+	assert_true(process->is_exited);
+}
+
 static void an_exit_of_the_process_before_does_not_end_the_scanned_one(void **state)
 {
 	struct fixture *fixture = *state;
@@ -327,7 +342,7 @@ static void what_the_scan_has_seen_changes_nothing_when_an_event_tells_it(void *
 	process = find(fixture, clock_now_ns(), PID, NO_GEN);
 	version = process->mappings_version;
 	assert_int_equal(process_table_on_mmap(fixture->table, clock_now_ns(), PID, 0x1000, 0x2000,
-					       0x3000, &identity),
+					       0x3000, &identity, FILE_NONE),
 			 0);
 	assert_int_equal(process->mappings_version, version);
 }
@@ -344,7 +359,7 @@ static void memory_is_the_same_in_events_and_scans(void **state)
 	process = find(fixture, clock_now_ns(), PID, NO_GEN);
 	version = process->mappings_version;
 	assert_int_equal(process_table_on_mmap(fixture->table, clock_now_ns(), PID, 0x1000, 0x2000,
-					       0x1000, &identity),
+					       0x1000, &identity, FILE_NONE),
 			 0);
 	assert_int_equal(process->mappings_version, version);
 	assert_mapped(fixture, process, 0x1000, "");
@@ -370,6 +385,7 @@ int main(void)
 		TEST(an_exec_after_the_scan_starts_an_image),
 		TEST(an_exec_of_an_unknown_process_reads_proc),
 		TEST(an_exit_older_than_the_scan_ends_a_zombie),
+		TEST(an_exit_older_than_the_scan_does_not_end_who_has_mappings),
 		TEST(an_exit_of_the_process_before_does_not_end_the_scanned_one),
 		TEST(a_mapping_of_an_unknown_process_reads_proc_first),
 		TEST(what_the_scan_has_seen_changes_nothing_when_an_event_tells_it),

@@ -22,7 +22,7 @@ static void a_fork_copies_the_parent(void **state)
 	assert_int_equal(child->generation, 5);
 	assert_true(child->was_scanned);
 	assert_int_equal(child->as_of_ns, 0);
-	assert_int_equal(child->perf_map_fd, -1);
+	assert_int_equal(process_get_code_version(child, UINT64_MAX), 0);
 	assert_null(child->previous);
 	assert_mapped(fixture, child, 0x1000, "/no/sh");
 	on_mmap(fixture, clock_now_ns(), CHILD, 0x1000, 0x2000, "/no/x");
@@ -185,6 +185,47 @@ static void an_exited_process_keeps_answering(void **state)
 	assert_int_equal(process_table_get_count(fixture->table), 1);
 }
 
+/* The event comes before the kernel counts the exec; its process may be gone when it is read. */
+static void a_sample_between_the_event_of_an_exec_and_its_counting_hides_no_mappings(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *early;
+	struct process *process;
+	bool is_in_exec;
+
+	on_fork(fixture, 90, 7, 1);
+	on_fork(fixture, 100, PID, 7);
+	on_exec(fixture, 110, PID, "ls");
+	assert_int_equal(process_table_find(fixture->table, 111, PID, 5, true, &early, &is_in_exec),
+			 0);
+	on_mmap(fixture, 120, PID, 0x1000, 0x2000, "/no/ls");
+	process = find(fixture, 130, PID, 6);
+
+	assert_string_equal(process->comm, "ls");
+	assert_int_equal(process->generation, 6);
+	assert_mapped(fixture, process, 0x1000, "/no/ls");
+}
+
+/* As the kernel reports it of an exec that raises privileges. */
+static void an_exec_whose_process_exits_and_maps_goes_on(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/no/sh");
+	on_exec(fixture, 120, PID, "su");
+	on_exit_of(fixture, 121, PID);
+	on_mmap(fixture, 122, PID, 0x3000, 0x4000, "/no/su");
+	process = find(fixture, 130, PID, NO_GEN);
+
+	assert_false(process->is_exited);
+	assert_string_equal(process->comm, "su");
+	assert_mapped(fixture, process, 0x3000, "/no/su");
+	on_exit_of(fixture, 140, PID);
+	assert_true(process->is_exited);
+}
+
 static void a_fork_after_an_exit_reuses_the_pid(void **state)
 {
 	struct fixture *fixture = *state;
@@ -288,10 +329,12 @@ int main(void)
 		TEST(a_child_of_nobody_known_is_empty),
 		TEST(an_exec_starts_an_image_without_mappings),
 		TEST(an_exec_of_an_unknown_process_that_is_gone_starts_one_image),
+		TEST(a_sample_between_the_event_of_an_exec_and_its_counting_hides_no_mappings),
 		TEST(a_mapping_with_the_time_of_the_exec_belongs_to_the_new_program),
 		TEST(a_vfork_and_exec_leave_the_parent_alone),
 		TEST(an_exec_of_another_thread_comes_after_an_exit),
 		TEST(an_exited_process_keeps_answering),
+		TEST(an_exec_whose_process_exits_and_maps_goes_on),
 		TEST(a_fork_after_an_exit_reuses_the_pid),
 		TEST(an_exit_of_nobody_known_does_nothing),
 		TEST(a_rename_changes_only_the_name),

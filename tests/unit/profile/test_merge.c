@@ -1,10 +1,10 @@
-#include "profile/merge.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "formats/format.h"
-#include "profile_maker.h"
+#include "profile_builder.h"
 
 static int collect(void *context, const void *data, size_t size)
 {
@@ -47,7 +47,7 @@ static struct profile *make_random(uint32_t seed)
 	uint32_t metric;
 
 	for (uint32_t i = 0; i < 3; i++)
-		maker_add_thread(profile, 1 + random_below(&seed, 2), i, names[i]);
+		builder_add_thread(profile, 1 + random_below(&seed, 2), i, names[i]);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct module module = {.build_id_size = 1, .build_id = {(uint8_t)i}};
 
@@ -141,10 +141,10 @@ static void merging_twice_doubles_every_weight(void **state _unused_)
 {
 	struct profile *from = profile_new();
 	struct profile *into = profile_new();
-	uint32_t thread = maker_add_thread(from, 1, 2, "t");
+	uint32_t thread = builder_add_thread(from, 1, 2, "t");
 
-	maker_add_sample(from, thread, "main;f_[k]", 3);
-	maker_add_sample(from, thread, "main", 0);
+	builder_add_sample(from, thread, "main;f_[k]", 3);
+	builder_add_sample(from, thread, "main", 0);
 	assert_int_equal(profile_merge(into, from), 0);
 	assert_int_equal(profile_merge(into, from), 0);
 	assert_folded(into, 0, "t-1/2;main 0\nt-1/2;main;f_[k] 6\n");
@@ -163,7 +163,7 @@ static struct profile *make_located(enum location_space space, uint64_t address,
 	uint32_t stack;
 	uint32_t id;
 
-	maker_add_thread(profile, 1, 1, "t");
+	builder_add_thread(profile, 1, 1, "t");
 	assert_int_equal(profile_add_string(profile, "/bin/x", &module.path), 0);
 	assert_int_equal(profile_add_module(profile, &module, &id), 0);
 	assert_int_equal(profile_add_string(profile, name, &frame.name), 0);
@@ -323,11 +323,11 @@ static void names_can_be_changed_and_what_is_equal_then_is_one(void **state _unu
 	struct profile_merge_opts opts = {.change_name = drop_digits};
 	struct profile *into = profile_new();
 	struct profile *from = profile_new();
-	uint32_t thread = maker_add_thread(from, 1, 1, "t9");
+	uint32_t thread = builder_add_thread(from, 1, 1, "t9");
 
-	maker_add_sample(from, thread, "f1;g", 3);
-	maker_add_sample(from, thread, "f2;g", 4);
-	maker_add_sample(from, thread, "f2;12", 5);
+	builder_add_sample(from, thread, "f1;g", 3);
+	builder_add_sample(from, thread, "f2;g", 4);
+	builder_add_sample(from, thread, "f2;12", 5);
 	assert_int_equal(profile_merge_with(into, from, &opts), 0);
 	assert_folded(into, 0, "t-1/1;f; 5\nt-1/1;f;g 7\n");
 	profile_free(into);
@@ -340,9 +340,9 @@ static void a_sum_beyond_64_bits_is_an_error(void **state _unused_)
 	struct profile *from = profile_new();
 
 	/* Two locations here, but equal frames: one stack there. */
-	maker_add_thread(from, 0, 0, "");
-	maker_add_sample(from, 0, "f", UINT64_MAX);
-	maker_add_sample(from, 0, "f", 1);
+	builder_add_thread(from, 0, 0, "");
+	builder_add_sample(from, 0, "f", UINT64_MAX);
+	builder_add_sample(from, 0, "f", 1);
 	assert_int_equal(profile_merge(into, from), -EOVERFLOW);
 	profile_free(into);
 	profile_free(from);

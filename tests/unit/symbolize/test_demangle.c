@@ -85,11 +85,36 @@ static void other_dots_and_numbers_belong_to_the_name(void **state)
 	assert_names(expectations, ARRAY_LENGTH(expectations));
 }
 
-static void symbol_versions_are_cut_from_the_short_name(void **state)
+static void symbol_versions_are_stripped_from_the_short_name(void **state)
 {
 	static const struct expectation expectations[] = {
 		{"memcpy@@GLIBC_2.14", "memcpy", "memcpy@@GLIBC_2.14"},
 		{"_ZNSt6localeD1Ev@@GLIBCXX_3.4", "std::locale::~locale", "std::locale::~locale()"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
+static void stubs_are_named_after_their_function(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"abs@plt", "abs@plt", "abs@plt"},
+		{"_ZN5outer5innerEi@plt", "outer::inner@plt", "outer::inner(int)@plt"},
+		{"*ABS*+0x9f550@plt", "*ABS*+0x9f550@plt", "*ABS*+0x9f550@plt"},
+	};
+
+	(void)state;
+	assert_names(expectations, ARRAY_LENGTH(expectations));
+}
+
+static void the_calling_convention_of_go_is_not_part_of_a_name(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"runtime.goexit.abi0", "runtime.goexit", "runtime.goexit"},
+		{"runtime.memmove.abiinternal", "runtime.memmove", "runtime.memmove"},
+		{"main.(*abi0).run", "main.(*abi0).run", "main.(*abi0).run"},
+		{".abi0", ".abi0", ".abi0"},
 	};
 
 	(void)state;
@@ -109,7 +134,7 @@ static void broken_names_stay_as_they_are(void **state)
 }
 
 /* A<int,int>, B<A,A>, C<B,B>, …: every level doubles the length. */
-static void a_name_that_unfolds_without_end_is_cut(void **state)
+static void a_name_that_unfolds_without_end_is_truncated(void **state)
 {
 	struct text symbol = {0};
 	struct demangler *demangler = demangler_new();
@@ -174,9 +199,11 @@ int main(void)
 		cmocka_unit_test(rust_names_of_both_schemes_are_read),
 		cmocka_unit_test(clone_suffixes_stay_in_the_full_name_only),
 		cmocka_unit_test(other_dots_and_numbers_belong_to_the_name),
-		cmocka_unit_test(symbol_versions_are_cut_from_the_short_name),
+		cmocka_unit_test(symbol_versions_are_stripped_from_the_short_name),
+		cmocka_unit_test(stubs_are_named_after_their_function),
+		cmocka_unit_test(the_calling_convention_of_go_is_not_part_of_a_name),
 		cmocka_unit_test(broken_names_stay_as_they_are),
-		cmocka_unit_test(a_name_that_unfolds_without_end_is_cut),
+		cmocka_unit_test(a_name_that_unfolds_without_end_is_truncated),
 		cmocka_unit_test(lifetimes_without_end_leave_the_symbol_as_it_is),
 		cmocka_unit_test(the_same_name_is_demangled_once),
 	};

@@ -6,6 +6,7 @@
  * innermost inlined call after the function around it where it has no linkage name. So it is not
  * asked about clang's DWARF 5 and about C++.
  */
+#include "test_folder.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -51,7 +52,7 @@ struct function {
 };
 
 struct bench {
-	char folder[64];
+	char folder[TEST_PATH_BYTES];
 	char sources[512];
 };
 
@@ -60,8 +61,8 @@ struct comparison {
 	ARRAY(struct answer) answers;
 	ARRAY(struct function) functions;
 	struct demangler *demangler;
-	char program[128]; /* path of the file that is symbolized */
-	char oracle[128];  /* path of the file that addr2line reads */
+	char program[TEST_PATH_BYTES + 128]; /* path of the file that is symbolized */
+	char oracle[TEST_PATH_BYTES + 128];  /* path of the file that addr2line reads */
 	struct file_table *files;
 	struct process_table *processes;
 	struct profile *profile;
@@ -108,8 +109,7 @@ static int set_up(void **state)
 	assert_non_null(here);
 	snprintf(bench->sources, sizeof(bench->sources), "%s/workload", here);
 	free(here);
-	strcpy(bench->folder, "/tmp/stackwide-oracle-XXXXXX");
-	assert_non_null(mkdtemp(bench->folder));
+	test_folder_make(bench->folder);
 	*state = bench;
 	return 0;
 }
@@ -118,7 +118,7 @@ static int tear_down(void **state)
 {
 	struct bench *bench = *state;
 
-	(void)run(bench, "rm -rf %s", bench->folder); /* a folder in /tmp that stays does no harm */
+	(void)run(bench, "rm -rf %s", bench->folder); /* a folder that stays does no harm */
 	free(bench);
 	return 0;
 }
@@ -241,8 +241,8 @@ static char *read_line(FILE *file, char **buffer, size_t *size)
 /* The option -a prints the address before the pairs of lines that belong to it. */
 static void hear_oracle(struct bench *bench, struct comparison *comparison, const char *tool)
 {
-	char path[128];
-	char command[512];
+	char path[TEST_PATH_BYTES + 128];
+	char command[1024];
 	char *buffers[2] = {NULL, NULL};
 	size_t sizes[2] = {0, 0};
 	struct question *question = comparison->questions.items - 1;
@@ -274,7 +274,7 @@ static void hear_oracle(struct bench *bench, struct comparison *comparison, cons
 }
 
 /* Cut what tells parts and copies of a function apart: debug information does not know it. */
-static void cut_clone(char *name)
+static void strip_clone(char *name)
 {
 	static const char *const marks[] = {" [clone",     ".cold",  ".part.",
 					    ".constprop.", ".isra.", ".llvm."};
@@ -311,8 +311,8 @@ static bool names_agree(struct comparison *comparison, uint64_t elf_address,
 	char *other = strdup(theirs);
 	bool agree;
 
-	cut_clone(plain);
-	cut_clone(other);
+	strip_clone(plain);
+	strip_clone(other);
 	agree = string_equals(plain, other);
 	if (!frame->is_inlined && !agree)
 		agree = function_is_known_as(comparison, elf_address, plain, other);
@@ -399,6 +399,11 @@ static void comparison_release(struct comparison *comparison)
 	file_table_free(comparison->files);
 }
 
+static int read_build_id(void *context _unused_, int fd, uint8_t *build_id, uint8_t *size)
+{
+	return build_id_read_fd(fd, build_id, size);
+}
+
 /* Symbolize `program` and compare with what the tool says about `oracle`. */
 static struct comparison compare_files(struct bench *bench, const char *program, const char *oracle,
 				       const char *tool)
@@ -411,7 +416,8 @@ static struct comparison compare_files(struct bench *bench, const char *program,
 	snprintf(comparison.program, sizeof(comparison.program), "%s/%s", bench->folder, program);
 	snprintf(comparison.oracle, sizeof(comparison.oracle), "%s/%s", bench->folder, oracle);
 	comparison.demangler = demangler_new();
-	comparison.files = file_table_new(bench->folder, build_id_read_fd);
+	comparison.files =
+		file_table_new(bench->folder, &(struct file_build_id_reader){read_build_id, NULL});
 	assert_non_null(comparison.files);
 	comparison.processes = process_table_new(bench->folder, comparison.files);
 	comparison.profile = profile_new();

@@ -1,3 +1,4 @@
+#include "test_folder.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -14,14 +15,16 @@
 
 /* A folder that plays /proc, and what is recorded in it. */
 struct scene {
-	char folder[64];
+	char folder[TEST_PATH_BYTES];
 	struct file_table *files;
 	struct process_table *processes;
 	struct profile *profile;
 	struct symbolizer *symbolizer;
+	uid_t owner;    /* of programs that are added; 0: nobody in particular */
+	uint64_t entry; /* of programs that are added: where they begin; 0: nowhere */
 };
 
-static int fake_build_id(int fd, uint8_t *build_id, uint8_t *size)
+static int fake_build_id(void *context _unused_, int fd, uint8_t *build_id, uint8_t *size)
 {
 	(void)fd;
 	memcpy(build_id, "\x12\x34", 2);
@@ -40,7 +43,7 @@ static void write_file(const char *path, const void *data, size_t size)
 
 static void scene_write(const struct scene *scene, const char *name, const char *text)
 {
-	char path[128];
+	char path[TEST_PATH_BYTES + 128];
 
 	snprintf(path, sizeof(path), "%s/%s", scene->folder, name);
 	write_file(path, text, strlen(text));
@@ -48,7 +51,7 @@ static void scene_write(const struct scene *scene, const char *name, const char 
 
 static void scene_make_folder(const struct scene *scene, const char *name)
 {
-	char path[128];
+	char path[TEST_PATH_BYTES + 128];
 
 	snprintf(path, sizeof(path), "%s/%s", scene->folder, name);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -60,9 +63,9 @@ static int set_up(void **state)
 	struct symbolizer_opts opts = {.proc_root = scene->folder, .debug_root = scene->folder};
 
 	assert_non_null(scene);
-	strcpy(scene->folder, "/tmp/stackwide-test-XXXXXX");
-	assert_non_null(mkdtemp(scene->folder));
-	scene->files = file_table_new(scene->folder, fake_build_id);
+	test_folder_make(scene->folder);
+	scene->files =
+		file_table_new(scene->folder, &(struct file_build_id_reader){fake_build_id, NULL});
 	scene->processes = process_table_new(scene->folder, scene->files);
 	scene->profile = profile_new();
 	scene->symbolizer = symbolizer_new(scene->files, scene->processes, &opts);
@@ -74,7 +77,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct scene *scene = *state;
-	char command[128];
+	char command[TEST_PATH_BYTES + 128];
 
 	symbolizer_free(scene->symbolizer);
 	profile_free(scene->profile);
@@ -119,20 +122,20 @@ static void assert_frame(const struct scene *scene, uint32_t id, const char *nam
 }
 
 /* Write an ELF file with at most one function, and add it to the file table. */
-static uint32_t add_program(struct scene *scene, const char *name, const char *function,
-			    uint64_t *ret_offset)
+static uint32_t add_program_of_size(struct scene *scene, const char *name, const char *function,
+				    uint64_t size, uint64_t *ret_offset)
 {
 	Elf64_Sym symbols[2] = {{0},
 				{.st_name = 1,
 				 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 				 .st_shndx = 1,
 				 .st_value = 0x1000,
-				 .st_size = 0x40}};
-	char path[128];
+				 .st_size = size}};
+	char path[TEST_PATH_BYTES + 128];
 	char names[64] = "";
 	struct file_identity identity = {
 		.path = path, .build_id = {0x12, 0x34}, .build_id_size = 2};
-	struct elf_writer writer = {0};
+	struct elf_writer writer = {.entry = scene->entry};
 	struct text bytes;
 	uint32_t file;
 
@@ -158,9 +161,29 @@ static uint32_t add_program(struct scene *scene, const char *name, const char *f
 	bytes = elf_writer_write(&writer);
 	write_file(path, bytes.data, bytes.length);
 	text_release(&bytes);
+	if (scene->owner)
+		assert_int_equal(chown(path, scene->owner, scene->owner), 0);
 	assert_int_equal(file_table_add(scene->files, PID, 0, 0x1000, 0x2000, &identity, &file), 0);
 	*ret_offset = writer.offsets[0];
 	return file;
+}
+
+static uint32_t add_program(struct scene *scene, const char *name, const char *function,
+			    uint64_t *ret_offset)
+{
+	return add_program_of_size(scene, name, function, 0x40, ret_offset);
+}
+
+static void a_name_from_a_symbol_without_size_is_marked(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t offset;
+	uint32_t sizeless = add_program_of_size(scene, "sizeless", "label", 0, &offset);
+	uint32_t location = add_location(scene, LOCATION_FILE, sizeless, offset + 4);
+
+	name_all(scene);
+	assert_frame(scene, location, "label", "sizeless", UNNAMED_NOT);
+	assert_true(profile_get_location(scene->profile, location)->is_sizeless);
 }
 
 static void an_address_in_a_function_gets_its_name_and_no_neighbour_does(void **state)
@@ -174,6 +197,7 @@ static void an_address_in_a_function_gets_its_name_and_no_neighbour_does(void **
 
 	name_all(scene);
 	assert_frame(scene, inside, "work", "program", UNNAMED_NOT);
+	assert_false(profile_get_location(scene->profile, inside)->is_sizeless);
 	assert_string_equal(profile_get_string(scene->profile, get_frame(scene, inside)->full_name),
 			    "work(int, void*)");
 	assert_int_equal(get_frame(scene, inside)->kind, FRAME_USER);
@@ -221,6 +245,27 @@ static void of_files_with_one_build_id_the_one_with_symbols_names_all(void **sta
 	assert_frame(scene, location, "work", "stripped", UNNAMED_NOT);
 }
 
+static void of_files_with_one_build_id_and_two_owners_each_names_its_own(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t offset;
+	uint32_t stripped;
+	uint32_t location;
+	uint32_t forged;
+
+	if (geteuid() != 0)
+		skip();
+	stripped = add_program(scene, "stripped", NULL, &offset);
+	location = add_location(scene, LOCATION_FILE, stripped, offset + 4);
+	scene->owner = 65534;
+	forged = add_program(scene, "forged", "evil", &offset);
+	forged = add_location(scene, LOCATION_FILE, forged, offset + 4);
+
+	name_all(scene);
+	assert_frame(scene, location, "[stripped]", "stripped", UNNAMED_NO_SYMBOL);
+	assert_frame(scene, forged, "evil", "forged", UNNAMED_NOT);
+}
+
 static void a_file_that_cannot_be_opened_says_so(void **state)
 {
 	struct scene *scene = *state;
@@ -238,7 +283,7 @@ static void a_file_that_is_not_elf_has_no_symbols(void **state)
 {
 	struct scene *scene = *state;
 	struct file_identity identity = {0};
-	char path[128];
+	char path[TEST_PATH_BYTES + 128];
 	uint32_t file;
 	uint32_t location;
 
@@ -295,11 +340,11 @@ static const struct process *add_process(struct scene *scene)
 	bool is_in_exec;
 
 	assert_int_equal(process_table_on_comm(scene->processes, 1, PID, "java", true), 0);
-	assert_int_equal(
-		process_table_on_mmap(scene->processes, 2, PID, 0x10000, 0x20000, 0, &anonymous),
-		0);
-	assert_int_equal(process_table_find(scene->processes, 3, PID, GENERATION_UNKNOWN, &process,
-					    &is_in_exec),
+	assert_int_equal(process_table_on_mmap(scene->processes, 2, PID, 0x10000, 0x20000, 0,
+					       &anonymous, FILE_NONE),
+			 0);
+	assert_int_equal(process_table_find(scene->processes, 3, PID, GENERATION_UNKNOWN, false,
+					    &process, &is_in_exec),
 			 0);
 	return process;
 }
@@ -320,7 +365,7 @@ static void code_without_file_is_named_by_the_perf_map(void **state)
 	scene_make_folder(scene, "77/root");
 	scene_make_folder(scene, "77/root/tmp");
 	scene_write(scene, "77/root/tmp/perf-77.map", "10000 100 LFoo;::bar\n");
-	process_table_open_perf_map(scene->processes, 4, process->id);
+	assert_int_equal(process_table_follow_code(scene->processes, 4, process->id), 0);
 	compiled = add_location(scene, LOCATION_PROCESS, process->id, 0x10080);
 	anonymous = add_location(scene, LOCATION_PROCESS, process->id, 0x10100);
 	unmapped = add_location(scene, LOCATION_PROCESS, process->id, 0x90000);
@@ -329,6 +374,28 @@ static void code_without_file_is_named_by_the_perf_map(void **state)
 	assert_int_equal(get_frame(scene, compiled)->kind, FRAME_JIT);
 	assert_frame(scene, anonymous, "[anon]", "[anon]", UNNAMED_NO_SYMBOL);
 	assert_frame(scene, unmapped, "[unknown]", "[unknown]", UNNAMED_NO_MAPPING);
+}
+
+static bool is_outermost(struct scene *scene, uint32_t file, uint64_t elf_address)
+{
+	uint32_t id = add_location(scene, LOCATION_ELF, file, elf_address);
+
+	return symbolizer_is_outermost(scene->symbolizer, scene->profile, id);
+}
+
+/* As of a _start that is written by hand. */
+static void undescribed_code_at_the_entry_point_is_outermost(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t offset;
+	uint32_t program;
+
+	scene->entry = 0x1020;
+	program = add_program(scene, "program", NULL, &offset);
+	assert_true(is_outermost(scene, program, 0x1020));
+	assert_true(is_outermost(scene, program, 0x1028));
+	assert_false(is_outermost(scene, program, 0x101f));
+	assert_false(is_outermost(scene, program, 0x10c0));
 }
 
 static void owners_that_do_not_exist_are_unknown(void **state)
@@ -363,11 +430,14 @@ int main(void)
 		TEST(an_elf_address_needs_no_file_offset),
 		TEST(an_address_may_count_from_where_the_file_begins),
 		TEST(of_files_with_one_build_id_the_one_with_symbols_names_all),
+		TEST(of_files_with_one_build_id_and_two_owners_each_names_its_own),
 		TEST(a_file_that_cannot_be_opened_says_so),
+		TEST(a_name_from_a_symbol_without_size_is_marked),
 		TEST(a_file_that_is_not_elf_has_no_symbols),
 		TEST(kernel_addresses_are_named_by_kallsyms_and_events),
 		TEST(a_restricted_kernel_is_noticed),
 		TEST(code_without_file_is_named_by_the_perf_map),
+		TEST(undescribed_code_at_the_entry_point_is_outermost),
 		TEST(owners_that_do_not_exist_are_unknown),
 		TEST(locations_that_have_frames_keep_them),
 	};

@@ -1,6 +1,5 @@
-#include "timeline/clock_jump.h"
-
 #include "timeline/timeline.h"
+
 #include "unit.h"
 
 static const struct clock_snapshot start = {

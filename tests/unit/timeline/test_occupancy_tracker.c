@@ -1,6 +1,6 @@
 #include "timeline/occupancy_tracker.h"
 
-#include "timeline/timeline_maker.h"
+#include "timeline/timeline_builder.h"
 
 static struct occupancy_tracker *tracker_new(struct timeline **timeline)
 {
@@ -98,11 +98,11 @@ static void occupancies_never_overlap(void **state _unused_)
 	uint64_t random = 4711;
 
 	for (uint32_t i = 0; i < NUM_STEPS; i++) {
-		uint32_t thread = maker_random(&random, NUM_THREADS);
-		uint32_t region = maker_random(&random, NUM_REGIONS);
-		uint64_t time_ns = i + maker_random(&random, 50);
+		uint32_t thread = builder_random(&random, NUM_THREADS);
+		uint32_t region = builder_random(&random, NUM_REGIONS);
+		uint64_t time_ns = i + builder_random(&random, 50);
 
-		if (maker_random(&random, 10))
+		if (builder_random(&random, 10))
 			assert_int_equal(
 				occupancy_tracker_enter(tracker, thread, region, 1, time_ns), 0);
 		else

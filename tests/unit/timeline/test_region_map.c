@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "timeline/timeline_maker.h"
+#include "timeline/timeline_builder.h"
 
 static uint32_t find(struct tracked *tracked, uint64_t pointer)
 {
@@ -193,7 +193,7 @@ static void every_pointer_lies_in_its_region(void **state _unused_)
 	tracked_init(&tracked);
 	tracked_declare(&tracked, 100000, 160000);
 	for (int i = 0; i < 20000; i++) {
-		uint64_t pointer = maker_random(&random, 400000);
+		uint64_t pointer = builder_random(&random, 400000);
 		const struct stack_region *region =
 			timeline_get_region(tracked.timeline, find(&tracked, pointer));
 

@@ -1,6 +1,6 @@
 #include "timeline/timeline.h"
 
-#include "timeline/timeline_maker.h"
+#include "timeline/timeline_builder.h"
 
 static uint32_t add_zone(struct timeline *timeline)
 {

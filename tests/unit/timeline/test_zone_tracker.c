@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "timeline/timeline_maker.h"
+#include "timeline/timeline_builder.h"
 
 static void assert_occupancy(const struct tracked *tracked, uint32_t id, uint32_t region,
 			     uint64_t begin_ns, uint64_t end_ns)

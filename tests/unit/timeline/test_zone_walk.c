@@ -1,8 +1,8 @@
-#include "timeline/zone_walk.h"
+#include "timeline/zone_tracker.h"
 
 #include <string.h>
 
-#include "timeline/timeline_maker.h"
+#include "timeline/timeline_builder.h"
 
 static void assert_step(struct zone_walk *walk, uint32_t zone, bool is_end, uint64_t time_ns,
 			uint64_t fill_bytes)

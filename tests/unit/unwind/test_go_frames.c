@@ -14,13 +14,13 @@
 #define END    (TEXT + 0x200)
 
 /* 0 for 4 bytes, 0x18 for 0x40, 0 for 0x10: the other bytes are padding. */
-static const uint8_t usual_depths[] = {2, 4, 0x30, 0x40, 0x2f, 0x10, 0};
+static const uint8_t usual_sp_deltas[] = {2, 4, 0x30, 0x40, 0x2f, 0x10, 0};
 /* 0 for 0x80 bytes */
 static const uint8_t no_frame[] = {2, 0x80, 1, 0};
 
 /* A program with two functions, main.main the first. debug_frame may be NULL. */
-static struct unwind_table *build(const char *second_name, const uint8_t *depths,
-				  size_t depths_size, const struct frame_writer *debug_frame)
+static struct unwind_table *build(const char *second_name, const uint8_t *pcsp, size_t pcsp_size,
+				  const struct frame_writer *debug_frame)
 {
 	struct go_table_writer go = {
 		.version = GO_1_20, .text_start = TEXT, .header_text_start = TEXT, .end = END};
@@ -29,7 +29,7 @@ static struct unwind_table *build(const char *second_name, const uint8_t *depths
 	struct text go_bytes;
 	struct text bytes;
 
-	go_table_writer_add(&go, "main.main", FIRST, depths, depths_size);
+	go_table_writer_add(&go, "main.main", FIRST, pcsp, pcsp_size);
 	go_table_writer_add(&go, second_name, SECOND, no_frame, sizeof(no_frame));
 	go_bytes = go_table_writer_write(&go);
 	elf_writer_add(&writer, (struct elf_section){.name = ".text",
@@ -68,7 +68,8 @@ static void assert_cfa(const struct unwind_table *table, uint64_t elf_address, u
 
 static void the_cfa_is_the_depth_above_the_stack_pointer_and_8_more(_unused_ void **state)
 {
-	struct unwind_table *table = build("main.f", usual_depths, sizeof(usual_depths), NULL);
+	struct unwind_table *table =
+		build("main.f", usual_sp_deltas, sizeof(usual_sp_deltas), NULL);
 
 	assert_cfa(table, FIRST, UNWIND_CFA_SP, 8);
 	assert_cfa(table, FIRST + 3, UNWIND_CFA_SP, 8);
@@ -76,7 +77,7 @@ static void the_cfa_is_the_depth_above_the_stack_pointer_and_8_more(_unused_ voi
 	assert_cfa(table, FIRST + 0x43, UNWIND_CFA_SP, 0x20);
 	assert_cfa(table, FIRST + 0x44, UNWIND_CFA_SP, 8);
 	assert_cfa(table, SECOND, UNWIND_CFA_SP, 8);
-	assert_true(unwind_table_has_call_frame_info(table));
+	assert_true(unwind_table_has_rows(table));
 	assert_int_equal(table->statistics.num_functions, 2);
 	assert_int_equal(table->statistics.covered_bytes, 0x54 + 0x80);
 	assert_int_equal(table->statistics.num_unsupported_rows, 0);
@@ -92,7 +93,7 @@ static void what_debug_frame_says_comes_first(_unused_ void **state)
 	cie.augmentation = "";
 	frame_writer_add_cie(&debug_frame, &cie);
 	frame_writer_add_function(&debug_frame, FIRST, 0x54, CODE(ROW(5)));
-	table = build("main.f", usual_depths, sizeof(usual_depths), &debug_frame);
+	table = build("main.f", usual_sp_deltas, sizeof(usual_sp_deltas), &debug_frame);
 	assert_cfa(table, FIRST + 4, UNWIND_CFA_SP, 48);
 	assert_cfa(table, SECOND, UNWIND_CFA_SP, 8);
 	assert_int_equal(table->statistics.num_functions, 2);
@@ -104,7 +105,7 @@ static void what_debug_frame_says_comes_first(_unused_ void **state)
 static void a_function_ends_with_its_depths(_unused_ void **state)
 {
 	struct unwind_table *table =
-		build("runtime.sigreturn", usual_depths, sizeof(usual_depths), NULL);
+		build("runtime.sigreturn", usual_sp_deltas, sizeof(usual_sp_deltas), NULL);
 
 	assert_cfa(table, SECOND - 2, UNWIND_CFA_SP, 8);
 	assert_cfa(table, SECOND - 1, UNWIND_CFA_SIGNAL, 1);
@@ -135,7 +136,8 @@ static void functions_without_sound_depths_are_unsupported(_unused_ void **state
 static void no_more_rows_are_made_than_the_table_has_bytes(_unused_ void **state)
 {
 	struct go_frames frames = {
-		.table = {.depths = bytes_of(usual_depths, sizeof(usual_depths)), .code_align = 1},
+		.table = {.pcsp = bytes_of(usual_sp_deltas, sizeof(usual_sp_deltas)),
+			  .code_align = 1},
 		.num_rows_left = 4,
 	};
 	struct frame_function function = {.start = FIRST, .size = 0x80};

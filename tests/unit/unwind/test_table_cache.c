@@ -1,6 +1,7 @@
 /*
  * Tables on disk: what is stored comes back, and nothing that somebody else could have made does.
  */
+#include "test_folder.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -16,9 +17,12 @@
 #define LIMIT_BYTES (1u << 20)
 #define ID_SIZE     20
 
+/* Of a file in the cache. */
+#define PATH_BYTES (TEST_PATH_BYTES + 160)
+
 struct fixture {
-	char parent[64];
-	char folder[80];
+	char parent[TEST_PATH_BYTES];
+	char folder[TEST_PATH_BYTES + 16];
 	struct table_cache *cache;
 	struct unwind_table *table;
 };
@@ -39,8 +43,7 @@ static int set_up(void **state)
 	struct table_file file = table_file_of_text();
 
 	assert_non_null(fixture);
-	snprintf(fixture->parent, sizeof(fixture->parent), "/tmp/stackwide-test-XXXXXX");
-	assert_non_null(mkdtemp(fixture->parent));
+	test_folder_make(fixture->parent);
 	snprintf(fixture->folder, sizeof(fixture->folder), "%s/cache", fixture->parent);
 	fixture->cache = open_cache(fixture->folder, LIMIT_BYTES);
 	frame_writer_add_cie(&file.eh_frame, &usual_cie);
@@ -57,7 +60,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
-	char command[128];
+	char command[TEST_PATH_BYTES + 16];
 
 	table_cache_free(fixture->cache);
 	unwind_table_free(fixture->table);
@@ -92,13 +95,14 @@ static void store(struct fixture *fixture, const uint8_t *build_id)
 			 0);
 }
 
-static void get_path(const struct fixture *fixture, const uint8_t *build_id, char ret[160])
+static void get_path(const struct fixture *fixture, const uint8_t *build_id, char ret[PATH_BYTES])
 {
-	int length = snprintf(ret, 160, "%s/", fixture->folder);
+	int length = snprintf(ret, PATH_BYTES, "%s/", fixture->folder);
 
 	for (int i = 0; i < ID_SIZE; i++)
-		length += snprintf(ret + length, (size_t)(160 - length), "%02x", build_id[i]);
-	snprintf(ret + length, (size_t)(160 - length), ".%d.unwind", TABLE_CACHE_VERSION);
+		length +=
+			snprintf(ret + length, (size_t)(PATH_BYTES - length), "%02x", build_id[i]);
+	snprintf(ret + length, (size_t)(PATH_BYTES - length), ".%d.unwind", TABLE_CACHE_VERSION);
 }
 
 static void assert_same_table(const struct unwind_table *a, const struct unwind_table *b)
@@ -170,8 +174,8 @@ static void a_file_under_another_name_is_refused(void **state)
 	static const uint8_t other[ID_SIZE] = {7};
 	struct fixture *fixture = *state;
 	struct unwind_table *table;
-	char from[160];
-	char to[160];
+	char from[PATH_BYTES];
+	char to[PATH_BYTES];
 
 	store(fixture, id);
 	get_path(fixture, id, from);
@@ -193,7 +197,7 @@ static void any_changed_byte_is_noticed(void **state)
 {
 	struct fixture *fixture = *state;
 	_cleanup_(text_release) struct text file = {0};
-	char path[160];
+	char path[PATH_BYTES];
 
 	store(fixture, id);
 	get_path(fixture, id, path);
@@ -212,7 +216,7 @@ static void a_file_of_another_length_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
 	_cleanup_(text_release) struct text file = {0};
-	char path[160];
+	char path[PATH_BYTES];
 
 	store(fixture, id);
 	get_path(fixture, id, path);
@@ -257,7 +261,7 @@ static void a_file_that_others_may_write_to_is_refused(void **state)
 {
 	static const mode_t modes[] = {0620, 0602};
 	struct fixture *fixture = *state;
-	char path[160];
+	char path[PATH_BYTES];
 
 	store(fixture, id);
 	get_path(fixture, id, path);
@@ -274,7 +278,7 @@ static void the_umask_does_not_open_a_file_to_others(void **state)
 {
 	struct fixture *fixture = *state;
 	struct stat status;
-	char path[160];
+	char path[PATH_BYTES];
 	mode_t before = umask(0);
 
 	store(fixture, id);
@@ -288,8 +292,8 @@ static void the_umask_does_not_open_a_file_to_others(void **state)
 static void what_is_no_regular_file_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
-	char path[160];
-	char target[168];
+	char path[PATH_BYTES];
+	char target[PATH_BYTES + 8];
 
 	store(fixture, id);
 	get_path(fixture, id, path);
@@ -316,7 +320,7 @@ static void assert_folder_refused(const char *folder, int expected)
 static void a_folder_that_others_may_change_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
-	char path[160];
+	char path[PATH_BYTES];
 
 	assert_int_equal(chmod(fixture->folder, 0770), 0);
 	assert_folder_refused(fixture->folder, -EPERM);
@@ -356,8 +360,8 @@ static void what_was_not_used_for_longest_goes_first(void **state)
 {
 	struct fixture *fixture = *state;
 	uint8_t ids[4][ID_SIZE] = {{1}, {2}, {3}, {4}};
-	char path[160];
-	char foreign[160];
+	char path[PATH_BYTES];
+	char foreign[PATH_BYTES];
 	struct unwind_table *table;
 	struct stat status;
 

@@ -59,8 +59,8 @@ static void a_chain_of_frame_pointers_is_followed_where_there_are_no_rules(_unus
 	scene.stack[11] = RETURN_INTO(CALLER);
 	scene.rules[CALLER] = RULE(UNWIND_CFA_FP, 16);
 	scene.stack[21] = RETURN_INTO(OUTER);
-	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(JIT + 4), JIT + 0x80, RETURN_INTO(CALLER),
-		    RETURN_INTO(OUTER));
+	ASSERT_WALK(&scene, WALK_COMPLETE, FP_STEP(EXACT(JIT + 4)), FP_STEP(JIT + 0x80),
+		    RETURN_INTO(CALLER), RETURN_INTO(OUTER));
 	assert_int_equal(scene.walk.num_fp_steps, 2);
 }
 
@@ -71,7 +71,7 @@ static void the_frame_pointer_is_followed_where_a_table_has_no_rule(_unused_ voi
 	scene.mappings[0].flags |= UNWIND_MAPPING_HAS_NO_CFI;
 	scene.walk.registers.fp = WORD(3);
 	scene.stack[4] = RETURN_INTO(OUTER);
-	assert_reaches_outer(&scene);
+	ASSERT_WALK(&scene, WALK_COMPLETE, FP_STEP(EXACT(START_OF(INNER) + 4)), RETURN_INTO(OUTER));
 	assert_int_equal(scene.walk.num_fp_steps, 1);
 	assert_true(scene.walk.registers.sp == WORD(5));
 }
@@ -97,8 +97,8 @@ static void the_frame_pointer_is_restored_before_it_is_followed(_unused_ void **
 	scene.stack[5] = WORD(9);
 	scene.stack[6] = JIT + 0x90;
 	scene.stack[10] = RETURN_INTO(OUTER);
-	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), JIT + 0x80, JIT + 0x90,
-		    RETURN_INTO(OUTER));
+	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), FP_STEP(JIT + 0x80),
+		    FP_STEP(JIT + 0x90), RETURN_INTO(OUTER));
 }
 
 static void r10_is_not_known_after_a_step_by_frame_pointer(_unused_ void **state)
@@ -110,7 +110,7 @@ static void r10_is_not_known_after_a_step_by_frame_pointer(_unused_ void **state
 	add_call_before(&scene, RETURN_INTO(OUTER));
 	scene.stack[1] = RETURN_INTO(CALLER);
 	scene.stack[6] = RETURN_INTO(OUTER);
-	ASSERT_WALK(&scene, WALK_UNSUPPORTED, EXACT(JIT + 4), RETURN_INTO(CALLER));
+	ASSERT_WALK(&scene, WALK_UNSUPPORTED, FP_STEP(EXACT(JIT + 4)), RETURN_INTO(CALLER));
 }
 
 static void a_frame_pointer_that_is_not_known_is_not_followed(_unused_ void **state)
@@ -148,7 +148,7 @@ static void a_frame_pointer_is_followed_up_to_a_mebibyte(_unused_ void **state)
 	struct scene scene = scene_in_jit(FAR);
 
 	scene.far[1] = RETURN_INTO(OUTER);
-	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(JIT + 4), RETURN_INTO(OUTER));
+	ASSERT_WALK(&scene, WALK_COMPLETE, FP_STEP(EXACT(JIT + 4)), RETURN_INTO(OUTER));
 	scene = scene_in_jit(FAR + 8);
 	scene.far[2] = RETURN_INTO(OUTER);
 	assert_ends_in_jit(&scene, WALK_FP_CHAIN);
@@ -199,7 +199,7 @@ static void a_mapping_is_looked_for_only_when_another_one_is_entered(_unused_ vo
 	assert_int_equal(scene.num_searches, 1);
 	scene = scene_in_jit(STACK);
 	scene.stack[1] = RETURN_INTO(OUTER);
-	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(JIT + 4), RETURN_INTO(OUTER));
+	ASSERT_WALK(&scene, WALK_COMPLETE, FP_STEP(EXACT(JIT + 4)), RETURN_INTO(OUTER));
 	assert_int_equal(scene.num_searches, 2);
 }
 
@@ -240,14 +240,14 @@ static void a_caller_below_its_callee_ends_the_walk(_unused_ void **state)
 	scene.walk.registers.sp = WORD(8);
 	scene.walk.registers.fp = WORD(7);
 	scene.stack[6] = RETURN_INTO(OUTER);
-	assert_ends_in_inner(&scene, WALK_STUCK);
+	assert_ends_in_inner(&scene, WALK_NON_INCREASING_CFA);
 }
 
 static void a_caller_in_the_same_place_ends_the_walk(_unused_ void **state)
 {
 	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_SP, 0));
 
-	assert_ends_in_caller(&scene, WALK_STUCK);
+	assert_ends_in_caller(&scene, WALK_NON_INCREASING_CFA);
 }
 
 static void a_cfa_beyond_the_end_of_memory_ends_the_walk(_unused_ void **state)
@@ -255,7 +255,7 @@ static void a_cfa_beyond_the_end_of_memory_ends_the_walk(_unused_ void **state)
 	struct scene scene = scene_of(RULE(UNWIND_CFA_FP, 16));
 
 	scene.walk.registers.fp = UINT64_MAX - 7;
-	assert_ends_in_inner(&scene, WALK_STUCK);
+	assert_ends_in_inner(&scene, WALK_NON_INCREASING_CFA);
 }
 
 static void a_return_address_that_cannot_be_read_ends_the_walk(_unused_ void **state)

@@ -31,6 +31,8 @@ enum { INNER, CALLER, OUTER = NUM_FUNCTIONS - 1 };
 #define START_OF(function)    (CODE + (function)*FUNCTION_SIZE)
 #define RETURN_INTO(function) (START_OF(function) + 0x20)
 #define EXACT(pc)             ((pc) | WIRE_PC_EXACT)
+#define ENTRY_STEP(pc)        ((pc) | WIRE_PC_ENTRY_STEP)
+#define FP_STEP(pc)           ((pc) | WIRE_PC_FP_STEP)
 #define WORD(n)               (STACK + 8ull * (n))
 #define RULE(op, offset, ...) \
 	((struct unwind_rule){.cfa_op = (op), .cfa_offset = (offset), __VA_ARGS__})

@@ -19,7 +19,7 @@ static void check_fragment(const char *fragment, uint64_t inclusive, uint64_t ex
 	struct session *session = fixture_new(recursive);
 	char *listed;
 
-	fixture_look(session, fragment, FLAME_CALLEES, NULL);
+	fixture_query(session, fragment, FLAME_CALLEES, NULL);
 	assert_int_equal(fixture_top(session, FLAME_CALLEES)->total, inclusive);
 	assert_int_equal(fixture_top(session, FLAME_CALLEES)->self, exclusive);
 	assert_int_equal(fixture_top(session, FLAME_CALLERS)->total, inclusive);
@@ -52,7 +52,7 @@ static void outermost_function_has_no_caller(void **state)
 	struct session *session = fixture_new(recursive);
 
 	(void)state;
-	fixture_look(session, "go", FLAME_CALLERS, NULL);
+	fixture_query(session, "go", FLAME_CALLERS, NULL);
 	assert_int_equal(fixture_top(session, FLAME_CALLERS)->num_children, 0);
 	assert_int_equal(fixture_top(session, FLAME_CALLERS)->self, 21);
 	session_free(session);
@@ -70,7 +70,7 @@ static void nothing_selected_shows_all_stacks_from_either_end(void **state)
 	char *listed;
 
 	(void)state;
-	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
 	listed = fixture_list(session, FLAME_CALLEES);
 	assert_string_equal(listed, "go 21");
 	free(listed);
@@ -177,7 +177,7 @@ static void every_fragment_of_random_stacks_is_as_defined(void **state)
 			for (const char *c = fragments[i]; *c; c += c[1] ? 2 : 1)
 				strncat(plain, c, 1);
 			sums = count_by_definition(stacks, plain);
-			fixture_look(session, fragments[i], FLAME_CALLEES, NULL);
+			fixture_query(session, fragments[i], FLAME_CALLEES, NULL);
 			assert_int_equal(fixture_top(session, FLAME_CALLEES)->total,
 					 sums.inclusive);
 			assert_int_equal(fixture_top(session, FLAME_CALLEES)->self, sums.exclusive);
@@ -198,7 +198,7 @@ static void layout_leaves_out_what_is_too_narrow_or_out_of_sight(void **state)
 	struct flame_layout layout = {0};
 
 	(void)state;
-	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
 	assert_int_equal(
 		flame_layout_make(&layout, session_get_flame(session, FLAME_CALLEES), &viewport),
 		0);
@@ -218,7 +218,7 @@ static void heaviest_child_comes_first_unless_names_decide(void **state)
 	const struct flame_node *first;
 
 	(void)state;
-	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
 	flame = flame_new(session_get_graph(session), session_get_weights(session), &opts);
 	assert_non_null(flame);
 	assert_int_equal(flame_expand(flame, 0), 0);
@@ -250,11 +250,11 @@ static void match_counts_a_stack_once_and_only_where_it_is_drawn(void **state)
 	struct session *session = fixture_new(recursive);
 
 	(void)state;
-	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
 	assert_int_equal(measure(session, "f", FLAME_CALLEES), 17);
 	assert_int_equal(measure(session, "f", FLAME_CALLERS), 17);
 	/* Above the last f, only one stack has a g. */
-	fixture_look(session, "f", FLAME_CALLEES, NULL);
+	fixture_query(session, "f", FLAME_CALLEES, NULL);
 	assert_int_equal(measure(session, "g", FLAME_CALLEES), 2);
 	/* Below the first f, another one has. */
 	assert_int_equal(measure(session, "g", FLAME_CALLERS), 5);

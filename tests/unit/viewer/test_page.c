@@ -58,7 +58,7 @@ static void page_carries_the_whole_profile(void **state)
 	struct text wanted = {0};
 	struct text data;
 	struct sink sink = {append, &page};
-	struct sink wanted_sink = {append, &wanted};
+	struct sink requested_sink = {append, &wanted};
 	static const char tag[] = "id=\"profile\" data-name=\"a &quot;b&quot; &lt;c&gt;\">";
 	const char *begin;
 
@@ -70,7 +70,7 @@ static void page_carries_the_whole_profile(void **state)
 	assert_non_null(begin);
 	begin += strlen(tag);
 	data = unpack(begin, strstr(begin, "</script>"));
-	assert_int_equal(session_pack(session, &wanted_sink), 0);
+	assert_int_equal(session_pack(session, &requested_sink), 0);
 	assert_string_equal(data.data, wanted.data);
 	text_release(&data);
 	text_release(&page);
@@ -130,7 +130,7 @@ static void written_page_is_read_again_without_loss(void **state)
 	struct text wanted = {0};
 	struct text again = {0};
 	struct sink sink = {append, &page};
-	struct sink wanted_sink = {append, &wanted};
+	struct sink requested_sink = {append, &wanted};
 	struct sink again_sink = {append, &again};
 	struct profile *profile;
 
@@ -140,7 +140,7 @@ static void written_page_is_read_again_without_loss(void **state)
 	fixture_open(session, "b \"2\" > <.folded", "main;d 5\n");
 	assert_int_equal(viewer_page_write(session_get_profile(session), "a > b", &sink), 0);
 	profile = read_page(&page);
-	assert_int_equal(native_write(session_get_profile(session), &wanted_sink), 0);
+	assert_int_equal(native_write(session_get_profile(session), &requested_sink), 0);
 	assert_int_equal(native_write(profile, &again_sink), 0);
 	assert_string_equal(again.data, wanted.data);
 	profile_free(profile);
@@ -166,9 +166,9 @@ static void packed_profile_is_read_again_without_loss(void **state)
 	assert_int_equal(session_import(other, "x", (const uint8_t *)first.data, first.length, NULL,
 					&source, &error),
 			 0);
-	fixture_look(other, NULL, FLAME_CALLEES, NULL);
+	fixture_query(other, NULL, FLAME_CALLEES, NULL);
 	assert_int_equal(session_get_weights(other)->sum, 7);
-	fixture_look(other, "c", FLAME_CALLEES, NULL);
+	fixture_query(other, "c", FLAME_CALLEES, NULL);
 	assert_int_equal(fixture_top(other, FLAME_CALLEES)->flags & NODE_KIND_MASK, FRAME_KERNEL);
 	assert_int_equal(session_pack(other, &second_sink), 0);
 	assert_int_equal(second.length, first.length - strlen("a.folded") + strlen("x"));
@@ -198,7 +198,7 @@ static void report_of_several_files_gives_these(void **state)
 	assert_int_equal(source, 1);
 	assert_string_equal(session_get_source(other, 2)->name, "b.folded");
 	session_get_source(other, 2)->side = SIDE_OFF;
-	fixture_look(other, NULL, FLAME_CALLEES, NULL);
+	fixture_query(other, NULL, FLAME_CALLEES, NULL);
 	assert_int_equal(session_get_weights(other)->sum, 3);
 	text_release(&packed);
 	session_free(session);
@@ -228,7 +228,7 @@ static void removed_files_are_not_packed_and_names_are(void **state)
 	assert_int_equal(session_count_sources(other), 3);
 	assert_string_equal(session_get_source(other, 1)->name, "a.folded");
 	assert_string_equal(session_get_source(other, 2)->name, "night");
-	fixture_look(other, NULL, FLAME_CALLEES, NULL);
+	fixture_query(other, NULL, FLAME_CALLEES, NULL);
 	assert_int_equal(session_get_weights(other)->sum, 8);
 	text_release(&packed);
 	session_free(session);

@@ -11,7 +11,7 @@
 
 static uint64_t get_sum(struct session *session)
 {
-	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
 	return session_get_weights(session)->sum;
 }
 
@@ -70,7 +70,7 @@ static void comparison_holds_both_sides_of_every_node(void **state)
 	(void)state;
 	fixture_open(session, "after.folded", "a;same 5\na;new 5\n");
 	session_get_source(session, 0)->side = SIDE_BASELINE;
-	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
 	flame = session_get_flame(session, FLAME_CALLEES);
 	assert_int_equal(flame_expand(flame, 0), 0);
 	assert_int_equal(flame_expand(flame, 1), 0);
@@ -89,7 +89,7 @@ static const char some[] = "main;read;copy 4\nmain;write;copy 2\nmain;idle 1\n";
 
 static uint64_t filter(struct session *session, const char *filters)
 {
-	fixture_look(session, NULL, FLAME_CALLEES, filters);
+	fixture_query(session, NULL, FLAME_CALLEES, filters);
 	return session_get_weights(session)->sum;
 }
 
@@ -113,15 +113,15 @@ static void filters_let_in_or_out_and_all_must_hold(void **state)
 static void filter_that_cannot_be_understood_is_refused(void **state)
 {
 	struct session *session = fixture_new(some);
-	struct session_look look = {.baseline_metric = METRIC_NONE, .filters = "+function:/(/"};
+	struct session_query query = {.baseline_metric = METRIC_NONE, .filters = "+function:/(/"};
 	struct error error = {0};
 
 	(void)state;
 	assert_int_equal(session_prepare(session, TREE_ROOT_COMM), 0);
-	assert_int_equal(session_look(session, &look, &error), -EINVAL);
+	assert_int_equal(session_query(session, &query, &error), -EINVAL);
 	assert_int_not_equal(error.message[0], 0);
-	look.filters = "+colour:red";
-	assert_int_equal(session_look(session, &look, &error), -EINVAL);
+	query.filters = "+colour:red";
+	assert_int_equal(session_query(session, &query, &error), -EINVAL);
 	session_free(session);
 }
 
@@ -134,7 +134,7 @@ static void recursive_function_is_in_the_table_once_for_every_stack(void **state
 	size_t count;
 
 	(void)state;
-	fixture_look(session, NULL, FLAME_CALLEES, NULL);
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
 	assert_int_equal(table_of_functions(session_get_graph(session),
 					    session_get_weights(session), &rows, &count),
 			 0);
@@ -163,7 +163,7 @@ static void check_extract(struct session *session, const char *fragment,
 	struct sink sink = {append, &text};
 	struct profile *profile;
 
-	fixture_look(session, fragment, direction, NULL);
+	fixture_query(session, fragment, direction, NULL);
 	assert_int_equal(extract_view(session, &profile), 0);
 	assert_int_equal(format_folded.write(profile, &opts, &sink), 0);
 	assert_string_equal(text.data, wanted);

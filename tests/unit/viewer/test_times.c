@@ -43,7 +43,7 @@ static struct session *open_new(void)
 
 static uint64_t get_sum(struct session *session, const char *filters)
 {
-	fixture_look(session, NULL, FLAME_CALLEES, filters);
+	fixture_query(session, NULL, FLAME_CALLEES, filters);
 	return session_get_weights(session)->sum;
 }
 
@@ -101,7 +101,7 @@ static void all_views_follow(void **state _unused_)
 	size_t count;
 	char *list;
 
-	fixture_look(session, "main", FLAME_CALLEES, "+time:0-2000");
+	fixture_query(session, "main", FLAME_CALLEES, "+time:0-2000");
 	list = fixture_list(session, FLAME_CALLEES);
 	assert_string_equal(list, "f 35,g 40");
 	free(list);
@@ -165,7 +165,7 @@ static struct time_grid make_grid(struct session *session, const char *fragment,
 {
 	struct time_grid grid;
 
-	fixture_look(session, fragment, FLAME_CALLEES, filters);
+	fixture_query(session, fragment, FLAME_CALLEES, filters);
 	assert_int_equal(time_grid_init(&grid, session, max_columns), 0);
 	return grid;
 }

@@ -36,10 +36,10 @@ static inline struct session *fixture_new(const char *folded)
 }
 
 /* fragment  frames joined by `;`, or NULL; filters as in filters.h */
-static inline void fixture_look(struct session *session, const char *fragment,
-				enum flame_direction direction, const char *filters)
+static inline void fixture_query(struct session *session, const char *fragment,
+				 enum flame_direction direction, const char *filters)
 {
-	struct session_look look = {
+	struct session_query query = {
 		.baseline_metric = METRIC_NONE,
 		.filters = filters,
 		.direction = direction,
@@ -55,11 +55,11 @@ static inline void fixture_look(struct session *session, const char *fragment,
 			graph_find_symbol(session_get_graph(session), fragment, length, false);
 
 		assert_int_not_equal(symbol, SYMBOL_NONE);
-		symbols[look.fragment_length++] = symbol;
+		symbols[query.fragment_length++] = symbol;
 		fragment += length + (fragment[length] == ';');
 	}
-	look.fragment = symbols;
-	assert_int_equal(session_look(session, &look, &error), 0);
+	query.fragment = symbols;
+	assert_int_equal(session_query(session, &query, &error), 0);
 }
 
 /* The children of the fragment: "main 8,b 3". The caller frees. */

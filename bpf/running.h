@@ -1,0 +1,45 @@
+/*
+ * What this CPU runs by the scheduler's events so far. Some kernels do not tell of the switches of some
+ * threads (of a virtual machine's own agent, for one); then another thread is seen to run. The
+ * scheduling program sees that at the next event, the sampling program at the next tick, so they share
+ * the map.
+ */
+#ifndef BPF_RUNNING_H
+#define BPF_RUNNING_H
+
+#include "maps.h"
+#include "task.h"
+#include "wire/schedule.h"
+
+PER_CPU(struct wire_schedule_running, running_threads);
+
+/* How often a thread has left a CPU: with sched_switch the kernel has counted the leaving one already. */
+static __always_inline __u32 count_leaves(struct task_struct *task)
+{
+	return TASK_FIELD(task, nvcsw) + TASK_FIELD(task, nivcsw);
+}
+
+/* A tick has found the running thread. */
+static __always_inline void see_running(void)
+{
+	struct wire_schedule_running *running = get_per_cpu(&running_threads);
+	struct task_struct *task = get_current_task();
+	__u32 num_leaves = count_leaves(task);
+	__u32 tid = TASK_FIELD(task, pid);
+
+	if (!running)
+		return; /* cannot be */
+	if (running->tid == tid && running->num_leaves == num_leaves) {
+		running->seen_ns = bpf_ktime_get_boot_ns();
+		running->other_since_ns = 0;
+		return;
+	}
+	if (running->other_since_ns && running->other_tid == tid &&
+	    running->other_leaves == num_leaves)
+		return;
+	running->other_tid = tid;
+	running->other_leaves = num_leaves;
+	running->other_since_ns = bpf_ktime_get_boot_ns();
+}
+
+#endif

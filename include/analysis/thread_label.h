@@ -1,0 +1,37 @@
+/*
+ * How a thread is named where stacks begin with the thread that they were seen on: one label for
+ * the report, for folded text and for the viewer, so that all of them call it the same.
+ */
+#ifndef ANALYSIS_THREAD_LABEL_H
+#define ANALYSIS_THREAD_LABEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "profile/profile.h"
+
+/* What the first level of every stack is. */
+enum tree_root {
+	TREE_ROOT_COMM, /* name of the thread: nginx */
+	TREE_ROOT_PID,  /* nginx-812 */
+	TREE_ROOT_TID,  /* nginx-812/815 */
+	TREE_ROOT_NONE, /* no level of its own */
+};
+
+/*
+ * Whether a thread's stacks begin with a level that stands for it: never with TREE_ROOT_NONE, nor
+ * where the thread has neither a name nor an id.
+ */
+bool thread_has_label(const struct profile *profile, uint32_t thread, enum tree_root root);
+
+/*
+ * Append the label of a thread that has one. A thread without a name is "[unknown]"; a pid that
+ * the input does not tell is "?", as stackcollapse-perf.pl writes it: java-?.
+ *
+ * label  as everywhere, remembers in `failed` that there was no memory
+ */
+void thread_label_append(const struct profile *profile, uint32_t thread, enum tree_root root,
+			 struct text *label);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * A process that gives up its rights before it reads bytes that somebody else has written: what goes
+ * wrong from then on goes wrong where no file can be opened, nothing sent, started or signalled, and
+ * no new code mapped. What it may use are its memory and the descriptors that it holds.
+ */
+#ifndef BASE_CONFINEMENT_H
+#define BASE_CONFINEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/attributes.h"
+
+/* What confines a process. Not every kernel and container has all. */
+enum confinement_part {
+	CONFINED_CAPABILITIES = 1, /* it has none, nor gets any by exec */
+	CONFINED_USER = 2,         /* it is not root's */
+	CONFINED_SYSTEM_CALLS = 4, /* seccomp refuses all but a few, with EPERM */
+};
+
+struct confinement {
+	const char *name; /* of the process, as ps shows it: at most 15 bytes; NULL: as it is */
+	uid_t user;       /* to become, and the group of the same number, if we are root */
+	uint64_t memory_bytes; /* that it may map beyond what it has; 0: no limit */
+	uint64_t cpu_s;        /* CPU time; 0: no limit */
+	uint64_t file_bytes;   /* of files that it writes; 0: no limit */
+};
+
+/* The user whom nothing belongs to ("nobody"), which NFS and user namespaces also show for others. */
+#define CONFINEMENT_DEFAULT_USER 65534
+
+/*
+ * Confine the calling process, which has one thread, until its end. It is killed when its parent's
+ * thread ends.
+ *
+ * Returns a sum of enum confinement_part: what holds. Without CONFINED_CAPABILITIES the caller must
+ * not go on.
+ *
+ * Source: capabilities(7), seccomp(2), prctl(2).
+ */
+_must_check_ unsigned int confinement_enter(const struct confinement *confinement);
+
+/*
+ * For the process that samples, and follows and opens what others run: keep the capabilities that
+ * this needs, of those that there are, and no others.
+ *
+ *	CAP_BPF CAP_PERFMON                  load programs, sample
+ *	CAP_SYS_PTRACE CAP_DAC_READ_SEARCH   read other users' processes and programs
+ *	CAP_CHECKPOINT_RESTORE CAP_SYSLOG    programs that were deleted; the kernel's symbols
+ *	CAP_DAC_OVERRIDE CAP_FOWNER          put files where the user wants them
+ *	CAP_SETUID CAP_SETGID CAP_KILL       confine others, end them and a command
+ *
+ * Of the calling thread and of those that it starts. Returns 0 or negative errno.
+ *
+ * loads_types  keep CAP_SYS_ADMIN, too: programs will be loaded for which libbpf looks through the
+ *              types of all modules
+ */
+_must_check_ int confinement_keep_sampling_rights(bool loads_types);
+
+/*
+ * Refuse, with EPERM, what sampling never does, to all threads: to write into other processes or
+ * trace them, load modules, start programs, mount, reach the network, set clocks. Returns 0 or
+ * negative errno; without seccomp in the kernel -EINVAL.
+ */
+_must_check_ int confinement_refuse_all_but_sampling(void);
+
+/*
+ * Run before others, as a profiler that waits its turn on a busy machine comes too late for what it is to
+ * see: this thread and what it starts. Without the right to, and where the user has chosen a priority,
+ * nothing changes.
+ */
+void confinement_raise_priority(void);
+
+/* At most the ordinary priority: for what is in no hurry, or not trusted. */
+void confinement_lower_priority(void);
+
+/*
+ * In a child: to be killed when its parent dies, perhaps before this. What it has of the parent, locks
+ * and sockets, is gone then, too.
+ *
+ * parent   the pid of who has forked it
+ */
+void confinement_die_with(pid_t parent);
+
+/* Close all descriptors but these, which are in ascending order. */
+void confinement_close_others(const int *kept_fds, size_t num_kept);
+
+/*
+ * A process that works for this one: it is sent requests, with descriptors, and answers each (worker.c).
+ * Of one thread, but for the pid.
+ */
+struct worker {
+	int fd;            /* a socket to it (SOCK_SEQPACKET); -1: it does not run */
+	_Atomic pid_t pid; /* 0: likewise */
+};
+
+#define WORKER_NONE    ((struct worker){.fd = -1})
+#define WORKER_MAX_FDS 2 /* that go along with a message */
+
+/*
+ * Start it, with standard error and the socket open and nothing else. It ends when run() returns; that
+ * confines it, as it is to be. Returns 0 or negative errno.
+ */
+_must_check_ int worker_start(struct worker *worker, void (*run)(int socket, void *context),
+			      void *context);
+
+/*
+ * End it. One that cannot be killed, because a file system hangs, is left to itself after a fifth of a
+ * second. Returns whether it has ended, with what it has used.
+ */
+bool worker_stop(struct worker *worker, struct rusage *ret_usage);
+
+/* Send a message; fds are borrowed. Returns 0 or negative errno. */
+_must_check_ int worker_send(int socket, const struct iovec *parts, size_t num_parts,
+			     const int *fds, size_t num_fds);
+
+/*
+ * Wait for a message. Returns its size, 0 at the end, or negative errno.
+ *
+ * size  of data; a longer message is cut
+ * fds   WORKER_MAX_FDS long: the descriptors that came along, which the caller closes, and -1
+ */
+_must_check_ ssize_t worker_receive(int socket, void *data, size_t size, int *fds);
+
+#endif

@@ -1,0 +1,31 @@
+/* Cells of tables for people: numbers with separators, and names from foreign programs. */
+#ifndef BASE_TABLE_FORMAT_H
+#define BASE_TABLE_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+/* No limit on the columns of a name. */
+#define TABLE_UNLIMITED_WIDTH SIZE_MAX
+
+/* 1234567 becomes 1,234,567; right-aligned in `width` columns. */
+void table_append_count(struct text *text, uint64_t number, size_t width);
+/* The number of columns that it takes. */
+size_t table_get_count_width(uint64_t number);
+
+/*
+ * Append a name without anything that a terminal would act on: a control character becomes a blank,
+ * a byte that is no UTF-8 a question mark. A name longer than `max_columns` is truncated and ends
+ * in "…".
+ *
+ * Returns the number of columns; a character counts as one, even a wide one.
+ */
+size_t table_append_name(struct text *text, const char *name, size_t length, size_t max_columns);
+/* The number of columns of the whole name. */
+size_t table_get_name_width(const char *name, size_t length);
+
+void table_append_blanks(struct text *text, size_t count);
+
+#endif

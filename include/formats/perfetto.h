@@ -1,0 +1,53 @@
+/*
+ * Perfetto traces: the reader, which the viewer links without the writer, and a writer for zones
+ * that do not fit into memory. perfetto_decompress() is zlib here and base/inflate.h in the viewer.
+ */
+#ifndef FORMATS_PERFETTO_H
+#define FORMATS_PERFETTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/bytes.h"
+#include "base/record_sorter.h"
+#include "base/text.h"
+#include "formats/format.h"
+#include "formats/import.h"
+
+/*
+ * Decompress packets that zlib has compressed, to at most `limit` bytes.
+ *
+ * Returns 0, -ENOMEM, -EBADMSG (damaged) or -EFBIG (more than the limit).
+ */
+_must_check_ int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret);
+
+int perfetto_read(struct import *import);
+enum detection perfetto_detect(const uint8_t *data, size_t size);
+
+/* An input that can be read several times. Both return 0 or negative errno. */
+struct zones_source {
+	/* Go back to the first byte. */
+	int (*rewind)(void *context);
+	/* *ret_size is 0 at the end, and only there. */
+	int (*read)(void *context, void *data, size_t size, size_t *ret_size);
+	void *context;
+};
+
+/*
+ * Convert any number of zones: the input is read three times, a chunk at a time, and never in
+ * memory as a whole. Writes what format_pftrace would write of what format_zones reads; only
+ * interning ids and the order of packets may differ.
+ *
+ * import  gets warnings, counts and error; its data and timeline are not used, its profile stays
+ *         as it is
+ * store   for records that must be sorted and do not fit into memory; NULL: there is none
+ *
+ * Returns 0, -ENOMEM, -EBADMSG with the reason in import->error, or what source, store or sink
+ * returned.
+ */
+_must_check_ int perfetto_write_zones(struct import *import, const struct zones_source *source,
+				      const struct record_store *store, bool is_compressed,
+				      const struct sink *sink);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * One x86-64 instruction: how long it is, whether execution goes on behind it, and its operands as
+ * they are encoded. No more than it takes to see where a function ends that nothing else tells the
+ * end of, and what its code does to the stack pointer.
+ *
+ * Thread-safe: there is no state.
+ */
+#ifndef OBJFILE_INSTRUCTION_H
+#define OBJFILE_INSTRUCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INSTRUCTION_MAX_BYTES 15
+
+enum instruction_kind {
+	INSTRUCTION_PLAIN,
+	INSTRUCTION_PADDING, /* nop of any length, int3 */
+	INSTRUCTION_CALL,
+	INSTRUCTION_BRANCH,     /* conditional */
+	INSTRUCTION_SHORT_JUMP, /* by a distance of 8 bits */
+	INSTRUCTION_JUMP,       /* any other one, also indirect */
+	INSTRUCTION_RETURN,
+	INSTRUCTION_END, /* ud2, hlt, iret: nothing is executed behind it */
+};
+
+/* Which table of opcodes the opcode is of. */
+enum instruction_map {
+	INSTRUCTION_MAP_ONE_BYTE,
+	INSTRUCTION_MAP_0F,
+	INSTRUCTION_MAP_0F38,
+	INSTRUCTION_MAP_0F3A,
+	INSTRUCTION_MAP_EVEX_5 = 5,
+	INSTRUCTION_MAP_EVEX_6,
+	INSTRUCTION_MAP_XOP_8 = 8,
+	INSTRUCTION_MAP_XOP_9,
+	INSTRUCTION_MAP_XOP_A,
+};
+
+struct instruction {
+	enum instruction_kind kind;
+	uint8_t length;   /* in bytes */
+	bool is_direct;   /* a call or jump of any kind to an address that it names itself */
+	int32_t distance; /* then: from behind it to its target */
+	enum instruction_map map;
+	bool is_vex;             /* or EVEX, or XOP */
+	bool has_operand_prefix; /* 66: 16-bit operands */
+	bool has_repeat_prefix;  /* F2, F3 */
+	uint8_t rex;             /* 0: none; not told of VEX */
+	uint8_t opcode;
+	uint8_t modrm;        /* 0 where there is none */
+	uint8_t sib;          /* likewise */
+	int32_t displacement; /* of an operand in memory; 0 where there is none */
+	int32_t immediate;    /* the last operand of 8 or 32 bits, sign-extended; 0: none */
+};
+
+/*
+ * bytes   where the instruction begins; size may reach far beyond it
+ *
+ * Returns false when there is no whole instruction that we know (3DNow! and APX are not).
+ *
+ * Source: Intel SDM volume 2, chapter 2 and appendix A.
+ */
+bool instruction_decode(const uint8_t *bytes, size_t size, struct instruction *ret);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * When the samples of a profile were taken: a list of timestamps, each with the sample that it is of
+ * and the part of its weight. Kept only where somebody wants to know; see profile_keep_timestamps().
+ *
+ * Times count on the clock of the source that the sample is of; what they have in common with the
+ * calendar is said by source. They are rounded down to a resolution, which becomes coarser when
+ * there are too many: timestamps of one sample that have become one are merged, so that a recording of
+ * a day takes little more memory than its samples.
+ *
+ * No I/O, not thread-safe.
+ */
+#ifndef PROFILE_TIMESTAMPS_H
+#define PROFILE_TIMESTAMPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+struct timestamp {
+	uint64_t time_ns; /* a multiple of the resolution */
+	uint64_t weight;  /* those of one sample are never more than its value */
+	uint32_t sample;  /* of the profile */
+};
+
+struct timestamps;
+
+struct timestamps *timestamps_new(void); /* NULL when out of memory */
+void timestamps_free(struct timestamps *timestamps);
+
+/* Returns 0 or -ENOMEM. */
+_must_check_ int timestamps_add(struct timestamps *timestamps, uint32_t sample, uint64_t time_ns,
+				uint64_t weight);
+/* Put them into the order of samples, those of one sample into the order of time. */
+void timestamps_sort(struct timestamps *timestamps);
+size_t timestamps_count(const struct timestamps *timestamps);
+/* Borrowed until the next is added, or they are sorted. */
+const struct timestamp *timestamps_get(const struct timestamps *timestamps, size_t id);
+
+/* How fine the times are; 1 ms at first. */
+uint64_t timestamps_get_resolution_ns(const struct timestamps *timestamps);
+/* The step above it: each is a multiple of the one before. From 1 ms over 20 ms to years. */
+uint64_t timestamps_get_coarser_ns(uint64_t resolution_ns);
+
+/* zero_ns  CLOCK_REALTIME when the source's clock was 0; wraps around. Returns 0 or -ENOMEM. */
+_must_check_ int timestamps_set_clock(struct timestamps *timestamps, uint32_t source,
+				      uint64_t zero_ns);
+/* False when the source does not tell. */
+bool timestamps_find_clock(const struct timestamps *timestamps, uint32_t source,
+			   uint64_t *ret_zero_ns);
+
+#endif

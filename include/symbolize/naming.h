@@ -1,0 +1,130 @@
+/*
+ * Naming in a process of its own, which has no rights: what it tells, and whom it asks.
+ */
+#ifndef SYMBOLIZE_NAMING_H
+#define SYMBOLIZE_NAMING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "objfile/debug_file.h"
+#include "process/file_table.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+/* ---- names ----
+ *
+ * What a process that names tells the one that writes: the frames of a profile's locations, as they
+ * are found. Both have the same profile, from before a fork.
+ *
+ * Messages go over a socket of kind SOCK_SEQPACKET, so that none is cut when the writer is killed;
+ * another writer may go on where it was. The reader believes nothing: what is not a message ends the
+ * reading, and ids, lengths and sums are checked.
+ */
+
+/* A longer name ends in "...": C++ has such, and a file that wants to fill our memory. */
+#define NAME_STREAM_MAX_NAME_BYTES (32u << 10)
+#define NAME_STREAM_MAX_MESSAGE    (128u << 10)
+
+struct name_writer;
+
+/* fd is borrowed. Returns NULL when out of memory. */
+struct name_writer *name_writer_new(int fd, const struct profile *profile);
+void name_writer_free(struct name_writer *writer);
+
+/*
+ * Each returns 0, -ENOMEM, or negative errno of sending. What is written arrives a millisecond later
+ * at most if more follows.
+ */
+_must_check_ int name_writer_add_location(struct name_writer *writer, uint32_t location);
+_must_check_ int name_writer_add_outermost(struct name_writer *writer, uint32_t location);
+_must_check_ int name_writer_add_progress(struct name_writer *writer, uint32_t num_done,
+					  uint32_t num_total);
+/* What is known after naming. */
+_must_check_ int name_writer_add_facts(struct name_writer *writer,
+				       const struct symbolizer *symbolizer);
+_must_check_ int name_writer_flush(struct name_writer *writer);
+bool name_writer_has_unsent(const struct name_writer *writer);
+
+/* What came over a stream. Zeroed at first. */
+struct names {
+	uint8_t *outermost; /* a bit for each location: its function is its thread's outermost */
+	uint32_t num_locations;
+	bool is_kernel_restricted; /* as symbolizer_is_kernel_restricted() */
+	char *unread_path;         /* as symbolizer_get_unread_debug_info() */
+	bool is_unread_split;
+	bool is_damaged; /* a message was none; those after it were not read */
+};
+
+void names_release(struct names *names);
+bool names_are_outermost(const struct names *names, uint32_t location);
+
+/* NULL is fine. */
+typedef void (*name_progress)(uint32_t num_done, uint32_t num_total, void *context);
+
+/*
+ * Read until the end of the stream and give the profile's locations their frames. Returns 0, -ENOMEM
+ * or negative errno of receiving.
+ */
+_must_check_ int names_read(int fd, struct profile *profile, name_progress progress, void *context,
+			    struct names *ret);
+
+/* One message; for names_read() and tests. Zeroed at first, but for profile and names. */
+struct name_reader {
+	struct profile *profile;
+	struct names *names;
+	uint32_t *strings;     /* the writer's new strings, by the order of their coming */
+	uint32_t *frame_names; /* the same as names of frames; STRING_NONE: not yet */
+	size_t num_strings;
+	size_t capacity;
+	uint32_t num_old_strings; /* the profile's strings at the fork */
+	uint64_t num_bytes;       /* of all strings */
+	name_progress progress;
+	void *context;
+};
+
+/* Returns 0, -ENOMEM or -EBADMSG. */
+_must_check_ int name_reader_read(struct name_reader *reader, const void *message, size_t size);
+void name_reader_release(struct name_reader *reader);
+
+/* ---- debug files ----
+ *
+ * Debug files for a process that may not open any: it asks another one, which looks at what is asked
+ * for before it opens it.
+ *
+ * The broker opens regular ELF files only, and these: what lies below a root of debug files; and what
+ * lies in the folder of a file that was mapped, or in .debug in it, if that file is the one which the
+ * path leads to here, too, and both have the same
+ * owner or what is asked for is root's and everybody may read it. So a
+ * process that has been taken over gets programs and their debug files, which it is given anyway.
+ */
+
+/* The asking side. */
+struct debug_client {
+	int fd; /* borrowed; SOCK_SEQPACKET */
+	uint32_t num_requests;
+	bool is_gone; /* the broker does not answer: a file system hangs. It is not asked again */
+	struct debug_opener opener; /* for objfile_set_opener() */
+};
+
+void debug_client_init(struct debug_client *client, int fd);
+
+/* What the broker goes by. All borrowed. */
+struct debug_broker {
+	const char *debug_root; /* "/usr/lib/debug"; several have `:` between them */
+	const struct file_table *files;
+};
+
+/* Answer requests until the other end is closed. */
+void debug_broker_serve(const struct debug_broker *broker, int fd);
+
+/*
+ * Answer one request: the bytes of a path, which need not be one. Returns a descriptor, which the
+ * caller closes, or negative errno: -EACCES for what is not opened for others.
+ */
+_must_check_ int debug_broker_open(const struct debug_broker *broker, const char *path,
+				   size_t length);
+
+#endif

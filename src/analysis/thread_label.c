@@ -1,0 +1,32 @@
+#include "analysis/thread_label.h"
+
+#define UNKNOWN_LABEL "[unknown]"
+
+bool thread_has_label(const struct profile *profile, uint32_t id, enum tree_root root)
+{
+	const struct thread *thread = profile_get_thread(profile, id);
+
+	return root != TREE_ROOT_NONE && (thread->comm != STRING_EMPTY || thread->tid ||
+					  profile_get_process(profile, thread->process)->pid);
+}
+
+void thread_label_append(const struct profile *profile, uint32_t id, enum tree_root root,
+			 struct text *label)
+{
+	const struct thread *thread = profile_get_thread(profile, id);
+	uint32_t pid = profile_get_process(profile, thread->process)->pid;
+
+	if (thread->comm == STRING_EMPTY)
+		text_append_string(label, UNKNOWN_LABEL);
+	else
+		text_append(label, profile_get_string(profile, thread->comm),
+			    profile_get_string_length(profile, thread->comm));
+	if (root != TREE_ROOT_PID && root != TREE_ROOT_TID)
+		return;
+	if (pid)
+		text_printf(label, "-%u", pid);
+	else
+		text_append_string(label, "-?");
+	if (root == TREE_ROOT_TID)
+		text_printf(label, "/%u", thread->tid);
+}

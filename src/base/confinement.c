@@ -1,0 +1,372 @@
+#include "base/confinement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+
+#define STATM_MAX_BYTES 4096
+#define URGENT_NICENESS (-10)
+
+/* ---- memory and time ---- */
+
+/* The address space of this process in bytes; 0: unknown. */
+static uint64_t get_mapped_bytes(void)
+{
+	_cleanup_(text_release) struct text text = {0};
+	unsigned long pages = 0;
+
+	if (file_read_at(AT_FDCWD, "/proc/self/statm", STATM_MAX_BYTES, &text) ||
+	    sscanf(text.data, "%lu", &pages) != 1)
+		return 0;
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void set_limit(__rlimit_resource_t resource, uint64_t value)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit))
+		return;
+	if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < value)
+		value = limit.rlim_max;
+	limit.rlim_cur = limit.rlim_max = value;
+	if (setrlimit(resource, &limit))
+		log_debug("a resource limit cannot be set: %s", strerror(errno));
+}
+
+/* No core file either: it would hold what root has read. */
+static void set_limits(const struct confinement *confinement)
+{
+	uint64_t mapped_bytes = confinement->memory_bytes ? get_mapped_bytes() : 0;
+
+	set_limit(RLIMIT_CORE, 0);
+	if (mapped_bytes)
+		set_limit(RLIMIT_AS, mapped_bytes + confinement->memory_bytes);
+	if (confinement->cpu_s)
+		set_limit(RLIMIT_CPU, confinement->cpu_s);
+	if (confinement->file_bytes)
+		set_limit(RLIMIT_FSIZE, confinement->file_bytes);
+}
+
+/* ---- user and capabilities ---- */
+
+/* In a container, root may lack the right to become another. */
+static bool change_user(uid_t user)
+{
+	if (geteuid() != 0)
+		return true;
+	if (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)) {
+		log_debug("cannot become user %u: %s", user, strerror(errno));
+		return false;
+	}
+	return true;
+}
+
+static bool drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, none) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+/* ---- system calls ---- */
+
+/* Without conditions on their arguments. */
+static const int allowed_calls[] = {
+	SCMP_SYS(read),
+	SCMP_SYS(readv),
+	SCMP_SYS(pread64),
+	SCMP_SYS(preadv),
+	SCMP_SYS(lseek),
+	SCMP_SYS(fstat),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(close),
+	SCMP_SYS(dup),
+	SCMP_SYS(fsync),
+	SCMP_SYS(fdatasync),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendto), /* send(2) of a connected socket; no other address can be reached */
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(mincore),
+	SCMP_SYS(brk),
+	SCMP_SYS(futex),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(getrusage),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(uname),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getuid),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+};
+
+/* Of fcntl(2): none that sends signals to others (F_SETOWN). */
+static const int allowed_controls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,
+				       F_SETFD, F_GETFL,         F_SETFL};
+
+/* Allow a call if this argument, masked, has this value. */
+static int allow_if(scmp_filter_ctx filter, int call, unsigned int argument, uint64_t mask,
+		    uint64_t value)
+{
+	const struct scmp_arg_cmp condition = {argument, SCMP_CMP_MASKED_EQ, mask, value};
+
+	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &condition);
+}
+
+/*
+ * Returns 0 or negative errno. Files are described by their descriptors only; nothing that is mapped
+ * becomes code; a terminal is asked for its size; abort() signals ourselves.
+ */
+static int add_rules(scmp_filter_ctx filter)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(allowed_calls); i++)
+		err |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(allowed_controls); i++)
+		err |= allow_if(filter, SCMP_SYS(fcntl), 1, UINT32_MAX,
+				(uint64_t)allowed_controls[i]);
+	err |= allow_if(filter, SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH);
+	err |= allow_if(filter, SCMP_SYS(mmap), 2, PROT_EXEC, 0);
+	err |= allow_if(filter, SCMP_SYS(mprotect), 2, PROT_EXEC, 0);
+	err |= allow_if(filter, SCMP_SYS(ioctl), 1, UINT32_MAX, TIOCGWINSZ);
+	err |= allow_if(filter, SCMP_SYS(ioctl), 1, UINT32_MAX, TCGETS);
+	err |= allow_if(filter, SCMP_SYS(tgkill), 0, UINT32_MAX, (uint64_t)getpid());
+	return err;
+}
+
+static bool restrict_system_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int err = -ENOMEM;
+
+	if (filter) {
+		err = add_rules(filter);
+		if (!err)
+			err = seccomp_load(filter);
+		seccomp_release(filter);
+	}
+	if (err)
+		log_debug("system calls cannot be restricted: %s", strerror(-err));
+	return !err;
+}
+
+/* The user's change makes the kernel forget the wish to die with the parent: it comes after that. */
+unsigned int confinement_enter(const struct confinement *confinement)
+{
+	pid_t parent = getppid();
+	unsigned int parts = 0;
+
+	set_limits(confinement);
+	parts |= change_user(confinement->user) ? CONFINED_USER : 0;
+	if (!drop_capabilities()) {
+		log_debug("capabilities cannot be dropped: %s", strerror(errno));
+		return parts;
+	}
+	parts |= CONFINED_CAPABILITIES;
+	if (confinement->name)
+		(void)prctl(PR_SET_NAME, confinement->name, 0, 0, 0);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(1);
+	parts |= restrict_system_calls() ? CONFINED_SYSTEM_CALLS : 0;
+	return parts;
+}
+
+/* ---- the process that samples ---- */
+
+int confinement_keep_sampling_rights(bool loads_types)
+{
+	static const unsigned int kept[] = {
+		CAP_BPF,
+		CAP_PERFMON,
+		CAP_SYS_PTRACE,
+		CAP_DAC_READ_SEARCH,
+		CAP_CHECKPOINT_RESTORE,
+		CAP_SYSLOG,
+		CAP_DAC_OVERRIDE,
+		CAP_FOWNER,
+		CAP_SETUID,
+		CAP_SETGID,
+		CAP_KILL,
+	};
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+	uint32_t wanted[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(kept); i++)
+		wanted[CAP_TO_INDEX(kept[i])] |= CAP_TO_MASK(kept[i]);
+	if (loads_types)
+		wanted[CAP_TO_INDEX(CAP_SYS_ADMIN)] |= CAP_TO_MASK(CAP_SYS_ADMIN);
+	if (syscall(SYS_capget, &header, sets))
+		return -errno;
+	for (size_t i = 0; i < ARRAY_LENGTH(sets); i++) {
+		sets[i].permitted &= wanted[i];
+		sets[i].effective &= wanted[i];
+		sets[i].inheritable = 0;
+	}
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, sets) ? -errno : 0;
+}
+
+/* Socket pairs remain, to speak with processes of our own. The leak checker stops our threads by ptrace. */
+static const int refused_calls[] = {
+	SCMP_SYS(process_vm_writev),
+#ifndef __SANITIZE_ADDRESS__
+	SCMP_SYS(ptrace),
+#endif
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(reboot),
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(mount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(move_mount),
+	SCMP_SYS(fsopen),
+	SCMP_SYS(open_tree),
+	SCMP_SYS(mount_setattr),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(unshare),
+	SCMP_SYS(setns),
+	SCMP_SYS(swapon),
+	SCMP_SYS(swapoff),
+	SCMP_SYS(settimeofday),
+	SCMP_SYS(clock_settime),
+	SCMP_SYS(adjtimex),
+	SCMP_SYS(clock_adjtime),
+	SCMP_SYS(sethostname),
+	SCMP_SYS(setdomainname),
+	SCMP_SYS(socket),
+	SCMP_SYS(connect),
+	SCMP_SYS(bind),
+	SCMP_SYS(listen),
+	SCMP_SYS(accept),
+	SCMP_SYS(accept4),
+	SCMP_SYS(open_by_handle_at),
+	SCMP_SYS(acct),
+	SCMP_SYS(quotactl),
+	SCMP_SYS(add_key),
+	SCMP_SYS(request_key),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(iopl),
+	SCMP_SYS(ioperm),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(mknod),
+	SCMP_SYS(mknodat),
+};
+
+int confinement_refuse_all_but_sampling(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int err;
+
+	if (!filter)
+		return -ENOMEM;
+	err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+	/* What this architecture has not is left out by the library. */
+	for (size_t i = 0; !err && i < ARRAY_LENGTH(refused_calls); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused_calls[i], 0);
+	if (!err)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}
+
+/* ---- priority ---- */
+
+void confinement_raise_priority(void)
+{
+	if (getpriority(PRIO_PROCESS, 0) == 0 && setpriority(PRIO_PROCESS, 0, URGENT_NICENESS))
+		log_debug("the priority cannot be raised: %s", strerror(errno));
+}
+
+void confinement_lower_priority(void)
+{
+	if (getpriority(PRIO_PROCESS, 0) < 0)
+		(void)setpriority(PRIO_PROCESS, 0, 0);
+}
+
+void confinement_die_with(pid_t parent)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+/* ---- descriptors ---- */
+
+/* Linux before 5.9 has no close_range(2). */
+static void close_range_of(unsigned int first, unsigned int last)
+{
+	struct rlimit limit;
+
+	if (first > last || !syscall(SYS_close_range, first, last, 0))
+		return;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	for (unsigned int fd = first; fd <= last && fd < limit.rlim_cur; fd++)
+		close((int)fd);
+}
+
+void confinement_close_others(const int *kept_fds, size_t num_kept)
+{
+	unsigned int next = 0;
+
+	for (size_t i = 0; i < num_kept; i++) {
+		unsigned int kept = (unsigned int)kept_fds[i];
+
+		if (kept_fds[i] < 0 || kept < next)
+			continue;
+		if (kept > next)
+			close_range_of(next, kept - 1);
+		next = kept + 1;
+	}
+	close_range_of(next, UINT_MAX);
+}

@@ -1,0 +1,80 @@
+#include "base/table_format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/utf8.h"
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* Three digits a group, with a comma between them. */
+size_t table_get_count_width(uint64_t number)
+{
+	size_t digits = 1;
+
+	for (; number >= 10; number /= 10)
+		digits++;
+	return digits + (digits - 1) / 3;
+}
+
+void table_append_blanks(struct text *text, size_t count)
+{
+	while (count-- > 0)
+		text_append_char(text, ' ');
+}
+
+void table_append_count(struct text *text, uint64_t number, size_t width)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+	size_t columns = table_get_count_width(number);
+
+	if (columns < width)
+		table_append_blanks(text, width - columns);
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			text_append_char(text, ',');
+		text_append_char(text, digits[i]);
+	}
+}
+
+/*
+ * One column a code point. That is wrong for East Asian wide and for combining characters, which
+ * hardly any function name has; a table of widths would have to follow each version of Unicode.
+ */
+size_t table_get_name_width(const char *name, size_t length)
+{
+	size_t columns = 0;
+	uint32_t code_point;
+
+	for (size_t i = 0; i < length; columns++)
+		i += utf8_decode(name + i, length - i, &code_point);
+	return columns;
+}
+
+/*
+ * Names come from foreign files. Control characters would move the terminal's cursor or change its
+ * colours, and what is broken has no width: each becomes one column.
+ */
+size_t table_append_name(struct text *text, const char *name, size_t length, size_t max_columns)
+{
+	size_t columns = table_get_name_width(name, length);
+	size_t shown = columns <= max_columns ? columns : max_columns ? max_columns - 1 : 0;
+
+	for (size_t i = 0, column = 0; column < shown; column++) {
+		uint32_t code_point;
+		size_t size = utf8_decode(name + i, length - i, &code_point);
+
+		if (utf8_is_broken(code_point, size))
+			text_append_char(text, '?');
+		else if (utf8_is_control(code_point))
+			text_append_char(text, ' ');
+		else
+			text_append(text, name + i, size);
+		i += size;
+	}
+	if (shown == columns || !max_columns)
+		return shown;
+	text_append_string(text, ELLIPSIS);
+	return max_columns;
+}

@@ -1,0 +1,113 @@
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/confinement.h"
+#include "base/log.h"
+
+#define REAP_MS 200
+
+union fds_message {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(WORKER_MAX_FDS * sizeof(int))];
+};
+
+int worker_start(struct worker *worker, void (*run)(int socket, void *context), void *context)
+{
+	int fds[2];
+	pid_t parent;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	parent = getpid();
+	pid = fork();
+	if (!pid) {
+		const int kept[] = {STDERR_FILENO, fds[1]};
+
+		confinement_die_with(parent);
+		confinement_close_others(kept, ARRAY_LENGTH(kept));
+		run(fds[1], context);
+		_exit(0);
+	}
+	close(fds[1]);
+	if (pid < 0) {
+		close(fds[0]);
+		return -EAGAIN;
+	}
+	worker->fd = fds[0];
+	worker->pid = pid;
+	return 0;
+}
+
+bool worker_stop(struct worker *worker, struct rusage *ret_usage)
+{
+	struct timespec pause = {.tv_nsec = NS_PER_MS};
+	pid_t pid = worker->pid;
+	int wait_status;
+
+	if (!pid)
+		return false;
+	worker->pid = 0;
+	close(worker->fd);
+	worker->fd = -1;
+	kill(pid, SIGKILL);
+	for (int i = 0; i < REAP_MS; i++) {
+		if (wait4(pid, &wait_status, WNOHANG, ret_usage) == pid)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	log_debug("process %d does not end", pid);
+	return false;
+}
+
+int worker_send(int socket, const struct iovec *parts, size_t num_parts, const int *fds,
+		size_t num_fds)
+{
+	union fds_message rights = {.header = {.cmsg_level = SOL_SOCKET,
+					       .cmsg_type = SCM_RIGHTS,
+					       .cmsg_len = CMSG_LEN(num_fds * sizeof(*fds))}};
+	struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts,
+				 .msg_iovlen = num_parts};
+
+	if (num_fds) {
+		memcpy(CMSG_DATA(&rights.header), fds, num_fds * sizeof(*fds));
+		message.msg_control = &rights;
+		message.msg_controllen = CMSG_SPACE(num_fds * sizeof(*fds));
+	}
+	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static void take_fds(struct msghdr *message, int *fds)
+{
+	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
+
+	memset(fds, 0xff, WORKER_MAX_FDS * sizeof(*fds)); /* -1 */
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+}
+
+ssize_t worker_receive(int socket, void *data, size_t size, int *fds)
+{
+	struct iovec part = {data, size};
+	union fds_message rights;
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &rights,
+				 .msg_controllen = sizeof(rights)};
+	ssize_t got;
+
+	do {
+		got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	take_fds(&message, fds);
+	return got;
+}

@@ -1,0 +1,65 @@
+/* What the recorder asks a process that reads ELF files (elf_worker.h), and what it answers. */
+#ifndef COLLECT_ELF_MESSAGE_H
+#define COLLECT_ELF_MESSAGE_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "objfile/objfile.h"
+
+/* Of one file: programs have two to six loaded segments; no more of a hostile one are looked at. */
+#define ELF_MAX_SEGMENTS 64
+
+enum elf_request_kind {
+	ELF_IDENTIFY,    /* with the file */
+	ELF_PROVE_CALL,  /* likewise */
+	ELF_BUILD_TABLE, /* with the file, and memory to put the table into */
+};
+
+/* A message has the head and as much of the path as there is, without NUL. */
+struct elf_request {
+	uint32_t kind;
+	uint32_t file; /* its number in the file table: it is kept open, for more calls to prove */
+	uint64_t return_address; /* of ELF_PROVE_CALL */
+	uint64_t callee;         /* likewise */
+	char path[PATH_MAX];     /* of ELF_BUILD_TABLE, for messages */
+};
+
+#define ELF_REQUEST_HEAD_BYTES offsetof(struct elf_request, path)
+
+struct elf_identity {
+	uint8_t build_id[BUILD_ID_SIZE_MAX];
+	uint32_t build_id_size; /* 0: none */
+	uint32_t num_segments;
+	struct {
+		uint64_t file_offset;
+		uint64_t file_size;
+		uint64_t elf_address;
+		uint64_t memory_size;
+		uint64_t is_executable;
+	} segments[ELF_MAX_SEGMENTS];
+};
+
+struct elf_answer {
+	int32_t err; /* 0, or a negative errno */
+	uint32_t kind;
+	union {
+		char message[sizeof(((struct error *)0)->message)]; /* of an error */
+		struct elf_identity identity;
+		uint32_t proof; /* enum call_proof */
+	};
+};
+
+/* How many bytes of an answer are sent. */
+size_t elf_answer_get_size(const struct elf_answer *answer);
+
+/*
+ * Whether what came is an answer to a request of this kind. It may come from a process that a file has
+ * taken over: numbers are in their bounds and texts have an end then, and nothing else is known.
+ */
+bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_request_kind kind);
+
+#endif

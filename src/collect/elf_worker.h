@@ -1,0 +1,76 @@
+/*
+ * Reads ELF files in processes without rights: they get an open file and say what it is, what a call
+ * in it proves, or build its unwind table into memory that they get, too. One that dies, or stays too
+ * long with a file, is replaced.
+ *
+ * Files that only root or we can have written are read by one process, all others by another: what a
+ * user's file has done to the process that has read it ends there.
+ *
+ * Each is used by one thread.
+ */
+#ifndef COLLECT_ELF_WORKER_H
+#define COLLECT_ELF_WORKER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/elf_message.h"
+#include "unwind/unwind_table.h"
+
+struct elf_worker;
+
+/* A file that is asked about. Borrowed for the call. */
+struct elf_source_file {
+	int fd;
+	uid_t owner;
+	uint32_t number; /* in the file table; not needed by elf_worker_identify() */
+	const char *path;
+};
+
+/*
+ * Starts both processes: best before there are threads (a fork keeps what other threads have locked) and
+ * while we are small (it shares our memory).
+ *
+ * user   whom the processes become, if we are root. Returns 0 or negative errno.
+ */
+_must_check_ int elf_worker_new(uid_t user, struct elf_worker **ret);
+void elf_worker_free(struct elf_worker *worker);
+/* End its processes. */
+void elf_worker_stop(struct elf_worker *worker);
+
+/*
+ * All of these return 0; negative errno of what was asked for; -ETIMEDOUT, -ECHILD (the process died) or
+ * -EBADMSG (what it said is no answer).
+ */
+
+/* Returns -ENOEXEC when it is not ELF, -EINVAL and others when it is broken, too. */
+_must_check_ int elf_worker_identify(struct elf_worker *worker, const struct elf_source_file *file,
+				     struct elf_identity *ret);
+
+/* As objfile_prove_call(). */
+_must_check_ int elf_worker_prove_call(struct elf_worker *worker,
+				       const struct elf_source_file *file, uint64_t return_address,
+				       uint64_t callee, enum call_proof *ret);
+
+/* As unwind_table_new(), with the reason in error; the caller frees the table. */
+_must_check_ int elf_worker_build_table(struct elf_worker *worker,
+					const struct elf_source_file *file,
+					struct unwind_table **ret, struct error *error);
+
+/* From any thread: what it is doing is given up, and nothing more is begun (-ECANCELED). */
+void elf_worker_cancel(struct elf_worker *worker);
+
+/*
+ * CPU time of its processes so far, and the largest memory of those that have ended, beyond what we
+ * had when they were forked; from any thread.
+ */
+struct elf_worker_cost {
+	uint64_t cpu_ns;
+	uint64_t max_rss_bytes;
+};
+
+struct elf_worker_cost elf_worker_get_cost(const struct elf_worker *worker);
+
+#endif

@@ -1,0 +1,716 @@
+/*
+ * A sample names its stacks by hash; the stacks themselves come before it, from each CPU that has
+ * not sent them lately. Turning their pcs into locations is the expensive part: a pc means something
+ * only under the mappings that its process had at that time. It is done once for each stack, by two
+ * tables. Raw stacks are kept by hash as they came. Resolved stacks are kept by hash, process and
+ * version of the mappings, which hardly changes but when libraries are loaded, so most samples find
+ * theirs there.
+ *
+ * The profile's stacks are a tree from the outermost frame inwards: first the user stack, then on
+ * top of it the kernel stack that it called into.
+ *
+ * Samples and process events come in order of time, so the process table always holds the mappings
+ * of the sample's time, and no history of mappings is needed. The exception is a sample inside
+ * exec, whose memory may be the old program's or the new one's. The kernel's count of execs, which
+ * every sample carries, shows that; the user stack is left out unless the walk proves that the old
+ * memory was still there.
+ *
+ * Nothing is symbolized here: a location is a file and an offset, or an address, and symbols are
+ * read when the recording is over. Every sample ends in the profile or is counted as lost for its
+ * unknown stack.
+ *
+ * Limits: both tables grow with the number of different stacks, and nothing is evicted before the
+ * end. Two stacks with the same hash of 64 bits would become one.
+ */
+#include "collect/sample_ingest.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/intern.h"
+#include "collect/fp_step_check.h"
+
+/* A stack as the BPF program sent it, by hash. */
+struct raw_stack {
+	uint64_t hash;
+	size_t first_pc; /* in ingest.pcs, innermost first */
+	uint32_t num_pcs;
+	/* Only while it is placed: */
+	uint32_t left_out; /* a level that is no frame; 0: all are */
+	bool is_32_bit;    /* the kernel took all its steps by frame pointer */
+};
+
+/* What speaks for and against a user stack that was walked to its outermost frame. */
+struct stack_evidence {
+	/* What the calls say of its steps by frame pointer. Disproven, the stack ends there. */
+	enum call_proof proof;
+	bool has_generated_code;
+	bool goes_by_fp_through_it; /* a step out of generated code was taken by frame pointer */
+};
+
+/*
+ * The profile's stack for a raw stack: for a user stack, under one version of the mappings of one
+ * process; for a kernel stack, on top of one user stack.
+ */
+struct resolved_stack {
+	uint64_t hash;
+	uint32_t owner;    /* user: process id; kernel: 0 */
+	uint32_t outer;    /* kernel: stack it is called from; user: none or a truncation */
+	uint32_t version;  /* user: of the mappings; kernel: KERNEL_STACK */
+	uint32_t stack;    /* in the profile */
+	bool has_unmapped; /* a pc of it lies in no mapping */
+	struct stack_evidence evidence;
+	/* User: its names are of this version of the code that the process generated. */
+	uint64_t code_version;
+};
+#define KERNEL_STACK UINT32_MAX
+
+INTERN_TABLE(raw_stack_table, struct raw_stack, hash);
+INTERN_TABLE(resolved_stack_table, struct resolved_stack, hash, owner, outer, version);
+INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
+
+struct sample_ingest {
+	struct profile *profile;
+	struct file_table *files;
+	struct process_table *processes;
+	uint32_t max_depth;
+	enum user_stacks user_stacks_kind;
+	struct call_check *call_check; /* NULL: no check */
+	struct fp_step_check *fp_step_check;
+	struct trace_log *trace_log; /* NULL: no times are kept */
+	uint32_t metric;
+	struct sample_ingest_counts counts;
+	ARRAY(uint64_t) pcs;
+	struct raw_stack_table raw_stacks;
+	struct resolved_stack_table resolved_stacks;
+	struct user_stack_table user_stacks;
+};
+
+struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_table *files,
+					struct process_table *processes, uint32_t max_depth,
+					enum user_stacks user_stacks)
+{
+	struct sample_ingest *ingest = calloc(1, sizeof(*ingest));
+
+	if (!ingest)
+		return NULL;
+	if (profile_add_metric(profile, "samples", "count", &ingest->metric)) {
+		sample_ingest_free(ingest);
+		return NULL;
+	}
+	ingest->profile = profile;
+	ingest->files = files;
+	ingest->processes = processes;
+	ingest->max_depth = max_depth;
+	ingest->user_stacks_kind = user_stacks;
+	return ingest;
+}
+
+void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_step_check *check)
+{
+	ingest->fp_step_check = check;
+}
+
+void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_check *check)
+{
+	ingest->call_check = check;
+}
+
+void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log)
+{
+	ingest->trace_log = log;
+}
+
+void sample_ingest_free(struct sample_ingest *ingest)
+{
+	if (!ingest)
+		return;
+	array_release(&ingest->pcs);
+	raw_stack_table_release(&ingest->raw_stacks);
+	resolved_stack_table_release(&ingest->resolved_stacks);
+	user_stack_table_release(&ingest->user_stacks);
+	free(ingest);
+}
+
+static const struct raw_stack *find_raw(const struct sample_ingest *ingest, uint64_t hash)
+{
+	uint32_t item =
+		raw_stack_table_find(&ingest->raw_stacks, &(struct raw_stack){.hash = hash});
+
+	return item == HASH_INDEX_NONE ? NULL : &ingest->raw_stacks.items[item];
+}
+
+int sample_ingest_add_stack(struct sample_ingest *ingest, const struct wire_stack *record,
+			    size_t size)
+{
+	size_t header = offsetof(struct wire_stack, pcs);
+	size_t first = ingest->pcs.length;
+	struct raw_stack raw = {.hash = record->hash, .first_pc = first};
+	uint32_t number;
+
+	if (size < header || record->num_frames > WIRE_MAX_FRAMES ||
+	    record->num_frames > (size - header) / sizeof(record->pcs[0]))
+		return 0;
+	if (find_raw(ingest, record->hash))
+		return 0;
+	if (array_reserve(&ingest->pcs, first + record->num_frames))
+		return -ENOMEM;
+	memcpy(ingest->pcs.items + first, record->pcs, record->num_frames * sizeof(uint64_t));
+	ingest->pcs.length += record->num_frames;
+	raw.num_pcs = record->num_frames;
+	return raw_stack_table_add(&ingest->raw_stacks, &raw, &number);
+}
+
+/* A module of the profile for every file of the table, with the same number. */
+static int sync_modules(struct sample_ingest *ingest)
+{
+	while (profile_count_modules(ingest->profile) < file_table_get_count(ingest->files)) {
+		const struct mapped_file *file =
+			file_table_get(ingest->files, profile_count_modules(ingest->profile));
+		struct module module = {.build_id_size = file->build_id_size};
+		uint32_t id;
+		int err = profile_add_string(ingest->profile, file->path, &module.path);
+
+		if (err)
+			return err;
+		memcpy(module.build_id, file->build_id, file->build_id_size);
+		err = profile_add_module(ingest->profile, &module, &id);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int sync_processes(struct sample_ingest *ingest)
+{
+	while (profile_count_processes(ingest->profile) <
+	       process_table_get_count(ingest->processes)) {
+		uint32_t id = profile_count_processes(ingest->profile);
+		int err = profile_add_process(ingest->profile,
+					      process_table_get(ingest->processes, id)->pid,
+					      STRING_EMPTY, &id);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int sample_ingest_finish(struct sample_ingest *ingest)
+{
+	int err = sync_modules(ingest);
+
+	if (err)
+		return err;
+	err = sync_processes(ingest);
+	if (err)
+		return err;
+	for (uint32_t id = 0; id < profile_count_processes(ingest->profile); id++) {
+		uint32_t comm;
+
+		err = profile_add_string(ingest->profile,
+					 process_table_get(ingest->processes, id)->comm, &comm);
+		if (err)
+			return err;
+		profile_set_process_comm(ingest->profile, id, comm);
+	}
+	return 0;
+}
+
+/*
+ * Check one level of a user stack. What a signal interrupted follows no call, and neither does the
+ * trampoline that the handler returns to, which is the level before it.
+ */
+static int check_call(struct sample_ingest *ingest, const struct raw_stack *raw,
+		      const struct process *process, uint32_t level)
+{
+	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
+	uint64_t pc = pcs[level] & ~WIRE_PC_MARKS;
+	const struct mapping *mapping;
+
+	if (level == 0 || (pcs[level] & WIRE_PC_EXACT) ||
+	    (level + 1 < raw->num_pcs && (pcs[level + 1] & WIRE_PC_EXACT)))
+		return 0;
+	mapping = process_find_mapping(process, pc - 1);
+	if (!mapping || mapping->file == FILE_NONE)
+		return 0;
+	return call_check_add(ingest->call_check, mapping->file,
+			      pc - mapping->start + mapping->file_offset);
+}
+
+/* What the call before one level says about another one, below it. */
+static int prove_step(struct sample_ingest *ingest, const struct process *process,
+		      const struct raw_stack *raw, uint32_t callee, uint32_t caller,
+		      enum call_proof *ret)
+{
+	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
+	bool is_exact = !callee || (pcs[callee] & WIRE_PC_EXACT);
+	uint64_t callee_pc = (pcs[callee] & ~WIRE_PC_MARKS) - !is_exact;
+
+	*ret = CALL_UNPROVEN;
+	if (!ingest->fp_step_check)
+		return 0;
+	return fp_step_check_step(ingest->fp_step_check, process, callee_pc,
+				  pcs[caller] & ~WIRE_PC_MARKS, ret);
+}
+
+/*
+ * The innermost function's return address was taken from the top of the stack. If it has a frame,
+ * that is another word, and its caller is the one that the frame pointer has led to from there.
+ */
+static int check_entry_step(struct sample_ingest *ingest, const struct process *process,
+			    struct raw_stack *raw, enum call_proof *ret)
+{
+	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
+	enum call_proof by_fp = CALL_DISPROVEN;
+	int err;
+
+	*ret = CALL_PROVEN;
+	if (raw->num_pcs < 2 || !(pcs[0] & WIRE_PC_ENTRY_STEP))
+		return 0;
+	err = prove_step(ingest, process, raw, 0, 1, ret);
+	if (err || *ret == CALL_PROVEN)
+		return err;
+	if (raw->num_pcs > 2 && (pcs[1] & WIRE_PC_FP_STEP)) {
+		err = prove_step(ingest, process, raw, 0, 2, &by_fp);
+		if (err)
+			return err;
+	}
+	if (by_fp == CALL_PROVEN || (*ret == CALL_DISPROVEN && by_fp == CALL_UNPROVEN)) {
+		raw->left_out = 1;
+		*ret = by_fp;
+	} else if (*ret == CALL_DISPROVEN) {
+		raw->num_pcs = 1;
+	} else {
+		*ret = CALL_PROVEN; /* as good as a rule */
+	}
+	return 0;
+}
+
+/*
+ * Check the steps by frame pointer, which are marked. The first one that is disproven ends the stack:
+ * raw is cut there. So does, in 32-bit code, the first one that is not proven: most of it is compiled
+ * without frame pointers. *ret says what is proven of them all.
+ */
+static int check_fp_steps(struct sample_ingest *ingest, const struct process *process,
+			  struct raw_stack *raw, enum call_proof *ret)
+{
+	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
+	int err = check_entry_step(ingest, process, raw, ret);
+
+	if (err)
+		return err;
+	for (uint32_t i = raw->left_out ? 2 : 0; i + 1 < raw->num_pcs; i++) {
+		enum call_proof proof;
+
+		if (!raw->is_32_bit && !(pcs[i] & WIRE_PC_FP_STEP))
+			continue;
+		err = prove_step(ingest, process, raw, i, i + 1, &proof);
+		if (err)
+			return err;
+		if (proof != CALL_PROVEN)
+			*ret = proof;
+		if (proof == CALL_DISPROVEN || (raw->is_32_bit && proof != CALL_PROVEN))
+			raw->num_pcs = i + 1;
+	}
+	return 0;
+}
+
+/* Code that took the place of other code: its name is known, and is not that of its address. */
+static int locate_replaced(struct sample_ingest *ingest, const char *name, uint32_t *ret)
+{
+	struct frame frame = {.kind = FRAME_JIT};
+	int err = profile_add_frame_name(ingest->profile, name, strlen(name), &frame.name);
+
+	if (err)
+		return err;
+	err = profile_add_string(ingest->profile, name, &frame.full_name);
+	if (err)
+		return err;
+	err = profile_add_string(ingest->profile, JIT_MODULE, &frame.module);
+	if (err)
+		return err;
+	return profile_add_frame_location(ingest->profile, &frame, ret);
+}
+
+/* The location of a pc in memory that no file backs. */
+static int locate_generated(struct sample_ingest *ingest, const struct process *process,
+			    uint64_t time_ns, uint64_t pc, uint32_t *ret)
+{
+	const char *name;
+	const char *first;
+	int err = process_table_follow_code(ingest->processes, time_ns, process->id);
+
+	if (err)
+		return err;
+	name = process_find_code(process, pc, time_ns);
+	first = name ? process_find_first_code(process, pc) : NULL;
+	if (name && !(first && strcmp(name, first) == 0))
+		return locate_replaced(ingest, name, ret);
+	return profile_add_location(ingest->profile, LOCATION_PROCESS, process->id, pc, ret);
+}
+
+/* The location of a user pc by the process's present mappings. is_fp_step: of the step out of it. */
+static int locate(struct sample_ingest *ingest, const struct process *process, uint64_t time_ns,
+		  uint64_t pc, bool is_fp_step, struct resolved_stack *placed, uint32_t *ret)
+{
+	const struct mapping *mapping = process_find_mapping(process, pc);
+	bool is_generated = process_table_is_generated(ingest->processes, process, pc);
+
+	placed->has_unmapped |= !mapping;
+	placed->evidence.has_generated_code |= is_generated;
+	placed->evidence.goes_by_fp_through_it |= is_generated && is_fp_step;
+	if (mapping && mapping->file != FILE_NONE)
+		return profile_add_location(ingest->profile, LOCATION_FILE, mapping->file,
+					    pc - mapping->start + mapping->file_offset, ret);
+	return locate_generated(ingest, process, time_ns, pc, ret);
+}
+
+/*
+ * Add the levels of a raw stack, outermost first, on top of placed->stack. process is NULL for
+ * kernel stacks. A pc that is a return address lies, minus 1, in the call.
+ */
+static int place(struct sample_ingest *ingest, const struct raw_stack *raw,
+		 const struct process *process, uint64_t time_ns, struct resolved_stack *placed)
+{
+	for (uint32_t i = raw->num_pcs; i-- > 0;) {
+		uint64_t pc = ingest->pcs.items[raw->first_pc + i];
+		bool is_exact = i == 0 || (process && (pc & WIRE_PC_EXACT));
+		bool is_fp_step = process && (pc & WIRE_PC_FP_STEP);
+		uint32_t location;
+		int err;
+
+		if (i && i == raw->left_out)
+			continue;
+		if (process)
+			pc &= ~WIRE_PC_MARKS;
+		pc -= !is_exact;
+		if (process)
+			err = locate(ingest, process, time_ns, pc, is_fp_step, placed, &location);
+		else
+			err = profile_add_location(ingest->profile, LOCATION_KERNEL, 0, pc,
+						   &location);
+		if (err)
+			return err;
+		if (process && ingest->call_check) {
+			err = check_call(ingest, raw, process, i);
+			if (err)
+				return err;
+		}
+		err = profile_add_stack(ingest->profile, placed->stack, location, &placed->stack);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * place() with a cache by stack, and versions of the mappings and of what names generated code; after
+ * a check of the steps by frame pointer.
+ */
+static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *raw,
+			const struct process *process, uint64_t time_ns, uint32_t *stack,
+			struct stack_evidence *ret_evidence)
+{
+	struct raw_stack kept = *raw;
+	struct resolved_stack wanted = {
+		.hash = raw->hash,
+		.owner = process ? process->id : 0,
+		.outer = *stack,
+		.version = process ? process->mappings_version : KERNEL_STACK,
+		.stack = *stack,
+		.evidence.proof = CALL_PROVEN,
+		.code_version = process ? process_get_code_version(process, time_ns) : 0,
+	};
+	uint32_t item = resolved_stack_table_find(&ingest->resolved_stacks, &wanted);
+	struct resolved_stack *known =
+		item == HASH_INDEX_NONE ? NULL : &ingest->resolved_stacks.items[item];
+	int err;
+
+	if (known &&
+	    (!known->evidence.has_generated_code || known->code_version == wanted.code_version)) {
+		*stack = known->stack;
+		*ret_evidence = known->evidence;
+		if (!known->has_unmapped)
+			return 0;
+		return process_table_look_for_moved(ingest->processes, time_ns, process->id);
+	}
+	if (process && ingest->user_stacks_kind == USER_STACKS_TABLE) {
+		err = check_fp_steps(ingest, process, &kept, &wanted.evidence.proof);
+		if (err)
+			return err;
+	}
+	err = place(ingest, &kept, process, time_ns, &wanted);
+	if (err)
+		return err;
+	if (wanted.has_unmapped) {
+		err = process_table_look_for_moved(ingest->processes, time_ns, process->id);
+		if (err)
+			return err;
+	}
+	*stack = wanted.stack;
+	*ret_evidence = wanted.evidence;
+	if (known) {
+		*known = wanted;
+		return 0;
+	}
+	return resolved_stack_table_add(&ingest->resolved_stacks, &wanted, &item);
+}
+
+static int count_user_stack(struct sample_ingest *ingest, uint32_t stack, bool is_at_limit)
+{
+	struct user_stack_count *count;
+	uint32_t item;
+	int err = user_stack_table_intern(&ingest->user_stacks,
+					  &(struct user_stack_count){.stack = stack}, &item);
+
+	if (err)
+		return err;
+	count = &ingest->user_stacks.items[item];
+	count->num_samples++;
+	count->num_at_limit += is_at_limit;
+	return 0;
+}
+
+/* How a walk ends that finds neither the old program's mappings nor its memory. */
+static bool is_end_without_memory(const struct wire_sample *sample)
+{
+	switch ((enum walk_end)sample->walk_end) {
+	case WALK_UNFINISHED:
+	case WALK_NO_PROCESS:
+	case WALK_NO_MAPPING:
+	case WALK_READ_FAILED:
+	case WALK_NON_INCREASING_CFA:
+	case WALK_NO_RETURN_ADDRESS:
+		return true;
+	case WALK_COMPLETE:
+	case WALK_NO_TABLE:
+	case WALK_NO_RULE:
+	case WALK_UNSUPPORTED:
+	case WALK_TOO_DEEP:
+	case WALK_FP_CHAIN:
+	case WALK_SKIPPED_FRAME:
+	case WALK_JIT_CODE:
+	case WALK_32_BIT:
+	case NUM_WALK_ENDS:
+		break;
+	}
+	return false;
+}
+
+/*
+ * Inside exec, the registers are those of the old program, but the memory may already be that of
+ * the new one: then the kernel's work is all that there is. A walk of more than one level has found
+ * the old stack; a single pc proves nothing. A walk that lacked a table or a rule is truncated, be
+ * the memory whose it may.
+ */
+static bool is_stack_gone(const struct sample_ingest *ingest, const struct wire_sample *sample,
+			  const struct raw_stack *raw, bool is_in_exec)
+{
+	if (is_in_exec || !(sample->flags & WIRE_SAMPLE_IN_EXEC))
+		return is_in_exec;
+	if (raw && raw->num_pcs >= 2)
+		return false;
+	return ingest->user_stacks_kind != USER_STACKS_TABLE || is_end_without_memory(sample);
+}
+
+/*
+ * Whether the walk did not see what it passed, although it came to the outermost frame: a step by
+ * frame pointer left out a caller for certain, or generated code that may not keep them perhaps did.
+ */
+static enum walk_end find_disbelief(const struct sample_ingest *ingest,
+				    const struct process *process,
+				    const struct stack_evidence *evidence)
+{
+	if (evidence->proof == CALL_DISPROVEN)
+		return WALK_SKIPPED_FRAME;
+	if (evidence->goes_by_fp_through_it &&
+	    !process_table_keeps_frame_pointers(ingest->processes, process->id))
+		return WALK_JIT_CODE;
+	return WALK_COMPLETE;
+}
+
+/*
+ * The user stack of a walk by table. One that is known to be early has the truncation as its
+ * outermost frame: a walk that ended early, and one that is not believed, whatever it has reached:
+ * sample->walk_end is changed.
+ */
+static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sample,
+			    const struct raw_stack *raw, const struct process *process,
+			    uint32_t *stack, bool *ret_is_truncated)
+{
+	struct stack_evidence evidence = {.proof = CALL_PROVEN};
+	struct raw_stack placed;
+	uint32_t whole = *stack;
+	int err;
+
+	if (raw && sample->walk_end == WALK_COMPLETE) {
+		err = resolve_once(ingest, raw, process, sample->time_ns, &whole, &evidence);
+		if (err)
+			return err;
+		sample->walk_end = find_disbelief(ingest, process, &evidence);
+	}
+	ingest->counts.walks[sample->walk_end < NUM_WALK_ENDS ? sample->walk_end : 0]++;
+	*ret_is_truncated = sample->walk_end != WALK_COMPLETE;
+	if (!*ret_is_truncated) {
+		ingest->counts.unproven += evidence.proof == CALL_UNPROVEN;
+		*stack = whole;
+		return 0;
+	}
+	/* Alone, it would be a function that ran. */
+	if (raw || sample->kernel_stack) {
+		err = profile_add_truncated_frame(ingest->profile, STACK_EMPTY, stack);
+		if (err)
+			return err;
+	}
+	if (!raw)
+		return 0;
+	placed = *raw;
+	placed.is_32_bit = sample->walk_end == WALK_32_BIT;
+	return resolve_once(ingest, &placed, process, sample->time_ns, stack, &evidence);
+}
+
+/*
+ * Add the user part of a sample's stack, and count how its walk ended. A walk along frame pointers
+ * may end anywhere: only a walk by table knows that it is early. *ret_is_truncated is set then.
+ */
+static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *sample,
+			  const struct raw_stack *raw, const struct process *process,
+			  bool is_in_exec, uint32_t *stack, bool *ret_is_truncated)
+{
+	struct stack_evidence evidence;
+	int err;
+
+	*ret_is_truncated = false;
+	if (is_stack_gone(ingest, sample, raw, is_in_exec)) {
+		ingest->counts.in_exec++;
+		return 0;
+	}
+	if (ingest->user_stacks_kind == USER_STACKS_TABLE)
+		return add_walked_stack(ingest, sample, raw, process, stack, ret_is_truncated);
+	if (raw) {
+		err = resolve_once(ingest, raw, process, sample->time_ns, stack, &evidence);
+		if (err)
+			return err;
+	}
+	if (!raw)
+		return count_user_stack(ingest, STACK_EMPTY, false);
+	return count_user_stack(ingest, *stack, raw->num_pcs >= ingest->max_depth);
+}
+
+static void keep_time(struct sample_ingest *ingest, const struct wire_sample *sample,
+		      uint32_t thread, uint32_t stack, bool is_truncated)
+{
+	struct timed_sample timed = {
+		.time_ns = sample->time_ns,
+		.user_sp = sample->user_sp,
+		.thread = thread,
+		.stack = stack,
+		.cpu = sample->cpu,
+		.is_in_kernel = sample->flags & WIRE_SAMPLE_IN_KERNEL,
+		.is_truncated = is_truncated,
+	};
+
+	trace_log_add_sample(ingest->trace_log, &timed);
+}
+
+/* A sample of a process that is known. sample->walk_end may be changed, see add_user_stack(). */
+static int add_to_process(struct sample_ingest *ingest, struct wire_sample *sample,
+			  const struct process *process, bool is_in_exec)
+{
+	const struct raw_stack *user = find_raw(ingest, sample->user_stack);
+	const struct raw_stack *kernel = find_raw(ingest, sample->kernel_stack);
+	bool is_truncated = false;
+	bool has_user_stack = ingest->user_stacks_kind != USER_STACKS_NONE &&
+			      !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
+	struct thread thread = {.process = process->id, .tid = sample->tid};
+	uint32_t thread_id;
+	uint32_t stack = STACK_EMPTY;
+	struct stack_evidence of_kernel;
+	int err;
+
+	if ((sample->user_stack && !user) || (sample->kernel_stack && !kernel)) {
+		ingest->counts.unknown_stack++;
+		return 0;
+	}
+	err = sync_processes(ingest);
+	if (err)
+		return err;
+	err = profile_add_frame_name(ingest->profile, sample->comm,
+				     strnlen(sample->comm, sizeof(sample->comm)), &thread.comm);
+	if (err)
+		return err;
+	err = profile_add_thread(ingest->profile, &thread, &thread_id);
+	if (err)
+		return err;
+	if (has_user_stack) {
+		err = add_user_stack(ingest, sample, user, process, is_in_exec, &stack,
+				     &is_truncated);
+		if (err)
+			return err;
+	}
+	if (kernel) {
+		err = resolve_once(ingest, kernel, NULL, sample->time_ns, &stack, &of_kernel);
+		if (err)
+			return err;
+	}
+	err = profile_add_sample(ingest->profile, thread_id, stack, ingest->metric, 1);
+	if (err)
+		return err;
+	err = profile_add_timestamp(ingest->profile, thread_id, stack, ingest->metric, 1,
+				    sample->time_ns);
+	if (err)
+		return err;
+	if (ingest->trace_log)
+		keep_time(ingest, sample, thread_id, stack, is_truncated);
+	ingest->counts.samples++;
+	return 0;
+}
+
+int sample_ingest_add_sample(struct sample_ingest *ingest, const struct wire_sample *sample)
+{
+	struct wire_sample counted = *sample;
+	struct process *process;
+	bool is_in_exec = false;
+	int err = process_table_find(ingest->processes, sample->time_ns, (pid_t)sample->pid,
+				     sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC,
+				     &process, &is_in_exec);
+
+	if (err)
+		return err;
+	return add_to_process(ingest, &counted, process, is_in_exec);
+}
+
+int sample_ingest_add_recovered(struct sample_ingest *ingest, const struct wire_sample *sample,
+				const struct process *process, bool is_in_exec,
+				struct wire_stack *stack)
+{
+	struct wire_sample walked = *sample;
+	int err;
+
+	/* Not the BPF program's hash function: the same stack may be there twice, which is fine. */
+	stack->hash = hash_bytes(stack->pcs, stack->num_frames * sizeof(stack->pcs[0])) | 1;
+	walked.user_stack = stack->hash;
+	err = sample_ingest_add_stack(ingest, stack, sizeof(*stack));
+	if (err)
+		return err;
+	err = add_to_process(ingest, &walked, process, is_in_exec);
+	if (err)
+		return err;
+	if (!is_in_exec && walked.walk_end == WALK_COMPLETE)
+		ingest->counts.recovered++;
+	return 0;
+}
+
+struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest)
+{
+	return ingest->counts;
+}
+
+const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample_ingest *ingest,
+							     size_t *ret_count)
+{
+	*ret_count = ingest->user_stacks.length;
+	return ingest->user_stacks.items;
+}

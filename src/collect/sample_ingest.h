@@ -1,0 +1,86 @@
+/*
+ * Records of the sampling program into the profile: every pc becomes a location in a file, the
+ * kernel or a process, by the mappings of the sample's time.
+ *
+ * Stacks are remembered by hash as they arrive; samples must come in order of time, with the
+ * process table at the same time.
+ */
+#ifndef COLLECT_SAMPLE_INGEST_H
+#define COLLECT_SAMPLE_INGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "collect/call_check.h"
+#include "collect/fp_step_check.h"
+#include "collect/recorder.h"
+#include "collect/trace_log.h"
+#include "process/file_table.h"
+#include "process/process_table.h"
+#include "profile/profile.h"
+#include "wire/unwind.h"
+#include "wire/wire.h"
+
+struct sample_ingest;
+
+struct sample_ingest_counts {
+	uint64_t samples;              /* in the profile */
+	uint64_t unknown_stack;        /* lost: the stack that they refer to never came */
+	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how the walk ended */
+	uint64_t recovered;            /* of the complete ones, those that were walked later */
+	uint64_t unproven; /* of the complete ones: no call proves a step by frame pointer */
+	uint64_t in_exec;  /* without user stack: exec was replacing the program */
+};
+
+/*
+ * Everything is borrowed. In the profile, modules and processes get the numbers that they have in
+ * files and processes. max_depth: levels at which the kernel stops following frame pointers.
+ * Returns NULL when out of memory.
+ */
+struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_table *files,
+					struct process_table *processes, uint32_t max_depth,
+					enum user_stacks user_stacks);
+void sample_ingest_free(struct sample_ingest *ingest);
+
+/* From now on, check steps by frame pointer; before, none is proven. Borrowed. */
+void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_step_check *check);
+
+/* From now on, check that every return address follows a call. Borrowed. */
+void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_check *check);
+
+/* From now on, keep each sample with its time, too. Borrowed. */
+void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log);
+
+/* Remember a stack. Records of a wrong size are ignored. Returns 0 or -ENOMEM. */
+_must_check_ int sample_ingest_add_stack(struct sample_ingest *ingest,
+					 const struct wire_stack *record, size_t size);
+
+/* Returns 0, -ENOMEM or -EOVERFLOW. */
+_must_check_ int sample_ingest_add_sample(struct sample_ingest *ingest,
+					  const struct wire_sample *sample);
+
+/*
+ * Add a sample whose stack was walked in user space.
+ *
+ * process, is_in_exec   as process_table_find() gave them at the sample's time
+ * stack                 filled in but for its hash; sample->walk_end says how its walk ended
+ */
+_must_check_ int sample_ingest_add_recovered(struct sample_ingest *ingest,
+					     const struct wire_sample *sample,
+					     const struct process *process, bool is_in_exec,
+					     struct wire_stack *stack);
+
+/*
+ * After the last record: copy what the tables know by now of modules and processes (build IDs,
+ * names) to the profile. Returns 0 or -ENOMEM.
+ */
+_must_check_ int sample_ingest_finish(struct sample_ingest *ingest);
+
+struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest);
+/* Borrowed until the next record. */
+const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample_ingest *ingest,
+							     size_t *ret_count);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Where functions end that nothing tells the end of, by following x86-64 instructions: hand-written
+ * assembly without sizes and without call-frame information.
+ */
+#ifndef OBJFILE_CODE_FLOW_H
+#define OBJFILE_CODE_FLOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "objfile/range_map.h"
+
+/* No function is taken to be longer. */
+#define CODE_FLOW_MAX_BYTES 16384
+
+/*
+ * code      size bytes, the first of a function
+ * address   ELF address of the first byte
+ *
+ * Returns how many bytes the function has: at least 1, at most size. In doubt it is too few.
+ */
+size_t code_flow_find_end(const uint8_t *code, size_t size, uint64_t address);
+
+/*
+ * Add a range for each function of a stretch of code; what lies between them is padding. The map is
+ * to be finished by the caller. Returns 0 or -ENOMEM.
+ */
+_must_check_ int code_flow_split(const uint8_t *code, size_t size, uint64_t address,
+				 struct range_map *ret);
+
+#endif

@@ -1,0 +1,174 @@
+#include "objfile/dwarf_source.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "objfile/debug_image.h"
+#include "objfile/elf_file.h"
+
+/* libdw keeps every debug section in memory: beyond this, lines and inlined calls go missing. */
+#define MAX_BYTES (2ull << 30)
+
+/* Debug information is packed to a third or a quarter: what unpacks to much more is made to hurt. */
+#define FREE_BYTES       (1u << 20)
+#define MAX_UNPACK_RATIO 32
+
+/* Of a section as older compilers compressed it: "ZLIB", the size, most significant byte first. */
+#define OLD_HEADER_BYTES 12
+
+/* Sum of sections. */
+struct debug_size {
+	bool is_found;
+	uint64_t file_bytes;
+	uint64_t memory_bytes;
+};
+
+/* The name behind ".debug_" or ".zdebug_"; NULL for any section that libdw does not unpack. */
+static const char *get_debug_name(Elf *elf, size_t names, const GElf_Shdr *header)
+{
+	const char *name = elf_strptr(elf, names, header->sh_name);
+
+	if (name && string_starts_with(name, ".debug_"))
+		return name + strlen(".debug_");
+	if (name && string_starts_with(name, ".zdebug_"))
+		return name + strlen(".zdebug_");
+	if (name &&
+	    (string_starts_with(name, ".gnu_debug") || string_starts_with(name, ".zgnu_debug")))
+		return "link";
+	return NULL;
+}
+
+/* The size that a section of the old kind of compression has in memory. */
+static uint64_t get_old_unpacked_size(Elf *elf, const GElf_Shdr *header)
+{
+	const Elf_Data *data =
+		elf_getdata_rawchunk(elf, (int64_t)header->sh_offset, OLD_HEADER_BYTES, ELF_T_BYTE);
+	const uint8_t *bytes = data ? data->d_buf : NULL;
+	uint64_t unpacked = 0;
+
+	if (!bytes || memcmp(bytes, "ZLIB", 4) != 0)
+		return header->sh_size;
+	for (size_t i = 4; i < OLD_HEADER_BYTES; i++)
+		unpacked = unpacked << 8 | bytes[i];
+	return unpacked;
+}
+
+/* Without overflow. */
+static void add_size(uint64_t *sum, uint64_t size)
+{
+	*sum = size > UINT64_MAX - *sum ? UINT64_MAX : *sum + size;
+}
+
+static struct debug_size measure(Elf *elf, size_t names)
+{
+	struct debug_size sum = {0};
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		GElf_Shdr header;
+		GElf_Chdr packed;
+		const char *name;
+		uint64_t unpacked;
+
+		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		name = get_debug_name(elf, names, &header);
+		if (!name)
+			continue;
+		if (header.sh_flags & SHF_COMPRESSED)
+			unpacked = gelf_getchdr(scn, &packed) ? packed.ch_size : UINT64_MAX;
+		else
+			unpacked = get_old_unpacked_size(elf, &header);
+		add_size(&sum.file_bytes, header.sh_size);
+		add_size(&sum.memory_bytes, unpacked);
+		/* A file of common parts (dwz) may have nothing but strings. */
+		sum.is_found |= header.sh_size &&
+				(string_equals(name, "info") || string_equals(name, "str"));
+	}
+	return sum;
+}
+
+/* libdw looks for the end of a string that begins in such a section, wherever that is. */
+static bool are_strings_ended(Elf *elf, size_t names)
+{
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		const Elf_Data *data;
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		name = get_debug_name(elf, names, &header);
+		if (!name || (!string_equals(name, "str") && !string_equals(name, "line_str")))
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (data && data->d_size && ((const char *)data->d_buf)[data->d_size - 1])
+			return false;
+	}
+	return true;
+}
+
+static int open_dwarf(const char *path, struct dwarf_source *source)
+{
+	struct debug_size size;
+	Elf *elf = source->elf;
+	size_t names;
+	int err;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return -ENODATA;
+	size = measure(elf, names);
+	if (!size.is_found)
+		return -ENODATA;
+	if (size.memory_bytes > MAX_BYTES ||
+	    (size.memory_bytes > FREE_BYTES &&
+	     size.memory_bytes / MAX_UNPACK_RATIO > size.file_bytes)) {
+		log_debug("%s: debug information is too large, skipping", path);
+		return -EFBIG;
+	}
+	source->size = size.memory_bytes;
+	err = debug_image_make(elf, &source->unpacked);
+	if (!err) {
+		elf = source->unpacked_elf =
+			elf_memory(source->unpacked.data, source->unpacked.length);
+		if (!elf || elf_getshdrstrndx(elf, &names))
+			return -EINVAL;
+	}
+	/* Decompresses, too. */
+	source->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!source->dwarf)
+		return -EINVAL;
+	if (!are_strings_ended(elf, names)) {
+		log_debug("%s: debug information has a string without an end, skipping", path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int dwarf_source_open(int fd, const char *path, struct dwarf_source *ret)
+{
+	struct dwarf_source source = {0};
+	int err = elf_file_begin(fd, &source.elf);
+
+	if (err)
+		return err;
+	err = open_dwarf(path, &source);
+	if (err) {
+		dwarf_source_close(&source);
+		return err;
+	}
+	*ret = source;
+	return 0;
+}
+
+void dwarf_source_close(struct dwarf_source *source)
+{
+	if (source->dwarf)
+		dwarf_end(source->dwarf);
+	elf_end(source->unpacked_elf);
+	text_release(&source->unpacked);
+	elf_end(source->elf);
+	*source = (struct dwarf_source){0};
+}

@@ -1,0 +1,25 @@
+/*
+ * ELF files as libelf opens them, after a look at what it would take memory for: it believes the
+ * headers, and a sparse file of a few kilobytes may promise sections of terabytes.
+ */
+#ifndef OBJFILE_ELF_FILE_H
+#define OBJFILE_ELF_FILE_H
+
+#include <libelf.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/attributes.h"
+
+/*
+ * fd  borrowed until elf_end()
+ *
+ * Returns 0; -ENOEXEC when it is no ELF file of this machine's byte order; -EFBIG when its headers
+ * promise much more than is on the disk; -EINVAL when it is broken; or another negative errno.
+ */
+_must_check_ int elf_file_begin(int fd, Elf **ret);
+
+/* How much of a file is read as a whole: some times what it takes on the disk. */
+uint64_t elf_file_get_allowed_bytes(const struct stat *status);
+
+#endif

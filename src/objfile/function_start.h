@@ -1,0 +1,27 @@
+/*
+ * Where functions begin that nothing describes, by what compilers and linkers leave between them.
+ */
+#ifndef OBJFILE_FUNCTION_START_H
+#define OBJFILE_FUNCTION_START_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* So far around an address is looked at. */
+#define FUNCTION_START_REACH (32u << 10)
+
+/*
+ * The last function start at or before an offset into x86-64 code.
+ *
+ * code      what lies around the offset: FUNCTION_START_REACH before it and behind it, as far as
+ *           there is code
+ * address   ELF address of the first byte
+ * ret       offset of the start in code
+ *
+ * Returns false when none is found, or when the code as a whole is not of the kind that shows them.
+ */
+bool function_start_find(const uint8_t *code, size_t size, uint64_t address, size_t offset,
+			 size_t *ret);
+
+#endif

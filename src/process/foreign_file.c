@@ -1,0 +1,96 @@
+#include "process/foreign_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/file.h"
+
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+
+/*
+ * File systems that are on no disk of this machine keep what they are asked for apart from that of
+ * others: FUSE and NFS under the number of their device. Memory, overlays and btrfs do not.
+ */
+static bool may_hang(uint32_t dev_major, uint32_t dev_minor)
+{
+	static const char *const suffixes[] = {"", "-fuseblk"};
+	char path[64];
+
+	for (size_t i = dev_major ? 1 : 0; i < ARRAY_LENGTH(suffixes); i++) {
+		snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u%s", dev_major, dev_minor,
+			 suffixes[i]);
+		if (faccessat(AT_FDCWD, path, F_OK, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the kernel knows of it, without asking its file system. Takes ownership of the handle. */
+static int look(int handle, struct foreign_file *ret)
+{
+	_cleanup_close_ int owned = handle;
+	struct statx status;
+
+	if (statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &status))
+		return -errno;
+	if (S_ISLNK(status.stx_mode))
+		return -ELOOP;
+	if (!S_ISREG(status.stx_mode))
+		return -ENOTSUP;
+	*ret = (struct foreign_file){
+		.handle = handle,
+		.may_hang = may_hang(status.stx_dev_major, status.stx_dev_minor),
+		.dev_major = status.stx_dev_major,
+		.dev_minor = status.stx_dev_minor,
+		.inode = status.stx_ino,
+	};
+	owned = -1;
+	return 0;
+}
+
+int foreign_file_follow(const char *link, struct foreign_file *ret)
+{
+	int handle = open(link, O_PATH | O_CLOEXEC);
+
+	return handle < 0 ? -errno : look(handle, ret);
+}
+
+/* By what the kernel has in memory. Returns the handle or negative errno. */
+static int find_cached(int root_fd, const char *path, int flags)
+{
+	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+			       .resolve = RESOLVE_IN_ROOT | RESOLVE_CACHED};
+	int handle = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	return handle < 0 ? -errno : handle;
+}
+
+int foreign_file_find(struct slow_opener *opener, const char *root, const char *path, int flags,
+		      struct foreign_file *ret)
+{
+	_cleanup_close_ int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int handle;
+
+	if (root_fd < 0)
+		return -errno;
+	handle = find_cached(root_fd, path, flags);
+	/* Not in memory, or the kernel does not tell (before 5.12; in some containers). */
+	if (handle == -EAGAIN || handle == -EINVAL || handle == -ENOSYS || handle == -EPERM)
+		handle = slow_opener_find(opener, root_fd, path, flags);
+	return handle < 0 ? handle : look(handle, ret);
+}
+
+int foreign_file_open(struct slow_opener *opener, const struct foreign_file *file)
+{
+	return file->may_hang ? slow_opener_open(opener, file->handle)
+			      : file_open_found(file->handle);
+}

@@ -1,0 +1,41 @@
+/*
+ * Files at paths of other processes, looked at without waiting for a file system: what is not in the
+ * kernel's memory, or may not be, another process asks for (slow_opener.h).
+ */
+#ifndef PROCESS_FOREIGN_FILE_H
+#define PROCESS_FOREIGN_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "process/slow_opener.h"
+
+/* A regular file that was found. */
+struct foreign_file {
+	int handle;    /* O_PATH; the caller closes it */
+	bool may_hang; /* its file system is in user space, or on another machine */
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	uint64_t inode;
+};
+
+/* Returns 0; -ENOTSUP for no regular file, -ELOOP for a link, -ETIMEDOUT, or another negative errno. */
+
+/* By a link of the kernel's to a file itself, such as /proc/PID/map_files/…. */
+_must_check_ int foreign_file_follow(const char *link, struct foreign_file *ret);
+
+/*
+ * By a path as a process sees it.
+ *
+ * root   folder that the path begins in, such as "/proc/PID/root" or "/"
+ * flags  0, or O_NOFOLLOW: the last part of the path may not be a link
+ */
+_must_check_ int foreign_file_find(struct slow_opener *opener, const char *root, const char *path,
+				   int flags, struct foreign_file *ret);
+
+/* Open it for reading. Returns the descriptor, which the caller closes, or negative errno. */
+_must_check_ int foreign_file_open(struct slow_opener *opener, const struct foreign_file *file);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * The files in which one process names the code that it generates: its perf-map and its jitdump.
+ * Read while they grow, as what names an address changes with time.
+ */
+#ifndef PROCESS_JIT_FILES_H
+#define PROCESS_JIT_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "process/file_table.h"
+#include "process/mapping_list.h"
+
+struct jitdump;
+struct perf_map;
+
+struct jit_files {
+	struct perf_map *perf_map; /* NULL: none was found yet */
+	struct jitdump *jitdump;   /* likewise */
+	int perf_map_fd;           /* -1: not open, or done with */
+	int jitdump_fd;
+	uint64_t next_search_ns; /* when to search again for those that were not found */
+	uint64_t size_bytes;     /* memory of their names */
+	uid_t owner;             /* of the files; of the first one that was found */
+	bool is_wanted;          /* the process has run code that no file backs */
+	bool was_cut;            /* not all names are kept */
+	bool was_emptied;        /* by jit_files_empty() */
+};
+
+void jit_files_init(struct jit_files *jit);
+void jit_files_release(struct jit_files *jit);
+
+/*
+ * Search for those that were not found yet.
+ *
+ * watch_fd   an inotify instance that is to tell of changes, or -1
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int jit_files_search(struct jit_files *jit, const char *proc_root, pid_t pid,
+				  const struct file_table *files,
+				  const struct mapping_list *mappings, int watch_fd);
+
+/*
+ * Read what was appended since the last time.
+ *
+ * left_bytes   as much may be read; what was read is taken off. The rest is left for the next time
+ *
+ * Returns 0 or -ENOMEM. What is too much is no failure: was_cut is set, and the file is done with.
+ */
+_must_check_ int jit_files_read(struct jit_files *jit, uint64_t *left_bytes);
+
+/* Forget all names, for good. */
+void jit_files_empty(struct jit_files *jit);
+
+/* See process_get_code_version() and process_find_code(). */
+uint64_t jit_files_get_version(const struct jit_files *jit, uint64_t time_ns);
+const char *jit_files_find(const struct jit_files *jit, uint64_t pc, uint64_t time_ns);
+const char *jit_files_find_first(const struct jit_files *jit, uint64_t pc);
+
+#endif

@@ -1,0 +1,21 @@
+/* A file of the folder /proc/PID, or of another one like it. */
+#ifndef PROCESS_PROC_FILE_H
+#define PROCESS_PROC_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+
+/*
+ * Read the file /proc/PID/NAME, at most limit_bytes.
+ *
+ * ret   appended to; the caller releases it
+ *
+ * Returns 0, -ENOENT (also when the process is gone) or another negative errno.
+ */
+_must_check_ int proc_file_read(const char *proc_root, pid_t pid, const char *name,
+				size_t limit_bytes, struct text *ret);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Opens and reads what may take for ever, in a process that is given up then: a file system of a user's
+ * (FUSE) answers when it likes, and the memory of a process may lie in a file of one.
+ *
+ * Not thread-safe. NULL in place of an opener means to do it here, and to wait.
+ */
+#ifndef PROCESS_SLOW_OPENER_H
+#define PROCESS_SLOW_OPENER_H
+
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+
+struct slow_opener;
+
+/* Returns 0 or negative errno. */
+_must_check_ int slow_opener_new(struct slow_opener **ret);
+void slow_opener_free(struct slow_opener *opener);
+
+/*
+ * A handle (O_PATH) of the file at the path, as it is below a root.
+ *
+ * root_fd  a folder; borrowed
+ * flags    0 or O_NOFOLLOW
+ *
+ * Returns the descriptor, which the caller closes, or negative errno; -ETIMEDOUT.
+ */
+_must_check_ int slow_opener_find(struct slow_opener *opener, int root_fd, const char *path,
+				  int flags);
+
+/*
+ * The content of a file. Of a file system in user space it is a copy: closing such a file may take for
+ * ever, too. Returns the descriptor, which the caller closes; -EFBIG, -ETIMEDOUT or another
+ * negative errno.
+ */
+_must_check_ int slow_opener_open(struct slow_opener *opener, int handle);
+
+/* Read a file of /proc, as file_read_at() does, or -ETIMEDOUT. */
+_must_check_ int slow_opener_read(struct slow_opener *opener, const char *path, size_t limit_bytes,
+				  struct text *ret);
+
+#endif

@@ -1,0 +1,183 @@
+#include "profile/timestamps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define NS_PER_MS 1000000ull
+/* 24 MB. */
+#define FIRST_LIMIT (1u << 20)
+
+/*
+ * zero_ns: CLOCK_REALTIME when the source's own clock was 0. Before 1970 it is negative, that is,
+ * wrapped around.
+ */
+struct clock {
+	uint32_t source;
+	uint64_t zero_ns;
+};
+
+struct timestamps {
+	ARRAY(struct timestamp) items;
+	ARRAY(struct clock) clocks;
+	size_t limit; /* so many are too many */
+	uint64_t resolution_ns;
+	bool is_sorted;
+};
+
+struct timestamps *timestamps_new(void)
+{
+	struct timestamps *timestamps = calloc(1, sizeof(*timestamps));
+
+	if (!timestamps)
+		return NULL;
+	timestamps->limit = FIRST_LIMIT;
+	timestamps->resolution_ns = NS_PER_MS;
+	timestamps->is_sorted = true;
+	return timestamps;
+}
+
+void timestamps_free(struct timestamps *timestamps)
+{
+	if (!timestamps)
+		return;
+	array_release(&timestamps->items);
+	array_release(&timestamps->clocks);
+	free(timestamps);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct timestamp *left = a;
+	const struct timestamp *right = b;
+
+	if (left->sample != right->sample)
+		return left->sample < right->sample ? -1 : 1;
+	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
+}
+
+void timestamps_sort(struct timestamps *timestamps)
+{
+	if (!timestamps->is_sorted)
+		qsort(timestamps->items.items, timestamps->items.length, sizeof(struct timestamp),
+		      compare);
+	timestamps->is_sorted = true;
+}
+
+/*
+ * Steps in milliseconds: what 1 s, 5 s, 10 s, 1 min, 5 min, 10 min, 1 h, 6 h and a day are in 50
+ * parts.
+ */
+uint64_t timestamps_get_coarser_ns(uint64_t resolution_ns)
+{
+	static const uint32_t steps_ms[] = {20,    100,   200,    1200,   6000,
+					    12000, 72000, 432000, 1728000};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(steps_ms); i++)
+		if (resolution_ns < steps_ms[i] * NS_PER_MS)
+			return steps_ms[i] * NS_PER_MS;
+	return resolution_ns * 2;
+}
+
+/* Round the times, and make one of those that are the same; they are sorted. */
+static void merge_equal(struct timestamps *timestamps)
+{
+	struct timestamp *items = timestamps->items.items;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < timestamps->items.length; i++) {
+		struct timestamp timestamp = items[i];
+
+		timestamp.time_ns -= timestamp.time_ns % timestamps->resolution_ns;
+		if (kept && compare(&items[kept - 1], &timestamp) == 0)
+			items[kept - 1].weight += timestamp.weight;
+		else
+			items[kept++] = timestamp;
+	}
+	timestamps->items.length = kept;
+}
+
+/*
+ * There is room again afterwards; where every moment is of another sample, because more is given.
+ */
+static void make_room(struct timestamps *timestamps)
+{
+	timestamps_sort(timestamps);
+	merge_equal(timestamps);
+	/*
+	 * To half of the limit, not just below it: else every few timestamps would sort all of them
+	 * again.
+	 */
+	while (timestamps->items.length > timestamps->limit / 2 &&
+	       timestamps->resolution_ns < UINT64_MAX / 4) {
+		timestamps->resolution_ns = timestamps_get_coarser_ns(timestamps->resolution_ns);
+		merge_equal(timestamps);
+	}
+	if (timestamps->items.length > timestamps->limit / 2)
+		timestamps->limit = timestamps->items.length * 2;
+}
+
+int timestamps_add(struct timestamps *timestamps, uint32_t sample, uint64_t time_ns,
+		   uint64_t weight)
+{
+	struct timestamp *added;
+
+	if (timestamps->items.length >= timestamps->limit)
+		make_room(timestamps);
+	added = array_add(&timestamps->items);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct timestamp){
+		.time_ns = time_ns - time_ns % timestamps->resolution_ns,
+		.weight = weight,
+		.sample = sample,
+	};
+	if (timestamps->items.length > 1 && compare(added - 1, added) > 0)
+		timestamps->is_sorted = false;
+	return 0;
+}
+
+size_t timestamps_count(const struct timestamps *timestamps)
+{
+	return timestamps->items.length;
+}
+
+const struct timestamp *timestamps_get(const struct timestamps *timestamps, size_t id)
+{
+	return &timestamps->items.items[id];
+}
+
+uint64_t timestamps_get_resolution_ns(const struct timestamps *timestamps)
+{
+	return timestamps->resolution_ns;
+}
+
+int timestamps_set_clock(struct timestamps *timestamps, uint32_t source, uint64_t zero_ns)
+{
+	struct clock *added;
+
+	array_for_each (&timestamps->clocks, clock) {
+		if (clock->source != source)
+			continue;
+		clock->zero_ns = zero_ns;
+		return 0;
+	}
+	added = array_add(&timestamps->clocks);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct clock){source, zero_ns};
+	return 0;
+}
+
+bool timestamps_find_clock(const struct timestamps *timestamps, uint32_t source,
+			   uint64_t *ret_zero_ns)
+{
+	array_for_each (&timestamps->clocks, clock) {
+		if (clock->source != source)
+			continue;
+		*ret_zero_ns = clock->zero_ns;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,815 @@
+/*
+ * The code is followed from each start with a list of places to go on at. Every instruction that is
+ * reached notes the state it was reached in, and the start it was reached from:
+ *
+ *	start ──push──sub──call────test──je──────────add──pop──ret     (its state is that of an entry:
+ *	                    │              └─mov──jmp──┘                 the start is confirmed)
+ *	                    └ what is called is a start of its own
+ *
+ * - Two states at one instruction: the start is wrong (or, if it was only guessed, the later one).
+ * - A return or a jump out of the code in any other state than at the entry: the start is wrong.
+ * - From one start into the code of another, in the state that it has there: the one is as right as
+ *   the other.
+ * - Behind a call execution goes on, unless the callee does not return. That is not known, so these
+ *   places come last, and where they lead into something else it says nothing.
+ * - Behind a jump through a table lie its targets, in the state of the jump: tried as starts of
+ *   their own, as are all leftovers behind a function with the state of an entry.
+ */
+#include "unwind/code_rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "objfile/instruction.h"
+
+#define ALIGNMENT 16
+/* A start is followed again when a call in it turns out not to return. */
+#define MAX_RETRIES              64
+#define MAX_RETRIED_INSTRUCTIONS (1u << 20)
+/*
+ * Followed and found wrong, in instructions per byte of code: guesses that overlap would take time
+ * that is quadratic in its size. When they are used up guesses are not tried.
+ */
+#define MAX_FORGOTTEN_PER_BYTE 4
+#define MIN_MAX_FORGOTTEN      (1u << 16)
+/* Functions that do not return are found one behind the other: _Exit, exit, abort, … */
+#define MAX_PASSES 6
+/* Of starts that lead into each other; the longest chains that are known have 5. */
+#define MAX_ROUNDS 64
+/* In `owners`: not the first byte of an instruction that was reached. */
+#define OWNER_NONE   0
+#define OWNER_INSIDE UINT32_MAX
+
+/* Code that was followed from one start. */
+struct code_owner {
+	size_t offset;
+	struct stack_state jump_state; /* of its jumps through tables */
+	bool has_jump;                 /* through a table; all in one state */
+	bool has_jumps;                /* in different ones */
+	bool is_known;
+	bool is_address_taken; /* by code that was followed */
+	bool is_lost;          /* in some places nothing says where the CFA is */
+	bool leads_on;         /* into code of other starts */
+	bool is_wrong;
+	bool is_confirmed;
+};
+
+/* A start that is only guessed. */
+struct code_guess {
+	size_t offset;
+	bool is_address_taken;
+};
+
+/* Code of one start leads into the code of another one, in the same state. */
+struct code_edge {
+	uint32_t from;
+	uint32_t to;
+};
+
+/* Where to go on. */
+struct code_place {
+	size_t offset;
+	struct stack_state state;
+	bool is_behind_call;
+};
+
+enum place_flag {
+	PLACE_STARTS = 1 << 0,         /* a function is known to begin there */
+	PLACE_IS_BEHIND_CALL = 1 << 1, /* reached because the call before it may return */
+	PLACE_IS_NO_RETURN = 1 << 2,   /* the call before it does not */
+	PLACE_IS_ENDLESS = 1 << 3,     /* a function begins there that does not return */
+	PLACE_IS_GUESSED = 1 << 4,     /* in `guessed`: a guess that calls itself comes once */
+	PLACE_IS_TAKEN = 1 << 5,       /* the same, with its address taken */
+};
+
+struct code_rules {
+	const uint8_t *code;
+	size_t size;
+	uint64_t address;
+	struct stack_state *states; /* by offset; of instructions that have an owner */
+	uint32_t *owners;           /* index in `starts` + 1 */
+	uint8_t *flags;             /* by offset: enum place_flag */
+	ARRAY(struct code_owner) starts;
+	ARRAY(struct code_edge) edges;
+	ARRAY(struct code_place) places;
+	ARRAY(struct code_place) last_places; /* behind calls */
+	ARRAY(size_t) known;                  /* starts that are still to be followed */
+	ARRAY(struct code_guess) guessed;     /* the same; the caller's come first */
+	size_t num_given;                     /* of the caller */
+	ARRAY(struct code_exit) exits;
+	ARRAY(size_t) reached;    /* instructions, from the last start */
+	size_t num_forgotten;     /* instructions, in this pass */
+	unsigned int num_retries; /* of the last start */
+	bool is_to_follow;        /* there are new starts */
+	bool was_followed;
+	bool must_retry;
+};
+
+struct code_rules *code_rules_new(const uint8_t *code, size_t size, uint64_t address)
+{
+	struct code_rules *rules = calloc(1, sizeof(*rules));
+
+	if (!rules)
+		return NULL;
+	if (size > CODE_RULES_MAX_BYTES)
+		size = CODE_RULES_MAX_BYTES;
+	rules->code = code;
+	rules->size = size;
+	rules->address = address;
+	rules->states = calloc(size + 1, sizeof(*rules->states));
+	rules->owners = calloc(size + 1, sizeof(*rules->owners));
+	rules->flags = calloc(size + 1, sizeof(*rules->flags));
+	if (rules->states && rules->owners && rules->flags)
+		return rules;
+	code_rules_free(rules);
+	return NULL;
+}
+
+void code_rules_free(struct code_rules *rules)
+{
+	if (!rules)
+		return;
+	free(rules->states);
+	free(rules->owners);
+	free(rules->flags);
+	array_release(&rules->starts);
+	array_release(&rules->edges);
+	array_release(&rules->places);
+	array_release(&rules->last_places);
+	array_release(&rules->known);
+	array_release(&rules->guessed);
+	array_release(&rules->exits);
+	array_release(&rules->reached);
+	free(rules);
+}
+
+static bool is_start(const struct code_rules *rules, size_t offset)
+{
+	return rules->flags[offset] & PLACE_STARTS;
+}
+
+static bool are_equal(const struct stack_state *a, const struct stack_state *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static struct code_owner *get_owner(struct code_rules *rules, uint32_t owner)
+{
+	return &rules->starts.items[owner - 1];
+}
+
+static int add_place(struct code_rules *rules, const struct code_place *place)
+{
+	struct code_place *added =
+		place->is_behind_call ? array_add(&rules->last_places) : array_add(&rules->places);
+
+	if (!added)
+		return -ENOMEM;
+	*added = *place;
+	return 0;
+}
+
+static int add_known(struct code_rules *rules, size_t offset)
+{
+	size_t *added;
+
+	if (offset >= rules->size || is_start(rules, offset))
+		return 0;
+	added = array_add(&rules->known);
+	if (!added)
+		return -ENOMEM;
+	*added = offset;
+	rules->flags[offset] |= PLACE_STARTS;
+	return 0;
+}
+
+static int add_guessed(struct code_rules *rules, size_t offset, bool is_address_taken)
+{
+	uint8_t flag = is_address_taken ? PLACE_IS_TAKEN : PLACE_IS_GUESSED;
+	struct code_guess *added;
+
+	if (offset >= rules->size || rules->flags[offset] & (flag | PLACE_IS_TAKEN))
+		return 0;
+	added = array_add(&rules->guessed);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct code_guess){offset, is_address_taken};
+	rules->flags[offset] |= flag;
+	return 0;
+}
+
+/* Somewhere else a function begins. */
+static int add_exit(struct code_rules *rules, size_t target, bool is_known, bool is_address_taken)
+{
+	struct code_exit *added = array_add(&rules->exits);
+
+	if (!added)
+		return -ENOMEM;
+	*added = (struct code_exit){
+		.address = rules->address + target,
+		.kind = is_known           ? CODE_START_KNOWN
+			: is_address_taken ? CODE_START_ADDRESS_TAKEN
+					   : CODE_START_GUESSED,
+	};
+	return 0;
+}
+
+/* Execution reaches what has been reached before. */
+static int meet(struct code_rules *rules, uint32_t owner, const struct code_place *place)
+{
+	uint32_t other = rules->owners[place->offset];
+	struct code_edge *edge;
+
+	if (other == OWNER_INSIDE) {
+		if (!place->is_behind_call)
+			get_owner(rules, owner)->is_wrong = true;
+		return 0;
+	}
+	if (!are_equal(&rules->states[place->offset], &place->state)) {
+		if (place->is_behind_call)
+			return 0;
+		/* By a jump: so the call before it is likely not to return. */
+		if (other == owner && rules->flags[place->offset] & PLACE_IS_BEHIND_CALL &&
+		    rules->num_retries < MAX_RETRIES &&
+		    rules->num_retries * rules->reached.length < MAX_RETRIED_INSTRUCTIONS) {
+			rules->flags[place->offset] |= PLACE_IS_NO_RETURN;
+			rules->must_retry = true;
+			return 0;
+		}
+		get_owner(rules, owner)->is_wrong = true;
+		if (get_owner(rules, owner)->is_known)
+			get_owner(rules, other)->is_wrong = true;
+		return 0;
+	}
+	if (other == owner || place->is_behind_call)
+		return 0;
+	edge = array_add(&rules->edges);
+	if (!edge)
+		return -ENOMEM;
+	*edge = (struct code_edge){owner, other};
+	get_owner(rules, owner)->leads_on = true;
+	return 0;
+}
+
+/* The function is left. */
+static void leave_function(struct code_rules *rules, uint32_t owner,
+			   const struct stack_state *state)
+{
+	if (stack_state_is_at_exit(state))
+		get_owner(rules, owner)->is_confirmed = true;
+	else
+		get_owner(rules, owner)->is_wrong = true;
+}
+
+/* A jump through a register or memory: to another function, or through a table of this one. */
+static void jump_anywhere(struct code_rules *rules, uint32_t owner, const struct stack_state *state)
+{
+	struct code_owner *start = get_owner(rules, owner);
+
+	/* Of a guess it may as well be a jump through a table, in a function that has a frame. */
+	if (stack_state_is_at_exit(state)) {
+		start->is_confirmed |= start->is_known;
+		return;
+	}
+	if (start->has_jump && !are_equal(&start->jump_state, state))
+		start->has_jumps = true;
+	start->has_jump = true;
+	start->jump_state = *state;
+}
+
+/* A jump through a pointer at a place of its own, as in a PLT: no table of a function. */
+static bool is_through_slot(const struct instruction *instruction)
+{
+	return instruction->opcode == 0xff && (instruction->modrm & 0xc7) == 0x05;
+}
+
+/* lea of an address in the file: of a function, it may be. */
+static bool takes_address(const struct instruction *instruction)
+{
+	return instruction->map == INSTRUCTION_MAP_ONE_BYTE && !instruction->is_vex &&
+	       instruction->opcode == 0x8d && (instruction->modrm & 0xc7) == 0x05;
+}
+
+static int note_address(struct code_rules *rules, size_t target)
+{
+	return target < rules->size ? add_guessed(rules, target, true)
+				    : add_exit(rules, target, false, true);
+}
+
+/* A jump or branch to an offset that may lie outside. */
+static int jump(struct code_rules *rules, uint32_t owner, size_t target,
+		const struct stack_state *state)
+{
+	if (target < rules->size)
+		return add_place(rules, &(struct code_place){target, *state, false});
+	leave_function(rules, owner, state);
+	/* A tail call. */
+	return stack_state_is_at_exit(state)
+		       ? add_exit(rules, target, get_owner(rules, owner)->is_known, false)
+		       : 0;
+}
+
+/* What known code calls is known as well. */
+static int note_call(struct code_rules *rules, uint32_t owner, size_t target)
+{
+	if (target >= rules->size)
+		return add_exit(rules, target, get_owner(rules, owner)->is_known, false);
+	return get_owner(rules, owner)->is_known ? add_known(rules, target)
+						 : add_guessed(rules, target, false);
+}
+
+/* Whether the instruction overlaps none that was reached; then it is reached now. */
+static int reach(struct code_rules *rules, uint32_t owner, const struct code_place *place,
+		 size_t end, bool *ret_is_free)
+{
+	size_t *reached;
+
+	*ret_is_free = false;
+	for (size_t i = place->offset; i < end; i++)
+		if (rules->owners[i])
+			return 0;
+	reached = array_add(&rules->reached);
+	if (!reached)
+		return -ENOMEM;
+	*reached = place->offset;
+	rules->owners[place->offset] = owner;
+	rules->states[place->offset] = place->state;
+	if (place->is_behind_call)
+		rules->flags[place->offset] |= PLACE_IS_BEHIND_CALL;
+	for (size_t i = place->offset + 1; i < end; i++)
+		rules->owners[i] = OWNER_INSIDE;
+	*ret_is_free = true;
+	return 0;
+}
+
+/* Go on until execution does so elsewhere. */
+static int follow(struct code_rules *rules, uint32_t owner, struct code_place place)
+{
+	while (place.offset < rules->size) {
+		struct instruction instruction;
+		bool is_free;
+		size_t next;
+		int err;
+
+		if (rules->owners[place.offset])
+			return meet(rules, owner, &place);
+		if (place.is_behind_call && is_start(rules, place.offset))
+			return 0;
+		if (!instruction_decode(rules->code + place.offset, rules->size - place.offset,
+					&instruction)) {
+			get_owner(rules, owner)->is_wrong |= !place.is_behind_call;
+			return 0;
+		}
+		next = place.offset + instruction.length;
+		err = reach(rules, owner, &place, next, &is_free);
+		if (err)
+			return err;
+		if (!is_free) {
+			get_owner(rules, owner)->is_wrong |= !place.is_behind_call;
+			return 0;
+		}
+		switch (instruction.kind) {
+		case INSTRUCTION_PADDING:
+			/* What is aligned behind a call may be a function that nobody knows. */
+			if (place.is_behind_call && !get_owner(rules, owner)->is_known &&
+			    (rules->address + next) % ALIGNMENT == 0)
+				return 0;
+			break;
+		case INSTRUCTION_PLAIN:
+			place.is_behind_call = false;
+			if (takes_address(&instruction))
+				err = note_address(
+					rules, next + (size_t)(int64_t)instruction.displacement);
+			stack_effect_apply(&place.state, &instruction);
+			break;
+		case INSTRUCTION_CALL:
+			if (instruction.is_direct) {
+				size_t target = next + (size_t)(int64_t)instruction.distance;
+
+				if (!instruction.distance)
+					return 0; /* to learn the own address: not followed */
+				if (target < rules->size && rules->flags[target] & PLACE_IS_ENDLESS)
+					return 0;
+				err = note_call(rules, owner, target);
+			}
+			if (err)
+				return err;
+			place = (struct code_place){next, place.state, true};
+			if (next < rules->size && rules->flags[next] & PLACE_IS_NO_RETURN)
+				return 0;
+			return add_place(rules, &place);
+		case INSTRUCTION_BRANCH:
+			place.is_behind_call = false;
+			err = jump(rules, owner, next + (size_t)(int64_t)instruction.distance,
+				   &place.state);
+			break;
+		case INSTRUCTION_SHORT_JUMP:
+			return jump(rules, owner, next + (size_t)(int64_t)instruction.distance,
+				    &place.state);
+		case INSTRUCTION_JUMP:
+			if (is_through_slot(&instruction)) {
+				leave_function(rules, owner, &place.state);
+				return 0;
+			}
+			if (instruction.is_direct)
+				return jump(rules, owner,
+					    next + (size_t)(int64_t)instruction.distance,
+					    &place.state);
+			jump_anywhere(rules, owner, &place.state);
+			return 0;
+		case INSTRUCTION_RETURN:
+			leave_function(rules, owner, &place.state);
+			return 0;
+		case INSTRUCTION_END:
+			return 0;
+		}
+		if (err)
+			return err;
+		if (stack_state_is_lost(&place.state)) {
+			get_owner(rules, owner)->is_lost = true;
+			return 0;
+		}
+		place.offset = next;
+	}
+	return 0;
+}
+
+static int follow_places(struct code_rules *rules, uint32_t owner)
+{
+	while (!rules->must_retry && (rules->places.length || rules->last_places.length)) {
+		struct code_place place =
+			rules->places.length
+				? rules->places.items[--rules->places.length]
+				: rules->last_places.items[--rules->last_places.length];
+		int err = follow(rules, owner, place);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* As if it had not been followed. */
+static void forget(struct code_rules *rules, size_t num_edges)
+{
+	for (size_t i = 0; i < rules->reached.length; i++) {
+		size_t offset = rules->reached.items[i];
+
+		rules->owners[offset] = OWNER_NONE;
+		rules->flags[offset] &= (uint8_t)~PLACE_IS_BEHIND_CALL;
+		while (++offset < rules->size && rules->owners[offset] == OWNER_INSIDE)
+			rules->owners[offset] = OWNER_NONE;
+	}
+	rules->edges.length = num_edges;
+	rules->num_forgotten += rules->reached.length;
+	rules->reached.length = rules->places.length = rules->last_places.length = 0;
+}
+
+/* A start is known that lies in code which was followed from another one. */
+static void check_start(struct code_rules *rules, size_t offset, const struct stack_state *state)
+{
+	if (rules->owners[offset] != OWNER_INSIDE && are_equal(&rules->states[offset], state))
+		return;
+	while (rules->owners[offset] == OWNER_INSIDE)
+		offset--;
+	get_owner(rules, rules->owners[offset])->is_wrong = true;
+}
+
+static int add_start(struct code_rules *rules, size_t offset, const struct stack_state *state,
+		     bool is_known)
+{
+	struct code_place place = {offset, *state, false};
+	size_t num_edges = rules->edges.length;
+	struct code_owner *start;
+	int err;
+
+	if (rules->owners[offset] && is_known)
+		check_start(rules, offset, state);
+	if (rules->owners[offset] || rules->starts.length >= OWNER_INSIDE - 2)
+		return 0;
+	start = array_add(&rules->starts);
+	if (!start)
+		return -ENOMEM;
+	rules->reached.length = 0;
+	rules->num_retries = 0;
+	do {
+		rules->must_retry = false;
+		*start = (struct code_owner){.offset = offset, .is_known = is_known};
+		err = add_place(rules, &place);
+		if (!err)
+			err = follow_places(rules, (uint32_t)rules->starts.length);
+		if (err)
+			return err;
+		if (rules->must_retry)
+			forget(rules, num_edges);
+		rules->num_retries++;
+	} while (rules->must_retry);
+	return 0;
+}
+
+int code_rules_add_start(struct code_rules *rules, uint64_t address, enum code_start_kind kind)
+{
+	size_t offset = address - rules->address;
+	size_t num_known = rules->known.length;
+	int err;
+
+	if (kind == CODE_START_KNOWN) {
+		err = add_known(rules, offset);
+		rules->is_to_follow |= rules->known.length > num_known;
+		return err;
+	}
+	rules->is_to_follow |= !rules->was_followed;
+	/* Those of the code itself are found again. */
+	if (rules->was_followed) {
+		for (size_t i = rules->num_given; i < rules->guessed.length; i++)
+			rules->flags[rules->guessed.items[i].offset] &=
+				(uint8_t) ~(PLACE_IS_GUESSED | PLACE_IS_TAKEN);
+		rules->guessed.length = rules->num_given;
+	}
+	err = add_guessed(rules, offset, kind == CODE_START_ADDRESS_TAKEN);
+	rules->num_given = rules->guessed.length;
+	return err;
+}
+
+bool code_rules_must_follow(const struct code_rules *rules)
+{
+	return rules->is_to_follow || !rules->was_followed;
+}
+
+/* The first byte that is no padding and was not reached. */
+static size_t find_rest(const struct code_rules *rules, size_t offset)
+{
+	struct instruction instruction;
+
+	while (offset < rules->size) {
+		if (rules->owners[offset] || !rules->code[offset])
+			offset++;
+		else if (instruction_decode(rules->code + offset, rules->size - offset,
+					    &instruction) &&
+			 instruction.kind == INSTRUCTION_PADDING)
+			offset += instruction.length;
+		else
+			break;
+	}
+	return offset;
+}
+
+/*
+ * Whether the code never returns nor leaves: all of its ways end in calls that do not return, or go
+ * round for ever. Nothing can confirm such a start, but that it is a call's target or its address
+ * is taken.
+ */
+static bool is_endless(const struct code_owner *start)
+{
+	return (start->is_known || start->is_address_taken) && !start->is_wrong &&
+	       !start->is_lost && !start->leads_on && !start->has_jump;
+}
+
+static bool is_exhausted(const struct code_rules *rules)
+{
+	return rules->num_forgotten > MIN_MAX_FORGOTTEN &&
+	       rules->num_forgotten / MAX_FORGOTTEN_PER_BYTE > rules->size;
+}
+
+/*
+ * Try a guess: code that comes to no end that confirms it, nor leads into other code, is as if it
+ * had not been followed.
+ */
+static int try_start(struct code_rules *rules, size_t offset, const struct stack_state *state,
+		     bool is_address_taken)
+{
+	size_t num_edges = rules->edges.length;
+	struct code_owner *start;
+	int err;
+
+	if (rules->owners[offset] || is_exhausted(rules))
+		return 0;
+	err = add_start(rules, offset, state, false);
+	if (err || !rules->owners[offset])
+		return err;
+	start = &rules->starts.items[rules->starts.length - 1];
+	start->is_address_taken = is_address_taken;
+	if (start->is_wrong || !(start->is_confirmed || start->leads_on || is_endless(start)))
+		forget(rules, num_edges);
+	return 0;
+}
+
+/* Where execution does not go on any more, straight from the offset. */
+static size_t skip_block(const struct code_rules *rules, size_t offset)
+{
+	struct instruction instruction;
+
+	while (offset < rules->size && !rules->owners[offset]) {
+		if (!instruction_decode(rules->code + offset, rules->size - offset, &instruction))
+			return offset + ALIGNMENT - (rules->address + offset) % ALIGNMENT;
+		offset += instruction.length;
+		if (instruction.kind == INSTRUCTION_JUMP ||
+		    instruction.kind == INSTRUCTION_SHORT_JUMP ||
+		    instruction.kind == INSTRUCTION_RETURN || instruction.kind == INSTRUCTION_END)
+			break;
+	}
+	return offset;
+}
+
+/* The code behind another one that has jumps through tables: one of their targets. */
+static int try_behind_jump(struct code_rules *rules, size_t offset, uint32_t owner)
+{
+	struct stack_state state = get_owner(rules, owner)->jump_state;
+	int err;
+
+	if (get_owner(rules, owner)->has_jumps)
+		return 0;
+	err = try_start(rules, offset, &state, false);
+	if (err || !rules->owners[offset])
+		return err;
+	/* What lies behind is as likely to be a target. */
+	get_owner(rules, rules->owners[offset])->has_jump = true;
+	get_owner(rules, rules->owners[offset])->jump_state = state;
+	return 0;
+}
+
+static int follow_rest(struct code_rules *rules)
+{
+	const struct stack_state entry = STACK_STATE_AT_ENTRY;
+	uint32_t owner = OWNER_NONE; /* of the last instruction before the offset */
+	size_t looked_at = 0;
+	size_t offset = 0;
+
+	while ((offset = find_rest(rules, offset)) < rules->size) {
+		int err = 0;
+
+		for (; looked_at < offset; looked_at++)
+			if (rules->owners[looked_at] != OWNER_NONE &&
+			    rules->owners[looked_at] != OWNER_INSIDE)
+				owner = rules->owners[looked_at];
+		if (owner && get_owner(rules, owner)->has_jump)
+			err = try_behind_jump(rules, offset, owner);
+		else if ((rules->address + offset) % ALIGNMENT == 0)
+			err = try_start(rules, offset, &entry, false);
+		if (err)
+			return err;
+		if (!rules->owners[offset])
+			offset = skip_block(rules, offset);
+	}
+	return 0;
+}
+
+static int follow_all(struct code_rules *rules)
+{
+	const struct stack_state entry = STACK_STATE_AT_ENTRY;
+
+	/* Known starts add others that they call. */
+	for (size_t i = 0; i < rules->known.length; i++) {
+		int err = add_start(rules, rules->known.items[i], &entry, true);
+
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < rules->guessed.length; i++) {
+		struct code_guess guess = rules->guessed.items[i];
+		int err = try_start(rules, guess.offset, &entry, guess.is_address_taken);
+
+		if (err)
+			return err;
+	}
+	return follow_rest(rules);
+}
+
+/* Whether a function that does not return was not known to be one, and some start is wrong. */
+static bool has_learned(struct code_rules *rules)
+{
+	bool has_learned = false;
+	bool has_wrong = false;
+
+	array_for_each (&rules->starts, start) {
+		has_wrong |= start->is_wrong;
+		if (!is_endless(start) || start->is_confirmed ||
+		    rules->flags[start->offset] & PLACE_IS_ENDLESS)
+			continue;
+		rules->flags[start->offset] |= PLACE_IS_ENDLESS;
+		has_learned = true;
+	}
+	return has_learned && has_wrong;
+}
+
+static void start_again(struct code_rules *rules)
+{
+	rules->num_forgotten = 0;
+	memset(rules->owners, 0, rules->size * sizeof(*rules->owners));
+	for (size_t i = 0; i < rules->size; i++)
+		rules->flags[i] &= PLACE_STARTS | PLACE_IS_ENDLESS;
+	rules->starts.length = rules->edges.length = rules->exits.length = 0;
+	rules->guessed.length = rules->num_given;
+	for (size_t i = 0; i < rules->num_given; i++)
+		rules->flags[rules->guessed.items[i].offset] |=
+			rules->guessed.items[i].is_address_taken ? PLACE_IS_TAKEN
+								 : PLACE_IS_GUESSED;
+}
+
+int code_rules_follow(struct code_rules *rules)
+{
+	int err;
+
+	rules->is_to_follow = false;
+	if (rules->was_followed)
+		start_again(rules);
+	rules->was_followed = true;
+	err = follow_all(rules);
+	for (unsigned int pass = 1; !err && pass < MAX_PASSES && has_learned(rules); pass++) {
+		start_again(rules);
+		err = follow_all(rules);
+	}
+	return err;
+}
+
+const struct code_exit *code_rules_get_exits(const struct code_rules *rules, size_t *ret_num)
+{
+	*ret_num = rules->exits.length;
+	return rules->exits.items;
+}
+
+/* What is said of one start holds for all that lead into it. False: no end of it was seen. */
+static bool spread(struct code_rules *rules)
+{
+	unsigned int num_rounds = 0;
+	bool is_changed;
+
+	array_for_each (&rules->starts, start)
+		start->is_confirmed |= is_endless(start);
+	do {
+		is_changed = false;
+		if (++num_rounds > MAX_ROUNDS)
+			return false;
+		array_for_each (&rules->edges, edge) {
+			struct code_owner *from = get_owner(rules, edge->from);
+			const struct code_owner *to = get_owner(rules, edge->to);
+
+			if (to->is_wrong && !from->is_wrong)
+				from->is_wrong = is_changed = true;
+			if (to->is_confirmed && !from->is_confirmed)
+				from->is_confirmed = is_changed = true;
+		}
+	} while (is_changed);
+	return true;
+}
+
+static bool is_right(const struct code_rules *rules, size_t offset)
+{
+	uint32_t owner = rules->owners[offset];
+	const struct code_owner *start;
+
+	if (owner == OWNER_NONE || owner == OWNER_INSIDE)
+		return false;
+	start = &rules->starts.items[owner - 1];
+	return start->is_confirmed && !start->is_wrong;
+}
+
+static int add_row(struct code_rules *rules, size_t offset, struct code_stretches *ret)
+{
+	struct code_stretch *last =
+		ret->items.length ? &ret->items.items[ret->items.length - 1] : NULL;
+	bool is_same = last && last->end == rules->address + offset;
+	struct frame_row *row;
+
+	if (!is_same) {
+		last = array_add(&ret->items);
+		if (!last)
+			return -ENOMEM;
+		last->start = rules->address + offset;
+		last->first_row = ret->rows.length;
+	}
+	last->end = rules->address + offset + 1;
+	while (last->end - rules->address < rules->size &&
+	       rules->owners[last->end - rules->address] == OWNER_INSIDE)
+		last->end++;
+	row = array_add(&ret->rows);
+	if (!row)
+		return -ENOMEM;
+	row->elf_address = rules->address + offset;
+	row->rule = stack_state_get_rule(&rules->states[offset]);
+	if (is_same && memcmp(&row[-1].rule, &row->rule, sizeof(row->rule)) == 0)
+		ret->rows.length--;
+	else
+		last->num_rows++;
+	return 0;
+}
+
+int code_rules_get(struct code_rules *rules, struct code_stretches *ret)
+{
+	if (!spread(rules))
+		return 0;
+	for (size_t offset = 0; offset < rules->size; offset++) {
+		int err = is_right(rules, offset) ? add_row(rules, offset, ret) : 0;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+void code_stretches_release(struct code_stretches *stretches)
+{
+	array_release(&stretches->items);
+	array_release(&stretches->rows);
+}

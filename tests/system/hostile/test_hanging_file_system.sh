@@ -1,0 +1,64 @@
+#!/bin/bash
+# A user's file system (FUSE) that stops to answer while its program runs: the recording begins, goes on
+# and ends as ever, also when it began before, and others' stacks and names do not suffer.
+# runs: in turn
+. "$(dirname "$0")/../lib.sh"
+need_recording
+need_command unshare
+unshare -m true 2>/dev/null || skip "mount namespaces are not permitted here"
+
+cp "$WORKLOADS/burn" "$TMPDIR/content"
+mkdir "$TMPDIR/fuse"
+server=
+# A server that has ended answers with an error.
+end_server() {
+    [[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true
+    umount -l "$TMPDIR/fuse" 2>/dev/null || true
+    stop_background
+}
+trap end_server EXIT
+start "$WORKLOADS/hostile/fuse_file" "$TMPDIR/fuse" "$TMPDIR/content" 0
+server=$PID
+is_mounted_or_gone() { [[ -e $TMPDIR/fuse/program ]] || ! kill -0 "$server" 2>/dev/null; }
+wait_until is_mounted_or_gone
+[[ -e $TMPDIR/fuse/program ]] || skip "FUSE is not permitted here"
+start "$TMPDIR/fuse/program" 120
+wait_until runs_program "$PID" program
+attacker=$PID
+cp "$WORKLOADS/nofp_deep" "$TMPDIR/deep_beside"
+start "$TMPDIR/deep_beside" 600
+sleep 0.3
+
+# record_all NAME: it takes a second, and little more.
+record_all() {
+    local begun=$EPOCHREALTIME seconds
+    timeout -s KILL 30 "$STACKWIDE" record -F 499 -a -d 1 --stats "$TMPDIR/$1.json" \
+        -o "$TMPDIR/$1.folded" 2>"$TMPDIR/record.err" || fail "$1: status $?"
+    seconds=$(awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
+    echo "$1: $seconds s"
+    expect_between "seconds of a recording of one" "$seconds" 1 12
+    expect_account_adds_up "$TMPDIR/$1.json"
+    expect_between "share of whole stacks of another user" \
+        "$(folded_share "$TMPDIR/$1.folded" main deep_beside)" 99 100
+}
+
+# While it answers, its program has names, from a copy.
+record_all answering
+expect_frame "$TMPDIR/answering.folded" burn_60 20
+
+# It stops while it is recorded, too.
+start_recording -F 499 -a -o "$TMPDIR/during.folded"
+kill -STOP "$server"
+sleep 1
+begun=$SECONDS
+kill -INT "$RECORDER"
+wait_until eval '! kill -0 "$RECORDER" 2>/dev/null'
+((SECONDS - begun <= 5)) || fail "it took $((SECONDS - begun)) s to end"
+end_recording
+expect_frame "$TMPDIR/during.folded" main 20
+
+# It has stopped before. What cannot be read is file and offset.
+record_all silent
+[[ $(folded_count "$TMPDIR/silent.folded" '[program]') -gt 20 ]] ||
+    grep -q '^program;.*program+0x' "$TMPDIR/silent.folded" || fail "its program is not in the recording"
+kill -0 "$attacker" || fail "its program has ended"

@@ -1,0 +1,67 @@
+#!/bin/bash
+# The process that names has no rights, and when it dies another one goes on without the debug
+# information that it died of. When none lives, the profile is written with file and offset.
+# runs: in turn
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/namers.sh"
+need_recording
+
+# record_slowly FILE: names take minutes; the recorder's pid is left in RECORDER, the namer's in NAMER.
+record_slowly() {
+    start "$STACKWIDE" record -F 499 --naming-limit 50 --stats "$TMPDIR/stats.json" -o "$1" -- \
+        "$WORKLOADS/hostile/endless_debug_info" 3000000 2>"$TMPDIR/record.err"
+    RECORDER=$PID
+    wait_until find_namer "$RECORDER"
+}
+
+record_slowly "$TMPDIR/x.folded"
+sleep 0.5
+find_namer "$RECORDER" || fail "the namer has ended"
+status=$(cat "/proc/$NAMER/status")
+echo "$status" | grep -E '^(Uid|Groups|Cap|NoNewPrivs|Seccomp)'
+for wanted in 'Uid:	65534	65534	65534	65534' 'CapPrm:	0000000000000000' 'NoNewPrivs:	1' 'Seccomp:	2'; do
+    has_line -F "$wanted" <<<"$status" || fail "the namer's status lacks $wanted"
+done
+find "/proc/$NAMER/fd" -printf '%l\n' | has_line -E 'perf_event|anon_inode:bpf|x\.folded' &&
+    fail "the namer holds what it does not need: $(find "/proc/$NAMER/fd" -printf '%l ')"
+# Not SIGSEGV, which sanitizers handle.
+kill -ABRT "$NAMER"
+end_recording
+has_line "a process died of it" <"$TMPDIR/record.err" || fail "there is no warning"
+expect_frame "$TMPDIR/x.folded" burn 90
+
+# Whoever comes is killed before it can begin.
+start "$WORKLOADS/deep" 60
+deep=$PID
+start "$STACKWIDE" record -F 499 -p "$deep" -d 1 --stats "$TMPDIR/stats.json" -o "$TMPDIR/y.folded" \
+    2>"$TMPDIR/record.err"
+RECORDER=$PID
+kill_namers() {
+    pkill -KILL -P "$RECORDER" -x stackwide-name || true
+    ! kill -0 "$RECORDER" 2>/dev/null
+}
+end=$((SECONDS + 30))
+until kill_namers; do
+    ((SECONDS < end)) || fail "the recording does not end"
+done
+end_recording
+cat "$TMPDIR/record.err"
+expect_account_adds_up "$TMPDIR/stats.json"
+has_line . <"$TMPDIR/y.folded" || fail "the recording is lost"
+
+# The writer is killed, as somebody of the same user could do: another one writes.
+start "$STACKWIDE" record -F 499 -p "$deep" -d 1 --naming-limit 20 --stats "$TMPDIR/stats.json" \
+    -o "$TMPDIR/z.folded" -o "$TMPDIR/z.pb.gz" 2>"$TMPDIR/record.err"
+RECORDER=$PID
+end=$((SECONDS + 30))
+until pkill -KILL -P "$RECORDER" -x stackwide-write; do
+    ((SECONDS < end)) || fail "there is no writer"
+done
+end_recording
+cat "$TMPDIR/record.err"
+if has_line "ended by signal 9" <"$TMPDIR/record.err"; then
+    (($(stats_get "$TMPDIR/stats.json" frames.unnamed.not_reached) > 0)) || fail "names from nowhere"
+fi
+expect_account_adds_up "$TMPDIR/stats.json"
+has_line . <"$TMPDIR/z.folded" || fail "the recording is lost"
+expect_status 0 "$STACKWIDE" report "$TMPDIR/z.pb.gz"

@@ -1,0 +1,66 @@
+#!/bin/bash
+# What another user puts where root is about to write is not written through: a link is replaced, a
+# file and a pipe of theirs are refused before the recording begins, and the mode is ours.
+# runs: in turn
+. "$(dirname "$0")/../lib.sh"
+need_recording
+need_command setpriv
+
+cd "$TMPDIR"
+chmod 711 .
+mkdir shared
+chmod 1777 shared
+cd shared
+as_attacker() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+# expect_mode FILE MODE
+expect_mode() {
+    [[ $(stat -c '%u %a' "$1") = "0 $2" ]] || fail "$1 is $(stat -c 'of %u, mode %a' "$1")"
+}
+
+# refuse FILE MESSAGE
+refuse() {
+    expect_status 1 timeout 20 "$STACKWIDE" record -o "$1" -- touch was_run
+    has_line "cannot write '$1': $2" "$TMPDIR/err" || fail "said: $(cat "$TMPDIR/err")"
+    [[ ! -e was_run ]] || fail "the command ran, though $1 cannot be written"
+}
+
+# Links to a file of root's, to a device, to nothing.
+umask 022
+echo precious >../precious
+as_attacker ln -s ../precious link.folded
+as_attacker ln -s /dev/full device.folded
+as_attacker ln -s ../none dangling.folded
+for name in link device dangling; do
+    record -F 99 -o $name.folded -- "$WORKLOADS/burn" 0.3
+    [[ -f $name.folded && ! -L $name.folded ]] || fail "$name.folded is still what was planted"
+    expect_mode $name.folded 644
+    expect_frame $name.folded main
+done
+[[ $(cat ../precious) = precious ]] || fail "root's file was overwritten through a link"
+[[ ! -e ../none ]] || fail "a file was made through a link"
+[[ -c /dev/full ]] || fail "a device was replaced"
+
+# A file and a pipe of another user's.
+as_attacker sh -c 'echo theirs >file.folded && chmod 6777 file.folded && mkfifo pipe.folded'
+refuse file.folded "what is there belongs to another user (uid 65534)"
+refuse pipe.folded "what is there belongs to another user (uid 65534)"
+[[ $(cat file.folded) = theirs ]] || fail "another user's file was overwritten"
+
+# The mode of one's own file does not outlive it; what tells of all users is for root alone.
+touch own.folded whole.folded
+chmod 6777 own.folded whole.folded
+record -F 99 -o own.folded --stats stats.json -- "$WORKLOADS/burn" 0.3
+expect_mode own.folded 644
+record -F 99 -a -o whole.folded --stats whole.json -- "$WORKLOADS/burn" 0.3
+expect_mode whole.folded 600
+expect_mode whole.json 600
+
+# Nor is a folder followed that is exchanged while we record.
+mkdir mine
+start_recording -F 99 -o mine/x.folded -a
+as_attacker mkdir theirs
+mv mine moved
+ln -s theirs mine
+stop_recording
+[[ -s moved/x.folded && ! -e theirs/x.folded ]] || fail "written to another folder than was opened"

@@ -1,0 +1,64 @@
+#!/bin/bash
+# Code that no call-frame information describes and that keeps no frame pointers is walked by rules
+# that its instructions give.
+# runs: beside others
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+record -F 499 -o "$TMPDIR/undescribed.folded" -- "$WORKLOADS/nofp_undescribed" 1
+expect_between "share of the whole chain" \
+    "$(folded_share "$TMPDIR/undescribed.folded" "main;outer;roomy;innermost" innermost)" 99 100
+expect_frame "$TMPDIR/undescribed.folded" innermost 200
+
+# All of musl is such code.
+command -v musl-gcc >/dev/null || skip "no musl-gcc (musl-tools): programs of musl are not recorded"
+cat >"$TMPDIR/musl.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int compare(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+int main(void)
+{
+	static int numbers[2000];
+	static char text[4096];
+	volatile double sum = 0;
+
+	while (clock() < CLOCKS_PER_SEC) {
+		for (int i = 0; i < 2000; i++)
+			numbers[i] = rand();
+		qsort(numbers, 2000, sizeof(int), compare);
+		for (int i = 0; i < 200; i++) {
+			snprintf(text, sizeof(text), "%d %f", numbers[i], numbers[i] / 3.0);
+			sum += strtod(text, NULL);
+			memcpy(text + 2048, text, 2048);
+		}
+	}
+	return 0;
+}
+END
+for kind in dynamic static stripped; do
+    options=()
+    [[ $kind = dynamic ]] || options=(-static)
+    [[ $kind = stripped ]] && options+=(-s)
+    musl-gcc -O2 "${options[@]}" -o "$TMPDIR/$kind" "$TMPDIR/musl.c" || fail "musl-gcc failed"
+    record -F 499 -o "$TMPDIR/$kind.folded" --stats "$TMPDIR/$kind.json" -- "$TMPDIR/$kind"
+    complete=$(stats_get "$TMPDIR/$kind.json" user_stacks.complete)
+    samples=$(stats_get "$TMPDIR/$kind.json" samples)
+    expect_between "share of complete stacks, $kind" $((100 * complete / samples)) 95 100
+    [[ $kind != stripped ]] || continue # it has no main
+    # None is called complete that lacks a frame, but those from before main was called.
+    lacking=$(awk '!/;\[truncated\];|;main[; ]|_\[k\] [0-9]+$/ { lacking += $NF } END { print lacking + 0 }' \
+        "$TMPDIR/$kind.folded")
+    ((lacking <= 5)) || fail "$lacking stacks of $kind count as complete without main"
+    expect_between "share of stacks with main, $kind" \
+        "$(awk '{ n = $NF; all += n } /(^|;)main(;| )/ { with += n } END { print 100 * with / all }' \
+            "$TMPDIR/$kind.folded")" 95 100
+done

@@ -1,0 +1,69 @@
+#include "base/table_format.h"
+
+#include "base/attributes.h"
+
+/* clang-format off */
+#include "unit.h"
+/* clang-format on */
+
+static void assert_count(uint64_t number, size_t width, const char *wanted)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	table_append_count(&text, number, width);
+	assert_string_equal(text.data, wanted);
+}
+
+static void assert_name(const char *name, size_t max_columns, const char *wanted, size_t columns)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	text_append_string(&text, "");
+	assert_int_equal(table_append_name(&text, name, strlen(name), max_columns), columns);
+	assert_string_equal(text.data, wanted);
+}
+
+static void counts_have_separators_and_are_right_aligned(void **state _unused_)
+{
+	assert_count(0, 0, "0");
+	assert_count(999, 5, "  999");
+	assert_count(1000, 5, "1,000");
+	assert_count(1234567, 0, "1,234,567");
+	assert_count(UINT64_MAX, 0, "18,446,744,073,709,551,615");
+	assert_int_equal(table_get_count_width(UINT64_MAX), 26);
+	assert_int_equal(table_get_count_width(100), 3);
+}
+
+static void a_short_name_stays_and_a_long_one_is_truncated(void **state _unused_)
+{
+	assert_name("main", TABLE_UNLIMITED_WIDTH, "main", 4);
+	assert_name("main", 4, "main", 4);
+	assert_name("mainly", 4, "mai\xe2\x80\xa6", 4);
+	assert_name("mainly", 1, "\xe2\x80\xa6", 1);
+	assert_name("mainly", 0, "", 0);
+}
+
+static void a_character_is_never_cut_in_two(void **state _unused_)
+{
+	assert_name("\xc3\xa4\xc3\xb6\xc3\xbc", 2, "\xc3\xa4\xe2\x80\xa6", 2);
+	assert_int_equal(table_get_name_width("\xc3\xa4\xc3\xb6", 4), 2);
+}
+
+static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state _unused_)
+{
+	assert_name("a\x1b[31mb\n", TABLE_UNLIMITED_WIDTH, "a [31mb ", 8);
+	assert_name("\xc2\x9b\xe2\x80\xae", TABLE_UNLIMITED_WIDTH, "  ", 2);
+	assert_name("\x9b\xff", TABLE_UNLIMITED_WIDTH, "??", 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_have_separators_and_are_right_aligned),
+		cmocka_unit_test(a_short_name_stays_and_a_long_one_is_truncated),
+		cmocka_unit_test(a_character_is_never_cut_in_two),
+		cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+/*
+ * The account of a run, of counts that are all different: what is left out of a sum shows.
+ */
+#include "cli/account.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+static struct account make_account(void)
+{
+	return (struct account){
+		.ticks = {.fired = 1000000,
+			  .lost_ring_sample = 1,
+			  .lost_ring_stack = 20,
+			  .lost_unknown_stack = 300,
+			  .in_exec = 5},
+		.complete_user_stacks = 70,
+		.named_frames = 40000,
+		.unnamed_frames = {[UNNAMED_NO_MAPPING] = 1,
+				   [UNNAMED_NO_FILE] = 20,
+				   [UNNAMED_BUILD_ID_DIFFERS] = 300,
+				   [UNNAMED_NO_SYMBOL] = 1000,
+				   [UNNAMED_NOT_REACHED] = 2000},
+	};
+}
+
+static void assert_json(const struct account *account, const char *expected)
+{
+	struct text text = {0};
+
+	account_print_json(account, &text);
+	assert_false(text.failed);
+	if (!strstr(text.data, expected))
+		fail_msg("no %s in %s", expected, text.data);
+	text_release(&text);
+}
+
+static void every_lost_sample_is_in_the_sum(_unused_ void **state)
+{
+	struct account account = make_account();
+
+	assert_int_equal(account_sum_lost(&account), 321);
+	assert_json(&account,
+		    "\"lost\": {\"ring_sample\": 1, \"ring_stack\": 20, \"unknown_stack\": 300}");
+}
+
+static void every_truncation_is_in_the_sum_and_has_a_name(_unused_ void **state)
+{
+	struct account account = make_account();
+
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
+		account.truncated_user_stacks[i] = 1000 + i;
+		assert_string_not_equal(truncation_get_name((enum truncation)i), "unknown");
+	}
+	assert_int_equal(account_sum_truncated(&account),
+			 1000 * NUM_TRUNCATIONS + NUM_TRUNCATIONS * (NUM_TRUNCATIONS - 1) / 2);
+	assert_int_equal(account_sum_whole(&account), 75);
+	assert_json(&account, "\"user_stacks\": {\"complete\": 70, \"in_exec\": 5, \"truncated\": "
+			      "{\"frame_pointer\": 1000, \"depth\": 1001, ");
+}
+
+static void the_total_of_frames_is_the_named_and_the_unnamed(_unused_ void **state)
+{
+	struct account account = make_account();
+
+	assert_int_equal(account_sum_unnamed(&account), 3321);
+	assert_json(&account, "\"frames\": {\"total\": 43321, \"named\": 40000, \"sizeless\": 0, "
+			      "\"unnamed\": {\"no_mapping\": 1, \"no_file\": 20, "
+			      "\"build_id_differs\": 300, \"no_symbol\": 1000, "
+			      "\"not_reached\": 2000}}");
+}
+
+static void what_the_kernel_could_not_tell_is_there(_unused_ void **state)
+{
+	struct account account = make_account();
+
+	account.ticks.unfollowed = 11;
+	account.ticks.lost_side_band = 12;
+	account.ticks.late_events = 13;
+	account.ticks.tables.num_dropped = 14;
+	assert_json(&account, "\"unfollowed_threads\": 11,");
+	assert_json(&account, "\"lost_events\": 12, \"late_events\": 13,");
+	assert_json(&account, "\"dropped\": 14}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_lost_sample_is_in_the_sum),
+		cmocka_unit_test(every_truncation_is_in_the_sum_and_has_a_name),
+		cmocka_unit_test(the_total_of_frames_is_the_named_and_the_unnamed),
+		cmocka_unit_test(what_the_kernel_could_not_tell_is_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

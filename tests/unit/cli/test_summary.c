@@ -1,0 +1,100 @@
+/*
+ * What a person reads at the end of a recording that has lost something of every kind.
+ */
+#include "cli/summary.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+struct scene {
+	struct account account;
+	struct profile *profile;
+	struct outputs outputs;
+	struct text text;
+};
+
+static struct scene make_scene(void)
+{
+	return (struct scene){
+		.account = {.frequency_hz = 99,
+			    .ticks = {.samples = 400,
+				      .num_cpus = 2,
+				      .duration_ns = 2000000000,
+				      .lost_ring_sample = 10,
+				      .lost_ring_stack = 20,
+				      .lost_unknown_stack = 70,
+				      .unfollowed = 3,
+				      .lost_side_band = 4}},
+		.profile = profile_new(),
+	};
+}
+
+static void append(struct scene *scene,
+		   int (*append_to)(const struct summary *summary, struct text *ret))
+{
+	struct summary summary = {
+		.account = &scene->account,
+		.profile = scene->profile,
+		.outputs = &scene->outputs,
+		.event_name = "cycles",
+	};
+
+	assert_int_equal(append_to(&summary, &scene->text), 0);
+}
+
+static void assert_says(const struct scene *scene, const char *expected)
+{
+	if (!strstr(scene->text.data, expected))
+		fail_msg("no '%s' in %s", expected, scene->text.data);
+}
+
+static void release(struct scene *scene)
+{
+	profile_free(scene->profile);
+	text_release(&scene->text);
+}
+
+static void every_loss_is_told_with_its_reason(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	append(&scene, summary_append);
+	assert_says(&scene, "\n  lost         100 samples (20.0%)\n"
+			    "               10 found the ring full: ");
+	assert_says(&scene, "               20 found the ring full for their stack\n"
+			    "               70 whose stack never came\n"
+			    "               3 new threads, ");
+	assert_says(&scene, "               4 process events lost by the kernel: ");
+	release(&scene);
+}
+
+static void nothing_lost_is_told_too(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	scene.account.ticks = (struct recorder_account){.samples = 400};
+	append(&scene, summary_append);
+	assert_says(&scene, "\n  lost         nothing\n  our cost ");
+	release(&scene);
+}
+
+static void the_short_summary_has_the_sum(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	append(&scene, summary_append_line);
+	assert_string_equal(scene.text.data, "400 samples in 2.0 s, lost 100\n");
+	release(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_loss_is_told_with_its_reason),
+		cmocka_unit_test(nothing_lost_is_told_too),
+		cmocka_unit_test(the_short_summary_has_the_sum),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,46 @@
+/*
+ * Batches of the scheduling program, for tests.
+ */
+#ifndef BATCH_BUILDER_H
+#define BATCH_BUILDER_H
+
+#include <string.h>
+
+#include "wire/schedule.h"
+
+#define BATCH_BYTES(batch) \
+	(offsetof(struct wire_schedule, slots) + (batch)->num_slots * sizeof((batch)->slots[0]))
+
+static inline struct wire_schedule batch_of(uint16_t cpu, uint32_t number, uint32_t tid)
+{
+	return (struct wire_schedule){
+		.type = WIRE_SCHEDULE, .cpu = cpu, .number = number, .tid = tid};
+}
+
+static inline struct wire_schedule_event *batch_add(struct wire_schedule *batch, uint64_t time_ns,
+						    uint32_t tid, uint8_t kind)
+{
+	struct wire_schedule_event *event = &batch->slots[batch->num_slots++].event;
+
+	*event = (struct wire_schedule_event){
+		.time_ns = time_ns, .tid = tid, .kind = kind, .priority = 120};
+	if (kind == WIRE_SCHEDULE_WAKEUP || kind == WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT)
+		batch->num_wakeups++;
+	else if (kind != WIRE_SCHEDULE_NAME)
+		batch->num_switches++;
+	return event;
+}
+
+static inline void batch_name(struct wire_schedule *batch, uint32_t pid, uint32_t tid,
+			      const char *name)
+{
+	size_t length = strlen(name);
+	char *text;
+
+	batch_add(batch, pid, tid, WIRE_SCHEDULE_NAME);
+	text = batch->slots[batch->num_slots++].name;
+	memset(text, 0, WIRE_COMM_SIZE);
+	memcpy(text, name, length < WIRE_COMM_SIZE ? length : WIRE_COMM_SIZE);
+}
+
+#endif

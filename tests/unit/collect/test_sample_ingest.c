@@ -1,0 +1,500 @@
+#include "collect/sample_ingest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "process/fake_proc.h"
+#include "unit.h"
+
+#define PID 100
+
+/* A process with one mapping of /bin/x: [0x1000, 0x2000) shows file offsets from 0x500. */
+struct fixture {
+	struct profile *profile;
+	struct file_table *files;
+	struct process_table *processes;
+	struct sample_ingest *ingest;
+};
+
+static void map(struct fixture *fixture, uint64_t time_ns, uint64_t start, const char *path)
+{
+	struct file_identity identity = {.path = path, .inode = (uint64_t)path[5]};
+
+	assert_int_equal(process_table_on_mmap(fixture->processes, time_ns, PID, start,
+					       start + 0x1000, 0x500, &identity, FILE_NONE),
+			 0);
+}
+
+static int set_up_walks(void **state, enum user_stacks user_stacks)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	fixture->profile = profile_new();
+	fixture->files = file_table_new("/nonexistent", NULL);
+	fixture->processes = process_table_new("/nonexistent", fixture->files);
+	fixture->ingest = sample_ingest_new(fixture->profile, fixture->files, fixture->processes, 4,
+					    user_stacks);
+	assert_int_equal(process_table_on_fork(fixture->processes, 1, PID, 1), 0);
+	assert_int_equal(process_table_on_comm(fixture->processes, 2, PID, "x", true), 0);
+	map(fixture, 3, 0x1000, "/bin/x");
+	*state = fixture;
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	return set_up_walks(state, USER_STACKS_FP);
+}
+
+static int set_up_tables(void **state)
+{
+	return set_up_walks(state, USER_STACKS_TABLE);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	sample_ingest_free(fixture->ingest);
+	process_table_free(fixture->processes);
+	file_table_free(fixture->files);
+	profile_free(fixture->profile);
+	free(fixture);
+	return 0;
+}
+
+static void add_stack(struct fixture *fixture, uint64_t hash, const uint64_t *pcs, uint32_t count)
+{
+	struct wire_stack stack = {.type = WIRE_STACK, .num_frames = count, .hash = hash};
+
+	memcpy(stack.pcs, pcs, count * sizeof(*pcs));
+	assert_int_equal(
+		sample_ingest_add_stack(fixture->ingest, &stack,
+					offsetof(struct wire_stack, pcs) + count * sizeof(*pcs)),
+		0);
+}
+
+static void add_walk(struct fixture *fixture, uint64_t time_ns, uint64_t user, uint64_t kernel,
+		     uint8_t flags, enum walk_end walk_end)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.flags = flags,
+		.time_ns = time_ns,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = user,
+		.kernel_stack = kernel,
+		.walk_end = walk_end,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static void add_sample(struct fixture *fixture, uint64_t time_ns, uint64_t user, uint64_t kernel,
+		       uint8_t flags)
+{
+	add_walk(fixture, time_ns, user, kernel, flags, WALK_UNFINISHED);
+}
+
+static const struct location *get_level(struct fixture *fixture, uint32_t *stack)
+{
+	uint32_t location = profile_get_stack_location(fixture->profile, *stack);
+
+	*stack = profile_get_stack_parent(fixture->profile, *stack);
+	return profile_get_location(fixture->profile, location);
+}
+
+static void user_pcs_become_file_offsets_and_return_addresses_point_into_the_call(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+	const struct location *level;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020}, 2);
+	add_sample(fixture, 10, 7, 0, 0);
+	assert_int_equal(profile_count_samples(fixture->profile), 1);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	level = get_level(fixture, &stack);
+	assert_int_equal(level->space, LOCATION_FILE);
+	assert_int_equal(level->address, 0x510);
+	level = get_level(fixture, &stack);
+	assert_int_equal(level->address, 0x51f);
+	assert_int_equal(stack, STACK_EMPTY);
+	assert_int_equal(sample_ingest_finish(fixture->ingest), 0);
+	assert_string_equal(
+		profile_get_string(fixture->profile,
+				   profile_get_module(fixture->profile, level->owner)->path),
+		"/bin/x");
+}
+
+static void kernel_levels_lie_inside_the_user_stack(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	add_stack(fixture, 8, (const uint64_t[]){0xffff0010, 0xffff0020}, 2);
+	add_sample(fixture, 10, 7, 8, WIRE_SAMPLE_IN_KERNEL);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0xffff0010);
+	assert_int_equal(get_level(fixture, &stack)->address, 0xffff001f);
+	assert_int_equal(get_level(fixture, &stack)->space, LOCATION_FILE);
+	assert_int_equal(stack, STACK_EMPTY);
+}
+
+static void the_same_pcs_are_placed_anew_after_the_mappings_changed(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	add_sample(fixture, 10, 7, 0, 0);
+	map(fixture, 11, 0x1000, "/bin/y");
+	add_sample(fixture, 12, 7, 0, 0);
+	assert_int_equal(profile_count_samples(fixture->profile), 2);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	assert_int_equal(get_level(fixture, &stack)->owner, 0);
+	stack = profile_get_sample(fixture->profile, 1)->stack;
+	assert_int_equal(get_level(fixture, &stack)->owner, 1);
+}
+
+static void a_pc_outside_every_mapping_stays_with_its_process(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+	const struct location *level;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x9000}, 1);
+	add_sample(fixture, 10, 7, 0, 0);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	level = get_level(fixture, &stack);
+	assert_int_equal(level->space, LOCATION_PROCESS);
+	assert_int_equal(level->address, 0x9000);
+}
+
+static void a_sample_whose_stack_never_came_is_counted_as_lost(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_sample(fixture, 10, 7, 0, 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unknown_stack, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 0);
+	assert_int_equal(profile_count_samples(fixture->profile), 0);
+}
+
+static void a_stack_that_comes_again_changes_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (int i = 0; i < 2; i++) {
+		add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+		add_sample(fixture, 10, 7, 0, 0);
+	}
+	assert_int_equal(profile_count_samples(fixture->profile), 1);
+	assert_int_equal(profile_get_sample(fixture->profile, 0)->value, 2);
+}
+
+static void a_truncated_record_is_ignored(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_stack stack = {.type = WIRE_STACK, .num_frames = 3, .hash = 7};
+
+	assert_int_equal(sample_ingest_add_stack(fixture->ingest, &stack, 16 + 8), 0);
+	assert_int_equal(sample_ingest_add_stack(fixture->ingest, &stack, 3), 0);
+	stack.num_frames = UINT32_MAX;
+	assert_int_equal(sample_ingest_add_stack(fixture->ingest, &stack, sizeof(stack)), 0);
+	add_sample(fixture, 10, 7, 0, 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unknown_stack, 1);
+}
+
+static void a_lone_pc_inside_exec_is_no_user_stack(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t count;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	add_sample(fixture, 10, 7, 0, WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_IN_EXEC);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).in_exec, 1);
+	assert_int_equal(profile_get_sample(fixture->profile, 0)->stack, STACK_EMPTY);
+	(void)sample_ingest_get_user_stacks(fixture->ingest, &count);
+	assert_int_equal(count, 0);
+}
+
+static void user_stacks_are_counted_with_those_at_the_depth_limit(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct user_stack_count *stacks;
+	size_t count;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1011, 0x1012, 0x1013}, 4);
+	add_sample(fixture, 10, 7, 0, 0);
+	add_sample(fixture, 11, 7, 0, 0);
+	add_sample(fixture, 12, 0, 0, 0);
+	add_sample(fixture, 13, 0, 0, WIRE_SAMPLE_NO_USER_MEMORY);
+	stacks = sample_ingest_get_user_stacks(fixture->ingest, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(stacks[0].num_samples, 2);
+	assert_int_equal(stacks[0].num_at_limit, 2);
+	assert_int_equal(stacks[1].stack, STACK_EMPTY);
+	assert_int_equal(stacks[1].num_samples, 1);
+}
+
+static void a_truncated_stack_says_so_and_is_not_the_whole_one_with_the_same_pcs(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t truncation;
+	uint32_t stack;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	add_walk(fixture, 10, 7, 0, 0, WALK_NO_RULE);
+	add_walk(fixture, 11, 7, 0, 0, WALK_COMPLETE);
+	assert_int_equal(profile_add_truncated_frame(fixture->profile, STACK_EMPTY, &truncation),
+			 0);
+	assert_int_equal(profile_count_samples(fixture->profile), 2);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_int_equal(stack, truncation);
+	stack = profile_get_sample(fixture->profile, 1)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_int_equal(stack, STACK_EMPTY);
+}
+
+static void a_kernel_stack_without_its_user_stack_is_truncated(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t truncation;
+	uint32_t stack;
+
+	add_stack(fixture, 8, (const uint64_t[]){0xffff0010}, 1);
+	add_walk(fixture, 10, 0, 8, WIRE_SAMPLE_IN_KERNEL, WALK_UNFINISHED);
+	add_walk(fixture, 11, 0, 0, WIRE_SAMPLE_IN_KERNEL, WALK_UNFINISHED);
+	assert_int_equal(profile_add_truncated_frame(fixture->profile, STACK_EMPTY, &truncation),
+			 0);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0xffff0010);
+	assert_int_equal(stack, truncation);
+	/* A truncation alone would be shown as what ran. */
+	assert_int_equal(profile_get_sample(fixture->profile, 1)->stack, STACK_EMPTY);
+}
+
+static void kernel_threads_and_execs_are_not_truncated(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_stack(fixture, 8, (const uint64_t[]){0xffff0010}, 1);
+	add_walk(fixture, 10, 0, 8, WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_NO_USER_MEMORY,
+		 WALK_UNFINISHED);
+	add_walk(fixture, 11, 0, 8, WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_IN_EXEC, WALK_UNFINISHED);
+	assert_int_equal(profile_count_samples(fixture->profile), 1);
+	assert_int_equal(profile_get_stack_parent(fixture->profile,
+						  profile_get_sample(fixture->profile, 0)->stack),
+			 STACK_EMPTY);
+}
+
+static void a_stack_in_exec_is_truncated_unless_its_memory_is_gone(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint8_t flags = WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_IN_EXEC;
+	struct sample_ingest_counts counts;
+
+	add_stack(fixture, 6, (const uint64_t[]){0x1010, 0x1020}, 2);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	add_walk(fixture, 10, 7, 0, flags, WALK_READ_FAILED);
+	add_walk(fixture, 11, 7, 0, flags, WALK_NO_PROCESS);
+	counts = sample_ingest_get_counts(fixture->ingest);
+	assert_int_equal(counts.in_exec, 2);
+	add_walk(fixture, 12, 7, 0, flags, WALK_NO_TABLE);
+	add_walk(fixture, 13, 6, 0, flags, WALK_READ_FAILED);
+	add_walk(fixture, 14, 6, 0, flags, WALK_COMPLETE);
+	counts = sample_ingest_get_counts(fixture->ingest);
+	assert_int_equal(counts.in_exec, 2);
+	assert_int_equal(counts.walks[WALK_NO_TABLE], 1);
+	assert_int_equal(counts.walks[WALK_READ_FAILED], 1);
+	assert_int_equal(counts.walks[WALK_COMPLETE], 1);
+}
+
+static void add_generation(struct fixture *fixture, uint64_t time_ns, uint64_t generation)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = time_ns,
+		.generation = generation,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static uint32_t get_process(struct fixture *fixture, uint32_t sample)
+{
+	return profile_get_thread(fixture->profile,
+				  profile_get_sample(fixture->profile, sample)->thread)
+		->process;
+}
+
+/* The kernel's count of execs, which samples carry, tells on which side of an exec they are. */
+static void a_sample_belongs_to_the_image_of_its_generation(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_generation(fixture, 10, 5);
+	assert_int_equal(process_table_on_comm(fixture->processes, 20, PID, "y", true), 0);
+	add_generation(fixture, 21, 5); /* inside the exec */
+	add_generation(fixture, 22, 6);
+	assert_int_equal(profile_count_samples(fixture->profile), 2);
+	assert_int_equal(profile_get_sample(fixture->profile, 0)->value, 2);
+	assert_string_equal(process_table_get(fixture->processes, get_process(fixture, 0))->comm,
+			    "x");
+	assert_int_equal(profile_get_sample(fixture->profile, 1)->value, 1);
+	assert_string_equal(process_table_get(fixture->processes, get_process(fixture, 1))->comm,
+			    "y");
+	assert_int_equal(process_table_get_stats(fixture->processes).missed_execs, 0);
+}
+
+static void a_step_by_frame_pointer_that_no_call_proves_is_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010 | WIRE_PC_FP_STEP, 0x1020}, 2);
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	add_walk(fixture, 10, 7, 0, 0, WALK_READ_FAILED);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unproven, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_READ_FAILED], 1);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_int_equal(get_level(fixture, &stack)->address, 0x51f);
+	assert_int_equal(stack, STACK_EMPTY);
+}
+
+static void a_32_bit_stack_ends_where_no_call_proves_its_caller(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020}, 2);
+	add_walk(fixture, 10, 7, 0, 0, WALK_32_BIT);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_32_BIT], 1);
+	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
+}
+
+static const char *get_frame_name(struct fixture *fixture, uint32_t sample)
+{
+	uint32_t stack = profile_get_sample(fixture->profile, sample)->stack;
+	const struct location *location = get_level(fixture, &stack);
+
+	if (!location->num_frames)
+		return "";
+	return profile_get_string(fixture->profile,
+				  profile_get_frame(fixture->profile, location->first_frame)->name);
+}
+
+/* The first name of an address is given by the symbolizer. */
+static void generated_code_has_the_name_of_its_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_proc proc = fake_proc_new();
+	char path[TEST_PATH_BYTES + 64];
+	char status[64];
+	uint64_t first_ns;
+	FILE *map;
+
+	snprintf(status, sizeof(status), "Uid:\t0\t%u\t0\t0\n", getuid());
+	fake_proc_write(&proc, "100/status", status);
+	fake_proc_write(&proc, "100/root/tmp/perf-100.map", "9000 10 first\n8000 10 other\n");
+	process_table_free(fixture->processes);
+	sample_ingest_free(fixture->ingest);
+	fixture->processes = process_table_new(proc.root, fixture->files);
+	fixture->ingest = sample_ingest_new(fixture->profile, fixture->files, fixture->processes, 4,
+					    USER_STACKS_FP);
+	assert_int_equal(process_table_on_fork(fixture->processes, 1, PID, 1), 0);
+	add_stack(fixture, 7, (const uint64_t[]){0x9004}, 1);
+	add_sample(fixture, 10, 7, 0, 0);
+	first_ns = clock_now_ns();
+	add_sample(fixture, first_ns, 7, 0, 0);
+
+	snprintf(path, sizeof(path), "%s/100/root/tmp/perf-100.map", proc.root);
+	map = fopen(path, "a");
+	assert_non_null(map);
+	fprintf(map, "9000 10 second\n8000 10 other\n");
+	fclose(map);
+	assert_int_equal(process_table_read_code(fixture->processes, UINT64_MAX), 0);
+	add_sample(fixture, clock_now_ns(), 7, 0, 0);
+	add_sample(fixture, first_ns - NS_PER_SECOND, 7, 0, 0);
+
+	assert_int_equal(profile_count_samples(fixture->profile), 2);
+	assert_int_equal(profile_get_sample(fixture->profile, 0)->value, 3);
+	assert_string_equal(get_frame_name(fixture, 0), "");
+	assert_int_equal(profile_get_sample(fixture->profile, 1)->value, 1);
+	assert_string_equal(get_frame_name(fixture, 1), "second");
+	fake_proc_remove(&proc);
+}
+
+/* In a process that maps also this file, the outermost frame is reached from generated code. */
+static void assert_walk_counts(const char *runtime, uint64_t leaf, enum walk_end end)
+{
+	struct fixture *fixture;
+	void *state;
+
+	assert_int_equal(set_up_tables(&state), 0);
+	fixture = state;
+	map(fixture, 4, 0x5000, runtime);
+	map(fixture, 4, 0x9000, "//anon");
+	add_stack(fixture, 7, (const uint64_t[]){leaf, 0x1010}, 2);
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	/* Also from the cache. */
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[end], 2);
+	tear_down(&state);
+}
+
+static void a_walk_through_generated_code_is_complete_if_that_keeps_frame_pointers(
+	_unused_ void **state)
+{
+	const uint64_t by_fp = 0x9010 | WIRE_PC_FP_STEP;
+
+	assert_walk_counts("/bin/node", by_fp, WALK_COMPLETE);
+	assert_walk_counts("/bin/luajit", by_fp, WALK_JIT_CODE);
+	assert_walk_counts("/bin/luajit", 0x1020, WALK_COMPLETE);
+}
+
+#define table_test(name)   cmocka_unit_test_setup_teardown(name, set_up_tables, tear_down)
+#define fixture_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		fixture_test(user_pcs_become_file_offsets_and_return_addresses_point_into_the_call),
+		fixture_test(kernel_levels_lie_inside_the_user_stack),
+		fixture_test(the_same_pcs_are_placed_anew_after_the_mappings_changed),
+		fixture_test(a_pc_outside_every_mapping_stays_with_its_process),
+		fixture_test(generated_code_has_the_name_of_its_time),
+		cmocka_unit_test(
+			a_walk_through_generated_code_is_complete_if_that_keeps_frame_pointers),
+		fixture_test(a_sample_whose_stack_never_came_is_counted_as_lost),
+		fixture_test(a_stack_that_comes_again_changes_nothing),
+		fixture_test(a_truncated_record_is_ignored),
+		fixture_test(a_lone_pc_inside_exec_is_no_user_stack),
+		fixture_test(a_sample_belongs_to_the_image_of_its_generation),
+		fixture_test(user_stacks_are_counted_with_those_at_the_depth_limit),
+		table_test(a_truncated_stack_says_so_and_is_not_the_whole_one_with_the_same_pcs),
+		table_test(a_kernel_stack_without_its_user_stack_is_truncated),
+		table_test(kernel_threads_and_execs_are_not_truncated),
+		table_test(a_stack_in_exec_is_truncated_unless_its_memory_is_gone),
+		table_test(a_32_bit_stack_ends_where_no_call_proves_its_caller),
+		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

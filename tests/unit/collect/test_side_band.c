@@ -1,0 +1,134 @@
+/*
+ * Records of the kernel, written by the test, applied to a process table on a fake /proc. No ring is
+ * opened.
+ */
+#include "collect/side_band.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/process_fixture.h"
+#include "unit.h"
+
+struct scene {
+	struct fixture *fixture;
+	struct event_queue *queue;
+	struct side_band *side_band;
+};
+
+static int set_up_scene(void **state)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+	void *fixture;
+
+	assert_int_equal(set_up(&fixture), 0);
+	scene->fixture = fixture;
+	scene->queue = event_queue_new();
+	scene->side_band =
+		side_band_new(scene->queue, 0, scene->fixture->files, scene->fixture->table);
+	assert_non_null(scene->side_band);
+	*state = scene;
+	return 0;
+}
+
+static int tear_down_scene(void **state)
+{
+	struct scene *scene = *state;
+	void *fixture = scene->fixture;
+
+	side_band_free(scene->side_band);
+	event_queue_free(scene->queue);
+	free(scene);
+	return tear_down(&fixture);
+}
+
+/* A PERF_RECORD_LOST as side_band_read() queues it: with the file that it does not have behind it. */
+static void lose(struct scene *scene, uint64_t num_lost)
+{
+	const struct {
+		struct perf_event_header header;
+		uint64_t id;
+		uint64_t num_lost;
+		uint32_t pid, tid;
+		uint64_t time_ns;
+		uint32_t file, padding;
+	} record = {
+		.header = {.type = PERF_RECORD_LOST, .size = offsetof(__typeof__(record), file)},
+		.num_lost = num_lost,
+		.file = FILE_NONE,
+	};
+
+	assert_int_equal(side_band_apply(scene->side_band, 100, &record, sizeof(record)), 0);
+}
+
+static uint32_t count_processes(const struct scene *scene)
+{
+	return process_table_get_count(scene->fixture->table);
+}
+
+static void lost_records_are_counted(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_int_equal(side_band_get_lost_count(scene->side_band), 0);
+	lose(scene, 7);
+	lose(scene, 5);
+	assert_int_equal(side_band_get_lost_count(scene->side_band), 12);
+}
+
+static void proc_is_read_again_after_a_loss(void **state)
+{
+	struct scene *scene = *state;
+
+	add_process(scene->fixture, PID, "new", "1000-2000 r-xp 0 fe:00 12 /no/new\n");
+	assert_int_equal(side_band_catch_up(scene->side_band), 0);
+	assert_int_equal(count_processes(scene), 0);
+	lose(scene, 1);
+	assert_int_equal(count_processes(scene), 1);
+	assert_mapped(scene->fixture, process_table_get(scene->fixture->table, 0), 0x1000,
+		      "/no/new");
+}
+
+/* Whoever can make the kernel lose records must not make us read /proc all the time. */
+static void a_loss_soon_after_another_one_is_made_up_for_before_the_end(void **state)
+{
+	struct scene *scene = *state;
+
+	lose(scene, 1);
+	add_process(scene->fixture, PID, "late", "");
+	assert_int_equal(count_processes(scene), 0);
+	lose(scene, 1);
+	assert_int_equal(side_band_catch_up(scene->side_band), 0);
+	assert_int_equal(count_processes(scene), 1);
+	/* Once: there was no loss since. */
+	add_process(scene->fixture, CHILD, "later", "");
+	assert_int_equal(side_band_catch_up(scene->side_band), 0);
+	assert_int_equal(count_processes(scene), 1);
+}
+
+static void of_a_target_only_its_processes_are_read_again(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_int_equal(side_band_follow(scene->side_band, PID), 0);
+	add_process(scene->fixture, PID, "wanted", "");
+	add_process(scene->fixture, CHILD, "other", "");
+	lose(scene, 1);
+	assert_int_equal(count_processes(scene), 1);
+	assert_int_equal(process_table_get(scene->fixture->table, 0)->pid, PID);
+}
+
+#define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_scene, tear_down_scene)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCENE_TEST(lost_records_are_counted),
+		SCENE_TEST(proc_is_read_again_after_a_loss),
+		SCENE_TEST(a_loss_soon_after_another_one_is_made_up_for_before_the_end),
+		SCENE_TEST(of_a_target_only_its_processes_are_read_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/* Runs code in memory that it makes again at the same address, the n-th generation as
+   gen_even for 100 ms of CPU time, or as gen_odd for 50 ms. Names them in a perf-map, or in a jitdump with times of
+   CLOCK_MONOTONIC or of a clock of its own. Says what CPU time they took:
+   rewrites SECONDS map|dump|foreign-dump [UID-THAT-OWNS-THE-DUMP], in the folder where that goes. */
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "generated_code.h"
+#include "spin.h"
+
+#define PAGE_BYTES    4096
+#define GENERATION_NS (50 * NS_PER_MS)
+
+struct header {
+	uint32_t magic, version, total_size, machine, padding, pid;
+	uint64_t timestamp, flags;
+};
+
+struct load {
+	uint32_t id, total_size;
+	uint64_t timestamp;
+	uint32_t pid, tid;
+	uint64_t vma, address, size, index;
+	char name[16]; /* more than the name: what follows its NUL counts as code */
+	unsigned char code[sizeof(code)];
+};
+
+static int open_dump(int is_foreign, const char *owner)
+{
+	struct header header = {.magic = 0x4a695444,
+				.version = 1,
+				.total_size = sizeof(header),
+				.pid = (uint32_t)getpid(),
+				.flags = (uint64_t)is_foreign};
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "jit-%d.dump", getpid());
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (fd < 0 || write(fd, &header, sizeof(header)) != sizeof(header))
+		return -1;
+	if (owner && fchown(fd, (uid_t)atoi(owner), (gid_t)-1))
+		return -1;
+	/* How profilers find it. */
+	if (mmap(NULL, PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		return -1;
+	return fd;
+}
+
+static int open_map(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	return open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+}
+
+static const char *get_name(unsigned generation)
+{
+	return generation % 2 ? "gen_odd" : "gen_even";
+}
+
+static void name_in_dump(int fd, const unsigned char *start, int is_foreign, unsigned generation)
+{
+	struct load load = {
+		.total_size = offsetof(struct load, code) + sizeof(code),
+		.timestamp = is_foreign ? generation : read_clock_ns(CLOCK_MONOTONIC),
+		.pid = (uint32_t)getpid(),
+		.tid = (uint32_t)getpid(),
+		.vma = (uintptr_t)start,
+		.address = (uintptr_t)start,
+		.size = sizeof(code),
+		.index = generation,
+	};
+
+	snprintf(load.name, sizeof(load.name), "%s", get_name(generation));
+	memcpy(load.code, code, sizeof(code));
+	if (write(fd, &load, load.total_size) != (ssize_t)load.total_size)
+		_exit(1);
+}
+
+static void name_in_map(int fd, const unsigned char *start, unsigned generation)
+{
+	dprintf(fd, "%lx %zx %s\n", (unsigned long)start, sizeof(code), get_name(generation));
+}
+
+static __attribute__((noinline)) void run_code(const unsigned char *start, uint64_t end_ns)
+{
+	void (*count_down)(long) = (void (*)(long))(uintptr_t)start;
+
+	while (read_cpu_ns() < end_ns)
+		count_down(100000);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t end_ns = read_cpu_ns() + read_duration_ns(argc, argv, 1, 1);
+	int is_map = argc < 3 || strcmp(argv[2], "map") == 0;
+	int is_foreign = argc >= 3 && strcmp(argv[2], "foreign-dump") == 0;
+	uint64_t used_ns[2] = {0};
+	unsigned char *memory;
+	int fd;
+
+	if (sizeof(code) == 1)
+		return 77; /* no code for this machine */
+	memory = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fd = is_map ? open_map() : open_dump(is_foreign, argc > 3 ? argv[3] : NULL);
+	if (memory == MAP_FAILED || fd < 0)
+		return 1;
+	for (unsigned generation = 0; read_cpu_ns() < end_ns; generation++) {
+		uint64_t start_ns = read_cpu_ns();
+
+		if (mprotect(memory, PAGE_BYTES, PROT_READ | PROT_WRITE))
+			return 1;
+		memcpy(memory, code, sizeof(code));
+		if (mprotect(memory, PAGE_BYTES, PROT_READ | PROT_EXEC))
+			return 1;
+		__builtin___clear_cache((char *)memory, (char *)memory + sizeof(code));
+		if (is_map)
+			name_in_map(fd, memory, generation);
+		else
+			name_in_dump(fd, memory, is_foreign, generation);
+		run_code(memory, start_ns + (generation % 2 ? 1 : 2) * GENERATION_NS);
+		used_ns[generation % 2] += read_cpu_ns() - start_ns;
+	}
+	printf("%llu %llu\n", (unsigned long long)used_ns[0], (unsigned long long)used_ns[1]);
+	return 0;
+}
