@@ -36,8 +36,6 @@ record -F 499 --no-inline --no-cache -o "$TMPDIR/many.folded" --stats "$TMPDIR/m
     bash "$TMPDIR/load.sh" >/dev/null
 expect_account_adds_up "$TMPDIR/many.json"
 figure whole_stacks "$(whole_share "$TMPDIR/many.json")"
-# Stacks that cannot be read while the kernel serves a page fault, of a shell that forks, are 2 or 3 in a
-# thousand on some virtual machines.
-expect_whole "$TMPDIR/many.folded" "$TMPDIR/many.json" "many programs" 99.3 99.8
+expect_whole "$TMPDIR/many.folded" "$TMPDIR/many.json" "many programs" 99.8
 samples=$(count_user_stacks "$TMPDIR/many.json")
 ((samples >= 1000)) || fail "only $samples user stacks, expected at least 1000"
