@@ -46,9 +46,9 @@ FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS  = $(filter-out -W%,$(ALL_CFLAGS)) -fno-sanitize-recover=all
 FUZZ_LIB   := $(O)/fuzz/libstackwide.a
 # The programs that system tests record: never sanitized; with frame pointers, but for nofp_*.
-WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/elf_calls.c, \
+WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/elf_calls.c %/compat.c, \
 	$(wildcard tests/workloads/*.c tests/workloads/*.cc tests/workloads/hostile/*.c))) \
-	$(addprefix tests/workloads/,deep_static nofp_deep_static plugin_a.so plugin_b.so elf_calls.so))
+	$(addprefix tests/workloads/,deep_static nofp_deep_static compat_fp compat_nofp plugin_a.so plugin_b.so elf_calls.so))
 WORKLOAD_FRAMES = -fno-omit-frame-pointer
 $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
@@ -186,6 +186,14 @@ $(O)/tests/programs/%: tests/programs/%.cc
 	$(call say,PROGRAM,$<)
 	$(Q)mkdir -p $(@D) && $(CXX) -std=c++11 -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) $(CFLAGS) \
 		-MD -MP -MF $@.d -Iinclude -o $@ $(filter %.cc,$^) -pthread
+
+# 32-bit programs; where the compiler makes none, the test that wants them is skipped.
+$(O)/tests/workloads/compat_fp: private COMPAT_FRAMES = -fno-omit-frame-pointer
+$(O)/tests/workloads/compat_nofp: private COMPAT_FRAMES = -fomit-frame-pointer
+$(O)/tests/workloads/compat_fp $(O)/tests/workloads/compat_nofp: tests/workloads/compat.c
+	$(call say,WORKLOAD,$@)
+	$(Q)mkdir -p $(@D) && { $(CC) -m32 -O1 -static -nostdlib -fno-stack-protector -fno-pie -no-pie \
+		-fcf-protection=none $(COMPAT_FRAMES) -o $@ $< 2> $@.log || true; }
 
 # Without a static libc the test that wants it is skipped.
 $(O)/tests/workloads/%_static: tests/workloads/%.c

@@ -5,63 +5,14 @@
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
-need_command gcc
 
-# Without any library: those of 32 bits are not on every machine.
-cat >"$TMPDIR/program.c" <<'END'
-static inline __attribute__((always_inline)) void call(int number, int argument)
-{
-	int result;
-
-	__asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(argument) : "memory");
-}
-
-#define OWN __attribute__((noinline, noclone))
-
-OWN void leaf(void)
-{
-	for (volatile int i = 0; i < 1000000; i++)
-		;
-}
-
-OWN void enters_kernel(void)
-{
-	for (volatile int i = 0; i < 100; i++)
-		call(20 /* getpid */, 0);
-}
-
-OWN void middle(void)
-{
-	leaf();
-	enters_kernel();
-	__asm__ volatile("");
-}
-
-OWN void by_pointer(void (*volatile function)(void))
-{
-	function();
-	__asm__ volatile("");
-}
-
-void _start(void)
-{
-	for (volatile int i = 0; i < 200; i++) {
-		middle();
-		by_pointer(leaf);
-	}
-	call(1 /* exit */, 0);
-}
-END
-
-# check NAME OPTION ALLOWED...: each stack without its kernel part is one of those allowed
+# check NAME ALLOWED...: each stack without its kernel part is one of those allowed
 check() {
     local name=$1 folded=$TMPDIR/$1.folded stats=$TMPDIR/$1.json samples cut
-    gcc -m32 -O1 -static -nostdlib -fno-stack-protector -fno-pie -no-pie -fcf-protection=none "$2" \
-        -o "$TMPDIR/$name" "$TMPDIR/program.c" 2>"$TMPDIR/gcc.err" ||
-        skip "gcc does not compile for 32 bits (package gcc-multilib): $(head -n 1 "$TMPDIR/gcc.err")"
-    "$TMPDIR/$name" || skip "this kernel does not run 32-bit programs"
-    shift 2
-    record -F 999 -o "$folded" --stats "$stats" -- "$TMPDIR/$name"
+    [[ -x $WORKLOADS/$name ]] || skip "the compiler makes no 32-bit programs: $(head -n 1 "$WORKLOADS/$name.log")"
+    "$WORKLOADS/$name" || skip "this kernel does not run 32-bit programs"
+    shift
+    record -F 999 -o "$folded" --stats "$stats" -- "$WORKLOADS/$name"
     samples=$(stats_get "$stats" samples)
     cut=$(stats_get "$stats" user_stacks.truncated.32_bit)
     echo "$name: $samples samples, $cut cut"
@@ -77,9 +28,9 @@ check() {
         fail "stacks that cannot be: $(comm -23 "$TMPDIR/stacks" "$TMPDIR/allowed")"
 }
 
-check with_fp -fno-omit-frame-pointer \
+check compat_fp \
     leaf _start 'middle;leaf' '_start;middle;leaf' '_start;middle;enters_kernel' \
     'middle;enters_kernel' enters_kernel '_start;middle' middle '_start;by_pointer' by_pointer
-grep -q ';_start;middle;leaf' "$TMPDIR/with_fp.folded" || fail "callers that calls prove are missing"
-check without_fp -fomit-frame-pointer leaf _start middle enters_kernel by_pointer \
+grep -q ';_start;middle;leaf' "$TMPDIR/compat_fp.folded" || fail "callers that calls prove are missing"
+check compat_nofp leaf _start middle enters_kernel by_pointer \
     '_start;middle;leaf' 'middle;leaf'
