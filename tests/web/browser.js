@@ -1,6 +1,6 @@
 /*
- * Pages in the system's Chromium, for tests: every test gets a page of its own, and fails when the
- * page complains on its console.
+ * Pages in the system's Chromium, for tests: every test gets an empty page, and fails when the page
+ * complains on its console.
  */
 "use strict";
 
@@ -13,35 +13,76 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking
 
 const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: FLAGS });
 
+/* Beside each other: a page waits for the next frame to be drawn, and files to be read. */
+const NUM_PAGES = 2;
+
+async function openPage(browser, options) {
+	const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
+	const page = await context.newPage();
+
+	page.setDefaultTimeout(30000);
+	return page;
+}
+
+/* As a new one. A process of its own for every test would take longer than most tests. */
+async function emptyPage(page) {
+	await page.mouse.move(0, 0);
+	await page.evaluate(() => localStorage.clear());
+	await page.emulateMedia({ media: null, colorScheme: null });
+	await page.context().clearPermissions();
+	await page.goto("about:blank");
+}
+
+/* What went wrong, or null. */
+async function runTest(page, test, forbidden) {
+	const complaints = [];
+	const onError = (error) => complaints.push(error.message);
+	const onConsole = (message) => {
+		if (forbidden.includes(message.type()))
+			complaints.push(message.text());
+	};
+
+	page.on("pageerror", onError);
+	page.on("console", onConsole);
+	try {
+		await test(page);
+		assert.deepStrictEqual(complaints, [], "the console must stay empty");
+		await emptyPage(page);
+		return null;
+	} catch (error) {
+		return error;
+	} finally {
+		page.off("pageerror", onError);
+		page.off("console", onConsole);
+	}
+}
+
 /*
- * tests: names (sentences) to async functions that get a page; forbidden: what it may not say on its
- * console. Sets the exit status.
+ * tests: names (sentences) to async functions that get an empty page; forbidden: what it may not say on
+ * its console. Sets the exit status.
  */
 async function runTests(tests, options = {}, forbidden = ["error", "warning"]) {
 	const browser = await launch();
+	const waiting = Object.entries(tests);
 	let failed = 0;
 
-	for (const [name, test] of Object.entries(tests)) {
-		const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
-		const page = await context.newPage();
-		const complaints = [];
+	const runThem = async () => {
+		let page = await openPage(browser, options);
 
-		page.setDefaultTimeout(30000);
-		page.on("pageerror", (error) => complaints.push(error.message));
-		page.on("console", (message) => {
-			if (forbidden.includes(message.type()))
-				complaints.push(message.text());
-		});
-		try {
-			await test(page);
-			assert.deepStrictEqual(complaints, [], "the console must stay empty");
-			console.log("ok   " + name);
-		} catch (error) {
-			failed++;
-			console.log("FAIL " + name + "\n" + error.stack);
+		while (waiting.length) {
+			const [name, test] = waiting.shift();
+			const error = await runTest(page, test, forbidden);
+
+			console.log(error ? "FAIL " + name + "\n" + error.stack : "ok   " + name);
+			if (error) {
+				failed++;
+				await page.context().close();
+				page = await openPage(browser, options);
+			}
 		}
-		await context.close();
-	}
+	};
+
+	await Promise.all(Array.from({ length: NUM_PAGES }, runThem));
 	await browser.close();
 	process.exitCode = failed || !Object.keys(tests).length ? 1 : 0;
 }

@@ -103,13 +103,15 @@ const getSum = (page) => page.evaluate(() => window.stackwide.getSum());
 const report = (names, ...args) => JSON.parse(execFileSync(process.env.STACKWIDE,
 	["report", "--json", ...args, ...names.map(file)], { encoding: "utf8" }));
 
+let numSaved = 0;
+
 async function download(page, label) {
 	const waiting = page.waitForEvent("download");
 
 	await clickOn(page, "#export");
 	await page.locator(".menu-item", { hasText: label }).first().click();
 	const got = await waiting;
-	const path = file("saved-" + got.suggestedFilename());
+	const path = file(`saved-${numSaved++}-${got.suggestedFilename()}`);
 
 	await got.saveAs(path);
 	return path;
