@@ -1,7 +1,7 @@
 #!/bin/bash
 # -p: children count that were there before the recording, and theirs, and those that start while
 # the recording begins; --no-children leaves out all, those to come too.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

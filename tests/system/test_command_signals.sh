@@ -1,7 +1,7 @@
 #!/bin/bash
 # -- COMMAND: Ctrl-C for both ends both, and the profile is written; -d ends the recording, and
 # the command with it or without it, but not later than it.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command python3

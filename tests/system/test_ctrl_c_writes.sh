@@ -1,6 +1,6 @@
 #!/bin/bash
 # Ctrl-C, SIGTERM and SIGHUP end a recording, which writes its outputs and succeeds.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

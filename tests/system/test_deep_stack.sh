@@ -1,6 +1,6 @@
 #!/bin/bash
 # A chain of 66 known calls comes out whole and in order, from a static program too.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A program that is deleted, before or while it is recorded, keeps its names.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

@@ -1,7 +1,7 @@
 #!/bin/bash
 # `stackwide doctor` says of each thing in one line whether it is there; its status is that of the
 # recording that it tries.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 
 exec 9<"$STACKWIDE"

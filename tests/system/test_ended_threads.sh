@@ -1,6 +1,6 @@
 #!/bin/bash
 # A thread that has ended is not recorded any more: the kernel gives its tid to whoever comes next.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/bpf_maps.sh"
 need_recording

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A process that execs another program: each part has the names of its own program.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

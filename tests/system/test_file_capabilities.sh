@@ -1,6 +1,6 @@
 #!/bin/bash
 # Programs that get capabilities by their file, and such that their user may execute but not read.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/privileged_program.sh"
 need_recording

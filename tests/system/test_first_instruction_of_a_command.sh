@@ -1,6 +1,6 @@
 #!/bin/bash
 # A command is recorded from its first instruction on, and our own work before it is not.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

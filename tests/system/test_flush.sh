@@ -1,7 +1,7 @@
 #!/bin/bash
 # --flush writes numbered files and accounts, loses nothing in between, writes nothing when nothing
 # ran, and keeps no memory from one file to the next.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

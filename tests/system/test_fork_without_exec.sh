@@ -1,7 +1,7 @@
 #!/bin/bash
 # A forked child has its parent's mappings, and sleeping processes cost no samples
 # but where they fall asleep and wake up.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A forked child's user stacks are walked by its parent's tables from its first tick on: the sampling
 # programs see to it. Here user space does nothing while the child lives.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/bpf_maps.sh"
 need_recording

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Inlined calls are frames, marked _[i]; --no-inline and --no-annotations switch that off.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Code made in memory is named from the process's perf-map, marked _[j]: also when the map comes late, grows,
 # lies in the /tmp and bears the pid of a container; not when it belongs to somebody else.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 source "$(dirname "$0")/own_tmp.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Kernel frames stand above the user frames that called them, marked _[k].
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

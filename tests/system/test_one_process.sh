@@ -1,6 +1,6 @@
 #!/bin/bash
 # -p: only the wanted processes, with threads and children that they start; ends with them.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

@@ -1,6 +1,6 @@
 #!/bin/bash
 # -t: only the wanted threads.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

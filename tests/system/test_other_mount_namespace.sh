@@ -1,6 +1,6 @@
 #!/bin/bash
 # A program in a mount namespace of its own, where its path leads to another file than here.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

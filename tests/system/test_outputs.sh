@@ -1,6 +1,6 @@
 #!/bin/bash
 # -o and --to: several outputs, formats by extension and by name, standard output, made-up names.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

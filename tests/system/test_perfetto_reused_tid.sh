@@ -1,7 +1,7 @@
 #!/bin/bash
 # A tid that the kernel gives to a later thread of the same process: two threads in the trace, one
 # after the other, each with its own name and its own samples.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_recording

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program whose file is replaced by another keeps the names of what it runs, before or while it
 # is recorded.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

@@ -1,6 +1,6 @@
 #!/bin/bash
 # In whole stacks of stock programs every return address is preceded by a call instruction.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # --root: the first frame of every stack.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A second Ctrl-C ends the writing: no new file, no half file, and an old one as it was.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command python3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program that runs as another user than the one who started it is named like any other one,
 # whatever the target that it belongs to, and so are its children.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/privileged_program.sh"
 source "$(dirname "$0")/cpu_time.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Children of a command that live for a millisecond or two are sampled for as long as they run: the
 # samples are the CPU time that the command and its children used, by the kernel's account.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

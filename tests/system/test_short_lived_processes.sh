@@ -1,7 +1,7 @@
 #!/bin/bash
 # Processes that are gone after some 20 ms are sampled and named like all others: as long as they
 # run, and for as much of it as they spend in each function.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # In an exec that has taken the old program's memory away there is the kernel's stack and no other:
 # such stacks are whole, the summary says what they are, and they do not lower the share.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

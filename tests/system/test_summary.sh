@@ -1,6 +1,6 @@
 #!/bin/bash
 # The summary names samples, CPUs, losses, our own cost, the top functions and the files.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

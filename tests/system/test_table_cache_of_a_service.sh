@@ -1,7 +1,7 @@
 #!/bin/bash
 # A service keeps unwind tables in the folder that its manager has made for it, also behind a
 # symbolic link; not in one that others may write to.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

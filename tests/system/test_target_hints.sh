@@ -2,7 +2,7 @@
 # A target of which there is little to be seen is called what it is: a zombie, a kernel thread, or
 # a process that waits all the time. A process whose first thread has ended looks like a zombie and
 # is none.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

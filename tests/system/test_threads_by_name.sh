@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every thread's samples stand under its own name.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

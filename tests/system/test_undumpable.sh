@@ -1,6 +1,6 @@
 #!/bin/bash
 # A process that turns non-dumpable while it runs: its own work, its child and what it executes then.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/privileged_program.sh"
 source "$(dirname "$0")/cpu_time.sh"

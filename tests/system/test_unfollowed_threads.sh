@@ -1,6 +1,6 @@
 #!/bin/bash
 # New threads that find no room in the filter are counted, and the summary tells of them.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/bpf_maps.sh"
 need_recording

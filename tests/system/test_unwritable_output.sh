@@ -1,7 +1,7 @@
 #!/bin/bash
 # An output that cannot be written is told before anything is recorded or run: what recorded first
 # would do so until the runner ends it.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Stacks of a child that lives on its parent's stack are whole, from its first instruction on, and
 # those of its parent inside vfork().
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

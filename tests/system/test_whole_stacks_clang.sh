@@ -1,6 +1,6 @@
 #!/bin/bash
 # User stacks of a C++ compiler with very large libraries are whole.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

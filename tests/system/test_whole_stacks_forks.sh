@@ -1,6 +1,6 @@
 #!/bin/bash
 # User stacks of processes that live for some milliseconds after a fork without exec are whole.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

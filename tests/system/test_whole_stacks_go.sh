@@ -2,7 +2,7 @@
 # Stacks of goroutines begin at runtime.goexit, those of Go's runtime where it leaves a goroutine's
 # stack, and a signal handler leads to what was interrupted; in a stripped program as well, by the
 # table that Go puts in every program. Where Go calls C, and C calls Go, stacks go all the way.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

@@ -2,7 +2,7 @@
 # Java's compiled code keeps no frame pointers unless it is told to: a stack through it may lack frames
 # although it ends at the thread's start, and is not counted as complete then. With frame pointers,
 # stacks are whole.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command java

@@ -1,7 +1,7 @@
 #!/bin/bash
 # User stacks through code that was compiled while it runs are whole, and so are those of the
 # engine's own threads.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

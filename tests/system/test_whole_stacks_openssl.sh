@@ -1,7 +1,7 @@
 #!/bin/bash
 # Stacks of hand-written assembly, which finds its frames by registers that compilers use for
 # nothing of the kind, and calls helpers that leave these registers alone.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording

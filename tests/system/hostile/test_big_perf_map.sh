@@ -1,7 +1,7 @@
 #!/bin/bash
 # A user lets a process write a perf-map of hundreds of megabytes: what is kept of it has a limit, and
 # the recording says which process came to it.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/unharmed.sh"
 need_recording

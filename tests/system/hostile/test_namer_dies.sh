@@ -1,7 +1,7 @@
 #!/bin/bash
 # The process that names has no rights, and when it dies another one goes on without the debug
 # information that it died of. When none lives, the profile is written with file and offset.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/namers.sh"
 need_recording
