@@ -42,9 +42,9 @@ PROTOS     := $(patsubst %.proto,$(O)/proto/%.pb-c,$(notdir $(wildcard src/forma
 EMBEDDED   := $(patsubst src/%,$(O)/include/%.h,$(wildcard src/formats/*/*.js src/formats/*/*.css))
 GENERATED  := $(SKELETONS) $(PROTOS:=.h) $(EMBEDDED)
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
+# Fuzz targets, in the build folder of a clang with SAN=fuzzer-no-link,address,undefined.
 FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_FLAGS  = $(filter-out -W%,$(ALL_CFLAGS)) -fno-sanitize-recover=all
-FUZZ_LIB   := $(O)/fuzz/libstackwide.a
+FUZZ_BUILD  = O=$(O)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined
 # The programs that system tests record: never sanitized; with frame pointers, but for nofp_*.
 WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/elf_calls.c %/compat.c, \
 	$(wildcard tests/workloads/*.c tests/workloads/*.cc tests/workloads/hostile/*.c))) \
@@ -109,18 +109,12 @@ $(O)/viewer.page: $(VIEWER)
 	$(Q)mkdir -p $(@D) && cat $^ /dev/null >$@
 	$(if $(VIEWER),,@echo '  no wasm-ld, wasi-libc or compiler runtime: the program gets no viewer; scripts/install-deps brings them')
 
-$(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: $(O)/viewer.page
-$(O)/src/viewer/page.o $(O)/fuzz/src/viewer/page.o: private EXTRA = -DVIEWER_PAGE='"$(abspath $(O))/viewer.page"'
+$(O)/src/viewer/page.o: $(O)/viewer.page
+$(O)/src/viewer/page.o: private EXTRA = -DVIEWER_PAGE='"$(abspath $(O))/viewer.page"'
 
 $(O)/src/%.o: src/%.c | $(GENERATED)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
-
-# Compiled for its warnings alone.
-SYNTAX := $(patsubst %.c,$(O)/syntax/%,$(SOURCES) $(wildcard tests/unit/*/test_*.c tests/programs/*.c))
-$(O)/syntax/%: %.c | $(GENERATED)
-	$(call say,SYNTAX,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MF $@.d -MT $@ -Itests/unit -DVIEWER_PAGE='""' -fsyntax-only $< && touch $@
 
 .SECONDEXPANSION:
 $(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h: src/formats/$$*/$$*.proto
@@ -148,18 +142,9 @@ $(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
 
-$(O)/fuzz/%.o: %.c | $(GENERATED)
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(LIBRARY)
 	$(call say,FUZZ,$<)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
-
-$(FUZZ_LIB): $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out src/cli/%,$(SOURCES))) $(PROTOS:=.o)
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
-
-$(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB)
-	$(call say,FUZZ,$<)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -Itests/unit -fsanitize=fuzzer,address,undefined \
-		-o $@ $(filter %.c %.a,$^) $(LDLIBS)
+	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -Itests/unit -fsanitize=fuzzer -o $@ $< $(LIBRARY) $(LDLIBS)
 
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call say,WORKLOAD,$<)
@@ -200,8 +185,9 @@ $(O)/tests/workloads/%_static: tests/workloads/%.c
 	$(call say,WORKLOAD,$@)
 	$(Q)mkdir -p $(@D) && { $(CC) -std=gnu17 $(WORKLOAD_FLAGS) -static -o $@ $< 2> $@.log || true; }
 
-syntax: $(SYNTAX)  ## every warning of the compiler (CC=clang), and nothing built
-test-programs: $(UNIT_TESTS) $(WORKLOADS) $(PROGRAMS)
+unit-tests: $(UNIT_TESTS)
+programs: $(PROGRAMS)
+test-programs: unit-tests programs $(WORKLOADS)
 check: all test-programs  ## build and run every test
 	$(Q)O=$(O) tests/run
 
@@ -224,8 +210,9 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/completeness
 
 fuzz-targets: $(FUZZERS)
-fuzz: fuzz-targets  ## run each fuzz target for FUZZ_SECONDS (20) on its corpus
-	$(Q)O=$(O) tests/fuzz/run
+fuzz:  ## run each fuzz target for FUZZ_SECONDS (20) on its corpus
+	$(Q)$(MAKE) --no-print-directory $(FUZZ_BUILD) fuzz-targets
+	$(Q)O=$(O)/fuzz tests/fuzz/run
 
 format-check:
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
@@ -298,8 +285,8 @@ help:  ## this list
 	@sed -n '3,6s/^# *//p' Makefile
 
 -include $(OBJECTS:.o=.d) $(WASM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
-	$(patsubst %.c,$(O)/fuzz/%.d,$(SOURCES)) $(WORKLOADS:=.d) $(SYNTAX:=.d)
-.PHONY: FORCE all syntax test-programs check check-all kernels bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
+	$(WORKLOADS:=.d)
+.PHONY: FORCE all unit-tests programs test-programs check check-all kernels bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 .SECONDARY:

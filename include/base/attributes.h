@@ -1,6 +1,6 @@
 /*
  * Attributes that are part of a function's contract, and cleanup at the end of a scope, as the
- * kernel and systemd have it.
+ * kernel and systemd have it; what else the compiler knows.
  *
  * _must_check_  the caller must look at the result
  * _printf_      the arguments are checked against the format; positions count from 1
@@ -18,6 +18,18 @@
 #define _unused_        __attribute__((unused))
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Whether AddressSanitizer is in the program; gcc and clang tell it by different ways. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
 
 static inline void cleanup_freep(void *pointer)
 {

@@ -34,12 +34,13 @@ static inline size_t bytes_left(const struct bytes *bytes)
 /* Borrow the next `size` bytes and step over them; NULL (and failed) when there are fewer. */
 static inline const void *bytes_take(struct bytes *bytes, size_t size)
 {
-	const uint8_t *taken = bytes->data + bytes->offset;
+	const uint8_t *taken;
 
 	if (bytes->failed || size > bytes->size - bytes->offset) {
 		bytes->failed = true;
 		return NULL;
 	}
+	taken = bytes->data + bytes->offset;
 	bytes->offset += size;
 	return taken;
 }
@@ -73,8 +74,8 @@ BYTES_READER(uint64_t, bytes_u64)
  */
 static inline const char *bytes_string(struct bytes *bytes)
 {
-	const uint8_t *start = bytes->data + bytes->offset;
 	size_t left = bytes_left(bytes);
+	const uint8_t *start = left ? bytes->data + bytes->offset : NULL;
 	const uint8_t *end = left ? memchr(start, '\0', left) : NULL;
 
 	if (!end) {

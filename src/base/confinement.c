@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/attributes.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -253,7 +254,7 @@ int confinement_keep_sampling_rights(bool loads_types)
 /* Socket pairs remain, to speak with processes of our own. The leak checker stops our threads by ptrace. */
 static const int refused_calls[] = {
 	SCMP_SYS(process_vm_writev),
-#ifndef __SANITIZE_ADDRESS__
+#if !IS_SANITIZED
 	SCMP_SYS(ptrace),
 #endif
 	SCMP_SYS(init_module),

@@ -285,14 +285,15 @@ void history_print_sparkline(const struct history_row *rows, size_t num_rows, si
 	if (highest <= 0)
 		return;
 	for (size_t i = 0; i < num_columns; i++) {
-		size_t bar = (size_t)(columns[i] / highest * ARRAY_LENGTH(bars));
+		size_t bar;
 
-		if (columns[i] < 0)
+		if (columns[i] < 0) {
 			text_append_char(text, ' ');
-		else
-			text_append_string(
-				text,
-				bars[bar < ARRAY_LENGTH(bars) ? bar : ARRAY_LENGTH(bars) - 1]);
+			continue;
+		}
+		bar = (size_t)(columns[i] / highest * ARRAY_LENGTH(bars));
+		text_append_string(text,
+				   bars[bar < ARRAY_LENGTH(bars) ? bar : ARRAY_LENGTH(bars) - 1]);
 	}
 	text_append_char(text, '\n');
 }

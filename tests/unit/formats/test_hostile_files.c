@@ -24,20 +24,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/attributes.h"
 #include "folder_input.h"
 #include "formats/format.h"
 #include "timeline/timeline.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
 
 #define DEFAULT_RUNS 300
 #define MAX_INPUTS   256

@@ -37,7 +37,7 @@ static struct program *make_program(const char *name)
 
 static void put_code(struct program *program, size_t offset, const uint8_t *code, size_t size)
 {
-	memcpy(program->text + START - TEXT + offset, code, size);
+	memcpy(program->text + (START - TEXT) + offset, code, size);
 }
 
 /* The ELF file of a program: code, call-frame information, and Go's table with one function. */
