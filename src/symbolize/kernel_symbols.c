@@ -253,13 +253,16 @@ static void sort_entries(struct kernel_symbols *symbols)
 			sizeof(*symbols->entries.items), compare_entries, symbols->text.data);
 }
 
-int kernel_symbols_load_text(struct kernel_symbols *symbols, const char *kallsyms,
-			     size_t kallsyms_size, const char *modules, size_t modules_size)
+/* The kernel's list is taken over, and left empty. */
+static int take_lists(struct kernel_symbols *symbols, struct text *kallsyms, const char *modules,
+		      size_t modules_size)
 {
 	int err;
 
 	clear(symbols);
-	text_append(&symbols->text, kallsyms, kallsyms_size);
+	symbols->text = *kallsyms;
+	*kallsyms = (struct text){0};
+	text_append(&symbols->text, NULL, 0); /* an end, where there is no list */
 	text_append(&symbols->modules_text, modules, modules_size);
 	if (symbols->text.failed || symbols->modules_text.failed)
 		return -ENOMEM;
@@ -271,6 +274,15 @@ int kernel_symbols_load_text(struct kernel_symbols *symbols, const char *kallsym
 		return err;
 	sort_entries(symbols);
 	return 0;
+}
+
+int kernel_symbols_load_text(struct kernel_symbols *symbols, const char *kallsyms,
+			     size_t kallsyms_size, const char *modules, size_t modules_size)
+{
+	struct text list = {0};
+
+	text_append(&list, kallsyms, kallsyms_size);
+	return take_lists(symbols, &list, modules, modules_size);
 }
 
 static int read_proc_file(const char *proc_root, const char *name, size_t limit, struct text *ret)
@@ -321,8 +333,7 @@ int kernel_symbols_load(struct kernel_symbols *symbols, const char *proc_root)
 	err = read_list(proc_root, &kallsyms);
 	if (err)
 		return err;
-	err = kernel_symbols_load_text(symbols, kallsyms.data, kallsyms.length, modules.data,
-				       modules.length);
+	err = take_lists(symbols, &kallsyms, modules.data, modules.length);
 	if (err)
 		return err;
 	text_release(&symbols->modules_as_read);
