@@ -8,7 +8,11 @@
 // refused, or when the trace processor counts any error or loss of data in the trace.
 import { openSync, readFileSync, readSync } from 'node:fs';
 import path from 'node:path';
+import v8 from 'node:v8';
 import vm from 'node:vm';
+
+// To compile the engine well takes longer than our questions do.
+v8.setFlagsFromString('--liftoff-only');
 
 const [folder, trace, ...queries] = process.argv.slice(2);
 

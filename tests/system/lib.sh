@@ -236,7 +236,7 @@ expect_no_frame() {
 # the sum of its numbers.
 # stats_get FILE PATH…
 stats_get() {
-    python3 - "$@" <<'PYTHON'
+    python3 -S - "$@" <<'PYTHON'
 import json, sys
 stats = json.load(open(sys.argv[1]))
 for path in sys.argv[2:]:
@@ -256,7 +256,7 @@ figure() {
 
 # fired = idle + filtered + samples + lost, from a --stats file.
 expect_account_adds_up() {
-    python3 - "$1" <<'PYTHON' || fail "the account does not add up: $(cat "$1")"
+    python3 -S - "$1" <<'PYTHON' || fail "the account does not add up: $(cat "$1")"
 import json, sys
 stats = json.load(open(sys.argv[1]))
 parts = stats["idle"] + stats["filtered"] + stats["samples"] + sum(stats["lost"].values())
