@@ -44,6 +44,7 @@ struct timeline_thread {
 	uint32_t name;     /* string */
 	uint64_t tid;      /* what the program calls it: the kernel's tid, or any number */
 	uint64_t start_ns; /* 0: not known. Tells two that had one tid apart */
+	uint64_t named_ns; /* when it had the name; 0: not known; UINT64_MAX: zones say it */
 };
 
 enum region_kind {

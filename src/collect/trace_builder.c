@@ -41,7 +41,7 @@ struct trace_builder {
 	struct timeline *timeline;
 	uint32_t *processes;            /* the timeline's, by id of the recording; TIMELINE_NONE */
 	uint32_t *threads;              /* the timeline's, by thread of the profile; likewise */
-	ARRAY(bool) has_own_name;       /* by thread that the timeline had from the start */
+	uint32_t num_declared;          /* threads that the timeline had from the start */
 	struct hash_index thread_index; /* of the timeline: the last one that had a tid */
 	struct thread_begins *begins;
 	struct stack_regions *regions;
@@ -109,7 +109,7 @@ static uint32_t find_thread(const struct trace_builder *builder,
  */
 static bool is_still(const struct trace_builder *builder, uint32_t thread, uint64_t start_ns)
 {
-	return thread < builder->has_own_name.length ||
+	return thread < builder->num_declared ||
 	       timeline_get_thread(builder->timeline, thread)->start_ns == start_ns;
 }
 
@@ -162,14 +162,16 @@ static int use_thread(struct trace_builder *builder, uint32_t id, uint32_t *ret)
 }
 
 /* The last name of the thread, unless the program's zones gave it one. */
-static int name_thread(struct trace_builder *builder, uint32_t profile_thread, uint32_t thread)
+static int name_thread(struct trace_builder *builder, uint32_t profile_thread, uint32_t thread,
+		       uint64_t time_ns)
 {
 	const struct profile *profile = builder->source->profile;
 	const struct thread *info = profile_get_thread(profile, profile_thread);
 	struct timeline_thread *named = timeline_get_thread(builder->timeline, thread);
 
-	if (thread < builder->has_own_name.length && builder->has_own_name.items[thread])
+	if (named->named_ns > time_ns)
 		return 0;
+	named->named_ns = time_ns;
 	return timeline_add_string(builder->timeline, profile_get_string(profile, info->comm),
 				   &named->name);
 }
@@ -241,22 +243,20 @@ static int match_process(struct trace_builder *builder, uint32_t id)
 
 static int take_known(struct trace_builder *builder)
 {
-	uint32_t num_threads = timeline_count_thread(builder->timeline);
 	int err;
 
+	builder->num_declared = timeline_count_thread(builder->timeline);
 	for (uint32_t i = 0; i < timeline_count_process(builder->timeline); i++) {
 		err = match_process(builder, i);
 		if (err)
 			return err;
 	}
-	for (uint32_t i = 0; i < num_threads; i++) {
-		const struct timeline_thread *thread = timeline_get_thread(builder->timeline, i);
-		bool *has_own_name = array_add(&builder->has_own_name);
+	for (uint32_t i = 0; i < builder->num_declared; i++) {
+		struct timeline_thread *thread = timeline_get_thread(builder->timeline, i);
 
-		if (!has_own_name)
-			return -ENOMEM;
-		*has_own_name = !string_equals(timeline_get_string(builder->timeline, thread->name),
-					       TIMELINE_UNNAMED_THREAD);
+		if (!string_equals(timeline_get_string(builder->timeline, thread->name),
+				   TIMELINE_UNNAMED_THREAD))
+			thread->named_ns = UINT64_MAX;
 		err = hash_index_add(&builder->thread_index, hash_thread(thread), i);
 		if (err)
 			return err;
@@ -426,7 +426,7 @@ static int walk_sample(struct trace_builder *builder, const struct timed_sample 
 	err = use_thread(builder, sample->thread, &thread);
 	if (err)
 		return err;
-	err = name_thread(builder, sample->thread, thread);
+	err = name_thread(builder, sample->thread, thread, sample->time_ns);
 	if (err)
 		return err;
 	err = resolve_sample(builder, sample, process, thread);
@@ -551,7 +551,6 @@ static void builder_release(struct trace_builder *builder)
 	occupancy_tracker_free(builder->occupancies);
 	recorded_samples_free(builder->samples);
 	thread_begins_free(builder->begins);
-	array_release(&builder->has_own_name);
 	array_release(&builder->fills);
 	array_release(&builder->zone_events);
 }

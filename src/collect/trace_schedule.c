@@ -99,16 +99,14 @@ static int use_process(struct adder *adder, uint32_t pid, uint32_t *ret)
 	return set_id(&adder->known, pid, 0, *ret);
 }
 
-/*
- * A thread inherits the name of its parent. If all its samples are from before it set its own, it
- * still has that name in the profile; the switches have its last one.
- */
-static int rename_thread(struct adder *adder, uint32_t id, const char *name)
+/* Samples show the name that the thread had at the last of them; switches may show a later one. */
+static int rename_thread(struct adder *adder, uint32_t id, const char *name, uint64_t named_ns)
 {
 	struct timeline_thread *thread = timeline_get_thread(adder->timeline, id);
 
-	if (thread->name != timeline_get_process(adder->timeline, thread->process)->name)
+	if (thread->named_ns > named_ns)
 		return 0;
+	thread->named_ns = named_ns;
 	return timeline_add_string(adder->timeline, name, &thread->name);
 }
 
@@ -120,7 +118,7 @@ static int add_thread(struct adder *adder, const struct scheduled_thread *thread
 	int err;
 
 	if (known)
-		return rename_thread(adder, known->id, name);
+		return rename_thread(adder, known->id, name, thread->named_ns);
 	err = use_process(adder, thread->pid, &added.process);
 	if (err || added.process == TIMELINE_NONE)
 		return err;

@@ -7,12 +7,12 @@ need_recording
 need_command cc
 need_command strip
 
-# Five functions that spin for as long: two that are exported, by symbols without size, and
+# Five functions that spin for as long, some ticks each: two that are exported, by symbols without size, and
 # behind them three that have no symbols when the library is stripped.
 cat >"$TMPDIR/sizeless.S" <<'END'
 .macro spin
         push    %rcx
-        mov     $20000, %ecx
+        mov     $8000000, %ecx
 9:      dec     %ecx
         jnz     9b
         pop     %rcx
@@ -78,7 +78,7 @@ int main(void)
 	uint64_t end = read_cpu_ns() + NS_PER_SECOND;
 
 	while (read_cpu_ns() < end)
-		sizeless_all(10);
+		sizeless_all(1);
 	return 0;
 }
 END

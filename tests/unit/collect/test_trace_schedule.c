@@ -180,40 +180,44 @@ static void threads_that_no_sample_showed_are_added_to_their_process(void **stat
 	file_table_free(files);
 }
 
-static void set_name(struct timeline *timeline, uint32_t thread, const char *name)
+static void set_name(struct timeline *timeline, uint32_t id, const char *name, uint64_t named_ns)
 {
-	assert_int_equal(
-		timeline_add_string(timeline, name, &timeline_get_thread(timeline, thread)->name),
-		0);
+	struct timeline_thread *thread = timeline_get_thread(timeline, id);
+
+	assert_int_equal(timeline_add_string(timeline, name, &thread->name), 0);
+	thread->named_ns = named_ns;
 }
 
-static void a_thread_sampled_before_it_had_a_name_gets_that_of_the_switches(void **state _unused_)
+/* The name of a thread that a switch at 100 shows as "worker". */
+static const char *name_by_switch(struct timeline *timeline)
 {
 	struct file_table *files = file_table_new("/nowhere", NULL);
 	struct process_table *processes = process_table_new("/nowhere", files);
 	struct wire_schedule batch = batch_of(0, 0, 0);
-	struct timeline *timeline = make_timeline();
 	struct schedule_store *store;
 
-	assert_int_equal(
-		timeline_add_string(timeline, "server", &timeline_get_process(timeline, 0)->name),
-		0);
-	set_name(timeline, 0, "server");
-	set_name(timeline, 1, "what it calls itself");
 	assert_int_equal(schedule_store_new(test_parent_folder(), &store, NULL), 0);
 	batch_name(&batch, 10, 10, "worker");
-	batch_name(&batch, 10, 11, "worker");
+	batch_add(&batch, 100, 10, WIRE_SCHEDULE_SWITCH);
 	assert_int_equal(schedule_store_add(store, &batch, BATCH_BYTES(&batch)), 0);
 	assert_int_equal(trace_schedule_add(store, processes, timeline), 0);
-
-	assert_string_equal(timeline_get_string(timeline, timeline_get_thread(timeline, 0)->name),
-			    "worker");
-	assert_string_equal(timeline_get_string(timeline, timeline_get_thread(timeline, 1)->name),
-			    "what it calls itself");
-	timeline_free(timeline);
 	schedule_store_free(store);
 	process_table_free(processes);
 	file_table_free(files);
+	return timeline_get_string(timeline, timeline_get_thread(timeline, 0)->name);
+}
+
+static void a_thread_has_the_last_name_that_samples_or_switches_show(void **state _unused_)
+{
+	struct timeline *timeline = make_timeline();
+
+	set_name(timeline, 0, "early", 99);
+	assert_string_equal(name_by_switch(timeline), "worker");
+	set_name(timeline, 0, "late", 101);
+	assert_string_equal(name_by_switch(timeline), "late");
+	set_name(timeline, 0, "what its zones say", UINT64_MAX);
+	assert_string_equal(name_by_switch(timeline), "what its zones say");
+	timeline_free(timeline);
 }
 
 int main(void)
@@ -224,7 +228,7 @@ int main(void)
 		cmocka_unit_test(an_exit_ends_it_though_the_tid_is_used_again),
 		cmocka_unit_test(nobody_stays_where_another_thread_has_come),
 		cmocka_unit_test(threads_that_no_sample_showed_are_added_to_their_process),
-		cmocka_unit_test(a_thread_sampled_before_it_had_a_name_gets_that_of_the_switches),
+		cmocka_unit_test(a_thread_has_the_last_name_that_samples_or_switches_show),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
