@@ -17,7 +17,7 @@
 #include "unwind/unwind_table.h"
 
 /* To be raised whenever a table of the same file would look different. */
-#define TABLE_CACHE_VERSION 9
+#define TABLE_CACHE_VERSION 10
 
 struct table_cache;
 

@@ -293,6 +293,43 @@ static bool writes_reg_0f(const struct instruction *instruction)
 	}
 }
 
+/* Whether the operands that are written are bytes. */
+static bool writes_bytes(const struct instruction *instruction)
+{
+	uint8_t opcode = instruction->opcode;
+
+	if (instruction->map == INSTRUCTION_MAP_0F)
+		return (opcode & 0xf0) == 0x90 || opcode == 0xb0 || opcode == 0xc0;
+	if (instruction->map != INSTRUCTION_MAP_ONE_BYTE)
+		return false;
+	if (opcode < 0x40)
+		return !(opcode & 1);
+	switch (opcode) {
+	case 0x80:
+	case 0x86:
+	case 0x88:
+	case 0x8a:
+	case 0xc0:
+	case 0xc6:
+	case 0xd0:
+	case 0xd2:
+	case 0xf6:
+	case 0xfe:
+		return true;
+	default:
+		return (opcode & 0xf8) == 0xb0;
+	}
+}
+
+/* Bytes 4 to 7 are ah, ch, dh and bh without REX, else spl, bpl, sil and dil. */
+static void note_operand(struct stack_state *state, const struct instruction *instruction,
+			 unsigned int written)
+{
+	if (!instruction->rex && writes_bytes(instruction))
+		written &= 3;
+	note_written(state, written);
+}
+
 /* What is written by an instruction that is not followed. In doubt: by its fields, all. */
 static void clobber(struct stack_state *state, const struct instruction *instruction)
 {
@@ -302,7 +339,7 @@ static void clobber(struct stack_state *state, const struct instruction *instruc
 	switch (instruction->map) {
 	case INSTRUCTION_MAP_ONE_BYTE:
 		if ((instruction->opcode & 0xf0) == 0xb0)
-			note_written(state, get_opcode_register(instruction));
+			note_operand(state, instruction, get_opcode_register(instruction));
 		else if ((instruction->opcode & 0xf8) == 0x90 && instruction->opcode != 0x90)
 			note_written(state, get_opcode_register(instruction)); /* xchg with rax */
 		is_rm_written = writes_rm(instruction);
@@ -329,9 +366,9 @@ static void clobber(struct stack_state *state, const struct instruction *instruc
 	}
 	/* The third operand of a VEX instruction is not told: nobody has rsp or rbp in it. */
 	if (is_rm_written && is_register_operand(instruction))
-		note_written(state, get_rm(instruction));
+		note_operand(state, instruction, get_rm(instruction));
 	if (is_reg_written)
-		note_written(state, get_reg(instruction));
+		note_operand(state, instruction, get_reg(instruction));
 }
 
 static void apply_one_byte(struct stack_state *state, const struct instruction *instruction)

@@ -132,6 +132,32 @@ static void the_frame_pointer_serves_where_rsp_is_aligned(void **state)
 	assert_int_equal(find_cfa(scene, 10, UNWIND_CFA_SP), 8);
 }
 
+static void the_second_bytes_of_registers_are_not_the_stack_pointer(void **state)
+{
+	struct scene *scene = *state;
+
+	/* sub $24,%rsp; or $12,%ah; mov $1,%ah; xor %ah,%ah; mov (%rdi),%ch; setne %ch; rol %ah;
+	   xadd %al,%ah; add $24,%rsp; ret */
+	WRITE(scene, 0,
+	      "\x48\x83\xec\x18\x80\xcc\x0c\xb4\x01\x30\xe4\x8a\x2f\x0f\x95\xc5\xd0\xc4"
+	      "\x0f\xc0\xc4\x48\x83\xc4\x18\xc3");
+	start(scene, 0, CODE_START_KNOWN);
+	follow(scene);
+	assert_int_equal(find_cfa(scene, 21, UNWIND_CFA_SP), 32);
+	assert_int_equal(find_cfa(scene, 25, UNWIND_CFA_SP), 8);
+}
+
+static void its_own_first_byte_is(void **state)
+{
+	struct scene *scene = *state;
+
+	/* push %rbx; and $-16,%spl; nop; pop %rbx; ret */
+	WRITE(scene, 0, "\x53\x40\x80\xe4\xf0\x90\x5b\xc3");
+	start(scene, 0, CODE_START_KNOWN);
+	follow(scene);
+	assert_int_equal(find_cfa(scene, 5, UNWIND_CFA_SP), NO_RULE);
+}
+
 static void branches_join_in_the_same_state(void **state)
 {
 	struct scene *scene = *state;
@@ -247,6 +273,8 @@ int main(void)
 		TEST(the_cfa_follows_what_is_pushed_and_popped),
 		TEST(the_callers_registers_are_where_they_were_pushed),
 		TEST(the_frame_pointer_serves_where_rsp_is_aligned),
+		TEST(the_second_bytes_of_registers_are_not_the_stack_pointer),
+		TEST(its_own_first_byte_is),
 		TEST(branches_join_in_the_same_state),
 		TEST(branches_that_join_in_different_states_have_no_rules),
 		TEST(a_return_in_the_wrong_depth_has_no_rules),
