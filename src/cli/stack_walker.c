@@ -190,7 +190,8 @@ static int is_frame_skipped(struct walker_replay *replay, uint64_t callee_pc,
 	enum call_proof proof;
 	int err;
 
-	*ret = false;
+	/* Nothing is called from where no code is. */
+	*ret = !find_mapping(replay->stack, return_address - 1);
 	if (!find_mapped(replay, return_address - 1, &code, &mapping) || !code)
 		return replay->err;
 	caller = code->objfile;

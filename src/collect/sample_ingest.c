@@ -291,13 +291,13 @@ static int check_entry_step(struct sample_ingest *ingest, const struct process *
 /*
  * Check the steps by frame pointer, which are marked. The first one that is disproven ends the stack:
  * raw is cut there. So does, in 32-bit code, the first one that is not proven: most of it is compiled
- * without frame pointers. *ret says what is proven of them all.
+ * without frame pointers. The evidence says what is proven of them all.
  */
 static int check_fp_steps(struct sample_ingest *ingest, const struct process *process,
-			  struct raw_stack *raw, enum call_proof *ret)
+			  struct raw_stack *raw, struct resolved_stack *placed)
 {
 	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
-	int err = check_entry_step(ingest, process, raw, ret);
+	int err = check_entry_step(ingest, process, raw, &placed->evidence.proof);
 
 	if (err)
 		return err;
@@ -309,8 +309,13 @@ static int check_fp_steps(struct sample_ingest *ingest, const struct process *pr
 		err = prove_step(ingest, process, raw, i, i + 1, &proof);
 		if (err)
 			return err;
+		/* Nothing is called from where no code is. */
+		if (!process_find_mapping(process, (pcs[i + 1] & ~WIRE_PC_MARKS) - 1)) {
+			proof = CALL_DISPROVEN;
+			placed->has_unmapped = true;
+		}
 		if (proof != CALL_PROVEN)
-			*ret = proof;
+			placed->evidence.proof = proof;
 		if (proof == CALL_DISPROVEN || (raw->is_32_bit && proof != CALL_PROVEN))
 			raw->num_pcs = i + 1;
 	}
@@ -437,7 +442,7 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 		return process_table_look_for_moved(ingest->processes, time_ns, process->id);
 	}
 	if (process && ingest->user_stacks_kind == USER_STACKS_TABLE) {
-		err = check_fp_steps(ingest, process, &kept, &wanted.evidence.proof);
+		err = check_fp_steps(ingest, process, &kept, &wanted);
 		if (err)
 			return err;
 	}

@@ -376,6 +376,21 @@ static void a_step_by_frame_pointer_that_no_call_proves_is_counted(void **state)
 	assert_int_equal(stack, STACK_EMPTY);
 }
 
+static void a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010 | WIRE_PC_FP_STEP, 0x8888}, 2);
+	add_walk(fixture, 10, 7, 0, 0, WALK_NO_MAPPING);
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_NO_MAPPING], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_SKIPPED_FRAME], 1);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
+}
+
 static void a_32_bit_stack_ends_where_no_call_proves_its_caller(void **state)
 {
 	struct fixture *fixture = *state;
@@ -492,6 +507,7 @@ int main(void)
 		table_test(a_kernel_stack_without_its_user_stack_is_truncated),
 		table_test(kernel_threads_and_execs_are_not_truncated),
 		table_test(a_stack_in_exec_is_truncated_unless_its_memory_is_gone),
+		table_test(a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none),
 		table_test(a_32_bit_stack_ends_where_no_call_proves_its_caller),
 		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
 	};
