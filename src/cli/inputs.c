@@ -225,6 +225,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		.timeline = timeline,
 		.is_strict = options->is_strict,
 		.is_lenient = options->is_lenient,
+		.is_for_trace = options->is_for_trace,
 		.will_name_code = true,
 		.warn = warn,
 		.advance = advance,
@@ -460,7 +461,7 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 		tree->baseline = before;
 		tree->has_baseline = true;
 		warn_of_others(profile, tree);
-	} else if (profile_count_metrics(profile) > 1) {
+	} else if (profile_count_metrics(profile) > 1 && !options->takes_all_metrics) {
 		append_metrics(&names, profile);
 		log_warning("the input has several metrics (%s): taking %s; --metric chooses",
 			    names.data ? names.data : "", format_get_metric_name(profile, 0));

@@ -50,8 +50,10 @@ struct input_options {
 	bool is_strict;
 	bool is_lenient;
 	bool has_canonical_names;
-	bool is_growing; /* may still be written to: an incomplete last line is ignored */
-	const int *fd;   /* of the file, which is open: the path is its name. NULL: it is opened */
+	bool takes_all_metrics; /* no output holds a single one: none need be chosen */
+	bool is_for_trace;      /* what of a trace is not read will be missing from another one */
+	bool is_growing;        /* may still be written to: an incomplete last line is ignored */
+	const int *fd; /* of the file, which is open: the path is its name. NULL: it is opened */
 };
 
 /* One of the options above. Returns 0, or negative (usage error, told). */

@@ -1,8 +1,8 @@
 /*
  * What the parts of the reader of Perfetto traces share: read.c reads packets, read_clocks.c
  * their times, read_interned.c what they refer to by number, read_threads.c, read_tracks.c and
- * read_owners.c who is who, read_samples.c and read_events.c what happened, and read_zones.c makes
- * zones of events.
+ * read_owners.c who is who, read_samples.c, read_events.c and read_sched.c what happened, and
+ * read_zones.c makes zones of events.
  *
  * Field numbers are those of google/perfetto v55.3; perfetto.proto has those that stackwide
  * writes.
@@ -312,6 +312,28 @@ struct perfetto_heaps {
 	struct text text;
 };
 
+/* `order`: of what was read, for events of the same time. */
+struct perfetto_switch {
+	struct sched_switch event;
+	size_t order;
+};
+
+struct perfetto_wakeup {
+	struct sched_waking event;
+	size_t order;
+};
+
+#define PERFETTO_MAX_CPUS 65536u
+
+/* Scheduling, until all of it is there and becomes part of the timeline. */
+struct perfetto_sched {
+	struct perfetto_trace *trace;     /* borrowed */
+	struct perfetto_threads *threads; /* borrowed */
+	ARRAY(struct perfetto_switch) switches;
+	ARRAY(struct perfetto_wakeup) wakeups;
+	uint64_t num_unread; /* other events of the kernel */
+};
+
 /* A packet, as far as all kinds are alike. */
 struct perfetto_packet {
 	struct perfetto_sequence *sequence; /* NULL: it has none */
@@ -384,6 +406,13 @@ const struct frame *perfetto_symbols_find(const struct perfetto_symbols *symbols
 					  const struct perfetto_mapping *mapping, uint64_t address,
 					  size_t *ret_count);
 void perfetto_symbols_release(struct perfetto_symbols *symbols);
+
+/* read_sched.c: a bundle of the kernel's events; all into the timeline, when all packets are read. */
+_must_check_ int perfetto_sched_read(struct perfetto_sched *sched, struct bytes message);
+_must_check_ int perfetto_sched_finish(struct perfetto_sched *sched);
+void perfetto_sched_release(struct perfetto_sched *sched);
+/* The machine, into the timeline. */
+_must_check_ int perfetto_read_system(struct perfetto_trace *trace, struct bytes message);
 
 /* read_heap.c. */
 _must_check_ int perfetto_heaps_read(struct perfetto_heaps *heaps,
