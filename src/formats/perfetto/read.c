@@ -490,6 +490,9 @@ static void report_losses(struct perfetto_reader *reader)
 	if (reader->slices.num_skipped)
 		import_warn(import, "%llu events do not fit to others, skipping",
 			    (unsigned long long)reader->slices.num_skipped);
+	if (reader->slices.num_stacks)
+		import_warn(import, "%llu stacks are of slices, not of moments, skipping",
+			    (unsigned long long)reader->slices.num_stacks);
 	if (import->is_for_trace)
 		report_unread(reader);
 	import->counts.skipped += reader->num_stateless + reader->slices.num_skipped;
@@ -550,10 +553,14 @@ int perfetto_read(struct import *import)
 		.threads = {.trace = &reader.trace},
 		.tracks = {.trace = &reader.trace, .threads = &reader.threads},
 		.samples = {.trace = &reader.trace, .threads = &reader.threads},
-		.slices = {.trace = &reader.trace, .tracks = &reader.tracks},
+		.slices = {.trace = &reader.trace,
+			   .tracks = &reader.tracks,
+			   .samples = &reader.samples,
+			   .code = &reader.code},
 		.symbols = {.trace = &reader.trace},
 		.code = {.trace = &reader.trace, .symbols = &reader.symbols},
 		.heaps = {.trace = &reader.trace,
+			  .code = &reader.code,
 			  .samples = &reader.samples,
 			  .threads = &reader.threads},
 		.sched = {.trace = &reader.trace, .threads = &reader.threads},
