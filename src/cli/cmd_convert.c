@@ -99,7 +99,8 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 	    zones_conversion_run(paths[0], &conversion->inputs, &conversion->outputs,
 				 conversion->options.is_compressed, &status))
 		return status;
-	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline);
+	conversion->inputs.is_archive = conversion->archive.dir;
+	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline, NULL);
 	return status ? status : write_profile(conversion, profile, timeline);
 }
 
