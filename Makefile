@@ -4,11 +4,13 @@
 #   WERROR=1     warnings are errors              SAN=address,undefined   sanitizers
 #   COVERAGE=1   gcov instrumentation             CC= CLANG= BPFTOOL= PROTOC=   the tools
 #   PREFIX=/usr/local  SYSCONFDIR=/etc  DESTDIR=  where `make install` puts things
+#   ZSHDIR=PREFIX/share/zsh/site-functions        completions of zsh: distributions differ
 
 VERSION := 0.1.0
 O       ?= build
 PREFIX  ?= /usr/local
 SYSCONFDIR ?= /etc
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 CC      ?= cc
 CLANG   ?= clang
 PROTOC  ?= protoc-c
@@ -233,7 +235,7 @@ COMMANDS  := $(patsubst src/cli/cmd_%.c,%,$(filter-out %/cmd_generate.c %/cmd_un
 # Written by hand where there is more to say than the help does.
 WRITTEN   := $(patsubst packaging/man/%,$(O)/generated/%,$(wildcard packaging/man/*.1))
 MANUALS   := $(sort $(WRITTEN) $(patsubst %,$(O)/generated/stackwide-%.1,$(COMMANDS)))
-GENERATED_TEXTS := $(MANUALS) $(patsubst %,$(O)/generated/%,bash zsh fish capture.service)
+GENERATED_TEXTS := $(MANUALS) $(patsubst %,$(O)/generated/%,bash zsh fish capture.service cron)
 
 generated: $(GENERATED_TEXTS)
 
@@ -246,7 +248,9 @@ $(O)/generated/stackwide-%.1: $(O)/stackwide
 
 # Made each time: PREFIX may be another. Phony, as .SECONDARY makes other names mere steps.
 $(O)/generated/capture.service: packaging/systemd/stackwide-capture.service FORCE
-	$(Q)mkdir -p $(@D) && sed 's,@BINDIR@,$(PREFIX)/bin,' $< > $@
+$(O)/generated/cron: packaging/cron/stackwide FORCE
+$(O)/generated/capture.service $(O)/generated/cron:
+	$(Q)mkdir -p $(@D) && sed 's,@BINDIR@,$(PREFIX)/bin,g' $< > $@
 
 $(O)/generated/%: $(O)/stackwide
 	$(Q)mkdir -p $(@D) && $< generate $* > $@
@@ -256,12 +260,12 @@ INSTALLED := $(foreach m,$(MANUALS),$(m):$(PREFIX)/share/man/man1/$(notdir $(m))
 	packaging/man/stackwide-zones.3:$(PREFIX)/share/man/man3/stackwide-zones.3 \
 	$(foreach h,$(wildcard include/stackwide/*.h),$(h):$(PREFIX)/$(h)) \
 	$(O)/generated/bash:$(PREFIX)/share/bash-completion/completions/stackwide \
-	$(O)/generated/zsh:$(PREFIX)/share/zsh/site-functions/_stackwide \
+	$(O)/generated/zsh:$(ZSHDIR)/_stackwide \
 	$(O)/generated/fish:$(PREFIX)/share/fish/vendor_completions.d/stackwide.fish \
 	$(O)/generated/capture.service:$(PREFIX)/lib/systemd/system/stackwide-capture.service \
 	packaging/systemd/stackwide-capture.timer:$(PREFIX)/lib/systemd/system/stackwide-capture.timer \
 	packaging/systemd/tmpfiles.conf:$(PREFIX)/lib/tmpfiles.d/stackwide.conf \
-	packaging/cron/stackwide:$(SYSCONFDIR)/cron.d/stackwide
+	$(O)/generated/cron:$(SYSCONFDIR)/cron.d/stackwide
 
 install: all generated  ## install below $(DESTDIR)
 	install -D -m 755 $(O)/stackwide $(DESTDIR)$(PREFIX)/bin/stackwide

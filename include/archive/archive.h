@@ -126,7 +126,7 @@ struct archive_expiry {
  *
  * The clock may be wrong by years. So the age of a capture is what lies between it and now, where a
  * pause between two captures, or until now, counts as a day at most, or as four times the usual pause
- * where that is longer. Of those that are too old, a call removes 50 at most.
+ * where that is longer.
  *
  * Returns 0 or negative errno with the reason in error.
  */

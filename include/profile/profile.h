@@ -206,6 +206,8 @@ _must_check_ int profile_add_new_sample(struct profile *profile, uint32_t thread
  * for each that was taken. Returns 0 or -ENOMEM.
  */
 _must_check_ int profile_keep_timestamps(struct profile *profile);
+/* As it was when it was new, but for what it keeps. Returns 0, or -ENOMEM with nothing changed. */
+_must_check_ int profile_clear(struct profile *profile);
 /* NULL: they are not kept. */
 struct timestamps *profile_get_timestamps(const struct profile *profile);
 /*

@@ -3,9 +3,8 @@
  * down from what there is. Free space is asked for again before each one, since others write to the
  * file system, too, and a file that is removed may still be held open.
  *
- * Three things guard against a clock that is wrong: the newest capture is always kept, one call
- * removes but a few of those that are too old, and how old they are the captures tell, too: a clock
- * in the year 2038 makes a pause of years, in which nothing aged.
+ * Two things guard against a clock that is wrong: the newest capture is always kept, and how old they
+ * are the captures tell, too: a clock in the year 2038 makes a pause of years, in which nothing aged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +15,12 @@
 #include "archive/archive_folder.h"
 #include "base/text.h"
 
-/* See archive_expire(): a clock that has jumped ahead must not empty the archive at once. */
-#define MAX_TOO_OLD 50
-
 struct expiry {
 	struct archive *archive;
 	const struct archive_limits *limits;
 	const char *protected_name;
 	struct archive_list list;
 	struct archive_expiry result;
-	uint32_t num_too_old;   /* that were removed */
 	ARRAY(uint64_t) ages_s; /* of each capture */
 };
 
@@ -121,7 +116,7 @@ static bool is_too_old(struct expiry *expiry, size_t index)
 			(uint64_t)expiry->limits->now_s - (uint64_t)capture->time_s > keep_s;
 		return false;
 	}
-	return expiry->num_too_old < MAX_TOO_OLD;
+	return true;
 }
 
 /* Where the space cannot be asked for, nothing is removed for want of it. */
@@ -146,11 +141,8 @@ static bool is_protected(const struct expiry *expiry, size_t index)
 /* Whether a capture has to go, the older ones being gone. */
 static bool must_go(struct expiry *expiry, size_t index)
 {
-	if (is_too_old(expiry, index)) {
-		expiry->num_too_old++;
-		return true;
-	}
-	return (expiry->limits->max_size_bytes &&
+	return is_too_old(expiry, index) ||
+	       (expiry->limits->max_size_bytes &&
 		expiry->result.kept_bytes > expiry->limits->max_size_bytes) ||
 	       is_space_short(expiry);
 }

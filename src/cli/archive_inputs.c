@@ -57,14 +57,14 @@ static int read_time(const char *option, const char *text, int64_t now_s, int64_
 	return EXIT_USAGE;
 }
 
-/* "2026-11-21 03:12:05", local */
+/* "2026-11-21 03:12:05 +0100", local */
 static void print_time(int64_t time_s, char *ret, size_t size)
 {
 	time_t time = (time_t)time_s;
 	struct tm local;
 
-	if (!localtime_r(&time, &local) || !strftime(ret, size, "%Y-%m-%d %H:%M:%S", &local))
-		snprintf(ret, size, "the beginning");
+	if (!localtime_r(&time, &local) || !strftime(ret, size, "%Y-%m-%d %H:%M:%S %z", &local))
+		snprintf(ret, size, time_s < 0 ? "the beginning" : "the end");
 }
 
 static int list_captures(const char *dir, int64_t since_s, int64_t until_s, struct input_paths *ret)
@@ -100,7 +100,7 @@ int archive_inputs_list(const struct archive_inputs *inputs, char *const *operan
 {
 	int64_t now_s = (int64_t)time(NULL);
 	int64_t since_s = INT64_MIN;
-	int64_t until_s = now_s + 1; /* what began in this second too */
+	int64_t until_s = INT64_MAX; /* also what a clock that was wrong has put into the future */
 	int status;
 
 	*ret = (struct input_paths){0};

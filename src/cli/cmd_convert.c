@@ -86,6 +86,8 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 	if (outputs_init(&conversion->outputs, requests, conversion->options.requests.length,
 			 &error))
 		return report(EXIT_USAGE, &error);
+	conversion->inputs.takes_all_metrics = outputs_have_all_metrics(&conversion->outputs);
+	conversion->inputs.is_for_trace = outputs_have_times(&conversion->outputs);
 	if (outputs_have_timestamps(&conversion->outputs) && profile_keep_timestamps(profile)) {
 		log_error("out of memory");
 		return EXIT_FAILED;
@@ -97,7 +99,8 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 	    zones_conversion_run(paths[0], &conversion->inputs, &conversion->outputs,
 				 conversion->options.is_compressed, &status))
 		return status;
-	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline);
+	conversion->inputs.is_archive = conversion->archive.dir;
+	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline, NULL);
 	return status ? status : write_profile(conversion, profile, timeline);
 }
 

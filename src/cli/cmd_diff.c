@@ -183,19 +183,27 @@ static uint64_t count_samples(const struct profile *profile, uint32_t first, uin
 	return num_stacks > per_metric ? num_stacks : per_metric;
 }
 
-/* All files of one side. */
+/* All files of one side; captures in a profile of their own, as damaged ones are taken out again. */
 static int read_files(struct diff_command *session, size_t i, struct import_counts *ret)
 {
-	array_for_each (&session->paths[i].items, path) {
-		struct import_counts counts = {0};
-		int status =
-			inputs_read_file(*path, &session->inputs, session->profile, NULL, &counts);
+	const struct input_paths *paths = &session->paths[i];
+	_cleanup_(profile_freep) struct profile *captures = NULL;
+	int status;
+	int err;
 
-		if (status)
-			return status;
-		ret->records += counts.records;
-	}
-	return EXIT_DONE;
+	session->inputs.is_archive = session->archive.dir;
+	if (!session->inputs.is_archive)
+		return inputs_read(paths->items.items, paths->items.length, &session->inputs,
+				   session->profile, NULL, ret);
+	captures = profile_new();
+	if (!captures)
+		return inputs_fail(NULL, -ENOMEM, NULL);
+	status = inputs_read(paths->items.items, paths->items.length, &session->inputs, captures,
+			     NULL, ret);
+	if (status)
+		return status;
+	err = profile_merge(session->profile, captures);
+	return err ? inputs_fail(captures, err, NULL) : EXIT_DONE;
 }
 
 static int read_side(struct diff_command *session, size_t i)

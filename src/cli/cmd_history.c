@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/history_row.h"
 #include "cli/inputs.h"
+#include "cli/time_spec.h"
 
 /* Lines are written as they come; the rest of the output needs all rows. */
 struct history {
@@ -71,7 +72,7 @@ static void print_row(const struct history *history, const struct history_row *r
 	fwrite(text.data, 1, text.length, stdout);
 }
 
-/* One capture. A file that cannot be read has been reported, and is skipped. */
+/* One capture. That a file cannot be read has been reported. */
 static int add_capture(struct history *history, char *path)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
@@ -81,13 +82,13 @@ static int add_capture(struct history *history, char *path)
 
 	if (!profile)
 		return -ENOMEM;
-	status = inputs_read(&path, 1, &options, profile, NULL);
-	if (status) {
-		history->num_unreadable++;
-		return 0;
-	}
+	status = inputs_read(&path, 1, &options, profile, NULL, NULL);
+	history->num_unreadable += status != EXIT_DONE;
 	row = array_add(&history->rows);
-	if (!row || history_row_init(row, path, find_time(path), profile))
+	if (!row)
+		return -ENOMEM;
+	if (status ? history_row_init_damaged(row, path, find_time(path))
+		   : history_row_init(row, path, find_time(path), profile))
 		return -ENOMEM;
 	print_row(history, row);
 	return 0;
@@ -162,7 +163,9 @@ const struct command command_history = {
 	.usage = "Usage: stackwide history --dir DIR [--since TIME] [--until TIME] [--json]",
 	.help = "Shows the start of each capture (local time), its duration and number of samples, the\n"
 		"average number of busy CPUs, the share of complete user stacks, and its hottest process\n"
-		"and function. On a terminal, also the load over time as a line of bars.\n\n"
+		"and function. On a terminal, also the load over time as a line of bars. A capture that\n"
+		"cannot be read is listed as damaged, and the exit status is 3.\n\n" TIME_SPEC_HELP
+		"\n"
 		"Examples:\n"
 		"  stackwide history --dir /var/lib/stackwide --since yesterday --until today\n"
 		"  stackwide history --dir /var/lib/stackwide --since -2h --json\n",

@@ -120,6 +120,16 @@ int history_row_init(struct history_row *row, const char *file, int64_t time_s,
 	return 0;
 }
 
+int history_row_init_damaged(struct history_row *row, const char *file, int64_t time_s)
+{
+	*row = (struct history_row){.file = strdup(file),
+				    .time_s = time_s,
+				    .load = -1,
+				    .complete = -1,
+				    .is_damaged = true};
+	return row->file ? 0 : -ENOMEM;
+}
+
 void history_row_release(struct history_row *row)
 {
 	free(row->file);
@@ -159,7 +169,10 @@ static void append_share(struct text *text, const char *name, uint64_t part, uin
 		text_append_char(text, ' ');
 }
 
-/* For people in local time, for programs as ISO 8601 has it. */
+/*
+ * For people in local time, with its offset, which tells the hours apart that come twice in autumn;
+ * for programs as ISO 8601 has it.
+ */
 static void append_time(struct text *text, int64_t time_s, bool is_for_people)
 {
 	time_t time = (time_t)time_s;
@@ -167,7 +180,7 @@ static void append_time(struct text *text, int64_t time_s, bool is_for_people)
 	struct tm tm;
 
 	if (is_for_people && localtime_r(&time, &tm))
-		strftime(buffer, sizeof(buffer), "%Y-%m-%d %H:%M:%S", &tm);
+		strftime(buffer, sizeof(buffer), "%Y-%m-%d %H:%M:%S %z", &tm);
 	else if (!is_for_people && gmtime_r(&time, &tm))
 		strftime(buffer, sizeof(buffer), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	text_append_string(text, buffer);
@@ -183,7 +196,7 @@ static void trim_end(struct text *text)
 
 void history_print_heading(struct text *text)
 {
-	text_printf(text, "%-19s %8s %8s %6s %8s  %5s %-*s  %5s %s\n", "began", "length", "samples",
+	text_printf(text, "%-25s %8s %8s %6s %8s  %5s %-*s  %5s %s\n", "began", "length", "samples",
 		    "load", "complete", "", MAX_NAME_COLUMNS, "busiest process", "",
 		    "busiest function");
 }
@@ -191,6 +204,10 @@ void history_print_heading(struct text *text)
 void history_row_print(const struct history_row *row, struct text *text)
 {
 	append_time(text, row->time_s, true);
+	if (row->is_damaged) {
+		text_append_string(text, "  damaged\n");
+		return;
+	}
 	if (row->duration_ns)
 		text_printf(text, " %6.1f s", (double)row->duration_ns / 1e9);
 	else
@@ -221,6 +238,10 @@ void history_row_print_json(const struct history_row *row, struct text *text)
 	append_json_name(text, "file", row->file);
 	text_append_string(text, ", \"time\": \"");
 	append_time(text, row->time_s, false);
+	if (row->is_damaged) {
+		text_append_string(text, "\", \"damaged\": true}");
+		return;
+	}
 	text_printf(text, "\", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64, row->samples,
 		    row->lost);
 	if (row->duration_ns)

@@ -24,6 +24,7 @@ struct history_row {
 	char *function; /* the one with most samples of its own */
 	char *module;
 	uint64_t function_samples;
+	bool is_damaged; /* nothing else is known, but file and time */
 };
 
 /*
@@ -33,6 +34,9 @@ struct history_row {
  */
 _must_check_ int history_row_init(struct history_row *row, const char *file, int64_t time_s,
 				  const struct profile *profile);
+/* Of a capture that cannot be read; likewise. */
+_must_check_ int history_row_init_damaged(struct history_row *row, const char *file,
+					  int64_t time_s);
 void history_row_release(struct history_row *row);
 
 /* Append a line of a table, or the heading, with its newline. */

@@ -225,6 +225,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		.timeline = timeline,
 		.is_strict = options->is_strict,
 		.is_lenient = options->is_lenient,
+		.is_for_trace = options->is_for_trace,
 		.will_name_code = true,
 		.warn = warn,
 		.advance = advance,
@@ -389,14 +390,61 @@ int inputs_read_file(const char *path, const struct input_options *options, stru
 	return make_names_common(profile, num_frames);
 }
 
-int inputs_read(char *const *paths, size_t num_paths, const struct input_options *options,
-		struct profile *profile, struct timeline *timeline)
+/*
+ * One capture that is damaged is no reason not to see the others. What a file has left in the profile
+ * before the damage was met cannot be taken out again, so that all the others are read once more.
+ */
+static int read_captures(char *const *paths, size_t num_paths, const struct input_options *options,
+			 struct profile *profile, struct import_counts *counts)
 {
+	_cleanup_free_ int *statuses = calloc(num_paths + 1, sizeof(*statuses));
+	size_t num_damaged = 0;
+
+	if (!statuses)
+		return report_out_of_memory();
 	for (size_t i = 0; i < num_paths; i++) {
-		int status = inputs_read_file(paths[i], options, profile, timeline, NULL);
+		struct import_counts added = {0};
+
+		statuses[i] = inputs_read_file(paths[i], options, profile, NULL, &added);
+		num_damaged += statuses[i] != EXIT_DONE;
+		if (statuses[i] == EXIT_DONE)
+			add_counts(counts, &added);
+	}
+	if (!num_damaged)
+		return EXIT_DONE;
+	if (num_damaged == num_paths)
+		return statuses[0];
+	log_warning("%zu of %zu captures cannot be read, and %s left out", num_damaged, num_paths,
+		    num_damaged == 1 ? "is" : "are");
+	if (profile_clear(profile))
+		return report_out_of_memory();
+	for (size_t i = 0; i < num_paths; i++) {
+		int status = statuses[i] ? EXIT_DONE
+					 : inputs_read_file(paths[i], options, profile, NULL, NULL);
 
 		if (status)
 			return status;
+	}
+	return EXIT_DONE;
+}
+
+int inputs_read(char *const *paths, size_t num_paths, const struct input_options *options,
+		struct profile *profile, struct timeline *timeline,
+		struct import_counts *ret_counts)
+{
+	struct import_counts unasked;
+	struct import_counts *counts = ret_counts ? ret_counts : &unasked;
+
+	*counts = (struct import_counts){0};
+	if (options->is_archive && !options->is_strict)
+		return read_captures(paths, num_paths, options, profile, counts);
+	for (size_t i = 0; i < num_paths; i++) {
+		struct import_counts added = {0};
+		int status = inputs_read_file(paths[i], options, profile, timeline, &added);
+
+		if (status)
+			return status;
+		add_counts(counts, &added);
 	}
 	return EXIT_DONE;
 }
@@ -460,7 +508,7 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 		tree->baseline = before;
 		tree->has_baseline = true;
 		warn_of_others(profile, tree);
-	} else if (profile_count_metrics(profile) > 1) {
+	} else if (profile_count_metrics(profile) > 1 && !options->takes_all_metrics) {
 		append_metrics(&names, profile);
 		log_warning("the input has several metrics (%s): taking %s; --metric chooses",
 			    names.data ? names.data : "", format_get_metric_name(profile, 0));

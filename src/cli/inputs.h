@@ -50,6 +50,9 @@ struct input_options {
 	bool is_strict;
 	bool is_lenient;
 	bool has_canonical_names;
+	bool takes_all_metrics; /* no output holds a single one: none need be chosen */
+	bool is_for_trace;      /* what of a trace is not read will be missing from another one */
+	bool is_archive; /* captures: those that are damaged are left out, unless is_strict */
 	bool is_growing; /* may still be written to: an incomplete last line is ignored */
 	const int *fd;   /* of the file, which is open: the path is its name. NULL: it is opened */
 };
@@ -60,13 +63,15 @@ _must_check_ int input_options_handle(struct input_options *options, int id, con
 /*
  * Read files one after the other into a profile. Warnings are printed; on a terminal, progress.
  *
- * timeline  gets what has a time; may be NULL
+ * timeline    gets what has a time; may be NULL
+ * ret_counts  of all files together; may be NULL
  *
- * Returns an exit status; errors have been printed.
+ * Returns an exit status; errors have been printed. Of captures (options->is_archive) a damaged one
+ * is left out, with a warning, as long as another one can be read.
  */
 _must_check_ int inputs_read(char *const *paths, size_t num_paths,
 			     const struct input_options *options, struct profile *profile,
-			     struct timeline *timeline);
+			     struct timeline *timeline, struct import_counts *ret_counts);
 
 /* The same for one file, with its import counts; ret_counts may be NULL. */
 _must_check_ int inputs_read_file(const char *path, const struct input_options *options,

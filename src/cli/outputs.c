@@ -79,6 +79,14 @@ bool outputs_have_times(const struct outputs *outputs)
 	return false;
 }
 
+bool outputs_have_all_metrics(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->length; i++)
+		if (!outputs->items[i].format->has_all_metrics)
+			return false;
+	return true;
+}
+
 bool outputs_have_timestamps(const struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->length; i++)

@@ -12,6 +12,17 @@
 #define TIME_SPEC_EXPECTED \
 	"now, today, yesterday, 03:12, 2026-11-21, 2026-11-21T03:12:05Z, -2h or @UNIX-TIME"
 
+/* For the help of commands. */
+#define TIME_SPEC_HELP                                                                     \
+	"Times:\n"                                                                         \
+	"  now                             today, yesterday, tomorrow   at 00:00\n"        \
+	"  03:12, 03:12:05                 of today\n"                                     \
+	"  'yesterday 03:12'               a day and a time\n"                             \
+	"  2026-11-21, 20261121            at 00:00\n"                                     \
+	"  2026-11-21T03:12:05Z            UTC; also +01:00, +0530; without, local time\n" \
+	"  -2h, -90s, -30m, -7d, -2w       before now\n"                                   \
+	"  @1795262400                     seconds since 1970\n"
+
 /*
  *   now                            today, yesterday, tomorrow   at 00:00
  *   03:12  03:12:05                of today

@@ -369,6 +369,23 @@ int profile_keep_timestamps(struct profile *profile)
 	return profile->timestamps ? 0 : -ENOMEM;
 }
 
+int profile_clear(struct profile *profile)
+{
+	struct profile *fresh = profile_new();
+	struct profile full = *profile;
+
+	if (!fresh)
+		return -ENOMEM;
+	if (profile->timestamps && profile_keep_timestamps(fresh)) {
+		profile_free(fresh);
+		return -ENOMEM;
+	}
+	*profile = *fresh;
+	*fresh = full;
+	profile_free(fresh);
+	return 0;
+}
+
 struct timestamps *profile_get_timestamps(const struct profile *profile)
 {
 	return profile->timestamps;

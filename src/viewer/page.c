@@ -196,6 +196,7 @@ const struct format format_html = {
 	.extension = ".html",
 	.summary = "the viewer with the profile in it: one page, for any browser",
 	.has_timestamps = true,
+	.has_all_metrics = true,
 	.write = write_html,
 	.detect = html_detect,
 	.read = html_read,

@@ -10,6 +10,7 @@ need_command setpriv
 grep -q 'lintian is not installed' "$PACKAGES/deb.log" && skip "needs lintian (package lintian), which is not installed"
 
 copy_system
+do_in_root apt-get -y --no-install-recommends install zsh
 list_files >"$TMPDIR/before"
 do_in_root apt-get -y --no-install-recommends install /tmp/stackwide.deb
 list_files >"$TMPDIR/installed"
@@ -17,11 +18,16 @@ comm -13 "$TMPDIR/before" "$TMPDIR/installed" >"$TMPDIR/added"
 ! grep -E '^[^l].{4}w|^[^l].{7}w' "$TMPDIR/added" || fail "others can write these files"
 grep -q ' ./usr/bin/stackwide ' "$TMPDIR/added" || fail "no program was installed"
 
+# zsh finds the completions where Debian's looks for them, without being told.
+# shellcheck disable=SC2016 # of zsh
+completer=$(in_root zsh -f -c 'autoload -Uz compinit && compinit -u -D && echo ${_comps[stackwide]}')
+[[ $completer = _stackwide ]] || fail "zsh does not find the completions: '$completer'"
+
 # The line of cron, as cron runs it; it is there behind a #.
 shorten_captures
 crontab=$ROOT/etc/cron.d/stackwide
 read -r _ _ _ _ _ user command < <(sed -n 's/^#\([*]\/5 \)/\1/p' "$crontab")
-[[ $user = root && $command = timeout\ 20m\ nice\ -n\ -10\ setpriv\ *\ stackwide\ capture* ]] || fail "odd line of cron: $user $command"
+[[ $user = root && $command = test\ -x\ /usr/bin/stackwide\ \&\&\ timeout\ 20m\ nice\ -n\ -10\ setpriv\ *\ /usr/bin/stackwide\ capture* ]] || fail "odd line of cron: $user $command"
 do_in_root env -i "$(grep ^PATH= "$crontab")" SHELL=/bin/sh /bin/sh -c "$command"
 [[ $(list_captures | cut -d' ' -f1,2) = "0 640" ]] || fail "no capture of cron: $(list_captures)"
 in_root stackwide history --dir /var/lib/stackwide --json >"$TMPDIR/history.json"
@@ -54,6 +60,9 @@ grep -q '# mine' "$ROOT/etc/stackwide/capture.conf" || fail "a changed configura
 [[ -n $(list_captures) ]] || fail "captures are lost"
 
 do_in_root apt-get -y remove stackwide
+# The line of cron is configuration, and stays; it does nothing then.
+[[ -z $(in_root env -i "$(grep ^PATH= "$crontab")" SHELL=/bin/sh /bin/sh -c "$command" 2>&1) ]] ||
+    fail "cron says something when the program is gone"
 grep -q '# mine' "$ROOT/etc/stackwide/capture.conf" || fail "removing takes the configuration"
 do_in_root apt-get -y purge stackwide
 do_in_root apt-get -y autoremove --purge

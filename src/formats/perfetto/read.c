@@ -44,6 +44,7 @@
 #define FLAG_STATE_NEEDED  2u
 
 enum packet_field {
+	PACKET_KERNEL = 1, /* events of ftrace */
 	PACKET_PROCESS_TREE = 2,
 	PACKET_CLOCK_SNAPSHOT = 6,
 	PACKET_TIMESTAMP = 8,
@@ -64,6 +65,23 @@ enum packet_field {
 	PACKET_SAMPLE = 66,
 };
 
+/* What other tools write, and this reader does not read. */
+static const struct {
+	uint32_t kind;
+	const char *name;
+} unread_kinds[] = {
+	{7, "counters of the system"},
+	{9, "process statistics"},
+	{34, "the table of ftrace's statistics"},
+	{39, "Android's log"},
+	{40, "energy estimates"},
+	{47, "frames of graphics"},
+	{52, "counters of a GPU"},
+	{53, "stages of a GPU"},
+	{56, "Java heap graphs"},
+	{76, "frame timelines"},
+};
+
 enum round { ROUND_DESCRIPTORS, ROUND_EVENTS };
 
 /* The fields of a packet, before anything is made of them. */
@@ -75,7 +93,8 @@ struct raw_packet {
 	bool has_timestamp;
 	bool has_clock;
 	bool is_after_loss;
-	uint32_t kind; /* field of the oneof; 0: none that we know */
+	uint32_t kind;        /* field of the oneof; 0: none that we know */
+	uint32_t unread_kind; /* then; 0: it has no data */
 	struct bytes data;
 	struct bytes interned;
 	struct bytes defaults;
@@ -84,6 +103,8 @@ struct raw_packet {
 struct perfetto_reader {
 	struct perfetto_trace trace;
 	uint64_t num_stateless; /* packets whose sequence had lost what they refer to */
+	uint64_t
+		num_unread[ARRAY_LENGTH(unread_kinds) + 1]; /* packets; the last is of all others */
 	struct perfetto_clocks clocks;
 	struct perfetto_sequences sequences;
 	struct perfetto_threads threads;
@@ -93,6 +114,7 @@ struct perfetto_reader {
 	struct perfetto_symbols symbols;
 	struct perfetto_code code;
 	struct perfetto_heaps heaps;
+	struct perfetto_sched sched;
 };
 
 struct rounds {
@@ -105,6 +127,24 @@ struct rounds {
 };
 
 /* ---- fields ------------------------------------------------------------------------------- */
+
+/* What says something of the trace or of the packet, and nothing of what happened. */
+static bool is_about_trace(uint32_t field)
+{
+	switch (field) {
+	case 33: /* TraceConfig */
+	case 35: /* TraceStats */
+	case 36: /* a mark to find packets by */
+	case 46: /* Trigger */
+	case 69: /* TracingServiceEvent */
+	case 72: /* ExtensionDescriptor */
+	case 78: /* UiState */
+	case 89: /* TraceUuid */
+	case 92: /* TraceProvenance and the like, of later versions */
+		return true;
+	}
+	return false;
+}
 
 /* False when the packet is broken. */
 static bool read_fields(struct bytes message, struct raw_packet *packet)
@@ -136,6 +176,7 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 		case PACKET_DEFAULTS:
 			packet->defaults = field.body;
 			break;
+		case PACKET_KERNEL:
 		case PACKET_PROCESS_TREE:
 		case PACKET_CLOCK_SNAPSHOT:
 		case PACKET_TRACK_EVENT:
@@ -150,6 +191,9 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 			packet->kind = field.number;
 			packet->data = field.body;
 			break;
+		default:
+			if (field.type == PROTOBUF_BYTES && !is_about_trace(field.number))
+				packet->unread_kind = field.number;
 		}
 	}
 	return !message.failed;
@@ -236,6 +280,10 @@ static int read_data(struct perfetto_reader *reader, const struct raw_packet *ra
 	};
 
 	switch (raw->kind) {
+	case PACKET_KERNEL:
+		return perfetto_sched_read(&reader->sched, raw->data);
+	case PACKET_SYSTEM_INFO:
+		return perfetto_read_system(&reader->trace, raw->data);
 	case PACKET_CLOCK_SNAPSHOT:
 		return perfetto_clocks_read_snapshot(&reader->clocks, sequence, raw->data);
 	case PACKET_THREAD:
@@ -257,6 +305,15 @@ static int read_data(struct perfetto_reader *reader, const struct raw_packet *ra
 	return 0;
 }
 
+static void count_unread(struct perfetto_reader *reader, uint32_t kind)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LENGTH(unread_kinds) && unread_kinds[i].kind != kind)
+		i++;
+	reader->num_unread[i]++;
+}
+
 static int read_events(struct perfetto_reader *reader, const struct raw_packet *raw)
 {
 	struct perfetto_sequence *sequence =
@@ -266,6 +323,8 @@ static int read_events(struct perfetto_reader *reader, const struct raw_packet *
 		return perfetto_has_room(&reader->trace, reader->sequences.items.length, 64)
 			       ? -ENOMEM
 			       : 0;
+	if (!raw->kind && raw->unread_kind)
+		count_unread(reader, raw->unread_kind);
 	if (sequence && raw->is_after_loss)
 		sequence->is_valid = false;
 	if (sequence && raw->flags & FLAG_STATE_CLEARED)
@@ -393,6 +452,29 @@ static int read_round(struct perfetto_reader *reader, enum round round)
 	return err;
 }
 
+static void append_unread(struct text *list, uint64_t count, const char *name)
+{
+	if (count)
+		text_printf(list, "%s%llu of %s", list->length ? ", " : "",
+			    (unsigned long long)count, name);
+}
+
+/* What a trace that is made of this one will lack. */
+static void report_unread(struct perfetto_reader *reader)
+{
+	_cleanup_(text_release) struct text list = {0};
+
+	append_unread(&list, reader->sched.num_unread, "the kernel's events");
+	for (size_t i = 0; i < ARRAY_LENGTH(unread_kinds); i++)
+		append_unread(&list, reader->num_unread[i], unread_kinds[i].name);
+	append_unread(&list, reader->num_unread[ARRAY_LENGTH(unread_kinds)], "other kinds");
+	append_unread(&list, reader->trace.import->counts.unknown_events,
+		      "events that are neither slices nor counters");
+	if (list.length && !list.failed)
+		import_warn(reader->trace.import, "not read, and left out of what is written: %s",
+			    list.data);
+}
+
 /* Warnings for what was left out, and why. */
 static void report_losses(struct perfetto_reader *reader)
 {
@@ -408,6 +490,11 @@ static void report_losses(struct perfetto_reader *reader)
 	if (reader->slices.num_skipped)
 		import_warn(import, "%llu events do not fit to others, skipping",
 			    (unsigned long long)reader->slices.num_skipped);
+	if (reader->slices.num_stacks)
+		import_warn(import, "%llu stacks are of slices, not of moments, skipping",
+			    (unsigned long long)reader->slices.num_stacks);
+	if (import->is_for_trace)
+		report_unread(reader);
 	import->counts.skipped += reader->num_stateless + reader->slices.num_skipped;
 }
 
@@ -419,6 +506,7 @@ static void release(struct perfetto_reader *reader)
 	perfetto_threads_release(&reader->threads);
 	perfetto_slices_release(&reader->slices);
 	perfetto_heaps_release(&reader->heaps);
+	perfetto_sched_release(&reader->sched);
 	perfetto_code_release(&reader->code);
 	perfetto_symbols_release(&reader->symbols);
 }
@@ -444,6 +532,9 @@ static int read_trace(struct perfetto_reader *reader)
 	err = perfetto_heaps_finish(&reader->heaps);
 	if (err)
 		return err;
+	err = perfetto_sched_finish(&reader->sched);
+	if (err)
+		return err;
 	perfetto_samples_finish(&reader->samples);
 	report_losses(reader);
 	return import->will_name_code ? 0
@@ -462,12 +553,17 @@ int perfetto_read(struct import *import)
 		.threads = {.trace = &reader.trace},
 		.tracks = {.trace = &reader.trace, .threads = &reader.threads},
 		.samples = {.trace = &reader.trace, .threads = &reader.threads},
-		.slices = {.trace = &reader.trace, .tracks = &reader.tracks},
+		.slices = {.trace = &reader.trace,
+			   .tracks = &reader.tracks,
+			   .samples = &reader.samples,
+			   .code = &reader.code},
 		.symbols = {.trace = &reader.trace},
 		.code = {.trace = &reader.trace, .symbols = &reader.symbols},
 		.heaps = {.trace = &reader.trace,
+			  .code = &reader.code,
 			  .samples = &reader.samples,
 			  .threads = &reader.threads},
+		.sched = {.trace = &reader.trace, .threads = &reader.threads},
 	};
 
 	return timeline ? read_trace(&reader) : -ENOMEM;
@@ -485,6 +581,7 @@ static bool is_fitting(const struct protobuf_field *field)
 	case PACKET_CLOCK:
 	case PACKET_DROPPED:
 		return field->type == PROTOBUF_VARINT;
+	case PACKET_KERNEL:
 	case PACKET_PROCESS_TREE:
 	case PACKET_CLOCK_SNAPSHOT:
 	case PACKET_TRACK_EVENT:

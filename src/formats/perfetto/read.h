@@ -1,8 +1,8 @@
 /*
  * What the parts of the reader of Perfetto traces share: read.c reads packets, read_clocks.c
  * their times, read_interned.c what they refer to by number, read_threads.c, read_tracks.c and
- * read_owners.c who is who, read_samples.c and read_events.c what happened, and read_zones.c makes
- * zones of events.
+ * read_owners.c who is who, read_samples.c, read_events.c and read_sched.c what happened, and
+ * read_zones.c makes zones of events.
  *
  * Field numbers are those of google/perfetto v55.3; perfetto.proto has those that stackwide
  * writes.
@@ -232,6 +232,7 @@ struct perfetto_track_table {
 /* A slice begins or ends. */
 struct perfetto_event {
 	uint64_t time_ns;
+	uint64_t end_ns; /* of a slice that is told at once; else 0 */
 	uint64_t fill_bytes;
 	uint32_t location;  /* of the timeline; TIMELINE_NONE: an end */
 	uint32_t attribute; /* the last one's place + 1; 0: none */
@@ -293,23 +294,49 @@ struct perfetto_samples {
 struct perfetto_slices {
 	struct perfetto_trace *trace;        /* borrowed */
 	struct perfetto_track_table *tracks; /* borrowed */
+	struct perfetto_samples *samples;    /* borrowed: events with stacks are some */
+	struct perfetto_code *code;          /* borrowed */
 	ARRAY(struct perfetto_event) events;
 	ARRAY(struct perfetto_attribute) attributes;
 	struct hash_index locations; /* of the timeline */
 	uint32_t first_zone;         /* of the timeline, that is this trace's */
 	uint64_t last_ns;            /* time of the last event */
 	uint64_t num_skipped;        /* ends without a begin, and what is too much */
+	uint64_t num_stacks;         /* of slices: a timeline has no place for them */
 	struct text text;
 };
 
 struct perfetto_heaps {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_samples *samples; /* borrowed: counts stacks that are not there */
+	struct perfetto_code *code;       /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
 	struct perfetto_heap_stacks stacks;
 	uint32_t num_dumps; /* that have begun */
 	uint64_t num_truncated;
 	struct text text;
+};
+
+/* `order`: of what was read, for events of the same time. */
+struct perfetto_switch {
+	struct sched_switch event;
+	size_t order;
+};
+
+struct perfetto_wakeup {
+	struct sched_waking event;
+	size_t order;
+};
+
+#define PERFETTO_MAX_CPUS 65536u
+
+/* Scheduling, until all of it is there and becomes part of the timeline. */
+struct perfetto_sched {
+	struct perfetto_trace *trace;     /* borrowed */
+	struct perfetto_threads *threads; /* borrowed */
+	ARRAY(struct perfetto_switch) switches;
+	ARRAY(struct perfetto_wakeup) wakeups;
+	uint64_t num_unread; /* other events of the kernel */
 };
 
 /* A packet, as far as all kinds are alike. */
@@ -362,6 +389,11 @@ void perfetto_sequences_release(struct perfetto_sequences *sequences);
 _must_check_ int perfetto_read_interned(struct perfetto_code *code,
 					struct perfetto_sequence *sequence, struct bytes message);
 
+/* The same of heap profiles up to 2019, which told it themselves. */
+_must_check_ int perfetto_read_interned_of_heap(struct perfetto_code *code,
+						struct perfetto_sequence *sequence,
+						struct bytes message);
+
 /* read_code.c: the sequence has an `interned`. */
 _must_check_ int perfetto_code_read_mapping(struct perfetto_code *code,
 					    struct perfetto_interned *interned,
@@ -369,6 +401,9 @@ _must_check_ int perfetto_code_read_mapping(struct perfetto_code *code,
 _must_check_ int perfetto_code_read_frame(struct perfetto_code *code,
 					  const struct perfetto_sequence *sequence,
 					  struct bytes message);
+/* One that is told in full, outermost frame first: names, files and lines, no addresses. */
+_must_check_ int perfetto_code_read_named_stack(struct perfetto_code *code, struct bytes message,
+						uint32_t *ret);
 _must_check_ int perfetto_code_read_callstack(struct perfetto_code *code,
 					      const struct perfetto_sequence *sequence,
 					      struct bytes message);
@@ -384,6 +419,13 @@ const struct frame *perfetto_symbols_find(const struct perfetto_symbols *symbols
 					  const struct perfetto_mapping *mapping, uint64_t address,
 					  size_t *ret_count);
 void perfetto_symbols_release(struct perfetto_symbols *symbols);
+
+/* read_sched.c: a bundle of the kernel's events; all into the timeline, when all packets are read. */
+_must_check_ int perfetto_sched_read(struct perfetto_sched *sched, struct bytes message);
+_must_check_ int perfetto_sched_finish(struct perfetto_sched *sched);
+void perfetto_sched_release(struct perfetto_sched *sched);
+/* The machine, into the timeline. */
+_must_check_ int perfetto_read_system(struct perfetto_trace *trace, struct bytes message);
 
 /* read_heap.c. */
 _must_check_ int perfetto_heaps_read(struct perfetto_heaps *heaps,
@@ -469,6 +511,12 @@ uint32_t perfetto_samples_find_stack(struct perfetto_samples *samples,
 
 /* How our own recording was made, into the profile, when all packets are read. */
 void perfetto_samples_finish(struct perfetto_samples *samples);
+
+/*
+ * An event with a stack, that a thread was in at the time: a sample of a metric of the event's name.
+ */
+_must_check_ int perfetto_samples_add_event(struct perfetto_samples *samples, uint32_t name,
+					    uint32_t thread, uint32_t stack, uint64_t time_ns);
 
 /* read_events.c. */
 _must_check_ int perfetto_slices_read_event(struct perfetto_slices *slices,

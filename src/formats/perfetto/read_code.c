@@ -455,6 +455,58 @@ static int add_level(struct perfetto_code *code, struct perfetto_interned *inter
 	return 0;
 }
 
+static int read_named_frame(struct perfetto_code *code, struct bytes message, struct frame *ret)
+{
+	struct profile *profile = code->trace->import->profile;
+	struct bytes name = bytes_of("", 0);
+	struct protobuf_field field;
+	int err = 0;
+
+	*ret = (struct frame){.kind = FRAME_USER};
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_BYTES)
+			name = field.body;
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = perfetto_add_profile_string(code->trace, field.body, &ret->file);
+		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
+			ret->line = (uint32_t)field.value;
+	}
+	if (err)
+		return err;
+	err = perfetto_add_profile_string(code->trace, name, &ret->full_name);
+	if (err)
+		return err;
+	return profile_add_frame_name(profile, name.size ? (const char *)name.data : "", name.size,
+				      &ret->name);
+}
+
+int perfetto_code_read_named_stack(struct perfetto_code *code, struct bytes message, uint32_t *ret)
+{
+	struct profile *profile = code->trace->import->profile;
+	uint32_t stack = STACK_EMPTY;
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field)) {
+		struct frame frame;
+		uint32_t location;
+		int err;
+
+		if (field.number != 1 || field.type != PROTOBUF_BYTES)
+			continue;
+		err = read_named_frame(code, field.body, &frame);
+		if (err)
+			return err;
+		err = profile_add_frame_location(profile, &frame, &location);
+		if (err)
+			return err;
+		err = profile_add_stack(profile, stack, location, &stack);
+		if (err)
+			return err;
+	}
+	*ret = stack;
+	return 0;
+}
+
 int perfetto_code_read_callstack(struct perfetto_code *code,
 				 const struct perfetto_sequence *sequence, struct bytes message)
 {

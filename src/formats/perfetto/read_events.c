@@ -20,7 +20,7 @@
 /* The annotation in which our writer puts the parameters of a zone, which have no prefix. */
 #define PARAMETERS_NAME "Parameters"
 
-enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_COUNTER = 4 };
+enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_INSTANT = 3, EVENT_COUNTER = 4 };
 
 /* A TrackEvent: its numbers by field, and where it is read a second time. */
 struct perfetto_track_event {
@@ -31,6 +31,10 @@ struct perfetto_track_event {
 	uint32_t file;
 	uint32_t line;
 	uint64_t extra_counter;
+	uint64_t duration_ns; /* of a whole slice, which has the type of a begin */
+	uint64_t callstack;   /* iid; 0: none */
+	struct bytes named_stack;
+	bool is_whole;
 	bool is_floating;
 	bool has_value;
 	int64_t value;
@@ -96,11 +100,53 @@ static uint64_t read_first(const struct protobuf_field *field)
 	return field->type == PROTOBUF_BYTES ? protobuf_read_varint(&body) : field->value;
 }
 
+/*
+ * LegacyEvent: what Chrome's own format calls a phase, B, E, X (a whole slice, with its duration), I.
+ * Those of other threads than the track's, and of asynchronous work, are left as unknown.
+ */
+static void read_legacy(const struct perfetto_packet *packet, struct bytes message,
+			struct perfetto_track_event *event)
+{
+	struct protobuf_field field;
+	uint64_t duration_us = 0;
+	uint64_t phase = 0;
+	bool is_elsewhere = false;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.type != PROTOBUF_VARINT)
+			continue;
+		if (field.number == 1 && event->name == STRING_EMPTY)
+			event->name =
+				find_string(packet, PERFETTO_INTERNED_EVENT_NAME, field.value);
+		else if (field.number == 2)
+			phase = field.value;
+		else if (field.number == 3)
+			duration_us = field.value;
+		else if (field.number == 18 || field.number == 19)
+			is_elsewhere = true;
+	}
+	if (is_elsewhere)
+		return;
+	if (phase == 'B' || phase == 'X')
+		event->type = EVENT_BEGIN;
+	else if (phase == 'E')
+		event->type = EVENT_END;
+	else if (phase == 'I' || phase == 'i')
+		event->type = EVENT_INSTANT;
+	event->is_whole = phase == 'X';
+	if (__builtin_mul_overflow(duration_us, 1000, &event->duration_ns))
+		event->duration_ns = UINT64_MAX;
+}
+
 /* Numbers of fields are those of track_event.proto. */
 static int read_event_field(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			    const struct protobuf_field *field, struct perfetto_track_event *event)
 {
 	switch (field->number) {
+	case 6:
+		if (field->type == PROTOBUF_BYTES)
+			read_legacy(packet, field->body, event);
+		return 0;
 	case 9:
 		event->type = field->value;
 		return 0;
@@ -127,6 +173,12 @@ static int read_event_field(struct perfetto_slices *slices, const struct perfett
 	case 44:
 		event->has_value = event->is_floating = true;
 		event->floating_value = to_double(field->value);
+		return 0;
+	case 55:
+		event->named_stack = field->body;
+		return 0;
+	case 56:
+		event->callstack = field->value;
 		return 0;
 	}
 	return 0;
@@ -421,6 +473,13 @@ static int read_slice(struct perfetto_slices *slices, const struct perfetto_pack
 		if (err)
 			return err;
 	}
+	if (event->is_whole) {
+		if (__builtin_add_overflow(added.time_ns, event->duration_ns, &added.end_ns))
+			added.end_ns = UINT64_MAX;
+		if (added.end_ns > slices->last_ns)
+			slices->last_ns = added.end_ns;
+		track->is_unsorted = true; /* the outer of two that begin together may come later */
+	}
 	return add_event(slices, track, &added);
 }
 
@@ -489,6 +548,32 @@ static int read_counter(struct perfetto_slices *slices, const struct perfetto_pa
 	return 0;
 }
 
+/* A moment with a stack is a sample. */
+static int add_moment(struct perfetto_slices *slices, const struct perfetto_packet *packet,
+		      const struct perfetto_track_event *event)
+{
+	struct perfetto_track *track = perfetto_track_table_find(slices->tracks, event->track);
+	uint32_t thread;
+	uint32_t stack;
+	int err;
+
+	if (!track) {
+		slices->num_skipped++;
+		return 0;
+	}
+	err = perfetto_owners_find_thread(slices->tracks, track, &thread);
+	if (err)
+		return err;
+	stack = perfetto_samples_find_stack(slices->samples, packet->sequence, event->callstack);
+	if (event->named_stack.size) {
+		err = perfetto_code_read_named_stack(slices->code, event->named_stack, &stack);
+		if (err)
+			return err;
+	}
+	return perfetto_samples_add_event(slices->samples, event->name, thread, stack,
+					  packet->time_ns);
+}
+
 int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			       struct bytes message)
 {
@@ -502,6 +587,11 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 		err = read_event_field(slices, packet, &field, &event);
 		if (err)
 			return err;
+	}
+	if (event.callstack || event.named_stack.size) {
+		if (event.type == EVENT_INSTANT)
+			return add_moment(slices, packet, &event);
+		slices->num_stacks++;
 	}
 	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {
 		slices->trace->import->counts

@@ -126,8 +126,10 @@ int perfetto_heaps_read(struct perfetto_heaps *heaps, const struct perfetto_pack
 	struct bytes rest = message;
 	struct protobuf_field field;
 	bool is_continued = false;
-	int err = 0;
+	int err = perfetto_read_interned_of_heap(heaps->code, packet->sequence, message);
 
+	if (err)
+		return err;
 	if (!heaps->num_dumps)
 		heaps->num_dumps = 1;
 	while (protobuf_next(&rest, &field)) {

@@ -145,16 +145,21 @@ static unsigned int find_round(const struct protobuf_field *field)
 	return 0;
 }
 
+static int prepare(struct perfetto_sequence *sequence)
+{
+	if (!sequence->interned)
+		sequence->interned = perfetto_interned_new();
+	return sequence->interned ? 0 : -ENOMEM;
+}
+
 /* Four times over the message, once for each round: what a number refers to is there, then. */
 int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence *sequence,
 			   struct bytes message)
 {
-	int err = 0;
+	int err = prepare(sequence);
 
-	if (!sequence->interned)
-		sequence->interned = perfetto_interned_new();
-	if (!sequence->interned)
-		return -ENOMEM;
+	if (err)
+		return err;
 	for (unsigned int round = 1; round <= 4; round++) {
 		struct bytes rest = message;
 		struct protobuf_field field;
@@ -164,6 +169,37 @@ int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence 
 				err = read_kind(code, sequence,
 						(enum perfetto_interned_kind)field.number,
 						field.body);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* By field of ProfilePacket, in the order in which they are read; strings are of any kind. */
+static const struct {
+	uint32_t field;
+	enum perfetto_interned_kind kind;
+} heap_kinds[] = {
+	{1, PERFETTO_INTERNED_FUNCTION}, {1, PERFETTO_INTERNED_BUILD_ID},
+	{1, PERFETTO_INTERNED_PATH},     {4, PERFETTO_INTERNED_MAPPING},
+	{2, PERFETTO_INTERNED_FRAME},    {3, PERFETTO_INTERNED_CALLSTACK},
+};
+
+int perfetto_read_interned_of_heap(struct perfetto_code *code, struct perfetto_sequence *sequence,
+				   struct bytes message)
+{
+	int err = prepare(sequence);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < ARRAY_LENGTH(heap_kinds); i++) {
+		struct bytes rest = message;
+		struct protobuf_field field;
+
+		while (protobuf_next(&rest, &field)) {
+			if (field.number == heap_kinds[i].field && field.type == PROTOBUF_BYTES)
+				err = read_kind(code, sequence, heap_kinds[i].kind, field.body);
 			if (err)
 				return err;
 		}

@@ -174,6 +174,23 @@ static int add_sample(struct perfetto_samples *samples, struct perfetto_sequence
 	return timeline_add_sample(samples->trace->timeline, sample, NULL);
 }
 
+int perfetto_samples_add_event(struct perfetto_samples *samples, uint32_t name, uint32_t thread,
+			       uint32_t stack, uint64_t time_ns)
+{
+	struct timeline_sample sample = {
+		.time_ns = time_ns, .weight = 1, .thread = thread, .stack = stack};
+	/* A sequence of its own for each name: what its samples count. */
+	struct perfetto_sequence sequence = {.metric = PERFETTO_NONE, .is_ours = true};
+	const char *string = timeline_get_string(samples->trace->timeline, name);
+	struct profile *profile = samples->trace->import->profile;
+	int err = profile_add_string(profile, *string ? string : "events", &sequence.metric_name);
+
+	if (err)
+		return err;
+	err = profile_add_string(profile, "count", &sequence.metric_unit);
+	return err ? err : add_sample(samples, &sequence, &sample);
+}
+
 uint32_t perfetto_samples_find_stack(struct perfetto_samples *samples,
 				     const struct perfetto_sequence *sequence, uint64_t iid)
 {

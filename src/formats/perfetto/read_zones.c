@@ -20,12 +20,17 @@
 #define SYNTHETIC_SIZE  (1ull << 20)
 #define POINTER_STEP    16u
 
+struct open_slice {
+	uint32_t zone;
+	uint64_t end_ns; /* where it was told at once; else 0: an end will come */
+};
+
 struct perfetto_finisher {
 	struct perfetto_slices *slices;
-	ARRAY(uint32_t) open;   /* zones of the track, outermost first */
-	ARRAY(uint32_t) sorted; /* events of the track */
-	uint64_t num_open;      /* at the end of the trace */
-	uint64_t num_regions;   /* that are made up */
+	ARRAY(struct open_slice) open; /* of the track, outermost first */
+	ARRAY(uint32_t) sorted;        /* events of the track */
+	uint64_t num_open;             /* at the end of the trace */
+	uint64_t num_regions;          /* that are made up */
 };
 
 /* ---- order -------------------------------------------------------------------------------- */
@@ -38,6 +43,9 @@ static int compare_events(const void *left, const void *right, void *context)
 
 	if (events[a].time_ns != events[b].time_ns)
 		return events[a].time_ns < events[b].time_ns ? -1 : 1;
+	/* Of whole slices the longer one is around the other. */
+	if (events[a].end_ns && events[b].end_ns && events[a].end_ns != events[b].end_ns)
+		return events[a].end_ns > events[b].end_ns ? -1 : 1;
 	return a < b ? -1 : a > b;
 }
 
@@ -270,18 +278,38 @@ static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_
 		.pointer = region->region_end - event->fill_bytes,
 		.region = region->item,
 		.thread = thread,
-		.parent = depth ? finisher->open.items[depth - 1] : TIMELINE_NONE,
+		.parent = depth ? finisher->open.items[depth - 1].zone : TIMELINE_NONE,
 		.location = event->location,
 		.last_attribute = TIMELINE_NONE,
 	};
-	uint32_t *added = array_add(&finisher->open);
+	struct open_slice *added = array_add(&finisher->open);
 
 	if (!added)
 		return -ENOMEM;
+	added->end_ns = event->end_ns;
 	if (region->role != PERFETTO_REGION)
 		zone.pointer = region->region_end - (depth + 1) * POINTER_STEP;
 	zone.name = timeline_get_location(slices->trace->timeline, event->location)->name;
-	return timeline_add_zone(slices->trace->timeline, &zone, added);
+	return timeline_add_zone(slices->trace->timeline, &zone, &added->zone);
+}
+
+/* Those whose end was told and has come. One around them that ends earlier cuts them. */
+static void end_whole_slices(struct perfetto_finisher *finisher, uint64_t time_ns)
+{
+	struct timeline *timeline = finisher->slices->trace->timeline;
+	size_t first = finisher->open.length;
+
+	for (size_t i = 0; i < first; i++)
+		if (finisher->open.items[i].end_ns && finisher->open.items[i].end_ns <= time_ns)
+			first = i;
+	for (size_t i = finisher->open.length; i-- > first;) {
+		const struct open_slice *slice = &finisher->open.items[i];
+		uint64_t outer_ns = finisher->open.items[first].end_ns;
+
+		timeline_get_zone(timeline, slice->zone)->end_ns =
+			slice->end_ns && slice->end_ns < outer_ns ? slice->end_ns : outer_ns;
+	}
+	finisher->open.length = first;
 }
 
 /* Attributes may come with the end as well as with the begin. */
@@ -302,7 +330,7 @@ static int finish_slice(struct perfetto_finisher *finisher, const struct perfett
 		if (err)
 			return err;
 	}
-	zone = finisher->open.items[finisher->open.length - 1];
+	zone = finisher->open.items[finisher->open.length - 1].zone;
 	finisher->open.length -= is_end;
 	timeline_get_zone(slices->trace->timeline, zone)->end_ns = event->time_ns;
 	return add_attributes(slices, zone, event->attribute);
@@ -328,6 +356,7 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 	     e = slices->events.items[e].next) {
 		const struct perfetto_event *event = &slices->events.items[e];
 
+		end_whole_slices(finisher, event->time_ns);
 		if (event->location != TIMELINE_NONE &&
 		    !find_on_region(slices, region, event->time_ns, &place, &owner))
 			err = perfetto_owners_find_thread(slices->tracks, track, &owner);
@@ -337,9 +366,10 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 		if (err)
 			return err;
 	}
+	end_whole_slices(finisher, UINT64_MAX);
 	finisher->num_open += finisher->open.length;
-	array_for_each (&finisher->open, zone)
-		timeline_get_zone(slices->trace->timeline, *zone)->end_ns = slices->last_ns;
+	array_for_each (&finisher->open, slice)
+		timeline_get_zone(slices->trace->timeline, slice->zone)->end_ns = slices->last_ns;
 	finisher->open.length = 0;
 	return err;
 }

@@ -136,6 +136,7 @@ const struct format format_pftrace = {
 	.extension = ".pftrace",
 	.summary = "a trace for Perfetto: what happened when, on which thread and stack",
 	.has_times = true,
+	.has_all_metrics = true,
 	.write = write_pftrace,
 	.detect = perfetto_detect,
 	.read = perfetto_read,

@@ -175,16 +175,32 @@ static uint64_t get_step_time(const struct timeline *timeline, uint64_t step)
 	return step % 2 ? occupancy->end_ns : occupancy->begin_ns;
 }
 
-/* Those of one region or thread keep their order, also where they are of the same time. */
+/*
+ * At one moment a thread leaves the region that it was on, is on others for no time, and comes to the
+ * next: in this order, whatever that of the occupancies is.
+ */
+static unsigned int get_step_rank(const struct timeline *timeline, uint64_t step)
+{
+	const struct occupancy *occupancy = timeline_get_occupancy(timeline, (uint32_t)(step / 2));
+
+	if (occupancy->begin_ns == occupancy->end_ns)
+		return 1;
+	return step % 2 ? 0 : 2;
+}
+
 static int compare_steps(const void *a, const void *b, void *timeline)
 {
 	uint64_t left = *(const uint64_t *)a;
 	uint64_t right = *(const uint64_t *)b;
 	uint64_t left_ns = get_step_time(timeline, left);
 	uint64_t right_ns = get_step_time(timeline, right);
+	unsigned int left_rank = get_step_rank(timeline, left);
+	unsigned int right_rank = get_step_rank(timeline, right);
 
 	if (left_ns != right_ns)
 		return left_ns < right_ns ? -1 : 1;
+	if (left_rank != right_rank)
+		return left_rank < right_rank ? -1 : 1;
 	return (left > right) - (left < right);
 }
 

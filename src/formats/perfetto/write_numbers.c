@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/attributes.h"
 #include "profile/profile.h"
@@ -50,21 +51,32 @@ static int count_uses(const struct profile *profile, const struct timeline *time
 	return 0;
 }
 
-static int compare_uses(const void *a, const void *b, void *context)
+/* Not by their numbers, which are others when the trace is read again. */
+static int compare_modules(const struct profile *profile, uint32_t a, uint32_t b)
 {
-	const uint32_t *uses = context;
-	uint32_t left = *(const uint32_t *)a;
-	uint32_t right = *(const uint32_t *)b;
+	const struct module *left = profile_get_module(profile, a);
+	const struct module *right = profile_get_module(profile, b);
+	int order = strcmp(profile_get_string(profile, left->path),
+			   profile_get_string(profile, right->path));
 
-	if (uses[left] != uses[right])
-		return uses[left] > uses[right] ? -1 : 1;
-	return (left > right) - (left < right);
+	if (order)
+		return order;
+	if (left->build_id_size != right->build_id_size)
+		return left->build_id_size < right->build_id_size ? -1 : 1;
+	return memcmp(left->build_id, right->build_id, left->build_id_size);
 }
 
-int perfetto_compare_places(const struct location *a, const struct location *b)
+int perfetto_compare_places(const struct profile *profile, const struct location *a,
+			    const struct location *b)
 {
+	int order = 0;
+
 	if (a->space != b->space)
 		return a->space < b->space ? -1 : 1;
+	if (a->owner != b->owner && a->space == LOCATION_FILE)
+		order = compare_modules(profile, a->owner, b->owner);
+	if (order)
+		return order;
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
 	if (a->address != b->address)
@@ -74,8 +86,24 @@ int perfetto_compare_places(const struct location *a, const struct location *b)
 
 static int compare_places(const void *a, const void *b, void *profile)
 {
-	return perfetto_compare_places(profile_get_location(profile, *(const uint32_t *)a),
+	return perfetto_compare_places(profile, profile_get_location(profile, *(const uint32_t *)a),
 				       profile_get_location(profile, *(const uint32_t *)b));
+}
+
+struct used_locations {
+	const struct profile *profile;
+	const uint32_t *uses; /* by location */
+};
+
+static int compare_uses(const void *a, const void *b, void *context)
+{
+	const struct used_locations *used = context;
+	uint32_t left = used->uses[*(const uint32_t *)a];
+	uint32_t right = used->uses[*(const uint32_t *)b];
+
+	if (left != right)
+		return left > right ? -1 : 1;
+	return compare_places(a, b, (struct profile *)(uintptr_t)used->profile);
 }
 
 /* How many bytes a number takes. */
@@ -89,12 +117,13 @@ static unsigned count_bytes(uint32_t number)
 }
 
 /* What most stacks have comes first; among those whose numbers are equally long, neighbours. */
-static void sort_locations(const struct profile *profile, uint32_t *uses, uint32_t *order,
+static void sort_locations(const struct profile *profile, const uint32_t *uses, uint32_t *order,
 			   size_t count)
 {
+	struct used_locations used = {profile, uses};
 	uint32_t number = 1;
 
-	qsort_r(order, count, sizeof(*order), compare_uses, uses);
+	qsort_r(order, count, sizeof(*order), compare_uses, &used);
 	for (size_t begin = 0, end; begin < count; begin = end) {
 		unsigned num_bytes = count_bytes(number);
 

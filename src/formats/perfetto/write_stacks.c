@@ -416,7 +416,8 @@ static int compare_locations(const void *a, const void *b, void *context)
 {
 	const struct perfetto_stacks *stacks = context;
 
-	return perfetto_compare_places(profile_get_location(stacks->profile, *(const uint32_t *)a),
+	return perfetto_compare_places(stacks->profile,
+				       profile_get_location(stacks->profile, *(const uint32_t *)a),
 				       profile_get_location(stacks->profile, *(const uint32_t *)b));
 }
 

@@ -478,6 +478,7 @@ const struct format format_pprof = {
 	.name = "pprof",
 	.extension = ".pb.gz",
 	.summary = "pprof's profile: compressed, with addresses, lines, threads",
+	.has_all_metrics = true,
 	.write = write_pprof,
 	.detect = pprof_detect,
 	.read = pprof_read,

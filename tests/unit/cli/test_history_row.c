@@ -1,3 +1,6 @@
+#include <stdlib.h>
+#include <time.h>
+
 #include "base/json.h"
 #include "cli/history_row.h"
 #include "profile_builder.h"
@@ -54,6 +57,24 @@ static void what_is_not_known_is_not_claimed(void **state _unused_)
 	text_release(&text);
 	history_row_release(&row);
 	profile_free(profile);
+}
+
+/* 02:30 comes twice on 2026-10-25 in Berlin. */
+static void an_hour_that_comes_twice_has_two_offsets(void **state _unused_)
+{
+	struct history_row row;
+	struct text text = {0};
+
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	assert_int_equal(history_row_init_damaged(&row, "a", 1792888200), 0);
+	history_row_print(&row, &text);
+	row.time_s += 3600;
+	history_row_print(&row, &text);
+	assert_string_equal(text.data, "2026-10-25 02:30:00 +0200  damaged\n"
+				       "2026-10-25 02:30:00 +0100  damaged\n");
+	text_release(&text);
+	history_row_release(&row);
 }
 
 static void json_is_json_whatever_the_names_are(void **state _unused_)
@@ -121,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_sums_a_capture_up),
 		cmocka_unit_test(what_is_not_known_is_not_claimed),
+		cmocka_unit_test(an_hour_that_comes_twice_has_two_offsets),
 		cmocka_unit_test(json_is_json_whatever_the_names_are),
 		cmocka_unit_test(long_names_are_truncated_between_characters),
 		cmocka_unit_test(the_sparkline_has_a_bar_where_a_capture_is),

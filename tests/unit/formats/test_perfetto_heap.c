@@ -104,10 +104,41 @@ static void a_heap_profile_that_is_not_whole_is_reported(void **state _unused_)
 	text_release(&trace);
 }
 
+/* As before interned data had a place of its own: strings of all kinds, frames, stacks, mappings. */
+static void an_old_heap_profile_tells_its_stacks_itself(void **state _unused_)
+{
+	static const char *const expected[] = {"inuse_space bytes=64", "alloc_space bytes=64"};
+	struct text trace = {0};
+	struct text heap = {0};
+	struct text process = {0};
+	struct text item = {0};
+
+	put_numbered(&heap, 1, 3, "malloc");
+	put_numbered(&heap, 1, 4, "libc.so");
+	put(&item, 1, 1);
+	put(&item, 2, 3);
+	put(&item, 3, 1);
+	put_message(&heap, 2, &item);
+	put(&item, 1, 9);
+	put(&item, 2, 1);
+	put_message(&heap, 3, &item);
+	put(&item, 1, 1);
+	put(&item, 7, 4);
+	put_message(&heap, 4, &item);
+	put(&item, 1, 9);
+	put(&item, 2, 64);
+	put(&process, 1, 5);
+	put_message(&process, 2, &item);
+	put_message(&heap, 5, &process);
+	put_packet(&trace, 1, CLEARED, 5, HEAP, &heap);
+	assert_heap(&trace, expected, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_heap_profile_tells_what_is_in_use_and_what_was_allocated),
+		cmocka_unit_test(an_old_heap_profile_tells_its_stacks_itself),
 		cmocka_unit_test(the_last_dump_holds_those_before),
 		cmocka_unit_test(other_heaps_than_that_of_malloc_have_their_name),
 		cmocka_unit_test(a_heap_profile_that_is_not_whole_is_reported),

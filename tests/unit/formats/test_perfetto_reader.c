@@ -322,6 +322,94 @@ static void every_zone_has_the_thread_it_began_on(void **state _unused_)
 	builder_release(&second);
 }
 
+/* ---- events with stacks ------------------------------------------------------------------- */
+
+/* A moment on the track of thread 7, with a stack that was told before. */
+static void put_moment(struct text *trace, uint64_t time, const char *name, uint64_t callstack)
+{
+	struct text event = {0};
+
+	put(&event, 9, 3);
+	put(&event, 11, 99);
+	put_string(&event, 23, name);
+	put(&event, 56, callstack);
+	put_packet(trace, 3, NEEDED, time, EVENT, &event);
+}
+
+static void a_moment_with_a_stack_is_a_sample_of_its_name(void **state _unused_)
+{
+	struct text trace = {0};
+	struct text event = {0};
+	struct text stack = {0};
+	struct text frame = {0};
+
+	put_thread(&trace, 99, "worker", 0);
+	put_stack(&trace, 3, CLEARED, "f");
+	put_moment(&trace, 10, "TIMER", 1);
+	put_moment(&trace, 20, "TIMER", 1);
+	put_moment(&trace, 30, "WAKER", 1);
+	put(&event, 9, 3);
+	put(&event, 11, 99);
+	put_string(&event, 23, "TIMER");
+	put_string(&frame, 1, "main");
+	put_message(&stack, 1, &frame);
+	put_string(&frame, 1, "told; in full");
+	put_string(&frame, 2, "a.c");
+	put(&frame, 3, 7);
+	put_message(&stack, 1, &frame);
+	put_message(&event, 55, &stack);
+	put_packet(&trace, 3, 0, 40, EVENT, &event);
+	assert_trace(&trace, "worker;f 2\nworker;main;told: in full 1\n", "");
+}
+
+static void a_stack_of_a_slice_is_no_sample(void **state _unused_)
+{
+	struct text trace = {0};
+	struct text event = {0};
+
+	put_thread(&trace, 99, "worker", 0);
+	put_stack(&trace, 3, CLEARED, "f");
+	put_moment(&trace, 10, "TIMER", 1);
+	put(&event, 9, 1);
+	put(&event, 11, 99);
+	put_string(&event, 23, "asleep");
+	put(&event, 56, 1);
+	put_packet(&trace, 3, NEEDED, 15, EVENT, &event);
+	put_event(&trace, 20, 99, NULL);
+	assert_trace(&trace, "worker;f 1\n",
+		     "x: 1 stacks are of slices, not of moments, skipping\n");
+}
+
+/* A slice as Chrome's older versions told it: at its end, with its duration. */
+static void put_whole_slice(struct text *trace, uint64_t time, const char *name,
+			    uint64_t duration_us)
+{
+	struct text event = {0};
+	struct text legacy = {0};
+
+	put(&event, 11, 99);
+	put_string(&event, 23, name);
+	put(&legacy, 2, 'X');
+	put(&legacy, 3, duration_us);
+	put_message(&event, 6, &legacy);
+	put_packet(trace, 1, 0, time, EVENT, &event);
+}
+
+static void whole_slices_nest_by_their_times(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_thread(&trace, 99, "worker", 0);
+	put_whole_slice(&trace, 1000, "inner", 2);
+	put_whole_slice(&trace, 4000, "next", 1);
+	put_whole_slice(&trace, 1000, "outer", 9);
+	put_whole_slice(&trace, 10000, "after", 1);
+	assert_trace(&trace,
+		     "worker;after 1000\nworker;outer 6000\nworker;outer;inner 2000\n"
+		     "worker;outer;next 1000\n",
+		     "");
+}
+
 /* ---- hostile ------------------------------------------------------------------------------ */
 
 static struct text make_trace(bool is_compressed)
@@ -430,6 +518,9 @@ int main(void)
 		cmocka_unit_test(a_slice_that_does_not_end_ends_with_the_trace),
 		cmocka_unit_test(times_may_be_steps_of_a_clock_of_the_sequence),
 		cmocka_unit_test(times_before_and_after_a_sleep_are_those_of_the_boot_clock),
+		cmocka_unit_test(a_moment_with_a_stack_is_a_sample_of_its_name),
+		cmocka_unit_test(a_stack_of_a_slice_is_no_sample),
+		cmocka_unit_test(whole_slices_nest_by_their_times),
 		cmocka_unit_test(zones_come_back_as_they_were),
 		cmocka_unit_test(every_zone_has_the_thread_it_began_on),
 		cmocka_unit_test(a_trace_that_is_truncated_is_read_up_to_the_cut),

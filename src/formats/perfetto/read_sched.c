@@ -1,0 +1,469 @@
+/*
+ * Reading Perfetto traces: which thread ran on which CPU, and who woke it. The kernel's events come in
+ * bundles of one CPU, one by one, or switches and wakeups as columns (write_sched.c): all times, all
+ * tids, … The first time of a column is absolute, the others are distances.
+ *
+ * Bundles of several CPUs take turns, so that events are sorted when all are there. A thread is known
+ * by its tid alone; what the trace describes of it makes it one of a process.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/perfetto/read.h"
+#include "formats/reader.h"
+
+/* TRACE_FLAG_HARDIRQ of linux/trace_events.h. */
+#define FLAG_IN_INTERRUPT 0x08u
+
+/* Fields of CompactSched. */
+enum column {
+	SWITCH_TIME = 1,
+	SWITCH_STATE,
+	SWITCH_TID,
+	SWITCH_PRIORITY,
+	NAMES, /* no numbers: strings */
+	SWITCH_NAME,
+	WAKEUP_TIME,
+	WAKEUP_TID,
+	WAKEUP_CPU,
+	WAKEUP_PRIORITY,
+	WAKEUP_NAME,
+	WAKEUP_FLAGS, /* of later versions */
+	NUM_COLUMNS,
+};
+
+struct columns {
+	ARRAY(uint64_t) numbers[NUM_COLUMNS];
+	ARRAY(uint32_t) names; /* strings of the timeline */
+};
+
+static void columns_release(struct columns *columns)
+{
+	for (size_t i = 0; i < NUM_COLUMNS; i++)
+		array_release(&columns->numbers[i]);
+	array_release(&columns->names);
+}
+
+/* ---- one by one --------------------------------------------------------------------------- */
+
+static int add_switch(struct perfetto_sched *sched, const struct sched_switch *event)
+{
+	struct perfetto_switch *added;
+
+	if (!perfetto_has_room(sched->trace, sched->switches.length, 4))
+		return 0;
+	added = array_add(&sched->switches);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct perfetto_switch){*event, sched->switches.length};
+	return 0;
+}
+
+static int add_wakeup(struct perfetto_sched *sched, const struct sched_waking *event)
+{
+	struct perfetto_wakeup *added;
+
+	if (!perfetto_has_room(sched->trace, sched->wakeups.length, 4))
+		return 0;
+	added = array_add(&sched->wakeups);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct perfetto_wakeup){*event, sched->wakeups.length};
+	return 0;
+}
+
+/* Fields of SchedSwitchFtraceEvent: those of the thread that leaves come first. */
+static int read_switch(struct perfetto_sched *sched, struct sched_switch event,
+		       struct bytes message)
+{
+	struct protobuf_field field;
+	int err;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 2 && field.type == PROTOBUF_VARINT)
+			event.previous_tid = (int32_t)field.value;
+		else if (field.number == 4 && field.type == PROTOBUF_VARINT)
+			event.previous_state = (uint16_t)field.value;
+		else if (field.number == 6 && field.type == PROTOBUF_VARINT)
+			event.next_tid = (int32_t)field.value;
+		else if (field.number == 7 && field.type == PROTOBUF_VARINT)
+			event.next_priority = (int32_t)field.value;
+		if (field.number != 5 || field.type != PROTOBUF_BYTES)
+			continue;
+		err = perfetto_add_string(sched->trace, field.body, &event.next_name);
+		if (err)
+			return err;
+	}
+	return add_switch(sched, &event);
+}
+
+static int read_wakeup(struct perfetto_sched *sched, struct sched_waking event,
+		       struct bytes message)
+{
+	struct protobuf_field field;
+	int err;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 2 && field.type == PROTOBUF_VARINT)
+			event.tid = (int32_t)field.value;
+		else if (field.number == 3 && field.type == PROTOBUF_VARINT)
+			event.priority = (int32_t)field.value;
+		else if (field.number == 5 && field.type == PROTOBUF_VARINT)
+			event.target_cpu = (uint32_t)field.value;
+		if (field.number != 1 || field.type != PROTOBUF_BYTES)
+			continue;
+		err = perfetto_add_string(sched->trace, field.body, &event.name);
+		if (err)
+			return err;
+	}
+	return add_wakeup(sched, &event);
+}
+
+/* Fields of FtraceEvent. That a thread was freed follows from what is described of the threads. */
+static int read_event(struct perfetto_sched *sched, uint32_t cpu, struct bytes message)
+{
+	struct bytes on_cpu = {0};
+	struct bytes wakeup = {0};
+	struct protobuf_field field;
+	uint64_t time_ns = 0;
+	bool is_freed = false;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			time_ns = field.value;
+		else if (field.number == 4 && field.type == PROTOBUF_BYTES)
+			on_cpu = field.body;
+		else if (field.number == 20 && field.type == PROTOBUF_BYTES)
+			wakeup = field.body;
+		else if (field.number == 240)
+			is_freed = true;
+	}
+	if (on_cpu.data)
+		return read_switch(sched, (struct sched_switch){.time_ns = time_ns, .cpu = cpu},
+				   on_cpu);
+	if (wakeup.data)
+		return read_wakeup(sched, (struct sched_waking){.time_ns = time_ns, .cpu = cpu},
+				   wakeup);
+	sched->num_unread += !is_freed;
+	return 0;
+}
+
+/* ---- in columns --------------------------------------------------------------------------- */
+
+/* Numbers in one field, one after the other, or one a field. */
+static int read_numbers(struct columns *columns, const struct protobuf_field *field)
+{
+	struct bytes packed = field->body;
+	uint64_t *added;
+
+	if (field->type == PROTOBUF_VARINT) {
+		added = array_add(&columns->numbers[field->number]);
+		if (!added)
+			return -ENOMEM;
+		*added = field->value;
+	}
+	while (field->type == PROTOBUF_BYTES && bytes_left(&packed)) {
+		uint64_t number = protobuf_read_varint(&packed);
+
+		if (packed.failed)
+			return 0;
+		added = array_add(&columns->numbers[field->number]);
+		if (!added)
+			return -ENOMEM;
+		*added = number;
+	}
+	return 0;
+}
+
+static int read_name(struct perfetto_sched *sched, struct columns *columns, struct bytes name)
+{
+	uint32_t *added = array_add(&columns->names);
+
+	return added ? perfetto_add_string(sched->trace, name, added) : -ENOMEM;
+}
+
+static int read_columns(struct perfetto_sched *sched, struct columns *columns, struct bytes message)
+{
+	struct protobuf_field field;
+	int err = 0;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.number == NAMES && field.type == PROTOBUF_BYTES)
+			err = read_name(sched, columns, field.body);
+		else if (field.number && field.number < NUM_COLUMNS && field.number != NAMES)
+			err = read_numbers(columns, &field);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static size_t count(const struct columns *columns, enum column column)
+{
+	return columns->numbers[column].length;
+}
+
+static uint64_t get(const struct columns *columns, enum column column, size_t row)
+{
+	return row < count(columns, column) ? columns->numbers[column].items[row] : 0;
+}
+
+static uint32_t get_name(const struct columns *columns, enum column column, size_t row)
+{
+	uint64_t number = get(columns, column, row);
+
+	return number < columns->names.length ? columns->names.items[number] : STRING_EMPTY;
+}
+
+static int add_switches(struct perfetto_sched *sched, uint32_t cpu, const struct columns *columns)
+{
+	uint64_t time_ns = 0;
+
+	for (size_t i = 0; i < count(columns, SWITCH_TIME); i++) {
+		struct sched_switch event = {
+			.cpu = cpu,
+			.next_tid = (int32_t)get(columns, SWITCH_TID, i),
+			.next_priority = (int32_t)get(columns, SWITCH_PRIORITY, i),
+			.next_name = get_name(columns, SWITCH_NAME, i),
+			.previous_state = (uint16_t)get(columns, SWITCH_STATE, i),
+		};
+		int err;
+
+		event.time_ns = time_ns += get(columns, SWITCH_TIME, i);
+		err = add_switch(sched, &event);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_wakeups(struct perfetto_sched *sched, uint32_t cpu, const struct columns *columns)
+{
+	uint64_t time_ns = 0;
+
+	for (size_t i = 0; i < count(columns, WAKEUP_TIME); i++) {
+		struct sched_waking event = {
+			.cpu = cpu,
+			.tid = (int32_t)get(columns, WAKEUP_TID, i),
+			.priority = (int32_t)get(columns, WAKEUP_PRIORITY, i),
+			.name = get_name(columns, WAKEUP_NAME, i),
+			.target_cpu = (uint32_t)get(columns, WAKEUP_CPU, i),
+			.is_in_interrupt = get(columns, WAKEUP_FLAGS, i) & FLAG_IN_INTERRUPT,
+		};
+		int err;
+
+		event.time_ns = time_ns += get(columns, WAKEUP_TIME, i);
+		err = add_wakeup(sched, &event);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Columns of one kind are as long as that of the times. */
+static bool are_even(const struct columns *columns)
+{
+	for (enum column i = SWITCH_STATE; i <= SWITCH_NAME; i++)
+		if (i != NAMES && count(columns, i) != count(columns, SWITCH_TIME))
+			return false;
+	for (enum column i = WAKEUP_TID; i <= WAKEUP_NAME; i++)
+		if (count(columns, i) != count(columns, WAKEUP_TIME))
+			return false;
+	return true;
+}
+
+static int read_compact(struct perfetto_sched *sched, uint32_t cpu, struct bytes message)
+{
+	_cleanup_(columns_release) struct columns columns = {0};
+	int err = read_columns(sched, &columns, message);
+
+	if (err)
+		return err;
+	if (!are_even(&columns))
+		return reader_skip_byte(sched->trace->import, sched->trace->offset,
+					"scheduling whose columns differ in length");
+	err = add_switches(sched, cpu, &columns);
+	return err ? err : add_wakeups(sched, cpu, &columns);
+}
+
+int perfetto_sched_read(struct perfetto_sched *sched, struct bytes message)
+{
+	struct bytes fields = message;
+	struct protobuf_field field;
+	uint32_t cpu = 0;
+	int err = 0;
+
+	/* Only where somebody wants to know what happened when. */
+	if (!sched->trace->import->timeline)
+		return 0;
+	while (protobuf_next(&fields, &field))
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			cpu = (uint32_t)field.value;
+	if (cpu >= PERFETTO_MAX_CPUS)
+		return reader_skip_byte(sched->trace->import, sched->trace->offset,
+					"scheduling of a CPU that there cannot be");
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = read_event(sched, cpu, field.body);
+		else if (field.number == 4 && field.type == PROTOBUF_BYTES)
+			err = read_compact(sched, cpu, field.body);
+	}
+	return err;
+}
+
+/* ---- when all are there ------------------------------------------------------------------- */
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int compare_switches(const void *left, const void *right)
+{
+	const struct perfetto_switch *a = left;
+	const struct perfetto_switch *b = right;
+	int order = COMPARE(a->event.time_ns, b->event.time_ns);
+
+	return order ? order : COMPARE(a->order, b->order);
+}
+
+static int compare_wakeups(const void *left, const void *right)
+{
+	const struct perfetto_wakeup *a = left;
+	const struct perfetto_wakeup *b = right;
+	int order = COMPARE(a->event.time_ns, b->event.time_ns);
+
+	return order ? order : COMPARE(a->order, b->order);
+}
+
+static int compare_tids(const void *left, const void *right)
+{
+	return COMPARE(*(const int32_t *)left, *(const int32_t *)right);
+}
+
+/* Into the timeline, after what it has of other files. */
+static int add_events(struct perfetto_sched *sched)
+{
+	struct timeline *timeline = sched->trace->timeline;
+	uint32_t num_switches = timeline_count_switch(timeline);
+	uint32_t num_wakeups = timeline_count_wakeup(timeline);
+	int err;
+
+	for (uint32_t i = 0; i < num_switches; i++) {
+		err = add_switch(sched, timeline_get_switch(timeline, i));
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < num_wakeups; i++) {
+		err = add_wakeup(sched, timeline_get_wakeup(timeline, i));
+		if (err)
+			return err;
+	}
+	if (sched->switches.length)
+		qsort(sched->switches.items, sched->switches.length, sizeof(*sched->switches.items),
+		      compare_switches);
+	if (sched->wakeups.length)
+		qsort(sched->wakeups.items, sched->wakeups.length, sizeof(*sched->wakeups.items),
+		      compare_wakeups);
+	for (size_t i = 0; i < sched->switches.length; i++) {
+		const struct sched_switch *event = &sched->switches.items[i].event;
+
+		if (i < num_switches)
+			*timeline_get_switch(timeline, (uint32_t)i) = *event;
+		else if (timeline_add_switch(timeline, event, NULL))
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < sched->wakeups.length; i++) {
+		const struct sched_waking *event = &sched->wakeups.items[i].event;
+
+		if (i < num_wakeups)
+			*timeline_get_wakeup(timeline, (uint32_t)i) = *event;
+		else if (timeline_add_wakeup(timeline, event, NULL))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What is described of the threads that ran is part of the timeline, even if they have no sample. */
+static int use_threads(struct perfetto_sched *sched)
+{
+	_cleanup_free_ int32_t *tids =
+		malloc((sched->switches.length + sched->wakeups.length + 1) * sizeof(*tids));
+	size_t num_tids = 0;
+	uint32_t ignored;
+	int err;
+
+	if (!tids)
+		return -ENOMEM;
+	array_for_each (&sched->switches, item)
+		tids[num_tids++] = item->event.next_tid;
+	array_for_each (&sched->wakeups, item)
+		tids[num_tids++] = item->event.tid;
+	qsort(tids, num_tids, sizeof(*tids), compare_tids);
+	array_for_each (&sched->threads->items, thread) {
+		const int32_t tid = (int32_t)thread->tid;
+
+		if (!bsearch(&tid, tids, num_tids, sizeof(tid), compare_tids))
+			continue;
+		err = perfetto_threads_use(sched->threads, thread, thread->since_ns, &ignored);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int perfetto_sched_finish(struct perfetto_sched *sched)
+{
+	int err;
+
+	if (!sched->switches.length && !sched->wakeups.length)
+		return 0;
+	err = use_threads(sched);
+	return err ? err : add_events(sched);
+}
+
+void perfetto_sched_release(struct perfetto_sched *sched)
+{
+	array_release(&sched->switches);
+	array_release(&sched->wakeups);
+}
+
+/* ---- the system --------------------------------------------------------------------------- */
+
+static int read_kernel(struct perfetto_trace *trace, struct timeline_system *system,
+		       struct bytes message)
+{
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.type != PROTOBUF_BYTES)
+			continue;
+		if (field.number == 2)
+			err = perfetto_add_string(trace, field.body, &system->kernel_version);
+		else if (field.number == 3)
+			err = perfetto_add_string(trace, field.body, &system->kernel_release);
+		else if (field.number == 4)
+			err = perfetto_add_string(trace, field.body, &system->machine);
+	}
+	return err;
+}
+
+int perfetto_read_system(struct perfetto_trace *trace, struct bytes message)
+{
+	struct timeline_system system = *timeline_get_system(trace->timeline);
+	struct protobuf_field field;
+	int err = 0;
+
+	/* Of several files the first says it. */
+	if (system.kernel_release != STRING_EMPTY)
+		return 0;
+	while (!err && protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_BYTES)
+			err = read_kernel(trace, &system, field.body);
+		else if (field.number == 8 && field.type == PROTOBUF_VARINT)
+			system.num_cpus = (uint32_t)field.value;
+	}
+	if (err)
+		return err;
+	timeline_set_system(trace->timeline, &system);
+	return 0;
+}
