@@ -21,6 +21,8 @@
  * Text that is not sorted is read the same way, with a search for every new frame. The first line
  * that is out of order switches to that for the rest of the file.
  *
+ * `#` is data, but in austin's text (austin.h).
+ *
  * What the format cannot say: a frame's module or line, and ';' in a name. A frame's kind comes from
  * the annotations of stackcollapse-perf.pl: _[k] _[i] _[j].
  */
@@ -28,6 +30,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "formats/folded/austin.h"
 #include "formats/folded/line.h"
 #include "formats/folded/write.h"
 #include "formats/reader.h"
@@ -52,6 +55,7 @@ struct folded_reader {
 	size_t num_counts;
 	uint32_t metrics[FOLDED_MAX_COUNTS];
 	uint32_t thread;
+	bool is_austin;          /* whose comments are no stacks */
 	uint64_t line;           /* number of the present line, from 1 */
 	uint64_t first_bad_line; /* 0: there was none */
 	/* The last stack that was read: its bytes, borrowed from the file, and its frames. */
@@ -266,8 +270,11 @@ static int read_line(struct folded_reader *reader, const uint8_t *data, size_t s
 {
 	struct folded_line line;
 	uint32_t stack;
-	int err = folded_line_parse(data, size, reader->num_counts, &line);
+	int err;
 
+	if (reader->is_austin && austin_is_metadata(data, size))
+		return 0;
+	err = folded_line_parse(data, size, reader->num_counts, &line);
 	if (err == -ENODATA)
 		return 0;
 	if (err == -EBADMSG)
@@ -296,16 +303,23 @@ static void advance(const struct folded_reader *reader, size_t *reported)
 	}
 }
 
+/* Where the text begins, behind a byte order mark. */
+static size_t get_start(const uint8_t *data, size_t size)
+{
+	const size_t mark = strlen(BYTE_ORDER_MARK);
+
+	return size >= mark && !memcmp(data, BYTE_ORDER_MARK, mark) ? mark : 0;
+}
+
 static int read_lines(struct folded_reader *reader)
 {
 	const struct import *import = reader->import;
-	const size_t mark = strlen(BYTE_ORDER_MARK);
 	size_t reported = 0;
-	size_t start = 0;
+	size_t start = get_start(import->data, import->size);
 	int err;
 
-	if (import->size >= mark && !memcmp(import->data, BYTE_ORDER_MARK, mark))
-		start = mark;
+	reader->is_austin = reader->num_counts == 1 && import->size > start &&
+			    austin_detect(import->data + start, import->size - start);
 	while (start < import->size) {
 		const uint8_t *data = import->data + start;
 		const uint8_t *newline = memchr(data, '\n', import->size - start);
@@ -381,9 +395,11 @@ int diff_folded_read(struct import *import)
 enum detection folded_detect(const uint8_t *data, size_t size)
 {
 	struct folded_line line;
-	size_t start = 0;
+	size_t start = get_start(data, size);
 	size_t num_lines = 0;
 
+	if (size > start && austin_detect(data + start, size - start))
+		return DETECTED_MAYBE;
 	while (start < size && num_lines < DETECT_LINES) {
 		const uint8_t *newline = memchr(data + start, '\n', size - start);
 		size_t end = newline ? (size_t)(newline - data) : size;

@@ -163,6 +163,43 @@ static void leading_zeros_do_not_count(void **state _unused_)
 	assert_becomes(&format_folded, "a 0000000000000000000000000007\nb 00\n", "a 7\nb 0\n");
 }
 
+/* austin says what it did in comments, of which some end in a number. */
+static void what_austin_says_of_itself_is_no_stack(void **state _unused_)
+{
+	static const char *const heads[] = {
+		"# austin: 3.7.0\n# interval: 100\n# mode: wall\n\n",
+		"# python: 3.11.4\n# mode: wall\n# interval: 100\n",
+		"\xef\xbb\xbf\n# austin: 3.7\r\n# memory: 16 GB\r\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(heads); i++) {
+		_cleanup_(text_release) struct text text = {0};
+
+		text_append_string(&text, heads[i]);
+		text_append_string(&text, "P42;T0:7f10;a.py:main:3 120\n# gc: 7\n"
+					  "P42;T0:7f10;a.py:main:3;b.py:# f: 1:2 4\n"
+					  "\n# duration: 383010\n# saturation: 0/17\n# errors: 0");
+		assert_stacks(&format_folded, text.data, 0,
+			      "P42;T0:7f10;a.py:main:3 120\n"
+			      "P42;T0:7f10;a.py:main:3;b.py:# f: 1:2 4\n");
+	}
+	assert_stacks(&format_folded, "# austin: 3.7.0\n# mode: wall\na;b 1\n# duration: 5\n", 0,
+		      "a;b 1\n");
+	assert_stacks(&format_folded, "# austin: 3.7.0\n# mode: wall\n# duration: 5\n", 0, "");
+}
+
+static void elsewhere_such_comments_are_data(void **state _unused_)
+{
+	assert_stays("# duration: 5\nP42;T0:7f10;a.py:main:3 120\n");
+	assert_stays("# austin: 3\n# mode: 4\n");
+	assert_stays("# interval: 100\n# mode: 7\nmain;P42;T0 120\n");
+	assert_stays("# austin: 3.7 5\n# mode: wall 6\nP42;T0:7f10;a.py:main:3 120\n");
+	assert_becomes(&format_folded, "P42;T7;a 1\n# austin: 3 7\n# mode: 5\n",
+		       "# austin: 3 7\n# mode: 5\nP42;T7;a 1\n");
+	assert_becomes(&format_diff_folded, "# austin: 3.7\n# mode: 5 6\nP4;T0:7;a 1 2\n",
+		       "# mode: 5 6\nP4;T0:7;a 1 2\n");
+}
+
 static void malformed_lines_are_skipped_and_told(void **state _unused_)
 {
 	assert_warned(&format_folded, "a 1\nb\n\nc x\nd 2\n",
@@ -423,6 +460,9 @@ static void the_extension_tells_the_two_kinds_apart(void **state _unused_)
 	assert_ptr_equal(detect("x.folded", "no count"), &format_folded);
 	assert_ptr_equal(detect("x.folded", ""), &format_folded);
 	assert_null(detect("standard input", "no count"));
+	assert_ptr_equal(detect("standard input", "# austin: 3.7.0\n# mode: wall\n\nP1;T1;f 2\n"),
+			 &format_folded);
+	assert_ptr_equal(detect("x", "# mode: wall\n# interval: 9\nP1;T1;f 2\n"), &format_folded);
 	assert_null(detect("standard input", "a;b 1\nno count\n"));
 }
 
@@ -443,6 +483,8 @@ int main(void)
 		cmocka_unit_test(bytes_need_not_be_text),
 		cmocka_unit_test(counts_are_digits_and_nothing_else),
 		cmocka_unit_test(leading_zeros_do_not_count),
+		cmocka_unit_test(what_austin_says_of_itself_is_no_stack),
+		cmocka_unit_test(elsewhere_such_comments_are_data),
 		cmocka_unit_test(malformed_lines_are_skipped_and_told),
 		cmocka_unit_test(a_strict_reader_ends_at_the_first_malformed_line),
 		cmocka_unit_test(repeated_stacks_are_summed),
