@@ -23,10 +23,15 @@
  *
  * `#` is data, but in austin's text (austin.h).
  *
+ * Counts are whole numbers here. Where a file has fractions all of its counts are multiplied by the
+ * same power of ten; it becomes known as the file is read, and then what was added is multiplied,
+ * which happens FOLDED_MAX_DECIMALS times at most.
+ *
  * What the format cannot say: a frame's module or line, and ';' in a name. A frame's kind comes from
  * the annotations of stackcollapse-perf.pl: _[k] _[i] _[j].
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -36,8 +41,8 @@
 #include "formats/reader.h"
 
 #define ADVANCE_BYTES (1u << 20)
-/* Lines that must look like folded text for a file to be detected as such. */
-#define DETECT_LINES 8
+/* Lines, blank ones aside, of which most must look like folded text for a file to be detected. */
+#define DETECT_LINES 32
 
 #define NOT_MADE UINT32_MAX
 /* A frame is of one of three kinds, or inlined. */
@@ -56,6 +61,8 @@ struct folded_reader {
 	uint32_t metrics[FOLDED_MAX_COUNTS];
 	uint32_t thread;
 	bool is_austin;          /* whose comments are no stacks */
+	uint8_t decimals;        /* so many has the count with the most; all are multiplied */
+	bool is_rounded;         /* one has more than are kept */
 	uint64_t line;           /* number of the present line, from 1 */
 	uint64_t first_bad_line; /* 0: there was none */
 	/* The last stack that was read: its bytes, borrowed from the file, and its frames. */
@@ -259,6 +266,62 @@ static int add_samples(struct folded_reader *reader, const struct folded_line *l
 	return 0;
 }
 
+static uint64_t get_power_of_ten(uint8_t exponent)
+{
+	uint64_t power = 1;
+
+	while (exponent--)
+		power *= 10;
+	return power;
+}
+
+/* The counts before were multiplied for fewer decimals. Nobody but this reader has the source. */
+static int add_decimals(struct folded_reader *reader, uint8_t decimals)
+{
+	struct import *import = reader->import;
+	uint64_t factor = get_power_of_ten((uint8_t)(decimals - reader->decimals));
+	int err;
+
+	for (size_t i = 0; i < reader->num_counts; i++) {
+		err = profile_multiply_samples(import->profile, reader->metrics[i], import->source,
+					       import->source + 1, factor);
+		if (err == -EOVERFLOW)
+			return import_fail_line(import, reader->line,
+						"the counts before it exceed 64 bits when "
+						"multiplied by %" PRIu64,
+						get_power_of_ten(decimals));
+		if (err)
+			return err;
+	}
+	reader->decimals = decimals;
+	return 0;
+}
+
+/* Where some counts have decimals: make the line's whole numbers, as those before were made. */
+static int scale_counts(struct folded_reader *reader, struct folded_line *line)
+{
+	uint64_t factor;
+	uint32_t part;
+	int err;
+
+	if (line->decimals > reader->decimals) {
+		err = add_decimals(reader, line->decimals);
+		if (err)
+			return err;
+	}
+	factor = get_power_of_ten(reader->decimals);
+	part = (uint32_t)(get_power_of_ten(FOLDED_MAX_DECIMALS) / factor);
+	for (size_t i = 0; i < reader->num_counts; i++)
+		if (__builtin_mul_overflow(line->counts[i], factor, &line->counts[i]) ||
+		    __builtin_add_overflow(line->counts[i], line->millionths[i] / part,
+					   &line->counts[i]))
+			return import_fail_line(
+				reader->import, reader->line,
+				"a count exceeds 64 bits when it is multiplied by %" PRIu64,
+				factor);
+	return 0;
+}
+
 static int skip_line(struct folded_reader *reader)
 {
 	if (!reader->first_bad_line)
@@ -281,6 +344,12 @@ static int read_line(struct folded_reader *reader, const uint8_t *data, size_t s
 		return skip_line(reader);
 	if (err == -ERANGE)
 		return import_fail_line(reader->import, reader->line, "a count exceeds 64 bits");
+	reader->is_rounded |= line.is_rounded;
+	if (line.decimals || reader->decimals) {
+		err = scale_counts(reader, &line);
+		if (err)
+			return err;
+	}
 	err = add_stack(reader, line.stack, line.length, &stack);
 	if (err)
 		return err;
@@ -313,7 +382,7 @@ static size_t get_start(const uint8_t *data, size_t size)
 
 static int read_lines(struct folded_reader *reader)
 {
-	const struct import *import = reader->import;
+	struct import *import = reader->import;
 	size_t reported = 0;
 	size_t start = get_start(import->data, import->size);
 	int err;
@@ -336,6 +405,12 @@ static int read_lines(struct folded_reader *reader)
 		return import_fail_line(reader->import, reader->first_bad_line,
 					"malformed, as every line: expected a stack and %s",
 					reader->num_counts == 1 ? "a count" : "two counts");
+	import->decimals = reader->decimals;
+	if (reader->decimals || reader->is_rounded)
+		import_warn(import,
+			    "some counts have decimals: all are multiplied by %" PRIu64 "%s",
+			    get_power_of_ten(reader->decimals),
+			    reader->is_rounded ? ", and rounded" : "");
 	return 0;
 }
 
@@ -392,11 +467,17 @@ int diff_folded_read(struct import *import)
 	return read_metrics(import, metrics, ARRAY_LENGTH(metrics));
 }
 
+/*
+ * Most lines must be stacks, not all: a program may have said something before them. Where there are
+ * as many others, what comes last decides.
+ */
 enum detection folded_detect(const uint8_t *data, size_t size)
 {
 	struct folded_line line;
 	size_t start = get_start(data, size);
 	size_t num_lines = 0;
+	size_t num_stacks = 0;
+	bool is_stack = false;
 
 	if (size > start && austin_detect(data + start, size - start))
 		return DETECTED_MAYBE;
@@ -405,10 +486,12 @@ enum detection folded_detect(const uint8_t *data, size_t size)
 		size_t end = newline ? (size_t)(newline - data) : size;
 		int err = folded_line_parse(data + start, end - start, 1, &line);
 
-		if (err && err != -ENODATA)
-			return DETECTED_BY_NAME;
-		num_lines += !err;
 		start = end + 1;
+		if (err == -ENODATA)
+			continue;
+		is_stack = !err;
+		num_stacks += is_stack;
+		num_lines++;
 	}
-	return num_lines ? DETECTED_MAYBE : DETECTED_BY_NAME;
+	return 2 * num_stacks + is_stack > num_lines ? DETECTED_MAYBE : DETECTED_BY_NAME;
 }
