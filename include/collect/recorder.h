@@ -93,6 +93,8 @@ struct recorder_account {
 	uint64_t late_events;    /* that came too late to be sorted by time */
 	uint64_t unfollowed;     /* new threads that did not fit into the filter */
 	uint64_t duration_ns;    /* from start to stop, or to now */
+	uint64_t observed_ns;    /* of it, how long each thread with samples was there, in sum;
+				    after recorder_stop() */
 	uint32_t num_cpus;       /* online at the start */
 	struct process_table_stats processes;
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */

@@ -111,6 +111,8 @@ struct import {
 
 	/* Results. */
 	struct import_counts counts;
+	/* Weights are multiplied by 10 to the power of this, as the input has fractions. */
+	uint8_t decimals;
 	struct import_kernel kernel;
 	struct error error; /* the reason, with file and place, when the import failed */
 };
@@ -133,6 +135,12 @@ void import_skip_member(struct import *import, const char *member, uint64_t offs
 			const char *format, ...) _printf_(4, 5);
 /* The error's message without the file's name, for a warning instead of the error. */
 const char *import_get_reason(const struct import *import);
+/*
+ * After an import: bring the weights of what was read before, and of this, to the same power of ten,
+ * metric by metric, if one of them had fractions (metric.decimals). Returns 0 or, when weights leave
+ * 64 bits, -EBADMSG with the error set.
+ */
+_must_check_ int import_unify_decimals(struct import *import);
 /*
  * Keep the counts with the source, as tallies "import.skipped" and so on, so that a profile that was
  * converted still says what its origin lacked. If the file holds such tallies of its own origin,

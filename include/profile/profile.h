@@ -113,6 +113,8 @@ struct thread {
 struct metric {
 	uint32_t name; /* string: "samples", "cpu", "alloc" */
 	uint32_t unit; /* string: "count", "nanoseconds", "bytes" */
+	/* Weights are multiplied by 10 to the power of this, as an input had fractions of units. */
+	uint8_t decimals;
 };
 
 #define METRIC_NONE   UINT32_MAX
@@ -220,6 +222,17 @@ _must_check_ int profile_add_timestamp(struct profile *profile, uint32_t thread,
 /* See timestamps_set_clock(). */
 _must_check_ int profile_set_clock(struct profile *profile, uint32_t source, uint64_t zero_ns);
 
+/*
+ * Multiply the weights of a metric's samples, and of their timestamps: of those whose threads are of
+ * a source from first_source on and before end_source. Returns 0, or -EOVERFLOW when one would leave
+ * 64 bits, and then none is multiplied.
+ */
+_must_check_ int profile_multiply_samples(struct profile *profile, uint32_t metric,
+					  uint32_t first_source, uint32_t end_source,
+					  uint64_t factor);
+/* Only says it; see struct metric. */
+void profile_set_metric_decimals(struct profile *profile, uint32_t metric, uint8_t decimals);
+
 /* Another weight for a sample that is there. */
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value);
 
@@ -303,7 +316,8 @@ uint32_t profile_count_stacks(const struct profile *profile);
  * sources stay apart, and with them their threads. An address that has other frames in both
  * profiles (another kernel, a replaced file) is two locations, of which the second has no address.
  *
- * In which order profiles are merged makes no difference but to ids.
+ * In which order profiles are merged makes no difference but to ids. Weights are taken as they are,
+ * whatever decimals their metrics have.
  *
  * Returns 0, -ENOMEM, or -EOVERFLOW when the weights of a stack together leave 64 bits. After an
  * error part of `from` has been added.

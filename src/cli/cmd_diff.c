@@ -229,6 +229,59 @@ static int read_side(struct diff_command *session, size_t i)
 	return EXIT_DONE;
 }
 
+/* The number of samples that counts with decimals were, at least 1 where there is one. */
+static uint64_t sum_whole(const struct profile *profile, uint32_t metric, uint64_t scale)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (sample->metric == metric && __builtin_add_overflow(sum, sample->value, &sum))
+			return 0;
+	}
+	return sum && sum < scale ? 1 : sum / scale;
+}
+
+static uint64_t get_scale(uint8_t decimals)
+{
+	uint64_t scale = 1;
+
+	while (decimals--)
+		scale *= 10;
+	return scale;
+}
+
+/*
+ * Where counts of a side have decimals they are multiplied: the other side must be so, too. Both
+ * have no more samples than before.
+ */
+static int unify_decimals(struct diff_command *session)
+{
+	struct profile *profile = session->profile;
+	uint8_t decimals[2];
+	uint8_t most;
+	int err;
+
+	for (size_t i = 0; i < 2; i++)
+		decimals[i] = profile_get_metric(profile, session->metrics[i])->decimals;
+	most = decimals[decimals[1] > decimals[0]];
+	if (!most)
+		return 0;
+	for (size_t i = 0; i < 2; i++) {
+		struct diff_input *side = &session->sides[i];
+
+		if (!side->num_samples)
+			side->num_samples =
+				sum_whole(profile, session->metrics[i], get_scale(decimals[i]));
+		err = profile_multiply_samples(profile, session->metrics[i], 0, UINT32_MAX,
+					       get_scale((uint8_t)(most - decimals[i])));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* From now on the metrics of the second input are new ones, whatever they are called. */
 static int set_aside(struct profile *profile)
 {
@@ -314,7 +367,9 @@ static int read_sides(struct diff_command *session)
 	status = read_side(session, 1);
 	if (status)
 		return status;
-	err = make_comparison(session);
+	err = unify_decimals(session);
+	if (!err)
+		err = make_comparison(session);
 	return err ? inputs_fail(session->profile, err, NULL) : EXIT_DONE;
 }
 

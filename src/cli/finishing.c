@@ -119,6 +119,7 @@ static int fill_outputs(struct recording *recording, int *ret_trace_status)
 		.tree = recording->options->outputs.tree,
 		.svg = &recording->options->outputs.svg,
 		.is_compressed = recording->options->outputs.is_compressed,
+		.observed_ms = recording->account.ticks.observed_ns / NS_PER_MS,
 	};
 	_cleanup_(timeline_freep) struct timeline *timeline = NULL;
 	struct error error = {0};

@@ -204,6 +204,9 @@ static int read_and_name(struct reading *reading, const struct format *format,
 	err = format->read(import);
 	if (err)
 		return err;
+	err = import_unify_decimals(import);
+	if (err)
+		return err;
 	err = import_keep_counts(import);
 	if (err)
 		return err;

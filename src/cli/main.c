@@ -63,7 +63,10 @@ static void print_formats(FILE *out)
 	fputs("Formats, by the name that --to and --from take:\n\n", out);
 	format_list_for_each(print_format, out);
 	fputs("\nWhat is read is recognised by its content, then by the extension of its name;\n"
-	      "what is written, by the extension. Input may be compressed by gzip.\n",
+	      "what is written, by the extension. Input may be compressed by gzip.\n\n"
+	      "Counts of folded text that is read may have decimals (1.5): then all counts are\n"
+	      "multiplied by the same power of ten, at most 1000000, and a warning says by which.\n"
+	      "What is beyond six decimals is rounded. What is written are whole numbers.\n",
 	      out);
 }
 

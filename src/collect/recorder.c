@@ -27,6 +27,7 @@
 #include "collect/scheduling.h"
 #include "collect/side_band.h"
 #include "collect/target_threads.h"
+#include "collect/thread_times.h"
 #include "collect/trace_builder.h"
 #include "collect/trace_log.h"
 #include "collect/trace_schedule.h"
@@ -60,7 +61,8 @@ struct recorder {
 	struct publisher *publisher;     /* NULL: user stacks are not walked by table */
 	struct raw_samples *raw_samples; /* likewise */
 	struct trace_log *trace_log;     /* NULL: times are not kept */
-	struct scheduling *scheduling;   /* NULL: it is not recorded */
+	struct thread_times *thread_times;
+	struct scheduling *scheduling; /* NULL: it is not recorded */
 	int epoll_fd;
 	int cgroup_fd;
 	bool *cpus; /* that we sample or listen to; num_possible_cpus long */
@@ -70,6 +72,7 @@ struct recorder {
 	uint32_t num_cpus;
 	uint64_t start_ns;
 	uint64_t stop_ns;
+	uint64_t observed_ns; /* summed over the threads with samples; when it has stopped */
 	uint64_t next_hotplug_ns;
 	uint64_t next_meanwhile_ns; /* when samples are read again, whatever else is being done */
 	/* Samples after from_ns and up to until_ns are ours, others the recording's beside it. */
@@ -174,11 +177,14 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 		recorder->num_of_others += kind != RECORD_STACK_AREA;
 		return 0;
 	}
-	if (kind == RECORD_RAW_SAMPLE)
-		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
 	if (kind == RECORD_STACK_AREA)
 		return handle_area(recorder, record);
-	memcpy(&sample, record, sizeof(sample));
+	memcpy(&sample, record, sizeof(sample)); /* a raw one begins with it, too */
+	err = thread_times_add_sample(recorder->thread_times, sample.pid, sample.tid);
+	if (err)
+		return err;
+	if (kind == RECORD_RAW_SAMPLE)
+		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
 	sample.time_ns = time_ns;
 	return sample_ingest_add_sample(recorder->ingest, &sample);
 }
@@ -221,8 +227,11 @@ static int make_parts(struct recorder *recorder, struct error *error)
 		sample_ingest_new(recorder->profile, recorder->files, recorder->processes,
 				  sampler_read_max_depth(), recorder->opts.user_stacks);
 	recorder->fp_step_check = fp_step_check_new(recorder->files, recorder->elf_files);
-	if (!recorder->side_band || !recorder->ingest || !recorder->fp_step_check)
+	recorder->thread_times = thread_times_new();
+	if (!recorder->side_band || !recorder->ingest || !recorder->fp_step_check ||
+	    !recorder->thread_times)
 		return -ENOMEM;
+	side_band_set_thread_times(recorder->side_band, recorder->thread_times);
 	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
 	/* A trace log is kept only for traces. */
 	if (recorder->opts.makes_trace) {
@@ -494,6 +503,7 @@ void recorder_free(struct recorder *recorder)
 	fp_step_check_free(recorder->fp_step_check);
 	call_check_free(recorder->call_check);
 	trace_log_free(recorder->trace_log);
+	thread_times_free(recorder->thread_times);
 	event_queue_free(recorder->queue);
 	process_table_free(recorder->processes);
 	file_table_free(recorder->files);
@@ -649,6 +659,19 @@ void recorder_hand_over(struct recorder *last, struct recorder *next)
 	last->until_ns = next->from_ns = clock_now_ns();
 }
 
+/* While its samples were ours. */
+static uint64_t sum_observed_ns(const struct recorder *recorder)
+{
+	uint64_t begin_ns = recorder->start_ns;
+	uint64_t end_ns = recorder->stop_ns;
+
+	if (recorder->from_ns > begin_ns)
+		begin_ns = recorder->from_ns;
+	if (recorder->until_ns < end_ns)
+		end_ns = recorder->until_ns;
+	return thread_times_sum_ns(recorder->thread_times, begin_ns, end_ns);
+}
+
 int recorder_stop(struct recorder *recorder, struct error *error)
 {
 	int err;
@@ -659,6 +682,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	err = finish(recorder);
 	if (err)
 		return error_set(error, err, "cannot finish the recording: %s", strerror(-err));
+	recorder->observed_ns = sum_observed_ns(recorder);
 	return 0;
 }
 
@@ -684,6 +708,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.lost_side_band = side_band_get_lost_count(recorder->side_band),
 		.late_events = event_queue_get_late_count(recorder->queue),
 		.duration_ns = end_ns - recorder->start_ns,
+		.observed_ns = recorder->observed_ns,
 		.num_cpus = recorder->num_cpus,
 		.recovered = counts.recovered,
 		.unproven = counts.unproven,

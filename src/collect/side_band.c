@@ -61,7 +61,8 @@ struct side_band {
 	uint32_t kind;
 	struct file_table *files;
 	struct process_table *processes;
-	struct trace_log *trace_log; /* also gets new threads; NULL: none */
+	struct trace_log *trace_log;       /* also gets new threads; NULL: none */
+	struct thread_times *thread_times; /* NULL: nobody asks */
 	ARRAY(struct cpu_ring) rings;
 	struct followed_pids followed; /* empty: everybody is wanted */
 	ARRAY(struct kernel_code) kernel_code;
@@ -88,6 +89,11 @@ struct side_band *side_band_new(struct event_queue *queue, uint32_t kind, struct
 void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log)
 {
 	side_band->trace_log = log;
+}
+
+void side_band_set_thread_times(struct side_band *side_band, struct thread_times *times)
+{
+	side_band->thread_times = times;
 }
 
 void side_band_free(struct side_band *side_band)
@@ -454,6 +460,14 @@ static int apply_task(struct side_band *side_band, uint64_t time_ns,
 
 	if (bytes.failed)
 		return 0;
+	if (side_band->thread_times && header->type == PERF_RECORD_EXIT) {
+		thread_times_end(side_band->thread_times, time_ns, pid, tid);
+	} else if (side_band->thread_times) {
+		int err = thread_times_begin(side_band->thread_times, time_ns, pid, tid);
+
+		if (err)
+			return err;
+	}
 	if (pid != tid) {
 		if (side_band->trace_log && header->type == PERF_RECORD_FORK)
 			trace_log_add_thread(side_band->trace_log, time_ns, pid, tid);

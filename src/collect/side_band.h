@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "collect/event_queue.h"
 #include "collect/recorder.h"
+#include "collect/thread_times.h"
 #include "collect/trace_log.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
@@ -35,6 +36,8 @@ void side_band_free(struct side_band *side_band);
 
 /* Also add new threads to this log. Borrowed. */
 void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log);
+/* Tell of begins and ends of threads, the first of a process too. Borrowed. */
+void side_band_set_thread_times(struct side_band *side_band, struct thread_times *times);
 
 /*
  * Take only what happens to this process and to others that are named so, and to all that they

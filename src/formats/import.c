@@ -151,6 +151,59 @@ void import_warn(struct import *import, const char *format, ...)
 	va_end(args);
 }
 
+/* Bring a metric to `decimals`: the samples of these sources, which have `has` of them. */
+static int multiply(struct import *import, uint32_t metric, uint32_t first_source,
+		    uint32_t end_source, uint8_t has, uint8_t decimals)
+{
+	uint64_t factor = 1;
+	int err;
+
+	if (has == decimals)
+		return 0;
+	for (; has < decimals; has++)
+		factor *= 10;
+	err = profile_multiply_samples(import->profile, metric, first_source, end_source, factor);
+	if (err == -EOVERFLOW)
+		return import_fail_byte(import, 0,
+					"weights exceed 64 bits when those of all inputs are "
+					"multiplied by %" PRIu64,
+					factor);
+	return err;
+}
+
+/* Whether the import has added to a metric. A file that names its own sources adds them behind its. */
+static bool has_metric(const struct import *import, uint32_t metric)
+{
+	for (uint32_t i = profile_count_samples(import->profile); i-- > 0;) {
+		const struct sample *sample = profile_get_sample(import->profile, i);
+
+		if (sample->metric == metric &&
+		    profile_get_thread(import->profile, sample->thread)->source >= import->source)
+			return true;
+	}
+	return false;
+}
+
+int import_unify_decimals(struct import *import)
+{
+	for (uint32_t i = 0; i < profile_count_metrics(import->profile); i++) {
+		uint8_t before = profile_get_metric(import->profile, i)->decimals;
+		uint8_t all = before > import->decimals ? before : import->decimals;
+		int err;
+
+		if (!all || !has_metric(import, i))
+			continue;
+		err = multiply(import, i, 0, import->source, before, all);
+		if (err)
+			return err;
+		err = multiply(import, i, import->source, UINT32_MAX, import->decimals, all);
+		if (err)
+			return err;
+		profile_set_metric_decimals(import->profile, i, all);
+	}
+	return 0;
+}
+
 /* Whether the file itself said what was skipped when it was made. What this import added is last. */
 static bool has_counts(const struct import *import)
 {

@@ -415,6 +415,42 @@ int profile_set_clock(struct profile *profile, uint32_t source, uint64_t zero_ns
 	return profile->timestamps ? timestamps_set_clock(profile->timestamps, source, zero_ns) : 0;
 }
 
+static bool is_from(const struct profile *profile, const struct sample *sample, uint32_t metric,
+		    uint32_t first_source, uint32_t end_source)
+{
+	uint32_t source = profile->threads.items[sample->thread].source;
+
+	return sample->metric == metric && source >= first_source && source < end_source;
+}
+
+int profile_multiply_samples(struct profile *profile, uint32_t metric, uint32_t first_source,
+			     uint32_t end_source, uint64_t factor)
+{
+	size_t num_timestamps = profile->timestamps ? timestamps_count(profile->timestamps) : 0;
+
+	array_for_each (&profile->samples, sample)
+		if (is_from(profile, sample, metric, first_source, end_source) &&
+		    sample->value > UINT64_MAX / factor)
+			return -EOVERFLOW;
+	array_for_each (&profile->samples, sample)
+		if (is_from(profile, sample, metric, first_source, end_source))
+			sample->value *= factor;
+	/* These are parts of the samples' weights: none is too large. */
+	for (size_t i = 0; i < num_timestamps; i++) {
+		struct timestamp timestamp = *timestamps_get(profile->timestamps, i);
+
+		if (is_from(profile, &profile->samples.items[timestamp.sample], metric,
+			    first_source, end_source))
+			timestamps_set_weight(profile->timestamps, i, timestamp.weight * factor);
+	}
+	return 0;
+}
+
+void profile_set_metric_decimals(struct profile *profile, uint32_t metric, uint8_t decimals)
+{
+	profile->metrics.items[metric].decimals = decimals;
+}
+
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value)
 {
 	profile->samples.items[sample].value = value;
@@ -453,7 +489,7 @@ void profile_mark_sizeless(struct profile *profile, uint32_t location)
 /* One after the other: a profile has few metrics. */
 int profile_add_metric(struct profile *profile, const char *name, const char *unit, uint32_t *ret)
 {
-	struct metric wanted;
+	struct metric wanted = {0};
 	struct metric *added;
 	int err = profile_add_string(profile, name, &wanted.name);
 
@@ -479,7 +515,7 @@ int profile_add_metric(struct profile *profile, const char *name, const char *un
 int profile_rename_metric(struct profile *profile, uint32_t metric, const char *name,
 			  const char *unit)
 {
-	struct metric renamed;
+	struct metric renamed = profile->metrics.items[metric];
 	int err = profile_add_string(profile, name, &renamed.name);
 
 	if (err)

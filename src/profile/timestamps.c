@@ -148,6 +148,11 @@ const struct timestamp *timestamps_get(const struct timestamps *timestamps, size
 	return &timestamps->items.items[id];
 }
 
+void timestamps_set_weight(struct timestamps *timestamps, size_t id, uint64_t weight)
+{
+	timestamps->items.items[id].weight = weight;
+}
+
 uint64_t timestamps_get_resolution_ns(const struct timestamps *timestamps)
 {
 	return timestamps->resolution_ns;

@@ -141,6 +141,8 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 		return error_set(error, -EINVAL, "%.200s: at byte 0: the format is not recognised",
 				 import->name);
 	err = format->read(import);
+	if (!err)
+		err = import_unify_decimals(import);
 	if (err && error)
 		*error = import->error;
 	if (err && error && !error->message[0])

@@ -1,12 +1,12 @@
 /*
  * A line is split from its end, as names may hold spaces and digits: "a;operator new 5 12" has the
- * weight 12 and, in the differential kind, 5 and 12. Space is what Unicode calls White_Space,
+ * weight 12 and, in the differential kind, 5 and 12. Fractions are rare, and kept out of the way of
+ * whole numbers. Space is what Unicode calls White_Space,
  * because inferno trims that.
  */
 #include "formats/folded/line.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 static bool is_ascii_space(uint8_t c)
 {
@@ -60,29 +60,101 @@ static size_t trim_end(const uint8_t *data, size_t size)
 	return size;
 }
 
-/* Take the number and the white space before it off the end; *size is what is left. */
-static int take_count(const uint8_t *data, size_t *size, uint64_t *ret)
+/* Where the digits begin that the text ends in. */
+static size_t find_digits(const uint8_t *data, size_t size)
 {
-	size_t start = *size;
+	while (size && data[size - 1] >= '0' && data[size - 1] <= '9')
+		size--;
+	return size;
+}
+
+/* Returns 0 or -ERANGE. */
+static int read_whole(const uint8_t *data, size_t start, size_t end, uint64_t *ret)
+{
 	uint64_t count = 0;
 	bool is_too_large = false;
 
-	while (start && data[start - 1] >= '0' && data[start - 1] <= '9')
-		start--;
-	if (start == *size || !get_space_at_end(data, start))
-		return -EBADMSG;
-	for (size_t i = start; i < *size && !is_too_large; i++)
+	for (size_t i = start; i < end && !is_too_large; i++)
 		is_too_large = __builtin_mul_overflow(count, 10, &count) ||
 			       __builtin_add_overflow(count, data[i] - '0', &count);
-	*size = trim_end(data, start);
 	*ret = count;
 	return is_too_large ? -ERANGE : 0;
+}
+
+/*
+ * The digits [start, end) behind a point, as millionths and rounded to these: 1000000 when that makes
+ * one of them.
+ */
+static uint32_t read_millionths(struct folded_line *line, const uint8_t *data, size_t start,
+				size_t end)
+{
+	uint32_t value = 0;
+
+	for (size_t i = start; i < start + FOLDED_MAX_DECIMALS; i++)
+		value = value * 10 + (i < end ? data[i] - '0' : 0);
+	for (size_t i = start + FOLDED_MAX_DECIMALS; i < end; i++)
+		line->is_rounded |= data[i] != '0';
+	if (end - start > FOLDED_MAX_DECIMALS && data[start + FOLDED_MAX_DECIMALS] >= '5')
+		value++;
+	return value;
+}
+
+static uint8_t count_decimals(uint32_t millionths)
+{
+	uint8_t decimals = FOLDED_MAX_DECIMALS;
+
+	for (; decimals && millionths % 10 == 0; millionths /= 10)
+		decimals--;
+	return decimals;
+}
+
+/* take_count() where the digits from `start` on are no number of their own: "1.5". */
+static int take_fraction(struct folded_line *line, size_t i, const uint8_t *data, size_t *size,
+			 size_t start)
+{
+	size_t point = start ? start - 1 : 0;
+	size_t whole = find_digits(data, point);
+	uint8_t decimals;
+	int err;
+
+	if (!start || data[point] != '.' || whole == point || !get_space_at_end(data, whole))
+		return -EBADMSG;
+	err = read_whole(data, whole, point, &line->counts[i]);
+	line->millionths[i] = read_millionths(line, data, start, *size);
+	if (line->millionths[i] == 1000000) {
+		line->millionths[i] = 0;
+		if (__builtin_add_overflow(line->counts[i], 1, &line->counts[i]))
+			err = -ERANGE;
+	}
+	decimals = count_decimals(line->millionths[i]);
+	if (decimals > line->decimals)
+		line->decimals = decimals;
+	*size = trim_end(data, whole);
+	return err;
+}
+
+/* Take the number and the white space before it off the end; *size is what is left. */
+static int take_count(struct folded_line *line, size_t i, const uint8_t *data, size_t *size)
+{
+	size_t start = find_digits(data, *size);
+	int err;
+
+	if (start == *size)
+		return -EBADMSG;
+	if (!get_space_at_end(data, start))
+		return take_fraction(line, i, data, size, start);
+	err = read_whole(data, start, *size, &line->counts[i]);
+	line->millionths[i] = 0;
+	*size = trim_end(data, start);
+	return err;
 }
 
 int folded_line_parse(const uint8_t *data, size_t size, size_t num_counts, struct folded_line *ret)
 {
 	bool is_out_of_range = false;
 
+	ret->decimals = 0;
+	ret->is_rounded = false;
 	size = trim_end(data, size);
 	for (size_t space; (space = get_space_at_start(data, size)) > 0;) {
 		data += space;
@@ -91,7 +163,7 @@ int folded_line_parse(const uint8_t *data, size_t size, size_t num_counts, struc
 	if (!size)
 		return -ENODATA;
 	for (size_t i = num_counts; i-- > 0;) {
-		int err = take_count(data, &size, &ret->counts[i]);
+		int err = take_count(ret, i, data, &size);
 
 		if (err == -EBADMSG)
 			return err;

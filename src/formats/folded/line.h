@@ -4,22 +4,28 @@
 #ifndef FORMATS_FOLDED_LINE_H
 #define FORMATS_FOLDED_LINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
 
-#define FOLDED_MAX_COUNTS 2
+#define FOLDED_MAX_COUNTS   2
+#define FOLDED_MAX_DECIMALS 6
 
 struct folded_line {
 	const uint8_t *stack; /* borrowed from the line; frames joined by `;`, outermost first */
 	size_t length;        /* in bytes; at least 1 */
-	uint64_t counts[FOLDED_MAX_COUNTS];
+	uint64_t counts[FOLDED_MAX_COUNTS];     /* their whole parts */
+	uint32_t millionths[FOLDED_MAX_COUNTS]; /* and the rest, below 1000000 */
+	uint8_t decimals; /* that the rests have: 1 when they are tenths; 0 when there is none */
+	bool is_rounded;  /* there were more than the most */
 };
 
 /*
  * White space of ASCII and of Unicode (in UTF-8) is dropped at the edges and before each count;
- * inside the stack it stays. Nothing else need be UTF-8.
+ * inside the stack it stays. Nothing else need be UTF-8. A count is digits, perhaps with a point
+ * and more digits, of which six are kept.
  *
  * data, size  the line without its LF
  * num_counts  how many numbers stand at its end

@@ -21,20 +21,28 @@
  * Text that is not sorted is read the same way, with a search for every new frame. The first line
  * that is out of order switches to that for the rest of the file.
  *
+ * `#` is data, but in austin's text (austin.h).
+ *
+ * Counts are whole numbers here. Where a file has fractions all of its counts are multiplied by the
+ * same power of ten; it becomes known as the file is read, and then what was added is multiplied,
+ * which happens FOLDED_MAX_DECIMALS times at most.
+ *
  * What the format cannot say: a frame's module or line, and ';' in a name. A frame's kind comes from
  * the annotations of stackcollapse-perf.pl: _[k] _[i] _[j].
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "formats/folded/austin.h"
 #include "formats/folded/line.h"
 #include "formats/folded/write.h"
 #include "formats/reader.h"
 
 #define ADVANCE_BYTES (1u << 20)
-/* Lines that must look like folded text for a file to be detected as such. */
-#define DETECT_LINES 8
+/* Lines, blank ones aside, of which most must look like folded text for a file to be detected. */
+#define DETECT_LINES 32
 
 #define NOT_MADE UINT32_MAX
 /* A frame is of one of three kinds, or inlined. */
@@ -52,6 +60,9 @@ struct folded_reader {
 	size_t num_counts;
 	uint32_t metrics[FOLDED_MAX_COUNTS];
 	uint32_t thread;
+	bool is_austin;          /* whose comments are no stacks */
+	uint8_t decimals;        /* so many has the count with the most; all are multiplied */
+	bool is_rounded;         /* one has more than are kept */
 	uint64_t line;           /* number of the present line, from 1 */
 	uint64_t first_bad_line; /* 0: there was none */
 	/* The last stack that was read: its bytes, borrowed from the file, and its frames. */
@@ -255,6 +266,62 @@ static int add_samples(struct folded_reader *reader, const struct folded_line *l
 	return 0;
 }
 
+static uint64_t get_power_of_ten(uint8_t exponent)
+{
+	uint64_t power = 1;
+
+	while (exponent--)
+		power *= 10;
+	return power;
+}
+
+/* The counts before were multiplied for fewer decimals. Nobody but this reader has the source. */
+static int add_decimals(struct folded_reader *reader, uint8_t decimals)
+{
+	struct import *import = reader->import;
+	uint64_t factor = get_power_of_ten((uint8_t)(decimals - reader->decimals));
+	int err;
+
+	for (size_t i = 0; i < reader->num_counts; i++) {
+		err = profile_multiply_samples(import->profile, reader->metrics[i], import->source,
+					       import->source + 1, factor);
+		if (err == -EOVERFLOW)
+			return import_fail_line(import, reader->line,
+						"the counts before it exceed 64 bits when "
+						"multiplied by %" PRIu64,
+						get_power_of_ten(decimals));
+		if (err)
+			return err;
+	}
+	reader->decimals = decimals;
+	return 0;
+}
+
+/* Where some counts have decimals: make the line's whole numbers, as those before were made. */
+static int scale_counts(struct folded_reader *reader, struct folded_line *line)
+{
+	uint64_t factor;
+	uint32_t part;
+	int err;
+
+	if (line->decimals > reader->decimals) {
+		err = add_decimals(reader, line->decimals);
+		if (err)
+			return err;
+	}
+	factor = get_power_of_ten(reader->decimals);
+	part = (uint32_t)(get_power_of_ten(FOLDED_MAX_DECIMALS) / factor);
+	for (size_t i = 0; i < reader->num_counts; i++)
+		if (__builtin_mul_overflow(line->counts[i], factor, &line->counts[i]) ||
+		    __builtin_add_overflow(line->counts[i], line->millionths[i] / part,
+					   &line->counts[i]))
+			return import_fail_line(
+				reader->import, reader->line,
+				"a count exceeds 64 bits when it is multiplied by %" PRIu64,
+				factor);
+	return 0;
+}
+
 static int skip_line(struct folded_reader *reader)
 {
 	if (!reader->first_bad_line)
@@ -266,14 +333,23 @@ static int read_line(struct folded_reader *reader, const uint8_t *data, size_t s
 {
 	struct folded_line line;
 	uint32_t stack;
-	int err = folded_line_parse(data, size, reader->num_counts, &line);
+	int err;
 
+	if (reader->is_austin && austin_is_metadata(data, size))
+		return 0;
+	err = folded_line_parse(data, size, reader->num_counts, &line);
 	if (err == -ENODATA)
 		return 0;
 	if (err == -EBADMSG)
 		return skip_line(reader);
 	if (err == -ERANGE)
 		return import_fail_line(reader->import, reader->line, "a count exceeds 64 bits");
+	reader->is_rounded |= line.is_rounded;
+	if (line.decimals || reader->decimals) {
+		err = scale_counts(reader, &line);
+		if (err)
+			return err;
+	}
 	err = add_stack(reader, line.stack, line.length, &stack);
 	if (err)
 		return err;
@@ -296,16 +372,23 @@ static void advance(const struct folded_reader *reader, size_t *reported)
 	}
 }
 
+/* Where the text begins, behind a byte order mark. */
+static size_t get_start(const uint8_t *data, size_t size)
+{
+	const size_t mark = strlen(BYTE_ORDER_MARK);
+
+	return size >= mark && !memcmp(data, BYTE_ORDER_MARK, mark) ? mark : 0;
+}
+
 static int read_lines(struct folded_reader *reader)
 {
-	const struct import *import = reader->import;
-	const size_t mark = strlen(BYTE_ORDER_MARK);
+	struct import *import = reader->import;
 	size_t reported = 0;
-	size_t start = 0;
+	size_t start = get_start(import->data, import->size);
 	int err;
 
-	if (import->size >= mark && !memcmp(import->data, BYTE_ORDER_MARK, mark))
-		start = mark;
+	reader->is_austin = reader->num_counts == 1 && import->size > start &&
+			    austin_detect(import->data + start, import->size - start);
 	while (start < import->size) {
 		const uint8_t *data = import->data + start;
 		const uint8_t *newline = memchr(data, '\n', import->size - start);
@@ -322,6 +405,12 @@ static int read_lines(struct folded_reader *reader)
 		return import_fail_line(reader->import, reader->first_bad_line,
 					"malformed, as every line: expected a stack and %s",
 					reader->num_counts == 1 ? "a count" : "two counts");
+	import->decimals = reader->decimals;
+	if (reader->decimals || reader->is_rounded)
+		import_warn(import,
+			    "some counts have decimals: all are multiplied by %" PRIu64 "%s",
+			    get_power_of_ten(reader->decimals),
+			    reader->is_rounded ? ", and rounded" : "");
 	return 0;
 }
 
@@ -378,21 +467,31 @@ int diff_folded_read(struct import *import)
 	return read_metrics(import, metrics, ARRAY_LENGTH(metrics));
 }
 
+/*
+ * Most lines must be stacks, not all: a program may have said something before them. Where there are
+ * as many others, what comes last decides.
+ */
 enum detection folded_detect(const uint8_t *data, size_t size)
 {
 	struct folded_line line;
-	size_t start = 0;
+	size_t start = get_start(data, size);
 	size_t num_lines = 0;
+	size_t num_stacks = 0;
+	bool is_stack = false;
 
+	if (size > start && austin_detect(data + start, size - start))
+		return DETECTED_MAYBE;
 	while (start < size && num_lines < DETECT_LINES) {
 		const uint8_t *newline = memchr(data + start, '\n', size - start);
 		size_t end = newline ? (size_t)(newline - data) : size;
 		int err = folded_line_parse(data + start, end - start, 1, &line);
 
-		if (err && err != -ENODATA)
-			return DETECTED_BY_NAME;
-		num_lines += !err;
 		start = end + 1;
+		if (err == -ENODATA)
+			continue;
+		is_stack = !err;
+		num_stacks += is_stack;
+		num_lines++;
 	}
-	return num_lines ? DETECTED_MAYBE : DETECTED_BY_NAME;
+	return 2 * num_stacks + is_stack > num_lines ? DETECTED_MAYBE : DETECTED_BY_NAME;
 }

@@ -13,7 +13,8 @@
  * inlined into it (perf-map-agent writes them so for Java); argument lists are stripped, except
  * (anonymous namespace) and Go's receivers `.(*T).`; quotes go; [unknown] becomes the file's name.
  * A frame is the kernel's when its file is in square brackets or is a vmlinux. Unlike there,
- * `operator->` is a name, and the frames that perf marks as (inlined) are inlined ones.
+ * brackets within a name do not end it (`function<int (int)>::operator()`), `operator->` is a name,
+ * and the frames that perf marks as (inlined) are inlined ones.
  *
  * A frame without symbol is named by a blank, as it is there, and not [unknown].
  */
@@ -76,24 +77,35 @@ static struct slice strip_offset(struct slice symbol)
 }
 
 /*
- * The file stands between the last " (" and the last ")". A deleted one is printed as
- * "(FILE (deleted))".
+ * The file is what the line ends in: " (FILE)". It may have blanks and brackets itself, and a
+ * deleted one is printed as "(FILE (deleted))": it begins at the bracket that the last one closes.
+ * Where none does, as brackets of a file need not be pairs, the last one that follows a blank.
+ * A bracket that follows no blank is one of the symbol: "operator()".
  */
 static bool split_file(struct slice *symbol, struct slice *ret_file)
 {
-	const char *close = memrchr(symbol->start, ')', symbol->length);
-	size_t end = close ? (size_t)(close - symbol->start) : 0;
-	struct slice inner = {symbol->start, end};
+	const char *text = symbol->start;
+	size_t end = symbol->length;
+	size_t start = end;
+	int depth = 0;
 
-	if (slice_ends_with(inner, " (deleted)"))
-		inner.length -= strlen(" (deleted)");
-	end = inner.length;
-	while (end >= 2 && !(symbol->start[end - 1] == '(' && symbol->start[end - 2] == ' '))
-		end--;
-	if (end < 2)
+	if (!slice_ends_with(*symbol, ")"))
 		return false;
-	*ret_file = (struct slice){symbol->start + end, inner.length - end};
-	symbol->length = end - 2;
+	do {
+		start--;
+		depth += text[start] == ')';
+		depth -= text[start] == '(';
+	} while (depth && start);
+	if (depth)
+		for (start = end - 1; start && !(text[start] == '(' && text[start - 1] == ' ');)
+			start--;
+	if (!start || text[start - 1] != ' ')
+		return false;
+	*ret_file = (struct slice){text + start + 1, end - start - 2};
+	symbol->length = start - 1;
+	if (slice_ends_with(*ret_file, " (deleted)"))
+		ret_file->length -= strlen(" (deleted)");
+	*ret_file = strip_offset(*ret_file);
 	return true;
 }
 
@@ -153,17 +165,85 @@ static bool is_go_method(struct slice name)
 	return open && memmem(open + 2, (size_t)(name.start + name.length - open) - 2, ").", 2);
 }
 
-/* From the first bracket on. In Go a bracket may be a receiver: such a name has no arguments. */
+/* The length of what the text begins with, if that is an operator's name; 0. */
+static size_t get_operator_length(struct slice text)
+{
+	/* Of those that have brackets, the longer ones first. */
+	static const char *const operators[] = {
+		"()", "<=>", "<<=", "<<", "<=", "<", ">>=", ">>", ">=", ">", "->*", "->",
+	};
+	static const char word[] = "operator";
+
+	if (!slice_starts_with(text, word))
+		return 0;
+	text.start += strlen(word);
+	text.length -= strlen(word);
+	for (size_t i = 0; i < ARRAY_LENGTH(operators); i++)
+		if (slice_starts_with(text, operators[i]))
+			return strlen(word) + strlen(operators[i]);
+	return strlen(word);
+}
+
+/* The length of the "(…)" that the text begins with; 0 when it is not closed. */
+static size_t get_group_length(struct slice text)
+{
+	int depth = 0;
+
+	for (size_t i = 0; i < text.length; i++) {
+		depth += text.start[i] == '(';
+		depth -= text.start[i] == ')';
+		if (!depth)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Whether the name goes on behind an argument list: "main(int, char**)::{lambda()#1}". */
+static bool has_member(struct slice rest)
+{
+	return slice_starts_with(rest, "::") || slice_starts_with(rest, " const::");
+}
+
+/*
+ * From the bracket on that no other one holds: those of "function<int (int)>" are no arguments.
+ * Where the others are no pairs, as in the names of regular expressions, from the first one on. In
+ * Go a bracket may be a receiver: such a name has no arguments.
+ */
 static struct slice strip_arguments(struct slice name)
 {
+	size_t first = name.length;
+	int depth = 0;
+
 	if (is_go_method(name))
 		return name;
 	for (size_t i = 0; i < name.length; i++) {
 		struct slice rest = {name.start + i, name.length - i};
+		size_t skipped = get_operator_length(rest);
 
-		if (rest.start[0] == '(' && !slice_starts_with(rest, ANONYMOUS))
-			return (struct slice){name.start, i};
+		if (slice_starts_with(rest, ANONYMOUS))
+			skipped = strlen(ANONYMOUS);
+		else if (slice_starts_with(rest, "->"))
+			skipped = strlen("->");
+		if (skipped) {
+			i += skipped - 1;
+			continue;
+		}
+		if (rest.start[0] == '(' && first == name.length)
+			first = i;
+		if (rest.start[0] == '(' && !depth) {
+			size_t length = get_group_length(rest);
+			struct slice behind = {rest.start + length, rest.length - length};
+
+			if (!length || !has_member(behind))
+				return (struct slice){name.start, i};
+		}
+		if (memchr("<{(", rest.start[0], 3))
+			depth++;
+		else if (depth && memchr(">})", rest.start[0], 3))
+			depth--;
 	}
+	if (depth)
+		name.length = first;
 	return name;
 }
 
@@ -182,12 +262,12 @@ static int add_name(struct profile *profile, struct slice symbol, struct slice f
 		text_append_char(&text, ']');
 		name = (struct slice){text.data, text.length};
 	} else {
-		text_append(&text, symbol.start, symbol.length);
+		name = strip_arguments(name);
+		text_append(&text, name.start, name.length);
 		name.start = text.data;
 	}
 	if (text.failed)
 		return -ENOMEM;
-	name = strip_arguments(name);
 	for (size_t i = 0; i < name.length; i++)
 		if (text.data[i] != '"' && text.data[i] != '\'')
 			text.data[length++] = text.data[i];
@@ -235,7 +315,10 @@ static int add_level(struct perf_frames *frames, struct slice symbol, struct sli
 	return profile_add_frame_location(profile, &frame, added);
 }
 
-/* The length up to the next "->", unless that belongs to `operator->`. */
+/*
+ * The length up to the next "->", unless that belongs to `operator->` or, as blanks beside it show,
+ * to a type: "<fn() -> T as Trait>::call".
+ */
 static size_t find_inlined(struct slice symbol)
 {
 	static const char operator[] = "operator";
@@ -244,7 +327,7 @@ static size_t find_inlined(struct slice symbol)
 		struct slice before = {symbol.start, i};
 
 		if (symbol.start[i] == '-' && symbol.start[i + 1] == '>' &&
-		    !slice_ends_with(before, operator))
+		    !slice_ends_with(before, operator) && !slice_ends_with(before, " "))
 			return i;
 	}
 	return symbol.length;

@@ -9,13 +9,13 @@
  * Names are tidied as stackcollapse-perf.pl does, so that the folded text is the same; see
  * frame.c. Unlike there, every event gives a metric of its own, and pid and tid are kept.
  *
- * A sample that no blank line ends is left out, there and here: what follows may be missing.
+ * Unlike there, the last sample needs no blank line after it.
  *
  * What a line is cannot be seen from the line alone. Names of threads may have blanks, brackets and
- * numbers in them, and `-F` selects which fields are printed. An indented line after a header is
- * a frame if it looks like one and not like a header even more (is_header_of_words); any other line
- * must be a header, and the header's ids are looked for word by word until the rest of the line
- * makes sense behind them (parse_header).
+ * numbers in them, and `-F` selects which fields are printed. A line after a header is a frame if it
+ * looks like one and not like a header even more (is_frame_by_look); any other line must be
+ * a header, and the header's ids are looked for word by word until the rest of the line makes sense
+ * behind them (parse_header).
  *
  * Lines repeat: what a stack line says, but for the address, is the key to its locations, and the
  * beginning of a header the key to its thread. Input that has been read is released as it goes.
@@ -55,7 +55,6 @@ struct perf_script_reader {
 	uint64_t time_ns;
 	bool is_java;
 	ARRAY(struct perf_levels) stack; /* innermost first */
-	bool has_single_lines; /* the last samples were lines without blank ones between */
 };
 
 struct header {
@@ -220,13 +219,26 @@ static bool parse_header(struct slice line, struct header *ret)
 	return is_found || parse_anonymous(line, ret);
 }
 
-/* A comm may look like an address: "  cc1 10730/10730 [000] 39209.1: sched:sched_switch: ...". */
-static bool is_header_of_words(struct slice line)
+/*
+ * Whether a line after a header may be a frame. Frames are indented, except in old texts and in
+ * those that lost their blanks: there a frame has its pc in front, and its file at the end or else
+ * nothing of a header. A comm may look like a pc:
+ * "  cc1 10730/10730 [000] 39209.1: sched:sched_switch: ...".
+ */
+static bool is_frame_by_look(struct slice line)
 {
 	struct header header = {0};
+	bool is_indented = is_blank_char(line.start[0]);
 
-	return line.start[0] == ' ' && parse_header(line, &header) && header.has_time &&
-	       header.event.length;
+	if (is_indented && line.start[0] != ' ')
+		return true;
+	if (!is_indented && !perf_frame_has_pc(line.start, line.length))
+		return false;
+	if (!parse_header(line, &header))
+		return true;
+	if (is_indented)
+		return !header.has_time || !header.event.length;
+	return !header.event.length && slice_ends_with(line, ")");
 }
 
 /* ---- threads and metrics ---- */
@@ -460,7 +472,6 @@ static int read_header(struct perf_script_reader *reader, struct slice line, boo
 	*ret_is_header = is_other || parse_header(line, &header);
 	if (!*ret_is_header)
 		return 0;
-	reader->has_single_lines = reader->is_open && !reader->stack.length;
 	err = finish_sample(reader);
 	if (err || is_other)
 		return err;
@@ -492,7 +503,7 @@ static int read_line(struct perf_script_reader *reader, struct slice line)
 	bool is_known = false;
 	int err;
 
-	if (is_blank_char(line.start[0]) && reader->is_open && !is_header_of_words(line)) {
+	if (reader->is_open && is_frame_by_look(line)) {
 		err = add_frame(reader, line, &is_known);
 		if (err || is_known)
 			return err;
@@ -527,19 +538,9 @@ static int read_lines(struct perf_script_reader *reader)
 			import->advance(import->context, advanced);
 		}
 	}
-	/* Where samples are single lines, the last one is as whole as the others. */
-	if (reader->has_single_lines && !reader->stack.length) {
-		err = finish_sample(reader);
-		if (err)
-			return err;
-	}
-	if (reader->is_open) {
-		err = reader_skip_line(
-			import, reader->lines.number,
-			"the last sample may be truncated, as no blank line follows");
-		if (err)
-			return err;
-	}
+	err = finish_sample(reader);
+	if (err)
+		return err;
 	if (!import->counts.records)
 		return import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
 					"no sample found; expected the output of 'perf script'");
@@ -589,8 +590,8 @@ static enum detection detect(const uint8_t *data, size_t size)
 
 		if (!line.length || line.start[0] == '#')
 			continue;
-		if (was_header && is_blank_char(line.start[0]) &&
-		    perf_frame_has_pc(line.start, line.length))
+		if (was_header && perf_frame_has_pc(line.start, line.length) &&
+		    (is_blank_char(line.start[0]) || (has_event && slice_ends_with(line, ")"))))
 			return DETECTED_SURE;
 		if (was_header && !has_event)
 			return DETECTED_NOT;

@@ -136,6 +136,9 @@ static int add_location(struct sampling_prof_reader *reader, struct slice name, 
 		if (err)
 			return err;
 	}
+	/* Two lines of a function are two elements: a name with its line keeps them apart. */
+	if (line && place)
+		function = 0;
 	err = profile_add_frame_name(profile, name.start + function, name.length - function,
 				     &frame.name);
 	frame.full_name = frame.name;

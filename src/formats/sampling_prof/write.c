@@ -41,6 +41,15 @@ struct edge {
 };
 INTERN_TABLE(edge_table, struct edge, from, to);
 
+/* A thread that was sampled; under other names it is another thread of the profile. */
+struct sampled_thread {
+	uint32_t source;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t unknown; /* the profile's thread from 1 where its tid is not known; else 0 */
+};
+INTERN_TABLE(sampled_thread_table, struct sampled_thread, source, pid, tid, unknown);
+
 /*
  * Names are interned as text, since several frames (addresses, full names, kinds) may be one
  * element; frame_elements keeps that from being done for each sample.
@@ -100,11 +109,14 @@ static void make_element_name(struct sampling_prof_writer *writer, const struct 
 	text_truncate(&writer->text, 0);
 	if (place == STRING_EMPTY)
 		place = frame->file;
-	if (place != STRING_EMPTY ||
-	    !is_element(name, profile_get_string_length(writer->profile, frame->name))) {
-		append_name(writer, place);
-		text_printf(&writer->text, ":%u:", place == frame->file ? frame->line : 0);
-	}
+	append_name(writer, place);
+	text_printf(&writer->text, ":%u:", place == frame->file ? frame->line : 0);
+	if (writer->text.failed)
+		return;
+	if (place == STRING_EMPTY
+		    ? is_element(name, profile_get_string_length(writer->profile, frame->name))
+		    : string_starts_with(name, writer->text.data))
+		text_truncate(&writer->text, 0);
 	append_name(writer, frame->name);
 }
 
@@ -222,35 +234,85 @@ static int add_samples(struct sampling_prof_writer *writer)
 }
 
 /*
- * From what is known best to what is only likely: what the user says, the recording's duration, CPU
- * time, the tool's own interval.
+ * The recordings' durations, each as often as it has threads with samples: as if these had run one
+ * after the other. More than they were there, where some began later or ended before; how long each
+ * was there only the recorder knows. 0: not known.
  */
-static uint64_t find_runtime_ms(const struct sampling_prof_writer *writer,
-				const struct format_opts *opts)
+static int sum_durations(const struct sampling_prof_writer *writer, uint64_t *ret_ns)
+{
+	const struct profile *profile = writer->profile;
+	_cleanup_(sampled_thread_table_release) struct sampled_thread_table threads = {0};
+	uint32_t id;
+
+	*ret_ns = 0;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		const struct thread *thread = profile_get_thread(profile, sample->thread);
+		struct sampled_thread sampled = {
+			.source = thread->source,
+			.pid = profile_get_process(profile, thread->process)->pid,
+			.tid = thread->tid,
+			.unknown = thread->tid ? 0 : sample->thread + 1,
+		};
+
+		if (sample->metric == writer->metric && sample->value &&
+		    sampled_thread_table_intern(&threads, &sampled, &id))
+			return -ENOMEM;
+	}
+	array_for_each (&threads, thread) {
+		const struct sampling *sampling =
+			provenance_find_sampling(profile_get_provenance(profile), thread->source);
+
+		if (sampling && __builtin_add_overflow(*ret_ns, sampling->duration_ns, ret_ns))
+			*ret_ns = UINT64_MAX;
+	}
+	return 0;
+}
+
+/*
+ * From what is known best to what is only likely: what the caller knows, the recordings' duration,
+ * CPU time, the tool's own interval.
+ */
+static int find_runtime_ms(const struct sampling_prof_writer *writer,
+			   const struct format_opts *opts, uint64_t *ret)
 {
 	const struct sampling *sampling = profile_get_sampling(writer->profile);
 	const char *unit = format_get_metric_unit(writer->profile, writer->metric);
-	uint64_t runtime_ms;
+	uint64_t samples = writer->samples;
+	uint64_t duration_ns;
+	int err;
 
-	if (opts->observed_ms)
-		return opts->observed_ms;
-	if (sampling->duration_ns)
-		return sampling->duration_ns / NS_PER_MS;
+	*ret = opts->observed_ms;
+	if (*ret)
+		return 0;
+	err = sum_durations(writer, &duration_ns);
+	if (err)
+		return err;
+	if (!duration_ns) /* an empty profile may have one */
+		duration_ns = sampling->duration_ns;
+	*ret = duration_ns / NS_PER_MS;
+	if (duration_ns || !samples)
+		return 0;
+	for (uint8_t i = profile_get_metric(writer->profile, writer->metric)->decimals; i; i--)
+		samples /= 10;
 	if (string_equals(unit, "nanoseconds"))
-		return writer->samples / NS_PER_MS;
-	if (__builtin_mul_overflow(writer->samples, DEFAULT_INTERVAL_MS, &runtime_ms))
-		return UINT64_MAX;
-	return runtime_ms;
+		*ret = samples / NS_PER_MS;
+	else if (__builtin_mul_overflow(samples, DEFAULT_INTERVAL_MS, ret))
+		*ret = UINT64_MAX;
+	return 0;
 }
 
 static int write_tables(struct sampling_prof_writer *writer, const struct format_opts *opts,
 			const struct sink *sink)
 {
 	struct text *text = &writer->text;
-	int err;
+	uint64_t runtime_ms;
+	int err = find_runtime_ms(writer, opts, &runtime_ms);
 
+	if (err)
+		return err;
 	text_truncate(text, 0);
-	text_printf(text, "%" PRIu64 "\n\n", find_runtime_ms(writer, opts));
+	text_printf(text, "%" PRIu64 "\n\n", runtime_ms);
 	for (uint32_t id = 0; id < writer->elements.length; id++) {
 		text_append(text, string_table_get(writer->names, id + 1),
 			    string_table_get_length(writer->names, id + 1));

@@ -131,13 +131,20 @@ static void bytes_need_not_be_text(void **state _unused_)
 	assert_becomes_bytes(&format_folded, text, sizeof(text) - 1, text, sizeof(text) - 1);
 }
 
-static void counts_are_digits_and_nothing_else(void **state _unused_)
+static void counts_are_digits_and_perhaps_a_fraction(void **state _unused_)
 {
 	static const char *const lines[] = {
 		"a;b +5",
 		"a;b -5",
-		"a;b 1.5",
 		"a;b 2.",
+		"a;b .5",
+		"a;b +1.5",
+		"a;b -1.5",
+		"a;b 1.2.3",
+		"a;b 1.5e3",
+		"a;b 1,5",
+		"1.5",
+		"a1.5",
 		"a 1e3",
 		"a 0x10",
 		"a;b",
@@ -161,6 +168,150 @@ static void counts_are_digits_and_nothing_else(void **state _unused_)
 static void leading_zeros_do_not_count(void **state _unused_)
 {
 	assert_becomes(&format_folded, "a 0000000000000000000000000007\nb 00\n", "a 7\nb 0\n");
+}
+
+/* flamegraph.pl, difffolded.pl and inferno take them: all of the file is made whole numbers. */
+static void fractions_scale_all_counts_of_the_file(void **state _unused_)
+{
+	assert_warned(&format_folded, "a 1\nb 2.5\nc;d 0.25\nc;d 3\ne 0\n",
+		      "FILE: some counts have decimals: all are multiplied by 100\n",
+		      "a 100\nb 250\nc;d 325\ne 0\n");
+	assert_warned(&format_folded, "a 2.000001\nb 3\n",
+		      "FILE: some counts have decimals: all are multiplied by 1000000\n",
+		      "a 2000001\nb 3000000\n");
+	assert_stacks(&format_folded, "a 1.0\nb 2.000000000\n", 0, "a 1\nb 2\n");
+	/* The sum is that of the fractions. */
+	assert_warned(&format_folded, "a 0.5\na 0.5\n",
+		      "FILE: some counts have decimals: all are multiplied by 10\n", "a 10\n");
+}
+
+static void fractions_have_six_decimals_at_most(void **state _unused_)
+{
+	/* What floating point left behind. */
+	assert_warned(&format_folded, "a 0.30000000000000004\nb 0.7999999999999999\n",
+		      "FILE: some counts have decimals: all are multiplied by 10, and rounded\n",
+		      "a 3\nb 8\n");
+	assert_warned(
+		&format_folded, "a 1.00000049\nb 0.0000005\nc 0.0000004\nd 1.9999999\n",
+		"FILE: some counts have decimals: all are multiplied by 1000000, and rounded\n",
+		"a 1000000\nb 1\nc 0\nd 2000000\n");
+}
+
+static void fractions_scale_both_sides_of_a_comparison(void **state _unused_)
+{
+	struct imported imported = {0};
+	const char *text = "a 1 2\nb 0.5 7\nc 1 0.25\nd 1.5\n";
+
+	assert_int_equal(imported_read(&imported, &format_diff_folded, text, strlen(text)), 0);
+	assert_string_equal(imported.warnings.data,
+			    "FILE:4: malformed, skipping\n"
+			    "FILE: some counts have decimals: all are multiplied by 100\n");
+	assert_written(&format_diff_folded, imported.profile, (struct call_tree_opts){0},
+		       "a 100 200\nb 50 700\nc 100 25\n");
+	imported_release(&imported);
+}
+
+static void scaled_counts_have_64_bits_and_no_more(void **state _unused_)
+{
+	assert_warned(&format_folded, "a 1844674407370955161.5\n",
+		      "FILE: some counts have decimals: all are multiplied by 10\n",
+		      "a 18446744073709551615\n");
+	assert_refused(&format_folded, "a 1844674407370955161.6\n",
+		       "FILE:1: a count exceeds 64 bits when it is multiplied by 10");
+	assert_refused(&format_folded, "a 1.5\nb 1844674407370955162\n",
+		       "FILE:2: a count exceeds 64 bits when it is multiplied by 10");
+	assert_refused(&format_folded, "x 1\na 1844674407370955162\nb 1.5\n",
+		       "FILE:3: the counts before it exceed 64 bits when multiplied by 10");
+	assert_refused(&format_folded, "a 18446744073709551616.5\n",
+		       "FILE:1: a count exceeds 64 bits");
+	assert_refused(&format_folded, "a 18446744073709551615.9999999\n",
+		       "FILE:1: a count exceeds 64 bits");
+	assert_refused(&format_folded, "a 1844674407370955161.5\na 0.1\n",
+		       "FILE:2: the counts of this stack exceed 64 bits in sum");
+}
+
+/* One unit for all that is read together, whatever the order. */
+static void files_with_fractions_weigh_as_much_as_others(void **state _unused_)
+{
+	static const struct {
+		const struct format *format;
+		const char *text;
+	} files[] = {
+		{&format_folded, "a 1\nb 2\n"},
+		{&format_folded, "a 0.5\nc 3\n"},
+		{&format_folded, "a 0.25\n"},
+		{&format_perf_script, "a 1 \n\t12 b (/x)\n\n"},
+	};
+
+	for (size_t first = 0; first < ARRAY_LENGTH(files); first++) {
+		struct imported imported = {0};
+
+		for (size_t i = 0; i < ARRAY_LENGTH(files); i++) {
+			size_t file = (first + i) % ARRAY_LENGTH(files);
+			const char *text = files[file].text;
+
+			imported.import.decimals = 0;
+			assert_int_equal(
+				imported_read(&imported, files[file].format, text, strlen(text)),
+				0);
+			assert_int_equal(import_unify_decimals(&imported.import), 0);
+		}
+		assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+			       "a 175\na;b 100\nb 200\nc 300\n");
+		imported_release(&imported);
+	}
+}
+
+static void files_that_cannot_be_brought_to_one_unit_are_refused(void **state _unused_)
+{
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, &format_folded, "a 18446744073709551615\n", 23),
+			 0);
+	assert_int_equal(import_unify_decimals(&imported.import), 0);
+	assert_int_equal(imported_read(&imported, &format_folded, "b 0.5\n", 6), 0);
+	assert_int_equal(import_unify_decimals(&imported.import), -EBADMSG);
+	assert_string_equal(imported.import.error.message,
+			    "FILE: at byte 0: weights exceed 64 bits when those of all inputs are "
+			    "multiplied by 10");
+	imported_release(&imported);
+}
+
+/* austin says what it did in comments, of which some end in a number. */
+static void what_austin_says_of_itself_is_no_stack(void **state _unused_)
+{
+	static const char *const heads[] = {
+		"# austin: 3.7.0\n# interval: 100\n# mode: wall\n\n",
+		"# python: 3.11.4\n# mode: wall\n# interval: 100\n",
+		"\xef\xbb\xbf\n# austin: 3.7\r\n# memory: 16 GB\r\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(heads); i++) {
+		_cleanup_(text_release) struct text text = {0};
+
+		text_append_string(&text, heads[i]);
+		text_append_string(&text, "P42;T0:7f10;a.py:main:3 120\n# gc: 7\n"
+					  "P42;T0:7f10;a.py:main:3;b.py:# f: 1:2 4\n"
+					  "\n# duration: 383010\n# saturation: 0/17\n# errors: 0");
+		assert_stacks(&format_folded, text.data, 0,
+			      "P42;T0:7f10;a.py:main:3 120\n"
+			      "P42;T0:7f10;a.py:main:3;b.py:# f: 1:2 4\n");
+	}
+	assert_stacks(&format_folded, "# austin: 3.7.0\n# mode: wall\na;b 1\n# duration: 5\n", 0,
+		      "a;b 1\n");
+	assert_stacks(&format_folded, "# austin: 3.7.0\n# mode: wall\n# duration: 5\n", 0, "");
+}
+
+static void elsewhere_such_comments_are_data(void **state _unused_)
+{
+	assert_stays("# duration: 5\nP42;T0:7f10;a.py:main:3 120\n");
+	assert_stays("# austin: 3\n# mode: 4\n");
+	assert_stays("# interval: 100\n# mode: 7\nmain;P42;T0 120\n");
+	assert_stays("# austin: 3.7 5\n# mode: wall 6\nP42;T0:7f10;a.py:main:3 120\n");
+	assert_becomes(&format_folded, "P42;T7;a 1\n# austin: 3 7\n# mode: 5\n",
+		       "# austin: 3 7\n# mode: 5\nP42;T7;a 1\n");
+	assert_becomes(&format_diff_folded, "# austin: 3.7\n# mode: 5 6\nP4;T0:7;a 1 2\n",
+		       "# mode: 5 6\nP4;T0:7;a 1 2\n");
 }
 
 static void malformed_lines_are_skipped_and_told(void **state _unused_)
@@ -423,7 +574,23 @@ static void the_extension_tells_the_two_kinds_apart(void **state _unused_)
 	assert_ptr_equal(detect("x.folded", "no count"), &format_folded);
 	assert_ptr_equal(detect("x.folded", ""), &format_folded);
 	assert_null(detect("standard input", "no count"));
+	assert_ptr_equal(detect("standard input", "# austin: 3.7.0\n# mode: wall\n\nP1;T1;f 2\n"),
+			 &format_folded);
+	assert_ptr_equal(detect("x", "# mode: wall\n# interval: 9\nP1;T1;f 2\n"), &format_folded);
 	assert_null(detect("standard input", "a;b 1\nno count\n"));
+}
+
+/* What a program said before its stacks, which is skipped with a warning. */
+static void other_lines_before_the_stacks_do_not_hide_them(void **state _unused_)
+{
+	assert_ptr_equal(detect("standard input", "WARNING: lost 3\nsee below\na;b 1\nc 2\nd 3\n"),
+			 &format_folded);
+	assert_ptr_equal(detect("standard input", "Warning: no symbols\nmain;f 2\n"),
+			 &format_folded);
+	assert_ptr_equal(detect("x.txt", "a;b 1\nno count\nc 2\n"), &format_folded);
+	assert_ptr_equal(detect("x", "a;b 1.5\n"), &format_folded);
+	assert_null(detect("x", "one\ntwo\nthree\na;b 1\n"));
+	assert_null(detect("x", "one\ntwo\n\n\n"));
 }
 
 int main(void)
@@ -441,8 +608,16 @@ int main(void)
 		cmocka_unit_test(a_byte_order_mark_is_dropped_once_at_the_start),
 		cmocka_unit_test(a_frame_may_begin_with_a_byte_order_mark),
 		cmocka_unit_test(bytes_need_not_be_text),
-		cmocka_unit_test(counts_are_digits_and_nothing_else),
+		cmocka_unit_test(counts_are_digits_and_perhaps_a_fraction),
 		cmocka_unit_test(leading_zeros_do_not_count),
+		cmocka_unit_test(fractions_scale_all_counts_of_the_file),
+		cmocka_unit_test(fractions_have_six_decimals_at_most),
+		cmocka_unit_test(fractions_scale_both_sides_of_a_comparison),
+		cmocka_unit_test(scaled_counts_have_64_bits_and_no_more),
+		cmocka_unit_test(files_with_fractions_weigh_as_much_as_others),
+		cmocka_unit_test(files_that_cannot_be_brought_to_one_unit_are_refused),
+		cmocka_unit_test(what_austin_says_of_itself_is_no_stack),
+		cmocka_unit_test(elsewhere_such_comments_are_data),
 		cmocka_unit_test(malformed_lines_are_skipped_and_told),
 		cmocka_unit_test(a_strict_reader_ends_at_the_first_malformed_line),
 		cmocka_unit_test(repeated_stacks_are_summed),
@@ -461,6 +636,7 @@ int main(void)
 		cmocka_unit_test(one_side_of_a_comparison_is_folded_text),
 		cmocka_unit_test(what_is_no_comparison_is_compared_with_nothing),
 		cmocka_unit_test(the_extension_tells_the_two_kinds_apart),
+		cmocka_unit_test(other_lines_before_the_stacks_do_not_hide_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

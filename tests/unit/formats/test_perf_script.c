@@ -223,12 +223,97 @@ static void what_is_no_sample_is_skipped_with_its_line(void **state _unused_)
 		      "a;f 1\n");
 }
 
-static void a_truncated_sample_is_left_out(void **state _unused_)
+/* perf ends it by a blank line; who copies a text, cuts it or pipes it through a tool often does not. */
+static void the_last_sample_needs_no_blank_line(void **state _unused_)
 {
-	assert_warned(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\na 1 1.5: cycles: \n\t 1 g (/x)\n",
-		      "FILE:5: the last sample may be truncated, as no blank line follows, "
-		      "skipping\n",
-		      "a;f 1\n");
+	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\na 1 1.5: cycles: \n\t 1 g (/x)\n",
+		      0, "a;f 1\na;g 1\n");
+	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\t 2 main (/x)", 0, "a;main;f 1\n");
+	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\nb 1 1.5: cycles: ", 0,
+		      "a;f 1\nb 1\n");
+}
+
+/* As in perf's text of 2014, or where an editor took the blanks. */
+static void frames_may_begin_without_blanks(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "\njava 19983 cycles:\n"
+		      "ffffffff8103d0ca native_write_msr_safe ([kernel.kallsyms])\n"
+		      "7f7241fbe6d8 Desc::base(BasicType) const (/usr/lib/libjvm.so)\n"
+		      "7f722d12e1d4 LBusy;::main (/tmp/perf-19982.map)\n\n"
+		      "cafe 12 cycles:\n"
+		      "7f72432b4e9a start_thread (/lib/libpthread-2.15.so)\n"
+		      "cafe 12 cycles:\n"
+		      "7f72432b4e9b start_thread\n",
+		      0,
+		      "cafe;start_thread 2\n"
+		      "java;LBusy:::main_[j];Desc::base;native_write_msr_safe_[k] 1\n");
+	assert_stacks(FORMAT,
+		      "cc1 11/11 [000] 39.3: cycles: \n7f f (/x)\n"
+		      "cc1 11/11 [000] 39.3: cycles: \n7f f (/x)\n",
+		      0, "cc1;f 2\n");
+}
+
+static void brackets_within_a_name_do_not_end_it(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "a 1 1.5: cycles: \n"
+		      "\t 1 std::_Function_handler<int (int, int), "
+		      "main::{lambda(int, int)#1}>::_M_invoke (/x)\n"
+		      "\t 2 std::function<int (int, int)>::operator() (/x)\n"
+		      "\t 3 std::function<int (int, int)>::operator()(int, int) const+0x7 (/x)\n"
+		      "\t 4 main(int, char**)::{lambda()#1}::operator()() const (/x)\n"
+		      "\t 5 <(A, B) as Trait>::call (/x)\n"
+		      "\t 6 ns::operator<(ns::T, ns::T) (/x)\n"
+		      "\t 7 ns::operator<< <int>(ns::T&, int) (/x)\n"
+		      "\t 8 T::operator->() const (/x)\n"
+		      "\t 9 RegExp:<(a) (/x)\n\n",
+		      0,
+		      "a;RegExp:<;T::operator->;ns::operator<< <int>;ns::operator<;"
+		      "<(A, B) as Trait>::call;main(int, char**)::{lambda()#1}::operator();"
+		      "std::function<int (int, int)>::operator();"
+		      "std::function<int (int, int)>::operator();"
+		      "std::_Function_handler<int (int, int), "
+		      "main::{lambda(int, int)#1}>::_M_invoke 1\n");
+}
+
+/* -F ip,sym prints no file; -F +dsoff its offset, too. */
+static void the_file_is_what_the_line_ends_in(void **state _unused_)
+{
+	static const char text[] = "a 1 1.5: cycles: \n"
+				   "\t 1 std::function<int (int, int)>::operator()\n"
+				   "\t 2 f(int (*)(int))\n"
+				   "\t 3 g (/opt/My App (x86)/a.so)\n"
+				   "\t 4 h (/opt/a)b.so)\n"
+				   "\t 5 i (/tmp/c.so (deleted))\n"
+				   "\t 6 j+0x2 (/usr/lib/libc.so.6+0x28a40)\n"
+				   "\t 7 [unknown] ([kernel.kallsyms])\n\n";
+	static const char *const modules[] = {
+		"", "", "a.so", "a)b.so", "c.so", "libc.so.6", "[kernel.kallsyms]",
+	};
+	struct imported imported = {0};
+
+	assert_stacks(FORMAT, text, 0,
+		      "a;[[kernel.kallsyms]]_[k];j;i;h;g;f;"
+		      "std::function<int (int, int)>::operator() 1\n");
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	for (uint32_t i = 0; i < ARRAY_LENGTH(modules); i++)
+		assert_string_equal(
+			profile_get_string(imported.profile,
+					   profile_get_frame(imported.profile, i)->module),
+			modules[i]);
+	imported_release(&imported);
+}
+
+/* As perf report has them: cycles counts what cycles:u counts, too, so that their sum is nothing. */
+static void an_event_with_other_modifiers_is_another_metric(void **state _unused_)
+{
+	static const char text[] = "  a 1 1.1: 2 cycles:u:  7f10 f (/x)\n"
+				   "  a 1 1.2: 3 cycles:      7f20 g (/x)\n"
+				   "  a 1 1.3: 4 cycles:u:  7f10 f (/x)\n";
+
+	assert_stacks(FORMAT, text, 0, "a;f 6\n");
+	assert_stacks(FORMAT, text, 1, "a;g 3\n");
 }
 
 static void the_first_malformed_line_ends_a_strict_import(void **state _unused_)
@@ -266,6 +351,7 @@ static void the_format_is_known_by_its_content(void **state _unused_)
 	assert_int_equal(detect("# cmdline\n\na 1 1.5: cycles: \n\t 12f f (/x)\n"), DETECTED_SURE);
 	assert_int_equal(detect("java 3244 cpu-clock: \n\t 12f f (/x)\n"), DETECTED_SURE);
 	assert_int_equal(detect("java 3244/3250 \n\t 12f f (/x)\n"), DETECTED_SURE);
+	assert_int_equal(detect("\njava 19983 cycles:\n12f f (/x)\n"), DETECTED_SURE);
 	assert_int_equal(detect("main;foo 12 \nmain;bar 5 \n"), DETECTED_NOT);
 	assert_int_equal(detect("main;foo 12\nmain;bar 5\n"), DETECTED_NOT);
 	assert_int_equal(detect("# hello 5\nthread 12 5\n"), DETECTED_NOT);
@@ -296,7 +382,11 @@ int main(void)
 		cmocka_unit_test(processes_of_a_frame_and_source_lines_are_skipped),
 		cmocka_unit_test(side_band_records_are_no_samples),
 		cmocka_unit_test(what_is_no_sample_is_skipped_with_its_line),
-		cmocka_unit_test(a_truncated_sample_is_left_out),
+		cmocka_unit_test(the_last_sample_needs_no_blank_line),
+		cmocka_unit_test(frames_may_begin_without_blanks),
+		cmocka_unit_test(brackets_within_a_name_do_not_end_it),
+		cmocka_unit_test(the_file_is_what_the_line_ends_in),
+		cmocka_unit_test(an_event_with_other_modifiers_is_another_metric),
 		cmocka_unit_test(the_first_malformed_line_ends_a_strict_import),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_refused),
 		cmocka_unit_test(a_text_without_samples_is_refused),

@@ -68,6 +68,75 @@ static void the_runtime_is_what_the_caller_knows(void **state _unused_)
 	profile_free(profile);
 }
 
+static void assert_runtime(const struct profile *profile, const char *expected)
+{
+	struct format_opts opts = {0};
+	struct text written = {0};
+	struct sink sink = {.write = imported_append, .context = &written};
+
+	text_append_string(&written, "");
+	assert_int_equal(format_sampling_prof.write(profile, &opts, &sink), 0);
+	written.data[strcspn(written.data, "\n")] = '\0';
+	assert_string_equal(written.data, expected);
+	text_release(&written);
+}
+
+/* As if they had run one after the other: SamplingProf's readme, "runtime chunk". */
+static void the_runtime_is_that_of_all_sampled_threads(void **state _unused_)
+{
+	const struct sampling sampling = {.duration_ns = 4250000000};
+	struct profile *profile = profile_new();
+	uint32_t thread = 0;
+
+	for (uint32_t tid = 1; tid <= 8; tid++) {
+		thread = builder_add_thread(profile, 1, tid, "t");
+		builder_add_sample(profile, thread, "a;b", 1);
+	}
+	profile_add_sampling(profile, &sampling);
+	assert_runtime(profile, "34000");
+	/* Renamed it is the same thread, and who has no sample was not seen. */
+	builder_add_sample(profile, builder_add_thread(profile, 1, 8, "renamed"), "a", 1);
+	builder_add_sample(profile, builder_add_thread(profile, 2, 9, "idle"), "a", 0);
+	assert_runtime(profile, "34000");
+	profile_free(profile);
+}
+
+static void recordings_are_as_long_as_each_was(void **state _unused_)
+{
+	static const char first[] = "1000\n\n:0:a,0\n\n0,1,1\n\n-1,0,1\n";
+	static const char second[] = "200\n\n:0:a,0\n\n0,1,1\n\n-1,0,1\n";
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, FORMAT, first, strlen(first)), 0);
+	assert_int_equal(imported_read(&imported, FORMAT, second, strlen(second)), 0);
+	assert_runtime(imported.profile, "1200");
+	imported_release(&imported);
+}
+
+static void decimals_make_no_runtime(void **state _unused_)
+{
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, &format_folded, "a 1.5\nb 2.5\n", 12), 0);
+	assert_int_equal(import_unify_decimals(&imported.import), 0);
+	assert_runtime(imported.profile, "400");
+	imported_release(&imported);
+}
+
+/* Two lines of a function are two elements, with whatever they are looked at. */
+static void an_element_is_named_as_a_whole(void **state _unused_)
+{
+	static const char text[] = "300\n\na.rb:5:fib,0\na.rb:9:fib,1\nlibc:0:read,2\n\n"
+				   "0,1,3\n1,1,2\n2,1,1\n\n-1,0,3\n0,1,2\n1,2,1\n";
+	struct imported imported = {0};
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_written(&format_folded, imported.profile, samples,
+		       "a.rb:5:fib 1\na.rb:5:fib;a.rb:9:fib 1\na.rb:5:fib;a.rb:9:fib;read 1\n");
+	assert_written(FORMAT, imported.profile, samples, text);
+	imported_release(&imported);
+}
+
 static void stacks_are_rebuilt_where_calls_leave_no_choice(void **state _unused_)
 {
 	static const char text[] = "1567.5\n\n"
@@ -80,7 +149,8 @@ static void stacks_are_rebuilt_where_calls_leave_no_choice(void **state _unused_
 	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
 	assert_string_not_equal(imported.warnings.data, "");
 	assert_written(&format_folded, imported.profile, samples,
-		       "root 2\nroot;middle 1\nroot;middle;leaf;leaf 4\n");
+		       "lib/a,b.rb:1:root 2\nlib/a,b.rb:1:root;middle 1\n"
+		       "lib/a,b.rb:1:root;middle;x.rb:2:leaf;x.rb:2:leaf 4\n");
 	imported_release(&imported);
 }
 
@@ -106,7 +176,7 @@ static void files_and_lines_of_elements_are_kept(void **state _unused_)
 
 	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
 	frame = profile_get_frame(imported.profile, 0);
-	assert_string_equal(profile_get_string(imported.profile, frame->name), "run");
+	assert_string_equal(profile_get_string(imported.profile, frame->name), "C:/x/a.rb:12:run");
 	assert_string_equal(profile_get_string(imported.profile, frame->file), "C:/x/a.rb");
 	assert_int_equal(frame->line, 12);
 	imported_release(&imported);
@@ -193,6 +263,10 @@ int main(void)
 		cmocka_unit_test(elements_and_calls_count_once_per_sample),
 		cmocka_unit_test(an_element_is_file_line_function_or_module_zero_function),
 		cmocka_unit_test(the_runtime_is_what_the_caller_knows),
+		cmocka_unit_test(the_runtime_is_that_of_all_sampled_threads),
+		cmocka_unit_test(recordings_are_as_long_as_each_was),
+		cmocka_unit_test(decimals_make_no_runtime),
+		cmocka_unit_test(an_element_is_named_as_a_whole),
 		cmocka_unit_test(stacks_are_rebuilt_where_calls_leave_no_choice),
 		cmocka_unit_test(what_is_written_is_read_again),
 		cmocka_unit_test(files_and_lines_of_elements_are_kept),

@@ -1,5 +1,7 @@
 #include "profile/timestamps.h"
 
+#include <errno.h>
+
 #include "profile/profile.h"
 #include "profile_builder.h"
 
@@ -113,6 +115,22 @@ static struct profile *make_timed(const char *stack, uint64_t time_ns)
 	return profile;
 }
 
+static void what_multiplies_a_sample_multiplies_its_times(void **state _unused_)
+{
+	struct profile *profile = make_timed("a;b", 7 * MS);
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+
+	assert_int_equal(profile_multiply_samples(profile, 0, 0, 1, 100), 0);
+	assert_int_equal(profile_get_sample(profile, 0)->value, 200);
+	assert_int_equal(timestamps_get(timestamps, 0)->weight, 200);
+	assert_int_equal(profile_multiply_samples(profile, 0, 1, UINT32_MAX, 10), 0);
+	assert_int_equal(profile_multiply_samples(profile, 1, 0, UINT32_MAX, 10), 0);
+	assert_int_equal(profile_multiply_samples(profile, 0, 0, 1, UINT64_MAX / 199), -EOVERFLOW);
+	assert_int_equal(profile_get_sample(profile, 0)->value, 200);
+	assert_int_equal(timestamps_get(timestamps, 0)->weight, 200);
+	profile_free(profile);
+}
+
 static void merging_brings_times_and_clocks_along(void **state _unused_)
 {
 	struct profile *profile = make_timed("a", 5 * MS);
@@ -142,6 +160,7 @@ int main(void)
 		cmocka_unit_test(too_many_timestamps_of_few_samples_become_coarser),
 		cmocka_unit_test(timestamps_of_as_many_samples_are_all_kept),
 		cmocka_unit_test(profile_keeps_them_only_when_asked_to),
+		cmocka_unit_test(what_multiplies_a_sample_multiplies_its_times),
 		cmocka_unit_test(merging_brings_times_and_clocks_along),
 	};
 

@@ -30,6 +30,20 @@ static void files_add_up_and_each_can_be_switched_off(void **state)
 	session_free(session);
 }
 
+static void counts_with_decimals_weigh_as_much_as_others(void **state)
+{
+	struct session *session = fixture_new("a;b 3\n");
+	uint32_t second = fixture_open(session, "b.folded", "a;b 4.5\n");
+
+	(void)state;
+	assert_int_equal(get_sum(session), 75);
+	fixture_open(session, "c.folded", "a;b 1\n");
+	assert_int_equal(get_sum(session), 85);
+	session_get_source(session, second)->side = SIDE_OFF;
+	assert_int_equal(get_sum(session), 40);
+	session_free(session);
+}
+
 static void file_that_cannot_be_read_says_where_and_does_no_harm(void **state)
 {
 	static const char text[] = "{\"name\":\"all\",\"value\":1,\"children\":[{]}";
@@ -204,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_add_up_and_each_can_be_switched_off),
+		cmocka_unit_test(counts_with_decimals_weigh_as_much_as_others),
 		cmocka_unit_test(file_that_cannot_be_read_says_where_and_does_no_harm),
 		cmocka_unit_test(bytes_of_no_known_format_are_refused),
 		cmocka_unit_test(comparison_holds_both_sides_of_every_node),

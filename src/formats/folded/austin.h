@@ -1,0 +1,29 @@
+/*
+ * The folded text of austin, which samples Python:
+ *
+ *	# austin: 3.7.0
+ *	# mode: wall
+ *
+ *	P42;T0:7f10;a.py:main:3 120
+ *	# duration: 383010
+ *
+ * The lines "# KEY: VALUE" say what it did. In folded text `#` is data, and a line such as the last
+ * one a stack: in austin's alone they are told apart.
+ */
+#ifndef FORMATS_FOLDED_AUSTIN_H
+#define FORMATS_FOLDED_AUSTIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Whether it is austin's text: it begins with such lines, and they name the version, or the mode and
+ * then comes a stack that begins with process and thread.
+ */
+bool austin_detect(const uint8_t *data, size_t size);
+
+/* Whether a line of such a text, with or without its end, is no stack. */
+bool austin_is_metadata(const uint8_t *line, size_t size);
+
+#endif
