@@ -435,7 +435,7 @@ int inputs_read(char *const *paths, size_t num_paths, const struct input_options
 		struct profile *profile, struct timeline *timeline,
 		struct import_counts *ret_counts)
 {
-	struct import_counts unasked;
+	struct import_counts unasked = {0};
 	struct import_counts *counts = ret_counts ? ret_counts : &unasked;
 
 	*counts = (struct import_counts){0};
