@@ -79,6 +79,12 @@ const struct format *format_detect_members(const char *const *members, size_t nu
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);
 
+/*
+ * Read an input, keep its counts with its source, and warn if there was nothing in it: a file of
+ * another kind may fit a format by chance. Returns as format->read() does.
+ */
+_must_check_ int format_read(const struct format *format, struct import *import);
+
 extern const struct format format_callgrind;
 extern const struct format format_chrome_trace;
 extern const struct format format_cpuprofile;

@@ -89,8 +89,9 @@ struct import {
 	uint32_t source;
 
 	/* How. */
-	bool is_strict;  /* the first malformed record ends the import */
-	bool is_lenient; /* zones: what is declared twice, or not at all, is a warning */
+	bool is_strict;    /* the first malformed record ends the import */
+	bool is_lenient;   /* zones: what is declared twice, or not at all, is a warning */
+	bool may_be_empty; /* no warning of an input without samples */
 	/* The caller has the files and gives frames to the locations that are left without. */
 	bool will_name_code;
 

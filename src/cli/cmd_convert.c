@@ -97,6 +97,7 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 	    zones_conversion_run(paths[0], &conversion->inputs, &conversion->outputs,
 				 conversion->options.is_compressed, &status))
 		return status;
+	conversion->inputs.may_be_empty = conversion->archive.dir;
 	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline);
 	return status ? status : write_profile(conversion, profile, timeline);
 }

@@ -436,6 +436,7 @@ static int compare(struct diff_command *session, char **paths)
 	status = open_outputs(session);
 	if (status)
 		return status;
+	session->inputs.may_be_empty = session->archive.dir;
 	status = read_sides(session);
 	if (status)
 		return status;

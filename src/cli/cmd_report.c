@@ -180,6 +180,7 @@ static int report(struct report_command *session, char **paths, size_t num_paths
 	session->profile = profile_new();
 	if (!session->profile)
 		return inputs_fail(NULL, -ENOMEM, NULL);
+	session->inputs.may_be_empty = session->archive.dir;
 	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL);
 	if (status)
 		return status;

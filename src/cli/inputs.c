@@ -201,10 +201,7 @@ static int read_and_name(struct reading *reading, const struct format *format,
 	reading->code = input_code_new(import, options->symbols, options->num_symbols);
 	if (!reading->code)
 		return -ENOMEM;
-	err = format->read(import);
-	if (err)
-		return err;
-	err = import_keep_counts(import);
+	err = format_read(format, import);
 	if (err)
 		return err;
 	return input_code_name(reading->code, show_naming, reading);
@@ -225,6 +222,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		.timeline = timeline,
 		.is_strict = options->is_strict,
 		.is_lenient = options->is_lenient,
+		.may_be_empty = options->may_be_empty,
 		.will_name_code = true,
 		.warn = warn,
 		.advance = advance,
@@ -257,6 +255,25 @@ static int report_out_of_memory(void)
 	return EXIT_FAILED;
 }
 
+/* "folded, pprof" */
+static void append_readable(struct text *text)
+{
+	for (const struct format *const *format = format_get_all(); *format; format++)
+		if ((*format)->read)
+			text_printf(text, "%s%s", text->length ? ", " : "", (*format)->name);
+}
+
+static int report_unknown_format(const struct reading *reading)
+{
+	_cleanup_(text_release) struct text names = {0};
+
+	append_readable(&names);
+	log_error("%s: at byte 0: the format is not recognised; what is read: %s; --from FORMAT "
+		  "chooses, and 'stackwide help formats' describes them",
+		  reading->name, names.data && !names.failed ? names.data : "");
+	return EXIT_BAD_INPUT;
+}
+
 static int read_open_file(struct reading *reading, const struct input_options *options,
 			  struct profile *profile, struct timeline *timeline,
 			  struct import_counts *ret_counts)
@@ -267,12 +284,8 @@ static int read_open_file(struct reading *reading, const struct input_options *o
 	if (input_file_list_members(reading->file, &reading->members, &reading->num_members))
 		return report_out_of_memory();
 	format = choose_format(reading, options);
-	if (!format) {
-		log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
-			  "'stackwide help formats' lists them",
-			  reading->name);
-		return EXIT_BAD_INPUT;
-	}
+	if (!format)
+		return report_unknown_format(reading);
 	return read_bytes(reading, format, options, profile, timeline, ret_counts);
 }
 

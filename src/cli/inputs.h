@@ -50,8 +50,9 @@ struct input_options {
 	bool is_strict;
 	bool is_lenient;
 	bool has_canonical_names;
-	bool is_growing; /* may still be written to: an incomplete last line is ignored */
-	const int *fd;   /* of the file, which is open: the path is its name. NULL: it is opened */
+	bool may_be_empty; /* no warning of an input without samples: one of many captures */
+	bool is_growing;   /* may still be written to: an incomplete last line is ignored */
+	const int *fd; /* of the file, which is open: the path is its name. NULL: it is opened */
 };
 
 /* One of the options above. Returns 0, or negative (usage error, told). */

@@ -140,13 +140,13 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 	if (!format || !format->read)
 		return error_set(error, -EINVAL, "%.200s: at byte 0: the format is not recognised",
 				 import->name);
-	err = format->read(import);
+	err = format_read(format, import);
 	if (err && error)
 		*error = import->error;
 	if (err && error && !error->message[0])
 		error_set(error, err, "%.200s: out of memory", import->name);
 	*ret = format;
-	return err ? err : import_keep_counts(import);
+	return err;
 }
 
 /* A source for every one that the profile has got meanwhile. */

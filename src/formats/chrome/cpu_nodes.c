@@ -99,6 +99,7 @@ uint64_t chrome_cpu_nodes_read_call_frame(struct chrome_cpu_nodes *nodes, struct
 		json_skip(json, token);
 		return 0;
 	}
+	nodes->has_frames = true;
 	while (json_next(json) == JSON_KEY) {
 		if (json_is(json, "functionName")) {
 			json_take_string(json, &nodes->name);
@@ -173,6 +174,7 @@ static int read_node(void *context, struct json *json)
 			node->id = json_take_u64(json);
 		} else if (json_is(json, "hitCount")) {
 			node->hit_count = json_take_u64(json);
+			nodes->has_hits = true;
 		} else if (json_is(json, "parent")) {
 			node->has_parent = take_number(json, &node->parent_id);
 		} else if (json_is(json, "callFrame")) {

@@ -41,6 +41,8 @@ struct chrome_reader {
 	struct chrome_samples samples;
 	struct chrome_slices slices;
 	struct chrome_timeline *timeline; /* NULL: nobody asks for one */
+	uint64_t num_items;               /* of the list */
+	bool has_phase;                   /* of any event */
 	uint64_t shift_ns;                /* is added to the times of events: none is before 0 */
 	struct chrome_event event;
 	struct text phase;
@@ -231,6 +233,7 @@ static int read_event(struct chrome_reader *reader, struct json *json)
 	if (event->name.failed || event->category.failed || event->id.failed ||
 	    event->frame.failed || reader->phase.failed)
 		return -ENOMEM;
+	reader->has_phase |= event->phase != 0;
 	/* An event that the end of the text cuts short may lack anything: it does not count. */
 	return token == JSON_OBJECT_END ? handle_event(reader) : 0;
 }
@@ -267,6 +270,7 @@ static int read_events(struct chrome_reader *reader, struct json *json, bool *re
 			*ret_broke = true;
 			return report_broken(reader, json, depth);
 		}
+		reader->num_items++;
 		if (token == JSON_OBJECT)
 			err = read_event(reader, json);
 		else
@@ -331,6 +335,8 @@ static int read_trace(struct chrome_reader *reader)
 
 	if (err)
 		return err;
+	if (reader->num_items && !reader->has_phase)
+		return import_fail_byte(reader->import, 0, "expected events with a phase");
 	err = chrome_samples_read_list(&reader->samples);
 	if (err)
 		return err;

@@ -49,6 +49,7 @@ struct chrome_heap_reader {
 	uint64_t num_nodes;
 	uint64_t num_truncated;
 	bool has_head;
+	bool has_own_keys; /* any that other trees do not have */
 };
 
 static struct chrome_heap_level *get_last(struct chrome_heap_reader *reader)
@@ -122,6 +123,8 @@ static int read_member(struct chrome_heap_reader *reader, struct json *json)
 {
 	struct chrome_heap_level *level = get_last(reader);
 
+	reader->has_own_keys |= json_is(json, "callFrame") || json_is(json, "functionName") ||
+				json_is(json, "selfSize") || json_is(json, "hitCount");
 	if (json_is(json, "children"))
 		return settle_function(reader); /* they are the next tokens */
 	if (json_is(json, "callFrame"))
@@ -188,6 +191,9 @@ static int read_members(struct chrome_heap_reader *reader, struct json *json)
 		return reader_fail_json(import, json, 0);
 	if (!reader->num_nodes)
 		return import_fail_byte(import, 0, "expected an object with a head");
+	if (!reader->has_own_keys)
+		return import_fail_byte(import, 0,
+					"expected nodes with functions and what they weigh");
 	return 0;
 }
 

@@ -45,6 +45,7 @@ struct speedscope_reader {
 	struct import *import;
 	ARRAY(uint32_t) locations; /* by frame */
 	bool has_profiles;         /* the list, which may be empty */
+	bool has_parts;            /* a profile has samples or events, which may be empty, too */
 	uint64_t num_profiles;
 	struct processes processes;
 	bool has_decimals;
@@ -487,6 +488,7 @@ static int read_profile(void *context, struct json *json)
 	err = set_thread(reader);
 	if (err)
 		return err;
+	reader->has_parts |= reader->parts.samples || reader->parts.events;
 	if (reader->parts.samples) {
 		err = read_samples(reader);
 		if (err)
@@ -553,6 +555,8 @@ int speedscope_read(struct import *import)
 	err = read_text(&reader, NULL, read_profiles);
 	if (err)
 		return err;
+	if (reader.num_profiles && !reader.has_parts)
+		return import_fail_byte(import, 0, "expected profiles with samples or events");
 	if (reader.has_decimals)
 		import_warn(import, "weights with decimals are rounded");
 	return 0;

@@ -258,6 +258,9 @@ static void frames_in_a_ring_are_truncated(void **state _unused_)
 static void what_is_no_list_of_events_is_refused(void **state _unused_)
 {
 	assert_refused(FORMAT, "{\"events\":[]}", "FILE: at byte 0: expected a list of events");
+	assert_refused(FORMAT, "{\"traceEvents\":[{\"name\":\"Ann\"},{\"ts\":5}]}",
+		       "FILE: at byte 0: expected events with a phase");
+	assert_refused(FORMAT, "[1,2]", "FILE: at byte 0: expected events with a phase");
 	assert_refused(FORMAT, "7", "FILE: at byte 0: expected a list of events");
 	assert_refused(FORMAT, "[{\"ph\":]}", "FILE: at byte 7: expected");
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected");

@@ -82,6 +82,8 @@ static void what_is_no_profile_is_refused(void **state _unused_)
 {
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected a value");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with nodes");
+	assert_refused(FORMAT, "{\"nodes\":[{\"id\":1},{\"id\":2}],\"links\":[{\"callFrame\":1}]}",
+		       "FILE: at byte 0: expected nodes with call frames");
 	assert_refused(FORMAT, "{\"nodes\":[3]}", "FILE: at byte 10: expected a node");
 	assert_refused(FORMAT, "{\"nodes\":[{\"id\":1}],\"samples\":[1",
 		       "FILE: at byte 32: expected ','");

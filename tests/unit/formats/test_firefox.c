@@ -189,6 +189,10 @@ static void what_is_no_profile_is_refused(void **state _unused_)
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected a value");
 	assert_refused(FORMAT, "[]", "FILE: at byte 0: expected an object with threads");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with threads");
+	assert_refused(FORMAT, "{\"threads\":[{\"name\":\"Ann\"},{\"posts\":5}]}",
+		       "FILE: at byte 0: expected threads with samples");
+	assert_refused(FORMAT, "{\"threads\":7}",
+		       "FILE: at byte 0: expected an object with threads");
 	assert_refused(FORMAT, "{\"threads\":[{\"samples\":", "FILE: at byte 23: expected a value");
 	assert_refused(FORMAT, PROFILE("\"stack\":[0,0],\"weight\":[18446744073709551615,1]"),
 		       "FILE: at byte 177: the weights of a stack exceed 64 bits");

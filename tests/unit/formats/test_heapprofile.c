@@ -77,6 +77,8 @@ static void what_is_none_is_refused(void **state _unused_)
 {
 	assert_refused(FORMAT, "[]", "FILE: at byte 0: expected an object with a head");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with a head");
+	assert_refused(FORMAT, "{\"head\":{\"commit\":\"x\"},\"base\":{\"hitCount\":2}}",
+		       "FILE: at byte 0: expected nodes with functions and what they weigh");
 	assert_refused(FORMAT, "{\"head\":3}", "FILE: at byte 0: expected an object with a head");
 	assert_refused(FORMAT, "{\"head\":{\"selfSize\":1}", "FILE: at byte 22: expected");
 }

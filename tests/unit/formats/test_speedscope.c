@@ -146,6 +146,10 @@ static void what_is_not_speedscope_is_refused(void **state _unused_)
 {
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected a value");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with profiles");
+	assert_refused(FORMAT, "{\"profiles\":{\"list\":[]},\"shared\":{}}",
+		       "FILE: at byte 0: expected an object with profiles");
+	assert_refused(FORMAT, "{\"profiles\":[{\"name\":\"Ann\"}],\"shared\":{}}",
+		       "FILE: at byte 0: expected profiles with samples or events");
 	assert_refused(FORMAT, "{\"profiles\":[1]}", "FILE: at byte 13: expected a profile");
 	assert_refused(FORMAT, "{\"profiles\":[{\"samples\":[[0]",
 		       "FILE: at byte 28: expected ','");
