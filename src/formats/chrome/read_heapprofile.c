@@ -119,12 +119,31 @@ static int end_node(struct chrome_heap_reader *reader)
 	return 0;
 }
 
+static int read_weight(struct chrome_heap_reader *reader, struct json *json, uint64_t *ret)
+{
+	size_t offset = json->offset;
+	enum json_token token = json_next(json);
+	bool is_good = reader_get_weight(json, token, ret, NULL);
+
+	json_skip(json, token);
+	return is_good ? 0
+		       : reader_skip_byte(reader->nodes.import, offset,
+					  "a node whose weight is no number");
+}
+
 static int read_member(struct chrome_heap_reader *reader, struct json *json)
 {
 	struct chrome_heap_level *level = get_last(reader);
 
-	reader->has_own_keys |= json_is(json, "callFrame") || json_is(json, "functionName") ||
-				json_is(json, "selfSize") || json_is(json, "hitCount");
+	uint64_t *weight = json_is(json, "selfSize")   ? &level->bytes
+			   : json_is(json, "hitCount") ? &level->hits
+						       : NULL;
+
+	if (weight) {
+		reader->has_own_keys = true;
+		return read_weight(reader, json, weight);
+	}
+	reader->has_own_keys |= json_is(json, "callFrame") || json_is(json, "functionName");
 	if (json_is(json, "children"))
 		return settle_function(reader); /* they are the next tokens */
 	if (json_is(json, "callFrame"))
@@ -135,10 +154,6 @@ static int read_member(struct chrome_heap_reader *reader, struct json *json)
 		json_take_string(json, &reader->nodes.url);
 	else if (json_is(json, "lineNumber"))
 		level->line = json_take_u64(json);
-	else if (json_is(json, "selfSize"))
-		level->bytes = json_take_u64(json);
-	else if (json_is(json, "hitCount"))
-		level->hits = json_take_u64(json);
 	else
 		json_skip_value(json);
 	return 0;

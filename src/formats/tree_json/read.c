@@ -119,27 +119,16 @@ static int read_name(struct tree_json_reader *reader)
 static int read_number(struct tree_json_reader *reader, uint64_t *ret)
 {
 	enum json_token token = json_next(&reader->json);
-	double value;
 
 	if (token == JSON_FAILED)
 		return fail(reader);
 	*ret = 0;
 	if (token == JSON_NULL)
 		return 0;
-	if (token != JSON_NUMBER)
+	if (!json_is_number(&reader->json, token))
 		return fail_expected(reader, "a number");
-	if (json_get_u64(&reader->json, ret))
-		return 0;
-	value = json_get_double(&reader->json);
-	/*
-	 * The greatest double below 2^64 is 18446744073709549568 (2^64 - 2048). Written so that a
-	 * NaN fails as well.
-	 */
-	if (!(value >= 0 && value < 18446744073709549568.0))
+	if (!reader_get_weight(&reader->json, token, ret, &reader->has_decimals))
 		return fail_expected(reader, "a number from 0 to 2^64");
-	*ret = (uint64_t)(value + 0.5);
-	if ((double)*ret != value)
-		reader->has_decimals = true;
 	return 0;
 }
 
@@ -652,7 +641,7 @@ enum detection tree_json_detect(const uint8_t *data, size_t size)
 		is_children = json_is(&json, "children") || json_is(&json, "c");
 		token = json_next(&json);
 		has_name |= is_name && token == JSON_STRING;
-		has_value |= is_value && token == JSON_NUMBER;
+		has_value |= is_value && json_is_number(&json, token);
 		if (has_name && has_value)
 			return DETECTED_SURE;
 		if (!is_children || token != JSON_ARRAY)

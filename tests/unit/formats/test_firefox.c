@@ -28,6 +28,13 @@ static void weights_count_for_samples(void **state _unused_)
 	assert_stacks(FORMAT,
 		      PROFILE("\"weightType\":\"samples\",\"stack\":[0,1],\"weight\":[5,0]"), 0,
 		      "t;main 5\nt;main;f:g_[k] 0\n");
+	assert_stacks(FORMAT, PROFILE("\"stack\":[\"0\",1],\"weight\":[\"5\",\"4\"]"), 0,
+		      "t;main 5\nt;main;f:g_[k] 4\n");
+	/* Not escaped ones: nobody writes them. */
+	assert_warned(FORMAT, PROFILE("\"stack\":[0,1],\"weight\":[5,\"\\u0034\"]"),
+		      "FILE: at byte 177: a sample without a weight, skipping this and others like "
+		      "it\n",
+		      "t;main 5\n");
 }
 
 static void milliseconds_become_nanoseconds(void **state _unused_)

@@ -267,6 +267,17 @@ static void names_and_values_elsewhere_are_no_tree(void **state _unused_)
 		       "FILE: at byte 0: expected a tree of names and values");
 }
 
+static void values_may_be_strings(void **state _unused_)
+{
+	static const char text[] =
+		"{\"name\":\"all\",\"children\":[{\"name\":\"a\",\"value\":\"3\"}]}";
+
+	assert_int_equal(detect(text), DETECTED_SURE);
+	assert_stacks(FORMAT, text, 0, "a 3\n");
+	assert_refused(FORMAT, "{\"name\":\"a\",\"value\":\"3x\"}",
+		       "FILE: at byte 20: expected a number");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +299,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_tree_is_refused_with_its_place),
 		cmocka_unit_test(the_format_is_known_by_its_content),
 		cmocka_unit_test(names_and_values_elsewhere_are_no_tree),
+		cmocka_unit_test(values_may_be_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
