@@ -71,7 +71,8 @@ const struct format *format_find_path(const char *path);
 /*
  * The format to read some bytes with: one that is sure of the content; else that of the path's
  * extension, if it does not refuse the content; else one that finds the content possible. NULL
- * when there is none.
+ * when there is none. A .gz at the end of the path is left out of account where no extension has
+ * it: the bytes are decompressed.
  */
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size);
 /* The format of a folder with these files below it, or NULL. */

@@ -142,18 +142,6 @@ static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
 			       reading->name, num_done, num_total);
 }
 
-/* By content, then by extension, without .gz. */
-static const struct format *detect_file(const struct reading *reading)
-{
-	const uint8_t *data = input_file_get_data(reading->file);
-	size_t size = input_file_get_size(reading->file);
-	_cleanup_free_ char *name = strdup(reading->name);
-
-	if (name && string_ends_with(name, ".gz"))
-		name[strlen(name) - strlen(".gz")] = '\0';
-	return format_detect(name ? name : reading->name, data, size);
-}
-
 /* The format of a folder: by the names of its files, else by its own name. */
 static const struct format *choose_format(const struct reading *reading,
 					  const struct input_options *options)
@@ -163,7 +151,8 @@ static const struct format *choose_format(const struct reading *reading,
 	if (options->format)
 		return format_find_name(options->format);
 	if (!input_file_is_folder(reading->file))
-		return detect_file(reading);
+		return format_detect(reading->name, input_file_get_data(reading->file),
+				     input_file_get_size(reading->file));
 	found = format_detect_members(reading->members, reading->num_members);
 	if (found)
 		return found;

@@ -61,6 +61,20 @@ const struct format *format_find_path(const char *path)
 	return found;
 }
 
+/* Whether a path ends in the extension, or in the extension and .gz. */
+static bool is_called(const char *path, const char *extension)
+{
+	size_t length = strlen(extension);
+	size_t end = strlen(path);
+
+	if (string_ends_with(path, extension))
+		return true;
+	if (!string_ends_with(path, ".gz"))
+		return false;
+	end -= strlen(".gz");
+	return end >= length && !memcmp(path + end - length, extension, length);
+}
+
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size)
 {
 	const struct format *by_path = NULL;
@@ -80,7 +94,7 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 			continue;
 		if ((*format)->detect && detection == DETECTED_MAYBE && !possible)
 			possible = *format;
-		if ((*format)->extension[0] && string_ends_with(path, (*format)->extension) &&
+		if ((*format)->extension[0] && is_called(path, (*format)->extension) &&
 		    (!by_path || strlen((*format)->extension) > strlen(by_path->extension)))
 			by_path = *format;
 	}

@@ -125,17 +125,11 @@ static void keep_warning(void *context, const char *line)
 static int read_bytes(struct import *import, const char *format_name, const struct format **ret,
 		      struct error *error)
 {
-	size_t length = strlen(import->name);
-	_cleanup_free_ char *name = strdup(import->name);
-	const struct format *format;
+	const struct format *format =
+		format_name && *format_name
+			? format_find_name(format_name)
+			: format_detect(import->name, import->data, import->size);
 	int err;
-
-	if (!name)
-		return -ENOMEM;
-	if (string_ends_with(name, ".gz")) /* it has been decompressed */
-		name[length - strlen(".gz")] = '\0';
-	format = format_name && *format_name ? format_find_name(format_name)
-					     : format_detect(name, import->data, import->size);
 
 	if (!format || !format->read)
 		return error_set(error, -EINVAL, "%.200s: at byte 0: the format is not recognised",
