@@ -28,6 +28,7 @@ struct import_counts {
 	uint64_t skipped;          /* malformed records; the first 20 had a warning each */
 	uint64_t unknown_events;   /* well-formed records of a kind that we do not know */
 	uint64_t truncated_stacks; /* truncated by the producer */
+	uint64_t without_stack;    /* events that the producer wrote without their stack */
 	uint64_t lost_samples;     /* that the producer says it lost */
 	uint64_t pruned_weight;    /* left out by the producer because it was too small to draw */
 };

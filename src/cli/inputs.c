@@ -284,6 +284,7 @@ static void add_counts(struct import_counts *sum, const struct import_counts *co
 	sum->skipped += counts->skipped;
 	sum->unknown_events += counts->unknown_events;
 	sum->truncated_stacks += counts->truncated_stacks;
+	sum->without_stack += counts->without_stack;
 	sum->lost_samples += counts->lost_samples;
 	sum->pruned_weight += counts->pruned_weight;
 }
