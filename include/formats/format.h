@@ -50,6 +50,7 @@ struct format {
 	const char *summary;   /* for the help */
 	bool has_times;        /* written files hold a timeline */
 	bool has_timestamps;   /* written files hold the times of the samples */
+	uint32_t max_metrics;  /* of a profile that is written; what is more is left out. 0: any */
 	/* NULL when it is not written. Returns 0, -ENOMEM, or what the sink returned. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink);
