@@ -76,7 +76,7 @@ void json_skip_value(struct json *json);
 
 /* After JSON_KEY: replace the text by the value, a string; empty if the value is none. */
 void json_take_string(struct json *json, struct text *text);
-/* After JSON_KEY: the value, an integer; 0 if it is none from 0 to 2^64 - 1. */
+/* After JSON_KEY: the value, an integer, perhaps in quotes; 0 if it is none from 0 to 2^64 - 1. */
 uint64_t json_take_u64(struct json *json);
 
 /* How many objects and arrays are open. */
@@ -85,10 +85,13 @@ static inline size_t json_get_depth(const struct json *json)
 	return json->nesting.length;
 }
 
+/* Whether a value is a number, or a string that is nothing else: some producers quote them. */
+bool json_is_number(const struct json *json, enum json_token token);
+
 /* Whether a JSON_KEY or JSON_STRING is this text. */
 bool json_is(const struct json *json, const char *text);
 
-/* Of JSON_NUMBER. False: not an integer from 0 to 2^64 - 1. */
+/* Where json_is_number(). False: not an integer from 0 to 2^64 - 1. */
 bool json_get_u64(const struct json *json, uint64_t *ret);
 double json_get_double(const struct json *json);
 

@@ -51,6 +51,7 @@ struct format {
 	bool has_times;        /* written files hold a timeline */
 	bool has_timestamps;   /* written files hold the times of the samples */
 	bool has_all_metrics;  /* written files hold every metric, not a chosen one */
+	uint32_t max_metrics;  /* of a profile that is written; what is more is left out. 0: any */
 	/* NULL when it is not written. Returns 0, -ENOMEM, or what the sink returned. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink);
@@ -72,13 +73,21 @@ const struct format *format_find_path(const char *path);
 /*
  * The format to read some bytes with: one that is sure of the content; else that of the path's
  * extension, if it does not refuse the content; else one that finds the content possible. NULL
- * when there is none.
+ * when there is none. A .gz at the end of the path is left out of account where no extension has
+ * it: the bytes are decompressed.
  */
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size);
 /* The format of a folder with these files below it, or NULL. */
 const struct format *format_detect_members(const char *const *members, size_t num_members);
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);
+
+/*
+ * Read an input, bring its weights and those of others to one scale, keep its counts with its source,
+ * and warn if there was nothing in it: a file of another kind may fit a format by chance. Returns as
+ * format->read() does.
+ */
+_must_check_ int format_read(const struct format *format, struct import *import);
 
 extern const struct format format_callgrind;
 extern const struct format format_chrome_trace;

@@ -28,6 +28,7 @@ struct import_counts {
 	uint64_t skipped;          /* malformed records; the first 20 had a warning each */
 	uint64_t unknown_events;   /* well-formed records of a kind that we do not know */
 	uint64_t truncated_stacks; /* truncated by the producer */
+	uint64_t without_stack;    /* events that the producer wrote without their stack */
 	uint64_t lost_samples;     /* that the producer says it lost */
 	uint64_t pruned_weight;    /* left out by the producer because it was too small to draw */
 };
@@ -92,6 +93,7 @@ struct import {
 	bool is_strict;    /* the first malformed record ends the import */
 	bool is_lenient;   /* zones: what is declared twice, or not at all, is a warning */
 	bool is_for_trace; /* what of a trace is not read is worth a warning: it will be rewritten */
+	bool may_be_empty; /* no warning of an input without samples */
 	/* The caller has the files and gives frames to the locations that are left without. */
 	bool will_name_code;
 

@@ -97,6 +97,13 @@ _must_check_ int reader_strip_annotation(struct profile *profile, const char *na
  */
 bool parse_u64(const char *text, size_t length, uint64_t *ret);
 
+/*
+ * A weight: a number from 0, perhaps in quotes. Decimals are rounded, which *has_decimals tells
+ * (may be NULL). False: anything else, or more than 64 bits hold; *ret stays.
+ */
+bool reader_get_weight(const struct json *json, enum json_token token, uint64_t *ret,
+		       bool *has_decimals);
+
 /* Add a sample; an overflow of the sum is an error that names the byte. */
 _must_check_ int reader_add_sample(struct import *import, uint64_t offset, uint32_t thread,
 				   uint32_t stack, uint32_t metric, uint64_t weight);

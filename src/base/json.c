@@ -359,6 +359,16 @@ void json_take_string(struct json *json, struct text *text)
 		json_skip(json, token);
 }
 
+bool json_is_number(const struct json *json, enum json_token token)
+{
+	struct json quoted;
+
+	if (token != JSON_STRING)
+		return token == JSON_NUMBER;
+	quoted = json_at(json->text, json->length, 0);
+	return json->length && read_number(&quoted) == JSON_NUMBER && quoted.next == quoted.size;
+}
+
 /* json_skip() does nothing for a number, so that its text may be looked at afterwards. */
 uint64_t json_take_u64(struct json *json)
 {
@@ -366,7 +376,7 @@ uint64_t json_take_u64(struct json *json)
 	uint64_t value = 0;
 
 	json_skip(json, token);
-	return token == JSON_NUMBER && json_get_u64(json, &value) ? value : 0;
+	return json_is_number(json, token) && json_get_u64(json, &value) ? value : 0;
 }
 
 bool json_is(const struct json *json, const char *text)

@@ -53,10 +53,15 @@ static int refuse(const char *option, const char *value, const char *expected)
 	return -EINVAL;
 }
 
+bool capture_takes_format(const struct format *format)
+{
+	return format_find_name(format->name) == format && format->write && format->extension[0];
+}
+
 static int read_format(struct capture_options *options, const char *value)
 {
 	options->format = format_find_name(value);
-	if (options->format && options->format->write && options->format->extension[0])
+	if (options->format && capture_takes_format(options->format))
 		return 0;
 	return refuse("--to", value, "there is no such format to write");
 }

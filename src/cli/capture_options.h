@@ -28,6 +28,9 @@ struct capture_options {
 
 extern const struct option_spec capture_option_specs[];
 
+/* Whether captures can be of a format: no pages, and what has an extension for their names. */
+bool capture_takes_format(const struct format *format);
+
 /*
  * Returns 0, 1 when help was asked for, or negative (usage error, told). Values are borrowed from
  * argv.

@@ -360,5 +360,6 @@ const struct command command_capture = {
 		"Exit status: 0 done (also if another run was working, but not for the third time in\n"
 		"a row), 1 failed, 2 usage, 4 not permitted or not supported by this kernel.\n",
 	.options = capture_option_specs,
+	.takes_format = capture_takes_format,
 	.run = run_capture,
 };

@@ -572,5 +572,6 @@ const struct command command_diff = {
 		"  stackwide diff old.folded new.folded --json | jq '.functions[] | select(.noise | not)'\n\n"
 		"Exit status: 0 done, 1 failed, 2 usage, 3 bad input (FILE:LINE: reason).\n",
 	.options = diff_options,
+	.takes_format = holds_comparison,
 	.run = run_diff,
 };

@@ -76,7 +76,7 @@ static void print_row(const struct history *history, const struct history_row *r
 static int add_capture(struct history *history, char *path)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
-	struct input_options options = {0};
+	struct input_options options = {.may_be_empty = true}; /* its row says so */
 	struct history_row *row;
 	int status;
 

@@ -18,6 +18,8 @@ enum exit_status {
 	EXIT_NOT_PERMITTED = 4, /* or not supported by this kernel */
 };
 
+struct format;
+
 struct command {
 	const char *name;
 	const char *summary;               /* one line, for the list of commands */
@@ -25,6 +27,8 @@ struct command {
 	const char *help;                  /* text below the options; may be NULL */
 	const struct option_spec *options; /* ended by an entry without name */
 	bool is_hidden;                    /* for developers: help does not list it */
+	/* Whether --to takes a format that can be written; NULL: any. */
+	bool (*takes_format)(const struct format *format);
 	/* argv[0] is "stackwide NAME". Returns an exit status. */
 	int (*run)(int argc, char **argv);
 };

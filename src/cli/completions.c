@@ -47,14 +47,31 @@ static size_t print_words(const char *argument, FILE *out)
 	return count;
 }
 
-static void print_format_name(const struct format *format, void *out)
+/* Formats that are the value of an option. */
+struct format_words {
+	const struct command *command;
+	bool is_read; /* --from; else --to */
+	size_t count;
+	FILE *out;
+};
+
+static void print_format_name(const struct format *format, void *context)
 {
-	fprintf(out, " %s", format->name);
+	struct format_words *words = context;
+	bool (*takes)(const struct format *format) = words->command->takes_format;
+
+	if (words->is_read ? !format->read : !format->write || (takes && !takes(format)))
+		return;
+	fprintf(words->out, "%s%s", words->count++ ? " " : "", format->name);
 }
 
-static void print_formats(FILE *out)
+static void print_formats(const struct command *command, const struct option_spec *option,
+			  FILE *out)
 {
-	format_list_for_each(print_format_name, out);
+	struct format_words words = {
+		.command = command, .is_read = string_equals(option->name, "from"), .out = out};
+
+	format_list_for_each(print_format_name, &words);
 }
 
 static bool is_kind(const struct option_spec *option, const char *kind)
@@ -111,9 +128,11 @@ static void print_bash_value(const struct command *command, const struct option_
 		fputs("mapfile -t COMPREPLY < <(compgen -f -- \"$current\")", out);
 	else if (is_kind(option, "DIR") || is_kind(option, "PATH"))
 		fputs("mapfile -t COMPREPLY < <(compgen -d -- \"$current\")", out);
-	else if (is_kind(option, "FORMAT"))
-		fputs("words=$formats", out);
-	else if (is_kind(option, "PID") || is_kind(option, "TID"))
+	else if (is_kind(option, "FORMAT")) {
+		fputs("words='", out);
+		print_formats(command, option, out);
+		fputs("'", out);
+	} else if (is_kind(option, "PID") || is_kind(option, "TID"))
 		fputs("words=$(cd /proc && echo [0-9]*)", out);
 	else if (has_words(option)) {
 		fputs("words='", out);
@@ -128,10 +147,7 @@ void completions_print_bash(const struct command *const *commands, FILE *out)
 	fputs("# bash completion for stackwide; made from its option tables.\n"
 	      "_stackwide() {\n"
 	      "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	      "    local command=${COMP_WORDS[1]} words='' formats='",
-	      out);
-	print_formats(out);
-	fputs("'\n    COMPREPLY=()\n    if ((COMP_CWORD == 1)) || [[ $COMP_CWORD = 2 && $command = help ]]; then\n"
+	      "    local command=${COMP_WORDS[1]} words=''\n    COMPREPLY=()\n    if ((COMP_CWORD == 1)) || [[ $COMP_CWORD = 2 && $command = help ]]; then\n"
 	      "        words='",
 	      out);
 	print_command_names(commands, out);
@@ -157,7 +173,8 @@ void completions_print_bash(const struct command *const *commands, FILE *out)
 	      out);
 }
 
-static void print_zsh_action(const struct option_spec *option, FILE *out)
+static void print_zsh_action(const struct command *command, const struct option_spec *option,
+			     FILE *out)
 {
 	if (!option->argument)
 		return;
@@ -173,13 +190,13 @@ static void print_zsh_action(const struct option_spec *option, FILE *out)
 		if (has_words(option))
 			print_words(option->argument, out);
 		else
-			print_formats(out);
+			print_formats(command, option, out);
 		fputc(')', out);
 	}
 }
 
-static void print_zsh_option(const struct command *command _unused_,
-			     const struct option_spec *option, FILE *out)
+static void print_zsh_option(const struct command *command, const struct option_spec *option,
+			     FILE *out)
 {
 	if (option->short_name)
 		fprintf(out, "            '*'{-%c,--%s}'[", option->short_name, option->name);
@@ -187,7 +204,7 @@ static void print_zsh_option(const struct command *command _unused_,
 		fprintf(out, "            '*--%s[", option->name);
 	print_help(option, "[]:'\\", out);
 	fputc(']', out);
-	print_zsh_action(option, out);
+	print_zsh_action(command, option, out);
 	fputs("' \\\n", out);
 }
 
@@ -229,7 +246,7 @@ static void print_fish_option(const struct command *command, const struct option
 		if (has_words(option))
 			print_words(option->argument, out);
 		else
-			print_formats(out);
+			print_formats(command, option, out);
 		fputc('\'', out);
 	} else if (is_kind(option, "PID"))
 		fputs(" -x -a '(__fish_complete_pids)'", out);

@@ -142,18 +142,6 @@ static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
 			       reading->name, num_done, num_total);
 }
 
-/* By content, then by extension, without .gz. */
-static const struct format *detect_file(const struct reading *reading)
-{
-	const uint8_t *data = input_file_get_data(reading->file);
-	size_t size = input_file_get_size(reading->file);
-	_cleanup_free_ char *name = strdup(reading->name);
-
-	if (name && string_ends_with(name, ".gz"))
-		name[strlen(name) - strlen(".gz")] = '\0';
-	return format_detect(name ? name : reading->name, data, size);
-}
-
 /* The format of a folder: by the names of its files, else by its own name. */
 static const struct format *choose_format(const struct reading *reading,
 					  const struct input_options *options)
@@ -163,7 +151,8 @@ static const struct format *choose_format(const struct reading *reading,
 	if (options->format)
 		return format_find_name(options->format);
 	if (!input_file_is_folder(reading->file))
-		return detect_file(reading);
+		return format_detect(reading->name, input_file_get_data(reading->file),
+				     input_file_get_size(reading->file));
 	found = format_detect_members(reading->members, reading->num_members);
 	if (found)
 		return found;
@@ -201,13 +190,7 @@ static int read_and_name(struct reading *reading, const struct format *format,
 	reading->code = input_code_new(import, options->symbols, options->num_symbols);
 	if (!reading->code)
 		return -ENOMEM;
-	err = format->read(import);
-	if (err)
-		return err;
-	err = import_unify_decimals(import);
-	if (err)
-		return err;
-	err = import_keep_counts(import);
+	err = format_read(format, import);
 	if (err)
 		return err;
 	return input_code_name(reading->code, show_naming, reading);
@@ -229,6 +212,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		.is_strict = options->is_strict,
 		.is_lenient = options->is_lenient,
 		.is_for_trace = options->is_for_trace,
+		.may_be_empty = options->may_be_empty || options->is_archive,
 		.will_name_code = true,
 		.warn = warn,
 		.advance = advance,
@@ -261,6 +245,25 @@ static int report_out_of_memory(void)
 	return EXIT_FAILED;
 }
 
+/* "folded, pprof" */
+static void append_readable(struct text *text)
+{
+	for (const struct format *const *format = format_get_all(); *format; format++)
+		if ((*format)->read)
+			text_printf(text, "%s%s", text->length ? ", " : "", (*format)->name);
+}
+
+static int report_unknown_format(const struct reading *reading)
+{
+	_cleanup_(text_release) struct text names = {0};
+
+	append_readable(&names);
+	log_error("%s: at byte 0: the format is not recognised; what is read: %s; --from FORMAT "
+		  "chooses, and 'stackwide help formats' describes them",
+		  reading->name, names.data && !names.failed ? names.data : "");
+	return EXIT_BAD_INPUT;
+}
+
 static int read_open_file(struct reading *reading, const struct input_options *options,
 			  struct profile *profile, struct timeline *timeline,
 			  struct import_counts *ret_counts)
@@ -271,12 +274,8 @@ static int read_open_file(struct reading *reading, const struct input_options *o
 	if (input_file_list_members(reading->file, &reading->members, &reading->num_members))
 		return report_out_of_memory();
 	format = choose_format(reading, options);
-	if (!format) {
-		log_error("%s: at byte 0: the format is not recognised; --from FORMAT says it, and "
-			  "'stackwide help formats' lists them",
-			  reading->name);
-		return EXIT_BAD_INPUT;
-	}
+	if (!format)
+		return report_unknown_format(reading);
 	return read_bytes(reading, format, options, profile, timeline, ret_counts);
 }
 
@@ -286,6 +285,7 @@ static void add_counts(struct import_counts *sum, const struct import_counts *co
 	sum->skipped += counts->skipped;
 	sum->unknown_events += counts->unknown_events;
 	sum->truncated_stacks += counts->truncated_stacks;
+	sum->without_stack += counts->without_stack;
 	sum->lost_samples += counts->lost_samples;
 	sum->pruned_weight += counts->pruned_weight;
 }

@@ -52,6 +52,7 @@ struct input_options {
 	bool has_canonical_names;
 	bool takes_all_metrics; /* no output holds a single one: none need be chosen */
 	bool is_for_trace;      /* what of a trace is not read will be missing from another one */
+	bool may_be_empty;      /* no warning of an input without samples */
 	bool is_archive; /* captures: those that are damaged are left out, unless is_strict */
 	bool is_growing; /* may still be written to: an incomplete last line is ignored */
 	const int *fd;   /* of the file, which is open: the path is its name. NULL: it is opened */

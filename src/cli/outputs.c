@@ -156,6 +156,19 @@ static int write_bytes(void *context, const void *data, size_t size)
 	return output_file_write(context, data, size);
 }
 
+static void warn_of_metrics(const struct format *format, const struct profile *profile)
+{
+	uint32_t count = profile_count_metrics(profile);
+
+	if (format->max_metrics && count > format->max_metrics)
+		log_warning(
+			"the format %s holds %u metrics: %s and what follows it, %u in all, are "
+			"left out",
+			format->name, format->max_metrics,
+			format_get_metric_name(profile, format->max_metrics),
+			count - format->max_metrics);
+}
+
 int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		 const struct format_opts *opts, struct error *error)
 {
@@ -165,6 +178,7 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		struct output *output = &outputs->items[i];
 		struct sink sink = {.write = write_bytes, .context = output->file};
 
+		warn_of_metrics(output->format, profile);
 		err = output->format->write(profile, opts, &sink);
 		if (err == -EOVERFLOW)
 			return error_set(error, err,

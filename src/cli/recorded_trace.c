@@ -62,7 +62,8 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 /* Zones get a profile of their own: their weights are durations, not samples. */
 static int read_zones(const struct recording *recording, struct timeline *timeline)
 {
-	struct input_options options = {.format = "zones", .is_growing = true};
+	struct input_options options = {
+		.format = "zones", .is_growing = true, .may_be_empty = true};
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
 
 	if (!profile) {

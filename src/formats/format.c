@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "timeline/timeline.h"
+
 /* clang-format off */
 static const struct format *const formats[] = {
 	&format_async_profiler,
@@ -59,6 +61,20 @@ const struct format *format_find_path(const char *path)
 	return found;
 }
 
+/* Whether a path ends in the extension, or in the extension and .gz. */
+static bool is_called(const char *path, const char *extension)
+{
+	size_t length = strlen(extension);
+	size_t end = strlen(path);
+
+	if (string_ends_with(path, extension))
+		return true;
+	if (!string_ends_with(path, ".gz"))
+		return false;
+	end -= strlen(".gz");
+	return end >= length && !memcmp(path + end - length, extension, length);
+}
+
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size)
 {
 	const struct format *by_path = NULL;
@@ -78,11 +94,41 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 			continue;
 		if ((*format)->detect && detection == DETECTED_MAYBE && !possible)
 			possible = *format;
-		if ((*format)->extension[0] && string_ends_with(path, (*format)->extension) &&
+		if ((*format)->extension[0] && is_called(path, (*format)->extension) &&
 		    (!by_path || strlen((*format)->extension) > strlen(by_path->extension)))
 			by_path = *format;
 	}
 	return by_path ? by_path : possible;
+}
+
+/* The samples, and what is in a timeline only. */
+static uint64_t count_contents(const struct import *import)
+{
+	const struct timeline *timeline = import->timeline;
+	uint64_t count = profile_count_samples(import->profile);
+
+	if (!timeline)
+		return count;
+	return count + timeline_count_zone(timeline) + timeline_count_counter_value(timeline) +
+	       timeline_count_occupancy(timeline) + timeline_count_switch(timeline) +
+	       timeline_count_sample(timeline);
+}
+
+int format_read(const struct format *format, struct import *import)
+{
+	/* Of a folder that is read as a file the caller says more. */
+	bool is_told = import->may_be_empty || (import->open_member && !format->detect_members);
+	uint64_t before = count_contents(import);
+	int err = format->read(import);
+
+	if (err)
+		return err;
+	err = import_unify_decimals(import);
+	if (err)
+		return err;
+	if (!is_told && count_contents(import) == before)
+		import_warn(import, "valid as %s, but without a sample", format->name);
+	return import_keep_counts(import);
 }
 
 const struct format *format_detect_members(const char *const *members, size_t num_members)

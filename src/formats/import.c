@@ -230,6 +230,7 @@ int import_keep_counts(const struct import *import)
 		{"import.skipped", import->counts.skipped},
 		{"import.unknown_events", import->counts.unknown_events},
 		{"import.truncated_stacks", import->counts.truncated_stacks},
+		{"import.without_stack", import->counts.without_stack},
 		{"import.lost_samples", import->counts.lost_samples},
 		{"import.pruned_weight", import->counts.pruned_weight},
 	};

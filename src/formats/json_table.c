@@ -117,11 +117,18 @@ bool json_table_says(const struct json_table *table, size_t column, const char *
 	return table->columns[column].is_text && json_is(&table->columns[column].json, text);
 }
 
-static struct json_cell take_cell(const struct json_column *column, enum json_token token)
+/*
+ * A number in quotes is one. Not if it is escaped: then it does not stand in the data, and is gone
+ * with the next token.
+ */
+static struct json_cell take_cell(const struct json_table *table, const struct json_column *column,
+				  enum json_token token)
 {
 	struct json_cell cell = {.token = token, .offset = column->base + column->json.offset};
+	const char *place = (const char *)table->data + cell.offset + (token == JSON_STRING);
 
-	if (token == JSON_NUMBER) {
+	if (json_is_number(&column->json, token) && column->json.text == place) {
+		cell.token = JSON_NUMBER;
 		cell.text = column->json.text;
 		cell.length = column->json.length;
 	}
@@ -146,7 +153,7 @@ static bool read_row(struct json_table *table)
 			return token == JSON_ARRAY_END;
 		for (size_t column = 0; column < table->num_columns; column++)
 			if (table->columns[column].is_there && table->positions[column] == position)
-				table->cells[column] = take_cell(&table->rows, token);
+				table->cells[column] = take_cell(table, &table->rows, token);
 		json_skip(json, token);
 	}
 }
@@ -167,7 +174,7 @@ bool json_table_next(struct json_table *table)
 		}
 		if (i == 0 && !column->is_there)
 			return false;
-		table->cells[i] = take_cell(column, token);
+		table->cells[i] = take_cell(table, column, token);
 		json_skip(&column->json, token);
 	}
 	return true;

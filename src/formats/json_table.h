@@ -23,7 +23,8 @@
 /* A cell. Of a column that is missing or ends early: JSON_NULL. */
 struct json_cell {
 	enum json_token token;
-	const char *text; /* of a number: as it is written; borrowed from the data */
+	const char *
+		text; /* of a number, perhaps in quotes: as it is written; borrowed from the data */
 	size_t length;
 	size_t offset; /* in the data */
 };

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "formats/json_table.h"
+
 #define KERNEL_MODULE "[kernel]"
 
 int reader_skip_line(struct import *import, uint64_t line, const char *reason)
@@ -185,6 +187,19 @@ bool parse_u64(const char *text, size_t length, uint64_t *ret)
 	if (length)
 		*ret = value;
 	return length != 0;
+}
+
+bool reader_get_weight(const struct json *json, enum json_token token, uint64_t *ret,
+		       bool *has_decimals)
+{
+	const struct json_cell cell = {
+		.token = JSON_NUMBER, .text = json->text, .length = json->length};
+
+	if (!json_is_number(json, token) || !json_cell_get_scaled(&cell, 0, ret))
+		return false;
+	if (has_decimals)
+		*has_decimals |= memchr(json->text, '.', json->length) != NULL;
+	return true;
 }
 
 int reader_add_sample(struct import *import, uint64_t offset, uint32_t thread, uint32_t stack,

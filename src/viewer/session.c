@@ -125,30 +125,22 @@ static void keep_warning(void *context, const char *line)
 static int read_bytes(struct import *import, const char *format_name, const struct format **ret,
 		      struct error *error)
 {
-	size_t length = strlen(import->name);
-	_cleanup_free_ char *name = strdup(import->name);
-	const struct format *format;
+	const struct format *format =
+		format_name && *format_name
+			? format_find_name(format_name)
+			: format_detect(import->name, import->data, import->size);
 	int err;
-
-	if (!name)
-		return -ENOMEM;
-	if (string_ends_with(name, ".gz")) /* it has been decompressed */
-		name[length - strlen(".gz")] = '\0';
-	format = format_name && *format_name ? format_find_name(format_name)
-					     : format_detect(name, import->data, import->size);
 
 	if (!format || !format->read)
 		return error_set(error, -EINVAL, "%.200s: at byte 0: the format is not recognised",
 				 import->name);
-	err = format->read(import);
-	if (!err)
-		err = import_unify_decimals(import);
+	err = format_read(format, import);
 	if (err && error)
 		*error = import->error;
 	if (err && error && !error->message[0])
 		error_set(error, err, "%.200s: out of memory", import->name);
 	*ret = format;
-	return err ? err : import_keep_counts(import);
+	return err;
 }
 
 /* A source for every one that the profile has got meanwhile. */

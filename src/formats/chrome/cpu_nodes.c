@@ -56,7 +56,20 @@ static bool take_number(struct json *json, uint64_t *ret)
 	enum json_token token = json_next(json);
 
 	json_skip(json, token);
-	return token == JSON_NUMBER && json_get_u64(json, ret);
+	return json_is_number(json, token) && json_get_u64(json, ret);
+}
+
+/* How often a node was hit, as it says itself. */
+static int read_hit_count(struct chrome_cpu_nodes *nodes, struct json *json, size_t offset,
+			  uint64_t *ret)
+{
+	enum json_token token = json_next(json);
+	bool is_good = reader_get_weight(json, token, ret, NULL);
+
+	nodes->has_hits = true;
+	json_skip(json, token);
+	return is_good ? 0
+		       : reader_skip_byte(nodes->import, offset, "a node whose hits are no number");
 }
 
 /*
@@ -76,7 +89,7 @@ static int read_children(struct chrome_cpu_nodes *nodes, struct json *json)
 		struct chrome_cpu_child *added;
 
 		json_skip(json, token);
-		if (token != JSON_NUMBER || !json_get_u64(json, &child.id))
+		if (!json_is_number(json, token) || !json_get_u64(json, &child.id))
 			continue;
 		added = array_add(&nodes->children);
 		if (!added)
@@ -99,6 +112,7 @@ uint64_t chrome_cpu_nodes_read_call_frame(struct chrome_cpu_nodes *nodes, struct
 		json_skip(json, token);
 		return 0;
 	}
+	nodes->has_frames = true;
 	while (json_next(json) == JSON_KEY) {
 		if (json_is(json, "functionName")) {
 			json_take_string(json, &nodes->name);
@@ -106,7 +120,8 @@ uint64_t chrome_cpu_nodes_read_call_frame(struct chrome_cpu_nodes *nodes, struct
 			json_take_string(json, &nodes->url);
 		} else if (json_is(json, "lineNumber")) {
 			token = json_next(json);
-			if (token == JSON_NUMBER && json_get_u64(json, &line) && line < UINT32_MAX)
+			if (json_is_number(json, token) && json_get_u64(json, &line) &&
+			    line < UINT32_MAX)
 				line++;
 			else
 				line = 0;
@@ -172,7 +187,9 @@ static int read_node(void *context, struct json *json)
 		if (json_is(json, "id")) {
 			node->id = json_take_u64(json);
 		} else if (json_is(json, "hitCount")) {
-			node->hit_count = json_take_u64(json);
+			err = read_hit_count(nodes, json, offset, &node->hit_count);
+			if (err)
+				return err;
 		} else if (json_is(json, "parent")) {
 			node->has_parent = take_number(json, &node->parent_id);
 		} else if (json_is(json, "callFrame")) {
@@ -328,7 +345,7 @@ static int add_hit(struct chrome_cpu_nodes *nodes, const struct json *json, enum
 
 	/* A sample that is skipped takes its time with it: nobody knows whose it is. */
 	nodes->last = 0;
-	if (token != JSON_NUMBER || !json_get_u64(json, &id))
+	if (!json_is_number(json, token) || !json_get_u64(json, &id))
 		return reader_skip_byte(nodes->import, json->offset,
 					"a sample that is no node's id");
 	node = find_node(nodes, id);
@@ -348,16 +365,22 @@ static int add_hit(struct chrome_cpu_nodes *nodes, const struct json *json, enum
 }
 
 /* A clock that went back gives a delta below 0: no time has passed then. */
-static uint64_t read_delta(struct json *deltas, bool *has_delta)
+static int read_delta(struct chrome_cpu_nodes *nodes, struct json *deltas, bool *has_delta,
+		      uint64_t *ret)
 {
 	enum json_token token = json_next(deltas);
-	uint64_t delta = 0;
+	bool is_good;
 
+	*ret = 0;
 	*has_delta = token != JSON_ARRAY_END && token != JSON_FAILED;
-	if (token == JSON_NUMBER)
-		(void)json_get_u64(deltas, &delta); /* false: below 0, and delta stays 0 */
+	if (!*has_delta)
+		return 0;
+	is_good = reader_get_weight(deltas, token, ret, NULL) ||
+		  (json_is_number(deltas, token) && deltas->text[0] == '-');
 	json_skip(deltas, token);
-	return delta;
+	return is_good ? 0
+		       : reader_skip_byte(nodes->import, deltas->offset,
+					  "a time that is no number");
 }
 
 /*
@@ -374,10 +397,13 @@ static int read_hits(struct chrome_cpu_nodes *nodes, struct json *samples, struc
 		return 0;
 	nodes->has_samples = true;
 	while ((token = json_next(samples)) != JSON_ARRAY_END) {
-		uint64_t delta = has_delta ? read_delta(deltas, &has_delta) : 0;
+		uint64_t delta = 0;
 
 		if (token == JSON_FAILED)
 			return reader_fail_json(nodes->import, samples, 0);
+		err = has_delta ? read_delta(nodes, deltas, &has_delta, &delta) : 0;
+		if (err)
+			return err;
 		json_skip(samples, token);
 		err = pass_time(nodes, samples->offset, delta);
 		if (err)

@@ -52,6 +52,8 @@ struct chrome_cpu_nodes {
 	uint64_t start_us;
 	uint64_t end_us;  /* 0: not known */
 	bool has_samples; /* there was a list of them */
+	bool has_hits;    /* a node says of itself how many hits it had */
+	bool has_frames;  /* a node has a call frame */
 
 	/* Private. */
 	ARRAY(struct chrome_cpu_node) nodes;

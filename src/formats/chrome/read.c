@@ -41,6 +41,8 @@ struct chrome_reader {
 	struct chrome_samples samples;
 	struct chrome_slices slices;
 	struct chrome_timeline *timeline; /* NULL: nobody asks for one */
+	uint64_t num_items;               /* of the list */
+	bool has_phase;                   /* of any event */
 	uint64_t shift_ns;                /* is added to the times of events: none is before 0 */
 	struct chrome_event event;
 	struct text phase;
@@ -48,19 +50,11 @@ struct chrome_reader {
 
 /* ---- events ---- */
 
-/* A number, which may stand in a string. */
-static bool is_time(enum json_token token, const struct json *json)
-{
-	if (token == JSON_NUMBER)
-		return true;
-	return token == JSON_STRING && json->length && json->text[0] >= '0' && json->text[0] <= '9';
-}
-
 static bool take_duration(struct json *json, uint64_t *ret)
 {
 	enum json_token token = json_next(json);
 	struct json_cell cell = {.token = JSON_NUMBER, .text = json->text, .length = json->length};
-	bool is_good = is_time(token, json) && json_cell_get_scaled(&cell, US_DECIMALS, ret);
+	bool is_good = json_is_number(json, token) && json_cell_get_scaled(&cell, US_DECIMALS, ret);
 
 	json_skip(json, token);
 	return is_good;
@@ -115,8 +109,7 @@ static bool take_time(const struct chrome_reader *reader, struct json *json, uin
 	struct json_cell cell = {.token = JSON_NUMBER,
 				 .text = json->text + is_negative,
 				 .length = json->length - is_negative};
-	bool is_good = (is_negative || is_time(token, json)) &&
-		       json_cell_get_scaled(&cell, US_DECIMALS, ret);
+	bool is_good = json_is_number(json, token) && json_cell_get_scaled(&cell, US_DECIMALS, ret);
 
 	json_skip(json, token);
 	if (!is_good)
@@ -155,8 +148,7 @@ static int read_member(struct chrome_reader *reader, struct json *json)
 	} else if (json_is(json, "ts")) {
 		event->has_ts = take_time(reader, json, &event->ts_ns);
 	} else if (json_is(json, "dur")) {
-		if (!take_duration(json, &event->dur_ns))
-			event->dur_ns = 0;
+		event->has_bad_dur = !take_duration(json, &event->dur_ns);
 	} else if (json_is(json, "pid")) {
 		return chrome_take_number(reader->import->profile, json, &event->pid);
 	} else if (json_is(json, "tid")) {
@@ -188,6 +180,9 @@ static int handle_event(struct chrome_reader *reader)
 	case 'E':
 		return chrome_slices_add(&reader->slices, event, CHROME_END, false);
 	case 'X':
+		if (event->has_bad_dur)
+			return reader_skip_byte(reader->import, event->offset,
+						"a slice whose duration is no number");
 		return chrome_slices_add(&reader->slices, event, CHROME_WHOLE, false);
 	case 'b':
 	case 'S':
@@ -231,6 +226,7 @@ static int read_event(struct chrome_reader *reader, struct json *json)
 	if (event->name.failed || event->category.failed || event->id.failed ||
 	    event->frame.failed || reader->phase.failed)
 		return -ENOMEM;
+	reader->has_phase |= event->phase != 0;
 	/* An event that the end of the text cuts short may lack anything: it does not count. */
 	return token == JSON_OBJECT_END ? handle_event(reader) : 0;
 }
@@ -267,6 +263,7 @@ static int read_events(struct chrome_reader *reader, struct json *json, bool *re
 			*ret_broke = true;
 			return report_broken(reader, json, depth);
 		}
+		reader->num_items++;
 		if (token == JSON_OBJECT)
 			err = read_event(reader, json);
 		else
@@ -331,6 +328,8 @@ static int read_trace(struct chrome_reader *reader)
 
 	if (err)
 		return err;
+	if (reader->num_items && !reader->has_phase)
+		return import_fail_byte(reader->import, 0, "expected events with a phase");
 	err = chrome_samples_read_list(&reader->samples);
 	if (err)
 		return err;

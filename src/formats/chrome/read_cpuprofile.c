@@ -32,6 +32,8 @@ static int read_members(struct chrome_cpu_nodes *nodes, struct json *json,
 		return reader_fail_json(nodes->import, json, 0);
 	if (!nodes->nodes.length)
 		return import_fail_byte(nodes->import, 0, "expected an object with nodes");
+	if (!nodes->has_frames && !nodes->has_hits && !lists->samples)
+		return import_fail_byte(nodes->import, 0, "expected nodes with call frames");
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct chrome_event {
 	uint64_t dur_ns;
 	char phase; /* 0: none */
 	bool has_ts;
+	bool has_bad_dur;   /* there is one, and it is no number from 0 */
 	bool has_global_id; /* that is not one of the process */
 	struct text name;   /* is text, be it empty */
 	struct text category;

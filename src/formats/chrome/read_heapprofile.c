@@ -49,6 +49,7 @@ struct chrome_heap_reader {
 	uint64_t num_nodes;
 	uint64_t num_truncated;
 	bool has_head;
+	bool has_own_keys; /* any that other trees do not have */
 };
 
 static struct chrome_heap_level *get_last(struct chrome_heap_reader *reader)
@@ -118,10 +119,31 @@ static int end_node(struct chrome_heap_reader *reader)
 	return 0;
 }
 
+static int read_weight(struct chrome_heap_reader *reader, struct json *json, uint64_t *ret)
+{
+	size_t offset = json->offset;
+	enum json_token token = json_next(json);
+	bool is_good = reader_get_weight(json, token, ret, NULL);
+
+	json_skip(json, token);
+	return is_good ? 0
+		       : reader_skip_byte(reader->nodes.import, offset,
+					  "a node whose weight is no number");
+}
+
 static int read_member(struct chrome_heap_reader *reader, struct json *json)
 {
 	struct chrome_heap_level *level = get_last(reader);
 
+	uint64_t *weight = json_is(json, "selfSize")   ? &level->bytes
+			   : json_is(json, "hitCount") ? &level->hits
+						       : NULL;
+
+	if (weight) {
+		reader->has_own_keys = true;
+		return read_weight(reader, json, weight);
+	}
+	reader->has_own_keys |= json_is(json, "callFrame") || json_is(json, "functionName");
 	if (json_is(json, "children"))
 		return settle_function(reader); /* they are the next tokens */
 	if (json_is(json, "callFrame"))
@@ -132,10 +154,6 @@ static int read_member(struct chrome_heap_reader *reader, struct json *json)
 		json_take_string(json, &reader->nodes.url);
 	else if (json_is(json, "lineNumber"))
 		level->line = json_take_u64(json);
-	else if (json_is(json, "selfSize"))
-		level->bytes = json_take_u64(json);
-	else if (json_is(json, "hitCount"))
-		level->hits = json_take_u64(json);
 	else
 		json_skip_value(json);
 	return 0;
@@ -188,6 +206,9 @@ static int read_members(struct chrome_heap_reader *reader, struct json *json)
 		return reader_fail_json(import, json, 0);
 	if (!reader->num_nodes)
 		return import_fail_byte(import, 0, "expected an object with a head");
+	if (!reader->has_own_keys)
+		return import_fail_byte(import, 0,
+					"expected nodes with functions and what they weigh");
 	return 0;
 }
 

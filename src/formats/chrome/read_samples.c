@@ -343,6 +343,8 @@ static int read_global_sample(void *context, struct json *json)
 {
 	struct chrome_samples *samples = context;
 	struct chrome_sample sample = {.weight = 1};
+	size_t offset = json->offset;
+	bool has_bad_weight = false;
 	uint64_t tid = 0;
 	int err;
 
@@ -354,7 +356,11 @@ static int read_global_sample(void *context, struct json *json)
 			if (err)
 				return err;
 		} else if (json_is(json, "weight")) {
-			sample.weight = json_take_u64(json);
+			enum json_token token = json_next(json);
+
+			has_bad_weight = !reader_get_weight(json, token, &sample.weight,
+							    &samples->has_decimals);
+			json_skip(json, token);
 		} else if (json_is(json, "sf")) {
 			chrome_take_id(json, &samples->id);
 		} else if (json_is(json, "name")) {
@@ -363,6 +369,8 @@ static int read_global_sample(void *context, struct json *json)
 			json_skip_value(json);
 		}
 	}
+	if (has_bad_weight)
+		return reader_skip_byte(samples->import, offset, "a sample without a weight");
 	err = chrome_tracks_find_tid(samples->tracks, tid, &sample.track);
 	if (err || sample.track == HASH_INDEX_NONE)
 		return err;
@@ -412,6 +420,8 @@ int chrome_samples_finish(struct chrome_samples *samples)
 		if (err)
 			return err;
 	}
+	if (samples->has_decimals)
+		import_warn(samples->import, "weights with decimals are rounded");
 	samples->import->counts.skipped += num_unknown;
 	if (num_unknown)
 		import_warn(samples->import,

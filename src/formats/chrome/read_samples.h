@@ -38,6 +38,7 @@ struct chrome_samples {
 	ARRAY(struct chrome_sample) items;
 	struct chrome_cpu_nodes frames; /* by the string that names them */
 	bool has_too_many;              /* profiles: some were left out */
+	bool has_decimals;              /* weights, which were rounded */
 
 	/* Of the frame or sample that is being read. */
 	struct text name;

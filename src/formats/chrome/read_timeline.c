@@ -393,7 +393,7 @@ static int add_counter(struct chrome_timeline *timeline, const struct chrome_eve
 	if (err)
 		return err;
 	token = json_next(json);
-	if (token != JSON_NUMBER) {
+	if (!json_is_number(json, token)) {
 		json_skip(json, token);
 		return 0;
 	}

@@ -34,6 +34,7 @@ struct firefox_reader {
 	struct firefox_code code;
 	struct processes processes;
 	uint64_t num_threads;
+	bool has_tables; /* any thread */
 
 	/* The process that is being read. */
 	size_t libs;
@@ -242,10 +243,24 @@ static bool take_table(struct firefox_places *places, struct json *json, size_t 
 	return false;
 }
 
+static bool take_samples(struct firefox_reader *reader, struct json *json, size_t base)
+{
+	size_t *place = json_is(json, "samples")             ? &reader->places.samples
+			: json_is(json, "jsAllocations")     ? &reader->places.js_allocations
+			: json_is(json, "nativeAllocations") ? &reader->places.native_allocations
+							     : NULL;
+
+	if (place)
+		json_take_place(json, base, place);
+	return place;
+}
+
 static void read_member(struct firefox_reader *reader, struct json *json, size_t base)
 {
-	if (take_table(&reader->own, json, base))
+	if (take_table(&reader->own, json, base) || take_samples(reader, json, base)) {
+		reader->has_tables = true;
 		return;
+	}
 	if (json_is(json, "name"))
 		json_take_string(json, &reader->name);
 	else if (json_is(json, "processName"))
@@ -254,12 +269,6 @@ static void read_member(struct firefox_reader *reader, struct json *json, size_t
 		reader->pid = take_id(json);
 	else if (json_is(json, "tid"))
 		reader->tid = take_id(json);
-	else if (json_is(json, "samples"))
-		json_take_place(json, base, &reader->places.samples);
-	else if (json_is(json, "jsAllocations"))
-		json_take_place(json, base, &reader->places.js_allocations);
-	else if (json_is(json, "nativeAllocations"))
-		json_take_place(json, base, &reader->places.native_allocations);
 	else if (json_is(json, THREAD_NOTE_KEY))
 		thread_note_take(&reader->note, json);
 	else
@@ -498,7 +507,7 @@ static int read_text(struct firefox_reader *reader)
 	}
 	if (json_next(&json) != JSON_END)
 		return reader_fail_json(reader->import, &json, 0);
-	if (reader->threads == JSON_TABLE_NOWHERE)
+	if (reader->threads == JSON_TABLE_NOWHERE || reader->import->data[reader->threads] != '[')
 		return import_fail_byte(reader->import, 0, "expected an object with threads");
 	return 0;
 }
@@ -522,7 +531,12 @@ static int read_all(struct firefox_reader *reader)
 	err = read_objects(reader, reader->threads, 0, read_thread);
 	if (err)
 		return err;
-	return read_objects(reader, reader->subprocesses, 1, read_subprocess);
+	err = read_objects(reader, reader->subprocesses, 1, read_subprocess);
+	if (err)
+		return err;
+	if (reader->num_threads && !reader->has_tables)
+		return import_fail_byte(reader->import, 0, "expected threads with samples");
+	return 0;
 }
 
 static void release_reader(struct firefox_reader *reader)

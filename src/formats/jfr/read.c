@@ -24,7 +24,8 @@
  * Two producers use jdk.ExecutionSample, with different meanings of the thread's state: for
  * HotSpot every one is a thread that runs Java; async-profiler's wall-clock mode uses it for
  * threads that wait, too, and gives them another state than STATE_DEFAULT. These are counted by a
- * metric of their own here.
+ * metric of their own here. Until its version 2.0 it had no such state, and gave all threads that it
+ * sampled a state of the other kind; there a setting says whether it was the wall clock.
  *
  * Source: OpenJDK, jdk.jfr.internal.consumer (ChunkHeader, ChunkParser, MetadataReader);
  * async-profiler, flightRecorder.cpp.
@@ -40,6 +41,7 @@
 
 #define EXECUTION_SAMPLE  "jdk.ExecutionSample"
 #define WALL_CLOCK_SAMPLE "profiler.WallClockSample"
+#define ACTIVE_SETTING    "jdk.ActiveSetting"
 #define NO_METRIC         UINT32_MAX
 #define MAX_WEIGHTS       16 /* of one class */
 
@@ -55,6 +57,11 @@ struct count {
 	uint64_t value;
 };
 
+struct jfr_total {
+	uint64_t value;
+	bool is_exceeded; /* what was added beyond the most is left out */
+};
+
 struct jfr_reader {
 	struct import *import;
 	size_t chunk_offset; /* in the file */
@@ -66,6 +73,8 @@ struct jfr_reader {
 	ARRAY(uint32_t) sums;
 	uint32_t wall_metric;
 	uint64_t pid;
+	bool has_cpu_event; /* async-profiler was told to sample something but the wall clock */
+	ARRAY(struct jfr_total) totals; /* by metric of the profile */
 	struct text text;
 };
 
@@ -116,7 +125,7 @@ static int add_wall_metric(struct jfr_reader *reader)
 
 static uint64_t scale(uint64_t value, uint64_t factor)
 {
-	return __builtin_mul_overflow(value, factor, &value) ? 0 : value;
+	return __builtin_mul_overflow(value, factor, &value) ? UINT64_MAX : value;
 }
 
 /*
@@ -126,6 +135,7 @@ static uint64_t scale(uint64_t value, uint64_t factor)
 static uint64_t convert(const struct jfr_reader *reader, enum jfr_unit unit, uint64_t value)
 {
 	uint64_t frequency = reader->chunk.ticks_per_second;
+	unsigned __int128 ns;
 
 	if ((int64_t)value < 0)
 		return 0;
@@ -133,8 +143,8 @@ static uint64_t convert(const struct jfr_reader *reader, enum jfr_unit unit, uin
 	case JFR_TICKS:
 		if (!frequency)
 			return 0;
-		value = (uint64_t)((unsigned __int128)value * 1000000000 / frequency);
-		break;
+		ns = (unsigned __int128)value * 1000000000 / frequency;
+		return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 	case JFR_MICROSECONDS:
 		return scale(value, 1000);
 	case JFR_MILLISECONDS:
@@ -194,6 +204,17 @@ static bool is_class_named(const struct jfr_reader *reader, const struct jfr_cla
 	return jfr_schema_string_equals(&reader->chunk.schema, class->name, name);
 }
 
+/* An execution sample of async-profiler that is none of a CPU. */
+static bool is_of_wall_clock(struct jfr_reader *reader, const struct jfr_event *event)
+{
+	struct jfr_names *names = &reader->names;
+
+	if (!names->is_async || !is_class_named(reader, event->class, EXECUTION_SAMPLE) ||
+	    jfr_names_is_default_state(names, &event->values))
+		return false;
+	return names->has_default_state || !reader->has_cpu_event;
+}
+
 static int count_event(struct jfr_reader *reader, const struct jfr_event *event, struct count *ret)
 {
 	uint32_t *metric =
@@ -201,8 +222,7 @@ static int count_event(struct jfr_reader *reader, const struct jfr_event *event,
 	int err;
 
 	ret->value = 1;
-	if (reader->names.is_async && is_class_named(reader, event->class, EXECUTION_SAMPLE) &&
-	    !jfr_names_is_default_state(&reader->names, &event->values)) {
+	if (is_of_wall_clock(reader, event)) {
 		err = add_wall_metric(reader);
 		ret->metric = reader->wall_metric;
 		return err;
@@ -229,6 +249,66 @@ static int add_timestamp(struct jfr_reader *reader, const struct jfr_event *even
 	return profile_add_timestamp(profile, thread, stack, metric, weight, time_ns);
 }
 
+/* What other files have added to the metrics before. */
+static int init_totals(struct jfr_reader *reader)
+{
+	const struct profile *profile = reader->import->profile;
+	uint32_t num_metrics = profile_count_metrics(profile);
+
+	for (uint32_t i = 0; i < num_metrics; i++)
+		if (!array_add(&reader->totals))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		struct jfr_total *total = &reader->totals.items[sample->metric];
+
+		if (__builtin_add_overflow(total->value, sample->value, &total->value))
+			total->value = UINT64_MAX;
+	}
+	return 0;
+}
+
+/*
+ * Sums stay at 2^63 - 1, which all formats hold: a thread that parks for ever is one event with a
+ * timeout near that, and must not cost all other events.
+ *
+ * value  what is to be added; what can be added
+ */
+static int limit(struct jfr_reader *reader, const struct jfr_event *event, uint32_t metric,
+		 uint64_t *value)
+{
+	struct jfr_total *total;
+	uint64_t left;
+
+	while (reader->totals.length <= metric)
+		if (!array_add(&reader->totals))
+			return -ENOMEM;
+	total = &reader->totals.items[metric];
+	left = total->value < INT64_MAX ? INT64_MAX - total->value : 0;
+	if (*value > left && reader->import->is_strict)
+		return fail_in_chunk(reader, event->offset, "a sum exceeds 63 bits");
+	if (*value > left) {
+		*value = left;
+		total->is_exceeded = true;
+	}
+	total->value += *value;
+	return 0;
+}
+
+static int add_sample(struct jfr_reader *reader, const struct jfr_event *event, uint32_t thread,
+		      uint32_t stack, const struct count *count)
+{
+	uint64_t value = count->value;
+	int err = limit(reader, event, count->metric, &value);
+
+	if (err)
+		return err;
+	err = profile_add_sample(reader->import->profile, thread, stack, count->metric, value);
+	if (err)
+		return err;
+	return add_timestamp(reader, event, thread, stack, count->metric, value);
+}
+
 static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
 		      const struct jfr_weight *weight, uint32_t thread, uint32_t stack)
 {
@@ -238,12 +318,7 @@ static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
 
 	if (err)
 		return err;
-	err = profile_add_sample(reader->import->profile, thread, stack, *metric, weight->value);
-	if (err == -EOVERFLOW)
-		return fail_in_chunk(reader, event->offset, "a sum exceeds 64 bits");
-	if (err)
-		return err;
-	return add_timestamp(reader, event, thread, stack, *metric, weight->value);
+	return add_sample(reader, event, thread, stack, &(struct count){*metric, weight->value});
 }
 
 /*
@@ -261,8 +336,6 @@ static bool is_sample(struct jfr_reader *reader, const struct jfr_event *event)
 
 static int add_event(struct jfr_reader *reader, const struct jfr_event *event)
 {
-	struct import *import = reader->import;
-	size_t offset = reader->chunk_offset + event->offset;
 	struct count count = {0};
 	uint32_t thread;
 	uint32_t stack;
@@ -278,12 +351,10 @@ static int add_event(struct jfr_reader *reader, const struct jfr_event *event)
 		return fail_in_chunk(reader, event->offset, "the stack of an event is damaged");
 	if (err)
 		return err;
-	err = reader_add_sample(import, offset, thread, stack, count.metric, count.value);
+	err = add_sample(reader, event, thread, stack, &count);
 	if (err)
 		return err;
-	err = add_timestamp(reader, event, thread, stack, count.metric, count.value);
-	if (err)
-		return err;
+	reader->import->counts.records++;
 	for (size_t i = 0; i < event->num_weights; i++) {
 		err = add_to_sum(reader, event, &event->weights[i], thread, stack);
 		if (err)
@@ -314,6 +385,13 @@ static int read_event_head(struct jfr_reader *reader, size_t offset, struct jfr_
 	return 0;
 }
 
+/* What the recorder was asked for: hundreds of events, in which nobody misses a stack. */
+static bool is_about_recording(const struct jfr_reader *reader, const struct jfr_class *class)
+{
+	return is_class_named(reader, class, ACTIVE_SETTING) ||
+	       is_class_named(reader, class, "jdk.ActiveRecording");
+}
+
 static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
 		      uint64_t type)
 {
@@ -330,22 +408,44 @@ static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_curso
 	if (!event.class->has_stack)
 		return 0;
 	err = read_fields(reader, input, &event);
-	return err || !is_sample(reader, &event) ? err : add_event(reader, &event);
+	if (err)
+		return err;
+	if (is_sample(reader, &event))
+		return add_event(reader, &event);
+	reader->import->counts.without_stack += !is_about_recording(reader, event.class);
+	return 0;
 }
 
-/* jdk.JVMInformation holds the pid, and may come after the samples that need it. */
-static int find_pid(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
-		    uint64_t type)
+/* The event that async-profiler was told to sample. The later chunks of a recording lack it. */
+static void read_setting(struct jfr_reader *reader, const struct jfr_values *values)
+{
+	if (jfr_names_is_text(&reader->names, values, JFR_NAME, "event"))
+		reader->has_cpu_event =
+			!jfr_names_is_text(&reader->names, values, JFR_VALUE, "wall");
+}
+
+/*
+ * jdk.JVMInformation holds the pid, jdk.ActiveSetting what was sampled. They may come after the
+ * samples that need them.
+ */
+static int find_facts(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
+		      uint64_t type)
 {
 	const struct jfr_class *class = jfr_schema_find_class(&reader->chunk.schema, type);
 	struct jfr_values values = {0};
+	bool is_setting;
 
 	(void)offset;
-	if (type <= 1 || !class || !is_class_named(reader, class, "jdk.JVMInformation"))
+	if (type <= 1 || !class)
+		return 0;
+	is_setting = is_class_named(reader, class, ACTIVE_SETTING);
+	if (!is_setting && !is_class_named(reader, class, "jdk.JVMInformation"))
 		return 0;
 	jfr_read_struct(&reader->chunk.schema, input,
 			(uint32_t)(class - reader->chunk.schema.classes.items), &values);
-	if (!input->failed && values.classes[JFR_PID] != JFR_NONE)
+	if (!input->failed && is_setting && reader->names.is_async)
+		read_setting(reader, &values);
+	else if (!input->failed && values.classes[JFR_PID] != JFR_NONE)
 		reader->names.pid = values.numbers[JFR_PID];
 	return 0;
 }
@@ -419,7 +519,7 @@ static int read_events(struct jfr_reader *reader)
 
 	if (err)
 		return err;
-	err = for_each_event(reader, find_pid);
+	err = for_each_event(reader, find_facts);
 	if (err)
 		return err;
 	err = for_each_event(reader, make_first_metric);
@@ -497,17 +597,45 @@ static void jfr_reader_release(struct jfr_reader *reader)
 {
 	array_release(&reader->metrics);
 	array_release(&reader->sums);
+	array_release(&reader->totals);
 	text_release(&reader->text);
+}
+
+static void tell_what_is_left_out(struct jfr_reader *reader)
+{
+	struct import *import = reader->import;
+	uint32_t num_exceeded = 0;
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < reader->totals.length; i++)
+		if (reader->totals.items[i].is_exceeded && !num_exceeded++)
+			first = i;
+	if (num_exceeded == 1)
+		import_warn(import, "the sum of %s is beyond 2^63 - 1, and stays there",
+			    format_get_metric_name(import->profile, first));
+	else if (num_exceeded)
+		import_warn(import,
+			    "the sums of %s and of %u other metrics are beyond 2^63 - 1, and stay "
+			    "there",
+			    format_get_metric_name(import->profile, first), num_exceeded - 1);
+	if (import->counts.without_stack)
+		import_warn(import,
+			    "events left out, as they were recorded without their stack: %llu",
+			    (unsigned long long)import->counts.without_stack);
 }
 
 static int read_jfr(struct import *import)
 {
 	_cleanup_(jfr_reader_release) struct jfr_reader reader = {.import = import,
 								  .wall_metric = NO_METRIC};
-	int err = read_chunks(&reader);
+	int err = init_totals(&reader);
 
 	if (err)
 		return err;
+	err = read_chunks(&reader);
+	if (err)
+		return err;
+	tell_what_is_left_out(&reader);
 	/* The headers of the chunks have the calendar's time. */
 	return profile_set_clock(import->profile, import->source, 0);
 }

@@ -21,7 +21,8 @@
 
 #include "formats/reader.h"
 
-#define UNKNOWN "?"
+#define UNKNOWN       "?"
+#define STATE_DEFAULT "STATE_DEFAULT"
 
 void jfr_names_release(struct jfr_names *names)
 {
@@ -164,7 +165,7 @@ bool jfr_names_is_default_state(struct jfr_names *names, const struct jfr_values
 	text_truncate(&names->text, 0);
 	if (read_constant(names, event, JFR_STATE, &state, NULL))
 		append_symbol(names, &state, JFR_NAME);
-	return !names->text.length || string_equals(names->text.data, "STATE_DEFAULT");
+	return !names->text.length || string_equals(names->text.data, STATE_DEFAULT);
 }
 
 /* ---- frames ---- */
@@ -372,8 +373,17 @@ int jfr_names_find_stack(struct jfr_names *names, const struct jfr_values *event
 	return 0;
 }
 
-/* Whether async-profiler wrote the chunk: only its frame types include "Kernel". */
-static bool has_kernel_frames(struct jfr_names *names)
+bool jfr_names_is_text(struct jfr_names *names, const struct jfr_values *values, enum jfr_role role,
+		       const char *text)
+{
+	text_truncate(&names->text, 0);
+	append_symbol(names, values, role);
+	return names->text.length && string_equals(names->text.data, text);
+}
+
+/* Whether the chunk has a constant of the class in which the string of this role is this text. */
+static bool has_constant(struct jfr_names *names, const char *class, enum jfr_role role,
+			 const char *text)
 {
 	for (size_t i = 0; i < names->chunk->constants.length; i++) {
 		const struct jfr_constant *constant = &names->chunk->constants.items[i];
@@ -382,14 +392,11 @@ static bool has_kernel_frames(struct jfr_names *names)
 
 		if (!jfr_schema_string_equals(
 			    &names->chunk->schema,
-			    names->chunk->schema.classes.items[constant->class].name,
-			    "jdk.types.FrameType"))
+			    names->chunk->schema.classes.items[constant->class].name, class))
 			continue;
 		input.offset = constant->offset;
 		jfr_read_struct(&names->chunk->schema, &input, constant->class, &values);
-		text_truncate(&names->text, 0);
-		append_symbol(names, &values, JFR_DESCRIPTION);
-		if (names->text.length && string_equals(names->text.data, "Kernel"))
+		if (jfr_names_is_text(names, &values, role, text))
 			return true;
 	}
 	return false;
@@ -401,6 +408,9 @@ int jfr_names_init(struct jfr_names *names, struct import *import, struct jfr_ch
 				    .chunk = chunk,
 				    .process = JFR_NONE,
 				    .anonymous_thread = JFR_NONE};
-	names->is_async = has_kernel_frames(names);
+	/* Only async-profiler has kernel frames. */
+	names->is_async = has_constant(names, "jdk.types.FrameType", JFR_DESCRIPTION, "Kernel");
+	names->has_default_state =
+		has_constant(names, "jdk.types.ThreadState", JFR_NAME, STATE_DEFAULT);
 	return names->text.failed ? -ENOMEM : 0;
 }

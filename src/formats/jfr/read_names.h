@@ -37,6 +37,7 @@ struct jfr_names {
 	struct import *import;   /* borrowed */
 	struct jfr_chunk *chunk; /* borrowed */
 	bool is_async;           /* async-profiler wrote it */
+	bool has_default_state;  /* among the states of threads */
 	uint64_t pid;            /* 0: not known */
 	uint32_t process;
 	uint32_t anonymous_thread;
@@ -63,6 +64,10 @@ _must_check_ int jfr_names_find_thread(struct jfr_names *names, const struct jfr
  */
 _must_check_ int jfr_names_find_stack(struct jfr_names *names, const struct jfr_values *event,
 				      uint32_t *ret);
+
+/* Whether the string in a field of an event, or of another struct, is this text. */
+bool jfr_names_is_text(struct jfr_names *names, const struct jfr_values *values, enum jfr_role role,
+		       const char *text);
 
 /* Whether the sampled thread has no state or STATE_DEFAULT, as in async-profiler's CPU samples. */
 bool jfr_names_is_default_state(struct jfr_names *names, const struct jfr_values *event);

@@ -51,6 +51,7 @@ static uint32_t parse_role(const struct jfr_schema *schema, uint32_t name)
 		enum jfr_role role;
 	} roles[] = {
 		{"name", JFR_NAME},
+		{"value", JFR_VALUE},
 		{"type", JFR_TYPE},
 		{"string", JFR_STRING},
 		{"osName", JFR_OS_NAME},

@@ -10,7 +10,7 @@
 #include "formats/perfetto/read.h"
 
 /* Of one trace. */
-#define MAX_METRICS 64
+#define MAX_METRICS 256
 
 #define UNWIND_ERROR_NONE 1
 

@@ -106,8 +106,8 @@ static int write_profile(const struct profile *profile, struct perfetto_stream *
 			.metric = (uint8_t)sample->metric,
 		};
 
-		if (sample->metric > UINT8_MAX)
-			continue;
+		if (sample->metric >= PERFETTO_MAX_METRICS)
+			continue; /* the command has warned */
 		err = timeline_add_sample(timeline, &timed, NULL);
 		if (err)
 			return err;
@@ -137,6 +137,7 @@ const struct format format_pftrace = {
 	.summary = "a trace for Perfetto: what happened when, on which thread and stack",
 	.has_times = true,
 	.has_all_metrics = true,
+	.max_metrics = PERFETTO_MAX_METRICS,
 	.write = write_pftrace,
 	.detect = perfetto_detect,
 	.read = perfetto_read,

@@ -36,7 +36,7 @@ static void begin_packet(const struct perfetto_samples_writer *writer,
 {
 	*packet = (Perfetto__TracePacket)PERFETTO__TRACE_PACKET__INIT;
 	packet->has_trusted_packet_sequence_id = 1;
-	packet->trusted_packet_sequence_id = SEQUENCE_SAMPLES + writer->metric;
+	packet->trusted_packet_sequence_id = perfetto_get_sample_sequence(writer->metric);
 	packet->has_sequence_flags = 1;
 }
 
@@ -143,7 +143,7 @@ static int flush(struct perfetto_samples_writer *writer)
 			return err;
 	}
 	writer->has_begun = true;
-	err = perfetto_stacks_emit(writer->stacks, SEQUENCE_SAMPLES + writer->metric,
+	err = perfetto_stacks_emit(writer->stacks, perfetto_get_sample_sequence(writer->metric),
 				   writer->samples, writer->num_samples);
 	if (err)
 		return err;
@@ -204,9 +204,8 @@ int perfetto_write_samples(const struct profile *profile, const struct timeline 
 	err = perfetto_stacks_new(profile, timeline, stream, &writer.stacks);
 	if (err)
 		return err;
-	/* Sequences of further metrics would be those of events. */
-	if (num_metrics > SEQUENCE_EVENTS - SEQUENCE_SAMPLES)
-		num_metrics = SEQUENCE_EVENTS - SEQUENCE_SAMPLES;
+	if (num_metrics > PERFETTO_MAX_METRICS)
+		num_metrics = PERFETTO_MAX_METRICS;
 	for (uint32_t metric = 0; metric < num_metrics; metric++) {
 		err = write_metric(&writer, metric);
 		if (err)

@@ -110,8 +110,7 @@ static int start_clocks(const struct timeline *timeline, struct perfetto_stream 
 	int got;
 
 	while ((got = timeline_next_sample(timeline, &position, &sample)) > 0)
-		if (SEQUENCE_SAMPLES + sample.metric < SEQUENCE_EVENTS)
-			is_used[SEQUENCE_SAMPLES + sample.metric] = true;
+		is_used[perfetto_get_sample_sequence(sample.metric)] = true;
 	if (got < 0)
 		return got;
 	position = 0;

@@ -10,18 +10,32 @@
 #include "base/text.h"
 #include "formats/format.h"
 
+/* As many as a struct timeline_sample can tell apart. */
+#define PERFETTO_MAX_METRICS 256
+
 /* What the readers of a trace tell apart by trusted_packet_sequence_id. */
 enum perfetto_sequence_id {
 	SEQUENCE_SYSTEM = 1,  /* clocks, system, processes, threads */
 	SEQUENCE_SCHED = 2,   /* scheduling */
-	SEQUENCE_SAMPLES = 3, /* samples and their stacks; one more for every further metric */
+	SEQUENCE_SAMPLES = 3, /* samples and their stacks; 4 to 15 are those of further metrics */
 	SEQUENCE_EVENTS = 16, /* tracks of our own, and the zones on them */
 	SEQUENCE_OCCUPANCIES = 17,
 	SEQUENCE_FILLS = 18,
 	SEQUENCE_TOTALS = 19,
 	SEQUENCE_COUNTERS = 20,
-	END_OF_SEQUENCES,
+	SEQUENCE_MORE_SAMPLES, /* the metrics that those before have no room for */
+	END_OF_SEQUENCES =
+		SEQUENCE_MORE_SAMPLES + PERFETTO_MAX_METRICS - (SEQUENCE_EVENTS - SEQUENCE_SAMPLES),
 };
+
+/* The sequence of a metric's samples. */
+static inline uint32_t perfetto_get_sample_sequence(uint32_t metric)
+{
+	uint32_t num_first = SEQUENCE_EVENTS - SEQUENCE_SAMPLES;
+
+	return metric < num_first ? SEQUENCE_SAMPLES + metric
+				  : SEQUENCE_MORE_SAMPLES + metric - num_first;
+}
 
 struct perfetto_stream;
 

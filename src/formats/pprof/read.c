@@ -394,22 +394,27 @@ static bool is_field(const struct protobuf_field *field)
 
 /*
  * The format has no magic number. Its fields are looked at until there were many, or they end, or
- * are truncated: each must fit, and more than the sample type must be there.
+ * are broken: each must fit, and a message or string besides the sample type must be there, for a
+ * number fits by chance. Without a sample type, what is broken is a profile by its name only.
  */
 enum detection pprof_detect(const uint8_t *data, size_t size)
 {
 	struct bytes bytes = bytes_of(data, size);
 	struct protobuf_field field;
+	bool has_field = false;
 	bool has_type = false;
 	bool has_more = false;
 
 	for (int i = 0; i < NUM_DETECT_FIELDS && protobuf_next(&bytes, &field); i++) {
 		if (!is_field(&field))
 			return DETECTED_NOT;
+		has_field = true;
 		has_type |= field.number == PPROF_FIELD_SAMPLE_TYPE;
-		has_more |= field.number != PPROF_FIELD_SAMPLE_TYPE;
+		has_more |= field.number != PPROF_FIELD_SAMPLE_TYPE && field.type == PROTOBUF_BYTES;
 	}
-	if (!has_more)
-		return DETECTED_NOT;
-	return has_type ? DETECTED_SURE : DETECTED_MAYBE;
+	if (has_type && has_more)
+		return DETECTED_SURE;
+	if (has_more && !bytes.failed)
+		return DETECTED_MAYBE;
+	return has_field ? DETECTED_BY_NAME : DETECTED_NOT;
 }

@@ -67,7 +67,8 @@ struct protobuf_field pprof_index_get_field(const struct pprof_index *index, siz
 _must_check_ int pprof_index_get_string(const struct pprof_index *index, uint64_t number,
 					const char *what, size_t offset, struct bytes *ret);
 
-#define PPROF_MAX_SAMPLE_TYPES 64
+/* What a recording of the JVM has, and several that are merged, is some hundreds. */
+#define PPROF_MAX_SAMPLE_TYPES 1024
 
 /* What a function gives to its frames. */
 struct pprof_names {

@@ -45,6 +45,7 @@ struct speedscope_reader {
 	struct import *import;
 	ARRAY(uint32_t) locations; /* by frame */
 	bool has_profiles;         /* the list, which may be empty */
+	bool has_parts;            /* a profile has samples or events, which may be empty, too */
 	uint64_t num_profiles;
 	struct processes processes;
 	bool has_decimals;
@@ -195,7 +196,7 @@ static int read_stack(struct speedscope_reader *reader, struct json *json, uint3
 	while ((token = json_next(json)) != JSON_ARRAY_END && token != JSON_FAILED) {
 		int err;
 
-		if (token != JSON_NUMBER || !json_get_u64(json, &frame) ||
+		if (!json_is_number(json, token) || !json_get_u64(json, &frame) ||
 		    frame >= reader->locations.length) {
 			/*
 			 * Read on to the end of the list nevertheless: the next sample stands
@@ -216,7 +217,7 @@ static int read_stack(struct speedscope_reader *reader, struct json *json, uint3
 static int read_sample(struct speedscope_reader *reader, struct json *samples, struct json *weights)
 {
 	size_t offset = reader->parts.samples + samples->offset;
-	enum json_token token = weights ? json_next(weights) : JSON_NUMBER;
+	enum json_token token = weights ? json_next(weights) : JSON_NULL;
 	uint64_t weight = 1;
 	uint32_t stack;
 	bool is_good;
@@ -229,7 +230,7 @@ static int read_sample(struct speedscope_reader *reader, struct json *samples, s
 	if (!is_good)
 		return reader_skip_byte(reader->import, offset,
 					"a sample with a frame that is not in the table");
-	if (token != JSON_NUMBER || (weights && !get_value(reader, weights, &weight)))
+	if (weights && (!json_is_number(weights, token) || !get_value(reader, weights, &weight)))
 		return reader_skip_byte(reader->import, offset, "a sample without a weight");
 	return reader_add_sample(reader->import, offset, reader->thread, stack, reader->metric,
 				 weight);
@@ -287,9 +288,9 @@ static struct speedscope_event read_event(struct speedscope_reader *reader, stru
 		if (is_type && token == JSON_STRING) {
 			event.opens = json_is(json, "O");
 			event.closes = json_is(json, "C");
-		} else if (is_frame && token == JSON_NUMBER) {
+		} else if (is_frame && json_is_number(json, token)) {
 			event.has_frame = json_get_u64(json, &event.frame);
-		} else if (is_time && token == JSON_NUMBER) {
+		} else if (is_time && json_is_number(json, token)) {
 			event.has_time = get_value(reader, json, &event.time);
 		}
 		json_skip(json, token);
@@ -444,6 +445,14 @@ static int set_thread(struct speedscope_reader *reader)
 	return profile_add_thread(profile, &thread, &reader->thread);
 }
 
+static double take_double(struct json *json)
+{
+	enum json_token token = json_next(json);
+
+	json_skip(json, token);
+	return json_is_number(json, token) ? json_get_double(json) : 0;
+}
+
 static void read_member(struct speedscope_reader *reader, struct json *json)
 {
 	if (json_is(json, "name"))
@@ -459,7 +468,7 @@ static void read_member(struct speedscope_reader *reader, struct json *json)
 	else if (json_is(json, THREAD_NOTE_KEY))
 		thread_note_take(&reader->note, json);
 	else if (json_is(json, "endValue"))
-		reader->end_value = json_next(json) == JSON_NUMBER ? json_get_double(json) : 0;
+		reader->end_value = take_double(json);
 	else
 		json_skip_value(json);
 }
@@ -487,6 +496,7 @@ static int read_profile(void *context, struct json *json)
 	err = set_thread(reader);
 	if (err)
 		return err;
+	reader->has_parts |= reader->parts.samples || reader->parts.events;
 	if (reader->parts.samples) {
 		err = read_samples(reader);
 		if (err)
@@ -553,6 +563,8 @@ int speedscope_read(struct import *import)
 	err = read_text(&reader, NULL, read_profiles);
 	if (err)
 		return err;
+	if (reader.num_profiles && !reader.has_parts)
+		return import_fail_byte(import, 0, "expected profiles with samples or events");
 	if (reader.has_decimals)
 		import_warn(import, "weights with decimals are rounded");
 	return 0;

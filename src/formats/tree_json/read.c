@@ -46,6 +46,8 @@ struct tree_json_reader {
 	ARRAY(uint64_t) baselines; /* by node; empty unless it is a comparison */
 	uint32_t current;          /* the innermost open node */
 	bool is_own;               /* we wrote it */
+	bool has_names;
+	bool has_values;
 	bool has_self_values;
 	bool has_decimals;
 	enum tree_root root; /* what the first level is */
@@ -102,6 +104,7 @@ static int read_name(struct tree_json_reader *reader)
 		return fail(reader);
 	if (token != JSON_STRING)
 		return fail_expected(reader, "the name of a frame in quotes");
+	reader->has_names = true;
 	err = reader_strip_annotation(profile, reader->json.text, &length, &frame);
 	if (err)
 		return err;
@@ -116,27 +119,16 @@ static int read_name(struct tree_json_reader *reader)
 static int read_number(struct tree_json_reader *reader, uint64_t *ret)
 {
 	enum json_token token = json_next(&reader->json);
-	double value;
 
 	if (token == JSON_FAILED)
 		return fail(reader);
 	*ret = 0;
 	if (token == JSON_NULL)
 		return 0;
-	if (token != JSON_NUMBER)
+	if (!json_is_number(&reader->json, token))
 		return fail_expected(reader, "a number");
-	if (json_get_u64(&reader->json, ret))
-		return 0;
-	value = json_get_double(&reader->json);
-	/*
-	 * The greatest double below 2^64 is 18446744073709549568 (2^64 - 2048). Written so that a
-	 * NaN fails as well.
-	 */
-	if (!(value >= 0 && value < 18446744073709549568.0))
+	if (!reader_get_weight(&reader->json, token, ret, &reader->has_decimals))
 		return fail_expected(reader, "a number from 0 to 2^64");
-	*ret = (uint64_t)(value + 0.5);
-	if ((double)*ret != value)
-		reader->has_decimals = true;
 	return 0;
 }
 
@@ -147,7 +139,7 @@ static int read_value(struct tree_json_reader *reader)
 	struct tree_json_node *node = get_current(reader);
 
 	node->value = value;
-	node->has_value = true;
+	node->has_value = reader->has_values = true;
 	return err;
 }
 
@@ -554,7 +546,7 @@ static int read_tree(struct tree_json_reader *reader)
 
 	if (err)
 		return err;
-	if (!reader->nodes.length)
+	if (!reader->has_names || !reader->has_values)
 		return import_fail_byte(import, 0, "expected a tree of names and values");
 	err = reader_add_anonymous_thread(import, &reader->thread);
 	if (err)
@@ -606,34 +598,54 @@ static bool is_foreign_key(const struct json *json)
 	return false;
 }
 
+/* json_skip() with a limit. */
+static void skip(struct json *json, enum json_token token, int *num_tokens)
+{
+	size_t depth = json_get_depth(json);
+
+	if (token != JSON_OBJECT && token != JSON_ARRAY)
+		return;
+	while (json_get_depth(json) >= depth && token != JSON_FAILED && (*num_tokens)-- > 0)
+		token = json_next(json);
+}
+
 /*
- * "name" and "value" are keys of many JSON files. Those of a trace or another profile come with one
- * of the foreign keys first; the number of tokens bounds what is read of a large file that has
- * neither.
+ * "name" and "value" are keys of many JSON files. Those of a tree stand in the outermost object, in
+ * one of the outermost list, or in children of these. A trace or another profile may have them
+ * there, too, but with one of the foreign keys first; the number of tokens bounds what is read of a
+ * large file that has neither.
  */
 enum detection tree_json_detect(const uint8_t *data, size_t size)
 {
-	struct json json = json_of(data, size);
-	enum detection detection = DETECTED_NOT;
+	_cleanup_(json_release) struct json json = json_of(data, size);
+	enum json_token token = json_next(&json);
 	bool has_name = false;
 	bool has_value = false;
 
-	for (int i = 0; i < DETECTION_TOKENS && !(has_name && has_value); i++) {
-		enum json_token token = json_next(&json);
+	if (token != JSON_OBJECT && token != JSON_ARRAY)
+		return DETECTED_NOT;
+	for (int num_tokens = DETECTION_TOKENS; num_tokens > 0; num_tokens--) {
+		bool is_name;
+		bool is_value;
+		bool is_children;
 
+		token = json_next(&json);
 		if (token == JSON_FAILED || token == JSON_END)
-			break;
-		if (i == 0 && token != JSON_OBJECT && token != JSON_ARRAY)
-			break;
+			return DETECTED_NOT;
 		if (token != JSON_KEY)
 			continue;
 		if (is_foreign_key(&json))
-			break;
-		has_name |= json_is(&json, "name") || json_is(&json, "n");
-		has_value |= json_is(&json, "value") || json_is(&json, "v");
+			return DETECTED_NOT;
+		is_name = json_is(&json, "name") || json_is(&json, "n");
+		is_value = json_is(&json, "value") || json_is(&json, "v");
+		is_children = json_is(&json, "children") || json_is(&json, "c");
+		token = json_next(&json);
+		has_name |= is_name && token == JSON_STRING;
+		has_value |= is_value && json_is_number(&json, token);
+		if (has_name && has_value)
+			return DETECTED_SURE;
+		if (!is_children || token != JSON_ARRAY)
+			skip(&json, token, &num_tokens);
 	}
-	if (has_name && has_value)
-		detection = DETECTED_SURE;
-	json_release(&json);
-	return detection;
+	return DETECTED_NOT;
 }

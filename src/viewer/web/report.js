@@ -35,7 +35,8 @@ function describeReading(source) {
 	if (source.records) facts.push(['Records', group(source.records)]);
 	facts.push(['Stacks, by thread and metric', group(source.samples)]);
 	for (const [label, name] of [['Malformed, skipped', 'skipped'], ['Events of an unknown kind', 'unknown_events'],
-		['Stacks that were cut', 'truncated_stacks'], ['Samples lost by the producer', 'lost_samples']]) {
+		['Stacks that were cut', 'truncated_stacks'], ['Events without their stack', 'without_stack'],
+		['Samples lost by the producer', 'lost_samples']]) {
 		const count = tallies[`import.${name}`] ?? 0;
 		facts.push([label, group(count), count > 0]);
 	}

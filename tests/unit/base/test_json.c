@@ -142,6 +142,32 @@ static void numbers_are_whole_or_double(void **state _unused_)
 	json_release(&json);
 }
 
+/* Some producers quote them. */
+static void a_number_may_be_a_string(void **state _unused_)
+{
+	static const char document[] = "[7,\"7\",\"-1.5e3\",\"\",\"7x\",\" 7\",\"nan\",\"0x7\","
+				       "\"\\u0037\",true]";
+	static const bool expected[] = {true,  true,  true,  false, false,
+					false, false, false, true,  false};
+	static const char object[] = "{\"a\":\"7\",\"b\":\"7x\"}";
+	struct json json = json_of(document, strlen(document));
+
+	assert_int_equal(json_next(&json), JSON_ARRAY);
+	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++) {
+		enum json_token token = json_next(&json);
+
+		assert_int_equal(json_is_number(&json, token), expected[i]);
+	}
+	json_release(&json);
+	json = json_of(object, strlen(object));
+	assert_int_equal(json_next(&json), JSON_OBJECT);
+	assert_int_equal(json_next(&json), JSON_KEY);
+	assert_int_equal(json_take_u64(&json), 7);
+	assert_int_equal(json_next(&json), JSON_KEY);
+	assert_int_equal(json_take_u64(&json), 0);
+	json_release(&json);
+}
+
 static void a_million_levels_are_no_more_than_a_million_bytes(void **state _unused_)
 {
 	size_t size = 1000000;
@@ -180,6 +206,7 @@ int main(void)
 		cmocka_unit_test(what_breaks_the_grammar_is_reported_with_its_place),
 		cmocka_unit_test(a_value_can_be_skipped),
 		cmocka_unit_test(numbers_are_whole_or_double),
+		cmocka_unit_test(a_number_may_be_a_string),
 		cmocka_unit_test(a_million_levels_are_no_more_than_a_million_bytes),
 		cmocka_unit_test(strings_are_written_as_valid_json),
 	};

@@ -20,6 +20,7 @@ enum jfr_id {
 	ID_EVENT_EXECUTION = 20,
 	ID_EVENT_PARK,
 	ID_EVENT_INFORMATION,
+	ID_EVENT_SETTING = 24,
 	ID_SYMBOL = 30,
 	ID_CLASS,
 	ID_METHOD,
@@ -123,7 +124,13 @@ static const char jfr_metadata[] =
 	"   field name=size class=6\n"
 	"    annotation class=39 value=BYTES\n"
 	"  class id=22 name=jdk.JVMInformation\n"
-	"   field name=pid class=6\n";
+	"   field name=pid class=6\n"
+	"  class id=24 name=jdk.ActiveSetting\n"
+	"   field name=startTime class=6\n"
+	"   field name=stackTrace class=35 constantPool=true\n"
+	"   field name=id class=6\n"
+	"   field name=name class=7\n"
+	"   field name=value class=7\n";
 
 struct jfr_words {
 	ARRAY(char *) items;
@@ -316,6 +323,18 @@ static inline void jfr_put_park(struct jfr_writer *writer, uint64_t trace, uint6
 	jfr_put(writer, 1);
 	jfr_put(writer, trace);
 	jfr_put(writer, size);
+	jfr_end(writer);
+}
+
+/* What the recorder was asked for. */
+static inline void jfr_put_setting(struct jfr_writer *writer, const char *name, const char *value)
+{
+	jfr_begin(writer, ID_EVENT_SETTING);
+	jfr_put(writer, 1000);
+	jfr_put(writer, 0);
+	jfr_put(writer, ID_EVENT_EXECUTION);
+	jfr_put_string(writer, name);
+	jfr_put_string(writer, value);
 	jfr_end(writer);
 }
 

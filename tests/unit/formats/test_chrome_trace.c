@@ -1,6 +1,8 @@
 #include "formats/zones/read_profile.h"
 #include "import_fixture.h"
+
 #include "timeline/timeline.h"
+#include <stdio.h>
 
 #define FORMAT (&format_chrome_trace)
 
@@ -258,6 +260,9 @@ static void frames_in_a_ring_are_truncated(void **state _unused_)
 static void what_is_no_list_of_events_is_refused(void **state _unused_)
 {
 	assert_refused(FORMAT, "{\"events\":[]}", "FILE: at byte 0: expected a list of events");
+	assert_refused(FORMAT, "{\"traceEvents\":[{\"name\":\"Ann\"},{\"ts\":5}]}",
+		       "FILE: at byte 0: expected events with a phase");
+	assert_refused(FORMAT, "[1,2]", "FILE: at byte 0: expected events with a phase");
 	assert_refused(FORMAT, "7", "FILE: at byte 0: expected a list of events");
 	assert_refused(FORMAT, "[{\"ph\":]}", "FILE: at byte 7: expected");
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected");
@@ -355,8 +360,8 @@ static void counters_have_a_track_for_each_member(void **state _unused_)
 		&imported,
 		"[" AT("C", "mem", "1") ",\"args\":{\"heap\":7,\"stack\":1.5}}," AT(
 			"C", "mem",
-			"2") ",\"args\":{\"heap\":9}}," AT("C", "fps",
-							   "2") ",\"args\":{\"value\":60}}]");
+			"2") ",\"args\":{\"heap\":\"9\"}}," AT("C", "fps",
+							       "2") ",\"args\":{\"value\":60}}]");
 	const struct counter_value *value = timeline_get_counter_value(timeline, 2);
 
 	assert_int_equal(timeline_count_counter_track(timeline), 3);
@@ -372,6 +377,49 @@ static void counters_have_a_track_for_each_member(void **state _unused_)
 		"fps");
 	timeline_free(timeline);
 	imported_release(&imported);
+}
+
+/* As Hermes, the engine of React Native, writes them. */
+static void weights_may_be_strings(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "{\"traceEvents\":[],\"samples\":["
+		      "{\"tid\":\"7\",\"ts\":\"10\",\"weight\":\"1\",\"sf\":1},"
+		      "{\"tid\":\"7\",\"ts\":\"20\",\"weight\":\"4\",\"sf\":2}],"
+		      "\"stackFrames\":{\"1\":{\"name\":\"root\"},"
+		      "\"2\":{\"name\":\"f\",\"parent\":1}}}",
+		      0, "thread 7;root 1\nthread 7;root;f 4\n");
+}
+
+#define WEIGHS(weight)                                                               \
+	"{\"traceEvents\":[],\"stackFrames\":{\"1\":{\"name\":\"f\"}},\"samples\":[" \
+	"{\"tid\":7,\"sf\":1,\"weight\":" weight "},{\"tid\":7,\"sf\":1,\"weight\":2}]}"
+
+static void what_is_no_weight_is_not_0(void **state _unused_)
+{
+	static const char *const none[] = {"\"heavy\"", "\"\"", "-1", "null", "\"1e30\"", "[3]"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(none); i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), WEIGHS("%s"), none[i]);
+		assert_warned(FORMAT, text,
+			      "FILE: at byte 62: a sample without a weight, skipping this and "
+			      "others like it\n",
+			      "thread 7;f 2\n");
+	}
+	assert_warned(FORMAT, WEIGHS("\"0.6\""), "FILE: weights with decimals are rounded\n",
+		      "thread 7;f 3\n");
+}
+
+static void a_duration_that_is_none_is_not_0(void **state _unused_)
+{
+	assert_warned(FORMAT,
+		      "[{\"ph\":\"X\",\"name\":\"f\",\"tid\":7,\"ts\":1,\"dur\":\"long\"},"
+		      "{\"ph\":\"X\",\"name\":\"g\",\"tid\":7,\"ts\":2,\"dur\":\"3\"}]",
+		      "FILE: at byte 1: a slice whose duration is no number, skipping this and "
+		      "others like it\n",
+		      "thread 7;g 3000\n");
 }
 
 int main(void)
@@ -404,6 +452,9 @@ int main(void)
 		cmocka_unit_test(slices_are_zones),
 		cmocka_unit_test(zones_have_categories_and_parameters),
 		cmocka_unit_test(counters_have_a_track_for_each_member),
+		cmocka_unit_test(weights_may_be_strings),
+		cmocka_unit_test(what_is_no_weight_is_not_0),
+		cmocka_unit_test(a_duration_that_is_none_is_not_0),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

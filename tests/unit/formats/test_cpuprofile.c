@@ -82,6 +82,8 @@ static void what_is_no_profile_is_refused(void **state _unused_)
 {
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected a value");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with nodes");
+	assert_refused(FORMAT, "{\"nodes\":[{\"id\":1},{\"id\":2}],\"links\":[{\"callFrame\":1}]}",
+		       "FILE: at byte 0: expected nodes with call frames");
 	assert_refused(FORMAT, "{\"nodes\":[3]}", "FILE: at byte 10: expected a node");
 	assert_refused(FORMAT, "{\"nodes\":[{\"id\":1}],\"samples\":[1",
 		       "FILE: at byte 32: expected ','");
@@ -101,6 +103,39 @@ static void the_format_is_known_by_its_keys(void **state _unused_)
 			 DETECTED_NOT);
 }
 
+static void numbers_may_be_strings(void **state _unused_)
+{
+	static const char text[] =
+		"{\"nodes\":[{\"id\":\"1\",\"callFrame\":{\"functionName\":\"f\"},"
+		"\"children\":[\"2\"]},{\"id\":\"2\",\"callFrame\":{\"functionName\":\"g\"}}],"
+		"\"startTime\":\"0\",\"endTime\":\"10\",\"samples\":[\"1\",\"2\"],"
+		"\"timeDeltas\":[\"1\",2.6]}";
+
+	assert_stacks(FORMAT, text, 0, "f 1\nf;g 1\n");
+	assert_stacks(FORMAT, text, 1, "f 3000\nf;g 6000\n");
+	assert_stacks(FORMAT,
+		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"},"
+		      "\"hitCount\":\"5\"}]}",
+		      0, "f 5\n");
+}
+
+static void a_count_that_is_none_is_not_0(void **state _unused_)
+{
+	assert_warned(FORMAT,
+		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"},"
+		      "\"hitCount\":\"many\"},{\"id\":2,\"callFrame\":{\"functionName\":\"g\"},"
+		      "\"hitCount\":2}]}",
+		      "FILE: at byte 10: a node whose hits are no number, skipping this and others "
+		      "like it\n",
+		      "g 2\n");
+	assert_warned(FORMAT,
+		      "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"}}],"
+		      "\"samples\":[1,1],\"timeDeltas\":[1,\"long\"]}",
+		      "FILE: at byte 85: a time that is no number, skipping this and others like "
+		      "it\n",
+		      "f 2\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +148,8 @@ int main(void)
 		cmocka_unit_test(a_deep_chain_of_nodes_is_read),
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test(the_format_is_known_by_its_keys),
+		cmocka_unit_test(numbers_may_be_strings),
+		cmocka_unit_test(a_count_that_is_none_is_not_0),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,13 @@ static void weights_count_for_samples(void **state _unused_)
 	assert_stacks(FORMAT,
 		      PROFILE("\"weightType\":\"samples\",\"stack\":[0,1],\"weight\":[5,0]"), 0,
 		      "t;main 5\nt;main;f:g_[k] 0\n");
+	assert_stacks(FORMAT, PROFILE("\"stack\":[\"0\",1],\"weight\":[\"5\",\"4\"]"), 0,
+		      "t;main 5\nt;main;f:g_[k] 4\n");
+	/* Not escaped ones: nobody writes them. */
+	assert_warned(FORMAT, PROFILE("\"stack\":[0,1],\"weight\":[5,\"\\u0034\"]"),
+		      "FILE: at byte 177: a sample without a weight, skipping this and others like "
+		      "it\n",
+		      "t;main 5\n");
 }
 
 static void milliseconds_become_nanoseconds(void **state _unused_)
@@ -189,6 +196,10 @@ static void what_is_no_profile_is_refused(void **state _unused_)
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected a value");
 	assert_refused(FORMAT, "[]", "FILE: at byte 0: expected an object with threads");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with threads");
+	assert_refused(FORMAT, "{\"threads\":[{\"name\":\"Ann\"},{\"posts\":5}]}",
+		       "FILE: at byte 0: expected threads with samples");
+	assert_refused(FORMAT, "{\"threads\":7}",
+		       "FILE: at byte 0: expected an object with threads");
 	assert_refused(FORMAT, "{\"threads\":[{\"samples\":", "FILE: at byte 23: expected a value");
 	assert_refused(FORMAT, PROFILE("\"stack\":[0,0],\"weight\":[18446744073709551615,1]"),
 		       "FILE: at byte 177: the weights of a stack exceed 64 bits");

@@ -77,6 +77,8 @@ static void what_is_none_is_refused(void **state _unused_)
 {
 	assert_refused(FORMAT, "[]", "FILE: at byte 0: expected an object with a head");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with a head");
+	assert_refused(FORMAT, "{\"head\":{\"commit\":\"x\"},\"base\":{\"hitCount\":2}}",
+		       "FILE: at byte 0: expected nodes with functions and what they weigh");
 	assert_refused(FORMAT, "{\"head\":3}", "FILE: at byte 0: expected an object with a head");
 	assert_refused(FORMAT, "{\"head\":{\"selfSize\":1}", "FILE: at byte 22: expected");
 }
@@ -91,6 +93,19 @@ static void the_content_tells_the_format(void **state _unused_)
 			 DETECTED_NOT);
 }
 
+static void sizes_may_be_strings(void **state _unused_)
+{
+	assert_stacks(FORMAT, "{\"head\":{" CALL("f") ",\"selfSize\":\"64\",\"children\":[]}}", 0,
+		      "f 64\n");
+	assert_warned(
+		FORMAT,
+		"{\"head\":{" CALL("f") ",\"selfSize\":\"large\",\"children\":[{" CALL(
+			"g") ",\"selfSize\":3}]}}",
+		"FILE: at byte 70: a node whose weight is no number, skipping this and others "
+		"like it\n",
+		"f;g 3\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +115,7 @@ int main(void)
 		cmocka_unit_test(what_lies_too_deep_weighs_above),
 		cmocka_unit_test(what_is_none_is_refused),
 		cmocka_unit_test(the_content_tells_the_format),
+		cmocka_unit_test(sizes_may_be_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

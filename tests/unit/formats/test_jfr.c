@@ -109,7 +109,7 @@ static void the_newest_definition_of_a_constant_counts(void **state _unused_)
 }
 
 /* async-profiler: native functions, and states that mean the wall clock. */
-static void put_native_constants(struct jfr_writer *writer)
+static void put_native_constants(struct jfr_writer *writer, const char *first_state)
 {
 	jfr_begin_checkpoint(writer, 7);
 	jfr_put_symbols(writer, 2, "libc.so.6", "read");
@@ -139,7 +139,7 @@ static void put_native_constants(struct jfr_writer *writer)
 	text_append_char(&writer->chunk, 0);
 	jfr_begin_pool(writer, ID_STATE, 2);
 	jfr_put(writer, 0);
-	jfr_put_string(writer, "STATE_DEFAULT");
+	jfr_put_string(writer, first_state);
 	jfr_put(writer, 1);
 	jfr_put_string(writer, "STATE_RUNNABLE");
 	jfr_end(writer);
@@ -153,7 +153,7 @@ static void async_profiler_gives_native_functions_and_two_kinds_of_samples(void 
 	jfr_put_execution(&writer, 1, 0);
 	jfr_put_execution(&writer, 1, 1);
 	jfr_put_execution(&writer, 1, 1);
-	put_native_constants(&writer);
+	put_native_constants(&writer, "STATE_DEFAULT");
 	jfr_finish(&writer);
 	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
 			 0);
@@ -168,6 +168,33 @@ static void async_profiler_gives_native_functions_and_two_kinds_of_samples(void 
 		       "java;read 2\n");
 	imported_release(&imported);
 	text_release(&writer.chunk);
+}
+
+static void assert_is_running(const char *setting, const char *event, const char *metric)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+	struct imported imported = {0};
+
+	jfr_put_execution(&writer, 1, 1);
+	jfr_put_setting(&writer, setting, event);
+	put_native_constants(&writer, "STATE_SLEEPING");
+	jfr_finish(&writer);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 0);
+	assert_int_equal(profile_count_metrics(imported.profile), 1);
+	assert_string_equal(format_get_metric_name(imported.profile, 0), metric);
+	imported_release(&imported);
+	text_release(&writer.chunk);
+}
+
+/* Until 2.0 there were two states, also where the CPU's time was sampled. */
+static void early_async_profilers_say_what_they_sampled(void **state _unused_)
+{
+	assert_is_running("event", "cpu", "jdk.ExecutionSample");
+	assert_is_running("event", "itimer", "jdk.ExecutionSample");
+	assert_is_running("event", "cache-misses", "jdk.ExecutionSample");
+	assert_is_running("event", "wall", "jdk.ExecutionSample.wall");
+	assert_is_running("filter", "cpu", "jdk.ExecutionSample.wall");
 }
 
 /* A thread that waits is one event for all the ticks that it was seen at. */
@@ -196,6 +223,103 @@ static void a_sample_of_the_wall_clock_counts_for_all_its_ticks(void **state _un
 	jfr_put_constants(&writer);
 	jfr_finish(&writer);
 	assert_recording(&writer, 0, "worker;org.App.main;org.App.work 41\n");
+}
+
+/* As LockSupport.parkNanos(Long.MAX_VALUE / 2 - 1), which parks until it is woken. */
+static void a_sum_beyond_63_bits_stays_there_and_costs_nothing_else(void **state _unused_)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+	struct imported imported = {0};
+	struct text twice = {0};
+
+	jfr_put_execution(&writer, 1, 1);
+	for (uint64_t i = 0; i < 6; i++)
+		jfr_put_park(&writer, 1 + i % 2, 3000, INT64_MAX / 2 - 1);
+	jfr_put_execution(&writer, 1, 1);
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	text_append(&twice, writer.chunk.data, writer.chunk.length);
+	text_append(&twice, writer.chunk.data, writer.chunk.length);
+	assert_int_equal(imported_read(&imported, FORMAT, twice.data, twice.length), 0);
+	assert_string_equal(imported.warnings.data,
+			    "FILE: the sum of app.Park.size is beyond 2^63 - 1, and stays there\n");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 0},
+		       "worker;org.App.main;org.App.work 4\n");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 2},
+		       "worker;[truncated];org.App.main 9000\n"
+		       "worker;org.App.main;org.App.work 9000\n");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 3},
+		       "worker;[truncated];org.App.main 4611686018427387902\n"
+		       "worker;org.App.main;org.App.work 4611686018427387905\n");
+	/* Another file adds to the same metrics. */
+	text_truncate(&imported.warnings, 0);
+	assert_int_equal(imported_read(&imported, FORMAT, twice.data, twice.length), 0);
+	assert_int_equal(strncmp(imported.warnings.data, "FILE: the sum of app.Park.size is", 33),
+			 0);
+	imported_release(&imported);
+	imported = (struct imported){.import.is_strict = true};
+	assert_int_equal(imported_read(&imported, FORMAT, twice.data, twice.length), -EBADMSG);
+	imported_release(&imported);
+	text_release(&twice);
+	text_release(&writer.chunk);
+}
+
+/* In nanoseconds it is more than 64 bits hold. */
+static void a_duration_too_long_for_its_unit_is_not_0(void **state _unused_)
+{
+	static const char *const units[] = {"TICKS", "SECONDS", "MILLISECONDS", "MICROSECONDS"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(units); i++) {
+		char *metadata = strdup(jfr_metadata);
+		char *place = strstr(metadata, "value=TICKS");
+		struct text changed = {0};
+		struct imported imported = {0};
+		struct jfr_writer writer;
+
+		*place = '\0';
+		text_printf(&changed, "%svalue=%s%s", metadata, units[i], place + 11);
+		writer = jfr_writer_new(changed.data);
+		jfr_put_park(&writer, 1, INT64_MAX, 0);
+		jfr_put_constants(&writer);
+		jfr_finish(&writer);
+		/* 53 ticks a second. */
+		memcpy(writer.chunk.data + 56, "\0\0\0\0\0\0\0\65", 8);
+		assert_int_equal(
+			imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			0);
+		assert_string_equal(
+			imported.warnings.data,
+			"FILE: the sum of app.Park.duration is beyond 2^63 - 1, and stays there\n");
+		assert_written(&format_folded, imported.profile,
+			       (struct call_tree_opts){.metric = 1},
+			       "worker;org.App.main;org.App.work 9223372036854775807\n");
+		imported_release(&imported);
+		text_release(&writer.chunk);
+		text_release(&changed);
+		free(metadata);
+	}
+}
+
+static void events_without_a_stack_are_counted_and_told(void **state _unused_)
+{
+	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
+	struct imported imported = {0};
+
+	for (int i = 0; i < 3; i++)
+		jfr_put_park(&writer, 0, 3000, 1);
+	jfr_put_setting(&writer, "stackdepth", "64"); /* has none by its nature */
+	jfr_put_execution(&writer, 1, 1);
+	jfr_put_constants(&writer);
+	jfr_finish(&writer);
+	assert_int_equal(imported_read(&imported, FORMAT, writer.chunk.data, writer.chunk.length),
+			 0);
+	assert_string_equal(
+		imported.warnings.data,
+		"FILE: events left out, as they were recorded without their stack: 3\n");
+	assert_int_equal(imported.import.counts.without_stack, 3);
+	assert_int_equal(imported.import.counts.records, 1);
+	imported_release(&imported);
+	text_release(&writer.chunk);
 }
 
 static void chunks_follow_each_other(void **state _unused_)
@@ -350,6 +474,10 @@ int main(void)
 		cmocka_unit_test(the_newest_definition_of_a_constant_counts),
 		cmocka_unit_test(async_profiler_gives_native_functions_and_two_kinds_of_samples),
 		cmocka_unit_test(a_sample_of_the_wall_clock_counts_for_all_its_ticks),
+		cmocka_unit_test(early_async_profilers_say_what_they_sampled),
+		cmocka_unit_test(a_sum_beyond_63_bits_stays_there_and_costs_nothing_else),
+		cmocka_unit_test(a_duration_too_long_for_its_unit_is_not_0),
+		cmocka_unit_test(events_without_a_stack_are_counted_and_told),
 		cmocka_unit_test(chunks_follow_each_other),
 		cmocka_unit_test(what_precedes_an_unfinished_chunk_is_kept),
 		cmocka_unit_test(a_damaged_chunk_costs_only_itself),

@@ -242,6 +242,42 @@ static void the_format_is_known_by_its_content(void **state _unused_)
 	assert_int_equal(detect("{main} 3\n"), DETECTED_NOT);
 }
 
+/* "name" and "value" stand in many files; those of a node stand in a node. */
+static void names_and_values_elsewhere_are_no_tree(void **state _unused_)
+{
+	static const char *const foreign[] = {
+		"{\"users\":[{\"name\":\"Ann\",\"value\":5}]}",
+		"{\"resourceProfiles\":[{\"scopeProfiles\":[{\"scope\":{\"name\":\"p\"},"
+		"\"profiles\":[{\"x\":{\"value\":5}}]}]}]}",
+		"{\"version\":1,\"recording\":{\"displayName\":\"Timeline\",\"records\":["
+		"{\"name\":\"timer\",\"value\":5}]}}",
+		"{\"flamebearer\":{\"names\":[\"total\"],\"levels\":[[0,5,0,0]]},"
+		"\"metadata\":{\"name\":\"cpu\"},\"timeline\":[{\"value\":5}]}",
+		"{\"name\":\"Ann\",\"age\":{\"value\":5}}",
+		"{\"name\":\"Ann\",\"value\":\"five\"}",
+		"{\"children\":[{\"name\":\"Ann\"},{\"name\":\"Bob\"}]}",
+		"{\"children\":{\"name\":\"Ann\",\"value\":5}}",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(foreign); i++)
+		assert_int_equal(detect(foreign[i]), DETECTED_NOT);
+	assert_refused(FORMAT, foreign[0], "FILE: at byte 0: expected a tree of names and values");
+	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected a tree of names and values");
+	assert_refused(FORMAT, "{\"name\":\"Ann\"}",
+		       "FILE: at byte 0: expected a tree of names and values");
+}
+
+static void values_may_be_strings(void **state _unused_)
+{
+	static const char text[] =
+		"{\"name\":\"all\",\"children\":[{\"name\":\"a\",\"value\":\"3\"}]}";
+
+	assert_int_equal(detect(text), DETECTED_SURE);
+	assert_stacks(FORMAT, text, 0, "a 3\n");
+	assert_refused(FORMAT, "{\"name\":\"a\",\"value\":\"3x\"}",
+		       "FILE: at byte 20: expected a number");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +298,8 @@ int main(void)
 		cmocka_unit_test(a_deep_tree_is_read_and_written),
 		cmocka_unit_test(what_is_no_tree_is_refused_with_its_place),
 		cmocka_unit_test(the_format_is_known_by_its_content),
+		cmocka_unit_test(names_and_values_elsewhere_are_no_tree),
+		cmocka_unit_test(values_may_be_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

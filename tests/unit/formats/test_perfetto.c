@@ -1,4 +1,5 @@
 #include <perfetto.pb-c.h>
+#include <stdio.h>
 #include <zlib.h>
 
 #include "formats/protobuf_reader.h"
@@ -362,6 +363,46 @@ static void a_profile_without_times_becomes_samples_one_after_another(void **sta
 	profile_free(profile);
 }
 
+/* Each has a sequence of its own, beside those of events. */
+static void every_metric_is_written(void **state _unused_)
+{
+	enum { NUM_METRICS = 256 };
+	struct profile *profile = profile_new();
+	struct timeline *timeline = timeline_new();
+	uint32_t thread = builder_add_thread(profile, 5, 6, "t");
+	uint32_t location = builder_add_location(profile, (char[]){"main"});
+	bool has_weight[NUM_METRICS] = {false};
+	uint32_t sequences[NUM_METRICS];
+	Perfetto__Trace *trace;
+	uint32_t stack;
+
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
+	for (uint32_t i = 0; i < NUM_METRICS; i++) {
+		char name[32];
+		uint32_t metric;
+
+		snprintf(name, sizeof(name), "metric %u", i);
+		assert_int_equal(profile_add_metric(profile, name, "count", &metric), 0);
+		assert_int_equal(profile_add_sample(profile, thread, stack, metric, i), 0);
+	}
+	trace = write_timeline(profile, timeline);
+	assert_int_equal(count_packets(trace, SAMPLES), NUM_METRICS);
+	for (uint32_t i = 0; i < NUM_METRICS; i++) {
+		const Perfetto__TracePacket *packet = find_packet(trace, SAMPLES, i);
+
+		assert_in_range(packet->perf_sample->timebase_count, 0, NUM_METRICS - 1);
+		has_weight[packet->perf_sample->timebase_count] = true;
+		sequences[i] = packet->trusted_packet_sequence_id;
+		for (uint32_t other = 0; other < i; other++)
+			assert_int_not_equal(sequences[i], sequences[other]);
+	}
+	for (uint32_t i = 0; i < NUM_METRICS; i++)
+		assert_true(has_weight[i]);
+	perfetto__trace__free_unpacked(trace, NULL);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
 /* ---- scheduling --------------------------------------------------------------------------- */
 
 static void scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release(void **state _unused_)
@@ -565,6 +606,7 @@ int main(void)
 		cmocka_unit_test(the_frame_of_most_stacks_has_a_short_number),
 		cmocka_unit_test(stacks_that_begin_alike_are_reported_one_after_another),
 		cmocka_unit_test(a_profile_without_times_becomes_samples_one_after_another),
+		cmocka_unit_test(every_metric_is_written),
 		cmocka_unit_test(scheduling_comes_in_bundles_of_one_cpu_after_the_kernels_release),
 		cmocka_unit_test(scheduling_is_taken_from_its_source),
 		cmocka_unit_test(clocks_are_reported_first),

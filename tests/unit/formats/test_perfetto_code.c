@@ -225,13 +225,13 @@ static void as_many_kinds_of_samples_as_fit_may_come_again(void **state _unused_
 	struct imported refused = {0};
 	struct text trace = {0};
 
-	for (uint32_t i = 0; i < 64; i++)
+	for (uint32_t i = 0; i < 256; i++)
 		put_kind(&trace, i + 1, i);
-	put_kind(&trace, 65, 5);
+	put_kind(&trace, 257, 5);
 	assert_int_equal(imported_read(&imported, &format_pftrace, trace.data, trace.length), 0);
-	assert_int_equal(profile_count_metrics(imported.profile), 64);
+	assert_int_equal(profile_count_metrics(imported.profile), 256);
 	imported_release(&imported);
-	put_kind(&trace, 66, 64);
+	put_kind(&trace, 258, 256);
 	assert_int_equal(imported_read(&refused, &format_pftrace, trace.data, trace.length),
 			 -EBADMSG);
 	imported_release(&refused);

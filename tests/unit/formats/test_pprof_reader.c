@@ -385,10 +385,29 @@ static void other_files_are_not_taken_for_pprof(void **state _unused_)
 	assert_int_equal(pprof_detect((const uint8_t *)json, sizeof(json) - 1), DETECTED_NOT);
 }
 
+/* Numbers that may be fields are in any bytes: "PK" is a duration. */
+static void a_beginning_that_fits_does_not_make_other_files_pprof(void **state _unused_)
+{
+	static const char zip[] = "PK\3\4\24\0\0\0\10\0";
+	static const char numbers[] = "\x38\1\x48\2";
+	static const char broken[] = "\x32\3abc\x4b\x4b";
+	static const char names[] = "\x32\0\x32\3abc";
+
+	assert_null(format_detect("x.zip", (const uint8_t *)zip, sizeof(zip) - 1));
+	assert_null(format_detect("x.bin", (const uint8_t *)numbers, sizeof(numbers) - 1));
+	assert_null(format_detect("x.bin", (const uint8_t *)broken, sizeof(broken) - 1));
+	assert_ptr_equal(format_detect("x.bin", (const uint8_t *)names, sizeof(names) - 1),
+			 &format_pprof);
+	assert_null(format_detect("x.gz", (const uint8_t *)broken, sizeof(broken) - 1));
+	assert_ptr_equal(format_detect("x.pb.gz", (const uint8_t *)broken, sizeof(broken) - 1),
+			 &format_pprof);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_small_profile_is_read),
+		cmocka_unit_test(a_beginning_that_fits_does_not_make_other_files_pprof),
 		cmocka_unit_test(ids_may_be_any_numbers),
 		cmocka_unit_test(a_mangled_system_name_is_not_shown),
 		cmocka_unit_test(names_of_others_cannot_break_a_line),

@@ -1,5 +1,7 @@
 #include "import_fixture.h"
 
+#include <stdio.h>
+
 #define FORMAT (&format_speedscope)
 
 #define SCHEMA "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
@@ -146,6 +148,10 @@ static void what_is_not_speedscope_is_refused(void **state _unused_)
 {
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected a value");
 	assert_refused(FORMAT, "{}", "FILE: at byte 0: expected an object with profiles");
+	assert_refused(FORMAT, "{\"profiles\":{\"list\":[]},\"shared\":{}}",
+		       "FILE: at byte 0: expected an object with profiles");
+	assert_refused(FORMAT, "{\"profiles\":[{\"name\":\"Ann\"}],\"shared\":{}}",
+		       "FILE: at byte 0: expected profiles with samples or events");
 	assert_refused(FORMAT, "{\"profiles\":[1]}", "FILE: at byte 13: expected a profile");
 	assert_refused(FORMAT, "{\"profiles\":[{\"samples\":[[0]",
 		       "FILE: at byte 28: expected ','");
@@ -168,6 +174,24 @@ static void the_format_is_known_by_its_keys(void **state _unused_)
 	assert_int_equal(detect("[1]"), DETECTED_NOT);
 }
 
+static void numbers_may_be_strings(void **state _unused_)
+{
+	static const char head[] = "{\"shared\":{\"frames\":[{\"name\":\"f\"},{\"name\":\"g\"}]},"
+				   "\"profiles\":[{\"type\":";
+	char text[400];
+
+	snprintf(text, sizeof(text),
+		 "%s\"sampled\",\"unit\":\"none\",\"samples\":[[0,\"1\"],[0]],"
+		 "\"weights\":[\"5\",2]}]}",
+		 head);
+	assert_stacks(FORMAT, text, 0, "f 2\nf;g 5\n");
+	snprintf(text, sizeof(text),
+		 "%s\"evented\",\"unit\":\"microseconds\",\"endValue\":\"9\",\"events\":["
+		 "{\"type\":\"O\",\"frame\":\"0\",\"at\":\"1.5\"}]}]}",
+		 head);
+	assert_stacks(FORMAT, text, 0, "f 7500\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +206,7 @@ int main(void)
 		cmocka_unit_test(malformed_samples_and_events_are_skipped),
 		cmocka_unit_test(what_is_not_speedscope_is_refused),
 		cmocka_unit_test(the_format_is_known_by_its_keys),
+		cmocka_unit_test(numbers_may_be_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "profile_builder.h"
 
-#define MAX_SEQUENCES 32
+#define MAX_SEQUENCES 300
 #define STATE_CLEARED 1
 #define STATE_NEEDED  2
 
