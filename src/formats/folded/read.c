@@ -18,8 +18,9 @@
  * Stacks of files that were read before are searched for. Those were settled, that is, put into an
  * order in which a search takes few steps.
  *
- * Text that is not sorted is read the same way, with a search for every new frame. The first line
- * that is out of order switches to that for the rest of the file.
+ * Text that is not sorted becomes so: from the first line on that is out of order, all lines are noted,
+ * sorted (sort.h) and then read as another file would be. Where the first lines show it already, that
+ * is the whole file.
  *
  * `#` is data, but in austin's text (austin.h).
  *
@@ -37,6 +38,7 @@
 #include "base/array.h"
 #include "formats/folded/austin.h"
 #include "formats/folded/line.h"
+#include "formats/folded/sort.h"
 #include "formats/folded/write.h"
 #include "formats/reader.h"
 
@@ -44,7 +46,16 @@
 /* Lines, blank ones aside, of which most must look like folded text for a file to be detected. */
 #define DETECT_LINES 32
 
+/* Lines by which it is seen whether a file is sorted at all. */
+#define SORTED_LINES 1024
+
+/* How many lines ahead it is told which one comes next, and in what steps. */
+#define AHEAD            8
+#define CACHE_LINE_BYTES 64
+
 #define NOT_MADE UINT32_MAX
+/* Instead of an error: the line is to be read behind others. */
+#define OUT_OF_ORDER 1
 /* A frame is of one of three kinds, or inlined. */
 #define INLINED_KIND (FRAME_JIT + 1)
 #define NUM_KINDS    (INLINED_KIND + 1)
@@ -70,9 +81,10 @@ struct folded_reader {
 	size_t length;
 	ARRAY(struct outline) frames;
 	bool is_repeated;            /* it is the same as the one before it */
-	uint32_t first_own;          /* stacks from here on are of this file */
-	bool is_sorted;              /* every stack came after all before it */
-	ARRAY(struct outline) outer; /* stacks before it that it begins with; while is_sorted */
+	uint32_t first_own;          /* stacks from here on are of this file, or of its rest */
+	bool is_rest;                /* stacks before may have samples of this file, too */
+	ARRAY(struct outline) outer; /* stacks before it that it begins with */
+	ARRAY(struct folded_entry) entries;   /* lines that are to be sorted */
 	ARRAY(uint32_t) locations[NUM_KINDS]; /* by name; NOT_MADE */
 };
 
@@ -136,15 +148,13 @@ static uint32_t find_outer(const struct folded_reader *reader, size_t length)
 	return STACK_EMPTY;
 }
 
-/* In sorted text only files that were read before can hold this stack already. */
+/* Only what was read before can hold this stack already, for the text is sorted. */
 static int add_level(struct folded_reader *reader, uint32_t parent, uint32_t location,
 		     uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	uint32_t found = STACK_EMPTY;
 
-	if (!reader->is_sorted)
-		return profile_add_stack(profile, parent, location, ret);
 	if (parent < reader->first_own)
 		found = profile_find_stack(profile, parent, location);
 	if (found == STACK_EMPTY)
@@ -209,6 +219,14 @@ static void keep_common(struct folded_reader *reader, const uint8_t *stack, size
 		reader->outer.length--;
 }
 
+/* Whether a stack comes before the last one, of which it begins with so many bytes. */
+static bool is_before(const struct folded_reader *reader, const uint8_t *stack, size_t length,
+		      size_t common)
+{
+	return common < reader->length &&
+	       (common == length || stack[common] < reader->stack[common]);
+}
+
 static int add_stack(struct folded_reader *reader, const uint8_t *stack, size_t length,
 		     uint32_t *ret)
 {
@@ -218,11 +236,8 @@ static int add_stack(struct folded_reader *reader, const uint8_t *stack, size_t 
 	size_t start = 0;
 	int err;
 
-	if (common < reader->length &&
-	    (common == length || stack[common] < reader->stack[common])) {
-		reader->is_sorted = false;
-		reader->outer.length = 0;
-	}
+	if (is_before(reader, stack, length, common))
+		return OUT_OF_ORDER;
 	reader->is_repeated = common == length && common == reader->length;
 	keep_common(reader, stack, length, common);
 	if (reader->frames.length)
@@ -233,7 +248,7 @@ static int add_stack(struct folded_reader *reader, const uint8_t *stack, size_t 
 	if (err)
 		return err;
 	*ret = reader->frames.items[reader->frames.length - 1].stack;
-	if (!reader->is_sorted || reader->is_repeated)
+	if (reader->is_repeated)
 		return 0;
 	outer = array_add(&reader->outer);
 	if (!outer)
@@ -246,8 +261,9 @@ static int add_stack(struct folded_reader *reader, const uint8_t *stack, size_t 
 static int add_samples(struct folded_reader *reader, const struct folded_line *line, uint32_t stack)
 {
 	int (*add)(struct profile *, uint32_t, uint32_t, uint32_t, uint64_t) =
-		reader->is_sorted && !reader->is_repeated ? profile_add_new_sample
-							  : profile_add_sample;
+		(reader->is_rest && stack < reader->first_own) || reader->is_repeated
+			? profile_add_sample
+			: profile_add_new_sample;
 	int err;
 
 	for (size_t i = 0; i < reader->num_counts; i++) {
@@ -329,31 +345,39 @@ static int skip_line(struct folded_reader *reader)
 	return reader_skip_line(reader->import, reader->line, "malformed");
 }
 
-static int read_line(struct folded_reader *reader, const uint8_t *data, size_t size)
+/* A line without a stack, or a bad one that is skipped, has the length 0. */
+static int parse_line(struct folded_reader *reader, const uint8_t *data, size_t size,
+		      struct folded_line *ret)
 {
-	struct folded_line line;
-	uint32_t stack;
-	int err;
+	int err = reader->is_austin && austin_is_metadata(data, size)
+			  ? -ENODATA
+			  : folded_line_parse(data, size, reader->num_counts, ret);
 
-	if (reader->is_austin && austin_is_metadata(data, size))
-		return 0;
-	err = folded_line_parse(data, size, reader->num_counts, &line);
-	if (err == -ENODATA)
-		return 0;
+	if (err)
+		*ret = (struct folded_line){0};
 	if (err == -EBADMSG)
 		return skip_line(reader);
 	if (err == -ERANGE)
 		return import_fail_line(reader->import, reader->line, "a count exceeds 64 bits");
-	reader->is_rounded |= line.is_rounded;
-	if (line.decimals || reader->decimals) {
-		err = scale_counts(reader, &line);
+	return 0;
+}
+
+/* May return OUT_OF_ORDER, with nothing added. */
+static int add_line(struct folded_reader *reader, struct folded_line *line)
+{
+	uint32_t stack;
+	int err;
+
+	reader->is_rounded |= line->is_rounded;
+	if (line->decimals || reader->decimals) {
+		err = scale_counts(reader, line);
 		if (err)
 			return err;
 	}
-	err = add_stack(reader, line.stack, line.length, &stack);
+	err = add_stack(reader, line->stack, line->length, &stack);
 	if (err)
 		return err;
-	err = add_samples(reader, &line, stack);
+	err = add_samples(reader, line, stack);
 	if (err)
 		return err;
 	reader->import->counts.records++;
@@ -380,27 +404,152 @@ static size_t get_start(const uint8_t *data, size_t size)
 	return size >= mark && !memcmp(data, BYTE_ORDER_MARK, mark) ? mark : 0;
 }
 
-static int read_lines(struct folded_reader *reader)
+/* The line at an offset, without its LF: its size. */
+static size_t find_end(const struct import *import, size_t start)
 {
-	struct import *import = reader->import;
-	size_t reported = 0;
-	size_t start = get_start(import->data, import->size);
+	const uint8_t *data = import->data + start;
+	const uint8_t *newline = memchr(data, '\n', import->size - start);
+
+	return newline ? (size_t)(newline - data) : import->size - start;
+}
+
+/* Whether the first lines are in order; what is wrong with them is told later. */
+static bool begins_sorted(const struct folded_reader *reader, size_t start)
+{
+	const struct import *import = reader->import;
+	struct folded_reader last = {0};
+
+	for (size_t i = 0; i < SORTED_LINES && start < import->size; i++) {
+		size_t size = find_end(import, start);
+		struct folded_line line;
+		size_t shorter;
+
+		if (!folded_line_parse(import->data + start, size, reader->num_counts, &line)) {
+			shorter = line.length < last.length ? line.length : last.length;
+			if (is_before(&last, line.stack, line.length,
+				      get_common_length(last.stack, line.stack, shorter)))
+				return false;
+			last.stack = line.stack;
+			last.length = line.length;
+		}
+		start += size + 1;
+	}
+	return true;
+}
+
+static int note_line(struct folded_reader *reader, const uint8_t *data, size_t size)
+{
+	struct folded_entry *added;
+	struct folded_line line;
+	int err = parse_line(reader, data, size, &line);
+
+	if (err || !line.length)
+		return err;
+	if (size > UINT32_MAX || reader->line > UINT32_MAX)
+		return import_fail_line(reader->import, reader->line,
+					"a line of more than 4 GiB, or more lines, out of order");
+	added = array_add(&reader->entries);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct folded_entry){
+		.stack = line.stack,
+		.length = (uint32_t)line.length,
+		.size = (uint32_t)(data + size - line.stack),
+		.line = (uint32_t)reader->line,
+	};
+	return 0;
+}
+
+static int read_entries(struct folded_reader *reader)
+{
+	struct profile *profile = reader->import->profile;
+	int err = profile_settle_stacks(profile);
+
+	if (err)
+		return err;
+	reader->first_own = profile_count_stacks(profile);
+	reader->is_rest = reader->length;
+	reader->frames.length = reader->outer.length = reader->length = 0;
+	array_for_each (&reader->entries, entry) {
+		struct folded_line line;
+
+		/* A line lies anywhere in the text; it and its count take some cache lines. */
+		if (reader->entries.items + reader->entries.length - entry > AHEAD)
+			for (uint32_t i = 0; i < entry[AHEAD].size; i += CACHE_LINE_BYTES)
+				__builtin_prefetch(entry[AHEAD].stack + i);
+		reader->line = entry->line;
+		err = parse_line(reader, entry->stack, entry->size, &line);
+		if (err)
+			return err;
+		err = add_line(reader, &line);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Sort the lines from an offset on, and read them. */
+static int read_sorted(struct folded_reader *reader, size_t start)
+{
+	const struct import *import = reader->import;
+	uint64_t num_lines;
 	int err;
 
-	reader->is_austin = reader->num_counts == 1 && import->size > start &&
-			    austin_detect(import->data + start, import->size - start);
 	while (start < import->size) {
-		const uint8_t *data = import->data + start;
-		const uint8_t *newline = memchr(data, '\n', import->size - start);
-		size_t size = newline ? (size_t)(newline - data) : import->size - start;
+		size_t size = find_end(import, start);
 
 		reader->line++;
-		err = read_line(reader, data, size);
+		err = note_line(reader, import->data + start, size);
+		if (err)
+			return err;
+		start += size + 1;
+	}
+	num_lines = reader->line;
+	folded_sort(reader->entries.items, reader->entries.length);
+	err = read_entries(reader);
+	reader->line = num_lines;
+	return err;
+}
+
+static int read_in_order(struct folded_reader *reader, size_t start)
+{
+	const struct import *import = reader->import;
+	size_t reported = 0;
+
+	while (start < import->size) {
+		size_t size = find_end(import, start);
+		struct folded_line line;
+		int err;
+
+		reader->line++;
+		err = parse_line(reader, import->data + start, size, &line);
+		if (err)
+			return err;
+		err = line.length ? add_line(reader, &line) : 0;
+		if (err == OUT_OF_ORDER) {
+			reader->line--;
+			return read_sorted(reader, start);
+		}
 		if (err)
 			return err;
 		start += size + 1;
 		advance(reader, &reported);
 	}
+	return 0;
+}
+
+static int read_lines(struct folded_reader *reader)
+{
+	struct import *import = reader->import;
+	size_t start = get_start(import->data, import->size);
+	int err;
+
+	reader->is_austin = reader->num_counts == 1 && import->size > start &&
+			    austin_detect(import->data + start, import->size - start);
+	err = begins_sorted(reader, start) ? read_in_order(reader, start)
+					   : read_sorted(reader, start);
+	if (err)
+		return err;
 	if (reader->first_bad_line && !import->counts.records)
 		return import_fail_line(reader->import, reader->first_bad_line,
 					"malformed, as every line: expected a stack and %s",
@@ -430,7 +579,6 @@ static int prepare(struct folded_reader *reader, const char *const *metrics)
 	if (err)
 		return err;
 	reader->first_own = profile_count_stacks(profile);
-	reader->is_sorted = true;
 	return 0;
 }
 
@@ -438,6 +586,7 @@ static void folded_reader_release(struct folded_reader *reader)
 {
 	array_release(&reader->frames);
 	array_release(&reader->outer);
+	array_release(&reader->entries);
 	for (size_t i = 0; i < NUM_KINDS; i++)
 		array_release(&reader->locations[i]);
 }

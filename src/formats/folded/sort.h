@@ -1,0 +1,24 @@
+/*
+ * Lines of folded text in the order of their stacks, which is that of their bytes: so read, they need
+ * no search for what the table of stacks has already (read.c).
+ *
+ * Thread-safe: there is no state but what the caller passes.
+ */
+#ifndef FORMATS_FOLDED_SORT_H
+#define FORMATS_FOLDED_SORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct folded_entry {
+	const uint8_t *stack; /* borrowed; in the text */
+	uint64_t key;         /* the sort's own */
+	uint32_t length;      /* of the stack, in bytes */
+	uint32_t size;        /* from where the stack begins to where the line ends */
+	uint32_t line;        /* its number */
+};
+
+/* By stack, a prefix first; equal ones by line. In place, in time that is linear but for a logarithm. */
+void folded_sort(struct folded_entry *entries, size_t count);
+
+#endif
