@@ -56,9 +56,10 @@ struct svg_opts {
 	double min_width; /* narrower frames are not drawn; in pixels, or percent of all */
 	enum svg_palette palette;
 	enum svg_width_basis width_basis;
-	bool is_reversed; /* stacks are merged from the innermost frame on */
-	bool is_inverted; /* the root is at the top */
-	bool is_negated;  /* a comparison shows decreases in red */
+	bool is_reversed;    /* stacks are merged from the innermost frame on */
+	bool is_inverted;    /* the root is at the top */
+	bool is_negated;     /* a comparison shows decreases in red */
+	bool has_no_profile; /* the picture alone, which is read again as far as it is drawn */
 };
 
 /* "hot" and so on, in the order of the enum; NULL at the end of the list. */

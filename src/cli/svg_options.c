@@ -75,6 +75,9 @@ int svg_options_handle(struct svg_opts *opts, int id, const char *value, const c
 	case OPTION_NEGATE:
 		opts->is_negated = true;
 		return 0;
+	case OPTION_NO_PROFILE:
+		opts->has_no_profile = true;
+		return 0;
 	}
 	return -EINVAL;
 }
