@@ -202,6 +202,7 @@ kernels: all test-programs  ## boot other kernels and record there
 bench: all test-programs  ## measure against perf and FlameGraph, side by side (not a test)
 	$(Q)O=$(O) tests/bench/formats
 	$(Q)O=$(O) tests/bench/imports
+	$(Q)O=$(O) tests/bench/diff
 	$(Q)O=$(O) tests/bench/perf_data
 	$(Q)O=$(O) tests/bench/traces
 	$(Q)CC="$(CC)" tests/bench/zones

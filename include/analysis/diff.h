@@ -4,9 +4,9 @@
  *
  * The interval of a change is about one function alone. Among many functions some leave their
  * interval by chance: one in twenty, if nothing has changed at all. So a change is only called
- * one when it stands out among all that were compared (Benjamini and Hochberg): of the functions
- * called changed, one in twenty is expected to be so by chance, and if nothing has changed, one is
- * called changed in one comparison of twenty.
+ * one when an exact test makes it stand out among all that were compared (Benjamini and Hochberg): of
+ * the functions called changed, one in twenty is expected to be so by chance, and if nothing has
+ * changed, any is called changed in one comparison of twenty at most (tests/bench/diff).
  *
  * All of that takes a recording for independent samples. How many there were is the caller's
  * knowledge: a weight in nanoseconds or bytes is no number of samples.

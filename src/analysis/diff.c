@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/exact_test.h"
 #include "analysis/interval.h"
 #include "base/array.h"
 
@@ -20,10 +21,12 @@ struct side {
 	struct function_weight *weights; /* by function */
 };
 
-/* A change whose interval does not hold 0. */
+/* What is tested: one change, or both of a row whose weights are the same. */
 struct diff_candidate {
 	struct diff_change *change;
+	struct diff_change *same; /* NULL: there is none */
 	double chance;
+	double least; /* chance, for as many samples in the function */
 };
 
 static struct share get_share(const struct side *side, uint64_t weight)
@@ -77,7 +80,7 @@ static int make_rows(struct diff_table *table, const struct side *before, const 
 	return 0;
 }
 
-static int compare_candidates(const void *left, const void *right)
+static int compare_chances(const void *left, const void *right)
 {
 	const struct diff_candidate *a = left;
 	const struct diff_candidate *b = right;
@@ -85,57 +88,123 @@ static int compare_candidates(const void *left, const void *right)
 	return (a->chance > b->chance) - (a->chance < b->chance);
 }
 
-static struct share get_side(double share, const struct side *side)
+static int compare_least(const void *left, const void *right)
 {
-	return (struct share){share, side->num_samples};
+	const struct diff_candidate *a = left;
+	const struct diff_candidate *b = right;
+
+	return (a->least > b->least) - (a->least < b->least);
+}
+
+struct diff_candidates {
+	ARRAY(struct diff_candidate) items;
+};
+
+/* Weights that are none of samples count as so many of the samples as they are of all. */
+static struct exact_counts count_samples(const struct diff_change *change,
+					 const struct side *before, const struct side *after)
+{
+	return (struct exact_counts){
+		.before = round(change->before_share * before->num_samples),
+		.after = round(change->after_share * after->num_samples),
+		.all_before = before->num_samples,
+		.all_after = after->num_samples,
+	};
+}
+
+/* A function without weight on either side (one with totals alone has no self) is not tested. */
+static int add_candidate(struct diff_candidates *candidates, struct diff_change *change,
+			 struct diff_change *same, const struct side *before,
+			 const struct side *after)
+{
+	struct exact_counts counts = count_samples(change, before, after);
+	struct diff_candidate *added;
+
+	if (!change->before && !change->after)
+		return 0;
+	added = array_add(&candidates->items);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct diff_candidate){
+		.change = change,
+		.same = same,
+		.chance = exact_test_get_chance(&counts),
+		.least = exact_test_get_least_chance(&counts),
+	};
+	return 0;
+}
+
+static int add_candidates(struct diff_candidates *candidates, struct diff_table *table,
+			  const struct side *before, const struct side *after)
+{
+	for (size_t i = 0; i < table->num_rows; i++) {
+		struct diff_change *self = &table->rows[i].self;
+		struct diff_change *total = &table->rows[i].total;
+		bool are_same = self->before == total->before && self->after == total->after;
+		int err = add_candidate(candidates, self, are_same ? total : NULL, before, after);
+
+		if (!err && !are_same)
+			err = add_candidate(candidates, total, NULL, before, after);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * Functions of a few samples cannot be called changed whatever happens, and to test them as well makes
+ * others harder to find. With k tests each must reach FALSE_SHARE / k: the smallest k such that no more
+ * than k functions can do so are those that are worth it (Gilbert, "A modified false discovery rate
+ * multiple-comparisons procedure for discrete data", 2005). How few samples a function has does not
+ * depend on which recording they are of, so that the choice favours nothing. Returns how many they are,
+ * in the order of what is the least.
+ */
+static size_t choose_testable(struct diff_candidates *candidates)
+{
+	size_t count = candidates->items.length;
+	size_t num_tests = 0;
+	size_t num_testable;
+
+	qsort(candidates->items.items, count, sizeof(struct diff_candidate), compare_least);
+	do {
+		num_tests++;
+		num_testable =
+			array_count_front(&candidates->items, candidate,
+					  candidate->least <= FALSE_SHARE / (double)num_tests);
+	} while (num_testable > num_tests);
+	return num_testable;
 }
 
 /*
  * Benjamini and Hochberg: of the changes in order of their chance, the k-th is real if it or one
- * behind it is less likely than k / (number of changes) * FALSE_SHARE.
+ * behind it is less likely than k / (number of changes) * FALSE_SHARE. Self and total weights are
+ * tested together: it is one comparison that is to be wrong once in twenty.
  */
-static int mark_noise(struct diff_table *table, bool of_total, const struct side *before,
-		      const struct side *after)
+static int mark_noise(struct diff_table *table, const struct side *before, const struct side *after)
 {
-	ARRAY(struct diff_candidate) candidates = {0};
-	size_t num_compared = 0;
+	struct diff_candidates candidates = {0};
 	size_t num_real = 0;
+	size_t count;
+	int err = add_candidates(&candidates, table, before, after);
 
-	for (size_t i = 0; i < table->num_rows; i++) {
-		struct diff_row *row = &table->rows[i];
-		struct diff_change *change = of_total ? &row->total : &row->self;
-		struct diff_candidate *added;
-
-		/*
-		 * A function without weight on either side (in the column of self weights, one with
-		 * totals alone) was not compared.
-		 */
-		num_compared += change->before || change->after;
-		/*
-		 * Too likely to be among the real ones, whatever the rank: the greatest chance that
-		 * is asked for is FALSE_SHARE.
-		 */
-		if (change->low <= 0 && change->high >= 0)
-			continue;
-		added = array_add(&candidates);
-		if (!added) {
-			array_release(&candidates);
-			return -ENOMEM;
-		}
-		added->change = change;
-		added->chance = interval_get_chance(get_side(change->before_share, before),
-						    get_side(change->after_share, after));
+	if (err || !candidates.items.length) {
+		array_release(&candidates.items);
+		return err;
 	}
-	if (candidates.length)
-		qsort(candidates.items, candidates.length, sizeof(struct diff_candidate),
-		      compare_candidates);
-	for (size_t i = 0; i < candidates.length; i++)
-		if (candidates.items[i].chance <=
-		    FALSE_SHARE * (double)(i + 1) / (double)num_compared)
+	count = choose_testable(&candidates);
+	qsort(candidates.items.items, count, sizeof(struct diff_candidate), compare_chances);
+	for (size_t i = 0; i < count; i++)
+		if (candidates.items.items[i].chance <=
+		    FALSE_SHARE * (double)(i + 1) / (double)count)
 			num_real = i + 1;
-	for (size_t i = 0; i < num_real; i++)
-		candidates.items[i].change->is_noise = false;
-	array_release(&candidates);
+	for (size_t i = 0; i < num_real; i++) {
+		const struct diff_candidate *real = &candidates.items.items[i];
+
+		real->change->is_noise = false;
+		if (real->same)
+			real->same->is_noise = false;
+	}
+	array_release(&candidates.items);
 	return 0;
 }
 
@@ -193,10 +262,7 @@ static int fill(struct diff_table *table, const struct diff_opts *opts, struct s
 	err = make_rows(table, before, after);
 	if (err)
 		return err;
-	err = mark_noise(table, false, before, after);
-	if (err)
-		return err;
-	err = mark_noise(table, true, before, after);
+	err = mark_noise(table, before, after);
 	if (err)
 		return err;
 	table->before_sum = before->sum;

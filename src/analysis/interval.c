@@ -3,17 +3,11 @@
  * stays within 0 and 1 and is honest for small numbers, unlike the one by the standard error.
  *
  * The interval of a difference is put together from those of both shares (Newcombe, "Interval
- * estimation for the difference between independent proportions", 1998, method 10). The chance of a
- * change is read off it backwards: the number of standard deviations at which the interval just
- * reaches 0, by halving, as a two-sided tail of the normal distribution.
+ * estimation for the difference between independent proportions", 1998, method 10).
  */
 #include "analysis/interval.h"
 
 #include <math.h>
-#include <stdbool.h>
-
-/* Beyond so many standard deviations, chance is 0 in a double. */
-#define MAX_DEVIATIONS 40
 
 /* Wilson's interval of one share. */
 static struct interval get_interval(struct share share, double deviations)
@@ -48,30 +42,4 @@ struct interval interval_of_change(struct share before, struct share after, doub
 		.low = change - hypot(after.share - second.low, first.high - before.share),
 		.high = change + hypot(second.high - after.share, before.share - first.low),
 	};
-}
-
-static bool is_beyond_chance(struct share before, struct share after, double deviations)
-{
-	struct interval interval = interval_of_change(before, after, deviations);
-
-	return interval.low > 0 || interval.high < 0;
-}
-
-double interval_get_chance(struct share before, struct share after)
-{
-	double low = 0;
-	double high = MAX_DEVIATIONS;
-
-	if (before.num_samples <= 0 || after.num_samples <= 0 || before.share == after.share)
-		return 1;
-	/* 40 halvings of 40 are below 1e-10. */
-	for (int i = 0; i < 40; i++) {
-		double middle = (low + high) / 2;
-
-		if (is_beyond_chance(before, after, middle))
-			low = middle;
-		else
-			high = middle;
-	}
-	return erfc(low / sqrt(2));
 }

@@ -34,10 +34,4 @@ struct interval {
  */
 struct interval interval_of_change(struct share before, struct share after, double deviations);
 
-/*
- * How likely a change as large as this is to come about by chance: the confidence at which
- * interval_of_change() begins to hold 0, from 1. From 0 to 1.
- */
-double interval_get_chance(struct share before, struct share after);
-
 #endif

@@ -55,34 +55,6 @@ static void the_interval_stays_within_what_shares_can_do(void **state _unused_)
 	assert_true(interval.low >= -1);
 }
 
-static void chance_is_a_twentieth_where_the_interval_begins_to_hold_0(void **state _unused_)
-{
-	struct share before = {0.1, 1000};
-
-	for (double share = 0.05; share < 0.2; share += 0.003) {
-		struct share after = {share, 500};
-		struct interval interval = interval_of_change(before, after, INTERVAL_95);
-		bool holds_0 = interval.low <= 0 && interval.high >= 0;
-
-		assert_int_equal(interval_get_chance(before, after) > 0.05, holds_0);
-	}
-}
-
-static void chance_shrinks_as_the_change_grows(void **state _unused_)
-{
-	struct share before = {0.1, 1000};
-	double last = 1;
-
-	for (double share = 0.1; share < 0.9; share += 0.1) {
-		double chance = interval_get_chance(before, (struct share){share, 1000});
-
-		assert_true(chance < last || (chance == 1 && last == 1));
-		assert_true(chance >= 0);
-		last = chance;
-	}
-	assert_true(interval_get_chance(before, before) == 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,8 +62,6 @@ int main(void)
 		cmocka_unit_test(nothing_known_is_every_change),
 		cmocka_unit_test(few_samples_show_nothing_and_many_do),
 		cmocka_unit_test(the_interval_stays_within_what_shares_can_do),
-		cmocka_unit_test(chance_is_a_twentieth_where_the_interval_begins_to_hold_0),
-		cmocka_unit_test(chance_shrinks_as_the_change_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

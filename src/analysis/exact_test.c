@@ -1,0 +1,86 @@
+/*
+ * One probability is computed by logarithms of factorials, those beside it by their ratio, outwards
+ * from what was found: they shrink, and soon nothing is added any more.
+ */
+#include "analysis/exact_test.h"
+
+#include <math.h>
+
+/* Of the sum: what is smaller is not added. */
+#define NEGLIGIBLE 1e-12
+
+static double get_log_factorial(double n)
+{
+	int sign;
+
+	return lgamma_r(n + 1, &sign);
+}
+
+static double get_log_choose(double n, double k)
+{
+	return get_log_factorial(n) - get_log_factorial(k) - get_log_factorial(n - k);
+}
+
+/* That of `all` in the function exactly `before` are of the first recording. */
+static double get_probability(const struct exact_counts *counts, double before)
+{
+	double all = counts->before + counts->after;
+
+	return exp(get_log_choose(counts->all_before, before) +
+		   get_log_choose(counts->all_after, all - before) -
+		   get_log_choose(counts->all_before + counts->all_after, all));
+}
+
+static double get_lowest(const struct exact_counts *counts)
+{
+	return fmax(0, counts->before + counts->after - counts->all_after);
+}
+
+static double get_highest(const struct exact_counts *counts)
+{
+	return fmin(counts->before + counts->after, counts->all_before);
+}
+
+/* All that is farther out than what was found; half of that itself. */
+static double sum_tail(const struct exact_counts *counts, int step)
+{
+	double all = counts->before + counts->after;
+	double rest = counts->all_after - all;
+	double x = counts->before;
+	double term = get_probability(counts, x);
+	double sum = term / 2;
+
+	while (step < 0 ? x > get_lowest(counts) : x < get_highest(counts)) {
+		if (step < 0)
+			term *= x * (rest + x) / ((counts->all_before - x + 1) * (all - x + 1));
+		else
+			term *= (counts->all_before - x) * (all - x) / ((x + 1) * (rest + x + 1));
+		x += step;
+		sum += term;
+		if (term < sum * NEGLIGIBLE)
+			break;
+	}
+	return sum;
+}
+
+double exact_test_get_chance(const struct exact_counts *counts)
+{
+	double all = counts->all_before + counts->all_after;
+	double expected;
+	double tail;
+
+	if (counts->all_before <= 0 || counts->all_after <= 0)
+		return 1;
+	expected = (counts->before + counts->after) * (counts->all_before / all);
+	tail = sum_tail(counts, counts->before < expected ? -1 : 1);
+	/* Near what is expected the other one may be the smaller; both are 1 together. */
+	return fmax(0, 2 * fmin(tail, 1 - tail));
+}
+
+double exact_test_get_least_chance(const struct exact_counts *counts)
+{
+	if (counts->all_before <= 0 || counts->all_after <= 0)
+		return 1;
+	return fmin(1, fmin(get_probability(counts, get_lowest(counts)),
+			    get_probability(counts, get_highest(counts))));
+}
