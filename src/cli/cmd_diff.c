@@ -5,6 +5,8 @@
  * first are renamed meanwhile, because importers would merge metrics of equal name.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "analysis/normalize.h"
@@ -19,6 +21,9 @@
 
 /* A prefix that no importer gives to a metric. */
 #define ASIDE_PREFIX "\001before "
+/* A common divisor d of n counts comes about by chance once in d^n times: this is n * log2(d). */
+#define PERIOD_MIN_BITS   20
+#define PERIOD_MIN_STACKS 10
 
 enum diff_option {
 	OPTION_NORMALIZE = 1,
@@ -155,6 +160,63 @@ static bool is_samples(const struct profile *profile, uint32_t metric)
 	       string_equals(format_get_metric_name(profile, metric), METRIC_AFTER);
 }
 
+static uint64_t get_common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * Folded text calls all weights counts. Those of one event are multiples of its period; that chance
+ * makes so many counts multiples of one number is next to impossible. 1: they are counts, for all that
+ * can be seen.
+ */
+static uint64_t find_period(const struct profile *profile, uint32_t metric)
+{
+	uint64_t num_stacks = 0;
+	uint64_t divisor = 0;
+
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (sample->metric != metric || !sample->value)
+			continue;
+		divisor = get_common_divisor(sample->value, divisor);
+		num_stacks++;
+	}
+	return num_stacks >= PERIOD_MIN_STACKS &&
+			       (double)num_stacks * log2((double)divisor) >= PERIOD_MIN_BITS
+		       ? divisor
+		       : 1;
+}
+
+/* Of weights that are called counts: 0, for what they say, or how often the period is in them. */
+static uint64_t count_periods(const struct profile *profile, uint32_t metric, const char *path)
+{
+	uint64_t period =
+		profile_get_metric(profile, metric)->decimals ? 1 : find_period(profile, metric);
+	uint64_t sum = 0;
+
+	if (period == 1)
+		return 0;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (sample->metric == metric &&
+		    __builtin_add_overflow(sum, sample->value / period, &sum))
+			return 0;
+	}
+	log_warning("'%s': all counts are multiples of %" PRIu64 ": taken for periods of %" PRIu64
+		    " samples",
+		    path, period, sum);
+	return sum;
+}
+
 /*
  * The number of samples behind a weight, which the confidence interval needs. If the metric counts
  * samples, its sum; else the sum of another metric of the input that does. Else it is unknown, and
@@ -162,14 +224,14 @@ static bool is_samples(const struct profile *profile, uint32_t metric)
  * sample, of one metric or, in other formats, of all.
  */
 static uint64_t count_samples(const struct profile *profile, uint32_t first, uint32_t metric,
-			      const struct import_counts *counts)
+			      const struct import_counts *counts, const char *path)
 {
 	uint64_t per_metric = counts->records / (profile_count_metrics(profile) - first);
 	uint64_t num_stacks = 0;
 	uint64_t sum = 0;
 
 	if (is_samples(profile, metric))
-		return 0;
+		return count_periods(profile, metric, path);
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
@@ -224,7 +286,7 @@ static int read_side(struct diff_command *session, size_t i)
 	side->metric_unit = strdup(format_get_metric_unit(profile, metric));
 	if (!side->metric_name || !side->metric_unit)
 		return inputs_fail(NULL, -ENOMEM, NULL);
-	side->num_samples = count_samples(profile, first, metric, &counts);
+	side->num_samples = count_samples(profile, first, metric, &counts, side->path);
 	session->metrics[i] = metric;
 	return EXIT_DONE;
 }
