@@ -393,6 +393,7 @@ const struct format format_firefox = {
 	.name = "firefox",
 	.extension = ".firefox.json",
 	.summary = "for profiler.firefox.com; all threads and metrics",
+	.has_all_metrics = true,
 	.write = firefox_write,
 	.detect = firefox_detect,
 	.read = firefox_read,

@@ -304,6 +304,7 @@ const struct format format_speedscope = {
 	.name = "speedscope",
 	.extension = ".speedscope.json",
 	.summary = "for the viewer speedscope; all threads and metrics",
+	.has_all_metrics = true,
 	.write = speedscope_write,
 	.detect = speedscope_detect,
 	.read = speedscope_read,
