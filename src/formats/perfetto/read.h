@@ -317,15 +317,9 @@ struct perfetto_heaps {
 	struct text text;
 };
 
-/* `order`: of what was read, for events of the same time. */
-struct perfetto_switch {
-	struct sched_switch event;
-	size_t order;
-};
-
-struct perfetto_wakeup {
-	struct sched_waking event;
-	size_t order;
+struct perfetto_sched_event {
+	struct schedule_event event;
+	size_t order; /* in which it was read, for events of the same time */
 };
 
 #define PERFETTO_MAX_CPUS 65536u
@@ -334,8 +328,7 @@ struct perfetto_wakeup {
 struct perfetto_sched {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
-	ARRAY(struct perfetto_switch) switches;
-	ARRAY(struct perfetto_wakeup) wakeups;
+	ARRAY(struct perfetto_sched_event) events;
 	uint64_t num_unread; /* other events of the kernel */
 };
 

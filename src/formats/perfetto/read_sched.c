@@ -47,30 +47,27 @@ static void columns_release(struct columns *columns)
 
 /* ---- one by one --------------------------------------------------------------------------- */
 
-static int add_switch(struct perfetto_sched *sched, const struct sched_switch *event)
+static int add_event(struct perfetto_sched *sched, const struct schedule_event *event)
 {
-	struct perfetto_switch *added;
+	struct perfetto_sched_event *added;
 
-	if (!perfetto_has_room(sched->trace, sched->switches.length, 4))
+	if (!perfetto_has_room(sched->trace, sched->events.length, 4))
 		return 0;
-	added = array_add(&sched->switches);
+	added = array_add(&sched->events);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct perfetto_switch){*event, sched->switches.length};
+	*added = (struct perfetto_sched_event){*event, sched->events.length};
 	return 0;
 }
 
-static int add_wakeup(struct perfetto_sched *sched, const struct sched_waking *event)
+static int add_switch(struct perfetto_sched *sched, const struct sched_switch *on_cpu)
 {
-	struct perfetto_wakeup *added;
+	return add_event(sched, &(struct schedule_event){.on_cpu = *on_cpu});
+}
 
-	if (!perfetto_has_room(sched->trace, sched->wakeups.length, 4))
-		return 0;
-	added = array_add(&sched->wakeups);
-	if (!added)
-		return -ENOMEM;
-	*added = (struct perfetto_wakeup){*event, sched->wakeups.length};
-	return 0;
+static int add_wakeup(struct perfetto_sched *sched, const struct sched_waking *wakeup)
+{
+	return add_event(sched, &(struct schedule_event){.is_wakeup = true, .wakeup = *wakeup});
 }
 
 /* Fields of SchedSwitchFtraceEvent: those of the thread that leaves come first. */
@@ -316,20 +313,16 @@ int perfetto_sched_read(struct perfetto_sched *sched, struct bytes message)
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-static int compare_switches(const void *left, const void *right)
+static uint64_t get_time(const struct schedule_event *event)
 {
-	const struct perfetto_switch *a = left;
-	const struct perfetto_switch *b = right;
-	int order = COMPARE(a->event.time_ns, b->event.time_ns);
-
-	return order ? order : COMPARE(a->order, b->order);
+	return event->is_wakeup ? event->wakeup.time_ns : event->on_cpu.time_ns;
 }
 
-static int compare_wakeups(const void *left, const void *right)
+static int compare_events(const void *left, const void *right)
 {
-	const struct perfetto_wakeup *a = left;
-	const struct perfetto_wakeup *b = right;
-	int order = COMPARE(a->event.time_ns, b->event.time_ns);
+	const struct perfetto_sched_event *a = left;
+	const struct perfetto_sched_event *b = right;
+	int order = COMPARE(get_time(&a->event), get_time(&b->event));
 
 	return order ? order : COMPARE(a->order, b->order);
 }
@@ -339,45 +332,52 @@ static int compare_tids(const void *left, const void *right)
 	return COMPARE(*(const int32_t *)left, *(const int32_t *)right);
 }
 
-/* Into the timeline, after what it has of other files. */
-static int add_events(struct perfetto_sched *sched)
+/* What the timeline has of other files is sorted with it. */
+static int take_present(struct perfetto_sched *sched)
 {
 	struct timeline *timeline = sched->trace->timeline;
-	uint32_t num_switches = timeline_count_switch(timeline);
-	uint32_t num_wakeups = timeline_count_wakeup(timeline);
 	int err;
 
-	for (uint32_t i = 0; i < num_switches; i++) {
+	for (uint32_t i = 0; i < timeline_count_switch(timeline); i++) {
 		err = add_switch(sched, timeline_get_switch(timeline, i));
 		if (err)
 			return err;
 	}
-	for (uint32_t i = 0; i < num_wakeups; i++) {
+	for (uint32_t i = 0; i < timeline_count_wakeup(timeline); i++) {
 		err = add_wakeup(sched, timeline_get_wakeup(timeline, i));
 		if (err)
 			return err;
 	}
-	if (sched->switches.length)
-		qsort(sched->switches.items, sched->switches.length, sizeof(*sched->switches.items),
-		      compare_switches);
-	if (sched->wakeups.length)
-		qsort(sched->wakeups.items, sched->wakeups.length, sizeof(*sched->wakeups.items),
-		      compare_wakeups);
-	for (size_t i = 0; i < sched->switches.length; i++) {
-		const struct sched_switch *event = &sched->switches.items[i].event;
+	return 0;
+}
 
-		if (i < num_switches)
-			*timeline_get_switch(timeline, (uint32_t)i) = *event;
-		else if (timeline_add_switch(timeline, event, NULL))
-			return -ENOMEM;
-	}
-	for (size_t i = 0; i < sched->wakeups.length; i++) {
-		const struct sched_waking *event = &sched->wakeups.items[i].event;
+static int add_to_timeline(struct perfetto_sched *sched)
+{
+	struct timeline *timeline = sched->trace->timeline;
+	uint32_t num_switches = timeline_count_switch(timeline);
+	uint32_t num_wakeups = timeline_count_wakeup(timeline);
+	uint32_t next_switch = 0;
+	uint32_t next_wakeup = 0;
+	int err = take_present(sched);
 
-		if (i < num_wakeups)
-			*timeline_get_wakeup(timeline, (uint32_t)i) = *event;
-		else if (timeline_add_wakeup(timeline, event, NULL))
-			return -ENOMEM;
+	if (err)
+		return err;
+	qsort(sched->events.items, sched->events.length, sizeof(*sched->events.items),
+	      compare_events);
+	array_for_each (&sched->events, item) {
+		const struct sched_switch *on_cpu = &item->event.on_cpu;
+		const struct sched_waking *wakeup = &item->event.wakeup;
+
+		if (item->event.is_wakeup && next_wakeup < num_wakeups)
+			*timeline_get_wakeup(timeline, next_wakeup++) = *wakeup;
+		else if (item->event.is_wakeup)
+			err = timeline_add_wakeup(timeline, wakeup, NULL);
+		else if (next_switch < num_switches)
+			*timeline_get_switch(timeline, next_switch++) = *on_cpu;
+		else
+			err = timeline_add_switch(timeline, on_cpu, NULL);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -385,18 +385,16 @@ static int add_events(struct perfetto_sched *sched)
 /* What is described of the threads that ran is part of the timeline, even if they have no sample. */
 static int use_threads(struct perfetto_sched *sched)
 {
-	_cleanup_free_ int32_t *tids =
-		malloc((sched->switches.length + sched->wakeups.length + 1) * sizeof(*tids));
+	_cleanup_free_ int32_t *tids = malloc((sched->events.length + 1) * sizeof(*tids));
 	size_t num_tids = 0;
 	uint32_t ignored;
 	int err;
 
 	if (!tids)
 		return -ENOMEM;
-	array_for_each (&sched->switches, item)
-		tids[num_tids++] = item->event.next_tid;
-	array_for_each (&sched->wakeups, item)
-		tids[num_tids++] = item->event.tid;
+	array_for_each (&sched->events, item)
+		tids[num_tids++] = item->event.is_wakeup ? item->event.wakeup.tid
+							 : item->event.on_cpu.next_tid;
 	qsort(tids, num_tids, sizeof(*tids), compare_tids);
 	array_for_each (&sched->threads->items, thread) {
 		const int32_t tid = (int32_t)thread->tid;
@@ -414,16 +412,15 @@ int perfetto_sched_finish(struct perfetto_sched *sched)
 {
 	int err;
 
-	if (!sched->switches.length && !sched->wakeups.length)
+	if (!sched->events.length)
 		return 0;
 	err = use_threads(sched);
-	return err ? err : add_events(sched);
+	return err ? err : add_to_timeline(sched);
 }
 
 void perfetto_sched_release(struct perfetto_sched *sched)
 {
-	array_release(&sched->switches);
-	array_release(&sched->wakeups);
+	array_release(&sched->events);
 }
 
 /* ---- the system --------------------------------------------------------------------------- */
