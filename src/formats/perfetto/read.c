@@ -491,7 +491,7 @@ static void report_losses(struct perfetto_reader *reader)
 		import_warn(import, "%llu events do not fit to others, skipping",
 			    (unsigned long long)reader->slices.num_skipped);
 	if (reader->slices.num_stacks)
-		import_warn(import, "%llu stacks are of slices, not of moments, skipping",
+		import_warn(import, "%llu call stacks of slices, which are no samples, skipping",
 			    (unsigned long long)reader->slices.num_stacks);
 	if (import->is_for_trace)
 		report_unread(reader);

@@ -31,10 +31,10 @@ struct perfetto_track_event {
 	uint32_t file;
 	uint32_t line;
 	uint64_t extra_counter;
-	uint64_t duration_ns; /* of a whole slice, which has the type of a begin */
+	uint64_t duration_ns; /* of a complete event, which has the type of a begin */
 	uint64_t callstack;   /* iid; 0: none */
 	struct bytes named_stack;
-	bool is_whole;
+	bool is_complete;
 	bool is_floating;
 	bool has_value;
 	int64_t value;
@@ -101,7 +101,7 @@ static uint64_t read_first(const struct protobuf_field *field)
 }
 
 /*
- * LegacyEvent: what Chrome's own format calls a phase, B, E, X (a whole slice, with its duration), I.
+ * LegacyEvent: what Chrome's own format calls a phase, B, E, X (complete: with its duration), I.
  * Those of other threads than the track's, and of asynchronous work, are left as unknown.
  */
 static void read_legacy(const struct perfetto_packet *packet, struct bytes message,
@@ -133,7 +133,7 @@ static void read_legacy(const struct perfetto_packet *packet, struct bytes messa
 		event->type = EVENT_END;
 	else if (phase == 'I' || phase == 'i')
 		event->type = EVENT_INSTANT;
-	event->is_whole = phase == 'X';
+	event->is_complete = phase == 'X';
 	if (__builtin_mul_overflow(duration_us, 1000, &event->duration_ns))
 		event->duration_ns = UINT64_MAX;
 }
@@ -473,7 +473,7 @@ static int read_slice(struct perfetto_slices *slices, const struct perfetto_pack
 		if (err)
 			return err;
 	}
-	if (event->is_whole) {
+	if (event->is_complete) {
 		if (__builtin_add_overflow(added.time_ns, event->duration_ns, &added.end_ns))
 			added.end_ns = UINT64_MAX;
 		if (added.end_ns > slices->last_ns)
@@ -548,9 +548,9 @@ static int read_counter(struct perfetto_slices *slices, const struct perfetto_pa
 	return 0;
 }
 
-/* A moment with a stack is a sample. */
-static int add_moment(struct perfetto_slices *slices, const struct perfetto_packet *packet,
-		      const struct perfetto_track_event *event)
+/* An instant event with a call stack is a sample. */
+static int add_instant(struct perfetto_slices *slices, const struct perfetto_packet *packet,
+		       const struct perfetto_track_event *event)
 {
 	struct perfetto_track *track = perfetto_track_table_find(slices->tracks, event->track);
 	uint32_t thread;
@@ -590,7 +590,7 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 	}
 	if (event.callstack || event.named_stack.size) {
 		if (event.type == EVENT_INSTANT)
-			return add_moment(slices, packet, &event);
+			return add_instant(slices, packet, &event);
 		slices->num_stacks++;
 	}
 	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {

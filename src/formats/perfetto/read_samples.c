@@ -80,12 +80,26 @@ static int keep_frequency(struct perfetto_samples *samples,
 	return 0;
 }
 
-static int find_metric(struct perfetto_samples *samples, struct perfetto_sequence *sequence)
+static int add_metric(struct perfetto_samples *samples, const char *name, const char *unit,
+		      uint32_t *ret)
 {
 	struct profile *profile = samples->trace->import->profile;
+	uint32_t num_metrics = profile_count_metrics(profile);
+	int err = profile_add_metric(profile, name, unit, ret);
+
+	if (err)
+		return err;
+	if (profile_count_metrics(profile) > num_metrics && ++samples->num_metrics > MAX_METRICS)
+		return import_fail_byte(samples->trace->import, samples->trace->offset,
+					"samples of more than %d kinds", MAX_METRICS);
+	return 0;
+}
+
+static int find_metric(struct perfetto_samples *samples, struct perfetto_sequence *sequence)
+{
+	const struct profile *profile = samples->trace->import->profile;
 	const char *name = "samples";
 	const char *unit = "count";
-	uint32_t num_metrics;
 	int err;
 
 	if (sequence->metric != PERFETTO_NONE)
@@ -94,13 +108,9 @@ static int find_metric(struct perfetto_samples *samples, struct perfetto_sequenc
 		name = profile_get_string(profile, sequence->metric_name);
 		unit = profile_get_string(profile, sequence->metric_unit);
 	}
-	num_metrics = profile_count_metrics(profile);
-	err = profile_add_metric(profile, name, unit, &sequence->metric);
+	err = add_metric(samples, name, unit, &sequence->metric);
 	if (err)
 		return err;
-	if (profile_count_metrics(profile) > num_metrics && ++samples->num_metrics > MAX_METRICS)
-		return import_fail_byte(samples->trace->import, samples->trace->offset,
-					"samples of more than %d kinds", MAX_METRICS);
 	return is_recording(sequence) ? keep_frequency(samples, sequence) : 0;
 }
 
@@ -140,38 +150,45 @@ void perfetto_samples_finish(struct perfetto_samples *samples)
 	profile_add_sampling(samples->trace->import->profile, sampling);
 }
 
-/* One sample, into the profile and into the timeline. */
-static int add_sample(struct perfetto_samples *samples, struct perfetto_sequence *sequence,
-		      struct timeline_sample *sample)
+/* One sample, into the profile, where it may weigh something else, and into the timeline. */
+static int add_weighted(struct perfetto_samples *samples, uint32_t metric, uint64_t weight,
+			struct timeline_sample *sample)
 {
 	struct import *import = samples->trace->import;
-	uint64_t weight = is_recording(sequence) ? 1 : sample->weight;
 	uint32_t thread;
-	int err = find_metric(samples, sequence);
+	int err = perfetto_threads_get_profile_id(samples->threads, sample->thread, &thread);
 
 	if (err)
 		return err;
-	err = perfetto_threads_get_profile_id(samples->threads, sample->thread, &thread);
-	if (err)
-		return err;
-	err = profile_add_sample(import->profile, thread, sample->stack, sequence->metric, weight);
+	err = profile_add_sample(import->profile, thread, sample->stack, metric, weight);
 	if (err == -EOVERFLOW)
 		return import_fail_byte(import, samples->trace->offset,
 					"the weights of a stack exceed 64 bits");
 	if (err)
 		return err;
-	err = profile_add_timestamp(import->profile, thread, sample->stack, sequence->metric,
-				    sample->weight, sample->time_ns);
+	err = profile_add_timestamp(import->profile, thread, sample->stack, metric, sample->weight,
+				    sample->time_ns);
 	if (err)
 		return err;
-	if (is_recording(sequence))
-		count_recorded(samples, sample);
 	import->counts.records++;
 	import->counts.truncated_stacks += sample->is_truncated;
-	if (sequence->metric > UINT8_MAX || !import->timeline)
+	if (metric > UINT8_MAX || !import->timeline)
 		return 0;
-	sample->metric = (uint8_t)sequence->metric;
+	sample->metric = (uint8_t)metric;
 	return timeline_add_sample(samples->trace->timeline, sample, NULL);
+}
+
+static int add_sample(struct perfetto_samples *samples, struct perfetto_sequence *sequence,
+		      struct timeline_sample *sample)
+{
+	int err = find_metric(samples, sequence);
+
+	if (err)
+		return err;
+	if (!is_recording(sequence))
+		return add_weighted(samples, sequence->metric, sample->weight, sample);
+	count_recorded(samples, sample);
+	return add_weighted(samples, sequence->metric, 1, sample);
 }
 
 int perfetto_samples_add_event(struct perfetto_samples *samples, uint32_t name, uint32_t thread,
@@ -179,16 +196,11 @@ int perfetto_samples_add_event(struct perfetto_samples *samples, uint32_t name, 
 {
 	struct timeline_sample sample = {
 		.time_ns = time_ns, .weight = 1, .thread = thread, .stack = stack};
-	/* A sequence of its own for each name: what its samples count. */
-	struct perfetto_sequence sequence = {.metric = PERFETTO_NONE, .is_ours = true};
 	const char *string = timeline_get_string(samples->trace->timeline, name);
-	struct profile *profile = samples->trace->import->profile;
-	int err = profile_add_string(profile, *string ? string : "events", &sequence.metric_name);
+	uint32_t metric;
+	int err = add_metric(samples, *string ? string : "events", "count", &metric);
 
-	if (err)
-		return err;
-	err = profile_add_string(profile, "count", &sequence.metric_unit);
-	return err ? err : add_sample(samples, &sequence, &sample);
+	return err ? err : add_weighted(samples, metric, 1, &sample);
 }
 
 uint32_t perfetto_samples_find_stack(struct perfetto_samples *samples,

@@ -43,7 +43,7 @@ static int compare_events(const void *left, const void *right, void *context)
 
 	if (events[a].time_ns != events[b].time_ns)
 		return events[a].time_ns < events[b].time_ns ? -1 : 1;
-	/* Of whole slices the longer one is around the other. */
+	/* Of complete events the longer one is around the other. */
 	if (events[a].end_ns && events[b].end_ns && events[a].end_ns != events[b].end_ns)
 		return events[a].end_ns > events[b].end_ns ? -1 : 1;
 	return a < b ? -1 : a > b;
@@ -294,7 +294,7 @@ static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_
 }
 
 /* Those whose end was told and has come. One around them that ends earlier cuts them. */
-static void end_whole_slices(struct perfetto_finisher *finisher, uint64_t time_ns)
+static void end_complete_events(struct perfetto_finisher *finisher, uint64_t time_ns)
 {
 	struct timeline *timeline = finisher->slices->trace->timeline;
 	size_t first = finisher->open.length;
@@ -356,7 +356,7 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 	     e = slices->events.items[e].next) {
 		const struct perfetto_event *event = &slices->events.items[e];
 
-		end_whole_slices(finisher, event->time_ns);
+		end_complete_events(finisher, event->time_ns);
 		if (event->location != TIMELINE_NONE &&
 		    !find_on_region(slices, region, event->time_ns, &place, &owner))
 			err = perfetto_owners_find_thread(slices->tracks, track, &owner);
@@ -366,7 +366,7 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 		if (err)
 			return err;
 	}
-	end_whole_slices(finisher, UINT64_MAX);
+	end_complete_events(finisher, UINT64_MAX);
 	finisher->num_open += finisher->open.length;
 	array_for_each (&finisher->open, slice)
 		timeline_get_zone(slices->trace->timeline, slice->zone)->end_ns = slices->last_ns;

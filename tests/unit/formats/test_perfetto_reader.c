@@ -324,8 +324,8 @@ static void every_zone_has_the_thread_it_began_on(void **state _unused_)
 
 /* ---- events with stacks ------------------------------------------------------------------- */
 
-/* A moment on the track of thread 7, with a stack that was told before. */
-static void put_moment(struct text *trace, uint64_t time, const char *name, uint64_t callstack)
+/* An instant event on the track of thread 7, with a stack that was told before. */
+static void put_instant(struct text *trace, uint64_t time, const char *name, uint64_t callstack)
 {
 	struct text event = {0};
 
@@ -336,7 +336,7 @@ static void put_moment(struct text *trace, uint64_t time, const char *name, uint
 	put_packet(trace, 3, NEEDED, time, EVENT, &event);
 }
 
-static void a_moment_with_a_stack_is_a_sample_of_its_name(void **state _unused_)
+static void an_instant_event_with_a_stack_is_a_sample_of_its_name(void **state _unused_)
 {
 	struct text trace = {0};
 	struct text event = {0};
@@ -345,9 +345,9 @@ static void a_moment_with_a_stack_is_a_sample_of_its_name(void **state _unused_)
 
 	put_thread(&trace, 99, "worker", 0);
 	put_stack(&trace, 3, CLEARED, "f");
-	put_moment(&trace, 10, "TIMER", 1);
-	put_moment(&trace, 20, "TIMER", 1);
-	put_moment(&trace, 30, "WAKER", 1);
+	put_instant(&trace, 10, "TIMER", 1);
+	put_instant(&trace, 20, "TIMER", 1);
+	put_instant(&trace, 30, "WAKER", 1);
 	put(&event, 9, 3);
 	put(&event, 11, 99);
 	put_string(&event, 23, "TIMER");
@@ -369,7 +369,7 @@ static void a_stack_of_a_slice_is_no_sample(void **state _unused_)
 
 	put_thread(&trace, 99, "worker", 0);
 	put_stack(&trace, 3, CLEARED, "f");
-	put_moment(&trace, 10, "TIMER", 1);
+	put_instant(&trace, 10, "TIMER", 1);
 	put(&event, 9, 1);
 	put(&event, 11, 99);
 	put_string(&event, 23, "asleep");
@@ -377,12 +377,12 @@ static void a_stack_of_a_slice_is_no_sample(void **state _unused_)
 	put_packet(&trace, 3, NEEDED, 15, EVENT, &event);
 	put_event(&trace, 20, 99, NULL);
 	assert_trace(&trace, "worker;f 1\n",
-		     "x: 1 stacks are of slices, not of moments, skipping\n");
+		     "x: 1 call stacks of slices, which are no samples, skipping\n");
 }
 
 /* A slice as Chrome's older versions told it: at its end, with its duration. */
-static void put_whole_slice(struct text *trace, uint64_t time, const char *name,
-			    uint64_t duration_us)
+static void put_complete_event(struct text *trace, uint64_t time, const char *name,
+			       uint64_t duration_us)
 {
 	struct text event = {0};
 	struct text legacy = {0};
@@ -395,15 +395,15 @@ static void put_whole_slice(struct text *trace, uint64_t time, const char *name,
 	put_packet(trace, 1, 0, time, EVENT, &event);
 }
 
-static void whole_slices_nest_by_their_times(void **state _unused_)
+static void complete_events_nest_by_their_times(void **state _unused_)
 {
 	struct text trace = {0};
 
 	put_thread(&trace, 99, "worker", 0);
-	put_whole_slice(&trace, 1000, "inner", 2);
-	put_whole_slice(&trace, 4000, "next", 1);
-	put_whole_slice(&trace, 1000, "outer", 9);
-	put_whole_slice(&trace, 10000, "after", 1);
+	put_complete_event(&trace, 1000, "inner", 2);
+	put_complete_event(&trace, 4000, "next", 1);
+	put_complete_event(&trace, 1000, "outer", 9);
+	put_complete_event(&trace, 10000, "after", 1);
 	assert_trace(&trace,
 		     "worker;after 1000\nworker;outer 6000\nworker;outer;inner 2000\n"
 		     "worker;outer;next 1000\n",
@@ -518,9 +518,9 @@ int main(void)
 		cmocka_unit_test(a_slice_that_does_not_end_ends_with_the_trace),
 		cmocka_unit_test(times_may_be_steps_of_a_clock_of_the_sequence),
 		cmocka_unit_test(times_before_and_after_a_sleep_are_those_of_the_boot_clock),
-		cmocka_unit_test(a_moment_with_a_stack_is_a_sample_of_its_name),
+		cmocka_unit_test(an_instant_event_with_a_stack_is_a_sample_of_its_name),
 		cmocka_unit_test(a_stack_of_a_slice_is_no_sample),
-		cmocka_unit_test(whole_slices_nest_by_their_times),
+		cmocka_unit_test(complete_events_nest_by_their_times),
 		cmocka_unit_test(zones_come_back_as_they_were),
 		cmocka_unit_test(every_zone_has_the_thread_it_began_on),
 		cmocka_unit_test(a_trace_that_is_truncated_is_read_up_to_the_cut),
