@@ -18,7 +18,7 @@ for target in -a "-p $attacker"; do
     # shellcheck disable=SC2086 # a list of options
     record -F 499 $target -d 2 --stats "$TMPDIR/stats.json" -o "$TMPDIR/x.pftrace" -o "$TMPDIR/x.folded"
     expect_small 200
-    expect_cpu_seconds 10
+    expect_cpu_seconds 5
     expect_account_adds_up "$TMPDIR/stats.json"
     expect_frame "$TMPDIR/x.folded" main 20
 done
