@@ -3,6 +3,7 @@
 # file and a pipe of theirs are refused before the recording begins, and the mode is ours.
 # runs: in turn
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../cpu_time.sh"
 need_recording
 need_command setpriv
 
@@ -58,9 +59,13 @@ expect_mode whole.json 600
 
 # Nor is a folder followed that is exchanged while we record.
 mkdir mine
+start "$WORKLOADS/burn" 60
+burn=$PID
 start_recording -F 99 -o mine/x.folded -a
 as_attacker mkdir theirs
 mv mine moved
 ln -s theirs mine
+wait_for_cpu_time 200 "$burn"
 stop_recording
-[[ -s moved/x.folded && ! -e theirs/x.folded ]] || fail "written to another folder than was opened"
+[[ ! -e theirs/x.folded ]] || fail "written to another folder than was opened"
+expect_frame moved/x.folded burn_60
