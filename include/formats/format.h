@@ -48,9 +48,15 @@ struct format {
 	const char *name;      /* for --to and --from */
 	const char *extension; /* with its dot; "" when it has none of its own */
 	const char *summary;   /* for the help */
+	const char *
+		producers; /* for the help: what wrote the files that it was tried with; NULL: only we */
 	bool has_times;        /* written files hold a timeline */
 	bool has_timestamps;   /* written files hold the times of the samples */
 	bool has_all_metrics;  /* written files hold every metric, not a chosen one */
+	bool has_threads;      /* written files hold threads with their ids, not as frames */
+	bool has_lines;        /* written files hold source files and lines */
+	bool has_addresses;    /* written files hold addresses and build IDs */
+	bool shows_one_metric; /* though it holds all, people see a chosen one */
 	uint32_t max_metrics;  /* of a profile that is written; what is more is left out. 0: any */
 	/* NULL when it is not written. Returns 0, -ENOMEM, or what the sink returned. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,

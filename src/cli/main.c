@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/format_list.h"
+#include "cli/format_help.h"
 
 /* The command that makes manuals and completions is for the build, and in no list. */
 static const struct command *find_command(const char *name)
@@ -50,32 +50,12 @@ static void print_command_help(const struct command *command, FILE *out)
 		fprintf(out, "\n%s", command->help);
 }
 
-static void print_format(const struct format *format, void *out)
-{
-	const char *verbs = !format->read ? "write" : !format->write ? "read" : "read, write";
-
-	fprintf(out, "  %-14s %-16s %-11s %s\n", format->name, format->extension, verbs,
-		format->summary);
-}
-
-static void print_formats(FILE *out)
-{
-	fputs("Formats, by the name that --to and --from take:\n\n", out);
-	format_list_for_each(print_format, out);
-	fputs("\nWhat is read is recognised by its content, then by the extension of its name;\n"
-	      "what is written, by the extension. Input may be compressed by gzip.\n\n"
-	      "Counts of folded text that is read may have decimals (1.5): then all counts are\n"
-	      "multiplied by the same power of ten, at most 1000000, and a warning says by which.\n"
-	      "What is beyond six decimals is rounded. What is written are whole numbers.\n",
-	      out);
-}
-
 static int run_help(const char *name)
 {
 	const struct command *command = name ? find_command(name) : NULL;
 
 	if (name && string_equals(name, "formats")) {
-		print_formats(stdout);
+		format_help_print(stdout);
 		return EXIT_DONE;
 	}
 	if (name && !command) {

@@ -81,9 +81,12 @@ bool outputs_have_times(const struct outputs *outputs)
 
 bool outputs_have_all_metrics(const struct outputs *outputs)
 {
-	for (size_t i = 0; i < outputs->length; i++)
-		if (!outputs->items[i].format->has_all_metrics)
+	for (size_t i = 0; i < outputs->length; i++) {
+		const struct format *format = outputs->items[i].format;
+
+		if (!format->has_all_metrics || format->shows_one_metric)
 			return false;
+	}
 	return true;
 }
 

@@ -50,7 +50,7 @@ _must_check_ int outputs_open(struct outputs *outputs, const struct output_reque
 			      uint32_t number, mode_t mode, struct error *error);
 /* Whether some output tells what happened when, so that it needs a timeline. */
 bool outputs_have_times(const struct outputs *outputs);
-/* Whether every output holds all metrics of a profile, so that none need be chosen. */
+/* Whether every output shows all metrics of a profile, so that none need be chosen. */
 bool outputs_have_all_metrics(const struct outputs *outputs);
 /* Whether some output tells when the samples were taken, so that the profile must keep it. */
 bool outputs_have_timestamps(const struct outputs *outputs);

@@ -621,6 +621,7 @@ const struct format format_async_profiler = {
 	.name = "async-profiler",
 	.extension = "",
 	.summary = "what async-profiler wrote as HTML: flame graphs, call trees, heat maps",
+	.producers = "async-profiler 2.0, 3.0 and 4.5",
 	.detect = detect,
 	.read = read_async_profiler,
 };

@@ -520,6 +520,7 @@ const struct format format_callgrind = {
 	.name = "callgrind",
 	.extension = "",
 	.summary = "profiles of Valgrind's callgrind and cachegrind, and of Xdebug",
+	.producers = "Valgrind 3.19",
 	.detect = detect,
 	.read = read_callgrind,
 };

@@ -402,6 +402,7 @@ const struct format format_chrome_trace = {
 	.name = "chrome-trace",
 	.extension = "",
 	.summary = "traces of Chrome and others in its JSON: slices, counters, CPU profiles",
+	.producers = "Node.js 20",
 	.detect = detect,
 	.read = read_chrome_trace,
 };

@@ -82,6 +82,7 @@ const struct format format_cpuprofile = {
 	.name = "cpuprofile",
 	.extension = ".cpuprofile",
 	.summary = "CPU profiles of Chrome and Node.js",
+	.producers = "Node.js 20",
 	.detect = detect,
 	.read = read_cpuprofile,
 };

@@ -307,6 +307,7 @@ const struct format format_heapprofile = {
 	.name = "heapprofile",
 	.extension = ".heapprofile",
 	.summary = "heap profiles of Chrome and Node.js",
+	.producers = "Node.js 20",
 	.detect = detect,
 	.read = read_heapprofile,
 };

@@ -195,6 +195,7 @@ const struct format format_folded = {
 	.name = "folded",
 	.extension = ".folded",
 	.summary = "one line a stack: frames joined by ';', then the number of samples",
+	.producers = "stackcollapse-perf.pl, async-profiler 4.5",
 	.write = write_folded,
 	.detect = folded_detect,
 	.read = folded_read,

@@ -533,6 +533,7 @@ const struct format format_gprofng = {
 	.name = "er",
 	.extension = ".er",
 	.summary = "experiments of gprofng and Oracle Studio: a folder, or a tar of it",
+	.producers = "gprofng 2.40 and 2.44",
 	.detect = detect,
 	.detect_members = detect_members,
 	.read = read_gprofng,

@@ -649,6 +649,7 @@ const struct format format_jfr = {
 	.name = "jfr",
 	.extension = ".jfr",
 	.summary = "recordings of Java Flight Recorder and async-profiler",
+	.producers = "JDK 17, async-profiler 3.0",
 	.detect = detect,
 	.read = read_jfr,
 };

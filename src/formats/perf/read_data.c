@@ -633,6 +633,7 @@ const struct format format_perf_data = {
 	.name = "perf-data",
 	.extension = "",
 	.summary = "what 'perf record' writes: perf.data, with addresses",
+	.producers = "perf 6.1",
 	.detect = detect,
 	.detect_members = detect_members,
 	.read = read_perf_data,

@@ -189,6 +189,7 @@ const struct format format_json = {
 	.name = "json",
 	.extension = ".json",
 	.summary = "the flame graph as a tree, as d3-flame-graph reads it",
+	.producers = "d3-flame-graph's examples",
 	.write = tree_json_write,
 	.detect = tree_json_detect,
 	.read = tree_json_read,
