@@ -9,7 +9,8 @@
  * changed, any is called changed in one comparison of twenty at most (tests/bench/diff).
  *
  * All of that takes a recording for independent samples. How many there were is the caller's
- * knowledge: a weight in nanoseconds or bytes is no number of samples.
+ * knowledge: a weight in nanoseconds or bytes is no number of samples. Where nobody can know, nothing
+ * is called changed.
  *
  * Modules perf-PID.map, in which compilers at run time keep their code, are one.
  *
@@ -31,7 +32,7 @@ struct diff_change {
 	double before_share; /* of the weight of the whole side, from 0 to 1 */
 	double after_share;
 	double change; /* after_share - before_share */
-	double low;    /* 95 % interval of the change */
+	double low;    /* 95 % interval of the change; -1 and 1 where nothing is known */
 	double high;
 	bool is_noise; /* it could be */
 };
@@ -62,6 +63,8 @@ struct diff_opts {
 	/* How many samples were drawn for each side; 0: as many as the weight says. */
 	uint64_t before_samples;
 	uint64_t after_samples;
+	/* How many there were cannot be known: any change could be noise, and be any other one. */
+	bool is_doubtful;
 };
 
 /*

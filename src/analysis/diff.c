@@ -13,7 +13,7 @@
 
 /*
  * num_samples is what the confidence rests on. Where it is not known the weight itself is taken,
- * which is right where that counts samples.
+ * which is right where that counts samples. 0: there is no confidence.
  */
 struct side {
 	uint64_t sum;
@@ -259,6 +259,8 @@ static int fill(struct diff_table *table, const struct diff_opts *opts, struct s
 	err = weigh(after, list, opts->after, opts->selection, opts->after_samples);
 	if (err)
 		return err;
+	if (opts->is_doubtful)
+		before->num_samples = after->num_samples = 0;
 	err = make_rows(table, before, after);
 	if (err)
 		return err;

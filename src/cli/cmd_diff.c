@@ -24,6 +24,12 @@
 /* A common divisor d of n counts comes about by chance once in d^n times: this is n * log2(d). */
 #define PERIOD_MIN_BITS   20
 #define PERIOD_MIN_STACKS 10
+/*
+ * Sampled stacks have a long tail: most of the many stacks of a program were met a few times. Where nine
+ * of ten weigh so much, the weights are none of samples.
+ */
+#define TAILLESS_MIN_STACKS 10
+#define TAILLESS_WEIGHT     1000
 
 enum diff_option {
 	OPTION_NORMALIZE = 1,
@@ -67,6 +73,7 @@ struct diff_command {
 	struct archive_inputs archive;
 	const char *ranges[2];       /* of the archive's time */
 	struct input_paths paths[2]; /* of the files of each side */
+	struct text doubt;           /* why the number of samples cannot be known; empty: it can */
 	uint32_t metrics[2];         /* of the profile: before, after */
 	struct diff_table table;
 	struct terminal terminal;
@@ -218,6 +225,46 @@ static uint64_t count_periods(const struct profile *profile, uint32_t metric, co
 }
 
 /*
+ * Counts that are none: perf's periods, where it keeps the frequency and varies them (the first few are
+ * tiny), or nanoseconds. How many samples they are of cannot be known, nor what chance makes of them.
+ */
+static bool are_counts_doubtful(const struct profile *profile, uint32_t metric)
+{
+	uint64_t num_stacks = 0;
+	uint64_t num_large = 0;
+
+	if (!is_samples(profile, metric) || profile_get_metric(profile, metric)->decimals ||
+	    find_period(profile, metric) != 1)
+		return false;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (sample->metric != metric || !sample->value)
+			continue;
+		num_stacks++;
+		num_large += sample->value >= TAILLESS_WEIGHT;
+	}
+	return num_stacks >= TAILLESS_MIN_STACKS && num_large * 10 >= num_stacks * 9;
+}
+
+/* Why nothing is said of confidence, with the files that are to blame. */
+static int append_doubt(struct text *doubt, const char *path)
+{
+	static const char reason[] =
+		": most stacks weigh 1000 or more: no counts of samples, and how many samples they are "
+		"of cannot be known";
+
+	/* The reason of the first side stands for both. */
+	if (doubt->length) {
+		text_truncate(doubt, doubt->length - strlen(reason));
+		text_append_string(doubt, " and ");
+	}
+	text_append_string(doubt, path);
+	text_append_string(doubt, reason);
+	return doubt->failed ? -ENOMEM : 0;
+}
+
+/*
  * The number of samples behind a weight, which the confidence interval needs. If the metric counts
  * samples, its sum; else the sum of another metric of the input that does. Else it is unknown, and
  * the lower bound is taken, so that fewer differences count as changes: a record is at least one
@@ -287,6 +334,8 @@ static int read_side(struct diff_command *session, size_t i)
 	if (!side->metric_name || !side->metric_unit)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	side->num_samples = count_samples(profile, first, metric, &counts, side->path);
+	if (are_counts_doubtful(profile, metric) && append_doubt(&session->doubt, side->path))
+		return inputs_fail(NULL, -ENOMEM, NULL);
 	session->metrics[i] = metric;
 	return EXIT_DONE;
 }
@@ -499,6 +548,7 @@ static int write_table(void *context, const struct sink *sink)
 		.table = &session->table,
 		.before = &session->sides[0],
 		.after = &session->sides[1],
+		.doubt = session->doubt.length ? session->doubt.data : NULL,
 		.top = session->top,
 	};
 
@@ -513,6 +563,7 @@ static int print_table(struct diff_command *session)
 		.after = session->metrics[1],
 		.before_samples = session->sides[0].num_samples,
 		.after_samples = session->sides[1].num_samples,
+		.is_doubtful = session->doubt.length,
 	};
 	struct error error = {0};
 	_cleanup_(frame_tree_release) struct frame_tree tree;
@@ -579,6 +630,7 @@ static void release(struct diff_command *session)
 		free(session->sides[i].metric_unit);
 		input_paths_release(&session->paths[i]);
 	}
+	text_release(&session->doubt);
 	outputs_release(&session->outputs);
 	output_options_release(&session->options);
 	profile_free(session->profile);
@@ -625,7 +677,9 @@ const struct command command_diff = {
 		"graph in which red has grown and blue has shrunk. A stack that only one profile has counts 0\n"
 		"in the other.\n\n"
 		"Samples are taken to be independent. For weights that are not samples (nanoseconds, bytes), the\n"
-		"number of samples is the input's sample count if it has one, else its number of records.\n\n"
+		"number of samples is the input's sample count if it has one, else its number of records. Folded\n"
+		"text calls every weight a count: those with a common divisor are taken for periods, and where\n"
+		"hardly a stack is rare they are no counts: then nothing is called changed, and the reason printed.\n\n"
 		"Examples:\n"
 		"  stackwide diff monday.folded tuesday.folded --top 20\n"
 		"  stackwide diff before.folded after.folded -o changes.svg\n"

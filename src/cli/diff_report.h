@@ -24,7 +24,8 @@ struct diff_report {
 	const struct diff_table *table;
 	const struct diff_input *before;
 	const struct diff_input *after;
-	size_t top; /* at most so many functions; 0: all */
+	const char *doubt; /* why nothing is said of confidence, in one line; NULL: it is */
+	size_t top;        /* at most so many functions; 0: all */
 };
 
 /* Each returns 0, -ENOMEM, or what the sink returned. */
@@ -37,6 +38,10 @@ _must_check_ int diff_report_write_text(const struct diff_report *report,
  *
  * where CHANGE is {"before", "after", "before_percent", "after_percent", "change", "low", "high",
  * "noise"}: weights; percent of the side's total; change and its interval in percentage points.
+ *
+ * Where the number of samples cannot be known, "confidence" is null and "reason" beside it says why;
+ * then "samples", "low" and "high" are null, too, and "noise" is true everywhere: a program that looks
+ * for changes finds none, and tells by "confidence" that this is no result.
  */
 _must_check_ int diff_report_write_json(const struct diff_report *report, const struct sink *sink);
 

@@ -130,6 +130,23 @@ static void the_number_of_samples_decides_where_weights_are_none(void **state _u
 	release(&pair, &tree, &table);
 }
 
+static void nothing_is_said_where_the_number_of_samples_cannot_be_known(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	add_stack(&pair, "main;a", 500000000, 900000000);
+	add_stack(&pair, "main;b", 500000000, 100000000);
+	pair.opts.is_doubtful = true;
+	compare(&pair, &tree, &table);
+	assert_true(find_row(&table, "a")->is_noise);
+	assert_float_equal((float)find_row(&table, "a")->self.change, 0.4f, 1e-6f);
+	assert_float_equal((float)find_row(&table, "a")->self.low, -1, 1e-6f);
+	assert_float_equal((float)find_row(&table, "a")->self.high, 1, 1e-6f);
+	release(&pair, &tree, &table);
+}
+
 static void an_empty_side_shows_nothing(void **state _unused_)
 {
 	struct pair pair = make_pair();
@@ -300,6 +317,7 @@ int main(void)
 		cmocka_unit_test(a_function_of_one_side_only_has_0_on_the_other),
 		cmocka_unit_test(what_really_changed_comes_first_then_its_callers_then_noise),
 		cmocka_unit_test(the_number_of_samples_decides_where_weights_are_none),
+		cmocka_unit_test(nothing_is_said_where_the_number_of_samples_cannot_be_known),
 		cmocka_unit_test(an_empty_side_shows_nothing),
 		cmocka_unit_test(code_made_at_run_time_is_the_same_under_every_pid),
 		cmocka_unit_test(a_side_beyond_64_bits_is_an_error),
