@@ -81,7 +81,7 @@ double student_get_deviations(double chance, double degrees)
 	/* With one or two degrees even a common chance takes many. */
 	while (high < 1e9 && degrees <= MANY_DEGREES && student_get_chance(high, degrees) > chance)
 		high *= 2;
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 60; i++) {
 		double middle = (low + high) / 2;
 
 		if (student_get_chance(middle, degrees) > chance)
