@@ -19,7 +19,7 @@ static void append_side(struct text *text, const char *name, const struct diff_i
 		text_append_string(text, "null");
 	else
 		text_printf(text, "%" PRIu64, side->num_samples ? side->num_samples : sum);
-	text_append_string(text, "},\n");
+	text_printf(text, ", \"runs\": %zu},\n", side->num_runs);
 }
 
 static void append_change(struct text *text, const char *name, const struct diff_change *change,

@@ -12,11 +12,12 @@
 #include "cli/terminal.h"
 #include "formats/format.h"
 
-/* One of the two recordings. All strings are borrowed. */
+/* One of the two sides. All strings are borrowed. */
 struct diff_input {
-	const char *path;
+	const char *path;  /* or several, with a comma in between */
 	char *metric_name; /* as the input calls it */
 	char *metric_unit;
+	size_t num_runs;
 	uint64_t num_samples; /* behind the weight; 0: the weight counts samples */
 };
 
@@ -32,7 +33,7 @@ struct diff_report {
 _must_check_ int diff_report_write_text(const struct diff_report *report,
 					const struct terminal *terminal, const struct sink *sink);
 /*
- * {"metric": {"name", "unit"}, "confidence": 0.95, "before": {"name", "total", "samples"},
+ * {"metric": {"name", "unit"}, "confidence": 0.95, "before": {"name", "total", "samples", "runs"},
  *  "after": {…}, "functions": [{"name", "module", "noise": bool, "self": CHANGE, "total":
  * CHANGE}…]}
  *

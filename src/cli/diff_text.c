@@ -94,12 +94,36 @@ static void append_side(struct text *text, const char *name, const struct diff_i
 	text_append_char(text, ' ');
 	table_append_name(text, what, strlen(what), TABLE_UNLIMITED_WIDTH);
 	text_append_string(text, " in ");
+	if (side->num_runs > 1)
+		text_printf(text, "%zu runs: ", side->num_runs);
 	table_append_name(text, side->path, strlen(side->path), TABLE_UNLIMITED_WIDTH);
 	if (side->num_samples && side->num_samples != sum) {
 		text_append_string(text, ", taken as ");
 		table_append_count(text, side->num_samples, 0);
 		text_append_string(text, " independent samples");
 	}
+	text_append_char(text, '\n');
+}
+
+/* What intervals and verdicts rest on. */
+static void append_basis(struct text *text, const struct diff_report *report)
+{
+	bool is_first_single = report->before->num_runs < 2;
+	bool is_second_single = report->after->num_runs < 2;
+
+	if (report->doubt) {
+		text_append_string(text, "nothing can be called changed: ");
+		table_append_name(text, report->doubt, strlen(report->doubt),
+				  TABLE_UNLIMITED_WIDTH);
+		text_append_char(text, '\n');
+		return;
+	}
+	if (is_first_single && is_second_single)
+		return;
+	text_append_string(text, "intervals and ~ are by how much shares differ from run to run");
+	if (is_first_single || is_second_single)
+		text_printf(text, "; the single run %s is taken to differ likewise",
+			    is_first_single ? "before" : "after");
 	text_append_char(text, '\n');
 }
 
@@ -192,12 +216,7 @@ int diff_report_write_text(const struct diff_report *report, const struct termin
 
 	append_side(&text, "before:", report->before, report->table->before_sum);
 	append_side(&text, "after:", report->after, report->table->after_sum);
-	if (report->doubt) {
-		text_append_string(&text, "nothing can be called changed: ");
-		table_append_name(&text, report->doubt, strlen(report->doubt),
-				  TABLE_UNLIMITED_WIDTH);
-		text_append_char(&text, '\n');
-	}
+	append_basis(&text, report);
 	append_heading(&text, &layout);
 	for (size_t i = 0; i < layout.num_rows; i++) {
 		append_row(&text, &report->table->rows[i], &layout);
