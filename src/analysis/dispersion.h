@@ -36,20 +36,19 @@ struct part_weights {
 
 /* What is known of a share's variance. */
 struct dispersion {
-	double factor;  /* of that of independent samples, at least 1; 0: it cannot be said */
+	double factor; /* of that of independent samples */
+	double expected; /* variance of so many independent samples, in samples; 0: nothing is known */
 	double degrees; /* degrees of freedom; INFINITY: it is taken for known */
 };
 
 /* Independent samples. */
-#define DISPERSION_NONE ((struct dispersion){1, INFINITY})
+#define DISPERSION_NONE ((struct dispersion){.factor = 1, .degrees = INFINITY})
 
 void part_sums_add(struct part_sums *sums, double total);
 /* total  of the same part */
 void part_weights_add(struct part_weights *weights, double weight, double total);
 
 /*
- * Less than independent samples vary never counts: parts that happen to be alike make nothing sure.
- *
  * num_samples  that the parts are, together
  *
  * It cannot be said of a share of 0 or 1, nor of less than two parts.
@@ -58,8 +57,13 @@ struct dispersion dispersion_of_parts(const struct part_sums *sums,
 				      const struct part_weights *weights, double num_samples);
 
 /*
- * Of a change from one share to another: the degrees of freedom. Where that of one side cannot be said,
- * it is given that of the other (a single run beside several), or DISPERSION_NONE where neither can.
+ * What a change from one share to another is to be judged by: both factors are set. Returns the degrees
+ * of freedom.
+ *
+ * If nothing has changed, the samples of both sides vary alike, and what varies on both together is the
+ * better estimate: a side with a single sample of the function says nothing of how it comes and goes,
+ * nor does a side of a single run. A side that varies more keeps what is its own. Less than independent
+ * samples vary never counts: parts that happen to be alike make nothing sure.
  *
  * before_samples, after_samples  numbers of samples
  *
