@@ -84,6 +84,22 @@ struct diff_command {
 	struct terminal terminal;
 };
 
+static bool prints_table(const struct diff_command *session)
+{
+	return !session->outputs.length || session->is_json;
+}
+
+/* The table needs to know when samples were taken. A page that is written without it gets no times. */
+static struct profile *make_profile(const struct diff_command *session)
+{
+	struct profile *profile = profile_new();
+
+	if (!profile || !prints_table(session) || !profile_keep_timestamps(profile))
+		return profile;
+	profile_free(profile);
+	return NULL;
+}
+
 static int add_value(struct input_paths *values, const char *value)
 {
 	char **added = array_add(&values->items);
@@ -349,7 +365,7 @@ static int read_files(struct diff_command *session, size_t i, struct import_coun
 	session->inputs.is_archive = session->archive.dir;
 	if (!session->inputs.is_archive)
 		return read_runs(session, i, ret);
-	captures = profile_new();
+	captures = make_profile(session);
 	if (!captures)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = inputs_read(paths->items.items, paths->items.length, &session->inputs, captures,
@@ -508,7 +524,7 @@ static int extract(struct diff_command *session)
 		.num_metrics = ARRAY_LENGTH(metrics),
 		.change_name = session->strips_addresses ? stripped_name_append : NULL,
 	};
-	struct profile *comparison = profile_new();
+	struct profile *comparison = make_profile(session);
 	int err = comparison ? profile_merge_with(comparison, session->profile, &opts) : -ENOMEM;
 
 	if (err) {
@@ -551,7 +567,7 @@ static int read_sides(struct diff_command *session)
 	int status;
 	int err;
 
-	session->profile = profile_new();
+	session->profile = make_profile(session);
 	if (!session->profile)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = read_side(session, 0);
@@ -739,7 +755,7 @@ static int compare(struct diff_command *session, char **paths)
 	status = read_sides(session);
 	if (status)
 		return status;
-	if (!session->outputs.length || session->is_json) {
+	if (prints_table(session)) {
 		status = print_table(session);
 		if (status)
 			return status;
@@ -833,10 +849,13 @@ const struct command command_diff = {
 		"sure as it is the same from run to run. A single run on the other side is taken to vary likewise.\n"
 		"Five runs and more are good; three show large changes only. -o writes the sums of the runs; where\n"
 		"one side has more of them, BEFORE is scaled as by -n.\n\n"
-		"Samples are taken to be independent. For weights that are not samples (nanoseconds, bytes), the\n"
-		"number of samples is the input's sample count if it has one, else its number of records. Folded\n"
-		"text calls every weight a count: those with a common divisor are taken for periods, and where\n"
-		"hardly a stack is rare they are no counts: then nothing is called changed, and the reason printed.\n\n"
+		"Samples of one thread at neighbouring moments are alike. Where the times of samples are known\n"
+		"(.html, .pftrace, perf.data, perf script, JFR, Firefox), a share is as sure as it is the same in\n"
+		"24 slices of the time; else samples are taken to be independent, which calls too much changed.\n\n"
+		"For weights that are not samples (nanoseconds, bytes), the number of samples is the input's sample\n"
+		"count if it has one, else its number of records. Folded text calls every weight a count: those\n"
+		"with a common divisor are taken for periods. Where hardly a stack is rare they are no counts:\n"
+		"then nothing is called changed, and the reason is printed.\n\n"
 		"Examples:\n"
 		"  stackwide diff monday.folded tuesday.folded --top 20\n"
 		"  stackwide diff before.folded after.folded -o changes.svg\n"

@@ -10,7 +10,7 @@ static void append_string(struct text *text, const char *string)
 }
 
 static void append_side(struct text *text, const char *name, const struct diff_input *side,
-			uint64_t sum, const char *doubt)
+			uint64_t sum, size_t num_slices, const char *doubt)
 {
 	text_printf(text, "  \"%s\": {\"name\": ", name);
 	append_string(text, side->path);
@@ -19,7 +19,7 @@ static void append_side(struct text *text, const char *name, const struct diff_i
 		text_append_string(text, "null");
 	else
 		text_printf(text, "%" PRIu64, side->num_samples ? side->num_samples : sum);
-	text_printf(text, ", \"runs\": %zu},\n", side->num_runs);
+	text_printf(text, ", \"runs\": %zu, \"slices\": %zu},\n", side->num_runs, num_slices);
 }
 
 static void append_change(struct text *text, const char *name, const struct diff_change *change,
@@ -76,8 +76,10 @@ int diff_report_write_json(const struct diff_report *report, const struct sink *
 	append_string(&text, report->after->metric_unit);
 	text_append_string(&text, "},\n");
 	append_confidence(&text, report->doubt);
-	append_side(&text, "before", report->before, table->before_sum, report->doubt);
-	append_side(&text, "after", report->after, table->after_sum, report->doubt);
+	append_side(&text, "before", report->before, table->before_sum, table->before_slices,
+		    report->doubt);
+	append_side(&text, "after", report->after, table->after_sum, table->after_slices,
+		    report->doubt);
 	text_append_string(&text, "  \"functions\": [");
 	for (size_t i = 0; i < count; i++) {
 		text_append_string(&text, i ? ",\n    " : "\n    ");

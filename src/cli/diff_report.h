@@ -33,12 +33,14 @@ struct diff_report {
 _must_check_ int diff_report_write_text(const struct diff_report *report,
 					const struct terminal *terminal, const struct sink *sink);
 /*
- * {"metric": {"name", "unit"}, "confidence": 0.95, "before": {"name", "total", "samples", "runs"},
- *  "after": {…}, "functions": [{"name", "module", "noise": bool, "self": CHANGE, "total":
- * CHANGE}…]}
+ * {"metric": {"name", "unit"}, "confidence": 0.95,
+ *  "before": {"name", "total", "samples", "runs", "slices"}, "after": {…},
+ *  "functions": [{"name", "module", "noise": bool, "self": CHANGE, "total": CHANGE}…]}
  *
  * where CHANGE is {"before", "after", "before_percent", "after_percent", "change", "low", "high",
  * "noise"}: weights; percent of the side's total; change and its interval in percentage points.
+ *
+ * "slices" are those of time by which shares are seen to vary; 0: the side has no times, or runs do it.
  *
  * Where the number of samples cannot be known, "confidence" is null and "reason" beside it says why;
  * then "samples", "low" and "high" are null, too, and "noise" is true everywhere: a program that looks

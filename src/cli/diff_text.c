@@ -105,6 +105,21 @@ static void append_side(struct text *text, const char *name, const struct diff_i
 	text_append_char(text, '\n');
 }
 
+static void append_slices(struct text *text, const struct diff_table *table)
+{
+	size_t before = table->before_slices;
+	size_t after = table->after_slices;
+
+	if (!before && !after)
+		return;
+	text_printf(text, "intervals and ~ are by how much shares differ among %zu slices of time",
+		    before > after ? before : after);
+	if (!before || !after)
+		text_printf(text, "; %s, without times, is taken to differ likewise",
+			    before ? "after" : "before");
+	text_append_char(text, '\n');
+}
+
 /* What intervals and verdicts rest on. */
 static void append_basis(struct text *text, const struct diff_report *report)
 {
@@ -118,8 +133,10 @@ static void append_basis(struct text *text, const struct diff_report *report)
 		text_append_char(text, '\n');
 		return;
 	}
-	if (is_first_single && is_second_single)
+	if (is_first_single && is_second_single) {
+		append_slices(text, report->table);
 		return;
+	}
 	text_append_string(text, "intervals and ~ are by how much shares differ from run to run");
 	if (is_first_single || is_second_single)
 		text_printf(text, "; the single run %s is taken to differ likewise",
