@@ -693,7 +693,8 @@ static bool is_range_without_archive(const struct diff_command *session, size_t 
 {
 	const char *value = session->values[i].items.items[0];
 
-	if (session->archive.dir || !strstr(value, "..") || !access(value, F_OK))
+	if (session->archive.dir || !strstr(value, "..") || strchr(value, '/') ||
+	    !access(value, F_OK))
 		return false;
 	log_error("%s '%s': there is no such file; a range of time needs --dir DIR",
 		  side_options[i], value);
