@@ -80,7 +80,15 @@ struct diff_run {
 struct diff_runs {
 	const struct diff_run *items;
 	size_t length;
+	bool are_slices; /* of time, of one run: recordings that were made one after the other */
 };
+
+/*
+ * So many slices of time that their variance is known well (to a sixth), and so few that each is long
+ * beside what a program does over and over; and the fewest.
+ */
+#define DIFF_SLICES     24
+#define DIFF_MIN_SLICES 10
 
 struct diff_opts {
 	uint32_t before; /* metrics of the profile */
@@ -91,7 +99,8 @@ struct diff_opts {
 	uint64_t after_samples;
 	/*
 	 * What a side consists of, borrowed. If any has several runs, shares vary as they do from run
-	 * to run, and a single one on the other side is taken to vary likewise. Else, by slices of time.
+	 * to run, and a single one on the other side is taken to vary likewise. Else as slices of time
+	 * do: those that are given, or of the timestamps.
 	 */
 	struct diff_runs before_runs;
 	struct diff_runs after_runs;

@@ -315,6 +315,11 @@ static int add_parts(struct side *side, const struct function_list *list,
 	return 0;
 }
 
+static bool are_runs(const struct diff_runs *runs)
+{
+	return runs->length > 1 && !runs->are_slices;
+}
+
 /* ret_slices  of time; 0: the parts are runs, or there are none */
 static int divide(struct side *side, const struct function_list *list, uint32_t metric,
 		  const struct selection *selection, const struct diff_runs *runs,
@@ -328,23 +333,23 @@ static int divide(struct side *side, const struct function_list *list, uint32_t 
 	err = add_parts(side, list, &parts);
 	if (err)
 		return err;
-	*ret_slices = runs->length > 1 ? 0 : side->parts.num_parts;
+	*ret_slices = are_runs(runs) ? 0 : side->parts.num_parts;
 	return 0;
 }
 
 static int divide_sides(struct diff_table *table, const struct diff_opts *opts, struct side *before,
 			struct side *after)
 {
-	bool has_runs = opts->before_runs.length > 1 || opts->after_runs.length > 1;
+	bool has_runs = are_runs(&opts->before_runs) || are_runs(&opts->after_runs);
 	int err;
 
-	if (!has_runs || opts->before_runs.length > 1) {
+	if (!has_runs || are_runs(&opts->before_runs)) {
 		err = divide(before, &table->functions, opts->before, opts->selection,
 			     &opts->before_runs, &table->before_slices);
 		if (err)
 			return err;
 	}
-	if (has_runs && opts->after_runs.length < 2)
+	if (has_runs && !are_runs(&opts->after_runs))
 		return 0;
 	return divide(after, &table->functions, opts->after, opts->selection, &opts->after_runs,
 		      &table->after_slices);

@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * So many slices that their variance is known well (to a sixth), and so few that each is long beside
- * what a program does over and over.
- */
-#define NUM_SLICES 24
-#define MIN_SLICES 10
 /* Of the weight, in tenths, must have a time. */
 #define MIN_TIMED 9
 
@@ -57,9 +51,9 @@ static size_t get_slice(const struct diff_parts *parts, const struct diff_span *
 	double resolution =
 		(double)timestamps_get_resolution_ns(profile_get_timestamps(parts->profile));
 	double length = (double)(span->last_ns - span->first_ns) + resolution;
-	size_t slice = (size_t)((double)(time_ns - span->first_ns) / length * NUM_SLICES);
+	size_t slice = (size_t)((double)(time_ns - span->first_ns) / length * DIFF_SLICES);
 
-	return slice < NUM_SLICES ? slice : NUM_SLICES - 1;
+	return slice < DIFF_SLICES ? slice : DIFF_SLICES - 1;
 }
 
 static void find_spans(const struct diff_parts *parts)
@@ -83,7 +77,7 @@ static void find_spans(const struct diff_parts *parts)
 /* Whether slices tell of the whole: weights are added as doubles, as their sum may leave 64 bits. */
 static bool have_slices(const struct diff_parts *parts)
 {
-	bool has_samples[NUM_SLICES] = {false};
+	bool has_samples[DIFF_SLICES] = {false};
 	size_t num_slices = 0;
 	size_t count = count_timestamps(parts);
 	double timed = 0;
@@ -101,9 +95,9 @@ static bool have_slices(const struct diff_parts *parts)
 	for (uint32_t i = 0; i < profile_count_samples(parts->profile); i++)
 		if (is_counted(parts, i))
 			all += (double)profile_get_sample(parts->profile, i)->value;
-	for (size_t i = 0; i < NUM_SLICES; i++)
+	for (size_t i = 0; i < DIFF_SLICES; i++)
 		num_slices += has_samples[i];
-	return num_slices >= MIN_SLICES && timed * 10 >= all * MIN_TIMED;
+	return num_slices >= DIFF_MIN_SLICES && timed * 10 >= all * MIN_TIMED;
 }
 
 int diff_parts_init(struct diff_parts *parts, const struct profile *profile, uint32_t metric,
@@ -123,7 +117,7 @@ int diff_parts_init(struct diff_parts *parts, const struct profile *profile, uin
 		return -ENOMEM;
 	find_spans(parts);
 	if (have_slices(parts))
-		parts->num_parts = NUM_SLICES;
+		parts->num_parts = DIFF_SLICES;
 	return 0;
 }
 

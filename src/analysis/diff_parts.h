@@ -26,7 +26,7 @@ struct diff_parts {
 };
 
 /*
- * runs       more than one: these are the parts; borrowed
+ * runs       more than one: these are the parts, be they slices of time; borrowed
  * selection  NULL: all samples; borrowed
  *
  * Slices are of equal length, from the first sample of each source to its last. There are none where

@@ -354,10 +354,33 @@ static int read_runs(struct diff_command *session, size_t i, struct import_count
 	return EXIT_DONE;
 }
 
+/*
+ * A service is not the same at every time of the day: what its captures differ by is noise as well. They
+ * are in order of time, and each is a source, or nothing.
+ */
+static int divide_captures(struct diff_command *session, size_t i, uint32_t first_source)
+{
+	uint32_t num_captures = profile_count_sources(session->profile) - first_source;
+	uint32_t num_slices = num_captures < DIFF_SLICES ? num_captures : DIFF_SLICES;
+
+	for (uint32_t j = 0; num_slices >= DIFF_MIN_SLICES && j < num_slices; j++) {
+		struct diff_run *slice = array_add(&session->runs[i]);
+
+		if (!slice)
+			return -ENOMEM;
+		slice->first_source =
+			first_source + (uint32_t)((uint64_t)num_captures * j / num_slices);
+		slice->end_source =
+			first_source + (uint32_t)((uint64_t)num_captures * (j + 1) / num_slices);
+	}
+	return 0;
+}
+
 /* All files of one side; captures in a profile of their own, as damaged ones are taken out again. */
 static int read_files(struct diff_command *session, size_t i, struct import_counts *ret)
 {
 	const struct input_paths *paths = &session->paths[i];
+	uint32_t first_source = profile_count_sources(session->profile);
 	_cleanup_(profile_freep) struct profile *captures = NULL;
 	int status;
 	int err;
@@ -373,6 +396,8 @@ static int read_files(struct diff_command *session, size_t i, struct import_coun
 	if (status)
 		return status;
 	err = profile_merge(session->profile, captures);
+	if (!err)
+		err = divide_captures(session, i, first_source);
 	return err ? inputs_fail(captures, err, NULL) : EXIT_DONE;
 }
 
@@ -436,8 +461,11 @@ static int read_side(struct diff_command *session, size_t i)
 	if (err)
 		return inputs_fail(NULL, err, NULL);
 	session->metrics[i] = metric;
+	side->num_runs = 1;
+	if (session->archive.dir)
+		return EXIT_DONE;
 	leave_out_empty_runs(session, i);
-	side->num_runs = session->archive.dir ? 1 : session->runs[i].length;
+	side->num_runs = session->runs[i].length;
 	return EXIT_DONE;
 }
 
@@ -658,6 +686,15 @@ static int write_table(void *context, const struct sink *sink)
 				: diff_report_write_text(&report, &session->terminal, sink);
 }
 
+static struct diff_runs get_runs(const struct diff_command *session, size_t i)
+{
+	return (struct diff_runs){
+		.items = session->runs[i].items,
+		.length = session->runs[i].length,
+		.are_slices = session->archive.dir,
+	};
+}
+
 static int print_table(struct diff_command *session)
 {
 	struct diff_opts opts = {
@@ -665,8 +702,8 @@ static int print_table(struct diff_command *session)
 		.after = session->metrics[1],
 		.before_samples = session->sides[0].num_samples,
 		.after_samples = session->sides[1].num_samples,
-		.before_runs = {session->runs[0].items, session->runs[0].length},
-		.after_runs = {session->runs[1].items, session->runs[1].length},
+		.before_runs = get_runs(session, 0),
+		.after_runs = get_runs(session, 1),
 		.is_doubtful = session->doubt.length,
 	};
 	struct error error = {0};
@@ -852,7 +889,8 @@ const struct command command_diff = {
 		"one side has more of them, BEFORE is scaled as by -n.\n\n"
 		"Samples of one thread at neighbouring moments are alike. Where the times of samples are known\n"
 		"(.html, .pftrace, perf.data, perf script, JFR, Firefox), a share is as sure as it is the same in\n"
-		"24 slices of the time; else samples are taken to be independent, which calls too much changed.\n\n"
+		"24 slices of the time; of an archive, in 10 to 24 groups of captures. Else samples are taken to be\n"
+		"independent, which calls too much changed.\n\n"
 		"For weights that are not samples (nanoseconds, bytes), the number of samples is the input's sample\n"
 		"count if it has one, else its number of records. Folded text calls every weight a count: those\n"
 		"with a common divisor are taken for periods. Where hardly a stack is rare they are no counts:\n"

@@ -232,8 +232,8 @@ static void make_runs_pair(struct runs_pair *runs, size_t num_before, size_t num
 		runs->runs[is_after][is_after ? i - num_before : i] =
 			(struct diff_run){source, source + 1};
 	}
-	runs->pair.opts.before_runs = (struct diff_runs){runs->runs[0], num_before};
-	runs->pair.opts.after_runs = (struct diff_runs){runs->runs[1], num_after};
+	runs->pair.opts.before_runs = (struct diff_runs){runs->runs[0], num_before, false};
+	runs->pair.opts.after_runs = (struct diff_runs){runs->runs[1], num_after, false};
 }
 
 static void add_to_source(struct pair *pair, uint32_t source, uint32_t metric, const char *folded,
@@ -284,6 +284,13 @@ static void runs_that_differ_as_much_as_the_sides_show_no_change(void **state _u
 	assert_float_equal((float)hot->self.degrees, 4, 0.2f);
 	assert_float_equal((float)hot->self.low, (float)(0.01 - 0.0227), 1e-3f);
 	assert_float_equal((float)hot->self.high, (float)(0.01 + 0.0227), 1e-3f);
+	assert_int_equal(table.before_slices, 0);
+	diff_table_release(&table);
+	runs.pair.opts.before_runs.are_slices = true;
+	runs.pair.opts.after_runs.are_slices = true;
+	assert_int_equal(diff_table_init(&table, &tree, &runs.pair.opts), 0);
+	assert_true(find_row(&table, "hot")->is_noise);
+	assert_int_equal(table.before_slices, 3);
 	diff_table_release(&table);
 	runs.pair.opts.before_runs.length = 0;
 	runs.pair.opts.after_runs.length = 0;
