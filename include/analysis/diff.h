@@ -8,8 +8,18 @@
  * the functions called changed, one in twenty is expected to be so by chance, and if nothing has
  * changed, any is called changed in one comparison of twenty at most (tests/bench/diff).
  *
- * All of that takes a recording for independent samples. How many there were is the caller's
- * knowledge: a weight in nanoseconds or bytes is no number of samples.
+ * That takes a recording for independent samples. How many there were is the caller's knowledge: a
+ * weight in nanoseconds or bytes is no number of samples. Where nobody can know, nothing is called
+ * changed.
+ *
+ * Samples are not independent: a thread at neighbouring ticks is in the same function, and no two runs
+ * of a program are alike. How much more than independent samples a function's share varies is seen from
+ * the parts of a recording: from its runs, where a side is several, else from slices of its time,
+ * where the profile has timestamps. It counts for as many fewer samples, and how sure that estimate is
+ * counts as well (Student's t). Of runs, three a side are few: among a hundred functions a change must
+ * be ten times its standard error. Other methods for few runs (Smyth, "Linear models and empirical Bayes
+ * methods", 2004) take what varies from other functions, too. That asks functions to vary independently,
+ * which those of one program do not: what disturbs a run disturbs them all. So each stands for itself.
  *
  * Modules perf-PID.map, in which compilers at run time keep their code, are one.
  *
@@ -31,9 +41,12 @@ struct diff_change {
 	double before_share; /* of the weight of the whole side, from 0 to 1 */
 	double after_share;
 	double change; /* after_share - before_share */
-	double low;    /* 95 % interval of the change */
+	double low;    /* 95 % interval of the change; -1 and 1 where nothing is known */
 	double high;
-	bool is_noise; /* it could be */
+	double before_samples; /* independent ones that the share is as sure as */
+	double after_samples;
+	double degrees; /* of freedom, of how much the shares vary; INFINITY: that is known */
+	bool is_noise;  /* it could be */
 };
 
 struct diff_row {
@@ -52,8 +65,30 @@ struct diff_table {
 	size_t num_rows;
 	uint64_t before_sum; /* weight of all samples */
 	uint64_t after_sum;
+	/* Slices of time from which was seen how much shares vary; 0: of that side from none. */
+	size_t before_slices;
+	size_t after_slices;
 	struct function_list functions;
 };
+
+/* The samples whose threads are of a source from first_source on and before end_source. */
+struct diff_run {
+	uint32_t first_source;
+	uint32_t end_source;
+};
+
+struct diff_runs {
+	const struct diff_run *items;
+	size_t length;
+	bool are_slices; /* of time, of one run: recordings that were made one after the other */
+};
+
+/*
+ * So many slices of time that their variance is known well (to a sixth), and so few that each is long
+ * beside what a program does over and over; and the fewest.
+ */
+#define DIFF_SLICES     24
+#define DIFF_MIN_SLICES 10
 
 struct diff_opts {
 	uint32_t before; /* metrics of the profile */
@@ -62,6 +97,15 @@ struct diff_opts {
 	/* How many samples were drawn for each side; 0: as many as the weight says. */
 	uint64_t before_samples;
 	uint64_t after_samples;
+	/*
+	 * What a side consists of, borrowed. If any has several runs, shares vary as they do from run
+	 * to run, and a single one on the other side is taken to vary likewise. Else as slices of time
+	 * do: those that are given, or of the timestamps.
+	 */
+	struct diff_runs before_runs;
+	struct diff_runs after_runs;
+	/* How many there were cannot be known: any change could be noise, and be any other one. */
+	bool is_doubtful;
 };
 
 /*

@@ -56,5 +56,13 @@ void function_list_release(struct function_list *list);
 _must_check_ int function_list_weigh(const struct function_list *list, uint32_t metric,
 				     const struct selection *selection,
 				     struct function_weight *weights, uint64_t *ret_sum);
+/*
+ * The same by other weights.
+ *
+ * values  by sample; 0: it does not count
+ */
+_must_check_ int function_list_weigh_values(const struct function_list *list,
+					    const uint64_t *values, struct function_weight *weights,
+					    uint64_t *ret_sum);
 
 #endif

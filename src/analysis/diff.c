@@ -4,21 +4,34 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/diff_parts.h"
+#include "analysis/dispersion.h"
 #include "analysis/exact_test.h"
 #include "analysis/interval.h"
+#include "analysis/student.h"
 #include "base/array.h"
 
 /* Of the changes that are called real, this share may be so by chance. */
 #define FALSE_SHARE 0.05
+/* Of an interval, as INTERVAL_95 has it. */
+#define CONFIDENCE 0.95
 
 /*
  * num_samples is what the confidence rests on. Where it is not known the weight itself is taken,
- * which is right where that counts samples.
+ * which is right where that counts samples. 0: there is no confidence.
  */
 struct side {
 	uint64_t sum;
 	double num_samples;
 	struct function_weight *weights; /* by function */
+	struct part_sums parts;
+	struct function_parts *functions; /* by function; NULL: there are no parts */
+};
+
+/* What the parts of a side weigh in a function. */
+struct function_parts {
+	struct part_weights self;
+	struct part_weights total;
 };
 
 /* What is tested: one change, or both of a row whose weights are the same. */
@@ -29,35 +42,48 @@ struct diff_candidate {
 	double least; /* chance, for as many samples in the function */
 };
 
-static struct share get_share(const struct side *side, uint64_t weight)
+static double get_share(const struct side *side, uint64_t weight)
 {
-	return (struct share){
-		.share = side->sum ? (double)weight / (double)side->sum : 0,
-		.num_samples = side->num_samples,
-	};
+	return side->sum ? (double)weight / (double)side->sum : 0;
 }
 
-static struct diff_change compare(const struct side *before, uint64_t before_weight,
-				  const struct side *after, uint64_t after_weight)
+static struct interval get_interval(const struct diff_change *change)
 {
-	struct share first = get_share(before, before_weight);
-	struct share second = get_share(after, after_weight);
-	struct interval interval = interval_of_change(first, second, INTERVAL_95);
+	struct share before = {change->before_share, change->before_samples};
+	struct share after = {change->after_share, change->after_samples};
+	double deviations = isinf(change->degrees)
+				    ? INTERVAL_95
+				    : student_get_deviations(1 - CONFIDENCE, change->degrees);
 
-	return (struct diff_change){
-		.before = before_weight,
-		.after = after_weight,
-		.before_share = first.share,
-		.after_share = second.share,
-		.change = second.share - first.share,
-		.low = interval.low,
-		.high = interval.high,
-		.is_noise = true,
-	};
+	return interval_of_change(before, after, deviations);
+}
+
+static void compare(struct diff_change *change, const struct side *before,
+		    const struct part_weights *before_parts, const struct side *after,
+		    const struct part_weights *after_parts)
+{
+	struct dispersion first =
+		dispersion_of_parts(&before->parts, before_parts, before->num_samples);
+	struct dispersion second =
+		dispersion_of_parts(&after->parts, after_parts, after->num_samples);
+	struct interval interval;
+
+	change->degrees =
+		dispersion_unite(&first, before->num_samples, &second, after->num_samples);
+	change->before_samples = before->num_samples / first.factor;
+	change->after_samples = after->num_samples / second.factor;
+	change->before_share = get_share(before, change->before);
+	change->after_share = get_share(after, change->after);
+	change->change = change->after_share - change->before_share;
+	interval = get_interval(change);
+	change->low = interval.low;
+	change->high = interval.high;
+	change->is_noise = true;
 }
 
 static int make_rows(struct diff_table *table, const struct side *before, const struct side *after)
 {
+	static const struct function_parts no_parts;
 	const struct function_list *list = &table->functions;
 
 	table->rows = calloc(list->num_functions, sizeof(*table->rows));
@@ -66,16 +92,24 @@ static int make_rows(struct diff_table *table, const struct side *before, const 
 	for (size_t i = 0; i < list->num_functions; i++) {
 		const struct function_weight *first = &before->weights[i];
 		const struct function_weight *second = &after->weights[i];
+		const struct function_parts *first_parts =
+			before->functions ? &before->functions[i] : &no_parts;
+		const struct function_parts *second_parts =
+			after->functions ? &after->functions[i] : &no_parts;
+		struct diff_row *row;
 
 		if (!first->occurs && !second->occurs)
 			continue;
-		table->rows[table->num_rows++] = (struct diff_row){
+		row = &table->rows[table->num_rows++];
+		*row = (struct diff_row){
 			.function = list->functions[i].name,
 			.function_length = list->functions[i].name_length,
 			.module = list->functions[i].module,
-			.self = compare(before, first->self, after, second->self),
-			.total = compare(before, first->total, after, second->total),
+			.self = {.before = first->self, .after = second->self},
+			.total = {.before = first->total, .after = second->total},
 		};
+		compare(&row->self, before, &first_parts->self, after, &second_parts->self);
+		compare(&row->total, before, &first_parts->total, after, &second_parts->total);
 	}
 	return 0;
 }
@@ -101,23 +135,21 @@ struct diff_candidates {
 };
 
 /* Weights that are none of samples count as so many of the samples as they are of all. */
-static struct exact_counts count_samples(const struct diff_change *change,
-					 const struct side *before, const struct side *after)
+static struct exact_counts count_samples(const struct diff_change *change)
 {
 	return (struct exact_counts){
-		.before = round(change->before_share * before->num_samples),
-		.after = round(change->after_share * after->num_samples),
-		.all_before = before->num_samples,
-		.all_after = after->num_samples,
+		.before = round(change->before_share * round(change->before_samples)),
+		.after = round(change->after_share * round(change->after_samples)),
+		.all_before = round(change->before_samples),
+		.all_after = round(change->after_samples),
 	};
 }
 
 /* A function without weight on either side (one with totals alone has no self) is not tested. */
 static int add_candidate(struct diff_candidates *candidates, struct diff_change *change,
-			 struct diff_change *same, const struct side *before,
-			 const struct side *after)
+			 struct diff_change *same)
 {
-	struct exact_counts counts = count_samples(change, before, after);
+	struct exact_counts counts = count_samples(change);
 	struct diff_candidate *added;
 
 	if (!change->before && !change->after)
@@ -128,23 +160,23 @@ static int add_candidate(struct diff_candidates *candidates, struct diff_change 
 	*added = (struct diff_candidate){
 		.change = change,
 		.same = same,
-		.chance = exact_test_get_chance(&counts),
-		.least = exact_test_get_least_chance(&counts),
+		.chance = student_widen_chance(exact_test_get_chance(&counts), change->degrees),
+		.least =
+			student_widen_chance(exact_test_get_least_chance(&counts), change->degrees),
 	};
 	return 0;
 }
 
-static int add_candidates(struct diff_candidates *candidates, struct diff_table *table,
-			  const struct side *before, const struct side *after)
+static int add_candidates(struct diff_candidates *candidates, struct diff_table *table)
 {
 	for (size_t i = 0; i < table->num_rows; i++) {
 		struct diff_change *self = &table->rows[i].self;
 		struct diff_change *total = &table->rows[i].total;
 		bool are_same = self->before == total->before && self->after == total->after;
-		int err = add_candidate(candidates, self, are_same ? total : NULL, before, after);
+		int err = add_candidate(candidates, self, are_same ? total : NULL);
 
 		if (!err && !are_same)
-			err = add_candidate(candidates, total, NULL, before, after);
+			err = add_candidate(candidates, total, NULL);
 		if (err)
 			return err;
 	}
@@ -180,12 +212,12 @@ static size_t choose_testable(struct diff_candidates *candidates)
  * behind it is less likely than k / (number of changes) * FALSE_SHARE. Self and total weights are
  * tested together: it is one comparison that is to be wrong once in twenty.
  */
-static int mark_noise(struct diff_table *table, const struct side *before, const struct side *after)
+static int mark_noise(struct diff_table *table)
 {
 	struct diff_candidates candidates = {0};
 	size_t num_real = 0;
 	size_t count;
-	int err = add_candidates(&candidates, table, before, after);
+	int err = add_candidates(&candidates, table);
 
 	if (err || !candidates.items.length) {
 		array_release(&candidates.items);
@@ -248,6 +280,81 @@ static int weigh(struct side *side, const struct function_list *list, uint32_t m
 	return err;
 }
 
+/* One more part: its weight in all, and in each function. */
+static void add_part(struct side *side, const struct function_weight *weights, size_t num_functions,
+		     uint64_t sum)
+{
+	part_sums_add(&side->parts, (double)sum);
+	for (size_t i = 0; i < num_functions; i++) {
+		part_weights_add(&side->functions[i].self, (double)weights[i].self, (double)sum);
+		part_weights_add(&side->functions[i].total, (double)weights[i].total, (double)sum);
+	}
+}
+
+static int add_parts(struct side *side, const struct function_list *list,
+		     const struct diff_parts *parts)
+{
+	uint32_t num_samples = profile_count_samples(list->tree->profile);
+	_cleanup_free_ uint64_t *values = calloc((size_t)num_samples + 1, sizeof(*values));
+	_cleanup_free_ struct function_weight *weights =
+		calloc(list->num_functions, sizeof(*weights));
+
+	side->functions = calloc(list->num_functions, sizeof(*side->functions));
+	if (!values || !weights || !side->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < parts->num_parts; i++) {
+		uint64_t sum;
+		int err;
+
+		diff_parts_get_values(parts, i, values);
+		err = function_list_weigh_values(list, values, weights, &sum);
+		if (err)
+			return err;
+		add_part(side, weights, list->num_functions, sum);
+	}
+	return 0;
+}
+
+static bool are_runs(const struct diff_runs *runs)
+{
+	return runs->length > 1 && !runs->are_slices;
+}
+
+/* ret_slices  of time; 0: the parts are runs, or there are none */
+static int divide(struct side *side, const struct function_list *list, uint32_t metric,
+		  const struct selection *selection, const struct diff_runs *runs,
+		  size_t *ret_slices)
+{
+	_cleanup_(diff_parts_release) struct diff_parts parts;
+	int err = diff_parts_init(&parts, list->tree->profile, metric, selection, runs);
+
+	if (err || !parts.num_parts)
+		return err;
+	err = add_parts(side, list, &parts);
+	if (err)
+		return err;
+	*ret_slices = are_runs(runs) ? 0 : side->parts.num_parts;
+	return 0;
+}
+
+static int divide_sides(struct diff_table *table, const struct diff_opts *opts, struct side *before,
+			struct side *after)
+{
+	bool has_runs = are_runs(&opts->before_runs) || are_runs(&opts->after_runs);
+	int err;
+
+	if (!has_runs || are_runs(&opts->before_runs)) {
+		err = divide(before, &table->functions, opts->before, opts->selection,
+			     &opts->before_runs, &table->before_slices);
+		if (err)
+			return err;
+	}
+	if (has_runs && !are_runs(&opts->after_runs))
+		return 0;
+	return divide(after, &table->functions, opts->after, opts->selection, &opts->after_runs,
+		      &table->after_slices);
+}
+
 static int fill(struct diff_table *table, const struct diff_opts *opts, struct side *before,
 		struct side *after)
 {
@@ -259,10 +366,15 @@ static int fill(struct diff_table *table, const struct diff_opts *opts, struct s
 	err = weigh(after, list, opts->after, opts->selection, opts->after_samples);
 	if (err)
 		return err;
+	if (opts->is_doubtful)
+		before->num_samples = after->num_samples = 0;
+	err = divide_sides(table, opts, before, after);
+	if (err)
+		return err;
 	err = make_rows(table, before, after);
 	if (err)
 		return err;
-	err = mark_noise(table, before, after);
+	err = mark_noise(table);
 	if (err)
 		return err;
 	table->before_sum = before->sum;
@@ -287,7 +399,9 @@ int diff_table_init(struct diff_table *table, const struct frame_tree *tree,
 		return err;
 	err = fill(table, opts, &before, &after);
 	free(before.weights);
+	free(before.functions);
 	free(after.weights);
+	free(after.functions);
 	return err;
 }
 

@@ -154,24 +154,39 @@ static uint32_t get_function(const struct function_list *list, uint32_t node)
 		->by_frame[frame == FRAME_NONE ? profile_count_frames(list->tree->profile) : frame];
 }
 
-static int add_samples(struct scale *scale, uint32_t metric, const struct selection *selection,
-		       uint64_t *ret_sum)
+/* What is weighed: the samples of a metric that are selected; or, where there are values, by these. */
+struct weighing {
+	uint32_t metric;
+	const struct selection *selection;
+	const uint64_t *values;
+};
+
+static bool weighing_contains(const struct weighing *weighing, const struct sample *sample,
+			      uint32_t id)
+{
+	if (weighing->values)
+		return weighing->values[id];
+	return sample->metric == weighing->metric && selection_contains(weighing->selection, id);
+}
+
+static int add_samples(struct scale *scale, const struct weighing *weighing, uint64_t *ret_sum)
 {
 	const struct frame_tree *tree = scale->list->tree;
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < profile_count_samples(tree->profile); i++) {
 		const struct sample *sample = profile_get_sample(tree->profile, i);
+		uint64_t value = weighing->values ? weighing->values[i] : sample->value;
 		uint32_t node = tree->stack_nodes[sample->stack];
 
-		if (sample->metric != metric || !selection_contains(selection, i))
+		if (!weighing_contains(weighing, sample, i))
 			continue;
-		if (__builtin_add_overflow(sum, sample->value, &sum))
+		if (__builtin_add_overflow(sum, value, &sum))
 			return -EOVERFLOW;
-		scale->node_weights[node] += sample->value;
+		scale->node_weights[node] += value;
 		scale->is_used[node] = true;
 		if (node != FRAME_TREE_ROOT)
-			scale->weights[get_function(scale->list, node)].self += sample->value;
+			scale->weights[get_function(scale->list, node)].self += value;
 	}
 	*ret_sum = sum;
 	occurrences_add_up(NULL, tree->parents, tree->num_nodes, scale->node_weights);
@@ -221,9 +236,8 @@ static void add_totals(struct scale *scale)
 	}
 }
 
-int function_list_weigh(const struct function_list *list, uint32_t metric,
-			const struct selection *selection, struct function_weight *weights,
-			uint64_t *ret_sum)
+static int weigh(const struct function_list *list, const struct weighing *weighing,
+		 struct function_weight *weights, uint64_t *ret_sum)
 {
 	uint32_t num_nodes = list->tree->num_nodes;
 	_cleanup_free_ uint64_t *node_weights = calloc(num_nodes, sizeof(*node_weights));
@@ -235,9 +249,26 @@ int function_list_weigh(const struct function_list *list, uint32_t metric,
 	if (!node_weights || !is_used || !depths)
 		return -ENOMEM;
 	memset(weights, 0, list->num_functions * sizeof(*weights));
-	err = add_samples(&scale, metric, selection, ret_sum);
+	err = add_samples(&scale, weighing, ret_sum);
 	if (err)
 		return err;
 	add_totals(&scale);
 	return 0;
+}
+
+int function_list_weigh(const struct function_list *list, uint32_t metric,
+			const struct selection *selection, struct function_weight *weights,
+			uint64_t *ret_sum)
+{
+	struct weighing weighing = {.metric = metric, .selection = selection};
+
+	return weigh(list, &weighing, weights, ret_sum);
+}
+
+int function_list_weigh_values(const struct function_list *list, const uint64_t *values,
+			       struct function_weight *weights, uint64_t *ret_sum)
+{
+	struct weighing weighing = {.values = values};
+
+	return weigh(list, &weighing, weights, ret_sum);
 }

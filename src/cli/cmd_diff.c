@@ -1,13 +1,15 @@
 /*
- * `stackwide diff`: what has changed between two recordings.
+ * `stackwide diff`: what has changed between two recordings, or between several and several.
  *
- * Both are read into one profile, so that equal frames and stacks have equal ids. The metrics of the
- * first are renamed meanwhile, because importers would merge metrics of equal name.
+ * All are read into one profile, so that equal frames and stacks have equal ids. The metrics of the
+ * first side are renamed meanwhile, because importers would merge metrics of equal name. What belongs to
+ * which run of a side is told by the sources of its threads.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/normalize.h"
 #include "base/log.h"
@@ -24,6 +26,12 @@
 /* A common divisor d of n counts comes about by chance once in d^n times: this is n * log2(d). */
 #define PERIOD_MIN_BITS   20
 #define PERIOD_MIN_STACKS 10
+/*
+ * Sampled stacks have a long tail: most of the many stacks of a program were met a few times. Where nine
+ * of ten weigh so much, the weights are none of samples.
+ */
+#define TAILLESS_MIN_STACKS 10
+#define TAILLESS_WEIGHT     1000
 
 enum diff_option {
 	OPTION_NORMALIZE = 1,
@@ -45,9 +53,10 @@ static const struct option_spec diff_options[] = {
 	{OPTION_JSON, 0, "json", NULL, "the table for programs"},
 	INPUT_OPTION_SPECS,
 	{OPTION_ARCHIVE, 0, "dir", "DIR", "compare captures of an archive, not files"},
-	{OPTION_BEFORE, 0, "before", "FROM..TO",
-	 "archive: captures of this time; yesterday\n03:00..yesterday 04:00, -2h..-1h"},
-	{OPTION_AFTER, 0, "after", "FROM..TO", "archive: captures to compare them with"},
+	{OPTION_BEFORE, 0, "before", "FILE...",
+	 "files of several runs, in the place of BEFORE;\nwith --dir one range of time, FROM..TO, "
+	 "as in\nyesterday 03:00..yesterday 04:00, -2h..-1h"},
+	{OPTION_AFTER, 0, "after", "FILE...", "the same to compare them with"},
 	OUTPUT_FRAME_SPECS,
 	SVG_OPTION_SPECS,
 	{0},
@@ -65,12 +74,43 @@ struct diff_command {
 	struct profile *profile;
 	struct diff_input sides[2];
 	struct archive_inputs archive;
-	const char *ranges[2];       /* of the archive's time */
-	struct input_paths paths[2]; /* of the files of each side */
-	uint32_t metrics[2];         /* of the profile: before, after */
+	struct input_paths values[2]; /* of --before and --after: files, or a range of time */
+	struct input_paths paths[2];  /* of the files of each side */
+	struct text names[2];         /* of these, for the report */
+	ARRAY(struct diff_run) runs[2];
+	struct text doubt;   /* why the number of samples cannot be known; empty: it can */
+	uint32_t metrics[2]; /* of the profile: before, after */
 	struct diff_table table;
 	struct terminal terminal;
 };
+
+static bool prints_table(const struct diff_command *session)
+{
+	return !session->outputs.length || session->is_json;
+}
+
+/* The table needs to know when samples were taken. A page that is written without it gets no times. */
+static struct profile *make_profile(const struct diff_command *session)
+{
+	struct profile *profile = profile_new();
+
+	if (!profile || !prints_table(session) || !profile_keep_timestamps(profile))
+		return profile;
+	profile_free(profile);
+	return NULL;
+}
+
+static int add_value(struct input_paths *values, const char *value)
+{
+	char **added = array_add(&values->items);
+
+	if (added)
+		*added = strdup(value);
+	if (added && *added)
+		return 0;
+	log_error("out of memory");
+	return -ENOMEM;
+}
 
 static int handle(int id, const char *value, void *context)
 {
@@ -96,8 +136,7 @@ static int handle(int id, const char *value, void *context)
 		return 0;
 	case OPTION_BEFORE:
 	case OPTION_AFTER:
-		session->ranges[id == OPTION_AFTER] = value;
-		return 0;
+		return add_value(&session->values[id == OPTION_AFTER], value);
 	}
 	return -EINVAL;
 }
@@ -218,6 +257,56 @@ static uint64_t count_periods(const struct profile *profile, uint32_t metric, co
 }
 
 /*
+ * Counts that are none: perf's periods, where it keeps the frequency and varies them (the first few are
+ * tiny), or nanoseconds. How many samples they are of cannot be known, nor what chance makes of them.
+ */
+static int see_doubtful_counts(const struct profile *profile, uint32_t metric, bool *ret)
+{
+	_cleanup_free_ uint64_t *weights = NULL; /* by stack, of all threads and runs */
+	uint64_t num_stacks = 0;
+	uint64_t num_large = 0;
+
+	*ret = false;
+	if (!is_samples(profile, metric) || profile_get_metric(profile, metric)->decimals ||
+	    find_period(profile, metric) != 1)
+		return 0;
+	weights = calloc(profile_count_stacks(profile), sizeof(*weights));
+	if (!weights)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		uint64_t *weight = &weights[sample->stack];
+
+		if (sample->metric == metric &&
+		    __builtin_add_overflow(*weight, sample->value, weight))
+			*weight = UINT64_MAX;
+	}
+	for (uint32_t i = 0; i < profile_count_stacks(profile); i++) {
+		num_stacks += weights[i] > 0;
+		num_large += weights[i] >= TAILLESS_WEIGHT;
+	}
+	*ret = num_stacks >= TAILLESS_MIN_STACKS && num_large * 10 >= num_stacks * 9;
+	return 0;
+}
+
+/* Why nothing is said of confidence, with the files that are to blame. */
+static int append_doubt(struct text *doubt, const char *path)
+{
+	static const char reason[] =
+		": most stacks weigh 1000 or more: no counts of samples, and how many samples they are "
+		"of cannot be known";
+
+	/* The reason of the first side stands for both. */
+	if (doubt->length) {
+		text_truncate(doubt, doubt->length - strlen(reason));
+		text_append_string(doubt, " and ");
+	}
+	text_append_string(doubt, path);
+	text_append_string(doubt, reason);
+	return doubt->failed ? -ENOMEM : 0;
+}
+
+/*
  * The number of samples behind a weight, which the confidence interval needs. If the metric counts
  * samples, its sum; else the sum of another metric of the input that does. Else it is unknown, and
  * the lower bound is taken, so that fewer differences count as changes: a record is at least one
@@ -245,19 +334,61 @@ static uint64_t count_samples(const struct profile *profile, uint32_t first, uin
 	return num_stacks > per_metric ? num_stacks : per_metric;
 }
 
+/* Each file is a run; it may be of several sources, where it is a group of experiments. */
+static int read_runs(struct diff_command *session, size_t i, struct import_counts *ret)
+{
+	array_for_each (&session->paths[i].items, path) {
+		struct diff_run *run = array_add(&session->runs[i]);
+		struct import_counts counts = {0};
+		int status;
+
+		if (!run)
+			return inputs_fail(NULL, -ENOMEM, NULL);
+		run->first_source = profile_count_sources(session->profile);
+		status = inputs_read(path, 1, &session->inputs, session->profile, NULL, &counts);
+		if (status)
+			return status;
+		run->end_source = profile_count_sources(session->profile);
+		ret->records += counts.records;
+	}
+	return EXIT_DONE;
+}
+
+/*
+ * A service is not the same at every time of the day: what its captures differ by is noise as well. They
+ * are in order of time, and each is a source, or nothing.
+ */
+static int divide_captures(struct diff_command *session, size_t i, uint32_t first_source)
+{
+	uint32_t num_captures = profile_count_sources(session->profile) - first_source;
+	uint32_t num_slices = num_captures < DIFF_SLICES ? num_captures : DIFF_SLICES;
+
+	for (uint32_t j = 0; num_slices >= DIFF_MIN_SLICES && j < num_slices; j++) {
+		struct diff_run *slice = array_add(&session->runs[i]);
+
+		if (!slice)
+			return -ENOMEM;
+		slice->first_source =
+			first_source + (uint32_t)((uint64_t)num_captures * j / num_slices);
+		slice->end_source =
+			first_source + (uint32_t)((uint64_t)num_captures * (j + 1) / num_slices);
+	}
+	return 0;
+}
+
 /* All files of one side; captures in a profile of their own, as damaged ones are taken out again. */
 static int read_files(struct diff_command *session, size_t i, struct import_counts *ret)
 {
 	const struct input_paths *paths = &session->paths[i];
+	uint32_t first_source = profile_count_sources(session->profile);
 	_cleanup_(profile_freep) struct profile *captures = NULL;
 	int status;
 	int err;
 
 	session->inputs.is_archive = session->archive.dir;
 	if (!session->inputs.is_archive)
-		return inputs_read(paths->items.items, paths->items.length, &session->inputs,
-				   session->profile, NULL, ret);
-	captures = profile_new();
+		return read_runs(session, i, ret);
+	captures = make_profile(session);
 	if (!captures)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = inputs_read(paths->items.items, paths->items.length, &session->inputs, captures,
@@ -265,7 +396,42 @@ static int read_files(struct diff_command *session, size_t i, struct import_coun
 	if (status)
 		return status;
 	err = profile_merge(session->profile, captures);
+	if (!err)
+		err = divide_captures(session, i, first_source);
 	return err ? inputs_fail(captures, err, NULL) : EXIT_DONE;
+}
+
+static bool has_weight(const struct profile *profile, uint32_t metric, const struct diff_run *run)
+{
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		uint32_t source = profile_get_thread(profile, sample->thread)->source;
+
+		if (sample->metric == metric && sample->value && source >= run->first_source &&
+		    source < run->end_source)
+			return true;
+	}
+	return false;
+}
+
+/* A run that weighs nothing says nothing of how runs vary, and nothing else. */
+static void leave_out_empty_runs(struct diff_command *session, size_t i)
+{
+	size_t num_kept = 0;
+
+	if (session->runs[i].length < 2)
+		return;
+	for (size_t j = 0; j < session->runs[i].length; j++) {
+		struct diff_run run = session->runs[i].items[j];
+
+		if (has_weight(session->profile, session->metrics[i], &run))
+			session->runs[i].items[num_kept++] = run;
+		else
+			log_warning("'%s' has no weight in %s, and counts for no run",
+				    session->paths[i].items.items[j],
+				    session->sides[i].metric_name);
+	}
+	session->runs[i].length = num_kept;
 }
 
 static int read_side(struct diff_command *session, size_t i)
@@ -275,6 +441,8 @@ static int read_side(struct diff_command *session, size_t i)
 	struct import_counts counts = {0};
 	uint32_t first = profile_count_metrics(profile);
 	uint32_t metric;
+	bool is_doubtful;
+	int err;
 	int status = read_files(session, i, &counts);
 
 	if (status)
@@ -287,7 +455,17 @@ static int read_side(struct diff_command *session, size_t i)
 	if (!side->metric_name || !side->metric_unit)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	side->num_samples = count_samples(profile, first, metric, &counts, side->path);
+	err = see_doubtful_counts(profile, metric, &is_doubtful);
+	if (!err && is_doubtful)
+		err = append_doubt(&session->doubt, side->path);
+	if (err)
+		return inputs_fail(NULL, err, NULL);
 	session->metrics[i] = metric;
+	side->num_runs = 1;
+	if (session->archive.dir)
+		return EXIT_DONE;
+	leave_out_empty_runs(session, i);
+	side->num_runs = session->runs[i].length;
 	return EXIT_DONE;
 }
 
@@ -374,7 +552,7 @@ static int extract(struct diff_command *session)
 		.num_metrics = ARRAY_LENGTH(metrics),
 		.change_name = session->strips_addresses ? stripped_name_append : NULL,
 	};
-	struct profile *comparison = profile_new();
+	struct profile *comparison = make_profile(session);
 	int err = comparison ? profile_merge_with(comparison, session->profile, &opts) : -ENOMEM;
 
 	if (err) {
@@ -417,7 +595,7 @@ static int read_sides(struct diff_command *session)
 	int status;
 	int err;
 
-	session->profile = profile_new();
+	session->profile = make_profile(session);
 	if (!session->profile)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = read_side(session, 0);
@@ -482,7 +660,8 @@ static int write_outputs(struct diff_command *session)
 	opts.tree.metric = session->metrics[1];
 	opts.tree.baseline = session->metrics[0];
 	opts.tree.has_baseline = true;
-	if (session->normalizes)
+	/* Sums of three runs and of five differ in every stack. */
+	if (session->normalizes || session->sides[0].num_runs != session->sides[1].num_runs)
 		err = normalize_baseline(session->profile, &opts.tree);
 	if (err)
 		return inputs_fail(session->profile, err, NULL);
@@ -499,11 +678,21 @@ static int write_table(void *context, const struct sink *sink)
 		.table = &session->table,
 		.before = &session->sides[0],
 		.after = &session->sides[1],
+		.doubt = session->doubt.length ? session->doubt.data : NULL,
 		.top = session->top,
 	};
 
 	return session->is_json ? diff_report_write_json(&report, sink)
 				: diff_report_write_text(&report, &session->terminal, sink);
+}
+
+static struct diff_runs get_runs(const struct diff_command *session, size_t i)
+{
+	return (struct diff_runs){
+		.items = session->runs[i].items,
+		.length = session->runs[i].length,
+		.are_slices = session->archive.dir,
+	};
 }
 
 static int print_table(struct diff_command *session)
@@ -513,6 +702,9 @@ static int print_table(struct diff_command *session)
 		.after = session->metrics[1],
 		.before_samples = session->sides[0].num_samples,
 		.after_samples = session->sides[1].num_samples,
+		.before_runs = get_runs(session, 0),
+		.after_runs = get_runs(session, 1),
+		.is_doubtful = session->doubt.length,
 	};
 	struct error error = {0};
 	_cleanup_(frame_tree_release) struct frame_tree tree;
@@ -531,23 +723,57 @@ static int print_table(struct diff_command *session)
 	return status;
 }
 
-/* operands  BEFORE and AFTER; NULL: both are in the archive */
+static const char *const side_options[] = {"--before", "--after"};
+
+/* What looks like a range of time is a file, if there is one. */
+static bool is_range_without_archive(const struct diff_command *session, size_t i)
+{
+	const char *value = session->values[i].items.items[0];
+
+	if (session->archive.dir || !strstr(value, "..") || strchr(value, '/') ||
+	    !access(value, F_OK))
+		return false;
+	log_error("%s '%s': there is no such file; a range of time needs --dir DIR",
+		  side_options[i], value);
+	return true;
+}
+
+/* operands  BEFORE and AFTER; NULL: --before and --after have both sides */
 static int find_files(struct diff_command *session, char **operands)
 {
-	static const char *const options[] = {"--before", "--after"};
-
 	for (size_t i = 0; i < 2; i++) {
+		const struct input_paths *values = &session->values[i];
 		int status;
 
-		session->sides[i].path = operands ? operands[i] : session->ranges[i];
-		if (operands)
-			status = archive_inputs_list(&session->archive, &operands[i], 1, "diff",
-						     &session->paths[i]);
+		if (!operands && is_range_without_archive(session, i))
+			return EXIT_USAGE;
+		if (session->archive.dir)
+			status = archive_inputs_list_range(session->archive.dir, side_options[i],
+							   values->items.items[0],
+							   &session->paths[i]);
 		else
-			status = archive_inputs_list_range(session->archive.dir, options[i],
-							   session->ranges[i], &session->paths[i]);
+			status = archive_inputs_list(
+				&session->archive, operands ? &operands[i] : values->items.items,
+				operands ? 1 : values->items.length, "diff", &session->paths[i]);
 		if (status)
 			return status;
+	}
+	return EXIT_DONE;
+}
+
+/* "a.folded, b.folded": what the user gave, of an archive the range. */
+static int name_sides(struct diff_command *session)
+{
+	for (size_t i = 0; i < 2; i++) {
+		const struct input_paths *given =
+			session->archive.dir ? &session->values[i] : &session->paths[i];
+		struct text *name = &session->names[i];
+
+		array_for_each (&given->items, path)
+			text_printf(name, "%s%s", name->length ? ", " : "", *path);
+		if (name->failed)
+			return inputs_fail(NULL, -ENOMEM, NULL);
+		session->sides[i].path = name->data;
 	}
 	return EXIT_DONE;
 }
@@ -558,13 +784,16 @@ static int compare(struct diff_command *session, char **paths)
 
 	if (status)
 		return status;
+	status = name_sides(session);
+	if (status)
+		return status;
 	status = open_outputs(session);
 	if (status)
 		return status;
 	status = read_sides(session);
 	if (status)
 		return status;
-	if (!session->outputs.length || session->is_json) {
+	if (prints_table(session)) {
 		status = print_table(session);
 		if (status)
 			return status;
@@ -577,11 +806,51 @@ static void release(struct diff_command *session)
 	for (size_t i = 0; i < 2; i++) {
 		free(session->sides[i].metric_name);
 		free(session->sides[i].metric_unit);
+		input_paths_release(&session->values[i]);
 		input_paths_release(&session->paths[i]);
+		text_release(&session->names[i]);
+		array_release(&session->runs[i]);
 	}
+	text_release(&session->doubt);
 	outputs_release(&session->outputs);
 	output_options_release(&session->options);
 	profile_free(session->profile);
+}
+
+/* Whether it is said what to compare with what, and only once. */
+static bool is_usage_right(const struct diff_command *session, char **operands, int num_operands)
+{
+	size_t num_before = session->values[0].items.length;
+	size_t num_after = session->values[1].items.length;
+
+	if (session->archive.dir) {
+		if (!num_operands && num_before == 1 && num_after == 1)
+			return true;
+		log_error(
+			"expected --dir DIR --before FROM..TO --after FROM..TO, and no files; see "
+			"'stackwide help diff'");
+		return false;
+	}
+	if (!num_before && !num_after) {
+		if (num_operands == 2)
+			return true;
+		log_error(
+			"expected two files, BEFORE and AFTER, or --before FILE... --after FILE...; "
+			"see 'stackwide help diff'");
+		return false;
+	}
+	if (num_operands) {
+		log_error("unexpected '%s': give BEFORE and AFTER, or --before FILE... --after "
+			  "FILE...; see 'stackwide help diff'",
+			  operands[0]);
+		return false;
+	}
+	if (num_before && num_after)
+		return true;
+	log_error(
+		"%s without %s: expected --before FILE... --after FILE...; see 'stackwide help diff'",
+		side_options[!num_before], side_options[!!num_before]);
+	return false;
 }
 
 static int run_diff(int argc, char **argv)
@@ -593,19 +862,8 @@ static int run_diff(int argc, char **argv)
 
 	if (!parsed)
 		parsed = output_options_finish(&session.options);
-	if (!parsed && session.archive.dir && first == argc && session.ranges[0] &&
-	    session.ranges[1])
-		status = compare(&session, NULL);
-	else if (!parsed && session.archive.dir)
-		log_error(
-			"expected --dir DIR --before FROM..TO --after FROM..TO, and no files; see "
-			"'stackwide help diff'");
-	else if (!parsed && (session.ranges[0] || session.ranges[1]))
-		log_error("--before and --after need --dir DIR; see 'stackwide help diff'");
-	else if (!parsed && argc - first != 2)
-		log_error("expected two files, BEFORE and AFTER; see 'stackwide help diff'");
-	else if (!parsed)
-		status = compare(&session, argv + first);
+	if (!parsed && is_usage_right(&session, argv + first, argc - first))
+		status = compare(&session, first < argc ? argv + first : NULL);
 	release(&session);
 	return status;
 }
@@ -614,6 +872,7 @@ const struct command command_diff = {
 	.name = "diff",
 	.summary = "show what has changed between two profiles, and what may be noise",
 	.usage = "Usage: stackwide diff BEFORE AFTER [-o OUT...] [OPTION...]\n"
+		 "       stackwide diff --before FILE... --after FILE... [-o OUT...] [OPTION...]\n"
 		 "       stackwide diff --dir DIR --before FROM..TO --after FROM..TO [OPTION...]",
 	.help = "Without -o, prints a table of functions: the share of each in all samples before and after, by\n"
 		"self (samples in which it was running) and by total (samples in which it was on the stack); the\n"
@@ -624,11 +883,22 @@ const struct command command_diff = {
 		"With -o, writes both profiles stack by stack: .diff.folded has both counts, .svg is a flame\n"
 		"graph in which red has grown and blue has shrunk. A stack that only one profile has counts 0\n"
 		"in the other.\n\n"
-		"Samples are taken to be independent. For weights that are not samples (nanoseconds, bytes), the\n"
-		"number of samples is the input's sample count if it has one, else its number of records.\n\n"
+		"With several runs on a side, as benchmarks are compared, a share is that of all its runs, and as\n"
+		"sure as it is the same from run to run. A single run on the other side is taken to vary likewise.\n"
+		"Five runs and more are good; three show large changes only. -o writes the sums of the runs; where\n"
+		"one side has more of them, BEFORE is scaled as by -n.\n\n"
+		"Samples of one thread at neighbouring moments are alike. Where the times of samples are known\n"
+		"(.html, .pftrace, perf.data, perf script, JFR, Firefox), a share is as sure as it is the same in\n"
+		"24 slices of the time; of an archive, in 10 to 24 groups of captures. Else samples are taken to be\n"
+		"independent, which calls too much changed.\n\n"
+		"For weights that are not samples (nanoseconds, bytes), the number of samples is the input's sample\n"
+		"count if it has one, else its number of records. Folded text calls every weight a count: those\n"
+		"with a common divisor are taken for periods. Where hardly a stack is rare they are no counts:\n"
+		"then nothing is called changed, and the reason is printed.\n\n"
 		"Examples:\n"
 		"  stackwide diff monday.folded tuesday.folded --top 20\n"
 		"  stackwide diff before.folded after.folded -o changes.svg\n"
+		"  stackwide diff --before old.*.folded --after new.*.folded\n"
 		"  stackwide diff --dir /var/lib/stackwide --before yesterday..today --after today..now\n"
 		"  stackwide diff -n long.folded short.folded -o - --to diff.folded\n"
 		"  stackwide diff old.folded new.folded --json | jq '.functions[] | select(.noise | not)'\n\n"

@@ -27,6 +27,7 @@ struct diff_layout {
 	bool is_wide;
 	bool has_color;
 	bool has_modules;
+	bool has_intervals; /* else they are not known */
 };
 
 /*
@@ -58,6 +59,7 @@ static struct diff_layout get_layout(const struct diff_report *report,
 		.module_limit = TABLE_UNLIMITED_WIDTH,
 		.is_wide = !terminal->num_columns || terminal->num_columns >= WIDE_COLUMNS,
 		.has_color = terminal->has_color,
+		.has_intervals = !report->doubt,
 	};
 
 	if (report->top && report->top < layout.num_rows)
@@ -92,12 +94,53 @@ static void append_side(struct text *text, const char *name, const struct diff_i
 	text_append_char(text, ' ');
 	table_append_name(text, what, strlen(what), TABLE_UNLIMITED_WIDTH);
 	text_append_string(text, " in ");
+	if (side->num_runs > 1)
+		text_printf(text, "%zu runs: ", side->num_runs);
 	table_append_name(text, side->path, strlen(side->path), TABLE_UNLIMITED_WIDTH);
 	if (side->num_samples && side->num_samples != sum) {
 		text_append_string(text, ", taken as ");
 		table_append_count(text, side->num_samples, 0);
 		text_append_string(text, " independent samples");
 	}
+	text_append_char(text, '\n');
+}
+
+static void append_slices(struct text *text, const struct diff_table *table)
+{
+	size_t before = table->before_slices;
+	size_t after = table->after_slices;
+
+	if (!before && !after)
+		return;
+	text_printf(text, "intervals and ~ are by how much shares differ among %zu slices of time",
+		    before > after ? before : after);
+	if (!before || !after)
+		text_printf(text, "; %s, without times, is taken to differ likewise",
+			    before ? "after" : "before");
+	text_append_char(text, '\n');
+}
+
+/* What intervals and verdicts rest on. */
+static void append_basis(struct text *text, const struct diff_report *report)
+{
+	bool is_first_single = report->before->num_runs < 2;
+	bool is_second_single = report->after->num_runs < 2;
+
+	if (report->doubt) {
+		text_append_string(text, "nothing can be called changed: ");
+		table_append_name(text, report->doubt, strlen(report->doubt),
+				  TABLE_UNLIMITED_WIDTH);
+		text_append_char(text, '\n');
+		return;
+	}
+	if (is_first_single && is_second_single) {
+		append_slices(text, report->table);
+		return;
+	}
+	text_append_string(text, "intervals and ~ are by how much shares differ from run to run");
+	if (is_first_single || is_second_single)
+		text_printf(text, "; the single run %s is taken to differ likewise",
+			    is_first_single ? "before" : "after");
 	text_append_char(text, '\n');
 }
 
@@ -143,9 +186,13 @@ static void append_shares(struct text *text, const struct diff_change *change)
 	text_printf(text, "%6.2f  %6.2f  ", 100 * change->before_share, 100 * change->after_share);
 }
 
-static void append_interval(struct text *text, const struct diff_change *change)
+static void append_interval(struct text *text, const struct diff_change *change,
+			    const struct diff_layout *layout)
 {
-	text_printf(text, "[%+7.2f,%+7.2f] ", 100 * change->low, 100 * change->high);
+	if (!layout->has_intervals)
+		text_printf(text, "[%7s,%7s] ", "?", "?");
+	else
+		text_printf(text, "[%+7.2f,%+7.2f] ", 100 * change->low, 100 * change->high);
 }
 
 static void append_row(struct text *text, const struct diff_row *row,
@@ -157,11 +204,11 @@ static void append_row(struct text *text, const struct diff_row *row,
 	text_append_string(text, is_dim ? DIM "  " : "  ");
 	append_shares(text, &row->self);
 	append_change(text, &row->self, layout);
-	append_interval(text, &row->self);
+	append_interval(text, &row->self, layout);
 	if (layout->is_wide) {
 		append_shares(text, &row->total);
 		append_change(text, &row->total, layout);
-		append_interval(text, &row->total);
+		append_interval(text, &row->total, layout);
 	} else {
 		append_change(text, &row->total, layout);
 		text_append_char(text, ' ');
@@ -186,6 +233,7 @@ int diff_report_write_text(const struct diff_report *report, const struct termin
 
 	append_side(&text, "before:", report->before, report->table->before_sum);
 	append_side(&text, "after:", report->after, report->table->after_sum);
+	append_basis(&text, report);
 	append_heading(&text, &layout);
 	for (size_t i = 0; i < layout.num_rows; i++) {
 		append_row(&text, &report->table->rows[i], &layout);

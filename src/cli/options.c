@@ -56,26 +56,40 @@ static int add_specs(struct tables *tables, const struct option_spec *specs)
 	return 0;
 }
 
-static int find_id(const struct option_spec *specs, int short_name)
+static const struct option_spec *find_spec(const struct option_spec *specs, int found)
 {
 	for (; specs->name; specs++)
-		if (specs->id == short_name || specs->short_name == short_name)
-			return specs->id;
-	return 0;
+		if (specs->id == found || specs->short_name == found)
+			return specs;
+	return NULL;
+}
+
+/* "FILE..." */
+static bool takes_several(const struct option_spec *spec)
+{
+	return spec->argument && string_ends_with(spec->argument, "...");
+}
+
+/* A word that is a value, if an option stands before it: "-" is standard input. */
+static bool is_value(const char *word)
+{
+	return word[0] != '-' || word[1] == '\0';
 }
 
 /* One option. Returns as options_parse(). */
-static int handle_option(const struct option_spec *specs, int found,
+static int handle_option(const struct option_spec *specs, int found, int argc, char **argv,
 			 int (*handle)(int id, const char *value, void *context), void *context)
 {
-	int id = find_id(specs, found);
+	const struct option_spec *spec = find_spec(specs, found);
+	int err;
 
-	if (!id)
-		id = find_id(common_options, found);
-	switch (id) {
-	case 0:
+	if (!spec)
+		spec = find_spec(common_options, found);
+	if (!spec) {
 		log_error("see 'stackwide help' for the options"); /* getopt_long printed why */
 		return -EINVAL;
+	}
+	switch (spec->id) {
 	case OPTION_HELP:
 		return 1;
 	case OPTION_QUIET:
@@ -85,7 +99,11 @@ static int handle_option(const struct option_spec *specs, int found,
 		log_set_level(LOG_LEVEL_VERBOSE);
 		return 0;
 	}
-	return handle(id, optarg, context);
+	err = handle(spec->id, optarg, context);
+	/* getopt_long() goes on from optind, and takes what lies before for the option's. */
+	while (!err && takes_several(spec) && optind < argc && is_value(argv[optind]))
+		err = handle(spec->id, argv[optind++], context);
+	return err;
 }
 
 int options_parse(const struct option_spec *specs, int argc, char **argv,
@@ -107,7 +125,7 @@ int options_parse(const struct option_spec *specs, int argc, char **argv,
 	optind = 0; /* glibc: reinitialize, as argv may have been parsed before */
 	while ((found = getopt_long(argc, argv, tables.short_options.data,
 				    tables.long_options.items, NULL)) != -1) {
-		err = handle_option(specs, found, handle, context);
+		err = handle_option(specs, found, argc, argv, handle, context);
 		if (err)
 			return err;
 	}

@@ -15,7 +15,7 @@ struct option_spec {
 	int id;               /* for the command's handler; above 0 */
 	char short_name;      /* 0: none */
 	const char *name;     /* long name, without dashes */
-	const char *argument; /* name of its value, "FILE"; NULL: takes none */
+	const char *argument; /* name of its value, "FILE"; of several, "FILE..."; NULL: none */
 	const char *help;     /* NULL: a hidden option for developers */
 };
 
@@ -24,7 +24,8 @@ enum common_option { OPTION_HELP = 1000, OPTION_QUIET, OPTION_VERBOSE };
 
 /*
  * Hand every option to handle(), in order. Options may follow operands. What stands after `--`
- * is left alone.
+ * is left alone. An option of several values takes all words up to the next option: handle() gets
+ * each of them.
  *
  * handle() returns 0, or a negative number after it has said what is wrong, which stops.
  * ret_first_operand  index in argv of the first operand; operands come last

@@ -130,6 +130,23 @@ static void the_number_of_samples_decides_where_weights_are_none(void **state _u
 	release(&pair, &tree, &table);
 }
 
+static void nothing_is_said_where_the_number_of_samples_cannot_be_known(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+
+	add_stack(&pair, "main;a", 500000000, 900000000);
+	add_stack(&pair, "main;b", 500000000, 100000000);
+	pair.opts.is_doubtful = true;
+	compare(&pair, &tree, &table);
+	assert_true(find_row(&table, "a")->is_noise);
+	assert_float_equal((float)find_row(&table, "a")->self.change, 0.4f, 1e-6f);
+	assert_float_equal((float)find_row(&table, "a")->self.low, -1, 1e-6f);
+	assert_float_equal((float)find_row(&table, "a")->self.high, 1, 1e-6f);
+	release(&pair, &tree, &table);
+}
+
 static void an_empty_side_shows_nothing(void **state _unused_)
 {
 	struct pair pair = make_pair();
@@ -188,6 +205,230 @@ static void a_side_beyond_64_bits_is_an_error(void **state _unused_)
 	add_stack(&pair, "b", 1, 1);
 	assert_int_equal(frame_tree_init(&tree, pair.profile), 0);
 	assert_int_equal(diff_table_init(&table, &tree, &pair.opts), -EOVERFLOW);
+	release(&pair, &tree, &table);
+}
+
+#define NUM_RUNS 5
+#define MS       1000000ull
+
+/* A comparison of several runs a side, each of a source of its own; source 0 has nothing. */
+struct runs_pair {
+	struct pair pair;
+	struct diff_run runs[2][NUM_RUNS];
+};
+
+static void make_runs_pair(struct runs_pair *runs, size_t num_before, size_t num_after)
+{
+	struct profile *profile;
+	uint32_t source;
+
+	runs->pair = make_pair();
+	profile = runs->pair.profile;
+	assert_int_equal(profile_add_source(profile, STRING_EMPTY, &source), 0);
+	for (size_t i = 0; i < num_before + num_after; i++) {
+		bool is_after = i >= num_before;
+
+		assert_int_equal(profile_add_source(profile, STRING_EMPTY, &source), 0);
+		runs->runs[is_after][is_after ? i - num_before : i] =
+			(struct diff_run){source, source + 1};
+	}
+	runs->pair.opts.before_runs = (struct diff_runs){runs->runs[0], num_before, false};
+	runs->pair.opts.after_runs = (struct diff_runs){runs->runs[1], num_after, false};
+}
+
+static void add_to_source(struct pair *pair, uint32_t source, uint32_t metric, const char *folded,
+			  uint64_t weight)
+{
+	struct thread thread = {.source = source};
+	uint32_t id;
+
+	assert_int_equal(profile_add_thread(pair->profile, &thread, &id), 0);
+	assert_int_equal(profile_add_sample(pair->profile, id,
+					    builder_add_stack(pair->profile, folded), metric,
+					    weight),
+			 0);
+}
+
+/* shares  of main;hot in a run, in 1 of 100 */
+static void add_runs(struct runs_pair *runs, bool is_after, const double *shares, size_t count,
+		     uint64_t weight)
+{
+	uint32_t metric = is_after ? runs->pair.opts.after : runs->pair.opts.before;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t source = runs->runs[is_after][i].first_source;
+		uint64_t hot = (uint64_t)(shares[i] * (double)weight / 100);
+
+		add_to_source(&runs->pair, source, metric, "main;hot", hot);
+		add_to_source(&runs->pair, source, metric, "main;cold", weight - hot);
+	}
+}
+
+/* 5 % before, 6 % after; standard errors of 0.6 each, and t of 1.25, where the samples are sure of it. */
+static void runs_that_differ_as_much_as_the_sides_show_no_change(void **state _unused_)
+{
+	static const double before[] = {4, 5, 6};
+	static const double after[] = {5, 6, 7};
+	struct runs_pair runs;
+	struct frame_tree tree;
+	struct diff_table table;
+	const struct diff_row *hot;
+
+	make_runs_pair(&runs, 3, 3);
+	add_runs(&runs, false, before, 3, 100000);
+	add_runs(&runs, true, after, 3, 100000);
+	compare(&runs.pair, &tree, &table);
+	hot = find_row(&table, "hot");
+	assert_true(hot->is_noise);
+	/* Of Welch: four degrees, 1 point more or less 2.776 * sqrt(1/3 + 1/3). */
+	assert_float_equal((float)hot->self.degrees, 4, 0.2f);
+	assert_float_equal((float)hot->self.low, (float)(0.01 - 0.0227), 1e-3f);
+	assert_float_equal((float)hot->self.high, (float)(0.01 + 0.0227), 1e-3f);
+	assert_int_equal(table.before_slices, 0);
+	diff_table_release(&table);
+	runs.pair.opts.before_runs.are_slices = true;
+	runs.pair.opts.after_runs.are_slices = true;
+	assert_int_equal(diff_table_init(&table, &tree, &runs.pair.opts), 0);
+	assert_true(find_row(&table, "hot")->is_noise);
+	assert_int_equal(table.before_slices, 3);
+	diff_table_release(&table);
+	runs.pair.opts.before_runs.length = 0;
+	runs.pair.opts.after_runs.length = 0;
+	assert_int_equal(diff_table_init(&table, &tree, &runs.pair.opts), 0);
+	assert_false(find_row(&table, "hot")->is_noise);
+	release(&runs.pair, &tree, &table);
+}
+
+static void runs_that_agree_show_a_change(void **state _unused_)
+{
+	static const double before[] = {5, 5.1, 4.9, 5.05, 4.95};
+	static const double after[] = {6, 6.1, 5.9, 6.05, 5.95};
+	struct runs_pair runs;
+	struct frame_tree tree;
+	struct diff_table table;
+
+	make_runs_pair(&runs, 5, 5);
+	add_runs(&runs, false, before, 5, 100000);
+	add_runs(&runs, true, after, 5, 100000);
+	compare(&runs.pair, &tree, &table);
+	assert_false(find_row(&table, "hot")->is_noise);
+	release(&runs.pair, &tree, &table);
+}
+
+/* However alike the runs are: so few samples make no run that sure. */
+static void runs_that_are_alike_show_no_more_than_their_samples(void **state _unused_)
+{
+	static const double before[] = {5, 5, 5, 5, 5};
+	static const double after[] = {6, 6, 6, 6, 6};
+	struct runs_pair runs;
+	struct frame_tree tree;
+	struct diff_table table;
+
+	make_runs_pair(&runs, 5, 5);
+	add_runs(&runs, false, before, 5, 100);
+	add_runs(&runs, true, after, 5, 100);
+	compare(&runs.pair, &tree, &table);
+	assert_true(find_row(&table, "hot")->is_noise);
+	assert_float_equal((float)find_row(&table, "hot")->self.before_samples, 500, 1e-3f);
+	release(&runs.pair, &tree, &table);
+}
+
+static void a_single_run_varies_as_those_of_the_other_side(void **state _unused_)
+{
+	static const double before[] = {4, 5, 6};
+	static const double after[] = {6};
+	struct runs_pair runs;
+	struct frame_tree tree;
+	struct diff_table table;
+	const struct diff_row *hot;
+
+	make_runs_pair(&runs, 3, 1);
+	add_runs(&runs, false, before, 3, 100000);
+	add_runs(&runs, true, after, 1, 100000);
+	compare(&runs.pair, &tree, &table);
+	hot = find_row(&table, "hot");
+	assert_true(hot->is_noise);
+	assert_float_equal((float)hot->self.degrees, 2, 1e-6f);
+	assert_float_equal((float)(hot->self.before_samples / hot->self.after_samples), 3, 1e-4f);
+	release(&runs.pair, &tree, &table);
+}
+
+/* 8 s, a sample a millisecond: every other second begins with num_hot of main;hot. */
+static void add_bursts(struct pair *pair, uint32_t metric, uint64_t num_hot)
+{
+	uint32_t hot = builder_add_stack(pair->profile, "main;hot");
+	uint32_t cold = builder_add_stack(pair->profile, "main;cold");
+
+	for (uint64_t ms = 0; ms < 8000; ms++) {
+		uint32_t stack = ms / 1000 % 2 == 0 && ms % 1000 < num_hot ? hot : cold;
+
+		assert_int_equal(profile_add_sample(pair->profile, 0, stack, metric, 1), 0);
+		assert_int_equal(profile_add_timestamp(pair->profile, 0, stack, metric, 1, ms * MS),
+				 0);
+	}
+}
+
+static void what_comes_in_bursts_is_not_taken_for_independent_samples(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+	const struct diff_row *hot;
+
+	assert_int_equal(profile_keep_timestamps(pair.profile), 0);
+	add_bursts(&pair, pair.opts.before, 500);
+	add_bursts(&pair, pair.opts.after, 600);
+	compare(&pair, &tree, &table);
+	hot = find_row(&table, "hot");
+	assert_int_equal(table.before_slices, 24);
+	assert_int_equal(table.after_slices, 24);
+	assert_true(hot->is_noise);
+	assert_true(hot->self.before_samples < 200);
+	assert_true(hot->self.low < 0);
+	release(&pair, &tree, &table);
+}
+
+static void what_runs_evenly_loses_nothing_by_slices(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+	uint32_t hot = builder_add_stack(pair.profile, "main;hot");
+	uint32_t cold = builder_add_stack(pair.profile, "main;cold");
+
+	assert_int_equal(profile_keep_timestamps(pair.profile), 0);
+	for (uint64_t ms = 0; ms < 8000; ms++)
+		for (int i = 0; i < 2; i++) {
+			uint32_t metric = i ? pair.opts.after : pair.opts.before;
+			uint32_t stack = ms % 20 < (i ? 3u : 2u) ? hot : cold;
+
+			assert_int_equal(profile_add_sample(pair.profile, 0, stack, metric, 1), 0);
+			assert_int_equal(
+				profile_add_timestamp(pair.profile, 0, stack, metric, 1, ms * MS),
+				0);
+		}
+	compare(&pair, &tree, &table);
+	assert_float_equal((float)find_row(&table, "hot")->self.before_samples, 8000, 1e-3f);
+	assert_false(find_row(&table, "hot")->is_noise);
+	release(&pair, &tree, &table);
+}
+
+static void a_moment_of_time_has_no_slices(void **state _unused_)
+{
+	struct pair pair = make_pair();
+	struct frame_tree tree;
+	struct diff_table table;
+	uint32_t hot = builder_add_stack(pair.profile, "main;hot");
+
+	assert_int_equal(profile_keep_timestamps(pair.profile), 0);
+	add_stack(&pair, "main;hot", 100, 100);
+	for (uint64_t ms = 0; ms < 9; ms++)
+		assert_int_equal(
+			profile_add_timestamp(pair.profile, 0, hot, pair.opts.before, 10, ms * MS),
+			0);
+	compare(&pair, &tree, &table);
+	assert_int_equal(table.before_slices, 0);
+	assert_int_equal(table.after_slices, 0);
 	release(&pair, &tree, &table);
 }
 
@@ -300,9 +541,17 @@ int main(void)
 		cmocka_unit_test(a_function_of_one_side_only_has_0_on_the_other),
 		cmocka_unit_test(what_really_changed_comes_first_then_its_callers_then_noise),
 		cmocka_unit_test(the_number_of_samples_decides_where_weights_are_none),
+		cmocka_unit_test(nothing_is_said_where_the_number_of_samples_cannot_be_known),
 		cmocka_unit_test(an_empty_side_shows_nothing),
 		cmocka_unit_test(code_made_at_run_time_is_the_same_under_every_pid),
 		cmocka_unit_test(a_side_beyond_64_bits_is_an_error),
+		cmocka_unit_test(runs_that_differ_as_much_as_the_sides_show_no_change),
+		cmocka_unit_test(runs_that_agree_show_a_change),
+		cmocka_unit_test(runs_that_are_alike_show_no_more_than_their_samples),
+		cmocka_unit_test(a_single_run_varies_as_those_of_the_other_side),
+		cmocka_unit_test(what_comes_in_bursts_is_not_taken_for_independent_samples),
+		cmocka_unit_test(what_runs_evenly_loses_nothing_by_slices),
+		cmocka_unit_test(a_moment_of_time_has_no_slices),
 		cmocka_unit_test(recordings_of_the_same_thing_are_hardly_ever_called_changed),
 		cmocka_unit_test(a_real_change_is_found_among_many_functions),
 	};

@@ -1,0 +1,45 @@
+/*
+ * The parts that a recording is made of, which are compared with each other to see how much shares vary
+ * by themselves: its runs, where it is several, else slices of its time. Pure: no I/O.
+ */
+#ifndef ANALYSIS_DIFF_PARTS_H
+#define ANALYSIS_DIFF_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/diff.h"
+#include "analysis/filter.h"
+#include "base/attributes.h"
+#include "profile/profile.h"
+
+struct diff_span;
+
+struct diff_parts {
+	const struct profile *profile;
+	const struct selection *selection;
+	uint32_t metric;
+	const struct diff_runs *runs;
+	struct diff_span *spans; /* by source: its time; NULL: the parts are runs */
+	size_t num_parts;        /* 0: there is nothing to compare */
+};
+
+/*
+ * runs       more than one: these are the parts, be they slices of time; borrowed
+ * selection  NULL: all samples; borrowed
+ *
+ * Slices are of equal length, from the first sample of each source to its last. There are none where
+ * the time of most samples is not known, or too few of the slices have samples.
+ *
+ * Returns 0 or -ENOMEM. Release it in any case.
+ */
+_must_check_ int diff_parts_init(struct diff_parts *parts, const struct profile *profile,
+				 uint32_t metric, const struct selection *selection,
+				 const struct diff_runs *runs);
+void diff_parts_release(struct diff_parts *parts);
+
+/* By sample of the profile: how much of its weight is in one of the parts. */
+void diff_parts_get_values(const struct diff_parts *parts, size_t part, uint64_t *values);
+
+#endif
