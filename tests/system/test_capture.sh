@@ -22,6 +22,7 @@ list_captures() { find "$archive" -name '*Z-*.pb.gz' -type f | sort; }
 # Of what is not ours: names and contents.
 list_others() {
     (cd "$archive" && find . -type f ! -name '*Z-*.pb.gz' ! -name .stackwide.lock \
+        ! -name .stackwide.index \
         -exec sha256sum {} + | sort)
 }
 
