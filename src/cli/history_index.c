@@ -79,3 +79,11 @@ void history_index_add(struct history_index *index, const struct archive_capture
 	if (index->added.length >= MAX_ADDED)
 		write_added(index);
 }
+
+int history_index_write(const struct archive *archive, const struct archive_capture *capture,
+			const char *text)
+{
+	struct archive_index_line line = {capture, text};
+
+	return archive_index_add(archive, KIND, &line, 1);
+}

@@ -39,4 +39,11 @@ _must_check_ bool history_index_find(const struct history_index *index,
 void history_index_add(struct history_index *index, const struct archive_capture *capture,
 		       const struct history_row *row);
 
+/*
+ * Write one line, a text of history_row_append_text() that may be from elsewhere. Returns 0 or negative
+ * errno.
+ */
+_must_check_ int history_index_write(const struct archive *archive,
+				     const struct archive_capture *capture, const char *text);
+
 #endif

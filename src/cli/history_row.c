@@ -133,18 +133,18 @@ int history_row_init_damaged(struct history_row *row, const char *file, int64_t 
 	return row->file ? 0 : -ENOMEM;
 }
 
-int history_row_read(struct history_row *row, char *path, int64_t time_s, const int *fd,
+int history_row_read(struct history_row *row, const char *path, int64_t time_s, const int *fd,
 		     bool *ret_is_final)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
 	struct input_options options = {.may_be_empty = true, .fd = fd}; /* its row says so */
-	struct import_counts counts;
+	struct import_counts counts = {0};
 	int status;
 
 	*row = (struct history_row){0};
 	if (!profile)
 		return -ENOMEM;
-	status = inputs_read(&path, 1, &options, profile, NULL, &counts);
+	status = inputs_read_file(path, &options, profile, NULL, &counts);
 	*ret_is_final = !status && !counts.warnings && !counts.unnamed_code;
 	return status ? history_row_init_damaged(row, path, time_s)
 		      : history_row_init(row, path, time_s, profile);

@@ -46,7 +46,7 @@ _must_check_ int history_row_init_damaged(struct history_row *row, const char *f
  *
  * Returns 0 or -ENOMEM. history_row_release() either way.
  */
-_must_check_ int history_row_read(struct history_row *row, char *path, int64_t time_s,
+_must_check_ int history_row_read(struct history_row *row, const char *path, int64_t time_s,
 				  const int *fd, bool *ret_is_final);
 /*
  * Of a text that history_row_append_text() has written. Returns 0, -EINVAL (no such text), or
