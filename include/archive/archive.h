@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/array.h"
 #include "base/attributes.h"
@@ -27,6 +28,7 @@ struct archive_capture {
 	uint64_t size_bytes;   /* on the disk */
 	uint64_t length_bytes; /* of the file */
 	int64_t changed_ns;    /* when it was last written to, since 1970 */
+	uid_t owner;
 };
 
 /* The lock's file, in the archive's folder. */

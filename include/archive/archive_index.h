@@ -53,7 +53,8 @@ struct archive_index_line {
  * Add lines. They are appended; where there is no index of this kind, or most of its lines are of
  * captures that are gone, it is written anew with those that are not.
  *
- * A text that has control characters or is too long is left out.
+ * A text that has control characters or is too long is left out; and so is, when root adds it, one of a
+ * capture that the index's owner may not read.
  *
  * Returns 0 or negative errno: -EACCES and -EROFS are usual for who may only read.
  */

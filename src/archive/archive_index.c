@@ -41,6 +41,7 @@ struct line {
 };
 
 struct archive_index {
+	uid_t owner;              /* of the file; ours where there is none */
 	struct text bytes;        /* keys and texts end in NUL in it */
 	ARRAY(struct line) lines; /* sorted by key; of equal keys, the later line is behind */
 };
@@ -83,13 +84,14 @@ static bool has_kind(const struct text *bytes, const char *kind)
 }
 
 /*
- * ret_fd  of the file, which the caller closes
+ * ret_owner  who has written it, beside root
+ * ret_fd     of the file, which the caller closes
  *
  * Returns 0, -ENOENT where there is no index of this kind that can be trusted, or another negative
  * errno.
  */
 static int read_bytes(const struct archive *archive, const char *kind, struct text *ret,
-		      int *ret_fd)
+		      uid_t *ret_owner, int *ret_fd)
 {
 	struct stat status;
 	_cleanup_close_ int fd =
@@ -105,6 +107,7 @@ static int read_bytes(const struct archive *archive, const char *kind, struct te
 		return err;
 	if (!has_kind(ret, kind))
 		return -ENOENT;
+	*ret_owner = status.st_uid;
 	*ret_fd = fd;
 	fd = -1;
 	return 0;
@@ -168,12 +171,13 @@ static int read_lines(struct archive_index *index)
 }
 
 /* Takes the bytes, which may be none. */
-static int make(struct text *bytes, struct archive_index **ret)
+static int make(struct text *bytes, uid_t owner, struct archive_index **ret)
 {
 	struct archive_index *index = calloc(1, sizeof(*index));
 
 	if (!index)
 		return -ENOMEM;
+	index->owner = owner;
 	index->bytes = *bytes;
 	*bytes = (struct text){0};
 	if (index->bytes.data && read_lines(index)) {
@@ -188,13 +192,14 @@ int archive_index_new(const struct archive *archive, const char *kind, struct ar
 {
 	_cleanup_(text_release) struct text bytes = {0};
 	_cleanup_close_ int fd = -1;
-	int err = read_bytes(archive, kind, &bytes, &fd);
+	uid_t owner = geteuid();
+	int err = read_bytes(archive, kind, &bytes, &owner, &fd);
 
 	if (err == -ENOMEM)
 		return err;
 	if (err)
 		text_release(&bytes);
-	return make(&bytes, ret);
+	return make(&bytes, owner, ret);
 }
 
 void archive_index_free(struct archive_index *index)
@@ -204,6 +209,12 @@ void archive_index_free(struct archive_index *index)
 	array_release(&index->lines);
 	text_release(&index->bytes);
 	free(index);
+}
+
+/* Whether what the owner of an index claims of a capture counts: who could write the capture, too. */
+static bool has_say(uid_t owner, const struct archive_capture *capture)
+{
+	return owner == 0 || owner == geteuid() || owner == capture->owner;
 }
 
 const char *archive_index_find(const struct archive_index *index,
@@ -216,10 +227,25 @@ const char *archive_index_find(const struct archive_index *index,
 	make_key(capture, key);
 	count = array_count_front(&index->lines, line, strcmp(line->key, key) <= 0);
 	last = count ? &index->lines.items[count - 1] : NULL;
-	return last && string_equals(last->key, key) ? last->text : NULL;
+	return last && string_equals(last->key, key) && has_say(index->owner, capture) ? last->text
+										       : NULL;
 }
 
 /* ---- writing ---- */
+
+/* Whose a new index is. */
+static uid_t choose_owner(const struct archive *archive)
+{
+	struct stat folder;
+
+	return geteuid() || fstat(archive->fd, &folder) ? geteuid() : folder.st_uid;
+}
+
+/* Whether the owner of an index may know what root has read in a capture; others have read it themselves. */
+static bool may_tell(uid_t owner, const struct archive_capture *capture)
+{
+	return geteuid() || owner == 0 || owner == capture->owner;
+}
 
 static bool is_line_text(const char *text)
 {
@@ -242,14 +268,13 @@ static void append_line(struct text *bytes, const struct archive_capture *captur
 }
 
 /*
- * Replace the index. Its owner is that of the folder, where we may choose it: else an index that
- * root has made could not be read by who makes the captures.
+ * Replace the index. One that root has made belongs to who owns the folder, and so makes the captures:
+ * else it could not be read there, and would be replaced in turn.
  */
-static int replace(const struct archive *archive, const struct text *bytes)
+static int replace(const struct archive *archive, uid_t owner, const struct text *bytes)
 {
 	_cleanup_close_ int fd = -1;
 	char temporary[64];
-	struct stat folder;
 	int err;
 
 	snprintf(temporary, sizeof(temporary),
@@ -258,8 +283,8 @@ static int replace(const struct archive *archive, const struct text *bytes)
 		    ARCHIVE_FILE_MODE);
 	if (fd < 0)
 		return -errno;
-	if (geteuid() == 0 && !fstat(archive->fd, &folder))
-		(void)!fchown(fd, folder.st_uid, folder.st_gid); /* then it is ours alone */
+	if (owner != geteuid())
+		(void)!fchown(fd, owner, (gid_t)-1); /* else it stays ours */
 	err = fchmod(fd, ARCHIVE_FILE_MODE) ? -errno
 					    : file_write_fd(fd, bytes->data, bytes->length);
 	if (!err && renameat(archive->fd, temporary, archive->fd, ARCHIVE_INDEX_NAME))
@@ -275,23 +300,24 @@ static int write_anew(const struct archive *archive, const char *kind, struct te
 	_cleanup_(archive_index_freep) struct archive_index *index = NULL;
 	_cleanup_(archive_list_release) struct archive_list list = {0};
 	_cleanup_(text_release) struct text kept = {0};
+	uid_t owner = choose_owner(archive);
 	int err = archive_list_init(&list, archive, INT64_MIN, INT64_MAX, NULL);
 
 	if (err)
 		return err;
-	err = make(bytes, &index);
+	err = make(bytes, geteuid(), &index);
 	if (err)
 		return err;
 	text_printf(&kept, "%s\n", kind);
 	array_for_each (&list.captures, capture) {
 		const char *text = archive_index_find(index, capture);
 
-		if (text)
+		if (text && may_tell(owner, capture))
 			append_line(&kept, capture, text);
 	}
 	if (kept.failed)
 		return -ENOMEM;
-	return kept.length <= MAX_BYTES ? replace(archive, &kept) : -EFBIG;
+	return kept.length <= MAX_BYTES ? replace(archive, owner, &kept) : -EFBIG;
 }
 
 /* What cannot be written to its end is taken away again, or else recognised as damaged. */
@@ -338,7 +364,8 @@ int archive_index_add(const struct archive *archive, const char *kind,
 	_cleanup_close_ int fd = -1;
 	size_t old_length;
 	size_t num_before;
-	int err = read_bytes(archive, kind, &bytes, &fd);
+	uid_t owner = choose_owner(archive);
+	int err = read_bytes(archive, kind, &bytes, &owner, &fd);
 
 	if (err == -ENOMEM)
 		return err;
@@ -351,10 +378,12 @@ int archive_index_add(const struct archive *archive, const char *kind,
 	if (old_length && bytes.data[old_length - 1] != '\n') /* it was not written to its end */
 		text_append_char(&bytes, '\n');
 	for (size_t i = 0; i < num_lines; i++)
-		if (is_line_text(lines[i].text))
+		if (is_line_text(lines[i].text) && may_tell(owner, lines[i].capture))
 			append_line(&bytes, lines[i].capture, lines[i].text);
 	if (bytes.failed)
 		return -ENOMEM;
+	if (bytes.length == old_length)
+		return 0;
 	if (err || bytes.length > MAX_BYTES ||
 	    is_mostly_stale(archive, num_before, count_lines(&bytes)))
 		return write_anew(archive, kind, &bytes);

@@ -124,6 +124,7 @@ void archive_capture_measure(struct archive_capture *capture, const struct stat 
 	capture->length_bytes = (uint64_t)status->st_size;
 	capture->changed_ns = (int64_t)((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND +
 					(uint64_t)status->st_mtim.tv_nsec);
+	capture->owner = status->st_uid;
 }
 
 struct listing {

@@ -165,5 +165,15 @@ as_nobody >"$TMPDIR/nobody" 2>"$TMPDIR/err" || fail "who may not read the index 
 rm "$index"
 chown -R 65534:65534 "$archive"
 expect_reads 5 "there is none"
-[[ $(stat -c %u:%g "$index") = 65534:65534 ]] || fail "root's index in a folder of $(stat -c %u "$archive")"
+[[ $(stat -c %u "$index") = 65534 ]] || fail "root's index in a folder of $(stat -c %u "$archive")"
 [[ $(as_nobody -v 2>&1 >/dev/null | grep -c ' records, ') = 0 ]] || fail "root's index is of no use to others"
+
+# Of what root has captured there, whose folder it is has nothing to say, nor is told anything.
+chown 0 "$day/100000Z-web.folded"
+expect_reads 1 "another user's word of root's capture"
+rm "$index"
+for try in first second; do
+    history >/dev/null
+    ! grep 100000Z "$index" || fail "root's capture in an index of another user ($try)"
+done
+expect_reads 1 "root's alone"
