@@ -203,6 +203,7 @@ bench: all test-programs  ## measure against perf and FlameGraph, side by side (
 	$(Q)O=$(O) tests/bench/formats
 	$(Q)O=$(O) tests/bench/imports
 	$(Q)O=$(O) tests/bench/diff
+	$(Q)O=$(O) tests/bench/history
 	$(Q)O=$(O) tests/bench/perf_data
 	$(Q)O=$(O) tests/bench/traces
 	$(Q)CC="$(CC)" tests/bench/zones

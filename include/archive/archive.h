@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/array.h"
 #include "base/attributes.h"
@@ -20,6 +21,15 @@
 
 struct archive;
 struct archive_file;
+
+struct archive_capture {
+	char *name; /* below the archive's folder */
+	int64_t time_s;
+	uint64_t size_bytes;   /* on the disk */
+	uint64_t length_bytes; /* of the file */
+	int64_t changed_ns;    /* when it was last written to, since 1970 */
+	uid_t owner;
+};
 
 /* The lock's file, in the archive's folder. */
 #define ARCHIVE_LOCK_NAME ".stackwide.lock"
@@ -82,12 +92,11 @@ const char *archive_file_get_name(const struct archive_file *file);
 /* Start over, whoever has written to it. Returns 0 or negative errno. */
 _must_check_ int archive_file_rewind(struct archive_file *file);
 uint64_t archive_file_get_size(const struct archive_file *file);
-
-struct archive_capture {
-	char *name; /* below the archive's folder */
-	int64_t time_s;
-	uint64_t size_bytes; /* on the disk */
-};
+/* What was committed, as a list has it; the name is borrowed. Returns 0 or negative errno. */
+_must_check_ int archive_file_describe(const struct archive_file *file,
+				       struct archive_capture *ret);
+/* Open it for reading. Returns the descriptor, which the caller closes, or negative errno. */
+_must_check_ int archive_file_reopen(const struct archive_file *file);
 
 /* In order of time, then of name. */
 struct archive_list {

@@ -31,6 +31,8 @@ struct import_counts {
 	uint64_t without_stack;    /* events that the producer wrote without their stack */
 	uint64_t lost_samples;     /* that the producer says it lost */
 	uint64_t pruned_weight;    /* left out by the producer because it was too small to draw */
+	uint64_t warnings;         /* lines for a person */
+	uint64_t unnamed_code;     /* locations whose names are not in the input */
 };
 
 /* An executable mapping of a process whose stack is to be walked. */

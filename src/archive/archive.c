@@ -10,6 +10,7 @@
  */
 #include "archive/archive.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,7 +25,6 @@
 #include "base/text.h"
 
 #define FOLDER_MODE 0750
-#define FILE_MODE   0640
 /* Captures of one second. */
 #define MAX_COPIES 1000
 
@@ -78,7 +78,7 @@ void archive_free(struct archive *archive)
 	free(archive);
 }
 
-/* Only where files cannot be made without a name is there ever one of these. */
+/* Of captures, there is ever one of these only where files cannot be made without a name. */
 static int remove_leftover(int year _unused_, int month _unused_, int day _unused_, int fd,
 			   const char *name, void *context _unused_)
 {
@@ -86,6 +86,23 @@ static int remove_leftover(int year _unused_, int month _unused_, int day _unuse
 	    string_ends_with(name, ARCHIVE_TEMPORARY_SUFFIX))
 		(void)unlinkat(fd, name, 0); /* the next run tries again */
 	return 0;
+}
+
+/* Of an index that was being written anew. */
+static void remove_leftovers_beside(const struct archive *archive)
+{
+	int fd = openat(archive->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!folder) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(folder)))
+		(void)remove_leftover(0, 0, 0, dirfd(folder), entry->d_name, NULL);
+	closedir(folder);
 }
 
 /* What the lock's file says: "PID SINCE LEFT_OUT". It is for people, and lost without harm. */
@@ -129,7 +146,8 @@ struct archive_holder archive_count_left_out(struct archive *archive)
  * The lock is tied to this process, and gone with it however it ends: not with the last of those that it
  * has forked, which have its open files. The lock's file stays:
  * were it removed, one program could lock the old file and another one a new one of the same name.
- * Under the lock nobody else writes, so that each temporary name is that of a run that was killed.
+ * Under the lock nobody else writes captures, so that each temporary name is that of a run that was
+ * killed; or of an index that is just being written, which is then written another time.
  */
 int archive_lock(struct archive *archive, struct error *error)
 {
@@ -137,7 +155,7 @@ int archive_lock(struct archive *archive, struct error *error)
 	int err;
 
 	archive->lock_fd = openat(archive->fd, ARCHIVE_LOCK_NAME,
-				  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+				  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, ARCHIVE_FILE_MODE);
 	if (archive->lock_fd < 0)
 		return error_set(error, -errno, "cannot lock the archive '%s': %s", archive->path,
 				 strerror(errno));
@@ -150,6 +168,7 @@ int archive_lock(struct archive *archive, struct error *error)
 	}
 	write_holder(archive->lock_fd,
 		     &(struct archive_holder){.pid = (uint32_t)getpid(), .since_s = time(NULL)});
+	remove_leftovers_beside(archive);
 	err = archive_walk(archive, 0, 99991231, remove_leftover, NULL);
 	return err ? error_set(error, err, "cannot read the archive '%s': %s", archive->path,
 			       strerror(-err))
@@ -212,19 +231,21 @@ static int open_day(struct archive_file *file)
 
 static int open_temporary(struct archive_file *file)
 {
-	file->fd = openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
+	file->fd =
+		openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, ARCHIVE_FILE_MODE);
 	if (file->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
 		/* NFS and others have no anonymous files. */
 		snprintf(file->temporary, sizeof(file->temporary),
 			 ARCHIVE_TEMPORARY_PREFIX "%d" ARCHIVE_TEMPORARY_SUFFIX, getpid());
 		file->fd = openat(file->folder_fd, file->temporary,
-				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				  ARCHIVE_FILE_MODE);
 		if (file->fd < 0)
 			file->temporary[0] = '\0';
 	}
 	if (file->fd < 0)
 		return -errno;
-	return fchmod(file->fd, FILE_MODE) ? -errno : 0; /* whatever the umask */
+	return fchmod(file->fd, ARCHIVE_FILE_MODE) ? -errno : 0; /* whatever the umask */
 }
 
 /* Give it a name of its day, and open what will have that name. */
@@ -341,4 +362,21 @@ uint64_t archive_file_get_size(const struct archive_file *file)
 	struct stat status;
 
 	return fstat(file->fd, &status) ? 0 : (uint64_t)status.st_size;
+}
+
+int archive_file_describe(const struct archive_file *file, struct archive_capture *ret)
+{
+	struct stat status;
+
+	if (fstat(file->fd, &status))
+		return -errno;
+	*ret = (struct archive_capture){.name = (char *)(uintptr_t)file->name,
+					.time_s = file->time_s};
+	archive_capture_measure(ret, &status);
+	return 0;
+}
+
+int archive_file_reopen(const struct archive_file *file)
+{
+	return file_open_found(file->fd);
 }

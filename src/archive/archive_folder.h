@@ -4,6 +4,8 @@
 #ifndef ARCHIVE_ARCHIVE_FOLDER_H
 #define ARCHIVE_ARCHIVE_FOLDER_H
 
+#include <sys/stat.h>
+
 #include "archive/archive.h"
 
 struct archive {
@@ -16,6 +18,9 @@ struct archive {
 #define ARCHIVE_TEMPORARY_PREFIX ".stackwide-"
 #define ARCHIVE_TEMPORARY_SUFFIX ".tmp"
 
+/* Of files with and without a name alike, whatever the umask. */
+#define ARCHIVE_FILE_MODE 0640
+
 /*
  * Call enter() for every entry of the folders of days: the day, the open folder, and a name in it.
  * Days outside [first, last] (as 20261121) are left out. Its result, when not 0, ends the walk and
@@ -25,5 +30,8 @@ _must_check_ int archive_walk(const struct archive *archive, int first_day, int 
 			      int (*enter)(int year, int month, int day, int fd, const char *name,
 					   void *context),
 			      void *context);
+
+/* All but the name and the time that is in it. */
+void archive_capture_measure(struct archive_capture *capture, const struct stat *status);
 
 #endif

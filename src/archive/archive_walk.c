@@ -17,6 +17,7 @@
 
 #include "archive/archive.h"
 #include "archive/archive_folder.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 /*
@@ -113,6 +114,19 @@ int archive_walk(const struct archive *archive, int first_day, int last_day,
 	return fd < 0 ? -errno : walk_folder(&walk, fd, LEVEL_YEARS);
 }
 
+/*
+ * What a file takes on the disk is what removing it gives back; st_blocks counts 512 bytes whatever
+ * the file system's block size (stat(3)). Its times may be anything, also beyond 64 bits.
+ */
+void archive_capture_measure(struct archive_capture *capture, const struct stat *status)
+{
+	capture->size_bytes = (uint64_t)status->st_blocks * 512;
+	capture->length_bytes = (uint64_t)status->st_size;
+	capture->changed_ns = (int64_t)((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND +
+					(uint64_t)status->st_mtim.tv_nsec);
+	capture->owner = status->st_uid;
+}
+
 struct listing {
 	struct archive_list *list;
 	int64_t since_s;
@@ -138,11 +152,7 @@ static int add_capture(int year, int month, int day, int fd, const char *name, v
 	if (!added)
 		return -ENOMEM;
 	added->time_s = time_s;
-	/*
-	 * What it takes on the disk, which is what removing it gives back; st_blocks counts 512
-	 * bytes whatever the file system's block size (stat(3)).
-	 */
-	added->size_bytes = (uint64_t)status.st_blocks * 512;
+	archive_capture_measure(added, &status);
 	if (asprintf(&added->name, "%04d/%02d/%02d/%s", year, month, day, name) < 0) {
 		added->name = NULL;
 		return -ENOMEM;

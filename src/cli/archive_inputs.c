@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "archive/archive.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/time_spec.h"
@@ -67,40 +66,76 @@ static void print_time(int64_t time_s, char *ret, size_t size)
 		snprintf(ret, size, time_s < 0 ? "the beginning" : "the end");
 }
 
+/* At least one. Returns an exit status; both are the caller's then. */
+static int open_captures(const char *dir, int64_t since_s, int64_t until_s,
+			 struct archive **ret_archive, struct archive_list *ret)
+{
+	_cleanup_(archive_freep) struct archive *archive = NULL;
+	struct error error = {0};
+	char since[64], until[64];
+
+	if (archive_open(dir, false, &archive, &error) ||
+	    archive_list_init(ret, archive, since_s, until_s, &error)) {
+		log_error("%s", error.message);
+		return EXIT_FAILED;
+	}
+	if (ret->captures.length) {
+		*ret_archive = return_ptr(archive);
+		return EXIT_DONE;
+	}
+	print_time(since_s, since, sizeof(since));
+	print_time(until_s, until, sizeof(until));
+	log_error("there is no capture in '%s' from %s to %s", dir, since, until);
+	return EXIT_FAILED;
+}
+
 static int list_captures(const char *dir, int64_t since_s, int64_t until_s, struct input_paths *ret)
 {
 	_cleanup_(archive_freep) struct archive *archive = NULL;
 	_cleanup_(archive_list_release) struct archive_list list = {0};
-	struct error error = {0};
+	int status = open_captures(dir, since_s, until_s, &archive, &list);
 
-	if (archive_open(dir, false, &archive, &error) ||
-	    archive_list_init(&list, archive, since_s, until_s, &error)) {
-		log_error("%s", error.message);
-		return EXIT_FAILED;
-	}
+	if (status)
+		return status;
 	array_for_each (&list.captures, capture) {
-		int status = add_path(ret, dir, capture->name);
-
+		status = add_path(ret, dir, capture->name);
 		if (status)
 			return status;
 	}
-	if (!list.captures.length) {
-		char since[64], until[64];
-
-		print_time(since_s, since, sizeof(since));
-		print_time(until_s, until, sizeof(until));
-		log_error("there is no capture in '%s' from %s to %s", dir, since, until);
-		return EXIT_FAILED;
-	}
 	return EXIT_DONE;
+}
+
+/* Without --until, also what a clock that was wrong has put into the future. */
+static int read_times(const struct archive_inputs *inputs, int64_t *ret_since_s,
+		      int64_t *ret_until_s)
+{
+	int64_t now_s = (int64_t)time(NULL);
+	int status;
+
+	*ret_since_s = INT64_MIN;
+	*ret_until_s = INT64_MAX;
+	if (inputs->since) {
+		status = read_time("--since", inputs->since, now_s, ret_since_s);
+		if (status)
+			return status;
+	}
+	if (inputs->until) {
+		status = read_time("--until", inputs->until, now_s, ret_until_s);
+		if (status)
+			return status;
+	}
+	if (*ret_until_s > *ret_since_s)
+		return EXIT_DONE;
+	log_error("--until '%s' is not after --since '%s'", inputs->until ? inputs->until : "now",
+		  inputs->since);
+	return EXIT_USAGE;
 }
 
 int archive_inputs_list(const struct archive_inputs *inputs, char *const *operands,
 			size_t num_operands, const char *command, struct input_paths *ret)
 {
-	int64_t now_s = (int64_t)time(NULL);
-	int64_t since_s = INT64_MIN;
-	int64_t until_s = INT64_MAX; /* also what a clock that was wrong has put into the future */
+	int64_t since_s;
+	int64_t until_s;
 	int status;
 
 	*ret = (struct input_paths){0};
@@ -119,22 +154,19 @@ int archive_inputs_list(const struct archive_inputs *inputs, char *const *operan
 	}
 	if (!inputs->dir)
 		return EXIT_DONE;
-	if (inputs->since) {
-		status = read_time("--since", inputs->since, now_s, &since_s);
-		if (status)
-			return status;
-	}
-	if (inputs->until) {
-		status = read_time("--until", inputs->until, now_s, &until_s);
-		if (status)
-			return status;
-	}
-	if (until_s <= since_s) {
-		log_error("--until '%s' is not after --since '%s'",
-			  inputs->until ? inputs->until : "now", inputs->since);
-		return EXIT_USAGE;
-	}
-	return list_captures(inputs->dir, since_s, until_s, ret);
+	status = read_times(inputs, &since_s, &until_s);
+	return status ? status : list_captures(inputs->dir, since_s, until_s, ret);
+}
+
+int archive_inputs_open(const struct archive_inputs *inputs, struct archive **ret_archive,
+			struct archive_list *ret)
+{
+	int64_t since_s;
+	int64_t until_s;
+	int status = read_times(inputs, &since_s, &until_s);
+
+	*ret = (struct archive_list){0};
+	return status ? status : open_captures(inputs->dir, since_s, until_s, ret_archive, ret);
 }
 
 int archive_inputs_list_range(const char *dir, const char *option, const char *range,

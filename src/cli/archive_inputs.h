@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "archive/archive.h"
 #include "base/array.h"
 #include "base/attributes.h"
 #include "cli/options.h"
@@ -49,7 +50,13 @@ struct input_paths {
 _must_check_ int archive_inputs_list(const struct archive_inputs *inputs, char *const *operands,
 				     size_t num_operands, const char *command,
 				     struct input_paths *ret);
-/* The same of FROM..TO, the value of an option. */
+/*
+ * The same for who wants to know more of the captures than their paths: inputs->dir is there, and the
+ * caller frees the archive and releases the list.
+ */
+_must_check_ int archive_inputs_open(const struct archive_inputs *inputs,
+				     struct archive **ret_archive, struct archive_list *ret);
+/* As archive_inputs_list(), of FROM..TO, the value of an option. */
 _must_check_ int archive_inputs_list_range(const char *dir, const char *option, const char *range,
 					   struct input_paths *ret);
 void input_paths_release(struct input_paths *paths);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "cli/capture_options.h"
 #include "cli/command.h"
+#include "cli/history_reader.h"
 #include "cli/recording.h"
 #include "cli/stop_request.h"
 
@@ -306,7 +307,11 @@ static int keep(struct capture_command *capture)
 		return status;
 	lower_priority();
 	capture->recording.keeper = &keeper;
-	return recording_finish(&capture->recording, stop_fd);
+	status = recording_finish(&capture->recording, stop_fd);
+	if (!status)
+		history_reader_index(capture->archive, capture->options.dir, capture->file,
+				     capture->options.record.naming_user);
+	return status;
 }
 
 static int run(struct capture_command *capture)
@@ -352,6 +357,7 @@ const struct command command_capture = {
 		"is written completely or not at all. If another run is still working on DIR, this one\n"
 		"says so and exits. --keep, --max-size and --min-free remove the oldest captures, never\n"
 		"the newest one or any other file. Symbolizing and writing run at the lowest priority.\n"
+		"What 'stackwide history' shows of each capture goes to DIR/.stackwide.index.\n"
 		"A successful run prints nothing, unless standard error is a terminal.\n\n"
 		"Examples:\n"
 		"  sudo stackwide capture --dir /var/lib/stackwide -d 30s --keep 14d --max-size 2G\n"

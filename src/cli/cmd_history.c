@@ -3,21 +3,19 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
-#include "archive/archive.h"
 #include "base/log.h"
 #include "cli/archive_inputs.h"
 #include "cli/command.h"
+#include "cli/history_index.h"
 #include "cli/history_row.h"
-#include "cli/inputs.h"
 #include "cli/time_spec.h"
 
 /* Lines are written as they come; the rest of the output needs all rows. */
 struct history {
-	struct archive_inputs archive;
+	struct archive_inputs inputs;
+	struct history_index index;
 	bool is_json;
 	ARRAY(struct history_row) rows;
 	uint32_t num_unreadable;
@@ -36,25 +34,9 @@ static int handle(int id, const char *value, void *context)
 	struct history *history = context;
 
 	if (id != (int)OPTION_JSON)
-		return archive_inputs_handle(&history->archive, id, value);
+		return archive_inputs_handle(&history->inputs, id, value);
 	history->is_json = true;
 	return 0;
-}
-
-/*
- * The time in DIR/2026/11/21/030512Z-web1.pb.gz; the path was made from that. 0 for a path that is
- * none of an archive's.
- */
-static int64_t find_time(const char *path)
-{
-	const char *name = path_basename(path);
-	int year, month, day;
-	int64_t time_s = 0;
-
-	if (name - path < 11 || sscanf(name - 11, "%4d/%2d/%2d", &year, &month, &day) != 3 ||
-	    !capture_name_read(year, month, day, name, &time_s))
-		return 0;
-	return time_s;
 }
 
 static void print_row(const struct history *history, const struct history_row *row)
@@ -72,24 +54,29 @@ static void print_row(const struct history *history, const struct history_row *r
 	fwrite(text.data, 1, text.length, stdout);
 }
 
-/* One capture. That a file cannot be read has been reported. */
-static int add_capture(struct history *history, char *path)
+/* One capture: out of the index, or read. That it cannot be read has been told. */
+static int add_capture(struct history *history, const struct archive_capture *capture)
 {
-	_cleanup_(profile_freep) struct profile *profile = profile_new();
-	struct input_options options = {.may_be_empty = true}; /* its row says so */
+	_cleanup_free_ char *path = NULL;
 	struct history_row *row;
-	int status;
+	bool is_final;
+	int err;
 
-	if (!profile)
+	if (asprintf(&path, "%s/%s", history->inputs.dir, capture->name) < 0) {
+		path = NULL;
 		return -ENOMEM;
-	status = inputs_read(&path, 1, &options, profile, NULL, NULL);
-	history->num_unreadable += status != EXIT_DONE;
+	}
 	row = array_add(&history->rows);
 	if (!row)
 		return -ENOMEM;
-	if (status ? history_row_init_damaged(row, path, find_time(path))
-		   : history_row_init(row, path, find_time(path), profile))
-		return -ENOMEM;
+	if (!history_index_find(&history->index, capture, path, row)) {
+		err = history_row_read(row, path, capture->time_s, NULL, &is_final);
+		if (err)
+			return err;
+		if (is_final)
+			history_index_add(&history->index, capture, row);
+	}
+	history->num_unreadable += row->is_damaged;
 	print_row(history, row);
 	return 0;
 }
@@ -119,23 +106,35 @@ static void print_end(const struct history *history)
 	fwrite(text.data, 1, text.length, stdout);
 }
 
-static int show(struct history *history)
+static int show_list(struct history *history, const struct archive_list *list)
 {
-	_cleanup_(input_paths_release) struct input_paths paths = {0};
-	int status = archive_inputs_list(&history->archive, NULL, 0, "history", &paths);
-
-	if (status)
-		return status;
 	if (history->is_json)
 		fputs("{\n  \"version\": \"" STACKWIDE_VERSION "\",\n  \"captures\": [", stdout);
-	array_for_each (&paths.items, path) {
-		if (!add_capture(history, *path))
+	array_for_each (&list->captures, capture) {
+		if (!add_capture(history, capture))
 			continue;
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
 	print_end(history);
 	return history->num_unreadable ? EXIT_BAD_INPUT : EXIT_DONE;
+}
+
+static int show(struct history *history)
+{
+	_cleanup_(archive_freep) struct archive *archive = NULL;
+	_cleanup_(archive_list_release) struct archive_list list = {0};
+	int status = archive_inputs_open(&history->inputs, &archive, &list);
+
+	if (status)
+		return status;
+	if (history_index_init(&history->index, archive)) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	status = show_list(history, &list);
+	history_index_release(&history->index);
+	return status;
 }
 
 static int run_history(int argc, char **argv)
@@ -147,7 +146,7 @@ static int run_history(int argc, char **argv)
 
 	if (!parsed && first_operand < argc)
 		log_error("unexpected '%s'; see 'stackwide help history'", argv[first_operand]);
-	else if (!parsed && !history.archive.dir)
+	else if (!parsed && !history.inputs.dir)
 		log_error("expected --dir DIR, the archive; see 'stackwide help history'");
 	else if (!parsed)
 		status = show(&history);
@@ -164,8 +163,10 @@ const struct command command_history = {
 	.help = "Shows the start of each capture (local time), its duration and number of samples, the\n"
 		"average number of busy CPUs, the share of complete user stacks, and its hottest process\n"
 		"and function. On a terminal, also the load over time as a line of bars. A capture that\n"
-		"cannot be read is listed as damaged, and the exit status is 3.\n\n" TIME_SPEC_HELP
-		"\n"
+		"cannot be read is listed as damaged, and the exit status is 3.\n\n"
+		"A capture is read once: what is shown of it is kept in DIR/.stackwide.index, where that\n"
+		"can be written. One that has changed since is read again; the file may be removed.\n"
+		"\n" TIME_SPEC_HELP "\n"
 		"Examples:\n"
 		"  stackwide history --dir /var/lib/stackwide --since yesterday --until today\n"
 		"  stackwide history --dir /var/lib/stackwide --since -2h --json\n",

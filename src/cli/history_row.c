@@ -9,12 +9,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
 #include "analysis/flat_table.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "base/utf8.h"
+#include "cli/inputs.h"
 
 #define MAX_NAME_COLUMNS 28
 #define MAX_COLUMNS      1024
@@ -128,6 +131,119 @@ int history_row_init_damaged(struct history_row *row, const char *file, int64_t 
 				    .complete = -1,
 				    .is_damaged = true};
 	return row->file ? 0 : -ENOMEM;
+}
+
+int history_row_read(struct history_row *row, const char *path, int64_t time_s, const int *fd,
+		     bool *ret_is_final)
+{
+	_cleanup_(profile_freep) struct profile *profile = profile_new();
+	struct input_options options = {.may_be_empty = true, .fd = fd}; /* its row says so */
+	struct import_counts counts = {0};
+	int status;
+
+	*row = (struct history_row){0};
+	if (!profile)
+		return -ENOMEM;
+	status = inputs_read_file(path, &options, profile, NULL, &counts);
+	*ret_is_final = !status && !counts.warnings && !counts.unnamed_code;
+	return status ? history_row_init_damaged(row, path, time_s)
+		      : history_row_init(row, path, time_s, profile);
+}
+
+/* ---- a row as a line of text: a JSON array of all but file and time ---- */
+
+/* What is not, JSON could only give back with other bytes. */
+static bool is_utf8(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < length;) {
+		uint32_t code_point;
+		size_t size = utf8_decode(name + i, length - i, &code_point);
+
+		if (utf8_is_broken(code_point, size))
+			return false;
+		i += size;
+	}
+	return true;
+}
+
+static bool append_text_name(struct text *text, const char *name)
+{
+	text_append_char(text, ',');
+	if (!name) {
+		text_append_string(text, "null");
+		return true;
+	}
+	json_append_string(text, name, strlen(name));
+	return is_utf8(name);
+}
+
+/* 17 digits give a double back exactly. */
+bool history_row_append_text(const struct history_row *row, struct text *text)
+{
+	bool is_whole = !row->is_damaged;
+
+	text_printf(text, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.17g,%.17g", row->samples,
+		    row->lost, row->duration_ns, row->load, row->complete);
+	is_whole &= append_text_name(text, row->process);
+	text_printf(text, ",%" PRIu64, row->process_samples);
+	is_whole &= append_text_name(text, row->function);
+	is_whole &= append_text_name(text, row->module);
+	text_printf(text, ",%" PRIu64 "]", row->function_samples);
+	return is_whole && !text->failed;
+}
+
+static bool take_number(struct json *json, uint64_t *ret)
+{
+	return json_next(json) == JSON_NUMBER && json_get_u64(json, ret);
+}
+
+static bool take_double(struct json *json, double *ret)
+{
+	if (json_next(json) != JSON_NUMBER)
+		return false;
+	*ret = json_get_double(json);
+	return isfinite(*ret);
+}
+
+/* Out of memory is a name that is none: the capture is read instead. */
+static bool take_name(struct json *json, char **ret)
+{
+	enum json_token token = json_next(json);
+
+	if (token == JSON_NULL)
+		return true;
+	if (token != JSON_STRING || memchr(json->text, '\0', json->length))
+		return false;
+	*ret = strndup(json->text, json->length);
+	return *ret;
+}
+
+/* What is printed of a function is two names. */
+static bool take_row(struct json *json, struct history_row *row)
+{
+	return json_next(json) == JSON_ARRAY && take_number(json, &row->samples) &&
+	       take_number(json, &row->lost) && take_number(json, &row->duration_ns) &&
+	       take_double(json, &row->load) && take_double(json, &row->complete) &&
+	       take_name(json, &row->process) && take_number(json, &row->process_samples) &&
+	       take_name(json, &row->function) && take_name(json, &row->module) &&
+	       !row->function == !row->module && take_number(json, &row->function_samples) &&
+	       json_next(json) == JSON_ARRAY_END && json_next(json) == JSON_END;
+}
+
+int history_row_init_text(struct history_row *row, const char *file, int64_t time_s,
+			  const char *text)
+{
+	struct json json = json_of(text, strlen(text));
+	bool is_row;
+
+	*row = (struct history_row){.file = strdup(file), .time_s = time_s};
+	is_row = take_row(&json, row);
+	json_release(&json);
+	if (!row->file)
+		return -ENOMEM;
+	return is_row ? 0 : -EINVAL;
 }
 
 void history_row_release(struct history_row *row)

@@ -37,7 +37,31 @@ _must_check_ int history_row_init(struct history_row *row, const char *file, int
 /* Of a capture that cannot be read; likewise. */
 _must_check_ int history_row_init_damaged(struct history_row *row, const char *file,
 					  int64_t time_s);
+/*
+ * Read a capture and sum it up. Of one that cannot be read, the reason is printed.
+ *
+ * fd            of the file, which is open; NULL: it is opened by its path
+ * ret_is_final  whether reading it at another time, or elsewhere, gives the same row and prints as
+ *               little: it was read without a word, and no name is from another file
+ *
+ * Returns 0 or -ENOMEM. history_row_release() either way.
+ */
+_must_check_ int history_row_read(struct history_row *row, const char *path, int64_t time_s,
+				  const int *fd, bool *ret_is_final);
+/*
+ * Of a text that history_row_append_text() has written. Returns 0, -EINVAL (no such text), or
+ * -ENOMEM. history_row_release() either way.
+ */
+_must_check_ int history_row_init_text(struct history_row *row, const char *file, int64_t time_s,
+				       const char *text);
 void history_row_release(struct history_row *row);
+
+/*
+ * Append all but file and time, as one line without its newline. False: the row cannot be made of a
+ * text again as it is, being of a damaged capture or of one whose names are not UTF-8; or without
+ * memory. Something may have been appended then.
+ */
+bool history_row_append_text(const struct history_row *row, struct text *text);
 
 /* Append a line of a table, or the heading, with its newline. */
 void history_print_heading(struct text *text);

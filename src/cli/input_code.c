@@ -239,6 +239,7 @@ static int find_files(struct input_code *code, bool *ret_has_kernel, bool *ret_h
 		if (location->num_frames || location->space == LOCATION_NAMED)
 			continue;
 		*ret_has_any = true;
+		code->import->counts.unnamed_code++;
 		if (location->space == LOCATION_KERNEL)
 			*ret_has_kernel = true;
 		if (!location_is_in_module(location))

@@ -288,6 +288,8 @@ static void add_counts(struct import_counts *sum, const struct import_counts *co
 	sum->without_stack += counts->without_stack;
 	sum->lost_samples += counts->lost_samples;
 	sum->pruned_weight += counts->pruned_weight;
+	sum->warnings += counts->warnings;
+	sum->unnamed_code += counts->unnamed_code;
 }
 
 /* A group is untrusted: only folders may be members, no devices that can be read forever. */

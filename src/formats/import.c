@@ -101,6 +101,7 @@ _printf_(3, 0) static void warn(struct import *import, const char *place, const 
 	char reason[256];
 	char line[832];
 
+	import->counts.warnings++;
 	if (!import->warn)
 		return;
 	vsnprintf(reason, sizeof(reason), format, args);

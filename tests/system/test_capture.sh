@@ -22,11 +22,14 @@ list_captures() { find "$archive" -name '*Z-*.pb.gz' -type f | sort; }
 # Of what is not ours: names and contents.
 list_others() {
     (cd "$archive" && find . -type f ! -name '*Z-*.pb.gz' ! -name .stackwide.lock \
+        ! -name .stackwide.index \
         -exec sha256sum {} + | sort)
 }
 
 expect_status 0 capture
 [[ ! -s $TMPDIR/err ]] || fail "talks when all is well: $(cat "$TMPDIR/err")"
+[[ $("$STACKWIDE" history -v --dir "$archive" 2>&1 >/dev/null | grep -c ' records, ') = 0 ]] ||
+    fail "history reads what capture has put into the index"
 day=$(dirname "$(list_captures)")
 [[ $(stat -c %a "$(list_captures)" "$day" | paste -sd ' ') = "640 750" ]] || fail "wrong modes"
 
@@ -103,6 +106,10 @@ done
 expect_status 0 "$STACKWIDE" history --dir "$archive" --json
 listed=$(python3 -c 'import json, sys; print(len(json.load(sys.stdin)["captures"]))' <"$TMPDIR/out")
 expect_near "captures that history reads" "$listed" ${#files[@]} 0
+# The index, of which the runs that were killed may have left anything, changes nothing of that.
+mv "$archive/.stackwide.index" "$TMPDIR/index"
+"$STACKWIDE" history --dir "$archive" --json | cmp - "$TMPDIR/out" || fail "another history without an index"
+[[ -z $(find "$archive" -maxdepth 1 -name '.stackwide-*') ]] || fail "temporary files are left"
 kb=$(du -kc "${files[@]}" | tail -n 1 | cut -f 1)
 expect_between "size of all" "$kb" 1 $max_kb
 [[ ! -e $aged ]] || fail "a capture of two hours ago is left"

@@ -37,3 +37,6 @@ expect_between "share of whole stacks" "$(folded_share "$TMPDIR/out.folded" 'inl
 whole=$("$STACKWIDE" history --dir "$TMPDIR/archive" --json |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["captures"][0]["complete"])')
 expect_between "the archive's share of whole stacks" "$whole" 0.01 1
+[[ $(stat -c %u "$TMPDIR/archive/.stackwide.index") = 65534 ]] || fail "the index belongs to somebody else"
+[[ $("$STACKWIDE" history -v --dir "$TMPDIR/archive" 2>&1 >/dev/null | grep -c ' records, ') = 0 ]] ||
+    fail "history reads what the service has put into the index"

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -137,6 +138,112 @@ static void without_load_there_is_no_sparkline(void **state _unused_)
 	text_release(&text);
 }
 
+static struct text to_text(const struct history_row *row)
+{
+	struct text text = {0};
+
+	assert_true(history_row_append_text(row, &text));
+	assert_null(strchr(text.data, '\n'));
+	return text;
+}
+
+/* Both outputs. */
+static struct text print(const struct history_row *row)
+{
+	struct text text = {0};
+
+	history_row_print(row, &text);
+	history_row_print_json(row, &text);
+	return text;
+}
+
+static void assert_text_gives_row(const struct history_row *row)
+{
+	struct text text = to_text(row);
+	struct text expected = print(row);
+	struct history_row again;
+	struct text printed;
+
+	assert_int_equal(history_row_init_text(&again, row->file, row->time_s, text.data), 0);
+	printed = print(&again);
+	assert_string_equal(printed.data, expected.data);
+	assert_true(again.load == row->load && again.complete == row->complete);
+	history_row_release(&again);
+	text_release(&printed);
+	text_release(&expected);
+	text_release(&text);
+}
+
+static void a_row_becomes_text_and_a_row_again(void **state _unused_)
+{
+	struct profile *profile = make_profile();
+	struct history_row row;
+
+	assert_int_equal(history_row_init(&row, "a.pb.gz", 1795262400, profile), 0);
+	row.load = 1.0 / 3;
+	row.lost = UINT64_MAX;
+	assert_text_gives_row(&row);
+	history_row_release(&row);
+	profile_free(profile);
+	/* Nothing is known. */
+	profile = profile_new();
+	assert_int_equal(history_row_init(&row, "a.pb.gz", 1795262400, profile), 0);
+	assert_text_gives_row(&row);
+	history_row_release(&row);
+	profile_free(profile);
+}
+
+static void no_name_breaks_the_text(void **state _unused_)
+{
+	char name[] = "]\"\\\n\x1b\x7f,\xc3\xa9\xef\xbf\xbd";
+	char null[] = "\t null";
+	char none[] = "";
+	char broken[] = "not UTF-8: \xff";
+	struct history_row row = {
+		.file = none, .samples = 1, .process = name, .function = null, .module = none};
+	struct text text = {0};
+
+	assert_text_gives_row(&row);
+	row.module = broken;
+	assert_false(history_row_append_text(&row, &text));
+	row.module = none;
+	row.is_damaged = true;
+	assert_false(history_row_append_text(&row, &text));
+	text_release(&text);
+}
+
+static void what_is_no_text_of_a_row_is_refused(void **state _unused_)
+{
+	static const char *const texts[] = {
+		"",
+		"null",
+		"{}",
+		"[]",
+		"[1,2,3,4,5,\"p\",6,\"f\",\"m\"]",
+		"[1,2,3,4,5,\"p\",6,\"f\",\"m\",7,8]",
+		"[1,2,3,4,5,\"p\",6,\"f\",\"m\",7]]",
+		"[1,2,3,4,5,\"p\",6,\"f\",\"m\",7",
+		"[-1,2,3,4,5,\"p\",6,\"f\",\"m\",7]",
+		"[1,2,3,1e999,5,\"p\",6,\"f\",\"m\",7]",
+		"[1,2,3,4,5,\"p\\u0000\",6,\"f\",\"m\",7]",
+		"[1,2,3,4,5,\"p\",6,\"f\",null,7]",
+		"[1,2,3,4,5,\"p\",6,null,\"m\",7]",
+		"[1,2,3,4,5,6,6,\"f\",\"m\",7]",
+		"[\"1\",2,3,4,5,\"p\",6,\"f\",\"m\",7]",
+		"[18446744073709551616,2,3,4,5,\"p\",6,\"f\",\"m\",7]",
+	};
+	struct history_row row;
+
+	assert_int_equal(history_row_init_text(&row, "a", 0, "[1,2,3,4,5,\"p\",6,\"f\",\"m\",7]"),
+			 0);
+	history_row_release(&row);
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+		if (history_row_init_text(&row, "a", 0, texts[i]) != -EINVAL)
+			fail_msg("'%s' is taken for a row", texts[i]);
+		history_row_release(&row);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +254,9 @@ int main(void)
 		cmocka_unit_test(long_names_are_truncated_between_characters),
 		cmocka_unit_test(the_sparkline_has_a_bar_where_a_capture_is),
 		cmocka_unit_test(without_load_there_is_no_sparkline),
+		cmocka_unit_test(a_row_becomes_text_and_a_row_again),
+		cmocka_unit_test(no_name_breaks_the_text),
+		cmocka_unit_test(what_is_no_text_of_a_row_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
