@@ -20,7 +20,8 @@
  *     names       own bytes, bytes in common with the name before; behind these columns the own
  *                 bytes of all. Sorted; they count from 1, and 0 is the empty name. All that
  *                 follows counts from 0 but for sources, which count from 1.
- *     metrics     name, unit, step: weights are multiples of it and written divided by it
+ *     metrics     name, unit, step: weights are multiples of it and written divided by it; samples:
+ *                 of how many the weights are (struct metric)
  *     sources     name, label: files that were read
  *     samplings   source, start, duration, period, complete, truncated, lost: struct sampling.
  *                 Source 0, here and below: the file itself

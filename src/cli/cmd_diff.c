@@ -219,15 +219,12 @@ static uint64_t count_periods(const struct profile *profile, uint32_t metric, co
 
 /*
  * The number of samples behind a weight, which the confidence interval needs. If the metric counts
- * samples, its sum; else the sum of another metric of the input that does. Else it is unknown, and
- * the lower bound is taken, so that fewer differences count as changes: a record is at least one
- * sample, of one metric or, in other formats, of all.
+ * samples, its sum; else the sum of another metric of the input that does. Else it is what the
+ * profile knows, which may be too few (profile.h): then fewer differences count as changes.
  */
 static uint64_t count_samples(const struct profile *profile, uint32_t first, uint32_t metric,
-			      const struct import_counts *counts, const char *path)
+			      const char *path)
 {
-	uint64_t per_metric = counts->records / (profile_count_metrics(profile) - first);
-	uint64_t num_stacks = 0;
 	uint64_t sum = 0;
 
 	if (is_samples(profile, metric))
@@ -235,18 +232,15 @@ static uint64_t count_samples(const struct profile *profile, uint32_t first, uin
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
-		num_stacks += sample->metric == metric && sample->value;
 		if (sample->metric >= first && is_samples(profile, sample->metric) &&
 		    __builtin_add_overflow(sum, sample->value, &sum))
 			return 0;
 	}
-	if (sum)
-		return sum;
-	return num_stacks > per_metric ? num_stacks : per_metric;
+	return sum ? sum : profile_get_metric(profile, metric)->num_samples;
 }
 
 /* All files of one side; captures in a profile of their own, as damaged ones are taken out again. */
-static int read_files(struct diff_command *session, size_t i, struct import_counts *ret)
+static int read_files(struct diff_command *session, size_t i)
 {
 	const struct input_paths *paths = &session->paths[i];
 	_cleanup_(profile_freep) struct profile *captures = NULL;
@@ -256,12 +250,12 @@ static int read_files(struct diff_command *session, size_t i, struct import_coun
 	session->inputs.is_archive = session->archive.dir;
 	if (!session->inputs.is_archive)
 		return inputs_read(paths->items.items, paths->items.length, &session->inputs,
-				   session->profile, NULL, ret);
+				   session->profile, NULL, NULL);
 	captures = profile_new();
 	if (!captures)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = inputs_read(paths->items.items, paths->items.length, &session->inputs, captures,
-			     NULL, ret);
+			     NULL, NULL);
 	if (status)
 		return status;
 	err = profile_merge(session->profile, captures);
@@ -272,10 +266,9 @@ static int read_side(struct diff_command *session, size_t i)
 {
 	struct profile *profile = session->profile;
 	struct diff_input *side = &session->sides[i];
-	struct import_counts counts = {0};
 	uint32_t first = profile_count_metrics(profile);
 	uint32_t metric;
-	int status = read_files(session, i, &counts);
+	int status = read_files(session, i);
 
 	if (status)
 		return status;
@@ -286,7 +279,7 @@ static int read_side(struct diff_command *session, size_t i)
 	side->metric_unit = strdup(format_get_metric_unit(profile, metric));
 	if (!side->metric_name || !side->metric_unit)
 		return inputs_fail(NULL, -ENOMEM, NULL);
-	side->num_samples = count_samples(profile, first, metric, &counts, side->path);
+	side->num_samples = count_samples(profile, first, metric, side->path);
 	session->metrics[i] = metric;
 	return EXIT_DONE;
 }

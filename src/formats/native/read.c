@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/base64.h"
 #include "base/inflate.h"
+#include "formats/known_samples.h"
 #include "formats/native/column.h"
 #include "formats/native/read.h"
 #include "formats/native/stack_order.h"
@@ -41,7 +42,8 @@ struct packed_reader {
 	/* What the numbers of the file mean in import->profile. */
 	ARRAY(uint32_t) names; /* the empty one is the first */
 	ARRAY(uint32_t) metrics;
-	ARRAY(uint64_t) steps;   /* by metric */
+	ARRAY(uint64_t) steps; /* by metric */
+	struct known_samples known_samples;
 	ARRAY(uint32_t) sources; /* the file itself is the first, and then those that it names */
 	ARRAY(uint64_t) starts;  /* by source, the same */
 	ARRAY(uint32_t) processes;
@@ -172,8 +174,8 @@ static bool find_name(const struct packed_reader *reader, uint64_t number, uint3
 static int read_metrics(struct packed_reader *reader)
 {
 	struct profile *profile = reader->import->profile;
-	uint64_t numbers[3];
-	int err = open_table(reader, 3);
+	uint64_t numbers[4];
+	int err = open_table(reader, ARRAY_LENGTH(numbers));
 
 	if (err)
 		return err;
@@ -186,7 +188,7 @@ static int read_metrics(struct packed_reader *reader)
 
 		take_row(reader, numbers, ARRAY_LENGTH(numbers));
 		if (!find_name(reader, numbers[0], &name) || !find_name(reader, numbers[1], &unit))
-			return fail(reader, "metrics: name, unit, step");
+			return fail(reader, "metrics: name, unit, step, samples");
 		err = profile_add_metric(profile, profile_get_string(profile, name),
 					 profile_get_string(profile, unit), &metric);
 		if (err)
@@ -195,6 +197,9 @@ static int read_metrics(struct packed_reader *reader)
 		if (err)
 			return err;
 		err = ADD(&reader->steps, numbers[2]);
+		if (err)
+			return err;
+		err = known_samples_add(&reader->known_samples, profile, metric, numbers[3]);
 		if (err)
 			return err;
 	}
@@ -785,6 +790,7 @@ static int read_parts(struct packed_reader *reader)
 	if (bytes_left(&reader->bytes))
 		return import_fail_byte(reader->import, reader->bytes.offset,
 					"expected the end of the profile");
+	known_samples_apply(&reader->known_samples, reader->import->profile);
 	return native_forget_single_source(reader->import, reader->sources.items + 1,
 					   reader->sources.length - 1);
 }
@@ -794,6 +800,7 @@ static void packed_reader_release(struct packed_reader *reader)
 	array_release(&reader->names);
 	array_release(&reader->metrics);
 	array_release(&reader->steps);
+	known_samples_release(&reader->known_samples);
 	array_release(&reader->sources);
 	array_release(&reader->starts);
 	array_release(&reader->processes);

@@ -351,11 +351,12 @@ static int write_metrics(struct native_writer *writer)
 	for (uint32_t i = 0; i < profile_count_metrics(writer->profile); i++) {
 		const struct metric *metric = profile_get_metric(writer->profile, i);
 		uint64_t numbers[] = {get_number(writer, metric->name),
-				      get_number(writer, metric->unit), writer->steps[i]};
+				      get_number(writer, metric->unit), writer->steps[i],
+				      metric->num_samples};
 
 		table_add(&table, numbers, ARRAY_LENGTH(numbers));
 	}
-	return write_table(writer, &table, 3);
+	return write_table(writer, &table, 4);
 }
 
 static int write_sources(struct native_writer *writer)

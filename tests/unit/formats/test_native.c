@@ -452,6 +452,43 @@ static void no_changed_byte_does_harm(void **state _unused_)
 	text_release(&packed);
 }
 
+static uint64_t read_number_of_samples(const struct profile *profile, const uint8_t *is_left_out)
+{
+	struct native_opts opts = {.is_left_out = is_left_out};
+	struct text packed = {0};
+	struct sink sink = {.write = append, .context = &packed};
+	struct import import;
+	uint64_t count;
+
+	assert_int_equal(native_write(profile, &opts, &sink), 0);
+	assert_int_equal(svg_builder_read(packed.data, packed.length, NULL, &import), 0);
+	count = profile_get_metric(import.profile, 0)->num_samples;
+	profile_free(import.profile);
+	text_release(&packed);
+	return count;
+}
+
+/* Of what is left when a source is taken out it is known that each stack has a sample. */
+static void number_of_samples_is_written_unless_some_are_left_out(void **state _unused_)
+{
+	static const uint8_t is_left_out[] = {0, 1};
+	struct profile *profile = profile_new();
+	struct thread thread = {.source = 1};
+	uint32_t first = builder_add_thread(profile, 1, 2, "t");
+	uint32_t second;
+	uint32_t ignored;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(profile_add_source(profile, STRING_EMPTY, &ignored), 0);
+	assert_int_equal(profile_add_thread(profile, &thread, &second), 0);
+	builder_add_sample(profile, first, "a", 3);
+	builder_add_sample(profile, second, "b", 3);
+	profile_set_metric_samples(profile, 0, 291);
+	assert_int_equal(read_number_of_samples(profile, NULL), 291);
+	assert_int_equal(read_number_of_samples(profile, is_left_out), 1);
+	profile_free(profile);
+}
+
 /* Levels far apart, long lists of callees, recursion: as the column of classes has them. */
 static void wide_and_deep_stacks_are_read_back(void **state _unused_)
 {
@@ -490,6 +527,7 @@ int main(void)
 		cmocka_unit_test(broken_text_is_refused),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(no_changed_byte_does_harm),
+		cmocka_unit_test(number_of_samples_is_written_unless_some_are_left_out),
 		cmocka_unit_test(wide_and_deep_stacks_are_read_back),
 	};
 
