@@ -14,41 +14,12 @@ void column_release(struct column *column)
 		text_release(&column->planes[i]);
 }
 
-/* All are in the first plane alone. */
-static void append_zeros(struct column *column)
-{
-	static const char zeros[64];
-
-	while (column->num_zeros) {
-		size_t count = column->num_zeros < sizeof(zeros) ? (size_t)column->num_zeros
-								 : sizeof(zeros);
-
-		text_append(&column->planes[0], zeros, count);
-		column->num_zeros -= count;
-		column->length += count;
-	}
-}
-
-/* As text_append_char(), which is called for each of millions of bytes. */
-static inline void append_byte(struct text *plane, uint8_t byte)
-{
-	if (plane->length + 1 < plane->capacity) {
-		plane->data[plane->length++] = (char)byte;
-		plane->data[plane->length] = '\0';
-		return;
-	}
-	text_append_char(plane, (char)byte);
-}
-
 void column_append(struct column *column, uint64_t number)
 {
-	if (column->num_zeros)
-		append_zeros(column);
-	column->length++;
 	for (size_t plane = 0;; plane++) {
 		uint8_t rest = number > 0x7f ? GOES_ON : 0;
 
-		append_byte(&column->planes[plane], (uint8_t)((number & 0x7f) | rest));
+		text_append_char(&column->planes[plane], (char)((number & 0x7f) | rest));
 		number >>= 7;
 		if (!number)
 			return;
@@ -62,17 +33,29 @@ static void append_length(struct text *text, uint64_t length)
 	text_append_char(text, (char)length);
 }
 
+/* Only a number that is 0 is a byte of 0 in the first plane: others go on, or have it elsewhere. */
+static size_t measure_without_zeros(const struct text *plane)
+{
+	size_t length = plane->length;
+
+	while (length && !plane->data[length - 1])
+		length--;
+	return length;
+}
+
 void column_write(struct column *column, bool is_whole, struct text *ret)
 {
-	if (is_whole)
-		append_zeros(column);
-	append_length(ret, column->length);
-	for (size_t i = 0; i < COLUMN_MAX_PLANES && column->planes[i].length; i++) {
+	struct text *first = &column->planes[0];
+
+	if (!is_whole && first->length)
+		text_truncate(first, measure_without_zeros(first));
+	append_length(ret, first->length);
+	for (size_t i = 0; i < COLUMN_MAX_PLANES && column->planes[i].length; i++)
 		text_append(ret, column->planes[i].data, column->planes[i].length);
+	for (size_t i = 0; i < COLUMN_MAX_PLANES; i++) {
 		ret->failed |= column->planes[i].failed;
 		text_truncate(&column->planes[i], 0);
 	}
-	column->length = column->num_zeros = 0;
 }
 
 static size_t count_going_on(const uint8_t *plane, size_t length)

@@ -27,21 +27,24 @@
 /* One that is being written; zeroed at first. */
 struct column {
 	struct text planes[COLUMN_MAX_PLANES];
-	uint64_t length;    /* without the zeros at the end */
-	uint64_t num_zeros; /* at the end */
 };
 
 void column_release(struct column *column);
 
-/* For column_add(): a number that is not 0, after the zeros. */
+/* For column_add(): any number. */
 void column_append(struct column *column, uint64_t number);
 
+/* Inline where the number is small and there is room, for it is called millions of times. */
 static inline void column_add(struct column *column, uint64_t number)
 {
-	if (number)
+	struct text *plane = &column->planes[0];
+
+	if (number > 0x7f || plane->length + 1 >= plane->capacity) {
 		column_append(column, number);
-	else
-		column->num_zeros++;
+		return;
+	}
+	plane->data[plane->length++] = (char)number;
+	plane->data[plane->length] = '\0';
 }
 
 /* Small numbers of either sign are small ones: 0, -1, 1, -2 become 0, 1, 2, 3. */

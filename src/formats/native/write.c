@@ -21,31 +21,12 @@
 #include "base/base64.h"
 #include "formats/named_profile.h"
 #include "formats/native/column.h"
-#include "formats/native/stack_order.h"
+#include "formats/native/write.h"
 
 #define NO_START UINT64_MAX
 /* Smaller columns are compressed as text is: recordings have the same stacks in many threads. */
 #define LARGE_COLUMN_BYTES 65536
 #define MAX_TABLE_COLUMNS  7
-/* How many stacks ahead it is told which one comes. */
-#define AHEAD     8
-#define FAR_AHEAD 16
-
-struct native_writer {
-	const struct profile *profile;
-	const struct sink *sink;
-	struct gzip_sink *gzip;    /* that the sink is of; NULL: it is another one */
-	ARRAY(uint32_t) numbers;   /* by string: its number in the file; 0: it is not written */
-	ARRAY(uint32_t) sources;   /* by source: its number in the file, from 1; 0: no thread's */
-	uint32_t *frames;          /* by location: the number of its frame */
-	uint32_t *frame_locations; /* by number: the location */
-	struct stack_order order;
-	uint64_t *steps;               /* by metric: what all its weights are multiples of */
-	struct timestamps *timestamps; /* NULL: there are none, or they are not wanted */
-	ARRAY(uint64_t) starts;        /* by source: the first of its timestamps; NO_START */
-	size_t *first_timestamps;      /* by sample */
-	struct text output;
-};
 
 /* A table's columns; the first one is written whole. */
 struct table {
@@ -64,37 +45,35 @@ static int set_content(struct native_writer *writer, bool is_repetitive)
 	return gzip_sink_set_repetitive(writer->gzip, is_repetitive);
 }
 
-/* Large numbers come again as text does where most are like the one before: in threads, say. */
-static bool is_repetitive(const struct column *column)
+/* A large column has repetitions if most numbers are like the one before: threads, say. */
+static bool is_repetitive(const char *data, size_t size)
 {
 	size_t num_repeated = 0;
-	size_t size = 0;
 
-	for (size_t i = 0; i < COLUMN_MAX_PLANES; i++) {
-		const struct text *plane = &column->planes[i];
-
-		size += plane->length;
-		for (size_t k = 1; k < plane->length; k++)
-			num_repeated += plane->data[k] == plane->data[k - 1];
-	}
+	for (size_t i = 1; i < size; i++)
+		num_repeated += data[i] == data[i - 1];
 	return size < LARGE_COLUMN_BYTES || num_repeated > size / 4 * 3;
 }
 
-static int write_column(struct native_writer *writer, struct column *column, bool is_whole)
+int native_writer_put_column(struct native_writer *writer, struct column *column, bool is_whole)
 {
-	int err = set_content(writer, is_repetitive(column));
+	_cleanup_(text_release) struct text text = {0};
+	int err;
 
+	column_write(column, is_whole, &text);
+	column_release(column);
+	if (text.failed)
+		return -ENOMEM;
+	err = set_content(writer, is_repetitive(text.data, text.length));
 	if (err)
 		return err;
-	column_write(column, is_whole, &writer->output);
-	column_release(column);
-	return writer->output.failed ? -ENOMEM : 0;
+	return sink_flush(writer->sink, &text);
 }
 
 static int write_table(struct native_writer *writer, struct table *table, size_t num_columns)
 {
 	for (size_t i = 0; i < num_columns; i++) {
-		int err = write_column(writer, &table->columns[i], i == 0);
+		int err = native_writer_put_column(writer, &table->columns[i], i == 0);
 
 		if (err)
 			return err;
@@ -546,7 +525,51 @@ static int write_frames(struct native_writer *writer)
 	return write_table(writer, &table, 6);
 }
 
-/* ---- times -------------------------------------------------------------------------------- */
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+/* What calls what. A list's numbers go up for a while and begin anew: that is a step, too. */
+static int write_callees(struct native_writer *writer)
+{
+	const struct stack_order *order = &writer->order;
+	uint32_t num_frames = profile_count_locations(writer->profile);
+	_cleanup_(table_release) struct table table = {0};
+	int err = stack_order_make(writer->profile, writer->frames, num_frames, &writer->order);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i <= num_frames; i++) {
+		uint32_t next = 0;
+
+		for (uint32_t k = order->first_callee[i]; k < order->first_callee[i + 1]; k++) {
+			uint32_t frame = order->callees[k];
+
+			column_add(&table.columns[0],
+				   frame >= next ? frame - next : frame + num_frames - next);
+			next = frame + 1 < num_frames ? frame + 1 : 0;
+		}
+		column_add(&table.columns[1], order->first_callee[i + 1] - order->first_callee[i]);
+	}
+	return write_table(writer, &table, 2);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static int write_parts(struct native_writer *writer)
+{
+	static int (*const parts[])(struct native_writer *) = {
+		write_names,   write_metrics, write_sources,       write_samplings,
+		write_tallies, write_clocks,  write_processes,     write_threads,
+		write_frames,  write_callees, native_write_stacks,
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+		int err = parts[i](writer);
+
+		if (err)
+			return err;
+	}
+	return sink_flush(writer->sink, &writer->output);
+}
 
 /* The first timestamp of each source, from which its times count: small numbers are short. */
 static int find_starts(struct native_writer *writer)
@@ -583,248 +606,6 @@ static int find_starts(struct native_writer *writer)
 		writer->first_timestamps[i] = at;
 	}
 	return 0;
-}
-
-/* Whether the reader gets these weights by dividing the sample's value evenly. */
-static bool are_equal_shares(const struct native_writer *writer, size_t first, size_t end,
-			     uint64_t value)
-{
-	uint64_t count = end - first;
-
-	for (size_t i = first; i < end; i++)
-		if (timestamps_get(writer->timestamps, i)->weight != value / count)
-			return false;
-	return value % count == 0;
-}
-
-enum { TIMES_FIRST, TIMES_NEXT, TIMES_MORE, TIMES_HAS_WEIGHTS, TIMES_WEIGHTS, NUM_TIMES_COLUMNS };
-
-/*
- * The timestamps of a sample, which are sorted by sample and time. Weights are left out if all are
- * equal: a profile at a fixed frequency has the same weight everywhere.
- */
-static void add_times(struct native_writer *writer, uint32_t id, struct column *columns,
-		      uint64_t *last_time)
-{
-	const struct sample *sample = profile_get_sample(writer->profile, id);
-	uint32_t source = profile_get_thread(writer->profile, sample->thread)->source;
-	uint64_t resolution_ns = timestamps_get_resolution_ns(writer->timestamps);
-	size_t first = writer->first_timestamps[id];
-	size_t end = writer->first_timestamps[id + 1];
-	bool has_weights = first < end && !are_equal_shares(writer, first, end, sample->value);
-	uint64_t before = *last_time;
-
-	column_add(&columns[TIMES_MORE], end - first);
-	if (first < end)
-		column_add(&columns[TIMES_HAS_WEIGHTS], has_weights);
-	for (size_t i = first; i < end; i++) {
-		const struct timestamp *timestamp = timestamps_get(writer->timestamps, i);
-		uint64_t time = (timestamp->time_ns - writer->starts.items[source]) / resolution_ns;
-
-		if (i == first) {
-			column_add_signed(&columns[TIMES_FIRST], (int64_t)(time - before));
-			*last_time = time;
-		} else {
-			column_add(&columns[TIMES_NEXT], time - before);
-		}
-		if (has_weights)
-			column_add(&columns[TIMES_WEIGHTS],
-				   timestamp->weight / writer->steps[sample->metric]);
-		before = time;
-	}
-}
-
-/* ---- stacks ------------------------------------------------------------------------------- */
-
-/* What calls what. A list's numbers go up for a while and begin anew: that is a step, too. */
-static int write_callees(struct native_writer *writer)
-{
-	const struct stack_order *order = &writer->order;
-	uint32_t num_frames = profile_count_locations(writer->profile);
-	_cleanup_(table_release) struct table table = {0};
-	int err = stack_order_make(writer->profile, writer->frames, num_frames, &writer->order);
-
-	if (err)
-		return err;
-	for (uint32_t i = 0; i <= num_frames; i++) {
-		uint32_t next = 0;
-
-		for (uint32_t k = order->first_callee[i]; k < order->first_callee[i + 1]; k++) {
-			uint32_t frame = order->callees[k];
-
-			column_add(&table.columns[0],
-				   frame >= next ? frame - next : frame + num_frames - next);
-			next = frame + 1 < num_frames ? frame + 1 : 0;
-		}
-		column_add(&table.columns[1], order->first_callee[i + 1] - order->first_callee[i]);
-	}
-	return write_table(writer, &table, 2);
-}
-
-/* One number says how fine the times are; none, that there are no times. */
-static int write_times(struct native_writer *writer, struct column *columns)
-{
-	_cleanup_(column_release) struct column resolution = {0};
-	int err;
-
-	if (writer->timestamps)
-		column_add(&resolution, timestamps_get_resolution_ns(writer->timestamps));
-	err = write_column(writer, &resolution, true);
-	for (size_t i = 0; !err && writer->timestamps && i < NUM_TIMES_COLUMNS; i++)
-		err = write_column(writer, &columns[i], i == TIMES_FIRST || i == TIMES_NEXT);
-	return err;
-}
-
-struct stack_columns {
-	struct column ranks;
-	struct column classes[NUM_STACK_CLASSES];
-	/* Of samples. */
-	struct column more; /* by stack that has samples: how many but the first */
-	struct column metrics;
-	struct column threads; /* how far from the sample before */
-	struct column *values; /* by metric */
-	uint32_t num_metrics;
-	uint32_t last_thread;
-	struct column times[NUM_TIMES_COLUMNS];
-	uint64_t last_time;
-	/* Level by level, and the class of each. */
-	uint32_t *stacks;
-	uint8_t *stack_classes;
-};
-
-static void stack_columns_release(struct stack_columns *columns)
-{
-	column_release(&columns->ranks);
-	for (size_t i = 0; i < NUM_STACK_CLASSES; i++)
-		column_release(&columns->classes[i]);
-	column_release(&columns->more);
-	column_release(&columns->metrics);
-	column_release(&columns->threads);
-	for (uint32_t i = 0; columns->values && i < columns->num_metrics; i++)
-		column_release(&columns->values[i]);
-	for (size_t i = 0; i < NUM_TIMES_COLUMNS; i++)
-		column_release(&columns->times[i]);
-	free(columns->values);
-	free(columns->stacks);
-	free(columns->stack_classes);
-}
-
-static void add_samples(struct native_writer *writer, uint32_t first, uint32_t end,
-			struct stack_columns *columns)
-{
-	column_add(&columns->more, end - first - 1);
-	for (uint32_t i = first; i < end; i++) {
-		const struct sample *sample =
-			profile_get_sample(writer->profile, writer->order.samples[i]);
-		uint64_t step = writer->steps[sample->metric];
-
-		column_add(&columns->metrics, sample->metric);
-		column_add_signed(&columns->threads,
-				  (int64_t)sample->thread - columns->last_thread);
-		column_add(&columns->values[sample->metric],
-			   step == 1 ? sample->value : sample->value / step);
-		columns->last_thread = sample->thread;
-		if (writer->timestamps)
-			add_times(writer, writer->order.samples[i], columns->times,
-				  &columns->last_time);
-	}
-}
-
-/*
- * A stack without callees has samples, or it would not be here. Of others is written how many
- * callees they have, and whether they have samples. Returns the number of callees, which are put
- * where `children` points.
- */
-static uint32_t add_stack(struct native_writer *writer, struct stack_columns *columns, size_t place,
-			  size_t end)
-{
-	const struct stack_order *order = &writer->order;
-	const struct stack_lists *lists = &order->lists[columns->stacks[place]];
-	const uint64_t *children = order->children + lists->first_child;
-	uint32_t num_children = lists[1].first_child - lists->first_child;
-	bool has_samples = lists[1].first_sample > lists->first_sample;
-	uint32_t next = 0;
-
-	column_add(&columns->classes[columns->stack_classes[place]],
-		   num_children ? (uint64_t)num_children * 2 - 1 + has_samples : 0);
-	if (has_samples)
-		add_samples(writer, lists->first_sample, lists[1].first_sample, columns);
-	for (uint32_t i = 0; i < num_children; i++) {
-		uint32_t rank = (uint32_t)(children[i] >> 32);
-
-		column_add(&columns->ranks, rank - next);
-		columns->stacks[end + i] = (uint32_t)children[i];
-		columns->stack_classes[end + i] = (uint8_t)stack_order_classify(rank, num_children);
-		next = rank + 1;
-	}
-	return num_children;
-}
-
-static int write_stack_columns(struct native_writer *writer, struct stack_columns *columns)
-{
-	int err = write_column(writer, &columns->ranks, true);
-
-	for (size_t i = 0; !err && i < NUM_STACK_CLASSES; i++)
-		err = write_column(writer, &columns->classes[i], false);
-	if (err)
-		return err;
-	err = write_column(writer, &columns->more, false);
-	if (err)
-		return err;
-	err = write_column(writer, &columns->metrics, false);
-	if (err)
-		return err;
-	err = write_column(writer, &columns->threads, false);
-	for (uint32_t i = 0; !err && i < columns->num_metrics; i++)
-		err = write_column(writer, &columns->values[i], true);
-	return err ? err : write_times(writer, columns->times);
-}
-
-/* Level by level: callees of all come behind what was there. The walk jumps, hence the prefetch. */
-static int write_stacks(struct native_writer *writer)
-{
-	const struct stack_order *order = &writer->order;
-	_cleanup_(stack_columns_release) struct stack_columns columns = {
-		.num_metrics = profile_count_metrics(writer->profile),
-		.stacks = calloc(order->num_stacks, sizeof(*columns.stacks)),
-		.stack_classes = calloc(order->num_stacks, sizeof(*columns.stack_classes)),
-	};
-	size_t end = 1; /* the first is STACK_EMPTY */
-
-	columns.values = calloc((size_t)columns.num_metrics + 1, sizeof(*columns.values));
-	if (!columns.values || !columns.stacks || !columns.stack_classes)
-		return -ENOMEM;
-	for (size_t i = 0; i < end; i++) {
-		if (i + FAR_AHEAD < end)
-			__builtin_prefetch(&order->lists[columns.stacks[i + FAR_AHEAD]]);
-		if (i + AHEAD < end) {
-			const struct stack_lists *lists = &order->lists[columns.stacks[i + AHEAD]];
-
-			__builtin_prefetch(&order->children[lists->first_child]);
-			__builtin_prefetch(&order->samples[lists->first_sample]);
-		}
-		end += add_stack(writer, &columns, i, end);
-	}
-	return write_stack_columns(writer, &columns);
-}
-
-/* ---- the whole ---------------------------------------------------------------------------- */
-
-static int write_parts(struct native_writer *writer)
-{
-	static int (*const parts[])(struct native_writer *) = {
-		write_names,   write_metrics, write_sources,   write_samplings,
-		write_tallies, write_clocks,  write_processes, write_threads,
-		write_frames,  write_callees, write_stacks,
-	};
-
-	for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
-		int err = parts[i](writer);
-
-		if (err)
-			return err;
-	}
-	return sink_flush(writer->sink, &writer->output);
 }
 
 static int write_all(struct native_writer *writer)
