@@ -252,16 +252,13 @@ static int rank_all(struct orderer *orderer)
 	return 0;
 }
 
-static int list_children(struct orderer *orderer)
+static void list_children(struct orderer *orderer)
 {
 	const struct profile *profile = orderer->profile;
 	struct stack_order *order = orderer->order;
 	struct stack_lists *lists = order->lists;
 	uint32_t count = orderer->num_stacks;
 
-	order->children = calloc(count, sizeof(*order->children));
-	if (!order->children)
-		return -ENOMEM;
 	order->num_stacks = 1; /* STACK_EMPTY */
 	for (uint32_t i = 1; i < count; i++) {
 		lists[profile_get_stack_parent(profile, i) + 2].first_child += orderer->is_used[i];
@@ -278,7 +275,6 @@ static int list_children(struct orderer *orderer)
 	for (uint32_t i = 0; i < count; i++)
 		sort_keys(order->children + lists[i].first_child,
 			  lists[i + 1].first_child - lists[i].first_child);
-	return 0;
 }
 
 static int make(struct orderer *orderer)
@@ -296,10 +292,10 @@ static int make(struct orderer *orderer)
 	err = rank_all(orderer);
 	if (err)
 		return err;
-	/* Not needed any more; what follows needs as much. */
-	free(orderer->called);
-	orderer->called = NULL;
-	return list_children(orderer);
+	/* Not needed any more, and as large as what follows. */
+	orderer->order->children = return_ptr(orderer->called);
+	list_children(orderer);
+	return 0;
 }
 
 static void orderer_release(struct orderer *orderer)
