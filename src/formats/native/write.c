@@ -35,14 +35,10 @@ struct table {
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* When gzip is told what comes, it must have got what came before. */
+/* What comes next; see gzip_sink_set_repetitive(). */
 static int set_content(struct native_writer *writer, bool is_repetitive)
 {
-	int err = sink_flush(writer->sink, &writer->output);
-
-	if (err || !writer->gzip)
-		return err;
-	return gzip_sink_set_repetitive(writer->gzip, is_repetitive);
+	return writer->gzip ? gzip_sink_set_repetitive(writer->gzip, is_repetitive) : 0;
 }
 
 /* A large column has repetitions if most numbers are like the one before: threads, say. */
@@ -554,6 +550,11 @@ static int write_callees(struct native_writer *writer)
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
+static int write_string(const struct sink *sink, const char *string)
+{
+	return sink->write(sink->context, string, strlen(string));
+}
+
 static int write_parts(struct native_writer *writer)
 {
 	static int (*const parts[])(struct native_writer *) = {
@@ -568,7 +569,7 @@ static int write_parts(struct native_writer *writer)
 		if (err)
 			return err;
 	}
-	return sink_flush(writer->sink, &writer->output);
+	return 0;
 }
 
 /* The first timestamp of each source, from which its times count: small numbers are short. */
@@ -627,7 +628,9 @@ static int write_all(struct native_writer *writer)
 	err = require_names(writer);
 	if (err)
 		return err;
-	text_append_string(&writer->output, NATIVE_PACKED_HEAD);
+	err = write_string(writer->sink, NATIVE_PACKED_HEAD);
+	if (err)
+		return err;
 	return write_parts(writer);
 }
 
@@ -641,7 +644,6 @@ static void native_writer_release(struct native_writer *writer)
 	stack_order_release(&writer->order);
 	free(writer->steps);
 	free(writer->first_timestamps);
-	text_release(&writer->output);
 }
 
 static int write_packed(const struct profile *profile, const struct native_opts *opts,
@@ -712,11 +714,6 @@ int native_write_text(const struct profile *profile, const struct native_opts *o
 		return err;
 	base64_finish(&base64.encoder, &base64.text);
 	return sink_flush(sink, &base64.text);
-}
-
-static int write_string(const struct sink *sink, const char *string)
-{
-	return sink->write(sink->context, string, strlen(string));
 }
 
 int native_write_element(const struct profile *profile, const struct sink *sink)

@@ -25,7 +25,6 @@ struct native_writer {
 	struct timestamps *timestamps; /* NULL: there are none, or they are not wanted */
 	ARRAY(uint64_t) starts;        /* by source: the first of its timestamps; NO_START */
 	size_t *first_timestamps;      /* by sample */
-	struct text output;
 };
 
 /*
