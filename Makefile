@@ -70,13 +70,13 @@ WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-f
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(O)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perf/read_data_compressed.c \
 	perfetto/read_compressed.c perfetto/write%.c pprof/write%.c)
-WASM_BASE   := array error hash inflate json table_format text utf8
+WASM_BASE   := array base64 error hash inflate json table_format text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
 	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
 
 WASM_OBJECTS := $(WASM_SOURCES:%.c=$(O)/wasm/%.o)
 # Most readers are many and short of work: they are made small, so that the page is.
-WASM_SMALL  := $(filter-out src/formats/folded/% src/formats/native/read.c,$(filter src/formats/%,$(WASM_SOURCES)))
+WASM_SMALL  := $(filter-out src/formats/folded/% src/formats/native/%,$(filter src/formats/%,$(WASM_SOURCES)))
 WASM_CFLAGS  = --target=wasm32-wasi -msimd128 -mbulk-memory -flto -O2 -std=gnu17 -MD -MP \
 	-nostdlibinc -isystem $(WASI_INCLUDE) -include src/viewer/wasm/missing.h -D_GNU_SOURCE -DSTACKWIDE_VERSION='"$(VERSION)"' \
 	-Iinclude -Isrc -I$(O)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS))

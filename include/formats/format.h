@@ -143,6 +143,12 @@ static inline void gzip_sink_freep(struct gzip_sink **gzip)
 	gzip_sink_free(*gzip);
 }
 
+/*
+ * Whether parts of what is written from now on come again, as in text, which is taken for granted at
+ * first. To look for what is not there takes most of the time, and finds only chance. Returns 0 or
+ * what the sink returned.
+ */
+_must_check_ int gzip_sink_set_repetitive(struct gzip_sink *gzip, bool is_repetitive);
 /* The sink to write to; valid until gzip_sink_free(). */
 const struct sink *gzip_sink_get(const struct gzip_sink *gzip);
 

@@ -1,13 +1,60 @@
 /*
- * Our own format: the whole profile as text inside an SVG file or a page of the viewer. Every
- * metric, thread and stack with all frames, drawn or not, so that the picture that people keep and
- * mail is also the data. Only addresses, build IDs and the reasons of missing names stay out.
+ * Our own format: the whole profile inside an SVG file or a page of the viewer. Every metric, thread
+ * and stack with all frames, drawn or not, so that the picture that people keep and mail is also the
+ * data. Only addresses, build IDs and the reasons of missing names stay out.
  *
- * Text, because it must survive XML tools, editors and mail; short, by numbers that count from the
- * line before, because it is added to every picture. Each kind of line has a letter:
+ * In a page it is base64 (RFC 4648) of gzip of the packed profile; in an SVG file the same, after a
+ * line that says its version:
  *
  *     <metadata id="stackwide-profile">
- *     stackwide profile 1
+ *     stackwide profile 3
+ *     H4sIAAAAAAAAA...
+ *     </metadata>
+ *
+ * Base64, because it must survive XML tools, editors and mail, and every language can read it.
+ *
+ * A packed profile is a line, "stackwide profile 3", and columns of numbers (native/column.h). They
+ * stand in tables: a table's first column is whole, and as long as the table; of the others zeros at
+ * the end are left out. Signed numbers are 0, -1, 1, -2 as 0, 1, 2, 3.
+ *
+ *     names       own bytes, bytes in common with the name before; behind these columns the own
+ *                 bytes of all. Sorted; they count from 1, and 0 is the empty name. All that
+ *                 follows counts from 0 but for sources, which count from 1.
+ *     metrics     name, unit, step: weights are multiples of it and written divided by it; samples:
+ *                 of how many the weights are (struct metric)
+ *     sources     name, label: files that were read
+ *     samplings   source, start, duration, period, complete, truncated, lost: struct sampling.
+ *                 Source 0, here and below: the file itself
+ *     tallies     source, name, count: struct tally
+ *     clocks      source, start, real: times of the source count from start, its nanoseconds; real:
+ *                 the same moment of CLOCK_REALTIME; 0: unknown
+ *     processes   pid, comm
+ *     threads     tid, process, comm, source
+ *     frames      name: how far after the one before; full name: how far from the name (signed),
+ *                 module, file: how far from the one before (signed), line, kind: enum frame_kind,
+ *                 plus 4 for an inlined call
+ *     callees     what a frame calls anywhere, one frame's list after the other's, and last what is
+ *                 outermost. First column: frame, as how far it is after the frame behind the one
+ *                 before in the list, modulo the number of frames. Second: by list, how long it is
+ *     stacks      level by level from the outermost, what is called by one next to each other. One
+ *                 column: the place of its frame among the callees of its caller's frame, as how
+ *                 far it is behind that of the one before that has the same caller. Then a column
+ *                 for each class of stack_order_classify(), beginning with the empty stack, as one
+ *                 of class 0: 0: it calls nothing, and has samples; else how many it calls times 2,
+ *                 minus 1, plus 1 if it has samples. (The empty stack of a profile without stacks
+ *                 has samples if there are any.)
+ *     samples     by stack that has any: how many more than one; by sample, those of a stack sorted
+ *                 by metric and thread: metric; thread: how far from that before (signed); then for
+ *                 each metric a whole column of weights
+ *     times       one number: the nanoseconds that times count in; none: there are no times, and
+ *                 nothing follows. Two whole columns: the first time of each sample that has any,
+ *                 as how far it is from that of the sample before (signed); and each next one, as
+ *                 how far after the one before. By sample: how many; by sample that has any: 1 if
+ *                 they have weights, which else are even shares; weights
+ *
+ * Earlier versions wrote text instead, which is read, too; each kind of line has a letter:
+ *
+ *     stackwide profile 1                  2: it has times
  *     n TEXT                               a name; they count from 1, 0 is the empty one
  *     m NAME UNIT                          a metric; all below count from 0
  *     o NAME LABEL                         a source (a file that was read); LABEL 0: as NAME
@@ -17,20 +64,19 @@
  *                                          the same moment of CLOCK_REALTIME; 0: unknown
  *     p PID COMM                           a process
  *     t PROCESS TID COMM SOURCE            a thread
- *     f NAME FULL MODULE FILE LINE KIND    a frame; FULL 0: as NAME; KIND: see below
+ *     f NAME FULL MODULE FILE LINE KIND    a frame; FULL 0: as NAME; KIND: as above
  *     s                                    stacks follow, counted from 1; each on a line:
  *     FRAME BACK                           called from the stack BACK before it
  *     v THREAD                             its samples follow, each on a line:
  *     FORTH WEIGHT METRIC                  of the stack FORTH after the last one (0: no frames)
  *     w TIME TIME*WEIGHT ...               when the sample before was taken
  *     end
- *     </metadata>
  *
  * Numbers are decimal and stand between single spaces. In TEXT, what XML cannot hold, control
  * characters and `\` are \xHH. Numbers at the end of f lines and of samples are left out when they
  * are 0; a weight of 1 too when nothing follows, and a stack's BACK when it is 1. A stack called
- * from nothing goes back to number 0. KIND is enum frame_kind, plus 4 for an inlined call. Lines r,
- * a and c are about the source before them; those before the first source, about all that is read.
+ * from nothing goes back to number 0. Lines r, a and c are about the source before them; those
+ * before the first source, about all that is read.
  *
  * A TIME is in milliseconds after the one before it; the first of a line, after the first of the
  * last such line, from which it may go back. Times without WEIGHT share the sample's evenly.
@@ -38,36 +84,55 @@
 #ifndef FORMATS_NATIVE_H
 #define FORMATS_NATIVE_H
 
+#include <stdbool.h>
+
 #include "formats/format.h"
 
-/* What the file has where the text begins; nothing else in an SVG of ours has it. */
+/* What an SVG file has where the profile begins; nothing else in a file of ours has it. */
 #define NATIVE_BEGIN "<metadata id=\"stackwide-profile\">"
 #define NATIVE_END   "</metadata>"
-#define NATIVE_HEAD  "stackwide profile 1"
-/* Where it has times; programs that know no times refuse it. */
-#define NATIVE_HEAD_TIMES "stackwide profile 2"
-#define NATIVE_LAST       "end"
+/* The first line: of text, of text with times, of what is packed. */
+#define NATIVE_HEAD        "stackwide profile 1"
+#define NATIVE_HEAD_TIMES  "stackwide profile 2"
+#define NATIVE_PACKED_HEAD "stackwide profile 3\n"
+#define NATIVE_LAST        "end"
 
-/* In KIND. */
+/* In a frame's kind. */
 #define NATIVE_INLINED 4
 
-/* The element with its tags, without times. Returns 0, -ENOMEM or what the sink returned. */
-_must_check_ int native_write(const struct profile *profile, const struct sink *sink);
-/*
- * The same with the times that the profile keeps, without some sources and what is theirs.
- *
- * is_left_out  by source; NULL: all are written
- */
-_must_check_ int native_write_times(const struct profile *profile, const uint8_t *is_left_out,
-				    const struct sink *sink);
+struct native_opts {
+	bool has_times; /* the times that the profile keeps, too */
+	const uint8_t
+		*is_left_out; /* by source: without it and what is its; NULL: all are written */
+};
+
+/* The packed profile. Returns 0, -ENOMEM or what the sink returned. */
+_must_check_ int native_write(const struct profile *profile, const struct native_opts *opts,
+			      const struct sink *sink);
+/* Base64 of its gzip. The same profile gives the same text, with the same version of zlib. */
+_must_check_ int native_write_text(const struct profile *profile, const struct native_opts *opts,
+				   const struct sink *sink);
+/* That in the element of an SVG file, with its tags; without times. */
+_must_check_ int native_write_element(const struct profile *profile, const struct sink *sink);
 
 /*
  * Add the profile to import->profile.
  *
- * begin, end  what stands between the tags, in bytes of the file
+ * begin, end  what stands between the tags of an SVG file, in bytes of the file
  *
  * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in import->error.
  */
 _must_check_ int native_read(struct import *import, size_t begin, size_t end);
+/*
+ * Decode and decompress what stands in a page. ret  replaced; the caller releases it
+ *
+ * Returns 0, -ENOMEM, or -EBADMSG with the reason in import->error.
+ */
+_must_check_ int native_unpack(struct import *import, size_t begin, size_t end, struct text *ret);
+
+/* Whether the bytes are a packed profile, of whatever version. */
+bool native_is_packed(const uint8_t *data, size_t size);
+/* Add a packed profile: all of import->data. Returns as native_read(). */
+_must_check_ int native_read_packed(struct import *import);
 
 #endif

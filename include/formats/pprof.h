@@ -9,7 +9,9 @@
  *    "[jit]" or "[jit:MODULE]".
  *  - Comments: "stackwide VERSION", the numbers of struct sampling, as "complete_stacks=12", and
  *    the account of the recording (struct tally), as "account.lost.ring_sample=3". Those of several
- *    recordings are added up; the number of CPUs is then left out.
+ *    recordings are added up; the number of CPUs is then left out. Of how many samples the values
+ *    of a sample type are: "samples=291 of 2910000000 cpu/nanoseconds", where the second number is
+ *    their sum. If it is another, somebody has taken samples out, and the first number is void.
  *
  * Addresses are file offsets plus the start of the mapping, which stands for the whole file. The
  * starts are synthetic: all that matters is that mappings do not overlap.
@@ -32,6 +34,7 @@
 #define PPROF_TRUNCATED_STACKS "truncated_stacks="
 #define PPROF_LOST_SAMPLES     "lost_samples="
 #define PPROF_ACCOUNT          "account."
+#define PPROF_SAMPLES          "samples="
 
 /* Numbers of the fields of the message Profile. */
 enum pprof_field {

@@ -115,6 +115,9 @@ struct metric {
 	uint32_t unit; /* string: "count", "nanoseconds", "bytes" */
 	/* Weights are multiplied by 10 to the power of this, as an input had fractions of units. */
 	uint8_t decimals;
+	/* At least so many samples its weights are of: how often weight was added, or more where an
+	   input says so. */
+	uint64_t num_samples;
 };
 
 #define METRIC_NONE   UINT32_MAX
@@ -232,6 +235,9 @@ _must_check_ int profile_multiply_samples(struct profile *profile, uint32_t metr
 					  uint64_t factor);
 /* Only says it; see struct metric. */
 void profile_set_metric_decimals(struct profile *profile, uint32_t metric, uint8_t decimals);
+
+/* See struct metric. */
+void profile_set_metric_samples(struct profile *profile, uint32_t metric, uint64_t num_samples);
 
 /* Another weight for a sample that is there. */
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value);

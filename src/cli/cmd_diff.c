@@ -308,15 +308,12 @@ static int append_doubt(struct text *doubt, const char *path)
 
 /*
  * The number of samples behind a weight, which the confidence interval needs. If the metric counts
- * samples, its sum; else the sum of another metric of the input that does. Else it is unknown, and
- * the lower bound is taken, so that fewer differences count as changes: a record is at least one
- * sample, of one metric or, in other formats, of all.
+ * samples, its sum; else the sum of another metric of the input that does. Else it is what the
+ * profile knows, which may be too few (profile.h): then fewer differences count as changes.
  */
 static uint64_t count_samples(const struct profile *profile, uint32_t first, uint32_t metric,
-			      const struct import_counts *counts, const char *path)
+			      const char *path)
 {
-	uint64_t per_metric = counts->records / (profile_count_metrics(profile) - first);
-	uint64_t num_stacks = 0;
 	uint64_t sum = 0;
 
 	if (is_samples(profile, metric))
@@ -324,32 +321,27 @@ static uint64_t count_samples(const struct profile *profile, uint32_t first, uin
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
-		num_stacks += sample->metric == metric && sample->value;
 		if (sample->metric >= first && is_samples(profile, sample->metric) &&
 		    __builtin_add_overflow(sum, sample->value, &sum))
 			return 0;
 	}
-	if (sum)
-		return sum;
-	return num_stacks > per_metric ? num_stacks : per_metric;
+	return sum ? sum : profile_get_metric(profile, metric)->num_samples;
 }
 
 /* Each file is a run; it may be of several sources, where it is a group of experiments. */
-static int read_runs(struct diff_command *session, size_t i, struct import_counts *ret)
+static int read_runs(struct diff_command *session, size_t i)
 {
 	array_for_each (&session->paths[i].items, path) {
 		struct diff_run *run = array_add(&session->runs[i]);
-		struct import_counts counts = {0};
 		int status;
 
 		if (!run)
 			return inputs_fail(NULL, -ENOMEM, NULL);
 		run->first_source = profile_count_sources(session->profile);
-		status = inputs_read(path, 1, &session->inputs, session->profile, NULL, &counts);
+		status = inputs_read(path, 1, &session->inputs, session->profile, NULL, NULL);
 		if (status)
 			return status;
 		run->end_source = profile_count_sources(session->profile);
-		ret->records += counts.records;
 	}
 	return EXIT_DONE;
 }
@@ -377,7 +369,7 @@ static int divide_captures(struct diff_command *session, size_t i, uint32_t firs
 }
 
 /* All files of one side; captures in a profile of their own, as damaged ones are taken out again. */
-static int read_files(struct diff_command *session, size_t i, struct import_counts *ret)
+static int read_files(struct diff_command *session, size_t i)
 {
 	const struct input_paths *paths = &session->paths[i];
 	uint32_t first_source = profile_count_sources(session->profile);
@@ -387,12 +379,12 @@ static int read_files(struct diff_command *session, size_t i, struct import_coun
 
 	session->inputs.is_archive = session->archive.dir;
 	if (!session->inputs.is_archive)
-		return read_runs(session, i, ret);
+		return read_runs(session, i);
 	captures = make_profile(session);
 	if (!captures)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = inputs_read(paths->items.items, paths->items.length, &session->inputs, captures,
-			     NULL, ret);
+			     NULL, NULL);
 	if (status)
 		return status;
 	err = profile_merge(session->profile, captures);
@@ -438,12 +430,11 @@ static int read_side(struct diff_command *session, size_t i)
 {
 	struct profile *profile = session->profile;
 	struct diff_input *side = &session->sides[i];
-	struct import_counts counts = {0};
 	uint32_t first = profile_count_metrics(profile);
 	uint32_t metric;
 	bool is_doubtful;
 	int err;
-	int status = read_files(session, i, &counts);
+	int status = read_files(session, i);
 
 	if (status)
 		return status;
@@ -454,7 +445,7 @@ static int read_side(struct diff_command *session, size_t i)
 	side->metric_unit = strdup(format_get_metric_unit(profile, metric));
 	if (!side->metric_name || !side->metric_unit)
 		return inputs_fail(NULL, -ENOMEM, NULL);
-	side->num_samples = count_samples(profile, first, metric, &counts, side->path);
+	side->num_samples = count_samples(profile, first, metric, side->path);
 	err = see_doubtful_counts(profile, metric, &is_doubtful);
 	if (!err && is_doubtful)
 		err = append_doubt(&session->doubt, side->path);
@@ -892,9 +883,9 @@ const struct command command_diff = {
 		"24 slices of the time; of an archive, in 10 to 24 groups of captures. Else samples are taken to be\n"
 		"independent, which calls too much changed.\n\n"
 		"For weights that are not samples (nanoseconds, bytes), the number of samples is the input's sample\n"
-		"count if it has one, else its number of records. Folded text calls every weight a count: those\n"
-		"with a common divisor are taken for periods. Where hardly a stack is rare they are no counts:\n"
-		"then nothing is called changed, and the reason is printed.\n\n"
+		"count if it has one, else its number of records, which SVG, html, pprof and speedscope keep. Folded\n"
+		"text calls every weight a count: those with a common divisor are taken for periods. Where hardly a\n"
+		"stack is rare they are no counts: then nothing is called changed, and the reason is printed.\n\n"
 		"Examples:\n"
 		"  stackwide diff monday.folded tuesday.folded --top 20\n"
 		"  stackwide diff before.folded after.folded -o changes.svg\n"

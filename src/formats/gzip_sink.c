@@ -12,7 +12,7 @@
 #define CHUNK_BYTES 65536
 /* zlib: the largest window, and 16 for a gzip header in place of zlib's. */
 #define GZIP_WINDOW (15 + 16)
-#define MEMORY      8
+#define MEMORY      9
 
 struct gzip_sink {
 	struct sink sink;
@@ -90,6 +90,34 @@ void gzip_sink_free(struct gzip_sink *gzip)
 const struct sink *gzip_sink_get(const struct gzip_sink *gzip)
 {
 	return &gzip->sink;
+}
+
+/*
+ * zlib compresses what it holds before it changes; where there is more of that than fits the chunk,
+ * it wants to be called again.
+ */
+int gzip_sink_set_repetitive(struct gzip_sink *gzip, bool is_repetitive)
+{
+	int result;
+
+	gzip->stream.next_in = NULL;
+	gzip->stream.avail_in = 0;
+	do {
+		size_t made;
+		int err;
+
+		gzip->stream.next_out = gzip->chunk;
+		gzip->stream.avail_out = sizeof(gzip->chunk);
+		result = deflateParams(&gzip->stream, Z_DEFAULT_COMPRESSION,
+				       is_repetitive ? Z_DEFAULT_STRATEGY : Z_HUFFMAN_ONLY);
+		made = sizeof(gzip->chunk) - gzip->stream.avail_out;
+		if (!made)
+			return 0;
+		err = gzip->target->write(gzip->target->context, gzip->chunk, made);
+		if (err)
+			return err;
+	} while (result == Z_BUF_ERROR);
+	return 0;
 }
 
 int gzip_sink_finish(struct gzip_sink *gzip)

@@ -276,6 +276,29 @@ static int copy_timestamps(struct copier *copier)
 	return 0;
 }
 
+/*
+ * Of a metric of which nothing was left out it is known of how many samples it is; of another one,
+ * that each stack has at least one.
+ */
+static int copy_sample_counts(struct copier *copier)
+{
+	uint32_t num_metrics = profile_count_metrics(copier->from);
+	_cleanup_free_ uint64_t *num_left_out = calloc((size_t)num_metrics + 1, sizeof(uint64_t));
+
+	if (!num_left_out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(copier->from); i++) {
+		const struct sample *sample = profile_get_sample(copier->from, i);
+
+		num_left_out[sample->metric] += copier->threads[sample->thread] == NOT_COPIED;
+	}
+	for (uint32_t i = 0; i < num_metrics; i++)
+		if (!num_left_out[i])
+			profile_set_metric_samples(
+				copier->to, i, profile_get_metric(copier->from, i)->num_samples);
+	return 0;
+}
+
 static int copy_samples(struct copier *copier)
 {
 	int err;
@@ -343,6 +366,9 @@ int named_profile_copy_without(const struct profile *profile, const uint8_t *is_
 	if (err)
 		return err;
 	err = copy_samples(&copier);
+	if (err)
+		return err;
+	err = copy_sample_counts(&copier);
 	if (err)
 		return err;
 	err = copy_timestamps(&copier);

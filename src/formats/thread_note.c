@@ -1,6 +1,9 @@
 #include "formats/thread_note.h"
 
+#include <inttypes.h>
+
 #include "base/attributes.h"
+#include "formats/known_samples.h"
 
 enum { NUM_TEXTS = 4 };
 
@@ -31,7 +34,7 @@ void thread_note_clear(struct thread_note *note)
 		text_truncate(get_text(note, i), 0);
 		text_append_string(get_text(note, i), "");
 	}
-	note->pid = note->tid = 0;
+	note->pid = note->tid = note->num_samples = 0;
 	note->is_given = false;
 }
 
@@ -48,6 +51,8 @@ static void take_member(struct thread_note *note, struct json *json)
 		note->pid = json_take_u64(json);
 	else if (json_is(json, "tid"))
 		note->tid = json_take_u64(json);
+	else if (json_is(json, "samples"))
+		note->num_samples = json_take_u64(json);
 	else
 		json_skip_value(json);
 }
@@ -80,6 +85,7 @@ void thread_note_append(struct text *text, const struct profile *profile,
 	const struct thread *thread = profile_get_thread(profile, sample->thread);
 	const struct process_info *process = profile_get_process(profile, thread->process);
 	const struct metric *metric = profile_get_metric(profile, sample->metric);
+	uint64_t num_samples = known_samples_get(profile, sample->metric);
 	const uint32_t strings[NUM_TEXTS] = {metric->name, metric->unit, thread->comm,
 					     process->comm};
 
@@ -90,5 +96,8 @@ void thread_note_append(struct text *text, const struct profile *profile,
 				   profile_get_string_length(profile, strings[i]));
 		text_append_char(text, ',');
 	}
-	text_printf(text, "\"pid\":%u,\"tid\":%u}", process->pid, thread->tid);
+	text_printf(text, "\"pid\":%u,\"tid\":%u", process->pid, thread->tid);
+	if (num_samples)
+		text_printf(text, ",\"samples\":%" PRIu64, num_samples);
+	text_append_char(text, '}');
 }

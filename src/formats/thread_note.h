@@ -2,7 +2,10 @@
  * Thread and metric of a sample in JSON formats that have no field for them: a member of our own,
  * which other programs ignore, so that nothing is lost when we read the file again.
  *
- *	"stackwide":{"metric":"cpu","unit":"nanoseconds","comm":"make","process":"make","pid":1,"tid":2}
+ *	"stackwide":{"metric":"cpu","unit":"nanoseconds","comm":"make","process":"make","pid":1,"tid":2,
+ *	             "samples":291}
+ *
+ * The samples are those of the metric, in the whole file (struct metric).
  */
 #ifndef FORMATS_THREAD_NOTE_H
 #define FORMATS_THREAD_NOTE_H
@@ -24,7 +27,8 @@ struct thread_note {
 	struct text process; /* its comm */
 	uint64_t pid;
 	uint64_t tid;
-	bool is_given; /* false: the rest means nothing */
+	uint64_t num_samples; /* 0: it does not say */
+	bool is_given;        /* false: the rest means nothing */
 };
 
 void thread_note_release(struct thread_note *note);

@@ -20,10 +20,10 @@ size_t xml_measure_character(const char *data, size_t size)
 	return length;
 }
 
-/* Characters that need no escape in text or attributes. The backslash is our own escape. */
+/* Characters that need no escape in text or attributes. */
 static bool is_plain(unsigned char c)
 {
-	return c >= ' ' && c < 0x7f && c != '&' && c != '<' && c != '>' && c != '"' && c != '\\';
+	return c >= ' ' && c < 0x7f && c != '&' && c != '<' && c != '>' && c != '"';
 }
 
 static size_t measure_plain(const char *data, size_t length)
@@ -55,10 +55,7 @@ static bool append_entity(struct text *text, char c)
 	return false;
 }
 
-/*
- * For people: a line break is a blank, and what XML cannot hold is U+FFFD. xml_append_exact() keeps
- * everything.
- */
+/* A line break is a blank, and what XML cannot hold is U+FFFD. */
 void xml_append(struct text *text, const char *data, size_t length)
 {
 	while (length) {
@@ -78,36 +75,5 @@ void xml_append(struct text *text, const char *data, size_t length)
 			text_append(text, data, taken);
 		data += taken ? taken : 1;
 		length -= taken ? taken : 1;
-	}
-}
-
-static void append_byte(struct text *text, unsigned char byte)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char escaped[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-
-	text_append(text, escaped, sizeof(escaped));
-}
-
-void xml_append_exact(struct text *text, const char *data, size_t length)
-{
-	while (length) {
-		size_t taken = measure_plain(data, length);
-
-		text_append(text, data, taken);
-		data += taken;
-		length -= taken;
-		if (!length)
-			return;
-		taken = xml_measure_character(data, length);
-		if (taken > 1) {
-			text_append(text, data, taken);
-		} else {
-			if (!append_entity(text, data[0]))
-				append_byte(text, (unsigned char)data[0]);
-			taken = 1;
-		}
-		data += taken;
-		length -= taken;
 	}
 }

@@ -21,12 +21,6 @@ static inline void xml_append_string(struct text *text, const char *string)
 }
 
 /*
- * So that every byte can be had back: what XML cannot hold, control characters and the backslash
- * become \xHH, on one line.
- */
-void xml_append_exact(struct text *text, const char *data, size_t length);
-
-/*
  * The length in bytes of the character that `data` begins with, when it is one that XML can hold;
  * else 0. size  in bytes, at least 1
  */

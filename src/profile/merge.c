@@ -426,10 +426,38 @@ static int merge_stacks(struct merger *merger)
 }
 
 /* Weights of samples that become one are added up, which is what may leave 64 bits. */
+/*
+ * What was added is one sample for each stack: of how many it is, the other profile says.
+ *
+ * before  by metric: how many there were
+ */
+static void merge_sample_counts(struct merger *merger, const uint64_t *before)
+{
+	for (uint32_t i = 0; i < profile_count_metrics(merger->into); i++)
+		profile_set_metric_samples(merger->into, i, before[i]);
+	for (uint32_t i = 0; i < profile_count_metrics(merger->from); i++) {
+		uint32_t into = merger->metrics[i];
+		uint64_t count = profile_get_metric(merger->from, i)->num_samples;
+
+		if (into == METRIC_NONE)
+			continue;
+		if (__builtin_add_overflow(
+			    count, profile_get_metric(merger->into, into)->num_samples, &count))
+			count = UINT64_MAX;
+		profile_set_metric_samples(merger->into, into, count);
+	}
+}
+
 static int merge_samples(struct merger *merger)
 {
+	uint32_t num_metrics = profile_count_metrics(merger->into);
+	_cleanup_free_ uint64_t *before = calloc((size_t)num_metrics + 1, sizeof(*before));
 	int err;
 
+	if (!before)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < num_metrics; i++)
+		before[i] = profile_get_metric(merger->into, i)->num_samples;
 	for (uint32_t i = 0; i < profile_count_samples(merger->from); i++) {
 		const struct sample *sample = profile_get_sample(merger->from, i);
 
@@ -441,6 +469,7 @@ static int merge_samples(struct merger *merger)
 		if (err)
 			return err;
 	}
+	merge_sample_counts(merger, before);
 	return 0;
 }
 

@@ -326,6 +326,12 @@ static int find_sample(struct profile *profile, const struct sample *wanted, uin
 	return 0;
 }
 
+static void count_sample(struct profile *profile, uint32_t metric, uint64_t weight)
+{
+	if (weight && metric < profile->metrics.length)
+		profile->metrics.items[metric].num_samples++;
+}
+
 int profile_add_new_sample(struct profile *profile, uint32_t thread, uint32_t stack,
 			   uint32_t metric, uint64_t weight)
 {
@@ -339,6 +345,7 @@ int profile_add_new_sample(struct profile *profile, uint32_t thread, uint32_t st
 	samples[profile->samples.length++] = added;
 	if (compare_samples(&added, &samples[profile->last_sample]) >= 0)
 		profile->last_sample = id;
+	count_sample(profile, metric, weight);
 	return 0;
 }
 
@@ -353,10 +360,12 @@ int profile_add_sample(struct profile *profile, uint32_t thread, uint32_t stack,
 		return err;
 	if (id != HASH_INDEX_NONE) {
 		uint64_t *value = &profile->samples.items[id].value;
+		uint64_t sum;
 
-		if (__builtin_add_overflow(*value, weight, &weight))
+		if (__builtin_add_overflow(*value, weight, &sum))
 			return -EOVERFLOW;
-		*value = weight;
+		*value = sum;
+		count_sample(profile, metric, weight);
 		return 0;
 	}
 	return profile_add_new_sample(profile, thread, stack, metric, weight);
@@ -449,6 +458,11 @@ int profile_multiply_samples(struct profile *profile, uint32_t metric, uint32_t 
 void profile_set_metric_decimals(struct profile *profile, uint32_t metric, uint8_t decimals)
 {
 	profile->metrics.items[metric].decimals = decimals;
+}
+
+void profile_set_metric_samples(struct profile *profile, uint32_t metric, uint64_t num_samples)
+{
+	profile->metrics.items[metric].num_samples = num_samples;
 }
 
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value)

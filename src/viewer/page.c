@@ -1,6 +1,5 @@
 /*
- * The page has an empty script element of id "profile"; a profile is put into it as text: the
- * block that SVG files carry too, compressed with gzip and written in base64.
+ * The page has an empty script element of id "profile"; a profile is put into it as text (native.h).
  */
 #include "viewer/page.h"
 
@@ -9,9 +8,9 @@
 #include <time.h>
 
 #include "formats/format.h"
+#include "formats/native.h"
 #include "formats/reader.h"
 #include "formats/svg.h"
-#include "viewer/pack.h"
 
 #define SLOT_BEGIN "<script type=\"text/plain\" id=\"profile\">"
 
@@ -42,81 +41,6 @@ int viewer_page_write_empty(const struct sink *sink)
 	if (!viewer_page_exists())
 		return -ENOTSUP;
 	return sink->write(sink->context, viewer_page, viewer_page_size);
-}
-
-/* Bytes in, base64 out, in lines. */
-struct encoder {
-	const struct sink *target;
-	struct text text;
-	uint8_t held[3];
-	size_t num_held;
-	size_t column;
-};
-
-static void encoder_release(struct encoder *encoder)
-{
-	text_release(&encoder->text);
-}
-
-/*
- * Three bytes are four digits of six bits (RFC 4648, section 4). The held bytes that are missing at
- * the end are zero, as they were cleared after the last group.
- */
-static void encode(struct encoder *encoder)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const uint8_t *held = encoder->held;
-	char four[4] = {
-		digits[held[0] >> 2],
-		digits[(held[0] & 3) << 4 | held[1] >> 4],
-		encoder->num_held > 1 ? digits[(held[1] & 15) << 2 | held[2] >> 6] : '=',
-		encoder->num_held > 2 ? digits[held[2] & 63] : '=',
-	};
-
-	text_append(&encoder->text, four, sizeof(four));
-	memset(encoder->held, 0, sizeof(encoder->held));
-	encoder->num_held = 0;
-	encoder->column += sizeof(four);
-	/* Lines, for editors and mail: one line of megabytes is slow in both. */
-	if (encoder->column == 120) {
-		text_append_char(&encoder->text, '\n');
-		encoder->column = 0;
-	}
-}
-
-static int write_encoded(void *context, const void *data, size_t size)
-{
-	struct encoder *encoder = context;
-	const uint8_t *bytes = data;
-
-	for (size_t i = 0; i < size; i++) {
-		encoder->held[encoder->num_held++] = bytes[i];
-		if (encoder->num_held == sizeof(encoder->held))
-			encode(encoder);
-	}
-	return sink_drain(encoder->target, &encoder->text);
-}
-
-/* From the outside in: text, gzip, base64, page; nothing is in memory as a whole. */
-static int write_profile(const struct profile *profile, const struct sink *sink)
-{
-	_cleanup_(encoder_release) struct encoder encoder = {.target = sink};
-	struct sink encoded = {.write = write_encoded, .context = &encoder};
-	_cleanup_(gzip_sink_freep) struct gzip_sink *gzip = gzip_sink_new(&encoded);
-	int err;
-
-	if (!gzip)
-		return -ENOMEM;
-	err = pack_write(profile, NULL, gzip_sink_get(gzip));
-	if (err)
-		return err;
-	err = gzip_sink_finish(gzip);
-	if (err)
-		return err;
-	if (encoder.num_held)
-		encode(&encoder);
-	return sink_flush(sink, &encoder.text);
 }
 
 /*
@@ -160,7 +84,7 @@ int viewer_page_write(const struct profile *profile, const char *title, const st
 	err = sink->write(sink->context, tag.data, tag.length);
 	if (err)
 		return err;
-	err = write_profile(profile, sink);
+	err = native_write_text(profile, &(struct native_opts){.has_times = true}, sink);
 	if (err)
 		return err;
 	return sink->write(sink->context, rest, viewer_page_size - (size_t)(rest - viewer_page));

@@ -15,8 +15,8 @@
 
 #include "base/array.h"
 #include "formats/format.h"
+#include "formats/native.h"
 #include "viewer/filters.h"
-#include "viewer/pack.h"
 #include "viewer/times.h"
 
 /*
@@ -426,7 +426,12 @@ int session_pack(const struct session *session, const struct sink *sink)
 		is_left_out[i] = session->sources.items[i].is_gone;
 		is_whole = is_whole && (!is_left_out[i] || !has_threads(session, (uint32_t)i));
 	}
-	return pack_write(session->profile, is_whole ? NULL : is_left_out, sink);
+	return native_write(session->profile,
+			    &(struct native_opts){
+				    .has_times = true,
+				    .is_left_out = is_whole ? NULL : is_left_out,
+			    },
+			    sink);
 }
 
 struct profile *session_get_profile(const struct session *session)

@@ -59,8 +59,7 @@ static inline void fuzz_pack(const struct profile *profile)
 
 	require(import.profile && profile_keep_timestamps(import.profile) == 0);
 	require(profile_add_source(import.profile, STRING_EMPTY, &import.source) == 0);
-	text_append_string(&text, "<svg>");
-	if (native_write_times(profile, NULL, &sink) == 0) {
+	if (native_write(profile, &(struct native_opts){.has_times = true}, &sink) == 0) {
 		import.data = (const uint8_t *)text.data;
 		import.size = text.length;
 		require(format_svg.read(&import) == 0);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "formats/firefox/read.h"
+#include "formats/known_samples.h"
 #include "formats/thread_note.h"
 
 #define MAX_DEPTH 4 /* of processes inside processes; the browser writes two */
@@ -52,6 +53,7 @@ struct firefox_reader {
 	uint64_t pid;
 	uint64_t tid;
 	struct thread_note note; /* counts for more */
+	struct known_samples known_samples;
 	uint32_t thread;
 };
 
@@ -137,7 +139,12 @@ static int add_sample(struct firefox_reader *reader, const struct json_table *ta
 static int add_metric(struct firefox_reader *reader, const char *name, const char *unit,
 		      uint32_t *ret)
 {
-	return profile_add_metric(reader->import->profile, name, unit, ret);
+	struct profile *profile = reader->import->profile;
+	int err = profile_add_metric(profile, name, unit, ret);
+
+	if (err)
+		return err;
+	return known_samples_add(&reader->known_samples, profile, *ret, reader->note.num_samples);
 }
 
 static int get_weights(struct firefox_reader *reader, const struct json_table *table,
@@ -536,6 +543,7 @@ static int read_all(struct firefox_reader *reader)
 		return err;
 	if (reader->num_threads && !reader->has_tables)
 		return import_fail_byte(reader->import, 0, "expected threads with samples");
+	known_samples_apply(&reader->known_samples, reader->import->profile);
 	return 0;
 }
 
@@ -546,6 +554,7 @@ static void release_reader(struct firefox_reader *reader)
 	text_release(&reader->name);
 	text_release(&reader->process_name);
 	thread_note_release(&reader->note);
+	known_samples_release(&reader->known_samples);
 }
 
 int firefox_read(struct import *import)

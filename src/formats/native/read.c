@@ -1,14 +1,13 @@
 /*
- * Reading our own format (native.h): one pass, line by line. A line may only refer to lines before
- * it, so each kind has a table from its number in the file to the id in import->profile. These
- * differ, because the profile may hold other files already and equal strings, frames and stacks are
- * merged. Every number that refers to something is checked against its table.
+ * Reading our own format (native.h): what it is in, and the packed form.
  *
- * The file ends in a line "end": a file that was truncated while it was copied is an error, unlike
- * in the formats of others, since nothing else would tell that samples are missing.
+ * Columns are read where they lie, several side by side; what is kept is a table for each kind from
+ * its number in the file to the id in import->profile. These differ, because the profile may hold
+ * other files already and equal strings, frames and stacks are merged.
  *
- * Letters that are not known are an error as well. A newer version with more than is described in
- * native.h must change the number in the head.
+ * Every number that refers to something is checked against its table. A table is no longer than the
+ * file, as one of its columns is whole; names, which share their beginnings, have a limit of their
+ * own. Damage is seen by gzip's checksum, and what is too short or too long has no end here.
  */
 #include "formats/native.h"
 
@@ -16,572 +15,911 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/base64.h"
+#include "base/inflate.h"
+#include "formats/known_samples.h"
+#include "formats/native/column.h"
+#include "formats/native/read.h"
+#include "formats/native/stack_order.h"
 #include "formats/reader.h"
 #include "formats/xml_scanner.h"
 
-#define MAX_NUMBERS 6
-#define NS_PER_MS   1000000ull
-/* Bounds for hostile files: more than anybody opens together. */
-#define MAX_SOURCES 65536
-#define MAX_TALLIES 20000
+#define MAX_TABLE_COLUMNS 7
+/* A profile is about 3 times as large as its gzip, as text 10; a hostile one would be of any size. */
+#define DECOMPRESS_RATIO      50
+#define DECOMPRESS_FREE_BYTES (64u << 20)
+/* The same for names, which are about 3 times as long as their rests; those of C++ maybe 10. */
+#define NAMES_RATIO      16
+#define NAMES_FREE_BYTES (64u << 20)
+#define PACKED_MAGIC     "stackwide profile "
 
-/*
- * Numbers that the line does not have are 0, which is what leaving them out means; `count` tells
- * the two apart.
- */
-struct line {
-	size_t offset; /* in the file */
-	struct xml_slice text;
-	char letter;           /* '\0' when it does not begin with one */
-	struct xml_slice rest; /* after the letter */
-	uint64_t numbers[MAX_NUMBERS];
-	bool is_negative; /* the first number */
-	size_t count;
-};
-
-struct loader {
+struct packed_reader {
 	struct import *import;
-	size_t offset; /* of the next line */
-	size_t end;
-	/* What the numbers of the text mean in import->profile. */
-	ARRAY(uint32_t) names;
+	struct bytes bytes;
+	struct column_cursor columns[MAX_TABLE_COLUMNS]; /* of the present table */
+	size_t table_offset;
+	uint64_t num_rows;
+	/* What the numbers of the file mean in import->profile. */
+	ARRAY(uint32_t) names; /* the empty one is the first */
 	ARRAY(uint32_t) metrics;
-	ARRAY(uint32_t) sources;
+	ARRAY(uint64_t) steps; /* by metric */
+	struct known_samples known_samples;
+	ARRAY(uint32_t) sources; /* the file itself is the first, and then those that it names */
+	ARRAY(uint64_t) starts;  /* by source, the same */
 	ARRAY(uint32_t) processes;
 	ARRAY(uint32_t) threads;
-	ARRAY(uint32_t) frames;
+	ARRAY(uint32_t) thread_sources; /* as the file has them */
+	ARRAY(uint32_t) frames;         /* locations */
+	bool are_frames_new;            /* none was there before, and all differ */
+	uint32_t *first_callee;         /* by frame, and one list more; in callees */
+	ARRAY(uint32_t) callees;
 	ARRAY(uint32_t) stacks;
-	ARRAY(uint64_t) starts_ns;      /* by source of the text: what its times count from */
-	ARRAY(uint32_t) thread_sources; /* by thread: index of that */
-	uint32_t thread;                /* of the samples that follow */
-	uint64_t start_ns;
-	uint64_t stack;       /* of the sample before, as a number of the text */
-	struct sample sample; /* the same as it came into the profile */
-	bool has_sample;      /* whose times may follow */
-	uint64_t time_ms;     /* the first one of the times before */
-	uint32_t num_tallies;
-	bool is_in_stacks;
-	bool is_in_samples;
-	bool is_complete;
+	ARRAY(uint8_t) has_samples; /* by stack */
+	/* Samples. */
+	struct column_cursor more;
+	struct column_cursor sample_metrics;
+	struct column_cursor sample_threads;
+	ARRAY(struct column_cursor) values; /* by metric */
+	uint64_t thread;                    /* of the sample before */
+	/* Times. */
+	uint64_t resolution_ns; /* 0: there are none */
+	struct column_cursor first_times;
+	struct column_cursor next_times;
+	struct column_cursor num_times;
+	struct column_cursor has_weights;
+	struct column_cursor weights;
+	uint64_t time; /* the first of the sample before */
 };
 
-static int fail(struct loader *loader, const struct line *line, const char *expected)
+/* ---- tables ------------------------------------------------------------------------------- */
+
+static int fail(struct packed_reader *reader, const char *expected)
 {
-	return import_fail_byte(loader->import, line->offset, "expected %s", expected);
+	return import_fail_byte(reader->import, reader->table_offset, "expected %s", expected);
 }
 
-/* ---- lines -------------------------------------------------------------------------------- */
-
-static bool take_digits(struct xml_slice *rest, uint64_t *ret)
+static int open_column(struct packed_reader *reader, uint64_t max_length, struct column_cursor *ret)
 {
-	uint64_t number = 0;
-	size_t i = 0;
+	size_t offset = reader->bytes.offset;
 
-	for (; i < rest->length && rest->data[i] >= '0' && rest->data[i] <= '9'; i++)
-		if (__builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(rest->data[i] - '0'), &number))
-			return false;
-	*rest = (struct xml_slice){rest->data + i, rest->length - i};
-	*ret = number;
-	return i > 0;
+	if (column_open(&reader->bytes, max_length, ret))
+		return 0;
+	return import_fail_byte(reader->import, offset,
+				"expected more of the profile: it is damaged");
 }
 
-static bool take_blank(struct xml_slice *rest)
+/* Open the columns of the next table, of which the first one says how many rows it has. */
+static int open_table(struct packed_reader *reader, size_t num_columns)
 {
-	bool is_there = rest->length && rest->data[0] == ' ';
+	reader->table_offset = reader->bytes.offset;
+	reader->num_rows = UINT32_MAX - 1;
+	for (size_t i = 0; i < num_columns; i++) {
+		int err = open_column(reader, reader->num_rows, &reader->columns[i]);
 
-	rest->data += is_there;
-	rest->length -= is_there;
-	return is_there;
-}
-
-/* Between two numbers stands exactly one blank. */
-static bool take_number(struct xml_slice *rest, uint64_t *ret)
-{
-	return take_digits(rest, ret) && (take_blank(rest) || !rest->length);
-}
-
-static bool take_numbers(struct line *line)
-{
-	struct xml_slice rest = line->rest;
-
-	line->is_negative = rest.length && rest.data[0] == '-';
-	rest.data += line->is_negative;
-	rest.length -= line->is_negative;
-	while (rest.length && line->count < MAX_NUMBERS)
-		if (!take_number(&rest, &line->numbers[line->count++]))
-			return false;
-	return !rest.length;
-}
-
-/* The next line that is not empty; false at the end. */
-static bool next_line(struct loader *loader, struct line *line)
-{
-	const char *data = (const char *)loader->import->data;
-
-	while (loader->offset < loader->end) {
-		const char *start = data + loader->offset;
-		const char *stop = memchr(start, '\n', loader->end - loader->offset);
-		size_t length = stop ? (size_t)(stop - start) : loader->end - loader->offset;
-
-		*line = (struct line){.offset = loader->offset};
-		loader->offset += length + (stop != NULL);
-		if (length && start[length - 1] == '\r')
-			length--;
-		if (!length)
-			continue;
-		line->text = line->rest = (struct xml_slice){start, length};
-		if (start[0] >= 'a' && start[0] <= 'z' && (length == 1 || start[1] == ' ')) {
-			line->letter = start[0];
-			line->rest.data += length > 1 ? 2 : 1;
-			line->rest.length -= length > 1 ? 2 : 1;
-		}
-		return true;
+		if (err)
+			return err;
+		if (i == 0)
+			reader->num_rows = reader->columns[0].left;
 	}
-	return false;
+	return 0;
 }
+
+static void take_row(struct packed_reader *reader, uint64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = column_next(&reader->columns[i]);
+}
+
+/* Add a number to a table. Returns 0 or -ENOMEM. */
+#define ADD(array, value)                                             \
+	({                                                            \
+		__typeof__((array)->items) added_ = array_add(array); \
+                                                                      \
+		if (added_)                                           \
+			*added_ = (value);                            \
+		added_ ? 0 : -ENOMEM;                                 \
+	})
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* \xHH, in place. XML's own references, as &lt;, were replaced before. */
-static bool unescape(struct text *text)
+static int read_names(struct packed_reader *reader)
 {
-	static const char digits[] = "0123456789abcdef";
-	size_t kept = 0;
+	struct string_table *strings = profile_get_strings(reader->import->profile);
+	_cleanup_(text_release) struct text name = {0};
+	uint64_t limit = (uint64_t)reader->import->size * NAMES_RATIO + NAMES_FREE_BYTES;
+	int err = ADD(&reader->names, STRING_EMPTY);
 
-	for (size_t i = 0; i < text->length; i++) {
-		const char *high;
-		const char *low;
+	if (err)
+		return err;
+	err = open_table(reader, 2);
+	if (err)
+		return err;
+	text_append_string(&name, "");
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		uint64_t own = column_next(&reader->columns[0]);
+		uint64_t common = column_next(&reader->columns[1]);
+		const char *rest;
+		uint32_t id;
 
-		if (text->data[i] != '\\') {
-			text->data[kept++] = text->data[i];
-			continue;
-		}
-		if (text->length - i < 4 || text->data[i + 1] != 'x')
-			return false;
-		high = memchr(digits, text->data[i + 2], 16);
-		low = memchr(digits, text->data[i + 3], 16);
-		if (!high || !low)
-			return false;
-		text->data[kept++] = (char)((high - digits) << 4 | (low - digits));
-		i += 3;
+		if (common > name.length || own > bytes_left(&reader->bytes))
+			return fail(reader, "names: bytes, and how many of the one before");
+		if (common + own > limit)
+			return fail(reader, "shorter names");
+		limit -= common + own;
+		rest = bytes_take(&reader->bytes, (size_t)own);
+		text_truncate(&name, (size_t)common);
+		text_append(&name, rest, (size_t)own);
+		if (name.failed)
+			return -ENOMEM;
+		err = string_table_add(strings, name.data, name.length, &id);
+		if (err)
+			return err;
+		err = ADD(&reader->names, id);
+		if (err)
+			return err;
 	}
-	text_truncate(text, kept);
-	return true;
+	return 0;
 }
 
-/*
- * Names are foreign bytes. XML's references are replaced first, then \xHH, which stands for what
- * XML cannot hold and for the backslash itself.
- */
-static int read_name(struct loader *loader, const struct line *line)
+static bool find_name(const struct packed_reader *reader, uint64_t number, uint32_t *ret)
 {
-	_cleanup_(text_release) struct text text = {0};
-	uint32_t *added;
-
-	text_append_string(&text, "");
-	xml_decode(&text, line->rest);
-	if (text.failed)
-		return -ENOMEM;
-	if (!unescape(&text))
-		return fail(loader, line, "a backslash only in \\xHH");
-	added = array_add(&loader->names);
-	if (!added)
-		return -ENOMEM;
-	return string_table_add(profile_get_strings(loader->import->profile), text.data,
-				text.length, added);
-}
-
-/* Number 0 is the empty name. */
-static bool find_name(const struct loader *loader, uint64_t number, uint32_t *ret)
-{
-	if (number > loader->names.length)
+	if (number >= reader->names.length)
 		return false;
-	*ret = number ? loader->names.items[number - 1] : STRING_EMPTY;
+	*ret = reader->names.items[number];
 	return true;
 }
 
 /* ---- what has names ----------------------------------------------------------------------- */
 
-static int read_metric(struct loader *loader, const struct line *line)
+static int read_metrics(struct packed_reader *reader)
 {
-	const struct profile *profile = loader->import->profile;
-	uint32_t *added = array_add(&loader->metrics);
-	uint32_t name;
-	uint32_t unit;
+	struct profile *profile = reader->import->profile;
+	uint64_t numbers[4];
+	int err = open_table(reader, ARRAY_LENGTH(numbers));
 
-	if (!added)
-		return -ENOMEM;
-	if (line->count != 2 || !find_name(loader, line->numbers[0], &name) ||
-	    !find_name(loader, line->numbers[1], &unit))
-		return fail(loader, line, "a metric: m NAME UNIT");
-	return profile_add_metric(loader->import->profile, profile_get_string(profile, name),
-				  profile_get_string(profile, unit), added);
-}
-
-static int read_source(struct loader *loader, const struct line *line)
-{
-	uint32_t *added = array_add(&loader->sources);
-	uint32_t name;
-	uint32_t label;
-	int err;
-
-	if (!added)
-		return -ENOMEM;
-	if (line->count < 1 || line->count > 2 || loader->sources.length > MAX_SOURCES ||
-	    !find_name(loader, line->numbers[0], &name) ||
-	    !find_name(loader, line->numbers[1] ? line->numbers[1] : line->numbers[0], &label))
-		return fail(loader, line, "a source: o NAME LABEL");
-	err = profile_add_source(loader->import->profile, name, added);
 	if (err)
 		return err;
-	provenance_set_label(profile_get_provenance(loader->import->profile), *added, label);
+	if (reader->num_rows > NATIVE_MAX_METRICS)
+		return fail(reader, "fewer metrics");
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		uint32_t name;
+		uint32_t unit;
+		uint32_t metric;
+
+		take_row(reader, numbers, ARRAY_LENGTH(numbers));
+		if (!find_name(reader, numbers[0], &name) || !find_name(reader, numbers[1], &unit))
+			return fail(reader, "metrics: name, unit, step, samples");
+		err = profile_add_metric(profile, profile_get_string(profile, name),
+					 profile_get_string(profile, unit), &metric);
+		if (err)
+			return err;
+		err = ADD(&reader->metrics, metric);
+		if (err)
+			return err;
+		err = ADD(&reader->steps, numbers[2]);
+		if (err)
+			return err;
+		err = known_samples_add(&reader->known_samples, profile, metric, numbers[3]);
+		if (err)
+			return err;
+	}
 	return 0;
 }
 
-/* The source that lines r, a and c are about: the last one declared, else the file itself. */
-static uint32_t get_last_source(const struct loader *loader)
+/* Number 0 is the file. */
+static int read_sources(struct packed_reader *reader)
 {
-	size_t count = loader->sources.length;
+	struct profile *profile = reader->import->profile;
+	uint64_t numbers[2];
+	int err = ADD(&reader->sources, reader->import->source);
 
-	return count ? loader->sources.items[count - 1] : loader->import->source;
-}
-
-/* Numbers that are missing are 0, "not known". */
-static int read_sampling(struct loader *loader, const struct line *line)
-{
-	struct sampling sampling = {
-		.start_ns = line->numbers[0],
-		.duration_ns = line->numbers[1],
-		.period_ns = line->numbers[2],
-		.complete_stacks = line->numbers[3],
-		.truncated_stacks = line->numbers[4],
-		.lost_samples = line->numbers[5],
-	};
-
-	provenance_add_sampling(profile_get_provenance(loader->import->profile),
-				get_last_source(loader), &sampling);
-	return 0;
-}
-
-/*
- * The zero of the last source's times, and the calendar's time of it if known. Differences of times
- * wrap around: a START above REAL is a clock whose zero is before 1970.
- */
-static int read_clock(struct loader *loader, const struct line *line)
-{
-	size_t index = loader->sources.length ? loader->sources.length - 1 : 0;
-
-	if (line->count < 1 || line->count > 2)
-		return fail(loader, line, "a clock: c START REAL");
-	/* The index is bounded by MAX_SOURCES, not by a number of the file. */
-	while (loader->starts_ns.length <= index)
-		if (!array_add(&loader->starts_ns))
-			return -ENOMEM;
-	loader->starts_ns.items[index] = line->numbers[0];
-	if (!line->numbers[1])
-		return 0;
-	return profile_set_clock(loader->import->profile, get_last_source(loader),
-				 line->numbers[1] - line->numbers[0]);
-}
-
-static int read_tally(struct loader *loader, const struct line *line)
-{
-	uint32_t name;
-
-	if (line->count != 2 || !find_name(loader, line->numbers[1], &name) ||
-	    ++loader->num_tallies > MAX_TALLIES)
-		return fail(loader, line, "a count: a COUNT NAME");
-	return provenance_add_tally(profile_get_provenance(loader->import->profile),
-				    get_last_source(loader), name, line->numbers[0]);
-}
-
-/*
- * A file with one source shall look as if that source had been read itself, and not as a file with
- * one file in it: what is known of the source is handed over to the file.
- */
-static int forget_single_source(struct loader *loader)
-{
-	struct profile *profile = loader->import->profile;
-	const struct timestamps *timestamps = profile_get_timestamps(profile);
-	uint64_t zero_ns;
-	int err;
-
-	if (loader->sources.length != 1)
-		return 0;
-	err = provenance_hand_over(profile_get_provenance(profile), loader->sources.items[0],
-				   loader->import->source);
-	if (err || !timestamps ||
-	    !timestamps_find_clock(timestamps, loader->sources.items[0], &zero_ns))
+	if (err)
 		return err;
-	return profile_set_clock(profile, loader->import->source, zero_ns);
-}
+	err = open_table(reader, 2);
+	if (err)
+		return err;
+	if (reader->num_rows > NATIVE_MAX_SOURCES)
+		return fail(reader, "fewer sources");
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		uint32_t name;
+		uint32_t label;
+		uint32_t source;
 
-static int read_process(struct loader *loader, const struct line *line)
-{
-	uint32_t *added = array_add(&loader->processes);
-	uint32_t comm;
-
-	if (!added)
-		return -ENOMEM;
-	if (line->count != 2 || line->numbers[0] > UINT32_MAX ||
-	    !find_name(loader, line->numbers[1], &comm))
-		return fail(loader, line, "a process: p PID COMM");
-	return profile_add_process(loader->import->profile, (uint32_t)line->numbers[0], comm,
-				   added);
-}
-
-static int read_thread(struct loader *loader, const struct line *line)
-{
-	uint32_t *added = array_add(&loader->threads);
-	uint32_t *source = array_add(&loader->thread_sources);
-	const uint64_t *numbers = line->numbers;
-	struct thread thread = {.source = loader->import->source};
-
-	if (!added || !source)
-		return -ENOMEM;
-	if (line->count != 4 || numbers[0] >= loader->processes.length || numbers[1] > UINT32_MAX ||
-	    !find_name(loader, numbers[2], &thread.comm))
-		return fail(loader, line, "a thread: t PROCESS TID COMM SOURCE");
-	thread.process = loader->processes.items[numbers[0]];
-	thread.tid = (uint32_t)numbers[1];
-	if (loader->sources.length > 1 && numbers[3] < loader->sources.length) {
-		*source = (uint32_t)numbers[3];
-		thread.source = loader->sources.items[numbers[3]];
+		take_row(reader, numbers, ARRAY_LENGTH(numbers));
+		if (!find_name(reader, numbers[0], &name) || !find_name(reader, numbers[1], &label))
+			return fail(reader, "sources: name, label");
+		err = profile_add_source(profile, name, &source);
+		if (err)
+			return err;
+		provenance_set_label(profile_get_provenance(profile), source, label);
+		err = ADD(&reader->sources, source);
+		if (err)
+			return err;
 	}
-	return profile_add_thread(loader->import->profile, &thread, added);
+	return 0;
 }
 
-static int read_frame(struct loader *loader, const struct line *line)
+static int read_samplings(struct packed_reader *reader)
 {
-	uint32_t *added = array_add(&loader->frames);
-	const uint64_t *numbers = line->numbers;
-	uint64_t kind = numbers[5] & ~(uint64_t)NATIVE_INLINED;
-	struct frame frame = {.is_inlined = numbers[5] & NATIVE_INLINED};
+	uint64_t numbers[7];
+	int err = open_table(reader, ARRAY_LENGTH(numbers));
 
-	if (!added)
-		return -ENOMEM;
-	if (!line->count || !find_name(loader, numbers[0], &frame.name) ||
-	    !find_name(loader, numbers[1] ? numbers[1] : numbers[0], &frame.full_name) ||
-	    !find_name(loader, numbers[2], &frame.module) ||
-	    !find_name(loader, numbers[3], &frame.file) || numbers[4] > UINT32_MAX ||
-	    kind > FRAME_JIT)
-		return fail(loader, line, "a frame: f NAME FULL MODULE FILE LINE KIND");
-	frame.line = (uint32_t)numbers[4];
-	frame.kind = (uint8_t)kind;
-	return profile_add_frame_location(loader->import->profile, &frame, added);
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		struct sampling sampling;
+
+		take_row(reader, numbers, ARRAY_LENGTH(numbers));
+		if (numbers[0] >= reader->sources.length)
+			return fail(reader, "recordings: source, start, duration, period, stacks");
+		sampling = (struct sampling){
+			.start_ns = numbers[1],
+			.duration_ns = numbers[2],
+			.period_ns = numbers[3],
+			.complete_stacks = numbers[4],
+			.truncated_stacks = numbers[5],
+			.lost_samples = numbers[6],
+		};
+		provenance_add_sampling(profile_get_provenance(reader->import->profile),
+					reader->sources.items[numbers[0]], &sampling);
+	}
+	return 0;
 }
 
-/* ---- stacks and samples ------------------------------------------------------------------- */
-
-/* BACK leads to a stack that has been read, or to none: a file cannot make a cycle. */
-static int read_stack(struct loader *loader, const struct line *line)
+static int read_tallies(struct packed_reader *reader)
 {
-	uint32_t *added = array_add(&loader->stacks);
-	uint64_t number = loader->stacks.length;
-	uint64_t back = line->count > 1 ? line->numbers[1] : 1;
-	uint32_t caller;
+	uint64_t numbers[3];
+	int err = open_table(reader, ARRAY_LENGTH(numbers));
 
-	if (!added)
-		return -ENOMEM;
-	if (line->is_negative || !line->count || line->count > 2 ||
-	    line->numbers[0] >= loader->frames.length || !back || back > number)
-		return fail(loader, line, "a stack: FRAME BACK");
-	caller = back == number ? STACK_EMPTY : loader->stacks.items[number - back - 1];
-	return profile_add_stack(loader->import->profile, caller,
-				 loader->frames.items[line->numbers[0]], added);
+	if (err)
+		return err;
+	if (reader->num_rows > NATIVE_MAX_TALLIES)
+		return fail(reader, "fewer counts");
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		uint32_t name;
+
+		take_row(reader, numbers, ARRAY_LENGTH(numbers));
+		if (numbers[0] >= reader->sources.length || !find_name(reader, numbers[1], &name))
+			return fail(reader, "counts: source, name, count");
+		err = provenance_add_tally(profile_get_provenance(reader->import->profile),
+					   reader->sources.items[numbers[0]], name, numbers[2]);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-static int read_sample(struct loader *loader, const struct line *line)
+/*
+ * The zero of a source's times, and the calendar's time of it if known. Differences of times wrap
+ * around: a start above the real time is a clock whose zero is before 1970.
+ */
+static int read_clocks(struct packed_reader *reader)
 {
-	uint64_t weight = line->count > 1 ? line->numbers[1] : 1;
-	uint64_t metric = line->count > 2 ? line->numbers[2] : 0;
-	uint64_t forth = line->numbers[0];
+	uint64_t numbers[3];
+	int err = open_table(reader, ARRAY_LENGTH(numbers));
 
-	if (!line->count || line->count > 3 || metric >= loader->metrics.length ||
-	    (line->is_negative ? forth > loader->stack
-			       : forth > loader->stacks.length - loader->stack))
-		return fail(loader, line, "a sample: FORTH WEIGHT METRIC");
-	loader->stack = line->is_negative ? loader->stack - forth : loader->stack + forth;
-	loader->sample = (struct sample){
-		.thread = loader->thread,
-		.stack = loader->stack ? loader->stacks.items[loader->stack - 1] : STACK_EMPTY,
-		.metric = loader->metrics.items[metric],
-		.value = weight,
-	};
-	loader->has_sample = true;
-	return reader_add_sample(loader->import, line->offset, loader->thread, loader->sample.stack,
-				 loader->sample.metric, weight);
+	if (err)
+		return err;
+	while (reader->starts.length < reader->sources.length) {
+		err = ADD(&reader->starts, 0);
+		if (err)
+			return err;
+	}
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		take_row(reader, numbers, ARRAY_LENGTH(numbers));
+		if (numbers[0] >= reader->sources.length)
+			return fail(reader, "clocks: source, start, real");
+		reader->starts.items[numbers[0]] = numbers[1];
+		if (!numbers[2])
+			continue;
+		err = profile_set_clock(reader->import->profile, reader->sources.items[numbers[0]],
+					numbers[2] - numbers[1]);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
-/* "20", "-3", "20*5": a time after the one before and, unless all are equal, its weight. */
-static bool take_timestamp(struct loader *loader, struct xml_slice *rest, bool is_first,
-			   uint64_t *time_ms, uint64_t *weight)
+static int read_processes(struct packed_reader *reader)
 {
-	bool is_negative = is_first && rest->length && rest->data[0] == '-';
-	uint64_t delta_ms;
+	uint64_t numbers[2];
+	int err = open_table(reader, ARRAY_LENGTH(numbers));
 
-	rest->data += is_negative;
-	rest->length -= is_negative;
-	if (!take_digits(rest, &delta_ms))
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		uint32_t comm;
+		uint32_t process;
+
+		take_row(reader, numbers, ARRAY_LENGTH(numbers));
+		if (numbers[0] > UINT32_MAX || !find_name(reader, numbers[1], &comm))
+			return fail(reader, "processes: pid, comm");
+		err = profile_add_process(reader->import->profile, (uint32_t)numbers[0], comm,
+					  &process);
+		if (err)
+			return err;
+		err = ADD(&reader->processes, process);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int read_threads(struct packed_reader *reader)
+{
+	uint64_t numbers[4];
+	int err = open_table(reader, ARRAY_LENGTH(numbers));
+
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		struct thread thread = {.source = reader->import->source};
+		uint32_t id;
+
+		take_row(reader, numbers, ARRAY_LENGTH(numbers));
+		if (numbers[0] > UINT32_MAX || numbers[1] >= reader->processes.length ||
+		    !find_name(reader, numbers[2], &thread.comm) ||
+		    numbers[3] >= reader->sources.length)
+			return fail(reader, "threads: tid, process, comm, source");
+		thread.tid = (uint32_t)numbers[0];
+		thread.process = reader->processes.items[numbers[1]];
+		/* A single source becomes the file: native_forget_single_source(). */
+		if (reader->sources.length > 2)
+			thread.source = reader->sources.items[numbers[3]];
+		err = profile_add_thread(reader->import->profile, &thread, &id);
+		if (err)
+			return err;
+		err = ADD(&reader->threads, id);
+		if (err)
+			return err;
+		err = ADD(&reader->thread_sources, (uint32_t)numbers[3]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+/* Names and files as they are counted from one frame to the next; sums may wrap around. */
+static bool take_frame(struct packed_reader *reader, uint64_t *name, uint64_t *file,
+		       struct frame *ret)
+{
+	uint64_t full_name;
+	uint64_t line;
+	uint64_t kind;
+
+	*name += column_next(&reader->columns[0]);
+	full_name = *name + (uint64_t)column_next_signed(&reader->columns[1]);
+	*ret = (struct frame){0};
+	if (!find_name(reader, *name, &ret->name) ||
+	    !find_name(reader, full_name, &ret->full_name) ||
+	    !find_name(reader, column_next(&reader->columns[2]), &ret->module))
 		return false;
-	/*
-	 * May wrap around; what comes of it is too large for nanoseconds, and refused by the
-	 * caller, or just a wrong time.
-	 */
-	*time_ms = is_negative ? *time_ms - delta_ms : *time_ms + delta_ms;
-	if (is_first)
-		loader->time_ms = *time_ms;
-	*weight = 0;
-	if (rest->length && rest->data[0] == '*') {
-		rest->data++;
-		rest->length--;
-		if (!take_digits(rest, weight) || !*weight)
-			return false;
-	}
-	return take_blank(rest) || !rest->length;
+	*file += (uint64_t)column_next_signed(&reader->columns[3]);
+	line = column_next(&reader->columns[4]);
+	kind = column_next(&reader->columns[5]);
+	if (!find_name(reader, *file, &ret->file) || line > UINT32_MAX ||
+	    kind > (FRAME_JIT | NATIVE_INLINED) || (kind & ~(uint64_t)NATIVE_INLINED) > FRAME_JIT)
+		return false;
+	ret->line = (uint32_t)line;
+	ret->kind = kind & ~(uint64_t)NATIVE_INLINED;
+	ret->is_inlined = kind & NATIVE_INLINED;
+	return true;
 }
 
-/* The times of the sample before. */
-static int read_timestamps(struct loader *loader, const struct line *line)
+static int read_frames(struct packed_reader *reader)
 {
-	const struct sample *sample = &loader->sample;
-	struct xml_slice rest = line->rest;
-	uint64_t time_ms = loader->time_ms;
-	uint64_t left = sample->value;
-	uint64_t count = 1;
+	struct profile *profile = reader->import->profile;
+	uint64_t name = 0;
+	uint64_t file = 0;
+	int err = open_table(reader, 6);
+
+	if (err)
+		return err;
+	reader->are_frames_new = true;
+	for (uint64_t i = 0; i < reader->num_rows; i++) {
+		uint32_t num_locations = profile_count_locations(profile);
+		struct frame frame;
+		uint32_t location;
+
+		if (!take_frame(reader, &name, &file, &frame))
+			return fail(reader, "frames: name, full name, module, file, line, kind");
+		err = profile_add_frame_location(profile, &frame, &location);
+		if (err)
+			return err;
+		reader->are_frames_new &= location == num_locations;
+		err = ADD(&reader->frames, location);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+/*
+ * One frame's list. seen  by frame: the list that had it last; twice in one list would be two equal
+ * stacks of one caller
+ */
+static int read_callee_list(struct packed_reader *reader, uint32_t list, uint32_t *seen)
+{
+	uint64_t num_frames = reader->frames.length;
+	uint64_t count = column_next(&reader->columns[1]);
+	uint64_t next = 0;
+
+	if (count > num_frames || count > reader->columns[0].left)
+		return fail(reader, "lists of callees that are not longer than all");
+	for (; count; count--) {
+		uint64_t step = column_next(&reader->columns[0]);
+		uint64_t frame = next + step;
+
+		if (frame >= num_frames)
+			frame -= num_frames;
+		if (step >= num_frames || frame >= num_frames || seen[frame] == list + 1)
+			return fail(reader, "callees, which are frames that differ");
+		seen[frame] = list + 1;
+		next = frame + 1;
+		if (ADD(&reader->callees, (uint32_t)frame))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_callees(struct packed_reader *reader)
+{
+	uint32_t num_lists = (uint32_t)reader->frames.length + 1;
+	_cleanup_free_ uint32_t *seen = calloc(num_lists, sizeof(*seen));
+	size_t offset;
 	int err;
 
-	/*
-	 * Weights that are left out are even shares, for which the number of times must be known
-	 * first.
-	 */
-	for (size_t i = 0; i < rest.length; i++)
-		count += rest.data[i] == ' ';
-	for (bool is_first = true; rest.length || is_first; is_first = false) {
-		uint64_t weight;
-		uint64_t time_ns;
-
-		if (!loader->has_sample ||
-		    !take_timestamp(loader, &rest, is_first, &time_ms, &weight) ||
-		    __builtin_mul_overflow(time_ms, NS_PER_MS, &time_ns) ||
-		    __builtin_add_overflow(time_ns, loader->start_ns, &time_ns))
-			return fail(loader, line, "times of a sample: w TIME*WEIGHT");
-		if (!weight)
-			weight = sample->value / count;
-		/* The weights of a sample's timestamps never exceed its value (timestamps.h). */
-		if (__builtin_sub_overflow(left, weight, &left))
-			return fail(loader, line, "times that weigh no more than their sample");
-		err = profile_add_timestamp(loader->import->profile, sample->thread, sample->stack,
-					    sample->metric, weight, time_ns);
+	reader->first_callee = calloc((size_t)num_lists + 1, sizeof(*reader->first_callee));
+	if (!seen || !reader->first_callee)
+		return -ENOMEM;
+	reader->table_offset = reader->bytes.offset;
+	err = open_column(reader, UINT32_MAX - 1, &reader->columns[0]);
+	if (err)
+		return err;
+	offset = reader->table_offset;
+	err = open_column(reader, num_lists, &reader->columns[1]);
+	if (err)
+		return err;
+	reader->table_offset = offset;
+	for (uint32_t i = 0; i < num_lists; i++) {
+		err = read_callee_list(reader, i, seen);
 		if (err)
 			return err;
+		reader->first_callee[i + 1] = (uint32_t)reader->callees.length;
 	}
-	loader->has_sample = false;
 	return 0;
 }
 
-static int choose_thread(struct loader *loader, const struct line *line)
-{
-	uint32_t source;
+/* What is known of a stack when its caller's turn comes. */
+struct packed_stack {
+	uint32_t frame; /* in the file */
+	uint8_t class;
+};
 
-	if (line->count != 1 || line->numbers[0] >= loader->threads.length)
-		return fail(loader, line, "samples of a thread: v THREAD");
-	loader->thread = loader->threads.items[line->numbers[0]];
-	source = loader->thread_sources.items[line->numbers[0]];
-	loader->start_ns = source < loader->starts_ns.length ? loader->starts_ns.items[source] : 0;
-	loader->has_sample = false;
-	loader->is_in_stacks = false;
-	loader->is_in_samples = true;
-	return 0;
+struct stack_columns {
+	struct column_cursor ranks;
+	struct column_cursor classes[NUM_STACK_CLASSES];
+	uint32_t num_stacks;
+	bool are_new; /* none of them is in the profile */
+	ARRAY(struct packed_stack) stacks;
+};
+
+static void stack_columns_release(struct stack_columns *columns)
+{
+	array_release(&columns->stacks);
 }
 
-static int read_line(struct loader *loader, struct line *line)
+static int add_stack(struct packed_reader *reader, const struct stack_columns *columns,
+		     uint32_t caller, uint32_t frame)
 {
-	if (line->letter == 'n')
-		return read_name(loader, line);
-	if (xml_slice_equals(line->text, NATIVE_LAST)) {
-		loader->is_complete = true;
-		return 0;
-	}
-	if (line->letter == 'w')
-		return read_timestamps(loader, line);
-	if (!take_numbers(line))
-		return fail(loader, line, "decimal numbers of at most 64 bits");
-	if (line->is_negative && !loader->is_in_samples)
-		return fail(loader, line, "a number that is not negative");
-	switch (line->letter) {
-	case 'm':
-		return read_metric(loader, line);
-	case 'o':
-		return read_source(loader, line);
-	case 'r':
-		return read_sampling(loader, line);
-	case 'a':
-		return read_tally(loader, line);
-	case 'c':
-		return read_clock(loader, line);
-	case 'p':
-		return read_process(loader, line);
-	case 't':
-		return read_thread(loader, line);
-	case 'f':
-		return read_frame(loader, line);
-	case 's':
-		loader->is_in_stacks = true;
-		return 0;
-	case 'v':
-		return choose_thread(loader, line);
-	case '\0':
-		if (loader->is_in_samples)
-			return read_sample(loader, line);
-		if (loader->is_in_stacks)
-			return read_stack(loader, line);
-		break;
-	}
-	return fail(loader, line, "one of the lines m, o, r, a, c, p, t, f, s, v, w");
+	struct profile *profile = reader->import->profile;
+	uint32_t location = reader->frames.items[frame];
+	uint32_t *added = array_add(&reader->stacks);
+
+	if (!added)
+		return -ENOMEM;
+	return columns->are_new ? profile_add_new_stack(profile, caller, location, added)
+				: profile_add_stack(profile, caller, location, added);
 }
 
-static int read_lines(struct loader *loader)
+static int read_children(struct packed_reader *reader, struct stack_columns *columns, size_t stack,
+			 uint32_t count)
 {
-	struct line line = {.offset = loader->offset};
-	int err = 0;
+	uint32_t list = columns->stacks.items[stack].frame;
+	uint32_t first = reader->first_callee[list];
+	uint64_t num_callees = reader->first_callee[list + 1] - first;
+	uint64_t next = 0;
 
-	if (!next_line(loader, &line) || (!xml_slice_equals(line.text, NATIVE_HEAD) &&
-					  !xml_slice_equals(line.text, NATIVE_HEAD_TIMES)))
-		return fail(loader, &line, "'" NATIVE_HEAD "'; was it written by a later version?");
-	while (!loader->is_complete && next_line(loader, &line)) {
-		err = read_line(loader, &line);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t step = column_next(&columns->ranks);
+		uint64_t rank = next + step;
+		struct packed_stack child;
+		int err;
+
+		if (step >= num_callees || rank >= num_callees)
+			return fail(reader, "stacks, of callees that their callers have");
+		next = rank + 1;
+		child.frame = reader->callees.items[first + rank];
+		child.class = (uint8_t)stack_order_classify((uint32_t)rank, count);
+		err = add_stack(reader, columns, reader->stacks.items[stack], child.frame);
+		if (err)
+			return err;
+		err = ADD(&columns->stacks, child);
 		if (err)
 			return err;
 	}
-	if (!loader->is_complete) {
-		line.offset = loader->end;
-		err = fail(loader, &line, "more of the profile: the file is truncated");
+	return 0;
+}
+
+/* The stacks that one calls, and whether it has samples. */
+static int read_stack(struct packed_reader *reader, struct stack_columns *columns, size_t stack)
+{
+	uint8_t class = columns->stacks.items[stack].class;
+	uint64_t number = column_next(&columns->classes[class]);
+	uint64_t num_children = number / 2 + number % 2;
+	int err = ADD(&reader->has_samples, !number || number % 2 == 0);
+
+	if (err)
+		return err;
+	if (num_children > columns->num_stacks - reader->stacks.length)
+		return fail(reader, "no more callees than there are stacks");
+	return read_children(reader, columns, stack, (uint32_t)num_children);
+}
+
+static int read_all_stacks(struct packed_reader *reader, struct stack_columns *columns)
+{
+	struct packed_stack outermost = {.frame = (uint32_t)reader->frames.length};
+	size_t offset = reader->bytes.offset;
+	int err = open_column(reader, UINT32_MAX - 2, &columns->ranks);
+
+	if (err)
+		return err;
+	columns->num_stacks = (uint32_t)columns->ranks.left + 1;
+	for (size_t i = 0; i < NUM_STACK_CLASSES; i++) {
+		err = open_column(reader, columns->num_stacks, &columns->classes[i]);
+		if (err)
+			return err;
+	}
+	reader->table_offset = offset;
+	if (ADD(&reader->stacks, STACK_EMPTY) || ADD(&columns->stacks, outermost))
+		return -ENOMEM;
+	for (size_t i = 0; i < reader->stacks.length; i++) {
+		err = read_stack(reader, columns, i);
+		if (err)
+			return err;
+	}
+	if (reader->stacks.length != columns->num_stacks)
+		return fail(reader, "as many callees as there are stacks");
+	return 0;
+}
+
+/*
+ * Stacks of one caller differ, as its callees do; so they need no search where there was none
+ * before.
+ */
+static int read_stacks(struct packed_reader *reader)
+{
+	_cleanup_(stack_columns_release) struct stack_columns columns = {
+		.are_new = reader->are_frames_new &&
+			   profile_count_stacks(reader->import->profile) == 1,
+	};
+
+	return read_all_stacks(reader, &columns);
+}
+
+/* ---- samples and times -------------------------------------------------------------------- */
+
+/* Columns are opened one after the other, and then read side by side. */
+static int open_samples(struct packed_reader *reader)
+{
+	int err = open_column(reader, reader->stacks.length, &reader->more);
+
+	if (err)
+		return err;
+	err = open_column(reader, UINT64_MAX, &reader->sample_metrics);
+	if (err)
+		return err;
+	err = open_column(reader, UINT64_MAX, &reader->sample_threads);
+	for (size_t i = 0; !err && i < reader->metrics.length; i++) {
+		struct column_cursor *values = array_add(&reader->values);
+
+		if (!values)
+			return -ENOMEM;
+		err = open_column(reader, UINT32_MAX - 1, values);
 	}
 	return err;
 }
 
-static void loader_release(struct loader *loader)
+static int open_times(struct packed_reader *reader)
 {
-	array_release(&loader->starts_ns);
-	array_release(&loader->thread_sources);
-	array_release(&loader->names);
-	array_release(&loader->metrics);
-	array_release(&loader->sources);
-	array_release(&loader->processes);
-	array_release(&loader->threads);
-	array_release(&loader->frames);
-	array_release(&loader->stacks);
+	struct column_cursor resolution;
+	int err = open_column(reader, 1, &resolution);
+
+	if (err || !resolution.left)
+		return err;
+	reader->resolution_ns = column_next(&resolution);
+	if (!reader->resolution_ns)
+		return fail(reader, "times in units that are not 0");
+	err = open_column(reader, UINT64_MAX, &reader->first_times);
+	if (err)
+		return err;
+	err = open_column(reader, UINT64_MAX, &reader->next_times);
+	if (err)
+		return err;
+	err = open_column(reader, UINT64_MAX, &reader->num_times);
+	if (err)
+		return err;
+	err = open_column(reader, UINT64_MAX, &reader->has_weights);
+	if (err)
+		return err;
+	return open_column(reader, UINT64_MAX, &reader->weights);
 }
 
-int native_read(struct import *import, size_t begin, size_t end)
+/* The next weight of a metric, from its column or from that of the times' weights. */
+static bool take_weight(struct packed_reader *reader, struct column_cursor *column, uint64_t metric,
+			uint64_t *ret)
 {
-	_cleanup_(loader_release) struct loader loader = {
-		.import = import, .offset = begin, .end = end};
-	int err = read_lines(&loader);
+	return !__builtin_mul_overflow(column_next(column), reader->steps.items[metric], ret);
+}
+
+static bool take_time(struct packed_reader *reader, bool is_first, uint64_t start_ns,
+		      uint64_t *time, uint64_t *ret_ns)
+{
+	struct column_cursor *column = is_first ? &reader->first_times : &reader->next_times;
+
+	if (!column->left)
+		return false;
+	/* May wrap around; what comes of it is too large for nanoseconds, or just a wrong time. */
+	*time += is_first ? (uint64_t)column_next_signed(column) : column_next(column);
+	if (is_first)
+		reader->time = *time;
+	return !__builtin_mul_overflow(*time, reader->resolution_ns, ret_ns) &&
+	       !__builtin_add_overflow(*ret_ns, start_ns, ret_ns);
+}
+
+/* metric, source  as the file has them */
+static int read_times(struct packed_reader *reader, const struct sample *sample, uint64_t metric,
+		      uint32_t source)
+{
+	uint64_t count = column_next(&reader->num_times);
+	bool has_weights = count && column_next(&reader->has_weights);
+	uint64_t time = reader->time;
+	uint64_t left = sample->value;
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t weight = sample->value / count;
+		uint64_t time_ns;
+		int err;
+
+		if (!take_time(reader, i == 0, reader->starts.items[source], &time, &time_ns) ||
+		    (has_weights && !take_weight(reader, &reader->weights, metric, &weight)))
+			return fail(reader, "times of samples");
+		/* The weights of a sample's timestamps never exceed its value (timestamps.h). */
+		if (__builtin_sub_overflow(left, weight, &left))
+			return fail(reader, "times that weigh no more than their sample");
+		err = profile_add_timestamp(reader->import->profile, sample->thread, sample->stack,
+					    sample->metric, weight, time_ns);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int read_sample(struct packed_reader *reader, uint32_t stack)
+{
+	uint64_t metric = column_next(&reader->sample_metrics);
+	struct sample sample;
+	int err;
+
+	reader->thread += (uint64_t)column_next_signed(&reader->sample_threads);
+	if (metric >= reader->metrics.length || reader->thread >= reader->threads.length ||
+	    !reader->values.items[metric].left)
+		return fail(reader, "samples: metric, thread, weight");
+	sample = (struct sample){
+		.thread = reader->threads.items[reader->thread],
+		.stack = stack,
+		.metric = reader->metrics.items[metric],
+	};
+	if (!take_weight(reader, &reader->values.items[metric], metric, &sample.value))
+		return fail(reader, "weights that 64 bits hold");
+	err = reader_add_sample(reader->import, reader->table_offset, sample.thread, stack,
+				sample.metric, sample.value);
+	if (err || !reader->resolution_ns)
+		return err;
+	return read_times(reader, &sample, metric, reader->thread_sources.items[reader->thread]);
+}
+
+static bool has_values(const struct packed_reader *reader)
+{
+	array_for_each (&reader->values, values)
+		if (values->left)
+			return true;
+	return false;
+}
+
+static int read_samples(struct packed_reader *reader)
+{
+	int err;
+
+	reader->table_offset = reader->bytes.offset;
+	err = open_samples(reader);
+	if (err)
+		return err;
+	err = open_times(reader);
+	if (err)
+		return err;
+	/* The empty stack of a profile without stacks: has it samples? */
+	if (reader->stacks.length == 1)
+		reader->has_samples.items[0] = has_values(reader);
+	for (size_t i = 0; i < reader->stacks.length; i++) {
+		uint64_t more = reader->has_samples.items[i] ? column_next(&reader->more) : 0;
+
+		if (!reader->has_samples.items[i])
+			continue;
+		for (uint64_t k = 0; k <= more; k++) {
+			err = read_sample(reader, reader->stacks.items[i]);
+			if (err)
+				return err;
+		}
+	}
+	if (has_values(reader) || reader->first_times.left || reader->next_times.left)
+		return fail(reader, "as many weights and times as there are samples");
+	return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static int read_parts(struct packed_reader *reader)
+{
+	static int (*const parts[])(struct packed_reader *) = {
+		read_names,   read_metrics, read_sources,   read_samplings,
+		read_tallies, read_clocks,  read_processes, read_threads,
+		read_frames,  read_callees, read_stacks,    read_samples,
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+		int err = parts[i](reader);
+
+		if (err)
+			return err;
+	}
+	if (bytes_left(&reader->bytes))
+		return import_fail_byte(reader->import, reader->bytes.offset,
+					"expected the end of the profile");
+	known_samples_apply(&reader->known_samples, reader->import->profile);
+	return native_forget_single_source(reader->import, reader->sources.items + 1,
+					   reader->sources.length - 1);
+}
+
+static void packed_reader_release(struct packed_reader *reader)
+{
+	array_release(&reader->names);
+	array_release(&reader->metrics);
+	array_release(&reader->steps);
+	known_samples_release(&reader->known_samples);
+	array_release(&reader->sources);
+	array_release(&reader->starts);
+	array_release(&reader->processes);
+	array_release(&reader->threads);
+	array_release(&reader->thread_sources);
+	array_release(&reader->frames);
+	free(reader->first_callee);
+	array_release(&reader->callees);
+	array_release(&reader->stacks);
+	array_release(&reader->has_samples);
+	array_release(&reader->values);
+}
+
+bool native_is_packed(const uint8_t *data, size_t size)
+{
+	return size > strlen(PACKED_MAGIC) && !memcmp(data, PACKED_MAGIC, strlen(PACKED_MAGIC));
+}
+
+static int fail_version(struct import *import, size_t offset)
+{
+	return import_fail_byte(
+		import, offset, "expected '%s' to '%.*s'; was it written by a later version?",
+		NATIVE_HEAD, (int)strlen(NATIVE_PACKED_HEAD) - 1, NATIVE_PACKED_HEAD);
+}
+
+int native_read_packed(struct import *import)
+{
+	_cleanup_(packed_reader_release) struct packed_reader reader = {
+		.import = import, .bytes = bytes_of(import->data, import->size)};
+	const char *head = bytes_take(&reader.bytes, strlen(NATIVE_PACKED_HEAD));
+
+	if (!head || memcmp(head, NATIVE_PACKED_HEAD, strlen(NATIVE_PACKED_HEAD)) != 0)
+		return fail_version(import, 0);
+	return read_parts(&reader);
+}
+
+int native_forget_single_source(struct import *import, const uint32_t *sources, size_t count)
+{
+	struct profile *profile = import->profile;
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	uint64_t zero_ns;
+	int err;
+
+	if (count != 1)
+		return 0;
+	err = provenance_hand_over(profile_get_provenance(profile), sources[0], import->source);
+	if (err || !timestamps || !timestamps_find_clock(timestamps, sources[0], &zero_ns))
+		return err;
+	return profile_set_clock(profile, import->source, zero_ns);
+}
+
+/* ---- what it is in ------------------------------------------------------------------------ */
+
+int native_unpack(struct import *import, size_t begin, size_t end, struct text *ret)
+{
+	_cleanup_(text_release) struct text compressed = {0};
+	struct bytes bytes;
+	size_t limit;
+	size_t offset;
+	int err = base64_decode((const char *)import->data + begin, end - begin, &compressed,
+				&offset);
+
+	if (err == -EBADMSG)
+		return import_fail_byte(import, begin + offset, "expected base64");
+	if (err)
+		return err;
+	bytes = bytes_of(compressed.data, compressed.length);
+	limit = compressed.length > SIZE_MAX / DECOMPRESS_RATIO - DECOMPRESS_FREE_BYTES
+			? SIZE_MAX
+			: compressed.length * DECOMPRESS_RATIO + DECOMPRESS_FREE_BYTES;
+	err = inflate_decompress(&bytes, INFLATE_GZIP, limit, ret);
+	if (err == -EFBIG)
+		return import_fail_byte(import, begin,
+					"the profile in it expands to over %d times its size",
+					DECOMPRESS_RATIO);
+	if (err == -EBADMSG)
+		return import_fail_byte(import, begin, "the profile in it is damaged or truncated");
+	return err;
+}
+
+/* Offsets in what is read are not those of the file: its messages have a name of its own. */
+static int read_element(struct import *import, size_t begin, size_t end)
+{
+	_cleanup_(text_release) struct text packed = {0};
+	_cleanup_(text_release) struct text name = {0};
+	struct import inner = *import;
+	int err = native_unpack(import, begin, end, &packed);
 
 	if (err)
 		return err;
-	return forget_single_source(&loader);
+	text_printf(&name, "%.200s (profile)", import->name);
+	if (name.failed)
+		return -ENOMEM;
+	inner.name = name.data;
+	inner.data = (const uint8_t *)packed.data;
+	inner.size = packed.length;
+	inner.advance = NULL;
+	err = native_read_packed(&inner);
+	import->counts = inner.counts;
+	import->error = inner.error;
+	return err;
+}
+
+/* The first line that is not empty says what follows it. */
+int native_read(struct import *import, size_t begin, size_t end)
+{
+	const char *data = (const char *)import->data;
+	struct xml_slice line;
+	size_t stop;
+
+	while (begin < end && strchr(" \t\r\n", data[begin]) && data[begin])
+		begin++;
+	for (stop = begin; stop < end && data[stop] != '\n' && data[stop] != '\r';)
+		stop++;
+	line = (struct xml_slice){data + begin, stop - begin};
+	if (xml_slice_equals(line, NATIVE_HEAD) || xml_slice_equals(line, NATIVE_HEAD_TIMES))
+		return native_read_lines(import, begin, end);
+	if (line.length + 1 != strlen(NATIVE_PACKED_HEAD) ||
+	    memcmp(line.data, NATIVE_PACKED_HEAD, line.length) != 0)
+		return fail_version(import, begin);
+	return read_element(import, stop, end);
 }

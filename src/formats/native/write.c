@@ -1,10 +1,14 @@
 /*
  * Writing our own format (native.h): all that a profile holds once its addresses have names.
  *
- * Names are numbered in the order of the profile's string table, but only those that something
- * written here refers to: a profile that was filtered holds many more. Stacks come in the order of
- * their ids, in which callers precede callees, so most are "the stack before plus a frame", and
- * take a few bytes; gzip does the rest.
+ * It is made to be small after gzip, by columns (column.h) of numbers of which little is to be
+ * expected: strings and frames are sorted, so that one differs little from the one before; a frame
+ * of a stack is named by its place among what its caller calls, in the whole profile; how many
+ * callees a stack has goes to stacks of which about the same is to be expected (stack_order.h).
+ *
+ * What is large and has no repetitions left is not searched for any: that is the slowest part of
+ * gzip, and what it finds by chance makes the rest larger. Measured with a million stacks: 2.2 MB
+ * in a tenth of the time, instead of 2.6 MB.
  *
  * A profile whose locations have several frames (inlined calls), or none, is copied first, so that
  * each location has exactly one (named_profile.h). Addresses and build IDs get lost by that.
@@ -14,47 +18,75 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/base64.h"
 #include "formats/named_profile.h"
-#include "formats/xml_text.h"
+#include "formats/native/column.h"
+#include "formats/native/write.h"
 
-#define NS_PER_MS 1000000ull
-#define NO_START  UINT64_MAX
+#define NO_START UINT64_MAX
+/* Smaller columns are compressed as text is: recordings have the same stacks in many threads. */
+#define LARGE_COLUMN_BYTES 65536
+#define MAX_TABLE_COLUMNS  7
 
-struct native_writer {
-	const struct profile *profile;
-	const struct sink *sink;
-	ARRAY(uint32_t) numbers; /* by string: its number in the file; 0: it is not written */
-	uint32_t num_names;
-	ARRAY(uint32_t) sources; /* by source: its number in the file, from 1; 0: no thread's */
-	struct timestamps *timestamps; /* NULL: there are none, or they are not wanted */
-	ARRAY(uint64_t) starts_ns;     /* by source: the first of its timestamps; NO_START */
-	size_t next_timestamp;         /* that is not written yet */
-	uint64_t time_ms;              /* the first of the line before */
-	struct text output;
+/* A table's columns; the first one is written whole. */
+struct table {
+	struct column columns[MAX_TABLE_COLUMNS];
 };
 
-/* ---- numbers ------------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------------------ */
 
-/* Negated as unsigned: INT64_MIN has no positive counterpart. */
-static void append_signed(struct text *text, int64_t number)
+/* What comes next; see gzip_sink_set_repetitive(). */
+static int set_content(struct native_writer *writer, bool is_repetitive)
 {
-	if (number < 0)
-		text_append_char(text, '-');
-	text_append_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number);
+	return writer->gzip ? gzip_sink_set_repetitive(writer->gzip, is_repetitive) : 0;
 }
 
-/* A line of numbers, without the zeros at its end. The first `min` numbers are always written. */
-static void append_line(struct text *text, char letter, const uint64_t *numbers, size_t count,
-			size_t min)
+/* A large column has repetitions if most numbers are like the one before: threads, say. */
+static bool is_repetitive(const char *data, size_t size)
 {
-	while (count > min && !numbers[count - 1])
-		count--;
-	text_append_char(text, letter);
-	for (size_t i = 0; i < count; i++) {
-		text_append_char(text, ' ');
-		text_append_number(text, numbers[i]);
+	size_t num_repeated = 0;
+
+	for (size_t i = 1; i < size; i++)
+		num_repeated += data[i] == data[i - 1];
+	return size < LARGE_COLUMN_BYTES || num_repeated > size / 4 * 3;
+}
+
+int native_writer_put_column(struct native_writer *writer, struct column *column, bool is_whole)
+{
+	_cleanup_(text_release) struct text text = {0};
+	int err;
+
+	column_write(column, is_whole, &text);
+	column_release(column);
+	if (text.failed)
+		return -ENOMEM;
+	err = set_content(writer, is_repetitive(text.data, text.length));
+	if (err)
+		return err;
+	return sink_flush(writer->sink, &text);
+}
+
+static int write_table(struct native_writer *writer, struct table *table, size_t num_columns)
+{
+	for (size_t i = 0; i < num_columns; i++) {
+		int err = native_writer_put_column(writer, &table->columns[i], i == 0);
+
+		if (err)
+			return err;
 	}
-	text_append_char(text, '\n');
+	return 0;
+}
+
+static void table_add(struct table *table, const uint64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		column_add(&table->columns[i], numbers[i]);
+}
+
+static void table_release(struct table *table)
+{
+	for (size_t i = 0; i < MAX_TABLE_COLUMNS; i++)
+		column_release(&table->columns[i]);
 }
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -177,265 +209,363 @@ static int require_names(struct native_writer *writer)
 	return 0;
 }
 
-/* The output may be large and is drained as it grows, here and below. */
-static int write_names(struct native_writer *writer)
+static int compare_strings(const void *left, const void *right, void *context)
 {
+	const struct profile *profile = context;
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+	size_t length_a = profile_get_string_length(profile, a);
+	size_t length_b = profile_get_string_length(profile, b);
+	int order = memcmp(profile_get_string(profile, a), profile_get_string(profile, b),
+			   length_a < length_b ? length_a : length_b);
+
+	return order ? order : (length_a > length_b) - (length_a < length_b);
+}
+
+static size_t get_common_length(const char *a, size_t length_a, const char *b, size_t length_b)
+{
+	size_t common = 0;
+
+	while (common < length_a && common < length_b && a[common] == b[common])
+		common++;
+	return common;
+}
+
+/* Sorted, each as what it differs in from the one before. */
+static int write_sorted_names(struct native_writer *writer, const uint32_t *ids, size_t count)
+{
+	const struct profile *profile = writer->profile;
+	_cleanup_(table_release) struct table table = {0};
+	_cleanup_(text_release) struct text rests = {0};
+	const char *last = "";
+	size_t last_length = 0;
 	int err;
 
-	for (uint32_t i = 1; i < writer->numbers.length; i++) {
-		if (!writer->numbers.items[i])
-			continue;
-		writer->numbers.items[i] = ++writer->num_names;
-		text_append_string(&writer->output, "n ");
-		xml_append_exact(&writer->output, profile_get_string(writer->profile, i),
-				 profile_get_string_length(writer->profile, i));
-		text_append_char(&writer->output, '\n');
-		err = sink_drain(writer->sink, &writer->output);
-		if (err)
-			return err;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = profile_get_string(profile, ids[i]);
+		size_t length = profile_get_string_length(profile, ids[i]);
+		size_t common = get_common_length(last, last_length, name, length);
+
+		writer->numbers.items[ids[i]] = (uint32_t)i + 1;
+		column_add(&table.columns[0], length - common);
+		column_add(&table.columns[1], common);
+		text_append(&rests, name + common, length - common);
+		last = name;
+		last_length = length;
 	}
-	return 0;
+	err = write_table(writer, &table, 2);
+	if (err)
+		return err;
+	err = set_content(writer, true);
+	if (err)
+		return err;
+	return sink_flush(writer->sink, &rests);
+}
+
+static int write_names(struct native_writer *writer)
+{
+	_cleanup_free_ uint32_t *ids = calloc(writer->numbers.length + 1, sizeof(*ids));
+	size_t count = 0;
+
+	if (!ids)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < writer->numbers.length; i++)
+		if (writer->numbers.items[i])
+			ids[count++] = i;
+	qsort_r(ids, count, sizeof(*ids), compare_strings, (void *)(uintptr_t)writer->profile);
+	return write_sorted_names(writer, ids, count);
 }
 
 /* ---- what has names ----------------------------------------------------------------------- */
 
-static void write_metrics(struct native_writer *writer)
+static uint64_t get_common_divisor(uint64_t a, uint64_t b)
 {
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* What all weights of a metric are multiples of: the period of a recording, if it has one. */
+static int find_steps(struct native_writer *writer)
+{
+	const struct profile *profile = writer->profile;
+	size_t num_timestamps = writer->timestamps ? timestamps_count(writer->timestamps) : 0;
+	uint64_t *steps = calloc((size_t)profile_count_metrics(profile) + 1, sizeof(*steps));
+
+	writer->steps = steps;
+	if (!steps)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (steps[sample->metric] != 1)
+			steps[sample->metric] =
+				get_common_divisor(sample->value, steps[sample->metric]);
+	}
+	for (size_t i = 0; i < num_timestamps; i++) {
+		const struct timestamp *timestamp = timestamps_get(writer->timestamps, i);
+		uint64_t *step = &steps[profile_get_sample(profile, timestamp->sample)->metric];
+
+		if (*step != 1)
+			*step = get_common_divisor(timestamp->weight, *step);
+	}
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++)
+		if (!steps[i])
+			steps[i] = 1;
+	return 0;
+}
+
+static int write_metrics(struct native_writer *writer)
+{
+	_cleanup_(table_release) struct table table = {0};
+
 	for (uint32_t i = 0; i < profile_count_metrics(writer->profile); i++) {
 		const struct metric *metric = profile_get_metric(writer->profile, i);
 		uint64_t numbers[] = {get_number(writer, metric->name),
-				      get_number(writer, metric->unit)};
+				      get_number(writer, metric->unit), writer->steps[i],
+				      metric->num_samples};
 
-		append_line(&writer->output, 'm', numbers, 2, 2);
+		table_add(&table, numbers, ARRAY_LENGTH(numbers));
 	}
+	return write_table(writer, &table, 4);
 }
 
-static void write_sampling(struct native_writer *writer, const struct sampling *sampling)
+static int write_sources(struct native_writer *writer)
 {
-	uint64_t numbers[] = {sampling->start_ns,         sampling->duration_ns,
-			      sampling->period_ns,        sampling->complete_stacks,
-			      sampling->truncated_stacks, sampling->lost_samples};
+	const struct provenance *provenance = profile_get_provenance(writer->profile);
+	_cleanup_(table_release) struct table table = {0};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
-		if (!numbers[i])
-			continue;
-		append_line(&writer->output, 'r', numbers, ARRAY_LENGTH(numbers), 1);
-		return;
+	for (uint32_t i = 0; i < profile_count_sources(writer->profile); i++) {
+		uint64_t numbers[] = {get_number(writer, profile_get_source(writer->profile, i)),
+				      get_number(writer, provenance_get_label(provenance, i))};
+
+		if (writer->sources.items[i])
+			table_add(&table, numbers, ARRAY_LENGTH(numbers));
 	}
+	return write_table(writer, &table, 2);
 }
 
 /*
- * REAL is the time of the calendar at START, and not at the clock's zero: it is a date that a
- * person can check, also where the clock counts from the boot.
+ * Whether what is known of a source is written, and under which number: 0 is that of a profile
+ * without sources, a recording.
  */
-static void write_clock(struct native_writer *writer, uint32_t source)
+static bool find_source(const struct native_writer *writer, uint32_t source, uint64_t *ret)
 {
-	uint64_t numbers[2] = {0, 0};
-
-	if (!writer->timestamps || source >= writer->starts_ns.length ||
-	    writer->starts_ns.items[source] == NO_START)
-		return;
-	numbers[0] = writer->starts_ns.items[source];
-	if (timestamps_find_clock(writer->timestamps, source, &numbers[1]))
-		numbers[1] += numbers[0];
-	append_line(&writer->output, 'c', numbers, 2, 1);
+	*ret = source < writer->sources.length ? writer->sources.items[source] : 0;
+	return *ret || !writer->sources.length;
 }
 
-/* How a source was sampled, its counts and its clock; without sources, those of the profile. */
-static void write_account(struct native_writer *writer, uint32_t source)
+static bool is_known(const struct sampling *sampling)
+{
+	return sampling->start_ns || sampling->duration_ns || sampling->period_ns ||
+	       sampling->complete_stacks || sampling->truncated_stacks || sampling->lost_samples;
+}
+
+static int write_samplings(struct native_writer *writer)
 {
 	const struct provenance *provenance = profile_get_provenance(writer->profile);
-	const struct sampling *sampling = provenance_find_sampling(provenance, source);
+	_cleanup_(table_release) struct table table = {0};
 
-	if (sampling)
-		write_sampling(writer, sampling);
+	for (uint32_t i = 0; i < writer->sources.length || i == 0; i++) {
+		const struct sampling *sampling = provenance_find_sampling(provenance, i);
+		uint64_t source;
+
+		if (!sampling || !is_known(sampling) || !find_source(writer, i, &source))
+			continue;
+		table_add(&table,
+			  (uint64_t[]){source, sampling->start_ns, sampling->duration_ns,
+				       sampling->period_ns, sampling->complete_stacks,
+				       sampling->truncated_stacks, sampling->lost_samples},
+			  7);
+	}
+	return write_table(writer, &table, 7);
+}
+
+static int write_tallies(struct native_writer *writer)
+{
+	const struct provenance *provenance = profile_get_provenance(writer->profile);
+	_cleanup_(table_release) struct table table = {0};
+
 	for (uint32_t i = 0; i < provenance_count_tallies(provenance); i++) {
 		const struct tally *tally = provenance_get_tally(provenance, i);
-		uint64_t numbers[] = {tally->count, get_number(writer, tally->name)};
+		uint64_t source;
 
-		if (tally->source == source)
-			append_line(&writer->output, 'a', numbers, 2, 2);
+		if (!find_source(writer, tally->source, &source))
+			continue;
+		table_add(&table,
+			  (uint64_t[]){source, get_number(writer, tally->name), tally->count}, 3);
 	}
-	write_clock(writer, source);
+	return write_table(writer, &table, 3);
 }
 
-static void write_sources(struct native_writer *writer)
+/*
+ * The time of the calendar is that at the first timestamp, and not at the clock's zero: it is a date
+ * that a person can check, also where the clock counts from the boot.
+ */
+static int write_clocks(struct native_writer *writer)
 {
-	const struct provenance *provenance = profile_get_provenance(writer->profile);
-	uint32_t count = profile_count_sources(writer->profile);
+	_cleanup_(table_release) struct table table = {0};
 
-	if (!count)
-		write_account(writer, 0);
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t name = profile_get_source(writer->profile, i);
-		uint32_t label = provenance_get_label(provenance, i);
-		uint64_t numbers[] = {get_number(writer, name),
-				      label == name ? 0 : get_number(writer, label)};
+	for (uint32_t i = 0; i < writer->starts.length; i++) {
+		uint64_t start_ns = writer->starts.items[i];
+		uint64_t real_ns = 0;
+		uint64_t source;
 
-		if (!writer->sources.items[i])
+		if (start_ns == NO_START || !find_source(writer, i, &source))
 			continue;
-		append_line(&writer->output, 'o', numbers, 2, 1);
-		write_account(writer, i);
+		if (timestamps_find_clock(writer->timestamps, i, &real_ns))
+			real_ns += start_ns;
+		table_add(&table, (uint64_t[]){source, start_ns, real_ns}, 3);
 	}
+	return write_table(writer, &table, 3);
+}
+
+static int write_processes(struct native_writer *writer)
+{
+	_cleanup_(table_release) struct table table = {0};
+
+	for (uint32_t i = 0; i < profile_count_processes(writer->profile); i++) {
+		const struct process_info *process = profile_get_process(writer->profile, i);
+
+		table_add(&table, (uint64_t[]){process->pid, get_number(writer, process->comm)}, 2);
+	}
+	return write_table(writer, &table, 2);
 }
 
 static int write_threads(struct native_writer *writer)
 {
-	int err;
+	_cleanup_(table_release) struct table table = {0};
 
-	for (uint32_t i = 0; i < profile_count_processes(writer->profile); i++) {
-		const struct process_info *process = profile_get_process(writer->profile, i);
-		uint64_t numbers[] = {process->pid, get_number(writer, process->comm)};
-
-		append_line(&writer->output, 'p', numbers, 2, 2);
-		err = sink_drain(writer->sink, &writer->output);
-		if (err)
-			return err;
-	}
 	for (uint32_t i = 0; i < profile_count_threads(writer->profile); i++) {
 		const struct thread *thread = profile_get_thread(writer->profile, i);
-		uint32_t source = thread->source < writer->sources.length
-					  ? writer->sources.items[thread->source]
-					  : 0;
-		uint64_t numbers[] = {thread->process, thread->tid,
-				      get_number(writer, thread->comm), source ? source - 1 : 0};
+		uint64_t source;
 
-		append_line(&writer->output, 't', numbers, 4, 4);
-		err = sink_drain(writer->sink, &writer->output);
-		if (err)
-			return err;
+		(void)find_source(writer, thread->source, &source); /* else it is 0 */
+		table_add(&table,
+			  (uint64_t[]){thread->tid, thread->process,
+				       get_number(writer, thread->comm), source},
+			  4);
 	}
+	return write_table(writer, &table, 4);
+}
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+static const struct frame *get_frame(const struct native_writer *writer, uint32_t location)
+{
+	return profile_get_frame(writer->profile,
+				 profile_get_location(writer->profile, location)->first_frame);
+}
+
+static int compare_frames(const void *left, const void *right, void *context)
+{
+	const struct native_writer *writer = context;
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+	uint32_t name_a = get_number(writer, get_frame(writer, a)->name);
+	uint32_t name_b = get_number(writer, get_frame(writer, b)->name);
+
+	if (name_a != name_b)
+		return name_a < name_b ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* By name; each location has one frame. */
+static int number_frames(struct native_writer *writer)
+{
+	uint32_t count = profile_count_locations(writer->profile);
+
+	writer->frames = calloc((size_t)count + 1, sizeof(*writer->frames));
+	writer->frame_locations = calloc((size_t)count + 1, sizeof(*writer->frame_locations));
+	if (!writer->frames || !writer->frame_locations)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		writer->frame_locations[i] = i;
+	qsort_r(writer->frame_locations, count, sizeof(*writer->frame_locations), compare_frames,
+		writer);
+	for (uint32_t i = 0; i < count; i++)
+		writer->frames[writer->frame_locations[i]] = i;
 	return 0;
 }
 
-/* Every location has one frame, and its number is the frame's. */
+/* Full names are sorted in near the names, and neighbours are often of the same file. */
 static int write_frames(struct native_writer *writer)
 {
-	int err;
+	_cleanup_(table_release) struct table table = {0};
+	uint32_t last_name = 0;
+	uint32_t last_file = 0;
+	int err = number_frames(writer);
 
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < profile_count_locations(writer->profile); i++) {
-		const struct location *location = profile_get_location(writer->profile, i);
-		const struct frame *frame =
-			profile_get_frame(writer->profile, location->first_frame);
-		uint64_t numbers[] = {
-			get_number(writer, frame->name),
-			frame->full_name == frame->name ? 0 : get_number(writer, frame->full_name),
-			get_number(writer, frame->module),
-			get_number(writer, frame->file),
-			frame->line,
-			frame->kind | (frame->is_inlined ? NATIVE_INLINED : 0u),
-		};
+		const struct frame *frame = get_frame(writer, writer->frame_locations[i]);
+		uint32_t name = get_number(writer, frame->name);
+		uint32_t file = get_number(writer, frame->file);
 
-		append_line(&writer->output, 'f', numbers, ARRAY_LENGTH(numbers), 1);
-		err = sink_drain(writer->sink, &writer->output);
-		if (err)
-			return err;
+		column_add(&table.columns[0], name - last_name);
+		column_add_signed(&table.columns[1],
+				  (int64_t)get_number(writer, frame->full_name) - name);
+		column_add(&table.columns[2], get_number(writer, frame->module));
+		column_add_signed(&table.columns[3], (int64_t)file - last_file);
+		column_add(&table.columns[4], frame->line);
+		column_add(&table.columns[5],
+			   frame->kind | (frame->is_inlined ? NATIVE_INLINED : 0u));
+		last_name = name;
+		last_file = file;
 	}
-	return 0;
+	return write_table(writer, &table, 6);
 }
 
-static int write_stacks(struct native_writer *writer)
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+/* What calls what. A list's numbers go up for a while and begin anew: that is a step, too. */
+static int write_callees(struct native_writer *writer)
 {
-	int err;
+	const struct stack_order *order = &writer->order;
+	uint32_t num_frames = profile_count_locations(writer->profile);
+	_cleanup_(table_release) struct table table = {0};
+	int err = stack_order_make(writer->profile, writer->frames, num_frames, &writer->order);
 
-	text_append_string(&writer->output, "s\n");
-	for (uint32_t i = 1; i < profile_count_stacks(writer->profile); i++) {
-		uint32_t back = i - profile_get_stack_parent(writer->profile, i);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i <= num_frames; i++) {
+		uint32_t next = 0;
 
-		text_append_number(&writer->output, profile_get_stack_location(writer->profile, i));
-		if (back != 1) {
-			text_append_char(&writer->output, ' ');
-			text_append_number(&writer->output, back);
+		for (uint32_t k = order->first_callee[i]; k < order->first_callee[i + 1]; k++) {
+			uint32_t frame = order->callees[k];
+
+			column_add(&table.columns[0],
+				   frame >= next ? frame - next : frame + num_frames - next);
+			next = frame + 1 < num_frames ? frame + 1 : 0;
 		}
-		text_append_char(&writer->output, '\n');
-		err = sink_drain(writer->sink, &writer->output);
-		if (err)
-			return err;
+		column_add(&table.columns[1], order->first_callee[i + 1] - order->first_callee[i]);
 	}
-	return 0;
+	return write_table(writer, &table, 2);
 }
 
-/* Whether the reader gets these weights by dividing the sample's value evenly. */
-static bool are_equal_shares(const struct native_writer *writer, size_t end, uint64_t value)
-{
-	uint64_t count = end - writer->next_timestamp;
+/* ---- the whole ---------------------------------------------------------------------------- */
 
-	for (size_t i = writer->next_timestamp; i < end; i++)
-		if (timestamps_get(writer->timestamps, i)->weight != value / count)
-			return false;
-	return value % count == 0;
+static int write_string(const struct sink *sink, const char *string)
+{
+	return sink->write(sink->context, string, strlen(string));
 }
 
-/*
- * The timestamps of a sample, which are sorted by sample and time. Weights are left out if all are
- * equal: a profile at a fixed frequency has the same weight everywhere.
- */
-static void write_timestamps(struct native_writer *writer, uint32_t id)
+static int write_parts(struct native_writer *writer)
 {
-	const struct sample *sample = profile_get_sample(writer->profile, id);
-	uint32_t source = profile_get_thread(writer->profile, sample->thread)->source;
-	size_t count = writer->timestamps ? timestamps_count(writer->timestamps) : 0;
-	size_t end = writer->next_timestamp;
-	uint64_t before_ms = writer->time_ms;
-	bool is_equal;
+	static int (*const parts[])(struct native_writer *) = {
+		write_names,   write_metrics, write_sources,       write_samplings,
+		write_tallies, write_clocks,  write_processes,     write_threads,
+		write_frames,  write_callees, native_write_stacks,
+	};
 
-	while (end < count && timestamps_get(writer->timestamps, end)->sample == id)
-		end++;
-	if (end == writer->next_timestamp)
-		return;
-	is_equal = are_equal_shares(writer, end, sample->value);
-	text_append_char(&writer->output, 'w');
-	for (size_t i = writer->next_timestamp; i < end; i++) {
-		const struct timestamp *timestamp = timestamps_get(writer->timestamps, i);
-		uint64_t start_ns = writer->starts_ns.items[source];
-		uint64_t time_ms = (timestamp->time_ns - start_ns) / NS_PER_MS;
+	for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+		int err = parts[i](writer);
 
-		text_append_char(&writer->output, ' ');
-		append_signed(&writer->output, (int64_t)(time_ms - before_ms));
-		if (!is_equal && timestamp->weight) {
-			text_append_char(&writer->output, '*');
-			text_append_number(&writer->output, timestamp->weight);
-		}
-		if (i == writer->next_timestamp)
-			writer->time_ms = time_ms;
-		before_ms = time_ms;
-	}
-	text_append_char(&writer->output, '\n');
-	writer->next_timestamp = end;
-}
-
-/*
- * Samples are in the order of the profile, in which neighbours are often of the same thread and of
- * neighbouring stacks: the thread is written when it changes, the stack as a difference.
- */
-static int write_samples(struct native_writer *writer)
-{
-	uint32_t thread = UINT32_MAX;
-	int64_t stack = 0;
-	int err;
-
-	for (uint32_t i = 0; i < profile_count_samples(writer->profile); i++) {
-		const struct sample *sample = profile_get_sample(writer->profile, i);
-
-		if (sample->thread != thread) {
-			uint64_t number = sample->thread;
-
-			append_line(&writer->output, 'v', &number, 1, 1);
-		}
-		append_signed(&writer->output, (int64_t)sample->stack - stack);
-		if (sample->value != 1 || sample->metric) {
-			text_append_char(&writer->output, ' ');
-			text_append_number(&writer->output, sample->value);
-		}
-		if (sample->metric) {
-			text_append_char(&writer->output, ' ');
-			text_append_number(&writer->output, sample->metric);
-		}
-		text_append_char(&writer->output, '\n');
-		write_timestamps(writer, i);
-		thread = sample->thread;
-		stack = sample->stack;
-		err = sink_drain(writer->sink, &writer->output);
 		if (err)
 			return err;
 	}
@@ -445,11 +575,13 @@ static int write_samples(struct native_writer *writer)
 /* The first timestamp of each source, from which its times count: small numbers are short. */
 static int find_starts(struct native_writer *writer)
 {
+	uint32_t num_samples = profile_count_samples(writer->profile);
 	size_t count = timestamps_count(writer->timestamps);
+	size_t at = 0;
 
 	/* One more than there are: in a recording, which has none, threads are of source 0. */
 	for (uint32_t i = 0; i <= profile_count_sources(writer->profile); i++) {
-		uint64_t *added = array_add(&writer->starts_ns);
+		uint64_t *added = array_add(&writer->starts);
 
 		if (!added)
 			return -ENOMEM;
@@ -459,91 +591,137 @@ static int find_starts(struct native_writer *writer)
 		const struct timestamp *timestamp = timestamps_get(writer->timestamps, i);
 		uint32_t thread = profile_get_sample(writer->profile, timestamp->sample)->thread;
 		uint64_t *start_ns =
-			&writer->starts_ns
-				 .items[profile_get_thread(writer->profile, thread)->source];
+			&writer->starts.items[profile_get_thread(writer->profile, thread)->source];
 
 		if (timestamp->time_ns < *start_ns)
 			*start_ns = timestamp->time_ns;
 	}
 	timestamps_sort(writer->timestamps);
+	writer->first_timestamps =
+		calloc((size_t)num_samples + 1, sizeof(*writer->first_timestamps));
+	if (!writer->first_timestamps)
+		return -ENOMEM;
+	for (uint32_t i = 0; i <= num_samples; i++) {
+		while (at < count && timestamps_get(writer->timestamps, at)->sample < i)
+			at++;
+		writer->first_timestamps[i] = at;
+	}
 	return 0;
 }
 
 static int write_all(struct native_writer *writer)
 {
-	const char *head = NATIVE_BEGIN "\n" NATIVE_HEAD "\n";
 	int err = number_sources(writer);
 
 	if (err)
 		return err;
 	if (writer->timestamps && !timestamps_count(writer->timestamps))
 		writer->timestamps = NULL;
-	if (writer->timestamps)
-		head = NATIVE_BEGIN "\n" NATIVE_HEAD_TIMES "\n";
 	if (writer->timestamps) {
 		err = find_starts(writer);
 		if (err)
 			return err;
 	}
+	err = find_steps(writer);
+	if (err)
+		return err;
 	err = require_names(writer);
 	if (err)
 		return err;
-	text_append_string(&writer->output, head);
-	err = write_names(writer);
+	err = write_string(writer->sink, NATIVE_PACKED_HEAD);
 	if (err)
 		return err;
-	write_metrics(writer);
-	write_sources(writer);
-	err = write_threads(writer);
-	if (err)
-		return err;
-	err = write_frames(writer);
-	if (err)
-		return err;
-	err = write_stacks(writer);
-	if (err)
-		return err;
-	err = write_samples(writer);
-	text_append_string(&writer->output, NATIVE_LAST "\n" NATIVE_END "\n");
-	if (err)
-		return err;
-	return sink_flush(writer->sink, &writer->output);
+	return write_parts(writer);
 }
 
 static void native_writer_release(struct native_writer *writer)
 {
 	array_release(&writer->numbers);
-	array_release(&writer->starts_ns);
+	array_release(&writer->starts);
 	array_release(&writer->sources);
-	text_release(&writer->output);
+	free(writer->frames);
+	free(writer->frame_locations);
+	stack_order_release(&writer->order);
+	free(writer->steps);
+	free(writer->first_timestamps);
 }
 
-static int write_profile(const struct profile *profile, const uint8_t *is_left_out, bool has_times,
-			 const struct sink *sink)
+static int write_packed(const struct profile *profile, const struct native_opts *opts,
+			const struct sink *sink, struct gzip_sink *gzip)
 {
 	_cleanup_(profile_freep) struct profile *named = NULL;
-	_cleanup_(native_writer_release) struct native_writer writer = {.profile = profile,
-									.sink = sink};
+	_cleanup_(native_writer_release) struct native_writer writer = {
+		.profile = profile,
+		.sink = sink,
+		.gzip = gzip,
+	};
 	int err;
 
-	if (is_left_out || !named_profile_is_needless(profile)) {
-		err = named_profile_copy_without(profile, is_left_out, &named);
+	if (opts->is_left_out || !named_profile_is_needless(profile)) {
+		err = named_profile_copy_without(profile, opts->is_left_out, &named);
 		if (err)
 			return err;
 		writer.profile = named;
 	}
-	if (has_times)
+	if (opts->has_times)
 		writer.timestamps = profile_get_timestamps(writer.profile);
 	return write_all(&writer);
 }
 
-int native_write(const struct profile *profile, const struct sink *sink)
+int native_write(const struct profile *profile, const struct native_opts *opts,
+		 const struct sink *sink)
 {
-	return write_profile(profile, NULL, false, sink);
+	return write_packed(profile, opts, sink, NULL);
 }
 
-int native_write_times(const struct profile *profile, const uint8_t *is_left_out,
-		       const struct sink *sink)
+/* ---- as text ------------------------------------------------------------------------------ */
+
+struct base64_sink {
+	const struct sink *target;
+	struct base64_encoder encoder;
+	struct text text;
+};
+
+static void base64_sink_release(struct base64_sink *sink)
 {
-	return write_profile(profile, is_left_out, true, sink);
+	text_release(&sink->text);
+}
+
+static int write_base64(void *context, const void *data, size_t size)
+{
+	struct base64_sink *sink = context;
+
+	base64_encode(&sink->encoder, data, size, &sink->text);
+	return sink_drain(sink->target, &sink->text);
+}
+
+/* From the outside in: packed, gzip, base64; nothing of it is in memory as a whole. */
+int native_write_text(const struct profile *profile, const struct native_opts *opts,
+		      const struct sink *sink)
+{
+	_cleanup_(base64_sink_release) struct base64_sink base64 = {.target = sink};
+	struct sink target = {.write = write_base64, .context = &base64};
+	_cleanup_(gzip_sink_freep) struct gzip_sink *gzip = gzip_sink_new(&target);
+	int err;
+
+	if (!gzip)
+		return -ENOMEM;
+	err = write_packed(profile, opts, gzip_sink_get(gzip), gzip);
+	if (err)
+		return err;
+	err = gzip_sink_finish(gzip);
+	if (err)
+		return err;
+	base64_finish(&base64.encoder, &base64.text);
+	return sink_flush(sink, &base64.text);
+}
+
+int native_write_element(const struct profile *profile, const struct sink *sink)
+{
+	int err = write_string(sink, NATIVE_BEGIN "\n" NATIVE_PACKED_HEAD);
+
+	if (err)
+		return err;
+	err = native_write_text(profile, &(struct native_opts){0}, sink);
+	return err ? err : write_string(sink, "\n" NATIVE_END "\n");
 }

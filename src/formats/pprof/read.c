@@ -19,6 +19,7 @@
 
 #include "base/intern.h"
 #include "formats/import.h"
+#include "formats/known_samples.h"
 #include "formats/pprof/read.h"
 
 /* Of the first sample type, where a profile begins; two numbers of at most ten bytes. */
@@ -239,6 +240,7 @@ static int add_values(struct samples *samples, uint32_t thread, uint32_t stack, 
 			(void)import_fail_byte(import, offset, "a sum of samples leaves 64 bits");
 		if (err)
 			return err;
+		samples->reader->totals[i].read += samples->values[i];
 	}
 	return 0;
 }
@@ -339,10 +341,31 @@ static void release_reader(struct pprof_reader *reader)
 	pprof_index_release(&reader->index);
 }
 
+/*
+ * finished  false: no sample has been read yet. A number that belongs to another sum of values is
+ *           that of samples which somebody has taken out since.
+ */
+static int know_samples(struct pprof_reader *reader, struct known_samples *known, bool finished)
+{
+	for (size_t i = 0; i < reader->num_metrics; i++) {
+		const struct pprof_total *total = &reader->totals[i];
+		bool is_good = finished && total->stated == total->read;
+		int err = known_samples_add(known, reader->import->profile, reader->metrics[i],
+					    is_good ? total->num_samples : 0);
+
+		if (err)
+			return err;
+	}
+	if (finished)
+		known_samples_apply(known, reader->import->profile);
+	return 0;
+}
+
 int pprof_read(struct import *import)
 {
 	_cleanup_(release_reader) struct pprof_reader reader = {.import = import};
 	_cleanup_(release_samples) struct samples samples = {.reader = &reader};
+	_cleanup_(known_samples_release) struct known_samples known = {0};
 	int err;
 
 	if (import->size > UINT32_MAX)
@@ -356,7 +379,13 @@ int pprof_read(struct import *import)
 	err = pprof_reader_prepare_code(&reader);
 	if (err)
 		return err;
+	err = know_samples(&reader, &known, false);
+	if (err)
+		return err;
 	err = read_samples(&samples);
+	if (err)
+		return err;
+	err = know_samples(&reader, &known, true);
 	if (err || import->will_name_code)
 		return err;
 	return unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);

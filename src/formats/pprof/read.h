@@ -78,11 +78,19 @@ struct pprof_names {
 	bool is_known;
 };
 
+/* Of a sample type. */
+struct pprof_total {
+	uint64_t num_samples; /* that the file says its values are of */
+	uint64_t stated;      /* their sum, as the file says it */
+	uint64_t read;        /* as it is */
+};
+
 struct pprof_reader {
 	struct import *import;
 	struct pprof_index index;
 	bool is_ours;                             /* stackwide wrote it: see pprof.h */
 	uint32_t metrics[PPROF_MAX_SAMPLE_TYPES]; /* of the profile, by sample type */
+	struct pprof_total totals[PPROF_MAX_SAMPLE_TYPES];
 	size_t num_metrics;
 	size_t num_account_names;
 	uint32_t *location_ids;     /* by place: id in the profile + 1; 0: not made yet */

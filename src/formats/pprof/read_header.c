@@ -123,6 +123,55 @@ static int read_account(struct pprof_reader *reader, struct bytes comment)
 				 read_number(comment, start + length + 1));
 }
 
+/* "NUMBER" and what is behind it; false: there is none, or it is too large. */
+static bool take_number(struct bytes *comment, uint64_t *ret)
+{
+	size_t start = comment->offset;
+
+	*ret = 0;
+	while (bytes_left(comment) && comment->data[comment->offset] >= '0' &&
+	       comment->data[comment->offset] <= '9')
+		if (__builtin_mul_overflow(*ret, 10u, ret) ||
+		    __builtin_add_overflow(*ret, comment->data[comment->offset++] - (uint64_t)'0',
+					   ret))
+			return false;
+	return comment->offset > start;
+}
+
+static bool take_word(struct bytes *comment, const char *word)
+{
+	size_t length = strlen(word);
+	const void *taken = bytes_take(comment, length);
+
+	return taken && !memcmp(taken, word, length);
+}
+
+/* "samples=COUNT of TOTAL NAME/UNIT"; several of one type are of files that were merged. */
+static void read_sample_count(struct pprof_reader *reader, struct bytes comment)
+{
+	struct profile *profile = reader->import->profile;
+	uint64_t count;
+	uint64_t total;
+
+	if (!reader->is_ours || !take_word(&comment, PPROF_SAMPLES) ||
+	    !take_number(&comment, &count) || !take_word(&comment, " of ") ||
+	    !take_number(&comment, &total) || !take_word(&comment, " "))
+		return;
+	for (size_t i = 0; i < reader->num_metrics; i++) {
+		const struct metric *metric = profile_get_metric(profile, reader->metrics[i]);
+		struct bytes rest = comment;
+
+		if (take_word(&rest, profile_get_string(profile, metric->name)) &&
+		    take_word(&rest, "/") &&
+		    take_word(&rest, profile_get_string(profile, metric->unit)) &&
+		    !bytes_left(&rest)) {
+			reader->totals[i].num_samples += count;
+			reader->totals[i].stated += total;
+			return;
+		}
+	}
+}
+
 /*
  * A comment of another writer that begins with the same words would have to end in a number, too.
  */
@@ -138,6 +187,7 @@ static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offs
 	sampling->complete_stacks += read_count(comment, PPROF_COMPLETE_STACKS);
 	sampling->truncated_stacks += read_count(comment, PPROF_TRUNCATED_STACKS);
 	sampling->lost_samples += read_count(comment, PPROF_LOST_SAMPLES);
+	read_sample_count(reader, comment);
 	return read_account(reader, comment);
 }
 

@@ -25,6 +25,7 @@
 #include <pprof.pb-c.h>
 
 #include "formats/format.h"
+#include "formats/known_samples.h"
 #include "formats/pprof/write.h"
 
 /* Locations that are inlined into one another and become one. */
@@ -337,6 +338,44 @@ static int add_account(struct pprof_writer *writer, struct text *tail)
 	return 0;
 }
 
+/* Of how many samples the values of each sample type are; see pprof.h. */
+static int add_sample_counts(struct pprof_writer *writer, struct text *tail)
+{
+	const struct profile *profile = writer->profile;
+	uint32_t num_metrics = profile_count_metrics(profile);
+	_cleanup_free_ uint64_t *sums = calloc((size_t)num_metrics + 1, sizeof(*sums));
+	_cleanup_(text_release) struct text comment = {0};
+
+	if (!sums)
+		return -ENOMEM;
+	/* They may leave 64 bits, as those of the reader do. */
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		sums[sample->metric] += sample->value;
+	}
+	for (uint32_t i = 0; i < num_metrics; i++) {
+		const struct metric *metric = profile_get_metric(profile, i);
+		uint64_t num_samples = known_samples_get(profile, i);
+		uint32_t id;
+		int err;
+
+		if (!num_samples)
+			continue;
+		text_truncate(&comment, 0);
+		text_printf(&comment, PPROF_SAMPLES "%" PRIu64 " of %" PRIu64 " %s/%s", num_samples,
+			    sums[i], profile_get_string(profile, metric->name),
+			    profile_get_string(profile, metric->unit));
+		if (comment.failed)
+			return -ENOMEM;
+		err = pprof_writer_add_string(writer, comment.data, comment.length, &id);
+		if (err)
+			return err;
+		pprof_append_number(tail, PPROF_FIELD_COMMENT, id);
+	}
+	return 0;
+}
+
 /* Readers would show the last sample type; ours is the first. */
 static int add_default_type(struct pprof_writer *writer, struct text *tail)
 {
@@ -377,6 +416,9 @@ static int make_tail(struct pprof_writer *writer, struct text *tail)
 	if (err)
 		return err;
 	err = add_account(writer, tail);
+	if (err)
+		return err;
+	err = add_sample_counts(writer, tail);
 	if (err)
 		return err;
 	err = add_default_type(writer, tail);

@@ -29,6 +29,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "formats/json_table.h"
+#include "formats/known_samples.h"
 #include "formats/reader.h"
 #include "formats/thread_note.h"
 
@@ -48,6 +49,7 @@ struct speedscope_reader {
 	bool has_parts;            /* a profile has samples or events, which may be empty, too */
 	uint64_t num_profiles;
 	struct processes processes;
+	struct known_samples known_samples;
 	bool has_decimals;
 
 	/* The profile that is being read. */
@@ -493,6 +495,10 @@ static int read_profile(void *context, struct json *json)
 	err = set_metric(reader);
 	if (err)
 		return err;
+	err = known_samples_add(&reader->known_samples, reader->import->profile, reader->metric,
+				reader->note.num_samples);
+	if (err)
+		return err;
 	err = set_thread(reader);
 	if (err)
 		return err;
@@ -546,6 +552,7 @@ static void release_reader(struct speedscope_reader *reader)
 	text_release(&reader->unit);
 	thread_note_release(&reader->note);
 	processes_release(&reader->processes);
+	known_samples_release(&reader->known_samples);
 	array_release(&reader->locations);
 	array_release(&reader->open);
 	array_release(&reader->stacks);
@@ -567,6 +574,7 @@ int speedscope_read(struct import *import)
 		return import_fail_byte(import, 0, "expected profiles with samples or events");
 	if (reader.has_decimals)
 		import_warn(import, "weights with decimals are rounded");
+	known_samples_apply(&reader.known_samples, import->profile);
 	return 0;
 }
 

@@ -61,6 +61,8 @@ enum detection svg_detect(const uint8_t *data, size_t size)
 	size_t looked_at = size < MAX_PROLOGUE_BYTES ? size : MAX_PROLOGUE_BYTES;
 	size_t start = skip_prologue(text, looked_at);
 
+	if (native_is_packed(data, size))
+		return DETECTED_SURE;
 	if (!starts_with(text + start, looked_at - start, "<svg") || start + 4 >= looked_at ||
 	    !strchr(" \t\r\n>", text[start + 4]))
 		return DETECTED_NOT;
@@ -269,6 +271,8 @@ int svg_read(struct import *import)
 	size_t begin;
 	size_t end;
 
+	if (native_is_packed(import->data, import->size))
+		return native_read_packed(import);
 	if (find_profile(import, &begin, &end))
 		return native_read(import, begin, end);
 	return read_drawing(import);

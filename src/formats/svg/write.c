@@ -299,7 +299,7 @@ static int write_document(struct painter *painter, const struct profile *profile
 	err = sink_flush(painter->sink, &painter->output);
 	if (err)
 		return err;
-	err = painter->opts.has_no_profile ? 0 : native_write(profile, painter->sink);
+	err = painter->opts.has_no_profile ? 0 : native_write_element(profile, painter->sink);
 	text_append_string(&painter->output, "</svg>\n");
 	if (err)
 		return err;

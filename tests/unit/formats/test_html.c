@@ -68,8 +68,8 @@ static void a_later_version_is_reported_in_one_line(void **state _unused_)
 	_cleanup_(text_release) struct text page = make_page("", compressed_later);
 
 	assert_refused(FORMAT, page.data,
-		       "FILE (profile): at byte 75: expected 'stackwide profile 1'; was it "
-		       "written by a later version?");
+		       "FILE (profile): at byte 75: expected 'stackwide profile 1' to 'stackwide "
+		       "profile 3'; was it written by a later version?");
 }
 
 static void the_viewer_alone_is_no_profile(void **state _unused_)
@@ -91,8 +91,7 @@ static void damage_is_refused(void **state _unused_)
 {
 	static const char page[] = PAGE("H4sIAAAAAAAC/////w==");
 
-	assert_refused(FORMAT, page,
-		       "FILE: at byte 78: the profile in the page is damaged or truncated");
+	assert_refused(FORMAT, page, "FILE: at byte 78: the profile in it is damaged or truncated");
 }
 
 static void every_truncation_is_refused(void **state _unused_)

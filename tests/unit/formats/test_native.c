@@ -2,6 +2,8 @@
 
 #include "svg_builder.h"
 
+#include "formats/native.h"
+
 static struct text write_svg(const struct profile *profile)
 {
 	return svg_builder_write(&format_svg, profile, &(struct format_opts){0});
@@ -333,35 +335,47 @@ static void account_of_a_single_source_is_that_of_the_file(void **state _unused_
 	profile_free(profile);
 }
 
-/* Change one part of a written file: it must then be refused, at that place. */
+/* ---- text, which earlier versions wrote --------------------------------------------------- */
+
+static const char old_file[] = "<svg><metadata id=\"stackwide-profile\">\nstackwide profile 1\n"
+			       "n samples\nn count\nn t\nn a\nn b\nm 1 2\np 7 3\nt 0 8 3 0\n"
+			       "f 4\nf 5\ns\n0\n1\nv 0\n2 3\nend\n</metadata></svg>";
+
+static void what_earlier_versions_wrote_is_read(void **state _unused_)
+{
+	struct import import;
+	struct text folded;
+
+	assert_int_equal(svg_builder_read(old_file, strlen(old_file), NULL, &import), 0);
+	folded = svg_builder_write(&format_folded, import.profile,
+				   &(struct format_opts){.tree = {.root = TREE_ROOT_TID}});
+	assert_string_equal(folded.data, "t-7/8;a;b 3\n");
+	text_release(&folded);
+	profile_free(import.profile);
+}
+
+/* Change one part of the file: it must then be refused, at that place. */
 static void assert_refused(const char *part, const char *replacement, const char *reason)
 {
-	struct profile *profile = profile_new();
-	uint32_t thread = builder_add_thread(profile, 7, 8, "t");
 	struct text changed = {0};
 	struct import import;
-	struct text svg;
-	char *found;
+	const char *found = strstr(old_file, part);
 
-	builder_add_sample(profile, thread, "a;b", 3);
-	svg = write_svg(profile);
-	found = strstr(strstr(svg.data, "<metadata"), part);
 	assert_non_null(found);
-	text_append(&changed, svg.data, (size_t)(found - svg.data));
+	text_append(&changed, old_file, (size_t)(found - old_file));
 	text_append_string(&changed, replacement);
 	text_append_string(&changed, found + strlen(part));
 	assert_int_equal(svg_builder_read(changed.data, changed.length, NULL, &import), -EBADMSG);
 	if (!strstr(import.error.message, reason))
 		fail_msg("'%s' does not say '%s'", import.error.message, reason);
 	text_release(&changed);
-	text_release(&svg);
 	profile_free(import.profile);
-	profile_free(profile);
 }
 
-static void a_broken_profile_is_refused(void **state _unused_)
+static void broken_text_is_refused(void **state _unused_)
 {
-	assert_refused("stackwide profile 1", "stackwide profile 3", "a later version");
+	assert_refused("stackwide profile 1", "stackwide profile 4", "a later version");
+	assert_refused("stackwide profile 1", "stackwide profile 3", "damaged");
 	assert_refused("\np 7 ", "\nc 1 2 3\np 7 ", "a clock");
 	assert_refused("n a", "n \\y", "backslash");
 	assert_refused("\nm ", "\nm 99 ", "a metric");
@@ -383,6 +397,122 @@ static void a_broken_profile_is_refused(void **state _unused_)
 	assert_refused("\nend\n", "\n", "truncated");
 }
 
+/* ---- packed ------------------------------------------------------------------------------- */
+
+static int append(void *context, const void *data, size_t size)
+{
+	text_append(context, data, size);
+	return 0;
+}
+
+static struct text write_packed(void)
+{
+	struct profile *profile = make_random_profile(7);
+	struct text packed = {0};
+	struct sink sink = {.write = append, .context = &packed};
+
+	assert_int_equal(native_write(profile, &(struct native_opts){0}, &sink), 0);
+	profile_free(profile);
+	return packed;
+}
+
+static void every_truncation_is_refused(void **state _unused_)
+{
+	struct text packed = write_packed();
+
+	for (size_t size = strlen(NATIVE_PACKED_HEAD); size < packed.length; size++) {
+		struct import import;
+
+		assert_int_equal(svg_builder_read(packed.data, size, NULL, &import), -EBADMSG);
+		assert_int_not_equal(import.error.message[0], '\0');
+		profile_free(import.profile);
+	}
+	text_release(&packed);
+}
+
+/* What has changed is read as something else, or refused; under the sanitizers, nothing worse. */
+static void no_changed_byte_does_harm(void **state _unused_)
+{
+	static const uint8_t changes[] = {0x01, 0x40, 0x80, 0xff};
+	struct text packed = write_packed();
+
+	for (size_t i = strlen(NATIVE_PACKED_HEAD); i < packed.length; i++) {
+		for (size_t k = 0; k < ARRAY_LENGTH(changes); k++) {
+			struct import import;
+			int err;
+
+			packed.data[i] = (char)(packed.data[i] ^ changes[k]);
+			err = svg_builder_read(packed.data, packed.length, NULL, &import);
+			packed.data[i] = (char)(packed.data[i] ^ changes[k]);
+			assert_true(!err || err == -EBADMSG || err == -EOVERFLOW);
+			assert_int_equal(!err, !import.error.message[0]);
+			profile_free(import.profile);
+		}
+	}
+	text_release(&packed);
+}
+
+static uint64_t read_number_of_samples(const struct profile *profile, const uint8_t *is_left_out)
+{
+	struct native_opts opts = {.is_left_out = is_left_out};
+	struct text packed = {0};
+	struct sink sink = {.write = append, .context = &packed};
+	struct import import;
+	uint64_t count;
+
+	assert_int_equal(native_write(profile, &opts, &sink), 0);
+	assert_int_equal(svg_builder_read(packed.data, packed.length, NULL, &import), 0);
+	count = profile_get_metric(import.profile, 0)->num_samples;
+	profile_free(import.profile);
+	text_release(&packed);
+	return count;
+}
+
+/* Of what is left when a source is taken out it is known that each stack has a sample. */
+static void number_of_samples_is_written_unless_some_are_left_out(void **state _unused_)
+{
+	static const uint8_t is_left_out[] = {0, 1};
+	struct profile *profile = profile_new();
+	struct thread thread = {.source = 1};
+	uint32_t first = builder_add_thread(profile, 1, 2, "t");
+	uint32_t second;
+	uint32_t ignored;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(profile_add_source(profile, STRING_EMPTY, &ignored), 0);
+	assert_int_equal(profile_add_thread(profile, &thread, &second), 0);
+	builder_add_sample(profile, first, "a", 3);
+	builder_add_sample(profile, second, "b", 3);
+	profile_set_metric_samples(profile, 0, 291);
+	assert_int_equal(read_number_of_samples(profile, NULL), 291);
+	assert_int_equal(read_number_of_samples(profile, is_left_out), 1);
+	profile_free(profile);
+}
+
+/* Levels far apart, long lists of callees, recursion: as the column of classes has them. */
+static void wide_and_deep_stacks_are_read_back(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 1, 2, "t");
+	struct profile *again;
+	struct text svg;
+
+	for (unsigned int i = 0; i < 300; i++) {
+		char stack[64];
+
+		snprintf(stack, sizeof(stack), "a;b%u;a;a;c%u", i % 7, i);
+		builder_add_sample(profile, thread, stack, (uint64_t)i * 3000000000u);
+		if (i % 3 == 0)
+			builder_add_sample(profile, thread, "a;a;a;a", 3000000000u);
+	}
+	svg = write_svg(profile);
+	again = read_svg(&svg);
+	assert_same_folded(profile, again);
+	text_release(&svg);
+	profile_free(again);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,7 +523,12 @@ int main(void)
 		cmocka_unit_test(a_deep_stack_is_read_back),
 		cmocka_unit_test(labels_and_accounts_stay_with_their_source),
 		cmocka_unit_test(account_of_a_single_source_is_that_of_the_file),
-		cmocka_unit_test(a_broken_profile_is_refused),
+		cmocka_unit_test(what_earlier_versions_wrote_is_read),
+		cmocka_unit_test(broken_text_is_refused),
+		cmocka_unit_test(every_truncation_is_refused),
+		cmocka_unit_test(no_changed_byte_does_harm),
+		cmocka_unit_test(number_of_samples_is_written_unless_some_are_left_out),
+		cmocka_unit_test(wide_and_deep_stacks_are_read_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -418,6 +418,40 @@ static void an_empty_profile_has_a_sample_type_and_comes_back(void **state _unus
 	profile_free(profile);
 }
 
+/* A profile of 7 samples on two stacks, one of which weighs as much as said. */
+static uint64_t read_number_of_samples(uint64_t weight)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 1, 2, "t");
+	struct profile *again = profile_new();
+	struct import import = {0};
+	struct text plain;
+	uint64_t count;
+	char *value;
+
+	builder_add_sample(profile, thread, "a", 3);
+	builder_add_sample(profile, thread, "b", 5);
+	assert_int_equal(profile_rename_metric(profile, 0, "cpu", "nanoseconds"), 0);
+	profile_set_metric_samples(profile, 0, 7);
+	plain = fixture_write_plain(profile);
+	/* The last thing of a sample that is not a label: its value, as field 2. */
+	value = memmem(plain.data, plain.length, "\x12\x01\x05", 3);
+	assert_non_null(value);
+	value[2] = (char)weight;
+	assert_int_equal(fixture_read(again, &import, plain.data, plain.length), 0);
+	count = profile_get_metric(again, 0)->num_samples;
+	text_release(&plain);
+	profile_free(again);
+	profile_free(profile);
+	return count;
+}
+
+static void number_of_samples_is_that_of_what_was_written(void **state _unused_)
+{
+	assert_int_equal(read_number_of_samples(5), 7);
+	assert_int_equal(read_number_of_samples(4), 2); /* somebody has filtered it */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +473,7 @@ int main(void)
 		cmocka_unit_test(an_offset_at_the_end_of_all_numbers_is_written_without),
 		cmocka_unit_test(a_full_disk_is_reported),
 		cmocka_unit_test(an_empty_profile_has_a_sample_type_and_comes_back),
+		cmocka_unit_test(number_of_samples_is_that_of_what_was_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

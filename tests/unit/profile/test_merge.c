@@ -348,6 +348,25 @@ static void a_sum_beyond_64_bits_is_an_error(void **state _unused_)
 	profile_free(from);
 }
 
+static void numbers_of_samples_are_summed_up(void **state _unused_)
+{
+	struct profile *into = profile_new();
+	struct profile *from = profile_new();
+
+	for (int i = 0; i < 3; i++)
+		builder_add_sample(from, builder_add_thread(from, 1, 1, "t"), "a", 100);
+	builder_add_sample(into, builder_add_thread(into, 1, 1, "t"), "b", 100);
+	assert_int_equal(profile_get_metric(from, 0)->num_samples, 3);
+	profile_set_metric_samples(into, 0, 10); /* as a file said */
+	assert_int_equal(profile_merge(into, from), 0);
+	assert_int_equal(profile_get_metric(into, 0)->num_samples, 13);
+	profile_set_metric_samples(from, 0, UINT64_MAX);
+	assert_int_equal(profile_merge(into, from), 0);
+	assert_int_equal(profile_get_metric(into, 0)->num_samples, UINT64_MAX);
+	profile_free(into);
+	profile_free(from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +382,7 @@ int main(void)
 		cmocka_unit_test(one_metric_can_be_merged_under_another_name),
 		cmocka_unit_test(names_can_be_changed_and_what_is_equal_then_is_one),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_an_error),
+		cmocka_unit_test(numbers_of_samples_are_summed_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

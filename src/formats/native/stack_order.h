@@ -1,0 +1,63 @@
+/*
+ * In which order our own format (native.h) has stacks, and how they name their frames: by their
+ * place among the callees of their caller's frame.
+ */
+#ifndef FORMATS_NATIVE_STACK_ORDER_H
+#define FORMATS_NATIVE_STACK_ORDER_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "profile/profile.h"
+
+/* How many callees a stack has goes into one of so many columns; see stack_order_classify(). */
+#define NUM_STACK_CLASSES 16
+
+/* Where the lists of a stack begin; they end where those of the next stack of the profile do. */
+struct stack_lists {
+	uint32_t first_child;
+	uint32_t first_sample;
+};
+
+struct stack_order {
+	struct stack_lists *lists; /* by stack of the profile, and one more */
+	/* What is called by one stack: rank << 32 | stack, sorted. The rank is the place of its
+	   frame among the callees of the caller's frame. */
+	uint64_t *children;
+	uint32_t *samples;   /* ids; those of one stack sorted by metric and thread */
+	uint32_t num_stacks; /* that are in it, with the empty one */
+	/* By number of a frame, and last of what calls the outermost frames: in callees. */
+	uint32_t *first_callee;
+	uint32_t *callees; /* numbers of frames */
+};
+
+/*
+ * Stacks without samples, of which no callee has any either, are left out.
+ *
+ * frames      by location: the number of its frame; no two have the same
+ * num_frames  numbers are below it
+ * ret         the caller releases it; also after an error
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int stack_order_make(const struct profile *profile, const uint32_t *frames,
+				  uint32_t num_frames, struct stack_order *ret);
+void stack_order_release(struct stack_order *order);
+
+/*
+ * How much is to be expected below a stack: one whose caller has many callees and which is among
+ * the most frequent of them was passed often. Stacks for which about the same is to be expected
+ * are of one class.
+ */
+static inline uint32_t stack_order_classify(uint32_t rank, uint32_t num_siblings)
+{
+	int rank_bits = rank ? 32 - __builtin_clz(rank) : 0;
+	int sibling_bits = num_siblings ? 32 - __builtin_clz(num_siblings) : 0;
+	int class = 10 + rank_bits - 2 * sibling_bits;
+
+	if (class < 0)
+		return 0;
+	return class < NUM_STACK_CLASSES ? (uint32_t) class : NUM_STACK_CLASSES - 1;
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* The writer of our own format, which is in two files: write.c and write_stacks.c. */
+#ifndef FORMATS_NATIVE_WRITE_H
+#define FORMATS_NATIVE_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "formats/format.h"
+#include "formats/native/column.h"
+#include "formats/native/stack_order.h"
+
+struct native_writer {
+	const struct profile *profile;
+	const struct sink *sink;
+	struct gzip_sink *gzip;    /* that the sink is of; NULL: it is another one */
+	ARRAY(uint32_t) numbers;   /* by string: its number in the file; 0: it is not written */
+	ARRAY(uint32_t) sources;   /* by source: its number in the file, from 1; 0: no thread's */
+	uint32_t *frames;          /* by location: the number of its frame */
+	uint32_t *frame_locations; /* by number: the location */
+	struct stack_order order;
+	uint64_t *steps;               /* by metric: what all its weights are multiples of */
+	struct timestamps *timestamps; /* NULL: there are none, or they are not wanted */
+	ARRAY(uint64_t) starts;        /* by source: the first of its timestamps; NO_START */
+	size_t *first_timestamps;      /* by sample */
+};
+
+/*
+ * Write a column and release it; see column_write(). Returns 0, -ENOMEM or what the sink returned.
+ */
+_must_check_ int native_writer_put_column(struct native_writer *writer, struct column *column,
+					  bool is_whole);
+
+/* Stacks, samples and times, once writer->order is made. Returns the same. */
+_must_check_ int native_write_stacks(struct native_writer *writer);
+
+#endif
