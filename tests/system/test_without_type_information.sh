@@ -6,6 +6,7 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording
 need_command unshare
+unshare -m true 2>/dev/null || skip "mount namespaces are not permitted here"
 
 # Hidden from this test only; the kernel's own is not asked for either then.
 exec 9<"$STACKWIDE"
