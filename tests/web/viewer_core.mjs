@@ -79,19 +79,32 @@ function isAlikeButForNames(file, core, command) {
 	return core.error ? core.error.endsWith("which only the command line can read") : addUp(core.folded) === addUp(command.folded);
 }
 
+/*
+ * An SVG file of the page has its profile stored in gzip, as there is no compressor in the core; what is
+ * stored is the same.
+ */
+function isSame(format, core, command) {
+	if (!core || core.equals(command))
+		return Boolean(core);
+	if (format !== "svg")
+		return false;
+	const open = (svg) => svg.toString().replace(/(<metadata id="stackwide-profile">\n.*\n)([^<]*)/,
+		(_, head, packed) => head + zlib.gunzipSync(Buffer.from(packed, "base64")).toString("latin1"));
+	return open(core) === open(command);
+}
+
 let failures = 0;
 let numRead = 0;
 for (const file of files) {
 	const [core, command] = [await readByCore(file), readByCommand(file)];
-	const isSame = command.error !== undefined ? core.error === command.error
-		: Object.keys(FORMATS).every((format) => core[format] && core[format].equals(command[format]));
+	const differing = Object.keys(FORMATS).filter((format) => !isSame(format, core[format], command[format]));
+	const isRight = command.error !== undefined ? core.error === command.error : !differing.length;
 
 	numRead += command.error === undefined;
-	if (isSame || isAlikeButForNames(file, core, command))
+	if (isRight || isAlikeButForNames(file, core, command))
 		continue;
 	failures++;
-	console.log(`FAIL ${file}: ${core.error ?? "read"} | ${command.error ?? "read"} | ` +
-		Object.keys(FORMATS).filter((format) => core[format] && command[format] && !core[format].equals(command[format])));
+	console.log(`FAIL ${file}: ${core.error ?? "read"} | ${command.error ?? "read"} | ${differing}`);
 }
 console.log(`${files.length} files, ${numRead} of them read, ${failures} with another result`);
 process.exitCode = failures || !numRead ? 1 : 0;

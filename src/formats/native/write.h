@@ -1,4 +1,4 @@
-/* The writer of our own format, which is in two files: write.c and write_stacks.c. */
+/* What the files of the writer of our own format share: write.c, write_stacks.c, write_column.c. */
 #ifndef FORMATS_NATIVE_WRITE_H
 #define FORMATS_NATIVE_WRITE_H
 
@@ -26,6 +26,9 @@ struct native_writer {
 	ARRAY(uint64_t) starts;        /* by source: the first of its timestamps; NO_START */
 	size_t *first_timestamps;      /* by sample */
 };
+
+/* What comes next; see gzip_sink_set_repetitive(). */
+_must_check_ int native_writer_set_repetitive(struct native_writer *writer, bool is_repetitive);
 
 /*
  * Write a column and release it; see column_write(). Returns 0, -ENOMEM or what the sink returned.
