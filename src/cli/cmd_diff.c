@@ -426,14 +426,27 @@ static void leave_out_empty_runs(struct diff_command *session, size_t i)
 	session->runs[i].length = num_kept;
 }
 
+/* What the table rests on, and needs several walks over all samples. first  of the side's metrics */
+static int find_confidence(struct diff_command *session, size_t i, uint32_t first)
+{
+	struct diff_input *side = &session->sides[i];
+	uint32_t metric = session->metrics[i];
+	bool is_doubtful;
+	int err;
+
+	side->num_samples = count_samples(session->profile, first, metric, side->path);
+	err = see_doubtful_counts(session->profile, metric, &is_doubtful);
+	if (!err && is_doubtful)
+		err = append_doubt(&session->doubt, side->path);
+	return err ? inputs_fail(NULL, err, NULL) : EXIT_DONE;
+}
+
 static int read_side(struct diff_command *session, size_t i)
 {
 	struct profile *profile = session->profile;
 	struct diff_input *side = &session->sides[i];
 	uint32_t first = profile_count_metrics(profile);
 	uint32_t metric;
-	bool is_doubtful;
-	int err;
 	int status = read_files(session, i);
 
 	if (status)
@@ -445,13 +458,10 @@ static int read_side(struct diff_command *session, size_t i)
 	side->metric_unit = strdup(format_get_metric_unit(profile, metric));
 	if (!side->metric_name || !side->metric_unit)
 		return inputs_fail(NULL, -ENOMEM, NULL);
-	side->num_samples = count_samples(profile, first, metric, side->path);
-	err = see_doubtful_counts(profile, metric, &is_doubtful);
-	if (!err && is_doubtful)
-		err = append_doubt(&session->doubt, side->path);
-	if (err)
-		return inputs_fail(NULL, err, NULL);
 	session->metrics[i] = metric;
+	status = prints_table(session) ? find_confidence(session, i, first) : EXIT_DONE;
+	if (status)
+		return status;
 	side->num_runs = 1;
 	if (session->archive.dir)
 		return EXIT_DONE;

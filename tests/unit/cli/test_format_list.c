@@ -88,7 +88,7 @@ static bool has_address(const struct profile *profile)
 
 static void check_what_is_kept(const struct format *format, void *context)
 {
-	struct imported imported = {.profile = profile_new()};
+	struct imported imported = {0};
 	_cleanup_(profile_freep) struct profile *profile = NULL;
 	_cleanup_(text_release) struct text written = {0};
 	struct sink sink = {.write = imported_append, .context = &written};
@@ -99,6 +99,7 @@ static void check_what_is_kept(const struct format *format, void *context)
 	    format == &format_sampling_prof || format == &format_zones)
 		return;
 	profile = make_profile();
+	imported.profile = profile_new();
 	assert_non_null(imported.profile);
 	assert_int_equal(profile_keep_timestamps(imported.profile), 0);
 	assert_int_equal(format->write(profile, &(struct format_opts){0}, &sink), 0);
