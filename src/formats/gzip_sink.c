@@ -21,6 +21,20 @@ struct gzip_sink {
 	uint8_t chunk[CHUNK_BYTES];
 };
 
+static void give_room(struct gzip_sink *gzip)
+{
+	gzip->stream.next_out = gzip->chunk;
+	gzip->stream.avail_out = sizeof(gzip->chunk);
+}
+
+/* What zlib has made of it. Returns 0 or what the target returned. */
+static int pass_on(struct gzip_sink *gzip)
+{
+	size_t made = sizeof(gzip->chunk) - gzip->stream.avail_out;
+
+	return made ? gzip->target->write(gzip->target->context, gzip->chunk, made) : 0;
+}
+
 /*
  * Compress the stream's input; with Z_FINISH, also flush and write the trailer. Until the chunk is
  * not filled any more: then zlib has taken all of its input.
@@ -28,16 +42,11 @@ struct gzip_sink {
 static int deflate_input(struct gzip_sink *gzip, int flush)
 {
 	do {
-		size_t made;
 		int err;
 
-		gzip->stream.next_out = gzip->chunk;
-		gzip->stream.avail_out = sizeof(gzip->chunk);
+		give_room(gzip);
 		(void)deflate(&gzip->stream, flush); /* fails only if the stream is misused */
-		made = sizeof(gzip->chunk) - gzip->stream.avail_out;
-		if (!made)
-			return 0;
-		err = gzip->target->write(gzip->target->context, gzip->chunk, made);
+		err = pass_on(gzip);
 		if (err)
 			return err;
 	} while (gzip->stream.avail_out == 0);
@@ -48,6 +57,7 @@ static int write_compressed(void *context, const void *data, size_t size)
 {
 	struct gzip_sink *gzip = context;
 	const Bytef *left = data;
+
 	while (size) {
 		size_t part = size < INT_MAX ? size : INT_MAX;
 		int err;
@@ -103,20 +113,15 @@ int gzip_sink_set_repetitive(struct gzip_sink *gzip, bool is_repetitive)
 	gzip->stream.next_in = NULL;
 	gzip->stream.avail_in = 0;
 	do {
-		size_t made;
 		int err;
 
-		gzip->stream.next_out = gzip->chunk;
-		gzip->stream.avail_out = sizeof(gzip->chunk);
+		give_room(gzip);
 		result = deflateParams(&gzip->stream, Z_DEFAULT_COMPRESSION,
 				       is_repetitive ? Z_DEFAULT_STRATEGY : Z_HUFFMAN_ONLY);
-		made = sizeof(gzip->chunk) - gzip->stream.avail_out;
-		if (!made)
-			return 0;
-		err = gzip->target->write(gzip->target->context, gzip->chunk, made);
+		err = pass_on(gzip);
 		if (err)
 			return err;
-	} while (result == Z_BUF_ERROR);
+	} while (result == Z_BUF_ERROR && !gzip->stream.avail_out);
 	return 0;
 }
 
