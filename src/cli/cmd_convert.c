@@ -100,7 +100,7 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 				 conversion->options.is_compressed, &status))
 		return status;
 	conversion->inputs.is_archive = conversion->archive.dir;
-	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline, NULL);
+	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline);
 	return status ? status : write_profile(conversion, profile, timeline);
 }
 

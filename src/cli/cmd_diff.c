@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analysis/normalize.h"
+#include "base/divisor.h"
 #include "base/log.h"
 #include "cli/archive_inputs.h"
 #include "cli/command.h"
@@ -199,17 +200,6 @@ static bool is_samples(const struct profile *profile, uint32_t metric)
 	       string_equals(format_get_metric_name(profile, metric), METRIC_AFTER);
 }
 
-static uint64_t get_common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /*
  * Folded text calls all weights counts. Those of one event are multiples of its period; that chance
  * makes so many counts multiples of one number is next to impossible. 1: they are counts, for all that
@@ -225,7 +215,7 @@ static uint64_t find_period(const struct profile *profile, uint32_t metric)
 
 		if (sample->metric != metric || !sample->value)
 			continue;
-		divisor = get_common_divisor(sample->value, divisor);
+		divisor = find_common_divisor(sample->value, divisor);
 		num_stacks++;
 	}
 	return num_stacks >= PERIOD_MIN_STACKS &&
@@ -338,7 +328,7 @@ static int read_runs(struct diff_command *session, size_t i)
 		if (!run)
 			return inputs_fail(NULL, -ENOMEM, NULL);
 		run->first_source = profile_count_sources(session->profile);
-		status = inputs_read(path, 1, &session->inputs, session->profile, NULL, NULL);
+		status = inputs_read(path, 1, &session->inputs, session->profile, NULL);
 		if (status)
 			return status;
 		run->end_source = profile_count_sources(session->profile);
@@ -384,7 +374,7 @@ static int read_files(struct diff_command *session, size_t i)
 	if (!captures)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	status = inputs_read(paths->items.items, paths->items.length, &session->inputs, captures,
-			     NULL, NULL);
+			     NULL);
 	if (status)
 		return status;
 	err = profile_merge(session->profile, captures);

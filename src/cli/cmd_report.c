@@ -181,7 +181,7 @@ static int report(struct report_command *session, char **paths, size_t num_paths
 	if (!session->profile)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	session->inputs.is_archive = session->archive.dir;
-	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL, NULL);
+	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL);
 	if (status)
 		return status;
 	status = inputs_choose_metric(session->profile, &session->inputs, &chosen);

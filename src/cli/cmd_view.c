@@ -147,7 +147,7 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 		return EXIT_FAILED;
 	}
 	if (num_paths)
-		status = inputs_read(paths, num_paths, &viewing->inputs, profile, NULL, NULL);
+		status = inputs_read(paths, num_paths, &viewing->inputs, profile, NULL);
 	if (status)
 		return status;
 	return viewing->output ? write_page(viewing->output, profile) : show(profile);

@@ -400,7 +400,7 @@ int inputs_read_file(const char *path, const struct input_options *options, stru
  * before the damage was met cannot be taken out again, so that all the others are read once more.
  */
 static int read_captures(char *const *paths, size_t num_paths, const struct input_options *options,
-			 struct profile *profile, struct import_counts *counts)
+			 struct profile *profile)
 {
 	_cleanup_free_ int *statuses = calloc(num_paths + 1, sizeof(*statuses));
 	size_t num_damaged = 0;
@@ -408,12 +408,8 @@ static int read_captures(char *const *paths, size_t num_paths, const struct inpu
 	if (!statuses)
 		return report_out_of_memory();
 	for (size_t i = 0; i < num_paths; i++) {
-		struct import_counts added = {0};
-
-		statuses[i] = inputs_read_file(paths[i], options, profile, NULL, &added);
+		statuses[i] = inputs_read_file(paths[i], options, profile, NULL, NULL);
 		num_damaged += statuses[i] != EXIT_DONE;
-		if (statuses[i] == EXIT_DONE)
-			add_counts(counts, &added);
 	}
 	if (!num_damaged)
 		return EXIT_DONE;
@@ -434,22 +430,15 @@ static int read_captures(char *const *paths, size_t num_paths, const struct inpu
 }
 
 int inputs_read(char *const *paths, size_t num_paths, const struct input_options *options,
-		struct profile *profile, struct timeline *timeline,
-		struct import_counts *ret_counts)
+		struct profile *profile, struct timeline *timeline)
 {
-	struct import_counts unasked = {0};
-	struct import_counts *counts = ret_counts ? ret_counts : &unasked;
-
-	*counts = (struct import_counts){0};
 	if (options->is_archive && !options->is_strict)
-		return read_captures(paths, num_paths, options, profile, counts);
+		return read_captures(paths, num_paths, options, profile);
 	for (size_t i = 0; i < num_paths; i++) {
-		struct import_counts added = {0};
-		int status = inputs_read_file(paths[i], options, profile, timeline, &added);
+		int status = inputs_read_file(paths[i], options, profile, timeline, NULL);
 
 		if (status)
 			return status;
-		add_counts(counts, &added);
 	}
 	return EXIT_DONE;
 }

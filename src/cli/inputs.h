@@ -64,15 +64,14 @@ _must_check_ int input_options_handle(struct input_options *options, int id, con
 /*
  * Read files one after the other into a profile. Warnings are printed; on a terminal, progress.
  *
- * timeline    gets what has a time; may be NULL
- * ret_counts  of all files together; may be NULL
+ * timeline  gets what has a time; may be NULL
  *
  * Returns an exit status; errors have been printed. Of captures (options->is_archive) a damaged one
  * is left out, with a warning, as long as another one can be read.
  */
 _must_check_ int inputs_read(char *const *paths, size_t num_paths,
 			     const struct input_options *options, struct profile *profile,
-			     struct timeline *timeline, struct import_counts *ret_counts);
+			     struct timeline *timeline);
 
 /* The same for one file, with its import counts; ret_counts may be NULL. */
 _must_check_ int inputs_read_file(const char *path, const struct input_options *options,

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/base64.h"
+#include "base/divisor.h"
 #include "formats/named_profile.h"
 #include "formats/native/column.h"
 #include "formats/native/write.h"
@@ -241,17 +242,6 @@ static int write_names(struct native_writer *writer)
 
 /* ---- what has names ----------------------------------------------------------------------- */
 
-static uint64_t get_common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* What all weights of a metric are multiples of: the period of a recording, if it has one. */
 static int find_steps(struct native_writer *writer)
 {
@@ -267,14 +257,14 @@ static int find_steps(struct native_writer *writer)
 
 		if (steps[sample->metric] != 1)
 			steps[sample->metric] =
-				get_common_divisor(sample->value, steps[sample->metric]);
+				find_common_divisor(sample->value, steps[sample->metric]);
 	}
 	for (size_t i = 0; i < num_timestamps; i++) {
 		const struct timestamp *timestamp = timestamps_get(writer->timestamps, i);
 		uint64_t *step = &steps[profile_get_sample(profile, timestamp->sample)->metric];
 
 		if (*step != 1)
-			*step = get_common_divisor(timestamp->weight, *step);
+			*step = find_common_divisor(timestamp->weight, *step);
 	}
 	for (uint32_t i = 0; i < profile_count_metrics(profile); i++)
 		if (!steps[i])
