@@ -38,7 +38,10 @@ struct wire_schedule_event {
 	wire_u8 kind;     /* enum wire_schedule_kind */
 };
 
-/* A switch that was not told: until when the CPU was seen to run what it had been told, and since when tid. */
+/*
+ * A switch that was not told: until when the CPU was seen to run what it had been told, and since when tid.
+ * No other event of the CPU lies between.
+ */
 struct wire_schedule_unseen {
 	wire_u64 told_until_ns;
 	wire_u64 runs_since_ns;

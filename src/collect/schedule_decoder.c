@@ -99,39 +99,6 @@ int schedule_batch_intern(struct wire_schedule *batch, struct string_table *stri
 	return 0;
 }
 
-/* The name of a thread that was not told comes just before it. */
-int schedule_batch_find_gaps(const struct wire_schedule *batch,
-			     int (*on_gap)(const struct schedule_gap *gap, void *context),
-			     void *context)
-{
-	uint32_t name = 0;
-
-	for (uint32_t i = 0; i < batch->num_slots; i++) {
-		const struct wire_schedule_event *event = &batch->slots[i].event;
-		struct schedule_gap gap;
-		int err;
-
-		if (!takes_two_slots(event->kind))
-			continue;
-		i++;
-		if (event->kind == WIRE_SCHEDULE_NAME) {
-			memcpy(&name, batch->slots[i].name, sizeof(name));
-			continue;
-		}
-		gap = (struct schedule_gap){
-			.begin_ns = batch->slots[i].unseen.told_until_ns,
-			.end_ns = batch->slots[i].unseen.runs_since_ns,
-			.tid = event->tid,
-			.name = name,
-			.priority = event->priority,
-		};
-		err = on_gap(&gap, context);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* Take the names at the next slots in. */
 static void take_names(struct schedule_decoder *decoder)
 {
@@ -153,15 +120,20 @@ static uint32_t find_name(const struct schedule_decoder *decoder, uint32_t tid)
 	return tid ? decoder->names[tid % WIRE_SCHEDULE_NAMES] : decoder->idle_name;
 }
 
-static void insert(struct schedule_decoder *decoder, uint64_t time_ns, uint32_t tid)
+static void insert(struct schedule_decoder *decoder, const struct sched_switch *event)
 {
-	decoder->inserted[decoder->num_inserted++] = (struct sched_switch){
-		.time_ns = time_ns,
-		.next_tid = (int32_t)tid,
-		.next_priority = IDLE_PRIORITY,
-		.next_name = find_name(decoder, tid),
-		.cpu = decoder->batch->cpu,
-	};
+	decoder->inserted[decoder->num_inserted++] = *event;
+}
+
+static void insert_switch(struct schedule_decoder *decoder, uint64_t time_ns, uint32_t tid)
+{
+	insert(decoder, &(struct sched_switch){
+				.time_ns = time_ns,
+				.next_tid = (int32_t)tid,
+				.next_priority = IDLE_PRIORITY,
+				.next_name = find_name(decoder, tid),
+				.cpu = decoder->batch->cpu,
+			});
 }
 
 void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_schedule *batch,
@@ -178,10 +150,10 @@ void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_
 		return;
 	if (is_after_loss) {
 		/* A stack: the second is returned first. */
-		insert(decoder, batch->slots[decoder->next_slot].event.time_ns, batch->tid);
-		insert(decoder, is_first ? begin_ns : decoder->last_ns, 0);
+		insert_switch(decoder, batch->slots[decoder->next_slot].event.time_ns, batch->tid);
+		insert_switch(decoder, is_first ? begin_ns : decoder->last_ns, 0);
 	} else if (is_first) {
-		insert(decoder, begin_ns, batch->tid);
+		insert_switch(decoder, begin_ns, batch->tid);
 	}
 }
 
@@ -228,70 +200,70 @@ static void fill_wakeup(const struct schedule_decoder *decoder,
 	};
 }
 
-/* Where the next event, at a time, lies behind the beginning or the end of a gap, that comes first. */
-static bool give_gap(struct schedule_decoder *decoder, uint64_t time_ns, struct schedule_event *ret)
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 {
-	struct sched_switch on_cpu = {.cpu = decoder->batch->cpu};
-	const struct schedule_gap *gap;
-	uint64_t at_ns;
+	return a_ns > b_ns ? a_ns : b_ns;
+}
 
-	if (decoder->next_gap == decoder->num_gaps)
-		return false;
-	gap = &decoder->gaps[decoder->next_gap];
-	/* It begins behind what was told at the same time, and ends before. */
-	at_ns = decoder->is_in_gap ? gap->end_ns : gap->begin_ns + 1;
-	if (time_ns < at_ns)
-		return false;
-	if (!decoder->is_in_gap)
-		at_ns = gap->begin_ns;
-	on_cpu.time_ns = at_ns > decoder->last_ns ? at_ns : decoder->last_ns;
-	if (!decoder->is_in_gap && on_cpu.time_ns < gap->end_ns) {
-		decoder->is_in_gap = true;
-		on_cpu.next_tid = SCHEDULE_FIRST_UNKNOWN_TID + decoder->batch->cpu;
-		on_cpu.next_priority = IDLE_PRIORITY;
-		on_cpu.next_name = decoder->unknown_name;
-	} else {
-		on_cpu.previous_state = decoder->is_in_gap ? STATE_SLEEPING : 0;
-		decoder->is_in_gap = false;
-		decoder->next_gap++;
-		on_cpu.next_tid = (int32_t)gap->tid;
-		on_cpu.next_priority = priority_of(gap->priority);
-		on_cpu.next_name = gap->tid ? gap->name : decoder->idle_name;
-	}
-	give_switch(decoder, &on_cpu, ret);
-	return true;
+/* A CPU was seen to run a thread that it had not been told to run: what it ran before that is unknown. */
+static void insert_unseen(struct schedule_decoder *decoder, const struct wire_schedule_event *event,
+			  const struct wire_schedule_unseen *unseen)
+{
+	uint64_t begin_ns = later(unseen->told_until_ns, decoder->last_ns);
+	uint64_t end_ns = later(unseen->runs_since_ns, begin_ns);
+	struct sched_switch seen;
+
+	fill_switch(decoder, event, &seen);
+	seen.time_ns = end_ns;
+	seen.previous_state = begin_ns < end_ns ? STATE_SLEEPING : 0;
+	insert(decoder, &seen); /* a stack: the second is returned first */
+	if (begin_ns == end_ns)
+		return;
+	insert(decoder, &(struct sched_switch){
+				.time_ns = begin_ns,
+				.next_tid = SCHEDULE_FIRST_UNKNOWN_TID + decoder->batch->cpu,
+				.next_priority = IDLE_PRIORITY,
+				.next_name = decoder->unknown_name,
+				.cpu = decoder->batch->cpu,
+			});
+}
+
+/* Take the next slots that tell an event. NULL: there are none. */
+static const union wire_schedule_slot *take_event(struct schedule_decoder *decoder)
+{
+	const union wire_schedule_slot *slot;
+
+	take_names(decoder);
+	if (decoder->next_slot == decoder->batch->num_slots)
+		return NULL;
+	slot = &decoder->batch->slots[decoder->next_slot];
+	decoder->next_slot += takes_two_slots(slot->event.kind) ? 2 : 1;
+	return slot;
 }
 
 bool schedule_decoder_next(struct schedule_decoder *decoder, struct schedule_event *ret)
 {
-	const struct wire_schedule *batch = decoder->batch;
-	const struct wire_schedule_event *event;
+	const union wire_schedule_slot *slot;
 	struct sched_switch on_cpu;
 
+	if (!decoder->num_inserted) {
+		slot = take_event(decoder);
+		if (!slot)
+			return false;
+		if (slot->event.kind == WIRE_SCHEDULE_UNSEEN)
+			insert_unseen(decoder, &slot[0].event, &slot[1].unseen);
+	}
 	if (decoder->num_inserted) {
 		give_switch(decoder, &decoder->inserted[--decoder->num_inserted], ret);
 		return true;
 	}
-	for (;;) {
-		take_names(decoder);
-		if (decoder->next_slot == batch->num_slots)
-			return false;
-		event = &batch->slots[decoder->next_slot].event;
-		/* What is told of a gap lies behind both. */
-		if (give_gap(decoder, event->time_ns + (event->kind == WIRE_SCHEDULE_UNSEEN), ret))
-			return true;
-		decoder->next_slot += takes_two_slots(event->kind) ? 2 : 1;
-		/* Of a gap that was not kept, the end is known. */
-		if (event->kind != WIRE_SCHEDULE_UNSEEN || decoder->tid != (int32_t)event->tid)
-			break;
-	}
-	decoder->last_ns = event->time_ns;
-	ret->is_wakeup = event->kind == WIRE_SCHEDULE_WAKEUP ||
-			 event->kind == WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT;
+	decoder->last_ns = slot->event.time_ns;
+	ret->is_wakeup = slot->event.kind == WIRE_SCHEDULE_WAKEUP ||
+			 slot->event.kind == WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT;
 	if (ret->is_wakeup) {
-		fill_wakeup(decoder, event, &ret->wakeup);
+		fill_wakeup(decoder, &slot->event, &ret->wakeup);
 	} else {
-		fill_switch(decoder, event, &on_cpu);
+		fill_switch(decoder, &slot->event, &on_cpu);
 		give_switch(decoder, &on_cpu, ret);
 	}
 	return true;

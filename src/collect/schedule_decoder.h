@@ -22,32 +22,16 @@
  */
 #define SCHEDULE_FIRST_UNKNOWN_TID 0x400000
 
-/*
- * A time in which a CPU did not run what it had been told: it is not known what ran from begin to end,
- * and a thread that no event had told from then on.
- */
-struct schedule_gap {
-	uint64_t begin_ns;
-	uint64_t end_ns;
-	uint32_t tid;
-	uint32_t name; /* string; of tid 0 there is none */
-	uint8_t priority;
-};
-
-/* Zero it; then set gaps, which are of this CPU, in order, and borrowed. */
+/* Zero it; then set unknown_name. */
 struct schedule_decoder {
-	const struct schedule_gap *gaps;
-	size_t num_gaps;
-	size_t next_gap;
-	bool is_in_gap;
 	const struct wire_schedule *batch;
 	uint32_t next_slot;
 	uint32_t idle_name;
-	uint32_t unknown_name;
+	uint32_t unknown_name;               /* string: of what runs while nobody knows */
 	int32_t tid;                         /* running after the events returned so far */
 	uint64_t last_ns;                    /* of the last of these events */
 	uint32_t names[WIRE_SCHEDULE_NAMES]; /* strings, by slot of the tid */
-	struct sched_switch inserted[2];     /* returned before the batch's own events */
+	struct sched_switch inserted[2];     /* a stack, returned before the next slots' events */
 	uint32_t num_inserted;
 };
 
@@ -72,17 +56,6 @@ _must_check_ int schedule_batch_intern(struct wire_schedule *batch, struct strin
 				       int (*on_thread)(const struct scheduled_name *told,
 							void *context),
 				       void *context);
-
-/*
- * The gaps of a batch whose names are interned.
- *
- * on_gap  called for each, in order; returns 0 or negative errno
- * Returns 0 or what on_gap() returned.
- */
-_must_check_ int schedule_batch_find_gaps(const struct wire_schedule *batch,
-					  int (*on_gap)(const struct schedule_gap *gap,
-							void *context),
-					  void *context);
 
 /*
  * Begin with the CPU's next batch, which is borrowed until the one after it.

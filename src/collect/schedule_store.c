@@ -15,9 +15,6 @@
 /* More than any kernel has. */
 #define MAX_CPUS 16384
 
-/* Of a CPU: 40 MB. Of more gaps only the end is shown. */
-#define MAX_GAPS (1u << 20)
-
 /* Of what runs while nobody knows. */
 #define UNKNOWN_NAME "[unknown]"
 
@@ -34,7 +31,6 @@ struct schedule_stream {
 	uint32_t next_number; /* of the batch that comes next */
 	bool has_lost;        /* a batch before it */
 	uint32_t idle_name;
-	ARRAY(struct schedule_gap) gaps;
 	/* While reading: */
 	size_t next_chunk;
 	struct wire_schedule *batch;
@@ -90,7 +86,6 @@ void schedule_store_free(struct schedule_store *store)
 		return;
 	array_for_each (&store->streams, stream) {
 		array_release(&stream->chunks);
-		array_release(&stream->gaps);
 		free(stream->batch);
 	}
 	array_release(&store->streams);
@@ -144,20 +139,6 @@ static struct schedule_stream *find_stream(struct schedule_store *store, uint32_
 	return &store->streams.items[cpu];
 }
 
-static int add_gap(const struct schedule_gap *gap, void *context)
-{
-	struct schedule_stream *stream = context;
-	struct schedule_gap *added;
-
-	if (stream->gaps.length == MAX_GAPS)
-		return 0;
-	added = array_add(&stream->gaps);
-	if (!added)
-		return -ENOMEM;
-	*added = *gap;
-	return 0;
-}
-
 /* Write a batch at the end of the file. False, and counted, when that fails. */
 static bool write_batch(struct schedule_store *store, const struct wire_schedule *batch,
 			size_t size)
@@ -196,9 +177,6 @@ int schedule_store_add(struct schedule_store *store, const void *record, size_t 
 		stream->has_lost = true;
 		return 0;
 	}
-	err = schedule_batch_find_gaps(&batch, add_gap, stream);
-	if (err)
-		return err;
 	chunk = array_add(&stream->chunks);
 	if (!chunk)
 		return -ENOMEM;
@@ -279,8 +257,6 @@ static int rewind_store(void *context)
 
 		stream->next_chunk = 0;
 		stream->decoder = (struct schedule_decoder){
-			.gaps = stream->gaps.items,
-			.num_gaps = stream->gaps.length,
 			.unknown_name = store->unknown_name,
 		};
 		got = advance(store, stream);

@@ -244,38 +244,23 @@ static void batches_that_are_truncated_are_none(void **state _unused_)
 static struct wire_schedule batch_with_gap(void)
 {
 	struct wire_schedule batch = batch_of(3, 0, 8);
-	struct wire_schedule_event *event;
 
 	batch_name(&batch, 8, 8, "told");
 	batch_add(&batch, 200, 8, WIRE_SCHEDULE_SWITCH);
-	batch_name(&batch, 4, 4, "sleeper");
-	batch_add(&batch, 400, 4, WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT);
 	batch_name(&batch, 9, 9, "unseen");
-	event = batch_add(&batch, 700, 9, WIRE_SCHEDULE_UNSEEN);
-	event->priority = 100;
-	batch.slots[batch.num_slots++].unseen =
-		(struct wire_schedule_unseen){.told_until_ns = 300, .runs_since_ns = 500};
+	batch_add_unseen(&batch, 700, 9, 300, 500)->priority = 100;
 	batch_add(&batch, 700, 0, WIRE_SCHEDULE_SWITCH)->state = 1;
 	return batch;
-}
-
-static int keep_gap(const struct schedule_gap *gap, void *context)
-{
-	*(struct schedule_gap *)context = *gap;
-	return 0;
 }
 
 static void what_runs_unseen_is_unknown_until_it_is_seen(void **state _unused_)
 {
 	struct wire_schedule batch = batch_with_gap();
-	struct schedule_gap gap;
-	struct schedule_decoder decoder = {
-		.gaps = &gap, .num_gaps = 1, .unknown_name = UNKNOWN_NAME};
+	struct schedule_decoder decoder = {.unknown_name = UNKNOWN_NAME};
 	struct string_table *strings = intern(&batch);
 	struct sched_switch event;
 
 	assert_true(schedule_batch_is_valid(&batch, BATCH_BYTES(&batch)));
-	assert_int_equal(schedule_batch_find_gaps(&batch, keep_gap, &gap), 0);
 	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
 	assert_int_equal(take_switch(&decoder).time_ns, BEGIN_NS);
 	assert_int_equal(take_switch(&decoder).time_ns, 200);
@@ -285,7 +270,6 @@ static void what_runs_unseen_is_unknown_until_it_is_seen(void **state _unused_)
 	assert_int_equal(event.previous_tid, 8);
 	assert_int_equal(event.next_tid, SCHEDULE_FIRST_UNKNOWN_TID + 3);
 	assert_int_equal(event.next_name, UNKNOWN_NAME);
-	assert_int_equal(take_wakeup(&decoder).time_ns, 400);
 	event = take_switch(&decoder);
 	assert_int_equal(event.time_ns, 500);
 	assert_int_equal(event.previous_tid, SCHEDULE_FIRST_UNKNOWN_TID + 3);
@@ -305,18 +289,14 @@ static void what_runs_unseen_is_unknown_until_it_is_seen(void **state _unused_)
 static void a_thread_that_is_first_seen_when_it_leaves_has_no_time(void **state _unused_)
 {
 	struct wire_schedule batch = batch_of(0, 0, 8);
-	struct schedule_gap gap;
-	struct schedule_decoder decoder = {.gaps = &gap, .num_gaps = 1};
+	struct schedule_decoder decoder = {0};
 	struct string_table *strings;
 	struct sched_switch event;
 
 	batch_add(&batch, 200, 8, WIRE_SCHEDULE_SWITCH);
-	batch_add(&batch, 700, 0, WIRE_SCHEDULE_UNSEEN);
-	batch.slots[batch.num_slots++].unseen =
-		(struct wire_schedule_unseen){.told_until_ns = 200, .runs_since_ns = 700};
+	batch_add_unseen(&batch, 700, 0, 200, 700);
 	batch_add(&batch, 700, 5, WIRE_SCHEDULE_SWITCH);
 	strings = intern(&batch);
-	assert_int_equal(schedule_batch_find_gaps(&batch, keep_gap, &gap), 0);
 	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
 	take_switch(&decoder);
 	take_switch(&decoder);
@@ -335,22 +315,54 @@ static void a_thread_that_is_first_seen_when_it_leaves_has_no_time(void **state 
 	string_table_free(strings);
 }
 
-static void of_a_gap_that_was_not_kept_the_end_is_told(void **state _unused_)
+static void assert_switch(struct schedule_decoder *decoder, uint64_t time_ns, int32_t next_tid)
 {
-	struct wire_schedule batch = batch_with_gap();
-	struct schedule_decoder decoder = {0};
-	struct string_table *strings = intern(&batch);
-	struct sched_switch event;
+	struct sched_switch event = take_switch(decoder);
 
+	assert_int_equal(event.time_ns, time_ns);
+	assert_int_equal(event.next_tid, next_tid);
+}
+
+/* 8 leaves unseen, then 5 does: each is unknown in its turn, and nothing is told twice. */
+static void what_is_unseen_twice_in_a_row_is_told_twice(void **state _unused_)
+{
+	struct wire_schedule batch = batch_of(0, 0, 8);
+	struct schedule_decoder decoder = {.unknown_name = UNKNOWN_NAME};
+	struct string_table *strings;
+
+	batch_add(&batch, 200, 8, WIRE_SCHEDULE_SWITCH);
+	batch_add_unseen(&batch, 700, 9, 300, 500);
+	batch_add(&batch, 700, 5, WIRE_SCHEDULE_SWITCH);
+	batch_add_unseen(&batch, 900, 6, 700, 800);
+	batch_add(&batch, 900, 0, WIRE_SCHEDULE_SWITCH);
+	strings = intern(&batch);
 	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
-	take_switch(&decoder);
-	take_switch(&decoder);
-	assert_int_equal(take_wakeup(&decoder).time_ns, 400);
-	event = take_switch(&decoder);
-	assert_int_equal(event.time_ns, 700);
-	assert_int_equal(event.previous_tid, 8);
-	assert_int_equal(event.next_tid, 9);
-	assert_int_equal(take_switch(&decoder).next_tid, 0);
+	assert_switch(&decoder, BEGIN_NS, 8);
+	assert_switch(&decoder, 200, 8);
+	assert_switch(&decoder, 300, SCHEDULE_FIRST_UNKNOWN_TID);
+	assert_switch(&decoder, 500, 9);
+	assert_switch(&decoder, 700, 5);
+	assert_switch(&decoder, 700, SCHEDULE_FIRST_UNKNOWN_TID);
+	assert_switch(&decoder, 800, 6);
+	assert_switch(&decoder, 900, 0);
+	assert_end(&decoder);
+	string_table_free(strings);
+}
+
+/* A tick saw it before the last that was told: time does not go back. */
+static void what_is_seen_before_the_last_event_begins_with_it(void **state _unused_)
+{
+	struct wire_schedule batch = batch_of(0, 0, 8);
+	struct schedule_decoder decoder = {.unknown_name = UNKNOWN_NAME};
+	struct string_table *strings;
+
+	batch_add(&batch, 200, 8, WIRE_SCHEDULE_SWITCH);
+	batch_add_unseen(&batch, 700, 9, 100, 150);
+	strings = intern(&batch);
+	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
+	assert_switch(&decoder, BEGIN_NS, 8);
+	assert_switch(&decoder, 200, 8);
+	assert_switch(&decoder, 200, 9);
 	assert_end(&decoder);
 	string_table_free(strings);
 }
@@ -368,7 +380,8 @@ int main(void)
 		cmocka_unit_test(batches_that_are_truncated_are_none),
 		cmocka_unit_test(what_runs_unseen_is_unknown_until_it_is_seen),
 		cmocka_unit_test(a_thread_that_is_first_seen_when_it_leaves_has_no_time),
-		cmocka_unit_test(of_a_gap_that_was_not_kept_the_end_is_told),
+		cmocka_unit_test(what_is_unseen_twice_in_a_row_is_told_twice),
+		cmocka_unit_test(what_is_seen_before_the_last_event_begins_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
