@@ -17,12 +17,14 @@ echo "$complete complete, $in_exec in an exec, $truncated truncated"
 
 # They are what begins in the kernel and is the work of an exec; the rest has exited and lost its memory.
 bare=$({ grep -E '^[^;]+;[^;]+_\[k\]' "$TMPDIR/execs.folded" || true; } | { grep -v ';do_exit_\[k\]' || true; })
-# Of a stack that the kernel could not walk (in one of its thunks, say) there is one frame, which does not tell.
-short=$({ echo "$bare" | grep -E '^[^;]+;[^;]+ [0-9]+$' || true; } | folded_total /dev/stdin)
+# Of a stack that the kernel could not walk (in one of its thunks, say) there is one frame, which does not tell,
+# and what an interrupt did there.
+one_frame='^[^;]+;[^;]+(;asm_(sysvec|common|exc)_[^;]+(;[^;]+)*)? [0-9]+$'
+short=$({ echo "$bare" | grep -E "$one_frame" || true; } | folded_total /dev/stdin)
 total=$(echo "$bare" | folded_total /dev/stdin)
 ((in_exec <= total && in_exec >= total - short && short <= 5)) ||
     fail "what begins in the kernel ($total) is not what the account has in an exec ($in_exec): $bare"
-! echo "$bare" | grep -vE 'execve|^[^;]+;[^;]+ [0-9]+$' || fail "stacks that begin in the kernel are of no exec"
+! echo "$bare" | grep -vE "execve|$one_frame" || fail "stacks that begin in the kernel are of no exec"
 
 share=$(awk -v whole=$((complete + in_exec)) -v cut="$truncated" \
     'BEGIN { printf "%.1f", 100 * whole / (whole + cut) }')
