@@ -208,13 +208,18 @@ static const struct plt_slot *read_x86_64_stub(const struct plt_slots *slots, st
 	return NULL;
 }
 
-/* GNU ld's .plt.got has stubs of 8 bytes, without endbr64; lld leaves the size of stubs out. */
+/*
+ * .plt.got of GNU ld and mold has stubs of 8 bytes, without endbr64. mold leaves the size of stubs out, as
+ * lld does, whose stubs are longer: then what fills them up to 8 bytes tells.
+ */
 static size_t get_x86_64_size(const struct bytes *code, const GElf_Shdr *header)
 {
-	bool is_short = header->sh_entsize == 8 && code->size >= 2 &&
-			memcmp(code->data, "\xff\x25", 2) == 0;
-
-	return is_short ? 8 : 16;
+	if (code->size < 8 || memcmp(code->data, "\xff\x25", 2) != 0)
+		return 16;
+	if (!header->sh_entsize && (memcmp(code->data + 6, "\xcc\xcc", 2) == 0 ||
+				    memcmp(code->data + 6, "\x66\x90", 2) == 0))
+		return 8;
+	return header->sh_entsize == 8 ? 8 : 16;
 }
 
 static int read_x86_64(struct plt *plt, const struct plt_slots *slots, struct bytes code,

@@ -173,6 +173,19 @@ static void short_stubs_are_read(void **state)
 	objfile_unref(objfile);
 }
 
+/* As mold 2.37 writes them, without their size: the second is not named by the first. */
+static void short_stubs_of_untold_size_are_read(void **state)
+{
+	static const uint8_t code[] = {0xff, 0x25, 0xfa, 0x1f, 0, 0, 0xcc, 0xcc,
+				       0xff, 0x25, 0xfa, 0x1f, 0, 0, 0xcc, 0xcc};
+	struct objfile *objfile = open_x86_64(".plt.got", 0, code, sizeof(code));
+
+	(void)state;
+	assert_string_equal(name_at(objfile, 0x1000), "abs@plt");
+	assert_string_equal(name_at(objfile, 0x1008), "_Z3foov@plt");
+	objfile_unref(objfile);
+}
+
 static void code_elsewhere_is_no_stub(void **state)
 {
 	static const uint8_t code[16] = {0xff, 0x25, 0xfa, 0x1f};
@@ -281,6 +294,7 @@ int main(void)
 		cmocka_unit_test(stubs_are_named_by_the_slot_they_jump_through),
 		cmocka_unit_test(stubs_for_indirect_branch_tracking_are_read),
 		cmocka_unit_test(short_stubs_are_read),
+		cmocka_unit_test(short_stubs_of_untold_size_are_read),
 		cmocka_unit_test(code_elsewhere_is_no_stub),
 		cmocka_unit_test(stubs_of_aarch64_are_read),
 		cmocka_unit_test(every_linkers_stubs_have_the_names_that_objdump_gives_them),
