@@ -1,5 +1,6 @@
 /*
- * Unwind tables kept on disk from run to run: one file per build ID in a folder of our own.
+ * Unwind tables kept on disk from run to run: one file per build ID, or what stands in for one
+ * (table_key.h), in a folder of our own.
  *
  * The cache is optional: every failure only means that the table must be built. A file is used if
  * nobody else can have written it, its checksum is right, and its content is valid.

@@ -9,6 +9,8 @@ size_t elf_answer_get_size(const struct elf_answer *answer)
 		       answer->identity.num_segments * sizeof(*answer->identity.segments);
 	if (answer->kind == ELF_PROVE_CALL)
 		return offsetof(struct elf_answer, proof) + sizeof(answer->proof);
+	if (answer->kind == ELF_HASH_TABLE)
+		return offsetof(struct elf_answer, table_hash) + sizeof(answer->table_hash);
 	return offsetof(struct elf_answer, message);
 }
 

@@ -16,6 +16,7 @@
 enum elf_request_kind {
 	ELF_IDENTIFY,    /* with the file */
 	ELF_PROVE_CALL,  /* likewise */
+	ELF_HASH_TABLE,  /* likewise */
 	ELF_BUILD_TABLE, /* with the file, and memory to put the table into */
 };
 
@@ -49,7 +50,8 @@ struct elf_answer {
 	union {
 		char message[sizeof(((struct error *)0)->message)]; /* of an error */
 		struct elf_identity identity;
-		uint32_t proof; /* enum call_proof */
+		uint32_t proof;      /* enum call_proof */
+		uint64_t table_hash; /* as table_key_hash() */
 	};
 };
 

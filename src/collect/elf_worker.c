@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "unwind/table_cache.h"
+#include "unwind/table_key.h"
 
 #define MEMORY_BYTES (1ull << 30)
 /* Those of the largest programs that there are take 50 MB. */
@@ -143,6 +144,14 @@ static int prove(struct server *server, const struct elf_request *request, int f
 	return err;
 }
 
+static int hash(int fd, uint64_t *ret)
+{
+	_cleanup_(objfile_unrefp) struct objfile *objfile = NULL;
+	int err = objfile_open(fd, "", NULL, &objfile, NULL);
+
+	return err ? err : table_key_hash(objfile, ret);
+}
+
 static int build(const struct elf_request *request, const int *fds, struct error *error)
 {
 	_cleanup_(objfile_unrefp) struct objfile *objfile = NULL;
@@ -166,6 +175,8 @@ static void answer(struct server *server, const struct elf_request *request, con
 		ret->err = identify(fds[FILE_FD], &ret->identity);
 	else if (request->kind == ELF_PROVE_CALL)
 		ret->err = prove(server, request, fds[FILE_FD], &ret->proof);
+	else if (request->kind == ELF_HASH_TABLE)
+		ret->err = hash(fds[FILE_FD], &ret->table_hash);
 	else
 		ret->err = build(request, fds, &error);
 	if (ret->err)
@@ -357,7 +368,8 @@ static int send_request(const struct process *process, const struct elf_request 
 static int await_answer(const struct elf_worker *worker, const struct process *process,
 			enum elf_request_kind kind, struct elf_answer *ret)
 {
-	uint64_t end_ns = clock_now_ns() + (kind == ELF_BUILD_TABLE ? BUILD_LIMIT_NS : LIMIT_NS);
+	bool is_of_table = kind == ELF_BUILD_TABLE || kind == ELF_HASH_TABLE;
+	uint64_t end_ns = clock_now_ns() + (is_of_table ? BUILD_LIMIT_NS : LIMIT_NS);
 
 	do {
 		struct pollfd readable = {.fd = process->worker.fd, .events = POLLIN};
@@ -435,6 +447,18 @@ int elf_worker_prove_call(struct elf_worker *worker, const struct elf_source_fil
 
 	if (!err)
 		*ret = (enum call_proof)answer.proof;
+	return err;
+}
+
+int elf_worker_hash_table(struct elf_worker *worker, const struct elf_source_file *file,
+			  uint64_t *ret)
+{
+	struct elf_request head = {.kind = ELF_HASH_TABLE, .file = file->number};
+	struct elf_answer answer;
+	int err = ask(worker, &head, file, -1, &answer, NULL);
+
+	if (!err)
+		*ret = answer.table_hash;
 	return err;
 }
 

@@ -54,6 +54,10 @@ _must_check_ int elf_worker_prove_call(struct elf_worker *worker,
 				       const struct elf_source_file *file, uint64_t return_address,
 				       uint64_t callee, enum call_proof *ret);
 
+/* As table_key_hash(). */
+_must_check_ int elf_worker_hash_table(struct elf_worker *worker,
+				       const struct elf_source_file *file, uint64_t *ret);
+
 /* As unwind_table_new(), with the reason in error; the caller frees the table. */
 _must_check_ int elf_worker_build_table(struct elf_worker *worker,
 					const struct elf_source_file *file,

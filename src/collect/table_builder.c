@@ -5,11 +5,13 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 struct job {
@@ -19,7 +21,13 @@ struct job {
 	uid_t owner;
 	char *path;
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
-	uint8_t build_id_size; /* 0: not cached */
+	uint8_t build_id_size; /* 0: it has none */
+};
+
+/* What a table is called in the cache: its file's build ID, or what stands in for one. */
+struct cache_key {
+	uint8_t bytes[FILE_BUILD_ID_MAX_BYTES];
+	uint8_t size; /* 0: it is not kept */
 };
 
 struct result {
@@ -56,12 +64,17 @@ static void release_job(struct job *job)
 	free(job->path);
 }
 
+static struct elf_source_file describe_file(const struct job *job)
+{
+	return (struct elf_source_file){
+		.fd = job->fd, .owner = job->owner, .number = job->file, .path = job->path};
+}
+
 static struct unwind_table *build_table(const struct builder_thread *thread, const struct job *job)
 {
 	struct unwind_table *table;
 	struct error error = {0};
-	const struct elf_source_file file = {
-		.fd = job->fd, .owner = job->owner, .number = job->file, .path = job->path};
+	const struct elf_source_file file = describe_file(job);
 	int err = elf_worker_build_table(thread->worker, &file, &table, &error);
 
 	if (!err)
@@ -71,18 +84,67 @@ static struct unwind_table *build_table(const struct builder_thread *thread, con
 	return NULL;
 }
 
+/*
+ * In place of a build ID: what the table is made of, and the file's size and time. Longer than an MD5 sum,
+ * shorter than a SHA-1: no linker makes build IDs of this length.
+ */
+struct made_key {
+	uint64_t table_hash;
+	uint64_t file_hash;
+	uint8_t padding;
+};
+#define MADE_KEY_BYTES 17
+_Static_assert(MADE_KEY_BYTES <= FILE_BUILD_ID_MAX_BYTES, "it fits");
+
+static void make_key(const struct builder_thread *thread, const struct job *job,
+		     struct cache_key *ret)
+{
+	const struct elf_source_file file = describe_file(job);
+	struct made_key made = {0};
+	struct stat status;
+
+	if (fstat(job->fd, &status) ||
+	    elf_worker_hash_table(thread->worker, &file, &made.table_hash))
+		return;
+	made.file_hash = hash_mix(0, (uint64_t)status.st_size);
+	made.file_hash = hash_mix(made.file_hash, (uint64_t)status.st_mtim.tv_sec);
+	made.file_hash = hash_mix(made.file_hash, (uint64_t)status.st_mtim.tv_nsec);
+	memcpy(ret->bytes, &made, MADE_KEY_BYTES);
+	ret->size = MADE_KEY_BYTES;
+}
+
+/*
+ * The cache is shared by key: a user could write a file with the build ID of libc and a wrong table, which
+ * everybody's libc would get.
+ */
+static void find_key(const struct builder_thread *thread, const struct job *job,
+		     struct cache_key *ret)
+{
+	*ret = (struct cache_key){0};
+	if (!thread->builder->opts.cache || job->owner != 0)
+		return;
+	if (!job->build_id_size) {
+		make_key(thread, job, ret);
+		return;
+	}
+	memcpy(ret->bytes, job->build_id, job->build_id_size);
+	ret->size = job->build_id_size;
+}
+
 static struct unwind_table *get_table(const struct builder_thread *thread, const struct job *job)
 {
 	struct table_cache *cache = thread->builder->opts.cache;
 	struct unwind_table *table;
+	struct cache_key key;
 	struct error error = {0};
 
-	if (!cache || !job->build_id_size)
+	find_key(thread, job, &key);
+	if (!key.size)
 		return build_table(thread, job);
-	if (!table_cache_load(cache, job->build_id, job->build_id_size, &table, &error))
+	if (!table_cache_load(cache, key.bytes, key.size, &table, &error))
 		return table;
 	table = build_table(thread, job);
-	if (table && table_cache_store(cache, job->build_id, job->build_id_size, table, &error))
+	if (table && table_cache_store(cache, key.bytes, key.size, table, &error))
 		log_debug("%s: its unwind table is not cached: %s", job->path, error.message);
 	return table;
 }
@@ -256,14 +318,8 @@ int table_builder_add(struct table_builder *builder, uint32_t file,
 	if (mapped->fd < 0)
 		return -EBADF;
 	job.fd = mapped->fd;
-	/*
-	 * The cache is shared by build ID: a user could write a file with the build ID of libc and a
-	 * wrong table, which everybody's libc would get.
-	 */
-	if (job.owner == 0) {
-		memcpy(job.build_id, mapped->build_id, mapped->build_id_size);
-		job.build_id_size = mapped->build_id_size;
-	}
+	memcpy(job.build_id, mapped->build_id, mapped->build_id_size);
+	job.build_id_size = mapped->build_id_size;
 	job.path = strdup(mapped->path);
 	pthread_mutex_lock(&builder->lock);
 	added = job.path ? array_add(&builder->jobs) : NULL;

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "unwind/table_fixture.h"
+#include "unwind/table_key.h"
 
 #define SOMEBODY 4711
 
@@ -113,6 +114,21 @@ static void a_table_is_what_we_would_have_built(void **state _unused_)
 	assert_memory_equal(table->rules, expected->rules,
 			    expected->num_rules * sizeof(*expected->rules));
 	assert_true(elf_worker_get_cost(worker).cpu_ns > 0);
+	close(file.fd);
+	elf_worker_free(worker);
+}
+
+static void a_table_has_the_hash_that_we_would_have_made(void **state _unused_)
+{
+	struct elf_source_file file = open_own_program(0);
+	_cleanup_(objfile_unrefp) struct objfile *objfile = open_objfile(&file);
+	struct elf_worker *worker = start();
+	uint64_t expected;
+	uint64_t hash;
+
+	assert_int_equal(table_key_hash(objfile, &expected), 0);
+	assert_int_equal(elf_worker_hash_table(worker, &file, &hash), 0);
+	assert_true(hash == expected);
 	close(file.fd);
 	elf_worker_free(worker);
 }
@@ -278,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_identified),
 		cmocka_unit_test(a_table_is_what_we_would_have_built),
+		cmocka_unit_test(a_table_has_the_hash_that_we_would_have_made),
 		cmocka_unit_test(a_call_proves_what_it_proves_to_us),
 		cmocka_unit_test(what_is_no_elf_file_is_told),
 		cmocka_unit_test(one_that_dies_is_replaced),

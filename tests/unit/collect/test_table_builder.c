@@ -7,6 +7,7 @@
 #include "test_folder.h"
 #include "unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -63,19 +64,24 @@ static int open_no_elf(void)
 }
 
 /* A file with one function. */
-static int open_small_program(void)
+static int open_program_of(uint32_t function_bytes)
 {
 	struct table_file file = table_file_of_text();
 	struct text bytes;
 	int fd;
 
 	frame_writer_add_cie(&file.eh_frame, &usual_cie);
-	frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
+	frame_writer_add_function(&file.eh_frame, TEXT, function_bytes, NO_CODE);
 	bytes = table_file_write(&file);
 	fd = open_bytes(bytes.data, bytes.length);
 	text_release(&bytes);
 	table_file_release(&file);
 	return fd;
+}
+
+static int open_small_program(void)
+{
+	return open_program_of(0x100);
 }
 
 static uint32_t take_next(struct table_builder *builder, struct unwind_table **ret)
@@ -335,6 +341,71 @@ static void a_table_is_kept_only_when_no_ordinary_user_can_write_its_file(_unuse
 	assert_int_equal(is_kept(0644), geteuid() == 0);
 }
 
+struct kept {
+	char folder[TEST_PATH_BYTES];
+	struct table_cache *cache;
+};
+
+static size_t count_kept(const struct kept *kept)
+{
+	DIR *folder = opendir(kept->folder);
+	const struct dirent *entry;
+	size_t count = 0;
+
+	assert_non_null(folder);
+	while ((entry = readdir(folder)))
+		count += entry->d_name[0] != '.';
+	closedir(folder);
+	return count;
+}
+
+/* The code that the table of a program of this time covers, which was made or kept. */
+static uint64_t cover(const struct kept *kept, uint32_t function_bytes, time_t seconds)
+{
+	const struct timespec times[] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
+	int fd = open_program_of(function_bytes);
+	struct unwind_table *table = NULL;
+	struct table_builder *builder;
+	uint64_t covered_bytes;
+
+	assert_int_equal(fchmod(fd, 0644), 0);
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(table_builder_new(&(struct table_builder_opts){.num_threads = 1,
+									.cache = kept->cache},
+					   &builder),
+			 0);
+	add(builder, 1, fd);
+	take_next(builder, &table);
+	assert_non_null(table);
+	covered_bytes = table->statistics.covered_bytes;
+	unwind_table_free(table);
+	table_builder_free(builder);
+	close(fd);
+	return covered_bytes;
+}
+
+static void without_a_build_id_a_table_is_kept_for_what_it_is_made_of(_unused_ void **state)
+{
+	struct kept kept = {0};
+	char command[TEST_PATH_BYTES + 16];
+	bool is_kept = geteuid() == 0;
+
+	test_folder_make(kept.folder);
+	assert_int_equal(table_cache_open(kept.folder, 1 << 20, &kept.cache, NULL), 0);
+	assert_int_equal(cover(&kept, 0x100, 1000), 0x100);
+	assert_int_equal(count_kept(&kept), is_kept);
+	assert_int_equal(cover(&kept, 0x100, 1000), 0x100);
+	assert_int_equal(count_kept(&kept), is_kept);
+	/* As large and as old, and another one. */
+	assert_int_equal(cover(&kept, 0x200, 1000), 0x200);
+	assert_int_equal(count_kept(&kept), 2 * is_kept);
+	assert_int_equal(cover(&kept, 0x100, 1001), 0x100);
+	assert_int_equal(count_kept(&kept), 3 * is_kept);
+	table_cache_free(kept.cache);
+	snprintf(command, sizeof(command), "rm -rf '%s'", kept.folder);
+	assert_int_equal(system(command), 0);
+}
+
 static void count_rows(const struct unwind_table *table, void *context)
 {
 	uint32_t *num_rows = context;
@@ -378,6 +449,7 @@ int main(void)
 		cmocka_unit_test(what_waits_when_the_builder_is_freed_is_let_go),
 		cmocka_unit_test(tables_that_nobody_took_are_freed),
 		cmocka_unit_test(a_table_is_kept_only_when_no_ordinary_user_can_write_its_file),
+		cmocka_unit_test(without_a_build_id_a_table_is_kept_for_what_it_is_made_of),
 		cmocka_unit_test(a_table_is_shown_before_it_is_handed_over),
 	};
 
