@@ -12,7 +12,7 @@ check() {
     [[ -x $WORKLOADS/$name ]] || skip "the compiler makes no 32-bit programs: $(head -n 1 "$WORKLOADS/$name.log")"
     "$WORKLOADS/$name" || skip "this kernel does not run 32-bit programs"
     shift
-    record -F 999 -o "$folded" --stats "$stats" -- "$WORKLOADS/$name"
+    record -F "$FREQUENCY" -o "$folded" --stats "$stats" -- "$WORKLOADS/$name"
     { read -r complete && read -r truncated && read -r cut; } < <(
         stats_get "$stats" user_stacks.complete user_stacks.truncated user_stacks.truncated.32_bit)
     echo "$name: $complete complete, $truncated truncated, $cut of them of 32 bits"

@@ -10,7 +10,7 @@ need_recording
 EACH=125
 folded=$TMPDIR/asm_frames.folded stats=$TMPDIR/asm_frames.json
 
-record -F 999 --no-inline -o "$folded" -o "$TMPDIR/asm_frames.pftrace" --stats "$stats" -- \
+record -F "$FREQUENCY" --no-inline -o "$folded" -o "$TMPDIR/asm_frames.pftrace" --stats "$stats" -- \
     "$WORKLOADS/asm_frames" 2
 expect_account_adds_up "$stats"
 sed -n '/user stacks/,/frames/p' "$TMPDIR/record.err"

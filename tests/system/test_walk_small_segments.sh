@@ -72,7 +72,7 @@ done
 for name in "${names[@]}"; do
     echo "$TMPDIR/$name/$name $SECONDS_EACH"
 done >"$TMPDIR/all.sh"
-record -F 999 --no-inline --no-cache -o "$TMPDIR/tiny.folded" --stats "$TMPDIR/tiny.json" -- \
+record -F "$FREQUENCY" --no-inline --no-cache -o "$TMPDIR/tiny.folded" --stats "$TMPDIR/tiny.json" -- \
     bash "$TMPDIR/all.sh"
 expect_account_adds_up "$TMPDIR/tiny.json"
 

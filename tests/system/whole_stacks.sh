@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # Sourced by the tests of whole user stacks, after lib.sh: how many stacks go all the way to where
 # their thread began, and which way the others went.
+#
+#   TEST_FREQUENCY=9999   samples per second of the programs whose chains are known: more stacks to be false
+
+FREQUENCY=${TEST_FREQUENCY:-999}
 
 # What a --stats file has of user stacks, a line each: the share in percent of those that are complete,
 # how many there are, the reasons why some were cut with their counts, and the rest in words.
@@ -92,7 +96,7 @@ END
 record_walk() {
     local name=$1
     shift
-    record -F 999 --no-inline -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
+    record -F "$FREQUENCY" --no-inline -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
         "$WORKLOADS/$name" "$@"
     expect_account_adds_up "$TMPDIR/$name.json"
     expect_whole "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$name" 97 99
@@ -124,7 +128,7 @@ way_to_main() { echo "^$1;_start;([^;]+;){1,2}main"; }
 expect_deep() {
     local name=$1 deep
     shift
-    record -F 999 --no-inline -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$@"
+    record -F "$FREQUENCY" --no-inline -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$@"
     expect_account_adds_up "$TMPDIR/$name.json"
     expect_whole "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$name" 98
     deep=$(awk -F';' 'NF > 66 { split($NF, part, " "); sum += part[length(part)] } END { printf "%d", sum }' \
