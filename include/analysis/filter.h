@@ -21,8 +21,9 @@
 /* What a sample is asked about. */
 enum filter_kind {
 	FILTER_FUNCTION, /* name of any frame, with or without the mark of its kind: foo, foo_[k] */
-	FILTER_FRAGMENT, /* frames joined by `;`; /…/ is asked of the whole stack */
-	FILTER_THREAD,   /* name, or id in decimal */
+	FILTER_FRAGMENT, /* frames joined by `;`, or a thread and how its stacks go on, as folded
+			    text has them; /…/ is asked of all frames of the stack */
+	FILTER_THREAD,   /* name, id in decimal, or one of the labels of thread_label.h */
 	FILTER_PROCESS,  /* name, or id in decimal */
 	FILTER_FILE,     /* the input, or the source file of any frame; path or base name */
 	FILTER_MODULE,   /* mapped file or kernel module of any frame; path or base name */

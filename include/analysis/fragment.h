@@ -59,6 +59,15 @@ void fragment_release(struct fragment *fragment);
 _must_check_ int fragment_find(const struct fragment *fragment, const struct frame_tree *tree,
 			       struct occurrences *ret);
 
+/*
+ * Which stacks begin with a fragment, by node of the tree: one without frames begins all of them.
+ * Returns 0 or -ENOMEM.
+ *
+ * ret  has room for all nodes
+ */
+_must_check_ int fragment_find_beginnings(const struct fragment *fragment,
+					  const struct frame_tree *tree, bool *ret);
+
 enum fragment_direction {
 	FRAGMENT_CALLERS, /* everything it is called from: children are callers */
 	FRAGMENT_CALLEES, /* everything called from it */

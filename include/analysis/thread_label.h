@@ -6,6 +6,7 @@
 #define ANALYSIS_THREAD_LABEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/text.h"
@@ -33,5 +34,9 @@ bool thread_has_label(const struct profile *profile, uint32_t thread, enum tree_
  */
 void thread_label_append(const struct profile *profile, uint32_t thread, enum tree_root root,
 			 struct text *label);
+
+/* Whether the text is one of the labels of a thread that has one, whatever stacks begin with. */
+bool thread_is_labelled(const struct profile *profile, uint32_t thread, const char *text,
+			size_t length);
 
 #endif

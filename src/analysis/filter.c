@@ -13,6 +13,7 @@
 
 #include "analysis/fragment.h"
 #include "analysis/pattern.h"
+#include "analysis/thread_label.h"
 #include "base/array.h"
 #include "base/text.h"
 
@@ -26,8 +27,10 @@ struct filter {
 struct matches {
 	const struct frame_tree *tree;
 	const struct filter *filter;
-	bool *nodes;   /* by node of the frame tree: the stack down to it matches */
-	bool *threads; /* by thread of the profile */
+	bool *nodes;      /* by node of the frame tree: the stack down to it matches */
+	bool *threads;    /* by thread of the profile */
+	bool *beginnings; /* by node: the stack matches on a thread of these */
+	bool *labels;     /* by thread */
 };
 
 static const char *const kind_names[] = {
@@ -177,6 +180,25 @@ static int match_frames(struct matches *matches)
 	return 0;
 }
 
+/*
+ * Where stacks are written, the thread comes first, as the caller of all. So a fragment may begin with a
+ * thread, and then it begins the stack.
+ */
+static int match_beginnings(struct matches *matches)
+{
+	const struct profile *profile = matches->tree->profile;
+	const char *label = matches->filter->pattern.literal;
+	size_t length = strcspn(label, ";");
+	_cleanup_(fragment_release) struct fragment rest;
+	int err = fragment_init(&rest, matches->tree, label[length] ? label + length + 1 : NULL);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < profile_count_threads(profile); i++)
+		matches->labels[i] = thread_is_labelled(profile, i, label, length);
+	return fragment_find_beginnings(&rest, matches->tree, matches->beginnings);
+}
+
 static int match_fragment(struct matches *matches)
 {
 	const struct frame_tree *tree = matches->tree;
@@ -191,7 +213,7 @@ static int match_fragment(struct matches *matches)
 		return err;
 	for (uint32_t node = 1; node < tree->num_nodes; node++)
 		matches->nodes[node] = occurrences.first_ends[node] != FRAME_TREE_ROOT;
-	return 0;
+	return match_beginnings(matches);
 }
 
 /* The names from the outermost frame to a node, joined by `;`. */
@@ -246,9 +268,10 @@ static int match_stacks(struct matches *matches)
  * A file filter is about source files and about inputs: "all of yesterday.folded" is asked the same
  * way.
  */
-static bool matches_thread(const struct matches *matches, const struct thread *thread)
+static bool matches_thread(const struct matches *matches, uint32_t thread_id)
 {
 	const struct profile *profile = matches->tree->profile;
+	const struct thread *thread = profile_get_thread(profile, thread_id);
 	const struct pattern *pattern = &matches->filter->pattern;
 	const struct process_info *process = profile_get_process(profile, thread->process);
 	uint32_t name = thread->comm;
@@ -268,8 +291,11 @@ static bool matches_thread(const struct matches *matches, const struct thread *t
 	}
 	if (name == STRING_EMPTY && !id && !process->pid)
 		return false; /* an input that knows no threads */
-	return pattern_matches(pattern, profile_get_string(profile, name)) ||
-	       pattern_matches_number(pattern, id);
+	if (pattern_matches(pattern, profile_get_string(profile, name)) ||
+	    pattern_matches_number(pattern, id))
+		return true;
+	return matches->filter->kind == FILTER_THREAD && pattern->literal &&
+	       thread_is_labelled(profile, thread_id, pattern->literal, strlen(pattern->literal));
 }
 
 static int find_matches(struct matches *matches)
@@ -277,7 +303,7 @@ static int find_matches(struct matches *matches)
 	const struct profile *profile = matches->tree->profile;
 
 	for (uint32_t i = 0; i < profile_count_threads(profile); i++)
-		matches->threads[i] = matches_thread(matches, profile_get_thread(profile, i));
+		matches->threads[i] = matches_thread(matches, i);
 	switch (matches->filter->kind) {
 	case FILTER_FUNCTION:
 	case FILTER_FILE:
@@ -301,17 +327,21 @@ static int apply(struct selection *selection, const struct frame_tree *tree,
 	uint32_t num_threads = profile_count_threads(profile);
 	_cleanup_free_ bool *nodes = calloc(tree->num_nodes, sizeof(*nodes));
 	_cleanup_free_ bool *threads = calloc((size_t)num_threads + 1, sizeof(*threads));
-	struct matches matches = {tree, filter, nodes, threads};
+	_cleanup_free_ bool *beginnings = calloc(tree->num_nodes, sizeof(*beginnings));
+	_cleanup_free_ bool *labels = calloc((size_t)num_threads + 1, sizeof(*labels));
+	struct matches matches = {tree, filter, nodes, threads, beginnings, labels};
 	int err;
 
-	if (!nodes || !threads)
+	if (!nodes || !threads || !beginnings || !labels)
 		return -ENOMEM;
 	err = find_matches(&matches);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < selection->num_samples; i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
-		bool is_match = nodes[tree->stack_nodes[sample->stack]] || threads[sample->thread];
+		uint32_t node = tree->stack_nodes[sample->stack];
+		bool is_match = nodes[node] || threads[sample->thread] ||
+				(labels[sample->thread] && beginnings[node]);
 
 		selection->is_selected[i] &= is_match != filter->excludes;
 	}

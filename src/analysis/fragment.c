@@ -111,3 +111,41 @@ int fragment_find(const struct fragment *fragment, const struct frame_tree *tree
 	}
 	return occurrences_init(ret, &names_of_tree, names, num_names);
 }
+
+static bool is_frame(const struct fragment_frame *wanted, const struct frame_tree *tree,
+		     uint32_t node)
+{
+	uint32_t frame = tree->frames[node];
+
+	if (wanted->name == STRING_NONE || frame_tree_get_name(tree, frame) != wanted->name)
+		return false;
+	return !wanted->annotation ||
+	       (frame != FRAME_NONE &&
+		string_equals(wanted->annotation,
+			      frame_get_annotation(profile_get_frame(tree->profile, frame))));
+}
+
+/* Parents come before their children. */
+int fragment_find_beginnings(const struct fragment *fragment, const struct frame_tree *tree,
+			     bool *ret)
+{
+	/* How many frames of the fragment the stack has so far, if it has nothing else; else
+	   NO_BEGINNING, until it has all. */
+	enum { NO_BEGINNING = UINT32_MAX };
+	uint32_t num_frames = (uint32_t)fragment->num_frames;
+	_cleanup_free_ uint32_t *counts = calloc(tree->num_nodes, sizeof(*counts));
+
+	if (!counts)
+		return -ENOMEM;
+	ret[FRAME_TREE_ROOT] = num_frames == 0;
+	for (uint32_t node = 1; node < tree->num_nodes; node++) {
+		uint32_t count = counts[tree->parents[node]];
+
+		if (count < num_frames)
+			count = is_frame(&fragment->frames[count], tree, node) ? count + 1
+									       : NO_BEGINNING;
+		counts[node] = count;
+		ret[node] = count == num_frames;
+	}
+	return 0;
+}

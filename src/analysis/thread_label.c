@@ -1,5 +1,9 @@
 #include "analysis/thread_label.h"
 
+#include <string.h>
+
+#include "base/array.h"
+
 #define UNKNOWN_LABEL "[unknown]"
 
 bool thread_has_label(const struct profile *profile, uint32_t id, enum tree_root root)
@@ -29,4 +33,21 @@ void thread_label_append(const struct profile *profile, uint32_t id, enum tree_r
 		text_append_string(label, "-?");
 	if (root == TREE_ROOT_TID)
 		text_printf(label, "/%u", thread->tid);
+}
+
+bool thread_is_labelled(const struct profile *profile, uint32_t id, const char *text, size_t length)
+{
+	static const enum tree_root roots[] = {TREE_ROOT_COMM, TREE_ROOT_PID, TREE_ROOT_TID};
+	_cleanup_(text_release) struct text label = {0};
+
+	if (!thread_has_label(profile, id, TREE_ROOT_COMM))
+		return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(roots); i++) {
+		text_truncate(&label, 0);
+		thread_label_append(profile, id, roots[i], &label);
+		if (!label.failed && label.length == length &&
+		    memcmp(label.data, text, length) == 0)
+			return true;
+	}
+	return false;
 }

@@ -282,8 +282,29 @@ const filters = {
 		equal(await getChips(page), ["without function k"]);
 		equal(await getSum(page), 17);
 	},
+	"a fragment that begins with a thread filters as it is drawn": async (page) => {
+		await openViewer(page, ["perf.txt"]);
+		for (const [root, label] of [["comm", "web"], ["pid", "web-100"], ["tid", "web-100/102"]]) {
+			await update(page, { root, filters: [], fragment: [] });
+			await clickFrame(page, "hash", { button: "right" });
+			await chooseItem(page, "Only stacks with this fragment");
+			equal(await getChips(page), [`only fragment ${label};main;hash`]);
+			equal(await getSum(page), 250000);
+			await clickOn(page, ".chip:first-child .chip-text");
+			equal(await getSum(page), 750000);
+			await clickOn(page, ".chip:first-child .chip-close");
+			await clickFrame(page, "hash");
+			await press(page, "x");
+			equal([root, await getSum(page)], [root, 750000]);
+			await clickOn(page, ".chip:first-child .chip-close");
+			await clickFrame(page, label, { button: "right" });
+			await chooseItem(page, "Only stacks with this thread");
+			equal([root, await getSum(page)], [root, root === "tid" ? 250000 : 500000]);
+		}
+	},
 	"filters let through what the command line's let through": async (page) => {
-		const kinds = ["function:main", "function:/^(scan|hash)$/", "fragment:main;hash", "thread:101", "thread:db",
+		const kinds = ["function:main", "function:/^(scan|hash)$/", "fragment:main;hash", "fragment:web;main;hash",
+			"fragment:web-100/101;main", "fragment:web;hash", "thread:101", "thread:db", "thread:web-100",
 			"process:web", "module:libhash.so", "module:/kern/", "file:perf.txt"];
 
 		await openViewer(page, ["perf.txt"]);

@@ -103,6 +103,24 @@ static void a_fragment_is_a_stretch_of_frames(void **state _unused_)
 	assert_includes("fragment:main;log;x", 0);
 }
 
+static void a_fragment_may_begin_with_a_thread(void **state _unused_)
+{
+	assert_includes("fragment:nginx;main;serve", 3);
+	assert_includes("fragment:nginx;main;serve;read", 1);
+	assert_includes("fragment:nginx;main;serve;read_[k]", 1);
+	assert_includes("fragment:nginx;main;serve;read_[j]", 0);
+	assert_includes("fragment:nginx-812;main", 3);
+	assert_includes("fragment:worker-812/815;work;serve", 8);
+	assert_includes("fragment:worker", 8);
+	/* The thread calls the outermost frame, and no other. */
+	assert_includes("fragment:nginx;serve", 0);
+	assert_includes("fragment:worker;main", 0);
+	assert_includes("fragment:nginx;main;serve;read;more", 0);
+	assert_includes("fragment:nginx;main;absent", 0);
+	assert_includes("fragment:;main", 0);
+	assert_includes("fragment:[unknown];main", 0);
+}
+
 static void the_regular_expression_of_a_fragment_sees_the_whole_stack(void **state _unused_)
 {
 	assert_includes("fragment:/^main;.*log$/", 6);
@@ -114,6 +132,9 @@ static void threads_and_processes_are_known_by_name_or_id(void **state _unused_)
 	assert_includes("thread:nginx", 3);
 	assert_includes("thread:815", 8);
 	assert_includes("thread:/^work/", 8);
+	assert_includes("thread:worker-812", 8);
+	assert_includes("thread:worker-812/815", 8);
+	assert_includes("thread:nginx-815", 0);
 	assert_includes("process:nginx", 11);
 	assert_includes("process:812", 11);
 	assert_includes("process:0", 0);
@@ -226,6 +247,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_any_frame_of_that_name),
 		cmocka_unit_test(a_function_is_found_with_or_without_its_mark),
 		cmocka_unit_test(a_fragment_is_a_stretch_of_frames),
+		cmocka_unit_test(a_fragment_may_begin_with_a_thread),
 		cmocka_unit_test(the_regular_expression_of_a_fragment_sees_the_whole_stack),
 		cmocka_unit_test(threads_and_processes_are_known_by_name_or_id),
 		cmocka_unit_test(a_file_is_an_input_by_path_or_base_name),
