@@ -23,6 +23,7 @@ struct extractor {
 	struct profile *target;
 	struct occurrences occurrences; /* of the fragment, if there is one */
 	uint32_t *threads;              /* by thread of the profile, plus 1; 0: not copied */
+	uint32_t *processes;            /* by process of the profile, likewise */
 	uint32_t bare_thread;           /* of truncated stacks */
 	uint32_t metric;
 	uint32_t baseline_metric;
@@ -87,23 +88,37 @@ static int add_bare_thread(struct extractor *extractor)
 	return err ? err : profile_add_thread(extractor->target, &thread, &extractor->bare_thread);
 }
 
-/* Processes are not looked for: one may come several times, once for each of its threads. */
+static int copy_process(struct extractor *extractor, uint32_t id, uint32_t *ret)
+{
+	const struct process_info *process = profile_get_process(extractor->graph->profile, id);
+	uint32_t comm;
+	int err;
+
+	if (extractor->processes[id]) {
+		*ret = extractor->processes[id] - 1;
+		return 0;
+	}
+	err = copy_string(extractor, process->comm, &comm);
+	if (err)
+		return err;
+	err = profile_add_process(extractor->target, process->pid, comm, ret);
+	if (err)
+		return err;
+	extractor->processes[id] = *ret + 1;
+	return 0;
+}
+
 static int copy_thread(struct extractor *extractor, uint32_t id, uint32_t *ret)
 {
 	const struct profile *source = extractor->graph->profile;
 	struct thread thread = *profile_get_thread(source, id);
-	const struct process_info *process = profile_get_process(source, thread.process);
-	uint32_t comm;
 	int err;
 
 	if (extractor->threads[id]) {
 		*ret = extractor->threads[id] - 1;
 		return 0;
 	}
-	err = copy_string(extractor, process->comm, &comm);
-	if (err)
-		return err;
-	err = profile_add_process(extractor->target, process->pid, comm, &thread.process);
+	err = copy_process(extractor, thread.process, &thread.process);
 	if (err)
 		return err;
 	err = copy_string(extractor, thread.comm, &thread.comm);
@@ -209,8 +224,10 @@ static int extract(struct extractor *extractor)
 		return err;
 	extractor->threads =
 		calloc((size_t)profile_count_threads(profile) + 1, sizeof(*extractor->threads));
+	extractor->processes =
+		calloc((size_t)profile_count_processes(profile) + 1, sizeof(*extractor->processes));
 	extractor->target = profile_new();
-	if (!extractor->threads || !extractor->target)
+	if (!extractor->threads || !extractor->processes || !extractor->target)
 		return -ENOMEM;
 	err = add_sources(extractor);
 	if (err)
@@ -239,6 +256,7 @@ static void extractor_release(struct extractor *extractor)
 {
 	occurrences_release(&extractor->occurrences);
 	free(extractor->threads);
+	free(extractor->processes);
 	array_release(&extractor->path);
 	profile_free(extractor->target);
 }

@@ -197,6 +197,29 @@ static void view_is_written_as_it_is_drawn(void **state)
 	session_free(session);
 }
 
+/* Two threads of one process are of one process afterwards. */
+static void view_has_the_processes_that_it_was_made_of(void **state)
+{
+	static const char text[] = "web 100/101 1.0: 5 cycles:\n\t1 a (/bin/web)\n\n"
+				   "web 100/102 1.1: 6 cycles:\n\t1 a (/bin/web)\n\n"
+				   "db 200/200 1.2: 7 cycles:\n\t2 b (/bin/db)\n\n";
+	struct session *session = session_new();
+	struct error error = {0};
+	struct profile *profile;
+	uint32_t source;
+
+	(void)state;
+	assert_int_equal(session_import(session, "perf.txt", (const uint8_t *)text, strlen(text),
+					"perf-script", &source, &error),
+			 0);
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
+	assert_int_equal(extract_view(session, &profile), 0);
+	assert_int_equal(profile_count_threads(profile), 3);
+	assert_int_equal(profile_count_processes(profile), 2);
+	profile_free(profile);
+	session_free(session);
+}
+
 /* ---- answers -------------------------------------------------------------------------------- */
 
 static void overview_names_files_and_metrics(void **state)
@@ -226,6 +249,7 @@ int main(void)
 		cmocka_unit_test(filter_that_cannot_be_understood_is_refused),
 		cmocka_unit_test(recursive_function_is_in_the_table_once_for_every_stack),
 		cmocka_unit_test(view_is_written_as_it_is_drawn),
+		cmocka_unit_test(view_has_the_processes_that_it_was_made_of),
 		cmocka_unit_test(overview_names_files_and_metrics),
 	};
 
