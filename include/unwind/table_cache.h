@@ -18,7 +18,7 @@
 #include "unwind/unwind_table.h"
 
 /* To be raised whenever a table of the same file would look different. */
-#define TABLE_CACHE_VERSION 10
+#define TABLE_CACHE_VERSION 11
 
 struct table_cache;
 

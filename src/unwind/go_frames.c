@@ -49,6 +49,21 @@ static int add_row(struct frame_rows *rows, uint64_t elf_address, struct unwind_
 	return 0;
 }
 
+/*
+ * Where a function has taken its return address off the stack, to call vfork(), the depth is minus 8; the
+ * address is still there, below the stack pointer.
+ */
+static struct unwind_rule make_rule(int64_t depth)
+{
+	if ((depth < 0 && depth != -RETURN_ADDRESS_BYTES) ||
+	    depth > INT32_MAX - RETURN_ADDRESS_BYTES)
+		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
+	return (struct unwind_rule){
+		.cfa_op = UNWIND_CFA_SP,
+		.cfa_offset = (int)depth + RETURN_ADDRESS_BYTES,
+	};
+}
+
 int go_frames_run(struct go_frames *frames, struct frame_function *function,
 		  struct frame_rows *rows)
 {
@@ -61,11 +76,7 @@ int go_frames_run(struct go_frames *frames, struct frame_function *function,
 
 	rows->rows.length = 0;
 	while (start < end && frames->num_rows_left && go_pcsp_next(&pcsp)) {
-		rule = (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
-		if (pcsp.depth >= 0 && pcsp.depth <= INT32_MAX - RETURN_ADDRESS_BYTES) {
-			rule.cfa_op = UNWIND_CFA_SP;
-			rule.cfa_offset = (int)pcsp.depth + RETURN_ADDRESS_BYTES;
-		}
+		rule = make_rule(pcsp.depth);
 		err = add_row(rows, start, rule);
 		if (err)
 			return err;

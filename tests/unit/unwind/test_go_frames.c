@@ -113,6 +113,20 @@ static void a_function_ends_with_its_depths(_unused_ void **state)
 	unwind_table_free(table);
 }
 
+/* syscall.rawVforkSyscall: pop %r12; syscall; push %r12 */
+static void a_return_address_that_was_taken_off_is_below_the_stack_pointer(_unused_ void **state)
+{
+	static const uint8_t popped[] = {2, 4, 15, 2, 16, 0x4e, 0}; /* 0, -8, 0 */
+	struct unwind_table *table = build("main.f", popped, sizeof(popped), NULL);
+
+	assert_cfa(table, FIRST + 3, UNWIND_CFA_SP, 8);
+	assert_cfa(table, FIRST + 4, UNWIND_CFA_SP, 0);
+	assert_cfa(table, FIRST + 5, UNWIND_CFA_SP, 0);
+	assert_cfa(table, FIRST + 6, UNWIND_CFA_SP, 8);
+	assert_int_equal(table->unsupported.length, 0);
+	unwind_table_free(table);
+}
+
 static void functions_without_sound_depths_are_unsupported(_unused_ void **state)
 {
 	static const uint8_t negative[] = {1, 4, 2, 0x50, 0}; /* -2, -1 */
@@ -161,6 +175,7 @@ int main(void)
 		cmocka_unit_test(the_cfa_is_the_depth_above_the_stack_pointer_and_8_more),
 		cmocka_unit_test(what_debug_frame_says_comes_first),
 		cmocka_unit_test(a_function_ends_with_its_depths),
+		cmocka_unit_test(a_return_address_that_was_taken_off_is_below_the_stack_pointer),
 		cmocka_unit_test(functions_without_sound_depths_are_unsupported),
 		cmocka_unit_test(no_more_rows_are_made_than_the_table_has_bytes),
 	};
