@@ -18,7 +18,7 @@
 /* Rows at the end of a shard that stay free because the next page does not fit: mostly fewer. */
 #define END_ROWS 2000
 /* The most shards in a batch. */
-#define BATCH_MAX 16
+#define BATCH_MAX 64
 /* The kernel puts the map's header before the value, in a page of its own. */
 #define MAP_BYTES 4096
 
