@@ -32,7 +32,7 @@ stop_load() {
     load=()
 }
 bpf_stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
-trap 'stop_load; echo "$bpf_stats" >/proc/sys/kernel/bpf_stats_enabled; rm -rf "$scratch"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; stop_load; echo "$bpf_stats" >/proc/sys/kernel/bpf_stats_enabled; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
 start_load() {
