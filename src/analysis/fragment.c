@@ -67,23 +67,25 @@ static uint32_t get_name(const void *context, uint32_t node)
 	return frame_tree_get_name(in->tree, in->tree->frames[node]);
 }
 
+/* Whether the node's frame has the mark; NULL: any. */
+static bool has_annotation(const struct frame_tree *tree, uint32_t node, const char *wanted)
+{
+	uint32_t frame = tree->frames[node];
+
+	return !wanted ||
+	       (frame != FRAME_NONE && string_equals(wanted, frame_get_annotation(profile_get_frame(
+								     tree->profile, frame))));
+}
+
 /* The names have been compared: do the marks agree too? */
 static bool has_annotations(const void *context, uint32_t node)
 {
 	const struct fragment_in_tree *in = context;
 	const struct frame_tree *tree = in->tree;
 
-	for (size_t i = in->fragment->num_frames; i-- > 0; node = tree->parents[node]) {
-		const char *wanted = in->fragment->frames[i].annotation;
-
-		if (!wanted)
-			continue;
-		if (tree->frames[node] == FRAME_NONE)
+	for (size_t i = in->fragment->num_frames; i-- > 0; node = tree->parents[node])
+		if (!has_annotation(tree, node, in->fragment->frames[i].annotation))
 			return false;
-		if (!string_equals(wanted, frame_get_annotation(profile_get_frame(
-						   tree->profile, tree->frames[node]))))
-			return false;
-	}
 	return true;
 }
 
@@ -115,14 +117,9 @@ int fragment_find(const struct fragment *fragment, const struct frame_tree *tree
 static bool is_frame(const struct fragment_frame *wanted, const struct frame_tree *tree,
 		     uint32_t node)
 {
-	uint32_t frame = tree->frames[node];
-
-	if (wanted->name == STRING_NONE || frame_tree_get_name(tree, frame) != wanted->name)
-		return false;
-	return !wanted->annotation ||
-	       (frame != FRAME_NONE &&
-		string_equals(wanted->annotation,
-			      frame_get_annotation(profile_get_frame(tree->profile, frame))));
+	return wanted->name != STRING_NONE &&
+	       frame_tree_get_name(tree, tree->frames[node]) == wanted->name &&
+	       has_annotation(tree, node, wanted->annotation);
 }
 
 /* Parents come before their children. */

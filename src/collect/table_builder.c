@@ -84,32 +84,24 @@ static struct unwind_table *build_table(const struct builder_thread *thread, con
 	return NULL;
 }
 
-/*
- * In place of a build ID: what the table is made of, and the file's size and time. Longer than an MD5 sum,
- * shorter than a SHA-1: no linker makes build IDs of this length.
- */
-struct made_key {
-	uint64_t table_hash;
-	uint64_t file_hash;
-	uint8_t padding;
-};
+/* Longer than an MD5 sum, shorter than a SHA-1: no linker makes build IDs of this length. */
 #define MADE_KEY_BYTES 17
 _Static_assert(MADE_KEY_BYTES <= FILE_BUILD_ID_MAX_BYTES, "it fits");
 
+/* In place of a build ID: what the table is made of, and the file's size and time. */
 static void make_key(const struct builder_thread *thread, const struct job *job,
 		     struct cache_key *ret)
 {
 	const struct elf_source_file file = describe_file(job);
-	struct made_key made = {0};
 	struct stat status;
+	uint64_t hashes[2];
 
-	if (fstat(job->fd, &status) ||
-	    elf_worker_hash_table(thread->worker, &file, &made.table_hash))
+	if (fstat(job->fd, &status) || elf_worker_hash_table(thread->worker, &file, &hashes[0]))
 		return;
-	made.file_hash = hash_mix(0, (uint64_t)status.st_size);
-	made.file_hash = hash_mix(made.file_hash, (uint64_t)status.st_mtim.tv_sec);
-	made.file_hash = hash_mix(made.file_hash, (uint64_t)status.st_mtim.tv_nsec);
-	memcpy(ret->bytes, &made, MADE_KEY_BYTES);
+	hashes[1] = hash_mix(0, (uint64_t)status.st_size);
+	hashes[1] = hash_mix(hashes[1], (uint64_t)status.st_mtim.tv_sec);
+	hashes[1] = hash_mix(hashes[1], (uint64_t)status.st_mtim.tv_nsec);
+	memcpy(ret->bytes, hashes, sizeof(hashes)); /* and a byte of zeros */
 	ret->size = MADE_KEY_BYTES;
 }
 

@@ -281,6 +281,12 @@ static void an_answer_stays_in_its_bounds(void **state _unused_)
 	answer.proof = CALL_DISPROVEN + 1;
 	assert_false(elf_answer_is_valid(&answer, size, ELF_PROVE_CALL));
 
+	answer = (struct elf_answer){.kind = ELF_HASH_TABLE, .table_hash = UINT64_MAX};
+	size = elf_answer_get_size(&answer);
+	assert_true(elf_answer_is_valid(&answer, size, ELF_HASH_TABLE));
+	assert_false(elf_answer_is_valid(&answer, size - 1, ELF_HASH_TABLE));
+	assert_false(elf_answer_is_valid(&answer, size, ELF_PROVE_CALL));
+
 	answer = (struct elf_answer){.kind = ELF_BUILD_TABLE, .err = 1};
 	assert_false(elf_answer_is_valid(&answer, elf_answer_get_size(&answer), ELF_BUILD_TABLE));
 	answer.err = -EINVAL;

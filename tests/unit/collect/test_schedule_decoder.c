@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#include "base/array.h"
 #include "batch_builder.h"
 
 #define BEGIN_NS     50
@@ -315,56 +316,57 @@ static void a_thread_that_is_first_seen_when_it_leaves_has_no_time(void **state 
 	string_table_free(strings);
 }
 
-static void assert_switch(struct schedule_decoder *decoder, uint64_t time_ns, int32_t next_tid)
-{
-	struct sched_switch event = take_switch(decoder);
+struct wanted_switch {
+	uint64_t time_ns;
+	int32_t next_tid;
+};
 
-	assert_int_equal(event.time_ns, time_ns);
-	assert_int_equal(event.next_tid, next_tid);
+/* Behind the switch to what ran when the recording began. */
+static void assert_switches(struct wire_schedule *batch, const struct wanted_switch *wanted,
+			    size_t count)
+{
+	struct schedule_decoder decoder = {.unknown_name = UNKNOWN_NAME};
+	struct string_table *strings = intern(batch);
+
+	schedule_decoder_begin(&decoder, batch, false, BEGIN_NS, IDLE_NAME);
+	assert_int_equal(take_switch(&decoder).time_ns, BEGIN_NS);
+	for (size_t i = 0; i < count; i++) {
+		struct sched_switch event = take_switch(&decoder);
+
+		assert_int_equal(event.time_ns, wanted[i].time_ns);
+		assert_int_equal(event.next_tid, wanted[i].next_tid);
+	}
+	assert_end(&decoder);
+	string_table_free(strings);
 }
 
 /* 8 leaves unseen, then 5 does: each is unknown in its turn, and nothing is told twice. */
 static void what_is_unseen_twice_in_a_row_is_told_twice(void **state _unused_)
 {
+	static const struct wanted_switch wanted[] = {
+		{200, 8}, {300, SCHEDULE_FIRST_UNKNOWN_TID}, {500, 9},
+		{700, 5}, {700, SCHEDULE_FIRST_UNKNOWN_TID}, {800, 6},
+		{900, 0},
+	};
 	struct wire_schedule batch = batch_of(0, 0, 8);
-	struct schedule_decoder decoder = {.unknown_name = UNKNOWN_NAME};
-	struct string_table *strings;
 
 	batch_add(&batch, 200, 8, WIRE_SCHEDULE_SWITCH);
 	batch_add_unseen(&batch, 700, 9, 300, 500);
 	batch_add(&batch, 700, 5, WIRE_SCHEDULE_SWITCH);
 	batch_add_unseen(&batch, 900, 6, 700, 800);
 	batch_add(&batch, 900, 0, WIRE_SCHEDULE_SWITCH);
-	strings = intern(&batch);
-	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
-	assert_switch(&decoder, BEGIN_NS, 8);
-	assert_switch(&decoder, 200, 8);
-	assert_switch(&decoder, 300, SCHEDULE_FIRST_UNKNOWN_TID);
-	assert_switch(&decoder, 500, 9);
-	assert_switch(&decoder, 700, 5);
-	assert_switch(&decoder, 700, SCHEDULE_FIRST_UNKNOWN_TID);
-	assert_switch(&decoder, 800, 6);
-	assert_switch(&decoder, 900, 0);
-	assert_end(&decoder);
-	string_table_free(strings);
+	assert_switches(&batch, wanted, ARRAY_LENGTH(wanted));
 }
 
 /* A tick saw it before the last that was told: time does not go back. */
 static void what_is_seen_before_the_last_event_begins_with_it(void **state _unused_)
 {
+	static const struct wanted_switch wanted[] = {{200, 8}, {200, 9}};
 	struct wire_schedule batch = batch_of(0, 0, 8);
-	struct schedule_decoder decoder = {.unknown_name = UNKNOWN_NAME};
-	struct string_table *strings;
 
 	batch_add(&batch, 200, 8, WIRE_SCHEDULE_SWITCH);
 	batch_add_unseen(&batch, 700, 9, 100, 150);
-	strings = intern(&batch);
-	schedule_decoder_begin(&decoder, &batch, false, BEGIN_NS, IDLE_NAME);
-	assert_switch(&decoder, BEGIN_NS, 8);
-	assert_switch(&decoder, 200, 8);
-	assert_switch(&decoder, 200, 9);
-	assert_end(&decoder);
-	string_table_free(strings);
+	assert_switches(&batch, wanted, ARRAY_LENGTH(wanted));
 }
 
 int main(void)
