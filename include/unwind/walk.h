@@ -288,9 +288,11 @@ WALK_INLINE wire_u64 walk_get_scratch(const struct walk *walk, wire_u8 op)
 /*
  * runtime.asmcgocall has switched from a goroutine's stack to g0, to call C. It has saved the address
  * of the goroutine (struct g), whose second word is the end of its stack (stack.hi), and the
- * distance of the stack pointer from there. The return address is at that place.
+ * distance of the stack pointer from there. The return address is at that place, or a word further where
+ * the function has pushed rbp before, which then is at that place (Go 1.24).
  */
-WALK_INLINE int walk_find_goroutine(struct walk *walk, wire_u64 saved, wire_u64 *cfa)
+WALK_INLINE int walk_find_goroutine(struct walk *walk, const struct unwind_rule *rule,
+				    wire_u64 saved, wire_u64 *cfa)
 {
 	wire_u64 goroutine;
 	wire_u64 distance;
@@ -299,7 +301,7 @@ WALK_INLINE int walk_find_goroutine(struct walk *walk, wire_u64 saved, wire_u64 
 	if (walk_read(walk, saved, &goroutine) || walk_read(walk, saved - 8, &distance) ||
 	    walk_read(walk, goroutine + 8, &end))
 		return walk_stop(walk, WALK_READ_FAILED);
-	*cfa = end - distance + 8;
+	*cfa = end - distance + (rule->fp_op == UNWIND_REGISTER_AT_CFA ? 16 : 8);
 	return 0;
 }
 
@@ -332,7 +334,7 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 			return walk_stop(walk, WALK_UNSUPPORTED);
 		*cfa = walk->registers.cx + offset;
 	} else if (op == UNWIND_CFA_GOROUTINE) {
-		return walk_find_goroutine(walk, walk->registers.sp + offset, cfa);
+		return walk_find_goroutine(walk, rule, walk->registers.sp + offset, cfa);
 	} else { /* in memory at the stack pointer */
 		*cfa = walk->registers.sp + offset;
 	}

@@ -49,7 +49,7 @@ enum unwind_cfa_op {
 	UNWIND_CFA_PLT,        /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
 	UNWIND_CFA_GOROUTINE,  /* on the stack of the goroutine whose description is at sp +
 				  cfa_offset; the 8 bytes below that say how far from the stack's
-				  end, see walk.h */
+				  end; rbp is saved there or nowhere, see walk.h */
 	/* From here on there is none to be computed. */
 	UNWIND_CFA_SIGNAL,  /* a signal frame: all registers are in the ucontext at sp. With
 			       cfa_offset 1 it begins at the next byte: the kernel has put its

@@ -60,6 +60,19 @@ enum go_role go_runtime_get_role(const struct go_runtime *runtime, uint64_t elf_
 	return GO_ORDINARY;
 }
 
+bool go_runtime_pushes_fp(const struct go_runtime *runtime, const struct objfile *objfile)
+{
+	const uint8_t push_rbp = 0x55;
+	uint8_t first;
+
+	for (unsigned int i = 0; i < runtime->num_functions; i++)
+		if (runtime->functions[i].role == GO_CALL)
+			return !objfile_read_code(objfile, runtime->functions[i].elf_address,
+						  &first, sizeof(first)) &&
+			       first == push_rbp;
+	return false;
+}
+
 /* The size of the instruction that begins here if it loads the stack pointer; else 0. */
 static size_t get_load_size(const uint8_t *code, size_t size)
 {

@@ -37,6 +37,9 @@ enum go_role {
 	GO_SIGNAL_RETURN, /* the ucontext is at sp */
 };
 
+/* What pushing rbp moves the stack pointer by. */
+#define GO_RUNTIME_FP_BYTES 8
+
 struct go_runtime_function {
 	uint64_t elf_address;
 	enum go_role role; /* not ordinary */
@@ -51,12 +54,18 @@ struct go_runtime {
 /*
  * Add the function if it has a role.
  *
- * Source: Go 1.19 to 1.22, src/runtime/asm_amd64.s and sys_linux_amd64.s.
+ * Source: Go 1.19 to 1.24, src/runtime/asm_amd64.s and sys_linux_amd64.s.
  */
 void go_runtime_add(struct go_runtime *runtime, const struct go_function *function);
 
 /* The role of the function that begins at the ELF address. */
 enum go_role go_runtime_get_role(const struct go_runtime *runtime, uint64_t elf_address);
+
+/*
+ * Whether runtime.asmcgocall has pushed rbp before it saves its position: since Go 1.24, as it calls a
+ * function of Go's by which it calls C. False where there is none, or its code cannot be read.
+ */
+bool go_runtime_pushes_fp(const struct go_runtime *runtime, const struct objfile *objfile);
 
 /*
  * Where a function of size bytes is on the other stack.

@@ -393,6 +393,7 @@ static int mend_go_switch(struct unwind_table_builder *builder,
 {
 	struct unwind_rule in_goroutine = {.cfa_op = UNWIND_CFA_GOROUTINE};
 	struct unwind_rule rule = {.cfa_op = UNWIND_CFA_STOP};
+	bool has_fp = go_runtime_pushes_fp(&builder->go, builder->objfile);
 	uint64_t start;
 	uint64_t end;
 	int err;
@@ -404,7 +405,12 @@ static int mend_go_switch(struct unwind_table_builder *builder,
 		if (role == GO_CALLBACK && row->elf_address <= start) {
 			rule = row->rule;
 			rule.cfa_offset += GO_RUNTIME_PUSHED_BYTES;
+			rule.cfa_offset += has_fp ? GO_RUNTIME_FP_BYTES : 0;
 		}
+	}
+	if (has_fp) {
+		in_goroutine.fp_op = UNWIND_REGISTER_AT_CFA;
+		in_goroutine.fp_offset = -2 * GO_RUNTIME_FP_BYTES;
 	}
 	err = override_rows(&builder->function_rows, function, start, end, &rule);
 	if (err || role != GO_CALL ||

@@ -16,6 +16,7 @@
 #define RELOAD     0x20 /* of the load of the first one */
 
 static const uint8_t mov_rbx_rsp[] = {0x48, 0x89, 0xdc};
+static const uint8_t push_rbp[] = {0x55};
 static const uint8_t mov_r12_rsp[] = {0x4c, 0x89, 0xe4};
 static const uint8_t mov_saved_rsp[] = {0x48, 0x8b, 0x60, 0x38};     /* mov 0x38(%rax),%rsp */
 static const uint8_t mov_saved_r14_rsp[] = {0x49, 0x8b, 0x66, 0x38}; /* mov 0x38(%r14),%rsp */
@@ -23,6 +24,7 @@ static const uint8_t mov_saved_r14_rsp[] = {0x49, 0x8b, 0x66, 0x38}; /* mov 0x38
 struct program {
 	const char *name;       /* of the function at START */
 	const char *go_section; /* NULL: .gopclntab */
+	const char *second;     /* of one behind it, of as many bytes; NULL: there is none */
 	uint8_t text[TEXT_SIZE];
 };
 
@@ -46,12 +48,14 @@ static struct text write_program(const struct program *program, struct frame_wri
 	struct go_table_writer table = {.version = GO_1_18,
 					.text_start = TEXT,
 					.header_text_start = TEXT,
-					.end = START + SIZE};
+					.end = START + (program->second ? 2 * SIZE : SIZE)};
 	struct elf_writer writer = {0};
 	struct text table_bytes;
 	struct text bytes;
 
 	go_table_writer_add(&table, program->name, START, NULL, 0);
+	if (program->second)
+		go_table_writer_add(&table, program->second, START + SIZE, NULL, 0);
 	table_bytes = go_table_writer_write(&table);
 	elf_writer_add(&writer, (struct elf_section){.name = ".text",
 						     .type = SHT_PROGBITS,
@@ -199,11 +203,13 @@ static void a_function_that_loads_no_stack_pointer_keeps_its_rows(_unused_ void 
 }
 
 /* The goroutine is kept at rsp + 48, and at another place how far from its stack's end it was. */
-static struct unwind_table *build_call_of_c(const uint8_t *store, size_t store_size)
+static struct unwind_table *build_call_of_c(bool pushes_fp, const uint8_t *store, size_t store_size)
 {
 	static const uint8_t mov_rdi_48_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x30};
 	struct program *program = make_program("runtime.asmcgocall.abi0");
 
+	if (pushes_fp)
+		put_code(program, 0, push_rbp, sizeof(push_rbp));
 	put_code(program, LOAD, mov_saved_rsp, sizeof(mov_saved_rsp));
 	put_code(program, LOAD + 4, mov_rdi_48_rsp, sizeof(mov_rdi_48_rsp));
 	put_code(program, LOAD + 9, store, store_size);
@@ -214,16 +220,30 @@ static struct unwind_table *build_call_of_c(const uint8_t *store, size_t store_s
 static void a_call_of_c_leads_to_the_goroutine_once_it_has_kept_its_place(_unused_ void **state)
 {
 	static const uint8_t mov_rdi_40_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x28};
-	struct unwind_table *table = build_call_of_c(mov_rdi_40_rsp, sizeof(mov_rdi_40_rsp));
+	struct unwind_table *table = build_call_of_c(false, mov_rdi_40_rsp, sizeof(mov_rdi_40_rsp));
 
 	assert_int_equal(find(table, START + LOAD + 3).cfa_op, UNWIND_CFA_SP);
 	assert_int_equal(find(table, START + LOAD + 4).cfa_op, UNWIND_CFA_STOP);
 	assert_int_equal(find(table, START + LOAD + 13).cfa_op, UNWIND_CFA_STOP);
 	assert_int_equal(find(table, START + LOAD + 14).cfa_op, UNWIND_CFA_GOROUTINE);
 	assert_int_equal(find(table, START + LOAD + 14).cfa_offset, 48);
+	assert_int_equal(find(table, START + LOAD + 14).fp_op, UNWIND_REGISTER_SAME);
 	assert_int_equal(find(table, START + RELOAD + 2).cfa_op, UNWIND_CFA_GOROUTINE);
 	assert_int_equal(find(table, START + RELOAD + 3).cfa_op, UNWIND_CFA_SP);
 	assert_int_equal(find(table, START + RELOAD + 3).cfa_offset, 32);
+	unwind_table_free(table);
+}
+
+static void a_call_of_c_may_have_pushed_the_frame_pointer(_unused_ void **state)
+{
+	static const uint8_t mov_rdi_40_rsp[] = {0x48, 0x89, 0x7c, 0x24, 0x28};
+	struct unwind_table *table = build_call_of_c(true, mov_rdi_40_rsp, sizeof(mov_rdi_40_rsp));
+	struct unwind_rule rule = find(table, START + LOAD + 14);
+
+	assert_int_equal(rule.cfa_op, UNWIND_CFA_GOROUTINE);
+	assert_int_equal(rule.cfa_offset, 48);
+	assert_int_equal(rule.fp_op, UNWIND_REGISTER_AT_CFA);
+	assert_int_equal(rule.fp_offset, -16);
 	unwind_table_free(table);
 }
 
@@ -231,7 +251,7 @@ static void a_call_of_c_leads_to_the_goroutine_once_it_has_kept_its_place(_unuse
 static void a_call_of_c_that_keeps_something_else_is_outermost(_unused_ void **state)
 {
 	static const uint8_t mov_rdi_rsp[] = {0x48, 0x89, 0x3c, 0x24};
-	struct unwind_table *table = build_call_of_c(mov_rdi_rsp, sizeof(mov_rdi_rsp));
+	struct unwind_table *table = build_call_of_c(false, mov_rdi_rsp, sizeof(mov_rdi_rsp));
 
 	assert_int_equal(find(table, START + RELOAD).cfa_op, UNWIND_CFA_STOP);
 	unwind_table_free(table);
@@ -250,6 +270,22 @@ static void a_call_of_go_by_c_leads_to_the_goroutine_that_called_c(_unused_ void
 	assert_int_equal(find(table, START + LOAD + 3).cfa_op, UNWIND_CFA_SP);
 	assert_int_equal(find(table, START + LOAD + 3).cfa_offset, 40);
 	assert_int_equal(find(table, START + RELOAD + 3).cfa_offset, 40);
+	assert_int_equal(find(table, START + RELOAD + 4).cfa_offset, 32);
+	unwind_table_free(table);
+}
+
+static void the_call_of_c_that_is_returned_to_may_have_pushed_the_frame_pointer(
+	_unused_ void **state)
+{
+	struct program *program = make_program("runtime.cgocallback.abi0");
+	struct unwind_table *table;
+
+	program->second = "runtime.asmcgocall.abi0";
+	put_code(program, LOAD, mov_rbx_rsp, sizeof(mov_rbx_rsp));
+	put_code(program, RELOAD, mov_saved_rsp, sizeof(mov_saved_rsp));
+	put_code(program, SIZE, push_rbp, sizeof(push_rbp));
+	table = build(program);
+	assert_int_equal(find(table, START + LOAD + 3).cfa_offset, 48);
 	assert_int_equal(find(table, START + RELOAD + 4).cfa_offset, 32);
 	unwind_table_free(table);
 }
@@ -278,6 +314,9 @@ int main(void)
 		cmocka_unit_test(a_call_of_c_leads_to_the_goroutine_once_it_has_kept_its_place),
 		cmocka_unit_test(a_call_of_c_that_keeps_something_else_is_outermost),
 		cmocka_unit_test(a_call_of_go_by_c_leads_to_the_goroutine_that_called_c),
+		cmocka_unit_test(a_call_of_c_may_have_pushed_the_frame_pointer),
+		cmocka_unit_test(
+			the_call_of_c_that_is_returned_to_may_have_pushed_the_frame_pointer),
 		cmocka_unit_test(a_signal_handler_returns_to_a_signal_frame),
 	};
 

@@ -125,6 +125,23 @@ static void the_stack_of_a_goroutine_goes_on_where_it_called_c(_unused_ void **s
 	assert_true(scene.walk.registers.sp == WORD(7));
 }
 
+/* Its rbp lies between the place and the return address. */
+static void the_stack_of_a_goroutine_may_go_on_behind_a_frame_pointer(_unused_ void **state)
+{
+	struct scene scene = scene_of((struct unwind_rule){.cfa_op = UNWIND_CFA_GOROUTINE,
+							   .cfa_offset = 24,
+							   .fp_op = UNWIND_REGISTER_AT_CFA,
+							   .fp_offset = -16});
+
+	scene.walk.registers.sp = FAR;
+	scene.far[3] = WORD(10);
+	scene.far[2] = 16;
+	scene.stack[11] = WORD(8);
+	scene.stack[7] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.registers.sp == WORD(8));
+}
+
 static void a_goroutine_that_cannot_be_read_ends_the_walk(_unused_ void **state)
 {
 	struct scene scene = scene_of(RULE(UNWIND_CFA_GOROUTINE, 24));
@@ -398,6 +415,7 @@ int main(void)
 		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_stack_pointer),
 		cmocka_unit_test(the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer),
 		cmocka_unit_test(the_stack_of_a_goroutine_goes_on_where_it_called_c),
+		cmocka_unit_test(the_stack_of_a_goroutine_may_go_on_behind_a_frame_pointer),
 		cmocka_unit_test(a_goroutine_that_cannot_be_read_ends_the_walk),
 		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_frame_pointer),
 		cmocka_unit_test(a_cfa_that_cannot_be_read_ends_the_walk),
