@@ -62,14 +62,14 @@ struct vm_area_struct {
 struct thread_struct {
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));
-#define TASK_THREAD_POINTER(task) ((task)->thread.fsbase)
+#define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.fsbase)
 #elif defined(__TARGET_ARCH_arm64)
 struct thread_struct {
 	struct {
 		unsigned long tp_value;
 	} uw;
 } __attribute__((preserve_access_index));
-#define TASK_THREAD_POINTER(task) ((task)->thread.uw.tp_value)
+#define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.uw.tp_value)
 #endif
 
 struct thread_info {

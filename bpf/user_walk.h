@@ -82,6 +82,7 @@ struct scratch {
 	struct user_registers registers;
 	struct wire_sample sample;
 	struct wire_stack stack;
+	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
 };
 
 PER_CPU(struct scratch, scratches);
@@ -324,25 +325,29 @@ static __always_inline struct wire_raw_sample *get_raw_sample(void)
 	return bpf_map_lookup_elem(&raw_samples, &cpu);
 }
 
-/* Whole pages of a frame that may not be there yet. */
+/* Whole pages of a frame that may not be there. */
 #define MAX_UNTOUCHED_PAGES 4
 
 /*
- * Copy the stack from sp up to limit: first up to the end of the page, then whole pages until one
- * cannot be read. It goes to offset `at` of the raw sample. Gives the number of bytes.
+ * Copy the stack from sp up to limit: first up to the end of the page, then whole pages. It goes to
+ * offset `at` of the raw sample. Gives the number of bytes, up to the last page that can be read.
  *
- * A function may have moved sp to pages that it has not touched yet, and that are not there before:
- * at the beginning, what cannot be read becomes zeros, as it would be.
+ * A function may have moved sp to pages that it has not touched yet, or need only a part of its frame.
+ * Such pages are not there: they become zeros, as they would be. More of them than max_untouched in a row
+ * are no stack any more.
  */
-__attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 max_pages)
+__attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 max_pages,
+					 __u32 max_untouched)
 {
 	struct wire_raw_sample *raw = get_raw_sample();
+	struct scratch *scratch = get_scratch();
 	__u64 first = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
-	bool has_read = false;
 	__u64 num_bytes = 0;
+	__u64 num_read = 0; /* up to the end of the last page that could be read */
 
-	if (!raw)
+	if (!raw || !scratch)
 		return 0;
+	scratch->num_untouched = 0;
 	for (__u32 i = 0; i <= WIRE_RAW_PAGES; i++) {
 		__u64 size = i ? WIRE_RAW_PAGE_BYTES : first;
 		__u64 to = at + num_bytes;
@@ -352,14 +357,16 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 		    to > WIRE_RAW_STACK_BYTES - WIRE_RAW_PAGE_BYTES || size > WIRE_RAW_PAGE_BYTES)
 			break;
 		if (bpf_probe_read_user(raw->bytes + to, size, (void *)(sp + num_bytes))) {
-			if (has_read || i >= MAX_UNTOUCHED_PAGES)
+			if (++scratch->num_untouched > max_untouched)
 				break;
-		} else {
-			has_read = true;
+			num_bytes += size;
+			continue;
 		}
+		scratch->num_untouched = 0;
 		num_bytes += size;
+		num_read = num_bytes;
 	}
-	return has_read ? num_bytes : 0;
+	return num_read;
 }
 
 /*
@@ -396,6 +403,38 @@ __attribute__((noinline)) __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64
 	return 0;
 }
 
+/* No stack is so large: what lies further up is no end of it. */
+#define MAX_STACK_BYTES (64ull << 20)
+
+/*
+ * Above it nothing of the thread's stack lies: what belongs to the thread, or what the program was given.
+ * 0: not known, as on a coroutine's stack.
+ */
+static __always_inline __u64 find_stack_end(struct task_struct *task, __u64 sp)
+{
+	__u64 thread_pointer = TASK_THREAD_POINTER(task);
+	struct mm_struct *mm = TASK_FIELD(task, mm);
+	__u64 start_stack;
+
+	if (thread_pointer - sp < MAX_STACK_BYTES)
+		return thread_pointer;
+	start_stack =
+		HAS_HELPER(get_current_task_btf) ? mm->start_stack : BPF_CORE_READ(mm, start_stack);
+	return start_stack - sp < MAX_STACK_BYTES ? start_stack : 0;
+}
+
+/* Where the last pages of a stack begin that is deeper than so many; 0 where it is not. */
+static __always_inline __u64 find_far_part(struct task_struct *task, __u64 sp, __u32 max_pages,
+					   __u32 num_end_pages)
+{
+	__u64 end = find_stack_end(task, sp);
+
+	if (end <= sp || end - sp < (__u64)max_pages * WIRE_RAW_PAGE_BYTES)
+		return 0;
+	return (end & ~(WIRE_RAW_PAGE_BYTES - 1ull)) -
+	       (__u64)(num_end_pages - 1) * WIRE_RAW_PAGE_BYTES;
+}
+
 /*
  * Fill in registers and stack of the raw sample. Gives the size of the record, or 0 when nothing
  * could be read.
@@ -405,6 +444,7 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 	struct task_struct *task = get_current_task();
 	struct wire_raw_sample *raw = get_raw_sample();
 	struct scratch *scratch = get_scratch();
+	__u32 max_far_pages = max_pages;
 	__u64 limit = ~0ull;
 	__u64 num_bytes;
 	__u64 sp;
@@ -413,20 +453,30 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 		return 0;
 	get_registers(scratch, &raw->registers);
 	sp = raw->registers.sp;
-	raw->interrupted_sp = raw->num_interrupted_bytes = 0;
+	raw->far_sp = raw->num_far_bytes = 0;
 	if (is_on_signal_stack(task, sp))
-		raw->interrupted_sp = find_interrupted_sp(sp, TASK_FIELD(task, sas_ss_sp),
-							  TASK_FIELD(task, sas_ss_size));
-	if (raw->interrupted_sp)
+		raw->far_sp = find_interrupted_sp(sp, TASK_FIELD(task, sas_ss_sp),
+						  TASK_FIELD(task, sas_ss_size));
+	if (raw->far_sp) {
 		limit = TASK_FIELD(task, sas_ss_sp) + TASK_FIELD(task, sas_ss_size);
-	num_bytes = copy_stack(0, sp, limit, max_pages);
+	} else {
+		__u32 num_end_pages = max_pages / 2;
+
+		raw->far_sp = find_far_part(task, sp, max_pages, num_end_pages);
+		if (raw->far_sp) {
+			max_far_pages = num_end_pages - 1; /* and the one that it begins with */
+			max_pages -= num_end_pages;
+			limit = raw->far_sp;
+		}
+	}
+	num_bytes = copy_stack(0, sp, limit, max_pages, MAX_UNTOUCHED_PAGES);
 	if (!num_bytes)
 		return 0;
 	raw->num_bytes = num_bytes;
-	if (raw->interrupted_sp)
-		raw->num_interrupted_bytes =
-			copy_stack(num_bytes, raw->interrupted_sp, ~0ull, max_pages);
-	return sizeof(*raw) - sizeof(raw->bytes) + raw->num_bytes + raw->num_interrupted_bytes;
+	if (raw->far_sp)
+		raw->num_far_bytes =
+			copy_stack(num_bytes, raw->far_sp, ~0ull, max_far_pages, max_far_pages);
+	return sizeof(*raw) - sizeof(raw->bytes) + raw->num_bytes + raw->num_far_bytes;
 }
 
 #endif

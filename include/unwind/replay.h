@@ -25,8 +25,8 @@ struct replay_memory {
 struct replay_stack {
 	struct wire_registers registers;
 	struct replay_memory stack;
-	struct replay_memory interrupted; /* that a signal handler on a stack of its own has
-					     interrupted; else empty */
+	struct replay_memory far; /* what a signal handler on a stack of its own has interrupted, or
+				     the end of a deep stack; else empty */
 };
 
 /* The code that is mapped at an address. */

@@ -81,15 +81,16 @@ _Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
 
 /*
  * A sample with the stack itself instead of a walk, where a table was missing: user space walks it
- * later. sample.user_stack is 0. A signal handler may have a stack of its own; then the stack that
- * it has interrupted comes along.
+ * later. sample.user_stack is 0. A second part comes along where a signal handler has a stack of its own:
+ * of the stack that it has interrupted; and where a stack is too deep: half of the pages are of its end, as a
+ * single frame may take half a megabyte (rustc).
  */
 struct wire_raw_sample {
 	struct wire_sample sample; /* its type is WIRE_RAW_SAMPLE */
 	struct wire_registers registers;
-	wire_u64 interrupted_sp;        /* of the interrupted stack */
-	wire_u32 num_bytes;             /* of the stack, from registers.sp up */
-	wire_u32 num_interrupted_bytes; /* likewise, from interrupted_sp up; 0: there is none */
+	wire_u64 far_sp;        /* where the second part begins */
+	wire_u32 num_bytes;     /* of the stack, from registers.sp up */
+	wire_u32 num_far_bytes; /* of the second part, from far_sp up; 0: there is none */
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==

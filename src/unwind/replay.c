@@ -49,7 +49,7 @@ static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
 	const struct replay *replay = (struct replay *)walk;
 
 	if (!read_memory(&replay->stack->stack, address, ret) ||
-	    !read_memory(&replay->stack->interrupted, address, ret))
+	    !read_memory(&replay->stack->far, address, ret))
 		return 0;
 	return read_code(replay, address, ret);
 }

@@ -22,8 +22,8 @@ static struct wire_raw_sample *make_record(void)
 	record->registers.pc = HANDLER;
 	record->registers.sp = HANDLER_STACK;
 	record->num_bytes = HANDLER_WORDS * 8;
-	record->interrupted_sp = STACK;
-	record->num_interrupted_bytes = STACK_WORDS * 8;
+	record->far_sp = STACK;
+	record->num_far_bytes = STACK_WORDS * 8;
 	return record;
 }
 
@@ -36,9 +36,9 @@ static void a_replay_gets_both_stacks(void **state _unused_)
 	assert_int_equal(stack.stack.address, HANDLER_STACK);
 	assert_int_equal(stack.stack.size, HANDLER_WORDS * 8);
 	assert_ptr_equal(stack.stack.bytes, record->bytes);
-	assert_int_equal(stack.interrupted.address, STACK);
-	assert_int_equal(stack.interrupted.size, STACK_WORDS * 8);
-	assert_ptr_equal(stack.interrupted.bytes, record->bytes + HANDLER_WORDS * 8);
+	assert_int_equal(stack.far.address, STACK);
+	assert_int_equal(stack.far.size, STACK_WORDS * 8);
+	assert_ptr_equal(stack.far.bytes, record->bytes + HANDLER_WORDS * 8);
 	free(record);
 }
 
@@ -58,10 +58,10 @@ static void sizes_that_no_record_has_are_refused(void **state _unused_)
 {
 	struct wire_raw_sample *record = make_record();
 
-	record->num_interrupted_bytes = WIRE_RAW_STACK_BYTES;
+	record->num_far_bytes = WIRE_RAW_STACK_BYTES;
 	assert_false(raw_stack_is_whole(record, SIZE_MAX));
 	record->num_bytes = UINT32_MAX;
-	record->num_interrupted_bytes = 2;
+	record->num_far_bytes = 2;
 	assert_false(raw_stack_is_whole(record, SIZE_MAX));
 	free(record);
 }

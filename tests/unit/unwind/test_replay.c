@@ -56,8 +56,7 @@ static void init_scene(struct scene *scene)
 		.stack = {.registers = {.pc = HANDLER, .sp = HANDLER_STACK},
 			  .stack = {HANDLER_STACK, (const uint8_t *)scene->handler_words,
 				    sizeof(scene->handler_words)},
-			  .interrupted = {STACK, (const uint8_t *)scene->words,
-					  sizeof(scene->words)}},
+			  .far = {STACK, (const uint8_t *)scene->words, sizeof(scene->words)}},
 		.cfa_offset = 8,
 	};
 	scene->handler_words[0] = TRAMPOLINE + 1;
@@ -131,7 +130,7 @@ static void a_stack_of_less_than_a_word_holds_none(void **state _unused_)
 
 	init_scene(&scene);
 	scene.stack.stack.size = 7;
-	scene.stack.interrupted.size = 0;
+	scene.stack.far.size = 0;
 	assert_int_equal(end_with_return_address_at(&scene, HANDLER_STACK, 0), WALK_READ_FAILED);
 	assert_int_equal(end_with_return_address_at(&scene, STACK, 0), WALK_READ_FAILED);
 }
