@@ -53,6 +53,7 @@ struct diff_row {
 	const char *function;
 	size_t function_length; /* in bytes */
 	const char *module;     /* may be empty */
+	size_t id;              /* in the list of functions */
 	struct diff_change self;
 	struct diff_change total;
 	bool is_noise; /* both changes could be */
@@ -90,21 +91,26 @@ struct diff_runs {
 #define DIFF_SLICES     24
 #define DIFF_MIN_SLICES 10
 
-struct diff_opts {
-	uint32_t before; /* metrics of the profile */
-	uint32_t after;
+struct diff_side_opts {
+	uint32_t metric;                   /* of the profile */
 	const struct selection *selection; /* NULL: all samples */
-	/* How many samples were drawn for each side; 0: as many as the weight says. */
-	uint64_t before_samples;
-	uint64_t after_samples;
+	/* Where a part of a sample counts: by sample, how much of it, 0 for those that are none of the
+	   side's; and by timestamp which of these count. Both NULL: all of it. */
+	const uint64_t *values;
+	const uint8_t *timestamps;
+	uint64_t num_samples; /* that were drawn; 0: as many as the weight says */
 	/*
-	 * What a side consists of, borrowed. If any has several runs, shares vary as they do from run
-	 * to run, and a single one on the other side is taken to vary likewise. Else as slices of time
-	 * do: those that are given, or of the timestamps.
+	 * What the side consists of, borrowed. If either has several runs, shares vary as they do from
+	 * run to run, and a single one on the other side is taken to vary likewise. Else as slices of
+	 * time do: those that are given, or of the timestamps.
 	 */
-	struct diff_runs before_runs;
-	struct diff_runs after_runs;
-	/* How many there were cannot be known: any change could be noise, and be any other one. */
+	struct diff_runs runs;
+};
+
+struct diff_opts {
+	struct diff_side_opts before;
+	struct diff_side_opts after;
+	/* How many samples there were cannot be known: any change could be noise, and be any other one. */
 	bool is_doubtful;
 };
 

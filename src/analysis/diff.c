@@ -105,6 +105,7 @@ static int make_rows(struct diff_table *table, const struct side *before, const 
 			.function = list->functions[i].name,
 			.function_length = list->functions[i].name_length,
 			.module = list->functions[i].module,
+			.id = i,
 			.self = {.before = first->self, .after = second->self},
 			.total = {.before = first->total, .after = second->total},
 		};
@@ -267,16 +268,19 @@ static int compare_rows(const void *left, const void *right)
 	return order ? order : strcmp(a->module, b->module);
 }
 
-static int weigh(struct side *side, const struct function_list *list, uint32_t metric,
-		 const struct selection *selection, uint64_t num_samples)
+static int weigh(struct side *side, const struct function_list *list,
+		 const struct diff_side_opts *opts)
 {
 	int err;
 
 	side->weights = calloc(list->num_functions, sizeof(*side->weights));
 	if (!side->weights)
 		return -ENOMEM;
-	err = function_list_weigh(list, metric, selection, side->weights, &side->sum);
-	side->num_samples = num_samples ? (double)num_samples : (double)side->sum;
+	err = opts->values
+		      ? function_list_weigh_values(list, opts->values, side->weights, &side->sum)
+		      : function_list_weigh(list, opts->metric, opts->selection, side->weights,
+					    &side->sum);
+	side->num_samples = opts->num_samples ? (double)opts->num_samples : (double)side->sum;
 	return err;
 }
 
@@ -321,49 +325,46 @@ static bool are_runs(const struct diff_runs *runs)
 }
 
 /* ret_slices  of time; 0: the parts are runs, or there are none */
-static int divide(struct side *side, const struct function_list *list, uint32_t metric,
-		  const struct selection *selection, const struct diff_runs *runs,
-		  size_t *ret_slices)
+static int divide(struct side *side, const struct function_list *list,
+		  const struct diff_side_opts *opts, size_t *ret_slices)
 {
 	_cleanup_(diff_parts_release) struct diff_parts parts;
-	int err = diff_parts_init(&parts, list->tree->profile, metric, selection, runs);
+	int err = diff_parts_init(&parts, list->tree->profile, opts);
 
 	if (err || !parts.num_parts)
 		return err;
 	err = add_parts(side, list, &parts);
 	if (err)
 		return err;
-	*ret_slices = are_runs(runs) ? 0 : side->parts.num_parts;
+	*ret_slices = are_runs(&opts->runs) ? 0 : side->parts.num_parts;
 	return 0;
 }
 
 static int divide_sides(struct diff_table *table, const struct diff_opts *opts, struct side *before,
 			struct side *after)
 {
-	bool has_runs = are_runs(&opts->before_runs) || are_runs(&opts->after_runs);
+	bool has_runs = are_runs(&opts->before.runs) || are_runs(&opts->after.runs);
 	int err;
 
-	if (!has_runs || are_runs(&opts->before_runs)) {
-		err = divide(before, &table->functions, opts->before, opts->selection,
-			     &opts->before_runs, &table->before_slices);
+	if (!has_runs || are_runs(&opts->before.runs)) {
+		err = divide(before, &table->functions, &opts->before, &table->before_slices);
 		if (err)
 			return err;
 	}
-	if (has_runs && !are_runs(&opts->after_runs))
+	if (has_runs && !are_runs(&opts->after.runs))
 		return 0;
-	return divide(after, &table->functions, opts->after, opts->selection, &opts->after_runs,
-		      &table->after_slices);
+	return divide(after, &table->functions, &opts->after, &table->after_slices);
 }
 
 static int fill(struct diff_table *table, const struct diff_opts *opts, struct side *before,
 		struct side *after)
 {
 	const struct function_list *list = &table->functions;
-	int err = weigh(before, list, opts->before, opts->selection, opts->before_samples);
+	int err = weigh(before, list, &opts->before);
 
 	if (err)
 		return err;
-	err = weigh(after, list, opts->after, opts->selection, opts->after_samples);
+	err = weigh(after, list, &opts->after);
 	if (err)
 		return err;
 	if (opts->is_doubtful)

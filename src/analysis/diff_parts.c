@@ -20,8 +20,14 @@ static uint32_t get_source(const struct profile *profile, uint32_t sample)
 
 static bool is_counted(const struct diff_parts *parts, uint32_t sample)
 {
-	return profile_get_sample(parts->profile, sample)->metric == parts->metric &&
-	       selection_contains(parts->selection, sample);
+	return profile_get_sample(parts->profile, sample)->metric == parts->opts->metric &&
+	       selection_contains(parts->opts->selection, sample);
+}
+
+static uint64_t get_value(const struct diff_parts *parts, uint32_t sample)
+{
+	return parts->opts->values ? parts->opts->values[sample]
+				   : profile_get_sample(parts->profile, sample)->value;
 }
 
 static size_t count_timestamps(const struct diff_parts *parts)
@@ -38,7 +44,8 @@ static const struct timestamp *get_timestamp(const struct diff_parts *parts, siz
 	const struct timestamp *timestamp =
 		timestamps_get(profile_get_timestamps(parts->profile), i);
 
-	if (!is_counted(parts, timestamp->sample))
+	if (!is_counted(parts, timestamp->sample) ||
+	    (parts->opts->timestamps && !parts->opts->timestamps[i]))
 		return NULL;
 	*ret_span = &parts->spans[get_source(parts->profile, timestamp->sample)];
 	return timestamp;
@@ -94,19 +101,18 @@ static bool have_slices(const struct diff_parts *parts)
 	}
 	for (uint32_t i = 0; i < profile_count_samples(parts->profile); i++)
 		if (is_counted(parts, i))
-			all += (double)profile_get_sample(parts->profile, i)->value;
+			all += (double)get_value(parts, i);
 	for (size_t i = 0; i < DIFF_SLICES; i++)
 		num_slices += has_samples[i];
 	return num_slices >= DIFF_MIN_SLICES && timed * 10 >= all * MIN_TIMED;
 }
 
-int diff_parts_init(struct diff_parts *parts, const struct profile *profile, uint32_t metric,
-		    const struct selection *selection, const struct diff_runs *runs)
+int diff_parts_init(struct diff_parts *parts, const struct profile *profile,
+		    const struct diff_side_opts *opts)
 {
-	*parts = (struct diff_parts){
-		.profile = profile, .selection = selection, .metric = metric, .runs = runs};
-	if (runs->length > 1) {
-		parts->num_parts = runs->length;
+	*parts = (struct diff_parts){.profile = profile, .opts = opts};
+	if (opts->runs.length > 1) {
+		parts->num_parts = opts->runs.length;
 		return 0;
 	}
 	if (!count_timestamps(parts))
@@ -133,7 +139,7 @@ static void get_run(const struct diff_parts *parts, const struct diff_run *run, 
 		uint32_t source = get_source(parts->profile, i);
 
 		if (is_counted(parts, i) && source >= run->first_source && source < run->end_source)
-			values[i] = profile_get_sample(parts->profile, i)->value;
+			values[i] = get_value(parts, i);
 	}
 }
 
@@ -143,7 +149,7 @@ void diff_parts_get_values(const struct diff_parts *parts, size_t part, uint64_t
 
 	memset(values, 0, profile_count_samples(parts->profile) * sizeof(*values));
 	if (!parts->spans) {
-		get_run(parts, &parts->runs->items[part], values);
+		get_run(parts, &parts->opts->runs.items[part], values);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "analysis/diff.h"
-#include "analysis/filter.h"
 #include "base/attributes.h"
 #include "profile/profile.h"
 
@@ -18,16 +17,13 @@ struct diff_span;
 
 struct diff_parts {
 	const struct profile *profile;
-	const struct selection *selection;
-	uint32_t metric;
-	const struct diff_runs *runs;
+	const struct diff_side_opts *opts;
 	struct diff_span *spans; /* by source: its time; NULL: the parts are runs */
 	size_t num_parts;        /* 0: there is nothing to compare */
 };
 
 /*
- * runs       more than one: these are the parts, be they slices of time; borrowed
- * selection  NULL: all samples; borrowed
+ * opts  of the side, borrowed; where it has several runs, these are the parts, be they slices of time
  *
  * Slices are of equal length, from the first sample of each source to its last. There are none where
  * the time of most samples is not known, or too few of the slices have samples.
@@ -35,8 +31,7 @@ struct diff_parts {
  * Returns 0 or -ENOMEM. Release it in any case.
  */
 _must_check_ int diff_parts_init(struct diff_parts *parts, const struct profile *profile,
-				 uint32_t metric, const struct selection *selection,
-				 const struct diff_runs *runs);
+				 const struct diff_side_opts *opts);
 void diff_parts_release(struct diff_parts *parts);
 
 /* By sample of the profile: how much of its weight is in one of the parts. */

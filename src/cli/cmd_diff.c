@@ -7,12 +7,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analysis/normalize.h"
-#include "base/divisor.h"
+#include "analysis/sample_counts.h"
 #include "base/log.h"
 #include "cli/archive_inputs.h"
 #include "cli/command.h"
@@ -24,16 +23,6 @@
 
 /* A prefix that no importer gives to a metric. */
 #define ASIDE_PREFIX "\001before "
-/* A common divisor d of n counts comes about by chance once in d^n times: this is n * log2(d). */
-#define PERIOD_MIN_BITS   20
-#define PERIOD_MIN_STACKS 10
-/*
- * Sampled stacks have a long tail: most of the many stacks of a program were met a few times. Where nine
- * of ten weigh so much, the weights are none of samples.
- */
-#define TAILLESS_MIN_STACKS 10
-#define TAILLESS_WEIGHT     1000
-
 enum diff_option {
 	OPTION_NORMALIZE = 1,
 	OPTION_STRIP_ADDRESSES,
@@ -193,92 +182,6 @@ static int choose_metric(struct diff_command *session, uint32_t first,
 	return EXIT_DONE;
 }
 
-static bool is_samples(const struct profile *profile, uint32_t metric)
-{
-	return string_equals(format_get_metric_name(profile, metric), "samples") ||
-	       string_equals(format_get_metric_name(profile, metric), METRIC_BEFORE) ||
-	       string_equals(format_get_metric_name(profile, metric), METRIC_AFTER);
-}
-
-/*
- * Folded text calls all weights counts. Those of one event are multiples of its period; that chance
- * makes so many counts multiples of one number is next to impossible. 1: they are counts, for all that
- * can be seen.
- */
-static uint64_t find_period(const struct profile *profile, uint32_t metric)
-{
-	uint64_t num_stacks = 0;
-	uint64_t divisor = 0;
-
-	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
-		const struct sample *sample = profile_get_sample(profile, i);
-
-		if (sample->metric != metric || !sample->value)
-			continue;
-		divisor = find_common_divisor(sample->value, divisor);
-		num_stacks++;
-	}
-	return num_stacks >= PERIOD_MIN_STACKS &&
-			       (double)num_stacks * log2((double)divisor) >= PERIOD_MIN_BITS
-		       ? divisor
-		       : 1;
-}
-
-/* Of weights that are called counts: 0, for what they say, or how often the period is in them. */
-static uint64_t count_periods(const struct profile *profile, uint32_t metric, const char *path)
-{
-	uint64_t period =
-		profile_get_metric(profile, metric)->decimals ? 1 : find_period(profile, metric);
-	uint64_t sum = 0;
-
-	if (period == 1)
-		return 0;
-	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
-		const struct sample *sample = profile_get_sample(profile, i);
-
-		if (sample->metric == metric &&
-		    __builtin_add_overflow(sum, sample->value / period, &sum))
-			return 0;
-	}
-	log_warning("'%s': all counts are multiples of %" PRIu64 ": taken for periods of %" PRIu64
-		    " samples",
-		    path, period, sum);
-	return sum;
-}
-
-/*
- * Counts that are none: perf's periods, where it keeps the frequency and varies them (the first few are
- * tiny), or nanoseconds. How many samples they are of cannot be known, nor what chance makes of them.
- */
-static int see_doubtful_counts(const struct profile *profile, uint32_t metric, bool *ret)
-{
-	_cleanup_free_ uint64_t *weights = NULL; /* by stack, of all threads and runs */
-	uint64_t num_stacks = 0;
-	uint64_t num_large = 0;
-
-	*ret = false;
-	if (!is_samples(profile, metric) || profile_get_metric(profile, metric)->decimals ||
-	    find_period(profile, metric) != 1)
-		return 0;
-	weights = calloc(profile_count_stacks(profile), sizeof(*weights));
-	if (!weights)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
-		const struct sample *sample = profile_get_sample(profile, i);
-		uint64_t *weight = &weights[sample->stack];
-
-		if (sample->metric == metric &&
-		    __builtin_add_overflow(*weight, sample->value, weight))
-			*weight = UINT64_MAX;
-	}
-	for (uint32_t i = 0; i < profile_count_stacks(profile); i++) {
-		num_stacks += weights[i] > 0;
-		num_large += weights[i] >= TAILLESS_WEIGHT;
-	}
-	*ret = num_stacks >= TAILLESS_MIN_STACKS && num_large * 10 >= num_stacks * 9;
-	return 0;
-}
-
 /* Why nothing is said of confidence, with the files that are to blame. */
 static int append_doubt(struct text *doubt, const char *path)
 {
@@ -294,28 +197,6 @@ static int append_doubt(struct text *doubt, const char *path)
 	text_append_string(doubt, path);
 	text_append_string(doubt, reason);
 	return doubt->failed ? -ENOMEM : 0;
-}
-
-/*
- * The number of samples behind a weight, which the confidence interval needs. If the metric counts
- * samples, its sum; else the sum of another metric of the input that does. Else it is what the
- * profile knows, which may be too few (profile.h): then fewer differences count as changes.
- */
-static uint64_t count_samples(const struct profile *profile, uint32_t first, uint32_t metric,
-			      const char *path)
-{
-	uint64_t sum = 0;
-
-	if (is_samples(profile, metric))
-		return count_periods(profile, metric, path);
-	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
-		const struct sample *sample = profile_get_sample(profile, i);
-
-		if (sample->metric >= first && is_samples(profile, sample->metric) &&
-		    __builtin_add_overflow(sum, sample->value, &sum))
-			return 0;
-	}
-	return sum ? sum : profile_get_metric(profile, metric)->num_samples;
 }
 
 /* Each file is a run; it may be of several sources, where it is a group of experiments. */
@@ -420,13 +301,17 @@ static void leave_out_empty_runs(struct diff_command *session, size_t i)
 static int find_confidence(struct diff_command *session, size_t i, uint32_t first)
 {
 	struct diff_input *side = &session->sides[i];
-	uint32_t metric = session->metrics[i];
-	bool is_doubtful;
-	int err;
+	struct sample_counts counts;
+	int err = sample_counts_find(session->profile, session->metrics[i], first, NULL, &counts);
 
-	side->num_samples = count_samples(session->profile, first, metric, side->path);
-	err = see_doubtful_counts(session->profile, metric, &is_doubtful);
-	if (!err && is_doubtful)
+	if (err)
+		return inputs_fail(NULL, err, NULL);
+	side->num_samples = counts.num_samples;
+	if (counts.period > 1)
+		log_warning("'%s': all counts are multiples of %" PRIu64
+			    ": taken for periods of %" PRIu64 " samples",
+			    side->path, counts.period, counts.num_samples);
+	if (counts.is_doubtful)
 		err = append_doubt(&session->doubt, side->path);
 	return err ? inputs_fail(NULL, err, NULL) : EXIT_DONE;
 }
@@ -677,24 +562,25 @@ static int write_table(void *context, const struct sink *sink)
 				: diff_report_write_text(&report, &session->terminal, sink);
 }
 
-static struct diff_runs get_runs(const struct diff_command *session, size_t i)
+static struct diff_side_opts get_side(const struct diff_command *session, size_t i)
 {
-	return (struct diff_runs){
-		.items = session->runs[i].items,
-		.length = session->runs[i].length,
-		.are_slices = session->archive.dir,
+	return (struct diff_side_opts){
+		.metric = session->metrics[i],
+		.num_samples = session->sides[i].num_samples,
+		.runs =
+			{
+				.items = session->runs[i].items,
+				.length = session->runs[i].length,
+				.are_slices = session->archive.dir,
+			},
 	};
 }
 
 static int print_table(struct diff_command *session)
 {
 	struct diff_opts opts = {
-		.before = session->metrics[0],
-		.after = session->metrics[1],
-		.before_samples = session->sides[0].num_samples,
-		.after_samples = session->sides[1].num_samples,
-		.before_runs = get_runs(session, 0),
-		.after_runs = get_runs(session, 1),
+		.before = get_side(session, 0),
+		.after = get_side(session, 1),
 		.is_doubtful = session->doubt.length,
 	};
 	struct error error = {0};

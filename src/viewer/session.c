@@ -3,7 +3,8 @@
  * another fragment costs a flame, another filter the weights, and only another file all of it:
  *
  *	profile ──┬── graph ────────────────────┬── weights ──┬── flame of callees
- *	          └── frame tree ── selection ──┘             └── flame of callers
+ *	          └── frame tree ── selection ──┘             ├── flame of callers
+ *	                                                      └── changes
  *
  * Each forget_…() drops one of these and all that follows from it. Everything is made when it is
  * asked for first: the callers of all stacks are a million entries that few people look at.
@@ -46,6 +47,8 @@ struct session {
 	struct session_query query;
 	uint32_t *fragment;
 	struct flame *flames[2]; /* by direction; NULL: not asked for yet */
+	struct changes changes;
+	bool has_changes;
 };
 
 struct session *session_new(void)
@@ -75,6 +78,8 @@ static void forget_flames(struct session *session)
 static void forget_weights(struct session *session)
 {
 	forget_flames(session);
+	changes_release(&session->changes);
+	session->has_changes = false;
 	weights_release(&session->weights);
 	selection_release(&session->selection);
 	free(session->timed_values);
@@ -100,6 +105,7 @@ void session_free(struct session *session)
 	array_for_each (&session->sources, source) {
 		free(source->name);
 		text_release(&source->warnings);
+		array_release(&source->num_samples);
 	}
 	array_release(&session->sources);
 	free(session->sides);
@@ -194,6 +200,36 @@ static uint32_t sort_out(struct session *session, uint32_t container)
 	return first;
 }
 
+static uint64_t get_sample_count(const struct profile *profile, uint32_t metric)
+{
+	return profile_get_metric(profile, metric)->num_samples;
+}
+
+/* By metric; one more. NULL when out of memory. */
+static uint64_t *copy_sample_counts(const struct profile *profile)
+{
+	uint32_t count = profile_count_metrics(profile);
+	uint64_t *counts = calloc((size_t)count + 1, sizeof(*counts));
+
+	for (uint32_t i = 0; counts && i < count; i++)
+		counts[i] = get_sample_count(profile, i);
+	return counts;
+}
+
+/* before  by metric, of the num_metrics that there were */
+static int note_sample_counts(const struct profile *profile, const uint64_t *before,
+			      uint32_t num_metrics, struct session_source *source)
+{
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++) {
+		uint64_t *added = array_add(&source->num_samples);
+
+		if (!added)
+			return -ENOMEM;
+		*added = get_sample_count(profile, i) - (i < num_metrics ? before[i] : 0);
+	}
+	return 0;
+}
+
 int session_import(struct session *session, const char *name, const uint8_t *data, size_t size,
 		   const char *format_name, uint32_t *ret_source, struct error *error)
 {
@@ -207,10 +243,14 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 		.warn = keep_warning,
 		.context = &warnings,
 	};
+	uint32_t num_metrics = profile_count_metrics(session->profile);
+	_cleanup_free_ uint64_t *num_samples = copy_sample_counts(session->profile);
 	struct session_source *source;
 	uint32_t string;
 	int err;
 
+	if (!num_samples)
+		return -ENOMEM;
 	session->is_stale = true;
 	forget_tree(session);
 	err = profile_add_string(session->profile, name, &string);
@@ -234,7 +274,8 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 	if (err)
 		return err;
 	*ret_source = sort_out(session, import.source);
-	return 0;
+	return note_sample_counts(session->profile, num_samples, num_metrics,
+				  &session->sources.items[*ret_source]);
 }
 
 uint32_t session_count_sources(const struct session *session)
@@ -310,20 +351,30 @@ static bool are_weights_good(const struct session *session, const struct session
 	       memcmp(session->sides, session->sides_of_weights, count) == 0;
 }
 
+static int prepare_tree(struct session *session)
+{
+	int err;
+
+	if (session->has_tree)
+		return 0;
+	err = frame_tree_init(&session->tree, session->profile);
+	if (err) {
+		frame_tree_release(&session->tree);
+		return err;
+	}
+	session->has_tree = true;
+	return 0;
+}
+
 static int filter_samples(struct session *session, struct error *error)
 {
 	int err;
 
 	if (!session->filters[0])
 		return 0;
-	if (!session->has_tree) {
-		err = frame_tree_init(&session->tree, session->profile);
-		if (err) {
-			frame_tree_release(&session->tree);
-			return err;
-		}
-		session->has_tree = true;
-	}
+	err = prepare_tree(session);
+	if (err)
+		return err;
 	err = filters_apply(&session->tree, session->filters, &session->selection, error);
 	if (err)
 		return err;
@@ -457,6 +508,51 @@ const struct weights_opts *session_get_weights_opts(const struct session *sessio
 const struct session_query *session_get_query(const struct session *session)
 {
 	return &session->query;
+}
+
+/* By source, of the metric that is looked at. NULL when out of memory. */
+static uint64_t *gather_sample_counts(const struct session *session)
+{
+	uint64_t *counts = calloc(session->sources.length + 1, sizeof(*counts));
+
+	for (size_t i = 0; counts && i < session->sources.length; i++) {
+		const struct session_source *source = &session->sources.items[i];
+
+		if (session->weights_opts.metric < source->num_samples.length)
+			counts[i] = source->num_samples.items[session->weights_opts.metric];
+	}
+	return counts;
+}
+
+static int find_changes(struct session *session, struct error *error)
+{
+	_cleanup_free_ uint64_t *num_samples = gather_sample_counts(session);
+	_cleanup_free_ uint8_t *timestamps = NULL;
+	struct changes_opts opts = {.weights = &session->weights_opts, .num_samples = num_samples};
+	int err = num_samples ? prepare_tree(session) : -ENOMEM;
+
+	if (err)
+		return err;
+	err = times_select(session->profile, session->filters, &timestamps, error);
+	if (err)
+		return err;
+	opts.timestamps = timestamps;
+	return changes_init(&session->changes, session->graph, &session->tree, &opts);
+}
+
+int session_get_changes(struct session *session, const struct changes **ret, struct error *error)
+{
+	if (!session->has_changes) {
+		int err = find_changes(session, error);
+
+		if (err) {
+			changes_release(&session->changes);
+			return err;
+		}
+		session->has_changes = true;
+	}
+	*ret = &session->changes;
+	return 0;
 }
 
 struct flame *session_get_flame(struct session *session, enum flame_direction direction)

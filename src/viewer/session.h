@@ -11,11 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/format.h"
 #include "formats/import.h"
+#include "viewer/changes.h"
 #include "viewer/flame.h"
 #include "viewer/graph.h"
 #include "viewer/weights.h"
@@ -27,8 +29,10 @@ struct session_source {
 	uint64_t size;      /* in bytes; 0: it came in another one */
 	struct import_counts counts;
 	struct text warnings; /* lines */
-	uint8_t side;         /* enum source_side, as the user wants it */
-	bool is_gone;         /* removed, or its import failed */
+	/* By metric, how many samples it brought; metrics that came later it has none of. */
+	ARRAY(uint64_t) num_samples;
+	uint8_t side; /* enum source_side, as the user wants it */
+	bool is_gone; /* removed, or its import failed */
 };
 
 struct session;
@@ -90,6 +94,12 @@ const struct graph *session_get_graph(const struct session *session);
 const struct weights *session_get_weights(const struct session *session);
 const struct weights_opts *session_get_weights_opts(const struct session *session);
 const struct session_query *session_get_query(const struct session *session);
+/*
+ * What the comparison of the last query has changed; borrowed until the next one. Returns 0, -ENOMEM,
+ * -EOVERFLOW, or -EINVAL with the reason in error.
+ */
+_must_check_ int session_get_changes(struct session *session, const struct changes **ret,
+				     struct error *error);
 /* Of the fragment that is looked at, in either direction. NULL when out of memory. */
 struct flame *session_get_flame(struct session *session, enum flame_direction direction);
 

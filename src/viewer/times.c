@@ -137,22 +137,73 @@ static int weigh(const struct profile *profile, const struct ranges *ranges, uin
 	return 0;
 }
 
-int times_apply(const struct profile *profile, const char *filters, uint64_t **ret_values,
-		struct error *error)
+static int read_ranges(struct ranges *ranges, const char *filters, struct error *error)
 {
-	_cleanup_(ranges_release) struct ranges ranges = {.take_timeless = true};
-	_cleanup_free_ uint64_t *values = NULL;
 	size_t length;
-	int err;
 
+	ranges->take_timeless = true;
 	for (; *filters; filters += length + (filters[length] == '\n')) {
+		int err;
+
 		length = strcspn(filters, "\n");
 		if (!times_is_filter(filters, length))
 			continue;
-		err = add_range(&ranges, filters, length, error);
+		err = add_range(ranges, filters, length, error);
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+static int select_timestamps(const struct profile *profile, const struct ranges *ranges,
+			     uint8_t *is_selected)
+{
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	size_t count = timestamps ? timestamps_count(timestamps) : 0;
+	_cleanup_free_ struct time_span *spans = NULL;
+	int err = times_find_spans(profile, &spans);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		uint64_t first_ns = spans[get_source(profile, timestamp)].first_ns;
+
+		is_selected[i] = contains(ranges, (timestamp->time_ns - first_ns) / NS_PER_MS);
+	}
+	return 0;
+}
+
+int times_select(const struct profile *profile, const char *filters, uint8_t **ret,
+		 struct error *error)
+{
+	_cleanup_(ranges_release) struct ranges ranges = {0};
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	size_t count = timestamps ? timestamps_count(timestamps) : 0;
+	_cleanup_free_ uint8_t *is_selected = NULL;
+	int err = read_ranges(&ranges, filters, error);
+
+	if (err)
+		return err;
+	if (ranges.items.length) {
+		is_selected = calloc(count + 1, sizeof(*is_selected));
+		err = is_selected ? select_timestamps(profile, &ranges, is_selected) : -ENOMEM;
+		if (err)
+			return err;
+	}
+	*ret = return_ptr(is_selected);
+	return 0;
+}
+
+int times_apply(const struct profile *profile, const char *filters, uint64_t **ret_values,
+		struct error *error)
+{
+	_cleanup_(ranges_release) struct ranges ranges = {0};
+	_cleanup_free_ uint64_t *values = NULL;
+	int err = read_ranges(&ranges, filters, error);
+
+	if (err)
+		return err;
 	if (ranges.items.length) {
 		values = calloc((size_t)profile_count_samples(profile) + 1, sizeof(*values));
 		err = values ? weigh(profile, &ranges, values) : -ENOMEM;

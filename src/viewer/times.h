@@ -43,4 +43,13 @@ bool times_is_filter(const char *line, size_t length);
 _must_check_ int times_apply(const struct profile *profile, const char *filters,
 			     uint64_t **ret_values, struct error *error);
 
+/*
+ * The same of timestamps.
+ *
+ * ret  by timestamp of the profile, 1 where it passes all of them; the caller frees it; NULL when no
+ *      line is a filter by time
+ */
+_must_check_ int times_select(const struct profile *profile, const char *filters, uint8_t **ret,
+			      struct error *error);
+
 #endif

@@ -3,7 +3,7 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 const { runTests } = require("./browser.js");
-const { addFiles, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips, getCrumbs,
+const { addFiles, chooseItem, clickFrame, clickOn, diff, download, dropFiles, file, findFrame, getChips, getCrumbs,
 	getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, setTheme, settle,
 	update } = require("./viewer_page.js");
 
@@ -445,6 +445,31 @@ const comparison = {
 		await clickOn(page, "#swap");
 		await goToTab(page, "flat");
 		assert.ok((await getRows(page)).some((cells) => cells[6] === "h" && cells[5].startsWith("+57.14")));
+	},
+	"what has changed is what the command line says": async (page) => {
+		for (const [after, areAny] of [["half2.folded", false], ["slow.folded", true]]) {
+			await page.goto("about:blank");
+			await openViewer(page, ["half1.folded", after], { hash: "#sides=21&tab=flat" });
+			const { functions } = diff("half1.folded", after);
+			const verdict = (change) => change.noise ? "noise" : change.change > 0 ? "more" : "less";
+			const wanted = Object.fromEntries(functions.map((row) => [row.name, [verdict(row.self), verdict(row.total)]]));
+			const rows = await page.$$eval(".view:not([hidden]) .table-row", (all) => all.map((row) => [
+				row.children[6].textContent, [2, 5].map((i) => row.children[i].firstElementChild.className)]));
+			equal(Object.fromEntries(rows), wanted);
+			equal(functions.some((row) => !row.noise), areAny);
+			await goToTab(page, "flame");
+			for (const { name, isThread, fill } of await page.evaluate(() => window.stackwide.getFlame().rows.flat())) {
+				const levels = fill.startsWith("rgb") ? fill.match(/\d+/g).map(Number) : [];
+				const isGrey = Math.max(...levels) - Math.min(...levels) < 12;
+				if (levels.length && !isThread)
+					equal([name, isGrey], [name, wanted[name][1] === "noise"]);
+			}
+		}
+	},
+	"weights that are no counts are not called changed": async (page) => {
+		await openViewer(page, ["periods.folded", "half1.folded"], { hash: "#sides=21&tab=flat" });
+		assert.match(await page.textContent("#doubt"), /no counts of samples/);
+		equal(await page.$$eval(".view:not([hidden]) .more, .view:not([hidden]) .less", (all) => all.length), 0);
 	},
 };
 

@@ -36,6 +36,22 @@ db 200/200 [001] 1.020000: 500000 cpu-clock:
 	          500100 main (/usr/bin/db)
 
 END
+# Two halves of one recording at random, and one in which a function of 7 % takes half as long again.
+compare() {
+    awk -v seed="$1" -v slow="$2" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < 4000; i++) {
+            at = rand() * (slow ? 103.5 : 100)
+            count[at < 40 ? "run;parse" : at < 60 ? "run;parse;read" : at < 75 ? "run;sort" :
+                at < 90 ? "run;sort;compare" : at < 93 ? "run;write" : "run;write;flush"]++
+        }
+        for (stack in count) print "main;" stack, count[stack]
+    }'
+}
+compare 1 0 >"$scratch/half1.folded"
+compare 2 0 >"$scratch/half2.folded"
+compare 3 1 >"$scratch/slow.folded"
+awk 'BEGIN { for (i = 0; i < 12; i++) print "main;f" i, 1000003 + i * 7919 }' >"$scratch/periods.folded"
 sed 's/cpu-clock/page-faults/; s/: *[0-9]* page/: 3 page/' "$scratch/perf.txt" >"$scratch/faults.txt"
 sed 's/_\[k\]//' "$scratch/loop.folded" | gzip >"$scratch/loop.folded.gz"
 printf 'a;b 1\nnonsense\n;; x\n' >"$scratch/malformed.folded"

@@ -103,6 +103,9 @@ const getSum = (page) => page.evaluate(() => window.stackwide.getSum());
 const report = (names, ...args) => JSON.parse(execFileSync(process.env.STACKWIDE,
 	["report", "--json", ...args, ...names.map(file)], { encoding: "utf8" }));
 
+const diff = (before, after) => JSON.parse(execFileSync(process.env.STACKWIDE,
+	["diff", "--json", file(before), file(after)], { encoding: "utf8" }));
+
 let numSaved = 0;
 
 async function download(page, label) {
@@ -117,6 +120,6 @@ async function download(page, label) {
 	return path;
 }
 
-module.exports = { addFiles, addFilter, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips,
+module.exports = { addFiles, addFilter, chooseItem, clickFrame, clickOn, diff, download, dropFiles, file, findFrame, getChips,
 	getCrumbs, getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, setTheme, settle,
 	update };

@@ -53,6 +53,7 @@ int EXPORT(core_layout)(struct core *core, double from, double to, double width_
 			double min_width_px);
 int EXPORT(core_children)(struct core *core, uint32_t direction, uint32_t node);
 int EXPORT(core_table)(struct core *core, uint32_t kind);
+int EXPORT(core_changes)(struct core *core);
 int EXPORT(core_time_grid)(struct core *core, uint32_t max_columns);
 int EXPORT(core_search)(struct core *core, const char *text, uint32_t is_regex);
 int EXPORT(core_export)(struct core *core, const char *format, uint32_t is_whole);
@@ -278,6 +279,23 @@ int core_table(struct core *core, uint32_t kind)
 	if (err)
 		return finish(core, err);
 	text_append(text, rows, count * sizeof(*rows));
+	return finish(core, 0);
+}
+
+/* The answer: whether nothing can be said (32 bits), then a struct function_change for every function. */
+int core_changes(struct core *core)
+{
+	struct text *text = begin(core);
+	const struct graph *graph = session_get_graph(core->session);
+	const struct changes *changes;
+	uint32_t is_doubtful;
+	int err = session_get_changes(core->session, &changes, &core->error);
+
+	if (err)
+		return finish(core, err);
+	is_doubtful = changes->is_doubtful;
+	text_append(text, &is_doubtful, sizeof(is_doubtful));
+	text_append(text, changes->items, graph->num_functions * sizeof(*changes->items));
 	return finish(core, 0);
 }
 

@@ -101,6 +101,7 @@ const SAFE = ['#e69f00', '#56b4e9', '#009e73', '#f0e442', '#4f9bd9', '#d55e00', 
  * @property {number} flags
  * @property {number} ownShare self / total of the view's largest own share, 0 to 1
  * @property {number} change in points of percent
+ * @property {boolean} hasChanged its function has, and not by chance
  */
 
 /** Lightness of fills: they carry dark text on light pages, and on dark ones too. @param {boolean} isDark */
@@ -138,7 +139,7 @@ function colorBySelf(frame, isDark) {
 /** @param {Frame} frame @param {boolean} isDark @returns {Rgb} */
 function colorByChange(frame, isDark) {
 	const size = Math.min(1, Math.sqrt(Math.abs(frame.change) / 10));
-	if (Math.abs(frame.change) < 0.005) return fromOklch(isDark ? 0.5 : 0.92, 0.005, 90);
+	if (!frame.hasChanged || Math.abs(frame.change) < 0.005) return fromOklch(isDark ? 0.5 : 0.92, 0.005, 90);
 	// Red for more, blue for less, told apart by lightness as well.
 	return frame.change > 0 ? fromOklch((isDark ? 0.6 : 0.9) - 0.22 * size * (isDark ? 0.2 : 1), 0.05 + 0.15 * size, 28)
 		: fromOklch((isDark ? 0.62 : 0.92) - 0.14 * size * (isDark ? 0.2 : 1), 0.04 + 0.13 * size, 245);

@@ -9,10 +9,11 @@ import { formatPercent, formatPoints, formatValue } from './units.js';
  * @template {Weights} R
  * @param {import('./model.js').Model} model
  * @param {boolean} hasSelf
+ * @param {(row: R) => number} [getFunction] the function whose verdict is the row's; without there is none
  * @returns {import('./table.js').Column<R>[]}
  */
-export function makeWeightColumns(model, hasSelf) {
-	if (model.numbers.isComparison) return makeComparisonColumns(model, hasSelf);
+export function makeWeightColumns(model, hasSelf, getFunction) {
+	if (model.numbers.isComparison) return makeComparisonColumns(model, hasSelf, getFunction);
 	const { unit } = model.getMetric();
 	const { sum } = model.numbers;
 	/** @type {import('./table.js').Column<R>[]} */
@@ -32,27 +33,25 @@ export function makeWeightColumns(model, hasSelf) {
 }
 
 /**
- * How far a change of share could be chance alone: half the width of the 95 % interval for the
- * difference of two proportions, when weights are counts of samples.
- * @param {number} before @param {number} beforeSum @param {number} after @param {number} afterSum
+ * How the change of a row reads: the verdict is that of the row's function.
+ * @param {number} change in points @param {import('./changes.js').Change | undefined} verdict
  */
-export function getNoise(before, beforeSum, after, afterSum) {
-	if (!beforeSum || !afterSum) return 100;
-	// One success and one failure more on each side (Agresti and Caffo), so that none is certain.
-	const p = (before + 1) / (beforeSum + 2);
-	const q = (after + 1) / (afterSum + 2);
-	return 196 * Math.sqrt((p * (1 - p)) / (beforeSum + 2) + (q * (1 - q)) / (afterSum + 2));
+function describeChange(change, verdict) {
+	if (!verdict) return { className: '', title: null };
+	const interval = `95 % interval: ${formatPoints(verdict.low)} to ${formatPoints(verdict.high)} points`;
+	if (!verdict.isReal) return { className: 'noise', title: `${interval}; could be chance` };
+	return { className: change > 0 ? 'more' : 'less', title: `${interval}; changed` };
 }
 
 /**
  * @template {Weights} R
  * @param {import('./model.js').Model} model
  * @param {boolean} hasSelf
+ * @param {(row: R) => number} [getFunction]
  * @returns {import('./table.js').Column<R>[]}
  */
-function makeComparisonColumns(model, hasSelf) {
+function makeComparisonColumns(model, hasSelf, getFunction) {
 	const { sum, baselineSum } = model.numbers;
-	const isCount = model.getMetric().unit === 'count';
 	/** @type {import('./table.js').Column<R>[]} */
 	const columns = [];
 	/** @type {('self' | 'total')[]} */
@@ -75,11 +74,10 @@ function makeComparisonColumns(model, hasSelf) {
 			sortBy: (row) => Math.abs(getAfter(row) - getBefore(row)),
 			show: (row) => {
 				const change = getAfter(row) - getBefore(row);
-				const noise = isCount ? getNoise(row[baseKey], baselineSum, row[key], sum) : 0;
-				const isReal = Math.abs(change) > noise;
-				return make('span', { class: !isReal ? 'noise' : change > 0 ? 'more' : 'less',
-					title: isCount ? `95 % interval: ± ${noise.toFixed(2)} points${isReal ? '' : '; could be chance'}` : null },
-				formatPoints(change), isCount ? make('small', {}, ` ± ${noise.toFixed(2)}`) : '');
+				const verdict = getFunction ? model.changes?.get(getFunction(row), key) : undefined;
+				const { className, title } = describeChange(change, verdict);
+				return make('span', { class: className, title }, formatPoints(change),
+					verdict ? make('small', {}, ` ± ${((verdict.high - verdict.low) / 2).toFixed(2)}`) : '');
 			},
 		});
 	}

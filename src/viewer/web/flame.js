@@ -177,7 +177,7 @@ export class FlameView {
 			height: this.height ?? 0, growsUp: this.growsUp(), mode: this.getMode(), marks: this.marks,
 			matches: this.matches, hovered: this.hovered,
 			focused: document.activeElement === this.area ? this.focused : -1,
-			sums: this.model.numbers, allLabel: this.getAllLabel(),
+			sums: this.model.numbers, changes: this.model.changes, allLabel: this.getAllLabel(),
 		};
 	}
 

@@ -36,7 +36,7 @@ export class FlatView {
 	/** @returns {import('./table.js').Column<FunctionRow>[]} */
 	makeColumns() {
 		return [
-			...makeWeightColumns(this.model, true),
+			...makeWeightColumns(this.model, true, (/** @type {FunctionRow} */ row) => row.id),
 			{ id: 'name', label: 'Function', width: 'minmax(160px, 3fr)', sortBy: (row) => row.name,
 				show: (row) => make('span', { class: 'name', title: row.name.slice(0, 2000) }, row.name.slice(0, 500) || '(no name)') },
 			{ id: 'module', label: 'Module', width: 'minmax(80px, 1fr)', sortBy: (row) => row.module,

@@ -11,7 +11,7 @@
 //   update(patch)     look at something else, as a step of the history: parts of the state
 //   getFlame()        { from, to, rows }: the part of the width that is seen, 0 to 1, and the frames
 //                     drawn, row by row from the base, from left to right, each { name, isThread, total,
-//                     x, y, width, height }; pixels of the window, y of the upper edge
+//                     x, y, width, height, fill }; pixels of the window, y of the upper edge; a CSS colour
 //   zoom(from, to)    look at that part of the flame's width
 //   getRows(table)    all rows of "flat", "callers" or "callees", also those that are scrolled away:
 //                     [{ name, total, self }]; self of "flat" alone
@@ -83,6 +83,7 @@ export class Inspection {
 				name: isAll ? 'all' : model.names.getName(symbol), isThread: !isAll && model.names.isThread(symbol),
 				total: boxes.total(i), x: area.left + boxes.x(i) / devicePixelRatio,
 				y: area.top + flame.painter.getY(scene, boxes.depth(i)), width: boxes.width(i) / devicePixelRatio, height: ROW_HEIGHT,
+				fill: flame.painter.getFill(scene, i, 0).fill,
 			};
 		};
 		return { from: flame.from, to: flame.to, rows: flame.rows.map((/** @type {number[]} */ row) => row.map(describe)) };

@@ -195,6 +195,9 @@ class Page {
 				class: 'muted', id: 'exclusive', 'data-value': exclusive, title: formatExact(exclusive, metric),
 			}, `self ${formatPercent(exclusive, sum)}`));
 		if (isComparison) parts.push(make('span', { class: 'badge' }, 'comparison: A → B'));
+		if (isComparison && model.changes?.isDoubtful)
+			parts.push(make('span', { class: 'muted', id: 'doubt' },
+				'most stacks weigh 1000 or more: no counts of samples, so that nothing is called changed'));
 		find('numbers').replaceChildren(...parts);
 		find('status').textContent = '';
 	}

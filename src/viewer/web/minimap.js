@@ -57,7 +57,7 @@ export class Minimap {
 			else if (symbol === 0xffffffff) context.fillStyle = isDark ? '#3a4150' : '#dfe3ea';
 			else
 				context.fillStyle = toCss(getColor('name', {
-					name: names.getName(symbol), module: '', flags: boxes.flags(i), ownShare: 0, change: 0,
+					name: names.getName(symbol), module: '', flags: boxes.flags(i), ownShare: 0, change: 0, hasChanged: false,
 				}, isDark));
 			context.globalAlpha = matches && !isMatch ? 0.35 : 0.9;
 			context.fillRect(boxes.x(i) * scale, y, Math.max(isMatch ? 2 * ratio : 0.5, boxes.width(i) * scale), Math.max(1, rowHeight));

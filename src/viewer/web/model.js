@@ -1,6 +1,7 @@
 // What is open and what is looked at. Everything that changes goes through update(); everything
 // that shows listens to 'change'.
 
+import { Changes } from './changes.js';
 import { Client } from './client.js';
 import { Names } from './names.js';
 import { ROOTS, getFirstState, readHash, writeHash } from './state.js';
@@ -67,6 +68,10 @@ export class Model extends EventTarget {
 		/** @type {number[]} the fragment's symbols */
 		this.symbols = [];
 		this.numbers = NO_NUMBERS;
+		/** @type {Changes | undefined} of a comparison, once they are known */
+		this.changes = undefined;
+		this.changesAsked = '';
+		this.graphs = 0; // so many there were: numbers of functions are of one
 		this.revision = 0; // of the view: what was laid out for another is out of date
 		this.asked = ''; // of the core, for this revision
 		this.busy = 0;
@@ -173,6 +178,7 @@ export class Model extends EventTarget {
 				state.direction === 'callees' ? 0 : 1, state.order === 'weight' ? 0 : 1,
 			]);
 			this.emit('change');
+			await this.findChanges(lines);
 		} catch (error) {
 			this.asked = '';
 			this.emit('failure', /** @type {Error} */ (error).message);
@@ -190,8 +196,22 @@ export class Model extends EventTarget {
 		this.revision++;
 	}
 
+	/** They take a while, and depend neither on the fragment nor on what is shown of it. @param {string[]} filters */
+	async findChanges(filters) {
+		const asked = !this.numbers.isComparison ? '' : JSON.stringify([
+			this.getMetric().id, this.getBaseline()?.id, filters, this.sources.map((source) => source.isGone ? 0 : source.side), this.graphs,
+		]);
+		if (asked === this.changesAsked) return;
+		this.changesAsked = asked;
+		this.changes = undefined;
+		if (asked) this.changes = new Changes(await this.client.call('changes'));
+		this.revision++;
+		this.emit('change');
+	}
+
 	async prepare() {
 		this.asked = '';
+		this.graphs++;
 		this.preparedRoot = this.state.root;
 		this.names = new Names(await this.client.call('prepare', [ROOTS.indexOf(this.state.root)]));
 		this.needsNames = false;

@@ -17,6 +17,7 @@ import { SEARCH_COLOR, deriveColor, getColor, getInk, readHex, toCss } from './c
  * @property {number} hovered   box; -1: none
  * @property {number} focused
  * @property {{sum: number, baselineSum: number}} sums
+ * @property {import('./changes.js').Changes | undefined} changes of a comparison, once they are known
  * @property {string} allLabel
  */
 
@@ -79,7 +80,7 @@ export class Painter {
 	}
 
 	/** @param {Scene} scene @param {number} i @param {number} mostSelf */
-	makeFill({ boxes, names, mode, marks, matches, sums }, i, mostSelf) {
+	makeFill({ boxes, names, mode, marks, matches, sums, changes }, i, mostSelf) {
 		const symbol = boxes.symbol(i);
 		if (symbol === 0xffffffff) return { fill: this.isDark ? '#3a4150' : '#dfe3ea', ink: this.isDark ? '#f2f4f8' : '#1c2430' };
 		const name = names.getName(symbol);
@@ -89,6 +90,7 @@ export class Painter {
 			: getColor(mode, {
 				name, module: names.getModule(boxes.function(i)), flags: boxes.flags(i),
 				ownShare: mostSelf ? boxes.self(i) / mostSelf : 0,
+				hasChanged: changes?.get(boxes.function(i), 'total')?.isReal ?? false,
 				change: 100 * ((sums.sum ? boxes.total(i) / sums.sum : 0) -
 					(sums.baselineSum ? boxes.baselineTotal(i) / sums.baselineSum : 0)),
 			}, Boolean(this.isDark));

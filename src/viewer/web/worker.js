@@ -106,6 +106,7 @@ const methods = {
 	layout: (from, to, width, least) => getCore().ask('core_layout', from, to, width, least),
 	children: (direction, node) => getCore().ask('core_children', direction, node ?? NONE),
 	table: (kind) => getCore().ask('core_table', kind),
+	changes: () => getCore().ask('core_changes'),
 	timeGrid: (maxColumns) => getCore().ask('core_time_grid', maxColumns),
 	search: (text, isRegex) => getCore().ask('core_search', text, isRegex ? 1 : 0),
 	pack: () => getCore().ask('core_pack'),

@@ -21,9 +21,11 @@ static struct pair make_pair(void)
 
 	builder_add_thread(pair.profile, 0, 0, "");
 	assert_int_equal(
-		profile_add_metric(pair.profile, METRIC_BEFORE, "count", &pair.opts.before), 0);
-	assert_int_equal(profile_add_metric(pair.profile, METRIC_AFTER, "count", &pair.opts.after),
-			 0);
+		profile_add_metric(pair.profile, METRIC_BEFORE, "count", &pair.opts.before.metric),
+		0);
+	assert_int_equal(
+		profile_add_metric(pair.profile, METRIC_AFTER, "count", &pair.opts.after.metric),
+		0);
 	return pair;
 }
 
@@ -31,8 +33,10 @@ static void add_stack(struct pair *pair, const char *folded, uint64_t before, ui
 {
 	uint32_t stack = builder_add_stack(pair->profile, folded);
 
-	assert_int_equal(profile_add_sample(pair->profile, 0, stack, pair->opts.before, before), 0);
-	assert_int_equal(profile_add_sample(pair->profile, 0, stack, pair->opts.after, after), 0);
+	assert_int_equal(
+		profile_add_sample(pair->profile, 0, stack, pair->opts.before.metric, before), 0);
+	assert_int_equal(
+		profile_add_sample(pair->profile, 0, stack, pair->opts.after.metric, after), 0);
 }
 
 static void compare(const struct pair *pair, struct frame_tree *tree, struct diff_table *table)
@@ -118,13 +122,13 @@ static void the_number_of_samples_decides_where_weights_are_none(void **state _u
 
 	add_stack(&pair, "main;a", 500000000, 600000000);
 	add_stack(&pair, "main;b", 500000000, 400000000);
-	pair.opts.before_samples = 20;
-	pair.opts.after_samples = 20;
+	pair.opts.before.num_samples = 20;
+	pair.opts.after.num_samples = 20;
 	compare(&pair, &tree, &table);
 	assert_true(find_row(&table, "a")->is_noise);
 	diff_table_release(&table);
-	pair.opts.before_samples = 2000;
-	pair.opts.after_samples = 2000;
+	pair.opts.before.num_samples = 2000;
+	pair.opts.after.num_samples = 2000;
 	assert_int_equal(diff_table_init(&table, &tree, &pair.opts), 0);
 	assert_false(find_row(&table, "a")->is_noise);
 	release(&pair, &tree, &table);
@@ -180,13 +184,13 @@ static void code_made_at_run_time_is_the_same_under_every_pid(void **state _unus
 	struct diff_table table;
 
 	assert_int_equal(profile_add_sample(pair.profile, 0, add_jitted(&pair, "perf-12.map"),
-					    pair.opts.before, 5),
+					    pair.opts.before.metric, 5),
 			 0);
 	assert_int_equal(profile_add_sample(pair.profile, 0, add_jitted(&pair, "perf-345.map"),
-					    pair.opts.after, 7),
+					    pair.opts.after.metric, 7),
 			 0);
 	assert_int_equal(profile_add_sample(pair.profile, 0, add_jitted(&pair, "perf-x.map"),
-					    pair.opts.after, 1),
+					    pair.opts.after.metric, 1),
 			 0);
 	compare(&pair, &tree, &table);
 	assert_int_equal(table.num_rows, 2);
@@ -232,8 +236,8 @@ static void make_runs_pair(struct runs_pair *runs, size_t num_before, size_t num
 		runs->runs[is_after][is_after ? i - num_before : i] =
 			(struct diff_run){source, source + 1};
 	}
-	runs->pair.opts.before_runs = (struct diff_runs){runs->runs[0], num_before, false};
-	runs->pair.opts.after_runs = (struct diff_runs){runs->runs[1], num_after, false};
+	runs->pair.opts.before.runs = (struct diff_runs){runs->runs[0], num_before, false};
+	runs->pair.opts.after.runs = (struct diff_runs){runs->runs[1], num_after, false};
 }
 
 static void add_to_source(struct pair *pair, uint32_t source, uint32_t metric, const char *folded,
@@ -253,7 +257,7 @@ static void add_to_source(struct pair *pair, uint32_t source, uint32_t metric, c
 static void add_runs(struct runs_pair *runs, bool is_after, const double *shares, size_t count,
 		     uint64_t weight)
 {
-	uint32_t metric = is_after ? runs->pair.opts.after : runs->pair.opts.before;
+	uint32_t metric = is_after ? runs->pair.opts.after.metric : runs->pair.opts.before.metric;
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t source = runs->runs[is_after][i].first_source;
@@ -286,14 +290,14 @@ static void runs_that_differ_as_much_as_the_sides_show_no_change(void **state _u
 	assert_float_equal((float)hot->self.high, (float)(0.01 + 0.0227), 1e-3f);
 	assert_int_equal(table.before_slices, 0);
 	diff_table_release(&table);
-	runs.pair.opts.before_runs.are_slices = true;
-	runs.pair.opts.after_runs.are_slices = true;
+	runs.pair.opts.before.runs.are_slices = true;
+	runs.pair.opts.after.runs.are_slices = true;
 	assert_int_equal(diff_table_init(&table, &tree, &runs.pair.opts), 0);
 	assert_true(find_row(&table, "hot")->is_noise);
 	assert_int_equal(table.before_slices, 3);
 	diff_table_release(&table);
-	runs.pair.opts.before_runs.length = 0;
-	runs.pair.opts.after_runs.length = 0;
+	runs.pair.opts.before.runs.length = 0;
+	runs.pair.opts.after.runs.length = 0;
 	assert_int_equal(diff_table_init(&table, &tree, &runs.pair.opts), 0);
 	assert_false(find_row(&table, "hot")->is_noise);
 	release(&runs.pair, &tree, &table);
@@ -376,8 +380,8 @@ static void what_comes_in_bursts_is_not_taken_for_independent_samples(void **sta
 	const struct diff_row *hot;
 
 	assert_int_equal(profile_keep_timestamps(pair.profile), 0);
-	add_bursts(&pair, pair.opts.before, 500);
-	add_bursts(&pair, pair.opts.after, 600);
+	add_bursts(&pair, pair.opts.before.metric, 500);
+	add_bursts(&pair, pair.opts.after.metric, 600);
 	compare(&pair, &tree, &table);
 	hot = find_row(&table, "hot");
 	assert_int_equal(table.before_slices, 24);
@@ -399,7 +403,7 @@ static void what_runs_evenly_loses_nothing_by_slices(void **state _unused_)
 	assert_int_equal(profile_keep_timestamps(pair.profile), 0);
 	for (uint64_t ms = 0; ms < 8000; ms++)
 		for (int i = 0; i < 2; i++) {
-			uint32_t metric = i ? pair.opts.after : pair.opts.before;
+			uint32_t metric = i ? pair.opts.after.metric : pair.opts.before.metric;
 			uint32_t stack = ms % 20 < (i ? 3u : 2u) ? hot : cold;
 
 			assert_int_equal(profile_add_sample(pair.profile, 0, stack, metric, 1), 0);
@@ -423,9 +427,9 @@ static void a_moment_of_time_has_no_slices(void **state _unused_)
 	assert_int_equal(profile_keep_timestamps(pair.profile), 0);
 	add_stack(&pair, "main;hot", 100, 100);
 	for (uint64_t ms = 0; ms < 9; ms++)
-		assert_int_equal(
-			profile_add_timestamp(pair.profile, 0, hot, pair.opts.before, 10, ms * MS),
-			0);
+		assert_int_equal(profile_add_timestamp(pair.profile, 0, hot,
+						       pair.opts.before.metric, 10, ms * MS),
+				 0);
 	compare(&pair, &tree, &table);
 	assert_int_equal(table.before_slices, 0);
 	assert_int_equal(table.after_slices, 0);

@@ -220,6 +220,72 @@ static void view_has_the_processes_that_it_was_made_of(void **state)
 	session_free(session);
 }
 
+/* ---- changes -------------------------------------------------------------------------------- */
+
+/* Of the function of this name: enum change_flag. */
+static uint32_t get_change(struct session *session, const char *name)
+{
+	const struct graph *graph = session_get_graph(session);
+	uint32_t symbol = graph_find_symbol(graph, name, strlen(name), false);
+	const struct changes *changes;
+	struct error error = {0};
+
+	assert_int_not_equal(symbol, SYMBOL_NONE);
+	assert_int_equal(session_get_changes(session, &changes, &error), 0);
+	return changes->items[graph->symbols[symbol].function].flags;
+}
+
+static void only_what_chance_does_not_explain_has_changed(void **state)
+{
+	struct session *session = fixture_new("main;a 500\nmain;b 500\nmain;c 20\n");
+
+	(void)state;
+	fixture_open(session, "b.folded", "main;a 500\nmain;b;new 500\nmain;c 25\n");
+	session_get_source(session, 0)->side = SIDE_BASELINE;
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
+	assert_int_equal(get_change(session, "a"), 0);
+	assert_int_equal(get_change(session, "c"), 0);
+	assert_int_equal(get_change(session, "b"), CHANGE_OF_SELF);
+	assert_int_equal(get_change(session, "new"), CHANGE_OF_SELF | CHANGE_OF_TOTAL);
+	assert_int_equal(get_change(session, "main"), 0);
+	/* Filtered: all of what is left is as before. */
+	fixture_query(session, NULL, FLAME_CALLEES, "-function:b");
+	assert_int_equal(get_change(session, "a"), 0);
+	assert_int_equal(get_change(session, "b"), 0);
+	session_free(session);
+}
+
+/* 30 milliseconds of 10 each are three samples: three of three and none of three may be chance. */
+static void time_is_as_sure_as_the_samples_behind_it(void **state)
+{
+	static const char before[] = "w 1/1 1.0: 10000000 cpu-clock:ppp:\n\t1 a (w)\n\n";
+	struct session *session = session_new();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct error error = {0};
+		struct text text = {0};
+		uint32_t source;
+
+		for (int n = 0; n < 3; n++)
+			text_append_string(&text, before);
+		if (i)
+			for (size_t at = 0; at + 1 < text.length; at++)
+				if (text.data[at] == 'a' && text.data[at + 1] == ' ')
+					text.data[at] = 'b';
+		assert_int_equal(session_import(session, i ? "after" : "before",
+						(const uint8_t *)text.data, text.length,
+						"perf-script", &source, &error),
+				 0);
+		text_release(&text);
+	}
+	session_get_source(session, 0)->side = SIDE_BASELINE;
+	fixture_query(session, NULL, FLAME_CALLEES, NULL);
+	assert_int_equal(get_change(session, "a"), 0);
+	assert_int_equal(get_change(session, "b"), 0);
+	session_free(session);
+}
+
 /* ---- answers -------------------------------------------------------------------------------- */
 
 static void overview_names_files_and_metrics(void **state)
@@ -250,6 +316,8 @@ int main(void)
 		cmocka_unit_test(recursive_function_is_in_the_table_once_for_every_stack),
 		cmocka_unit_test(view_is_written_as_it_is_drawn),
 		cmocka_unit_test(view_has_the_processes_that_it_was_made_of),
+		cmocka_unit_test(only_what_chance_does_not_explain_has_changed),
+		cmocka_unit_test(time_is_as_sure_as_the_samples_behind_it),
 		cmocka_unit_test(overview_names_files_and_metrics),
 	};
 

@@ -1,0 +1,54 @@
+/*
+ * What a comparison has changed, function by function, by the verdict of `stackwide diff`: the same test
+ * and the same correction for how many functions are tested.
+ *
+ * Each file of a side is a run of what it recorded.
+ */
+#ifndef VIEWER_CHANGES_H
+#define VIEWER_CHANGES_H
+
+#include <stdint.h>
+
+#include "analysis/frame_tree.h"
+#include "base/attributes.h"
+#include "viewer/graph.h"
+#include "viewer/weights.h"
+
+enum change_flag {
+	CHANGE_OF_SELF = 1,  /* the share of the function's own weight has changed */
+	CHANGE_OF_TOTAL = 2, /* that of its total has */
+};
+
+/* Bounds of the 95 % intervals of the changes of share, in points of percent. As the page reads it. */
+struct function_change {
+	uint32_t flags; /* enum change_flag */
+	float self_low;
+	float self_high;
+	float total_low;
+	float total_high;
+};
+_Static_assert(sizeof(struct function_change) == 20, "read by the page (changes.js)");
+
+struct changes_opts {
+	const struct weights_opts *weights;
+	/* By timestamp of the profile, which pass the filters by time; NULL: all. */
+	const uint8_t *timestamps;
+	/* By source, how many samples its weight of the metric stands for; 0: not known. */
+	const uint64_t *num_samples;
+};
+
+struct changes {
+	struct function_change *items; /* by function of the graph */
+	bool is_doubtful; /* how many samples there were cannot be known: nothing is called changed */
+};
+
+/*
+ * tree  of the graph's profile
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when a sum leaves 64 bits. Release it in any case.
+ */
+_must_check_ int changes_init(struct changes *changes, const struct graph *graph,
+			      const struct frame_tree *tree, const struct changes_opts *opts);
+void changes_release(struct changes *changes);
+
+#endif
