@@ -353,6 +353,35 @@ const looks = {
 		await clickFrame(page, "go");
 		equal(await getColor(page, "go"), before);
 	},
+	"all that a search found can be given a colour, and names like paths": async (page) => {
+		const getFills = async () => new Map((await page.evaluate(() => window.stackwide.getFlame().rows.flat()))
+			.map(({ name, fill }) => [name, fill]));
+		const getMarks = () => page.evaluate(() => window.stackwide.getState().marks);
+
+		await openViewer(page, ["tasks.folded"]);
+		const before = await getFills();
+		await page.fill("#search", "task_");
+		await settle(page);
+		await clickOn(page, "#colors");
+		await chooseItem(page, "Colour what the search found…");
+		await chooseItem(page, "Blue");
+		await page.fill("#search", "");
+		await settle(page);
+		const after = await getFills();
+		assert.ok(after.size > 250);
+		for (const [name, fill] of after)
+			equal([name, fill !== before.get(name)], [name, name.startsWith("task_")]);
+		const marks = await getMarks();
+		await update(page, { marks: [...marks, { color: "#7c4dff", names: ["/usr/bin/tool"] }] });
+		const both = await getMarks();
+		await page.goBack();
+		await settle(page);
+		equal(await getMarks(), marks);
+		await page.goForward();
+		await settle(page);
+		equal(await getMarks(), both);
+		equal(both[1].names, ["/usr/bin/tool"]);
+	},
 	"a function can be given a colour, and modes change all": async (page) => {
 		await openViewer(page, ["loop.folded"]);
 		const before = await getColor(page, "k");

@@ -36,13 +36,14 @@ db 200/200 [001] 1.020000: 500000 cpu-clock:
 	          500100 main (/usr/bin/db)
 
 END
+awk 'BEGIN { for (i = 0; i < 300; i++) print "main;task_" i ";/usr/bin/tool", 1 }' >"$scratch/tasks.folded"
 # Two halves of one recording at random, and one in which a function of 7 % takes half as long again.
 compare() {
     awk -v seed="$1" -v slow="$2" 'BEGIN {
         srand(seed)
         for (i = 0; i < 4000; i++) {
             at = rand() * (slow ? 103.5 : 100)
-            count[at < 40 ? "run;parse" : at < 60 ? "run;parse;read" : at < 75 ? "run;sort" :
+            count[at < 40 ? "run;parse" : at < 60 ? "run;parse;read" : at < 75 ? "run;sort" : \
                 at < 90 ? "run;sort;compare" : at < 93 ? "run;write" : "run;write;flush"]++
         }
         for (stack in count) print "main;" stack, count[stack]

@@ -206,8 +206,10 @@ class Page {
 	getMarks() {
 		/** @type {Map<number, string>} */
 		const marks = new Map();
-		const { names, state } = this.model;
+		const { names, state, markMatches } = this.model;
 		for (const mark of state.marks) {
+			const matches = mark.regex !== undefined ? markMatches.get(mark.regex) : undefined;
+			matches?.forEach((isMatch, symbol) => isMatch && marks.set(symbol, mark.color));
 			for (const name of mark.names) {
 				const symbol = names?.find(name, false) ?? names?.find(name, true);
 				if (symbol !== undefined) marks.set(symbol, mark.color);
@@ -258,14 +260,18 @@ class Page {
 		openMenu(items, place);
 	}
 
-	/** @param {string[]} wanted names of functions @returns {import('./menu.js').MenuItem[]} */
-	makeColorItems(wanted) {
+	/**
+	 * @param {string[]} wanted names of functions @param {string} [regex] or all that it matches
+	 * @returns {import('./menu.js').MenuItem[]}
+	 */
+	makeColorItems(wanted, regex) {
 		const { model } = this;
 		/** @param {string | null} color */
 		const mark = (color) => () => {
 			const others = model.state.marks.map((m) => ({ ...m, names: m.names.filter((name) => !wanted.includes(name)) }))
-				.filter((m) => m.names.length);
-			model.update({ marks: color ? [...others, { color, names: wanted }] : others });
+				.filter((m) => (m.regex !== undefined ? m.regex !== regex : m.names.length));
+			const added = regex !== undefined ? { color: color ?? '', names: [], regex } : { color: color ?? '', names: wanted };
+			model.update({ marks: color ? [...others, added] : others });
 		};
 		return [{ heading: 'Colour' }, ...MARK_COLORS.map((color, i) => ({
 			label: ['Violet', 'Green', 'Blue', 'Pink', 'Amber', 'Slate'][i], color, run: mark(color),
@@ -274,7 +280,7 @@ class Page {
 
 	openColorMenu() {
 		const { model } = this;
-		const { names, state } = model;
+		const { state } = model;
 		const matches = this.search.matches;
 		/** @type {import('./menu.js').MenuItem[]} */
 		const items = [{ heading: 'Colours' }, ...COLOR_MODES.filter((mode) => mode.id !== 'change' || model.numbers.isComparison)
@@ -282,12 +288,9 @@ class Page {
 		if (model.symbols.length)
 			items.push({}, { label: 'Colour the selection…', run: () => openMenu(this.makeColorItems(
 				state.fragment.map((level) => level.name)), find('colors')) });
-		if (matches && names)
-			items.push({}, { label: 'Colour what the search found…', run: () => {
-				const found = [];
-				for (let i = 0; i < matches.length && found.length < 200; i++) if (matches[i]) found.push(names.getName(i));
-				openMenu(this.makeColorItems(found), find('colors'));
-			} });
+		if (matches)
+			items.push({}, { label: 'Colour what the search found…', run: () =>
+				openMenu(this.makeColorItems([], this.search.getPattern().slice(1, -1)), find('colors')) });
 		if (state.marks.length) items.push({ label: 'Remove all own colours', run: () => model.update({ marks: [] }) });
 		openMenu(items, find('colors'));
 	}

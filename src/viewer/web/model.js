@@ -71,6 +71,8 @@ export class Model extends EventTarget {
 		/** @type {Changes | undefined} of a comparison, once they are known */
 		this.changes = undefined;
 		this.changesAsked = '';
+		/** @type {Map<string, Uint8Array>} by expression of a mark: by symbol, whether it is meant */
+		this.markMatches = new Map();
 		this.graphs = 0; // so many there were: numbers of functions are of one
 		this.revision = 0; // of the view: what was laid out for another is out of date
 		this.asked = ''; // of the core, for this revision
@@ -177,6 +179,7 @@ export class Model extends EventTarget {
 				this.getMetric().id, this.getBaseline()?.id ?? METRIC_NONE, lines.join('\n'), this.symbols,
 				state.direction === 'callees' ? 0 : 1, state.order === 'weight' ? 0 : 1,
 			]);
+			await this.findMarks();
 			this.emit('change');
 			await this.findChanges(lines);
 		} catch (error) {
@@ -196,6 +199,18 @@ export class Model extends EventTarget {
 		this.revision++;
 	}
 
+	async findMarks() {
+		for (const { regex } of this.state.marks) {
+			if (regex === undefined || this.markMatches.has(regex)) continue;
+			try {
+				const answer = await this.client.call('search', [regex, true]);
+				this.markMatches.set(regex, answer.subarray(8));
+			} catch {
+				this.markMatches.set(regex, new Uint8Array()); // of a link: it is no expression
+			}
+		}
+	}
+
 	/** They take a while, and depend neither on the fragment nor on what is shown of it. @param {string[]} filters */
 	async findChanges(filters) {
 		const asked = !this.numbers.isComparison ? '' : JSON.stringify([
@@ -212,6 +227,7 @@ export class Model extends EventTarget {
 	async prepare() {
 		this.asked = '';
 		this.graphs++;
+		this.markMatches.clear();
 		this.preparedRoot = this.state.root;
 		this.names = new Names(await this.client.call('prepare', [ROOTS.indexOf(this.state.root)]));
 		this.needsNames = false;

@@ -3,7 +3,7 @@
 /** @typedef {'function' | 'fragment' | 'thread' | 'process' | 'file' | 'module' | 'time'} FilterKind */
 /** @typedef {{kind: FilterKind, pattern: string, excludes: boolean}} Filter */
 /** @typedef {{name: string, isThread: boolean}} Level one level of a fragment */
-/** @typedef {{color: string, names: string[], regex?: string}} Mark a colour for some functions */
+/** @typedef {{color: string, names: string[], regex?: string}} Mark a colour for some functions, or for all that a search finds */
 /**
  * @typedef {object} State
  * @property {string} metric     name and unit, "cpu/nanoseconds"; '' for the first
@@ -55,8 +55,11 @@ export function writeHash(state) {
 		if (state[key] !== first[key]) parts.push(`${key}=${encode(state[key])}`);
 	for (const filter of state.filters)
 		parts.push(`${filter.excludes ? 'out' : 'in'}=${filter.kind}:${encode(filter.pattern)}`);
-	for (const mark of state.marks)
-		parts.push(`mark=${encode(mark.color)};${mark.regex !== undefined ? `/${encode(mark.regex)}` : mark.names.map(encode).join(';')}`);
+	for (const mark of state.marks) {
+		// A bare / begins an expression, and is none of a name.
+		const names = mark.names.map((name) => encode(name).replace(/^\//, '%2F'));
+		parts.push(`mark=${encode(mark.color)};${mark.regex !== undefined ? `/${encode(mark.regex)}` : names.join(';')}`);
+	}
 	return parts.join('&');
 }
 
