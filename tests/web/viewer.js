@@ -49,6 +49,26 @@ const files = {
 		await clickOn(page, "[data-source='1'] .card-head button");
 		assert.ok(await page.isVisible("#empty"));
 	},
+	"of two files with one name each can be looked at alone": async (page) => {
+		await openViewer(page, ["loop.folded", "loop.folded", "other.folded"]);
+		await goToTab(page, "files");
+		await clickOn(page, "[data-source='1'] .card-filters button:has-text('Without')");
+		equal(await getSum(page), 42);
+		await page.goBack();
+		await settle(page);
+		await clickOn(page, "[data-source='0'] .card-filters button:has-text('Only this')");
+		equal(await getSum(page), 21);
+		await page.goBack();
+		await settle(page);
+		await clickOn(page, "[data-source='2'] .card-filters button:has-text('Only this')");
+		equal(await getChips(page), ["only file other.folded"]);
+	},
+	"a file that was read in part says so where it was dropped": async (page) => {
+		await openViewer(page, ["malformed.folded"]);
+		assert.match(await page.textContent("#notes"), /malformed\.folded:2: malformed.* \(and \d more warning/);
+		await clickOn(page, "#notes .link");
+		assert.ok(await page.isVisible("[data-source='0'] pre, [data-source='0'] details"));
+	},
 	"a shared report opens by itself, and what is dropped on it is added": async (page) => {
 		await openViewer(page, [], { url: shared });
 		equal(await getSum(page), 1000000);

@@ -84,18 +84,35 @@ export class Files {
 	async open(opened) {
 		const files = gatherExperiments(opened);
 		if (!files.length) return;
+		const known = this.model.sources.length;
 		const failures = await this.model.open(files);
 		for (const failure of failures) this.complain(failure);
 		const count = files.length - failures.length;
 		if (count) announce(`${formatCount(count, 'file')} opened`);
+		for (const source of this.model.sources.slice(known))
+			if (source.warnings && !source.isGone) this.warn(source);
+	}
+
+	/** @param {string} text @param {string} kind class and role @param {HTMLElement} [more] */
+	note(text, kind, more) {
+		find('live').textContent = text;
+		const note = make('div', { class: `note ${kind}`, role: kind === 'bad' ? 'alert' : 'status' }, make('span', {}, text), more ?? '',
+			make('button', { class: 'icon-button', 'aria-label': 'Dismiss', onclick: () => note.remove() }, icon('close')));
+		find('notes').append(note);
 	}
 
 	/** @param {string} text */
 	complain(text) {
-		find('live').textContent = text;
-		const note = make('div', { class: 'note bad', role: 'alert' }, make('span', {}, text),
-			make('button', { class: 'icon-button', 'aria-label': 'Dismiss', onclick: () => note.remove() }, icon('close')));
-		find('notes').append(note);
+		this.note(text, 'bad');
+	}
+
+	/** What was read in part says so at once, not in a tab that nobody opens. @param {import('./model.js').Source} source */
+	warn(source) {
+		const lines = source.warnings.trim().split('\n');
+		const rest = lines.length > 1 ? ` (and ${formatCount(lines.length - 1, 'more warning')})` : '';
+		this.note(lines[0] + rest, 'warning', make('button', {
+			class: 'link', onclick: () => this.model.update({ tab: 'files' }),
+		}, 'Files'));
 	}
 
 	/** @param {{name: string, done: number, count: number} | null} progress */
@@ -160,8 +177,12 @@ export class FilesView {
 			makeReport(source));
 	}
 
-	/** @param {import('./model.js').Source} source @param {boolean} excludes */
+	/** Of files with one name a filter would mean all. @param {import('./model.js').Source} source @param {boolean} excludes */
 	filter(source, excludes) {
-		this.model.addFilter({ kind: 'file', pattern: source.path, excludes });
+		const { model } = this;
+		const hasTwin = model.getSources().some((other) => other.id !== source.id && other.path === source.path);
+		if (!hasTwin) return model.addFilter({ kind: 'file', pattern: source.path, excludes });
+		return model.update({ sides: model.sources.map((other) =>
+			((other.id === source.id) === excludes ? 0 : other.side || (excludes ? 0 : 1))).join('') });
 	}
 }

@@ -82,6 +82,8 @@ export class Model extends EventTarget {
 		this.last = 0;
 		/** @type {Promise<void>} */
 		this.queue = Promise.resolve();
+		/** @type {Promise<void>} what is dropped meanwhile waits for what was dropped before */
+		this.opening = Promise.resolve();
 		history.replaceState({ position: 0 }, '');
 		addEventListener('popstate', (event) => this.followHistory(event.state));
 	}
@@ -274,7 +276,14 @@ export class Model extends EventTarget {
 	 * @param {{name: string, blob: Blob, format?: string}[]} files
 	 * @returns {Promise<string[]>} what went wrong
 	 */
-	async open(files) {
+	open(files) {
+		const opened = this.opening.then(() => this.openNow(files));
+		this.opening = opened.then(() => {}, () => {});
+		return opened;
+	}
+
+	/** @param {{name: string, blob: Blob, format?: string}[]} files */
+	async openNow(files) {
 		const failures = [];
 		for (const [i, file] of files.entries()) {
 			this.emit('progress', { name: file.name, done: i, count: files.length });
