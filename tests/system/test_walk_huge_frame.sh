@@ -4,21 +4,11 @@
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
+source "$(dirname "$0")/held_recorder.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-# While the recorder is held, nobody has tables built, and the ring has room for all these stacks.
-mkfifo "$TMPDIR/begin"
-# shellcheck disable=SC2016 # the inner shell is to expand it
-start bash -c 'read -r _ <"$1"; exec "$2" 1' - "$TMPDIR/begin" "$WORKLOADS/nofp_huge"
-program=$PID
-start_recording -F 199 --no-cache --no-inline --buffer-size 256M -p "$program" \
-    -o "$TMPDIR/nofp_huge.folded" --stats "$TMPDIR/nofp_huge.json"
-kill -STOP "$RECORDER"
-echo >"$TMPDIR/begin"
-wait_until runs_program "$program" nofp_huge
-wait_for_cpu_time 900 "$program"
-kill -CONT "$RECORDER"
+record_held nofp_huge 1 900 -F 199 --buffer-size 256M
 wait "$program" || true
 stop_recording
 

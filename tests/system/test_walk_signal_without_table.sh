@@ -4,21 +4,11 @@
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
+source "$(dirname "$0")/held_recorder.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-# While the recorder is held, nobody has tables built, and the ring has room for all these stacks.
-mkfifo "$TMPDIR/begin"
-# shellcheck disable=SC2016 # the inner shell is to expand it
-start bash -c 'read -r _ <"$1"; exec "$2" 60' - "$TMPDIR/begin" "$WORKLOADS/nofp_signal"
-program=$PID
-start_recording -F 999 --no-cache --no-inline --buffer-size 128M -p "$program" \
-    -o "$TMPDIR/nofp_signal.folded" --stats "$TMPDIR/nofp_signal.json"
-kill -STOP "$RECORDER"
-echo >"$TMPDIR/begin"
-wait_until runs_program "$program" nofp_signal
-wait_for_cpu_time 400 "$program"
-kill -CONT "$RECORDER"
+record_held nofp_signal 60 400 -F 999 --buffer-size 128M
 wait_for_cpu_time 100 "$program"
 stop_recording
 
