@@ -130,7 +130,9 @@ static int prepare(struct side *side, const struct graph *graph, const struct ch
 	if (err)
 		return err;
 	if (side->counts.is_of_profile)
-		count_known(side, weights, num_sources, opts->num_samples);
+		count_known(side, weights, num_sources,
+			    side->side == SIDE_BASELINE ? opts->before_samples
+							: opts->after_samples);
 	return add_runs(side, weights, num_sources);
 }
 

@@ -33,8 +33,9 @@ struct changes_opts {
 	const struct weights_opts *weights;
 	/* By timestamp of the profile, which pass the filters by time; NULL: all. */
 	const uint8_t *timestamps;
-	/* By source, how many samples its weight of the metric stands for; 0: not known. */
-	const uint64_t *num_samples;
+	/* By source, how many samples its weight of the side's metric stands for; 0: not known. */
+	const uint64_t *before_samples;
+	const uint64_t *after_samples;
 };
 
 struct changes {

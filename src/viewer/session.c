@@ -510,26 +510,31 @@ const struct session_query *session_get_query(const struct session *session)
 	return &session->query;
 }
 
-/* By source, of the metric that is looked at. NULL when out of memory. */
-static uint64_t *gather_sample_counts(const struct session *session)
+/* By source, of a metric. NULL when out of memory. */
+static uint64_t *gather_sample_counts(const struct session *session, uint32_t metric)
 {
 	uint64_t *counts = calloc(session->sources.length + 1, sizeof(*counts));
 
 	for (size_t i = 0; counts && i < session->sources.length; i++) {
 		const struct session_source *source = &session->sources.items[i];
 
-		if (session->weights_opts.metric < source->num_samples.length)
-			counts[i] = source->num_samples.items[session->weights_opts.metric];
+		if (metric < source->num_samples.length)
+			counts[i] = source->num_samples.items[metric];
 	}
 	return counts;
 }
 
 static int find_changes(struct session *session, struct error *error)
 {
-	_cleanup_free_ uint64_t *num_samples = gather_sample_counts(session);
+	const struct weights_opts *weights = &session->weights_opts;
+	bool compares_metrics = weights->baseline_metric != METRIC_NONE;
+	_cleanup_free_ uint64_t *after = gather_sample_counts(session, weights->metric);
+	_cleanup_free_ uint64_t *before = gather_sample_counts(
+		session, compares_metrics ? weights->baseline_metric : weights->metric);
 	_cleanup_free_ uint8_t *timestamps = NULL;
-	struct changes_opts opts = {.weights = &session->weights_opts, .num_samples = num_samples};
-	int err = num_samples ? prepare_tree(session) : -ENOMEM;
+	struct changes_opts opts = {
+		.weights = weights, .before_samples = before, .after_samples = after};
+	int err = before && after ? prepare_tree(session) : -ENOMEM;
 
 	if (err)
 		return err;

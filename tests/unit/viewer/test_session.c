@@ -286,6 +286,38 @@ static void time_is_as_sure_as_the_samples_behind_it(void **state)
 	session_free(session);
 }
 
+static void append_event(struct text *text, const char *event, const char *function, int count)
+{
+	while (count--)
+		text_printf(text, "w 1/1 1.0: 10000000 %s:\n\t1 %s (w)\n\n", event, function);
+}
+
+/* Two of one metric are two, however many another metric of the file has. */
+static void each_side_is_as_sure_as_its_own_metric(void **state)
+{
+	struct session *session = session_new();
+	struct session_query query = {.filters = "", .order = FLAME_BY_NAME};
+	struct error error = {0};
+	struct text text = {0};
+	uint32_t source;
+
+	(void)state;
+	append_event(&text, "cycles", "a", 30);
+	append_event(&text, "cycles", "b", 270);
+	append_event(&text, "instructions", "a", 1);
+	append_event(&text, "instructions", "b", 1);
+	assert_int_equal(session_import(session, "both", (const uint8_t *)text.data, text.length,
+					"perf-script", &source, &error),
+			 0);
+	assert_int_equal(session_prepare(session, TREE_ROOT_COMM), 0);
+	query.metric = 0;
+	query.baseline_metric = 1;
+	assert_int_equal(session_query(session, &query, &error), 0);
+	assert_int_equal(get_change(session, "a"), 0);
+	text_release(&text);
+	session_free(session);
+}
+
 /* ---- answers -------------------------------------------------------------------------------- */
 
 static void overview_names_files_and_metrics(void **state)
@@ -318,6 +350,7 @@ int main(void)
 		cmocka_unit_test(view_has_the_processes_that_it_was_made_of),
 		cmocka_unit_test(only_what_chance_does_not_explain_has_changed),
 		cmocka_unit_test(time_is_as_sure_as_the_samples_behind_it),
+		cmocka_unit_test(each_side_is_as_sure_as_its_own_metric),
 		cmocka_unit_test(overview_names_files_and_metrics),
 	};
 
