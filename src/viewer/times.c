@@ -108,35 +108,6 @@ static bool contains(const struct ranges *ranges, uint64_t time_ms)
 	return true;
 }
 
-static int weigh(const struct profile *profile, const struct ranges *ranges, uint64_t *values)
-{
-	const struct timestamps *timestamps = profile_get_timestamps(profile);
-	size_t count = timestamps ? timestamps_count(timestamps) : 0;
-	_cleanup_free_ struct time_span *spans = NULL;
-	int err = times_find_spans(profile, &spans);
-
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < profile_count_samples(profile); i++)
-		values[i] = ranges->take_timeless ? profile_get_sample(profile, i)->value : 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct timestamp *timestamp = timestamps_get(timestamps, i);
-		uint64_t first_ns = spans[get_source(profile, timestamp)].first_ns;
-		bool is_inside = contains(ranges, (timestamp->time_ns - first_ns) / NS_PER_MS);
-		uint64_t *value = &values[timestamp->sample];
-
-		if (is_inside && !ranges->take_timeless)
-			*value += timestamp->weight;
-		else if (!is_inside && ranges->take_timeless)
-			/*
-			 * A sample's timestamps never weigh more than it does; this is only a
-			 * guard.
-			 */
-			*value -= timestamp->weight < *value ? timestamp->weight : *value;
-	}
-	return 0;
-}
-
 static int read_ranges(struct ranges *ranges, const char *filters, struct error *error)
 {
 	size_t length;
@@ -174,41 +145,77 @@ static int select_timestamps(const struct profile *profile, const struct ranges 
 	return 0;
 }
 
+/* *ret: NULL when there are no ranges. */
+static int select_by_ranges(const struct profile *profile, const struct ranges *ranges,
+			    uint8_t **ret)
+{
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	size_t count = timestamps ? timestamps_count(timestamps) : 0;
+	_cleanup_free_ uint8_t *is_selected = NULL;
+	int err;
+
+	*ret = NULL;
+	if (!ranges->items.length)
+		return 0;
+	is_selected = calloc(count + 1, sizeof(*is_selected));
+	err = is_selected ? select_timestamps(profile, ranges, is_selected) : -ENOMEM;
+	if (err)
+		return err;
+	*ret = return_ptr(is_selected);
+	return 0;
+}
+
 int times_select(const struct profile *profile, const char *filters, uint8_t **ret,
 		 struct error *error)
 {
 	_cleanup_(ranges_release) struct ranges ranges = {0};
-	const struct timestamps *timestamps = profile_get_timestamps(profile);
-	size_t count = timestamps ? timestamps_count(timestamps) : 0;
-	_cleanup_free_ uint8_t *is_selected = NULL;
 	int err = read_ranges(&ranges, filters, error);
 
-	if (err)
-		return err;
-	if (ranges.items.length) {
-		is_selected = calloc(count + 1, sizeof(*is_selected));
-		err = is_selected ? select_timestamps(profile, &ranges, is_selected) : -ENOMEM;
-		if (err)
-			return err;
+	return err ? err : select_by_ranges(profile, &ranges, ret);
+}
+
+/* What of each sample lies inside, by what is selected of its timestamps. */
+static void weigh(const struct profile *profile, bool take_timeless, const uint8_t *is_selected,
+		  uint64_t *values)
+{
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	size_t count = timestamps ? timestamps_count(timestamps) : 0;
+
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++)
+		values[i] = take_timeless ? profile_get_sample(profile, i)->value : 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		uint64_t *value = &values[timestamp->sample];
+
+		if (is_selected[i] && !take_timeless)
+			*value += timestamp->weight;
+		else if (!is_selected[i] && take_timeless)
+			/*
+			 * A sample's timestamps never weigh more than it does; this is only a
+			 * guard.
+			 */
+			*value -= timestamp->weight < *value ? timestamp->weight : *value;
 	}
-	*ret = return_ptr(is_selected);
-	return 0;
 }
 
 int times_apply(const struct profile *profile, const char *filters, uint64_t **ret_values,
 		struct error *error)
 {
 	_cleanup_(ranges_release) struct ranges ranges = {0};
+	_cleanup_free_ uint8_t *is_selected = NULL;
 	_cleanup_free_ uint64_t *values = NULL;
 	int err = read_ranges(&ranges, filters, error);
 
 	if (err)
 		return err;
-	if (ranges.items.length) {
+	err = select_by_ranges(profile, &ranges, &is_selected);
+	if (err)
+		return err;
+	if (is_selected) {
 		values = calloc((size_t)profile_count_samples(profile) + 1, sizeof(*values));
-		err = values ? weigh(profile, &ranges, values) : -ENOMEM;
-		if (err)
-			return err;
+		if (!values)
+			return -ENOMEM;
+		weigh(profile, ranges.take_timeless, is_selected, values);
 	}
 	*ret_values = return_ptr(values);
 	return 0;
