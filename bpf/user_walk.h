@@ -407,8 +407,9 @@ __attribute__((noinline)) __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64
 #define MAX_STACK_BYTES (64ull << 20)
 
 /*
- * Above it nothing of the thread's stack lies: what belongs to the thread, or what the program was given.
- * 0: not known, as on a coroutine's stack.
+ * Above it nothing of the thread's own stack lies: what belongs to the thread, or what the program was given.
+ * 0: not known. On a stack of the program's own making, such as a coroutine's, it may be the thread's all the
+ * same; then what is copied from there is of no use, and does no harm.
  */
 static __always_inline __u64 find_stack_end(struct task_struct *task, __u64 sp)
 {
