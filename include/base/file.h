@@ -81,6 +81,12 @@ _must_check_ int file_open_anonymous(const char *folder, struct error *error);
  */
 uid_t file_owner_get(int fd);
 
+/*
+ * Whether a file system is mounted here or where the machine's first process runs, as those of containers
+ * are where the engine runs, and not only in a namespace that a user made. Asks no file system.
+ */
+bool file_is_mounted_here(dev_t device);
+
 /* Whether both are files of one user's, who is known. */
 bool file_owner_is_same(uid_t a, uid_t b);
 

@@ -36,9 +36,15 @@ static bool is_listed(const char *path, dev_t device)
 	return false;
 }
 
+bool file_is_mounted_here(dev_t device)
+{
+	return is_listed("/proc/self/mountinfo", device) ||
+	       is_listed("/proc/1/mountinfo", device);
+}
+
 /*
  * A user may mount an overlay over a FUSE file system in a namespace of their own, and it shows the
- * owners that FUSE makes up. Those of containers are mounted where the engine runs.
+ * owners that FUSE makes up.
  */
 static bool may_lie_about_owners(int fd, const struct stat *status)
 {
@@ -53,8 +59,7 @@ static bool may_lie_about_owners(int fd, const struct stat *status)
 	case FUSE_SUPER_MAGIC:
 		return true;
 	case OVERLAYFS_SUPER_MAGIC:
-		return !is_listed("/proc/self/mountinfo", status->st_dev) &&
-		       !is_listed("/proc/1/mountinfo", status->st_dev);
+		return !file_is_mounted_here(status->st_dev);
 	}
 	return system.f_flags & ST_NOSUID;
 }

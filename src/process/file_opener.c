@@ -86,7 +86,7 @@ static int find_at(const struct file_opener *opener, enum place place, pid_t pid
 	if (place_path.failed)
 		return -ENOMEM;
 	return place == MAP_FILES
-		       ? foreign_file_follow(place_path.data, ret)
+		       ? foreign_file_follow(opener->slow_opener, place_path.data, ret)
 		       : foreign_file_find(opener->slow_opener, place_path.data, path, 0, ret);
 }
 

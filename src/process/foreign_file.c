@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -20,7 +21,7 @@
  * File systems that are on no disk of this machine keep what they are asked for apart from that of
  * others: FUSE and NFS under the number of their device. Memory, overlays and btrfs do not.
  */
-static bool may_hang(uint32_t dev_major, uint32_t dev_minor)
+static bool is_apart(uint32_t dev_major, uint32_t dev_minor)
 {
 	static const char *const suffixes[] = {"", "-fuseblk"};
 	char path[64];
@@ -34,8 +35,15 @@ static bool may_hang(uint32_t dev_major, uint32_t dev_minor)
 	return false;
 }
 
+static bool may_hang(struct slow_opener *opener, int handle, uint32_t dev_major, uint32_t dev_minor)
+{
+	if (is_apart(dev_major, dev_minor))
+		return true;
+	return !dev_major && slow_opener_may_hang(opener, handle, makedev(dev_major, dev_minor));
+}
+
 /* What the kernel knows of it, without asking its file system. Takes ownership of the handle. */
-static int look(int handle, struct foreign_file *ret)
+static int look(struct slow_opener *opener, int handle, struct foreign_file *ret)
 {
 	_cleanup_close_ int owned = handle;
 	struct statx status;
@@ -48,7 +56,7 @@ static int look(int handle, struct foreign_file *ret)
 		return -ENOTSUP;
 	*ret = (struct foreign_file){
 		.handle = handle,
-		.may_hang = may_hang(status.stx_dev_major, status.stx_dev_minor),
+		.may_hang = may_hang(opener, handle, status.stx_dev_major, status.stx_dev_minor),
 		.dev_major = status.stx_dev_major,
 		.dev_minor = status.stx_dev_minor,
 		.inode = status.stx_ino,
@@ -57,11 +65,11 @@ static int look(int handle, struct foreign_file *ret)
 	return 0;
 }
 
-int foreign_file_follow(const char *link, struct foreign_file *ret)
+int foreign_file_follow(struct slow_opener *opener, const char *link, struct foreign_file *ret)
 {
 	int handle = open(link, O_PATH | O_CLOEXEC);
 
-	return handle < 0 ? -errno : look(handle, ret);
+	return handle < 0 ? -errno : look(opener, handle, ret);
 }
 
 /* By what the kernel has in memory. Returns the handle or negative errno. */
@@ -86,7 +94,7 @@ int foreign_file_find(struct slow_opener *opener, const char *root, const char *
 	/* Not in memory, or the kernel does not tell (before 5.12; in some containers). */
 	if (handle == -EAGAIN || handle == -EINVAL || handle == -ENOSYS || handle == -EPERM)
 		handle = slow_opener_find(opener, root_fd, path, flags);
-	return handle < 0 ? handle : look(handle, ret);
+	return handle < 0 ? handle : look(opener, handle, ret);
 }
 
 int foreign_file_open(struct slow_opener *opener, const struct foreign_file *file)

@@ -15,7 +15,7 @@
 /* A regular file that was found. */
 struct foreign_file {
 	int handle;    /* O_PATH; the caller closes it */
-	bool may_hang; /* its file system is in user space, or on another machine */
+	bool may_hang; /* its file system is in user space, on another machine, or may lie over such a one */
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint64_t inode;
@@ -24,7 +24,8 @@ struct foreign_file {
 /* Returns 0; -ENOTSUP for no regular file, -ELOOP for a link, -ETIMEDOUT, or another negative errno. */
 
 /* By a link of the kernel's to a file itself, such as /proc/PID/map_files/…. */
-_must_check_ int foreign_file_follow(const char *link, struct foreign_file *ret);
+_must_check_ int foreign_file_follow(struct slow_opener *opener, const char *link,
+				     struct foreign_file *ret);
 
 /*
  * By a path as a process sees it.

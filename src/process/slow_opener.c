@@ -35,7 +35,10 @@
 #define MAX_MEMORY_BYTES (64ull << 20)
 #define COPY_BYTES       (64u << 10) /* at once */
 
-enum request_kind { FIND, OPEN, READ };
+/* So many file systems are remembered. */
+#define MAX_DEVICES 1024
+
+enum request_kind { FIND, LOOK, OPEN, READ };
 
 struct request {
 	uint32_t kind;
@@ -46,15 +49,22 @@ struct request {
 
 #define REQUEST_HEAD_BYTES offsetof(struct request, path)
 
-/* Without an error, a descriptor comes along. */
+/* Without an error, a descriptor comes along, but when it was only to look. */
 struct answer {
 	int32_t err;
-	uint32_t padding;
+	bool may_hang;
 	uint64_t copied_bytes; /* 0: it is no copy */
+};
+
+/* A file system that was looked at. */
+struct looked_at {
+	dev_t device;
+	bool may_hang;
 };
 
 struct slow_opener {
 	struct worker worker;
+	ARRAY(struct looked_at) devices;
 	unsigned int num_failures;
 	uint64_t copied_bytes;
 };
@@ -71,6 +81,20 @@ static int find(int root_fd, const char *path, int flags)
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = openat(root_fd, path + strspn(path, "/"), O_PATH | O_CLOEXEC | flags);
 	return fd < 0 ? -errno : fd;
+}
+
+/* Closing a file may take for ever as well as opening it: of such file systems it is copied. */
+static int look(int fd, bool *ret_may_hang)
+{
+	struct statfs system;
+	struct stat status;
+
+	if (fstatfs(fd, &system) || fstat(fd, &status))
+		return -errno;
+	*ret_may_hang = (unsigned long)system.f_type == FUSE_SUPER_MAGIC ||
+			((unsigned long)system.f_type == OVERLAYFS_SUPER_MAGIC &&
+			 !file_is_mounted_here(status.st_dev));
+	return 0;
 }
 
 static int copy(int from, int to, uint64_t limit_bytes, uint64_t *ret_bytes)
@@ -121,13 +145,12 @@ static int open_content(int handle, uint64_t limit_bytes, uint64_t *ret_bytes)
 {
 	_cleanup_close_ int fd = file_open_found(handle);
 	int opened = fd;
-	struct statfs system;
+	bool may_hang;
+	int err = fd < 0 ? fd : look(fd, &may_hang);
 
-	if (fd < 0)
-		return fd;
-	if (fstatfs(fd, &system))
-		return -errno;
-	if ((unsigned long)system.f_type == FUSE_SUPER_MAGIC)
+	if (err)
+		return err;
+	if (may_hang)
 		return open_copy(fd, limit_bytes, ret_bytes);
 	fd = -1;
 	return opened;
@@ -152,17 +175,27 @@ static int read_content(const char *path, uint64_t limit_bytes)
 
 /* ---- in the process ---- */
 
-static int do_request(const struct request *request, int fd, uint64_t *ret_bytes)
+/* Fills the answer. Returns the descriptor that comes along, or -1. */
+static int do_request(const struct request *request, int fd, struct answer *answer)
 {
+	int found = -EINVAL;
+
 	switch (request->kind) {
 	case FIND:
-		return find(fd, request->path, request->flags);
+		found = find(fd, request->path, request->flags);
+		break;
+	case LOOK:
+		answer->err = look(fd, &answer->may_hang);
+		return -1;
 	case OPEN:
-		return open_content(fd, request->limit_bytes, ret_bytes);
+		found = open_content(fd, request->limit_bytes, &answer->copied_bytes);
+		break;
 	case READ:
-		return read_content(request->path, request->limit_bytes);
+		found = read_content(request->path, request->limit_bytes);
+		break;
 	}
-	return -EINVAL;
+	answer->err = found < 0 ? found : 0;
+	return found < 0 ? -1 : found;
 }
 
 static void serve(int socket)
@@ -179,8 +212,7 @@ static void serve(int socket)
 		int err;
 
 		((char *)&request)[got] = '\0';
-		fd = do_request(&request, fds[0], &answer.copied_bytes);
-		answer.err = fd < 0 ? fd : 0;
+		fd = do_request(&request, fds[0], &answer);
 		for (size_t i = 0; i < WORKER_MAX_FDS; i++)
 			cleanup_closep(&fds[i]);
 		err = worker_send(socket, &part, 1, &fd, fd >= 0);
@@ -226,68 +258,104 @@ void slow_opener_free(struct slow_opener *opener)
 	if (!opener)
 		return;
 	(void)worker_stop(&opener->worker, &usage);
+	array_release(&opener->devices);
 	free(opener);
 }
 
-static int receive(struct slow_opener *opener, int limit_ms)
+struct reply {
+	struct answer answer;
+	int fd; /* -1: none */
+};
+
+static int receive(struct slow_opener *opener, int limit_ms, struct reply *ret)
 {
 	struct pollfd readable = {.fd = opener->worker.fd, .events = POLLIN};
 	int fds[WORKER_MAX_FDS];
-	struct answer answer = {0};
 
 	if (poll(&readable, 1, limit_ms) <= 0)
 		return -ETIMEDOUT;
-	if (worker_receive(opener->worker.fd, &answer, sizeof(answer), fds) != sizeof(answer))
+	if (worker_receive(opener->worker.fd, &ret->answer, sizeof(ret->answer), fds) !=
+	    sizeof(ret->answer))
 		return -EPIPE;
-	opener->copied_bytes += answer.copied_bytes;
-	return answer.err ? answer.err : fds[0];
+	opener->copied_bytes += ret->answer.copied_bytes;
+	ret->fd = fds[0];
+	return ret->answer.err;
 }
 
-static int ask(struct slow_opener *opener, const struct request *head, const char *path, int fd)
+static int ask(struct slow_opener *opener, const struct request *head, const char *path, int fd,
+	       struct reply *ret)
 {
 	const struct iovec parts[] = {
 		{(void *)(uintptr_t)head, REQUEST_HEAD_BYTES},
 		{(void *)(uintptr_t)path, strlen(path)},
 	};
 	struct rusage usage;
-	int result;
+	int err;
 
 	if (opener->num_failures >= MAX_FAILURES)
 		return -ETIMEDOUT;
 	if (strlen(path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	result = opener->worker.fd < 0 ? worker_start(&opener->worker, run, NULL) : 0;
-	if (result)
-		return result;
-	result = worker_send(opener->worker.fd, parts, ARRAY_LENGTH(parts), &fd, fd >= 0);
-	if (!result)
-		result = receive(opener, head->kind == OPEN ? COPY_LIMIT_MS : LIMIT_MS);
-	if (result == -ETIMEDOUT || result == -EPIPE || result == -ECONNRESET) {
+	err = opener->worker.fd < 0 ? worker_start(&opener->worker, run, NULL) : 0;
+	if (err)
+		return err;
+	err = worker_send(opener->worker.fd, parts, ARRAY_LENGTH(parts), &fd, fd >= 0);
+	if (!err)
+		err = receive(opener, head->kind == OPEN ? COPY_LIMIT_MS : LIMIT_MS, ret);
+	if (err == -ETIMEDOUT || err == -EPIPE || err == -ECONNRESET) {
 		(void)worker_stop(&opener->worker, &usage);
 		opener->num_failures++;
 		log_debug("a file system does not answer%s%s", path[0] ? ": " : "", path);
 		return -ETIMEDOUT;
 	}
-	return result;
+	return err;
 }
 
 int slow_opener_find(struct slow_opener *opener, int root_fd, const char *path, int flags)
 {
 	const struct request head = {.kind = FIND, .flags = flags};
+	struct reply reply;
+	int err;
 
-	return opener ? ask(opener, &head, path, root_fd) : find(root_fd, path, flags);
+	if (!opener)
+		return find(root_fd, path, flags);
+	err = ask(opener, &head, path, root_fd, &reply);
+	return err ? err : reply.fd;
+}
+
+/* One that does not answer now may not answer later. */
+bool slow_opener_may_hang(struct slow_opener *opener, int handle, dev_t device)
+{
+	const struct request head = {.kind = LOOK};
+	struct looked_at *added;
+	struct reply reply;
+	bool may_hang;
+
+	if (!opener)
+		return false;
+	array_for_each (&opener->devices, known)
+		if (known->device == device)
+			return known->may_hang;
+	may_hang = ask(opener, &head, "", handle, &reply) || reply.answer.may_hang;
+	added = opener->devices.length < MAX_DEVICES ? array_add(&opener->devices) : NULL;
+	if (added)
+		*added = (struct looked_at){device, may_hang};
+	return may_hang;
 }
 
 int slow_opener_open(struct slow_opener *opener, int handle)
 {
 	struct request head = {.kind = OPEN};
+	struct reply reply;
+	int err;
 
 	if (!opener)
 		return file_open_found(handle);
 	if (opener->copied_bytes >= MAX_COPIED_BYTES)
 		return -EFBIG;
 	head.limit_bytes = MAX_COPIED_BYTES - opener->copied_bytes;
-	return ask(opener, &head, "", handle);
+	err = ask(opener, &head, "", handle, &reply);
+	return err ? err : reply.fd;
 }
 
 int slow_opener_read(struct slow_opener *opener, const char *path, size_t limit_bytes,
@@ -295,12 +363,15 @@ int slow_opener_read(struct slow_opener *opener, const char *path, size_t limit_
 {
 	const struct request head = {.kind = READ, .limit_bytes = limit_bytes};
 	_cleanup_close_ int fd = -1;
+	struct reply reply;
+	int err;
 
 	if (!opener)
 		return file_read_at(AT_FDCWD, path, limit_bytes, ret);
-	fd = ask(opener, &head, path, -1);
-	if (fd < 0)
-		return fd;
+	err = ask(opener, &head, path, -1, &reply);
+	if (err)
+		return err;
+	fd = reply.fd;
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return -errno;
 	return file_read_fd(fd, limit_bytes, ret);

@@ -7,7 +7,9 @@
 #ifndef PROCESS_SLOW_OPENER_H
 #define PROCESS_SLOW_OPENER_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/attributes.h"
 #include "base/text.h"
@@ -30,7 +32,16 @@ _must_check_ int slow_opener_find(struct slow_opener *opener, int root_fd, const
 				  int flags);
 
 /*
- * The content of a file. Of a file system in user space it is a copy: closing such a file may take for
+ * Whether a file system that is on no disk of this machine may not answer: one in user space, or an
+ * overlay that a user mounted, as it may lie over such a one. Once known it is not asked again.
+ *
+ * handle  of a file in it
+ * device  its number
+ */
+bool slow_opener_may_hang(struct slow_opener *opener, int handle, dev_t device);
+
+/*
+ * The content of a file. Of a file system that may not answer it is a copy: closing such a file may take for
  * ever, too. Returns the descriptor, which the caller closes; -EFBIG, -ETIMEDOUT or another
  * negative errno.
  */
