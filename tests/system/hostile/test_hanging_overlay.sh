@@ -33,10 +33,11 @@ cp "$WORKLOADS/nofp_deep" "$TMPDIR/deep_beside"
 start "$TMPDIR/deep_beside" 600
 wait_until runs_program "$PID" deep_beside
 
-# record_all NAME: it takes a second, and little more.
+# record_all NAME: it takes a second, and little more. At this rate all stacks fit that have to be kept until
+# there are tables, whatever else runs.
 record_all() {
     local begun=$EPOCHREALTIME seconds
-    timeout -s KILL 30 "$STACKWIDE" record -F 499 -a -d 1 --stats "$TMPDIR/$1.json" \
+    timeout -s KILL 30 "$STACKWIDE" record -F 199 -a -d 1 --stats "$TMPDIR/$1.json" \
         -o "$TMPDIR/$1.folded" 2>"$TMPDIR/record.err" || fail "$1: status $?"
     seconds=$(awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
     echo "$1: $seconds s"
