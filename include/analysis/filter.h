@@ -29,26 +29,14 @@ enum filter_kind {
 	FILTER_MODULE,   /* mapped file or kernel module of any frame; path or base name */
 };
 
-#define REGEX_MAX_DEPTH 200
-/* Characters, with repetitions written out. */
-#define REGEX_MAX_LENGTH 100000
-
-/*
- * Whether an extended regular expression may be given to regcomp(), which finds all faults but these:
- * the C library compiles by recursion, a level for each parenthesis, and writes a part out as often as
- * it may repeat. So a line of parentheses overflows the stack, and three nested {1,255} take
- * gigabytes. Returns 0, or -EINVAL with place and reason in error.
- */
-_must_check_ int regex_check_bounds(const char *regex, struct error *error);
-
 struct filter;
 
 /* "function", …; NULL for a kind beyond the last. */
 const char *filter_kind_get_name(enum filter_kind kind);
 
 /*
- * text      "KIND:PATTERN", as in "function:main"; a PATTERN between slashes is a POSIX extended
- *           regular expression, which matches anywhere unless it has anchors
+ * text      "KIND:PATTERN", as in "function:main"; a PATTERN between slashes is a regular expression
+ *           as src/analysis/regex.h has them, which matches anywhere unless it has anchors
  * excludes  keep out what matches, instead of letting only that pass
  *
  * Returns 0, -ENOMEM, or -EINVAL with the reason in error.
@@ -56,6 +44,13 @@ const char *filter_kind_get_name(enum filter_kind kind);
 _must_check_ int filter_new(const char *text, bool excludes, struct filter **ret,
 			    struct error *error);
 void filter_free(struct filter *filter);
+
+/*
+ * Whether a filter of the kind function is about a function of this name.
+ *
+ * annotation  "_[k]" or another mark of its kind, which the pattern may have, or ""
+ */
+bool filter_matches_function(const struct filter *filter, const char *name, const char *annotation);
 
 /* A set of samples of one profile. */
 struct selection {

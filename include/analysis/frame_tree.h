@@ -54,6 +54,10 @@ const char *frame_tree_get_name_text(const struct frame_tree *tree, uint32_t fra
 				     size_t *ret_length);
 
 /* What folded text adds to the name: "_[k]" kernel, "_[i]" inlined, "_[j]" JIT, or "". */
-const char *frame_get_annotation(const struct frame *frame);
+enum frame_mark { FRAME_MARK_NONE, FRAME_MARK_KERNEL, FRAME_MARK_INLINED, FRAME_MARK_JIT };
+
+enum frame_mark frame_get_mark(const struct frame *frame);
+const char *frame_mark_get_text(enum frame_mark mark);
+const char *frame_get_annotation(const struct frame *frame); /* the text of its mark */
 
 #endif

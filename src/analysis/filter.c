@@ -91,21 +91,17 @@ void filter_free(struct filter *filter)
 }
 
 /* A regular expression may be about the mark; a literal may have it or not. */
-static bool matches_function(const struct matches *matches, uint32_t id)
+bool filter_matches_function(const struct filter *filter, const char *name, const char *annotation)
 {
-	const struct pattern *pattern = &matches->filter->pattern;
-	const char *name = frame_tree_get_name_text(matches->tree, id, NULL);
-	_cleanup_(text_release) struct text marked = {0};
-	const char *mark;
+	_cleanup_(text_release) struct text annotated = {0};
 
-	if (pattern_matches(pattern, name) || id == FRAME_NONE)
-		return pattern_matches(pattern, name);
-	mark = frame_get_annotation(profile_get_frame(matches->tree->profile, id));
-	if (!*mark)
+	if (pattern_matches(&filter->pattern, name))
+		return true;
+	if (!*annotation)
 		return false;
-	text_append_string(&marked, name);
-	text_append_string(&marked, mark);
-	return !marked.failed && pattern_matches(pattern, marked.data);
+	text_append_string(&annotated, name);
+	text_append_string(&annotated, annotation);
+	return !annotated.failed && pattern_matches(&filter->pattern, annotated.data);
 }
 
 static bool matches_frame(const struct matches *matches, uint32_t id)
@@ -116,7 +112,9 @@ static bool matches_frame(const struct matches *matches, uint32_t id)
 
 	switch (matches->filter->kind) {
 	case FILTER_FUNCTION:
-		return matches_function(matches, id);
+		return filter_matches_function(matches->filter,
+					       frame_tree_get_name_text(matches->tree, id, NULL),
+					       frame ? frame_get_annotation(frame) : "");
 	case FILTER_FILE:
 		return frame && frame->file != STRING_EMPTY &&
 		       pattern_matches_path(pattern, profile_get_string(profile, frame->file));

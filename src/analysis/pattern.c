@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/filter.h"
+#include "analysis/regex.h"
 #include "base/text.h"
 
 /* Between slashes. */
@@ -18,8 +18,7 @@ static bool is_regex(const char *text)
 static int compile(struct pattern *pattern, const char *text, struct error *error)
 {
 	_cleanup_free_ char *regex = strndup(text + 1, strlen(text) - 2);
-	struct error bounds = {0};
-	char reason[128];
+	struct error reason = {0};
 	int err;
 
 	if (!regex)
@@ -28,15 +27,11 @@ static int compile(struct pattern *pattern, const char *text, struct error *erro
 		return error_set(error, -EINVAL,
 				 "the regular expression between the slashes of "
 				 "'//' is missing");
-	if (regex_check_bounds(regex, &bounds))
-		return error_set(error, -EINVAL, "the regular expression %.200s is too large: %s",
-				 text, bounds.message);
-	err = regcomp(&pattern->regex, regex, REG_EXTENDED | REG_NOSUB);
-	if (!err)
-		return 0;
-	regerror(err, &pattern->regex, reason, sizeof(reason));
-	return error_set(error, err == REG_ESPACE ? -ENOMEM : -EINVAL,
-			 "the regular expression %.200s is not valid: %s", text, reason);
+	err = regex_new(regex, &pattern->regex, &reason);
+	if (err == -EINVAL)
+		return error_set(error, err, "the regular expression %.200s is not valid: %s", text,
+				 reason.message);
+	return err ? error_set(error, err, "%s", reason.message) : 0;
 }
 
 int pattern_init(struct pattern *pattern, const char *text, struct error *error)
@@ -51,8 +46,7 @@ int pattern_init(struct pattern *pattern, const char *text, struct error *error)
 
 void pattern_release(struct pattern *pattern)
 {
-	if (!pattern->literal)
-		regfree(&pattern->regex);
+	regex_free(pattern->regex);
 	free(pattern->literal);
 	*pattern = (struct pattern){0};
 }
@@ -61,7 +55,7 @@ bool pattern_matches(const struct pattern *pattern, const char *text)
 {
 	if (pattern->literal)
 		return string_equals(pattern->literal, text);
-	return regexec(&pattern->regex, text, 0, NULL, 0) == 0;
+	return regex_matches(pattern->regex, text, strlen(text));
 }
 
 /* A person writes "libc.so.6" as well as the whole path. */

@@ -1,21 +1,21 @@
 /*
- * What names are compared with: a literal, or a POSIX extended regular expression between slashes.
+ * What names are compared with: a literal, or a regular expression between slashes.
  *
  * Only bytes before a NUL count. Pure: no I/O.
  */
 #ifndef ANALYSIS_PATTERN_H
 #define ANALYSIS_PATTERN_H
 
-#include <regex.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
 
+struct regex;
+
 struct pattern {
-	char *literal; /* NULL when it is a regular expression */
-	regex_t regex;
+	char *literal;       /* NULL when it is a regular expression */
+	struct regex *regex; /* NULL when it is a literal */
 };
 
 /* Returns 0, -ENOMEM, or -EINVAL with the reason in error. */

@@ -1,12 +1,11 @@
 /*
  * Filters are those of the command line, so that a page and a report with the same filters show the
- * same samples; only ranges of time are the viewer's own. A search, on the other hand, drops
- * nothing: it is for eyes, and therefore ignores letter case and finds parts of names.
+ * same samples; only ranges of time are the viewer's own. A search asks such a filter, too: what it
+ * finds is what the filter would leave.
  */
 #include "viewer/filters.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -58,35 +57,41 @@ int filters_apply(const struct frame_tree *tree, const char *filters, struct sel
 	return selection_init(ret, tree, list.items.items, list.items.length);
 }
 
-static int match_expression(const struct graph *graph, const char *text, uint8_t *is_match,
-			    struct error *error)
-{
-	regex_t regex;
-	struct error bounds = {0};
-	char reason[128];
-	int failure;
+#define ALL_MARKS 0xff
 
-	if (regex_check_bounds(text, &bounds))
-		return error_set(error, -EINVAL, "the expression '%.200s' is too large: %s", text,
-				 bounds.message);
-	failure = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB | REG_ICASE);
-	if (failure) {
-		regerror(failure, &regex, reason, sizeof(reason));
-		return error_set(error, -EINVAL, "the expression '%.200s' is wrong: %s", text,
-				 reason);
-	}
-	for (uint32_t i = 0; i < graph->num_symbols; i++)
-		is_match[i] = regexec(&regex, graph_get_symbol_name(graph, i), 0, NULL, 0) == 0;
-	regfree(&regex);
-	return 0;
+/* Frames of one name may have several marks, each of which the pattern may be about. */
+static uint8_t match_name(const struct filter *filter, const char *name, uint8_t marks)
+{
+	uint8_t found = 0;
+
+	if (filter_matches_function(filter, name, ""))
+		return ALL_MARKS;
+	for (enum frame_mark mark = FRAME_MARK_KERNEL; mark <= FRAME_MARK_JIT; mark++)
+		if (marks >> mark & 1 &&
+		    filter_matches_function(filter, name, frame_mark_get_text(mark)))
+			found |= (uint8_t)(1u << mark);
+	return found;
 }
 
-int filters_match_symbols(const struct graph *graph, const char *text, bool is_regex,
-			  uint8_t *is_match, struct error *error)
+int filters_match_symbols(const struct graph *graph, const char *pattern, uint8_t *ret_marks,
+			  struct error *error)
 {
-	if (is_regex)
-		return match_expression(graph, text, is_match, error);
+	_cleanup_(text_release) struct text text = {0};
+	struct filter *filter;
+	int err;
+
+	text_append_string(&text, "function:");
+	text_append_string(&text, pattern);
+	if (text.failed)
+		return -ENOMEM;
+	err = filter_new(text.data, false, &filter, error);
+	if (err)
+		return err;
+	memset(ret_marks, 0, graph->num_symbols);
+	for (uint32_t i = 1; i < graph->num_nodes; i++)
+		ret_marks[graph_get_symbol(graph, i)] |= graph_get_marks(graph, i);
 	for (uint32_t i = 0; i < graph->num_symbols; i++)
-		is_match[i] = strcasestr(graph_get_symbol_name(graph, i), text) != NULL;
+		ret_marks[i] = match_name(filter, graph_get_symbol_name(graph, i), ret_marks[i]);
+	filter_free(filter);
 	return 0;
 }

@@ -25,10 +25,15 @@ _must_check_ int filters_apply(const struct frame_tree *tree, const char *filter
 			       struct selection *ret, struct error *error);
 
 /*
- * Set is_match[symbol] to 1 where the text, or what the expression describes, is a part of the
- * name, in any letter case. Returns 0, -ENOMEM, or -EINVAL with the reason (a wrong expression).
+ * The symbols that a pattern finds: functions as the filter "function:PATTERN" has them, and threads
+ * by their labels.
+ *
+ * ret_marks  by symbol of the graph: which frames of this name are found, as a set of enum frame_mark
+ *            (a bit for each); for a thread all or none
+ *
+ * Returns 0, -ENOMEM, or -EINVAL with the reason in error.
  */
-_must_check_ int filters_match_symbols(const struct graph *graph, const char *text, bool is_regex,
-				       uint8_t *is_match, struct error *error);
+_must_check_ int filters_match_symbols(const struct graph *graph, const char *pattern,
+				       uint8_t *ret_marks, struct error *error);
 
 #endif

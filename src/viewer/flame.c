@@ -559,8 +559,13 @@ double flame_get_width(const struct flame *flame)
 	return flame->width;
 }
 
+static bool node_matches(const struct graph *graph, const uint8_t *marks, uint32_t node)
+{
+	return marks[graph_get_symbol(graph, node)] & graph_get_marks(graph, node);
+}
+
 /* Below the last occurrence of the fragment, a match on the way decides. */
-static uint64_t measure_callees(const struct flame *flame, const uint8_t *is_match,
+static uint64_t measure_callees(const struct flame *flame, const uint8_t *marks,
 				bool fragment_matches, uint8_t *state)
 {
 	enum { IN_VIEW = 1, MATCHED = 2 };
@@ -573,7 +578,7 @@ static uint64_t measure_callees(const struct flame *flame, const uint8_t *is_mat
 			state[i] = IN_VIEW | (fragment_matches ? MATCHED : 0);
 		else
 			state[i] = state[graph->parents[i]];
-		if (state[i] && is_match[graph_get_symbol(graph, i)])
+		if (state[i] && node_matches(graph, marks, i))
 			state[i] |= MATCHED;
 		if (state[i] & MATCHED)
 			weight += flame->weights->self[i];
@@ -582,7 +587,7 @@ static uint64_t measure_callees(const struct flame *flame, const uint8_t *is_mat
 }
 
 /* Above the first occurrence: a match on the path to an entry decides. */
-static uint64_t measure_callers(const struct flame *flame, const uint8_t *is_match,
+static uint64_t measure_callers(const struct flame *flame, const uint8_t *marks,
 				bool fragment_matches, uint8_t *state)
 {
 	const struct graph *graph = flame->graph;
@@ -591,7 +596,7 @@ static uint64_t measure_callers(const struct flame *flame, const uint8_t *is_mat
 
 	state[GRAPH_ROOT] = fragment_matches;
 	for (uint32_t i = 1; i < graph->num_nodes; i++)
-		state[i] = state[graph->parents[i]] || is_match[graph_get_symbol(graph, i)];
+		state[i] = state[graph->parents[i]] || node_matches(graph, marks, i);
 	for (uint32_t i = 0; i < top->num_entries; i++) {
 		const struct flame_entry *entry = &flame->entries.items[top->first_entry + i];
 
@@ -601,7 +606,7 @@ static uint64_t measure_callers(const struct flame *flame, const uint8_t *is_mat
 	return weight;
 }
 
-int flame_measure_matches(const struct flame *flame, const uint8_t *is_match, uint64_t *ret_weight)
+int flame_measure_matches(const struct flame *flame, const uint8_t *marks, uint64_t *ret_weight)
 {
 	_cleanup_free_ uint8_t *state = malloc(flame->graph->num_nodes);
 	bool fragment_matches = false;
@@ -609,9 +614,10 @@ int flame_measure_matches(const struct flame *flame, const uint8_t *is_match, ui
 	if (!state)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < flame->opts.fragment_length; i++)
-		fragment_matches |= is_match[flame->fragment[i]];
+		fragment_matches |= marks[flame->fragment[i]] &&
+				    !flame->graph->symbols[flame->fragment[i]].is_thread;
 	*ret_weight = flame->opts.direction == FLAME_CALLEES
-			      ? measure_callees(flame, is_match, fragment_matches, state)
-			      : measure_callers(flame, is_match, fragment_matches, state);
+			      ? measure_callees(flame, marks, fragment_matches, state)
+			      : measure_callers(flame, marks, fragment_matches, state);
 	return 0;
 }

@@ -77,10 +77,14 @@ uint32_t flame_get_top(const struct flame *flame);
 double flame_get_width(const struct flame *flame);
 
 /*
- * Weight of the stacks in which a drawn frame's symbol is a match; each stack counts once.
- * is_match  by symbol. Returns 0 or -ENOMEM.
+ * Weight of the stacks in which a drawn frame is a match; each stack counts once. Threads do not
+ * match, as they are no functions.
+ *
+ * marks  by symbol: a set of enum frame_mark, a bit for each; its frames with one of these match
+ *
+ * Returns 0 or -ENOMEM.
  */
-_must_check_ int flame_measure_matches(const struct flame *flame, const uint8_t *is_match,
+_must_check_ int flame_measure_matches(const struct flame *flame, const uint8_t *marks,
 				       uint64_t *ret_weight);
 
 #endif

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/frame_tree.h"
 #include "analysis/thread_label.h"
 #include "base/attributes.h"
 #include "profile/profile.h"
@@ -87,6 +88,17 @@ static inline uint32_t graph_get_symbol(const struct graph *graph, uint32_t node
 static inline const char *graph_get_symbol_name(const struct graph *graph, uint32_t symbol)
 {
 	return profile_get_string(graph->profile, graph->symbols[symbol].name);
+}
+
+/* A set of marks of frames (enum frame_mark): that of the node's; none of a thread, which is no function. */
+static inline uint8_t graph_get_marks(const struct graph *graph, uint32_t node)
+{
+	struct frame frame = {
+		.kind = graph->flags[node] & NODE_KIND_MASK,
+		.is_inlined = graph->flags[node] & NODE_INLINED,
+	};
+
+	return graph->flags[node] & NODE_THREAD ? 0 : (uint8_t)(1u << frame_get_mark(&frame));
 }
 
 /* The symbol of this name, or SYMBOL_NONE. */

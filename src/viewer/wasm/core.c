@@ -55,7 +55,7 @@ int EXPORT(core_children)(struct core *core, uint32_t direction, uint32_t node);
 int EXPORT(core_table)(struct core *core, uint32_t kind);
 int EXPORT(core_changes)(struct core *core);
 int EXPORT(core_time_grid)(struct core *core, uint32_t max_columns);
-int EXPORT(core_search)(struct core *core, const char *text, uint32_t is_regex);
+int EXPORT(core_search)(struct core *core, const char *pattern);
 int EXPORT(core_export)(struct core *core, const char *format, uint32_t is_whole);
 int EXPORT(core_pack)(struct core *core);
 
@@ -306,27 +306,34 @@ int core_time_grid(struct core *core, uint32_t max_columns)
 	return finish(core, answer_time_grid(core->session, max_columns, text));
 }
 
-/* The answer: weight of the matching stacks (64 bits), then for every symbol 0 or 1. */
-int core_search(struct core *core, const char *pattern, uint32_t is_regex)
+/*
+ * pattern  as that of a filter
+ *
+ * The answer: weight of the stacks with a matching function (64 bits), then for every symbol, also
+ * those of threads, 0 or 1.
+ */
+int core_search(struct core *core, const char *pattern)
 {
 	struct text *text = begin(core);
 	const struct graph *graph = session_get_graph(core->session);
 	struct flame *flame =
 		session_get_flame(core->session, session_get_query(core->session)->direction);
-	_cleanup_free_ uint8_t *is_match = calloc((size_t)graph->num_symbols + 1, 1);
+	_cleanup_free_ uint8_t *marks = calloc((size_t)graph->num_symbols + 1, 1);
 	uint64_t weight = 0;
 	int err;
 
-	if (!flame || !is_match)
+	if (!flame || !marks)
 		return finish(core, -ENOMEM);
-	err = filters_match_symbols(graph, pattern, is_regex, is_match, &core->error);
+	err = filters_match_symbols(graph, pattern, marks, &core->error);
 	if (err)
 		return finish(core, err);
-	err = flame_measure_matches(flame, is_match, &weight);
+	err = flame_measure_matches(flame, marks, &weight);
 	if (err)
 		return finish(core, err);
+	for (uint32_t i = 0; i < graph->num_symbols; i++)
+		marks[i] = marks[i] != 0;
 	text_append(text, &weight, sizeof(weight));
-	text_append(text, is_match, graph->num_symbols);
+	text_append(text, marks, graph->num_symbols);
 	return finish(core, 0);
 }
 

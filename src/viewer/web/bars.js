@@ -165,8 +165,9 @@ export class Search {
 			return;
 		}
 		try {
-			const answer = await model.client.call('search', [text, this.isRegex()]);
-			if (text !== this.box.value) return;
+			const pattern = this.getPattern();
+			const answer = await model.client.call('search', [pattern]);
+			if (!this.box.value || pattern !== this.getPattern()) return;
 			const words = new Uint32Array(answer.buffer, 0, 2);
 			this.weight = words[0] + words[1] * 2 ** 32;
 			this.matches = answer.subarray(8);
@@ -184,10 +185,11 @@ export class Search {
 		const { matches, model } = this;
 		find('search-tools').hidden = !this.box.value;
 		if (!matches) {
-			this.result.textContent = this.box.value ? 'not a valid expression' : '';
+			this.result.textContent = this.result.title = this.box.value ? this.box.title : '';
 			return;
 		}
-		const count = matches.reduce((sum, match) => sum + match, 0);
+		// Threads are marked as well, but are no functions: filters have a kind for them.
+		const count = matches.reduce((sum, match, symbol) => sum + (model.names?.isThread(symbol) ? 0 : match), 0);
 		const percent = formatPercent(this.weight ?? 0, model.numbers.inclusive);
 		this.result.textContent = `${percent} in ${formatCount(count, 'function')}`;
 		this.result.title = `${formatExact(this.weight ?? 0, model.getMetric())}; each stack counts once. ` +
@@ -205,11 +207,9 @@ export class Search {
 		announce(at ? `Match ${at} of ${this.flame.getMatches().length}` : 'No match is in sight');
 	}
 
-	/** The search as a pattern of a filter or of colours. */
+	/** The search as a pattern of a filter or of colours. Plain text is found in either case of its letters. */
 	getPattern() {
 		if (this.isRegex()) return `/${this.box.value}/`;
-		const escaped = this.box.value.replace(/[.[\]{}()*+?^$|\\]/g, '\\$&');
-		// A search takes letters in either case, a filter does not.
-		return `/${escaped.replace(/[a-z]/gi, (c) => `[${c.toLowerCase()}${c.toUpperCase()}]`)}/`;
+		return `/(?i)${this.box.value.replace(/[.[\]{}()*+?^$|\\]/g, '\\$&')}/`;
 	}
 }

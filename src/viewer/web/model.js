@@ -205,7 +205,7 @@ export class Model extends EventTarget {
 		for (const { regex } of this.state.marks) {
 			if (regex === undefined || this.markMatches.has(regex)) continue;
 			try {
-				const answer = await this.client.call('search', [regex, true]);
+				const answer = await this.client.call('search', [`/${regex}/`]);
 				this.markMatches.set(regex, answer.subarray(8));
 			} catch {
 				this.markMatches.set(regex, new Uint8Array()); // of a link: it is no expression

@@ -108,7 +108,7 @@ const methods = {
 	table: (kind) => getCore().ask('core_table', kind),
 	changes: () => getCore().ask('core_changes'),
 	timeGrid: (maxColumns) => getCore().ask('core_time_grid', maxColumns),
-	search: (text, isRegex) => getCore().ask('core_search', text, isRegex ? 1 : 0),
+	search: (pattern) => getCore().ask('core_search', pattern),
 	pack: () => getCore().ask('core_pack'),
 	write: (format, isWhole) => getCore().ask('core_export', format, isWhole ? 1 : 0),
 };
