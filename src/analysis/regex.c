@@ -347,6 +347,7 @@ bool regex_matches(struct regex *regex, const char *text, size_t length)
 	const uint32_t last_special = (uint32_t)(STATE_DEAD * regex->num_columns);
 	const char *end = text + length;
 	const char *counted = text;
+	const uint32_t *steps;
 	uint32_t row;
 
 	if (regex->first_state == STATE_UNKNOWN)
@@ -356,6 +357,7 @@ bool regex_matches(struct regex *regex, const char *text, size_t length)
 	if (regex->first_state == STATE_UNKNOWN)
 		return simulate(regex, regex->next, text, end);
 	row = (uint32_t)(regex->first_state * regex->num_columns);
+	steps = regex->steps.items;
 	for (;;) {
 		uint32_t class = regex->end_class;
 		uint32_t next;
@@ -369,7 +371,7 @@ bool regex_matches(struct regex *regex, const char *text, size_t length)
 			text += regex_decode(text, (size_t)(end - text), &character);
 			class = regex_find_class(program, character);
 		}
-		next = regex->steps.items[row + class];
+		next = steps[row + class];
 		if (next > last_special) {
 			row = next;
 			continue;
@@ -379,6 +381,7 @@ bool regex_matches(struct regex *regex, const char *text, size_t length)
 			regex->num_uses += (size_t)(text - counted);
 			counted = text;
 			state = make_step(regex, row, class);
+			steps = regex->steps.items;
 		}
 		if (state == STATE_UNKNOWN)
 			return simulate(regex, regex->next, text, end);

@@ -513,7 +513,8 @@ static int parse_atom(struct regex_parser *parser, uint32_t *ret)
 	case '$':
 		return add_node(parser, REGEX_END, ret);
 	case '.':
-		return add_set(parser, first_range, true, ret);
+		err = add_range(parser, 0, REGEX_LAST_CHARACTER);
+		return err ? err : add_set(parser, first_range, false, ret);
 	case '\\':
 		err = parse_escape(parser, &character);
 		if (err)

@@ -1,7 +1,7 @@
 /*
  * The graph: a profile laid out for questions that must be answered between two frames of a
- * screen. One node per distinct path of functions, in plain arrays, so that every question is a
- * pass over them.
+ * screen. One node per distinct path of functions, and of what marks them (inlined, of a JIT), in
+ * plain arrays, so that every question is a pass over them.
  *
  * Two kinds of identity: a function is a name in a module, in the kernel or not (the row of a flat
  * table); a symbol is a name, wherever it is (what a fragment is made of, and what flame views
@@ -90,15 +90,23 @@ static inline const char *graph_get_symbol_name(const struct graph *graph, uint3
 	return profile_get_string(graph->profile, graph->symbols[symbol].name);
 }
 
-/* A set of marks of frames (enum frame_mark): that of the node's; none of a thread, which is no function. */
-static inline uint8_t graph_get_marks(const struct graph *graph, uint32_t node)
+/* What folded text would add to a function's name, by flags of a node. */
+static inline enum frame_mark node_flags_get_mark(uint8_t flags)
 {
 	struct frame frame = {
-		.kind = graph->flags[node] & NODE_KIND_MASK,
-		.is_inlined = graph->flags[node] & NODE_INLINED,
+		.kind = flags & NODE_KIND_MASK,
+		.is_inlined = flags & NODE_INLINED,
 	};
 
-	return graph->flags[node] & NODE_THREAD ? 0 : (uint8_t)(1u << frame_get_mark(&frame));
+	return frame_get_mark(&frame);
+}
+
+/* The node's mark as a set of them, a bit for each; the set is empty for a thread, which is no function. */
+static inline uint8_t graph_get_marks(const struct graph *graph, uint32_t node)
+{
+	uint8_t flags = graph->flags[node];
+
+	return flags & NODE_THREAD ? 0 : (uint8_t)(1u << node_flags_get_mark(flags));
 }
 
 /* The symbol of this name, or SYMBOL_NONE. */

@@ -462,6 +462,12 @@ const looks = {
 		await page.fill("#search", "^[gk]$");
 		await settle(page);
 		equal(await page.getAttribute("#search-result", "data-weight"), "18");
+		await page.fill("#search", "^[GK]$");
+		await settle(page);
+		equal(await page.getAttribute("#search-result", "data-weight"), "0");
+		await page.fill("#search", "(?i)^[GK]$");
+		await settle(page);
+		equal(await page.getAttribute("#search-result", "data-weight"), "18");
 		await page.fill("#search", "(");
 		await settle(page);
 		assert.match(await page.textContent("#search-result"), /^the regular expression \/\(\/ is not valid: at character 1: /);

@@ -1,6 +1,7 @@
 /*
  * The core against the command line: a file that one of them reads is read by the other, with the
- * same result; a file that one refuses is refused by the other, for the same reason.
+ * same result; a file that one refuses is refused by the other, for the same reason. A regular
+ * expression finds the same in both.
  */
 import assert from "node:assert";
 import { spawnSync } from "node:child_process";
@@ -92,6 +93,88 @@ function isSame(format, core, command) {
 		(_, head, packed) => head + zlib.gunzipSync(Buffer.from(packed, "base64")).toString("latin1"));
 	return open(core) === open(command);
 }
+
+/* ---- regular expressions ---- */
+
+async function openText(data, filters = "") {
+	const core = await Core.create(bytes);
+
+	core.call("core_import", "a.folded", new Uint8Array(data), data.length, "folded");
+	core.call("core_prepare", 0);
+	const view = core.askJson("core_query", 0, METRIC_NONE, filters, new Uint8Array(0), 0, 0, 0);
+	return { core, view };
+}
+
+/* By name, the number of its symbol. */
+function readSymbols(core) {
+	const answer = Buffer.from(core.ask("core_symbols"));
+	const count = answer.readUInt32LE(0);
+	const names = answer.subarray(4 * (2 * count + 2));
+	const offset = (i) => answer.readUInt32LE(4 + 4 * i);
+
+	return new Map(Array.from({ length: count }, (_, i) => [names.toString("latin1", offset(i), offset(i + 1)), i]));
+}
+
+/* The cases that tests/unit/analysis/test_regex.c reads; a text is the name of a function here. */
+async function checkCases() {
+	const file = new URL("../unit/analysis/regex_cases.txt", import.meta.url);
+	const cases = fs.readFileSync(file, "utf8").split("\n").filter((line) => line && !line.startsWith("#"))
+		.map((line) => line.split("\t"));
+	const unescape = (text) => Buffer.from(text).toString("latin1")
+		.replace(/\\x([0-9a-f]{2})/g, (_, digits) => String.fromCharCode(parseInt(digits, 16)));
+	const texts = cases.filter(([, expected]) => expected !== "error").map(([, , text]) => unescape(text));
+	const { core } = await openText(Buffer.from(texts.map((text) => `${text} 1\n`).join(""), "latin1"));
+	const symbols = readSymbols(core);
+	let numFound = 0;
+
+	for (const [pattern, expected, text] of cases) {
+		const search = () => core.ask("core_search", `/${pattern}/`);
+
+		if (expected === "error") {
+			assert.throws(search, { message: `the regular expression /${pattern}/ is not valid: ${text}` });
+			continue;
+		}
+		const symbol = symbols.get(unescape(text)); // none of what folded text takes for something else
+		const answer = search();
+
+		if (symbol === undefined)
+			continue;
+		numFound++;
+		assert.strictEqual(answer[8 + symbol], Number(expected === "yes"), `${pattern} and ${text}`);
+	}
+	core.call("core_search", `/${"(b|a".repeat(200)}${")*".repeat(200)}c/`); // fits its stack
+	assert.ok(numFound > 0.8 * texts.length, `${numFound} of ${texts.length}`);
+	console.log(`ok   ${cases.length} regular expressions match in the core what they match in the program`);
+}
+
+/* What is searched, what a filter leaves, and what the command line reports, all weigh the same. */
+async function checkSets() {
+	const data = "main;read;read_[k];spin_lock_[k] 1\nmain;Read 2\nmain;foo_[i];read 4\njit;read_[j];é 8\n" +
+		"main;read2 16\nmain;foo;{closure#0} 32\nread_ahead 64\n[unknown] 128\n";
+	const patterns = ["read", "^read$", "(?i)^read$", "_\\[k\\]$", "^read_\\[[jk]]$", "_\\[i", "\\bread\\b", "\\d", "^.$", "\\W",
+		"[^\\x20-\\x7e]", "^foo$", "{closure", "unknown", "a*", "nothing"];
+	const file = path.join(scratch, "sets.folded");
+	const { core } = await openText(Buffer.from(data));
+	const weights = new Set();
+
+	fs.writeFileSync(file, data);
+	for (const pattern of patterns) {
+		const found = Number(Buffer.from(core.ask("core_search", `/${pattern}/`)).readBigUInt64LE(0));
+		const { view } = await openText(Buffer.from(data), `+function:/${pattern}/`);
+		const { stdout } = spawnSync(process.env.STACKWIDE, ["report", file, "--json", "--include", `function:/${pattern}/`], { encoding: "utf8" });
+
+		assert.strictEqual(Number(view.inclusive), found, pattern);
+		assert.strictEqual(JSON.parse(stdout).total, found, pattern);
+		weights.add(found);
+	}
+	assert.ok(weights.size > 10);
+	console.log("ok   a search, a filter and --include find the same");
+}
+
+await checkCases();
+await checkSets();
+
+/* ---- files ---- */
 
 let failures = 0;
 let numRead = 0;

@@ -164,15 +164,17 @@ export class Search {
 			this.showCount();
 			return;
 		}
+		const pattern = this.getPattern();
+		const isOld = () => !this.box.value || pattern !== this.getPattern();
 		try {
-			const pattern = this.getPattern();
 			const answer = await model.client.call('search', [pattern]);
-			if (!this.box.value || pattern !== this.getPattern()) return;
+			if (isOld()) return;
 			const words = new Uint32Array(answer.buffer, 0, 2);
 			this.weight = words[0] + words[1] * 2 ** 32;
 			this.matches = answer.subarray(8);
 			this.flame.setMatches(this.matches);
 		} catch (error) {
+			if (isOld()) return;
 			this.matches = null;
 			this.flame.setMatches(null);
 			this.box.classList.add('wrong');
