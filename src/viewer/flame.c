@@ -435,6 +435,7 @@ int flame_expand(struct flame *flame, uint32_t id)
 /* The rows of the fragment, one node each; the entries belong to the last. */
 static int add_base(struct flame *flame)
 {
+	const struct graph *graph = flame->graph;
 	uint32_t length = flame->opts.fragment_length;
 	uint32_t num_rows = length ? length : 1;
 	struct flame_group sum = {0};
@@ -445,15 +446,15 @@ static int add_base(struct flame *flame)
 		sum.self = sum.baseline_self = 0;
 	for (uint32_t row = 0; row < num_rows; row++) {
 		uint32_t level = flame->opts.direction == FLAME_CALLEES ? row : num_rows - 1 - row;
-		uint32_t symbol = length ? flame->fragment[level] : SYMBOL_NONE;
+		uint32_t id = length ? flame->fragment[level] : 0;
 		struct flame_node *node = array_add(&flame->nodes);
 
 		if (!node)
 			return -ENOMEM;
 		*node = (struct flame_node){
 			.parent = row ? row - 1 : FLAME_NONE,
-			.symbol = symbol,
-			.function = length ? flame->graph->symbols[symbol].function : 0,
+			.symbol = length ? level_get_symbol(graph, id) : SYMBOL_NONE,
+			.function = length ? level_get_function(graph, id) : 0,
 			.depth = row,
 			.width = measure(flame, sum.total, sum.baseline_total),
 			.total = sum.total,
@@ -463,10 +464,10 @@ static int add_base(struct flame *flame)
 			.first_child = row + 1,
 			.num_children = row + 1 < num_rows,
 		};
-		if (length && flame->graph->symbols[symbol].is_thread)
+		if (length && graph->symbols[node->symbol].is_thread)
 			node->flags = NODE_THREAD;
 		else if (length)
-			node->flags = flame->graph->functions[node->function].kind;
+			node->flags = graph->functions[node->function].kind;
 	}
 	flame->top = num_rows - 1;
 	flame->nodes.items[flame->top].self = sum.self;
@@ -613,9 +614,11 @@ int flame_measure_matches(const struct flame *flame, const uint8_t *marks, uint6
 
 	if (!state)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < flame->opts.fragment_length; i++)
-		fragment_matches |= marks[flame->fragment[i]] &&
-				    !flame->graph->symbols[flame->fragment[i]].is_thread;
+	for (uint32_t i = 0; i < flame->opts.fragment_length; i++) {
+		uint32_t symbol = level_get_symbol(flame->graph, flame->fragment[i]);
+
+		fragment_matches |= marks[symbol] && !flame->graph->symbols[symbol].is_thread;
+	}
 	*ret_weight = flame->opts.direction == FLAME_CALLEES
 			      ? measure_callees(flame, marks, fragment_matches, state)
 			      : measure_callers(flame, marks, fragment_matches, state);

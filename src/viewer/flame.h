@@ -25,7 +25,7 @@ enum flame_direction { FLAME_CALLEES, FLAME_CALLERS };
 enum flame_order { FLAME_BY_WEIGHT, FLAME_BY_NAME };
 
 struct flame_opts {
-	const uint32_t *fragment; /* symbols, outermost first; copied */
+	const uint32_t *fragment; /* levels (fragments.h), outermost first; copied */
 	uint32_t fragment_length; /* 0: all stacks */
 	enum flame_direction direction;
 	enum flame_order order;

@@ -1,19 +1,72 @@
 #include "viewer/fragments.h"
 
-static uint32_t get_symbol(const void *context, uint32_t node)
+#include <errno.h>
+#include <stdlib.h>
+
+struct search {
+	const struct graph *graph;
+	const uint32_t *levels;
+	uint32_t num_levels;
+};
+
+bool level_exists(const struct graph *graph, uint32_t level)
 {
-	return graph_get_symbol(context, node);
+	if (level & LEVEL_FUNCTION)
+		return (level & ~LEVEL_FUNCTION) < graph->num_functions;
+	return level < graph->num_symbols;
 }
 
-int graph_find_fragment(const struct graph *graph, const uint32_t *symbols, uint32_t length,
+uint32_t level_get_function(const struct graph *graph, uint32_t level)
+{
+	return level & LEVEL_FUNCTION ? level & ~LEVEL_FUNCTION : graph->symbols[level].function;
+}
+
+uint32_t level_get_symbol(const struct graph *graph, uint32_t level)
+{
+	return level & LEVEL_FUNCTION ? graph->functions[level & ~LEVEL_FUNCTION].symbol : level;
+}
+
+static uint32_t get_symbol(const void *context, uint32_t node)
+{
+	return graph_get_symbol(((const struct search *)context)->graph, node);
+}
+
+/*
+ * The search goes by symbols, and needs that two names are the same or are not; a symbol and a
+ * function can be both. So functions are asked about where all symbols agree.
+ */
+static bool is_of_functions(const void *context, uint32_t node)
+{
+	const struct search *search = context;
+
+	for (uint32_t i = search->num_levels; i-- > 0; node = search->graph->parents[node]) {
+		uint32_t level = search->levels[i];
+
+		if (level & LEVEL_FUNCTION &&
+		    search->graph->node_functions[node] != level_get_function(search->graph, level))
+			return false;
+	}
+	return true;
+}
+
+int graph_find_fragment(const struct graph *graph, const uint32_t *levels, uint32_t num_levels,
 			struct occurrences *ret)
 {
+	struct search search = {graph, levels, num_levels};
 	struct named_tree tree = {
 		.num_nodes = graph->num_nodes,
 		.parents = graph->parents,
 		.get_name = get_symbol,
-		.context = graph,
+		.context = &search,
 	};
+	_cleanup_free_ uint32_t *symbols = calloc((size_t)num_levels + 1, sizeof(*symbols));
 
-	return occurrences_init(ret, &tree, symbols, length);
+	if (!symbols)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < num_levels; i++) {
+		symbols[i] = level_get_symbol(graph, levels[i]);
+		if (levels[i] & LEVEL_FUNCTION)
+			tree.confirms = is_of_functions;
+	}
+	return occurrences_init(ret, &tree, symbols, num_levels);
 }

@@ -4,6 +4,7 @@
 #ifndef VIEWER_FRAGMENTS_H
 #define VIEWER_FRAGMENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/occurrences.h"
@@ -11,12 +12,24 @@
 #include "viewer/graph.h"
 
 /*
- * symbols  the fragment, outermost first; of length 0 it occurs nowhere
- * ret      by node of the graph; zero before, and the caller releases it in any case
+ * A level of a fragment is a symbol, which is every function of that name, or, with this bit, a
+ * function: the one of that name in one module. The bit is beyond all numbers of either.
+ */
+#define LEVEL_FUNCTION 0x80000000u
+
+/* Whether the graph has it: levels come from the page, and may be of another graph. */
+bool level_exists(const struct graph *graph, uint32_t level);
+uint32_t level_get_symbol(const struct graph *graph, uint32_t level);
+/* Of a symbol, its first. */
+uint32_t level_get_function(const struct graph *graph, uint32_t level);
+
+/*
+ * levels  of the fragment, outermost first; without any it occurs nowhere
+ * ret     by node of the graph; zero before, and the caller releases it in any case
  *
  * Returns 0 or -ENOMEM.
  */
-_must_check_ int graph_find_fragment(const struct graph *graph, const uint32_t *symbols,
-				     uint32_t length, struct occurrences *ret);
+_must_check_ int graph_find_fragment(const struct graph *graph, const uint32_t *levels,
+				     uint32_t num_levels, struct occurrences *ret);
 
 #endif

@@ -18,6 +18,7 @@
 #include "formats/format.h"
 #include "formats/native.h"
 #include "viewer/filters.h"
+#include "viewer/fragments.h"
 #include "viewer/times.h"
 
 /*
@@ -443,15 +444,15 @@ static int keep_query(struct session *session, const struct session_query *query
 }
 
 /*
- * Symbols of a fragment are numbers of a graph, and another file makes another graph: the page may
- * be late.
+ * Levels of a fragment are numbers of a graph, and another file makes another graph: the page may be
+ * late.
  */
 int session_query(struct session *session, const struct session_query *query, struct error *error)
 {
 	int err;
 
 	for (uint32_t i = 0; i < query->fragment_length; i++)
-		if (query->fragment[i] >= session->graph->num_symbols)
+		if (!level_exists(session->graph, query->fragment[i]))
 			return error_set(error, -EINVAL, "the fragment is of another profile");
 	err = gather_sides(session);
 	if (err)

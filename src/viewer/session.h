@@ -71,7 +71,7 @@ struct session_query {
 	uint32_t metric;
 	uint32_t baseline_metric; /* METRIC_NONE: nothing is compared within the files */
 	const char *filters;      /* see filters.h; copied */
-	const uint32_t *fragment; /* symbols, outermost first; copied */
+	const uint32_t *fragment; /* levels (fragments.h), outermost first; copied */
 	uint32_t fragment_length;
 	enum flame_direction direction;
 	enum flame_order order;

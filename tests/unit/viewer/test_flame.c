@@ -1,8 +1,10 @@
 #include "viewer/flame.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "viewer/flame_layout.h"
+#include "viewer/fragments.h"
 #include "viewer_fixture.h"
 
 /* Recursion in all its forms: alternating, direct, none. */
@@ -77,6 +79,90 @@ static void nothing_selected_shows_all_stacks_from_either_end(void **state)
 	listed = fixture_list(session, FLAME_CALLERS);
 	assert_string_equal(listed, "f 3,g 2,h 12,k 4");
 	free(listed);
+	session_free(session);
+}
+
+/* A name of two programs, of which one calls the other's. */
+static const char two_modules[] = "a 1/1 1.0: 5 c:\n\t1 read (/bin/db)\n\t2 main (/bin/db)\n\n"
+				  "a 1/1 1.1: 7 c:\n\t1 draw (/bin/web)\n\t2 main (/bin/web)\n\n"
+				  "a 1/1 1.2: 2 c:\n\t1 read (/bin/db)\n\t2 main (/bin/db)\n"
+				  "\t2 main (/bin/web)\n\n";
+
+/* What the only function of this name and module is as a level of a fragment. */
+static uint32_t find_function(const struct graph *graph, const char *name, const char *module)
+{
+	for (uint32_t i = 0; i < graph->num_functions; i++)
+		if (!strcmp(profile_get_string(graph->profile, graph->functions[i].name), name) &&
+		    !strcmp(profile_get_string(graph->profile, graph->functions[i].module), module))
+			return LEVEL_FUNCTION | i;
+	fail_msg("there is no %s in %s", name, module);
+	return SYMBOL_NONE;
+}
+
+static struct session *new_session_of_two_modules(void)
+{
+	struct session *session = session_new();
+	struct error error = {0};
+	uint32_t source;
+
+	assert_int_equal(session_import(session, "perf.txt", (const uint8_t *)two_modules,
+					strlen(two_modules), "perf-script", &source, &error),
+			 0);
+	assert_int_equal(session_prepare(session, TREE_ROOT_NONE), 0);
+	return session;
+}
+
+static void check_levels(struct session *session, const uint32_t *levels, uint32_t num_levels,
+			 uint64_t inclusive, const char *callers, const char *callees)
+{
+	struct session_query query = {
+		.root = TREE_ROOT_NONE,
+		.baseline_metric = METRIC_NONE,
+		.fragment = levels,
+		.fragment_length = num_levels,
+		.order = FLAME_BY_NAME,
+	};
+	struct error error = {0};
+	char *listed;
+
+	assert_int_equal(session_query(session, &query, &error), 0);
+	assert_int_equal(fixture_top(session, FLAME_CALLEES)->total, inclusive);
+	listed = fixture_list(session, FLAME_CALLERS);
+	assert_string_equal(listed, callers);
+	free(listed);
+	listed = fixture_list(session, FLAME_CALLEES);
+	assert_string_equal(listed, callees);
+	free(listed);
+}
+
+static void level_may_stand_for_the_function_of_one_module(void **state)
+{
+	struct session *session = new_session_of_two_modules();
+	const struct graph *graph = session_get_graph(session);
+	uint32_t symbol = graph_find_symbol(graph, "main", 4, false);
+	uint32_t web = find_function(graph, "main", "web");
+	uint32_t db = find_function(graph, "main", "db");
+
+	(void)state;
+	check_levels(session, &symbol, 1, 14, "", "draw 7,read 7");
+	check_levels(session, &web, 1, 9, "", "draw 7,main 2");
+	check_levels(session, &db, 1, 7, "main 2", "read 7");
+	assert_int_equal(fixture_top(session, FLAME_CALLEES)->function, db & ~LEVEL_FUNCTION);
+	check_levels(session, (uint32_t[]){symbol, db}, 2, 2, "", "read 2");
+	check_levels(session, (uint32_t[]){db, symbol}, 2, 0, "", "");
+	session_free(session);
+}
+
+static void level_of_another_graph_is_refused(void **state)
+{
+	struct session *session = new_session_of_two_modules();
+	uint32_t beyond = LEVEL_FUNCTION | session_get_graph(session)->num_functions;
+	struct session_query query = {
+		.baseline_metric = METRIC_NONE, .fragment = &beyond, .fragment_length = 1};
+	struct error error = {0};
+
+	(void)state;
+	assert_int_equal(session_query(session, &query, &error), -EINVAL);
 	session_free(session);
 }
 
@@ -270,6 +356,8 @@ int main(void)
 		cmocka_unit_test(fragment_counts_a_stack_once_where_it_overlaps_itself),
 		cmocka_unit_test(outermost_function_has_no_caller),
 		cmocka_unit_test(fragment_that_is_in_no_stack_weighs_nothing),
+		cmocka_unit_test(level_may_stand_for_the_function_of_one_module),
+		cmocka_unit_test(level_of_another_graph_is_refused),
 		cmocka_unit_test(nothing_selected_shows_all_stacks_from_either_end),
 		cmocka_unit_test(every_fragment_of_random_stacks_is_as_defined),
 		cmocka_unit_test(layout_leaves_out_what_is_too_narrow_or_out_of_sight),
