@@ -71,7 +71,7 @@ function makeComparisonColumns(model, hasSelf, getFunction) {
 			sortBy: getAfter, show: (row) => formatPercent(row[key], sum),
 		}, {
 			id: `${key}-change`, label: 'Change, points', width: '136px', isNumber: true,
-			sortBy: (row) => Math.abs(getAfter(row) - getBefore(row)),
+			sortBy: (row) => Math.abs(getAfter(row) - getBefore(row)), isFirstOrder: key === keys[0],
 			show: (row) => {
 				const change = getAfter(row) - getBefore(row);
 				const verdict = getFunction ? model.changes?.get(getFunction(row), key) : undefined;

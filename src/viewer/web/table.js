@@ -15,6 +15,7 @@ const SPARE_ROWS = 6;
  * @property {string} width of CSS grid
  * @property {boolean} [isNumber]
  * @property {(row: R) => number} [bar] 0 to 1: drawn behind the text
+ * @property {boolean} [isFirstOrder] rows are sorted by it until somebody wants otherwise
  */
 
 /** @template R */
@@ -58,7 +59,10 @@ export class Table {
 	setColumns(columns) {
 		this.columns = columns;
 		this.element.style.setProperty('--columns', columns.map((column) => column.width).join(' '));
-		if (!columns.some((column) => column.id === this.sort)) this.sort = columns[0].id;
+		if (!columns.some((column) => column.id === this.sort)) {
+			this.sort = (columns.find((column) => column.isFirstOrder) ?? columns[0]).id;
+			this.isDescending = true;
+		}
 		this.drawHead();
 	}
 
