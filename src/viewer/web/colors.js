@@ -18,10 +18,13 @@ export const SEARCH_COLOR = '#d726d7';
 
 /** @typedef {[number, number, number]} Rgb */
 
+// Of more, no two that are looked at are likely to differ behind it.
+const MOST_HASHED = 2000;
+
 /** FNV-1a, spread over 0 to 1. @param {string} text @param {number} [seed] */
 export function hashText(text, seed = 0) {
 	let hash = 0x811c9dc5 ^ seed;
-	for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+	for (let i = 0; i < text.length && i < MOST_HASHED; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
 	hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
 	hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39);
 	return ((hash ^ (hash >>> 15)) >>> 0) / 2 ** 32;

@@ -1,7 +1,8 @@
 // Threads, processes and modules with their weights; a row is a filter.
 
+import { shorten } from './bounds.js';
 import { makeWeightColumns } from './columns.js';
-import { find, make } from './dom.js';
+import { copyText, find, make } from './dom.js';
 import { readTable } from './names.js';
 import { openMenu } from './menu.js';
 import { Table } from './table.js';
@@ -42,9 +43,11 @@ export class ListView {
 			empty: `The data names no ${list.kind}.`,
 			onselect: (row) => this.filter(row, false),
 			onmenu: (row, at) => openMenu([
-				{ heading: row.name },
+				{ heading: shorten(row.name, 60) },
 				{ label: `Only this ${list.kind}`, run: () => this.filter(row, false) },
 				{ label: `Without this ${list.kind}`, run: () => this.filter(row, true) },
+				{},
+				{ label: 'Copy the name', run: () => copyText(row.name) },
 			], at),
 		});
 	}
@@ -55,11 +58,11 @@ export class ListView {
 		const columns = [
 			...makeWeightColumns(/** @type {any} */ (this.model), this.list.kind === 'module'),
 			{ id: 'name', label: this.list.label, width: 'minmax(160px, 2fr)', sortBy: (row) => row.name,
-				show: (row) => make('span', { class: 'name', title: row.name }, row.name) },
+				show: (row) => make('span', { class: 'name', title: shorten(row.name) }, shorten(row.name)) },
 		];
 		if (this.list.about)
 			columns.push({ id: 'about', label: this.list.about, width: 'minmax(100px, 1fr)', sortBy: (row) => row.about,
-				show: (row) => make('span', { class: 'name muted' }, row.about) });
+				show: (row) => make('span', { class: 'name muted' }, shorten(row.about)) });
 		return columns;
 	}
 

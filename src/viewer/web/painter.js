@@ -1,5 +1,6 @@
 // Drawing boxes on a canvas, in device pixels, so that edges are sharp at every zoom of the page.
 
+import { shorten } from './bounds.js';
 import { SEARCH_COLOR, deriveColor, getColor, getInk, readHex, toCss } from './colors.js';
 
 /** @typedef {import('./names.js').Boxes} Boxes */
@@ -194,7 +195,7 @@ export class Painter {
 	/** As much of a text as there is room for: beginnings are often alike, ends tell more. @param {string} text @param {number} room @param {boolean} isBold */
 	fit(text, room, isBold) {
 		// A name may be a megabyte long; no screen is.
-		const whole = text.length > 2000 ? text.slice(0, 2000) : text;
+		const whole = shorten(text, 2000);
 		const width = this.measure(whole, isBold);
 		if (width <= room) return whole;
 		let count = Math.floor((whole.length * room) / width);

@@ -1,5 +1,6 @@
 // The flame as a tree of rows that open and close.
 
+import { shorten } from './bounds.js';
 import { makeWeightColumns } from './columns.js';
 import { find, make } from './dom.js';
 import { Boxes } from './names.js';
@@ -51,8 +52,8 @@ export class TreeView {
 		return [
 			...makeWeightColumns(/** @type {any} */ (this.model), true),
 			{ id: 'name', label: 'Function', width: 'minmax(200px, 1fr)', sortBy: (row) => row.name,
-				show: (row) => make('span', { class: 'name tree-name', style: `padding-left:${row.level * 14}px`, title: row.name },
-					make('span', { class: 'twist', 'aria-hidden': 'true' }, row.children?.length === 0 ? '·' : row.isOpen ? '▾' : '▸'), ` ${row.name}`) },
+				show: (row) => make('span', { class: 'name tree-name', style: `padding-left:${row.level * 14}px`, title: shorten(row.name) },
+					make('span', { class: 'twist', 'aria-hidden': 'true' }, row.children?.length === 0 ? '·' : row.isOpen ? '▾' : '▸'), ` ${shorten(row.name)}`) },
 		];
 	}
 
