@@ -1,8 +1,12 @@
 // The bars above the view: breadcrumbs of the fragment, chips of the filters, and the search box.
 
 import { announce, find, icon, make } from './dom.js';
+import { MOST_LEVELS, makeLevels, shorten } from './bounds.js';
+import { describeLevel } from './state.js';
 import { describePattern } from './time_range.js';
 import { formatCount, formatExact, formatPercent } from './units.js';
+
+const REST_OF_TYPING_MS = 1000;
 
 /** The fragment, always visible; each crumb can be clicked, and text can be typed instead. */
 export class Crumbs {
@@ -11,28 +15,44 @@ export class Crumbs {
 		this.model = model;
 		this.place = find('crumbs');
 		this.isTyping = false;
+		/** @type {import('./state.js').Level[] | undefined} */
+		this.shown = undefined;
+		this.room = MOST_LEVELS; // for so many of its levels
 	}
 
 	show() {
 		if (this.isTyping) return;
-		const { model } = this;
-		const { symbols } = model;
-		const crumbs = [make('button', {
-			class: symbols.length ? 'crumb' : 'crumb chosen', title: 'All stacks (Escape)', onclick: () => model.selectSymbols([]),
-		}, 'All')];
-		symbols.forEach((symbol, i) => {
-			const name = model.names?.getName(symbol) ?? '';
-			crumbs.push(make('button', {
-				class: `crumb${i === symbols.length - 1 ? ' chosen' : ''}`,
-				title: `${name}\nClick: ${this.keepsStart() ? 'up to here' : 'from here on'}; Shift+click: this function alone`,
-				onclick: (/** @type {MouseEvent} */ event) => model.selectSymbols(event.shiftKey ? [symbol]
-					: this.keepsStart() ? symbols.slice(0, i + 1) : symbols.slice(i)),
-			}, name));
-		});
-		this.place.replaceChildren(...crumbs, make('button', {
+		const { levels, state } = this.model;
+		if (this.shown !== state.fragment) this.room = MOST_LEVELS;
+		this.shown = state.fragment;
+		this.place.replaceChildren(make('button', {
+			class: levels.length ? 'crumb' : 'crumb chosen', title: 'All stacks (Escape)', onclick: () => this.model.selectLevels([]),
+		}, 'All'), ...makeLevels(levels.length, this.room, (i) => this.makeCrumb(levels, i), (label) => this.makeGap(label)), make('button', {
 			class: 'icon-button', 'aria-label': 'Type a fragment', title: 'Type a fragment (;)', onclick: () => this.type(),
 		}, icon('edit')));
 		this.place.scrollLeft = this.place.scrollWidth;
+	}
+
+	/** @param {number[]} levels @param {number} i */
+	makeCrumb(levels, i) {
+		const { model } = this;
+		const name = shorten(describeLevel(model.getLevel(levels[i])));
+		return make('button', {
+			class: `crumb${i === levels.length - 1 ? ' chosen' : ''}`,
+			title: `${name}\nClick: ${this.keepsStart() ? 'up to here' : 'from here on'}; Shift+click: this function alone`,
+			onclick: (/** @type {MouseEvent} */ event) => model.selectLevels(event.shiftKey ? [levels[i]]
+				: this.keepsStart() ? levels.slice(0, i + 1) : levels.slice(i)),
+		}, name);
+	}
+
+	/** Who wants to see them all gets there in a few clicks. @param {string} label */
+	makeGap(label) {
+		return make('button', {
+			class: 'crumb gap', title: 'Show more levels of the selection', onclick: () => {
+				this.room *= 4;
+				this.show();
+			},
+		}, label);
 	}
 
 	keepsStart() {
@@ -43,11 +63,12 @@ export class Crumbs {
 	type() {
 		const { model } = this;
 		this.isTyping = true;
+		const before = model.state.fragment.map((level) => level.name).join(';');
 		const input = /** @type {HTMLInputElement} */ (make('input', {
 			class: 'field fragment-input', 'aria-label': 'Fragment: function names joined by ;', placeholder: 'outer;inner;innermost',
-			spellcheck: 'false', value: model.state.fragment.map((level) => level.name).join(';'),
+			spellcheck: 'false', value: before,
 			onkeydown: (/** @type {KeyboardEvent} */ event) => {
-				if (event.key === 'Escape') stop();
+				if (event.key === 'Escape' || (event.key === 'Enter' && input.value === before)) stop();
 				else if (event.key === 'Enter') this.selectText(input.value).then((isFound) => isFound && stop());
 				else return;
 				event.stopPropagation();
@@ -68,21 +89,21 @@ export class Crumbs {
 	async selectText(text) {
 		const { names } = this.model;
 		if (!text.trim()) {
-			await this.model.selectSymbols([]);
+			await this.model.selectLevels([]);
 			return true;
 		}
-		const symbols = [];
+		const levels = [];
 		for (const [i, name] of text.split(';').entries()) {
 			const symbol = (i === 0 ? names?.find(name, true) : undefined) ?? names?.find(name, false) ?? names?.find(name, true);
 			// A thread that has the name of its first function: the function is more likely meant.
 			const wanted = i === 0 ? names?.find(name, false) ?? symbol : symbol;
 			if (wanted === undefined) {
-				announce(`No function is called '${name}'`, true);
+				announce(`No function is called '${shorten(name)}'`, true);
 				return false;
 			}
-			symbols.push(wanted);
+			levels.push(wanted);
 		}
-		await this.model.selectSymbols(symbols);
+		await this.model.selectLevels(levels);
 		return true;
 	}
 }
@@ -110,9 +131,9 @@ export class Chips {
 			make('button', {
 				class: 'chip-text', title: 'Turn it round',
 				onclick: () => model.update({ filters: filters.map((f, n) => (n === i ? { ...f, excludes: !f.excludes } : f)) }),
-			}, make('b', {}, verb), ` ${filter.kind} `, make('span', { class: 'name' }, describePattern(filter))),
+			}, make('b', {}, verb), ` ${filter.kind} `, make('span', { class: 'name' }, shorten(describePattern(filter)))),
 			make('button', {
-				class: 'chip-close', 'aria-label': `Remove the filter: ${verb} ${filter.kind} ${describePattern(filter)}`, title: 'Remove',
+				class: 'chip-close', 'aria-label': `Remove the filter: ${verb} ${filter.kind} ${shorten(describePattern(filter))}`, title: 'Remove',
 				onclick: () => model.update({ filters: filters.filter((_, n) => n !== i) }),
 			}, icon('close')));
 	}
@@ -126,13 +147,15 @@ export class Search {
 		this.box = /** @type {HTMLInputElement} */ (find('search'));
 		this.regex = /** @type {HTMLInputElement} */ (find('search-regex'));
 		this.result = find('search-result');
+		this.asked = '';
+		this.revision = -1;
 		/** @type {Uint8Array | null} by symbol */
 		this.matches = null;
-		this.box.addEventListener('input', () => this.run());
-		this.regex.addEventListener('click', () => {
-			this.regex.setAttribute('aria-pressed', String(!this.isRegex()));
-			this.run();
-		});
+		this.typedAt = -Infinity; // when, and at which position of the history
+		this.typedPosition = -1;
+		this.box.addEventListener('input', () => this.type());
+		this.regex.addEventListener('click', () => model.update({ isRegex: !this.isRegex() }));
+		model.addEventListener('place', () => this.show());
 		this.box.addEventListener('keydown', (event) => this.handleKey(event));
 		find('search-next').addEventListener('click', () => this.go(1));
 		find('search-previous').addEventListener('click', () => this.go(-1));
@@ -147,15 +170,34 @@ export class Search {
 	handleKey(event) {
 		if (event.key === 'Enter') this.go(event.shiftKey ? -1 : 1, true);
 		else if (event.key === 'Escape' && this.box.value) {
-			this.box.value = '';
-			this.run();
+			this.model.update({ search: '' });
 			event.stopPropagation();
 		} else if (event.key === 'Escape') this.flame.area.focus();
+	}
+
+	/** What is typed without a rest is one step. */
+	type() {
+		const { model } = this;
+		const goesOn = model.position === this.typedPosition && performance.now() - this.typedAt < REST_OF_TYPING_MS;
+		model.update({ search: this.box.value }, goesOn);
+		this.typedAt = performance.now();
+		this.typedPosition = model.position;
+	}
+
+	/** As the state has it. */
+	show() {
+		const { search, isRegex } = this.model.state;
+		if (search === this.asked && isRegex === this.isRegex() && this.revision === this.model.revision) return;
+		this.regex.setAttribute('aria-pressed', String(isRegex));
+		if (this.box.value !== search) this.box.value = search;
+		this.run();
 	}
 
 	async run() {
 		const text = this.box.value;
 		const { model } = this;
+		this.asked = text;
+		this.revision = model.revision;
 		this.box.classList.remove('wrong');
 		this.box.title = '';
 		if (!text || !model.names) {
@@ -188,6 +230,8 @@ export class Search {
 		find('search-tools').hidden = !this.box.value;
 		if (!matches) {
 			this.result.textContent = this.result.title = this.box.value ? this.box.title : '';
+			delete this.result.dataset.weight;
+			delete this.result.dataset.count;
 			return;
 		}
 		// Threads are marked as well, but are no functions: filters have a kind for them.

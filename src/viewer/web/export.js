@@ -2,7 +2,7 @@
 
 import { announce, saveFile } from './dom.js';
 import { Painter, ROW_HEIGHT } from './painter.js';
-import { writeHash } from './state.js';
+import { putView } from './saved_view.js';
 
 /** @param {Uint8Array} bytes */
 export async function packBase64(bytes) {
@@ -67,9 +67,7 @@ export class Exporter {
 		const packed = await packBase64(bytes);
 		const block = `<script type="text/plain" id="profile" data-name="${escapeAttribute(this.getBaseName())}.svg">${packed}</` + 'script>';
 		const view = { ...this.model.state, sides: this.model.getPackedSides() };
-		const state = `<script type="text/plain" id="first-view">${writeHash(view)}</` + 'script>';
-		const html = this.page.replace(/<script type="text\/plain" id="profile"(?:"[^"]*"|[^>"])*>[^<]*<\/script>/, () => block)
-			.replace(/<script type="text\/plain" id="first-view">[^<]*<\/script>/, () => state);
+		const html = putView(this.page.replace(/<script type="text\/plain" id="profile"(?:"[^"]*"|[^>"])*>[^<]*<\/script>/, () => block), view);
 		saveFile(`${this.getBaseName()}.html`, new Blob([html], { type: 'text/html' }));
 		announce(`${this.getBaseName()}.html is saved`, true);
 	}

@@ -3,8 +3,10 @@
 import { find, make } from './dom.js';
 import { Minimap } from './minimap.js';
 import { Boxes, KINDS, KIND_MASK, NODE_INLINED, NODE_THREAD } from './names.js';
+import { shorten } from './bounds.js';
 import { Painter, ROW_HEIGHT } from './painter.js';
 import { formatExact, formatPercent, formatPoints, formatValue } from './units.js';
+import { Zoom } from './zoom.js';
 
 const LEAST_PIXELS = 0.5;
 const MOST_ARIA_ITEMS = 400;
@@ -14,7 +16,7 @@ const ALL = 0xffffffff;
 export class FlameView {
 	/**
 	 * @param {import('./model.js').Model} model
-	 * @param {{openMenu: (symbols: number[], symbol: number, place: {x: number, y: number}, zoom: () => void) => void}} actions
+	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}, zoom: () => void) => void}} actions
 	 */
 	constructor(model, actions) {
 		this.model = model;
@@ -26,15 +28,15 @@ export class FlameView {
 		/** @type {HTMLElement} */
 		this.tip = find('tip');
 		this.painter = new Painter(find('flame-canvas'));
-		this.minimap = new Minimap(find('minimap'), (from, to) => this.zoomTo(from, to));
-		this.from = 0;
-		this.to = 1;
+		this.zoom = new Zoom(model, () => this.requestLayout());
+		this.minimap = new Minimap(find('minimap'), this.zoom);
 		this.hovered = -1;
 		this.focused = -1;
 		this.layoutNumber = 0;
 		this.boxes = new Boxes(new Uint8Array(0));
 		this.whole = this.boxes;
 		this.wholeWidth = 1;
+		this.wholeRevision = -1;
 		/** @type {number[]} */
 		this.parents = [];
 		/** @type {number[][]} box numbers by row, from left to right */
@@ -72,13 +74,13 @@ export class FlameView {
 
 	/** The model changed: another flame. */
 	show() {
-		if (this.revision !== this.model.revision) {
+		const isOther = this.revision !== this.model.revision;
+		if (isOther) {
 			this.revision = this.model.revision;
-			this.from = 0;
-			this.to = 1;
 			this.isFresh = true;
 			this.focused = -1;
 		}
+		if (isOther || !this.zoom.isMoving) this.zoom.follow();
 		this.requestLayout();
 	}
 
@@ -98,11 +100,11 @@ export class FlameView {
 	}
 
 	/** @param {number} width @param {number} revision */
-	askForBoxes(width, revision) {
+	askForWhole(width, revision) {
 		const { ahead } = this;
 		this.ahead = undefined;
-		if (ahead && ahead.width === width && ahead.revision === revision && this.from === 0 && this.to === 1) return ahead.boxes;
-		return this.model.client.call('layout', [this.from, this.to, width, LEAST_PIXELS]);
+		if (ahead && ahead.width === width && ahead.revision === revision) return ahead.boxes;
+		return this.model.client.call('layout', [0, 1, width, LEAST_PIXELS]);
 	}
 
 	requestLayout() {
@@ -118,15 +120,19 @@ export class FlameView {
 			this.isWanted = false;
 			const width = this.getWidth();
 			const { revision } = this.model;
-			const isWhole = this.from === 0 && this.to === 1;
-			const boxes = new Boxes(await this.askForBoxes(width, revision));
+			const { from, to } = this.zoom;
+			const isWhole = this.zoom.isWhole();
+			// Of another flame the whole is needed in any case, for the minimap.
+			const whole = isWhole || this.wholeRevision !== revision ? new Boxes(await this.askForWhole(width, revision)) : undefined;
+			const boxes = isWhole && whole ? whole : new Boxes(await this.model.client.call('layout', [from, to, width, LEAST_PIXELS]));
 			if (revision !== this.model.revision) {
 				this.isWanted = true;
 				continue;
 			}
-			if (isWhole) {
-				this.whole = boxes;
+			if (whole) {
+				this.whole = whole;
 				this.wholeWidth = width;
+				this.wholeRevision = revision;
 			}
 			this.take(boxes);
 		}
@@ -204,11 +210,12 @@ export class FlameView {
 	}
 
 	drawMinimap() {
-		const isShown = this.from > 0 || this.to < 1 || this.matches !== null;
+		const { from, to } = this.zoom;
+		const isShown = !this.zoom.isWhole() || this.matches !== null;
 		this.minimap.canvas.hidden = !isShown;
 		if (isShown && this.whole.length)
 			this.minimap.paint(this.whole, this.wholeWidth, /** @type {any} */ (this.model.names), {
-				from: this.from, to: this.to, growsUp: this.growsUp(), matches: this.matches,
+				from, to, growsUp: this.growsUp(), matches: this.matches,
 				isDark: Boolean(this.painter.isDark),
 			});
 	}
@@ -247,13 +254,20 @@ export class FlameView {
 		return -1;
 	}
 
+	/** The box as a level of a fragment; those of the selection may be of one module. @param {number} box */
+	getLevel(box) {
+		const { levels } = this.model;
+		const depth = this.boxes.depth(box);
+		return this.boxes.isBase(box) && levels.length ? levels[this.growsUp() ? depth : levels.length - 1 - depth] : this.boxes.symbol(box);
+	}
+
 	/**
 	 * The fragment that a click on a box selects.
 	 * @param {number} box
-	 * @returns {number[]} symbols, outermost first
+	 * @returns {number[]} levels, outermost first
 	 */
 	getFragment(box) {
-		const base = this.model.symbols;
+		const base = this.model.levels;
 		const depth = this.boxes.depth(box);
 		if (this.boxes.isBase(box))
 			return this.growsUp() ? base.slice(0, depth + 1) : base.slice(base.length - 1 - depth);
@@ -265,9 +279,8 @@ export class FlameView {
 
 	/** @param {number} box @param {boolean} isSingle */
 	select(box, isSingle) {
-		const symbol = this.boxes.symbol(box);
-		if (symbol === ALL) this.model.selectSymbols([]);
-		else this.model.selectSymbols(isSingle ? [symbol] : this.getFragment(box));
+		if (this.boxes.symbol(box) === ALL) this.model.selectLevels([]);
+		else this.model.selectLevels(isSingle ? [this.getLevel(box)] : this.getFragment(box));
 	}
 
 	// ---- pointer ----
@@ -276,7 +289,7 @@ export class FlameView {
 	handleDown(event) {
 		this.pointers?.set(event.pointerId, event);
 		this.dragged = false;
-		this.downAt = { x: event.clientX, y: event.clientY, from: this.from, to: this.to, top: this.area.scrollTop };
+		this.downAt = { x: event.clientX, y: event.clientY, from: this.zoom.from, to: this.zoom.to, top: this.area.scrollTop };
 		if (this.pointers?.size === 2) this.pinch = this.measurePinch();
 	}
 
@@ -302,7 +315,7 @@ export class FlameView {
 		const size = start.to - start.from;
 		const shift = (-dx / this.area.clientWidth) * size;
 		const from = Math.min(1 - size, Math.max(0, start.from + shift));
-		this.zoomTo(from, from + size);
+		this.zoom.moveTo(from, from + size);
 		if (event.pointerType === 'mouse') this.area.scrollTop = start.top - dy;
 	}
 
@@ -310,7 +323,7 @@ export class FlameView {
 		const [a, b] = [...(this.pointers?.values() ?? [])];
 		const left = this.area.getBoundingClientRect().left;
 		return {
-			distance: Math.max(20, Math.abs(a.clientX - b.clientX)), from: this.from, to: this.to,
+			distance: Math.max(20, Math.abs(a.clientX - b.clientX)), from: this.zoom.from, to: this.zoom.to,
 			middle: ((a.clientX + b.clientX) / 2 - left) / this.area.clientWidth,
 		};
 	}
@@ -321,7 +334,7 @@ export class FlameView {
 		const size = Math.min(1, ((start.to - start.from) * start.distance) / now.distance);
 		const anchor = start.from + start.middle * (start.to - start.from);
 		this.dragged = true;
-		this.zoomTo(anchor - now.middle * size, anchor + (1 - now.middle) * size);
+		this.zoom.moveTo(anchor - now.middle * size, anchor + (1 - now.middle) * size);
 	}
 
 	/** @param {PointerEvent} event */
@@ -338,6 +351,7 @@ export class FlameView {
 	endDrag() {
 		this.pointers?.clear();
 		this.downAt = undefined;
+		this.zoom.end();
 	}
 
 	/** @param {MouseEvent} event */
@@ -351,51 +365,32 @@ export class FlameView {
 	/** @param {number} box @param {{x: number, y: number}} place */
 	openMenu(box, place) {
 		this.hover(-1);
-		this.actions.openMenu(this.boxes.symbol(box) === ALL ? [] : this.getFragment(box), this.boxes.symbol(box), place,
-			() => this.zoomToBox(box));
+		this.actions.openMenu(this.boxes.symbol(box) === ALL ? [] : this.getFragment(box), this.getLevel(box), place,
+			() => {
+				this.zoomToBox(box);
+				this.zoom.end();
+			});
 	}
 
 	/** @param {WheelEvent} event */
 	handleWheel(event) {
-		const size = this.to - this.from;
+		const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
 		if (event.ctrlKey || event.metaKey) {
-			event.preventDefault();
 			const area = this.area.getBoundingClientRect();
 			const at = (event.clientX - area.left) / area.width;
-			this.zoomBy(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.01), at);
-			return;
-		}
-		const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-		if (sideways && size < 1) {
-			event.preventDefault();
-			const from = Math.min(1 - size, Math.max(0, this.from + (sideways / this.area.clientWidth) * size));
-			this.zoomTo(from, from + size);
-		}
-	}
-
-	/** @param {number} factor below 1: closer @param {number} at part of the width that stays */
-	zoomBy(factor, at = 0.5) {
-		const size = Math.min(1, (this.to - this.from) * factor);
-		const anchor = this.from + at * (this.to - this.from);
-		this.zoomTo(anchor - at * size, anchor + (1 - at) * size);
-	}
-
-	/** @param {number} from @param {number} to */
-	zoomTo(from, to) {
-		const size = Math.min(1, Math.max(1e-9, to - from));
-		const start = Math.min(1 - size, Math.max(0, from));
-		if (start === this.from && start + size === this.to) return;
-		this.from = start;
-		this.to = size === 1 ? 1 : start + size;
-		this.requestLayout();
+			this.zoom.zoomBy(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.01), at);
+		} else if (sideways && !this.zoom.isWhole()) this.zoom.shiftBy(sideways / this.area.clientWidth);
+		else return;
+		event.preventDefault();
+		this.zoom.endSoon();
 	}
 
 	/** @param {number} box */
 	zoomToBox(box) {
 		const width = this.area.clientWidth * (devicePixelRatio || 1);
-		const scale = (this.to - this.from) / width;
-		const left = this.from + this.boxes.x(box) * scale;
-		this.zoomTo(left, left + this.boxes.width(box) * scale);
+		const scale = this.zoom.getSize() / width;
+		const left = this.zoom.from + this.boxes.x(box) * scale;
+		this.zoom.moveTo(left, left + this.boxes.width(box) * scale);
 	}
 
 	// ---- what is said about a box ----
@@ -427,9 +422,9 @@ export class FlameView {
 		const kind = flags & NODE_THREAD ? 'thread' : `${KINDS[flags & KIND_MASK]}${flags & NODE_INLINED ? ', inlined' : ''}`;
 		const module = symbol === ALL ? '' : names.getModule(boxes.function(box));
 		const rows = [
-			make('div', { class: 'tip-name' }, symbol === ALL ? 'all' : names.getName(symbol)),
+			make('div', { class: 'tip-name' }, symbol === ALL ? 'all' : shorten(names.getName(symbol))),
 			make('div', { class: 'tip-about' }, symbol === ALL ? 'every stack that passes the filters'
-				: [kind, module].filter(Boolean).join(' · ')),
+				: [kind, shorten(module)].filter(Boolean).join(' · ')),
 			this.describeNumber('total', boxes.total(box), metric, inclusive, sum),
 		];
 		rows.push(this.describeNumber(this.growsUp() ? 'self' : 'begins here', boxes.self(box), metric, inclusive, sum));
@@ -454,7 +449,7 @@ export class FlameView {
 
 	/** One line for people who listen. @param {number} box */
 	getSpoken(box) {
-		const name = this.painter.getLabel(this.getScene(), box);
+		const name = shorten(this.painter.getLabel(this.getScene(), box));
 		return `${name}, ${formatPercent(this.boxes.total(box), this.model.numbers.sum)}, ` +
 			`self ${formatPercent(this.boxes.self(box), this.model.numbers.sum)}`;
 	}
@@ -535,12 +530,9 @@ export class FlameView {
 		if (event.altKey || event.ctrlKey || event.metaKey) return;
 		const { key } = event;
 		if (this.moveFocus(key)) event.preventDefault();
-		else if (key === '+' || key === '=') this.zoomBy(0.7);
-		else if (key === '-') this.zoomBy(1 / 0.7);
-		else if (key === '0') this.zoomTo(0, 1);
+		else if (this.zoomByKey(key)) this.zoom.endSoon();
 		else if (this.focused < 0) return;
 		else if (key === 'Enter') this.select(this.focused, event.shiftKey);
-		else if (key === 'z') this.zoomToBox(this.focused);
 		else if (key === 'ContextMenu' || (key === 'F10' && event.shiftKey) || key === ' ') {
 			const area = this.area.getBoundingClientRect();
 			event.preventDefault();
@@ -549,6 +541,16 @@ export class FlameView {
 				y: area.top + this.painter.getY(this.getScene(), this.boxes.depth(this.focused)) + ROW_HEIGHT,
 			});
 		}
+	}
+
+	/** @param {string} key @returns {boolean} whether the key meant something */
+	zoomByKey(key) {
+		if (key === '+' || key === '=') this.zoom.zoomBy(0.7);
+		else if (key === '-') this.zoom.zoomBy(1 / 0.7);
+		else if (key === '0') this.zoom.moveTo(0, 1);
+		else if (key === 'z' && this.focused >= 0) this.zoomToBox(this.focused);
+		else return false;
+		return true;
 	}
 
 	// ---- search ----

@@ -1,16 +1,17 @@
 // The flat table: every function with its own weight and that of all it calls.
 
+import { shorten } from './bounds.js';
 import { makeWeightColumns } from './columns.js';
 import { find, make } from './dom.js';
 import { readTable } from './names.js';
 import { Table } from './table.js';
 
-/** @typedef {import('./names.js').TableRow & {name: string, module: string, symbol: number}} FunctionRow */
+/** @typedef {import('./names.js').TableRow & {name: string, module: string, level: number}} FunctionRow */
 
 export class FlatView {
 	/**
 	 * @param {import('./model.js').Model} model
-	 * @param {{openMenu: (symbols: number[], symbol: number, place: {x: number, y: number}) => void}} actions
+	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}) => void}} actions
 	 */
 	constructor(model, actions) {
 		this.model = model;
@@ -25,8 +26,8 @@ export class FlatView {
 		this.table = new Table(place, {
 			label: 'Functions', columns: this.makeColumns(), sort: 'self', getKey: (row) => row.id,
 			empty: 'No function has this in its name.',
-			onselect: (row) => model.selectSymbols([row.symbol]),
-			onmenu: (row, at) => actions.openMenu([row.symbol], row.symbol, at),
+			onselect: (row) => model.selectLevels([row.level]),
+			onmenu: (row, at) => actions.openMenu([row.level], row.level, at),
 		});
 		/** @type {FunctionRow[]} */
 		this.rows = [];
@@ -38,9 +39,9 @@ export class FlatView {
 		return [
 			...makeWeightColumns(this.model, true, (/** @type {FunctionRow} */ row) => row.id),
 			{ id: 'name', label: 'Function', width: 'minmax(160px, 3fr)', sortBy: (row) => row.name,
-				show: (row) => make('span', { class: 'name', title: row.name.slice(0, 2000) }, row.name.slice(0, 500) || '(no name)') },
+				show: (row) => make('span', { class: 'name', title: shorten(row.name) }, shorten(row.name) || '(no name)') },
 			{ id: 'module', label: 'Module', width: 'minmax(80px, 1fr)', sortBy: (row) => row.module,
-				show: (row) => make('span', { class: 'name muted', title: row.module }, row.module || '–') },
+				show: (row) => make('span', { class: 'name muted', title: shorten(row.module) }, shorten(row.module) || '–') },
 		];
 	}
 
@@ -51,14 +52,14 @@ export class FlatView {
 		if (this.revision !== model.revision) {
 			const rows = readTable(await model.client.call('table', [0]));
 			this.revision = model.revision;
-			this.rows = rows.map((row) => {
-				const symbol = names.getSymbolOf(row.id);
-				return { ...row, symbol, name: names.getName(symbol), module: names.getModule(row.id) };
-			});
+			this.rows = rows.map((row) => ({
+				...row, level: names.getSymbolOf(row.id), name: names.getName(names.getSymbolOf(row.id)), module: names.getModule(row.id),
+			}));
 			this.table.setColumns(this.makeColumns());
 		}
-		const { symbols } = model;
-		const selected = symbols.length === 1 ? this.rows.find((row) => row.symbol === symbols[0]) : undefined;
+		const [level] = model.levels;
+		const selected = model.levels.length !== 1 ? undefined
+			: this.rows.find((row) => row.level === level || names.getSymbolOf(row.id) === level);
 		this.table.selected = selected?.id;
 		this.fill();
 		if (selected) this.table.select(selected.id);

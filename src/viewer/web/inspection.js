@@ -12,7 +12,7 @@
 //   getFlame()        { from, to, rows }: the part of the width that is seen, 0 to 1, and the frames
 //                     drawn, row by row from the base, from left to right, each { name, isThread, total,
 //                     x, y, width, height, fill }; pixels of the window, y of the upper edge; a CSS colour
-//   zoom(from, to)    look at that part of the flame's width
+//   zoom(from, to)    look at that part of the flame's width, as a step of the history
 //   getRows(table)    all rows of "flat", "callers" or "callees", also those that are scrolled away:
 //                     [{ name, total, self }]; self of "flat" alone
 //   getHeatmap()      { columns, sum }: of seconds that are drawn, and of all cells
@@ -36,7 +36,7 @@ export class Inspection {
 		for (let quiet = 0; quiet < QUIET_FRAMES;) {
 			await model.queue;
 			await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-			quiet = model.client.waiting.size || flame.isLayingOut ? 0 : quiet + 1;
+			quiet = model.client.waiting.size || flame.isLayingOut || flame.zoom.isMoving ? 0 : quiet + 1;
 		}
 	}
 
@@ -86,12 +86,14 @@ export class Inspection {
 				fill: flame.painter.getFill(scene, i, 0).fill,
 			};
 		};
-		return { from: flame.from, to: flame.to, rows: flame.rows.map((/** @type {number[]} */ row) => row.map(describe)) };
+		return { from: flame.zoom.from, to: flame.zoom.to, rows: flame.rows.map((/** @type {number[]} */ row) => row.map(describe)) };
 	}
 
 	/** @param {number} from @param {number} to */
 	zoom(from, to) {
-		this.#page.flame.zoomTo(from, to);
+		const { zoom } = this.#page.flame;
+		zoom.moveTo(from, to);
+		zoom.end();
 	}
 
 	/** @param {'flat' | 'callers' | 'callees'} table */

@@ -1,6 +1,7 @@
 // The page: makes the parts, connects them, and shows the tab that is chosen.
 
 import { Chips, Crumbs, Search } from './bars.js';
+import { shorten } from './bounds.js';
 import { COLOR_MODES, MARK_COLORS } from './colors.js';
 import { announce, copyText, find, make } from './dom.js';
 import { Exporter, unpackBase64 } from './export.js';
@@ -14,6 +15,7 @@ import { LISTS, ListView } from './lists.js';
 import { openMenu } from './menu.js';
 import { Model } from './model.js';
 import { RelativesView } from './relatives.js';
+import { describeLevel, isSame, makeLinkable } from './state.js';
 import { TreeView } from './tree.js';
 import { formatExact, formatPercent, formatValue } from './units.js';
 
@@ -32,8 +34,8 @@ class Page {
 	/** @param {Model} model @param {string} source */
 	constructor(model, source) {
 		this.model = model;
-		/** @param {number[]} symbols @param {number} symbol @param {{x: number, y: number}} place @param {() => void} [zoom] */
-		const openFrameMenu = (symbols, symbol, place, zoom) => this.openFrameMenu(symbols, symbol, place, zoom);
+		/** @param {number[]} levels @param {number} level @param {{x: number, y: number}} place @param {() => void} [zoom] */
+		const openFrameMenu = (levels, level, place, zoom) => this.openFrameMenu(levels, level, place, zoom);
 		this.files = new Files(model);
 		this.flame = new FlameView(model, { openMenu: openFrameMenu });
 		this.crumbs = new Crumbs(model);
@@ -48,7 +50,6 @@ class Page {
 			tree: new TreeView(model, { openMenu: openFrameMenu }), files: new FilesView(model, this.files), time: this.heatmap,
 		};
 		for (const list of LISTS) this.views[list.id] = new ListView(model, list);
-		this.searchRevision = -1;
 		this.makeTabs();
 		this.listen();
 	}
@@ -82,6 +83,7 @@ class Page {
 	listen() {
 		const { model } = this;
 		model.addEventListener('change', () => this.show());
+		model.addEventListener('place', () => this.showToolbar());
 		model.addEventListener('names', () => {
 			this.search.run();
 			this.flame.painter.fills.clear();
@@ -118,7 +120,7 @@ class Page {
 			open: () => this.files.choose(),
 			turn: () => model.update({ direction: model.state.direction === 'callees' ? 'callers' : 'callees' }),
 			typeFragment: () => this.crumbs.type(),
-			clear: () => model.selectSymbols([]),
+			clear: () => model.selectLevels([]),
 			back: () => history.back(),
 			forward: () => history.forward(),
 			next: () => this.search.go(1),
@@ -127,8 +129,8 @@ class Page {
 			without: () => this.filterSelection(true),
 			menu: () => {
 				const box = find('crumbs').getBoundingClientRect();
-				if (model.symbols.length)
-					this.openFrameMenu(model.symbols, model.symbols[model.symbols.length - 1], { x: box.left, y: box.bottom });
+				if (model.levels.length)
+					this.openFrameMenu(model.levels, model.levels[model.levels.length - 1], { x: box.left, y: box.bottom });
 			},
 			copy: () => this.copyFolded(),
 			theme: () => this.nextTheme(),
@@ -161,10 +163,7 @@ class Page {
 		this.flame.marks = this.getMarks();
 		this.flame.painter.fills.clear();
 		if (!isNothing) this.views[tab].show();
-		if (this.searchRevision !== model.revision) {
-			this.searchRevision = model.revision;
-			this.search.run();
-		}
+		this.search.show();
 	}
 
 	showToolbar() {
@@ -190,7 +189,7 @@ class Page {
 		const metric = model.getMetric();
 		const parts = [make('b', { id: 'inclusive', 'data-value': inclusive, title: formatExact(inclusive, metric) },
 			formatValue(inclusive, metric.unit), metric.unit === 'count' ? ` ${metric.name}` : '')];
-		if (model.symbols.length)
+		if (model.levels.length)
 			parts.push(make('span', {}, formatPercent(inclusive, sum)), make('span', {
 				class: 'muted', id: 'exclusive', 'data-value': exclusive, title: formatExact(exclusive, metric),
 			}, `self ${formatPercent(exclusive, sum)}`));
@@ -221,42 +220,46 @@ class Page {
 	// ---- menus ----
 
 	/**
-	 * @param {number[]} symbols the fragment up to the frame @param {number} symbol of the frame
+	 * @param {number[]} levels the fragment up to the frame @param {number} number of the frame's level
 	 * @param {{x: number, y: number}} place @param {() => void} [zoom]
 	 */
-	openFrameMenu(symbols, symbol, place, zoom) {
+	openFrameMenu(levels, number, place, zoom) {
 		const { model } = this;
 		const { names } = model;
-		if (!names || !symbols.length) return;
-		const level = model.getLevel(symbol);
-		const module = names.getModule(names.getFirstFunction(symbol));
-		const fragment = symbols.map((s) => names.getName(s)).join(';');
+		if (!names || !levels.length) return;
+		const level = model.getLevel(number);
+		const module = names.getModule(names.getLevelFunction(number));
+		/** @param {string} separator */
+		const join = (separator) => levels.map((l) => names.getLevelName(l)).join(separator);
+		// Filters are those of the command line, which go by names.
+		/** @param {number[]} filtered */
+		const addScope = (filtered) => (filtered.some((l) => model.getLevel(l).module !== undefined) ? ', in any module' : '');
 		/** @type {'thread' | 'function'} */
 		const kind = level.isThread ? 'thread' : 'function';
-		/** @param {import('./state.js').FilterKind} filterKind @param {string} pattern @param {boolean} excludes */
-		const filter = (filterKind, pattern, excludes) => () => model.addFilter({ kind: filterKind, pattern, excludes });
+		/** @param {import('./state.js').FilterKind} filterKind @param {() => string} pattern @param {boolean} excludes */
+		const filter = (filterKind, pattern, excludes) => () => model.addFilter({ kind: filterKind, pattern: pattern(), excludes });
 		/** @type {import('./menu.js').MenuItem[]} */
 		const items = [
-			{ heading: level.name.length > 60 ? `${level.name.slice(0, 60)}…` : level.name },
-			{ label: 'Select up to here', hint: 'click', run: () => model.selectSymbols(symbols) },
-			{ label: 'Select this function alone', hint: 'Shift+click', run: () => model.selectSymbols([symbol]) },
+			{ heading: shorten(describeLevel(level), 60) },
+			{ label: 'Select up to here', hint: 'click', run: () => model.selectLevels(levels) },
+			{ label: 'Select this function alone', hint: 'Shift+click', run: () => model.selectLevels([number]) },
 			{ label: 'Who calls it', run: () => model.update({ fragment: [level], direction: 'callers' }) },
 			{ label: 'What it calls', run: () => model.update({ fragment: [level], direction: 'callees' }) },
 			...(zoom ? [{ label: 'Zoom to it', hint: 'z', run: zoom }] : []),
 			{},
-			{ label: `Only stacks with this ${kind}`, run: filter(kind, level.name, false) },
-			{ label: `Without this ${kind}`, run: filter(kind, level.name, true) },
+			{ label: `Only stacks with this ${kind}${addScope([number])}`, run: filter(kind, () => level.name, false) },
+			{ label: `Without this ${kind}${addScope([number])}`, run: filter(kind, () => level.name, true) },
 		];
-		if (symbols.length > 1)
-			items.push({ label: 'Only stacks with this fragment', run: filter('fragment', fragment, false) },
-				{ label: 'Without this fragment', run: filter('fragment', fragment, true) });
+		if (levels.length > 1)
+			items.push({ label: `Only stacks with this fragment${addScope(levels)}`, run: filter('fragment', () => join(';'), false) },
+				{ label: `Without this fragment${addScope(levels)}`, run: filter('fragment', () => join(';'), true) });
 		if (module)
-			items.push({ label: `Only stacks through ${module}`, run: filter('module', module, false) },
-				{ label: `Without ${module}`, run: filter('module', module, true) });
+			items.push({ label: `Only stacks through ${shorten(module, 60)}`, run: filter('module', () => module, false) },
+				{ label: `Without ${shorten(module, 60)}`, run: filter('module', () => module, true) });
 		items.push({}, { label: 'Colour…', run: () => openMenu(this.makeColorItems([level.name]), place) },
 			{ label: 'Copy the name', run: () => copyText(level.name) },
-			{ label: 'Copy the stack', run: () => copyText(symbols.map((s) => names.getName(s)).join('\n')) },
-			{ label: 'Copy as a folded line', run: () => copyText(fragment) });
+			{ label: 'Copy the stack', run: () => copyText(join('\n')) },
+			{ label: 'Copy as a folded line', run: () => copyText(join(';')) });
 		openMenu(items, place);
 	}
 
@@ -285,7 +288,7 @@ class Page {
 		/** @type {import('./menu.js').MenuItem[]} */
 		const items = [{ heading: 'Colours' }, ...COLOR_MODES.filter((mode) => mode.id !== 'change' || model.numbers.isComparison)
 			.map((mode) => ({ label: mode.label, isChosen: this.flame.getMode() === mode.id, run: () => model.update({ colors: mode.id }) }))];
-		if (model.symbols.length)
+		if (model.levels.length)
 			items.push({}, { label: 'Colour the selection…', run: () => openMenu(this.makeColorItems(
 				state.fragment.map((level) => level.name)), find('colors')) });
 		if (matches)
@@ -308,7 +311,7 @@ class Page {
 			{},
 			{ heading: 'Share everything' },
 			{ label: 'This page with its data', hint: '.html', isDisabled: none, run: () => this.save(exporter.saveSession()) },
-			{ label: 'Copy a link to this view', isDisabled: none, run: () => copyText(location.href) },
+			{ label: 'Copy a link to this view', isDisabled: none, run: () => this.copyLink() },
 			{ label: 'Print…', isDisabled: none, run: () => print() },
 		], find('export'));
 	}
@@ -383,9 +386,16 @@ class Page {
 		const { model } = this;
 		const { fragment } = model.state;
 		if (!fragment.length) return announce('Select a function first', true);
+		if (fragment.some((level) => level.module !== undefined)) announce('Filters go by the name, in any module', true);
 		if (fragment.length === 1)
 			return model.addFilter({ kind: fragment[0].isThread ? 'thread' : 'function', pattern: fragment[0].name, excludes });
 		return model.addFilter({ kind: 'fragment', pattern: fragment.map((level) => level.name).join(';'), excludes });
+	}
+
+	async copyLink() {
+		await copyText(location.href);
+		if (!isSame(makeLinkable(this.model.state), this.model.state))
+			announce('The link is without what is too long for one', true);
 	}
 
 	async copyFolded() {
@@ -409,9 +419,8 @@ async function start() {
 	} catch {
 		// A page without storage looks as the system does.
 	}
-	const firstView = find('first-view').textContent?.trim();
-	if (firstView && location.hash.length < 2) history.replaceState(null, '', `#${firstView}`);
-	const model = new Model(await unpack('worker').text(), await unpack('core').arrayBuffer());
+	const firstView = find('first-view').textContent?.trim() ?? '';
+	const model = new Model(await unpack('worker').text(), await unpack('core').arrayBuffer(), firstView);
 	const page = new Page(model, source);
 	page.show();
 	await model.client.ready;

@@ -6,13 +6,11 @@ import { SEARCH_COLOR } from './colors.js';
 export class Minimap {
 	/**
 	 * @param {HTMLCanvasElement} canvas
-	 * @param {(from: number, to: number) => void} onmove
+	 * @param {import('./zoom.js').Zoom} zoom
 	 */
-	constructor(canvas, onmove) {
+	constructor(canvas, zoom) {
 		this.canvas = canvas;
-		this.onmove = onmove;
-		this.from = 0;
-		this.to = 1;
+		this.zoom = zoom;
 		canvas.addEventListener('pointerdown', (event) => {
 			canvas.setPointerCapture(event.pointerId);
 			this.follow(event);
@@ -20,14 +18,15 @@ export class Minimap {
 		canvas.addEventListener('pointermove', (event) => {
 			if (event.buttons & 1) this.follow(event);
 		});
+		for (const type of ['pointerup', 'pointercancel']) canvas.addEventListener(type, () => zoom.end());
 	}
 
 	/** Put the middle of what is shown below the pointer. @param {PointerEvent} event */
 	follow(event) {
-		const size = this.to - this.from;
+		const size = this.zoom.getSize();
 		const middle = event.offsetX / this.canvas.clientWidth;
 		const from = Math.min(1 - size, Math.max(0, middle - size / 2));
-		this.onmove(from, from + size);
+		this.zoom.moveTo(from, from + size);
 	}
 
 	/**
@@ -39,8 +38,6 @@ export class Minimap {
 	paint(boxes, layoutWidth, names, { from, to, growsUp, matches, isDark }) {
 		const ratio = devicePixelRatio || 1;
 		const { canvas } = this;
-		this.from = from;
-		this.to = to;
 		canvas.width = Math.round(canvas.clientWidth * ratio);
 		canvas.height = Math.round(canvas.clientHeight * ratio);
 		const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));

@@ -4,7 +4,8 @@
 import { Changes } from './changes.js';
 import { Client } from './client.js';
 import { Names } from './names.js';
-import { ROOTS, getFirstState, readHash, writeHash } from './state.js';
+import { readView } from './saved_view.js';
+import { ROOTS, getFirstState, hasSameFlame, hasSameView, isSame, makeLinkable, readHash, writeHash } from './state.js';
 
 /** @typedef {import('./state.js').State} State */
 /**
@@ -53,20 +54,22 @@ function readNumbers(object) {
 }
 
 export class Model extends EventTarget {
-	/** @param {string} workerSource @param {ArrayBuffer} wasm */
-	constructor(workerSource, wasm) {
+	/** @param {string} workerSource @param {ArrayBuffer} wasm @param {string} firstView of a saved page; '' for none */
+	constructor(workerSource, wasm, firstView) {
 		super();
 		this.client = new Client(workerSource, wasm);
+		const entry = history.state;
+		const isSaved = firstView !== '' && !entry && location.hash.length < 2;
 		/** @type {State} */
-		this.state = readHash(location.hash.slice(1));
+		this.state = isSaved ? readHash(firstView) : this.readEntry(entry);
 		/** @type {Source[]} */
 		this.sources = [];
 		/** @type {Metric[]} */
 		this.metrics = [];
 		/** @type {Names | undefined} */
 		this.names = undefined;
-		/** @type {number[]} the fragment's symbols */
-		this.symbols = [];
+		/** @type {number[]} of the fragment, as names.js numbers them */
+		this.levels = [];
 		this.numbers = NO_NUMBERS;
 		/** @type {Changes | undefined} of a comparison, once they are known */
 		this.changes = undefined;
@@ -78,13 +81,14 @@ export class Model extends EventTarget {
 		this.asked = ''; // of the core, for this revision
 		this.busy = 0;
 		this.needsNames = true;
-		this.position = 0; // in the history
-		this.last = 0;
+		this.position = entry?.position ?? 0; // in the history
+		this.last = this.position;
 		/** @type {Promise<void>} */
 		this.queue = Promise.resolve();
 		/** @type {Promise<void>} what is dropped meanwhile waits for what was dropped before */
 		this.opening = Promise.resolve();
-		history.replaceState({ position: 0 }, '');
+		if (isSaved) this.record(true);
+		else history.replaceState({ ...entry, position: this.position }, '');
 		addEventListener('popstate', (event) => this.followHistory(event.state));
 	}
 
@@ -130,25 +134,43 @@ export class Model extends EventTarget {
 	/**
 	 * Change what is looked at, as a step of the history.
 	 * @param {Partial<State>} patch
+	 * @param {boolean} [replaces] the step before, which it goes on with
 	 */
-	update(patch) {
-		const state = { ...this.state, ...patch };
-		const hash = writeHash(state);
-		if (hash !== writeHash(this.state)) {
-			this.position++;
-			this.last = this.position;
-			history.pushState({ position: this.position }, '', `#${hash}`);
-		}
-		this.state = state;
-		return this.refresh();
+	update(patch, replaces = false) {
+		const before = this.state;
+		this.state = { ...before, ...patch };
+		if (!patch.zoom && !hasSameFlame(before, this.state)) this.state.zoom = null;
+		if (!isSame(before, this.state)) this.record(replaces);
+		return this.show(before);
 	}
 
-	/** @param {{position?: number} | null} entry */
+	/** Put the state into the history: what is too long for a URL only there. @param {boolean} replaces */
+	record(replaces) {
+		const linkable = makeLinkable(this.state);
+		if (!replaces) this.last = ++this.position;
+		const entry = { position: this.position, view: isSame(linkable, this.state) ? undefined : this.state };
+		history[replaces ? 'replaceState' : 'pushState'](entry, '', `#${writeHash(linkable)}`);
+	}
+
+	/** @param {{position?: number, view?: State} | null} entry @returns {State} */
+	readEntry(entry) {
+		return entry?.view ? { ...getFirstState(), ...entry.view } : readHash(location.hash.slice(1));
+	}
+
+	/** @param {{position?: number, view?: State} | null} entry */
 	followHistory(entry) {
+		const before = this.state;
 		this.position = entry?.position ?? 0;
 		this.last = Math.max(this.last, this.position);
-		this.state = readHash(location.hash.slice(1));
-		this.refresh();
+		this.state = this.readEntry(entry);
+		this.show(before);
+	}
+
+	/** Another place in the flame, or another search, needs nothing that was not there before. @param {State} before */
+	show(before) {
+		if (isSame(before, this.state) || !hasSameView(before, this.state)) return this.refresh();
+		this.emit('place');
+		return this.queue;
 	}
 
 	canGoBack() {
@@ -175,10 +197,10 @@ export class Model extends EventTarget {
 			await this.applySides();
 			if (this.needsNames || this.preparedRoot !== this.state.root) await this.prepare();
 			const state = this.state;
-			this.symbols = this.findSymbols();
+			this.levels = this.findLevels();
 			const lines = state.filters.map((f) => `${f.excludes ? '-' : '+'}${f.kind}:${f.pattern}`.replaceAll('\n', ' '));
 			await this.ask([
-				this.getMetric().id, this.getBaseline()?.id ?? METRIC_NONE, lines.join('\n'), this.symbols,
+				this.getMetric().id, this.getBaseline()?.id ?? METRIC_NONE, lines.join('\n'), this.levels,
 				state.direction === 'callees' ? 0 : 1, state.order === 'weight' ? 0 : 1,
 			]);
 			await this.findMarks();
@@ -222,7 +244,6 @@ export class Model extends EventTarget {
 		this.changesAsked = asked;
 		this.changes = undefined;
 		if (asked) this.changes = new Changes(await this.client.call('changes'));
-		this.revision++;
 		this.emit('change');
 	}
 
@@ -252,16 +273,16 @@ export class Model extends EventTarget {
 	}
 
 	/** A fragment whose functions are not there is cut where they end. */
-	findSymbols() {
-		const symbols = [];
+	findLevels() {
+		const levels = [];
 		for (const level of this.state.fragment) {
-			const symbol = this.names?.find(level.name, level.isThread);
-			if (symbol === undefined) break;
-			symbols.push(symbol);
+			const found = this.names?.findLevel(level);
+			if (found === undefined) break;
+			levels.push(found);
 		}
-		if (symbols.length < this.state.fragment.length)
-			this.state = { ...this.state, fragment: this.state.fragment.slice(0, symbols.length) };
-		return symbols;
+		if (levels.length < this.state.fragment.length)
+			this.state = { ...this.state, fragment: this.state.fragment.slice(0, levels.length) };
+		return levels;
 	}
 
 	async readOverview() {
@@ -285,6 +306,8 @@ export class Model extends EventTarget {
 	/** @param {{name: string, blob: Blob, format?: string}[]} files */
 	async openNow(files) {
 		const failures = [];
+		const isFirst = !this.sources.length && files.length === 1 && isSame(this.state, getFirstState());
+		const hadData = this.hasData();
 		for (const [i, file] of files.entries()) {
 			this.emit('progress', { name: file.name, done: i, count: files.length });
 			try {
@@ -294,10 +317,27 @@ export class Model extends EventTarget {
 			}
 		}
 		this.emit('progress', null);
+		if (isFirst && !failures.length) await this.takeView(files[0]);
+		if (hadData && failures.length < files.length) this.forgetZoom();
 		await this.readOverview();
 		this.needsNames = true;
 		await this.refresh();
 		return failures;
+	}
+
+	/** A saved page that is dropped on an empty one is looked at as it was. @param {{name: string, blob: Blob}} file */
+	async takeView(file) {
+		const view = await readView(file);
+		if (!view) return;
+		this.state = readHash(view);
+		this.record(true);
+	}
+
+	/** Other files make another flame. */
+	forgetZoom() {
+		if (!this.state.zoom) return;
+		this.state = { ...this.state, zoom: null };
+		this.record(true);
 	}
 
 	/** @param {number} id @param {number} side */
@@ -325,19 +365,20 @@ export class Model extends EventTarget {
 	async remove(id) {
 		await this.client.call('remove', [id]);
 		this.asked = '';
+		this.forgetZoom();
 		await this.readOverview();
 		if (!this.hasData()) this.state = getFirstState();
 		await this.refresh();
 	}
 
-	/** @param {number} symbol @returns {import('./state.js').Level} */
-	getLevel(symbol) {
-		return /** @type {Names} */ (this.names).getLevel(symbol);
+	/** @param {number} level @returns {import('./state.js').Level} */
+	getLevel(level) {
+		return /** @type {Names} */ (this.names).getLevel(level);
 	}
 
-	/** @param {number[]} symbols outermost first */
-	selectSymbols(symbols) {
-		return this.update({ fragment: symbols.map((symbol) => this.getLevel(symbol)) });
+	/** @param {number[]} levels outermost first */
+	selectLevels(levels) {
+		return this.update({ fragment: levels.map((level) => this.getLevel(level)) });
 	}
 
 	/** @param {import('./state.js').Filter} filter */

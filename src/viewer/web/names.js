@@ -3,7 +3,14 @@
 export const NODE_INLINED = 4;
 export const NODE_THREAD = 8;
 export const KIND_MASK = 3;
+const KIND_KERNEL = 1;
 export const KINDS = ['user', 'kernel', 'JIT'];
+// A level of a fragment is a number, as the core takes it: a symbol, or this and a function.
+const LEVEL_FUNCTION = 2 ** 31;
+
+/** How a level is found again. @param {import('./state.js').Level} level */
+const getLevelKey = ({ name, isThread, module, isKernel }) =>
+	(isThread ? '@' : '=') + name + (module === undefined ? '' : `\0${module}\0${isKernel ? 'kernel' : ''}`);
 
 /** @typedef {{comm: string, process: string, pid: number, tid: number, source: number}} Thread */
 
@@ -24,8 +31,10 @@ export class Names {
 		this.decoder = new TextDecoder();
 		/** @type {Map<string, number> | undefined} all of them */
 		this.byName = undefined;
-		/** @type {Map<string, number>} those that were on their way to the state */
+		/** @type {Map<string, number>} levels that were on their way to the state */
 		this.known = new Map();
+		/** @type {Uint8Array | undefined} by symbol: whether it has several functions */
+		this.shared = undefined;
 	}
 
 	/** @param {number} symbol */
@@ -59,17 +68,64 @@ export class Names {
 		return (this.getFlags(this.firstFunctions[symbol]) & NODE_THREAD) !== 0;
 	}
 
-	/** As the state has it. @param {number} symbol @returns {{name: string, isThread: boolean}} */
-	getLevel(symbol) {
-		const level = { name: this.getName(symbol), isThread: this.isThread(symbol) };
-		this.known.set((level.isThread ? '@' : '=') + level.name, symbol);
+	/** @param {number} id a function */
+	isKernel(id) {
+		return (this.getFlags(id) & KIND_MASK) === KIND_KERNEL;
+	}
+
+	/** The level that means this function alone. @param {number} id @returns {number} */
+	makeLevel(id) {
+		if (!this.shared) {
+			this.shared = new Uint8Array(this.numSymbols);
+			for (let i = 0; i < this.numFunctions; i++)
+				if (this.firstFunctions[this.getSymbolOf(i)] !== i) this.shared[this.getSymbolOf(i)] = 1;
+		}
+		return this.shared[this.getSymbolOf(id)] ? LEVEL_FUNCTION + id : this.getSymbolOf(id);
+	}
+
+	/** @param {number} level */
+	getLevelSymbol(level) {
+		return level < LEVEL_FUNCTION ? level : this.getSymbolOf(level - LEVEL_FUNCTION);
+	}
+
+	/** Its function, or the first of several. @param {number} level */
+	getLevelFunction(level) {
+		return level < LEVEL_FUNCTION ? this.firstFunctions[level] : level - LEVEL_FUNCTION;
+	}
+
+	/** @param {number} level */
+	getLevelName(level) {
+		return this.getName(this.getLevelSymbol(level));
+	}
+
+	/** As the state has it. @param {number} number @returns {import('./state.js').Level} */
+	getLevel(number) {
+		/** @type {import('./state.js').Level} */
+		const level = { name: this.getLevelName(number), isThread: this.isThread(this.getLevelSymbol(number)) };
+		if (number >= LEVEL_FUNCTION) {
+			level.module = this.getModule(number - LEVEL_FUNCTION);
+			if (this.isKernel(number - LEVEL_FUNCTION)) level.isKernel = true;
+		}
+		this.known.set(getLevelKey(level), number);
 		return level;
+	}
+
+	/** The number of a level. @param {import('./state.js').Level} level @returns {number | undefined} */
+	findLevel(level) {
+		const known = this.known.get(getLevelKey(level));
+		if (known !== undefined) return known;
+		const symbol = this.find(level.name, level.isThread);
+		if (symbol === undefined || level.module === undefined) return symbol;
+		for (let i = this.firstFunctions[symbol]; i < this.numFunctions; i++)
+			if (this.getSymbolOf(i) === symbol && this.getModule(i) === level.module && this.isKernel(i) === Boolean(level.isKernel))
+				return this.makeLevel(i);
+		return undefined;
 	}
 
 	/** @param {string} name @param {boolean} isThread @returns {number | undefined} */
 	find(name, isThread) {
 		// Decoding all names to find one that was just clicked would be the longest part of a click.
-		const known = this.known.get((isThread ? '@' : '=') + name);
+		const known = this.known.get(getLevelKey({ name, isThread }));
 		if (known !== undefined) return known;
 		if (!this.byName) {
 			this.byName = new Map();

@@ -1,8 +1,10 @@
 // Three lists around the fragment: who calls it, what it is, what it calls; with the sums that
 // must agree.
 
+import { MOST_LEVELS, makeLevels, shorten } from './bounds.js';
 import { find, make } from './dom.js';
 import { Boxes } from './names.js';
+import { describeLevel } from './state.js';
 import { Table } from './table.js';
 import { formatExact, formatPercent, formatValue } from './units.js';
 
@@ -11,7 +13,7 @@ import { formatExact, formatPercent, formatValue } from './units.js';
 export class RelativesView {
 	/**
 	 * @param {import('./model.js').Model} model
-	 * @param {{openMenu: (symbols: number[], symbol: number, place: {x: number, y: number}) => void}} actions
+	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}) => void}} actions
 	 */
 	constructor(model, actions) {
 		this.model = model;
@@ -25,13 +27,13 @@ export class RelativesView {
 			make('section', { class: 'relative' }, this.callersTitle, callersPlace),
 			make('section', { class: 'relative middle' }, make('h2', {}, 'Selection'), this.fragment, this.sums),
 			make('section', { class: 'relative' }, this.calleesTitle, calleesPlace));
-		this.callers = this.makeTable(callersPlace, 'Callers', actions, (symbol) => [symbol, ...model.symbols]);
-		this.callees = this.makeTable(calleesPlace, 'Callees', actions, (symbol) => [...model.symbols, symbol]);
+		this.callers = this.makeTable(callersPlace, 'Callers', actions, (symbol) => [symbol, ...model.levels]);
+		this.callees = this.makeTable(calleesPlace, 'Callees', actions, (symbol) => [...model.levels, symbol]);
 	}
 
 	/**
 	 * @param {HTMLElement} place @param {string} label
-	 * @param {{openMenu: (symbols: number[], symbol: number, place: {x: number, y: number}) => void}} actions
+	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}) => void}} actions
 	 * @param {(symbol: number) => number[]} extend
 	 * @returns {Table<Relative>}
 	 */
@@ -46,9 +48,9 @@ export class RelativesView {
 					show: (row) => formatPercent(row.total, model.numbers.inclusive),
 					bar: (row) => (model.numbers.inclusive ? row.total / model.numbers.inclusive : 0) },
 				{ id: 'name', label: 'Function', width: 'minmax(120px, 1fr)', sortBy: (row) => row.name,
-					show: (row) => make('span', { class: 'name', title: row.name }, row.name) },
+					show: (row) => make('span', { class: 'name', title: shorten(row.name) }, shorten(row.name)) },
 			],
-			onselect: (row, { shiftKey }) => model.selectSymbols(shiftKey ? [row.symbol] : extend(row.symbol)),
+			onselect: (row, { shiftKey }) => model.selectLevels(shiftKey ? [row.symbol] : extend(row.symbol)),
 			onmenu: (row, at) => actions.openMenu(extend(row.symbol), row.symbol, at),
 		});
 	}
@@ -57,7 +59,7 @@ export class RelativesView {
 		const { model } = this;
 		const [callers, callees] = await Promise.all([
 			model.client.call('children', [1, undefined]), model.client.call('children', [0, undefined])]);
-		const isAll = !model.symbols.length;
+		const isAll = !model.levels.length;
 		this.callersTitle.textContent = isAll ? 'Innermost functions' : 'Callers';
 		this.calleesTitle.textContent = isAll ? 'Outermost functions' : 'Callees';
 		const callerRows = this.readRows(callers);
@@ -78,12 +80,14 @@ export class RelativesView {
 		return rows;
 	}
 
-	showFragment() {
+	showFragment(room = MOST_LEVELS) {
 		const { model } = this;
-		const levels = model.symbols.map((symbol) => make('li', {}, make('button', {
-			class: 'link name', onclick: () => model.selectSymbols([symbol]),
-		}, model.names?.getName(symbol) ?? '')));
-		this.fragment.replaceChildren(...(levels.length ? levels : [make('li', { class: 'muted' }, 'all stacks')]));
+		const { levels } = model;
+		const items = makeLevels(levels.length, room, (i) => make('li', { value: i + 1 }, make('button', {
+			class: 'link name', onclick: () => model.selectLevels([levels[i]]),
+		}, shorten(describeLevel(model.getLevel(levels[i]))))),
+		(label) => make('li', { class: 'gap' }, make('button', { class: 'link', onclick: () => this.showFragment(4 * room) }, label)));
+		this.fragment.replaceChildren(...(items.length ? items : [make('li', { class: 'muted' }, 'all stacks')]));
 	}
 
 	/** @param {Relative[]} callers @param {Relative[]} callees */
@@ -97,13 +101,13 @@ export class RelativesView {
 		const line = (label, value, id) => make('div', { class: 'sum-row' }, make('span', {}, label),
 			make('b', { 'data-sum': id, 'data-value': value }, formatExact(value, metric)),
 			make('span', { class: 'muted' }, formatPercent(value, sum)));
-		const above = add(callers) + (model.symbols.length ? noCaller : exclusive);
+		const above = add(callers) + (model.levels.length ? noCaller : exclusive);
 		const below = add(callees) + exclusive;
 		const rows = [line('inclusive', inclusive, 'inclusive'), line('exclusive', exclusive, 'exclusive'),
 			line('Σ callees', add(callees), 'callees')];
-		if (model.symbols.length)
+		if (model.levels.length)
 			rows.push(line('Σ callers', add(callers), 'callers'), line('called by nothing', noCaller, 'noCaller'));
-		const isRight = below === inclusive && (!model.symbols.length || above === inclusive);
+		const isRight = below === inclusive && (!model.levels.length || above === inclusive);
 		rows.push(make('div', { class: isRight ? 'check' : 'check wrong', 'data-sum': 'check', 'data-value': isRight ? 1 : 0 },
 			`Σ callers = inclusive = Σ callees + exclusive${isRight ? ' ✓' : ' does not hold'}`));
 		this.sums.replaceChildren(...rows);

@@ -24,7 +24,7 @@ import { Table } from './table.js';
 export class TreeView {
 	/**
 	 * @param {import('./model.js').Model} model
-	 * @param {{openMenu: (symbols: number[], symbol: number, place: {x: number, y: number}) => void}} actions
+	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}) => void}} actions
 	 */
 	constructor(model, actions) {
 		this.model = model;
@@ -43,7 +43,7 @@ export class TreeView {
 
 	/** @param {TreeRow} row */
 	getFragment(row) {
-		const base = this.model.symbols;
+		const base = this.model.levels;
 		return this.model.state.direction === 'callees' ? [...base, ...row.path] : [...row.path.slice().reverse(), ...base];
 	}
 
