@@ -53,7 +53,7 @@ export class FlatView {
 			const rows = readTable(await model.client.call('table', [0]));
 			this.revision = model.revision;
 			this.rows = rows.map((row) => ({
-				...row, level: names.getSymbolOf(row.id), name: names.getName(names.getSymbolOf(row.id)), module: names.getModule(row.id),
+				...row, level: names.makeLevel(row.id), name: names.getName(names.getSymbolOf(row.id)), module: names.getModule(row.id),
 			}));
 			this.table.setColumns(this.makeColumns());
 		}
