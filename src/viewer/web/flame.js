@@ -37,6 +37,8 @@ export class FlameView {
 		this.whole = this.boxes;
 		this.wholeWidth = 1;
 		this.wholeRevision = -1;
+		this.fromBase = 0; // css pixels between what is in sight and the edge that the base is at
+		this.areaHeight = 0; // that this was seen at
 		/** @type {number[]} */
 		this.parents = [];
 		/** @type {number[][]} box numbers by row, from left to right */
@@ -51,7 +53,10 @@ export class FlameView {
 	}
 
 	listen() {
-		this.area.addEventListener('scroll', () => this.draw());
+		this.area.addEventListener('scroll', () => {
+			this.notePlace();
+			this.draw();
+		});
 		this.area.addEventListener('pointermove', (event) => this.handleMove(event));
 		this.area.addEventListener('pointerleave', () => this.hover(-1));
 		this.area.addEventListener('pointerdown', (event) => this.handleDown(event));
@@ -63,7 +68,10 @@ export class FlameView {
 		this.area.addEventListener('focus', () => this.draw());
 		this.area.addEventListener('blur', () => this.draw());
 		this.model.addEventListener('look', () => this.askAhead());
-		new ResizeObserver(() => this.requestLayout()).observe(this.area);
+		new ResizeObserver(() => {
+			this.keepPlace();
+			this.requestLayout();
+		}).observe(this.area);
 		/** @type {Map<number, PointerEvent>} fingers and buttons that are down */
 		this.pointers = new Map();
 	}
@@ -156,9 +164,11 @@ export class FlameView {
 			if (boxes.node(i) === focusedNode) this.focused = i;
 		}
 		this.layoutNumber++;
-		this.resize();
-		if (this.isFresh) this.area.scrollTop = this.growsUp() ? this.area.scrollHeight : 0;
+		this.notePlace();
+		if (this.isFresh) this.fromBase = 0;
 		this.isFresh = false;
+		this.resize();
+		this.keepPlace();
 		this.tree.replaceChildren();
 		this.draw();
 		this.model.emit('layout');
@@ -174,6 +184,21 @@ export class FlameView {
 		this.height = Math.max(this.area.clientHeight, this.rows.length * ROW_HEIGHT + 4);
 		this.sizer.style.height = `${this.height}px`;
 		this.painter.resize(this.area.clientWidth, this.area.clientHeight);
+	}
+
+	/** Where in the height we are, as a distance from the base. */
+	notePlace() {
+		const { area } = this;
+		if (area.clientHeight !== this.areaHeight) return; // it has lost or won height, and not been moved since
+		this.fromBase = this.growsUp() ? area.scrollHeight - area.clientHeight - area.scrollTop : area.scrollTop;
+	}
+
+	/** The rows that were in sight stay there, whether the minimap comes or rows at the far end go. */
+	keepPlace() {
+		const { area } = this;
+		if (!area.clientHeight) return; // on another tab
+		area.scrollTop = this.growsUp() ? area.scrollHeight - area.clientHeight - this.fromBase : this.fromBase;
+		this.areaHeight = area.clientHeight;
 	}
 
 	/** @returns {import('./painter.js').Scene} */
