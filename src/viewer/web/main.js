@@ -14,6 +14,7 @@ import { listenToKeys, makeBindings, showSheet } from './keys.js';
 import { LISTS, ListView } from './lists.js';
 import { openMenu } from './menu.js';
 import { Model } from './model.js';
+import { Paper } from './paper.js';
 import { RelativesView } from './relatives.js';
 import { describeLevel, isSame, makeLinkable } from './state.js';
 import { TreeView } from './tree.js';
@@ -38,6 +39,7 @@ class Page {
 		const openFrameMenu = (levels, level, place, zoom) => this.openFrameMenu(levels, level, place, zoom);
 		this.files = new Files(model);
 		this.flame = new FlameView(model, { openMenu: openFrameMenu });
+		this.paper = new Paper(this.flame);
 		this.crumbs = new Crumbs(model);
 		this.chips = new Chips(model);
 		this.search = new Search(model, this.flame);
