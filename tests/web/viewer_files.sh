@@ -97,3 +97,24 @@ mkdir -p "$scratch/runs/deep"
 cp "$scratch/loop.folded" "$scratch/runs"
 cp "$scratch/other.folded" "$scratch/runs/deep"
 seq -f 'go;function_%.0f 1' 0 99998 >"$scratch/many.folded"
+# One name in two programs.
+cat >"$scratch/starts.txt" <<'END'
+cc1 300/300 [000] 1.000000: 250000 cpu-clock:
+	          402000 parse (/usr/bin/cc1)
+	          400100 _start (/usr/bin/cc1)
+
+make 301/301 [000] 1.010000: 750000 cpu-clock:
+	          402000 wait (/usr/bin/make)
+	          400100 _start (/usr/bin/make)
+
+END
+# Deeper than a window, and than any.
+deepen() {
+    awk -v depth="$1" 'BEGIN { for (i = 0; i < depth; i++) printf "%slevel_%d", i ? ";" : "", i; print " 1" }'
+}
+deepen 300 >"$scratch/tall.folded"
+deepen 20000 >"$scratch/deep.folded"
+# Names of 5 kB and of 3 MB.
+lengthen() { head -c "$1" /dev/zero | tr '\0' "$2"; }
+printf 'go;%s;%s 3\ngo;f 1\n' "begin_$(lengthen 5000 m)_end" "begin_$(lengthen 3000000 n)_end" >"$scratch/long.folded"
+"$STACKWIDE" view "$scratch/long.folded" -o "$scratch/long.html" || exit
