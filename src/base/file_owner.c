@@ -38,8 +38,7 @@ static bool is_listed(const char *path, dev_t device)
 
 bool file_is_mounted_here(dev_t device)
 {
-	return is_listed("/proc/self/mountinfo", device) ||
-	       is_listed("/proc/1/mountinfo", device);
+	return is_listed("/proc/self/mountinfo", device) || is_listed("/proc/1/mountinfo", device);
 }
 
 /*

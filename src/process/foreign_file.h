@@ -14,7 +14,7 @@
 
 /* A regular file that was found. */
 struct foreign_file {
-	int handle;    /* O_PATH; the caller closes it */
+	int handle; /* O_PATH; the caller closes it */
 	bool may_hang; /* its file system is in user space, on another machine, or may lie over such a one */
 	uint32_t dev_major;
 	uint32_t dev_minor;
