@@ -60,12 +60,17 @@ export function readHex(hex) {
 	return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
-/** Hue and chroma of a colour, roughly; enough to derive its relatives. @param {Rgb} rgb */
-function toOklch([r, g, b]) {
-	const [lr, lg, lb] = [r, g, b].map((c) => {
+/** Light of the three channels, 0 to 1. @param {Rgb} rgb @returns {Rgb} */
+function toLinear(rgb) {
+	return /** @type {Rgb} */ (rgb.map((c) => {
 		const v = c / 255;
 		return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-	});
+	}));
+}
+
+/** Hue and chroma of a colour, roughly; enough to derive its relatives. @param {Rgb} rgb */
+function toOklch(rgb) {
+	const [lr, lg, lb] = toLinear(rgb);
 	const l = Math.cbrt(0.4122214708 * lr + 0.5363325363 * lg + 0.0514459929 * lb);
 	const m = Math.cbrt(0.2119034982 * lr + 0.6806995451 * lg + 0.1073969566 * lb);
 	const s = Math.cbrt(0.0883024619 * lr + 0.2817188376 * lg + 0.6299787005 * lb);
@@ -74,14 +79,20 @@ function toOklch([r, g, b]) {
 	return { chroma: Math.hypot(a, bb), hue: (Math.atan2(bb, a) * 180) / Math.PI };
 }
 
-/** @param {Rgb} rgb */
-export function isLight([r, g, b]) {
-	return 0.299 * r + 0.587 * g + 0.114 * b > 118;
+/**
+ * Black or white, whichever contrasts more with a colour: that is at least 4.58 to 1 on any.
+ * Source: WCAG 2.2, "contrast ratio" and "relative luminance".
+ * @param {Rgb} color
+ */
+export function getInk(color) {
+	const [r, g, b] = toLinear(color);
+	const light = 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+	return light / 0.05 > 1.05 / light ? '#000000' : '#ffffff';
 }
 
-/** Text that can be read on a colour. @param {Rgb} rgb */
-export function getInk(rgb) {
-	return isLight(rgb) ? '#1b1206' : '#ffffff';
+/** @param {Rgb} color @param {Rgb} other @param {number} share of the first, 0 to 1 @returns {Rgb} */
+export function mixColors(color, other, share) {
+	return /** @type {Rgb} */ (color.map((c, i) => Math.round(share * c + (1 - share) * other[i])));
 }
 
 const KIND_HUES = { kernel: 45, user: 95, inlined: 195, jit: 145, thread: 270 };

@@ -491,6 +491,8 @@ export class FlameView {
 		for (let i = 0; i < this.boxes.length; i++)
 			if ((this.boxes.width(i) >= least && items.length < MOST_ARIA_ITEMS) || i === this.focused) items.push(this.makeItem(i));
 		this.tree.replaceChildren(...items);
+		if (this.focused < 0) this.area.removeAttribute('aria-activedescendant');
+		else this.area.setAttribute('aria-activedescendant', `box-${this.focused}`);
 	}
 
 	/** @param {number} box */

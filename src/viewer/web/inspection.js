@@ -11,7 +11,8 @@
 //   update(patch)     look at something else, as a step of the history: parts of the state
 //   getFlame()        { from, to, rows }: the part of the width that is seen, 0 to 1, and the frames
 //                     drawn, row by row from the base, from left to right, each { name, isThread, total,
-//                     x, y, width, height, fill }; pixels of the window, y of the upper edge; a CSS colour
+//                     x, y, width, height, fill, ink }; pixels of the window, y of the upper edge; CSS
+//                     colours of the box and of what is written on it
 //   zoom(from, to)    look at that part of the flame's width, as a step of the history
 //   getRows(table)    all rows of "flat", "callers" or "callees", also those that are scrolled away:
 //                     [{ name, total, self }]; self of "flat" alone
@@ -79,11 +80,12 @@ export class Inspection {
 		const describe = (i) => {
 			const symbol = boxes.symbol(i);
 			const isAll = symbol === 0xffffffff;
+			const { fill, ink } = flame.painter.getFill(scene, i, 0);
 			return {
 				name: isAll ? 'all' : model.names.getName(symbol), isThread: !isAll && model.names.isThread(symbol),
 				total: boxes.total(i), x: area.left + boxes.x(i) / devicePixelRatio,
 				y: area.top + flame.painter.getY(scene, boxes.depth(i)), width: boxes.width(i) / devicePixelRatio, height: ROW_HEIGHT,
-				fill: flame.painter.getFill(scene, i, 0).fill,
+				fill, ink,
 			};
 		};
 		return { from: flame.zoom.from, to: flame.zoom.to, rows: flame.rows.map((/** @type {number[]} */ row) => row.map(describe)) };

@@ -1,7 +1,7 @@
 // Drawing boxes on a canvas, in device pixels, so that edges are sharp at every zoom of the page.
 
 import { shorten } from './bounds.js';
-import { SEARCH_COLOR, deriveColor, getColor, getInk, readHex, toCss } from './colors.js';
+import { SEARCH_COLOR, deriveColor, getColor, getInk, mixColors, readHex, toCss } from './colors.js';
 
 /** @typedef {import('./names.js').Boxes} Boxes */
 /** @typedef {import('./names.js').Names} Names */
@@ -80,22 +80,30 @@ export class Painter {
 		return known;
 	}
 
+	/** What a search has not found fades into the background. @param {Scene} scene @param {number} i @param {number} mostSelf */
+	makeFill(scene, i, mostSelf) {
+		const { matches } = scene;
+		const isFaded = matches !== null && !matches[scene.boxes.symbol(i)];
+		const own = this.makeColor(scene, i, mostSelf);
+		const color = isFaded ? mixColors(own, readHex(this.background || '#ffffff'), this.isDark ? 0.4 : 0.45) : own;
+		return { fill: toCss(color), ink: getInk(color) };
+	}
+
 	/** @param {Scene} scene @param {number} i @param {number} mostSelf */
-	makeFill({ boxes, names, mode, marks, matches, sums, changes }, i, mostSelf) {
+	makeColor({ boxes, names, mode, marks, matches, sums, changes }, i, mostSelf) {
 		const symbol = boxes.symbol(i);
-		if (symbol === 0xffffffff) return { fill: this.isDark ? '#3a4150' : '#dfe3ea', ink: this.isDark ? '#f2f4f8' : '#1c2430' };
+		if (symbol === 0xffffffff) return readHex(this.isDark ? '#3a4150' : '#dfe3ea');
+		if (matches && matches[symbol]) return readHex(SEARCH_COLOR);
 		const name = names.getName(symbol);
-		const mark = matches && matches[symbol] ? SEARCH_COLOR : marks.get(symbol);
-		const rgb = mark === SEARCH_COLOR ? readHex(SEARCH_COLOR)
-			: mark ? deriveColor(mark, name, Boolean(this.isDark))
-			: getColor(mode, {
-				name, module: names.getModule(boxes.function(i)), flags: boxes.flags(i),
-				ownShare: mostSelf ? boxes.self(i) / mostSelf : 0,
-				hasChanged: changes?.get(boxes.function(i), 'total')?.isReal ?? false,
-				change: 100 * ((sums.sum ? boxes.total(i) / sums.sum : 0) -
-					(sums.baselineSum ? boxes.baselineTotal(i) / sums.baselineSum : 0)),
-			}, Boolean(this.isDark));
-		return { fill: toCss(rgb), ink: getInk(rgb) };
+		const mark = marks.get(symbol);
+		if (mark) return deriveColor(mark, name, Boolean(this.isDark));
+		return getColor(mode, {
+			name, module: names.getModule(boxes.function(i)), flags: boxes.flags(i),
+			ownShare: mostSelf ? boxes.self(i) / mostSelf : 0,
+			hasChanged: changes?.get(boxes.function(i), 'total')?.isReal ?? false,
+			change: 100 * ((sums.sum ? boxes.total(i) / sums.sum : 0) -
+				(sums.baselineSum ? boxes.baselineTotal(i) / sums.baselineSum : 0)),
+		}, Boolean(this.isDark));
 	}
 
 	/** @param {Scene} scene */
@@ -132,14 +140,11 @@ export class Painter {
 	/** @param {Scene} scene @param {number} i @param {number} y device pixels @param {number} mostSelf */
 	paintBox(scene, i, y, mostSelf) {
 		const { context } = this;
-		const { boxes, matches } = scene;
 		const ratio = this.ratio;
-		const { left, right } = this.getEdges(boxes, i);
+		const { left, right } = this.getEdges(scene.boxes, i);
 		const gap = right - left > 3 ? Math.max(1, Math.round(ratio)) : 0;
 		const height = Math.round(ROW_HEIGHT * ratio) - Math.max(1, Math.round(ratio));
 		const { fill, ink } = this.getFill(scene, i, mostSelf);
-		const isFaded = matches !== null && !(boxes.symbol(i) < matches.length && matches[boxes.symbol(i)]);
-		context.globalAlpha = isFaded ? (this.isDark ? 0.4 : 0.45) : 1;
 		context.fillStyle = fill;
 		if (right - left > 12 * ratio) {
 			context.beginPath();
@@ -151,9 +156,7 @@ export class Painter {
 				context.stroke();
 			}
 		} else context.fillRect(left, y, right - left - gap, height);
-		context.globalAlpha = isFaded && !this.isContrast ? 0.75 : 1;
-		this.paintLabel(scene, i, left, right - gap, y + height / 2, isFaded ? (this.outline ?? ink) : ink);
-		context.globalAlpha = 1;
+		this.paintLabel(scene, i, left, right - gap, y + height / 2, ink);
 	}
 
 	/** @param {Scene} scene @param {number} i */

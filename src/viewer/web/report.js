@@ -85,5 +85,5 @@ export function makeReport(source) {
 	return make('div', { class: 'report' }, makeFacts(describeReading(source)),
 		isRecording ? make('h3', {}, 'Recording') : null,
 		isRecording ? makeFacts(describeRecording(source)) : null,
-		source.warnings ? make('details', {}, make('summary', {}, 'Warnings'), make('pre', {}, source.warnings)) : null);
+		source.warnings ? make('details', {}, make('summary', {}, 'Warnings'), make('pre', { tabindex: 0, role: 'region', 'aria-label': `Warnings of ${source.name}` }, source.warnings)) : null);
 }

@@ -1,9 +1,12 @@
-// A table of any length: only the rows that can be seen are in the document.
+// A table of any length: only the rows that can be seen are in the document. It has the focus as a
+// whole, and names the row that keys act on.
+// Source: ARIA Authoring Practices, "Grid and Table Properties", "aria-activedescendant".
 
 import { make } from './dom.js';
 
 const TABLE_ROW_HEIGHT = 28;
 const SPARE_ROWS = 6;
+let numTables = 0; // a row's id begins with its table's number
 
 /**
  * @template R
@@ -32,6 +35,7 @@ export class Table {
 	 * @param {(row: R, key: string) => boolean} [options.onkey] whether the key meant something
 	 * @param {string} [options.empty]
 	 * @param {boolean} [options.isOrdered] rows stay in the order they came in
+	 * @param {(row: R) => {level: number, isOpen: boolean | null}} [options.describe] of a tree: null for a leaf
 	 */
 	constructor(place, options) {
 		this.options = options;
@@ -42,14 +46,15 @@ export class Table {
 		this.sort = options.sort ?? options.columns[0].id;
 		this.isDescending = true;
 		this.active = 0;
-		this.head = make('div', { class: 'table-head', role: 'row' });
+		this.number = numTables++;
+		this.head = make('div', { class: 'table-head', role: 'row', 'aria-rowindex': 1 });
 		this.body = make('div', { class: 'table-rows' });
 		this.sizer = make('div', { class: 'table-sizer', role: 'rowgroup' }, this.body);
-		this.scroller = make('div', { class: 'table-scroll', tabindex: 0, role: 'presentation',
-			onscroll: () => this.draw(), onkeydown: (/** @type {KeyboardEvent} */ e) => this.handleKey(e),
+		this.scroller = make('div', { class: 'table-scroll', tabindex: 0,
+			role: options.describe ? 'treegrid' : 'grid', 'aria-label': options.label, onscroll: () => this.draw(), onkeydown: (/** @type {KeyboardEvent} */ e) => this.handleKey(e),
 			onclick: (/** @type {MouseEvent} */ e) => this.handleClick(e),
 			oncontextmenu: (/** @type {MouseEvent} */ e) => this.handleMenu(e) }, this.head, this.sizer);
-		this.element = make('div', { class: 'table', role: 'grid', 'aria-label': options.label }, this.scroller);
+		this.element = make('div', { class: 'table' }, this.scroller);
 		this.setColumns(options.columns);
 		place.replaceChildren(this.element);
 		new ResizeObserver(() => this.draw()).observe(this.scroller);
@@ -80,6 +85,7 @@ export class Table {
 		this.sort = column.id;
 		this.drawHead();
 		this.setRows(this.rows);
+		this.head.children[this.columns?.indexOf(column) ?? 0].querySelector('button')?.focus(); // it is a new one
 	}
 
 	/** @param {R[]} rows */
@@ -91,7 +97,8 @@ export class Table {
 			this.rows = rows.map((row) => ({ row, by: column.sortBy(row) }))
 				.sort((a, b) => sign * (a.by < b.by ? -1 : a.by > b.by ? 1 : 0)).map(({ row }) => row);
 		}
-		this.element.setAttribute('aria-rowcount', String(rows.length + 1));
+		this.active = Math.max(0, Math.min(rows.length - 1, this.active));
+		this.scroller.setAttribute('aria-rowcount', String(Math.max(1, rows.length) + 1));
 		this.sizer.style.height = `${Math.max(1, rows.length) * TABLE_ROW_HEIGHT}px`;
 		this.draw();
 	}
@@ -102,18 +109,26 @@ export class Table {
 		const last = Math.min(this.rows.length, first + Math.ceil(this.scroller.clientHeight / TABLE_ROW_HEIGHT) + 2 * SPARE_ROWS);
 		const shown = [];
 		for (let i = first; i < last; i++) shown.push(this.makeRow(i));
-		if (!this.rows.length) shown.push(make('div', { class: 'table-empty' }, this.options.empty ?? 'Nothing here.'));
+		if (!this.rows.length)
+			shown.push(make('div', { class: 'table-empty', role: 'row', 'aria-rowindex': 2 },
+				make('div', { role: 'gridcell' }, this.options.empty ?? 'Nothing here.')));
 		this.body.style.transform = `translateY(${first * TABLE_ROW_HEIGHT}px)`;
 		this.body.replaceChildren(...shown);
+		const active = this.body.querySelector('.active');
+		if (active) this.scroller.setAttribute('aria-activedescendant', active.id);
+		else this.scroller.removeAttribute('aria-activedescendant'); // it is scrolled away
 	}
 
 	/** @param {number} index */
 	makeRow(index) {
 		const row = this.rows[index];
 		const isSelected = this.selected !== undefined && this.options.getKey(row) === this.selected;
+		const place = this.options.describe?.(row);
 		return make('div', {
 			class: `table-row${isSelected ? ' selected' : ''}${index === this.active ? ' active' : ''}`, role: 'row',
-			'data-row': index, 'aria-rowindex': index + 2, 'aria-selected': String(isSelected),
+			id: `row-${this.number}-${index}`, 'data-row': index, 'aria-rowindex': index + 2, 'aria-selected': String(isSelected),
+			'aria-level': place ? place.level + 1 : null,
+			'aria-expanded': typeof place?.isOpen === 'boolean' ? String(place.isOpen) : null,
 		}, ...this.columns?.map((column) => make('div', {
 			class: `table-cell${column.isNumber ? ' number' : ''}${column.bar ? ' bar' : ''}`, role: 'gridcell',
 			style: column.bar ? `--share:${(100 * Math.min(1, Math.max(0, column.bar(row)))).toFixed(2)}%` : null,
@@ -147,6 +162,7 @@ export class Table {
 
 	/** @param {KeyboardEvent} event */
 	handleKey(event) {
+		if (event.target !== this.scroller) return; // a button of the head has its own keys
 		if (event.altKey || event.ctrlKey || event.metaKey) return;
 		const page = Math.max(1, Math.floor(this.scroller.clientHeight / TABLE_ROW_HEIGHT) - 1);
 		/** @type {Record<string, number>} */

@@ -35,6 +35,7 @@ export class TreeView {
 		/** @type {Table<TreeRow>} */
 		this.table = new Table(place, {
 			label: 'Call tree', columns: this.makeColumns(), isOrdered: true, getKey: (row) => row.node,
+			describe: (row) => ({ level: row.level, isOpen: row.children?.length === 0 ? null : row.isOpen }),
 			onselect: (row) => this.toggle(row), onkey: (row, key) => this.handleKey(row, key),
 			onmenu: (row, at) => actions.openMenu(this.getFragment(row), row.symbol, at),
 		});
