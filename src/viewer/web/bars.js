@@ -221,6 +221,7 @@ export class Search {
 			this.flame.setMatches(null);
 			this.box.classList.add('wrong');
 			this.box.title = /** @type {Error} */ (error).message;
+			if (this.box.title.includes('memory')) model.emit('failure', this.box.title);
 		}
 		this.showCount();
 	}

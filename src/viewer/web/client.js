@@ -1,20 +1,32 @@
 // The page's side of the worker: calls that return promises.
 
+/** What a person can do about it. @param {string} reason */
+const describeEnd = (reason) => `The page's core has stopped (${reason}). Reload the page and open the files again; ` +
+	'what stops it again is read by the command line: stackwide report FILE';
+
 export class Client {
-	/** @param {string} workerSource @param {ArrayBuffer} wasm */
-	constructor(workerSource, wasm) {
+	/**
+	 * @param {string} workerSource @param {ArrayBuffer} wasm
+	 * @param {(reason: Error) => void} onend nothing will be answered any more; called once
+	 */
+	constructor(workerSource, wasm, onend) {
 		const url = URL.createObjectURL(new Blob([workerSource], { type: 'text/javascript' }));
 		this.worker = new Worker(url);
 		this.nextId = 1;
 		/** @type {Map<number, {resolve: (value: any) => void, reject: (reason: Error) => void}>} */
 		this.waiting = new Map();
+		/** @type {Error | undefined} why nothing is answered */
+		this.end = undefined;
+		this.onend = onend;
 		this.worker.onmessage = ({ data }) => this.settle(data);
-		this.worker.onerror = (event) => this.fail(event.message);
+		// Without a message it was never started: a policy forbids it.
+		this.worker.onerror = (event) => this.fail(event.message ? describeEnd(event.message) : 'the worker is blocked');
 		this.ready = this.call('start', [wasm], [wasm]);
 	}
 
-	/** @param {{id: number, result?: any, failure?: string}} data */
+	/** @param {{id: number, result?: any, failure?: string, isCrash?: boolean}} data */
 	settle(data) {
+		if (data.isCrash) return this.fail(describeEnd(data.failure ?? ''));
 		const waiter = this.waiting.get(data.id);
 		this.waiting.delete(data.id);
 		if (data.failure !== undefined) waiter?.reject(new Error(data.failure));
@@ -23,8 +35,12 @@ export class Client {
 
 	/** @param {string} message */
 	fail(message) {
-		for (const waiter of this.waiting.values()) waiter.reject(new Error(message));
+		if (this.end) return;
+		this.end = new Error(message);
+		for (const waiter of this.waiting.values()) waiter.reject(this.end);
 		this.waiting.clear();
+		this.worker.terminate();
+		this.onend(this.end);
 	}
 
 	/**
@@ -34,6 +50,7 @@ export class Client {
 	 * @returns {Promise<any>}
 	 */
 	call(method, args = [], transfer = []) {
+		if (this.end) return Promise.reject(this.end);
 		const id = this.nextId++;
 		return new Promise((resolve, reject) => {
 			this.waiting.set(id, { resolve, reject });

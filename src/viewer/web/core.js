@@ -1,9 +1,10 @@
 // The C core: a WebAssembly module that imports nothing. This file knows how its numbers and
 // strings lie in memory, and nothing of what they mean.
 
-/** @typedef {{message: string}} CoreFailure */
-
 export const NONE = 0xffffffff;
+
+/** A function of the module did not return: nothing in its memory can be trusted any more. */
+export class Crash extends Error {}
 
 export class Core {
 	/** @param {BufferSource} wasm */
@@ -23,7 +24,7 @@ export class Core {
 
 	/** Memory for so many bytes and a zero behind them; the caller releases it. @param {number} size */
 	reserve(size) {
-		const address = this.exports.core_alloc(size + 1) >>> 0; // a pointer, not a signed number
+		const address = this.run('core_alloc', size + 1) >>> 0; // a pointer, not a signed number
 		if (!address) throw new Error('out of memory');
 		this.fill(address + size, new Uint8Array(1));
 		return address;
@@ -36,7 +37,16 @@ export class Core {
 
 	/** @param {number} address */
 	release(address) {
-		this.exports.core_release(address);
+		this.run('core_release', address);
+	}
+
+	/** @param {string} name @param {number[]} numbers @returns {number} */
+	run(name, ...numbers) {
+		try {
+			return this.exports[name](...numbers);
+		} catch (error) {
+			throw new Crash(`${name}: ${/** @type {Error} */ (error).message}`);
+		}
 	}
 
 	/** Copy bytes in; the caller releases them. @param {Uint8Array} bytes */
@@ -74,7 +84,7 @@ export class Core {
 			return address;
 		});
 		try {
-			const result = this.exports[name](this.handle, ...numbers);
+			const result = this.run(name, this.handle, ...numbers);
 			if (result < 0) throw new Error(this.readError() || `${name} failed (${result})`);
 			return result;
 		} finally {

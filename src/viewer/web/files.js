@@ -88,7 +88,7 @@ export class Files {
 		const failures = await this.model.open(files);
 		for (const failure of failures) this.complain(failure);
 		const count = files.length - failures.length;
-		if (count) announce(`${formatCount(count, 'file')} opened`);
+		if (count > 0) announce(`${formatCount(count, 'file')} opened`);
 		for (const source of this.model.sources.slice(known))
 			if (source.warnings && !source.isGone) this.warn(source);
 	}
@@ -96,6 +96,7 @@ export class Files {
 	/** @param {string} text @param {string} kind class and role @param {HTMLElement} [more] */
 	note(text, kind, more) {
 		find('live').textContent = text;
+		if ([...find('notes').children].some((note) => note.firstChild?.textContent === text)) return; // it stands there
 		const note = make('div', { class: `note ${kind}`, role: kind === 'bad' ? 'alert' : 'status' }, make('span', {}, text), more ?? '',
 			make('button', { class: 'icon-button', 'aria-label': 'Dismiss', onclick: () => note.remove() }, icon('close')));
 		find('notes').append(note);

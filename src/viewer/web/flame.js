@@ -124,6 +124,14 @@ export class FlameView {
 	/** One at a time; what came in between is asked for once, afterwards. */
 	async layout() {
 		this.isLayingOut = true;
+		try {
+			await this.layOutWanted();
+		} finally {
+			this.isLayingOut = false; // also where the worker has failed
+		}
+	}
+
+	async layOutWanted() {
 		while (this.isWanted) {
 			this.isWanted = false;
 			const width = this.getWidth();
@@ -144,7 +152,6 @@ export class FlameView {
 			}
 			this.take(boxes);
 		}
-		this.isLayingOut = false;
 	}
 
 	/** @param {Boxes} boxes */

@@ -57,13 +57,14 @@ export class Model extends EventTarget {
 	/** @param {string} workerSource @param {ArrayBuffer} wasm @param {string} firstView of a saved page; '' for none */
 	constructor(workerSource, wasm, firstView) {
 		super();
-		this.client = new Client(workerSource, wasm);
+		this.client = new Client(workerSource, wasm, (reason) => this.emit('failure', reason.message));
 		const entry = history.state;
 		const isSaved = firstView !== '' && !entry && location.hash.length < 2;
 		/** @type {State} */
 		this.state = isSaved ? readHash(firstView) : this.readEntry(entry);
 		/** @type {Source[]} */
 		this.sources = [];
+		this.numHeld = 0; // of the sources: the page holds them, or another one that was saved
 		/** @type {Metric[]} */
 		this.metrics = [];
 		/** @type {Names | undefined} */

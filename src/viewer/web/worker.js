@@ -1,6 +1,6 @@
 // What runs beside the page: reading, adding up and laying out, so that the page never waits.
 
-import { Core, NONE } from './core.js';
+import { Core, Crash, NONE } from './core.js';
 
 /** @type {Core | undefined} */
 let core;
@@ -113,6 +113,19 @@ const methods = {
 	write: (format, isWhole) => getCore().ask('core_export', format, isWhole ? 1 : 0),
 };
 
+/**
+ * A line that says what to do. name: of the file that is being read
+ * @param {unknown} error @param {string} name
+ */
+function describeFailure(error, name) {
+	const message = error instanceof Error ? error.message : String(error);
+	const isFull = error instanceof RangeError || /\bout of memory$/.test(message);
+	const reason = isFull ? `${name ? `${name}: ` : ''}the page's memory is full, of which it can have 4 GB: ` +
+		'remove files, or use the command line, which can have more: stackwide report FILE' : message;
+	// The core has cut long names.
+	return reason.startsWith(name.slice(0, 200)) ? reason : `${name}: ${reason}`;
+}
+
 self.onmessage = async ({ data }) => {
 	const { id, method, args } = data;
 	try {
@@ -121,7 +134,8 @@ self.onmessage = async ({ data }) => {
 		const transfer = result instanceof Uint8Array ? [result.buffer] : [];
 		/** @type {any} */ (self).postMessage({ id, result }, transfer);
 	} catch (error) {
-		const message = error instanceof Error ? error.message : String(error);
-		self.postMessage({ id, failure: message });
+		const isCrash = error instanceof Crash;
+		const failure = isCrash ? error.message : describeFailure(error, method === 'load' ? args[0] : '');
+		self.postMessage({ id, failure, isCrash });
 	}
 };
