@@ -63,12 +63,14 @@ export class Exporter {
 
 	/** This page with everything that is open in it. */
 	async saveSession() {
+		const numHeld = this.model.sources.length;
 		const bytes = await this.model.client.call('pack');
 		const packed = await packBase64(bytes);
 		const block = `<script type="text/plain" id="profile" data-name="${escapeAttribute(this.getBaseName())}.svg">${packed}</` + 'script>';
 		const view = { ...this.model.state, sides: this.model.getPackedSides() };
 		const html = putView(this.page.replace(/<script type="text\/plain" id="profile"(?:"[^"]*"|[^>"])*>[^<]*<\/script>/, () => block), view);
 		saveFile(`${this.getBaseName()}.html`, new Blob([html], { type: 'text/html' }));
+		this.model.numHeld = numHeld;
 		announce(`${this.getBaseName()}.html is saved`, true);
 	}
 

@@ -18,7 +18,7 @@ import { Paper } from './paper.js';
 import { RelativesView } from './relatives.js';
 import { describeLevel, isSame, makeLinkable } from './state.js';
 import { TreeView } from './tree.js';
-import { formatExact, formatPercent, formatValue } from './units.js';
+import { formatBytes, formatExact, formatPercent, formatValue } from './units.js';
 
 const TABS = [
 	{ id: 'flame', label: 'Flame' }, { id: 'flat', label: 'Flat' }, { id: 'relatives', label: 'Callers & callees' },
@@ -52,6 +52,7 @@ class Page {
 			tree: new TreeView(model, { openMenu: openFrameMenu }), files: new FilesView(model, this.files), time: this.heatmap,
 		};
 		for (const list of LISTS) this.views[list.id] = new ListView(model, list);
+		this.isStarting = true;
 		this.makeTabs();
 		this.listen();
 	}
@@ -90,7 +91,10 @@ class Page {
 			this.search.run();
 			this.flame.painter.fills.clear();
 		});
-		model.addEventListener('failure', (event) => this.files.complain(/** @type {CustomEvent} */ (event).detail));
+		model.addEventListener('failure', (event) => this.isStarting || this.files.complain(/** @type {CustomEvent} */ (event).detail));
+		// What nobody waits for: a view that could not be drawn.
+		addEventListener('unhandledrejection', ({ reason }) => this.files.complain(reason?.message ?? String(reason)));
+		addEventListener('beforeunload', (event) => model.hasUnsaved() && event.preventDefault());
 		const actions = this.makeActions();
 		const bindings = makeBindings(actions);
 		actions.help = () => showSheet(bindings);
@@ -147,7 +151,8 @@ class Page {
 		const hasData = model.hasData();
 		const tab = this.getTab();
 		document.body.classList.toggle('empty', !hasData);
-		find('empty').hidden = hasData;
+		find('loading').hidden = hasData || !this.isStarting;
+		find('empty').hidden = hasData || this.isStarting;
 		find('workspace').hidden = !hasData;
 		this.showToolbar();
 		if (!hasData) return;
@@ -407,15 +412,36 @@ class Page {
 	}
 }
 
+/** The profile that the page came with. */
+function takeOwnData() {
+	const profile = find('profile');
+	const text = profile.textContent?.trim();
+	if (!text) return undefined;
+	const name = profile.dataset.name ?? 'profile';
+	find('opening').lastChild.textContent = ` Loading ${name} (${formatBytes(Math.floor((text.length * 3) / 4))})…`;
+	profile.textContent = '';
+	return { name, text };
+}
+
 /** What the page holds packed. @param {string} id */
 function unpack(id) {
 	const packed = new Blob([/** @type {any} */ (unpackBase64(find(id).textContent?.trim() ?? ''))]);
 	return new Response(packed.stream().pipeThrough(new DecompressionStream('gzip')));
 }
 
-async function start() {
-	// Before anything changes: the page as it came, which an export fills with data.
+/** The page as it came, which an export fills with data: one whose scripts may not run yet. */
+function getSource() {
+	const needs = find('needs');
+	const opening = find('opening');
+	[needs.hidden, opening.hidden] = [false, true];
 	const source = `<!DOCTYPE html>\n${document.documentElement.outerHTML}\n`;
+	[needs.hidden, opening.hidden] = [true, false];
+	return source;
+}
+
+async function start() {
+	const source = getSource(); // before anything changes
+	const own = takeOwnData();
 	try {
 		document.documentElement.dataset.theme = localStorage.getItem('stackwide-theme') ?? 'system';
 	} catch {
@@ -428,20 +454,24 @@ async function start() {
 	await model.client.ready;
 	const formats = await model.client.call('formats');
 	find('formats').textContent = formats.filter((/** @type {any} */ f) => f.isRead).map((/** @type {any} */ f) => f.name).join(' · ');
-	const profile = find('profile');
-	const data = profile.textContent?.trim();
-	if (data) {
-		const bytes = unpackBase64(data);
-		profile.textContent = '';
-		await page.files.open([{ name: profile.dataset.name ?? 'profile', blob: new Blob([/** @type {any} */ (bytes)]) }]);
-	}
 	/** @type {any} */ (window).stackwide = new Inspection(page);
+	if (own) {
+		await page.files.open([{ name: own.name, blob: new Blob([/** @type {any} */ (unpackBase64(own.text))]) }]);
+		model.numHeld = model.sources.length;
+	}
+	page.isStarting = false;
+	page.show();
 	document.documentElement.dataset.ready = 'yes';
 }
 
-start().catch((error) => {
-	find('live').textContent = String(error);
-	find('notes').append(make('div', { class: 'note bad', role: 'alert' },
-		`The viewer cannot start in this browser: ${error.message}. It needs WebAssembly with SIMD and DecompressionStream, ` +
-		'as Chrome 91, Firefox 113 and Safari 16.4 have them.'));
-});
+/** @param {string} message what the browser says */
+function explainStart(message) {
+	const isForbidden = /\bCSP\b|Content Security Policy|unsafe-eval|worker is blocked/.test(message);
+	if (!isForbidden)
+		return `The viewer cannot start in this browser: ${message}. It needs WebAssembly with SIMD and DecompressionStream, ` +
+			'as Chrome 91, Firefox 113 and Safari 16.4 have them.';
+	const what = /worker is blocked|'Worker'/.test(message) ? 'workers' : 'WebAssembly';
+	return `The server's Content-Security-Policy forbids this page ${what}. It must allow: ${find('needs').querySelector('code')?.textContent}`;
+}
+
+start().catch((error) => find('opening').replaceChildren(explainStart(error.message)));

@@ -102,6 +102,11 @@ export class Model extends EventTarget {
 		return this.sources.some((source) => !source.isGone);
 	}
 
+	/** Whether something is open that would be lost with the page. */
+	hasUnsaved() {
+		return this.sources.slice(this.numHeld).some((source) => !source.isGone);
+	}
+
 	/** Whether something that is shown knows when its samples were taken. */
 	hasTimes() {
 		return this.sources.some((source) => source.hasTimes && source.side && !source.isGone);
@@ -320,7 +325,11 @@ export class Model extends EventTarget {
 		this.emit('progress', null);
 		if (isFirst && !failures.length) await this.takeView(files[0]);
 		if (hadData && failures.length < files.length) this.forgetZoom();
-		await this.readOverview();
+		try {
+			await this.readOverview();
+		} catch (error) {
+			failures.push(/** @type {Error} */ (error).message);
+		}
 		this.needsNames = true;
 		await this.refresh();
 		return failures;
