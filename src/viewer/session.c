@@ -12,6 +12,7 @@
 #include "viewer/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -150,6 +151,28 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 	return err;
 }
 
+/*
+ * Addresses whose functions only files of the machine could name, which no page opens. Those that an
+ * earlier input had are left out: it has been said of them.
+ */
+static void warn_of_unnamed(struct import *import, uint32_t first_location)
+{
+	const struct profile *profile = import->profile;
+	uint32_t num_unnamed = 0;
+
+	for (uint32_t i = first_location; i < profile_count_locations(profile); i++) {
+		const struct location *location = profile_get_location(profile, i);
+
+		num_unnamed += location_is_in_module(location) &&
+			       location->unnamed_reason == UNNAMED_NO_SYMBOL;
+	}
+	if (num_unnamed)
+		import_warn(import,
+			    "%" PRIu32 " of its addresses have no names of functions here, where "
+			    "no other file is read: stackwide convert %s -o named.html",
+			    num_unnamed, import->name);
+}
+
 /* A source for every one that the profile has got meanwhile. */
 static int add_sources(struct session *session)
 {
@@ -245,6 +268,7 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 		.context = &warnings,
 	};
 	uint32_t num_metrics = profile_count_metrics(session->profile);
+	uint32_t num_locations = profile_count_locations(session->profile);
 	_cleanup_free_ uint64_t *num_samples = copy_sample_counts(session->profile);
 	struct session_source *source;
 	uint32_t string;
@@ -261,6 +285,8 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 	if (err)
 		return err;
 	err = read_bytes(&import, format_name, &format, error);
+	if (!err)
+		warn_of_unnamed(&import, num_locations);
 	/* What was read before an error is in the profile, and has its sources: they are gone. */
 	if (add_sources(session))
 		return err ? err : -ENOMEM;
@@ -270,13 +296,14 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 	source->format = format ? format->name : "";
 	source->size = size;
 	source->counts = import.counts;
-	source->warnings = warnings;
-	warnings = (struct text){0};
 	if (err)
 		return err;
 	*ret_source = sort_out(session, import.source);
-	return note_sample_counts(session->profile, num_samples, num_metrics,
-				  &session->sources.items[*ret_source]);
+	/* Of a report that the files in it stand for, too. */
+	source = &session->sources.items[*ret_source];
+	source->warnings = warnings;
+	warnings = (struct text){0};
+	return note_sample_counts(session->profile, num_samples, num_metrics, source);
 }
 
 uint32_t session_count_sources(const struct session *session)
