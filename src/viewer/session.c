@@ -18,6 +18,8 @@
 #include "base/array.h"
 #include "formats/format.h"
 #include "formats/native.h"
+#include "formats/tar.h"
+#include "viewer/archived_names.h"
 #include "viewer/filters.h"
 #include "viewer/fragments.h"
 #include "viewer/times.h"
@@ -142,7 +144,11 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 	if (!format || !format->read)
 		return error_set(error, -EINVAL, "%.200s: at byte 0: the format is not recognised",
 				 import->name);
+	/* Only an experiment brings files that name its code. */
+	import->will_name_code = tar_detect(import->data, import->size);
 	err = format_read(format, import);
+	if (!err && import->will_name_code)
+		err = archived_names_add(import);
 	if (err && error)
 		*error = import->error;
 	if (err && error && !error->message[0])
@@ -168,8 +174,8 @@ static void warn_of_unnamed(struct import *import, uint32_t first_location)
 	}
 	if (num_unnamed)
 		import_warn(import,
-			    "%" PRIu32 " of its addresses have no names of functions here, where "
-			    "no other file is read: stackwide convert %s -o named.html",
+			    "no names of functions for %" PRIu32 " of its addresses, as no other "
+			    "file is read here: stackwide convert %s -o named.html",
 			    num_unnamed, import->name);
 }
 
