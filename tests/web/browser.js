@@ -27,7 +27,8 @@ async function openPage(browser, options) {
 /* As a new one. A process of its own for every test would take longer than most tests. */
 async function emptyPage(page) {
 	await page.mouse.move(0, 0);
-	await page.evaluate(() => localStorage.clear());
+	if (page.url() !== "about:blank")
+		await page.evaluate(() => localStorage.clear());
 	await page.emulateMedia({ media: null, colorScheme: null });
 	await page.context().clearPermissions();
 	await page.goto("about:blank");

@@ -94,7 +94,9 @@ class Page {
 		model.addEventListener('failure', (event) => this.isStarting || this.files.complain(/** @type {CustomEvent} */ (event).detail));
 		// What nobody waits for: a view that could not be drawn.
 		addEventListener('unhandledrejection', ({ reason }) => this.files.complain(reason?.message ?? String(reason)));
-		addEventListener('beforeunload', (event) => model.hasUnsaved() && event.preventDefault());
+		// Browsers ask nobody who has not touched the page, and complain of a page that wants it.
+		addEventListener('beforeunload', (event) => model.hasUnsaved() && navigator.userActivation?.hasBeenActive !== false &&
+			event.preventDefault());
 		const actions = this.makeActions();
 		const bindings = makeBindings(actions);
 		actions.help = () => showSheet(bindings);
