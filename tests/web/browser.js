@@ -1,20 +1,31 @@
 /*
- * Pages in the system's Chromium, for tests: every test gets an empty page, and fails when the page
- * complains on its console.
+ * Pages in the system's Chromium, or with FIREFOX in the environment in that, for tests: every test gets
+ * an empty page, and fails when the page complains on its console.
  */
 "use strict";
 
 const assert = require("node:assert");
 const fs = require("node:fs");
-const { chromium } = require("playwright-core");
+const { chromium, firefox } = require("playwright-core");
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 	"--disable-component-update", "--disable-sync"];
 
-const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: FLAGS });
+const IN_FIREFOX = Boolean(process.env.FIREFOX);
 
-/* Beside each other: a page waits for the next frame to be drawn, and files to be read. */
-const NUM_PAGES = 2;
+/* Firefox as distributions have it, by WebDriver BiDi. */
+const launch = () => IN_FIREFOX
+	? firefox.launch({ channel: "moz-firefox", executablePath: process.env.FIREFOX, headless: true })
+	: chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: FLAGS });
+
+/* Tests of what only Chromium's own protocol can do: real drops of folders, fingers, paper, permissions. */
+const inChromium = (tests) => IN_FIREFOX ? {} : tests;
+
+/*
+ * Beside each other: a page waits for the next frame to be drawn, and files to be read. Of Firefox's only
+ * one has the focus.
+ */
+const NUM_PAGES = IN_FIREFOX ? 1 : 2;
 
 async function openPage(browser, options) {
 	const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
@@ -91,10 +102,14 @@ async function runTests(tests, options = {}, forbidden = ["error", "warning"]) {
 /* Playwright's own screenshots wait forever in an SVG document. Pages are laid out anew for this one,
    and may be caught in the middle of it. */
 async function takeScreenshot(page, path) {
+	if (IN_FIREFOX) {
+		await page.screenshot({ path });
+		return;
+	}
 	const session = await page.context().newCDPSession(page);
 	const { data } = await session.send("Page.captureScreenshot", { captureBeyondViewport: true });
 
 	fs.writeFileSync(path, Buffer.from(data, "base64"));
 }
 
-module.exports = { launch, runTests, takeScreenshot };
+module.exports = { IN_FIREFOX, inChromium, launch, runTests, takeScreenshot };

@@ -9,5 +9,5 @@ mkdir "$scratch/shots"
 run_page_test viewer.js "$scratch" "$(dirname "$STACKWIDE")/viewer.html"
 status=$?
 # To be looked at.
-mkdir -p "$(dirname "$STACKWIDE")/shots" && cp "$scratch"/shots/* "$(dirname "$STACKWIDE")/shots/"
+mkdir -p "$shots" && cp "$scratch"/shots/* "$shots"
 exit $status

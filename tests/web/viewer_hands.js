@@ -4,9 +4,9 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 const { execFileSync } = require("node:child_process");
-const { runTests } = require("./browser.js");
-const { addFiles, addFilter, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips, getCrumbs, getFrames,
-	getRows, getSum, goToTab, openViewer, press, report, settle } = require("./viewer_page.js");
+const { inChromium, runTests } = require("./browser.js");
+const { addFiles, addFilter, allowClipboard, chooseItem, clickFrame, clickOn, download, dropFiles, file, findFrame, getChips, getCrumbs, getFrames,
+	getRows, getSum, goToTab, openViewer, press, readClipboard, report, settle } = require("./viewer_page.js");
 
 const equal = assert.deepStrictEqual;
 const STACKWIDE = process.env.STACKWIDE;
@@ -23,6 +23,12 @@ const opening = {
 	"all files of a dropped folder are opened, whatever their format": async (page) => {
 		await openViewer(page);
 		await dropFiles(page, ["runs"], { count: 2 });
+		equal(await getNames(page), ["runs/deep/other.folded", "runs/loop.folded"]);
+		equal(await getSum(page), 42);
+	},
+	"a dropped folder is opened where a browser has entries, not handles": async (page) => {
+		await openViewer(page);
+		await dropFiles(page, ["runs"], { count: 2, byEntries: true });
 		equal(await getNames(page), ["runs/deep/other.folded", "runs/loop.folded"]);
 		equal(await getSum(page), 42);
 	},
@@ -145,7 +151,7 @@ const fingers = {
 
 /* ---- paper and clipboard ------------------------------------------------------------------ */
 
-const outputs = {
+const paper = {
 	"on paper there is the view without its tools": async (page) => {
 		await openViewer(page, ["loop.folded"]);
 		await page.emulateMedia({ media: "print" });
@@ -155,17 +161,20 @@ const outputs = {
 			assert.ok(!await page.isVisible(tool), tool);
 		assert.ok((await page.pdf()).length > 5000);
 	},
+};
+
+const clipboard = {
 	"name, stack and folded line of a frame are copied": async (page) => {
-		await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+		await allowClipboard(page);
 		await openViewer(page, ["loop.folded"]);
 		for (const [item, wanted] of [["Copy the name", "g"], ["Copy the stack", "go\nf\ng"], ["Copy as a folded line", "go;f;g"]]) {
 			await clickFrame(page, "g", { button: "right", nth: 1 });
 			await chooseItem(page, item);
-			equal(await page.evaluate(() => navigator.clipboard.readText()), wanted);
+			equal(await readClipboard(page), wanted);
 		}
 		await page.focus("#flame");
 		await press(page, "c");
-		equal(await page.evaluate(() => navigator.clipboard.readText()), fs.readFileSync(file("loop.written"), "utf8"));
+		equal(await readClipboard(page), fs.readFileSync(file("loop.written"), "utf8"));
 	},
 	"text of tables can be selected": async (page) => {
 		await openViewer(page, ["loop.folded"]);
@@ -250,4 +259,4 @@ const steps = {
 	},
 };
 
-runTests({ ...opening, ...exporting, ...fingers, ...outputs, ...long, ...places, ...steps }, { acceptDownloads: true, hasTouch: true });
+runTests({ ...opening, ...exporting, ...inChromium(fingers), ...inChromium(paper), ...clipboard, ...long, ...places, ...steps }, { acceptDownloads: true, hasTouch: true });

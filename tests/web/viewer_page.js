@@ -3,7 +3,10 @@
  */
 "use strict";
 
+const fs = require("node:fs");
+const nodePath = require("node:path");
 const { execFileSync } = require("node:child_process");
+const { IN_FIREFOX } = require("./browser.js");
 
 const [folder, empty] = process.argv.slice(2);
 const file = (name) => folder + "/" + name;
@@ -28,14 +31,47 @@ async function addFiles(page, names) {
 	await settle(page);
 }
 
-/* Real drops, by the browser's own protocol. count: of the files in folders among them. */
-async function dropFiles(page, names, { count = names.length } = {}) {
+async function dropReally(page, names) {
 	const session = await page.context().newCDPSession(page);
 	const data = { items: [], files: names.map(file), dragOperationsMask: 1 };
-	const before = await page.evaluate(() => window.stackwide.countSources());
 
 	for (const type of ["dragEnter", "dragOver", "drop"])
 		await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
+}
+
+/* A file or folder as plain data. */
+function readTree(path) {
+	const name = nodePath.basename(path);
+
+	if (!fs.statSync(path).isDirectory())
+		return { name, data: fs.readFileSync(path, "base64") };
+	return { name, children: fs.readdirSync(path).map((child) => readTree(nodePath.join(path, child))) };
+}
+
+/* A drop that is made in the page, in a browser that gives entries for folders, not handles. */
+const dropByEntries = (page, names) => page.evaluate((trees) => {
+	const decode = (data) => Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+	const makeFile = ({ name, data }) => new File(data === undefined ? [] : [decode(data)], name);
+	const makeReader = (entries) => ({ readEntries: (resolve) => resolve(entries.splice(0, 2)) });
+	const makeEntry = (tree) => ({
+		name: tree.name, isFile: !tree.children, isDirectory: Boolean(tree.children),
+		file: (resolve) => resolve(makeFile(tree)), createReader: () => makeReader(tree.children.map(makeEntry)),
+	});
+	const drop = new Event("drop");
+
+	drop.dataTransfer = { items: trees.map((tree) =>
+		({ kind: "file", getAsFile: () => makeFile(tree), webkitGetAsEntry: () => makeEntry(tree) })) };
+	dispatchEvent(drop);
+}, names.map((name) => readTree(file(name))));
+
+/*
+ * Real drops, by the browser's own protocol, which Firefox does not offer. count: of the files in
+ * folders among them.
+ */
+async function dropFiles(page, names, { count = names.length, byEntries = IN_FIREFOX } = {}) {
+	const before = await page.evaluate(() => window.stackwide.countSources());
+
+	await (byEntries ? dropByEntries : dropReally)(page, names);
 	await page.waitForFunction((wanted) => window.stackwide.countSources() >= wanted &&
 		document.getElementById("progress").hidden, before + count);
 	await settle(page);
@@ -80,6 +116,28 @@ async function chooseItem(page, label) {
 	await settle(page);
 }
 
+const allowClipboard = (page) => IN_FIREFOX || page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+
+/* Firefox gives it to nobody, but pastes. */
+async function pasteClipboard(page) {
+	await page.evaluate(() => {
+		const place = document.createElement("textarea");
+
+		place.id = "pasted";
+		place.previous = document.activeElement;
+		document.body.append(place);
+		place.focus();
+	});
+	await page.keyboard.press("Control+V");
+	return page.$eval("#pasted", (place) => {
+		place.previous.focus();
+		place.remove();
+		return place.value;
+	});
+}
+
+const readClipboard = (page) => IN_FIREFOX ? pasteClipboard(page) : page.evaluate(() => navigator.clipboard.readText());
+
 const goToTab = (page, tab) => clickOn(page, "#tab-" + tab);
 const getCrumbs = (page) => page.$$eval("#crumbs .crumb", (all) => all.map((crumb) => crumb.textContent));
 const getNumber = (page, selector) => page.$eval(selector, (element) => Number(element.dataset.value));
@@ -107,19 +165,51 @@ const diff = (before, after) => JSON.parse(execFileSync(process.env.STACKWIDE,
 	["diff", "--json", file(before), file(after)], { encoding: "utf8" }));
 
 let numSaved = 0;
+const getSavedPath = (name) => file(`saved-${numSaved++}-${name}`);
 
-async function download(page, label) {
-	const waiting = page.waitForEvent("download");
-
-	await clickOn(page, "#export");
-	await page.locator(".menu-item", { hasText: label }).first().click();
-	const got = await waiting;
-	const path = file(`saved-${numSaved++}-${got.suggestedFilename()}`);
+async function catchDownload(page) {
+	const got = await page.waitForEvent("download");
+	const path = getSavedPath(got.suggestedFilename());
 
 	await got.saveAs(path);
 	return path;
 }
 
-module.exports = { addFiles, addFilter, chooseItem, clickFrame, clickOn, diff, download, dropFiles, file, findFrame, getChips,
-	getCrumbs, getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, report, setTheme, settle,
+/* Firefox does not tell of them: what the page would save is taken out of its hands. */
+async function catchSaved(page) {
+	const { name, data } = await page.evaluate(() => new Promise((resolve, reject) => {
+		const makeUrl = URL.createObjectURL;
+		let saved;
+
+		URL.createObjectURL = (blob) => {
+			saved = blob;
+			return makeUrl.call(URL, blob);
+		};
+		addEventListener("click", (event) => {
+			if (!event.target.matches("a[download]"))
+				return;
+			URL.createObjectURL = makeUrl;
+			event.preventDefault();
+			const reader = new FileReader();
+			reader.onload = () => resolve({ name: event.target.download, data: reader.result.replace(/^.*,/, "") });
+			reader.readAsDataURL(saved);
+		}, { capture: true });
+		setTimeout(reject, 30000, "nothing was saved");
+	}));
+	const path = getSavedPath(name);
+
+	fs.writeFileSync(path, Buffer.from(data, "base64"));
+	return path;
+}
+
+async function download(page, label) {
+	const waiting = IN_FIREFOX ? catchSaved(page) : catchDownload(page);
+
+	await clickOn(page, "#export");
+	await page.locator(".menu-item", { hasText: label }).first().click();
+	return waiting;
+}
+
+module.exports = { addFiles, addFilter, allowClipboard, chooseItem, clickFrame, clickOn, diff, download, dropFiles, file, findFrame, getChips,
+	getCrumbs, getFrames, getNumber, getRows, getSum, goToTab, openViewer, press, readClipboard, report, setTheme, settle,
 	update };

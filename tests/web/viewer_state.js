@@ -2,9 +2,9 @@
 "use strict";
 
 const assert = require("node:assert");
-const { runTests } = require("./browser.js");
-const { addFiles, chooseItem, clickFrame, clickOn, download, file, findFrame, getChips, getCrumbs, getFrames, getNumber, getRows,
-	getSum, goToTab, openViewer, press, report, settle } = require("./viewer_page.js");
+const { inChromium, runTests } = require("./browser.js");
+const { addFiles, allowClipboard, chooseItem, clickFrame, clickOn, download, file, findFrame, getChips, getCrumbs, getFrames, getNumber, getRows,
+	getSum, goToTab, openViewer, press, readClipboard, report, settle } = require("./viewer_page.js");
 
 const equal = assert.deepStrictEqual;
 const shared = "file://" + file("report.html");
@@ -290,6 +290,9 @@ const sight = {
 		}
 		await page.setViewportSize(size);
 	},
+};
+
+const paper = {
 	"a tall flame is printed whole, and is on the screen afterwards as before": async (page) => {
 		await openViewer(page, ["tall.folded"]);
 		const before = await page.evaluate(() => window.stackwide.getFlame());
@@ -325,7 +328,7 @@ async function checkBounds(page, where) {
 
 const bounds = {
 	"names of 5 kB and of 3 MB are shortened in the middle, and copied whole": async (page) => {
-		await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+		await allowClipboard(page);
 		await openViewer(page, [], { url: "file://" + file("long.html") });
 		const names = await page.evaluate(() => window.stackwide.getFlame().rows.map((row) => row[0].name));
 		equal(names.slice(2).map((name) => name.length), [5010, 3000010]);
@@ -338,7 +341,7 @@ const bounds = {
 			assert.match(tip[1], /^begin_(.)\1*…\1*_end$/);
 			await page.mouse.click(x + 60, y + 10, { button: "right" });
 			await chooseItem(page, "Copy the name");
-			equal(await page.evaluate(() => navigator.clipboard.readText()) === name, true);
+			equal(await readClipboard(page) === name, true);
 			await page.mouse.click(x + 60, y + 10, { button: "right" });
 			await checkBounds(page, "the menu");
 			await chooseItem(page, "Without this function");
@@ -400,4 +403,4 @@ const bounds = {
 	},
 };
 
-runTests({ ...surviving, ...modules, ...sight, ...bounds }, { acceptDownloads: true });
+runTests({ ...surviving, ...modules, ...sight, ...inChromium(paper), ...bounds }, { acceptDownloads: true });

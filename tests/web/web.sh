@@ -1,7 +1,10 @@
-# Sourced by the tests of pages: finds Chromium and fetches what drives it.
+# Sourced by the tests of pages: finds the browser and fetches what drives it.
 #
-# Sets STACKWIDE, scratch (an empty folder) and CHROMIUM. Tests are skipped, by name, where
-# Chromium, node or the npm packages, whose versions and sums are in package-lock.json, cannot be had.
+#   BROWSER=firefox   in place of Chromium
+#
+# Sets STACKWIDE, scratch (an empty folder), shots (one beside the program) and CHROMIUM or FIREFOX. Tests
+# are skipped, by name, where the browser, node or the npm packages, whose versions and sums are in
+# package-lock.json, cannot be had.
 # shellcheck shell=bash
 set -u
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,9 +16,9 @@ skip() {
     exit 77
 }
 
-find_chromium() {
+find_first() {
     local name
-    for name in chromium chromium-browser google-chrome-stable google-chrome; do
+    for name in "$@"; do
         command -v "$name" && return
     done
     return 1
@@ -34,13 +37,22 @@ fetch_modules() {
     ) 9>"$modules/lock"
 }
 
-CHROMIUM=$(find_chromium) || skip "there is no Chromium (package chromium): scripts/install-deps --tests installs it"
+if [[ ${BROWSER:-} = firefox ]]; then
+    FIREFOX=$(find_first firefox-esr firefox) ||
+        skip "there is no Firefox (package firefox-esr): scripts/install-deps --tests installs it"
+    export FIREFOX
+else
+    CHROMIUM=$(find_first chromium chromium-browser google-chrome-stable google-chrome) ||
+        skip "there is no Chromium (package chromium): scripts/install-deps --tests installs it"
+    export CHROMIUM
+fi
 command -v node >/dev/null || skip "there is no node (package nodejs): scripts/install-deps --tests installs it"
 command -v npm >/dev/null || skip "there is no npm (package npm): scripts/install-deps --tests installs it"
 fetch_modules || skip "the npm packages of tests/web/package.json could not be fetched"
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
-export STACKWIDE CHROMIUM NODE_PATH=$modules/node_modules
+shots=$(dirname "$STACKWIDE")/shots${BROWSER:+-$BROWSER}
+export STACKWIDE NODE_PATH=$modules/node_modules
 
 # run_page_test SCRIPT ARGUMENT…: with node; not below exec, so that scratch is removed.
 run_page_test() {

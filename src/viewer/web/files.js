@@ -17,8 +17,24 @@ async function walkHandle(handle, path, found) {
 	else for await (const child of handle.values()) await walkHandle(child, `${path}/${child.name}`, found);
 }
 
+/** @param {any} entry FileSystemEntry @param {string} path @param {Opened[]} found */
+async function walkEntry(entry, path, found) {
+	if (entry.isFile) {
+		found.push(fromFile(await new Promise((resolve, reject) => entry.file(resolve, reject)), path));
+		return;
+	}
+	const reader = entry.createReader();
+	for (;;) {
+		/** @type {any[]} some of them at a time */
+		const children = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+		if (!children.length) return;
+		for (const child of children) await walkEntry(child, `${path}/${child.name}`, found);
+	}
+}
+
 /**
- * What was dropped. Folders need getAsFileSystemHandle(): webkitGetAsEntry() fails on file:// pages.
+ * What was dropped. Folders are read by getAsFileSystemHandle() where a browser has it, as
+ * webkitGetAsEntry(), which all have, fails on file:// pages of some.
  * @param {DataTransfer} data
  * @returns {Promise<Opened[]>}
  */
@@ -28,12 +44,14 @@ async function readDrop(data) {
 	const asked = items.map((item) => ({
 		file: item.getAsFile(),
 		handle: /** @type {any} */ (item).getAsFileSystemHandle?.().catch(() => null) ?? Promise.resolve(null),
+		entry: item.webkitGetAsEntry?.(),
 	}));
 	/** @type {Opened[]} */
 	const found = [];
-	for (const { file, handle } of asked) {
+	for (const { file, handle, entry } of asked) {
 		const opened = await handle;
 		if (opened?.kind === 'directory') await walkHandle(opened, opened.name, found);
+		else if (!opened && entry?.isDirectory) await walkEntry(entry, entry.name, found);
 		else if (file) found.push(fromFile(file));
 	}
 	return found;
@@ -72,7 +90,12 @@ export class Files {
 			event.preventDefault();
 			depth = 0;
 			cover.hidden = true;
-			if (event.dataTransfer) this.open(await readDrop(event.dataTransfer));
+			if (!event.dataTransfer) return;
+			try {
+				this.open(await readDrop(event.dataTransfer));
+			} catch (error) {
+				this.complain(`what was dropped cannot be read: ${/** @type {Error} */ (error).message}`);
+			}
 		});
 	}
 

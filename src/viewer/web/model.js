@@ -154,8 +154,13 @@ export class Model extends EventTarget {
 	record(replaces) {
 		const linkable = makeLinkable(this.state);
 		if (!replaces) this.last = ++this.position;
-		const entry = { position: this.position, view: isSame(linkable, this.state) ? undefined : this.state };
-		history[replaces ? 'replaceState' : 'pushState'](entry, '', `#${writeHash(linkable)}`);
+		const put = replaces ? 'replaceState' : 'pushState';
+		const address = `#${writeHash(linkable)}`;
+		try {
+			history[put]({ position: this.position, view: isSame(linkable, this.state) ? undefined : this.state }, '', address);
+		} catch {
+			history[put]({ position: this.position }, '', address); // more than a browser keeps (16 MiB)
+		}
 	}
 
 	/** @param {{position?: number, view?: State} | null} entry @returns {State} */
