@@ -287,6 +287,8 @@ const sight = {
 			await settle(page);
 			equal(await page.$$eval("#flat [role=columnheader]", (all) => all.filter((one) => one.scrollWidth > one.clientWidth ||
 				one.scrollHeight > one.clientHeight).map((one) => one.textContent)), []);
+			const { left, right } = await page.$eval("#flat .table-row .name", (one) => one.getBoundingClientRect().toJSON());
+			assert.ok(left >= 0 && right <= width, `names from ${left} to ${right} of ${width}`);
 		}
 		await page.setViewportSize(size);
 	},

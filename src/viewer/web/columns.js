@@ -22,7 +22,7 @@ export function makeWeightColumns(model, hasSelf, getFunction) {
 	const keys = hasSelf ? ['self', 'total'] : ['total'];
 	for (const key of keys) {
 		columns.push({
-			id: key, label: key === 'self' ? 'Self' : 'Total', width: 'minmax(84px, 116px)', isNumber: true,
+			id: key, label: key === 'self' ? 'Self' : 'Total', width: 'minmax(84px, 116px)', isNumber: true, isSpare: true,
 			sortBy: (row) => row[key], show: (row) => formatValue(row[key], unit),
 		}, {
 			id: `${key}-percent`, label: key === 'self' ? 'Self %' : 'Total %', width: 'minmax(88px, 130px)', isNumber: true,
@@ -64,13 +64,13 @@ function makeComparisonColumns(model, hasSelf, getFunction) {
 		/** @param {R} row */
 		const getAfter = (row) => (sum ? (100 * row[key]) / sum : 0);
 		columns.push({
-			id: `${key}-before`, label: `${label} before`, width: '96px', isNumber: true,
+			id: `${key}-before`, label: `${label} before`, width: '96px', isNumber: true, isSpare: true,
 			sortBy: getBefore, show: (row) => formatPercent(row[baseKey], baselineSum),
 		}, {
-			id: `${key}-after`, label: `${label} after`, width: '96px', isNumber: true,
+			id: `${key}-after`, label: `${label} after`, width: '96px', isNumber: true, isSpare: true,
 			sortBy: getAfter, show: (row) => formatPercent(row[key], sum),
 		}, {
-			id: `${key}-change`, label: 'Change, points', width: '136px', isNumber: true,
+			id: `${key}-change`, label: `${label} change, points`, width: '136px', isNumber: true,
 			sortBy: (row) => Math.abs(getAfter(row) - getBefore(row)), isFirstOrder: key === keys[0],
 			show: (row) => {
 				const change = getAfter(row) - getBefore(row);

@@ -6,6 +6,7 @@ import { make } from './dom.js';
 
 const TABLE_ROW_HEIGHT = 28;
 const SPARE_ROWS = 6;
+const NARROW_PIXELS = 600;
 let numTables = 0; // a row's id begins with its table's number
 
 /**
@@ -18,6 +19,7 @@ let numTables = 0; // a row's id begins with its table's number
  * @property {string} width of CSS grid
  * @property {boolean} [isNumber]
  * @property {(row: R) => number} [bar] 0 to 1: drawn behind the text
+ * @property {boolean} [isSpare] left out where the window is narrow, so that names are in sight
  * @property {boolean} [isFirstOrder] rows are sorted by it until somebody wants otherwise
  */
 
@@ -57,11 +59,14 @@ export class Table {
 		this.element = make('div', { class: 'table' }, this.scroller);
 		this.setColumns(options.columns);
 		place.replaceChildren(this.element);
-		new ResizeObserver(() => this.draw()).observe(this.scroller);
+		new ResizeObserver(() => this.fit()).observe(this.scroller);
 	}
 
-	/** @param {Column<R>[]} columns */
-	setColumns(columns) {
+	/** @param {Column<R>[]} allColumns */
+	setColumns(allColumns) {
+		this.allColumns = allColumns;
+		this.isNarrow = innerWidth < NARROW_PIXELS;
+		const columns = this.isNarrow ? allColumns.filter((column) => !column.isSpare) : allColumns;
 		this.columns = columns;
 		this.element.style.setProperty('--columns', columns.map((column) => column.width).join(' '));
 		if (!columns.some((column) => column.id === this.sort)) {
@@ -69,6 +74,14 @@ export class Table {
 			this.isDescending = true;
 		}
 		this.drawHead();
+	}
+
+	/** The window may have another size. */
+	fit() {
+		if (this.isNarrow !== innerWidth < NARROW_PIXELS) {
+			this.setColumns(this.allColumns ?? []);
+			this.setRows(this.rows);
+		} else this.draw();
 	}
 
 	drawHead() {
