@@ -71,12 +71,19 @@ const waitForFlame = (page) => page.evaluate(() => new Promise((resolve) => {
 const measureStep = (page, step) => page.evaluate(async (name) => {
 	const { stackwide } = window;
 	const { rows } = stackwide.getFlame();
-	const { name: frame, isThread } = rows[Math.min(2, rows.length - 1)][0];
+	const { name: frame, x, y } = rows[Math.min(2, rows.length - 1)][0];
 	const { direction } = stackwide.getState();
 	const box = document.getElementById("search");
 	const result = document.getElementById("search-result");
 	const steps = {
-		select: () => stackwide.update({ fragment: [{ name: frame, isThread }], direction: "callees" }),
+		select: () => {
+			const place = { clientX: x + 1, clientY: y + 5, pointerId: 1, bubbles: true };
+			const flame = document.elementFromPoint(x + 1, y + 5);
+
+			flame.dispatchEvent(new PointerEvent("pointerdown", place));
+			flame.dispatchEvent(new PointerEvent("pointerup", place));
+			return stackwide.settle();
+		},
 		direction: () => stackwide.update({ direction: direction === "callees" ? "callers" : "callees" }),
 		clear: () => stackwide.update({ fragment: [], filters: [], direction: "callees" }),
 		filter: () => stackwide.update({ filters: [{ kind: "function", pattern: frame, excludes: true }] }),
