@@ -119,8 +119,7 @@ __attribute__((noinline)) __u64 send_stack(__u64 num_frames, __u64 seed)
 }
 
 /* Take the kernel's stack, or the user's as the kernel follows it. Gives the number of frames. */
-static __always_inline __u32 get_stack(struct bpf_perf_event_data *ctx, struct wire_stack *stack,
-				       __u64 flags)
+static __always_inline __u32 get_stack(void *ctx, struct wire_stack *stack, __u64 flags)
 {
 	long size_bytes = bpf_get_stack(ctx, stack->pcs, sizeof(stack->pcs), flags);
 

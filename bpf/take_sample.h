@@ -1,0 +1,112 @@
+/*
+ * Taking a sample of the running thread, whatever the occasion: a tick, or getting a CPU again. What it
+ * is made of lies in the scratch area of the including program; a program that may be interrupted by
+ * another one has maps of its own, so that neither spoils what the other is about to send.
+ */
+#ifndef BPF_TAKE_SAMPLE_H
+#define BPF_TAKE_SAMPLE_H
+
+#include "maps.h"
+#include "output.h"
+#include "task.h"
+#include "user_walk.h"
+#include "wire/wire.h"
+
+/* Walk by unwind tables; else the kernel follows frame pointers. */
+const volatile bool walks_by_table = true;
+
+/*
+ * Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. Whether it
+ * has them, user space finds out.
+ */
+static __always_inline __u32 get_user_stack(void *ctx, struct scratch *scratch)
+{
+	bool is_32_bit = REGISTERS_ARE_32_BIT(&scratch->registers);
+
+	if (walks_by_table && !is_32_bit)
+		return walk_user_stack();
+	scratch->sample.walk_end = is_32_bit ? WALK_32_BIT : WALK_FP_CHAIN;
+	return get_stack(ctx, &scratch->stack, BPF_F_USER_STACK);
+}
+
+/* Send the scratch sample, with its raw stack where the walk missed a table. Returns 0 or less. */
+__attribute__((noinline)) int send_sample(void)
+{
+	struct scratch *scratch = get_scratch();
+	void *ring = get_ring();
+	struct wire_raw_sample *raw;
+	__u64 full_quarters;
+	__u64 size;
+
+	if (!scratch || !ring)
+		return -1;
+	full_quarters = get_full_quarters(ring);
+	if (!is_recoverable(scratch->sample.walk_end) || full_quarters >= 2 ||
+	    !may_send_raw(scratch->sample.time_ns))
+		return send(ring, &scratch->sample, sizeof(scratch->sample));
+	size = fill_raw_sample(full_quarters ? WIRE_RAW_FEW_PAGES : WIRE_RAW_PAGES);
+	raw = get_raw_sample();
+	barrier_var(size); /* the verifier must see the limits */
+	if (!raw || size < sizeof(*raw) - sizeof(raw->bytes))
+		return send(ring, &scratch->sample, sizeof(scratch->sample));
+	if (size > sizeof(*raw))
+		size = sizeof(*raw);
+	raw->sample = scratch->sample;
+	raw->sample.type = WIRE_RAW_SAMPLE;
+	/* Perhaps something was mapped that user space has not read yet. */
+	if (is_filtered)
+		return bpf_ringbuf_output(ring, raw, size, BPF_RB_FORCE_WAKEUP);
+	return send(ring, raw, size);
+}
+
+/* Begin the scratch sample with what comes from the task, and read its registers. */
+static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgid,
+					  bool in_user_mode)
+{
+	struct task_struct *task = get_current_task();
+	struct wire_sample *sample = &scratch->sample;
+
+	begin_sample(sample, pid_tgid, in_user_mode);
+	if (bpf_core_field_exists(task->self_exec_id))
+		sample->generation = TASK_FIELD(task, self_exec_id);
+	if (bpf_core_field_exists(task->in_execve) && is_in_execve(task))
+		sample->flags |= WIRE_SAMPLE_IN_EXEC;
+	if (!TASK_FIELD(task, mm) || (TASK_FIELD(task, flags) & PF_KTHREAD)) {
+		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
+	} else {
+		read_registers(scratch, task);
+		sample->user_sp = scratch->registers.sp;
+	}
+}
+
+enum send_result { SEND_DONE, SEND_LOST_SAMPLE, SEND_LOST_STACK };
+
+/*
+ * Take the stacks of the scratch sample, which has been begun, and send them and then the sample.
+ *
+ * kernel_seed  of the kernel stack's hash; see hash_stack()
+ */
+static __always_inline enum send_result send_stacks(void *ctx, struct scratch *scratch,
+						    bool takes_kernel_stack, __u64 kernel_seed)
+{
+	struct wire_sample *sample = &scratch->sample;
+	__u32 num_frames;
+
+	if (takes_kernel_stack) {
+		num_frames = get_stack(ctx, &scratch->stack, 0);
+		if (num_frames)
+			sample->kernel_stack = send_stack(num_frames, kernel_seed);
+		if (num_frames && !sample->kernel_stack)
+			return SEND_LOST_STACK;
+	}
+	if (take_user_stacks && !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY)) {
+		num_frames = get_user_stack(ctx, scratch);
+		if (num_frames)
+			sample->user_stack = send_stack(num_frames, BPF_F_USER_STACK);
+		if (num_frames && !sample->user_stack)
+			return SEND_LOST_STACK;
+	}
+	return send_sample() ? SEND_LOST_SAMPLE : SEND_DONE;
+}
+
+#endif
