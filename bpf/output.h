@@ -66,6 +66,7 @@ static __always_inline void begin_sample(struct wire_sample *sample, __u64 pid_t
 		.flags = in_user_mode ? 0 : WIRE_SAMPLE_IN_KERNEL,
 		.time_ns = bpf_ktime_get_boot_ns(),
 		.generation = WIRE_GENERATION_UNKNOWN,
+		.num_periods = 1,
 	};
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 }

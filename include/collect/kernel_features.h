@@ -23,6 +23,21 @@ bool kernel_has_find_vma(void);
 bool kernel_has_task_registers(void);
 /* Events of mappings carry the build ID of the file: perf's build_id, Linux 5.12. */
 bool kernel_reports_build_ids(void);
+/*
+ * Where a program sees that a thread has got a CPU again, in the thread itself: what is found first, in
+ * this order.
+ */
+enum switch_in_kind {
+	SWITCH_IN_NONE,
+	SWITCH_IN_TRACEPOINT, /* sched_exit_tp, Linux 6.16 */
+	SWITCH_IN_ENTRY,      /* fentry of finish_task_switch */
+	SWITCH_IN_PROBE,      /* kprobe of it */
+};
+struct switch_in_hook {
+	enum switch_in_kind kind;
+	const char *function; /* or tracepoint; a literal */
+};
+struct switch_in_hook kernel_find_switch_in_hook(void);
 /* Memory of BPF maps counts against RLIMIT_MEMLOCK: before Linux 5.11. */
 bool kernel_counts_bpf_as_locked(void);
 

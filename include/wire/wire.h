@@ -33,26 +33,36 @@ enum wire_sample_flag {
 	WIRE_SAMPLE_IN_KERNEL = 1 << 0,      /* interrupted in kernel mode */
 	WIRE_SAMPLE_IN_EXEC = 1 << 1,        /* inside execve: registers and memory may disagree */
 	WIRE_SAMPLE_NO_USER_MEMORY = 1 << 2, /* kernel thread, or a task that is exiting */
+	/* Off-CPU: how the thread had left the CPU that it has just got again. */
+	WIRE_SAMPLE_BLOCKED = 1 << 3,         /* it slept */
+	WIRE_SAMPLE_UNINTERRUPTIBLE = 1 << 4, /* it slept, and no signal could wake it */
+	WIRE_SAMPLE_PREEMPTED = 1 << 5,       /* it wanted to run on */
 };
+#define WIRE_SAMPLE_OFF_CPU \
+	(WIRE_SAMPLE_BLOCKED | WIRE_SAMPLE_UNINTERRUPTIBLE | WIRE_SAMPLE_PREEMPTED)
 
 /*
- * One observation of one thread.
+ * One observation of one thread: by a tick, of what it runs, or when it gets a CPU again, of what it has
+ * waited for.
  */
 struct wire_sample {
 	wire_u32 type; /* WIRE_SAMPLE */
 	wire_u32 pid;
 	wire_u32 tid;
 	wire_u16 cpu;
-	wire_u8 flags;             /* enum wire_sample_flag */
-	wire_u8 walk_end;          /* enum walk_end of the user stack (wire/unwind.h) */
-	wire_u64 time_ns;          /* CLOCK_BOOTTIME */
-	wire_u64 generation;       /* the kernel's exec counter of the process */
-	wire_u64 user_stack;       /* hash of a wire_stack sent before; 0: none was taken */
-	wire_u64 kernel_stack;     /* likewise */
-	wire_u64 user_sp;          /* user stack pointer, 0 when there is none */
+	wire_u8 flags;         /* enum wire_sample_flag */
+	wire_u8 walk_end;      /* enum walk_end of the user stack (wire/unwind.h) */
+	wire_u64 time_ns;      /* CLOCK_BOOTTIME */
+	wire_u64 generation;   /* the kernel's exec counter of the process */
+	wire_u64 user_stack;   /* hash of a wire_stack sent before; 0: none was taken */
+	wire_u64 kernel_stack; /* likewise */
+	wire_u64 user_sp;      /* user stack pointer, 0 when there is none */
+	wire_u32 num_periods;  /* that it stands for; of a tick: 1 */
+	wire_u32
+		num_queue_periods; /* off-CPU: those after it was woken, when it waited for a CPU */
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
-_Static_assert(sizeof(struct wire_sample) == 72, "struct wire_sample is part of the wire format");
+_Static_assert(sizeof(struct wire_sample) == 80, "struct wire_sample is part of the wire format");
 
 /*
  * A stack, sent before the first sample that refers to it. The same stack may be sent again.
@@ -94,7 +104,7 @@ struct wire_raw_sample {
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       72 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
+		       80 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

@@ -2,10 +2,15 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "collect/bpf_log.h"
 #include "collect/perf_ring.h"
 
@@ -67,4 +72,64 @@ bool kernel_counts_bpf_as_locked(void)
 {
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SOCKET_FILTER, BPF_FUNC_ktime_get_coarse_ns,
 				       NULL) != 1;
+}
+
+/* A program that does nothing is loaded and attached for a moment: some kernels know a hook and refuse it. */
+static bool can_trace(enum bpf_attach_type type, const char *name)
+{
+	static const struct bpf_insn nothing[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type);
+	int id = libbpf_find_vmlinux_btf_id(name, type);
+	int program;
+	int link;
+
+	if (id <= 0)
+		return false;
+	opts.attach_btf_id = (__u32)id;
+	program = bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", nothing,
+				sizeof(nothing) / sizeof(nothing[0]), &opts);
+	if (program < 0)
+		return false;
+	link = bpf_raw_tracepoint_open(NULL, program);
+	if (link >= 0)
+		close(link);
+	close(program);
+	return link >= 0;
+}
+
+static bool can_probe(const char *function)
+{
+	_cleanup_(text_release) struct text type = {0};
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.kprobe_func = (uintptr_t)function,
+	};
+	int fd;
+
+	if (file_read_at(AT_FDCWD, "/sys/bus/event_source/devices/kprobe/type", 64, &type) ||
+	    !type.length)
+		return false;
+	attr.type = (__u32)strtoul(type.data, NULL, 10);
+	fd = perf_event_open(&attr, 0, -1);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+struct switch_in_hook kernel_find_switch_in_hook(void)
+{
+	/* GCC gives a function another name when it has dropped one of its arguments. */
+	static const char *const functions[] = {"finish_task_switch", "finish_task_switch.isra.0"};
+
+	if (can_trace(BPF_TRACE_RAW_TP, "sched_exit_tp"))
+		return (struct switch_in_hook){SWITCH_IN_TRACEPOINT, "sched_exit_tp"};
+	if (can_trace(BPF_TRACE_FENTRY, functions[0]))
+		return (struct switch_in_hook){SWITCH_IN_ENTRY, functions[0]};
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (can_probe(functions[i]))
+			return (struct switch_in_hook){SWITCH_IN_PROBE, functions[i]};
+	return (struct switch_in_hook){.kind = SWITCH_IN_NONE};
 }

@@ -12,7 +12,9 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "collect/bpf_rings.h"
+#include "collect/off_cpu_program.h"
 #include "collect/permission_probe.h"
 #include "collect/sampling_program.h"
 
@@ -27,10 +29,27 @@ struct tick {
 struct sampler {
 	struct sampler_opts opts;
 	struct sampling_program *program;
+	struct off_cpu_program *off_cpu; /* NULL: it is not sampled */
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
 	bool uses_cycles; /* hardware cycles; else the software event cpu-clock */
 };
+
+static int load_off_cpu(struct sampler *sampler, struct error *error)
+{
+	struct off_cpu_program_opts opts = {
+		.period_ns = sampler->opts.off_cpu.period_ns,
+		.no_kernel_stacks = sampler->opts.no_kernel_stacks,
+		.no_user_stacks = sampler->opts.no_user_stacks,
+		.walks_by_table = sampler->opts.walks_by_table,
+		.is_filtered = sampler->opts.is_filtered,
+		.cgroup_fd = sampler->opts.off_cpu.cgroup_fd,
+	};
+
+	if (!opts.period_ns)
+		return 0;
+	return off_cpu_program_new(&opts, sampler->program, &sampler->off_cpu, error);
+}
 
 static int load(struct sampler *sampler, struct error *error)
 {
@@ -56,7 +75,7 @@ static int load(struct sampler *sampler, struct error *error)
 	if (err && err != -ENOMEM)
 		return error_set(error, -ENOTSUP, "the kernel refused the rings of the program: %s",
 				 strerror(-err));
-	return err;
+	return err ? err : load_off_cpu(sampler, error);
 }
 
 int sampler_new(const struct sampler_opts *opts, struct sampler **ret, struct error *error)
@@ -87,6 +106,7 @@ void sampler_free(struct sampler *sampler)
 	array_for_each (&sampler->ticks, tick)
 		close(tick->fd);
 	array_release(&sampler->ticks);
+	off_cpu_program_free(sampler->off_cpu);
 	bpf_rings_release(&sampler->rings);
 	sampling_program_free(sampler->program);
 	free(sampler);
@@ -216,12 +236,17 @@ void sampler_enable(struct sampler *sampler)
 {
 	array_for_each (&sampler->ticks, tick)
 		(void)ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (sampler->off_cpu)
+		off_cpu_program_start(sampler->off_cpu);
 }
 
 void sampler_disable(struct sampler *sampler)
 {
 	array_for_each (&sampler->ticks, tick)
 		(void)ioctl(tick->fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (sampler->off_cpu &&
+	    off_cpu_program_stop(sampler->off_cpu, sampler->rings.rings.items[0].fd))
+		log_debug("the off-CPU program may still be running");
 }
 
 int sampler_get_fd(const struct sampler *sampler)
@@ -238,6 +263,12 @@ int sampler_read_counters(const struct sampler *sampler, struct wire_counters *r
 {
 	return bpf_counters_read(sampling_program_get_map(sampler->program, "counters"), ret,
 				 sizeof(*ret));
+}
+
+int sampler_read_off_cpu_counters(const struct sampler *sampler, struct wire_off_cpu_counters *ret)
+{
+	*ret = (struct wire_off_cpu_counters){0};
+	return sampler->off_cpu ? off_cpu_program_read_counters(sampler->off_cpu, ret) : 0;
 }
 
 uint32_t sampler_read_max_depth(void)

@@ -14,9 +14,16 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "collect/unwind_store.h"
+#include "wire/off_cpu.h"
 #include "wire/wire.h"
 
 struct sampler;
+
+/* Of a recording that samples off-CPU time, too. */
+struct sampler_off_cpu {
+	uint64_t period_ns; /* 0: it does not */
+	int cgroup_fd;      /* only its threads; borrowed. -1: none */
+};
 
 struct sampler_opts {
 	uint32_t frequency_hz; /* ticks per second, on each CPU */
@@ -28,6 +35,7 @@ struct sampler_opts {
 	bool starts_on_exec;      /* these threads only from their next exec on */
 	bool takes_areas;         /* also report the memory areas (VMAs) of user stacks */
 	bool tracks_running;      /* ticks prove what CPUs run, for the scheduling program */
+	struct sampler_off_cpu off_cpu;
 	size_t ring_bytes; /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
 	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
@@ -65,7 +73,7 @@ int sampler_get_targets_fd(const struct sampler *sampler);
 /* The map that the scheduling program shares; -1 without type information (BTF). */
 int sampler_get_running_fd(const struct sampler *sampler);
 
-/* Start or stop all ticks opened so far. */
+/* Start or stop all ticks opened so far, and the sampling of off-CPU time. */
 void sampler_enable(struct sampler *sampler);
 void sampler_disable(struct sampler *sampler);
 
@@ -76,6 +84,10 @@ _must_check_ int sampler_read(struct sampler *sampler);
 
 /* The counters, summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret);
+
+/* Of off-CPU time; all 0 where it is not sampled. Returns 0 or negative errno. */
+_must_check_ int sampler_read_off_cpu_counters(const struct sampler *sampler,
+					       struct wire_off_cpu_counters *ret);
 
 /* Levels at which the kernel stops following frame pointers. */
 uint32_t sampler_read_max_depth(void);

@@ -312,3 +312,12 @@ bool sampling_program_is_in_namespace(const struct sampling_program *program)
 	return program->typed ? program->typed->rodata->pid_namespace_inode
 			      : program->untyped->rodata->pid_namespace_inode;
 }
+
+void sampling_program_get_namespace(const struct sampling_program *program, volatile __u64 *ret_dev,
+				    volatile __u64 *ret_inode)
+{
+	*ret_dev = program->typed ? program->typed->rodata->pid_namespace_dev
+				  : program->untyped->rodata->pid_namespace_dev;
+	*ret_inode = program->typed ? program->typed->rodata->pid_namespace_inode
+				    : program->untyped->rodata->pid_namespace_inode;
+}

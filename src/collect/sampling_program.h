@@ -10,6 +10,7 @@
 #ifndef COLLECT_SAMPLING_PROGRAM_H
 #define COLLECT_SAMPLING_PROGRAM_H
 
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,5 +49,8 @@ int sampling_program_get_fd(const struct sampling_program *program);
 int sampling_program_get_map(const struct sampling_program *program, const char *name);
 /* Whether the program reports pids of our own pid namespace, not of the initial one. */
 bool sampling_program_is_in_namespace(const struct sampling_program *program);
+/* That namespace, for other programs; inode 0: the initial one. */
+void sampling_program_get_namespace(const struct sampling_program *program, volatile __u64 *ret_dev,
+				    volatile __u64 *ret_inode);
 
 #endif

@@ -1,0 +1,330 @@
+/*
+ * The off-CPU program: how long threads wait, for what, and where.
+ *
+ *	sched_switch   a thread leaves its CPU: note when, and how
+ *	sched_waking   it is woken: from now on it waits for a CPU and nothing else
+ *	switch-in      it has got one: what it has waited is added to its sum, and only where the sum
+ *	               crosses a multiple of the period is a sample taken, which then stands for as many
+ *	               periods as were crossed
+ *
+ * Machines switch threads a hundred thousand times a second, so nothing but that addition may be done
+ * at most of them. The sample is taken in the resumed thread, with its memory, by the walk that ticks
+ * use. Ticks may interrupt it, and wakeups may, but no other thread can run on the CPU meanwhile: a
+ * scratch area for each CPU is enough, if it is not the ticks' one. That is why this is an object of its
+ * own: it shares the sampling program's tables, filter and rings, and nothing else.
+ *
+ * Which hook there is at switch-in differs between kernels, as do the arguments of sched_switch; user
+ * space finds out, and loads one program of each kind.
+ *
+ * A wakeup that comes between a thread's decision to sleep and its leaving the CPU is not seen: these
+ * microseconds, and what follows, then count as blocked.
+ */
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+/* clang-format on */
+#include "wire/off_cpu.h"
+#include "maps.h"
+#include "output.h"
+#include "take_sample.h"
+#include "target_filter.h"
+#include "task.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Linux include/linux/sched.h: the same in all versions. */
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_DEAD            0x0080
+#define TASK_NOLOAD          0x0400 /* idle, though no signal may wake it: kernel threads */
+
+/* Set by user space before loading. */
+const volatile __u64 period_ns = 0;
+/* What is noted of a thread lies in its task, which every kernel forgets with it; else by tid. */
+const volatile bool notes_in_tasks = false;
+/* The target is a cgroup. */
+const volatile bool is_of_cgroup = false;
+
+/* Set by user space while it records. */
+volatile bool is_recording = false;
+
+/* Tells stacks of this program from those of ticks, which begin elsewhere. */
+#define KERNEL_SEED 1
+
+/* How a thread has left its CPU. */
+struct departure {
+	__u64 left_ns;  /* CLOCK_MONOTONIC; 0: it is on a CPU, as far as is known */
+	__u64 woken_ns; /* 0: not yet */
+	__u64 phase_ns; /* of its off-CPU time in the period */
+	__u32 flag;     /* enum wire_sample_flag */
+	__u32 has_phase;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct departure);
+} departures_of_tasks SEC(".maps");
+
+/* Key: tid. Preallocated: memory is not to be asked for inside the scheduler. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WIRE_MAX_TARGETS);
+	__type(key, __u32);
+	__type(value, struct departure);
+} departures_by_tid SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} cgroups SEC(".maps");
+
+PER_CPU(struct wire_off_cpu_counters, off_cpu_counters);
+
+/*
+ * When the CPU last switched threads: the end of one's time is the begin of the other's, so that on-CPU and
+ * off-CPU time make up all of it.
+ */
+PER_CPU(__u64, switched_ns);
+
+/* Whether the running thread is. */
+static __always_inline bool is_target(__u32 tid)
+{
+	if (is_of_cgroup)
+		return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
+	return !is_filtered || get_target_state_of_current(tid) == WIRE_TARGET;
+}
+
+static __always_inline struct departure *find_departure(struct task_struct *task)
+{
+	__u32 tid;
+
+	if (notes_in_tasks)
+		return bpf_task_storage_get(&departures_of_tasks, task, NULL, 0);
+	tid = TASK_FIELD(task, pid);
+	return bpf_map_lookup_elem(&departures_by_tid, &tid);
+}
+
+static __always_inline struct departure *add_departure(struct task_struct *task)
+{
+	struct departure none = {0};
+	__u32 tid;
+
+	if (notes_in_tasks)
+		return bpf_task_storage_get(&departures_of_tasks, task, NULL,
+					    BPF_LOCAL_STORAGE_GET_F_CREATE);
+	tid = TASK_FIELD(task, pid);
+	if (bpf_map_update_elem(&departures_by_tid, &tid, &none, BPF_ANY))
+		return NULL;
+	return bpf_map_lookup_elem(&departures_by_tid, &tid);
+}
+
+static __always_inline void forget_departure(struct task_struct *task)
+{
+	__u32 tid = TASK_FIELD(task, pid);
+
+	if (!notes_in_tasks)
+		bpf_map_delete_elem(&departures_by_tid, &tid);
+}
+
+static __always_inline __u32 get_flag(bool is_preempted, __u32 state)
+{
+	if (is_preempted || !state)
+		return WIRE_SAMPLE_PREEMPTED;
+	if ((state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD))
+		return WIRE_SAMPLE_UNINTERRUPTIBLE;
+	return WIRE_SAMPLE_BLOCKED;
+}
+
+/* The running thread leaves its CPU. */
+static __always_inline int depart(bool is_preempted, struct task_struct *task, __u32 state)
+{
+	struct wire_off_cpu_counters *counter = get_per_cpu(&off_cpu_counters);
+	__u64 *switched = get_per_cpu(&switched_ns);
+	__u32 tid = TASK_FIELD(task, pid);
+	struct departure *departure;
+
+	if (!is_recording || !counter || !switched)
+		return 0;
+	*switched = bpf_ktime_get_ns();
+	if (!tid || !is_target(tid))
+		return 0;
+	if (!is_preempted && (state & TASK_DEAD)) {
+		forget_departure(task);
+		return 0;
+	}
+	departure = find_departure(task);
+	if (!departure)
+		departure = add_departure(task);
+	if (!departure) {
+		counter->unnoted++;
+		return 0;
+	}
+	if (!departure->has_phase) {
+		__u64 random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+
+		departure->phase_ns = random % period_ns;
+		departure->has_phase = true;
+	}
+	departure->flag = get_flag(is_preempted, state);
+	departure->woken_ns = 0;
+	departure->left_ns = *switched;
+	return 0;
+}
+
+static __always_inline __u32 get_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return ((struct task_struct___with_state *)task)->state;
+}
+
+/* The tracepoint's arguments have changed twice; see schedule.bpf.c. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_depart, bool is_preempted, struct task_struct *previous, struct task_struct *next)
+{
+	return depart(is_preempted, previous, get_state(previous));
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_depart_state_last, bool is_preempted, struct task_struct *previous,
+	     struct task_struct *next, unsigned int state)
+{
+	return depart(is_preempted, previous, state);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_depart_state_second, bool is_preempted, unsigned int state,
+	     struct task_struct *previous, struct task_struct *next)
+{
+	return depart(is_preempted, previous, state);
+}
+
+/* Threads that are not wanted have nothing noted. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_woken, struct task_struct *task)
+{
+	struct departure *departure = is_recording ? find_departure(task) : NULL;
+
+	if (departure && departure->left_ns && !departure->woken_ns)
+		departure->woken_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/*
+ * Add what the thread has waited to the sums, and to its own in the sample's periods. Gives the number of
+ * periods that it has crossed.
+ */
+static __always_inline __u64 add_wait(struct wire_off_cpu_counters *counter,
+				      struct departure *departure, __u64 now_ns,
+				      struct wire_sample *sample)
+{
+	__u64 left_ns = departure->left_ns;
+	__u64 woken_ns = departure->woken_ns;
+	__u64 phase_ns = departure->phase_ns;
+	__u32 flag = departure->flag;
+	__u64 wait_ns;
+
+	departure->left_ns = 0;
+	/* Clocks of different CPUs may differ a little. */
+	if (now_ns < left_ns)
+		now_ns = left_ns;
+	if (flag == WIRE_SAMPLE_PREEMPTED || !woken_ns || woken_ns > now_ns)
+		woken_ns = now_ns;
+	if (woken_ns < left_ns)
+		woken_ns = left_ns;
+	wait_ns = woken_ns - left_ns;
+	if (flag == WIRE_SAMPLE_PREEMPTED)
+		counter->preempted_ns += wait_ns;
+	else if (flag == WIRE_SAMPLE_UNINTERRUPTIBLE)
+		counter->uninterruptible_ns += wait_ns;
+	else
+		counter->blocked_ns += wait_ns;
+	counter->run_queue_ns += now_ns - woken_ns;
+	sample->num_periods = wire_take_periods(&phase_ns, wait_ns, period_ns);
+	sample->num_queue_periods = wire_take_periods(&phase_ns, now_ns - woken_ns, period_ns);
+	sample->flags = flag;
+	departure->phase_ns = phase_ns;
+	return (__u64)sample->num_periods + sample->num_queue_periods;
+}
+
+/* The sample of a wait, whose periods are in the scratch sample. */
+static __always_inline void take_sample(void *ctx, struct scratch *scratch,
+					struct wire_off_cpu_counters *counter, __u64 pid_tgid)
+{
+	struct wire_sample *sample = &scratch->sample;
+	__u32 num_periods = sample->num_periods;
+	__u32 num_queue_periods = sample->num_queue_periods;
+	__u32 flag = sample->flags;
+
+	describe_task(scratch, pid_tgid, false);
+	sample->flags |= flag;
+	sample->num_periods = num_periods;
+	sample->num_queue_periods = num_queue_periods;
+	switch (send_stacks(ctx, scratch, take_kernel_stacks, KERNEL_SEED)) {
+	case SEND_LOST_STACK:
+		counter->lost_ring_stack++;
+		break;
+	case SEND_LOST_SAMPLE:
+		counter->lost_ring_sample++;
+		break;
+	case SEND_DONE:
+		counter->sent++;
+		break;
+	}
+}
+
+/* The running thread has just got its CPU. */
+static __always_inline int resume(void *ctx)
+{
+	struct wire_off_cpu_counters *counter = get_per_cpu(&off_cpu_counters);
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u64 *switched = get_per_cpu(&switched_ns);
+	struct scratch *scratch = get_scratch();
+	struct departure *departure;
+	bool is_wanted;
+
+	if (!is_recording || !(__u32)pid_tgid || !counter || !switched || !scratch)
+		return 0;
+	counter->fired++;
+	is_wanted = is_target((__u32)pid_tgid);
+	pid_tgid = get_visible_pid_tgid(pid_tgid);
+	if (!is_wanted || !pid_tgid) {
+		counter->filtered++;
+		return 0;
+	}
+	departure = find_departure(get_current_task());
+	if (!departure || !departure->left_ns) {
+		counter->unseen_begin++;
+		return 0;
+	}
+	if (add_wait(counter, departure, *switched, &scratch->sample))
+		take_sample(ctx, scratch, counter, pid_tgid);
+	else
+		counter->below_period++;
+	return 0;
+}
+
+/* At the end of the scheduler, with its locks released: the one that costs the least. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(on_resume, bool is_switch)
+{
+	return is_switch ? resume(ctx) : 0;
+}
+
+/* For kernels without that tracepoint. Both are met inside the scheduler. */
+SEC("fentry/finish_task_switch")
+int BPF_PROG(on_resume_entry, struct task_struct *previous)
+{
+	return resume(ctx);
+}
+
+SEC("kprobe/finish_task_switch")
+int on_resume_probe(void *ctx)
+{
+	return resume(ctx);
+}

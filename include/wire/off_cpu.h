@@ -1,0 +1,51 @@
+/*
+ * What the off-CPU program and user space tell each other, and the arithmetic of its period.
+ *
+ * Included by both sides, as wire/wire.h is. The program's samples are struct wire_sample.
+ */
+#ifndef WIRE_OFF_CPU_H
+#define WIRE_OFF_CPU_H
+
+#include "wire/wire.h"
+
+/*
+ * Add a duration to the off-CPU time of a thread. Gives how often the sum has crossed a multiple of the
+ * period: so many periods the sample stands for; the rest is left in *phase_ns. As a thread begins at
+ * a random phase below the period, the expected weight of every interval is its duration, also of those
+ * that are shorter than the period.
+ */
+static inline wire_u32 wire_take_periods(wire_u64 *phase_ns, wire_u64 duration_ns,
+					 wire_u64 period_ns)
+{
+	wire_u64 sum_ns = *phase_ns + duration_ns;
+	wire_u64 num_periods = period_ns ? sum_ns / period_ns : 0;
+
+	if (num_periods > ~(wire_u32)0)
+		num_periods = ~(wire_u32)0; /* what is beyond is the next sample's */
+	*phase_ns = sum_ns - num_periods * period_ns;
+	return (wire_u32)num_periods;
+}
+
+/*
+ * What became of every thread that got a CPU, per CPU: each run of the program adds to `fired` and to
+ * exactly one of the others up to lost_ring_stack. The sums are exact, of all intervals whose begin
+ * was seen, whether they were sampled or not.
+ */
+struct wire_off_cpu_counters {
+	wire_u64 fired;
+	wire_u64 filtered;         /* the thread was not wanted */
+	wire_u64 unseen_begin;     /* it had left its CPU before the recording began, or is new */
+	wire_u64 below_period;     /* the thread's time has not crossed a period */
+	wire_u64 sent;             /* a wire_sample went into the ring */
+	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
+	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
+	wire_u64 unnoted;          /* not of a run: no room to note when a thread left its CPU */
+	wire_u64 blocked_ns;
+	wire_u64 uninterruptible_ns;
+	wire_u64 run_queue_ns; /* from being woken to getting a CPU */
+	wire_u64 preempted_ns;
+};
+_Static_assert(sizeof(struct wire_off_cpu_counters) == 96,
+	       "struct wire_off_cpu_counters is part of the wire format");
+
+#endif

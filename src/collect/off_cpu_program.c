@@ -1,0 +1,307 @@
+#include "collect/off_cpu_program.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "collect/bpf_log.h"
+#include "collect/bpf_rings.h"
+#include "collect/kernel_features.h"
+#include "collect/permission_probe.h"
+#include "collect/schedule_tap.h"
+#include <off_cpu.skel.h>
+
+enum link { LINK_WOKEN, LINK_RESUME, LINK_DEPART, NUM_LINKS };
+
+/* What this kernel has. */
+struct features {
+	enum switch_arguments switch_arguments;
+	struct switch_in_hook switch_in;
+	bool may_note_in_tasks;
+};
+
+struct off_cpu_program {
+	struct off_cpu_program_opts opts;
+	const struct sampling_program *sampling;
+	struct features features;
+	struct off_cpu_bpf *bpf;
+	struct bpf_program *depart; /* the variants that fit this kernel */
+	struct bpf_program *resume;
+	struct bpf_link *links[NUM_LINKS]; /* NULL: not attached */
+};
+
+/* ---- what this kernel has ----------------------------------------------------------------- */
+
+/*
+ * Memory for a task's storage is to be had without the page allocator, which may wake a thread, and that
+ * is no good inside the scheduler: since Linux 6.4, by a cache of the map's own; later without it.
+ */
+static bool has_safe_task_storage(const struct btf *btf)
+{
+	int id = btf__find_by_name_kind(btf, "bpf_local_storage_map", BTF_KIND_STRUCT);
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+
+	for (uint32_t i = 0; type && i < btf_vlen(type); i++) {
+		const char *member = btf__name_by_offset(btf, btf_members(type)[i].name_off);
+
+		if (string_equals(member, "selem_ma") ||
+		    string_equals(member, "use_kmalloc_nolock"))
+			return true;
+	}
+	return false;
+}
+
+static int find_features(struct features *ret, struct error *error)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf)
+		return error_set(error, -ENOTSUP,
+				 "the kernel's type information (/sys/kernel/btf/vmlinux) cannot "
+				 "be read, which --off-cpu needs");
+	ret->switch_arguments = schedule_tap_probe_switch(btf);
+	ret->may_note_in_tasks = has_safe_task_storage(btf);
+	btf__free(btf);
+	if (ret->switch_arguments == SWITCH_UNKNOWN)
+		return error_set(error, -ENOTSUP,
+				 "this kernel's tracepoint sched_switch is not one that is known; "
+				 "record without --off-cpu");
+	ret->switch_in = kernel_find_switch_in_hook();
+	if (ret->switch_in.kind == SWITCH_IN_NONE)
+		return error_set(error, -ENOTSUP,
+				 "this kernel does not let a program see that a thread gets a CPU "
+				 "again: it lacks the tracepoint sched_exit_tp (Linux 6.16), and "
+				 "refuses fentry and kprobe of finish_task_switch; boot another "
+				 "one, or record without --off-cpu");
+	return 0;
+}
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+static void choose_programs(struct off_cpu_program *program)
+{
+	const struct off_cpu_bpf *bpf = program->bpf;
+	struct bpf_program *const departs[] = {
+		[SWITCH_PREVIOUS_NEXT] = bpf->progs.on_depart,
+		[SWITCH_STATE_PREVIOUS_NEXT] = bpf->progs.on_depart_state_second,
+		[SWITCH_PREVIOUS_NEXT_STATE] = bpf->progs.on_depart_state_last,
+	};
+	struct bpf_program *const resumes[] = {
+		[SWITCH_IN_TRACEPOINT] = bpf->progs.on_resume,
+		[SWITCH_IN_ENTRY] = bpf->progs.on_resume_entry,
+		[SWITCH_IN_PROBE] = bpf->progs.on_resume_probe,
+	};
+
+	program->depart = departs[program->features.switch_arguments];
+	program->resume = resumes[program->features.switch_in.kind];
+	for (size_t i = 0; i < ARRAY_LENGTH(departs); i++)
+		bpf_program__set_autoload(departs[i], departs[i] == program->depart);
+	for (size_t i = SWITCH_IN_TRACEPOINT; i < ARRAY_LENGTH(resumes); i++)
+		bpf_program__set_autoload(resumes[i], resumes[i] == program->resume);
+}
+
+/* The sampling program's maps, of which there is one each. */
+static int share_maps(struct off_cpu_program *program)
+{
+	static const char *const names[] = {"target_tids",     "rings",         "unwind_pages",
+					    "unwind_mappings", "unwind_shards", "unwind_processes"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(program->bpf->obj, names[i]);
+		int err = map ? bpf_map__reuse_fd(
+					map, sampling_program_get_map(program->sampling, names[i]))
+			      : -ENOENT;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int size_maps(struct off_cpu_program *program)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+	int err;
+
+	if (num_cpus < 0)
+		return num_cpus;
+	err = bpf_map__set_max_entries(program->bpf->maps.sent_stacks, (uint32_t)num_cpus);
+	if (err)
+		return err;
+	err = bpf_map__set_max_entries(program->bpf->maps.raw_samples, (uint32_t)num_cpus);
+	if (err)
+		return err;
+	return program->features.may_note_in_tasks
+		       ? bpf_map__set_autocreate(program->bpf->maps.departures_by_tid, false)
+		       : bpf_map__set_autocreate(program->bpf->maps.departures_of_tasks, false);
+}
+
+static int open_and_load(struct off_cpu_program *program, bool counts)
+{
+	const struct off_cpu_program_opts *opts = &program->opts;
+	struct off_cpu_bpf *bpf = off_cpu_bpf__open();
+	int err;
+
+	if (!bpf)
+		return -errno;
+	program->bpf = bpf;
+	bpf->rodata->period_ns = opts->period_ns;
+	bpf->rodata->notes_in_tasks = program->features.may_note_in_tasks;
+	bpf->rodata->is_of_cgroup = opts->cgroup_fd >= 0;
+	bpf->rodata->is_filtered = opts->is_filtered;
+	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
+	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
+	bpf->rodata->walks_by_table = opts->walks_by_table;
+	sampling_program_get_namespace(program->sampling, &bpf->rodata->pid_namespace_dev,
+				       &bpf->rodata->pid_namespace_inode);
+	choose_programs(program);
+	err = share_maps(program);
+	if (err)
+		return err;
+	err = size_maps(program);
+	if (err)
+		return err;
+	if (counts)
+		bpf_log_count_instructions(bpf->obj);
+	return off_cpu_bpf__load(bpf);
+}
+
+static int load(struct off_cpu_program *program)
+{
+	bool counts = bpf_log_is_enabled();
+	int err = open_and_load(program, counts);
+
+	if (!err || !counts)
+		return err;
+	off_cpu_bpf__destroy(program->bpf);
+	program->bpf = NULL;
+	return open_and_load(program, false);
+}
+
+static int attach(struct off_cpu_program *program)
+{
+	const struct switch_in_hook *hook = &program->features.switch_in;
+	uint32_t zero = 0;
+
+	if (program->opts.cgroup_fd >= 0 &&
+	    bpf_map_update_elem(bpf_map__fd(program->bpf->maps.cgroups), &zero,
+				&program->opts.cgroup_fd, BPF_ANY))
+		return -errno;
+	program->links[LINK_WOKEN] = bpf_program__attach(program->bpf->progs.on_woken);
+	if (!program->links[LINK_WOKEN])
+		return -errno;
+	program->links[LINK_RESUME] =
+		hook->kind == SWITCH_IN_PROBE
+			? bpf_program__attach_kprobe(program->resume, false, hook->function)
+			: bpf_program__attach(program->resume);
+	if (!program->links[LINK_RESUME])
+		return -errno;
+	program->links[LINK_DEPART] = bpf_program__attach(program->depart);
+	return program->links[LINK_DEPART] ? 0 : -errno;
+}
+
+static int explain(int code, struct error *error)
+{
+	if (code == -ENOMEM || (error && error->message[0]))
+		return code;
+	if (code == -EPERM || code == -EACCES)
+		return error_set(error, -EPERM, "not permitted to record off-CPU time: %s",
+				 permission_probe_explain_call(SYS_bpf));
+	return error_set(error, -ENOTSUP,
+			 "this kernel refused the off-CPU program (%s); record without --off-cpu, "
+			 "-v shows the kernel's reason",
+			 strerror(-code));
+}
+
+static int set_up(struct off_cpu_program *program, struct error *error)
+{
+	int err = find_features(&program->features, error);
+
+	if (err)
+		return err;
+	err = load(program);
+	if (err)
+		return err;
+	return attach(program);
+}
+
+int off_cpu_program_new(const struct off_cpu_program_opts *opts,
+			const struct sampling_program *sampling, struct off_cpu_program **ret,
+			struct error *error)
+{
+	struct off_cpu_program *program;
+	int err;
+
+	if (!kernel_has_types())
+		return error_set(error, -ENOTSUP,
+				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "
+				 "which --off-cpu needs; use a kernel built with "
+				 "CONFIG_DEBUG_INFO_BTF=y, or record without --off-cpu");
+	program = calloc(1, sizeof(*program));
+	if (!program)
+		return -ENOMEM;
+	program->opts = *opts;
+	program->sampling = sampling;
+	err = set_up(program, error);
+	if (err) {
+		off_cpu_program_free(program);
+		return explain(err, error);
+	}
+	log_debug("off-CPU time is sampled by %s, noted %s", program->features.switch_in.function,
+		  program->features.may_note_in_tasks ? "in tasks" : "by tid");
+	*ret = program;
+	return 0;
+}
+
+static void detach(struct off_cpu_program *program)
+{
+	for (size_t i = 0; i < NUM_LINKS; i++) {
+		bpf_link__destroy(program->links[i]);
+		program->links[i] = NULL;
+	}
+}
+
+void off_cpu_program_free(struct off_cpu_program *program)
+{
+	if (!program)
+		return;
+	detach(program);
+	off_cpu_bpf__destroy(program->bpf);
+	free(program);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+void off_cpu_program_start(struct off_cpu_program *program)
+{
+	program->bpf->bss->is_recording = true;
+}
+
+int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
+{
+	uint32_t zero = 0;
+
+	program->bpf->bss->is_recording = false;
+	detach(program);
+	/*
+	 * The kernel waits for programs that are running when an inner map is replaced
+	 * (maybe_wait_bpf_programs()), even by the same map.
+	 */
+	if (bpf_map_update_elem(sampling_program_get_map(program->sampling, "rings"), &zero,
+				&ring_fd, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+int off_cpu_program_read_counters(const struct off_cpu_program *program,
+				  struct wire_off_cpu_counters *ret)
+{
+	return bpf_counters_read(bpf_map__fd(program->bpf->maps.off_cpu_counters), ret,
+				 sizeof(*ret));
+}

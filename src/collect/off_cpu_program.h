@@ -1,0 +1,55 @@
+/*
+ * The off-CPU program in the kernel: loading it beside the sampling program, whose tables, filter and
+ * rings it shares. Its samples come out of these rings.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_OFF_CPU_PROGRAM_H
+#define COLLECT_OFF_CPU_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/sampling_program.h"
+#include "wire/off_cpu.h"
+
+struct off_cpu_program;
+
+struct off_cpu_program_opts {
+	uint64_t period_ns; /* of off-CPU time of a thread; above 0 */
+	bool no_kernel_stacks;
+	bool no_user_stacks;
+	bool walks_by_table; /* as in struct sampling_program_opts, like the next one */
+	bool is_filtered;
+	int cgroup_fd; /* only its threads; borrowed. -1: none */
+};
+
+/*
+ * Load and attach; nothing is noted before off_cpu_program_start().
+ *
+ * sampling  borrowed until off_cpu_program_free()
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or -ENOMEM.
+ */
+_must_check_ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
+				     const struct sampling_program *sampling,
+				     struct off_cpu_program **ret, struct error *error);
+void off_cpu_program_free(struct off_cpu_program *program);
+
+void off_cpu_program_start(struct off_cpu_program *program);
+/*
+ * Stop: afterwards no CPU is inside the program any more, and all that it has sent is in the rings.
+ *
+ * ring_fd  the first of the rings
+ *
+ * Returns 0 or negative errno.
+ */
+_must_check_ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd);
+
+/* The counters, summed over CPUs. Returns 0 or negative errno. */
+_must_check_ int off_cpu_program_read_counters(const struct off_cpu_program *program,
+					       struct wire_off_cpu_counters *ret);
+
+#endif
