@@ -70,6 +70,47 @@ struct scheduling_counts {
 /* They add up. Meaningful after recorder_stop(). */
 bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
 
+/* What a thread waits for, or has the CPU taken from it by. */
+enum wait_kind {
+	WAIT_BLOCKED,         /* until somebody wakes it */
+	WAIT_UNINTERRUPTIBLE, /* the same, and no signal can */
+	WAIT_RUN_QUEUE,       /* it was woken: for a CPU */
+	WAIT_PREEMPTED,       /* it was running and would have run on: for a CPU */
+	NUM_WAIT_KINDS,
+};
+/* Its metric: "run-queue". A literal. */
+const char *wait_kind_get_name(enum wait_kind kind);
+
+/* The metric of all time, on a CPU and off it. */
+#define WALL_METRIC_NAME "wall"
+
+/* What became of every interval that a thread was off its CPU. */
+struct off_cpu_counts {
+	bool is_recorded;
+	uint64_t period_ns; /* of a thread's off-CPU time, that a sample stands for */
+	uint64_t fired;
+	uint64_t filtered;     /* of threads that are not wanted */
+	uint64_t unseen_begin; /* that had begun before the recording */
+	uint64_t below_period; /* that crossed no period */
+	uint64_t samples;
+	uint64_t lost_ring_sample;
+	uint64_t lost_ring_stack;
+	uint64_t lost_unknown_stack;
+	uint64_t unnoted;                  /* not counted at all: there was no room to note them */
+	uint64_t exact_ns[NUM_WAIT_KINDS]; /* of all whose begin was seen */
+	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
+	uint64_t walks[NUM_WALK_ENDS];       /* of their user stacks, as of those of ticks */
+	uint64_t in_exec;
+};
+
+/* They add up. Meaningful after recorder_stop(). */
+static inline bool off_cpu_counts_are_balanced(const struct off_cpu_counts *counts)
+{
+	return counts->fired == counts->filtered + counts->unseen_begin + counts->below_period +
+					counts->samples + counts->lost_ring_sample +
+					counts->lost_ring_stack + counts->lost_unknown_stack;
+}
+
 /* Return addresses that were checked; see call_check.h. */
 struct call_check_counts {
 	uint64_t checked; /* each once per file */
@@ -100,6 +141,7 @@ struct recorder_account {
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
 	struct unwind_table_counts tables;   /* all 0 without tables */
 	struct scheduling_counts scheduling; /* all 0 unless it is recorded */
+	struct off_cpu_counts off_cpu;       /* likewise */
 	struct call_check_counts calls;      /* all 0 unless calls are checked */
 };
 
@@ -132,8 +174,10 @@ struct recorder_opts {
 	bool keeps_timestamps; /* of the samples, in the profile */
 	bool makes_trace;      /* for recorder_build_trace(); else only sums are kept */
 	bool records_schedule; /* switches between threads and who wakes whom, in the trace too */
-	bool checks_calls;     /* that every return address follows a call; for tests */
-	size_t ring_bytes;     /* of each ring between kernel and us; 0: the default */
+	/* Of off-CPU time: metrics "cpu" to "wall" are in the profile, too. 0: it is not sampled */
+	uint64_t off_cpu_period_ns;
+	bool checks_calls;            /* that every return address follows a call; for tests */
+	size_t ring_bytes;            /* of each ring between kernel and us; 0: the default */
 	const char *temporary_folder; /* for data that does not fit into memory; borrowed */
 };
 

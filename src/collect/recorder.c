@@ -79,6 +79,7 @@ struct recorder {
 	uint64_t from_ns;
 	uint64_t until_ns;
 	uint64_t num_of_others;
+	uint64_t num_waits_of_others;
 };
 
 /*
@@ -93,6 +94,15 @@ static bool is_left_out(const struct recorder *recorder, const struct wire_sampl
 	       target_ids_find(&recorder->threads.pids, &process) == HASH_INDEX_NONE;
 }
 
+/* A sample that is not ours. */
+static void count_of_others(struct recorder *recorder, const struct wire_sample *sample)
+{
+	if (sample->flags & WIRE_SAMPLE_OFF_CPU)
+		recorder->num_waits_of_others++;
+	else
+		recorder->num_of_others++;
+}
+
 /* Process events come for the target only. A sample proves who belongs to it, should they be lost. */
 static int add_sample(struct recorder *recorder, uint32_t kind, const struct wire_sample *sample,
 		      size_t size)
@@ -101,7 +111,7 @@ static int add_sample(struct recorder *recorder, uint32_t kind, const struct wir
 		int err;
 
 		if (is_left_out(recorder, sample)) {
-			recorder->num_of_others++;
+			count_of_others(recorder, sample);
 			return 0;
 		}
 		err = side_band_follow(recorder->side_band, (pid_t)sample->pid);
@@ -167,19 +177,21 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 {
 	struct recorder *recorder = context;
 	struct wire_sample sample;
+	bool is_ours;
 	int err = read_samples_meanwhile(recorder);
 
 	if (err)
 		return err;
 	if (kind == RECORD_SIDE_BAND)
 		return side_band_apply(recorder->side_band, time_ns, record, size);
-	if (time_ns <= recorder->from_ns || time_ns > recorder->until_ns) {
-		recorder->num_of_others += kind != RECORD_STACK_AREA;
+	is_ours = time_ns > recorder->from_ns && time_ns <= recorder->until_ns;
+	if (kind == RECORD_STACK_AREA)
+		return is_ours ? handle_area(recorder, record) : 0;
+	memcpy(&sample, record, sizeof(sample)); /* a raw one begins with it, too */
+	if (!is_ours) {
+		count_of_others(recorder, &sample);
 		return 0;
 	}
-	if (kind == RECORD_STACK_AREA)
-		return handle_area(recorder, record);
-	memcpy(&sample, record, sizeof(sample)); /* a raw one begins with it, too */
 	err = thread_times_add_sample(recorder->thread_times, sample.pid, sample.tid);
 	if (err)
 		return err;
@@ -187,6 +199,17 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
 	sample.time_ns = time_ns;
 	return sample_ingest_add_sample(recorder->ingest, &sample);
+}
+
+static int expect_waits(struct recorder *recorder)
+{
+	struct scheduler_code scheduler = scheduler_code_find();
+	struct sample_periods periods = {
+		.tick_ns = NS_PER_SECOND / recorder->opts.frequency_hz,
+		.wait_ns = recorder->opts.off_cpu_period_ns,
+	};
+
+	return sample_ingest_add_off_cpu(recorder->ingest, &periods, &scheduler);
 }
 
 static int make_parts(struct recorder *recorder, struct error *error)
@@ -247,7 +270,7 @@ static int make_parts(struct recorder *recorder, struct error *error)
 			return -ENOMEM;
 		sample_ingest_set_call_check(recorder->ingest, recorder->call_check);
 	}
-	return 0;
+	return recorder->opts.off_cpu_period_ns ? expect_waits(recorder) : 0;
 }
 
 static int load_sampler(struct recorder *recorder, struct error *error)
@@ -262,6 +285,8 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.leaves_children_out = recorder->opts.target.leaves_children_out,
 		.takes_areas = recorder->opts.makes_trace,
 		.tracks_running = recorder->opts.records_schedule,
+		.off_cpu = {.period_ns = recorder->opts.off_cpu_period_ns,
+			    .cgroup_fd = recorder->cgroup_fd},
 		.ring_bytes = recorder->opts.ring_bytes,
 		.on_record = on_record,
 		.context = recorder,
@@ -686,6 +711,39 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	return 0;
 }
 
+static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
+{
+	const uint64_t *weights_ns;
+	struct sample_ingest_counts ingested =
+		sample_ingest_get_off_cpu_counts(recorder->ingest, &weights_ns);
+	struct wire_off_cpu_counters seen;
+	struct off_cpu_counts counts;
+
+	if (sampler_read_off_cpu_counters(recorder->sampler, &seen))
+		log_debug("the off-CPU program's counters cannot be read");
+	counts = (struct off_cpu_counts){
+		.is_recorded = true,
+		.period_ns = recorder->opts.off_cpu_period_ns,
+		.fired = seen.fired,
+		.filtered = seen.filtered + recorder->num_waits_of_others,
+		.unseen_begin = seen.unseen_begin,
+		.below_period = seen.below_period,
+		.samples = ingested.samples,
+		.lost_ring_sample = seen.lost_ring_sample,
+		.lost_ring_stack = seen.lost_ring_stack,
+		.lost_unknown_stack = ingested.unknown_stack,
+		.unnoted = seen.unnoted,
+		.exact_ns = {[WAIT_BLOCKED] = seen.blocked_ns,
+			     [WAIT_UNINTERRUPTIBLE] = seen.uninterruptible_ns,
+			     [WAIT_RUN_QUEUE] = seen.run_queue_ns,
+			     [WAIT_PREEMPTED] = seen.preempted_ns},
+		.in_exec = ingested.in_exec,
+	};
+	memcpy(counts.sampled_ns, weights_ns, sizeof(counts.sampled_ns));
+	memcpy(counts.walks, ingested.walks, sizeof(counts.walks));
+	return counts;
+}
+
 struct recorder_account recorder_get_account(const struct recorder *recorder)
 {
 	struct sample_ingest_counts counts = sample_ingest_get_counts(recorder->ingest);
@@ -722,6 +780,8 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 	account.tables.worker_rss_bytes += elf_files_get_cost(recorder->elf_files).max_rss_bytes;
 	if (recorder->scheduling)
 		account.scheduling = scheduling_get_counts(recorder->scheduling);
+	if (recorder->opts.off_cpu_period_ns)
+		account.off_cpu = count_off_cpu(recorder);
 	if (recorder->call_check)
 		account.calls = call_check_get_counts(recorder->call_check);
 	return account;

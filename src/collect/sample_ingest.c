@@ -15,6 +15,11 @@
  * every sample carries, shows that; the user stack is left out unless the walk proves that the old
  * memory was still there.
  *
+ * A sample of off-CPU time was taken when a thread got a CPU again: of what it did when it lost the last
+ * one. Its stack ends in a frame that says how: it stands for time that was waited, and maybe for time in
+ * a run queue after that, which is another stack then. Ticks count as samples, waits do not: what they have
+ * in common is the time of the metric "wall".
+ *
  * Nothing is symbolized here: a location is a file and an offset, or an address, and symbols are
  * read when the recording is over. Every sample ends in the profile or is counted as lost for its
  * unknown stack.
@@ -37,8 +42,9 @@ struct raw_stack {
 	size_t first_pc; /* in ingest.pcs, innermost first */
 	uint32_t num_pcs;
 	/* Only while it is placed: */
-	uint32_t left_out; /* a level that is no frame; 0: all are */
-	bool is_32_bit;    /* the kernel took all its steps by frame pointer */
+	uint32_t num_inner; /* innermost levels that are left out */
+	uint32_t left_out;  /* a level that is no frame; 0: all are */
+	bool is_32_bit;     /* the kernel took all its steps by frame pointer */
 };
 
 /* What speaks for and against a user stack that was walked to its outermost frame. */
@@ -70,6 +76,17 @@ INTERN_TABLE(raw_stack_table, struct raw_stack, hash);
 INTERN_TABLE(resolved_stack_table, struct resolved_stack, hash, owner, outer, version);
 INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
 
+/* The metrics of time. */
+struct off_cpu {
+	struct sample_periods periods; /* all 0 where off-CPU time is not sampled */
+	struct scheduler_code scheduler;
+	uint32_t cpu;
+	uint32_t waits[NUM_WAIT_KINDS];
+	uint32_t wall;
+	struct sample_ingest_counts counts;
+	uint64_t weights_ns[NUM_WAIT_KINDS];
+};
+
 struct sample_ingest {
 	struct profile *profile;
 	struct file_table *files;
@@ -81,6 +98,7 @@ struct sample_ingest {
 	struct trace_log *trace_log; /* NULL: no times are kept */
 	uint32_t metric;
 	struct sample_ingest_counts counts;
+	struct off_cpu off_cpu;
 	ARRAY(uint64_t) pcs;
 	struct raw_stack_table raw_stacks;
 	struct resolved_stack_table resolved_stacks;
@@ -120,6 +138,54 @@ void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_chec
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log)
 {
 	ingest->trace_log = log;
+}
+
+const char *wait_kind_get_name(enum wait_kind kind)
+{
+	switch (kind) {
+	case WAIT_BLOCKED:
+		return "blocked";
+	case WAIT_UNINTERRUPTIBLE:
+		return "uninterruptible";
+	case WAIT_RUN_QUEUE:
+		return "run-queue";
+	case WAIT_PREEMPTED:
+		return "preempted";
+	case NUM_WAIT_KINDS:
+		break;
+	}
+	return "unknown";
+}
+
+int sample_ingest_add_off_cpu(struct sample_ingest *ingest, const struct sample_periods *periods,
+			      const struct scheduler_code *scheduler)
+{
+	struct off_cpu *off_cpu = &ingest->off_cpu;
+	int err = profile_add_metric(ingest->profile, "cpu", "nanoseconds", &off_cpu->cpu);
+
+	if (err)
+		return err;
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++) {
+		err = profile_add_metric(ingest->profile, wait_kind_get_name(kind), "nanoseconds",
+					 &off_cpu->waits[kind]);
+		if (err)
+			return err;
+	}
+	off_cpu->periods = *periods;
+	off_cpu->scheduler = *scheduler;
+	return profile_add_metric(ingest->profile, WALL_METRIC_NAME, "nanoseconds", &off_cpu->wall);
+}
+
+static bool is_off_cpu(const struct wire_sample *sample)
+{
+	return sample->flags & WIRE_SAMPLE_OFF_CPU;
+}
+
+/* The counts that a sample belongs to. */
+static struct sample_ingest_counts *get_counts(struct sample_ingest *ingest,
+					       const struct wire_sample *sample)
+{
+	return is_off_cpu(sample) ? &ingest->off_cpu.counts : &ingest->counts;
 }
 
 void sample_ingest_free(struct sample_ingest *ingest)
@@ -379,7 +445,7 @@ static int locate(struct sample_ingest *ingest, const struct process *process, u
 static int place(struct sample_ingest *ingest, const struct raw_stack *raw,
 		 const struct process *process, uint64_t time_ns, struct resolved_stack *placed)
 {
-	for (uint32_t i = raw->num_pcs; i-- > 0;) {
+	for (uint32_t i = raw->num_pcs; i-- > raw->num_inner;) {
 		uint64_t pc = ingest->pcs.items[raw->first_pc + i];
 		bool is_exact = i == 0 || (process && (pc & WIRE_PC_EXACT));
 		bool is_fp_step = process && (pc & WIRE_PC_FP_STEP);
@@ -545,6 +611,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 			    const struct raw_stack *raw, const struct process *process,
 			    uint32_t *stack, bool *ret_is_truncated)
 {
+	struct sample_ingest_counts *counts = get_counts(ingest, sample);
 	struct stack_evidence evidence = {.proof = CALL_PROVEN};
 	struct raw_stack placed;
 	uint32_t whole = *stack;
@@ -556,10 +623,10 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 			return err;
 		sample->walk_end = find_disbelief(ingest, process, &evidence);
 	}
-	ingest->counts.walks[sample->walk_end < NUM_WALK_ENDS ? sample->walk_end : 0]++;
+	counts->walks[sample->walk_end < NUM_WALK_ENDS ? sample->walk_end : 0]++;
 	*ret_is_truncated = sample->walk_end != WALK_COMPLETE;
 	if (!*ret_is_truncated) {
-		ingest->counts.unproven += evidence.proof == CALL_UNPROVEN;
+		counts->unproven += evidence.proof == CALL_UNPROVEN;
 		*stack = whole;
 		return 0;
 	}
@@ -589,7 +656,7 @@ static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *samp
 
 	*ret_is_truncated = false;
 	if (is_stack_gone(ingest, sample, raw, is_in_exec)) {
-		ingest->counts.in_exec++;
+		get_counts(ingest, sample)->in_exec++;
 		return 0;
 	}
 	if (ingest->user_stacks_kind == USER_STACKS_TABLE)
@@ -599,6 +666,8 @@ static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *samp
 		if (err)
 			return err;
 	}
+	if (is_off_cpu(sample))
+		return 0;
 	if (!raw)
 		return count_user_stack(ingest, STACK_EMPTY, false);
 	return count_user_stack(ingest, *stack, raw->num_pcs >= ingest->max_depth);
@@ -620,6 +689,102 @@ static void keep_time(struct sample_ingest *ingest, const struct wire_sample *sa
 	trace_log_add_sample(ingest->trace_log, &timed);
 }
 
+static int add_weight(struct sample_ingest *ingest, uint32_t thread, uint32_t stack,
+		      uint32_t metric, uint64_t weight, uint64_t time_ns)
+{
+	int err = profile_add_sample(ingest->profile, thread, stack, metric, weight);
+
+	return err ? err
+		   : profile_add_timestamp(ingest->profile, thread, stack, metric, weight, time_ns);
+}
+
+static int add_tick(struct sample_ingest *ingest, const struct wire_sample *sample, uint32_t thread,
+		    uint32_t stack)
+{
+	uint64_t tick_ns = ingest->off_cpu.periods.tick_ns;
+	int err = add_weight(ingest, thread, stack, ingest->metric, 1, sample->time_ns);
+
+	if (err || !tick_ns)
+		return err;
+	err = add_weight(ingest, thread, stack, ingest->off_cpu.cpu, tick_ns, sample->time_ns);
+	if (err)
+		return err;
+	return add_weight(ingest, thread, stack, ingest->off_cpu.wall, tick_ns, sample->time_ns);
+}
+
+/* The innermost frame of a wait. */
+static int add_wait_frame(struct sample_ingest *ingest, enum wait_kind kind, uint32_t *stack)
+{
+	static const char *const names[NUM_WAIT_KINDS] = {
+		[WAIT_BLOCKED] = "[blocked]",
+		[WAIT_UNINTERRUPTIBLE] = "[uninterruptible]",
+		[WAIT_RUN_QUEUE] = "[run queue]",
+		[WAIT_PREEMPTED] = "[preempted]",
+	};
+	struct frame frame = {0};
+	uint32_t location;
+	int err = profile_add_string(ingest->profile, names[kind], &frame.name);
+
+	if (err)
+		return err;
+	frame.full_name = frame.name;
+	err = profile_add_frame_location(ingest->profile, &frame, &location);
+	return err ? err : profile_add_stack(ingest->profile, *stack, location, stack);
+}
+
+static int add_wait(struct sample_ingest *ingest, const struct wire_sample *sample,
+		    enum wait_kind kind, uint32_t num_periods, uint32_t thread, uint32_t stack)
+{
+	struct off_cpu *off_cpu = &ingest->off_cpu;
+	uint64_t weight_ns;
+	int err;
+
+	if (!num_periods)
+		return 0;
+	if (__builtin_mul_overflow(num_periods, off_cpu->periods.wait_ns, &weight_ns))
+		return -EOVERFLOW;
+	err = add_wait_frame(ingest, kind, &stack);
+	if (err)
+		return err;
+	off_cpu->weights_ns[kind] += weight_ns;
+	err = add_weight(ingest, thread, stack, off_cpu->waits[kind], weight_ns, sample->time_ns);
+	if (err)
+		return err;
+	return add_weight(ingest, thread, stack, off_cpu->wall, weight_ns, sample->time_ns);
+}
+
+static enum wait_kind get_wait_kind(const struct wire_sample *sample)
+{
+	if (sample->flags & WIRE_SAMPLE_PREEMPTED)
+		return WAIT_PREEMPTED;
+	return sample->flags & WIRE_SAMPLE_UNINTERRUPTIBLE ? WAIT_UNINTERRUPTIBLE : WAIT_BLOCKED;
+}
+
+static int add_waits(struct sample_ingest *ingest, const struct wire_sample *sample,
+		     uint32_t thread, uint32_t stack)
+{
+	int err =
+		add_wait(ingest, sample, get_wait_kind(sample), sample->num_periods, thread, stack);
+
+	return err ? err
+		   : add_wait(ingest, sample, WAIT_RUN_QUEUE, sample->num_queue_periods, thread,
+			      stack);
+}
+
+/* The kernel part, on top of the user part. */
+static int add_kernel_stack(struct sample_ingest *ingest, const struct wire_sample *sample,
+			    const struct raw_stack *raw, uint32_t *stack)
+{
+	struct raw_stack placed = *raw;
+	struct stack_evidence ignored;
+
+	if (is_off_cpu(sample))
+		placed.num_inner =
+			scheduler_code_count(&ingest->off_cpu.scheduler,
+					     ingest->pcs.items + raw->first_pc, raw->num_pcs);
+	return resolve_once(ingest, &placed, NULL, sample->time_ns, stack, &ignored);
+}
+
 /* A sample of a process that is known. sample->walk_end may be changed, see add_user_stack(). */
 static int add_to_process(struct sample_ingest *ingest, struct wire_sample *sample,
 			  const struct process *process, bool is_in_exec)
@@ -632,11 +797,10 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 	struct thread thread = {.process = process->id, .tid = sample->tid};
 	uint32_t thread_id;
 	uint32_t stack = STACK_EMPTY;
-	struct stack_evidence of_kernel;
 	int err;
 
 	if ((sample->user_stack && !user) || (sample->kernel_stack && !kernel)) {
-		ingest->counts.unknown_stack++;
+		get_counts(ingest, sample)->unknown_stack++;
 		return 0;
 	}
 	err = sync_processes(ingest);
@@ -656,21 +820,16 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 			return err;
 	}
 	if (kernel) {
-		err = resolve_once(ingest, kernel, NULL, sample->time_ns, &stack, &of_kernel);
+		err = add_kernel_stack(ingest, sample, kernel, &stack);
 		if (err)
 			return err;
 	}
-	err = profile_add_sample(ingest->profile, thread_id, stack, ingest->metric, 1);
-	if (err)
-		return err;
-	err = profile_add_timestamp(ingest->profile, thread_id, stack, ingest->metric, 1,
-				    sample->time_ns);
-	if (err)
-		return err;
+	get_counts(ingest, sample)->samples++;
+	if (is_off_cpu(sample))
+		return add_waits(ingest, sample, thread_id, stack);
 	if (ingest->trace_log)
 		keep_time(ingest, sample, thread_id, stack, is_truncated);
-	ingest->counts.samples++;
-	return 0;
+	return add_tick(ingest, sample, thread_id, stack);
 }
 
 int sample_ingest_add_sample(struct sample_ingest *ingest, const struct wire_sample *sample)
@@ -704,13 +863,20 @@ int sample_ingest_add_recovered(struct sample_ingest *ingest, const struct wire_
 	if (err)
 		return err;
 	if (!is_in_exec && walked.walk_end == WALK_COMPLETE)
-		ingest->counts.recovered++;
+		get_counts(ingest, sample)->recovered++;
 	return 0;
 }
 
 struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest)
 {
 	return ingest->counts;
+}
+
+struct sample_ingest_counts sample_ingest_get_off_cpu_counts(const struct sample_ingest *ingest,
+							     const uint64_t **ret_weights_ns)
+{
+	*ret_weights_ns = ingest->off_cpu.weights_ns;
+	return ingest->off_cpu.counts;
 }
 
 const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample_ingest *ingest,

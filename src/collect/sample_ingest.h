@@ -16,6 +16,7 @@
 #include "collect/call_check.h"
 #include "collect/fp_step_check.h"
 #include "collect/recorder.h"
+#include "collect/scheduler_code.h"
 #include "collect/trace_log.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
@@ -26,7 +27,7 @@
 struct sample_ingest;
 
 struct sample_ingest_counts {
-	uint64_t samples;              /* in the profile */
+	uint64_t samples;              /* in the profile; of ticks, or of off-CPU time */
 	uint64_t unknown_stack;        /* lost: the stack that they refer to never came */
 	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how the walk ended */
 	uint64_t recovered;            /* of the complete ones, those that were walked later */
@@ -53,6 +54,23 @@ void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_chec
 /* From now on, keep each sample with its time, too. Borrowed. */
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log);
 
+/* How much time a sample stands for. */
+struct sample_periods {
+	uint64_t tick_ns;
+	uint64_t wait_ns; /* of off-CPU time */
+};
+
+/*
+ * From now on, samples of off-CPU time come, too: the profile gets the metrics of time, and stacks of
+ * such samples a frame on top that says what the thread waited for. What lies within the scheduler is
+ * left out of them.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int sample_ingest_add_off_cpu(struct sample_ingest *ingest,
+					   const struct sample_periods *periods,
+					   const struct scheduler_code *scheduler);
+
 /* Remember a stack. Records of a wrong size are ignored. Returns 0 or -ENOMEM. */
 _must_check_ int sample_ingest_add_stack(struct sample_ingest *ingest,
 					 const struct wire_stack *record, size_t size);
@@ -78,7 +96,15 @@ _must_check_ int sample_ingest_add_recovered(struct sample_ingest *ingest,
  */
 _must_check_ int sample_ingest_finish(struct sample_ingest *ingest);
 
+/* Of ticks. */
 struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest);
+/*
+ * Of off-CPU time.
+ *
+ * ret_weights_ns  of its samples: NUM_WAIT_KINDS of them; borrowed
+ */
+struct sample_ingest_counts sample_ingest_get_off_cpu_counts(const struct sample_ingest *ingest,
+							     const uint64_t **ret_weights_ns);
 /* Borrowed until the next record. */
 const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample_ingest *ingest,
 							     size_t *ret_count);
