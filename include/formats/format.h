@@ -34,6 +34,8 @@ struct format_opts {
 	const struct timeline *timeline; /* NULL: there is none */
 	uint64_t observed_ms;            /* summed time that threads were sampled; 0: not known */
 	bool is_compressed;              /* where the format leaves the choice */
+	/* Folded weights of a metric in nanoseconds are written as microseconds, as other tools do. */
+	bool folds_microseconds;
 };
 
 /* How well the content fits a format. */

@@ -68,7 +68,7 @@ static void count_user_stacks(struct account *account, struct recorder *recorder
 }
 
 /* A walk by table knows how it ended, unlike one by frame pointers. */
-static void count_walks(struct account *account)
+static void count_walks(const uint64_t *walks, uint64_t *complete, uint64_t *truncated)
 {
 	static const enum truncation truncations[NUM_WALK_ENDS] = {
 		[WALK_UNFINISHED] = TRUNCATED_NO_STACK,
@@ -89,18 +89,22 @@ static void count_walks(struct account *account)
 
 	for (size_t end = 0; end < NUM_WALK_ENDS; end++) {
 		if (end == WALK_COMPLETE)
-			account->complete_user_stacks += account->ticks.walks[end];
+			*complete += walks[end];
 		else
-			account->truncated_user_stacks[truncations[end]] +=
-				account->ticks.walks[end];
+			truncated[truncations[end]] += walks[end];
 	}
 }
 
+/* Of what ran: what waits, weighs otherwise. */
 static void count_frames(struct account *account, const struct profile *profile)
 {
+	uint32_t metric = profile_find_metric(profile, "samples");
+
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
+		if (sample->metric != metric)
+			continue;
 		for (uint32_t stack = sample->stack; stack != STACK_EMPTY;
 		     stack = profile_get_stack_parent(profile, stack)) {
 			const struct location *location = profile_get_location(
@@ -120,7 +124,10 @@ static void count_frames(struct account *account, const struct profile *profile)
 void account_count(struct account *account, struct recorder *recorder, const struct names *names)
 {
 	count_user_stacks(account, recorder, names);
-	count_walks(account);
+	count_walks(account->ticks.walks, &account->complete_user_stacks,
+		    account->truncated_user_stacks);
+	count_walks(account->ticks.off_cpu.walks, &account->off_cpu.complete_user_stacks,
+		    account->off_cpu.truncated_user_stacks);
 	count_frames(account, recorder_get_profile(recorder));
 }
 
@@ -151,6 +158,22 @@ uint64_t account_sum_lost(const struct account *account)
 {
 	return account->ticks.lost_ring_sample + account->ticks.lost_ring_stack +
 	       account->ticks.lost_unknown_stack;
+}
+
+static uint64_t sum_waits(const uint64_t *waits_ns)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		sum_ns += waits_ns[kind];
+	return sum_ns;
+}
+
+double account_get_coverage(const struct off_cpu_counts *counts)
+{
+	uint64_t exact_ns = sum_waits(counts->exact_ns);
+
+	return exact_ns ? 100.0 * (double)sum_waits(counts->sampled_ns) / (double)exact_ns : 100;
 }
 
 static int keep_reason(struct profile *profile, const char *group, const char *reason,
@@ -237,6 +260,44 @@ static void print_reasons(const struct account *account, struct text *ret)
 	text_printf(ret, "}},\n");
 }
 
+static void print_waits(const uint64_t *waits_ns, struct text *ret)
+{
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		text_printf(ret, "%s\"%s\": %" PRIu64, kind ? ", " : "", wait_kind_get_name(kind),
+			    waits_ns[kind]);
+}
+
+static void print_off_cpu(const struct account *account, struct text *ret)
+{
+	const struct off_cpu_counts *counts = &account->ticks.off_cpu;
+
+	if (!counts->is_recorded)
+		return;
+	text_printf(ret,
+		    "  \"off_cpu\": {\"period_ns\": %" PRIu64 ", \"fired\": %" PRIu64
+		    ", \"filtered\": %" PRIu64 ", \"unseen_begin\": %" PRIu64
+		    ", \"below_period\": %" PRIu64 ", \"samples\": %" PRIu64
+		    ", \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
+		    ", \"unknown_stack\": %" PRIu64 "}, \"unnoted\": %" PRIu64
+		    ",\n    \"exact_ns\": {",
+		    counts->period_ns, counts->fired, counts->filtered, counts->unseen_begin,
+		    counts->below_period, counts->samples, counts->lost_ring_sample,
+		    counts->lost_ring_stack, counts->lost_unknown_stack, counts->unnoted);
+	print_waits(counts->exact_ns, ret);
+	text_append_string(ret, "}, \"sampled_ns\": {");
+	print_waits(counts->sampled_ns, ret);
+	text_printf(ret,
+		    "}, \"coverage_percent\": %.3f,\n    \"user_stacks\": {\"complete\": %" PRIu64
+		    ", \"in_exec\": %" PRIu64 ", \"truncated\": {",
+		    account_get_coverage(counts), account->off_cpu.complete_user_stacks,
+		    counts->in_exec);
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		text_printf(ret, "%s\"%s\": %" PRIu64, i ? ", " : "",
+			    truncation_get_name((enum truncation)i),
+			    account->off_cpu.truncated_user_stacks[i]);
+	text_append_string(ret, "}}},\n");
+}
+
 static void print_scheduling(const struct scheduling_counts *counts, struct text *ret)
 {
 	if (!counts->is_recorded)
@@ -271,6 +332,7 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ticks->tables.num_objfiles, ticks->tables.num_rows, ticks->tables.size_bytes,
 		    ticks->tables.frame_info_bytes, ticks->tables.build_ns,
 		    ticks->tables.build_wall_ns, ticks->tables.num_dropped);
+	print_off_cpu(account, ret);
 	print_scheduling(&ticks->scheduling, ret);
 	if (ticks->calls.checked)
 		text_printf(ret,

@@ -32,11 +32,18 @@ enum truncation {
 	NUM_TRUNCATIONS,
 };
 
+/* User stacks of off-CPU time that were walked by table. */
+struct off_cpu_account {
+	uint64_t complete_user_stacks;
+	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
+};
+
 struct account {
 	struct recorder_account ticks;
 	uint32_t frequency_hz;
 	uint64_t complete_user_stacks;
 	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
+	struct off_cpu_account off_cpu;
 	uint64_t named_frames;    /* frames are counted once for every sample they are in */
 	uint64_t sizeless_frames; /* of the named ones: by symbols without size */
 	uint64_t unnamed_frames[NUM_UNNAMED_REASONS];
@@ -62,6 +69,9 @@ uint64_t account_sum_truncated(const struct account *account);
 uint64_t account_sum_whole(const struct account *account);
 uint64_t account_sum_unnamed(const struct account *account);
 uint64_t account_sum_lost(const struct account *account);
+
+/* The weight of the samples of off-CPU time in percent of that time, which may be above 100. */
+double account_get_coverage(const struct off_cpu_counts *counts);
 
 const char *truncation_get_name(enum truncation truncation);
 

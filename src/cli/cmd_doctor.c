@@ -121,6 +121,7 @@ static struct kernel_answers ask_kernel(void)
 		.has_task_registers = kernel_has_task_registers(),
 		.reports_build_ids = kernel_reports_build_ids(),
 		.counts_bpf_as_locked = kernel_counts_bpf_as_locked(),
+		.switch_in = kernel_find_switch_in_hook().function,
 	};
 }
 

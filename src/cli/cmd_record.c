@@ -440,6 +440,7 @@ const struct command command_record = {
 		"  sudo stackwide record -o build.pftrace -- make -j8              for ui.perfetto.dev\n"
 		"  sudo stackwide record -d 5 --sched -o machine.pftrace\n"
 		"  sudo stackwide record --zones g.zones -o g.pftrace -- env STACKWIDE_ZONES=g.zones ./g\n"
+		"  sudo stackwide record -p 812 -d 10 --off-cpu -o nginx.svg      where it waits, too\n"
 		"  sudo stackwide record --flush 5m -o day.folded       day.1.folded, day.2.folded, ...\n\n"
 		"Exit status: that of COMMAND (128 + signal when it was killed); else 0 done, 1 failed,\n"
 		"2 usage, 4 not permitted or not supported by this kernel.\n",

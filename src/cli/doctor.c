@@ -161,6 +161,18 @@ static bool check_registers(const struct doctor *doctor, struct finding *ret)
 	return is_fine(ret, "found at the end of the kernel's stack: no bpf_task_pt_regs()");
 }
 
+static bool check_off_cpu(const struct doctor *doctor, struct finding *ret)
+{
+	if (is_unknown(doctor, ret))
+		return true;
+	if (doctor->kernel.switch_in)
+		return is_fine(ret, "sampled when a thread gets a CPU again (%s)",
+			       doctor->kernel.switch_in);
+	return is_missing(ret, "boot Linux 6.16 or newer, or one with CONFIG_KPROBES=y",
+			  "neither sched_exit_tp, nor fentry or kprobe of finish_task_switch: no "
+			  "--off-cpu");
+}
+
 static bool check_build_ids(const struct doctor *doctor, struct finding *ret)
 {
 	if (is_unknown(doctor, ret))
@@ -476,6 +488,7 @@ bool doctor_check(const struct doctor *doctor, size_t index, struct finding *ret
 		{"stack lookup", check_stack_areas},
 		{"user registers", check_registers},
 		{"build IDs", check_build_ids},
+		{"off-CPU time", check_off_cpu},
 		{"locked memory", check_locked_memory},
 		{"capabilities", check_capabilities},
 		{"file access", check_file_access},

@@ -25,6 +25,7 @@ struct kernel_answers {
 	bool has_task_registers;
 	bool reports_build_ids;
 	bool counts_bpf_as_locked;
+	const char *switch_in; /* what tells that a thread gets a CPU again; NULL: nothing does */
 };
 
 struct doctor {

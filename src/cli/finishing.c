@@ -112,6 +112,13 @@ static int count(struct recording *recording, const struct names *names)
 	return account_keep(account, profile);
 }
 
+/* Of what shows one metric only. */
+static uint32_t get_shown_metric(const struct recording *recording)
+{
+	return profile_find_metric(recorder_get_profile(recording->recorder),
+				   record_options_get_metric(recording->options));
+}
+
 /* ret_trace_status  not 0 where only a part of the trace is missing */
 static int fill_outputs(struct recording *recording, int *ret_trace_status)
 {
@@ -120,22 +127,23 @@ static int fill_outputs(struct recording *recording, int *ret_trace_status)
 		.svg = &recording->options->outputs.svg,
 		.is_compressed = recording->options->outputs.is_compressed,
 		.observed_ms = recording->account.ticks.observed_ns / NS_PER_MS,
+		.folds_microseconds = true,
 	};
 	_cleanup_(timeline_freep) struct timeline *timeline = NULL;
+	struct profile *profile = recorder_get_profile(recording->recorder);
 	struct error error = {0};
 
 	*ret_trace_status = EXIT_DONE;
 	if (recording->keeper)
-		return recording->keeper->write(recorder_get_profile(recording->recorder),
-						recording->keeper->context);
+		return recording->keeper->write(profile, recording->keeper->context);
 	if (outputs_have_times(recording->outputs)) {
 		*ret_trace_status = recorded_trace_make(recording, &timeline);
 		if (!timeline)
 			return *ret_trace_status;
 	}
 	opts.timeline = timeline;
-	if (outputs_fill(recording->outputs, recorder_get_profile(recording->recorder), &opts,
-			 &error)) {
+	opts.tree.metric = get_shown_metric(recording);
+	if (outputs_fill(recording->outputs, profile, &opts, &error)) {
 		log_error("%s", error.message);
 		return EXIT_FAILED;
 	}
@@ -200,6 +208,7 @@ static int sum_up(struct recording *recording, const struct names *names,
 		.is_kernel_restricted = names->is_kernel_restricted,
 		.unread_debug_info = {names->unread_path, names->is_unread_split},
 		.has_user_stacks = recording->options->user_stacks != USER_STACKS_NONE,
+		.metric = get_shown_metric(recording),
 	};
 	int status;
 
@@ -224,6 +233,11 @@ static int sum_up(struct recording *recording, const struct names *names,
 			  (unsigned long long)account->ticks.fired,
 			  (unsigned long long)(account->ticks.idle + account->ticks.filtered +
 					       account->ticks.samples + account_sum_lost(account)));
+		status = EXIT_FAILED;
+	}
+	if (!off_cpu_counts_are_balanced(&account->ticks.off_cpu)) {
+		log_error("the account of the off-CPU time does not add up; this is a bug, please "
+			  "report it with the file of --stats");
 		status = EXIT_FAILED;
 	}
 	if (!scheduling_counts_are_balanced(&account->ticks.scheduling)) {
@@ -505,7 +519,8 @@ int recording_finish(struct recording *recording, int stop_fd)
 	}
 	warn_of_cut_names(&recording->account.ticks.processes);
 	warn_of_unopened_files(recording->account.ticks.unopened_files);
-	if (!recording->account.ticks.samples && !recording->is_silent)
+	if (!recording->account.ticks.samples && !recording->account.ticks.off_cpu.samples &&
+	    !recording->is_silent)
 		target_hints_explain_no_samples(recording->options,
 						recording->account.ticks.duration_ns);
 	return status;

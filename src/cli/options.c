@@ -177,7 +177,8 @@ int option_read_duration(const char *value, uint64_t *ret_ns)
 		const char *suffix;
 		double ns;
 	} units[] = {
-		{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9},
+		{"", 1e9},   {"s", 1e9},    {"ms", 1e6},    {"us", 1e3},
+		{"m", 60e9}, {"h", 3600e9}, {"d", 86400e9},
 	};
 	char *end;
 	double number;

@@ -43,7 +43,7 @@ void options_print_help(const struct option_spec *specs, FILE *out);
 
 /* Values. Each returns 0 or -EINVAL. */
 
-/* 10, 10s, 1.5s, 200ms, 5m, 1h, 2d: above 0. */
+/* 10, 10s, 1.5s, 200ms, 50us, 5m, 1h, 2d: above 0. */
 _must_check_ int option_read_duration(const char *value, uint64_t *ret_ns);
 /* Decimal digits only, from low to high. */
 _must_check_ int option_read_number(const char *value, uint64_t low, uint64_t high, uint64_t *ret);

@@ -13,6 +13,10 @@
 #define DEFAULT_FREQUENCY_HZ 99
 #define MAX_FREQUENCY_HZ     1000000
 
+/* Below it a sample would cost more than what it stands for. */
+#define MIN_PERIOD_NS (10 * NS_PER_SECOND / 1000000)
+#define MAX_PERIOD_NS (3600 * NS_PER_SECOND)
+
 #define MAX_RING_BYTES          (1u << 30)
 #define DEFAULT_NAMING_LIMIT_NS (60 * NS_PER_SECOND)
 
@@ -26,6 +30,13 @@ const struct option_spec record_option_specs[] = {
 	RECORD_SAMPLING_SPECS,
 	{OPTION_USER, 0, "user", NULL,
 	 "run COMMAND not as root, but as the user who has\ncalled sudo ($SUDO_USER)"},
+	{OPTION_OFF_CPU, 0, "off-cpu", NULL,
+	 "sample also where threads wait, until they are woken\nand for a CPU: metrics cpu, blocked, uninterruptible,\n"
+	 "run-queue, preempted and wall, which is all of them"},
+	{OPTION_PERIOD, 0, "period", "TIME",
+	 "with --off-cpu: a sample for so much off-CPU time of a\nthread (as between samples of a CPU); 10us, 5ms"},
+	{OPTION_SHOWN_METRIC, 0, "metric", "NAME",
+	 "with --off-cpu: the metric of files that show one only\n(wall); folded counts are microseconds then"},
 	{OPTION_SCHED, 0, "sched", NULL,
 	 "add scheduling to the trace (.pftrace): which thread\nran when, why it stopped, who woke it"},
 	{OPTION_FLUSH, 0, "flush", "TIME",
@@ -192,6 +203,19 @@ int record_options_handle(struct record_options *options, int id, const char *va
 	case OPTION_SCHED:
 		options->records_schedule = true;
 		return 0;
+	case OPTION_OFF_CPU:
+		options->records_off_cpu = true;
+		return 0;
+	case OPTION_PERIOD:
+		if (option_read_duration(value, &options->off_cpu_period_ns) ||
+		    options->off_cpu_period_ns < MIN_PERIOD_NS ||
+		    options->off_cpu_period_ns > MAX_PERIOD_NS)
+			return refuse("--period", value,
+				      "expected a time from 10us to 1h, such as 500us or 10ms");
+		return 0;
+	case OPTION_SHOWN_METRIC:
+		options->metric = value;
+		return 0;
 	case OPTION_FLUSH:
 		if (option_read_duration(value, &options->flush_ns))
 			return refuse("--flush", value, "expected a time such as 60, 5m or 1h");
@@ -226,6 +250,16 @@ static int handle(int id, const char *value, void *context)
 	return record_options_handle(context, id, value);
 }
 
+/* The metrics of a recording. */
+static bool is_metric(const char *name)
+{
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		if (string_equals(name, wait_kind_get_name(kind)))
+			return true;
+	return string_equals(name, "samples") || string_equals(name, "cpu") ||
+	       string_equals(name, WALL_METRIC_NAME);
+}
+
 int record_options_check(const struct record_options *options)
 {
 	int num_targets = (options->pids.length > 0) + (options->tids.length > 0) +
@@ -243,6 +277,14 @@ int record_options_check(const struct record_options *options)
 		log_error("--user goes with a command only: '-- COMMAND...'");
 		return -EINVAL;
 	}
+	if (!options->records_off_cpu && (options->off_cpu_period_ns || options->metric)) {
+		log_error("%s goes with --off-cpu only", options->metric ? "--metric" : "--period");
+		return -EINVAL;
+	}
+	if (options->metric && !is_metric(options->metric))
+		return refuse("--metric", options->metric,
+			      "expected wall, cpu, blocked, uninterruptible, run-queue, preempted "
+			      "or samples");
 	if (options->flush_ns && options->tids.length) {
 		log_error("--flush does not go with --tid; record the threads' process (--pid)");
 		return -EINVAL;
@@ -316,4 +358,19 @@ struct target record_options_get_target(const struct record_options *options)
 	if (options->cgroup_path)
 		return (struct target){.kind = TARGET_CGROUP, .cgroup_path = options->cgroup_path};
 	return (struct target){.kind = TARGET_SYSTEM};
+}
+
+uint64_t record_options_get_off_cpu_period_ns(const struct record_options *options)
+{
+	if (!options->records_off_cpu)
+		return 0;
+	return options->off_cpu_period_ns ? options->off_cpu_period_ns
+					  : NS_PER_SECOND / options->frequency_hz;
+}
+
+const char *record_options_get_metric(const struct record_options *options)
+{
+	if (options->metric)
+		return options->metric;
+	return options->records_off_cpu ? WALL_METRIC_NAME : "samples";
 }

@@ -35,6 +35,9 @@ enum record_option {
 	OPTION_NAMING_LIMIT,
 	OPTION_NAMING_USER,
 	OPTION_USER,
+	OPTION_OFF_CPU,
+	OPTION_PERIOD,
+	OPTION_SHOWN_METRIC,
 };
 
 /* Lines for a command's table. */
@@ -94,7 +97,10 @@ struct record_options {
 	bool checks_calls;
 	bool no_inlines;
 	bool records_schedule;
-	uint64_t ring_bytes; /* 0: the default */
+	bool records_off_cpu;
+	uint64_t off_cpu_period_ns; /* 0 in the options: that of the frequency */
+	const char *metric;         /* that is shown where there is one only; NULL: the default */
+	uint64_t ring_bytes;        /* 0: the default */
 };
 
 extern const struct option_spec record_option_specs[];
@@ -110,6 +116,12 @@ void record_options_init(struct record_options *options);
 _must_check_ int record_options_handle(struct record_options *options, int id, const char *value);
 _must_check_ int record_options_check(const struct record_options *options);
 void record_options_release(struct record_options *options);
+
+/* Of a thread's off-CPU time; 0: it is not sampled. */
+uint64_t record_options_get_off_cpu_period_ns(const struct record_options *options);
+
+/* The metric of files that hold one only. */
+const char *record_options_get_metric(const struct record_options *options);
 
 /* The target of -p, -t and --cgroup; the whole system without them. Borrows from the options. */
 struct target record_options_get_target(const struct record_options *options);

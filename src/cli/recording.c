@@ -80,7 +80,8 @@ void recording_give_up_rights(const struct recording *recording)
 	int err;
 
 	(void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
-	err = confinement_keep_sampling_rights(options->records_schedule && options->flush_ns);
+	err = confinement_keep_sampling_rights(
+		(options->records_schedule || options->records_off_cpu) && options->flush_ns);
 	if (err)
 		log_debug("rights cannot be given up: %s", strerror(-err));
 	err = confinement_refuse_all_but_sampling();
@@ -106,6 +107,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.keeps_timestamps = outputs_have_timestamps(recording->outputs),
 		.ring_bytes = options->ring_bytes,
 		.records_schedule = options->records_schedule,
+		.off_cpu_period_ns = record_options_get_off_cpu_period_ns(options),
 		.temporary_folder = file_get_temporary_folder(),
 	};
 	struct error error = {0};
@@ -260,7 +262,9 @@ int recording_stop(struct recording *recording)
 
 bool recording_is_empty(const struct recording *recording)
 {
-	return recorder_get_account(recording->recorder).samples == 0;
+	struct recorder_account account = recorder_get_account(recording->recorder);
+
+	return account.samples == 0 && account.off_cpu.samples == 0;
 }
 
 void recording_release(struct recording *recording)

@@ -198,6 +198,53 @@ static void append_lost(struct text *text, const struct account *account)
 		      "process events lost by the kernel: /proc was read again, names may miss");
 }
 
+static const char *explain_wait(enum wait_kind kind)
+{
+	switch (kind) {
+	case WAIT_BLOCKED:
+		return "blocked until woken";
+	case WAIT_UNINTERRUPTIBLE:
+		return "likewise, and no signal could";
+	case WAIT_RUN_QUEUE:
+		return "in a run queue after that";
+	case WAIT_PREEMPTED:
+		return "preempted, waiting for a CPU again";
+	case NUM_WAIT_KINDS:
+		break;
+	}
+	return "";
+}
+
+static void append_off_cpu(struct text *text, const struct account *account)
+{
+	const struct off_cpu_counts *counts = &account->ticks.off_cpu;
+	uint64_t whole = account->off_cpu.complete_user_stacks + counts->in_exec;
+	uint64_t sum = whole;
+
+	if (!counts->is_recorded)
+		return;
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		sum += account->off_cpu.truncated_user_stacks[i];
+	text_append_string(text, "  off-CPU      ");
+	table_append_count(text, counts->samples, 0);
+	text_printf(text, " samples, one for %.3g ms of a thread: %.2f%% of the time\n",
+		    (double)counts->period_ns / 1e6, account_get_coverage(counts));
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		if (counts->exact_ns[kind])
+			text_printf(text, INDENT "%.3f s %s\n",
+				    (double)counts->exact_ns[kind] / 1e9, explain_wait(kind));
+	if (sum) {
+		text_append_string(text, INDENT);
+		append_part(text, whole, sum, "user stacks complete");
+		text_append_char(text, '\n');
+	}
+	append_reason(text, counts->lost_ring_sample, "samples lost: found the ring full");
+	append_reason(text, counts->lost_ring_stack,
+		      "samples lost: found the ring full for their stack");
+	append_reason(text, counts->lost_unknown_stack, "samples lost: their stack never came");
+	append_reason(text, counts->unnoted, "waits not noted: there were too many threads");
+}
+
 static void append_scheduling(struct text *text, const struct scheduling_counts *counts)
 {
 	if (!counts->is_recorded)
@@ -299,6 +346,20 @@ static void append_outputs(struct text *text, const struct summary *summary)
 	}
 }
 
+/* Where the time goes. */
+static int append_tops(struct text *text, const struct summary *summary)
+{
+	_cleanup_(flat_table_release) struct flat_table table;
+	int err = flat_table_init_profile(&table, summary->profile, summary->metric);
+
+	if (err || !table.num_rows)
+		return err;
+	append_top(text, &table, "where the time goes: by self", false);
+	flat_table_sort_by_total(&table);
+	append_top(text, &table, "by total (with what it calls)", true);
+	return 0;
+}
+
 int summary_append(const struct summary *summary, struct text *ret)
 {
 	_cleanup_(flat_table_release) struct flat_table table;
@@ -310,13 +371,12 @@ int summary_append(const struct summary *summary, struct text *ret)
 	append_stacks(ret, summary, &table);
 	append_frames(ret, summary, &table);
 	append_lost(ret, summary->account);
+	append_off_cpu(ret, summary->account);
 	append_scheduling(ret, &summary->account->ticks.scheduling);
 	append_cost(ret, summary->account);
-	if (table.num_rows) {
-		append_top(ret, &table, "where the time goes: by self", false);
-		flat_table_sort_by_total(&table);
-		append_top(ret, &table, "by total (with what it calls)", true);
-	}
+	err = append_tops(ret, summary);
+	if (err)
+		return err;
 	append_outputs(ret, summary);
 	return ret->failed ? -ENOMEM : 0;
 }

@@ -22,6 +22,7 @@ struct summary {
 	bool is_kernel_restricted; /* kallsyms showed no addresses */
 	struct unread_debug_info unread_debug_info;
 	bool has_user_stacks;
+	uint32_t metric; /* of the top functions */
 };
 
 /* Append it. Returns 0 or -ENOMEM. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 /* A child whose own line is written, and whose callees are not. */
 struct waiting {
@@ -34,6 +35,7 @@ struct folded_writer {
 	const struct call_tree *tree;
 	const struct sink *sink;
 	bool is_comparison;
+	uint64_t divisor; /* of weights */
 	bool has_lines;
 	ARRAY(struct folded_level) levels; /* outermost first */
 	ARRAY(struct waiting) waiting;     /* of all levels */
@@ -88,7 +90,7 @@ static int write_line(struct folded_writer *writer, uint32_t node, const char *l
 		text_append_number(output, call_tree_get_baseline(writer->tree, node));
 		text_append_char(output, ' ');
 	}
-	text_append_number(output, call_tree_get_self(writer->tree, node));
+	text_append_number(output, call_tree_get_self(writer->tree, node) / writer->divisor);
 	text_append_char(output, '\n');
 	return sink_drain(writer->sink, output);
 }
@@ -137,11 +139,11 @@ static void folded_writer_release(struct folded_writer *writer)
 }
 
 static int write_tree(const struct profile *profile, const struct call_tree_opts *opts,
-		      const struct sink *sink)
+		      uint64_t divisor, const struct sink *sink)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	_cleanup_(folded_writer_release) struct folded_writer writer = {
-		.sink = sink, .is_comparison = opts->has_baseline};
+		.sink = sink, .is_comparison = opts->has_baseline, .divisor = divisor};
 	int err = call_tree_new(profile, opts, &tree);
 
 	if (err)
@@ -158,13 +160,20 @@ static int write_tree(const struct profile *profile, const struct call_tree_opts
 	return sink_flush(sink, &writer.output);
 }
 
+static uint64_t get_divisor(const struct profile *profile, const struct format_opts *opts)
+{
+	const char *unit = format_get_metric_unit(profile, opts->tree.metric);
+
+	return opts->folds_microseconds && string_equals(unit, "nanoseconds") ? 1000 : 1;
+}
+
 static int write_folded(const struct profile *profile, const struct format_opts *opts,
 			const struct sink *sink)
 {
 	struct call_tree_opts tree = opts->tree;
 
 	tree.has_baseline = false;
-	return write_tree(profile, &tree, sink);
+	return write_tree(profile, &tree, get_divisor(profile, opts), sink);
 }
 
 /* A profile that is no comparison is written as if all of it was new: 0 before. */
@@ -182,7 +191,7 @@ static int write_diff_folded(const struct profile *profile, const struct format_
 		tree.baseline = METRIC_NONE;
 	}
 	tree.has_baseline = true;
-	return write_tree(profile, &tree, sink);
+	return write_tree(profile, &tree, 1, sink);
 }
 
 /* By name only: "a;b 5 12" may as well be a plain line whose last frame is "b 5". */
