@@ -185,6 +185,31 @@ static int keep_reason(struct profile *profile, const char *group, const char *r
 	return count ? profile_add_tally(profile, 0, name, count) : 0;
 }
 
+static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *profile)
+{
+	const struct {
+		const char *name;
+		uint64_t count;
+	} counts[] = {
+		{"off_cpu.fired", waits->fired},
+		{"off_cpu.filtered", waits->filtered},
+		{"off_cpu.unseen_begin", waits->unseen_begin},
+		{"off_cpu.below_period", waits->below_period},
+		{"off_cpu.samples", waits->samples},
+		{"off_cpu.lost.ring_sample", waits->lost_ring_sample},
+		{"off_cpu.lost.ring_stack", waits->lost_ring_stack},
+		{"off_cpu.lost.unknown_stack", waits->lost_unknown_stack},
+	};
+
+	for (size_t i = 0; waits->is_recorded && i < ARRAY_LENGTH(counts); i++) {
+		int err = profile_add_tally(profile, 0, counts[i].name, counts[i].count);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int account_keep(const struct account *account, struct profile *profile)
 {
 	const struct recorder_account *ticks = &account->ticks;
@@ -228,7 +253,7 @@ int account_keep(const struct account *account, struct profile *profile)
 		if (err)
 			return err;
 	}
-	return 0;
+	return keep_off_cpu(&ticks->off_cpu, profile);
 }
 
 static void print_reasons(const struct account *account, struct text *ret)
