@@ -84,6 +84,55 @@ static void what_the_kernel_could_not_tell_is_there(_unused_ void **state)
 	assert_json(&account, "\"dropped\": 14}");
 }
 
+static void waits_have_an_account_of_their_own(_unused_ void **state)
+{
+	struct account account = make_account();
+	struct off_cpu_counts *counts = &account.ticks.off_cpu;
+
+	*counts = (struct off_cpu_counts){
+		.is_recorded = true,
+		.period_ns = 1000,
+		.fired = 654321,
+		.filtered = 600000,
+		.unseen_begin = 50000,
+		.below_period = 4000,
+		.samples = 300,
+		.lost_ring_sample = 1,
+		.lost_ring_stack = 5,
+		.lost_unknown_stack = 15,
+		.exact_ns = {1000, 2000, 3000, 4000},
+		.sampled_ns = {1000, 2000, 3000, 3000},
+	};
+	assert_true(off_cpu_counts_are_balanced(counts));
+	assert_json(&account, "\"off_cpu\": {\"period_ns\": 1000, \"fired\": 654321, "
+			      "\"filtered\": 600000, \"unseen_begin\": 50000, "
+			      "\"below_period\": 4000, \"samples\": 300, \"lost\": {"
+			      "\"ring_sample\": 1, \"ring_stack\": 5, \"unknown_stack\": 15}");
+	assert_json(&account, "\"exact_ns\": {\"blocked\": 1000, \"uninterruptible\": 2000, "
+			      "\"run-queue\": 3000, \"preempted\": 4000}");
+	assert_json(&account, "\"coverage_percent\": 90.000");
+}
+
+/* Each of the parts is in the sum: without one it is another. */
+static void an_account_of_waits_that_lacks_one_does_not_add_up(_unused_ void **state)
+{
+	struct off_cpu_counts counts = {.fired = 1};
+
+	for (size_t i = 0; i < 7; i++) {
+		uint64_t *const parts[] = {
+			&counts.filtered,           &counts.unseen_begin,
+			&counts.below_period,       &counts.samples,
+			&counts.lost_ring_sample,   &counts.lost_ring_stack,
+			&counts.lost_unknown_stack,
+		};
+
+		assert_false(off_cpu_counts_are_balanced(&counts));
+		*parts[i] = 1;
+		assert_true(off_cpu_counts_are_balanced(&counts));
+		*parts[i] = 0;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,6 +140,8 @@ int main(void)
 		cmocka_unit_test(every_truncation_is_in_the_sum_and_has_a_name),
 		cmocka_unit_test(the_total_of_frames_is_the_named_and_the_unnamed),
 		cmocka_unit_test(what_the_kernel_could_not_tell_is_there),
+		cmocka_unit_test(waits_have_an_account_of_their_own),
+		cmocka_unit_test(an_account_of_waits_that_lacks_one_does_not_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void durations_take_all_documented_units(void **state _unused_)
 	} good[] = {
 		{"10", 10000000000},   {"10s", 10000000000},   {"5m", 300000000000},
 		{"1h", 3600000000000}, {"0.2s", 200000000},    {"200ms", 200000000},
-		{"1.5", 1500000000},   {"1d", 86400000000000},
+		{"1.5", 1500000000},   {"1d", 86400000000000}, {"50us", 50000},
 	};
 	static const char *const bad[] = {"",    "0",    "-1",  "s",   "1x", "1 s",
 					  "1e3", "0x10", "nan", "inf", "+1", "1h30m"};
@@ -134,10 +134,50 @@ static void contradictions_and_strangers_are_refused(void **state _unused_)
 	record_options_release(&options);
 }
 
+static void a_wait_is_sampled_as_often_as_a_cpu_unless_a_period_is_given(void **state _unused_)
+{
+	struct record_options options;
+
+	assert_int_equal(PARSE(&options, "-F", "1000"), 0);
+	assert_true(record_options_get_off_cpu_period_ns(&options) == 0);
+	assert_string_equal(record_options_get_metric(&options), "samples");
+	record_options_release(&options);
+	assert_int_equal(PARSE(&options, "-F", "1000", "--off-cpu"), 0);
+	assert_true(record_options_get_off_cpu_period_ns(&options) == 1000000);
+	assert_string_equal(record_options_get_metric(&options), "wall");
+	record_options_release(&options);
+	assert_int_equal(PARSE(&options, "--off-cpu", "--period", "10us", "--metric", "run-queue"),
+			 0);
+	assert_true(record_options_get_off_cpu_period_ns(&options) == 10000);
+	assert_string_equal(record_options_get_metric(&options), "run-queue");
+	record_options_release(&options);
+}
+
+static void options_of_waits_go_with_off_cpu_only(void **state _unused_)
+{
+	static const char *const wrong[][4] = {
+		{"--period", "1ms", NULL},
+		{"--metric", "cpu", NULL},
+		{"--off-cpu", "--period", "9us", NULL},
+		{"--off-cpu", "--period", "61m", NULL},
+		{"--off-cpu", "--period", "often", NULL},
+		{"--off-cpu", "--metric", "cycles", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+		struct record_options options;
+
+		assert_int_equal(parse(&options, wrong[i]), -EINVAL);
+		record_options_release(&options);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations_take_all_documented_units),
+		cmocka_unit_test(a_wait_is_sampled_as_often_as_a_cpu_unless_a_period_is_given),
+		cmocka_unit_test(options_of_waits_go_with_off_cpu_only),
 		cmocka_unit_test(numbers_are_digits_within_their_range),
 		cmocka_unit_test(a_format_goes_to_the_output_that_follows_it),
 		cmocka_unit_test(a_format_at_the_end_goes_to_the_last_output),

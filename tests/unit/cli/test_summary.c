@@ -88,12 +88,42 @@ static void the_short_summary_has_the_sum(_unused_ void **state)
 	release(&scene);
 }
 
+static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	scene.account.ticks.off_cpu = (struct off_cpu_counts){
+		.is_recorded = true,
+		.period_ns = 10000000,
+		.samples = 1198,
+		.lost_ring_sample = 1,
+		.lost_ring_stack = 20,
+		.lost_unknown_stack = 300,
+		.exact_ns = {[WAIT_BLOCKED] = 11000000000, [WAIT_RUN_QUEUE] = 1000000000},
+		.sampled_ns = {[WAIT_BLOCKED] = 11010000000, [WAIT_RUN_QUEUE] = 960000000},
+	};
+	scene.account.off_cpu.complete_user_stacks = 990;
+	scene.account.off_cpu.truncated_user_stacks[TRUNCATED_NO_RULE] = 10;
+	append(&scene, summary_append);
+	assert_says(&scene,
+		    "  off-CPU      1,198 samples, one for 10 ms of a thread: 99.75% of the "
+		    "time\n"
+		    "               11.000 s blocked until woken\n"
+		    "               1.000 s in a run queue after that\n"
+		    "               990 user stacks complete (99.0%)\n"
+		    "               1 samples lost: found the ring full\n"
+		    "               20 samples lost: found the ring full for their stack\n"
+		    "               300 samples lost: their stack never came\n");
+	release(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_loss_is_told_with_its_reason),
 		cmocka_unit_test(nothing_lost_is_told_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
+		cmocka_unit_test(waits_are_told_with_their_kinds_and_how_much_was_sampled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -484,6 +484,181 @@ static void a_walk_through_generated_code_is_complete_if_that_keeps_frame_pointe
 	assert_walk_counts("/bin/luajit", 0x1020, WALK_COMPLETE);
 }
 
+#define TICK_NS   10000
+#define PERIOD_NS 1000
+
+/* With a scheduler at [0xffff1000, 0xffff2000). */
+static int set_up_waits(void **state)
+{
+	const struct sample_periods periods = {.tick_ns = TICK_NS, .wait_ns = PERIOD_NS};
+	const struct scheduler_code scheduler = {.begin = 0xffff1000, .end = 0xffff2000};
+	struct fixture *fixture;
+	int err = set_up_walks(state, USER_STACKS_TABLE);
+
+	fixture = *state;
+	return err ? err : sample_ingest_add_off_cpu(fixture->ingest, &periods, &scheduler);
+}
+
+static void add_wait(struct fixture *fixture, uint8_t flag, uint32_t num_periods,
+		     uint32_t num_queue_periods)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.flags = WIRE_SAMPLE_IN_KERNEL | flag,
+		.time_ns = 10,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = 7,
+		.kernel_stack = 8,
+		.num_periods = num_periods,
+		.num_queue_periods = num_queue_periods,
+		.walk_end = WALK_COMPLETE,
+		.comm = "worker",
+	};
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	/* What has taken the stack, the scheduler, and who has called it. */
+	add_stack(fixture, 8, (const uint64_t[]){0xffff9000, 0xffff1500, 0xffff3000, 0xffff4000},
+		  4);
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+/* The weight of all stacks of a metric. */
+static uint64_t sum_metric(const struct fixture *fixture, const char *name)
+{
+	uint32_t metric = profile_find_metric(fixture->profile, name);
+	uint64_t sum = 0;
+
+	assert_int_not_equal(metric, METRIC_NONE);
+	for (uint32_t i = 0; i < profile_count_samples(fixture->profile); i++) {
+		const struct sample *sample = profile_get_sample(fixture->profile, i);
+
+		sum += sample->metric == metric ? sample->value : 0;
+	}
+	return sum;
+}
+
+/* The stack of the metric's only sample. */
+static uint32_t get_only_stack(const struct fixture *fixture, const char *metric_name)
+{
+	uint32_t metric = profile_find_metric(fixture->profile, metric_name);
+	uint32_t stack = STACK_EMPTY;
+
+	for (uint32_t i = 0; i < profile_count_samples(fixture->profile); i++) {
+		const struct sample *sample = profile_get_sample(fixture->profile, i);
+
+		if (sample->metric != metric)
+			continue;
+		assert_int_equal(stack, STACK_EMPTY);
+		stack = sample->stack;
+	}
+	assert_int_not_equal(stack, STACK_EMPTY);
+	return stack;
+}
+
+static const char *get_name(const struct fixture *fixture, const struct location *location)
+{
+	return profile_get_string(fixture->profile,
+				  profile_get_frame(fixture->profile, location->first_frame)->name);
+}
+
+static void a_wait_ends_in_a_frame_that_says_what_it_is_and_lacks_the_scheduler(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+
+	add_wait(fixture, WIRE_SAMPLE_BLOCKED, 3, 0);
+	stack = get_only_stack(fixture, "blocked");
+	assert_string_equal(get_name(fixture, get_level(fixture, &stack)), "[blocked]");
+	assert_int_equal(get_level(fixture, &stack)->address, 0xffff3000 - 1);
+	assert_int_equal(get_level(fixture, &stack)->address, 0xffff4000 - 1);
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_int_equal(stack, STACK_EMPTY);
+}
+
+static void a_wait_with_time_in_a_run_queue_is_two_stacks(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t *weights_ns;
+	uint32_t blocked;
+	uint32_t queued;
+
+	add_wait(fixture, WIRE_SAMPLE_BLOCKED, 3, 2);
+	blocked = get_only_stack(fixture, "blocked");
+	queued = get_only_stack(fixture, "run-queue");
+	assert_string_equal(get_name(fixture, get_level(fixture, &queued)), "[run queue]");
+	(void)get_level(fixture, &blocked);
+	assert_int_equal(blocked, queued);
+	assert_int_equal(sum_metric(fixture, "blocked"), 3 * PERIOD_NS);
+	assert_int_equal(sum_metric(fixture, "run-queue"), 2 * PERIOD_NS);
+	assert_int_equal(sum_metric(fixture, "wall"), 5 * PERIOD_NS);
+	assert_int_equal(sample_ingest_get_off_cpu_counts(fixture->ingest, &weights_ns).samples, 1);
+	assert_int_equal(weights_ns[WAIT_BLOCKED], 3 * PERIOD_NS);
+	assert_int_equal(weights_ns[WAIT_RUN_QUEUE], 2 * PERIOD_NS);
+}
+
+static void every_kind_of_wait_has_its_metric_and_wall_is_all_of_them(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_wait(fixture, WIRE_SAMPLE_BLOCKED, 1, 0);
+	add_wait(fixture, WIRE_SAMPLE_UNINTERRUPTIBLE, 20, 0);
+	add_wait(fixture, WIRE_SAMPLE_PREEMPTED, 300, 0);
+	add_wait(fixture, WIRE_SAMPLE_BLOCKED, 0, 4000);
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	assert_int_equal(sum_metric(fixture, "blocked"), 1 * PERIOD_NS);
+	assert_int_equal(sum_metric(fixture, "uninterruptible"), 20 * PERIOD_NS);
+	assert_int_equal(sum_metric(fixture, "preempted"), 300 * PERIOD_NS);
+	assert_int_equal(sum_metric(fixture, "run-queue"), 4000 * PERIOD_NS);
+	assert_int_equal(sum_metric(fixture, "cpu"), TICK_NS);
+	assert_int_equal(sum_metric(fixture, "wall"), 4321 * PERIOD_NS + TICK_NS);
+}
+
+static void waits_are_counted_beside_ticks(void **state)
+{
+	struct fixture *fixture = *state;
+	struct sample_ingest_counts waits;
+	const uint64_t *weights_ns;
+
+	add_wait(fixture, WIRE_SAMPLE_BLOCKED, 1, 0);
+	add_wait(fixture, WIRE_SAMPLE_PREEMPTED, 1, 0);
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	add_walk(fixture, 10, 99, 0, WIRE_SAMPLE_BLOCKED, WALK_COMPLETE);
+	waits = sample_ingest_get_off_cpu_counts(fixture->ingest, &weights_ns);
+	assert_int_equal(waits.samples, 2);
+	assert_int_equal(waits.unknown_stack, 1);
+	assert_int_equal(waits.walks[WALK_COMPLETE], 2);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unknown_stack, 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 1);
+	assert_int_equal(sum_metric(fixture, "samples"), 1);
+}
+
+/* A tick inside the scheduler is no wait. */
+static void a_tick_keeps_the_scheduler(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	add_stack(fixture, 9, (const uint64_t[]){0xffff1500, 0xffff3000}, 2);
+	add_walk(fixture, 10, 7, 9, WIRE_SAMPLE_IN_KERNEL, WALK_COMPLETE);
+	stack = get_only_stack(fixture, "samples");
+	assert_int_equal(get_level(fixture, &stack)->address, 0xffff1500);
+}
+
+static void without_off_cpu_time_there_is_one_metric(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	add_sample(fixture, 10, 7, 0, 0);
+	assert_int_equal(profile_count_metrics(fixture->profile), 1);
+	assert_int_equal(profile_count_samples(fixture->profile), 1);
+}
+
+#define wait_test(name)    cmocka_unit_test_setup_teardown(name, set_up_waits, tear_down)
 #define table_test(name)   cmocka_unit_test_setup_teardown(name, set_up_tables, tear_down)
 #define fixture_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
@@ -510,6 +685,12 @@ int main(void)
 		table_test(a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none),
 		table_test(a_32_bit_stack_ends_where_no_call_proves_its_caller),
 		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
+		wait_test(a_wait_ends_in_a_frame_that_says_what_it_is_and_lacks_the_scheduler),
+		wait_test(a_wait_with_time_in_a_run_queue_is_two_stacks),
+		wait_test(every_kind_of_wait_has_its_metric_and_wall_is_all_of_them),
+		wait_test(waits_are_counted_beside_ticks),
+		wait_test(a_tick_keeps_the_scheduler),
+		fixture_test(without_off_cpu_time_there_is_one_metric),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

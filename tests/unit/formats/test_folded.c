@@ -46,6 +46,32 @@ static void lines_are_sorted_bytewise_by_stack(void **state _unused_)
 	profile_free(profile);
 }
 
+static void times_are_microseconds_where_a_recording_is_written(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
+	struct format_opts opts = {.tree = no_root, .folds_microseconds = true};
+	struct text written = {0};
+	struct sink sink = {.write = append, .context = &written};
+	uint32_t samples;
+
+	builder_add_sample(profile, thread, "a", 1234567);
+	samples = profile_get_sample(profile, 0)->metric;
+	assert_int_equal(profile_add_metric(profile, "wall", "nanoseconds", &opts.tree.metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, profile_get_sample(profile, 0)->stack,
+					    opts.tree.metric, 7654321),
+			 0);
+	assert_int_equal(format_folded.write(profile, &opts, &sink), 0);
+	opts.folds_microseconds = false;
+	assert_int_equal(format_folded.write(profile, &opts, &sink), 0);
+	opts.folds_microseconds = true;
+	opts.tree.metric = samples;
+	assert_int_equal(format_folded.write(profile, &opts, &sink), 0);
+	assert_string_equal(written.data, "a 7654\na 7654321\na 1234567\n");
+	text_release(&written);
+	profile_free(profile);
+}
+
 static void stacks_of_equal_names_are_one_line(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -157,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_sorted_bytewise_by_stack),
 		cmocka_unit_test(stacks_of_equal_names_are_one_line),
+		cmocka_unit_test(times_are_microseconds_where_a_recording_is_written),
 		cmocka_unit_test(the_root_frame_tells_thread_process_or_nothing),
 		cmocka_unit_test(kernel_inlined_and_jit_frames_are_marked),
 		cmocka_unit_test(names_cannot_break_the_line),

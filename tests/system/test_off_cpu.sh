@@ -1,0 +1,88 @@
+#!/bin/bash
+# --off-cpu: what threads wait has the weight that they measure themselves, at the stack where they wait; the
+# stacks are whole, and the account adds up.
+# runs: beside others
+source "$(dirname "$0")/lib.sh"
+need_recording
+
+period_us=1000
+# The rings hold all that may come, so nothing is lost however late it is read.
+record -v --off-cpu --period "${period_us}us" --buffer-size 64M -o "$TMPDIR/waits.folded" -o "$TMPDIR/waits.pb.gz" \
+    -o "$TMPDIR/samples.html" --stats "$TMPDIR/stats.json" -- "$WORKLOADS/nofp_waits" 1 >"$TMPDIR/truth"
+grep -o 'off-CPU time is sampled by .*' "$TMPDIR/record.err"
+
+# weight KIND FRAME: us of the stacks with this frame that end so
+weight() { folded_match "$TMPDIR/waits.folded" ";$2;.*\[($1)\] [0-9]+\$"; }
+
+# What a thread is off the CPU crosses a period for each that it lasts, and one more or less. Beside that one
+# percent, and what the switches themselves take: is that on the CPU or off it?
+# expect_weight WHAT WEIGHT_US TRUE_NS WAITS
+expect_weight() {
+    expect_near "weight of $1 in us" "$2" $(($3 / 1000)) $(($3 / 100000 + 2 * period_us + 5 * $4))
+    echo "$1: $2 us, by its own clock $(($3 / 1000))"
+}
+
+any='blocked|uninterruptible|run queue|preempted'
+preempted_ns=0
+while read -r name off_ns queue_ns waits; do
+    case $name in
+    preempted) # two of them; by the kernel's account, as the host of a virtual machine preempts, too
+        preempted_ns=$((preempted_ns + queue_ns))
+        ;;
+    child) # sleeps at the same place
+        expect_weight "$name" "$(weight "$any" 'wait_child;(__)?vfork')" "$off_ns" "$waits"
+        expect_frame "$TMPDIR/waits.folded" "[uninterruptible]" 1
+        ;;
+    *)
+        expect_weight "$name" "$(weight "$any" "wait_$name")" "$off_ns" "$waits"
+        # Where one wait ends and the queue begins, chance decides about a period at each of them.
+        expect_between "of that blocked" "$(weight blocked "wait_$name")" 1 $(((off_ns - queue_ns) / 1000 +
+            off_ns / 100000 + 2 * period_us + period_us * 5 / 2 * $(awk -v n="$waits" 'BEGIN { print int(sqrt(n)) + 1 }')))
+        ;;
+    esac
+done <"$TMPDIR/truth"
+expect_weight preempted "$(weight 'run queue|preempted' wait_preempted)" "$preempted_ns" 4
+
+# Each at its place, down to where it leaves the CPU.
+for path in 'wait_futex;syscall' 'wait_condition;.*futex' 'wait_pipe;.*read' 'wait_epoll;epoll_wait' \
+    'wait_sleep;.*nanosleep' 'wait_lock;flock'; do
+    [[ $(folded_match "$TMPDIR/waits.folded" \
+        ";clone3?;start_thread;run_waiter;$path.*_\[k\];schedule_\[k\];\[blocked\] [0-9]+\$") -gt 0 ]] ||
+        fail "nothing is blocked in $path"
+done
+expect_no_frame "$TMPDIR/waits.folded" "__schedule_[k];[blocked]"
+
+# The account.
+stats=$TMPDIR/stats.json
+expect_account_adds_up "$stats"
+expect_off_cpu_adds_up "$stats"
+stats_get "$stats" off_cpu.lost off_cpu.unnoted off_cpu.below_period off_cpu.period_ns \
+    off_cpu.user_stacks.complete off_cpu.user_stacks.truncated off_cpu.coverage_percent >"$TMPDIR/values"
+{ read -r lost && read -r unnoted && read -r below_period && read -r period_ns && read -r complete &&
+    read -r truncated && read -r coverage; } <"$TMPDIR/values"
+((lost == 0 && unnoted == 0)) || fail "$lost samples were lost, $unnoted waits not noted"
+((period_ns == period_us * 1000)) || fail "the period is $period_ns ns"
+((below_period > 0)) || fail "no wait was below the period"
+expect_between "whole user stacks of waits in percent" $((100 * complete / (complete + truncated))) 99 100
+figure "coverage_percent" "$coverage"
+expect_near "sampled part of the off-CPU time" "$coverage" 100 2
+# What is written is what was sampled, beside the ticks, of which each weighs its period.
+stats_get "$stats" off_cpu.sampled_ns samples >"$TMPDIR/values"
+{ read -r sampled_ns && read -r samples; } <"$TMPDIR/values"
+[[ $(folded_match "$TMPDIR/waits.folded" "\[($any)\] [0-9]+\$") = $((sampled_ns / 1000)) ]] ||
+    fail "the weights of the waits are not $((sampled_ns / 1000)) us"
+
+# Every metric is in formats that hold several.
+"$STACKWIDE" report --json "$TMPDIR/waits.pb.gz" >"$TMPDIR/pprof.json"
+"$STACKWIDE" report --json "$TMPDIR/samples.html" >"$TMPDIR/html.json"
+for file in pprof html; do
+    python3 -S - "$TMPDIR/$file.json" "$samples" "$sampled_ns" <<'PYTHON' || fail "metrics of $file: $(cat "$TMPDIR/$file.json")"
+import json, sys
+report = json.load(open(sys.argv[1]))
+totals = {metric["name"]: metric["total"] for metric in report["metrics"]}
+waits = sum(totals[name] for name in ("blocked", "uninterruptible", "run-queue", "preempted"))
+tick_ns = 1000000000 // 99
+sys.exit(not (totals["samples"] == int(sys.argv[2]) and totals["cpu"] == totals["samples"] * tick_ns and
+              waits == int(sys.argv[3]) and totals["wall"] == totals["cpu"] + waits))
+PYTHON
+done
