@@ -16,8 +16,8 @@
  * Which hook there is at switch-in differs between kernels, as do the arguments of sched_switch; user
  * space finds out, and loads one program of each kind.
  *
- * A wakeup that comes between a thread's decision to sleep and its leaving the CPU is not seen: these
- * microseconds, and what follows, then count as blocked.
+ * A wakeup may come between a thread's decision to sleep and its leaving the CPU, when nothing is noted of it
+ * yet: that it did, the thread's state tells then.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -37,6 +37,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* Linux include/linux/sched.h: the same in all versions. */
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_DEAD            0x0080
+#define TASK_WAKING          0x0200 /* woken, and on its way to a run queue */
 #define TASK_NOLOAD          0x0400 /* idle, though no signal may wake it: kernel threads */
 
 /* Set by user space before loading. */
@@ -140,6 +141,14 @@ static __always_inline __u32 get_flag(bool is_preempted, __u32 state)
 	return WIRE_SAMPLE_BLOCKED;
 }
 
+/* Now: others change it, too. */
+static __always_inline __u32 get_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return ((struct task_struct___with_state *)task)->state;
+}
+
 /* The running thread leaves its CPU. */
 static __always_inline int depart(bool is_preempted, struct task_struct *task, __u32 state)
 {
@@ -171,16 +180,9 @@ static __always_inline int depart(bool is_preempted, struct task_struct *task, _
 		departure->has_phase = true;
 	}
 	departure->flag = get_flag(is_preempted, state);
-	departure->woken_ns = 0;
+	departure->woken_ns = !is_preempted && get_state(task) == TASK_WAKING ? *switched : 0;
 	departure->left_ns = *switched;
 	return 0;
-}
-
-static __always_inline __u32 get_state(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return ((struct task_struct___with_state *)task)->state;
 }
 
 /* The tracepoint's arguments have changed twice; see schedule.bpf.c. */

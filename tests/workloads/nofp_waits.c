@@ -1,7 +1,9 @@
 /*
  * Threads that wait, each in a function of its own and in a way of its own: nofp_waits [SECONDS]. When all
- * have waited so long, a line for each says by its own clocks what it was: NAME, ns off the CPU, of these
- * ns that the kernel says it waited for a CPU, and how often it waited.
+ * have waited so long, a line for each says by its own clocks what it was: NAME, ns that it took in all, of
+ * these ns off the CPU, of these ns that the kernel says it waited for a CPU, and how often it waited. For the
+ * kernel, a thread that was woken uses the CPU a little earlier than it has it, so all that it took is a bound
+ * of the time off the CPU, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +30,7 @@ struct waiter {
 	uint64_t start_ns; /* when it began to wait, by the clock and by its CPU time */
 	uint64_t start_cpu_ns;
 	uint64_t start_queue_ns;
+	uint64_t wall_ns;
 	uint64_t off_ns;
 	uint64_t queue_ns;
 	uint64_t num_waits;
@@ -37,7 +40,7 @@ static uint64_t duration_ns;
 static bool is_over; /* nobody need be woken any more */
 static int pipe_ends[2];
 static int epoll_pipe_ends[2];
-static char lock_path[] = "/tmp/nofp_waits.XXXXXX";
+static char lock_path[64]; /* of a file without a name */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static uint64_t num_signals;
@@ -68,7 +71,9 @@ static inline __attribute__((always_inline)) bool goes_on(struct waiter *waiter)
 	uint64_t cpu_ns = read_cpu_ns();
 
 	waiter->num_waits++;
-	waiter->off_ns = now_ns - waiter->start_ns - (cpu_ns - waiter->start_cpu_ns);
+	waiter->wall_ns = now_ns - waiter->start_ns;
+	cpu_ns -= waiter->start_cpu_ns;
+	waiter->off_ns = waiter->wall_ns > cpu_ns ? waiter->wall_ns - cpu_ns : 0;
 	if (waiter->off_ns < duration_ns)
 		return true;
 	waiter->queue_ns = read_queue_ns() - waiter->start_queue_ns;
@@ -136,16 +141,16 @@ static NOINLINE void wait_epoll(struct waiter *waiter)
 static NOINLINE void wait_sleep(struct waiter *waiter)
 {
 	do {
-		sleep_ns(3 * NS_PER_MS);
+		sleep_ns(8 * NS_PER_MS);
 	} while (goes_on(waiter));
 	__asm__ volatile("");
 }
 
-/* Each is shorter than the period of whoever samples it. */
+/* Each is shorter than a period of a millisecond. */
 static NOINLINE void wait_briefly(struct waiter *waiter)
 {
 	do {
-		sleep_ns(NS_PER_MS / 5);
+		sleep_ns(NS_PER_MS / 2);
 	} while (goes_on(waiter));
 	__asm__ volatile("");
 }
@@ -154,11 +159,18 @@ static NOINLINE void wait_lock(struct waiter *waiter)
 {
 	int fd = open(lock_path, O_RDWR | O_CLOEXEC);
 
+	pthread_setname_np(pthread_self(), "locker"); /* for tests that want one thread */
 	do {
 		if (flock(fd, LOCK_EX) || flock(fd, LOCK_UN))
 			abort();
 	} while (goes_on(waiter));
 	close(fd);
+}
+
+static NOINLINE void run_child(void)
+{
+	sleep_ns(5 * NS_PER_MS);
+	_exit(0);
 }
 
 /* The parent of a vfork() sleeps so that no signal but a deadly one wakes it. */
@@ -167,10 +179,8 @@ static NOINLINE void wait_child(struct waiter *waiter)
 	do {
 		pid_t child = vfork();
 
-		if (!child) {
-			sleep_ns(5 * NS_PER_MS);
-			_exit(0);
-		}
+		if (!child)
+			run_child();
 		waitpid(child, NULL, 0);
 	} while (goes_on(waiter));
 	__asm__ volatile("");
@@ -249,9 +259,12 @@ static NOINLINE void *hold_lock(void *context)
 
 int main(int argc, char **argv)
 {
-	int lock = mkstemp(lock_path);
+	char name[] = "/tmp/nofp_waits.XXXXXX";
+	int lock = mkstemp(name);
 	pthread_t helpers[2];
 
+	unlink(name);
+	snprintf(lock_path, sizeof(lock_path), "/proc/self/fd/%d", lock);
 	duration_ns = read_duration_ns(argc, argv, 1, 1);
 	if (lock < 0 || pipe(pipe_ends) || pipe(epoll_pipe_ends) ||
 	    pthread_create(&helpers[0], NULL, wake_others, NULL) ||
@@ -265,9 +278,9 @@ int main(int argc, char **argv)
 	__atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
 	pthread_join(helpers[0], NULL);
 	pthread_join(helpers[1], NULL);
-	unlink(lock_path);
 	for (size_t i = 0; i < NUM_WAITERS; i++)
-		printf("%s %llu %llu %llu\n", waiters[i].name,
+		printf("%s %llu %llu %llu %llu\n", waiters[i].name,
+		       (unsigned long long)waiters[i].wall_ns,
 		       (unsigned long long)waiters[i].off_ns,
 		       (unsigned long long)waiters[i].queue_ns,
 		       (unsigned long long)waiters[i].num_waits);
