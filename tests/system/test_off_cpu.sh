@@ -32,8 +32,9 @@ while read -r name wall_ns off_ns queue_ns waits; do
     case $name in
     preempted)
         # Two of them. By the kernel's account, or what is not CPU time: of a virtual machine these differ by
-        # what its host took, and an emulated one's scheduler has a clock that goes wrong by two percent.
-        preempted_ns[0]=$((preempted_ns[0] + (queue_ns < off_ns ? queue_ns : off_ns)))
+        # what its host took. For the kernel, who is preempted waits from when the other one was woken: the way
+        # from there to the switch is as long as the machine is slow, and takes two percent where it is emulated.
+        preempted_ns[0]=$((preempted_ns[0] + (queue_ns < off_ns ? queue_ns : off_ns) * 95 / 100))
         preempted_ns[1]=$((preempted_ns[1] + (queue_ns < off_ns ? off_ns : queue_ns)))
         ;;
     child) # which has the same stack, and run_child on it
@@ -42,9 +43,10 @@ while read -r name wall_ns off_ns queue_ns waits; do
         ;;
     *)
         expect_weight "$name" "$(weight "$any" "wait_$name")" "$off_ns" "$wall_ns" "$waits"
-        # Where one wait ends and the queue begins, chance decides about a period at each of them.
+        # Where one wait ends and the queue begins, chance decides about a period at each of them, and the
+        # kernel's account is as good as above.
         expect_between "of that blocked" "$(weight blocked "wait_$name")" 1 $(((off_ns - queue_ns) / 1000 +
-            off_ns / 100000 + 2 * period_us + $(awk -v n="$waits" -v p="$period_us" 'BEGIN { print int(2.5 * p * (sqrt(n) + 1)) }')))
+            off_ns / 20000 + 2 * period_us + $(awk -v n="$waits" -v p="$period_us" 'BEGIN { print int(2.5 * p * (sqrt(n) + 1)) }')))
         ;;
     esac
 done <"$TMPDIR/truth"
