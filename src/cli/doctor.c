@@ -488,7 +488,7 @@ bool doctor_check(const struct doctor *doctor, size_t index, struct finding *ret
 		{"stack lookup", check_stack_areas},
 		{"user registers", check_registers},
 		{"build IDs", check_build_ids},
-		{"off-CPU time", check_off_cpu},
+		{"waits", check_off_cpu},
 		{"locked memory", check_locked_memory},
 		{"capabilities", check_capabilities},
 		{"file access", check_file_access},

@@ -60,6 +60,6 @@ os.execv(sys.argv[1], sys.argv[1:])
 PYTHON
 refused finish_task_switch python3 "$TMPDIR/forbid"
 expect_status 0 python3 "$TMPDIR/forbid" /proc/self/fd/9 doctor
-grep -q '^missing  off-CPU time .*sched_exit_tp' "$TMPDIR/out" || fail "doctor does not say so: $(cat "$TMPDIR/out")"
+grep -q '^missing  waits .*sched_exit_tp' "$TMPDIR/out" || fail "doctor does not say so: $(cat "$TMPDIR/out")"
 expect_status 0 /proc/self/fd/9 doctor
-grep -q '^ok       off-CPU time ' "$TMPDIR/out" || fail "doctor does not say so: $(cat "$TMPDIR/out")"
+grep -q '^ok       waits ' "$TMPDIR/out" || fail "doctor does not say so: $(cat "$TMPDIR/out")"

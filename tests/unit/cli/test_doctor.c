@@ -109,14 +109,14 @@ static void what_a_kernel_lacks_is_reported(void **state)
 	machine->doctor.kernel = (struct kernel_answers){.can_be_asked = true};
 	assert_missing(machine, "stack lookup", "5.17");
 	assert_missing(machine, "build IDs", "5.12");
-	assert_missing(machine, "off-CPU time", "6.16");
+	assert_missing(machine, "waits", "6.16");
 	assert_ok(machine, "user registers");
 	assert_non_null(strstr(look_up(machine, "user registers").detail, "bpf_task_pt_regs"));
 	machine->doctor.kernel.has_find_vma = machine->doctor.kernel.reports_build_ids = true;
 	assert_ok(machine, "stack lookup");
 	assert_ok(machine, "build IDs");
 	machine->doctor.kernel.switch_in = "sched_exit_tp";
-	assert_ok(machine, "off-CPU time");
+	assert_ok(machine, "waits");
 }
 
 static void a_kernel_that_cannot_be_asked_denies_nothing(void **state)
@@ -124,7 +124,7 @@ static void a_kernel_that_cannot_be_asked_denies_nothing(void **state)
 	assert_missing(*state, "stack lookup", "sudo");
 	assert_missing(*state, "user registers", "sudo");
 	assert_missing(*state, "build IDs", "sudo");
-	assert_missing(*state, "off-CPU time", "sudo");
+	assert_missing(*state, "waits", "sudo");
 	assert_missing(*state, "locked memory", "sudo");
 }
 
