@@ -397,6 +397,16 @@ static int rank_names(struct graph *graph)
 	return 0;
 }
 
+static int find_symbols(struct graph *graph)
+{
+	graph->node_symbols = calloc(graph->num_nodes, sizeof(*graph->node_symbols));
+	if (!graph->node_symbols)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < graph->num_nodes; i++)
+		graph->node_symbols[i] = graph->functions[graph->node_functions[i]].symbol;
+	return 0;
+}
+
 static int build(struct graph_builder *builder, enum tree_root root)
 {
 	struct graph *graph = builder->graph;
@@ -418,6 +428,9 @@ static int build(struct graph_builder *builder, enum tree_root root)
 	graph->functions = return_ptr(builder->functions.items);
 	graph->num_symbols = (uint32_t)builder->symbols.length;
 	graph->symbols = return_ptr(builder->symbols.items);
+	err = find_symbols(graph);
+	if (err)
+		return err;
 	err = link_children(graph);
 	if (err)
 		return err;
@@ -450,6 +463,7 @@ void graph_free(struct graph *graph)
 	free(graph->name_rank);
 	free(graph->parents);
 	free(graph->node_functions);
+	free(graph->node_symbols);
 	free(graph->flags);
 	free(graph->first_child);
 	free(graph->children);

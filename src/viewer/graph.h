@@ -61,6 +61,7 @@ struct graph {
 	uint32_t num_nodes;
 	uint32_t *parents;
 	uint32_t *node_functions; /* of the root: 0, without meaning */
+	uint32_t *node_symbols; /* of these functions, as most passes over the nodes ask for them */
 	uint8_t *flags;
 	uint32_t *first_child; /* [n] to [n + 1] in children; num_nodes + 1 of them */
 	uint32_t *children;
@@ -82,7 +83,7 @@ static inline void graph_freep(struct graph **graph)
 
 static inline uint32_t graph_get_symbol(const struct graph *graph, uint32_t node)
 {
-	return graph->functions[graph->node_functions[node]].symbol;
+	return graph->node_symbols[node];
 }
 
 static inline const char *graph_get_symbol_name(const struct graph *graph, uint32_t symbol)
