@@ -44,7 +44,6 @@ struct flame {
 	const struct weights *weights;
 	struct flame_opts opts;
 	uint32_t *fragment;
-	struct occurrences occurrences; /* of the fragment, if there is one */
 	/* By graph node: total without what lies in nested occurrences. */
 	const uint64_t *drawn;
 	const uint64_t *baseline; /* the same; NULL: nothing is compared */
@@ -93,7 +92,8 @@ static uint64_t *add_up(const struct flame *flame, const uint64_t *self)
 	if (!weights)
 		return NULL;
 	memcpy(weights, self, graph->num_nodes * sizeof(*weights));
-	occurrences_add_up(flame->occurrences.is_end, graph->parents, graph->num_nodes, weights);
+	occurrences_add_up(flame->opts.occurrences->is_end, graph->parents, graph->num_nodes,
+			   weights);
 	return weights;
 }
 
@@ -138,7 +138,7 @@ static int add_callee_entries(struct flame *flame)
 	for (uint32_t i = 1; i < graph->num_nodes; i++) {
 		int err;
 
-		if (!flame->occurrences.is_end[i])
+		if (!flame->opts.occurrences->is_end[i])
 			continue;
 		err = add_entry(flame, i, flame->drawn[i],
 				flame->baseline ? flame->baseline[i] : 0);
@@ -158,7 +158,7 @@ static int add_first_occurrences(struct flame *flame)
 		uint32_t start;
 		int err;
 
-		if (flame->occurrences.first_ends[i] != i)
+		if (flame->opts.occurrences->first_ends[i] != i)
 			continue;
 		start = occurrence_get_caller(graph->parents, i, flame->opts.fragment_length - 1);
 		err = add_entry(flame, start, weights->total[i],
@@ -254,7 +254,7 @@ static int arrive_at_children(struct flame *flame, const struct flame_entry *fro
 		int err;
 
 		if ((!entry.weight && !entry.baseline) ||
-		    (has_fragment(flame) && flame->occurrences.is_end[child]))
+		    (has_fragment(flame) && flame->opts.occurrences->is_end[child]))
 			continue;
 		err = add_arrival(flame, &entry);
 		if (err)
@@ -484,7 +484,7 @@ static int add_entries(struct flame *flame)
 	return has_fragment(flame) ? add_first_occurrences(flame) : add_leaf_entries(flame);
 }
 
-static int find_fragment(struct flame *flame)
+static int copy_fragment(struct flame *flame)
 {
 	uint32_t length = flame->opts.fragment_length;
 
@@ -494,12 +494,12 @@ static int find_fragment(struct flame *flame)
 	if (!flame->fragment)
 		return -ENOMEM;
 	memcpy(flame->fragment, flame->opts.fragment, length * sizeof(*flame->fragment));
-	return graph_find_fragment(flame->graph, flame->fragment, length, &flame->occurrences);
+	return 0;
 }
 
 static int build(struct flame *flame)
 {
-	int err = find_fragment(flame);
+	int err = copy_fragment(flame);
 
 	if (err)
 		return err;
@@ -533,7 +533,6 @@ void flame_free(struct flame *flame)
 	if (!flame)
 		return;
 	free(flame->fragment);
-	occurrences_release(&flame->occurrences);
 	free(flame->own_drawn);
 	free(flame->own_baseline);
 	free(flame->group_of);
@@ -575,7 +574,7 @@ static uint64_t measure_callees(const struct flame *flame, const uint8_t *marks,
 
 	state[GRAPH_ROOT] = has_fragment(flame) ? 0 : IN_VIEW;
 	for (uint32_t i = 1; i < graph->num_nodes; i++) {
-		if (has_fragment(flame) && flame->occurrences.is_end[i])
+		if (has_fragment(flame) && flame->opts.occurrences->is_end[i])
 			state[i] = IN_VIEW | (fragment_matches ? MATCHED : 0);
 		else
 			state[i] = state[graph->parents[i]];

@@ -27,6 +27,8 @@ enum flame_order { FLAME_BY_WEIGHT, FLAME_BY_NAME };
 struct flame_opts {
 	const uint32_t *fragment; /* levels (fragments.h), outermost first; copied */
 	uint32_t fragment_length; /* 0: all stacks */
+	/* Of the fragment, where there is one; borrowed until flame_free(). */
+	const struct occurrences *occurrences;
 	enum flame_direction direction;
 	enum flame_order order;
 };

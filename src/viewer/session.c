@@ -50,6 +50,8 @@ struct session {
 
 	struct session_query query;
 	uint32_t *fragment;
+	struct occurrences
+		occurrences;     /* of the query's fragment, for the flames of both directions */
 	struct flame *flames[2]; /* by direction; NULL: not asked for yet */
 	struct changes changes;
 	bool has_changes;
@@ -103,6 +105,7 @@ void session_free(struct session *session)
 	if (!session)
 		return;
 	forget_weights(session);
+	occurrences_release(&session->occurrences);
 	forget_tree(session);
 	graph_free(session->graph);
 	profile_free(session->profile);
@@ -350,6 +353,7 @@ int session_prepare(struct session *session, enum tree_root root)
 	if (session->graph && !session->is_stale && session->graph_root == root)
 		return 0;
 	forget_weights(session);
+	occurrences_release(&session->occurrences);
 	graph_free(session->graph);
 	session->graph = graph_new(session->profile, root);
 	session->graph_root = root;
@@ -458,15 +462,19 @@ static int weigh(struct session *session, const struct session_query *query, str
 static int keep_query(struct session *session, const struct session_query *query)
 {
 	size_t length = query->fragment_length;
+	bool is_other;
 	uint32_t *fragment = calloc(length + 1, sizeof(*fragment));
 
 	if (!fragment)
 		return -ENOMEM;
 	if (length)
 		memcpy(fragment, query->fragment, length * sizeof(*fragment));
-	if (length != session->query.fragment_length || query->order != session->query.order ||
-	    (length && memcmp(fragment, session->fragment, length * sizeof(*fragment)) != 0))
+	is_other = length != session->query.fragment_length ||
+		   (length && memcmp(fragment, session->fragment, length * sizeof(*fragment)) != 0);
+	if (is_other || query->order != session->query.order)
 		forget_flames(session);
+	if (is_other)
+		occurrences_release(&session->occurrences);
 	free(session->fragment);
 	session->fragment = fragment;
 	session->query = *query;
@@ -594,15 +602,32 @@ int session_get_changes(struct session *session, const struct changes **ret, str
 	return 0;
 }
 
+static int find_occurrences(struct session *session)
+{
+	const struct session_query *query = &session->query;
+	int err;
+
+	if (session->occurrences.is_end || !query->fragment_length)
+		return 0;
+	err = graph_find_fragment(session->graph, query->fragment, query->fragment_length,
+				  &session->occurrences);
+	if (err)
+		occurrences_release(&session->occurrences);
+	return err;
+}
+
 struct flame *session_get_flame(struct session *session, enum flame_direction direction)
 {
 	struct flame_opts opts = {
 		.fragment = session->query.fragment,
 		.fragment_length = session->query.fragment_length,
+		.occurrences = &session->occurrences,
 		.direction = direction,
 		.order = session->query.order,
 	};
 
+	if (find_occurrences(session))
+		return NULL;
 	if (!session->flames[direction])
 		session->flames[direction] = flame_new(session->graph, &session->weights, &opts);
 	return session->flames[direction];
