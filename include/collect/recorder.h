@@ -81,9 +81,6 @@ enum wait_kind {
 /* Its metric: "run-queue". A literal. */
 const char *wait_kind_get_name(enum wait_kind kind);
 
-/* The metric of all time, on a CPU and off it. */
-#define WALL_METRIC_NAME "wall"
-
 /* What became of every interval that a thread was off its CPU. */
 struct off_cpu_counts {
 	bool is_recorded;

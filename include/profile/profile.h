@@ -123,6 +123,9 @@ struct metric {
 #define METRIC_NONE   UINT32_MAX
 #define METRIC_BEFORE "before"
 #define METRIC_AFTER  "after"
+/* Of a recording of waits, in nanoseconds: those for an event, and all time, on a CPU and off it. */
+#define METRIC_BLOCKED "blocked"
+#define METRIC_WALL    "wall"
 
 /* The weight of one thread's stack in one metric. No two samples are of the same three. */
 struct sample {
@@ -267,6 +270,13 @@ _must_check_ int profile_rename_metric(struct profile *profile, uint32_t metric,
 
 /* The first metric of this name, or METRIC_NONE. */
 uint32_t profile_find_metric(const struct profile *profile, const char *name);
+
+/*
+ * METRIC_WALL of a recording of waits, among the metrics from `first` on; else METRIC_NONE. As it is all of
+ * what was recorded, it is shown unless another metric is chosen. Other programs have a metric of that
+ * name, too, but none of METRIC_BLOCKED beside it.
+ */
+uint32_t profile_find_wall_metric(const struct profile *profile, uint32_t first);
 
 /*
  * The recordings that are in the profile, summed up. What is added belongs to the source that was

@@ -137,7 +137,8 @@ const struct command command_convert = {
 		"Usage: stackwide convert IN... -o OUT [-o OUT...] [OPTION...]\n"
 		"       stackwide convert --dir DIR [--since TIME] [--until TIME] -o OUT [OPTION...]",
 	.help = "'stackwide help formats' lists what can be read and written. Several inputs are merged. A\n"
-		"format that holds a single metric gets the one of --metric, else the first.\n\n"
+		"format that holds a single metric gets the one of --metric, else the first, or of a recording with\n"
+		"--off-cpu wall.\n\n"
 		"Examples:\n"
 		"  stackwide convert a.folded b.folded -o both.folded\n"
 		"  perf script | stackwide convert - --from perf-script -o perf.folded\n"

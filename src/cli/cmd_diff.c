@@ -137,16 +137,23 @@ static int report(int status, const struct error *error)
 	return status;
 }
 
-/* The metric `name` among those from `first` on; without a name the first, or METRIC_AFTER. */
+/*
+ * The metric `name` among those from `first` on; without a name METRIC_AFTER, else all time of a recording
+ * of waits, else the first.
+ */
 static uint32_t find_metric(const struct profile *profile, uint32_t first, const char *name)
 {
 	uint32_t count = profile_count_metrics(profile);
 	const char *wanted = name ? name : METRIC_AFTER;
+	uint32_t wall;
 
 	for (uint32_t i = first; i < count; i++)
 		if (string_equals(format_get_metric_name(profile, i), wanted))
 			return i;
-	return name || first == count ? METRIC_NONE : first;
+	if (name || first == count)
+		return METRIC_NONE;
+	wall = profile_find_wall_metric(profile, first);
+	return wall != METRIC_NONE ? wall : first;
 }
 
 static void append_metrics(struct text *text, const struct profile *profile, uint32_t first)

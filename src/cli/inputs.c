@@ -493,10 +493,11 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 	_cleanup_(text_release) struct text names = {0};
 	uint32_t before = profile_find_metric(profile, METRIC_BEFORE);
 	uint32_t after = profile_find_metric(profile, METRIC_AFTER);
+	uint32_t wall = profile_find_wall_metric(profile, 0);
 
 	if (options->metric)
 		return find_metric(profile, options->metric, &tree->metric);
-	tree->metric = 0;
+	tree->metric = wall != METRIC_NONE ? wall : 0;
 	if (before != METRIC_NONE && after != METRIC_NONE) {
 		tree->metric = after;
 		tree->baseline = before;
@@ -505,7 +506,8 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 	} else if (profile_count_metrics(profile) > 1 && !options->takes_all_metrics) {
 		append_metrics(&names, profile);
 		log_warning("the input has several metrics (%s): taking %s; --metric chooses",
-			    names.data ? names.data : "", format_get_metric_name(profile, 0));
+			    names.data ? names.data : "",
+			    format_get_metric_name(profile, tree->metric));
 	}
 	return EXIT_DONE;
 }

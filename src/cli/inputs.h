@@ -25,7 +25,7 @@ enum input_option {
 	 "format of the inputs (else: by content, then by\nextension)"},                 \
 		{OPTION_METRIC, 0, "metric", "NAME",                                     \
 		 "what to weigh by, where an input has several\n"                        \
-		 "metrics (else: the first)"},                                           \
+		 "metrics (else: wall of --off-cpu, or the first)"},                     \
 		{OPTION_STRICT, 0, "strict", NULL, "end at the first malformed record"}, \
 		{OPTION_LENIENT, 0, "lenient", NULL,                                     \
 		 "zones: warn of what is declared twice, or not\n"                       \
@@ -44,7 +44,7 @@ enum input_option {
 
 struct input_options {
 	const char *format;                      /* of --from; NULL: detected */
-	const char *metric;                      /* of --metric; NULL: the first */
+	const char *metric;                      /* of --metric; NULL: the default */
 	const char *symbols[SYMBOL_FOLDERS_MAX]; /* of --symbols, in this order */
 	size_t num_symbols;
 	bool is_strict;
@@ -79,8 +79,8 @@ _must_check_ int inputs_read_file(const char *path, const struct input_options *
 				  struct import_counts *ret_counts);
 
 /*
- * Set metric and baseline: the metric that the user chose, or the first; both of a comparison. If
- * there are several and none was chosen, a note says so.
+ * Set metric and baseline: the metric that the user chose; else both of a comparison, all time of a
+ * recording of waits, or the first. If there are several and none was chosen, a note says so.
  *
  * Returns an exit status; what is wrong has been told.
  */

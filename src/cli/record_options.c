@@ -9,6 +9,7 @@
 #include "base/confinement.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "profile/profile.h"
 
 #define DEFAULT_FREQUENCY_HZ 99
 #define MAX_FREQUENCY_HZ     1000000
@@ -257,7 +258,7 @@ static bool is_metric(const char *name)
 		if (string_equals(name, wait_kind_get_name(kind)))
 			return true;
 	return string_equals(name, "samples") || string_equals(name, "cpu") ||
-	       string_equals(name, WALL_METRIC_NAME);
+	       string_equals(name, METRIC_WALL);
 }
 
 int record_options_check(const struct record_options *options)
@@ -372,5 +373,5 @@ const char *record_options_get_metric(const struct record_options *options)
 {
 	if (options->metric)
 		return options->metric;
-	return options->records_off_cpu ? WALL_METRIC_NAME : "samples";
+	return options->records_off_cpu ? METRIC_WALL : "samples";
 }

@@ -144,7 +144,7 @@ const char *wait_kind_get_name(enum wait_kind kind)
 {
 	switch (kind) {
 	case WAIT_BLOCKED:
-		return "blocked";
+		return METRIC_BLOCKED;
 	case WAIT_UNINTERRUPTIBLE:
 		return "uninterruptible";
 	case WAIT_RUN_QUEUE:
@@ -173,7 +173,7 @@ int sample_ingest_add_off_cpu(struct sample_ingest *ingest, const struct sample_
 	}
 	off_cpu->periods = *periods;
 	off_cpu->scheduler = *scheduler;
-	return profile_add_metric(ingest->profile, WALL_METRIC_NAME, "nanoseconds", &off_cpu->wall);
+	return profile_add_metric(ingest->profile, METRIC_WALL, "nanoseconds", &off_cpu->wall);
 }
 
 static bool is_off_cpu(const struct wire_sample *sample)

@@ -550,6 +550,25 @@ uint32_t profile_find_metric(const struct profile *profile, const char *name)
 	return METRIC_NONE;
 }
 
+static uint32_t find_time_metric(const struct profile *profile, uint32_t first, const char *name)
+{
+	for (uint32_t i = first; i < profile->metrics.length; i++) {
+		const struct metric *metric = &profile->metrics.items[i];
+
+		if (string_equals(profile_get_string(profile, metric->name), name) &&
+		    string_equals(profile_get_string(profile, metric->unit), "nanoseconds"))
+			return i;
+	}
+	return METRIC_NONE;
+}
+
+uint32_t profile_find_wall_metric(const struct profile *profile, uint32_t first)
+{
+	if (find_time_metric(profile, first, METRIC_BLOCKED) == METRIC_NONE)
+		return METRIC_NONE;
+	return find_time_metric(profile, first, METRIC_WALL);
+}
+
 int profile_add_source(struct profile *profile, uint32_t name, uint32_t *ret)
 {
 	return provenance_add_source(profile->provenance, name, ret);

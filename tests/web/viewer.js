@@ -117,6 +117,17 @@ const metrics = {
 		await settle(page);
 		equal(await getSum(page), 9);
 	},
+	"a recording of waits opens on all time": async (page) => {
+		await openViewer(page, ["waits.svg"]);
+		equal(await page.inputValue("#metric"), "wall/nanoseconds");
+		equal(await getSum(page), 50505050);
+		await page.selectOption("#metric", "samples/count");
+		await settle(page);
+		equal(await getSum(page), 3);
+		await page.goBack();
+		await settle(page);
+		equal(await getSum(page), 50505050);
+	},
 };
 
 /* ---- fragments ---- */

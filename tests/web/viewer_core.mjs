@@ -37,8 +37,9 @@ async function readByCore(file) {
 		const { metrics } = core.askJson("core_overview");
 		const find = (name) => metrics.findIndex((metric) => metric.name === name);
 		const isComparison = find("before") >= 0 && find("after") >= 0;
+		const first = find("blocked") >= 0 && find("wall") >= 0 ? find("wall") : 0;
 
-		core.call("core_query", isComparison ? find("after") : 0, isComparison ? find("before") : METRIC_NONE, "",
+		core.call("core_query", isComparison ? find("after") : first, isComparison ? find("before") : METRIC_NONE, "",
 			new Uint8Array(0), 0, 0, 0);
 		for (const format of Object.keys(FORMATS))
 			result[format] = Buffer.from(core.ask("core_export", format, 1));

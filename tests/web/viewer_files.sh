@@ -93,6 +93,7 @@ END
 "$STACKWIDE" view "$scratch/perf.txt" -o "$scratch/report.html" || exit
 "$STACKWIDE" convert "$scratch/loop.folded" -o "$scratch/loop.written" --to folded || exit
 cp -r "$tests/../golden/convert_er/small.er" "$scratch"
+cp "$tests/../golden/convert_waits/waits.svg" "$scratch"
 mkdir -p "$scratch/runs/deep"
 cp "$scratch/loop.folded" "$scratch/runs"
 cp "$scratch/other.folded" "$scratch/runs/deep"

@@ -122,11 +122,19 @@ export class Model extends EventTarget {
 		return shown.length ? shown : this.metrics;
 	}
 
+	/** All time of a recording of waits: as the command line chooses (profile_find_wall_metric()). */
+	getWallMetric() {
+		/** @param {string} name */
+		const isTime = (name) => (/** @type {Metric} */ metric) => metric.name === name && metric.unit === 'nanoseconds';
+
+		return this.metrics.some(isTime('blocked')) ? this.getMetrics().find(isTime('wall')) : undefined;
+	}
+
 	/** @returns {Metric} */
 	getMetric() {
 		const wanted = this.metrics.find((metric) => `${metric.name}/${metric.unit}` === this.state.metric);
-		return wanted ?? this.getMetrics().find((metric) => metric.name !== 'before') ?? this.getMetrics()[0] ??
-			{ id: 0, name: 'samples', unit: 'count', total: 0 };
+		return wanted ?? this.getWallMetric() ?? this.getMetrics().find((metric) => metric.name !== 'before') ??
+			this.getMetrics()[0] ?? { id: 0, name: 'samples', unit: 'count', total: 0 };
 	}
 
 	/** @returns {Metric | undefined} */

@@ -13,7 +13,7 @@
 /** @typedef {{color: string, names: string[], regex?: string}} Mark a colour for some functions, or for all that a search finds */
 /**
  * @typedef {object} State
- * @property {string} metric     name and unit, "cpu/nanoseconds"; '' for the first
+ * @property {string} metric     name and unit, "cpu/nanoseconds"; '' for that which is shown first (model.js)
  * @property {string} baseline   the same, of a metric to compare with; '' for none
  * @property {Level[]} fragment  outermost first
  * @property {'callees' | 'callers'} direction

@@ -278,6 +278,25 @@ static void metrics_of_equal_name_and_unit_are_one(void **state _unused_)
 	profile_free(profile);
 }
 
+static void the_wall_metric_is_that_of_a_recording_of_waits(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t samples;
+	uint32_t wall;
+	uint32_t blocked;
+	uint32_t other;
+
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &samples), 0);
+	assert_int_equal(profile_add_metric(profile, "wall", "count", &other), 0);
+	assert_int_equal(profile_add_metric(profile, "wall", "nanoseconds", &wall), 0);
+	assert_int_equal(profile_find_wall_metric(profile, 0), METRIC_NONE);
+	assert_int_equal(profile_add_metric(profile, "blocked", "nanoseconds", &blocked), 0);
+	assert_int_equal(profile_find_wall_metric(profile, 0), wall);
+	assert_int_equal(profile_find_wall_metric(profile, wall), wall);
+	assert_int_equal(profile_find_wall_metric(profile, wall + 1), METRIC_NONE);
+	profile_free(profile);
+}
+
 static void equal_frames_without_address_are_one_location(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -342,6 +361,7 @@ int main(void)
 		cmocka_unit_test(a_renamed_thread_is_a_new_one),
 		cmocka_unit_test(names_of_frames_fit_folded_text),
 		cmocka_unit_test(metrics_of_equal_name_and_unit_are_one),
+		cmocka_unit_test(the_wall_metric_is_that_of_a_recording_of_waits),
 		cmocka_unit_test(equal_frames_without_address_are_one_location),
 		cmocka_unit_test(recordings_are_summed_up),
 		cmocka_unit_test(recordings_of_different_periods_have_none),
