@@ -54,6 +54,7 @@ static int write_profile(struct convert_command *conversion, const struct profil
 		.svg = &conversion->options.svg,
 		.timeline = timeline,
 		.is_compressed = conversion->options.is_compressed,
+		.folds_microseconds = profile_find_wall_metric(profile, 0) != METRIC_NONE,
 	};
 	struct error error = {0};
 	int status = inputs_choose_metric(profile, &conversion->inputs, &opts.tree);
@@ -138,7 +139,7 @@ const struct command command_convert = {
 		"       stackwide convert --dir DIR [--since TIME] [--until TIME] -o OUT [OPTION...]",
 	.help = "'stackwide help formats' lists what can be read and written. Several inputs are merged. A\n"
 		"format that holds a single metric gets the one of --metric, else the first, or of a recording with\n"
-		"--off-cpu wall.\n\n"
+		"--off-cpu wall, which folded text has in microseconds.\n\n"
 		"Examples:\n"
 		"  stackwide convert a.folded b.folded -o both.folded\n"
 		"  perf script | stackwide convert - --from perf-script -o perf.folded\n"

@@ -70,6 +70,7 @@ struct diff_command {
 	ARRAY(struct diff_run) runs[2];
 	struct text doubt;   /* why the number of samples cannot be known; empty: it can */
 	uint32_t metrics[2]; /* of the profile: before, after */
+	bool has_waits;      /* a side is a recording of waits */
 	struct diff_table table;
 	struct terminal terminal;
 };
@@ -341,6 +342,7 @@ static int read_side(struct diff_command *session, size_t i)
 	if (!side->metric_name || !side->metric_unit)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	session->metrics[i] = metric;
+	session->has_waits |= profile_find_wall_metric(profile, first) != METRIC_NONE;
 	status = prints_table(session) ? find_confidence(session, i, first) : EXIT_DONE;
 	if (status)
 		return status;
@@ -536,6 +538,7 @@ static int write_outputs(struct diff_command *session)
 		.tree = session->options.tree,
 		.svg = &session->options.svg,
 		.is_compressed = session->options.is_compressed,
+		.folds_microseconds = session->has_waits,
 	};
 	struct error error = {0};
 	int err = 0;

@@ -82,6 +82,8 @@ stats_get "$stats" off_cpu.sampled_ns samples >"$TMPDIR/values"
     fail "the weights of the waits are not $((sampled_ns / 1000)) us"
 
 # Every metric is in formats that hold several, and who reads them is shown the same one.
+"$STACKWIDE" convert "$TMPDIR/samples.html" -q -o "$TMPDIR/converted.folded"
+cmp "$TMPDIR/waits.folded" "$TMPDIR/converted.folded" || fail "the page does not become the folded text that was recorded"
 "$STACKWIDE" report --json "$TMPDIR/waits.pb.gz" >"$TMPDIR/pprof.json"
 "$STACKWIDE" report --json "$TMPDIR/samples.html" >"$TMPDIR/html.json"
 for file in pprof html; do

@@ -117,10 +117,11 @@ const metrics = {
 		await settle(page);
 		equal(await getSum(page), 9);
 	},
-	"a recording of waits opens on all time": async (page) => {
+	"a recording of waits opens on all time, and is folded in microseconds": async (page) => {
 		await openViewer(page, ["waits.svg"]);
 		equal(await page.inputValue("#metric"), "wall/nanoseconds");
 		equal(await getSum(page), 50505050);
+		equal(fs.readFileSync(await download(page, "Folded stacks"), "utf8"), "web;main 30303\nweb;main;read;[blocked] 20202\n");
 		await page.selectOption("#metric", "samples/count");
 		await settle(page);
 		equal(await getSum(page), 3);

@@ -87,7 +87,8 @@ static int write_line(struct folded_writer *writer, uint32_t node, const char *l
 	text_append(output, label, length);
 	text_append_char(output, ' ');
 	if (writer->is_comparison) {
-		text_append_number(output, call_tree_get_baseline(writer->tree, node));
+		text_append_number(output,
+				   call_tree_get_baseline(writer->tree, node) / writer->divisor);
 		text_append_char(output, ' ');
 	}
 	text_append_number(output, call_tree_get_self(writer->tree, node) / writer->divisor);
@@ -160,11 +161,21 @@ static int write_tree(const struct profile *profile, const struct call_tree_opts
 	return sink_flush(sink, &writer.output);
 }
 
-static uint64_t get_divisor(const struct profile *profile, const struct format_opts *opts)
+static bool is_time(const struct profile *profile, uint32_t metric)
 {
-	const char *unit = format_get_metric_unit(profile, opts->tree.metric);
+	return string_equals(format_get_metric_unit(profile, metric), "nanoseconds");
+}
 
-	return opts->folds_microseconds && string_equals(unit, "nanoseconds") ? 1000 : 1;
+/* tree  what is written: both weights of a comparison are divided, or none is */
+static uint64_t get_divisor(const struct profile *profile, const struct format_opts *opts,
+			    const struct call_tree_opts *tree)
+{
+	if (!opts->folds_microseconds || !is_time(profile, tree->metric))
+		return 1;
+	if (tree->has_baseline && tree->baseline != METRIC_NONE &&
+	    !is_time(profile, tree->baseline))
+		return 1;
+	return 1000;
 }
 
 static int write_folded(const struct profile *profile, const struct format_opts *opts,
@@ -173,7 +184,7 @@ static int write_folded(const struct profile *profile, const struct format_opts 
 	struct call_tree_opts tree = opts->tree;
 
 	tree.has_baseline = false;
-	return write_tree(profile, &tree, get_divisor(profile, opts), sink);
+	return write_tree(profile, &tree, get_divisor(profile, opts, &tree), sink);
 }
 
 /* A profile that is no comparison is written as if all of it was new: 0 before. */
@@ -191,7 +202,7 @@ static int write_diff_folded(const struct profile *profile, const struct format_
 		tree.baseline = METRIC_NONE;
 	}
 	tree.has_baseline = true;
-	return write_tree(profile, &tree, 1, sink);
+	return write_tree(profile, &tree, get_divisor(profile, opts, &tree), sink);
 }
 
 /* By name only: "a;b 5 12" may as well be a plain line whose last frame is "b 5". */

@@ -351,12 +351,15 @@ int core_export(struct core *core, const char *name, uint32_t is_whole)
 	const struct session_query *query = session_get_query(core->session);
 	struct sink sink = {.write = append, .context = begin(core)};
 	const struct format *format = format_find_name(name);
-	struct format_opts opts = {.tree = {.root = query->root,
-					    .metric = query->metric,
-					    .baseline = query->baseline_metric,
-					    .has_baseline = query->baseline_metric != METRIC_NONE}};
 	_cleanup_(profile_freep) struct profile *extracted = NULL;
 	const struct profile *profile = session_get_profile(core->session);
+	struct format_opts opts = {
+		.tree = {.root = query->root,
+			 .metric = query->metric,
+			 .baseline = query->baseline_metric,
+			 .has_baseline = query->baseline_metric != METRIC_NONE},
+		.folds_microseconds = profile_find_wall_metric(profile, 0) != METRIC_NONE,
+	};
 	int err;
 
 	if (!format || !format->write)

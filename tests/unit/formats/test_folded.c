@@ -72,6 +72,33 @@ static void times_are_microseconds_where_a_recording_is_written(void **state _un
 	profile_free(profile);
 }
 
+/* Both weights of a comparison have the unit, or none is divided. */
+static void times_of_a_comparison_are_microseconds_too(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
+	struct format_opts opts = {.tree = no_root, .folds_microseconds = true};
+	struct text written = {0};
+	struct sink sink = {.write = append, .context = &written};
+	uint32_t stack = builder_add_stack(profile, "a");
+
+	opts.tree.has_baseline = true;
+	assert_int_equal(
+		profile_add_metric(profile, METRIC_BEFORE, "nanoseconds", &opts.tree.baseline), 0);
+	assert_int_equal(
+		profile_add_metric(profile, METRIC_AFTER, "nanoseconds", &opts.tree.metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, opts.tree.baseline, 1234567),
+			 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, opts.tree.metric, 7654321), 0);
+	assert_int_equal(format_diff_folded.write(profile, &opts, &sink), 0);
+	assert_int_equal(profile_rename_metric(profile, opts.tree.baseline, METRIC_BEFORE, "count"),
+			 0);
+	assert_int_equal(format_diff_folded.write(profile, &opts, &sink), 0);
+	assert_string_equal(written.data, "a 1234 7654\na 1234567 7654321\n");
+	text_release(&written);
+	profile_free(profile);
+}
+
 static void stacks_of_equal_names_are_one_line(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -182,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_sorted_bytewise_by_stack),
+		cmocka_unit_test(times_of_a_comparison_are_microseconds_too),
 		cmocka_unit_test(stacks_of_equal_names_are_one_line),
 		cmocka_unit_test(times_are_microseconds_where_a_recording_is_written),
 		cmocka_unit_test(the_root_frame_tells_thread_process_or_nothing),
