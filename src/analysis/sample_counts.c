@@ -119,13 +119,15 @@ static int find_doubt(const struct input *input, bool *ret)
 
 /*
  * Of another metric of the input that counts; else it is what the profile knows, which may be too few
- * (profile.h): then fewer differences count as changes.
+ * (profile.h): then fewer differences count as changes. Of a recording of waits only ticks are counted.
  */
 static void count_others(const struct input *input, struct sample_counts *ret)
 {
+	bool has_waits =
+		profile_find_wall_metric(input->profile, input->first_metric) != METRIC_NONE;
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < profile_count_samples(input->profile); i++) {
+	for (uint32_t i = 0; !has_waits && i < profile_count_samples(input->profile); i++) {
 		const struct sample *sample = get_sample(input, i);
 
 		if (sample && sample->metric >= input->first_metric &&

@@ -111,6 +111,23 @@ static void time_is_as_many_samples_as_its_input_counts(void **state _unused_)
 	profile_free(profile);
 }
 
+static void waits_are_not_as_many_samples_as_there_were_ticks(void **state _unused_)
+{
+	struct profile *profile = make_profile(weigh_few);
+	struct sample_counts counts;
+	uint32_t blocked;
+	uint32_t wall;
+
+	add_weight(profile, "blocked", "nanoseconds", 1 << 30, &blocked);
+	add_weight(profile, "wall", "nanoseconds", 1 << 30, &wall);
+	add_weight(profile, "wall", "nanoseconds", 1 << 20, &wall);
+	counts = find(profile, wall, NULL);
+	assert_true(counts.is_of_profile);
+	assert_int_equal(counts.num_samples, 2);
+	assert_int_equal(find(profile, blocked, NULL).num_samples, 1);
+	profile_free(profile);
+}
+
 static void bytes_that_nothing_counts_are_what_the_profile_says(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -132,6 +149,7 @@ int main(void)
 		cmocka_unit_test(multiples_of_a_period_are_so_many_samples),
 		cmocka_unit_test(weights_without_small_ones_are_no_counts),
 		cmocka_unit_test(time_is_as_many_samples_as_its_input_counts),
+		cmocka_unit_test(waits_are_not_as_many_samples_as_there_were_ticks),
 		cmocka_unit_test(bytes_that_nothing_counts_are_what_the_profile_says),
 	};
 
