@@ -40,6 +40,13 @@ _must_check_ int flat_table_init_profile(struct flat_table *table, const struct 
 					 uint32_t metric);
 void flat_table_release(struct flat_table *table);
 
+/*
+ * A row for weight that no function of the table has, as all self; in order by self. Its name is borrowed.
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the sum leaves 64 bits.
+ */
+_must_check_ int flat_table_add_row(struct flat_table *table, const char *name, uint64_t weight);
+
 /* Largest total first; then self, then name. */
 void flat_table_sort_by_total(struct flat_table *table);
 

@@ -15,13 +15,14 @@ struct flat_text_opts {
 	size_t max_rows;    /* 0: all */
 	size_t num_columns; /* names are truncated so that lines fit; 0: never */
 	bool has_color;     /* for a terminal: the heading is bold */
+	const char *note;   /* a line below the sum; NULL: none */
 };
 
 /* Returns 0, -ENOMEM, or what the sink returned. */
 _must_check_ int flat_text_write(const struct flat_table *table, const struct flat_text_opts *opts,
 				 const struct sink *sink);
 
-/* "total: 1,234 samples", or "total: 1,234 bytes (alloc)", and an empty line. */
+/* "total: 1,234 samples", or "total: 1,234 bytes (alloc)", the note, and an empty line. */
 void flat_text_append_sum(struct text *text, uint64_t sum, const struct flat_text_opts *opts);
 
 #endif

@@ -194,6 +194,13 @@ _must_check_ int profile_add_truncated_frame(struct profile *profile, uint32_t p
 					     uint32_t *ret);
 /* Whether a location is nothing but that frame. */
 bool profile_is_truncated_frame(const struct profile *profile, uint32_t location);
+/*
+ * A thread that has never run while it was recorded, as most threads of a machine: the outermost frame of
+ * its stacks, so that all of them can be shown as one, or left out. The functions as above.
+ */
+#define SLEPT_FRAME_NAME "[slept throughout]"
+_must_check_ int profile_add_slept_frame(struct profile *profile, uint32_t parent, uint32_t *ret);
+bool profile_is_slept_frame(const struct profile *profile, uint32_t location);
 /* Name and unit are copied; a name may be there with several units. */
 _must_check_ int profile_add_metric(struct profile *profile, const char *name, const char *unit,
 				    uint32_t *ret);

@@ -101,6 +101,26 @@ int flat_table_init_profile(struct flat_table *table, const struct profile *prof
 	return flat_table_init(table, &tree, metric, NULL);
 }
 
+int flat_table_add_row(struct flat_table *table, const char *name, uint64_t weight)
+{
+	struct flat_row *rows = reallocarray(table->rows, table->num_rows + 1, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	table->rows = rows;
+	if (__builtin_add_overflow(table->sum, weight, &table->sum))
+		return -EOVERFLOW;
+	rows[table->num_rows++] = (struct flat_row){
+		.function = name,
+		.function_length = strlen(name),
+		.module = "",
+		.self = weight,
+		.total = weight,
+	};
+	qsort(rows, table->num_rows, sizeof(*rows), compare_self);
+	return 0;
+}
+
 void flat_table_release(struct flat_table *table)
 {
 	free(table->rows);

@@ -18,6 +18,7 @@ enum report_option {
 	OPTION_CALLEES,
 	OPTION_INCLUDE,
 	OPTION_EXCLUDE,
+	OPTION_SLEEPERS,
 	OPTION_JSON,
 };
 
@@ -31,6 +32,9 @@ static const struct option_spec report_options[] = {
 	{OPTION_INCLUDE, 0, "include", "KIND:PATTERN",
 	 "only samples that match; may be repeated: all filters\nmust let a sample pass"},
 	{OPTION_EXCLUDE, 0, "exclude", "KIND:PATTERN", "only samples that do not match"},
+	{OPTION_SLEEPERS, 0, "sleepers", "group|show|hide",
+	 "threads that slept throughout a recording with\n--off-cpu: one row in the table (the "
+	 "default), as all\nothers, or left out"},
 	{OPTION_JSON, 0, "json", NULL, "print JSON"},
 	INPUT_OPTION_SPECS,
 	ARCHIVE_OPTION_SPECS,
@@ -42,6 +46,7 @@ struct report_command {
 	struct archive_inputs archive;
 	struct report report;
 	bool is_json;
+	bool hides_sleepers;
 	ARRAY(struct filter *) filters;
 	struct profile *profile;
 	struct frame_tree tree;
@@ -96,6 +101,20 @@ static int set_sort(struct report_command *session, const char *value)
 	return 0;
 }
 
+static int set_sleepers(struct report_command *session, const char *value)
+{
+	static const char *const words[] = {"group", "show", "hide", NULL};
+	int word = option_find_word(value, words);
+
+	if (word < 0) {
+		log_error("--sleepers '%s': expected group, show or hide", value);
+		return -EINVAL;
+	}
+	session->report.groups_sleepers = word == 0;
+	session->hides_sleepers = word == 2;
+	return 0;
+}
+
 static int handle(int id, const char *value, void *context)
 {
 	struct report_command *session = context;
@@ -121,6 +140,8 @@ static int handle(int id, const char *value, void *context)
 		return add_filter(session, value, false);
 	case OPTION_EXCLUDE:
 		return add_filter(session, value, true);
+	case OPTION_SLEEPERS:
+		return set_sleepers(session, value);
 	case OPTION_JSON:
 		session->is_json = true;
 		return 0;
@@ -212,12 +233,14 @@ static void release(struct report_command *session)
 
 static int run_report(int argc, char **argv)
 {
-	struct report_command session = {0};
+	struct report_command session = {.report.groups_sleepers = true};
 	struct input_paths paths = {0};
 	int first;
 	int parsed = options_parse(report_options, argc, argv, handle, &session, &first);
 	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
 
+	if (!parsed && session.hides_sleepers)
+		parsed = add_filter(&session, "function:" SLEPT_FRAME_NAME, true);
 	if (!parsed && first == argc && !session.archive.dir)
 		log_error(
 			"expected files to read; '-' is standard input; see 'stackwide help report'");

@@ -43,6 +43,26 @@ static int answer_fragment(struct report_answer *answer)
 				  report->metric, report->selection, has_callers ? 1 : 0);
 }
 
+static int make_table(struct report_answer *answer)
+{
+	const struct report *report = answer->report;
+	const struct selection *selection = report->selection;
+	int err;
+
+	if (report->groups_sleepers) {
+		err = sleepers_find(report->tree->profile, report->metric, selection,
+				    &answer->sleepers);
+		if (err)
+			return err;
+		if (answer->sleepers.exist)
+			selection = &answer->sleepers.awake;
+	}
+	err = flat_table_init(&answer->table, report->tree, report->metric, selection);
+	if (err || !answer->sleepers.exist)
+		return err;
+	return flat_table_add_row(&answer->table, SLEPT_FRAME_NAME, answer->sleepers.weight);
+}
+
 int report_answer_init(struct report_answer *answer, const struct report *report)
 {
 	int err;
@@ -53,7 +73,7 @@ int report_answer_init(struct report_answer *answer, const struct report *report
 		return err;
 	if (report->fragment)
 		return answer_fragment(answer);
-	err = flat_table_init(&answer->table, report->tree, report->metric, report->selection);
+	err = make_table(answer);
 	if (err)
 		return err;
 	if (report->sorts_by_total)
@@ -65,6 +85,7 @@ void report_answer_release(struct report_answer *answer)
 {
 	free(answer->sums);
 	flat_table_release(&answer->table);
+	sleepers_release(&answer->sleepers);
 	fragment_tree_release(&answer->callers);
 	fragment_tree_release(&answer->callees);
 }

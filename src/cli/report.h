@@ -13,6 +13,7 @@
 #include "analysis/flat_table.h"
 #include "analysis/fragment.h"
 #include "analysis/frame_tree.h"
+#include "analysis/sleepers.h"
 #include "base/attributes.h"
 #include "cli/terminal.h"
 #include "formats/format.h"
@@ -24,6 +25,7 @@ struct report {
 	uint32_t metric;
 	size_t top;           /* at most so many rows, or children of a frame; 0: all */
 	bool sorts_by_total;  /* the flat table; else by self */
+	bool groups_sleepers; /* in the flat table they are one row, and none of their functions' */
 	const char *fragment; /* frames joined by `;`; NULL: the flat table is asked for */
 	enum fragment_direction direction; /* what the tree shows; both lists are shown anyway */
 };
@@ -33,6 +35,7 @@ struct report_answer {
 	const struct report *report;
 	uint64_t *sums;               /* by metric: weight of all selected samples */
 	struct flat_table table;      /* without a fragment */
+	struct sleepers sleepers;     /* that are grouped in it */
 	struct fragment_tree callers; /* with one; one level deep, unless it is the tree */
 	struct fragment_tree callees;
 };

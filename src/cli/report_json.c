@@ -4,6 +4,9 @@
  *	{"metric": {"name", "unit"}, "total": n, "metrics": [{"name", "unit", "total"}...],
  *	 "functions": [{"name", "module", "self", "total"}...]}
  *
+ * with "slept_throughout": {"threads", "total"} before the functions where such threads are one row of
+ * them (threads: null, if the input does not tell them apart),
+ *
  * or, instead of functions,
  *
  *	"fragment": [...], "inclusive": n, "exclusive": n, "callers": [{"name", "value"}...],
@@ -46,6 +49,18 @@ static void append_metrics(struct text *text, const struct report_answer *answer
 	text_append_string(text, profile_count_metrics(profile) ? "\n  ],\n" : "],\n");
 }
 
+static void append_sleepers(struct text *text, const struct sleepers *sleepers)
+{
+	if (!sleepers->exist)
+		return;
+	text_append_string(text, "  \"slept_throughout\": {\"threads\": ");
+	if (sleepers->num_threads)
+		text_printf(text, "%" PRIu64, sleepers->num_threads);
+	else
+		text_append_string(text, "null");
+	text_printf(text, ", \"total\": %" PRIu64 "},\n", sleepers->weight);
+}
+
 static int write_functions(const struct report_answer *answer, struct text *text,
 			   const struct sink *sink)
 {
@@ -53,6 +68,7 @@ static int write_functions(const struct report_answer *answer, struct text *text
 	size_t top = answer->report->top;
 	int err;
 
+	append_sleepers(text, &answer->sleepers);
 	text_append_string(text, "  \"functions\": [");
 	for (size_t i = 0; i < table->num_rows && (!top || i < top); i++) {
 		const struct flat_row *row = &table->rows[i];

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/table_format.h"
@@ -186,11 +187,28 @@ static int write_fragment(const struct report_answer *answer, const struct termi
 	return err ? err : sink_flush(sink, &lines.text);
 }
 
+static int write_table(const struct report_answer *answer, const struct terminal *terminal,
+		       const struct sink *sink)
+{
+	const struct sleepers *sleepers = &answer->sleepers;
+	struct flat_text_opts opts = get_text_opts(answer, terminal);
+	_cleanup_(text_release) struct text note = {0};
+
+	if (sleepers->num_threads)
+		text_printf(&note, "%" PRIu64 " thread%s slept throughout", sleepers->num_threads,
+			    sleepers->num_threads == 1 ? "" : "s");
+	else if (sleepers->exist)
+		text_append_string(&note, "some threads slept throughout");
+	if (sleepers->exist) {
+		text_append_string(&note, " (--sleepers show, --sleepers hide)");
+		opts.note = note.data;
+	}
+	return note.failed ? -ENOMEM : flat_text_write(&answer->table, &opts, sink);
+}
+
 int report_write_text(const struct report_answer *answer, const struct terminal *terminal,
 		      const struct sink *sink)
 {
-	struct flat_text_opts opts = get_text_opts(answer, terminal);
-
 	return answer->report->fragment ? write_fragment(answer, terminal, sink)
-					: flat_text_write(&answer->table, &opts, sink);
+					: write_table(answer, terminal, sink);
 }

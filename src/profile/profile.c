@@ -218,11 +218,12 @@ err:
 	return err;
 }
 
-int profile_add_truncated_frame(struct profile *profile, uint32_t parent, uint32_t *ret)
+static int add_named_frame(struct profile *profile, const char *name, uint32_t parent,
+			   uint32_t *ret)
 {
 	struct frame frame = {0};
 	uint32_t location;
-	int err = profile_add_string(profile, TRUNCATED_FRAME_NAME, &frame.name);
+	int err = profile_add_string(profile, name, &frame.name);
 
 	if (err)
 		return err;
@@ -231,15 +232,35 @@ int profile_add_truncated_frame(struct profile *profile, uint32_t parent, uint32
 	return err ? err : profile_add_stack(profile, parent, location, ret);
 }
 
-bool profile_is_truncated_frame(const struct profile *profile, uint32_t location)
+static bool is_named_frame(const struct profile *profile, uint32_t location, const char *name)
 {
 	const struct location *found = profile_get_location(profile, location);
-	uint32_t name;
+	uint32_t id;
 
 	if (found->space != LOCATION_NAMED || found->num_frames != 1)
 		return false;
-	name = profile_get_frame(profile, found->first_frame)->name;
-	return strcmp(profile_get_string(profile, name), TRUNCATED_FRAME_NAME) == 0;
+	id = profile_get_frame(profile, found->first_frame)->name;
+	return string_equals(profile_get_string(profile, id), name);
+}
+
+int profile_add_truncated_frame(struct profile *profile, uint32_t parent, uint32_t *ret)
+{
+	return add_named_frame(profile, TRUNCATED_FRAME_NAME, parent, ret);
+}
+
+bool profile_is_truncated_frame(const struct profile *profile, uint32_t location)
+{
+	return is_named_frame(profile, location, TRUNCATED_FRAME_NAME);
+}
+
+int profile_add_slept_frame(struct profile *profile, uint32_t parent, uint32_t *ret)
+{
+	return add_named_frame(profile, SLEPT_FRAME_NAME, parent, ret);
+}
+
+bool profile_is_slept_frame(const struct profile *profile, uint32_t location)
+{
+	return is_named_frame(profile, location, SLEPT_FRAME_NAME);
 }
 
 int profile_add_stack(struct profile *profile, uint32_t parent, uint32_t location, uint32_t *ret)

@@ -80,7 +80,10 @@ void flat_text_append_sum(struct text *text, uint64_t sum, const struct flat_tex
 	}
 	table_append_name(text, opts->metric_name, strlen(opts->metric_name),
 			  TABLE_UNLIMITED_WIDTH);
-	text_append_string(text, is_count ? "\n\n" : ")\n\n");
+	text_append_string(text, is_count ? "\n" : ")\n");
+	if (opts->note)
+		text_printf(text, "%s\n", opts->note);
+	text_append_char(text, '\n');
 }
 
 static void append_heading(struct text *text, const struct text_layout *layout,

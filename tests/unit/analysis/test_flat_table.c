@@ -1,5 +1,7 @@
 #include "analysis/flat_table.h"
 
+#include <errno.h>
+
 #include "profile_builder.h"
 
 static const struct flat_row *find_row(const struct flat_table *table, const char *name)
@@ -41,6 +43,25 @@ static void a_recursive_function_counts_once_per_sample(void **state _unused_)
 	assert_int_equal(find_row(&table, "a")->self, 4);
 	assert_int_equal(find_row(&table, "a")->total, 4);
 	assert_int_equal(find_row(&table, "b")->total, 4);
+	flat_table_release(&table);
+	profile_free(profile);
+}
+
+static void a_row_that_is_added_has_its_place_and_counts_in_the_sum(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
+	struct flat_table table;
+
+	builder_add_sample(profile, thread, "main;big", 5);
+	builder_add_sample(profile, thread, "main;small", 1);
+	assert_int_equal(flat_table_init_profile(&table, profile, 0), 0);
+	assert_int_equal(flat_table_add_row(&table, "others", 3), 0);
+	assert_int_equal(table.sum, 9);
+	assert_string_equal(table.rows[1].function, "others");
+	assert_int_equal(table.rows[1].self, 3);
+	assert_int_equal(table.rows[1].total, 3);
+	assert_int_equal(flat_table_add_row(&table, "too many", UINT64_MAX), -EOVERFLOW);
 	flat_table_release(&table);
 	profile_free(profile);
 }
@@ -196,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(self_and_total_are_summed_over_samples),
 		cmocka_unit_test(a_recursive_function_counts_once_per_sample),
+		cmocka_unit_test(a_row_that_is_added_has_its_place_and_counts_in_the_sum),
 		cmocka_unit_test(rows_are_sorted_by_self_or_by_total),
 		cmocka_unit_test(functions_of_equal_name_in_different_modules_stay_apart),
 		cmocka_unit_test(only_functions_of_selected_samples_have_rows),
