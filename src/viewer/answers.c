@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/sleepers.h"
 #include "formats/format.h"
 #include "viewer/flame_layout.h"
 #include "viewer/time_grid.h"
@@ -145,6 +146,48 @@ static uint64_t *add_up_metrics(struct session *session)
 	return totals;
 }
 
+/* The samples of the files that are shown. */
+static int select_shown(struct session *session, struct selection *ret)
+{
+	const struct profile *profile = session_get_profile(session);
+
+	ret->num_samples = profile_count_samples(profile);
+	ret->is_selected = calloc((size_t)ret->num_samples + 1, 1);
+	if (!ret->is_selected)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ret->num_samples; i++) {
+		uint32_t thread = profile_get_sample(profile, i)->thread;
+		const struct session_source *source =
+			session_get_source(session, profile_get_thread(profile, thread)->source);
+
+		ret->is_selected[i] = !source->is_gone && source->side != SIDE_OFF;
+	}
+	return 0;
+}
+
+/* Threads that slept throughout, where there are any; whatever passes the filters. */
+static int append_sleepers(struct session *session, uint32_t metric, struct text *text)
+{
+	const struct profile *profile = session_get_profile(session);
+	_cleanup_(selection_release) struct selection shown = {0};
+	_cleanup_(sleepers_release) struct sleepers sleepers = {0};
+	int err;
+
+	if (profile_find_string(profile, SLEPT_FRAME_NAME, strlen(SLEPT_FRAME_NAME)) == STRING_NONE)
+		return 0;
+	err = select_shown(session, &shown);
+	if (err)
+		return err;
+	err = sleepers_find(profile, metric, &shown, &sleepers);
+	if (err == -EOVERFLOW) /* the view will say so */
+		return 0;
+	if (err)
+		return err;
+	if (sleepers.exist)
+		append_key_number(text, "sleepers", sleepers.num_threads);
+	return 0;
+}
+
 void answer_formats(struct text *text)
 {
 	text_append_char(text, '[');
@@ -180,6 +223,8 @@ void answer_overview(struct session *session, struct text *text)
 		append_key_string(text, "name", format_get_metric_name(profile, i));
 		append_key_string(text, "unit", format_get_metric_unit(profile, i));
 		append_key_number(text, "total", totals[i]);
+		if (append_sleepers(session, i, text))
+			text->failed = true;
 		append_end(text, "},");
 	}
 	append_end(text, "]}");

@@ -131,6 +131,31 @@ const metrics = {
 	},
 };
 
+const sleepers = {
+	"threads that slept throughout are told, and a click leaves them out": async (page) => {
+		const text = () => page.textContent("#sleepers");
+
+		await openViewer(page, ["sleepers.svg"]);
+		equal(await text(), "2 threads slept throughout leave out");
+		equal(await getSum(page), 250000);
+		await clickOn(page, "#sleepers button");
+		equal(await getSum(page), 50000);
+		equal(await getSum(page), report(["sleepers.svg"], "--sleepers", "hide").total);
+		equal(await getChips(page), ["without function [slept throughout]"]);
+		equal(await page.$("#sleepers"), null);
+		await page.goBack();
+		await settle(page);
+		equal(await text(), "2 threads slept throughout leave out");
+		await page.selectOption("#metric", "samples/count");
+		await settle(page);
+		equal(await page.$("#sleepers"), null);
+		await openViewer(page, ["sleepers.folded"]);
+		equal(await text(), "Some threads slept throughout leave out");
+		await openViewer(page, ["waits.svg"]);
+		equal(await page.$("#sleepers"), null);
+	},
+};
+
 /* ---- fragments ---- */
 
 async function checkSums(page, wanted) {
@@ -604,5 +629,5 @@ const hands = {
 	},
 };
 
-runTests({ ...files, ...metrics, ...fragments, ...tables, ...filters, ...looks, ...comparison, ...hands },
+runTests({ ...files, ...metrics, ...sleepers, ...fragments, ...tables, ...filters, ...looks, ...comparison, ...hands },
 	{ acceptDownloads: true });

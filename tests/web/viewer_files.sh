@@ -93,7 +93,8 @@ END
 "$STACKWIDE" view "$scratch/perf.txt" -o "$scratch/report.html" || exit
 "$STACKWIDE" convert "$scratch/loop.folded" -o "$scratch/loop.written" --to folded || exit
 cp -r "$tests/../golden/convert_er/small.er" "$scratch"
-cp "$tests/../golden/convert_waits/waits.svg" "$scratch"
+cp "$tests/../golden/convert_waits/waits.svg" "$tests/../golden/report_sleepers/sleepers.svg" "$scratch"
+"$STACKWIDE" convert "$scratch/sleepers.svg" -o "$scratch/sleepers.folded" --quiet || exit
 mkdir -p "$scratch/runs/deep"
 cp "$scratch/loop.folded" "$scratch/runs"
 cp "$scratch/other.folded" "$scratch/runs/deep"

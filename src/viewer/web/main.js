@@ -202,6 +202,11 @@ class Page {
 			parts.push(make('span', {}, formatPercent(inclusive, sum)), make('span', {
 				class: 'muted', id: 'exclusive', 'data-value': exclusive, title: formatExact(exclusive, metric),
 			}, `self ${formatPercent(exclusive, sum)}`));
+		if (metric.sleepers !== undefined && !model.hidesSleepers()) {
+			const threads = metric.sleepers ? `${formatValue(metric.sleepers, 'count')} thread${metric.sleepers === 1 ? '' : 's'}` : 'Some threads';
+			parts.push(make('span', { class: 'muted', id: 'sleepers' }, `${threads} slept throughout `,
+				make('button', { class: 'link', onclick: () => model.hideSleepers() }, 'leave out')));
+		}
 		if (isComparison) parts.push(make('span', { class: 'badge' }, 'comparison: A → B'));
 		if (isComparison && model.changes?.isDoubtful)
 			parts.push(make('span', { class: 'muted', id: 'doubt' },

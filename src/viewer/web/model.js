@@ -24,7 +24,14 @@ import { ROOTS, getFirstState, hasSameFlame, hasSameView, isSame, makeLinkable, 
  * @property {boolean} isGone
  * @property {boolean} hasTimes of its samples
  */
-/** @typedef {{id: number, name: string, unit: string, total: number}} Metric */
+/**
+ * @typedef {object} Metric
+ * @property {number} id
+ * @property {string} name
+ * @property {string} unit
+ * @property {number} total
+ * @property {number} [sleepers] threads that slept throughout; 0: some, which are not told apart
+ */
 /**
  * @typedef {object} Numbers of the fragment that is looked at
  * @property {number} sum everything that passes the filters
@@ -44,6 +51,8 @@ const NO_NUMBERS = {
 	baselineNoCaller: 0, isComparison: false,
 };
 const METRIC_NONE = 0xffffffff;
+/** The outermost frame of threads that slept throughout (SLEPT_FRAME_NAME). */
+const SLEPT_FRAME = '[slept throughout]';
 
 /** The core gives 64-bit numbers as texts. @param {any} object */
 function readNumbers(object) {
@@ -402,6 +411,15 @@ export class Model extends EventTarget {
 	/** @param {number[]} levels outermost first */
 	selectLevels(levels) {
 		return this.update({ fragment: levels.map((level) => this.getLevel(level)) });
+	}
+
+	/** Whether threads that slept throughout are left out. */
+	hidesSleepers() {
+		return this.state.filters.some(({ kind, pattern, excludes }) => kind === 'function' && pattern === SLEPT_FRAME && excludes);
+	}
+
+	hideSleepers() {
+		return this.addFilter({ kind: 'function', pattern: SLEPT_FRAME, excludes: true });
 	}
 
 	/** @param {import('./state.js').Filter} filter */
