@@ -267,17 +267,8 @@ static __always_inline void take_sample(void *ctx, struct scratch *scratch,
 	sample->flags |= flag;
 	sample->num_periods = num_periods;
 	sample->num_queue_periods = num_queue_periods;
-	switch (send_stacks(ctx, scratch, take_kernel_stacks, KERNEL_SEED)) {
-	case SEND_LOST_STACK:
-		counter->lost_ring_stack++;
-		break;
-	case SEND_LOST_SAMPLE:
-		counter->lost_ring_sample++;
-		break;
-	case SEND_DONE:
-		counter->sent++;
-		break;
-	}
+	count_sent(send_stacks(ctx, scratch, take_kernel_stacks, KERNEL_SEED), &counter->sent,
+		   &counter->lost_ring_sample, &counter->lost_ring_stack);
 }
 
 /* The running thread has just got its CPU. */

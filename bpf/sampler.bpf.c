@@ -32,17 +32,8 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx, struct 
 	describe_task(scratch, pid_tgid, in_user_mode);
 	if (takes_areas)
 		send_stack_area(&scratch->sample);
-	switch (send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, 0)) {
-	case SEND_LOST_STACK:
-		counter->lost_ring_stack++;
-		break;
-	case SEND_LOST_SAMPLE:
-		counter->lost_ring_sample++;
-		break;
-	case SEND_DONE:
-		counter->sent++;
-		break;
-	}
+	count_sent(send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, 0),
+		   &counter->sent, &counter->lost_ring_sample, &counter->lost_ring_stack);
 }
 
 /*

@@ -109,4 +109,21 @@ static __always_inline enum send_result send_stacks(void *ctx, struct scratch *s
 	return send_sample() ? SEND_LOST_SAMPLE : SEND_DONE;
 }
 
+/* Add to one of a program's counters. */
+static __always_inline void count_sent(enum send_result result, __u64 *sent,
+				       __u64 *lost_ring_sample, __u64 *lost_ring_stack)
+{
+	switch (result) {
+	case SEND_LOST_STACK:
+		++*lost_ring_stack;
+		break;
+	case SEND_LOST_SAMPLE:
+		++*lost_ring_sample;
+		break;
+	case SEND_DONE:
+		++*sent;
+		break;
+	}
+}
+
 #endif
