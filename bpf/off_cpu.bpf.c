@@ -217,56 +217,69 @@ int BPF_PROG(on_woken, struct task_struct *task)
 	return 0;
 }
 
-/*
- * Add what the thread has waited to the sums, and to its own in the sample's periods. Gives the number of
- * periods that it has crossed.
- */
-static __always_inline __u64 add_wait(struct wire_off_cpu_counters *counter,
-				      struct departure *departure, __u64 now_ns,
-				      struct wire_sample *sample)
+/* How long a thread was off its CPU, and for how much of it a sample is to stand. */
+struct wait {
+	__u64 wait_ns;  /* until it was woken; all of it, if it was preempted */
+	__u64 queue_ns; /* from then on */
+	__u32 flag;     /* enum wire_sample_flag */
+	__u32 num_periods;
+	__u32 num_queue_periods;
+};
+
+/* now_ns  when it got a CPU again */
+static __always_inline struct wait measure_wait(const struct departure *departure, __u64 now_ns)
 {
 	__u64 left_ns = departure->left_ns;
 	__u64 woken_ns = departure->woken_ns;
-	__u64 phase_ns = departure->phase_ns;
-	__u32 flag = departure->flag;
-	__u64 wait_ns;
+	struct wait wait = {.flag = departure->flag};
 
-	departure->left_ns = 0;
 	/* Clocks of different CPUs may differ a little. */
 	if (now_ns < left_ns)
 		now_ns = left_ns;
-	if (flag == WIRE_SAMPLE_PREEMPTED || !woken_ns || woken_ns > now_ns)
+	if (wait.flag == WIRE_SAMPLE_PREEMPTED || !woken_ns || woken_ns > now_ns)
 		woken_ns = now_ns;
 	if (woken_ns < left_ns)
 		woken_ns = left_ns;
-	wait_ns = woken_ns - left_ns;
-	if (flag == WIRE_SAMPLE_PREEMPTED)
-		counter->preempted_ns += wait_ns;
-	else if (flag == WIRE_SAMPLE_UNINTERRUPTIBLE)
-		counter->uninterruptible_ns += wait_ns;
-	else
-		counter->blocked_ns += wait_ns;
-	counter->run_queue_ns += now_ns - woken_ns;
-	sample->num_periods = wire_take_periods(&phase_ns, wait_ns, period_ns);
-	sample->num_queue_periods = wire_take_periods(&phase_ns, now_ns - woken_ns, period_ns);
-	sample->flags = flag;
-	departure->phase_ns = phase_ns;
-	return (__u64)sample->num_periods + sample->num_queue_periods;
+	wait.wait_ns = woken_ns - left_ns;
+	wait.queue_ns = now_ns - woken_ns;
+	return wait;
 }
 
-/* The sample of a wait, whose periods are in the scratch sample. */
-static __always_inline void take_sample(void *ctx, struct scratch *scratch,
-					struct wire_off_cpu_counters *counter, __u64 pid_tgid)
+static __always_inline void add_wait(struct wire_off_cpu_counters *counter, const struct wait *wait)
 {
-	struct wire_sample *sample = &scratch->sample;
-	__u32 num_periods = sample->num_periods;
-	__u32 num_queue_periods = sample->num_queue_periods;
-	__u32 flag = sample->flags;
+	if (wait->flag == WIRE_SAMPLE_PREEMPTED)
+		counter->preempted_ns += wait->wait_ns;
+	else if (wait->flag == WIRE_SAMPLE_UNINTERRUPTIBLE)
+		counter->uninterruptible_ns += wait->wait_ns;
+	else
+		counter->blocked_ns += wait->wait_ns;
+	counter->run_queue_ns += wait->queue_ns;
+}
 
+/* Add a wait to what its thread has waited. Whether that has crossed a period. */
+static __always_inline bool cross_periods(__u64 *phase_ns, struct wait *wait)
+{
+	__u64 phase = *phase_ns;
+
+	wait->num_periods = wire_take_periods(&phase, wait->wait_ns, period_ns);
+	wait->num_queue_periods = wire_take_periods(&phase, wait->queue_ns, period_ns);
+	*phase_ns = phase;
+	return wait->num_periods || wait->num_queue_periods;
+}
+
+static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters *counter,
+					__u64 pid_tgid, const struct wait *wait)
+{
+	struct scratch *scratch = get_scratch();
+	struct wire_sample *sample;
+
+	if (!scratch)
+		return; /* cannot be */
+	sample = &scratch->sample;
 	describe_task(scratch, pid_tgid, false);
-	sample->flags |= flag;
-	sample->num_periods = num_periods;
-	sample->num_queue_periods = num_queue_periods;
+	sample->flags |= wait->flag;
+	sample->num_periods = wait->num_periods;
+	sample->num_queue_periods = wait->num_queue_periods;
 	count_sent(send_stacks(ctx, scratch, take_kernel_stacks, KERNEL_SEED), &counter->sent,
 		   &counter->lost_ring_sample, &counter->lost_ring_stack);
 }
@@ -277,11 +290,11 @@ static __always_inline int resume(void *ctx)
 	struct wire_off_cpu_counters *counter = get_per_cpu(&off_cpu_counters);
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u64 *switched = get_per_cpu(&switched_ns);
-	struct scratch *scratch = get_scratch();
 	struct departure *departure;
+	struct wait wait;
 	bool is_wanted;
 
-	if (!is_recording || !(__u32)pid_tgid || !counter || !switched || !scratch)
+	if (!is_recording || !(__u32)pid_tgid || !counter || !switched)
 		return 0;
 	counter->fired++;
 	is_wanted = is_target((__u32)pid_tgid);
@@ -295,8 +308,11 @@ static __always_inline int resume(void *ctx)
 		counter->unseen_begin++;
 		return 0;
 	}
-	if (add_wait(counter, departure, *switched, &scratch->sample))
-		take_sample(ctx, scratch, counter, pid_tgid);
+	wait = measure_wait(departure, *switched);
+	departure->left_ns = 0;
+	add_wait(counter, &wait);
+	if (cross_periods(&departure->phase_ns, &wait))
+		take_sample(ctx, counter, pid_tgid, &wait);
 	else
 		counter->below_period++;
 	return 0;
