@@ -84,13 +84,7 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } cgroups SEC(".maps");
 
-PER_CPU(struct wire_off_cpu_counters, off_cpu_counters);
-
-/*
- * When the CPU last switched threads: the end of one's time is the begin of the other's, so that on-CPU and
- * off-CPU time make up all of it.
- */
-PER_CPU(__u64, switched_ns);
+PER_CPU(struct wire_off_cpu_state, states);
 
 /* Whether the running thread is. */
 static __always_inline bool is_target(__u32 tid)
@@ -98,6 +92,12 @@ static __always_inline bool is_target(__u32 tid)
 	if (is_of_cgroup)
 		return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
 	return !is_filtered || get_target_state_of_current(tid) == WIRE_TARGET;
+}
+
+/* Whether our pid namespace has the running thread. */
+static __always_inline bool is_visible(void)
+{
+	return !pid_namespace_inode || get_visible_pid_tgid(bpf_get_current_pid_tgid());
 }
 
 static __always_inline struct departure *find_departure(struct task_struct *task)
@@ -152,14 +152,13 @@ static __always_inline __u32 get_state(struct task_struct *task)
 /* The running thread leaves its CPU. */
 static __always_inline int depart(bool is_preempted, struct task_struct *task, __u32 state)
 {
-	struct wire_off_cpu_counters *counter = get_per_cpu(&off_cpu_counters);
-	__u64 *switched = get_per_cpu(&switched_ns);
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
 	__u32 tid = TASK_FIELD(task, pid);
 	struct departure *departure;
 
-	if (!is_recording || !counter || !switched)
+	if (!is_recording || !cpu)
 		return 0;
-	*switched = bpf_ktime_get_ns();
+	cpu->switched_ns = bpf_ktime_get_ns();
 	if (!tid || !is_target(tid))
 		return 0;
 	if (!is_preempted && (state & TASK_DEAD)) {
@@ -170,7 +169,7 @@ static __always_inline int depart(bool is_preempted, struct task_struct *task, _
 	if (!departure)
 		departure = add_departure(task);
 	if (!departure) {
-		counter->unnoted++;
+		cpu->counters.unnoted++;
 		return 0;
 	}
 	if (!departure->has_phase) {
@@ -180,8 +179,9 @@ static __always_inline int depart(bool is_preempted, struct task_struct *task, _
 		departure->has_phase = true;
 	}
 	departure->flag = get_flag(is_preempted, state);
-	departure->woken_ns = !is_preempted && get_state(task) == TASK_WAKING ? *switched : 0;
-	departure->left_ns = *switched;
+	departure->woken_ns =
+		!is_preempted && get_state(task) == TASK_WAKING ? cpu->switched_ns : 0;
+	departure->left_ns = cpu->switched_ns;
 	return 0;
 }
 
@@ -268,8 +268,9 @@ static __always_inline bool cross_periods(__u64 *phase_ns, struct wait *wait)
 }
 
 static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters *counter,
-					__u64 pid_tgid, const struct wait *wait)
+					const struct wait *wait)
 {
+	__u64 pid_tgid = get_visible_pid_tgid(bpf_get_current_pid_tgid());
 	struct scratch *scratch = get_scratch();
 	struct wire_sample *sample;
 
@@ -287,32 +288,31 @@ static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters 
 /* The running thread has just got its CPU. */
 static __always_inline int resume(void *ctx)
 {
-	struct wire_off_cpu_counters *counter = get_per_cpu(&off_cpu_counters);
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	__u64 *switched = get_per_cpu(&switched_ns);
+	struct task_struct *task = get_current_task();
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+	__u32 tid = TASK_FIELD(task, pid);
+	struct wire_off_cpu_counters *counter;
 	struct departure *departure;
 	struct wait wait;
-	bool is_wanted;
 
-	if (!is_recording || !(__u32)pid_tgid || !counter || !switched)
+	if (!is_recording || !tid || !cpu)
 		return 0;
+	counter = &cpu->counters;
 	counter->fired++;
-	is_wanted = is_target((__u32)pid_tgid);
-	pid_tgid = get_visible_pid_tgid(pid_tgid);
-	if (!is_wanted || !pid_tgid) {
+	if (!is_target(tid) || !is_visible()) {
 		counter->filtered++;
 		return 0;
 	}
-	departure = find_departure(get_current_task());
+	departure = find_departure(task);
 	if (!departure || !departure->left_ns) {
 		counter->unseen_begin++;
 		return 0;
 	}
-	wait = measure_wait(departure, *switched);
+	wait = measure_wait(departure, cpu->switched_ns);
 	departure->left_ns = 0;
 	add_wait(counter, &wait);
 	if (cross_periods(&departure->phase_ns, &wait))
-		take_sample(ctx, counter, pid_tgid, &wait);
+		take_sample(ctx, counter, &wait);
 	else
 		counter->below_period++;
 	return 0;

@@ -18,8 +18,14 @@ static inline wire_u32 wire_take_periods(wire_u64 *phase_ns, wire_u64 duration_n
 					 wire_u64 period_ns)
 {
 	wire_u64 sum_ns = *phase_ns + duration_ns;
-	wire_u64 num_periods = period_ns ? sum_ns / period_ns : 0;
+	wire_u64 num_periods;
 
+	/* Most waits: so little is done at a switch that two divisions would be a good part of it. */
+	if (sum_ns < period_ns || !period_ns) {
+		*phase_ns = sum_ns;
+		return 0;
+	}
+	num_periods = sum_ns / period_ns;
 	if (num_periods > ~(wire_u32)0)
 		num_periods = ~(wire_u32)0; /* what is beyond is the next sample's */
 	*phase_ns = sum_ns - num_periods * period_ns;
@@ -47,5 +53,17 @@ struct wire_off_cpu_counters {
 };
 _Static_assert(sizeof(struct wire_off_cpu_counters) == 96,
 	       "struct wire_off_cpu_counters is part of the wire format");
+
+/* All that the program has of a CPU, so that it is looked up once. */
+struct wire_off_cpu_state {
+	struct wire_off_cpu_counters counters;
+	/*
+	 * When the CPU last switched threads: the end of one's time is the begin of the other's, so that
+	 * on-CPU and off-CPU time make up all of it. Of no use to user space.
+	 */
+	wire_u64 switched_ns;
+};
+_Static_assert(sizeof(struct wire_off_cpu_state) == 104,
+	       "struct wire_off_cpu_state is part of the wire format");
 
 #endif

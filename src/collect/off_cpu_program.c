@@ -302,6 +302,11 @@ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 int off_cpu_program_read_counters(const struct off_cpu_program *program,
 				  struct wire_off_cpu_counters *ret)
 {
-	return bpf_counters_read(bpf_map__fd(program->bpf->maps.off_cpu_counters), ret,
-				 sizeof(*ret));
+	struct wire_off_cpu_state state;
+	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.states), &state, sizeof(state));
+
+	if (err)
+		return err;
+	*ret = state.counters;
+	return 0;
 }
