@@ -42,6 +42,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* Set by user space before loading. */
 const volatile __u64 period_ns = 0;
+/* Shorter intervals are left out, as if they had not been. */
+const volatile __u64 min_block_ns = 0;
 /* What is noted of a thread lies in its task, which every kernel forgets with it; else by tid. */
 const volatile bool notes_in_tasks = false;
 /* The target is a cgroup. */
@@ -310,6 +312,11 @@ static __always_inline int resume(void *ctx)
 	}
 	wait = measure_wait(departure, cpu->switched_ns);
 	departure->left_ns = 0;
+	if (wait.wait_ns + wait.queue_ns < min_block_ns) {
+		counter->below_min_block++;
+		counter->below_min_block_ns += wait.wait_ns + wait.queue_ns;
+		return 0;
+	}
 	add_wait(counter, &wait);
 	if (cross_periods(&departure->phase_ns, &wait))
 		take_sample(ctx, counter, &wait);

@@ -84,17 +84,20 @@ const char *wait_kind_get_name(enum wait_kind kind);
 /* What became of every interval that a thread was off its CPU. */
 struct off_cpu_counts {
 	bool is_recorded;
-	uint64_t period_ns; /* of a thread's off-CPU time, that a sample stands for */
+	uint64_t period_ns;    /* of a thread's off-CPU time, that a sample stands for */
+	uint64_t min_block_ns; /* shorter ones are left out */
 	uint64_t fired;
 	uint64_t filtered;     /* of threads that are not wanted */
 	uint64_t unseen_begin; /* that had begun before the recording */
-	uint64_t below_period; /* that crossed no period */
+	uint64_t below_min_block;
+	uint64_t below_min_block_ns; /* their time */
+	uint64_t below_period;       /* that crossed no period */
 	uint64_t samples;
 	uint64_t lost_ring_sample;
 	uint64_t lost_ring_stack;
 	uint64_t lost_unknown_stack;
 	uint64_t unnoted;                  /* not counted at all: there was no room to note them */
-	uint64_t exact_ns[NUM_WAIT_KINDS]; /* of all whose begin was seen */
+	uint64_t exact_ns[NUM_WAIT_KINDS]; /* of all whose begin was seen, and not too short */
 	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
 	uint64_t walks[NUM_WALK_ENDS];       /* of their user stacks, as of those of ticks */
 	uint64_t in_exec;
@@ -103,9 +106,10 @@ struct off_cpu_counts {
 /* They add up. Meaningful after recorder_stop(). */
 static inline bool off_cpu_counts_are_balanced(const struct off_cpu_counts *counts)
 {
-	return counts->fired == counts->filtered + counts->unseen_begin + counts->below_period +
-					counts->samples + counts->lost_ring_sample +
-					counts->lost_ring_stack + counts->lost_unknown_stack;
+	return counts->fired == counts->filtered + counts->unseen_begin + counts->below_min_block +
+					counts->below_period + counts->samples +
+					counts->lost_ring_sample + counts->lost_ring_stack +
+					counts->lost_unknown_stack;
 }
 
 /* Return addresses that were checked; see call_check.h. */
@@ -173,9 +177,10 @@ struct recorder_opts {
 	bool records_schedule; /* switches between threads and who wakes whom, in the trace too */
 	/* Of off-CPU time: metrics "cpu" to "wall" are in the profile, too. 0: it is not sampled */
 	uint64_t off_cpu_period_ns;
-	bool checks_calls;            /* that every return address follows a call; for tests */
-	size_t ring_bytes;            /* of each ring between kernel and us; 0: the default */
-	const char *temporary_folder; /* for data that does not fit into memory; borrowed */
+	uint64_t off_cpu_min_block_ns; /* shorter times off the CPU are left out */
+	bool checks_calls;             /* that every return address follows a call; for tests */
+	size_t ring_bytes;             /* of each ring between kernel and us; 0: the default */
+	const char *temporary_folder;  /* for data that does not fit into memory; borrowed */
 };
 
 /*

@@ -35,12 +35,13 @@ static inline wire_u32 wire_take_periods(wire_u64 *phase_ns, wire_u64 duration_n
 /*
  * What became of every thread that got a CPU, per CPU: each run of the program adds to `fired` and to
  * exactly one of the others up to lost_ring_stack. The sums are exact, of all intervals whose begin
- * was seen, whether they were sampled or not.
+ * was seen, whether they were sampled or not, but for those that are too short to be wanted.
  */
 struct wire_off_cpu_counters {
 	wire_u64 fired;
 	wire_u64 filtered;         /* the thread was not wanted */
 	wire_u64 unseen_begin;     /* it had left its CPU before the recording began, or is new */
+	wire_u64 below_min_block;  /* the interval is shorter than is wanted */
 	wire_u64 below_period;     /* the thread's time has not crossed a period */
 	wire_u64 sent;             /* a wire_sample went into the ring */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
@@ -50,8 +51,9 @@ struct wire_off_cpu_counters {
 	wire_u64 uninterruptible_ns;
 	wire_u64 run_queue_ns; /* from being woken to getting a CPU */
 	wire_u64 preempted_ns;
+	wire_u64 below_min_block_ns; /* of the intervals that were too short */
 };
-_Static_assert(sizeof(struct wire_off_cpu_counters) == 96,
+_Static_assert(sizeof(struct wire_off_cpu_counters) == 112,
 	       "struct wire_off_cpu_counters is part of the wire format");
 
 /* All that the program has of a CPU, so that it is looked up once. */
@@ -63,7 +65,7 @@ struct wire_off_cpu_state {
 	 */
 	wire_u64 switched_ns;
 };
-_Static_assert(sizeof(struct wire_off_cpu_state) == 104,
+_Static_assert(sizeof(struct wire_off_cpu_state) == 120,
 	       "struct wire_off_cpu_state is part of the wire format");
 
 #endif

@@ -194,6 +194,7 @@ static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *prof
 		{"off_cpu.fired", waits->fired},
 		{"off_cpu.filtered", waits->filtered},
 		{"off_cpu.unseen_begin", waits->unseen_begin},
+		{"off_cpu.below_min_block", waits->below_min_block},
 		{"off_cpu.below_period", waits->below_period},
 		{"off_cpu.samples", waits->samples},
 		{"off_cpu.lost.ring_sample", waits->lost_ring_sample},
@@ -299,13 +300,15 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 	if (!counts->is_recorded)
 		return;
 	text_printf(ret,
-		    "  \"off_cpu\": {\"period_ns\": %" PRIu64 ", \"fired\": %" PRIu64
-		    ", \"filtered\": %" PRIu64 ", \"unseen_begin\": %" PRIu64
-		    ", \"below_period\": %" PRIu64 ", \"samples\": %" PRIu64
-		    ", \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
-		    ", \"unknown_stack\": %" PRIu64 "}, \"unnoted\": %" PRIu64
-		    ",\n    \"exact_ns\": {",
-		    counts->period_ns, counts->fired, counts->filtered, counts->unseen_begin,
+		    "  \"off_cpu\": {\"period_ns\": %" PRIu64 ", \"min_block_ns\": %" PRIu64
+		    ", \"fired\": %" PRIu64 ", \"filtered\": %" PRIu64
+		    ", \"unseen_begin\": %" PRIu64 ", \"below_min_block\": %" PRIu64
+		    ", \"below_min_block_ns\": %" PRIu64 ", \"below_period\": %" PRIu64
+		    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
+		    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
+		    "}, \"unnoted\": %" PRIu64 ",\n    \"exact_ns\": {",
+		    counts->period_ns, counts->min_block_ns, counts->fired, counts->filtered,
+		    counts->unseen_begin, counts->below_min_block, counts->below_min_block_ns,
 		    counts->below_period, counts->samples, counts->lost_ring_sample,
 		    counts->lost_ring_stack, counts->lost_unknown_stack, counts->unnoted);
 	print_waits(counts->exact_ns, ret);

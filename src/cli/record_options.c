@@ -17,6 +17,7 @@
 /* Below it a sample would cost more than what it stands for. */
 #define MIN_PERIOD_NS (10 * NS_PER_SECOND / 1000000)
 #define MAX_PERIOD_NS (3600 * NS_PER_SECOND)
+#define MIN_BLOCK_NS  (NS_PER_SECOND / 1000000)
 
 #define MAX_RING_BYTES          (1u << 30)
 #define DEFAULT_NAMING_LIMIT_NS (60 * NS_PER_SECOND)
@@ -36,6 +37,8 @@ const struct option_spec record_option_specs[] = {
 	 "run-queue, preempted and wall, which is all of them"},
 	{OPTION_PERIOD, 0, "period", "TIME",
 	 "with --off-cpu: a sample for so much off-CPU time of a\nthread (as between samples of a CPU); 10us, 5ms"},
+	{OPTION_MIN_BLOCK, 0, "min-block", "TIME",
+	 "with --off-cpu: leave out what is shorter, from losing\na CPU to getting one again; 100us, 5ms"},
 	{OPTION_SHOWN_METRIC, 0, "metric", "NAME",
 	 "with --off-cpu: the metric of files that show one only\n(wall); folded counts are microseconds then"},
 	{OPTION_SCHED, 0, "sched", NULL,
@@ -214,6 +217,12 @@ int record_options_handle(struct record_options *options, int id, const char *va
 			return refuse("--period", value,
 				      "expected a time from 10us to 1h, such as 500us or 10ms");
 		return 0;
+	case OPTION_MIN_BLOCK:
+		if (option_read_duration(value, &options->min_block_ns) ||
+		    options->min_block_ns < MIN_BLOCK_NS || options->min_block_ns > MAX_PERIOD_NS)
+			return refuse("--min-block", value,
+				      "expected a time from 1us to 1h, such as 100us or 5ms");
+		return 0;
 	case OPTION_SHOWN_METRIC:
 		options->metric = value;
 		return 0;
@@ -278,8 +287,11 @@ int record_options_check(const struct record_options *options)
 		log_error("--user goes with a command only: '-- COMMAND...'");
 		return -EINVAL;
 	}
-	if (!options->records_off_cpu && (options->off_cpu_period_ns || options->metric)) {
-		log_error("%s goes with --off-cpu only", options->metric ? "--metric" : "--period");
+	if (!options->records_off_cpu &&
+	    (options->off_cpu_period_ns || options->min_block_ns || options->metric)) {
+		log_error("%s goes with --off-cpu only", options->metric         ? "--metric"
+							 : options->min_block_ns ? "--min-block"
+										 : "--period");
 		return -EINVAL;
 	}
 	if (options->metric && !is_metric(options->metric))

@@ -108,6 +108,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.ring_bytes = options->ring_bytes,
 		.records_schedule = options->records_schedule,
 		.off_cpu_period_ns = record_options_get_off_cpu_period_ns(options),
+		.off_cpu_min_block_ns = options->min_block_ns,
 		.temporary_folder = file_get_temporary_folder(),
 	};
 	struct error error = {0};

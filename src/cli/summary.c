@@ -233,6 +233,10 @@ static void append_off_cpu(struct text *text, const struct account *account)
 		if (counts->exact_ns[kind])
 			text_printf(text, INDENT "%.3f s %s\n",
 				    (double)counts->exact_ns[kind] / 1e9, explain_wait(kind));
+	if (counts->below_min_block)
+		text_printf(text, INDENT "%.3f s left out, in %" PRIu64 " waits below %.3g ms\n",
+			    (double)counts->below_min_block_ns / 1e9, counts->below_min_block,
+			    (double)counts->min_block_ns / 1e6);
 	if (sum) {
 		text_append_string(text, INDENT);
 		append_part(text, whole, sum, "user stacks complete");

@@ -152,6 +152,7 @@ static int open_and_load(struct off_cpu_program *program, bool counts)
 		return -errno;
 	program->bpf = bpf;
 	bpf->rodata->period_ns = opts->period_ns;
+	bpf->rodata->min_block_ns = opts->min_block_ns;
 	bpf->rodata->notes_in_tasks = program->features.may_note_in_tasks;
 	bpf->rodata->is_of_cgroup = opts->cgroup_fd >= 0;
 	bpf->rodata->is_filtered = opts->is_filtered;

@@ -18,7 +18,8 @@
 struct off_cpu_program;
 
 struct off_cpu_program_opts {
-	uint64_t period_ns; /* of off-CPU time of a thread; above 0 */
+	uint64_t period_ns;    /* of off-CPU time of a thread; above 0 */
+	uint64_t min_block_ns; /* shorter intervals are left out */
 	bool no_kernel_stacks;
 	bool no_user_stacks;
 	bool walks_by_table; /* as in struct sampling_program_opts, like the next one */

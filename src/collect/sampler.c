@@ -39,6 +39,7 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 {
 	struct off_cpu_program_opts opts = {
 		.period_ns = sampler->opts.off_cpu.period_ns,
+		.min_block_ns = sampler->opts.off_cpu.min_block_ns,
 		.no_kernel_stacks = sampler->opts.no_kernel_stacks,
 		.no_user_stacks = sampler->opts.no_user_stacks,
 		.walks_by_table = sampler->opts.walks_by_table,

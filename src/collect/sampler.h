@@ -21,8 +21,9 @@ struct sampler;
 
 /* Of a recording that samples off-CPU time, too. */
 struct sampler_off_cpu {
-	uint64_t period_ns; /* 0: it does not */
-	int cgroup_fd;      /* only its threads; borrowed. -1: none */
+	uint64_t period_ns;    /* 0: it does not */
+	uint64_t min_block_ns; /* shorter intervals are left out */
+	int cgroup_fd;         /* only its threads; borrowed. -1: none */
 };
 
 struct sampler_opts {

@@ -13,8 +13,12 @@ usage_error() {
 }
 usage_error --off-cpu --period 1ms
 usage_error --off-cpu --metric wall
+usage_error --off-cpu --min-block 1ms
 for value in 0 9us 61m often; do
     usage_error "$value" --off-cpu --period "$value"
+done
+for value in 0 0.5us 61m rarely; do
+    usage_error "$value" --off-cpu --min-block "$value"
 done
 usage_error cycles --off-cpu --metric cycles
 

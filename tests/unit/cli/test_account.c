@@ -92,9 +92,12 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 	*counts = (struct off_cpu_counts){
 		.is_recorded = true,
 		.period_ns = 1000,
-		.fired = 654321,
+		.min_block_ns = 70,
+		.fired = 7654321,
 		.filtered = 600000,
 		.unseen_begin = 50000,
+		.below_min_block = 7000000,
+		.below_min_block_ns = 890,
 		.below_period = 4000,
 		.samples = 300,
 		.lost_ring_sample = 1,
@@ -104,8 +107,10 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 		.sampled_ns = {1000, 2000, 3000, 3000},
 	};
 	assert_true(off_cpu_counts_are_balanced(counts));
-	assert_json(&account, "\"off_cpu\": {\"period_ns\": 1000, \"fired\": 654321, "
+	assert_json(&account, "\"off_cpu\": {\"period_ns\": 1000, \"min_block_ns\": 70, "
+			      "\"fired\": 7654321, "
 			      "\"filtered\": 600000, \"unseen_begin\": 50000, "
+			      "\"below_min_block\": 7000000, \"below_min_block_ns\": 890, "
 			      "\"below_period\": 4000, \"samples\": 300, \"lost\": {"
 			      "\"ring_sample\": 1, \"ring_stack\": 5, \"unknown_stack\": 15}");
 	assert_json(&account, "\"exact_ns\": {\"blocked\": 1000, \"uninterruptible\": 2000, "
@@ -118,12 +123,12 @@ static void an_account_of_waits_that_lacks_one_does_not_add_up(_unused_ void **s
 {
 	struct off_cpu_counts counts = {.fired = 1};
 
-	for (size_t i = 0; i < 7; i++) {
+	for (size_t i = 0; i < 8; i++) {
 		uint64_t *const parts[] = {
-			&counts.filtered,           &counts.unseen_begin,
-			&counts.below_period,       &counts.samples,
-			&counts.lost_ring_sample,   &counts.lost_ring_stack,
-			&counts.lost_unknown_stack,
+			&counts.filtered,        &counts.unseen_begin,
+			&counts.below_min_block, &counts.below_period,
+			&counts.samples,         &counts.lost_ring_sample,
+			&counts.lost_ring_stack, &counts.lost_unknown_stack,
 		};
 
 		assert_false(off_cpu_counts_are_balanced(&counts));

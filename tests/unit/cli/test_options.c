@@ -150,6 +150,10 @@ static void a_wait_is_sampled_as_often_as_a_cpu_unless_a_period_is_given(void **
 			 0);
 	assert_true(record_options_get_off_cpu_period_ns(&options) == 10000);
 	assert_string_equal(record_options_get_metric(&options), "run-queue");
+	assert_true(options.min_block_ns == 0);
+	record_options_release(&options);
+	assert_int_equal(PARSE(&options, "--off-cpu", "--min-block", "1us"), 0);
+	assert_true(options.min_block_ns == 1000);
 	record_options_release(&options);
 }
 
@@ -158,6 +162,11 @@ static void options_of_waits_go_with_off_cpu_only(void **state _unused_)
 	static const char *const wrong[][4] = {
 		{"--period", "1ms", NULL},
 		{"--metric", "cpu", NULL},
+		{"--min-block", "1ms", NULL},
+		{"--off-cpu", "--min-block", "0", NULL},
+		{"--off-cpu", "--min-block", "999ns", NULL},
+		{"--off-cpu", "--min-block", "0.9us", NULL},
+		{"--off-cpu", "--min-block", "61m", NULL},
 		{"--off-cpu", "--period", "9us", NULL},
 		{"--off-cpu", "--period", "61m", NULL},
 		{"--off-cpu", "--period", "often", NULL},

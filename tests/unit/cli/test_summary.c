@@ -95,6 +95,9 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 	scene.account.ticks.off_cpu = (struct off_cpu_counts){
 		.is_recorded = true,
 		.period_ns = 10000000,
+		.min_block_ns = 500000,
+		.below_min_block = 37,
+		.below_min_block_ns = 12000000,
 		.samples = 1198,
 		.lost_ring_sample = 1,
 		.lost_ring_stack = 20,
@@ -110,6 +113,7 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 		    "time\n"
 		    "               11.000 s blocked until woken\n"
 		    "               1.000 s in a run queue after that\n"
+		    "               0.012 s left out, in 37 waits below 0.5 ms\n"
 		    "               990 user stacks complete (99.0%)\n"
 		    "               1 samples lost: found the ring full\n"
 		    "               20 samples lost: found the ring full for their stack\n"
