@@ -2,7 +2,8 @@
  * The off-CPU program: how long threads wait, for what, and where.
  *
  *	sched_switch   a thread leaves its CPU: note when, and how
- *	sched_waking   it is woken: from now on it waits for a CPU and nothing else
+ *	sched_waking   it is woken: from now on it waits for a CPU and nothing else; so does a new
+ *	               thread from sched_wakeup_new on
  *	switch-in      it has got one: what it has waited is added to its sum, and only where the sum
  *	               crosses a multiple of the period is a sample taken, which then stands for as many
  *	               periods as were crossed
@@ -61,7 +62,8 @@ struct departure {
 	__u64 woken_ns; /* 0: not yet */
 	__u64 phase_ns; /* of its off-CPU time in the period */
 	__u32 flag;     /* enum wire_sample_flag */
-	__u32 has_phase;
+	__u16 has_phase;
+	__u16 is_new; /* it has not run yet */
 };
 
 struct {
@@ -94,6 +96,14 @@ static __always_inline bool is_target(__u32 tid)
 	if (is_of_cgroup)
 		return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
 	return !is_filtered || get_target_state_of_current(tid) == WIRE_TARGET;
+}
+
+/* Whether one is that the running thread has started: it is in the filter by its own number. */
+static __always_inline bool is_new_target(__u32 tid)
+{
+	if (is_of_cgroup)
+		return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
+	return !is_filtered || get_target_state(tid) == WIRE_TARGET;
 }
 
 /* Whether our pid namespace has the running thread. */
@@ -151,74 +161,6 @@ static __always_inline __u32 get_state(struct task_struct *task)
 	return ((struct task_struct___with_state *)task)->state;
 }
 
-/* The running thread leaves its CPU. */
-static __always_inline int depart(bool is_preempted, struct task_struct *task, __u32 state)
-{
-	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
-	__u32 tid = TASK_FIELD(task, pid);
-	struct departure *departure;
-
-	if (!is_recording || !cpu)
-		return 0;
-	cpu->switched_ns = bpf_ktime_get_ns();
-	if (!tid || !is_target(tid))
-		return 0;
-	if (!is_preempted && (state & TASK_DEAD)) {
-		forget_departure(task);
-		return 0;
-	}
-	departure = find_departure(task);
-	if (!departure)
-		departure = add_departure(task);
-	if (!departure) {
-		cpu->counters.unnoted++;
-		return 0;
-	}
-	if (!departure->has_phase) {
-		__u64 random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
-
-		departure->phase_ns = random % period_ns;
-		departure->has_phase = true;
-	}
-	departure->flag = get_flag(is_preempted, state);
-	departure->woken_ns =
-		!is_preempted && get_state(task) == TASK_WAKING ? cpu->switched_ns : 0;
-	departure->left_ns = cpu->switched_ns;
-	return 0;
-}
-
-/* The tracepoint's arguments have changed twice; see schedule.bpf.c. */
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_depart, bool is_preempted, struct task_struct *previous, struct task_struct *next)
-{
-	return depart(is_preempted, previous, get_state(previous));
-}
-
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_depart_state_last, bool is_preempted, struct task_struct *previous,
-	     struct task_struct *next, unsigned int state)
-{
-	return depart(is_preempted, previous, state);
-}
-
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_depart_state_second, bool is_preempted, unsigned int state,
-	     struct task_struct *previous, struct task_struct *next)
-{
-	return depart(is_preempted, previous, state);
-}
-
-/* Threads that are not wanted have nothing noted. */
-SEC("tp_btf/sched_waking")
-int BPF_PROG(on_woken, struct task_struct *task)
-{
-	struct departure *departure = is_recording ? find_departure(task) : NULL;
-
-	if (departure && departure->left_ns && !departure->woken_ns)
-		departure->woken_ns = bpf_ktime_get_ns();
-	return 0;
-}
-
 /* How long a thread was off its CPU, and for how much of it a sample is to stand. */
 struct wait {
 	__u64 wait_ns;  /* until it was woken; all of it, if it was preempted */
@@ -269,11 +211,13 @@ static __always_inline bool cross_periods(__u64 *phase_ns, struct wait *wait)
 	return wait->num_periods || wait->num_queue_periods;
 }
 
+/* is_first  the thread has not run yet: there is no stack of it */
 static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters *counter,
-					const struct wait *wait)
+					const struct wait *wait, bool is_first)
 {
 	__u64 pid_tgid = get_visible_pid_tgid(bpf_get_current_pid_tgid());
 	struct scratch *scratch = get_scratch();
+	enum send_result result;
 	struct wire_sample *sample;
 
 	if (!scratch)
@@ -283,8 +227,138 @@ static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters 
 	sample->flags |= wait->flag;
 	sample->num_periods = wait->num_periods;
 	sample->num_queue_periods = wait->num_queue_periods;
-	count_sent(send_stacks(ctx, scratch, take_kernel_stacks, KERNEL_SEED), &counter->sent,
-		   &counter->lost_ring_sample, &counter->lost_ring_stack);
+	if (is_first) {
+		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
+		result = send_sample() ? SEND_LOST_SAMPLE : SEND_DONE;
+	} else {
+		result = send_stacks(ctx, scratch, take_kernel_stacks, KERNEL_SEED);
+	}
+	count_sent(result, &counter->sent, &counter->lost_ring_sample, &counter->lost_ring_stack);
+}
+
+/* The running thread has got its CPU at that time. */
+static __always_inline void finish_wait(void *ctx, struct wire_off_cpu_counters *counter,
+					struct departure *departure, __u64 now_ns, bool is_first)
+{
+	struct wait wait = measure_wait(departure, now_ns);
+
+	departure->left_ns = 0;
+	if (wait.wait_ns + wait.queue_ns < min_block_ns) {
+		counter->below_min_block++;
+		counter->below_min_block_ns += wait.wait_ns + wait.queue_ns;
+		return;
+	}
+	add_wait(counter, &wait);
+	if (cross_periods(&departure->phase_ns, &wait))
+		take_sample(ctx, counter, &wait, is_first);
+	else
+		counter->below_period++;
+}
+
+static __always_inline void set_phase(struct departure *departure)
+{
+	__u64 random;
+
+	if (departure->has_phase)
+		return;
+	random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+	departure->phase_ns = random % period_ns;
+	departure->has_phase = true;
+}
+
+/* The running thread leaves its CPU. */
+static __always_inline int depart(void *ctx, bool is_preempted, struct task_struct *task,
+				  __u32 state)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+	__u32 tid = TASK_FIELD(task, pid);
+	struct departure *departure;
+	__u64 resumed_ns;
+
+	if (!is_recording || !cpu)
+		return 0;
+	resumed_ns = cpu->switched_ns;
+	cpu->switched_ns = bpf_ktime_get_ns();
+	if (!tid || !is_target(tid))
+		return 0;
+	departure = find_departure(task);
+	if (departure && departure->left_ns && departure->is_new && is_visible()) {
+		cpu->counters.fired++;
+		finish_wait(ctx, &cpu->counters, departure, resumed_ns, true);
+	}
+	if (!is_preempted && (state & TASK_DEAD)) {
+		forget_departure(task);
+		return 0;
+	}
+	if (!departure)
+		departure = add_departure(task);
+	if (!departure) {
+		cpu->counters.unnoted++;
+		return 0;
+	}
+	set_phase(departure);
+	departure->is_new = false;
+	departure->flag = get_flag(is_preempted, state);
+	departure->woken_ns =
+		!is_preempted && get_state(task) == TASK_WAKING ? cpu->switched_ns : 0;
+	departure->left_ns = cpu->switched_ns;
+	return 0;
+}
+
+/* The tracepoint's arguments have changed twice; see schedule.bpf.c. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_depart, bool is_preempted, struct task_struct *previous, struct task_struct *next)
+{
+	return depart(ctx, is_preempted, previous, get_state(previous));
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_depart_state_last, bool is_preempted, struct task_struct *previous,
+	     struct task_struct *next, unsigned int state)
+{
+	return depart(ctx, is_preempted, previous, state);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_depart_state_second, bool is_preempted, unsigned int state,
+	     struct task_struct *previous, struct task_struct *next)
+{
+	return depart(ctx, is_preempted, previous, state);
+}
+
+/*
+ * A new thread waits for its first CPU. That it has got it, sched_exit_tp does not tell, as the thread does not
+ * come out of the scheduler: there it is seen when it leaves that CPU.
+ */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_started, struct task_struct *task)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+	struct departure *departure;
+
+	if (!is_recording || !cpu || !is_new_target(TASK_FIELD(task, pid)))
+		return 0;
+	departure = add_departure(task);
+	if (!departure) {
+		cpu->counters.unnoted++;
+		return 0;
+	}
+	set_phase(departure);
+	departure->is_new = true;
+	departure->flag = WIRE_SAMPLE_BLOCKED;
+	departure->left_ns = departure->woken_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Threads that are not wanted have nothing noted. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_woken, struct task_struct *task)
+{
+	struct departure *departure = is_recording ? find_departure(task) : NULL;
+
+	if (departure && departure->left_ns && !departure->woken_ns)
+		departure->woken_ns = bpf_ktime_get_ns();
+	return 0;
 }
 
 /* The running thread has just got its CPU. */
@@ -295,7 +369,6 @@ static __always_inline int resume(void *ctx)
 	__u32 tid = TASK_FIELD(task, pid);
 	struct wire_off_cpu_counters *counter;
 	struct departure *departure;
-	struct wait wait;
 
 	if (!is_recording || !tid || !cpu)
 		return 0;
@@ -310,18 +383,7 @@ static __always_inline int resume(void *ctx)
 		counter->unseen_begin++;
 		return 0;
 	}
-	wait = measure_wait(departure, cpu->switched_ns);
-	departure->left_ns = 0;
-	if (wait.wait_ns + wait.queue_ns < min_block_ns) {
-		counter->below_min_block++;
-		counter->below_min_block_ns += wait.wait_ns + wait.queue_ns;
-		return 0;
-	}
-	add_wait(counter, &wait);
-	if (cross_periods(&departure->phase_ns, &wait))
-		take_sample(ctx, counter, &wait);
-	else
-		counter->below_period++;
+	finish_wait(ctx, counter, departure, cpu->switched_ns, departure->is_new);
 	return 0;
 }
 

@@ -33,14 +33,14 @@ static inline wire_u32 wire_take_periods(wire_u64 *phase_ns, wire_u64 duration_n
 }
 
 /*
- * What became of every thread that got a CPU, per CPU: each run of the program adds to `fired` and to
+ * What became of every time that a thread got a CPU, per CPU: each adds to `fired` and to
  * exactly one of the others up to lost_ring_stack. The sums are exact, of all intervals whose begin
  * was seen, whether they were sampled or not, but for those that are too short to be wanted.
  */
 struct wire_off_cpu_counters {
 	wire_u64 fired;
 	wire_u64 filtered;         /* the thread was not wanted */
-	wire_u64 unseen_begin;     /* it had left its CPU before the recording began, or is new */
+	wire_u64 unseen_begin;     /* it had left its CPU before the recording began */
 	wire_u64 below_min_block;  /* the interval is shorter than is wanted */
 	wire_u64 below_period;     /* the thread's time has not crossed a period */
 	wire_u64 sent;             /* a wire_sample went into the ring */

@@ -32,7 +32,7 @@ enum wire_record_type {
 enum wire_sample_flag {
 	WIRE_SAMPLE_IN_KERNEL = 1 << 0,      /* interrupted in kernel mode */
 	WIRE_SAMPLE_IN_EXEC = 1 << 1,        /* inside execve: registers and memory may disagree */
-	WIRE_SAMPLE_NO_USER_MEMORY = 1 << 2, /* kernel thread, or a task that is exiting */
+	WIRE_SAMPLE_NO_USER_MEMORY = 1 << 2, /* kernel thread, exiting, or has not run yet */
 	/* Off-CPU: how the thread had left the CPU that it has just got again. */
 	WIRE_SAMPLE_BLOCKED = 1 << 3,         /* it slept */
 	WIRE_SAMPLE_UNINTERRUPTIBLE = 1 << 4, /* it slept, and no signal could wake it */

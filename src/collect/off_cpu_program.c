@@ -17,7 +17,7 @@
 #include "collect/schedule_tap.h"
 #include <off_cpu.skel.h>
 
-enum link { LINK_WOKEN, LINK_RESUME, LINK_DEPART, NUM_LINKS };
+enum link { LINK_WOKEN, LINK_RESUME, LINK_STARTED, LINK_DEPART, NUM_LINKS };
 
 /* What this kernel has. */
 struct features {
@@ -202,6 +202,9 @@ static int attach(struct off_cpu_program *program)
 			? bpf_program__attach_kprobe(program->resume, false, hook->function)
 			: bpf_program__attach(program->resume);
 	if (!program->links[LINK_RESUME])
+		return -errno;
+	program->links[LINK_STARTED] = bpf_program__attach(program->bpf->progs.on_started);
+	if (!program->links[LINK_STARTED])
 		return -errno;
 	program->links[LINK_DEPART] = bpf_program__attach(program->depart);
 	return program->links[LINK_DEPART] ? 0 : -errno;
