@@ -27,6 +27,7 @@
 #include <bpf/bpf_tracing.h>
 /* clang-format on */
 #include "wire/off_cpu.h"
+#include "departure.h"
 #include "maps.h"
 #include "output.h"
 #include "take_sample.h"
@@ -35,18 +36,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Linux include/linux/sched.h: the same in all versions. */
-#define TASK_UNINTERRUPTIBLE 0x0002
-#define TASK_DEAD            0x0080
-#define TASK_WAKING          0x0200 /* woken, and on its way to a run queue */
-#define TASK_NOLOAD          0x0400 /* idle, though no signal may wake it: kernel threads */
-
-/* Set by user space before loading. */
-const volatile __u64 period_ns = 0;
-/* Shorter intervals are left out, as if they had not been. */
-const volatile __u64 min_block_ns = 0;
-/* What is noted of a thread lies in its task, which every kernel forgets with it; else by tid. */
-const volatile bool notes_in_tasks = false;
 /* The target is a cgroup. */
 const volatile bool is_of_cgroup = false;
 
@@ -56,39 +45,12 @@ volatile bool is_recording = false;
 /* Tells stacks of this program from those of ticks, which begin elsewhere. */
 #define KERNEL_SEED 1
 
-/* How a thread has left its CPU. */
-struct departure {
-	__u64 left_ns;  /* CLOCK_MONOTONIC; 0: it is on a CPU, as far as is known */
-	__u64 woken_ns; /* 0: not yet */
-	__u64 phase_ns; /* of its off-CPU time in the period */
-	__u32 flag;     /* enum wire_sample_flag */
-	__u16 has_phase;
-	__u16 is_new; /* it has not run yet */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct departure);
-} departures_of_tasks SEC(".maps");
-
-/* Key: tid. Preallocated: memory is not to be asked for inside the scheduler. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, WIRE_MAX_TARGETS);
-	__type(key, __u32);
-	__type(value, struct departure);
-} departures_by_tid SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
 } cgroups SEC(".maps");
-
-PER_CPU(struct wire_off_cpu_state, states);
 
 /* Whether the running thread is. */
 static __always_inline bool is_target(__u32 tid)
@@ -110,105 +72,6 @@ static __always_inline bool is_new_target(__u32 tid)
 static __always_inline bool is_visible(void)
 {
 	return !pid_namespace_inode || get_visible_pid_tgid(bpf_get_current_pid_tgid());
-}
-
-static __always_inline struct departure *find_departure(struct task_struct *task)
-{
-	__u32 tid;
-
-	if (notes_in_tasks)
-		return bpf_task_storage_get(&departures_of_tasks, task, NULL, 0);
-	tid = TASK_FIELD(task, pid);
-	return bpf_map_lookup_elem(&departures_by_tid, &tid);
-}
-
-static __always_inline struct departure *add_departure(struct task_struct *task)
-{
-	struct departure none = {0};
-	__u32 tid;
-
-	if (notes_in_tasks)
-		return bpf_task_storage_get(&departures_of_tasks, task, NULL,
-					    BPF_LOCAL_STORAGE_GET_F_CREATE);
-	tid = TASK_FIELD(task, pid);
-	if (bpf_map_update_elem(&departures_by_tid, &tid, &none, BPF_ANY))
-		return NULL;
-	return bpf_map_lookup_elem(&departures_by_tid, &tid);
-}
-
-static __always_inline void forget_departure(struct task_struct *task)
-{
-	__u32 tid = TASK_FIELD(task, pid);
-
-	if (!notes_in_tasks)
-		bpf_map_delete_elem(&departures_by_tid, &tid);
-}
-
-static __always_inline __u32 get_flag(bool is_preempted, __u32 state)
-{
-	if (is_preempted || !state)
-		return WIRE_SAMPLE_PREEMPTED;
-	if ((state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD))
-		return WIRE_SAMPLE_UNINTERRUPTIBLE;
-	return WIRE_SAMPLE_BLOCKED;
-}
-
-/* Now: others change it, too. */
-static __always_inline __u32 get_state(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return ((struct task_struct___with_state *)task)->state;
-}
-
-/* How long a thread was off its CPU, and for how much of it a sample is to stand. */
-struct wait {
-	__u64 wait_ns;  /* until it was woken; all of it, if it was preempted */
-	__u64 queue_ns; /* from then on */
-	__u32 flag;     /* enum wire_sample_flag */
-	__u32 num_periods;
-	__u32 num_queue_periods;
-};
-
-/* now_ns  when it got a CPU again */
-static __always_inline struct wait measure_wait(const struct departure *departure, __u64 now_ns)
-{
-	__u64 left_ns = departure->left_ns;
-	__u64 woken_ns = departure->woken_ns;
-	struct wait wait = {.flag = departure->flag};
-
-	/* Clocks of different CPUs may differ a little. */
-	if (now_ns < left_ns)
-		now_ns = left_ns;
-	if (wait.flag == WIRE_SAMPLE_PREEMPTED || !woken_ns || woken_ns > now_ns)
-		woken_ns = now_ns;
-	if (woken_ns < left_ns)
-		woken_ns = left_ns;
-	wait.wait_ns = woken_ns - left_ns;
-	wait.queue_ns = now_ns - woken_ns;
-	return wait;
-}
-
-static __always_inline void add_wait(struct wire_off_cpu_counters *counter, const struct wait *wait)
-{
-	if (wait->flag == WIRE_SAMPLE_PREEMPTED)
-		counter->preempted_ns += wait->wait_ns;
-	else if (wait->flag == WIRE_SAMPLE_UNINTERRUPTIBLE)
-		counter->uninterruptible_ns += wait->wait_ns;
-	else
-		counter->blocked_ns += wait->wait_ns;
-	counter->run_queue_ns += wait->queue_ns;
-}
-
-/* Add a wait to what its thread has waited. Whether that has crossed a period. */
-static __always_inline bool cross_periods(__u64 *phase_ns, struct wait *wait)
-{
-	__u64 phase = *phase_ns;
-
-	wait->num_periods = wire_take_periods(&phase, wait->wait_ns, period_ns);
-	wait->num_queue_periods = wire_take_periods(&phase, wait->queue_ns, period_ns);
-	*phase_ns = phase;
-	return wait->num_periods || wait->num_queue_periods;
 }
 
 /* is_first  the thread has not run yet: there is no stack of it */
@@ -243,27 +106,13 @@ static __always_inline void finish_wait(void *ctx, struct wire_off_cpu_counters 
 	struct wait wait = measure_wait(departure, now_ns);
 
 	departure->left_ns = 0;
-	if (wait.wait_ns + wait.queue_ns < min_block_ns) {
-		counter->below_min_block++;
-		counter->below_min_block_ns += wait.wait_ns + wait.queue_ns;
+	if (leave_out_short(counter, &wait))
 		return;
-	}
 	add_wait(counter, &wait);
 	if (cross_periods(&departure->phase_ns, &wait))
 		take_sample(ctx, counter, &wait, is_first);
 	else
 		counter->below_period++;
-}
-
-static __always_inline void set_phase(struct departure *departure)
-{
-	__u64 random;
-
-	if (departure->has_phase)
-		return;
-	random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
-	departure->phase_ns = random % period_ns;
-	departure->has_phase = true;
 }
 
 /* The running thread leaves its CPU. */

@@ -74,7 +74,7 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 	if (!TASK_FIELD(task, mm) || (TASK_FIELD(task, flags) & PF_KTHREAD)) {
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 	} else {
-		read_registers(scratch, task);
+		read_registers(&scratch->registers, task);
 		sample->user_sp = scratch->registers.sp;
 	}
 }

@@ -13,6 +13,7 @@
 
 #include "maps.h"
 #include "output.h"
+#include "registers.h"
 #include "task.h"
 
 #define WALK_INLINE static __always_inline
@@ -203,50 +204,6 @@ static __always_inline bool is_on_signal_stack(struct task_struct *task, __u64 s
 	return offset && offset <= TASK_FIELD(task, sas_ss_size);
 }
 
-#if defined(__TARGET_ARCH_x86)
-/* Bytes of a kernel stack, and those of kernels that check their own memory accesses (KASAN). */
-#define KERNEL_STACK_BYTES       (16u << 10)
-#define KERNEL_STACK_BYTES_KASAN (32u << 10)
-
-/* Where the kernel has saved the user registers, for kernels without a helper that tells. */
-static __always_inline const void *find_saved_registers(struct task_struct *task)
-{
-	const struct user_registers *end = TASK_FIELD(task, stack) + KERNEL_STACK_BYTES;
-	unsigned long code = 0;
-
-	(void)bpf_probe_read_kernel(&code, sizeof(code), &end[-1].cs);
-	if ((code & 3) != 3)
-		end = (const void *)end + KERNEL_STACK_BYTES_KASAN - KERNEL_STACK_BYTES;
-	return end - 1;
-}
-#else
-static __always_inline const void *find_saved_registers(struct task_struct *task)
-{
-	return NULL;
-}
-#endif
-
-/* Take the thread's user registers into the scratch area; zeros when they cannot be had. */
-static __always_inline void read_registers(struct scratch *scratch, struct task_struct *task)
-{
-	const void *saved;
-
-	if (HAS_HELPER(task_pt_regs))
-		saved = (const void *)bpf_task_pt_regs((void *)task);
-	else
-		saved = find_saved_registers(task);
-	(void)bpf_probe_read_kernel(&scratch->registers, sizeof(scratch->registers), saved);
-}
-
-static __always_inline void get_registers(const struct scratch *scratch, struct wire_registers *ret)
-{
-	const struct user_registers *registers = &scratch->registers;
-
-#define GET_REGISTER(name, saved, number) ret->name = registers->saved;
-	WIRE_FOR_EACH_REGISTER(GET_REGISTER)
-#undef GET_REGISTER
-}
-
 /*
  * Walk the running thread's user stack into the scratch stack, and say in the scratch sample why it
  * ended. Gives the number of frames.
@@ -267,7 +224,7 @@ __attribute__((noinline)) int walk_user_stack(void)
 	generation = scratch->sample.generation;
 	process = bpf_map_lookup_elem(&unwind_processes, &pid);
 	scratch->window_start = WINDOW_NONE;
-	get_registers(scratch, &registers);
+	get_registers(&scratch->registers, &registers);
 	walk_begin(walk, &registers);
 	if (process &&
 	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
@@ -452,7 +409,7 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 
 	if (!raw || !scratch)
 		return 0;
-	get_registers(scratch, &raw->registers);
+	get_registers(&scratch->registers, &raw->registers);
 	sp = raw->registers.sp;
 	raw->far_sp = raw->num_far_bytes = 0;
 	if (is_on_signal_stack(task, sp))

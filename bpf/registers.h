@@ -1,0 +1,54 @@
+/*
+ * The user registers of a thread that is in the kernel, of the running one or of another that does not run.
+ */
+#ifndef BPF_REGISTERS_H
+#define BPF_REGISTERS_H
+
+#include "task.h"
+#include "wire/registers.h"
+
+#if defined(__TARGET_ARCH_x86)
+/* Bytes of a kernel stack, and those of kernels that check their own memory accesses (KASAN). */
+#define KERNEL_STACK_BYTES       (16u << 10)
+#define KERNEL_STACK_BYTES_KASAN (32u << 10)
+
+/* Where the kernel has saved the user registers, for kernels without a helper that tells. */
+static __always_inline const void *find_saved_registers(struct task_struct *task)
+{
+	const struct user_registers *end = TASK_FIELD(task, stack) + KERNEL_STACK_BYTES;
+	unsigned long code = 0;
+
+	(void)bpf_probe_read_kernel(&code, sizeof(code), &end[-1].cs);
+	if ((code & 3) != 3)
+		end = (const void *)end + KERNEL_STACK_BYTES_KASAN - KERNEL_STACK_BYTES;
+	return end - 1;
+}
+#else
+static __always_inline const void *find_saved_registers(struct task_struct *task)
+{
+	return NULL;
+}
+#endif
+
+/* A thread's user registers; zeros when they cannot be had. */
+static __always_inline void read_registers(struct user_registers *ret, struct task_struct *task)
+{
+	const void *saved;
+
+	if (HAS_HELPER(task_pt_regs))
+		saved = (const void *)bpf_task_pt_regs((void *)task);
+	else
+		saved = find_saved_registers(task);
+	(void)bpf_probe_read_kernel(ret, sizeof(*ret), saved);
+}
+
+/* Those that a walk begins with. */
+static __always_inline void get_registers(const struct user_registers *registers,
+					  struct wire_registers *ret)
+{
+#define GET_REGISTER(name, saved, number) ret->name = registers->saved;
+	WIRE_FOR_EACH_REGISTER(GET_REGISTER)
+#undef GET_REGISTER
+}
+
+#endif
