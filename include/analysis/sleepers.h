@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "analysis/filter.h"
+#include "analysis/flat_table.h"
+#include "analysis/frame_tree.h"
 #include "base/attributes.h"
 #include "profile/profile.h"
 
@@ -30,5 +32,13 @@ struct sleepers {
 _must_check_ int sleepers_find(const struct profile *profile, uint32_t metric,
 			       const struct selection *selection, struct sleepers *ret);
 void sleepers_release(struct sleepers *sleepers);
+
+/*
+ * The flat table of the same samples, in which they are one row (SLEPT_FRAME_NAME) and their functions' rows lack
+ * them. Returns as flat_table_init() does.
+ */
+_must_check_ int sleepers_group(const struct sleepers *sleepers, const struct frame_tree *tree,
+				uint32_t metric, const struct selection *selection,
+				struct flat_table *ret);
 
 #endif

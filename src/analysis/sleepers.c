@@ -75,6 +75,17 @@ int sleepers_find(const struct profile *profile, uint32_t metric, const struct s
 	return find(&counter, is_slept, metric, selection, ret);
 }
 
+int sleepers_group(const struct sleepers *sleepers, const struct frame_tree *tree, uint32_t metric,
+		   const struct selection *selection, struct flat_table *ret)
+{
+	int err =
+		flat_table_init(ret, tree, metric, sleepers->exist ? &sleepers->awake : selection);
+
+	if (err || !sleepers->exist)
+		return err;
+	return flat_table_add_row(ret, SLEPT_FRAME_NAME, sleepers->weight);
+}
+
 void sleepers_release(struct sleepers *sleepers)
 {
 	selection_release(&sleepers->awake);

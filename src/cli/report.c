@@ -46,21 +46,16 @@ static int answer_fragment(struct report_answer *answer)
 static int make_table(struct report_answer *answer)
 {
 	const struct report *report = answer->report;
-	const struct selection *selection = report->selection;
-	int err;
 
 	if (report->groups_sleepers) {
-		err = sleepers_find(report->tree->profile, report->metric, selection,
-				    &answer->sleepers);
+		int err = sleepers_find(report->tree->profile, report->metric, report->selection,
+					&answer->sleepers);
+
 		if (err)
 			return err;
-		if (answer->sleepers.exist)
-			selection = &answer->sleepers.awake;
 	}
-	err = flat_table_init(&answer->table, report->tree, report->metric, selection);
-	if (err || !answer->sleepers.exist)
-		return err;
-	return flat_table_add_row(&answer->table, SLEPT_FRAME_NAME, answer->sleepers.weight);
+	return sleepers_group(&answer->sleepers, report->tree, report->metric, report->selection,
+			      &answer->table);
 }
 
 int report_answer_init(struct report_answer *answer, const struct report *report)

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "analysis/flat_table.h"
+#include "analysis/sleepers.h"
 #include "base/table_format.h"
 #include "cli/runtime_advice.h"
 #include "viewer/page.h"
@@ -215,7 +216,8 @@ static const char *explain_wait(enum wait_kind kind)
 	return "";
 }
 
-static void append_off_cpu(struct text *text, const struct account *account)
+static void append_off_cpu(struct text *text, const struct account *account,
+			   const struct sleepers *sleepers)
 {
 	const struct off_cpu_counts *counts = &account->ticks.off_cpu;
 	uint64_t whole = account->off_cpu.complete_user_stacks + counts->in_exec;
@@ -233,6 +235,7 @@ static void append_off_cpu(struct text *text, const struct account *account)
 		if (counts->exact_ns[kind])
 			text_printf(text, INDENT "%.3f s %s\n",
 				    (double)counts->exact_ns[kind] / 1e9, explain_wait(kind));
+	append_reason(text, sleepers->num_threads, "threads slept throughout");
 	if (counts->below_min_block)
 		text_printf(text, INDENT "%.3f s left out, in %" PRIu64 " waits below %.3g ms\n",
 			    (double)counts->below_min_block_ns / 1e9, counts->below_min_block,
@@ -351,11 +354,16 @@ static void append_outputs(struct text *text, const struct summary *summary)
 }
 
 /* Where the time goes. */
-static int append_tops(struct text *text, const struct summary *summary)
+static int append_tops(struct text *text, const struct summary *summary,
+		       const struct sleepers *sleepers)
 {
-	_cleanup_(flat_table_release) struct flat_table table;
-	int err = flat_table_init_profile(&table, summary->profile, summary->metric);
+	_cleanup_(flat_table_release) struct flat_table table = {0};
+	_cleanup_(frame_tree_release) struct frame_tree tree;
+	int err = frame_tree_init(&tree, summary->profile);
 
+	if (err)
+		return err;
+	err = sleepers_group(sleepers, &tree, summary->metric, NULL, &table);
 	if (err || !table.num_rows)
 		return err;
 	append_top(text, &table, "where the time goes: by self", false);
@@ -367,18 +375,22 @@ static int append_tops(struct text *text, const struct summary *summary)
 int summary_append(const struct summary *summary, struct text *ret)
 {
 	_cleanup_(flat_table_release) struct flat_table table;
+	_cleanup_(sleepers_release) struct sleepers sleepers = {0};
 	int err = flat_table_init_profile(&table, summary->profile, 0);
 
+	if (err)
+		return err;
+	err = sleepers_find(summary->profile, summary->metric, NULL, &sleepers);
 	if (err)
 		return err;
 	append_ticks(ret, summary);
 	append_stacks(ret, summary, &table);
 	append_frames(ret, summary, &table);
 	append_lost(ret, summary->account);
-	append_off_cpu(ret, summary->account);
+	append_off_cpu(ret, summary->account, &sleepers);
 	append_scheduling(ret, &summary->account->ticks.scheduling);
 	append_cost(ret, summary->account);
-	err = append_tops(ret, summary);
+	err = append_tops(ret, summary, &sleepers);
 	if (err)
 		return err;
 	append_outputs(ret, summary);

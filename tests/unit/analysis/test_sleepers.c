@@ -111,6 +111,33 @@ static void a_sum_beyond_64_bits_is_refused(void **state _unused_)
 	profile_free(profile);
 }
 
+static void they_are_one_row_of_the_table_and_none_of_their_functions(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t sleeper = builder_add_thread(profile, 1, 2, "web");
+	uint32_t awake = builder_add_thread(profile, 1, 3, "web");
+	struct sleepers sleepers;
+	struct frame_tree tree;
+	struct flat_table table;
+
+	builder_add_sample(profile, sleeper, SLEPT_FRAME_NAME ";main;poll", 10);
+	builder_add_sample(profile, awake, "main;read", 4);
+	assert_int_equal(frame_tree_init(&tree, profile), 0);
+	assert_int_equal(sleepers_find(profile, 0, NULL, &sleepers), 0);
+	assert_int_equal(sleepers_group(&sleepers, &tree, 0, NULL, &table), 0);
+	assert_int_equal(table.num_rows, 3);
+	assert_int_equal(table.sum, 14);
+	assert_string_equal(table.rows[0].function, SLEPT_FRAME_NAME);
+	assert_int_equal(table.rows[0].self, 10);
+	assert_string_equal(table.rows[1].function, "read");
+	assert_string_equal(table.rows[2].function, "main");
+	assert_int_equal(table.rows[2].total, 4);
+	flat_table_release(&table);
+	sleepers_release(&sleepers);
+	frame_tree_release(&tree);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +147,7 @@ int main(void)
 		cmocka_unit_test(threads_without_ids_are_not_counted),
 		cmocka_unit_test(without_them_there_is_nothing),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_refused),
+		cmocka_unit_test(they_are_one_row_of_the_table_and_none_of_their_functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,11 @@
 
 #include <string.h>
 
+#include "profile_builder.h"
+
+/* clang-format off */
 #include "unit.h"
+/* clang-format on */
 
 struct scene {
 	struct account account;
@@ -121,6 +125,23 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 	release(&scene);
 }
 
+static void threads_that_slept_throughout_are_counted_and_one_row(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	uint32_t first = builder_add_thread(scene.profile, 1, 2, "pool");
+	uint32_t second = builder_add_thread(scene.profile, 1, 3, "pool");
+
+	builder_add_sample(scene.profile, first, SLEPT_FRAME_NAME ";main;poll", 60);
+	builder_add_sample(scene.profile, second, SLEPT_FRAME_NAME ";main;poll", 30);
+	builder_add_sample(scene.profile, builder_add_thread(scene.profile, 1, 4, "web"), "run",
+			   10);
+	scene.account.ticks.off_cpu = (struct off_cpu_counts){.is_recorded = true};
+	append(&scene, summary_append);
+	assert_says(&scene, "               2 threads slept throughout\n");
+	assert_says(&scene, "   90.00%  [slept throughout]\n   10.00%  run\n");
+	release(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +149,7 @@ int main(void)
 		cmocka_unit_test(nothing_lost_is_told_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(waits_are_told_with_their_kinds_and_how_much_was_sampled),
+		cmocka_unit_test(threads_that_slept_throughout_are_counted_and_one_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
