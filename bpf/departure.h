@@ -14,6 +14,10 @@
 #define TASK_DEAD            0x0080
 #define TASK_WAKING          0x0200 /* woken, and on its way to a run queue */
 #define TASK_NOLOAD          0x0400 /* idle, though no signal may wake it: kernel threads */
+#define TASK_NEW             0x0800 /* it has not been started yet */
+
+/* Tells stacks of waits from those of ticks, which begin elsewhere. */
+#define KERNEL_SEED 1
 
 /* Set by user space before loading. */
 const volatile __u64 period_ns = 0;
@@ -22,14 +26,21 @@ const volatile __u64 min_block_ns = 0;
 /* What is noted of a thread lies in its task, which every kernel forgets with it; else by tid. */
 const volatile bool notes_in_tasks = false;
 
+/* How it is known that a thread is off its CPU. */
+enum departure_origin {
+	DEPARTED,           /* it has left one */
+	STARTED,            /* it is new and has not run yet */
+	ASLEEP_SINCE_BEGIN, /* it slept already when the recording began */
+};
+
 /* How a thread has left its CPU. */
 struct departure {
-	__u64 left_ns;  /* CLOCK_MONOTONIC; 0: it is on a CPU, as far as is known */
+	__u64 left_ns; /* CLOCK_MONOTONIC, not before the begin; 0: it is on a CPU, for all we know */
 	__u64 woken_ns; /* 0: not yet */
 	__u64 phase_ns; /* of its off-CPU time in the period */
 	__u32 flag;     /* enum wire_sample_flag */
 	__u16 has_phase;
-	__u16 is_new; /* it has not run yet */
+	__u16 origin; /* enum departure_origin */
 };
 
 struct {
@@ -148,17 +159,17 @@ static __always_inline void add_wait(struct wire_off_cpu_counters *counter, cons
 	counter->run_queue_ns += wait->queue_ns;
 }
 
-/* Whether a wait is too short to be wanted; then it is counted as such. */
-static __always_inline bool leave_out_short(struct wire_off_cpu_counters *counter,
-					    const struct wait *wait)
+/* Whether a wait is too short to be wanted. */
+static __always_inline bool is_short(const struct wait *wait)
 {
-	__u64 off_ns = wait->wait_ns + wait->queue_ns;
+	return wait->wait_ns + wait->queue_ns < min_block_ns;
+}
 
-	if (off_ns >= min_block_ns)
-		return false;
+static __always_inline void count_short(struct wire_off_cpu_counters *counter,
+					const struct wait *wait)
+{
 	counter->below_min_block++;
-	counter->below_min_block_ns += off_ns;
-	return true;
+	counter->below_min_block_ns += wait->wait_ns + wait->queue_ns;
 }
 
 /* Add a wait to what its thread has waited. Whether that has crossed a period. */

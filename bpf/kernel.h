@@ -80,6 +80,33 @@ struct thread_info {
 	__u64 preempt_count; /* arm64: the count is its lower half */
 } __attribute__((preserve_access_index));
 
+struct upid {
+	int nr; /* always the first */
+} __attribute__((preserve_access_index));
+
+struct pid {
+	unsigned int level;     /* of the innermost namespace that has it */
+	struct upid numbers[1]; /* one for each, from the first namespace on */
+} __attribute__((preserve_access_index));
+
+struct kernfs_node {
+	__u64 id;
+} __attribute__((preserve_access_index));
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} __attribute__((preserve_access_index));
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+} __attribute__((preserve_access_index));
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* in the hierarchy of version 2 */
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack; /* the kernel's, of THREAD_SIZE bytes; user registers are at its end */
@@ -90,6 +117,9 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	struct css_set *cgroups;
 	struct mm_struct *mm;
 	__u64 start_time;
 	__u64 self_exec_id;
@@ -128,6 +158,15 @@ struct user_registers {
 #else
 #error "stackwide knows x86-64 and arm64"
 #endif
+
+/* The context of a program that is run for every task, and in the end for none: fixed, too. */
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
 
 struct bpf_perf_event_data {
 	struct user_registers regs;

@@ -42,9 +42,6 @@ const volatile bool is_of_cgroup = false;
 /* Set by user space while it records. */
 volatile bool is_recording = false;
 
-/* Tells stacks of this program from those of ticks, which begin elsewhere. */
-#define KERNEL_SEED 1
-
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
 	__uint(max_entries, 1);
@@ -106,8 +103,10 @@ static __always_inline void finish_wait(void *ctx, struct wire_off_cpu_counters 
 	struct wait wait = measure_wait(departure, now_ns);
 
 	departure->left_ns = 0;
-	if (leave_out_short(counter, &wait))
+	if (is_short(&wait)) {
+		count_short(counter, &wait);
 		return;
+	}
 	add_wait(counter, &wait);
 	if (cross_periods(&departure->phase_ns, &wait))
 		take_sample(ctx, counter, &wait, is_first);
@@ -131,7 +130,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 	if (!tid || !is_target(tid))
 		return 0;
 	departure = find_departure(task);
-	if (departure && departure->left_ns && departure->is_new && is_visible()) {
+	if (departure && departure->left_ns && departure->origin == STARTED && is_visible()) {
 		cpu->counters.fired++;
 		finish_wait(ctx, &cpu->counters, departure, resumed_ns, true);
 	}
@@ -146,7 +145,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 		return 0;
 	}
 	set_phase(departure);
-	departure->is_new = false;
+	departure->origin = DEPARTED;
 	departure->flag = get_flag(is_preempted, state);
 	departure->woken_ns =
 		!is_preempted && get_state(task) == TASK_WAKING ? cpu->switched_ns : 0;
@@ -193,7 +192,7 @@ int BPF_PROG(on_started, struct task_struct *task)
 		return 0;
 	}
 	set_phase(departure);
-	departure->is_new = true;
+	departure->origin = STARTED;
 	departure->flag = WIRE_SAMPLE_BLOCKED;
 	departure->left_ns = departure->woken_ns = bpf_ktime_get_ns();
 	return 0;
@@ -232,7 +231,7 @@ static __always_inline int resume(void *ctx)
 		counter->unseen_begin++;
 		return 0;
 	}
-	finish_wait(ctx, counter, departure, cpu->switched_ns, departure->is_new);
+	finish_wait(ctx, counter, departure, cpu->switched_ns, departure->origin == STARTED);
 	return 0;
 }
 

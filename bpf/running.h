@@ -13,12 +13,6 @@
 
 PER_CPU(struct wire_schedule_running, running_threads);
 
-/* How often a thread has left a CPU: with sched_switch the kernel has counted the leaving one already. */
-static __always_inline __u32 count_leaves(struct task_struct *task)
-{
-	return TASK_FIELD(task, nvcsw) + TASK_FIELD(task, nivcsw);
-}
-
 /* A tick has found the running thread. */
 static __always_inline void see_running(void)
 {

@@ -25,6 +25,12 @@ static __always_inline struct task_struct *get_current_task(void)
 #define TASK_FIELD(task, field) \
 	(HAS_HELPER(get_current_task_btf) ? (task)->field : BPF_CORE_READ(task, field))
 
+/* How often a thread has left a CPU: with sched_switch the kernel has counted the leaving one already. */
+static __always_inline __u32 count_leaves(struct task_struct *task)
+{
+	return TASK_FIELD(task, nvcsw) + TASK_FIELD(task, nivcsw);
+}
+
 static __always_inline bool is_in_execve(struct task_struct *task)
 {
 	if (HAS_HELPER(get_current_task_btf))

@@ -88,7 +88,7 @@ struct off_cpu_counts {
 	uint64_t min_block_ns; /* shorter ones are left out */
 	uint64_t fired;
 	uint64_t filtered;     /* of threads that are not wanted */
-	uint64_t unseen_begin; /* that had begun before the recording */
+	uint64_t unseen_begin; /* of which the begin was not seen */
 	uint64_t below_min_block;
 	uint64_t below_min_block_ns; /* their time */
 	uint64_t below_period;       /* that crossed no period */
@@ -96,6 +96,9 @@ struct off_cpu_counts {
 	uint64_t lost_ring_sample;
 	uint64_t lost_ring_stack;
 	uint64_t lost_unknown_stack;
+	uint64_t
+		lost_unread; /* of threads that waited at the end, and there was no time to hear of */
+	uint64_t unfinished;               /* of those that fired: they went on at the end */
 	uint64_t unnoted;                  /* not counted at all: there was no room to note them */
 	uint64_t exact_ns[NUM_WAIT_KINDS]; /* of all whose begin was seen, and not too short */
 	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
@@ -109,7 +112,7 @@ static inline bool off_cpu_counts_are_balanced(const struct off_cpu_counts *coun
 	return counts->fired == counts->filtered + counts->unseen_begin + counts->below_min_block +
 					counts->below_period + counts->samples +
 					counts->lost_ring_sample + counts->lost_ring_stack +
-					counts->lost_unknown_stack;
+					counts->lost_unknown_stack + counts->lost_unread;
 }
 
 /* Return addresses that were checked; see call_check.h. */

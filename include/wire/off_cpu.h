@@ -33,17 +33,18 @@ static inline wire_u32 wire_take_periods(wire_u64 *phase_ns, wire_u64 duration_n
 }
 
 /*
- * What became of every time that a thread got a CPU, per CPU: each adds to `fired` and to
- * exactly one of the others up to lost_ring_stack. The sums are exact, of all intervals whose begin
- * was seen, whether they were sampled or not, but for those that are too short to be wanted.
+ * What became of every time that a thread got a CPU, or had not got one when the recording ended, per CPU:
+ * each adds to `fired` and to exactly one of the others up to lost_ring_stack. The sums are exact, of all
+ * intervals whose begin was seen, whether they were sampled or not, but for those that are too short to be
+ * wanted.
  */
 struct wire_off_cpu_counters {
 	wire_u64 fired;
 	wire_u64 filtered;         /* the thread was not wanted */
-	wire_u64 unseen_begin;     /* it had left its CPU before the recording began */
+	wire_u64 unseen_begin;     /* it is not known when it had left its CPU */
 	wire_u64 below_min_block;  /* the interval is shorter than is wanted */
 	wire_u64 below_period;     /* the thread's time has not crossed a period */
-	wire_u64 sent;             /* a wire_sample went into the ring */
+	wire_u64 sent;             /* a wire_sample went into the ring, or to the reader */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
 	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
 	wire_u64 unnoted;          /* not of a run: no room to note when a thread left its CPU */
@@ -52,8 +53,10 @@ struct wire_off_cpu_counters {
 	wire_u64 run_queue_ns; /* from being woken to getting a CPU */
 	wire_u64 preempted_ns;
 	wire_u64 below_min_block_ns; /* of the intervals that were too short */
+	wire_u64 unfinished;         /* of those that fired: still going on at the end */
+	wire_u64 sent_unfinished;    /* of those that were sent */
 };
-_Static_assert(sizeof(struct wire_off_cpu_counters) == 112,
+_Static_assert(sizeof(struct wire_off_cpu_counters) == 128,
 	       "struct wire_off_cpu_counters is part of the wire format");
 
 /* All that the program has of a CPU, so that it is looked up once. */
@@ -65,7 +68,7 @@ struct wire_off_cpu_state {
 	 */
 	wire_u64 switched_ns;
 };
-_Static_assert(sizeof(struct wire_off_cpu_state) == 120,
+_Static_assert(sizeof(struct wire_off_cpu_state) == 136,
 	       "struct wire_off_cpu_state is part of the wire format");
 
 #endif

@@ -33,10 +33,11 @@ enum wire_sample_flag {
 	WIRE_SAMPLE_IN_KERNEL = 1 << 0,      /* interrupted in kernel mode */
 	WIRE_SAMPLE_IN_EXEC = 1 << 1,        /* inside execve: registers and memory may disagree */
 	WIRE_SAMPLE_NO_USER_MEMORY = 1 << 2, /* kernel thread, exiting, or has not run yet */
-	/* Off-CPU: how the thread had left the CPU that it has just got again. */
+	/* Off-CPU: how the thread had left the CPU that it has just got again, or has not yet. */
 	WIRE_SAMPLE_BLOCKED = 1 << 3,         /* it slept */
 	WIRE_SAMPLE_UNINTERRUPTIBLE = 1 << 4, /* it slept, and no signal could wake it */
 	WIRE_SAMPLE_PREEMPTED = 1 << 5,       /* it wanted to run on */
+	WIRE_SAMPLE_THROUGHOUT = 1 << 6,      /* it has not run since the recording began */
 };
 #define WIRE_SAMPLE_OFF_CPU \
 	(WIRE_SAMPLE_BLOCKED | WIRE_SAMPLE_UNINTERRUPTIBLE | WIRE_SAMPLE_PREEMPTED)

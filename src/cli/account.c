@@ -200,6 +200,7 @@ static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *prof
 		{"off_cpu.lost.ring_sample", waits->lost_ring_sample},
 		{"off_cpu.lost.ring_stack", waits->lost_ring_stack},
 		{"off_cpu.lost.unknown_stack", waits->lost_unknown_stack},
+		{"off_cpu.lost.unread", waits->lost_unread},
 	};
 
 	for (size_t i = 0; waits->is_recorded && i < ARRAY_LENGTH(counts); i++) {
@@ -306,11 +307,13 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 		    ", \"below_min_block_ns\": %" PRIu64 ", \"below_period\": %" PRIu64
 		    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
 		    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
-		    "}, \"unnoted\": %" PRIu64 ",\n    \"exact_ns\": {",
+		    ", \"unread\": %" PRIu64 "}, \"unfinished\": %" PRIu64 ", \"unnoted\": %" PRIu64
+		    ",\n    \"exact_ns\": {",
 		    counts->period_ns, counts->min_block_ns, counts->fired, counts->filtered,
 		    counts->unseen_begin, counts->below_min_block, counts->below_min_block_ns,
 		    counts->below_period, counts->samples, counts->lost_ring_sample,
-		    counts->lost_ring_stack, counts->lost_unknown_stack, counts->unnoted);
+		    counts->lost_ring_stack, counts->lost_unknown_stack, counts->lost_unread,
+		    counts->unfinished, counts->unnoted);
 	print_waits(counts->exact_ns, ret);
 	text_append_string(ret, "}, \"sampled_ns\": {");
 	print_waits(counts->sampled_ns, ret);

@@ -249,6 +249,8 @@ static void append_off_cpu(struct text *text, const struct account *account,
 	append_reason(text, counts->lost_ring_stack,
 		      "samples lost: found the ring full for their stack");
 	append_reason(text, counts->lost_unknown_stack, "samples lost: their stack never came");
+	append_reason(text, counts->lost_unread,
+		      "samples lost: memory of sleeping threads did not come in time");
 	append_reason(text, counts->unnoted, "waits not noted: there were too many threads");
 }
 

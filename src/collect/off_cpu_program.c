@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "collect/bpf_log.h"
@@ -15,6 +16,7 @@
 #include "collect/kernel_features.h"
 #include "collect/permission_probe.h"
 #include "collect/schedule_tap.h"
+#include "collect/sleepers_program.h"
 #include <off_cpu.skel.h>
 
 enum link { LINK_WOKEN, LINK_RESUME, LINK_STARTED, LINK_DEPART, NUM_LINKS };
@@ -34,6 +36,9 @@ struct off_cpu_program {
 	struct bpf_program *depart; /* the variants that fit this kernel */
 	struct bpf_program *resume;
 	struct bpf_link *links[NUM_LINKS]; /* NULL: not attached */
+	struct sleepers_program *sleepers; /* NULL: the kernel has none */
+	bool has_started;
+	uint64_t stop_ns; /* CLOCK_BOOTTIME */
 };
 
 /* ---- what this kernel has ----------------------------------------------------------------- */
@@ -223,6 +228,21 @@ static int explain(int code, struct error *error)
 			 strerror(-code));
 }
 
+static int load_sleepers(struct off_cpu_program *program)
+{
+	const struct sleepers_opts opts = {
+		.off_cpu = &program->opts,
+		.sampling = program->sampling,
+		.notes_in_tasks = program->features.may_note_in_tasks,
+		.departures_fd = bpf_map__fd(program->features.may_note_in_tasks
+						     ? program->bpf->maps.departures_of_tasks
+						     : program->bpf->maps.departures_by_tid),
+		.states_fd = bpf_map__fd(program->bpf->maps.states),
+	};
+
+	return sleepers_program_new(&opts, &program->sleepers);
+}
+
 static int set_up(struct off_cpu_program *program, struct error *error)
 {
 	int err = find_features(&program->features, error);
@@ -230,6 +250,9 @@ static int set_up(struct off_cpu_program *program, struct error *error)
 	if (err)
 		return err;
 	err = load(program);
+	if (err)
+		return err;
+	err = load_sleepers(program);
 	if (err)
 		return err;
 	return attach(program);
@@ -276,15 +299,25 @@ void off_cpu_program_free(struct off_cpu_program *program)
 	if (!program)
 		return;
 	detach(program);
+	sleepers_program_free(program->sleepers);
 	off_cpu_bpf__destroy(program->bpf);
 	free(program);
 }
 
 /* ---- running ------------------------------------------------------------------------------ */
 
+/* Again where CPUs come online. */
 void off_cpu_program_start(struct off_cpu_program *program)
 {
+	uint64_t begin_ns = clock_read_ns(CLOCK_MONOTONIC);
+
+	if (program->has_started)
+		return;
+	program->has_started = true;
+	/* Before, so that who leaves a CPU meanwhile is noted for that. */
 	program->bpf->bss->is_recording = true;
+	if (program->sleepers)
+		sleepers_program_note(program->sleepers, begin_ns);
 }
 
 int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
@@ -292,6 +325,7 @@ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 	uint32_t zero = 0;
 
 	program->bpf->bss->is_recording = false;
+	program->stop_ns = clock_now_ns();
 	detach(program);
 	/*
 	 * The kernel waits for programs that are running when an inner map is replaced
@@ -301,6 +335,18 @@ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 				&ring_fd, BPF_ANY))
 		return -errno;
 	return 0;
+}
+
+int off_cpu_program_read_sleepers(struct off_cpu_program *program, uint64_t until_ns,
+				  int (*handle)(const void *record, size_t size, void *context),
+				  void *context, uint64_t *ret_num)
+{
+	*ret_num = 0;
+	if (!program->sleepers)
+		return 0;
+	return sleepers_program_read(program->sleepers,
+				     until_ns < program->stop_ns ? until_ns : program->stop_ns,
+				     handle, context, ret_num);
 }
 
 int off_cpu_program_read_counters(const struct off_cpu_program *program,

@@ -24,7 +24,8 @@ struct off_cpu_program_opts {
 	bool no_user_stacks;
 	bool walks_by_table; /* as in struct sampling_program_opts, like the next one */
 	bool is_filtered;
-	int cgroup_fd; /* only its threads; borrowed. -1: none */
+	int cgroup_fd;         /* only its threads; borrowed. -1: none */
+	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
 };
 
 /*
@@ -48,6 +49,15 @@ void off_cpu_program_start(struct off_cpu_program *program);
  * Returns 0 or negative errno.
  */
 _must_check_ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd);
+
+/*
+ * After the stop: those that wait then, until the stop or until_ns (CLOCK_BOOTTIME), whichever is first. As
+ * sleepers_program_read().
+ */
+_must_check_ int off_cpu_program_read_sleepers(struct off_cpu_program *program, uint64_t until_ns,
+					       int (*handle)(const void *record, size_t size,
+							     void *context),
+					       void *context, uint64_t *ret_num);
 
 /* The counters, summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int off_cpu_program_read_counters(const struct off_cpu_program *program,

@@ -80,6 +80,8 @@ struct recorder {
 	uint64_t until_ns;
 	uint64_t num_of_others;
 	uint64_t num_waits_of_others;
+	struct scheduler_code scheduler; /* where waits are sampled */
+	uint64_t num_sleepers;           /* samples of threads that waited at the end */
 };
 
 /*
@@ -201,15 +203,32 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 	return sample_ingest_add_sample(recorder->ingest, &sample);
 }
 
+/* Of a thread that waits at the end, when all that has happened until then is known. */
+static int on_sleeper(const void *data, size_t size, void *context)
+{
+	struct recorder *recorder = context;
+	const struct wire_sample *sample = data;
+
+	if (sample->type == WIRE_STACK)
+		return sample_ingest_add_stack(recorder->ingest, data, size);
+	if (is_left_out(recorder, sample)) {
+		count_of_others(recorder, sample);
+		return 0;
+	}
+	return handle(sample->time_ns,
+		      sample->type == WIRE_RAW_SAMPLE ? RECORD_RAW_SAMPLE : RECORD_SAMPLE, data,
+		      size, recorder);
+}
+
 static int expect_waits(struct recorder *recorder)
 {
-	struct scheduler_code scheduler = scheduler_code_find();
 	struct sample_periods periods = {
 		.tick_ns = NS_PER_SECOND / recorder->opts.frequency_hz,
 		.wait_ns = recorder->opts.off_cpu_period_ns,
 	};
 
-	return sample_ingest_add_off_cpu(recorder->ingest, &periods, &scheduler);
+	recorder->scheduler = scheduler_code_find();
+	return sample_ingest_add_off_cpu(recorder->ingest, &periods, &recorder->scheduler);
 }
 
 static int make_parts(struct recorder *recorder, struct error *error)
@@ -287,7 +306,9 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.tracks_running = recorder->opts.records_schedule,
 		.off_cpu = {.period_ns = recorder->opts.off_cpu_period_ns,
 			    .min_block_ns = recorder->opts.off_cpu_min_block_ns,
-			    .cgroup_fd = recorder->cgroup_fd},
+			    .cgroup_fd = recorder->cgroup_fd,
+			    .scheduler_pc =
+				    recorder->scheduler.end ? recorder->scheduler.begin + 1 : 0},
 		.ring_bytes = recorder->opts.ring_bytes,
 		.on_record = on_record,
 		.context = recorder,
@@ -657,6 +678,10 @@ static int finish(struct recorder *recorder)
 	err = read_rings(recorder, UINT64_MAX);
 	if (err)
 		return err;
+	err = sampler_read_sleepers(recorder->sampler, recorder->until_ns, on_sleeper, recorder,
+				    &recorder->num_sleepers);
+	if (err)
+		return err;
 	err = process_table_finish_code(recorder->processes);
 	if (err)
 		return err;
@@ -736,6 +761,8 @@ static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 		.lost_ring_sample = seen.lost_ring_sample,
 		.lost_ring_stack = seen.lost_ring_stack,
 		.lost_unknown_stack = ingested.unknown_stack,
+		.lost_unread = seen.sent_unfinished - recorder->num_sleepers,
+		.unfinished = seen.unfinished,
 		.unnoted = seen.unnoted,
 		.exact_ns = {[WAIT_BLOCKED] = seen.blocked_ns,
 			     [WAIT_UNINTERRUPTIBLE] = seen.uninterruptible_ns,

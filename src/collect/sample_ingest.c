@@ -18,7 +18,8 @@
  * A sample of off-CPU time was taken when a thread got a CPU again: of what it did when it lost the last
  * one. Its stack ends in a frame that says how: it stands for time that was waited, and maybe for time in
  * a run queue after that, which is another stack then. Ticks count as samples, waits do not: what they have
- * in common is the time of the metric "wall".
+ * in common is the time of the metric "wall". Of a thread that still waits at the end a sample is taken then;
+ * where it has not run since the begin, a frame of its own says so, the outermost one.
  *
  * Nothing is symbolized here: a location is a file and an offset, or an address, and symbols are
  * read when the recording is over. Every sample ends in the profile or is counted as lost for its
@@ -632,7 +633,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 	}
 	/* Alone, it would be a function that ran. */
 	if (raw || sample->kernel_stack) {
-		err = profile_add_truncated_frame(ingest->profile, STACK_EMPTY, stack);
+		err = profile_add_truncated_frame(ingest->profile, *stack, stack);
 		if (err)
 			return err;
 	}
@@ -813,6 +814,11 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 	err = profile_add_thread(ingest->profile, &thread, &thread_id);
 	if (err)
 		return err;
+	if (sample->flags & WIRE_SAMPLE_THROUGHOUT) {
+		err = profile_add_slept_frame(ingest->profile, stack, &stack);
+		if (err)
+			return err;
+	}
 	if (has_user_stack) {
 		err = add_user_stack(ingest, sample, user, process, is_in_exec, &stack,
 				     &is_truncated);

@@ -45,6 +45,7 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 		.walks_by_table = sampler->opts.walks_by_table,
 		.is_filtered = sampler->opts.is_filtered,
 		.cgroup_fd = sampler->opts.off_cpu.cgroup_fd,
+		.scheduler_pc = sampler->opts.off_cpu.scheduler_pc,
 	};
 
 	if (!opts.period_ns)
@@ -258,6 +259,16 @@ int sampler_get_fd(const struct sampler *sampler)
 int sampler_read(struct sampler *sampler)
 {
 	return bpf_rings_read(&sampler->rings, sampler->opts.on_record, sampler->opts.context);
+}
+
+int sampler_read_sleepers(struct sampler *sampler, uint64_t until_ns,
+			  int (*handle)(const void *record, size_t size, void *context),
+			  void *context, uint64_t *ret_num)
+{
+	*ret_num = 0;
+	return sampler->off_cpu ? off_cpu_program_read_sleepers(sampler->off_cpu, until_ns, handle,
+								context, ret_num)
+				: 0;
 }
 
 int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret)

@@ -24,6 +24,7 @@ struct sampler_off_cpu {
 	uint64_t period_ns;    /* 0: it does not */
 	uint64_t min_block_ns; /* shorter intervals are left out */
 	int cgroup_fd;         /* only its threads; borrowed. -1: none */
+	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
 };
 
 struct sampler_opts {
@@ -82,6 +83,19 @@ void sampler_disable(struct sampler *sampler);
 int sampler_get_fd(const struct sampler *sampler);
 /* Pass all records of the rings on. Returns 0 or what on_record() returned. */
 _must_check_ int sampler_read(struct sampler *sampler);
+
+/*
+ * After sampler_disable(): threads that wait, until then or until_ns (CLOCK_BOOTTIME), whichever is first.
+ *
+ * handle   is given a wire_stack, wire_sample or wire_raw_sample at a time
+ * ret_num  samples among them
+ *
+ * Returns 0 or what handle() returned.
+ */
+_must_check_ int sampler_read_sleepers(struct sampler *sampler, uint64_t until_ns,
+				       int (*handle)(const void *record, size_t size,
+						     void *context),
+				       void *context, uint64_t *ret_num);
 
 /* The counters, summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret);

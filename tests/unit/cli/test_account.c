@@ -93,7 +93,7 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 		.is_recorded = true,
 		.period_ns = 1000,
 		.min_block_ns = 70,
-		.fired = 7654321,
+		.fired = 27654321,
 		.filtered = 600000,
 		.unseen_begin = 50000,
 		.below_min_block = 7000000,
@@ -103,16 +103,19 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 		.lost_ring_sample = 1,
 		.lost_ring_stack = 5,
 		.lost_unknown_stack = 15,
+		.lost_unread = 20000000,
+		.unfinished = 20000300,
 		.exact_ns = {1000, 2000, 3000, 4000},
 		.sampled_ns = {1000, 2000, 3000, 3000},
 	};
 	assert_true(off_cpu_counts_are_balanced(counts));
 	assert_json(&account, "\"off_cpu\": {\"period_ns\": 1000, \"min_block_ns\": 70, "
-			      "\"fired\": 7654321, "
+			      "\"fired\": 27654321, "
 			      "\"filtered\": 600000, \"unseen_begin\": 50000, "
 			      "\"below_min_block\": 7000000, \"below_min_block_ns\": 890, "
 			      "\"below_period\": 4000, \"samples\": 300, \"lost\": {"
-			      "\"ring_sample\": 1, \"ring_stack\": 5, \"unknown_stack\": 15}");
+			      "\"ring_sample\": 1, \"ring_stack\": 5, \"unknown_stack\": 15, "
+			      "\"unread\": 20000000}, \"unfinished\": 20000300, ");
 	assert_json(&account, "\"exact_ns\": {\"blocked\": 1000, \"uninterruptible\": 2000, "
 			      "\"run-queue\": 3000, \"preempted\": 4000}");
 	assert_json(&account, "\"coverage_percent\": 90.000");
@@ -123,12 +126,13 @@ static void an_account_of_waits_that_lacks_one_does_not_add_up(_unused_ void **s
 {
 	struct off_cpu_counts counts = {.fired = 1};
 
-	for (size_t i = 0; i < 8; i++) {
+	for (size_t i = 0; i < 9; i++) {
 		uint64_t *const parts[] = {
 			&counts.filtered,        &counts.unseen_begin,
 			&counts.below_min_block, &counts.below_period,
 			&counts.samples,         &counts.lost_ring_sample,
 			&counts.lost_ring_stack, &counts.lost_unknown_stack,
+			&counts.lost_unread,
 		};
 
 		assert_false(off_cpu_counts_are_balanced(&counts));

@@ -106,6 +106,7 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 		.lost_ring_sample = 1,
 		.lost_ring_stack = 20,
 		.lost_unknown_stack = 300,
+		.lost_unread = 4000,
 		.exact_ns = {[WAIT_BLOCKED] = 11000000000, [WAIT_RUN_QUEUE] = 1000000000},
 		.sampled_ns = {[WAIT_BLOCKED] = 11010000000, [WAIT_RUN_QUEUE] = 960000000},
 	};
@@ -121,7 +122,9 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 		    "               990 user stacks complete (99.0%)\n"
 		    "               1 samples lost: found the ring full\n"
 		    "               20 samples lost: found the ring full for their stack\n"
-		    "               300 samples lost: their stack never came\n");
+		    "               300 samples lost: their stack never came\n"
+		    "               4,000 samples lost: memory of sleeping threads did not come "
+		    "in time\n");
 	release(&scene);
 }
 

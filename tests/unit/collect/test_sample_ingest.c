@@ -635,6 +635,42 @@ static void waits_are_counted_beside_ticks(void **state)
 	assert_int_equal(sum_metric(fixture, "samples"), 1);
 }
 
+static void a_thread_that_slept_throughout_says_so_outside_of_all_else(void **state)
+{
+	const struct wire_sample without_user_stack = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.flags = WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_UNINTERRUPTIBLE |
+			 WIRE_SAMPLE_THROUGHOUT,
+		.time_ns = 10,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.kernel_stack = 8,
+		.num_periods = 1,
+	};
+	struct fixture *fixture = *state;
+	uint32_t truncation;
+	uint32_t stack;
+
+	add_wait(fixture, WIRE_SAMPLE_BLOCKED | WIRE_SAMPLE_THROUGHOUT, 3, 0);
+	stack = get_only_stack(fixture, "blocked");
+	assert_string_equal(get_name(fixture, get_level(fixture, &stack)), "[blocked]");
+	assert_int_equal(get_level(fixture, &stack)->address, 0xffff3000 - 1);
+	assert_int_equal(get_level(fixture, &stack)->address, 0xffff4000 - 1);
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_true(profile_is_slept_frame(fixture->profile,
+					   profile_get_stack_location(fixture->profile, stack)));
+	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
+
+	/* Without a user stack the truncation is the next one. */
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &without_user_stack), 0);
+	assert_int_equal(profile_add_truncated_frame(fixture->profile, stack, &truncation), 0);
+	stack = get_only_stack(fixture, "uninterruptible");
+	for (int level = 0; level < 3; level++)
+		(void)get_level(fixture, &stack);
+	assert_int_equal(stack, truncation);
+}
+
 /* A tick inside the scheduler is no wait. */
 static void a_tick_keeps_the_scheduler(void **state)
 {
@@ -689,6 +725,7 @@ int main(void)
 		wait_test(a_wait_with_time_in_a_run_queue_is_two_stacks),
 		wait_test(every_kind_of_wait_has_its_metric_and_wall_is_all_of_them),
 		wait_test(waits_are_counted_beside_ticks),
+		wait_test(a_thread_that_slept_throughout_says_so_outside_of_all_else),
 		wait_test(a_tick_keeps_the_scheduler),
 		fixture_test(without_off_cpu_time_there_is_one_metric),
 	};

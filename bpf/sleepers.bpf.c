@@ -1,0 +1,361 @@
+/*
+ * Threads that sleep while a recording begins or ends: no event tells of them, as they do nothing. User space has
+ * the kernel run these programs for every thread of the machine.
+ *
+ *	note_sleeper   at the begin: it sleeps from now on, as far as this recording goes
+ *	send_sleeper   at the end, when nothing is noted any more: what is noted of it and goes on, lasts until now
+ *
+ * Most of a machine's threads are met by both: they slept throughout. What one waits is counted as that of threads
+ * that have got a CPU again (off_cpu.bpf.c), whose notes and counters these programs share.
+ *
+ * The stack is that of another thread. The kernel gives its own part of it; the user's part is copied by the program
+ * that may sleep, as its pages may have to be fetched, and walked by user space. Records go to whoever reads,
+ * not into the rings, which nobody empties meanwhile. What does not fit into his buffer he gets with the next
+ * read: the program is run again then, and nothing may be counted before it has been written.
+ */
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+/* clang-format on */
+#include "departure.h"
+#include "maps.h"
+#include "output.h"
+#include "registers.h"
+#include "task.h"
+#include "wire/off_cpu.h"
+#include "wire/unwind.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* All that is told of a thread must fit into 32 KiB, which the kernel has for a reader. */
+#define STACK_PAGES 6
+/* A cgroup deeper than that is not found. */
+#define MAX_CGROUP_DEPTH 64
+
+/* Set by user space before loading. */
+const volatile bool walks_by_table = true;
+/* Only threads of this cgroup and those below it; 0: all. */
+const volatile __u64 cgroup_id = 0;
+/*
+ * An address in __schedule(), where each thread is that sleeps, and which the kernel leaves out of its stack; 0: not
+ * known.
+ */
+const volatile __u64 scheduler_pc = 0;
+
+/* Set by user space before it reads: CLOCK_MONOTONIC, and the end as CLOCK_BOOTTIME. */
+volatile __u64 begin_ns = 0;
+volatile __u64 end_ns = 0;
+volatile __u64 end_boot_ns = 0;
+
+/* A struct wire_raw_sample with less room. */
+struct sleeper_stack {
+	struct wire_sample sample;
+	struct wire_registers registers;
+	__u64 far_sp;
+	__u32 num_bytes;
+	__u32 num_far_bytes;
+	__u8 bytes[STACK_PAGES * WIRE_RAW_PAGE_BYTES];
+};
+_Static_assert(sizeof(struct sleeper_stack) == sizeof(struct wire_raw_sample) -
+						       WIRE_RAW_STACK_BYTES +
+						       STACK_PAGES * WIRE_RAW_PAGE_BYTES,
+	       "struct sleeper_stack is not as struct wire_raw_sample is");
+
+/* What is sent of one thread: of one at a time, as there is one reader. */
+struct sleeper {
+	struct user_registers registers;
+	struct wire_stack stack;
+	struct sleeper_stack raw;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sleeper);
+} sleepers SEC(".maps");
+
+static __always_inline struct sleeper *get_sleeper(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&sleepers, &zero);
+}
+
+static __always_inline struct wire_stack *get_scratch_stack(void)
+{
+	struct sleeper *sleeper = get_sleeper();
+
+	return sleeper ? &sleeper->stack : NULL;
+}
+
+/* Its number in the reader's pid namespace, which has it: others are not met. */
+static __always_inline __u32 get_visible_number(struct pid *pid)
+{
+	struct task_struct *reader = get_current_task();
+	void *numbers = &pid->numbers[0];
+	__u32 number = 0;
+
+	(void)bpf_probe_read_kernel(&number, sizeof(number),
+				    numbers + BPF_CORE_READ(reader, thread_pid, level) *
+						      bpf_core_type_size(struct upid));
+	return number;
+}
+
+static __always_inline bool is_under_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+
+	for (int i = 0; cgroup && i < MAX_CGROUP_DEPTH; i++) {
+		struct cgroup_subsys_state *parent;
+
+		if (BPF_CORE_READ(cgroup, kn, id) == cgroup_id)
+			return true;
+		parent = BPF_CORE_READ(cgroup, self.parent);
+		cgroup = parent ? BPF_CORE_READ(parent, cgroup) : NULL;
+	}
+	return false;
+}
+
+static __always_inline bool is_target(struct task_struct *task)
+{
+	__u32 target;
+
+	if (cgroup_id)
+		return is_under_cgroup(task);
+	if (!is_filtered)
+		return true;
+	target = get_target_state(TASK_FIELD(task, pid));
+	if (!target && pid_namespace_inode)
+		target = get_target_state(WIRE_NAMED_IN_NAMESPACE |
+					  get_visible_number(BPF_CORE_READ(task, thread_pid)));
+	return target == WIRE_TARGET;
+}
+
+static __always_inline bool is_asleep(__u32 state)
+{
+	return state && !(state & (TASK_DEAD | TASK_WAKING | TASK_NEW));
+}
+
+SEC("iter/task")
+int note_sleeper(struct bpf_iter__task *ctx)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+	struct task_struct *task = ctx->task;
+	struct departure *departure;
+	__u32 num_leaves;
+	__u32 state;
+
+	if (!task || !cpu || !is_target(task))
+		return 0;
+	num_leaves = count_leaves(task);
+	state = get_state(task);
+	if (!is_asleep(state))
+		return 0;
+	departure = find_departure(task);
+	if (!departure)
+		departure = add_departure(task);
+	if (!departure) {
+		/* The recording has begun: others count on this CPU, too. */
+		__sync_fetch_and_add(&cpu->counters.unnoted, 1);
+		return 0;
+	}
+	if (departure->has_phase) /* it has run meanwhile, and was noted when it left */
+		return 0;
+	set_phase(departure);
+	departure->flag = get_flag(false, state);
+	departure->origin = ASLEEP_SINCE_BEGIN;
+	departure->left_ns = begin_ns;
+	/* It may have been woken, and run, before all that was there. */
+	if (count_leaves(task) != num_leaves || !is_asleep(get_state(task)))
+		departure->left_ns = 0;
+	return 0;
+}
+
+/* What the thread is, and how long it waits. */
+static __always_inline void describe_sleeper(struct wire_sample *sample, struct task_struct *task,
+					     const struct departure *departure,
+					     const struct wait *wait)
+{
+	*sample = (struct wire_sample){
+		.type = WIRE_SAMPLE,
+		.pid = TASK_FIELD(task, tgid),
+		.tid = TASK_FIELD(task, pid),
+		.flags = WIRE_SAMPLE_IN_KERNEL | wait->flag,
+		.time_ns = end_boot_ns,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.num_periods = wait->num_periods,
+		.num_queue_periods = wait->num_queue_periods,
+	};
+	if (pid_namespace_inode) {
+		sample->pid = get_visible_number(BPF_CORE_READ(task, group_leader, thread_pid));
+		sample->tid = get_visible_number(BPF_CORE_READ(task, thread_pid));
+	}
+	(void)bpf_probe_read_kernel_str(sample->comm, sizeof(sample->comm), task->comm);
+	if (departure->origin == ASLEEP_SINCE_BEGIN)
+		sample->flags |= WIRE_SAMPLE_THROUGHOUT;
+	if (bpf_core_field_exists(task->self_exec_id))
+		sample->generation = TASK_FIELD(task, self_exec_id);
+	if (bpf_core_field_exists(task->in_execve) && is_in_execve(task))
+		sample->flags |= WIRE_SAMPLE_IN_EXEC;
+	if (!TASK_FIELD(task, mm) || (TASK_FIELD(task, flags) & PF_KTHREAD))
+		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
+}
+
+/* Gives the number of frames. */
+static __always_inline __u32 get_kernel_stack(struct task_struct *task, struct wire_stack *stack)
+{
+	long size_bytes;
+
+	if (!scheduler_pc) {
+		size_bytes = bpf_get_task_stack(task, stack->pcs, sizeof(stack->pcs), 0);
+		return size_bytes <= 0 ? 0 : (__u32)size_bytes / sizeof(stack->pcs[0]);
+	}
+	stack->pcs[0] = scheduler_pc;
+	size_bytes = bpf_get_task_stack(task, stack->pcs + 1,
+					sizeof(stack->pcs) - sizeof(stack->pcs[0]), 0);
+	return size_bytes <= 0 ? 0 : (__u32)size_bytes / sizeof(stack->pcs[0]) + 1;
+}
+
+/* Whether it was taken. */
+static __always_inline bool write_kernel_stack(struct seq_file *seq, struct task_struct *task,
+					       struct sleeper *sleeper)
+{
+	struct wire_stack *stack = &sleeper->stack;
+	__u64 num_frames = get_kernel_stack(task, stack);
+
+	if (!num_frames)
+		return true;
+	stack->hash = hash_stack(num_frames, KERNEL_SEED);
+	sleeper->raw.sample.kernel_stack = stack->hash;
+	barrier_var(num_frames); /* the verifier must see the limit */
+	if (num_frames > WIRE_MAX_FRAMES)
+		num_frames = WIRE_MAX_FRAMES;
+	stack->type = WIRE_STACK;
+	stack->num_frames = num_frames;
+	return !bpf_seq_write(seq, stack,
+			      sizeof(*stack) - sizeof(stack->pcs) + num_frames * sizeof(__u64));
+}
+
+/* Copy the stack, up to the last page that is there. Gives the number of bytes. */
+static __always_inline __u32 copy_stack(struct sleeper_stack *raw, struct task_struct *task)
+{
+	__u64 sp = raw->registers.sp;
+	__u64 first = WIRE_RAW_PAGE_BYTES - (sp & (WIRE_RAW_PAGE_BYTES - 1));
+	__u64 num_bytes = 0;
+
+	for (int i = 0; i < STACK_PAGES; i++) {
+		__u64 size = i ? WIRE_RAW_PAGE_BYTES : first;
+
+		asm volatile(""
+			     : "+r"(num_bytes), "+r"(size)); /* the verifier must see the limits */
+		if (num_bytes > sizeof(raw->bytes) - WIRE_RAW_PAGE_BYTES ||
+		    size > WIRE_RAW_PAGE_BYTES)
+			break;
+		if (bpf_copy_from_user_task(raw->bytes + num_bytes, size, (void *)(sp + num_bytes),
+					    task, 0))
+			break;
+		num_bytes += size;
+	}
+	return num_bytes;
+}
+
+/*
+ * The user registers and stack. Gives the size of the record, which is that of a mere sample where the stack is
+ * not to be had.
+ */
+static __always_inline __u64 fill_user_stack(struct sleeper *sleeper, struct task_struct *task,
+					     bool copies_stack)
+{
+	struct sleeper_stack *raw = &sleeper->raw;
+
+	if (!take_user_stacks || (raw->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
+		return sizeof(raw->sample);
+	read_registers(&sleeper->registers, task);
+	raw->sample.user_sp = sleeper->registers.sp;
+	if (REGISTERS_ARE_32_BIT(&sleeper->registers)) {
+		raw->sample.walk_end = WALK_32_BIT;
+		return sizeof(raw->sample);
+	}
+	if (!copies_stack || !walks_by_table)
+		return sizeof(raw->sample);
+	get_registers(&sleeper->registers, &raw->registers);
+	raw->far_sp = raw->num_far_bytes = 0;
+	raw->num_bytes = copy_stack(raw, task);
+	if (!raw->num_bytes)
+		return sizeof(raw->sample);
+	raw->sample.type = WIRE_RAW_SAMPLE;
+	return sizeof(*raw) - sizeof(raw->bytes) + raw->num_bytes;
+}
+
+/* Whether all of it was taken. */
+static __always_inline bool write_sleeper(struct seq_file *seq, struct task_struct *task,
+					  const struct departure *departure,
+					  const struct wait *wait, bool copies_stack)
+{
+	struct sleeper *sleeper = get_sleeper();
+	bool is_there = is_asleep(get_state(task)); /* else it has gone on since */
+	__u64 size;
+
+	if (!sleeper)
+		return false; /* cannot be */
+	describe_sleeper(&sleeper->raw.sample, task, departure, wait);
+	if (is_there && take_kernel_stacks && !write_kernel_stack(seq, task, sleeper))
+		return false;
+	size = is_there ? fill_user_stack(sleeper, task, copies_stack)
+			: sizeof(sleeper->raw.sample);
+	barrier_var(size); /* the verifier must see the limit */
+	if (size > sizeof(sleeper->raw))
+		size = sizeof(sleeper->raw);
+	return !bpf_seq_write(seq, &sleeper->raw, size);
+}
+
+static __always_inline int finish_sleeper(struct bpf_iter__task *ctx, bool copies_stack)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+	struct task_struct *task = ctx->task;
+	struct wire_off_cpu_counters *counter;
+	struct departure *departure;
+	struct wait wait;
+
+	if (!task || !cpu)
+		return 0;
+	counter = &cpu->counters;
+	departure = find_departure(task);
+	if (!departure || !departure->left_ns || departure->left_ns >= end_ns)
+		return 0;
+	wait = measure_wait(departure, end_ns);
+	if (!is_short(&wait)) {
+		__u64 phase_ns = departure->phase_ns;
+		bool is_sampled = cross_periods(&phase_ns, &wait);
+
+		if (is_sampled &&
+		    !write_sleeper(ctx->meta->seq, task, departure, &wait, copies_stack))
+			return 0; /* it comes again */
+		counter->sent += is_sampled;
+		counter->sent_unfinished += is_sampled;
+		counter->below_period += !is_sampled;
+		add_wait(counter, &wait);
+	} else {
+		count_short(counter, &wait);
+	}
+	counter->fired++;
+	counter->unfinished++;
+	departure->left_ns = 0;
+	return 0;
+}
+
+/* User space loads one of the two. */
+SEC("iter/task")
+int send_sleeper(struct bpf_iter__task *ctx)
+{
+	return finish_sleeper(ctx, false);
+}
+
+/* For kernels that let a program sleep which they run for every task (Linux 5.18). */
+SEC("iter.s/task")
+int send_sleeper_with_stack(struct bpf_iter__task *ctx)
+{
+	return finish_sleeper(ctx, true);
+}
