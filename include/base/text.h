@@ -27,6 +27,8 @@ void text_append(struct text *text, const void *data, size_t length);
 void text_append_string(struct text *text, const char *string);
 void text_append_char(struct text *text, char c);
 void text_append_number(struct text *text, uint64_t number); /* decimal */
+/* What printf's %.*f gives, sooner. */
+void text_append_decimal(struct text *text, double number, unsigned decimals);
 void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
 
 /* Shorten to `length` bytes, at most the present length. The memory is kept for reuse. */

@@ -1,9 +1,14 @@
 #include "base/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/array.h"
+
+/* Whole numbers up to it are exact in a double, and so are their halves below it. */
+#define MAX_EXACT    0x1p52
+#define MAX_DECIMALS 9
 
 void text_release(struct text *text)
 {
@@ -21,6 +26,8 @@ static bool text_reserve(struct text *text, size_t more)
 
 	if (text->failed)
 		return false;
+	if (more < text->capacity - text->length)
+		return true;
 	if (__builtin_add_overflow(text->length, more, &wanted) ||
 	    __builtin_add_overflow(wanted, 1, &wanted) ||
 	    array_reserve_bytes(&text->data, &text->capacity, wanted, 1))
@@ -60,18 +67,63 @@ void text_append_number(struct text *text, uint64_t number)
 	text_append(text, digits + first, sizeof(digits) - first);
 }
 
-/* Twice: the first time only to know the length. */
+/*
+ * In whole numbers of the last decimal, which takes a tenth of printf()'s time. Multiplying rounds, so
+ * that what looks like a tie may be none: fma() tells on which side of it the number was.
+ */
+void text_append_decimal(struct text *text, double number, unsigned decimals)
+{
+	char digits[MAX_DECIMALS];
+	uint64_t scale = 1;
+	double product;
+	double rest;
+	double lost;
+	uint64_t units;
+	uint64_t fraction;
+
+	for (unsigned i = 0; i < decimals; i++)
+		scale *= 10;
+	product = number * (double)scale;
+	if (decimals > MAX_DECIMALS || !(product >= 0 && product < MAX_EXACT)) {
+		text_printf(text, "%.*f", (int)decimals, number);
+		return;
+	}
+	units = (uint64_t)product;
+	rest = product - (double)units;
+	lost = rest == 0.5 ? fma(number, (double)scale, -product) : 0;
+	if (rest > 0.5 || (rest == 0.5 && (lost > 0 || (lost == 0 && units % 2))))
+		units++;
+	text_append_number(text, units / scale);
+	if (!decimals)
+		return;
+	fraction = units % scale;
+	for (unsigned i = decimals; i--; fraction /= 10)
+		digits[i] = (char)('0' + fraction % 10);
+	text_append_char(text, '.');
+	text_append(text, digits, decimals);
+}
+
+/* Into the room that there is; a second time where that was too little. */
 void text_printf(struct text *text, const char *format, ...)
 {
+	size_t room = text->capacity - text->length;
 	va_list arguments;
 	int length;
 
+	if (text->failed)
+		return;
 	va_start(arguments, format);
-	length = vsnprintf(NULL, 0, format, arguments);
+	length = vsnprintf(room ? text->data + text->length : NULL, room, format, arguments);
 	va_end(arguments);
+	if (length >= 0 && (size_t)length < room) {
+		text->length += (size_t)length;
+		return;
+	}
+	if (room)
+		text->data[text->length] = '\0';
 	if (length < 0)
 		text->failed = true;
-	if (length < 0 || !text_reserve(text, (size_t)length))
+	if (!text_reserve(text, (size_t)length))
 		return;
 	va_start(arguments, format);
 	vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);

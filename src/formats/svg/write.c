@@ -25,7 +25,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "formats/native.h"
 #include "formats/reader.h"
@@ -38,6 +37,7 @@
 
 #define DEFAULT_WIDTH    1200
 #define FRAME_HEIGHT     16
+#define BOX_HEIGHT       "15.0" /* of FRAME_HEIGHT; the rest is between the rows */
 #define FONT_SIZE        12
 #define CHARACTER_WIDTH  (FONT_SIZE * 0.59) /* on average, in Verdana */
 #define MIN_CHARACTERS   3
@@ -59,18 +59,26 @@ struct painter {
 	struct text output;
 };
 
+/* Where a frame is drawn, in pixels. */
+struct svg_box {
+	double x;
+	double width;
+	uint64_t top;
+};
+
 /* ---- what frames say ---------------------------------------------------------------------- */
 
 static void append_count(struct text *output, uint64_t count)
 {
 	char digits[MAX_NUMBER_BYTES];
-	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	size_t first = sizeof(digits);
 
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			text_append_char(output, ',');
-		text_append_char(output, digits[i]);
+	for (unsigned i = 0; i == 0 || count; i++, count /= 10) {
+		if (i && i % 3 == 0)
+			digits[--first] = ',';
+		digits[--first] = (char)('0' + count % 10);
 	}
+	text_append(output, digits + first, sizeof(digits) - first);
 }
 
 /* The change of a node's self weight; is_negated swaps what counts as more. */
@@ -89,7 +97,9 @@ static void append_change(struct painter *painter, uint32_t node)
 	uint64_t change = get_change(painter, node, &is_more);
 	double percent = painter->whole ? 100.0 * (double)change / (double)painter->whole : 0;
 
-	text_printf(&painter->output, "; %s%.2f%%", !change ? "" : is_more ? "+" : "-", percent);
+	text_append_string(&painter->output, !change ? "; " : is_more ? "; +" : "; -");
+	text_append_decimal(&painter->output, percent, 2);
+	text_append_char(&painter->output, '%');
 }
 
 static void append_title(struct painter *painter, const struct svg_frame *frame)
@@ -109,10 +119,12 @@ static void append_title(struct painter *painter, const struct svg_frame *frame)
 	append_count(&painter->output, total);
 	text_append_char(&painter->output, ' ');
 	xml_append_string(&painter->output, painter->opts.count_name);
+	text_append_string(&painter->output, ", ");
 	if (is_root)
-		text_append_string(&painter->output, ", 100%");
+		text_append_string(&painter->output, "100");
 	else
-		text_printf(&painter->output, ", %.2f%%", percent);
+		text_append_decimal(&painter->output, percent, 2);
+	text_append_char(&painter->output, '%');
 	if (!is_root && painter->format->tree.has_baseline)
 		append_change(painter, frame->node);
 	text_append_string(&painter->output, ")</title>");
@@ -161,36 +173,66 @@ static const char *choose_text_class(struct svg_color color)
 	return color.blue == 255 && color.red < 93 ? " class=\"light\"" : "";
 }
 
+static void append_color(struct text *output, struct svg_color color)
+{
+	text_append_string(output, "rgb(");
+	text_append_number(output, color.red);
+	text_append_char(output, ',');
+	text_append_number(output, color.green);
+	text_append_char(output, ',');
+	text_append_number(output, color.blue);
+	text_append_char(output, ')');
+}
+
+/* Piece by piece: a picture of 10,000 frames is written in half of the time that printf() takes. */
+static void append_box(struct text *output, const struct svg_frame *frame, struct svg_color color,
+		       const struct svg_box *box)
+{
+	text_append_string(output, "<rect x=\"");
+	text_append_decimal(output, box->x, 1);
+	text_append_string(output, "\" y=\"");
+	text_append_number(output, box->top);
+	text_append_string(output, "\" width=\"");
+	text_append_decimal(output, box->width, 1);
+	text_append_string(output, "\" height=\"" BOX_HEIGHT "\" fill=\"");
+	append_color(output, color);
+	text_append_string(output, "\" rx=\"2\" ry=\"2\" data-x=\"");
+	text_append_number(output, frame->start);
+	text_append_string(output, "\" data-w=\"");
+	text_append_number(output, frame->width);
+	text_append_string(output, "\" />\n<text x=\"");
+	text_append_decimal(output, box->x + 3, 2);
+	text_append_string(output, "\" y=\"");
+	text_append_number(output, box->top + 10);
+	text_append_string(output, ".5\"");
+	text_append_string(output, choose_text_class(color));
+	text_append_char(output, '>');
+}
+
 static void append_frame(struct painter *painter, const struct svg_frame *frame)
 {
 	struct text *output = &painter->output;
-	struct svg_color color = get_color(painter, frame);
-	double x = PAD_SIDE + (double)frame->start * painter->layout.pixels_per_unit;
-	double width = (double)frame->width * painter->layout.pixels_per_unit;
-	uint64_t top = painter->opts.is_inverted
-			       ? painter->height - PAD_BOTTOM -
-					 (painter->layout.num_levels - frame->level) *
-						 (uint64_t)FRAME_HEIGHT
-			       : painter->height - PAD_BOTTOM -
-					 (frame->level + 1) * (uint64_t)FRAME_HEIGHT + 1;
+	uint64_t row = painter->opts.is_inverted ? painter->layout.num_levels - frame->level
+						 : frame->level + UINT64_C(1);
+	struct svg_box box = {
+		.x = PAD_SIDE + (double)frame->start * painter->layout.pixels_per_unit,
+		.width = (double)frame->width * painter->layout.pixels_per_unit,
+		.top = painter->height - PAD_BOTTOM - row * FRAME_HEIGHT +
+		       !painter->opts.is_inverted,
+	};
 	size_t length;
 	const char *label = call_tree_get_label(painter->tree, frame->node, &length);
 
 	text_append_string(output, "<g >\n");
 	append_title(painter, frame);
-	text_printf(output,
-		    "<rect x=\"%.1f\" y=\"%" PRIu64 "\" width=\"%.1f\" height=\"%d.0\" "
-		    "fill=\"rgb(%u,%u,%u)\" rx=\"2\" ry=\"2\" data-x=\"%" PRIu64
-		    "\" data-w=\"%" PRIu64 "\" />\n<text x=\"%.2f\" y=\"%" PRIu64 ".5\"%s>",
-		    x, top, width, FRAME_HEIGHT - 1, color.red, color.green, color.blue,
-		    frame->start, frame->width, x + 3, top + 10, choose_text_class(color));
+	append_box(output, frame, get_color(painter, frame), &box);
 	if (frame->node == CALL_TREE_ROOT) {
 		label = "all";
 		length = 3;
 	}
-	if (width >= MIN_CHARACTERS * CHARACTER_WIDTH)
+	if (box.width >= MIN_CHARACTERS * CHARACTER_WIDTH)
 		append_short_name(output, label, svg_measure_name(label, length),
-				  (size_t)(width / CHARACTER_WIDTH));
+				  (size_t)(box.width / CHARACTER_WIDTH));
 	text_append_string(output, "</text>\n</g>\n");
 }
 

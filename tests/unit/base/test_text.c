@@ -40,6 +40,54 @@ static void numbers_are_decimal(void **state _unused_)
 	text_release(&text);
 }
 
+static void expect_decimal(double number, unsigned decimals)
+{
+	struct text text = {0};
+	struct text expected = {0};
+
+	text_append_decimal(&text, number, decimals);
+	text_printf(&expected, "%.*f", (int)decimals, number);
+	assert_string_equal(text.data, expected.data);
+	text_release(&text);
+	text_release(&expected);
+}
+
+/* Ties, what only looks like one (1.005, 0.285), and what is too large for whole numbers. */
+static void decimals_are_those_of_printf(void **state _unused_)
+{
+	static const double numbers[] = {
+		0,     0.05,   0.25, 0.125, 0.375, 1.005, 2.675,        1.115,  1e15, 1e22,
+		1e300, 99.995, 100,  0.995, 9.95,  1e-9,  0.4999999999, 1200.5, -1.5, 0x1p52,
+	};
+	uint64_t state_of_random = 1;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++)
+		for (unsigned decimals = 0; decimals <= 12; decimals++)
+			expect_decimal(numbers[i], decimals);
+	for (size_t i = 0; i < 20000; i++) {
+		state_of_random = state_of_random * 6364136223846793005 + 1442695040888963407;
+		expect_decimal((double)(state_of_random >> 40) / (double)(1 + i % 4000), i % 4);
+		expect_decimal((double)(state_of_random >> 44) / 2000, 2);
+	}
+}
+
+static void printing_grows_a_text_where_there_is_no_room(void **state _unused_)
+{
+	char filled[100];
+
+	for (int room = 1; room < 40; room++) {
+		struct text text = {0};
+
+		memset(filled, 'x', sizeof(filled));
+		text_append(&text, filled, (size_t)room);
+		text_printf(&text, "%s", "0123456789");
+		assert_int_equal(text.length, room + 10);
+		assert_int_equal(strlen(text.data), room + 10);
+		assert_string_equal(text.data + room, "0123456789");
+		text_release(&text);
+	}
+}
+
 static void an_impossible_size_fails_for_good(void **state _unused_)
 {
 	struct text text = {0};
@@ -90,6 +138,8 @@ int main(void)
 		cmocka_unit_test(text_grows_and_stays_terminated),
 		cmocka_unit_test(nul_bytes_are_kept),
 		cmocka_unit_test(numbers_are_decimal),
+		cmocka_unit_test(decimals_are_those_of_printf),
+		cmocka_unit_test(printing_grows_a_text_where_there_is_no_room),
 		cmocka_unit_test(an_impossible_size_fails_for_good),
 		cmocka_unit_test(prefixes_suffixes_and_base_names),
 		cmocka_unit_test(hexadecimal_digits_are_read_up_to_the_first_other),
