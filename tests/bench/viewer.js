@@ -82,7 +82,6 @@ const measureStep = (page, step) => page.evaluate(async (name) => {
 
 			flame.dispatchEvent(new PointerEvent("pointerdown", place));
 			flame.dispatchEvent(new PointerEvent("pointerup", place));
-			return stackwide.settle();
 		},
 		direction: () => stackwide.update({ direction: direction === "callees" ? "callers" : "callees" }),
 		clear: () => stackwide.update({ fragment: [], filters: [], direction: "callees" }),
@@ -92,7 +91,11 @@ const measureStep = (page, step) => page.evaluate(async (name) => {
 			box.dispatchEvent(new Event("input"));
 		},
 	};
-	const isDone = name === "search" ? () => result.dataset.count !== undefined : () => stackwide.isShown();
+	/* The numbers of a selection come with its flame, in one step of the page. */
+	const isDone = {
+		select: () => document.getElementById("exclusive") !== null && stackwide.isShown(),
+		search: () => result.dataset.count !== undefined,
+	}[name] ?? (() => stackwide.isShown());
 	const start = performance.now();
 
 	await steps[name]();
