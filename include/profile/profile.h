@@ -74,10 +74,13 @@ struct frame {
 
 struct location {
 	uint64_t address; /* what the space says; for a return address, the address minus 1 */
+	/* Of LOCATION_FILE, where it is known: where the byte lies in the ELF's own address space. */
+	uint64_t elf_address;
 	uint32_t owner;
 	uint8_t space;          /* enum location_space */
 	uint8_t unnamed_reason; /* enum unnamed_reason */
 	bool is_sizeless;     /* the symbol that names its function does not say where that ends */
+	bool has_elf_address; /* it is known */
 	uint32_t first_frame; /* innermost first: frames [first_frame, first_frame + num_frames) */
 	uint32_t num_frames;  /* 0 before symbolizing; then at least 1 */
 };
@@ -261,6 +264,9 @@ _must_check_ int profile_set_frames(struct profile *profile, uint32_t location,
 
 /* The symbol that the location's last frame is named by has no size. */
 void profile_mark_sizeless(struct profile *profile, uint32_t location);
+
+/* Where a location of LOCATION_FILE lies in its ELF's own address space. */
+void profile_set_elf_address(struct profile *profile, uint32_t location, uint64_t elf_address);
 
 /*
  * Free what only adding needs, when all has been added. It is made again should more be added.

@@ -397,6 +397,8 @@ static int merge_location(struct merger *merger, const struct location *location
 				   map_owner(merger, location), location->address, ret);
 	if (err)
 		return err;
+	if (location->has_elf_address)
+		profile_set_elf_address(merger->into, *ret, location->elf_address);
 	if (profile_count_locations(merger->into) == num_locations)
 		return has_frames(merger, *ret) ? 0 : add_frames(merger, reason, ret);
 	if (!merger->frames.length)

@@ -521,6 +521,12 @@ void profile_mark_sizeless(struct profile *profile, uint32_t location)
 	profile->locations.items[location].is_sizeless = true;
 }
 
+void profile_set_elf_address(struct profile *profile, uint32_t location, uint64_t elf_address)
+{
+	profile->locations.items[location].elf_address = elf_address;
+	profile->locations.items[location].has_elf_address = true;
+}
+
 /* One after the other: a profile has few metrics. */
 int profile_add_metric(struct profile *profile, const char *name, const char *unit, uint32_t *ret)
 {

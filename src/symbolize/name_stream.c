@@ -3,8 +3,9 @@
  *
  *	BEGIN      the number of strings that the profile had at the fork (u32): a writer begins
  *	STRING     length (u32), bytes: the writer's next string; the first has the number of BEGIN
- *	LOCATION   id (u32), reason, whether its symbol is sizeless, number of frames (u8 each); of
- *	           each frame name, full name, module, file, line (u32), kind, whether it is inlined (u8)
+ *	LOCATION   id (u32), reason, whether its symbol is sizeless, whether its ELF address is known
+ *	           (u8 each), that address (u64), number of frames (u8); of each frame name, full
+ *	           name, module, file, line (u32), kind, whether it is inlined (u8)
  *	OUTERMOST  id (u32)
  *	PROGRESS   done, total (u32)
  *	FACTS      whether kallsyms is restricted, whether debug information is split (u8), length of
@@ -52,6 +53,11 @@ static void put_u8(struct name_writer *writer, uint8_t value)
 }
 
 static void put_u32(struct name_writer *writer, uint32_t value)
+{
+	text_append(&writer->message, &value, sizeof(value));
+}
+
+static void put_u64(struct name_writer *writer, uint64_t value)
 {
 	text_append(&writer->message, &value, sizeof(value));
 }
@@ -190,6 +196,8 @@ int name_writer_add_location(struct name_writer *writer, uint32_t id)
 	put_u32(writer, id);
 	put_u8(writer, location->unnamed_reason);
 	put_u8(writer, location->is_sizeless);
+	put_u8(writer, location->has_elf_address);
+	put_u64(writer, location->elf_address);
 	put_u8(writer, (uint8_t)location->num_frames);
 	for (uint32_t i = 0; i < location->num_frames; i++) {
 		const struct frame *frame =
@@ -396,6 +404,8 @@ static int read_location(struct name_reader *reader, struct bytes *bytes)
 	uint32_t id = bytes_u32(bytes);
 	uint8_t reason = bytes_u8(bytes);
 	uint8_t is_sizeless = bytes_u8(bytes);
+	uint8_t has_elf_address = bytes_u8(bytes);
+	uint64_t elf_address = bytes_u64(bytes);
 	uint8_t num_frames = bytes_u8(bytes);
 	int err;
 
@@ -413,9 +423,13 @@ static int read_location(struct name_reader *reader, struct bytes *bytes)
 		return 0; /* from another writer, which was killed in between */
 	err = profile_set_frames(reader->profile, id, frames, num_frames,
 				 (enum unnamed_reason)reason);
-	if (!err && is_sizeless)
+	if (err)
+		return err;
+	if (is_sizeless)
 		profile_mark_sizeless(reader->profile, id);
-	return err;
+	if (has_elf_address)
+		profile_set_elf_address(reader->profile, id, elf_address);
+	return 0;
 }
 
 static int read_outermost(struct name_reader *reader, struct bytes *bytes)

@@ -143,6 +143,8 @@ struct naming {
 	size_t num_frames;
 	enum unnamed_reason reason;
 	bool is_sizeless; /* the symbol that named the function has no size */
+	bool has_elf_address;
+	uint64_t elf_address; /* of code in a file */
 };
 
 /* Add the next outer frame. */
@@ -310,6 +312,8 @@ static int name_in_file(struct naming *naming, const struct location *location)
 		return err;
 	if (err || get_elf_address(code_file_get_objfile(code_file), location, &elf_address))
 		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
+	naming->has_elf_address = location->space == LOCATION_FILE;
+	naming->elf_address = elf_address;
 	return name_code(naming, code_file, elf_address, get_caution(symbolizer, location->owner));
 }
 
@@ -387,6 +391,7 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 	naming.num_frames = 0;
 	naming.reason = UNNAMED_NOT;
 	naming.is_sizeless = false;
+	naming.has_elf_address = false;
 	switch ((enum location_space)location.space) {
 	case LOCATION_NAMED:
 		return 0;
@@ -404,11 +409,15 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 	if (err)
 		return err;
 	err = profile_set_frames(profile, id, naming.frames, naming.num_frames, naming.reason);
-	if (!err && naming.is_sizeless)
+	if (err)
+		return err;
+	if (naming.is_sizeless)
 		profile_mark_sizeless(profile, id);
-	if (!err && symbolizer->opts.duty.named)
-		err = symbolizer->opts.duty.named(id, symbolizer->opts.context);
-	return err;
+	if (naming.has_elf_address)
+		profile_set_elf_address(profile, id, naming.elf_address);
+	return symbolizer->opts.duty.named
+		       ? symbolizer->opts.duty.named(id, symbolizer->opts.context)
+		       : 0;
 }
 
 /* One location to symbolize; sorted by file. */

@@ -73,6 +73,8 @@ INTERN_TABLE(perfetto_entries, struct perfetto_entry, kind, iid);
 struct perfetto_mapping {
 	uint32_t path; /* strings of the profile */
 	uint32_t build_id;
+	uint64_t load_bias; /* what ELF addresses are above file offsets */
+	bool has_load_bias;
 };
 
 struct perfetto_frame {

@@ -5,8 +5,9 @@
  * one frame for each call, inlined or not. So consecutive frames of one mapping and address are
  * put together again (find_group()).
  *
- *	our own traces       the address is a file offset and becomes the location's, so that a
- *	                     trace read and written again stays the same
+ *	our own traces       the address becomes the location's, so that a trace read and written
+ *	                     again stays the same: a file offset, as which older traces have it,
+ *	                     and from which the mapping says how far it is
  *	named by others      the address is lost: locations of the same names are one
  *	unsymbolized         the ELF address is kept: whoever has the file can symbolize it later
  *
@@ -72,6 +73,9 @@ int perfetto_code_read_mapping(struct perfetto_code *code, struct perfetto_inter
 			string = perfetto_interned_find(interned, PERFETTO_INTERNED_BUILD_ID,
 							field.value);
 			mapping->build_id = string == PERFETTO_NONE ? STRING_EMPTY : string;
+		} else if (field.number == 6 && field.type == PROTOBUF_VARINT) {
+			mapping->load_bias = field.value;
+			mapping->has_load_bias = true;
 		} else if (field.number == 7 && field.type == PROTOBUF_VARINT) {
 			append_path_part(code, interned, field.value, &num_parts);
 		} else if (field.number == 7 && field.type == PROTOBUF_BYTES) {
@@ -274,15 +278,23 @@ static int add_module(struct perfetto_code *code, const struct perfetto_mapping 
 static int add_address(struct perfetto_code *code, const struct perfetto_interned *interned,
 		       const struct perfetto_frame *frame, enum location_space space, uint32_t *ret)
 {
+	const struct perfetto_mapping *mapping = &interned->mappings.items[frame->mapping];
+	struct profile *profile = code->trace->import->profile;
+	bool has_elf_address = space == LOCATION_FILE && mapping->has_load_bias;
+	uint64_t address = frame->address;
 	uint32_t module = 0;
 	int err = 0;
 
 	if (space != LOCATION_KERNEL)
-		err = add_module(code, &interned->mappings.items[frame->mapping], &module);
+		err = add_module(code, mapping, &module);
 	if (err)
 		return err;
-	return profile_add_location(code->trace->import->profile, space, module, frame->address,
-				    ret);
+	if (has_elf_address)
+		address -= mapping->load_bias;
+	err = profile_add_location(profile, space, module, address, ret);
+	if (!err && has_elf_address)
+		profile_set_elf_address(profile, *ret, frame->address);
+	return err;
 }
 
 /* The location of code->frames by its address. -EEXIST when that has other frames. */

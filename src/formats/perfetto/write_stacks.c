@@ -3,6 +3,10 @@
  * and address. An inlined call is a frame of its own, at the address of the function that it was
  * inlined into.
  *
+ * Readers look addresses up in the file, and so want them as the file's own headers have them. A
+ * mapping says how much these are above file offsets, by which our reader gets the offsets again.
+ * Segments of one file may differ in that: the file has several mappings then.
+ *
  * Messages of protobuf-c are trees of pointers. What a packet needs is allocated chunk by chunk
  * into `garbage` and freed at once when the packet is written.
  *
@@ -16,10 +20,20 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/intern.h"
 #include "base/utf8.h"
 #include "formats/perfetto/write_numbers.h"
 
 #define NO_MODULE UINT32_MAX
+
+/* A file as mapped with a bias, or, without a module, what goes for a file. */
+struct mapping_key {
+	uint32_t module; /* NO_MODULE: none */
+	uint32_t path;   /* string */
+	uint64_t load_bias;
+	bool has_load_bias;
+};
+INTERN_TABLE(mapping_keys, struct mapping_key, module, path, load_bias, has_load_bias);
 
 /* A packet is written when it has about so many bytes. */
 #define PACKET_BYTES (64u << 10)
@@ -32,7 +46,7 @@ enum emitted_kind {
 	EMITTED_SOURCE,   /* string */
 	EMITTED_PATH,     /* string */
 	EMITTED_BUILD_ID, /* module */
-	EMITTED_MAPPING,  /* module, and behind these, string */
+	EMITTED_MAPPING,  /* number of its key */
 	EMITTED_LOCATION,
 	EMITTED_STACK,
 	NUM_EMITTED_KINDS,
@@ -43,6 +57,7 @@ struct perfetto_stacks {
 	struct perfetto_stream *stream;
 	uint32_t sequence;
 	struct perfetto_emitted emitted[NUM_EMITTED_KINDS];
+	struct mapping_keys mapping_keys; /* numbers them */
 	uint32_t *short_names; /* by function that was emitted: the name that was emitted with it */
 	uint32_t *frame_numbers; /* by frame */
 	uint32_t *ranks;         /* by stack: its place when those that begin alike lie together */
@@ -208,21 +223,18 @@ static int use_build_id(struct perfetto_stacks *stacks, uint32_t module, uint64_
 	return PUSH(stacks->build_ids, message);
 }
 
-/*
- * The mapping of a frame: its file; where there is none, what goes for one ("[kernel]").
- *
- * path    string
- * module  NO_MODULE: none
- */
-static int use_mapping(struct perfetto_stacks *stacks, uint32_t path, uint32_t module,
-		       uint64_t *ret)
+/* The mapping of a frame: its file; where there is none, what goes for one ("[kernel]"). */
+static int use_mapping(struct perfetto_stacks *stacks, const struct mapping_key *key, uint64_t *ret)
 {
-	uint32_t key = module == NO_MODULE ? profile_count_modules(stacks->profile) + path : module;
 	Perfetto__Mapping *mapping;
 	uint64_t *paths;
+	uint32_t number;
 	bool is_new;
-	int err = perfetto_emitted_add(&stacks->emitted[EMITTED_MAPPING], key, ret, &is_new);
+	int err = mapping_keys_intern(&stacks->mapping_keys, key, &number);
 
+	if (err)
+		return err;
+	err = perfetto_emitted_add(&stacks->emitted[EMITTED_MAPPING], number, ret, &is_new);
 	if (err || !is_new)
 		return err;
 	mapping = arena_add(&stacks->garbage, malloc(sizeof(*mapping)));
@@ -232,15 +244,18 @@ static int use_mapping(struct perfetto_stacks *stacks, uint32_t path, uint32_t m
 	*mapping = (Perfetto__Mapping)PERFETTO__MAPPING__INIT;
 	mapping->has_iid = 1;
 	mapping->iid = *ret;
+	mapping->has_load_bias = key->has_load_bias;
+	mapping->load_bias = key->load_bias;
 	mapping->n_path_string_ids = 1;
 	mapping->path_string_ids = paths;
-	if (module != NO_MODULE && profile_get_module(stacks->profile, module)->build_id_size) {
+	if (key->module != NO_MODULE &&
+	    profile_get_module(stacks->profile, key->module)->build_id_size) {
 		mapping->has_build_id = 1;
-		err = use_build_id(stacks, module, &mapping->build_id);
+		err = use_build_id(stacks, key->module, &mapping->build_id);
 		if (err)
 			return err;
 	}
-	err = USE_STRING(stacks, EMITTED_PATH, paths, path, paths);
+	err = USE_STRING(stacks, EMITTED_PATH, paths, key->path, paths);
 	if (err)
 		return err;
 	return PUSH(stacks->mappings, mapping);
@@ -249,11 +264,17 @@ static int use_mapping(struct perfetto_stacks *stacks, uint32_t path, uint32_t m
 static int use_mapping_of(struct perfetto_stacks *stacks, const struct location *location,
 			  const struct frame *frame, uint64_t *ret)
 {
-	uint32_t module = location->owner;
+	struct mapping_key key = {.module = NO_MODULE, .path = frame->module};
 
-	if (!location_is_in_module(location))
-		return use_mapping(stacks, frame->module, NO_MODULE, ret);
-	return use_mapping(stacks, profile_get_module(stacks->profile, module)->path, module, ret);
+	if (location_is_in_module(location)) {
+		key.module = location->owner;
+		key.path = profile_get_module(stacks->profile, location->owner)->path;
+	}
+	if (location->has_elf_address) {
+		key.load_bias = location->elf_address - location->address;
+		key.has_load_bias = true;
+	}
+	return use_mapping(stacks, &key, ret);
 }
 
 static enum frame_kind_value get_kind(const struct frame *frame)
@@ -284,7 +305,7 @@ static int add_frame(struct perfetto_stacks *stacks, const struct location *loca
 	stacks->size_bytes += 16;
 	message->has_mapping_id = 1;
 	message->has_rel_pc = location->space != LOCATION_NAMED;
-	message->rel_pc = location->address;
+	message->rel_pc = location->has_elf_address ? location->elf_address : location->address;
 	message->has_is_elf_address = location->space == LOCATION_ELF;
 	message->is_elf_address = location->space == LOCATION_ELF;
 	message->has_kind = kind != KIND_NATIVE;
@@ -564,6 +585,7 @@ void perfetto_stacks_free(struct perfetto_stacks *stacks)
 	free(stacks->short_names);
 	free(stacks->frame_numbers);
 	free(stacks->ranks);
+	mapping_keys_release(&stacks->mapping_keys);
 	array_release(&stacks->new_stacks);
 	array_release(&stacks->new_locations);
 	array_release(&stacks->functions);

@@ -1,3 +1,5 @@
+#include <perfetto.pb-c.h>
+
 #include "import_fixture.h"
 #include "trace_builder.h"
 #include "zones_builder.h"
@@ -73,6 +75,82 @@ static void code_is_what_was_written(void **state _unused_)
 	assert_memory_equal(module->build_id, "\1\2\0", 3);
 	assert_string_equal(format_get_metric_name(result.profile, 0), "alloc");
 	assert_string_equal(format_get_metric_unit(result.profile, 0), "bytes");
+	builder_release(&result);
+	text_release(&trace);
+	profile_free(profile);
+}
+
+/* How far the mapping of a frame with this address has its file offsets. */
+static uint64_t find_load_bias(const struct text *trace, uint64_t rel_pc)
+{
+	Perfetto__Trace *unpacked =
+		perfetto__trace__unpack(NULL, trace->length, (const uint8_t *)trace->data);
+	uint64_t mapping = 0;
+	uint64_t found = UINT64_MAX;
+
+	assert_non_null(unpacked);
+	for (size_t i = 0; i < unpacked->n_packet; i++) {
+		const Perfetto__InternedData *data = unpacked->packet[i]->interned_data;
+
+		for (size_t k = 0; data && k < data->n_frames; k++)
+			if (data->frames[k]->rel_pc == rel_pc)
+				mapping = data->frames[k]->mapping_id;
+		for (size_t k = 0; data && k < data->n_mappings; k++)
+			if (data->mappings[k]->iid == mapping && data->mappings[k]->has_load_bias)
+				found = data->mappings[k]->load_bias;
+	}
+	perfetto__trace__free_unpacked(unpacked, NULL);
+	return found;
+}
+
+/* Two segments of one file: they may lie at different distances from where they are in it. */
+static void a_trace_has_elf_addresses_and_gives_back_file_offsets(void **state _unused_)
+{
+	static const uint64_t offsets[] = {0x1234, 0x2345};
+	static const uint64_t addresses[] = {0x401234, 0x702345};
+	struct profile *profile = make_code();
+	struct frame frame = *profile_get_frame(profile, 1);
+	struct zones_read_result result;
+	struct text trace;
+	uint32_t location, stack;
+
+	profile_set_elf_address(profile, 0, addresses[0]);
+	assert_int_equal(profile_add_location(profile, LOCATION_FILE, 0, offsets[1], &location), 0);
+	assert_int_equal(profile_set_frames(profile, location, &frame, 1, UNNAMED_NOT), 0);
+	profile_set_elf_address(profile, location, addresses[1]);
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
+	assert_int_equal(profile_add_sample(profile, 0, stack, 0, 1), 0);
+	trace = write_trace(profile);
+	assert_int_equal(find_load_bias(&trace, addresses[0]), 0x400000);
+	assert_int_equal(find_load_bias(&trace, addresses[1]), 0x700000);
+	assert_int_equal(read_trace(&trace, &result), 0);
+	assert_int_equal(profile_count_locations(result.profile), 2);
+	assert_int_equal(profile_count_modules(result.profile), 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct location *found = profile_get_location(result.profile, i);
+		size_t which = found->address == offsets[1];
+
+		assert_int_equal(found->space, LOCATION_FILE);
+		assert_int_equal(found->address, offsets[which]);
+		assert_true(found->has_elf_address);
+		assert_int_equal(found->elf_address, addresses[which]);
+	}
+	builder_release(&result);
+	text_release(&trace);
+	profile_free(profile);
+}
+
+/* As versions wrote it that did not know ELF addresses: mappings have no bias. */
+static void addresses_of_older_traces_are_file_offsets(void **state _unused_)
+{
+	struct profile *profile = make_code();
+	struct text trace = write_trace(profile);
+	struct zones_read_result result;
+
+	assert_int_equal(find_load_bias(&trace, 0x1234), UINT64_MAX);
+	assert_int_equal(read_trace(&trace, &result), 0);
+	assert_int_equal(profile_get_location(result.profile, 0)->address, 0x1234);
+	assert_false(profile_get_location(result.profile, 0)->has_elf_address);
 	builder_release(&result);
 	text_release(&trace);
 	profile_free(profile);
@@ -242,6 +320,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_what_was_written),
+		cmocka_unit_test(a_trace_has_elf_addresses_and_gives_back_file_offsets),
+		cmocka_unit_test(addresses_of_older_traces_are_file_offsets),
 		cmocka_unit_test(names_that_are_not_the_functions_own_come_back),
 		cmocka_unit_test(unsymbolized_code_of_others_is_known_by_its_elf_address),
 		cmocka_unit_test(unsymbolized_code_is_called_by_its_place_where_nobody_names_it),

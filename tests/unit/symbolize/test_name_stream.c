@@ -121,6 +121,7 @@ static void frames_arrive_as_they_were(void **state)
 	frames[1] = make_frame(scene->theirs, "main", FRAME_USER);
 	assert_int_equal(profile_set_frames(scene->theirs, IN_FILE, frames, 2, UNNAMED_NOT), 0);
 	profile_mark_sizeless(scene->theirs, IN_FILE);
+	profile_set_elf_address(scene->theirs, IN_FILE, 0x401000);
 	name(scene, IN_KERNEL, "do_syscall_64", FRAME_KERNEL);
 	frames[0] = make_frame(scene->theirs, "[anon]", FRAME_USER);
 	assert_int_equal(
@@ -132,6 +133,8 @@ static void frames_arrive_as_they_were(void **state)
 	location = profile_get_location(scene->ours, IN_FILE);
 	assert_int_equal(location->num_frames, 2);
 	assert_true(location->is_sizeless);
+	assert_true(location->has_elf_address);
+	assert_int_equal(location->elf_address, 0x401000);
 	assert_string_equal(get_name(scene->ours, IN_FILE, 0), get_name(scene->theirs, IN_FILE, 0));
 	assert_string_equal(get_name(scene->ours, IN_FILE, 1), "main");
 	frame = profile_get_frame(scene->ours, location->first_frame);
@@ -245,6 +248,9 @@ static void put_location(struct text *message, const struct bad_location *bad)
 	put_u32(message, bad->id);
 	put_u8(message, bad->reason);
 	put_u8(message, 0);
+	put_u8(message, 0); /* without an ELF address, which is 0 then */
+	put_u32(message, 0);
+	put_u32(message, 0);
 	put_u8(message, bad->num_frames);
 	for (uint8_t i = 0; i < bad->num_frames; i++) {
 		for (int k = 0; k < 4; k++)

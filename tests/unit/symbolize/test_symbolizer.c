@@ -198,6 +198,8 @@ static void an_address_in_a_function_gets_its_name_and_no_neighbour_does(void **
 	name_all(scene);
 	assert_frame(scene, inside, "work", "program", UNNAMED_NOT);
 	assert_false(profile_get_location(scene->profile, inside)->is_sizeless);
+	assert_true(profile_get_location(scene->profile, inside)->has_elf_address);
+	assert_int_equal(profile_get_location(scene->profile, inside)->elf_address, 0x103f);
 	assert_string_equal(profile_get_string(scene->profile, get_frame(scene, inside)->full_name),
 			    "work(int, void*)");
 	assert_int_equal(get_frame(scene, inside)->kind, FRAME_USER);
