@@ -36,14 +36,29 @@ struct process {
 	uint64_t generation; /* the kernel's exec counter, or GENERATION_UNKNOWN */
 	uint32_t mappings_version; /* grows with every change of the mappings */
 	bool is_exited; /* as far as is known: a mapping that is made later shows that it was not */
-	bool was_scanned;         /* /proc/PID/maps was read, or inherited from one that was */
-	char comm[COMM_SIZE];     /* NUL-terminated */
+	bool was_scanned;     /* /proc/PID/maps was read, or inherited from one that was */
+	char comm[COMM_SIZE]; /* NUL-terminated */
+	/* When its last thread ended, or an exec began the next image; 0: not known */
+	uint64_t end_ns;
+	/* Where process_table_keep_details() was called: */
+	bool has_uid;
+	uint32_t uid;             /* the real one */
+	const char *command_line; /* words with blanks between them; NULL: unknown, or none */
 	struct process *previous; /* the image that this pid ran before its exec; NULL when none */
 };
 
 /* files is borrowed and must outlive the table. proc_root as in file_table_new(). */
 struct process_table *process_table_new(const char *proc_root, struct file_table *files);
 void process_table_free(struct process_table *table);
+
+/*
+ * From now on keep the user and command line of processes that are scanned or found by samples.
+ * process_table_refresh_details(), at the end, reads them once more of those that live, as many
+ * processes set their title some time after they began; and it undoes the end of those that have not
+ * ended.
+ */
+void process_table_keep_details(struct process_table *table);
+_must_check_ int process_table_refresh_details(struct process_table *table);
 
 /*
  * Read every process below proc_root; each as of a time read before its maps are.
@@ -71,6 +86,8 @@ _must_check_ int process_table_on_mmap(struct process_table *table, uint64_t tim
 				       uint64_t start, uint64_t end, uint64_t file_offset,
 				       const struct file_identity *identity, uint32_t file);
 _must_check_ int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t pid);
+/* Another thread than the first. */
+void process_table_on_thread_exit(struct process_table *table, uint64_t time_ns, pid_t pid);
 
 /*
  * The image that a sample of pid belongs to. generation is the kernel's exec counter read with the

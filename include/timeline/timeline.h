@@ -31,9 +31,14 @@ struct timeline;
 
 /* One process image. pid and start together tell a reused pid, and an exec, apart. */
 struct timeline_process {
-	uint32_t pid;  /* 0: the input does not say */
-	uint32_t name; /* string */
+	uint32_t pid;          /* 0: the input does not say */
+	uint32_t parent_pid;   /* of the process that had it when this one began; 0: not known */
+	uint32_t name;         /* string */
+	uint32_t command_line; /* string; empty: not known */
+	uint32_t uid;
+	bool has_uid;
 	uint64_t start_ns;
+	uint64_t end_ns; /* after all that happened to it; 0: it did not end, or is not known to */
 };
 
 /* What a thread is called that no input has named. */

@@ -280,6 +280,7 @@ static int make_parts(struct recorder *recorder, struct error *error)
 		err = trace_log_new(recorder->opts.temporary_folder, &recorder->trace_log, error);
 		if (err)
 			return err;
+		process_table_keep_details(recorder->processes);
 		sample_ingest_set_trace_log(recorder->ingest, recorder->trace_log);
 		side_band_set_trace_log(recorder->side_band, recorder->trace_log);
 	}
@@ -680,6 +681,9 @@ static int finish(struct recorder *recorder)
 		return err;
 	err = sampler_read_sleepers(recorder->sampler, recorder->until_ns, on_sleeper, recorder,
 				    &recorder->num_sleepers);
+	if (err)
+		return err;
+	err = process_table_refresh_details(recorder->processes);
 	if (err)
 		return err;
 	err = process_table_finish_code(recorder->processes);

@@ -469,7 +469,9 @@ static int apply_task(struct side_band *side_band, uint64_t time_ns,
 			return err;
 	}
 	if (pid != tid) {
-		if (side_band->trace_log && header->type == PERF_RECORD_FORK)
+		if (header->type == PERF_RECORD_EXIT)
+			process_table_on_thread_exit(side_band->processes, time_ns, (pid_t)pid);
+		else if (side_band->trace_log)
 			trace_log_add_thread(side_band->trace_log, time_ns, pid, tid);
 		return 0;
 	}

@@ -16,6 +16,7 @@
 #include "collect/recorded_samples.h"
 #include "collect/stack_regions.h"
 #include "collect/thread_begins.h"
+#include "collect/trace_processes.h"
 #include "timeline/occupancy_tracker.h"
 #include "timeline/zone_tracker.h"
 
@@ -39,7 +40,7 @@ struct fill_state {
 struct trace_builder {
 	const struct trace_source *source;
 	struct timeline *timeline;
-	uint32_t *processes;            /* the timeline's, by id of the recording; TIMELINE_NONE */
+	struct trace_processes *processes;
 	uint32_t *threads;              /* the timeline's, by thread of the profile; likewise */
 	uint32_t num_declared;          /* threads that the timeline had from the start */
 	struct hash_index thread_index; /* of the timeline: the last one that had a tid */
@@ -63,25 +64,6 @@ static uint32_t *new_ids(uint32_t count)
 }
 
 /* ---- processes and threads ---------------------------------------------------------------- */
-
-static int use_process(struct trace_builder *builder, uint32_t id, uint32_t *ret)
-{
-	const struct process *process = process_table_get(builder->source->processes, id);
-	struct timeline_process added = {.pid = process->pid, .start_ns = process->start_ns};
-	int err;
-
-	*ret = builder->processes[id];
-	if (*ret != TIMELINE_NONE)
-		return 0;
-	err = timeline_add_string(builder->timeline, process->comm, &added.name);
-	if (err)
-		return err;
-	err = timeline_add_process(builder->timeline, &added, ret);
-	if (err)
-		return err;
-	builder->processes[id] = *ret;
-	return 0;
-}
 
 static uint64_t hash_thread(const struct timeline_thread *thread)
 {
@@ -145,7 +127,7 @@ static int use_thread(struct trace_builder *builder, uint32_t id, uint32_t *ret)
 	*ret = builder->threads[id];
 	if (*ret != TIMELINE_NONE && is_still(builder, *ret, added.start_ns))
 		return 0;
-	err = use_process(builder, thread->process, &added.process);
+	err = trace_processes_use(builder->processes, thread->process, &added.process);
 	if (err)
 		return err;
 	*ret = find_thread(builder, &added);
@@ -223,21 +205,25 @@ static int match_process(struct trace_builder *builder, uint32_t id)
 	uint32_t pid = find_pid(builder, id);
 	uint64_t last_ns = find_last_zone_ns(builder->timeline, id);
 	const struct process *best = NULL;
+	int err;
 
 	for (uint32_t i = 0; pid && i < count; i++) {
 		const struct process *process = process_table_get(processes, i);
 
-		if (process->pid == pid && builder->processes[i] == TIMELINE_NONE &&
+		if (process->pid == pid && !trace_processes_has(builder->processes, i) &&
 		    (!best || process->start_ns <= last_ns))
 			best = process;
 	}
 	if (!best)
 		return 0;
-	builder->processes[best->id] = id;
-	known->start_ns = best->start_ns;
+	trace_processes_set(builder->processes, best->id, id);
 	if (known->pid)
-		return 0;
+		return trace_processes_describe(builder->processes, best->id, known);
 	known->pid = best->pid; /* zones that had no pid had no name */
+	err = trace_processes_describe(builder->processes, best->id, known);
+	if (err)
+		return err;
+	known = timeline_get_process(builder->timeline, id);
 	return timeline_add_string(builder->timeline, best->comm, &known->name);
 }
 
@@ -426,6 +412,7 @@ static int walk_sample(struct trace_builder *builder, const struct timed_sample 
 	err = use_thread(builder, sample->thread, &thread);
 	if (err)
 		return err;
+	trace_processes_note_alive(builder->processes, process, sample->time_ns);
 	err = name_thread(builder, sample->thread, thread, sample->time_ns);
 	if (err)
 		return err;
@@ -544,7 +531,7 @@ static int name_regions(struct trace_builder *builder)
 
 static void builder_release(struct trace_builder *builder)
 {
-	free(builder->processes);
+	trace_processes_free(builder->processes);
 	free(builder->threads);
 	hash_index_release(&builder->thread_index);
 	stack_regions_free(builder->regions);
@@ -561,7 +548,7 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 	_cleanup_(builder_release) struct trace_builder builder = {
 		.source = source,
 		.timeline = timeline,
-		.processes = new_ids(profile_count_processes(source->profile)),
+		.processes = trace_processes_new(source->processes, timeline),
 		.threads = new_ids(num_threads),
 		.regions = stack_regions_new(source->log, timeline),
 		.occupancies = occupancy_tracker_new(timeline),

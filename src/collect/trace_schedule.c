@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/intern.h"
+#include "collect/trace_processes.h"
 
 /* Of the states of sched_switch: dead, zombie. */
 #define STATES_OF_EXIT 0x30
+
+/* So long a thread whose end was reported may take to leave its CPU; later, another one has the tid. */
+#define MAX_EXIT_NS NS_PER_SECOND
 
 /* ---- threads that no sample has shown ----------------------------------------------------- */
 
@@ -41,7 +46,8 @@ static int set_id(struct id_map *map, uint32_t first, uint32_t second, uint32_t 
 
 struct adder {
 	const struct schedule_store *store;
-	const struct process_table *processes;
+	const struct process_table *table;
+	struct trace_processes *processes;
 	struct timeline *timeline;
 	struct id_map images;  /* of the table, by pid: the last one */
 	struct id_map known;   /* processes of the timeline, likewise */
@@ -53,8 +59,9 @@ static int index_all(struct adder *adder)
 	struct timeline *timeline = adder->timeline;
 	int err;
 
-	for (uint32_t i = 0; i < process_table_get_count(adder->processes); i++) {
-		err = set_id(&adder->images, process_table_get(adder->processes, i)->pid, 0, i);
+	trace_processes_adopt(adder->processes);
+	for (uint32_t i = 0; i < process_table_get_count(adder->table); i++) {
+		err = set_id(&adder->images, process_table_get(adder->table, i)->pid, 0, i);
 		if (err)
 			return err;
 	}
@@ -78,8 +85,6 @@ static int index_all(struct adder *adder)
 static int use_process(struct adder *adder, uint32_t pid, uint32_t *ret)
 {
 	const struct id_entry *entry = find_entry(&adder->known, pid, 0);
-	struct timeline_process added = {.pid = pid};
-	const struct process *image;
 	int err;
 
 	*ret = entry ? entry->id : TIMELINE_NONE;
@@ -88,15 +93,8 @@ static int use_process(struct adder *adder, uint32_t pid, uint32_t *ret)
 	entry = find_entry(&adder->images, pid, 0);
 	if (!entry)
 		return 0;
-	image = process_table_get(adder->processes, entry->id);
-	added.start_ns = image->start_ns;
-	err = timeline_add_string(adder->timeline, image->comm, &added.name);
-	if (err)
-		return err;
-	err = timeline_add_process(adder->timeline, &added, ret);
-	if (err)
-		return err;
-	return set_id(&adder->known, pid, 0, *ret);
+	err = trace_processes_use(adder->processes, entry->id, ret);
+	return err ? err : set_id(&adder->known, pid, 0, *ret);
 }
 
 /* Samples show the name that the thread had at the last of them; switches may show a later one. */
@@ -128,6 +126,7 @@ static int add_thread(struct adder *adder, const struct scheduled_thread *thread
 
 static void adder_release(struct adder *adder)
 {
+	trace_processes_free(adder->processes);
 	id_map_release(&adder->images);
 	id_map_release(&adder->known);
 	id_map_release(&adder->threads);
@@ -137,10 +136,14 @@ static int add_threads(const struct schedule_store *store, const struct process_
 		       struct timeline *timeline)
 {
 	_cleanup_(adder_release) struct adder adder = {
-		.store = store, .processes = processes, .timeline = timeline};
+		.store = store,
+		.table = processes,
+		.processes = trace_processes_new(processes, timeline),
+		.timeline = timeline,
+	};
 	size_t count;
 	const struct scheduled_thread *threads = schedule_store_get_threads(store, &count);
-	int err = index_all(&adder);
+	int err = adder.processes ? index_all(&adder) : -ENOMEM;
 
 	if (err)
 		return err;
@@ -290,6 +293,46 @@ static void prolong(struct timeline *timeline, const struct neighbours *neighbou
 		occupancy->end_ns = end_ns;
 }
 
+/* Of an image that an exec ended, the next one has the tids. */
+static bool is_replaced(const struct timeline *timeline, const struct id_map *starts,
+			const struct timeline_process *process)
+{
+	const struct id_entry *next =
+		find_entry(starts, process->pid, (uint32_t)(process->end_ns + 1));
+
+	return next && timeline_get_process(timeline, next->id)->start_ns == process->end_ns + 1;
+}
+
+/* A process ends when the last of its threads has left its CPU, soon after its end was reported. */
+static void prolong_process(struct timeline *timeline, const struct timeline_thread *thread,
+			    const struct id_map *starts, const struct departures *departures)
+{
+	struct timeline_process *process = timeline_get_process(timeline, thread->process);
+	uint64_t left_ns;
+
+	if (!process->end_ns || is_replaced(timeline, starts, process))
+		return;
+	left_ns = find_departure(departures, thread->tid, process->end_ns - 1);
+	if (left_ns >= process->end_ns && left_ns - process->end_ns < MAX_EXIT_NS)
+		process->end_ns = left_ns + 1;
+}
+
+static int prolong_processes(struct timeline *timeline, const struct departures *departures)
+{
+	_cleanup_(id_map_release) struct id_map starts = {0};
+
+	for (uint32_t i = 0; i < timeline_count_process(timeline); i++) {
+		const struct timeline_process *process = timeline_get_process(timeline, i);
+		int err = set_id(&starts, process->pid, (uint32_t)process->start_ns, i);
+
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < timeline_count_thread(timeline); i++)
+		prolong_process(timeline, timeline_get_thread(timeline, i), &starts, departures);
+	return 0;
+}
+
 static void neighbours_release(struct neighbours *neighbours)
 {
 	free(neighbours->last);
@@ -303,7 +346,7 @@ static void departures_release(struct departures *departures)
 	array_release(&departures->list);
 }
 
-int trace_schedule_prolong_occupancies(struct timeline *timeline)
+int trace_schedule_prolong(struct timeline *timeline)
 {
 	uint32_t num_threads = timeline_count_thread(timeline);
 	_cleanup_(neighbours_release) struct neighbours neighbours = {
@@ -326,7 +369,7 @@ int trace_schedule_prolong_occupancies(struct timeline *timeline)
 	for (uint32_t thread = 0; thread < num_threads; thread++)
 		if (neighbours.last[thread] != TIMELINE_NONE)
 			prolong(timeline, &neighbours, neighbours.last[thread], &departures);
-	return 0;
+	return prolong_processes(timeline, &departures);
 }
 
 int trace_schedule_add(struct schedule_store *store, const struct process_table *processes,
@@ -336,8 +379,6 @@ int trace_schedule_add(struct schedule_store *store, const struct process_table 
 
 	if (err)
 		return err;
-	err = trace_schedule_prolong_occupancies(timeline);
-	if (err)
-		return err;
-	return add_threads(store, processes, timeline);
+	err = add_threads(store, processes, timeline);
+	return err ? err : trace_schedule_prolong(timeline);
 }

@@ -13,7 +13,8 @@
 /*
  * Processes are identified by pid and start, threads by tid in a process of that pid. Threads are
  * added to processes that the timeline or the table knows; others are only in the events. A thread's
- * last occupancy is prolonged until the thread exits, or leaves its CPU for good.
+ * last occupancy is prolonged until the thread exits, or leaves its CPU for good, and a process that
+ * ends until its threads have left their CPUs.
  *
  * store     must outlive the timeline
  * timeline  has the recording's samples and their occupancies
@@ -25,9 +26,9 @@ _must_check_ int trace_schedule_add(struct schedule_store *store,
 				    struct timeline *timeline);
 
 /*
- * Only the last step: prolong the last occupancy of each thread by the switches of the timeline's
- * source. Exposed for tests. Returns 0, -ENOMEM or the source's error.
+ * Only the last step: prolong occupancies and processes by the switches of the timeline's source.
+ * Exposed for tests. Returns 0, -ENOMEM or the source's error.
  */
-_must_check_ int trace_schedule_prolong_occupancies(struct timeline *timeline);
+_must_check_ int trace_schedule_prolong(struct timeline *timeline);
 
 #endif

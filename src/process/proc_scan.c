@@ -13,9 +13,12 @@
 #include "base/log.h"
 #include "process/proc_file.h"
 #include "process/proc_maps.h"
+#include "process/slow_opener.h"
 
 #define SMALL_FILE_MAX_BYTES (64u << 10)
 #define MAPS_MAX_BYTES       (256u << 20)
+/* The kernel itself lets a command have no more. */
+#define CMDLINE_MAX_BYTES (4u << 20)
 
 /* Fields of /proc/PID/stat, counted from the one after the comm, which is the third. */
 #define STAT_PARENT_PID  1
@@ -95,6 +98,68 @@ int proc_entry_read(const char *proc_root, pid_t pid, struct proc_entry *ret)
 	if (stat.data)
 		read_stat_fields(stat.data, &entry);
 	*ret = entry;
+	return 0;
+}
+
+/* The first line is "Name:", a tab and the comm. */
+static void read_name(const struct text *status, struct proc_details *ret)
+{
+	const char *name = status->length ? strchr(status->data, '\t') : NULL;
+
+	if (name)
+		snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)strcspn(name + 1, "\n"),
+			 name + 1);
+	strip_worker_description(ret->comm);
+}
+
+/* "Uid:" and four tab-separated numbers, of which the first is the real one. */
+static void read_uid(const struct text *status, struct proc_details *ret)
+{
+	const char *line = status->length ? strstr(status->data, "\nUid:\t") : NULL;
+
+	if (!line)
+		return;
+	ret->uid = (uint32_t)strtoul(line + strlen("\nUid:\t"), NULL, 10);
+	ret->has_uid = true;
+}
+
+/* Every word ends in NUL; a process that sets its title may put blanks behind it. */
+static void join_words(struct text *command_line)
+{
+	size_t length = command_line->length;
+
+	if (length > COMMAND_LINE_MAX_BYTES)
+		length = COMMAND_LINE_MAX_BYTES;
+	for (size_t i = 0; i < length; i++)
+		if (!command_line->data[i])
+			command_line->data[i] = ' ';
+	while (length && command_line->data[length - 1] == ' ')
+		length--;
+	text_truncate(command_line, length);
+}
+
+int proc_details_read(const char *proc_root, pid_t pid, struct slow_opener *opener,
+		      struct proc_details *ret)
+{
+	_cleanup_(text_release) struct text status = {0};
+	_cleanup_(text_release) struct text path = {0};
+	struct proc_details details = {0};
+	int err = proc_file_read(proc_root, pid, "status", SMALL_FILE_MAX_BYTES, &status);
+
+	if (err)
+		return err;
+	read_name(&status, &details);
+	read_uid(&status, &details);
+	text_printf(&path, "%s/%d/cmdline", proc_root, pid);
+	if (path.failed)
+		return -ENOMEM;
+	err = slow_opener_read(opener, path.data, CMDLINE_MAX_BYTES, &details.command_line);
+	if (err == -ENOMEM) {
+		text_release(&details.command_line);
+		return err;
+	}
+	join_words(&details.command_line);
+	*ret = details;
 	return 0;
 }
 

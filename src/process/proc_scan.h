@@ -16,6 +16,8 @@
 #include "process/file_table.h"
 #include "process/mapping_list.h"
 
+struct slow_opener;
+
 struct proc_entry {
 	char comm[64];       /* NUL-terminated; kernel workers have more than 15 bytes */
 	uint32_t parent_pid; /* 0 when unknown */
@@ -31,6 +33,29 @@ struct proc_entry {
  * Source: proc(5).
  */
 _must_check_ int proc_entry_read(const char *proc_root, pid_t pid, struct proc_entry *ret);
+
+/* Of a longer command line the rest is left out. */
+#define COMMAND_LINE_MAX_BYTES 4096
+
+/* What is shown of a process, and nothing else needs. */
+struct proc_details {
+	char comm[64]; /* NUL-terminated; tells whether it is still the program that is meant */
+	uint32_t uid;  /* the real one */
+	bool has_uid;
+	/* Its words with blanks between them; empty: it has none, or may not be read. */
+	struct text command_line;
+};
+
+/*
+ * Read /proc/PID/status, and /proc/PID/cmdline by way of the opener, since it lies in the process's
+ * memory.
+ *
+ * ret   the caller releases the text
+ *
+ * Returns 0, -ENOENT (no such process) or another negative errno.
+ */
+_must_check_ int proc_details_read(const char *proc_root, pid_t pid, struct slow_opener *opener,
+				   struct proc_details *ret);
 
 /*
  * Add the executable mappings of /proc/PID/maps to list, and their files to files.

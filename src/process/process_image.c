@@ -33,6 +33,7 @@ void process_image_free(struct process_image *image)
 	if (!image)
 		return;
 	process_image_forget_code(image);
+	free(image->command_line);
 	free(image);
 }
 
@@ -44,12 +45,27 @@ void process_image_set_comm(struct process_image *image, const char *comm)
 	image->process.comm[length] = '\0';
 }
 
+int process_image_set_command_line(struct process_image *image, const char *command_line)
+{
+	char *copy = command_line ? strdup(command_line) : NULL;
+
+	if (command_line && !copy)
+		return -ENOMEM;
+	free(image->command_line);
+	image->process.command_line = image->command_line = copy;
+	return 0;
+}
+
 int process_image_inherit(struct process_image *image, struct process_image *parent)
 {
 	process_image_set_comm(image, parent->process.comm);
 	image->process.parent_pid = parent->process.pid;
 	image->process.generation = parent->process.generation;
 	image->process.was_scanned = parent->process.was_scanned;
+	image->process.has_uid = parent->process.has_uid;
+	image->process.uid = parent->process.uid;
+	if (process_image_set_command_line(image, parent->command_line))
+		return -ENOMEM;
 	return mapping_list_share(&image->mappings, &parent->mappings);
 }
 

@@ -21,6 +21,7 @@ struct process_image {
 	struct mapping_list mappings;
 	bool is_listed_as_changed; /* is in the table's list of changes */
 	bool is_sampled;           /* somebody has asked for it */
+	char *command_line;        /* that the process shows */
 	/* Mappings of the latest mapping events, all of one time. */
 	struct mapping_list latest;
 	uint64_t latest_ns;
@@ -44,6 +45,10 @@ void process_image_forget_code(struct process_image *image);
 
 /* A comm that is too long is truncated. */
 void process_image_set_comm(struct process_image *image, const char *comm);
+
+/* A copy is made; NULL: there is none. Returns 0 or -ENOMEM. */
+_must_check_ int process_image_set_command_line(struct process_image *image,
+						const char *command_line);
 
 /* Give a new image what a child inherits from its parent at fork. Returns 0 or -ENOMEM. */
 _must_check_ int process_image_inherit(struct process_image *image, struct process_image *parent);

@@ -80,6 +80,7 @@ struct process_table {
 	uint64_t next_jit_step_ns;
 	uint64_t jit_bytes;       /* memory of the names of all */
 	uint64_t jit_limit_bytes; /* of that */
+	bool keeps_details;       /* users and command lines */
 	struct process_table_stats stats;
 };
 
@@ -246,7 +247,10 @@ static struct process_image *start_next_image(struct process_table *table,
 		return NULL;
 	next->process.previous = &previous->process;
 	note_end(table, previous);
+	previous->process.end_ns = time_ns;
 	next->process.parent_pid = previous->process.parent_pid;
+	next->process.has_uid = previous->process.has_uid;
+	next->process.uid = previous->process.uid;
 	next->proc_start_ns = previous->proc_start_ns;
 	return next;
 }
@@ -262,6 +266,69 @@ static bool is_other_process(const struct process_image *image, const struct pro
 	if (entry->start_ns > image->process.start_ns)
 		return true;
 	return image->process.is_exited && !entry->is_zombie;
+}
+
+void process_table_keep_details(struct process_table *table)
+{
+	table->keeps_details = true;
+}
+
+/*
+ * Whatever cannot be read stays as it was. /proc/PID is the current image's, and that of one that has
+ * ended may be another process's. Where it has another name, the process has called exec since then,
+ * of which we will hear.
+ */
+static int read_details(struct process_table *table, struct process_image *image)
+{
+	struct process *process = &image->process;
+	struct proc_details details;
+	int err;
+
+	if (!table->keeps_details || process->is_exited ||
+	    image != find_current(table, (pid_t)process->pid))
+		return 0;
+	err = proc_details_read(table->proc_root, (pid_t)process->pid,
+				file_table_get_opener(table->files), &details);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (string_starts_with(details.comm, process->comm)) {
+		if (details.has_uid) {
+			process->has_uid = true;
+			process->uid = details.uid;
+		}
+		if (details.command_line.length)
+			err = process_image_set_command_line(image, details.command_line.data);
+	}
+	text_release(&details.command_line);
+	return err;
+}
+
+/* The kernel has reported the end of its first thread, or of our listening to it. */
+static void undo_end(const struct process_table *table, struct process_image *image)
+{
+	struct proc_entry entry;
+
+	if (!proc_entry_read(table->proc_root, (pid_t)image->process.pid, &entry) &&
+	    !entry.is_zombie && image->proc_start_ns && entry.start_ns == image->proc_start_ns)
+		image->process.end_ns = 0;
+}
+
+int process_table_refresh_details(struct process_table *table)
+{
+	if (!table->keeps_details)
+		return 0;
+	array_for_each (&table->images, image) {
+		int err;
+
+		if (*image != find_current(table, (pid_t)(*image)->process.pid))
+			continue;
+		if ((*image)->process.is_exited)
+			undo_end(table, *image);
+		err = read_details(table, *image);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int process_table_scan_pid(struct process_table *table, pid_t pid)
@@ -287,7 +354,8 @@ int process_table_scan_pid(struct process_table *table, pid_t pid)
 	err = note_change(table, image);
 	if (err)
 		return err;
-	return process_image_refresh(image, table->proc_root, table->files, &entry, as_of_ns);
+	err = process_image_refresh(image, table->proc_root, table->files, &entry, as_of_ns);
+	return err ? err : read_details(table, image);
 }
 
 struct scan {
@@ -449,6 +517,7 @@ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t p
 	if (mapping.file != FILE_NONE)
 		mapping.file_offset = file_offset;
 	image->process.is_exited = false;
+	image->process.end_ns = 0;
 	err = note_change(table, image);
 	return err ? err : process_image_map(image, time_ns, &mapping);
 }
@@ -550,6 +619,7 @@ int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t p
 	if (is_known_already(image, time_ns) && image->was_mapped_in_scan)
 		return 0;
 	image->process.is_exited = true;
+	image->process.end_ns = time_ns;
 	note_end(table, image);
 	/* The last chance to find its perf-map by way of /proc/PID/root. */
 	if (image->jit.is_wanted) {
@@ -558,6 +628,15 @@ int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t p
 			return err;
 	}
 	return note_change(table, image);
+}
+
+/* Threads may outlive the first one, and with them the process. */
+void process_table_on_thread_exit(struct process_table *table, uint64_t time_ns, pid_t pid)
+{
+	struct process_image *image = find_current(table, pid);
+
+	if (image && image->process.is_exited && image->process.end_ns)
+		image->process.end_ns = time_ns;
 }
 
 int process_table_look_for_moved(struct process_table *table, uint64_t time_ns, uint32_t id)
@@ -672,10 +751,15 @@ int process_table_find(struct process_table *table, uint64_t time_ns, pid_t pid,
 		       bool *ret_is_in_exec)
 {
 	int err = find_image(table, time_ns, pid, generation, is_in_execve, ret, ret_is_in_exec);
+	struct process_image *image;
 
-	if (!err)
-		((struct process_image *)*ret)->is_sampled = true;
-	return err;
+	if (err)
+		return err;
+	image = (struct process_image *)*ret;
+	if (image->is_sampled)
+		return 0;
+	image->is_sampled = true;
+	return read_details(table, image);
 }
 
 const struct process *process_table_get(const struct process_table *table, uint32_t id)

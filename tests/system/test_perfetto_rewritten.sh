@@ -42,7 +42,8 @@ queries=(
         from counter t join counter_track tr on tr.id = t.track_id order by 1, 3, 5, 2"
     "select t.name, t.type, (select name from track p where p.id = t.parent_id), count(*) from track t group by 1, 2, 3
         order by 1, 2, 3"
-    "select pid, name, start_ts, end_ts from process t order by 1, 3, 2"
+    "select pid, name, start_ts, end_ts, uid, cmdline, (select pid from process p where p.upid = t.parent_upid)
+        from process t order by 1, 3, 2"
     "select tid, t.name, t.start_ts, t.end_ts, is_main_thread, pid from thread t left join process using(upid)
         order by 1, 3, 2"
     "select ts, cpu, cpu_mode, unwind_error, tid, stack from perf_sample t join thread using(utid)

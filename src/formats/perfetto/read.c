@@ -63,6 +63,7 @@ enum packet_field {
 	PACKET_TRACK = 60,
 	PACKET_SYMBOLS = 61,
 	PACKET_SAMPLE = 66,
+	PACKET_RENAME = 120,
 };
 
 /* What other tools write, and this reader does not read. */
@@ -146,6 +147,17 @@ static bool is_about_trace(uint32_t field)
 	return false;
 }
 
+/* Whether what a packet tells stands in a descriptor, too, as in our own traces. */
+static bool is_described(struct bytes message)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field))
+		if (field.number == 1000)
+			return true;
+	return false;
+}
+
 /* False when the packet is broken. */
 static bool read_fields(struct bytes message, struct raw_packet *packet)
 {
@@ -192,7 +204,8 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 			packet->data = field.body;
 			break;
 		default:
-			if (field.type == PROTOBUF_BYTES && !is_about_trace(field.number))
+			if (field.type == PROTOBUF_BYTES && !is_about_trace(field.number) &&
+			    !(field.number == PACKET_RENAME && is_described(field.body)))
 				packet->unread_kind = field.number;
 		}
 	}

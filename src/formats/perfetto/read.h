@@ -154,6 +154,11 @@ struct perfetto_process {
 	uint32_t name;     /* string of the timeline */
 	uint64_t since_ns; /* from when on the pid means this one */
 	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t parent_pid;
+	uint32_t command_line; /* string of the timeline */
+	uint32_t uid;
+	bool has_uid;
 	uint32_t order;   /* in the file */
 	uint32_t process; /* of the timeline; TIMELINE_NONE before it is used */
 };

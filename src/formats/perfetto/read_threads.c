@@ -63,29 +63,58 @@ static int add_base_name(struct perfetto_threads *threads, struct bytes path, ui
 				   ret);
 }
 
+/* Words with blanks between them; ours are one string. */
+static int add_command_line(struct perfetto_threads *threads, const struct text *words,
+			    uint32_t *ret)
+{
+	if (words->failed)
+		return -ENOMEM;
+	return words->length ? perfetto_add_string(threads->trace,
+						   bytes_of(words->data, words->length), ret)
+			     : 0;
+}
+
+static void append_word(struct text *words, struct bytes word)
+{
+	if (words->length)
+		text_append_char(words, ' ');
+	text_append(words, (const char *)word.data, word.size);
+}
+
 int perfetto_threads_read_process(struct perfetto_threads *threads, struct bytes message,
 				  uint64_t since_ns, uint32_t *ret)
 {
 	struct perfetto_process process = {.since_ns = since_ns};
+	_cleanup_(text_release) struct text words = {0};
 	struct protobuf_field field;
 	bool has_name = false;
 	int err = 0;
 
 	while (protobuf_next(&message, &field)) {
-		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
 			process.pid = (uint32_t)field.value;
-		else if (field.number == 7 && field.type == PROTOBUF_VARINT)
+		} else if (field.number == 7 && field.type == PROTOBUF_VARINT) {
 			process.start_ns = field.value;
-		else if (field.number == 2 && field.type == PROTOBUF_BYTES && !process.name)
-			err = add_base_name(threads, field.body, &process.name);
-		else if (field.number == 6 && field.type == PROTOBUF_BYTES && !has_name) {
+		} else if (field.number == 1000 && field.type == PROTOBUF_VARINT) {
+			process.parent_pid = (uint32_t)field.value;
+		} else if (field.number == 1001 && field.type == PROTOBUF_VARINT) {
+			process.uid = (uint32_t)field.value;
+			process.has_uid = true;
+		} else if (field.number == 1002 && field.type == PROTOBUF_VARINT) {
+			process.end_ns = field.value;
+		} else if (field.number == 2 && field.type == PROTOBUF_BYTES) {
+			append_word(&words, field.body);
+			if (!process.name)
+				err = add_base_name(threads, field.body, &process.name);
+		} else if (field.number == 6 && field.type == PROTOBUF_BYTES && !has_name) {
 			err = perfetto_add_string(threads->trace, field.body, &process.name);
 			has_name = true;
 		}
 		if (err)
 			return err;
 	}
-	return describe_process(threads, &process, ret);
+	err = add_command_line(threads, &words, &process.command_line);
+	return err ? err : describe_process(threads, &process, ret);
 }
 
 int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes message,
@@ -112,26 +141,38 @@ int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes 
 
 /* ---- the process tree --------------------------------------------------------------------- */
 
+/* Ours repeat what descriptors tell. */
 static int read_tree_process(struct perfetto_threads *threads, struct bytes message,
 			     uint64_t since_ns)
 {
 	struct perfetto_process process = {.since_ns = since_ns};
+	_cleanup_(text_release) struct text words = {0};
 	struct protobuf_field field;
 	bool has_name = false;
 	uint32_t ignored;
 	int err = 0;
 
 	while (protobuf_next(&message, &field)) {
+		if (field.number == 1000)
+			return 0;
 		if (field.number == 1 && field.type == PROTOBUF_VARINT) {
 			process.pid = (uint32_t)field.value;
-		} else if (field.number == 3 && field.type == PROTOBUF_BYTES && !has_name) {
-			err = add_base_name(threads, field.body, &process.name);
+		} else if (field.number == 2 && field.type == PROTOBUF_VARINT) {
+			process.parent_pid = (uint32_t)field.value;
+		} else if (field.number == 5 && field.type == PROTOBUF_VARINT) {
+			process.uid = (uint32_t)field.value;
+			process.has_uid = true;
+		} else if (field.number == 3 && field.type == PROTOBUF_BYTES) {
+			append_word(&words, field.body);
+			if (!has_name)
+				err = add_base_name(threads, field.body, &process.name);
 			has_name = true;
 		}
 		if (err)
 			return err;
 	}
-	return describe_process(threads, &process, &ignored);
+	err = add_command_line(threads, &words, &process.command_line);
+	return err ? err : describe_process(threads, &process, &ignored);
 }
 
 static int read_tree_thread(struct perfetto_threads *threads, struct bytes message,
@@ -245,45 +286,70 @@ static bool find_unknown(const struct perfetto_threads *threads,
 
 /* ---- processes ---------------------------------------------------------------------------- */
 
+/*
+ * What is described of a pid at a time: of several the latest that began before; where the time is
+ * before all of them, the first. NULL: nothing.
+ */
+static struct perfetto_process *find_described(const struct perfetto_threads *threads, uint32_t pid,
+					       uint64_t time_ns)
+{
+	struct perfetto_process key = {.pid = pid, .since_ns = time_ns, .order = UINT32_MAX};
+	size_t place = FIND_PLACE(&threads->processes, &key, compare_processes);
+
+	if (place && threads->processes.items[place - 1].pid == pid)
+		return &threads->processes.items[place - 1];
+	if (place < threads->processes.length && threads->processes.items[place].pid == pid)
+		return &threads->processes.items[place];
+	return NULL;
+}
+
 /* Ids from PERFETTO_SYNTHETIC_ID on are those that our writer made up where there were none. */
-int perfetto_threads_use_process(struct perfetto_threads *threads, struct perfetto_process *known,
-				 uint32_t *ret)
+static int add_process(struct perfetto_threads *threads, struct perfetto_process *known)
 {
 	struct timeline_process process = {
 		.pid = known->pid < PERFETTO_SYNTHETIC_ID ? known->pid : 0,
+		.parent_pid = known->parent_pid,
 		.name = known->name,
+		.command_line = known->command_line,
+		.uid = known->uid,
+		.has_uid = known->has_uid,
 		.start_ns = known->start_ns,
+		.end_ns = known->end_ns,
 	};
 
-	if (known->process == TIMELINE_NONE) {
-		int err = timeline_add_process(threads->trace->timeline, &process, &known->process);
+	return timeline_add_process(threads->trace->timeline, &process, &known->process);
+}
+
+/* With its ancestors, as far as they are described. */
+int perfetto_threads_use_process(struct perfetto_threads *threads, struct perfetto_process *known,
+				 uint32_t *ret)
+{
+	struct perfetto_process *ancestor = known;
+
+	while (ancestor && ancestor->process == TIMELINE_NONE) {
+		int err = add_process(threads, ancestor);
 
 		if (err)
 			return err;
+		ancestor = ancestor->parent_pid ? find_described(threads, ancestor->parent_pid,
+								 ancestor->since_ns)
+						: NULL;
 	}
 	*ret = known->process;
 	return 0;
 }
 
-/*
- * Of several that had this pid, the latest that began before; where the time is before all of them,
- * the first.
- */
 int perfetto_threads_find_process(struct perfetto_threads *threads, uint32_t pid, uint64_t time_ns,
 				  uint32_t *ret)
 {
-	struct perfetto_process key = {.pid = pid, .since_ns = time_ns, .order = UINT32_MAX};
+	struct perfetto_process *described = find_described(threads, pid, time_ns);
 	struct perfetto_unknown unknown = {.pid = pid};
 	struct timeline_process process = {.pid = pid < PERFETTO_SYNTHETIC_ID ? pid : 0};
 	uint32_t ignored;
-	size_t place = FIND_PLACE(&threads->processes, &key, compare_processes);
 	int err;
 
-	if (place && threads->processes.items[place - 1].pid == pid)
-		return perfetto_threads_use_process(threads, &threads->processes.items[place - 1],
-						    ret);
-	if (place < threads->processes.length && threads->processes.items[place].pid == pid)
-		return perfetto_threads_use_process(threads, &threads->processes.items[place], ret);
+	if (described)
+		return perfetto_threads_use_process(threads, described, ret);
 	if (find_unknown(threads, &unknown, ret))
 		return 0;
 	err = timeline_add_process(threads->trace->timeline, &process, ret);

@@ -30,7 +30,9 @@ struct perfetto_tracks {
 	uint64_t first_thread_uuid;
 	uint64_t first_region_uuid;
 	uint64_t first_counter_uuid;
+	uint64_t start_ns;      /* of the trace; 0: not known */
 	uint32_t *pids;         /* by process */
+	uint32_t *by_pid;       /* processes in order of pid and start */
 	uint32_t *tids;         /* by thread */
 	bool *took_over;        /* by process: its pid was another one's before */
 	bool *thread_took_over; /* by thread: its tid was another one's of the process before */
@@ -38,6 +40,7 @@ struct perfetto_tracks {
 	struct perfetto_emitted emitted; /* tracks that are described, by uuid */
 	struct text name;
 	struct text description;
+	struct text command_line;
 };
 
 /* ---- pids and tids ------------------------------------------------------------------------ */
@@ -112,6 +115,30 @@ static int find_successors(struct perfetto_tracks *tracks)
 			return err;
 	}
 	return 0;
+}
+
+static int compare_starts(const void *a, const void *b, void *context)
+{
+	const struct perfetto_tracks *tracks = context;
+	uint32_t left = *(const uint32_t *)a;
+	uint32_t right = *(const uint32_t *)b;
+	uint64_t left_ns = timeline_get_process(tracks->timeline, left)->start_ns;
+	uint64_t right_ns = timeline_get_process(tracks->timeline, right)->start_ns;
+
+	if (tracks->pids[left] != tracks->pids[right])
+		return tracks->pids[left] < tracks->pids[right] ? -1 : 1;
+	if (left_ns != right_ns)
+		return left_ns < right_ns ? -1 : 1;
+	return (left > right) - (left < right);
+}
+
+static void sort_by_pid(struct perfetto_tracks *tracks)
+{
+	uint32_t count = timeline_count_process(tracks->timeline);
+
+	for (uint32_t i = 0; i < count; i++)
+		tracks->by_pid[i] = i;
+	qsort_r(tracks->by_pid, count, sizeof(*tracks->by_pid), compare_starts, tracks);
 }
 
 struct thread_key {
@@ -191,17 +218,21 @@ struct perfetto_tracks *perfetto_tracks_new(const struct timeline *timeline,
 	tracks->first_region_uuid = tracks->first_thread_uuid + num_threads * UUIDS_OF_THREAD;
 	tracks->first_counter_uuid = tracks->first_region_uuid +
 				     timeline_count_region(timeline) * (uint64_t)UUIDS_OF_REGION;
+	if (timeline_count_clock(timeline))
+		tracks->start_ns = timeline_get_clock(timeline, 0)->boottime_ns;
 	tracks->pids = calloc(num_processes + 1, sizeof(*tracks->pids));
+	tracks->by_pid = calloc(num_processes + 1, sizeof(*tracks->by_pid));
 	tracks->ranks = calloc(num_processes + 1, sizeof(*tracks->ranks));
 	tracks->tids = calloc(num_threads + 1, sizeof(*tracks->tids));
 	tracks->took_over = calloc(num_processes + 1, sizeof(*tracks->took_over));
 	tracks->thread_took_over = calloc(num_threads + 1, sizeof(*tracks->thread_took_over));
-	if (!tracks->pids || !tracks->ranks || !tracks->tids || !tracks->took_over ||
-	    !tracks->thread_took_over || choose_pids(tracks) || find_successors(tracks) ||
-	    choose_tids(tracks)) {
+	if (!tracks->pids || !tracks->by_pid || !tracks->ranks || !tracks->tids ||
+	    !tracks->took_over || !tracks->thread_took_over || choose_pids(tracks) ||
+	    find_successors(tracks) || choose_tids(tracks)) {
 		perfetto_tracks_free(tracks);
 		return NULL;
 	}
+	sort_by_pid(tracks);
 	return tracks;
 }
 
@@ -210,6 +241,7 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 	if (!tracks)
 		return;
 	free(tracks->pids);
+	free(tracks->by_pid);
 	free(tracks->tids);
 	free(tracks->ranks);
 	free(tracks->took_over);
@@ -217,24 +249,30 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 	perfetto_emitted_release(&tracks->emitted);
 	text_release(&tracks->name);
 	text_release(&tracks->description);
+	text_release(&tracks->command_line);
 	free(tracks);
 }
 
 /* ---- descriptors -------------------------------------------------------------------------- */
 
 /*
- * A timeline's string as the format takes it; valid until the next call. Returns NULL when out of
- * memory; add_descriptor_at() looks at that.
+ * A timeline's string as the format takes it; valid until the text is used again. Returns NULL when
+ * out of memory; add_descriptor_at() looks at that.
  */
-static char *fit_name(struct perfetto_tracks *tracks, uint32_t string)
+static char *fit(const struct perfetto_tracks *tracks, uint32_t string, struct text *text)
 {
 	const struct string_table *strings = timeline_get_strings(tracks->timeline);
 
-	text_truncate(&tracks->name, 0);
-	text_append_string(&tracks->name, "");
-	utf8_append_name(&tracks->name, string_table_get(strings, string),
+	text_truncate(text, 0);
+	text_append_string(text, "");
+	utf8_append_name(text, string_table_get(strings, string),
 			 string_table_get_length(strings, string));
-	return tracks->name.data;
+	return text->data;
+}
+
+static char *fit_name(struct perfetto_tracks *tracks, uint32_t string)
+{
+	return fit(tracks, string, &tracks->name);
 }
 
 static char *set_name(struct perfetto_tracks *tracks, const char *name)
@@ -294,19 +332,44 @@ static uint64_t region_uuid(const struct perfetto_tracks *tracks, uint32_t regio
 	return tracks->first_region_uuid + (uint64_t)region * UUIDS_OF_REGION;
 }
 
-/* When a process, or a thread of it, came in the place of another one; 0: it did not. */
+/*
+ * From when on what is said of a process holds; 0: always. Pids mean another process before, or their
+ * parent may have become another one by an exec.
+ */
 static uint64_t get_begin(const struct perfetto_tracks *tracks, uint32_t process)
 {
-	return tracks->took_over[process]
-		       ? timeline_get_process(tracks->timeline, process)->start_ns
+	uint64_t start_ns = timeline_get_process(tracks->timeline, process)->start_ns;
+
+	return tracks->took_over[process] || (tracks->start_ns && start_ns > tracks->start_ns)
+		       ? start_ns
 		       : 0;
 }
 
+/* The last process that got the pid by a time; TIMELINE_NONE if none did. */
+static uint32_t find_last(const struct perfetto_tracks *tracks, uint32_t pid, uint64_t time_ns)
+{
+	uint32_t low = 0;
+	uint32_t high = timeline_count_process(tracks->timeline);
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		uint32_t process = tracks->by_pid[middle];
+
+		if (tracks->pids[process] < pid ||
+		    (tracks->pids[process] == pid && get_begin(tracks, process) <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && tracks->pids[tracks->by_pid[low - 1]] == pid ? tracks->by_pid[low - 1]
+								   : TIMELINE_NONE;
+}
+
 /*
- * The thread that had the tid before is gone, with its process when it was the main thread: readers
- * would take the new one for the same.
+ * A thread is gone, with its process when it is the main thread: a later one with that tid is another
+ * one to readers, too.
  */
-static int end_predecessor(struct perfetto_tracks *tracks, uint32_t tid, uint64_t start_ns)
+static int end_thread(struct perfetto_tracks *tracks, uint32_t tid, uint64_t time_ns)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__FtraceEventBundle bundle = PERFETTO__FTRACE_EVENT_BUNDLE__INIT;
@@ -314,9 +377,8 @@ static int end_predecessor(struct perfetto_tracks *tracks, uint32_t tid, uint64_
 	Perfetto__FtraceEvent *events[] = {&event};
 	Perfetto__SchedProcessFree body = PERFETTO__SCHED_PROCESS_FREE__INIT;
 
-	/* Readers sort by time, and not always by place in the file then. */
 	event.has_timestamp = 1;
-	event.timestamp = start_ns - 1;
+	event.timestamp = time_ns;
 	event.has_pid = 1;
 	event.event_case = PERFETTO__FTRACE_EVENT__EVENT_SCHED_PROCESS_FREE;
 	event.sched_process_free = &body;
@@ -332,27 +394,161 @@ static int end_predecessor(struct perfetto_tracks *tracks, uint32_t tid, uint64_
 	return perfetto_stream_add(tracks->stream, &packet);
 }
 
+/* Readers sort by time, and not always by place in the file then. */
+static int end_predecessor(struct perfetto_tracks *tracks, uint32_t tid, uint64_t start_ns)
+{
+	return end_thread(tracks, tid, start_ns - 1);
+}
+
+/* Whether the process before this one with the pid has a known end, which is told by itself. */
+static bool has_predecessor_ended(const struct perfetto_tracks *tracks, uint32_t process)
+{
+	uint64_t start_ns = timeline_get_process(tracks->timeline, process)->start_ns;
+	uint32_t before = find_last(tracks, tracks->pids[process], start_ns - 1);
+	uint64_t end_ns = before == TIMELINE_NONE
+				  ? 0
+				  : timeline_get_process(tracks->timeline, before)->end_ns;
+
+	return end_ns && end_ns < start_ns;
+}
+
+/* Whether the next process with the pid has it by the end of this one, and so ended it for readers. */
+static bool is_ended_by_next(const struct perfetto_tracks *tracks, uint32_t process)
+{
+	uint64_t end_ns = timeline_get_process(tracks->timeline, process)->end_ns;
+	uint32_t next = find_last(tracks, tracks->pids[process], end_ns);
+
+	return next != TIMELINE_NONE && next != process && tracks->took_over[next] &&
+	       timeline_get_process(tracks->timeline, next)->start_ns >
+		       timeline_get_process(tracks->timeline, process)->start_ns;
+}
+
+static int end_process(struct perfetto_tracks *tracks, uint32_t id)
+{
+	uint64_t end_ns = timeline_get_process(tracks->timeline, id)->end_ns;
+
+	if (!end_ns || is_ended_by_next(tracks, id))
+		return 0;
+	return end_thread(tracks, tracks->pids[id], end_ns);
+}
+
+/*
+ * The parent as readers find it, which is by its pid at the time. One that has ended by then would be
+ * a new process to them: it is not told.
+ */
+static uint32_t get_parent_pid(const struct perfetto_tracks *tracks, uint32_t id)
+{
+	uint32_t parent_pid = timeline_get_process(tracks->timeline, id)->parent_pid;
+	uint64_t begin_ns = get_begin(tracks, id);
+	uint32_t parent = find_last(tracks, parent_pid, begin_ns);
+	uint64_t end_ns = parent == TIMELINE_NONE
+				  ? 0
+				  : timeline_get_process(tracks->timeline, parent)->end_ns;
+
+	return end_ns && end_ns <= begin_ns ? 0 : parent_pid;
+}
+
+/* As readers call a process by its command line: the first word. */
+static bool is_first_word(const char *command_line, const char *name)
+{
+	size_t length = strcspn(command_line, " ");
+
+	return strlen(name) == length && memcmp(command_line, name, length) == 0;
+}
+
+/*
+ * Parent, user and command line, which readers take from nowhere else. They call the process by its
+ * command line then, and by the kernel's name only after a change of it: those who set a title would
+ * all have one name, and those who do not a path.
+ *
+ * Without a command line, as with the kernel's own threads, the name goes for it, as otherwise
+ * nothing of it would be read.
+ */
+static int describe_in_tree(struct perfetto_tracks *tracks, uint32_t id, char *command_line)
+{
+	const struct timeline_process *process = timeline_get_process(tracks->timeline, id);
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__ProcessTree tree = PERFETTO__PROCESS_TREE__INIT;
+	Perfetto__ProcessTree__Process body = PERFETTO__PROCESS_TREE__PROCESS__INIT;
+	Perfetto__ProcessTree__Process *bodies[] = {&body};
+	Perfetto__GenericKernelTaskRenameEvent rename =
+		PERFETTO__GENERIC_KERNEL_TASK_RENAME_EVENT__INIT;
+	char *name = fit_name(tracks, process->name);
+	char *cmdline = command_line ? command_line : name;
+	uint64_t begin_ns = get_begin(tracks, id);
+	int err;
+
+	if (tracks->name.failed || tracks->command_line.failed)
+		return -ENOMEM;
+	body.has_pid = 1;
+	body.pid = (int32_t)tracks->pids[id];
+	body.has_ppid = 1;
+	body.ppid = (int32_t)get_parent_pid(tracks, id);
+	body.n_cmdline = 1;
+	body.cmdline = &cmdline;
+	body.has_uid = process->has_uid;
+	body.uid = (int32_t)process->uid;
+	body.has_is_described = 1;
+	body.is_described = 1;
+	tree.n_processes = ARRAY_LENGTH(bodies);
+	tree.processes = bodies;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = SEQUENCE_SYSTEM;
+	packet.has_timestamp = begin_ns != 0;
+	packet.timestamp = begin_ns;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_PROCESS_TREE;
+	packet.process_tree = &tree;
+	err = perfetto_stream_add(tracks->stream, &packet);
+	if (err || is_first_word(cmdline, name))
+		return err;
+	rename.has_tid = 1;
+	rename.tid = tracks->pids[id];
+	rename.comm = name;
+	rename.has_is_described = 1;
+	rename.is_described = 1;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_GENERIC_KERNEL_TASK_RENAME_EVENT;
+	packet.generic_kernel_task_rename_event = &rename;
+	return perfetto_stream_add(tracks->stream, &packet);
+}
+
 /* A pid above INT32_MAX, which only an input can make up, becomes negative. */
 static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
 {
 	const struct timeline_process *process = timeline_get_process(tracks->timeline, id);
 	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Perfetto__ProcessDescriptor body = PERFETTO__PROCESS_DESCRIPTOR__INIT;
+	char *command_line = NULL;
+	int err;
 
-	if (tracks->took_over[id]) {
-		int err = end_predecessor(tracks, tracks->pids[id], process->start_ns);
-
+	if (tracks->took_over[id] && !has_predecessor_ended(tracks, id)) {
+		err = end_predecessor(tracks, tracks->pids[id], process->start_ns);
+		if (err)
+			return err;
+	}
+	if (process->command_line != STRING_EMPTY)
+		command_line = fit(tracks, process->command_line, &tracks->command_line);
+	if (process->parent_pid || process->has_uid || command_line) {
+		err = describe_in_tree(tracks, id, command_line);
 		if (err)
 			return err;
 	}
 	body.has_pid = 1;
 	body.pid = (int32_t)tracks->pids[id];
+	body.n_cmdline = command_line != NULL;
+	body.cmdline = &command_line;
 	body.process_name = fit_name(tracks, process->name);
 	body.has_start_timestamp_ns = process->start_ns != 0;
 	body.start_timestamp_ns = (int64_t)process->start_ns;
+	body.has_parent_pid = process->parent_pid != 0;
+	body.parent_pid = process->parent_pid;
+	body.has_uid = process->has_uid;
+	body.uid = process->uid;
+	body.has_end_timestamp_ns = process->end_ns != 0;
+	body.end_timestamp_ns = process->end_ns;
 	descriptor.uuid = process_uuid(id);
 	descriptor.process = &body;
-	return add_descriptor_at(tracks, SEQUENCE_SYSTEM, get_begin(tracks, id), &descriptor);
+	err = add_descriptor_at(tracks, SEQUENCE_SYSTEM, get_begin(tracks, id), &descriptor);
+	return err ? err : end_process(tracks, id);
 }
 
 static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
@@ -379,19 +575,24 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	return add_descriptor_at(tracks, SEQUENCE_SYSTEM, begin_ns, &descriptor);
 }
 
+static bool is_late_process(const struct perfetto_tracks *tracks, uint32_t process)
+{
+	return get_begin(tracks, process) != 0;
+}
+
 static bool is_late_thread(const struct perfetto_tracks *tracks, uint32_t thread)
 {
 	return tracks->thread_took_over[thread] ||
-	       tracks->took_over[timeline_get_thread(tracks->timeline, thread)->process];
+	       is_late_process(tracks, timeline_get_thread(tracks->timeline, thread)->process);
 }
 
-/* is_late  those that came in the place of others */
+/* is_late  those that have a time */
 static int describe_owners(struct perfetto_tracks *tracks, bool is_late)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < timeline_count_process(tracks->timeline); i++) {
-		if (tracks->took_over[i] == is_late)
+		if (is_late_process(tracks, i) == is_late)
 			err = describe_process(tracks, i);
 		if (err)
 			return err;

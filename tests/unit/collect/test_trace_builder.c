@@ -389,6 +389,55 @@ static void a_sample_elsewhere_ends_the_occupancy_that_a_zone_began(void **state
 	assert_int_equal(first->end_ns, 20);
 }
 
+/* What the recording knows of a process goes along, and its parents do. */
+static void processes_come_with_their_ancestors(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct timeline *timeline = fixture->timeline;
+	struct thread thread = {.tid = 300, .process = 2};
+	struct timed_sample sample = {.time_ns = 200};
+	uint32_t ignored;
+
+	assert_int_equal(process_table_on_fork(fixture->processes, 20, 200, PID), 0);
+	assert_int_equal(process_table_on_fork(fixture->processes, 30, 300, 200), 0);
+	assert_int_equal(process_table_on_fork(fixture->processes, 40, 400, PID), 0);
+	for (uint32_t pid = 200; pid <= 400; pid += 100)
+		assert_int_equal(profile_add_process(fixture->profile, pid, STRING_EMPTY, &ignored),
+				 0);
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
+	trace_log_add_sample(fixture->log, &sample);
+	build(fixture);
+	assert_int_equal(timeline_count_process(timeline), 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct timeline_process *process = timeline_get_process(timeline, i);
+
+		assert_int_equal(process->pid, 300 - 100 * i);
+		assert_int_equal(process->parent_pid, i == 2 ? 1 : 200 - 100 * i);
+		assert_int_equal(process->end_ns, 0);
+	}
+}
+
+static void a_process_ends_after_its_last_sample_and_an_image_before_the_next(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct timeline *timeline = fixture->timeline;
+	struct thread thread = {.tid = PID, .process = 1};
+	struct timed_sample sample = {.time_ns = 203};
+	uint32_t ignored;
+
+	add_sample(fixture, 10, PID, "game", 0);
+	assert_int_equal(process_table_on_comm(fixture->processes, 100, PID, "next", true), 0);
+	assert_int_equal(process_table_on_exit(fixture->processes, 200, PID), 0);
+	assert_int_equal(profile_add_process(fixture->profile, PID, STRING_EMPTY, &ignored), 0);
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
+	trace_log_add_sample(fixture->log, &sample);
+	build(fixture);
+	assert_int_equal(timeline_count_process(timeline), 2);
+	assert_int_equal(timeline_get_process(timeline, 0)->end_ns, 99);
+	assert_int_equal(timeline_get_process(timeline, 1)->start_ns, 100);
+	assert_int_equal(timeline_get_process(timeline, 1)->end_ns, 204);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +458,8 @@ int main(void)
 		TEST(fill_is_what_lies_above_the_stack_pointer_and_ends_at_0),
 		TEST(samples_and_zones_share_process_thread_and_region),
 		TEST(a_sample_elsewhere_ends_the_occupancy_that_a_zone_began),
+		TEST(processes_come_with_their_ancestors),
+		TEST(a_process_ends_after_its_last_sample_and_an_image_before_the_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

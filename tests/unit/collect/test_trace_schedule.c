@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "test_folder.h"
 #include "unit.h"
 
@@ -89,7 +90,7 @@ static void an_occupancy_lasts_until_the_thread_does_not_come_back(void **state 
 
 	set_schedule(timeline, &schedule);
 	occupy(timeline, 0, 0, 110, 120);
-	assert_int_equal(trace_schedule_prolong_occupancies(timeline), 0);
+	assert_int_equal(trace_schedule_prolong(timeline), 0);
 	assert_end(timeline, 0, 400);
 	timeline_free(timeline);
 }
@@ -105,7 +106,7 @@ static void a_thread_that_runs_to_the_end_keeps_what_samples_say(void **state _u
 
 	set_schedule(timeline, &schedule);
 	occupy(timeline, 0, 0, 110, 320);
-	assert_int_equal(trace_schedule_prolong_occupancies(timeline), 0);
+	assert_int_equal(trace_schedule_prolong(timeline), 0);
 	assert_end(timeline, 0, 320);
 	timeline_free(timeline);
 }
@@ -123,7 +124,7 @@ static void an_exit_ends_it_though_the_tid_is_used_again(void **state _unused_)
 
 	set_schedule(timeline, &schedule);
 	occupy(timeline, 0, 0, 110, 120);
-	assert_int_equal(trace_schedule_prolong_occupancies(timeline), 0);
+	assert_int_equal(trace_schedule_prolong(timeline), 0);
 	assert_end(timeline, 0, 200);
 	timeline_free(timeline);
 }
@@ -141,10 +142,49 @@ static void nobody_stays_where_another_thread_has_come(void **state _unused_)
 	occupy(timeline, 0, 0, 100, 120);
 	occupy(timeline, 1, 0, 150, 160);
 	occupy(timeline, 1, 1, 160, 170);
-	assert_int_equal(trace_schedule_prolong_occupancies(timeline), 0);
+	assert_int_equal(trace_schedule_prolong(timeline), 0);
 	assert_end(timeline, 0, 150);
 	assert_end(timeline, 1, 160); /* not its thread's last */
 	assert_end(timeline, 2, 500);
+	timeline_free(timeline);
+}
+
+/* After its end was reported, its last thread is still in the kernel for a while. */
+static void a_process_ends_when_its_threads_have_left_their_cpus(void **state _unused_)
+{
+	static const struct sched_switch events[] = {
+		{.time_ns = 300, .previous_tid = 11, .previous_state = 0x20},
+		{.time_ns = 400, .previous_tid = 10, .previous_state = 0x20},
+		{.time_ns = 500 + NS_PER_SECOND, .previous_tid = 11, .previous_state = 0x20},
+	};
+	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct timeline *timeline = make_timeline();
+
+	set_schedule(timeline, &schedule);
+	timeline_get_process(timeline, 0)->end_ns = 350;
+	assert_int_equal(trace_schedule_prolong(timeline), 0);
+	assert_int_equal(timeline_get_process(timeline, 0)->end_ns, 401);
+	timeline_free(timeline);
+}
+
+/* The next image has its tid, and leaves the CPU later. */
+static void an_image_that_an_exec_ended_is_not_prolonged(void **state _unused_)
+{
+	static const struct sched_switch events[] = {
+		{.time_ns = 400, .previous_tid = 10, .previous_state = 0x20},
+	};
+	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct timeline *timeline = make_timeline();
+	struct timeline_process next = {.pid = 10, .start_ns = 351, .end_ns = 395};
+	struct timeline_thread thread = {.tid = 10};
+
+	set_schedule(timeline, &schedule);
+	timeline_get_process(timeline, 0)->end_ns = 350;
+	assert_int_equal(timeline_add_process(timeline, &next, &thread.process), 0);
+	assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
+	assert_int_equal(trace_schedule_prolong(timeline), 0);
+	assert_int_equal(timeline_get_process(timeline, 0)->end_ns, 350);
+	assert_int_equal(timeline_get_process(timeline, 1)->end_ns, 401);
 	timeline_free(timeline);
 }
 
@@ -227,6 +267,8 @@ int main(void)
 		cmocka_unit_test(a_thread_that_runs_to_the_end_keeps_what_samples_say),
 		cmocka_unit_test(an_exit_ends_it_though_the_tid_is_used_again),
 		cmocka_unit_test(nobody_stays_where_another_thread_has_come),
+		cmocka_unit_test(a_process_ends_when_its_threads_have_left_their_cpus),
+		cmocka_unit_test(an_image_that_an_exec_ended_is_not_prolonged),
 		cmocka_unit_test(threads_that_no_sample_showed_are_added_to_their_process),
 		cmocka_unit_test(a_thread_has_the_last_name_that_samples_or_switches_show),
 	};

@@ -1,6 +1,8 @@
 /*
  * Perfetto traces: scheduling and the system are read as they were written, by us and by others.
  */
+#include <perfetto.pb-c.h>
+
 #include "unit.h"
 
 #include "formats/perfetto.h"
@@ -121,6 +123,167 @@ static void scheduling_comes_back_as_it_was(void **state _unused_)
 	builder_release(&second);
 }
 
+/*
+ * Process 1 began before the trace, as did 7, a child of it, which calls exec at 120; its child 9
+ * lives from 130 to 400, when a switch shows it last.
+ */
+static struct timeline *make_family(void)
+{
+	static const struct {
+		uint32_t pid;
+		uint32_t parent_pid;
+		uint32_t uid;
+		uint64_t start_ns;
+		uint64_t end_ns;
+		const char *name;
+		const char *command_line;
+	} family[] = {
+		{9, 7, 1000, 130, 401, "Web Content", "/usr/lib/web -child one"},
+		{7, 1, 1000, 10, 119, "sh", "sh -c 'exec web'"},
+		{7, 1, 1000, 120, 0, "web", "web"},
+		{1, 0, 0, 5, 0, "init", "/sbin/init splash"},
+	};
+	struct timeline *timeline = timeline_new();
+	struct clock_snapshot clock = {.boottime_ns = 100};
+	struct timeline_system system = {.num_cpus = 1};
+	struct timeline_sample sample = {.weight = 1};
+
+	assert_non_null(timeline);
+	system.kernel_release = add_string(timeline, "6.1.0");
+	timeline_set_system(timeline, &system);
+	assert_int_equal(timeline_add_clock(timeline, &clock, NULL), 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(family); i++) {
+		struct timeline_process process = {
+			.pid = family[i].pid,
+			.parent_pid = family[i].parent_pid,
+			.has_uid = true,
+			.uid = family[i].uid,
+			.start_ns = family[i].start_ns,
+			.end_ns = family[i].end_ns,
+		};
+		struct timeline_thread thread = {.tid = family[i].pid};
+
+		process.name = thread.name = add_string(timeline, family[i].name);
+		process.command_line = add_string(timeline, family[i].command_line);
+		assert_int_equal(timeline_add_process(timeline, &process, &thread.process), 0);
+		if (family[i].pid != 1)
+			assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
+	}
+	sample.time_ns = 110;
+	sample.thread = 1;
+	assert_int_equal(timeline_add_sample(timeline, &sample, NULL), 0);
+	sample.time_ns = 140;
+	sample.thread = 0;
+	assert_int_equal(timeline_add_sample(timeline, &sample, NULL), 0);
+	sample.time_ns = 150;
+	sample.thread = 2;
+	assert_int_equal(timeline_add_sample(timeline, &sample, NULL), 0);
+	return timeline;
+}
+
+/* Of one family, in the order of pid and start. */
+static struct text describe_family(const struct timeline *timeline)
+{
+	struct text text = {0};
+
+	for (uint64_t key = 0; key < 200; key++)
+		for (uint32_t i = 0; i < timeline_count_process(timeline); i++) {
+			const struct timeline_process *process = timeline_get_process(timeline, i);
+
+			if (process->start_ns != key)
+				continue;
+			text_printf(&text, "%u of %u, user %u, %llu to %llu:", process->pid,
+				    process->parent_pid, process->has_uid ? process->uid : 99,
+				    (unsigned long long)process->start_ns,
+				    (unsigned long long)process->end_ns);
+			append_string(&text, timeline, process->name);
+			append_string(&text, timeline, process->command_line);
+			text_append_char(&text, '\n');
+		}
+	return text;
+}
+
+static struct profile *make_profile_with_metric(void)
+{
+	struct profile *profile = profile_new();
+	uint32_t ignored;
+
+	assert_non_null(profile);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &ignored), 0);
+	return profile;
+}
+
+static void processes_come_back_with_parent_user_command_and_end(void **state _unused_)
+{
+	struct zones_read_result first = {.profile = make_profile_with_metric(),
+					  .timeline = make_family()};
+	struct text trace = builder_write(&format_pftrace, &first, (struct format_opts){0});
+	struct text expected = describe_family(first.timeline);
+	struct zones_read_result second;
+	struct text actual;
+
+	assert_int_equal(builder_read(&format_pftrace, trace.data, trace.length, false, &second),
+			 0);
+	actual = describe_family(second.timeline);
+	assert_string_equal(actual.data, expected.data);
+	assert_string_equal(second.warnings.data, "");
+	text_release(&expected);
+	text_release(&actual);
+	text_release(&trace);
+	builder_release(&first);
+	builder_release(&second);
+}
+
+/*
+ * To readers a pid means what was said of it last. So what began while the trace was made comes at its
+ * time, and ends are told. The exec is one, too.
+ */
+static void readers_are_told_of_processes_in_their_time(void **state _unused_)
+{
+	struct zones_read_result first = {.profile = make_profile_with_metric(),
+					  .timeline = make_family()};
+	struct text written = builder_write(&format_pftrace, &first, (struct format_opts){0});
+	Perfetto__Trace *trace =
+		perfetto__trace__unpack(NULL, written.length, (const uint8_t *)written.data);
+	struct text told = {0};
+
+	assert_non_null(trace);
+	for (size_t i = 0; i < trace->n_packet; i++) {
+		const Perfetto__TracePacket *packet = trace->packet[i];
+
+		if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_PROCESS_TREE) {
+			const Perfetto__ProcessTree__Process *process =
+				packet->process_tree->processes[0];
+
+			text_printf(&told, "%llu: %d of %d, user %d: %s\n",
+				    (unsigned long long)packet->timestamp, process->pid,
+				    process->ppid, process->uid, process->cmdline[0]);
+		}
+		if (packet->data_case ==
+		    PERFETTO__TRACE_PACKET__DATA_GENERIC_KERNEL_TASK_RENAME_EVENT)
+			text_printf(&told, "%llu: %d is %s\n",
+				    (unsigned long long)packet->timestamp,
+				    (int)packet->generic_kernel_task_rename_event->tid,
+				    packet->generic_kernel_task_rename_event->comm);
+		if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS)
+			text_printf(&told, "%llu: %d ends\n",
+				    (unsigned long long)packet->ftrace_events->event[0]->timestamp,
+				    packet->ftrace_events->event[0]->sched_process_free->pid);
+	}
+	assert_string_equal(told.data, "0: 7 of 1, user 1000: sh -c 'exec web'\n"
+				       "119: 7 ends\n"
+				       "0: 1 of 0, user 0: /sbin/init splash\n"
+				       "0: 1 is init\n"
+				       "130: 9 of 7, user 1000: /usr/lib/web -child one\n"
+				       "130: 9 is Web Content\n"
+				       "401: 9 ends\n"
+				       "120: 7 of 1, user 1000: web\n");
+	perfetto__trace__free_unpacked(trace, NULL);
+	text_release(&told);
+	text_release(&written);
+	builder_release(&first);
+}
+
 /* A switch to a thread at a time, as ftrace's own event. */
 static void put_switch(struct text *bundle, uint64_t time_ns, uint64_t tid)
 {
@@ -238,6 +401,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scheduling_comes_back_as_it_was),
+		cmocka_unit_test(processes_come_back_with_parent_user_command_and_end),
+		cmocka_unit_test(readers_are_told_of_processes_in_their_time),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
 		cmocka_unit_test(columns_that_differ_in_length_are_skipped),
 		cmocka_unit_test(what_is_not_read_is_told_where_the_trace_is_rewritten),

@@ -203,9 +203,50 @@ static void a_missing_proc_folder_is_an_error(_unused_ void **state)
 	assert_int_equal(proc_for_each_pid("/no/such/proc", see, NULL), -ENOENT);
 }
 
+static void the_real_user_and_the_words_of_the_command_are_read(_unused_ void **state)
+{
+	static const char words[] = "/opt/app\0--type=renderer\0\0";
+	struct fake_proc proc = fake_proc_new();
+	_cleanup_(text_release) struct text path = fake_proc_path(&proc, "812/cmdline");
+	FILE *file = fopen(path.data, "we");
+	struct proc_details details;
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(words, 1, sizeof(words) - 1, file), sizeof(words) - 1);
+	assert_int_equal(fclose(file), 0);
+	fake_proc_write(&proc, "812/status", "Name:\tapp\nUid:\t1000\t0\t0\t0\nGid:\t7\t7\t7\t7\n");
+	assert_int_equal(proc_details_read(proc.root, 812, NULL, &details), 0);
+	assert_true(details.has_uid);
+	assert_int_equal(details.uid, 1000);
+	assert_string_equal(details.comm, "app");
+	assert_string_equal(details.command_line.data, "/opt/app --type=renderer");
+	text_release(&details.command_line);
+	fake_proc_remove(&proc);
+}
+
+static void a_command_line_that_is_too_long_is_truncated(_unused_ void **state)
+{
+	struct fake_proc proc = fake_proc_new();
+	struct text long_line = {0};
+	struct proc_details details;
+
+	for (size_t i = 0; i < 2 * COMMAND_LINE_MAX_BYTES; i++)
+		text_append_char(&long_line, 'x');
+	fake_proc_write(&proc, "812/cmdline", long_line.data);
+	fake_proc_write(&proc, "812/status", "Name:\tapp\n");
+	assert_int_equal(proc_details_read(proc.root, 812, NULL, &details), 0);
+	assert_false(details.has_uid);
+	assert_int_equal(details.command_line.length, COMMAND_LINE_MAX_BYTES);
+	text_release(&details.command_line);
+	text_release(&long_line);
+	fake_proc_remove(&proc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_real_user_and_the_words_of_the_command_are_read),
+		cmocka_unit_test(a_command_line_that_is_too_long_is_truncated),
 		cmocka_unit_test(comm_parent_and_start_are_read),
 		cmocka_unit_test(parentheses_and_spaces_in_a_comm_do_no_harm),
 		cmocka_unit_test(a_zombie_is_told),

@@ -320,6 +320,133 @@ static void events_are_counted(void **state)
 	assert_int_equal(stats.exits, 1);
 }
 
+static void write_details(struct fixture *fixture, unsigned pid, const char *comm, unsigned uid,
+			  const char *command)
+{
+	char path[64];
+	char text[64];
+
+	snprintf(path, sizeof(path), "%u/status", pid);
+	snprintf(text, sizeof(text), "Name:\t%s\nUid:\t%u\t%u\t%u\t%u\n", comm, uid, uid, uid, uid);
+	fake_proc_write(&fixture->proc, path, text);
+	snprintf(path, sizeof(path), "%u/cmdline", pid);
+	fake_proc_write(&fixture->proc, path, command);
+}
+
+static void user_and_command_line_are_kept_where_they_are_wanted(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	add_process(fixture, PID, "server", "");
+	write_details(fixture, PID, "server", 1000, "/bin/server -v");
+	scan(fixture);
+	process = find(fixture, clock_now_ns(), PID, NO_GEN);
+	assert_false(process->has_uid);
+	assert_null(process->command_line);
+	process_table_keep_details(fixture->table);
+	scan(fixture);
+	assert_true(process->has_uid);
+	assert_int_equal(process->uid, 1000);
+	assert_string_equal(process->command_line, "/bin/server -v");
+	/* It sets a title. */
+	write_details(fixture, PID, "server", 1000, "server: idle");
+	assert_int_equal(process_table_refresh_details(fixture->table), 0);
+	assert_string_equal(process->command_line, "server: idle");
+}
+
+static void a_child_has_its_parents_command_line_and_another_program_has_its_own(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *child;
+	const struct process *program;
+
+	process_table_keep_details(fixture->table);
+	add_process(fixture, PID, "sh", "");
+	write_details(fixture, PID, "sh", 1000, "/bin/sh");
+	scan(fixture);
+	on_fork(fixture, clock_now_ns(), CHILD, PID);
+	child = find(fixture, clock_now_ns(), CHILD, NO_GEN);
+	assert_int_equal(child->uid, 1000);
+	assert_string_equal(child->command_line, "/bin/sh");
+	on_exec(fixture, clock_now_ns(), CHILD, "ls");
+	program = find(fixture, clock_now_ns(), CHILD, NO_GEN);
+	assert_true(program->has_uid);
+	assert_int_equal(program->uid, 1000);
+	assert_null(program->command_line);
+	assert_string_equal(child->command_line, "/bin/sh");
+}
+
+/* The second one is read at its first sample. */
+static void the_command_line_is_read_with_the_first_sample(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	process_table_keep_details(fixture->table);
+	on_fork(fixture, 100, PID, 7);
+	on_exec(fixture, 110, PID, "ls");
+	add_process(fixture, PID, "ls", "");
+	write_details(fixture, PID, "ls", 0, "ls -l");
+	process = find(fixture, 120, PID, NO_GEN);
+	assert_string_equal(process->command_line, "ls -l");
+	assert_true(process->has_uid);
+	assert_int_equal(process->uid, 0);
+}
+
+/* Its sample comes late: it has called exec meanwhile. */
+static void the_command_line_of_the_next_program_is_not_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	process_table_keep_details(fixture->table);
+	on_fork(fixture, 100, PID, 7);
+	on_exec(fixture, 110, PID, "sh");
+	add_process(fixture, PID, "ls", "");
+	write_details(fixture, PID, "ls", 0, "ls -l");
+	process = find(fixture, 120, PID, NO_GEN);
+	assert_null(process->command_line);
+}
+
+static void a_process_ends_with_its_last_thread_or_with_an_exec(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+	const struct process *next;
+
+	on_fork(fixture, 100, PID, 7);
+	process = find(fixture, 105, PID, NO_GEN);
+	assert_int_equal(process->end_ns, 0);
+	on_exec(fixture, 110, PID, "ls");
+	next = find(fixture, 115, PID, NO_GEN);
+	assert_int_equal(process->end_ns, 110);
+	process_table_on_thread_exit(fixture->table, 120, PID);
+	assert_int_equal(next->end_ns, 0);
+	on_exit_of(fixture, 130, PID);
+	assert_int_equal(next->end_ns, 130);
+	process_table_on_thread_exit(fixture->table, 140, PID);
+	assert_int_equal(next->end_ns, 140);
+	on_mmap(fixture, 150, PID, 0x1000, 0x2000, "/no/x");
+	assert_int_equal(next->end_ns, 0);
+}
+
+/* Its first thread has ended, and others go on. */
+static void a_process_that_proc_still_shows_has_not_ended(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	process_table_keep_details(fixture->table);
+	add_process(fixture, PID, "server", "");
+	scan(fixture);
+	process = find(fixture, clock_now_ns(), PID, NO_GEN);
+	on_exit_of(fixture, clock_now_ns(), PID);
+	assert_int_not_equal(process->end_ns, 0);
+	assert_int_equal(process_table_refresh_details(fixture->table), 0);
+	assert_int_equal(process->end_ns, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +469,12 @@ int main(void)
 		TEST(a_library_at_the_place_of_another_replaces_it),
 		TEST(an_empty_mapping_is_ignored),
 		TEST(events_are_counted),
+		TEST(user_and_command_line_are_kept_where_they_are_wanted),
+		TEST(a_child_has_its_parents_command_line_and_another_program_has_its_own),
+		TEST(the_command_line_is_read_with_the_first_sample),
+		TEST(the_command_line_of_the_next_program_is_not_taken),
+		TEST(a_process_ends_with_its_last_thread_or_with_an_exec),
+		TEST(a_process_that_proc_still_shows_has_not_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,57 @@
+#!/bin/bash
+# Who the processes of a trace are: parent, user, command line, begin and end; all that a process did
+# lies between these two.
+# runs: beside others
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/perfetto.sh"
+need_recording
+need_trace_processor
+
+PROCESSES="(select p.*, parent.name as parent, parent.pid as parent_pid
+    from process p left join process parent on parent.upid = p.parent_upid)"
+
+# The shell starts one, and becomes the other.
+record -F 499 --sched -o "$TMPDIR/x.pftrace" -- \
+    bash -c '"$0" 0.2; exec "$0" 0.3' "$WORKLOADS/burn"
+expect_rows "select cmdline, uid, parent, start_ts > 0, end_ts > start_ts from $PROCESSES
+    where name = 'burn' and cmdline like '% 0.2'" <<END
+$WORKLOADS/burn 0.2|$(id -u)|bash|1|1
+END
+expect_rows "select cmdline, uid, start_ts > 0, end_ts > start_ts, parent_pid > 1 from $PROCESSES
+    where name = 'burn' and cmdline like '% 0.3'" <<END
+$WORKLOADS/burn 0.3|$(id -u)|1|1|1
+END
+expect_rows "select count(*), count(distinct pid) from process where name in ('bash', 'burn')" <<'END'
+3|2
+END
+expect_rows "select bash.end_ts < burn.start_ts from process bash join process burn using(pid)
+    where bash.name = 'bash' and burn.name = 'burn'" <<'END'
+1
+END
+# Nothing of a process before it was, nor after; no thread without a process where that is known.
+expect_rows "select process.name, count(*) > 20, sum(ts < process.start_ts or ts > process.end_ts)
+    from perf_sample join thread using(utid) join process using(upid) where process.name = 'burn' group by 1" <<'END'
+burn|1|0
+END
+expect_rows "select count(*) from sched join thread using(utid)
+    where upid is null and tid in (select pid from process where name = 'burn')" <<'END'
+0
+END
+check_trace "$TMPDIR/x.pftrace"
+
+# Read and written again, it is the same.
+expect_status 0 "$STACKWIDE" convert "$TMPDIR/x.pftrace" -o "$TMPDIR/y.pftrace"
+check_trace "$TMPDIR/y.pftrace"
+
+# Many that run one program differ in their command lines; without scheduling, too.
+QUERIES=()
+rm "$TMPDIR/expected_rows"
+record -F 499 -o "$TMPDIR/x.pftrace" -- bash -c 'for i in 0.11 0.12 0.13; do "$0" $i & done; wait' \
+    "$WORKLOADS/burn"
+expect_rows "select name, replace(cmdline, '$WORKLOADS/', ''), end_ts > start_ts from process
+    where name = 'burn' order by 2" <<'END'
+burn|burn 0.11|1
+burn|burn 0.12|1
+burn|burn 0.13|1
+END
+check_trace "$TMPDIR/x.pftrace"
