@@ -48,6 +48,9 @@ _must_check_ int region_map_adopt(struct region_map *map, uint32_t region);
  */
 void region_map_remove(struct region_map *map, uint32_t region);
 
+/* Whether a declared region holds the pointer. */
+bool region_map_is_declared(const struct region_map *map, uint64_t pointer);
+
 /* The region that holds the pointer, made if need be. Returns 0 or -ENOMEM. */
 _must_check_ int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "timeline/region_map.h"
 
@@ -16,6 +17,18 @@
 #define MAX_OTHER_BYTES  (16ull << 20)
 #define MAX_THREAD_BYTES (64ull << 20)
 
+/*
+ * The kernel does not tell of memory that is being changed, as it is when a program or thread begins:
+ * one of the next samples brings what the first ones were on.
+ */
+#define LATE_AREA_NS NS_PER_SECOND
+
+/* A stack area, and whether it has become a region. */
+struct known_stack_area {
+	struct stack_area area;
+	bool is_declared;
+};
+
 /* The regions of one process, by its id of the process table. */
 struct process_regions {
 	struct region_map *map; /* NULL: no sample yet */
@@ -25,15 +38,15 @@ struct process_regions {
 
 struct stack_regions {
 	struct timeline *timeline;
-	ARRAY(struct stack_area) areas; /* by process, then by time */
+	ARRAY(struct known_stack_area) areas; /* by process, then by time */
 	ARRAY(struct process_regions) processes;
 	ARRAY(struct kernel_region) kernel_regions; /* in order of their regions */
 };
 
 static int compare_areas(const void *a, const void *b)
 {
-	const struct stack_area *left = a;
-	const struct stack_area *right = b;
+	const struct stack_area *left = &((const struct known_stack_area *)a)->area;
+	const struct stack_area *right = &((const struct known_stack_area *)b)->area;
 
 	if (left->process != right->process)
 		return left->process < right->process ? -1 : 1;
@@ -57,13 +70,19 @@ static int copy_areas(struct stack_regions *regions, const struct trace_log *log
 
 	if (!count)
 		return 0;
-	if (array_reserve(&regions->areas, count))
-		return -ENOMEM;
-	memcpy(regions->areas.items, areas, count * sizeof(*areas));
-	regions->areas.length = count;
-	qsort(regions->areas.items, count, sizeof(*areas), compare_areas);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t id = regions->areas.items[i].process;
+		struct known_stack_area *added = array_add(&regions->areas);
+
+		if (!added)
+			return -ENOMEM;
+		added->area = areas[i];
+		/* A program has its main stack from the start. */
+		if (areas[i].kind == STACK_MAIN)
+			added->area.first_ns = 0;
+	}
+	qsort(regions->areas.items, count, sizeof(*regions->areas.items), compare_areas);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id = regions->areas.items[i].area.process;
 		struct process_regions *process = use_process(regions, id);
 
 		if (!process)
@@ -218,8 +237,33 @@ static int declare(struct stack_regions *regions, struct region_map *map,
 				  region);
 }
 
+static int declare_once(struct stack_regions *regions, struct region_map *map,
+			struct known_stack_area *known)
+{
+	if (known->is_declared)
+		return 0;
+	known->is_declared = true;
+	return declare(regions, map, &known->area);
+}
+
+/* Declare the thread's own stack that holds the pointer, if it is told of soon. */
+static int declare_late(struct stack_regions *regions, const struct process_regions *own,
+			const struct stack_pointer *pointer)
+{
+	for (size_t i = own->next_area; i < own->end_area; i++) {
+		struct known_stack_area *known = &regions->areas.items[i];
+
+		if (known->area.first_ns > pointer->time_ns + LATE_AREA_NS)
+			break;
+		if (known->area.kind == STACK_THREAD && known->area.tid == pointer->tid &&
+		    known->area.begin < pointer->address && pointer->address <= known->area.end)
+			return declare_once(regions, own->map, known);
+	}
+	return 0;
+}
+
 int stack_regions_find(struct stack_regions *regions, uint32_t process, uint32_t timeline_process,
-		       uint64_t time_ns, uint64_t pointer, uint32_t *ret)
+		       const struct stack_pointer *pointer, uint32_t *ret)
 {
 	struct process_regions *own = use_process(regions, process);
 	int err;
@@ -235,12 +279,17 @@ int stack_regions_find(struct stack_regions *regions, uint32_t process, uint32_t
 			return err;
 	}
 	while (own->next_area < own->end_area &&
-	       regions->areas.items[own->next_area].first_ns <= time_ns) {
-		err = declare(regions, own->map, &regions->areas.items[own->next_area++]);
+	       regions->areas.items[own->next_area].area.first_ns <= pointer->time_ns) {
+		err = declare_once(regions, own->map, &regions->areas.items[own->next_area++]);
 		if (err)
 			return err;
 	}
-	return region_map_find(own->map, pointer, ret);
+	if (!region_map_is_declared(own->map, pointer->address)) {
+		err = declare_late(regions, own, pointer);
+		if (err)
+			return err;
+	}
+	return region_map_find(own->map, pointer->address, ret);
 }
 
 const struct kernel_region *stack_regions_get_all(const struct stack_regions *regions,

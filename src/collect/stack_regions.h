@@ -34,6 +34,13 @@ struct kernel_region {
 struct stack_regions *stack_regions_new(const struct trace_log *log, struct timeline *timeline);
 void stack_regions_free(struct stack_regions *regions);
 
+/* Where a thread's stack pointer was at a time. */
+struct stack_pointer {
+	uint64_t time_ns;
+	uint64_t address;
+	uint32_t tid;
+};
+
 /*
  * The region that a process's stack pointer is in. Calls must be in order of time.
  *
@@ -43,7 +50,7 @@ void stack_regions_free(struct stack_regions *regions);
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int stack_regions_find(struct stack_regions *regions, uint32_t process,
-				    uint32_t timeline_process, uint64_t time_ns, uint64_t pointer,
+				    uint32_t timeline_process, const struct stack_pointer *pointer,
 				    uint32_t *ret);
 
 /* Borrowed until the next find. */

@@ -383,6 +383,11 @@ static int add_zones_until(struct trace_builder *builder, uint64_t time_ns)
 static int resolve_sample(struct trace_builder *builder, const struct timed_sample *sample,
 			  uint32_t process, uint32_t thread)
 {
+	struct stack_pointer pointer = {
+		.time_ns = sample->time_ns,
+		.address = sample->user_sp,
+		.tid = profile_get_thread(builder->source->profile, sample->thread)->tid,
+	};
 	const struct stack_region *region;
 	uint32_t id;
 	int err;
@@ -390,8 +395,8 @@ static int resolve_sample(struct trace_builder *builder, const struct timed_samp
 	if (!sample->user_sp)
 		return 0;
 	err = stack_regions_find(builder->regions, process,
-				 timeline_get_thread(builder->timeline, thread)->process,
-				 sample->time_ns, sample->user_sp, &id);
+				 timeline_get_thread(builder->timeline, thread)->process, &pointer,
+				 &id);
 	if (err)
 		return err;
 	err = enter_region(builder, thread, id, sample->user_sp, sample->time_ns);

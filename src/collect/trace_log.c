@@ -93,6 +93,11 @@ static bool read_area(const struct wire_stack_area *record, struct stack_area *r
 		ret->kind = STACK_MAIN;
 		break;
 	case WIRE_STACK_THREAD:
+		/* The kernel made the first thread's stack: its TLS only has a neighbour. */
+		if (record->tid == record->pid) {
+			ret->kind = STACK_OTHER;
+			break;
+		}
 		ret->kind = STACK_THREAD;
 		ret->tid = record->tid;
 		/* The rest of the mapping may be the next thread's. */

@@ -282,8 +282,15 @@ static void prolong(struct timeline *timeline, const struct neighbours *neighbou
 	struct occupancy *occupancy = timeline_get_occupancy(timeline, id);
 	uint64_t tid = timeline_get_thread(timeline, occupancy->thread)->tid;
 	uint64_t end_ns = find_departure(departures, tid, occupancy->end_ns);
+	uint64_t image_end_ns =
+		timeline_get_process(timeline,
+				     timeline_get_thread(timeline, occupancy->thread)->process)
+			->end_ns;
 	uint32_t following = neighbours->following[id];
 
+	/* An exec leaves the memory, and goes on with the tid. */
+	if (image_end_ns && image_end_ns < end_ns)
+		end_ns = image_end_ns;
 	if (end_ns == UINT64_MAX)
 		return;
 	if (following != TIMELINE_NONE &&

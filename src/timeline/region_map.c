@@ -196,6 +196,11 @@ static const struct region_map_entry *find_declared(const struct region_map *map
 	return entry->lowest <= pointer ? entry : NULL;
 }
 
+bool region_map_is_declared(const struct region_map *map, uint64_t pointer)
+{
+	return find_declared(map, pointer) != NULL;
+}
+
 static struct region_map_entry *find_implicit(const struct region_map *map, uint64_t pointer)
 {
 	size_t place = find_place(&map->implicit, pointer);

@@ -12,7 +12,7 @@ PROCESSES="(select p.*, parent.name as parent, parent.pid as parent_pid
 
 # The shell starts one, and becomes the other.
 record -F 499 --sched -o "$TMPDIR/x.pftrace" -- \
-    bash -c '"$0" 0.2; exec "$0" 0.3' "$WORKLOADS/burn"
+    bash -c '"$0" 0.2; for ((i = 0; i < 50000; i++)); do :; done; exec "$0" 0.3' "$WORKLOADS/burn"
 expect_rows "select cmdline, uid, parent, start_ts > 0, end_ts > start_ts from $PROCESSES
     where name = 'burn' and cmdline like '% 0.2'" <<END
 $WORKLOADS/burn 0.2|$(id -u)|bash|1|1
@@ -36,6 +36,14 @@ END
 expect_rows "select count(*) from sched join thread using(utid)
     where upid is null and tid in (select pid from process where name = 'burn')" <<'END'
 0
+END
+# An exec ends what its thread was on; what begins is on its main stack from the first sample on.
+expect_rows "select count(*) > 0, sum(s.ts + s.dur > p.end_ts) from $SLICES s
+    join process p on s.name = p.name || ' [' || p.pid || ']' where s.parent_track = 'Stacks' and p.name = 'bash'" <<'END'
+1|0
+END
+expect_rows "select distinct track from $SLICES where parent_track = 'Stacks' and name like 'burn [%'" <<'END'
+[stack]
 END
 check_trace "$TMPDIR/x.pftrace"
 

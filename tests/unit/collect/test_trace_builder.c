@@ -215,6 +215,64 @@ static void the_main_stack_has_the_lowest_begin_that_was_seen(void **state)
 	assert_int_equal(region_of(fixture, 0)->begin, 0x10000);
 }
 
+/* The kernel could not tell of the memory with the first sample, as it was being changed. */
+static void the_main_stack_is_there_from_the_first_sample_on(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_sample(fixture, 10, PID, "game", 0x1f000);
+	add_area(fixture, 20, WIRE_STACK_MAIN, PID, 0x10000, 0x20000, 0);
+	add_sample(fixture, 20, PID, "game", 0x1e000);
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 1);
+	assert_string_equal(region_name(fixture, 0), "[stack]");
+}
+
+static void a_threads_first_sample_is_on_the_stack_that_is_told_of_later(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_sample(fixture, 10, 101, "worker", 0x18000);
+	add_area(fixture, 15, WIRE_STACK_MAIN, PID, 0x80000, 0x90000, 0);
+	add_area(fixture, 20, WIRE_STACK_THREAD, 101, 0x10000, 0x40000, 0x1ff00);
+	add_sample(fixture, 20, 101, "worker", 0x17000);
+	build(fixture);
+	assert_string_equal(region_name(fixture, 0), "worker");
+	assert_ptr_equal(region_of(fixture, 0), region_of(fixture, 1));
+}
+
+/* The next owner of the memory is told of after the one before, not instead of it. */
+static void another_threads_later_stack_is_not_taken_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_sample(fixture, 10, 101, "worker", 0x18000);
+	add_area(fixture, 20, WIRE_STACK_THREAD, 102, 0x10000, 0x40000, 0x1ff00);
+	add_sample(fixture, 20, 102, "other", 0x17000);
+	build(fixture);
+	assert_int_equal(region_of(fixture, 0)->kind, REGION_IMPLICIT);
+	assert_string_equal(region_name(fixture, 1), "other");
+}
+
+/* A fiber's memory that the kernel joined with the page in which the first thread's TLS lies. */
+static void what_lies_below_the_first_threads_tls_is_no_thread_stack(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_stack_area area = {.type = WIRE_STACK_AREA,
+				       .pid = PID,
+				       .tid = PID,
+				       .kind = WIRE_STACK_THREAD,
+				       .time_ns = 10,
+				       .begin = 0x10000,
+				       .end = 0x40000,
+				       .thread_pointer = 0x3f740};
+
+	assert_int_equal(trace_log_add_area(fixture->log, 0, &area), 0);
+	add_sample(fixture, 10, PID, "game", 0x18000);
+	build(fixture);
+	assert_string_equal(region_name(fixture, 0), "stack 0x10000, 192 KiB");
+}
+
 static void fill_is_what_lies_above_the_stack_pointer_and_ends_at_0(void **state)
 {
 	struct fixture *fixture = *state;
@@ -455,6 +513,10 @@ int main(void)
 		TEST(a_mapping_too_large_for_one_stack_goes_by_the_implicit_rule),
 		TEST(a_signal_stack_is_named_after_its_thread),
 		TEST(the_main_stack_has_the_lowest_begin_that_was_seen),
+		TEST(the_main_stack_is_there_from_the_first_sample_on),
+		TEST(a_threads_first_sample_is_on_the_stack_that_is_told_of_later),
+		TEST(another_threads_later_stack_is_not_taken_for_it),
+		TEST(what_lies_below_the_first_threads_tls_is_no_thread_stack),
 		TEST(fill_is_what_lies_above_the_stack_pointer_and_ends_at_0),
 		TEST(samples_and_zones_share_process_thread_and_region),
 		TEST(a_sample_elsewhere_ends_the_occupancy_that_a_zone_began),

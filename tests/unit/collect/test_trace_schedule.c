@@ -188,6 +188,30 @@ static void an_image_that_an_exec_ended_is_not_prolonged(void **state _unused_)
 	timeline_free(timeline);
 }
 
+/* The stack of the program before is gone, though the thread goes on. */
+static void an_exec_ends_an_occupancy(void **state _unused_)
+{
+	static const struct sched_switch events[] = {
+		{.time_ns = 100, .next_tid = 10},
+		{.time_ns = 400, .previous_tid = 10, .previous_state = 0x20},
+	};
+	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct timeline *timeline = make_timeline();
+	struct timeline_process next = {.pid = 10, .start_ns = 251};
+	struct timeline_thread thread = {.tid = 10};
+
+	set_schedule(timeline, &schedule);
+	timeline_get_process(timeline, 0)->end_ns = 250;
+	assert_int_equal(timeline_add_process(timeline, &next, &thread.process), 0);
+	assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
+	occupy(timeline, 0, 0, 110, 120);
+	occupy(timeline, 2, 1, 260, 270);
+	assert_int_equal(trace_schedule_prolong(timeline), 0);
+	assert_end(timeline, 0, 250);
+	assert_end(timeline, 1, 400);
+	timeline_free(timeline);
+}
+
 static void threads_that_no_sample_showed_are_added_to_their_process(void **state _unused_)
 {
 	struct file_table *files = file_table_new("/nowhere", NULL);
@@ -269,6 +293,7 @@ int main(void)
 		cmocka_unit_test(nobody_stays_where_another_thread_has_come),
 		cmocka_unit_test(a_process_ends_when_its_threads_have_left_their_cpus),
 		cmocka_unit_test(an_image_that_an_exec_ended_is_not_prolonged),
+		cmocka_unit_test(an_exec_ends_an_occupancy),
 		cmocka_unit_test(threads_that_no_sample_showed_are_added_to_their_process),
 		cmocka_unit_test(a_thread_has_the_last_name_that_samples_or_switches_show),
 	};
