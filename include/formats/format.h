@@ -36,6 +36,8 @@ struct format_opts {
 	bool is_compressed;              /* where the format leaves the choice */
 	/* Folded weights of a metric in nanoseconds are written as microseconds, as other tools do. */
 	bool folds_microseconds;
+	/* Gets how many events a trace has, each of which its readers keep. NULL: nobody asks. */
+	uint64_t *ret_num_events;
 };
 
 /* How well the content fits a format. */

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "cli/format_list.h"
+#include "cli/trace_hint.h"
 #include "viewer/page.h"
 
 /* The format of a file without -o, which gets a generated name. */
@@ -175,14 +176,17 @@ static void warn_of_metrics(const struct format *format, const struct profile *p
 int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		 const struct format_opts *opts, struct error *error)
 {
+	struct format_opts counting = *opts;
 	int err;
 
 	for (size_t i = 0; i < outputs->length; i++) {
 		struct output *output = &outputs->items[i];
 		struct sink sink = {.write = write_bytes, .context = output->file};
+		uint64_t num_events = 0;
 
 		warn_of_metrics(output->format, profile);
-		err = output->format->write(profile, opts, &sink);
+		counting.ret_num_events = &num_events;
+		err = output->format->write(profile, &counting, &sink);
 		if (err == -EOVERFLOW)
 			return error_set(error, err,
 					 "the weights exceed in sum what the format %s can hold",
@@ -190,6 +194,7 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		if (err)
 			return error_set(error, err, "cannot write '%s': %s",
 					 output_file_get_path(output->file), strerror(-err));
+		trace_hint_warn(output_file_get_path(output->file), num_events);
 	}
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/trace_hint.h"
 #include "formats/perfetto.h"
 #include "formats/zones.h"
 
@@ -175,6 +176,7 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 	err = output_file_commit(conversion->file, &conversion->error);
 	if (err)
 		return fail(conversion, err);
+	trace_hint_warn(output_file_get_path(conversion->file), import.counts.records);
 	log_debug("%s: zones, %llu records, %llu skipped; %llu bytes sorted on disk",
 		  conversion->path, (unsigned long long)import.counts.records,
 		  (unsigned long long)import.counts.skipped,

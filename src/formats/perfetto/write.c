@@ -115,20 +115,28 @@ static int write_profile(const struct profile *profile, struct perfetto_stream *
 	return write_timeline(profile, timeline, stream);
 }
 
-static int write_pftrace(const struct profile *profile, const struct format_opts *opts,
-			 const struct sink *sink)
+static int write_any(const struct profile *profile, const struct format_opts *opts,
+		     struct perfetto_stream *stream)
 {
-	_cleanup_(perfetto_stream_freep) struct perfetto_stream *stream =
-		perfetto_stream_new(sink, opts->is_compressed);
 	bool has_times = opts->timeline && !timeline_is_empty(opts->timeline);
 
-	if (!stream)
-		return -ENOMEM;
 	if (!has_times && profile_count_samples(profile))
 		return write_profile(profile, stream);
 	if (opts->timeline)
 		return write_timeline(profile, opts->timeline, stream);
 	return perfetto_stream_finish(stream);
+}
+
+static int write_pftrace(const struct profile *profile, const struct format_opts *opts,
+			 const struct sink *sink)
+{
+	_cleanup_(perfetto_stream_freep) struct perfetto_stream *stream =
+		perfetto_stream_new(sink, opts->is_compressed);
+	int err = stream ? write_any(profile, opts, stream) : -ENOMEM;
+
+	if (!err && opts->ret_num_events)
+		*opts->ret_num_events = perfetto_stream_get_event_count(stream);
+	return err;
 }
 
 const struct format format_pftrace = {

@@ -30,6 +30,7 @@ struct perfetto_stream {
 	const struct sink *sink;
 	bool is_compressed;
 	uint64_t size;
+	uint64_t num_events;
 	uint64_t clocks[END_OF_SEQUENCES]; /* what each shows, as CLOCK_BOOTTIME */
 	struct text packets;
 	struct text compressed;
@@ -122,6 +123,25 @@ static int drain(struct perfetto_stream *stream)
 	return err;
 }
 
+/* What becomes a row of a table of readers; the columns of scheduling, each line of them. */
+static uint64_t count_events(const Perfetto__TracePacket *packet)
+{
+	const Perfetto__CompactSched *sched;
+
+	switch (packet->data_case) {
+	case PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT:
+		return 1 + packet->track_event->n_extra_counter_values;
+	case PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE:
+		return 1;
+	case PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS:
+		sched = packet->ftrace_events->compact_sched;
+		return packet->ftrace_events->n_event +
+		       (sched ? sched->n_switch_timestamp + sched->n_waking_timestamp : 0);
+	default:
+		return 0;
+	}
+}
+
 int perfetto_stream_add(struct perfetto_stream *stream, const Perfetto__TracePacket *packet)
 {
 	size_t before = stream->packets.length;
@@ -130,6 +150,7 @@ int perfetto_stream_add(struct perfetto_stream *stream, const Perfetto__TracePac
 	if (err)
 		return err;
 	stream->size += stream->packets.length - before;
+	stream->num_events += count_events(packet);
 	return stream->packets.length < CHUNK_BYTES ? 0 : drain(stream);
 }
 
@@ -141,6 +162,11 @@ int perfetto_stream_finish(struct perfetto_stream *stream)
 uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream)
 {
 	return stream->size;
+}
+
+uint64_t perfetto_stream_get_event_count(const struct perfetto_stream *stream)
+{
+	return stream->num_events;
 }
 
 /* ---- clocks ------------------------------------------------------------------------------- */

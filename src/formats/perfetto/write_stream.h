@@ -62,6 +62,9 @@ _must_check_ int perfetto_stream_finish(struct perfetto_stream *stream);
 /* Encoded bytes so far, before compression. */
 uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream);
 
+/* Events so far, of which readers keep each. */
+uint64_t perfetto_stream_get_event_count(const struct perfetto_stream *stream);
+
 /*
  * Times are most of what a packet is. On the sequences from SEQUENCE_SAMPLES on they are emitted as
  * what has passed since the packet before, on a clock of the sequence; what comes late is emitted on

@@ -284,6 +284,19 @@ static void readers_are_told_of_processes_in_their_time(void **state _unused_)
 	builder_release(&first);
 }
 
+/* Three switches and two wakeups, each of them although they come in columns. */
+static void events_are_counted_as_readers_keep_them(void **state _unused_)
+{
+	struct zones_read_result result = {.profile = profile_new(), .timeline = make_timeline()};
+	uint64_t num_events = 0;
+	struct format_opts opts = {.ret_num_events = &num_events};
+	struct text trace = builder_write(&format_pftrace, &result, opts);
+
+	assert_int_equal(num_events, 5);
+	text_release(&trace);
+	builder_release(&result);
+}
+
 /* A switch to a thread at a time, as ftrace's own event. */
 static void put_switch(struct text *bundle, uint64_t time_ns, uint64_t tid)
 {
@@ -401,6 +414,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scheduling_comes_back_as_it_was),
+		cmocka_unit_test(events_are_counted_as_readers_keep_them),
 		cmocka_unit_test(processes_come_back_with_parent_user_command_and_end),
 		cmocka_unit_test(readers_are_told_of_processes_in_their_time),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
