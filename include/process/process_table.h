@@ -29,6 +29,7 @@ struct process {
 	uint32_t id; /* dense, from 0, never reused */
 	uint32_t pid;
 	uint32_t parent_pid; /* 0 when unknown */
+	uint32_t parent_tid; /* the thread of the parent that made it; 0: no fork was seen */
 	uint64_t start_ns;   /* when this image began, or was first seen; of a process found
 				by a scan: when the process began */
 	uint64_t as_of_ns;   /* when its /proc entry was read; 0 when it never was. Older events
@@ -75,6 +76,9 @@ _must_check_ int process_table_scan_pid(struct process_table *table, pid_t pid);
 /* The events. Each returns 0 or -ENOMEM. time_ns never falls from call to call. */
 _must_check_ int process_table_on_fork(struct process_table *table, uint64_t time_ns, pid_t pid,
 				       pid_t parent_pid);
+/* The same, by a thread of the parent that is known. */
+_must_check_ int process_table_on_fork_by(struct process_table *table, uint64_t time_ns, pid_t pid,
+					  pid_t parent_pid, pid_t parent_tid);
 /* comm_exec: the record has PERF_RECORD_MISC_COMM_EXEC, which marks a finished exec. */
 _must_check_ int process_table_on_comm(struct process_table *table, uint64_t time_ns, pid_t pid,
 				       const char *comm, bool is_exec);

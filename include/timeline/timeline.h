@@ -147,6 +147,22 @@ struct counter_value {
 	uint8_t type; /* VALUE_I64 or VALUE_DOUBLE */
 };
 
+enum task_event_kind {
+	TASK_FORK,   /* the thread made a process */
+	TASK_EXEC,   /* the thread began a program, the first one of its process */
+	TASK_EXIT,   /* the thread was the first one of its process, which ended */
+	TASK_RENAME, /* the thread got another name */
+};
+
+/* What became of a thread, at a moment. */
+struct task_event {
+	uint64_t time_ns;
+	uint32_t thread;
+	uint32_t child_pid; /* of a fork */
+	uint32_t name;      /* string, of an exec and a new name: how it is called from then on */
+	uint8_t kind;       /* enum task_event_kind */
+};
+
 /* What a thread that leaves its CPU will do, as the tracepoint sched_switch encodes it. */
 #define TASK_STATE_PREEMPTED 0x100
 
@@ -254,6 +270,7 @@ TIMELINE_ITEMS(fill, region_fill)
 TIMELINE_ITEMS(in_use, regions_in_use)
 TIMELINE_ITEMS(counter_track, counter_track)
 TIMELINE_ITEMS(counter_value, counter_value)
+TIMELINE_ITEMS(task_event, task_event)
 TIMELINE_ITEMS(switch, sched_switch)
 TIMELINE_ITEMS(wakeup, sched_waking)
 TIMELINE_ITEMS(sample, timeline_sample)

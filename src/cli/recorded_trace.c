@@ -105,6 +105,9 @@ static int check_files(const struct recorder *recorder)
 {
 	struct trace_losses losses = recorder_get_trace_losses(recorder);
 
+	if (losses.lost_renames)
+		log_warning("the trace lacks %" PRIu64 " changes of threads' names",
+			    losses.lost_renames);
 	if (!losses.error)
 		return EXIT_DONE;
 	log_error("the trace lacks %" PRIu64 " of %" PRIu64 " samples and %" PRIu64

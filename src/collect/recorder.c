@@ -872,6 +872,7 @@ struct trace_losses recorder_get_trace_losses(const struct recorder *recorder)
 		.num_samples = samples.lost + samples.kept,
 		.lost_samples = samples.lost,
 		.lost_fills = fills.lost,
+		.lost_renames = trace_log_get_lost_renames(recorder->trace_log),
 		.error = samples.lost_errno ? samples.lost_errno : fills.lost_errno,
 	};
 }

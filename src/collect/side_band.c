@@ -444,7 +444,11 @@ static int apply_comm(struct side_band *side_band, uint64_t time_ns,
 	uint32_t tid = bytes_u32(&bytes);
 	const char *comm = bytes_string(&bytes);
 
-	if (!comm || pid != tid) /* a thread's name comes with its samples */
+	if (!comm)
+		return 0;
+	if (side_band->trace_log && !(header->misc & PERF_RECORD_MISC_COMM_EXEC))
+		trace_log_add_rename(side_band->trace_log, time_ns, pid, tid, comm);
+	if (pid != tid) /* a thread's name comes with its samples */
 		return 0;
 	return process_table_on_comm(side_band->processes, time_ns, (pid_t)pid, comm,
 				     header->misc & PERF_RECORD_MISC_COMM_EXEC);
@@ -457,6 +461,7 @@ static int apply_task(struct side_band *side_band, uint64_t time_ns,
 	uint32_t pid = bytes_u32(&bytes);
 	uint32_t parent_pid = bytes_u32(&bytes);
 	uint32_t tid = bytes_u32(&bytes);
+	uint32_t parent_tid = bytes_u32(&bytes);
 
 	if (bytes.failed)
 		return 0;
@@ -477,7 +482,8 @@ static int apply_task(struct side_band *side_band, uint64_t time_ns,
 	}
 	if (header->type == PERF_RECORD_EXIT)
 		return process_table_on_exit(side_band->processes, time_ns, (pid_t)pid);
-	return process_table_on_fork(side_band->processes, time_ns, (pid_t)pid, (pid_t)parent_pid);
+	return process_table_on_fork_by(side_band->processes, time_ns, (pid_t)pid,
+					(pid_t)parent_pid, (pid_t)parent_tid);
 }
 
 static int apply_ksymbol(struct side_band *side_band, const struct perf_event_header *header)

@@ -44,6 +44,7 @@ struct trace_builder {
 	uint32_t *threads;              /* the timeline's, by thread of the profile; likewise */
 	uint32_t num_declared;          /* threads that the timeline had from the start */
 	struct hash_index thread_index; /* of the timeline: the last one that had a tid */
+	ARRAY(uint32_t) earlier;        /* by thread of the timeline: who had its tid before */
 	struct thread_begins *begins;
 	struct stack_regions *regions;
 	struct occupancy_tracker *occupancies;
@@ -95,6 +96,35 @@ static bool is_still(const struct trace_builder *builder, uint32_t thread, uint6
 	       timeline_get_thread(builder->timeline, thread)->start_ns == start_ns;
 }
 
+/*
+ * The thread that had the tid at a time: the latest that began by then. HASH_INDEX_NONE if there is
+ * none.
+ */
+static uint32_t find_thread_at(const struct trace_builder *builder,
+			       const struct timeline_thread *wanted, uint64_t time_ns)
+{
+	uint32_t thread = find_thread(builder, wanted);
+
+	while (thread != HASH_INDEX_NONE &&
+	       timeline_get_thread(builder->timeline, thread)->start_ns > time_ns)
+		thread = thread < builder->earlier.length ? builder->earlier.items[thread]
+							  : HASH_INDEX_NONE;
+	return thread;
+}
+
+static int note_earlier(struct trace_builder *builder, uint32_t thread, uint32_t before)
+{
+	while (builder->earlier.length <= thread) {
+		uint32_t *added = array_add(&builder->earlier);
+
+		if (!added)
+			return -ENOMEM;
+		*added = HASH_INDEX_NONE;
+	}
+	builder->earlier.items[thread] = before;
+	return 0;
+}
+
 /* Add a thread; lookups by its tid find it instead of the earlier one. */
 static int replace_thread(struct trace_builder *builder, const struct timeline_thread *thread,
 			  uint32_t *ret)
@@ -104,8 +134,12 @@ static int replace_thread(struct trace_builder *builder, const struct timeline_t
 
 	if (err)
 		return err;
-	if (before != HASH_INDEX_NONE)
+	if (before != HASH_INDEX_NONE) {
+		err = note_earlier(builder, *ret, before);
+		if (err)
+			return err;
 		hash_index_remove(&builder->thread_index, hash_thread(thread), before);
+	}
 	return hash_index_add(&builder->thread_index, hash_thread(thread), *ret);
 }
 
@@ -471,6 +505,137 @@ static int walk_samples(struct trace_builder *builder)
 	return finish_fills(builder);
 }
 
+/* ---- what became of threads --------------------------------------------------------------- */
+
+/* More changes of names are of no use to anybody, and are counted. */
+#define MAX_RENAMES 65536u
+
+/* A thread that had its tid before all those that the timeline has is none of these, and left out. */
+static int add_task_event(struct trace_builder *builder, uint32_t process, uint32_t tid,
+			  struct task_event *event)
+{
+	struct timeline_thread wanted = {.process = process, .tid = tid};
+	int err;
+
+	event->thread = find_thread_at(builder, &wanted, event->time_ns);
+	if (event->thread == HASH_INDEX_NONE) {
+		if (find_thread(builder, &wanted) != HASH_INDEX_NONE)
+			return 0;
+		wanted.name = timeline_get_process(builder->timeline, process)->name;
+		err = replace_thread(builder, &wanted, &event->thread);
+		if (err)
+			return err;
+	}
+	return timeline_add_task_event(builder->timeline, event, NULL);
+}
+
+/* Whether it happened while we recorded: /proc tells when older processes began, too. */
+static bool is_recorded(const struct trace_builder *builder, uint64_t time_ns)
+{
+	return !timeline_count_clock(builder->timeline) ||
+	       time_ns > timeline_get_clock(builder->timeline, 0)->boottime_ns;
+}
+
+/* The fork is the parent's. */
+static int add_fork(struct trace_builder *builder, const struct process *child)
+{
+	struct task_event event = {
+		.time_ns = child->start_ns, .child_pid = child->pid, .kind = TASK_FORK};
+	uint32_t parent = TIMELINE_NONE;
+
+	if (child->parent_tid)
+		parent = trace_processes_find(builder->processes, child->parent_pid,
+					      child->start_ns);
+	if (parent == TIMELINE_NONE || !trace_processes_has(builder->processes, parent))
+		return 0;
+	return add_task_event(builder, trace_processes_get(builder->processes, parent),
+			      child->parent_tid, &event);
+}
+
+static int add_exec(struct trace_builder *builder, const struct process *image)
+{
+	struct task_event event = {.time_ns = image->start_ns, .kind = TASK_EXEC};
+	int err;
+
+	if (!trace_processes_has(builder->processes, image->id))
+		return 0;
+	err = timeline_add_string(builder->timeline, image->comm, &event.name);
+	return err ? err
+		   : add_task_event(builder, trace_processes_get(builder->processes, image->id),
+				    image->pid, &event);
+}
+
+static int add_exit(struct trace_builder *builder, const struct process *image)
+{
+	struct task_event event = {.time_ns = image->end_ns, .kind = TASK_EXIT};
+
+	if (!trace_processes_has(builder->processes, image->id))
+		return 0;
+	return add_task_event(builder, trace_processes_get(builder->processes, image->id),
+			      image->pid, &event);
+}
+
+/* Of threads that the timeline has by now. */
+static int add_renames(struct trace_builder *builder)
+{
+	struct spool *spool = trace_log_get_renames(builder->source->log);
+	struct thread_rename rename;
+	uint32_t num_added = 0;
+	int err = spool_rewind(spool);
+	int got;
+
+	if (err)
+		return err;
+	while ((got = spool_next(spool, &rename)) > 0) {
+		uint32_t image =
+			trace_processes_find(builder->processes, rename.pid, rename.time_ns);
+		struct timeline_thread wanted = {.tid = rename.tid};
+		struct task_event event = {.time_ns = rename.time_ns, .kind = TASK_RENAME};
+
+		if (image == TIMELINE_NONE || !trace_processes_has(builder->processes, image))
+			continue;
+		wanted.process = trace_processes_get(builder->processes, image);
+		event.thread = find_thread_at(builder, &wanted, rename.time_ns);
+		if (event.thread == HASH_INDEX_NONE)
+			continue;
+		if (num_added++ >= MAX_RENAMES) {
+			trace_log_count_lost_rename(builder->source->log);
+			continue;
+		}
+		err = timeline_add_string(builder->timeline, rename.comm, &event.name);
+		if (err)
+			return err;
+		err = timeline_add_task_event(builder->timeline, &event, NULL);
+		if (err)
+			return err;
+	}
+	return got;
+}
+
+/* Of the processes that the timeline has: of most others nothing else is seen. */
+static int add_task_events(struct trace_builder *builder)
+{
+	const struct process_table *table = builder->source->processes;
+	int err;
+
+	for (uint32_t i = 0; i < process_table_get_count(table); i++) {
+		const struct process *image = process_table_get(table, i);
+
+		if (is_recorded(builder, image->start_ns)) {
+			err = image->previous ? add_exec(builder, image) : add_fork(builder, image);
+			if (err)
+				return err;
+		}
+		/* An exec ended it, or it goes on. */
+		if (!image->is_exited || !image->end_ns)
+			continue;
+		err = add_exit(builder, image);
+		if (err)
+			return err;
+	}
+	return add_renames(builder);
+}
+
 /* ---- what the timeline reads from files --------------------------------------------------- */
 
 static int rewind_fills(void *context)
@@ -539,6 +704,7 @@ static void builder_release(struct trace_builder *builder)
 	trace_processes_free(builder->processes);
 	free(builder->threads);
 	hash_index_release(&builder->thread_index);
+	array_release(&builder->earlier);
 	stack_regions_free(builder->regions);
 	occupancy_tracker_free(builder->occupancies);
 	recorded_samples_free(builder->samples);
@@ -576,6 +742,9 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 	if (err)
 		return err;
 	err = name_regions(&builder);
+	if (err)
+		return err;
+	err = add_task_events(&builder);
 	if (err)
 		return err;
 	give_files(&builder);

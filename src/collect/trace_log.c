@@ -1,6 +1,7 @@
 #include "collect/trace_log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -17,6 +18,8 @@ struct trace_log {
 	struct spool *samples;
 	struct spool *threads;
 	struct spool *fills;
+	struct spool *renames;
+	uint64_t num_lost_renames;
 	struct area_table areas;
 };
 
@@ -46,6 +49,14 @@ static int compare_fills(const void *a, const void *b)
 	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
 }
 
+static int compare_renames(const void *a, const void *b)
+{
+	const struct thread_rename *left = a;
+	const struct thread_rename *right = b;
+
+	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
+}
+
 int trace_log_new(const char *folder, struct trace_log **ret, struct error *error)
 {
 	_cleanup_(trace_log_freep) struct trace_log *log = calloc(1, sizeof(*log));
@@ -63,6 +74,10 @@ int trace_log_new(const char *folder, struct trace_log **ret, struct error *erro
 	err = spool_new(folder, sizeof(struct region_fill), compare_fills, &log->fills, error);
 	if (err)
 		return err;
+	err = spool_new(folder, sizeof(struct thread_rename), compare_renames, &log->renames,
+			error);
+	if (err)
+		return err;
 	*ret = return_ptr(log);
 	return 0;
 }
@@ -74,6 +89,7 @@ void trace_log_free(struct trace_log *log)
 	spool_free(log->samples);
 	spool_free(log->threads);
 	spool_free(log->fills);
+	spool_free(log->renames);
 	area_table_release(&log->areas);
 	free(log);
 }
@@ -164,4 +180,28 @@ struct spool *trace_log_get_threads(struct trace_log *log)
 struct spool *trace_log_get_fills(struct trace_log *log)
 {
 	return log->fills;
+}
+
+void trace_log_add_rename(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid,
+			  const char *comm)
+{
+	struct thread_rename rename = {.time_ns = time_ns, .pid = pid, .tid = tid};
+
+	snprintf(rename.comm, sizeof(rename.comm), "%s", comm);
+	spool_add(log->renames, &rename);
+}
+
+struct spool *trace_log_get_renames(struct trace_log *log)
+{
+	return log->renames;
+}
+
+void trace_log_count_lost_rename(struct trace_log *log)
+{
+	log->num_lost_renames++;
+}
+
+uint64_t trace_log_get_lost_renames(const struct trace_log *log)
+{
+	return log->num_lost_renames + spool_get_counts(log->renames).lost;
 }

@@ -30,6 +30,13 @@ struct timed_sample {
 };
 _Static_assert(sizeof(struct timed_sample) == 32, "there are many samples");
 
+struct thread_rename {
+	uint64_t time_ns;
+	uint32_t pid;
+	uint32_t tid;
+	char comm[16]; /* NUL-terminated */
+};
+
 enum stack_kind { STACK_MAIN, STACK_THREAD, STACK_SIGNAL, STACK_OTHER };
 
 /* Memory that a stack was seen in. */
@@ -67,10 +74,19 @@ _must_check_ int trace_log_add_area(struct trace_log *log, uint32_t process,
 /* Add the begin of a thread in a process that existed. */
 void trace_log_add_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid);
 
+/* A thread got another name than by an exec. */
+void trace_log_add_rename(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid,
+			  const char *comm);
+
 /* All struct timed_sample, in order of time. Borrowed. */
 struct spool *trace_log_get_samples(struct trace_log *log);
 /* All struct thread_begin, in order of time. Borrowed. */
 struct spool *trace_log_get_threads(struct trace_log *log);
+/* All struct thread_rename, in order of time. Borrowed. */
+struct spool *trace_log_get_renames(struct trace_log *log);
+/* One of them, or more, had no place in the timeline. */
+void trace_log_count_lost_rename(struct trace_log *log);
+uint64_t trace_log_get_lost_renames(const struct trace_log *log);
 /* An empty spool for struct region_fill, which the trace builder fills. Borrowed. */
 struct spool *trace_log_get_fills(struct trace_log *log);
 /* In the order in which they were first seen. */

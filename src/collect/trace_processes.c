@@ -74,11 +74,9 @@ void trace_processes_free(struct trace_processes *processes)
 	free(processes);
 }
 
-/*
- * The image that had the pid at a time: the latest that began by then. TIMELINE_NONE if there is
- * none.
- */
-static uint32_t find_image(const struct trace_processes *processes, uint32_t pid, uint64_t time_ns)
+/* The latest that began by then. */
+uint32_t trace_processes_find(const struct trace_processes *processes, uint32_t pid,
+			      uint64_t time_ns)
 {
 	uint32_t item = pid_image_table_find(&processes->pids, &(struct pid_images){.pid = pid});
 	uint32_t image = TIMELINE_NONE;
@@ -89,6 +87,11 @@ static uint32_t find_image(const struct trace_processes *processes, uint32_t pid
 	       process_table_get(processes->table, image)->start_ns > time_ns)
 		image = processes->earlier[image];
 	return image;
+}
+
+uint32_t trace_processes_get(const struct trace_processes *processes, uint32_t image)
+{
+	return processes->ids[image];
 }
 
 /*
@@ -158,9 +161,9 @@ int trace_processes_use(struct trace_processes *processes, uint32_t image, uint3
 
 		if (err)
 			return err;
-		ancestor = known->parent_pid
-				   ? find_image(processes, known->parent_pid, known->start_ns)
-				   : TIMELINE_NONE;
+		ancestor = known->parent_pid ? trace_processes_find(processes, known->parent_pid,
+								    known->start_ns)
+					     : TIMELINE_NONE;
 	}
 	*ret = processes->ids[image];
 	return 0;
@@ -176,7 +179,7 @@ void trace_processes_adopt(struct trace_processes *processes)
 	for (uint32_t i = 0; i < timeline_count_process(processes->timeline); i++) {
 		const struct timeline_process *process =
 			timeline_get_process(processes->timeline, i);
-		uint32_t image = find_image(processes, process->pid, process->start_ns);
+		uint32_t image = trace_processes_find(processes, process->pid, process->start_ns);
 
 		if (image != TIMELINE_NONE &&
 		    process_table_get(processes->table, image)->start_ns == process->start_ns)

@@ -28,6 +28,13 @@ void trace_processes_free(struct trace_processes *processes);
 _must_check_ int trace_processes_use(struct trace_processes *processes, uint32_t image,
 				     uint32_t *ret);
 
+/* The image that had a pid at a time; TIMELINE_NONE: none that is known. */
+uint32_t trace_processes_find(const struct trace_processes *processes, uint32_t pid,
+			      uint64_t time_ns);
+
+/* The timeline's process for one of the table; TIMELINE_NONE: it has none. */
+uint32_t trace_processes_get(const struct trace_processes *processes, uint32_t image);
+
 /* The timeline has it already, as that process. */
 void trace_processes_set(struct trace_processes *processes, uint32_t image, uint32_t process);
 bool trace_processes_has(const struct trace_processes *processes, uint32_t image);

@@ -457,6 +457,20 @@ int process_table_on_fork(struct process_table *table, uint64_t time_ns, pid_t p
 	return parent ? process_image_inherit(child, parent) : 0;
 }
 
+int process_table_on_fork_by(struct process_table *table, uint64_t time_ns, pid_t pid,
+			     pid_t parent_pid, pid_t parent_tid)
+{
+	struct process_image *child;
+	int err = process_table_on_fork(table, time_ns, pid, parent_pid);
+
+	if (err)
+		return err;
+	child = find_current(table, pid);
+	if (child && child->process.start_ns == time_ns)
+		child->process.parent_tid = (uint32_t)parent_tid;
+	return 0;
+}
+
 static int on_exec(struct process_table *table, uint64_t time_ns, struct process_image *previous,
 		   const char *comm)
 {

@@ -44,6 +44,7 @@ struct timeline {
 	ARRAY(struct regions_in_use) in_use;
 	ARRAY(struct counter_track) counter_track;
 	ARRAY(struct counter_value) counter_value;
+	ARRAY(struct task_event) task_event;
 	ARRAY(struct sched_switch) switches;
 	ARRAY(struct sched_waking) wakeup;
 	ARRAY(struct timeline_sample) sample;
@@ -93,6 +94,7 @@ void timeline_free(struct timeline *timeline)
 	array_release(&timeline->in_use);
 	array_release(&timeline->counter_track);
 	array_release(&timeline->counter_value);
+	array_release(&timeline->task_event);
 	array_release(&timeline->switches);
 	array_release(&timeline->wakeup);
 	array_release(&timeline->sample);
@@ -160,6 +162,7 @@ ITEMS(fill, region_fill, fill)
 ITEMS(in_use, regions_in_use, in_use)
 ITEMS(counter_track, counter_track, counter_track)
 ITEMS(counter_value, counter_value, counter_value)
+ITEMS(task_event, task_event, task_event)
 ITEMS(switch, sched_switch, switches)
 ITEMS(wakeup, sched_waking, wakeup)
 ITEMS(sample, timeline_sample, sample)
@@ -366,6 +369,7 @@ int timeline_next_fill(const struct timeline *timeline, uint64_t *position, stru
 bool timeline_is_empty(const struct timeline *timeline)
 {
 	return !timeline->zone.length && !timeline->counter_value.length &&
-	       !timeline->occupancy.length && !timeline->switches.length &&
-	       !timeline->sample.length && !timeline->schedule.next && !timeline->samples.next;
+	       !timeline->task_event.length && !timeline->occupancy.length &&
+	       !timeline->switches.length && !timeline->sample.length && !timeline->schedule.next &&
+	       !timeline->samples.next;
 }

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #include "formats/perfetto/read.h"
+#include "formats/perfetto/task_events.h"
 
 /* Annotations in annotations. */
 #define MAX_ANNOTATION_DEPTH 4
@@ -574,6 +575,69 @@ static int add_instant(struct perfetto_slices *slices, const struct perfetto_pac
 					  packet->time_ns);
 }
 
+static bool find_task_event_kind(const struct perfetto_slices *slices, uint32_t name,
+				 enum task_event_kind *ret)
+{
+	for (enum task_event_kind kind = TASK_FORK; kind <= TASK_RENAME; kind++)
+		if (string_equals(timeline_get_string(slices->trace->timeline, name),
+				  perfetto_get_task_event_name(kind))) {
+			*ret = kind;
+			return true;
+		}
+	return false;
+}
+
+/* The values of an annotation of ours, by what they are; it is known by that what they mean. */
+static void read_task_annotation(const struct perfetto_packet *packet, struct bytes message,
+				 struct task_event *task)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.type != PROTOBUF_VARINT)
+			continue;
+		if (field.number == 3)
+			task->child_pid = (uint32_t)field.value;
+		else if (field.number == 17)
+			task->name =
+				find_string(packet, PERFETTO_INTERNED_STRING_VALUE, field.value);
+	}
+}
+
+/* Whether an instant is one of ours that tells what became of a thread. If so, it is taken. */
+static int take_task_event(struct perfetto_slices *slices, const struct perfetto_packet *packet,
+			   struct bytes message, const struct perfetto_track_event *event,
+			   bool *ret_is_one)
+{
+	struct perfetto_track *track = perfetto_track_table_find(slices->tracks, event->track);
+	const struct timeline *timeline = slices->trace->timeline;
+	struct task_event task = {.time_ns = packet->time_ns};
+	enum task_event_kind kind;
+	struct protobuf_field field;
+	int err;
+
+	*ret_is_one = false;
+	if (!track || track->thread == PERFETTO_NONE ||
+	    !find_task_event_kind(slices, event->name, &kind))
+		return 0;
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 3)
+			*ret_is_one |= string_equals(
+				timeline_get_string(timeline,
+						    find_string(packet, PERFETTO_INTERNED_CATEGORY,
+								read_first(&field))),
+				PERFETTO_TASK_CATEGORY);
+		else if (field.number == 4 && field.type == PROTOBUF_BYTES)
+			read_task_annotation(packet, field.body, &task);
+	}
+	if (!*ret_is_one ||
+	    !perfetto_has_room(slices->trace, timeline_count_task_event(timeline), 8))
+		return 0;
+	task.kind = (uint8_t)kind;
+	err = perfetto_owners_find_thread(slices->tracks, track, &task.thread);
+	return err ? err : timeline_add_task_event(slices->trace->timeline, &task, NULL);
+}
+
 int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			       struct bytes message)
 {
@@ -592,6 +656,12 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 		if (event.type == EVENT_INSTANT)
 			return add_instant(slices, packet, &event);
 		slices->num_stacks++;
+	} else if (event.type == EVENT_INSTANT) {
+		bool is_task_event;
+
+		err = take_task_event(slices, packet, message, &event, &is_task_event);
+		if (err || is_task_event)
+			return err;
 	}
 	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {
 		slices->trace->import->counts

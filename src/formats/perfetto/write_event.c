@@ -257,6 +257,22 @@ int perfetto_event_writer_add_annotation(struct perfetto_event_writer *writer, c
 	return use_text(writer, PERFETTO_ANNOTATION_NAME, name, &annotation->name_iid);
 }
 
+int perfetto_event_writer_add_string(struct perfetto_event_writer *writer, const char *name,
+				     uint32_t string)
+{
+	Perfetto__DebugAnnotation *annotation = array_add(&writer->annotations);
+	int err;
+
+	if (!annotation)
+		return -ENOMEM;
+	*annotation = (Perfetto__DebugAnnotation)PERFETTO__DEBUG_ANNOTATION__INIT;
+	annotation->has_name_iid = 1;
+	annotation->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE_IID;
+	err = perfetto_names_use(writer->names, PERFETTO_STRING_VALUE, string,
+				 &annotation->string_value_iid);
+	return err ? err : use_text(writer, PERFETTO_ANNOTATION_NAME, name, &annotation->name_iid);
+}
+
 /*
  * From here on the annotations do not move. protobuf-c wants an array of pointers; one to each
  * while the array of annotations grows would be to memory that has moved.

@@ -10,7 +10,7 @@
 #include "formats/perfetto/write_stream.h"
 #include "timeline/timeline.h"
 
-enum perfetto_event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_COUNTER = 4 };
+enum perfetto_event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_INSTANT = 3, EVENT_COUNTER = 4 };
 
 /* A string of the timeline, or, where data is not NULL, any bytes. */
 struct perfetto_event_string {
@@ -78,6 +78,9 @@ _must_check_ int perfetto_event_writer_close_parameters(struct perfetto_event_wr
 _must_check_ int perfetto_event_writer_add_annotation(struct perfetto_event_writer *writer,
 						      const char *name, uint64_t value,
 						      bool is_pointer);
+/* The same with a string of the timeline. */
+_must_check_ int perfetto_event_writer_add_string(struct perfetto_event_writer *writer,
+						  const char *name, uint32_t string);
 _must_check_ int perfetto_event_writer_close_annotations(struct perfetto_event_writer *writer);
 
 /* Whole events: what a counter is from now on. */

@@ -318,6 +318,27 @@ static int write_counters(struct perfetto_events_writer *writer)
 	return 0;
 }
 
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static int write_task_events(struct perfetto_events_writer *writer)
+{
+	uint32_t count = timeline_count_task_event(writer->timeline);
+	int err;
+
+	if (!count)
+		return 0;
+	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_TASKS);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < count; i++) {
+		err = perfetto_write_task_event(&writer->events, writer->tracks,
+						timeline_get_task_event(writer->timeline, i));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static void events_writer_release(struct perfetto_events_writer *writer)
 {
 	perfetto_event_writer_release(&writer->events);
@@ -344,5 +365,6 @@ int perfetto_write_events(const struct timeline *timeline, struct perfetto_track
 	err = write_totals(&writer);
 	if (err)
 		return err;
-	return write_counters(&writer);
+	err = write_counters(&writer);
+	return err ? err : write_task_events(&writer);
 }

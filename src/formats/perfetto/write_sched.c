@@ -103,6 +103,7 @@ static int start_clocks(const struct timeline *timeline, struct perfetto_stream 
 		[SEQUENCE_OCCUPANCIES] = timeline_count_occupancy(timeline),
 		[SEQUENCE_TOTALS] = timeline_count_in_use(timeline),
 		[SEQUENCE_COUNTERS] = timeline_count_counter_value(timeline),
+		[SEQUENCE_TASKS] = timeline_count_task_event(timeline),
 	};
 	struct timeline_sample sample;
 	struct region_fill fill;

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "formats/perfetto/task_events.h"
+
 /* The caller adds the event, after what only it knows: name, categories, flows, parameters. */
 int perfetto_start_zone(struct perfetto_event_writer *writer, struct perfetto_tracks *tracks,
 			const struct zone *zone, uint64_t fill_bytes)
@@ -180,6 +182,32 @@ int perfetto_end_thread_slice(struct perfetto_event_writer *writer, struct perfe
 		return err;
 	perfetto_event_writer_start(writer, EVENT_END, track);
 	return perfetto_event_writer_add(writer, time_ns);
+}
+
+int perfetto_write_task_event(struct perfetto_event_writer *writer,
+			      const struct perfetto_tracks *tracks, const struct task_event *task)
+{
+	static const struct perfetto_event_string category = {
+		.data = PERFETTO_TASK_CATEGORY, .length = sizeof(PERFETTO_TASK_CATEGORY) - 1};
+	enum task_event_kind kind = (enum task_event_kind)task->kind;
+	int err;
+
+	perfetto_event_writer_start(writer, EVENT_INSTANT,
+				    perfetto_tracks_get_thread(tracks, task->thread));
+	err = perfetto_event_writer_set_text(writer, perfetto_get_task_event_name(kind));
+	if (err)
+		return err;
+	err = perfetto_event_writer_add_category(writer, &category);
+	if (err)
+		return err;
+	if (kind == TASK_FORK)
+		err = perfetto_event_writer_add_annotation(writer, "child", task->child_pid, false);
+	else if (kind != TASK_EXIT)
+		err = perfetto_event_writer_add_string(writer, "name", task->name);
+	if (err)
+		return err;
+	err = perfetto_event_writer_close_annotations(writer);
+	return err ? err : perfetto_event_writer_add(writer, task->time_ns);
 }
 
 int perfetto_write_use(struct perfetto_event_writer *writer, struct perfetto_tracks *tracks,

@@ -59,6 +59,11 @@ _must_check_ int perfetto_end_thread_slice(struct perfetto_event_writer *writer,
 					   struct perfetto_tracks *tracks, uint32_t thread,
 					   uint64_t time_ns);
 
+/* What became of a thread, on its own track. */
+_must_check_ int perfetto_write_task_event(struct perfetto_event_writer *writer,
+					   const struct perfetto_tracks *tracks,
+					   const struct task_event *task);
+
 /* How many of a process's regions are in use, and how large these are. */
 _must_check_ int perfetto_write_use(struct perfetto_event_writer *writer,
 				    struct perfetto_tracks *tracks,

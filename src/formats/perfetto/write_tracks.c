@@ -748,6 +748,11 @@ int perfetto_tracks_use_thread_stack(struct perfetto_tracks *tracks, uint32_t th
 	return describe(tracks, *ret, thread_uuid(tracks, thread), 0, 0);
 }
 
+uint64_t perfetto_tracks_get_thread(const struct perfetto_tracks *tracks, uint32_t thread)
+{
+	return thread_uuid(tracks, thread);
+}
+
 int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uint32_t id, uint64_t *ret)
 {
 	const struct counter_track *track = timeline_get_counter_track(tracks->timeline, id);

@@ -7,7 +7,7 @@
  *	│   ├ zones               slices, nested
  *	│   └ fill                counter, bytes
  *	├ each counter
- *	└ thread
+ *	└ thread                  instants: what became of it
  *	  stack in use            slices: which region it was on; shown beside the thread
  *
  * A track is described before its first use, and not at all without one; processes and threads
@@ -46,6 +46,8 @@ _must_check_ int perfetto_tracks_use_fill(struct perfetto_tracks *tracks, uint32
 					  uint64_t *ret);
 _must_check_ int perfetto_tracks_use_thread_stack(struct perfetto_tracks *tracks, uint32_t thread,
 						  uint64_t *ret);
+/* The thread's own track, which is described with the thread. */
+uint64_t perfetto_tracks_get_thread(const struct perfetto_tracks *tracks, uint32_t thread);
 _must_check_ int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uint32_t counter,
 					     uint64_t *ret);
 /* The two counters of the regions in use: how many, and how large. */

@@ -496,6 +496,76 @@ static void a_process_ends_after_its_last_sample_and_an_image_before_the_next(vo
 	assert_int_equal(timeline_get_process(timeline, 1)->end_ns, 204);
 }
 
+static void assert_task_event(const struct fixture *fixture, uint32_t id, uint64_t time_ns,
+			      enum task_event_kind kind, uint32_t tid, uint32_t child_pid,
+			      const char *name)
+{
+	const struct timeline *timeline = fixture->timeline;
+	const struct task_event *event = timeline_get_task_event(timeline, id);
+
+	assert_int_equal(event->time_ns, time_ns);
+	assert_int_equal(event->kind, kind);
+	assert_int_equal(timeline_get_thread(timeline, event->thread)->tid, tid);
+	assert_int_equal(event->child_pid, child_pid);
+	assert_string_equal(timeline_get_string(timeline, event->name), name);
+}
+
+/* What happened before the recording, and to threads that were not seen, is not shown. */
+static void threads_show_what_became_of_them(void **state)
+{
+	struct fixture *fixture = *state;
+	struct clock_snapshot clock = {.boottime_ns = 5};
+	struct thread thread = {.tid = PID, .process = 2};
+	struct timed_sample sample = {.time_ns = 110};
+	uint32_t ignored;
+
+	assert_int_equal(timeline_add_clock(fixture->timeline, &clock, NULL), 0);
+	add_sample(fixture, 10, PID, "game", 0);
+	assert_int_equal(process_table_on_fork_by(fixture->processes, 20, 200, PID, 101), 0);
+	trace_log_add_rename(fixture->log, 40, PID, 101, "worker");
+	trace_log_add_rename(fixture->log, 50, PID, 103, "unseen");
+	assert_int_equal(process_table_on_comm(fixture->processes, 100, PID, "next", true), 0);
+	for (uint32_t pid = 200; pid >= PID; pid -= 100)
+		assert_int_equal(profile_add_process(fixture->profile, pid, STRING_EMPTY, &ignored),
+				 0);
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
+	trace_log_add_sample(fixture->log, &sample);
+	assert_int_equal(process_table_on_exit(fixture->processes, 120, PID), 0);
+	build(fixture);
+	assert_int_equal(timeline_count_task_event(fixture->timeline), 4);
+	assert_task_event(fixture, 0, 20, TASK_FORK, 101, 200, "");
+	assert_task_event(fixture, 1, 100, TASK_EXEC, PID, 0, "next");
+	assert_task_event(fixture, 2, 120, TASK_EXIT, PID, 0, "");
+	assert_task_event(fixture, 3, 40, TASK_RENAME, 101, 0, "worker");
+}
+
+/* Of threads that had one tid, each has its own; what came before all of them is of one not seen. */
+static void what_became_of_a_thread_is_not_told_of_a_later_one_with_its_tid(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct timeline *timeline = fixture->timeline;
+
+	trace_log_add_rename(fixture->log, 4, PID, 101, "unseen");
+	trace_log_add_thread(fixture->log, 5, PID, 101);
+	trace_log_add_rename(fixture->log, 6, PID, 101, "early");
+	add_sample(fixture, 10, 101, "early", 0);
+	trace_log_add_thread(fixture->log, 30, PID, 101);
+	trace_log_add_rename(fixture->log, 31, PID, 101, "late");
+	add_sample(fixture, 40, 101, "late", 0);
+	assert_int_equal(process_table_on_fork_by(fixture->processes, 3, 200, PID, 101), 0);
+	assert_int_equal(process_table_on_fork_by(fixture->processes, 20, 201, PID, 101), 0);
+	assert_int_equal(process_table_on_fork_by(fixture->processes, 50, 202, PID, 101), 0);
+	build(fixture);
+	assert_int_equal(timeline_count_thread(timeline), 2);
+	assert_int_equal(timeline_count_task_event(timeline), 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct task_event *event = timeline_get_task_event(timeline, i);
+
+		assert_int_equal(timeline_get_thread(timeline, event->thread)->start_ns,
+				 event->time_ns < 30 ? 5 : 30);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -521,6 +591,8 @@ int main(void)
 		TEST(samples_and_zones_share_process_thread_and_region),
 		TEST(a_sample_elsewhere_ends_the_occupancy_that_a_zone_began),
 		TEST(processes_come_with_their_ancestors),
+		TEST(threads_show_what_became_of_them),
+		TEST(what_became_of_a_thread_is_not_told_of_a_later_one_with_its_tid),
 		TEST(a_process_ends_after_its_last_sample_and_an_image_before_the_next),
 	};
 

@@ -159,6 +159,27 @@ static void a_thread_with_the_tid_of_another_comes_behind_its_end(void **state _
 	profile_free(profile);
 }
 
+/* Instants on the thread's own track, which no slice there has to end. */
+static void what_becomes_of_a_thread_is_an_instant_of_its_own_track(void **state _unused_)
+{
+	struct zones_read_result result;
+	struct task_event event = {.time_ns = 5, .kind = TASK_FORK, .child_pid = 12};
+	const Perfetto__TrackEvent *instant;
+	Perfetto__Trace *trace;
+
+	builder_read_zones("THREAD, 1, a\n", &result);
+	assert_int_equal(timeline_add_task_event(result.timeline, &event, NULL), 0);
+	trace = write_timeline(result.profile, result.timeline);
+	assert_int_equal(count_packets(trace, EVENTS), 1);
+	instant = find_packet(trace, EVENTS, 0)->track_event;
+	assert_int_equal(instant->type, 3);
+	assert_int_equal(instant->track_uuid,
+			 find_packet(trace, DESCRIPTORS, 1)->track_descriptor->uuid);
+	assert_int_equal(instant->debug_annotations[0]->uint_value, 12);
+	perfetto__trace__free_unpacked(trace, NULL);
+	builder_release(&result);
+}
+
 static void processes_without_pid_get_different_ones(void **state _unused_)
 {
 	Perfetto__Trace *trace = write_zones("THREAD, 7, a\n#! process 0 x\nTHREAD, 7, b\n"
@@ -599,6 +620,7 @@ int main(void)
 		cmocka_unit_test(names_are_utf8_without_nul),
 		cmocka_unit_test(ids_of_threads_fit_and_differ),
 		cmocka_unit_test(a_thread_with_the_tid_of_another_comes_behind_its_end),
+		cmocka_unit_test(what_becomes_of_a_thread_is_an_instant_of_its_own_track),
 		cmocka_unit_test(processes_without_pid_get_different_ones),
 		cmocka_unit_test(a_long_sequence_begins_anew),
 		cmocka_unit_test(samples_have_their_weight_and_their_stack_outermost_first),

@@ -213,6 +213,51 @@ static struct profile *make_profile_with_metric(void)
 	return profile;
 }
 
+static void what_became_of_threads_comes_back(void **state _unused_)
+{
+	static const struct task_event events[] = {
+		{.time_ns = 120, .thread = 2, .kind = TASK_EXEC},
+		{.time_ns = 130, .thread = 2, .kind = TASK_FORK, .child_pid = 9},
+		{.time_ns = 135, .thread = 0, .kind = TASK_RENAME},
+		{.time_ns = 400, .thread = 0, .kind = TASK_EXIT},
+	};
+	struct zones_read_result first = {.profile = make_profile_with_metric(),
+					  .timeline = make_family()};
+	struct zones_read_result second;
+	struct text trace;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(events); i++) {
+		struct task_event event = events[i];
+
+		if (event.kind == TASK_EXEC || event.kind == TASK_RENAME)
+			event.name = add_string(first.timeline, "web");
+		assert_int_equal(timeline_add_task_event(first.timeline, &event, NULL), 0);
+	}
+	trace = builder_write(&format_pftrace, &first, (struct format_opts){0});
+	assert_int_equal(builder_read(&format_pftrace, trace.data, trace.length, false, &second),
+			 0);
+	assert_string_equal(second.warnings.data, "");
+	assert_int_equal(timeline_count_task_event(second.timeline), ARRAY_LENGTH(events));
+	for (uint32_t i = 0; i < ARRAY_LENGTH(events); i++) {
+		const struct task_event *event = timeline_get_task_event(second.timeline, i);
+		const struct timeline_thread *thread =
+			timeline_get_thread(second.timeline, event->thread);
+
+		assert_int_equal(event->time_ns, events[i].time_ns);
+		assert_int_equal(event->kind, events[i].kind);
+		assert_int_equal(event->child_pid, events[i].child_pid);
+		assert_string_equal(timeline_get_string(second.timeline, event->name),
+				    event->kind == TASK_EXEC || event->kind == TASK_RENAME ? "web"
+											   : "");
+		assert_int_equal(thread->tid, events[i].thread ? 7 : 9);
+		assert_int_equal(timeline_get_process(second.timeline, thread->process)->start_ns,
+				 events[i].thread ? 120 : 130);
+	}
+	text_release(&trace);
+	builder_release(&first);
+	builder_release(&second);
+}
+
 static void processes_come_back_with_parent_user_command_and_end(void **state _unused_)
 {
 	struct zones_read_result first = {.profile = make_profile_with_metric(),
@@ -417,6 +462,7 @@ int main(void)
 		cmocka_unit_test(events_are_counted_as_readers_keep_them),
 		cmocka_unit_test(processes_come_back_with_parent_user_command_and_end),
 		cmocka_unit_test(readers_are_told_of_processes_in_their_time),
+		cmocka_unit_test(what_became_of_threads_comes_back),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
 		cmocka_unit_test(columns_that_differ_in_length_are_skipped),
 		cmocka_unit_test(what_is_not_read_is_told_where_the_trace_is_rewritten),

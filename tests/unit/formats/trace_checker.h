@@ -160,8 +160,10 @@ static inline void read_event(struct checker *checker, const Perfetto__TracePack
 		assert_int_not_equal(event->counter_value_field_case, 0);
 		return;
 	}
-	if (event->type == 1)
+	if (event->type == 1 || event->type == 3)
 		assert_true(is_known(&known[EVENT], event->name_iid));
+	if (event->type == 3) /* an instant */
+		return;
 	checker->events[checker->num_events++] =
 		(struct slice_event){event->track_uuid, packet->timestamp, order, event->type == 1};
 }
