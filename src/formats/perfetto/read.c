@@ -64,6 +64,7 @@ enum packet_field {
 	PACKET_SYMBOLS = 61,
 	PACKET_SAMPLE = 66,
 	PACKET_RENAME = 120,
+	PACKET_GROUPED = 1000, /* ours */
 };
 
 /* What other tools write, and this reader does not read. */
@@ -200,6 +201,7 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 		case PACKET_TRACK:
 		case PACKET_SYMBOLS:
 		case PACKET_SAMPLE:
+		case PACKET_GROUPED:
 			packet->kind = field.number;
 			packet->data = field.body;
 			break;
@@ -267,6 +269,8 @@ static int read_descriptors(struct perfetto_reader *reader, const struct raw_pac
 		return perfetto_track_table_read(&reader->tracks, raw->data, since_ns);
 	case PACKET_SYMBOLS:
 		return perfetto_symbols_read(&reader->symbols, raw->data);
+	case PACKET_GROUPED:
+		return perfetto_threads_read_grouped(&reader->threads, raw->data);
 	}
 	return 0;
 }

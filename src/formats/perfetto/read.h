@@ -159,12 +159,15 @@ struct perfetto_process {
 	uint32_t command_line; /* string of the timeline */
 	uint32_t uid;
 	bool has_uid;
+	bool is_group;    /* ours: no process, but the place of the threads of others */
+	bool is_grouped;  /* ours: one of these others */
 	uint32_t order;   /* in the file */
 	uint32_t process; /* of the timeline; TIMELINE_NONE before it is used */
 };
 
 struct perfetto_thread {
 	uint32_t pid;
+	uint32_t grouped_pid; /* of its process, where pid is a group's; 0: it is none */
 	uint32_t tid;
 	uint32_t name; /* string of the timeline */
 	uint64_t since_ns;
@@ -441,6 +444,9 @@ _must_check_ int perfetto_threads_read_process(struct perfetto_threads *threads,
 _must_check_ int perfetto_threads_read_thread(struct perfetto_threads *threads,
 					      struct bytes message, uint64_t since_ns,
 					      uint32_t *ret);
+/* A process of ours that readers have as threads of a group. */
+_must_check_ int perfetto_threads_read_grouped(struct perfetto_threads *threads,
+					       struct bytes message);
 _must_check_ int perfetto_threads_read_tree(struct perfetto_threads *threads, struct bytes message,
 					    uint64_t since_ns);
 /*

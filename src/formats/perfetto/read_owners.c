@@ -19,8 +19,15 @@ static int use_described(struct perfetto_track_table *tracks)
 	uint32_t ignored;
 	int err;
 
+	array_for_each (&threads->processes, process) {
+		err = process->is_grouped ? perfetto_threads_use_process(threads, process, &ignored)
+					  : 0;
+		if (err)
+			return err;
+	}
 	array_for_each (&tracks->items, track) {
-		if (track->process != PERFETTO_NONE) {
+		if (track->process != PERFETTO_NONE &&
+		    !threads->processes.items[track->process].is_group) {
 			err = perfetto_threads_use_process(
 				threads, &threads->processes.items[track->process], &ignored);
 			if (err)

@@ -81,10 +81,10 @@ static void append_word(struct text *words, struct bytes word)
 	text_append(words, (const char *)word.data, word.size);
 }
 
-int perfetto_threads_read_process(struct perfetto_threads *threads, struct bytes message,
-				  uint64_t since_ns, uint32_t *ret)
+static int read_process(struct perfetto_threads *threads, struct bytes message,
+			struct perfetto_process *ret)
 {
-	struct perfetto_process process = {.since_ns = since_ns};
+	struct perfetto_process process = {0};
 	_cleanup_(text_release) struct text words = {0};
 	struct protobuf_field field;
 	bool has_name = false;
@@ -102,6 +102,8 @@ int perfetto_threads_read_process(struct perfetto_threads *threads, struct bytes
 			process.has_uid = true;
 		} else if (field.number == 1002 && field.type == PROTOBUF_VARINT) {
 			process.end_ns = field.value;
+		} else if (field.number == 1003 && field.type == PROTOBUF_VARINT) {
+			process.is_group = field.value != 0;
 		} else if (field.number == 2 && field.type == PROTOBUF_BYTES) {
 			append_word(&words, field.body);
 			if (!process.name)
@@ -114,7 +116,29 @@ int perfetto_threads_read_process(struct perfetto_threads *threads, struct bytes
 			return err;
 	}
 	err = add_command_line(threads, &words, &process.command_line);
+	*ret = process;
+	return err;
+}
+
+int perfetto_threads_read_process(struct perfetto_threads *threads, struct bytes message,
+				  uint64_t since_ns, uint32_t *ret)
+{
+	struct perfetto_process process;
+	int err = read_process(threads, message, &process);
+
+	process.since_ns = since_ns;
 	return err ? err : describe_process(threads, &process, ret);
+}
+
+int perfetto_threads_read_grouped(struct perfetto_threads *threads, struct bytes message)
+{
+	struct perfetto_process process;
+	uint32_t ignored;
+	int err = read_process(threads, message, &process);
+
+	process.since_ns = process.start_ns;
+	process.is_grouped = true;
+	return err ? err : describe_process(threads, &process, &ignored);
 }
 
 int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes message,
@@ -129,6 +153,8 @@ int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes 
 			thread.pid = (uint32_t)field.value;
 		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
 			thread.tid = (uint32_t)field.value;
+		else if (field.number == 1000 && field.type == PROTOBUF_VARINT)
+			thread.grouped_pid = (uint32_t)field.value;
 		else if (field.number == 5 && field.type == PROTOBUF_BYTES) {
 			err = perfetto_add_string(threads->trace, field.body, &thread.name);
 			thread.has_name = true;
@@ -382,7 +408,11 @@ int perfetto_threads_use(struct perfetto_threads *threads, struct perfetto_threa
 	int err;
 
 	if (known->thread == TIMELINE_NONE) {
-		err = perfetto_threads_find_process(threads, known->pid, time_ns, &process);
+		if (known->grouped_pid)
+			err = perfetto_threads_find_process(threads, known->grouped_pid,
+							    known->since_ns, &process);
+		else
+			err = perfetto_threads_find_process(threads, known->pid, time_ns, &process);
 		if (err)
 			return err;
 		if (!known->has_name && name == STRING_EMPTY)

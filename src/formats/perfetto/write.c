@@ -6,7 +6,8 @@
  * names, and the sequences follow one another in the file:
  *
  *	write_sched.c     clocks and kernel, which readers need first; scheduling
- *	write_tracks.c    processes and threads; other tracks before their first use
+ *	write_tracks.c    processes and threads; other tracks before their first use;
+ *	                  write_groups.c says which processes are shown as one
  *	write_samples.c   samples, with write_stacks.c for what they refer to
  *	write_events.c    zones, occupancies, counters, with write_names.c for their names
  *
@@ -31,6 +32,9 @@ static int write_timeline(const struct profile *profile, const struct timeline *
 
 	if (!tracks)
 		return -ENOMEM;
+	err = perfetto_tracks_group(tracks);
+	if (err)
+		return err;
 	err = perfetto_write_system(timeline, stream);
 	if (err)
 		return err;

@@ -139,6 +139,13 @@ static uint32_t *find_hand_overs(const struct timeline *timeline)
  * A flow's number is the occupancy's that it comes from, with a mark in the upper half that no
  * program is likely to use for its own flows.
  */
+/* Of a process that is shown with others, what it was on would be tracks for nothing. */
+static bool is_left_out(const struct perfetto_events_writer *writer, uint32_t region)
+{
+	return perfetto_tracks_is_grouped(writer->tracks,
+					  timeline_get_region(writer->timeline, region)->process);
+}
+
 static int begin_slices(struct perfetto_events_writer *writer, uint32_t id, bool is_handed_over,
 			uint64_t *flow_in)
 {
@@ -239,6 +246,8 @@ static int write_occupancies(struct perfetto_events_writer *writer)
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = (uint32_t)(steps[i] / 2);
 
+		if (is_left_out(writer, timeline_get_occupancy(writer->timeline, id)->region))
+			continue;
 		err = steps[i] % 2 ? end_slices(writer, id)
 				   : begin_slices(writer, id, next[id] != TIMELINE_NONE, flow_in);
 		if (err)
@@ -264,6 +273,8 @@ static int write_fills(struct perfetto_events_writer *writer)
 	for (; got > 0; got = timeline_next_fill(writer->timeline, &position, &fill)) {
 		uint64_t track;
 
+		if (is_left_out(writer, fill.region))
+			continue;
 		err = perfetto_tracks_use_fill(writer->tracks, fill.region, &track);
 		if (err)
 			return err;
@@ -331,8 +342,13 @@ static int write_task_events(struct perfetto_events_writer *writer)
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < count; i++) {
-		err = perfetto_write_task_event(&writer->events, writer->tracks,
-						timeline_get_task_event(writer->timeline, i));
+		const struct task_event *task = timeline_get_task_event(writer->timeline, i);
+
+		if (perfetto_tracks_is_grouped(
+			    writer->tracks,
+			    timeline_get_thread(writer->timeline, task->thread)->process))
+			continue;
+		err = perfetto_write_task_event(&writer->events, writer->tracks, task);
 		if (err)
 			return err;
 	}

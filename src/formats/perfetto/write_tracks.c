@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "formats/perfetto/write_groups.h"
 
 /* Values of the format; see perfetto.proto. */
 #define ORDER_BY_RANK 3
@@ -30,11 +31,14 @@ struct perfetto_tracks {
 	uint64_t first_thread_uuid;
 	uint64_t first_region_uuid;
 	uint64_t first_counter_uuid;
-	uint64_t start_ns;      /* of the trace; 0: not known */
-	uint32_t *pids;         /* by process */
-	uint32_t *by_pid;       /* processes in order of pid and start */
-	uint32_t *tids;         /* by thread */
-	bool *took_over;        /* by process: its pid was another one's before */
+	uint64_t first_group_uuid;
+	uint64_t start_ns; /* of the trace; 0: not known */
+	uint32_t first_group_pid;
+	struct perfetto_groups *groups; /* NULL: each process stands alone */
+	uint32_t *pids;                 /* by process */
+	uint32_t *by_pid;               /* processes in order of pid and start */
+	uint32_t *tids;                 /* by thread */
+	bool *took_over;                /* by process: its pid was another one's before */
 	bool *thread_took_over; /* by thread: its tid was another one's of the process before */
 	int32_t *ranks;         /* by process: of its region that was used last */
 	struct perfetto_emitted emitted; /* tracks that are described, by uuid */
@@ -83,6 +87,7 @@ static int choose_pids(struct perfetto_tracks *tracks)
 		if (err)
 			return err;
 	}
+	tracks->first_group_pid = synthetic;
 	return 0;
 }
 
@@ -193,9 +198,21 @@ static int choose_tids(struct perfetto_tracks *tracks)
 	return 0;
 }
 
+static uint32_t find_group(const struct perfetto_tracks *tracks, uint32_t process)
+{
+	return tracks->groups ? perfetto_groups_find(tracks->groups, process) : TIMELINE_NONE;
+}
+
+bool perfetto_tracks_is_grouped(const struct perfetto_tracks *tracks, uint32_t process)
+{
+	return find_group(tracks, process) != TIMELINE_NONE;
+}
+
 uint32_t perfetto_tracks_get_pid(const struct perfetto_tracks *tracks, uint32_t process)
 {
-	return tracks->pids[process];
+	uint32_t group = find_group(tracks, process);
+
+	return group == TIMELINE_NONE ? tracks->pids[process] : tracks->first_group_pid + group;
 }
 
 uint32_t perfetto_tracks_get_tid(const struct perfetto_tracks *tracks, uint32_t thread)
@@ -218,6 +235,8 @@ struct perfetto_tracks *perfetto_tracks_new(const struct timeline *timeline,
 	tracks->first_region_uuid = tracks->first_thread_uuid + num_threads * UUIDS_OF_THREAD;
 	tracks->first_counter_uuid = tracks->first_region_uuid +
 				     timeline_count_region(timeline) * (uint64_t)UUIDS_OF_REGION;
+	tracks->first_group_uuid =
+		tracks->first_counter_uuid + timeline_count_counter_track(timeline);
 	if (timeline_count_clock(timeline))
 		tracks->start_ns = timeline_get_clock(timeline, 0)->boottime_ns;
 	tracks->pids = calloc(num_processes + 1, sizeof(*tracks->pids));
@@ -242,6 +261,7 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 		return;
 	free(tracks->pids);
 	free(tracks->by_pid);
+	perfetto_groups_free(tracks->groups);
 	free(tracks->tids);
 	free(tracks->ranks);
 	free(tracks->took_over);
@@ -432,20 +452,26 @@ static int end_process(struct perfetto_tracks *tracks, uint32_t id)
 	return end_thread(tracks, tracks->pids[id], end_ns);
 }
 
+static uint32_t find_parent(const struct perfetto_tracks *tracks, uint32_t id)
+{
+	return find_last(tracks, timeline_get_process(tracks->timeline, id)->parent_pid,
+			 get_begin(tracks, id));
+}
+
 /*
  * The parent as readers find it, which is by its pid at the time. One that has ended by then would be
  * a new process to them: it is not told.
  */
 static uint32_t get_parent_pid(const struct perfetto_tracks *tracks, uint32_t id)
 {
-	uint32_t parent_pid = timeline_get_process(tracks->timeline, id)->parent_pid;
-	uint64_t begin_ns = get_begin(tracks, id);
-	uint32_t parent = find_last(tracks, parent_pid, begin_ns);
-	uint64_t end_ns = parent == TIMELINE_NONE
-				  ? 0
-				  : timeline_get_process(tracks->timeline, parent)->end_ns;
+	uint32_t parent = find_parent(tracks, id);
+	uint64_t end_ns;
 
-	return end_ns && end_ns <= begin_ns ? 0 : parent_pid;
+	if (parent == TIMELINE_NONE)
+		return timeline_get_process(tracks->timeline, id)->parent_pid;
+	end_ns = timeline_get_process(tracks->timeline, parent)->end_ns;
+	return end_ns && end_ns <= get_begin(tracks, id) ? 0
+							 : perfetto_tracks_get_pid(tracks, parent);
 }
 
 /* As readers call a process by its command line: the first word. */
@@ -511,7 +537,41 @@ static int describe_in_tree(struct perfetto_tracks *tracks, uint32_t id, char *c
 	return perfetto_stream_add(tracks->stream, &packet);
 }
 
-/* A pid above INT32_MAX, which only an input can make up, becomes negative. */
+/* All but its number; the command line is the caller's. A pid above INT32_MAX becomes negative. */
+static void fill_process(struct perfetto_tracks *tracks, uint32_t id, char **command_line,
+			 Perfetto__ProcessDescriptor *body)
+{
+	const struct timeline_process *process = timeline_get_process(tracks->timeline, id);
+
+	body->has_pid = 1;
+	body->pid = (int32_t)tracks->pids[id];
+	body->n_cmdline = *command_line != NULL;
+	body->cmdline = command_line;
+	body->process_name = fit_name(tracks, process->name);
+	body->has_start_timestamp_ns = process->start_ns != 0;
+	body->start_timestamp_ns = (int64_t)process->start_ns;
+	body->has_parent_pid = process->parent_pid != 0;
+	body->parent_pid = process->parent_pid;
+	body->has_uid = process->has_uid;
+	body->uid = process->uid;
+	body->has_end_timestamp_ns = process->end_ns != 0;
+	body->end_timestamp_ns = process->end_ns;
+}
+
+/* To readers it is none, but ours. */
+static int keep_grouped(struct perfetto_tracks *tracks, Perfetto__ProcessDescriptor *body)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	if (tracks->name.failed || tracks->command_line.failed)
+		return -ENOMEM;
+	packet.has_trusted_packet_sequence_id = 1;
+	packet.trusted_packet_sequence_id = SEQUENCE_SYSTEM;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_GROUPED_PROCESS;
+	packet.grouped_process = body;
+	return perfetto_stream_add(tracks->stream, &packet);
+}
+
 static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
 {
 	const struct timeline_process *process = timeline_get_process(tracks->timeline, id);
@@ -527,28 +587,52 @@ static int describe_process(struct perfetto_tracks *tracks, uint32_t id)
 	}
 	if (process->command_line != STRING_EMPTY)
 		command_line = fit(tracks, process->command_line, &tracks->command_line);
+	if (perfetto_tracks_is_grouped(tracks, id)) {
+		fill_process(tracks, id, &command_line, &body);
+		return keep_grouped(tracks, &body);
+	}
 	if (process->parent_pid || process->has_uid || command_line) {
 		err = describe_in_tree(tracks, id, command_line);
 		if (err)
 			return err;
 	}
-	body.has_pid = 1;
-	body.pid = (int32_t)tracks->pids[id];
-	body.n_cmdline = command_line != NULL;
-	body.cmdline = &command_line;
-	body.process_name = fit_name(tracks, process->name);
-	body.has_start_timestamp_ns = process->start_ns != 0;
-	body.start_timestamp_ns = (int64_t)process->start_ns;
-	body.has_parent_pid = process->parent_pid != 0;
-	body.parent_pid = process->parent_pid;
-	body.has_uid = process->has_uid;
-	body.uid = process->uid;
-	body.has_end_timestamp_ns = process->end_ns != 0;
-	body.end_timestamp_ns = process->end_ns;
+	fill_process(tracks, id, &command_line, &body);
 	descriptor.uuid = process_uuid(id);
 	descriptor.process = &body;
 	err = add_descriptor_at(tracks, SEQUENCE_SYSTEM, get_begin(tracks, id), &descriptor);
 	return err ? err : end_process(tracks, id);
+}
+
+/* A process to readers: the place of the threads of many short ones. */
+static int describe_group_of_processes(struct perfetto_tracks *tracks, uint32_t number)
+{
+	const struct perfetto_group *group = perfetto_groups_get(tracks->groups, number);
+	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__ProcessDescriptor body = PERFETTO__PROCESS_DESCRIPTOR__INIT;
+
+	text_truncate(&tracks->description, 0);
+	if (group->ancestor == TIMELINE_NONE)
+		text_append_string(&tracks->description, "short-lived processes");
+	else
+		text_printf(
+			&tracks->description, "short-lived children of %s",
+			fit_name(tracks,
+				 timeline_get_process(tracks->timeline, group->ancestor)->name));
+	if (tracks->description.failed)
+		return -ENOMEM;
+	set_name(tracks, tracks->description.data);
+	text_truncate(&tracks->description, 0);
+	text_printf(&tracks->description, "%u processes with no more than two samples each",
+		    group->num_processes);
+	body.has_pid = 1;
+	body.pid = (int32_t)(tracks->first_group_pid + number);
+	body.process_name = tracks->name.data;
+	body.has_is_group = 1;
+	body.is_group = 1;
+	descriptor.uuid = tracks->first_group_uuid + number;
+	descriptor.description = tracks->description.data;
+	descriptor.process = &body;
+	return add_descriptor(tracks, SEQUENCE_SYSTEM, &descriptor);
 }
 
 static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
@@ -557,22 +641,29 @@ static int describe_thread(struct perfetto_tracks *tracks, uint32_t id)
 	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Perfetto__ThreadDescriptor body = PERFETTO__THREAD_DESCRIPTOR__INIT;
 	uint64_t begin_ns = get_begin(tracks, thread->process);
+	int err;
 
 	if (tracks->thread_took_over[id]) {
-		int err = end_predecessor(tracks, tracks->tids[id], thread->start_ns);
-
+		err = end_predecessor(tracks, tracks->tids[id], thread->start_ns);
 		if (err)
 			return err;
 		begin_ns = thread->start_ns;
 	}
 	body.has_pid = 1;
-	body.pid = (int32_t)tracks->pids[thread->process];
+	body.pid = (int32_t)perfetto_tracks_get_pid(tracks, thread->process);
 	body.has_tid = 1;
 	body.tid = tracks->tids[id];
 	body.thread_name = fit_name(tracks, thread->name);
+	body.has_grouped_pid = perfetto_tracks_is_grouped(tracks, thread->process);
+	body.grouped_pid = tracks->pids[thread->process];
 	descriptor.uuid = thread_uuid(tracks, id);
 	descriptor.thread = &body;
-	return add_descriptor_at(tracks, SEQUENCE_SYSTEM, begin_ns, &descriptor);
+	err = add_descriptor_at(tracks, SEQUENCE_SYSTEM, begin_ns, &descriptor);
+	/* The end of a process is that of its threads; that of a group is not. */
+	if (err || !body.has_grouped_pid)
+		return err;
+	return end_thread(tracks, tracks->tids[id],
+			  timeline_get_process(tracks->timeline, thread->process)->end_ns);
 }
 
 static bool is_late_process(const struct perfetto_tracks *tracks, uint32_t process)
@@ -609,11 +700,32 @@ static int describe_owners(struct perfetto_tracks *tracks, bool is_late)
 /* To readers, a packet without time has that of the last one before it. */
 int perfetto_tracks_describe_threads(struct perfetto_tracks *tracks)
 {
-	int err = describe_owners(tracks, false);
+	uint32_t num_groups = tracks->groups ? perfetto_groups_count(tracks->groups) : 0;
+	int err;
 
+	for (uint32_t i = 0; i < num_groups; i++) {
+		err = describe_group_of_processes(tracks, i);
+		if (err)
+			return err;
+	}
+	err = describe_owners(tracks, false);
 	if (err)
 		return err;
 	return describe_owners(tracks, true);
+}
+
+int perfetto_tracks_group(struct perfetto_tracks *tracks)
+{
+	uint32_t count = timeline_count_process(tracks->timeline);
+	_cleanup_free_ uint32_t *parents = calloc((size_t)count + 1, sizeof(*parents));
+	struct perfetto_groups_opts opts = {
+		.start_ns = tracks->start_ns, .parents = parents, .order = tracks->by_pid};
+
+	if (!parents)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		parents[i] = find_parent(tracks, i);
+	return perfetto_groups_new(tracks->timeline, &opts, &tracks->groups);
 }
 
 /*
@@ -690,6 +802,7 @@ int perfetto_tracks_use_region(struct perfetto_tracks *tracks, uint32_t id, uint
 {
 	const struct stack_region *region = timeline_get_region(tracks->timeline, id);
 	uint64_t group;
+	int32_t rank;
 	bool is_new;
 	int err;
 
@@ -700,9 +813,11 @@ int perfetto_tracks_use_region(struct perfetto_tracks *tracks, uint32_t id, uint
 	err = use_group(tracks, region->process, &group);
 	if (err)
 		return err;
+	rank = tracks->groups ? perfetto_groups_get_rank(tracks->groups, id) : 0;
+	if (!rank)
+		rank = ++tracks->ranks[region->process];
 	fit_name(tracks, region->name);
-	return describe_group(tracks, *ret, group, ++tracks->ranks[region->process],
-			      describe_bounds(tracks, region));
+	return describe_group(tracks, *ret, group, rank, describe_bounds(tracks, region));
 }
 
 /* A track below that of a region; its rank there tells it from the others. */

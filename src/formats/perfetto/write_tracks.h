@@ -10,6 +10,8 @@
  *	└ thread                  instants: what became of it
  *	  stack in use            slices: which region it was on; shown beside the thread
  *
+ * Processes of one group are a process together, with nothing but their threads.
+ *
  * A track is described before its first use, and not at all without one; processes and threads
  * are described all at once.
  */
@@ -30,6 +32,14 @@ static inline void perfetto_tracks_freep(struct perfetto_tracks **tracks)
 {
 	perfetto_tracks_free(*tracks);
 }
+
+/*
+ * Short-lived processes are to be shown together (write_groups.h), and regions by weight. Before
+ * anything is described. Returns 0, -ENOMEM or an error of the timeline's samples.
+ */
+_must_check_ int perfetto_tracks_group(struct perfetto_tracks *tracks);
+/* Whether a process is shown so: then it has no tracks of its own. */
+bool perfetto_tracks_is_grouped(const struct perfetto_tracks *tracks, uint32_t process);
 
 /* Describe all processes and threads, on a sequence of their own. 0 or a stream's error. */
 _must_check_ int perfetto_tracks_describe_threads(struct perfetto_tracks *tracks);
@@ -54,7 +64,7 @@ _must_check_ int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uin
 _must_check_ int perfetto_tracks_use_totals(struct perfetto_tracks *tracks, uint32_t process,
 					    uint64_t *ret_number, uint64_t *ret_size);
 
-/* The numbers in the trace: those of the timeline where they can be. */
+/* The numbers in the trace: those of the timeline where they can be. pid: or that of the group */
 uint32_t perfetto_tracks_get_pid(const struct perfetto_tracks *tracks, uint32_t process);
 uint32_t perfetto_tracks_get_tid(const struct perfetto_tracks *tracks, uint32_t thread);
 

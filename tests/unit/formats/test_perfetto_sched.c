@@ -144,7 +144,7 @@ static struct timeline *make_family(void)
 		{1, 0, 0, 5, 0, "init", "/sbin/init splash"},
 	};
 	struct timeline *timeline = timeline_new();
-	struct clock_snapshot clock = {.boottime_ns = 100};
+	struct clock_snapshot clock = {100, 100, 1000};
 	struct timeline_system system = {.num_cpus = 1};
 	struct timeline_sample sample = {.weight = 1};
 
@@ -329,6 +329,132 @@ static void readers_are_told_of_processes_in_their_time(void **state _unused_)
 	builder_release(&first);
 }
 
+/* make's child `index`, with so many samples, a region, and a thread on it. */
+static void add_child(struct timeline *timeline, uint32_t index, uint64_t end_ns,
+		      uint32_t num_samples)
+{
+	struct timeline_process process = {.pid = 60 + index,
+					   .parent_pid = 50,
+					   .name = add_string(timeline, "cc"),
+					   .start_ns = 110 + index,
+					   .end_ns = end_ns};
+	struct timeline_thread thread = {.tid = 60 + index, .name = process.name};
+	struct stack_region region = {.begin = 4096, .end = 8192};
+	struct occupancy occupancy = {.begin_ns = 120 + index, .end_ns = 121 + index};
+	struct task_event event = {.time_ns = 110 + index, .kind = TASK_EXEC, .name = process.name};
+	struct timeline_sample sample = {.time_ns = 120 + index, .weight = 1};
+
+	assert_int_equal(timeline_add_process(timeline, &process, &thread.process), 0);
+	assert_int_equal(timeline_add_thread(timeline, &thread, &sample.thread), 0);
+	region.process = thread.process;
+	region.name = add_string(timeline, "[stack]");
+	assert_int_equal(timeline_add_region(timeline, &region, &occupancy.region), 0);
+	occupancy.thread = event.thread = sample.thread;
+	assert_int_equal(timeline_add_occupancy(timeline, &occupancy, NULL), 0);
+	assert_int_equal(timeline_add_task_event(timeline, &event, NULL), 0);
+	for (uint32_t i = 0; i < num_samples; i++, sample.time_ns++)
+		assert_int_equal(timeline_add_sample(timeline, &sample, NULL), 0);
+}
+
+/* Three short children, one that is there at the end, and one that has three samples. */
+static struct timeline *make_build(void)
+{
+	struct timeline *timeline = timeline_new();
+	struct clock_snapshot clock = {100, 100, 1000};
+	struct timeline_system system = {.num_cpus = 1};
+	struct timeline_process make = {.pid = 50, .start_ns = 10};
+	struct timeline_thread thread = {.tid = 50};
+
+	assert_non_null(timeline);
+	system.kernel_release = add_string(timeline, "6.1.0");
+	timeline_set_system(timeline, &system);
+	assert_int_equal(timeline_add_clock(timeline, &clock, NULL), 0);
+	make.name = thread.name = add_string(timeline, "make");
+	assert_int_equal(timeline_add_process(timeline, &make, &thread.process), 0);
+	assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		add_child(timeline, i, 150 + i, i);
+	add_child(timeline, 3, 0, 1);
+	add_child(timeline, 4, 160, 3);
+	return timeline;
+}
+
+/* Descriptors of processes and threads, and the pid of each sample. */
+static struct text list_who(const struct text *written)
+{
+	Perfetto__Trace *trace =
+		perfetto__trace__unpack(NULL, written->length, (const uint8_t *)written->data);
+	struct text text = {0};
+
+	assert_non_null(trace);
+	for (size_t i = 0; i < trace->n_packet; i++) {
+		const Perfetto__TracePacket *packet = trace->packet[i];
+
+		if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR) {
+			const Perfetto__TrackDescriptor *track = packet->track_descriptor;
+
+			if (track->process)
+				text_printf(&text, "%d %s; ", track->process->pid,
+					    track->process->process_name);
+			else if (track->thread)
+				text_printf(&text, "%d/%d; ", track->thread->pid,
+					    (int)track->thread->tid);
+			else
+				text_printf(&text, "%s; ", track->name);
+		}
+		if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE)
+			text_printf(&text, "sample %u/%u; ", packet->perf_sample->pid,
+				    packet->perf_sample->tid);
+	}
+	perfetto__trace__free_unpacked(trace, NULL);
+	return text;
+}
+
+static void short_lived_processes_are_shown_together_and_read_apart(void **state _unused_)
+{
+	struct zones_read_result first = {.profile = make_profile_with_metric(),
+					  .timeline = make_build()};
+	struct text trace = builder_write(&format_pftrace, &first, (struct format_opts){0});
+	struct text expected = describe_family(first.timeline);
+	struct zones_read_result second;
+	struct text again;
+	struct text who;
+	struct text actual;
+
+	who = list_who(&trace);
+	assert_string_equal(who.data,
+			    "2000000000 short-lived children of make; 50 make; 50/50; "
+			    "63 cc; 64 cc; 2000000000/60; 2000000000/61; 2000000000/62; 63/63; "
+			    "64/64; sample 2000000000/61; sample 2000000000/62; "
+			    "sample 2000000000/62; sample 63/63; sample 64/64; sample 64/64; "
+			    "sample 64/64; Stacks; [stack]; stack in use; Stacks; [stack]; "
+			    "stack in use; ");
+	assert_int_equal(builder_read(&format_pftrace, trace.data, trace.length, false, &second),
+			 0);
+	actual = describe_family(second.timeline);
+	assert_string_equal(actual.data, expected.data);
+	assert_string_equal(second.warnings.data, "");
+	assert_int_equal(timeline_count_thread(second.timeline), 6);
+	text_release(&actual);
+	/* Only the first process of the number is of each sample. */
+	for (uint32_t i = 0; i < timeline_count_thread(second.timeline); i++) {
+		const struct timeline_thread *thread = timeline_get_thread(second.timeline, i);
+
+		assert_int_equal(timeline_get_process(second.timeline, thread->process)->pid,
+				 thread->tid);
+	}
+	again = builder_write(&format_pftrace, &second, (struct format_opts){0});
+	actual = list_who(&again);
+	assert_string_equal(actual.data, who.data);
+	text_release(&actual);
+	text_release(&who);
+	text_release(&again);
+	text_release(&expected);
+	text_release(&trace);
+	builder_release(&first);
+	builder_release(&second);
+}
+
 /* Three switches and two wakeups, each of them although they come in columns. */
 static void events_are_counted_as_readers_keep_them(void **state _unused_)
 {
@@ -463,6 +589,7 @@ int main(void)
 		cmocka_unit_test(processes_come_back_with_parent_user_command_and_end),
 		cmocka_unit_test(readers_are_told_of_processes_in_their_time),
 		cmocka_unit_test(what_became_of_threads_comes_back),
+		cmocka_unit_test(short_lived_processes_are_shown_together_and_read_apart),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
 		cmocka_unit_test(columns_that_differ_in_length_are_skipped),
 		cmocka_unit_test(what_is_not_read_is_told_where_the_trace_is_rewritten),
