@@ -238,6 +238,8 @@ __attribute__((noinline)) int walk_user_stack(void)
 			break;
 	scratch->sample.walk_end =
 		!process && walk->end == WALK_NO_MAPPING ? WALK_NO_PROCESS : walk->end;
+	if (walk->end == WALK_COMPLETE)
+		scratch->sample.outermost_sp = walk->registers.sp;
 	return walk->num_frames;
 }
 

@@ -49,12 +49,13 @@ struct replay_source {
 /*
  * Walk from the registers on.
  *
- * pcs             WIRE_MAX_FRAMES long; innermost first, as in struct wire_stack
- * ret_num_frames  of them, at least one
+ * pcs               WIRE_MAX_FRAMES long; innermost first, as in struct wire_stack
+ * ret_num_frames    of them, at least one
+ * ret_outermost_sp  the stack pointer of the outermost frame; 0: the walk did not get there
  *
  * Returns how the walk ended.
  */
 enum walk_end replay_walk(const struct replay_stack *stack, const struct replay_source *source,
-			  uint64_t *pcs, uint32_t *ret_num_frames);
+			  uint64_t *pcs, uint32_t *ret_num_frames, uint64_t *ret_outermost_sp);
 
 #endif

@@ -58,12 +58,13 @@ struct wire_sample {
 	wire_u64 user_stack;   /* hash of a wire_stack sent before; 0: none was taken */
 	wire_u64 kernel_stack; /* likewise */
 	wire_u64 user_sp;      /* user stack pointer, 0 when there is none */
+	wire_u64 outermost_sp; /* the same of the outermost frame; 0: the walk did not get there */
 	wire_u32 num_periods;  /* that it stands for; of a tick: 1 */
 	wire_u32
 		num_queue_periods; /* off-CPU: those after it was woken, when it waited for a CPU */
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
-_Static_assert(sizeof(struct wire_sample) == 80, "struct wire_sample is part of the wire format");
+_Static_assert(sizeof(struct wire_sample) == 88, "struct wire_sample is part of the wire format");
 
 /*
  * A stack, sent before the first sample that refers to it. The same stack may be sent again.
@@ -105,7 +106,7 @@ struct wire_raw_sample {
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       80 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
+		       88 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

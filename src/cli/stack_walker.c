@@ -243,7 +243,8 @@ int stack_walker_walk(struct stack_walker *walker, const struct import_stack *st
 		.stack = {stack->registers.sp, stack->bytes, stack->size},
 	};
 	uint32_t num_frames;
-	enum walk_end end = replay_walk(&copy, &source, walked, &num_frames);
+	uint64_t outermost_sp;
+	enum walk_end end = replay_walk(&copy, &source, walked, &num_frames, &outermost_sp);
 	size_t count;
 	int err = replay.err ? replay.err : check_fp_steps(&replay, walked, &num_frames, &end);
 

@@ -471,7 +471,8 @@ static bool find_rule(void *context, const struct replay_code *code, uint64_t el
 }
 
 enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
-			     const struct wire_raw_sample *raw, struct wire_stack *ret)
+			     const struct wire_raw_sample *raw, struct wire_stack *ret,
+			     uint64_t *ret_outermost_sp)
 {
 	struct publisher_replay replay = {.publisher = publisher, .process = process};
 	struct replay_source source = {
@@ -481,5 +482,5 @@ enum walk_end publisher_walk(struct publisher *publisher, const struct process *
 	};
 	struct replay_stack stack = raw_stack_for_replay(raw);
 
-	return replay_walk(&stack, &source, ret->pcs, &ret->num_frames);
+	return replay_walk(&stack, &source, ret->pcs, &ret->num_frames, ret_outermost_sp);
 }

@@ -42,12 +42,14 @@ bool publisher_wait(struct publisher *publisher, uint64_t until_ns);
 /*
  * Walk a raw stack by the tables that are ready now.
  *
- * ret  filled in but for its type and hash
+ * ret               filled in but for its type and hash
+ * ret_outermost_sp  as replay_walk() has it
  *
  * Returns how the walk ended.
  */
 enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
-			     const struct wire_raw_sample *raw, struct wire_stack *ret);
+			     const struct wire_raw_sample *raw, struct wire_stack *ret,
+			     uint64_t *ret_outermost_sp);
 
 /* Files whose table has come, or will never come: a walk that lacked one gets further only after that. */
 uint64_t publisher_get_taken_count(const struct publisher *publisher);

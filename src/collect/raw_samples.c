@@ -66,13 +66,15 @@ static int walk_and_add(struct raw_samples *samples, const struct kept_raw_sampl
 			bool may_wait)
 {
 	struct wire_sample sample = kept->record->sample;
-	enum walk_end end =
-		publisher_walk(samples->publisher, kept->process, kept->record, &samples->walked);
+	uint64_t outermost_sp;
+	enum walk_end end = publisher_walk(samples->publisher, kept->process, kept->record,
+					   &samples->walked, &outermost_sp);
 
 	if (end == WALK_NO_TABLE && may_wait)
 		return 1;
 	sample.type = WIRE_SAMPLE;
 	sample.walk_end = (uint8_t)end;
+	sample.outermost_sp = outermost_sp;
 	samples->walked.type = WIRE_STACK;
 	return sample_ingest_add_recovered(samples->ingest, &sample, kept->process,
 					   kept->is_in_exec, &samples->walked);

@@ -680,6 +680,7 @@ static void keep_time(struct sample_ingest *ingest, const struct wire_sample *sa
 	struct timed_sample timed = {
 		.time_ns = sample->time_ns,
 		.user_sp = sample->user_sp,
+		.outermost_sp = is_truncated ? 0 : sample->outermost_sp,
 		.thread = thread,
 		.stack = stack,
 		.cpu = sample->cpu,

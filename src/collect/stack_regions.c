@@ -63,25 +63,120 @@ static struct process_regions *use_process(struct stack_regions *regions, uint32
 	return &regions->processes.items[process];
 }
 
-static int copy_areas(struct stack_regions *regions, const struct trace_log *log)
+static struct known_stack_area *add_area(struct stack_regions *regions,
+					 const struct stack_area *area)
+{
+	struct known_stack_area *added = array_add(&regions->areas);
+
+	if (!added)
+		return NULL;
+	added->area = *area;
+	/* A program has its main stack from the start. */
+	if (area->kind == STACK_MAIN)
+		added->area.first_ns = 0;
+	return added;
+}
+
+/* Whether a stack of the process begins in an area, other than the thread's own, which lies on top. */
+static bool has_tops(const struct stack_area *area, const struct stack_tops *tops,
+		     uint64_t *ret_last_end)
+{
+	size_t count;
+	const struct stack_top *items = stack_tops_get(tops, area->process, &count);
+	bool skips_own = area->kind == STACK_THREAD;
+
+	while (count-- && items[count].end > area->begin) {
+		if (items[count].end > area->end || items[count].begin == items[count].end)
+			continue;
+		if (skips_own) {
+			skips_own = false;
+			continue;
+		}
+		*ret_last_end = items[count].end;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A mapping with stacks in it that are known by their tops goes by these; of a thread's, what lies
+ * below its own stack does.
+ */
+static int copy_areas(struct stack_regions *regions, const struct trace_log *log,
+		      const struct stack_tops *tops)
 {
 	size_t count;
 	const struct stack_area *areas = trace_log_get_areas(log, &count);
 
-	if (!count)
-		return 0;
 	for (size_t i = 0; i < count; i++) {
-		struct known_stack_area *added = array_add(&regions->areas);
+		struct stack_area area = areas[i];
+		uint64_t last_end;
 
-		if (!added)
+		if ((area.kind == STACK_THREAD || area.kind == STACK_OTHER) &&
+		    has_tops(&area, tops, &last_end)) {
+			if (area.kind == STACK_OTHER)
+				continue;
+			area.begin = last_end;
+		}
+		if (!add_area(regions, &area))
 			return -ENOMEM;
-		added->area = areas[i];
-		/* A program has its main stack from the start. */
-		if (areas[i].kind == STACK_MAIN)
-			added->area.first_ns = 0;
 	}
-	qsort(regions->areas.items, count, sizeof(*regions->areas.items), compare_areas);
-	for (size_t i = 0; i < count; i++) {
+	return 0;
+}
+
+static void sort_areas(struct stack_regions *regions)
+{
+	if (regions->areas.length)
+		qsort(regions->areas.items, regions->areas.length, sizeof(*regions->areas.items),
+		      compare_areas);
+}
+
+/* Whether the top is that of a stack that the kernel or the thread's library has told of. */
+static bool is_told(const struct stack_regions *regions, size_t num_areas,
+		    const struct stack_top *top)
+{
+	size_t place =
+		array_count_front(&regions->areas, known, known->area.process < top->process);
+
+	for (; place < num_areas && regions->areas.items[place].area.process == top->process;
+	     place++) {
+		const struct stack_area *area = &regions->areas.items[place].area;
+
+		if (area->kind != STACK_OTHER && area->begin < top->end && top->end <= area->end)
+			return true;
+	}
+	return false;
+}
+
+static int add_tops(struct stack_regions *regions, const struct stack_tops *tops)
+{
+	size_t num_areas = regions->areas.length;
+	_cleanup_free_ struct stack_area *added = calloc(tops->length + 1, sizeof(*added));
+	size_t num_added = 0;
+
+	if (!added)
+		return -ENOMEM;
+	for (size_t i = 0; i < tops->length; i++) {
+		const struct stack_top *top = &tops->items[i];
+
+		if (top->begin < top->end && !is_told(regions, num_areas, top))
+			added[num_added++] = (struct stack_area){
+				.first_ns = top->first_ns,
+				.begin = top->begin,
+				.end = top->end,
+				.process = top->process,
+				.kind = STACK_OTHER,
+			};
+	}
+	for (size_t i = 0; i < num_added; i++)
+		if (!add_area(regions, &added[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+static int index_areas(struct stack_regions *regions)
+{
+	for (size_t i = 0; i < regions->areas.length; i++) {
 		uint32_t id = regions->areas.items[i].area.process;
 		struct process_regions *process = use_process(regions, id);
 
@@ -94,14 +189,30 @@ static int copy_areas(struct stack_regions *regions, const struct trace_log *log
 	return 0;
 }
 
-struct stack_regions *stack_regions_new(const struct trace_log *log, struct timeline *timeline)
+static int find_areas(struct stack_regions *regions, const struct trace_log *log,
+		      const struct stack_tops *tops)
+{
+	int err = copy_areas(regions, log, tops);
+
+	if (err)
+		return err;
+	sort_areas(regions);
+	err = add_tops(regions, tops);
+	if (err)
+		return err;
+	sort_areas(regions);
+	return index_areas(regions);
+}
+
+struct stack_regions *stack_regions_new(const struct trace_log *log, const struct stack_tops *tops,
+					struct timeline *timeline)
 {
 	struct stack_regions *regions = calloc(1, sizeof(*regions));
 
 	if (!regions)
 		return NULL;
 	regions->timeline = timeline;
-	if (copy_areas(regions, log)) {
+	if (find_areas(regions, log, tops)) {
 		stack_regions_free(regions);
 		return NULL;
 	}

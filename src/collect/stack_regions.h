@@ -1,6 +1,7 @@
 /*
- * The stack region that a sample was taken on: declared by the program's zones, else by the VMA
- * that the kernel reported, else by the implicit rule of region_map.h.
+ * The stack region that a sample was taken on: declared by the program's zones, else by the thread's
+ * own stack, else by its outermost frame, else by the VMA that the kernel reported, else by the
+ * implicit rule of region_map.h.
  *
  * Memory that is reused by another thread is another region from then on.
  */
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/stack_tops.h"
 #include "collect/trace_log.h"
 #include "timeline/timeline.h"
 
@@ -27,11 +29,13 @@ struct kernel_region {
 
 /*
  * log        borrowed, sorted
+ * tops       borrowed for the call; samples are placed
  * timeline   borrowed; gets the regions. Those that it has already are what programs declare
  *
  * NULL when out of memory.
  */
-struct stack_regions *stack_regions_new(const struct trace_log *log, struct timeline *timeline);
+struct stack_regions *stack_regions_new(const struct trace_log *log, const struct stack_tops *tops,
+					struct timeline *timeline);
 void stack_regions_free(struct stack_regions *regions);
 
 /* Where a thread's stack pointer was at a time. */

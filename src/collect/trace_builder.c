@@ -480,6 +480,42 @@ static int finish_fills(struct trace_builder *builder)
 	return 0;
 }
 
+/*
+ * Where stacks begin, from all samples: they are read once to find the tops, and once more to see
+ * how far down each stack was used. Samples in signal handlers with a stack of their own are of two
+ * stacks.
+ */
+static int find_stack_tops(const struct trace_source *source, struct stack_tops *tops)
+{
+	struct spool *spool = trace_log_get_samples(source->log);
+
+	for (int pass = 0; pass < 2; pass++) {
+		struct timed_sample sample;
+		int err = spool_rewind(spool);
+		int got;
+
+		if (err)
+			return err;
+		while ((got = spool_next(spool, &sample)) > 0) {
+			uint32_t process =
+				profile_get_thread(source->profile, sample.thread)->process;
+
+			if (!sample.user_sp || sample.outermost_sp < sample.user_sp)
+				continue;
+			if (pass)
+				stack_tops_place(tops, process, sample.time_ns, sample.user_sp,
+						 sample.outermost_sp);
+			else
+				err = stack_tops_add(tops, process, sample.outermost_sp);
+			if (err)
+				return err;
+		}
+		if (got < 0)
+			return got;
+	}
+	return 0;
+}
+
 static int walk_samples(struct trace_builder *builder)
 {
 	struct spool *spool = trace_log_get_samples(builder->source->log);
@@ -716,19 +752,22 @@ static void builder_release(struct trace_builder *builder)
 int trace_builder_build(const struct trace_source *source, struct timeline *timeline)
 {
 	uint32_t num_threads = profile_count_threads(source->profile);
+	_cleanup_(stack_tops_release) struct stack_tops tops = {0};
 	_cleanup_(builder_release) struct trace_builder builder = {
 		.source = source,
 		.timeline = timeline,
 		.processes = trace_processes_new(source->processes, timeline),
 		.threads = new_ids(num_threads),
-		.regions = stack_regions_new(source->log, timeline),
 		.occupancies = occupancy_tracker_new(timeline),
 		.samples = recorded_samples_new(trace_log_get_samples(source->log), num_threads,
 						source->period_ns),
 		.begins = thread_begins_new(trace_log_get_threads(source->log)),
 	};
-	int err;
+	int err = find_stack_tops(source, &tops);
 
+	if (err)
+		return err;
+	builder.regions = stack_regions_new(source->log, &tops, timeline);
 	if (!builder.processes || !builder.threads || !builder.regions || !builder.occupancies ||
 	    !builder.samples || !builder.begins)
 		return -ENOMEM;

@@ -21,14 +21,15 @@ struct trace_log;
 /* One sample; thread and stack are ids of the recording's profile. */
 struct timed_sample {
 	uint64_t time_ns;
-	uint64_t user_sp; /* 0: none */
+	uint64_t user_sp;      /* 0: none */
+	uint64_t outermost_sp; /* of the outermost frame; 0: not known */
 	uint32_t thread;
 	uint32_t stack;
 	uint16_t cpu;
 	bool is_in_kernel;
 	bool is_truncated; /* the stack lacks its outer end */
 };
-_Static_assert(sizeof(struct timed_sample) == 32, "there are many samples");
+_Static_assert(sizeof(struct timed_sample) == 40, "there are many samples");
 
 struct thread_rename {
 	uint64_t time_ns;

@@ -76,7 +76,7 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 }
 
 enum walk_end replay_walk(const struct replay_stack *stack, const struct replay_source *source,
-			  uint64_t *pcs, uint32_t *ret_num_frames)
+			  uint64_t *pcs, uint32_t *ret_num_frames, uint64_t *ret_outermost_sp)
 {
 	struct replay replay = {.stack = stack, .source = source};
 
@@ -84,5 +84,6 @@ enum walk_end replay_walk(const struct replay_stack *stack, const struct replay_
 	while (!walk_step(&replay.walk, pcs))
 		;
 	*ret_num_frames = replay.walk.num_frames;
+	*ret_outermost_sp = replay.walk.end == WALK_COMPLETE ? replay.walk.registers.sp : 0;
 	return (enum walk_end)replay.walk.end;
 }

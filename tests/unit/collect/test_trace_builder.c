@@ -191,6 +191,85 @@ static void a_mapping_too_large_for_one_stack_goes_by_the_implicit_rule(void **s
 	assert_int_equal(region_of(fixture, 0)->end, 0x19000);
 }
 
+static void add_whole_sample(struct fixture *fixture, uint64_t time_ns, uint32_t tid,
+			     uint64_t user_sp, uint64_t outermost_sp)
+{
+	struct thread thread = {.tid = tid};
+	struct timed_sample sample = {
+		.time_ns = time_ns, .user_sp = user_sp, .outermost_sp = outermost_sp};
+
+	assert_int_equal(profile_add_string(fixture->profile, "worker", &thread.comm), 0);
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
+	trace_log_add_sample(fixture->log, &sample);
+}
+
+/* Stacks of 16 KiB, one above the other, that the kernel has as one mapping. */
+static void fibers_that_share_a_mapping_are_told_apart_by_their_outermost_frames(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_OTHER, 101, 0x10000, 0x20000, 0);
+	add_whole_sample(fixture, 10, 101, 0x13000, 0x13fc0);
+	add_whole_sample(fixture, 20, 101, 0x16000, 0x17fc0);
+	add_whole_sample(fixture, 30, 101, 0x12500, 0x13fc0);
+	add_sample(fixture, 40, 101, "worker", 0x17800); /* its walk ended early */
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 2);
+	assert_int_equal(region_of(fixture, 0)->begin, 0x12000);
+	assert_int_equal(region_of(fixture, 0)->end, 0x14000);
+	assert_int_equal(region_of(fixture, 1)->begin, 0x16000);
+	assert_int_equal(region_of(fixture, 1)->end, 0x18000);
+	assert_int_equal(timeline_count_occupancy(fixture->timeline), 4);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(timeline_get_occupancy(fixture->timeline, i)->region, i % 2);
+}
+
+/* In memory too large for a stack, or where no mapping is told of: a heap. */
+static void fibers_in_a_heap_are_known_by_their_outermost_frames(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_OTHER, 101, 0x10000, 0x10000 + (100 << 20), 0);
+	add_whole_sample(fixture, 10, 101, 0x8013000, 0x8013fc0);
+	add_whole_sample(fixture, 20, 101, 0x43000, 0x4bfc0);
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 2);
+	assert_int_equal(region_of(fixture, 0)->end, 0x8014000);
+	assert_int_equal(region_of(fixture, 1)->begin, 0x43000);
+	assert_int_equal(region_of(fixture, 1)->end, 0x4c000);
+}
+
+/* The kernel has joined a fiber's memory with that of a thread's stack above it. */
+static void a_fiber_below_a_threads_stack_is_another_region(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_THREAD, 101, 0x10000, 0x40000, 0x3f740);
+	add_whole_sample(fixture, 10, 101, 0x3d000, 0x3ef80);
+	add_whole_sample(fixture, 20, 101, 0x13000, 0x13fc0);
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 2);
+	assert_string_equal(region_name(fixture, 0), "worker");
+	assert_int_equal(region_of(fixture, 0)->begin, 0x14000);
+	assert_int_equal(region_of(fixture, 0)->end, 0x40000);
+	assert_string_equal(region_name(fixture, 1), "stack 0x13000, 4 KiB");
+}
+
+/* The outermost frame is that of the stack which the signal has interrupted. */
+static void a_signal_handlers_stack_stays_apart_from_the_one_it_interrupted(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_MAIN, PID, 0x80000, 0x90000, 0);
+	add_whole_sample(fixture, 10, PID, 0x8e000, 0x8ffc0);
+	add_area(fixture, 20, WIRE_STACK_SIGNAL, PID, 0x10000, 0x12000, 0);
+	add_whole_sample(fixture, 20, PID, 0x11000, 0x8ffc0);
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 2);
+	assert_string_equal(region_name(fixture, 0), "[stack]");
+	assert_string_equal(region_name(fixture, 1), "signals of worker");
+}
+
 static void a_signal_stack_is_named_after_its_thread(void **state)
 {
 	struct fixture *fixture = *state;
@@ -582,6 +661,10 @@ int main(void)
 		TEST(a_stack_that_another_thread_uses_anew_is_another_region),
 		TEST(a_mapping_too_large_for_one_stack_goes_by_the_implicit_rule),
 		TEST(a_signal_stack_is_named_after_its_thread),
+		TEST(fibers_that_share_a_mapping_are_told_apart_by_their_outermost_frames),
+		TEST(fibers_in_a_heap_are_known_by_their_outermost_frames),
+		TEST(a_fiber_below_a_threads_stack_is_another_region),
+		TEST(a_signal_handlers_stack_stays_apart_from_the_one_it_interrupted),
 		TEST(the_main_stack_has_the_lowest_begin_that_was_seen),
 		TEST(the_main_stack_is_there_from_the_first_sample_on),
 		TEST(a_threads_first_sample_is_on_the_stack_that_is_told_of_later),

@@ -25,6 +25,7 @@ struct scene {
 	int cfa_offset; /* of all functions but the trampoline and the outermost */
 	uint64_t pcs[WIRE_MAX_FRAMES];
 	uint32_t num_frames;
+	uint64_t outermost_sp;
 };
 
 static bool find_code(void *context _unused_, uint64_t pc, struct replay_code *ret)
@@ -73,7 +74,8 @@ static enum walk_end replay(struct scene *scene)
 		.context = scene,
 	};
 
-	return replay_walk(&scene->stack, &source, scene->pcs, &scene->num_frames);
+	return replay_walk(&scene->stack, &source, scene->pcs, &scene->num_frames,
+			   &scene->outermost_sp);
 }
 
 static void a_walk_leaves_the_handlers_stack_for_the_interrupted_one(void **state _unused_)
@@ -87,6 +89,7 @@ static void a_walk_leaves_the_handlers_stack_for_the_interrupted_one(void **stat
 	assert_true(scene.pcs[1] == TRAMPOLINE + 1);
 	assert_true(scene.pcs[2] == (INTERRUPTED | WIRE_PC_EXACT));
 	assert_true(scene.pcs[3] == OUTERMOST + 1);
+	assert_true(scene.outermost_sp == STACK + 8);
 }
 
 /* How the walk ends whose return address is at this offset from the stack pointer. */
@@ -143,6 +146,7 @@ static void a_pc_where_nothing_is_mapped_ends_the_walk(void **state _unused_)
 	scene.handler_words[0] = 0x900000;
 	assert_int_equal(replay(&scene), WALK_NO_MAPPING);
 	assert_int_equal(scene.num_frames, 2);
+	assert_true(scene.outermost_sp == 0);
 }
 
 int main(void)
