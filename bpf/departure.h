@@ -41,6 +41,7 @@ struct departure {
 	__u32 flag;     /* enum wire_sample_flag */
 	__u16 has_phase;
 	__u16 origin; /* enum departure_origin */
+	__u64 wakeup; /* number of the sample of who woke it; 0: there is none */
 };
 
 struct {
@@ -124,6 +125,7 @@ static __always_inline void set_phase(struct departure *departure)
 struct wait {
 	__u64 wait_ns;  /* until it was woken; all of it, if it was preempted */
 	__u64 queue_ns; /* from then on */
+	__u64 wakeup;   /* as in struct departure */
 	__u32 flag;     /* enum wire_sample_flag */
 	__u32 num_periods;
 	__u32 num_queue_periods;
@@ -134,7 +136,7 @@ static __always_inline struct wait measure_wait(const struct departure *departur
 {
 	__u64 left_ns = departure->left_ns;
 	__u64 woken_ns = departure->woken_ns;
-	struct wait wait = {.flag = departure->flag};
+	struct wait wait = {.flag = departure->flag, .wakeup = departure->wakeup};
 
 	/* Clocks of different CPUs may differ a little. */
 	if (now_ns < left_ns)

@@ -31,39 +31,13 @@
 #include "maps.h"
 #include "output.h"
 #include "take_sample.h"
-#include "target_filter.h"
 #include "task.h"
+#include "wait_target.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The target is a cgroup. */
-const volatile bool is_of_cgroup = false;
-
 /* Set by user space while it records. */
 volatile bool is_recording = false;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(__u32));
-} cgroups SEC(".maps");
-
-/* Whether the running thread is. */
-static __always_inline bool is_target(__u32 tid)
-{
-	if (is_of_cgroup)
-		return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
-	return !is_filtered || get_target_state_of_current(tid) == WIRE_TARGET;
-}
-
-/* Whether one is that the running thread has started: it is in the filter by its own number. */
-static __always_inline bool is_new_target(__u32 tid)
-{
-	if (is_of_cgroup)
-		return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
-	return !is_filtered || get_target_state(tid) == WIRE_TARGET;
-}
 
 /* Whether our pid namespace has the running thread. */
 static __always_inline bool is_visible(void)
@@ -85,6 +59,7 @@ static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters 
 	sample = &scratch->sample;
 	describe_task(scratch, pid_tgid, false);
 	sample->flags |= wait->flag;
+	sample->wakeup = wait->wakeup;
 	sample->num_periods = wait->num_periods;
 	sample->num_queue_periods = wait->num_queue_periods;
 	if (is_first) {
@@ -147,6 +122,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 	set_phase(departure);
 	departure->origin = DEPARTED;
 	departure->flag = get_flag(is_preempted, state);
+	departure->wakeup = 0;
 	departure->woken_ns =
 		!is_preempted && get_state(task) == TASK_WAKING ? cpu->switched_ns : 0;
 	departure->left_ns = cpu->switched_ns;
@@ -194,6 +170,7 @@ int BPF_PROG(on_started, struct task_struct *task)
 	set_phase(departure);
 	departure->origin = STARTED;
 	departure->flag = WIRE_SAMPLE_BLOCKED;
+	departure->wakeup = 0;
 	departure->left_ns = departure->woken_ns = bpf_ktime_get_ns();
 	return 0;
 }

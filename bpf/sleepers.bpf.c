@@ -187,6 +187,7 @@ static __always_inline void describe_sleeper(struct wire_sample *sample, struct 
 		.generation = WIRE_GENERATION_UNKNOWN,
 		.num_periods = wait->num_periods,
 		.num_queue_periods = wait->num_queue_periods,
+		.wakeup = departure->woken_ns ? departure->wakeup : WIRE_NOT_WOKEN,
 	};
 	if (pid_namespace_inode) {
 		sample->pid = get_visible_number(BPF_CORE_READ(task, group_leader, thread_pid));

@@ -82,11 +82,12 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 enum send_result { SEND_DONE, SEND_LOST_SAMPLE, SEND_LOST_STACK };
 
 /*
- * Take the stacks of the scratch sample, which has been begun, and send them and then the sample.
+ * Take the stacks of the scratch sample, which has been begun, and send them. Gives SEND_DONE or
+ * SEND_LOST_STACK.
  *
  * kernel_seed  of the kernel stack's hash; see hash_stack()
  */
-static __always_inline enum send_result send_stacks(void *ctx, struct scratch *scratch,
+static __always_inline enum send_result take_stacks(void *ctx, struct scratch *scratch,
 						    bool takes_kernel_stack, __u64 kernel_seed)
 {
 	struct wire_sample *sample = &scratch->sample;
@@ -106,6 +107,15 @@ static __always_inline enum send_result send_stacks(void *ctx, struct scratch *s
 		if (num_frames && !sample->user_stack)
 			return SEND_LOST_STACK;
 	}
+	return SEND_DONE;
+}
+
+/* The same, and then the sample, with its raw stack where the walk missed a table. */
+static __always_inline enum send_result send_stacks(void *ctx, struct scratch *scratch,
+						    bool takes_kernel_stack, __u64 kernel_seed)
+{
+	if (take_stacks(ctx, scratch, takes_kernel_stack, kernel_seed) == SEND_LOST_STACK)
+		return SEND_LOST_STACK;
 	return send_sample() ? SEND_LOST_SAMPLE : SEND_DONE;
 }
 

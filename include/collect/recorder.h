@@ -81,6 +81,18 @@ enum wait_kind {
 /* Its metric: "run-queue". A literal. */
 const char *wait_kind_get_name(enum wait_kind kind);
 
+/* What became of who ended the waits that were sampled, where that was asked for. */
+struct waker_counts {
+	bool is_recorded;
+	uint64_t known;     /* waits with their wakers */
+	uint64_t open;      /* waits that nobody has ended yet */
+	uint64_t unseen;    /* waits without: nobody was seen to end them, or for a reason below */
+	uint64_t lost;      /* waits whose waker was sent, but has not come, or without its stack */
+	uint64_t lost_ring; /* wakeups: there was no room in the ring */
+	uint64_t lost_nested; /* wakeups: by an interrupt that came during another one */
+	uint64_t hidden;      /* wakeups: by who is not in our pid namespace */
+};
+
 /* What became of every interval that a thread was off its CPU. */
 struct off_cpu_counts {
 	bool is_recorded;
@@ -104,6 +116,7 @@ struct off_cpu_counts {
 	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
 	uint64_t walks[NUM_WALK_ENDS];       /* of their user stacks, as of those of ticks */
 	uint64_t in_exec;
+	struct waker_counts wakers;
 };
 
 /* They add up. Meaningful after recorder_stop(). */
@@ -181,6 +194,7 @@ struct recorder_opts {
 	/* Of off-CPU time: metrics "cpu" to "wall" are in the profile, too. 0: it is not sampled */
 	uint64_t off_cpu_period_ns;
 	uint64_t off_cpu_min_block_ns; /* shorter times off the CPU are left out */
+	bool takes_wakers;             /* who ends the waits, as another metric */
 	bool checks_calls;             /* that every return address follows a call; for tests */
 	size_t ring_bytes;             /* of each ring between kernel and us; 0: the default */
 	const char *temporary_folder;  /* for data that does not fit into memory; borrowed */

@@ -61,6 +61,7 @@ struct format {
 	bool has_lines;        /* written files hold source files and lines */
 	bool has_addresses;    /* written files hold addresses and build IDs */
 	bool shows_one_metric; /* though it holds all, people see a chosen one */
+	const char *metric;    /* the one that written files hold; NULL: any */
 	uint32_t max_metrics;  /* of a profile that is written; what is more is left out. 0: any */
 	/* NULL when it is not written. Returns 0, -ENOMEM, or what the sink returned. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,
@@ -110,6 +111,7 @@ extern const struct format format_folded;
 extern const struct format format_heapprofile;
 extern const struct format format_jfr;
 extern const struct format format_json;
+extern const struct format format_offwake;
 extern const struct format format_page; /* "html"; only read, see viewer/page.h */
 extern const struct format format_perf_data;
 extern const struct format format_perf_script;

@@ -130,6 +130,16 @@ struct metric {
 #define METRIC_BLOCKED "blocked"
 #define METRIC_WALL    "wall"
 
+/*
+ * The metric of blocked time by who ended it. Its stacks are those of waits, then a frame WAKER_SEPARATOR, and
+ * what the waker did, from the inside out; the last frame is its thread's name, or one of the others.
+ */
+#define METRIC_OFFWAKE       "offwake"
+#define WAKER_SEPARATOR      "--"
+#define WAKER_INTERRUPT_NAME "[interrupt]"
+#define WAKER_UNKNOWN_NAME   "[unknown waker]"
+#define WAKER_NOBODY_NAME    "[not woken]" /* when the recording ended */
+
 /* The weight of one thread's stack in one metric. No two samples are of the same three. */
 struct sample {
 	uint32_t thread;

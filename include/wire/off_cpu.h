@@ -71,4 +71,16 @@ struct wire_off_cpu_state {
 _Static_assert(sizeof(struct wire_off_cpu_state) == 136,
 	       "struct wire_off_cpu_state is part of the wire format");
 
+/*
+ * What became of every wakeup that ended a wait of a period or more, per CPU: each adds to exactly one.
+ */
+struct wire_waker_counters {
+	wire_u64 sent;        /* a wire_sample went into the ring */
+	wire_u64 lost_ring;   /* no room in the ring for it or for its stack */
+	wire_u64 lost_nested; /* an interrupt came while that of another wakeup was being taken */
+	wire_u64 hidden;      /* our pid namespace does not show who it was */
+};
+_Static_assert(sizeof(struct wire_waker_counters) == 32,
+	       "struct wire_waker_counters is part of the wire format");
+
 #endif

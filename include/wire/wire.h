@@ -17,6 +17,7 @@
 /* CPUs that share one ring buffer. A power of two. */
 #define WIRE_CPUS_PER_RING 8
 #define WIRE_COMM_SIZE     16
+#define WIRE_NOT_WOKEN     (~0ull)
 /* No generation: this kernel has no exec counter that we know. */
 #define WIRE_GENERATION_UNKNOWN (~0ull)
 
@@ -38,6 +39,9 @@ enum wire_sample_flag {
 	WIRE_SAMPLE_UNINTERRUPTIBLE = 1 << 4, /* it slept, and no signal could wake it */
 	WIRE_SAMPLE_PREEMPTED = 1 << 5,       /* it wanted to run on */
 	WIRE_SAMPLE_THROUGHOUT = 1 << 6,      /* it has not run since the recording began */
+	/* Of no tick and no wait: of who ended a wait, when it did. The thread is the one that ran then,
+	   which has no part in it where an interrupt did; its tid is 0 where nothing ran. */
+	WIRE_SAMPLE_WAKER = 1 << 7,
 };
 #define WIRE_SAMPLE_OFF_CPU \
 	(WIRE_SAMPLE_BLOCKED | WIRE_SAMPLE_UNINTERRUPTIBLE | WIRE_SAMPLE_PREEMPTED)
@@ -62,9 +66,14 @@ struct wire_sample {
 	wire_u32 num_periods;  /* that it stands for; of a tick: 1 */
 	wire_u32
 		num_queue_periods; /* off-CPU: those after it was woken, when it waited for a CPU */
+	/*
+	 * Of a waker's sample: its number. Of a wait: the number of its waker's; 0: there is none;
+	 * WIRE_NOT_WOKEN: it goes on.
+	 */
+	wire_u64 wakeup;
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
-_Static_assert(sizeof(struct wire_sample) == 88, "struct wire_sample is part of the wire format");
+_Static_assert(sizeof(struct wire_sample) == 96, "struct wire_sample is part of the wire format");
 
 /*
  * A stack, sent before the first sample that refers to it. The same stack may be sent again.
@@ -106,7 +115,7 @@ struct wire_raw_sample {
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       88 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
+		       96 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

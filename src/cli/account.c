@@ -294,6 +294,18 @@ static void print_waits(const uint64_t *waits_ns, struct text *ret)
 			    waits_ns[kind]);
 }
 
+static void print_wakers(const struct waker_counts *counts, struct text *ret)
+{
+	if (!counts->is_recorded)
+		return;
+	text_printf(ret,
+		    ",\n    \"wakers\": {\"known\": %" PRIu64 ", \"open\": %" PRIu64
+		    ", \"unseen\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"lost_ring\": %" PRIu64
+		    ", \"lost_nested\": %" PRIu64 ", \"hidden\": %" PRIu64 "}",
+		    counts->known, counts->open, counts->unseen, counts->lost, counts->lost_ring,
+		    counts->lost_nested, counts->hidden);
+}
+
 static void print_off_cpu(const struct account *account, struct text *ret)
 {
 	const struct off_cpu_counts *counts = &account->ticks.off_cpu;
@@ -326,7 +338,9 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 		text_printf(ret, "%s\"%s\": %" PRIu64, i ? ", " : "",
 			    truncation_get_name((enum truncation)i),
 			    account->off_cpu.truncated_user_stacks[i]);
-	text_append_string(ret, "}}},\n");
+	text_append_string(ret, "}}");
+	print_wakers(&counts->wakers, ret);
+	text_append_string(ret, "},\n");
 }
 
 static void print_scheduling(const struct scheduling_counts *counts, struct text *ret)

@@ -55,7 +55,8 @@ static int refuse(const char *option, const char *value, const char *expected)
 
 bool capture_takes_format(const struct format *format)
 {
-	return format_find_name(format->name) == format && format->write && format->extension[0];
+	return format_find_name(format->name) == format && format->write && format->extension[0] &&
+	       !format->metric;
 }
 
 static int read_format(struct capture_options *options, const char *value)

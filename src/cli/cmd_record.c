@@ -59,6 +59,10 @@ static int choose_formats(struct record_command *session)
 			  "trace, as in '-o FILE.pftrace'");
 		return EXIT_USAGE;
 	}
+	if (!options->takes_wakers && outputs_find_metric(&session->outputs, METRIC_OFFWAKE)) {
+		log_error("the format offwake goes with --off-cpu --wakers only");
+		return EXIT_USAGE;
+	}
 	return 0;
 }
 

@@ -16,6 +16,8 @@ enum report_option {
 	OPTION_SORT,
 	OPTION_CALLERS,
 	OPTION_CALLEES,
+	OPTION_WAKERS_OF,
+	OPTION_CRITICAL,
 	OPTION_INCLUDE,
 	OPTION_EXCLUDE,
 	OPTION_SLEEPERS,
@@ -29,6 +31,10 @@ static const struct option_spec report_options[] = {
 	 "instead of the table, what calls a stretch of frames:\none function, or several joined "
 	 "by ;"},
 	{OPTION_CALLEES, 0, "callees", "FRAGMENT", "the same, with what it calls"},
+	{OPTION_WAKERS_OF, 0, "wakers-of", "FRAGMENT",
+	 "instead of the table, who ended the waits in it and what\nthey did (of record --off-cpu --wakers)"},
+	{OPTION_CRITICAL, 0, "critical", "FRAGMENT",
+	 "who ended most of the waits in it, who ended most of\nthat one's waits, and so on"},
 	{OPTION_INCLUDE, 0, "include", "KIND:PATTERN",
 	 "only samples that match; may be repeated: all filters\nmust let a sample pass"},
 	{OPTION_EXCLUDE, 0, "exclude", "KIND:PATTERN", "only samples that do not match"},
@@ -71,21 +77,30 @@ static int add_filter(struct report_command *session, const char *text, bool exc
 	return err;
 }
 
-static int set_fragment(struct report_command *session, const char *fragment,
-			enum fragment_direction direction)
+/* option: its name, for messages */
+static int set_fragment(struct report_command *session, const char *option, const char *fragment,
+			enum report_question question)
 {
 	if (!*fragment) {
-		log_error("--%s: expected a function, or several joined by ;",
-			  direction == FRAGMENT_CALLERS ? "callers" : "callees");
+		log_error("--%s: expected a function, or several joined by ;", option);
 		return -EINVAL;
 	}
 	if (session->report.fragment) {
-		log_error("one of --callers and --callees can be given, and once");
+		log_error("one of --callers, --callees, --wakers-of and --critical can be given, "
+			  "and once");
 		return -EINVAL;
 	}
+	session->report.question = question;
 	session->report.fragment = fragment;
-	session->report.direction = direction;
 	return 0;
+}
+
+static int set_direction(struct report_command *session, const char *fragment,
+			 enum fragment_direction direction)
+{
+	session->report.direction = direction;
+	return set_fragment(session, direction == FRAGMENT_CALLERS ? "callers" : "callees",
+			    fragment, REPORT_FRAGMENT);
 }
 
 static int set_sort(struct report_command *session, const char *value)
@@ -133,9 +148,13 @@ static int handle(int id, const char *value, void *context)
 	case OPTION_SORT:
 		return set_sort(session, value);
 	case OPTION_CALLERS:
-		return set_fragment(session, value, FRAGMENT_CALLERS);
+		return set_direction(session, value, FRAGMENT_CALLERS);
 	case OPTION_CALLEES:
-		return set_fragment(session, value, FRAGMENT_CALLEES);
+		return set_direction(session, value, FRAGMENT_CALLEES);
+	case OPTION_WAKERS_OF:
+		return set_fragment(session, "wakers-of", value, REPORT_WAKERS);
+	case OPTION_CRITICAL:
+		return set_fragment(session, "critical", value, REPORT_CHAIN);
 	case OPTION_INCLUDE:
 		return add_filter(session, value, false);
 	case OPTION_EXCLUDE:
@@ -149,6 +168,22 @@ static int handle(int id, const char *value, void *context)
 	return -EINVAL;
 }
 
+/* Whether something of what was asked for is there. */
+static bool has_weight(const struct report_answer *answer)
+{
+	switch (answer->report->question) {
+	case REPORT_TABLE:
+		break;
+	case REPORT_FRAGMENT:
+		return answer->callees.nodes[0].total;
+	case REPORT_WAKERS:
+		return answer->wakers.tree.nodes[0].total;
+	case REPORT_CHAIN:
+		return answer->chain.num_links;
+	}
+	return true;
+}
+
 /* A filter or fragment that matches nothing is more often a typo than intended. */
 static void warn_of_nothing(const struct report_command *session)
 {
@@ -159,8 +194,10 @@ static void warn_of_nothing(const struct report_command *session)
 		has_samples = selection_contains(report->selection, i);
 	if (!has_samples && report->selection)
 		log_warning("no sample passes the filters");
-	else if (report->fragment && !session->answer.callees.nodes[0].total)
-		log_warning("no stack that passes the filters contains '%s'", report->fragment);
+	else if (!has_weight(&session->answer))
+		log_warning("no %s that passes the filters contains '%s'",
+			    report->question == REPORT_FRAGMENT ? "stack" : "wait",
+			    report->fragment);
 }
 
 /*
@@ -191,9 +228,28 @@ static int write_answer(void *context, const struct sink *sink)
 				: report_write_text(&session->answer, &session->terminal, sink);
 }
 
-static int report(struct report_command *session, char **paths, size_t num_paths)
+/* Wakers are in one metric only. */
+static int choose_metric(struct report_command *session)
 {
 	struct call_tree_opts chosen = {0};
+	struct report *report = &session->report;
+	int status;
+
+	if (report->question == REPORT_WAKERS || report->question == REPORT_CHAIN) {
+		report->metric = profile_find_metric(session->profile, METRIC_OFFWAKE);
+		if (report->metric != METRIC_NONE)
+			return EXIT_DONE;
+		log_error("the input does not tell who ended waits (the metric " METRIC_OFFWAKE
+			  "); record --off-cpu --wakers makes one that does");
+		return EXIT_USAGE;
+	}
+	status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
+	report->metric = chosen.metric;
+	return status;
+}
+
+static int report(struct report_command *session, char **paths, size_t num_paths)
+{
 	struct error error = {0};
 	int status;
 	int err;
@@ -205,10 +261,9 @@ static int report(struct report_command *session, char **paths, size_t num_paths
 	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL);
 	if (status)
 		return status;
-	status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
+	status = choose_metric(session);
 	if (status)
 		return status;
-	session->report.metric = chosen.metric;
 	err = find_answer(session);
 	if (err)
 		return inputs_fail(session->profile, err, NULL);
@@ -284,6 +339,7 @@ const struct command command_report = {
 		"  stackwide report profile.folded --sort total         callers before callees\n"
 		"  stackwide report profile.folded --callers malloc     who allocates?\n"
 		"  stackwide report profile.folded --callees 'main;run' what does run, called by main, call?\n"
+		"  stackwide report waits.pb.gz --wakers-of lock_table  who let it go on?\n"
 		"  stackwide report a.folded b.folded --exclude function:idle --include 'module:/^libc/'\n"
 		"  stackwide report --dir /var/lib/stackwide --since 03:00 --until 03:30\n"
 		"  perf script | stackwide report - --from perf-script --json | jq .functions[0]\n\n"

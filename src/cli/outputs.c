@@ -85,10 +85,21 @@ bool outputs_have_all_metrics(const struct outputs *outputs)
 	for (size_t i = 0; i < outputs->length; i++) {
 		const struct format *format = outputs->items[i].format;
 
-		if (!format->has_all_metrics || format->shows_one_metric)
+		if (!format->metric && (!format->has_all_metrics || format->shows_one_metric))
 			return false;
 	}
 	return true;
+}
+
+const struct format *outputs_find_metric(const struct outputs *outputs, const char *metric)
+{
+	for (size_t i = 0; i < outputs->length; i++) {
+		const struct format *format = outputs->items[i].format;
+
+		if (format->metric && string_equals(format->metric, metric))
+			return format;
+	}
+	return NULL;
 }
 
 bool outputs_have_timestamps(const struct outputs *outputs)
@@ -185,6 +196,12 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		uint64_t num_events = 0;
 
 		warn_of_metrics(output->format, profile);
+		if (output->format->metric &&
+		    profile_find_metric(profile, output->format->metric) == METRIC_NONE)
+			return error_set(error, -ENODATA,
+					 "the format %s holds the metric %s, which the input does "
+					 "not have; record --off-cpu --wakers makes it",
+					 output->format->name, output->format->metric);
 		counting.ret_num_events = &num_events;
 		err = output->format->write(profile, &counting, &sink);
 		if (err == -EOVERFLOW)

@@ -52,6 +52,8 @@ _must_check_ int outputs_open(struct outputs *outputs, const struct output_reque
 bool outputs_have_times(const struct outputs *outputs);
 /* Whether every output shows all metrics of a profile, so that none need be chosen. */
 bool outputs_have_all_metrics(const struct outputs *outputs);
+/* The format of an output that holds nothing but this metric; NULL: there is none. */
+const struct format *outputs_find_metric(const struct outputs *outputs, const char *metric);
 /* Whether some output tells when the samples were taken, so that the profile must keep it. */
 bool outputs_have_timestamps(const struct outputs *outputs);
 /* Give up the open files and whatever was written, but keep the formats. */

@@ -35,6 +35,8 @@ const struct option_spec record_option_specs[] = {
 	{OPTION_OFF_CPU, 0, "off-cpu", NULL,
 	 "sample also where threads wait, until they are woken\nand for a CPU: metrics cpu, blocked, uninterruptible,\n"
 	 "run-queue, preempted and wall, which is all of them"},
+	{OPTION_WAKERS, 0, "wakers", NULL,
+	 "with --off-cpu: and who ends the waits, with its stack:\nthe metric offwake, and files of --to offwake"},
 	{OPTION_PERIOD, 0, "period", "TIME",
 	 "with --off-cpu: a sample for so much off-CPU time of a\nthread (as between samples of a CPU); 10us, 5ms"},
 	{OPTION_MIN_BLOCK, 0, "min-block", "TIME",
@@ -210,6 +212,9 @@ int record_options_handle(struct record_options *options, int id, const char *va
 	case OPTION_OFF_CPU:
 		options->records_off_cpu = true;
 		return 0;
+	case OPTION_WAKERS:
+		options->takes_wakers = true;
+		return 0;
 	case OPTION_PERIOD:
 		if (option_read_duration(value, &options->off_cpu_period_ns) ||
 		    options->off_cpu_period_ns < MIN_PERIOD_NS ||
@@ -267,11 +272,26 @@ static bool is_metric(const char *name)
 		if (string_equals(name, wait_kind_get_name(kind)))
 			return true;
 	return string_equals(name, "samples") || string_equals(name, "cpu") ||
-	       string_equals(name, METRIC_WALL);
+	       string_equals(name, METRIC_WALL) || string_equals(name, METRIC_OFFWAKE);
+}
+
+/* An option that means nothing without --off-cpu; NULL: there is none, or all is well. */
+static const char *find_lonely_option(const struct record_options *options)
+{
+	if (options->records_off_cpu)
+		return NULL;
+	if (options->metric)
+		return "--metric";
+	if (options->takes_wakers)
+		return "--wakers";
+	if (options->min_block_ns)
+		return "--min-block";
+	return options->off_cpu_period_ns ? "--period" : NULL;
 }
 
 int record_options_check(const struct record_options *options)
 {
+	const char *lonely;
 	int num_targets = (options->pids.length > 0) + (options->tids.length > 0) +
 			  (options->cgroup_path != NULL) + options->wants_system;
 
@@ -287,17 +307,20 @@ int record_options_check(const struct record_options *options)
 		log_error("--user goes with a command only: '-- COMMAND...'");
 		return -EINVAL;
 	}
-	if (!options->records_off_cpu &&
-	    (options->off_cpu_period_ns || options->min_block_ns || options->metric)) {
-		log_error("%s goes with --off-cpu only", options->metric         ? "--metric"
-							 : options->min_block_ns ? "--min-block"
-										 : "--period");
+	lonely = find_lonely_option(options);
+	if (lonely) {
+		log_error("%s goes with --off-cpu only", lonely);
 		return -EINVAL;
 	}
 	if (options->metric && !is_metric(options->metric))
 		return refuse("--metric", options->metric,
-			      "expected wall, cpu, blocked, uninterruptible, run-queue, preempted "
-			      "or samples");
+			      "expected wall, cpu, blocked, uninterruptible, run-queue, preempted, "
+			      "samples or, with --wakers, offwake");
+	if (options->metric && string_equals(options->metric, METRIC_OFFWAKE) &&
+	    !options->takes_wakers) {
+		log_error("--metric offwake goes with --wakers only");
+		return -EINVAL;
+	}
 	if (options->flush_ns && options->tids.length) {
 		log_error("--flush does not go with --tid; record the threads' process (--pid)");
 		return -EINVAL;

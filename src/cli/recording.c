@@ -109,6 +109,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.records_schedule = options->records_schedule,
 		.off_cpu_period_ns = record_options_get_off_cpu_period_ns(options),
 		.off_cpu_min_block_ns = options->min_block_ns,
+		.takes_wakers = options->takes_wakers,
 		.temporary_folder = file_get_temporary_folder(),
 	};
 	struct error error = {0};

@@ -26,20 +26,16 @@ static int sum_metrics(struct report_answer *answer)
  * Depth 0 is all levels. Callers and callees of the fragment are listed in either case, so that the
  * other direction needs one level.
  */
-static int answer_fragment(struct report_answer *answer)
+static int add_callers_and_callees(struct report_answer *answer, const struct fragment *fragment)
 {
 	const struct report *report = answer->report;
 	bool has_callers = report->direction == FRAGMENT_CALLERS;
-	_cleanup_(fragment_release) struct fragment fragment;
-	int err = fragment_init(&fragment, report->tree, report->fragment);
+	int err = fragment_tree_init(&answer->callers, report->tree, fragment, FRAGMENT_CALLERS,
+				     report->metric, report->selection, has_callers ? 0 : 1);
 
 	if (err)
 		return err;
-	err = fragment_tree_init(&answer->callers, report->tree, &fragment, FRAGMENT_CALLERS,
-				 report->metric, report->selection, has_callers ? 0 : 1);
-	if (err)
-		return err;
-	return fragment_tree_init(&answer->callees, report->tree, &fragment, FRAGMENT_CALLEES,
+	return fragment_tree_init(&answer->callees, report->tree, fragment, FRAGMENT_CALLEES,
 				  report->metric, report->selection, has_callers ? 1 : 0);
 }
 
@@ -58,6 +54,38 @@ static int make_table(struct report_answer *answer)
 			      &answer->table);
 }
 
+static int answer_table(struct report_answer *answer)
+{
+	int err = make_table(answer);
+
+	if (!err && answer->report->sorts_by_total)
+		flat_table_sort_by_total(&answer->table);
+	return err;
+}
+
+static int answer_question(struct report_answer *answer)
+{
+	const struct report *report = answer->report;
+	_cleanup_(fragment_release) struct fragment fragment = {0};
+	int err = fragment_init(&fragment, report->tree, report->fragment);
+
+	if (err)
+		return err;
+	switch (report->question) {
+	case REPORT_TABLE:
+		return answer_table(answer);
+	case REPORT_FRAGMENT:
+		return add_callers_and_callees(answer, &fragment);
+	case REPORT_WAKERS:
+		return wakers_answer_init(&answer->wakers, report->tree, &fragment, report->metric,
+					  report->selection);
+	case REPORT_CHAIN:
+		return waker_chain_init(&answer->chain, report->tree, &fragment, report->metric,
+					report->selection);
+	}
+	return 0;
+}
+
 int report_answer_init(struct report_answer *answer, const struct report *report)
 {
 	int err;
@@ -66,14 +94,7 @@ int report_answer_init(struct report_answer *answer, const struct report *report
 	err = sum_metrics(answer);
 	if (err)
 		return err;
-	if (report->fragment)
-		return answer_fragment(answer);
-	err = make_table(answer);
-	if (err)
-		return err;
-	if (report->sorts_by_total)
-		flat_table_sort_by_total(&answer->table);
-	return 0;
+	return answer_question(answer);
 }
 
 void report_answer_release(struct report_answer *answer)
@@ -83,4 +104,6 @@ void report_answer_release(struct report_answer *answer)
 	sleepers_release(&answer->sleepers);
 	fragment_tree_release(&answer->callers);
 	fragment_tree_release(&answer->callees);
+	wakers_answer_release(&answer->wakers);
+	waker_chain_release(&answer->chain);
 }

@@ -11,6 +11,12 @@
  *
  *	"fragment": [...], "inclusive": n, "exclusive": n, "callers": [{"name", "value"}...],
  *	"callees": [...], "tree": {"name", "value", "children": [...]}
+ *
+ * or, of who ended waits,
+ *
+ *	"fragment": [...], "inclusive": n, "wakers": [{"name", "value"}...], "tree": {...}
+ *	"fragment": [...], "chain": [{"waiter" (null: the fragment), "total": n, "waker",
+ *	                              "ended": n, "frames": [from the inside out...]}...]
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -209,13 +215,86 @@ static int write_fragment(const struct report_answer *answer, struct text *text,
 		text, sink);
 }
 
+static void append_frame_name(struct text *text, const struct frame_tree *tree, uint32_t frame)
+{
+	size_t length;
+	const char *name = frame_tree_get_name_text(tree, frame, &length);
+
+	json_append_string(text, name, length);
+}
+
+static int write_wakers(const struct report_answer *answer, struct text *text,
+			const struct sink *sink)
+{
+	const struct report *report = answer->report;
+	const struct wakers_answer *wakers = &answer->wakers;
+
+	append_fragment(text, report->fragment);
+	text_printf(text, "  \"inclusive\": %" PRIu64 ",\n  \"wakers\": [",
+		    wakers->tree.nodes[0].total);
+	for (size_t i = 0; i < wakers->num_threads && (!report->top || i < report->top); i++) {
+		text_append_string(text, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
+		append_frame_name(text, report->tree, wakers->threads[i].frame);
+		text_printf(text, ", \"value\": %" PRIu64 "}", wakers->threads[i].total);
+	}
+	text_append_string(text, wakers->num_threads ? "\n  ],\n" : "],\n");
+	return write_tree(report, &wakers->tree, text, sink);
+}
+
+static void append_link(struct text *text, const struct frame_tree *tree,
+			const struct waker_link *link)
+{
+	text_append_string(text, "{\"waiter\": ");
+	if (link->waiter == FRAME_NONE)
+		text_append_string(text, "null");
+	else
+		append_frame_name(text, tree, link->waiter);
+	text_printf(text, ", \"total\": %" PRIu64 ", \"waker\": ", link->total);
+	append_frame_name(text, tree, link->frames[link->num_frames - 1]);
+	text_printf(text, ", \"ended\": %" PRIu64 ", \"frames\": [", link->ended);
+	for (size_t i = 0; i + 1 < link->num_frames; i++) {
+		text_append_string(text, i ? ", " : "");
+		append_frame_name(text, tree, link->frames[i]);
+	}
+	text_append_string(text, "]}");
+}
+
+static int write_chain(const struct report_answer *answer, struct text *text)
+{
+	const struct waker_chain *chain = &answer->chain;
+
+	append_fragment(text, answer->report->fragment);
+	text_append_string(text, "  \"chain\": [");
+	for (size_t i = 0; i < chain->num_links; i++) {
+		text_append_string(text, i ? ",\n    " : "\n    ");
+		append_link(text, answer->report->tree, &chain->links[i]);
+	}
+	text_append_string(text, chain->num_links ? "\n  ]\n}\n" : "]\n}\n");
+	return 0;
+}
+
+static int write_answer(const struct report_answer *answer, struct text *text,
+			const struct sink *sink)
+{
+	switch (answer->report->question) {
+	case REPORT_TABLE:
+		return write_functions(answer, text, sink);
+	case REPORT_FRAGMENT:
+		return write_fragment(answer, text, sink);
+	case REPORT_WAKERS:
+		return write_wakers(answer, text, sink);
+	case REPORT_CHAIN:
+		return write_chain(answer, text);
+	}
+	return 0;
+}
+
 int report_write_json(const struct report_answer *answer, const struct sink *sink)
 {
 	_cleanup_(text_release) struct text text = {0};
 	int err;
 
 	append_metrics(&text, answer);
-	err = answer->report->fragment ? write_fragment(answer, &text, sink)
-				       : write_functions(answer, &text, sink);
+	err = write_answer(answer, &text, sink);
 	return err ? err : sink_flush(sink, &text);
 }

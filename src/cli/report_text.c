@@ -141,15 +141,14 @@ static uint32_t go_on(const struct report *report, const struct fragment_tree *t
 }
 
 static int write_tree(struct report_lines *lines, const struct fragment_tree *tree,
-		      const struct sink *sink)
+		      const char *heading, const struct sink *sink)
 {
 	const struct report *report = lines->answer->report;
 	uint32_t node = 0;
 	size_t depth = 0;
 	int err;
 
-	append_heading(lines, report->direction == FRAGMENT_CALLERS ? "everything that calls it"
-								    : "everything it calls");
+	append_heading(lines, heading);
 	do {
 		append_node(lines, &tree->nodes[node], depth);
 		err = sink_drain(sink, &lines->text);
@@ -161,30 +160,90 @@ static int write_tree(struct report_lines *lines, const struct fragment_tree *tr
 }
 
 /* Both directions are always summed up, at least one level deep; only one is shown as a tree. */
-static int write_fragment(const struct report_answer *answer, const struct terminal *terminal,
-			  const struct sink *sink)
+static int write_fragment(struct report_lines *lines, const struct sink *sink)
 {
+	const struct report_answer *answer = lines->answer;
 	const struct report *report = answer->report;
-	uint64_t sum = answer->sums[report->metric];
-	struct flat_text_opts opts = get_text_opts(answer, terminal);
-	_cleanup_(report_lines_release) struct report_lines lines = {
-		.answer = answer,
-		.terminal = terminal,
-		.sum = sum,
-		.value_columns = table_get_count_width(sum),
-	};
 	int err;
 
-	flat_text_append_sum(&lines.text, sum, &opts);
-	append_heading(&lines, "the fragment, with all that it calls");
-	append_node(&lines, &answer->callees.nodes[0], 0);
-	text_append_char(&lines.text, '\n');
-	append_list(&lines, &answer->callers, "callers", "(none: these stacks begin with it)");
-	append_list(&lines, &answer->callees, "callees", "(none: its own)");
-	err = write_tree(
-		&lines, report->direction == FRAGMENT_CALLERS ? &answer->callers : &answer->callees,
-		sink);
-	return err ? err : sink_flush(sink, &lines.text);
+	append_heading(lines, "the fragment, with all that it calls");
+	append_node(lines, &answer->callees.nodes[0], 0);
+	text_append_char(&lines->text, '\n');
+	append_list(lines, &answer->callers, "callers", "(none: these stacks begin with it)");
+	append_list(lines, &answer->callees, "callees", "(none: its own)");
+	err = report->direction == FRAGMENT_CALLERS
+		      ? write_tree(lines, &answer->callers, "everything that calls it", sink)
+		      : write_tree(lines, &answer->callees, "everything it calls", sink);
+	return err ? err : sink_flush(sink, &lines->text);
+}
+
+/* ---- who ended waits ---------------------------------------------------------------------- */
+
+static void append_threads(struct report_lines *lines, const struct wakers_answer *wakers)
+{
+	const struct report *report = lines->answer->report;
+
+	append_heading(lines, "who ended them");
+	for (size_t i = 0; i < wakers->num_threads && (!report->top || i < report->top); i++) {
+		size_t length;
+		const char *name =
+			frame_tree_get_name_text(report->tree, wakers->threads[i].frame, &length);
+
+		append_value(lines, wakers->threads[i].total);
+		append_name(lines, name, length, 0);
+	}
+	text_append_char(&lines->text, '\n');
+}
+
+static int write_wakers(struct report_lines *lines, const struct sink *sink)
+{
+	const struct wakers_answer *wakers = &lines->answer->wakers;
+	int err;
+
+	append_heading(lines, "the waits in the fragment");
+	append_node(lines, &wakers->tree.nodes[0], 0);
+	text_append_char(&lines->text, '\n');
+	append_threads(lines, wakers);
+	err = write_tree(lines, &wakers->tree, "what they did, from the inside out", sink);
+	return err ? err : sink_flush(sink, &lines->text);
+}
+
+/* "worker-3: futex_wake < unlock < flush_log" */
+static void append_path(struct report_lines *lines, const struct waker_link *link, size_t indent)
+{
+	const struct frame_tree *tree = lines->answer->report->tree;
+	_cleanup_(text_release) struct text path = {0};
+
+	text_append_string(&path, "ended by ");
+	text_append_string(
+		&path, frame_tree_get_name_text(tree, link->frames[link->num_frames - 1], NULL));
+	for (size_t i = 0; i + 1 < link->num_frames; i++) {
+		text_append_string(&path, i ? " < " : ": ");
+		text_append_string(&path, frame_tree_get_name_text(tree, link->frames[i], NULL));
+	}
+	lines->text.failed |= path.failed;
+	append_value(lines, link->ended);
+	table_append_blanks(&lines->text, indent);
+	append_name(lines, path.data, path.length, indent);
+}
+
+static int write_chain(struct report_lines *lines, const struct sink *sink)
+{
+	const struct report *report = lines->answer->report;
+	const struct waker_chain *chain = &lines->answer->chain;
+
+	append_heading(lines, "who ended most of the waits, and theirs");
+	for (size_t i = 0; i < chain->num_links; i++) {
+		const struct waker_link *link = &chain->links[i];
+		const char *waiter = i ? frame_tree_get_name_text(report->tree, link->waiter, NULL)
+				       : report->fragment;
+
+		append_value(lines, link->total);
+		table_append_blanks(&lines->text, 4 * i);
+		append_name(lines, waiter, strlen(waiter), 4 * i);
+		append_path(lines, link, 4 * i + 2);
+	}
+	return sink_flush(sink, &lines->text);
 }
 
 static int write_table(const struct report_answer *answer, const struct terminal *terminal,
@@ -209,6 +268,26 @@ static int write_table(const struct report_answer *answer, const struct terminal
 int report_write_text(const struct report_answer *answer, const struct terminal *terminal,
 		      const struct sink *sink)
 {
-	return answer->report->fragment ? write_fragment(answer, terminal, sink)
-					: write_table(answer, terminal, sink);
+	uint64_t sum = answer->sums[answer->report->metric];
+	struct flat_text_opts opts = get_text_opts(answer, terminal);
+	_cleanup_(report_lines_release) struct report_lines lines = {
+		.answer = answer,
+		.terminal = terminal,
+		.sum = sum,
+		.value_columns = table_get_count_width(sum),
+	};
+
+	if (answer->report->question == REPORT_TABLE)
+		return write_table(answer, terminal, sink);
+	flat_text_append_sum(&lines.text, sum, &opts);
+	switch (answer->report->question) {
+	case REPORT_WAKERS:
+		return write_wakers(&lines, sink);
+	case REPORT_CHAIN:
+		return write_chain(&lines, sink);
+	case REPORT_FRAGMENT:
+	case REPORT_TABLE:
+		break;
+	}
+	return write_fragment(&lines, sink);
 }

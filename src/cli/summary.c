@@ -216,6 +216,22 @@ static const char *explain_wait(enum wait_kind kind)
 	return "";
 }
 
+static void append_wakers(struct text *text, const struct waker_counts *counts)
+{
+	uint64_t sum = counts->known + counts->unseen + counts->lost;
+
+	if (!counts->is_recorded || !sum)
+		return;
+	text_append_string(text, INDENT);
+	append_part(text, counts->known, sum, "waits with who ended them");
+	text_append_char(text, '\n');
+	append_reason(text, counts->lost, "lost: it was seen, but has not come");
+	append_reason(text, counts->lost_ring, "of these, it found the ring full");
+	append_reason(text, counts->lost_nested,
+		      "of these, it was an interrupt that came during another wakeup");
+	append_reason(text, counts->hidden, "of these, it is of another pid namespace");
+}
+
 static void append_off_cpu(struct text *text, const struct account *account,
 			   const struct sleepers *sleepers)
 {
@@ -252,6 +268,7 @@ static void append_off_cpu(struct text *text, const struct account *account,
 	append_reason(text, counts->lost_unread,
 		      "samples lost: memory of sleeping threads did not come in time");
 	append_reason(text, counts->unnoted, "waits not noted: there were too many threads");
+	append_wakers(text, &counts->wakers);
 }
 
 static void append_scheduling(struct text *text, const struct scheduling_counts *counts)

@@ -17,6 +17,7 @@
 #include "collect/permission_probe.h"
 #include "collect/schedule_tap.h"
 #include "collect/sleepers_program.h"
+#include "collect/wakers_program.h"
 #include <off_cpu.skel.h>
 
 enum link { LINK_WOKEN, LINK_RESUME, LINK_STARTED, LINK_DEPART, NUM_LINKS };
@@ -38,7 +39,8 @@ struct off_cpu_program {
 	struct bpf_link *links[NUM_LINKS]; /* NULL: not attached */
 	struct sleepers_program *sleepers; /* NULL: the kernel has none */
 	bool has_started;
-	uint64_t stop_ns; /* CLOCK_BOOTTIME */
+	uint64_t stop_ns;              /* CLOCK_BOOTTIME */
+	struct wakers_program *wakers; /* NULL: they are not taken */
 };
 
 /* ---- what this kernel has ----------------------------------------------------------------- */
@@ -109,24 +111,8 @@ static void choose_programs(struct off_cpu_program *program)
 		bpf_program__set_autoload(departs[i], departs[i] == program->depart);
 	for (size_t i = SWITCH_IN_TRACEPOINT; i < ARRAY_LENGTH(resumes); i++)
 		bpf_program__set_autoload(resumes[i], resumes[i] == program->resume);
-}
-
-/* The sampling program's maps, of which there is one each. */
-static int share_maps(struct off_cpu_program *program)
-{
-	static const char *const names[] = {"target_tids",     "rings",         "unwind_pages",
-					    "unwind_mappings", "unwind_shards", "unwind_processes"};
-
-	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(program->bpf->obj, names[i]);
-		int err = map ? bpf_map__reuse_fd(
-					map, sampling_program_get_map(program->sampling, names[i]))
-			      : -ENOENT;
-
-		if (err)
-			return err;
-	}
-	return 0;
+	/* That of the wakers notes wakeups, too. */
+	bpf_program__set_autoload(bpf->progs.on_woken, !program->opts.takes_wakers);
 }
 
 static int size_maps(struct off_cpu_program *program)
@@ -167,7 +153,7 @@ static int open_and_load(struct off_cpu_program *program, bool counts)
 	sampling_program_get_namespace(program->sampling, &bpf->rodata->pid_namespace_dev,
 				       &bpf->rodata->pid_namespace_inode);
 	choose_programs(program);
-	err = share_maps(program);
+	err = sampling_program_share_maps(program->sampling, bpf->obj);
 	if (err)
 		return err;
 	err = size_maps(program);
@@ -190,18 +176,33 @@ static int load(struct off_cpu_program *program)
 	return open_and_load(program, false);
 }
 
+static int attach_to_wakeups(struct off_cpu_program *program)
+{
+	struct wakers_program_opts opts = {
+		.waits = program->opts,
+		.notes_in_tasks = program->features.may_note_in_tasks,
+		.off_cpu = program->bpf->obj,
+	};
+
+	if (program->opts.takes_wakers)
+		return wakers_program_new(&opts, program->sampling, &program->wakers);
+	program->links[LINK_WOKEN] = bpf_program__attach(program->bpf->progs.on_woken);
+	return program->links[LINK_WOKEN] ? 0 : -errno;
+}
+
 static int attach(struct off_cpu_program *program)
 {
 	const struct switch_in_hook *hook = &program->features.switch_in;
 	uint32_t zero = 0;
+	int err;
 
 	if (program->opts.cgroup_fd >= 0 &&
 	    bpf_map_update_elem(bpf_map__fd(program->bpf->maps.cgroups), &zero,
 				&program->opts.cgroup_fd, BPF_ANY))
 		return -errno;
-	program->links[LINK_WOKEN] = bpf_program__attach(program->bpf->progs.on_woken);
-	if (!program->links[LINK_WOKEN])
-		return -errno;
+	err = attach_to_wakeups(program);
+	if (err)
+		return err;
 	program->links[LINK_RESUME] =
 		hook->kind == SWITCH_IN_PROBE
 			? bpf_program__attach_kprobe(program->resume, false, hook->function)
@@ -300,6 +301,7 @@ void off_cpu_program_free(struct off_cpu_program *program)
 		return;
 	detach(program);
 	sleepers_program_free(program->sleepers);
+	wakers_program_free(program->wakers);
 	off_cpu_bpf__destroy(program->bpf);
 	free(program);
 }
@@ -314,6 +316,8 @@ void off_cpu_program_start(struct off_cpu_program *program)
 	if (program->has_started)
 		return;
 	program->has_started = true;
+	if (program->wakers)
+		wakers_program_start(program->wakers);
 	/* Before, so that who leaves a CPU meanwhile is noted for that. */
 	program->bpf->bss->is_recording = true;
 	if (program->sleepers)
@@ -326,6 +330,8 @@ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 
 	program->bpf->bss->is_recording = false;
 	program->stop_ns = clock_now_ns();
+	if (program->wakers)
+		wakers_program_stop(program->wakers);
 	detach(program);
 	/*
 	 * The kernel waits for programs that are running when an inner map is replaced
@@ -359,4 +365,11 @@ int off_cpu_program_read_counters(const struct off_cpu_program *program,
 		return err;
 	*ret = state.counters;
 	return 0;
+}
+
+int off_cpu_program_read_waker_counters(const struct off_cpu_program *program,
+					struct wire_waker_counters *ret)
+{
+	*ret = (struct wire_waker_counters){0};
+	return program->wakers ? wakers_program_read_counters(program->wakers, ret) : 0;
 }

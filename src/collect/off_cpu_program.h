@@ -26,6 +26,7 @@ struct off_cpu_program_opts {
 	bool is_filtered;
 	int cgroup_fd;         /* only its threads; borrowed. -1: none */
 	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
+	bool takes_wakers;     /* samples of who ends the waits that are sampled */
 };
 
 /*
@@ -62,5 +63,8 @@ _must_check_ int off_cpu_program_read_sleepers(struct off_cpu_program *program, 
 /* The counters, summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int off_cpu_program_read_counters(const struct off_cpu_program *program,
 					       struct wire_off_cpu_counters *ret);
+/* Of wakers; all 0 where they are not taken. Returns 0 or negative errno. */
+_must_check_ int off_cpu_program_read_waker_counters(const struct off_cpu_program *program,
+						     struct wire_waker_counters *ret);
 
 #endif

@@ -96,20 +96,29 @@ static bool is_left_out(const struct recorder *recorder, const struct wire_sampl
 	       target_ids_find(&recorder->threads.pids, &process) == HASH_INDEX_NONE;
 }
 
-/* A sample that is not ours. */
+/* A sample that is not ours. That of a waker belongs to no tick and no wait. */
 static void count_of_others(struct recorder *recorder, const struct wire_sample *sample)
 {
+	if (sample->flags & WIRE_SAMPLE_WAKER)
+		return;
 	if (sample->flags & WIRE_SAMPLE_OFF_CPU)
 		recorder->num_waits_of_others++;
 	else
 		recorder->num_of_others++;
 }
 
+/* Of a waker that is not of the target nothing is wanted but its name and what the kernel did for it. */
+static bool proves_process(const struct wire_sample *sample)
+{
+	return !(sample->flags & WIRE_SAMPLE_WAKER) ||
+	       !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
+}
+
 /* Process events come for the target only. A sample proves who belongs to it, should they be lost. */
 static int add_sample(struct recorder *recorder, uint32_t kind, const struct wire_sample *sample,
 		      size_t size)
 {
-	if (target_is_of_threads(&recorder->opts.target)) {
+	if (target_is_of_threads(&recorder->opts.target) && proves_process(sample)) {
 		int err;
 
 		if (is_left_out(recorder, sample)) {
@@ -194,12 +203,14 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 		count_of_others(recorder, &sample);
 		return 0;
 	}
+	sample.time_ns = time_ns;
+	if (sample.flags & WIRE_SAMPLE_WAKER)
+		return sample_ingest_add_sample(recorder->ingest, &sample);
 	err = thread_times_add_sample(recorder->thread_times, sample.pid, sample.tid);
 	if (err)
 		return err;
 	if (kind == RECORD_RAW_SAMPLE)
 		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
-	sample.time_ns = time_ns;
 	return sample_ingest_add_sample(recorder->ingest, &sample);
 }
 
@@ -222,13 +233,21 @@ static int on_sleeper(const void *data, size_t size, void *context)
 
 static int expect_waits(struct recorder *recorder)
 {
+	struct waker_code wakers;
 	struct sample_periods periods = {
 		.tick_ns = NS_PER_SECOND / recorder->opts.frequency_hz,
 		.wait_ns = recorder->opts.off_cpu_period_ns,
 	};
+	int err;
 
 	recorder->scheduler = scheduler_code_find();
-	return sample_ingest_add_off_cpu(recorder->ingest, &periods, &recorder->scheduler);
+	err = sample_ingest_add_off_cpu(recorder->ingest, &periods, &recorder->scheduler);
+	if (err || !recorder->opts.takes_wakers)
+		return err;
+	err = waker_code_find(&wakers);
+	return err ? err
+		   : sample_ingest_add_wakers(recorder->ingest, &wakers,
+					      !recorder->opts.no_kernel_stacks);
 }
 
 static int make_parts(struct recorder *recorder, struct error *error)
@@ -309,7 +328,8 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 			    .min_block_ns = recorder->opts.off_cpu_min_block_ns,
 			    .cgroup_fd = recorder->cgroup_fd,
 			    .scheduler_pc =
-				    recorder->scheduler.end ? recorder->scheduler.begin + 1 : 0},
+				    recorder->scheduler.end ? recorder->scheduler.begin + 1 : 0,
+			    .takes_wakers = recorder->opts.takes_wakers},
 		.ring_bytes = recorder->opts.ring_bytes,
 		.on_record = on_record,
 		.context = recorder,
@@ -741,6 +761,25 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	return 0;
 }
 
+static struct waker_counts count_wakers(const struct recorder *recorder)
+{
+	struct sample_ingest_wakers waits = sample_ingest_get_wakers(recorder->ingest);
+	struct wire_waker_counters seen;
+
+	if (sampler_read_waker_counters(recorder->sampler, &seen))
+		log_debug("the counters of wakers cannot be read");
+	return (struct waker_counts){
+		.is_recorded = recorder->opts.takes_wakers,
+		.known = waits.known,
+		.open = waits.open,
+		.unseen = waits.unseen,
+		.lost = waits.lost,
+		.lost_ring = seen.lost_ring,
+		.lost_nested = seen.lost_nested,
+		.hidden = seen.hidden,
+	};
+}
+
 static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 {
 	const uint64_t *weights_ns;
@@ -773,6 +812,7 @@ static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 			     [WAIT_RUN_QUEUE] = seen.run_queue_ns,
 			     [WAIT_PREEMPTED] = seen.preempted_ns},
 		.in_exec = ingested.in_exec,
+		.wakers = count_wakers(recorder),
 	};
 	memcpy(counts.sampled_ns, weights_ns, sizeof(counts.sampled_ns));
 	memcpy(counts.walks, ingested.walks, sizeof(counts.walks));

@@ -36,6 +36,7 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "collect/fp_step_check.h"
+#include "collect/wakers.h"
 
 /* A stack as the BPF program sent it, by hash. */
 struct raw_stack {
@@ -86,6 +87,12 @@ struct off_cpu {
 	uint32_t wall;
 	struct sample_ingest_counts counts;
 	uint64_t weights_ns[NUM_WAIT_KINDS];
+	/* Who ends waits: */
+	struct wakers wakers;
+	bool takes_wakers;
+	bool has_kernel_levels;
+	struct sample_ingest_counts waker_counts;
+	struct sample_ingest_wakers woken;
 };
 
 struct sample_ingest {
@@ -177,6 +184,24 @@ int sample_ingest_add_off_cpu(struct sample_ingest *ingest, const struct sample_
 	return profile_add_metric(ingest->profile, METRIC_WALL, "nanoseconds", &off_cpu->wall);
 }
 
+int sample_ingest_add_wakers(struct sample_ingest *ingest, const struct waker_code *code,
+			     bool has_kernel_levels)
+{
+	ingest->off_cpu.takes_wakers = true;
+	ingest->off_cpu.has_kernel_levels = has_kernel_levels;
+	return wakers_init(&ingest->off_cpu.wakers, ingest->profile, code);
+}
+
+struct sample_ingest_wakers sample_ingest_get_wakers(const struct sample_ingest *ingest)
+{
+	return ingest->off_cpu.woken;
+}
+
+static bool is_waker(const struct wire_sample *sample)
+{
+	return sample->flags & WIRE_SAMPLE_WAKER;
+}
+
 static bool is_off_cpu(const struct wire_sample *sample)
 {
 	return sample->flags & WIRE_SAMPLE_OFF_CPU;
@@ -186,6 +211,8 @@ static bool is_off_cpu(const struct wire_sample *sample)
 static struct sample_ingest_counts *get_counts(struct sample_ingest *ingest,
 					       const struct wire_sample *sample)
 {
+	if (is_waker(sample))
+		return &ingest->off_cpu.waker_counts;
 	return is_off_cpu(sample) ? &ingest->off_cpu.counts : &ingest->counts;
 }
 
@@ -197,6 +224,7 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	raw_stack_table_release(&ingest->raw_stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
 	user_stack_table_release(&ingest->user_stacks);
+	wakers_release(&ingest->off_cpu.wakers);
 	free(ingest);
 }
 
@@ -667,7 +695,7 @@ static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *samp
 		if (err)
 			return err;
 	}
-	if (is_off_cpu(sample))
+	if (is_off_cpu(sample) || is_waker(sample))
 		return 0;
 	if (!raw)
 		return count_user_stack(ingest, STACK_EMPTY, false);
@@ -755,6 +783,34 @@ static int add_wait(struct sample_ingest *ingest, const struct wire_sample *samp
 	return add_weight(ingest, thread, stack, off_cpu->wall, weight_ns, sample->time_ns);
 }
 
+/* The wait's stack once more, with who ended it. */
+static int add_woken(struct sample_ingest *ingest, const struct wire_sample *sample,
+		     enum wait_kind kind, uint32_t thread, uint32_t stack)
+{
+	struct off_cpu *off_cpu = &ingest->off_cpu;
+	bool is_known;
+	int err;
+
+	if (!off_cpu->takes_wakers || !sample->num_periods || kind == WAIT_PREEMPTED)
+		return 0;
+	err = add_wait_frame(ingest, kind, &stack);
+	if (err)
+		return err;
+	err = wakers_add_to(&off_cpu->wakers, sample->wakeup, &stack, &is_known);
+	if (err)
+		return err;
+	if (is_known)
+		off_cpu->woken.known++;
+	else if (sample->wakeup == WIRE_NOT_WOKEN)
+		off_cpu->woken.open++;
+	else if (sample->wakeup)
+		off_cpu->woken.lost++;
+	else
+		off_cpu->woken.unseen++;
+	return add_weight(ingest, thread, stack, off_cpu->wakers.metric,
+			  sample->num_periods * off_cpu->periods.wait_ns, sample->time_ns);
+}
+
 static enum wait_kind get_wait_kind(const struct wire_sample *sample)
 {
 	if (sample->flags & WIRE_SAMPLE_PREEMPTED)
@@ -765,9 +821,12 @@ static enum wait_kind get_wait_kind(const struct wire_sample *sample)
 static int add_waits(struct sample_ingest *ingest, const struct wire_sample *sample,
 		     uint32_t thread, uint32_t stack)
 {
-	int err =
-		add_wait(ingest, sample, get_wait_kind(sample), sample->num_periods, thread, stack);
+	enum wait_kind kind = get_wait_kind(sample);
+	int err = add_wait(ingest, sample, kind, sample->num_periods, thread, stack);
 
+	if (err)
+		return err;
+	err = add_woken(ingest, sample, kind, thread, stack);
 	return err ? err
 		   : add_wait(ingest, sample, WAIT_RUN_QUEUE, sample->num_queue_periods, thread,
 			      stack);
@@ -839,14 +898,82 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 	return add_tick(ingest, sample, thread_id, stack);
 }
 
+/* The waker's part of its stacks. process: NULL where it has no user stack. */
+static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sample,
+			   const struct process *process, bool is_in_exec, struct waker *waker)
+{
+	const struct raw_stack *user = find_raw(ingest, sample->user_stack);
+	const struct raw_stack *kernel = find_raw(ingest, sample->kernel_stack);
+	const struct waker_code *code = &ingest->off_cpu.wakers.code;
+	struct waker_levels levels = {0};
+	struct stack_evidence ignored;
+	struct raw_stack placed;
+	bool is_truncated;
+	int err;
+
+	if (kernel)
+		levels = waker_code_find_levels(code, ingest->pcs.items + kernel->first_pc,
+						kernel->num_pcs);
+	waker->is_interrupt = levels.is_interrupt || !sample->tid;
+	/* Where interrupts cannot be told, what ran may have no part in it. */
+	if (process && !waker->is_interrupt && code->interrupts.length) {
+		err = add_user_stack(ingest, sample, user, process, is_in_exec, &waker->stack,
+				     &is_truncated);
+		if (err)
+			return err;
+	}
+	if (!kernel || !ingest->off_cpu.has_kernel_levels)
+		return 0;
+	placed = *kernel;
+	placed.num_inner = levels.num_inner;
+	placed.num_pcs = levels.num_levels;
+	return resolve_once(ingest, &placed, NULL, sample->time_ns, &waker->stack, &ignored);
+}
+
+static int add_waker(struct sample_ingest *ingest, const struct wire_sample *sample)
+{
+	struct waker waker = {.wakeup = sample->wakeup, .stack = STACK_EMPTY};
+	struct wire_sample counted = *sample;
+	struct process *process = NULL;
+	bool is_in_exec = false;
+	int err;
+
+	if (!ingest->off_cpu.takes_wakers)
+		return 0;
+	/* Its wait will count as one whose waker is lost. */
+	if ((sample->user_stack && !find_raw(ingest, sample->user_stack)) ||
+	    (sample->kernel_stack && !find_raw(ingest, sample->kernel_stack)))
+		return 0;
+	if (!(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY)) {
+		err = process_table_find(ingest->processes, sample->time_ns, (pid_t)sample->pid,
+					 sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC,
+					 &process, &is_in_exec);
+		if (err)
+			return err;
+	}
+	err = profile_add_frame_name(ingest->profile, sample->comm,
+				     strnlen(sample->comm, sizeof(sample->comm)), &waker.comm);
+	if (err)
+		return err;
+	err = add_waker_stack(ingest, &counted, process, is_in_exec, &waker);
+	if (err)
+		return err;
+	wakers_note(&ingest->off_cpu.wakers, &waker);
+	return 0;
+}
+
 int sample_ingest_add_sample(struct sample_ingest *ingest, const struct wire_sample *sample)
 {
 	struct wire_sample counted = *sample;
 	struct process *process;
 	bool is_in_exec = false;
-	int err = process_table_find(ingest->processes, sample->time_ns, (pid_t)sample->pid,
-				     sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC,
-				     &process, &is_in_exec);
+	int err;
+
+	if (is_waker(sample))
+		return add_waker(ingest, sample);
+	err = process_table_find(ingest->processes, sample->time_ns, (pid_t)sample->pid,
+				 sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC, &process,
+				 &is_in_exec);
 
 	if (err)
 		return err;

@@ -18,6 +18,7 @@
 #include "collect/recorder.h"
 #include "collect/scheduler_code.h"
 #include "collect/trace_log.h"
+#include "collect/waker_code.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 #include "profile/profile.h"
@@ -70,6 +71,27 @@ struct sample_periods {
 _must_check_ int sample_ingest_add_off_cpu(struct sample_ingest *ingest,
 					   const struct sample_periods *periods,
 					   const struct scheduler_code *scheduler);
+
+/*
+ * After that: samples of who ended waits come, too, each before that of its wait: the profile gets the
+ * metric of wakers.
+ *
+ * code               taken over, also when it fails
+ * has_kernel_levels  of their stacks; else only user levels are kept
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int sample_ingest_add_wakers(struct sample_ingest *ingest,
+					  const struct waker_code *code, bool has_kernel_levels);
+
+/* Of waits, and what became of who ended them; see struct waker_counts. */
+struct sample_ingest_wakers {
+	uint64_t known;
+	uint64_t open;
+	uint64_t unseen;
+	uint64_t lost;
+};
+struct sample_ingest_wakers sample_ingest_get_wakers(const struct sample_ingest *ingest);
 
 /* Remember a stack. Records of a wrong size are ignored. Returns 0 or -ENOMEM. */
 _must_check_ int sample_ingest_add_stack(struct sample_ingest *ingest,

@@ -46,6 +46,7 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 		.is_filtered = sampler->opts.is_filtered,
 		.cgroup_fd = sampler->opts.off_cpu.cgroup_fd,
 		.scheduler_pc = sampler->opts.off_cpu.scheduler_pc,
+		.takes_wakers = sampler->opts.off_cpu.takes_wakers,
 	};
 
 	if (!opts.period_ns)
@@ -281,6 +282,12 @@ int sampler_read_off_cpu_counters(const struct sampler *sampler, struct wire_off
 {
 	*ret = (struct wire_off_cpu_counters){0};
 	return sampler->off_cpu ? off_cpu_program_read_counters(sampler->off_cpu, ret) : 0;
+}
+
+int sampler_read_waker_counters(const struct sampler *sampler, struct wire_waker_counters *ret)
+{
+	*ret = (struct wire_waker_counters){0};
+	return sampler->off_cpu ? off_cpu_program_read_waker_counters(sampler->off_cpu, ret) : 0;
 }
 
 uint32_t sampler_read_max_depth(void)

@@ -25,6 +25,7 @@ struct sampler_off_cpu {
 	uint64_t min_block_ns; /* shorter intervals are left out */
 	int cgroup_fd;         /* only its threads; borrowed. -1: none */
 	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
+	bool takes_wakers;     /* samples of who ends the waits */
 };
 
 struct sampler_opts {
@@ -103,6 +104,10 @@ _must_check_ int sampler_read_counters(const struct sampler *sampler, struct wir
 /* Of off-CPU time; all 0 where it is not sampled. Returns 0 or negative errno. */
 _must_check_ int sampler_read_off_cpu_counters(const struct sampler *sampler,
 					       struct wire_off_cpu_counters *ret);
+
+/* Of who ended waits; all 0 where they are not asked for. Returns 0 or negative errno. */
+_must_check_ int sampler_read_waker_counters(const struct sampler *sampler,
+					     struct wire_waker_counters *ret);
 
 /* Levels at which the kernel stops following frame pointers. */
 uint32_t sampler_read_max_depth(void);

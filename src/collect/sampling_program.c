@@ -307,6 +307,23 @@ int sampling_program_get_map(const struct sampling_program *program, const char 
 	return map ? bpf_map__fd(map) : -1;
 }
 
+int sampling_program_share_maps(const struct sampling_program *program,
+				const struct bpf_object *object)
+{
+	static const char *const names[] = {"target_tids",     "rings",         "unwind_pages",
+					    "unwind_mappings", "unwind_shards", "unwind_processes"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, names[i]);
+		int err = map ? bpf_map__reuse_fd(map, sampling_program_get_map(program, names[i]))
+			      : -ENOENT;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 bool sampling_program_is_in_namespace(const struct sampling_program *program)
 {
 	return program->typed ? program->typed->rodata->pid_namespace_inode

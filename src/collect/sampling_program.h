@@ -17,6 +17,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
+struct bpf_object;
 struct sampling_program;
 
 struct sampling_program_opts {
@@ -47,6 +48,12 @@ static inline void sampling_program_freep(struct sampling_program **program)
 int sampling_program_get_fd(const struct sampling_program *program);
 /* A map of the program by its name in bpf/; borrowed. -1 if this program has none. */
 int sampling_program_get_map(const struct sampling_program *program, const char *name);
+/*
+ * The maps of which there is one each, for another object that is not loaded yet: the filter, the rings and
+ * the unwind tables. Returns 0 or negative errno.
+ */
+_must_check_ int sampling_program_share_maps(const struct sampling_program *program,
+					     const struct bpf_object *object);
 /* Whether the program reports pids of our own pid namespace, not of the initial one. */
 bool sampling_program_is_in_namespace(const struct sampling_program *program);
 /* That namespace, for other programs; inode 0: the initial one. */

@@ -22,6 +22,7 @@ static const struct format *const formats[] = {
 	&format_page,
 	&format_jfr,
 	&format_json,
+	&format_offwake,
 	&format_perf_data,
 	&format_perf_script,
 	&format_pftrace,

@@ -5,8 +5,8 @@
 source "$(dirname "$0")/lib.sh"
 need_recording
 
-# A trace with scheduling, and with waits, needs all programs. Of two with the same name the larger one counts.
-record -v -a --sched --off-cpu -d 200ms -o "$TMPDIR/all.pftrace"
+# A trace with scheduling, and waits with their wakers, need all programs but one small one. Of two with the same name the larger one counts.
+record -v -a --sched --off-cpu --wakers -d 200ms -o "$TMPDIR/all.pftrace"
 sed -nE 's/^.*\<([a-z_]+): ([0-9]+) instructions verified$/\1 \2/p' "$TMPDIR/record.err" |
     sort -k 2nr | sort -su -k 1,1 | sort -k 2nr >"$TMPDIR/programs"
 [[ -s $TMPDIR/programs ]] || fail "no program's instructions are told"

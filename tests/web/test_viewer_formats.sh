@@ -23,6 +23,7 @@ for extension in firefox.json folded html json pb.gz pftrace sprof speedscope.js
     "$STACKWIDE" convert "$scratch/perf.txt" -o "$scratch/kinds/own.$extension" || exit
 done
 cp "$scratch/perf.txt" "$scratch/kinds/script.txt"
+cp "$scratch/waits.offwake.folded" "$scratch/kinds/own.offwake.folded"
 
 # Experiments whose code lies in a file: it is at 0x7000, from offset 0x1000 of the file on.
 cp -r "$scratch/small.er" "$scratch/bare.er"

@@ -16,6 +16,12 @@ go;f 10
 go;fresh 10
 go;k_[k] 1
 END
+# Waits, and who ended them: main calls read_all in the waker, too.
+cat >"$scratch/waits.offwake.folded" <<'END'
+app;main;read_all;read;[blocked];--;vfs_write_[k];write;send(int);serve;db 700
+app;main;read_all;read;[blocked];--;irq_[k];[interrupt] 200
+app;main;take_lock;futex;[blocked];--;futex_wake_[k];read_all;flush_log;app 40
+END
 cat >"$scratch/tree.json" <<'END'
 {"name": "all", "value": 30, "children": [{"name": "go", "value": 30, "children": [{"name": "k", "value": 12}]}]}
 END

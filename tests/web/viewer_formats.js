@@ -4,14 +4,14 @@
 const assert = require("node:assert");
 const { execFileSync } = require("node:child_process");
 const { runTests } = require("./browser.js");
-const { dropFiles, getSum, goToTab, openViewer, report } = require("./viewer_page.js");
+const { chooseItem, clickFrame, dropFiles, getFrames, getSum, goToTab, openViewer, report } = require("./viewer_page.js");
 
 const equal = assert.deepStrictEqual;
 
 const KINDS = {
 	"async-profiler": "async-profiler.html", callgrind: "callgrind.out", "chrome-trace": "trace.json", cpuprofile: "counts.cpuprofile",
 	"diff.folded": "two.diff.folded", er: "archived.er", firefox: "own.firefox.json", folded: "own.folded",
-	heapprofile: "heap.heapprofile", html: "own.html", jfr: "hotspot.jfr", json: "own.json", "perf-data": "perf.data",
+	heapprofile: "heap.heapprofile", html: "own.html", jfr: "hotspot.jfr", json: "own.json", offwake: "own.offwake.folded", "perf-data": "perf.data",
 	"perf-script": "script.txt", pftrace: "own.pftrace", pprof: "own.pb.gz", "sampling-prof": "own.sprof",
 	speedscope: "own.speedscope.json", svg: "own.svg", zones: "attributes.zones",
 };
@@ -72,4 +72,29 @@ const experiments = {
 	},
 };
 
-runTests({ ...kinds, ...experiments });
+const waits = {
+	"a frame's menu shows who ended its waits, and not what a waker did": async (page) => {
+		const name = "waits.offwake.folded";
+
+		await openViewer(page);
+		await dropFiles(page, [name]);
+		await clickFrame(page, "read_all", { button: "right" });
+		await chooseItem(page, "Who ended its waits");
+		equal(await getSum(page), 900);
+		const frames = (await getFrames(page)).flat();
+		const { wakers } = report([name], "--wakers-of", "read_all");
+
+		equal(wakers.map((waker) => waker.name), ["db", "[interrupt]"]);
+		for (const waker of wakers)
+			assert.ok(frames.includes(`${waker.name} ${waker.value}`), frames.join());
+		assert.ok(!frames.some((frame) => frame.startsWith("flush_log ")), frames.join());
+	},
+	"where nobody is known to have ended waits, no menu offers it": async (page) => {
+		await openViewer(page);
+		await dropFiles(page, ["loop.folded"]);
+		await clickFrame(page, "g", { button: "right" });
+		equal(await page.locator(".menu-item", { hasText: "Who ended its waits" }).count(), 0);
+	},
+};
+
+runTests({ ...kinds, ...experiments, ...waits });

@@ -563,7 +563,7 @@ static int read_lines(struct folded_reader *reader)
 	return 0;
 }
 
-static int prepare(struct folded_reader *reader, const char *const *metrics)
+static int prepare(struct folded_reader *reader, const char *const *metrics, const char *unit)
 {
 	struct profile *profile = reader->import->profile;
 	int err = reader_add_anonymous_thread(reader->import, &reader->thread);
@@ -571,7 +571,7 @@ static int prepare(struct folded_reader *reader, const char *const *metrics)
 	if (err)
 		return err;
 	for (size_t i = 0; i < reader->num_counts; i++) {
-		err = profile_add_metric(profile, metrics[i], "count", &reader->metrics[i]);
+		err = profile_add_metric(profile, metrics[i], unit, &reader->metrics[i]);
 		if (err)
 			return err;
 	}
@@ -591,11 +591,12 @@ static void folded_reader_release(struct folded_reader *reader)
 		array_release(&reader->locations[i]);
 }
 
-static int read_metrics(struct import *import, const char *const *metrics, size_t num_metrics)
+static int read_metrics(struct import *import, const char *const *metrics, size_t num_metrics,
+			const char *unit)
 {
 	_cleanup_(folded_reader_release) struct folded_reader reader = {.import = import,
 									.num_counts = num_metrics};
-	int err = prepare(&reader, metrics);
+	int err = prepare(&reader, metrics, unit);
 
 	if (err)
 		return err;
@@ -606,14 +607,21 @@ int folded_read(struct import *import)
 {
 	static const char *const metrics[] = {"samples"};
 
-	return read_metrics(import, metrics, ARRAY_LENGTH(metrics));
+	return read_metrics(import, metrics, ARRAY_LENGTH(metrics), "count");
 }
 
 int diff_folded_read(struct import *import)
 {
 	static const char *const metrics[] = {METRIC_BEFORE, METRIC_AFTER};
 
-	return read_metrics(import, metrics, ARRAY_LENGTH(metrics));
+	return read_metrics(import, metrics, ARRAY_LENGTH(metrics), "count");
+}
+
+int offwake_read(struct import *import)
+{
+	static const char *const metrics[] = {METRIC_OFFWAKE};
+
+	return read_metrics(import, metrics, ARRAY_LENGTH(metrics), "microseconds");
 }
 
 /*

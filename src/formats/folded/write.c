@@ -187,6 +187,19 @@ static int write_folded(const struct profile *profile, const struct format_opts 
 	return write_tree(profile, &tree, get_divisor(profile, opts, &tree), sink);
 }
 
+/* Microseconds, as other tools write them. */
+static int write_offwake(const struct profile *profile, const struct format_opts *opts,
+			 const struct sink *sink)
+{
+	struct call_tree_opts tree = opts->tree;
+
+	tree.has_baseline = false;
+	tree.metric = profile_find_metric(profile, METRIC_OFFWAKE);
+	if (tree.metric == METRIC_NONE)
+		return 0;
+	return write_tree(profile, &tree, is_time(profile, tree.metric) ? 1000 : 1, sink);
+}
+
 /* A profile that is no comparison is written as if all of it was new: 0 before. */
 static int write_diff_folded(const struct profile *profile, const struct format_opts *opts,
 			     const struct sink *sink)
@@ -205,8 +218,11 @@ static int write_diff_folded(const struct profile *profile, const struct format_
 	return write_tree(profile, &tree, get_divisor(profile, opts, &tree), sink);
 }
 
-/* By name only: "a;b 5 12" may as well be a plain line whose last frame is "b 5". */
-static enum detection diff_folded_detect(const uint8_t *data _unused_, size_t size _unused_)
+/*
+ * By name only: "a;b 5 12" may as well be a plain line whose last frame is "b 5", and frames called "--" are
+ * no proof of anything.
+ */
+static enum detection detect_by_name(const uint8_t *data _unused_, size_t size _unused_)
 {
 	return DETECTED_BY_NAME;
 }
@@ -226,6 +242,16 @@ const struct format format_diff_folded = {
 	.extension = ".diff.folded",
 	.summary = "the same with two numbers, before and after",
 	.write = write_diff_folded,
-	.detect = diff_folded_detect,
+	.detect = detect_by_name,
 	.read = diff_folded_read,
+};
+
+const struct format format_offwake = {
+	.name = "offwake",
+	.extension = ".offwake.folded",
+	.summary = "blocked stacks, '--', and who ended the waits, in microseconds",
+	.metric = METRIC_OFFWAKE,
+	.write = write_offwake,
+	.detect = detect_by_name,
+	.read = offwake_read,
 };

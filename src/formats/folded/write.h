@@ -17,4 +17,7 @@ _must_check_ int folded_read(struct import *import);
 /* Two counts a line, in the metrics METRIC_BEFORE and METRIC_AFTER. */
 _must_check_ int diff_folded_read(struct import *import);
 
+/* One count a line, in the metric METRIC_OFFWAKE. */
+_must_check_ int offwake_read(struct import *import);
+
 #endif

@@ -151,6 +151,22 @@ static void append_short_name(struct text *output, const char *name, size_t leng
 	xml_append(output, name, length);
 }
 
+/* Whether the node is behind WAKER_SEPARATOR: what the waker did. */
+static bool is_of_waker(const struct call_tree *tree, uint32_t node)
+{
+	while (node != CALL_TREE_ROOT) {
+		size_t length;
+		const char *label;
+
+		node = call_tree_get_parent(tree, node);
+		label = call_tree_get_label(tree, node, &length);
+		if (node != CALL_TREE_ROOT && length == strlen(WAKER_SEPARATOR) &&
+		    !memcmp(label, WAKER_SEPARATOR, length))
+			return true;
+	}
+	return false;
+}
+
 static struct svg_color get_color(const struct painter *painter, const struct svg_frame *frame)
 {
 	size_t length;
@@ -164,6 +180,8 @@ static struct svg_color get_color(const struct painter *painter, const struct sv
 	}
 	if (frame->node == CALL_TREE_ROOT)
 		return svg_get_frame_color(painter->opts.palette, "all", 3);
+	if (painter->opts.palette == SVG_PALETTE_CHAIN && is_of_waker(painter->tree, frame->node))
+		return svg_get_frame_color(SVG_PALETTE_WAKEUP, label, length);
 	return svg_get_frame_color(painter->opts.palette, label, length);
 }
 

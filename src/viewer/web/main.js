@@ -267,6 +267,8 @@ class Page {
 		if (levels.length > 1)
 			items.push({ label: `Only stacks with this fragment${addScope(levels)}`, run: filter('fragment', () => join(';'), false) },
 				{ label: `Without this fragment${addScope(levels)}`, run: filter('fragment', () => join(';'), true) });
+		if (model.findMetric('offwake'))
+			items.push({ label: 'Who ended its waits', run: () => this.showWakers(levels) });
 		if (module)
 			items.push({ label: `Only stacks through ${shorten(module, 60)}`, run: filter('module', () => module, false) },
 				{ label: `Without ${shorten(module, 60)}`, run: filter('module', () => module, true) });
@@ -275,6 +277,29 @@ class Page {
 			{ label: 'Copy the stack', run: () => copyText(join('\n')) },
 			{ label: 'Copy as a folded line', run: () => copyText(join(';')) });
 		openMenu(items, place);
+	}
+
+	/**
+	 * What those did that ended the waits in a fragment: in stacks of that metric it stands behind a frame `--`.
+	 * @param {number[]} levels of the fragment
+	 */
+	showWakers(levels) {
+		const { model } = this;
+		const { names } = model;
+		const metric = model.findMetric('offwake');
+		if (!names || !metric) return;
+		const [threads, functions] = [true, false].map((isThread) => levels.filter((l) => model.getLevel(l).isThread === isThread)
+			.map((l) => names.getLevelName(l)));
+		/** @type {import('./state.js').Filter[]} */
+		const filters = threads.map((pattern) => ({ kind: 'thread', pattern, excludes: false }));
+		// Before the `--`: a waker may have called it, too.
+		if (functions.length && !functions.includes('--'))
+			filters.push({ kind: 'fragment', excludes: false,
+				pattern: `/(^|;)${functions.join(';').replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')};(.*;)?--;/` });
+		model.update({
+			metric: `${metric.name}/${metric.unit}`, direction: 'callees', tab: 'flame', fragment: [{ name: '--', isThread: false }],
+			filters: [...model.state.filters, ...filters],
+		});
 	}
 
 	/**

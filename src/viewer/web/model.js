@@ -139,6 +139,11 @@ export class Model extends EventTarget {
 		return this.metrics.some(isTime('blocked')) ? this.getMetrics().find(isTime('wall')) : undefined;
 	}
 
+	/** One that something has. @param {string} name */
+	findMetric(name) {
+		return this.metrics.find((metric) => metric.name === name && metric.total > 0);
+	}
+
 	/** @returns {Metric} */
 	getMetric() {
 		const wanted = this.metrics.find((metric) => `${metric.name}/${metric.unit}` === this.state.metric);

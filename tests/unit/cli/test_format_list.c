@@ -19,8 +19,12 @@ static uint32_t add_string(struct profile *profile, const char *string)
 	return id;
 }
 
-/* One stack of one location, on a thread that is not the first of its process, in two metrics. */
-static struct profile *make_profile(void)
+/*
+ * One stack of one location, on a thread that is not the first of its process, in two metrics.
+ *
+ * metric  name of the first one
+ */
+static struct profile *make_profile(const char *metric)
 {
 	struct profile *profile = profile_new();
 	struct module module = {.build_id = {0xab, 0xcd}, .build_id_size = 2};
@@ -47,7 +51,7 @@ static struct profile *make_profile(void)
 	frame.file = add_string(profile, "/src/work.c");
 	assert_int_equal(profile_set_frames(profile, location, &frame, 1, UNNAMED_NOT), 0);
 	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
-	assert_int_equal(profile_add_metric(profile, "samples", "count", &metrics[0]), 0);
+	assert_int_equal(profile_add_metric(profile, metric, "count", &metrics[0]), 0);
 	assert_int_equal(profile_add_metric(profile, "heap", "bytes", &metrics[1]), 0);
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(profile_add_sample(profile, thread, stack, metrics[i], 3 + i), 0);
@@ -98,7 +102,7 @@ static void check_what_is_kept(const struct format *format, void *context)
 	if (!format->write || !format->read || format == &format_diff_folded ||
 	    format == &format_sampling_prof || format == &format_zones)
 		return;
-	profile = make_profile();
+	profile = make_profile(format->metric ? format->metric : "samples");
 	imported.profile = profile_new();
 	assert_non_null(imported.profile);
 	assert_int_equal(profile_keep_timestamps(imported.profile), 0);

@@ -155,6 +155,9 @@ static void a_wait_is_sampled_as_often_as_a_cpu_unless_a_period_is_given(void **
 	assert_int_equal(PARSE(&options, "--off-cpu", "--min-block", "1us"), 0);
 	assert_true(options.min_block_ns == 1000);
 	record_options_release(&options);
+	assert_int_equal(PARSE(&options, "--off-cpu", "--wakers", "--metric", "offwake"), 0);
+	assert_true(options.takes_wakers);
+	record_options_release(&options);
 }
 
 static void options_of_waits_go_with_off_cpu_only(void **state _unused_)
@@ -171,6 +174,8 @@ static void options_of_waits_go_with_off_cpu_only(void **state _unused_)
 		{"--off-cpu", "--period", "61m", NULL},
 		{"--off-cpu", "--period", "often", NULL},
 		{"--off-cpu", "--metric", "cycles", NULL},
+		{"--wakers", NULL},
+		{"--off-cpu", "--metric", "offwake", NULL},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {

@@ -694,6 +694,162 @@ static void without_off_cpu_time_there_is_one_metric(void **state)
 	assert_int_equal(profile_count_samples(fixture->profile), 1);
 }
 
+/* ---- who ends waits ----------------------------------------------------------------------- */
+
+#define WAKER_TID 4711
+
+static int set_up_wakers(void **state)
+{
+	static struct code_range interrupt = {.begin = 0xffff6000, .end = 0xffff7000};
+	struct waker_code code = {.wakeup = {.begin = 0xffff5000, .end = 0xffff6000}};
+	struct code_range *added = array_add(&code.interrupts);
+	struct fixture *fixture;
+	int err = set_up_waits(state);
+
+	assert_non_null(added);
+	*added = interrupt;
+	fixture = *state;
+	return err ? err : sample_ingest_add_wakers(fixture->ingest, &code, true);
+}
+
+static void add_waker(struct fixture *fixture, uint64_t wakeup, const uint64_t *kernel_pcs,
+		      size_t num_pcs, uint32_t tid)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = tid ? PID : 0,
+		.tid = tid,
+		.flags = WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_WAKER |
+			 (tid ? 0 : WIRE_SAMPLE_NO_USER_MEMORY),
+		.time_ns = 10,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = tid ? 17 : 0,
+		.kernel_stack = kernel_pcs[0],
+		.walk_end = WALK_COMPLETE,
+		.wakeup = wakeup,
+		.comm = "waker",
+	};
+
+	add_stack(fixture, 17, (const uint64_t[]){0x1020}, 1);
+	add_stack(fixture, kernel_pcs[0], kernel_pcs, num_pcs);
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static void add_woken_wait(struct fixture *fixture, uint64_t wakeup)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.flags = WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_BLOCKED,
+		.time_ns = 11,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = 7,
+		.num_periods = 2,
+		.num_queue_periods = 1,
+		.walk_end = WALK_COMPLETE,
+		.wakeup = wakeup,
+		.comm = "worker",
+	};
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+/* From the inside out: the stack's levels as "name" or "0xaddress", one for each line. */
+static void assert_offwake(struct fixture *fixture, const char *expected)
+{
+	uint32_t stack = get_only_stack(fixture, METRIC_OFFWAKE);
+	struct text text = {0};
+
+	while (stack != STACK_EMPTY) {
+		const struct location *location = get_level(fixture, &stack);
+
+		if (location->num_frames)
+			text_printf(&text, "%s ", get_name(fixture, location));
+		else
+			text_printf(&text, "0x%llx ", (unsigned long long)location->address);
+	}
+	assert_string_equal(text.data, expected);
+	text_release(&text);
+}
+
+static void a_blocked_stack_goes_on_with_who_woke_it(void **state)
+{
+	struct fixture *fixture = *state;
+	/* Of BPF, of the wakeup, of the system call. */
+	const uint64_t pcs[] = {0xffff9000, 0xffff5500, 0xffff8001};
+
+	add_waker(fixture, 3, pcs, 3, WAKER_TID);
+	add_woken_wait(fixture, 3);
+	assert_offwake(fixture, "waker 0x520 0xffff8000 -- [blocked] 0x510 ");
+	assert_int_equal(sum_metric(fixture, METRIC_OFFWAKE), 2 * PERIOD_NS);
+	assert_int_equal(sum_metric(fixture, "wall"), 3 * PERIOD_NS);
+	assert_int_equal(sample_ingest_get_wakers(fixture->ingest).known, 1);
+}
+
+/* Neither the thread that it interrupted nor what that did. */
+static void an_interrupt_is_no_thread(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t pcs[] = {0xffff5500, 0xffff8001, 0xffff6500, 0xffff9001};
+
+	add_waker(fixture, 4, pcs, 4, WAKER_TID);
+	add_woken_wait(fixture, 4);
+	assert_offwake(fixture, "[interrupt] 0xffff64ff 0xffff8000 -- [blocked] 0x510 ");
+}
+
+static void where_nothing_ran_an_interrupt_has_woken(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t pcs[] = {0xffff5500, 0xffff8001};
+
+	add_waker(fixture, 4, pcs, 2, 0);
+	add_woken_wait(fixture, 4);
+	assert_offwake(fixture, "[interrupt] 0xffff8000 -- [blocked] 0x510 ");
+}
+
+static void a_waker_that_is_not_known_is_said_to_be(void **state)
+{
+	struct fixture *fixture = *state;
+	struct sample_ingest_wakers wakers;
+
+	add_woken_wait(fixture, 0);
+	add_woken_wait(fixture, 5);
+	assert_offwake(fixture, "[unknown waker] -- [blocked] 0x510 ");
+	wakers = sample_ingest_get_wakers(fixture->ingest);
+	assert_int_equal(wakers.known, 0);
+	assert_int_equal(wakers.unseen, 1);
+	assert_int_equal(wakers.lost, 1);
+}
+
+static void a_wait_that_goes_on_was_ended_by_nobody(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_woken_wait(fixture, WIRE_NOT_WOKEN);
+	assert_offwake(fixture, "[not woken] -- [blocked] 0x510 ");
+	assert_int_equal(sample_ingest_get_wakers(fixture->ingest).open, 1);
+}
+
+/* A waker is neither a sample nor a walk of one. */
+static void wakers_are_not_counted_among_samples(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t pcs[] = {0xffff9000, 0xffff5500, 0xffff8001};
+	const uint64_t *weights_ns;
+	struct sample_ingest_counts waits;
+
+	add_waker(fixture, 3, pcs, 3, WAKER_TID);
+	waits = sample_ingest_get_off_cpu_counts(fixture->ingest, &weights_ns);
+	assert_int_equal(waits.samples, 0);
+	assert_int_equal(waits.walks[WALK_COMPLETE], 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
+	assert_int_equal(profile_count_samples(fixture->profile), 0);
+}
+
+#define waker_test(name)   cmocka_unit_test_setup_teardown(name, set_up_wakers, tear_down)
 #define wait_test(name)    cmocka_unit_test_setup_teardown(name, set_up_waits, tear_down)
 #define table_test(name)   cmocka_unit_test_setup_teardown(name, set_up_tables, tear_down)
 #define fixture_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -728,6 +884,12 @@ int main(void)
 		wait_test(a_thread_that_slept_throughout_says_so_outside_of_all_else),
 		wait_test(a_tick_keeps_the_scheduler),
 		fixture_test(without_off_cpu_time_there_is_one_metric),
+		waker_test(a_blocked_stack_goes_on_with_who_woke_it),
+		waker_test(an_interrupt_is_no_thread),
+		waker_test(where_nothing_ran_an_interrupt_has_woken),
+		waker_test(a_waker_that_is_not_known_is_said_to_be),
+		waker_test(a_wait_that_goes_on_was_ended_by_nobody),
+		waker_test(wakers_are_not_counted_among_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,135 @@
+/*
+ * The wakers' program: who ends the waits that will be sampled.
+ *
+ * It runs at every wakeup, in whoever wakes, and takes the place of the off-CPU program's own: it notes when
+ * a thread was woken, and where what that has waited crosses a period by then, so that getting a CPU will
+ * make a sample of it, it takes the stacks of the thread that runs, and leaves their number with what is
+ * noted. The wait's sample carries the number, by which user space joins the two.
+ *
+ * It is called with the scheduler's lock of the woken thread held, and an interrupt may wake another one
+ * meanwhile: what comes second goes without. Nothing is copied that takes long: a stack that lacks its table
+ * is sent as far as it was walked. As the ticks' and the waits' programs may have been interrupted, too, it
+ * is an object of its own.
+ */
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+/* clang-format on */
+#include "departure.h"
+#include "maps.h"
+#include "output.h"
+#include "take_sample.h"
+#include "task.h"
+#include "wait_target.h"
+#include "wire/off_cpu.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Set by user space while it records. */
+volatile bool is_recording = false;
+
+/* Tells kernel stacks of this program from those of ticks and waits, which begin elsewhere. */
+#define WAKER_SEED 2
+
+/* A number has its CPU above the CPU's own count. */
+#define CPU_SHIFT 44
+
+struct taking {
+	__u64 count; /* of samples, for their numbers */
+	__u32 is_under_way;
+};
+
+PER_CPU(struct wire_waker_counters, waker_counters);
+PER_CPU(struct taking, takings);
+
+/*
+ * The thread that runs, as our pid namespace counts: 0 where none runs. Returns false when the namespace
+ * does not show it.
+ */
+static __always_inline bool find_thread(__u64 *ret)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	*ret = (__u32)pid_tgid ? get_visible_pid_tgid(pid_tgid) : 0;
+	return *ret || !(__u32)pid_tgid;
+}
+
+/* A waker that is not of the target is no more than a name: its process is not followed. */
+static __always_inline bool has_user_stack(__u64 pid_tgid)
+{
+	if (!pid_tgid)
+		return false;
+	return (!is_filtered && !is_of_cgroup) || is_target((__u32)bpf_get_current_pid_tgid());
+}
+
+/* Send the stacks of the thread that runs. Gives the sample's number, or 0. */
+static __always_inline __u64 send_waker(void *ctx, struct scratch *scratch,
+					struct wire_waker_counters *counter, __u64 number)
+{
+	struct wire_sample *sample = &scratch->sample;
+	void *ring = get_ring();
+	__u64 pid_tgid;
+
+	if (!find_thread(&pid_tgid)) {
+		counter->hidden++;
+		return 0;
+	}
+	describe_task(scratch, pid_tgid, false);
+	sample->flags |= WIRE_SAMPLE_WAKER;
+	if (!has_user_stack(pid_tgid))
+		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
+	sample->wakeup = number;
+	/* Also where no kernel stacks are wanted: they tell whether it was an interrupt. */
+	if (!ring || take_stacks(ctx, scratch, true, WAKER_SEED) != SEND_DONE ||
+	    send(ring, sample, sizeof(*sample))) {
+		counter->lost_ring++;
+		return 0;
+	}
+	counter->sent++;
+	return number;
+}
+
+static __always_inline __u64 take_waker(void *ctx)
+{
+	struct wire_waker_counters *counter = get_per_cpu(&waker_counters);
+	struct taking *taking = get_per_cpu(&takings);
+	struct scratch *scratch = get_scratch();
+	__u64 number;
+
+	if (!counter || !taking || !scratch)
+		return 0; /* cannot be */
+	if (taking->is_under_way) {
+		counter->lost_nested++;
+		return 0;
+	}
+	taking->is_under_way = true;
+	barrier();
+	taking->count++;
+	number = send_waker(ctx, scratch, counter,
+			    ((__u64)bpf_get_smp_processor_id() + 1) << CPU_SHIFT | taking->count);
+	barrier();
+	taking->is_under_way = false;
+	return number;
+}
+
+/* Threads that are not wanted have nothing noted. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_woken_by, struct task_struct *task)
+{
+	struct departure *departure = is_recording ? find_departure(task) : NULL;
+	__u64 waited_ns;
+	__u64 now_ns;
+
+	if (!departure || !departure->left_ns || departure->woken_ns)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	departure->woken_ns = now_ns;
+	/* Clocks of different CPUs may differ a little. */
+	waited_ns = now_ns > departure->left_ns ? now_ns - departure->left_ns : 0;
+	if (departure->flag != WIRE_SAMPLE_PREEMPTED &&
+	    departure->phase_ns + waited_ns >= period_ns)
+		departure->wakeup = take_waker(ctx);
+	return 0;
+}

@@ -1,0 +1,69 @@
+/*
+ * Who ended waits: questions to the stacks of METRIC_OFFWAKE, which are those of waits with their wakers on top.
+ *
+ * Pure: no I/O. Results borrow the profile.
+ */
+#ifndef ANALYSIS_WAKERS_H
+#define ANALYSIS_WAKERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/filter.h"
+#include "analysis/fragment.h"
+#include "analysis/frame_tree.h"
+#include "base/attributes.h"
+
+/* Threads of one name, or what is not a thread (WAKER_INTERRUPT_NAME, WAKER_UNKNOWN_NAME). */
+struct waker_threads {
+	uint32_t frame; /* of the profile, that has the name */
+	uint64_t total; /* of the waits that they have ended */
+};
+
+struct wakers_answer {
+	/* What the wakers did, from the inside out, down to their names; node 0 is all waits. */
+	struct fragment_tree tree;
+	struct waker_threads *threads; /* largest total first, then by name */
+	size_t num_threads;
+};
+
+/*
+ * fragment   that waits are in; NULL: all
+ * metric     METRIC_OFFWAKE of the profile
+ * selection  which samples count; NULL: all
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the weights together leave 64 bits. May be released in any case.
+ */
+_must_check_ int wakers_answer_init(struct wakers_answer *answer, const struct frame_tree *tree,
+				    const struct fragment *fragment, uint32_t metric,
+				    const struct selection *selection);
+void wakers_answer_release(struct wakers_answer *answer);
+
+/* A link of a chain: waits, and who ended the most of them. */
+struct waker_link {
+	uint32_t
+		waiter; /* a frame with the name of the threads that wait; FRAME_NONE: the first link's */
+	uint64_t total; /* of all their waits */
+	uint32_t *
+		frames; /* of the heaviest path of a waker, from the inside out; its name comes last */
+	size_t num_frames; /* at least 1 */
+	uint64_t ended;    /* of the waits that this path has ended */
+};
+
+#define MAX_WAKER_LINKS 5
+
+struct waker_chain {
+	struct waker_link links[MAX_WAKER_LINKS];
+	size_t num_links;
+};
+
+/*
+ * The weightiest chain: who ended most of the waits in a fragment, who ended most of that one's waits, and so
+ * on, until it is no thread, or one that was met before. The same arguments, and returns the same.
+ */
+_must_check_ int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,
+				  const struct fragment *fragment, uint32_t metric,
+				  const struct selection *selection);
+void waker_chain_release(struct waker_chain *chain);
+
+#endif

@@ -1,0 +1,259 @@
+#include "analysis/wakers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/occurrences.h"
+
+/* ---- which waits are meant ---------------------------------------------------------------- */
+
+/* The question. */
+struct wakers_query {
+	const struct frame_tree *tree;
+	const struct fragment *fragment; /* NULL: any */
+	uint32_t metric;
+	uint32_t waiter; /* name of the threads; STRING_NONE: any */
+	const struct selection *selection;
+};
+
+static uint32_t get_node(const struct frame_tree *tree, const struct sample *sample)
+{
+	return tree->stack_nodes[sample->stack];
+}
+
+static bool is_wanted(const struct wakers_query *query, uint32_t id)
+{
+	const struct profile *profile = query->tree->profile;
+	const struct sample *sample = profile_get_sample(profile, id);
+
+	return sample->metric == query->metric && selection_contains(query->selection, id) &&
+	       (query->waiter == STRING_NONE ||
+		profile_get_thread(profile, sample->thread)->comm == query->waiter);
+}
+
+/* The fragment is to be in the part of the stack that waits. */
+static int select_waits(const struct wakers_query *query, const struct fragment *separator,
+			struct selection *ret)
+{
+	const struct frame_tree *tree = query->tree;
+	_cleanup_(occurrences_release) struct occurrences separators = {0};
+	_cleanup_(occurrences_release) struct occurrences found = {0};
+	int err = selection_init(ret, tree, NULL, 0);
+
+	if (err)
+		return err;
+	err = fragment_find(separator, tree, &separators);
+	if (err)
+		return err;
+	if (query->fragment) {
+		err = fragment_find(query->fragment, tree, &found);
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < ret->num_samples; i++) {
+		uint32_t node = get_node(tree, profile_get_sample(tree->profile, i));
+		uint32_t end = separators.first_ends[node];
+
+		ret->is_selected[i] = end && is_wanted(query, i) &&
+				      (!query->fragment || found.first_ends[tree->parents[end]]);
+	}
+	return 0;
+}
+
+/* ---- the answer --------------------------------------------------------------------------- */
+
+/* By name: a frame that has it, and a weight. Frames of names that are not there are FRAME_NONE. */
+static int sum_by_name(const struct frame_tree *tree, const struct selection *waits,
+		       struct waker_threads *by_name)
+{
+	for (uint32_t i = 0; i < tree->num_names; i++)
+		by_name[i].frame = FRAME_NONE;
+	for (uint32_t i = 0; i < waits->num_samples; i++) {
+		const struct sample *sample = profile_get_sample(tree->profile, i);
+		uint32_t frame = tree->frames[get_node(tree, sample)];
+		struct waker_threads *threads;
+
+		if (!waits->is_selected[i] || frame == FRAME_NONE)
+			continue;
+		threads = &by_name[frame_tree_get_name(tree, frame)];
+		threads->frame = frame;
+		if (__builtin_add_overflow(threads->total, sample->value, &threads->total))
+			return -EOVERFLOW;
+	}
+	return 0;
+}
+
+static int compare_threads(const void *left, const void *right, void *context)
+{
+	const struct frame_tree *tree = context;
+	const struct waker_threads *a = left;
+	const struct waker_threads *b = right;
+
+	if (a->total != b->total)
+		return a->total < b->total ? 1 : -1;
+	return strcmp(frame_tree_get_name_text(tree, a->frame, NULL),
+		      frame_tree_get_name_text(tree, b->frame, NULL));
+}
+
+static int list_threads(struct wakers_answer *answer, const struct frame_tree *tree,
+			const struct selection *waits)
+{
+	struct waker_threads *threads =
+		calloc((size_t)tree->num_names + 1, sizeof(*answer->threads));
+	int err;
+
+	answer->threads = threads;
+	if (!threads)
+		return -ENOMEM;
+	err = sum_by_name(tree, waits, threads);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < tree->num_names; i++)
+		if (threads[i].frame != FRAME_NONE)
+			threads[answer->num_threads++] = threads[i];
+	qsort_r(threads, answer->num_threads, sizeof(*threads), compare_threads,
+		(void *)(uintptr_t)tree);
+	return 0;
+}
+
+static int answer_query(struct wakers_answer *answer, const struct wakers_query *query)
+{
+	_cleanup_(fragment_release) struct fragment separator = {0};
+	_cleanup_(selection_release) struct selection waits = {0};
+	int err;
+
+	*answer = (struct wakers_answer){0};
+	err = fragment_init(&separator, query->tree, WAKER_SEPARATOR);
+	if (err)
+		return err;
+	err = select_waits(query, &separator, &waits);
+	if (err)
+		return err;
+	err = fragment_tree_init(&answer->tree, query->tree, &separator, FRAGMENT_CALLEES,
+				 query->metric, &waits, 0);
+	return err ? err : list_threads(answer, query->tree, &waits);
+}
+
+int wakers_answer_init(struct wakers_answer *answer, const struct frame_tree *tree,
+		       const struct fragment *fragment, uint32_t metric,
+		       const struct selection *selection)
+{
+	const struct wakers_query query = {
+		.tree = tree,
+		.fragment = fragment,
+		.metric = metric,
+		.waiter = STRING_NONE,
+		.selection = selection,
+	};
+
+	return answer_query(answer, &query);
+}
+
+void wakers_answer_release(struct wakers_answer *answer)
+{
+	fragment_tree_release(&answer->tree);
+	free(answer->threads);
+	*answer = (struct wakers_answer){0};
+}
+
+/* ---- chains ------------------------------------------------------------------------------- */
+
+/* The path of the heaviest child of each node: children stand with the heaviest one first. */
+static int take_heaviest_path(const struct fragment_tree *tree, struct waker_link *link)
+{
+	uint32_t node = 0;
+	size_t depth = 0;
+
+	while (tree->nodes[node].first_child) {
+		node = tree->nodes[node].first_child;
+		depth++;
+	}
+	link->total = tree->nodes[0].total;
+	link->ended = tree->nodes[node].total;
+	link->frames = calloc(depth + 1, sizeof(*link->frames));
+	if (!link->frames)
+		return -ENOMEM;
+	link->num_frames = depth;
+	for (; node; node = tree->nodes[node].parent)
+		link->frames[--depth] = tree->nodes[node].frame;
+	return 0;
+}
+
+static uint32_t get_waker(const struct waker_link *link)
+{
+	return link->frames[link->num_frames - 1];
+}
+
+static bool is_thread(const struct frame_tree *tree, uint32_t waker)
+{
+	const char *name = frame_tree_get_name_text(tree, waker, NULL);
+
+	return strcmp(name, WAKER_INTERRUPT_NAME) != 0 && strcmp(name, WAKER_UNKNOWN_NAME) != 0 &&
+	       strcmp(name, WAKER_NOBODY_NAME) != 0;
+}
+
+/* Whether the chain goes on with who ended the last link's waits. */
+static bool goes_on(const struct waker_chain *chain, const struct frame_tree *tree)
+{
+	uint32_t waker = get_waker(&chain->links[chain->num_links - 1]);
+
+	if (chain->num_links == MAX_WAKER_LINKS || !is_thread(tree, waker))
+		return false;
+	for (size_t i = 1; i < chain->num_links; i++)
+		if (frame_tree_get_name(tree, chain->links[i].waiter) ==
+		    frame_tree_get_name(tree, waker))
+			return false;
+	return true;
+}
+
+static int add_link(struct waker_chain *chain, const struct wakers_query *query, uint32_t waiter)
+{
+	struct waker_link *link = &chain->links[chain->num_links];
+	_cleanup_(wakers_answer_release) struct wakers_answer answer;
+	int err = answer_query(&answer, query);
+
+	if (err)
+		return err;
+	if (!answer.tree.nodes[0].first_child)
+		return 0;
+	*link = (struct waker_link){.waiter = waiter};
+	chain->num_links++;
+	return take_heaviest_path(&answer.tree, link);
+}
+
+int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,
+		     const struct fragment *fragment, uint32_t metric,
+		     const struct selection *selection)
+{
+	struct wakers_query query = {
+		.tree = tree,
+		.fragment = fragment,
+		.metric = metric,
+		.waiter = STRING_NONE,
+		.selection = selection,
+	};
+	uint32_t waiter = FRAME_NONE;
+	size_t before;
+	int err;
+
+	*chain = (struct waker_chain){0};
+	do {
+		before = chain->num_links;
+		err = add_link(chain, &query, waiter);
+		if (err || chain->num_links == before)
+			return err;
+		waiter = get_waker(&chain->links[before]);
+		query.fragment = NULL;
+		query.waiter =
+			waiter == FRAME_NONE ? STRING_NONE : frame_tree_get_name(tree, waiter);
+	} while (goes_on(chain, tree));
+	return 0;
+}
+
+void waker_chain_release(struct waker_chain *chain)
+{
+	for (size_t i = 0; i < chain->num_links; i++)
+		free(chain->links[i].frames);
+	*chain = (struct waker_chain){0};
+}
