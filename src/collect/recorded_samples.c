@@ -16,6 +16,7 @@ struct thread_change {
 struct recorded_samples {
 	struct spool *spool;
 	uint64_t period_ns;
+	uint64_t wait_ns;
 	ARRAY(struct thread_change) changes; /* in order of number */
 	/* While reading: */
 	uint32_t *threads; /* the timeline's, by thread of the profile */
@@ -24,7 +25,7 @@ struct recorded_samples {
 };
 
 struct recorded_samples *recorded_samples_new(struct spool *spool, uint32_t num_threads,
-					      uint64_t period_ns)
+					      uint64_t period_ns, uint64_t wait_ns)
 {
 	struct recorded_samples *samples = calloc(1, sizeof(*samples));
 
@@ -32,6 +33,7 @@ struct recorded_samples *recorded_samples_new(struct spool *spool, uint32_t num_
 		return NULL;
 	samples->spool = spool;
 	samples->period_ns = period_ns;
+	samples->wait_ns = wait_ns;
 	samples->threads = calloc((size_t)num_threads + 1, sizeof(*samples->threads));
 	if (!samples->threads) {
 		recorded_samples_free(samples);
@@ -88,10 +90,12 @@ static int next_sample(void *context, void *ret)
 	samples->number++;
 	*(struct timeline_sample *)ret = (struct timeline_sample){
 		.time_ns = sample.time_ns,
-		.weight = samples->period_ns,
+		.weight = sample.num_periods *
+			  (sample.is_off_cpu ? samples->wait_ns : samples->period_ns),
 		.thread = samples->threads[sample.thread],
 		.stack = sample.stack,
 		.cpu = sample.cpu,
+		.metric = sample.metric,
 		.mode = sample.is_in_kernel ? SAMPLE_MODE_KERNEL : SAMPLE_MODE_USER,
 		.is_truncated = sample.is_truncated,
 	};

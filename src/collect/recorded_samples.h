@@ -16,12 +16,13 @@ struct recorded_samples;
 /*
  * spool        of struct timed_sample; borrowed
  * num_threads  of the profile that the samples name
- * period_ns    CPU time that one sample stands for
+ * period_ns    CPU time that one tick stands for
+ * wait_ns      off-CPU time that one period of it stands for
  *
  * NULL when out of memory.
  */
 struct recorded_samples *recorded_samples_new(struct spool *spool, uint32_t num_threads,
-					      uint64_t period_ns);
+					      uint64_t period_ns, uint64_t wait_ns);
 void recorded_samples_free(struct recorded_samples *samples);
 
 /*

@@ -894,6 +894,7 @@ int recorder_build_trace(const struct recorder *recorder, struct timeline *timel
 		.profile = recorder->profile,
 		.processes = recorder->processes,
 		.period_ns = NS_PER_SECOND / recorder->opts.frequency_hz,
+		.wait_ns = recorder->opts.off_cpu_period_ns,
 	};
 	int err = trace_builder_build(&source, timeline);
 

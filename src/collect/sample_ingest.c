@@ -702,21 +702,36 @@ static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *samp
 	return count_user_stack(ingest, *stack, raw->num_pcs >= ingest->max_depth);
 }
 
-static void keep_time(struct sample_ingest *ingest, const struct wire_sample *sample,
-		      uint32_t thread, uint32_t stack, bool is_truncated)
+/* A sample whose thread and stack are known. */
+struct placed_sample {
+	const struct wire_sample *sample;
+	uint32_t thread;
+	uint32_t stack;
+	bool is_truncated; /* the stack lacks its outer end */
+};
+
+/* Where a trace is made: the moment of a sample. A wait says nothing of where stacks are in use. */
+static void keep_time(struct sample_ingest *ingest, const struct placed_sample *placed,
+		      uint32_t metric, uint32_t num_periods)
 {
+	const struct wire_sample *sample = placed->sample;
+	bool is_wait = is_off_cpu(sample);
 	struct timed_sample timed = {
 		.time_ns = sample->time_ns,
-		.user_sp = sample->user_sp,
-		.outermost_sp = is_truncated ? 0 : sample->outermost_sp,
-		.thread = thread,
-		.stack = stack,
+		.user_sp = is_wait ? 0 : sample->user_sp,
+		.outermost_sp = is_wait || placed->is_truncated ? 0 : sample->outermost_sp,
+		.thread = placed->thread,
+		.stack = placed->stack,
+		.num_periods = num_periods,
 		.cpu = sample->cpu,
+		.metric = (uint8_t)metric,
 		.is_in_kernel = sample->flags & WIRE_SAMPLE_IN_KERNEL,
-		.is_truncated = is_truncated,
+		.is_truncated = placed->is_truncated,
+		.is_off_cpu = is_wait,
 	};
 
-	trace_log_add_sample(ingest->trace_log, &timed);
+	if (ingest->trace_log)
+		trace_log_add_sample(ingest->trace_log, &timed);
 }
 
 static int add_weight(struct sample_ingest *ingest, uint32_t thread, uint32_t stack,
@@ -728,18 +743,23 @@ static int add_weight(struct sample_ingest *ingest, uint32_t thread, uint32_t st
 		   : profile_add_timestamp(ingest->profile, thread, stack, metric, weight, time_ns);
 }
 
-static int add_tick(struct sample_ingest *ingest, const struct wire_sample *sample, uint32_t thread,
-		    uint32_t stack)
+static int add_tick(struct sample_ingest *ingest, const struct placed_sample *placed)
 {
+	uint64_t time_ns = placed->sample->time_ns;
 	uint64_t tick_ns = ingest->off_cpu.periods.tick_ns;
-	int err = add_weight(ingest, thread, stack, ingest->metric, 1, sample->time_ns);
+	int err = add_weight(ingest, placed->thread, placed->stack, ingest->metric, 1, time_ns);
 
-	if (err || !tick_ns)
-		return err;
-	err = add_weight(ingest, thread, stack, ingest->off_cpu.cpu, tick_ns, sample->time_ns);
 	if (err)
 		return err;
-	return add_weight(ingest, thread, stack, ingest->off_cpu.wall, tick_ns, sample->time_ns);
+	keep_time(ingest, placed, ingest->metric, 1);
+	if (!tick_ns)
+		return 0;
+	err = add_weight(ingest, placed->thread, placed->stack, ingest->off_cpu.cpu, tick_ns,
+			 time_ns);
+	if (err)
+		return err;
+	return add_weight(ingest, placed->thread, placed->stack, ingest->off_cpu.wall, tick_ns,
+			  time_ns);
 }
 
 /* The innermost frame of a wait. */
@@ -762,10 +782,11 @@ static int add_wait_frame(struct sample_ingest *ingest, enum wait_kind kind, uin
 	return err ? err : profile_add_stack(ingest->profile, *stack, location, stack);
 }
 
-static int add_wait(struct sample_ingest *ingest, const struct wire_sample *sample,
-		    enum wait_kind kind, uint32_t num_periods, uint32_t thread, uint32_t stack)
+static int add_wait(struct sample_ingest *ingest, const struct placed_sample *placed,
+		    enum wait_kind kind, uint32_t num_periods)
 {
 	struct off_cpu *off_cpu = &ingest->off_cpu;
+	struct placed_sample wait = *placed;
 	uint64_t weight_ns;
 	int err;
 
@@ -773,30 +794,35 @@ static int add_wait(struct sample_ingest *ingest, const struct wire_sample *samp
 		return 0;
 	if (__builtin_mul_overflow(num_periods, off_cpu->periods.wait_ns, &weight_ns))
 		return -EOVERFLOW;
-	err = add_wait_frame(ingest, kind, &stack);
+	err = add_wait_frame(ingest, kind, &wait.stack);
 	if (err)
 		return err;
 	off_cpu->weights_ns[kind] += weight_ns;
-	err = add_weight(ingest, thread, stack, off_cpu->waits[kind], weight_ns, sample->time_ns);
+	keep_time(ingest, &wait, off_cpu->waits[kind], num_periods);
+	err = add_weight(ingest, wait.thread, wait.stack, off_cpu->waits[kind], weight_ns,
+			 wait.sample->time_ns);
 	if (err)
 		return err;
-	return add_weight(ingest, thread, stack, off_cpu->wall, weight_ns, sample->time_ns);
+	return add_weight(ingest, wait.thread, wait.stack, off_cpu->wall, weight_ns,
+			  wait.sample->time_ns);
 }
 
 /* The wait's stack once more, with who ended it. */
-static int add_woken(struct sample_ingest *ingest, const struct wire_sample *sample,
-		     enum wait_kind kind, uint32_t thread, uint32_t stack)
+static int add_woken(struct sample_ingest *ingest, const struct placed_sample *placed,
+		     enum wait_kind kind)
 {
 	struct off_cpu *off_cpu = &ingest->off_cpu;
+	const struct wire_sample *sample = placed->sample;
+	struct placed_sample wait = *placed;
 	bool is_known;
 	int err;
 
 	if (!off_cpu->takes_wakers || !sample->num_periods || kind == WAIT_PREEMPTED)
 		return 0;
-	err = add_wait_frame(ingest, kind, &stack);
+	err = add_wait_frame(ingest, kind, &wait.stack);
 	if (err)
 		return err;
-	err = wakers_add_to(&off_cpu->wakers, sample->wakeup, &stack, &is_known);
+	err = wakers_add_to(&off_cpu->wakers, sample->wakeup, &wait.stack, &is_known);
 	if (err)
 		return err;
 	if (is_known)
@@ -807,7 +833,8 @@ static int add_woken(struct sample_ingest *ingest, const struct wire_sample *sam
 		off_cpu->woken.lost++;
 	else
 		off_cpu->woken.unseen++;
-	return add_weight(ingest, thread, stack, off_cpu->wakers.metric,
+	keep_time(ingest, &wait, off_cpu->wakers.metric, sample->num_periods);
+	return add_weight(ingest, wait.thread, wait.stack, off_cpu->wakers.metric,
 			  sample->num_periods * off_cpu->periods.wait_ns, sample->time_ns);
 }
 
@@ -818,18 +845,16 @@ static enum wait_kind get_wait_kind(const struct wire_sample *sample)
 	return sample->flags & WIRE_SAMPLE_UNINTERRUPTIBLE ? WAIT_UNINTERRUPTIBLE : WAIT_BLOCKED;
 }
 
-static int add_waits(struct sample_ingest *ingest, const struct wire_sample *sample,
-		     uint32_t thread, uint32_t stack)
+static int add_waits(struct sample_ingest *ingest, const struct placed_sample *placed)
 {
+	const struct wire_sample *sample = placed->sample;
 	enum wait_kind kind = get_wait_kind(sample);
-	int err = add_wait(ingest, sample, kind, sample->num_periods, thread, stack);
+	int err = add_wait(ingest, placed, kind, sample->num_periods);
 
 	if (err)
 		return err;
-	err = add_woken(ingest, sample, kind, thread, stack);
-	return err ? err
-		   : add_wait(ingest, sample, WAIT_RUN_QUEUE, sample->num_queue_periods, thread,
-			      stack);
+	err = add_woken(ingest, placed, kind);
+	return err ? err : add_wait(ingest, placed, WAIT_RUN_QUEUE, sample->num_queue_periods);
 }
 
 /* The kernel part, on top of the user part. */
@@ -852,12 +877,10 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 {
 	const struct raw_stack *user = find_raw(ingest, sample->user_stack);
 	const struct raw_stack *kernel = find_raw(ingest, sample->kernel_stack);
-	bool is_truncated = false;
+	struct placed_sample placed = {.sample = sample, .stack = STACK_EMPTY};
 	bool has_user_stack = ingest->user_stacks_kind != USER_STACKS_NONE &&
 			      !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
 	struct thread thread = {.process = process->id, .tid = sample->tid};
-	uint32_t thread_id;
-	uint32_t stack = STACK_EMPTY;
 	int err;
 
 	if ((sample->user_stack && !user) || (sample->kernel_stack && !kernel)) {
@@ -871,31 +894,27 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 				     strnlen(sample->comm, sizeof(sample->comm)), &thread.comm);
 	if (err)
 		return err;
-	err = profile_add_thread(ingest->profile, &thread, &thread_id);
+	err = profile_add_thread(ingest->profile, &thread, &placed.thread);
 	if (err)
 		return err;
 	if (sample->flags & WIRE_SAMPLE_THROUGHOUT) {
-		err = profile_add_slept_frame(ingest->profile, stack, &stack);
+		err = profile_add_slept_frame(ingest->profile, placed.stack, &placed.stack);
 		if (err)
 			return err;
 	}
 	if (has_user_stack) {
-		err = add_user_stack(ingest, sample, user, process, is_in_exec, &stack,
-				     &is_truncated);
+		err = add_user_stack(ingest, sample, user, process, is_in_exec, &placed.stack,
+				     &placed.is_truncated);
 		if (err)
 			return err;
 	}
 	if (kernel) {
-		err = add_kernel_stack(ingest, sample, kernel, &stack);
+		err = add_kernel_stack(ingest, sample, kernel, &placed.stack);
 		if (err)
 			return err;
 	}
 	get_counts(ingest, sample)->samples++;
-	if (is_off_cpu(sample))
-		return add_waits(ingest, sample, thread_id, stack);
-	if (ingest->trace_log)
-		keep_time(ingest, sample, thread_id, stack, is_truncated);
-	return add_tick(ingest, sample, thread_id, stack);
+	return is_off_cpu(sample) ? add_waits(ingest, &placed) : add_tick(ingest, &placed);
 }
 
 /* The waker's part of its stacks. process: NULL where it has no user stack. */

@@ -760,7 +760,7 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 		.threads = new_ids(num_threads),
 		.occupancies = occupancy_tracker_new(timeline),
 		.samples = recorded_samples_new(trace_log_get_samples(source->log), num_threads,
-						source->period_ns),
+						source->period_ns, source->wait_ns),
 		.begins = thread_begins_new(trace_log_get_threads(source->log)),
 	};
 	int err = find_stack_tops(source, &tops);

@@ -20,7 +20,8 @@ struct trace_source {
 	struct trace_log *log;
 	const struct profile *profile;
 	const struct process_table *processes; /* whose ids are the profile's */
-	uint64_t period_ns;                    /* CPU time that one sample stands for */
+	uint64_t period_ns;                    /* CPU time that one tick stands for */
+	uint64_t wait_ns;                      /* of off-CPU time, that a period stands for */
 };
 
 /*

@@ -18,16 +18,19 @@
 
 struct trace_log;
 
-/* One sample; thread and stack are ids of the recording's profile. */
+/* One sample; thread, stack and metric are ids of the recording's profile. */
 struct timed_sample {
 	uint64_t time_ns;
 	uint64_t user_sp;      /* 0: none */
 	uint64_t outermost_sp; /* of the outermost frame; 0: not known */
 	uint32_t thread;
 	uint32_t stack;
+	uint32_t num_periods; /* that it stands for: of ticks, or of off-CPU time */
 	uint16_t cpu;
-	bool is_in_kernel;
-	bool is_truncated; /* the stack lacks its outer end */
+	uint8_t metric;
+	bool is_in_kernel : 1;
+	bool is_truncated : 1; /* the stack lacks its outer end */
+	bool is_off_cpu : 1;
 };
 _Static_assert(sizeof(struct timed_sample) == 40, "there are many samples");
 

@@ -77,7 +77,8 @@ static int clear_state(struct perfetto_samples_writer *writer, bool is_first)
 	 * The counter is one of the protocol's list, in which most metrics are not: the name says
 	 * what it was.
 	 */
-	timebase.has_frequency = system->sample_frequency != 0;
+	/* Only ticks come so often: what is of another metric is no count of CPU time. */
+	timebase.has_frequency = writer->metric == 0 && system->sample_frequency != 0;
 	timebase.frequency = system->sample_frequency;
 	timebase.has_counter = 1;
 	timebase.counter = COUNTER_CPU_CLOCK;

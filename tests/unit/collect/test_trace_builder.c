@@ -52,7 +52,7 @@ static void add_sample(struct fixture *fixture, uint64_t time_ns, uint32_t tid, 
 		       uint64_t user_sp)
 {
 	struct thread thread = {.tid = tid};
-	struct timed_sample sample = {.time_ns = time_ns, .user_sp = user_sp};
+	struct timed_sample sample = {.time_ns = time_ns, .user_sp = user_sp, .num_periods = 1};
 
 	assert_int_equal(profile_add_string(fixture->profile, comm, &thread.comm), 0);
 	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
@@ -195,8 +195,10 @@ static void add_whole_sample(struct fixture *fixture, uint64_t time_ns, uint32_t
 			     uint64_t user_sp, uint64_t outermost_sp)
 {
 	struct thread thread = {.tid = tid};
-	struct timed_sample sample = {
-		.time_ns = time_ns, .user_sp = user_sp, .outermost_sp = outermost_sp};
+	struct timed_sample sample = {.time_ns = time_ns,
+				      .user_sp = user_sp,
+				      .outermost_sp = outermost_sp,
+				      .num_periods = 1};
 
 	assert_int_equal(profile_add_string(fixture->profile, "worker", &thread.comm), 0);
 	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
@@ -450,7 +452,7 @@ static void a_reused_pid_is_another_process_with_another_thread(void **state)
 	struct fixture *fixture = *state;
 	const struct timeline *timeline = fixture->timeline;
 	struct thread thread = {.tid = PID};
-	struct timed_sample sample = {.time_ns = 200};
+	struct timed_sample sample = {.time_ns = 200, .num_periods = 1};
 
 	add_sample(fixture, 10, PID, "game", 0);
 	assert_int_equal(process_table_on_exit(fixture->processes, 100, PID), 0);
@@ -532,7 +534,7 @@ static void processes_come_with_their_ancestors(void **state)
 	struct fixture *fixture = *state;
 	const struct timeline *timeline = fixture->timeline;
 	struct thread thread = {.tid = 300, .process = 2};
-	struct timed_sample sample = {.time_ns = 200};
+	struct timed_sample sample = {.time_ns = 200, .num_periods = 1};
 	uint32_t ignored;
 
 	assert_int_equal(process_table_on_fork(fixture->processes, 20, 200, PID), 0);
@@ -559,7 +561,7 @@ static void a_process_ends_after_its_last_sample_and_an_image_before_the_next(vo
 	struct fixture *fixture = *state;
 	const struct timeline *timeline = fixture->timeline;
 	struct thread thread = {.tid = PID, .process = 1};
-	struct timed_sample sample = {.time_ns = 203};
+	struct timed_sample sample = {.time_ns = 203, .num_periods = 1};
 	uint32_t ignored;
 
 	add_sample(fixture, 10, PID, "game", 0);
@@ -595,7 +597,7 @@ static void threads_show_what_became_of_them(void **state)
 	struct fixture *fixture = *state;
 	struct clock_snapshot clock = {.boottime_ns = 5};
 	struct thread thread = {.tid = PID, .process = 2};
-	struct timed_sample sample = {.time_ns = 110};
+	struct timed_sample sample = {.time_ns = 110, .num_periods = 1};
 	uint32_t ignored;
 
 	assert_int_equal(timeline_add_clock(fixture->timeline, &clock, NULL), 0);
