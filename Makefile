@@ -292,7 +292,7 @@ help:  ## this list
 	@sed -n '3,6s/^# *//p' Makefile
 
 -include $(OBJECTS:.o=.d) $(WASM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
-	$(WORKLOADS:=.d)
+	$(WORKLOADS:=.d) $(PROGRAMS:=.d)
 .PHONY: FORCE all unit-tests programs test-programs check check-all kernels bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -45,6 +45,7 @@ extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 #define STACKWIDE_UNIT       32u   /* sizes of records are multiples of it */
 #define STACKWIDE_LONGEST    4000u /* bytes of a text; the rest is truncated */
 #define STACKWIDE_LINE_BYTES 32768u
+#define STACKWIDE_COMM_BYTES 32
 
 struct stackwide_record {
 	uint16_t size; /* in bytes, with the text behind it */

@@ -79,14 +79,33 @@ STACKWIDE_INSIDE void stackwide_zones_empty(void)
 
 /* ---- files, threads, forks ------------------------------------------------------------------ */
 
+/* The process's name, which is not that of the thread that opens the file; on one line. */
+STACKWIDE_INSIDE void stackwide_zones_read_name(char name[STACKWIDE_COMM_BYTES])
+{
+	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, name, STACKWIDE_COMM_BYTES - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (length > 0) {
+		name[length - 1] = '\0'; /* the kernel's newline */
+	} else {
+		memset(name, 0, STACKWIDE_COMM_BYTES);
+		prctl(PR_GET_NAME, name);
+	}
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ')
+			*name = ' ';
+}
+
 STACKWIDE_INSIDE void stackwide_zones_start_file(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
-	char name[17] = "";
+	char name[STACKWIDE_COMM_BYTES];
 	char *out;
 
 	state->num_ids = state->num_tids = state->length = 0;
-	prctl(PR_GET_NAME, name);
+	stackwide_zones_read_name(name);
 	out = stackwide_zones_put_word(state->output, "#! process ");
 	out = stackwide_zones_put_number(out, (uint64_t)getpid());
 	*out++ = ' ';

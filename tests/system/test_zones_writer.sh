@@ -24,14 +24,24 @@ expect_zones() {
     [[ ! -s $TMPDIR/err ]] || fail "reading $1 says: $(cat "$TMPDIR/err")"
 }
 
+# Each thread that has zones is named: the producer, and those of the 3 workers that got a job.
+# expect_names FILE
+expect_names() {
+    local named reporting
+    named=$(sed -nE 's/^THREAD, *([0-9]+), *"?(producer|worker)"?$/\1/p' "$1" | sort)
+    reporting=$(awk -F ', *' '$1 == "ZONE_START" { print $3 }' "$1" | sort -u)
+    [[ $named == "$reporting" ]] || fail "in $1 not the threads $reporting are named, but: $(grep '^THREAD' "$1")"
+    grep -q '^THREAD,.*producer' "$1" || fail "no producer in $1"
+    grep -q '^THREAD,.*worker' "$1" || fail "no worker in $1"
+}
+
 for jobs in 3 5000; do
     run_zones "$TMPDIR/threads.zones" "$programs/zones_threads" $jobs
     expect_zones "$TMPDIR/threads.zones" $((3 * jobs))
 done
 head -n 1 "$TMPDIR/threads.zones" | has_line '^#! process [0-9]* zones_threads' ||
     fail "the file does not say whose it is"
-(($(grep -c '^THREAD,[0-9]*,"worker"$' "$TMPDIR/threads.zones") == 3)) ||
-    fail "not 3 workers: $(grep -c "^THREAD" "$TMPDIR/threads.zones") threads, $(grep "^THREAD" "$TMPDIR/threads.zones" | tr "\n" " ")"
+expect_names "$TMPDIR/threads.zones"
 grep -q '^STACK,[0-9]*,[0-9]*,"worker"$' "$TMPDIR/threads.zones" || fail "no stack of a worker"
 grep -q '^STACK,[0-9]*,[0-9]*,"\[stack\]"$' "$TMPDIR/threads.zones" || fail "no main stack"
 (($(grep -c '^COUNTER_VALUE,' "$TMPDIR/threads.zones") == 5000)) || fail "not every count is there"
@@ -81,6 +91,21 @@ run_zones "$TMPDIR/ab.zones" "$TMPDIR/ab"
 expect_zones "$TMPDIR/ab.zones" 2
 (($(grep -c '^#! process' "$TMPDIR/ab.zones") == 1 && $(grep -c '^THREAD' "$TMPDIR/ab.zones") == 1)) ||
     fail "two files do not share one writer"
+
+# The process has its own name, not that of the thread whose zone comes first.
+cat >"$TMPDIR/named.c" <<'END'
+#include <stackwide/zones.h>
+static void *work(void *unused) { prctl(PR_SET_NAME, "worker"); STACKWIDE_ZONE("work"); return unused; }
+int main(void)
+{
+    pthread_t thread;
+    return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL);
+}
+END
+cc -I "$REPO/include" -o "$TMPDIR/named" "$TMPDIR/named.c" -pthread
+run_zones "$TMPDIR/named.zones" "$TMPDIR/named"
+head -n 1 "$TMPDIR/named.zones" | has_line '^#! process [0-9]* named$' ||
+    fail "the process is called as its thread: $(head -n 1 "$TMPDIR/named.zones")"
 
 # It compiles without a warning as what it says it is for, switched on and off.
 cp "$TMPDIR/b.c" "$TMPDIR/b.cc"
