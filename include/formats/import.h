@@ -73,8 +73,9 @@ struct import_kernel {
 struct import {
 	/* What to read. `name` is the file's, for messages; `-` is called "standard input". */
 	const char *name;
-	const uint8_t *data; /* borrowed during the call; not NUL-terminated */
-	size_t size;         /* in bytes */
+	const uint8_t *data;   /* borrowed during the call; not NUL-terminated */
+	size_t size;           /* in bytes */
+	uint64_t lines_before; /* of the file, before `data`: for messages */
 	/*
 	 * For formats that are folders: open_member() gives the bytes of a file below it, by its
 	 * relative path, borrowed during the import. Returns 0, -ENOENT or another negative errno.

@@ -142,6 +142,13 @@ enum detection zones_detect(const uint8_t *data, size_t size);
 /* Of the binary kind; see zones/read_binary.c. */
 bool zones_is_capture(const uint8_t *data, size_t size);
 
+/*
+ * Where the section begins that a text of zones had last when it was `offset` bytes long, or the
+ * one that begins there: what stands before it is of processes that had ended by then. 0 where
+ * there are no sections.
+ */
+size_t zones_find_section(const uint8_t *data, size_t size, uint64_t offset);
+
 /* A string for messages: shortened, without control characters. */
 struct zones_shown {
 	char text[44];

@@ -176,6 +176,15 @@ static size_t get_whole_size(const struct reading *reading, const struct input_o
 	return last ? (size_t)(last - data) + 1 : 0;
 }
 
+static uint64_t count_lines(const uint8_t *data, size_t size)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < size; i++)
+		count += data[i] == '\n';
+	return count;
+}
+
 static int read_and_name(struct reading *reading, const struct format *format,
 			 const struct input_options *options, struct import *import)
 {
@@ -200,10 +209,15 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		      const struct input_options *options, struct profile *profile,
 		      struct timeline *timeline, struct import_counts *ret_counts)
 {
+	const uint8_t *data = input_file_get_data(reading->file);
+	size_t size = get_whole_size(reading, options);
+	size_t start =
+		options->bytes_before ? zones_find_section(data, size, options->bytes_before) : 0;
 	struct import import = {
 		.name = reading->name,
-		.data = input_file_get_data(reading->file),
-		.size = get_whole_size(reading, options),
+		.data = start ? data + start : data,
+		.size = size - start,
+		.lines_before = count_lines(data, start),
 		.open_member = input_file_is_folder(reading->file) ? open_member : NULL,
 		.members = reading->members,
 		.num_members = reading->num_members,

@@ -55,7 +55,9 @@ struct input_options {
 	bool may_be_empty;      /* no warning of an input without samples */
 	bool is_archive; /* captures: those that are damaged are left out, unless is_strict */
 	bool is_growing; /* may still be written to: an incomplete last line is ignored */
-	const int *fd;   /* of the file, which is open: the path is its name. NULL: it is opened */
+	/* Of zones: sections of processes that had ended when the file had so many are left out. */
+	uint64_t bytes_before;
+	const int *fd; /* of the file, which is open: the path is its name. NULL: it is opened */
 };
 
 /* One of the options above. Returns 0, or negative (usage error, told). */

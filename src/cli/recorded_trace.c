@@ -1,7 +1,6 @@
 #include "cli/recorded_trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -70,34 +69,22 @@ static int read_zones(const struct recording *recording, struct timeline *timeli
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	for (size_t i = 0; i < recording->zones_fds.length; i++) {
+	array_for_each (&recording->zones.opened, input) {
 		int status;
 
-		options.fd = &recording->zones_fds.items[i];
-		status = inputs_read_file(recording->options->zones_paths.items[i], &options,
-					  profile, timeline, NULL);
+		options.fd = &input->fd;
+		options.bytes_before = input->bytes_before;
+		status = inputs_read_file(input->path, &options, profile, timeline, NULL);
 		if (status)
 			return status;
 	}
-	return recording->zones_fds.length < recording->options->zones_paths.length ? EXIT_FAILED
-										    : EXIT_DONE;
+	return recording->zones.is_incomplete ? EXIT_FAILED : EXIT_DONE;
 }
 
 void recorded_trace_open_zones(struct recording *recording)
 {
-	array_for_each (&recording->options->zones_paths, path) {
-		int *added = array_add(&recording->zones_fds);
-
-		if (!added)
-			return;
-		*added = string_equals(*path, "-") ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-						   : open(*path, O_RDONLY | O_CLOEXEC);
-		if (*added >= 0)
-			continue;
-		log_error("cannot open '%s': %s", *path, strerror(errno));
-		recording->zones_fds.length--;
-		return;
-	}
+	zones_inputs_open(&recording->zones, recording->options->zones_paths.items,
+			  recording->options->zones_paths.length);
 }
 
 /* Report samples and fills that could not be written to the recorder's temporary files. */

@@ -181,6 +181,8 @@ void recording_start(struct recording *recording, uint64_t start_ns)
 {
 	struct recorded_code code = recorder_get_code(recording->recorder);
 
+	zones_inputs_note(&recording->zones, recording->options->zones_paths.items,
+			  recording->options->zones_paths.length);
 	recorder_start(recording->recorder);
 	recording->account.startup_ns = clock_now_ns() - start_ns;
 	recording->begin_cpu_ns = read_cpu_ns(recording);
@@ -274,8 +276,6 @@ void recording_release(struct recording *recording)
 	recorder_free(recording->recorder);
 	output_file_free(recording->stats_file);
 	array_release(&recording->later_clocks);
-	array_for_each (&recording->zones_fds, fd)
-		close(*fd);
-	array_release(&recording->zones_fds);
+	zones_inputs_release(&recording->zones);
 	*recording = (struct recording){0};
 }

@@ -14,6 +14,7 @@
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/record_options.h"
+#include "cli/zones_inputs.h"
 #include "timeline/timeline.h"
 
 /*
@@ -45,7 +46,7 @@ struct recording {
 	uint64_t begin_cpu_ns;
 	struct clock_snapshot begin_clocks;
 	ARRAY(struct clock_snapshot) later_clocks; /* when they had jumped */
-	ARRAY(int) zones_fds;                      /* of --zones, in that order */
+	struct zones_inputs zones;
 	uint64_t stop_ns;
 };
 

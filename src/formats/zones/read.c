@@ -366,9 +366,40 @@ static size_t begin_chunk(struct zones_file_reader *reader, const struct zones_c
 	reader->has_newline = false;
 	if (chunk->offset)
 		return 0;
-	reader->line.number = 0;
+	reader->line.number = reader->import->lines_before;
 	reader->section = 0;
 	return has_byte_order_mark(chunk->data, used) ? 3 : 0;
+}
+
+/* The last mark that begins a line at or before `offset`. */
+static const char *find_mark(const char *data, size_t size, size_t offset)
+{
+	size_t mark_length = strlen(ZONES_PROCESS_MARK);
+	size_t place = offset;
+
+	if (!data || size < mark_length)
+		return NULL;
+	if (place > size - mark_length)
+		place = size - mark_length;
+	for (;;) {
+		const char *newline = place ? memrchr(data, '\n', place) : NULL;
+		const char *line = newline ? newline + 1 : data;
+
+		if (memcmp(line, ZONES_PROCESS_MARK, mark_length) == 0)
+			return line;
+		if (!newline)
+			return NULL;
+		place = (size_t)(newline - data);
+	}
+}
+
+size_t zones_find_section(const uint8_t *data, size_t size, uint64_t offset)
+{
+	const char *mark = offset <= size && !zones_is_capture(data, size)
+				   ? find_mark((const char *)data, size, (size_t)offset)
+				   : NULL;
+
+	return mark ? (size_t)(mark - (const char *)data) : 0;
 }
 
 /* ---- the first pass: stacks --------------------------------------------------------------- */

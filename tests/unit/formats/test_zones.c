@@ -1,5 +1,7 @@
 #include "zones_builder.h"
 
+#include "formats/zones.h"
+
 #define LOCATION_1 "LOCATION, 1, A, a, a.c, 1\n"
 
 static const char *string_of(const struct zones_read_result *result, uint32_t id)
@@ -375,6 +377,27 @@ static void as_a_profile_a_stack_of_zones_weighs_its_own_time(void **state _unus
 	builder_release(&result);
 }
 
+static void what_was_written_before_ends_where_the_last_section_then_begins(void **state _unused_)
+{
+	static const char text[] = "#! process 1 a\nTHREAD, 1, a\n#! process 2 b\nTHREAD, 2, b\n"
+				   "#! process 3 c\n";
+	const uint8_t *data = (const uint8_t *)text;
+	size_t size = strlen(text);
+	size_t second = (size_t)(strstr(text, "#! process 2") - text);
+	size_t third = (size_t)(strstr(text, "#! process 3") - text);
+
+	assert_int_equal(zones_find_section(data, size, 0), 0);
+	assert_int_equal(zones_find_section(data, size, second - 1), 0);
+	assert_int_equal(zones_find_section(data, size, second), second);
+	assert_int_equal(zones_find_section(data, size, third - 1), second);
+	assert_int_equal(zones_find_section(data, size, third), third);
+	assert_int_equal(zones_find_section(data, size, size), third);
+	/* The file has become shorter: it is another one. */
+	assert_int_equal(zones_find_section(data, size, size + 1), 0);
+	assert_int_equal(zones_find_section((const uint8_t *)"THREAD, 1, a\n", 13, 13), 0);
+	assert_int_equal(zones_find_section((const uint8_t *)"#", 1, 1), 0);
+}
+
 static void the_format_is_known_by_its_first_record(void **state _unused_)
 {
 	const char *text = "# x\n\n thread , 1, a\n";
@@ -412,6 +435,7 @@ int main(void)
 		cmocka_unit_test(a_stack_holds_zones_that_stand_before_it),
 		cmocka_unit_test(zones_of_no_length_nest_again_when_read_back),
 		cmocka_unit_test(as_a_profile_a_stack_of_zones_weighs_its_own_time),
+		cmocka_unit_test(what_was_written_before_ends_where_the_last_section_then_begins),
 		cmocka_unit_test(the_format_is_known_by_its_first_record),
 	};
 

@@ -1,0 +1,256 @@
+#include "cli/zones_inputs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+
+/* ---- files beside the user's -------------------------------------------------------------- */
+
+/* The paths of the files FILE.PID, sorted, as a folder's order is any. */
+struct zones_paths {
+	ARRAY(char *) items; /* owned */
+	bool is_truncated;
+};
+
+static void paths_release(struct zones_paths *paths)
+{
+	array_for_each (&paths->items, path)
+		free(*path);
+	array_release(&paths->items);
+}
+
+/* A child's child may have both pids: "12", "12.34". */
+static bool is_pid(const char *text)
+{
+	for (;;) {
+		size_t num_digits = strspn(text, "0123456789");
+
+		if (!num_digits)
+			return false;
+		text += num_digits;
+		if (!*text)
+			return true;
+		if (*text++ != '.')
+			return false;
+	}
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+	char *const *a = left;
+	char *const *b = right;
+	size_t a_length = strlen(*a);
+	size_t b_length = strlen(*b);
+
+	/* 99 before 100. */
+	if (a_length != b_length)
+		return a_length < b_length ? -1 : 1;
+	return strcmp(*a, *b);
+}
+
+static int add_path(struct zones_paths *paths, const char *path, const char *pid)
+{
+	char **added = array_add(&paths->items);
+
+	if (!added)
+		return -ENOMEM;
+	if (asprintf(added, "%s.%s", path, pid) < 0) {
+		paths->items.length--;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A folder that cannot be read has no such files for us: they are nothing that was asked for. */
+static int list_beside(struct zones_paths *paths, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	size_t name_length = strlen(name);
+	_cleanup_free_ char *folder =
+		slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+	DIR *stream = folder ? opendir(folder) : NULL;
+	struct dirent *entry;
+	int err = 0;
+
+	if (!folder)
+		return -ENOMEM;
+	while (stream && !err && (entry = readdir(stream))) {
+		if (strncmp(entry->d_name, name, name_length) != 0 ||
+		    entry->d_name[name_length] != '.' || !is_pid(entry->d_name + name_length + 1))
+			continue;
+		paths->is_truncated = paths->items.length >= ZONES_INPUTS_MAX_BESIDE;
+		if (paths->is_truncated)
+			break;
+		err = add_path(paths, path, entry->d_name + name_length + 1);
+	}
+	if (stream)
+		closedir(stream);
+	if (paths->items.length)
+		qsort(paths->items.items, paths->items.length, sizeof(*paths->items.items),
+		      compare_paths);
+	return err;
+}
+
+/* ---- before ------------------------------------------------------------------------------- */
+
+static void note(struct zones_inputs *inputs, const char *path)
+{
+	struct zones_input *added;
+	struct stat status;
+
+	if (stat(path, &status) || !S_ISREG(status.st_mode))
+		return;
+	added = array_add(&inputs->before);
+	if (added)
+		*added = (struct zones_input){.fd = -1,
+					      .device = status.st_dev,
+					      .inode = status.st_ino,
+					      .bytes_before = (uint64_t)status.st_size};
+}
+
+void zones_inputs_note(struct zones_inputs *inputs, char *const *paths, size_t num_paths)
+{
+	for (size_t i = 0; i < num_paths; i++) {
+		_cleanup_(paths_release) struct zones_paths beside = {0};
+
+		note(inputs, paths[i]);
+		if (list_beside(&beside, paths[i]))
+			return;
+		array_for_each (&beside.items, path)
+			note(inputs, *path);
+	}
+}
+
+/* How many bytes the file had before; 0 also when it was another one or has become shorter. */
+static uint64_t find_bytes_before(const struct zones_inputs *inputs, const struct stat *status)
+{
+	array_for_each (&inputs->before, file)
+		if (file->device == status->st_dev && file->inode == status->st_ino &&
+		    file->bytes_before <= (uint64_t)status->st_size)
+			return file->bytes_before;
+	return 0;
+}
+
+/* ---- after -------------------------------------------------------------------------------- */
+
+/* Takes the descriptor. */
+static int add_opened(struct zones_inputs *inputs, const char *path, int fd,
+		      const struct stat *status)
+{
+	struct zones_input added = {
+		.fd = fd,
+		.path = strdup(path),
+		.bytes_before = S_ISREG(status->st_mode) ? find_bytes_before(inputs, status) : 0};
+	struct zones_input *place = added.path ? array_add(&inputs->opened) : NULL;
+
+	if (place) {
+		*place = added;
+		return 0;
+	}
+	log_error("out of memory");
+	free(added.path);
+	close(fd);
+	return -ENOMEM;
+}
+
+/* That there is none is left for the caller to tell: there may be files beside it. */
+static int open_named(struct zones_inputs *inputs, const char *path)
+{
+	struct stat status = {0};
+	int fd = string_equals(path, "-") ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					  : open(path, O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 || fstat(fd, &status) ? -errno : 0;
+
+	if (!err)
+		return add_opened(inputs, path, fd, &status);
+	if (err != -ENOENT)
+		log_error("cannot open '%s': %s", path, strerror(-err));
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/*
+ * Nobody has named these files: what is no regular file, is not ours to read, or has not grown is
+ * passed over.
+ */
+static int open_beside(struct zones_inputs *inputs, const struct zones_paths *beside)
+{
+	array_for_each (&beside->items, path) {
+		struct stat status;
+		int fd = file_open_regular(AT_FDCWD, *path, O_NOFOLLOW, &status);
+		int err;
+
+		if (fd < 0)
+			continue;
+		if ((uint64_t)status.st_size <= find_bytes_before(inputs, &status)) {
+			close(fd);
+			continue;
+		}
+		err = add_opened(inputs, *path, fd, &status);
+		if (err)
+			return err;
+		log_debug("'%s' belongs to --zones, too", *path);
+	}
+	return 0;
+}
+
+static int open_path(struct zones_inputs *inputs, const char *path)
+{
+	_cleanup_(paths_release) struct zones_paths beside = {0};
+	size_t count = inputs->opened.length;
+	int missing = open_named(inputs, path);
+	int err;
+
+	if (missing && missing != -ENOENT)
+		return missing;
+	err = list_beside(&beside, path);
+	if (err) {
+		log_error("out of memory");
+		return err;
+	}
+	if (beside.is_truncated)
+		log_warning("there are more than %d files '%s.PID': the others are left out",
+			    ZONES_INPUTS_MAX_BESIDE, path);
+	err = open_beside(inputs, &beside);
+	if (err)
+		return err;
+	if (inputs->opened.length > count)
+		return 0;
+	log_error("cannot open '%s': %s", path, strerror(-missing));
+	return missing;
+}
+
+void zones_inputs_open(struct zones_inputs *inputs, char *const *paths, size_t num_paths)
+{
+	for (size_t i = 0; i < num_paths && !inputs->is_incomplete; i++)
+		inputs->is_incomplete = open_path(inputs, paths[i]) != 0;
+}
+
+static void release(struct zones_input *input)
+{
+	free(input->path);
+	if (input->fd >= 0)
+		close(input->fd);
+}
+
+void zones_inputs_release(struct zones_inputs *inputs)
+{
+	array_for_each (&inputs->before, input)
+		release(input);
+	array_for_each (&inputs->opened, input)
+		release(input);
+	array_release(&inputs->before);
+	array_release(&inputs->opened);
+	*inputs = (struct zones_inputs){0};
+}

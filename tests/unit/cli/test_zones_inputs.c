@@ -1,0 +1,144 @@
+#include "cli/zones_inputs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/attributes.h"
+#include "base/log.h"
+#include "base/text.h"
+
+/* clang-format off */
+#include "test_folder.h"
+#include "unit.h"
+/* clang-format on */
+
+static char folder[TEST_PATH_BYTES];
+static char zones_path[TEST_PATH_BYTES + 32];
+static char *paths[] = {zones_path};
+
+static int make_folder(void **state _unused_)
+{
+	test_folder_make(folder);
+	snprintf(zones_path, sizeof(zones_path), "%s/game.zones", folder);
+	log_set_level(LOG_LEVEL_QUIET);
+	return 0;
+}
+
+static int remove_folder(void **state _unused_)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+/* The file's path with what comes behind it. */
+static const char *path_of(const char *suffix)
+{
+	static char path[sizeof(zones_path) + 32];
+
+	snprintf(path, sizeof(path), "%s%s", zones_path, suffix);
+	return path;
+}
+
+static void append(const char *suffix, const char *text)
+{
+	FILE *file = fopen(path_of(suffix), "a");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void assert_opened(const struct zones_inputs *inputs, size_t number, const char *suffix,
+			  uint64_t bytes_before)
+{
+	assert_true(number < inputs->opened.length);
+	assert_string_equal(inputs->opened.items[number].path, path_of(suffix));
+	assert_true(inputs->opened.items[number].fd >= 0);
+	assert_int_equal(inputs->opened.items[number].bytes_before, bytes_before);
+}
+
+static void files_of_children_belong_to_it_if_they_have_grown(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+
+	append("", "before");
+	append(".7", "of another run");
+	append(".8", "goes on");
+	zones_inputs_note(&inputs, paths, 1);
+	append("", "after");
+	append(".8", "on");
+	append(".1234", "child");
+	append(".99", "child");
+	append(".99.100", "child");
+	append(".99.", "no child");
+	append(".99.x", "no child");
+	append(".txt", "no child");
+	append(".", "no child");
+	append("x.5", "no child");
+	assert_int_equal(symlink("/etc/passwd", path_of(".6")), 0);
+	assert_int_equal(mkfifo(path_of(".5"), 0600), 0);
+	zones_inputs_open(&inputs, paths, 1);
+	assert_false(inputs.is_incomplete);
+	assert_int_equal(inputs.opened.length, 5);
+	assert_opened(&inputs, 0, "", 6);
+	assert_opened(&inputs, 1, ".8", 7);
+	assert_opened(&inputs, 2, ".99", 0);
+	assert_opened(&inputs, 3, ".1234", 0);
+	assert_opened(&inputs, 4, ".99.100", 0);
+	zones_inputs_release(&inputs);
+}
+
+static void a_file_that_was_replaced_is_another_one(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+
+	append("", "before");
+	append(".new", "new and longer");
+	zones_inputs_note(&inputs, paths, 1);
+	assert_int_equal(truncate(zones_path, 3), 0);
+	zones_inputs_open(&inputs, paths, 1);
+	assert_opened(&inputs, 0, "", 0);
+	zones_inputs_release(&inputs);
+	zones_inputs_note(&inputs, paths, 1);
+	append(".new", "");
+	assert_int_equal(rename(path_of(".new"), zones_path), 0);
+	zones_inputs_open(&inputs, paths, 1);
+	assert_opened(&inputs, 0, "", 0);
+	zones_inputs_release(&inputs);
+}
+
+static void the_file_itself_may_be_missing_beside_those_of_children(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+
+	zones_inputs_note(&inputs, paths, 1);
+	zones_inputs_open(&inputs, paths, 1);
+	assert_true(inputs.is_incomplete);
+	assert_int_equal(inputs.opened.length, 0);
+	zones_inputs_release(&inputs);
+	append(".44", "child");
+	zones_inputs_open(&inputs, paths, 1);
+	assert_false(inputs.is_incomplete);
+	assert_opened(&inputs, 0, ".44", 0);
+	zones_inputs_release(&inputs);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(files_of_children_belong_to_it_if_they_have_grown,
+						make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_file_that_was_replaced_is_another_one,
+						make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(
+			the_file_itself_may_be_missing_beside_those_of_children, make_folder,
+			remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
