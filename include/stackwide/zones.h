@@ -77,8 +77,10 @@ STACKWIDE_API int stackwide_zones_record(enum stackwide_record_type type, unsign
 }
 
 /*
- * Write zones into a file from now on. In the path, %p stands for the pid. A child that is forked
- * writes a file of its own, with a dot and its pid behind the path. Returns 0, or -1 with errno.
+ * Write zones into a file from now on. In the path, %p stands for the pid. What an earlier run has
+ * left in the file stays before them. A child that is forked writes a file of its own, with a dot
+ * and its pid behind the path; so does a program whose file is being written by another one, or
+ * holds something else. Returns 0, or -1 with errno.
  */
 STACKWIDE_API int stackwide_zones_open(const char *path)
 {

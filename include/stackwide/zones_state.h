@@ -12,13 +12,16 @@
 #ifndef STACKWIDE_ZONES_STATE_H
 #define STACKWIDE_ZONES_STATE_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +49,8 @@ extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 #define STACKWIDE_LONGEST    4000u /* bytes of a text; the rest is truncated */
 #define STACKWIDE_LINE_BYTES 32768u
 #define STACKWIDE_COMM_BYTES 32
+/* A section's first line: pid and name of the process follow. Other readers see a comment. */
+#define STACKWIDE_PROCESS_MARK "#! process "
 
 struct stackwide_record {
 	uint16_t size; /* in bytes, with the text behind it */

@@ -106,7 +106,7 @@ STACKWIDE_INSIDE void stackwide_zones_start_file(void)
 
 	state->num_ids = state->num_tids = state->length = 0;
 	stackwide_zones_read_name(name);
-	out = stackwide_zones_put_word(state->output, "#! process ");
+	out = stackwide_zones_put_word(state->output, STACKWIDE_PROCESS_MARK);
 	out = stackwide_zones_put_number(out, (uint64_t)getpid());
 	*out++ = ' ';
 	stackwide_zones_end_line(stackwide_zones_put_word(out, name));
@@ -114,6 +114,70 @@ STACKWIDE_INSIDE void stackwide_zones_start_file(void)
 	__atomic_store_n(&state->is_on, STACKWIDE_ON, __ATOMIC_RELAXED);
 	for (unsigned int i = 0; i < state->num_stacks; i++)
 		stackwide_zones_emit_stack(&state->stacks[i]);
+}
+
+/*
+ * Make a file that holds something ready for one more section. Its last line may be cut, when its
+ * program was killed: that goes, or the next line would be its end. Under the file's lock. Returns
+ * 0, or -1 where the file does not hold zones of this kind.
+ */
+STACKWIDE_INSIDE int stackwide_zones_mend_end(int fd, off_t size)
+{
+	static const char mark[] = STACKWIDE_PROCESS_MARK;
+	char *end = stackwide_zones_state.output; /* nothing is in it yet */
+	off_t start = size > (off_t)sizeof(stackwide_zones_state.output)
+			      ? size - (off_t)sizeof(stackwide_zones_state.output)
+			      : 0;
+	ssize_t length = pread(fd, end, sizeof(mark) - 1, 0);
+
+	if (length != (ssize_t)sizeof(mark) - 1 || memcmp(end, mark, sizeof(mark) - 1) != 0)
+		return -1;
+	length = pread(fd, end, sizeof(stackwide_zones_state.output), start);
+	while (length > 0 && end[length - 1] != '\n')
+		length--;
+	if (length <= 0)
+		return -1;
+	return start + length == size ? 0 : ftruncate(fd, start + length);
+}
+
+/*
+ * Open a file for one section of zones, behind those that are there. Whoever writes a file holds
+ * its lock for as long. Returns the descriptor, or -1 with errno: EBUSY where another process
+ * writes it, EEXIST where it holds something else.
+ */
+STACKWIDE_INSIDE int stackwide_zones_open_path(const char *path)
+{
+	struct stat status;
+	int fd;
+
+	/* Pipes and devices take what comes; a pipe that were open for reading would never break. */
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		return open(path, O_WRONLY | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -1;
+	/* File systems without locks do without. */
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(fd);
+		errno = EBUSY;
+		return -1;
+	}
+	if (fstat(fd, &status) ||
+	    (status.st_size && stackwide_zones_mend_end(fd, status.st_size))) {
+		close(fd);
+		errno = EEXIST;
+		return -1;
+	}
+	return fd;
+}
+
+/* With a dot and the pid behind the path, where what the path names is another one's. */
+STACKWIDE_INSIDE int stackwide_zones_open_own(const char *path)
+{
+	char own[sizeof(stackwide_zones_state.path) + 16];
+
+	snprintf(own, sizeof(own), "%.4095s.%ld", path, (long)getpid());
+	return stackwide_zones_open_path(own);
 }
 
 STACKWIDE_CALLED void stackwide_zones_flush(void)
@@ -169,7 +233,6 @@ STACKWIDE_INSIDE void stackwide_zones_in_child(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
 	struct stackwide_ring *own = stackwide_zones_ring;
-	char path[sizeof(state->path) + 16];
 
 	while (state->rings) {
 		struct stackwide_ring *ring = state->rings;
@@ -186,8 +249,7 @@ STACKWIDE_INSIDE void stackwide_zones_in_child(void)
 	}
 	if (state->is_on == STACKWIDE_ON) {
 		close(state->fd);
-		snprintf(path, sizeof(path), "%.4095s.%ld", state->path, (long)getpid());
-		state->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		state->fd = stackwide_zones_open_own(state->path);
 		state->is_on = STACKWIDE_OFF;
 		if (state->fd >= 0)
 			stackwide_zones_start_file();
@@ -210,7 +272,9 @@ STACKWIDE_INSIDE int stackwide_zones_open_file(const char *path)
 		}
 	}
 	state->path[length] = '\0';
-	state->fd = open(state->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	state->fd = stackwide_zones_open_path(state->path);
+	if (state->fd < 0 && (errno == EBUSY || errno == EEXIST))
+		state->fd = stackwide_zones_open_own(state->path);
 	if (state->fd < 0)
 		return -1;
 	if (!state->is_set_up) {

@@ -36,6 +36,7 @@ expect_names() {
 }
 
 for jobs in 3 5000; do
+    rm -f "$TMPDIR/threads.zones"
     run_zones "$TMPDIR/threads.zones" "$programs/zones_threads" $jobs
     expect_zones "$TMPDIR/threads.zones" $((3 * jobs))
 done
@@ -91,6 +92,43 @@ run_zones "$TMPDIR/ab.zones" "$TMPDIR/ab"
 expect_zones "$TMPDIR/ab.zones" 2
 (($(grep -c '^#! process' "$TMPDIR/ab.zones") == 1 && $(grep -c '^THREAD' "$TMPDIR/ab.zones") == 1)) ||
     fail "two files do not share one writer"
+
+# A second run comes behind the first, of which only a cut last line goes.
+run_zones "$TMPDIR/twice.zones" "$programs/zones_threads" 3
+printf 'ZONE_END,12' >>"$TMPDIR/twice.zones"
+run_zones "$TMPDIR/twice.zones" "$programs/zones_threads" 4
+expect_zones "$TMPDIR/twice.zones" $((3 * 3 + 3 * 4))
+(($(grep -c '^#! process' "$TMPDIR/twice.zones") == 2)) || fail "not two sections of two runs"
+
+# What another process is writing, and what holds something else, stays as it is.
+cat >"$TMPDIR/waits.c" <<'END'
+#include <stackwide/zones.h>
+int main(void)
+{
+    STACKWIDE_MARK("waits", 0);
+    stackwide_zones_flush();
+    return getchar() == EOF;
+}
+END
+cc -I "$REPO/include" -o "$TMPDIR/waits" "$TMPDIR/waits.c" -pthread
+mkfifo "$TMPDIR/go"
+STACKWIDE_ZONES=$TMPDIR/shared.zones "$TMPDIR/waits" <"$TMPDIR/go" &
+waiting=$!
+exec 9>"$TMPDIR/go"
+wait_until grep -qs ZONE_END "$TMPDIR/shared.zones"
+STACKWIDE_ZONES=$TMPDIR/shared.zones "$TMPDIR/waits" <<<x &
+wait $! || fail "a second program does not run beside the first"
+expect_zones "$TMPDIR/shared.zones" 1
+expect_zones "$TMPDIR/shared.zones.$!" 1
+echo x >&9
+exec 9>&-
+wait $waiting || fail "the first program does not end well"
+expect_zones "$TMPDIR/shared.zones" 1
+echo hello >"$TMPDIR/other"
+STACKWIDE_ZONES=$TMPDIR/other "$TMPDIR/waits" <<<x &
+wait $! || fail "a program with another's file does not run"
+[[ $(<"$TMPDIR/other") == hello ]] || fail "a file that holds no zones is written to"
+expect_zones "$TMPDIR/other.$!" 1
 
 # The process has its own name, not that of the thread whose zone comes first.
 cat >"$TMPDIR/named.c" <<'END'
