@@ -13,6 +13,9 @@
  * ZONES_PROCESS_MARK come a pid and a name, and what follows is from that process. Programs that
  * know no processes see a comment.
  *
+ * A program that is killed, or runs out of disk, may leave its last line truncated: that is a warning,
+ * unless reading is strict.
+ *
  * There are two passes (read_lines.h): the first one reads only STACK records, because all regions
  * of a process must be known before its first zone. It runs over every byte of files of gigabytes,
  * so that scan_line() decides by a line's first byte whether to look closer.
@@ -48,6 +51,7 @@ struct zones_file_reader {
 	size_t newline; /* the one that was found last; size when there was none */
 	bool has_newline;
 	uint64_t section;
+	bool has_records; /* something was read without error */
 	/* Of the first pass. */
 	ARRAY(struct declared_stack) stacks;
 	struct text stack_names;
@@ -493,6 +497,7 @@ static int begin_lines(struct zones_reader *base, struct zones_builder *builder)
 	reader->builder = builder;
 	reader->next_stack = 0;
 	reader->section = 0;
+	reader->has_records = false;
 	return declare_stacks(reader);
 }
 
@@ -512,11 +517,36 @@ static int read_line(struct zones_file_reader *reader, struct zones_string line)
 		err = zones_builder_start_process(reader->builder, pid, name);
 		if (err)
 			return err;
+		reader->has_records = true;
 		return declare_stacks(reader);
 	}
 	reader->line.data = line.data;
 	reader->line.length = line.length;
-	return read_record(reader);
+	err = read_record(reader);
+	if (err)
+		return err;
+	reader->has_records = true;
+	return 0;
+}
+
+/*
+ * A line that the file ends in. Whoever writes process marks ends every line, so that this one is
+ * truncated even where it can be read: a number may lack digits. Else somebody may have written it
+ * so, and it counts if it can be read.
+ */
+static int read_unended_line(struct zones_file_reader *reader, struct zones_string line)
+{
+	struct zones_string text = zones_trim(line);
+	bool is_truncated = reader->section && text.length && text.data[0] != '#';
+	int err =
+		is_truncated ? FAIL(reader, "the last line is truncated") : read_line(reader, line);
+
+	if (err != -EBADMSG || !reader->has_records || reader->import->is_strict)
+		return err;
+	reader->import->error.message[0] = '\0';
+	import_skip_line(reader->import, reader->line.number,
+			 "the last line is truncated, skipping");
+	return 0;
 }
 
 static int read_lines(struct zones_reader *base, const struct zones_chunk *chunk, size_t *ret_used)
@@ -530,10 +560,11 @@ static int read_lines(struct zones_reader *base, const struct zones_chunk *chunk
 	*ret_used = used;
 	while (start < used) {
 		struct zones_string line = find_line(reader, start, &start);
+		bool is_ended = !chunk->is_last || line.data + line.length < reader->data + used;
 		int err;
 
 		reader->line.number++;
-		err = read_line(reader, line);
+		err = is_ended ? read_line(reader, line) : read_unended_line(reader, line);
 		if (err)
 			return err;
 		if (import->advance && start - reported >= ZONES_ADVANCE_BYTES) {

@@ -267,6 +267,36 @@ static void errors_name_the_line(void **state _unused_)
 		assert_bad(cases[i].text, cases[i].message);
 }
 
+static void a_truncated_last_line_is_a_warning(void **state _unused_)
+{
+	/* The last one is a record, but the program that marks its process would have ended it. */
+	static const char *const texts[] = {
+		"THREAD, 1, a\n" LOCATION_1 "ZONE_STA",
+		"THREAD, 1, a\n" LOCATION_1 "STACK, 4096, 81",
+		"THREAD, 1, a\n" LOCATION_1 "THREAD, 2, \"b",
+		"#! process 1 p\n" LOCATION_1 "COUNTER_TRACK, 1, a",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+		struct zones_read_result result;
+
+		builder_read_zones(texts[i], &result);
+		assert_string_equal(result.warnings.data,
+				    "x:3: the last line is truncated, skipping\n");
+		assert_int_equal(timeline_count_location(result.timeline), 1);
+		assert_int_equal(timeline_count_region(result.timeline), 0);
+		assert_int_equal(timeline_count_counter_track(result.timeline), 0);
+		assert_string_equal(result.error.message, "");
+		builder_release(&result);
+		assert_int_equal(
+			builder_read_strictly(&format_zones, texts[i], strlen(texts[i]), &result),
+			-EBADMSG);
+		builder_release(&result);
+	}
+	assert_bad("ZONE_STA", "x:1: unknown command 'ZONE_STA'");
+	assert_bad("ZONE_STA\nTHREAD, 1, a", "x:1: unknown command 'ZONE_STA'");
+}
+
 static void leniently_duplicates_and_undeclared_counters_are_warnings(void **state _unused_)
 {
 	static const char text[] = "THREAD,1,a\nTHREAD,1,b\n" LOCATION_1 "LOCATION,1,B,b,b.c,2\n"
@@ -427,6 +457,7 @@ int main(void)
 		cmocka_unit_test(a_thread_is_unknown_until_it_is_declared),
 		cmocka_unit_test(open_zones_end_at_the_last_time_with_a_warning),
 		cmocka_unit_test(errors_name_the_line),
+		cmocka_unit_test(a_truncated_last_line_is_a_warning),
 		cmocka_unit_test(leniently_duplicates_and_undeclared_counters_are_warnings),
 		cmocka_unit_test(sections_of_several_processes_do_not_mix),
 		cmocka_unit_test(a_name_with_a_line_end_stays_on_its_line),

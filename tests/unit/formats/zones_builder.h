@@ -30,16 +30,18 @@ static inline void builder_warn(void *context, const char *line)
 }
 
 /* The bytes are copied to the end of their own allocation, so that reading beyond them shows. */
-static inline int builder_read(const struct format *format, const void *data, size_t size,
-			       bool is_lenient, struct zones_read_result *ret)
+static inline int builder_import(const struct format *format, const void *data, size_t size,
+				 struct import import, struct zones_read_result *ret)
 {
 	_cleanup_free_ uint8_t *copy = malloc(size + !size);
-	struct import import = {.name = "x", .data = copy, .size = size, .is_lenient = is_lenient};
 	int err;
 
 	assert_non_null(copy);
 	if (size)
 		memcpy(copy, data, size);
+	import.name = "x";
+	import.data = copy;
+	import.size = size;
 	*ret = (struct zones_read_result){.profile = profile_new(), .timeline = timeline_new()};
 	assert_true(ret->profile && ret->timeline);
 	text_append_string(&ret->warnings, "");
@@ -50,6 +52,18 @@ static inline int builder_read(const struct format *format, const void *data, si
 	err = format->read(&import);
 	ret->error = import.error;
 	return err;
+}
+
+static inline int builder_read(const struct format *format, const void *data, size_t size,
+			       bool is_lenient, struct zones_read_result *ret)
+{
+	return builder_import(format, data, size, (struct import){.is_lenient = is_lenient}, ret);
+}
+
+static inline int builder_read_strictly(const struct format *format, const void *data, size_t size,
+					struct zones_read_result *ret)
+{
+	return builder_import(format, data, size, (struct import){.is_strict = true}, ret);
 }
 
 static inline void builder_release(struct zones_read_result *result)
