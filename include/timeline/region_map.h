@@ -54,4 +54,10 @@ bool region_map_is_declared(const struct region_map *map, uint64_t pointer);
 /* The region that holds the pointer, made if need be. Returns 0 or -ENOMEM. */
 _must_check_ int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret);
 
+/*
+ * The region that would hold the pointer, where there is one; it does not grow. Returns whether
+ * there is.
+ */
+bool region_map_find_known(const struct region_map *map, uint64_t pointer, uint32_t *ret);
+
 #endif

@@ -2,7 +2,9 @@
  * Zones as they begin and end, per stack region: keeps what is open on each region, and from it
  * also tells who is on which region and how many regions are in use.
  *
- * Events of one region must come in order of time; those of different regions may come in any.
+ * Events of one region must come in order of time; those of different regions may come in any. A
+ * region whose events do not may have further tracks, each a region of its own to the timeline, in
+ * which they do.
  * Every process has its own addresses: a tracker serves one.
  *
  * Where the timeline has a consumer, this gets the zones, and what it returns is returned here.
@@ -38,6 +40,19 @@ static inline void zone_tracker_freep(struct zone_tracker **tracker)
  */
 _must_check_ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
 				    uint64_t time_ns, uint32_t location);
+
+/*
+ * The same, after -ERANGE, on the first further track of the region whose last event is not later:
+ * two threads may have told of one stack by turns, each in order.
+ *
+ * ret_is_new  whether the track was made for it
+ *
+ * Returns likewise; -ERANGE where there would be more than ZONE_TRACKS_MAX.
+ */
+#define ZONE_TRACKS_MAX 16
+_must_check_ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer,
+					     uint32_t thread, uint64_t time_ns, uint32_t location,
+					     bool *ret_is_new);
 
 /*
  * End the zone that is open at the pointer.

@@ -244,3 +244,15 @@ int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret)
 	*ret = implicit->region;
 	return 0;
 }
+
+bool region_map_find_known(const struct region_map *map, uint64_t pointer, uint32_t *ret)
+{
+	const struct region_map_entry *known = find_declared(map, pointer);
+
+	if (!known)
+		known = find_implicit(map, pointer);
+	if (!known)
+		return false;
+	*ret = known->region;
+	return true;
+}

@@ -7,6 +7,11 @@
  * front; an end must be of the innermost, or is refused: what to do about a lost end is for the
  * reader to say, which knows its format.
  *
+ * Where time goes back on a region, its zones would not nest. Such zones go to further tracks of it:
+ * regions whose addresses are those of the first, moved out of the range of programs, so that they
+ * are like any other to whoever reads the timeline. The zone has the moved pointer; the index of
+ * open zones goes by the program's own.
+ *
  * Beside zones two things come out. A zone that begins on a region shows that its thread is there,
  * and when a region's outermost zone ends, its thread goes back to where it called from: a fiber
  * that is resumed from a zone of the thread's own stack, and is done. The time of each region's
@@ -20,11 +25,13 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 struct zone_region_state {
 	uint64_t last_ns;     /* time of its last event */
 	uint32_t innermost;   /* open zone; TIMELINE_NONE */
 	uint32_t called_from; /* region that its thread came from when the outermost zone began */
+	uint64_t moved_by;    /* of a further track: how far above the program's addresses it is */
 };
 
 /* A region's first zone begins, or its last one ends. */
@@ -43,6 +50,9 @@ struct zone_tracker {
 	bool changes_are_unordered;
 	struct hash_index open; /* zone by pointer */
 };
+
+/* Programs have no addresses as high as that; those of tracks are told apart by the bits above. */
+#define TRACK_SHIFT 56
 
 struct zone_tracker *zone_tracker_new(struct timeline *timeline, struct region_map *regions,
 				      struct occupancy_tracker *occupancies)
@@ -72,15 +82,23 @@ static uint64_t hash_pointer(uint64_t pointer)
 	return hash_mix(0, pointer);
 }
 
+/* As the program knows it. */
+static uint64_t get_pointer(const struct zone_tracker *tracker, const struct zone *zone)
+{
+	return zone->pointer - tracker->states.items[zone->region].moved_by;
+}
+
 static bool is_zone(const void *owner, uint32_t item, const void *key)
 {
-	return timeline_get_zone(owner, item)->pointer == *(const uint64_t *)key;
+	const struct zone_tracker *tracker = owner;
+
+	return get_pointer(tracker, timeline_get_zone(tracker->timeline, item)) ==
+	       *(const uint64_t *)key;
 }
 
 uint32_t zone_tracker_find_open(const struct zone_tracker *tracker, uint64_t pointer)
 {
-	return hash_index_find(&tracker->open, hash_pointer(pointer), is_zone, tracker->timeline,
-			       &pointer);
+	return hash_index_find(&tracker->open, hash_pointer(pointer), is_zone, tracker, &pointer);
 }
 
 size_t zone_tracker_count_open(const struct zone_tracker *tracker)
@@ -108,6 +126,8 @@ static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time
 	size_t count = tracker->changes.length;
 	struct use_change *change;
 
+	if (tracker->states.items[region].moved_by)
+		return 0; /* the memory is that of another region */
 	/* A consumer sums up by itself: what it takes is too much to be kept here. */
 	if (consumer)
 		return consumer->change_use(consumer->context, region, time_ns, is_begin);
@@ -164,7 +184,7 @@ static int push_zone(struct zone_tracker *tracker, struct zone_region_state *sta
 	err = timeline_add_zone(tracker->timeline, zone, &id);
 	if (err)
 		return err;
-	err = hash_index_add(&tracker->open, hash_pointer(zone->pointer), id);
+	err = hash_index_add(&tracker->open, hash_pointer(get_pointer(tracker, zone)), id);
 	if (err)
 		return err;
 	/*
@@ -179,32 +199,124 @@ static int push_zone(struct zone_tracker *tracker, struct zone_region_state *sta
 					     zone->pointer, zone->begin_ns);
 }
 
+/* Whether the zone would begin before the last event of its region. */
+static bool is_late(const struct zone_tracker *tracker, uint32_t region, uint64_t time_ns)
+{
+	return region < tracker->states.length && time_ns < tracker->states.items[region].last_ns;
+}
+
 /*
  * Until it ends, a zone has its begin as its end, so that what is written of a timeline that was
  * cut off has no negative duration.
  */
+static int begin_on_region(struct zone_tracker *tracker, const struct zone *zone, uint64_t moved_by)
+{
+	struct zone_region_state *state = find_state(tracker, zone->region);
+	struct zone added = *zone;
+
+	if (!state)
+		return -ENOMEM;
+	/* A program whose own pointers are so high gets no tracks there, nor the reverse. */
+	if (state->moved_by != moved_by && (state->last_ns || state->innermost != TIMELINE_NONE))
+		return -ERANGE;
+	if (is_late(tracker, zone->region, zone->begin_ns))
+		return -ERANGE;
+	state->moved_by = moved_by;
+	added.end_ns = zone->begin_ns;
+	added.name = timeline_get_location(tracker->timeline, zone->location)->name;
+	added.last_attribute = TIMELINE_NONE;
+	return push_zone(tracker, state, &added);
+}
+
+/* A region without bounds does not grow for a zone that comes too late for it. */
 int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
 		       uint64_t time_ns, uint32_t location)
 {
-	struct zone zone = {.begin_ns = time_ns,
-			    .end_ns = time_ns,
-			    .pointer = pointer,
-			    .thread = thread,
-			    .location = location,
-			    .last_attribute = TIMELINE_NONE};
-	struct zone_region_state *state;
+	struct zone zone = {
+		.begin_ns = time_ns, .pointer = pointer, .thread = thread, .location = location};
+	bool is_inside = false;
 
 	if (zone_tracker_find_open(tracker, pointer) != TIMELINE_NONE)
 		return -EBUSY;
-	if (region_map_find(tracker->regions, pointer, &zone.region))
+	if (region_map_find_known(tracker->regions, pointer, &zone.region)) {
+		if (is_late(tracker, zone.region, time_ns))
+			return -ERANGE;
+		is_inside = timeline_get_region(tracker->timeline, zone.region)->begin <= pointer;
+	}
+	if (!is_inside && region_map_find(tracker->regions, pointer, &zone.region))
 		return -ENOMEM;
-	state = find_state(tracker, zone.region);
-	if (!state)
-		return -ENOMEM;
-	if (time_ns < state->last_ns)
+	return begin_on_region(tracker, &zone, 0);
+}
+
+/* "worker, track 2" */
+static int name_track(struct zone_tracker *tracker, uint32_t region, unsigned int number,
+		      uint32_t *ret)
+{
+	_cleanup_(text_release) struct text name = {0};
+	const struct string_table *strings = timeline_get_strings(tracker->timeline);
+	uint32_t string = timeline_get_region(tracker->timeline, region)->name;
+
+	text_append(&name, string_table_get(strings, string),
+		    string_table_get_length(strings, string));
+	text_printf(&name, ", track %u", number);
+	return name.failed ? -ENOMEM
+			   : timeline_add_bytes(tracker->timeline, name.data, name.length, ret);
+}
+
+/*
+ * Make a further track of a region: declared, if that is, else found by its pointers, as that was.
+ * -ERANGE where the program itself has declared such addresses.
+ */
+static int make_track(struct zone_tracker *tracker, uint32_t region, unsigned int number,
+		      uint64_t pointer, uint64_t moved_by, uint32_t *ret)
+{
+	struct stack_region known = *timeline_get_region(tracker->timeline, region);
+	uint32_t name;
+	int err = name_track(tracker, region, number, &name);
+
+	if (err)
+		return err;
+	if (known.kind == REGION_DECLARED) {
+		if (known.end >> TRACK_SHIFT)
+			return -ERANGE;
+		err = region_map_declare(tracker->regions, known.begin + moved_by,
+					 known.end + moved_by, name, ret);
+		return err == -EEXIST ? -ERANGE : err;
+	}
+	err = region_map_find(tracker->regions, pointer + moved_by, ret);
+	if (err)
+		return err;
+	timeline_get_region(tracker->timeline, *ret)->name = name;
+	return 0;
+}
+
+int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
+				uint64_t time_ns, uint32_t location, bool *ret_is_new)
+{
+	struct zone zone = {.begin_ns = time_ns, .thread = thread, .location = location};
+	uint32_t region;
+	int err;
+
+	if (pointer >> TRACK_SHIFT || !region_map_find_known(tracker->regions, pointer, &region))
 		return -ERANGE;
-	zone.name = timeline_get_location(tracker->timeline, location)->name;
-	return push_zone(tracker, state, &zone);
+	for (unsigned int number = 2; number <= ZONE_TRACKS_MAX; number++) {
+		uint64_t moved_by = (uint64_t)(number - 1) << TRACK_SHIFT;
+
+		zone.pointer = pointer + moved_by;
+		*ret_is_new = !region_map_find_known(tracker->regions, zone.pointer, &zone.region);
+		if (*ret_is_new) {
+			err = make_track(tracker, region, number, pointer, moved_by, &zone.region);
+			if (err)
+				return err;
+			return begin_on_region(tracker, &zone, moved_by);
+		}
+		if (is_late(tracker, zone.region, time_ns))
+			continue;
+		/* A track without bounds grows as its region does. */
+		err = region_map_find(tracker->regions, zone.pointer, &zone.region);
+		return err ? err : begin_on_region(tracker, &zone, moved_by);
+	}
+	return -ERANGE;
 }
 
 /*
@@ -258,7 +370,7 @@ static int pop_zone(struct zone_tracker *tracker, uint32_t id, uint64_t time_ns)
 		return err;
 	state->innermost = zone->parent;
 	state->last_ns = time_ns;
-	hash_index_remove(&tracker->open, hash_pointer(zone->pointer), id);
+	hash_index_remove(&tracker->open, hash_pointer(get_pointer(tracker, zone)), id);
 	occupancy_tracker_touch(tracker->occupancies, zone->region, time_ns);
 	if (zone->parent != TIMELINE_NONE)
 		return 0;

@@ -47,6 +47,29 @@ static void end_innermost(struct zone_walk *walk, uint32_t region, struct zone_s
 				  .fill_bytes = get_fill(walk->timeline, zone->parent)};
 }
 
+/*
+ * Regions that were declared come before those that were guessed, as in a text, which declares them
+ * first: what is read of it again comes in the same order, also where a further track of a region
+ * was declared late (zone_tracker.c).
+ */
+static bool end_rest(struct zone_walk *walk, struct zone_step *ret)
+{
+	uint32_t count = timeline_count_region(walk->timeline);
+
+	for (; walk->next_region / 2 < count; walk->next_region++) {
+		uint32_t id =
+			walk->next_region < count ? walk->next_region : walk->next_region - count;
+		bool is_declared = timeline_get_region(walk->timeline, id)->kind == REGION_DECLARED;
+
+		if (walk->innermost[id] == TIMELINE_NONE ||
+		    is_declared != (walk->next_region < count))
+			continue;
+		end_innermost(walk, id, ret);
+		return true;
+	}
+	return false;
+}
+
 /* What is open on the next zone's region and not around that zone has ended before it began. */
 bool zone_walk_next(struct zone_walk *walk, struct zone_step *ret)
 {
@@ -65,11 +88,5 @@ bool zone_walk_next(struct zone_walk *walk, struct zone_step *ret)
 			.fill_bytes = get_fill(walk->timeline, walk->innermost[zone->region])};
 		return true;
 	}
-	for (; walk->next_region < timeline_count_region(walk->timeline); walk->next_region++) {
-		if (walk->innermost[walk->next_region] != TIMELINE_NONE) {
-			end_innermost(walk, walk->next_region, ret);
-			return true;
-		}
-	}
-	return false;
+	return end_rest(walk, ret);
 }

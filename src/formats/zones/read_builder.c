@@ -410,6 +410,30 @@ static int report_begin_problem(struct zones_builder *builder, int err, uint64_t
 	return err;
 }
 
+/*
+ * The original reader takes zones of one stack in any order of time, as of two threads that were on
+ * it by turns. One warning for each track that is made for such zones.
+ */
+static int begin_late(struct zones_builder *builder, uint64_t pointer, uint32_t thread,
+		      uint64_t time_ns, uint32_t location)
+{
+	const struct stack_region *track;
+	bool is_new;
+	int err = zone_tracker_begin_on_track(builder->zones, pointer, thread, time_ns, location,
+					      &is_new);
+	uint32_t zone;
+
+	if (err || !is_new)
+		return err;
+	zone = zone_tracker_find_open(builder->zones, pointer);
+	track = timeline_get_region(builder->timeline,
+				    timeline_get_zone(builder->timeline, zone)->region);
+	return error_set(&builder->problem, 0,
+			 "the time %" PRIu64 " is before the last one on the zone's stack: such "
+			 "zones are on '%.80s'",
+			 time_ns, timeline_get_string(builder->timeline, track->name));
+}
+
 int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_t tid,
 			uint64_t time_ns, uint64_t location)
 {
@@ -429,6 +453,8 @@ int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_
 	if (err)
 		return err;
 	err = zone_tracker_begin(builder->zones, pointer, thread, time_ns, known->item);
+	if (err == -ERANGE && !builder->import->is_strict)
+		err = begin_late(builder, pointer, thread, time_ns, known->item);
 	if (err)
 		return report_begin_problem(builder, err, pointer, time_ns);
 	note_time(builder, time_ns);

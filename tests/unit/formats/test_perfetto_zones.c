@@ -181,6 +181,26 @@ static void what_comes_late_and_is_too_much_for_memory_is_stored(void **state _u
 	text_release(&zones);
 }
 
+/* Attributes of zones on a second track, in time and late. */
+static void further_tracks_of_a_region_are_those_of_zones_in_memory(void **state _unused_)
+{
+	static const char zones[] =
+		"STACK, 4096, 16384, one\nLOCATION, 1, A, a, a.c, 1\n"
+		"ZONE_START, 16000, 100, 10, 1\n"
+		"ZONE_START, 15000, 101, 504, 1\nZONE_END, 15000, 600\n"
+		"ZONE_START, 15000, 100, 210, 1\nZONE_PARAM, 15000, is, late\n"
+		"ZONE_START, 14000, 100, 220, 1\nZONE_NAME, 15000, outer\nZONE_END, 14000, 230\n"
+		"ZONE_END, 15000, 300\nZONE_END, 16000, 601\n"
+		"ZONE_START, 90000, 102, 30, 1\nZONE_START, 89000, 103, 20, 1\n"
+		"ZONE_END, 89000, 40\nZONE_END, 90000, 50\n";
+	struct text text = {0};
+	size_t stored;
+
+	text_append_string(&text, zones);
+	assert_same_trace(&text, 7, &stored);
+	text_release(&text);
+}
+
 static void errors_are_those_of_zones_in_memory(void **state _unused_)
 {
 	static const char *const texts[] = {
@@ -240,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zones_in_chunks_give_the_trace_of_zones_in_memory),
 		cmocka_unit_test(what_comes_late_and_is_too_much_for_memory_is_stored),
+		cmocka_unit_test(further_tracks_of_a_region_are_those_of_zones_in_memory),
 		cmocka_unit_test(errors_are_those_of_zones_in_memory),
 		cmocka_unit_test(a_file_that_changes_meanwhile_is_refused),
 	};

@@ -258,13 +258,60 @@ static void errors_name_the_line(void **state _unused_)
 		 "x:4: the zone at pointer 8000 is not the innermost open one of its stack"},
 		{LOCATION_1 "ZONE_START,8000,1,5,1\nZONE_END,8000,4\n",
 		 "x:3: the time 4 is before the last one on the zone's stack"},
-		{LOCATION_1 "ZONE_START,8000,1,5,1\nZONE_START,7000,1,4,1\n",
-		 "x:3: the time 4 is before the last one on the zone's stack"},
 		{"THREAD, 1, a\n\x1b[2J\n", "x:2: unknown command '?[2J'"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
 		assert_bad(cases[i].text, cases[i].message);
+}
+
+/*
+ * As the original's second sample: a thread goes on with the stack of another one, which then takes
+ * something else up on it that was before.
+ */
+static const char two_threads_on_a_stack[] =
+	"THREAD, 100, main\nTHREAD, 101, worker\nSTACK, 4096, 16384, one\n" LOCATION_1
+	"ZONE_START, 16000, 100, 0, 1\nZONE_START, 15000, 100, 10, 1\n"
+	"ZONE_START, 14000, 100, 13, 1\nZONE_END, 14000, 200\nZONE_END, 15000, 503\n"
+	"ZONE_START, 15000, 101, 504, 1\nZONE_END, 15000, 600\n"
+	"ZONE_START, 15000, 100, 210, 1\nZONE_PARAM, 15000, is, late\n"
+	"ZONE_START, 14000, 100, 220, 1\nZONE_END, 14000, 230\nZONE_END, 15000, 300\n"
+	"ZONE_START, 15000, 100, 310, 1\nZONE_END, 15000, 320\n"
+	"ZONE_END, 16000, 601\n";
+
+static void where_time_goes_back_zones_are_on_a_second_track(void **state _unused_)
+{
+	struct zones_read_result result;
+	struct zones_read_result again;
+	const struct zone *late;
+	struct text written;
+
+	builder_read_zones(two_threads_on_a_stack, &result);
+	assert_string_equal(result.warnings.data,
+			    "x:12: the time 210 is before the last one on the zone's stack: such "
+			    "zones are on 'one, track 2'\n");
+	assert_int_equal(timeline_count_zone(result.timeline), 7);
+	late = zone_of(&result, 4);
+	assert_true(late->begin_ns == 210 && late->end_ns == 300);
+	assert_int_equal(late->parent, TIMELINE_NONE);
+	assert_int_not_equal(late->last_attribute, TIMELINE_NONE);
+	assert_int_equal(zone_of(&result, 5)->parent, 4);
+	assert_int_equal(zone_of(&result, 6)->region, late->region);
+	/* Written, they are like any other. */
+	written = builder_write(&format_zones, &result, (struct format_opts){0});
+	builder_read_zones(written.data, &again);
+	assert_string_equal(again.warnings.data, "");
+	assert_int_equal(timeline_count_zone(again.timeline), 7);
+	assert_written(written.data, written.data);
+	text_release(&written);
+	builder_release(&again);
+	builder_release(&result);
+	assert_int_equal(builder_read_strictly(&format_zones, two_threads_on_a_stack,
+					       strlen(two_threads_on_a_stack), &result),
+			 -EBADMSG);
+	assert_string_equal(result.error.message,
+			    "x:12: the time 210 is before the last one on the zone's stack");
+	builder_release(&result);
 }
 
 static void a_truncated_last_line_is_a_warning(void **state _unused_)
@@ -457,6 +504,7 @@ int main(void)
 		cmocka_unit_test(a_thread_is_unknown_until_it_is_declared),
 		cmocka_unit_test(open_zones_end_at_the_last_time_with_a_warning),
 		cmocka_unit_test(errors_name_the_line),
+		cmocka_unit_test(where_time_goes_back_zones_are_on_a_second_track),
 		cmocka_unit_test(a_truncated_last_line_is_a_warning),
 		cmocka_unit_test(leniently_duplicates_and_undeclared_counters_are_warnings),
 		cmocka_unit_test(sections_of_several_processes_do_not_mix),

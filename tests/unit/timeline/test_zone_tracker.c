@@ -90,6 +90,112 @@ static void time_does_not_run_backwards_in_a_region(void **state _unused_)
 	tracked_release(&tracked);
 }
 
+static uint32_t begin_on_track(struct tracked *tracked, uint64_t pointer, uint64_t time_ns,
+			       bool is_new)
+{
+	bool was_new;
+
+	assert_int_equal(zone_tracker_begin(tracked->zones, pointer, 1, time_ns, tracked->location),
+			 -ERANGE);
+	assert_int_equal(zone_tracker_begin_on_track(tracked->zones, pointer, 1, time_ns,
+						     tracked->location, &was_new),
+			 0);
+	assert_true(was_new == is_new);
+	return timeline_get_zone(tracked->timeline, zone_tracker_find_open(tracked->zones, pointer))
+		->region;
+}
+
+static void where_time_goes_back_a_declared_region_has_further_tracks(void **state _unused_)
+{
+	struct tracked tracked;
+	const struct stack_region *track;
+	uint32_t stack;
+	uint32_t second;
+
+	tracked_init(&tracked);
+	stack = tracked_declare(&tracked, 0x1000, 0x5000);
+	assert_int_equal(timeline_add_string(tracked.timeline, "main",
+					     &timeline_get_region(tracked.timeline, stack)->name),
+			 0);
+	tracked_begin(&tracked, 0x4000, 0, 10);
+	tracked_begin(&tracked, 0x3000, 0, 500);
+	tracked_end(&tracked, 0x3000, 600);
+	second = begin_on_track(&tracked, 0x3000, 210, true);
+	track = timeline_get_region(tracked.timeline, second);
+	assert_int_equal(track->kind, REGION_DECLARED);
+	assert_true(track->end - track->begin == 0x4000 && track->begin > UINT32_MAX);
+	assert_string_equal(timeline_get_string(tracked.timeline, track->name), "main, track 2");
+	assert_int_equal(timeline_get_zone(tracked.timeline, 2)->parent, TIMELINE_NONE);
+	assert_int_equal(zone_tracker_begin(tracked.zones, 0x3000, 1, 220, tracked.location),
+			 -EBUSY);
+	tracked_end(&tracked, 0x3000, 300);
+	/* In order on the second track; before its last event it would be on a third one. */
+	assert_int_equal(begin_on_track(&tracked, 0x3000, 310, false), second);
+	assert_int_not_equal(begin_on_track(&tracked, 0x2000, 100, true), second);
+	tracked_end(&tracked, 0x2000, 110);
+	tracked_end(&tracked, 0x3000, 320);
+	/* What comes in order is on the region itself. */
+	tracked_begin(&tracked, 0x3000, 0, 600);
+	assert_int_equal(timeline_get_zone(tracked.timeline, 5)->region, stack);
+	tracked_end(&tracked, 0x3000, 610);
+	tracked_end(&tracked, 0x4000, 620);
+	tracked_finish(&tracked, 620);
+	/* One region is in use, however many tracks it has. */
+	assert_int_equal(timeline_count_in_use(tracked.timeline), 2);
+	tracked_release(&tracked);
+}
+
+static void tracks_of_a_guessed_region_are_guessed_and_it_does_not_grow_for_them(
+	void **state _unused_)
+{
+	struct tracked tracked;
+	uint32_t second;
+
+	tracked_init(&tracked);
+	tracked_begin(&tracked, 40000, 0, 10);
+	second = begin_on_track(&tracked, 32000, 5, true);
+	assert_int_equal(timeline_get_region(tracked.timeline, second)->kind, REGION_IMPLICIT);
+	assert_int_equal(timeline_get_region(tracked.timeline, 0)->begin, 40000);
+	assert_int_equal(begin_on_track(&tracked, 30000, 7, false), second);
+	assert_int_equal(timeline_get_zone(tracked.timeline, 2)->parent, 1);
+	tracked_release(&tracked);
+}
+
+static void a_region_has_a_limited_number_of_tracks(void **state _unused_)
+{
+	struct tracked tracked;
+	bool is_new;
+
+	tracked_init(&tracked);
+	tracked_declare(&tracked, 0x1000, 0x5000);
+	tracked_begin(&tracked, 0x4000, 0, 1000);
+	for (uint64_t i = 2; i <= ZONE_TRACKS_MAX; i++)
+		begin_on_track(&tracked, 0x4000 - i * 16, 1000 - i, true);
+	assert_int_equal(
+		zone_tracker_begin_on_track(tracked.zones, 0x2000, 1, 5, tracked.location, &is_new),
+		-ERANGE);
+	tracked_release(&tracked);
+}
+
+static void addresses_that_a_program_has_itself_are_no_tracks(void **state _unused_)
+{
+	struct tracked tracked;
+	bool is_new;
+
+	tracked_init(&tracked);
+	tracked_declare(&tracked, 0x1000, 0x5000);
+	tracked_begin(&tracked, 0x4000, 0, 1000);
+	tracked_begin(&tracked, (1ull << 56) + 0x4000, 0, 10);
+	assert_int_equal(zone_tracker_begin_on_track(tracked.zones, 0x3000, 1, 50, tracked.location,
+						     &is_new),
+			 -ERANGE);
+	/* Nor are there tracks of these. */
+	assert_int_equal(zone_tracker_begin_on_track(tracked.zones, (1ull << 56) + 0x3000, 1, 5,
+						     tracked.location, &is_new),
+			 -ERANGE);
+	tracked_release(&tracked);
+}
+
 static void open_zones_end_at_the_last_time(void **state _unused_)
 {
 	struct tracked tracked;
@@ -233,6 +339,11 @@ int main(void)
 		cmocka_unit_test(a_second_zone_at_an_open_pointer_is_refused),
 		cmocka_unit_test(only_the_innermost_open_zone_can_end),
 		cmocka_unit_test(time_does_not_run_backwards_in_a_region),
+		cmocka_unit_test(where_time_goes_back_a_declared_region_has_further_tracks),
+		cmocka_unit_test(
+			tracks_of_a_guessed_region_are_guessed_and_it_does_not_grow_for_them),
+		cmocka_unit_test(a_region_has_a_limited_number_of_tracks),
+		cmocka_unit_test(addresses_that_a_program_has_itself_are_no_tracks),
 		cmocka_unit_test(open_zones_end_at_the_last_time),
 		cmocka_unit_test(a_thread_is_back_on_its_stack_when_the_fiber_it_called_is_done),
 		cmocka_unit_test(a_thread_that_came_from_nowhere_stays_where_it_was_seen),

@@ -42,6 +42,28 @@ static void begins_and_ends_alternate_as_they_happened(void **state _unused_)
 	tracked_release(&tracked);
 }
 
+/* As in a text, where what is declared comes first. */
+static void what_is_left_ends_on_declared_regions_first(void **state _unused_)
+{
+	struct tracked tracked;
+	struct zone_walk walk;
+	struct zone_step step;
+
+	tracked_init(&tracked);
+	tracked_begin(&tracked, 8000, 0, 10);
+	tracked_declare(&tracked, 0x10000, 0x20000);
+	tracked_begin(&tracked, 0x1f000, 0, 20);
+	tracked_finish(&tracked, 30);
+	assert_int_equal(zone_walk_init(&walk, tracked.timeline), 0);
+	assert_step(&walk, 0, false, 10, 192);
+	assert_step(&walk, 1, false, 20, 0x1000);
+	assert_step(&walk, 1, true, 30, 0);
+	assert_step(&walk, 0, true, 30, 0);
+	assert_false(zone_walk_next(&walk, &step));
+	zone_walk_release(&walk);
+	tracked_release(&tracked);
+}
+
 static void an_empty_timeline_has_no_steps(void **state _unused_)
 {
 	struct timeline *timeline = timeline_new();
@@ -100,6 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(begins_and_ends_alternate_as_they_happened),
+		cmocka_unit_test(what_is_left_ends_on_declared_regions_first),
 		cmocka_unit_test(an_empty_timeline_has_no_steps),
 		cmocka_unit_test(every_begin_has_its_end_in_any_program),
 	};
