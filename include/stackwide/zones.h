@@ -88,7 +88,11 @@ STACKWIDE_API int stackwide_zones_open(const char *path)
 	return 0;
 }
 
-/* Write what is held back. It is done at the end of a thread and of the program, too. */
+/*
+ * Write what is held back. It is done at the end of a thread and of the program, too, and when a
+ * zone begins or ends, or anything is told of one, and 100 ms have gone by since it was done last.
+ * Before _exit() and execve(), which run nothing of the program's, it is for the program to do.
+ */
 STACKWIDE_API void stackwide_zones_flush(void)
 {
 }
@@ -99,8 +103,8 @@ STACKWIDE_API void stackwide_zones_close(void)
 }
 
 /*
- * Call the present thread so, before the zones of its first 64 KiB are written; else it has the
- * name that the kernel knows. The name is copied.
+ * Call the present thread so; best before its first zone, since what is written once stays. Else it
+ * has the name that the kernel knows. The name is copied.
  */
 STACKWIDE_API void stackwide_zones_name_thread(const char *name)
 {

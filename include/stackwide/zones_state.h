@@ -8,6 +8,10 @@
  * before the emptying began are taken: whatever happened before such a record is then in its ring
  * already, so a fiber's zones stay in order though several threads wrote them by turns. That needs
  * a clock that all CPUs agree on, which CLOCK_BOOTTIME is.
+ *
+ * Beside that, a record that comes STACKWIDE_FLUSH_NS after the file was written last makes its
+ * thread write what there is, of all threads, unless another thread is at it: a program that is
+ * killed loses no more than that. There is no thread of our own for it, which programs would see.
  */
 #ifndef STACKWIDE_ZONES_STATE_H
 #define STACKWIDE_ZONES_STATE_H
@@ -49,6 +53,7 @@ extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 #define STACKWIDE_LONGEST    4000u /* bytes of a text; the rest is truncated */
 #define STACKWIDE_LINE_BYTES 32768u
 #define STACKWIDE_COMM_BYTES 32
+#define STACKWIDE_FLUSH_NS   100000000
 /* A section's first line: pid and name of the process follow. Other readers see a comment. */
 #define STACKWIDE_PROCESS_MARK "#! process "
 
@@ -110,6 +115,7 @@ struct stackwide_zones {
 	struct stackwide_digits pointer; /* the last one's upper digits */
 	struct stackwide_digits time;
 	unsigned int length; /* of the output */
+	uint64_t flushed_ns; /* when the file was written last */
 	char path[4096];
 	char output[65536];
 };
@@ -128,6 +134,8 @@ STACKWIDE_INSIDE void stackwide_zones_write_output(void)
 	while (done < state->length) {
 		ssize_t size = write(state->fd, state->output + done, state->length - done);
 
+		if (size < 0 && errno == EINTR)
+			continue;
 		if (size <= 0)
 			break; /* a full disk is no reason to stop the program */
 		done += (unsigned int)size;

@@ -105,6 +105,7 @@ STACKWIDE_INSIDE void stackwide_zones_start_file(void)
 	char *out;
 
 	state->num_ids = state->num_tids = state->length = 0;
+	__atomic_store_n(&state->flushed_ns, stackwide_zones_now(), __ATOMIC_RELAXED);
 	stackwide_zones_read_name(name);
 	out = stackwide_zones_put_word(state->output, STACKWIDE_PROCESS_MARK);
 	out = stackwide_zones_put_number(out, (uint64_t)getpid());
@@ -180,14 +181,44 @@ STACKWIDE_INSIDE int stackwide_zones_open_own(const char *path)
 	return stackwide_zones_open_path(own);
 }
 
+/* Under the lock. */
+STACKWIDE_INSIDE void stackwide_zones_write_all(void)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+
+	if (state->is_on != STACKWIDE_ON)
+		return;
+	stackwide_zones_empty();
+	stackwide_zones_write_output();
+	__atomic_store_n(&state->flushed_ns, stackwide_zones_now(), __ATOMIC_RELAXED);
+}
+
 STACKWIDE_CALLED void stackwide_zones_flush(void)
 {
 	pthread_mutex_lock(&stackwide_zones_lock);
-	if (stackwide_zones_state.is_on == STACKWIDE_ON) {
-		stackwide_zones_empty();
-		stackwide_zones_write_output();
-	}
+	stackwide_zones_write_all();
 	pthread_mutex_unlock(&stackwide_zones_lock);
+}
+
+/* Another thread may have written the file at a later time than that of one's own record. */
+STACKWIDE_INSIDE int stackwide_zones_are_due(uint64_t time_ns)
+{
+	uint64_t flushed_ns = __atomic_load_n(&stackwide_zones_state.flushed_ns, __ATOMIC_RELAXED);
+
+	return (int64_t)(time_ns - flushed_ns) >= STACKWIDE_FLUSH_NS;
+}
+
+/* Nobody waits: who holds the lock writes the file, or is about to. */
+STACKWIDE_CALLED void stackwide_zones_flush_if_due(uint64_t time_ns)
+{
+	int error = errno;
+
+	if (pthread_mutex_trylock(&stackwide_zones_lock) == 0) {
+		if (stackwide_zones_are_due(time_ns))
+			stackwide_zones_write_all();
+		pthread_mutex_unlock(&stackwide_zones_lock);
+	}
+	errno = error;
 }
 
 STACKWIDE_CALLED void stackwide_zones_close(void)
@@ -283,6 +314,9 @@ STACKWIDE_INSIDE int stackwide_zones_open_file(const char *path)
 		pthread_atfork(stackwide_zones_before_fork, stackwide_zones_in_parent,
 			       stackwide_zones_in_child);
 		atexit(stackwide_zones_close);
+#ifdef __GLIBC__
+		at_quick_exit(stackwide_zones_close);
+#endif
 	}
 	stackwide_zones_start_file();
 	return 0;
@@ -304,12 +338,14 @@ STACKWIDE_CALLED int stackwide_zones_ask(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
 	const char *path = getenv("STACKWIDE_ZONES");
+	int error = errno; /* the program's: a zone may stand between a call and its error */
 
 	pthread_mutex_lock(&stackwide_zones_lock);
 	if (state->is_on == STACKWIDE_NOT_ASKED &&
 	    (!path || !*path || stackwide_zones_open_file(path)))
 		__atomic_store_n(&state->is_on, STACKWIDE_OFF, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&stackwide_zones_lock);
+	errno = error;
 	return state->is_on == STACKWIDE_ON;
 }
 
@@ -332,6 +368,7 @@ STACKWIDE_CALLED struct stackwide_ring *stackwide_zones_new_ring(void)
 	pthread_attr_t attributes;
 	void *lowest = NULL;
 	size_t size = 0;
+	int error = errno;
 
 	if (posix_memalign((void **)(void *)&ring, 32, sizeof(*ring)))
 		return NULL;
@@ -350,6 +387,7 @@ STACKWIDE_CALLED struct stackwide_ring *stackwide_zones_new_ring(void)
 	pthread_mutex_unlock(&stackwide_zones_lock);
 	pthread_setspecific(stackwide_zones_state.key, ring);
 	stackwide_zones_ring = ring;
+	errno = error;
 	return ring;
 }
 
@@ -378,6 +416,17 @@ STACKWIDE_CALLED void stackwide_zones_add_stack(const void *lowest, uint64_t siz
 
 /* ---- records -------------------------------------------------------------------------------- */
 
+/* One's own ring is full. */
+STACKWIDE_CALLED void stackwide_zones_make_room(void)
+{
+	int error = errno;
+
+	pthread_mutex_lock(&stackwide_zones_lock);
+	stackwide_zones_empty();
+	pthread_mutex_unlock(&stackwide_zones_lock);
+	errno = error;
+}
+
 /* Contiguous room for a record; the thread's ring is busy until it is published. */
 STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_reserve(struct stackwide_ring *ring,
 								  size_t text_length)
@@ -391,11 +440,8 @@ STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_reserve(struct stackwi
 
 	while (STACKWIDE_RING_BYTES -
 		       (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE)) <
-	       pad + size) {
-		pthread_mutex_lock(&stackwide_zones_lock);
-		stackwide_zones_empty();
-		pthread_mutex_unlock(&stackwide_zones_lock);
-	}
+	       pad + size)
+		stackwide_zones_make_room();
 	if (pad) {
 		record->size = (uint16_t)pad;
 		record->type = STACKWIDE_PAD;
@@ -419,6 +465,7 @@ STACKWIDE_CALLED int stackwide_zones_record(enum stackwide_record_type type,
 	struct stackwide_ring *ring = stackwide_zones_ring;
 	size_t text_length = text ? strnlen(text, STACKWIDE_LONGEST) : 0;
 	struct stackwide_record *record;
+	uint64_t time_ns;
 
 	if (!ring)
 		ring = stackwide_zones_new_ring();
@@ -436,7 +483,10 @@ STACKWIDE_CALLED int stackwide_zones_record(enum stackwide_record_type type,
 		record->of.number = number;
 	if (text_length)
 		memcpy(record + 1, text, text_length);
+	time_ns = record->time_ns; /* when it is published, it may be emptied */
 	__atomic_store_n(&ring->head, ring->head + record->size, __ATOMIC_RELEASE);
+	if (stackwide_zones_are_due(time_ns))
+		stackwide_zones_flush_if_due(time_ns);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&ring->is_busy, 0, __ATOMIC_RELAXED);
 	return 1;

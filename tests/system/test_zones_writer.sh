@@ -130,6 +130,48 @@ wait $! || fail "a program with another's file does not run"
 [[ $(<"$TMPDIR/other") == hello ]] || fail "a file that holds no zones is written to"
 expect_zones "$TMPDIR/other.$!" 1
 
+# Of a program that is killed, what was reported up to the last 100 ms is there.
+cat >"$TMPDIR/killed.c" <<'END'
+#include <signal.h>
+#include <stackwide/zones.h>
+int main(void)
+{
+    struct timespec nap = {0, 150000000};
+    STACKWIDE_MARK("first", 0);
+    nanosleep(&nap, NULL);
+    STACKWIDE_MARK("second", 0);
+    STACKWIDE_MARK("third", 0);
+    return raise(SIGKILL);
+}
+END
+cc -I "$REPO/include" -o "$TMPDIR/killed" "$TMPDIR/killed.c" -pthread
+(STACKWIDE_ZONES=$TMPDIR/killed.zones "$TMPDIR/killed") 2>/dev/null && fail "the program was not killed"
+(($(grep -c '^ZONE_START,' "$TMPDIR/killed.zones") == 2 && $(grep -c '^ZONE_END,' "$TMPDIR/killed.zones") == 1)) ||
+    fail "of a program that was killed there is: $(cat "$TMPDIR/killed.zones")"
+expect_status 0 "$STACKWIDE" convert "$TMPDIR/killed.zones" -o "$TMPDIR/again.zones"
+grep -q '1 zones were still open' "$TMPDIR/err" || fail "the open zone is not told of"
+
+# Zones leave errno alone, also where they cannot be written; quick_exit() writes them.
+cat >"$TMPDIR/quick.c" <<'END'
+#include <stackwide/zones.h>
+int main(void)
+{
+    struct timespec nap = {0, 150000000};
+    errno = 77;
+    for (int i = 0; i < 5000; i++) {
+        STACKWIDE_ZONE_AS(zone, "quick");
+        stackwide_zone_integer(&zone, "number", i);
+    }
+    nanosleep(&nap, NULL);
+    STACKWIDE_MARK("last", 0);
+    quick_exit(errno != 77);
+}
+END
+cc -I "$REPO/include" -o "$TMPDIR/quick" "$TMPDIR/quick.c" -pthread
+run_zones /dev/full "$TMPDIR/quick"
+run_zones "$TMPDIR/quick.zones" "$TMPDIR/quick"
+expect_zones "$TMPDIR/quick.zones" 5001
+
 # The process has its own name, not that of the thread whose zone comes first.
 cat >"$TMPDIR/named.c" <<'END'
 #include <stackwide/zones.h>
