@@ -55,7 +55,7 @@ enum stackwide_record_type {
 #define STACKWIDE_API static inline __attribute__((unused))
 
 #ifndef STACKWIDE_ZONES_DISABLED
-#include <stackwide/zones_writer.h>
+#include <stackwide/zones_signals.h>
 #else
 
 STACKWIDE_API int stackwide_zones_are_on(void)
@@ -94,6 +94,17 @@ STACKWIDE_API int stackwide_zones_open(const char *path)
  * Before _exit() and execve(), which run nothing of the program's, it is for the program to do.
  */
 STACKWIDE_API void stackwide_zones_flush(void)
+{
+}
+
+/*
+ * From now on, also when a signal is about to end the program: a fault, abort(), and the requests
+ * to end (SIGTERM, SIGINT and the like) that it does not handle itself; those that it ignores stay
+ * ignored. What it does at a fault is done afterwards. Handlers that it installs later come in the
+ * place of these. The environment variable STACKWIDE_ZONES_SIGNALS, if it is not empty, asks for
+ * the same.
+ */
+STACKWIDE_API void stackwide_zones_flush_on_signals(void)
 {
 }
 

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,12 +49,13 @@ extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 #define STACKWIDE_CALLED static __attribute__((noinline, unused))
 #define STACKWIDE_INSIDE static __attribute__((unused))
 
-#define STACKWIDE_RING_BYTES 65536u
-#define STACKWIDE_UNIT       32u   /* sizes of records are multiples of it */
-#define STACKWIDE_LONGEST    4000u /* bytes of a text; the rest is truncated */
-#define STACKWIDE_LINE_BYTES 32768u
-#define STACKWIDE_COMM_BYTES 32
-#define STACKWIDE_FLUSH_NS   100000000
+#define STACKWIDE_RING_BYTES  65536u
+#define STACKWIDE_UNIT        32u   /* sizes of records are multiples of it */
+#define STACKWIDE_LONGEST     4000u /* bytes of a text; the rest is truncated */
+#define STACKWIDE_LINE_BYTES  32768u
+#define STACKWIDE_COMM_BYTES  32
+#define STACKWIDE_NUM_SIGNALS 32
+#define STACKWIDE_FLUSH_NS    100000000
 /* A section's first line: pid and name of the process follow. Other readers see a comment. */
 #define STACKWIDE_PROCESS_MARK "#! process "
 
@@ -108,11 +110,17 @@ struct stackwide_zones {
 	unsigned int num_ids;
 	pthread_key_t key; /* tells the end of a thread */
 	struct stackwide_ring *rings;
+	unsigned int num_rings;
+	/* Of both there is always room for what the rings' threads are yet to tell. */
 	struct stackwide_stack *stacks;
 	unsigned int num_stacks;
+	unsigned int stacks_capacity;
 	uint32_t *tids; /* told in this file */
 	unsigned int num_tids;
-	struct stackwide_digits pointer; /* the last one's upper digits */
+	unsigned int tids_capacity;
+	int catches_signals;
+	struct sigaction actions[STACKWIDE_NUM_SIGNALS]; /* before, of signals that are caught */
+	struct stackwide_digits pointer;                 /* the last one's upper digits */
 	struct stackwide_digits time;
 	unsigned int length; /* of the output */
 	uint64_t flushed_ns; /* when the file was written last */
@@ -245,11 +253,36 @@ STACKWIDE_INSIDE void stackwide_zones_emit_stack(const struct stackwide_stack *s
 	stackwide_zones_end_line(stackwide_zones_put_text(out, stack->name, strlen(stack->name)));
 }
 
+/* Room for one more stack, and those of all threads. What cannot be kept is not told. */
+STACKWIDE_INSIDE void stackwide_zones_reserve_reports(void)
+{
+	struct stackwide_zones *state = &stackwide_zones_state;
+	unsigned int num_stacks = state->num_stacks + state->num_rings + 1;
+	unsigned int num_tids = state->num_tids + state->num_rings;
+	void *grown;
+
+	if (num_stacks > state->stacks_capacity) {
+		grown = realloc(state->stacks, 2u * num_stacks * sizeof(*state->stacks));
+		if (grown) {
+			state->stacks = (struct stackwide_stack *)grown;
+			state->stacks_capacity = 2 * num_stacks;
+		}
+	}
+	if (num_tids > state->tids_capacity) {
+		grown = realloc(state->tids, 2u * num_tids * sizeof(*state->tids));
+		if (grown) {
+			state->tids = (uint32_t *)grown;
+			state->tids_capacity = 2 * num_tids;
+		}
+	}
+}
+
 /* Readers round ends up to a page; begins are rounded up, too, lest neighbours overlap. */
 STACKWIDE_INSIDE void stackwide_zones_keep_stack(uint64_t begin, uint64_t end, const char *name)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
-	struct stackwide_stack *grown;
+	struct stackwide_stack *stack;
+	size_t length = strnlen(name, sizeof(stack->name) - 1);
 
 	begin = (begin + 4095) & ~(uint64_t)4095;
 	end = (end + 4095) & ~(uint64_t)4095;
@@ -258,24 +291,21 @@ STACKWIDE_INSIDE void stackwide_zones_keep_stack(uint64_t begin, uint64_t end, c
 	for (unsigned int i = 0; i < state->num_stacks; i++)
 		if (begin < state->stacks[i].end && state->stacks[i].begin < end)
 			return; /* memory that is used again */
-	grown = (struct stackwide_stack *)realloc(state->stacks,
-						  (state->num_stacks + 1) * sizeof(*grown));
-	if (!grown)
+	if (state->num_stacks == state->stacks_capacity)
 		return;
-	state->stacks = grown;
-	grown += state->num_stacks++;
-	grown->begin = begin;
-	grown->end = end;
-	snprintf(grown->name, sizeof(grown->name), "%s", name);
+	stack = &state->stacks[state->num_stacks++];
+	stack->begin = begin;
+	stack->end = end;
+	memcpy(stack->name, name, length);
+	stack->name[length] = '\0';
 	if (state->is_on == STACKWIDE_ON)
-		stackwide_zones_emit_stack(grown);
+		stackwide_zones_emit_stack(stack);
 }
 
 /* The thread and its stack; once for each tid, though one thread may have it after another. */
 STACKWIDE_INSIDE void stackwide_zones_emit_thread(struct stackwide_ring *ring)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
-	uint32_t *grown;
 	char *out;
 
 	ring->generation = state->generation;
@@ -284,11 +314,9 @@ STACKWIDE_INSIDE void stackwide_zones_emit_thread(struct stackwide_ring *ring)
 	for (unsigned int i = 0; i < state->num_tids; i++)
 		if (state->tids[i] == ring->tid)
 			return;
-	grown = (uint32_t *)realloc(state->tids, (state->num_tids + 1) * sizeof(*grown));
-	if (!grown)
+	if (state->num_tids == state->tids_capacity)
 		return;
-	state->tids = grown;
-	grown[state->num_tids++] = ring->tid;
+	state->tids[state->num_tids++] = ring->tid;
 	out = stackwide_zones_put_word(stackwide_zones_begin_line(), "THREAD,");
 	out = stackwide_zones_put_number(out, ring->tid);
 	stackwide_zones_end_line(stackwide_zones_put_text(out, ring->name, strlen(ring->name)));

@@ -243,8 +243,10 @@ STACKWIDE_INSIDE void stackwide_zones_end_thread(void *memory)
 	pthread_mutex_lock(&stackwide_zones_lock);
 	while (*place && *place != ring)
 		place = &(*place)->next;
-	if (*place)
+	if (*place) {
 		*place = ring->next;
+		stackwide_zones_state.num_rings--;
+	}
 	pthread_mutex_unlock(&stackwide_zones_lock);
 	free(ring);
 }
@@ -278,6 +280,7 @@ STACKWIDE_INSIDE void stackwide_zones_in_child(void)
 		own->tid = (uint32_t)syscall(SYS_gettid);
 		state->rings = own;
 	}
+	state->num_rings = own != NULL;
 	if (state->is_on == STACKWIDE_ON) {
 		close(state->fd);
 		state->fd = stackwide_zones_open_own(state->path);
@@ -333,11 +336,15 @@ STACKWIDE_CALLED int stackwide_zones_open(const char *path)
 	return err;
 }
 
+/* See zones_signals.h. */
+STACKWIDE_CALLED void stackwide_zones_flush_on_signals(void);
+
 /* The first zone of the program asks the environment. */
 STACKWIDE_CALLED int stackwide_zones_ask(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
 	const char *path = getenv("STACKWIDE_ZONES");
+	const char *signals = getenv("STACKWIDE_ZONES_SIGNALS");
 	int error = errno; /* the program's: a zone may stand between a call and its error */
 
 	pthread_mutex_lock(&stackwide_zones_lock);
@@ -345,6 +352,8 @@ STACKWIDE_CALLED int stackwide_zones_ask(void)
 	    (!path || !*path || stackwide_zones_open_file(path)))
 		__atomic_store_n(&state->is_on, STACKWIDE_OFF, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&stackwide_zones_lock);
+	if (state->is_on == STACKWIDE_ON && signals && *signals)
+		stackwide_zones_flush_on_signals();
 	errno = error;
 	return state->is_on == STACKWIDE_ON;
 }
@@ -384,6 +393,8 @@ STACKWIDE_CALLED struct stackwide_ring *stackwide_zones_new_ring(void)
 	pthread_mutex_lock(&stackwide_zones_lock);
 	ring->next = stackwide_zones_state.rings;
 	stackwide_zones_state.rings = ring;
+	stackwide_zones_state.num_rings++;
+	stackwide_zones_reserve_reports();
 	pthread_mutex_unlock(&stackwide_zones_lock);
 	pthread_setspecific(stackwide_zones_state.key, ring);
 	stackwide_zones_ring = ring;
@@ -410,7 +421,9 @@ STACKWIDE_CALLED void stackwide_zones_add_stack(const void *lowest, uint64_t siz
 	if (!stackwide_zones_are_on())
 		return;
 	pthread_mutex_lock(&stackwide_zones_lock);
+	stackwide_zones_reserve_reports();
 	stackwide_zones_keep_stack((uintptr_t)lowest, (uintptr_t)lowest + size, name);
+	stackwide_zones_reserve_reports();
 	pthread_mutex_unlock(&stackwide_zones_lock);
 }
 

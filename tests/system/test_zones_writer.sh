@@ -172,6 +172,66 @@ run_zones /dev/full "$TMPDIR/quick"
 run_zones "$TMPDIR/quick.zones" "$TMPDIR/quick"
 expect_zones "$TMPDIR/quick.zones" 5001
 
+# Where it is asked for, a signal that ends the program finds the last zones written; how it ends, and
+# what the program does itself about signals, stays.
+cat >"$TMPDIR/signals.c" <<'END'
+#include <setjmp.h>
+#include <stackwide/zones.h>
+static sigjmp_buf back;
+static volatile sig_atomic_t num_own;
+static void go_back(int number) { (void)number; num_own = num_own + 1; siglongjmp(back, 1); }
+static void end(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    _exit(number == SIGBUS && info->si_signo == SIGBUS ? 7 : 8);
+}
+static int is_caught(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) || (action.sa_flags & SA_SIGINFO) || action.sa_handler != SIG_DFL;
+}
+int main(int argc, char **argv)
+{
+    struct sigaction action;
+    struct timespec nap = {0, 150000000};
+    memset(&action, 0, sizeof(action));
+    signal(SIGSEGV, go_back);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, go_back);
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = end;
+    sigaction(SIGBUS, &action, NULL);
+    STACKWIDE_MARK("last", 0);
+    if (argc < 2)
+        return is_caught(SIGTERM) || is_caught(SIGABRT) || is_caught(SIGFPE);
+    switch (*argv[1]) {
+    case 't': return raise(SIGTERM);
+    case 'a': abort();
+    case 'i': __builtin_trap();
+    case 'b': nanosleep(&nap, NULL); return raise(SIGBUS);
+    }
+    /* Faults and requests of its own, and one that it ignores. */
+    for (volatile int i = 0; i < 3; i++)
+        if (!sigsetjmp(back, 1))
+            *(volatile int *)(long)(argc - 2) = i;
+    if (!sigsetjmp(back, 1))
+        raise(SIGHUP);
+    raise(SIGINT);
+    return num_own != 4;
+}
+END
+cc -O1 -I "$REPO/include" -o "$TMPDIR/signals" "$TMPDIR/signals.c" -pthread
+run_zones "$TMPDIR/unasked.zones" "$TMPDIR/signals" # it ends with 1 where a signal is caught
+ulimit -c 0
+for way in term:$((128 + 15)) abort:$((128 + 6)) illegal:$((128 + 4)) bus:7 own:0; do
+    status=0
+    (STACKWIDE_ZONES_SIGNALS=1 STACKWIDE_ZONES=$TMPDIR/signals.${way%:*} "$TMPDIR/signals" "${way%:*}") 2>/dev/null ||
+        status=$?
+    ((status == ${way#*:})) || fail "with its zones, a program ends with $status instead of ${way#*:} (${way%:*})"
+    cp "$TMPDIR/signals.${way%:*}" "$TMPDIR/signals.zones"
+    expect_zones "$TMPDIR/signals.zones" 1
+done
+
 # The process has its own name, not that of the thread whose zone comes first.
 cat >"$TMPDIR/named.c" <<'END'
 #include <stackwide/zones.h>
