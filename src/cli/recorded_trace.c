@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "timeline/zone_off_cpu.h"
 
 /* uname() now is that of the recording: the machine has not been booted in between. */
 static int add_system(const struct recording *recording, struct timeline *timeline)
@@ -55,7 +56,10 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 		if (err)
 			return err;
 	}
-	return recorder_build_trace(recording->recorder, timeline);
+	err = recorder_build_trace(recording->recorder, timeline);
+	if (err)
+		return err;
+	return zone_off_cpu_add(timeline);
 }
 
 /* Zones get a profile of their own: their weights are durations, not samples. */

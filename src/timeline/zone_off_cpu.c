@@ -1,0 +1,326 @@
+/*
+ * Each region has a sum: the time that whoever was on it was off the CPU. A zone's share is what
+ * the sum grows by from its begin to its end, so that one number a zone is enough, however many
+ * switches there are. Two streams are merged for that: the schedule, read once from where it is
+ * kept, and an array of what happens to regions, sorted: threads come and go, zones begin and end.
+ *
+ * Threads are known by their tids here, as the schedule knows no more. A tid that was given twice is
+ * two threads of the timeline, one after the other, which is no matter.
+ */
+#include "timeline/zone_off_cpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/intern.h"
+
+/* In the order in which those of one moment count. */
+enum region_event_kind { THREAD_LEAVES, THREAD_ENTERS, ZONE_BEGINS, ZONE_ENDS };
+
+struct region_event {
+	uint64_t time_ns;
+	uint32_t item; /* occupancy or zone */
+	uint8_t kind;  /* enum region_event_kind */
+};
+
+enum cpu_state { CPU_UNKNOWN, CPU_ON, CPU_OFF };
+
+struct tid_state {
+	uint64_t tid;
+	uint64_t off_since_ns; /* not CPU_ON */
+	uint64_t entered_ns;   /* its region */
+	uint32_t region;       /* TIMELINE_NONE */
+	uint8_t state;         /* enum cpu_state */
+};
+INTERN_TABLE(tid_states, struct tid_state, tid);
+
+struct off_cpu_region {
+	uint64_t off_ns;
+	uint32_t tid_state; /* of who is there; TIMELINE_NONE */
+	bool has_zones;
+};
+
+struct zone_off_cpu {
+	struct timeline *timeline;
+	ARRAY(struct region_event) events;
+	struct off_cpu_region *regions;
+	uint64_t *sums; /* by zone: of its region when it began, then its share */
+	struct tid_states tids;
+	uint64_t begin_ns; /* of the schedule */
+	uint64_t end_ns;   /* of it, once it has been read */
+};
+
+static int compare_events(const void *left, const void *right)
+{
+	const struct region_event *a = left;
+	const struct region_event *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return (a->item > b->item) - (a->item < b->item);
+}
+
+static int add_events(struct zone_off_cpu *off, uint32_t item, enum region_event_kind first,
+		      uint64_t begin_ns, enum region_event_kind second, uint64_t end_ns)
+{
+	struct region_event *added;
+
+	if (array_reserve(&off->events, off->events.length + 2))
+		return -ENOMEM;
+	added = array_add(&off->events);
+	*added = (struct region_event){.time_ns = begin_ns, .item = item, .kind = (uint8_t)first};
+	added = array_add(&off->events);
+	*added = (struct region_event){.time_ns = end_ns, .item = item, .kind = (uint8_t)second};
+	return 0;
+}
+
+static int collect_events(struct zone_off_cpu *off)
+{
+	const struct timeline *timeline = off->timeline;
+	size_t num_zones = timeline_count_zone(timeline);
+	int err = array_reserve(&off->events, 2 * num_zones);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < num_zones; i++) {
+		const struct zone *zone = timeline_get_zone(timeline, i);
+
+		off->regions[zone->region].has_zones = true;
+		err = add_events(off, i, ZONE_BEGINS, zone->begin_ns, ZONE_ENDS, zone->end_ns);
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < timeline_count_occupancy(timeline); i++) {
+		const struct occupancy *occupancy = timeline_get_occupancy(timeline, i);
+
+		/* Of nothing there would be an end before its begin. */
+		if (!off->regions[occupancy->region].has_zones ||
+		    occupancy->begin_ns == occupancy->end_ns)
+			continue;
+		err = add_events(off, i, THREAD_ENTERS, occupancy->begin_ns, THREAD_LEAVES,
+				 occupancy->end_ns);
+		if (err)
+			return err;
+	}
+	qsort(off->events.items, off->events.length, sizeof(*off->events.items), compare_events);
+	return 0;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+/* What of a present wait fell on the region that the thread is on. */
+static uint64_t get_wait(const struct zone_off_cpu *off, const struct tid_state *thread,
+			 uint64_t time_ns)
+{
+	uint64_t since_ns = thread->state == CPU_UNKNOWN ? off->begin_ns : thread->off_since_ns;
+
+	if (thread->entered_ns > since_ns)
+		since_ns = thread->entered_ns;
+	if (off->end_ns && time_ns > off->end_ns)
+		time_ns = off->end_ns; /* nobody has seen what came after */
+	return time_ns > since_ns ? time_ns - since_ns : 0;
+}
+
+/* The wait ends, or the thread leaves its region. */
+static void settle(struct zone_off_cpu *off, struct tid_state *thread, uint64_t time_ns)
+{
+	if (thread->region != TIMELINE_NONE)
+		off->regions[thread->region].off_ns += get_wait(off, thread, time_ns);
+}
+
+static void switch_out(struct zone_off_cpu *off, uint64_t tid, uint64_t time_ns)
+{
+	uint32_t item = tid_states_find(&off->tids, &(struct tid_state){.tid = tid});
+
+	if (item == HASH_INDEX_NONE)
+		return;
+	off->tids.items[item].state = CPU_OFF;
+	off->tids.items[item].off_since_ns = time_ns;
+}
+
+/* A thread that was not seen before was off from the begin of the schedule on. */
+static void switch_in(struct zone_off_cpu *off, uint64_t tid, uint64_t time_ns)
+{
+	uint32_t item = tid_states_find(&off->tids, &(struct tid_state){.tid = tid});
+
+	if (item == HASH_INDEX_NONE)
+		return;
+	if (off->tids.items[item].state != CPU_ON)
+		settle(off, &off->tids.items[item], time_ns);
+	off->tids.items[item].state = CPU_ON;
+}
+
+static void leave(struct zone_off_cpu *off, const struct occupancy *occupancy)
+{
+	struct off_cpu_region *region = &off->regions[occupancy->region];
+	struct tid_state *thread;
+
+	if (region->tid_state == TIMELINE_NONE)
+		return;
+	thread = &off->tids.items[region->tid_state];
+	if (thread->state == CPU_OFF)
+		settle(off, thread, occupancy->end_ns);
+	thread->region = TIMELINE_NONE;
+	region->tid_state = TIMELINE_NONE;
+}
+
+static int enter(struct zone_off_cpu *off, const struct occupancy *occupancy)
+{
+	struct tid_state added = {.tid = timeline_get_thread(off->timeline, occupancy->thread)->tid,
+				  .region = TIMELINE_NONE};
+	struct tid_state *thread;
+	uint32_t item;
+	int err = tid_states_intern(&off->tids, &added, &item);
+
+	if (err)
+		return err;
+	thread = &off->tids.items[item];
+	thread->region = occupancy->region;
+	thread->entered_ns = occupancy->begin_ns;
+	off->regions[occupancy->region].tid_state = item;
+	return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static uint64_t get_sum(const struct zone_off_cpu *off, const struct off_cpu_region *region,
+			uint64_t time_ns)
+{
+	const struct tid_state *thread;
+
+	if (region->tid_state == TIMELINE_NONE)
+		return region->off_ns;
+	thread = &off->tids.items[region->tid_state];
+	return region->off_ns + (thread->state == CPU_OFF ? get_wait(off, thread, time_ns) : 0);
+}
+
+/*
+ * Who begins a zone has just read the clock, and runs. That does not hold for ends: of a zone that
+ * was left open, the reader makes one.
+ */
+static void begin_zone(struct zone_off_cpu *off, uint32_t id)
+{
+	const struct zone *zone = timeline_get_zone(off->timeline, id);
+	struct off_cpu_region *region = &off->regions[zone->region];
+
+	if (region->tid_state != TIMELINE_NONE)
+		off->tids.items[region->tid_state].state = CPU_ON;
+	off->sums[id] = get_sum(off, region, zone->begin_ns);
+}
+
+static void end_zone(struct zone_off_cpu *off, uint32_t id)
+{
+	const struct zone *zone = timeline_get_zone(off->timeline, id);
+
+	off->sums[id] = get_sum(off, &off->regions[zone->region], zone->end_ns) - off->sums[id];
+}
+
+static int apply(struct zone_off_cpu *off, const struct region_event *event)
+{
+	switch ((enum region_event_kind)event->kind) {
+	case THREAD_LEAVES:
+		leave(off, timeline_get_occupancy(off->timeline, event->item));
+		return 0;
+	case THREAD_ENTERS:
+		return enter(off, timeline_get_occupancy(off->timeline, event->item));
+	case ZONE_BEGINS:
+		begin_zone(off, event->item);
+		return 0;
+	case ZONE_ENDS:
+		end_zone(off, event->item);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int apply_until(struct zone_off_cpu *off, size_t *next, uint64_t time_ns)
+{
+	while (*next < off->events.length && off->events.items[*next].time_ns < time_ns) {
+		int err = apply(off, &off->events.items[(*next)++]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int merge(struct zone_off_cpu *off, const struct timeline_source *schedule)
+{
+	struct schedule_event event;
+	uint64_t time_ns = 0;
+	size_t next = 0;
+	int err = schedule->rewind(schedule->context);
+	int got;
+
+	if (err)
+		return err;
+	while ((got = schedule->next(schedule->context, &event)) > 0) {
+		time_ns = event.is_wakeup ? event.wakeup.time_ns : event.on_cpu.time_ns;
+		if (!off->begin_ns)
+			off->begin_ns = time_ns;
+		err = apply_until(off, &next, time_ns);
+		if (err)
+			return err;
+		if (event.is_wakeup)
+			continue;
+		switch_out(off, (uint64_t)event.on_cpu.previous_tid, time_ns);
+		switch_in(off, (uint64_t)event.on_cpu.next_tid, time_ns);
+	}
+	if (got < 0)
+		return got;
+	off->end_ns = time_ns;
+	while (next < off->events.length) {
+		err = apply(off, &off->events.items[next++]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_parameters(const struct zone_off_cpu *off)
+{
+	struct zone_attribute attribute = {.kind = ATTRIBUTE_PARAMETER, .type = VALUE_U64};
+	int err = timeline_add_string(off->timeline, ZONE_OFF_CPU_NAME, &attribute.name);
+
+	for (uint32_t i = 0; !err && i < timeline_count_zone(off->timeline); i++) {
+		attribute.value.u64 = off->sums[i];
+		err = off->sums[i] ? timeline_add_attribute(off->timeline, i, &attribute) : 0;
+	}
+	return err;
+}
+
+static void off_cpu_release(struct zone_off_cpu *off)
+{
+	array_release(&off->events);
+	free(off->regions);
+	free(off->sums);
+	tid_states_release(&off->tids);
+}
+
+int zone_off_cpu_add(struct timeline *timeline)
+{
+	_cleanup_(off_cpu_release) struct zone_off_cpu off = {.timeline = timeline};
+	const struct timeline_source *schedule = timeline_get_schedule(timeline);
+	uint32_t num_regions = timeline_count_region(timeline);
+	uint32_t num_zones = timeline_count_zone(timeline);
+	int err;
+
+	if (!schedule || !num_zones)
+		return 0;
+	off.regions = calloc(num_regions, sizeof(*off.regions));
+	off.sums = calloc(num_zones, sizeof(*off.sums));
+	if (!off.regions || !off.sums)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < num_regions; i++)
+		off.regions[i].tid_state = TIMELINE_NONE;
+	err = collect_events(&off);
+	if (err)
+		return err;
+	err = merge(&off, schedule);
+	if (err)
+		return err;
+	return add_parameters(&off);
+}
