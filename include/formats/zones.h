@@ -54,6 +54,20 @@ const char *zones_builder_get_problem(struct zones_builder *builder);
 _must_check_ int zones_builder_start_process(struct zones_builder *builder, uint32_t pid,
 					     struct zones_string name);
 
+/*
+ * The records lack some, as of a ring that was overwritten: a zone whose end is missing ends when
+ * something happens around it, and what is about a zone that is not open is left out. Both are
+ * counted.
+ */
+struct zones_torn_counts {
+	uint64_t lost_ends;
+	uint64_t lost_begins; /* ends of zones that have not begun */
+};
+void zones_builder_set_torn(struct zones_builder *builder);
+struct zones_torn_counts zones_builder_get_torn_counts(const struct zones_builder *builder);
+
+bool zones_builder_has_location(const struct zones_builder *builder, uint64_t id);
+
 _must_check_ int zones_builder_add_stack(struct zones_builder *builder, uint64_t begin,
 					 uint64_t end, struct zones_string name);
 _must_check_ int zones_builder_add_thread(struct zones_builder *builder, uint64_t tid,
@@ -141,6 +155,29 @@ _must_check_ int zones_read(struct import *import);
 enum detection zones_detect(const uint8_t *data, size_t size);
 /* Of the binary kind; see zones/read_binary.c. */
 bool zones_is_capture(const uint8_t *data, size_t size);
+/* Shared memory of include/stackwide/zones_shared.h; see zones/read_rings.c. */
+#define ZONES_RINGS_MAGIC       "stackwide rings\n"
+#define ZONES_RINGS_MAGIC_BYTES 16
+static inline bool zones_is_rings(const uint8_t *data, size_t size)
+{
+	return size >= ZONES_RINGS_MAGIC_BYTES &&
+	       memcmp(data, ZONES_RINGS_MAGIC, ZONES_RINGS_MAGIC_BYTES) == 0;
+}
+
+/* What the header of shared memory says; nothing of it is checked. */
+#define ZONES_RINGS_HEADER_BYTES 4096u
+#define ZONES_RINGS_BLOCK_BYTES  4096u
+#define ZONES_RINGS_BLOCK_HEADER 32u
+struct zones_rings_header {
+	uint32_t capacity_bytes; /* of declarations; blocks are behind that */
+	uint32_t ring_blocks;    /* of a ring, which are in a row */
+	uint64_t declared_bytes;
+	uint64_t num_undeclared;
+	uint64_t num_dropped;
+};
+
+/* Whether there is one that we know. */
+bool zones_rings_parse_header(const uint8_t *data, size_t size, struct zones_rings_header *ret);
 
 /*
  * Where the section begins that a text of zones had last when it was `offset` bytes long, or the

@@ -24,6 +24,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Where a zone begins in the source; one for each place, living as long as the program. */
 struct stackwide_location {
@@ -49,7 +50,10 @@ enum stackwide_record_type {
 	STACKWIDE_CATEGORY,
 	STACKWIDE_FLOW,
 	STACKWIDE_LAST_FLOW,
-	STACKWIDE_VALUE
+	STACKWIDE_VALUE,
+	/* Parameters that are numbers; texts in a file of text. */
+	STACKWIDE_INTEGER,
+	STACKWIDE_DECIMAL
 };
 
 #define STACKWIDE_API static inline __attribute__((unused))
@@ -81,6 +85,9 @@ STACKWIDE_API int stackwide_zones_record(enum stackwide_record_type type, unsign
  * left in the file stays before them. A child that is forked writes a file of its own, with a dot
  * and its pid behind the path; so does a program whose file is being written by another one, or
  * holds something else. Returns 0, or -1 with errno.
+ *
+ * A path that ends in ".ring" is that of shared memory (zones_shared.h), which costs less, loses
+ * nothing when the program is killed, and holds for each thread what it reported last.
  */
 STACKWIDE_API int stackwide_zones_open(const char *path)
 {
@@ -180,23 +187,20 @@ STACKWIDE_API void stackwide_zone_text(struct stackwide_zone *zone, const char *
 STACKWIDE_API void stackwide_zone_integer(struct stackwide_zone *zone, const char *name,
 					  int64_t value)
 {
-	char text[24];
-
-	if (!stackwide_zone_is_open(zone))
-		return;
-	snprintf(text, sizeof(text), "%lld", (long long)value);
-	stackwide_zone_text(zone, name, text);
+	if (stackwide_zone_is_open(zone))
+		(void)stackwide_zones_record(STACKWIDE_INTEGER, zone->generation, (uintptr_t)zone,
+					     name, (uint64_t)value, NULL);
 }
 
 STACKWIDE_API void stackwide_zone_decimal(struct stackwide_zone *zone, const char *name,
 					  double value)
 {
-	char text[40];
+	uint64_t bits;
 
-	if (!stackwide_zone_is_open(zone))
-		return;
-	snprintf(text, sizeof(text), "%.15g", value);
-	stackwide_zone_text(zone, name, text);
+	memcpy(&bits, &value, sizeof(bits));
+	if (stackwide_zone_is_open(zone))
+		(void)stackwide_zones_record(STACKWIDE_DECIMAL, zone->generation, (uintptr_t)zone,
+					     name, bits, NULL);
 }
 
 STACKWIDE_API void stackwide_zone_category(struct stackwide_zone *zone, const char *category)

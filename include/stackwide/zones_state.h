@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -73,15 +74,78 @@ struct stackwide_record {
 	} of;
 };
 
+/* ---- shared memory: see zones_shared.h ------------------------------------------------------ */
+
+#define STACKWIDE_SHARED_SUFFIX  ".ring" /* of a path that names such a file */
+#define STACKWIDE_SHARED_MAGIC   "stackwide rings\n"
+#define STACKWIDE_DECLARED_BYTES 1048576u
+#define STACKWIDE_BLOCK_BYTES    4096u
+#define STACKWIDE_SHARED_RINGS   256u
+#ifndef STACKWIDE_SHARED_BLOCKS
+#define STACKWIDE_SHARED_BLOCKS 256u /* of a ring */
+#endif
+#define STACKWIDE_SHARED_BYTES (STACKWIDE_SHARED_BLOCKS * STACKWIDE_BLOCK_BYTES)
+
+struct stackwide_shared_header {
+	char magic[16]; /* without a NUL at its end; stored last */
+	uint32_t version;
+	uint32_t pid;
+	uint32_t block_bytes;
+	uint32_t capacity_bytes;
+	uint64_t declared_bytes; /* of these */
+	uint64_t num_undeclared; /* for which there was no room among them */
+	uint64_t num_dropped;    /* records, for want of a ring */
+	uint32_t ring_blocks;    /* blocks of a ring */
+	char unused[4096 - 60];
+};
+
+struct stackwide_block {
+	uint64_t sequence;    /* in its ring, from 1; 0 while it is made anew */
+	uint64_t num_started; /* zones that have begun in the ring before it */
+	uint32_t ring;
+	uint32_t tid;
+	uint32_t used; /* bytes, with these */
+	uint32_t unused;
+};
+
+struct stackwide_shared_record {
+	uint16_t size; /* in bytes, with what is behind it: a parameter's name, the text */
+	uint16_t type;
+	uint16_t name_length;
+	uint16_t text_length;
+	uint64_t time_ns;
+	uint64_t pointer; /* the zone; of a counter's value, that */
+	uint64_t number;  /* of the location, counter or flow */
+};
+
+/* A ring of the file, as the program knows it. */
+struct stackwide_slot {
+	char *blocks;
+	uint64_t sequence; /* of the last block */
+	uint64_t num_started;
+	uint32_t number;
+	int is_taken; /* a thread has it; under the lock */
+};
+
+/* Those of a file. Others that the program has closed stay, as threads may be at a record. */
+struct stackwide_slots {
+	struct stackwide_slots *before;
+	struct stackwide_slot items[STACKWIDE_SHARED_RINGS];
+};
+
 struct stackwide_ring {
 	struct stackwide_ring *next;
 	uint32_t tid;
-	unsigned int generation; /* of the file that its thread is reported in */
-	int is_busy;             /* its thread is writing a record */
-	uint64_t head;           /* bytes written ever; by its thread */
-	uint64_t tail;           /* bytes emptied ever; under the lock */
-	uint64_t end;            /* while it is emptied: of what is old enough */
-	uint64_t stack_begin;    /* its thread's own stack */
+	unsigned int generation;       /* of the file that its thread is reported in */
+	int is_busy;                   /* its thread is writing a record */
+	uint64_t head;                 /* bytes written ever; by its thread */
+	uint64_t tail;                 /* bytes emptied ever; under the lock */
+	uint64_t end;                  /* while it is emptied: of what is old enough */
+	struct stackwide_slot *slot;   /* its thread's in shared memory */
+	struct stackwide_block *block; /* the one that it adds to */
+	uint32_t used;                 /* of that: what the file says is for readers */
+	unsigned int slot_generation;
+	uint64_t stack_begin; /* its thread's own stack */
 	uint64_t stack_end;
 	char name[64];
 	char data[STACKWIDE_RING_BYTES] __attribute__((aligned(32)));
@@ -122,9 +186,13 @@ struct stackwide_zones {
 	struct sigaction actions[STACKWIDE_NUM_SIGNALS]; /* before, of signals that are caught */
 	struct stackwide_digits pointer;                 /* the last one's upper digits */
 	struct stackwide_digits time;
-	unsigned int length; /* of the output */
-	uint64_t flushed_ns; /* when the file was written last */
+	unsigned int length;                    /* of the output */
+	uint64_t flushed_ns;                    /* when the file was written last */
+	int is_shared;                          /* the path asks for shared memory */
+	struct stackwide_shared_header *shared; /* NULL: the file is text */
+	struct stackwide_slots *slots;
 	char path[4096];
+	char own_path[4096 + 16];
 	char output[65536];
 };
 
@@ -133,6 +201,14 @@ STACKWIDE_SHARED pthread_mutex_t stackwide_zones_lock = PTHREAD_MUTEX_INITIALIZE
 STACKWIDE_SHARED __thread struct stackwide_ring *stackwide_zones_ring;
 
 /* ---- text; under the lock ------------------------------------------------------------------- */
+
+STACKWIDE_INSIDE uint64_t stackwide_zones_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 STACKWIDE_INSIDE void stackwide_zones_write_output(void)
 {
@@ -330,8 +406,8 @@ STACKWIDE_INSIDE void stackwide_zones_emit_location(struct stackwide_location *l
 
 	if (location->generation == state->generation)
 		return;
-	location->generation = state->generation;
 	location->id = ++state->num_ids;
+	__atomic_store_n(&location->generation, state->generation, __ATOMIC_RELEASE);
 	out = stackwide_zones_put_word(stackwide_zones_begin_line(),
 				       is_counter ? "COUNTER_TRACK," : "LOCATION,");
 	out = stackwide_zones_put_number(out, location->id);

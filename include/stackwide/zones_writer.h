@@ -5,17 +5,9 @@
 #ifndef STACKWIDE_ZONES_WRITER_H
 #define STACKWIDE_ZONES_WRITER_H
 
-#include <stackwide/zones_state.h>
+#include <stackwide/zones_shared.h>
 
 /* ---- emptying the rings; under the lock ----------------------------------------------------- */
-
-STACKWIDE_INSIDE uint64_t stackwide_zones_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* The ring's next record; NULL when there is none that is to be emptied now. */
 STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_peek(struct stackwide_ring *ring,
@@ -115,6 +107,8 @@ STACKWIDE_INSIDE void stackwide_zones_start_file(void)
 	__atomic_store_n(&state->is_on, STACKWIDE_ON, __ATOMIC_RELAXED);
 	for (unsigned int i = 0; i < state->num_stacks; i++)
 		stackwide_zones_emit_stack(&state->stacks[i]);
+	if (state->shared)
+		stackwide_zones_declare();
 }
 
 /*
@@ -142,19 +136,43 @@ STACKWIDE_INSIDE int stackwide_zones_mend_end(int fd, off_t size)
 }
 
 /*
- * Open a file for one section of zones, behind those that are there. Whoever writes a file holds
- * its lock for as long. Returns the descriptor, or -1 with errno: EBUSY where another process
- * writes it, EEXIST where it holds something else.
+ * Make what an earlier run has left ready: text is added to, shared memory set aside, and the
+ * descriptor one of a new file. Under the file's lock. Returns 0, or -1 where the file holds
+ * something else.
+ */
+STACKWIDE_INSIDE int stackwide_zones_take_over(int *fd, const char *path)
+{
+	struct stat status;
+
+	if (fstat(*fd, &status))
+		return -1;
+	if (!status.st_size)
+		return 0;
+	if (!stackwide_zones_state.is_shared)
+		return stackwide_zones_mend_end(*fd, status.st_size);
+	if (stackwide_zones_set_aside(*fd, path))
+		return -1;
+	close(*fd);
+	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (*fd < 0)
+		return -1;
+	return flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? -1 : 0;
+}
+
+/*
+ * Open a file for zones. Whoever writes a file holds its lock for as long. Returns the descriptor,
+ * or -1 with errno: EBUSY where another process writes it, EEXIST where it holds something else.
  */
 STACKWIDE_INSIDE int stackwide_zones_open_path(const char *path)
 {
+	int flags = O_RDWR | O_CREAT | O_CLOEXEC;
 	struct stat status;
 	int fd;
 
 	/* Pipes and devices take what comes; a pipe that were open for reading would never break. */
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
 		return open(path, O_WRONLY | O_CLOEXEC);
-	fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	fd = open(path, stackwide_zones_state.is_shared ? flags : flags | O_APPEND, 0666);
 	if (fd < 0)
 		return -1;
 	/* File systems without locks do without. */
@@ -163,10 +181,14 @@ STACKWIDE_INSIDE int stackwide_zones_open_path(const char *path)
 		errno = EBUSY;
 		return -1;
 	}
-	if (fstat(fd, &status) ||
-	    (status.st_size && stackwide_zones_mend_end(fd, status.st_size))) {
-		close(fd);
+	if (stackwide_zones_take_over(&fd, path)) {
+		if (fd >= 0)
+			close(fd);
 		errno = EEXIST;
+		return -1;
+	}
+	if (stackwide_zones_state.is_shared && stackwide_zones_share(fd)) {
+		close(fd);
 		return -1;
 	}
 	return fd;
@@ -175,9 +197,9 @@ STACKWIDE_INSIDE int stackwide_zones_open_path(const char *path)
 /* With a dot and the pid behind the path, where what the path names is another one's. */
 STACKWIDE_INSIDE int stackwide_zones_open_own(const char *path)
 {
-	char own[sizeof(stackwide_zones_state.path) + 16];
+	char *own = stackwide_zones_state.own_path;
 
-	snprintf(own, sizeof(own), "%.4095s.%ld", path, (long)getpid());
+	snprintf(own, sizeof(stackwide_zones_state.own_path), "%.4095s.%ld", path, (long)getpid());
 	return stackwide_zones_open_path(own);
 }
 
@@ -186,7 +208,7 @@ STACKWIDE_INSIDE void stackwide_zones_write_all(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
 
-	if (state->is_on != STACKWIDE_ON)
+	if (state->is_on != STACKWIDE_ON || state->shared)
 		return;
 	stackwide_zones_empty();
 	stackwide_zones_write_output();
@@ -227,8 +249,10 @@ STACKWIDE_CALLED void stackwide_zones_close(void)
 
 	stackwide_zones_flush();
 	pthread_mutex_lock(&stackwide_zones_lock);
-	if (state->is_on == STACKWIDE_ON)
+	if (state->is_on == STACKWIDE_ON) {
+		flock(state->fd, LOCK_UN); /* what is mapped would hold it */
 		close(state->fd);
+	}
 	__atomic_store_n(&state->is_on, STACKWIDE_OFF, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&stackwide_zones_lock);
 }
@@ -247,6 +271,7 @@ STACKWIDE_INSIDE void stackwide_zones_end_thread(void *memory)
 		*place = ring->next;
 		stackwide_zones_state.num_rings--;
 	}
+	stackwide_zones_detach(ring);
 	pthread_mutex_unlock(&stackwide_zones_lock);
 	free(ring);
 }
@@ -278,11 +303,14 @@ STACKWIDE_INSIDE void stackwide_zones_in_child(void)
 		own->next = NULL;
 		own->tail = own->head;
 		own->tid = (uint32_t)syscall(SYS_gettid);
+		own->slot = NULL;
+		own->slot_generation = 0;
 		state->rings = own;
 	}
 	state->num_rings = own != NULL;
 	if (state->is_on == STACKWIDE_ON) {
 		close(state->fd);
+		stackwide_zones_unshare();
 		state->fd = stackwide_zones_open_own(state->path);
 		state->is_on = STACKWIDE_OFF;
 		if (state->fd >= 0)
@@ -306,6 +334,10 @@ STACKWIDE_INSIDE int stackwide_zones_open_file(const char *path)
 		}
 	}
 	state->path[length] = '\0';
+	state->shared = NULL;
+	state->is_shared = length > strlen(STACKWIDE_SHARED_SUFFIX) &&
+			   strcmp(state->path + length - strlen(STACKWIDE_SHARED_SUFFIX),
+				  STACKWIDE_SHARED_SUFFIX) == 0;
 	state->fd = stackwide_zones_open_path(state->path);
 	if (state->fd < 0 && (errno == EBUSY || errno == EEXIST))
 		state->fd = stackwide_zones_open_own(state->path);
@@ -423,6 +455,8 @@ STACKWIDE_CALLED void stackwide_zones_add_stack(const void *lowest, uint64_t siz
 	pthread_mutex_lock(&stackwide_zones_lock);
 	stackwide_zones_reserve_reports();
 	stackwide_zones_keep_stack((uintptr_t)lowest, (uintptr_t)lowest + size, name);
+	if (stackwide_zones_state.shared)
+		stackwide_zones_declare();
 	stackwide_zones_reserve_reports();
 	pthread_mutex_unlock(&stackwide_zones_lock);
 }
@@ -467,26 +501,30 @@ STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_reserve(struct stackwi
 	return record;
 }
 
-/*
- * Write a record into the present thread's ring. Returns whether it is there: not when a signal
- * handler interrupts another record of its thread.
- */
-STACKWIDE_CALLED int stackwide_zones_record(enum stackwide_record_type type,
-					    unsigned int generation, uint64_t pointer,
-					    const void *of, uint64_t number, const char *text)
+/* A parameter's value as text; of a decimal, its bits are the number. */
+STACKWIDE_INSIDE void stackwide_zones_format(char *text, size_t size,
+					     enum stackwide_record_type type, uint64_t number)
 {
-	struct stackwide_ring *ring = stackwide_zones_ring;
-	size_t text_length = text ? strnlen(text, STACKWIDE_LONGEST) : 0;
-	struct stackwide_record *record;
+	double decimal;
+
+	if (type == STACKWIDE_INTEGER) {
+		snprintf(text, size, "%lld", (long long)(int64_t)number);
+		return;
+	}
+	memcpy(&decimal, &number, sizeof(decimal));
+	snprintf(text, size, "%.15g", decimal);
+}
+
+/* Into the ring of a file of text; the thread's ring is busy. */
+STACKWIDE_INSIDE void stackwide_zones_record_text(struct stackwide_ring *ring,
+						  enum stackwide_record_type type,
+						  unsigned int generation, uint64_t pointer,
+						  const void *of, uint64_t number, const char *text,
+						  size_t text_length)
+{
+	struct stackwide_record *record = stackwide_zones_reserve(ring, text_length);
 	uint64_t time_ns;
 
-	if (!ring)
-		ring = stackwide_zones_new_ring();
-	if (!ring || ring->is_busy)
-		return 0;
-	__atomic_store_n(&ring->is_busy, 1, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	record = stackwide_zones_reserve(ring, text_length);
 	record->type = (uint16_t)type;
 	record->generation = (uint16_t)generation;
 	record->pointer = pointer;
@@ -500,9 +538,44 @@ STACKWIDE_CALLED int stackwide_zones_record(enum stackwide_record_type type,
 	__atomic_store_n(&ring->head, ring->head + record->size, __ATOMIC_RELEASE);
 	if (stackwide_zones_are_due(time_ns))
 		stackwide_zones_flush_if_due(time_ns);
+}
+
+/*
+ * Write a record into the present thread's ring. Returns whether it is there: not when a signal
+ * handler interrupts another record of its thread.
+ */
+STACKWIDE_CALLED int stackwide_zones_record(enum stackwide_record_type type,
+					    unsigned int generation, uint64_t pointer,
+					    const void *of, uint64_t number, const char *text)
+{
+	struct stackwide_ring *ring = stackwide_zones_ring;
+	size_t text_length;
+	char value[40];
+	int is_there = 1;
+
+	if (!ring)
+		ring = stackwide_zones_new_ring();
+	if (!ring || ring->is_busy)
+		return 0;
+	__atomic_store_n(&ring->is_busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!stackwide_zones_state.shared && type >= STACKWIDE_INTEGER) {
+		stackwide_zones_format(value, sizeof(value), type, number);
+		type = STACKWIDE_PARAM;
+		text = value;
+		text_length = strlen(value);
+	} else {
+		text_length = text ? strnlen(text, STACKWIDE_LONGEST) : 0;
+	}
+	if (stackwide_zones_state.shared)
+		is_there = stackwide_zones_record_shared(ring, type, generation, pointer, of,
+							 number, text, text_length);
+	else
+		stackwide_zones_record_text(ring, type, generation, pointer, of, number, text,
+					    text_length);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&ring->is_busy, 0, __ATOMIC_RELAXED);
-	return 1;
+	return is_there;
 }
 
 #endif

@@ -62,6 +62,17 @@ _must_check_ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint6
  */
 _must_check_ int zone_tracker_end(struct zone_tracker *tracker, uint64_t pointer, uint64_t time_ns);
 
+/*
+ * Of records that are not complete: end the zones inside the one that is open at the pointer. The
+ * time may be before the last event of their region, which counts then.
+ *
+ * ret_num  how many
+ *
+ * Returns 0, -ENOMEM, or what the consumer returned.
+ */
+_must_check_ int zone_tracker_end_inside(struct zone_tracker *tracker, uint64_t pointer,
+					 uint64_t time_ns, uint64_t *ret_num);
+
 /* The zone that is open at the pointer; TIMELINE_NONE when there is none. */
 uint32_t zone_tracker_find_open(const struct zone_tracker *tracker, uint64_t pointer);
 

@@ -170,7 +170,8 @@ static size_t get_whole_size(const struct reading *reading, const struct input_o
 	size_t size = input_file_get_size(reading->file);
 	const uint8_t *last;
 
-	if (!options->is_growing || !size || zones_is_capture(data, size))
+	if (!options->is_growing || !size || zones_is_capture(data, size) ||
+	    zones_is_rings(data, size))
 		return size;
 	last = memrchr(data, '\n', size);
 	return last ? (size_t)(last - data) + 1 : 0;

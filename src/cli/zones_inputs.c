@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -181,6 +182,20 @@ static int open_named(struct zones_inputs *inputs, const char *path)
 }
 
 /*
+ * Shared memory does not grow while it is written: its writer's lock says whether it is. Asking for
+ * the lock takes it for a moment, if nobody has it.
+ */
+static bool is_shared_by_writer(const char *path, int fd)
+{
+	if (!strstr(path, ".ring."))
+		return false;
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	(void)flock(fd, LOCK_UN); /* closing it would do */
+	return false;
+}
+
+/*
  * Nobody has named these files: what is no regular file, is not ours to read, or has not grown is
  * passed over.
  */
@@ -193,7 +208,8 @@ static int open_beside(struct zones_inputs *inputs, const struct zones_paths *be
 
 		if (fd < 0)
 			continue;
-		if ((uint64_t)status.st_size <= find_bytes_before(inputs, &status)) {
+		if ((uint64_t)status.st_size <= find_bytes_before(inputs, &status) &&
+		    !is_shared_by_writer(*path, fd)) {
 			close(fd);
 			continue;
 		}

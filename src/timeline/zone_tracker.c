@@ -391,6 +391,35 @@ int zone_tracker_end(struct zone_tracker *tracker, uint64_t pointer, uint64_t ti
 	return time_ns < state->last_ns ? -ERANGE : pop_zone(tracker, id, time_ns);
 }
 
+/* End the innermost zone of a region, not before what happened there last. */
+static int pop_innermost(struct zone_tracker *tracker, uint32_t region, uint64_t time_ns)
+{
+	const struct zone_region_state *state = &tracker->states.items[region];
+
+	return pop_zone(tracker, state->innermost,
+			time_ns > state->last_ns ? time_ns : state->last_ns);
+}
+
+int zone_tracker_end_inside(struct zone_tracker *tracker, uint64_t pointer, uint64_t time_ns,
+			    uint64_t *ret_num)
+{
+	uint32_t id = zone_tracker_find_open(tracker, pointer);
+	uint32_t region;
+
+	*ret_num = 0;
+	if (id == TIMELINE_NONE)
+		return 0;
+	region = timeline_get_zone(tracker->timeline, id)->region;
+	while (tracker->states.items[region].innermost != id) {
+		int err = pop_innermost(tracker, region, time_ns);
+
+		if (err)
+			return err;
+		++*ret_num;
+	}
+	return 0;
+}
+
 static int compare_changes(const void *left, const void *right)
 {
 	const struct use_change *a = left;
@@ -431,8 +460,7 @@ int zone_tracker_finish(struct zone_tracker *tracker, uint64_t time_ns)
 		struct zone_region_state *state = &tracker->states.items[region];
 
 		while (state->innermost != TIMELINE_NONE) {
-			int err = pop_zone(tracker, state->innermost,
-					   time_ns > state->last_ns ? time_ns : state->last_ns);
+			int err = pop_innermost(tracker, region, time_ns);
 
 			if (err)
 				return err;

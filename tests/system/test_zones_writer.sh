@@ -151,6 +151,33 @@ cc -I "$REPO/include" -o "$TMPDIR/killed" "$TMPDIR/killed.c" -pthread
 expect_status 0 "$STACKWIDE" convert "$TMPDIR/killed.zones" -o "$TMPDIR/again.zones"
 grep -q '1 zones were still open' "$TMPDIR/err" || fail "the open zone is not told of"
 
+# In shared memory nothing of it is missing; threads, fibers and children have all that they reported.
+(STACKWIDE_ZONES=$TMPDIR/killed.ring "$TMPDIR/killed") 2>/dev/null && fail "the program was not killed"
+"$STACKWIDE" convert "$TMPDIR/killed.ring" -o "$TMPDIR/again.zones" 2>"$TMPDIR/err"
+[[ ! -s $TMPDIR/err ]] || fail "shared memory of a program that was killed: $(cat "$TMPDIR/err")"
+(($(grep -c '^ZONE_END,' "$TMPDIR/again.zones") == 3)) || fail "zones in shared memory are missing"
+# expect_ring FILE NUMBER
+expect_ring() {
+    expect_status 0 "$STACKWIDE" convert "$1" -o "$TMPDIR/ring.zones"
+    [[ ! -s $TMPDIR/err ]] || fail "reading $1 says: $(cat "$TMPDIR/err")"
+    expect_zones "$TMPDIR/ring.zones" "$2"
+}
+run_zones "$TMPDIR/x.ring" "$programs/zones_threads" 1000
+expect_ring "$TMPDIR/x.ring" 3000
+(($(grep -c '^COUNTER_VALUE' "$TMPDIR/ring.zones") == 1000)) || fail "not every count is in shared memory"
+expect_names "$TMPDIR/ring.zones"
+# The name is that of the last run; what was there before has its pid behind it.
+run_zones "$TMPDIR/x.ring" "$programs/zones_fibers" 16 100
+expect_ring "$TMPDIR/x.ring" 6400
+expect_ring "$(ls "$TMPDIR"/x.ring.*)" 3000
+run_zones "$TMPDIR/cpp.ring" "$programs/zones_cpp"
+read -r parent child <"$TMPDIR/out"
+expect_ring "$TMPDIR/cpp.ring" 6
+expect_ring "$TMPDIR/cpp.ring.$child" 5
+"$STACKWIDE" convert "$TMPDIR/cpp.ring" -o "$TMPDIR/cpp.pftrace"
+"$STACKWIDE" convert "$TMPDIR/cpp.pftrace" -o "$TMPDIR/cpp.zones"
+expect_zones "$TMPDIR/cpp.zones" 6
+
 # Zones leave errno alone, also where they cannot be written; quick_exit() writes them.
 cat >"$TMPDIR/quick.c" <<'END'
 #include <stackwide/zones.h>

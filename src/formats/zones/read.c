@@ -399,9 +399,10 @@ static const char *find_mark(const char *data, size_t size, size_t offset)
 
 size_t zones_find_section(const uint8_t *data, size_t size, uint64_t offset)
 {
-	const char *mark = offset <= size && !zones_is_capture(data, size)
-				   ? find_mark((const char *)data, size, (size_t)offset)
-				   : NULL;
+	const char *mark =
+		offset <= size && !zones_is_capture(data, size) && !zones_is_rings(data, size)
+			? find_mark((const char *)data, size, (size_t)offset)
+			: NULL;
 
 	return mark ? (size_t)(mark - (const char *)data) : 0;
 }
@@ -606,7 +607,7 @@ enum detection zones_detect(const uint8_t *data, size_t size)
 	struct zones_file_reader reader = {.data = (const char *)data, .size = size};
 	size_t start = has_byte_order_mark(data, size) ? 3 : 0;
 
-	if (zones_is_capture(data, size))
+	if (zones_is_capture(data, size) || zones_is_rings(data, size))
 		return DETECTED_SURE;
 	while (start < size) {
 		struct zones_string line = zones_trim(find_line(&reader, start, &start));

@@ -43,6 +43,8 @@ struct zones_builder {
 	struct id_table locations;
 	struct id_table counters;
 	uint64_t last_ns;
+	bool is_torn;
+	struct zones_torn_counts torn;
 	struct error problem;
 	char reported[sizeof(((struct error *)NULL)->message)];
 };
@@ -109,6 +111,16 @@ const char *zones_builder_get_problem(struct zones_builder *builder)
 	return builder->reported;
 }
 
+void zones_builder_set_torn(struct zones_builder *builder)
+{
+	builder->is_torn = true;
+}
+
+struct zones_torn_counts zones_builder_get_torn_counts(const struct zones_builder *builder)
+{
+	return builder->torn;
+}
+
 /* For problems that --lenient forgives: they are reported as warnings then. */
 static int forgive(const struct zones_builder *builder)
 {
@@ -125,6 +137,11 @@ static struct id *find_id(struct id_table *table, uint64_t key)
 		return NULL;
 	table->latest = found;
 	return &table->ids.items[found];
+}
+
+bool zones_builder_has_location(const struct zones_builder *builder, uint64_t id)
+{
+	return known_ids_find(&builder->locations.ids, &(struct id){.key = id}) != HASH_INDEX_NONE;
 }
 
 static int add_id(struct id_table *table, uint64_t key, uint32_t item, bool is_declared)
@@ -410,6 +427,34 @@ static int report_begin_problem(struct zones_builder *builder, int err, uint64_t
 	return err;
 }
 
+static int end_inside(struct zones_builder *builder, uint64_t pointer, uint64_t time_ns)
+{
+	uint64_t num;
+	int err = zone_tracker_end_inside(builder->zones, pointer, time_ns, &num);
+
+	if (err)
+		return err;
+	builder->torn.lost_ends += num;
+	return 0;
+}
+
+/* A zone that is open where another one begins has ended. */
+static int end_at(struct zones_builder *builder, uint64_t pointer, uint64_t time_ns)
+{
+	int err;
+
+	if (zone_tracker_find_open(builder->zones, pointer) == TIMELINE_NONE)
+		return 0;
+	err = end_inside(builder, pointer, time_ns);
+	if (err)
+		return err;
+	err = zone_tracker_end(builder->zones, pointer, time_ns);
+	if (err == -ERANGE)
+		return report_begin_problem(builder, err, pointer, time_ns);
+	builder->torn.lost_ends++;
+	return err;
+}
+
 /*
  * The original reader takes zones of one stack in any order of time, as of two threads that were on
  * it by turns. One warning for each track that is made for such zones.
@@ -452,6 +497,9 @@ int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_
 	err = find_thread(builder, tid, &thread);
 	if (err)
 		return err;
+	err = builder->is_torn ? end_at(builder, pointer, time_ns) : 0;
+	if (err)
+		return err;
 	err = zone_tracker_begin(builder->zones, pointer, thread, time_ns, known->item);
 	if (err == -ERANGE && !builder->import->is_strict)
 		err = begin_late(builder, pointer, thread, time_ns, known->item);
@@ -482,7 +530,14 @@ int zones_builder_end(struct zones_builder *builder, uint64_t pointer, uint64_t 
 	err = check_time(builder, time_ns);
 	if (err)
 		return err;
+	err = builder->is_torn ? end_inside(builder, pointer, time_ns) : 0;
+	if (err)
+		return err;
 	err = zone_tracker_end(builder->zones, pointer, time_ns);
+	if (err == -ENOENT && builder->is_torn) {
+		builder->torn.lost_begins++;
+		return 0;
+	}
 	if (err == -ENOENT)
 		return report_not_open(builder, pointer);
 	if (err == -EINVAL)
@@ -500,6 +555,7 @@ int zones_builder_end(struct zones_builder *builder, uint64_t pointer, uint64_t 
 	return 0;
 }
 
+/* *ret is TIMELINE_NONE where that is no error. */
 static int find_open(struct zones_builder *builder, uint64_t pointer, uint32_t *ret)
 {
 	int err = need_process(builder);
@@ -507,7 +563,9 @@ static int find_open(struct zones_builder *builder, uint64_t pointer, uint32_t *
 	if (err)
 		return err;
 	*ret = zone_tracker_find_open(builder->zones, pointer);
-	return *ret == TIMELINE_NONE ? report_not_open(builder, pointer) : 0;
+	if (*ret == TIMELINE_NONE && !builder->is_torn)
+		return report_not_open(builder, pointer);
+	return 0;
 }
 
 /*
@@ -521,7 +579,7 @@ int zones_builder_set_name(struct zones_builder *builder, uint64_t pointer,
 	uint32_t zone;
 	int err = find_open(builder, pointer, &zone);
 
-	if (err)
+	if (err || zone == TIMELINE_NONE)
 		return err;
 	if (consumer)
 		return consumer->rename_zone(consumer->context, zone, name.data, name.length);
@@ -536,7 +594,7 @@ static int add_attribute(struct zones_builder *builder, uint64_t pointer,
 	uint32_t zone;
 	int err = find_open(builder, pointer, &zone);
 
-	if (err)
+	if (err || zone == TIMELINE_NONE)
 		return err;
 	if (consumer)
 		return consumer->add_attribute(consumer->context, zone, attribute, string.data,

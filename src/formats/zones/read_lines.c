@@ -10,6 +10,8 @@
 
 struct zones_reader *zones_reader_new(struct import *import, const uint8_t *data, size_t size)
 {
+	if (zones_is_rings(data, size))
+		return zones_rings_reader_new(import);
 	return zones_is_capture(data, size) ? zones_capture_reader_new(import)
 					    : zones_text_reader_new(import);
 }

@@ -51,6 +51,7 @@ struct zones_reader {
 
 struct zones_reader *zones_text_reader_new(struct import *import);
 struct zones_reader *zones_capture_reader_new(struct import *import);
+struct zones_reader *zones_rings_reader_new(struct import *import);
 
 /* How many bytes go by between two calls of advance(). */
 #define ZONES_ADVANCE_BYTES (1u << 20)

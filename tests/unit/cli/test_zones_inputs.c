@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,6 +94,26 @@ static void files_of_children_belong_to_it_if_they_have_grown(void **state _unus
 	zones_inputs_release(&inputs);
 }
 
+static void shared_memory_belongs_to_it_while_it_is_written(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+	int fd;
+
+	snprintf(zones_path, sizeof(zones_path), "%s/game.ring", folder);
+	append("", "ring");
+	append(".7", "of another run");
+	append(".8", "of a child");
+	zones_inputs_note(&inputs, paths, 1);
+	fd = open(path_of(".8"), O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	zones_inputs_open(&inputs, paths, 1);
+	assert_int_equal(inputs.opened.length, 2);
+	assert_opened(&inputs, 1, ".8", 10);
+	zones_inputs_release(&inputs);
+	close(fd);
+}
+
 static void a_file_that_was_replaced_is_another_one(void **state _unused_)
 {
 	struct zones_inputs inputs = {0};
@@ -132,6 +153,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(files_of_children_belong_to_it_if_they_have_grown,
+						make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(shared_memory_belongs_to_it_while_it_is_written,
 						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(a_file_that_was_replaced_is_another_one,
 						make_folder, remove_folder),
