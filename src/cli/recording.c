@@ -241,6 +241,9 @@ int recording_read(struct recording *recording, uint64_t end_ns, int stop_fd, in
 
 	wait_for_work(recording, end_ns, stop_fd, other_fd);
 	err = recorder_read(recording->recorder, &error);
+	if (recording->options->zones_paths.length)
+		zones_inputs_collect(&recording->zones, recording->options->zones_paths.items,
+				     recording->options->zones_paths.length, clock_now_ns());
 	compare_clocks(recording);
 	show_recording(recording);
 	if (!err)

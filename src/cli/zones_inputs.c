@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/zones_collector.h"
 
 /* ---- files beside the user's -------------------------------------------------------------- */
 
@@ -142,18 +143,98 @@ static uint64_t find_bytes_before(const struct zones_inputs *inputs, const struc
 	return 0;
 }
 
+/*
+ * Shared memory does not grow while it is written: its writer's lock says whether it is. Asking for
+ * the lock takes it for a moment, if nobody has it.
+ */
+static bool is_locked(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	(void)flock(fd, LOCK_UN); /* closing it would do */
+	return false;
+}
+
+/* ---- while it is written ------------------------------------------------------------------ */
+
+#define COLLECT_NS     100000000ull
+#define LOOK_NS        1000000000ull /* a folder may be large */
+#define MAX_COLLECTORS 256
+#define SHARED_SUFFIX  ".ring" /* of the names of shared memory */
+
+static struct zones_collector *find_collector(const struct zones_inputs *inputs,
+					      const struct stat *status)
+{
+	array_for_each (&inputs->collectors, collector)
+		if (zones_collector_is_of(*collector, status))
+			return *collector;
+	return NULL;
+}
+
+/* What an earlier run has left, and nobody writes, is not collected. */
+static void start_collecting(struct zones_inputs *inputs, const char *path, int flags)
+{
+	struct zones_collector **added;
+	struct stat status;
+	int fd;
+
+	if (stat(path, &status) || find_collector(inputs, &status) ||
+	    inputs->collectors.length == MAX_COLLECTORS)
+		return;
+	fd = file_open_regular(AT_FDCWD, path, flags, &status);
+	if (fd < 0)
+		return;
+	added = find_bytes_before(inputs, &status) == (uint64_t)status.st_size && !is_locked(fd)
+			? NULL
+			: array_add(&inputs->collectors);
+	if (added && zones_collector_new(fd, &status, added) == 0)
+		return;
+	if (added)
+		inputs->collectors.length--;
+	close(fd);
+}
+
+void zones_inputs_collect(struct zones_inputs *inputs, char *const *paths, size_t num_paths,
+			  uint64_t now_ns)
+{
+	bool looks = now_ns - inputs->looked_ns >= LOOK_NS;
+
+	if (now_ns - inputs->collected_ns < COLLECT_NS)
+		return;
+	inputs->collected_ns = now_ns;
+	if (looks)
+		inputs->looked_ns = now_ns;
+	for (size_t i = 0; i < num_paths; i++) {
+		_cleanup_(paths_release) struct zones_paths beside = {0};
+
+		if (!string_ends_with(paths[i], SHARED_SUFFIX))
+			continue;
+		start_collecting(inputs, paths[i], 0);
+		if (!looks || list_beside(&beside, paths[i]))
+			continue;
+		array_for_each (&beside.items, path)
+			start_collecting(inputs, *path, O_NOFOLLOW);
+	}
+	array_for_each (&inputs->collectors, collector)
+		zones_collector_collect(*collector);
+}
+
 /* ---- after -------------------------------------------------------------------------------- */
 
-/* Takes the descriptor. */
+/* Takes the descriptor; of what was collected, a copy that holds more takes its place. */
 static int add_opened(struct zones_inputs *inputs, const char *path, int fd,
 		      const struct stat *status)
 {
+	struct zones_collector *collector = find_collector(inputs, status);
+	int copy_fd = collector ? zones_collector_finish(collector) : -1;
 	struct zones_input added = {
 		.fd = fd,
 		.path = strdup(path),
 		.bytes_before = S_ISREG(status->st_mode) ? find_bytes_before(inputs, status) : 0};
 	struct zones_input *place = added.path ? array_add(&inputs->opened) : NULL;
 
+	if (copy_fd >= 0 && dup3(copy_fd, fd, O_CLOEXEC) < 0)
+		log_debug("'%s' is read without what was copied of it", path);
 	if (place) {
 		*place = added;
 		return 0;
@@ -182,20 +263,6 @@ static int open_named(struct zones_inputs *inputs, const char *path)
 }
 
 /*
- * Shared memory does not grow while it is written: its writer's lock says whether it is. Asking for
- * the lock takes it for a moment, if nobody has it.
- */
-static bool is_shared_by_writer(const char *path, int fd)
-{
-	if (!strstr(path, ".ring."))
-		return false;
-	if (flock(fd, LOCK_SH | LOCK_NB))
-		return errno == EWOULDBLOCK;
-	(void)flock(fd, LOCK_UN); /* closing it would do */
-	return false;
-}
-
-/*
  * Nobody has named these files: what is no regular file, is not ours to read, or has not grown is
  * passed over.
  */
@@ -209,7 +276,8 @@ static int open_beside(struct zones_inputs *inputs, const struct zones_paths *be
 		if (fd < 0)
 			continue;
 		if ((uint64_t)status.st_size <= find_bytes_before(inputs, &status) &&
-		    !is_shared_by_writer(*path, fd)) {
+		    !find_collector(inputs, &status) &&
+		    !(strstr(*path, SHARED_SUFFIX ".") && is_locked(fd))) {
 			close(fd);
 			continue;
 		}
@@ -266,7 +334,10 @@ void zones_inputs_release(struct zones_inputs *inputs)
 		release(input);
 	array_for_each (&inputs->opened, input)
 		release(input);
+	array_for_each (&inputs->collectors, collector)
+		zones_collector_free(*collector);
 	array_release(&inputs->before);
 	array_release(&inputs->opened);
+	array_release(&inputs->collectors);
 	*inputs = (struct zones_inputs){0};
 }
