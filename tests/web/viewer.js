@@ -125,7 +125,7 @@ const metrics = {
 		await page.selectOption("#metric", "samples/count");
 		await settle(page);
 		equal(await getSum(page), 3);
-		await page.goBack();
+		await clickOn(page, "#back");
 		await settle(page);
 		equal(await getSum(page), 50505050);
 	},
@@ -143,7 +143,7 @@ const sleepers = {
 		equal(await getSum(page), report(["sleepers.svg"], "--sleepers", "hide").total);
 		equal(await getChips(page), ["without function [slept throughout]"]);
 		equal(await page.$("#sleepers"), null);
-		await page.goBack();
+		await clickOn(page, "#back");
 		await settle(page);
 		equal(await text(), "2 threads slept throughout leave out");
 		await page.selectOption("#metric", "samples/count");
