@@ -1,36 +1,24 @@
 #include "collect/scheduler_code.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/text.h"
-
-#define LINE_BYTES 512
+#include "collect/kallsyms.h"
 
 /* Levels between what takes the stack and the scheduler: BPF's own, the tracepoint's or the probe's. */
 #define MAX_INNER_LEVELS 16
 
-/*
- * "ffffffff81c0a2d0 t __schedule". The kernel's own symbols come in order of address, so the function
- * ends where the next line's begins.
- */
+/* The function ends where the next address begins. */
 struct scheduler_code scheduler_code_read(FILE *kallsyms)
 {
 	struct scheduler_code code = {0};
-	char line[LINE_BYTES];
+	struct kallsyms_symbol symbol;
 
-	while (fgets(line, sizeof(line), kallsyms)) {
-		char name[LINE_BYTES];
-		uint64_t address;
-
-		if (sscanf(line, "%" SCNx64 " %*c %511s", &address, name) != 2)
-			continue;
-		if (code.begin && address > code.begin) {
-			code.end = address;
+	while (kallsyms_next(kallsyms, &symbol)) {
+		if (code.begin && symbol.address > code.begin) {
+			code.end = symbol.address;
 			return code;
 		}
-		if (string_equals(name, "__schedule"))
-			code.begin = address;
+		if (string_equals(symbol.name, "__schedule"))
+			code.begin = symbol.address;
 	}
 	return (struct scheduler_code){0};
 }

@@ -1,12 +1,10 @@
 #include "collect/waker_code.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/text.h"
-
-#define LINE_BYTES 512
+#include "collect/kallsyms.h"
 
 /* Levels between what takes the stack and the wakeup: BPF's own, and the tracepoint's. */
 #define MAX_INNER_LEVELS 16
@@ -54,21 +52,6 @@ static bool is_wakeup(const char *name)
 	return string_starts_with(name, "try_to_wake_up");
 }
 
-/* "ffffffff81c0a2d0 t try_to_wake_up"; of a module's, "\t[module]" follows the name. */
-static bool parse_symbol(char *line, uint64_t *ret_address, const char **ret_name)
-{
-	char *end;
-	char *name;
-
-	*ret_address = strtoull(line, &end, 16);
-	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
-		return false;
-	name = end + 3;
-	name[strcspn(name, " \t\n")] = '\0';
-	*ret_name = name;
-	return true;
-}
-
 static int add(struct waker_code *code, const char *name, const struct code_range *range)
 {
 	struct code_range *added;
@@ -84,34 +67,27 @@ static int add(struct waker_code *code, const char *name, const struct code_rang
 	return 0;
 }
 
-/* Symbols come in order of address, those of modules last: one ends where the next address begins. */
+/* A function ends where the next address begins. */
 int waker_code_read(FILE *kallsyms, struct waker_code *ret)
 {
-	char line[LINE_BYTES];
-	char open_name[LINE_BYTES] = ""; /* of a range whose end has not come yet */
-	uint64_t begin = 0;
+	struct kallsyms_symbol open = {0}; /* whose end has not come yet; without a name: none */
+	struct kallsyms_symbol symbol;
 
 	*ret = (struct waker_code){0};
-	while (fgets(line, sizeof(line), kallsyms)) {
-		bool is_of_module = strchr(line, '\t');
-		const char *name;
-		uint64_t address;
-
-		if (!parse_symbol(line, &address, &name))
-			continue;
-		if (open_name[0] && address > begin) {
-			if (add(ret, open_name, &(struct code_range){begin, address})) {
+	while (kallsyms_next(kallsyms, &symbol)) {
+		if (open.name[0] && symbol.address > open.address) {
+			if (add(ret, open.name,
+				&(struct code_range){open.address, symbol.address})) {
 				waker_code_release(ret);
 				return -ENOMEM;
 			}
-			open_name[0] = '\0';
+			open.name[0] = '\0';
 		}
-		if (is_of_module)
+		if (symbol.is_of_module)
 			break;
-		if (!address || open_name[0] || !(is_interrupt(name) || is_wakeup(name)))
-			continue;
-		snprintf(open_name, sizeof(open_name), "%s", name);
-		begin = address;
+		if (symbol.address && !open.name[0] &&
+		    (is_interrupt(symbol.name) || is_wakeup(symbol.name)))
+			open = symbol;
 	}
 	if (ret->interrupts.length)
 		qsort(ret->interrupts.items, ret->interrupts.length, sizeof(struct code_range),
