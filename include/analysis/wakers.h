@@ -59,7 +59,7 @@ struct waker_chain {
 
 /*
  * The weightiest chain: who ended most of the waits in a fragment, who ended most of that one's waits, and so
- * on, until it is no thread, or one that was met before. The same arguments, and returns the same.
+ * on, until it is no thread, or one that was met before. Waits without a known end are in the totals only. The same arguments, and returns the same.
  */
 _must_check_ int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,
 				  const struct fragment *fragment, uint32_t metric,

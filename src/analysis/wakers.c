@@ -159,11 +159,29 @@ void wakers_answer_release(struct wakers_answer *answer)
 
 /* ---- chains ------------------------------------------------------------------------------- */
 
-/* The path of the heaviest child of each node: children stand with the heaviest one first. */
-static int take_heaviest_path(const struct fragment_tree *tree, struct waker_link *link)
+/* Waits that nobody has ended, or nobody is known to, are not followed: they stand at once behind the separator. */
+static bool is_nobody(const struct frame_tree *tree, uint32_t frame)
 {
-	uint32_t node = 0;
-	size_t depth = 0;
+	const char *name = frame_tree_get_name_text(tree, frame, NULL);
+
+	return strcmp(name, WAKER_NOBODY_NAME) == 0 || strcmp(name, WAKER_UNKNOWN_NAME) == 0;
+}
+
+/* The heaviest child of the answer's first node that is somebody's; 0: there is none. */
+static uint32_t find_heaviest(const struct frame_tree *tree, const struct fragment_tree *answer)
+{
+	uint32_t node = answer->nodes[0].first_child;
+
+	while (node && is_nobody(tree, answer->nodes[node].frame))
+		node = answer->nodes[node].next_sibling;
+	return node;
+}
+
+/* From a node on, the path of the heaviest child of each: children stand with the heaviest one first. */
+static int take_heaviest_path(const struct fragment_tree *tree, uint32_t node,
+			      struct waker_link *link)
+{
+	size_t depth = 1;
 
 	while (tree->nodes[node].first_child) {
 		node = tree->nodes[node].first_child;
@@ -171,7 +189,7 @@ static int take_heaviest_path(const struct fragment_tree *tree, struct waker_lin
 	}
 	link->total = tree->nodes[0].total;
 	link->ended = tree->nodes[node].total;
-	link->frames = calloc(depth + 1, sizeof(*link->frames));
+	link->frames = calloc(depth, sizeof(*link->frames));
 	if (!link->frames)
 		return -ENOMEM;
 	link->num_frames = depth;
@@ -187,10 +205,7 @@ static uint32_t get_waker(const struct waker_link *link)
 
 static bool is_thread(const struct frame_tree *tree, uint32_t waker)
 {
-	const char *name = frame_tree_get_name_text(tree, waker, NULL);
-
-	return strcmp(name, WAKER_INTERRUPT_NAME) != 0 && strcmp(name, WAKER_UNKNOWN_NAME) != 0 &&
-	       strcmp(name, WAKER_NOBODY_NAME) != 0;
+	return strcmp(frame_tree_get_name_text(tree, waker, NULL), WAKER_INTERRUPT_NAME) != 0;
 }
 
 /* Whether the chain goes on with who ended the last link's waits. */
@@ -212,14 +227,16 @@ static int add_link(struct waker_chain *chain, const struct wakers_query *query,
 	struct waker_link *link = &chain->links[chain->num_links];
 	_cleanup_(wakers_answer_release) struct wakers_answer answer;
 	int err = answer_query(&answer, query);
+	uint32_t node;
 
 	if (err)
 		return err;
-	if (!answer.tree.nodes[0].first_child)
+	node = find_heaviest(query->tree, &answer.tree);
+	if (!node)
 		return 0;
 	*link = (struct waker_link){.waiter = waiter};
 	chain->num_links++;
-	return take_heaviest_path(&answer.tree, link);
+	return take_heaviest_path(&answer.tree, node, link);
 }
 
 int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,

@@ -139,6 +139,18 @@ static void a_chain_follows_who_ended_the_most(void **state)
 		     "db 8: 8 disk [interrupt]");
 }
 
+static void waits_that_nobody_ended_are_not_followed(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add(fixture, "app", "main;read;[blocked];--;[not woken]", 60);
+	add(fixture, "app", "main;read;[blocked];--;[unknown waker]", 50);
+	add(fixture, "app", "main;read;[blocked];--;write;db", 5);
+	add(fixture, "db", "serve;[blocked];--;[not woken]", 8);
+	assert_int_equal(frame_tree_init(&fixture->tree, fixture->profile), 0);
+	assert_chain(fixture, "read", "read 115: 5 write db");
+}
+
 static void a_chain_ends_where_it_comes_back(void **state)
 {
 	struct fixture *fixture = *state;
@@ -167,6 +179,7 @@ int main(void)
 		fixture_test(wakers_are_summed_by_name),
 		fixture_test(a_fragment_is_looked_for_in_what_waits),
 		fixture_test(a_chain_follows_who_ended_the_most),
+		fixture_test(waits_that_nobody_ended_are_not_followed),
 		fixture_test(a_chain_ends_where_it_comes_back),
 		fixture_test(a_wait_whose_waker_has_no_frame_ends_the_chain),
 	};
