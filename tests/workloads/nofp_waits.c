@@ -197,8 +197,7 @@ static NOINLINE void wait_preempted(struct waiter *waiter)
 		cpu++;
 	CPU_ZERO(&cpus);
 	CPU_SET(cpu, &cpus);
-	sched_setaffinity(0, sizeof(cpus), &cpus);
-	begin(waiter);
+	sched_setaffinity(0, sizeof(cpus), &cpus); /* waits here, too, to get to the CPU */
 	spin_cpu_ns(duration_ns / 2);
 	(void)goes_on(waiter);
 	waiter->queue_ns = read_queue_ns() - waiter->start_queue_ns;
