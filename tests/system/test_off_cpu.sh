@@ -5,10 +5,29 @@
 source "$(dirname "$0")/lib.sh"
 need_recording
 
+# Files to wait for: of the disk, and of a file system in user space that takes 5 ms for each page.
+truncate -s 64M "$TMPDIR/slow"
+head -c 32M /dev/zero >"$TMPDIR/direct"
+direct=$TMPDIR/direct slow=$TMPDIR/fuse/program server=
+mkdir "$TMPDIR/fuse"
+end_server() {
+    [[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true
+    umount -l "$TMPDIR/fuse" 2>/dev/null || true
+    stop_background
+}
+trap end_server EXIT
+start "$WORKLOADS/hostile/fuse_file" "$TMPDIR/fuse" "$TMPDIR/slow" 60 5
+server=$PID
+is_mounted_or_gone() { [[ -e $slow ]] || ! kill -0 "$server" 2>/dev/null; }
+wait_until is_mounted_or_gone
+[[ -e $slow ]] || { echo "FUSE is not to be had here: nobody waits for a page" && slow=; }
+dd if="$direct" of=/dev/null bs=1M count=1 iflag=direct 2>/dev/null ||
+    { echo "the file system of $TMPDIR reads through the kernel's memory only: nobody waits for the disk" && direct=; }
+
 period_us=1000
 # The rings hold all that may come, so nothing is lost however late it is read.
 record -v --off-cpu --period "${period_us}us" --buffer-size 64M -o "$TMPDIR/waits.folded" -o "$TMPDIR/waits.pb.gz" \
-    -o "$TMPDIR/samples.html" --stats "$TMPDIR/stats.json" -- "$WORKLOADS/nofp_waits" 2 >"$TMPDIR/truth"
+    -o "$TMPDIR/samples.html" --stats "$TMPDIR/stats.json" -- "$WORKLOADS/nofp_waits" 2 "$direct" "$slow" >"$TMPDIR/truth"
 grep -o 'off-CPU time is sampled by .*' "$TMPDIR/record.err"
 
 # weight KIND FRAME: us of the stacks with this frame that end so
@@ -40,6 +59,10 @@ while read -r name wall_ns off_ns queue_ns waits; do
     child) # which has the same stack, and run_child on it
         expect_weight "$name" $(($(weight "$any" wait_child) - $(weight "$any" 'wait_child;run_child'))) "$off_ns" "$wall_ns" "$waits"
         expect_frame "$TMPDIR/waits.folded" "[uninterruptible]" 1
+        ;;
+    direct | fault) # nothing but what they wait for wakes them, where they have to wait
+        expect_weight "$name" "$(weight "$any" "wait_$name")" "$off_ns" "$wall_ns" "$waits"
+        ((off_ns < 100000000)) || [[ $(weight uninterruptible "wait_$name") -gt 0 ]] || fail "nothing is uninterruptible in wait_$name"
         ;;
     *)
         expect_weight "$name" "$(weight "$any" "wait_$name")" "$off_ns" "$wall_ns" "$waits"

@@ -1,9 +1,12 @@
 /*
- * Threads that wait, each in a function of its own and in a way of its own: nofp_waits [SECONDS]. When all
- * have waited so long, a line for each says by its own clocks what it was: NAME, ns that it took in all, of
- * these ns off the CPU, of these ns that the kernel says it waited for a CPU, and how often it waited. For the
- * kernel, a thread that was woken uses the CPU a little earlier than it has it, so all that it took is a bound
- * of the time off the CPU, too.
+ * Threads that wait, each in a function of its own and in a way of its own:
+ * nofp_waits [SECONDS [DIRECT_FILE [SLOW_FILE]]]. When all have waited so long, a line for each says by its own
+ * clocks what it was: NAME, ns that it took in all, of these ns off the CPU, of these ns that the kernel says it
+ * waited for a CPU, and how often it waited. For the kernel, a thread that was woken uses the CPU a little earlier
+ * than it has it, so all that it took is a bound of the time off the CPU, too.
+ *
+ * DIRECT_FILE is read past the kernel's memory (O_DIRECT), SLOW_FILE is mapped and its pages are touched. Who
+ * waits for a file whose name is empty or left out does not run; nor do files go on where they let nobody wait.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +20,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +31,7 @@
 struct waiter {
 	const char *name;
 	void (*wait)(struct waiter *waiter);
+	const char **path; /* of the file that it waits for; NULL: none */
 	pthread_t thread;
 	uint64_t start_ns; /* when it began to wait, by the clock and by its CPU time */
 	uint64_t start_cpu_ns;
@@ -37,6 +43,8 @@ struct waiter {
 };
 
 static uint64_t duration_ns;
+static const char *direct_path = "";
+static const char *slow_path = "";
 static bool is_over; /* nobody need be woken any more */
 static int pipe_ends[2];
 static int epoll_pipe_ends[2];
@@ -203,6 +211,51 @@ static NOINLINE void wait_preempted(struct waiter *waiter)
 	waiter->queue_ns = read_queue_ns() - waiter->start_queue_ns;
 }
 
+#define DIRECT_BYTES (1u << 20)
+
+/* It takes too long to wait for a file that does not let anybody wait. */
+static bool is_quick(const struct waiter *waiter)
+{
+	return waiter->wall_ns > 4 * duration_ns;
+}
+
+static NOINLINE void wait_direct(struct waiter *waiter)
+{
+	int fd = open(direct_path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	void *data = aligned_alloc(4096, DIRECT_BYTES);
+	off_t offset = 0;
+	ssize_t got;
+
+	do {
+		got = pread(fd, data, DIRECT_BYTES, offset);
+		offset = got == DIRECT_BYTES ? offset + got : 0;
+	} while (got >= 0 && goes_on(waiter) && !is_quick(waiter));
+	free(data);
+	close(fd);
+}
+
+/* Each page but once: then the kernel has it. */
+static NOINLINE void wait_fault(struct waiter *waiter)
+{
+	int fd = open(slow_path, O_RDONLY | O_CLOEXEC);
+	volatile char *page, *end;
+	struct stat status;
+	void *pages;
+
+	if (fd < 0 || fstat(fd, &status))
+		abort();
+	pages = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (pages == MAP_FAILED || madvise(pages, (size_t)status.st_size, MADV_RANDOM))
+		abort();
+	page = pages;
+	end = page + status.st_size;
+	do {
+		(void)*page;
+		page += 4096;
+	} while (goes_on(waiter) && page < end && !is_quick(waiter));
+	close(fd);
+}
+
 static struct waiter waiters[] = {
 	{.name = "futex", .wait = wait_futex},
 	{.name = "condition", .wait = wait_condition},
@@ -212,6 +265,8 @@ static struct waiter waiters[] = {
 	{.name = "briefly", .wait = wait_briefly},
 	{.name = "lock", .wait = wait_lock},
 	{.name = "child", .wait = wait_child},
+	{.name = "direct", .wait = wait_direct, .path = &direct_path},
+	{.name = "fault", .wait = wait_fault, .path = &slow_path},
 	{.name = "preempted", .wait = wait_preempted},
 	{.name = "preempted", .wait = wait_preempted},
 };
@@ -224,6 +279,11 @@ static void *run_waiter(void *context)
 	begin(waiter);
 	waiter->wait(waiter);
 	return NULL;
+}
+
+static bool runs(const struct waiter *waiter)
+{
+	return !waiter->path || **waiter->path;
 }
 
 /* Wakes those who wait for somebody. */
@@ -265,23 +325,30 @@ int main(int argc, char **argv)
 	unlink(name);
 	snprintf(lock_path, sizeof(lock_path), "/proc/self/fd/%d", lock);
 	duration_ns = read_duration_ns(argc, argv, 1, 1);
+	if (argc > 2)
+		direct_path = argv[2];
+	if (argc > 3)
+		slow_path = argv[3];
 	if (lock < 0 || pipe(pipe_ends) || pipe(epoll_pipe_ends) ||
 	    pthread_create(&helpers[0], NULL, wake_others, NULL) ||
 	    pthread_create(&helpers[1], NULL, hold_lock, NULL))
 		return 1;
 	for (size_t i = 0; i < NUM_WAITERS; i++)
-		if (pthread_create(&waiters[i].thread, NULL, run_waiter, &waiters[i]))
+		if (runs(&waiters[i]) &&
+		    pthread_create(&waiters[i].thread, NULL, run_waiter, &waiters[i]))
 			return 1;
 	for (size_t i = 0; i < NUM_WAITERS; i++)
-		pthread_join(waiters[i].thread, NULL);
+		if (runs(&waiters[i]))
+			pthread_join(waiters[i].thread, NULL);
 	__atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
 	pthread_join(helpers[0], NULL);
 	pthread_join(helpers[1], NULL);
 	for (size_t i = 0; i < NUM_WAITERS; i++)
-		printf("%s %llu %llu %llu %llu\n", waiters[i].name,
-		       (unsigned long long)waiters[i].wall_ns,
-		       (unsigned long long)waiters[i].off_ns,
-		       (unsigned long long)waiters[i].queue_ns,
-		       (unsigned long long)waiters[i].num_waits);
+		if (runs(&waiters[i]))
+			printf("%s %llu %llu %llu %llu\n", waiters[i].name,
+			       (unsigned long long)waiters[i].wall_ns,
+			       (unsigned long long)waiters[i].off_ns,
+			       (unsigned long long)waiters[i].queue_ns,
+			       (unsigned long long)waiters[i].num_waits);
 	return 0;
 }

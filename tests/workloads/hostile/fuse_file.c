@@ -1,8 +1,8 @@
 /*
  * A FUSE file system with one file, "program", which is said to be root's:
- * fuse_file FOLDER CONTENT [SECONDS]. It is mounted on the folder, as fusermount does it for a user; CONTENT
- * is the path of what the file holds; what is said of the file holds for so many seconds (60). Ends when
- * it is unmounted. While it is stopped (SIGSTOP), it does not answer.
+ * fuse_file FOLDER CONTENT [SECONDS [DELAY_MS]]. It is mounted on the folder, as fusermount does it for a user;
+ * CONTENT is the path of what the file holds; what is said of the file holds for so many seconds (60); whoever
+ * reads it waits for the delay (0). Ends when it is unmounted. While it is stopped (SIGSTOP), it does not answer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FILE_NODE     2
@@ -23,6 +24,7 @@ static int device;
 static int content;
 static uint64_t content_bytes;
 static uint64_t valid_s = 60;
+static struct timespec delay;
 
 static void reply(const struct fuse_in_header *request, int error, const void *data, size_t size)
 {
@@ -61,6 +63,7 @@ static void read_content(const struct fuse_in_header *request, const struct fuse
 	size_t size = wanted->size < sizeof(data) ? wanted->size : sizeof(data);
 	ssize_t got = pread(content, data, size, (off_t)wanted->offset);
 
+	nanosleep(&delay, NULL);
 	reply(request, got < 0 ? -EIO : 0, data, got < 0 ? 0 : (size_t)got);
 }
 
@@ -121,6 +124,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 3)
 		valid_s = (uint64_t)atoi(argv[3]);
+	if (argc > 4)
+		delay.tv_nsec = atol(argv[4]) * 1000000;
 	device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	content = open(argv[2], O_RDONLY | O_CLOEXEC);
 	if (device < 0 || content < 0 || fstat(content, &status))
