@@ -44,15 +44,29 @@ void bpf_log_start(void)
 	libbpf_set_print(print_libbpf);
 }
 
-bool bpf_log_is_enabled(void)
-{
-	return log_get_level() == LOG_LEVEL_VERBOSE;
-}
-
-void bpf_log_count_instructions(struct bpf_object *object)
+static void count_instructions(struct bpf_object *object)
 {
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, object) if (bpf_program__autoload(program))
 		bpf_program__set_log_level(program, LOG_STATISTICS);
+}
+
+int bpf_log_load(int (*open)(void *context, struct bpf_object_skeleton **ret),
+		 void (*close)(void *context), void *context)
+{
+	bool counts = log_get_level() == LOG_LEVEL_VERBOSE;
+	struct bpf_object_skeleton *skeleton;
+	int err = open(context, &skeleton);
+
+	if (err)
+		return err;
+	if (counts)
+		count_instructions(*skeleton->obj);
+	err = bpf_object__load_skeleton(skeleton);
+	if (!err || !counts)
+		return err;
+	close(context);
+	err = open(context, &skeleton);
+	return err ? err : bpf_object__load_skeleton(skeleton);
 }

@@ -1,21 +1,24 @@
-/* Messages of libbpf and of the kernel's verifier, shown with -v. */
+/* Messages of libbpf and of the kernel's verifier, shown with -v, and what loading has to do for them. */
 #ifndef COLLECT_BPF_LOG_H
 #define COLLECT_BPF_LOG_H
 
-#include <stdbool.h>
+#include "base/attributes.h"
 
-struct bpf_object;
+struct bpf_object_skeleton;
 
 /* From now on libbpf's warnings are debug messages. */
 void bpf_log_start(void);
 
-/* Whether -v is on, so that instructions should be counted. */
-bool bpf_log_is_enabled(void);
-
 /*
- * Log, for every program of the object, how many instructions the kernel verified. If loading then
- * fails, the log lacks the verifier's reason: load the object again without this.
+ * Open and load programs. With -v it is logged how many instructions of each the kernel has verified. If loading
+ * fails then, that log lacks the verifier's reason: they are closed, and opened and loaded again without it.
+ *
+ * open   everything but loading. ret: what is to be loaded, borrowed
+ * close  after a load that has failed and is repeated
+ *
+ * Returns 0, what open() returned, or negative errno; whatever is open then is the caller's to close.
  */
-void bpf_log_count_instructions(struct bpf_object *object);
+_must_check_ int bpf_log_load(int (*open)(void *context, struct bpf_object_skeleton **ret),
+			      void (*close)(void *context), void *context);
 
 #endif

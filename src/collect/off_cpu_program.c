@@ -133,8 +133,9 @@ static int size_maps(struct off_cpu_program *program)
 		       : bpf_map__set_autocreate(program->bpf->maps.departures_of_tasks, false);
 }
 
-static int open_and_load(struct off_cpu_program *program, bool counts)
+static int open_program(void *context, struct bpf_object_skeleton **ret)
 {
+	struct off_cpu_program *program = context;
 	const struct off_cpu_program_opts *opts = &program->opts;
 	struct off_cpu_bpf *bpf = off_cpu_bpf__open();
 	int err;
@@ -142,6 +143,7 @@ static int open_and_load(struct off_cpu_program *program, bool counts)
 	if (!bpf)
 		return -errno;
 	program->bpf = bpf;
+	*ret = bpf->skeleton;
 	bpf->rodata->period_ns = opts->period_ns;
 	bpf->rodata->min_block_ns = opts->min_block_ns;
 	bpf->rodata->notes_in_tasks = program->features.may_note_in_tasks;
@@ -156,24 +158,15 @@ static int open_and_load(struct off_cpu_program *program, bool counts)
 	err = sampling_program_share_maps(program->sampling, bpf->obj);
 	if (err)
 		return err;
-	err = size_maps(program);
-	if (err)
-		return err;
-	if (counts)
-		bpf_log_count_instructions(bpf->obj);
-	return off_cpu_bpf__load(bpf);
+	return size_maps(program);
 }
 
-static int load(struct off_cpu_program *program)
+static void close_program(void *context)
 {
-	bool counts = bpf_log_is_enabled();
-	int err = open_and_load(program, counts);
+	struct off_cpu_program *program = context;
 
-	if (!err || !counts)
-		return err;
 	off_cpu_bpf__destroy(program->bpf);
 	program->bpf = NULL;
-	return open_and_load(program, false);
 }
 
 static int attach_to_wakeups(struct off_cpu_program *program)
@@ -250,7 +243,7 @@ static int set_up(struct off_cpu_program *program, struct error *error)
 
 	if (err)
 		return err;
-	err = load(program);
+	err = bpf_log_load(open_program, close_program, program);
 	if (err)
 		return err;
 	err = load_sleepers(program);
@@ -302,7 +295,7 @@ void off_cpu_program_free(struct off_cpu_program *program)
 	detach(program);
 	sleepers_program_free(program->sleepers);
 	wakers_program_free(program->wakers);
-	off_cpu_bpf__destroy(program->bpf);
+	close_program(program);
 	free(program);
 }
 

@@ -160,31 +160,32 @@ static int set_max_entries(struct sampling_program *program, const char *map, ui
 	return found ? bpf_map__set_max_entries(found, number) : 0;
 }
 
-static int open_and_load(struct sampling_program *program, uint32_t num_cpus, bool counts,
-			 struct error *error)
+struct sampling_program_load {
+	struct sampling_program *program;
+	uint32_t num_cpus;
+	struct error *error;
+};
+
+static int open_object(void *context, struct bpf_object_skeleton **ret)
 {
-	int err = kernel_has_types() ? open_typed(program) : open_untyped(program, error);
+	struct sampling_program_load *load = context;
+	struct sampling_program *program = load->program;
+	int err = kernel_has_types() ? open_typed(program) : open_untyped(program, load->error);
 
 	if (err)
 		return err;
-	err = set_max_entries(program, "sent_stacks", num_cpus);
+	*ret = program->typed ? program->typed->skeleton : program->untyped->skeleton;
+	err = set_max_entries(program, "sent_stacks", load->num_cpus);
 	if (err)
 		return err;
-	err = set_max_entries(program, "raw_samples", num_cpus);
+	err = set_max_entries(program, "raw_samples", load->num_cpus);
 	if (err)
 		return err;
-	err = set_max_entries(program, "rings", bpf_rings_get_count(num_cpus));
+	err = set_max_entries(program, "rings", bpf_rings_get_count(load->num_cpus));
 	if (err)
 		return err;
-	if (program->opts.is_filtered) {
-		err = set_max_entries(program, "target_tids", WIRE_MAX_TARGETS);
-		if (err)
-			return err;
-	}
-	if (counts)
-		bpf_log_count_instructions(program->object);
-	return program->typed ? sampler_bpf__load(program->typed)
-			      : fp_sampler_bpf__load(program->untyped);
+	return program->opts.is_filtered ? set_max_entries(program, "target_tids", WIRE_MAX_TARGETS)
+					 : 0;
 }
 
 static void close_object(struct sampling_program *program)
@@ -196,15 +197,11 @@ static void close_object(struct sampling_program *program)
 	program->object = NULL;
 }
 
-static int load(struct sampling_program *program, uint32_t num_cpus, struct error *error)
+static void close_refused(void *context)
 {
-	bool counts = bpf_log_is_enabled();
-	int err = open_and_load(program, num_cpus, counts, error);
+	struct sampling_program_load *load = context;
 
-	if (!err || !counts || (error && error->message[0]))
-		return err;
-	close_object(program);
-	return open_and_load(program, num_cpus, false, error);
+	close_object(load->program);
 }
 
 /*
@@ -265,13 +262,14 @@ int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_
 {
 	_cleanup_(sampling_program_freep) struct sampling_program *program =
 		calloc(1, sizeof(*program));
+	struct sampling_program_load load = {program, num_cpus, error};
 	int err;
 
 	if (!program)
 		return -ENOMEM;
 	program->opts = *opts;
 	bpf_log_start();
-	err = load(program, num_cpus, error);
+	err = bpf_log_load(open_object, close_refused, &load);
 	if (err)
 		return explain_failure(err, error);
 	if (opts->walks_by_table || opts->is_filtered) {

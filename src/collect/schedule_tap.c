@@ -22,6 +22,8 @@ enum hook { HOOK_SWITCH, HOOK_WAKEUP, NUM_HOOKS };
 struct schedule_tap {
 	struct schedule_tap_opts opts;
 	struct schedule_bpf *bpf;
+	bool has_count; /* the kernel exports the symbol that one variant needs */
+	uint32_t num_rings;
 	struct bpf_program *switch_program; /* the variants that fit this kernel */
 	struct bpf_program *wakeup_program;
 	struct bpf_link *links[NUM_HOOKS]; /* NULL: not attached */
@@ -104,14 +106,17 @@ static int attach(struct schedule_tap *tap, enum hook hook, struct bpf_program *
 }
 
 /* Open the programs, and choose those that fit. */
-static int open_programs(struct schedule_tap *tap, bool has_count)
+static int open_programs(void *context, struct bpf_object_skeleton **ret)
 {
+	struct schedule_tap *tap = context;
+	bool has_count = tap->has_count;
 	struct bpf_program *unfit;
 	int err;
 
 	tap->bpf = schedule_bpf__open();
 	if (!tap->bpf)
 		return -errno;
+	*ret = tap->bpf->skeleton;
 	tap->switch_program = choose_switch_program(tap->bpf);
 	if (!tap->switch_program)
 		return -ENOENT;
@@ -124,47 +129,21 @@ static int open_programs(struct schedule_tap *tap, bool has_count)
 	unfit = has_count ? tap->bpf->progs.on_wakeup_without_count : tap->bpf->progs.on_wakeup;
 	bpf_program__set_autoload(unfit, false);
 	tap->bpf->rodata->is_filtered = tap->opts.targets_fd >= 0;
+	err = bpf_map__set_max_entries(tap->bpf->maps.rings, tap->num_rings);
+	if (err)
+		return err;
 	err = bpf_map__reuse_fd(tap->bpf->maps.running_threads, tap->opts.running_fd);
 	if (err || tap->opts.targets_fd < 0)
 		return err;
 	return bpf_map__reuse_fd(tap->bpf->maps.target_tids, tap->opts.targets_fd);
 }
 
-static int open_and_load(struct schedule_tap *tap, uint32_t num_rings, bool has_count, bool counts)
+static void close_programs(void *context)
 {
-	int err = open_programs(tap, has_count);
+	struct schedule_tap *tap = context;
 
-	if (err)
-		return err;
-	err = bpf_map__set_max_entries(tap->bpf->maps.rings, num_rings);
-	if (err)
-		return err;
-	if (counts)
-		bpf_log_count_instructions(tap->bpf->obj);
-	return schedule_bpf__load(tap->bpf);
-}
-
-static void close_programs(struct schedule_tap *tap)
-{
 	schedule_bpf__destroy(tap->bpf);
 	tap->bpf = NULL;
-}
-
-static int load_programs(struct schedule_tap *tap, uint32_t num_rings)
-{
-	bool counts = bpf_log_is_enabled();
-	int err = open_and_load(tap, num_rings, true, counts);
-	bool has_count = err != -ENOENT;
-
-	if (!has_count) {
-		/* This kernel does not export a symbol that the program needs: do without. */
-		close_programs(tap);
-		err = open_and_load(tap, num_rings, false, counts);
-	}
-	if (!err || !counts)
-		return err;
-	close_programs(tap);
-	return open_and_load(tap, num_rings, has_count, false);
 }
 
 static int load(struct schedule_tap *tap)
@@ -174,7 +153,15 @@ static int load(struct schedule_tap *tap)
 
 	if (num_cpus < 0)
 		return num_cpus;
-	err = load_programs(tap, bpf_rings_get_count((uint32_t)num_cpus));
+	tap->num_rings = bpf_rings_get_count((uint32_t)num_cpus);
+	tap->has_count = true;
+	err = bpf_log_load(open_programs, close_programs, tap);
+	if (err == -ENOENT) {
+		/* This kernel does not export a symbol that the program needs: do without. */
+		close_programs(tap);
+		tap->has_count = false;
+		err = bpf_log_load(open_programs, close_programs, tap);
+	}
 	return err ? err
 		   : bpf_rings_init(&tap->rings, bpf_map__fd(tap->bpf->maps.rings),
 				    (uint32_t)num_cpus, tap->opts.ring_bytes);

@@ -103,34 +103,26 @@ static int open_file(const struct bpf_program *program)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_and_load(struct sleepers_program *program, const struct sleepers_opts *opts,
-			 bool copies_stacks, bool counts)
+struct sleepers_load {
+	struct sleepers_program *program;
+	const struct sleepers_opts *opts;
+	bool copies_stacks;
+};
+
+static int open_program(void *context, struct bpf_object_skeleton **ret)
 {
+	struct sleepers_load *load = context;
 	struct sleepers_bpf *bpf = sleepers_bpf__open();
-	struct bpf_program *send;
-	int err;
 
 	if (!bpf)
 		return -errno;
-	program->bpf = bpf;
-	send = copies_stacks ? bpf->progs.send_sleeper_with_stack : bpf->progs.send_sleeper;
-	bpf_program__set_autoload(copies_stacks ? bpf->progs.send_sleeper
-						: bpf->progs.send_sleeper_with_stack,
+	load->program->bpf = bpf;
+	*ret = bpf->skeleton;
+	bpf_program__set_autoload(load->copies_stacks ? bpf->progs.send_sleeper
+						      : bpf->progs.send_sleeper_with_stack,
 				  false);
-	set_constants(bpf, opts);
-	err = share_maps(bpf, opts);
-	if (err)
-		return err;
-	if (counts)
-		bpf_log_count_instructions(bpf->obj);
-	err = sleepers_bpf__load(bpf);
-	if (err)
-		return err;
-	program->note_fd = open_file(bpf->progs.note_sleeper);
-	if (program->note_fd < 0)
-		return program->note_fd;
-	program->send_fd = open_file(send);
-	return program->send_fd < 0 ? program->send_fd : 0;
+	set_constants(bpf, load->opts);
+	return share_maps(bpf, load->opts);
 }
 
 static void unload(struct sleepers_program *program)
@@ -144,16 +136,28 @@ static void unload(struct sleepers_program *program)
 	program->bpf = NULL;
 }
 
+static void close_refused(void *context)
+{
+	struct sleepers_load *load = context;
+
+	unload(load->program);
+}
+
 static int load(struct sleepers_program *program, const struct sleepers_opts *opts,
 		bool copies_stacks)
 {
-	bool counts = bpf_log_is_enabled();
-	int err = open_and_load(program, opts, copies_stacks, counts);
+	struct sleepers_load load = {program, opts, copies_stacks};
+	int err = bpf_log_load(open_program, close_refused, &load);
+	const struct sleepers_bpf *bpf = program->bpf;
 
-	if (!err || !counts)
+	if (err)
 		return err;
-	unload(program);
-	return open_and_load(program, opts, copies_stacks, false);
+	program->note_fd = open_file(bpf->progs.note_sleeper);
+	if (program->note_fd < 0)
+		return program->note_fd;
+	program->send_fd = open_file(copies_stacks ? bpf->progs.send_sleeper_with_stack
+						   : bpf->progs.send_sleeper);
+	return program->send_fd < 0 ? program->send_fd : 0;
 }
 
 int sleepers_program_new(const struct sleepers_opts *opts, struct sleepers_program **ret)

@@ -57,15 +57,16 @@ static int set_up_maps(struct wakers_program *program)
 		   : bpf_map__set_max_entries(program->bpf->maps.sent_stacks, (uint32_t)num_cpus);
 }
 
-static int open_and_load(struct wakers_program *program, bool counts)
+static int open_program(void *context, struct bpf_object_skeleton **ret)
 {
+	struct wakers_program *program = context;
 	const struct off_cpu_program_opts *waits = &program->opts.waits;
 	struct wakers_bpf *bpf = wakers_bpf__open();
-	int err;
 
 	if (!bpf)
 		return -errno;
 	program->bpf = bpf;
+	*ret = bpf->skeleton;
 	bpf->rodata->period_ns = waits->period_ns;
 	bpf->rodata->notes_in_tasks = program->opts.notes_in_tasks;
 	bpf->rodata->is_of_cgroup = waits->cgroup_fd >= 0;
@@ -74,25 +75,15 @@ static int open_and_load(struct wakers_program *program, bool counts)
 	bpf->rodata->walks_by_table = waits->walks_by_table;
 	sampling_program_get_namespace(program->sampling, &bpf->rodata->pid_namespace_dev,
 				       &bpf->rodata->pid_namespace_inode);
-	err = set_up_maps(program);
-	if (err)
-		return err;
-	if (counts)
-		bpf_log_count_instructions(bpf->obj);
-	return wakers_bpf__load(bpf);
+	return set_up_maps(program);
 }
 
-/* Without counting, the log has the verifier's reason. */
-static int load(struct wakers_program *program)
+static void close_program(void *context)
 {
-	bool counts = bpf_log_is_enabled();
-	int err = open_and_load(program, counts);
+	struct wakers_program *program = context;
 
-	if (!err || !counts)
-		return err;
 	wakers_bpf__destroy(program->bpf);
 	program->bpf = NULL;
-	return open_and_load(program, false);
 }
 
 int wakers_program_new(const struct wakers_program_opts *opts,
@@ -105,7 +96,7 @@ int wakers_program_new(const struct wakers_program_opts *opts,
 		return -ENOMEM;
 	program->opts = *opts;
 	program->sampling = sampling;
-	err = load(program);
+	err = bpf_log_load(open_program, close_program, program);
 	if (!err) {
 		program->link = bpf_program__attach(program->bpf->progs.on_woken_by);
 		err = program->link ? 0 : -errno;
@@ -123,7 +114,7 @@ void wakers_program_free(struct wakers_program *program)
 	if (!program)
 		return;
 	bpf_link__destroy(program->link);
-	wakers_bpf__destroy(program->bpf);
+	close_program(program);
 	free(program);
 }
 
