@@ -89,8 +89,10 @@ struct waker_counts {
 	uint64_t unseen;    /* waits without: nobody was seen to end them, or for a reason below */
 	uint64_t lost;      /* waits whose waker was sent, but has not come, or without its stack */
 	uint64_t lost_ring; /* wakeups: there was no room in the ring */
-	uint64_t lost_nested; /* wakeups: by an interrupt that came during another one */
-	uint64_t hidden;      /* wakeups: by who is not in our pid namespace */
+	uint64_t lost_nested;          /* wakeups: by an interrupt that came during another one */
+	uint64_t hidden;               /* wakeups: by who is not in our pid namespace */
+	uint64_t walks[NUM_WALK_ENDS]; /* of the wakers' user stacks, as of those of ticks */
+	uint64_t in_exec;
 };
 
 /* What became of every interval that a thread was off its CPU. */

@@ -128,6 +128,8 @@ void account_count(struct account *account, struct recorder *recorder, const str
 		    account->truncated_user_stacks);
 	count_walks(account->ticks.off_cpu.walks, &account->off_cpu.complete_user_stacks,
 		    account->off_cpu.truncated_user_stacks);
+	count_walks(account->ticks.off_cpu.wakers.walks, &account->off_cpu.complete_waker_stacks,
+		    account->off_cpu.truncated_waker_stacks);
 	count_frames(account, recorder_get_profile(recorder));
 }
 
@@ -258,22 +260,30 @@ int account_keep(const struct account *account, struct profile *profile)
 	return keep_off_cpu(&ticks->off_cpu, profile);
 }
 
+/* The object is left open. */
+static void print_user_stacks(uint64_t complete, uint64_t in_exec, const uint64_t *truncated,
+			      struct text *ret)
+{
+	text_printf(ret,
+		    "\"user_stacks\": {\"complete\": %" PRIu64 ", \"in_exec\": %" PRIu64
+		    ", \"truncated\": {",
+		    complete, in_exec);
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		text_printf(ret, "%s\"%s\": %" PRIu64, i ? ", " : "",
+			    truncation_get_name((enum truncation)i), truncated[i]);
+	text_append_char(ret, '}');
+}
+
 static void print_reasons(const struct account *account, struct text *ret)
 {
 	text_printf(ret,
 		    "  \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
-		    ", \"unknown_stack\": %" PRIu64 "},\n",
+		    ", \"unknown_stack\": %" PRIu64 "},\n  ",
 		    account->ticks.lost_ring_sample, account->ticks.lost_ring_stack,
 		    account->ticks.lost_unknown_stack);
-	text_printf(ret,
-		    "  \"user_stacks\": {\"complete\": %" PRIu64 ", \"in_exec\": %" PRIu64
-		    ", \"truncated\": {",
-		    account->complete_user_stacks, account->ticks.in_exec);
-	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
-		text_printf(ret, "%s\"%s\": %" PRIu64, i ? ", " : "",
-			    truncation_get_name((enum truncation)i),
-			    account->truncated_user_stacks[i]);
-	text_printf(ret, "}, \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",
+	print_user_stacks(account->complete_user_stacks, account->ticks.in_exec,
+			  account->truncated_user_stacks, ret);
+	text_printf(ret, ", \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",
 		    account->ticks.recovered, account->ticks.unproven);
 	text_printf(ret,
 		    "  \"frames\": {\"total\": %" PRIu64 ", \"named\": %" PRIu64
@@ -294,16 +304,21 @@ static void print_waits(const uint64_t *waits_ns, struct text *ret)
 			    waits_ns[kind]);
 }
 
-static void print_wakers(const struct waker_counts *counts, struct text *ret)
+static void print_wakers(const struct account *account, struct text *ret)
 {
+	const struct waker_counts *counts = &account->ticks.off_cpu.wakers;
+
 	if (!counts->is_recorded)
 		return;
 	text_printf(ret,
 		    ",\n    \"wakers\": {\"known\": %" PRIu64 ", \"open\": %" PRIu64
 		    ", \"unseen\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"lost_ring\": %" PRIu64
-		    ", \"lost_nested\": %" PRIu64 ", \"hidden\": %" PRIu64 "}",
+		    ", \"lost_nested\": %" PRIu64 ", \"hidden\": %" PRIu64 ",\n      ",
 		    counts->known, counts->open, counts->unseen, counts->lost, counts->lost_ring,
 		    counts->lost_nested, counts->hidden);
+	print_user_stacks(account->off_cpu.complete_waker_stacks, counts->in_exec,
+			  account->off_cpu.truncated_waker_stacks, ret);
+	text_append_string(ret, "}}");
 }
 
 static void print_off_cpu(const struct account *account, struct text *ret)
@@ -329,17 +344,11 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 	print_waits(counts->exact_ns, ret);
 	text_append_string(ret, "}, \"sampled_ns\": {");
 	print_waits(counts->sampled_ns, ret);
-	text_printf(ret,
-		    "}, \"coverage_percent\": %.3f,\n    \"user_stacks\": {\"complete\": %" PRIu64
-		    ", \"in_exec\": %" PRIu64 ", \"truncated\": {",
-		    account_get_coverage(counts), account->off_cpu.complete_user_stacks,
-		    counts->in_exec);
-	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
-		text_printf(ret, "%s\"%s\": %" PRIu64, i ? ", " : "",
-			    truncation_get_name((enum truncation)i),
-			    account->off_cpu.truncated_user_stacks[i]);
-	text_append_string(ret, "}}");
-	print_wakers(&counts->wakers, ret);
+	text_printf(ret, "}, \"coverage_percent\": %.3f,\n    ", account_get_coverage(counts));
+	print_user_stacks(account->off_cpu.complete_user_stacks, counts->in_exec,
+			  account->off_cpu.truncated_user_stacks, ret);
+	text_append_char(ret, '}');
+	print_wakers(account, ret);
 	text_append_string(ret, "},\n");
 }
 

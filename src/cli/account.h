@@ -32,10 +32,12 @@ enum truncation {
 	NUM_TRUNCATIONS,
 };
 
-/* User stacks of off-CPU time that were walked by table. */
+/* User stacks of off-CPU time that were walked by table, and of who ended it. */
 struct off_cpu_account {
 	uint64_t complete_user_stacks;
 	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
+	uint64_t complete_waker_stacks;
+	uint64_t truncated_waker_stacks[NUM_TRUNCATIONS];
 };
 
 struct account {

@@ -764,11 +764,13 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 static struct waker_counts count_wakers(const struct recorder *recorder)
 {
 	struct sample_ingest_wakers waits = sample_ingest_get_wakers(recorder->ingest);
+	struct sample_ingest_counts stacks = sample_ingest_get_waker_counts(recorder->ingest);
 	struct wire_waker_counters seen;
+	struct waker_counts counts;
 
 	if (sampler_read_waker_counters(recorder->sampler, &seen))
 		log_debug("the counters of wakers cannot be read");
-	return (struct waker_counts){
+	counts = (struct waker_counts){
 		.is_recorded = recorder->opts.takes_wakers,
 		.known = waits.known,
 		.open = waits.open,
@@ -777,7 +779,10 @@ static struct waker_counts count_wakers(const struct recorder *recorder)
 		.lost_ring = seen.lost_ring,
 		.lost_nested = seen.lost_nested,
 		.hidden = seen.hidden,
+		.in_exec = stacks.in_exec,
 	};
+	memcpy(counts.walks, stacks.walks, sizeof(counts.walks));
+	return counts;
 }
 
 static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)

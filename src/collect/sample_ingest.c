@@ -197,6 +197,11 @@ struct sample_ingest_wakers sample_ingest_get_wakers(const struct sample_ingest 
 	return ingest->off_cpu.woken;
 }
 
+struct sample_ingest_counts sample_ingest_get_waker_counts(const struct sample_ingest *ingest)
+{
+	return ingest->off_cpu.waker_counts;
+}
+
 static bool is_waker(const struct wire_sample *sample)
 {
 	return sample->flags & WIRE_SAMPLE_WAKER;

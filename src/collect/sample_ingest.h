@@ -92,6 +92,8 @@ struct sample_ingest_wakers {
 	uint64_t lost;
 };
 struct sample_ingest_wakers sample_ingest_get_wakers(const struct sample_ingest *ingest);
+/* Of the user stacks of who ended waits; they are no samples. */
+struct sample_ingest_counts sample_ingest_get_waker_counts(const struct sample_ingest *ingest);
 
 /* Remember a stack. Records of a wrong size are ignored. Returns 0 or -ENOMEM. */
 _must_check_ int sample_ingest_add_stack(struct sample_ingest *ingest,

@@ -52,6 +52,17 @@ stats_get "$TMPDIR/stats.json" off_cpu.sampled_ns.blocked off_cpu.sampled_ns.uni
 [[ $(folded_total "$file") = $(((blocked_ns + uninterruptible_ns) / 1000)) ]] ||
     fail "the weights are not $(((blocked_ns + uninterruptible_ns) / 1000)) us"
 expect_between "waits with wakers in percent" $((100 * known / (known + unseen + lost))) 95 100
+# How many of their user stacks are whole. One that is not is in a line of the file: nothing is lost. Whom it woke
+# may not be told of, if that was at the end.
+stats_get "$TMPDIR/stats.json" off_cpu.wakers.user_stacks.complete off_cpu.wakers.user_stacks.in_exec \
+    off_cpu.wakers.user_stacks.truncated >"$TMPDIR/values"
+{ read -r complete && read -r in_exec && read -r truncated; } <"$TMPDIR/values"
+figure "whole_waker_stacks_percent" $((100 * (complete + in_exec) / (complete + in_exec + truncated)))
+((complete > 0 && complete + in_exec + truncated <= known + lost + 10)) ||
+    fail "of $known wakers $complete user stacks are whole, $in_exec in exec, $truncated truncated"
+truncated_us=$(folded_match "$file" ';--;(.*;)?\[truncated\];')
+(((truncated > 0) == (truncated_us > 0))) || fail "$truncated stacks of wakers are truncated, in the file $truncated_us us"
+
 expect_status 0 "$STACKWIDE" convert "$TMPDIR/waits.pb.gz" -o "$TMPDIR/again.offwake.folded"
 cmp "$file" "$TMPDIR/again.offwake.folded" || fail "the profile does not hold who ended the waits"
 expect_status 1 "$STACKWIDE" convert "$TMPDIR/blocked.folded" -o "$TMPDIR/none.offwake.folded"

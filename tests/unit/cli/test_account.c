@@ -121,6 +121,25 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 	assert_json(&account, "\"coverage_percent\": 90.000");
 }
 
+static void wakers_have_user_stacks_of_their_own(_unused_ void **state)
+{
+	struct account account = make_account();
+
+	account.ticks.off_cpu.is_recorded = true;
+	account.ticks.off_cpu.wakers = (struct waker_counts){
+		.is_recorded = true,
+		.known = 7,
+		.hidden = 6,
+		.in_exec = 5,
+	};
+	account.off_cpu.complete_waker_stacks = 300;
+	account.off_cpu.truncated_waker_stacks[TRUNCATED_DEPTH] = 2;
+	assert_json(&account, "\"wakers\": {\"known\": 7, ");
+	assert_json(&account, "\"hidden\": 6,\n      \"user_stacks\": {\"complete\": 300, "
+			      "\"in_exec\": 5, \"truncated\": {\"frame_pointer\": 0, "
+			      "\"depth\": 2, ");
+}
+
 /* Each of the parts is in the sum: without one it is another. */
 static void an_account_of_waits_that_lacks_one_does_not_add_up(_unused_ void **state)
 {
@@ -150,6 +169,7 @@ int main(void)
 		cmocka_unit_test(the_total_of_frames_is_the_named_and_the_unnamed),
 		cmocka_unit_test(what_the_kernel_could_not_tell_is_there),
 		cmocka_unit_test(waits_have_an_account_of_their_own),
+		cmocka_unit_test(wakers_have_user_stacks_of_their_own),
 		cmocka_unit_test(an_account_of_waits_that_lacks_one_does_not_add_up),
 	};
 

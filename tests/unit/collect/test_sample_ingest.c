@@ -847,6 +847,7 @@ static void wakers_are_not_counted_among_samples(void **state)
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 0);
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
 	assert_int_equal(profile_count_samples(fixture->profile), 0);
+	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).walks[WALK_COMPLETE], 1);
 }
 
 #define waker_test(name)   cmocka_unit_test_setup_teardown(name, set_up_wakers, tear_down)
