@@ -93,6 +93,8 @@ struct waker_counts {
 	uint64_t hidden;               /* wakeups: by who is not in our pid namespace */
 	uint64_t walks[NUM_WALK_ENDS]; /* of the wakers' user stacks, as of those of ticks */
 	uint64_t in_exec;
+	uint64_t left_out; /* user stacks: interrupts cannot be told from threads, as
+			      /proc/kallsyms shows no addresses */
 };
 
 /* What became of every interval that a thread was off its CPU. */

@@ -318,7 +318,7 @@ static void print_wakers(const struct account *account, struct text *ret)
 		    counts->lost_nested, counts->hidden);
 	print_user_stacks(account->off_cpu.complete_waker_stacks, counts->in_exec,
 			  account->off_cpu.truncated_waker_stacks, ret);
-	text_append_string(ret, "}}");
+	text_printf(ret, ", \"left_out\": %" PRIu64 "}}", counts->left_out);
 }
 
 static void print_off_cpu(const struct account *account, struct text *ret)

@@ -230,6 +230,9 @@ static void append_wakers(struct text *text, const struct waker_counts *counts)
 	append_reason(text, counts->lost_nested,
 		      "of these, it was an interrupt that came during another wakeup");
 	append_reason(text, counts->hidden, "of these, it is of another pid namespace");
+	append_reason(text, counts->left_out,
+		      "user stacks of wakers left out, as /proc/kallsyms is restricted;\n" INDENT
+		      "set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG");
 }
 
 static void append_off_cpu(struct text *text, const struct account *account,

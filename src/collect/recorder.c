@@ -780,6 +780,7 @@ static struct waker_counts count_wakers(const struct recorder *recorder)
 		.lost_nested = seen.lost_nested,
 		.hidden = seen.hidden,
 		.in_exec = stacks.in_exec,
+		.left_out = waits.left_out,
 	};
 	memcpy(counts.walks, stacks.walks, sizeof(counts.walks));
 	return counts;

@@ -939,8 +939,11 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 		levels = waker_code_find_levels(code, ingest->pcs.items + kernel->first_pc,
 						kernel->num_pcs);
 	waker->is_interrupt = levels.is_interrupt || !sample->tid;
-	/* Where interrupts cannot be told, what ran may have no part in it. */
-	if (process && !waker->is_interrupt && code->interrupts.length) {
+	if (process && ingest->user_stacks_kind != USER_STACKS_NONE && !waker->is_interrupt &&
+	    !code->interrupts.length) {
+		/* Interrupts cannot be told: what ran may have no part in it. */
+		ingest->off_cpu.woken.left_out++;
+	} else if (process && !waker->is_interrupt) {
 		err = add_user_stack(ingest, sample, user, process, is_in_exec, &waker->stack,
 				     &is_truncated);
 		if (err)

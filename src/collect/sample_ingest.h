@@ -90,6 +90,7 @@ struct sample_ingest_wakers {
 	uint64_t open;
 	uint64_t unseen;
 	uint64_t lost;
+	uint64_t left_out;
 };
 struct sample_ingest_wakers sample_ingest_get_wakers(const struct sample_ingest *ingest);
 /* Of the user stacks of who ended waits; they are no samples. */

@@ -131,10 +131,12 @@ static void wakers_have_user_stacks_of_their_own(_unused_ void **state)
 		.known = 7,
 		.hidden = 6,
 		.in_exec = 5,
+		.left_out = 4,
 	};
 	account.off_cpu.complete_waker_stacks = 300;
 	account.off_cpu.truncated_waker_stacks[TRUNCATED_DEPTH] = 2;
 	assert_json(&account, "\"wakers\": {\"known\": 7, ");
+	assert_json(&account, "}, \"left_out\": 4}}},\n");
 	assert_json(&account, "\"hidden\": 6,\n      \"user_stacks\": {\"complete\": 300, "
 			      "\"in_exec\": 5, \"truncated\": {\"frame_pointer\": 0, "
 			      "\"depth\": 2, ");

@@ -128,6 +128,23 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 	release(&scene);
 }
 
+static void user_stacks_of_wakers_that_are_left_out_are_told_with_the_cure(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	scene.account.ticks.off_cpu = (struct off_cpu_counts){
+		.is_recorded = true,
+		.wakers = {.is_recorded = true, .known = 40, .left_out = 30},
+	};
+	append(&scene, summary_append);
+	assert_says(
+		&scene,
+		"               40 waits with who ended them (100.0%)\n"
+		"               30 user stacks of wakers left out, as /proc/kallsyms is restricted;\n"
+		"               set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG\n");
+	release(&scene);
+}
+
 static void threads_that_slept_throughout_are_counted_and_one_row(_unused_ void **state)
 {
 	struct scene scene = make_scene();
@@ -152,6 +169,7 @@ int main(void)
 		cmocka_unit_test(nothing_lost_is_told_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(waits_are_told_with_their_kinds_and_how_much_was_sampled),
+		cmocka_unit_test(user_stacks_of_wakers_that_are_left_out_are_told_with_the_cure),
 		cmocka_unit_test(threads_that_slept_throughout_are_counted_and_one_row),
 	};
 

@@ -833,6 +833,24 @@ static void a_wait_that_goes_on_was_ended_by_nobody(void **state)
 }
 
 /* A waker is neither a sample nor a walk of one. */
+/* Where the kernel hides its addresses: what ran may have no part in it. */
+static void where_interrupts_cannot_be_told_user_stacks_are_left_out(void **state)
+{
+	const struct waker_code nothing = {0};
+	const uint64_t pcs[] = {0xffff9000, 0xffff5500, 0xffff8001};
+	struct fixture *fixture;
+
+	assert_int_equal(set_up_waits(state), 0);
+	fixture = *state;
+	assert_int_equal(sample_ingest_add_wakers(fixture->ingest, &nothing, true), 0);
+	add_waker(fixture, 3, pcs, 3, WAKER_TID);
+	add_woken_wait(fixture, 3);
+	assert_offwake(fixture, "waker 0xffff8000 0xffff54ff 0xffff9000 -- [blocked] 0x510 ");
+	assert_int_equal(sample_ingest_get_wakers(fixture->ingest).left_out, 1);
+	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
+	(void)tear_down(state);
+}
+
 static void wakers_are_not_counted_among_samples(void **state)
 {
 	struct fixture *fixture = *state;
@@ -890,6 +908,7 @@ int main(void)
 		waker_test(where_nothing_ran_an_interrupt_has_woken),
 		waker_test(a_waker_that_is_not_known_is_said_to_be),
 		waker_test(a_wait_that_goes_on_was_ended_by_nobody),
+		cmocka_unit_test(where_interrupts_cannot_be_told_user_stacks_are_left_out),
 		waker_test(wakers_are_not_counted_among_samples),
 	};
 
